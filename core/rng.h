@@ -1,0 +1,37 @@
+// A small seeded generator with the same sequence on every platform (std distributions differ between libraries).
+#pragma once
+#include <cstdint>
+
+#include "core/error.h"
+
+namespace deplo {
+
+/// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014). Not thread-safe.
+class Rng {
+ public:
+  explicit Rng(std::uint64_t seed) : state_(seed) {}
+
+  std::uint64_t next() {
+    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15ULL);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    return z ^ (z >> 31);
+  }
+
+  /// Uniform in [0, n), n > 0, by rejection: no modulo bias.
+  std::uint64_t below(std::uint64_t n) {
+    CHECK(n > 0);
+    const std::uint64_t limit = n * (UINT64_MAX / n);
+    for (;;)
+      if (const std::uint64_t x = next(); x < limit) return x % n;
+  }
+
+  /// Uniform in [0, 1) with 53 bits.
+  double uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
+  double uniform(double low, double high) { return low + (high - low) * uniform(); }
+
+ private:
+  std::uint64_t state_;
+};
+
+}  // namespace deplo

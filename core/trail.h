@@ -1,0 +1,33 @@
+// Decisions: a Fork is an open one, a Choice a taken one, a Trail the whole identity of a schedule.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace deplo {
+
+using Value = std::variant<std::int64_t, std::string>;
+
+/// The next open decision: `rule.knob` and its legal values; options[0] is the heuristic's pick for the target.
+struct Fork {
+  std::string knob;
+  std::vector<Value> options;
+  bool operator==(const Fork&) const = default;
+};
+
+struct Choice {
+  std::string knob;
+  Value value;
+  bool operator==(const Choice&) const = default;
+};
+using Trail = std::vector<Choice>;
+
+std::string print(const Value&);
+/// `chunk_matmul_k.bk=32 blockify_launch.bm=64 …`; parse_trail(print(t)) == t.
+std::string print(const Trail&);
+/// Throws Error with the first word that is not `knob=value`.
+Trail parse_trail(std::string_view text);
+
+}  // namespace deplo

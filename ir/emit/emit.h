@@ -1,0 +1,24 @@
+// Kernel IR → source text. One tree walk, one dialect each for OpenCL C and CUDA C++.
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "core/target.h"
+#include "ir/program.h"
+
+namespace deplo::ir {
+
+/// What a backend needs to build and launch. The arguments are the program's buffers, in order; the launch is
+/// one-dimensional: `blocks` blocks of `threads` threads.
+struct Source {
+  std::string entry;  // name of the kernel function
+  std::string text;
+  std::int64_t blocks = 1;
+  std::int64_t threads = 1;
+  std::int64_t shared_bytes = 0;
+};
+
+/// `kernel` is a verified Kernel IR program.
+Source emit(const Program& kernel, Dialect);
+
+}  // namespace deplo::ir

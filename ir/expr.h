@@ -1,0 +1,75 @@
+// Integer index expressions: immutable shared handles over constants, axis variables and binary operations.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace deplo::ir {
+
+/// div and mod are floor division and its remainder, by positive constants only. lt, eq and land give 0 or 1.
+enum class ExprOp : std::uint8_t { add, sub, mul, div, mod, min, max, lt, eq, land };
+
+/// Value semantics: copying shares the node. Equality is structural. Thread-safe to read.
+class Expr {
+ public:
+  enum class Kind : std::uint8_t { constant, variable, binary };
+  struct Node;
+
+  Expr(std::int64_t value = 0);     // NOLINT(google-explicit-constructor): literals are expressions
+  explicit Expr(std::string name);  // variable
+  Expr(ExprOp op, Expr lhs, Expr rhs);
+
+  Kind kind() const;
+  std::int64_t value() const;       // constant only
+  const std::string& name() const;  // variable only
+  ExprOp op() const;                // binary only, as lhs and rhs
+  const Expr& lhs() const;
+  const Expr& rhs() const;
+  bool is_constant(std::int64_t v) const { return kind() == Kind::constant && value() == v; }
+  bool operator==(const Expr& other) const;
+
+ private:
+  std::shared_ptr<const Node> node_;
+};
+
+inline Expr var(std::string name) { return Expr(std::move(name)); }
+inline Expr operator+(Expr a, Expr b) { return {ExprOp::add, std::move(a), std::move(b)}; }
+inline Expr operator-(Expr a, Expr b) { return {ExprOp::sub, std::move(a), std::move(b)}; }
+inline Expr operator*(Expr a, Expr b) { return {ExprOp::mul, std::move(a), std::move(b)}; }
+inline Expr operator/(Expr a, Expr b) { return {ExprOp::div, std::move(a), std::move(b)}; }
+inline Expr operator%(Expr a, Expr b) { return {ExprOp::mod, std::move(a), std::move(b)}; }
+inline Expr min(Expr a, Expr b) { return {ExprOp::min, std::move(a), std::move(b)}; }
+inline Expr less(Expr a, Expr b) { return {ExprOp::lt, std::move(a), std::move(b)}; }
+inline Expr equal(Expr a, Expr b) { return {ExprOp::eq, std::move(a), std::move(b)}; }
+
+/// Inclusive bounds.
+struct Interval {
+  std::int64_t low = 0, high = 0;
+  bool operator==(const Interval&) const = default;
+};
+/// What each variable in scope may be; looked up from the back, so an inner scope shadows an outer one.
+using Ranges = std::vector<std::pair<std::string, Interval>>;
+using Substitution = std::vector<std::pair<std::string, Expr>>;
+
+/// Simplest equal expression under the ranges: affine normal form, floordiv/mod/min/max/lt resolved where the ranges
+/// decide. Idempotent. Returns the same handle when nothing changes. Unknown variables are unbounded.
+Expr simplify(const Expr&, const Ranges& = {});
+/// Bounds under the ranges; nullopt where a variable has no range.
+std::optional<Interval> bounds(const Expr&, const Ranges&);
+Expr substitute(const Expr&, const Substitution&);
+bool depends_on(const Expr&, const std::string& variable);
+void collect_variables(const Expr&, std::vector<std::string>& names);  // each once, in order of appearance
+/// c where the expression is c * variable + (something without variable); nullopt where it is not of this form.
+std::optional<std::int64_t> coefficient(const Expr&, const std::string& variable);
+/// Largest d known to divide every value of the expression (0 for the constant 0).
+std::int64_t known_divisor(const Expr&);
+/// Exact value with every variable bound; CHECKs that each one is.
+std::int64_t evaluate(const Expr&, const std::vector<std::pair<std::string, std::int64_t>>& values);
+
+/// Seed form, fully parenthesised: `((a1 * 256) + a2)`, `min(…, 5)`, `(a5 % 2)`, `(a5 / 2)`, `(a0 < 3)`, `(a0 == 0)`, `(p && q)`.
+std::string print(const Expr&);
+
+}  // namespace deplo::ir

@@ -1,0 +1,35 @@
+// The meaning of a program, in double: the reference that every schedule and every device result is compared with.
+#pragma once
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ir/program.h"
+
+namespace deplo::ir {
+
+/// Contents of each buffer in double, `span(buffer)` elements.
+using Memory = std::map<std::string, std::vector<double>, std::less<>>;
+
+/// Executes the program at any level, block by block with all threads of a block in lockstep, on `memory` in place.
+/// Every buffer must be there with its size. Unwritten output elements keep their value (poison them to see it).
+/// Throws Error with the statement on an out-of-range index, a read of shared memory that nothing wrote, a race between
+/// threads with no Sync between, or a Sync in divergent control flow.
+void interpret(const Program&, Memory& memory);
+
+/// One output element of a Loop program.
+struct Point {
+  std::string buffer;
+  std::int64_t offset = 0;  // in elements, by the buffer's strides
+  double value = 0;
+};
+/// The output elements at one value per free axis, with `read` giving input elements: nothing else is computed.
+/// `free_values` must name every free axis of the program.
+std::vector<Point> evaluate_at(const Program& loop, const std::map<std::string, std::span<const float>, std::less<>>& inputs,
+                               const std::map<std::string, std::int64_t, std::less<>>& free_values);
+/// Every free axis of a Loop program with its extent, outermost first.
+std::vector<std::pair<std::string, std::int64_t>> free_axes(const Program& loop);
+
+}  // namespace deplo::ir

@@ -1,0 +1,46 @@
+// A kernel at one of the three statement levels, its text, its rules of form and its meaning.
+#pragma once
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/stmt.h"
+
+namespace deplo::ir {
+
+enum class Level : std::uint8_t { loop, tile, kernel };
+std::string_view name(Level);  // "loop", "tile", "kernel"
+
+struct Program {
+  Level level = Level::loop;
+  std::string name;
+  std::vector<Buffer> buffers;  // launch arguments, in order
+  Body body;
+  bool operator==(const Program&) const = default;
+  const Buffer* find(std::string_view buffer) const;  // nullptr where there is none
+};
+
+using Symbols = std::map<std::string, std::int64_t, std::less<>>;
+
+/// The text is the identity of a program: parse(print(p)) == p at every level.
+std::string print(const Program&);
+std::string print(const Body&, int indent = 0);
+/// `symbols` bind the names that a `.loop` file declares in its `symbols` line; `where` names the source in messages.
+/// Throws Error `where:line:column: expected …, found …`. Never crashes on any bytes.
+Program parse(std::string_view text, const Symbols& symbols = {}, std::string_view where = "<text>");
+/// Names of the `symbols` line of a `.loop` text, in order.
+std::vector<std::string> declared_symbols(std::string_view text, std::string_view where = "<text>");
+
+/// What its level permits: definitions before uses, names unique where they must be, ranks and types that agree, indices
+/// in range (for all values of the axes, under the conditions around them), level-specific statements only. Returns the
+/// first violation as one line, "" when there is none.
+std::string verify(const Program&);
+
+/// FLOPs (multiply, add … 1 each, transcendental functions 1) and compulsory bytes (each buffer once) of a Loop program.
+struct Work {
+  double flops = 0, bytes = 0;
+};
+Work work(const Program& loop);
+
+}  // namespace deplo::ir

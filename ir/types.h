@@ -1,0 +1,36 @@
+// Scalar types, vector types and buffers.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace deplo::ir {
+
+enum class DType : std::uint8_t { f32, f16, bf16, i32, boolean };
+std::string_view name(DType);   // "f32", "f16", "bf16", "i32", "bool"
+std::int64_t bytes(DType);      // bool takes one byte
+
+/// Of an SSA value. Text: nothing for a f32 scalar, else `:f32x16`, `:i32`.
+struct Type {
+  DType dtype = DType::f32;
+  int lanes = 1;  // 1, 2, 4, 8, 16
+  bool operator==(const Type&) const = default;
+};
+
+enum class Role : std::uint8_t { input, output };
+
+/// A tensor in global memory. Strides in elements, one per dimension. No two buffers of a program overlap.
+struct Buffer {
+  std::string name;
+  DType dtype = DType::f32;
+  Role role = Role::input;
+  std::vector<std::int64_t> shape;
+  std::vector<std::int64_t> strides;
+  bool operator==(const Buffer&) const = default;
+};
+std::vector<std::int64_t> row_major_strides(const std::vector<std::int64_t>& shape);
+std::int64_t element_count(const Buffer&);  // product of the shape
+std::int64_t span(const Buffer&);           // elements from the first to the last address, inclusive
+
+}  // namespace deplo::ir

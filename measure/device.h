@@ -1,0 +1,69 @@
+// What a backend offers: build a kernel, hold its arrays, launch it and time it. opencl.cpp and interpreter.cpp.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/outcome.h"
+#include "core/target.h"
+#include "ir/emit/emit.h"
+#include "ir/program.h"
+
+namespace deplo::measure {
+
+/// Who measured: stored with every trial. No serial numbers.
+struct DeviceInfo {
+  std::string backend;  // "opencl", "interpreter"
+  std::string name;     // exact, as the driver says it
+  std::string vendor, driver, platform;
+  std::int64_t units = 0, clock_mhz = 0, shared_bytes = 0, max_threads = 0;
+  bool cpu = false;
+  bool operator==(const DeviceInfo&) const = default;
+};
+
+/// A candidate ready to build: Kernel IR and the source emitted from it.
+struct Candidate {
+  ir::Program kernel;
+  ir::Source source;
+};
+
+/// The buffers of one kernel on the device, in the program's order; all f32.
+class Arrays {
+ public:
+  virtual ~Arrays() = default;
+  virtual void write(std::size_t buffer, std::span<const float> values) = 0;
+  virtual std::vector<float> read(std::size_t buffer) = 0;
+  /// Every byte of the buffer becomes 0xFF (a NaN in f32).
+  virtual void poison(std::size_t buffer) = 0;
+};
+
+class Executable {
+ public:
+  virtual ~Executable() = default;
+  /// Runs the first `blocks` blocks of the grid and waits. Device time in microseconds, from the device's own clock.
+  virtual Result<double> launch(Arrays&, std::int64_t blocks) = 0;
+};
+
+/// One device; build may be called from any thread, launches one at a time.
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual const DeviceInfo& info() const = 0;
+  virtual Dialect dialect() const = 0;
+  virtual std::unique_ptr<Arrays> allocate(const std::vector<ir::Buffer>& buffers) = 0;
+  virtual Result<std::unique_ptr<Executable>> build(const Candidate&) = 0;
+};
+
+/// `name`: "opencl" (first device, CPU devices last), "opencl:N", or "interpreter". Throws Error(environment) in one line
+/// that says what is missing and how to get it.
+std::unique_ptr<Device> open_device(std::string_view name);
+/// Every usable device as `open_device` names it; never throws for a missing driver.
+std::vector<std::pair<std::string, DeviceInfo>> list_devices();
+/// The target (limits and capabilities) for a device: the YAML target `opencl-cpu` or `opencl-gpu` with the limits that
+/// the device reports.
+Target target_of(const DeviceInfo&);
+
+}  // namespace deplo::measure

@@ -1,0 +1,50 @@
+// Walking the pipeline: from a Loop IR program, by decisions, to a scheduled Tile IR program and on to Kernel IR.
+#pragma once
+#include <cstddef>
+#include <functional>
+#include <optional>
+
+#include "rules/rule.h"
+
+namespace deplo::rules {
+
+/// A place in the decision tree of one kernel. Value semantics; thread-safe to read.
+class Lowering {
+ public:
+  /// `loop` is verified Loop IR. Runs the pipeline to the first fork or to its end.
+  Lowering(ir::Program loop, const Target& target);
+
+  const std::optional<Fork>& fork() const { return fork_; }  // with the full `rule.knob`; none: scheduled
+  const Trail& trail() const { return trail_; }
+  const ir::Program& program() const { return program_; }  // Tile IR so far
+  const Target& target() const { return target_; }
+  void choose(std::size_t option);
+
+  /// What the pipeline did, for -vv: each rule with its skip reason or the program before and after.
+  struct Step {
+    std::string_view rule;
+    std::string skipped;  // "" when applied
+    ir::Program before, after;
+  };
+  using Observer = std::function<void(const Step&)>;
+  Lowering(ir::Program loop, const Target& target, Observer observer);
+
+ private:
+  void advance();
+  ir::Program program_;
+  Target target_;
+  std::size_t rule_ = 0;
+  Trail pins_, trail_;
+  std::optional<Fork> fork_;
+  Observer observer_;
+};
+
+/// Follows the trail, then options[0]. Throws Error with the first knob or value that does not fit, and what would.
+Lowering follow(ir::Program loop, const Target&, const Trail&, Lowering::Observer = {});
+/// options[0] all the way: the untuned compiler.
+inline Lowering heuristic(ir::Program loop, const Target& target) { return follow(std::move(loop), target, {}); }
+
+/// Scheduled Tile IR → Kernel IR: register axes expanded, stages filled, partials combined, guards kept.
+ir::Program materialize(const ir::Program& tile, const Target&);
+
+}  // namespace deplo::rules

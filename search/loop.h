@@ -1,0 +1,48 @@
+// The ask-measure-tell loop: the one owner of budget, patience and dedupe.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "search/searcher.h"
+
+namespace deplo::search {
+
+struct Budget {
+  std::int64_t trials = std::numeric_limits<std::int64_t>::max();  // new measurements
+  double seconds = std::numeric_limits<double>::infinity();
+  std::int64_t patience = std::numeric_limits<std::int64_t>::max();  // new measurements in a row without a new best
+  std::size_t batch = 1;                                             // asked at a time
+};
+
+struct Trial {
+  Trail trail;
+  Outcome outcome;
+  bool known = false;  // answered from the store: uses up neither trials nor patience
+};
+
+enum class Stop { exhausted, trials, seconds, patience, cancelled };
+std::string_view name(Stop);
+
+struct LoopResult {
+  std::vector<Trial> trials;  // in the order they were told
+  std::ptrdiff_t best = -1;   // index of the fastest ok trial, -1: none
+  Stop stop = Stop::exhausted;
+};
+
+/// `measure` answers each candidate (it may say the answer was known); `observe` sees each trial as it is told;
+/// `cancelled` is polled before each measurement.
+/// The heuristic's candidate (options[0] all the way) is always measured first and told to the searcher.
+struct Measured {
+  Outcome outcome;
+  bool known = false;
+};
+struct Callbacks {
+  std::function<Measured(const Candidate&)> measure;
+  std::function<void(const Trial&, const LoopResult& so_far)> observe;
+  std::function<bool()> cancelled;
+};
+LoopResult run(const Space&, Searcher&, const Budget&, const Callbacks&);
+
+}  // namespace deplo::search
