@@ -1,0 +1,65 @@
+#include "core/trail.h"
+
+#include <algorithm>
+#include <charconv>
+#include <system_error>
+
+#include "core/error.h"
+#include "core/match.h"
+
+namespace deplo {
+namespace {
+
+constexpr std::string_view blanks = " \t\r\n";
+
+bool reads_as_integer(std::string_view word) {
+  if (word.starts_with('-')) word.remove_prefix(1);
+  return !word.empty() && word.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// A string value that is all digits would come back as an integer: spaces must offer such values as integers.
+Value parse_value(std::string_view text, std::string_view word) {
+  if (!reads_as_integer(text)) return std::string(text);
+  std::int64_t integer = 0;
+  if (std::from_chars(text.data(), text.data() + text.size(), integer).ec != std::errc())
+    throw Error("expected a 64-bit integer after '=', found '" + std::string(word) + "' in the trail");
+  return integer;
+}
+
+Choice parse_choice(std::string_view word) {
+  const std::size_t equals = word.find('=');
+  if (equals == std::string_view::npos || equals == 0 || equals + 1 == word.size())
+    throw Error("expected knob=value, found '" + std::string(word) + "' in the trail");
+  return {std::string(word.substr(0, equals)), parse_value(word.substr(equals + 1), word)};
+}
+
+}  // namespace
+
+std::string print(const Value& value) {
+  return match(
+      value, [](std::int64_t integer) { return std::to_string(integer); },
+      [](const std::string& text) { return text; });
+}
+
+std::string print(const Trail& trail) {
+  std::string text;
+  for (const Choice& choice : trail) {
+    if (!text.empty()) text += ' ';
+    text += choice.knob;
+    text += '=';
+    text += print(choice.value);
+  }
+  return text;
+}
+
+Trail parse_trail(std::string_view text) {
+  Trail trail;
+  for (std::size_t at = text.find_first_not_of(blanks); at != std::string_view::npos;) {
+    const std::size_t end = std::min(text.find_first_of(blanks, at), text.size());
+    trail.push_back(parse_choice(text.substr(at, end - at)));
+    at = text.find_first_not_of(blanks, end);
+  }
+  return trail;
+}
+
+}  // namespace deplo
