@@ -8,3 +8,9 @@ find_package(OpenCL REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
+
+# Optional: NVRTC compiles what the CUDA dialect emits; it is opened with dlopen, so nothing is linked.
+find_library(DEPLO_NVRTC nvrtc HINTS /usr/local/cuda/lib64 /usr/local/cuda/targets/x86_64-linux/lib)
+if(NOT DEPLO_NVRTC)
+  message(NOTICE "deplo: no CUDA toolkit (NVRTC) found: the tests that compile CUDA are left out; all else works")
+endif()
