@@ -1,0 +1,295 @@
+// The OpenCL backend: build from source, hold the arrays, launch, time by the device's own events.
+#define CL_TARGET_OPENCL_VERSION 120
+#include "measure/opencl.h"
+
+#include <CL/cl.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+namespace deplo::measure {
+namespace {
+
+/// Owns one reference to a cl_ object.
+template <auto release>
+struct Release {
+  template <class T>
+  void operator()(T* object) const {
+    release(object);
+  }
+};
+template <class T, auto release>
+using Owned = std::unique_ptr<std::remove_pointer_t<T>, Release<release>>;
+using Context = Owned<cl_context, clReleaseContext>;
+using Queue = Owned<cl_command_queue, clReleaseCommandQueue>;
+using Memory = Owned<cl_mem, clReleaseMemObject>;
+using Program = Owned<cl_program, clReleaseProgram>;
+using Kernel = Owned<cl_kernel, clReleaseKernel>;
+using Event = Owned<cl_event, clReleaseEvent>;
+
+/// For calls that fail only when the machine does (memory, a lost device).
+void require(cl_int code, const std::string& what) {
+  if (code != CL_SUCCESS) throw Error(fmt::format("OpenCL: {}: {}", what, opencl_error_name(code)), Exit::environment);
+}
+
+std::string text_of(cl_device_id device, cl_device_info key) {
+  std::size_t size = 0;
+  if (clGetDeviceInfo(device, key, 0, nullptr, &size) != CL_SUCCESS || size == 0) return "";
+  std::string text(size, '\0');
+  clGetDeviceInfo(device, key, size, text.data(), nullptr);
+  text.resize(text.find('\0') == std::string::npos ? size : text.find('\0'));
+  return text;
+}
+
+template <class T>
+T number_of(cl_device_id device, cl_device_info key) {
+  T value{};
+  clGetDeviceInfo(device, key, sizeof value, &value, nullptr);
+  return value;
+}
+
+std::string platform_of(cl_device_id device) {
+  const auto platform = number_of<cl_platform_id>(device, CL_DEVICE_PLATFORM);
+  char name[256] = "", version[256] = "";  // both far shorter; a longer one is left empty by the driver
+  clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name, name, nullptr);
+  clGetPlatformInfo(platform, CL_PLATFORM_VERSION, sizeof version, version, nullptr);
+  return fmt::format("{}, {}", name, version);
+}
+
+bool is_cpu(cl_device_id device) {
+  return (number_of<cl_device_type>(device, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0;
+}
+
+DeviceInfo describe(cl_device_id device) {
+  return {.backend = "opencl",
+          .name = text_of(device, CL_DEVICE_NAME),
+          .vendor = text_of(device, CL_DEVICE_VENDOR),
+          .driver = text_of(device, CL_DRIVER_VERSION),
+          .platform = platform_of(device),
+          .units = number_of<cl_uint>(device, CL_DEVICE_MAX_COMPUTE_UNITS),
+          .clock_mhz = number_of<cl_uint>(device, CL_DEVICE_MAX_CLOCK_FREQUENCY),
+          .shared_bytes = static_cast<std::int64_t>(number_of<cl_ulong>(device, CL_DEVICE_LOCAL_MEM_SIZE)),
+          .max_threads = static_cast<std::int64_t>(number_of<std::size_t>(device, CL_DEVICE_MAX_WORK_GROUP_SIZE)),
+          .cpu = is_cpu(device)};
+}
+
+std::vector<cl_device_id> find_devices() {
+  cl_uint count = 0;
+  if (clGetPlatformIDs(0, nullptr, &count) != CL_SUCCESS || count == 0) return {};
+  std::vector<cl_platform_id> platforms(count);
+  clGetPlatformIDs(count, platforms.data(), nullptr);
+  std::vector<cl_device_id> found;
+  for (cl_platform_id platform : platforms) {
+    cl_uint here = 0;
+    if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &here) != CL_SUCCESS || here == 0) continue;
+    std::vector<cl_device_id> devices(here);
+    clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, here, devices.data(), nullptr);
+    for (cl_device_id device : devices)
+      if (number_of<cl_bool>(device, CL_DEVICE_AVAILABLE) && number_of<cl_bool>(device, CL_DEVICE_COMPILER_AVAILABLE))
+        found.push_back(device);
+  }
+  std::stable_partition(found.begin(), found.end(), [](cl_device_id device) { return !is_cpu(device); });
+  return found;
+}
+
+class OpenclArrays final : public Arrays {
+ public:
+  OpenclArrays(cl_context context, cl_command_queue queue, const std::vector<ir::Buffer>& buffers) : queue_(queue) {
+    for (const ir::Buffer& buffer : buffers) {
+      const std::size_t size = std::max<std::size_t>(static_cast<std::size_t>(ir::span(buffer)), 1) * sizeof(float);
+      cl_int code = CL_SUCCESS;
+      Memory memory(clCreateBuffer(context, CL_MEM_READ_WRITE, size, nullptr, &code));
+      require(code, fmt::format("allocate {} bytes for '{}'", size, buffer.name));
+      buffers_.emplace_back(std::move(memory), size);
+    }
+  }
+
+  void write(std::size_t buffer, std::span<const float> values) override {
+    const auto& [memory, size] = buffers_.at(buffer);
+    CHECK(values.size_bytes() == size);
+    require(clEnqueueWriteBuffer(queue_, memory.get(), CL_TRUE, 0, size, values.data(), 0, nullptr, nullptr), "write");
+  }
+
+  std::vector<float> read(std::size_t buffer) override {
+    const auto& [memory, size] = buffers_.at(buffer);
+    std::vector<float> values(size / sizeof(float));
+    require(clEnqueueReadBuffer(queue_, memory.get(), CL_TRUE, 0, size, values.data(), 0, nullptr, nullptr), "read");
+    return values;
+  }
+
+  void poison(std::size_t buffer) override {
+    const auto& [memory, size] = buffers_.at(buffer);
+    const cl_uint ones = 0xffffffffU;
+    require(clEnqueueFillBuffer(queue_, memory.get(), &ones, sizeof ones, 0, size, 0, nullptr, nullptr), "poison");
+    require(clFinish(queue_), "poison");
+  }
+
+  std::size_t count() const { return buffers_.size(); }
+  cl_mem get(std::size_t buffer) const { return buffers_[buffer].first.get(); }
+
+ private:
+  cl_command_queue queue_;
+  std::vector<std::pair<Memory, std::size_t>> buffers_;  // with the size in bytes
+};
+
+Failure launch_failure(cl_int code, std::size_t threads) {
+  return {Status::launch_error, fmt::format("{} with {} threads a block", opencl_error_name(code), threads)};
+}
+
+class OpenclExecutable final : public Executable {
+ public:
+  OpenclExecutable(cl_command_queue queue, Program program, Kernel kernel, const ir::Source& source)
+      : queue_(queue),
+        program_(std::move(program)),
+        kernel_(std::move(kernel)),
+        blocks_(source.blocks),
+        threads_(static_cast<std::size_t>(source.threads)) {}
+
+  Result<double> launch(Arrays& arrays, std::int64_t blocks) override {
+    CHECK(blocks >= 1 && blocks <= blocks_);
+    const auto& memory = static_cast<const OpenclArrays&>(arrays);
+    for (cl_uint i = 0; i < memory.count(); ++i) {
+      cl_mem argument = memory.get(i);
+      if (const cl_int code = clSetKernelArg(kernel_.get(), i, sizeof argument, &argument); code != CL_SUCCESS)
+        return launch_failure(code, threads_);
+    }
+    const std::size_t global = static_cast<std::size_t>(blocks) * threads_;
+    cl_event raw = nullptr;
+    const cl_int code = clEnqueueNDRangeKernel(queue_, kernel_.get(), 1, nullptr, &global, &threads_, 0, nullptr, &raw);
+    if (code != CL_SUCCESS) return launch_failure(code, threads_);
+    return wait(Event(raw));
+  }
+
+ private:
+  Result<double> wait(const Event& event) const {
+    cl_event raw = event.get();
+    if (const cl_int code = clWaitForEvents(1, &raw); code != CL_SUCCESS) return launch_failure(code, threads_);
+    cl_ulong start = 0, end = 0;
+    cl_int code = clGetEventProfilingInfo(raw, CL_PROFILING_COMMAND_START, sizeof start, &start, nullptr);
+    if (code == CL_SUCCESS) code = clGetEventProfilingInfo(raw, CL_PROFILING_COMMAND_END, sizeof end, &end, nullptr);
+    if (code != CL_SUCCESS) return launch_failure(code, threads_);
+    return (static_cast<double>(end) - static_cast<double>(start)) * 1e-3;
+  }
+
+  cl_command_queue queue_;
+  Program program_;
+  Kernel kernel_;
+  std::int64_t blocks_;
+  std::size_t threads_;
+};
+
+std::string build_log(cl_program program, cl_device_id device) {
+  std::size_t size = 0;
+  if (clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, nullptr, &size) != CL_SUCCESS || size == 0)
+    return "";
+  std::string log(size, '\0');
+  clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, size, log.data(), nullptr);
+  log.resize(std::min(log.find('\0'), log.size()));
+  return log;
+}
+
+class OpenclDevice final : public Device {
+ public:
+  explicit OpenclDevice(cl_device_id device) : device_(device), info_(describe(device)) {
+    cl_int code = CL_SUCCESS;
+    context_.reset(clCreateContext(nullptr, 1, &device_, nullptr, nullptr, &code));
+    require(code, "create a context on " + info_.name);
+    queue_.reset(clCreateCommandQueue(context_.get(), device_, CL_QUEUE_PROFILING_ENABLE, &code));
+    require(code, "create a queue on " + info_.name);
+  }
+
+  const DeviceInfo& info() const override { return info_; }
+  Dialect dialect() const override { return Dialect::opencl; }
+
+  std::unique_ptr<Arrays> allocate(const std::vector<ir::Buffer>& buffers) override {
+    return std::make_unique<OpenclArrays>(context_.get(), queue_.get(), buffers);
+  }
+
+  Result<std::unique_ptr<Executable>> build(const Candidate& candidate) override {
+    const ir::Source& source = candidate.source;
+    auto program = compile(source.text);
+    if (!program.ok()) return program.failure();
+    cl_int code = CL_SUCCESS;
+    Kernel kernel(clCreateKernel(program.value().get(), source.entry.c_str(), &code));
+    if (code != CL_SUCCESS)
+      return Failure{Status::build_error, fmt::format("{}: kernel '{}'", opencl_error_name(code), source.entry)};
+    if (auto problem = unlaunchable(kernel.get(), candidate)) return *problem;
+    auto executable =
+        std::make_unique<OpenclExecutable>(queue_.get(), std::move(program.value()), std::move(kernel), source);
+    if (info_.cpu)
+      if (auto problem = specialise(*executable, candidate.kernel.buffers)) return *problem;
+    return std::unique_ptr<Executable>(std::move(executable));
+  }
+
+ private:
+  Result<Program> compile(const std::string& text) {
+    const char* lines = text.c_str();
+    const std::size_t size = text.size();
+    cl_int code = CL_SUCCESS;
+    Program program(clCreateProgramWithSource(context_.get(), 1, &lines, &size, &code));
+    require(code, "create a program");
+    // No fast-math options: what a schedule may change is the order of sums, not the functions.
+    code = clBuildProgram(program.get(), 1, &device_, "-cl-std=CL1.2", nullptr, nullptr);
+    if (code == CL_SUCCESS) return program;
+    const std::string log = first_lines(build_log(program.get(), device_));
+    return Failure{Status::build_error, log.empty() ? opencl_error_name(code) : log};
+  }
+
+  /// What a launch would trip over. PoCL does not check local memory: a kernel that asks for too much would overrun it.
+  std::optional<Failure> unlaunchable(cl_kernel kernel, const Candidate& candidate) const {
+    cl_uint arguments = 0;
+    clGetKernelInfo(kernel, CL_KERNEL_NUM_ARGS, sizeof arguments, &arguments, nullptr);
+    if (arguments != candidate.kernel.buffers.size())
+      return Failure{Status::build_error, fmt::format("CL_INVALID_KERNEL_ARGS: {} parameters for {} buffers", arguments,
+                                                      candidate.kernel.buffers.size())};
+    if (candidate.source.threads < 1 || candidate.source.threads > info_.max_threads)
+      return launch_failure(CL_INVALID_WORK_GROUP_SIZE, static_cast<std::size_t>(candidate.source.threads));
+    cl_ulong local = 0;
+    clGetKernelWorkGroupInfo(kernel, device_, CL_KERNEL_LOCAL_MEM_SIZE, sizeof local, &local, nullptr);
+    const std::int64_t shared = std::max(static_cast<std::int64_t>(local), candidate.source.shared_bytes);
+    if (shared > info_.shared_bytes)
+      return Failure{
+          Status::launch_error,
+          fmt::format("CL_OUT_OF_RESOURCES: {} bytes of local memory, the device has {}", shared, info_.shared_bytes)};
+    return std::nullopt;
+  }
+
+  /// CPU drivers (PoCL) make the work-group function at the first launch with a local size, for up to 0.6 s: one block
+  /// on arrays that nothing else touches (their pages are never committed beyond what the block reads) does it here, so
+  /// that it counts as build time.
+  std::optional<Failure> specialise(OpenclExecutable& executable, const std::vector<ir::Buffer>& buffers) {
+    OpenclArrays scratch(context_.get(), queue_.get(), buffers);
+    const auto time = executable.launch(scratch, 1);
+    if (!time.ok()) return time.failure();
+    return std::nullopt;
+  }
+
+  cl_device_id device_;
+  DeviceInfo info_;
+  Context context_;
+  Queue queue_;
+};
+
+}  // namespace
+
+std::vector<DeviceInfo> opencl_devices() {
+  std::vector<DeviceInfo> infos;
+  for (cl_device_id device : find_devices()) infos.push_back(describe(device));
+  return infos;
+}
+
+std::unique_ptr<Device> open_opencl(std::size_t index) {
+  const auto devices = find_devices();
+  if (devices.empty())
+    throw Error(
+        "no OpenCL device: expected an installed driver (ICD), found none; on Debian or Ubuntu "
+        "`apt-get install pocl-opencl-icd` adds one for the CPU",
+        Exit::environment);
+  if (index >= devices.size())
+    throw Error(fmt::format("no device opencl:{}: expected 0 to {}", index, devices.size() - 1), Exit::environment);
+  return std::make_unique<OpenclDevice>(devices[index]);
+}
+
+}  // namespace deplo::measure
