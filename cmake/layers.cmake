@@ -4,6 +4,10 @@
 # of the layers it names, nothing else: an include of a layer to the right does not compile.
 function(deplo_layer name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${name}/*.cpp)
+  if(NOT sources)
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/layers/empty_${name}.cpp CONTENT "")
+    set(sources ${PROJECT_BINARY_DIR}/layers/empty_${name}.cpp)
+  endif()
   set(root ${PROJECT_BINARY_DIR}/layers/${name})
   file(MAKE_DIRECTORY ${root})
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${name} ${root}/${name} SYMBOLIC)

@@ -1,0 +1,60 @@
+// Strict reading of YAML: whatever is not as expected throws Error `file:line: expected …, found …`.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <initializer_list>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace deplo {
+
+/// One value of a YAML document, with its place. Cheap to copy. Numbers and booleans are plain scalars: `"5"` is text.
+class Config {
+ public:
+  struct Node;
+
+  /// A file, or a text that `where` names in messages. The root is a map; duplicate keys are refused.
+  static Config load(const std::filesystem::path& file);
+  static Config parse(std::string_view text, std::string where);
+
+  /// Refuses every key of this map that is not listed ("did you mean …?").
+  const Config& only(std::initializer_list<std::string_view> known) const;
+  bool has(std::string_view key) const { return find(key).has_value(); }
+  std::optional<Config> find(std::string_view key) const;
+  Config at(std::string_view key) const;                        // must be there
+  std::vector<std::pair<std::string, Config>> entries() const;  // of a map, in the order of the file
+  std::vector<Config> items() const;                            // of a list
+
+  std::string text() const;  // never empty
+  std::int64_t integer(std::int64_t least = std::numeric_limits<std::int64_t>::min(),
+                       std::int64_t most = std::numeric_limits<std::int64_t>::max()) const;
+  double number(double least = -std::numeric_limits<double>::max(),
+                double most = std::numeric_limits<double>::max()) const;
+  bool boolean() const;
+  std::string one_of(const std::vector<std::string>& names) const;
+
+  /// `integer_or("seed", 0)`: the value, or the default where the key is absent.
+  std::string text_or(std::string_view key, std::string fallback) const;
+  std::int64_t integer_or(std::string_view key, std::int64_t fallback,
+                          std::int64_t least = std::numeric_limits<std::int64_t>::min(),
+                          std::int64_t most = std::numeric_limits<std::int64_t>::max()) const;
+  double number_or(std::string_view key, double fallback, double least = -std::numeric_limits<double>::max(),
+                   double most = std::numeric_limits<double>::max()) const;
+  bool boolean_or(std::string_view key, bool fallback) const;
+
+  std::string place() const;  // file:line
+  [[noreturn]] void expected(const std::string& what) const;
+
+ private:
+  struct Document;  // the file's name and its root
+  Config(std::shared_ptr<const Document> document, const Node* node) : document_(std::move(document)), node_(node) {}
+  std::shared_ptr<const Document> document_;
+  const Node* node_;
+};
+
+}  // namespace deplo

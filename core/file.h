@@ -1,0 +1,21 @@
+// Reading whole files, and where the project's own data files are.
+#pragma once
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace deplo {
+
+/// The bytes of a regular file. Throws Error in one line when it cannot be read.
+std::string read_file(const std::filesystem::path& file);
+
+/// Where `configs` and `experiments` are: ../share/deplo beside the running program when it is installed, else the
+/// source folder it was built from.
+const std::filesystem::path& data_folder();
+/// A path as the user wrote it, if it exists; else below data_folder(), if it exists there; else as written.
+std::filesystem::path find_data(const std::filesystem::path& path);
+/// Names (without extension, sorted) of the files with that extension in a folder below data_folder().
+std::vector<std::string> list_data(std::string_view folder, std::string_view extension);
+
+}  // namespace deplo

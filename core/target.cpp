@@ -1,0 +1,39 @@
+#include "core/target.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "core/config.h"
+#include "core/error.h"
+#include "core/file.h"
+#include "core/nearest.h"
+
+namespace deplo {
+
+std::string_view name(Dialect dialect) { return dialect == Dialect::cuda ? "cuda" : "opencl"; }
+
+Target load_target(std::string_view wanted) {
+  const std::vector<std::string> names = list_data("configs/targets", ".yaml");
+  if (std::find(names.begin(), names.end(), wanted) == names.end())
+    throw Error(fmt::format("expected a target ({}), found '{}'{}", fmt::join(names, ", "), wanted,
+                            did_you_mean(wanted, names)));
+  const Config config = Config::load(data_folder() / "configs/targets" / (std::string(wanted) + ".yaml"));
+  config.only(
+      {"source", "dialect", "cpu", "max_threads", "warp", "shared_bytes", "register_floats", "vector_lanes", "units"});
+  config.at("source").text();
+  Target target;
+  target.name = wanted;
+  target.dialect = config.at("dialect").one_of({"opencl", "cuda"}) == "cuda" ? Dialect::cuda : Dialect::opencl;
+  target.cpu = config.at("cpu").boolean();
+  target.max_threads = config.at("max_threads").integer(1, 1 << 20);
+  target.warp = config.at("warp").integer(1, 128);
+  target.shared_bytes = config.at("shared_bytes").integer(0);
+  target.register_floats = config.at("register_floats").integer(1);
+  target.vector_lanes = config.at("vector_lanes").integer(1, 16);
+  target.units = config.at("units").integer(1);
+  return target;
+}
+
+}  // namespace deplo
