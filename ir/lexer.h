@@ -1,0 +1,56 @@
+// Words of the text form, line by line, with their places for messages. Private to the parser, the printer and the
+// verifier.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "ir/stmt.h"
+
+namespace deplo::ir {
+
+/// free, reduce, BLOCK, THREAD, REG, VECTOR.
+std::string_view bind_name(Bind);
+/// Letters, digits and _, not starting with a digit, and not a word of the text form such as `for` or `inf`.
+bool is_name(std::string_view);
+
+struct Token {
+  enum class Kind : std::uint8_t { name, integer, real, sign, end };
+  Kind kind = Kind::end;
+  std::string_view text;
+  std::size_t column = 1;
+  bool is(std::string_view word) const { return text == word; }
+};
+
+/// Views into a text that outlives it. Comments and blank lines do not appear.
+class Lexer {
+ public:
+  Lexer(std::string_view text, std::string_view where);
+
+  bool done() const { return done_; }             // no line left
+  std::size_t indent() const { return indent_; }  // spaces at the start of the current line
+  const Token& peek() const { return token_; }
+  Token take();  // the current word; moves to the next one of the line
+  bool take_if(std::string_view word);
+  void expect(std::string_view word);
+  bool take_marker();         // the `#` of `# free`
+  void next_line();           // fails unless the current line is used up
+  std::string place() const;  // where:line:column of the current word
+  /// Throws `where:line:column: expected …, found …` about the current word.
+  [[noreturn]] void fail(std::string_view expected) const;
+  [[noreturn]] void fail(std::string_view expected, const Token& found) const;
+
+ private:
+  void open_line();
+  void scan();
+  std::size_t number_end(std::size_t i) const;
+  std::string place(const Token&) const;
+  std::string found(const Token&) const;
+
+  std::string_view rest_, line_, where_;
+  std::size_t number_ = 0, at_ = 0, indent_ = 0;
+  bool done_ = false;
+  Token token_;
+};
+
+}  // namespace deplo::ir

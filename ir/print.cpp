@@ -1,0 +1,207 @@
+// Programs to text: docs/ir.md has the forms. parse(print(p)) == p.
+#include <charconv>
+
+#include "core/match.h"
+#include "ir/lexer.h"
+#include "ir/program.h"
+
+namespace deplo::ir {
+namespace {
+
+class Printer {
+ public:
+  std::string out;
+
+  void body(const Body& statements, int indent) {
+    for (const Stmt& s : statements) {
+      out.append(2 * static_cast<std::size_t>(indent), ' ');
+      match(s.node, [&](const auto& node) { statement(node, indent); });
+    }
+  }
+
+  void buffer(const Buffer& b) {
+    out += b.role == Role::input ? "input " : "output ";
+    out.append(b.name).append(": ").append(name(b.dtype)) += '[';
+    integers(b.shape);
+    out += ']';
+    if (b.strides != row_major_strides(b.shape)) {
+      out += " strides=(";
+      integers(b.strides);
+      out += ')';
+    }
+    out += '\n';
+  }
+
+ private:
+  void integer(std::int64_t v) {
+    char digits[24];
+    out.append(digits, std::to_chars(digits, digits + sizeof digits, v).ptr);
+  }
+
+  // The shortest decimal that reads back as the same double.
+  void constant(double v) {
+    char digits[40];
+    out.append(digits, std::to_chars(digits, digits + sizeof digits, v).ptr);
+  }
+
+  template <class List, class F>
+  void separated(const List& list, F&& each) {
+    const char* separator = "";
+    for (const auto& item : list) {
+      out += separator;
+      each(item);
+      separator = ", ";
+    }
+  }
+  void integers(const std::vector<std::int64_t>& v) {
+    separated(v, [&](std::int64_t i) { integer(i); });
+  }
+  void indices(const std::vector<Expr>& v) {
+    separated(v, [&](const Expr& e) { out += print(e); });
+  }
+
+  void lanes(int n) {
+    if (n == 1) return;
+    out += 'x';
+    integer(n);
+  }
+  void value(const std::string& n, const Type& t) {
+    out += n;
+    if (t == Type{}) return;
+    (out += ':') += name(t.dtype);
+    lanes(t.lanes);
+  }
+  void argument(const Arg& a) {
+    if (const auto* n = std::get_if<std::string>(&a))
+      out += *n;
+    else
+      constant(*std::get_if<double>(&a));
+  }
+  void arguments(const std::vector<Arg>& args) {
+    separated(args, [&](const Arg& a) { argument(a); });
+  }
+  void access(const std::string& buffer_name, const std::vector<Expr>& index) {
+    (out += buffer_name) += '[';
+    indices(index);
+    out += ']';
+  }
+
+  void statement(const Loop& l, int indent) {
+    const bool strided = !l.start.is_constant(0) || l.step != 1;
+    if (strided) {
+      out.append("StridedLoop(").append(l.axis.name).append(" = ").append(print(l.start)).append("; < ");
+      integer(l.axis.extent);
+      out += "; += ";
+      integer(l.step);
+      out += "): # ";
+    } else {
+      out.append("for ").append(l.axis.name).append(" in 0..");
+      integer(l.axis.extent);
+      out += ": # ";
+    }
+    out += bind_name(l.axis.bind);
+    if (l.unroll != 1) out += " unroll";
+    if (l.unroll != 1 && l.unroll != 0) {
+      out += '=';
+      integer(l.unroll);
+    }
+    out += '\n';
+    body(l.body, indent + 1);
+  }
+  void statement(const Load& l, int) {
+    value(l.dst, l.type);
+    out += " = load ";
+    access(l.buffer, l.index);
+    out += '\n';
+  }
+  void statement(const Assign& a, int) {
+    value(a.dst, a.type);
+    (out.append(" = ") += name(a.op)) += '(';
+    arguments(a.args);
+    out += ")\n";
+  }
+  void statement(const Accum& a, int) {
+    value(a.dst, a.type);
+    (out.append(" <- ") += name(a.op)).append("(").append(a.dst).append(a.args.empty() ? "" : ", ");
+    arguments(a.args);
+    out += ")\n";
+  }
+  void statement(const Write& w, int) {
+    access(w.buffer, w.index);
+    if (w.lanes != 1) out += ':';
+    lanes(w.lanes);
+    out += w.mode == WriteMode::add ? " += " : " = ";
+    argument(w.value);
+    out += '\n';
+  }
+  void statement(const If& s, int indent) {
+    out.append("if ").append(print(s.condition)).append(":\n");
+    body(s.then, indent + 1);
+  }
+  void statement(const Tile& t, int indent) {
+    out += "Tile(axes=(";
+    separated(t.axes, [&](const Axis& a) {
+      (out += a.name) += ':';
+      integer(a.extent);
+      (out += '=') += bind_name(a.bind);
+    });
+    out += ")):\n";
+    body(t.body, indent + 1);
+  }
+  void statement(const Stage& s, int) {
+    out.append(s.buffer).append(" = Stage(").append(s.source).append(", origin=(");
+    indices(s.origin);
+    out += "), slab=(";
+    separated(s.slab, [&](const SlabAxis& a) {
+      (out += a.name) += ':';
+      integer(a.extent);
+      out += '@';
+      integer(a.dim);
+    });
+    out += "))\n";
+  }
+  void statement(const Combine& c, int) {
+    (out.append("Combine(").append(c.acc).append(", op=") += name(c.op)).append(", over=(");
+    separated(c.over, [&](const std::string& axis) { out += axis; });
+    out += "))\n";
+  }
+  void statement(const Smem& s, int) {
+    out.append("Smem ").append(s.buffer) += '[';
+    integers(s.shape);
+    (out.append("] (") += name(s.dtype)).append(")\n");
+  }
+  void statement(const Init& i, int) {
+    out += "Init(";
+    value(i.acc, i.type);
+    (out.append(", op=") += name(i.op)).append(")\n");
+  }
+  void statement(const Sync&, int) { out += "Sync\n"; }
+  void statement(const TreeHalve& t, int) {
+    out += "TreeHalve(";
+    if (t.prefix.empty())
+      out += t.buffer;
+    else
+      access(t.buffer, t.prefix);
+    (out.append(", op=") += name(t.op)).append(", length=");
+    integer(t.length);
+    out.append(", tid=").append(print(t.tid)).append(")\n");
+  }
+};
+
+}  // namespace
+
+std::string print(const Body& body, int indent) {
+  Printer p;
+  p.body(body, indent);
+  return std::move(p.out);
+}
+
+std::string print(const Program& program) {
+  Printer p;
+  (p.out.append("=== ") += name(program.level)).append(": ").append(program.name).append(" ===\n");
+  for (const Buffer& b : program.buffers) p.buffer(b);
+  p.body(program.body, 0);
+  return std::move(p.out);
+}
+
+}  // namespace deplo::ir
