@@ -1,0 +1,97 @@
+#include "measure/store_open.h"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <thread>
+
+#include "core/error.h"
+#include "measure/schema.h"
+
+namespace deplo::measure {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr auto current_version = static_cast<std::int64_t>(migrations.size());
+
+void require_writable(const std::string& path, const fs::path& what, const char* kind) {
+  if (access(what.c_str(), W_OK) == 0) return;
+  throw Error(fmt::format("store {}: {} '{}' is not writable: {}", path, kind, what.string(), std::strerror(errno)),
+              Exit::environment);
+}
+
+/// SQLite says "unable to open database file" to all of these.
+void check_path(const std::string& path) {
+  if (path.empty()) throw Error("store: expected a file name, found an empty one");
+  std::error_code ignored;
+  fs::path folder = fs::path(path).parent_path();
+  if (folder.empty()) folder = ".";
+  if (!fs::exists(folder, ignored))
+    throw Error(fmt::format("store {}: directory '{}' does not exist", path, folder.string()));
+  if (!fs::is_directory(folder, ignored))
+    throw Error(fmt::format("store {}: '{}' is not a directory", path, folder.string()));
+  if (fs::is_directory(path, ignored)) throw Error(fmt::format("store {}: expected a file, found a directory", path));
+  if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored))
+    throw Error(fmt::format("store {}: expected a file, found something else", path));
+  require_writable(path, folder, "directory");  // the write-ahead log stands beside the file
+  if (fs::exists(path, ignored)) require_writable(path, path, "file");
+}
+
+/// The file's version. Refuses what is not ours.
+std::int64_t version_of(Database& database, const std::string& path) {
+  const std::int64_t version = database.integer("PRAGMA user_version");
+  const bool ours = database.integer("PRAGMA application_id") == application_id;
+  const bool empty = database.integer("SELECT count(*) FROM sqlite_schema") == 0;
+  if (!ours && !(empty && version == 0))
+    throw Error(fmt::format("store {}: expected a deplo database, found another program's", path));
+  if (version > current_version)
+    throw Error(
+        fmt::format("store {}: has version {}, this deplo knows versions up to {}: use a newer deplo or "
+                    "another file",
+                    path, version, current_version));
+  return version;
+}
+
+/// The switch to WAL mode needs the file for itself and does not always wait for the busy timeout.
+void use_write_ahead_log(Database& database) {
+  using namespace std::chrono;
+  const auto deadline = steady_clock::now() + seconds(10);
+  for (;;) {
+    const int code = database.try_execute("PRAGMA journal_mode = WAL");
+    if (code == SQLITE_OK) return;
+    if ((code & 0xff) != SQLITE_BUSY || steady_clock::now() > deadline) database.fail(code);
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+}
+
+void migrate(Database& database, const std::string& path) {
+  Transaction transaction(database);
+  // Read again under the lock: another process may have done it in the meantime.
+  for (std::int64_t version = version_of(database, path); version < current_version; ++version)
+    database.execute(std::string(migrations[static_cast<std::size_t>(version)]));
+  database.execute(fmt::format("PRAGMA application_id = {}", application_id));
+  database.execute(fmt::format("PRAGMA user_version = {}", current_version));
+  transaction.commit();
+}
+
+}  // namespace
+
+std::unique_ptr<Database> open_database(const std::string& path) {
+  check_path(path);
+  auto database = std::make_unique<Database>(path);
+  const std::int64_t version = version_of(*database, path);
+  use_write_ahead_log(*database);
+  // A kill of the process loses nothing that was committed; only a power cut may lose the last commits, and none of
+  // them damages the file.
+  database->execute("PRAGMA synchronous = NORMAL");
+  database->execute("PRAGMA foreign_keys = ON");
+  if (version < current_version) migrate(*database, path);
+  return database;
+}
+
+}  // namespace deplo::measure
