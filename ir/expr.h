@@ -28,6 +28,7 @@ class Expr {
   ExprOp op() const;                // binary only, as lhs and rhs
   const Expr& lhs() const;
   const Expr& rhs() const;
+  bool same(const Expr& other) const;  // the same handle: cheaper than ==, and implies it
   bool is_constant(std::int64_t v) const { return kind() == Kind::constant && value() == v; }
   bool operator==(const Expr& other) const;
 

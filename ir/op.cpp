@@ -1,0 +1,151 @@
+#include "ir/op.h"
+
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "core/error.h"
+
+namespace deplo::ir {
+namespace {
+
+struct Row {
+  Op op;
+  std::string_view name;
+  int arity;
+};
+
+// In the order of the enumeration: row i describes Op(i), checked below.
+constexpr std::array table{
+    Row{Op::copy, "copy", 1},
+    Row{Op::negative, "negative", 1},
+    Row{Op::reciprocal, "reciprocal", 1},
+    Row{Op::exp, "exp", 1},
+    Row{Op::log, "log", 1},
+    Row{Op::sqrt, "sqrt", 1},
+    Row{Op::rsqrt, "rsqrt", 1},
+    Row{Op::tanh, "tanh", 1},
+    Row{Op::sigmoid, "sigmoid", 1},
+    Row{Op::relu, "relu", 1},
+    Row{Op::erf, "erf", 1},
+    Row{Op::absolute, "absolute", 1},
+    Row{Op::add, "add", 2},
+    Row{Op::subtract, "subtract", 2},
+    Row{Op::multiply, "multiply", 2},
+    Row{Op::divide, "divide", 2},
+    Row{Op::maximum, "maximum", 2},
+    Row{Op::minimum, "minimum", 2},
+    Row{Op::power, "power", 2},
+    Row{Op::fma, "fma", 3},
+    Row{Op::lanes_add, "lanes_add", 1},
+    Row{Op::lanes_multiply, "lanes_multiply", 1},
+    Row{Op::lanes_maximum, "lanes_maximum", 1},
+    Row{Op::lanes_minimum, "lanes_minimum", 1},
+};
+
+constexpr bool in_order() {
+  for (std::size_t i = 0; i < table.size(); ++i)
+    if (static_cast<std::size_t>(table[i].op) != i) return false;
+  return true;
+}
+static_assert(in_order());
+
+const Row& row(Op op) { return table[static_cast<std::size_t>(op)]; }
+
+}  // namespace
+
+std::string_view name(Op op) { return row(op).name; }
+
+std::optional<Op> parse_op(std::string_view text) {
+  for (const Row& r : table)
+    if (r.name == text) return r.op;
+  return std::nullopt;
+}
+
+int arity(Op op) { return row(op).arity; }
+
+double apply(Op op, std::span<const double> args) {
+  CHECK(args.size() == static_cast<std::size_t>(arity(op)));
+  const double a = args[0];
+  const double b = args.size() > 1 ? args[1] : 0;
+  switch (op) {
+    case Op::copy:
+      return a;
+    case Op::negative:
+      return -a;
+    case Op::reciprocal:
+      return 1 / a;
+    case Op::exp:
+      return std::exp(a);
+    case Op::log:
+      return std::log(a);
+    case Op::sqrt:
+      return std::sqrt(a);
+    case Op::rsqrt:
+      return 1 / std::sqrt(a);
+    case Op::tanh:
+      return std::tanh(a);
+    case Op::sigmoid:
+      return 1 / (1 + std::exp(-a));
+    case Op::relu:
+      return a < 0 ? 0 : a;  // NaN stays NaN, as in PyTorch; maximum and minimum likewise
+    case Op::erf:
+      return std::erf(a);
+    case Op::absolute:
+      return std::fabs(a);
+    case Op::add:
+      return a + b;
+    case Op::subtract:
+      return a - b;
+    case Op::multiply:
+      return a * b;
+    case Op::divide:
+      return a / b;
+    case Op::maximum:
+      return a > b || std::isnan(a) ? a : b;
+    case Op::minimum:
+      return a < b || std::isnan(a) ? a : b;
+    case Op::power:
+      return std::pow(a, b);
+    case Op::fma:
+      return a * b + args[2];
+    case Op::lanes_add:
+    case Op::lanes_multiply:
+    case Op::lanes_maximum:
+    case Op::lanes_minimum:
+      break;
+  }
+  check_failed("apply() of a scalar operation", __FILE__, __LINE__);
+}
+
+std::optional<double> neutral(Op op) {
+  switch (op) {
+    case Op::add:
+      return 0;
+    case Op::multiply:
+      return 1;
+    case Op::maximum:
+      return -std::numeric_limits<double>::infinity();
+    case Op::minimum:
+      return std::numeric_limits<double>::infinity();
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<Op> horizontal(Op op) {
+  switch (op) {
+    case Op::add:
+      return Op::lanes_add;
+    case Op::multiply:
+      return Op::lanes_multiply;
+    case Op::maximum:
+      return Op::lanes_maximum;
+    case Op::minimum:
+      return Op::lanes_minimum;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace deplo::ir

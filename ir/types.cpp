@@ -1,0 +1,56 @@
+#include "ir/types.h"
+
+namespace deplo::ir {
+
+std::string_view name(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return "f32";
+    case DType::f16:
+      return "f16";
+    case DType::bf16:
+      return "bf16";
+    case DType::i32:
+      return "i32";
+    case DType::boolean:
+      return "bool";
+  }
+  return "?";
+}
+
+std::int64_t bytes(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+    case DType::i32:
+      return 4;
+    case DType::f16:
+    case DType::bf16:
+      return 2;
+    case DType::boolean:
+      return 1;
+  }
+  return 1;
+}
+
+std::vector<std::int64_t> row_major_strides(const std::vector<std::int64_t>& shape) {
+  std::vector<std::int64_t> strides(shape.size(), 1);
+  for (std::size_t i = shape.size(); i-- > 1;) strides[i - 1] = strides[i] * shape[i];
+  return strides;
+}
+
+std::int64_t element_count(const Buffer& buffer) {
+  std::int64_t count = 1;
+  for (const std::int64_t extent : buffer.shape) count *= extent;
+  return count;
+}
+
+std::int64_t span(const Buffer& buffer) {
+  std::int64_t last = 0;
+  for (std::size_t i = 0; i < buffer.shape.size(); ++i) {
+    if (buffer.shape[i] == 0) return 0;
+    last += (buffer.shape[i] - 1) * buffer.strides[i];
+  }
+  return last + 1;
+}
+
+}  // namespace deplo::ir
