@@ -88,7 +88,7 @@ TEST(Op, NamesReadBack) {
 }
 
 TEST(Op, AppliesAndReduces) {
-  const auto f = [](Op op, std::vector<double> args) { return apply(op, args); };
+  const auto f = [](Op op, std::vector<double> args) { return ir::apply(op, args); };
   EXPECT_EQ(f(Op::fma, {2, 3, 4}), 10);
   EXPECT_EQ(f(Op::subtract, {2, 3}), -1);
   EXPECT_DOUBLE_EQ(f(Op::sigmoid, {0}), 0.5);
