@@ -26,7 +26,12 @@ class Space {
   virtual PositionPtr root() const = 0;
 };
 
+/// Which option of the fork the choice takes; none: another knob, or a value that is not offered.
+std::optional<std::size_t> option_of(const Fork&, const Choice&);
+
 /// The place after following the trail as far as it goes; nullptr when a knob or value does not fit.
 PositionPtr walk(const Space&, const Trail&);
+/// The candidate of the untuned compiler: options[0] all the way.
+PositionPtr heuristic(const Space&);
 
 }  // namespace deplo::search

@@ -1,0 +1,127 @@
+#include "search/loop.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+namespace deplo::search {
+namespace {
+
+// A time nobody can have measured would win every comparison; searchers need not guard against it.
+Outcome plausible(Outcome outcome) {
+  if (!outcome.ok() || (std::isfinite(outcome.microseconds) && outcome.microseconds > 0)) return outcome;
+  return {Status::implausible, 0, "measured " + std::to_string(outcome.microseconds) + " us"};
+}
+
+class Loop {
+ public:
+  Loop(Searcher& searcher, const Budget& budget, const Callbacks& callbacks)
+      : searcher_(searcher), budget_(budget), callbacks_(callbacks) {
+    CHECK(callbacks.measure);
+  }
+
+  LoopResult run(const Candidate& first) {
+    result_.stop = search(first);
+    return std::move(result_);
+  }
+
+ private:
+  Stop search(const Candidate& first) {
+    if (const auto stop = try_all({first})) return *stop;
+    for (;;) {
+      // Before the ask too: a model-based searcher may think for long.
+      if (const auto stop = spent()) return *stop;
+      const std::size_t known_before = result_.trials.size();
+      if (const auto stop = try_all(searcher_.ask(batch()))) return *stop;
+      if (result_.trials.size() == known_before) return Stop::exhausted;  // nothing asked, or only repetitions
+    }
+  }
+
+  std::optional<Stop> try_all(const std::vector<Candidate>& candidates) {
+    for (const Candidate& candidate : candidates) {
+      if (const auto stop = spent()) return stop;
+      try_one(candidate);
+    }
+    return std::nullopt;
+  }
+
+  void try_one(const Candidate& candidate) {
+    const auto [seen, fresh] = index_.try_emplace(print(candidate->trail()), result_.trials.size());
+    if (!fresh) return searcher_.tell(candidate, result_.trials[seen->second].outcome);
+    Measured measured = callbacks_.measure(candidate);
+    result_.trials.push_back({candidate->trail(), plausible(std::move(measured.outcome)), measured.known});
+    const Trial& trial = result_.trials.back();
+    account(trial);
+    searcher_.tell(candidate, trial.outcome);
+    if (callbacks_.observe) callbacks_.observe(trial, result_);
+  }
+
+  void account(const Trial& trial) {
+    const bool first = result_.trials.size() == 1;
+    const bool new_best = trial.outcome.ok() && trial.outcome.microseconds < best_time_;
+    if (new_best) {
+      best_time_ = trial.outcome.microseconds;
+      result_.best = static_cast<std::ptrdiff_t>(result_.trials.size()) - 1;
+    }
+    if (!trial.known) ++measured_;
+    if (new_best || first)
+      without_best_ = 0;
+    else if (!trial.known)
+      ++without_best_;
+  }
+
+  std::optional<Stop> spent() const {
+    if (callbacks_.cancelled && callbacks_.cancelled()) return Stop::cancelled;
+    if (measured_ >= budget_.trials) return Stop::trials;
+    if (!result_.trials.empty() && without_best_ >= budget_.patience) return Stop::patience;
+    if (elapsed() >= budget_.seconds) return Stop::seconds;
+    return std::nullopt;
+  }
+
+  /// Never more than may still be measured, so that no ask is left without its tell when the trials are spent.
+  std::size_t batch() const {
+    const auto left = static_cast<std::uint64_t>(budget_.trials - measured_);
+    return static_cast<std::size_t>(std::clamp<std::uint64_t>(budget_.batch, 1, left));
+  }
+
+  double elapsed() const { return std::chrono::duration<double>(Clock::now() - started_).count(); }
+
+  using Clock = std::chrono::steady_clock;
+  Searcher& searcher_;
+  const Budget& budget_;
+  const Callbacks& callbacks_;
+  Clock::time_point started_ = Clock::now();
+  LoopResult result_;
+  std::unordered_map<std::string, std::size_t> index_;  // printed trail → its trial
+  double best_time_ = std::numeric_limits<double>::infinity();
+  std::int64_t measured_ = 0;      // new ones
+  std::int64_t without_best_ = 0;  // of those, in a row
+};
+
+}  // namespace
+
+std::string_view name(Stop stop) {
+  switch (stop) {
+    case Stop::exhausted:
+      return "exhausted";
+    case Stop::trials:
+      return "trials";
+    case Stop::seconds:
+      return "seconds";
+    case Stop::patience:
+      return "patience";
+    case Stop::cancelled:
+      return "cancelled";
+  }
+  check_failed("a known reason to stop", __FILE__, __LINE__);
+}
+
+LoopResult run(const Space& space, Searcher& searcher, const Budget& budget, const Callbacks& callbacks) {
+  return Loop(searcher, budget, callbacks).run(heuristic(space));
+}
+
+}  // namespace deplo::search

@@ -1,0 +1,110 @@
+// MCTS: single-player Monte Carlo tree search with max backup over normalised rewards.
+//
+//   reward   r = 1/time, 0 for a failure;   backup   Q(node) = max r below,  N(node) = candidates asked below
+//   select   argmax over visited children:  Q(child)/Q(root) + c * sqrt(ln N(node) / N(child))          (UCB1)
+//   widen    while fewer than 2 * sqrt(N(node)) children are visited, visit a new one instead
+//   new one, and every level below it (the rollout): the best candidate's value of the same knob (60 %), options[0]
+//   (15 %), else uniform among the unvisited
+//
+// Schadd et al., Single-Player Monte-Carlo Tree Search, CG 2008 (here without the variance term: a measured schedule
+// has one value, so the best below is what counts). Progressive widening: Chaslot et al., Progressive Strategies for
+// Monte-Carlo Tree Search, 2008: a fork of 40 options must not eat 40 trials before anything deepens. Following the
+// best sequence in rollouts: Cazenave, Nested Monte-Carlo Search, IJCAI 2009: a new branch is first tried with what
+// is known to be good elsewhere, which makes most trials a change of one or a few knobs of the best.
+//
+// Options: seed, exploration (c). The other constants come from a sweep over synthetic landscapes and recorded spaces
+// at 30, 100 and 300 trials: following the best halves the regret, rates of 0.5 to 0.7 do not differ, above 0.8 the
+// search stays where it is; c between 0.3 and 0.5 and widening exponents of 0.4 to 0.7 do not differ either.
+#include <algorithm>
+#include <cmath>
+
+#include "core/rng.h"
+#include "search/searchers.h"
+#include "search/tree.h"
+
+namespace deplo::search {
+namespace {
+
+constexpr double follow_best = 0.6, follow_heuristic = 0.15;
+constexpr double widening = 2;
+
+class Mcts final : public Searcher {
+ public:
+  Mcts(const Space& space, const SearchOptions& options)
+      : tree_(space), rng_(options.seed), exploration_(options.exploration) {}
+
+  std::vector<Candidate> ask(std::size_t n) override {
+    return tree_.descend(n, [this](const Node& node) { return choose(node); });
+  }
+
+  void tell(const Candidate& candidate, const Outcome& outcome) override {
+    const double value = reward(outcome);
+    if (value > tree_.root().best) best_ = candidate->trail();
+    tree_.tell(candidate, value);
+  }
+
+ private:
+  std::size_t choose(const Node& node) {
+    std::size_t visited = 0, visited_open = 0;
+    fresh_.clear();
+    for (std::size_t i = 0; i < node.children.size(); ++i) {
+      const Node& child = node.children[i];
+      if (child.visits == 0) {
+        fresh_.push_back(i);
+      } else {
+        ++visited;
+        visited_open += child.finished ? 0 : 1;
+      }
+    }
+    const bool widen = static_cast<double>(visited) < widening * std::sqrt(node.visits);
+    return !fresh_.empty() && (visited_open == 0 || widen) ? visit_new(node) : select(node);
+  }
+
+  /// One of the unvisited children, listed in fresh_.
+  std::size_t visit_new(const Node& node) {
+    const double draw = rng_.uniform();
+    std::optional<std::size_t> wanted;
+    if (draw < follow_best)
+      wanted = option_of_best(node.fork());
+    else if (draw < follow_best + follow_heuristic)
+      wanted = 0;
+    if (wanted && node.children[*wanted].visits == 0) return *wanted;
+    return fresh_[rng_.below(fresh_.size())];
+  }
+
+  std::optional<std::size_t> option_of_best(const Fork& fork) const {
+    const auto same = std::find_if(best_.begin(), best_.end(), [&](const Choice& c) { return c.knob == fork.knob; });
+    return same == best_.end() ? std::nullopt : option_of(fork, *same);
+  }
+
+  std::size_t select(const Node& node) const {
+    const double scale = tree_.root().best > 0 ? 1 / tree_.root().best : 0;
+    const double log_visits = std::log(node.visits);
+    std::size_t chosen = node.children.size();
+    double highest = 0;
+    for (std::size_t i = 0; i < node.children.size(); ++i) {
+      const Node& child = node.children[i];
+      if (child.finished || child.visits == 0) continue;
+      const double ucb = child.best * scale + exploration_ * std::sqrt(log_visits / child.visits);
+      if (chosen == node.children.size() || ucb > highest) {
+        chosen = i;
+        highest = ucb;
+      }
+    }
+    return chosen;
+  }
+
+  Tree tree_;
+  Rng rng_;
+  double exploration_;
+  Trail best_;  // of the fastest candidate told
+  std::vector<std::size_t> fresh_;
+};
+
+}  // namespace
+
+std::unique_ptr<Searcher> make_mcts(const Space& space, const SearchOptions& options) {
+  return std::make_unique<Mcts>(space, options);
+}
+
+}  // namespace deplo::search

@@ -1,0 +1,253 @@
+// What every searcher must keep, on every space: the contract in search/searcher.h.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <ostream>
+#include <set>
+
+#include "core/rng.h"
+#include "search/searchers.h"
+#include "toy_space.h"
+
+namespace deplo::search {
+namespace {
+
+using toy::took;
+
+struct NamedSpace {
+  std::string name;
+  toy::ToySpace space;
+  bool small = true;  // may be searched to the end
+};
+
+const std::vector<NamedSpace>& spaces() {
+  static const std::vector<NamedSpace> all = {
+      {"single_leaf", toy::levels({})},
+      {"one_option", toy::levels({1})},
+      {"forced_path", toy::levels({1, 1, 1})},
+      {"wide", toy::levels({200})},
+      {"wide_and_forced", toy::levels({1, 30, 1, 4})},
+      {"deep", toy::uniform(9, 2)},
+      {"comb", toy::comb(60)},
+      {"conditional", toy::conditional(6)},
+      {"million", toy::uniform(6, 10), false},
+  };
+  return all;
+}
+
+/// Asks in batches until the end or the limit; batch k is told only when batch k + lag was asked, in reverse order.
+struct Drive {
+  std::size_t batch = 1, lag = 0, limit = 100000;
+  std::function<Outcome(const Trail&)> outcome = [](const Trail& trail) { return took(toy::noise_time(trail)); };
+
+  std::vector<Trail> operator()(Searcher& searcher) const {
+    std::vector<Trail> asked;
+    std::vector<std::vector<Candidate>> outstanding;
+    while (asked.size() < limit) {
+      std::vector<Candidate> candidates = searcher.ask(batch);
+      EXPECT_LE(candidates.size(), batch);
+      if (candidates.empty()) break;
+      for (const Candidate& candidate : candidates) {
+        EXPECT_FALSE(candidate->fork());
+        asked.push_back(candidate->trail());
+      }
+      outstanding.push_back(std::move(candidates));
+      if (outstanding.size() > lag) tell_first(searcher, outstanding);
+    }
+    while (!outstanding.empty()) tell_first(searcher, outstanding);
+    return asked;
+  }
+
+ private:
+  void tell_first(Searcher& searcher, std::vector<std::vector<Candidate>>& outstanding) const {
+    auto& candidates = outstanding.front();
+    for (auto it = candidates.rbegin(); it != candidates.rend(); ++it) searcher.tell(*it, outcome((*it)->trail()));
+    outstanding.erase(outstanding.begin());
+  }
+};
+
+std::set<std::string> texts(const std::vector<Trail>& trails) {
+  std::set<std::string> out;
+  for (const Trail& trail : trails) out.insert(print(trail));
+  return out;
+}
+
+void expect_distinct(const std::vector<Trail>& trails) { EXPECT_EQ(texts(trails).size(), trails.size()); }
+
+struct Case {
+  const SearcherKind* kind;
+  const NamedSpace* space;
+  friend std::ostream& operator<<(std::ostream& out, const Case& each) {
+    return out << each.kind->name << "_on_" << each.space->name;
+  }
+};
+
+class Battery : public testing::TestWithParam<Case> {
+ protected:
+  std::unique_ptr<Searcher> make(std::uint64_t seed = 1) const { return kind().make(space(), {.seed = seed}); }
+  const SearcherKind& kind() const { return *GetParam().kind; }
+  const toy::ToySpace& space() const { return GetParam().space->space; }
+  bool small() const { return GetParam().space->small; }
+  bool complete() const { return kind().name != "heuristic"; }  // asks for everything in the end
+  Drive drive(std::size_t batch = 1, std::size_t lag = 0) const {
+    return {.batch = batch, .lag = lag, .limit = small() ? 100000u : 600u};
+  }
+};
+
+TEST_P(Battery, NeverAsksTwiceAndStopsExactlyWhenExhausted) {
+  for (const std::size_t batch : {1, 3, 16})
+    for (const std::size_t lag : {0, 1, 4}) {
+      const auto searcher = make();
+      const std::vector<Trail> asked = drive(batch, lag)(*searcher);
+      expect_distinct(asked);
+      if (!small() && complete()) {
+        EXPECT_GE(asked.size(), 600u);
+      }
+      if (small() && complete()) {
+        EXPECT_EQ(texts(asked), texts(toy::leaves(space())));
+      }
+      if (small()) {
+        EXPECT_TRUE(searcher->ask(4).empty());
+      }
+    }
+}
+
+TEST_P(Battery, AsksForNothingWhenAskedForNothing) {
+  const auto searcher = make();
+  EXPECT_TRUE(searcher->ask(0).empty());
+  EXPECT_EQ(searcher->ask(1).size(), 1u);
+}
+
+TEST_P(Battery, OutstandingAsksNeedNoTell) {
+  const auto searcher = make();
+  std::vector<Trail> asked;
+  while (asked.size() < drive().limit) {
+    const std::vector<Candidate> candidates = searcher->ask(7);
+    if (candidates.empty()) break;
+    for (const Candidate& candidate : candidates) asked.push_back(candidate->trail());
+  }
+  expect_distinct(asked);
+  if (small() && complete()) {
+    EXPECT_EQ(asked.size(), toy::leaves(space()).size());
+  }
+}
+
+TEST_P(Battery, SurvivesFailures) {
+  for (const bool all : {true, false}) {
+    Drive failing = drive(3, 1);
+    failing.outcome = [all](const Trail& trail) {
+      return all || toy::scramble(trail) % 3 > 0 ? toy::failed() : took(toy::noise_time(trail));
+    };
+    const std::vector<Trail> asked = failing(*make());
+    expect_distinct(asked);
+    if (small() && complete()) {
+      EXPECT_EQ(asked.size(), toy::leaves(space()).size());
+    }
+  }
+}
+
+TEST_P(Battery, SurvivesTimesNobodyMeasured) {
+  Drive odd = drive(2);
+  odd.limit = 300;
+  odd.outcome = [](const Trail& trail) {
+    constexpr double times[] = {0, -1, std::numeric_limits<double>::infinity(), std::nan(""), 1e-320, 2};
+    return took(times[toy::scramble(trail) % 6]);
+  };
+  expect_distinct(odd(*make()));
+}
+
+TEST_P(Battery, SameTellsSameAsks) {
+  EXPECT_EQ(drive(1)(*make(7)), drive(1)(*make(7)));
+  EXPECT_EQ(drive(3, 2)(*make(7)), drive(3, 2)(*make(7)));
+}
+
+TEST_P(Battery, ToldIsNeverAsked) {
+  Rng rng(3);
+  std::vector<Candidate> known{heuristic(space())};
+  for (int i = 0; i < 40; ++i) {
+    PositionPtr position = space().root();
+    while (position->fork()) position = position->choose(rng.below(position->fork()->options.size()));
+    known.push_back(position);
+  }
+  const auto searcher = make();
+  std::set<std::string> told;
+  for (const Candidate& candidate : known) {  // some of them twice
+    searcher->tell(candidate, took(toy::noise_time(candidate->trail())));
+    told.insert(print(candidate->trail()));
+  }
+  const std::vector<Trail> asked = drive(3)(*searcher);
+  expect_distinct(asked);
+  for (const Trail& trail : asked) EXPECT_FALSE(told.contains(print(trail))) << print(trail);
+  if (small() && complete()) {
+    EXPECT_EQ(asked.size() + told.size(), toy::leaves(space()).size());
+  }
+}
+
+TEST_P(Battery, ToldBetweenAskAndTellChangesNothing) {
+  const auto searcher = make();
+  const std::vector<Candidate> first = searcher->ask(5);
+  for (int round = 0; round < 2; ++round)
+    for (const Candidate& candidate : first) searcher->tell(candidate, took(3));
+  std::vector<Trail> asked = drive(2)(*searcher);
+  for (const Candidate& candidate : first) asked.push_back(candidate->trail());
+  expect_distinct(asked);
+  if (small() && complete()) {
+    EXPECT_EQ(asked.size(), toy::leaves(space()).size());
+  }
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> out;
+  for (const SearcherKind& kind : searchers())
+    for (const NamedSpace& space : spaces()) out.push_back({&kind, &space});
+  return out;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Battery, testing::ValuesIn(cases()), testing::PrintToStringParamName());
+
+TEST(Seeds, OtherSeedsOtherAsks) {
+  for (const std::string_view name : {"random", "mcts"})
+    for (const NamedSpace& each : spaces()) {
+      const Drive drive{.limit = 50};
+      const auto first = drive(*make_searcher(name, each.space, {.seed = 1}));
+      if (first.size() == 50) {
+        EXPECT_NE(first, drive(*make_searcher(name, each.space, {.seed = 2}))) << name << " on " << each.name;
+      }
+    }
+}
+
+TEST(Searchers, AreFoundByName) {
+  const toy::ToySpace space = toy::levels({3});
+  for (const SearcherKind& kind : searchers()) EXPECT_NE(make_searcher(kind.name, space, {}), nullptr);
+  EXPECT_THAT([&] { make_searcher("annealing", space, {}); },
+              testing::ThrowsMessage<Error>(testing::AllOf(
+                  testing::HasSubstr("'annealing'"), testing::HasSubstr("mcts"), testing::HasSubstr("exhaustive"))));
+}
+
+TEST(Heuristic, TakesTheFirstOptions) {
+  const toy::ToySpace space = toy::conditional(6);
+  const auto candidates = make_heuristic(space, {})->ask(9);
+  ASSERT_EQ(candidates.size(), 1u);
+  EXPECT_EQ(print(candidates[0]->trail()), "toy.k0=0 toy.k1=0");
+}
+
+TEST(Exhaustive, GoesInOptionOrder) {
+  const toy::ToySpace space = toy::conditional(4);
+  EXPECT_EQ(Drive{.batch = 5}(*make_exhaustive(space, {})), toy::leaves(space));
+}
+
+TEST(Walk, FollowsATrailOrSaysNo) {
+  const toy::ToySpace space = toy::conditional(4);
+  const PositionPtr middle = walk(space, parse_trail("toy.k0=3 toy.k1=2"));
+  ASSERT_NE(middle, nullptr);
+  EXPECT_EQ(middle->fork()->knob, "toy.k2");
+  EXPECT_EQ(walk(space, {})->trail(), Trail{});
+  for (const char* misfit : {"toy.k1=0", "toy.k0=4", "toy.k0=x", "toy.k0=0 toy.k1=0 toy.k2=0"})
+    EXPECT_EQ(walk(space, parse_trail(misfit)), nullptr) << misfit;
+}
+
+}  // namespace
+}  // namespace deplo::search

@@ -1,0 +1,166 @@
+#include "search/loop.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <thread>
+
+#include "search/searchers.h"
+#include "toy_space.h"
+
+namespace deplo::search {
+namespace {
+
+using toy::took;
+
+/// Answers trial i with the i-th outcome, then with the last one for ever.
+std::function<Measured(const Candidate&)> script(std::vector<Measured> answers) {
+  return [answers = std::move(answers), at = std::size_t{0}](const Candidate&) mutable {
+    return answers[std::min(at++, answers.size() - 1)];
+  };
+}
+
+struct Fixture {
+  toy::ToySpace space = toy::uniform(3, 6);
+  std::unique_ptr<Searcher> searcher = make_random(space, {});
+  Budget budget;
+  Callbacks callbacks{.measure = script({{took(5)}}), .observe = {}, .cancelled = {}};
+  LoopResult operator()() { return run(space, *searcher, budget, callbacks); }
+};
+
+TEST(Loop, HeuristicFirstThenEverythingOnce) {
+  Fixture loop;
+  const LoopResult result = loop();
+  EXPECT_EQ(result.stop, Stop::exhausted);
+  EXPECT_EQ(result.trials.size(), 216u);
+  EXPECT_EQ(print(result.trials[0].trail), "toy.k0=0 toy.k1=0 toy.k2=0");
+  EXPECT_EQ(result.best, 0) << "of equal times the first";
+}
+
+TEST(Loop, TrialsAreExactWhateverTheBatch) {
+  for (const std::size_t batch : {0, 1, 4, 1000}) {
+    Fixture loop;
+    loop.budget = {.trials = 10, .batch = batch};
+    const LoopResult result = loop();
+    EXPECT_EQ(result.stop, Stop::trials);
+    EXPECT_EQ(result.trials.size(), 10u);
+  }
+  Fixture none;
+  none.budget.trials = 0;
+  EXPECT_TRUE(none().trials.empty());
+}
+
+TEST(Loop, PatienceCountsNewMeasurementsWithoutANewBest) {
+  Fixture loop;
+  loop.budget.patience = 3;
+  loop.callbacks.measure = script({{took(5)}, {took(6)}, {took(7)}, {took(4)}, {toy::failed()}, {took(4)}, {took(9)}});
+  const LoopResult result = loop();
+  EXPECT_EQ(result.stop, Stop::patience);
+  EXPECT_EQ(result.trials.size(), 7u);
+  EXPECT_EQ(result.best, 3);
+}
+
+TEST(Loop, KnownTrialsCostNothing) {
+  Fixture loop;
+  loop.budget = {.trials = 4, .patience = 3};
+  std::vector<Measured> answers(50, Measured{took(5), true});
+  answers.push_back({took(5), false});
+  loop.callbacks.measure = script(answers);
+  const LoopResult result = loop();
+  EXPECT_EQ(result.stop, Stop::patience);
+  EXPECT_EQ(result.trials.size(), 53u);
+}
+
+TEST(Loop, EverythingKnownStillEnds) {
+  Fixture loop;
+  loop.budget = {.trials = 4, .patience = 3, .batch = 16};
+  loop.callbacks.measure = script({{took(5), true}});
+  const LoopResult result = loop();
+  EXPECT_EQ(result.stop, Stop::exhausted);
+  EXPECT_EQ(result.trials.size(), 216u);
+}
+
+TEST(Loop, FirstFailureIsNoLossOfPatience) {
+  Fixture loop;
+  loop.budget.patience = 2;
+  loop.callbacks.measure = script({{toy::failed()}});
+  const LoopResult result = loop();
+  EXPECT_EQ(result.stop, Stop::patience);
+  EXPECT_EQ(result.trials.size(), 3u);
+  EXPECT_EQ(result.best, -1);
+}
+
+TEST(Loop, ImplausibleTimesAreFailures) {
+  Fixture loop;
+  loop.budget.trials = 5;
+  const double infinite = std::numeric_limits<double>::infinity();
+  loop.callbacks.measure = script({{took(0)}, {took(-1)}, {took(infinite)}, {took(std::nan(""))}, {took(8)}});
+  const LoopResult result = loop();
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(result.trials[i].outcome.status, Status::implausible);
+  EXPECT_EQ(result.best, 4);
+}
+
+TEST(Loop, CancelledBeforeAnyMeasurement) {
+  Fixture loop;
+  loop.callbacks.measure = [](const Candidate&) -> Measured { throw std::logic_error("must not be measured"); };
+  loop.callbacks.cancelled = [] { return true; };
+  EXPECT_EQ(loop().stop, Stop::cancelled);
+}
+
+TEST(Loop, CancelledInsideABatch) {
+  Fixture loop;
+  loop.budget.batch = 16;
+  int measured = 0;
+  loop.callbacks.observe = [&](const Trial&, const LoopResult& so_far) {
+    EXPECT_EQ(so_far.trials.size(), static_cast<std::size_t>(++measured));
+  };
+  loop.callbacks.cancelled = [&] { return measured == 5; };
+  const LoopResult result = loop();
+  EXPECT_EQ(result.stop, Stop::cancelled);
+  EXPECT_EQ(result.trials.size(), 5u);
+}
+
+TEST(Loop, SecondsRunOut) {
+  Fixture loop;
+  loop.budget.seconds = 0.02;
+  loop.callbacks.measure = [](const Candidate&) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return Measured{took(1), true};
+  };
+  const LoopResult result = loop();
+  EXPECT_EQ(result.stop, Stop::seconds);
+  EXPECT_LE(result.trials.size(), 5u);
+}
+
+/// Breaks its contract: asks for the same candidate for ever.
+class Repeats final : public Searcher {
+ public:
+  explicit Repeats(const Space& space) : candidate_(heuristic(space)) {}
+  std::vector<Candidate> ask(std::size_t) override { return {candidate_}; }
+  void tell(const Candidate&, const Outcome& outcome) override { told.push_back(outcome.microseconds); }
+  std::vector<double> told;
+
+ private:
+  Candidate candidate_;
+};
+
+TEST(Loop, RepetitionsAreAnsweredOnceMeasured) {
+  Fixture loop;
+  loop.callbacks.measure = script({{took(5)}, {took(6)}});
+  Repeats repeats(loop.space);
+  const LoopResult result = run(loop.space, repeats, {}, loop.callbacks);
+  EXPECT_EQ(result.stop, Stop::exhausted);
+  EXPECT_EQ(result.trials.size(), 1u);
+  EXPECT_EQ(repeats.told, (std::vector<double>{5, 5}));
+}
+
+TEST(Loop, ReasonsHaveNames) {
+  EXPECT_EQ(name(Stop::patience), "patience");
+  EXPECT_EQ(name(Stop::exhausted), "exhausted");
+}
+
+}  // namespace
+}  // namespace deplo::search
