@@ -1,0 +1,11 @@
+// The difference of two texts, line by line, as `diff -u` shows it.
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace deplo::apps {
+
+/// Hunks with three lines of context; "" when the texts are equal.
+std::string unified_diff(std::string_view before, std::string_view after);
+
+}  // namespace deplo::apps

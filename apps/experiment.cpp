@@ -1,0 +1,96 @@
+#include "apps/experiment.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "apps/kernel.h"
+#include "core/config.h"
+#include "core/error.h"
+#include "core/file.h"
+#include "core/nearest.h"
+
+namespace deplo::apps {
+namespace {
+
+constexpr std::int64_t most_extent = std::int64_t{1} << 31;
+constexpr std::int64_t most_count = 1'000'000'000;
+constexpr double most_seconds = 30 * 86400.0;
+
+ir::Symbols read_symbols(const Config& config) {
+  ir::Symbols symbols;
+  for (const auto& [name, value] : config.entries()) symbols[name] = value.integer(1, most_extent);
+  return symbols;
+}
+
+std::string default_name(const std::string& kernel, const ir::Symbols& symbols) {
+  std::string name = std::filesystem::path(kernel).stem().string();
+  for (const auto& [symbol, value] : symbols) name += fmt::format(".{}{}", symbol, value);
+  return name;
+}
+
+KernelCase read_kernel(const Config& config) {
+  config.only({"kernel", "name", "symbols"});
+  const Config kernel = config.at("kernel");
+  const auto symbols = config.find("symbols");
+  const ir::Symbols bound = symbols ? read_symbols(*symbols) : ir::Symbols{};
+  KernelCase result;
+  result.place = kernel.place();
+  result.name = config.text_or("name", default_name(kernel.text(), bound));
+  result.loop = load_kernel(kernel.text(), bound, (symbols ? *symbols : kernel).place());
+  return result;
+}
+
+void read_search(const Config& config, Experiment& experiment) {
+  config.only({"strategy", "seed", "exploration"});
+  if (const auto strategy = config.find("strategy")) {
+    experiment.strategy = strategy->text();
+    check_strategy(experiment.strategy, strategy->place());
+  }
+  experiment.options.seed = static_cast<std::uint64_t>(config.integer_or("seed", 0, 0));
+  experiment.options.exploration = config.number_or("exploration", experiment.options.exploration, 0, 1000);
+}
+
+void read_budget(const Config& config, Experiment& experiment) {
+  config.only({"time", "trials", "patience"});
+  experiment.seconds = config.number_or("time", experiment.seconds, 0, most_seconds);
+  experiment.trials = config.integer_or("trials", experiment.trials, 1, most_count);
+  experiment.patience = config.integer_or("patience", experiment.patience, 1, most_count);
+}
+
+}  // namespace
+
+void check_strategy(const std::string& name, std::string_view place) {
+  std::vector<std::string> names;
+  for (const auto& kind : search::searchers()) names.emplace_back(kind.name);
+  if (std::find(names.begin(), names.end(), name) == names.end())
+    throw Error(fmt::format("{}: expected a searcher ({}), found '{}'{}", place, fmt::join(names, ", "), name,
+                            did_you_mean(name, names)));
+}
+
+Experiment load_experiment(const std::filesystem::path& file) {
+  Experiment experiment;
+  const std::filesystem::path found = find_data(file);
+  experiment.file = file.string();
+  experiment.text = read_file(found);
+  const Config config = Config::parse(experiment.text, found.string());
+  config.only({"target", "device", "search", "budget", "kernels"});
+  experiment.target = config.text_or("target", experiment.target);
+  experiment.device = config.text_or("device", experiment.device);
+  if (const auto search = config.find("search")) read_search(*search, experiment);
+  if (const auto budget = config.find("budget")) read_budget(*budget, experiment);
+  const Config kernels = config.at("kernels");
+  for (const Config& item : kernels.items()) {
+    KernelCase kernel = read_kernel(item);
+    for (const KernelCase& other : experiment.kernels)
+      if (other.name == kernel.name)
+        throw Error(fmt::format("{}: expected each name once, found '{}' again (first at {})", kernel.place,
+                                kernel.name, other.place));
+    experiment.kernels.push_back(std::move(kernel));
+  }
+  if (experiment.kernels.empty()) kernels.expected("at least one kernel");
+  return experiment;
+}
+
+}  // namespace deplo::apps

@@ -1,0 +1,37 @@
+// An experiment: which kernels to tune, where, how, and for how long. One YAML file; docs in experiments/smoke.yaml.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "ir/program.h"
+#include "search/searcher.h"
+
+namespace deplo::apps {
+
+struct KernelCase {
+  std::string name;   // as in the table and in the store
+  std::string place;  // file:line, for messages
+  ir::Program loop;
+};
+
+struct Experiment {
+  std::string file;
+  std::string text;             // of the file: stored with the run
+  std::string target = "auto";  // a name under configs/targets, or auto: what the device is
+  std::string device = "opencl";
+  std::string strategy = "mcts";
+  search::SearchOptions options;
+  double seconds = 300;        // for all kernels together
+  std::int64_t trials = 100;   // new measurements per kernel, the heuristic's included
+  std::int64_t patience = 60;  // new measurements of one kernel in a row without a new best
+  std::vector<KernelCase> kernels;
+};
+
+/// Throws Error `file:line: expected …, found …`.
+Experiment load_experiment(const std::filesystem::path& file);
+/// Throws Error, prefixed by `place`, that lists the known searchers.
+void check_strategy(const std::string& name, std::string_view place);
+
+}  // namespace deplo::apps

@@ -1,0 +1,75 @@
+#include "apps/kernel.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <vector>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "core/nearest.h"
+
+namespace deplo::apps {
+namespace {
+
+constexpr double most_bytes = 64e9;  // of all buffers: beyond what any device here holds, and far below 2^63
+
+std::filesystem::path kernel_file(std::string_view kernel, std::string_view place) {
+  std::filesystem::path path(kernel);
+  if (path.extension() == ".loop") return find_data(path);
+  const std::vector<std::string> names = list_data("configs/kernels", ".loop");
+  if (std::find(names.begin(), names.end(), kernel) == names.end())
+    throw Error(fmt::format("{}: expected a kernel ({}) or the path of a .loop file, found '{}'{}", place,
+                            fmt::join(names, ", "), kernel, did_you_mean(kernel, names)));
+  return data_folder() / "configs/kernels" / (std::string(kernel) + ".loop");
+}
+
+void check_symbols(const std::vector<std::string>& declared, const ir::Symbols& given, std::string_view kernel,
+                   std::string_view place) {
+  const auto fail = [&](std::string_view fault, std::string_view name, const std::string& help) {
+    throw Error(fmt::format("{}: expected the symbols {} of kernel '{}', found {} '{}'{}", place,
+                            fmt::join(declared, ", "), kernel, fault, name, help));
+  };
+  for (const auto& [name, value] : given)
+    if (std::find(declared.begin(), declared.end(), name) == declared.end())
+      fail("the symbol", name, did_you_mean(name, declared));
+  for (const std::string& name : declared)
+    if (!given.contains(name)) fail("no value for", name, "");
+}
+
+void check_size(const ir::Program& program, std::string_view place) {
+  double bytes = 0;
+  for (const ir::Buffer& buffer : program.buffers) {
+    double elements = 1;
+    for (const std::int64_t extent : buffer.shape) elements *= static_cast<double>(extent);
+    bytes += elements * static_cast<double>(ir::bytes(buffer.dtype));
+  }
+  if (bytes > most_bytes)
+    throw Error(fmt::format("{}: expected buffers of at most {:g} GB in all, found {:g} GB", place, most_bytes / 1e9,
+                            bytes / 1e9));
+}
+
+}  // namespace
+
+ir::Program load_kernel(std::string_view kernel, const ir::Symbols& symbols, std::string_view place) {
+  const std::filesystem::path file = kernel_file(kernel, place);
+  const std::string text = read_file(file);
+  check_symbols(ir::declared_symbols(text, file.string()), symbols, kernel, place);
+  ir::Program program = ir::parse(text, symbols, file.string());
+  if (program.level != ir::Level::loop)
+    throw Error(fmt::format("{}: expected Loop IR, found {} IR", file.string(), ir::name(program.level)));
+  check_size(program, place);
+  if (const std::string fault = ir::verify(program); !fault.empty())
+    throw Error(fmt::format("{}: expected a well-formed program, found: {}", file.string(), fault));
+  return program;
+}
+
+std::string print(const ir::Symbols& symbols) {
+  std::string text;
+  for (const auto& [name, value] : symbols) text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);
+  return text;
+}
+
+}  // namespace deplo::apps

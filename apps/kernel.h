@@ -1,0 +1,18 @@
+// Kernels by name: Loop IR text under configs/kernels, or the user's own .loop file, bound to sizes.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "ir/program.h"
+
+namespace deplo::apps {
+
+/// `kernel` names configs/kernels/NAME.loop or is the path of a .loop file. Throws Error, prefixed by `place` where the
+/// fault is the caller's (an unknown kernel, a symbol too many or too few), by the file where it is the text's.
+ir::Program load_kernel(std::string_view kernel, const ir::Symbols& symbols, std::string_view place);
+
+/// "M=512 N=3584 K=3584"
+std::string print(const ir::Symbols& symbols);
+
+}  // namespace deplo::apps

@@ -1,0 +1,146 @@
+#include "apps/table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/text.h"
+
+namespace deplo::apps {
+namespace {
+
+// Above this many FLOPs per byte a kernel is spoken of in GFLOP/s, below in GB/s: matmuls and the rest.
+constexpr double intensity_of_compute = 4;
+constexpr std::size_t least_table = 88;  // columns; narrower windows get two lines per kernel
+constexpr std::size_t numbers_width = 66;
+
+std::int64_t failed(const Row& row) {
+  std::int64_t sum = 0;
+  for (const auto& [status, count] : row.failures) sum += count;
+  return sum;
+}
+
+std::string speed(const Row& row) {
+  if (row.best_us <= 0) return "-";
+  const bool compute = row.flops > intensity_of_compute * row.bytes;
+  const double giga = (compute ? row.flops : row.bytes) / row.best_us * 1e-3;
+  return significant(giga) + (compute ? " GFLOP/s" : " GB/s");
+}
+
+std::string speed_up(const Row& row) {
+  return row.best_us > 0 && row.heuristic_us > 0 ? fmt::format("{:.2f}x", row.heuristic_us / row.best_us) : "-";
+}
+
+std::string microseconds(double value) { return value > 0 ? significant(value) : "-"; }
+
+// Right-aligned by columns: fmt counts code points too, but not "…".
+std::string right(const std::string& text, std::size_t width) {
+  return std::string(width - std::min(width, columns(text)), ' ') + text;
+}
+
+std::string left(const std::string& text, std::size_t width) {
+  const std::string shortened = cut(text, width);
+  return shortened + std::string(width - columns(shortened), ' ');
+}
+
+std::string numbers(const std::string& heuristic, const std::string& best, const std::string& up,
+                    const std::string& speed, const std::string& trials, const std::string& failures) {
+  return right(heuristic, 13) + right(best, 12) + right(up, 10) + right(speed, 15) + right(trials, 7) +
+         right(failures, 9);
+}
+
+std::string wide(const Summary& summary, std::size_t width) {
+  std::size_t name_width = 6, trail_width = 0;
+  for (const Row& row : summary.rows) {
+    name_width = std::max(name_width, columns(row.name));
+    trail_width = std::max(trail_width, columns(row.trail));
+  }
+  const bool unlimited = width == 0;
+  if (!unlimited) name_width = std::min(name_width, width - numbers_width);
+  const bool beside = unlimited || name_width + numbers_width + 2 + trail_width <= width;
+  std::string text = left("kernel", name_width) +
+                     numbers("heuristic µs", "best µs", "speed-up", "speed", "trials", "failures") +
+                     (beside ? "  trail" : "") + "\n";
+  for (const Row& row : summary.rows) {
+    text +=
+        left(row.name, name_width) + numbers(microseconds(row.heuristic_us), microseconds(row.best_us), speed_up(row),
+                                             speed(row), std::to_string(row.trials), std::to_string(failed(row)));
+    text += (beside ? "  " : "\n    ") + row.trail + "\n";
+  }
+  return text;
+}
+
+std::string stacked(const Summary& summary, std::size_t width) {
+  std::string text;
+  for (const Row& row : summary.rows) {
+    text += cut(row.name, width) + "\n";
+    text += cut(fmt::format("  {} µs, was {} ({}), {}", microseconds(row.best_us), microseconds(row.heuristic_us),
+                            speed_up(row), speed(row)),
+                width) +
+            "\n";
+    text += cut(fmt::format("  {} trials, {} failures", row.trials, failed(row)), width) + "\n  " + row.trail + "\n";
+  }
+  return text;
+}
+
+std::string notes(const Summary& summary) {
+  std::int64_t known = 0;
+  std::string unconfirmed;
+  for (const Row& row : summary.rows) {
+    known += row.known;
+    if (!row.confirmed) unconfirmed += (unconfirmed.empty() ? "" : ", ") + row.name;
+  }
+  std::string text = fmt::format("{} on {} ({}), {}, seed {}, {}", summary.experiment, summary.device, summary.target,
+                                 summary.strategy, summary.seed, duration(summary.seconds));
+  if (known > 0) text += fmt::format("; {} trials known from {}", known, summary.store);
+  text += "\n";
+  if (!unconfirmed.empty()) text += "not confirmed by a full, fully checked run: " + unconfirmed + "\n";
+  if (summary.interrupted) text += "interrupted: the same command goes on from " + summary.store + "\n";
+  return text;
+}
+
+nlohmann::ordered_json to_json(const Row& row) {
+  nlohmann::ordered_json json;
+  const auto or_null = [](double value) {
+    return value > 0 ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
+  };
+  json["kernel"] = row.name;
+  json["heuristic_us"] = or_null(row.heuristic_us);
+  json["best_us"] = or_null(row.best_us);
+  json["speed_up"] = or_null(row.best_us > 0 ? row.heuristic_us / row.best_us : 0);
+  json["gflops"] = or_null(row.best_us > 0 ? row.flops / row.best_us * 1e-3 : 0);
+  json["gb_per_s"] = or_null(row.best_us > 0 ? row.bytes / row.best_us * 1e-3 : 0);
+  json["trials"] = row.trials;
+  json["known"] = row.known;
+  json["failures"] = row.failures;
+  json["trail"] = row.trail;
+  json["confirmed"] = row.confirmed;
+  json["stop"] = row.stop;
+  return json;
+}
+
+}  // namespace
+
+std::string print_table(const Summary& summary, std::size_t width) {
+  const bool narrow = width != 0 && width < least_table;
+  return (narrow ? stacked(summary, width) : wide(summary, width)) + notes(summary);
+}
+
+std::string print_json(const Summary& summary) {
+  nlohmann::ordered_json json;
+  json["experiment"] = summary.experiment;
+  json["device"] = summary.device;
+  json["target"] = summary.target;
+  json["strategy"] = summary.strategy;
+  json["seed"] = summary.seed;
+  json["store"] = summary.store;
+  json["seconds"] = summary.seconds;
+  json["interrupted"] = summary.interrupted;
+  json["kernels"] = nlohmann::ordered_json::array();
+  for (const Row& row : summary.rows) json["kernels"].push_back(to_json(row));
+  // User text may hold bytes that are no UTF-8: shown as U+FFFD, never thrown over.
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace deplo::apps

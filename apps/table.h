@@ -1,0 +1,34 @@
+// The results of a tuning run: as a table for people, as one JSON document for programs.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace deplo::apps {
+
+struct Row {
+  std::string name;
+  double heuristic_us = 0, best_us = 0;          // 0: no valid measurement
+  double flops = 0, bytes = 0;                   // of the kernel
+  std::int64_t trials = 0;                       // new measurements
+  std::int64_t known = 0;                        // answered from the store
+  std::map<std::string, std::int64_t> failures;  // status → how many, of the new ones
+  std::string trail;                             // of the best
+  bool confirmed = false;                        // full grid, full check
+  std::string stop;                              // why the search ended
+};
+
+struct Summary {
+  std::string experiment, device, target, strategy, store;
+  std::uint64_t seed = 0;
+  double seconds = 0;
+  bool interrupted = false;
+  std::vector<Row> rows;
+};
+
+/// For a window of that many columns; 0: no limit.
+std::string print_table(const Summary&, std::size_t width);
+std::string print_json(const Summary&);
+
+}  // namespace deplo::apps

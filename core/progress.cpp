@@ -1,0 +1,55 @@
+#include "core/progress.h"
+
+#include <algorithm>
+
+#include "core/text.h"
+
+namespace deplo {
+namespace {
+
+constexpr auto status_interval = std::chrono::milliseconds(100);
+constexpr auto news_interval = std::chrono::seconds(1);
+constexpr std::size_t least_name = 8;  // columns: below that a name says nothing, and the details are cut instead
+
+}  // namespace
+
+std::string fit_status(std::string_view name, std::string_view details, std::size_t width) {
+  if (width == 0) return std::string(name) + "  " + std::string(details);
+  const std::size_t rest = columns(details) + 2;
+  const std::size_t for_name = std::max(least_name, width > rest ? width - rest : 0);
+  return cut(cut(name, for_name) + "  " + std::string(details), width);
+}
+
+void Progress::status(std::string_view name, std::string_view details) {
+  const std::size_t width = quiet_ ? 0 : terminal_width(fileno(out_));
+  const auto now = Clock::now();
+  if (width == 0 || now - last_status_ < status_interval) return;
+  last_status_ = now;
+  // One column stays free: a full last line makes some terminals wrap.
+  std::fprintf(out_, "\r\x1b[K%s", fit_status(name, details, width - 1).c_str());
+  std::fflush(out_);
+  shown_ = true;
+}
+
+void Progress::line(std::string_view text) {
+  if (quiet_) return;
+  clear();
+  std::fprintf(out_, "%.*s\n", static_cast<int>(text.size()), text.data());
+  std::fflush(out_);
+}
+
+void Progress::news(std::string_view text) {
+  const auto now = Clock::now();
+  if (quiet_ || terminal_width(fileno(out_)) > 0 || now - last_news_ < news_interval) return;
+  last_news_ = now;
+  line(text);
+}
+
+void Progress::clear() {
+  if (!shown_) return;
+  std::fputs("\r\x1b[K", out_);
+  std::fflush(out_);
+  shown_ = false;
+}
+
+}  // namespace deplo

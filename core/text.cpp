@@ -1,0 +1,48 @@
+#include "core/text.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace deplo {
+namespace {
+
+bool starts_code_point(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
+
+}  // namespace
+
+std::size_t columns(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), starts_code_point));
+}
+
+std::string cut(std::string_view text, std::size_t width) {
+  if (columns(text) <= width) return std::string(text);
+  if (width == 0) return "";
+  std::size_t end = 0;
+  for (std::size_t seen = 0; end < text.size(); ++end)
+    if (starts_code_point(text[end]) && ++seen == width) break;
+  return std::string(text.substr(0, end)) + "…";
+}
+
+std::size_t terminal_width(int descriptor) {
+  winsize size{};
+  if (!isatty(descriptor)) return 0;
+  return ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+std::string significant(double value) {
+  if (!std::isfinite(value)) return "-";
+  const double size = std::abs(value);
+  return fmt::format("{:.{}f}", value, size < 1 ? 3 : size < 10 ? 2 : size < 100 ? 1 : 0);
+}
+
+std::string duration(double seconds) {
+  const auto total = static_cast<long>(std::clamp(std::ceil(seconds), 0.0, 1e9));
+  if (total >= 3600) return fmt::format("{}:{:02}:{:02}", total / 3600, total / 60 % 60, total % 60);
+  return fmt::format("{}:{:02}", total / 60, total % 60);
+}
+
+}  // namespace deplo

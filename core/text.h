@@ -1,0 +1,19 @@
+// Text as a person reads it on a terminal.
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace deplo {
+
+/// Columns that UTF-8 text takes (one per code point: nothing wider is printed here).
+std::size_t columns(std::string_view text);
+/// At most `width` columns; what is cut off is shown by `…`.
+std::string cut(std::string_view text, std::size_t width);
+/// Columns of the terminal behind the file descriptor, read anew at every call; 0 when it is none.
+std::size_t terminal_width(int descriptor);
+/// Three to four significant digits: "0.123", "12.3", "812", "15234".
+std::string significant(double value);
+/// "0:05", "12:34", "1:02:03".
+std::string duration(double seconds);
+
+}  // namespace deplo
