@@ -96,7 +96,7 @@ Interval range_of(const Expr& e, const Ranges& ranges) {
   if (e.kind() == Expr::Kind::constant) return {e.value(), e.value()};
   if (e.kind() == Expr::Kind::variable) {
     for (auto it = ranges.rbegin(); it != ranges.rend(); ++it)
-      if (it->first == e.name()) return it->second;
+      if (same_name(it->first, e.name())) return it->second;
     return everything;
   }
   const Interval l = range_of(e.lhs(), ranges), r = range_of(e.rhs(), ranges);

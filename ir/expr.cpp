@@ -3,25 +3,11 @@
 
 #include <array>
 #include <numeric>
-#include <variant>
 
 #include "core/error.h"
 #include "ir/simplify_impl.h"
 
 namespace deplo::ir {
-namespace {
-
-struct Binary {
-  ExprOp op;
-  Expr lhs, rhs;
-};
-
-}  // namespace
-
-struct Expr::Node {
-  std::variant<std::int64_t, std::string, Binary> value;  // in the order of Kind
-};
-
 namespace {
 
 constexpr std::int64_t small_low = -64, small_high = 1024;
@@ -47,34 +33,6 @@ Expr::Expr(std::int64_t value) {
 Expr::Expr(std::string name) : node_(std::make_shared<const Node>(Node{std::move(name)})) {}
 Expr::Expr(ExprOp op, Expr lhs, Expr rhs)
     : node_(std::make_shared<const Node>(Node{Binary{op, std::move(lhs), std::move(rhs)}})) {}
-
-Expr::Kind Expr::kind() const { return static_cast<Kind>(node_->value.index()); }
-std::int64_t Expr::value() const {
-  const auto* p = std::get_if<std::int64_t>(&node_->value);
-  CHECK(p != nullptr);
-  return *p;
-}
-const std::string& Expr::name() const {
-  const auto* p = std::get_if<std::string>(&node_->value);
-  CHECK(p != nullptr);
-  return *p;
-}
-ExprOp Expr::op() const {
-  const auto* p = std::get_if<Binary>(&node_->value);
-  CHECK(p != nullptr);
-  return p->op;
-}
-const Expr& Expr::lhs() const {
-  const auto* p = std::get_if<Binary>(&node_->value);
-  CHECK(p != nullptr);
-  return p->lhs;
-}
-const Expr& Expr::rhs() const {
-  const auto* p = std::get_if<Binary>(&node_->value);
-  CHECK(p != nullptr);
-  return p->rhs;
-}
-bool Expr::same(const Expr& other) const { return node_ == other.node_; }
 
 bool Expr::operator==(const Expr& other) const {
   if (node_ == other.node_) return true;

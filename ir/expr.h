@@ -5,7 +5,10 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
+
+#include "core/error.h"
 
 namespace deplo::ir {
 
@@ -28,13 +31,37 @@ class Expr {
   ExprOp op() const;                // binary only, as lhs and rhs
   const Expr& lhs() const;
   const Expr& rhs() const;
-  bool same(const Expr& other) const;  // the same handle: cheaper than ==, and implies it
+  bool same(const Expr& other) const { return node_ == other.node_; }  // the same handle: implies ==
   bool is_constant(std::int64_t v) const { return kind() == Kind::constant && value() == v; }
   bool operator==(const Expr& other) const;
 
  private:
+  struct Binary;
+  template <class T>
+  const T& get() const;
   std::shared_ptr<const Node> node_;
 };
+
+struct Expr::Binary {
+  ExprOp op;
+  Expr lhs, rhs;
+};
+struct Expr::Node {
+  std::variant<std::int64_t, std::string, Binary> value;  // in the order of Kind
+};
+
+template <class T>
+const T& Expr::get() const {
+  const T* p = std::get_if<T>(&node_->value);
+  CHECK(p != nullptr);
+  return *p;
+}
+inline Expr::Kind Expr::kind() const { return static_cast<Kind>(node_->value.index()); }
+inline std::int64_t Expr::value() const { return get<std::int64_t>(); }
+inline const std::string& Expr::name() const { return get<std::string>(); }
+inline ExprOp Expr::op() const { return get<Binary>().op; }
+inline const Expr& Expr::lhs() const { return get<Binary>().lhs; }
+inline const Expr& Expr::rhs() const { return get<Binary>().rhs; }
 
 inline Expr var(std::string name) { return Expr(std::move(name)); }
 inline Expr operator+(Expr a, Expr b) { return {ExprOp::add, std::move(a), std::move(b)}; }

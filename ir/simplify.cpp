@@ -44,7 +44,11 @@ Affine Simplifier::affine(const Expr& e) {
 
 // (x + c) * d -> x * d + c * d, x + y + x -> x * 2 + y, and so on: Affine merges what gather finds.
 void Simplifier::gather(const Expr& e, std::int64_t factor, Affine& out) {
-  if (e.kind() != Expr::Kind::binary) return out.add(rewrite(e), factor);
+  if (e.kind() == Expr::Kind::constant) return out.add_constant(e.value(), factor);
+  if (e.kind() == Expr::Kind::variable) {
+    const Interval range = range_of(e, ranges_);
+    return range.low == range.high ? out.add_constant(range.low, factor) : out.add_term(e, factor);
+  }
   const ExprOp op = e.op();
   if (op == ExprOp::add || op == ExprOp::sub) {
     std::int64_t right = factor;
@@ -53,8 +57,11 @@ void Simplifier::gather(const Expr& e, std::int64_t factor, Affine& out) {
     return gather(e.rhs(), right, out);
   }
   if (op != ExprOp::mul) return out.add(rewrite(e), factor);
-  const Expr lhs = rewrite(e.lhs()), rhs = rewrite(e.rhs());
-  out.add(rebuild(e, lhs, rhs), factor);
+  if (e.rhs().kind() == Expr::Kind::constant) {
+    if (__builtin_mul_overflow(factor, e.rhs().value(), &factor)) out.overflow = true;
+    return gather(e.lhs(), factor, out);
+  }
+  out.add(operands(e), factor);
 }
 
 // x / c * (c * k) + x % c * k -> x * k

@@ -15,6 +15,10 @@ inline std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (
 inline std::int64_t floor_mod(std::int64_t a, std::int64_t b) { return a % b + (a % b < 0 ? b : 0); }
 inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
 
+/// Axis names differ in the last character most often: looking there first saves the call of memcmp.
+inline bool same_name(const std::string& a, const std::string& b) {
+  return a.size() == b.size() && (a.empty() || (a.back() == b.back() && a == b));
+}
 /// One operation on values; add, sub and mul wrap.
 std::int64_t fold(ExprOp op, std::int64_t lhs, std::int64_t rhs);
 /// `e` with other operands: the same handle when they are the same handles.
