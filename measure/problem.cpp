@@ -1,0 +1,88 @@
+#include "measure/problem.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cmath>
+#include <utility>
+
+#include "measure/elements.h"
+#include "measure/reference.h"
+
+namespace deplo::measure {
+namespace {
+
+bool is_poison(float value) { return std::bit_cast<std::uint32_t>(value) == 0xffffffffU; }
+
+/// Every element of the output that is no number, and that a prefix of the grid does not excuse.
+std::optional<Failure> find_nan(const ir::Buffer& buffer, const std::vector<float>& found, Coverage coverage) {
+  std::int64_t first = -1, count = 0;
+  for_each_element(buffer, [&](std::int64_t offset) {
+    const float value = found[static_cast<std::size_t>(offset)];
+    if (!std::isnan(value) || (coverage == Coverage::prefix && is_poison(value))) return;
+    if (count++ == 0) first = offset;
+  });
+  if (count == 0) return std::nullopt;
+  const bool unwritten = is_poison(found[static_cast<std::size_t>(first)]);
+  return Failure{Status::wrong_result,
+                 fmt::format("{}: {} ({} of {} elements)", element_name(buffer, first),
+                             unwritten ? "not written" : "is NaN", count, ir::element_count(buffer))};
+}
+
+std::optional<Failure> compare(const ir::Buffer& buffer, const Reference::Output& expected,
+                               const std::vector<float>& found, Coverage coverage) {
+  std::int64_t covered = 0, wrong = 0;
+  double worst_error = 0;
+  const Reference::Element* worst = nullptr;
+  for (const Reference::Element& element : expected.elements) {
+    const float value = found[static_cast<std::size_t>(element.offset)];
+    if (coverage == Coverage::prefix && is_poison(value)) continue;
+    ++covered;
+    const double error = std::abs(static_cast<double>(value) - element.value) / expected.scale;
+    if (error <= tolerance) continue;
+    ++wrong;
+    if (worst == nullptr || error > worst_error) worst = &element, worst_error = error;
+  }
+  if (covered == 0 && !expected.elements.empty())
+    return Failure{Status::wrong_result, fmt::format("{}: none of the compared elements was written", buffer.name)};
+  if (worst == nullptr) return std::nullopt;
+  return Failure{
+      Status::wrong_result,
+      fmt::format("{}: expected {:.7g}, found {:.7g}, error {:.2g} of the scale {:.3g} ({} of {} compared are "
+                  "wrong)",
+                  element_name(buffer, worst->offset), worst->value, found[static_cast<std::size_t>(worst->offset)],
+                  worst_error, expected.scale, wrong, covered)};
+}
+
+}  // namespace
+
+Problem::Problem(ir::Program loop, Device& device, std::uint64_t seed)
+    : loop_(std::move(loop)), arrays_(device.allocate(loop_.buffers)), seed_(seed) {
+  for (std::size_t i = 0; i < loop_.buffers.size(); ++i) {
+    CHECK(loop_.buffers[i].dtype == ir::DType::f32);
+    if (loop_.buffers[i].role == ir::Role::input) arrays_->write(i, random_input(loop_.buffers[i], i, seed_));
+  }
+}
+
+void Problem::poison_outputs() {
+  for (std::size_t i = 0; i < loop_.buffers.size(); ++i)
+    if (loop_.buffers[i].role == ir::Role::output) arrays_->poison(i);
+}
+
+// The inputs are drawn again rather than kept: they may be hundreds of megabytes, and the reference is made once.
+const Reference& Problem::reference() {
+  if (!reference_) reference_ = make_reference(loop_, seed_);
+  return *reference_;
+}
+
+std::optional<Failure> Problem::check(Coverage coverage) {
+  for (const Reference::Output& expected : reference().outputs) {
+    const ir::Buffer& buffer = loop_.buffers[expected.buffer];
+    const std::vector<float> found = arrays_->read(expected.buffer);
+    if (auto failure = find_nan(buffer, found, coverage)) return failure;
+    if (auto failure = compare(buffer, expected, found, coverage)) return failure;
+  }
+  return std::nullopt;
+}
+
+}  // namespace deplo::measure
