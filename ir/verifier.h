@@ -1,0 +1,98 @@
+// One walk over a program that stops at the first violation. Private to verify*.cpp.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/name_table.h"
+#include "ir/program.h"
+
+namespace deplo::ir {
+
+/// Every check returns false after writing the message.
+class Verifier {
+ public:
+  explicit Verifier(const Program& p) : program_(p) {}
+  std::string run();
+
+ private:
+  using Kind = NameEntry::Kind;
+  struct Scope {  // a body, by number
+    int parent;
+    const Loop* loop;  // whose body it is; nullptr for others
+    bool open = true;
+  };
+  /// *less + slack <= *more holds here. Conditions are these and ranges of axes.
+  struct Fact {
+    const Expr *less, *more;
+    std::int64_t slack;
+  };
+  struct Value {
+    Strided range;
+    bool varies = false;  // between the threads of a block
+  };
+
+  // verify.cpp: buffers, bodies, loops, conditions, the tile
+  bool buffer(const Buffer&);
+  bool body(const Body&, const Loop* owner);
+  bool statement(const Stmt&);
+  bool check(const Loop&);
+  bool check(const If&);
+  bool check(const Tile&);
+  bool axis(const Axis&, bool varies, const Strided& range, int& number);
+  bool top_level();
+  bool accumulates_over_reduce_axes();
+  int define(const std::string& name, Kind, const char* what);
+  bool fail(std::string_view message);
+
+  // verify_values.cpp
+  bool check(const Load&);
+  bool check(const Assign&);
+  bool check(const Accum&);
+  bool check(const Write&);
+  bool check(const Init&);
+  bool lanes(int n);
+  bool type(const Type&);
+  bool args(std::span<const Arg>, const Type& dst, bool converts, bool horizontal);
+  bool use(const std::string& name, int& number);
+  bool accumulate(const std::string& name, const Type&, Op, int& number);
+  void extend_scope(NameEntry& acc) const;
+  bool access(const std::string& name, const std::vector<Expr>& index, int n, int& number);
+  bool vector_axis(const NameEntry& buffer, const std::vector<Expr>& index);
+
+  // verify_shared.cpp
+  bool check(const Stage&);
+  bool check(const Combine&);
+  bool check(const Smem&);
+  bool check(const Sync&);
+  bool check(const TreeHalve&);
+  bool convergent();
+
+  // verify_index.cpp
+  bool evaluate(const Expr&, Value& out);
+  bool in_range(const Expr&, std::int64_t extent, int n, std::size_t dim);
+  bool provable(const Expr&, std::int64_t low, std::int64_t high);
+  bool assume(const Expr& condition);
+  bool assume_less(const Expr& less, const Expr& more, std::int64_t slack);
+  void restrict(const Expr& variable, std::int64_t low, std::int64_t high);
+  void apply_facts(const Expr&, Strided&);
+
+  const Program& program_;
+  NameTable names_;
+  std::vector<Scope> scopes_;
+  std::vector<int> axes_;  // in scope, outermost first
+  std::vector<Fact> facts_;
+  std::vector<std::pair<int, Strided>> saved_;  // ranges before the conditions around
+  std::vector<std::pair<int, int>> accums_;     // Loop IR: accumulator and the scope of an Accum to it
+  const Stmt* current_ = nullptr;
+  const std::string* vector_axis_ = nullptr;
+  int scope_ = -1;
+  int divergent_ = 0;    // bodies around that some threads of the block may skip
+  int unreachable_ = 0;  // bodies around that never run: their indices are not checked
+  std::uint32_t stamp_ = 0;
+  std::string message_;
+};
+
+}  // namespace deplo::ir

@@ -1,0 +1,169 @@
+// Loads, assignments, accumulators and writes: names, types, lanes, ranks.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "ir/verifier.h"
+
+namespace deplo::ir {
+
+bool Verifier::lanes(int n) {
+  return n == 1 || n == 2 || n == 4 || n == 8 || n == 16 || fail("the number of lanes is 1, 2, 4, 8 or 16");
+}
+
+bool Verifier::type(const Type& t) {
+  if (t.lanes != 1 && program_.level != Level::kernel) return fail("vector values belong to Kernel IR");
+  return lanes(t.lanes);
+}
+
+bool Verifier::use(const std::string& name, int& number) {
+  number = names_.find(name);
+  if (number == NameTable::none) return fail(fmt::format("`{}` is not defined before this", name));
+  NameEntry& e = names_[number];
+  if (e.kind != Kind::value && e.kind != Kind::accumulator) return fail(fmt::format("`{}` is not a value", name));
+  if (e.kind == Kind::accumulator && program_.level != Level::kernel)
+    extend_scope(e);
+  else if (!scopes_[static_cast<std::size_t>(e.body)].open)
+    return fail(fmt::format("`{}` is out of scope", name));
+  return true;
+}
+
+// The innermost body that holds all uses so far: the open bodies are those around the current statement.
+void Verifier::extend_scope(NameEntry& acc) const {
+  while (!scopes_[static_cast<std::size_t>(acc.body)].open)
+    acc.body = scopes_[static_cast<std::size_t>(acc.body)].parent;
+}
+
+bool Verifier::args(std::span<const Arg> list, const Type& dst, bool converts, bool horizontal) {
+  for (const Arg& a : list) {
+    if (const double* constant = std::get_if<double>(&a)) {
+      if (std::isnan(*constant)) return fail("a constant is not a number");
+      if (horizontal) return fail("expected a vector value");
+      continue;
+    }
+    const std::string& arg = *std::get_if<std::string>(&a);
+    int number = NameTable::none;
+    if (!use(arg, number)) return false;
+    const Type& t = names_[number].type;
+    if (t.dtype != dst.dtype && !converts)
+      return fail(fmt::format("`{}` is {}, expected {}", arg, name(t.dtype), name(dst.dtype)));
+    const bool fits = horizontal ? t.lanes > 1 && dst.lanes == 1 : t.lanes == 1 || t.lanes == dst.lanes;
+    if (!fits) return fail(fmt::format("`{}` has {} lanes where the result has {}", arg, t.lanes, dst.lanes));
+  }
+  return true;
+}
+
+bool Verifier::check(const Load& l) {
+  int buffer = NameTable::none;
+  if (!type(l.type) || !access(l.buffer, l.index, l.type.lanes, buffer)) return false;
+  const DType stored = names_[buffer].type.dtype;
+  if (stored != l.type.dtype) return fail(fmt::format("`{}` holds {}", l.buffer, name(stored)));
+  const int number = define(l.dst, Kind::value, "a value");
+  if (number == NameTable::none) return false;
+  names_[number].type = l.type;
+  return true;
+}
+
+bool Verifier::check(const Assign& a) {
+  const bool horizontal = a.op >= Op::lanes_add;
+  if (!type(a.type)) return false;
+  if (a.args.size() != static_cast<std::size_t>(arity(a.op)))
+    return fail(fmt::format("{} takes {} arguments, found {}", name(a.op), arity(a.op), a.args.size()));
+  if (!args(a.args, a.type, a.op == Op::copy, horizontal)) return false;
+  const int number = define(a.dst, Kind::value, "a value");
+  if (number == NameTable::none) return false;
+  names_[number].type = a.type;
+  return true;
+}
+
+bool Verifier::accumulate(const std::string& acc, const Type& t, Op op, int& number) {
+  if (!neutral(op)) return fail(fmt::format("{} has no neutral element", name(op)));
+  number = names_.find(acc);
+  if (number == NameTable::none) {
+    if (program_.level == Level::kernel) return fail(fmt::format("`{}` has no Init before this", acc));
+    number = define(acc, Kind::accumulator, "an accumulator");
+    if (number == NameTable::none) return false;
+    names_[number].type = t;
+    names_[number].op = op;
+    return true;
+  }
+  const NameEntry& e = names_[number];
+  if (e.kind != Kind::accumulator) return fail(fmt::format("`{}` is not an accumulator", acc));
+  if (e.op != op) return fail(fmt::format("`{}` is accumulated by {} before this", acc, name(e.op)));
+  if (e.type != t) return fail(fmt::format("`{}` has another type before this", acc));
+  return use(acc, number);
+}
+
+bool Verifier::check(const Accum& a) {
+  if (a.op == Op::fma && program_.level != Level::kernel) return fail("fma accumulates in Kernel IR only");
+  if (!type(a.type)) return false;
+  if (a.args.size() + 1 != static_cast<std::size_t>(arity(a.op)))
+    return fail(fmt::format("{} takes {} arguments, found {}", name(a.op), arity(a.op), a.args.size() + 1));
+  for (const Arg& arg : a.args)
+    if (const auto* n = std::get_if<std::string>(&arg); n != nullptr && *n == a.dst)
+      return fail(fmt::format("`{}` accumulates itself", a.dst));
+  int number = NameTable::none;
+  if (!args(a.args, a.type, false, false)) return false;
+  if (!accumulate(a.dst, a.type, a.op == Op::fma ? Op::add : a.op, number)) return false;
+  if (program_.level == Level::loop) accums_.emplace_back(number, scope_);
+  return true;
+}
+
+bool Verifier::check(const Init& i) {
+  if (!type(i.type)) return false;
+  if (!neutral(i.op)) return fail(fmt::format("{} has no neutral element", name(i.op)));
+  const int number = define(i.acc, Kind::accumulator, "an accumulator");
+  if (number == NameTable::none) return false;
+  names_[number].type = i.type;
+  names_[number].op = i.op;
+  return true;
+}
+
+bool Verifier::check(const Write& w) {
+  int buffer = NameTable::none;
+  if (!type({DType::f32, w.lanes}) || !access(w.buffer, w.index, w.lanes, buffer)) return false;
+  const NameEntry target = names_[buffer];
+  if (!target.writable) return fail(fmt::format("`{}` cannot be written", w.buffer));
+  if (w.mode == WriteMode::add && target.kind == Kind::shared) return fail("+= works on global memory only");
+  if (program_.level == Level::loop && w.mode == WriteMode::assign && unreachable_ == 0)
+    for (const int a : axes_)
+      if (!names_[a].range.single() && names_[a].stamp != stamp_)
+        return fail(fmt::format("every value of axis `{}` writes the same element", names_[a].name));
+  if (!args({&w.value, 1}, {target.type.dtype, w.lanes}, false, false)) return false;
+  const auto* value = std::get_if<std::string>(&w.value);
+  if (value == nullptr || names_[names_.find(*value)].type.lanes == w.lanes) return true;
+  return fail(fmt::format("`{}` has fewer lanes than are written", *value));
+}
+
+bool Verifier::access(const std::string& buffer, const std::vector<Expr>& index, int n, int& number) {
+  number = names_.find(buffer);
+  if (number == NameTable::none) return fail(fmt::format("buffer `{}` is not declared before this", buffer));
+  const NameEntry& e = names_[number];
+  if (e.kind != Kind::buffer && e.kind != Kind::shared) return fail(fmt::format("`{}` is not a buffer", buffer));
+  if (e.kind == Kind::shared && !scopes_[static_cast<std::size_t>(e.body)].open)
+    return fail(fmt::format("`{}` is out of scope", buffer));
+  if (index.size() != e.rank)
+    return fail(fmt::format("`{}` has {} dimensions, found {} indices", buffer, e.rank, index.size()));
+  if (n > 1 && (index.empty() || !e.unit_stride))
+    return fail(fmt::format("the last dimension of `{}` has no stride of 1", buffer));
+  ++stamp_;
+  for (std::size_t i = 0; i < index.size(); ++i)
+    if (!in_range(index[i], names_.extent(e, i), i + 1 == index.size() ? n : 1, i)) return false;
+  return vector_axis_ == nullptr || vector_axis(e, index);
+}
+
+bool Verifier::vector_axis(const NameEntry& buffer, const std::vector<Expr>& index) {
+  const std::string& axis = *vector_axis_;
+  for (std::size_t i = 0; i < index.size(); ++i) {
+    if (!depends_on(index[i], axis)) continue;
+    if (i + 1 < index.size())
+      return fail(fmt::format("the VECTOR axis `{}` stands in another index than the last", axis));
+    if (coefficient(index[i], axis) != 1)
+      return fail(fmt::format("the VECTOR axis `{}` has a coefficient other than 1", axis));
+    if (!buffer.unit_stride)
+      return fail(fmt::format("the VECTOR axis `{}` walks a dimension whose stride is not 1", axis));
+  }
+  return true;
+}
+
+}  // namespace deplo::ir
