@@ -239,6 +239,17 @@ TEST(Exhaustive, GoesInOptionOrder) {
   EXPECT_EQ(Drive{.batch = 5}(*make_exhaustive(space, {})), toy::leaves(space));
 }
 
+TEST(Exhaustive, FindsTheOptimum) {
+  for (const NamedSpace& each : spaces()) {
+    if (!each.small) continue;
+    double fastest = std::numeric_limits<double>::infinity(), optimum = fastest;
+    const auto searcher = make_exhaustive(each.space, {});
+    for (const Trail& trail : Drive{.batch = 3}(*searcher)) fastest = std::min(fastest, toy::noise_time(trail));
+    for (const Trail& trail : toy::leaves(each.space)) optimum = std::min(optimum, toy::noise_time(trail));
+    EXPECT_EQ(fastest, optimum) << each.name;
+  }
+}
+
 TEST(Walk, FollowsATrailOrSaysNo) {
   const toy::ToySpace space = toy::conditional(4);
   const PositionPtr middle = walk(space, parse_trail("toy.k0=3 toy.k1=2"));
