@@ -1,0 +1,196 @@
+// Mutated texts give a program or an Error, never a crash; what parses round-trips and can be verified.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "core/error.h"
+#include "core/rng.h"
+#include "ir/program.h"
+
+namespace deplo::ir {
+namespace {
+
+constexpr std::array<std::string_view, 3> kSeeds = {
+    R"(=== loop: rms ===
+input x: f32[33, 777]
+input w: f32[777] strides=(1)
+output y: f32[33, 777] strides=(1, 33)
+v0 = reciprocal(777)
+for a0 in 0..33: # free
+  for a1 in 0..777: # reduce unroll=4
+    in0 = load x[a0, a1]
+    v1 = multiply(in0, in0)
+    acc0 <- add(acc0, v1)
+  v2 = add(acc0, 1e-06)
+  for a2 in 0..777: # free
+    if ((a2 < 776) && (a0 == 3)):
+      in1 = load w[min(a2, 776)]
+      v3 = multiply(v2, in1)
+      y[a0, a2] = v3
+)",
+    R"(=== tile: mm ===
+input a: f32[512, 64]
+output c: f32[512, 256]
+Tile(axes=(a0:8=BLOCK, a1:8=THREAD, a2:2=REG, a3:16=VECTOR)):
+  for a5 in 0..4: # free
+    a_smem = Stage(a, origin=((a0 * 64), (a5 * 16)), slab=(s0:64@0, s1:16@1))
+    StridedLoop(a6 = a1; < 16; += 8): # reduce unroll
+      in0 = load a_smem[((a1 * 8) + (a2 % 3)), a6]
+      acc0 <- maximum(acc0, in0)
+  Combine(acc0, op=maximum, over=(a1, a2))
+  c[((a0 * 64) + (a1 * 8)), a3] += acc0
+)",
+    R"(=== kernel: k ===
+input a: f32[32, 256]
+output c: f32[32, 256]
+Tile(axes=(a0:32=BLOCK, a1:16=THREAD)):
+  Smem s[16, 16] (f32)
+  Init(acc0:f32x16, op=add)
+  in0:f32x16 = load a[a0, (a1 * 16)]
+  acc0:f32x16 <- fma(acc0, in0, 0.5)
+  v0 = lanes_add(acc0)
+  s[0, a1] = v0
+  s[(1 + (a1 / 16)), ((a1 - 5) / 4 + 2)] = -inf
+  Sync
+  TreeHalve(s[0], op=add, length=16, tid=a1)
+  c[a0, (a1 * 16)]:x16 = acc0
+)"};
+
+constexpr std::array<std::string_view, 24> kWords = {"9223372036854775807",
+                                                     "-9223372036854775808",
+                                                     "1099511627776",
+                                                     "99999999999999999999",
+                                                     "1e308",
+                                                     "0",
+                                                     "-1",
+                                                     "a0",
+                                                     "acc0",
+                                                     "((((((((",
+                                                     "))",
+                                                     "..",
+                                                     "==",
+                                                     "&&",
+                                                     "\t",
+                                                     "\r\n",
+                                                     "\n      ",
+                                                     "# free",
+                                                     "# reduce unroll=65536",
+                                                     "min(",
+                                                     " / 3",
+                                                     " % a1",
+                                                     "\nif a0 < 1:\n  ",
+                                                     "inf"};
+
+// The word around or after a random place: what keeps its kind keeps most texts readable.
+std::pair<std::size_t, std::size_t> word(const std::string& text, Rng& rng) {
+  constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+  const std::size_t begin = text.find_first_of(letters, rng.below(text.size() + 1));
+  if (begin == std::string::npos) return {0, 0};
+  return {begin, std::min(text.find_first_not_of(letters, begin), text.size()) - begin};
+}
+
+void mutate_word(std::string& text, Rng& rng) {
+  const auto [at, length] = word(text, rng);
+  const auto [from, count] = word(text, rng);
+  text.replace(at, length, rng.below(2) == 0 ? std::to_string(rng.below(70)) : text.substr(from, count));
+}
+
+void mutate_line(std::string& text, Rng& rng) {
+  const std::size_t begin = text.rfind('\n', rng.below(text.size() + 1)) + 1;
+  const std::size_t end = std::min(text.find('\n', begin), text.size());
+  if (rng.below(2) == 0)
+    text.erase(begin, end - begin);
+  else
+    text.insert(begin, text.substr(begin, end - begin) + "\n");
+}
+
+void mutate_bytes(std::string& text, Rng& rng) {
+  const std::size_t at = rng.below(text.size() + 1), length = rng.below(12);
+  switch (rng.below(5)) {
+    case 0:
+      text.insert(at, 1, static_cast<char>(rng.below(256)));
+      break;
+    case 1:
+      text.insert(at, kWords[rng.below(kWords.size())]);
+      break;
+    case 2:
+      text.replace(at, length, kWords[rng.below(kWords.size())]);
+      break;
+    case 3:
+      text.erase(at, length);
+      break;
+    default:
+      text.insert(at, text.substr(rng.below(text.size() + 1), rng.below(80)));
+      break;
+  }
+}
+
+std::string mutate(std::string text, Rng& rng) {
+  for (std::uint64_t edits = 1 + rng.below(3); edits > 0; --edits) {
+    switch (rng.below(4)) {
+      case 0:
+        mutate_bytes(text, rng);
+        break;
+      case 1:
+        mutate_line(text, rng);
+        break;
+      default:
+        mutate_word(text, rng);
+        break;
+    }
+  }
+  return text;
+}
+
+TEST(FuzzParse, mutated_texts_parse_and_round_trip_or_fail_with_a_place) {
+  Rng rng(7);
+  int parsed = 0, verified = 0;
+  constexpr int kTexts = 24000;
+  for (int i = 0; i < kTexts; ++i) {
+    const std::string text = mutate(std::string(kSeeds[rng.below(kSeeds.size())]), rng);
+    try {
+      const Program p = parse(text, {}, "fuzz");
+      ++parsed;
+      ASSERT_EQ(parse(print(p)), p) << text;
+      verified += verify(p).empty();
+    } catch (const Error& e) {
+      ASSERT_TRUE(std::string_view(e.what()).starts_with("fuzz:")) << e.what() << "\n" << text;
+    }
+  }
+  RecordProperty("parsed", parsed);
+  RecordProperty("verified", verified);
+  EXPECT_GT(parsed, kTexts / 20);  // the mutations reach beyond the first error
+  EXPECT_GT(verified, kTexts / 100);
+  EXPECT_LT(verified, parsed);
+}
+
+TEST(FuzzParse, seeds_are_legal_and_every_prefix_is_handled) {
+  for (const std::string_view seed : kSeeds) {
+    const Program p = parse(seed);
+    EXPECT_EQ(verify(p), "");
+    EXPECT_EQ(parse(print(p)), p);
+    for (std::size_t n = 0; n < seed.size(); ++n) {
+      try {
+        verify(parse(seed.substr(0, n)));
+      } catch (const Error&) {
+      }
+    }
+  }
+}
+
+TEST(FuzzParse, noise) {
+  Rng rng(11);
+  for (int i = 0; i < 2000; ++i) {
+    std::string text = "=== kernel: k ===\n";
+    for (std::uint64_t n = rng.below(200); n > 0; --n) text += static_cast<char>(rng.below(256));
+    try {
+      parse(text);
+    } catch (const Error&) {
+    }
+  }
+}
+
+}  // namespace
+}  // namespace deplo::ir
