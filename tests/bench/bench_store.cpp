@@ -18,9 +18,10 @@ class Fixture {
   Fixture() {
     remove();
     store_ = std::make_unique<Store>(Store::open(file_));
-    const std::int64_t device = store_->add_device({.backend = "opencl", .name = "cpu"});
+    RunRecord run;
+    run.device = store_->add_device(DeviceInfo());
     TrialRecord trial;
-    trial.run = store_->add_run({.device = device});
+    trial.run = store_->add_run(run);
     trial.kernel = store_->add_kernel({"matmul", "=== loop: matmul ===\n"});
     trial.trail =
         "tileify.apply=yes chunk_matmul_k.bk=64 blockify_launch.bm=96 blockify_launch.bn=256 "

@@ -1,0 +1,266 @@
+// One battery for every device that is here: OpenCL ones and the interpreter.
+#include "measure/device.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+
+#include "measure/opencl.h"
+#include "measure/sampling.h"
+
+namespace deplo::measure {
+namespace {
+
+using testing::HasSubstr;
+constexpr std::int64_t blocks = 5, threads = 8, size = blocks * threads;
+
+/// c = a + b, with the product of the block's first element read through shared memory: c[i] = a[i] + b[block * 8].
+Candidate add_candidate() {
+  Candidate candidate;
+  candidate.kernel = ir::parse(
+      "=== kernel: add ===\n"
+      "input a: f32[40]\n"
+      "input b: f32[40]\n"
+      "output c: f32[40]\n"
+      "Tile(axes=(a0:5=BLOCK, a1:8=THREAD)):\n"
+      "  Smem first[8] (f32)\n"
+      "  in0 = load a[((a0 * 8) + a1)]\n"
+      "  in1 = load b[((a0 * 8) + a1)]\n"
+      "  first[a1] = in1\n"
+      "  Sync\n"
+      "  in2 = load first[0]\n"
+      "  v0 = add(in0, in2)\n"
+      "  c[((a0 * 8) + a1)] = v0\n");
+  candidate.source = {.entry = "add",
+                      .text =
+                          "__kernel void add(__global const float* a, __global const float* b, __global float* c) {\n"
+                          "  __local float first[8];\n"
+                          "  const size_t i = get_global_id(0);\n"
+                          "  first[get_local_id(0)] = b[i];\n"
+                          "  barrier(CLK_LOCAL_MEM_FENCE);\n"
+                          "  c[i] = a[i] + first[0];\n"
+                          "}\n",
+                      .blocks = blocks,
+                      .threads = threads,
+                      .shared_bytes = 32};
+  return candidate;
+}
+
+std::vector<float> ramp(float start) {
+  std::vector<float> values(size);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = start + static_cast<float>(i);
+  return values;
+}
+
+class AnyDevice : public testing::TestWithParam<std::string> {
+ protected:
+  bool is_opencl() const { return device_->info().backend == "opencl"; }
+  std::unique_ptr<Device> device_ = open_device(GetParam());
+};
+
+TEST_P(AnyDevice, SaysWhatItIs) {
+  const DeviceInfo& info = device_->info();
+  EXPECT_FALSE(info.backend.empty());
+  EXPECT_FALSE(info.name.empty());
+  EXPECT_FALSE(info.driver.empty());
+  EXPECT_GE(info.units, 1);
+  EXPECT_GE(info.max_threads, 64);
+  EXPECT_GE(info.shared_bytes, 16384);
+  EXPECT_THAT(list_devices(), testing::Contains(testing::Pair(GetParam(), info)));
+}
+
+TEST_P(AnyDevice, TargetFits) {
+  const Target target = target_of(device_->info());
+  EXPECT_EQ(target.dialect, device_->dialect());
+  EXPECT_EQ(target.cpu, device_->info().cpu);
+  EXPECT_LE(target.max_threads, device_->info().max_threads);
+  EXPECT_LE(target.shared_bytes, device_->info().shared_bytes);
+  EXPECT_EQ(target.units, device_->info().units);
+}
+
+TEST_P(AnyDevice, ArraysKeepWhatIsWritten) {
+  const auto arrays = device_->allocate(add_candidate().kernel.buffers);
+  arrays->write(1, ramp(3));
+  EXPECT_EQ(arrays->read(1), ramp(3));
+  arrays->poison(1);
+  for (const float value : arrays->read(1)) EXPECT_EQ(std::bit_cast<std::uint32_t>(value), 0xffffffffU);
+}
+
+TEST_P(AnyDevice, RunsAKernel) {
+  const Candidate candidate = add_candidate();
+  auto built = device_->build(candidate);
+  ASSERT_TRUE(built.ok()) << built.failure().message;
+  const auto arrays = device_->allocate(candidate.kernel.buffers);
+  arrays->write(0, ramp(1));
+  arrays->write(1, ramp(100));
+  arrays->poison(2);
+  const auto time = built.value()->launch(*arrays, blocks);
+  ASSERT_TRUE(time.ok()) << time.failure().message;
+  EXPECT_GT(time.value(), 0);
+  EXPECT_LT(time.value(), 1e6);
+  const auto c = arrays->read(2);
+  for (std::size_t i = 0; i < c.size(); ++i)
+    EXPECT_EQ(c[i], 1 + static_cast<float>(i) + 100 + static_cast<float>(i / threads * threads)) << i;
+}
+
+TEST_P(AnyDevice, APrefixLeavesTheRestAlone) {
+  const Candidate candidate = add_candidate();
+  auto built = device_->build(candidate);
+  ASSERT_TRUE(built.ok()) << built.failure().message;
+  const auto arrays = device_->allocate(candidate.kernel.buffers);
+  arrays->write(0, ramp(1));
+  arrays->write(1, ramp(1));
+  arrays->poison(2);
+  ASSERT_TRUE(built.value()->launch(*arrays, 2).ok());
+  const auto c = arrays->read(2);
+  for (std::size_t i = 0; i < c.size(); ++i) EXPECT_EQ(std::isnan(c[i]), i >= 2 * threads) << i;
+}
+
+TEST_P(AnyDevice, BuildErrorsAreData) {
+  Candidate candidate = add_candidate();
+  candidate.source.text = "__kernel void add(__global float* a) {\n  a[0] = undefined_name;\n}\n";
+  candidate.kernel.body.clear();
+  candidate.kernel.body.emplace_back(ir::Load{"in0", {}, "no_such_buffer", {}});
+  const auto built = device_->build(candidate);
+  ASSERT_FALSE(built.ok());
+  EXPECT_EQ(built.failure().status, Status::build_error);
+  EXPECT_THAT(built.failure().message, HasSubstr(is_opencl() ? "undefined_name" : "no_such_buffer"));
+  EXPECT_EQ(built.failure().message.find('\n'), std::string::npos);
+}
+
+TEST_P(AnyDevice, TooManyThreadsAreALaunchError) {
+  Candidate candidate = add_candidate();
+  candidate.source.threads = device_->info().max_threads * 2;
+  candidate.kernel = ir::parse(
+      "=== kernel: add ===\n"
+      "input a: f32[1]\n"
+      "input b: f32[1]\n"
+      "output c: f32[1]\n"
+      "Tile(axes=(a0:1=BLOCK, a1:1048576=THREAD)):\n"
+      "  in0 = load a[0]\n"
+      "  c[0] = in0\n");
+  const auto built = device_->build(candidate);
+  ASSERT_FALSE(built.ok());
+  EXPECT_EQ(built.failure().status, Status::launch_error);
+  EXPECT_THAT(built.failure().message, HasSubstr(is_opencl() ? "CL_INVALID_WORK_GROUP_SIZE" : "threads a block"));
+}
+
+std::vector<std::string> names() {
+  std::vector<std::string> found;
+  for (const auto& [name, info] : list_devices()) found.push_back(name);
+  return found;
+}
+INSTANTIATE_TEST_SUITE_P(Devices, AnyDevice, testing::ValuesIn(names()), [](const auto& device) {
+  std::string name = device.param;
+  for (char& c : name)
+    if (c == ':') c = '_';
+  return name;
+});
+
+TEST(Opencl, CpuDevicesComeLast) {
+  const auto devices = opencl_devices();
+  for (std::size_t i = 1; i < devices.size(); ++i) EXPECT_LE(devices[i - 1].cpu, devices[i].cpu);
+}
+
+TEST(Opencl, LocalMemoryIsLimited) {
+  if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
+  const auto device = open_device("opencl");
+  Candidate candidate = add_candidate();
+  const std::string floats = std::to_string(device->info().shared_bytes / 4 + 1024);
+  candidate.source.text =
+      "__kernel void add(__global float* a, __global float* b, __global float* c) {\n"
+      "  __local float t[" +
+      floats +
+      "];\n"
+      "  t[get_local_id(0)] = a[0];\n  barrier(CLK_LOCAL_MEM_FENCE);\n  c[0] = t[1];\n}\n";
+  const auto built = device->build(candidate);
+  ASSERT_FALSE(built.ok());
+  EXPECT_EQ(built.failure().status, Status::launch_error);
+  EXPECT_THAT(built.failure().message, HasSubstr("CL_OUT_OF_RESOURCES"));
+}
+
+TEST(Opencl, ParametersMustBeTheBuffers) {
+  if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
+  const auto device = open_device("opencl");
+  Candidate candidate = add_candidate();
+  candidate.source.text = "__kernel void add(__global float* a) { a[0] = 1; }\n";
+  EXPECT_THAT(device->build(candidate).failure().message, HasSubstr("1 parameters for 3 buffers"));
+  candidate.source.entry = "subtract";
+  EXPECT_THAT(device->build(candidate).failure().message, HasSubstr("CL_INVALID_KERNEL_NAME"));
+}
+
+TEST(Opencl, ScreensARealKernel) {
+  if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
+  const auto device = open_device("opencl");
+  const ir::Program loop = ir::parse(
+      "=== loop: twice ===\n"
+      "input a: f32[4096]\n"
+      "output b: f32[4096]\n"
+      "for a0 in 0..4096: # free\n"
+      "  in0 = load a[a0]\n"
+      "  v0 = multiply(in0, 2)\n"
+      "  b[a0] = v0\n");
+  Problem problem(loop, *device, 1);
+  Candidate candidate;
+  candidate.kernel.buffers = loop.buffers;
+  candidate.source = {.entry = "twice",
+                      .text =
+                          "__kernel void twice(__global const float* a, __global float* b) {\n"
+                          "  b[get_global_id(0)] = a[get_global_id(0)] * 2;\n}\n",
+                      .blocks = 64,
+                      .threads = 64,
+                      .shared_bytes = 0};
+  auto built = device->build(candidate);
+  ASSERT_TRUE(built.ok()) << built.failure().message;
+  const auto timing = screen(*built.value(), grid_of(candidate.source, device->info()), problem, Protocol(),
+                             std::numeric_limits<double>::infinity());
+  ASSERT_TRUE(timing.ok()) << timing.failure().message;
+  EXPECT_EQ(timing.value().samples.size(), 5U);
+  EXPECT_EQ(timing.value().fidelity, 1);
+  candidate.source.text.replace(candidate.source.text.find("* 2"), 3, "* 3");
+  built = device->build(candidate);
+  ASSERT_TRUE(built.ok());
+  EXPECT_EQ(screen(*built.value(), grid_of(candidate.source, device->info()), problem, Protocol(), 1).failure().status,
+            Status::wrong_result);
+}
+
+TEST(Opencl, ErrorsHaveNames) {
+  EXPECT_EQ(opencl_error_name(-5), "CL_OUT_OF_RESOURCES");
+  EXPECT_EQ(opencl_error_name(-9999), "OpenCL error -9999");
+  EXPECT_EQ(first_lines("a\n\nb\n"), "a | b");
+  EXPECT_EQ(first_lines(""), "");
+  EXPECT_LE(first_lines(std::string(100000, 'x')).size(), 600U);
+}
+
+int exit_of_open(const char* name) {
+  try {
+    open_device(name);
+  } catch (const Error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return static_cast<int>(error.exit());
+  }
+  return 0;
+}
+
+TEST(OpenDevice, UnknownNames) {
+  for (const char* name : {"", "cuda9", "opencl:", "opencl:x", "opencl:1x", "opencl:-1", "opencl:99999999999999999999"})
+    EXPECT_EQ(exit_of_open(name), 1) << name;
+  EXPECT_EQ(exit_of_open("opencl:99"), 2);
+}
+
+TEST(OpenDeviceDeathTest, NoDriverIsSaidInOneLine) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a fresh process: the loader reads the variable once
+  EXPECT_EXIT(
+      {
+        setenv("OCL_ICD_VENDORS", "/nonexistent", 1);
+        _exit(exit_of_open("opencl"));
+      },
+      testing::ExitedWithCode(2), "^no OpenCL device: .*apt-get install pocl-opencl-icd[^\n]*\n$");
+}
+
+}  // namespace
+}  // namespace deplo::measure

@@ -1,0 +1,79 @@
+// A simulated device: `copy` kernels whose launches take scripted times and may be wrong on purpose.
+#pragma once
+#include <cstring>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ir/program.h"
+#include "measure/device.h"
+
+namespace deplo::measure {
+
+class SimulatedArrays final : public Arrays {
+ public:
+  explicit SimulatedArrays(const std::vector<ir::Buffer>& buffers) {
+    for (const auto& buffer : buffers) data.emplace_back(static_cast<std::size_t>(ir::span(buffer)));
+  }
+  void write(std::size_t buffer, std::span<const float> values) override {
+    data.at(buffer).assign(values.begin(), values.end());
+  }
+  std::vector<float> read(std::size_t buffer) override { return data.at(buffer); }
+  void poison(std::size_t buffer) override {
+    std::memset(data.at(buffer).data(), 0xff, data[buffer].size() * sizeof(float));
+  }
+  std::vector<std::vector<float>> data;
+};
+
+class SimulatedDevice final : public Device {
+ public:
+  const DeviceInfo& info() const override { return info_; }
+  Dialect dialect() const override { return Dialect::opencl; }
+  std::unique_ptr<Arrays> allocate(const std::vector<ir::Buffer>& buffers) override {
+    return std::make_unique<SimulatedArrays>(buffers);
+  }
+  Result<std::unique_ptr<Executable>> build(const Candidate&) override {
+    return Failure{Status::build_error, "simulated"};
+  }
+
+ private:
+  DeviceInfo info_;
+};
+
+/// 1000 elements; with `blocks` blocks of the grid, block i copies its share.
+inline ir::Program copy_program() {
+  return ir::parse(
+      "=== loop: copy ===\n"
+      "input a: f32[1000]\n"
+      "output b: f32[1000]\n"
+      "for a0 in 0..1000: # free\n"
+      "  in0 = load a[a0]\n"
+      "  b[a0] = in0\n");
+}
+
+class SimulatedCopy final : public Executable {
+ public:
+  /// Microseconds of launch number `launch` (from 0) with that many blocks.
+  using Script = std::function<Result<double>(int launch, std::int64_t blocks)>;
+  SimulatedCopy(std::int64_t grid, Script script) : grid_(grid), script_(std::move(script)) {}
+
+  Result<double> launch(Arrays& arrays, std::int64_t blocks) override {
+    auto& data = static_cast<SimulatedArrays&>(arrays).data;
+    const std::size_t end = data[0].size() * static_cast<std::size_t>(blocks) / static_cast<std::size_t>(grid_);
+    for (std::size_t i = 0; i < end; ++i) data[1][i] = data[0][i];
+    if (damage) damage(launches, data[1]);
+    sizes.push_back(blocks);
+    return script_(launches++, blocks);
+  }
+
+  std::function<void(int launch, std::vector<float>& output)> damage;
+  int launches = 0;
+  std::vector<std::int64_t> sizes;  // blocks of each launch
+
+ private:
+  std::int64_t grid_;
+  Script script_;
+};
+
+}  // namespace deplo::measure
