@@ -27,7 +27,8 @@ struct Point {
 };
 /// The output elements at one value per free axis, with `read` giving input elements: nothing else is computed.
 /// `free_values` must name every free axis of the program.
-std::vector<Point> evaluate_at(const Program& loop, const std::map<std::string, std::span<const float>, std::less<>>& inputs,
+std::vector<Point> evaluate_at(const Program& loop,
+                               const std::map<std::string, std::span<const float>, std::less<>>& inputs,
                                const std::map<std::string, std::int64_t, std::less<>>& free_values);
 /// Every free axis of a Loop program with its extent, outermost first.
 std::vector<std::pair<std::string, std::int64_t>> free_axes(const Program& loop);

@@ -1,0 +1,25 @@
+// Where the implicit accumulators of Loop and Tile IR start (docs/ir.md, accumulator scopes).
+#pragma once
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "ir/stmt.h"
+
+namespace deplo::ir {
+
+/// `acc` becomes the neutral element of `op` immediately before statement `index` of `body`.
+struct AccumulatorStart {
+  const Body* body = nullptr;
+  std::size_t index = 0;
+  std::string acc;
+  Op op = Op::add;
+};
+
+/// One per accumulator, in order of first appearance. Points into `body`.
+std::vector<AccumulatorStart> accumulator_starts(const Body& body);
+
+/// The statements inside a Loop, If or Tile; nullptr for the others.
+const Body* inner_body(const Stmt&);
+
+}  // namespace deplo::ir

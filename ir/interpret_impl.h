@@ -1,0 +1,108 @@
+// Private to the interpreter: a program resolved to slots, ready to run over the lanes of a block in lockstep.
+//
+// A lane is one thread, at Tile level one combination of thread, register and vector axes: lane = thread * registers +
+// register. An index or a variable is uniform when it is the same in all lanes of a block, and then a scalar.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "ir/interpret.h"
+
+namespace deplo::ir::exec {
+
+struct Atom;
+/// constant + sum of coefficient * variable + sum of atoms.
+struct Index {
+  std::int64_t constant = 0;
+  std::vector<std::pair<int, std::int64_t>> uniform = {}, varying = {};  // slot of the variable, coefficient
+  std::vector<Atom> atoms = {};
+  bool varies = false;
+};
+struct Atom {  // coefficient * (lhs op rhs), the part that is not affine
+  std::int64_t coefficient = 1;
+  ExprOp op = ExprOp::div;
+  Index lhs, rhs;
+  bool varies = false;
+  std::vector<std::int64_t> left, right;  // scratch, one per lane
+};
+
+struct Variable {
+  bool varies = false;
+  std::int64_t scalar = 0;
+  std::vector<std::int64_t> lanes = {};
+};
+
+struct Operand {
+  int value = 0;
+  int lanes = 1;  // 1 is broadcast
+};
+struct Access {
+  bool shared = false;
+  int buffer = 0;
+  int lanes = 1;
+  bool varies = false;
+  std::vector<Index> index = {};
+};
+
+using Code = std::vector<struct Instruction>;
+struct LoopCode {
+  int variable;
+  Index start;
+  std::int64_t extent, step;
+  std::vector<std::uint8_t> mask;
+  Code body;
+};
+struct LoadCode {
+  int dst;
+  Access from;
+};
+struct ComputeCode {  // Assign and Accum: dst = op(args), or where accumulates dst = op(dst, args)
+  Op op;
+  int dst, lanes;
+  bool accumulates;
+  std::vector<Operand> args;
+};
+struct InitCode {
+  int dst, lanes;
+  double value;
+};
+struct WriteCode {
+  Access to;
+  Operand value;
+  WriteMode mode;
+  std::vector<int> leads;  // the lanes that execute it: one for all registers that it does not depend on
+};
+struct IfCode {
+  Index condition;
+  std::vector<std::uint8_t> mask;
+  Code then;
+};
+struct StageCode {
+  int shared, source;
+  std::vector<Index> origin;
+  std::vector<SlabAxis> slab;
+};
+struct CombineCode {
+  int acc;
+  Op op;
+  bool across_threads;
+  std::vector<int> representative;  // of each lane: the first lane of its group
+};
+struct SyncCode {};
+struct TreeCode {
+  Access first;  // the prefix and tid
+  Op op;
+  std::int64_t length;
+};
+struct Instruction {
+  const Stmt* source;
+  std::variant<LoopCode, LoadCode, ComputeCode, InitCode, WriteCode, IfCode, StageCode, CombineCode, SyncCode, TreeCode>
+      code;
+};
+
+}  // namespace deplo::ir::exec

@@ -1,0 +1,103 @@
+// Private to the interpreter: the state of a block and the execution of its instructions.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ir/interpret_impl.h"
+
+namespace deplo::ir::exec {
+
+/// One bit per lane; nullptr where all are active.
+using Mask = const std::uint8_t*;
+
+struct Layout {
+  std::string name;
+  std::vector<std::int64_t> shape, strides;
+};
+struct Global : Layout {
+  std::span<double> data;             // empty in evaluate_at
+  std::span<const float> floats;      // inputs of evaluate_at
+  std::vector<std::int64_t> writers;  // of an output: who wrote each element last, none 0
+};
+
+/// A cell of shared memory with what the sanitizer must know. Epochs count barriers.
+struct Cell {
+  double value = 0;
+  int writer = nobody, reader = nobody;
+  std::uint32_t write_epoch = 0, read_epoch = 0;
+  static constexpr int nobody = -1, several = -2;  // several: as a writer, all threads together
+};
+struct Shared : Layout {
+  std::vector<Cell> cells;
+};
+
+/// The offset of an access in each lane.
+struct Offsets {
+  bool uniform;
+  std::int64_t base;
+  const std::int64_t* lanes;
+  std::int64_t operator[](int lane) const { return uniform ? base : lanes[lane]; }
+};
+
+struct Machine {
+  int threads = 1, registers = 1, lanes = 1;
+  std::vector<std::pair<int, std::int64_t>> block_axes;  // variable, extent
+  std::vector<Variable> variables;
+  std::vector<std::vector<double>> values;  // element w of lane l at w * lanes + l
+  std::vector<Global> globals;
+  std::vector<Shared> shared;
+  Code code;
+  std::vector<Point>* points = nullptr;  // of evaluate_at: receives what is written
+
+  void run();
+
+ private:
+  void execute(Code& code, Mask mask);
+  void loop(LoopCode& c, Mask mask);
+  void strided_loop(LoopCode& c, Mask mask);
+  void branch(IfCode& c, Mask mask);
+
+  std::int64_t scalar(const Index& index) const;
+  void vector(Index& index, std::int64_t* out) const;
+  Offsets locate(const Instruction& at, Access& access, Mask mask);
+  void check_range(const Instruction& at, const Layout& layout, std::size_t dim, std::int64_t i, int more,
+                   int lane) const;
+
+  void load(const Instruction& at, LoadCode& c, Mask mask);
+  double read_point(const Instruction& at, const Global& global, std::int64_t offset) const;
+  void compute(const ComputeCode& c, Mask mask);
+  void init(const InitCode& c, Mask mask);
+  void write(const Instruction& at, WriteCode& c, Mask mask);
+  void write_global(const Instruction& at, const WriteCode& c, std::int64_t offset, int lane, double value);
+  void combine(const Instruction& at, const CombineCode& c, Mask mask);
+  void stage(const Instruction& at, StageCode& c, Mask mask);
+  void tree(const Instruction& at, TreeCode& c, Mask mask);
+  void barrier(const Instruction& at, Mask mask);
+
+  double read_shared(const Instruction& at, const Shared& s, Cell& cell, int lane) const;
+  void write_shared(const Instruction& at, const Shared& s, Cell& cell, int lane, double value) const;
+  bool full(Mask mask) const;
+  int thread(int lane) const { return lane / registers; }
+  std::string place(int lane) const;  // "block 3, thread 5"
+
+  std::int64_t block_ = 0;
+  std::uint32_t epoch_ = 0;
+  std::vector<std::int64_t> index_, offset_;  // scratch, one per lane
+  std::vector<double> result_;
+};
+
+/// Resolves the names. `free_values`: where given, each free loop runs for its value only.
+Machine compile(const Program& program, const std::map<std::string, std::int64_t, std::less<>>* free_values);
+/// First line of the statement's text.
+std::string text_of(const Stmt& stmt);
+/// out[i] = op(args…[i]) for n elements.
+void apply_lanes(Op op, std::int64_t n, double* out, const double* a, const double* b, const double* c);
+
+/// Which register and vector axes (bit per axis, in the order of the Tile) a Write depends on, and a Combine's
+/// accumulator before it.
+std::map<const Stmt*, std::uint64_t> register_dependences(const Body& body);
+
+}  // namespace deplo::ir::exec

@@ -1,0 +1,192 @@
+// Memory accesses of a block, and the sanitizer of shared memory.
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "core/error.h"
+#include "ir/interpret_machine.h"
+
+namespace deplo::ir::exec {
+
+void Machine::check_range(const Instruction& at, const Layout& layout, std::size_t dim, std::int64_t i, int more,
+                          int lane) const {
+  const std::int64_t extent = layout.shape[dim];
+  if (i >= 0 && i < extent && i + more < extent) return;
+  throw Error("index out of range: " + std::to_string(i >= 0 && i < extent ? i + more : i) + " in dimension " +
+              std::to_string(dim) + " of " + layout.name + ", which has " + std::to_string(extent) + ", in " +
+              place(lane) + " at `" + text_of(*at.source) + "`");
+}
+
+Offsets Machine::locate(const Instruction& at, Access& access, Mask mask) {
+  const auto buffer = static_cast<std::size_t>(access.buffer);
+  const Layout& layout = access.shared ? static_cast<const Layout&>(shared[buffer]) : globals[buffer];
+  const std::size_t rank = access.index.size();
+  std::int64_t base = 0;
+  if (access.varies) std::fill(offset_.begin(), offset_.end(), 0);
+  for (std::size_t d = 0; d < rank; ++d) {
+    const int more = d + 1 == rank ? access.lanes - 1 : 0;
+    if (!access.index[d].varies) {
+      const std::int64_t i = scalar(access.index[d]);
+      check_range(at, layout, d, i, more, 0);
+      base += i * layout.strides[d];
+      continue;
+    }
+    vector(access.index[d], index_.data());
+    for (std::size_t l = 0; l < offset_.size(); ++l) {
+      if (mask != nullptr && mask[l] == 0) continue;
+      check_range(at, layout, d, index_[l], more, static_cast<int>(l));
+      offset_[l] += index_[l] * layout.strides[d];
+    }
+  }
+  if (access.varies && base != 0)
+    for (std::int64_t& offset : offset_) offset += base;
+  return {!access.varies, base, offset_.data()};
+}
+
+void Machine::load(const Instruction& at, LoadCode& c, Mask mask) {
+  const Offsets offsets = locate(at, c.from, mask);
+  const auto buffer = static_cast<std::size_t>(c.from.buffer);
+  const std::int64_t stride = c.from.lanes == 1 || c.from.shared ? 1 : globals[buffer].strides.back();
+  for (int w = 0; w < c.from.lanes; ++w) {
+    double* out = values[static_cast<std::size_t>(c.dst)].data() + w * lanes;
+    for (int l = 0; l < lanes; ++l) {
+      if (mask != nullptr && mask[l] == 0) continue;
+      const auto offset = static_cast<std::size_t>(offsets[l] + w * stride);
+      if (c.from.shared)
+        out[l] = read_shared(at, shared[buffer], shared[buffer].cells[offset], l);
+      else if (const Global& global = globals[buffer]; !global.data.empty())
+        out[l] = global.data[offset];
+      else
+        out[l] =
+            global.floats.empty() ? read_point(at, global, static_cast<std::int64_t>(offset)) : global.floats[offset];
+    }
+  }
+}
+
+// In evaluate_at an output can be read back only where this evaluation wrote it.
+double Machine::read_point(const Instruction& at, const Global& global, std::int64_t offset) const {
+  for (auto point = points->rbegin(); point != points->rend(); ++point)
+    if (point->offset == offset && point->buffer == global.name) return point->value;
+  throw Error("read of an element of " + global.name + " that nothing wrote, at `" + text_of(*at.source) + "`");
+}
+
+void Machine::write(const Instruction& at, WriteCode& c, Mask mask) {
+  const Offsets offsets = locate(at, c.to, mask);
+  const auto buffer = static_cast<std::size_t>(c.to.buffer);
+  const std::int64_t stride = c.to.lanes == 1 || c.to.shared ? 1 : globals[buffer].strides.back();
+  for (const int l : c.leads) {
+    if (mask != nullptr && mask[l] == 0) continue;
+    for (int w = 0; w < c.to.lanes; ++w) {
+      const int element = c.value.lanes == 1 ? 0 : w;
+      double value = values[static_cast<std::size_t>(c.value.value)][static_cast<std::size_t>(element * lanes + l)];
+      const std::int64_t offset = offsets[l] + w * stride;
+      if (!c.to.shared) {
+        write_global(at, c, offset, l, value);
+        continue;
+      }
+      Cell& cell = shared[buffer].cells[static_cast<std::size_t>(offset)];
+      if (c.mode == WriteMode::add) value += read_shared(at, shared[buffer], cell, l);
+      write_shared(at, shared[buffer], cell, l, value);
+    }
+  }
+}
+
+// Several threads may write an element only to the same bits.
+void Machine::write_global(const Instruction& at, const WriteCode& c, std::int64_t offset, int lane, double value) {
+  Global& global = globals[static_cast<std::size_t>(c.to.buffer)];
+  if (points != nullptr) {
+    const auto same = [&](const Point& p) { return p.offset == offset && p.buffer == global.name; };
+    const auto point = std::find_if(points->begin(), points->end(), same);
+    if (point == points->end()) return points->push_back({global.name, offset, value});
+    point->value = c.mode == WriteMode::add ? point->value + value : value;
+    return;
+  }
+  const auto i = static_cast<std::size_t>(offset);
+  if (c.mode == WriteMode::add) {
+    global.data[i] += value;
+    return;
+  }
+  if (!global.writers.empty()) {
+    const std::int64_t me = block_ * threads + thread(lane) + 1;
+    std::int64_t& writer = global.writers[i];
+    if (writer != 0 && writer != me &&
+        std::bit_cast<std::uint64_t>(global.data[i]) != std::bit_cast<std::uint64_t>(value))
+      throw Error("race: " + place(lane) + " writes another value to element " + std::to_string(offset) + " of " +
+                  global.name + " than block " + std::to_string((writer - 1) / threads) + ", thread " +
+                  std::to_string((writer - 1) % threads) + ", at `" + text_of(*at.source) + "`");
+    writer = me;
+  }
+  global.data[i] = value;
+}
+
+double Machine::read_shared(const Instruction& at, const Shared& s, Cell& cell, int lane) const {
+  const int me = thread(lane);
+  if (cell.writer == Cell::nobody)
+    throw Error("read of shared memory that nothing wrote: " + s.name + " in " + place(lane) + " at `" +
+                text_of(*at.source) + "`");
+  if (cell.writer != me && cell.writer != Cell::several && cell.write_epoch == epoch_)
+    throw Error("race: " + place(lane) + " reads an element of " + s.name + " that thread " +
+                std::to_string(cell.writer) + " wrote with no Sync between, at `" + text_of(*at.source) + "`");
+  cell.reader = cell.read_epoch == epoch_ && cell.reader != me ? Cell::several : me;
+  cell.read_epoch = epoch_;
+  return cell.value;
+}
+
+void Machine::write_shared(const Instruction& at, const Shared& s, Cell& cell, int lane, double value) const {
+  const int me = thread(lane);
+  const bool written = cell.writer != Cell::nobody && cell.write_epoch == epoch_ && cell.writer != me;
+  const bool read = cell.reader != Cell::nobody && cell.read_epoch == epoch_ && cell.reader != me;
+  if (written || read)
+    throw Error("race: " + place(lane) + " writes an element of " + s.name + " that another thread " +
+                (written ? "wrote" : "read") + " with no Sync between, at `" + text_of(*at.source) + "`");
+  cell.writer = me;
+  cell.write_epoch = epoch_;
+  cell.value = value;
+}
+
+// A cooperative copy between two barriers; what is outside the source is 0.
+void Machine::stage(const Instruction& at, StageCode& c, Mask mask) {
+  barrier(at, mask);
+  Shared& to = shared[static_cast<std::size_t>(c.shared)];
+  const Global& from = globals[static_cast<std::size_t>(c.source)];
+  std::vector<std::int64_t> origin, position(c.slab.size(), 0);
+  for (const Index& index : c.origin) origin.push_back(scalar(index));
+  for (Cell& cell : to.cells) {
+    std::int64_t offset = 0;
+    bool inside = true;
+    std::vector<std::int64_t> at_source = origin;
+    for (std::size_t i = 0; i < position.size(); ++i) at_source[static_cast<std::size_t>(c.slab[i].dim)] += position[i];
+    for (std::size_t d = 0; d < origin.size(); ++d) {
+      inside = inside && at_source[d] >= 0 && at_source[d] < from.shape[d];
+      if (inside) offset += at_source[d] * from.strides[d];
+    }
+    cell = Cell{.value = inside ? from.data[static_cast<std::size_t>(offset)] : 0, .writer = Cell::several};
+    for (std::size_t i = position.size(); i-- > 0;) {
+      if (++position[i] < c.slab[i].extent) break;
+      position[i] = 0;
+    }
+  }
+  barrier(at, mask);
+}
+
+void Machine::tree(const Instruction& at, TreeCode& c, Mask mask) {
+  const auto buffer = static_cast<std::size_t>(c.first.buffer);
+  std::vector<std::int64_t> tid(static_cast<std::size_t>(lanes));
+  vector(c.first.index.back(), tid.data());
+  std::vector<std::uint8_t> low(tid.size());  // the threads that take part in a step
+  for (std::int64_t s = c.length / 2; s > 0; s /= 2) {
+    for (std::size_t l = 0; l < tid.size(); ++l) low[l] = tid[l] < s ? 1 : 0;
+    const Offsets offsets = locate(at, c.first, low.data());
+    for (int l = 0; l < lanes; ++l) {
+      if (low[static_cast<std::size_t>(l)] == 0) continue;
+      check_range(at, shared[buffer], c.first.index.size() - 1, tid[static_cast<std::size_t>(l)] + s, 0, l);
+      Cell* cell = &shared[buffer].cells[static_cast<std::size_t>(offsets[l])];
+      const double a = read_shared(at, shared[buffer], cell[0], l);
+      const double b = read_shared(at, shared[buffer], cell[s], l);
+      write_shared(at, shared[buffer], cell[0], l, ir::apply(c.op, std::array{a, b}));
+    }
+    barrier(at, mask);
+  }
+}
+
+}  // namespace deplo::ir::exec

@@ -1,0 +1,149 @@
+// Statement by statement: the instructions of a program.
+#include <algorithm>
+#include <numeric>
+
+#include "core/error.h"
+#include "core/match.h"
+#include "ir/interpret_compile.h"
+
+namespace deplo::ir::exec {
+
+void Compiler::body(const Body& body, Code& out) {
+  for (std::size_t i = 0; i < body.size(); ++i) {
+    at_ = &body[i];
+    for (const AccumulatorStart& start : starts_) {
+      if (start.body != &body || start.index != i) continue;
+      const std::optional<double> value = neutral(start.op);
+      if (!value) fail("expected an operation with a neutral element for " + start.acc);
+      out.push_back({at_, InitCode{define(start.acc, 1), 1, *value}});
+    }
+    statement(body[i], out);
+  }
+}
+
+void Compiler::statement(const Stmt& stmt, Code& out) {
+  const auto emit = [&](auto code) { out.push_back({&stmt, std::move(code)}); };
+  const auto mask = [&] { return std::vector<std::uint8_t>(static_cast<std::size_t>(machine_.lanes)); };
+  match(
+      stmt.node, [&](const Loop& s) { emit(loop(s)); },
+      [&](const Load& s) {
+        Access from = access(s.buffer, s.index, s.type.lanes);
+        emit(LoadCode{define(s.dst, s.type.lanes), std::move(from)});
+      },
+      [&](const Assign& s) { emit(compute(s.dst, s.type, s.op, s.args, false)); },
+      [&](const Accum& s) { emit(compute(s.dst, s.type, s.op, s.args, true)); },
+      [&](const Write& s) { emit(write(s)); },
+      [&](const If& s) {
+        IfCode code{index(s.condition), mask(), {}};
+        body(s.then, code.then);
+        emit(std::move(code));
+      },
+      [&](const Tile& s) { body(s.body, out); }, [&](const Stage& s) { emit(stage(s)); },
+      [&](const Combine& s) { emit(combine(s)); }, [&](const Smem& s) { declare_shared(s.buffer, s.shape); },
+      [&](const Init& s) {
+        const std::optional<double> value = neutral(s.op);
+        if (!value) fail("expected an operation with a neutral element");
+        emit(InitCode{define(s.acc, s.type.lanes), s.type.lanes, *value});
+      },
+      [&](const Sync&) { emit(SyncCode{}); }, [&](const TreeHalve& s) { emit(tree(s)); });
+}
+
+LoopCode Compiler::loop(const Loop& s) {
+  if (s.step < 1) fail("expected a positive step, found " + std::to_string(s.step));
+  LoopCode code{0, index(s.start), s.axis.extent, s.step, {}, {}};
+  if (free_values_ != nullptr && s.axis.bind == Bind::free) {
+    const auto value = free_values_->find(s.axis.name);
+    if (value == free_values_->end()) fail("expected a value of the free axis " + s.axis.name);
+    code.start = Index{.constant = value->second};
+    code.extent = std::min(code.extent, value->second + 1);
+  }
+  code.variable = variable(code.start.varies);
+  if (code.start.varies) code.mask.resize(static_cast<std::size_t>(machine_.lanes));
+  scope_.emplace_back(s.axis.name, code.variable);
+  body(s.body, code.body);
+  scope_.pop_back();
+  return code;
+}
+
+ComputeCode Compiler::compute(const std::string& dst, const Type& type, Op op, const std::vector<Arg>& args,
+                              bool accumulates) {
+  if (args.size() + (accumulates ? 1 : 0) != static_cast<std::size_t>(arity(op))) fail("wrong number of arguments");
+  const bool reduces = op >= Op::lanes_add;
+  ComputeCode code{op, 0, type.lanes, accumulates, {}};
+  for (const Arg& arg : args) code.args.push_back(operand(arg, reduces ? 0 : type.lanes));
+  code.dst = accumulates ? operand(dst, type.lanes).value : define(dst, type.lanes);
+  if (accumulates && values_.find(dst)->second.lanes != type.lanes) fail("the lanes of " + dst + " do not agree");
+  return code;
+}
+
+WriteCode Compiler::write(const Write& s) {
+  WriteCode code{access(s.buffer, s.index, s.lanes), operand(s.value, s.lanes), s.mode, {}};
+  const std::vector<int> first = representatives(~registers_of(*at_));
+  for (int l = 0; l < machine_.lanes; ++l)
+    if (first[static_cast<std::size_t>(l)] == l) code.leads.push_back(l);
+  return code;
+}
+
+// All axes where the level has no registers; thread axes count as depended on, for each thread runs its own statements.
+std::uint64_t Compiler::registers_of(const Stmt& stmt) const {
+  std::uint64_t axes = 0;
+  for (std::size_t i = 0; tile_ != nullptr && i < tile_->axes.size(); ++i)
+    if (tile_->axes[i].bind == Bind::thread) axes |= std::uint64_t{1} << i;
+  const auto found = dependences_.find(&stmt);
+  return found == dependences_.end() ? axes : axes | found->second;
+}
+
+void Compiler::declare_shared(const std::string& name, std::vector<std::int64_t> shape) {
+  std::int64_t count = 1;
+  for (const std::int64_t extent : shape) {
+    if (extent < 1 || count > (std::int64_t{1} << 28) / extent) fail("expected a shared buffer of sensible size");
+    count *= extent;
+  }
+  Shared s{{name, shape, row_major_strides(shape)}, {}};
+  s.cells.resize(static_cast<std::size_t>(count));
+  machine_.shared.push_back(std::move(s));
+}
+
+StageCode Compiler::stage(const Stage& s) {
+  std::vector<std::int64_t> shape;
+  for (const SlabAxis& axis : s.slab) shape.push_back(axis.extent);
+  declare_shared(s.buffer, shape);
+  const auto named = [&](const Layout& layout) { return layout.name == s.source; };
+  const auto source = std::find_if(machine_.globals.begin(), machine_.globals.end(), named);
+  if (source == machine_.globals.end()) fail("nothing defines the buffer " + s.source);
+  StageCode code{
+      static_cast<int>(machine_.shared.size()) - 1, static_cast<int>(source - machine_.globals.begin()), {}, s.slab};
+  for (const Expr& e : s.origin) code.origin.push_back(index(e));
+  const auto varies = [](const Index& i) { return i.varies; };
+  if (std::any_of(code.origin.begin(), code.origin.end(), varies)) fail("expected an origin that all threads share");
+  if (code.origin.size() != source->shape.size()) fail("expected one origin per dimension of " + s.source);
+  for (const SlabAxis& axis : s.slab)
+    if (axis.dim < 0 || axis.dim >= static_cast<int>(code.origin.size())) fail("a slab axis walks no dimension");
+  return code;
+}
+
+CombineCode Compiler::combine(const Combine& s) {
+  if (tile_ == nullptr || !neutral(s.op)) fail("expected a reduction in a Tile");
+  const std::uint64_t depends = registers_of(*at_);
+  std::uint64_t over = 0;
+  CombineCode code{operand(s.acc, 1).value, s.op, false, {}};
+  for (std::size_t i = 0; i < tile_->axes.size(); ++i) {
+    const Axis& axis = tile_->axes[i];
+    if (std::find(s.over.begin(), s.over.end(), axis.name) == s.over.end()) continue;
+    if (((depends >> i) & 1) != 0) over |= std::uint64_t{1} << i;
+    code.across_threads = code.across_threads || axis.bind == Bind::thread;
+  }
+  code.representative = representatives(over);
+  return code;
+}
+
+TreeCode Compiler::tree(const TreeHalve& s) {
+  std::vector<Expr> first = s.prefix;
+  first.push_back(s.tid);
+  TreeCode code{access(s.buffer, first, 1), s.op, s.length};
+  if (!code.first.shared) fail("expected a shared buffer, found " + s.buffer);
+  if (!neutral(s.op)) fail("expected an operation that reduces");
+  return code;
+}
+
+}  // namespace deplo::ir::exec
