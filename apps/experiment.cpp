@@ -14,10 +14,6 @@
 namespace deplo::apps {
 namespace {
 
-constexpr std::int64_t most_extent = std::int64_t{1} << 31;
-constexpr std::int64_t most_count = 1'000'000'000;
-constexpr double most_seconds = 30 * 86400.0;
-
 ir::Symbols read_symbols(const Config& config) {
   ir::Symbols symbols;
   for (const auto& [name, value] : config.entries()) symbols[name] = value.integer(1, most_extent);
@@ -42,6 +38,13 @@ KernelCase read_kernel(const Config& config) {
   return result;
 }
 
+void check_name(std::string_view what, const std::string& name, const std::vector<std::string>& names,
+                std::string_view place) {
+  if (std::find(names.begin(), names.end(), name) == names.end())
+    throw Error(fmt::format("{}: expected {} ({}), found '{}'{}", place, what, fmt::join(names, ", "), name,
+                            did_you_mean(name, names)));
+}
+
 void read_search(const Config& config, Experiment& experiment) {
   config.only({"strategy", "seed", "exploration"});
   if (const auto strategy = config.find("strategy")) {
@@ -64,9 +67,18 @@ void read_budget(const Config& config, Experiment& experiment) {
 void check_strategy(const std::string& name, std::string_view place) {
   std::vector<std::string> names;
   for (const auto& kind : search::searchers()) names.emplace_back(kind.name);
-  if (std::find(names.begin(), names.end(), name) == names.end())
-    throw Error(fmt::format("{}: expected a searcher ({}), found '{}'{}", place, fmt::join(names, ", "), name,
-                            did_you_mean(name, names)));
+  check_name("a searcher", name, names, place);
+}
+
+void check_target(const std::string& name, std::string_view place) {
+  std::vector<std::string> names = list_data("configs/targets", ".yaml");
+  names.insert(names.begin(), "auto");
+  check_name("a target", name, names, place);
+}
+
+void check_device(const std::string& name, std::string_view place) {
+  const std::string kind = name.substr(0, name.find(':'));  // open_device judges the number
+  check_name("a device", kind, {"opencl", "opencl:N", "interpreter"}, place);
 }
 
 Experiment load_experiment(const std::filesystem::path& file) {
@@ -76,8 +88,8 @@ Experiment load_experiment(const std::filesystem::path& file) {
   experiment.text = read_file(found);
   const Config config = Config::parse(experiment.text, found.string());
   config.only({"target", "device", "search", "budget", "kernels"});
-  experiment.target = config.text_or("target", experiment.target);
-  experiment.device = config.text_or("device", experiment.device);
+  if (const auto target = config.find("target")) check_target(experiment.target = target->text(), target->place());
+  if (const auto device = config.find("device")) check_device(experiment.device = device->text(), device->place());
   if (const auto search = config.find("search")) read_search(*search, experiment);
   if (const auto budget = config.find("budget")) read_budget(*budget, experiment);
   const Config kernels = config.at("kernels");

@@ -10,6 +10,11 @@
 
 namespace deplo::apps {
 
+// What YAML and flags accept.
+inline constexpr std::int64_t most_extent = std::int64_t{1} << 31;
+inline constexpr std::int64_t most_count = 1'000'000'000;
+inline constexpr double most_seconds = 30 * 86400.0;
+
 struct KernelCase {
   std::string name;   // as in the table and in the store
   std::string place;  // file:line, for messages
@@ -31,7 +36,9 @@ struct Experiment {
 
 /// Throws Error `file:line: expected …, found …`.
 Experiment load_experiment(const std::filesystem::path& file);
-/// Throws Error, prefixed by `place`, that lists the known searchers.
+/// Each throws Error, prefixed by `place`, that lists the names there are.
 void check_strategy(const std::string& name, std::string_view place);
+void check_target(const std::string& name, std::string_view place);
+void check_device(const std::string& name, std::string_view place);
 
 }  // namespace deplo::apps

@@ -1,0 +1,138 @@
+#include "apps/commands.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cmath>
+#include <memory>
+#include <optional>
+
+#include "apps/compile.h"
+#include "apps/experiment.h"
+#include "apps/interrupt.h"
+#include "apps/table.h"
+#include "apps/tune.h"
+#include "core/error.h"
+#include "core/text.h"
+#include "measure/device.h"
+
+namespace deplo::apps {
+namespace {
+
+void print_result(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  if (std::fflush(stdout) != 0) throw Error("cannot write to standard output", Exit::environment);
+}
+
+struct TuneFlags {
+  std::string config, store = "deplo.db";
+  std::optional<std::string> search, device, target;
+  std::optional<std::int64_t> seed, trials, patience;
+  std::optional<double> seconds;
+  bool json = false, quiet = false;
+};
+
+template <class T, class Field>
+void override(Field& field, const std::optional<T>& flag, const char* name, std::string& overrides) {
+  if (!flag) return;
+  field = static_cast<Field>(*flag);
+  overrides += fmt::format(" {} {}", name, *flag);
+}
+
+std::string apply(const TuneFlags& flags, Experiment& experiment) {
+  if (flags.search) check_strategy(*flags.search, "--search");
+  if (flags.device) check_device(*flags.device, "--device");
+  if (flags.target) check_target(*flags.target, "--target");
+  std::string overrides;
+  override(experiment.strategy, flags.search, "--search", overrides);
+  override(experiment.device, flags.device, "--device", overrides);
+  override(experiment.target, flags.target, "--target", overrides);
+  override(experiment.options.seed, flags.seed, "--seed", overrides);
+  override(experiment.trials, flags.trials, "--trials", overrides);
+  override(experiment.patience, flags.patience, "--patience", overrides);
+  override(experiment.seconds, flags.seconds, "--time", overrides);
+  return overrides;
+}
+
+int run_tune(const TuneFlags& flags) {
+  Experiment experiment = load_experiment(flags.config);
+  const std::string overrides = apply(flags, experiment);
+  catch_interrupts();
+  Progress progress(stderr, flags.quiet);
+  const Summary summary = tune(experiment, {flags.store, overrides}, progress);
+  print_result(flags.json ? print_json(summary) : print_table(summary, terminal_width(STDOUT_FILENO)));
+  return summary.interrupted ? 128 + interrupted() : 0;
+}
+
+// "M=33" → {"M", 33}
+std::pair<std::string, std::int64_t> parse_symbol(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  std::int64_t value = 0;
+  if (equals != std::string::npos && equals > 0) {
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data() + equals + 1, end, value);
+    if (error == std::errc() && stop == end && value >= 1 && value <= most_extent)
+      return {text.substr(0, equals), value};
+  }
+  throw Error(fmt::format("--symbol: expected NAME=SIZE with a size between 1 and {}, found '{}'", most_extent, text));
+}
+
+}  // namespace
+
+void add_tune(CLI::App& command, int& exit_code) {
+  auto flags = std::make_shared<TuneFlags>();
+  command.add_option("-c,--config", flags->config, "the experiment (YAML): kernels, search, budget")->required();
+  command.add_option("--search", flags->search, "mcts, random, exhaustive or heuristic");
+  command.add_option("--seed", flags->seed, "the same seed asks for the same schedules in the same order")
+      ->check(CLI::NonNegativeNumber);
+  command.add_option("--time", flags->seconds, "seconds for all kernels together; each gets at least its heuristic")
+      ->check(CLI::Range(0.0, most_seconds));
+  command.add_option("--trials", flags->trials, "new measurements per kernel")
+      ->check(CLI::Range(std::int64_t{1}, most_count));
+  command.add_option("--patience", flags->patience, "stop a kernel after so many new measurements without a new best")
+      ->check(CLI::Range(std::int64_t{1}, most_count));
+  command.add_option("--device", flags->device, "opencl, opencl:N (see `deplo devices`) or interpreter");
+  command.add_option("--target", flags->target, "a name under configs/targets, or auto: what the device is");
+  command
+      .add_option("--store", flags->store, "SQLite file that every trial goes to; known ones are not measured again")
+      ->capture_default_str();
+  command.add_flag("--json", flags->json, "print one JSON document instead of the table");
+  command.add_flag("--quiet", flags->quiet, "no progress");
+  command.callback([flags, &exit_code] { exit_code = run_tune(*flags); });
+}
+
+void add_compile(CLI::App& command) {
+  auto options = std::make_shared<CompileOptions>();
+  auto symbols = std::make_shared<std::vector<std::string>>();
+  command.add_option("-k,--kernel", options->kernel, "a name under configs/kernels, or the path of a .loop file")
+      ->required();
+  command.add_option("-s,--symbol", *symbols, "NAME=SIZE, once for each symbol of the kernel");
+  command.add_option("--target", options->target, "a name under configs/targets [sm_90 for cuda, else opencl-cpu]");
+  command.add_option("--ir", options->level, "what to print")
+      ->check(CLI::IsMember({"loop", "tile", "kernel", "cuda", "opencl"}))
+      ->capture_default_str();
+  command.add_option("--schedule", options->schedule, "a trail, such as the table of `deplo tune` prints; quoted");
+  command.add_flag("-v", options->verbose, "what each rule did; -vv: with the difference it made");
+  command.callback([options, symbols] {
+    for (const std::string& symbol : *symbols) {
+      const auto [name, value] = parse_symbol(symbol);
+      if (!options->symbols.emplace(name, value).second)
+        throw Error(fmt::format("--symbol: expected each symbol once, found {} twice", name));
+    }
+    print_result(compile(*options));
+  });
+}
+
+void add_devices(CLI::App& command) {
+  command.callback([] {
+    std::string text;
+    for (const auto& [name, info] : measure::list_devices())
+      text += fmt::format("{:<12} {} ({}, {}; {} units, {} KiB local memory)\n", name, info.name, info.platform,
+                          info.driver, info.units, info.shared_bytes / 1024);
+    print_result(text);
+  });
+}
+
+}  // namespace deplo::apps

@@ -1,0 +1,14 @@
+// The subcommands: each adds its flags to the CLI11 app it is given and runs when they are parsed.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace deplo::apps {
+
+void add_tune(CLI::App& command, int& exit_code);
+void add_compile(CLI::App& command);
+void add_devices(CLI::App& command);
+
+}  // namespace deplo::apps

@@ -1,0 +1,3 @@
+#include "apps/cli.h"
+
+int main(int argc, char** argv) { return deplo::apps::run_program(argc, argv, true); }

@@ -1,0 +1,73 @@
+// Measuring one kernel's candidates: known ones come from the store, new ones are built, timed and stored.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "apps/experiment.h"
+#include "core/target.h"
+#include "measure/device.h"
+#include "measure/problem.h"
+#include "measure/sampling.h"
+#include "measure/store.h"
+#include "search/loop.h"
+
+namespace deplo::apps {
+
+/// What all kernels of one run share.
+struct Bench {
+  measure::Device& device;
+  measure::Store& store;
+  Target target;
+  measure::Protocol protocol;
+  std::int64_t device_id = 0, run_id = 0;
+  std::int64_t ordinal = 0;  // of the next trial in the run
+};
+
+/// A complete candidate as a device builds it.
+struct Prepared {
+  search::Candidate candidate;
+  measure::Candidate code;
+  std::string digest;  // of the source text: the identity of a candidate, whatever trail led to it
+};
+Prepared prepare(const search::Candidate&, const Target&);
+
+/// One kernel on one device. Whatever it returns is in the store.
+class Measurer {
+ public:
+  /// Makes inputs and allocates arrays.
+  Measurer(const KernelCase&, Bench&);
+
+  /// The time of a short measurement. `best_us`: candidates far slower than that get less time.
+  search::Measured screen(const search::Candidate&, double best_us);
+
+  struct Final {
+    search::Candidate candidate;
+    Outcome outcome;  // of full, fully checked runs
+  };
+  /// Times the candidates against each other, those with the same source once. Polls `cancelled`; stops at a round's
+  /// end after `seconds`.
+  std::vector<Final> confirm(const std::vector<search::Candidate>&, double seconds,
+                             const std::function<bool()>& cancelled);
+
+  /// The fastest that any run has stored, if this program makes the same source from its trail; else nullptr.
+  search::Candidate stored_best(const search::Space&);
+
+ private:
+  struct Contestant {
+    Prepared prepared;
+    measure::TrialRecord record;
+    std::unique_ptr<measure::Executable> executable;  // null: not built, the record says why
+  };
+  Contestant build(Prepared, measure::Stage);
+  void append(measure::TrialRecord&);
+
+  Bench& bench_;
+  measure::Problem problem_;
+  std::int64_t kernel_id_ = 0;
+  std::map<std::string, Outcome> known_;  // by digest
+};
+
+}  // namespace deplo::apps

@@ -1,0 +1,124 @@
+#include "apps/tune.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "apps/interrupt.h"
+#include "apps/measurer.h"
+#include "apps/revision.h"
+#include "apps/tune_kernel.h"
+#include "core/error.h"
+#include "core/text.h"
+#include "search/loop.h"
+
+namespace deplo::apps {
+namespace {
+
+// Kernels that ran out of time go on while at least this much of it is left; less than that is spent on set-up alone.
+constexpr double worth_another_pass = 0.1;
+
+Target pick_target(const Experiment& experiment, const measure::Device& device) {
+  if (experiment.target == "auto") return measure::target_of(device.info());
+  Target target = load_target(experiment.target);
+  if (target.dialect != device.dialect())
+    throw Error(fmt::format("{}: expected a target in {} for the device {}, found {} ({})", experiment.file,
+                            name(device.dialect()), experiment.device, target.name, name(target.dialect)));
+  return target;
+}
+
+std::string host_name() {
+  char text[256] = {};
+  return gethostname(text, sizeof text - 1) == 0 ? text : "";
+}
+
+// A kernel's second pass begins with what the first one stored, so its row replaces the first's but for the counts.
+Row merge(const Row& before, Row after) {
+  after.trials += before.trials;
+  after.known = before.known;
+  for (const auto& [status, count] : before.failures) after.failures[status] += count;
+  return after;
+}
+
+std::string report(const Row& row) {
+  if (row.best_us <= 0) return fmt::format("no valid measurement, {} trials", row.trials);
+  const std::string up = row.heuristic_us > 0 ? fmt::format(" ({:.2f}x)", row.heuristic_us / row.best_us) : "";
+  return fmt::format("best {} µs{}, {} trials, {} known, stopped: {}", significant(row.best_us), up, row.trials,
+                     row.known, row.stop);
+}
+
+class Tuner {
+ public:
+  Tuner(const Experiment& experiment, Bench& bench, Progress& progress)
+      : experiment_(experiment), bench_(bench), progress_(progress), rows_(experiment.kernels.size()) {}
+
+  std::vector<Row> run() {
+    std::vector<std::size_t> pending(rows_.size());
+    for (std::size_t i = 0; i < pending.size(); ++i) pending[i] = i;
+    do {
+      pass(pending);
+      std::erase_if(pending, [&](std::size_t i) { return rows_[i].stop != name(search::Stop::seconds); });
+    } while (!pending.empty() && !interrupted() && left() > worth_another_pass * experiment_.seconds);
+    return std::move(rows_);
+  }
+
+ private:
+  double left() const { return deadline_ - now(); }
+
+  // An equal share of the time that is left for each: what one leaves over goes to those after it.
+  void pass(const std::vector<std::size_t>& kernels) {
+    for (std::size_t done = 0; done < kernels.size(); ++done) {
+      if (interrupted()) return skip(kernels, done);
+      const std::size_t i = kernels[done];
+      const KernelCase& kernel = experiment_.kernels[i];
+      const KernelBudget budget{left() / static_cast<double>(kernels.size() - done),
+                                experiment_.trials - rows_[i].trials};
+      Narrator narrator{progress_, fmt::format("[{}/{}] {}", i + 1, rows_.size(), kernel.name), deadline_};
+      Row row = tune_kernel(kernel, experiment_, budget, bench_, narrator);
+      rows_[i] = rows_[i].name.empty() ? std::move(row) : merge(rows_[i], std::move(row));
+      progress_.line(narrator.label + "  " + report(rows_[i]));
+    }
+  }
+
+  void skip(const std::vector<std::size_t>& kernels, std::size_t from) {
+    for (; from < kernels.size(); ++from)
+      if (Row& row = rows_[kernels[from]]; row.name.empty()) {
+        row.name = experiment_.kernels[kernels[from]].name;
+        row.stop = name(search::Stop::cancelled);
+      }
+  }
+
+  const Experiment& experiment_;
+  Bench& bench_;
+  Progress& progress_;
+  const double deadline_ = now() + experiment_.seconds;
+  std::vector<Row> rows_;
+};
+
+}  // namespace
+
+Summary tune(const Experiment& experiment, const TuneOptions& options, Progress& progress) {
+  const double start = now();
+  auto store = measure::Store::open(options.store);
+  const auto device = measure::open_device(experiment.device);
+  Bench bench{*device, store, pick_target(experiment, *device), {}, 0, 0, 0};
+  bench.device_id = store.add_device(device->info());
+  bench.run_id = store.add_run({bench.device_id, std::string(revision()),
+                                experiment.text + (options.overrides.empty() ? "" : "\n#" + options.overrides + "\n"),
+                                experiment.strategy, experiment.options.seed, host_name()});
+  Summary summary;
+  summary.experiment = experiment.file;
+  summary.device = device->info().name;
+  summary.target = bench.target.name;
+  summary.strategy = experiment.strategy;
+  summary.store = options.store;
+  summary.seed = experiment.options.seed;
+  summary.rows = Tuner(experiment, bench, progress).run();
+  summary.seconds = now() - start;
+  summary.interrupted = interrupted() != 0;
+  return summary;
+}
+
+}  // namespace deplo::apps

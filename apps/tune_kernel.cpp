@@ -1,0 +1,133 @@
+#include "apps/tune_kernel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <utility>
+
+#include "apps/interrupt.h"
+#include "apps/kernel_space.h"
+#include "core/text.h"
+#include "search/loop.h"
+
+namespace deplo::apps {
+namespace {
+
+constexpr double search_share = 0.8;  // of a kernel's time; the rest is for confirmation
+constexpr std::size_t most_finalists = 4;
+constexpr double finalist_margin = 1.05;  // of the best screened time: no more than screening may err
+
+bool cancelled() { return interrupted() != 0; }
+
+class KernelTuner {
+ public:
+  KernelTuner(const KernelCase& kernel, const Experiment& experiment, const KernelBudget& budget, Bench& bench,
+              Narrator& narrator)
+      : experiment_(experiment),
+        budget_(budget),
+        narrator_(narrator),
+        space_(kernel.loop, bench.target),
+        measurer_(kernel, bench) {
+    const ir::Work work = ir::work(kernel.loop);
+    row_.name = kernel.name;
+    row_.flops = work.flops;
+    row_.bytes = work.bytes;
+  }
+
+  Row run() {
+    heuristic_ = search::heuristic(space_);
+    if (!cancelled()) row_.heuristic_us = measure(heuristic_).outcome.microseconds;
+    row_.stop = name(search());
+    if (!cancelled()) confirm();
+    return std::move(row_);
+  }
+
+ private:
+  search::Stop search() {
+    const auto searcher = search::make_searcher(experiment_.strategy, space_, experiment_.options);
+    search::Budget budget;
+    budget.trials = budget_.trials - row_.trials;
+    budget.seconds = search_share * budget_.seconds - (now() - start_);
+    budget.patience = experiment_.patience;
+    const auto measure_one = [this](const search::Candidate& candidate) { return measure(candidate); };
+    return search::run(space_, *searcher, budget, {measure_one, {}, cancelled}).stop;
+  }
+
+  search::Measured measure(const search::Candidate& candidate) {
+    narrator_.progress.status(narrator_.label, details());
+    const search::Measured measured = measurer_.screen(candidate, best_us_);
+    const Outcome& outcome = measured.outcome;
+    ++(measured.known ? row_.known : row_.trials);
+    if (!outcome.ok() && !measured.known) ++row_.failures[std::string(status_name(outcome.status))];
+    if (outcome.ok()) ran_.emplace_back(outcome.microseconds, candidate);
+    if (outcome.ok() && outcome.microseconds < best_us_) {
+      best_us_ = row_.best_us = outcome.microseconds;
+      row_.trail = print(candidate->trail());
+      narrator_.progress.news(narrator_.label + "  " + details());
+    }
+    narrator_.progress.status(narrator_.label, details());
+    return measured;
+  }
+
+  void confirm();
+  std::vector<search::Candidate> finalists();
+  std::string details() const;
+
+  const Experiment& experiment_;
+  const KernelBudget& budget_;
+  Narrator& narrator_;
+  const double start_ = now();
+  KernelSpace space_;
+  Measurer measurer_;
+  search::Candidate heuristic_;
+  std::vector<std::pair<double, search::Candidate>> ran_;  // with their screened time
+  double best_us_ = std::numeric_limits<double>::infinity();
+  Row row_;
+};
+
+std::vector<search::Candidate> KernelTuner::finalists() {
+  std::sort(ran_.begin(), ran_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<search::Candidate> result;
+  if (row_.heuristic_us > 0) result.push_back(heuristic_);  // first: it stands for all that have the same source
+  if (const auto stored = measurer_.stored_best(space_)) result.push_back(stored);
+  for (std::size_t i = 0; i < std::min(ran_.size(), most_finalists); ++i)
+    if (ran_[i].first <= finalist_margin * best_us_) result.push_back(ran_[i].second);
+  return result;
+}
+
+void KernelTuner::confirm() {
+  narrator_.progress.status(narrator_.label, details() + "  confirming");
+  const auto finals = measurer_.confirm(finalists(), budget_.seconds - (now() - start_), cancelled);
+  if (cancelled()) return;  // what was screened stays the answer
+  row_.best_us = 0;
+  row_.trail.clear();
+  for (const auto& [candidate, outcome] : finals) {
+    if (!outcome.ok()) continue;
+    if (candidate == heuristic_) row_.heuristic_us = outcome.microseconds;
+    if (row_.best_us > 0 && row_.best_us <= outcome.microseconds) continue;
+    row_.best_us = outcome.microseconds;
+    row_.trail = print(candidate->trail());
+    row_.confirmed = true;
+  }
+}
+
+std::string KernelTuner::details() const {
+  std::string text = fmt::format("{} trials", row_.trials + row_.known);
+  if (row_.best_us > 0) text += fmt::format("  best {} µs", significant(row_.best_us));
+  if (row_.best_us > 0 && row_.heuristic_us > 0) text += fmt::format("  {:.2f}x", row_.heuristic_us / row_.best_us);
+  return text + fmt::format("  {} left", duration(narrator_.deadline - now()));
+}
+
+}  // namespace
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+Row tune_kernel(const KernelCase& kernel, const Experiment& experiment, const KernelBudget& budget, Bench& bench,
+                Narrator& narrator) {
+  narrator.progress.status(narrator.label, "preparing");
+  return KernelTuner(kernel, experiment, budget, bench, narrator).run();
+}
+
+}  // namespace deplo::apps

@@ -1,0 +1,31 @@
+// Tuning of one kernel: the heuristic first, then the search, then the fastest few against the heuristic.
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "apps/experiment.h"
+#include "apps/measurer.h"
+#include "apps/table.h"
+#include "core/progress.h"
+
+namespace deplo::apps {
+
+/// Of a steady clock.
+double now();
+
+struct KernelBudget {
+  double seconds = 0;       // for all that is done here; the heuristic is measured even if there are none
+  std::int64_t trials = 1;  // new measurements
+};
+
+/// What the progress line says beside the kernel itself.
+struct Narrator {
+  Progress& progress;
+  std::string label;    // "[3/9] name"
+  double deadline = 0;  // now() at the end of the whole run
+};
+
+/// The best is the fastest of the confirmed, of which the heuristic is one: it is never slower than that.
+Row tune_kernel(const KernelCase&, const Experiment&, const KernelBudget&, Bench&, Narrator&);
+
+}  // namespace deplo::apps
