@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstdlib>
+#include <thread>
 
 #include "measure/opencl.h"
 #include "measure/sampling.h"
@@ -123,8 +125,7 @@ TEST_P(AnyDevice, APrefixLeavesTheRestAlone) {
 TEST_P(AnyDevice, BuildErrorsAreData) {
   Candidate candidate = add_candidate();
   candidate.source.text = "__kernel void add(__global float* a) {\n  a[0] = undefined_name;\n}\n";
-  candidate.kernel.body.clear();
-  candidate.kernel.body.emplace_back(ir::Load{"in0", {}, "no_such_buffer", {}});
+  candidate.kernel.body[0].as<ir::Tile>()->body.emplace_back(ir::Load{"in9", {}, "no_such_buffer", {}});
   const auto built = device_->build(candidate);
   ASSERT_FALSE(built.ok());
   EXPECT_EQ(built.failure().status, Status::build_error);
@@ -147,6 +148,19 @@ TEST_P(AnyDevice, TooManyThreadsAreALaunchError) {
   ASSERT_FALSE(built.ok());
   EXPECT_EQ(built.failure().status, Status::launch_error);
   EXPECT_THAT(built.failure().message, HasSubstr(is_opencl() ? "CL_INVALID_WORK_GROUP_SIZE" : "threads a block"));
+}
+
+TEST_P(AnyDevice, BuildsFromSeveralThreads) {
+  std::vector<std::jthread> builders;
+  std::atomic<int> right = 0;
+  for (int i = 0; i < 3; ++i)
+    builders.emplace_back([&, i] {
+      Candidate candidate = add_candidate();
+      candidate.source.text += "// another source " + std::to_string(i) + "\n";
+      right += device_->build(candidate).ok();
+    });
+  builders.clear();
+  EXPECT_EQ(right, 3);
 }
 
 std::vector<std::string> names() {
@@ -253,13 +267,12 @@ TEST(OpenDevice, UnknownNames) {
 }
 
 TEST(OpenDeviceDeathTest, NoDriverIsSaidInOneLine) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a fresh process: the loader reads the variable once
-  EXPECT_EXIT(
-      {
-        setenv("OCL_ICD_VENDORS", "/nonexistent", 1);
-        _exit(exit_of_open("opencl"));
-      },
-      testing::ExitedWithCode(2), "^no OpenCL device: .*apt-get install pocl-opencl-icd[^\n]*\n$");
+  // A fresh process that inherits the variable: the loader reads it once, which in this process is done.
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  setenv("OCL_ICD_VENDORS", "/nonexistent", 1);
+  EXPECT_EXIT(_exit(exit_of_open("opencl")), testing::ExitedWithCode(2),
+              "^no OpenCL device: .*apt-get install pocl-opencl-icd[^\n]*\n$");
+  unsetenv("OCL_ICD_VENDORS");
 }
 
 }  // namespace
