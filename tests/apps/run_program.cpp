@@ -1,0 +1,65 @@
+#include "apps/run_program.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <thread>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "measure/store_fixture.h"
+
+namespace deplo::testing {
+namespace fs = std::filesystem;
+namespace {
+
+[[noreturn]] void become(std::vector<std::string>& words, const How& how, const fs::path& out, const fs::path& err) {
+  const auto redirect = [](const fs::path& file, int descriptor) {
+    const int opened = open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    if (opened < 0 || dup2(opened, descriptor) < 0) _exit(126);
+  };
+  redirect(out, STDOUT_FILENO);
+  redirect(err, STDERR_FILENO);
+  if (how.largest_file >= 0) {
+    const rlimit limit{static_cast<rlim_t>(how.largest_file), static_cast<rlim_t>(how.largest_file)};
+    if (setrlimit(RLIMIT_FSIZE, &limit) != 0 || std::signal(SIGXFSZ, SIG_IGN) == SIG_ERR) _exit(126);
+  }
+  for (const std::string& variable : how.environment) putenv(const_cast<char*>(variable.c_str()));
+  const std::string program = std::string(DEPLO_BINARY_DIR) + "/" + words[0];
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  execv(program.c_str(), arguments.data());
+  _exit(127);
+}
+
+}  // namespace
+
+Ran run_program(std::vector<std::string> words, const How& how) {
+  const measure::TemporaryFolder folder;
+  const fs::path out = folder.path() / "out", err = folder.path() / "err";
+  const pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) become(words, how, out, err);
+  if (how.signal_after_ms >= 0) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(how.signal_after_ms));
+    kill(child, SIGINT);
+  }
+  int status = 0;
+  CHECK(waitpid(child, &status, 0) == child);
+  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return {code, read_file(out), read_file(err)};
+}
+
+std::string write_file(const fs::path& folder, const std::string& name, const std::string& text) {
+  std::ofstream(folder / name, std::ios::binary) << text;
+  return (folder / name).string();
+}
+
+}  // namespace deplo::testing

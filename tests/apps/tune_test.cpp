@@ -1,0 +1,159 @@
+// The main job, end to end, as a user runs it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "apps/run_program.h"
+#include "core/file.h"
+#include "measure/store_fixture.h"
+
+namespace deplo::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using Json = nlohmann::json;
+
+class Tune : public ::testing::Test {
+ protected:
+  Ran run(std::vector<std::string> flags, const How& how = {}) {
+    flags.insert(flags.begin(), {"deplo-tune", "--store", store()});
+    return run_program(flags, how);
+  }
+  Json run_json(std::vector<std::string> flags) {
+    flags.insert(flags.end(), {"--json", "--quiet"});
+    const Ran ran = run(flags);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_EQ(ran.err, "");
+    return Json::parse(ran.out);
+  }
+  std::string store() const { return folder_.file("s.db"); }
+  /// First column of all rows.
+  std::vector<std::string> query(const std::string& sql) const {
+    measure::Database database(store());
+    measure::Statement statement(database, sql);
+    std::vector<std::string> rows;
+    while (statement.step()) rows.push_back(statement.text(0));
+    return rows;
+  }
+
+  measure::TemporaryFolder folder_;
+  const std::string smoke_ = (data_folder() / "experiments/smoke.yaml").string();
+  const std::string tiny_ = write_file(folder_.path(), "tiny.yaml",
+                                       "device: interpreter\nbudget: {time: 60, trials: 5}\nkernels:\n"
+                                       "  - {kernel: matmul, symbols: {M: 5, N: 6, K: 7}}\n"
+                                       "  - {kernel: softmax, symbols: {M: 3, N: 11}}\n");
+};
+
+void expect_verified_results(const Json& summary) {
+  for (const Json& kernel : summary["kernels"]) {
+    EXPECT_TRUE(kernel["confirmed"]) << kernel;
+    ASSERT_TRUE(kernel["best_us"].is_number()) << kernel;
+    EXPECT_LE(kernel["best_us"], kernel["heuristic_us"]) << kernel;
+    EXPECT_EQ(kernel["failures"].value("wrong_result", 0), 0) << kernel;
+    EXPECT_NE(kernel["trail"], "");
+  }
+}
+
+TEST_F(Tune, SmokeOnOpenCl) {
+  const Json summary = run_json({"--config", smoke_, "--trials", "3"});
+  EXPECT_EQ(summary["kernels"].size(), 6u);
+  expect_verified_results(summary);
+}
+
+TEST_F(Tune, InterpreterAndTheStore) {
+  const Json first = run_json({"--config", tiny_});
+  expect_verified_results(first);
+  EXPECT_EQ(first["device"].get<std::string>().empty(), false);
+  EXPECT_EQ(query("SELECT DISTINCT stage FROM trial ORDER BY stage"), (std::vector<std::string>{"confirm", "screen"}));
+  const auto measured = query("SELECT digest FROM trial WHERE stage = 'screen'");
+  EXPECT_EQ(std::set(measured.begin(), measured.end()).size(), measured.size()) << "no source is screened twice";
+
+  const Json second = run_json({"--config", tiny_});
+  expect_verified_results(second);
+  for (const Json& kernel : second["kernels"]) EXPECT_GT(kernel["known"], 0);
+  const auto after = query("SELECT digest FROM trial WHERE stage = 'screen'");
+  EXPECT_EQ(std::set(after.begin(), after.end()).size(), after.size()) << "known trials are not measured again";
+}
+
+TEST_F(Tune, TheSameSeedAsksTheSame) {
+  const auto trails = [&](const std::string& seed) {
+    std::filesystem::remove(store());
+    run_json({"--config", tiny_, "--search", "random", "--seed", seed});
+    return query("SELECT trail FROM trial WHERE stage = 'screen' ORDER BY ordinal");
+  };
+  const auto first = trails("5");
+  EXPECT_EQ(first, trails("5"));
+  EXPECT_NE(first, trails("6"));
+}
+
+TEST_F(Tune, ProgressIsPlainInAPipeAndTheTableIsOnStdout) {
+  const Ran ran = run({"--config", tiny_, "--trials", "2"});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_THAT(ran.err, HasSubstr("[2/2] softmax.M3.N11  best "));
+  EXPECT_EQ(ran.err.find('\r'), std::string::npos);
+  EXPECT_EQ(ran.err.find('\x1b'), std::string::npos);
+  EXPECT_THAT(ran.out, ::testing::StartsWith("kernel "));
+  EXPECT_THAT(ran.out, HasSubstr("matmul.K7.M5.N6"));
+}
+
+TEST_F(Tune, CtrlCStopsWithEverythingStored) {
+  const std::string yaml = write_file(
+      folder_.path(), "long.yaml",
+      "device: interpreter\nsearch: {strategy: random}\nbudget: {time: 600, trials: 100000, patience: 100000}\n"
+      "kernels:\n  - {kernel: matmul, symbols: {M: 16, N: 24, K: 32}}\n"
+      "  - {kernel: gelu, symbols: {M: 2, N: 3}}\n");
+  const auto start = std::chrono::steady_clock::now();
+  const Ran ran = run({"--config", yaml, "--json", "--quiet"}, {{}, 1500, -1});
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(1500 + 8000))
+      << "one second, and a slow machine";
+  EXPECT_EQ(ran.code, 130) << ran.err;
+  const Json summary = Json::parse(ran.out);
+  EXPECT_TRUE(summary["interrupted"]);
+  EXPECT_EQ(summary["kernels"][1]["stop"], "cancelled");
+  EXPECT_EQ(query("PRAGMA integrity_check"), std::vector<std::string>{"ok"});
+  EXPECT_EQ(query("SELECT count(*) FROM trial").at(0), std::to_string(summary["kernels"][0]["trials"].get<int>()));
+}
+
+TEST_F(Tune, TimeIsSharedAndAlwaysEnoughForTheHeuristic) {
+  const Json summary = run_json({"--config", tiny_, "--time", "0"});
+  expect_verified_results(summary);
+  for (const Json& kernel : summary["kernels"]) EXPECT_EQ(kernel["trials"], 1);
+}
+
+TEST(Compile, PrintsEveryLevelAndReplaysASchedule) {
+  const std::vector<std::string> matmul{"deplo", "compile", "-k", "matmul", "-s", "M=33", "-s", "N=509", "-s", "K=777"};
+  const auto with = [&](std::vector<std::string> flags) {
+    flags.insert(flags.begin(), matmul.begin(), matmul.end());
+    const Ran ran = run_program(flags);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return ran.out;
+  };
+  EXPECT_THAT(with({"--ir", "loop"}), HasSubstr("=== loop: matmul ==="));
+  EXPECT_THAT(with({"--ir", "tile"}), HasSubstr("=== tile: matmul ==="));
+  EXPECT_THAT(with({"--ir", "kernel"}), HasSubstr("=== kernel: matmul ==="));
+  EXPECT_THAT(with({"--ir", "opencl"}), HasSubstr("__kernel"));
+  EXPECT_THAT(with({"--ir", "cuda"}), HasSubstr("__global__"));
+  const std::string traced = with({"--ir", "tile", "-vv"});
+  EXPECT_THAT(traced, HasSubstr(">>> t:001_tileify\n@@ "));
+  EXPECT_THAT(traced, HasSubstr("<<< t:001_tileify\n"));
+  EXPECT_THAT(traced, HasSubstr(" skipped at matmul: "));
+  const std::size_t at = traced.find("schedule: ") + 10;
+  const std::string schedule = traced.substr(at, traced.find('\n', at) - at);
+  EXPECT_EQ(with({"--ir", "opencl", "--schedule", schedule}), with({"--ir", "opencl"}));
+}
+
+TEST(Help, IsThereForAll) {
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{"deplo", "--help"},
+                                                                                     {"deplo", "tune", "--help"},
+                                                                                     {"deplo", "compile", "--help"},
+                                                                                     {"deplo-tune", "--help"}}) {
+    const Ran ran = run_program(words);
+    EXPECT_EQ(ran.code, 0);
+    EXPECT_THAT(ran.out, HasSubstr("--help"));
+  }
+  EXPECT_THAT(run_program({"deplo-tune", "--version"}).out, HasSubstr("deplo 0."));
+}
+
+}  // namespace
+}  // namespace deplo::testing
