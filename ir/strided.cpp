@@ -67,7 +67,7 @@ std::optional<Strided> combine(ExprOp op, const Strided& l, const Strided& r) {
     case ExprOp::eq:
       return truth(l.single() && r.single() && l.low == r.low, l.high < r.low || r.high < l.low);
     case ExprOp::land:
-      return truth(l.low > 0 && r.low > 0, l.high == 0 || r.high == 0);
+      return truth(l.never_zero() && r.never_zero(), l.always_zero() || r.always_zero());
   }
   return {};
 }

@@ -12,6 +12,8 @@ namespace deplo::ir {
 struct Strided {
   std::int64_t low = 0, high = 0, step = 0;
   bool single() const { return low == high; }
+  bool always_zero() const { return low == 0 && high == 0; }
+  bool never_zero() const { return low > 0 || high < 0; }
 };
 
 /// Bounds beyond this count as overflow.

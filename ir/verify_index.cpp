@@ -83,7 +83,7 @@ bool Verifier::provable(const Expr& e, std::int64_t low, std::int64_t high) {
 bool Verifier::assume(const Expr& condition) {
   Value v;
   if (!evaluate(condition, v)) return false;
-  if (v.range.high == 0) ++unreachable_;
+  if (v.range.always_zero()) ++unreachable_;
   if (condition.kind() != Expr::Kind::binary) return true;
   switch (condition.op()) {
     case ExprOp::land:
