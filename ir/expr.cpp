@@ -32,7 +32,7 @@ Expr::Expr(std::int64_t value) {
 }
 Expr::Expr(std::string name) : node_(std::make_shared<const Node>(Node{std::move(name)})) {}
 Expr::Expr(ExprOp op, Expr lhs, Expr rhs)
-    : node_(std::make_shared<const Node>(Node{Binary{op, std::move(lhs), std::move(rhs)}})) {}
+    : node_(std::make_shared<const Node>(Node{Node::Binary{op, std::move(lhs), std::move(rhs)}})) {}
 
 bool Expr::operator==(const Expr& other) const {
   if (node_ == other.node_) return true;

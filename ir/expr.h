@@ -4,7 +4,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -36,20 +35,18 @@ class Expr {
   bool operator==(const Expr& other) const;
 
  private:
-  struct Binary;
   template <class T>
   const T& get() const;
   std::shared_ptr<const Node> node_;
 };
 
-struct Expr::Binary {
-  ExprOp op;
-  Expr lhs, rhs;
-};
 struct Expr::Node {
+  struct Binary {
+    ExprOp op;
+    Expr lhs, rhs;
+  };
   std::variant<std::int64_t, std::string, Binary> value;  // in the order of Kind
 };
-
 template <class T>
 const T& Expr::get() const {
   const T* p = std::get_if<T>(&node_->value);
@@ -59,9 +56,9 @@ const T& Expr::get() const {
 inline Expr::Kind Expr::kind() const { return static_cast<Kind>(node_->value.index()); }
 inline std::int64_t Expr::value() const { return get<std::int64_t>(); }
 inline const std::string& Expr::name() const { return get<std::string>(); }
-inline ExprOp Expr::op() const { return get<Binary>().op; }
-inline const Expr& Expr::lhs() const { return get<Binary>().lhs; }
-inline const Expr& Expr::rhs() const { return get<Binary>().rhs; }
+inline ExprOp Expr::op() const { return get<Node::Binary>().op; }
+inline const Expr& Expr::lhs() const { return get<Node::Binary>().lhs; }
+inline const Expr& Expr::rhs() const { return get<Node::Binary>().rhs; }
 
 inline Expr var(std::string name) { return Expr(std::move(name)); }
 inline Expr operator+(Expr a, Expr b) { return {ExprOp::add, std::move(a), std::move(b)}; }
@@ -97,7 +94,7 @@ std::int64_t known_divisor(const Expr&);
 /// Exact value with every variable bound; CHECKs that each one is.
 std::int64_t evaluate(const Expr&, const std::vector<std::pair<std::string, std::int64_t>>& values);
 
-/// Seed form, fully parenthesised: `((a1 * 256) + a2)`, `min(…, 5)`, `(a5 % 2)`, `(a5 / 2)`, `(a0 < 3)`, `(a0 == 0)`, `(p && q)`.
+/// Seed form, fully parenthesised: `((a1 * 256) + a2)`, `min(…, 5)`, `(a5 % 2)`, `(a0 == 0)`, `(p && q)`.
 std::string print(const Expr&);
 
 }  // namespace deplo::ir

@@ -13,7 +13,12 @@ namespace deplo::ir::exec {
 
 Compiler::Compiler(const Program& program, const FreeValues* free_values)
     : program_(program), free_values_(free_values) {
-  for (const Buffer& b : program.buffers) machine_.globals.push_back({{b.name, b.shape, b.strides}, {}, {}, {}});
+  for (const Buffer& b : program.buffers) {
+    const auto negative = [](std::int64_t stride) { return stride < 0; };
+    if (b.strides.size() != b.shape.size() || std::any_of(b.strides.begin(), b.strides.end(), negative))
+      fail("expected one stride, not negative, per dimension of " + b.name);
+    machine_.globals.push_back({{b.name, b.shape, b.strides}, {}, {}, {}});
+  }
   if (program.level != Level::kernel) starts_ = accumulator_starts(program.body);
   if (program.level == Level::tile) dependences_ = register_dependences(program.body);
   for (const Stmt& stmt : program.body) {
@@ -65,17 +70,18 @@ int Compiler::variable(bool varies) {
   return static_cast<int>(machine_.variables.size()) - 1;
 }
 
-int Compiler::define(const std::string& name, int lanes) {
+std::size_t Compiler::define(const std::string& name, int lanes) {
   if (lanes < 1 || lanes > 64) fail("expected 1 to 64 lanes, found " + std::to_string(lanes));
-  const auto [it, fresh] = values_.try_emplace(name, Operand{static_cast<int>(machine_.values.size()), lanes});
-  if (fresh) machine_.values.emplace_back(static_cast<std::size_t>(machine_.lanes) * static_cast<std::size_t>(lanes));
+  const auto [it, fresh] = values_.try_emplace(name, Operand{machine_.values.size(), lanes});
+  if (fresh) machine_.values.resize(machine_.values.size() + static_cast<std::size_t>(machine_.lanes * lanes));
   if (it->second.lanes != lanes) fail(name + " has " + std::to_string(it->second.lanes) + " lanes elsewhere");
   return it->second.value;
 }
 
-int Compiler::constant(double value) {
-  machine_.values.emplace_back(static_cast<std::size_t>(machine_.lanes), value);
-  return static_cast<int>(machine_.values.size()) - 1;
+std::size_t Compiler::constant(double value) {
+  const std::size_t start = machine_.values.size();
+  machine_.values.resize(start + static_cast<std::size_t>(machine_.lanes), value);
+  return start;
 }
 
 Operand Compiler::operand(const Arg& arg, int lanes) {

@@ -33,8 +33,8 @@ class Compiler {
   Index index(const Expr& e);
   Access access(const std::string& buffer, const std::vector<Expr>& indices, int lanes);
   Operand operand(const Arg& arg, int lanes);
-  int define(const std::string& name, int lanes);
-  int constant(double value);
+  std::size_t define(const std::string& name, int lanes);
+  std::size_t constant(double value);
   int variable(bool varies);
   std::uint64_t registers_of(const Stmt& stmt) const;
   /// Each lane's first lane in the group that differs in the axes only.

@@ -1,12 +1,8 @@
 // Private to the interpreter: a program resolved to slots, ready to run over the lanes of a block in lockstep.
-//
 // A lane is one thread, at Tile level one combination of thread, register and vector axes: lane = thread * registers +
 // register. An index or a variable is uniform when it is the same in all lanes of a block, and then a scalar.
 #pragma once
 #include <cstdint>
-#include <map>
-#include <span>
-#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -31,15 +27,9 @@ struct Atom {  // coefficient * (lhs op rhs), the part that is not affine
   std::vector<std::int64_t> left, right;  // scratch, one per lane
 };
 
-struct Variable {
-  bool varies = false;
-  std::int64_t scalar = 0;
-  std::vector<std::int64_t> lanes = {};
-};
-
 struct Operand {
-  int value = 0;
-  int lanes = 1;  // 1 is broadcast
+  std::size_t value = 0;  // where its lanes start in Machine::values
+  int lanes = 1;          // 1 is broadcast
 };
 struct Access {
   bool shared = false;
@@ -58,17 +48,19 @@ struct LoopCode {
   Code body;
 };
 struct LoadCode {
-  int dst;
+  std::size_t dst;
   Access from;
 };
 struct ComputeCode {  // Assign and Accum: dst = op(args), or where accumulates dst = op(dst, args)
   Op op;
-  int dst, lanes;
+  std::size_t dst;
+  int lanes;
   bool accumulates;
   std::vector<Operand> args;
 };
 struct InitCode {
-  int dst, lanes;
+  std::size_t dst;
+  int lanes;
   double value;
 };
 struct WriteCode {
@@ -88,7 +80,7 @@ struct StageCode {
   std::vector<SlabAxis> slab;
 };
 struct CombineCode {
-  int acc;
+  std::size_t acc;
   Op op;
   bool across_threads;
   std::vector<int> representative;  // of each lane: the first lane of its group

@@ -74,10 +74,10 @@ void apply_lanes(Op op, std::int64_t n, double* out, const double* a, const doub
 
 namespace {
 
-std::optional<Op> vertical(Op op) {
+Op vertical(Op op) {
   for (const Op reduce : {Op::add, Op::multiply, Op::maximum, Op::minimum})
     if (horizontal(reduce) == op) return reduce;
-  return std::nullopt;
+  check_failed("a lanes_ operation reduces", __FILE__, __LINE__);
 }
 
 void keep_active(int lanes, double* out, const double* result, Mask mask) {
@@ -88,11 +88,11 @@ void keep_active(int lanes, double* out, const double* result, Mask mask) {
 }  // namespace
 
 void Machine::compute(const ComputeCode& c, Mask mask) {
-  const auto element = [&](int value, int w) { return values[static_cast<std::size_t>(value)].data() + w * lanes; };
-  if (const std::optional<Op> op = vertical(c.op)) {
+  if (c.op >= Op::lanes_add) {
+    const Op op = vertical(c.op);
     double* out = element(c.dst, 0);
     std::copy_n(element(c.args[0].value, 0), lanes, out);
-    for (int w = 1; w < c.args[0].lanes; ++w) apply_lanes(*op, lanes, out, out, element(c.args[0].value, w), nullptr);
+    for (int w = 1; w < c.args[0].lanes; ++w) apply_lanes(op, lanes, out, out, element(c.args[0].value, w), nullptr);
     return;
   }
   for (int w = 0; w < c.lanes; ++w) {
@@ -111,7 +111,7 @@ void Machine::compute(const ComputeCode& c, Mask mask) {
 
 void Machine::init(const InitCode& c, Mask mask) {
   for (int w = 0; w < c.lanes; ++w) {
-    double* out = values[static_cast<std::size_t>(c.dst)].data() + w * lanes;
+    double* out = element(c.dst, w);
     for (int l = 0; l < lanes; ++l)
       if (mask == nullptr || mask[l] != 0) out[l] = c.value;
   }
@@ -119,7 +119,7 @@ void Machine::init(const InitCode& c, Mask mask) {
 
 void Machine::combine(const Instruction& at, const CombineCode& c, Mask mask) {
   if (c.across_threads) barrier(at, mask);
-  double* acc = values[static_cast<std::size_t>(c.acc)].data();
+  double* acc = element(c.acc, 0);
   std::fill(result_.begin(), result_.end(), *neutral(c.op));
   for (std::size_t l = 0; l < result_.size(); ++l) {
     double& total = result_[static_cast<std::size_t>(c.representative[l])];

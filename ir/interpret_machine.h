@@ -1,11 +1,12 @@
 // Private to the interpreter: the state of a block and the execution of its instructions.
 #pragma once
 #include <cstdint>
-#include <memory>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "ir/interpret_cells.h"
 #include "ir/interpret_impl.h"
 
 namespace deplo::ir::exec {
@@ -13,40 +14,17 @@ namespace deplo::ir::exec {
 /// One bit per lane; nullptr where all are active.
 using Mask = const std::uint8_t*;
 
-struct Layout {
-  std::string name;
-  std::vector<std::int64_t> shape, strides;
-};
-struct Global : Layout {
-  std::span<double> data;             // empty in evaluate_at
-  std::span<const float> floats;      // inputs of evaluate_at
-  std::vector<std::int64_t> writers;  // of an output: who wrote each element last, none 0
-};
-
-/// A cell of shared memory with what the sanitizer must know. Epochs count barriers.
-struct Cell {
-  double value = 0;
-  int writer = nobody, reader = nobody;
-  std::uint32_t write_epoch = 0, read_epoch = 0;
-  static constexpr int nobody = -1, several = -2;  // several: as a writer, all threads together
-};
-struct Shared : Layout {
-  std::vector<Cell> cells;
-};
-
-/// The offset of an access in each lane.
-struct Offsets {
-  bool uniform;
-  std::int64_t base;
-  const std::int64_t* lanes;
-  std::int64_t operator[](int lane) const { return uniform ? base : lanes[lane]; }
+struct Variable {
+  bool varies = false;
+  std::int64_t scalar = 0;
+  std::vector<std::int64_t> lanes = {};
 };
 
 struct Machine {
   int threads = 1, registers = 1, lanes = 1;
   std::vector<std::pair<int, std::int64_t>> block_axes;  // variable, extent
   std::vector<Variable> variables;
-  std::vector<std::vector<double>> values;  // element w of lane l at w * lanes + l
+  std::vector<double> values;  // element w of lane l of a value at its start + w * lanes + l
   std::vector<Global> globals;
   std::vector<Shared> shared;
   Code code;
@@ -55,6 +33,7 @@ struct Machine {
   void run();
 
  private:
+  double* element(std::size_t value, int w) { return values.data() + value + w * lanes; }
   void execute(Code& code, Mask mask);
   void loop(LoopCode& c, Mask mask);
   void strided_loop(LoopCode& c, Mask mask);
@@ -67,6 +46,8 @@ struct Machine {
                    int lane) const;
 
   void load(const Instruction& at, LoadCode& c, Mask mask);
+  template <class T>
+  void gather(const LoadCode& c, const T* data, const Offsets& offsets, Mask mask);
   double read_point(const Instruction& at, const Global& global, std::int64_t offset) const;
   void compute(const ComputeCode& c, Mask mask);
   void init(const InitCode& c, Mask mask);

@@ -7,11 +7,16 @@
 #include "ir/interpret_machine.h"
 
 namespace deplo::ir::exec {
+namespace {
+
+bool in_range(std::int64_t i, int more, std::int64_t extent) { return i >= 0 && i < extent - more; }
+
+}  // namespace
 
 void Machine::check_range(const Instruction& at, const Layout& layout, std::size_t dim, std::int64_t i, int more,
                           int lane) const {
   const std::int64_t extent = layout.shape[dim];
-  if (i >= 0 && i < extent && i + more < extent) return;
+  if (in_range(i, more, extent)) return;
   throw Error("index out of range: " + std::to_string(i >= 0 && i < extent ? i + more : i) + " in dimension " +
               std::to_string(dim) + " of " + layout.name + ", which has " + std::to_string(extent) + ", in " +
               place(lane) + " at `" + text_of(*at.source) + "`");
@@ -27,14 +32,14 @@ Offsets Machine::locate(const Instruction& at, Access& access, Mask mask) {
     const int more = d + 1 == rank ? access.lanes - 1 : 0;
     if (!access.index[d].varies) {
       const std::int64_t i = scalar(access.index[d]);
-      check_range(at, layout, d, i, more, 0);
+      if (!in_range(i, more, layout.shape[d])) check_range(at, layout, d, i, more, 0);
       base += i * layout.strides[d];
       continue;
     }
     vector(access.index[d], index_.data());
     for (std::size_t l = 0; l < offset_.size(); ++l) {
       if (mask != nullptr && mask[l] == 0) continue;
-      check_range(at, layout, d, index_[l], more, static_cast<int>(l));
+      if (!in_range(index_[l], more, layout.shape[d])) check_range(at, layout, d, index_[l], more, static_cast<int>(l));
       offset_[l] += index_[l] * layout.strides[d];
     }
   }
@@ -46,20 +51,33 @@ Offsets Machine::locate(const Instruction& at, Access& access, Mask mask) {
 void Machine::load(const Instruction& at, LoadCode& c, Mask mask) {
   const Offsets offsets = locate(at, c.from, mask);
   const auto buffer = static_cast<std::size_t>(c.from.buffer);
-  const std::int64_t stride = c.from.lanes == 1 || c.from.shared ? 1 : globals[buffer].strides.back();
+  if (c.from.shared) {
+    for (int w = 0; w < c.from.lanes; ++w)
+      for (int l = 0; l < lanes; ++l)
+        if (mask == nullptr || mask[l] != 0)
+          element(c.dst, w)[l] =
+              read_shared(at, shared[buffer], shared[buffer].cells[static_cast<std::size_t>(offsets[l] + w)], l);
+    return;
+  }
+  const Global& global = globals[buffer];
+  if (!global.floats.empty()) return gather(c, global.floats.data(), offsets, mask);
+  if (!global.data.empty()) return gather(c, global.data.data(), offsets, mask);
+  for (int w = 0; w < c.from.lanes; ++w) *element(c.dst, w) = read_point(at, global, offsets.base + w);
+}
+
+template <class T>
+void Machine::gather(const LoadCode& c, const T* data, const Offsets& offsets, Mask mask) {
+  const std::int64_t stride = c.from.lanes == 1 ? 0 : globals[static_cast<std::size_t>(c.from.buffer)].strides.back();
   for (int w = 0; w < c.from.lanes; ++w) {
-    double* out = values[static_cast<std::size_t>(c.dst)].data() + w * lanes;
-    for (int l = 0; l < lanes; ++l) {
-      if (mask != nullptr && mask[l] == 0) continue;
-      const auto offset = static_cast<std::size_t>(offsets[l] + w * stride);
-      if (c.from.shared)
-        out[l] = read_shared(at, shared[buffer], shared[buffer].cells[offset], l);
-      else if (const Global& global = globals[buffer]; !global.data.empty())
-        out[l] = global.data[offset];
-      else
-        out[l] =
-            global.floats.empty() ? read_point(at, global, static_cast<std::int64_t>(offset)) : global.floats[offset];
-    }
+    double* out = element(c.dst, w);
+    const T* from = data + w * stride;
+    if (offsets.uniform)
+      std::fill(out, out + lanes, static_cast<double>(from[offsets.base]));
+    else if (mask == nullptr)
+      for (int l = 0; l < lanes; ++l) out[l] = static_cast<double>(from[offsets.lanes[l]]);
+    else
+      for (int l = 0; l < lanes; ++l)
+        if (mask[l] != 0) out[l] = static_cast<double>(from[offsets.lanes[l]]);
   }
 }
 
@@ -77,8 +95,7 @@ void Machine::write(const Instruction& at, WriteCode& c, Mask mask) {
   for (const int l : c.leads) {
     if (mask != nullptr && mask[l] == 0) continue;
     for (int w = 0; w < c.to.lanes; ++w) {
-      const int element = c.value.lanes == 1 ? 0 : w;
-      double value = values[static_cast<std::size_t>(c.value.value)][static_cast<std::size_t>(element * lanes + l)];
+      double value = element(c.value.value, c.value.lanes == 1 ? 0 : w)[l];
       const std::int64_t offset = offsets[l] + w * stride;
       if (!c.to.shared) {
         write_global(at, c, offset, l, value);
