@@ -52,7 +52,7 @@ std::string compile(const CompileOptions& options) {
   if (options.level == "tile") return text + print(lowering.program());
   const ir::Program kernel = rules::materialize(lowering.program(), target);
   if (options.level == "kernel") return text + print(kernel);
-  return text + emit(kernel, target.dialect).text;
+  return text + emit(kernel, target).text;
 }
 
 }  // namespace deplo::apps

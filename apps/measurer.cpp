@@ -38,7 +38,7 @@ Outcome outcome_of(const measure::TrialRecord& record) { return {record.status, 
 Prepared prepare(const search::Candidate& candidate, const Target& target) {
   Prepared result{candidate, {}, {}};
   result.code.kernel = rules::materialize(KernelSpace::lowering(*candidate).program(), target);
-  result.code.source = emit(result.code.kernel, target.dialect);
+  result.code.source = emit(result.code.kernel, target);
   result.digest = digest(result.code.source.text);
   return result;
 }

@@ -1,0 +1,168 @@
+#include "ir/walk.h"
+
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+#include <utility>
+
+#include "core/match.h"
+
+namespace deplo::ir {
+namespace {
+
+void map_all(std::vector<Expr>& exprs, const Ranges& scope, const MapExpr& f) {
+  for (Expr& e : exprs) e = f(e, scope);
+}
+
+void map_statement(Stmt& stmt, Ranges& scope, const MapExpr& f) {
+  match(
+      stmt.node,
+      [&](Loop& s) {
+        s.start = f(s.start, scope);
+        scope.emplace_back(s.axis.name, range_of(s));
+        map_expressions(s.body, scope, f);
+        scope.pop_back();
+      },
+      [&](If& s) {
+        s.condition = f(s.condition, scope);
+        map_expressions(s.then, scope, f);
+      },
+      [&](Tile& s) {
+        for (const Axis& axis : s.axes) scope.emplace_back(axis.name, Interval{0, axis.extent - 1});
+        map_expressions(s.body, scope, f);
+        scope.resize(scope.size() - s.axes.size());
+      },
+      [&](Load& s) { map_all(s.index, scope, f); }, [&](Write& s) { map_all(s.index, scope, f); },
+      [&](Stage& s) { map_all(s.origin, scope, f); },
+      [&](TreeHalve& s) {
+        map_all(s.prefix, scope, f);
+        s.tid = f(s.tid, scope);
+      },
+      [](auto&) {});
+}
+
+void add_variables(const std::vector<Expr>& exprs, Reads& reads) {
+  for (const Expr& e : exprs) collect_variables(e, reads.axes);
+}
+
+void add_values(const std::vector<Arg>& args, Reads& reads) {
+  for (const Arg& arg : args)
+    if (const auto* name = std::get_if<std::string>(&arg)) reads.values.push_back(*name);
+}
+
+// Every axis name where it is bound, in order of appearance.
+void for_each_axis(Body& body, const std::function<void(std::string&)>& f) {
+  for (Stmt& stmt : body) {
+    if (auto* tile = stmt.as<Tile>())
+      for (Axis& axis : tile->axes) f(axis.name);
+    if (auto* loop = stmt.as<Loop>()) f(loop->axis.name);
+    if (Body* inner = inner_body(stmt)) for_each_axis(*inner, f);
+  }
+}
+
+void rename_combines(Body& body, const Substitution& names) {
+  for (Stmt& stmt : body) {
+    if (Body* inner = inner_body(stmt)) rename_combines(*inner, names);
+    if (auto* combine = stmt.as<Combine>())
+      for (std::string& name : combine->over)
+        for (const auto& [from, to] : names)
+          if (name == from) {
+            name = to.name();
+            break;
+          }
+  }
+}
+
+}  // namespace
+
+Body* inner_body(Stmt& stmt) { return const_cast<Body*>(inner_body(std::as_const(stmt))); }
+
+void map_expressions(Body& body, Ranges& scope, const MapExpr& f) {
+  for (Stmt& stmt : body) map_statement(stmt, scope, f);
+}
+
+void substitute_axes(Program& program, const Substitution& substitution) {
+  Ranges scope;
+  map_expressions(program.body, scope, [&](const Expr& e, const Ranges& ranges) {
+    const bool changes = std::any_of(substitution.begin(), substitution.end(),
+                                     [&](const auto& entry) { return depends_on(e, entry.first); });
+    return changes ? simplify(substitute(e, substitution), ranges) : e;
+  });
+}
+
+void renumber_axes(Program& program) {
+  Substitution names;
+  bool changed = false;
+  for_each_axis(program.body, [&](std::string& name) {
+    std::string fresh = "a" + std::to_string(names.size());
+    changed |= fresh != name;
+    names.emplace_back(name, var(fresh));
+    name = std::move(fresh);
+  });
+  if (!changed) return;
+  Ranges scope;
+  map_expressions(program.body, scope, [&](const Expr& e, const Ranges&) { return substitute(e, names); });
+  rename_combines(program.body, names);
+}
+
+std::string fresh_axis(const Program& program) {
+  int next = 0;
+  const auto see = [&](const std::string& name) {
+    int number = 0;
+    if (name.size() > 1 && name[0] == 'a' &&
+        std::from_chars(name.data() + 1, name.data() + name.size(), number).ptr == name.data() + name.size())
+      next = std::max(next, number + 1);
+  };
+  for_each(program.body, [&](const Stmt& stmt) {
+    if (const auto* tile = stmt.as<Tile>())
+      for (const Axis& axis : tile->axes) see(axis.name);
+    if (const auto* loop = stmt.as<Loop>()) see(loop->axis.name);
+  });
+  return "a" + std::to_string(next);
+}
+
+Reads reads(const Stmt& stmt) {
+  Reads result;
+  match(
+      stmt.node, [&](const Load& s) { add_variables(s.index, result); },
+      [&](const Assign& s) { add_values(s.args, result); },
+      [&](const Accum& s) { add_values(s.args, result); },
+      [&](const Write& s) {
+        add_variables(s.index, result);
+        add_values({s.value}, result);
+      },
+      [&](const If& s) { add_variables({s.condition}, result); },
+      [&](const Loop& s) { add_variables({s.start}, result); },
+      [&](const Stage& s) { add_variables(s.origin, result); },
+      [&](const Combine& s) { result.values.push_back(s.acc); },
+      [&](const TreeHalve& s) {
+        add_variables(s.prefix, result);
+        add_variables({s.tid}, result);
+      },
+      [](const auto&) {});
+  return result;
+}
+
+const std::string& defined(const Stmt& stmt) {
+  static const std::string none;
+  if (const auto* s = stmt.as<Load>()) return s->dst;
+  if (const auto* s = stmt.as<Assign>()) return s->dst;
+  if (const auto* s = stmt.as<Accum>()) return s->dst;
+  return none;
+}
+
+Expr flat_offset(const std::vector<Expr>& index, const std::vector<std::int64_t>& strides, const Ranges& ranges) {
+  Expr offset = 0;
+  for (std::size_t d = 0; d < index.size(); ++d) offset = std::move(offset) + index[d] * strides[d];
+  return simplify(offset, ranges);
+}
+
+Interval range_of(const Loop& loop) {
+  const bool constant = loop.start.kind() == Expr::Kind::constant;
+  const std::int64_t low = constant ? loop.start.value() : 0;
+  // Every value is a multiple of what divides both start and step.
+  const std::int64_t grid = std::max<std::int64_t>(1, std::gcd(known_divisor(loop.start), loop.step));
+  return {low, std::max(low, (loop.axis.extent - 1) / grid * grid)};
+}
+
+}  // namespace deplo::ir

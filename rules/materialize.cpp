@@ -1,0 +1,199 @@
+// Scheduled Tile IR → Kernel IR. REG axes are expanded: a statement is replicated over those it depends on, no others.
+// The VECTOR axis becomes the lanes of types. Stages and Combines become shared memory and barriers (materialize_shared.cpp).
+#include "rules/materialize.h"
+
+#include <algorithm>
+
+#include "core/match.h"
+#include "rules/lower.h"
+#include "rules/tile/common.h"
+
+namespace deplo::rules {
+
+Materializer::Materializer(const ir::Program& program, const Target& target)
+    : tile_program_(program), target_(target), tile_(&tile_of(program)) {
+  for (const ir::Axis& axis : tile_->axes) {
+    if (axis.bind == ir::Bind::reg) {
+      axes_[axis.name].reg = std::uint64_t{1} << regs_.size();
+      regs_.push_back(axis);
+    } else if (axis.bind == ir::Bind::vector) {
+      axes_[axis.name].vector = true;
+      lane_ = axis.name;
+      width_ = static_cast<int>(axis.extent);
+    } else {
+      scope_.emplace_back(axis.name, ir::Interval{0, axis.extent - 1});
+      if (axis.bind == ir::Bind::thread) threads_ *= axis.extent;
+    }
+  }
+  CHECK(regs_.size() <= 64);
+}
+
+ir::Program Materializer::run() {
+  ir::Program out = {ir::Level::kernel, tile_program_.name, tile_program_.buffers, {}};
+  find_dependences(tile_program_.body, {});
+  find_fusible(tile_->body);
+  starts_ = ir::accumulator_starts(tile_program_.body);
+  body(tile_program_.body, out.body);
+  ir::renumber_axes(out);
+  return out;
+}
+
+void Materializer::find_dependences(const ir::Body& from, Dependence context) {
+  for (const ir::Stmt& stmt : from) {
+    Dependence on = context;
+    const ir::Reads reads = ir::reads(stmt);
+    for (const std::string& axis : reads.axes)
+      if (const auto found = axes_.find(axis); found != axes_.end()) on |= found->second;
+    for (const std::string& value : reads.values)
+      if (const auto found = values_.find(value); found != values_.end()) on |= found->second.on;
+    if (const auto* loop = stmt.as<ir::Loop>()) axes_[loop->axis.name] = on;
+    if (const ir::Body* inner = ir::inner_body(stmt)) {
+      // Twice: an accumulator of a loop may be read in it before the statement that makes it depend on an axis.
+      for (int pass = 0; pass < 2; ++pass) find_dependences(*inner, stmt.as<ir::Tile>() != nullptr ? context : on);
+    }
+    if (const auto* combine = stmt.as<ir::Combine>()) {
+      Dependence& acc = values_[combine->acc].on;
+      for (const std::string& axis : combine->over) {
+        const Dependence over = axes_.count(axis) > 0 ? axes_[axis] : Dependence{};
+        acc.reg &= ~over.reg;
+        acc.vector &= !over.vector;
+      }
+    }
+    if (const std::string& name = ir::defined(stmt); !name.empty()) {
+      values_[name].on |= on;
+      partial_[name] |= values_[name].on;
+    }
+  }
+}
+
+// v = multiply(x, y) read by nothing but acc <- add(acc, v): one fused multiply-add.
+void Materializer::find_fusible(const ir::Body& from) {
+  std::map<std::string, int> uses;
+  ir::for_each(from, [&](const ir::Stmt& stmt) {
+    for (const std::string& value : ir::reads(stmt).values) ++uses[value];
+  });
+  ir::for_each(from, [&](const ir::Stmt& outer) {
+    const ir::Body* inner = ir::inner_body(outer);
+    if (inner == nullptr) return;
+    for (const ir::Stmt& stmt : *inner) {
+      const auto* accum = stmt.as<ir::Accum>();
+      if (accum == nullptr || accum->op != ir::Op::add) continue;
+      const auto* value = std::get_if<std::string>(&accum->args[0]);
+      for (const ir::Stmt& other : *inner)
+        if (const auto* product = other.as<ir::Assign>();
+            product != nullptr && value != nullptr && product->dst == *value && product->op == ir::Op::multiply &&
+            uses[*value] == 1)
+          fused_[*value] = product->args;
+    }
+  });
+}
+
+Dependence Materializer::of(const ir::Expr& e) const {
+  std::vector<std::string> names;
+  ir::collect_variables(e, names);
+  Dependence result;
+  for (const std::string& name : names)
+    if (const auto found = axes_.find(name); found != axes_.end()) result |= found->second;
+  return result;
+}
+
+Dependence Materializer::of(const std::vector<ir::Expr>& exprs) const {
+  Dependence result;
+  for (const ir::Expr& e : exprs) result |= of(e);
+  return result;
+}
+
+Dependence Materializer::of(const std::vector<ir::Arg>& args) const {
+  Dependence result;
+  for (const ir::Arg& arg : args)
+    if (const auto* name = std::get_if<std::string>(&arg)) {
+      const auto fused = fused_.find(*name);
+      result |= fused != fused_.end() ? of(fused->second) : values_.at(*name).on;
+    }
+  return result;
+}
+
+std::size_t Materializer::count(const Dependence& on) const {
+  std::size_t n = 1;
+  for (std::size_t i = 0; i < regs_.size(); ++i)
+    if ((on.reg >> i & 1) != 0) n *= static_cast<std::size_t>(regs_[i].extent);
+  return n;
+}
+
+// Mixed-radix number of the instance over the axes in `on`.
+std::size_t Materializer::position(const Dependence& on, const Instance& instance) const {
+  std::size_t result = 0;
+  for (std::size_t i = 0; i < regs_.size(); ++i)
+    if ((on.reg >> i & 1) != 0)
+      result = result * static_cast<std::size_t>(regs_[i].extent) + static_cast<std::size_t>(instance[i]);
+  return result;
+}
+
+std::vector<Materializer::Instance> Materializer::instances(const Dependence& on) const {
+  std::vector<Instance> result = {Instance(regs_.size(), 0)};
+  for (std::size_t i = 0; i < regs_.size(); ++i) {
+    if ((on.reg >> i & 1) == 0) continue;
+    std::vector<Instance> next;
+    for (const Instance& instance : result)
+      for (std::int64_t v = 0; v < regs_[i].extent; ++v) {
+        next.push_back(instance);
+        next.back()[i] = v;
+      }
+    result = std::move(next);
+  }
+  return result;
+}
+
+std::vector<ir::Arg> Materializer::at(const std::vector<ir::Arg>& args, const Instance& instance) const {
+  std::vector<ir::Arg> result = args;
+  for (ir::Arg& arg : result)
+    if (auto* name = std::get_if<std::string>(&arg)) {
+      const Copies& copies = values_.at(*name);
+      *name = copies.names[position(copies.on, instance)];
+    }
+  return result;
+}
+
+std::vector<ir::Expr> Materializer::at(const std::vector<ir::Expr>& exprs, const Instance& instance) const {
+  ir::Substitution substitution;
+  for (std::size_t i = 0; i < regs_.size(); ++i) substitution.emplace_back(regs_[i].name, ir::Expr(instance[i]));
+  if (!lane_.empty()) substitution.emplace_back(lane_, ir::Expr(0));
+  std::vector<ir::Expr> result;
+  for (const ir::Expr& e : exprs) result.push_back(ir::simplify(ir::substitute(e, substitution), scope_));
+  return result;
+}
+
+// The seeds number values by kind: in0, v0, acc0.
+std::string Materializer::fresh(const std::string& like) {
+  std::string prefix = like.substr(0, like.find_first_of("0123456789"));
+  if (prefix.empty()) prefix = "v";
+  return prefix + std::to_string(next_[prefix]++);
+}
+
+const std::string& Materializer::define(const std::string& value, const Dependence& on, const Instance& instance) {
+  Copies& copies = values_[value];
+  copies.on = on;
+  copies.names.resize(count(on));
+  std::string& name = copies.names[position(on, instance)];
+  name = fresh(value);
+  return name;
+}
+
+ir::Expr Materializer::thread_id() const {
+  ir::Expr id = 0;
+  for (const ir::Axis& axis : tile_->axes)
+    if (axis.bind == ir::Bind::thread) id = id * axis.extent + ir::var(axis.name);
+  return ir::simplify(id, scope_);
+}
+
+ir::Program materialize(const ir::Program& tile, const Target& target) {
+  CHECK(tile.level == ir::Level::tile);
+  ir::Program kernel = Materializer(tile, target).run();
+  if (const std::string violation = ir::verify(kernel); !violation.empty()) {
+    std::fprintf(stderr, "materialize made an invalid program: %s\n%s", violation.c_str(), ir::print(kernel).c_str());
+    CHECK(violation.empty());
+  }
+  return kernel;
+}
+
+}  // namespace deplo::rules

@@ -1,0 +1,87 @@
+// Private to materialize*.cpp: the state of one lowering from scheduled Tile IR to Kernel IR.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/target.h"
+#include "ir/walk.h"
+
+namespace deplo::rules {
+
+/// Which REG axes (one bit each, by position) and whether the VECTOR axis a value depends on.
+struct Dependence {
+  std::uint64_t reg = 0;
+  bool vector = false;
+  Dependence& operator|=(const Dependence& other) {
+    reg |= other.reg;
+    vector |= other.vector;
+    return *this;
+  }
+};
+
+class Materializer {
+ public:
+  Materializer(const ir::Program& tile, const Target& target);
+  ir::Program run();
+
+ private:
+  using Instance = std::vector<std::int64_t>;  // one value per REG axis
+
+  // What a Tile IR value became: a Kernel IR name per combination of the REG axes it depends on.
+  struct Copies {
+    Dependence on;
+    std::vector<std::string> names;
+  };
+
+  void find_dependences(const ir::Body&, Dependence context);
+  void find_fusible(const ir::Body&);
+  Dependence of(const ir::Expr&) const;
+  Dependence of(const std::vector<ir::Expr>&) const;
+  Dependence of(const std::vector<ir::Arg>&) const;
+
+  void body(const ir::Body& from, ir::Body& to);
+  void statement(const ir::Stmt&, ir::Body& to);
+  void init(const ir::AccumulatorStart&, ir::Body& to);
+  void lower(const ir::Load&, ir::Body& to);
+  void lower(const ir::Assign&, ir::Body& to);
+  void lower(const ir::Accum&, ir::Body& to);
+  void lower(const ir::Write&, ir::Body& to);
+  void lower(const ir::Loop&, ir::Body& to);
+  void lower(const ir::If&, ir::Body& to);
+  void lower(const ir::Combine&, ir::Body& to);
+  void fill(const ir::Stage&, ir::Body& to);
+  std::string combine_threads(const ir::Combine&, const std::string& partial, ir::Body& to);
+
+  std::size_t count(const Dependence&) const;
+  std::size_t position(const Dependence&, const Instance&) const;
+  std::vector<Instance> instances(const Dependence&) const;
+  std::vector<ir::Arg> at(const std::vector<ir::Arg>&, const Instance&) const;
+  std::vector<ir::Expr> at(const std::vector<ir::Expr>&, const Instance&) const;
+  const std::string& define(const std::string& value, const Dependence& on, const Instance& instance);
+  std::string fresh(const std::string& like);
+  std::string fresh_axis() { return "f" + std::to_string(next_axis_++); }
+  ir::Type type(const Dependence& on) const { return {ir::DType::f32, on.vector ? width_ : 1}; }
+  ir::Expr thread_id() const;
+
+  const ir::Program& tile_program_;
+  const Target& target_;
+  const ir::Tile* tile_ = nullptr;
+  std::vector<ir::Axis> regs_;
+  std::string lane_;
+  int width_ = 1;
+  std::int64_t threads_ = 1;
+  std::map<std::string, Dependence> axes_;      // REG, VECTOR and loops that start from them
+  std::map<std::string, Dependence> partial_;   // of every value, before any Combine
+  std::map<std::string, Copies> values_;
+  std::map<std::string, std::vector<ir::Arg>> fused_;  // products that become fma
+  std::map<std::string, int> next_;
+  int next_axis_ = 0;
+  int depth_ = 0;  // loops around
+  ir::Ranges scope_;
+  std::vector<ir::AccumulatorStart> starts_;
+  ir::Body shared_;  // Smem declarations
+};
+
+}  // namespace deplo::rules

@@ -1,0 +1,99 @@
+// Materializing statements: replication over REG axes and lanes of types.
+#include "core/match.h"
+#include "rules/materialize.h"
+
+namespace deplo::rules {
+
+void Materializer::body(const ir::Body& from, ir::Body& to) {
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    for (const ir::AccumulatorStart& start : starts_)
+      if (start.body == &from && start.index == i) init(start, to);
+    const bool stage = from[i].as<ir::Stage>() != nullptr;
+    const bool first = stage && (i == 0 || from[i - 1].as<ir::Stage>() == nullptr);
+    const bool last = stage && (i + 1 == from.size() || from[i + 1].as<ir::Stage>() == nullptr);
+    if (first && depth_ > 0) to.emplace_back(ir::Sync{});  // the last round's readers are done
+    statement(from[i], to);
+    if (last) to.emplace_back(ir::Sync{});
+  }
+}
+
+void Materializer::statement(const ir::Stmt& stmt, ir::Body& to) {
+  match(
+      stmt.node,
+      [&](const ir::Tile& s) {
+        ir::Tile launch;
+        for (const ir::Axis& axis : s.axes)
+          if (axis.bind == ir::Bind::block || axis.bind == ir::Bind::thread) launch.axes.push_back(axis);
+        ir::Body inside;
+        body(s.body, inside);
+        launch.body = std::move(shared_);
+        std::move(inside.begin(), inside.end(), std::back_inserter(launch.body));
+        to.emplace_back(std::move(launch));
+      },
+      [&](const ir::Stage& s) { fill(s, to); }, [&](const ir::Load& s) { lower(s, to); },
+      [&](const ir::Assign& s) { lower(s, to); }, [&](const ir::Accum& s) { lower(s, to); },
+      [&](const ir::Write& s) { lower(s, to); }, [&](const ir::Loop& s) { lower(s, to); },
+      [&](const ir::If& s) { lower(s, to); }, [&](const ir::Combine& s) { lower(s, to); },
+      [](const auto&) { CHECK(!"a statement of Tile IR"); });
+}
+
+void Materializer::init(const ir::AccumulatorStart& start, ir::Body& to) {
+  const Dependence on = partial_.at(start.acc);
+  for (const Instance& instance : instances(on))
+    to.emplace_back(ir::Init{define(start.acc, on, instance), type(on), start.op});
+}
+
+void Materializer::lower(const ir::Load& s, ir::Body& to) {
+  const Dependence on = of(s.index);
+  for (const Instance& instance : instances(on))
+    to.emplace_back(ir::Load{define(s.dst, on, instance), type(on), s.buffer, at(s.index, instance)});
+}
+
+void Materializer::lower(const ir::Assign& s, ir::Body& to) {
+  if (fused_.count(s.dst) > 0) return;
+  const Dependence on = of(s.args);
+  for (const Instance& instance : instances(on)) {
+    std::vector<ir::Arg> args = at(s.args, instance);
+    to.emplace_back(ir::Assign{define(s.dst, on, instance), type(on), s.op, std::move(args)});
+  }
+}
+
+void Materializer::lower(const ir::Accum& s, ir::Body& to) {
+  const auto* value = std::get_if<std::string>(&s.args[0]);
+  const auto fused = value == nullptr ? fused_.end() : fused_.find(*value);
+  const Copies acc = values_.at(s.dst);
+  for (const Instance& instance : instances(acc.on)) {
+    const std::string& name = acc.names[position(acc.on, instance)];
+    if (fused == fused_.end())
+      to.emplace_back(ir::Accum{name, type(acc.on), s.op, at(s.args, instance)});
+    else
+      to.emplace_back(ir::Accum{name, type(acc.on), ir::Op::fma, at(fused->second, instance)});
+  }
+}
+
+void Materializer::lower(const ir::Write& s, ir::Body& to) {
+  Dependence on = of(s.index);
+  on |= of({s.value});
+  for (const Instance& instance : instances(on))
+    to.emplace_back(ir::Write{s.buffer, at(s.index, instance), at({s.value}, instance)[0], s.mode, type(on).lanes});
+}
+
+void Materializer::lower(const ir::Loop& s, ir::Body& to) {
+  CHECK(of(s.start).reg == 0 && !of(s.start).vector);
+  ir::Loop loop = {s.axis, ir::simplify(s.start, scope_), s.step, s.unroll, {}};
+  scope_.emplace_back(s.axis.name, ir::range_of(s));
+  ++depth_;
+  body(s.body, loop.body);
+  --depth_;
+  scope_.pop_back();
+  to.emplace_back(std::move(loop));
+}
+
+void Materializer::lower(const ir::If& s, ir::Body& to) {
+  CHECK(of(s.condition).reg == 0 && !of(s.condition).vector);
+  ir::If guard = {ir::simplify(s.condition, scope_), {}};
+  body(s.then, guard.then);
+  to.emplace_back(std::move(guard));
+}
+
+}  // namespace deplo::rules

@@ -1,0 +1,131 @@
+// blockify_launch: thread axes become blocks of threads.
+//   Tile(axes=(a0:32=THREAD, a1:18944=THREAD)): … [a0, a1] …
+//     →   Tile(axes=(a0:32=BLOCK, a1:74=BLOCK, a2:256=THREAD)): … [a0, ((a1 * 256) + a2)] …
+// A matmul takes a bm x bn block of outputs: Tile(axes=(a0:8=BLOCK, a1:64=THREAD, a2:28=BLOCK, a3:128=THREAD)); more
+// threads than a block may have are what register_tile folds into registers. Other kernels take `threads` threads along the
+// last axis, each with `elements` outputs (a REG axis). A last block that would reach over the edge is shifted inwards.
+#include <algorithm>
+
+#include "ir/walk.h"
+#include "rules/resources.h"
+#include "rules/tile/common.h"
+#include "rules/tile/rules.h"
+
+namespace deplo::rules {
+namespace {
+
+// Fraction of the work that a tile of `size` does twice over `extent`, by the last block shifted inwards.
+double waste(std::int64_t size, std::int64_t extent) {
+  return static_cast<double>(ceil_div(extent, size) * size) / static_cast<double>(extent) - 1;
+}
+
+// Powers of two, and those times 3, 5, 7 and 13 that give the register tiles 6, 10, 12, 14 and 26 of golden_matmuls.tsv;
+// and the extent itself when it is small. A tile that does half of its work twice is never the best.
+std::vector<std::int64_t> tile_sizes(std::int64_t extent, std::int64_t high) {
+  std::vector<std::int64_t> sizes;
+  for (const std::int64_t odd : {1, 3, 5, 7, 13})
+    for (std::int64_t size = odd; size <= high; size *= 2)
+      if (size <= extent && waste(size, extent) < 0.5) sizes.push_back(size);
+  if (extent <= high) sizes.push_back(extent);
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  return sizes;
+}
+
+constexpr std::int64_t largest_tile = 256;  // larger block tiles than 256 on a side leave too few blocks
+
+// Nearest first to what is wanted: 128 x 64 of a CPU block (32 threads of 8 x 32), 64 x 128 of a GPU block (the seeds').
+double distance(std::int64_t size, std::int64_t wanted, std::int64_t extent) {
+  const double ratio = static_cast<double>(size) / static_cast<double>(std::min(wanted, extent));
+  return std::max(ratio, 1 / ratio) + 4 * waste(size, extent);
+}
+
+std::vector<Value> near(std::vector<std::int64_t> sizes, std::int64_t wanted, std::int64_t extent) {
+  std::stable_sort(sizes.begin(), sizes.end(), [&](std::int64_t a, std::int64_t b) {
+    return distance(a, wanted, extent) < distance(b, wanted, extent);
+  });
+  std::vector<Value> result;
+  for (const std::int64_t size : sizes) result.emplace_back(size);
+  return result;
+}
+
+std::vector<std::int64_t> legal_columns(std::int64_t bm, std::int64_t n, const Target& target) {
+  std::vector<std::int64_t> result;
+  for (const std::int64_t bn : tile_sizes(n, largest_tile))
+    if (legal_block_tile(bm, bn, target)) result.push_back(bn);
+  return result;
+}
+
+Verdict decide_matmul(const ir::Tile& tile, const Matmul& matmul, const Target& target, std::span<const Choice> pins) {
+  const std::int64_t m = tile.axes[matmul.m].extent, n = tile.axes[matmul.n].extent;
+  const auto bm = pinned(pins, "bm");
+  if (!bm) {
+    std::vector<std::int64_t> rows;
+    for (const std::int64_t size : tile_sizes(m, largest_tile))
+      if (!legal_columns(size, n, target).empty()) rows.push_back(size);
+    return Fork{"bm", near(std::move(rows), target.cpu ? 128 : 64, m)};
+  }
+  if (!pinned(pins, "bn")) return Fork{"bn", near(legal_columns(*bm, n, target), target.cpu ? 64 : 128, n)};
+  return Apply{};
+}
+
+Verdict decide(const ir::Program& program, const Target& target, std::span<const Choice> pins) {
+  const ir::Tile& tile = tile_of(program);
+  if (has_bind(tile, ir::Bind::block)) return Skip{"the tile has blocks already"};
+  if (const auto matmul = find_matmul(program)) return decide_matmul(tile, *matmul, target, pins);
+  const std::int64_t extent = tile.axes.back().extent;
+  const auto threads = pinned(pins, "threads");
+  if (!threads) {
+    std::vector<Value> sizes = target.cpu ? options({16, 32, 64, 8, 4, 2, 1}, 1, std::min(extent, target.max_threads))
+                                          : options({256, 128, 512, 64, 1024, 32}, 1, std::min(extent, target.max_threads));
+    if (sizes.empty() || extent < 32) add_option(sizes, std::min(extent, target.max_threads));
+    return Fork{"threads", std::move(sizes)};
+  }
+  if (!pinned(pins, "elements"))
+    return Fork{"elements", target.cpu ? options({64, 32, 16, 128, 8, 4, 2, 1}, 1, extent / *threads)
+                                       : options({4, 1, 2, 8, 16}, 1, extent / *threads)};
+  return Apply{};
+}
+
+// axis → ceil(extent / size) blocks at `position` and `size` threads right behind it.
+void block(ir::Program& program, std::size_t position, std::int64_t size) {
+  const std::string inner = ir::fresh_axis(program);
+  ir::Tile& tile = tile_of(program);
+  ir::Axis& axis = tile.axes[position];
+  const std::string name = axis.name;
+  const std::int64_t extent = axis.extent;
+  axis = {name, ceil_div(extent, size), ir::Bind::block};
+  tile.axes.insert(tile.axes.begin() + static_cast<std::ptrdiff_t>(position) + 1, {inner, size, ir::Bind::thread});
+  ir::substitute_axes(program, {{name, shifted_origin(name, size, extent) + ir::var(inner)}});
+}
+
+ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pins) {
+  const auto matmul = find_matmul(program);
+  if (matmul) {
+    const std::size_t m = matmul->m, n = matmul->n;
+    block(program, n, pin(pins, "bn"));
+    block(program, m, pin(pins, "bm"));
+    for (std::size_t i = 0; i < m; ++i) tile_of(program).axes[i].bind = ir::Bind::block;
+    return program;
+  }
+  const std::int64_t threads = pin(pins, "threads"), elements = pin(pins, "elements");
+  const std::size_t last = tile_of(program).axes.size() - 1;
+  block(program, last, threads * elements);
+  ir::Tile& tile = tile_of(program);
+  for (std::size_t i = 0; i < last; ++i) tile.axes[i].bind = ir::Bind::block;
+  if (elements == 1) return program;
+  // Element r of thread t is r * threads + t: neighbours in a warp read neighbours in memory.
+  ir::Axis& thread = tile.axes.back();
+  const std::string name = thread.name;
+  thread.extent = threads;
+  const std::string reg = ir::fresh_axis(program);
+  tile.axes.push_back({reg, elements, ir::Bind::reg});
+  ir::substitute_axes(program, {{name, ir::var(reg) * threads + ir::var(name)}});
+  return program;
+}
+
+}  // namespace
+
+const Rule blockify_launch = {"blockify_launch", decide, apply};
+
+}  // namespace deplo::rules

@@ -1,0 +1,45 @@
+// What several tile rules look at.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/trail.h"
+#include "ir/program.h"
+
+namespace deplo::rules {
+
+/// The one Tile statement of a Tile IR program.
+const ir::Tile& tile_of(const ir::Program&);
+ir::Tile& tile_of(ir::Program&);
+
+/// The integer choice taken for a knob of this rule; nullopt while it is open.
+std::optional<std::int64_t> pinned(std::span<const Choice> pins, std::string_view knob);
+/// The same for a decided one.
+std::int64_t pin(std::span<const Choice> pins, std::string_view knob);
+
+/// Values in the order wanted, duplicates and values outside [low, high] dropped.
+std::vector<Value> options(std::initializer_list<std::int64_t> preferred, std::int64_t low, std::int64_t high);
+void add_option(std::vector<Value>& options, std::int64_t value);
+
+/// A reduce loop of a product of two loads, one that walks the tile's last thread axis (n), one the thread axis before it
+/// (m), both the reduce axis.
+struct Matmul {
+  const ir::Loop* reduce = nullptr;
+  std::size_t m = 0, n = 0;  // positions in the tile's axes
+};
+std::optional<Matmul> find_matmul(const ir::Program&);
+
+/// Does the tile body have a reduce loop (at any depth)?
+bool has_reduce(const ir::Body&);
+bool has_bind(const ir::Tile&, ir::Bind);
+
+/// Splits an axis of `extent` into blocks of `size` with the last one shifted inwards (docs/ir.md, Tails):
+/// origin of block `block`.
+ir::Expr shifted_origin(const std::string& block, std::int64_t size, std::int64_t extent);
+inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+}  // namespace deplo::rules

@@ -1,0 +1,158 @@
+// cooperative_reduce: the threads of a block share the reduce sweeps of a row.
+//   Tile(axes=(a0:32=THREAD, a1:2048=THREAD)):            Tile(axes=(a0:256=THREAD, a1:32=BLOCK)):
+//     for a2 in 0..2048: # reduce                     →     StridedLoop(a2 = a0; < 2048; += 256): # reduce
+//       … x[a0, a2] … acc0 <- …                               … x[a1, a2] … acc0 <- …
+//     … y[a0, a1] = …                                       Combine(acc0, op=add, over=(a0))
+//                                                           StridedLoop(a3 = a0; < 2048; += 256): # free
+//                                                             … y[a1, a3] = …
+// With rows > 1 a block takes several rows, one group of threads each. One thread a row is what CPUs want.
+#include <algorithm>
+#include <set>
+
+#include "ir/walk.h"
+#include "rules/tile/common.h"
+#include "rules/tile/rules.h"
+
+namespace deplo::rules {
+namespace {
+
+using Names = std::set<std::string, std::less<>>;
+
+bool any_in(const std::vector<std::string>& names, const Names& set) {
+  return std::any_of(names.begin(), names.end(), [&](const std::string& n) { return set.count(n) > 0; });
+}
+
+bool is_sweep(const ir::Stmt& stmt) {
+  const auto* loop = stmt.as<ir::Loop>();
+  return loop != nullptr && loop->axis.bind == ir::Bind::reduce && loop->start.is_constant(0) && loop->step == 1;
+}
+
+bool reads_axis(const ir::Body& body, const std::string& axis) {
+  bool found = false;
+  ir::for_each(body, [&](const ir::Stmt& stmt) { found |= any_in(ir::reads(stmt).axes, {axis}); });
+  return found;
+}
+
+// The thread axis that walks the row after the sweeps: the last one, when no sweep depends on it.
+bool has_column_axis(const ir::Tile& tile) {
+  if (tile.axes.size() < 2) return false;
+  return std::none_of(tile.body.begin(), tile.body.end(), [&](const ir::Stmt& stmt) {
+    return is_sweep(stmt) && reads_axis(stmt.as<ir::Loop>()->body, tile.axes.back().name);
+  });
+}
+
+std::int64_t longest_sweep(const ir::Tile& tile) {
+  std::int64_t longest = 0;
+  for (const ir::Stmt& stmt : tile.body)
+    if (is_sweep(stmt)) longest = std::max(longest, stmt.as<ir::Loop>()->axis.extent);
+  return longest;
+}
+
+// Rows of the problem along the axis that `rows` splits; 0 when the only axis is the column.
+std::int64_t row_extent(const ir::Tile& tile) {
+  const std::size_t rows = tile.axes.size() - (has_column_axis(tile) ? 1 : 0);
+  return rows == 0 ? 0 : tile.axes[rows - 1].extent;
+}
+
+Verdict decide(const ir::Program& program, const Target& target, std::span<const Choice> pins) {
+  const ir::Tile& tile = tile_of(program);
+  if (find_matmul(program)) return Skip{"the reduce is a matmul's"};
+  const std::int64_t sweep = longest_sweep(tile);
+  if (sweep == 0) return Skip{"the tile body has no reduce loop of its own"};
+  if (row_extent(tile) == 0) return Skip{"no axis of rows"};
+  const auto threads = pinned(pins, "threads");
+  if (!threads) {
+    if (target.cpu) return Fork{"threads", options({1}, 1, 1)};
+    // More threads than elements would idle; the power of two above the row is the most that is useful.
+    std::int64_t high = target.warp;
+    while (high < sweep && high < target.max_threads) high *= 2;
+    return Fork{"threads", options({256, 128, 64, 512, 32, 1024}, 1, high)};
+  }
+  if (!pinned(pins, "rows")) {
+    const std::int64_t high = std::min(row_extent(tile), target.max_threads / *threads);
+    if (target.cpu) return Fork{"rows", options({16, 32, 8, 64, 4, 2, 1}, 1, high)};
+    return Fork{"rows", options({1, 2, 4, 8, 16, 32}, 1, high)};
+  }
+  return Apply{};
+}
+
+// The last row axis becomes blocks of `rows` rows, the others blocks; the shared axis comes first, as in the seeds.
+void launch_rows(ir::Program& program, std::int64_t rows, const ir::Axis& shared) {
+  ir::Tile& tile = tile_of(program);
+  for (ir::Axis& axis : tile.axes) axis.bind = ir::Bind::block;
+  const ir::Axis row = tile.axes.back();
+  tile.axes.insert(tile.axes.begin(), shared);
+  if (rows == 1) return;
+  tile.axes.back().extent = ceil_div(row.extent, rows);
+  const std::string inner = ir::fresh_axis(program);
+  tile_of(program).axes.insert(tile_of(program).axes.begin(), {inner, rows, ir::Bind::thread});
+  ir::substitute_axes(program, {{row.name, shifted_origin(row.name, rows, row.extent) + ir::var(inner)}});
+}
+
+// Every sweep strides over the shared axis, then its accumulators are combined.
+void share_sweeps(ir::Body& body, const ir::Axis& shared) {
+  ir::Body result;
+  for (ir::Stmt& stmt : body) {
+    result.push_back(std::move(stmt));
+    if (!is_sweep(result.back())) continue;
+    auto* loop = result.back().as<ir::Loop>();
+    loop->start = ir::var(shared.name);
+    loop->step = shared.extent;
+    std::vector<ir::Combine> combines;
+    ir::for_each(loop->body, [&](const ir::Stmt& s) {
+      if (const auto* accum = s.as<ir::Accum>()) combines.push_back({accum->dst, accum->op, {shared.name}});
+    });
+    for (ir::Combine& combine : combines) result.emplace_back(std::move(combine));
+  }
+  body = std::move(result);
+}
+
+// What depends on the column axis, directly or through a value, moves into a strided sweep of its own.
+void sweep_column(ir::Body& body, const ir::Axis& column, const ir::Axis& shared) {
+  ir::Loop sweep = {{column.name, column.extent, ir::Bind::free}, ir::var(shared.name), shared.extent, 1, {}};
+  Names values;
+  ir::Body rest;
+  for (ir::Stmt& stmt : body) {
+    const ir::Reads reads = ir::reads(stmt);
+    if (any_in(reads.axes, {column.name}) || any_in(reads.values, values)) {
+      values.insert(ir::defined(stmt));
+      sweep.body.push_back(std::move(stmt));
+    } else {
+      rest.push_back(std::move(stmt));
+    }
+  }
+  rest.emplace_back(std::move(sweep));
+  body = std::move(rest);
+}
+
+// Without a column axis every thread holds the result: the first one writes it.
+void write_once(ir::Body& body, const ir::Axis& shared) {
+  if (shared.extent == 1) return;
+  for (ir::Stmt& stmt : body) {
+    if (stmt.as<ir::Write>() == nullptr) continue;
+    ir::If guard = {ir::equal(ir::var(shared.name), 0), {}};
+    guard.then.push_back(std::move(stmt));
+    stmt = std::move(guard);
+  }
+}
+
+ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pins) {
+  ir::Axis shared = {ir::fresh_axis(program), pin(pins, "threads"), ir::Bind::thread};
+  const bool has_column = has_column_axis(tile_of(program));
+  ir::Axis column;
+  if (has_column) {
+    column = tile_of(program).axes.back();
+    tile_of(program).axes.pop_back();
+  }
+  launch_rows(program, pin(pins, "rows"), shared);
+  ir::Body& body = tile_of(program).body;
+  share_sweeps(body, shared);
+  has_column ? sweep_column(body, column, shared) : write_once(body, shared);
+  return program;
+}
+
+}  // namespace
+
+const Rule cooperative_reduce = {"cooperative_reduce", decide, apply};
+
+}  // namespace deplo::rules

@@ -1,0 +1,91 @@
+// register_tile: each thread of a matmul computes fm x fn outputs.
+//   Tile(…, a2:64=THREAD, …, a4:128=THREAD): … a2 … a4 …
+//     →   Tile(…, a2:32=THREAD, …, a4:64=THREAD, a7:2=REG, a8:2=REG): … ((a2 * 2) + a7) … ((a4 * 2) + a8) …
+// The body is not copied: what depends on a REG axis is replicated over it when Kernel IR is made.
+#include <algorithm>
+
+#include "ir/walk.h"
+#include "rules/resources.h"
+#include "rules/tile/common.h"
+#include "rules/tile/rules.h"
+
+namespace deplo::rules {
+namespace {
+
+// Wanted shapes, best first. CPU: 8 x 32 (16 of 32 AVX-512 registers) and 12 x 32 measured best on PoCL with full
+// vectors along n. GPU: the seeds' default 8 x 4 and the records in golden_matmuls.tsv (26 x 4, 14 x 2, 10 x 4).
+double preference(std::int64_t bm, std::int64_t bn, std::int64_t fm, std::int64_t fn, const Target& target) {
+  const double threads = static_cast<double>((bm / fm) * (bn / fn));
+  const double fma = static_cast<double>(fm * fn);
+  if (target.cpu) {
+    const bool vectors = fn % target.vector_lanes == 0;
+    const double loads = static_cast<double>(fm) + static_cast<double>(fn) / static_cast<double>(target.vector_lanes);
+    const double registers = fma / static_cast<double>(target.vector_lanes) + 2;
+    return (vectors ? fma / static_cast<double>(target.vector_lanes) / loads : fma / 256) - (registers > 28 ? 1 : 0);
+  }
+  const double warps_short = std::max(0.0, 1 - threads / 128);
+  return fma / static_cast<double>(fm + fn) - 4 * warps_short - (fma > 64 ? 2 : 0) - (fn % 4 != 0 ? 0.5 : 0);
+}
+
+double best_with(std::int64_t bm, std::int64_t bn, std::int64_t fm, const Target& target) {
+  double best = -1e9;
+  for (const std::int64_t fn : divisors(bn, 1, target.register_floats / fm))
+    if (legal_register_tile(bm, bn, fm, fn, target)) best = std::max(best, preference(bm, bn, fm, fn, target));
+  return best;
+}
+
+std::vector<Value> by_preference(std::vector<std::pair<double, std::int64_t>> scored) {
+  std::stable_sort(scored.begin(), scored.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<Value> result;
+  for (const auto& [score, value] : scored) result.emplace_back(value);
+  return result;
+}
+
+std::vector<Value> row_options(std::int64_t bm, std::int64_t bn, const Target& target) {
+  std::vector<std::pair<double, std::int64_t>> scored;
+  for (const std::int64_t fm : divisors(bm, 1, target.register_floats))
+    if (const double score = best_with(bm, bn, fm, target); score > -1e9) scored.emplace_back(score, fm);
+  return by_preference(std::move(scored));
+}
+
+std::vector<Value> column_options(std::int64_t bm, std::int64_t bn, std::int64_t fm, const Target& target) {
+  std::vector<std::pair<double, std::int64_t>> scored;
+  for (const std::int64_t fn : divisors(bn, 1, target.register_floats / fm))
+    if (legal_register_tile(bm, bn, fm, fn, target)) scored.emplace_back(preference(bm, bn, fm, fn, target), fn);
+  return by_preference(std::move(scored));
+}
+
+Verdict decide(const ir::Program& program, const Target& target, std::span<const Choice> pins) {
+  const auto matmul = find_matmul(program);
+  if (!matmul) return Skip{"no matmul-shaped reduce loop: register tiling has nothing to reuse"};
+  const ir::Tile& tile = tile_of(program);
+  const std::int64_t bm = tile.axes[matmul->m].extent, bn = tile.axes[matmul->n].extent;
+  const auto fm = pinned(pins, "fm");
+  if (!fm) return Fork{"fm", row_options(bm, bn, target)};
+  if (!pinned(pins, "fn")) return Fork{"fn", column_options(bm, bn, *fm, target)};
+  return Apply{};
+}
+
+// Splits the axis at `position`: the thread keeps extent / f, a REG axis at the end takes f.
+void split(ir::Program& program, std::size_t position, std::int64_t f) {
+  if (f == 1) return;
+  const std::string reg = ir::fresh_axis(program);
+  ir::Tile& tile = tile_of(program);
+  const std::string thread = tile.axes[position].name;
+  tile.axes[position].extent /= f;
+  tile.axes.push_back({reg, f, ir::Bind::reg});
+  ir::substitute_axes(program, {{thread, ir::var(thread) * f + ir::var(reg)}});
+}
+
+ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pins) {
+  const auto matmul = find_matmul(program);
+  split(program, matmul->m, pin(pins, "fm"));
+  split(program, matmul->n, pin(pins, "fn"));
+  return program;
+}
+
+}  // namespace
+
+const Rule register_tile = {"register_tile", decide, apply};
+
+}  // namespace deplo::rules

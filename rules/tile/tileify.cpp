@@ -1,0 +1,65 @@
+// tileify: the outer free loops become thread axes.
+//   for a0 in 0..32: # free { for a1 in 0..64: # free { S } }   →   Tile(axes=(a0:32=THREAD, a1:64=THREAD)): S
+// A last free loop that holds every write (the normalising sweep of a row) is lifted too; what it does not depend on is
+// then computed by each of its threads, until cooperative_reduce shares it.
+#include <algorithm>
+
+#include "ir/walk.h"
+#include "rules/tile/common.h"
+#include "rules/tile/rules.h"
+
+namespace deplo::rules {
+namespace {
+
+bool is_free(const ir::Stmt& stmt) {
+  const auto* loop = stmt.as<ir::Loop>();
+  return loop != nullptr && loop->axis.bind == ir::Bind::free;
+}
+
+bool writes(const ir::Stmt& stmt) {
+  bool found = stmt.as<ir::Write>() != nullptr;
+  if (const ir::Body* inner = ir::inner_body(stmt))
+    ir::for_each(*inner, [&](const ir::Stmt& s) { found |= s.as<ir::Write>() != nullptr; });
+  return found;
+}
+
+// Moves the loop's body out in its place (it is the last statement) and returns its axis.
+ir::Axis peel(ir::Body& body) {
+  ir::Loop loop = std::move(*body.back().as<ir::Loop>());
+  body.pop_back();
+  std::move(loop.body.begin(), loop.body.end(), std::back_inserter(body));
+  loop.axis.bind = ir::Bind::thread;
+  return loop.axis;
+}
+
+Verdict decide(const ir::Program& program, const Target&, std::span<const Choice>) {
+  if (program.level != ir::Level::loop) return Skip{"not a Loop IR program"};
+  return Apply{};
+}
+
+ir::Program apply(ir::Program program, const Target&, std::span<const Choice>) {
+  program.level = ir::Level::tile;
+  ir::Tile tile;
+  ir::Body before;  // scalars computed before the loops
+  tile.body = std::move(program.body);
+  while (!tile.body.empty() && is_free(tile.body.back()) &&
+         std::none_of(tile.body.begin(), tile.body.end() - 1, [](const ir::Stmt& s) { return writes(s); })) {
+    const bool chain = tile.body.size() == 1 || tile.axes.empty();
+    if (tile.axes.empty() && tile.body.size() > 1 && !has_reduce(tile.body)) {
+      before.assign(tile.body.begin(), tile.body.end() - 1);
+      tile.body.erase(tile.body.begin(), tile.body.end() - 1);
+    }
+    tile.axes.push_back(peel(tile.body));
+    if (!chain) break;  // the last sweep of a row: what is inside it stays inside
+  }
+  if (tile.axes.empty()) tile.axes.push_back({ir::fresh_axis(program), 1, ir::Bind::thread});
+  program.body = std::move(before);
+  program.body.emplace_back(std::move(tile));
+  return program;
+}
+
+}  // namespace
+
+const Rule tileify = {"tileify", decide, apply};
+
+}  // namespace deplo::rules

@@ -1,0 +1,164 @@
+// vectorize: the contiguous dimension becomes vector values of `width` lanes.
+//   Tile(…, a8:32=REG): … load b[k, ((a4 * 32) + a8)] …
+//     →   Tile(…, a8:2=REG, a9:16=VECTOR): … load b[k, ((a4 * 32) + ((a8 * 16) + a9))] …
+//   StridedLoop(a2 = a0; < 2048; += 256): … x[a1, a2] … Combine(acc0, op=add, over=(a0))
+//     →   StridedLoop(a2 = (a0 * 4); < 2048; += 1024): … x[a1, (a2 + a9)] … Combine(acc0, op=add, over=(a0, a9))
+// A register tile keeps its shape; the elements of a pointwise thread are dealt out anew, lanes first; the sweeps of a row
+// all take the same width.
+#include <algorithm>
+#include <numeric>
+
+#include "ir/walk.h"
+#include "rules/resources.h"
+#include "rules/tile/common.h"
+#include "rules/tile/rules.h"
+
+namespace deplo::rules {
+namespace {
+
+// What would become the vector axis.
+struct Site {
+  enum class Kind { register_axis, elements, sweeps } kind = Kind::register_axis;
+  std::size_t axis = 0;         // of the tile: the REG axis, or the shared THREAD axis of the sweeps
+  std::int64_t extent = 1;      // the width must divide it
+  std::vector<std::string> loops;  // sweeps: their axes
+};
+
+void find_sweeps(const ir::Body& body, const std::string& shared, Site& site) {
+  for (const ir::Stmt& stmt : body) {
+    const auto* loop = stmt.as<ir::Loop>();
+    if (loop == nullptr || loop->start != ir::var(shared)) continue;
+    site.loops.push_back(loop->axis.name);
+    site.extent = site.extent == 1 ? loop->axis.extent : std::gcd(site.extent, loop->axis.extent);
+  }
+}
+
+std::optional<Site> find_site(const ir::Program& program) {
+  const ir::Tile& tile = tile_of(program);
+  Site site;
+  if (!tile.axes.empty() && tile.axes.back().bind == ir::Bind::reg) {
+    site.kind = find_matmul(program) ? Site::Kind::register_axis : Site::Kind::elements;
+    site.axis = tile.axes.size() - 1;
+    site.extent = tile.axes.back().extent;
+    return site;
+  }
+  for (std::size_t i = 0; i < tile.axes.size(); ++i) {
+    if (tile.axes[i].bind != ir::Bind::thread) continue;
+    find_sweeps(tile.body, tile.axes[i].name, site);
+    if (site.loops.empty()) continue;
+    site.kind = Site::Kind::sweeps;
+    site.axis = i;
+    return site;
+  }
+  return std::nullopt;
+}
+
+ir::Program rewrite(ir::Program program, const Site& site, std::int64_t width) {
+  const std::string lane = ir::fresh_axis(program);
+  ir::Tile& tile = tile_of(program);
+  ir::Axis& axis = tile.axes[site.axis];
+  const std::string name = axis.name;
+  tile.axes.push_back({lane, width, ir::Bind::vector});
+  ir::Substitution substitution;
+  if (site.kind == Site::Kind::sweeps) {
+    for (ir::Stmt& stmt : tile.body) {
+      auto* loop = stmt.as<ir::Loop>();
+      auto* combine = stmt.as<ir::Combine>();
+      if (combine != nullptr) combine->over.push_back(lane);
+      if (loop == nullptr || loop->start != ir::var(name)) continue;
+      loop->start = ir::simplify(ir::var(name) * width);
+      loop->step *= width;
+      substitution.emplace_back(loop->axis.name, ir::var(loop->axis.name) + ir::var(lane));
+    }
+    // The loop bounds stay: only the bodies see the lane.
+    for (ir::Stmt& stmt : tile.body)
+      if (auto* loop = stmt.as<ir::Loop>()) {
+        ir::Ranges scope = {{loop->axis.name, ir::range_of(*loop)}, {lane, {0, width - 1}}};
+        ir::map_expressions(loop->body, scope, [&](const ir::Expr& e, const ir::Ranges& ranges) {
+          return ir::simplify(ir::substitute(e, substitution), ranges);
+        });
+      }
+    return program;
+  }
+  tile.axes[site.axis].extent /= width;
+  if (site.kind == Site::Kind::register_axis) {
+    substitution = {{name, ir::var(name) * width + ir::var(lane)}};
+  } else {
+    // r * threads + t walks the block's elements; (r * threads + t) * width + lane walks them too, lanes first.
+    const ir::Axis& thread = tile.axes[site.axis - 1];
+    const ir::Expr vectors = ir::var(name) * thread.extent + ir::var(thread.name);
+    substitution = {{name, ir::Expr(0)}, {thread.name, vectors * width + ir::var(lane)}};
+  }
+  // A REG axis of one element is no axis.
+  if (tile.axes[site.axis].extent == 1) {
+    for (auto& [axis_name, e] : substitution) e = ir::substitute(e, {{name, ir::Expr(0)}});
+    tile.axes.erase(tile.axes.begin() + static_cast<std::ptrdiff_t>(site.axis));
+  }
+  ir::substitute_axes(program, substitution);
+  return program;
+}
+
+// Loads and writes that depend on the lane must be contiguous in it, and aligned where the target asks for it.
+bool contiguous(const std::vector<ir::Expr>& index, const std::vector<std::int64_t>& strides,
+                const std::string& lane, int width, const Target& target) {
+  const auto depends = [&](const ir::Expr& e) { return ir::depends_on(e, lane); };
+  if (std::none_of(index.begin(), index.end(), depends)) return true;
+  if (std::any_of(index.begin(), index.end() - 1, depends) || strides.back() != 1) return false;
+  if (ir::coefficient(index.back(), lane) != 1) return false;
+  std::vector<ir::Expr> base = index;
+  base.back() = ir::substitute(base.back(), {{lane, ir::Expr(0)}});
+  return aligned(ir::flat_offset(base, strides), width, target);
+}
+
+std::vector<std::int64_t> strides_of(const ir::Program& program, const std::string& buffer) {
+  if (const ir::Buffer* global = program.find(buffer)) return global->strides;
+  std::vector<std::int64_t> shape;
+  ir::for_each(program.body, [&](const ir::Stmt& stmt) {
+    if (const auto* stage = stmt.as<ir::Stage>(); stage != nullptr && stage->buffer == buffer)
+      for (const ir::SlabAxis& axis : stage->slab) shape.push_back(axis.extent);
+  });
+  return ir::row_major_strides(shape);
+}
+
+bool legal(const ir::Program& program, const Site& site, std::int64_t width, const Target& target) {
+  const ir::Program vector = rewrite(program, site, width);
+  const std::string lane = tile_of(vector).axes.back().name;
+  bool good = true;
+  ir::for_each(tile_of(vector).body, [&](const ir::Stmt& stmt) {
+    if (const auto* s = stmt.as<ir::If>()) good &= !ir::depends_on(s->condition, lane);
+    if (const auto* s = stmt.as<ir::Load>())
+      good &= contiguous(s->index, strides_of(vector, s->buffer), lane, static_cast<int>(width), target);
+    if (const auto* s = stmt.as<ir::Write>())
+      good &= s->mode == ir::WriteMode::assign &&
+              contiguous(s->index, strides_of(vector, s->buffer), lane, static_cast<int>(width), target);
+  });
+  return good;
+}
+
+std::vector<Value> widths(const ir::Program& program, const Site& site, const Target& target) {
+  std::vector<Value> result;
+  for (std::int64_t width = target.vector_lanes; width > 1; width /= 2)
+    if (site.extent % width == 0 && legal(program, site, width, target)) add_option(result, width);
+  add_option(result, 1);
+  return result;
+}
+
+Verdict decide(const ir::Program& program, const Target& target, std::span<const Choice> pins) {
+  const auto site = find_site(program);
+  if (!site) return Skip{"no register axis and no shared sweep to make vectors of"};
+  if (!pins.empty()) return Apply{};
+  return Fork{"width", widths(program, *site, target)};
+}
+
+ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pins) {
+  const std::int64_t width = pin(pins, "width");
+  if (width == 1) return program;
+  const auto site = find_site(program);
+  return rewrite(std::move(program), *site, width);
+}
+
+}  // namespace
+
+const Rule vectorize = {"vectorize", decide, apply};
+
+}  // namespace deplo::rules
