@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <memory>
@@ -56,14 +57,31 @@ std::string apply(const TuneFlags& flags, Experiment& experiment) {
   return overrides;
 }
 
+std::string one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return cut(text, 300);
+}
+
+// Not left to CLI11, which would speak of a missing flag before one that is misspelt.
+void require(const std::string& value, const char* flag) {
+  if (value.empty()) throw Error(fmt::format("expected the flag {}, found none; see --help", flag));
+}
+
 int run_tune(const TuneFlags& flags) {
+  require(flags.config, "--config FILE");
   Experiment experiment = load_experiment(flags.config);
   const std::string overrides = apply(flags, experiment);
   catch_interrupts();
   Progress progress(stderr, flags.quiet);
   const Summary summary = tune(experiment, {flags.store, overrides}, progress);
   print_result(flags.json ? print_json(summary) : print_table(summary, terminal_width(STDOUT_FILENO)));
-  return summary.interrupted ? 128 + interrupted() : 0;
+  if (summary.interrupted) return 128 + interrupted();
+  for (const Row& row : summary.rows)
+    if (row.best_us <= 0)
+      throw Error(
+          fmt::format("no candidate of {} gave a valid time; the latest said: {}", row.name, one_line(row.fault)),
+          Exit::environment);
+  return 0;
 }
 
 // "M=33" → {"M", 33}
@@ -83,20 +101,30 @@ std::pair<std::string, std::int64_t> parse_symbol(const std::string& text) {
 
 void add_tune(CLI::App& command, int& exit_code) {
   auto flags = std::make_shared<TuneFlags>();
-  command.add_option("-c,--config", flags->config, "the experiment (YAML): kernels, search, budget")->required();
-  command.add_option("--search", flags->search, "mcts, random, exhaustive or heuristic");
+  command
+      .add_option("-c,--config", flags->config, "the experiment (YAML): kernels, search, budget")
+
+      ->type_name("FILE");
+  command.add_option("--search", flags->search, "mcts, random, exhaustive or heuristic")->type_name("NAME");
   command.add_option("--seed", flags->seed, "the same seed asks for the same schedules in the same order")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
   command.add_option("--time", flags->seconds, "seconds for all kernels together; each gets at least its heuristic")
-      ->check(CLI::Range(0.0, most_seconds));
+      ->check(CLI::Range(0.0, most_seconds))
+      ->type_name("SECONDS");
   command.add_option("--trials", flags->trials, "new measurements per kernel")
-      ->check(CLI::Range(std::int64_t{1}, most_count));
+      ->check(CLI::Range(std::int64_t{1}, most_count))
+      ->type_name("N");
   command.add_option("--patience", flags->patience, "stop a kernel after so many new measurements without a new best")
-      ->check(CLI::Range(std::int64_t{1}, most_count));
-  command.add_option("--device", flags->device, "opencl, opencl:N (see `deplo devices`) or interpreter");
-  command.add_option("--target", flags->target, "a name under configs/targets, or auto: what the device is");
+      ->check(CLI::Range(std::int64_t{1}, most_count))
+      ->type_name("N");
+  command.add_option("--device", flags->device, "opencl, opencl:N (see `deplo devices`) or interpreter")
+      ->type_name("NAME");
+  command.add_option("--target", flags->target, "a name under configs/targets, or auto: what the device is")
+      ->type_name("NAME");
   command
       .add_option("--store", flags->store, "SQLite file that every trial goes to; known ones are not measured again")
+      ->type_name("FILE")
       ->capture_default_str();
   command.add_flag("--json", flags->json, "print one JSON document instead of the table");
   command.add_flag("--quiet", flags->quiet, "no progress");
@@ -106,9 +134,8 @@ void add_tune(CLI::App& command, int& exit_code) {
 void add_compile(CLI::App& command) {
   auto options = std::make_shared<CompileOptions>();
   auto symbols = std::make_shared<std::vector<std::string>>();
-  command.add_option("-k,--kernel", options->kernel, "a name under configs/kernels, or the path of a .loop file")
-      ->required();
-  command.add_option("-s,--symbol", *symbols, "NAME=SIZE, once for each symbol of the kernel");
+  command.add_option("-k,--kernel", options->kernel, "a name under configs/kernels, or the path of a .loop file");
+  command.add_option("-s,--symbol", *symbols, "NAME=SIZE, once for each symbol of the kernel")->take_all();
   command.add_option("--target", options->target, "a name under configs/targets [sm_90 for cuda, else opencl-cpu]");
   command.add_option("--ir", options->level, "what to print")
       ->check(CLI::IsMember({"loop", "tile", "kernel", "cuda", "opencl"}))
@@ -116,6 +143,7 @@ void add_compile(CLI::App& command) {
   command.add_option("--schedule", options->schedule, "a trail, such as the table of `deplo tune` prints; quoted");
   command.add_flag("-v", options->verbose, "what each rule did; -vv: with the difference it made");
   command.callback([options, symbols] {
+    require(options->kernel, "--kernel NAME");
     for (const std::string& symbol : *symbols) {
       const auto [name, value] = parse_symbol(symbol);
       if (!options->symbols.emplace(name, value).second)

@@ -114,6 +114,7 @@ nlohmann::ordered_json to_json(const Row& row) {
   json["trials"] = row.trials;
   json["known"] = row.known;
   json["failures"] = row.failures;
+  json["fault"] = row.fault.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(row.fault);
   json["trail"] = row.trail;
   json["confirmed"] = row.confirmed;
   json["stop"] = row.stop;

@@ -14,6 +14,7 @@ struct Row {
   std::int64_t trials = 0;                       // new measurements
   std::int64_t known = 0;                        // answered from the store
   std::map<std::string, std::int64_t> failures;  // status → how many, of the new ones
+  std::string fault;                             // what the latest failure said
   std::string trail;                             // of the best
   bool confirmed = false;                        // full grid, full check
   std::string stop;                              // why the search ended

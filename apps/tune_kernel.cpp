@@ -38,7 +38,10 @@ class KernelTuner {
 
   Row run() {
     heuristic_ = search::heuristic(space_);
-    if (!cancelled()) row_.heuristic_us = measure(heuristic_).outcome.microseconds;
+    if (!cancelled()) {
+      first_ = measure(heuristic_).outcome;
+      row_.heuristic_us = first_.microseconds;
+    }
     row_.stop = name(search());
     if (!cancelled()) confirm();
     return std::move(row_);
@@ -51,7 +54,9 @@ class KernelTuner {
     budget.trials = budget_.trials - row_.trials;
     budget.seconds = search_share * budget_.seconds - (now() - start_);
     budget.patience = experiment_.patience;
-    const auto measure_one = [this](const search::Candidate& candidate) { return measure(candidate); };
+    const auto measure_one = [this](const search::Candidate& candidate) {
+      return candidate->trail() == heuristic_->trail() ? search::Measured{first_, true} : measure(candidate);
+    };
     return search::run(space_, *searcher, budget, {measure_one, {}, cancelled}).stop;
   }
 
@@ -60,6 +65,7 @@ class KernelTuner {
     const search::Measured measured = measurer_.screen(candidate, best_us_);
     const Outcome& outcome = measured.outcome;
     ++(measured.known ? row_.known : row_.trials);
+    if (!outcome.ok()) row_.fault = outcome.message;
     if (!outcome.ok() && !measured.known) ++row_.failures[std::string(status_name(outcome.status))];
     if (outcome.ok()) ran_.emplace_back(outcome.microseconds, candidate);
     if (outcome.ok() && outcome.microseconds < best_us_) {
@@ -82,6 +88,7 @@ class KernelTuner {
   KernelSpace space_;
   Measurer measurer_;
   search::Candidate heuristic_;
+  Outcome first_;                                          // the heuristic's
   std::vector<std::pair<double, search::Candidate>> ran_;  // with their screened time
   double best_us_ = std::numeric_limits<double>::infinity();
   Row row_;

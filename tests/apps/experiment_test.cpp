@@ -93,7 +93,7 @@ TEST(Experiment, BadKernelsNameTheirLine) {
             "x.yaml:2: expected the symbols M, N of kernel 'gelu', found the symbol 'K'");
   EXPECT_EQ(message("kernels:\n  - {kernel: gelu, symbols: {M: 0, N: 5}}\n"),
             "x.yaml:2: expected an integer between 1 and 2147483648, found '0'");
-  EXPECT_THAT(message("kernels:\n  - {kernel: gelu, symbols: {M: 2147483648, N: 2147483648}}\n"),
+  EXPECT_THAT(message("kernels:\n  - {kernel: gelu, symbols: {M: 1048576, N: 1048576}}\n"),
               HasSubstr("x.yaml:2: expected buffers of at most 64 GB"));
   EXPECT_THAT(message(one_kernel + "  - {kernel: gelu, symbols: {M: 3, N: 5}}\n"),
               HasSubstr("x.yaml:3: expected each name once, found 'gelu.M3.N5' again"));

@@ -14,9 +14,9 @@ namespace {
 using ::testing::HasSubstr;
 
 Summary example() {
-  Row fast{"matmul.qwen.q_proj.s512", 2521,          812.4, 13.15e9,   58.7e6, 45, 3,
-           {{"build_error", 2}},      "a.b=1 c.d=2", true,  "patience"};
-  Row failed{"gelu", 0, 0, 1e6, 1e6, 4, 0, {{"wrong_result", 4}}, "", false, "exhausted"};
+  const Row fast{"matmul.qwen.q_proj.s512", 2521,          812.4, 13.15e9,   58.7e6, 45, 3,
+                 {{"build_error", 2}},      "a.b=1 c.d=2", true,  "patience"};
+  const Row failed{"gelu", 0, 0, 1e6, 1e6, 4, 0, {{"wrong_result", 4}}, "worse", "", false, "exhausted"};
   return {"x.yaml", "cpu", "opencl-cpu", "mcts", "deplo.db", 7, 61, false, {fast, failed}};
 }
 
