@@ -33,12 +33,26 @@ void find_sweeps(const ir::Body& body, const std::string& shared, Site& site) {
   }
 }
 
+// Neighbours along the axis are neighbours in memory, wherever it is used: a register tile. Otherwise the elements of a
+// pointwise thread, which lie `threads` apart.
+bool is_contiguous(const ir::Program& program, const std::string& axis) {
+  bool result = true;
+  const auto look = [&](const std::vector<ir::Expr>& index) {
+    if (!index.empty() && ir::depends_on(index.back(), axis)) result &= ir::coefficient(index.back(), axis) == 1;
+  };
+  ir::for_each(tile_of(program).body, [&](const ir::Stmt& stmt) {
+    if (const auto* load = stmt.as<ir::Load>()) look(load->index);
+    if (const auto* write = stmt.as<ir::Write>()) look(write->index);
+  });
+  return result;
+}
+
 std::optional<Site> find_site(const ir::Program& program) {
   const ir::Tile& tile = tile_of(program);
   Site site;
   if (!tile.axes.empty() && tile.axes.back().bind == ir::Bind::reg) {
-    site.kind = find_matmul(program) ? Site::Kind::register_axis : Site::Kind::elements;
     site.axis = tile.axes.size() - 1;
+    site.kind = is_contiguous(program, tile.axes.back().name) ? Site::Kind::register_axis : Site::Kind::elements;
     site.extent = tile.axes.back().extent;
     return site;
   }
