@@ -121,7 +121,8 @@ void KernelTuner::confirm() {
 }
 
 std::string KernelTuner::details() const {
-  std::string text = fmt::format("{} trials", row_.trials + row_.known);
+  const std::int64_t seen = row_.trials + row_.known;
+  std::string text = fmt::format("{} {}", seen, seen == 1 ? "trial" : "trials");
   if (row_.best_us > 0) text += fmt::format("  best {} µs", significant(row_.best_us));
   if (row_.best_us > 0 && row_.heuristic_us > 0) text += fmt::format("  {:.2f}x", row_.heuristic_us / row_.best_us);
   return text + fmt::format("  {} left", duration(narrator_.deadline - now()));

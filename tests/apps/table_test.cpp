@@ -14,9 +14,30 @@ namespace {
 using ::testing::HasSubstr;
 
 Summary example() {
-  const Row fast{"matmul.qwen.q_proj.s512", 2521,          812.4, 13.15e9,   58.7e6, 45, 3,
-                 {{"build_error", 2}},      "a.b=1 c.d=2", true,  "patience"};
-  const Row failed{"gelu", 0, 0, 1e6, 1e6, 4, 0, {{"wrong_result", 4}}, "worse", "", false, "exhausted"};
+  const Row fast{.name = "matmul.qwen.q_proj.s512",
+                 .heuristic_us = 2521,
+                 .best_us = 812.4,
+                 .flops = 13.15e9,
+                 .bytes = 58.7e6,
+                 .trials = 45,
+                 .known = 3,
+                 .failures = {{"build_error", 2}},
+                 .fault = "bad",
+                 .trail = "a.b=1 c.d=2",
+                 .confirmed = true,
+                 .stop = "patience"};
+  const Row failed{.name = "gelu",
+                   .heuristic_us = 0,
+                   .best_us = 0,
+                   .flops = 1e6,
+                   .bytes = 1e6,
+                   .trials = 4,
+                   .known = 0,
+                   .failures = {{"wrong_result", 4}},
+                   .fault = "worse",
+                   .trail = "",
+                   .confirmed = false,
+                   .stop = "exhausted"};
   return {"x.yaml", "cpu", "opencl-cpu", "mcts", "deplo.db", 7, 61, false, {fast, failed}};
 }
 
