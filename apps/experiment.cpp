@@ -26,7 +26,14 @@ std::string default_name(const std::string& kernel, const ir::Symbols& symbols) 
   return name;
 }
 
-KernelCase read_kernel(const Config& config) {
+// A .loop file may be named as seen from the experiment's own folder.
+std::string resolve(const std::string& kernel, const std::filesystem::path& folder) {
+  std::error_code error;
+  const bool beside = kernel.ends_with(".loop") && std::filesystem::exists(folder / kernel, error);
+  return beside ? (folder / kernel).string() : kernel;
+}
+
+KernelCase read_kernel(const Config& config, const std::filesystem::path& folder) {
   config.only({"kernel", "name", "symbols"});
   const Config kernel = config.at("kernel");
   const auto symbols = config.find("symbols");
@@ -34,7 +41,7 @@ KernelCase read_kernel(const Config& config) {
   KernelCase result;
   result.place = kernel.place();
   result.name = config.text_or("name", default_name(kernel.text(), bound));
-  result.loop = load_kernel(kernel.text(), bound, (symbols ? *symbols : kernel).place());
+  result.loop = load_kernel(resolve(kernel.text(), folder), bound, (symbols ? *symbols : kernel).place());
   return result;
 }
 
@@ -94,7 +101,7 @@ Experiment load_experiment(const std::filesystem::path& file) {
   if (const auto budget = config.find("budget")) read_budget(*budget, experiment);
   const Config kernels = config.at("kernels");
   for (const Config& item : kernels.items()) {
-    KernelCase kernel = read_kernel(item);
+    KernelCase kernel = read_kernel(item, found.parent_path());
     for (const KernelCase& other : experiment.kernels)
       if (other.name == kernel.name)
         throw Error(fmt::format("{}: expected each name once, found '{}' again (first at {})", kernel.place,

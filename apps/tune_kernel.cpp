@@ -62,7 +62,7 @@ class KernelTuner {
 
   search::Measured measure(const search::Candidate& candidate) {
     narrator_.progress.status(narrator_.label, details());
-    const search::Measured measured = measurer_.screen(candidate, best_us_);
+    search::Measured measured = measurer_.screen(candidate, best_us_);
     const Outcome& outcome = measured.outcome;
     ++(measured.known ? row_.known : row_.trials);
     if (!outcome.ok()) row_.fault = outcome.message;

@@ -23,8 +23,9 @@ struct Config::Node {
   Kind kind = Kind::nothing;
   std::string scalar;
   bool quoted = false;
-  int line = 1;                                        // of a map's value: that of its key
-  std::vector<std::pair<std::string, Node>> children;  // a list's have no names
+  int line = 1;  // of a map's value: that of its key
+  std::vector<Node> children;
+  std::vector<std::string> names;  // of the children of a map
 };
 
 struct Config::Document {
@@ -54,7 +55,7 @@ class Builder : public YAML::EventHandler {
     if (map && !map->key)
       add_key(mark, value, *map);
     else
-      add(mark, {Kind::scalar, value, tag == "!", 0, {}});
+      add(mark, {Kind::scalar, value, tag == "!", 0, {}, {}});
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
     open(mark, Kind::list);
@@ -73,8 +74,8 @@ class Builder : public YAML::EventHandler {
   };
 
   void add_key(const YAML::Mark& mark, const std::string& key, Level& map) {
-    for (const auto& child : map.node->children)
-      if (child.first == key) fail(mark, fmt::format("each key once, found '{}' twice", key));
+    for (const std::string& name : map.node->names)
+      if (name == key) fail(mark, fmt::format("each key once, found '{}' twice", key));
     map.key = key;
     map.key_line = mark.line + 1;
   }
@@ -85,14 +86,15 @@ class Builder : public YAML::EventHandler {
     const bool in_map = parent.node->kind == Kind::map;
     if (in_map && !parent.key) fail(mark, "a word as the key, found something else");
     node.line = in_map ? parent.key_line : mark.line + 1;
-    parent.node->children.emplace_back(parent.key.value_or(""), std::move(node));
+    if (in_map) parent.node->names.push_back(*parent.key);
+    parent.node->children.push_back(std::move(node));
     parent.key.reset();
-    return parent.node->children.back().second;
+    return parent.node->children.back();
   }
 
   void open(const YAML::Mark& mark, Kind kind) {
     if (open_.size() == most_depth) fail(mark, fmt::format("a depth of at most {}", most_depth));
-    open_.push_back({&add(mark, {kind, {}, false, 1, {}}), std::nullopt});
+    open_.push_back({&add(mark, {kind, {}, false, 1, {}, {}}), std::nullopt});
   }
 
   [[noreturn]] void fail(const YAML::Mark& mark, const std::string& what) const {
@@ -171,10 +173,11 @@ Config Config::parse(std::string_view text, std::string where) {
 
 const Config& Config::only(std::initializer_list<std::string_view> known) const {
   if (node_->kind != Kind::map) expected("a map (key: value)");
-  for (const auto& [key, child] : node_->children) {
+  for (std::size_t i = 0; i < node_->names.size(); ++i) {
+    const std::string& key = node_->names[i];
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     const std::vector<std::string> names(known.begin(), known.end());
-    throw Error(fmt::format("{}:{}: expected one of {}, found the key '{}'{}", document_->name, child.line,
+    throw Error(fmt::format("{}:{}: expected one of {}, found the key '{}'{}", document_->name, node_->children[i].line,
                             fmt::join(names, ", "), shortened(key), did_you_mean(key, names)));
   }
   return *this;
@@ -182,8 +185,8 @@ const Config& Config::only(std::initializer_list<std::string_view> known) const 
 
 std::optional<Config> Config::find(std::string_view key) const {
   if (node_->kind != Kind::map) expected("a map (key: value)");
-  for (const auto& [name, child] : node_->children)
-    if (name == key) return Config(document_, &child);
+  for (std::size_t i = 0; i < node_->names.size(); ++i)
+    if (node_->names[i] == key) return Config(document_, &node_->children[i]);
   return std::nullopt;
 }
 
@@ -195,14 +198,15 @@ Config Config::at(std::string_view key) const {
 std::vector<std::pair<std::string, Config>> Config::entries() const {
   if (node_->kind != Kind::map) expected("a map (key: value)");
   std::vector<std::pair<std::string, Config>> result;
-  for (const auto& [name, child] : node_->children) result.emplace_back(name, Config(document_, &child));
+  for (std::size_t i = 0; i < node_->names.size(); ++i)
+    result.emplace_back(node_->names[i], Config(document_, &node_->children[i]));
   return result;
 }
 
 std::vector<Config> Config::items() const {
   if (node_->kind != Kind::list) expected("a list");
   std::vector<Config> result;
-  for (const auto& entry : node_->children) result.push_back(Config(document_, &entry.second));
+  for (const Node& child : node_->children) result.push_back(Config(document_, &child));
   return result;
 }
 

@@ -106,8 +106,9 @@ TEST(Experiment, AUsersOwnKernelFile) {
   const auto yaml = [&](const std::string& file) {
     return "kernels:\n  - {kernel: " + file + ", symbols: {M: 3, N: 5}}\n";
   };
-  EXPECT_EQ(load_experiment(deplo::testing::write_file(folder.path(), "x.yaml", yaml(kernel))).kernels.at(0).name,
-            "mine.M3.N5");
+  for (const std::string& name : {kernel, std::string("mine.loop")})  // as seen from anywhere, and from the experiment
+    EXPECT_EQ(load_experiment(deplo::testing::write_file(folder.path(), "x.yaml", yaml(name))).kernels.at(0).name,
+              "mine.M3.N5");
   deplo::testing::write_file(folder.path(), "mine.loop", text + "for");
   try {
     load_experiment(deplo::testing::write_file(folder.path(), "x.yaml", yaml(kernel)));
