@@ -39,6 +39,7 @@ Verdict decide(const ir::Program& program, const Target&, std::span<const Choice
 
 ir::Program apply(ir::Program program, const Target&, std::span<const Choice>) {
   program.level = ir::Level::tile;
+  const ir::Axis alone = {ir::fresh_axis(program), 1, ir::Bind::thread};  // of a kernel without free loops
   ir::Tile tile;
   ir::Body before;  // scalars computed before the loops
   tile.body = std::move(program.body);
@@ -52,7 +53,7 @@ ir::Program apply(ir::Program program, const Target&, std::span<const Choice>) {
     tile.axes.push_back(peel(tile.body));
     if (!chain) break;  // the last sweep of a row: what is inside it stays inside
   }
-  if (tile.axes.empty()) tile.axes.push_back({ir::fresh_axis(program), 1, ir::Bind::thread});
+  if (tile.axes.empty()) tile.axes.push_back(alone);
   program.body = std::move(before);
   program.body.emplace_back(std::move(tile));
   return program;
