@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 
+#include "apps/board.h"
 #include "apps/compile.h"
 #include "apps/experiment.h"
 #include "apps/interrupt.h"
@@ -72,9 +73,17 @@ int run_tune(const TuneFlags& flags) {
   Experiment experiment = load_experiment(flags.config);
   const std::string overrides = apply(flags, experiment);
   catch_interrupts();
+  Board board;
+  const auto report = [&] {
+    const Summary summary = board.read();
+    print_result(flags.json ? print_json(summary) : print_table(summary, terminal_width(STDOUT_FILENO)));
+  };
+  Deadline deadline(report);
   Progress progress(stderr, flags.quiet);
-  const Summary summary = tune(experiment, {flags.store, overrides}, progress);
-  print_result(flags.json ? print_json(summary) : print_table(summary, terminal_width(STDOUT_FILENO)));
+  tune(experiment, {flags.store, overrides}, progress, board);
+  deadline.lift();
+  report();
+  const Summary summary = board.read();
   if (summary.interrupted) return 128 + interrupted();
   for (const Row& row : summary.rows)
     if (row.best_us <= 0)

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "apps/board.h"
 #include "apps/interrupt.h"
 #include "apps/measurer.h"
 #include "apps/revision.h"
@@ -37,7 +38,7 @@ std::string host_name() {
 // A kernel's second pass begins with what the first one stored, so its row replaces the first's but for the counts.
 Row merge(const Row& before, Row after) {
   after.trials += before.trials;
-  after.known = before.known;
+  if (before.trials + before.known > 0) after.known = before.known;
   for (const auto& [status, count] : before.failures) after.failures[status] += count;
   return after;
 }
@@ -49,19 +50,34 @@ std::string report(const Row& row) {
                      row.known, row.stop);
 }
 
+Summary blank_summary(const Experiment& experiment, const TuneOptions& options, const Bench& bench) {
+  Summary summary;
+  summary.experiment = experiment.file;
+  summary.device = bench.device.info().name;
+  summary.target = bench.target.name;
+  summary.strategy = experiment.strategy;
+  summary.store = options.store;
+  summary.seed = experiment.options.seed;
+  for (const KernelCase& kernel : experiment.kernels) {
+    Row& row = summary.rows.emplace_back();
+    row.name = kernel.name;
+    row.stop = name(search::Stop::cancelled);  // unless its turn comes
+  }
+  return summary;
+}
+
 class Tuner {
  public:
-  Tuner(const Experiment& experiment, Bench& bench, Progress& progress)
-      : experiment_(experiment), bench_(bench), progress_(progress), rows_(experiment.kernels.size()) {}
+  Tuner(const Experiment& experiment, Bench& bench, Progress& progress, Board& board)
+      : experiment_(experiment), bench_(bench), progress_(progress), board_(board), rows_(board.read().rows) {}
 
-  std::vector<Row> run() {
+  void run() {
     std::vector<std::size_t> pending(rows_.size());
     for (std::size_t i = 0; i < pending.size(); ++i) pending[i] = i;
     do {
       pass(pending);
       std::erase_if(pending, [&](std::size_t i) { return rows_[i].stop != name(search::Stop::seconds); });
     } while (!pending.empty() && !interrupted() && left() > worth_another_pass * experiment_.seconds);
-    return std::move(rows_);
   }
 
  private:
@@ -70,37 +86,30 @@ class Tuner {
   // An equal share of the time that is left for each: what one leaves over goes to those after it.
   void pass(const std::vector<std::size_t>& kernels) {
     for (std::size_t done = 0; done < kernels.size(); ++done) {
-      if (interrupted()) return skip(kernels, done);
+      if (interrupted()) return;
       const std::size_t i = kernels[done];
       const KernelCase& kernel = experiment_.kernels[i];
       const KernelBudget budget{left() / static_cast<double>(kernels.size() - done),
                                 experiment_.trials - rows_[i].trials};
-      Narrator narrator{progress_, fmt::format("[{}/{}] {}", i + 1, rows_.size(), kernel.name), deadline_};
-      Row row = tune_kernel(kernel, experiment_, budget, bench_, narrator);
-      rows_[i] = rows_[i].name.empty() ? std::move(row) : merge(rows_[i], std::move(row));
+      const auto publish = [&](const Row& row) { board_.set(i, merge(rows_[i], row)); };
+      Narrator narrator{progress_, fmt::format("[{}/{}] {}", i + 1, rows_.size(), kernel.name), deadline_, publish};
+      rows_[i] = merge(rows_[i], tune_kernel(kernel, experiment_, budget, bench_, narrator));
+      board_.set(i, rows_[i]);
       progress_.line(narrator.label + "  " + report(rows_[i]));
     }
-  }
-
-  void skip(const std::vector<std::size_t>& kernels, std::size_t from) {
-    for (; from < kernels.size(); ++from)
-      if (Row& row = rows_[kernels[from]]; row.name.empty()) {
-        row.name = experiment_.kernels[kernels[from]].name;
-        row.stop = name(search::Stop::cancelled);
-      }
   }
 
   const Experiment& experiment_;
   Bench& bench_;
   Progress& progress_;
+  Board& board_;
   const double deadline_ = now() + experiment_.seconds;
   std::vector<Row> rows_;
 };
 
 }  // namespace
 
-Summary tune(const Experiment& experiment, const TuneOptions& options, Progress& progress) {
-  const double start = now();
+void tune(const Experiment& experiment, const TuneOptions& options, Progress& progress, Board& board) {
   auto store = measure::Store::open(options.store);
   const auto device = measure::open_device(experiment.device);
   Bench bench{*device, store, pick_target(experiment, *device), {}, 0, 0, 0};
@@ -108,17 +117,8 @@ Summary tune(const Experiment& experiment, const TuneOptions& options, Progress&
   bench.run_id = store.add_run({bench.device_id, std::string(revision()),
                                 experiment.text + (options.overrides.empty() ? "" : "\n#" + options.overrides + "\n"),
                                 experiment.strategy, experiment.options.seed, host_name()});
-  Summary summary;
-  summary.experiment = experiment.file;
-  summary.device = device->info().name;
-  summary.target = bench.target.name;
-  summary.strategy = experiment.strategy;
-  summary.store = options.store;
-  summary.seed = experiment.options.seed;
-  summary.rows = Tuner(experiment, bench, progress).run();
-  summary.seconds = now() - start;
-  summary.interrupted = interrupted() != 0;
-  return summary;
+  board.start(blank_summary(experiment, options, bench));
+  Tuner(experiment, bench, progress, board).run();
 }
 
 }  // namespace deplo::apps

@@ -2,8 +2,8 @@
 #pragma once
 #include <string>
 
+#include "apps/board.h"
 #include "apps/experiment.h"
-#include "apps/table.h"
 #include "core/progress.h"
 
 namespace deplo::apps {
@@ -13,8 +13,8 @@ struct TuneOptions {
   std::string overrides;  // the flags that changed the experiment, as text: stored with the run
 };
 
-/// Tunes every kernel of the experiment; each trial is in the store before the next is measured. Stops early, with all
-/// of that said in the summary, once interrupted() (apps/interrupt.h).
-Summary tune(const Experiment&, const TuneOptions&, Progress&);
+/// Tunes every kernel of the experiment; each trial is in the store before the next is measured. Stops early once
+/// interrupted() (apps/interrupt.h). The results so far stand on the board at any time.
+void tune(const Experiment&, const TuneOptions&, Progress&, Board&);
 
 }  // namespace deplo::apps

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <utility>
 
+#include "apps/board.h"
 #include "apps/interrupt.h"
 #include "apps/kernel_space.h"
 #include "core/text.h"
@@ -34,6 +34,7 @@ class KernelTuner {
     row_.name = kernel.name;
     row_.flops = work.flops;
     row_.bytes = work.bytes;
+    row_.stop = name(search::Stop::cancelled);  // until it is known better
   }
 
   Row run() {
@@ -41,6 +42,7 @@ class KernelTuner {
     if (!cancelled()) {
       first_ = measure(heuristic_).outcome;
       row_.heuristic_us = first_.microseconds;
+      narrator_.publish(row_);
     }
     row_.stop = name(search());
     if (!cancelled()) confirm();
@@ -74,6 +76,7 @@ class KernelTuner {
       narrator_.progress.news(narrator_.label + "  " + details());
     }
     narrator_.progress.status(narrator_.label, details());
+    narrator_.publish(row_);
     return measured;
   }
 
@@ -129,8 +132,6 @@ std::string KernelTuner::details() const {
 }
 
 }  // namespace
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 Row tune_kernel(const KernelCase& kernel, const Experiment& experiment, const KernelBudget& budget, Bench& bench,
                 Narrator& narrator) {

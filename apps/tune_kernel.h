@@ -1,6 +1,7 @@
 // Tuning of one kernel: the heuristic first, then the search, then the fastest few against the heuristic.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "apps/experiment.h"
@@ -10,9 +11,6 @@
 
 namespace deplo::apps {
 
-/// Of a steady clock.
-double now();
-
 struct KernelBudget {
   double seconds = 0;       // for all that is done here; the heuristic is measured even if there are none
   std::int64_t trials = 1;  // new measurements
@@ -21,8 +19,9 @@ struct KernelBudget {
 /// What the progress line says beside the kernel itself.
 struct Narrator {
   Progress& progress;
-  std::string label;    // "[3/9] name"
-  double deadline = 0;  // now() at the end of the whole run
+  std::string label;                        // "[3/9] name"
+  double deadline = 0;                      // now() at the end of the whole run
+  std::function<void(const Row&)> publish;  // what is known so far, after every trial
 };
 
 /// The best is the fastest of the confirmed, of which the heuristic is one: it is never slower than that.
