@@ -19,22 +19,35 @@ double waste(std::int64_t size, std::int64_t extent) {
   return static_cast<double>(ceil_div(extent, size) * size) / static_cast<double>(extent) - 1;
 }
 
-// Powers of two, and those times 3, 5, 7 and 13 that give the register tiles 6, 10, 12, 14 and 26 of golden_matmuls.tsv;
-// and the extent itself when it is small. A tile that does half of its work twice is never the best.
+// Powers of two, and those times 3, 5, 7 and 13, for the register tiles 6, 10, 12, 14 and 26 of golden_matmuls.tsv; what
+// cuts the extent into a few even blocks of such a multiple (264 = 22 * 12 covers 512 in two); and the extent itself. A
+// tile that does a third of its work twice is never the best.
 std::vector<std::int64_t> tile_sizes(std::int64_t extent, std::int64_t high) {
   std::vector<std::int64_t> sizes;
+  const auto add = [&](std::int64_t size) {
+    if (size <= std::min(extent, high) && waste(size, extent) < 1.0 / 3) sizes.push_back(size);
+  };
   for (const std::int64_t odd : {1, 3, 5, 7, 13})
-    for (std::int64_t size = odd; size <= high; size *= 2)
-      if (size <= extent && waste(size, extent) < 0.5) sizes.push_back(size);
-  if (extent <= high) sizes.push_back(extent);
+    for (std::int64_t size = odd; size <= high; size *= 2) add(size);
+  for (const std::int64_t multiple : {6, 10, 12, 14, 26})
+    for (const std::int64_t blocks : {1, 2, 3, 4}) add(ceil_div(ceil_div(extent, blocks), multiple) * multiple);
+  add(extent);
   std::sort(sizes.begin(), sizes.end());
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   return sizes;
 }
 
-constexpr std::int64_t largest_tile = 256;  // larger block tiles than 256 on a side leave too few blocks
+constexpr std::int64_t largest_tile = 512;  // no block tile of golden_matmuls.tsv is larger on a side
 
-// Nearest first to what is wanted: 128 x 64 of a CPU block (32 threads of 8 x 32), 64 x 128 of a GPU block (the seeds').
+// Nearest first to what is wanted. GPU: 64 x 128, as the seeds. CPU: all rows of a column panel in one block, so that its
+// copy of the panel is read by all of them, and as many columns as fill the block with threads of 8 x 32 outputs.
+std::int64_t wanted_rows(const Target& target) { return target.cpu ? 8 * target.max_threads : 64; }
+std::int64_t wanted_columns(std::int64_t bm, const Target& target) {
+  if (!target.cpu) return 128;
+  const std::int64_t row_threads = std::max<std::int64_t>(1, bm / 8);
+  return 32 * std::clamp<std::int64_t>(target.max_threads / row_threads, 1, 8);
+}
+
 double distance(std::int64_t size, std::int64_t wanted, std::int64_t extent) {
   const double ratio = static_cast<double>(size) / static_cast<double>(std::min(wanted, extent));
   return std::max(ratio, 1 / ratio) + 4 * waste(size, extent);
@@ -63,9 +76,9 @@ Verdict decide_matmul(const ir::Tile& tile, const Matmul& matmul, const Target& 
     std::vector<std::int64_t> rows;
     for (const std::int64_t size : tile_sizes(m, largest_tile))
       if (!legal_columns(size, n, target).empty()) rows.push_back(size);
-    return Fork{"bm", near(std::move(rows), target.cpu ? 128 : 64, m)};
+    return Fork{"bm", near(std::move(rows), wanted_rows(target), m)};
   }
-  if (!pinned(pins, "bn")) return Fork{"bn", near(legal_columns(*bm, n, target), target.cpu ? 64 : 128, n)};
+  if (!pinned(pins, "bn")) return Fork{"bn", near(legal_columns(*bm, n, target), wanted_columns(*bm, target), n)};
   return Apply{};
 }
 

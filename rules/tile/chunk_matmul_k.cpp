@@ -2,6 +2,7 @@
 //   for a2 in 0..3584: # reduce { S(a2) }   →   for a2 in 0..224: # free { for a3 in 0..16: # reduce { S(((a2 * 16) + a3)) } }
 // A chunk that does not divide K guards its tail: if (((a2 * bk) + a3) < K).
 #include <algorithm>
+#include <array>
 
 #include "ir/walk.h"
 #include "rules/resources.h"
@@ -11,22 +12,35 @@
 namespace deplo::rules {
 namespace {
 
-// A chunk of both operands must leave shared memory for a useful tile on GPUs (16 first, as the seeds do). On CPUs long
-// chunks pay: the accumulators of every thread of a block are spilled and reloaded once per chunk.
-std::vector<Value> chunk_sizes(std::int64_t k, const Target& target) {
-  const std::vector<std::int64_t> preferred = target.cpu ? std::vector<std::int64_t>{128, 256, 64, 512, 32}
-                                                         : std::vector<std::int64_t>{16, 32, 8, 64, 128};
+constexpr std::array<std::int64_t, 5> gpu_chunks = {16, 32, 8, 64, 128};  // 16 first, as the seeds do
+
+// On CPUs long chunks pay: the accumulators of every thread of a block are spilled and reloaded once per chunk. Best is
+// one chunk, while a panel of 32 columns of it takes no more than half of the cache; with few rows there is little to
+// reuse, and short chunks of wide panels are read with fewer page faults of the TLB (docs/performance.md).
+constexpr std::array<std::int64_t, 5> cpu_chunks = {256, 512, 128, 1024, 64}, cpu_few_rows = {64, 128, 256, 512, 1024};
+constexpr std::int64_t few_rows = 64, panel_columns = 32;
+
+std::int64_t nearest_divisor(std::int64_t k, std::int64_t wanted) {
+  const auto distance = [&](std::int64_t d) { return static_cast<double>(std::max(d, wanted)) / static_cast<double>(std::min(d, wanted)); };
+  std::int64_t best = 1;
+  for (std::int64_t d = 2; d < k; ++d)
+    if (k % d == 0 && distance(d) < distance(best)) best = d;
+  return best;
+}
+
+// Divisors near what is wanted; where there is none within a factor of 1.5, the wanted size with a guarded tail.
+std::vector<Value> chunk_sizes(std::int64_t rows, std::int64_t k, const Target& target) {
   std::vector<Value> result;
-  for (const std::int64_t bk : preferred)
-    if (bk < k && k % bk == 0) add_option(result, bk);
-  const std::int64_t high = std::min<std::int64_t>(target.cpu ? 512 : 128, k - 1);
-  std::vector<std::int64_t> rest = divisors(k, 8, high);
-  constexpr std::size_t most_odd = 4;  // divisors such as 37 of 777: enough of them to choose from, largest first
-  if (result.empty())
-    for (std::size_t i = 0; i < std::min(most_odd, rest.size()); ++i) add_option(result, rest[rest.size() - 1 - i]);
-  if (result.size() < 2)
-    for (const std::int64_t bk : preferred)
-      if (bk < k) add_option(result, bk);  // guarded tail
+  std::vector<Value> guarded;
+  const bool whole = target.cpu && rows > few_rows && 2 * 4 * k * panel_columns <= target.shared_bytes;
+  if (whole) add_option(result, k);
+  for (const std::int64_t wanted : !target.cpu ? gpu_chunks : rows > few_rows ? cpu_chunks : cpu_few_rows) {
+    const std::int64_t d = nearest_divisor(k, wanted);
+    const bool near = 2 * d <= 3 * wanted && 3 * d >= 2 * wanted;
+    if (near) add_option(result, d);
+    else if (wanted < k) add_option(guarded, wanted);
+  }
+  for (const Value& bk : guarded) add_option(result, std::get<std::int64_t>(bk));
   if (target.cpu || result.empty()) add_option(result, k);  // one chunk: the loop stays as it is
   return result;
 }
@@ -35,7 +49,8 @@ Verdict decide(const ir::Program& program, const Target& target, std::span<const
   const auto matmul = find_matmul(program);
   if (!matmul) return Skip{"no matmul-shaped reduce loop"};
   if (!pins.empty()) return Apply{};
-  return Fork{"bk", chunk_sizes(matmul->reduce->axis.extent, target)};
+  const std::int64_t rows = tile_of(program).axes[matmul->m].extent;
+  return Fork{"bk", chunk_sizes(rows, matmul->reduce->axis.extent, target)};
 }
 
 ir::Loop chunked(ir::Loop loop, std::int64_t bk, const std::string& inner_name) {

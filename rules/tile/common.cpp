@@ -21,8 +21,13 @@ const ir::Load* find_load(const ir::Body& body, const ir::Arg& value) {
   return nullptr;
 }
 
+// Does the load walk this axis, and not that one? Along an axis of one element no index shows it.
+bool walks(const ir::Load& load, const ir::Axis& axis, const ir::Axis& other) {
+  return (index_depends(load, axis.name) || axis.extent == 1) && !index_depends(load, other.name);
+}
+
 // acc <- add(acc, v) with v = multiply(load, load) in the same body, and nothing but loads and assigns around them.
-bool is_product_sum(const ir::Loop& loop, const std::string& m, const std::string& n) {
+bool is_product_sum(const ir::Loop& loop, const ir::Axis& m, const ir::Axis& n) {
   const ir::Accum* accum = nullptr;
   for (const ir::Stmt& stmt : loop.body) {
     if (stmt.as<ir::Load>() != nullptr || stmt.as<ir::Assign>() != nullptr) continue;
@@ -37,13 +42,12 @@ bool is_product_sum(const ir::Loop& loop, const std::string& m, const std::strin
     const ir::Load* x = find_load(loop.body, product->args[0]);
     const ir::Load* y = find_load(loop.body, product->args[1]);
     if (x == nullptr || y == nullptr) return false;
-    if (index_depends(*x, n)) std::swap(x, y);
-    return index_depends(*x, m) && !index_depends(*x, n) && index_depends(*y, n) && !index_depends(*y, m);
+    return (walks(*x, m, n) && walks(*y, n, m)) || (walks(*y, m, n) && walks(*x, n, m));
   }
   return false;
 }
 
-const ir::Loop* find_product_sum(const ir::Body& body, const std::string& m, const std::string& n) {
+const ir::Loop* find_product_sum(const ir::Body& body, const ir::Axis& m, const ir::Axis& n) {
   for (const ir::Stmt& stmt : body) {
     const auto* loop = stmt.as<ir::Loop>();
     if (loop != nullptr && loop->axis.bind == ir::Bind::reduce && is_product_sum(*loop, m, n)) return loop;
@@ -100,7 +104,7 @@ std::optional<Matmul> find_matmul(const ir::Program& program) {
   if (threads.size() < 2) return std::nullopt;
   result.m = threads[threads.size() - 2];
   result.n = threads.back();
-  result.reduce = find_product_sum(tile.body, tile.axes[result.m].name, tile.axes[result.n].name);
+  result.reduce = find_product_sum(tile.body, tile.axes[result.m], tile.axes[result.n]);
   if (result.reduce == nullptr) return std::nullopt;
   return result;
 }

@@ -68,13 +68,13 @@ std::optional<Plan> plan_load(const ir::Program& program, const ir::Load& load, 
   return plan;
 }
 
-// The body that stages go into: a chunk loop of a matmul, or the tile body of a shared reduction; nullptr: none.
+// The body that stages go into: a chunk loop of a matmul, or the tile body of a reduction; nullptr: none.
 const ir::Body* region_of(const ir::Program& program) {
   const ir::Tile& tile = tile_of(program);
-  if (!find_matmul(program)) return has_reduce(tile.body) ? &tile.body : nullptr;
-  for (const ir::Stmt& stmt : tile.body)
-    if (const auto* loop = stmt.as<ir::Loop>(); loop != nullptr && loop->axis.bind == ir::Bind::free) return &loop->body;
-  return nullptr;
+  if (find_matmul(program))
+    for (const ir::Stmt& stmt : tile.body)
+      if (const auto* loop = stmt.as<ir::Loop>(); loop != nullptr && loop->axis.bind == ir::Bind::free) return &loop->body;
+  return has_reduce(tile.body) ? &tile.body : nullptr;
 }
 
 // Every load of a buffer must be of the same slab; a row has to be read twice to be worth a copy.
