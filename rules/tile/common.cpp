@@ -10,8 +10,7 @@ namespace deplo::rules {
 namespace {
 
 bool index_depends(const ir::Load& load, const std::string& axis) {
-  return std::any_of(load.index.begin(), load.index.end(),
-                     [&](const ir::Expr& e) { return ir::depends_on(e, axis); });
+  return std::any_of(load.index.begin(), load.index.end(), [&](const ir::Expr& e) { return ir::depends_on(e, axis); });
 }
 
 const ir::Load* find_load(const ir::Body& body, const ir::Arg& value) {
