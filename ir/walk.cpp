@@ -125,8 +125,7 @@ Reads reads(const Stmt& stmt) {
   Reads result;
   match(
       stmt.node, [&](const Load& s) { add_variables(s.index, result); },
-      [&](const Assign& s) { add_values(s.args, result); },
-      [&](const Accum& s) { add_values(s.args, result); },
+      [&](const Assign& s) { add_values(s.args, result); }, [&](const Accum& s) { add_values(s.args, result); },
       [&](const Write& s) {
         add_variables(s.index, result);
         add_values({s.value}, result);

@@ -1,7 +1,7 @@
 #include "rules/lower.h"
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 
 #include "core/error.h"
 #include "ir/walk.h"

@@ -1,5 +1,6 @@
 // Scheduled Tile IR → Kernel IR. REG axes are expanded: a statement is replicated over those it depends on, no others.
-// The VECTOR axis becomes the lanes of types. Stages and Combines become shared memory and barriers (materialize_shared.cpp).
+// The VECTOR axis becomes the lanes of types. Stages and Combines become shared memory and barriers
+// (materialize_shared.cpp).
 #include "rules/materialize.h"
 
 #include <algorithm>
@@ -80,9 +81,9 @@ void Materializer::find_fusible(const ir::Body& from) {
       if (accum == nullptr || accum->op != ir::Op::add) continue;
       const auto* value = std::get_if<std::string>(&accum->args[0]);
       for (const ir::Stmt& other : *inner)
-        if (const auto* product = other.as<ir::Assign>();
-            product != nullptr && value != nullptr && product->dst == *value && product->op == ir::Op::multiply &&
-            uses[*value] == 1)
+        if (const auto* product = other.as<ir::Assign>(); product != nullptr && value != nullptr &&
+                                                          product->dst == *value && product->op == ir::Op::multiply &&
+                                                          uses[*value] == 1)
           fused_[*value] = product->args;
     }
   });

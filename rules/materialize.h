@@ -72,8 +72,8 @@ class Materializer {
   std::string lane_;
   int width_ = 1;
   std::int64_t threads_ = 1;
-  std::map<std::string, Dependence> axes_;      // REG, VECTOR and loops that start from them
-  std::map<std::string, Dependence> partial_;   // of every value, before any Combine
+  std::map<std::string, Dependence> axes_;     // REG, VECTOR and loops that start from them
+  std::map<std::string, Dependence> partial_;  // of every value, before any Combine
   std::map<std::string, Copies> values_;
   std::map<std::string, std::vector<ir::Arg>> fused_;  // products that become fma
   std::map<std::string, int> next_;

@@ -11,8 +11,8 @@ namespace deplo::rules {
 /// Divisors of n in [low, high], ascending.
 std::vector<std::int64_t> divisors(std::int64_t n, std::int64_t low, std::int64_t high);
 
-/// May one thread own fm x fn accumulators of a bm x bn block tile? fm and fn divide the tile, the threads that are left
-/// fit the block, the accumulators the registers.
+/// May one thread own fm x fn accumulators of a bm x bn block tile? fm and fn divide the tile, the threads that are
+/// left fit the block, the accumulators the registers.
 bool legal_register_tile(std::int64_t bm, std::int64_t bn, std::int64_t fm, std::int64_t fn, const Target&);
 /// Is there any legal (fm, fn) for the block tile?
 bool legal_block_tile(std::int64_t bm, std::int64_t bn, const Target&);
@@ -20,8 +20,8 @@ bool legal_block_tile(std::int64_t bm, std::int64_t bn, const Target&);
 /// Bytes of shared memory that the stages and the combines of a Tile IR program take.
 std::int64_t shared_bytes(const ir::Program& tile);
 
-/// May a copy or value of `lanes` elements start at this flat element offset? OpenCL's vloadn asks for the alignment of an
-/// element only (OpenCL C, 6.15.7); CUDA's float2 and float4 for their own size (CUDA C++ Programming Guide, 5.3.2).
+/// May a copy or value of `lanes` elements start at this flat element offset? OpenCL's vloadn asks for the alignment of
+/// an element only (OpenCL C, 6.15.7); CUDA's float2 and float4 for their own size (CUDA C++ Programming Guide, 5.3.2).
 bool aligned(const ir::Expr& offset, int lanes, const Target&);
 
 }  // namespace deplo::rules

@@ -107,8 +107,9 @@ std::string Emitter::signature(const std::string& entry) const {
         if (axis.bind == Bind::thread) threads *= axis.extent;
   });
   const bool cuda = target_.dialect == Dialect::cuda;
-  std::string text = cuda ? fmt::format("extern \"C\" __global__ __launch_bounds__({})\nvoid {}(", threads, entry)
-                          : fmt::format("__kernel __attribute__((reqd_work_group_size({}, 1, 1)))\nvoid {}(", threads, entry);
+  std::string text =
+      cuda ? fmt::format("extern \"C\" __global__ __launch_bounds__({})\nvoid {}(", threads, entry)
+           : fmt::format("__kernel __attribute__((reqd_work_group_size({}, 1, 1)))\nvoid {}(", threads, entry);
   for (std::size_t i = 0; i < kernel_.buffers.size(); ++i) {
     const Buffer& buffer = kernel_.buffers[i];
     const std::string_view space = buffer.role == Role::input ? spell_.global_in : spell_.global_out;
@@ -146,7 +147,8 @@ void Emitter::emit(const Loop& s) {
   if (s.unroll == 0) line("#pragma unroll");
   if (s.unroll > 1) print("#pragma unroll {}", s.unroll);
   const bool hide = hide_bounds_ && !has_loop(s.body) && !has_sync(s.body);
-  const std::string step = s.step == 1 ? fmt::format("{}++", s.axis.name) : fmt::format("{} += {}", s.axis.name, s.step);
+  const std::string step =
+      s.step == 1 ? fmt::format("{}++", s.axis.name) : fmt::format("{} += {}", s.axis.name, s.step);
   print("for ({0} {1} = {2}; {1} < {3}{4}; {5}) {{", spell_.index_type, s.axis.name, code(s.start), s.axis.extent,
         hide ? " + zero" : "", step);
   ++indent_;
@@ -170,8 +172,7 @@ void Emitter::emit(const Load& s) {
 }
 
 std::string Emitter::argument(const Arg& arg, int lane) const {
-  if (const auto* constant = std::get_if<double>(&arg))
-    return literal(*constant, target_.dialect);
+  if (const auto* constant = std::get_if<double>(&arg)) return literal(*constant, target_.dialect);
   const std::string& value = std::get<std::string>(arg);
   return lane >= 0 && !native_ && lanes_.count(value) > 0 ? fmt::format("{}_{}", value, lane) : value;
 }

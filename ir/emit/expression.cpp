@@ -14,16 +14,26 @@ struct Spelling {
 
 Spelling spelling(ExprOp op) {
   switch (op) {
-    case ExprOp::add: return {"+", 5};
-    case ExprOp::sub: return {"-", 5};
-    case ExprOp::mul: return {"*", 6};
-    case ExprOp::div: return {"/", 6};
-    case ExprOp::mod: return {"%", 6};
-    case ExprOp::lt: return {"<", 4};
-    case ExprOp::eq: return {"==", 3};
-    case ExprOp::land: return {"&&", 2};
-    case ExprOp::min: return {"min", 0};
-    case ExprOp::max: return {"max", 0};
+    case ExprOp::add:
+      return {"+", 5};
+    case ExprOp::sub:
+      return {"-", 5};
+    case ExprOp::mul:
+      return {"*", 6};
+    case ExprOp::div:
+      return {"/", 6};
+    case ExprOp::mod:
+      return {"%", 6};
+    case ExprOp::lt:
+      return {"<", 4};
+    case ExprOp::eq:
+      return {"==", 3};
+    case ExprOp::land:
+      return {"&&", 2};
+    case ExprOp::min:
+      return {"min", 0};
+    case ExprOp::max:
+      return {"max", 0};
   }
   check_failed("every operation has a spelling", __FILE__, __LINE__);
 }

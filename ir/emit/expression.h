@@ -6,8 +6,8 @@
 
 namespace deplo::ir {
 
-/// C text with the parentheses that its precedence needs. `/` and `%` truncate in C and floor in the IR: the same for the
-/// non-negative indices that the verifier admits. `wide`: constants in min and max are long, as the variables are.
+/// C text with the parentheses that its precedence needs. `/` and `%` truncate in C and floor in the IR: the same for
+/// the non-negative indices that the verifier admits. `wide`: constants in min and max are long, as the variables are.
 std::string index_code(const Expr&, bool wide);
 
 }  // namespace deplo::ir

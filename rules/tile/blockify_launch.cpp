@@ -2,8 +2,9 @@
 //   Tile(axes=(a0:32=THREAD, a1:18944=THREAD)): … [a0, a1] …
 //     →   Tile(axes=(a0:32=BLOCK, a1:74=BLOCK, a2:256=THREAD)): … [a0, ((a1 * 256) + a2)] …
 // A matmul takes a bm x bn block of outputs: Tile(axes=(a0:8=BLOCK, a1:64=THREAD, a2:28=BLOCK, a3:128=THREAD)); more
-// threads than a block may have are what register_tile folds into registers. Other kernels take `threads` threads along the
-// last axis, each with `elements` outputs (a REG axis). A last block that would reach over the edge is shifted inwards.
+// threads than a block may have are what register_tile folds into registers. Other kernels take `threads` threads along
+// the last axis, each with `elements` outputs (a REG axis). A last block that would reach over the edge is shifted
+// inwards.
 #include <algorithm>
 
 #include "ir/walk.h"
@@ -19,9 +20,9 @@ double waste(std::int64_t size, std::int64_t extent) {
   return static_cast<double>(ceil_div(extent, size) * size) / static_cast<double>(extent) - 1;
 }
 
-// Powers of two, and those times 3, 5, 7 and 13, for the register tiles 6, 10, 12, 14 and 26 of golden_matmuls.tsv; what
-// cuts the extent into a few even blocks of such a multiple (264 = 22 * 12 covers 512 in two); and the extent itself. A
-// tile that does a third of its work twice is never the best.
+// Powers of two, and those times 3, 5, 7 and 13, for the register tiles 6, 10, 12, 14 and 26 of golden_matmuls.tsv;
+// what cuts the extent into a few even blocks of such a multiple (264 = 22 * 12 covers 512 in two); and the extent
+// itself. A tile that does a third of its work twice is never the best.
 std::vector<std::int64_t> tile_sizes(std::int64_t extent, std::int64_t high) {
   std::vector<std::int64_t> sizes;
   const auto add = [&](std::int64_t size) {
@@ -39,8 +40,8 @@ std::vector<std::int64_t> tile_sizes(std::int64_t extent, std::int64_t high) {
 
 constexpr std::int64_t largest_tile = 512;  // no block tile of golden_matmuls.tsv is larger on a side
 
-// Nearest first to what is wanted. GPU: 64 x 128, as the seeds. CPU: all rows of a column panel in one block, so that its
-// copy of the panel is read by all of them, and as many columns as fill the block with threads of 8 x 32 outputs.
+// Nearest first to what is wanted. GPU: 64 x 128, as the seeds. CPU: all rows of a column panel in one block, so that
+// its copy of the panel is read by all of them, and as many columns as fill the block with threads of 8 x 32 outputs.
 std::int64_t wanted_rows(const Target& target) { return target.cpu ? 8 * target.max_threads : 64; }
 std::int64_t wanted_columns(std::int64_t bm, const Target& target) {
   if (!target.cpu) return 128;
@@ -89,8 +90,9 @@ Verdict decide(const ir::Program& program, const Target& target, std::span<const
   const std::int64_t extent = tile.axes.back().extent;
   const auto threads = pinned(pins, "threads");
   if (!threads) {
-    std::vector<Value> sizes = target.cpu ? options({16, 32, 64, 8, 4, 2, 1}, 1, std::min(extent, target.max_threads))
-                                          : options({256, 128, 512, 64, 1024, 32}, 1, std::min(extent, target.max_threads));
+    std::vector<Value> sizes = target.cpu
+                                   ? options({16, 32, 64, 8, 4, 2, 1}, 1, std::min(extent, target.max_threads))
+                                   : options({256, 128, 512, 64, 1024, 32}, 1, std::min(extent, target.max_threads));
     if (sizes.empty() || extent < 32) add_option(sizes, std::min(extent, target.max_threads));
     return Fork{"threads", std::move(sizes)};
   }

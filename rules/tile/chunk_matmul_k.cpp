@@ -1,5 +1,6 @@
 // chunk_matmul_k: the K reduce of a matmul becomes a loop over chunks of bk, the boundary that staging works on.
-//   for a2 in 0..3584: # reduce { S(a2) }   →   for a2 in 0..224: # free { for a3 in 0..16: # reduce { S(((a2 * 16) + a3)) } }
+//   for a2 in 0..3584: # reduce { S(a2) }   →   for a2 in 0..224: # free { for a3 in 0..16: # reduce { S(((a2 * 16) +
+//   a3)) } }
 // A chunk that does not divide K guards its tail: if (((a2 * bk) + a3) < K).
 #include <algorithm>
 #include <array>
@@ -21,7 +22,9 @@ constexpr std::array<std::int64_t, 5> cpu_chunks = {256, 512, 128, 1024, 64}, cp
 constexpr std::int64_t few_rows = 64, panel_columns = 32;
 
 std::int64_t nearest_divisor(std::int64_t k, std::int64_t wanted) {
-  const auto distance = [&](std::int64_t d) { return static_cast<double>(std::max(d, wanted)) / static_cast<double>(std::min(d, wanted)); };
+  const auto distance = [&](std::int64_t d) {
+    return static_cast<double>(std::max(d, wanted)) / static_cast<double>(std::min(d, wanted));
+  };
   std::int64_t best = 1;
   for (std::int64_t d = 2; d < k; ++d)
     if (k % d == 0 && distance(d) < distance(best)) best = d;
@@ -37,8 +40,10 @@ std::vector<Value> chunk_sizes(std::int64_t rows, std::int64_t k, const Target& 
   for (const std::int64_t wanted : !target.cpu ? gpu_chunks : rows > few_rows ? cpu_chunks : cpu_few_rows) {
     const std::int64_t d = nearest_divisor(k, wanted);
     const bool near = 2 * d <= 3 * wanted && 3 * d >= 2 * wanted;
-    if (near) add_option(result, d);
-    else if (wanted < k) add_option(guarded, wanted);
+    if (near)
+      add_option(result, d);
+    else if (wanted < k)
+      add_option(guarded, wanted);
   }
   for (const Value& bk : guarded) add_option(result, std::get<std::int64_t>(bk));
   if (target.cpu || result.empty()) add_option(result, k);  // one chunk: the loop stays as it is

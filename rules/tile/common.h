@@ -25,8 +25,8 @@ std::int64_t pin(std::span<const Choice> pins, std::string_view knob);
 std::vector<Value> options(std::initializer_list<std::int64_t> preferred, std::int64_t low, std::int64_t high);
 void add_option(std::vector<Value>& options, std::int64_t value);
 
-/// A reduce loop of a product of two loads, one that walks the tile's last thread axis (n), one the thread axis before it
-/// (m), both the reduce axis.
+/// A reduce loop of a product of two loads, one that walks the tile's last thread axis (n), one the thread axis before
+/// it (m), both the reduce axis.
 struct Matmul {
   const ir::Loop* reduce = nullptr;
   std::size_t m = 0, n = 0;  // positions in the tile's axes

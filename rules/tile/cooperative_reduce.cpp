@@ -54,6 +54,15 @@ std::int64_t row_extent(const ir::Tile& tile) {
   return rows == 0 ? 0 : tile.axes[rows - 1].extent;
 }
 
+// GPU: four elements a thread (one wide access) in at most 256 threads first; more threads than elements would idle.
+std::vector<Value> thread_options(std::int64_t sweep, const Target& target) {
+  if (target.cpu) return options({1}, 1, 1);
+  std::int64_t high = target.warp, wanted = target.warp;
+  while (high < sweep && high < target.max_threads) high *= 2;
+  while (wanted * 8 <= sweep && wanted < 256) wanted *= 2;
+  return options({wanted, 256, 128, 64, 512, 32, 1024}, 1, high);
+}
+
 Verdict decide(const ir::Program& program, const Target& target, std::span<const Choice> pins) {
   const ir::Tile& tile = tile_of(program);
   if (find_matmul(program)) return Skip{"the reduce is a matmul's"};
@@ -61,13 +70,7 @@ Verdict decide(const ir::Program& program, const Target& target, std::span<const
   if (sweep == 0) return Skip{"the tile body has no reduce loop of its own"};
   if (row_extent(tile) == 0) return Skip{"no axis of rows"};
   const auto threads = pinned(pins, "threads");
-  if (!threads) {
-    if (target.cpu) return Fork{"threads", options({1}, 1, 1)};
-    // More threads than elements would idle; the power of two above the row is the most that is useful.
-    std::int64_t high = target.warp;
-    while (high < sweep && high < target.max_threads) high *= 2;
-    return Fork{"threads", options({256, 128, 64, 512, 32, 1024}, 1, high)};
-  }
+  if (!threads) return Fork{"threads", thread_options(sweep, target)};
   if (!pinned(pins, "rows")) {
     const std::int64_t high = std::min(row_extent(tile), target.max_threads / *threads);
     if (target.cpu) return Fork{"rows", options({16, 32, 8, 64, 4, 2, 1}, 1, high)};

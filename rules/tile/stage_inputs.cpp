@@ -1,9 +1,11 @@
 // stage_inputs: a slab of an input that the threads of a block reuse is copied to shared memory once.
 //   for a5 in 0..56: # free                        for a5 in 0..56: # free
-//     for a6 in 0..16: # reduce             →        b_smem = Stage(b, origin=((a5 * 16), (a3 * 128)), slab=(s0:16@0, s1:128@1))
+//     for a6 in 0..16: # reduce             →        b_smem = Stage(b, origin=((a5 * 16), (a3 * 128)), slab=(s0:16@0,
+//     s1:128@1))
 //       in0 = load b[((a5 * 16) + a6), ((a3 * 128) + a4)]   for a6 in 0..16: # reduce
 //                                                               in0 = load b_smem[a6, a4]
-// One knob per stageable buffer. A matmul stages the chunks of its operands, a reduction a row that is read more than once.
+// One knob per stageable buffer. A matmul stages the chunks of its operands, a reduction a row that is read more than
+// once.
 #include <algorithm>
 
 #include "ir/walk.h"
@@ -24,7 +26,8 @@ struct Plan {
 ir::Ranges inside(const ir::Tile& tile, const ir::Body& region) {
   ir::Ranges ranges;
   for (const ir::Axis& axis : tile.axes)
-    if (axis.bind == ir::Bind::thread || axis.bind == ir::Bind::reg) ranges.emplace_back(axis.name, ir::Interval{0, axis.extent - 1});
+    if (axis.bind == ir::Bind::thread || axis.bind == ir::Bind::reg)
+      ranges.emplace_back(axis.name, ir::Interval{0, axis.extent - 1});
   ir::for_each(region, [&](const ir::Stmt& stmt) {
     if (const auto* loop = stmt.as<ir::Loop>())
       ranges.emplace_back(loop->axis.name, ir::Interval{0, loop->axis.extent - 1});
@@ -73,7 +76,8 @@ const ir::Body* region_of(const ir::Program& program) {
   const ir::Tile& tile = tile_of(program);
   if (find_matmul(program))
     for (const ir::Stmt& stmt : tile.body)
-      if (const auto* loop = stmt.as<ir::Loop>(); loop != nullptr && loop->axis.bind == ir::Bind::free) return &loop->body;
+      if (const auto* loop = stmt.as<ir::Loop>(); loop != nullptr && loop->axis.bind == ir::Bind::free)
+        return &loop->body;
   return has_reduce(tile.body) ? &tile.body : nullptr;
 }
 
@@ -103,8 +107,8 @@ std::vector<Plan> stageable(const ir::Program& program, const ir::Body& region, 
   return result;
 }
 
-// GPUs stage whatever they may. On CPUs shared memory is ordinary memory: only the operand that is read along n gains, by
-// a compact copy of rows that lie pages apart (docs/performance.md: 2 to 4 times on a power-of-two row).
+// GPUs stage whatever they may. On CPUs shared memory is ordinary memory: only the operand that is read along n gains,
+// by a compact copy of rows that lie pages apart (docs/performance.md: 2 to 4 times on a power-of-two row).
 bool wanted(const Plan& plan, const ir::Program& program, const Target& target) {
   if (!target.cpu) return true;
   const auto matmul = find_matmul(program);

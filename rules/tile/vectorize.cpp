@@ -3,8 +3,8 @@
 //     →   Tile(…, a8:2=REG, a9:16=VECTOR): … load b[k, ((a4 * 32) + ((a8 * 16) + a9))] …
 //   StridedLoop(a2 = a0; < 2048; += 256): … x[a1, a2] … Combine(acc0, op=add, over=(a0))
 //     →   StridedLoop(a2 = (a0 * 4); < 2048; += 1024): … x[a1, (a2 + a9)] … Combine(acc0, op=add, over=(a0, a9))
-// A register tile keeps its shape; the elements of a pointwise thread are dealt out anew, lanes first; the sweeps of a row
-// all take the same width.
+// A register tile keeps its shape; the elements of a pointwise thread are dealt out anew, lanes first; the sweeps of a
+// row all take the same width.
 #include <algorithm>
 #include <numeric>
 
@@ -19,8 +19,8 @@ namespace {
 // What would become the vector axis.
 struct Site {
   enum class Kind { register_axis, elements, sweeps } kind = Kind::register_axis;
-  std::size_t axis = 0;         // of the tile: the REG axis, or the shared THREAD axis of the sweeps
-  std::int64_t extent = 1;      // the width must divide it
+  std::size_t axis = 0;            // of the tile: the REG axis, or the shared THREAD axis of the sweeps
+  std::int64_t extent = 1;         // the width must divide it
   std::vector<std::string> loops;  // sweeps: their axes
 };
 
@@ -113,14 +113,17 @@ ir::Program rewrite(ir::Program program, const Site& site, std::int64_t width) {
 }
 
 // Loads and writes that depend on the lane must be contiguous in it, and aligned where the target asks for it.
-bool contiguous(const std::vector<ir::Expr>& index, const std::vector<std::int64_t>& strides,
+// `site` knows that its sweeps step by whole vectors.
+bool contiguous(const std::vector<ir::Expr>& index, const std::vector<std::int64_t>& strides, const Site& site,
                 const std::string& lane, int width, const Target& target) {
   const auto depends = [&](const ir::Expr& e) { return ir::depends_on(e, lane); };
   if (std::none_of(index.begin(), index.end(), depends)) return true;
   if (std::any_of(index.begin(), index.end() - 1, depends) || strides.back() != 1) return false;
   if (ir::coefficient(index.back(), lane) != 1) return false;
   std::vector<ir::Expr> base = index;
-  base.back() = ir::substitute(base.back(), {{lane, ir::Expr(0)}});
+  ir::Substitution at_vector = {{lane, ir::Expr(0)}};
+  for (const std::string& loop : site.loops) at_vector.emplace_back(loop, ir::var(loop) * width);
+  base.back() = ir::substitute(base.back(), at_vector);
   return aligned(ir::flat_offset(base, strides), width, target);
 }
 
@@ -141,10 +144,10 @@ bool legal(const ir::Program& program, const Site& site, std::int64_t width, con
   ir::for_each(tile_of(vector).body, [&](const ir::Stmt& stmt) {
     if (const auto* s = stmt.as<ir::If>()) good &= !ir::depends_on(s->condition, lane);
     if (const auto* s = stmt.as<ir::Load>())
-      good &= contiguous(s->index, strides_of(vector, s->buffer), lane, static_cast<int>(width), target);
+      good &= contiguous(s->index, strides_of(vector, s->buffer), site, lane, static_cast<int>(width), target);
     if (const auto* s = stmt.as<ir::Write>())
       good &= s->mode == ir::WriteMode::assign &&
-              contiguous(s->index, strides_of(vector, s->buffer), lane, static_cast<int>(width), target);
+              contiguous(s->index, strides_of(vector, s->buffer), site, lane, static_cast<int>(width), target);
   });
   return good;
 }

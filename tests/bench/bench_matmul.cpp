@@ -58,7 +58,8 @@ void matmul(benchmark::State& state) {
   const std::int64_t m = state.range(0), n = state.range(1), k = state.range(2);
   const auto device = measure::open_device("opencl");
   const Target target = measure::target_of(device->info());
-  const apps::KernelCase kernel = {"bench", "bench", apps::load_kernel("matmul", {{"M", m}, {"N", n}, {"K", k}}, "bench")};
+  const apps::KernelCase kernel = {"bench", "bench",
+                                   apps::load_kernel("matmul", {{"M", m}, {"N", n}, {"K", k}}, "bench")};
   const std::string trail = schedule.empty() ? search(kernel, *device, target) : schedule;
   const auto lowering = rules::follow(kernel.loop, target, parse_trail(trail));
   measure::Candidate candidate{rules::materialize(lowering.program(), target), {}};
@@ -87,13 +88,19 @@ void matmul(benchmark::State& state) {
     state.SetIterationTime(ours.back());
   }
   const double work = 2e-9 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
-  state.counters = {{"ours_GFLOPS", work / median(ours)},     {"eigen_GFLOPS", work / median(eigen)},
-                    {"oneDNN_GFLOPS", work / median(onednn)}, {"vs_eigen", median(to_eigen)},
+  state.counters = {{"ours_GFLOPS", work / median(ours)},
+                    {"eigen_GFLOPS", work / median(eigen)},
+                    {"oneDNN_GFLOPS", work / median(onednn)},
+                    {"vs_eigen", median(to_eigen)},
                     {"vs_oneDNN", median(to_onednn)}};
   state.SetLabel(trail);
 }
 
-BENCHMARK(matmul)->Args({32, 2048, 2048})->Args({512, 512, 3584})->UseManualTime()->Unit(benchmark::kMicrosecond)
+BENCHMARK(matmul)
+    ->Args({32, 2048, 2048})
+    ->Args({512, 512, 3584})
+    ->UseManualTime()
+    ->Unit(benchmark::kMicrosecond)
     ->Iterations(60);
 
 // libgomp reads its environment before main: its threads must not spin on the cores while ours run.
@@ -109,9 +116,12 @@ int main(int argc, char** argv) {
   sleep_between_regions(argv);
   int kept = 1;
   for (int i = 1; i < argc; ++i) {
-    if (std::strncmp(argv[i], "--schedule=", 11) == 0) schedule = argv[i] + 11;
-    else if (std::strncmp(argv[i], "--trials=", 9) == 0) trials = std::atoll(argv[i] + 9);
-    else argv[kept++] = argv[i];
+    if (std::strncmp(argv[i], "--schedule=", 11) == 0)
+      schedule = argv[i] + 11;
+    else if (std::strncmp(argv[i], "--trials=", 9) == 0)
+      trials = std::atoll(argv[i] + 9);
+    else
+      argv[kept++] = argv[i];
   }
   benchmark::Initialize(&kept, argv);
   if (benchmark::ReportUnrecognizedArguments(kept, argv)) return 1;
