@@ -8,8 +8,15 @@ namespace deplo::rules {
 
 std::vector<std::int64_t> divisors(std::int64_t n, std::int64_t low, std::int64_t high) {
   std::vector<std::int64_t> result;
-  for (std::int64_t d = std::max<std::int64_t>(low, 1); d <= std::min(n, high); ++d)
-    if (n % d == 0) result.push_back(d);
+  const auto add = [&](std::int64_t d) {
+    if (d >= low && d <= high) result.push_back(d);
+  };
+  for (std::int64_t d = 1; d * d <= n; ++d) {
+    if (n % d != 0) continue;
+    add(d);
+    if (d != n / d) add(n / d);
+  }
+  std::sort(result.begin(), result.end());
   return result;
 }
 
@@ -19,9 +26,13 @@ bool legal_register_tile(std::int64_t bm, std::int64_t bn, std::int64_t fm, std:
 }
 
 bool legal_block_tile(std::int64_t bm, std::int64_t bn, const Target& target) {
-  for (const std::int64_t fm : divisors(bm, 1, target.register_floats))
-    for (const std::int64_t fn : divisors(bn, 1, target.register_floats / fm))
-      if (legal_register_tile(bm, bn, fm, fn, target)) return true;
+  // For each fm the largest fn leaves the fewest threads.
+  for (std::int64_t fm = std::min(bm, target.register_floats); fm > 0; --fm) {
+    if (bm % fm != 0) continue;
+    std::int64_t fn = std::min(bn, target.register_floats / fm);
+    while (bn % fn != 0) --fn;
+    if (legal_register_tile(bm, bn, fm, fn, target)) return true;
+  }
   return false;
 }
 

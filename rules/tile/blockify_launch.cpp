@@ -75,8 +75,13 @@ Verdict decide_matmul(const ir::Tile& tile, const Matmul& matmul, const Target& 
   const auto bm = pinned(pins, "bm");
   if (!bm) {
     std::vector<std::int64_t> rows;
+    const std::vector<std::int64_t> columns = tile_sizes(n, largest_tile);
+    const auto legal = [&](std::int64_t size) {
+      return std::any_of(columns.begin(), columns.end(),
+                         [&](std::int64_t bn) { return legal_block_tile(size, bn, target); });
+    };
     for (const std::int64_t size : tile_sizes(m, largest_tile))
-      if (!legal_columns(size, n, target).empty()) rows.push_back(size);
+      if (legal(size)) rows.push_back(size);
     return Fork{"bm", near(std::move(rows), wanted_rows(target), m)};
   }
   if (!pinned(pins, "bn")) return Fork{"bn", near(legal_columns(*bm, n, target), wanted_columns(*bm, target), n)};

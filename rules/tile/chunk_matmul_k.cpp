@@ -21,25 +21,24 @@ constexpr std::array<std::int64_t, 5> gpu_chunks = {16, 32, 8, 64, 128};  // 16 
 constexpr std::array<std::int64_t, 5> cpu_chunks = {256, 512, 128, 1024, 64}, cpu_few_rows = {64, 128, 256, 512, 1024};
 constexpr std::int64_t few_rows = 64, panel_columns = 32;
 
-std::int64_t nearest_divisor(std::int64_t k, std::int64_t wanted) {
-  const auto distance = [&](std::int64_t d) {
-    return static_cast<double>(std::max(d, wanted)) / static_cast<double>(std::min(d, wanted));
+std::int64_t nearest(const std::vector<std::int64_t>& sizes, std::int64_t wanted) {
+  const auto distance = [&](std::int64_t size) {
+    return static_cast<double>(std::max(size, wanted)) / static_cast<double>(std::min(size, wanted));
   };
-  std::int64_t best = 1;
-  for (std::int64_t d = 2; d < k; ++d)
-    if (k % d == 0 && distance(d) < distance(best)) best = d;
-  return best;
+  return *std::min_element(sizes.begin(), sizes.end(),
+                           [&](std::int64_t a, std::int64_t b) { return distance(a) < distance(b); });
 }
 
 // Divisors near what is wanted; where there is none within a factor of 1.5, the wanted size with a guarded tail.
 std::vector<Value> chunk_sizes(std::int64_t rows, std::int64_t k, const Target& target) {
   std::vector<Value> result;
   std::vector<Value> guarded;
+  const std::vector<std::int64_t> chunks = divisors(k, 1, k);
   const bool whole = target.cpu && rows > few_rows && 2 * 4 * k * panel_columns <= target.shared_bytes;
   if (whole) add_option(result, k);
   for (const std::int64_t wanted : !target.cpu ? gpu_chunks : rows > few_rows ? cpu_chunks : cpu_few_rows) {
-    const std::int64_t d = nearest_divisor(k, wanted);
-    const bool near = 2 * d <= 3 * wanted && 3 * d >= 2 * wanted;
+    const std::int64_t d = nearest(chunks, wanted);
+    const bool near = d < k && 2 * d <= 3 * wanted && 3 * d >= 2 * wanted;
     if (near)
       add_option(result, d);
     else if (wanted < k)

@@ -1,0 +1,56 @@
+// What a candidate costs before it is built: lowering from Loop IR to source text, and the searcher's own work.
+#include <benchmark/benchmark.h>
+
+#include "apps/kernel.h"
+#include "apps/kernel_space.h"
+#include "core/rng.h"
+#include "ir/emit/emit.h"
+#include "rules/lower.h"
+#include "search/searcher.h"
+
+namespace {
+
+using namespace deplo;
+
+ir::Program linear() { return apps::load_kernel("matmul", {{"M", 512}, {"N", 3584}, {"K", 3584}}, "bench"); }
+
+// Linear(3584, 3584) at M = 512, options[0] all the way, from Loop IR to CUDA text.
+void lower_to_cuda(benchmark::State& state) {
+  const ir::Program loop = linear();
+  const Target target = load_target("sm_90");
+  for (auto _ : state) {
+    const rules::Lowering lowering = rules::heuristic(loop, target);
+    benchmark::DoNotOptimize(emit(rules::materialize(lowering.program(), target), target).text);
+  }
+}
+BENCHMARK(lower_to_cuda)->Unit(benchmark::kMicrosecond);
+
+// The same over random schedules: what a search pays on average.
+void lower_random(benchmark::State& state) {
+  const ir::Program loop = linear();
+  const Target target = load_target("sm_90");
+  Rng rng(1);
+  for (auto _ : state) {
+    rules::Lowering lowering(loop, target);
+    while (lowering.fork()) lowering.choose(rng.below(lowering.fork()->options.size()));
+    benchmark::DoNotOptimize(emit(rules::materialize(lowering.program(), target), target).text);
+  }
+}
+BENCHMARK(lower_random)->Unit(benchmark::kMicrosecond);
+
+// One ask and tell on the kernel's space; the rules run inside, once per new position.
+void ask_and_tell(benchmark::State& state) {
+  const apps::KernelSpace space(linear(), load_target("sm_90"));
+  auto searcher = search::make_searcher("mcts", space, {});
+  Rng rng(1);
+  for (auto _ : state) {
+    const auto asked = searcher->ask(1);
+    if (asked.empty()) return state.SkipWithError("exhausted");
+    searcher->tell(asked[0], {Status::ok, rng.uniform(100, 1000), ""});
+  }
+}
+BENCHMARK(ask_and_tell)->Unit(benchmark::kMicrosecond)->Iterations(1000);
+
+}  // namespace
+
+BENCHMARK_MAIN();
