@@ -39,7 +39,7 @@ test: build ## set-up, build and run every test; none of them times anything
 bench: setup ## set-up, build and run the benchmarks of tests/bench
 	$(call configure,$(PRESET))
 	@cmake --build $(BUILD) --target benches
-	@set -e; for bench in tests/bench/*.cpp; do $(BUILD)/bin/$$(basename $$bench .cpp); done
+	@set -e; for bench in tests/bench/bench_*.cpp; do $(BUILD)/bin/$$(basename $$bench .cpp); done
 
 format: ## clang-format over the sources, in place
 	@$(SETUP) clang-format

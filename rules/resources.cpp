@@ -1,6 +1,7 @@
 #include "rules/resources.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "ir/walk.h"
 
@@ -20,18 +21,25 @@ std::vector<std::int64_t> divisors(std::int64_t n, std::int64_t low, std::int64_
   return result;
 }
 
+std::int64_t registers(std::int64_t values, std::int64_t lanes, const Target& target) {
+  return target.cpu ? values / lanes : values;
+}
+
+std::int64_t register_budget(const Target& target) {
+  return target.cpu ? target.register_floats / target.vector_lanes : target.register_floats;
+}
+
 bool legal_register_tile(std::int64_t bm, std::int64_t bn, std::int64_t fm, std::int64_t fn, const Target& target) {
-  return bm % fm == 0 && bn % fn == 0 && fm * fn <= target.register_floats &&
+  const std::int64_t lanes = std::gcd(fn, target.vector_lanes);
+  return bm % fm == 0 && bn % fn == 0 && registers(fm * fn, lanes, target) <= register_budget(target) &&
          (bm / fm) * (bn / fn) <= target.max_threads;
 }
 
 bool legal_block_tile(std::int64_t bm, std::int64_t bn, const Target& target) {
-  // For each fm the largest fn leaves the fewest threads.
   for (std::int64_t fm = std::min(bm, target.register_floats); fm > 0; --fm) {
     if (bm % fm != 0) continue;
-    std::int64_t fn = std::min(bn, target.register_floats / fm);
-    while (bn % fn != 0) --fn;
-    if (legal_register_tile(bm, bn, fm, fn, target)) return true;
+    for (std::int64_t fn = std::min(bn, target.register_floats / fm); fn > 0; --fn)
+      if (legal_register_tile(bm, bn, fm, fn, target)) return true;
   }
   return false;
 }

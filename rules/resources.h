@@ -11,8 +11,13 @@ namespace deplo::rules {
 /// Divisors of n in [low, high], ascending.
 std::vector<std::int64_t> divisors(std::int64_t n, std::int64_t low, std::int64_t high);
 
-/// May one thread own fm x fn accumulators of a bm x bn block tile? fm and fn divide the tile, the threads that are
-/// left fit the block, the accumulators the registers.
+/// Registers that a thread's `values` outputs take: on GPUs one each, on CPUs one per vector of `lanes`.
+std::int64_t registers(std::int64_t values, std::int64_t lanes, const Target&);
+/// How many of them a thread may hold.
+std::int64_t register_budget(const Target&);
+
+/// May one thread own fm x fn accumulators of a bm x bn block tile? fm and fn divide the tile, the threads that are left
+/// fit the block, the accumulators the registers (as vectors of the widest kind that divides fn).
 bool legal_register_tile(std::int64_t bm, std::int64_t bn, std::int64_t fm, std::int64_t fn, const Target&);
 /// Is there any legal (fm, fn) for the block tile?
 bool legal_block_tile(std::int64_t bm, std::int64_t bn, const Target&);

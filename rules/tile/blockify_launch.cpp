@@ -88,6 +88,16 @@ Verdict decide_matmul(const ir::Tile& tile, const Matmul& matmul, const Target& 
   return Apply{};
 }
 
+// CPU: as many as leave each a whole vector, up to 16. GPU: 256 first, as the seeds.
+std::vector<Value> thread_options(std::int64_t extent, const Target& target) {
+  const std::int64_t high = std::min(extent, target.max_threads);
+  if (!target.cpu && extent >= target.warp) return options({256, 128, 512, 64, 1024, 32}, 1, high);
+  if (!target.cpu) return options({high}, 1, high);
+  std::int64_t wanted = 1;
+  while (wanted < 16 && wanted * 2 * target.vector_lanes <= extent) wanted *= 2;
+  return options({wanted, 16, 32, 64, 8, 4, 2, 1}, 1, high);
+}
+
 Verdict decide(const ir::Program& program, const Target& target, std::span<const Choice> pins) {
   const ir::Tile& tile = tile_of(program);
   if (has_bind(tile, ir::Bind::block)) return Skip{"the tile has blocks already"};
@@ -95,11 +105,7 @@ Verdict decide(const ir::Program& program, const Target& target, std::span<const
   const std::int64_t extent = tile.axes.back().extent;
   const auto threads = pinned(pins, "threads");
   if (!threads) {
-    std::vector<Value> sizes = target.cpu
-                                   ? options({16, 32, 64, 8, 4, 2, 1}, 1, std::min(extent, target.max_threads))
-                                   : options({256, 128, 512, 64, 1024, 32}, 1, std::min(extent, target.max_threads));
-    if (sizes.empty() || extent < 32) add_option(sizes, std::min(extent, target.max_threads));
-    return Fork{"threads", std::move(sizes)};
+    return Fork{"threads", thread_options(extent, target)};
   }
   if (!pinned(pins, "elements"))
     return Fork{"elements", target.cpu ? options({64, 32, 16, 128, 8, 4, 2, 1}, 1, extent / *threads)

@@ -152,11 +152,17 @@ bool legal(const ir::Program& program, const Site& site, std::int64_t width, con
   return good;
 }
 
+// Narrower vectors take more registers; the widest legal one is always there.
 std::vector<Value> widths(const ir::Program& program, const Site& site, const Target& target) {
+  std::int64_t values = 1;
+  for (const ir::Axis& axis : tile_of(program).axes)
+    if (axis.bind == ir::Bind::reg) values *= axis.extent;
   std::vector<Value> result;
   for (std::int64_t width = target.vector_lanes; width > 1; width /= 2)
-    if (site.extent % width == 0 && legal(program, site, width, target)) add_option(result, width);
-  add_option(result, 1);
+    if (site.extent % width == 0 && (result.empty() || registers(values, width, target) <= register_budget(target)) &&
+        legal(program, site, width, target))
+      add_option(result, width);
+  if (result.empty() || registers(values, 1, target) <= register_budget(target)) add_option(result, 1);
   return result;
 }
 

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <map>
 
+#include "apps/board.h"
 #include "apps/kernel.h"
 #include "apps/kernel_space.h"
 #include "apps/measurer.h"
@@ -41,7 +42,7 @@ std::string search(const apps::KernelCase& kernel, measure::Device& device, cons
   apps::Experiment experiment;
   experiment.trials = experiment.patience = trials;
   Progress progress(stderr, true);
-  apps::Narrator narrator{progress, kernel.name, apps::now() + 600};
+  apps::Narrator narrator{progress, kernel.name, apps::now() + 600, [](const apps::Row&) {}};
   const apps::Row row = tune_kernel(kernel, experiment, {600, trials}, bench, narrator);
   for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(file + suffix);
   return row.trail;
