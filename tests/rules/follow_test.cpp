@@ -1,0 +1,81 @@
+// follow(): a printed trail replays exactly; one that does not fit says where and what would.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "rules/lower.h"
+#include "rules/programs.h"
+
+namespace deplo::rules {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+ir::Program matmul() { return ir::parse(kernel("matmul").text, {{"M", 33}, {"N", 64}, {"K", 64}}); }
+
+void expect_error(const std::string& trail, const testing::Matcher<std::string>& message) {
+  EXPECT_THAT([&] { follow(matmul(), load_target("sm_90"), parse_trail(trail)); }, ThrowsMessage<Error>(message))
+      << trail;
+}
+
+TEST(Follow, a_printed_trail_replays_to_the_same_program) {
+  const Target target = load_target("sm_90");
+  Lowering lowering(matmul(), target);
+  while (lowering.fork()) lowering.choose(lowering.fork()->options.size() - 1);
+  const std::string text = print(lowering.trail());
+  const Lowering again = follow(matmul(), target, parse_trail(text));
+  EXPECT_EQ(again.program(), lowering.program());
+  EXPECT_EQ(print(again.trail()), text);
+}
+
+TEST(Follow, after_its_end_takes_the_first_option) {
+  const Target target = load_target("sm_90");
+  const Trail all = heuristic(matmul(), target).trail();
+  ASSERT_GT(all.size(), 3U);
+  for (std::size_t n = 0; n <= all.size(); ++n)
+    EXPECT_EQ(follow(matmul(), target, Trail(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(n))).trail(), all);
+}
+
+TEST(Follow, is_value_semantics) {
+  const Lowering start(matmul(), load_target("sm_90"));
+  Lowering one = start, two = start;
+  one.choose(0);
+  two.choose(1);
+  EXPECT_NE(one.trail(), two.trail());
+  EXPECT_TRUE(start.trail().empty());
+}
+
+TEST(Follow, a_wrong_knob_names_the_one_expected) {
+  expect_error("blockify_launch.bm=33",
+               AllOf(HasSubstr("expected the knob chunk_matmul_k.bk"), HasSubstr("blockify_launch.bm=33")));
+  expect_error("chunk_matmul_k.bk=16 blockify_launch.bn=64",
+               AllOf(HasSubstr("expected the knob blockify_launch.bm"), HasSubstr("blockify_launch.bn=64")));
+}
+
+TEST(Follow, an_illegal_value_names_the_legal_ones) {
+  expect_error("chunk_matmul_k.bk=17", AllOf(HasSubstr("chunk_matmul_k.bk=17 is not legal here"), HasSubstr("16")));
+  expect_error("chunk_matmul_k.bk=wide", HasSubstr("chunk_matmul_k.bk=wide is not legal here"));
+}
+
+TEST(Follow, a_left_over_choice_is_named) {
+  const std::string all = print(heuristic(matmul(), load_target("sm_90")).trail());
+  expect_error(all + " split_matmul_k.splits=4", HasSubstr("split_matmul_k.splits=4 is left over"));
+}
+
+TEST(Follow, the_observer_sees_each_rule_once_in_order) {
+  std::vector<std::string_view> seen;
+  ir::Program last = matmul();
+  follow(matmul(), load_target("opencl-cpu"), {}, [&](const Lowering::Step& step) {
+    seen.push_back(step.rule);
+    EXPECT_EQ(step.before, last);
+    EXPECT_TRUE(step.skipped.empty() || step.after == step.before) << step.rule;
+    last = step.after;
+  });
+  ASSERT_EQ(seen.size(), pipeline().size());
+  for (std::size_t i = 0; i < seen.size(); ++i) EXPECT_EQ(seen[i], pipeline()[i]->name);
+}
+
+}  // namespace
+}  // namespace deplo::rules

@@ -1,0 +1,60 @@
+// Every tests/golden/RULE/CASE.ir is what the rule decides and does. UPDATE_GOLDEN=1 rewrites forks and the program
+// after.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "core/error.h"
+#include "rules/golden.h"
+
+namespace deplo::rules {
+namespace {
+
+class Goldens : public testing::TestWithParam<const Rule*> {};
+
+TEST_P(Goldens, are_what_the_rule_does) {
+  const Rule& rule = *GetParam();
+  const std::vector<std::string> files = golden_files(rule.name);
+  EXPECT_FALSE(files.empty()) << "tests/golden/" << rule.name << " has no case";
+  bool applies = false, skips = false;
+  for (const std::string& file : files) {
+    SCOPED_TRACE(file);
+    Golden golden = read_golden(file);
+    Effect effect;
+    ASSERT_NO_THROW(effect = run(rule, golden)) << "a pin that the rule does not offer";
+    skips |= effect.after.starts_with("skip: ");
+    applies |= effect.after.starts_with("===");
+    if (std::getenv("UPDATE_GOLDEN") != nullptr) {
+      golden.forks = effect.forks;
+      golden.after = effect.after;
+      std::ofstream(file, std::ios::binary) << text_of(golden);
+    }
+    EXPECT_EQ(golden.forks, effect.forks);
+    EXPECT_EQ(golden.after, effect.after);
+  }
+  EXPECT_TRUE(applies) << "no case in which the rule applies";
+  EXPECT_TRUE(skips) << "no case in which the rule skips";
+}
+
+std::string rule_name(const testing::TestParamInfo<const Rule*>& info) { return std::string(info.param->name); }
+
+INSTANTIATE_TEST_SUITE_P(rules, Goldens, testing::ValuesIn(pipeline().begin(), pipeline().end()), rule_name);
+
+TEST(Goldens, every_folder_is_a_rule) {
+  for (const auto& entry : std::filesystem::directory_iterator(DEPLO_SOURCE_DIR "/tests/golden"))
+    EXPECT_NO_THROW(find_rule(entry.path().filename().string())) << entry.path();
+}
+
+TEST(Goldens, the_text_of_a_golden_is_its_identity) {
+  for (const Rule* rule : pipeline())
+    for (const std::string& file : golden_files(rule->name))
+      EXPECT_EQ(text_of(read_golden(file)), [&] {
+        std::ifstream in(file, std::ios::binary);
+        return std::string(std::istreambuf_iterator<char>(in), {});
+      }());
+}
+
+}  // namespace
+}  // namespace deplo::rules

@@ -1,0 +1,88 @@
+// NVRTC compiles every emitted CUDA kernel to a cubin. No GPU is needed; without the library the tests are skipped.
+#include "rules/nvrtc.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "core/rng.h"
+#include "ir/emit/emit.h"
+#include "rules/lower.h"
+#include "rules/programs.h"
+
+namespace deplo::rules {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr auto most_time = std::chrono::seconds(18);  // for the random trails of one architecture
+
+struct Shapes {
+  const char* kernel;
+  std::vector<std::string> symbols;  // as a trail is written
+};
+
+// Awkward, of the models, and of one element.
+const std::vector<Shapes> shapes = {
+    {"matmul", {"M=33 N=509 K=777", "M=512 N=3584 K=3584", "M=32 N=5632 K=2048", "M=1 N=1 K=1"}},
+    {"matmul_add", {"M=33 N=509 K=777", "M=512 N=3584 K=18944"}},
+    {"rmsnorm", {"M=33 D=777", "M=32 D=2048", "M=512 D=3584"}},
+    {"softmax", {"M=33 N=509", "M=14336 N=512", "M=2 N=1"}},
+    {"silu_mul", {"M=33 N=509", "M=512 N=18944"}},
+    {"gelu", {"M=33 N=509", "M=32 N=18944"}},
+    {"layernorm", {"M=33 D=777"}},
+    {"column_sum", {"M=777 N=509"}},
+    {"total", {"M=61 N=96"}},
+    {"linear_bias", {"M=61 N=96 K=512"}},
+};
+
+ir::Program loop_program(const std::string& name, const std::string& symbols) {
+  ir::Symbols bound;
+  for (const Choice& choice : parse_trail(symbols)) bound[choice.knob] = std::get<std::int64_t>(choice.value);
+  return ir::parse(kernel(name).text, bound, name);
+}
+
+class Compiles : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (!nvrtc_.available()) GTEST_SKIP() << "no libnvrtc: CUDA kernels are not compiled";
+    if (!nvrtc_.supports(GetParam())) GTEST_SKIP() << "NVRTC " << nvrtc_.version() << " does not know " << GetParam();
+  }
+
+  void check(const Lowering& lowering, const std::string& what) {
+    const ir::Source source = ir::emit(materialize(lowering.program(), target_), target_);
+    const std::string log = nvrtc_.compile(source.text, GetParam());
+    ASSERT_EQ(log, "") << what << " on " << GetParam() << "\n" << print(lowering.trail()) << "\n" << source.text;
+    ++compiled_;
+  }
+
+  Nvrtc nvrtc_;
+  Target target_ = load_target(GetParam());
+  int compiled_ = 0;
+};
+
+TEST_P(Compiles, the_heuristic_schedule_of_every_kernel) {
+  for (const Shapes& s : shapes)
+    for (const std::string& symbols : s.symbols) {
+      check(heuristic(loop_program(s.kernel, symbols), target_), fmt::format("{} {}", s.kernel, symbols));
+      if (HasFatalFailure()) return;
+    }
+}
+
+TEST_P(Compiles, random_schedules) {
+  const Clock::time_point end = Clock::now() + most_time;
+  for (std::uint64_t seed = 1; seed <= 100 && Clock::now() < end && !HasFatalFailure(); ++seed) {
+    Rng rng(seed);
+    const Shapes& s = shapes[rng.below(shapes.size())];
+    const std::string& symbols = s.symbols[rng.below(s.symbols.size())];
+    Lowering lowering(loop_program(s.kernel, symbols), target_);
+    while (lowering.fork()) lowering.choose(rng.below(lowering.fork()->options.size()));
+    check(lowering, fmt::format("{} {}, seed {}", s.kernel, symbols, seed));
+  }
+  std::printf("%d kernels compiled for %s by NVRTC %s\n", compiled_, GetParam(), nvrtc_.version().c_str());
+}
+
+INSTANTIATE_TEST_SUITE_P(architectures, Compiles, testing::Values("sm_80", "sm_90", "sm_120"));
+
+}  // namespace
+}  // namespace deplo::rules

@@ -1,0 +1,105 @@
+#include "rules/programs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "core/error.h"
+#include "core/rng.h"
+#include "ir/walk.h"
+#include "rules/inline_kernels.h"
+
+namespace deplo::rules {
+namespace {
+
+Kernel make_kernel(std::string name, std::string text) {
+  std::vector<std::string> symbols = ir::declared_symbols(text, name);
+  return {std::move(name), std::move(text), std::move(symbols)};
+}
+
+std::vector<Kernel> load_kernels() {
+  std::vector<Kernel> result;
+  for (const auto& entry : std::filesystem::directory_iterator(DEPLO_SOURCE_DIR "/configs/kernels"))
+    if (entry.path().extension() == ".loop")
+      result.push_back(make_kernel(entry.path().stem(), read_text(entry.path())));
+  // The order of a directory differs between machines; a seed must not.
+  std::sort(result.begin(), result.end(), [](const Kernel& a, const Kernel& b) { return a.name < b.name; });
+  for (const auto& [name, text] : kInlineKernels) result.push_back(make_kernel(name, text));
+  return result;
+}
+
+double trips(const ir::Loop& loop) {
+  return std::ceil(static_cast<double>(loop.axis.extent) / static_cast<double>(loop.step));
+}
+
+double steps(const ir::Body& body) {
+  double total = 0;
+  for (const ir::Stmt& stmt : body) {
+    double each = 1;
+    if (const auto* loop = stmt.as<ir::Loop>()) each = trips(*loop);
+    if (const auto* tile = stmt.as<ir::Tile>())
+      for (const ir::Axis& axis : tile->axes) each *= static_cast<double>(axis.extent);
+    const ir::Body* inner = ir::inner_body(stmt);
+    total += inner == nullptr ? 1 : each * steps(*inner);
+  }
+  return total;
+}
+
+}  // namespace
+
+const std::vector<Kernel>& kernels() {
+  static const std::vector<Kernel> all = load_kernels();
+  return all;
+}
+
+const Kernel& kernel(std::string_view name) {
+  const auto& all = kernels();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Kernel& k) { return k.name == name; });
+  CHECK(found != all.end());
+  return *found;
+}
+
+std::string read_text(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+ir::Memory random_memory(const ir::Program& program, std::uint64_t seed) {
+  ir::Memory memory;
+  Rng rng(seed);
+  for (const ir::Buffer& buffer : program.buffers) {
+    std::vector<double>& values = memory[buffer.name];
+    values.assign(static_cast<std::size_t>(ir::span(buffer)), NAN);
+    if (buffer.role != ir::Role::input) continue;
+    for (double& v : values) v = rng.uniform(-1, 1);
+  }
+  return memory;
+}
+
+ir::Memory result(const ir::Program& program, ir::Memory memory) {
+  ir::interpret(program, memory);
+  return memory;
+}
+
+std::string difference(const ir::Program& program, const ir::Memory& expected, const ir::Memory& found) {
+  for (const ir::Buffer& buffer : program.buffers) {
+    const auto& want = expected.find(buffer.name)->second;
+    const auto& have = found.find(buffer.name)->second;
+    double scale = 0;
+    for (const double v : want)
+      if (!std::isnan(v)) scale = std::max(scale, std::abs(v));
+    for (std::size_t i = 0; i < want.size(); ++i) {
+      const bool same = std::isnan(want[i]) ? std::isnan(have[i]) : std::abs(want[i] - have[i]) <= 1e-9 * scale;
+      if (!same)
+        return buffer.name + "[" + std::to_string(i) + "]: expected " + std::to_string(want[i]) + ", found " +
+               std::to_string(have[i]);
+    }
+  }
+  return "";
+}
+
+double lane_steps(const ir::Program& program) { return steps(program.body); }
+
+}  // namespace deplo::rules

@@ -1,0 +1,33 @@
+// Loop IR programs to lower, and how two programs are compared: shared by the tests of the rules.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/interpret.h"
+
+namespace deplo::rules {
+
+struct Kernel {
+  std::string name, text;
+  std::vector<std::string> symbols;
+};
+/// Every configs/kernels/*.loop, then shapes of kernels that no file has: reductions over rows and columns, batches,
+/// strides, several accumulators.
+const std::vector<Kernel>& kernels();
+const Kernel& kernel(std::string_view name);
+
+std::string read_text(const std::string& path);
+
+/// Inputs uniform in (-1, 1); outputs NaN, so that an element nobody writes is seen.
+ir::Memory random_memory(const ir::Program&, std::uint64_t seed);
+/// What `program` leaves in `memory`.
+ir::Memory result(const ir::Program&, ir::Memory memory);
+/// "" where all outputs agree to 1e-9 of the output's scale and the gaps between rows are untouched; else where not.
+std::string difference(const ir::Program&, const ir::Memory& expected, const ir::Memory& found);
+
+/// Statements that the interpreter executes, lanes counted one by one.
+double lane_steps(const ir::Program&);
+
+}  // namespace deplo::rules

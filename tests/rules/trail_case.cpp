@@ -1,0 +1,188 @@
+#include "rules/trail_case.h"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "core/error.h"
+#include "core/rng.h"
+#include "ir/emit/emit.h"
+#include "rules/lower.h"
+#include "rules/resources.h"
+
+namespace deplo::rules {
+namespace {
+
+constexpr std::array<std::int64_t, 9> extents = {1, 2, 7, 13, 16, 33, 61, 64, 96};  // ascending
+constexpr unsigned most_seconds = 30;                                               // of one case
+
+ir::Program loop_program(const TrailCase& c) { return ir::parse(kernel(c.kernel).text, c.symbols, c.kernel); }
+
+std::size_t pick(const Fork& fork, const TrailCase& c, std::optional<Rng>& rng) {
+  if (rng) return rng->below(fork.options.size());
+  const auto wanted =
+      std::find_if(c.wanted.begin(), c.wanted.end(), [&](const Choice& w) { return w.knob == fork.knob; });
+  if (wanted == c.wanted.end()) return 0;
+  const auto found = std::find(fork.options.begin(), fork.options.end(), wanted->value);
+  return found == fork.options.end() ? 0 : static_cast<std::size_t>(found - fork.options.begin());
+}
+
+// Each choice is reported before it is taken.
+Lowering lower(const TrailCase& c, const Target& target, int report) {
+  std::optional<Rng> rng;
+  if (c.seed != 0) rng.emplace(c.seed);
+  Lowering lowering(loop_program(c), target);
+  while (const auto& fork = lowering.fork()) {
+    const std::size_t option = pick(*fork, c, rng);
+    const std::string line = print(Trail{{fork->knob, fork->options.at(option)}}) + "\n";
+    if (write(report, line.data(), line.size()) < 0) throw Error("the pipe is closed");
+    lowering.choose(option);
+  }
+  return lowering;
+}
+
+std::string check_text(const ir::Program& program) {
+  const std::string text = ir::print(program);
+  if (const std::string violation = ir::verify(program); !violation.empty())
+    return "verify: " + violation + "\n" + text;
+  if (ir::parse(text) != program) return "the text does not read back\n" + text;
+  return "";
+}
+
+std::string check_meaning(const ir::Program& loop, const ir::Program& lowered, std::uint64_t seed) {
+  const ir::Memory memory = random_memory(loop, seed);
+  const std::string wrong = difference(loop, result(loop, memory), result(lowered, memory));
+  return wrong.empty() ? ""
+                       : fmt::format("{} IR means something else: {}\n{}", name(lowered.level), wrong, print(lowered));
+}
+
+std::string check_source(const ir::Program& tile, const ir::Program& kernel, const Target& target) {
+  const ir::Source source = ir::emit(kernel, target);
+  const auto within = [](std::string_view what, std::int64_t value, std::int64_t limit) {
+    return value >= 0 && value <= limit ? "" : fmt::format("{}: {}, at most {}", what, value, limit);
+  };
+  if (source.text.find(source.entry) == std::string::npos) return "no kernel in the source";
+  std::string wrong = within("threads of a block", source.threads, target.max_threads);
+  if (wrong.empty()) wrong = within("shared bytes", shared_bytes(tile), target.shared_bytes);
+  if (wrong.empty()) wrong = within("shared bytes of the source", source.shared_bytes, shared_bytes(tile));
+  return wrong.empty() ? "" : wrong + "\n" + ir::print(tile);
+}
+
+std::string check(const TrailCase& c, int report) {
+  const Target target = load_target(c.target);
+  const ir::Program loop = loop_program(c);
+  const Lowering lowering = lower(c, target, report);
+  const Lowering again = follow(loop, target, parse_trail(print(lowering.trail())));
+  if (again.program() != lowering.program()) return "the trail does not replay to the same program";
+  const ir::Program kernel = materialize(lowering.program(), target);
+  for (const ir::Program* program : {&lowering.program(), &kernel})
+    if (std::string wrong = check_text(*program); !wrong.empty()) return wrong;
+  for (const ir::Program* program : {&lowering.program(), &kernel})
+    if (std::string wrong = check_meaning(loop, *program, c.seed); !wrong.empty()) return wrong;
+  return check_source(lowering.program(), kernel, target);
+}
+
+// The child: choices to `report`, then the failure after a line "failure".
+[[noreturn]] void child(const TrailCase& c, int report) {
+  alarm(most_seconds);
+  dup2(report, STDERR_FILENO);
+  std::string failure;
+  try {
+    failure = check(c, report);
+  } catch (const std::exception& e) {
+    failure = std::string("Error: ") + e.what();
+  }
+  if (!failure.empty()) failure = "failure\n" + failure + "\n";
+  const bool sent = write(report, failure.data(), failure.size()) == static_cast<ssize_t>(failure.size());
+  _exit(sent ? 0 : 1);
+}
+
+std::string read_all(int from) {
+  std::string text;
+  std::array<char, 4096> piece{};
+  for (ssize_t n = 0; (n = read(from, piece.data(), piece.size())) > 0;)
+    text.append(piece.data(), static_cast<std::size_t>(n));
+  return text;
+}
+
+bool fails(const TrailCase& c) { return !attempt(c).failure.empty(); }
+
+}  // namespace
+
+std::string describe(const TrailCase& c) {
+  std::string text = c.kernel;
+  for (const auto& [symbol, value] : c.symbols) text += fmt::format(" {}={}", symbol, value);
+  return fmt::format("{} on {}, {}", text, c.target, c.seed != 0 ? fmt::format("seed {}", c.seed) : print(c.wanted));
+}
+
+TrailCase random_case(std::string_view target, std::uint64_t seed) {
+  Rng rng(seed * 2654435761U + 1);
+  TrailCase c;
+  c.target = target;
+  c.seed = seed;
+  c.kernel = kernels()[rng.below(kernels().size())].name;
+  const double most_flops = rng.below(20) == 0 ? 400e3 : 40e3;
+  do
+    for (const std::string& symbol : kernel(c.kernel).symbols)
+      c.symbols[symbol] = extents.at(rng.below(extents.size()));
+  while (ir::work(loop_program(c)).flops > most_flops);
+  return c;
+}
+
+Finding attempt(const TrailCase& c) {
+  std::array<int, 2> ends{};
+  CHECK(pipe(ends.data()) == 0);
+  const pid_t pid = fork();
+  CHECK(pid >= 0);
+  if (pid == 0) child(c, ends[1]);
+  close(ends[1]);
+  const std::string text = read_all(ends[0]);
+  close(ends[0]);
+  int status = 0;
+  waitpid(pid, &status, 0);
+  Finding finding;
+  std::size_t at = 0;
+  while (at < text.size()) {  // up to the first line that is no choice
+    const std::string line = text.substr(at, text.find('\n', at) - at);
+    if (line.find(' ') != std::string::npos || line.find('=') == std::string::npos) break;
+    finding.trail.push_back(parse_trail(line).at(0));
+    at += line.size() + 1;
+  }
+  if (at < text.size()) finding.failure = text.substr(at);
+  if (WIFSIGNALED(status))
+    finding.failure += fmt::format("signal {}", WTERMSIG(status));
+  else if (WEXITSTATUS(status) != 0)
+    finding.failure += fmt::format("exit code {}", WEXITSTATUS(status));
+  return finding;
+}
+
+TrailCase shrink(TrailCase c) {
+  if (c.seed != 0) {
+    TrailCase replayed = c;
+    replayed.wanted = attempt(c).trail;
+    replayed.seed = 0;
+    if (!fails(replayed)) return c;  // fails for this seed's data only
+    c = std::move(replayed);
+  }
+  for (auto& [symbol, value] : c.symbols)
+    for (const std::int64_t smaller : extents) {
+      if (smaller >= value) break;
+      TrailCase simpler = c;
+      simpler.symbols[symbol] = smaller;
+      if (!fails(simpler)) continue;
+      c.symbols[symbol] = smaller;
+      break;
+    }
+  for (std::size_t i = c.wanted.size(); i-- > 0;) {
+    TrailCase simpler = c;
+    simpler.wanted.erase(simpler.wanted.begin() + static_cast<std::ptrdiff_t>(i));
+    if (fails(simpler)) c = std::move(simpler);
+  }
+  return c;
+}
+
+}  // namespace deplo::rules
