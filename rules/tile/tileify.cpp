@@ -46,7 +46,9 @@ ir::Program apply(ir::Program program, const Target&, std::span<const Choice>) {
   while (!tile.body.empty() && is_free(tile.body.back()) &&
          std::none_of(tile.body.begin(), tile.body.end() - 1, [](const ir::Stmt& s) { return writes(s); })) {
     const bool chain = tile.body.size() == 1 || tile.axes.empty();
-    if (tile.axes.empty() && tile.body.size() > 1 && !has_reduce(tile.body)) {
+    const bool scalars = std::none_of(tile.body.begin(), tile.body.end() - 1,
+                                      [](const ir::Stmt& s) { return s.as<ir::Loop>() != nullptr; });
+    if (tile.axes.empty() && scalars) {
       before.assign(tile.body.begin(), tile.body.end() - 1);
       tile.body.erase(tile.body.begin(), tile.body.end() - 1);
     }

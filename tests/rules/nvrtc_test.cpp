@@ -32,6 +32,7 @@ const std::vector<Shapes> shapes = {
     {"gelu", {"M=33 N=509", "M=32 N=18944"}},
     {"layernorm", {"M=33 D=777"}},
     {"column_sum", {"M=777 N=509"}},
+    {"scalar_before", {"M=33 D=96"}},
     {"total", {"M=61 N=96"}},
     {"linear_bias", {"M=61 N=96 K=512"}},
 };
