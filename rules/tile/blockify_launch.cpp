@@ -22,11 +22,13 @@ double waste(std::int64_t size, std::int64_t extent) {
 
 // Powers of two, and those times 3, 5, 7 and 13, for the register tiles 6, 10, 12, 14 and 26 of golden_matmuls.tsv;
 // what cuts the extent into a few even blocks of such a multiple (264 = 22 * 12 covers 512 in two); and the extent
-// itself. A tile that does a third of its work twice is never the best.
-std::vector<std::int64_t> tile_sizes(std::int64_t extent, std::int64_t high) {
+// itself. Multiples of `unit`; a tile that does a third of its work twice only where it is the unit itself.
+std::vector<std::int64_t> tile_sizes(std::int64_t extent, std::int64_t unit) {
+  constexpr std::int64_t high = 512;  // no block tile of golden_matmuls.tsv is larger on a side
   std::vector<std::int64_t> sizes;
   const auto add = [&](std::int64_t size) {
-    if (size <= std::min(extent, high) && waste(size, extent) < 1.0 / 3) sizes.push_back(size);
+    const bool even = size == extent || (size % unit == 0 && (size == unit || waste(size, extent) < 1.0 / 3));
+    if (size <= std::min(extent, high) && even) sizes.push_back(size);
   };
   for (const std::int64_t odd : {1, 3, 5, 7, 13})
     for (std::int64_t size = odd; size <= high; size *= 2) add(size);
@@ -38,7 +40,9 @@ std::vector<std::int64_t> tile_sizes(std::int64_t extent, std::int64_t high) {
   return sizes;
 }
 
-constexpr std::int64_t largest_tile = 512;  // no block tile of golden_matmuls.tsv is larger on a side
+// Columns are read and written as vectors; two rows share what is loaded of a column.
+std::int64_t column_unit(const Target& target) { return target.cpu ? target.vector_lanes : 8; }
+constexpr std::int64_t row_unit = 2;
 
 // Nearest first to what is wanted. GPU: 64 x 128, as the seeds. CPU: all rows of a column panel in one block, so that
 // its copy of the panel is read by all of them, and as many columns as fill the block with threads of 8 x 32 outputs.
@@ -65,7 +69,7 @@ std::vector<Value> near(std::vector<std::int64_t> sizes, std::int64_t wanted, st
 
 std::vector<std::int64_t> legal_columns(std::int64_t bm, std::int64_t n, const Target& target) {
   std::vector<std::int64_t> result;
-  for (const std::int64_t bn : tile_sizes(n, largest_tile))
+  for (const std::int64_t bn : tile_sizes(n, column_unit(target)))
     if (legal_block_tile(bm, bn, target)) result.push_back(bn);
   return result;
 }
@@ -75,12 +79,12 @@ Verdict decide_matmul(const ir::Tile& tile, const Matmul& matmul, const Target& 
   const auto bm = pinned(pins, "bm");
   if (!bm) {
     std::vector<std::int64_t> rows;
-    const std::vector<std::int64_t> columns = tile_sizes(n, largest_tile);
+    const std::vector<std::int64_t> columns = tile_sizes(n, column_unit(target));
     const auto legal = [&](std::int64_t size) {
       return std::any_of(columns.begin(), columns.end(),
                          [&](std::int64_t bn) { return legal_block_tile(size, bn, target); });
     };
-    for (const std::int64_t size : tile_sizes(m, largest_tile))
+    for (const std::int64_t size : tile_sizes(m, row_unit))
       if (legal(size)) rows.push_back(size);
     return Fork{"bm", near(std::move(rows), wanted_rows(target), m)};
   }
