@@ -5,7 +5,7 @@
 
 namespace deplo::rules {
 
-inline constexpr std::array<std::pair<const char*, const char*>, 16> kInlineKernels = {{
+inline constexpr std::array<std::pair<const char*, const char*>, 17> kInlineKernels = {{
     {"row_sum", R"(=== loop: row_sum ===
 symbols M, K
 input x: f32[M, K]
@@ -185,6 +185,22 @@ for a0 in 0..M: # free
     v9 = multiply(v8, in2)
     v10 = add(v9, in3)
     y[a0, a2] = v10
+)"},
+    {"products",
+     R"(=== loop: products ===
+symbols M, K
+input x: f32[M, K]
+input z: f32[K]
+output y: f32[M]
+for a0 in 0..M: # free
+  for a1 in 0..K: # reduce
+    in0 = load x[a0, a1]
+    in1 = load z[a1]
+    v0 = multiply(in0, in1)
+    acc0 <- add(acc0, v0)
+    acc1 <- minimum(acc1, v0)
+  v1 = subtract(acc0, acc1)
+  y[a0] = v1
 )"},
     {"transposed_scale", R"(=== loop: transposed_scale ===
 symbols M, N

@@ -22,6 +22,15 @@ constexpr unsigned most_seconds = 30;                                           
 
 ir::Program loop_program(const TrailCase& c) { return ir::parse(kernel(c.kernel).text, c.symbols, c.kernel); }
 
+Target target_of(const TrailCase& c) {
+  Target target = load_target(c.target);
+  if (!c.tight) return target;
+  target.max_threads = std::min<std::int64_t>(target.max_threads, 256);
+  target.shared_bytes = 4096;
+  target.register_floats = 32;
+  return target;
+}
+
 std::size_t pick(const Fork& fork, const TrailCase& c, std::optional<Rng>& rng) {
   if (rng) return rng->below(fork.options.size());
   const auto wanted =
@@ -73,7 +82,7 @@ std::string check_source(const ir::Program& tile, const ir::Program& kernel, con
 }
 
 std::string check(const TrailCase& c, int report) {
-  const Target target = load_target(c.target);
+  const Target target = target_of(c);
   const ir::Program loop = loop_program(c);
   const Lowering lowering = lower(c, target, report);
   const Lowering again = follow(loop, target, parse_trail(print(lowering.trail())));
@@ -116,7 +125,8 @@ bool fails(const TrailCase& c) { return !attempt(c).failure.empty(); }
 std::string describe(const TrailCase& c) {
   std::string text = c.kernel;
   for (const auto& [symbol, value] : c.symbols) text += fmt::format(" {}={}", symbol, value);
-  return fmt::format("{} on {}, {}", text, c.target, c.seed != 0 ? fmt::format("seed {}", c.seed) : print(c.wanted));
+  return fmt::format("{} on {}{}, {}", text, c.tight ? "a tight " : "", c.target,
+                     c.seed != 0 ? fmt::format("seed {}", c.seed) : print(c.wanted));
 }
 
 TrailCase random_case(std::string_view target, std::uint64_t seed) {
@@ -124,6 +134,7 @@ TrailCase random_case(std::string_view target, std::uint64_t seed) {
   TrailCase c;
   c.target = target;
   c.seed = seed;
+  c.tight = rng.below(4) == 0;
   c.kernel = kernels()[rng.below(kernels().size())].name;
   const double most_flops = rng.below(20) == 0 ? 400e3 : 40e3;
   do

@@ -13,6 +13,7 @@ struct TrailCase {
   ir::Symbols symbols;
   Trail wanted;            // choices by knob; the others are options[0]
   std::uint64_t seed = 0;  // not 0: choices are drawn, uniformly at each fork
+  bool tight = false;      // a device that reports limits which small extents reach
 };
 std::string describe(const TrailCase&);
 

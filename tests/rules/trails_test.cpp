@@ -49,10 +49,26 @@ TEST(Heuristic, is_right_on_every_kernel) {
   for (const Kernel& kernel : kernels())
     for (const char* target : {"opencl-cpu", "opencl-gpu", "sm_90"})
       for (const std::int64_t size : {1, 13, 33}) {
-        TrailCase c{kernel.name, target, {}, {}, 0};
+        TrailCase c{kernel.name, target, {}, {}, 0, false};
         for (const std::string& symbol : kernel.symbols) c.symbols[symbol] = size;
         EXPECT_EQ(attempt(c).failure, "") << describe(c);
       }
+}
+
+// Each was found by the trails above.
+TEST(Trails, that_once_failed) {
+  const TrailCase cases[] = {
+      // One row has no row index: register_tile took it for no matmul and left 96 threads on a target of 64.
+      {"matmul_transposed_b",
+       "opencl-cpu",
+       {{"M", 1}, {"N", 64}, {"K", 2}},
+       parse_trail("register_tile.fm=1"),
+       0,
+       false},
+      // The axis of a kernel without free loops had the name of its reduce loop.
+      {"total", "opencl-cpu", {{"M", 2}, {"N", 1}}, {}, 0, false},
+  };
+  for (const TrailCase& c : cases) EXPECT_EQ(attempt(c).failure, "") << describe(c);
 }
 
 }  // namespace
