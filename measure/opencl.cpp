@@ -1,38 +1,15 @@
 // The OpenCL backend: build from source, hold the arrays, launch, time by the device's own events.
-#define CL_TARGET_OPENCL_VERSION 120
 #include "measure/opencl.h"
 
-#include <CL/cl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <type_traits>
 #include <utility>
+
+#include "measure/opencl_arrays.h"
 
 namespace deplo::measure {
 namespace {
-
-/// Owns one reference to a cl_ object.
-template <auto release>
-struct Release {
-  template <class T>
-  void operator()(T* object) const {
-    release(object);
-  }
-};
-template <class T, auto release>
-using Owned = std::unique_ptr<std::remove_pointer_t<T>, Release<release>>;
-using Context = Owned<cl_context, clReleaseContext>;
-using Queue = Owned<cl_command_queue, clReleaseCommandQueue>;
-using Memory = Owned<cl_mem, clReleaseMemObject>;
-using Program = Owned<cl_program, clReleaseProgram>;
-using Kernel = Owned<cl_kernel, clReleaseKernel>;
-using Event = Owned<cl_event, clReleaseEvent>;
-
-/// For calls that fail only when the machine does (memory, a lost device).
-void require(cl_int code, const std::string& what) {
-  if (code != CL_SUCCESS) throw Error(fmt::format("OpenCL: {}: {}", what, opencl_error_name(code)), Exit::environment);
-}
 
 std::string text_of(cl_device_id device, cl_device_info key) {
   std::size_t size = 0;
@@ -93,46 +70,6 @@ std::vector<cl_device_id> find_devices() {
   std::stable_partition(found.begin(), found.end(), [](cl_device_id device) { return !is_cpu(device); });
   return found;
 }
-
-class OpenclArrays final : public Arrays {
- public:
-  OpenclArrays(cl_context context, cl_command_queue queue, const std::vector<ir::Buffer>& buffers) : queue_(queue) {
-    for (const ir::Buffer& buffer : buffers) {
-      const std::size_t size = std::max<std::size_t>(static_cast<std::size_t>(ir::span(buffer)), 1) * sizeof(float);
-      cl_int code = CL_SUCCESS;
-      Memory memory(clCreateBuffer(context, CL_MEM_READ_WRITE, size, nullptr, &code));
-      require(code, fmt::format("allocate {} bytes for '{}'", size, buffer.name));
-      buffers_.emplace_back(std::move(memory), size);
-    }
-  }
-
-  void write(std::size_t buffer, std::span<const float> values) override {
-    const auto& [memory, size] = buffers_.at(buffer);
-    CHECK(values.size_bytes() == size);
-    require(clEnqueueWriteBuffer(queue_, memory.get(), CL_TRUE, 0, size, values.data(), 0, nullptr, nullptr), "write");
-  }
-
-  std::vector<float> read(std::size_t buffer) override {
-    const auto& [memory, size] = buffers_.at(buffer);
-    std::vector<float> values(size / sizeof(float));
-    require(clEnqueueReadBuffer(queue_, memory.get(), CL_TRUE, 0, size, values.data(), 0, nullptr, nullptr), "read");
-    return values;
-  }
-
-  void poison(std::size_t buffer) override {
-    const auto& [memory, size] = buffers_.at(buffer);
-    const cl_uint ones = 0xffffffffU;
-    require(clEnqueueFillBuffer(queue_, memory.get(), &ones, sizeof ones, 0, size, 0, nullptr, nullptr), "poison");
-    require(clFinish(queue_), "poison");
-  }
-
-  std::size_t count() const { return buffers_.size(); }
-  cl_mem get(std::size_t buffer) const { return buffers_[buffer].first.get(); }
-
- private:
-  cl_command_queue queue_;
-  std::vector<std::pair<Memory, std::size_t>> buffers_;  // with the size in bytes
-};
 
 Failure launch_failure(cl_int code, std::size_t threads) {
   return {Status::launch_error, fmt::format("{} with {} threads a block", opencl_error_name(code), threads)};
@@ -204,7 +141,7 @@ class OpenclDevice final : public Device {
   Dialect dialect() const override { return Dialect::opencl; }
 
   std::unique_ptr<Arrays> allocate(const std::vector<ir::Buffer>& buffers) override {
-    return std::make_unique<OpenclArrays>(context_.get(), queue_.get(), buffers);
+    return std::make_unique<OpenclArrays>(context_.get(), queue_.get(), info_.cpu, buffers);
   }
 
   Result<std::unique_ptr<Executable>> build(const Candidate& candidate) override {
@@ -260,7 +197,7 @@ class OpenclDevice final : public Device {
   /// on arrays that nothing else touches (their pages are never committed beyond what the block reads) does it here, so
   /// that it counts as build time.
   std::optional<Failure> specialise(OpenclExecutable& executable, const std::vector<ir::Buffer>& buffers) {
-    OpenclArrays scratch(context_.get(), queue_.get(), buffers);
+    OpenclArrays scratch(context_.get(), queue_.get(), info_.cpu, buffers);
     const auto time = executable.launch(scratch, 1);
     if (!time.ok()) return time.failure();
     return std::nullopt;

@@ -1,0 +1,57 @@
+// Private to opencl*.cpp: owners of cl_ objects, and the buffers of a kernel.
+#pragma once
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "measure/device.h"
+#include "measure/host_memory.h"
+
+namespace deplo::measure {
+
+/// Owns one reference to a cl_ object.
+template <auto release>
+struct Release {
+  template <class T>
+  void operator()(T* object) const {
+    release(object);
+  }
+};
+template <class T, auto release>
+using Owned = std::unique_ptr<std::remove_pointer_t<T>, Release<release>>;
+using Context = Owned<cl_context, clReleaseContext>;
+using Queue = Owned<cl_command_queue, clReleaseCommandQueue>;
+using Memory = Owned<cl_mem, clReleaseMemObject>;
+using Program = Owned<cl_program, clReleaseProgram>;
+using Kernel = Owned<cl_kernel, clReleaseKernel>;
+using Event = Owned<cl_event, clReleaseEvent>;
+
+/// For calls that fail only when the machine does (memory, a lost device): throws Error(environment).
+void require(cl_int code, const std::string& what);
+
+class OpenclArrays final : public Arrays {
+ public:
+  /// On a CPU the device's memory is the host's, in large pages.
+  OpenclArrays(cl_context, cl_command_queue, bool cpu, const std::vector<ir::Buffer>&);
+  void write(std::size_t buffer, std::span<const float> values) override;
+  std::vector<float> read(std::size_t buffer) override;
+  void poison(std::size_t buffer) override;
+
+  std::size_t count() const { return slots_.size(); }
+  cl_mem get(std::size_t buffer) const { return slots_[buffer].memory.get(); }
+
+ private:
+  struct Slot {
+    HostMemory host;  // outlives `memory`, which lives in it; null on GPUs
+    Memory memory;
+    std::size_t size = 0;  // in bytes
+  };
+  cl_command_queue queue_;
+  std::vector<Slot> slots_;
+};
+
+}  // namespace deplo::measure
