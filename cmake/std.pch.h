@@ -1,0 +1,16 @@
+// Precompiled: the standard library and fmt, which every file of every layer includes anyway (cmake/layers.cmake). Each
+// file still includes what it uses; the tidy preset builds without this.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
