@@ -52,22 +52,7 @@ static_assert(in_order());
 
 const Row& row(Op op) { return table[static_cast<std::size_t>(op)]; }
 
-}  // namespace
-
-std::string_view name(Op op) { return row(op).name; }
-
-std::optional<Op> parse_op(std::string_view text) {
-  for (const Row& r : table)
-    if (r.name == text) return r.op;
-  return std::nullopt;
-}
-
-int arity(Op op) { return row(op).arity; }
-
-double apply(Op op, std::span<const double> args) {
-  CHECK(args.size() == static_cast<std::size_t>(arity(op)));
-  const double a = args[0];
-  const double b = args.size() > 1 ? args[1] : 0;
+double unary(Op op, double a) {
   switch (op) {
     case Op::copy:
       return a;
@@ -93,6 +78,13 @@ double apply(Op op, std::span<const double> args) {
       return std::erf(a);
     case Op::absolute:
       return std::fabs(a);
+    default:
+      check_failed("a scalar operation of one argument", __FILE__, __LINE__);
+  }
+}
+
+double binary(Op op, double a, double b) {
+  switch (op) {
     case Op::add:
       return a + b;
     case Op::subtract:
@@ -107,15 +99,27 @@ double apply(Op op, std::span<const double> args) {
       return a < b || std::isnan(a) ? a : b;
     case Op::power:
       return std::pow(a, b);
-    case Op::fma:
-      return a * b + args[2];
-    case Op::lanes_add:
-    case Op::lanes_multiply:
-    case Op::lanes_maximum:
-    case Op::lanes_minimum:
-      break;
+    default:
+      check_failed("a scalar operation of two arguments", __FILE__, __LINE__);
   }
-  check_failed("apply() of a scalar operation", __FILE__, __LINE__);
+}
+
+}  // namespace
+
+std::string_view name(Op op) { return row(op).name; }
+
+std::optional<Op> parse_op(std::string_view text) {
+  for (const Row& r : table)
+    if (r.name == text) return r.op;
+  return std::nullopt;
+}
+
+int arity(Op op) { return row(op).arity; }
+
+double apply(Op op, std::span<const double> args) {
+  CHECK(args.size() == static_cast<std::size_t>(arity(op)));
+  if (op == Op::fma) return args[0] * args[1] + args[2];
+  return args.size() == 1 ? unary(op, args[0]) : binary(op, args[0], args[1]);
 }
 
 std::optional<double> neutral(Op op) {

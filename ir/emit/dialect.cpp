@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "core/error.h"
@@ -11,14 +13,6 @@ namespace deplo::ir {
 const Speller& speller(const Target& target) {
   // On a CPU 64-bit indices let the compiler fold offsets into addressing modes; 32-bit ones cost a sign extension per
   // access (docs/performance.md). On GPUs 64-bit integer arithmetic is the slower one.
-  static constexpr Speller opencl_cpu = {"long",
-                                         "__global const",
-                                         "__global",
-                                         "__local",
-                                         "barrier(CLK_LOCAL_MEM_FENCE);",
-                                         "get_group_id(0)",
-                                         "get_local_id(0)",
-                                         true};
   static constexpr Speller opencl_gpu = {"int",
                                          "__global const",
                                          "__global",
@@ -27,6 +21,11 @@ const Speller& speller(const Target& target) {
                                          "get_group_id(0)",
                                          "get_local_id(0)",
                                          true};
+  static constexpr Speller opencl_cpu = [] {
+    Speller result = opencl_gpu;
+    result.index_type = "long";
+    return result;
+  }();
   static constexpr Speller cuda = {"int",        "const",       "",   "__shared__", "__syncthreads();",
                                    "blockIdx.x", "threadIdx.x", false};
   if (target.dialect == Dialect::cuda) return cuda;
@@ -48,14 +47,35 @@ std::string literal(double value, Dialect dialect) {
 
 namespace {
 
-std::string infix(std::string_view op, const std::vector<std::string>& args) {
-  return fmt::format("{} {} {}", args[0], op, args[1]);
-}
+struct Spelling {
+  Op op;
+  std::string_view text;
+};
 
-// OpenCL overloads one name for float and vectors; CUDA's float functions end in f.
-std::string function(std::string_view name, const std::vector<std::string>& args, Dialect dialect) {
-  return fmt::format("{}{}({})", name, dialect == Dialect::cuda ? "f" : "", fmt::join(args, ", "));
-}
+// {0}, {1}, {2} are the arguments. {f} ends the names of CUDA's float functions; OpenCL overloads one name for float
+// and vectors.
+constexpr std::array spellings{
+    Spelling{Op::copy, "{0}"},
+    Spelling{Op::negative, "-{0}"},
+    Spelling{Op::reciprocal, "1.0f / {0}"},
+    Spelling{Op::exp, "exp{f}({0})"},
+    Spelling{Op::log, "log{f}({0})"},
+    Spelling{Op::sqrt, "sqrt{f}({0})"},
+    Spelling{Op::rsqrt, "rsqrt{f}({0})"},
+    Spelling{Op::tanh, "tanh{f}({0})"},
+    Spelling{Op::sigmoid, "1.0f / (1.0f + exp{f}(-{0}))"},
+    Spelling{Op::relu, "fmax{f}({0}, 0.0f)"},
+    Spelling{Op::erf, "erf{f}({0})"},
+    Spelling{Op::absolute, "fabs{f}({0})"},
+    Spelling{Op::add, "{0} + {1}"},
+    Spelling{Op::subtract, "{0} - {1}"},
+    Spelling{Op::multiply, "{0} * {1}"},
+    Spelling{Op::divide, "{0} / {1}"},
+    Spelling{Op::maximum, "fmax{f}({0}, {1})"},
+    Spelling{Op::minimum, "fmin{f}({0}, {1})"},
+    Spelling{Op::power, "pow{f}({0}, {1})"},
+    Spelling{Op::fma, "fma{f}({0}, {1}, {2})"},
+};
 
 std::string fold_lanes(Op op, const std::string& vector, Dialect dialect, int lanes) {
   // Halves against halves, as a tree: fewer dependent operations than lane by lane.
@@ -74,58 +94,13 @@ std::string fold_lanes(Op op, const std::string& vector, Dialect dialect, int la
 }  // namespace
 
 std::string call(Op op, const std::vector<std::string>& args, Dialect dialect, int lanes) {
-  const auto f = [&](std::string_view name) { return function(name, args, dialect); };
-  switch (op) {
-    case Op::copy:
-      return args[0];
-    case Op::negative:
-      return "-" + args[0];
-    case Op::reciprocal:
-      return fmt::format("1.0f / {}", args[0]);
-    case Op::exp:
-      return f("exp");
-    case Op::log:
-      return f("log");
-    case Op::sqrt:
-      return f("sqrt");
-    case Op::rsqrt:
-      return f("rsqrt");
-    case Op::tanh:
-      return f("tanh");
-    case Op::sigmoid:
-      return fmt::format("1.0f / (1.0f + {})", function("exp", {"-" + args[0]}, dialect));
-    case Op::relu:
-      return function("fmax", {args[0], "0.0f"}, dialect);
-    case Op::erf:
-      return f("erf");
-    case Op::absolute:
-      return f("fabs");
-    case Op::add:
-      return infix("+", args);
-    case Op::subtract:
-      return infix("-", args);
-    case Op::multiply:
-      return infix("*", args);
-    case Op::divide:
-      return infix("/", args);
-    case Op::maximum:
-      return f("fmax");
-    case Op::minimum:
-      return f("fmin");
-    case Op::power:
-      return f("pow");
-    case Op::fma:
-      return f("fma");
-    case Op::lanes_add:
-      return fold_lanes(Op::add, args[0], dialect, lanes);
-    case Op::lanes_multiply:
-      return fold_lanes(Op::multiply, args[0], dialect, lanes);
-    case Op::lanes_maximum:
-      return fold_lanes(Op::maximum, args[0], dialect, lanes);
-    case Op::lanes_minimum:
-      return fold_lanes(Op::minimum, args[0], dialect, lanes);
-  }
-  check_failed("every operation has a spelling", __FILE__, __LINE__);
+  for (const Op fold : {Op::add, Op::multiply, Op::maximum, Op::minimum})
+    if (op == horizontal(fold)) return fold_lanes(fold, args[0], dialect, lanes);
+  const auto spelling = std::find_if(spellings.begin(), spellings.end(), [&](const Spelling& s) { return s.op == op; });
+  CHECK(spelling != spellings.end() && args.size() == static_cast<std::size_t>(arity(op)));
+  const auto arg = [&](std::size_t i) { return i < args.size() ? std::string_view(args[i]) : std::string_view(); };
+  return fmt::format(fmt::runtime(spelling->text), arg(0), arg(1), arg(2),
+                     fmt::arg("f", dialect == Dialect::cuda ? "f" : ""));
 }
 
 }  // namespace deplo::ir

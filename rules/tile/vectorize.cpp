@@ -67,34 +67,39 @@ std::optional<Site> find_site(const ir::Program& program) {
   return std::nullopt;
 }
 
+// for a = t; …; += s becomes for a = t * width; …; += s * width, and a + lane in its body.
+void widen_sweeps(ir::Tile& tile, const std::string& thread, const std::string& lane, std::int64_t width) {
+  ir::Substitution substitution;
+  for (ir::Stmt& stmt : tile.body) {
+    auto* loop = stmt.as<ir::Loop>();
+    auto* combine = stmt.as<ir::Combine>();
+    if (combine != nullptr) combine->over.push_back(lane);
+    if (loop == nullptr || loop->start != ir::var(thread)) continue;
+    loop->start = ir::simplify(ir::var(thread) * width);
+    loop->step *= width;
+    substitution.emplace_back(loop->axis.name, ir::var(loop->axis.name) + ir::var(lane));
+  }
+  // The loop bounds stay: only the bodies see the lane.
+  for (ir::Stmt& stmt : tile.body)
+    if (auto* loop = stmt.as<ir::Loop>()) {
+      ir::Ranges scope = {{loop->axis.name, ir::range_of(*loop)}, {lane, {0, width - 1}}};
+      ir::map_expressions(loop->body, scope, [&](const ir::Expr& e, const ir::Ranges& ranges) {
+        return ir::simplify(ir::substitute(e, substitution), ranges);
+      });
+    }
+}
+
 ir::Program rewrite(ir::Program program, const Site& site, std::int64_t width) {
   const std::string lane = ir::fresh_axis(program);
   ir::Tile& tile = tile_of(program);
-  ir::Axis& axis = tile.axes[site.axis];
-  const std::string name = axis.name;
+  const std::string name = tile.axes[site.axis].name;
   tile.axes.push_back({lane, width, ir::Bind::vector});
-  ir::Substitution substitution;
   if (site.kind == Site::Kind::sweeps) {
-    for (ir::Stmt& stmt : tile.body) {
-      auto* loop = stmt.as<ir::Loop>();
-      auto* combine = stmt.as<ir::Combine>();
-      if (combine != nullptr) combine->over.push_back(lane);
-      if (loop == nullptr || loop->start != ir::var(name)) continue;
-      loop->start = ir::simplify(ir::var(name) * width);
-      loop->step *= width;
-      substitution.emplace_back(loop->axis.name, ir::var(loop->axis.name) + ir::var(lane));
-    }
-    // The loop bounds stay: only the bodies see the lane.
-    for (ir::Stmt& stmt : tile.body)
-      if (auto* loop = stmt.as<ir::Loop>()) {
-        ir::Ranges scope = {{loop->axis.name, ir::range_of(*loop)}, {lane, {0, width - 1}}};
-        ir::map_expressions(loop->body, scope, [&](const ir::Expr& e, const ir::Ranges& ranges) {
-          return ir::simplify(ir::substitute(e, substitution), ranges);
-        });
-      }
+    widen_sweeps(tile, name, lane, width);
     return program;
   }
   tile.axes[site.axis].extent /= width;
+  ir::Substitution substitution;
   if (site.kind == Site::Kind::register_axis) {
     substitution = {{name, ir::var(name) * width + ir::var(lane)}};
   } else {
@@ -154,9 +159,7 @@ bool legal(const ir::Program& program, const Site& site, std::int64_t width, con
 
 // Narrower vectors take more registers; the widest legal one is always there.
 std::vector<Value> widths(const ir::Program& program, const Site& site, const Target& target) {
-  std::int64_t values = 1;
-  for (const ir::Axis& axis : tile_of(program).axes)
-    if (axis.bind == ir::Bind::reg) values *= axis.extent;
+  const std::int64_t values = ir::count_of(tile_of(program), ir::Bind::reg);
   std::vector<Value> result;
   for (std::int64_t width = target.vector_lanes; width > 1; width /= 2)
     if (site.extent % width == 0 && (result.empty() || registers(values, width, target) <= register_budget(target)) &&

@@ -65,6 +65,18 @@ measure::HostMemory in_large_pages(const std::vector<float>& values) {
 
 float* floats(const measure::HostMemory& memory) { return static_cast<float*>(memory.get()); }
 
+struct Times {
+  std::vector<double> ours, eigen, onednn, to_eigen, to_onednn;  // seconds; ratios of the same iteration
+};
+
+void report(benchmark::State& state, const Times& times, double work) {
+  state.counters = {{"ours_GFLOPS", work / median(times.ours)},
+                    {"eigen_GFLOPS", work / median(times.eigen)},
+                    {"oneDNN_GFLOPS", work / median(times.onednn)},
+                    {"vs_eigen", median(times.to_eigen)},
+                    {"vs_oneDNN", median(times.to_onednn)}};
+}
+
 void matmul(benchmark::State& state) {
   const std::int64_t m = state.range(0), n = state.range(1), k = state.range(2);
   const auto device = measure::open_device("opencl");
@@ -85,7 +97,7 @@ void matmul(benchmark::State& state) {
   // The libraries get memory of the same kind as our arrays.
   const auto a = in_large_pages(a_values), b = in_large_pages(b_values);
   const auto c = in_large_pages(std::vector<float>(count(m, n)));
-  std::vector<double> ours, eigen, onednn, to_eigen, to_onednn;
+  Times times;
   // Twice, the second counts: each finds its own operands in the caches, as when it was tuned.
   const auto time = [](auto&& call) {
     call();
@@ -95,19 +107,14 @@ void matmul(benchmark::State& state) {
   };
   for (auto _ : state) {
     // By the host's clock, as the libraries: our time holds the enqueueing too.
-    ours.push_back(time([&] { CHECK(built.value()->launch(*arrays, candidate.source.blocks).ok()); }));
-    eigen.push_back(time([&] { bench::eigen_matmul(floats(a), floats(b), floats(c), m, n, k); }));
-    onednn.push_back(time([&] { bench::onednn_matmul(floats(a), floats(b), floats(c), m, n, k); }));
-    to_eigen.push_back(eigen.back() / ours.back());
-    to_onednn.push_back(onednn.back() / ours.back());
-    state.SetIterationTime(ours.back());
+    times.ours.push_back(time([&] { CHECK(built.value()->launch(*arrays, candidate.source.blocks).ok()); }));
+    times.eigen.push_back(time([&] { bench::eigen_matmul(floats(a), floats(b), floats(c), m, n, k); }));
+    times.onednn.push_back(time([&] { bench::onednn_matmul(floats(a), floats(b), floats(c), m, n, k); }));
+    times.to_eigen.push_back(times.eigen.back() / times.ours.back());
+    times.to_onednn.push_back(times.onednn.back() / times.ours.back());
+    state.SetIterationTime(times.ours.back());
   }
-  const double work = 2e-9 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
-  state.counters = {{"ours_GFLOPS", work / median(ours)},
-                    {"eigen_GFLOPS", work / median(eigen)},
-                    {"oneDNN_GFLOPS", work / median(onednn)},
-                    {"vs_eigen", median(to_eigen)},
-                    {"vs_oneDNN", median(to_onednn)}};
+  report(state, times, 2e-9 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k));
   state.SetLabel(trail);
 }
 

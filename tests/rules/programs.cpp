@@ -26,7 +26,7 @@ std::vector<Kernel> load_kernels() {
       result.push_back(make_kernel(entry.path().stem(), read_text(entry.path())));
   // The order of a directory differs between machines; a seed must not.
   std::sort(result.begin(), result.end(), [](const Kernel& a, const Kernel& b) { return a.name < b.name; });
-  for (const auto& [name, text] : kInlineKernels) result.push_back(make_kernel(name, text));
+  for (const auto& [name, text] : inline_kernels()) result.push_back(make_kernel(name, text));
   return result;
 }
 

@@ -1,0 +1,252 @@
+#include "rules/inline_kernels.h"
+
+#include <array>
+
+namespace deplo::rules {
+namespace {
+
+constexpr std::array<InlineKernel, 17> all = {{
+    {"row_sum", R"(=== loop: row_sum ===
+symbols M, K
+input x: f32[M, K]
+output y: f32[M]
+for a0 in 0..M: # free
+  for a1 in 0..K: # reduce
+    in0 = load x[a0, a1]
+    acc0 <- add(acc0, in0)
+  y[a0] = acc0
+)"},
+    {"row_max", R"(=== loop: row_max ===
+symbols M, K
+input x: f32[M, K]
+output y: f32[M]
+for a0 in 0..M: # free
+  for a1 in 0..K: # reduce
+    in0 = load x[a0, a1]
+    acc0 <- maximum(acc0, in0)
+  y[a0] = acc0
+)"},
+    {"column_sum", R"(=== loop: column_sum ===
+symbols M, N
+input x: f32[M, N]
+output y: f32[N]
+for a0 in 0..N: # free
+  for a1 in 0..M: # reduce
+    in0 = load x[a1, a0]
+    acc0 <- add(acc0, in0)
+  y[a0] = acc0
+)"},
+    {"batched_column_mean", R"(=== loop: batched_column_mean ===
+symbols B, M, N
+input x: f32[B, M, N]
+output y: f32[B, N]
+for a0 in 0..B: # free
+  for a1 in 0..N: # free
+    for a2 in 0..M: # reduce
+      in0 = load x[a0, a2, a1]
+      acc0 <- add(acc0, in0)
+    v0 = divide(acc0, M)
+    y[a0, a1] = v0
+)"},
+    {"total", R"(=== loop: total ===
+symbols M, N
+input x: f32[M, N]
+output y: f32[1]
+for a0 in 0..M: # reduce
+  for a1 in 0..N: # reduce
+    in0 = load x[a0, a1]
+    acc0 <- add(acc0, in0)
+y[0] = acc0
+)"},
+    {"row_sum_of_images", R"(=== loop: row_sum_of_images ===
+symbols B, M, N
+input x: f32[B, M, N]
+output y: f32[B]
+for a0 in 0..B: # free
+  for a1 in 0..M: # reduce
+    for a2 in 0..N: # reduce
+      in0 = load x[a0, a1, a2]
+      acc0 <- add(acc0, in0)
+  y[a0] = acc0
+)"},
+    {"batched_matmul", R"(=== loop: batched_matmul ===
+symbols B, M, N, K
+input a: f32[B, M, K]
+input b: f32[B, K, N]
+output c: f32[B, M, N]
+for a0 in 0..B: # free
+  for a1 in 0..M: # free
+    for a2 in 0..N: # free
+      for a3 in 0..K: # reduce
+        in0 = load a[a0, a1, a3]
+        in1 = load b[a0, a3, a2]
+        v0 = multiply(in0, in1)
+        acc0 <- add(acc0, v0)
+      c[a0, a1, a2] = acc0
+)"},
+    {"matmul_silu", R"(=== loop: matmul_silu ===
+symbols M, N, K
+input a: f32[M, K]
+input b: f32[K, N]
+output c: f32[M, N]
+for a0 in 0..M: # free
+  for a1 in 0..N: # free
+    for a2 in 0..K: # reduce
+      in0 = load b[a2, a1]
+      in1 = load a[a0, a2]
+      v0 = multiply(in0, in1)
+      acc0 <- add(acc0, v0)
+    v1 = sigmoid(acc0)
+    v2 = multiply(acc0, v1)
+    c[a0, a1] = v2
+)"},
+    {"matmul_transposed_b", R"(=== loop: matmul_transposed_b ===
+symbols M, N, K
+input a: f32[M, K]
+input b: f32[K, N] strides=(1, K)
+output c: f32[M, N]
+for a0 in 0..M: # free
+  for a1 in 0..N: # free
+    for a2 in 0..K: # reduce
+      in0 = load a[a0, a2]
+      in1 = load b[a2, a1]
+      v0 = multiply(in0, in1)
+      acc0 <- add(acc0, v0)
+    c[a0, a1] = acc0
+)"},
+    {"linear_bias", R"(=== loop: linear_bias ===
+symbols M, N, K
+input x: f32[M, K]
+input weight: f32[N, K]
+input bias: f32[N]
+output y: f32[M, N]
+for a0 in 0..M: # free
+  for a1 in 0..N: # free
+    for a2 in 0..K: # reduce
+      in0 = load x[a0, a2]
+      in1 = load weight[a1, a2]
+      v0 = multiply(in0, in1)
+      acc0 <- add(acc0, v0)
+    in2 = load bias[a1]
+    v1 = add(acc0, in2)
+    y[a0, a1] = v1
+)"},
+    {"padded_rows_matmul", R"(=== loop: padded_rows_matmul ===
+symbols M, N, K
+input a: f32[M, K] strides=(100, 1)
+input b: f32[K, N] strides=(97, 1)
+output c: f32[M, N] strides=(99, 1)
+for a0 in 0..M: # free
+  for a1 in 0..N: # free
+    for a2 in 0..K: # reduce
+      in0 = load a[a0, a2]
+      in1 = load b[a2, a1]
+      v0 = multiply(in0, in1)
+      acc0 <- add(acc0, v0)
+    c[a0, a1] = acc0
+)"},
+    {"square", R"(=== loop: square ===
+symbols M, K
+input a: f32[M, K]
+output c: f32[M, M]
+for a0 in 0..M: # free
+  for a1 in 0..M: # free
+    for a2 in 0..K: # reduce
+      in0 = load a[a0, a2]
+      in1 = load a[a1, a2]
+      v0 = multiply(in0, in1)
+      acc0 <- add(acc0, v0)
+    c[a0, a1] = acc0
+)"},
+    {"layernorm", R"(=== loop: layernorm ===
+symbols M, D
+input x: f32[M, D]
+input weight: f32[D]
+input bias: f32[D]
+output y: f32[M, D]
+for a0 in 0..M: # free
+  for a1 in 0..D: # reduce
+    in0 = load x[a0, a1]
+    v0 = multiply(in0, in0)
+    acc0 <- add(acc0, in0)
+    acc1 <- add(acc1, v0)
+  v1 = divide(acc0, D)
+  v2 = divide(acc1, D)
+  v3 = multiply(v1, v1)
+  v4 = subtract(v2, v3)
+  v5 = add(v4, 1e-05)
+  v6 = rsqrt(v5)
+  for a2 in 0..D: # free
+    in1 = load x[a0, a2]
+    in2 = load weight[a2]
+    in3 = load bias[a2]
+    v7 = subtract(in1, v1)
+    v8 = multiply(v7, v6)
+    v9 = multiply(v8, in2)
+    v10 = add(v9, in3)
+    y[a0, a2] = v10
+)"},
+    {"products",
+     R"(=== loop: products ===
+symbols M, K
+input x: f32[M, K]
+input z: f32[K]
+output y: f32[M]
+for a0 in 0..M: # free
+  for a1 in 0..K: # reduce
+    in0 = load x[a0, a1]
+    in1 = load z[a1]
+    v0 = multiply(in0, in1)
+    acc0 <- add(acc0, v0)
+    acc1 <- minimum(acc1, v0)
+  v1 = subtract(acc0, acc1)
+  y[a0] = v1
+)"},
+    {"transposed_scale", R"(=== loop: transposed_scale ===
+symbols M, N
+input x: f32[M, N]
+input s: f32[M]
+output y: f32[M, N] strides=(1, M)
+for a0 in 0..M: # free
+  for a1 in 0..N: # free
+    in0 = load x[a0, a1]
+    in1 = load s[a0]
+    v0 = multiply(in0, in1)
+    y[a0, a1] = v0
+)"},
+    {"scalar_before", R"(=== loop: scalar_before ===
+symbols M, D
+input x: f32[M, D]
+output y: f32[M, D]
+v0 = reciprocal(D)
+for a0 in 0..M: # free
+  for a1 in 0..D: # reduce
+    in0 = load x[a0, a1]
+    acc0 <- add(acc0, in0)
+  v1 = multiply(acc0, v0)
+  for a2 in 0..D: # free
+    in1 = load x[a0, a2]
+    v2 = subtract(in1, v1)
+    y[a0, a2] = v2
+)"},
+    {"sum_and_difference", R"(=== loop: sum_and_difference ===
+symbols N
+input x: f32[N]
+input z: f32[N]
+output p: f32[N]
+output q: f32[N]
+for a0 in 0..N: # free
+  in0 = load x[a0]
+  in1 = load z[a0]
+  v0 = add(in0, in1)
+  v1 = subtract(in0, in1)
+  p[a0] = v0
+  q[a0] = v1
+)"},
+}};
+
+}  // namespace
+
+std::span<const InlineKernel> inline_kernels() { return all; }
+
+}  // namespace deplo::rules
