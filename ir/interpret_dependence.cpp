@@ -1,7 +1,7 @@
 // Which register and vector axes a statement depends on: by its indices, by the values it reads, or by the conditions
 // and loop starts around it.
-#include "core/match.h"
 #include "ir/interpret_machine.h"
+#include "ir/walk.h"
 
 namespace deplo::ir::exec {
 namespace {
@@ -18,48 +18,33 @@ class Dependences {
 
  private:
   void visit(const Stmt& stmt, Axes context) {
-    match(
-        stmt.node,
-        [&](const Loop& s) {
-          axes_[s.axis.name] = of(s.start);
-          // Twice, because an accumulator may be read before the statement that makes it depend on an axis.
-          for (int pass = 0; pass < 2; ++pass) walk(s.body, context | of(s.start));
-        },
-        [&](const If& s) { walk(s.then, context | of(s.condition)); },
-        [&](const Tile& s) {
-          for (std::size_t i = 0; i < s.axes.size(); ++i)
-            axes_[s.axes[i].name] = s.axes[i].bind == Bind::reg || s.axes[i].bind == Bind::vector ? Axes{1} << i : 0;
-          walk(s.body, context);
-        },
-        [&](const Load& s) { values_[s.dst] = of(s.index) | context; },
-        [&](const Assign& s) { values_[s.dst] = of(s.args) | context; },
-        [&](const Accum& s) { values_[s.dst] |= of(s.args) | context; },
-        [&](const Write& s) { of_statement[&stmt] |= of(s.index) | of({s.value}) | context; },
-        [&](const Combine& s) {
-          of_statement[&stmt] |= values_[s.acc];
-          for (const std::string& name : s.over) values_[s.acc] &= ~axes_[name];
-        },
-        [](const auto&) {});
+    const Axes on = context | read_by(stmt);
+    if (const auto* loop = stmt.as<Loop>()) {
+      axes_[loop->axis.name] = on;
+      // Twice, because an accumulator may be read before the statement that makes it depend on an axis.
+      for (int pass = 0; pass < 2; ++pass) walk(loop->body, on);
+    } else if (const auto* branch = stmt.as<If>()) {
+      walk(branch->then, on);
+    } else if (const auto* tile = stmt.as<Tile>()) {
+      for (std::size_t i = 0; i < tile->axes.size(); ++i)
+        if (tile->axes[i].bind == Bind::reg || tile->axes[i].bind == Bind::vector)
+          axes_[tile->axes[i].name] = Axes{1} << i;
+      walk(tile->body, context);
+    } else if (const auto* combine = stmt.as<Combine>()) {
+      of_statement[&stmt] |= on;
+      for (const std::string& name : combine->over) values_[combine->acc] &= ~axes_[name];
+    } else if (stmt.as<Write>() != nullptr) {
+      of_statement[&stmt] |= on;
+    } else if (const std::string& value = defined(stmt); !value.empty()) {
+      values_[value] |= on;
+    }
   }
 
-  Axes of(const Expr& e) const {
-    std::vector<std::string> names;
-    collect_variables(e, names);
+  Axes read_by(const Stmt& stmt) {
+    const Reads reads = ir::reads(stmt);
     Axes axes = 0;
-    for (const std::string& name : names)
-      if (const auto found = axes_.find(name); found != axes_.end()) axes |= found->second;
-    return axes;
-  }
-  Axes of(const std::vector<Expr>& index) const {
-    Axes axes = 0;
-    for (const Expr& e : index) axes |= of(e);
-    return axes;
-  }
-  Axes of(const std::vector<Arg>& args) const {
-    Axes axes = 0;
-    for (const Arg& arg : args)
-      if (const auto* name = std::get_if<std::string>(&arg))
-        if (const auto found = values_.find(*name); found != values_.end()) axes |= found->second;
+    for (const std::string& name : reads.axes) axes |= axes_[name];
+    for (const std::string& name : reads.values) axes |= values_[name];
     return axes;
   }
 

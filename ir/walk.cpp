@@ -156,6 +156,21 @@ Expr flat_offset(const std::vector<Expr>& index, const std::vector<std::int64_t>
   return simplify(offset, ranges);
 }
 
+std::int64_t count_of(const Tile& tile, Bind bind) {
+  std::int64_t count = 1;
+  for (const Axis& axis : tile.axes)
+    if (axis.bind == bind) count *= axis.extent;
+  return count;
+}
+
+std::int64_t count_of(const Body& body, Bind bind) {
+  std::int64_t count = 1;
+  for_each(body, [&](const Stmt& stmt) {
+    if (const auto* tile = stmt.as<Tile>()) count *= count_of(*tile, bind);
+  });
+  return count;
+}
+
 Interval range_of(const Loop& loop) {
   const bool constant = loop.start.kind() == Expr::Kind::constant;
   const std::int64_t low = constant ? loop.start.value() : 0;

@@ -42,6 +42,11 @@ const std::string& defined(const Stmt& stmt);
 /// The flat element offset of an index: sum of index * stride.
 Expr flat_offset(const std::vector<Expr>& index, const std::vector<std::int64_t>& strides, const Ranges& = {});
 
+/// How many blocks, threads, registers or lanes the tile has.
+std::int64_t count_of(const Tile& tile, Bind bind);
+/// The same of the body's tile; 1 where there is none.
+std::int64_t count_of(const Body& body, Bind bind);
+
 /// The range of a loop's variable.
 Interval range_of(const Loop& loop);
 

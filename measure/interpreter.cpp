@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ir/interpret.h"
+#include "ir/walk.h"
 
 namespace deplo::measure {
 namespace {
@@ -29,16 +30,9 @@ class HostArrays final : public Arrays {
   std::vector<std::vector<float>> arrays_;
 };
 
-std::int64_t block_count(const ir::Tile& tile) {
-  std::int64_t count = 1;
-  for (const ir::Axis& axis : tile.axes)
-    if (axis.bind == ir::Bind::block) count *= axis.extent;
-  return count;
-}
-
 /// The blocks before `blocks` in launch order only: the others find a false condition around all they do.
 void keep_prefix(ir::Tile& tile, std::int64_t blocks) {
-  if (blocks >= block_count(tile)) return;
+  if (blocks >= ir::count_of(tile, ir::Bind::block)) return;
   ir::Expr linear = 0;
   for (const ir::Axis& axis : tile.axes)
     if (axis.bind == ir::Bind::block) linear = linear * axis.extent + ir::var(axis.name);
@@ -91,11 +85,7 @@ class Interpreter final : public Device {
   Result<std::unique_ptr<Executable>> build(const Candidate& candidate) override {
     if (std::string violation = ir::verify(candidate.kernel); !violation.empty())
       return Failure{Status::build_error, std::move(violation)};
-    std::int64_t threads = 1;
-    for (const ir::Stmt& statement : candidate.kernel.body)
-      if (const auto* tile = statement.as<ir::Tile>())
-        for (const ir::Axis& axis : tile->axes)
-          if (axis.bind == ir::Bind::thread) threads *= axis.extent;
+    const std::int64_t threads = ir::count_of(candidate.kernel.body, ir::Bind::thread);
     if (threads > info_.max_threads)
       return Failure{Status::launch_error, std::to_string(threads) + " threads a block, the interpreter takes " +
                                                std::to_string(info_.max_threads)};

@@ -45,11 +45,9 @@ bool legal_block_tile(std::int64_t bm, std::int64_t bn, const Target& target) {
 }
 
 std::int64_t shared_bytes(const ir::Program& program) {
-  std::int64_t total = 0, threads = 1;
+  const std::int64_t threads = ir::count_of(program.body, ir::Bind::thread);
+  std::int64_t total = 0;
   ir::for_each(program.body, [&](const ir::Stmt& stmt) {
-    if (const auto* tile = stmt.as<ir::Tile>())
-      for (const ir::Axis& axis : tile->axes)
-        if (axis.bind == ir::Bind::thread) threads *= axis.extent;
     if (const auto* stage = stmt.as<ir::Stage>()) {
       std::int64_t bytes = ir::bytes(program.find(stage->source)->dtype);
       for (const ir::SlabAxis& axis : stage->slab) bytes *= axis.extent;

@@ -100,12 +100,7 @@ Source Emitter::run() {
 }
 
 std::string Emitter::signature(const std::string& entry) const {
-  std::int64_t threads = 1;
-  for_each(kernel_.body, [&](const Stmt& s) {
-    if (const auto* tile = s.as<Tile>())
-      for (const Axis& axis : tile->axes)
-        if (axis.bind == Bind::thread) threads *= axis.extent;
-  });
+  const std::int64_t threads = count_of(kernel_.body, Bind::thread);
   const bool cuda = target_.dialect == Dialect::cuda;
   std::string text =
       cuda ? fmt::format("extern \"C\" __global__ __launch_bounds__({})\nvoid {}(", threads, entry)
@@ -121,9 +116,7 @@ std::string Emitter::signature(const std::string& entry) const {
 
 // The last axis of each kind is the fastest.
 void Emitter::axes(const Tile& tile, Bind bind, std::string_view id) {
-  std::int64_t total = 1;
-  for (const Axis& axis : tile.axes)
-    if (axis.bind == bind) total *= axis.extent;
+  std::int64_t total = count_of(tile, bind);
   (bind == Bind::block ? source_.blocks : source_.threads) = total;
   bool first = true;
   for (const Axis& axis : tile.axes) {
@@ -180,7 +173,7 @@ std::string Emitter::argument(const Arg& arg, int lane) const {
 // OpenCL's functions take arguments of one type.
 std::string Emitter::broadcast(const Arg& arg, int lanes) const {
   const auto* value = std::get_if<std::string>(&arg);
-  const std::string text = argument(arg, -1);
+  std::string text = argument(arg, -1);
   if (lanes == 1 || (value != nullptr && lanes_.count(*value) > 0)) return text;
   return fmt::format("(float{})({})", lanes, text);
 }
