@@ -29,5 +29,4 @@ class Error : public std::runtime_error {
 }  // namespace deplo
 
 /// A broken invariant is a bug: always on, aborts, never reachable from user input.
-#define CHECK(condition) \
-  (static_cast<bool>(condition) ? void() : ::deplo::check_failed(#condition, __FILE__, __LINE__))
+#define CHECK(condition) (static_cast<bool>(condition) ? void() : ::deplo::check_failed(#condition, __FILE__, __LINE__))

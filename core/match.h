@@ -23,12 +23,13 @@ decltype(auto) match_at(V&& v, F&& f) {
 }
 
 template <class V, class F>
-decltype(auto) match_switch(V& v, F&& f) {
+decltype(auto) match_switch(V& v, F&& f) {  // NOLINT(readability-function-size): one case per alternative
   constexpr std::size_t n = std::variant_size_v<std::remove_const_t<V>>;
   static_assert(n <= 24, "extend match_switch");
+  // clang-format off
 #define DEPLO_CASE(I) \
-  case I:             \
-    if constexpr (I < n) return match_at<I>(v, std::forward<F>(f)); else break;
+  case (I):           \
+    if constexpr ((I) < n) return match_at<(I)>(v, std::forward<F>(f)); else break;
   switch (v.index()) {
     DEPLO_CASE(0) DEPLO_CASE(1) DEPLO_CASE(2) DEPLO_CASE(3) DEPLO_CASE(4) DEPLO_CASE(5) DEPLO_CASE(6) DEPLO_CASE(7)
     DEPLO_CASE(8) DEPLO_CASE(9) DEPLO_CASE(10) DEPLO_CASE(11) DEPLO_CASE(12) DEPLO_CASE(13) DEPLO_CASE(14)
@@ -37,6 +38,7 @@ decltype(auto) match_switch(V& v, F&& f) {
     default: break;
   }
 #undef DEPLO_CASE
+  // clang-format on
   check_failed("variant holds a value", __FILE__, __LINE__);
 }
 }  // namespace detail

@@ -101,7 +101,8 @@ Index Compiler::index(const Expr& e) {
   Affine a(&arena);
   a.add(e, 1);
   if (a.overflow) fail("the index " + print(e) + " does not fit into 64 bits");
-  Index result{.constant = a.constant};
+  Index result;
+  result.constant = a.constant;
   for (const Term& t : a.terms) {
     if (t.atom.kind() == Expr::Kind::variable) {
       const auto is = [&](const auto& entry) { return entry.first == t.atom.name(); };

@@ -16,7 +16,7 @@ struct Atom;
 struct Index {
   std::int64_t constant = 0;
   std::vector<std::pair<int, std::int64_t>> uniform = {}, varying = {};  // slot of the variable, coefficient
-  std::vector<Atom> atoms = {};
+  std::vector<Atom> atoms;  // no initializer: clang would want Atom complete
   bool varies = false;
 };
 struct Atom {  // coefficient * (lhs op rhs), the part that is not affine

@@ -33,7 +33,7 @@ struct Machine {
   void run();
 
  private:
-  double* element(std::size_t value, int w) { return values.data() + value + w * lanes; }
+  double* element(std::size_t value, int w) { return values.data() + value + std::ptrdiff_t{w} * lanes; }
   void execute(Code& code, Mask mask);
   void loop(LoopCode& c, Mask mask);
   void strided_loop(LoopCode& c, Mask mask);

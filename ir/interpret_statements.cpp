@@ -54,7 +54,8 @@ LoopCode Compiler::loop(const Loop& s) {
   if (free_values_ != nullptr && s.axis.bind == Bind::free) {
     const auto value = free_values_->find(s.axis.name);
     if (value == free_values_->end()) fail("expected a value of the free axis " + s.axis.name);
-    code.start = Index{.constant = value->second};
+    code.start = {};
+    code.start.constant = value->second;
     code.extent = std::min(code.extent, value->second + 1);
   }
   code.variable = variable(code.start.varies);

@@ -7,14 +7,17 @@
 
 namespace deplo::ir {
 
+// A line per arity.
+// clang-format off
 enum class Op : std::uint8_t {
   copy, negative, reciprocal, exp, log, sqrt, rsqrt, tanh, sigmoid, relu, erf, absolute,  // one argument
   add, subtract, multiply, divide, maximum, minimum, power,                               // two
   fma,                                                                                    // a * b + c
   lanes_add, lanes_multiply, lanes_maximum, lanes_minimum                                 // vector value → scalar
 };
+// clang-format on
 
-std::string_view name(Op);                    // as in the text: "multiply"
+std::string_view name(Op);  // as in the text: "multiply"
 std::optional<Op> parse_op(std::string_view);
 int arity(Op);
 /// In double; not for the lanes_ operations.

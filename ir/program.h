@@ -32,12 +32,13 @@ Program parse(std::string_view text, const Symbols& symbols = {}, std::string_vi
 /// Names of the `symbols` line of a `.loop` text, in order.
 std::vector<std::string> declared_symbols(std::string_view text, std::string_view where = "<text>");
 
-/// What its level permits: definitions before uses, names unique where they must be, ranks and types that agree, indices
-/// in range (for all values of the axes, under the conditions around them), level-specific statements only. Returns the
-/// first violation as one line, "" when there is none.
+/// What its level permits: definitions before uses, names unique where they must be, ranks and types that agree,
+/// indices in range (for all values of the axes, under the conditions around them), level-specific statements only.
+/// Returns the first violation as one line, "" when there is none.
 std::string verify(const Program&);
 
-/// FLOPs (multiply, add … 1 each, transcendental functions 1) and compulsory bytes (each buffer once) of a Loop program.
+/// FLOPs (multiply, add … 1 each, transcendental functions 1) and compulsory bytes (each buffer once) of a Loop
+/// program.
 struct Work {
   double flops = 0, bytes = 0;
 };

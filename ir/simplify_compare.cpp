@@ -55,7 +55,7 @@ Expr Simplifier::compare(const Expr& e) {
 // c && x -> x where c is not 0 and x is a truth value
 // x && x -> x where x is a truth value
 Expr Simplifier::conjunction(const Expr& e) {
-  const Expr both = operands(e);
+  Expr both = operands(e);
   const Interval l = range_of(both.lhs(), ranges_), r = range_of(both.rhs(), ranges_);
   const Interval value = range_of(both, ranges_);
   if (value.low == value.high) return value.low;

@@ -73,7 +73,7 @@ Expr Simplifier::divide(const Expr& e) {
     whole.add_constant(floor_div(range.low, c));
   } else {
     const bool alone = whole.is_constant() && whole.constant == 0;
-    const Expr inner = narrow_quotient(e, rest, c);
+    Expr inner = narrow_quotient(e, rest, c);
     if (alone) return inner;
     whole.add(inner, 1);
   }

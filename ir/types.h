@@ -8,8 +8,8 @@
 namespace deplo::ir {
 
 enum class DType : std::uint8_t { f32, f16, bf16, i32, boolean };
-std::string_view name(DType);   // "f32", "f16", "bf16", "i32", "bool"
-std::int64_t bytes(DType);      // bool takes one byte
+std::string_view name(DType);  // "f32", "f16", "bf16", "i32", "bool"
+std::int64_t bytes(DType);     // bool takes one byte
 
 /// Of an SSA value. Text: nothing for a f32 scalar, else `:f32x16`, `:i32`.
 struct Type {

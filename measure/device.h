@@ -57,8 +57,8 @@ class Device {
   virtual Result<std::unique_ptr<Executable>> build(const Candidate&) = 0;
 };
 
-/// `name`: "opencl" (first device, CPU devices last), "opencl:N", or "interpreter". Throws Error(environment) in one line
-/// that says what is missing and how to get it.
+/// `name`: "opencl" (first device, CPU devices last), "opencl:N", or "interpreter". Throws Error(environment) in one
+/// line that says what is missing and how to get it.
 std::unique_ptr<Device> open_device(std::string_view name);
 /// Every usable device as `open_device` names it; never throws for a missing driver.
 std::vector<std::pair<std::string, DeviceInfo>> list_devices();

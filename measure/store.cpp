@@ -113,7 +113,10 @@ Store::~Store() = default;
 Store::Store(Store&&) noexcept = default;
 Store& Store::operator=(Store&&) noexcept = default;
 
-Store Store::open(const std::string& path) { return Store(std::unique_ptr<State>(new State{open_database(path)})); }
+Store Store::open(const std::string& path) {
+  // NOLINTNEXTLINE(modernize-make-unique): clang 14 initializes no aggregate in parentheses
+  return Store(std::unique_ptr<State>(new State{open_database(path)}));
+}
 
 std::int64_t Store::add_device(const DeviceInfo& info) {
   Transaction transaction(*state_->database);

@@ -16,8 +16,8 @@ std::int64_t registers(std::int64_t values, std::int64_t lanes, const Target&);
 /// How many of them a thread may hold.
 std::int64_t register_budget(const Target&);
 
-/// May one thread own fm x fn accumulators of a bm x bn block tile? fm and fn divide the tile, the threads that are left
-/// fit the block, the accumulators the registers (as vectors of the widest kind that divides fn).
+/// May one thread own fm x fn accumulators of a bm x bn block tile? fm and fn divide the tile, the threads that are
+/// left fit the block, the accumulators the registers (as vectors of the widest kind that divides fn).
 bool legal_register_tile(std::int64_t bm, std::int64_t bn, std::int64_t fm, std::int64_t fn, const Target&);
 /// Is there any legal (fm, fn) for the block tile?
 bool legal_block_tile(std::int64_t bm, std::int64_t bn, const Target&);

@@ -34,7 +34,7 @@ std::vector<Value> chunk_sizes(std::int64_t rows, std::int64_t k, const Target& 
   std::vector<Value> result;
   std::vector<Value> guarded;
   const std::vector<std::int64_t> chunks = divisors(k, 1, k);
-  const bool whole = target.cpu && rows > few_rows && 2 * 4 * k * panel_columns <= target.shared_bytes;
+  const bool whole = target.cpu && rows > few_rows && k * 2 * 4 * panel_columns <= target.shared_bytes;
   if (whole) add_option(result, k);
   for (const std::int64_t wanted : !target.cpu ? gpu_chunks : rows > few_rows ? cpu_chunks : cpu_few_rows) {
     const std::int64_t d = nearest(chunks, wanted);
