@@ -2,25 +2,39 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <utility>
 
+#include "core/error.h"
+
 namespace deplo::apps {
 namespace {
 
-volatile std::sig_atomic_t signal_seen = 0;
+std::atomic<int> signal_seen = 0;
 
-void remember(int number) { signal_seen = number; }
+bool ignored(int signal) {
+  struct sigaction action {};
+  return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
 
 }  // namespace
 
+// Blocked everywhere and waited for, not handled: where a compiler lives in the process (PoCL's LLVM), it sets handlers
+// of its own that delete the files it works on, and its child processes would die of a Ctrl-C as well. Either way a
+// sound candidate would go into the store as one that does not build.
 void catch_interrupts() {
-  struct sigaction action {};
-  action.sa_handler = remember;
-  action.sa_flags = SA_RESTART;
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  if (!ignored(SIGHUP)) sigaddset(&signals, SIGHUP);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::thread([signals] {
+    for (int number = 0;;)
+      if (sigwait(&signals, &number) == 0) signal_seen = number;
+  }).detach();
 }
 
 int interrupted() { return signal_seen; }
@@ -33,7 +47,11 @@ Deadline::Deadline(std::function<void()> report)
         while (std::chrono::steady_clock::now() < end && !stop.stop_requested()) std::this_thread::sleep_for(20ms);
         const std::unique_lock lock(claim_, std::try_to_lock);
         if (stop.stop_requested() || !lock.owns_lock()) return;
-        report();
+        try {
+          report();
+        } catch (const Error&) {
+          // Standard output is gone (a closed terminal): there is nobody left to tell.
+        }
         _exit(128 + interrupted());
       }) {}
 

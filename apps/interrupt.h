@@ -1,4 +1,4 @@
-// Ctrl-C and SIGTERM as a flag that long work polls.
+// Ctrl-C, SIGTERM and a closed terminal as a flag that long work polls.
 #pragma once
 #include <functional>
 #include <mutex>
@@ -6,7 +6,8 @@
 
 namespace deplo::apps {
 
-/// From now on SIGINT and SIGTERM set the flag and do nothing else: use a Deadline beside long work.
+/// From now on SIGINT, SIGTERM and SIGHUP (unless ignored: nohup) set the flag and do nothing else: use a Deadline
+/// beside long work. Call it before any other thread is started.
 void catch_interrupts();
 /// The number of the signal that came, 0: none.
 int interrupted();
