@@ -5,11 +5,15 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
+#include <set>
 #include <vector>
 
 #include "core/error.h"
 #include "core/file.h"
 #include "core/nearest.h"
+#include "ir/emit/reserved.h"
+#include "ir/walk.h"
 
 namespace deplo::apps {
 namespace {
@@ -30,7 +34,8 @@ void check_symbols(const std::vector<std::string>& declared, const ir::Symbols& 
                    std::string_view place) {
   const auto fail = [&](std::string_view fault, std::string_view name, const std::string& help) {
     throw Error(fmt::format("{}: expected the symbols {} of kernel '{}', found {} '{}'{}", place,
-                            fmt::join(declared, ", "), kernel, fault, name, help));
+                            declared.empty() ? "none" : fmt::format("{}", fmt::join(declared, ", ")), kernel, fault,
+                            name, help));
   };
   for (const auto& [name, value] : given)
     if (std::find(declared.begin(), declared.end(), name) == declared.end())
@@ -51,6 +56,35 @@ void check_size(const ir::Program& program, std::string_view place) {
                             bytes / 1e9));
 }
 
+// What is no fault of the program as such, but leaves nothing to tune.
+void check_outputs(const ir::Program& program, const std::string& file) {
+  std::set<std::string, std::less<>> written;
+  ir::for_each(program.body, [&](const ir::Stmt& stmt) {
+    if (const auto* write = stmt.as<ir::Write>()) written.insert(write->buffer);
+  });
+  bool outputs = false;
+  for (const ir::Buffer& buffer : program.buffers) {
+    if (buffer.role != ir::Role::output) continue;
+    outputs = true;
+    if (!written.contains(buffer.name))
+      throw Error(
+          fmt::format("{}: expected a kernel that writes its outputs, found none that writes '{}'", file, buffer.name));
+  }
+  if (!outputs) throw Error(file + ": expected at least one output, found none");
+}
+
+void check_names(const ir::Program& program, const std::string& file) {
+  const auto check = [&](const std::string& name) {
+    if (ir::is_reserved(name))
+      throw Error(fmt::format("{}: expected a name that OpenCL C and CUDA C++ leave free, found '{}'", file, name));
+  };
+  for (const ir::Buffer& buffer : program.buffers) check(buffer.name);
+  ir::for_each(program.body, [&](const ir::Stmt& stmt) {
+    check(ir::defined(stmt));
+    if (const auto* loop = stmt.as<ir::Loop>()) check(loop->axis.name);
+  });
+}
+
 }  // namespace
 
 ir::Program load_kernel(std::string_view kernel, const ir::Symbols& symbols, std::string_view place) {
@@ -63,6 +97,8 @@ ir::Program load_kernel(std::string_view kernel, const ir::Symbols& symbols, std
   check_size(program, place);
   if (const std::string fault = ir::verify(program); !fault.empty())
     throw Error(fmt::format("{}: expected a well-formed program, found: {}", file.string(), fault));
+  check_outputs(program, file.string());
+  check_names(program, file.string());
   return program;
 }
 

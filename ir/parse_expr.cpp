@@ -56,7 +56,8 @@ std::int64_t Parser::integer(std::string_view what, std::int64_t low, std::int64
     value = negative ? -*s : *s;
   else
     lex_.fail(what);
-  if (!value || *value < low || *value > high) lex_.fail(fmt::format("{} from {} to {}", what, low, high), first);
+  if (!value || *value < low || *value > high)
+    lex_.fail(low == 0 && high == 0 ? std::string(what) : fmt::format("{} from {} to {}", what, low, high), first);
   lex_.take();
   return *value;
 }

@@ -2,7 +2,36 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+#include <string>
+
 namespace deplo::measure {
+namespace {
+
+constexpr double unknown = std::numeric_limits<double>::infinity();
+
+// "MemAvailable:   23456 kB"
+double available_in_machine() {
+  std::ifstream stream("/proc/meminfo");
+  std::string key;
+  double kilobytes = 0;
+  for (std::string line; stream >> key && std::getline(stream, line);)
+    if (key == "MemAvailable:" && (kilobytes = std::strtod(line.c_str(), nullptr)) > 0) return kilobytes * 1024;
+  return unknown;
+}
+
+// Of a container: "max" or a number. What it holds already is small beside that, or cache that can go.
+double limit_of_container() {
+  double bytes = 0;
+  return std::ifstream("/sys/fs/cgroup/memory.max") >> bytes && bytes > 0 ? bytes : unknown;
+}
+
+}  // namespace
+
+double free_host_memory() { return std::min(available_in_machine(), limit_of_container()); }
 
 HostMemory allocate_host_memory(std::size_t bytes) {
   constexpr std::size_t large_page = std::size_t{2} << 20, line = 4096;  // 4096: what drivers ask of a host pointer

@@ -16,4 +16,7 @@ using HostMemory = std::unique_ptr<void, FreeHostMemory>;
 /// (docs/performance.md), and differs with what pages happened to be free. nullptr when there is no memory.
 HostMemory allocate_host_memory(std::size_t bytes);
 
+/// Bytes that this process may still take without swapping or being killed; infinity where the system does not say.
+double free_host_memory();
+
 }  // namespace deplo::measure

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <utility>
 
 #include "measure/elements.h"
+#include "measure/host_memory.h"
 #include "measure/reference.h"
 
 namespace deplo::measure {
@@ -54,10 +56,31 @@ std::optional<Failure> compare(const ir::Buffer& buffer, const Reference::Output
                   worst_error, expected.scale, wrong, covered)};
 }
 
+/// Before the system ends the process for it, without a word. On the host are a CPU's arrays, and while the reference
+/// is made the inputs, or while it is compared an output.
+const ir::Program& fitting(const ir::Program& loop, const DeviceInfo& device) {
+  double inputs = 0, all = 0, largest = 0;
+  for (const ir::Buffer& buffer : loop.buffers) {
+    const double bytes = static_cast<double>(ir::span(buffer)) * sizeof(float);
+    all += bytes;
+    largest = std::max(largest, bytes);
+    if (buffer.role == ir::Role::input) inputs += bytes;
+  }
+  double needed = std::max(inputs, largest) + (device.cpu ? all : 0);
+  if (device.backend == "interpreter") needed += 3 * all;  // and a copy in double
+  const double free = free_host_memory();
+  if (needed > free)
+    throw Error(
+        fmt::format("kernel {}: expected {:.3g} GB of free memory for its arrays and its check, found {:.3g} GB",
+                    loop.name, needed * 1e-9, free * 1e-9),
+        Exit::environment);
+  return loop;
+}
+
 }  // namespace
 
-Problem::Problem(ir::Program loop, Device& device, std::uint64_t seed)
-    : loop_(std::move(loop)), arrays_(device.allocate(loop_.buffers)), seed_(seed) {
+Problem::Problem(const ir::Program& loop, Device& device, std::uint64_t seed)
+    : loop_(fitting(loop, device.info())), arrays_(device.allocate(loop_.buffers)), seed_(seed) {
   for (std::size_t i = 0; i < loop_.buffers.size(); ++i) {
     CHECK(loop_.buffers[i].dtype == ir::DType::f32);
     if (loop_.buffers[i].role == ir::Role::input) arrays_->write(i, random_input(loop_.buffers[i], i, seed_));

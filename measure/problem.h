@@ -38,8 +38,8 @@ inline constexpr double small_problem = 4e6;
 /// The inputs are uniform(-1, 1), the same for the same seed. The device must outlive it. Not thread-safe.
 class Problem {
  public:
-  /// `loop` is verified Loop IR. Throws Error(environment) when the device has not enough memory.
-  Problem(ir::Program loop, Device& device, std::uint64_t seed);
+  /// `loop` is verified Loop IR. Throws Error(environment) when the device or the host has not enough memory.
+  Problem(const ir::Program& loop, Device& device, std::uint64_t seed);
 
   const ir::Program& loop() const { return loop_; }
   Arrays& arrays() { return *arrays_; }
