@@ -1,9 +1,15 @@
 #include "apps/cli.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <iostream>
 #include <new>
+#include <string>
+#include <utility>
 
 #include "apps/commands.h"
 #include "core/error.h"
@@ -23,18 +29,23 @@ constexpr const char* compile_about =
     "Lowers one kernel by one schedule and prints it.\n"
     "Example: deplo compile -k matmul -s M=33 -s N=509 -s K=777 --target sm_90 --ir cuda";
 
+/// CLI11's "--time: 1 required SECONDS missing" in our words.
+std::string explain(const CLI::ParseError& e) {
+  std::string message = e.what();
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&e) != nullptr)
+    message = message.substr(0, message.find(':')) + ": expected a value, found none";
+  return message + "; see --help";
+}
+
 /// Parses and runs. False: help or the version was asked for, and is printed.
 bool parse(CLI::App& app, int argc, char** argv) {
   try {
     app.parse(argc, argv);
     return true;
   } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() != 0) {
-      std::string message = e.what();
-      std::replace(message.begin(), message.end(), '\n', ' ');
-      throw Error(message + "; see --help");
-    }
+    if (e.get_exit_code() != 0) throw Error(explain(e));
     app.exit(e);
+    if (!std::cout.flush()) throw Error("cannot write to standard output", Exit::environment);
     return false;
   }
 }
@@ -59,14 +70,25 @@ int run(int argc, char** argv, bool tune_only) {
   return exit_code;
 }
 
-int fail(const char* message, Exit exit) {
-  std::fprintf(stderr, "deplo: %s\n", message);
+int fail(std::string message, Exit exit) {
+  // One line whatever the names in it are.
+  std::replace_if(
+      message.begin(), message.end(), [](unsigned char c) { return c < 32 || c == 127; }, '?');
+  std::fprintf(stderr, "deplo: %s\n", message.c_str());
   return static_cast<int>(exit);
+}
+
+/// A closed standard stream would be the next file opened: the store or a compiler's input. What is written there then
+/// fails, as it should: the file is only for reading.
+void keep_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(stream, F_GETFD) == -1) open("/dev/null", O_RDONLY);  // takes the lowest free number: this one
 }
 
 }  // namespace
 
 int run_program(int argc, char** argv, bool tune_only) {
+  keep_standard_streams();
   try {
     return run(argc, argv, tune_only);
   } catch (const Error& e) {

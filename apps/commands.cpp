@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <optional>
+#include <type_traits>
 
 #include "apps/board.h"
 #include "apps/compile.h"
@@ -63,6 +65,20 @@ std::string one_line(std::string text) {
   return cut(text, 300);
 }
 
+// In place of CLI11's own, which take NaN for a number in every range and print bounds as 0.000000.
+template <class Number>
+CLI::Validator between(Number least, Number most) {
+  const auto check = [least, most](const std::string& text) -> std::string {
+    Number value{};
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    // A NaN is in no range.
+    if (error == std::errc() && end == text.data() + text.size() && value >= least && value <= most) return "";
+    const char* const kind = std::is_integral_v<Number> ? "an integer" : "a number";
+    return fmt::format("expected {} between {} and {}, found '{}'", kind, least, most, text);
+  };
+  return CLI::Validator(check, "");
+}
+
 // Not left to CLI11, which would speak of a missing flag before one that is misspelt.
 void require(const std::string& value, const char* flag) {
   if (value.empty()) throw Error(fmt::format("expected the flag {}, found none; see --help", flag));
@@ -110,22 +126,19 @@ std::pair<std::string, std::int64_t> parse_symbol(const std::string& text) {
 
 void add_tune(CLI::App& command, int& exit_code) {
   auto flags = std::make_shared<TuneFlags>();
-  command
-      .add_option("-c,--config", flags->config, "the experiment (YAML): kernels, search, budget")
-
-      ->type_name("FILE");
+  command.add_option("-c,--config", flags->config, "the experiment (YAML): kernels, search, budget")->type_name("FILE");
   command.add_option("--search", flags->search, "mcts, random, exhaustive or heuristic")->type_name("NAME");
   command.add_option("--seed", flags->seed, "the same seed asks for the same schedules in the same order")
-      ->check(CLI::NonNegativeNumber)
+      ->check(between(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
       ->type_name("N");
   command.add_option("--time", flags->seconds, "seconds for all kernels together; each gets at least its heuristic")
-      ->check(CLI::Range(0.0, most_seconds))
+      ->check(between(0.0, most_seconds))
       ->type_name("SECONDS");
   command.add_option("--trials", flags->trials, "new measurements per kernel")
-      ->check(CLI::Range(std::int64_t{1}, most_count))
+      ->check(between(std::int64_t{1}, most_count))
       ->type_name("N");
   command.add_option("--patience", flags->patience, "stop a kernel after so many new measurements without a new best")
-      ->check(CLI::Range(std::int64_t{1}, most_count))
+      ->check(between(std::int64_t{1}, most_count))
       ->type_name("N");
   command.add_option("--device", flags->device, "opencl, opencl:N (see `deplo devices`) or interpreter")
       ->type_name("NAME");
@@ -143,16 +156,20 @@ void add_tune(CLI::App& command, int& exit_code) {
 void add_compile(CLI::App& command) {
   auto options = std::make_shared<CompileOptions>();
   auto symbols = std::make_shared<std::vector<std::string>>();
-  command.add_option("-k,--kernel", options->kernel, "a name under configs/kernels, or the path of a .loop file");
-  command.add_option("-s,--symbol", *symbols, "NAME=SIZE, once for each symbol of the kernel")->take_all();
-  command.add_option("--target", options->target, "a name under configs/targets [sm_90 for cuda, else opencl-cpu]");
-  command.add_option("--ir", options->level, "what to print")
-      ->check(CLI::IsMember({"loop", "tile", "kernel", "cuda", "opencl"}))
+  command.add_option("-k,--kernel", options->kernel, "a name under configs/kernels, or the path of a .loop file")
+      ->type_name("NAME");
+  command.add_option("-s,--symbol", *symbols, "once for each symbol of the kernel")->type_name("NAME=SIZE")->take_all();
+  command.add_option("--target", options->target, "a name under configs/targets [sm_90 for cuda, else opencl-cpu]")
+      ->type_name("NAME");
+  command.add_option("--ir", options->level, "what to print: loop, tile, kernel, cuda or opencl")
+      ->type_name("LEVEL")
       ->capture_default_str();
-  command.add_option("--schedule", options->schedule, "a trail, such as the table of `deplo tune` prints; quoted");
+  command.add_option("--schedule", options->schedule, "a trail, such as the table of `deplo tune` prints; quoted")
+      ->type_name("TRAIL");
   command.add_flag("-v", options->verbose, "what each rule did; -vv: with the difference it made");
   command.callback([options, symbols] {
     require(options->kernel, "--kernel NAME");
+    check_name("--ir", "a level", options->level, {"loop", "tile", "kernel", "cuda", "opencl"});
     for (const std::string& symbol : *symbols) {
       const auto [name, value] = parse_symbol(symbol);
       if (!options->symbols.emplace(name, value).second)

@@ -45,13 +45,6 @@ KernelCase read_kernel(const Config& config, const std::filesystem::path& folder
   return result;
 }
 
-void check_name(std::string_view what, const std::string& name, const std::vector<std::string>& names,
-                std::string_view place) {
-  if (std::find(names.begin(), names.end(), name) == names.end())
-    throw Error(fmt::format("{}: expected {} ({}), found '{}'{}", place, what, fmt::join(names, ", "), name,
-                            did_you_mean(name, names)));
-}
-
 void read_search(const Config& config, Experiment& experiment) {
   config.only({"strategy", "seed", "exploration"});
   if (const auto strategy = config.find("strategy")) {
@@ -71,21 +64,30 @@ void read_budget(const Config& config, Experiment& experiment) {
 
 }  // namespace
 
+void check_name(std::string_view place, std::string_view what, const std::string& name,
+                const std::vector<std::string>& names) {
+  if (std::find(names.begin(), names.end(), name) == names.end())
+    throw Error(fmt::format("{}: expected {} ({}), found '{}'{}", place, what, fmt::join(names, ", "), name,
+                            did_you_mean(name, names)));
+}
+
 void check_strategy(const std::string& name, std::string_view place) {
   std::vector<std::string> names;
   for (const auto& kind : search::searchers()) names.emplace_back(kind.name);
-  check_name("a searcher", name, names, place);
+  check_name(place, "a searcher", name, names);
 }
 
 void check_target(const std::string& name, std::string_view place) {
   std::vector<std::string> names = list_data("configs/targets", ".yaml");
   names.insert(names.begin(), "auto");
-  check_name("a target", name, names, place);
+  check_name(place, "a target", name, names);
 }
 
 void check_device(const std::string& name, std::string_view place) {
-  const std::string kind = name.substr(0, name.find(':'));  // open_device judges the number
-  check_name("a device", kind, {"opencl", "opencl:N", "interpreter"}, place);
+  // Whether there are so many is for open_device to say.
+  const bool numbered = name.starts_with("opencl:") && name.size() > 7 && name.size() < 16 &&
+                        name.find_first_not_of("0123456789", 7) == std::string::npos;
+  if (!numbered) check_name(place, "a device", name, {"opencl", "opencl:N", "interpreter"});
 }
 
 Experiment load_experiment(const std::filesystem::path& file) {

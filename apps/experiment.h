@@ -36,6 +36,9 @@ struct Experiment {
 
 /// Throws Error `file:line: expected …, found …`.
 Experiment load_experiment(const std::filesystem::path& file);
+/// Throws Error `place: expected WHAT (NAMES), found …` unless the name is one of them.
+void check_name(std::string_view place, std::string_view what, const std::string& name,
+                const std::vector<std::string>& names);
 /// Each throws Error, prefixed by `place`, that lists the names there are.
 void check_strategy(const std::string& name, std::string_view place);
 void check_target(const std::string& name, std::string_view place);

@@ -81,7 +81,10 @@ class Builder : public YAML::EventHandler {
   }
 
   Config::Node& add(const YAML::Mark& mark, Config::Node node) {
-    if (open_.empty()) return root_ = std::move(node);
+    if (open_.empty()) {
+      node.line = mark.line + 1;
+      return root_ = std::move(node);
+    }
     Level& parent = open_.back();
     const bool in_map = parent.node->kind == Kind::map;
     if (in_map && !parent.key) fail(mark, "a word as the key, found something else");

@@ -4,23 +4,32 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <sstream>
 
 #include "core/error.h"
 
 namespace deplo {
 namespace fs = std::filesystem;
+namespace {
+
+constexpr std::size_t most_bytes = 64 << 20;  // far beyond any experiment or kernel
+
+}  // namespace
 
 std::string read_file(const fs::path& file) {
   std::error_code ignored;
   if (fs::is_directory(file, ignored)) throw Error(file.string() + ": expected a file, found a folder");
   errno = 0;
   std::ifstream stream(file, std::ios::binary);
-  std::ostringstream bytes;
-  if (stream) bytes << stream.rdbuf();
-  if (!stream || stream.bad())
+  std::string bytes;
+  // Piece by piece: a device has no size, and some (/dev/zero) no end.
+  for (char piece[1 << 16]; stream.read(piece, sizeof piece), stream.gcount() > 0;) {
+    bytes.append(piece, static_cast<std::size_t>(stream.gcount()));
+    if (bytes.size() > most_bytes)
+      throw Error(file.string() + ": expected a file of at most 64 MiB, found a larger one");
+  }
+  if (!stream.eof() || stream.bad())
     throw Error(file.string() + ": expected a readable file: " + (errno ? std::strerror(errno) : "reading failed"));
-  return std::move(bytes).str();
+  return bytes;
 }
 
 const fs::path& data_folder() {

@@ -7,7 +7,7 @@
 
 namespace deplo {
 
-/// The bytes of a regular file. Throws Error in one line when it cannot be read.
+/// The bytes of a file, at most 64 MiB. Throws Error in one line when it cannot be read.
 std::string read_file(const std::filesystem::path& file);
 
 /// Where `configs` and `experiments` are: ../share/deplo beside the running program when it is installed, else the

@@ -12,7 +12,7 @@ namespace deplo::measure {
 namespace {
 
 [[noreturn]] void unknown(std::string_view name) {
-  throw Error(fmt::format("unknown device '{}': expected opencl, opencl:N or interpreter", name));
+  throw Error(fmt::format("expected a device (opencl, opencl:N, interpreter), found '{}'", name));
 }
 
 }  // namespace

@@ -209,6 +209,20 @@ class OpenclDevice final : public Device {
   Queue queue_;
 };
 
+// A driver that finds no device for itself says no more than one that is not there.
+[[noreturn]] void no_device() {
+  cl_uint drivers = 0;
+  if (clGetPlatformIDs(0, nullptr, &drivers) != CL_SUCCESS || drivers == 0)
+    throw Error(
+        "no OpenCL device: expected an installed driver (ICD), found none; on Debian or Ubuntu "
+        "`apt-get install pocl-opencl-icd` adds one for the CPU",
+        Exit::environment);
+  throw Error(fmt::format("no OpenCL device: expected one from the installed drivers ({}), found none; PoCL needs a "
+                          "cache folder that it can write to (POCL_CACHE_DIR, or HOME)",
+                          drivers),
+              Exit::environment);
+}
+
 }  // namespace
 
 std::vector<DeviceInfo> opencl_devices() {
@@ -219,13 +233,11 @@ std::vector<DeviceInfo> opencl_devices() {
 
 std::unique_ptr<Device> open_opencl(std::size_t index) {
   const auto devices = find_devices();
-  if (devices.empty())
-    throw Error(
-        "no OpenCL device: expected an installed driver (ICD), found none; on Debian or Ubuntu "
-        "`apt-get install pocl-opencl-icd` adds one for the CPU",
-        Exit::environment);
+  if (devices.empty()) no_device();
   if (index >= devices.size())
-    throw Error(fmt::format("no device opencl:{}: expected 0 to {}", index, devices.size() - 1), Exit::environment);
+    throw Error(fmt::format("expected a device from opencl:0 to opencl:{}, found opencl:{}; see `deplo devices`",
+                            devices.size() - 1, index),
+                Exit::environment);
   return std::make_unique<OpenclDevice>(devices[index]);
 }
 
