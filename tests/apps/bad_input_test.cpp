@@ -1,10 +1,12 @@
 // What a careless user does: each gives one clear line, the right exit code, and no damaged store.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include "apps/run_program.h"
 #include "core/file.h"
+#include "measure/host_memory.h"
 #include "measure/store_fixture.h"
 
 namespace deplo::testing {
@@ -40,22 +42,34 @@ TEST_F(BadInput, Flags) {
   expect({"deplo", "tun"}, 1, "tun");
   expect({"deplo-tune"}, 1, "expected the flag --config FILE");
   expect({"deplo-tune", "--confg", "x.yaml"}, 1, "--confg");
-  expect_tune(good_, 1, "--time", {"--time", "soon"});
-  expect_tune(good_, 1, "--trials", {"--trials", "0"});
-  expect_tune(good_, 1, "--seed", {"--seed", "-1"});
+  for (const char* time : {"soon", "nan", "inf", "-1", "1e99", "", "5s"})
+    expect_tune(good_, 1, fmt::format("--time: expected a number between 0 and 2592000, found '{}'", time),
+                {"--time", time});
+  for (const char* trials : {"0", "-1", "1.5", "99999999999999999999"})
+    expect_tune(good_, 1, fmt::format("--trials: expected an integer between 1 and 1000000000, found '{}'", trials),
+                {"--trials", trials});
+  for (const char* seed : {"-1", "99999999999999999999"})
+    expect_tune(good_, 1, "--seed: expected an integer between 0 and 9223372036854775807, found", {"--seed", seed});
+  expect_tune(good_, 1, "--patience: expected a value, found none", {"--patience"});
   expect_tune(good_, 1, "--search: expected a searcher (mcts, random, exhaustive, heuristic), found 'mtcs'",
               {"--search", "mtcs"});
   expect_tune(good_, 1, "--device: expected a device", {"--device", "cuda"});
   expect_tune(good_, 1, "--target: expected a target", {"--target", "sm_1"});
   expect_tune(good_, 1, "expected a target in opencl for the device interpreter, found sm_90 (cuda)",
               {"--target", "sm_90"});
-  expect_tune(good_, 1, "opencl:x", {"--device", "opencl:x"});
+  for (const char* device : {"opencl:x", "opencl:", "opencl:-1", "opencl:99999999999999999999", "interpreter:0"})
+    expect_tune(good_, 1,
+                fmt::format("--device: expected a device (opencl, opencl:N, interpreter), found '{}'", device),
+                {"--device", device});
 }
 
 TEST_F(BadInput, Experiments) {
   expect({"deplo-tune", "--config", "/nowhere/x.yaml"}, 1, "/nowhere/x.yaml: expected a readable file");
   expect({"deplo-tune", "--config", folder_.path()}, 1, "expected a file, found a folder");
+  expect({"deplo-tune", "--config", "two\nlines"}, 1, "two?lines: expected a readable file");
+  expect({"deplo-tune", "--config", "/dev/zero"}, 1, "expected a file of at most 64 MiB");
   expect_tune("", 1, "x.yaml:1: expected a map");
+  expect_tune("1", 1, "x.yaml:1: expected a map");
   expect_tune("kernels: [\n", 1, "expected YAML");
   expect_tune("kernels:\n  - {kernel: gelo, symbols: {M: 2, N: 3}}\n", 1, "x.yaml:2: expected a kernel (");
   expect_tune("search: {strategy: best}\n" + good_, 1, "x.yaml:1: expected a searcher (");
@@ -78,8 +92,8 @@ TEST_F(BadInput, Stores) {
 TEST_F(BadInput, NoOpenClDevice) {
   const std::string yaml =
       write_file(folder_.path(), "x.yaml", "device: opencl\nkernels:\n  - {kernel: gelu, symbols: {M: 2, N: 3}}\n");
-  const How no_driver{{"OCL_ICD_VENDORS=/nonexistent"}, -1, -1};
-  expect({"deplo-tune", "--quiet", "--store", store(), "--config", yaml}, 2, "OpenCL", no_driver);
+  const How no_driver{.environment = {"OCL_ICD_VENDORS=/nonexistent"}};
+  expect({"deplo-tune", "--quiet", "--store", store(), "--config", yaml}, 2, "expected an installed driver", no_driver);
   const Ran devices = run_program({"deplo", "devices"}, no_driver);
   EXPECT_EQ(devices.code, 0);
   EXPECT_THAT(devices.out, ::testing::StartsWith("interpreter"));
@@ -90,12 +104,40 @@ TEST_F(BadInput, FullDiskStopsWithTheStoreIntact) {
       write_file(folder_.path(), "x.yaml",
                  "device: interpreter\nsearch: {strategy: random}\nbudget: {trials: 1000, patience: 1000}\n"
                  "kernels:\n  - {kernel: matmul, symbols: {M: 4, N: 6, K: 8}}\n");
-  expect({"deplo-tune", "--quiet", "--store", store(), "--config", yaml}, 2, "store ", {{}, -1, 150'000});
+  expect({"deplo-tune", "--quiet", "--store", store(), "--config", yaml}, 2, "store ", {.largest_file = 150'000});
   measure::Database database(store());
   measure::Statement check(database, "PRAGMA integrity_check");
   ASSERT_TRUE(check.step());
   EXPECT_EQ(check.text(0), "ok");
   EXPECT_GT(database.integer("SELECT count(*) FROM trial"), 0) << "what was measured before is there";
+}
+
+TEST_F(BadInput, Kernels) {
+  const std::string head = "=== loop: mine ===\nsymbols N\ninput x: f32[N]\noutput y: f32[N]\n";
+  const auto expect_kernel = [&](const std::string& text, int code, const std::string& message,
+                                 const char* size = "7") {
+    write_file(folder_.path(), "mine.loop", text);
+    expect_tune(fmt::format("device: interpreter\nkernels:\n  - {{kernel: mine.loop, symbols: {{N: {}}}}}\n", size),
+                code, message);
+  };
+  expect_kernel(head, 1, "mine.loop: expected a kernel that writes its outputs, found none that writes 'y'");
+  const std::string loop = "for a0 in 0..N: # free\n  in0 = load x[a0]\n";
+  expect_kernel(head + loop, 1, "found none that writes 'y'");
+  expect_kernel("=== loop: mine ===\nsymbols N\ninput x: f32[N]\n" + loop, 1, "expected at least one output");
+  expect_kernel(head + loop + "  float = exp(in0)\n  y[a0] = float\n", 1, "leave free, found 'float'");
+  expect_kernel(head + loop + "  v0 = divide(in0, 0)\n  y[a0] = v0\n", 1, "kernel mine: expected finite results");
+  expect_kernel(head + loop + "  v0 = multiply(in0, 1e60)\n  y[a0] = v0\n", 1, "kernel mine: expected finite results");
+  if (measure::free_host_memory() < 1e12)
+    expect_kernel(head + loop + "  y[a0] = in0\n", 2, "GB of free memory for its arrays and its check", "2147483648");
+}
+
+TEST_F(BadInput, ClosedOutputHarmsNoStore) {
+  const How how{.no_output = true};
+  expect({"deplo-tune", "--quiet", "--store", store(), "--config", write_file(folder_.path(), "x.yaml", good_)}, 2,
+         "cannot write to standard output", how);
+  measure::Database database(store());
+  EXPECT_EQ(database.integer("SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"), 1);
+  EXPECT_GT(database.integer("SELECT count(*) FROM trial"), 0);
 }
 
 TEST_F(BadInput, Compile) {
@@ -111,7 +153,7 @@ TEST_F(BadInput, Compile) {
     flags.insert(flags.begin(), gelu.begin(), gelu.end());
     return flags;
   };
-  expect(with({"--ir", "ptx"}), 1, "--ir");
+  expect(with({"--ir", "ptx"}), 1, "--ir: expected a level (loop, tile, kernel, cuda, opencl), found 'ptx'");
   expect(with({"--target", "sm_91"}), 1, "did you mean 'sm_90'?");
   expect(with({"--target", "sm_90", "--ir", "opencl"}), 1,
          "--ir: expected cuda (or loop, tile, kernel) for the target sm_90, found opencl");

@@ -26,6 +26,7 @@ namespace {
   };
   redirect(out, STDOUT_FILENO);
   redirect(err, STDERR_FILENO);
+  if (how.no_output) close(STDOUT_FILENO);
   if (how.largest_file >= 0) {
     const rlimit limit{static_cast<rlim_t>(how.largest_file), static_cast<rlim_t>(how.largest_file)};
     if (setrlimit(RLIMIT_FSIZE, &limit) != 0 || std::signal(SIGXFSZ, SIG_IGN) == SIG_ERR) _exit(126);
@@ -49,7 +50,7 @@ Ran run_program(std::vector<std::string> words, const How& how) {
   if (child == 0) become(words, how, out, err);
   if (how.signal_after_ms >= 0) {
     std::this_thread::sleep_for(std::chrono::milliseconds(how.signal_after_ms));
-    kill(child, SIGINT);
+    kill(child, how.signal);
   }
   int status = 0;
   CHECK(waitpid(child, &status, 0) == child);

@@ -13,9 +13,11 @@ struct Ran {
 };
 
 struct How {
-  std::vector<std::string> environment;  // "NAME=value", added to ours
-  int signal_after_ms = -1;              // sends SIGINT then; -1: never
-  std::int64_t largest_file = -1;        // writes beyond that many bytes fail, as on a full disk; -1: no limit
+  std::vector<std::string> environment = {};  // "NAME=value", added to ours
+  int signal_after_ms = -1;                   // sends `signal` then; -1: never
+  std::int64_t largest_file = -1;             // writes beyond that many bytes fail, as on a full disk; -1: no limit
+  int signal = 2;                             // SIGINT
+  bool no_output = false;                     // standard output is closed
 };
 
 /// `words[0]` is deplo or deplo-tune of this build.

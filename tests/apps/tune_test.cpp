@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "apps/run_program.h"
 #include "core/file.h"
@@ -105,7 +107,7 @@ TEST_F(Tune, CtrlCStopsWithEverythingStored) {
       "kernels:\n  - {kernel: matmul, symbols: {M: 16, N: 24, K: 32}}\n"
       "  - {kernel: gelu, symbols: {M: 2, N: 3}}\n");
   const auto start = std::chrono::steady_clock::now();
-  const Ran ran = run({"--config", yaml, "--json", "--quiet"}, {{}, 1500, -1});
+  const Ran ran = run({"--config", yaml, "--json", "--quiet"}, {.signal_after_ms = 1500});
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(1500 + 8000))
       << "one second, and a slow machine";
   EXPECT_EQ(ran.code, 130) << ran.err;
@@ -114,6 +116,20 @@ TEST_F(Tune, CtrlCStopsWithEverythingStored) {
   EXPECT_EQ(summary["kernels"][1]["stop"], "cancelled");
   EXPECT_EQ(query("PRAGMA integrity_check"), std::vector<std::string>{"ok"});
   EXPECT_EQ(query("SELECT count(*) FROM trial").at(0), std::to_string(summary["kernels"][0]["trials"].get<int>()));
+}
+
+// PoCL's compiler, told of the signal, deletes the files it works on: a sound candidate would be stored as broken.
+TEST_F(Tune, ASignalDuringABuildIsNoFailureOfTheCandidate) {
+  const std::string yaml = write_file(folder_.path(), "builds.yaml",
+                                      "search: {strategy: random}\nbudget: {time: 60, trials: 1000, patience: 1000}\n"
+                                      "kernels:\n  - {kernel: matmul, symbols: {M: 16, N: 24, K: 32}}\n");
+  for (const auto& [signal, wait] : {std::pair{SIGINT, 250}, {SIGTERM, 400}, {SIGHUP, 550}, {SIGINT, 700}}) {
+    const Ran ran =
+        run({"--config", yaml, "--quiet", "--seed", std::to_string(wait)}, {.signal_after_ms = wait, .signal = signal});
+    EXPECT_EQ(ran.code, 128 + signal) << ran.err;
+    EXPECT_EQ(ran.err, "");
+  }
+  EXPECT_EQ(query("SELECT message FROM trial WHERE status <> 'ok'"), std::vector<std::string>{});
 }
 
 TEST_F(Tune, TimeIsSharedAndAlwaysEnoughForTheHeuristic) {
