@@ -183,7 +183,7 @@ TEST(Text, indentation_that_does_not_read) {
 const std::vector<std::pair<std::string, std::string>> unreadable_lines = {
     {"5 = exp(1)", "t:2:1: expected a statement, found `5`"},
     {"load = exp(1)", "t:2:1: expected a statement (not a word of the text form), found `load`"},
-    {"for a0 in 1..3: # free", "t:2:11: expected 0 from 0 to 0, found `1`"},
+    {"for a0 in 1..3: # free", "t:2:11: expected 0, found `1`"},
     {"for a0 in 0..99999999999999999999: # free",
      "t:2:14: expected an extent from 1 to 1099511627776, found `99999999999999999999`"},
     {"for a0 in 0..-3: # free", "t:2:14: expected an extent from 1 to 1099511627776, found `-`"},
