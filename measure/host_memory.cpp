@@ -3,7 +3,6 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <fstream>
 #include <limits>
 #include <string>
@@ -18,8 +17,8 @@ double available_in_machine() {
   std::ifstream stream("/proc/meminfo");
   std::string key;
   double kilobytes = 0;
-  for (std::string line; stream >> key && std::getline(stream, line);)
-    if (key == "MemAvailable:" && (kilobytes = std::strtod(line.c_str(), nullptr)) > 0) return kilobytes * 1024;
+  for (std::string rest; stream >> key && key != "MemAvailable:";) std::getline(stream, rest);
+  if (stream >> kilobytes && kilobytes > 0) return kilobytes * 1024;
   return unknown;
 }
 
