@@ -24,8 +24,10 @@ double available_in_machine() {
 
 // Of a container: "max" or a number. What it holds already is small beside that, or cache that can go.
 double limit_of_container() {
+  std::ifstream stream("/sys/fs/cgroup/memory.max");
   double bytes = 0;
-  return std::ifstream("/sys/fs/cgroup/memory.max") >> bytes && bytes > 0 ? bytes : unknown;
+  if (stream >> bytes && bytes > 0) return bytes;
+  return unknown;
 }
 
 }  // namespace
