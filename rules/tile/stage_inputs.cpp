@@ -81,7 +81,17 @@ const ir::Body* region_of(const ir::Program& program) {
   return has_reduce(tile.body) ? &tile.body : nullptr;
 }
 
-// Every load of a buffer must be of the same slab; a row has to be read twice to be worth a copy.
+bool loads(const ir::Body& body, const std::string& buffer) {
+  bool found = false;
+  ir::for_each(body, [&](const ir::Stmt& stmt) {
+    const auto* load = stmt.as<ir::Load>();
+    found |= load != nullptr && load->buffer == buffer;
+  });
+  return found;
+}
+
+// Every load of a buffer must be of the same slab; a row has to be read twice to be worth a copy, an operand of a
+// matmul in its reduce loop (what the epilogue adds is read once).
 std::vector<Plan> stageable(const ir::Program& program, const ir::Body& region, bool matmul) {
   const ir::Ranges ranges = inside(tile_of(program), region);
   std::vector<Plan> plans;
@@ -101,9 +111,11 @@ std::vector<Plan> stageable(const ir::Program& program, const ir::Body& region, 
     const bool fits = plan && count > 0 && plan->stage == known->stage;
     count = fits ? count + 1 : -1;
   });
+  const ir::Body product = matmul ? find_matmul(program)->reduce->body : ir::Body{};
   std::vector<Plan> result;
   for (std::size_t i = 0; i < plans.size(); ++i)
-    if (uses[i] >= (matmul ? 1 : 2)) result.push_back(std::move(plans[i]));
+    if (uses[i] >= (matmul ? 1 : 2) && (!matmul || loads(product, plans[i].stage.source)))
+      result.push_back(std::move(plans[i]));
   return result;
 }
 
