@@ -25,7 +25,7 @@ class Searcher {
   virtual void tell(const Candidate&, const Outcome&) = 0;
 };
 
-/// Settings shared by all; each searcher documents those it reads. Defaults are explained in configs/search/*.yaml.
+/// Settings shared by all; each searcher documents those it reads. The reasons for the defaults stand in its file.
 struct SearchOptions {
   std::uint64_t seed = 0;
   double exploration = 0.5;  // mcts: c of UCB1

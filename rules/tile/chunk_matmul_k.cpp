@@ -17,7 +17,7 @@ constexpr std::array<std::int64_t, 5> gpu_chunks = {16, 32, 8, 64, 128};  // 16 
 
 // On CPUs long chunks pay: the accumulators of every thread of a block are spilled and reloaded once per chunk. Best is
 // one chunk, while a panel of 32 columns of it takes no more than half of the cache; with few rows there is little to
-// reuse, and short chunks of wide panels are read with fewer page faults of the TLB (docs/performance.md).
+// reuse, and short chunks of wide panels read longer rows between TLB misses.
 constexpr std::array<std::int64_t, 5> cpu_chunks = {256, 512, 128, 1024, 64}, cpu_few_rows = {64, 128, 256, 512, 1024};
 constexpr std::int64_t few_rows = 64, panel_columns = 32;
 

@@ -120,7 +120,7 @@ std::vector<Plan> stageable(const ir::Program& program, const ir::Body& region, 
 }
 
 // GPUs stage whatever they may. On CPUs shared memory is ordinary memory: only the operand that is read along n gains,
-// by a compact copy of rows that lie pages apart (docs/performance.md: 2 to 4 times on a power-of-two row).
+// by a compact copy of rows that lie pages apart.
 bool wanted(const Plan& plan, const ir::Program& program, const Target& target) {
   if (!target.cpu) return true;
   const auto matmul = find_matmul(program);
