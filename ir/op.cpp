@@ -29,6 +29,9 @@ constexpr std::array table{
     Row{Op::relu, "relu", 1},
     Row{Op::erf, "erf", 1},
     Row{Op::absolute, "absolute", 1},
+    Row{Op::sin, "sin", 1},
+    Row{Op::cos, "cos", 1},
+    Row{Op::logical_not, "logical_not", 1},
     Row{Op::add, "add", 2},
     Row{Op::subtract, "subtract", 2},
     Row{Op::multiply, "multiply", 2},
@@ -36,7 +39,14 @@ constexpr std::array table{
     Row{Op::maximum, "maximum", 2},
     Row{Op::minimum, "minimum", 2},
     Row{Op::power, "power", 2},
+    Row{Op::logical_and, "logical_and", 2},
+    Row{Op::logical_or, "logical_or", 2},
+    Row{Op::less, "less", 2},
+    Row{Op::less_equal, "less_equal", 2},
+    Row{Op::equal, "equal", 2},
+    Row{Op::not_equal, "not_equal", 2},
     Row{Op::fma, "fma", 3},
+    Row{Op::select, "select", 3},
     Row{Op::lanes_add, "lanes_add", 1},
     Row{Op::lanes_multiply, "lanes_multiply", 1},
     Row{Op::lanes_maximum, "lanes_maximum", 1},
@@ -78,6 +88,12 @@ double unary(Op op, double a) {
       return std::erf(a);
     case Op::absolute:
       return std::fabs(a);
+    case Op::sin:
+      return std::sin(a);
+    case Op::cos:
+      return std::cos(a);
+    case Op::logical_not:
+      return a == 0 ? 1 : 0;
     default:
       check_failed("a scalar operation of one argument", __FILE__, __LINE__);
   }
@@ -99,6 +115,18 @@ double binary(Op op, double a, double b) {
       return a < b || std::isnan(a) ? a : b;
     case Op::power:
       return std::pow(a, b);
+    case Op::logical_and:
+      return a != 0 && b != 0 ? 1 : 0;
+    case Op::logical_or:
+      return a != 0 || b != 0 ? 1 : 0;
+    case Op::less:
+      return a < b ? 1 : 0;
+    case Op::less_equal:
+      return a <= b ? 1 : 0;
+    case Op::equal:
+      return a == b ? 1 : 0;
+    case Op::not_equal:
+      return a != b ? 1 : 0;
     default:
       check_failed("a scalar operation of two arguments", __FILE__, __LINE__);
   }
@@ -119,7 +147,18 @@ int arity(Op op) { return row(op).arity; }
 double apply(Op op, std::span<const double> args) {
   CHECK(args.size() == static_cast<std::size_t>(arity(op)));
   if (op == Op::fma) return args[0] * args[1] + args[2];
+  if (op == Op::select) return args[0] != 0 ? args[1] : args[2];
   return args.size() == 1 ? unary(op, args[0]) : binary(op, args[0], args[1]);
+}
+
+bool gives_truth(Op op) {
+  return op == Op::logical_not || op == Op::logical_and || op == Op::logical_or || op == Op::less ||
+         op == Op::less_equal || op == Op::equal || op == Op::not_equal;
+}
+
+bool is_commutative(Op op) {
+  return op == Op::add || op == Op::multiply || op == Op::maximum || op == Op::minimum || op == Op::logical_and ||
+         op == Op::logical_or || op == Op::equal || op == Op::not_equal;
 }
 
 std::optional<double> neutral(Op op) {

@@ -10,20 +10,25 @@ namespace deplo::ir {
 // A line per arity.
 // clang-format off
 enum class Op : std::uint8_t {
-  copy, negative, reciprocal, exp, log, sqrt, rsqrt, tanh, sigmoid, relu, erf, absolute,  // one argument
-  add, subtract, multiply, divide, maximum, minimum, power,                               // two
-  fma,                                                                                    // a * b + c
-  lanes_add, lanes_multiply, lanes_maximum, lanes_minimum                                 // vector value → scalar
+  copy, negative, reciprocal, exp, log, sqrt, rsqrt, tanh, sigmoid, relu, erf, absolute, sin, cos, logical_not,  // one
+  add, subtract, multiply, divide, maximum, minimum, power, logical_and, logical_or,  // two arguments
+  less, less_equal, equal, not_equal,                                                 // two of one type → bool
+  fma, select,                                             // a * b + c; a truth value ? b : c
+  lanes_add, lanes_multiply, lanes_maximum, lanes_minimum  // vector value → scalar
 };
 // clang-format on
 
 std::string_view name(Op);  // as in the text: "multiply"
 std::optional<Op> parse_op(std::string_view);
 int arity(Op);
-/// In double; not for the lanes_ operations.
+/// In double, truth values as 0 and 1; not for the lanes_ operations.
 double apply(Op, std::span<const double> args);
 /// The neutral element of an operation that may reduce (add 0, multiply 1, maximum -inf, minimum +inf); else nullopt.
 std::optional<double> neutral(Op);
+/// Whether the result is a truth value: the comparisons and the logical operations.
+bool gives_truth(Op);
+/// Whether op(a, b) is op(b, a) for all numbers.
+bool is_commutative(Op);
 /// lanes_add for add, …: the horizontal form of an operation that may reduce.
 std::optional<Op> horizontal(Op);
 

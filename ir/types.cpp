@@ -1,5 +1,8 @@
 #include "ir/types.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 namespace deplo::ir {
 
 std::string_view name(DType dtype) {
@@ -32,17 +35,41 @@ std::int64_t bytes(DType dtype) {
   return 1;
 }
 
-std::vector<std::int64_t> row_major_strides(const std::vector<std::int64_t>& shape) {
+std::vector<std::int64_t> row_major_strides(const Shape& shape) {
   std::vector<std::int64_t> strides(shape.size(), 1);
   for (std::size_t i = shape.size(); i-- > 1;) strides[i - 1] = strides[i] * shape[i];
   return strides;
 }
 
-std::int64_t element_count(const Buffer& buffer) {
+std::string_view torch_name(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return "float32";
+    case DType::f16:
+      return "float16";
+    case DType::bf16:
+      return "bfloat16";
+    case DType::i32:
+      return "int32";
+    case DType::boolean:
+      return "bool";
+  }
+  return "?";
+}
+
+std::string print(const Shape& shape) {
+  return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+}
+
+std::string print(const TensorType& type) { return fmt::format("{} {}", print(type.shape), torch_name(type.dtype)); }
+
+std::int64_t element_count(const Shape& shape) {
   std::int64_t count = 1;
-  for (const std::int64_t extent : buffer.shape) count *= extent;
+  for (const std::int64_t extent : shape) count *= extent;
   return count;
 }
+
+std::int64_t element_count(const Buffer& buffer) { return element_count(buffer.shape); }
 
 std::int64_t span(const Buffer& buffer) {
   std::int64_t last = 0;

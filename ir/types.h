@@ -18,6 +18,19 @@ struct Type {
   bool operator==(const Type&) const = default;
 };
 
+using Shape = std::vector<std::int64_t>;
+
+/// Of a tensor in Torch and Tensor IR. No extent is negative; a scalar has rank 0.
+struct TensorType {
+  DType dtype = DType::f32;
+  Shape shape;
+  bool operator==(const TensorType&) const = default;
+};
+std::string_view torch_name(DType);    // "float32", "float16", "bfloat16", "int32", "bool"
+std::string print(const Shape&);       // as Python prints a tuple: "(1, 32)", "(8,)", "()"
+std::string print(const TensorType&);  // "(1, 32, 2048) float32"
+std::int64_t element_count(const Shape&);
+
 enum class Role : std::uint8_t { input, output };
 
 /// A tensor in global memory. Strides in elements, one per dimension. No two buffers of a program overlap.
@@ -29,7 +42,7 @@ struct Buffer {
   std::vector<std::int64_t> strides;
   bool operator==(const Buffer&) const = default;
 };
-std::vector<std::int64_t> row_major_strides(const std::vector<std::int64_t>& shape);
+std::vector<std::int64_t> row_major_strides(const Shape& shape);
 std::int64_t element_count(const Buffer&);  // product of the shape
 std::int64_t span(const Buffer&);           // elements from the first to the last address, inclusive
 

@@ -1,0 +1,17 @@
+// The meaning of a Torch IR graph, in double, one function per operation, written without the decompositions: the
+// reference that everything below is compared with.
+#pragma once
+#include <vector>
+
+#include "ir/torch/graph.h"
+
+namespace deplo::ir::torch {
+
+/// A tensor in row-major order; truth values as 0 and 1; f16, bf16 and f32 results are not rounded, `to` rounds.
+using Values = std::vector<double>;
+
+/// `sources`: one per node of the graph, used for inputs and parameters only (in node order, others empty). Returns the
+/// outputs in order. Values are freed after their last use. Throws Error on an index out of range (embedding, gather).
+std::vector<Values> evaluate(const Graph&, const std::vector<Values>& sources);
+
+}  // namespace deplo::ir::torch

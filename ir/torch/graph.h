@@ -1,0 +1,79 @@
+// Torch IR: an SSA graph of PyTorch operations with every type known.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "ir/source.h"
+#include "ir/types.h"
+
+namespace deplo::ir::torch {
+
+using Id = int;  // index of a node in its graph
+using Attribute = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>, DType>;
+using Attributes = std::map<std::string, Attribute, std::less<>>;
+
+struct Node {
+  enum class Kind : std::uint8_t { input, parameter, scalar, call };
+  Kind kind = Kind::call;
+  std::string name;       // unique in the graph, an identifier
+  TensorType type;        // a scalar: rank 0
+  std::string op;         // call: a name of ops.h
+  std::vector<Id> args;   // earlier nodes
+  Attributes attributes;  // call: all of the operation's, normalised (ops.h)
+  double value = 0;       // scalar
+  Source source;          // input, parameter
+  bool operator==(const Node&) const = default;
+
+  /// Of an attribute that the operation has.
+  std::int64_t integer(std::string_view attribute) const;
+  double number(std::string_view attribute) const;
+  bool flag(std::string_view attribute) const;
+  const std::string& text(std::string_view attribute) const;
+  const std::vector<std::int64_t>& integers(std::string_view attribute) const;
+};
+
+/// Nodes stand after their arguments.
+struct Graph {
+  std::vector<Node> nodes;
+  std::vector<Id> outputs;
+  bool operator==(const Graph&) const = default;
+};
+
+/// The seeds' form: `# Graph: 3 nodes, 1 inputs, 1 outputs`, inputs:, constants: (parameters and scalars), one line per
+/// call `rms_norm = rms_norm(x, p_weight, eps=1e-06) -> (1, 32, 2048) float32`, outputs:. Attributes that equal the
+/// operation's default are left out.
+std::string print(const Graph&);
+
+/// Makes a graph node by node; types are inferred (ops.h). Not thread-safe.
+class Builder {
+ public:
+  /// `name` is made an identifier that the graph does not have yet ("x", "x_1"). Throws Error on an extent below 0 or
+  /// more than most_elements in all.
+  Id input(std::string_view name, TensorType, Source = {});
+  Id parameter(std::string_view name, TensorType, Source = {});
+  /// A Python number: i32 or boolean where the literal is one, else f32. It does not widen the type of a tensor of its
+  /// own kind (float, int). `name`: "" makes one up.
+  Id scalar(double value, DType, std::string_view name = "");
+  /// Checks and normalises the attributes, infers the type. Throws Error `matmul: expected …, found …`.
+  Id call(std::string_view op, std::vector<Id> args, Attributes = {}, std::string_view name = "");
+  const Node& node(Id id) const { return graph_.nodes[static_cast<std::size_t>(id)]; }
+  const TensorType& type(Id id) const { return node(id).type; }
+  std::size_t size() const { return graph_.nodes.size(); }
+  /// Drops nodes that no output needs, inputs excepted. The builder is empty afterwards.
+  Graph finish(std::vector<Id> outputs);
+
+ private:
+  Id add(Node node, std::string_view name);
+  Graph graph_;
+  std::map<std::string, int, std::less<>> names_;  // stem → how many
+};
+
+inline constexpr std::int64_t most_elements = std::int64_t{1} << 40;  // products of extents stay far below 2^63
+inline constexpr std::size_t most_dimensions = 8;
+
+}  // namespace deplo::ir::torch

@@ -1,0 +1,17 @@
+// Tensor IR → Loop IR: lift every node to a kernel of its own, then merge kernels while that pays.
+#pragma once
+#include "ir/module.h"
+#include "ir/tensor.h"
+
+namespace deplo::rules {
+
+struct FuseOptions {
+  bool merge = true;    // false: one kernel per node of the Tensor IR (the seeds' --passes dol)
+  bool guard = true;    // false: merge whatever is legal, whatever it costs
+  bool prepack = true;  // parameters read through a permutation only are stored permuted
+};
+
+/// Throws Error for a dtype that kernels cannot hold yet (f16, bf16).
+ir::Module fuse(const ir::tensor::Graph&, const FuseOptions& = {});
+
+}  // namespace deplo::rules
