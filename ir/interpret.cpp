@@ -47,11 +47,11 @@ void Machine::execute(Code& body, Mask mask) {
   for (Instruction& at : body)
     match(
         at.code, [&](LoopCode& c) { c.start.varies ? strided_loop(c, mask) : loop(c, mask); },
-        [&](LoadCode& c) { load(at, c, mask); }, [&](ComputeCode& c) { compute(c, mask); },
-        [&](InitCode& c) { init(c, mask); }, [&](WriteCode& c) { write(at, c, mask); },
-        [&](IfCode& c) { branch(c, mask); }, [&](StageCode& c) { stage(at, c, mask); },
-        [&](CombineCode& c) { combine(at, c, mask); }, [&](SyncCode&) { barrier(at, mask); },
-        [&](TreeCode& c) { tree(at, c, mask); });
+        [&](LoadCode& c) { load(at, c, mask); }, [&](IndexCode& c) { evaluate(c); },
+        [&](ComputeCode& c) { compute(c, mask); }, [&](InitCode& c) { init(c, mask); },
+        [&](WriteCode& c) { write(at, c, mask); }, [&](IfCode& c) { branch(c, mask); },
+        [&](StageCode& c) { stage(at, c, mask); }, [&](CombineCode& c) { combine(at, c, mask); },
+        [&](SyncCode&) { barrier(at, mask); }, [&](TreeCode& c) { tree(at, c, mask); });
 }
 
 void Machine::loop(LoopCode& c, Mask mask) {

@@ -22,6 +22,7 @@ class Compiler {
   void body(const Body& body, Code& out);
   void statement(const Stmt& stmt, Code& out);
 
+  IndexCode evaluate(const ir::Index& s);
   LoopCode loop(const Loop& s);
   ComputeCode compute(const std::string& dst, const Type& type, Op op, const std::vector<Arg>& args, bool accumulates);
   WriteCode write(const Write& s);

@@ -51,6 +51,11 @@ struct LoadCode {
   std::size_t dst;
   Access from;
 };
+struct IndexCode {
+  std::size_t dst;
+  DType dtype;
+  std::vector<Index> lanes;
+};
 struct ComputeCode {  // Assign and Accum: dst = op(args), or where accumulates dst = op(dst, args)
   Op op;
   std::size_t dst;
@@ -93,7 +98,8 @@ struct TreeCode {
 };
 struct Instruction {
   const Stmt* source;
-  std::variant<LoopCode, LoadCode, ComputeCode, InitCode, WriteCode, IfCode, StageCode, CombineCode, SyncCode, TreeCode>
+  std::variant<LoopCode, LoadCode, IndexCode, ComputeCode, InitCode, WriteCode, IfCode, StageCode, CombineCode,
+               SyncCode, TreeCode>
       code;
 };
 

@@ -87,6 +87,16 @@ void keep_active(int lanes, double* out, const double* result, Mask mask) {
 
 }  // namespace
 
+void Machine::evaluate(IndexCode& c) {
+  const bool truth = c.dtype == DType::boolean;
+  for (std::size_t w = 0; w < c.lanes.size(); ++w) {
+    double* out = element(c.dst, static_cast<int>(w));
+    vector(c.lanes[w], index_.data());
+    for (std::size_t l = 0; l < index_.size(); ++l)
+      out[l] = truth ? (index_[l] != 0 ? 1 : 0) : static_cast<double>(index_[l]);
+  }
+}
+
 void Machine::compute(const ComputeCode& c, Mask mask) {
   if (c.op >= Op::lanes_add) {
     const Op op = vertical(c.op);

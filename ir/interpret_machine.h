@@ -49,6 +49,7 @@ struct Machine {
   template <class T>
   void gather(const LoadCode& c, const T* data, const Offsets& offsets, Mask mask);
   double read_point(const Instruction& at, const Global& global, std::int64_t offset) const;
+  void evaluate(IndexCode& c);
   void compute(const ComputeCode& c, Mask mask);
   void init(const InitCode& c, Mask mask);
   void write(const Instruction& at, WriteCode& c, Mask mask);

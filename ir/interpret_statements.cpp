@@ -30,6 +30,7 @@ void Compiler::statement(const Stmt& stmt, Code& out) {
         Access from = access(s.buffer, s.index, s.type.lanes);
         emit(LoadCode{define(s.dst, s.type.lanes), std::move(from)});
       },
+      [&](const ir::Index& s) { emit(evaluate(s)); },
       [&](const Assign& s) { emit(compute(s.dst, s.type, s.op, s.args, false)); },
       [&](const Accum& s) { emit(compute(s.dst, s.type, s.op, s.args, true)); },
       [&](const Write& s) { emit(write(s)); },
@@ -46,6 +47,13 @@ void Compiler::statement(const Stmt& stmt, Code& out) {
         emit(InitCode{define(s.acc, s.type.lanes), s.type.lanes, *value});
       },
       [&](const Sync&) { emit(SyncCode{}); }, [&](const TreeHalve& s) { emit(tree(s)); });
+}
+
+IndexCode Compiler::evaluate(const ir::Index& s) {
+  IndexCode code{define(s.dst, s.type.lanes), s.type.dtype, {}};
+  for (int w = 0; w < s.type.lanes; ++w)
+    code.lanes.push_back(index(s.type.lanes == 1 ? s.value : substitute(s.value, {{lane_variable, Expr(w)}})));
+  return code;
 }
 
 LoopCode Compiler::loop(const Loop& s) {

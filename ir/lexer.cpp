@@ -13,9 +13,9 @@ namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
-constexpr std::array<std::string_view, 18> kReserved = {
-    "for",  "if",   "in",   "load",  "min",     "max",  "inf",    "nan",         "Tile",
-    "Init", "Sync", "Smem", "Stage", "Combine", "free", "reduce", "StridedLoop", "TreeHalve"};
+constexpr std::array<std::string_view, 19> kReserved = {
+    "for",  "if",   "in",    "load",    "min",  "max",    "inf",         "nan",       "Tile",       "Init",
+    "Sync", "Smem", "Stage", "Combine", "free", "reduce", "StridedLoop", "TreeHalve", lane_variable};
 
 }  // namespace
 

@@ -31,7 +31,9 @@ struct Module {
   const Tensor* find(std::string_view tensor) const;  // nullptr where there is none
 };
 
-/// The kernels' texts, each after a line `# 0: x, p_weight -> rms_norm` (a comment to the parser).
+/// `0: x, p_weight -> rms_norm`: what the kernel reads and writes, after its number in the module.
+std::string title(const Program& kernel, std::size_t number);
+/// The kernels' texts, each after a line `# TITLE` (a comment to the parser).
 std::string print(const Module&);
 
 /// What the kernel computes, apart from names: the text with buffers, values, axes and the program renamed in order of

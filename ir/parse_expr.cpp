@@ -159,7 +159,7 @@ Expr Parser::primary() {
     lex_.take();
     if (t.is("min") && lex_.peek().is("(")) return call(ExprOp::min);
     if (t.is("max") && lex_.peek().is("(")) return call(ExprOp::max);
-    if (!is_name(t.text)) lex_.fail("an axis or an integer", t);
+    if (!is_name(t.text) && !t.is(lane_variable)) lex_.fail("an axis or an integer", t);
     return Expr(std::string(t.text));
   }
   return integer("an axis or an integer", INT64_MIN, INT64_MAX);

@@ -176,6 +176,7 @@ Stmt Parser::assignment(std::string dst, Type t) {
     l.index = indices("]");
     return l;
   }
+  if (lex_.take_if("index")) return Index{std::move(dst), t, expression()};
   Assign a{std::move(dst), t, op(), {}};
   lex_.expect("(");
   a.args = operands(a.op);

@@ -114,6 +114,10 @@ class Printer {
     access(l.buffer, l.index);
     out += '\n';
   }
+  void statement(const Index& i, int) {
+    value(i.dst, i.type);
+    out.append(" = index ").append(print(i.value)) += '\n';
+  }
   void statement(const Assign& a, int) {
     value(a.dst, a.type);
     (out.append(" = ") += name(a.op)) += '(';

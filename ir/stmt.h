@@ -37,7 +37,8 @@ struct Tile {
 };
 
 struct Stmt {
-  using Node = std::variant<Loop, Load, Assign, Accum, Write, If, Tile, Stage, Combine, Smem, Init, Sync, TreeHalve>;
+  using Node =
+      std::variant<Loop, Load, Index, Assign, Accum, Write, If, Tile, Stage, Combine, Smem, Init, Sync, TreeHalve>;
   Node node;
   template <class T>
   // NOLINTNEXTLINE(google-explicit-constructor): a node is a statement

@@ -23,6 +23,16 @@ struct Load {
   bool operator==(const Load&) const = default;
 };
 
+/// dst = the value of an index expression: an i32, a boolean for a condition (another expression: whether it is not 0),
+/// or converted to f32. With lanes > 1, lane l has the value where the variable `lane` is l.
+struct Index {
+  std::string dst;
+  Type type;
+  Expr value;
+  bool operator==(const Index&) const = default;
+};
+inline constexpr const char* lane_variable = "lane";
+
 /// Scalars among the args of a vector operation are broadcast.
 struct Assign {
   std::string dst;

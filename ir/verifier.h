@@ -49,6 +49,7 @@ class Verifier {
 
   // verify_values.cpp
   bool check(const Load&);
+  bool check(const Index&);
   bool check(const Assign&);
   bool check(const Accum&);
   bool check(const Write&);
@@ -72,6 +73,7 @@ class Verifier {
 
   // verify_index.cpp
   bool evaluate(const Expr&, Value& out);
+  bool index_value(const Index&);
   bool in_range(const Expr&, std::int64_t extent, int n, std::size_t dim);
   bool provable(const Expr&, std::int64_t low, std::int64_t high);
   bool assume(const Expr& condition);

@@ -18,8 +18,9 @@ std::size_t alternative() {
 
 // The alternatives of Stmt::Node that a level permits.
 unsigned permitted_at(Level level) {
-  static const unsigned common = bit(alternative<Loop>()) | bit(alternative<Load>()) | bit(alternative<Assign>()) |
-                                 bit(alternative<Accum>()) | bit(alternative<Write>()) | bit(alternative<If>());
+  static const unsigned common = bit(alternative<Loop>()) | bit(alternative<Load>()) | bit(alternative<Index>()) |
+                                 bit(alternative<Assign>()) | bit(alternative<Accum>()) | bit(alternative<Write>()) |
+                                 bit(alternative<If>());
   static const unsigned tile =
       common | bit(alternative<Tile>()) | bit(alternative<Stage>()) | bit(alternative<Combine>());
   static const unsigned kernel = common | bit(alternative<Tile>()) | bit(alternative<Smem>()) |
@@ -87,8 +88,8 @@ bool Verifier::top_level() {
       ++tiles;
     else if (tiles > 0)
       return fail("nothing follows the Tile");
-    else if (s.as<Load>() == nullptr && s.as<Assign>() == nullptr)
-      return fail("only loads and assignments stand before the Tile");
+    else if (s.as<Load>() == nullptr && s.as<Index>() == nullptr && s.as<Assign>() == nullptr)
+      return fail("only loads, indices and assignments stand before the Tile");
   }
   current_ = nullptr;
   return tiles == 1 || fail(fmt::format("expected one Tile, found {}", tiles));

@@ -59,6 +59,26 @@ bool Verifier::in_range(const Expr& e, std::int64_t extent, int n, std::size_t d
                           lanes_note, extent - 1));
 }
 
+// An i32 holds it. `lane` is an axis of the vector's lanes.
+bool Verifier::index_value(const Index& i) {
+  Value v;
+  ++stamp_;
+  if (i.type.lanes > 1) {
+    const int lane = names_.find(lane_variable) != NameTable::none ? names_.find(lane_variable)
+                                                                   : names_.add(lane_variable, Kind::axis);
+    names_[lane].range = {0, i.type.lanes - 1, 1};
+    names_[lane].active = true;
+    const bool good = evaluate(i.value, v);
+    names_[lane].active = false;
+    if (!good) return false;
+  } else if (!evaluate(i.value, v)) {
+    return false;
+  }
+  const bool fits = i.type.dtype == DType::boolean || (v.range.low >= INT32_MIN && v.range.high <= INT32_MAX);
+  return fits ||
+         fail(fmt::format("`{}` is in {}..{}, more than 32 bits hold", print(i.value), v.range.low, v.range.high));
+}
+
 // The slow way, for indices that correlate with themselves or with a condition: `less + slack <= more` gives
 // e <= max(e - less + more) - slack and e >= min(e - more + less) + slack.
 bool Verifier::provable(const Expr& e, std::int64_t low, std::int64_t high) {

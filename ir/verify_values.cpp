@@ -64,6 +64,18 @@ bool Verifier::check(const Load& l) {
   return true;
 }
 
+bool Verifier::check(const Index& i) {
+  const DType d = i.type.dtype;
+  if (!type(i.type)) return false;
+  if (d != DType::i32 && d != DType::boolean && d != DType::f32)
+    return fail(fmt::format("an index is i32, bool or f32, not {}", name(d)));
+  if (!index_value(i)) return false;
+  const int number = define(i.dst, Kind::value, "a value");
+  if (number == NameTable::none) return false;
+  names_[number].type = i.type;
+  return true;
+}
+
 bool Verifier::check(const Assign& a) {
   const bool horizontal = a.op >= Op::lanes_add;
   if (!type(a.type)) return false;

@@ -33,6 +33,11 @@ void map_statement(Stmt& stmt, Ranges& scope, const MapExpr& f) {
         scope.resize(scope.size() - s.axes.size());
       },
       [&](Load& s) { map_all(s.index, scope, f); }, [&](Write& s) { map_all(s.index, scope, f); },
+      [&](Index& s) {
+        scope.emplace_back(lane_variable, Interval{0, s.type.lanes - 1});
+        s.value = f(s.value, scope);
+        scope.pop_back();
+      },
       [&](Stage& s) { map_all(s.origin, scope, f); },
       [&](TreeHalve& s) {
         map_all(s.prefix, scope, f);
@@ -41,8 +46,13 @@ void map_statement(Stmt& stmt, Ranges& scope, const MapExpr& f) {
       [](auto&) {});
 }
 
+void add_variables(const Expr& e, Reads& reads) {
+  collect_variables(e, reads.axes);
+  collect_variables(e, reads.values);
+}
+
 void add_variables(const std::vector<Expr>& exprs, Reads& reads) {
-  for (const Expr& e : exprs) collect_variables(e, reads.axes);
+  for (const Expr& e : exprs) add_variables(e, reads);
 }
 
 void add_values(const std::vector<Arg>& args, Reads& reads) {
@@ -125,18 +135,18 @@ Reads reads(const Stmt& stmt) {
   Reads result;
   match(
       stmt.node, [&](const Load& s) { add_variables(s.index, result); },
-      [&](const Assign& s) { add_values(s.args, result); }, [&](const Accum& s) { add_values(s.args, result); },
+      [&](const Index& s) { add_variables(s.value, result); }, [&](const Assign& s) { add_values(s.args, result); },
+      [&](const Accum& s) { add_values(s.args, result); },
       [&](const Write& s) {
         add_variables(s.index, result);
         add_values({s.value}, result);
       },
-      [&](const If& s) { add_variables({s.condition}, result); },
-      [&](const Loop& s) { add_variables({s.start}, result); },
+      [&](const If& s) { add_variables(s.condition, result); }, [&](const Loop& s) { add_variables(s.start, result); },
       [&](const Stage& s) { add_variables(s.origin, result); },
       [&](const Combine& s) { result.values.push_back(s.acc); },
       [&](const TreeHalve& s) {
         add_variables(s.prefix, result);
-        add_variables({s.tid}, result);
+        add_variables(s.tid, result);
       },
       [](const auto&) {});
   return result;
@@ -145,6 +155,7 @@ Reads reads(const Stmt& stmt) {
 const std::string& defined(const Stmt& stmt) {
   static const std::string none;
   if (const auto* s = stmt.as<Load>()) return s->dst;
+  if (const auto* s = stmt.as<Index>()) return s->dst;
   if (const auto* s = stmt.as<Assign>()) return s->dst;
   if (const auto* s = stmt.as<Accum>()) return s->dst;
   return none;

@@ -32,6 +32,7 @@ void renumber_axes(Program& program);
 std::string fresh_axis(const Program& program);
 
 /// Names of the axes and values that a statement reads, indices and bounds included; not those of inner statements.
+/// What an index expression names may be an axis or a value that is gathered by: it stands in both lists.
 struct Reads {
   std::vector<std::string> axes, values;
 };

@@ -155,10 +155,11 @@ std::vector<ir::Arg> Materializer::at(const std::vector<ir::Arg>& args, const In
   return result;
 }
 
-std::vector<ir::Expr> Materializer::at(const std::vector<ir::Expr>& exprs, const Instance& instance) const {
+std::vector<ir::Expr> Materializer::at(const std::vector<ir::Expr>& exprs, const Instance& instance,
+                                       const ir::Expr& lane) const {
   ir::Substitution substitution;
   for (std::size_t i = 0; i < regs_.size(); ++i) substitution.emplace_back(regs_[i].name, ir::Expr(instance[i]));
-  if (!lane_.empty()) substitution.emplace_back(lane_, ir::Expr(0));
+  if (!lane_.empty()) substitution.emplace_back(lane_, lane);
   std::vector<ir::Expr> result;
   for (const ir::Expr& e : exprs) result.push_back(ir::simplify(ir::substitute(e, substitution), scope_));
   return result;

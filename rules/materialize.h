@@ -45,6 +45,7 @@ class Materializer {
   void statement(const ir::Stmt&, ir::Body& to);
   void init(const ir::AccumulatorStart&, ir::Body& to);
   void lower(const ir::Load&, ir::Body& to);
+  void lower(const ir::Index&, ir::Body& to);
   void lower(const ir::Assign&, ir::Body& to);
   void lower(const ir::Accum&, ir::Body& to);
   void lower(const ir::Write&, ir::Body& to);
@@ -58,7 +59,7 @@ class Materializer {
   std::size_t position(const Dependence&, const Instance&) const;
   std::vector<Instance> instances(const Dependence&) const;
   std::vector<ir::Arg> at(const std::vector<ir::Arg>&, const Instance&) const;
-  std::vector<ir::Expr> at(const std::vector<ir::Expr>&, const Instance&) const;
+  std::vector<ir::Expr> at(const std::vector<ir::Expr>&, const Instance&, const ir::Expr& lane = 0) const;
   const std::string& define(const std::string& value, const Dependence& on, const Instance& instance);
   std::string fresh(const std::string& like);
   std::string fresh_axis() { return "f" + std::to_string(next_axis_++); }

@@ -31,10 +31,10 @@ void Materializer::statement(const ir::Stmt& stmt, ir::Body& to) {
         to.emplace_back(std::move(launch));
       },
       [&](const ir::Stage& s) { fill(s, to); }, [&](const ir::Load& s) { lower(s, to); },
-      [&](const ir::Assign& s) { lower(s, to); }, [&](const ir::Accum& s) { lower(s, to); },
-      [&](const ir::Write& s) { lower(s, to); }, [&](const ir::Loop& s) { lower(s, to); },
-      [&](const ir::If& s) { lower(s, to); }, [&](const ir::Combine& s) { lower(s, to); },
-      [](const auto&) { CHECK(!"a statement of Tile IR"); });
+      [&](const ir::Index& s) { lower(s, to); }, [&](const ir::Assign& s) { lower(s, to); },
+      [&](const ir::Accum& s) { lower(s, to); }, [&](const ir::Write& s) { lower(s, to); },
+      [&](const ir::Loop& s) { lower(s, to); }, [&](const ir::If& s) { lower(s, to); },
+      [&](const ir::Combine& s) { lower(s, to); }, [](const auto&) { CHECK(!"a statement of Tile IR"); });
 }
 
 void Materializer::init(const ir::AccumulatorStart& start, ir::Body& to) {
@@ -47,6 +47,14 @@ void Materializer::lower(const ir::Load& s, ir::Body& to) {
   const Dependence on = of(s.index);
   for (const Instance& instance : instances(on))
     to.emplace_back(ir::Load{define(s.dst, on, instance), type(on), s.buffer, at(s.index, instance)});
+}
+
+void Materializer::lower(const ir::Index& s, ir::Body& to) {
+  const Dependence on = of(s.value);
+  for (const Instance& instance : instances(on))
+    to.emplace_back(ir::Index{define(s.dst, on, instance),
+                              {s.type.dtype, type(on).lanes},
+                              at({s.value}, instance, ir::var(ir::lane_variable))[0]});
 }
 
 void Materializer::lower(const ir::Assign& s, ir::Body& to) {

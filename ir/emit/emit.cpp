@@ -33,6 +33,7 @@ class Emitter {
   }
   void emit(const Loop&);
   void emit(const Load&);
+  void emit(const Index&);
   void emit(const Assign&);
   void emit(const Accum&);
   void emit(const Write&);
@@ -192,6 +193,8 @@ void Emitter::assign(const std::string& name, Type type, Op op, const std::vecto
           call(op, texts, target_.dialect, from));
   }
 }
+
+void Emitter::emit(const Index&) { throw Error("an index value: not emitted yet"); }
 
 void Emitter::emit(const Assign& s) { assign(s.dst, s.type, s.op, s.args, true); }
 
