@@ -71,7 +71,7 @@ struct Graph {
   bool operator==(const Graph&) const = default;
 };
 
-/// The variable that stands for output coordinate `dimension`: i, j, k, l, m, n, o, p.
+/// The variable that stands for output coordinate `dimension`: i, j, k, … z (a matmul of rank 8 has nine inside).
 Expr coordinate(std::size_t dimension);
 /// Their ranges under a shape, for simplify and bounds.
 Ranges coordinate_ranges(const Shape&);
