@@ -1,0 +1,170 @@
+#include "rules/decompose/emitter.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace deplo::rules {
+
+using ir::DType;
+using ir::Expr;
+using ir::Op;
+using ir::Shape;
+using ir::TensorType;
+namespace tensor = ir::tensor;
+
+std::string Emitter::unique(std::string name) {
+  const auto [at, is_new] = names_.emplace(name, 0);
+  if (is_new) return name;
+  for (;;) {
+    std::string other = name + '_' + std::to_string(++names_[name]);
+    if (names_.emplace(other, 0).second) return other;
+  }
+}
+
+std::string Emitter::named(std::string_view suffix) {
+  std::string name;
+  name.reserve(call_.size() + 1 + suffix.size());
+  return unique(((name += call_) += '_') += suffix);
+}
+
+int Emitter::add(tensor::Node node) {
+  graph_.nodes.push_back(std::move(node));
+  return static_cast<int>(size()) - 1;
+}
+
+int Emitter::scalar(double value, DType dtype, std::string_view suffix) {
+  return add({named(suffix), {dtype, {}}, tensor::Scalar{value}, {}});
+}
+
+namespace {
+
+double converted(double value, DType to) {
+  if (to == DType::boolean) return value != 0 ? 1 : 0;
+  return to == DType::i32 ? std::trunc(value) : value;
+}
+
+}  // namespace
+
+int Emitter::convert(int x, DType to) {
+  if (dtype(x) == to) return x;
+  if (const auto* s = as_scalar(x))
+    return add({unique(node(x).name), {to, {}}, tensor::Scalar{converted(s->value, to)}, {}});
+  return add({named(ir::name(to)), {to, shape(x)}, tensor::Elementwise{Op::copy}, {x}});
+}
+
+int Emitter::elementwise(Op op, std::vector<int> args, std::string_view suffix) {
+  if (args.size() == 2 && ir::is_commutative(op) && as_scalar(args[0]) != nullptr && as_scalar(args[1]) == nullptr)
+    std::swap(args[0], args[1]);
+  TensorType result{dtype(args[op == Op::select ? 1 : 0]), {}};
+  if (ir::gives_truth(op)) result.dtype = DType::boolean;
+  for (const int a : args)
+    if (as_scalar(a) == nullptr) result.shape = shape(a);
+  return add({named(suffix), std::move(result), tensor::Elementwise{op}, std::move(args)});
+}
+
+int Emitter::fill(int scalar, Shape shape, std::string_view suffix) {
+  return add({named(suffix), {dtype(scalar), std::move(shape)}, tensor::Elementwise{Op::copy}, {scalar}});
+}
+
+int Emitter::coordinate(Expr value, TensorType type, std::string_view suffix) {
+  const Expr simple = ir::simplify(value, tensor::coordinate_ranges(type.shape));
+  return add({named(suffix), std::move(type), tensor::Coordinate{simple}, {}});
+}
+
+int Emitter::reduce(Op op, int x, Dims dims, std::string_view suffix) {
+  std::sort(dims.begin(), dims.end());
+  for (const std::int64_t dim : dims) {
+    TensorType collapsed = type(x);
+    collapsed.shape[static_cast<std::size_t>(dim)] = 1;
+    x = add({named(suffix), std::move(collapsed), tensor::Reduction{op, static_cast<int>(dim)}, {x}});
+  }
+  return x;
+}
+
+int Emitter::map(int x, Shape result, Coordinates coordinates, std::string_view suffix) {
+  return add({named(suffix), {dtype(x), std::move(result)}, tensor::IndexMap{{{0, std::move(coordinates), 1}}}, {x}});
+}
+
+Coordinates identity(const Shape& shape) {
+  Coordinates coordinates;
+  coordinates.reserve(shape.size());
+  for (std::size_t d = 0; d < shape.size(); ++d) coordinates.push_back(shape[d] == 1 ? Expr(0) : tensor::coordinate(d));
+  return coordinates;
+}
+
+int Emitter::broadcast(int x, const Shape& to) {
+  if (as_scalar(x) != nullptr || shape(x) == to) return x;
+  const Shape& from = shape(x);
+  CHECK(from.size() <= to.size());
+  const std::size_t lead = to.size() - from.size();
+  Coordinates coordinates;
+  for (std::size_t d = 0; d < from.size(); ++d)
+    coordinates.push_back(from[d] == 1 ? Expr(0) : tensor::coordinate(lead + d));
+  return add({unique(node(x).name + "_bc"), {dtype(x), to}, tensor::IndexMap{{{0, std::move(coordinates), 1}}}, {x}});
+}
+
+namespace {
+
+// Dimensions [begin, end) of a shape.
+struct Run {
+  std::size_t begin = 0, end = 0;
+};
+
+Expr flatten(const Shape& shape, Run run) {
+  Expr flat = 0;
+  for (std::size_t d = run.begin; d < run.end; ++d)
+    flat = flat * shape[d] + (shape[d] == 1 ? Expr(0) : tensor::coordinate(d));
+  return flat;
+}
+
+void unflatten(const Expr& flat, const Shape& shape, Run run, const ir::Ranges& ranges, Coordinates& out) {
+  std::int64_t stride = 1;
+  for (std::size_t d = run.begin; d < run.end; ++d) stride *= shape[d];
+  for (std::size_t d = run.begin; d < run.end; ++d) {
+    stride /= shape[d];
+    out.push_back(shape[d] == 1 ? Expr(0) : ir::simplify(flat / stride % shape[d], ranges));
+  }
+}
+
+// Extends both runs to the shortest ones, of at least one dimension each, that hold equally many elements.
+void next_runs(const Shape& a, Run& x, const Shape& b, Run& y) {
+  std::int64_t left = a[x.end++], right = b[y.end++];
+  while (left != right) {
+    if (left < right)
+      left *= a[x.end++];
+    else
+      right *= b[y.end++];
+  }
+}
+
+}  // namespace
+
+// Runs of dimensions with equally many elements are reshaped on their own, so that most need no division at all.
+int Emitter::reshape(int x, const Shape& to, std::string_view suffix) {
+  const Shape& from = shape(x);
+  const ir::Ranges ranges = tensor::coordinate_ranges(to);
+  Coordinates coordinates;
+  Run source, result;
+  while (source.end < from.size() && result.end < to.size()) {
+    source.begin = source.end;
+    result.begin = result.end;
+    next_runs(from, source, to, result);
+    unflatten(flatten(to, result), from, source, ranges, coordinates);
+  }
+  for (std::size_t d = source.end; d < from.size(); ++d) coordinates.emplace_back(0);  // extents of 1 at the end
+  return map(x, to, std::move(coordinates), suffix);
+}
+
+int Emitter::drop(int x, const Dims& dims, std::string_view suffix) {
+  Shape kept;
+  Coordinates coordinates;
+  for (std::size_t d = 0; d < rank(x); ++d) {
+    const bool dropped = std::find(dims.begin(), dims.end(), static_cast<std::int64_t>(d)) != dims.end();
+    const std::int64_t extent = shape(x)[d];
+    coordinates.push_back(extent == 1 ? Expr(0) : tensor::coordinate(kept.size()));
+    if (!dropped) kept.push_back(extent);
+  }
+  return map(x, std::move(kept), std::move(coordinates), suffix);
+}
+
+}  // namespace deplo::rules
