@@ -8,7 +8,7 @@ namespace deplo::rules {
 struct FuseOptions {
   bool merge = true;    // false: one kernel per node of the Tensor IR (the seeds' --passes dol)
   bool guard = true;    // false: merge whatever is legal, whatever it costs
-  bool prepack = true;  // parameters read through a permutation only are stored permuted
+  bool layouts = true;  // parameters and results between kernels are stored in the order that their readers want
 };
 
 /// Throws Error for a dtype that kernels cannot hold yet (f16, bf16).

@@ -1,0 +1,66 @@
+// What a kernel costs, counted on its nest.
+#include <algorithm>
+#include <map>
+
+#include "rules/fusion/nest.h"
+
+#include "rules/fusion/loop_op.h"
+
+namespace deplo::rules::fusion {
+namespace {
+
+// How many elements a load reads in all: the product of the ranges of its indices, 1 where it depends on nothing.
+double touched(const Fusion& fusion, const Value& load, const ir::Shape& shape) {
+  const Values& values = fusion.values;
+  double count = 1;
+  const ir::Shape& extents = fusion.type(load.tensor).shape;
+  for (std::size_t d = 0; d < load.index.size(); ++d) {
+    const auto range = ir::bounds(load.index[d], values.ranges(load.index[d], shape));
+    const double width = range ? static_cast<double>(range->high - range->low) + 1 : static_cast<double>(extents[d]);
+    count *= std::min(width, static_cast<double>(extents[d]));
+  }
+  return count;
+}
+
+double size_of(const ir::TensorType& type) {
+  return static_cast<double>(ir::element_count(type.shape) * ir::bytes(type.dtype));
+}
+
+double bytes(const Fusion& fusion, const LoopOp& op, const std::vector<ValueId>& order) {
+  std::map<int, double> elements;
+  for (const ValueId id : order)
+    if (fusion.values[id].kind == Value::Kind::load)
+      elements[fusion.values[id].tensor] += touched(fusion, fusion.values[id], fusion.shape(op));
+  double sum = size_of(fusion.type(op.output));
+  for (const auto& [tensor, count] : elements)
+    sum += std::min(count * static_cast<double>(ir::bytes(fusion.type(tensor).dtype)), size_of(fusion.type(tensor)));
+  return sum;
+}
+
+bool is_work(const Value& value) {
+  return value.kind == Value::Kind::load || value.kind == Value::Kind::reduce ||
+         (value.kind == Value::Kind::assign && value.op != ir::Op::copy);
+}
+
+}  // namespace
+
+void complete(const Fusion& fusion, LoopOp& op) {
+  const Nest nest(fusion.values, op.root, fusion.shape(op));
+  op.reads.clear();
+  op.cost = {};
+  for (const ValueId id : nest.values()) {
+    const Value& value = fusion.values[id];
+    if (value.kind == Value::Kind::load) op.reads.push_back(value.tensor);
+    if (!is_work(value)) continue;
+    const bool reduces = value.kind == Value::Kind::reduce;
+    const double count = nest.executions(id) * (reduces ? static_cast<double>(fusion.values.extent(value.axis)) : 1);
+    op.cost.work += count;
+    if (reduces) op.cost.reductions += count;
+  }
+  std::sort(op.reads.begin(), op.reads.end());
+  op.reads.erase(std::unique(op.reads.begin(), op.reads.end()), op.reads.end());
+  op.cost.work += static_cast<double>(ir::element_count(fusion.shape(op)));
+  op.cost.bytes = bytes(fusion, op, nest.values());
+}
+
+}  // namespace deplo::rules::fusion

@@ -1,0 +1,61 @@
+#include "rules/fusion/guard.h"
+
+#include <algorithm>
+
+#include "rules/fusion/nest.h"
+
+namespace deplo::rules::fusion {
+namespace {
+
+// A product of operands of which one depends on free axes that the other does not, and the other way round: a
+// reduction that tiles of both can share.
+bool is_contraction(const Values& values, ValueId reduce) {
+  std::vector<std::uint32_t> operands;
+  for (const ValueId id : reachable(values, reduce))
+    if (values[id].kind == Value::Kind::load && !values.live(id).reduces.empty())
+      operands.push_back(values.live(id).free);
+  for (const std::uint32_t a : operands)
+    for (const std::uint32_t b : operands)
+      if ((a & ~b) != 0 && (b & ~a) != 0) return true;
+  return false;
+}
+
+std::string refuse_shape(const Fusion& fusion, const LoopOp& op) {
+  const Values& values = fusion.values;
+  const Nest nest(values, op.root, fusion.shape(op));
+  int contractions = 0;
+  for (const ValueId id : nest.reductions()) {
+    const Place place = nest.place(id);
+    if (place.reduce >= 0) return "a reduction inside a reduction";
+    if (place.free != nest.parallel()) return "a reduction inside a sweep of a free axis";
+    contractions += is_contraction(values, id) ? 1 : 0;
+  }
+  if (contractions > 1) return "two contractions in one kernel";
+  int sweeps = 0;
+  double elements = 1;
+  for (int d = nest.parallel(); d < nest.rank(); ++d) {
+    const std::int64_t extent = fusion.shape(op)[static_cast<std::size_t>(d)];
+    sweeps += extent > 1 ? 1 : 0;
+    elements *= static_cast<double>(extent);
+  }
+  if (sweeps > 1) return "a sweep of more than one free axis inside a row";
+  if (elements > longest_sweep) return "a sweep longer than a block should run";
+  return "";
+}
+
+}  // namespace
+
+double inflation(const LoopOp& merged, const LoopOp& producer, const LoopOp& consumer) {
+  const double growth = merged.cost.work / (producer.cost.work + consumer.cost.work);
+  return std::max(1.0, growth) * std::max(producer.inflation, consumer.inflation);
+}
+
+std::string refuse(const Fusion& fusion, const LoopOp& merged, const LoopOp& producer, const LoopOp& consumer) {
+  if (std::string fault = refuse_shape(fusion, merged); !fault.empty()) return fault;
+  if (merged.cost.reductions > producer.cost.reductions + consumer.cost.reductions)
+    return "a reduction would run more often";
+  if (merged.inflation > most_inflation) return "too much work would be done again";
+  return "";
+}
+
+}  // namespace deplo::rules::fusion

@@ -1,0 +1,148 @@
+// How tensors between kernels are stored: in the order of dimensions in which their readers walk consecutive elements.
+//   linear reads p_weight[a1, a2], a2 the reduce axis   →   p_weight is stored transposed and read [a2, a1]
+//   o_proj reads heads[0, (a2 / 64), a0, (a2 % 64)]     →   heads is stored (1, s, h * 64) and read [0, a0, a2]
+// The writer's order counts too, for fewer elements. Inputs and outputs of the graph stay as the user sees them.
+#include <algorithm>
+#include <numeric>
+
+#include "rules/fusion/loop_op.h"
+#include "rules/fusion/nest.h"
+
+namespace deplo::rules::fusion {
+namespace {
+
+/// One load or write of the tensor.
+struct Access {
+  std::vector<ir::Expr> index;
+  const ir::Shape* extents;  // of the kernel's free axes
+  std::string fastest;       // the axis that should walk consecutive elements
+  double weight;             // how often
+};
+
+// The axis that neighbouring threads or lanes will walk: the innermost free axis that the element depends on, or the
+// reduce axis for what depends on that and not on the innermost free axis of the kernel.
+std::string fastest_axis(const Values& values, const Live& live, const ir::Shape& extents) {
+  int innermost = static_cast<int>(extents.size()) - 1;
+  while (innermost >= 0 && extents[static_cast<std::size_t>(innermost)] == 1) --innermost;
+  if (innermost >= 0 && (live.free >> innermost & 1) != 0)
+    return ir::tensor::coordinate(static_cast<std::size_t>(innermost)).name();
+  if (!live.reduces.empty()) return values.axis(live.reduces.back()).name();
+  for (int d = innermost; d >= 0; --d)
+    if ((live.free >> d & 1) != 0) return ir::tensor::coordinate(static_cast<std::size_t>(d)).name();
+  return "";
+}
+
+std::vector<Access> accesses(const Fusion& fusion, int tensor) {
+  std::vector<Access> result;
+  for (const LoopOp& op : fusion.ops) {
+    const ir::Shape& extents = fusion.shape(op);
+    if (op.output == tensor) {
+      Access write{{}, &extents, "", static_cast<double>(ir::element_count(extents))};
+      for (std::size_t d = 0; d < extents.size(); ++d) {
+        write.index.push_back(extents[d] == 1 ? ir::Expr(0) : ir::tensor::coordinate(d));
+        if (extents[d] > 1) write.fastest = ir::tensor::coordinate(d).name();
+      }
+      result.push_back(std::move(write));
+    }
+    if (!std::binary_search(op.reads.begin(), op.reads.end(), tensor)) continue;
+    const Nest nest(fusion.values, op.root, extents);
+    for (const ValueId id : nest.values()) {
+      const Value& value = fusion.values[id];
+      if (value.kind != Value::Kind::load || value.tensor != tensor) continue;
+      result.push_back(
+          {value.index, &extents, fastest_axis(fusion.values, fusion.values.live(id), extents), nest.executions(id)});
+    }
+  }
+  return result;
+}
+
+double penalty(const Fusion& fusion, int tensor, const Layout& layout, const std::vector<Access>& accesses) {
+  double sum = 0;
+  for (const Access& access : accesses) {
+    if (access.fastest.empty()) continue;
+    const std::vector<ir::Expr> index = stored_index(fusion, tensor, layout, access.index, *access.extents);
+    int walked = 0;  // dimensions that the axis walks
+    for (const ir::Expr& e : index) walked += ir::depends_on(e, access.fastest) ? 1 : 0;
+    const bool consecutive = walked == 1 && ir::coefficient(index.back(), access.fastest) == 1;
+    if (walked > 0 && !consecutive) sum += access.weight;
+  }
+  return sum;
+}
+
+// Dimensions that are one for every reader, such as heads and head_dim for the output projection.
+Layout join(const Fusion& fusion, int tensor, Layout layout, const std::vector<Access>& accesses, double& best) {
+  for (std::size_t s = 0; s + 1 < layout.size();) {
+    Layout joined = layout;
+    joined[s].insert(joined[s].end(), layout[s + 1].begin(), layout[s + 1].end());
+    joined.erase(joined.begin() + static_cast<std::ptrdiff_t>(s) + 1);
+    const double p = penalty(fusion, tensor, joined, accesses);
+    if (p < best)
+      best = p, layout = std::move(joined);
+    else
+      ++s;
+  }
+  return layout;
+}
+
+Layout choose(const Fusion& fusion, int tensor, bool may_join) {
+  const ir::Shape& shape = fusion.type(tensor).shape;
+  std::vector<int> unit, order;
+  for (std::size_t d = 0; d < shape.size(); ++d) (shape[d] == 1 ? unit : order).push_back(static_cast<int>(d));
+  const std::vector<Access> all = accesses(fusion, tensor);
+  double best = penalty(fusion, tensor, {}, all);
+  Layout result;
+  if (best == 0 || order.size() < 2 || order.size() > 4) return result;  // 5 dimensions: 120 orders
+  do {
+    Layout layout;
+    for (const int d : unit) layout.push_back({d});
+    for (const int d : order) layout.push_back({d});
+    double p = penalty(fusion, tensor, layout, all);
+    if (may_join) layout = join(fusion, tensor, std::move(layout), all, p);
+    if (p < best) best = p, result = std::move(layout);
+  } while (std::next_permutation(order.begin(), order.end()));
+  return result;
+}
+
+}  // namespace
+
+ir::Shape stored_shape(const ir::Shape& tensor, const Layout& layout) {
+  ir::Shape shape;
+  for (const std::vector<int>& dims : layout) {
+    shape.push_back(1);
+    for (const int d : dims) shape.back() *= tensor[static_cast<std::size_t>(d)];
+  }
+  if (layout.empty()) shape = tensor;
+  if (shape.empty()) shape.push_back(1);  // a buffer has a dimension
+  return shape;
+}
+
+std::vector<ir::Expr> stored_index(const Fusion& fusion, int tensor, const Layout& layout,
+                                   const std::vector<ir::Expr>& index, const ir::Shape& free_extents) {
+  const ir::Shape& shape = fusion.type(tensor).shape;
+  std::vector<ir::Expr> result;
+  for (const std::vector<int>& dims : layout) {
+    ir::Expr flat = 0;
+    for (const int d : dims) {
+      const auto at = static_cast<std::size_t>(d);
+      flat = dims.size() == 1 ? index[at] : std::move(flat) * shape[at] + index[at];
+    }
+    result.push_back(dims.size() == 1 ? flat : fusion.values.substitute(flat, {}, free_extents));
+  }
+  if (layout.empty()) result = index;
+  if (result.empty()) result.emplace_back(0);
+  return result;
+}
+
+void choose_layouts(Fusion& fusion) {
+  for (std::size_t t = 0; t < fusion.graph.nodes.size(); ++t) {
+    const auto tensor = static_cast<int>(t);
+    const bool parameter = fusion.graph.nodes[t].as<ir::tensor::Parameter>() != nullptr;
+    const bool output = std::count(fusion.graph.outputs.begin(), fusion.graph.outputs.end(), tensor) > 0;
+    const bool computed =
+        std::any_of(fusion.ops.begin(), fusion.ops.end(), [&](const LoopOp& op) { return op.output == tensor; });
+    if (output || !(parameter || computed)) continue;
+    fusion.layouts[t] = choose(fusion, tensor, computed);
+  }
+}
+
+}  // namespace deplo::rules::fusion

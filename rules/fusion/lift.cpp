@@ -1,0 +1,140 @@
+// Every node of Tensor IR becomes a kernel of its own.
+//   s = sum(x, axis=-1) -> (4, 1)   →   for a0 in 0..4: # free { for a1 in 0..8: # reduce { … acc0 <- add(acc0, x[a0,
+//   a1]) } s[a0, 0] = acc0 }
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "rules/fusion/loop_op.h"
+
+namespace deplo::rules::fusion {
+namespace {
+
+using ir::tensor::Node;
+
+// The element at the kernel's own coordinates; 0 in a dimension of extent 1, whose axis is no axis.
+std::vector<ir::Expr> identity(const ir::Shape& shape) {
+  std::vector<ir::Expr> index;
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    index.push_back(shape[d] == 1 ? ir::Expr(0) : ir::tensor::coordinate(d));
+  return index;
+}
+
+class Lifter {
+ public:
+  explicit Lifter(Fusion& fusion) : fusion_(fusion), values_(fusion.values) {}
+
+  ValueId operator()(const Node& node) {
+    if (node.as<ir::tensor::Elementwise>() != nullptr) return elementwise(node);
+    if (const auto* coordinate = node.as<ir::tensor::Coordinate>()) return index(coordinate->value, node.type.dtype);
+    if (const auto* reduction = node.as<ir::tensor::Reduction>()) return reduce(node, *reduction);
+    return map(node, *node.as<ir::tensor::IndexMap>());
+  }
+
+ private:
+  ValueId load(int tensor, std::vector<ir::Expr> index, std::vector<ValueId> args = {}) {
+    const Node& node = fusion_.graph.nodes[static_cast<std::size_t>(tensor)];
+    Value value;
+    value.dtype = node.type.dtype;
+    if (const auto* scalar = node.as<ir::tensor::Scalar>()) {
+      value.constant = scalar->value;
+    } else {
+      value.kind = Value::Kind::load;
+      value.tensor = tensor;
+      value.index = std::move(index);
+      value.args = std::move(args);
+    }
+    return values_.add(std::move(value));
+  }
+
+  ValueId index(ir::Expr e, ir::DType dtype) {
+    return values_.add({.kind = Value::Kind::index, .dtype = dtype, .index = {std::move(e)}});
+  }
+
+  ValueId elementwise(const Node& node) {
+    Value value{.kind = Value::Kind::assign, .dtype = node.type.dtype, .op = node.as<ir::tensor::Elementwise>()->op};
+    for (const int arg : node.args) value.args.push_back(load(arg, identity(node.type.shape)));
+    return values_.add(std::move(value));
+  }
+
+  ValueId reduce(const Node& node, const ir::tensor::Reduction& reduction) {
+    const ir::Shape& shape = fusion_.type(node.args[0]).shape;
+    const auto d = static_cast<std::size_t>(reduction.axis);
+    std::vector<ir::Expr> at = identity(shape);
+    if (shape[d] == 1) return load(node.args[0], std::move(at));
+    const int axis = values_.new_axis(shape[d]);
+    at[d] = values_.axis(axis);
+    const ValueId element = load(node.args[0], std::move(at));
+    return values_.add(
+        {.kind = Value::Kind::reduce, .dtype = node.type.dtype, .op = reduction.op, .axis = axis, .args = {element}});
+  }
+
+  // The first branch whose condition holds: selects, the last branch innermost.
+  ValueId map(const Node& node, const ir::tensor::IndexMap& map) {
+    std::vector<ValueId> gathered;
+    for (std::size_t i = 1; gathers(map) && i < node.args.size(); ++i)
+      gathered.push_back(load(node.args[i], identity(node.type.shape)));
+    ValueId result = -1;
+    for (std::size_t b = map.branches.size(); b-- > 0;) {
+      const auto& branch = map.branches[b];
+      const ValueId element = load(node.args[static_cast<std::size_t>(branch.arg)], branch.coordinates, gathered);
+      if (result < 0 || branch.condition.is_constant(1)) {
+        result = element;
+        continue;
+      }
+      const ValueId condition = index(branch.condition, ir::DType::boolean);
+      result = values_.add({.kind = Value::Kind::assign,
+                            .dtype = node.type.dtype,
+                            .op = ir::Op::select,
+                            .args = {condition, element, result}});
+    }
+    return result;
+  }
+
+  // Do the coordinates name g1, the value of args[1], or another?
+  static bool gathers(const ir::tensor::IndexMap& map) {
+    std::vector<std::string> names;
+    for (const auto& branch : map.branches)
+      for (const ir::Expr& e : branch.coordinates) ir::collect_variables(e, names);
+    return std::any_of(names.begin(), names.end(), [](const std::string& name) { return name[0] == 'g'; });
+  }
+
+  Fusion& fusion_;
+  Values& values_;
+};
+
+void check_dtype(const Node& node) {
+  if (node.type.dtype == ir::DType::f16 || node.type.dtype == ir::DType::bf16)
+    throw Error(fmt::format("tensor {}: expected float32, int32 or bool, the types that kernels hold so far, found {}",
+                            node.name, ir::torch_name(node.type.dtype)));
+}
+
+}  // namespace
+
+std::vector<ValueId> reachable(const Values& values, ValueId root) {
+  std::vector<ValueId> result;
+  std::vector<bool> seen(static_cast<std::size_t>(root) + 1);
+  const std::function<void(ValueId)> visit = [&](ValueId id) {
+    if (seen[static_cast<std::size_t>(id)]) return;
+    seen[static_cast<std::size_t>(id)] = true;
+    for (const ValueId arg : values[id].args) visit(arg);
+    result.push_back(id);
+  };
+  visit(root);
+  return result;
+}
+
+void lift(Fusion& fusion) {
+  Lifter lifter(fusion);
+  for (std::size_t i = 0; i < fusion.graph.nodes.size(); ++i) {
+    const Node& node = fusion.graph.nodes[i];
+    check_dtype(node);
+    if (node.as<ir::tensor::Input>() || node.as<ir::tensor::Parameter>() || node.as<ir::tensor::Scalar>()) continue;
+    LoopOp op{.output = static_cast<int>(i), .root = lifter(node)};
+    complete(fusion, op);
+    fusion.ops.push_back(std::move(op));
+  }
+}
+
+}  // namespace deplo::rules::fusion

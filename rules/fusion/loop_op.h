@@ -1,0 +1,64 @@
+// One kernel of the graph while it is being fused: an output tensor and the value of each of its elements.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ir/module.h"
+#include "ir/tensor.h"
+#include "rules/fusion/values.h"
+
+namespace deplo::rules::fusion {
+
+/// Counted on its nest (nest.h).
+struct Cost {
+  double work = 0;        // operations, loads and stores executed
+  double reductions = 0;  // of them operations that accumulate
+  double bytes = 0;       // elements touched in global memory, each once, in bytes
+};
+
+struct LoopOp {
+  int output = -1;              // tensor: a node of the Tensor IR
+  ValueId root = -1;            // in terms of the free axes, one per dimension of the output
+  std::vector<int> reads = {};  // tensors, sorted
+  Cost cost = {};
+  double inflation = 1;  // work over that of the kernels it was merged from (guard.h)
+};
+
+/// How a tensor is stored, row-major: dimension s of the buffer is the tensor's dimensions layout[s], flattened in that
+/// order. Empty: each dimension by itself, in order.
+using Layout = std::vector<std::vector<int>>;
+
+/// The tensors (numbered as the nodes of the Tensor IR), the kernels that compute them in order, and their values.
+struct Fusion {
+  const ir::tensor::Graph& graph;
+  Values values;
+  std::vector<LoopOp> ops;
+  std::vector<Layout> layouts = std::vector<Layout>(graph.nodes.size());
+
+  const std::string& name(int tensor) const { return graph.nodes[static_cast<std::size_t>(tensor)].name; }
+  const ir::TensorType& type(int tensor) const { return graph.nodes[static_cast<std::size_t>(tensor)].type; }
+  const ir::Shape& shape(const LoopOp& op) const { return type(op.output).shape; }
+};
+
+/// One kernel per node that computes something. Throws Error for a tensor of f16 or bf16.
+void lift(Fusion&);
+/// Fills in what follows from the root: reads and cost.
+void complete(const Fusion&, LoopOp&);
+/// The distinct values below the root, each after its arguments.
+std::vector<ValueId> reachable(const Values&, ValueId root);
+
+/// Merges kernels into their consumers while the guard (guard.h) permits; with `guard` false, all that is legal.
+void merge(Fusion&, bool guard);
+
+/// Chooses how parameters and results between kernels are stored, so that readers walk consecutive elements.
+void choose_layouts(Fusion&);
+/// The buffer of a tensor under a layout: its extents, at least one; and the index of an element there.
+ir::Shape stored_shape(const ir::Shape& tensor, const Layout&);
+std::vector<ir::Expr> stored_index(const Fusion&, int tensor, const Layout&, const std::vector<ir::Expr>& index,
+                                   const ir::Shape& free_extents);
+
+/// The kernel as a Loop program.
+ir::Program place(const Fusion&, const LoopOp&);
+
+}  // namespace deplo::rules::fusion

@@ -1,0 +1,138 @@
+// Producer into consumer, while that is legal and pays: the seed's worklist, on values instead of statements.
+//   neg[a0] = negative(x[a0]);   exp[a0] = exp(neg[(a0 + 5)])   →   exp[a0] = exp(negative(x[(a0 + 5)]))
+// σ needs no solving here: a kernel's output is indexed by its own free axes, so a load of it is σ. A reduce axis is
+// carried along, bound by its reduction; where statements stand is nest.h.
+#include <algorithm>
+#include <set>
+
+#include "core/error.h"
+#include "rules/fusion/guard.h"
+#include "rules/fusion/loop_op.h"
+
+namespace deplo::rules::fusion {
+namespace {
+
+/// nullopt where the consumer gathers from the producer: then elements must be in memory.
+std::optional<LoopOp> splice(Fusion& fusion, const LoopOp& producer, const LoopOp& consumer) {
+  Values& values = fusion.values;
+  const ir::Shape& shape = fusion.shape(producer);
+  bool legal = true;
+  LoopOp merged{.output = consumer.output, .root = -1, .reads = {}, .cost = {}};
+  merged.root = values.replace_loads(consumer.root, [&](const Value& load) -> std::optional<ValueId> {
+    if (load.tensor != producer.output) return std::nullopt;
+    if (!load.args.empty()) {
+      legal = false;
+      return std::nullopt;
+    }
+    ir::Substitution sigma;
+    for (std::size_t d = 0; d < shape.size(); ++d)
+      if (const ir::Expr axis = ir::tensor::coordinate(d); shape[d] > 1 && !(load.index[d] == axis))
+        sigma.emplace_back(axis.name(), load.index[d]);
+    return values.substitute(producer.root, sigma, fusion.shape(consumer));
+  });
+  if (!legal) return std::nullopt;
+  complete(fusion, merged);
+  merged.inflation = inflation(merged, producer, consumer);
+  return merged;
+}
+
+class Merger {
+ public:
+  Merger(Fusion& fusion, bool guard) : fusion_(fusion), guard_(guard) {
+    outputs_.insert(fusion.graph.outputs.begin(), fusion.graph.outputs.end());
+  }
+
+  void run() {
+    // What costs nothing first: a value computed in an operand of a matmul could have been an epilogue elsewhere.
+    while (pass(&Merger::inline_view) || pass(&Merger::merge_free) || pass(&Merger::merge_single) ||
+           (guard_ && pass(&Merger::recompute))) {
+    }
+  }
+
+ private:
+  using Step = bool (Merger::*)(std::size_t producer);
+
+  bool pass(Step step) {
+    bool changed = false;
+    for (std::size_t i = 0; i < fusion_.ops.size();) {
+      const std::size_t before = fusion_.ops.size();
+      changed |= (this->*step)(i);
+      if (fusion_.ops.size() == before) ++i;
+    }
+    return changed;
+  }
+
+  std::vector<std::size_t> consumers(const LoopOp& producer) const {
+    std::vector<std::size_t> result;
+    for (std::size_t i = 0; i < fusion_.ops.size(); ++i)
+      if (std::binary_search(fusion_.ops[i].reads.begin(), fusion_.ops[i].reads.end(), producer.output))
+        result.push_back(i);
+    return result;
+  }
+  bool is_output(const LoopOp& op) const { return outputs_.contains(op.output); }
+  void drop(std::size_t op) { fusion_.ops.erase(fusion_.ops.begin() + static_cast<std::ptrdiff_t>(op)); }
+
+  /// A copy or a coordinate: nothing is computed, so every consumer reads through it.
+  bool inline_view(std::size_t at) {
+    const LoopOp producer = fusion_.ops[at];
+    const Value& root = fusion_.values[producer.root];
+    if (root.kind == Value::Kind::assign || root.kind == Value::Kind::reduce) return false;
+    bool changed = false, all = true;
+    for (const std::size_t i : consumers(producer)) {
+      const auto merged = splice(fusion_, producer, fusion_.ops[i]);
+      if (merged) fusion_.ops[i] = *merged;
+      changed |= merged.has_value();
+      all &= merged.has_value();
+    }
+    if (all && !is_output(producer)) drop(at);
+    return changed;
+  }
+
+  bool merge_single(std::size_t at, double most_growth) {
+    const LoopOp& producer = fusion_.ops[at];
+    const auto readers = consumers(producer);
+    if (readers.size() != 1 || is_output(producer)) return false;
+    LoopOp& consumer = fusion_.ops[readers[0]];
+    const auto merged = splice(fusion_, producer, consumer);
+    if (!merged) return false;
+    if (guard_ && (merged->inflation > std::max(producer.inflation, consumer.inflation) * most_growth ||
+                   !refuse(fusion_, *merged, producer, consumer).empty()))
+      return false;
+    consumer = *merged;
+    drop(at);
+    return true;
+  }
+  bool merge_free(std::size_t at) { return merge_single(at, 1.0); }
+  bool merge_single(std::size_t at) { return merge_single(at, most_inflation); }
+
+  /// A cheap producer with several consumers: computed in each, where that moves fewer bytes.
+  bool recompute(std::size_t at) {
+    const LoopOp& producer = fusion_.ops[at];
+    const auto readers = consumers(producer);
+    if (producer.cost.reductions > 0 || readers.empty()) return false;
+    double before = is_output(producer) ? 0 : producer.cost.bytes, after = 0;
+    std::vector<LoopOp> merged;
+    for (const std::size_t i : readers) {
+      const LoopOp& consumer = fusion_.ops[i];
+      auto one = splice(fusion_, producer, consumer);
+      if (!one || !refuse(fusion_, *one, producer, consumer).empty()) return false;
+      before += consumer.cost.bytes;
+      after += one->cost.bytes;
+      merged.push_back(std::move(*one));
+    }
+    if (after > before) return false;
+    for (std::size_t i = 0; i < readers.size(); ++i) fusion_.ops[readers[i]] = std::move(merged[i]);
+    if (!is_output(fusion_.ops[at])) drop(at);
+    return true;
+  }
+
+  Fusion& fusion_;
+  bool guard_;
+  std::set<int> outputs_;
+};
+
+}  // namespace
+
+void merge(Fusion& fusion, bool guard) { Merger(fusion, guard).run(); }
+
+}  // namespace deplo::rules::fusion

@@ -1,0 +1,60 @@
+#include "rules/fusion/nest.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "core/error.h"
+#include "rules/fusion/loop_op.h"
+
+namespace deplo::rules::fusion {
+namespace {
+
+// How many free loops bind all of them.
+int prefix(const Live& live) { return std::bit_width(live.free); }
+
+}  // namespace
+
+Nest::Nest(const Values& values, ValueId root, const ir::Shape& shape)
+    : values_(values), extents_(shape), order_(reachable(values, root)) {
+  for (std::size_t i = order_.size(); i-- > 0;)  // a reduction inside another is an argument of it
+    if (values_[order_[i]].kind == Value::Kind::reduce) reductions_.push_back(order_[i]);
+  for (const ValueId id : reductions_) {
+    const Live& live = values_.live(id);
+    Place place{prefix(live), -1};
+    int depth = place.free;
+    for (const int r : live.reduces)
+      if (depth_.at(r) > depth || place.reduce < 0) place.reduce = r, depth = std::max(depth, depth_.at(r));
+    if (place.reduce < 0) breaks_.push_back(place.free);
+    reduce_places_[values_[id].axis] = place;
+    depth_[values_[id].axis] = depth + 1;
+  }
+  std::sort(breaks_.begin(), breaks_.end());
+  breaks_.erase(std::unique(breaks_.begin(), breaks_.end()), breaks_.end());
+}
+
+Place Nest::place_of(const Live& live) const {
+  if (live.reduces.empty()) {
+    const auto at = std::lower_bound(breaks_.begin(), breaks_.end(), prefix(live));
+    return {at == breaks_.end() ? rank() : *at, -1};
+  }
+  const auto deepest = std::max_element(live.reduces.begin(), live.reduces.end(),
+                                        [&](int a, int b) { return depth_.at(a) < depth_.at(b); });
+  return {0, *deepest};
+}
+
+Place Nest::place(ValueId id) const {
+  const Value& value = values_[id];
+  return value.kind == Value::Kind::reduce ? reduce_places_.at(value.axis) : place_of(values_.live(id));
+}
+
+double Nest::executions(Place place) const {
+  double count = 1;
+  while (place.reduce >= 0) {
+    count *= static_cast<double>(values_.extent(place.reduce));
+    place = reduce_places_.at(place.reduce);
+  }
+  for (int d = 0; d < place.free; ++d) count *= static_cast<double>(extents_[static_cast<std::size_t>(d)]);
+  return count;
+}
+
+}  // namespace deplo::rules::fusion

@@ -1,0 +1,44 @@
+// Where the values of a kernel stand once it is a loop nest, and how often each is computed: before it is one.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "rules/fusion/values.h"
+
+namespace deplo::rules::fusion {
+
+/// A body of the nest: inside the first `free` loops of the free axes, or inside the loop of reduce axis `reduce`.
+struct Place {
+  int free = 0;
+  int reduce = -1;  // -1: none
+  bool operator==(const Place&) const = default;
+};
+
+/// The seed's scope placement: a value stands in the shallowest body that binds all axes that it depends on, with one
+/// restriction: free loops are only split (a statement between them) where a reduction has to stand anyway. A load
+/// hoisted between two free loops would take away the inner one's parallelism.
+class Nest {
+ public:
+  Nest(const Values&, ValueId root, const ir::Shape& shape);
+
+  const std::vector<ValueId>& values() const { return order_; }  // each after its arguments
+  Place place(ValueId) const;                                    // of a reduction: where its loop stands
+  double executions(Place) const;                                // of a statement there
+  double executions(ValueId id) const { return executions(place(id)); }
+  int rank() const { return static_cast<int>(extents_.size()); }
+  /// Free loops that surround everything: those outside the first reduction.
+  int parallel() const { return breaks_.empty() ? rank() : breaks_.front(); }
+  const std::vector<ValueId>& reductions() const { return reductions_; }  // outer before inner
+
+ private:
+  Place place_of(const Live&) const;
+  const Values& values_;
+  ir::Shape extents_;
+  std::vector<ValueId> order_, reductions_;
+  std::vector<int> breaks_;             // free depths at which reductions stand, sorted
+  std::map<int, Place> reduce_places_;  // axis → where its loop stands
+  std::map<int, int> depth_;            // axis → loops around its body
+};
+
+}  // namespace deplo::rules::fusion

@@ -1,0 +1,208 @@
+// A kernel's values become statements: each in its body (nest.h), loads first, deeper operands before shallower ones.
+#include <algorithm>
+#include <map>
+
+#include "core/error.h"
+#include "ir/walk.h"
+#include "rules/fusion/loop_op.h"
+#include "rules/fusion/nest.h"
+
+namespace deplo::rules::fusion {
+namespace {
+
+class Placer {
+ public:
+  Placer(const Fusion& fusion, const LoopOp& op)
+      : fusion_(fusion),
+        values_(fusion.values),
+        op_(op),
+        nest_(values_, op.root, fusion.shape(op)),
+        free_(static_cast<std::size_t>(nest_.rank()) + 1) {
+    for (const ValueId id : nest_.values()) measure(id);
+  }
+
+  ir::Body run() {
+    const ir::Arg value = emit(op_.root);
+    std::vector<ir::Expr> index;
+    for (std::size_t d = 0; d + 1 < free_.size(); ++d)
+      index.push_back(fusion_.shape(op_)[d] == 1 ? ir::Expr(0) : ir::tensor::coordinate(d));
+    free_.back().push_back(ir::Write{fusion_.name(op_.output), stored(op_.output, index), value});
+    for (ir::Body& body : free_) loads_first(body);
+    for (std::size_t d = free_.size() - 1; d-- > 0;) {
+      const std::int64_t extent = fusion_.shape(op_)[d];
+      const ir::Axis axis{ir::tensor::coordinate(d).name(), extent, ir::Bind::free};
+      if (extent == 1)
+        std::move(free_[d + 1].begin(), free_[d + 1].end(), std::back_inserter(free_[d]));
+      else
+        free_[d].push_back(ir::Loop{.axis = axis, .body = std::move(free_[d + 1])});
+    }
+    return std::move(free_.front());
+  }
+
+ private:
+  // How long a chain of operations hangs below a value: operands with longer chains come first, which keeps fewer
+  // values alive (Sethi and Ullman 1970). A reduction is longer than any chain.
+  void measure(ValueId id) {
+    int height = 0;
+    for (const ValueId arg : values_[id].args) height = std::max(height, height_[arg] + 1);
+    height_[id] = height + (values_[id].kind == Value::Kind::reduce ? 1 << 20 : 0);
+  }
+
+  ir::Body& body(Place place) {
+    return place.reduce >= 0 ? reduces_[place.reduce] : free_[static_cast<std::size_t>(place.free)];
+  }
+
+  ir::Arg emit(ValueId id) {
+    const Value& value = values_[id];
+    if (value.kind == Value::Kind::constant) return value.constant;
+    if (const auto known = names_.find(id); known != names_.end()) return known->second;
+    std::vector<ValueId> order = value.args;
+    std::stable_sort(order.begin(), order.end(), [&](ValueId a, ValueId b) { return height_[a] > height_[b]; });
+    for (const ValueId arg : order) emit(arg);
+    std::vector<ir::Arg> args;
+    for (const ValueId arg : value.args) args.push_back(emit(arg));
+    const std::string name = "t" + std::to_string(id);  // renamed when the kernel is whole
+    define(id, value, name, std::move(args));
+    names_[id] = name;
+    return name;
+  }
+
+  void define(ValueId id, const Value& value, const std::string& name, std::vector<ir::Arg> args) {
+    const ir::Type type{value.dtype, 1};
+    ir::Body& at = body(nest_.place(id));
+    switch (value.kind) {
+      case Value::Kind::load:
+        at.push_back(ir::Load{name, type, fusion_.name(value.tensor), load_index(value, args)});
+        break;
+      case Value::Kind::index:
+        at.push_back(ir::Index{name, type, value.index[0]});
+        break;
+      case Value::Kind::assign:
+        if (ir::is_commutative(value.op) && std::holds_alternative<double>(args[0])) std::swap(args[0], args[1]);
+        at.push_back(ir::Assign{name, type, value.op, std::move(args)});
+        break;
+      case Value::Kind::reduce: {
+        ir::Body inner = std::move(reduces_[value.axis]);
+        inner.push_back(ir::Accum{name, type, value.op, std::move(args)});
+        loads_first(inner);
+        const ir::Axis axis{values_.axis(value.axis).name(), values_.extent(value.axis), ir::Bind::reduce};
+        at.push_back(ir::Loop{.axis = axis, .body = std::move(inner)});
+        break;
+      }
+      case Value::Kind::constant:
+        break;
+    }
+  }
+
+  std::vector<ir::Expr> stored(int tensor, const std::vector<ir::Expr>& index) const {
+    const Layout& layout = fusion_.layouts[static_cast<std::size_t>(tensor)];
+    return stored_index(fusion_, tensor, layout, index, fusion_.shape(op_));
+  }
+
+  // g1, g2, … are the values gathered by.
+  std::vector<ir::Expr> load_index(const Value& load, const std::vector<ir::Arg>& args) const {
+    ir::Substitution gathered;
+    for (std::size_t i = 0; i < args.size(); ++i) {
+      const auto* name = std::get_if<std::string>(&args[i]);
+      const ir::Expr e =
+          name != nullptr ? ir::var(*name) : ir::Expr(static_cast<std::int64_t>(std::get<double>(args[i])));
+      gathered.emplace_back("g" + std::to_string(i + 1), e);
+    }
+    std::vector<ir::Expr> index = stored(load.tensor, load.index);
+    if (!gathered.empty())
+      for (ir::Expr& e : index) e = ir::substitute(e, gathered);
+    return index;
+  }
+
+  // Between loops, as the seeds print them; a gather stays behind what it gathers by.
+  static void loads_first(ir::Body& body) {
+    const auto is_plain_load = [](const ir::Stmt& s) {
+      return s.as<ir::Load>() != nullptr && ir::reads(s).values.empty();
+    };
+    for (auto first = body.begin(); first != body.end();) {
+      const auto is_loop = [](const ir::Stmt& s) { return s.as<ir::Loop>() != nullptr; };
+      const auto last = std::find_if(first, body.end(), is_loop);
+      std::stable_partition(first, last, is_plain_load);
+      first = last == body.end() ? last : last + 1;
+    }
+  }
+
+  const Fusion& fusion_;
+  const Values& values_;
+  const LoopOp& op_;
+  Nest nest_;
+  std::vector<ir::Body> free_;
+  std::map<int, ir::Body> reduces_;  // by axis
+  std::map<ValueId, std::string> names_;
+  std::map<ValueId, int> height_;
+};
+
+// in0, in1, … for loads, acc0 … for accumulators, v0 … for the rest, in order of appearance.
+void rename_values(ir::Body& top) {
+  std::map<std::string, std::string> names;
+  int loads = 0, accumulators = 0, others = 0;
+  const auto define = [&](std::string& name, const char* prefix, int& count) {
+    name = names[name] = prefix + std::to_string(count++);
+  };
+  const auto use = [&](ir::Arg& arg) {
+    if (auto* name = std::get_if<std::string>(&arg)) *name = names.at(*name);
+  };
+  const auto use_in = [&](std::vector<ir::Expr>& index) {
+    ir::Substitution substitution;
+    for (const auto& [from, to] : names) substitution.emplace_back(from, ir::var(to));
+    for (ir::Expr& e : index) e = ir::substitute(e, substitution);
+  };
+  const std::function<void(ir::Body&)> walk = [&](ir::Body& body) {
+    for (ir::Stmt& stmt : body) {
+      if (auto* load = stmt.as<ir::Load>()) {
+        if (!ir::reads(stmt).values.empty()) use_in(load->index);
+        define(load->dst, "in", loads);
+      }
+      if (auto* index = stmt.as<ir::Index>()) define(index->dst, "v", others);
+      if (auto* assign = stmt.as<ir::Assign>()) {
+        for (ir::Arg& arg : assign->args) use(arg);
+        define(assign->dst, "v", others);
+      }
+      if (auto* accum = stmt.as<ir::Accum>()) {
+        for (ir::Arg& arg : accum->args) use(arg);
+        define(accum->dst, "acc", accumulators);
+      }
+      if (auto* write = stmt.as<ir::Write>()) use(write->value);
+      if (ir::Body* inner = ir::inner_body(stmt)) walk(*inner);
+    }
+  };
+  walk(top);
+}
+
+ir::Buffer buffer(const Fusion& fusion, int tensor, ir::Role role) {
+  const ir::TensorType& type = fusion.type(tensor);
+  ir::Buffer result{fusion.name(tensor),
+                    type.dtype,
+                    role,
+                    stored_shape(type.shape, fusion.layouts[static_cast<std::size_t>(tensor)]),
+                    {}};
+  result.strides = ir::row_major_strides(result.shape);
+  return result;
+}
+
+}  // namespace
+
+ir::Program place(const Fusion& fusion, const LoopOp& op) {
+  ir::Program program;
+  program.name = fusion.name(op.output);
+  program.body = Placer(fusion, op).run();
+  rename_values(program.body);
+  // Inputs in order of appearance.
+  ir::for_each(program.body, [&](const ir::Stmt& stmt) {
+    const auto* load = stmt.as<ir::Load>();
+    if (load == nullptr || program.find(load->buffer) != nullptr) return;
+    const auto tensor =
+        std::find_if(op.reads.begin(), op.reads.end(), [&](int t) { return fusion.name(t) == load->buffer; });
+    program.buffers.push_back(buffer(fusion, *tensor, ir::Role::input));
+  });
+  program.buffers.push_back(buffer(fusion, op.output, ir::Role::output));
+  ir::renumber_axes(program);
+  return program;
+}
+
+}  // namespace deplo::rules::fusion

@@ -1,0 +1,179 @@
+#include "rules/fusion/values.h"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "core/error.h"
+#include "ir/tensor.h"
+
+namespace deplo::rules::fusion {
+namespace {
+
+std::uint64_t mix(std::uint64_t seed, std::uint64_t value) {
+  // The finaliser of SplitMix64 (Steele, Lea, Flood 2014).
+  std::uint64_t z = seed * 0x9e3779b97f4a7c15U + value + 0x9e3779b97f4a7c15U;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+  return z ^ (z >> 31);
+}
+
+std::uint64_t hash(std::uint64_t seed, const ir::Expr& e) {
+  switch (e.kind()) {
+    case ir::Expr::Kind::constant:
+      return mix(seed, static_cast<std::uint64_t>(e.value()));
+    case ir::Expr::Kind::variable:
+      return mix(seed, std::hash<std::string>()(e.name()));
+    case ir::Expr::Kind::binary:
+      return mix(hash(hash(seed, e.lhs()), e.rhs()), static_cast<std::uint64_t>(e.op()));
+  }
+  return seed;
+}
+
+std::uint64_t hash(const Value& v) {
+  std::uint64_t h = mix(static_cast<std::uint64_t>(v.kind), static_cast<std::uint64_t>(v.op));
+  h = mix(h, static_cast<std::uint64_t>(v.dtype));
+  h = mix(h, std::bit_cast<std::uint64_t>(v.constant));
+  h = mix(h, static_cast<std::uint64_t>(v.tensor));
+  h = mix(h, static_cast<std::uint64_t>(v.axis));
+  for (const ir::Expr& e : v.index) h = hash(h, e);
+  for (const ValueId arg : v.args) h = mix(h, static_cast<std::uint64_t>(arg));
+  return h;
+}
+
+// r12 → 12; -1 for anything else.
+int reduce_axis(const std::string& name) {
+  int number = -1;
+  if (name.size() > 1 && name[0] == 'r') std::from_chars(name.data() + 1, name.data() + name.size(), number);
+  return number;
+}
+
+// The letters of tensor::coordinate.
+int free_axis(const std::string& name) {
+  return name.size() == 1 && name[0] >= 'i' && name[0] <= 'p' ? name[0] - 'i' : -1;
+}
+
+void insert_sorted(std::vector<int>& list, int value) {
+  const auto at = std::lower_bound(list.begin(), list.end(), value);
+  if (at == list.end() || *at != value) list.insert(at, value);
+}
+
+void add_live(const ir::Expr& e, Live& live) {
+  if (e.kind() == ir::Expr::Kind::binary) {
+    add_live(e.lhs(), live);
+    add_live(e.rhs(), live);
+  } else if (e.kind() == ir::Expr::Kind::variable) {
+    if (const int d = free_axis(e.name()); d >= 0) live.free |= 1U << d;
+    if (const int r = reduce_axis(e.name()); r >= 0) insert_sorted(live.reduces, r);
+  }
+}
+
+std::uint32_t free_axes(const ir::Substitution& sigma) {
+  std::uint32_t result = 0;
+  for (const auto& [name, e] : sigma)
+    if (const int d = free_axis(name); d >= 0) result |= 1U << d;
+  return result;
+}
+
+/// One substitution through a value and all below it.
+class Substituter {
+ public:
+  Substituter(Values& values, ir::Substitution sigma, const ir::Shape& shape)
+      : values_(values), sigma_(std::move(sigma)), shape_(shape), changed_(free_axes(sigma_)) {}
+
+  ValueId run(ValueId id) {
+    const Live& live = values_.live(id);
+    const auto renamed = [&](int r) { return std::find(renamed_.begin(), renamed_.end(), r) != renamed_.end(); };
+    if ((live.free & changed_) == 0 && std::none_of(live.reduces.begin(), live.reduces.end(), renamed)) return id;
+    if (const auto known = memo_.find(id); known != memo_.end()) return known->second;
+    Value value = values_[id];
+    if (value.kind == Value::Kind::reduce) {
+      const int fresh = values_.new_axis(values_.extent(value.axis));
+      sigma_.emplace_back(values_.axis(value.axis).name(), values_.axis(fresh));
+      renamed_.push_back(value.axis);
+      value.axis = fresh;
+    }
+    for (ir::Expr& e : value.index) e = values_.substitute(e, sigma_, shape_);
+    for (ValueId& arg : value.args) arg = run(arg);
+    return memo_[id] = values_.add(std::move(value));
+  }
+
+ private:
+  Values& values_;
+  ir::Substitution sigma_;
+  const ir::Shape& shape_;
+  std::uint32_t changed_;
+  std::vector<int> renamed_;  // reduce axes
+  std::map<ValueId, ValueId> memo_;
+};
+
+}  // namespace
+
+Live Values::find_live(const Value& value) const {
+  Live live;
+  for (const ir::Expr& e : value.index) add_live(e, live);
+  for (const ValueId arg : value.args) {
+    const Live& inner = live_[static_cast<std::size_t>(arg)];
+    live.free |= inner.free;
+    for (const int r : inner.reduces) insert_sorted(live.reduces, r);
+  }
+  if (value.kind == Value::Kind::reduce) std::erase(live.reduces, value.axis);
+  return live;
+}
+
+ValueId Values::add(Value value) {
+  const std::uint64_t h = hash(value);
+  const auto [first, last] = by_hash_.equal_range(h);
+  for (auto it = first; it != last; ++it)
+    if ((*this)[it->second] == value) return it->second;
+  live_.push_back(find_live(value));
+  values_.push_back(std::move(value));
+  const auto id = static_cast<ValueId>(values_.size()) - 1;
+  by_hash_.emplace(h, id);
+  return id;
+}
+
+int Values::new_axis(std::int64_t extent) {
+  axes_.push_back({extent, ir::var("r" + std::to_string(axes_.size()))});
+  return static_cast<int>(axes_.size()) - 1;
+}
+
+ir::Ranges Values::ranges(const ir::Expr& e, const ir::Shape& shape) const {
+  std::vector<std::string> names;
+  ir::collect_variables(e, names);
+  ir::Ranges ranges;
+  for (std::string& name : names) {
+    if (const int d = free_axis(name); d >= 0)
+      ranges.emplace_back(std::move(name), ir::Interval{0, shape[static_cast<std::size_t>(d)] - 1});
+    else if (const int r = reduce_axis(name); r >= 0)
+      ranges.emplace_back(std::move(name), ir::Interval{0, extent(r) - 1});
+  }
+  return ranges;
+}
+
+ir::Expr Values::substitute(const ir::Expr& e, const ir::Substitution& sigma, const ir::Shape& shape) const {
+  const ir::Expr result = ir::substitute(e, sigma);
+  return result.kind() == ir::Expr::Kind::binary ? ir::simplify(result, ranges(result, shape)) : result;
+}
+
+ValueId Values::substitute(ValueId value, const ir::Substitution& sigma, const ir::Shape& shape) {
+  return sigma.empty() ? value : Substituter(*this, sigma, shape).run(value);
+}
+
+ValueId Values::replace_loads(ValueId root, const std::function<std::optional<ValueId>(const Value& load)>& replace) {
+  std::map<ValueId, ValueId> memo;
+  const std::function<ValueId(ValueId)> run = [&](ValueId id) {
+    if (const auto known = memo.find(id); known != memo.end()) return known->second;
+    Value value = (*this)[id];
+    for (ValueId& arg : value.args) arg = run(arg);
+    std::optional<ValueId> other;
+    if (value.kind == Value::Kind::load) other = replace(value);
+    return memo[id] = other ? *other : value.args.empty() ? id : add(std::move(value));
+  };
+  return run(root);
+}
+
+}  // namespace deplo::rules::fusion

@@ -1,0 +1,73 @@
+// Kernels while they are being fused: not statements yet but values, each a function of the kernel's free axes and of
+// the reduce axes around it. One table holds the values of all kernels of a graph, equal ones once, so that splicing a
+// producer into a consumer is substitution and what both compute is shared without a search for it.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/expr.h"
+#include "ir/op.h"
+#include "ir/types.h"
+
+namespace deplo::rules::fusion {
+
+using ValueId = int;
+
+struct Value {
+  enum class Kind : std::uint8_t { constant, index, load, assign, reduce };
+  Kind kind = Kind::constant;
+  ir::DType dtype = ir::DType::f32;
+  double constant = 0;
+  ir::Op op = ir::Op::copy;          // assign, reduce
+  int tensor = -1;                   // load
+  int axis = -1;                     // reduce: the one it binds
+  std::vector<ir::Expr> index = {};  // load: one per dimension; index: the expression
+  std::vector<ValueId> args = {};    // assign, reduce; load: what its index calls g1, g2, …
+  bool operator==(const Value&) const = default;
+};
+
+/// The axes that a value depends on.
+struct Live {
+  std::uint32_t free = 0;    // bit d: the kernel's free axis d
+  std::vector<int> reduces;  // sorted
+};
+
+/// Free axis d is the variable tensor::coordinate(d); reduce axis n is the variable `r<n>`, bound by one reduce value.
+class Values {
+ public:
+  ValueId add(Value);  // an equal one where there is one
+  const Value& operator[](ValueId id) const { return values_[static_cast<std::size_t>(id)]; }
+  const Live& live(ValueId id) const { return live_[static_cast<std::size_t>(id)]; }
+  std::size_t size() const { return values_.size(); }
+
+  int new_axis(std::int64_t extent);
+  const ir::Expr& axis(int reduce) const { return axes_[static_cast<std::size_t>(reduce)].variable; }
+  std::int64_t extent(int reduce) const { return axes_[static_cast<std::size_t>(reduce)].extent; }
+
+  /// Of the axes in an expression; `shape` are the extents of the free ones.
+  ir::Ranges ranges(const ir::Expr&, const ir::Shape& shape) const;
+  /// Substitutes and simplifies; `shape` are the extents of the free axes that the result depends on.
+  ir::Expr substitute(const ir::Expr&, const ir::Substitution&, const ir::Shape& shape) const;
+
+  /// `value` with its free axes replaced, under `shape` as above. A reduction that changes binds a new axis: the old
+  /// one may stay beside it.
+  ValueId substitute(ValueId value, const ir::Substitution& sigma, const ir::Shape& shape);
+  /// `value` with every load for which `replace` gives a value replaced by it.
+  ValueId replace_loads(ValueId value, const std::function<std::optional<ValueId>(const Value& load)>& replace);
+
+ private:
+  struct Axis {
+    std::int64_t extent;
+    ir::Expr variable;
+  };
+  Live find_live(const Value&) const;
+  std::vector<Value> values_;
+  std::vector<Live> live_;
+  std::vector<Axis> axes_;
+  std::unordered_multimap<std::uint64_t, ValueId> by_hash_;
+};
+
+}  // namespace deplo::rules::fusion
