@@ -12,9 +12,9 @@
 //   scaled_dot_product_attention(T q, T k, T v[, T mask], is_causal=false, scale (1/sqrt(E)), enable_gqa=false)
 //   embedding(T weight, T indices)   gather(T, T index, dim)
 //   transpose(T, dim0, dim1)   permute(T, dims)   reshape(T, shape (a -1 is resolved))   unsqueeze(T, dim)
-//   squeeze(T, dims)   expand(T, shape (-1 keeps))   slice(T, dim, start=0, end=max, step=1 (≥ 1))
-//   select(T, dim, index)   cat(T…, dim=0)   stack(T…, dim=0)   triu tril(T, diagonal=0)
-//   arange(start=0, end, step=1, dtype)   full(shape, value, dtype)   to(T, dtype)
+//   squeeze(T, dims (not given: all of extent 1; normalised to those of extent 1))   expand(T, shape (-1 keeps))
+//   slice(T, dim, start=0, end=max, step=1 (≥ 1)) select(T, dim, index)   cat(T…, dim=0)   stack(T…, dim=0)   triu
+//   tril(T, diagonal=0) arange(start=0, end, step=1, dtype)   full(shape, value, dtype)   to(T, dtype)
 // What PyTorch has and is not here is made of these by the readers: split and chunk are slices, `x.T` a transpose.
 #pragma once
 #include <span>
@@ -31,8 +31,9 @@ bool is_op(std::string_view name);
 /// Fills in defaults, normalises, checks, infers: the attributes of `call` are replaced. `args` are the argument nodes.
 /// Throws Error `op: expected …, found …`.
 TensorType infer(Node& call, std::span<const Node* const> args);
-/// Whether the attribute has the operation's default value (print leaves it out).
-bool is_default(const Node& call, std::string_view attribute);
+/// Whether the attribute of an inferred call has the value that it would have if it were not given (print leaves it
+/// out).
+bool is_default(const Node& call, std::span<const Node* const> args, std::string_view attribute);
 
 /// NumPy's rule; throws Error naming both shapes.
 Shape broadcast(std::string_view op, const Shape&, const Shape&);

@@ -1,0 +1,127 @@
+#include "ir/torch/graph.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/error.h"
+#include "ir/emit/reserved.h"
+#include "ir/lexer.h"
+#include "ir/torch/infer.h"
+
+namespace deplo::ir::torch {
+namespace {
+
+template <class T>
+const T& get(const Node& node, std::string_view attribute) {
+  const auto found = node.attributes.find(attribute);
+  CHECK(found != node.attributes.end());
+  const T* value = std::get_if<T>(&found->second);
+  CHECK(value != nullptr);
+  return *value;
+}
+
+// Python's functions that calls are named after; FX numbers these from 1 (`sum_1`).
+constexpr std::array builtins = std::to_array<std::string_view>(
+    {"abs",   "all",   "any", "bool",  "complex", "filter", "float", "format", "id",  "input",
+     "int",   "iter",  "len", "list",  "map",     "max",    "min",   "next",   "pow", "print",
+     "range", "round", "set", "slice", "sorted",  "sum",    "tuple", "type"});
+
+std::string identifier(std::string_view name) {
+  std::string result;
+  for (const char c : name) {
+    const bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    result += word ? c : '_';
+  }
+  const std::size_t underscores = result.find_first_not_of('_');
+  if (underscores == std::string::npos) return "x";
+  if (underscores > 1) result.erase(0, underscores - 1);  // names that begin with two belong to the compilers
+  if (result[0] >= '0' && result[0] <= '9') result.insert(0, "_");
+  return result;
+}
+
+bool is_taken(std::string_view name) { return is_reserved(name) || !is_name(name); }
+
+// `mul_1` → `mul`: numbers are given anew.
+std::string_view stem(std::string_view name) {
+  const std::size_t last = name.find_last_not_of("0123456789");
+  const bool numbered = last != std::string_view::npos && last > 0 && last + 1 < name.size() && name[last] == '_';
+  return numbered ? name.substr(0, last) : name;
+}
+
+}  // namespace
+
+std::int64_t Node::integer(std::string_view attribute) const { return get<std::int64_t>(*this, attribute); }
+double Node::number(std::string_view attribute) const { return get<double>(*this, attribute); }
+bool Node::flag(std::string_view attribute) const { return get<bool>(*this, attribute); }
+const std::string& Node::text(std::string_view attribute) const { return get<std::string>(*this, attribute); }
+const std::vector<std::int64_t>& Node::integers(std::string_view attribute) const {
+  return get<std::vector<std::int64_t>>(*this, attribute);
+}
+
+Id Builder::add(Node node, std::string_view name) {
+  std::string candidate = identifier(name);
+  if (is_taken(candidate) && is_taken(candidate + "_1")) candidate.insert(0, "_");  // get_x, vload_x: by their prefix
+  const bool builtin = node.kind == Node::Kind::call && std::ranges::find(builtins, candidate) != builtins.end();
+  if (builtin || is_taken(candidate) || names_.contains(candidate)) {
+    const std::string base(stem(candidate));
+    do candidate = fmt::format("{}_{}", base, ++names_[base]);
+    while (names_.contains(candidate));
+  }
+  names_.emplace(candidate, 0);
+  node.name = std::move(candidate);
+  graph_.nodes.push_back(std::move(node));
+  return static_cast<Id>(graph_.nodes.size()) - 1;
+}
+
+Id Builder::input(std::string_view name, TensorType type, Source source) {
+  check_type(name, type);
+  CHECK(!source.values || static_cast<std::int64_t>(source.values->size()) == element_count(type.shape));
+  return add({Node::Kind::input, {}, std::move(type), {}, {}, {}, 0, std::move(source)}, name);
+}
+
+Id Builder::parameter(std::string_view name, TensorType type, Source source) {
+  const Id id = input(name, std::move(type), std::move(source));
+  graph_.nodes.back().kind = Node::Kind::parameter;
+  return id;
+}
+
+Id Builder::scalar(double value, DType dtype, std::string_view name) {
+  return add({Node::Kind::scalar, {}, {dtype, {}}, {}, {}, {}, value, {}}, name.empty() ? "scalar" : name);
+}
+
+Id Builder::call(std::string_view op, std::vector<Id> args, Attributes attributes, std::string_view name) {
+  std::vector<const Node*> nodes;
+  for (const Id arg : args) {
+    CHECK(arg >= 0 && static_cast<std::size_t>(arg) < size());
+    nodes.push_back(&node(arg));
+  }
+  Node call = {Node::Kind::call, {}, {}, std::string(op), std::move(args), std::move(attributes), 0, {}};
+  call.type = infer(call, nodes);
+  return add(std::move(call), name.empty() ? op : name);
+}
+
+Graph Builder::finish(std::vector<Id> outputs) {
+  std::vector<bool> needed(size(), false);
+  for (const Id output : outputs) needed[static_cast<std::size_t>(output)] = true;
+  for (std::size_t i = size(); i-- > 0;) {
+    if (graph_.nodes[i].kind == Node::Kind::input) needed[i] = true;
+    if (needed[i])
+      for (const Id arg : graph_.nodes[i].args) needed[static_cast<std::size_t>(arg)] = true;
+  }
+  std::vector<Id> renumbered(size(), -1);
+  Graph result;
+  for (std::size_t i = 0; i < size(); ++i) {
+    if (!needed[i]) continue;
+    renumbered[i] = static_cast<Id>(result.nodes.size());
+    for (Id& arg : graph_.nodes[i].args) arg = renumbered[static_cast<std::size_t>(arg)];
+    result.nodes.push_back(std::move(graph_.nodes[i]));
+  }
+  for (const Id output : outputs) result.outputs.push_back(renumbered[static_cast<std::size_t>(output)]);
+  graph_ = {};
+  names_.clear();
+  return result;
+}
+
+}  // namespace deplo::ir::torch
