@@ -36,6 +36,16 @@ std::optional<LoopOp> splice(Fusion& fusion, const LoopOp& producer, const LoopO
   return merged;
 }
 
+/// Are the indices, but for zeros, the kernel's axes in order?
+bool is_relabelling(const std::vector<ir::Expr>& index, const ir::Shape& shape) {
+  std::vector<ir::Expr> walked, axes;
+  for (const ir::Expr& e : index)
+    if (!e.is_constant(0)) walked.push_back(e);
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    if (shape[d] > 1) axes.push_back(ir::tensor::coordinate(d));
+  return walked == axes;
+}
+
 class Merger {
  public:
   Merger(Fusion& fusion, bool guard) : fusion_(fusion), guard_(guard) {
@@ -52,13 +62,11 @@ class Merger {
  private:
   using Step = bool (Merger::*)(std::size_t producer);
 
+  /// Consumers before producers: a reduction takes in what it reduces before that takes in anything else, so that the
+  /// products of a matmul are never a kernel's result.
   bool pass(Step step) {
     bool changed = false;
-    for (std::size_t i = 0; i < fusion_.ops.size();) {
-      const std::size_t before = fusion_.ops.size();
-      changed |= (this->*step)(i);
-      if (fusion_.ops.size() == before) ++i;
-    }
+    for (std::size_t i = fusion_.ops.size(); i-- > 0;) changed |= (this->*step)(i);
     return changed;
   }
 
@@ -74,9 +82,10 @@ class Merger {
 
   /// A copy or a coordinate: nothing is computed, so every consumer reads through it.
   bool inline_view(std::size_t at) {
-    const LoopOp producer = fusion_.ops[at];
-    const Value& root = fusion_.values[producer.root];
+    const Value& root = fusion_.values[fusion_.ops[at].root];
     if (root.kind == Value::Kind::assign || root.kind == Value::Kind::reduce) return false;
+    if (root.kind == Value::Kind::load && take_in_source(at, root)) return true;
+    const LoopOp producer = fusion_.ops[at];
     bool changed = false, all = true;
     for (const std::size_t i : consumers(producer)) {
       const auto merged = splice(fusion_, producer, fusion_.ops[i]);
@@ -86,6 +95,21 @@ class Merger {
     }
     if (all && !is_output(producer)) drop(at);
     return changed;
+  }
+
+  /// Where the copy only adds or drops dimensions of extent 1 and nobody else reads the source, the source is computed
+  /// in the copy's shape: sum(…, keepdim=True) and then [i, na, j].
+  bool take_in_source(std::size_t at, const Value& load) {
+    LoopOp& view = fusion_.ops[at];
+    if (!load.args.empty() || !is_relabelling(load.index, fusion_.shape(view))) return false;
+    const auto source = std::find_if(fusion_.ops.begin(), fusion_.ops.end(),
+                                     [&](const LoopOp& op) { return op.output == load.tensor; });
+    if (source == fusion_.ops.end() || is_output(*source) || consumers(*source).size() != 1) return false;
+    const auto merged = splice(fusion_, *source, view);
+    if (!merged) return false;
+    view = *merged;
+    fusion_.ops.erase(source);
+    return true;
   }
 
   bool merge_single(std::size_t at, double most_growth) {
