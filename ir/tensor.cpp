@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <cmath>
 
 #include "core/match.h"
 
@@ -41,7 +41,7 @@ class Printer {
                        graph_.outputs.size());
     for (const Node& n : graph_.nodes)
       if (is_input(n)) out_ += fmt::format("{}: {}\n", n.name, print(n.type));
-    out_ += "constants:\n";
+    if (std::any_of(graph_.nodes.begin(), graph_.nodes.end(), is_constant)) out_ += "constants:\n";
     for (const Node& n : graph_.nodes) constant(n);
     for (const Node& n : graph_.nodes)
       if (!is_input(n) && !is_constant(n)) out_ += fmt::format("{} = {} -> {}\n", n.name, value(n), print(n.type));
@@ -58,7 +58,17 @@ class Printer {
 
   void constant(const Node& n) {
     if (n.as<Parameter>() != nullptr) out_ += fmt::format("{}: {}\n", n.name, print(n.type));
-    if (const auto* s = n.as<Scalar>()) out_ += fmt::format("{}: {} = {}\n", n.name, print(n.type), s->value);
+    if (const auto* s = n.as<Scalar>())
+      out_ += fmt::format("{}: {} = {}\n", n.name, print(n.type), number(s->value, n.type.dtype));
+  }
+
+  // As Python prints it: a float has a point or an exponent.
+  static std::string number(double value, DType dtype) {
+    if (dtype == DType::boolean) return value != 0 ? "True" : "False";
+    if (dtype == DType::i32) return fmt::format("{:.0f}", value);
+    std::string text = fmt::format("{}", value);
+    if (std::isfinite(value) && text.find_first_of(".e") == std::string::npos) text += ".0";
+    return text;
   }
 
   std::string value(const Node& n) const {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ir/emit/reserved.h"
+
 namespace deplo::rules {
 
 using ir::DType;
@@ -12,7 +14,9 @@ using ir::Shape;
 using ir::TensorType;
 namespace tensor = ir::tensor;
 
+// No kernel compiles with a buffer named, say, get_ew: that prefix is OpenCL's.
 std::string Emitter::unique(std::string name) {
+  if (ir::is_reserved(name)) name.insert(0, "_");
   const auto [at, is_new] = names_.emplace(name, 0);
   if (is_new) return name;
   for (;;) {
@@ -32,10 +36,6 @@ int Emitter::add(tensor::Node node) {
   return static_cast<int>(size()) - 1;
 }
 
-int Emitter::scalar(double value, DType dtype, std::string_view suffix) {
-  return add({named(suffix), {dtype, {}}, tensor::Scalar{value}, {}});
-}
-
 namespace {
 
 double converted(double value, DType to) {
@@ -44,6 +44,10 @@ double converted(double value, DType to) {
 }
 
 }  // namespace
+
+int Emitter::scalar(double value, DType dtype, std::string_view suffix) {
+  return add({named(suffix), {dtype, {}}, tensor::Scalar{converted(value, dtype)}, {}});
+}
 
 int Emitter::convert(int x, DType to) {
   if (dtype(x) == to) return x;

@@ -1,0 +1,25 @@
+// Private to compose: nodes that compute the same.
+#pragma once
+#include <optional>
+#include <unordered_map>
+
+#include "ir/tensor.h"
+
+namespace deplo::rules {
+
+/// Of what the node computes, whatever its name: operation, arguments, type.
+std::size_t hash(const ir::tensor::Node&);
+bool computes_the_same(const ir::tensor::Node&, const ir::tensor::Node&);
+
+/// Finds nodes of a graph by what they compute.
+class EqualNodes {
+ public:
+  explicit EqualNodes(std::size_t expected) { by_hash_.reserve(expected); }
+  std::optional<int> find(const ir::tensor::Graph&, const ir::tensor::Node&) const;
+  void insert(const ir::tensor::Node& node, int id) { by_hash_.emplace(hash(node), id); }
+
+ private:
+  std::unordered_multimap<std::size_t, int> by_hash_;
+};
+
+}  // namespace deplo::rules
