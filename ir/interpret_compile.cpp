@@ -107,7 +107,11 @@ Index Compiler::index(const Expr& e) {
     if (t.atom.kind() == Expr::Kind::variable) {
       const auto is = [&](const auto& entry) { return entry.first == t.atom.name(); };
       const auto found = std::find_if(scope_.rbegin(), scope_.rend(), is);
-      if (found == scope_.rend()) fail("nothing defines " + t.atom.name());
+      if (found == scope_.rend()) {
+        result.values.emplace_back(operand(t.atom.name(), 1).value, t.coefficient);
+        result.varies = true;
+        continue;
+      }
       const bool varies = machine_.variables[static_cast<std::size_t>(found->second)].varies;
       (varies ? result.varying : result.uniform).emplace_back(found->second, t.coefficient);
       result.varies = result.varies || varies;

@@ -3,41 +3,13 @@
 // register. An index or a variable is uniform when it is the same in all lanes of a block, and then a scalar.
 #pragma once
 #include <cstdint>
-#include <utility>
 #include <variant>
 #include <vector>
 
 #include "ir/interpret.h"
+#include "ir/interpret_index.h"
 
 namespace deplo::ir::exec {
-
-struct Atom;
-/// constant + sum of coefficient * variable + sum of atoms.
-struct Index {
-  std::int64_t constant = 0;
-  std::vector<std::pair<int, std::int64_t>> uniform = {}, varying = {};  // slot of the variable, coefficient
-  std::vector<Atom> atoms;  // no initializer: clang would want Atom complete
-  bool varies = false;
-};
-struct Atom {  // coefficient * (lhs op rhs), the part that is not affine
-  std::int64_t coefficient = 1;
-  ExprOp op = ExprOp::div;
-  Index lhs, rhs;
-  bool varies = false;
-  std::vector<std::int64_t> left, right;  // scratch, one per lane
-};
-
-struct Operand {
-  std::size_t value = 0;  // where its lanes start in Machine::values
-  int lanes = 1;          // 1 is broadcast
-};
-struct Access {
-  bool shared = false;
-  int buffer = 0;
-  int lanes = 1;
-  bool varies = false;
-  std::vector<Index> index = {};
-};
 
 using Code = std::vector<struct Instruction>;
 struct LoopCode {
@@ -58,6 +30,7 @@ struct IndexCode {
 };
 struct ComputeCode {  // Assign and Accum: dst = op(args), or where accumulates dst = op(dst, args)
   Op op;
+  DType dtype;  // what a copy converts to
   std::size_t dst;
   int lanes;
   bool accumulates;

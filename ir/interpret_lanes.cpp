@@ -15,6 +15,11 @@ std::int64_t multiply_add(std::int64_t sum, std::int64_t a, std::int64_t b) {
                                    static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
 }
 
+// A lane that is not active may hold anything.
+std::int64_t to_index(double value) {
+  return value >= -1e18 && value <= 1e18 ? static_cast<std::int64_t>(value) : INT64_MIN / 2;
+}
+
 template <class F>
 void each(std::int64_t n, double* out, F f) {
   for (std::int64_t i = 0; i < n; ++i) out[i] = f(i);
@@ -38,6 +43,8 @@ void Machine::vector(Index& index, std::int64_t* out) const {
     const std::int64_t* v = variables[static_cast<std::size_t>(slot)].lanes.data();
     for (std::size_t l = 0; l < n; ++l) out[l] = multiply_add(out[l], coefficient, v[l]);
   }
+  for (const auto& [value, coefficient] : index.values)
+    for (std::size_t l = 0; l < n; ++l) out[l] = multiply_add(out[l], coefficient, to_index(values[value + l]));
   for (Atom& a : index.atoms) {
     if (!a.varies) continue;
     vector(a.lhs, a.left.data());
@@ -80,6 +87,11 @@ Op vertical(Op op) {
   check_failed("a lanes_ operation reduces", __FILE__, __LINE__);
 }
 
+void convert(DType to, int lanes, double* out) {
+  if (to == DType::i32) each(lanes, out, [=](auto i) { return std::trunc(out[i]); });
+  if (to == DType::boolean) each(lanes, out, [=](auto i) { return out[i] != 0 ? 1 : 0; });
+}
+
 void keep_active(int lanes, double* out, const double* result, Mask mask) {
   for (int l = 0; l < lanes; ++l)
     if (mask[l] != 0) out[l] = result[l];
@@ -115,6 +127,7 @@ void Machine::compute(const ComputeCode& c, Mask mask) {
     // A definition is visible under its own mask only; an accumulator keeps its value in the lanes that are not active.
     const bool masked = c.accumulates && mask != nullptr;
     apply_lanes(c.op, lanes, masked ? result_.data() : out, args[0], args[1], args[2]);
+    if (c.op == Op::copy) convert(c.dtype, lanes, out);
     if (masked) keep_active(lanes, out, result_.data(), mask);
   }
 }

@@ -62,7 +62,7 @@ void Machine::load(const Instruction& at, LoadCode& c, Mask mask) {
   const Global& global = globals[buffer];
   if (!global.floats.empty()) return gather(c, global.floats.data(), offsets, mask);
   if (!global.data.empty()) return gather(c, global.data.data(), offsets, mask);
-  for (int w = 0; w < c.from.lanes; ++w) *element(c.dst, w) = read_point(at, global, offsets.base + w);
+  for (int w = 0; w < c.from.lanes; ++w) *element(c.dst, w) = read_point(at, global, offsets[0] + w);
 }
 
 template <class T>

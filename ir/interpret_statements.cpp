@@ -78,7 +78,7 @@ ComputeCode Compiler::compute(const std::string& dst, const Type& type, Op op, c
                               bool accumulates) {
   if (args.size() + (accumulates ? 1 : 0) != static_cast<std::size_t>(arity(op))) fail("wrong number of arguments");
   const bool reduces = op >= Op::lanes_add;
-  ComputeCode code{op, 0, type.lanes, accumulates, {}};
+  ComputeCode code{op, type.dtype, 0, type.lanes, accumulates, {}};
   for (const Arg& arg : args) code.args.push_back(operand(arg, reduces ? 0 : type.lanes));
   code.dst = accumulates ? operand(dst, type.lanes).value : define(dst, type.lanes);
   if (accumulates && values_.find(dst)->second.lanes != type.lanes) fail("the lanes of " + dst + " do not agree");

@@ -1,7 +1,6 @@
 // One walk over a program that stops at the first violation. Private to verify*.cpp.
 #pragma once
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,7 +45,6 @@ class Verifier {
   bool accumulates_over_reduce_axes();
   int define(const std::string& name, Kind, const char* what);
   bool fail(std::string_view message);
-
   // verify_values.cpp
   bool check(const Load&);
   bool check(const Index&);
@@ -54,15 +52,17 @@ class Verifier {
   bool check(const Accum&);
   bool check(const Write&);
   bool check(const Init&);
-  bool lanes(int n);
-  bool type(const Type&);
-  bool args(std::span<const Arg>, const Type& dst, bool converts, bool horizontal);
   bool use(const std::string& name, int& number);
   bool accumulate(const std::string& name, const Type&, Op, int& number);
   void extend_scope(NameEntry& acc) const;
   bool access(const std::string& name, const std::vector<Expr>& index, int n, int& number);
   bool vector_axis(const NameEntry& buffer, const std::vector<Expr>& index);
-
+  // verify_types.cpp
+  bool lanes(int n);
+  bool type(const Type&);
+  bool constant(double value, DType);
+  bool arg(const Arg&, const Type& expected, bool horizontal);
+  bool operands(const Assign&);
   // verify_shared.cpp
   bool check(const Stage&);
   bool check(const Combine&);
@@ -70,9 +70,9 @@ class Verifier {
   bool check(const Sync&);
   bool check(const TreeHalve&);
   bool convergent();
-
   // verify_index.cpp
   bool evaluate(const Expr&, Value& out);
+  bool variable(const std::string&, Value& out);
   bool index_value(const Index&);
   bool in_range(const Expr&, std::int64_t extent, int n, std::size_t dim);
   bool provable(const Expr&, std::int64_t low, std::int64_t high);
@@ -80,7 +80,6 @@ class Verifier {
   bool assume_less(const Expr& less, const Expr& more, std::int64_t slack);
   void restrict(const Expr& variable, std::int64_t low, std::int64_t high);
   void apply_facts(const Expr&, Strided&);
-
   const Program& program_;
   NameTable names_;
   std::vector<Scope> scopes_;
@@ -91,8 +90,9 @@ class Verifier {
   const Stmt* current_ = nullptr;
   const std::string* vector_axis_ = nullptr;
   int scope_ = -1;
-  int divergent_ = 0;    // bodies around that some threads of the block may skip
-  int unreachable_ = 0;  // bodies around that never run: their indices are not checked
+  bool gathers_ = false;  // in an expression that may name values
+  // Bodies around that some threads of the block may skip; that never run: their indices are not checked.
+  int divergent_ = 0, unreachable_ = 0;
   std::uint32_t stamp_ = 0;
   std::string message_;
 };

@@ -5,6 +5,23 @@
 
 namespace deplo::ir {
 
+// An axis, or in a gather an i32, of which nothing is known.
+bool Verifier::variable(const std::string& text, Value& out) {
+  int number = names_.find(text);
+  const Kind kind = number == NameTable::none ? Kind::buffer : names_[number].kind;
+  if (kind == Kind::value && gathers_) {
+    if (!use(text, number)) return false;
+    if (names_[number].type != Type{DType::i32, 1}) return fail(fmt::format("`{}` is not an i32", text));
+    out = {{INT32_MIN, INT32_MAX, 1}, true};
+    return true;
+  }
+  if (kind != Kind::axis || !names_[number].active) return fail(fmt::format("`{}` is not an axis in scope", text));
+  NameEntry& entry = names_[number];
+  entry.stamp = stamp_;
+  out = {entry.range, entry.varies};
+  return true;
+}
+
 bool Verifier::evaluate(const Expr& e, Value& out) {
   if (e.kind() == Expr::Kind::constant) {
     out = {{e.value(), e.value(), 0}, false};
@@ -12,13 +29,7 @@ bool Verifier::evaluate(const Expr& e, Value& out) {
            fail(fmt::format("the index {} is too large", e.value()));
   }
   if (e.kind() == Expr::Kind::variable) {
-    const int number = names_.find(e.name());
-    if (number == NameTable::none || names_[number].kind != Kind::axis || !names_[number].active)
-      return fail(fmt::format("`{}` is not an axis in scope", e.name()));
-    NameEntry& entry = names_[number];
-    entry.stamp = stamp_;
-    out = {entry.range, entry.varies};
-    return true;
+    return variable(e.name(), out);
   }
   Value l, r;
   if (!evaluate(e.lhs(), l) || !evaluate(e.rhs(), r)) return false;

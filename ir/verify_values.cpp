@@ -1,20 +1,9 @@
 // Loads, assignments, accumulators and writes: names, types, lanes, ranks.
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "ir/verifier.h"
 
 namespace deplo::ir {
-
-bool Verifier::lanes(int n) {
-  return n == 1 || n == 2 || n == 4 || n == 8 || n == 16 || fail("the number of lanes is 1, 2, 4, 8 or 16");
-}
-
-bool Verifier::type(const Type& t) {
-  if (t.lanes != 1 && program_.level != Level::kernel) return fail("vector values belong to Kernel IR");
-  return lanes(t.lanes);
-}
 
 bool Verifier::use(const std::string& name, int& number) {
   number = names_.find(name);
@@ -34,28 +23,12 @@ void Verifier::extend_scope(NameEntry& acc) const {
     acc.body = scopes_[static_cast<std::size_t>(acc.body)].parent;
 }
 
-bool Verifier::args(std::span<const Arg> list, const Type& dst, bool converts, bool horizontal) {
-  for (const Arg& a : list) {
-    if (const double* constant = std::get_if<double>(&a)) {
-      if (std::isnan(*constant)) return fail("a constant is not a number");
-      if (horizontal) return fail("expected a vector value");
-      continue;
-    }
-    const std::string& arg = *std::get_if<std::string>(&a);
-    int number = NameTable::none;
-    if (!use(arg, number)) return false;
-    const Type& t = names_[number].type;
-    if (t.dtype != dst.dtype && !converts)
-      return fail(fmt::format("`{}` is {}, expected {}", arg, name(t.dtype), name(dst.dtype)));
-    const bool fits = horizontal ? t.lanes > 1 && dst.lanes == 1 : t.lanes == 1 || t.lanes == dst.lanes;
-    if (!fits) return fail(fmt::format("`{}` has {} lanes where the result has {}", arg, t.lanes, dst.lanes));
-  }
-  return true;
-}
-
 bool Verifier::check(const Load& l) {
   int buffer = NameTable::none;
-  if (!type(l.type) || !access(l.buffer, l.index, l.type.lanes, buffer)) return false;
+  gathers_ = true;
+  const bool good = type(l.type) && access(l.buffer, l.index, l.type.lanes, buffer);
+  gathers_ = false;
+  if (!good) return false;
   const DType stored = names_[buffer].type.dtype;
   if (stored != l.type.dtype) return fail(fmt::format("`{}` holds {}", l.buffer, name(stored)));
   const int number = define(l.dst, Kind::value, "a value");
@@ -69,7 +42,10 @@ bool Verifier::check(const Index& i) {
   if (!type(i.type)) return false;
   if (d != DType::i32 && d != DType::boolean && d != DType::f32)
     return fail(fmt::format("an index is i32, bool or f32, not {}", name(d)));
-  if (!index_value(i)) return false;
+  gathers_ = true;
+  const bool good = index_value(i);
+  gathers_ = false;
+  if (!good) return false;
   const int number = define(i.dst, Kind::value, "a value");
   if (number == NameTable::none) return false;
   names_[number].type = i.type;
@@ -77,11 +53,10 @@ bool Verifier::check(const Index& i) {
 }
 
 bool Verifier::check(const Assign& a) {
-  const bool horizontal = a.op >= Op::lanes_add;
   if (!type(a.type)) return false;
   if (a.args.size() != static_cast<std::size_t>(arity(a.op)))
     return fail(fmt::format("{} takes {} arguments, found {}", name(a.op), arity(a.op), a.args.size()));
-  if (!args(a.args, a.type, a.op == Op::copy, horizontal)) return false;
+  if (!operands(a)) return false;
   const int number = define(a.dst, Kind::value, "a value");
   if (number == NameTable::none) return false;
   names_[number].type = a.type;
@@ -115,7 +90,9 @@ bool Verifier::check(const Accum& a) {
     if (const auto* n = std::get_if<std::string>(&arg); n != nullptr && *n == a.dst)
       return fail(fmt::format("`{}` accumulates itself", a.dst));
   int number = NameTable::none;
-  if (!args(a.args, a.type, false, false)) return false;
+  if (a.type.dtype == DType::boolean) return fail("an accumulator is not bool");
+  for (const Arg& v : a.args)
+    if (!arg(v, a.type, false)) return false;
   if (!accumulate(a.dst, a.type, a.op == Op::fma ? Op::add : a.op, number)) return false;
   if (program_.level == Level::loop) accums_.emplace_back(number, scope_);
   return true;
@@ -124,6 +101,7 @@ bool Verifier::check(const Accum& a) {
 bool Verifier::check(const Init& i) {
   if (!type(i.type)) return false;
   if (!neutral(i.op)) return fail(fmt::format("{} has no neutral element", name(i.op)));
+  if (i.type.dtype == DType::boolean) return fail("an accumulator is not bool");
   const int number = define(i.acc, Kind::accumulator, "an accumulator");
   if (number == NameTable::none) return false;
   names_[number].type = i.type;
@@ -141,7 +119,7 @@ bool Verifier::check(const Write& w) {
     for (const int a : axes_)
       if (!names_[a].range.single() && names_[a].stamp != stamp_)
         return fail(fmt::format("every value of axis `{}` writes the same element", names_[a].name));
-  if (!args({&w.value, 1}, {target.type.dtype, w.lanes}, false, false)) return false;
+  if (!arg(w.value, {target.type.dtype, w.lanes}, false)) return false;
   const auto* value = std::get_if<std::string>(&w.value);
   if (value == nullptr || names_[names_.find(*value)].type.lanes == w.lanes) return true;
   return fail(fmt::format("`{}` has fewer lanes than are written", *value));

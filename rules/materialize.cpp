@@ -60,6 +60,7 @@ void Materializer::find_dependences(const ir::Body& from, Dependence context) {
         acc.vector &= !over.vector;
       }
     }
+    if (const auto* accum = stmt.as<ir::Accum>()) accumulators_[accum->dst] = accum->type.dtype;
     if (const std::string& name = ir::defined(stmt); !name.empty()) {
       values_[name].on |= on;
       partial_[name] |= values_[name].on;
@@ -93,8 +94,10 @@ Dependence Materializer::of(const ir::Expr& e) const {
   std::vector<std::string> names;
   ir::collect_variables(e, names);
   Dependence result;
-  for (const std::string& name : names)
+  for (const std::string& name : names) {
     if (const auto found = axes_.find(name); found != axes_.end()) result |= found->second;
+    if (const auto found = values_.find(name); found != values_.end()) result |= found->second.on;
+  }
   return result;
 }
 
@@ -160,6 +163,13 @@ std::vector<ir::Expr> Materializer::at(const std::vector<ir::Expr>& exprs, const
   ir::Substitution substitution;
   for (std::size_t i = 0; i < regs_.size(); ++i) substitution.emplace_back(regs_[i].name, ir::Expr(instance[i]));
   if (!lane_.empty()) substitution.emplace_back(lane_, lane);
+  std::vector<std::string> names;
+  for (const ir::Expr& e : exprs) ir::collect_variables(e, names);
+  for (const std::string& name : names)
+    if (const auto found = values_.find(name); found != values_.end()) {
+      CHECK(!found->second.on.vector);  // vectorize sees to it
+      substitution.emplace_back(name, ir::var(found->second.names[position(found->second.on, instance)]));
+    }
   std::vector<ir::Expr> result;
   for (const ir::Expr& e : exprs) result.push_back(ir::simplify(ir::substitute(e, substitution), scope_));
   return result;
@@ -172,9 +182,11 @@ std::string Materializer::fresh(const std::string& like) {
   return prefix + std::to_string(next_[prefix]++);
 }
 
-const std::string& Materializer::define(const std::string& value, const Dependence& on, const Instance& instance) {
+const std::string& Materializer::define(const std::string& value, ir::DType dtype, const Dependence& on,
+                                        const Instance& instance) {
   Copies& copies = values_[value];
   copies.on = on;
+  copies.dtype = dtype;
   copies.names.resize(count(on));
   std::string& name = copies.names[position(on, instance)];
   name = fresh(value);

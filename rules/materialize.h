@@ -32,6 +32,7 @@ class Materializer {
   // What a Tile IR value became: a Kernel IR name per combination of the REG axes it depends on.
   struct Copies {
     Dependence on;
+    ir::DType dtype = ir::DType::f32;
     std::vector<std::string> names;
   };
 
@@ -60,10 +61,10 @@ class Materializer {
   std::vector<Instance> instances(const Dependence&) const;
   std::vector<ir::Arg> at(const std::vector<ir::Arg>&, const Instance&) const;
   std::vector<ir::Expr> at(const std::vector<ir::Expr>&, const Instance&, const ir::Expr& lane = 0) const;
-  const std::string& define(const std::string& value, const Dependence& on, const Instance& instance);
+  const std::string& define(const std::string& value, ir::DType, const Dependence& on, const Instance& instance);
   std::string fresh(const std::string& like);
   std::string fresh_axis() { return "f" + std::to_string(next_axis_++); }
-  ir::Type type(const Dependence& on) const { return {ir::DType::f32, on.vector ? width_ : 1}; }
+  ir::Type type(ir::DType dtype, const Dependence& on) const { return {dtype, on.vector ? width_ : 1}; }
   ir::Expr thread_id() const;
 
   const ir::Program& tile_program_;
@@ -76,6 +77,7 @@ class Materializer {
   std::map<std::string, Dependence> axes_;     // REG, VECTOR and loops that start from them
   std::map<std::string, Dependence> partial_;  // of every value, before any Combine
   std::map<std::string, Copies> values_;
+  std::map<std::string, ir::DType> accumulators_;
   std::map<std::string, std::vector<ir::Arg>> fused_;  // products that become fma
   std::map<std::string, int> next_;
   int next_axis_ = 0;

@@ -39,14 +39,16 @@ void Materializer::statement(const ir::Stmt& stmt, ir::Body& to) {
 
 void Materializer::init(const ir::AccumulatorStart& start, ir::Body& to) {
   const Dependence on = partial_.at(start.acc);
+  const ir::DType dtype = accumulators_.at(start.acc);
   for (const Instance& instance : instances(on))
-    to.emplace_back(ir::Init{define(start.acc, on, instance), type(on), start.op});
+    to.emplace_back(ir::Init{define(start.acc, dtype, on, instance), type(dtype, on), start.op});
 }
 
 void Materializer::lower(const ir::Load& s, ir::Body& to) {
   const Dependence on = of(s.index);
   for (const Instance& instance : instances(on))
-    to.emplace_back(ir::Load{define(s.dst, on, instance), type(on), s.buffer, at(s.index, instance)});
+    to.emplace_back(
+        ir::Load{define(s.dst, s.type.dtype, on, instance), type(s.type.dtype, on), s.buffer, at(s.index, instance)});
 }
 
 void Materializer::lower(const ir::Index& s, ir::Body& to) {
@@ -62,7 +64,8 @@ void Materializer::lower(const ir::Assign& s, ir::Body& to) {
   const Dependence on = of(s.args);
   for (const Instance& instance : instances(on)) {
     std::vector<ir::Arg> args = at(s.args, instance);
-    to.emplace_back(ir::Assign{define(s.dst, on, instance), type(on), s.op, std::move(args)});
+    to.emplace_back(
+        ir::Assign{define(s.dst, s.type.dtype, on, instance), type(s.type.dtype, on), s.op, std::move(args)});
   }
 }
 
@@ -73,9 +76,9 @@ void Materializer::lower(const ir::Accum& s, ir::Body& to) {
   for (const Instance& instance : instances(acc.on)) {
     const std::string& name = acc.names[position(acc.on, instance)];
     if (fused == fused_.end())
-      to.emplace_back(ir::Accum{name, type(acc.on), s.op, at(s.args, instance)});
+      to.emplace_back(ir::Accum{name, type(acc.dtype, acc.on), s.op, at(s.args, instance)});
     else
-      to.emplace_back(ir::Accum{name, type(acc.on), ir::Op::fma, at(fused->second, instance)});
+      to.emplace_back(ir::Accum{name, type(acc.dtype, acc.on), ir::Op::fma, at(fused->second, instance)});
   }
 }
 
@@ -83,7 +86,8 @@ void Materializer::lower(const ir::Write& s, ir::Body& to) {
   Dependence on = of(s.index);
   on |= of({s.value});
   for (const Instance& instance : instances(on))
-    to.emplace_back(ir::Write{s.buffer, at(s.index, instance), at({s.value}, instance)[0], s.mode, type(on).lanes});
+    to.emplace_back(
+        ir::Write{s.buffer, at(s.index, instance), at({s.value}, instance)[0], s.mode, on.vector ? width_ : 1});
 }
 
 void Materializer::lower(const ir::Loop& s, ir::Body& to) {

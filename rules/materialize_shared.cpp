@@ -92,18 +92,18 @@ void Materializer::lower(const ir::Combine& combine, ir::Body& to) {
   for (const std::string& axis : combine.over)
     if (const auto found = axes_.find(axis); found != axes_.end()) over |= found->second;
   const Dependence left = {partial.on.reg & ~over.reg, partial.on.vector && !over.vector};
-  Copies total = {left, std::vector<std::string>(count(left))};
+  Copies total = {left, partial.dtype, std::vector<std::string>(count(left))};
   for (const Instance& instance : instances(partial.on)) {
     std::string name = partial.names[position(partial.on, instance)];
     if (partial.on.vector && over.vector) {
       const std::string sum = fresh("v");
-      to.emplace_back(ir::Assign{sum, {}, *ir::horizontal(combine.op), {name}});
+      to.emplace_back(ir::Assign{sum, {partial.dtype, 1}, *ir::horizontal(combine.op), {name}});
       name = sum;
     }
     std::string& slot = total.names[position(left, instance)];
     if (!slot.empty()) {
       const std::string sum = fresh("v");
-      to.emplace_back(ir::Assign{sum, type(left), combine.op, {slot, name}});
+      to.emplace_back(ir::Assign{sum, type(partial.dtype, left), combine.op, {slot, name}});
       name = sum;
     }
     slot = name;
@@ -130,7 +130,8 @@ std::string Materializer::combine_threads(const ir::Combine& combine, const std:
   if (shared == nullptr || shared->extent == 1) return partial;
   shape.push_back(shared->extent);
   const std::string buffer = partial + "_smem";
-  shared_.emplace_back(ir::Smem{buffer, ir::DType::f32, shape});
+  const ir::DType dtype = values_.at(combine.acc).dtype;
+  shared_.emplace_back(ir::Smem{buffer, dtype, shape});
   std::vector<ir::Expr> own = prefix, first = prefix;
   own.push_back(ir::var(shared->name));
   first.push_back(0);
@@ -139,7 +140,7 @@ std::string Materializer::combine_threads(const ir::Combine& combine, const std:
   to.emplace_back(ir::Sync{});
   to.emplace_back(ir::TreeHalve{buffer, combine.op, shared->extent, prefix, ir::var(shared->name)});
   std::string total = fresh("acc");
-  to.emplace_back(ir::Load{total, {}, buffer, first});
+  to.emplace_back(ir::Load{total, {dtype, 1}, buffer, first});
   return total;
 }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
+#include <span>
 
 #include "core/error.h"
 
@@ -33,16 +35,39 @@ const Speller& speller(const Target& target) {
 }
 
 std::string type_name(Type type, Dialect dialect) {
-  CHECK(type.dtype == DType::f32);
-  return type.lanes == 1 || dialect == Dialect::cuda ? "float" : fmt::format("float{}", type.lanes);
+  if (type.dtype == DType::f16 || type.dtype == DType::bf16)
+    throw Error(fmt::format("expected values of f32, i32 or bool, which can be emitted, found {}", name(type.dtype)));
+  const char* scalar = type.dtype == DType::f32 ? "float" : "int";
+  return type.lanes == 1 || dialect == Dialect::cuda ? scalar : fmt::format("{}{}", scalar, type.lanes);
 }
 
-std::string literal(double value, Dialect dialect) {
+std::string element_name(Type type, Dialect dialect) {
+  const std::string lanes = type.lanes == 1 ? "" : std::to_string(type.lanes);
+  if (type.dtype != DType::boolean) return type_name({type.dtype, 1}, dialect) + lanes;
+  return dialect == Dialect::cuda && lanes.empty() ? "unsigned char" : "uchar" + lanes;
+}
+
+std::string literal(double value, DType dtype, Dialect dialect) {
+  if (dtype != DType::f32) {
+    const double low = INT32_MIN, high = INT32_MAX;
+    if (value <= low) return "(-2147483647 - 1)";
+    return fmt::format("{}", static_cast<std::int64_t>(std::min(value, high)));
+  }
   const std::string_view infinity = dialect == Dialect::cuda ? "__int_as_float(0x7f800000)" : "INFINITY";
   if (std::isinf(value)) return fmt::format("{}{}", value > 0 ? "" : "-", infinity);
   std::string text = fmt::format("{}", static_cast<float>(value));
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
   return text + "f";
+}
+
+std::string convert(const std::string& value, DType from, Type to) {
+  if (from == to.dtype) return value;
+  const bool truth = from == DType::boolean, vector = to.lanes > 1;
+  if (to.dtype == DType::boolean) return value + (from == DType::f32 ? " != 0.0f" : " != 0");
+  const std::string number = truth && vector ? "-" + value : value;
+  if (truth && to.dtype == DType::i32) return number;
+  const std::string type = type_name(to, Dialect::opencl);
+  return vector ? fmt::format("convert_{}({})", type, number) : fmt::format("({}){}", type, number);
 }
 
 namespace {
@@ -67,6 +92,9 @@ constexpr std::array spellings{
     Spelling{Op::relu, "fmax{f}({0}, 0.0f)"},
     Spelling{Op::erf, "erf{f}({0})"},
     Spelling{Op::absolute, "fabs{f}({0})"},
+    Spelling{Op::sin, "sin{f}({0})"},
+    Spelling{Op::cos, "cos{f}({0})"},
+    Spelling{Op::logical_not, "!{0}"},
     Spelling{Op::add, "{0} + {1}"},
     Spelling{Op::subtract, "{0} - {1}"},
     Spelling{Op::multiply, "{0} * {1}"},
@@ -74,18 +102,50 @@ constexpr std::array spellings{
     Spelling{Op::maximum, "fmax{f}({0}, {1})"},
     Spelling{Op::minimum, "fmin{f}({0}, {1})"},
     Spelling{Op::power, "pow{f}({0}, {1})"},
+    Spelling{Op::logical_and, "{0} && {1}"},
+    Spelling{Op::logical_or, "{0} || {1}"},
+    Spelling{Op::less, "{0} < {1}"},
+    Spelling{Op::less_equal, "{0} <= {1}"},
+    Spelling{Op::equal, "{0} == {1}"},
+    Spelling{Op::not_equal, "{0} != {1}"},
     Spelling{Op::fma, "fma{f}({0}, {1}, {2})"},
+    Spelling{Op::select, "{0} ? {1} : {2}"},
+};
+// What integers spell otherwise.
+constexpr std::array integer_spellings{
+    Spelling{Op::relu, "max({0}, 0)"},      Spelling{Op::absolute, "max({0}, -{0})"},
+    Spelling{Op::maximum, "max({0}, {1})"}, Spelling{Op::minimum, "min({0}, {1})"},
+    Spelling{Op::fma, "{0} * {1} + {2}"},
+};
+// What OpenCL vectors of any dtype spell otherwise, and vectors of truth values, whose true is -1.
+constexpr std::array vector_spellings{Spelling{Op::select, "select({2}, {1}, {0})"}};
+constexpr std::array vector_truth_spellings{
+    Spelling{Op::logical_not, "~{0}"}, Spelling{Op::logical_and, "{0} & {1}"}, Spelling{Op::logical_or, "{0} | {1}"},
+    Spelling{Op::less, "~{0} & {1}"},  Spelling{Op::less_equal, "~{0} | {1}"},
 };
 
-std::string fold_lanes(Op op, const std::string& vector, Dialect dialect, int lanes) {
+std::string_view find(std::span<const Spelling> table, Op op) {
+  const auto found = std::find_if(table.begin(), table.end(), [&](const Spelling& s) { return s.op == op; });
+  return found == table.end() ? std::string_view() : found->text;
+}
+
+std::string_view spelling(Op op, Type type) {
+  std::string_view text;
+  if (type.lanes > 1 && type.dtype == DType::boolean) text = find(vector_truth_spellings, op);
+  if (type.lanes > 1 && text.empty()) text = find(vector_spellings, op);
+  if (type.dtype != DType::f32 && text.empty()) text = find(integer_spellings, op);
+  return text.empty() ? find(spellings, op) : text;
+}
+
+std::string fold_lanes(Op op, const std::string& vector, Type type, Dialect dialect) {
   // Halves against halves, as a tree: fewer dependent operations than lane by lane.
   std::vector<std::string> parts;
-  for (int i = 0; i < lanes; ++i)
+  for (int i = 0; i < type.lanes; ++i)
     parts.push_back(dialect == Dialect::cuda ? fmt::format("{}_{}", vector, i) : fmt::format("{}.s{:x}", vector, i));
   while (parts.size() > 1) {
     std::vector<std::string> next;
     for (std::size_t i = 0; i < parts.size() / 2; ++i)
-      next.push_back("(" + call(op, {parts[i], parts[i + parts.size() / 2]}, dialect, 1) + ")");
+      next.push_back("(" + call(op, {parts[i], parts[i + parts.size() / 2]}, {type.dtype, 1}, dialect) + ")");
     parts = std::move(next);
   }
   return parts[0];
@@ -93,13 +153,16 @@ std::string fold_lanes(Op op, const std::string& vector, Dialect dialect, int la
 
 }  // namespace
 
-std::string call(Op op, const std::vector<std::string>& args, Dialect dialect, int lanes) {
+std::string call(Op op, const std::vector<std::string>& args, Type type, Dialect dialect) {
   for (const Op fold : {Op::add, Op::multiply, Op::maximum, Op::minimum})
-    if (op == horizontal(fold)) return fold_lanes(fold, args[0], dialect, lanes);
-  const auto spelling = std::find_if(spellings.begin(), spellings.end(), [&](const Spelling& s) { return s.op == op; });
-  CHECK(spelling != spellings.end() && args.size() == static_cast<std::size_t>(arity(op)));
-  const auto arg = [&](std::size_t i) { return i < args.size() ? std::string_view(args[i]) : std::string_view(); };
-  return fmt::format(fmt::runtime(spelling->text), arg(0), arg(1), arg(2),
+    if (op == horizontal(fold)) return fold_lanes(fold, args[0], type, dialect);
+  const std::string_view text = spelling(op, type);
+  CHECK(!text.empty() && args.size() == static_cast<std::size_t>(arity(op)));
+  std::vector<std::string> shown = args;
+  for (std::string& arg : shown)  // no "--1.0f"
+    if (arg.starts_with('-') && text.find("-{0}") != std::string_view::npos) arg = "(" + arg + ")";
+  shown.resize(3);
+  return fmt::format(fmt::runtime(text), shown[0], shown[1], shown[2],
                      fmt::arg("f", dialect == Dialect::cuda ? "f" : ""));
 }
 

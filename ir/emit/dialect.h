@@ -1,6 +1,7 @@
-// What OpenCL C and CUDA C++ spell differently. One table each (dialect.cpp); the walk is common (emit.cpp).
+// What OpenCL C and CUDA C++ spell differently. One table each (dialect.cpp); the walk is common (emit*.cpp).
+// Truth values are int: 0 and 1 in scalars, 0 and -1 in the lanes of OpenCL vectors, as its comparisons give them and
+// its select takes them; in memory a byte, 0 or 1.
 #pragma once
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,11 +21,17 @@ struct Speller {
 };
 const Speller& speller(const Target&);
 
-/// `op(args)` as an expression on f32 scalars or, in OpenCL, vectors: "fma(a, b, c)".
-std::string call(Op, const std::vector<std::string>& args, Dialect, int lanes);
-/// A constant: "0.5f", "-INFINITY". NVRTC has no INFINITY without a header, so CUDA spells it by its bits.
-std::string literal(double value, Dialect);
-/// "float", "float16".
+/// `op(args)` as an expression: "fma(a, b, c)". `type` is that of the arguments (of select the last two), with lanes
+/// where all are OpenCL vectors; of a lanes_ operation it has the lanes of the vector.
+std::string call(Op, const std::vector<std::string>& args, Type type, Dialect);
+/// A value of another dtype, of `lanes` lanes as an OpenCL vector.
+std::string convert(const std::string& value, DType from, Type to);
+/// A constant: "0.5f", "-INFINITY", "7". NVRTC has no INFINITY without a header, so CUDA spells it by its bits. The
+/// neutral elements of i32 are its ends.
+std::string literal(double value, DType, Dialect);
+/// Of a value: "float", "float16", "int4"; Error for a dtype that has no emitter yet.
 std::string type_name(Type, Dialect);
+/// Of elements in memory: "float", "int", "uchar"; with lanes: "uchar4".
+std::string element_name(Type, Dialect);
 
 }  // namespace deplo::ir

@@ -18,7 +18,7 @@ struct Source {
   std::int64_t shared_bytes = 0;
 };
 
-/// `kernel` is a verified Kernel IR program of f32 buffers. Throws Error when an element type has no emitter yet.
+/// `kernel` is a verified Kernel IR program. Throws Error when an element type (f16, bf16) has no emitter yet.
 Source emit(const Program& kernel, const Target&);
 
 }  // namespace deplo::ir

@@ -2,7 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
 #include "core/error.h"
+#include "ir/simplify_impl.h"
+#include "ir/stmt_leaves.h"
 
 namespace deplo::ir {
 namespace {
@@ -38,20 +44,101 @@ Spelling spelling(ExprOp op) {
   check_failed("every operation has a spelling", __FILE__, __LINE__);
 }
 
-std::string text(const Expr& e, int outer, bool wide, bool in_call) {
-  if (e.kind() == Expr::Kind::constant) return fmt::format("{}{}", e.value(), wide && in_call ? "L" : "");
-  if (e.kind() == Expr::Kind::variable) return e.name();
-  const Spelling s = spelling(e.op());
-  if (s.precedence == 0)
-    return fmt::format("{}({}, {})", s.text, text(e.lhs(), 0, wide, true), text(e.rhs(), 0, wide, true));
-  // Right operands of the same precedence keep their parentheses: a - (b + c), a * (b / c).
-  const std::string result = fmt::format("{} {} {}", text(e.lhs(), s.precedence, wide, in_call), s.text,
-                                         text(e.rhs(), s.precedence + 1, wide, in_call));
-  return s.precedence < outer ? "(" + result + ")" : result;
-}
+class Text {
+ public:
+  Text(const Ranges& axes, bool wide) : axes_(axes), wide_(wide) {}
+
+  std::string text(const Expr& e, int outer, bool in_call) const {
+    if (e.kind() == Expr::Kind::constant) return fmt::format("{}{}", e.value(), wide_ && in_call ? "L" : "");
+    if (e.kind() == Expr::Kind::variable) return (wide_ && !is_axis(e.name()) ? "(long)" : "") + e.name();
+    const Spelling s = spelling(e.op());
+    if (s.precedence == 0) return fmt::format("{}({}, {})", s.text, text(e.lhs(), 0, true), text(e.rhs(), 0, true));
+    // Right operands of the same precedence keep their parentheses: a - (b + c), a * (b / c).
+    std::string result;
+    if (truncates(e))
+      result = floored(e, in_call);
+    else
+      result = fmt::format("{} {} {}", text(e.lhs(), s.precedence, in_call), s.text,
+                           text(e.rhs(), s.precedence + 1, in_call));
+    if (wide_ && in_call && is_condition(e)) return "(long)(" + result + ")";
+    return s.precedence < outer ? "(" + result + ")" : result;
+  }
+
+ private:
+  bool is_axis(const std::string& name) const {
+    return std::any_of(axes_.begin(), axes_.end(), [&](const auto& axis) { return axis.first == name; });
+  }
+  bool truncates(const Expr& e) const {
+    return (e.op() == ExprOp::div || e.op() == ExprOp::mod) && range_of(e.lhs(), axes_).low < 0;
+  }
+  // x mod c = (x % c + c) % c; x div c = (x - (x mod c)) / c
+  std::string floored(const Expr& e, bool in_call) const {
+    const std::string by = text(e.rhs(), 7, in_call);
+    const std::string remainder = fmt::format("({} % {} + {}) % {}", text(e.lhs(), 6, in_call), by, by, by);
+    if (e.op() == ExprOp::mod) return remainder;
+    return fmt::format("({} - {}) / {}", text(e.lhs(), 5, in_call), remainder, by);
+  }
+
+  const Ranges& axes_;
+  bool wide_;
+};
+
+// `(int4)(base) + (int4)(0, c, 2c, 3c)`, comparisons of such, conjunctions of those; nullopt for other forms and where
+// 32 bits may be too few.
+class Ramp {
+ public:
+  Ramp(int lanes, const Ranges& axes, bool wide) : lanes_(lanes), axes_(axes), wide_(wide) {}
+
+  std::optional<std::string> vector(const Expr& e) const {
+    if (is_condition(e) && depends_on(e, lane_variable)) {
+      const bool both = e.op() == ExprOp::land;
+      if (both && !(is_condition(e.lhs()) && is_condition(e.rhs()))) return std::nullopt;
+      const auto l = vector(e.lhs()), r = vector(e.rhs());
+      if (!l || !r) return std::nullopt;
+      if (both) return fmt::format("({}) & ({})", *l, *r);
+      return fmt::format("{}({}) {} {}({})", sign(e.lhs()), *l, spelling(e.op()).text, sign(e.rhs()), *r);
+    }
+    constexpr std::int64_t far = 1 << 20;  // 15 of them stay far from the end of 32 bits
+    const auto step = coefficient(e, lane_variable);
+    if (!step || std::abs(*step) > far || !within(range_of(e, axes_), INT32_MIN, INT32_MAX)) return std::nullopt;
+    const Expr base = simplify(substitute(e, {{lane_variable, Expr(0)}}), axes_);
+    std::string text = fmt::format("(int{})({})", lanes_, scalar(base));
+    if (*step == 0) return sign(e) + text;
+    std::string steps;
+    for (int lane = 0; lane < lanes_; ++lane) steps += fmt::format("{}{}", lane == 0 ? "" : ", ", lane * *step);
+    return fmt::format("{} + (int{})({})", text, lanes_, steps);
+  }
+
+  std::string lane_by_lane(const Expr& e) const {
+    std::string list;
+    for (int lane = 0; lane < lanes_; ++lane) {
+      const Expr one = simplify(substitute(e, {{lane_variable, Expr(lane)}}), axes_);
+      list += fmt::format("{}{}{}", lane == 0 ? "" : ", ", sign(e), scalar(one));
+    }
+    return fmt::format("(int{})({})", lanes_, list);
+  }
+
+ private:
+  static const char* sign(const Expr& e) { return is_condition(e) ? "-" : ""; }  // -1 → 1
+  std::string scalar(const Expr& e) const { return "(int)(" + index_code(e, axes_, wide_) + ")"; }
+
+  int lanes_;
+  const Ranges& axes_;
+  bool wide_;
+};
 
 }  // namespace
 
-std::string index_code(const Expr& e, bool wide) { return text(e, 0, wide, false); }
+bool is_condition(const Expr& e) {
+  return e.kind() == Expr::Kind::binary && (e.op() == ExprOp::lt || e.op() == ExprOp::eq || e.op() == ExprOp::land);
+}
+
+std::string index_code(const Expr& e, const Ranges& axes, bool wide) { return Text(axes, wide).text(e, 0, false); }
+
+std::string index_vector(const Expr& e, int lanes, Ranges axes, bool wide) {
+  axes.emplace_back(lane_variable, Interval{0, lanes - 1});
+  const Ramp ramp(lanes, axes, wide);
+  return ramp.vector(e).value_or(ramp.lane_by_lane(e));
+}
 
 }  // namespace deplo::ir

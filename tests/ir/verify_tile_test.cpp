@@ -32,7 +32,7 @@ TEST(Verify, tile_level) {
   EXPECT_THAT(top("Tile(axes=()):\n  v0 = exp(1)\nTile(axes=()):\n  v1 = exp(1)\n"),
               HasSubstr("expected one Tile, found 2"));
   EXPECT_THAT(top("Tile(axes=()):\n  v0 = exp(1)\nv1 = exp(1)\n"), HasSubstr("nothing follows the Tile"));
-  EXPECT_THAT(top("c[0, 0] = 1\nTile(axes=()):\n  v0 = exp(1)\n"), HasSubstr("only loads and assignments"));
+  EXPECT_THAT(top("c[0, 0] = 1\nTile(axes=()):\n  v0 = exp(1)\n"), HasSubstr("only loads, indices and assignments"));
   EXPECT_THAT(tile("Tile(axes=()):\n  v0 = exp(1)\n"), HasSubstr("a Tile stands at the top level"));
   EXPECT_THAT(top("Tile(axes=(a0:2=VECTOR, a1:2=VECTOR)):\n  v0 = exp(1)\n"), HasSubstr("more than one VECTOR axis"));
   EXPECT_THAT(top("Tile(axes=(a0:3=VECTOR)):\n  v0 = exp(1)\n"), HasSubstr("lanes is 1, 2, 4, 8 or 16"));
@@ -111,7 +111,7 @@ TEST(Verify, kernel_level) {
   };
   EXPECT_THAT(top("Tile(axes=(a0:4=REG)):\n  v0 = exp(1)\n"), HasSubstr("axis `a0` cannot be REG in kernel IR"));
   EXPECT_THAT(top("Tile(axes=(a0:4=VECTOR)):\n  v0 = exp(1)\n"), HasSubstr("axis `a0` cannot be VECTOR in kernel IR"));
-  EXPECT_THAT(top("Smem s[4] (f32)\nTile(axes=()):\n  v0 = exp(1)\n"), HasSubstr("only loads and assignments"));
+  EXPECT_THAT(top("Smem s[4] (f32)\nTile(axes=()):\n  v0 = exp(1)\n"), HasSubstr("only loads, indices and assignments"));
   EXPECT_THAT(kernel("Combine(acc0, op=add, over=())\n"), HasSubstr("not a statement of kernel IR"));
   EXPECT_THAT(kernel("acc0 <- add(acc0, 1)\n"), HasSubstr("`acc0` has no Init before this"));
   EXPECT_THAT(kernel("if (a0 < 1):\n  Init(acc0, op=add)\nacc0 <- add(acc0, 1)\n"),

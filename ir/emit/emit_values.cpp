@@ -1,0 +1,123 @@
+// Values: loads, index values, operations, writes.
+#include <algorithm>
+
+#include "core/error.h"
+#include "ir/emit/emitter.h"
+#include "ir/walk.h"
+
+namespace deplo::ir {
+
+std::string Emitter::offset(const std::string& buffer, const std::vector<Expr>& index) const {
+  return code(flat_offset(index, memory_.at(buffer).strides));
+}
+
+void Emitter::emit(const Load& s) {
+  const int n = s.type.lanes;
+  const std::string at = offset(s.buffer, s.index), type = type_name(s.type, dialect());
+  types_[s.dst] = s.type;
+  if (n == 1) return print("const {} {} = {}[{}];", type, s.dst, s.buffer, at);
+  const bool truth = s.type.dtype == DType::boolean;
+  if (native_) {
+    const std::string value = fmt::format("vload{}(0, &{}[{}])", n, s.buffer, at);
+    return print("const {} {} = {};", type, s.dst, truth ? fmt::format("-convert_int{}({})", n, value) : value);
+  }
+  const std::string wide = element_name(s.type, dialect());
+  print("const {0} {1} = *reinterpret_cast<const {0}*>(&{2}[{3}]);", wide, s.dst, s.buffer, at);
+  for (int i = 0; i < n; ++i) print("const {0} {1}_{2} = {1}.{3};", type, s.dst, i, "xyzw"[i]);
+}
+
+void Emitter::emit(const Index& s) {
+  const bool truth = s.type.dtype == DType::boolean, condition = is_condition(s.value),
+             wide = spell_.index_type == "long";
+  const std::string type = type_name(s.type, dialect());
+  types_[s.dst] = s.type;
+  if (s.type.lanes > 1 && native_) {
+    std::string value = index_vector(s.value, s.type.lanes, ranges_, wide);
+    if (truth != condition) value = truth ? "(" + value + ") != 0" : "-(" + value + ")";
+    return print(
+        "const {} {} = {};", type, s.dst,
+        convert(s.type.dtype == DType::f32 ? "(" + value + ")" : value, truth ? DType::boolean : DType::i32, s.type));
+  }
+  for (int lane = 0; lane < s.type.lanes; ++lane) {
+    const Expr value =
+        s.type.lanes == 1 ? s.value : simplify(substitute(s.value, {{lane_variable, Expr(lane)}}), ranges_);
+    const std::string name = s.type.lanes == 1 ? s.dst : fmt::format("{}_{}", s.dst, lane);
+    print("const {} {} = {};", type, name, truth && !condition ? fmt::format("({}) != 0", code(value)) : code(value));
+  }
+}
+
+Type Emitter::type_of(const Arg& arg, DType of_constant) const {
+  const auto* value = std::get_if<std::string>(&arg);
+  return value == nullptr ? Type{of_constant, 1} : types_.at(*value);
+}
+
+std::string Emitter::argument(const Arg& arg, DType of_constant, int lane) const {
+  if (const auto* constant = std::get_if<double>(&arg)) return literal(*constant, of_constant, dialect());
+  const std::string& value = std::get<std::string>(arg);
+  return lane >= 0 && !native_ && types_.at(value).lanes > 1 ? fmt::format("{}_{}", value, lane) : value;
+}
+
+// OpenCL's functions take arguments of one type.
+std::string Emitter::broadcast(const Arg& arg, Type type) const {
+  std::string text = argument(arg, type.dtype, -1);
+  const Type own = type_of(arg, type.dtype);
+  if (type.lanes == 1 || own.lanes > 1) return text;
+  return fmt::format("({})({}{})", type_name({own.dtype, type.lanes}, dialect()),
+                     own.dtype == DType::boolean ? "-" : "", text);
+}
+
+// In CUDA a vector operation is one statement a lane.
+void Emitter::assign(const std::string& name, Type type, Op op, const std::vector<Arg>& args, bool declare) {
+  const std::string prefix = declare ? "const " + type_name(type, dialect()) + " " : "";
+  const std::size_t first = op == Op::select ? 1 : 0;  // the arguments of one dtype
+  Type from = {gives_truth(op) ? DType::f32 : type.dtype, type.lanes};
+  if (op == Op::logical_not || op == Op::logical_and || op == Op::logical_or) from.dtype = DType::boolean;
+  for (std::size_t i = args.size(); i-- > first;) from.dtype = type_of(args[i], from.dtype).dtype;
+  if (op >= Op::lanes_add) from.lanes = type_of(args[0], from.dtype).lanes;
+  if (declare) types_[name] = type;
+  const bool split = type.lanes > 1 && !native_;
+  for (int lane = 0; lane < (split ? type.lanes : 1); ++lane) {
+    std::vector<std::string> texts;
+    for (std::size_t i = 0; i < args.size(); ++i) {
+      const DType dtype = i < first ? DType::boolean : from.dtype;
+      texts.push_back(split ? argument(args[i], dtype, lane) : broadcast(args[i], {dtype, type.lanes}));
+    }
+    const Type one = split ? Type{type.dtype, 1} : type;
+    const std::string value = op == Op::copy ? convert(texts[0], from.dtype, one)
+                                             : call(op, texts, {from.dtype, split ? 1 : from.lanes}, dialect());
+    print("{}{} = {};", prefix, split ? fmt::format("{}_{}", name, lane) : name, value);
+  }
+}
+
+void Emitter::emit(const Assign& s) { assign(s.dst, s.type, s.op, s.args, true); }
+
+void Emitter::emit(const Accum& s) {
+  std::vector<Arg> args = s.args;
+  args.insert(s.op == Op::fma ? args.end() : args.begin(), s.dst);  // fma(a, b, acc), op(acc, value)
+  assign(s.dst, s.type, s.op, args, false);
+}
+
+void Emitter::emit(const Init& s) {
+  const std::string value = literal(*neutral(s.op), s.type.dtype, dialect()), type = type_name(s.type, dialect());
+  types_[s.acc] = s.type;
+  if (s.type.lanes == 1 || native_) return print("{} {} = {};", type, s.acc, value);
+  for (int i = 0; i < s.type.lanes; ++i) print("{} {}_{} = {};", type, s.acc, i, value);
+}
+
+void Emitter::emit(const Write& s) {
+  if (s.mode != WriteMode::assign) throw Error("a += write: not emitted yet, no rule makes one");
+  const std::string at = offset(s.buffer, s.index);
+  const Type type = {memory_.at(s.buffer).dtype, s.lanes};
+  if (s.lanes == 1) return print("{}[{}] = {};", s.buffer, at, argument(s.value, type.dtype, -1));
+  if (native_) {
+    const std::string value = broadcast(s.value, type);
+    const bool truth = type.dtype == DType::boolean;
+    return print("vstore{}({}, 0, &{}[{}]);", s.lanes,
+                 truth ? fmt::format("convert_uchar{}(-{})", s.lanes, value) : value, s.buffer, at);
+  }
+  std::string parts;
+  for (int i = 0; i < s.lanes; ++i) parts += (i == 0 ? "" : ", ") + argument(s.value, type.dtype, i);
+  print("*reinterpret_cast<{0}*>(&{1}[{2}]) = make_{0}({3});", element_name(type, dialect()), s.buffer, at, parts);
+}
+
+}  // namespace deplo::ir

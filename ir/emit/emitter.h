@@ -1,0 +1,76 @@
+// Private to emit*.cpp: one-to-one tree walk over Kernel IR.
+#pragma once
+#include <fmt/format.h>
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/emit/dialect.h"
+#include "ir/emit/emit.h"
+#include "ir/emit/expression.h"
+
+namespace deplo::ir {
+
+class Emitter {
+ public:
+  Emitter(const Program& kernel, const Target& target)
+      : kernel_(kernel), target_(target), spell_(speller(target)), native_(spell_.vectors) {}
+  Source run();
+
+ private:
+  void line(std::string_view text) { fmt::format_to(std::back_inserter(out_), "{:{}}{}\n", "", 2 * indent_, text); }
+  template <class... Args>
+  void print(fmt::format_string<Args...> format, Args&&... args) {
+    line(fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  // emit.cpp
+  void declare(const Buffer&);
+  std::string signature(const std::string& entry) const;
+  void axes(const Tile&, Bind, std::string_view id);
+  void body(const Body&);
+  void emit(const Loop&);
+  void emit(const If&);
+  void emit(const Tile&);
+  void emit(const Smem&);
+  void emit(const Sync&) { line(spell_.barrier); }
+  void emit(const TreeHalve&);
+  void emit(const Stage&) { CHECK(!"not Kernel IR"); }
+  void emit(const Combine&) { CHECK(!"not Kernel IR"); }
+
+  // emit_values.cpp
+  void emit(const Load&);
+  void emit(const Index&);
+  void emit(const Assign&);
+  void emit(const Accum&);
+  void emit(const Init&);
+  void emit(const Write&);
+  void assign(const std::string& name, Type, Op, const std::vector<Arg>&, bool declare);
+  Type type_of(const Arg&, DType of_constant) const;
+  std::string argument(const Arg&, DType of_constant, int lane) const;
+  std::string broadcast(const Arg&, Type) const;
+
+  Dialect dialect() const { return target_.dialect; }
+  std::string code(const Expr& e) const { return index_code(e, ranges_, spell_.index_type == "long"); }
+  std::string offset(const std::string& buffer, const std::vector<Expr>& index) const;
+
+  struct Memory {
+    DType dtype = DType::f32;
+    std::vector<std::int64_t> strides;
+  };
+  const Program& kernel_;
+  const Target& target_;
+  const Speller& spell_;
+  const bool native_;
+  fmt::memory_buffer out_;
+  int indent_ = 0;
+  bool hide_bounds_ = false;
+  Ranges ranges_;  // of the axes in scope
+  std::map<std::string, Type> types_;
+  std::map<std::string, Memory> memory_;
+  Source source_;
+};
+
+}  // namespace deplo::ir

@@ -1,0 +1,41 @@
+// Private to the interpreter: index expressions resolved to slots, and accesses to memory by them.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "ir/expr.h"
+
+namespace deplo::ir::exec {
+
+struct Atom;
+/// constant + sum of coefficient * variable + sum of coefficient * value + sum of atoms.
+struct Index {
+  std::int64_t constant = 0;
+  std::vector<std::pair<int, std::int64_t>> uniform = {}, varying = {};  // slot of the variable, coefficient
+  std::vector<std::pair<std::size_t, std::int64_t>> values = {};         // where its lanes start, coefficient
+  std::vector<Atom> atoms;  // no initializer: clang would want Atom complete
+  bool varies = false;
+};
+struct Atom {  // coefficient * (lhs op rhs), the part that is not affine
+  std::int64_t coefficient = 1;
+  ExprOp op = ExprOp::div;
+  Index lhs, rhs;
+  bool varies = false;
+  std::vector<std::int64_t> left, right;  // scratch, one per lane
+};
+
+struct Operand {
+  std::size_t value = 0;  // where its lanes start in Machine::values
+  int lanes = 1;          // 1 is broadcast
+};
+struct Access {
+  bool shared = false;
+  int buffer = 0;
+  int lanes = 1;
+  bool varies = false;
+  std::vector<Index> index = {};
+};
+
+}  // namespace deplo::ir::exec
