@@ -7,6 +7,8 @@ find_package(SQLite3 REQUIRED)
 find_package(OpenCL REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
+find_package(Eigen3 REQUIRED NO_MODULE)
+pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 
 # Optional: NVRTC compiles what the CUDA dialect emits; it is opened with dlopen, so nothing is linked.

@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+"""Writes .pt2 files of small models with torch.export, for `deplo compile` and as fixtures of the tests.
+
+    export_pt2.py --model llama-block --hidden 64 --heads 4 --kv-heads 2 --ffn 96 --seq 7 block.pt2
+    export_pt2.py --model llama-block --qk-norm --attention eager --decompose block.pt2
+    export_pt2.py --model mlp --hidden 32 --ffn 48 --seq 3 --expected mlp.json mlp.pt2
+
+Needs PyTorch, 2.5 or later (a CPU build will do). Models:
+
+    llama-block  RMSNorm, q/k/v projections, rotary embedding, grouped-query causal attention, residual, SwiGLU, residual
+                 (--qkv-bias: Qwen2.5; --qk-norm: Qwen3)
+    mlp          Linear, GELU, Linear, with a LayerNorm before and softmax behind
+    head         token ids -> embedding -> RMSNorm -> Linear: integer inputs
+
+--decompose writes core ATen (run_decompositions) in place of the operators as the model calls them. --expected also
+writes inputs and outputs as JSON, computed in float64 from the float32 (or --dtype) weights.
+"""
+import argparse
+import copy
+import json
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class RMSNorm(nn.Module):
+    """As Hugging Face's models write it: no torch.nn.RMSNorm."""
+
+    def __init__(self, size, eps=1e-6):
+        super().__init__()
+        self.weight = nn.Parameter(1 + 0.1 * torch.randn(size))
+        self.eps = eps
+
+    def forward(self, x):
+        variance = x.pow(2).mean(-1, keepdim=True)
+        return self.weight * (x * torch.rsqrt(variance + self.eps))
+
+
+def rotate_half(x):
+    half = x.shape[-1] // 2
+    return torch.cat((-x[..., half:], x[..., :half]), dim=-1)
+
+
+def repeat_kv(x, n):
+    batch, heads, seq, dim = x.shape
+    return x[:, :, None, :, :].expand(batch, heads, n, seq, dim).reshape(batch, heads * n, seq, dim)
+
+
+class Attention(nn.Module):
+    def __init__(self, o):
+        super().__init__()
+        self.heads, self.kv_heads, self.dim, self.eager = o.heads, o.kv_heads, o.hidden // o.heads, o.attention == "eager"
+        self.q_proj = nn.Linear(o.hidden, o.heads * self.dim, bias=o.qkv_bias)
+        self.k_proj = nn.Linear(o.hidden, o.kv_heads * self.dim, bias=o.qkv_bias)
+        self.v_proj = nn.Linear(o.hidden, o.kv_heads * self.dim, bias=o.qkv_bias)
+        self.o_proj = nn.Linear(o.heads * self.dim, o.hidden, bias=False)
+        self.q_norm = RMSNorm(self.dim) if o.qk_norm else nn.Identity()
+        self.k_norm = RMSNorm(self.dim) if o.qk_norm else nn.Identity()
+        frequencies = 1.0 / 10000 ** (torch.arange(0, self.dim, 2).float() / self.dim)
+        self.register_buffer("inv_freq", frequencies, persistent=False)
+
+    @torch.no_grad()
+    def rotary(self, x, positions):
+        """As Hugging Face's rotary embedding: cos and sin of (batch, seq, dim), computed without autocast."""
+        inv_freq = self.inv_freq[None, :, None].to(x.dtype).expand(positions.shape[0], -1, 1).to(x.device)
+        with torch.autocast(device_type="cpu", enabled=False):
+            angles = (inv_freq @ positions[:, None, :].to(x.dtype)).transpose(1, 2)
+            angles = torch.cat((angles, angles), dim=-1)
+            return angles.cos()[:, None].to(dtype=x.dtype), angles.sin()[:, None].to(dtype=x.dtype)
+
+    def forward(self, x):
+        batch, seq, _ = x.shape
+        q = self.q_norm(self.q_proj(x).view(batch, seq, self.heads, self.dim)).transpose(1, 2)
+        k = self.k_norm(self.k_proj(x).view(batch, seq, self.kv_heads, self.dim)).transpose(1, 2)
+        v = self.v_proj(x).view(batch, seq, self.kv_heads, self.dim).transpose(1, 2)
+        cos, sin = self.rotary(x, torch.arange(seq, device=x.device)[None, :])
+        q = q * cos + rotate_half(q) * sin
+        k = k * cos + rotate_half(k) * sin
+        k, v = repeat_kv(k, self.heads // self.kv_heads), repeat_kv(v, self.heads // self.kv_heads)
+        if self.eager:
+            mask = torch.triu(torch.full((seq, seq), float("-inf"), dtype=x.dtype), diagonal=1)
+            scores = torch.matmul(q, k.transpose(2, 3)) / math.sqrt(self.dim) + mask
+            y = torch.matmul(F.softmax(scores, dim=-1), v)
+        else:
+            y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.o_proj(y.transpose(1, 2).contiguous().view(batch, seq, -1))
+
+
+class LlamaBlock(nn.Module):
+    def __init__(self, o):
+        super().__init__()
+        self.input_layernorm = RMSNorm(o.hidden)
+        self.self_attn = Attention(o)
+        self.post_attention_layernorm = RMSNorm(o.hidden)
+        self.gate_proj = nn.Linear(o.hidden, o.ffn, bias=False)
+        self.up_proj = nn.Linear(o.hidden, o.ffn, bias=False)
+        self.down_proj = nn.Linear(o.ffn, o.hidden, bias=False)
+
+    def forward(self, hidden_states):
+        x = hidden_states + self.self_attn(self.input_layernorm(hidden_states))
+        y = self.post_attention_layernorm(x)
+        return x + self.down_proj(F.silu(self.gate_proj(y)) * self.up_proj(y))
+
+
+class Mlp(nn.Module):
+    def __init__(self, o):
+        super().__init__()
+        self.norm = nn.LayerNorm(o.hidden)
+        self.up = nn.Linear(o.hidden, o.ffn)
+        self.down = nn.Linear(o.ffn, o.hidden)
+        self.down.weight = nn.Parameter(self.down.weight.detach().t().contiguous().t())  # column-major in the file
+        self.dropout = nn.Dropout(0.1)
+
+    def forward(self, x):
+        y = self.down(self.dropout(F.gelu(self.up(self.norm(x)), approximate="tanh")))
+        return F.softmax(y, dim=-1), y.max()
+
+
+class Head(nn.Module):
+    def __init__(self, o):
+        super().__init__()
+        self.embed = nn.Embedding(o.vocabulary, o.hidden)
+        self.norm = RMSNorm(o.hidden)
+        self.lm_head = nn.Linear(o.hidden, o.vocabulary, bias=False)
+        self.lm_head.weight = self.embed.weight  # tied: two names, one storage
+        self.scale = torch.tensor([0.5, 2.0])
+
+    def forward(self, ids):
+        x = self.norm(self.embed(ids))
+        first, second = x.chunk(2, dim=-1)
+        keep = (ids > 3)[:, :, None]
+        x = torch.cat((first * self.scale[0], second * self.scale[1]), dim=-1).masked_fill(~keep, 0.25)
+        return self.lm_head(x[:, -1:, :])
+
+
+MODELS = {"llama-block": LlamaBlock, "mlp": Mlp, "head": Head}
+
+
+def options():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--model", choices=MODELS, default="llama-block")
+    p.add_argument("--hidden", type=int, default=64)
+    p.add_argument("--heads", type=int, default=4)
+    p.add_argument("--kv-heads", type=int, default=2)
+    p.add_argument("--ffn", type=int, default=96)
+    p.add_argument("--seq", type=int, default=7)
+    p.add_argument("--vocabulary", type=int, default=11)
+    p.add_argument("--qkv-bias", action="store_true")
+    p.add_argument("--qk-norm", action="store_true")
+    p.add_argument("--attention", choices=["sdpa", "eager"], default="sdpa")
+    p.add_argument("--dtype", choices=["float32", "float16", "bfloat16"], default="float32", help="of the file's weights")
+    p.add_argument("--decompose", action="store_true", help="core ATen")
+    p.add_argument("--bare", action="store_true", help="leave stack traces out of the file, which is smaller")
+    p.add_argument("--seed", type=int, default=1)
+    p.add_argument("--expected", metavar="JSON", help="also write inputs and outputs, computed in float64")
+    p.add_argument("output", metavar="FILE.pt2")
+    return p.parse_args()
+
+
+def example(o):
+    if o.model == "head":
+        return torch.randint(0, o.vocabulary, (1, o.seq))
+    return torch.randn(1, o.seq, o.hidden).to(getattr(torch, o.dtype))
+
+
+def write_expected(path, model, x):
+    wide = copy.deepcopy(model).double()
+    with torch.no_grad():
+        y = wide(x if x.dtype == torch.int64 else x.double())
+    tensor = lambda t: {"shape": list(t.shape), "values": t.flatten().tolist()}
+    outputs = [tensor(t) for t in (y if isinstance(y, tuple) else (y,))]
+    with open(path, "w") as f:
+        json.dump({"torch": torch.__version__, "inputs": [tensor(x)], "outputs": outputs}, f)
+        f.write("\n")
+
+
+def main():
+    o = options()
+    torch.manual_seed(o.seed)
+    model = MODELS[o.model](o).eval().to(getattr(torch, o.dtype))
+    x = example(o)
+    program = torch.export.export(model, (x,))
+    if o.decompose:
+        program = program.run_decompositions()
+    if o.bare:
+        for node in program.graph.nodes:
+            for key in ("stack_trace", "nn_module_stack", "source_fn_stack", "torch_fn", "from_node"):
+                node.meta.pop(key, None)
+    torch.export.save(program, o.output)
+    if o.expected:
+        write_expected(o.expected, model, x)
+
+
+if __name__ == "__main__":
+    main()

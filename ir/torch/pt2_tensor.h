@@ -1,0 +1,51 @@
+// Tensors as PyTorch stores them: a strided view of a run of bytes.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/types.h"
+
+namespace deplo::ir::torch::pt2 {
+
+/// PyTorch's numbers of its scalar types in `.pt2` files (torch/_export/serde/schema.py).
+enum class ScalarType : std::uint8_t {
+  unknown = 0,
+  uint8 = 1,
+  int8 = 2,
+  int16 = 3,
+  int32 = 4,
+  int64 = 5,
+  float16 = 6,
+  float32 = 7,
+  float64 = 8,
+  complex32 = 9,
+  complex64 = 10,
+  complex128 = 11,
+  boolean = 12,
+  bfloat16 = 13
+};
+std::string scalar_type_name(ScalarType);  // "float64", "scalar type 29"
+
+/// i32 for int64 too; nullopt for what the graph does not have (float64, int8, …).
+std::optional<DType> dtype(ScalarType);
+
+/// Element (i, j, …) is number offset + i * strides[0] + j * strides[1] + … of the storage.
+struct StoredTensor {
+  ScalarType type = ScalarType::float32;
+  std::string storage;  // the archive's entry
+  Shape sizes;
+  std::vector<std::int64_t> strides;
+  std::int64_t offset = 0;
+  bool operator==(const StoredTensor&) const = default;
+  auto operator<=>(const StoredTensor&) const = default;
+};
+
+/// The values in row-major order. Throws Error `where: expected …, found …` where the view leaves the storage, a type
+/// is not supported, an integer is no float, or there are more than `most` elements.
+std::vector<float> row_major(const StoredTensor&, std::string_view storage, std::int64_t most,
+                             const std::string& where);
+
+}  // namespace deplo::ir::torch::pt2
