@@ -84,20 +84,27 @@ Layout join(const Fusion& fusion, int tensor, Layout layout, const std::vector<A
   return layout;
 }
 
-Layout choose(const Fusion& fusion, int tensor, bool may_join) {
+Layout in_order(const std::vector<int>& unit, const std::vector<int>& order) {
+  Layout layout;
+  for (const int d : unit) layout.push_back({d});
+  for (const int d : order) layout.push_back({d});
+  return layout;
+}
+
+/// `computed`: not a parameter, whose elements are where the user has them: only their order may be another.
+Layout choose(const Fusion& fusion, int tensor, bool computed) {
   const ir::Shape& shape = fusion.type(tensor).shape;
   std::vector<int> unit, order;
   for (std::size_t d = 0; d < shape.size(); ++d) (shape[d] == 1 ? unit : order).push_back(static_cast<int>(d));
+  if (computed && !order.empty()) unit.clear();  // a dimension of extent 1 is none
+  Layout result = computed ? in_order(unit, order) : Layout{};
   const std::vector<Access> all = accesses(fusion, tensor);
-  double best = penalty(fusion, tensor, {}, all);
-  Layout result;
+  double best = penalty(fusion, tensor, result, all);
   if (best == 0 || order.size() < 2 || order.size() > 4) return result;  // 5 dimensions: 120 orders
   do {
-    Layout layout;
-    for (const int d : unit) layout.push_back({d});
-    for (const int d : order) layout.push_back({d});
+    Layout layout = in_order(unit, order);
     double p = penalty(fusion, tensor, layout, all);
-    if (may_join) layout = join(fusion, tensor, std::move(layout), all, p);
+    if (computed) layout = join(fusion, tensor, std::move(layout), all, p);
     if (p < best) best = p, result = std::move(layout);
   } while (std::next_permutation(order.begin(), order.end()));
   return result;

@@ -52,18 +52,18 @@ class Merger {
     outputs_.insert(fusion.graph.outputs.begin(), fusion.graph.outputs.end());
   }
 
+  /// Each step only when those before have nothing left to do: products belong to the reduction that sums them, what
+  /// follows a reduction is its epilogue before it is anybody's operand, and what costs nothing comes before what does.
   void run() {
-    // What costs nothing first: a value computed in an operand of a matmul could have been an epilogue elsewhere.
-    while (pass(&Merger::inline_view) || pass(&Merger::merge_free) || pass(&Merger::merge_single) ||
-           (guard_ && pass(&Merger::recompute))) {
+    while (pass(&Merger::inline_view) || pass(&Merger::feed_reduction) || pass(&Merger::add_epilogue) ||
+           pass(&Merger::merge_free) || pass(&Merger::merge_single) || (guard_ && pass(&Merger::recompute))) {
     }
   }
 
  private:
   using Step = bool (Merger::*)(std::size_t producer);
 
-  /// Consumers before producers: a reduction takes in what it reduces before that takes in anything else, so that the
-  /// products of a matmul are never a kernel's result.
+  /// Consumers before producers.
   bool pass(Step step) {
     bool changed = false;
     for (std::size_t i = fusion_.ops.size(); i-- > 0;) changed |= (this->*step)(i);
@@ -112,22 +112,37 @@ class Merger {
     return true;
   }
 
-  bool merge_single(std::size_t at, double most_growth) {
-    const LoopOp& producer = fusion_.ops[at];
+  /// The only consumer of a kernel that nobody outside sees.
+  LoopOp* only_consumer(const LoopOp& producer) {
     const auto readers = consumers(producer);
-    if (readers.size() != 1 || is_output(producer)) return false;
-    LoopOp& consumer = fusion_.ops[readers[0]];
-    const auto merged = splice(fusion_, producer, consumer);
+    return readers.size() == 1 && !is_output(producer) ? &fusion_.ops[readers[0]] : nullptr;
+  }
+
+  bool merge_into(LoopOp* consumer, std::size_t at, double most_growth) {
+    if (consumer == nullptr) return false;
+    const LoopOp& producer = fusion_.ops[at];
+    const auto merged = splice(fusion_, producer, *consumer);
     if (!merged) return false;
-    if (guard_ && (merged->inflation > std::max(producer.inflation, consumer.inflation) * most_growth ||
-                   !refuse(fusion_, *merged, producer, consumer).empty()))
+    if (guard_ && (merged->inflation > std::max(producer.inflation, consumer->inflation) * most_growth ||
+                   !refuse(fusion_, *merged, producer, *consumer).empty()))
       return false;
-    consumer = *merged;
+    *consumer = *merged;
     drop(at);
     return true;
   }
-  bool merge_free(std::size_t at) { return merge_single(at, 1.0); }
-  bool merge_single(std::size_t at) { return merge_single(at, most_inflation); }
+
+  bool feed_reduction(std::size_t at) {
+    LoopOp* consumer = only_consumer(fusion_.ops[at]);
+    const bool fits = consumer != nullptr && fusion_.values[consumer->root].kind == Value::Kind::reduce;
+    return fits && merge_into(consumer, at, 1.0);
+  }
+  bool add_epilogue(std::size_t at) {
+    LoopOp* consumer = only_consumer(fusion_.ops[at]);
+    const bool fits = consumer != nullptr && consumer->cost.reductions == 0 && fusion_.ops[at].cost.reductions > 0;
+    return fits && merge_into(consumer, at, 1.0);
+  }
+  bool merge_free(std::size_t at) { return merge_into(only_consumer(fusion_.ops[at]), at, 1.0); }
+  bool merge_single(std::size_t at) { return merge_into(only_consumer(fusion_.ops[at]), at, most_inflation); }
 
   /// A cheap producer with several consumers: computed in each, where that moves fewer bytes.
   bool recompute(std::size_t at) {
