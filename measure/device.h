@@ -27,7 +27,7 @@ struct DeviceInfo {
 /// A candidate ready to build: Kernel IR and the source emitted from it.
 struct Candidate {
   ir::Program kernel;
-  ir::Source source;
+  ir::KernelSource source;
 };
 
 /// The buffers of one kernel on the device, in the program's order; all f32.

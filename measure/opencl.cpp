@@ -77,7 +77,7 @@ Failure launch_failure(cl_int code, std::size_t threads) {
 
 class OpenclExecutable final : public Executable {
  public:
-  OpenclExecutable(cl_command_queue queue, Program program, Kernel kernel, const ir::Source& source)
+  OpenclExecutable(cl_command_queue queue, Program program, Kernel kernel, const ir::KernelSource& source)
       : queue_(queue),
         program_(std::move(program)),
         kernel_(std::move(kernel)),
@@ -145,7 +145,7 @@ class OpenclDevice final : public Device {
   }
 
   Result<std::unique_ptr<Executable>> build(const Candidate& candidate) override {
-    const ir::Source& source = candidate.source;
+    const ir::KernelSource& source = candidate.source;
     auto program = compile(source.text);
     if (!program.ok()) return program.failure();
     cl_int code = CL_SUCCESS;

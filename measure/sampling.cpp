@@ -73,7 +73,7 @@ std::string Protocol::text() const {
       samples, sample_us, confirm_sample_us, max_batch, early_stop, full_run_ms, slow, slow_us, rounds);
 }
 
-Grid grid_of(const ir::Source& source, const DeviceInfo& device) {
+Grid grid_of(const ir::KernelSource& source, const DeviceInfo& device) {
   // A GPU's multiprocessor holds up to 2048 threads and 32 blocks (CUDA; other vendors hold about as much); a CPU's
   // core runs one block at a time.
   const std::int64_t per_unit = device.cpu ? 1 : std::clamp<std::int64_t>(2048 / source.threads, 1, 32);

@@ -34,7 +34,7 @@ struct Grid {
   std::int64_t blocks = 1;
   std::int64_t wave = 1;
 };
-Grid grid_of(const ir::Source&, const DeviceInfo&);
+Grid grid_of(const ir::KernelSource&, const DeviceInfo&);
 
 struct Timing {
   double median_us = 0;         // of one full run

@@ -33,7 +33,7 @@ void Emitter::body(const Body& statements) {
   for (const Stmt& stmt : statements) match(stmt.node, [&](const auto& s) { emit(s); });
 }
 
-Source Emitter::run() {
+KernelSource Emitter::run() {
   for (const Buffer& buffer : kernel_.buffers) declare(buffer);
   source_.entry = "k_" + kernel_.name;
   line(signature(source_.entry));
@@ -141,7 +141,7 @@ void Emitter::emit(const TreeHalve& s) {
   line("}");
 }
 
-Source emit(const Program& kernel, const Target& target) {
+KernelSource emit(const Program& kernel, const Target& target) {
   CHECK(kernel.level == Level::kernel);
   return Emitter(kernel, target).run();
 }

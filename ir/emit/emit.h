@@ -10,7 +10,7 @@ namespace deplo::ir {
 
 /// What a backend needs to build and launch. The arguments are the program's buffers, in order; the launch is
 /// one-dimensional: `blocks` blocks of `threads` threads.
-struct Source {
+struct KernelSource {
   std::string entry;  // name of the kernel function
   std::string text;
   std::int64_t blocks = 1;
@@ -19,6 +19,6 @@ struct Source {
 };
 
 /// `kernel` is a verified Kernel IR program. Throws Error when an element type (f16, bf16) has no emitter yet.
-Source emit(const Program& kernel, const Target&);
+KernelSource emit(const Program& kernel, const Target&);
 
 }  // namespace deplo::ir

@@ -17,7 +17,7 @@ class Emitter {
  public:
   Emitter(const Program& kernel, const Target& target)
       : kernel_(kernel), target_(target), spell_(speller(target)), native_(spell_.vectors) {}
-  Source run();
+  KernelSource run();
 
  private:
   void line(std::string_view text) { fmt::format_to(std::back_inserter(out_), "{:{}}{}\n", "", 2 * indent_, text); }
@@ -70,7 +70,7 @@ class Emitter {
   Ranges ranges_;  // of the axes in scope
   std::map<std::string, Type> types_;
   std::map<std::string, Memory> memory_;
-  Source source_;
+  KernelSource source_;
 };
 
 }  // namespace deplo::ir

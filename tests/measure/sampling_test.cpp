@@ -185,7 +185,7 @@ TEST(Grid, WavesFollowTheDevice) {
   cpu.units = 2;
   cpu.cpu = true;
   gpu.units = 132;
-  ir::Source source;
+  ir::KernelSource source;
   source.blocks = 1000;
   source.threads = 256;
   EXPECT_EQ(grid_of(source, cpu).wave, 2);

@@ -51,7 +51,7 @@ class Compiles : public testing::TestWithParam<const char*> {
   }
 
   void check(const Lowering& lowering, const std::string& what) {
-    const ir::Source source = ir::emit(materialize(lowering.program(), target_), target_);
+    const ir::KernelSource source = ir::emit(materialize(lowering.program(), target_), target_);
     const std::string log = nvrtc_.compile(source.text, GetParam());
     ASSERT_EQ(log, "") << what << " on " << GetParam() << "\n" << print(lowering.trail()) << "\n" << source.text;
     ++compiled_;

@@ -70,7 +70,7 @@ std::string check_meaning(const ir::Program& loop, const ir::Program& lowered, s
 }
 
 std::string check_source(const ir::Program& tile, const ir::Program& kernel, const Target& target) {
-  const ir::Source source = ir::emit(kernel, target);
+  const ir::KernelSource source = ir::emit(kernel, target);
   const auto within = [](std::string_view what, std::int64_t value, std::int64_t limit) {
     return value >= 0 && value <= limit ? "" : fmt::format("{}: {}, at most {}", what, value, limit);
   };
