@@ -1,0 +1,219 @@
+#include "ir/torch/expression/call.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/nearest.h"
+
+namespace deplo::ir::torch::python {
+
+struct Call::Formal {
+  std::string_view name;
+  std::string_view fallback;  // as Python writes it; empty: required
+  bool collects = false;      // *size
+  bool keyword_only = false;
+};
+
+namespace {
+
+std::string_view trim(std::string_view s) {
+  while (s.starts_with(' ')) s.remove_prefix(1);
+  return s;
+}
+
+// None, True, False, a number or a quoted string: what the signatures hold.
+Value literal(std::string_view s) {
+  if (s == "None") return {};
+  if (s == "True" || s == "False") return {s == "True"};
+  if (s.starts_with('\'')) return {s.substr(1, s.size() - 2)};
+  if (s.find_first_of(".e") == std::string_view::npos) {
+    std::int64_t i = 0;
+    CHECK(std::from_chars(s.data(), s.data() + s.size(), i).ec == std::errc());
+    return {i};
+  }
+  double d = 0;
+  CHECK(std::from_chars(s.data(), s.data() + s.size(), d).ec == std::errc());
+  return {d};
+}
+
+// NumPy's words for the same, which PyTorch takes too.
+std::string_view synonym(std::string_view keyword) {
+  if (keyword == "axis") return "dim";
+  if (keyword == "keepdims") return "keepdim";
+  return keyword;
+}
+
+}  // namespace
+
+std::vector<Call::Formal> Call::formals(std::string_view signature) {
+  std::vector<Formal> out;
+  bool keyword_only = false;
+  for (std::string_view rest = signature; !rest.empty();) {
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    std::string_view one = trim(rest.substr(0, comma));
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+    Formal f;
+    f.keyword_only = keyword_only;
+    f.collects = one.starts_with('*') && one.size() > 1;
+    if (one.starts_with('*')) {
+      keyword_only = true;
+      one.remove_prefix(1);
+      if (one.empty()) continue;
+    }
+    const std::size_t equals = one.find('=');
+    f.name = one.substr(0, equals);
+    if (equals != std::string_view::npos) f.fallback = one.substr(equals + 1);
+    out.push_back(f);
+  }
+  return out;
+}
+
+bool Call::takes(std::string_view signature, std::string_view parameter) {
+  const std::vector<Formal> all = formals(signature);
+  return std::ranges::find(all, parameter, &Formal::name) != all.end();
+}
+
+Call::Call(Session& s, std::string_view callee, std::string_view signature, Arguments arguments,
+           std::string_view op_name)
+    : session(s), name(callee), op(op_name.empty() ? callee : op_name), signature_(signature) {
+  const std::vector<Formal> expected = formals(signature);
+  for (const Formal& f : expected) values_.emplace_back(f.name, Value{});
+  std::vector<bool> bound(expected.size());
+  bind_positions(expected, arguments.positional, bound);
+  bind_keywords(expected, arguments, bound);
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    if (bound[i]) continue;
+    const Formal& f = expected[i];
+    if (!f.collects && f.fallback.empty()) misfit(fmt::format("a value for {}", f.name), "none");
+    values_[i].second = f.collects ? make_list({}, true) : literal(f.fallback);
+  }
+}
+
+void Call::bind_positions(const std::vector<Formal>& expected, Values& positional, std::vector<bool>& bound) {
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < expected.size() && next < positional.size() && !expected[i].keyword_only; ++i) {
+    bound[i] = true;
+    if (expected[i].collects && (positional.size() - next > 1 || !positional[next].as<List>())) {
+      const auto first = positional.begin() + static_cast<std::ptrdiff_t>(next);
+      values_[i].second = make_list(Values(first, positional.end()), true);
+      next = positional.size();
+    } else {
+      values_[i].second = positional[next++];
+    }
+  }
+  if (next < positional.size())
+    misfit(fmt::format("at most {} positional arguments", next), std::to_string(positional.size()));
+}
+
+void Call::bind_keywords(const std::vector<Formal>& expected, Arguments& arguments, std::vector<bool>& bound) {
+  for (auto& [keyword, value] : arguments.keywords) {
+    auto at = std::ranges::find(expected, keyword, &Formal::name);
+    if (at == expected.end()) at = std::ranges::find(expected, synonym(keyword), &Formal::name);
+    if (at == expected.end()) {
+      std::vector<std::string> known;
+      for (const Formal& f : expected) known.emplace_back(f.name);
+      misfit("one of its arguments", fmt::format("{}={}", keyword, did_you_mean(keyword, known)));
+    }
+    const auto i = static_cast<std::size_t>(at - expected.begin());
+    if (bound[i]) misfit(fmt::format("{} once", at->name), "it twice");
+    bound[i] = true;
+    values_[i].second = std::move(value);
+  }
+}
+
+void Call::misfit(std::string_view expected, std::string_view found) const {
+  throw Error(
+      fmt::format("{}: expected {}, found {}; the signature is {}({})", name, expected, found, name, signature_));
+}
+
+void Call::fail(std::string_view parameter, std::string_view expected) const {
+  misfit(fmt::format("{} for {}", expected, parameter), describe(value(parameter)));
+}
+
+const Value* Call::find(std::string_view parameter) const {
+  const auto at = std::ranges::find(values_, parameter, &std::pair<std::string_view, Value>::first);
+  return at == values_.end() ? nullptr : &at->second;
+}
+
+const Value& Call::value(std::string_view parameter) const {
+  const Value* v = find(parameter);
+  CHECK(v);
+  return *v;
+}
+
+Id Call::tensor(std::string_view parameter) const {
+  if (!is_tensor(value(parameter))) fail(parameter, "a tensor");
+  return session.tensor(value(parameter));
+}
+
+std::vector<Id> Call::tensors(std::string_view parameter) const {
+  const List* list = value(parameter).as<List>();
+  if (!list || list->items->empty()) fail(parameter, "a tuple or list of tensors");
+  std::vector<Id> out;
+  for (const Value& item : *list->items) {
+    if (!is_tensor(item)) misfit(fmt::format("tensors in {}", parameter), describe(item));
+    out.push_back(session.tensor(item));
+  }
+  return out;
+}
+
+Id Call::operand(std::string_view parameter, int position) const {
+  if (!is_tensor(value(parameter)) && !to_number(value(parameter))) fail(parameter, "a tensor or a number");
+  return session.operand(value(parameter), op, position);
+}
+
+std::int64_t Call::integer(std::string_view parameter) const {
+  const auto* i = value(parameter).as<std::int64_t>();
+  if (!i) fail(parameter, "an integer");
+  return *i;
+}
+
+std::vector<std::int64_t> Call::integers(std::string_view parameter) const {
+  const List* list = value(parameter).as<List>();
+  if (!list) return {integer(parameter)};
+  std::vector<std::int64_t> out;
+  for (const Value& item : *list->items) {
+    const auto* i = item.as<std::int64_t>();
+    if (!i) misfit(fmt::format("integers in {}", parameter), describe(item));
+    out.push_back(*i);
+  }
+  return out;
+}
+
+double Call::number(std::string_view parameter) const {
+  const std::optional<double> d = to_number(value(parameter));
+  if (!d) fail(parameter, "a number");
+  return *d;
+}
+
+bool Call::flag(std::string_view parameter) const {
+  const bool* b = value(parameter).as<bool>();
+  if (!b) fail(parameter, "True or False");
+  return *b;
+}
+
+std::string_view Call::text(std::string_view parameter) const {
+  const auto* s = value(parameter).as<std::string_view>();
+  if (!s || s->size() > most_name_bytes) fail(parameter, "a short string");
+  return *s;
+}
+
+DType Call::dtype(std::string_view parameter) const {
+  const DType* d = value(parameter).as<DType>();
+  if (!d) fail(parameter, "a dtype such as torch.float16");
+  return *d;
+}
+
+std::size_t Call::dim(std::string_view parameter, std::size_t rank) const {
+  const std::int64_t d = integer(parameter), r = static_cast<std::int64_t>(rank);
+  if (d < -r || d >= r) fail(parameter, fmt::format("a dimension of the {} that there are", rank));
+  return static_cast<std::size_t>(d < 0 ? d + r : d);
+}
+
+Value Call::node(std::vector<Id> args, Attributes attributes) const {
+  return {Tensor{session.call(op, std::move(args), std::move(attributes))}};
+}
+
+}  // namespace deplo::ir::torch::python

@@ -1,0 +1,63 @@
+// A call of a built-in: its arguments by the names of its signature.
+#pragma once
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ir/torch/expression/session.h"
+
+namespace deplo::ir::torch::python {
+
+struct Arguments {
+  Values positional;
+  std::vector<std::pair<std::string_view, Value>> keywords;
+};
+
+/// The accessors throw Error `name: expected WHAT for PARAMETER, found …; the signature is name(…)`.
+class Call {
+ public:
+  /// `signature` as Python writes it: "input, dim=None, *, dtype=None"; "*size" takes positions or one tuple. Throws
+  /// Error where the arguments do not fit.
+  Call(Session& session, std::string_view name, std::string_view signature, Arguments arguments,
+       std::string_view op = "");
+
+  static bool takes(std::string_view signature, std::string_view parameter);
+
+  Session& session;
+  std::string_view name, op;  // op: of ops.h
+
+  const std::vector<std::pair<std::string_view, Value>>& all() const { return values_; }
+  bool has(std::string_view parameter) const { return find(parameter) != nullptr; }
+  const Value& value(std::string_view parameter) const;
+  bool given(std::string_view parameter) const { return has(parameter) && !value(parameter).none(); }
+
+  Id tensor(std::string_view parameter) const;
+  std::vector<Id> tensors(std::string_view parameter) const;   // a list, at least one
+  Id operand(std::string_view parameter, int position) const;  // a number makes a scalar node
+  std::int64_t integer(std::string_view parameter) const;
+  std::vector<std::int64_t> integers(std::string_view parameter) const;  // an integer or a list
+  double number(std::string_view parameter) const;
+  bool flag(std::string_view parameter) const;
+  std::string_view text(std::string_view parameter) const;
+  DType dtype(std::string_view parameter) const;
+  /// A dimension of a tensor of that rank, normalised to 0 … rank - 1.
+  std::size_t dim(std::string_view parameter, std::size_t rank) const;
+
+  const TensorType& type(Id id) const { return session.type(id); }
+  /// A node of `op`.
+  Value node(std::vector<Id> args, Attributes attributes = {}) const;
+  [[noreturn]] void fail(std::string_view parameter, std::string_view expected) const;
+
+ private:
+  struct Formal;
+  static std::vector<Formal> formals(std::string_view signature);
+  [[noreturn]] void misfit(std::string_view expected, std::string_view found) const;
+  const Value* find(std::string_view parameter) const;
+  void bind_positions(const std::vector<Formal>&, Values& positional, std::vector<bool>& bound);
+  void bind_keywords(const std::vector<Formal>&, Arguments&, std::vector<bool>& bound);
+
+  std::string_view signature_;
+  std::vector<std::pair<std::string_view, Value>> values_;  // in the order of the signature
+};
+
+}  // namespace deplo::ir::torch::python

@@ -1,0 +1,165 @@
+#include "ir/torch/expression/operators.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "ir/op.h"
+
+namespace deplo::ir::torch::python {
+namespace {
+
+struct TensorOperator {
+  std::string_view text, op;
+  bool commutes = false;
+};
+constexpr std::array kTensorOperators = {TensorOperator{"+", "add", true},
+                                         TensorOperator{"-", "sub"},
+                                         TensorOperator{"*", "mul", true},
+                                         TensorOperator{"/", "div"},
+                                         TensorOperator{"**", "pow"},
+                                         TensorOperator{"@", "matmul"},
+                                         TensorOperator{"&", "logical_and", true},
+                                         TensorOperator{"|", "logical_or", true},
+                                         TensorOperator{"<", "lt"},
+                                         TensorOperator{"<=", "le"},
+                                         TensorOperator{">", "gt"},
+                                         TensorOperator{">=", "ge"},
+                                         TensorOperator{"==", "eq", true},
+                                         TensorOperator{"!=", "ne", true}};
+
+constexpr bool is_truth_operator(std::string_view op) { return op == "&" || op == "|"; }
+
+[[noreturn]] void misfit(std::string_view op, std::string_view expected, const Value& left, const Value& right) {
+  throw Error(fmt::format("expected {} around `{}`, found {} and {}", expected, op, describe(left), describe(right)));
+}
+
+void check_truth(const Session& session, std::string_view op, const Value& v) {
+  const Tensor* t = v.as<Tensor>();
+  if (v.as<bool>() || (t && session.type(t->id).dtype == DType::boolean)) return;
+  throw Error(fmt::format("expected truth values around `{}`, found {}", op, describe(v)));
+}
+
+Value on_tensors(Session& session, std::string_view op, const Value& left, const Value& right) {
+  const auto* const row = std::ranges::find(kTensorOperators, op, &TensorOperator::text);
+  const bool fit = (is_tensor(left) || to_number(left)) && (is_tensor(right) || to_number(right));
+  if (row == kTensorOperators.end()) misfit(op, "numbers (tensors do not have it)", left, right);
+  if (!fit) misfit(op, "tensors or numbers", left, right);
+  if (op == "@" && (!is_tensor(left) || !is_tensor(right))) misfit(op, "tensors", left, right);
+  if (is_truth_operator(op)) {
+    check_truth(session, op, left);
+    check_truth(session, op, right);
+  }
+  // As FX has it: a number is the second argument where the order does not matter.
+  const bool swap = row->commutes && !is_tensor(left);
+  const Id first = session.operand(swap ? right : left, row->op, 0);
+  const Id second = session.operand(swap ? left : right, row->op, 1);
+  return {Tensor{session.call(row->op, {first, second})}};
+}
+
+std::int64_t floor_divide(std::int64_t a, std::int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0); }
+
+// base ** exponent; false where 64 bits do not hold it.
+bool integer_power(std::int64_t base, std::int64_t exponent, std::int64_t& out) {
+  out = 1;
+  while (exponent > 0) {
+    if (exponent % 2 == 1 && __builtin_mul_overflow(out, base, &out)) return false;
+    exponent /= 2;
+    if (exponent > 0 && __builtin_mul_overflow(base, base, &base)) return false;
+  }
+  return true;
+}
+
+// The operators that keep integers; nullopt for the others.
+std::optional<Value> on_integers(std::string_view op, std::int64_t a, std::int64_t b) {
+  std::int64_t out = 0;
+  bool fits = true;
+  if (op == "+") {
+    fits = !__builtin_add_overflow(a, b, &out);
+  } else if (op == "-") {
+    fits = !__builtin_sub_overflow(a, b, &out);
+  } else if (op == "*") {
+    fits = !__builtin_mul_overflow(a, b, &out);
+  } else if (op == "**" && b >= 0) {
+    fits = integer_power(a, b, out);
+  } else if (op == "//" || op == "%") {
+    if (b == 0) throw Error(fmt::format("expected a divisor other than 0 after `{}`", op));
+    fits = b != -1 || a != std::numeric_limits<std::int64_t>::min();
+    if (fits) out = op == "//" ? floor_divide(a, b) : a - b * floor_divide(a, b);
+  } else {
+    return {};
+  }
+  if (!fits) throw Error(fmt::format("expected an integer of 64 bits, found {} {} {}", a, op, b));
+  return Value{out};
+}
+
+Value on_doubles(std::string_view op, double a, double b) {
+  if (op == "/" && b == 0) throw Error("expected a divisor other than 0 after `/`");
+  double out = 0;
+  if (op == "+") out = a + b;
+  if (op == "-") out = a - b;
+  if (op == "*") out = a * b;
+  if (op == "/") out = a / b;
+  if (op == "**") out = std::pow(a, b);
+  if (std::isnan(out)) throw Error(fmt::format("expected a number, found nan from {} {} {}", a, op, b));
+  return {out};
+}
+
+std::optional<Value> compare(std::string_view op, double a, double b) {
+  if (op == "<") return Value{a < b};
+  if (op == "<=") return Value{a <= b};
+  if (op == ">") return Value{a > b};
+  if (op == ">=") return Value{a >= b};
+  if (op == "==") return Value{a == b};
+  if (op == "!=") return Value{a != b};
+  return {};
+}
+
+Value on_numbers(std::string_view op, const Value& left, const Value& right) {
+  const double x = *to_number(left), y = *to_number(right);
+  const bool *p = left.as<bool>(), *q = right.as<bool>();
+  if (is_truth_operator(op)) {
+    if (!p || !q) misfit(op, "truth values", left, right);
+    return {op == "&" ? *p && *q : *p || *q};
+  }
+  if (const std::optional<Value> truth = compare(op, x, y)) return *truth;
+  const std::optional<std::int64_t> a = to_integer(left), b = to_integer(right);
+  if (a && b)
+    if (const std::optional<Value> v = on_integers(op, *a, *b)) return *v;
+  if (op == "@") misfit(op, "tensors", left, right);
+  if (op == "//" || op == "%") misfit(op, "integers", left, right);
+  return on_doubles(op, x, y);
+}
+
+}  // namespace
+
+Value apply_binary(Session& session, std::string_view op, const Value& left, const Value& right) {
+  if (to_number(left) && to_number(right)) return on_numbers(op, left, right);
+  const List *a = left.as<List>(), *b = right.as<List>();
+  if (op == "+" && a && b && a->tuple == b->tuple) {
+    Values joined = *a->items;
+    session.spend(a->items->size() + b->items->size());
+    joined.insert(joined.end(), b->items->begin(), b->items->end());
+    return make_list(std::move(joined), a->tuple);
+  }
+  return on_tensors(session, op, left, right);
+}
+
+Value apply_unary(Session& session, std::string_view op, const Value& v) {
+  if (is_tensor(v)) {
+    if (op == "+") return v;
+    if (op == "~") check_truth(session, op, v);
+    return {Tensor{session.call(op == "~" ? "logical_not" : "neg", {session.tensor(v)})}};
+  }
+  const std::optional<std::int64_t> i = to_integer(v);
+  if (op == "~" && i && !v.as<bool>()) return {~*i};
+  if (op == "~" || !to_number(v))
+    throw Error(fmt::format("expected a tensor or a number after `{}`, found {}", op, describe(v)));
+  if (op == "+") return i ? Value{*i} : v;
+  if (!i) return {-*v.as<double>()};
+  return *on_integers("-", 0, *i);
+}
+
+}  // namespace deplo::ir::torch::python

@@ -1,0 +1,16 @@
+// Python's operators on numbers, lists and tensors. All throw Error.
+#pragma once
+#include <string_view>
+
+#include "ir/torch/expression/session.h"
+
+namespace deplo::ir::torch::python {
+
+/// `+ - * / // % ** @ & |` and the comparisons.
+Value apply_binary(Session&, std::string_view op, const Value& left, const Value& right);
+/// `+ - ~`
+Value apply_unary(Session&, std::string_view op, const Value&);
+/// `object[index]`: of a tensor (slices, select, new dimensions), a list or a module that holds others.
+Value apply_subscript(Session&, const Value& object, const Value& index);
+
+}  // namespace deplo::ir::torch::python

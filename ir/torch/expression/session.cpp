@@ -1,0 +1,117 @@
+#include "ir/torch/expression/session.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+namespace deplo::ir::torch::python {
+namespace {
+
+// p_mlp_up_weight: the attributes from the outermost module to the leaf.
+std::string parameter_name(const Leaf& leaf) {
+  std::string path = leaf.name.empty() ? "weight" : leaf.name;
+  for (const Object* o = leaf.parent; o && !o->name.empty(); o = o->parent) {
+    path = fmt::format("{}_{}", o->name, path);
+    if (path.size() > most_path_bytes)
+      throw Error(fmt::format("expected a parameter's name of at most {} letters, found …_{}", most_path_bytes, path));
+  }
+  return "p_" + path;
+}
+
+bool is_inside(const Object* inner, const Object* outer) {
+  for (int level = 0; inner; inner = inner->parent) {
+    if (inner == outer) return true;
+    if (++level > most_levels) throw Error(fmt::format("expected at most {} modules inside each other", most_levels));
+  }
+  return false;
+}
+
+// An integer that 32 bits do not hold is a float: what it is combined with must be one as well.
+DType scalar_dtype(const Value& number) {
+  if (number.as<bool>()) return DType::boolean;
+  const auto* i = number.as<std::int64_t>();
+  using Limits = std::numeric_limits<std::int32_t>;
+  return i && *i >= Limits::min() && *i <= Limits::max() ? DType::i32 : DType::f32;
+}
+
+}  // namespace
+
+void Session::spend(std::size_t steps) {
+  steps_ += steps;
+  if (steps_ > most_steps) throw Error(fmt::format("expected at most {} steps of evaluation", most_steps));
+}
+
+Id Session::call(std::string_view op, std::vector<Id> args, Attributes attributes, std::string_view name) {
+  spend(args.size());
+  if (builder_.size() >= most_nodes) throw Error(fmt::format("{}: expected at most {} nodes", op, most_nodes));
+  return builder_.call(op, std::move(args), std::move(attributes), name);
+}
+
+Id Session::tensor(const Value& value) {
+  if (const Tensor* t = value.as<Tensor>()) return t->id;
+  CHECK(value.as<Leaf*>());
+  Leaf& leaf = **value.as<Leaf*>();
+  if (!leaf.id) {
+    if (builder_.size() >= most_nodes) throw Error(fmt::format("expected at most {} nodes", most_nodes));
+    leaf.id = leaf.parameter ? builder_.parameter(parameter_name(leaf), leaf.type, leaf.source)
+                             : builder_.input(leaf.name.empty() ? "x" : leaf.name, leaf.type, leaf.source);
+  }
+  return *leaf.id;
+}
+
+Id Session::operand(const Value& value, std::string_view op, int position) {
+  if (is_tensor(value)) return tensor(value);
+  const std::optional<double> number = to_number(value);
+  if (!number) throw Error(fmt::format("{}: expected a tensor or a number, found {}", op, describe(value)));
+  if (std::isnan(*number)) throw Error(fmt::format("{}: expected a number, found nan", op));
+  if (builder_.size() >= most_nodes) throw Error(fmt::format("{}: expected at most {} nodes", op, most_nodes));
+  return builder_.scalar(*number, scalar_dtype(value), fmt::format("{}_c{}", op, position));
+}
+
+Id Session::cast(Id id, DType dtype) { return type(id).dtype == dtype ? id : call("to", {id}, {{"dtype", dtype}}); }
+
+Leaf* Session::make_leaf(TensorType type, Fill fill, bool parameter) {
+  Leaf leaf;
+  leaf.parameter = parameter;
+  leaf.type = std::move(type);
+  leaf.source.fill = fill;
+  return &leaves_.emplace_back(std::move(leaf));
+}
+
+Object* Session::make_object() { return &objects_.emplace_back(); }
+const Closure* Session::keep(Closure closure) { return &closures_.emplace_back(std::move(closure)); }
+const Class* Session::keep(Class type) { return &classes_.emplace_back(std::move(type)); }
+
+void Session::give_name(const Value& value, Object* parent, std::string_view name) {
+  if (auto* const* object = value.as<Object*>();
+      object && parent && !(*object)->parent && !is_inside(parent, *object)) {
+    (*object)->parent = parent;
+    (*object)->name = name;
+  }
+  if (auto* const* leaf = value.as<Leaf*>(); leaf && (*leaf)->name.empty() && !(*leaf)->id) {
+    (*leaf)->name = name;
+    (*leaf)->parent = parent;
+    if (!(*leaf)->parameter) tensor(value);
+  }
+}
+
+void Session::add_output(const Value& value, std::vector<Id>& outputs) {
+  if (!is_tensor(value)) throw Error(fmt::format("expected a tensor as output, found {}", describe(value)));
+  const Id id = tensor(value);
+  if (node(id).kind == Node::Kind::scalar) throw Error("expected a tensor as output, found a number");
+  outputs.push_back(id);
+}
+
+Graph Session::finish(const Value& output) {
+  std::vector<Id> outputs;
+  if (const List* list = output.as<List>()) {
+    for (const Value& item : *list->items) add_output(item, outputs);
+    if (outputs.empty()) throw Error("expected a tensor as output, found nothing");
+  } else {
+    add_output(output, outputs);
+  }
+  return builder_.finish(std::move(outputs));
+}
+
+}  // namespace deplo::ir::torch::python

@@ -1,0 +1,67 @@
+#include "ir/torch/expression/value.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/match.h"
+#include "ir/torch/expression/library.h"
+
+namespace deplo::ir::torch::python {
+
+std::string describe(const Value& value) {
+  using std::string;
+  return match(
+      value.is, [](const None&) -> string { return "None"; },
+      [](const bool& b) -> string { return b ? "True" : "False"; },
+      [](const std::int64_t& i) { return fmt::format("the integer {}", i); },
+      [](const double& d) { return fmt::format("the float {}", d); },
+      [](const std::string_view& s) { return fmt::format("the string '{}'", s.substr(0, 40)); },
+      [](const DType& d) { return fmt::format("torch.{}", torch_name(d)); },
+      [](const Dots&) -> string { return "..."; }, [](const Slice&) -> string { return "a slice"; },
+      [](const List& l) { return fmt::format("a {} of {}", l.tuple ? "tuple" : "list", l.items->size()); },
+      [](const Tensor&) -> string { return "a tensor"; },
+      [](const Leaf* l) -> string { return l->parameter ? "a parameter" : "a tensor"; },
+      [](const Object* o) { return fmt::format("a {}", o->type ? o->type->definition->name : o->module->name); },
+      [](const Builtin& b) { return fmt::format("the function {}", b.function->name); },
+      [](const Method& m) { return fmt::format("the function {}", m.closure->definition->name); },
+      [](const Class* c) { return fmt::format("the class {}", c->definition->name); },
+      [](const ModuleType* m) { return fmt::format("the class {}", m->name); },
+      [](const Namespace& n) { return fmt::format("the module {}", n.name); },
+      [](const ModuleBase&) -> string { return "the class Module"; }, [](const Super&) -> string { return "super()"; },
+      [](const Missing& m) { return fmt::format("{}, which are not supported", m.what); });
+}
+
+std::optional<std::int64_t> to_integer(const Value& value) {
+  if (const bool* b = value.as<bool>()) return *b ? 1 : 0;
+  if (const auto* i = value.as<std::int64_t>()) return *i;
+  return {};
+}
+
+std::optional<double> to_number(const Value& value) {
+  if (const auto* d = value.as<double>()) return *d;
+  if (const auto i = to_integer(value)) return static_cast<double>(*i);
+  return {};
+}
+
+bool is_tensor(const Value& value) { return value.as<Tensor>() || value.as<Leaf*>(); }
+
+bool holds_others(const Object& o) { return o.module && o.module->function.empty(); }
+
+Value make_list(Values items, bool tuple) {
+  List list;
+  list.tuple = tuple;
+  for (const Value& item : items)
+    if (const List* inner = item.as<List>()) list.depth = std::max(list.depth, inner->depth + 1);
+  if (list.depth > most_levels) throw Error(fmt::format("expected at most {} lists inside each other", most_levels));
+  list.items = std::make_shared<const Values>(std::move(items));
+  return {std::move(list)};
+}
+
+Value make_tuple(const std::vector<std::int64_t>& integers) {
+  Values items;
+  for (const std::int64_t i : integers) items.push_back({i});
+  return make_list(std::move(items), true);
+}
+
+}  // namespace deplo::ir::torch::python
