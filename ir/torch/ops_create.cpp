@@ -1,6 +1,8 @@
 // Types of the operations that make a tensor of nothing.
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "ir/torch/infer.h"
 
 namespace deplo::ir::torch {
@@ -43,8 +45,14 @@ TensorType infer_arange(const Call& call) {
 TensorType infer_full(const Call& call) {
   const Attribute literal = call.node().attributes.at("value");
   if (!call.has("dtype")) call.set("dtype", kind_of(literal));
-  call.set("value", value_of(literal));
-  return {std::get<DType>(call.node().attributes.at("dtype")), call.node().integers("shape")};
+  const DType dtype = std::get<DType>(call.node().attributes.at("dtype"));
+  double value = value_of(literal);
+  if (dtype == DType::i32 && !(std::fabs(value) <= most_value))
+    call.expected("a value that int32 holds", fmt::format("{}", value));
+  if (dtype == DType::i32) value = std::trunc(value);
+  if (dtype == DType::boolean) value = value != 0 ? 1 : 0;
+  call.set("value", value);
+  return {dtype, call.node().integers("shape")};
 }
 
 }  // namespace deplo::ir::torch
