@@ -25,9 +25,10 @@ struct Global {
   Kind kind;
   ScalarType type = ScalarType::unknown;
 };
-inline constexpr std::array<Global, 13> globals = {{
+inline constexpr std::array<Global, 14> globals = {{
     {"torch._utils _rebuild_tensor_v2", Kind::make_tensor},
     {"torch._utils _rebuild_parameter", Kind::make_parameter},
+    {"torch._utils _rebuild_parameter_with_state", Kind::make_parameter},
     {"collections OrderedDict", Kind::make_dictionary},
     {"torch FloatStorage", Kind::storage_class, ScalarType::float32},
     {"torch HalfStorage", Kind::storage_class, ScalarType::float16},

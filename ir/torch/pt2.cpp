@@ -48,7 +48,7 @@ const Row& row_of(const std::string& target) {
   const std::string_view overload = dot < name.size() ? name.substr(dot + 1) : "";
   name = name.substr(0, dot);
   const auto found = std::ranges::lower_bound(table(), name, {}, &Row::aten);
-  if (found == table().end() || found->aten != name || overload.ends_with("out"))
+  if (found == table().end() || found->aten != name || overload == "out" || overload.ends_with("_out"))
     throw Error(unsupported(target, name));
   return *found;
 }
