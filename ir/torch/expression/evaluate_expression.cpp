@@ -144,9 +144,8 @@ Value Interpreter::tensor_attribute(const Value& tensor, std::string_view name) 
   }
   std::vector<std::string> known = function_names(kMethod);
   for (const char* plain : {"shape", "dtype", "ndim", "T", "mT"}) known.emplace_back(plain);
-  throw Error(
-      fmt::format("expected a name that a tensor has here, found `{}`{}; docs/expressions.md lists what is supported",
-                  name, did_you_mean(name, known)));
+  throw Error(fmt::format("expected a name that a tensor has (docs/expressions.md), found `{}`{}", name,
+                          did_you_mean(name, known)));
 }
 
 Value Interpreter::object_attribute(Object* object, std::string_view name) {

@@ -13,7 +13,7 @@ namespace deplo::ir::torch::python {
 Graph Interpreter::run(const std::vector<Statement>& program) {
   for (const Statement& s : program) top_level(s);
   if (!expression_ && !assigned_)
-    throw Error(fmt::format("{}: expected an expression such as torch.exp(torch.randn(8)), found none", where_));
+    fail(where_, {}, "expected an expression such as torch.exp(torch.randn(8)), found none");
   return placed(expression_ ? expression_at_ : assigned_at_,
                 [&] { return session_.finish(expression_ ? *expression_ : *assigned_); });
 }

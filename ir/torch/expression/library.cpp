@@ -55,8 +55,8 @@ Value constant(unsigned space, std::string_view name) {
   std::vector<std::string> known = function_names(functions_of(space.name));
   if (space.name == "torch.nn")
     for (const ModuleType& m : module_types()) known.emplace_back(m.name);
-  throw Error(fmt::format("expected a name that {} has here, found `{}`{}; docs/expressions.md lists what is supported",
-                          space.name, name, did_you_mean(name, known)));
+  throw Error(fmt::format("expected a name that {} has (docs/expressions.md), found `{}`{}", space.name, name,
+                          did_you_mean(name, known)));
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ std::string describe(const Value& value) {
       [](const ModuleType* m) { return fmt::format("the class {}", m->name); },
       [](const Namespace& n) { return fmt::format("the module {}", n.name); },
       [](const ModuleBase&) -> string { return "the class Module"; }, [](const Super&) -> string { return "super()"; },
-      [](const Missing& m) { return fmt::format("{}, which are not supported", m.what); });
+      [](const Missing& m) { return fmt::format("{} (not supported)", m.what); });
 }
 
 std::optional<std::int64_t> to_integer(const Value& value) {
