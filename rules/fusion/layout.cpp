@@ -1,7 +1,8 @@
 // How tensors between kernels are stored: in the order of dimensions in which their readers walk consecutive elements.
 //   linear reads p_weight[a1, a2], a2 the reduce axis   →   p_weight is stored transposed and read [a2, a1]
 //   o_proj reads heads[0, (a2 / 64), a0, (a2 % 64)]     →   heads is stored (1, s, h * 64) and read [0, a0, a2]
-// The writer's order counts too, for fewer elements. Inputs and outputs of the graph stay as the user sees them.
+// The writer's order counts too, for fewer elements. Inputs and outputs of the graph stay where they are in memory:
+// their dimensions may only be counted as one.
 #include <algorithm>
 #include <numeric>
 
@@ -91,22 +92,27 @@ Layout in_order(const std::vector<int>& unit, const std::vector<int>& order) {
   return layout;
 }
 
-/// `computed`: not a parameter, whose elements are where the user has them: only their order may be another.
-Layout choose(const Fusion& fusion, int tensor, bool computed) {
+/// What may be changed: of an input nothing but how its dimensions are counted, of a parameter their order, of what is
+/// computed both.
+struct Freedom {
+  bool order = false, join = false, drop_unit = false;
+};
+
+Layout choose(const Fusion& fusion, int tensor, const Freedom& freedom) {
   const ir::Shape& shape = fusion.type(tensor).shape;
   std::vector<int> unit, order;
   for (std::size_t d = 0; d < shape.size(); ++d) (shape[d] == 1 ? unit : order).push_back(static_cast<int>(d));
-  if (computed && !order.empty()) unit.clear();  // a dimension of extent 1 is none
-  Layout result = computed ? in_order(unit, order) : Layout{};
+  if (freedom.drop_unit && !order.empty()) unit.clear();  // a dimension of extent 1 is none
+  Layout result = freedom.drop_unit ? in_order(unit, order) : Layout{};
   const std::vector<Access> all = accesses(fusion, tensor);
   double best = penalty(fusion, tensor, result, all);
   if (best == 0 || order.size() < 2 || order.size() > 4) return result;  // 5 dimensions: 120 orders
   do {
     Layout layout = in_order(unit, order);
     double p = penalty(fusion, tensor, layout, all);
-    if (computed) layout = join(fusion, tensor, std::move(layout), all, p);
+    if (freedom.join) layout = join(fusion, tensor, std::move(layout), all, p);
     if (p < best) best = p, result = std::move(layout);
-  } while (std::next_permutation(order.begin(), order.end()));
+  } while (freedom.order && std::next_permutation(order.begin(), order.end()));
   return result;
 }
 
@@ -143,12 +149,16 @@ std::vector<ir::Expr> stored_index(const Fusion& fusion, int tensor, const Layou
 void choose_layouts(Fusion& fusion) {
   for (std::size_t t = 0; t < fusion.graph.nodes.size(); ++t) {
     const auto tensor = static_cast<int>(t);
-    const bool parameter = fusion.graph.nodes[t].as<ir::tensor::Parameter>() != nullptr;
+    const auto& node = fusion.graph.nodes[t];
     const bool output = std::count(fusion.graph.outputs.begin(), fusion.graph.outputs.end(), tensor) > 0;
     const bool computed =
         std::any_of(fusion.ops.begin(), fusion.ops.end(), [&](const LoopOp& op) { return op.output == tensor; });
-    if (output || !(parameter || computed)) continue;
-    fusion.layouts[t] = choose(fusion, tensor, computed);
+    if (node.as<ir::tensor::Input>() != nullptr || (output && computed))
+      fusion.layouts[t] = choose(fusion, tensor, {.join = true});
+    else if (node.as<ir::tensor::Parameter>() != nullptr)
+      fusion.layouts[t] = choose(fusion, tensor, {.order = true});
+    else if (computed)
+      fusion.layouts[t] = choose(fusion, tensor, {.order = true, .join = true, .drop_unit = true});
   }
 }
 

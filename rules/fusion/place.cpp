@@ -10,6 +10,16 @@
 namespace deplo::rules::fusion {
 namespace {
 
+// Until the kernel is whole, value 12 is called t12; axes have other initials.
+std::string temporary_name(ValueId id) { return "t" + std::to_string(id); }
+
+// Does a value stand in the index?
+bool gathers(const ir::Load& load) {
+  std::vector<std::string> names;
+  for (const ir::Expr& e : load.index) ir::collect_variables(e, names);
+  return std::any_of(names.begin(), names.end(), [](const std::string& name) { return name[0] == 't'; });
+}
+
 class Placer {
  public:
   Placer(const Fusion& fusion, const LoopOp& op)
@@ -61,7 +71,7 @@ class Placer {
     for (const ValueId arg : order) emit(arg);
     std::vector<ir::Arg> args;
     for (const ValueId arg : value.args) args.push_back(emit(arg));
-    const std::string name = "t" + std::to_string(id);  // renamed when the kernel is whole
+    const std::string name = temporary_name(id);
     define(id, value, name, std::move(args));
     names_[id] = name;
     return name;
@@ -117,7 +127,8 @@ class Placer {
   // Between loops, as the seeds print them; a gather stays behind what it gathers by.
   static void loads_first(ir::Body& body) {
     const auto is_plain_load = [](const ir::Stmt& s) {
-      return s.as<ir::Load>() != nullptr && ir::reads(s).values.empty();
+      const auto* load = s.as<ir::Load>();
+      return load != nullptr && !gathers(*load);
     };
     for (auto first = body.begin(); first != body.end();) {
       const auto is_loop = [](const ir::Stmt& s) { return s.as<ir::Loop>() != nullptr; };
@@ -155,7 +166,7 @@ void rename_values(ir::Body& top) {
   const std::function<void(ir::Body&)> walk = [&](ir::Body& body) {
     for (ir::Stmt& stmt : body) {
       if (auto* load = stmt.as<ir::Load>()) {
-        if (!ir::reads(stmt).values.empty()) use_in(load->index);
+        if (gathers(*load)) use_in(load->index);
         define(load->dst, "in", loads);
       }
       if (auto* index = stmt.as<ir::Index>()) define(index->dst, "v", others);

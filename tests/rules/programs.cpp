@@ -21,9 +21,10 @@ Kernel make_kernel(std::string name, std::string text) {
 
 std::vector<Kernel> load_kernels() {
   std::vector<Kernel> result;
-  for (const auto& entry : std::filesystem::directory_iterator(DEPLO_SOURCE_DIR "/configs/kernels"))
-    if (entry.path().extension() == ".loop")
-      result.push_back(make_kernel(entry.path().stem(), read_text(entry.path())));
+  for (const char* folder : {DEPLO_SOURCE_DIR "/configs/kernels", DEPLO_SOURCE_DIR "/tests/kernels"})
+    for (const auto& entry : std::filesystem::directory_iterator(folder))
+      if (entry.path().extension() == ".loop")
+        result.push_back(make_kernel(entry.path().stem(), read_text(entry.path())));
   // The order of a directory differs between machines; a seed must not.
   std::sort(result.begin(), result.end(), [](const Kernel& a, const Kernel& b) { return a.name < b.name; });
   for (const auto& [name, text] : inline_kernels()) result.push_back(make_kernel(name, text));
@@ -73,7 +74,11 @@ ir::Memory random_memory(const ir::Program& program, std::uint64_t seed) {
     std::vector<double>& values = memory[buffer.name];
     values.assign(static_cast<std::size_t>(ir::span(buffer)), NAN);
     if (buffer.role != ir::Role::input) continue;
-    for (double& v : values) v = rng.uniform(-1, 1);
+    for (double& v : values) {
+      v = rng.uniform(-1, 1);
+      if (buffer.dtype == ir::DType::i32) v = std::floor(16 + 20 * v);
+      if (buffer.dtype == ir::DType::boolean) v = v < 0 ? 0 : 1;
+    }
   }
   return memory;
 }
@@ -89,9 +94,10 @@ std::string difference(const ir::Program& program, const ir::Memory& expected, c
     const auto& have = found.find(buffer.name)->second;
     double scale = 0;
     for (const double v : want)
-      if (!std::isnan(v)) scale = std::max(scale, std::abs(v));
+      if (std::isfinite(v)) scale = std::max(scale, std::abs(v));
     for (std::size_t i = 0; i < want.size(); ++i) {
-      const bool same = std::isnan(want[i]) ? std::isnan(have[i]) : std::abs(want[i] - have[i]) <= 1e-9 * scale;
+      const bool same =
+          std::isnan(want[i]) ? std::isnan(have[i]) : want[i] == have[i] || std::abs(want[i] - have[i]) <= 1e-9 * scale;
       if (!same)
         return buffer.name + "[" + std::to_string(i) + "]: expected " + std::to_string(want[i]) + ", found " +
                std::to_string(have[i]);

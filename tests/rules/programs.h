@@ -13,14 +13,15 @@ struct Kernel {
   std::string name, text;
   std::vector<std::string> symbols;
 };
-/// Every configs/kernels/*.loop, then shapes of kernels that no file has: reductions over rows and columns, batches,
-/// strides, several accumulators.
+/// Every configs/kernels/*.loop and tests/kernels/*.loop (what graphs give), then reductions over rows and columns,
+/// batches, strides, several accumulators.
 const std::vector<Kernel>& kernels();
 const Kernel& kernel(std::string_view name);
 
 std::string read_text(const std::string& path);
 
-/// Inputs uniform in (-1, 1); outputs NaN, so that an element nobody writes is seen.
+/// Inputs uniform in (-1, 1), of i32 whole in -4..35, of bool 0 or 1; outputs NaN, so that an element nobody writes is
+/// seen.
 ir::Memory random_memory(const ir::Program&, std::uint64_t seed);
 /// What `program` leaves in `memory`.
 ir::Memory result(const ir::Program&, ir::Memory memory);

@@ -1,0 +1,11 @@
+// Random Torch graphs: the same seed and number of steps, the same graph; fewer steps, a prefix of it.
+#pragma once
+#include <cstdint>
+
+#include "ir/torch/graph.h"
+
+namespace deplo::rules {
+
+ir::torch::Graph random_graph(std::uint64_t seed, int steps);
+
+}  // namespace deplo::rules
