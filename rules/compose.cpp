@@ -4,6 +4,7 @@
 
 #include "core/match.h"
 #include "rules/decompose.h"
+#include "rules/decompose/coordinates.h"
 #include "rules/decompose/equal_nodes.h"
 #include "rules/decompose/read_through.h"
 
@@ -90,6 +91,10 @@ class Composer {
     }
     if (op == Op::copy && node(n.args[0]).type == n.type) return n.args[0];
     if (n.args.size() == 2 && ir::is_commutative(op) && is_scalar(n.args[0])) std::swap(n.args[0], n.args[1]);
+    if (std::optional<Expr> value = of_coordinates(result_, n)) {
+      n.op = tensor::Coordinate{std::move(*value)};
+      n.args.clear();
+    }
     return intern(std::move(n));
   }
 
@@ -122,7 +127,7 @@ class Composer {
       if (const auto scalar = uniform(only.source)) return fill(*scalar, std::move(n));
       if (is_identity(n, only)) return only.source;
       if (const auto* c = node(only.source).as<tensor::Coordinate>(); c != nullptr && !gather) {
-        n.op = tensor::Coordinate{at(c->value, only.coordinates, n.type.shape)};
+        n.op = tensor::Coordinate{at(c->value, only.coordinates, tensor::coordinate_ranges(n.type.shape))};
         n.args.clear();
         return intern(std::move(n));
       }

@@ -27,21 +27,46 @@ bool gathers(const IndexMap& map) {
 }
 
 // A coordinate alone is replaced by an expression that is simple already: most maps only permute.
-Expr at(const Expr& e, const Coordinates& coordinates, const Shape& shape) {
+Expr at(const Expr& e, const Coordinates& coordinates, const ir::Ranges& ranges) {
   if (e.kind() == Expr::Kind::constant) return e;
   if (e.kind() == Expr::Kind::variable) return coordinates[static_cast<std::size_t>(e.name()[0] - 'i')];
   ir::Substitution values;
   values.reserve(coordinates.size());
   for (std::size_t d = 0; d < coordinates.size(); ++d)
     values.emplace_back(tensor::coordinate(d).name(), coordinates[d]);
-  return ir::simplify(ir::substitute(e, values), tensor::coordinate_ranges(shape));
+  return ir::simplify(ir::substitute(e, values), ranges);
 }
 
 namespace {
 
-Expr both(const Expr& a, const Expr& b) {
-  if (a.is_constant(1)) return b;
-  return b.is_constant(1) ? a : Expr(ExprOp::land, a, b);
+// The ranges where the condition, x < c or c < x or several of them, holds or does not.
+void narrow(ir::Ranges& ranges, const Expr& condition, bool holds) {
+  if (condition.kind() != Expr::Kind::binary) return;
+  const Expr &l = condition.lhs(), &r = condition.rhs();
+  if (condition.op() == ExprOp::land && holds) {
+    narrow(ranges, l, true);
+    narrow(ranges, r, true);
+  }
+  if (condition.op() != ExprOp::lt) return;
+  for (auto& [name, range] : ranges) {
+    if (l == ir::var(name) && r.kind() == Expr::Kind::constant)
+      holds ? range.high = std::min(range.high, r.value() - 1) : range.low = std::max(range.low, r.value());
+    if (r == ir::var(name) && l.kind() == Expr::Kind::constant)
+      holds ? range.low = std::max(range.low, l.value() + 1) : range.high = std::min(range.high, l.value());
+  }
+}
+
+// Where the one condition holds, the other may be decided.
+Expr both(const Expr& outer, const Expr& inner, const ir::Ranges& ranges) {
+  if (inner.is_constant(1)) return outer.is_constant(1) ? outer : ir::simplify(outer, ranges);
+  ir::Ranges where = ranges;
+  narrow(where, outer, true);
+  const Expr rest = ir::simplify(inner, where);
+  if (rest.kind() == Expr::Kind::constant) return rest.is_constant(0) ? rest : ir::simplify(outer, ranges);
+  where = ranges;
+  narrow(where, rest, true);
+  const Expr first = ir::simplify(outer, where);
+  return first.is_constant(1) ? rest : Expr(ExprOp::land, outer, rest);
 }
 
 // The coordinate of a dimension of extent 1 is 0, so that equal maps are found to be equal.
@@ -61,19 +86,22 @@ const IndexMap* passable(const tensor::Node& source, bool gather) {
   return gather && map->branches.size() > 1 ? nullptr : map;
 }
 
+// The branches so far, and the ranges of the coordinates that none of them takes.
 class Reads {
  public:
-  explicit Reads(const Shape& shape) : shape_(shape) {}
+  explicit Reads(ir::Ranges ranges) : open_(std::move(ranges)) {}
 
-  // False where no later branch is ever reached.
-  bool add(Read read) {
-    if (read.condition.kind() != Expr::Kind::constant)
-      read.condition = ir::simplify(read.condition, tensor::coordinate_ranges(shape_));
-    if (read.condition.is_constant(0)) return true;
-    const bool last = read.condition.kind() == Expr::Kind::constant;
-    if (last) read.condition = 1;
+  std::size_t size() const { return reads_.size(); }
+
+  // The read happens where its condition and the one around it hold.
+  void add(Read read, const Expr& outer) {
+    if (closed_) return;
+    read.condition = both(outer, read.condition, open_);
+    if (read.condition.is_constant(0)) return;
+    closed_ = read.condition.kind() == Expr::Kind::constant;
+    if (closed_) read.condition = 1;
+    narrow(open_, read.condition, false);
     reads_.push_back(std::move(read));
-    return !last;
   }
 
   std::vector<Read> finish() {
@@ -85,33 +113,63 @@ class Reads {
   }
 
  private:
-  const Shape& shape_;
+  ir::Ranges open_;
+  bool closed_ = false;
   std::vector<Read> reads_;
 };
 
 }  // namespace
 
+namespace {
+
+// Chains of reshapes could double an expression at each step, concatenations the branches; what is larger stays a map
+// of its own.
+constexpr int most_terms = 64;
+constexpr std::size_t most_branches = 8;
+
+bool is_small(const Coordinates& coordinates) {
+  return std::all_of(coordinates.begin(), coordinates.end(),
+                     [](const Expr& e) { return terms(e, most_terms) <= most_terms; });
+}
+
+// What is read through the branches of `inner` at `here`; none where that is too large.
+std::vector<Read> pass(const tensor::Node& source, const IndexMap& inner, const Coordinates& here,
+                       const ir::Ranges& ranges) {
+  std::vector<Read> reads;
+  for (const IndexMap::Branch& p : inner.branches) {
+    Read& read = reads.emplace_back();
+    read.source = source.args[static_cast<std::size_t>(p.arg)];
+    for (const Expr& e : p.coordinates) read.coordinates.push_back(at(e, here, ranges));
+    read.condition = at(p.condition, here, ranges);
+    if (!is_small(read.coordinates) || terms(read.condition, most_terms) > most_terms) return {};
+  }
+  return reads;
+}
+
+}  // namespace
+
+int terms(const Expr& e, int most) {
+  if (e.kind() != Expr::Kind::binary) return 1;
+  const int left = terms(e.lhs(), most);
+  return left > most ? left : 1 + left + terms(e.rhs(), most - left);
+}
+
 std::vector<Read> read_through(const tensor::Graph& graph, const tensor::Node& node) {
   const auto& map = *node.as<IndexMap>();
-  const Shape& shape = node.type.shape;
+  const ir::Ranges ranges = tensor::coordinate_ranges(node.type.shape);
   const bool gather = gathers(map);
-  Reads reads(shape);
+  Reads reads(ranges);
   for (const IndexMap::Branch& b : map.branches) {
     const int id = node.args[static_cast<std::size_t>(b.arg)];
     const tensor::Node& source = graph.nodes[static_cast<std::size_t>(id)];
-    const Coordinates here = normal(b.coordinates, shape);
+    Coordinates here = normal(b.coordinates, node.type.shape);
     const IndexMap* inner = passable(source, gather);
-    if (inner == nullptr) {
-      if (!reads.add({id, here, b.condition})) break;
-      continue;
-    }
-    bool open = true;
-    for (const IndexMap::Branch& p : inner->branches) {
-      Read read{source.args[static_cast<std::size_t>(p.arg)], {}, both(b.condition, at(p.condition, here, shape))};
-      for (const Expr& e : p.coordinates) read.coordinates.push_back(at(e, here, shape));
-      if (!(open = reads.add(std::move(read)))) break;
-    }
-    if (!open) break;
+    std::vector<Read> passed;
+    const bool grows = inner != nullptr && inner->branches.size() > 1 && map.branches.size() > 1;
+    if (inner != nullptr && !(grows && reads.size() + inner->branches.size() > most_branches))
+      passed = pass(source, *inner, here, ranges);
+    if (passed.empty()) passed.push_back({id, std::move(here), 1});
+    for (Read& read : passed) reads.add(std::move(read), b.condition);
   }
   return reads.finish();
 }

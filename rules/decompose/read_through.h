@@ -22,7 +22,9 @@ std::vector<Read> read_through(const ir::tensor::Graph& graph, const ir::tensor:
 
 /// Whether a coordinate is the value of an argument.
 bool gathers(const ir::tensor::IndexMap&);
-/// What an expression of coordinates is at the place `coordinates`, which are those of a tensor of this shape.
-ir::Expr at(const ir::Expr&, const Coordinates& coordinates, const ir::Shape&);
+/// What an expression of coordinates is at the place `coordinates`, which are made of variables in `ranges`.
+ir::Expr at(const ir::Expr&, const Coordinates& coordinates, const ir::Ranges& ranges);
+/// Variables, constants and operations of the expression; some number above `most` where there are more than that.
+int terms(const ir::Expr&, int most);
 
 }  // namespace deplo::rules
