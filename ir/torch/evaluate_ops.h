@@ -41,13 +41,13 @@ void for_each_index(const Shape& shape, const std::array<Shape, N>& strides, F&&
   }
 }
 
-/// A row-major matrix; `transposed` is read with rows and columns swapped.
+/// A matrix in row-major order; `transposed`: what lies there is its transpose.
 struct Matrix {
   const double* data;
   std::int64_t rows, columns;
   bool transposed = false;
 };
-/// result (rows of a, columns of b), row-major, = a · b.
+/// result (rows of a, columns of b), row-major, = a · b; on several threads where it is large. `a` is not transposed.
 void multiply(Matrix a, Matrix b, double* result);
 
 // evaluate_elementwise.cpp

@@ -263,9 +263,9 @@ TEST(TorchEvaluate, RunsAGraphWithScalarsAndSeveralOutputs) {
   EXPECT_EQ(evaluate(graph, sources), (std::vector<Values>{{66, 808}, {10, 100}, {6, 8}, {66, 808}}));
 }
 
-// Eigen's blocked product against the definition, where sizes are no multiple of any block.
+// Eigen's blocked product against the definition, where sizes are no multiple of any block and threads share the work.
 TEST(TorchEvaluate, MultipliesLargeMatricesAsSmallOnes) {
-  const std::int64_t m = 37, k = 129, n = 41;
+  const std::int64_t m = 301, k = 400, n = 307;  // enough for two threads
   const auto at = [](std::int64_t i, std::int64_t j) { return static_cast<double>((i * 7 + j * 13) % 19 - 9); };
   Values a, b, transposed, expected;
   for (std::int64_t i = 0; i < m; ++i)
