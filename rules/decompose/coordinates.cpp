@@ -1,6 +1,7 @@
 #include "rules/decompose/coordinates.h"
 
 #include <cmath>
+#include <cstdint>
 
 #include "rules/decompose/read_through.h"
 
@@ -76,7 +77,10 @@ std::optional<Expr> of_coordinates(const tensor::Graph& graph, const tensor::Nod
   const std::optional<Expr> value =
       args.size() == 1 ? unary(op, args[0], from, node.type.dtype) : binary(op, args[0], args[1]);
   if (!value || terms(*value, most_terms) > most_terms) return std::nullopt;
-  return ir::simplify(*value, tensor::coordinate_ranges(node.type.shape));
+  const ir::Ranges ranges = tensor::coordinate_ranges(node.type.shape);
+  const Expr simple = ir::simplify(*value, ranges);
+  const std::optional<ir::Interval> range = ir::bounds(simple, ranges);
+  return range && range->low >= INT32_MIN && range->high <= INT32_MAX ? std::optional(simple) : std::nullopt;
 }
 
 }  // namespace deplo::rules
