@@ -107,6 +107,7 @@ TEST(ExpressionErrors, arguments) {
       {x + "x.narrow(0, 1, 2)", "1:26", "narrow: expected 1 to 1 for length"},
       {x + "x.clamp()", "1:26", "clamp: expected a number for min, found None"},
       {x + "torch.mm(x, x[0])", "1:30", "mm: expected two tensors of 2 dimensions"},
+      {x + "torch.outer(x, x)", "1:30", "outer: expected two vectors"},
       {x + "F.dropout()", "1:26", "dropout: expected a value for input"},
       {x + "F.layer_norm(x, (4,))", "1:26", "layer_norm: expected an input that ends in (4,), found (2, 3)"},
       {x + "F.scaled_dot_product_attention(x, x, x, dropout_p=0.1)", "1:26", "expected 0 (dropout is not supported)"},

@@ -20,6 +20,14 @@ Value matmul_of(const Call& c) {
   return c.node({a, b});
 }
 
+// (n,) × (m,) → (n, m)
+Value outer(const Call& c) {
+  const Id a = c.tensor("input"), b = c.tensor("vec2");
+  if (c.type(a).shape.size() != 1 || c.type(b).shape.size() != 1)
+    throw Error(fmt::format("outer: expected two vectors, found {} and {}", print(c.type(a)), print(c.type(b))));
+  return c.node({c.session.call("unsqueeze", {a}, {{"dim", std::int64_t{1}}}), b});
+}
+
 Value linear(const Call& c) {
   std::vector<Id> args = {c.tensor("input"), c.tensor("weight")};
   if (c.given("bias")) args.push_back(c.tensor("bias"));
@@ -57,6 +65,7 @@ constexpr std::array kFunctions = {
     Function{"matmul", kBoth, "input, other", matmul},
     Function{"mm", kBoth, "input, mat2", matmul_of<2>, "matmul"},
     Function{"bmm", kBoth, "input, mat2", matmul_of<3>, "matmul"},
+    Function{"outer", kBoth, "input, vec2", outer, "mul"},
     Function{"linear", kFunctional, "input, weight, bias=None", linear},
     Function{"scaled_dot_product_attention", kFunctional,
              "query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False", attention},
