@@ -72,6 +72,8 @@ TEST(TorchOps, SliceClampsAsPython) {
   const Node node = inferred("slice", {f32({2, 10})}, slice(-3, 99, 2));
   EXPECT_EQ((List{node.integer("dim"), node.integer("start"), node.integer("end"), node.integer("step")}),
             (List{1, 7, 10, 2}));
+  const Node one = inferred("slice", {f32({2, 10})}, slice(2, 10, 8));
+  EXPECT_EQ((List{one.integer("start"), one.integer("end"), one.integer("step")}), (List{2, 3, 1}));
   EXPECT_EQ(typed("slice", {f32({2, 10})}, slice(5, 5, 1)),
             "slice: expected a slice of at least one element, found 5 to 5 of dimension 1 of (2, 10) float32");
   EXPECT_EQ(typed("slice", {f32({2, 10})}, slice(0, 5, 0)), "slice: expected a step of at least 1, found 0");
