@@ -117,10 +117,31 @@ class Composer {
     return intern(std::move(n));
   }
 
+  // The index of a gather, where it is a constant or made of coordinates: embedding(weight, arange(n)) is a slice.
+  std::optional<Expr> known_index(const Node& n) const {
+    if (n.args.size() != 2) return std::nullopt;
+    if (const auto* c = node(n.args[1]).as<tensor::Coordinate>()) return c->value;
+    const std::optional<int> scalar = uniform(n.args[1]);
+    if (!scalar) return std::nullopt;
+    return Expr(static_cast<std::int64_t>(node(*scalar).as<tensor::Scalar>()->value));
+  }
+
+  static void resolve(Node& n, const Expr& index) {
+    tensor::IndexMap known = *n.as<tensor::IndexMap>();
+    for (Expr& e : known.branches.front().coordinates)
+      e = ir::simplify(ir::substitute(e, {{"g1", index}}), tensor::coordinate_ranges(n.type.shape));
+    n.op = std::move(known);
+    n.args.pop_back();
+  }
+
   int map(Node n) {
     const auto& branches = n.as<tensor::IndexMap>()->branches;
     const bool gather = gathers(*n.as<tensor::IndexMap>());
     if (gather && (branches.size() > 1 || branches.front().arg != 0)) return intern(std::move(n));
+    if (const auto index = gather ? known_index(n) : std::nullopt) {
+      resolve(n, *index);
+      return map(std::move(n));
+    }
     const std::vector<Read> reads = read_through(result_, n);
     if (reads.size() == 1) {
       const Read& only = reads.front();

@@ -82,8 +82,8 @@ struct Refused {
   Node node;  // after x: (4, 3), at: (4, 2) int32, s: 2.0
 };
 
-TEST(Tensor, VerifyRefuses) {
-  const std::vector<Refused> cases = {
+std::vector<Refused> refused() {
+  return {
       {"x: expected a name of its own", input("x", {1})},
       {": expected a name of its own", input("", {1})},
       {"n: expected no negative extent, found -1", input("n", {-1})},
@@ -122,7 +122,10 @@ TEST(Tensor, VerifyRefuses) {
       {"n: expected indices (4,) int32, found (4, 2) int32", index_map("n", {{0, {var("g1"), 0}, 1}}, {0, 1}, {4})},
       {"n: expected an argument of float32, found (4, 2) int32", index_map("n", {{0, {i, j}, 1}}, {1}, {4, 2})},
   };
-  for (const Refused& c : cases) {
+}
+
+TEST(Tensor, VerifyRefuses) {
+  for (const Refused& c : refused()) {
     const Graph graph{{input("x", {4, 3}), input("at", {4, 2}, DType::i32), scalar("s", 2), c.node}, {0}};
     EXPECT_EQ(verify(graph), c.problem);
   }

@@ -172,6 +172,15 @@ TEST(Compose, AGatherReadsPastItsSourceAndNothingPastIt) {
             "transpose_1 = gather[j, i] -> (7, 3) float32\n");
 }
 
+TEST(Compose, AGatherWhoseIndexIsKnownIsNone) {
+  Builder b;
+  const Id weight = input(b, {16, 3}), range = b.call("arange", {}, {{"start", Int{2}}, {"end", Int{7}}});
+  const Id two = b.call("full", {}, {{"shape", Shape{16, 1}}, {"value", Int{2}}});
+  const Graph graph =
+      composed(b, {b.call("embedding", {weight, range}), b.call("gather", {weight, two}, {{"dim", Int{1}}})});
+  EXPECT_EQ(calls(graph), "embedding = x[(i + 2), j] -> (5, 3) float32\ngather = x[i, 2] -> (16, 1) float32\n");
+}
+
 bool is_simple(const ir::tensor::IndexMap& map) {
   const auto long_text = [](const ir::Expr& e) { return print(e).size() > 60; };
   const auto& coordinates = map.branches.front().coordinates;
