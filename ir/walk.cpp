@@ -14,25 +14,10 @@ void map_all(std::vector<Expr>& exprs, const Ranges& scope, const MapExpr& f) {
   for (Expr& e : exprs) e = f(e, scope);
 }
 
-void map_statement(Stmt& stmt, Ranges& scope, const MapExpr& f) {
+// The expressions of a statement that holds no others.
+void map_leaf(Stmt& stmt, Ranges& scope, const MapExpr& f) {
   match(
-      stmt.node,
-      [&](Loop& s) {
-        s.start = f(s.start, scope);
-        scope.emplace_back(s.axis.name, range_of(s));
-        map_expressions(s.body, scope, f);
-        scope.pop_back();
-      },
-      [&](If& s) {
-        s.condition = f(s.condition, scope);
-        map_expressions(s.then, scope, f);
-      },
-      [&](Tile& s) {
-        for (const Axis& axis : s.axes) scope.emplace_back(axis.name, Interval{0, axis.extent - 1});
-        map_expressions(s.body, scope, f);
-        scope.resize(scope.size() - s.axes.size());
-      },
-      [&](Load& s) { map_all(s.index, scope, f); }, [&](Write& s) { map_all(s.index, scope, f); },
+      stmt.node, [&](Load& s) { map_all(s.index, scope, f); }, [&](Write& s) { map_all(s.index, scope, f); },
       [&](Index& s) {
         scope.emplace_back(lane_variable, Interval{0, s.type.lanes - 1});
         s.value = f(s.value, scope);
@@ -44,6 +29,24 @@ void map_statement(Stmt& stmt, Ranges& scope, const MapExpr& f) {
         s.tid = f(s.tid, scope);
       },
       [](auto&) {});
+}
+
+void map_statement(Stmt& stmt, Ranges& scope, const MapExpr& f) {
+  if (auto* loop = stmt.as<Loop>()) {
+    loop->start = f(loop->start, scope);
+    scope.emplace_back(loop->axis.name, range_of(*loop));
+    map_expressions(loop->body, scope, f);
+    scope.pop_back();
+  } else if (auto* branch = stmt.as<If>()) {
+    branch->condition = f(branch->condition, scope);
+    map_expressions(branch->then, scope, f);
+  } else if (auto* tile = stmt.as<Tile>()) {
+    for (const Axis& axis : tile->axes) scope.emplace_back(axis.name, Interval{0, axis.extent - 1});
+    map_expressions(tile->body, scope, f);
+    scope.resize(scope.size() - tile->axes.size());
+  } else {
+    map_leaf(stmt, scope, f);
+  }
 }
 
 void add_variables(const Expr& e, Reads& reads) {
@@ -60,28 +63,69 @@ void add_values(const std::vector<Arg>& args, Reads& reads) {
     if (const auto* name = std::get_if<std::string>(&arg)) reads.values.push_back(*name);
 }
 
-// Every axis name where it is bound, in order of appearance.
-void for_each_axis(Body& body, const std::function<void(std::string&)>& f) {
-  for (Stmt& stmt : body) {
-    if (auto* tile = stmt.as<Tile>())
-      for (Axis& axis : tile->axes) f(axis.name);
-    if (auto* loop = stmt.as<Loop>()) f(loop->axis.name);
-    if (Body* inner = inner_body(stmt)) for_each_axis(*inner, f);
-  }
+// Calls f for every name that no axis may take: buffers and values.
+template <class F>
+void for_each_other_name(const Program& program, const F& f) {
+  for (const Buffer& b : program.buffers) f(b.name);
+  for_each(program.body, [&](const Stmt& stmt) {
+    if (const auto* s = stmt.as<Stage>()) f(s->buffer);
+    if (const auto* s = stmt.as<Smem>()) f(s->buffer);
+    if (const auto* s = stmt.as<Init>()) f(s->acc);
+    if (const std::string& name = defined(stmt); !name.empty()) f(name);
+  });
 }
 
-void rename_combines(Body& body, const Substitution& names) {
-  for (Stmt& stmt : body) {
-    if (Body* inner = inner_body(stmt)) rename_combines(*inner, names);
-    if (auto* combine = stmt.as<Combine>())
-      for (std::string& name : combine->over)
-        for (const auto& [from, to] : names)
-          if (name == from) {
-            name = to.name();
-            break;
-          }
-  }
+// n of "an"; -1 for other names.
+int axis_number(const std::string& name) {
+  int number = 0;
+  const char* end = name.data() + name.size();
+  const bool numbered = name.size() > 1 && name[0] == 'a' && std::from_chars(name.data() + 1, end, number).ptr == end;
+  return numbered ? number : -1;
 }
+
+// Sibling loops may share a name: each is renamed in its own body.
+class Renumbering {
+ public:
+  explicit Renumbering(const Program& program) {
+    for_each_other_name(program, [&](const std::string& name) { taken_.push_back(axis_number(name)); });
+  }
+
+  void body(Body& statements) {
+    for (Stmt& stmt : statements) statement(stmt);
+  }
+
+ private:
+  void statement(Stmt& stmt) {
+    const std::size_t outer = names_.size();
+    if (auto* loop = stmt.as<Loop>()) {
+      loop->start = rename(loop->start);
+      bind(loop->axis);
+    } else if (auto* branch = stmt.as<If>()) {
+      branch->condition = rename(branch->condition);
+    } else if (auto* tile = stmt.as<Tile>()) {
+      for (Axis& axis : tile->axes) bind(axis);
+    } else if (auto* combine = stmt.as<Combine>()) {
+      for (std::string& name : combine->over) name = rename(var(name)).name();
+    } else {
+      map_leaf(stmt, no_ranges_, [&](const Expr& e, const Ranges&) { return rename(e); });
+    }
+    if (Body* inner = inner_body(stmt)) body(*inner);
+    names_.resize(outer);
+  }
+
+  void bind(Axis& axis) {
+    while (std::find(taken_.begin(), taken_.end(), next_) != taken_.end()) ++next_;
+    std::string fresh = "a" + std::to_string(next_++);
+    if (fresh != axis.name) names_.emplace_back(std::move(axis.name), var(fresh));
+    axis.name = std::move(fresh);
+  }
+  Expr rename(const Expr& e) const { return names_.empty() ? e : substitute(e, names_); }
+
+  Substitution names_;
+  Ranges no_ranges_;
+  std::vector<int> taken_;
+  int next_ = 0;
+};
 
 }  // namespace
 
@@ -100,29 +144,12 @@ void substitute_axes(Program& program, const Substitution& substitution) {
   });
 }
 
-void renumber_axes(Program& program) {
-  Substitution names;
-  bool changed = false;
-  for_each_axis(program.body, [&](std::string& name) {
-    std::string fresh = "a" + std::to_string(names.size());
-    changed |= fresh != name;
-    names.emplace_back(name, var(fresh));
-    name = std::move(fresh);
-  });
-  if (!changed) return;
-  Ranges scope;
-  map_expressions(program.body, scope, [&](const Expr& e, const Ranges&) { return substitute(e, names); });
-  rename_combines(program.body, names);
-}
+void renumber_axes(Program& program) { Renumbering(program).body(program.body); }
 
 std::string fresh_axis(const Program& program) {
   int next = 0;
-  const auto see = [&](const std::string& name) {
-    int number = 0;
-    if (name.size() > 1 && name[0] == 'a' &&
-        std::from_chars(name.data() + 1, name.data() + name.size(), number).ptr == name.data() + name.size())
-      next = std::max(next, number + 1);
-  };
+  const auto see = [&](const std::string& name) { next = std::max(next, axis_number(name) + 1); };
+  for_each_other_name(program, see);
   for_each(program.body, [&](const Stmt& stmt) {
     if (const auto* tile = stmt.as<Tile>())
       for (const Axis& axis : tile->axes) see(axis.name);

@@ -30,14 +30,18 @@ struct Candidate {
   ir::KernelSource source;
 };
 
-/// The buffers of one kernel on the device, in the program's order; all f32.
+/// The buffers of one kernel on the device, in the program's order, of f32, i32 or bool. Numbers are floats on the
+/// host: an i32 is rounded, a bool is whether it is not 0 (measure/elements.h).
 class Arrays {
  public:
   virtual ~Arrays() = default;
   virtual void write(std::size_t buffer, std::span<const float> values) = 0;
   virtual std::vector<float> read(std::size_t buffer) = 0;
-  /// Every byte of the buffer becomes 0xFF (a NaN in f32).
+  /// Every byte of the buffer becomes 0xFF (a NaN in f32, -1 in i32, 255 in bool).
   virtual void poison(std::size_t buffer) = 0;
+  /// Arrays in the memory of some of these, each named once: number i is buffer `buffers[i]` seen as `as[i]`, which
+  /// needs no more bytes. These must outlive the view.
+  virtual std::unique_ptr<Arrays> view(std::span<const std::size_t> buffers, const std::vector<ir::Buffer>& as) = 0;
 };
 
 class Executable {

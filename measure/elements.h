@@ -1,7 +1,9 @@
-// Walking the elements of a strided buffer.
+// Elements of a buffer in memory: walking them, and what their bytes mean.
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "ir/types.h"
 
@@ -23,5 +25,14 @@ void for_each_element(const ir::Buffer& buffer, const Visit& visit, std::size_t 
       for_each_element(buffer, visit, dim + 1, offset);
   }
 }
+
+/// From the first to the last address; at least one element.
+std::size_t size_in_bytes(const ir::Buffer&);
+
+/// Numbers to elements of f32, i32 (the nearest) or bool (a byte, 1 where not 0), and back. A poisoned element (all
+/// bits 1) reads as a NaN, -1 or 255: of an i32 output that may be -1 it cannot be told.
+void encode(std::span<const float> values, ir::DType, std::byte* to);
+std::vector<float> decode(std::span<const std::byte> from, ir::DType);
+bool is_poison(float value, ir::DType);
 
 }  // namespace deplo::measure

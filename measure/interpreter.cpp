@@ -1,11 +1,14 @@
 #include "measure/interpreter.h"
 
+#include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cstring>
 #include <utility>
 
 #include "ir/interpret.h"
 #include "ir/walk.h"
+#include "measure/elements.h"
 
 namespace deplo::measure {
 namespace {
@@ -13,21 +16,52 @@ namespace {
 class HostArrays final : public Arrays {
  public:
   explicit HostArrays(const std::vector<ir::Buffer>& buffers) {
-    for (const ir::Buffer& buffer : buffers) arrays_.emplace_back(static_cast<std::size_t>(ir::span(buffer)));
+    for (const ir::Buffer& buffer : buffers) {
+      owned_.emplace_back(size_in_bytes(buffer));
+      slots_.push_back({owned_.back(), buffer.dtype});
+    }
   }
   void write(std::size_t buffer, std::span<const float> values) override {
-    CHECK(values.size() == arrays_.at(buffer).size());
-    arrays_[buffer].assign(values.begin(), values.end());
+    const Slot& slot = slots_.at(buffer);
+    CHECK(values.size() * static_cast<std::size_t>(ir::bytes(slot.dtype)) == slot.bytes.size());
+    encode(values, slot.dtype, slot.bytes.data());
   }
-  std::vector<float> read(std::size_t buffer) override { return arrays_.at(buffer); }
+  std::vector<float> read(std::size_t buffer) override {
+    return decode(slots_.at(buffer).bytes, slots_.at(buffer).dtype);
+  }
   void poison(std::size_t buffer) override {
-    std::vector<float>& array = arrays_.at(buffer);
-    std::memset(array.data(), 0xff, array.size() * sizeof(float));
+    std::memset(slots_.at(buffer).bytes.data(), 0xff, slots_.at(buffer).bytes.size());
   }
-  std::vector<std::vector<float>>& all() { return arrays_; }
+  std::unique_ptr<Arrays> view(std::span<const std::size_t> buffers, const std::vector<ir::Buffer>& as) override {
+    CHECK(buffers.size() == as.size());
+    auto result = std::make_unique<HostArrays>(std::vector<ir::Buffer>{});
+    for (std::size_t i = 0; i < as.size(); ++i) {
+      CHECK(std::count(buffers.begin(), buffers.end(), buffers[i]) == 1);
+      const std::span<std::byte> bytes = slots_.at(buffers[i]).bytes;
+      CHECK(size_in_bytes(as[i]) <= bytes.size());
+      result->slots_.push_back({bytes.first(size_in_bytes(as[i])), as[i].dtype});
+    }
+    return result;
+  }
+  std::size_t count() const { return slots_.size(); }
+  /// Stores what changed only: an element that nothing wrote keeps its bytes.
+  void update(std::size_t buffer, const std::vector<double>& before, const std::vector<double>& after) {
+    const Slot& slot = slots_.at(buffer);
+    const auto size = static_cast<std::size_t>(ir::bytes(slot.dtype));
+    for (std::size_t k = 0; k < after.size(); ++k) {
+      if (std::bit_cast<std::uint64_t>(before[k]) == std::bit_cast<std::uint64_t>(after[k])) continue;
+      const auto value = static_cast<float>(after[k]);
+      encode({&value, 1}, slot.dtype, slot.bytes.data() + k * size);
+    }
+  }
 
  private:
-  std::vector<std::vector<float>> arrays_;
+  struct Slot {
+    std::span<std::byte> bytes;
+    ir::DType dtype;
+  };
+  std::vector<std::vector<std::byte>> owned_;
+  std::vector<Slot> slots_;
 };
 
 /// The blocks before `blocks` in launch order only: the others find a false condition around all they do.
@@ -49,14 +83,17 @@ class InterpretedKernel final : public Executable {
   explicit InterpretedKernel(ir::Program program) : program_(std::move(program)) {}
 
   Result<double> launch(Arrays& arrays, std::int64_t blocks) override {
-    auto& host = static_cast<HostArrays&>(arrays).all();
-    CHECK(host.size() == program_.buffers.size());
+    auto& host = static_cast<HostArrays&>(arrays);
+    CHECK(host.count() == program_.buffers.size());
     ir::Program program = program_;
     for (ir::Stmt& statement : program.body)
       if (auto* tile = statement.as<ir::Tile>()) keep_prefix(*tile, blocks);
     ir::Memory memory;
-    for (std::size_t i = 0; i < host.size(); ++i)
-      memory[program.buffers[i].name].assign(host[i].begin(), host[i].end());
+    for (std::size_t i = 0; i < host.count(); ++i) {
+      const std::vector<float> values = host.read(i);
+      memory[program.buffers[i].name].assign(values.begin(), values.end());
+    }
+    const ir::Memory before = memory;
     const auto start = std::chrono::steady_clock::now();
     try {
       ir::interpret(program, memory);
@@ -64,9 +101,9 @@ class InterpretedKernel final : public Executable {
       return Failure{Status::launch_error, error.what()};
     }
     const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - start;
-    for (std::size_t i = 0; i < host.size(); ++i) {
-      const std::vector<double>& values = memory[program.buffers[i].name];
-      for (std::size_t k = 0; k < values.size(); ++k) host[i][k] = static_cast<float>(values[k]);
+    for (std::size_t i = 0; i < host.count(); ++i) {
+      const std::string& name = program.buffers[i].name;
+      host.update(i, before.at(name), memory.at(name));
     }
     return time.count();
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "measure/elements.h"
 #include "measure/opencl.h"
 
 namespace deplo::measure {
@@ -15,37 +16,63 @@ void require(cl_int code, const std::string& what) {
 OpenclArrays::OpenclArrays(cl_context context, cl_command_queue queue, bool cpu, const std::vector<ir::Buffer>& buffers)
     : queue_(queue) {
   for (const ir::Buffer& buffer : buffers) {
-    const std::size_t size = std::max<std::size_t>(static_cast<std::size_t>(ir::span(buffer)), 1) * sizeof(float);
+    const std::size_t size = size_in_bytes(buffer);
     cl_int code = CL_SUCCESS;
     HostMemory host = cpu ? allocate_host_memory(size) : nullptr;
     const cl_mem_flags flags = CL_MEM_READ_WRITE | (host ? CL_MEM_USE_HOST_PTR : 0);
     Memory memory(clCreateBuffer(context, flags, size, host.get(), &code));
     require(code, fmt::format("allocate {} bytes for '{}'", size, buffer.name));
-    slots_.push_back({std::move(host), std::move(memory), size});
+    slots_.push_back({std::move(host), std::move(memory), size, buffer.dtype});
   }
 }
 
 void OpenclArrays::write(std::size_t buffer, std::span<const float> values) {
   const Slot& slot = slots_.at(buffer);
-  CHECK(values.size_bytes() == slot.size);
-  require(clEnqueueWriteBuffer(queue_, slot.memory.get(), CL_TRUE, 0, slot.size, values.data(), 0, nullptr, nullptr),
-          "write");
+  CHECK(values.size() * static_cast<std::size_t>(ir::bytes(slot.dtype)) == slot.size);
+  std::vector<std::byte> elements;
+  const void* from = values.data();
+  if (slot.dtype != ir::DType::f32) {
+    elements.resize(slot.size);
+    encode(values, slot.dtype, elements.data());
+    from = elements.data();
+  }
+  require(clEnqueueWriteBuffer(queue_, slot.memory.get(), CL_TRUE, 0, slot.size, from, 0, nullptr, nullptr), "write");
 }
 
 std::vector<float> OpenclArrays::read(std::size_t buffer) {
   const Slot& slot = slots_.at(buffer);
-  std::vector<float> values(slot.size / sizeof(float));
-  require(clEnqueueReadBuffer(queue_, slot.memory.get(), CL_TRUE, 0, slot.size, values.data(), 0, nullptr, nullptr),
-          "read");
-  return values;
+  const auto read_into = [&](void* to) {
+    require(clEnqueueReadBuffer(queue_, slot.memory.get(), CL_TRUE, 0, slot.size, to, 0, nullptr, nullptr), "read");
+  };
+  if (slot.dtype == ir::DType::f32) {
+    std::vector<float> values(slot.size / sizeof(float));
+    read_into(values.data());
+    return values;
+  }
+  std::vector<std::byte> elements(slot.size);
+  read_into(elements.data());
+  return decode(elements, slot.dtype);
 }
 
 void OpenclArrays::poison(std::size_t buffer) {
   const Slot& slot = slots_.at(buffer);
-  const cl_uint ones = 0xffffffffU;
+  const cl_uchar ones = 0xff;
   require(clEnqueueFillBuffer(queue_, slot.memory.get(), &ones, sizeof ones, 0, slot.size, 0, nullptr, nullptr),
           "poison");
   require(clFinish(queue_), "poison");
+}
+
+std::unique_ptr<Arrays> OpenclArrays::view(std::span<const std::size_t> buffers, const std::vector<ir::Buffer>& as) {
+  CHECK(buffers.size() == as.size());
+  std::unique_ptr<OpenclArrays> result(new OpenclArrays(queue_));
+  for (std::size_t i = 0; i < as.size(); ++i) {
+    CHECK(std::count(buffers.begin(), buffers.end(), buffers[i]) == 1);
+    const Slot& slot = slots_.at(buffers[i]);
+    CHECK(size_in_bytes(as[i]) <= slot.size);
+    require(clRetainMemObject(slot.memory.get()), "share a buffer");
+    result->slots_.push_back({nullptr, Memory(slot.memory.get()), size_in_bytes(as[i]), as[i].dtype});
+  }
+  return result;
 }
 
 }  // namespace deplo::measure

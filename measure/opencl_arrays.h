@@ -40,15 +40,18 @@ class OpenclArrays final : public Arrays {
   void write(std::size_t buffer, std::span<const float> values) override;
   std::vector<float> read(std::size_t buffer) override;
   void poison(std::size_t buffer) override;
+  std::unique_ptr<Arrays> view(std::span<const std::size_t> buffers, const std::vector<ir::Buffer>& as) override;
 
   std::size_t count() const { return slots_.size(); }
   cl_mem get(std::size_t buffer) const { return slots_[buffer].memory.get(); }
 
  private:
+  explicit OpenclArrays(cl_command_queue queue) : queue_(queue) {}
   struct Slot {
     HostMemory host;  // outlives `memory`, which lives in it; null on GPUs
     Memory memory;
     std::size_t size = 0;  // in bytes
+    ir::DType dtype = ir::DType::f32;
   };
   cl_command_queue queue_;
   std::vector<Slot> slots_;

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "measure/elements.h"
@@ -14,21 +14,30 @@
 namespace deplo::measure {
 namespace {
 
-bool is_poison(float value) { return std::bit_cast<std::uint32_t>(value) == 0xffffffffU; }
-
-/// Every element of the output that is no number, and that a prefix of the grid does not excuse.
+/// Every element of the output that is no number, and that a prefix of the grid does not excuse. Of bool: neither 0
+/// nor 1. An i32 may be anything.
 std::optional<Failure> find_nan(const ir::Buffer& buffer, const std::vector<float>& found, Coverage coverage) {
   std::int64_t first = -1, count = 0;
   for_each_element(buffer, [&](std::int64_t offset) {
     const float value = found[static_cast<std::size_t>(offset)];
-    if (!std::isnan(value) || (coverage == Coverage::prefix && is_poison(value))) return;
+    const bool number = buffer.dtype == ir::DType::boolean ? value <= 1 : !std::isnan(value);
+    if (number || (coverage == Coverage::prefix && is_poison(value, buffer.dtype))) return;
     if (count++ == 0) first = offset;
   });
   if (count == 0) return std::nullopt;
-  const bool unwritten = is_poison(found[static_cast<std::size_t>(first)]);
-  return Failure{Status::wrong_result,
-                 fmt::format("{}: {} ({} of {} elements)", element_name(buffer, first),
-                             unwritten ? "not written" : "is NaN", count, ir::element_count(buffer))};
+  const float value = found[static_cast<std::size_t>(first)];
+  const std::string what = is_poison(value, buffer.dtype)       ? "not written"
+                           : buffer.dtype == ir::DType::boolean ? fmt::format("is {}, not a truth value", value)
+                                                                : "is NaN";
+  return Failure{Status::wrong_result, fmt::format("{}: {} ({} of {} elements)", element_name(buffer, first), what,
+                                                   count, ir::element_count(buffer))};
+}
+
+/// Of the output's scale; infinite where only the very value will do: an integer, a truth value, an infinity.
+double error_of(float found, double expected, double scale, ir::DType dtype) {
+  if (dtype == ir::DType::f32 && std::isfinite(expected))
+    return std::abs(static_cast<double>(found) - expected) / scale;
+  return found == static_cast<float>(expected) ? 0 : std::numeric_limits<double>::infinity();
 }
 
 std::optional<Failure> compare(const ir::Buffer& buffer, const Reference::Output& expected,
@@ -38,14 +47,15 @@ std::optional<Failure> compare(const ir::Buffer& buffer, const Reference::Output
   const Reference::Element* worst = nullptr;
   for (const Reference::Element& element : expected.elements) {
     const float value = found[static_cast<std::size_t>(element.offset)];
-    if (coverage == Coverage::prefix && is_poison(value)) continue;
+    if (coverage == Coverage::prefix && is_poison(value, buffer.dtype)) continue;
     ++covered;
-    const double error = std::abs(static_cast<double>(value) - element.value) / expected.scale;
+    const double error = error_of(value, element.value, expected.scale, buffer.dtype);
     if (error <= tolerance) continue;
     ++wrong;
     if (worst == nullptr || error > worst_error) worst = &element, worst_error = error;
   }
-  if (covered == 0 && !expected.elements.empty())
+  // Of i32 a whole output of -1 looks like none.
+  if (covered == 0 && !expected.elements.empty() && buffer.dtype != ir::DType::i32)
     return Failure{Status::wrong_result, fmt::format("{}: none of the compared elements was written", buffer.name)};
   if (worst == nullptr) return std::nullopt;
   return Failure{
@@ -61,7 +71,10 @@ std::optional<Failure> compare(const ir::Buffer& buffer, const Reference::Output
 const ir::Program& fitting(const ir::Program& loop, const DeviceInfo& device) {
   double inputs = 0, all = 0, largest = 0;
   for (const ir::Buffer& buffer : loop.buffers) {
-    const double bytes = static_cast<double>(ir::span(buffer)) * sizeof(float);
+    if (buffer.dtype == ir::DType::f16 || buffer.dtype == ir::DType::bf16)
+      throw Error(fmt::format("kernel {}: buffer {}: expected f32, i32 or bool, which can run, found {}", loop.name,
+                              buffer.name, name(buffer.dtype)));
+    const double bytes = static_cast<double>(ir::span(buffer)) * sizeof(float);  // on the host as f32
     all += bytes;
     largest = std::max(largest, bytes);
     if (buffer.role == ir::Role::input) inputs += bytes;
@@ -82,7 +95,6 @@ const ir::Program& fitting(const ir::Program& loop, const DeviceInfo& device) {
 Problem::Problem(const ir::Program& loop, Device& device, std::uint64_t seed)
     : loop_(fitting(loop, device.info())), arrays_(device.allocate(loop_.buffers)), seed_(seed) {
   for (std::size_t i = 0; i < loop_.buffers.size(); ++i) {
-    CHECK(loop_.buffers[i].dtype == ir::DType::f32);
     if (loop_.buffers[i].role == ir::Role::input) arrays_->write(i, random_input(loop_.buffers[i], i, seed_));
   }
 }

@@ -35,7 +35,8 @@ inline constexpr double tolerance = 1e-4;
 /// At most this many statement executions: the reference is complete (a second or less), else at least 64 elements.
 inline constexpr double small_problem = 4e6;
 
-/// The inputs are uniform(-1, 1), the same for the same seed. The device must outlive it. Not thread-safe.
+/// The inputs are random (random_input in measure/reference.h), the same for the same seed. The device must outlive it.
+/// Not thread-safe.
 class Problem {
  public:
   /// `loop` is verified Loop IR. Throws Error(environment) when the device or the host has not enough memory.

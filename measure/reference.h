@@ -10,7 +10,8 @@
 
 namespace deplo::measure {
 
-/// uniform(-1, 1) numbers for buffer number `buffer` of a problem with this seed; the same on every platform.
+/// Numbers for buffer number `buffer` of a problem with this seed, the same on every platform: uniform(-1, 1), whole
+/// from 0 to 31 for i32 (indices of a gather, which clamps them), 0 or 1 for bool.
 std::vector<float> random_input(const ir::Buffer&, std::size_t buffer, std::uint64_t seed);
 
 Reference make_reference(const ir::Program& loop, std::uint64_t seed);

@@ -27,10 +27,15 @@ Materializer::Materializer(const ir::Program& program, const Target& target)
     }
   }
   CHECK(regs_.size() <= 64);
+  fixed_.resize(regs_.size());
 }
 
 ir::Program Materializer::run() {
   ir::Program out = {ir::Level::kernel, tile_program_.name, tile_program_.buffers, {}};
+  for (const ir::Buffer& buffer : tile_program_.buffers) buffers_.insert(buffer.name);
+  ir::for_each(tile_->body, [&](const ir::Stmt& stmt) {
+    if (const auto* stage = stmt.as<ir::Stage>()) buffers_.insert(stage->buffer);
+  });
   find_dependences(tile_program_.body, {});
   find_fusible(tile_->body);
   starts_ = ir::accumulator_starts(tile_program_.body);
@@ -136,7 +141,9 @@ std::size_t Materializer::position(const Dependence& on, const Instance& instanc
 std::vector<Materializer::Instance> Materializer::instances(const Dependence& on) const {
   std::vector<Instance> result = {Instance(regs_.size(), 0)};
   for (std::size_t i = 0; i < regs_.size(); ++i) {
-    if ((on.reg >> i & 1) == 0) continue;
+    if (fixed_[i])
+      for (Instance& instance : result) instance[i] = *fixed_[i];
+    if ((on.reg >> i & 1) == 0 || fixed_[i]) continue;
     std::vector<Instance> next;
     for (const Instance& instance : result)
       for (std::int64_t v = 0; v < regs_[i].extent; ++v) {
@@ -158,20 +165,23 @@ std::vector<ir::Arg> Materializer::at(const std::vector<ir::Arg>& args, const In
   return result;
 }
 
-std::vector<ir::Expr> Materializer::at(const std::vector<ir::Expr>& exprs, const Instance& instance,
-                                       const ir::Expr& lane) const {
-  ir::Substitution substitution;
+ir::Expr Materializer::at(const ir::Expr& e, const Instance& instance, const ir::Expr& lane) const {
+  ir::Substitution substitution = axis_names_;
   for (std::size_t i = 0; i < regs_.size(); ++i) substitution.emplace_back(regs_[i].name, ir::Expr(instance[i]));
   if (!lane_.empty()) substitution.emplace_back(lane_, lane);
   std::vector<std::string> names;
-  for (const ir::Expr& e : exprs) ir::collect_variables(e, names);
+  ir::collect_variables(e, names);
   for (const std::string& name : names)
     if (const auto found = values_.find(name); found != values_.end()) {
       CHECK(!found->second.on.vector);  // vectorize sees to it
       substitution.emplace_back(name, ir::var(found->second.names[position(found->second.on, instance)]));
     }
+  return ir::simplify(ir::substitute(e, substitution), scope_);
+}
+
+std::vector<ir::Expr> Materializer::at(const std::vector<ir::Expr>& exprs, const Instance& instance) const {
   std::vector<ir::Expr> result;
-  for (const ir::Expr& e : exprs) result.push_back(ir::simplify(ir::substitute(e, substitution), scope_));
+  for (const ir::Expr& e : exprs) result.push_back(at(e, instance));
   return result;
 }
 
@@ -179,7 +189,10 @@ std::vector<ir::Expr> Materializer::at(const std::vector<ir::Expr>& exprs, const
 std::string Materializer::fresh(const std::string& like) {
   std::string prefix = like.substr(0, like.find_first_of("0123456789"));
   if (prefix.empty()) prefix = "v";
-  return prefix + std::to_string(next_[prefix]++);
+  std::string name;
+  do name = prefix + std::to_string(next_[prefix]++);
+  while (buffers_.count(name) > 0);
+  return name;
 }
 
 const std::string& Materializer::define(const std::string& value, ir::DType dtype, const Dependence& on,

@@ -2,6 +2,8 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -60,10 +62,13 @@ class Materializer {
   std::size_t position(const Dependence&, const Instance&) const;
   std::vector<Instance> instances(const Dependence&) const;
   std::vector<ir::Arg> at(const std::vector<ir::Arg>&, const Instance&) const;
-  std::vector<ir::Expr> at(const std::vector<ir::Expr>&, const Instance&, const ir::Expr& lane = 0) const;
+  std::vector<ir::Expr> at(const std::vector<ir::Expr>&, const Instance&) const;
+  ir::Expr at(const ir::Expr&, const Instance&, const ir::Expr& lane = 0) const;
+  template <class F>
+  void each_instance(const Dependence& on, F&& f);  // f(instance), and inside it no other instance
   const std::string& define(const std::string& value, ir::DType, const Dependence& on, const Instance& instance);
   std::string fresh(const std::string& like);
-  std::string fresh_axis() { return "f" + std::to_string(next_axis_++); }
+  std::string fresh_axis() { return "f" + std::to_string(next_axis_++) + "_"; }  // no value is called so
   ir::Type type(ir::DType dtype, const Dependence& on) const { return {dtype, on.vector ? width_ : 1}; }
   ir::Expr thread_id() const;
 
@@ -71,6 +76,7 @@ class Materializer {
   const Target& target_;
   const ir::Tile* tile_ = nullptr;
   std::vector<ir::Axis> regs_;
+  std::vector<std::optional<std::int64_t>> fixed_;  // one per REG axis: inside a statement replicated over it
   std::string lane_;
   int width_ = 1;
   std::int64_t threads_ = 1;
@@ -80,11 +86,25 @@ class Materializer {
   std::map<std::string, ir::DType> accumulators_;
   std::map<std::string, std::vector<ir::Arg>> fused_;  // products that become fma
   std::map<std::string, int> next_;
+  std::set<std::string, std::less<>> buffers_;  // names that values must not take
   int next_axis_ = 0;
   int depth_ = 0;  // loops around
   ir::Ranges scope_;
+  ir::Substitution axis_names_;  // of the loops around: what they are called in the kernel
   std::vector<ir::AccumulatorStart> starts_;
   ir::Body shared_;  // Smem declarations
 };
+
+template <class F>
+void Materializer::each_instance(const Dependence& on, F&& f) {
+  CHECK(!on.vector);  // vectorize sees to it
+  const auto outer = fixed_;
+  for (const Instance& instance : instances(on)) {
+    for (std::size_t i = 0; i < regs_.size(); ++i)
+      if ((on.reg >> i & 1) != 0) fixed_[i] = instance[i];
+    f(instance);
+    fixed_ = outer;
+  }
+}
 
 }  // namespace deplo::rules

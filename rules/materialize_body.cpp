@@ -54,9 +54,8 @@ void Materializer::lower(const ir::Load& s, ir::Body& to) {
 void Materializer::lower(const ir::Index& s, ir::Body& to) {
   const Dependence on = of(s.value);
   for (const Instance& instance : instances(on))
-    to.emplace_back(ir::Index{define(s.dst, on, instance),
-                              {s.type.dtype, type(on).lanes},
-                              at({s.value}, instance, ir::var(ir::lane_variable))[0]});
+    to.emplace_back(ir::Index{define(s.dst, s.type.dtype, on, instance), type(s.type.dtype, on),
+                              at(s.value, instance, ir::var(ir::lane_variable))});
 }
 
 void Materializer::lower(const ir::Assign& s, ir::Body& to) {
@@ -84,28 +83,42 @@ void Materializer::lower(const ir::Accum& s, ir::Body& to) {
 
 void Materializer::lower(const ir::Write& s, ir::Body& to) {
   Dependence on = of(s.index);
-  on |= of({s.value});
-  for (const Instance& instance : instances(on))
-    to.emplace_back(
-        ir::Write{s.buffer, at(s.index, instance), at({s.value}, instance)[0], s.mode, on.vector ? width_ : 1});
+  const Dependence own = of({s.value});
+  on |= own;
+  const auto* name = std::get_if<std::string>(&s.value);
+  for (const Instance& instance : instances(on)) {
+    ir::Arg value = at({s.value}, instance)[0];
+    if (on.vector && !own.vector && name != nullptr) {  // one value in all lanes
+      const std::string wide = fresh("v");
+      to.emplace_back(ir::Assign{wide, type(values_.at(*name).dtype, on), ir::Op::copy, {value}});
+      value = wide;
+    }
+    to.emplace_back(ir::Write{s.buffer, at(s.index, instance), std::move(value), s.mode, on.vector ? width_ : 1});
+  }
 }
 
+// A start or a condition of its own for each register: the whole statement is replicated.
 void Materializer::lower(const ir::Loop& s, ir::Body& to) {
-  CHECK(of(s.start).reg == 0 && !of(s.start).vector);
-  ir::Loop loop = {s.axis, ir::simplify(s.start, scope_), s.step, s.unroll, {}};
-  scope_.emplace_back(s.axis.name, ir::range_of(s));
-  ++depth_;
-  body(s.body, loop.body);
-  --depth_;
-  scope_.pop_back();
-  to.emplace_back(std::move(loop));
+  each_instance(of(s.start), [&](const Instance& instance) {
+    ir::Loop loop = {s.axis, at(s.start, instance), s.step, s.unroll, {}};
+    if (of(s.start).reg != 0) loop.axis.name = fresh_axis();
+    axis_names_.emplace_back(s.axis.name, ir::var(loop.axis.name));
+    scope_.emplace_back(s.axis.name, ir::range_of(loop));
+    ++depth_;
+    body(s.body, loop.body);
+    --depth_;
+    scope_.pop_back();
+    axis_names_.pop_back();
+    to.emplace_back(std::move(loop));
+  });
 }
 
 void Materializer::lower(const ir::If& s, ir::Body& to) {
-  CHECK(of(s.condition).reg == 0 && !of(s.condition).vector);
-  ir::If guard = {ir::simplify(s.condition, scope_), {}};
-  body(s.then, guard.then);
-  to.emplace_back(std::move(guard));
+  each_instance(of(s.condition), [&](const Instance& instance) {
+    ir::If guard = {at(s.condition, instance), {}};
+    body(s.then, guard.then);
+    to.emplace_back(std::move(guard));
+  });
 }
 
 }  // namespace deplo::rules

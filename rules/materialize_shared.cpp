@@ -129,7 +129,8 @@ std::string Materializer::combine_threads(const ir::Combine& combine, const std:
   }
   if (shared == nullptr || shared->extent == 1) return partial;
   shape.push_back(shared->extent);
-  const std::string buffer = partial + "_smem";
+  std::string buffer = partial + "_smem";
+  while (!buffers_.insert(buffer).second) buffer += "_";
   const ir::DType dtype = values_.at(combine.acc).dtype;
   shared_.emplace_back(ir::Smem{buffer, dtype, shape});
   std::vector<ir::Expr> own = prefix, first = prefix;

@@ -9,56 +9,83 @@
 namespace deplo::rules {
 namespace {
 
-bool index_depends(const ir::Load& load, const std::string& axis) {
-  return std::any_of(load.index.begin(), load.index.end(), [&](const ir::Expr& e) { return ir::depends_on(e, axis); });
+using Names = std::set<std::string, std::less<>>;
+
+bool any_in(const std::vector<std::string>& names, const Names& set) {
+  return std::any_of(names.begin(), names.end(), [&](const std::string& n) { return set.count(n) > 0; });
 }
 
-const ir::Load* find_load(const ir::Body& body, const ir::Arg& value) {
-  const auto* name = std::get_if<std::string>(&value);
-  for (const ir::Stmt& stmt : body)
-    if (const auto* load = stmt.as<ir::Load>(); load != nullptr && name != nullptr && load->dst == *name) return load;
-  return nullptr;
-}
-
-// Does the load walk this axis, and not that one? Along an axis of one element no index shows it.
-bool walks(const ir::Load& load, const ir::Axis& axis, const ir::Axis& other) {
-  return (index_depends(load, axis.name) || axis.extent == 1) && !index_depends(load, other.name);
-}
-
-// acc <- add(acc, v) with v = multiply(load, load) in the same body, and nothing but loads and assigns around them.
-bool is_product_sum(const ir::Loop& loop, const ir::Axis& m, const ir::Axis& n) {
-  const ir::Accum* accum = nullptr;
-  for (const ir::Stmt& stmt : loop.body) {
-    if (stmt.as<ir::Load>() != nullptr || stmt.as<ir::Assign>() != nullptr) continue;
-    if (stmt.as<ir::Accum>() == nullptr || accum != nullptr) return false;
-    accum = stmt.as<ir::Accum>();
-  }
-  if (accum == nullptr || accum->op != ir::Op::add) return false;
-  const auto* value = std::get_if<std::string>(&accum->args[0]);
-  for (const ir::Stmt& stmt : loop.body) {
-    const auto* product = stmt.as<ir::Assign>();
-    if (product == nullptr || value == nullptr || product->dst != *value || product->op != ir::Op::multiply) continue;
-    const ir::Load* x = find_load(loop.body, product->args[0]);
-    const ir::Load* y = find_load(loop.body, product->args[1]);
-    if (x == nullptr || y == nullptr) return false;
-    return (walks(*x, m, n) && walks(*y, n, m)) || (walks(*y, m, n) && walks(*x, n, m));
-  }
-  return false;
-}
-
-const ir::Loop* find_product_sum(const ir::Body& body, const ir::Axis& m, const ir::Axis& n) {
+// `around`: what holds the body depends on the axis, so whatever it defines does.
+bool spread(const ir::Body& body, bool around, Names& names) {
+  bool grown = false;
   for (const ir::Stmt& stmt : body) {
-    const auto* loop = stmt.as<ir::Loop>();
-    if (loop != nullptr && loop->axis.bind == ir::Bind::reduce && is_product_sum(*loop, m, n)) return loop;
-    if (loop != nullptr && loop->axis.bind == ir::Bind::reduce) {
-      // a guarded tail: the if is the whole body
-      const auto* guard = loop->body.size() == 1 ? loop->body[0].as<ir::If>() : nullptr;
-      if (guard != nullptr && is_product_sum({loop->axis, 0, 1, 1, guard->then}, m, n)) return loop;
-    }
-    if (const ir::Body* inner = ir::inner_body(stmt))
-      if (const ir::Loop* found = find_product_sum(*inner, m, n)) return found;
+    const ir::Reads reads = ir::reads(stmt);
+    const bool on = around || any_in(reads.axes, names) || any_in(reads.values, names);
+    if (const auto* loop = stmt.as<ir::Loop>(); loop != nullptr && on) grown |= names.insert(loop->axis.name).second;
+    if (const std::string& name = ir::defined(stmt); on && !name.empty()) grown |= names.insert(name).second;
+    if (const ir::Body* inner = ir::inner_body(stmt)) grown |= spread(*inner, on, names);
   }
+  return grown;
+}
+
+const ir::Assign* find_product(const ir::Body& body, const ir::Accum& accum) {
+  const auto* value = std::get_if<std::string>(&accum.args[0]);
+  for (const ir::Stmt& stmt : body)
+    if (const auto* s = stmt.as<ir::Assign>(); s != nullptr && value != nullptr && s->dst == *value)
+      return s->op == ir::Op::multiply ? s : nullptr;
   return nullptr;
+}
+
+// Every accumulation of the loop is acc <- add(acc, v) with v = multiply(x, y) in the same body, and beside them stand
+// values only.
+bool is_product_sum(const ir::Body& body) {
+  bool accumulates = false;
+  for (const ir::Stmt& stmt : body) {
+    if (stmt.as<ir::Load>() != nullptr || stmt.as<ir::Index>() != nullptr || stmt.as<ir::Assign>() != nullptr) continue;
+    const auto* accum = stmt.as<ir::Accum>();
+    if (accum == nullptr || accum->op != ir::Op::add || find_product(body, *accum) == nullptr) return false;
+    accumulates = true;
+  }
+  return accumulates;
+}
+
+// One of the two axes of outputs and what depends on it. Along an axis of one element nothing shows it.
+struct Side {
+  const ir::Axis& axis;
+  Names names;
+  bool holds(const ir::Arg& value) const {
+    const auto* name = std::get_if<std::string>(&value);
+    return name != nullptr && names.count(*name) > 0;
+  }
+  bool walked_by(const ir::Arg& value, const Side& other) const {
+    return (holds(value) || axis.extent == 1) && !other.holds(value);
+  }
+};
+
+// Every product is of a value that walks m and not n and one that walks n and not m.
+bool multiplies(const ir::Body& body, const Side& m, const Side& n) {
+  return std::all_of(body.begin(), body.end(), [&](const ir::Stmt& stmt) {
+    const auto* accum = stmt.as<ir::Accum>();
+    if (accum == nullptr) return true;
+    const ir::Assign& product = *find_product(body, *accum);
+    const ir::Arg &x = product.args[0], &y = product.args[1];
+    return (m.walked_by(x, n) && n.walked_by(y, m)) || (m.walked_by(y, n) && n.walked_by(x, m));
+  });
+}
+
+// The body of a product sum; a guarded tail is the whole body of its loop. nullptr: another loop.
+const ir::Body* product_sum(const ir::Loop& loop) {
+  if (loop.axis.bind != ir::Bind::reduce || !loop.start.is_constant(0) || loop.step != 1) return nullptr;
+  const auto* guard = loop.body.size() == 1 ? loop.body[0].as<ir::If>() : nullptr;
+  const ir::Body& body = guard != nullptr ? guard->then : loop.body;
+  return is_product_sum(body) ? &body : nullptr;
+}
+
+void find_product_sums(const ir::Body& body, std::vector<const ir::Loop*>& found) {
+  for (const ir::Stmt& stmt : body) {
+    if (const auto* loop = stmt.as<ir::Loop>(); loop != nullptr && product_sum(*loop) != nullptr) found.push_back(loop);
+    if (const ir::Body* inner = ir::inner_body(stmt)) find_product_sums(*inner, found);
+  }
 }
 
 }  // namespace
@@ -103,9 +130,43 @@ std::optional<Matmul> find_matmul(const ir::Program& program) {
   if (threads.size() < 2) return std::nullopt;
   result.m = threads[threads.size() - 2];
   result.n = threads.back();
-  result.reduce = find_product_sum(tile.body, tile.axes[result.m], tile.axes[result.n]);
-  if (result.reduce == nullptr) return std::nullopt;
-  return result;
+  std::vector<const ir::Loop*> candidates;
+  find_product_sums(tile.body, candidates);
+  if (candidates.empty()) return std::nullopt;
+  const ir::Axis &m = tile.axes[result.m], &n = tile.axes[result.n];
+  const Side rows = {m, dependent_names(tile.body, m.name)}, columns = {n, dependent_names(tile.body, n.name)};
+  for (const ir::Loop* loop : candidates)
+    if (multiplies(*product_sum(*loop), rows, columns)) {
+      result.reduce = loop;
+      return result;
+    }
+  return std::nullopt;
+}
+
+Names dependent_names(const ir::Body& body, const std::string& axis) {
+  Names names = {axis};
+  while (spread(body, false, names)) {  // again: an accumulator may be read before what makes it depend on the axis
+  }
+  return names;
+}
+
+bool depends(const ir::Stmt& stmt, const Names& names) {
+  const ir::Reads reads = ir::reads(stmt);
+  if (any_in(reads.axes, names) || any_in(reads.values, names)) return true;
+  const ir::Body* inner = ir::inner_body(stmt);
+  return inner != nullptr &&
+         std::any_of(inner->begin(), inner->end(), [&](const ir::Stmt& s) { return depends(s, names); });
+}
+
+bool gathers(const ir::Program& program, const std::vector<ir::Expr>& index) {
+  std::vector<std::string> names;
+  for (const ir::Expr& e : index) ir::collect_variables(e, names);
+  bool found = false;
+  ir::for_each(program.body, [&](const ir::Stmt& stmt) {
+    const std::string& value = ir::defined(stmt);
+    found |= !value.empty() && std::find(names.begin(), names.end(), value) != names.end();
+  });
+  return found;
 }
 
 bool has_reduce(const ir::Body& body) {

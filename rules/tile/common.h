@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,8 +26,15 @@ std::int64_t pin(std::span<const Choice> pins, std::string_view knob);
 std::vector<Value> options(std::initializer_list<std::int64_t> preferred, std::int64_t low, std::int64_t high);
 void add_option(std::vector<Value>& options, std::int64_t value);
 
-/// A reduce loop of a product of two loads, one that walks the tile's last thread axis (n), one the thread axis before
-/// it (m), both the reduce axis.
+/// The axis and whatever depends on it in the body: values by their indices or by other values, axes by their start.
+std::set<std::string, std::less<>> dependent_names(const ir::Body&, const std::string& axis);
+/// Does the statement read one of the names, itself or in what it holds?
+bool depends(const ir::Stmt&, const std::set<std::string, std::less<>>& names);
+/// Does the index name a value?
+bool gathers(const ir::Program&, const std::vector<ir::Expr>& index);
+
+/// A reduce loop that sums products of two values, one that walks the tile's last thread axis (n), one the thread axis
+/// before it (m).
 struct Matmul {
   const ir::Loop* reduce = nullptr;
   std::size_t m = 0, n = 0;  // positions in the tile's axes

@@ -16,29 +16,17 @@
 namespace deplo::rules {
 namespace {
 
-using Names = std::set<std::string, std::less<>>;
-
-bool any_in(const std::vector<std::string>& names, const Names& set) {
-  return std::any_of(names.begin(), names.end(), [&](const std::string& n) { return set.count(n) > 0; });
-}
-
 bool is_sweep(const ir::Stmt& stmt) {
   const auto* loop = stmt.as<ir::Loop>();
   return loop != nullptr && loop->axis.bind == ir::Bind::reduce && loop->start.is_constant(0) && loop->step == 1;
 }
 
-bool reads_axis(const ir::Body& body, const std::string& axis) {
-  bool found = false;
-  ir::for_each(body, [&](const ir::Stmt& stmt) { found |= any_in(ir::reads(stmt).axes, {axis}); });
-  return found;
-}
-
 // The thread axis that walks the row after the sweeps: the last one, when no sweep depends on it.
 bool has_column_axis(const ir::Tile& tile) {
   if (tile.axes.size() < 2) return false;
-  return std::none_of(tile.body.begin(), tile.body.end(), [&](const ir::Stmt& stmt) {
-    return is_sweep(stmt) && reads_axis(stmt.as<ir::Loop>()->body, tile.axes.back().name);
-  });
+  const auto on_column = dependent_names(tile.body, tile.axes.back().name);
+  return std::none_of(tile.body.begin(), tile.body.end(),
+                      [&](const ir::Stmt& stmt) { return is_sweep(stmt) && depends(stmt, on_column); });
 }
 
 std::int64_t longest_sweep(const ir::Tile& tile) {
@@ -94,6 +82,9 @@ void launch_rows(ir::Program& program, std::int64_t rows, const ir::Axis& shared
 
 // Every sweep strides over the shared axis, then its accumulators are combined.
 void share_sweeps(ir::Body& body, const ir::Axis& shared) {
+  std::set<std::string> whole;  // accumulators that outlive their sweep
+  for (const ir::AccumulatorStart& start : ir::accumulator_starts(body))
+    if (start.body == &body) whole.insert(start.acc);
   ir::Body result;
   for (ir::Stmt& stmt : body) {
     result.push_back(std::move(stmt));
@@ -103,7 +94,8 @@ void share_sweeps(ir::Body& body, const ir::Axis& shared) {
     loop->step = shared.extent;
     std::vector<ir::Combine> combines;
     ir::for_each(loop->body, [&](const ir::Stmt& s) {
-      if (const auto* accum = s.as<ir::Accum>()) combines.push_back({accum->dst, accum->op, {shared.name}});
+      if (const auto* accum = s.as<ir::Accum>(); accum != nullptr && whole.erase(accum->dst) > 0)
+        combines.push_back({accum->dst, accum->op, {shared.name}});
     });
     for (ir::Combine& combine : combines) result.emplace_back(std::move(combine));
   }
@@ -113,17 +105,9 @@ void share_sweeps(ir::Body& body, const ir::Axis& shared) {
 // What depends on the column axis, directly or through a value, moves into a strided sweep of its own.
 void sweep_column(ir::Body& body, const ir::Axis& column, const ir::Axis& shared) {
   ir::Loop sweep = {{column.name, column.extent, ir::Bind::free}, ir::var(shared.name), shared.extent, 1, {}};
-  Names values;
+  const auto on_column = dependent_names(body, column.name);
   ir::Body rest;
-  for (ir::Stmt& stmt : body) {
-    const ir::Reads reads = ir::reads(stmt);
-    if (any_in(reads.axes, {column.name}) || any_in(reads.values, values)) {
-      values.insert(ir::defined(stmt));
-      sweep.body.push_back(std::move(stmt));
-    } else {
-      rest.push_back(std::move(stmt));
-    }
-  }
+  for (ir::Stmt& stmt : body) (depends(stmt, on_column) ? sweep.body : rest).push_back(std::move(stmt));
   rest.emplace_back(std::move(sweep));
   body = std::move(rest);
 }

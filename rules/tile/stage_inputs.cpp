@@ -51,11 +51,18 @@ bool split_index(const ir::Expr& index, const ir::Ranges& ranges, ir::Expr& orig
   return true;
 }
 
+bool is_taken(const ir::Program& program, const std::string& name) {
+  bool taken = program.find(name) != nullptr;
+  ir::for_each(program.body, [&](const ir::Stmt& stmt) { taken |= ir::defined(stmt) == name; });
+  return taken;
+}
+
 std::optional<Plan> plan_load(const ir::Program& program, const ir::Load& load, const ir::Ranges& ranges) {
   const ir::Buffer* source = program.find(load.buffer);
-  if (source == nullptr || source->role != ir::Role::input) return std::nullopt;
+  if (source == nullptr || source->role != ir::Role::input || gathers(program, load.index)) return std::nullopt;
   Plan plan;
   plan.stage = {load.buffer + "_smem", load.buffer, {}, {}};
+  if (is_taken(program, plan.stage.buffer)) return std::nullopt;
   plan.bytes = ir::bytes(source->dtype);
   for (std::size_t d = 0; d < load.index.size(); ++d) {
     ir::Expr origin, local;

@@ -16,6 +16,10 @@ bool is_free(const ir::Stmt& stmt) {
   return loop != nullptr && loop->axis.bind == ir::Bind::free;
 }
 
+bool is_scalar(const ir::Stmt& stmt) {
+  return stmt.as<ir::Load>() != nullptr || stmt.as<ir::Index>() != nullptr || stmt.as<ir::Assign>() != nullptr;
+}
+
 bool writes(const ir::Stmt& stmt) {
   bool found = stmt.as<ir::Write>() != nullptr;
   if (const ir::Body* inner = ir::inner_body(stmt))
@@ -38,6 +42,7 @@ Verdict decide(const ir::Program& program, const Target&, std::span<const Choice
 }
 
 ir::Program apply(ir::Program program, const Target&, std::span<const Choice>) {
+  ir::renumber_axes(program);  // sibling loops may share a name, and one of them may become an axis of all
   program.level = ir::Level::tile;
   const ir::Axis alone = {ir::fresh_axis(program), 1, ir::Bind::thread};  // of a kernel without free loops
   ir::Tile tile;
@@ -46,8 +51,7 @@ ir::Program apply(ir::Program program, const Target&, std::span<const Choice>) {
   while (!tile.body.empty() && is_free(tile.body.back()) &&
          std::none_of(tile.body.begin(), tile.body.end() - 1, [](const ir::Stmt& s) { return writes(s); })) {
     const bool chain = tile.body.size() == 1 || tile.axes.empty();
-    const bool scalars = std::none_of(tile.body.begin(), tile.body.end() - 1,
-                                      [](const ir::Stmt& s) { return s.as<ir::Loop>() != nullptr; });
+    const bool scalars = std::all_of(tile.body.begin(), tile.body.end() - 1, is_scalar);
     if (tile.axes.empty() && scalars) {
       before.assign(tile.body.begin(), tile.body.end() - 1);
       tile.body.erase(tile.body.begin(), tile.body.end() - 1);

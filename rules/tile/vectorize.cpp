@@ -24,6 +24,17 @@ struct Site {
   std::vector<std::string> loops;  // sweeps: their axes
 };
 
+// The threads of a shared sweep differ in where they start and who writes, in nothing else.
+bool shares_sweeps(const ir::Body& body, const std::string& thread) {
+  bool only_starts = true;
+  ir::for_each(body, [&](const ir::Stmt& stmt) {
+    if (stmt.as<ir::Loop>() != nullptr || stmt.as<ir::If>() != nullptr) return;
+    const std::vector<std::string> axes = ir::reads(stmt).axes;
+    only_starts &= std::find(axes.begin(), axes.end(), thread) == axes.end();
+  });
+  return only_starts;
+}
+
 void find_sweeps(const ir::Body& body, const std::string& shared, Site& site) {
   for (const ir::Stmt& stmt : body) {
     const auto* loop = stmt.as<ir::Loop>();
@@ -33,31 +44,20 @@ void find_sweeps(const ir::Body& body, const std::string& shared, Site& site) {
   }
 }
 
-// Neighbours along the axis are neighbours in memory, wherever it is used: a register tile. Otherwise the elements of a
-// pointwise thread, which lie `threads` apart.
-bool is_contiguous(const ir::Program& program, const std::string& axis) {
-  bool result = true;
-  const auto look = [&](const std::vector<ir::Expr>& index) {
-    if (!index.empty() && ir::depends_on(index.back(), axis)) result &= ir::coefficient(index.back(), axis) == 1;
-  };
-  ir::for_each(tile_of(program).body, [&](const ir::Stmt& stmt) {
-    if (const auto* load = stmt.as<ir::Load>()) look(load->index);
-    if (const auto* write = stmt.as<ir::Write>()) look(write->index);
-  });
-  return result;
-}
-
 std::optional<Site> find_site(const ir::Program& program) {
   const ir::Tile& tile = tile_of(program);
   Site site;
   if (!tile.axes.empty() && tile.axes.back().bind == ir::Bind::reg) {
     site.axis = tile.axes.size() - 1;
-    site.kind = is_contiguous(program, tile.axes.back().name) ? Site::Kind::register_axis : Site::Kind::elements;
+    // A register tile's neighbours are neighbours in memory, the elements of a pointwise thread lie `threads` apart.
+    const bool dealt = !find_matmul(program) && tile.axes[site.axis - 1].extent > 1;
+    site.kind = dealt ? Site::Kind::elements : Site::Kind::register_axis;
     site.extent = tile.axes.back().extent;
     return site;
   }
   for (std::size_t i = 0; i < tile.axes.size(); ++i) {
     if (tile.axes[i].bind != ir::Bind::thread) continue;
+    if (!shares_sweeps(tile.body, tile.axes[i].name)) continue;
     find_sweeps(tile.body, tile.axes[i].name, site);
     if (site.loops.empty()) continue;
     site.kind = Site::Kind::sweeps;
@@ -145,11 +145,23 @@ std::vector<std::int64_t> strides_of(const ir::Program& program, const std::stri
 bool legal(const ir::Program& program, const Site& site, std::int64_t width, const Target& target) {
   const ir::Program vector = rewrite(program, site, width);
   const std::string lane = tile_of(vector).axes.back().name;
+  const auto on_lane = dependent_names(tile_of(vector).body, lane);
+  const auto names_one = [&](const ir::Expr& e, bool itself) {
+    std::vector<std::string> names;
+    ir::collect_variables(e, names);
+    return std::any_of(names.begin(), names.end(),
+                       [&](const std::string& n) { return on_lane.count(n) > 0 && (itself || n != lane); });
+  };
+  const auto depends_on_lane = [&](const ir::Expr& e) { return names_one(e, true); };
+  const auto by_lane = [&](const ir::Expr& e) { return names_one(e, false); };  // by a value that each lane has
   bool good = true;
   ir::for_each(tile_of(vector).body, [&](const ir::Stmt& stmt) {
-    if (const auto* s = stmt.as<ir::If>()) good &= !ir::depends_on(s->condition, lane);
+    if (const auto* s = stmt.as<ir::Index>()) good &= !by_lane(s->value);
+    if (const auto* s = stmt.as<ir::If>()) good &= !depends_on_lane(s->condition);
+    if (const auto* s = stmt.as<ir::Loop>()) good &= !depends_on_lane(s->start);
     if (const auto* s = stmt.as<ir::Load>())
-      good &= contiguous(s->index, strides_of(vector, s->buffer), site, lane, static_cast<int>(width), target);
+      good &= std::none_of(s->index.begin(), s->index.end(), by_lane) &&
+              contiguous(s->index, strides_of(vector, s->buffer), site, lane, static_cast<int>(width), target);
     if (const auto* s = stmt.as<ir::Write>())
       good &= s->mode == ir::WriteMode::assign &&
               contiguous(s->index, strides_of(vector, s->buffer), site, lane, static_cast<int>(width), target);

@@ -23,6 +23,9 @@ class SimulatedArrays final : public Arrays {
   void poison(std::size_t buffer) override {
     std::memset(data.at(buffer).data(), 0xff, data[buffer].size() * sizeof(float));
   }
+  std::unique_ptr<Arrays> view(std::span<const std::size_t>, const std::vector<ir::Buffer>&) override {
+    return nullptr;
+  }
   std::vector<std::vector<float>> data;
 };
 
