@@ -18,7 +18,8 @@ namespace deplo::apps {
 namespace {
 
 constexpr const char* about =
-    "deplo tunes compute kernels: it lowers Loop IR by small rules, searches their choices and measures.";
+    "deplo compiles PyTorch expressions, exported programs and models to kernels, by small rules whose choices it\n"
+    "searches and measures.";
 constexpr const char* exit_codes =
     "Exit codes: 0 done; 1 a mistake in the command or its files; 2 the environment (no device, no space, …);\n"
     "128 + signal: interrupted, with all that was measured in the store.\n";
@@ -26,8 +27,14 @@ constexpr const char* tune_about =
     "Tunes every kernel of an experiment; flags override what its file says.\n"
     "Example: deplo-tune --config experiments/smoke.yaml --search mcts --time 10";
 constexpr const char* compile_about =
-    "Lowers one kernel by one schedule and prints it.\n"
-    "Example: deplo compile -k matmul -s M=33 -s N=509 -s K=777 --target sm_90 --ir cuda";
+    "Compiles a graph, or lowers one kernel, and prints it at one of the levels.\n"
+    "Examples: deplo compile -c \"nn.RMSNorm(2048)(torch.randn(1,32,2048))\" --ir tile -vv\n"
+    "          deplo compile --model qwen2.5-7b --layer 0 --seq 512 --ir loop --summary\n"
+    "          deplo compile -k matmul -s M=33 -s N=509 -s K=777 --target sm_90 --ir cuda";
+constexpr const char* run_about =
+    "Runs a graph through its kernels and compares its outputs with a reference in double.\n"
+    "Exit code 1: an output is wrong. Inputs are drawn from the seed; the same seed draws the same.\n"
+    "Example: deplo run -c \"F.softmax(torch.randn(4, 1000), dim=-1)\"";
 
 /// CLI11's "--time: 1 required SECONDS missing" in our words.
 std::string explain(const CLI::ParseError& e) {
@@ -63,10 +70,11 @@ int run(int argc, char** argv, bool tune_only) {
     app.require_subcommand(0, 1);
     add_tune(*app.add_subcommand("tune", tune_about), exit_code);
     add_compile(*app.add_subcommand("compile", compile_about));
+    add_run(*app.add_subcommand("run", run_about), exit_code);
     add_devices(*app.add_subcommand("devices", "Lists the devices that --device may name."));
   }
   if (parse(app, argc, argv) && !tune_only && app.get_subcommands().empty())
-    throw Error("expected a command (tune, compile, devices), found none; see --help");
+    throw Error("expected a command (tune, compile, run, devices), found none; see --help");
   return exit_code;
 }
 

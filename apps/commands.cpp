@@ -4,110 +4,23 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <limits>
 #include <memory>
-#include <optional>
-#include <type_traits>
+#include <string>
+#include <utility>
+#include <vector>
 
-#include "apps/board.h"
 #include "apps/compile.h"
 #include "apps/experiment.h"
-#include "apps/interrupt.h"
-#include "apps/table.h"
-#include "apps/tune.h"
+#include "apps/flags.h"
+#include "apps/run.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "measure/device.h"
 
 namespace deplo::apps {
 namespace {
-
-void print_result(const std::string& text) {
-  std::fputs(text.c_str(), stdout);
-  if (std::fflush(stdout) != 0) throw Error("cannot write to standard output", Exit::environment);
-}
-
-struct TuneFlags {
-  std::string config, store = "deplo.db";
-  std::optional<std::string> search, device, target;
-  std::optional<std::int64_t> seed, trials, patience;
-  std::optional<double> seconds;
-  bool json = false, quiet = false;
-};
-
-template <class T, class Field>
-void override(Field& field, const std::optional<T>& flag, const char* name, std::string& overrides) {
-  if (!flag) return;
-  field = static_cast<Field>(*flag);
-  overrides += fmt::format(" {} {}", name, *flag);
-}
-
-std::string apply(const TuneFlags& flags, Experiment& experiment) {
-  if (flags.search) check_strategy(*flags.search, "--search");
-  if (flags.device) check_device(*flags.device, "--device");
-  if (flags.target) check_target(*flags.target, "--target");
-  std::string overrides;
-  override(experiment.strategy, flags.search, "--search", overrides);
-  override(experiment.device, flags.device, "--device", overrides);
-  override(experiment.target, flags.target, "--target", overrides);
-  override(experiment.options.seed, flags.seed, "--seed", overrides);
-  override(experiment.trials, flags.trials, "--trials", overrides);
-  override(experiment.patience, flags.patience, "--patience", overrides);
-  override(experiment.seconds, flags.seconds, "--time", overrides);
-  return overrides;
-}
-
-std::string one_line(std::string text) {
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  return cut(text, 300);
-}
-
-// In place of CLI11's own, which take NaN for a number in every range and print bounds as 0.000000.
-template <class Number>
-CLI::Validator between(Number least, Number most) {
-  const auto check = [least, most](const std::string& text) -> std::string {
-    Number value{};
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    // A NaN is in no range.
-    if (error == std::errc() && end == text.data() + text.size() && value >= least && value <= most) return "";
-    const char* const kind = std::is_integral_v<Number> ? "an integer" : "a number";
-    return fmt::format("expected {} between {} and {}, found '{}'", kind, least, most, text);
-  };
-  return CLI::Validator(check, "");
-}
-
-// Not left to CLI11, which would speak of a missing flag before one that is misspelt.
-void require(const std::string& value, const char* flag) {
-  if (value.empty()) throw Error(fmt::format("expected the flag {}, found none; see --help", flag));
-}
-
-int run_tune(const TuneFlags& flags) {
-  require(flags.config, "--config FILE");
-  Experiment experiment = load_experiment(flags.config);
-  const std::string overrides = apply(flags, experiment);
-  catch_interrupts();
-  Board board;
-  const auto report = [&] {
-    const Summary summary = board.read();
-    print_result(flags.json ? print_json(summary) : print_table(summary, terminal_width(STDOUT_FILENO)));
-  };
-  Deadline deadline(report);
-  Progress progress(stderr, flags.quiet);
-  tune(experiment, {flags.store, overrides}, progress, board);
-  deadline.lift();
-  report();
-  const Summary summary = board.read();
-  if (summary.interrupted) return 128 + interrupted();
-  for (const Row& row : summary.rows)
-    if (row.best_us <= 0)
-      throw Error(
-          fmt::format("no candidate of {} gave a valid time; the latest said: {}", row.name, one_line(row.fault)),
-          Exit::environment);
-  return 0;
-}
 
 // "M=33" → {"M", 33}
 std::pair<std::string, std::int64_t> parse_symbol(const std::string& text) {
@@ -122,61 +35,112 @@ std::pair<std::string, std::int64_t> parse_symbol(const std::string& text) {
   throw Error(fmt::format("--symbol: expected NAME=SIZE with a size between 1 and {}, found '{}'", most_extent, text));
 }
 
+ir::Symbols parse_symbols(const std::vector<std::string>& texts) {
+  ir::Symbols symbols;
+  for (const std::string& text : texts) {
+    const auto [name, value] = parse_symbol(text);
+    if (!symbols.emplace(name, value).second)
+      throw Error(fmt::format("--symbol: expected each symbol once, found {} twice", name));
+  }
+  return symbols;
+}
+
+int run_run(const RunOptions& options, bool json) {
+  check_source(options.source);
+  check_device(options.device, "--device");
+  check_target(options.target, "--target");
+  Progress progress(stderr, json);
+  const RunReport report = run_graph(options, progress);
+  print_result(json ? print_json(report) : print_table(report, terminal_width(STDOUT_FILENO)));
+  return report.right() ? 0 : 1;
+}
+
+void add_kernel_source(CLI::App& command, CompileOptions& options, std::vector<std::string>& symbols) {
+  command.add_option("-k,--kernel", options.kernel, "a name under configs/kernels, or the path of a .loop file")
+      ->type_name("NAME");
+  command.add_option("-s,--symbol", symbols, "once for each symbol of the kernel")->type_name("NAME=SIZE")->take_all();
+}
+
 }  // namespace
 
-void add_tune(CLI::App& command, int& exit_code) {
-  auto flags = std::make_shared<TuneFlags>();
-  command.add_option("-c,--config", flags->config, "the experiment (YAML): kernels, search, budget")->type_name("FILE");
-  command.add_option("--search", flags->search, "mcts, random, exhaustive or heuristic")->type_name("NAME");
-  command.add_option("--seed", flags->seed, "the same seed asks for the same schedules in the same order")
-      ->check(between(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
-      ->type_name("N");
-  command.add_option("--time", flags->seconds, "seconds for all kernels together; each gets at least its heuristic")
-      ->check(between(0.0, most_seconds))
-      ->type_name("SECONDS");
-  command.add_option("--trials", flags->trials, "new measurements per kernel")
-      ->check(between(std::int64_t{1}, most_count))
-      ->type_name("N");
-  command.add_option("--patience", flags->patience, "stop a kernel after so many new measurements without a new best")
-      ->check(between(std::int64_t{1}, most_count))
-      ->type_name("N");
-  command.add_option("--device", flags->device, "opencl, opencl:N (see `deplo devices`) or interpreter")
+void print_result(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  if (std::fflush(stdout) != 0) throw Error("cannot write to standard output", Exit::environment);
+}
+
+void require(const std::string& value, const char* flag) {
+  if (value.empty()) throw Error(fmt::format("expected the flag {}, found none; see --help", flag));
+}
+
+void add_graph_source(CLI::App& command, GraphSource& source) {
+  command.add_option("-c,--code", source.code, "an expression of PyTorch, such as \"F.relu(torch.randn(8))\"")
+      ->type_name("CODE");
+  command.add_option("--file", source.file, "a file that holds an expression")->type_name("FILE");
+  command.add_option("--pt2", source.pt2, "a program that torch.export.save wrote")->type_name("FILE");
+  command.add_option("--model", source.model, "a block of a model: a name under configs/models, or a .yaml file")
       ->type_name("NAME");
-  command.add_option("--target", flags->target, "a name under configs/targets, or auto: what the device is")
-      ->type_name("NAME");
-  command
-      .add_option("--store", flags->store, "SQLite file that every trial goes to; known ones are not measured again")
-      ->type_name("FILE")
-      ->capture_default_str();
-  command.add_flag("--json", flags->json, "print one JSON document instead of the table");
-  command.add_flag("--quiet", flags->quiet, "no progress");
-  command.callback([flags, &exit_code] { exit_code = run_tune(*flags); });
+  command.add_option("--layer", source.layer, "which block of the model [0]")
+      ->check(between(std::int64_t{0}, most_extent))
+      ->type_name("N");
+  command.add_option("--seq", source.seq, "the length of the sequence that the block sees")
+      ->check(between(std::int64_t{1}, most_extent))
+      ->type_name("N");
 }
 
 void add_compile(CLI::App& command) {
   auto options = std::make_shared<CompileOptions>();
   auto symbols = std::make_shared<std::vector<std::string>>();
-  command.add_option("-k,--kernel", options->kernel, "a name under configs/kernels, or the path of a .loop file")
-      ->type_name("NAME");
-  command.add_option("-s,--symbol", *symbols, "once for each symbol of the kernel")->type_name("NAME=SIZE")->take_all();
+  auto no_guard = std::make_shared<bool>(false);
+  add_graph_source(command, options->graph);
+  add_kernel_source(command, *options, *symbols);
+  command
+      .add_option("--ir", options->level,
+                  "what to print: loop, tile, kernel, cuda or opencl, and of a graph also torch or tensor [opencl]")
+      ->type_name("LEVEL");
+  command.add_option("--passes", options->passes, "of a graph: d(ecompose), o(ptimise), l(ift), m(erge) [dolm]")
+      ->type_name("d|do|dol|dolm");
+  command.add_flag("--no-guard", *no_guard, "merge whatever may be merged, whatever it costs");
+  command.add_option("--only", options->only, "one of the graph's kernels, by number or name")->type_name("KERNEL");
+  command.add_flag("--summary", options->summary, "a table of the graph's kernels and their work (with --ir loop)");
   command.add_option("--target", options->target, "a name under configs/targets [sm_90 for cuda, else opencl-cpu]")
       ->type_name("NAME");
-  command.add_option("--ir", options->level, "what to print: loop, tile, kernel, cuda or opencl")
-      ->type_name("LEVEL")
-      ->capture_default_str();
-  command.add_option("--schedule", options->schedule, "a trail, such as the table of `deplo tune` prints; quoted")
+  command
+      .add_option("--schedule", options->schedule,
+                  "a trail, such as the table of `deplo tune` prints; quoted; of one kernel")
       ->type_name("TRAIL");
   command.add_flag("-v", options->verbose, "what each rule did; -vv: with the difference it made");
-  command.callback([options, symbols] {
-    require(options->kernel, "--kernel NAME");
-    check_name("--ir", "a level", options->level, {"loop", "tile", "kernel", "cuda", "opencl"});
-    for (const std::string& symbol : *symbols) {
-      const auto [name, value] = parse_symbol(symbol);
-      if (!options->symbols.emplace(name, value).second)
-        throw Error(fmt::format("--symbol: expected each symbol once, found {} twice", name));
-    }
+  command.callback([options, symbols, no_guard] {
+    options->symbols = parse_symbols(*symbols);
+    options->guard = !*no_guard;
+    options->width = terminal_width(STDOUT_FILENO);
     print_result(compile(*options));
   });
+}
+
+void add_run(CLI::App& command, int& exit_code) {
+  auto options = std::make_shared<RunOptions>();
+  auto json = std::make_shared<bool>(false);
+  add_graph_source(command, options->source);
+  command.add_option("--device", options->device, "opencl, opencl:N (see `deplo devices`) or interpreter")
+      ->type_name("NAME")
+      ->capture_default_str();
+  command.add_option("--target", options->target, "a name under configs/targets, or auto: what the device is")
+      ->type_name("NAME")
+      ->capture_default_str();
+  command.add_option("--seed", options->seed, "of the inputs and parameters that have no values of their own")
+      ->check(between(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
+      ->type_name("N")
+      ->capture_default_str();
+  command
+      .add_option("--tolerance", options->tolerance,
+                  "the largest error of an output, relative to its root mean square, that is right")
+      ->check(between(0.0, 1e30))
+      ->type_name("X")
+      ->capture_default_str();
+  command.add_option("--store", options->store, "take schedules from this file of `deplo tune` where it has them")
+      ->type_name("FILE");
+  command.add_flag("--json", *json, "print one JSON document instead of the tables");
+  command.callback([options, json, &exit_code] { exit_code = run_run(*options, *json); });
 }
 
 void add_devices(CLI::App& command) {

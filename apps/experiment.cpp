@@ -4,8 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
-#include "apps/kernel.h"
+#include "apps/experiment_kernels.h"
 #include "core/config.h"
 #include "core/error.h"
 #include "core/file.h"
@@ -13,37 +14,6 @@
 
 namespace deplo::apps {
 namespace {
-
-ir::Symbols read_symbols(const Config& config) {
-  ir::Symbols symbols;
-  for (const auto& [name, value] : config.entries()) symbols[name] = value.integer(1, most_extent);
-  return symbols;
-}
-
-std::string default_name(const std::string& kernel, const ir::Symbols& symbols) {
-  std::string name = std::filesystem::path(kernel).stem().string();
-  for (const auto& [symbol, value] : symbols) name += fmt::format(".{}{}", symbol, value);
-  return name;
-}
-
-// A .loop file may be named as seen from the experiment's own folder.
-std::string resolve(const std::string& kernel, const std::filesystem::path& folder) {
-  std::error_code error;
-  const bool beside = kernel.ends_with(".loop") && std::filesystem::exists(folder / kernel, error);
-  return beside ? (folder / kernel).string() : kernel;
-}
-
-KernelCase read_kernel(const Config& config, const std::filesystem::path& folder) {
-  config.only({"kernel", "name", "symbols"});
-  const Config kernel = config.at("kernel");
-  const auto symbols = config.find("symbols");
-  const ir::Symbols bound = symbols ? read_symbols(*symbols) : ir::Symbols{};
-  KernelCase result;
-  result.place = kernel.place();
-  result.name = config.text_or("name", default_name(kernel.text(), bound));
-  result.loop = load_kernel(resolve(kernel.text(), folder), bound, (symbols ? *symbols : kernel).place());
-  return result;
-}
 
 void read_search(const Config& config, Experiment& experiment) {
   config.only({"strategy", "seed", "exploration"});
@@ -102,14 +72,9 @@ Experiment load_experiment(const std::filesystem::path& file) {
   if (const auto search = config.find("search")) read_search(*search, experiment);
   if (const auto budget = config.find("budget")) read_budget(*budget, experiment);
   const Config kernels = config.at("kernels");
-  for (const Config& item : kernels.items()) {
-    KernelCase kernel = read_kernel(item, found.parent_path());
-    for (const KernelCase& other : experiment.kernels)
-      if (other.name == kernel.name)
-        throw Error(fmt::format("{}: expected each name once, found '{}' again (first at {})", kernel.place,
-                                kernel.name, other.place));
-    experiment.kernels.push_back(std::move(kernel));
-  }
+  for (const Config& item : kernels.items())
+    for (KernelCase& kernel : read_entry(item, found.parent_path())) experiment.kernels.push_back(std::move(kernel));
+  experiment.kernels = merge_equal(std::move(experiment.kernels));
   if (experiment.kernels.empty()) kernels.expected("at least one kernel");
   return experiment;
 }

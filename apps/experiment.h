@@ -19,6 +19,8 @@ struct KernelCase {
   std::string name;   // as in the table and in the store
   std::string place;  // file:line, for messages
   ir::Program loop;
+  std::vector<std::string> same;  // names of the kernels that are equal to it: tuned once
+  std::int64_t count() const { return 1 + static_cast<std::int64_t>(same.size()); }
 };
 
 struct Experiment {

@@ -44,18 +44,6 @@ void check_symbols(const std::vector<std::string>& declared, const ir::Symbols& 
     if (!given.contains(name)) fail("no value for", name, "");
 }
 
-void check_size(const ir::Program& program, std::string_view place) {
-  double bytes = 0;
-  for (const ir::Buffer& buffer : program.buffers) {
-    double elements = 1;
-    for (const std::int64_t extent : buffer.shape) elements *= static_cast<double>(extent);
-    bytes += elements * static_cast<double>(ir::bytes(buffer.dtype));
-  }
-  if (bytes > most_bytes)
-    throw Error(fmt::format("{}: expected buffers of at most {:g} GB in all, found {:g} GB", place, most_bytes / 1e9,
-                            bytes / 1e9));
-}
-
 // What is no fault of the program as such, but leaves nothing to tune.
 void check_outputs(const ir::Program& program, const std::string& file) {
   std::set<std::string, std::less<>> written;
@@ -86,6 +74,18 @@ void check_names(const ir::Program& program, const std::string& file) {
 }
 
 }  // namespace
+
+void check_size(const ir::Program& program, std::string_view place) {
+  double bytes = 0;
+  for (const ir::Buffer& buffer : program.buffers) {
+    double elements = 1;
+    for (const std::int64_t extent : buffer.shape) elements *= static_cast<double>(extent);
+    bytes += elements * static_cast<double>(ir::bytes(buffer.dtype));
+  }
+  if (bytes > most_bytes)
+    throw Error(fmt::format("{}: expected buffers of at most {:g} GB in all, found {:g} GB", place, most_bytes / 1e9,
+                            bytes / 1e9));
+}
 
 ir::Program load_kernel(std::string_view kernel, const ir::Symbols& symbols, std::string_view place) {
   const std::filesystem::path file = kernel_file(kernel, place);

@@ -12,6 +12,9 @@ namespace deplo::apps {
 /// fault is the caller's (an unknown kernel, a symbol too many or too few), by the file where it is the text's.
 ir::Program load_kernel(std::string_view kernel, const ir::Symbols& symbols, std::string_view place);
 
+/// Throws Error, prefixed by `place`, where the buffers are larger than any device here holds.
+void check_size(const ir::Program&, std::string_view place);
+
 /// "M=512 N=3584 K=3584"
 std::string print(const ir::Symbols& symbols);
 

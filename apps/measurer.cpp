@@ -1,5 +1,7 @@
 #include "apps/measurer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <functional>
@@ -43,6 +45,25 @@ Prepared prepare(const search::Candidate& candidate, const Target& target) {
   return result;
 }
 
+search::Candidate stored_best(measure::Store& store, std::int64_t kernel, std::int64_t device,
+                              const search::Space& space, const Target& target) {
+  const auto best = store.best(kernel, device);
+  if (!best) return nullptr;
+  search::Candidate candidate = search::walk(space, parse_trail(best->trail));
+  const bool same = candidate && !candidate->fork() && prepare(candidate, target).digest == best->digest;
+  return same ? candidate : nullptr;
+}
+
+Target pick_target(const std::string& name, const measure::Device& device, std::string_view device_name,
+                   std::string_view place) {
+  if (name == "auto") return measure::target_of(device.info());
+  Target target = load_target(name);
+  if (target.dialect != device.dialect())
+    throw Error(fmt::format("{}: expected a target in {} for the device {}, found {} ({})", place,
+                            deplo::name(device.dialect()), device_name, target.name, deplo::name(target.dialect)));
+  return target;
+}
+
 Measurer::Measurer(const KernelCase& kernel, Bench& bench)
     : bench_(bench), problem_(kernel.loop, bench.device, input_seed) {
   kernel_id_ = bench.store.add_kernel({kernel.name, print(kernel.loop)});
@@ -84,14 +105,6 @@ std::vector<Measurer::Final> Measurer::confirm(const std::vector<search::Candida
     finals.push_back({one.prepared.candidate, outcome_of(one.record)});
   }
   return finals;
-}
-
-search::Candidate Measurer::stored_best(const search::Space& space) {
-  const auto best = bench_.store.best(kernel_id_, bench_.device_id);
-  if (!best) return nullptr;
-  search::Candidate candidate = search::walk(space, parse_trail(best->trail));
-  const bool same = candidate && !candidate->fork() && prepare(candidate, bench_.target).digest == best->digest;
-  return same ? candidate : nullptr;
 }
 
 Measurer::Contestant Measurer::build(Prepared prepared, measure::Stage stage) {

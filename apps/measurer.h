@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "apps/experiment.h"
@@ -34,6 +35,16 @@ struct Prepared {
 };
 Prepared prepare(const search::Candidate&, const Target&);
 
+/// The fastest that any run has stored for the kernel on the device, if this program makes the same source from its
+/// trail; else nullptr.
+search::Candidate stored_best(measure::Store&, std::int64_t kernel, std::int64_t device, const search::Space&,
+                              const Target&);
+
+/// The target of that name, or what the device is for "auto". `place` and `device_name` are for the message of the
+/// Error that a target in another language gives.
+Target pick_target(const std::string& name, const measure::Device&, std::string_view device_name,
+                   std::string_view place);
+
 /// One kernel on one device. Whatever it returns is in the store.
 class Measurer {
  public:
@@ -52,8 +63,10 @@ class Measurer {
   std::vector<Final> confirm(const std::vector<search::Candidate>&, double seconds,
                              const std::function<bool()>& cancelled);
 
-  /// The fastest that any run has stored, if this program makes the same source from its trail; else nullptr.
-  search::Candidate stored_best(const search::Space&);
+  /// See above.
+  search::Candidate stored_best(const search::Space& space) {
+    return apps::stored_best(bench_.store, kernel_id_, bench_.device_id, space, bench_.target);
+  }
 
  private:
   struct Contestant {

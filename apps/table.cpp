@@ -1,6 +1,7 @@
 #include "apps/table.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -50,10 +51,33 @@ std::string numbers(const std::string& heuristic, const std::string& best, const
          right(failures, 9);
 }
 
+// "name x3" for a kernel that stands for three; the name is cut to the width, the count is not.
+std::string label(const Row& row, std::size_t width) {
+  const std::string times = row.count() > 1 ? fmt::format(" x{}", row.count()) : "";
+  return cut(row.name, width - std::min(width, times.size())) + times;
+}
+
+std::size_t label_width(const Row& row) { return columns(label(row, columns(row.name) + 24)); }
+
+// Every kernel as often as it stands for one; all zero while a kernel has no valid time.
+Row total(const Summary& summary) {
+  Row sum;
+  sum.name = "total";
+  for (const Row& row : summary.rows) {
+    if (row.best_us <= 0 || row.heuristic_us <= 0) return {};
+    const auto count = static_cast<double>(row.count());
+    sum.heuristic_us += count * row.heuristic_us;
+    sum.best_us += count * row.best_us;
+    sum.flops += count * row.flops;
+    sum.bytes += count * row.bytes;
+  }
+  return sum;
+}
+
 std::string wide(const Summary& summary, std::size_t width) {
   std::size_t name_width = 6, trail_width = 0;
   for (const Row& row : summary.rows) {
-    name_width = std::max(name_width, columns(row.name));
+    name_width = std::max(name_width, label_width(row));
     trail_width = std::max(trail_width, columns(row.trail));
   }
   const bool unlimited = width == 0;
@@ -63,24 +87,33 @@ std::string wide(const Summary& summary, std::size_t width) {
                      numbers("heuristic µs", "best µs", "speed-up", "speed", "trials", "failures") +
                      (beside ? "  trail" : "") + "\n";
   for (const Row& row : summary.rows) {
-    text +=
-        left(row.name, name_width) + numbers(microseconds(row.heuristic_us), microseconds(row.best_us), speed_up(row),
-                                             speed(row), std::to_string(row.trials), std::to_string(failed(row)));
+    text += left(label(row, name_width), name_width) + numbers(microseconds(row.heuristic_us),
+                                                               microseconds(row.best_us), speed_up(row), speed(row),
+                                                               std::to_string(row.trials), std::to_string(failed(row)));
     text += (beside ? "  " : "\n    ") + row.trail + "\n";
   }
+  if (const Row sum = total(summary); summary.rows.size() > 1 && sum.best_us > 0)
+    text += left(sum.name, name_width) +
+            numbers(microseconds(sum.heuristic_us), microseconds(sum.best_us), speed_up(sum), speed(sum), "", "") +
+            "\n";
   return text;
 }
 
 std::string stacked(const Summary& summary, std::size_t width) {
   std::string text;
   for (const Row& row : summary.rows) {
-    text += cut(row.name, width) + "\n";
+    text += label(row, width) + "\n";
     text += cut(fmt::format("  {} µs, was {} ({}), {}", microseconds(row.best_us), microseconds(row.heuristic_us),
                             speed_up(row), speed(row)),
                 width) +
             "\n";
     text += cut(fmt::format("  {} trials, {} failures", row.trials, failed(row)), width) + "\n  " + row.trail + "\n";
   }
+  if (const Row sum = total(summary); summary.rows.size() > 1 && sum.best_us > 0)
+    text += cut(fmt::format("total {} µs, was {} ({})", microseconds(sum.best_us), microseconds(sum.heuristic_us),
+                            speed_up(sum)),
+                width) +
+            "\n";
   return text;
 }
 
@@ -95,6 +128,8 @@ std::string notes(const Summary& summary) {
                                  summary.strategy, summary.seed, duration(summary.seconds));
   if (known > 0) text += fmt::format("; {} trials known from {}", known, summary.store);
   text += "\n";
+  for (const Row& row : summary.rows)
+    if (!row.same.empty()) text += fmt::format("{} is also {}\n", row.name, fmt::join(row.same, ", "));
   if (!unconfirmed.empty()) text += "not confirmed by a full, fully checked run: " + unconfirmed + "\n";
   if (summary.interrupted) text += "interrupted: the same command goes on from " + summary.store + "\n";
   return text;
@@ -106,6 +141,8 @@ nlohmann::ordered_json to_json(const Row& row) {
     return value > 0 ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
   };
   json["kernel"] = row.name;
+  json["count"] = row.count();
+  json["same"] = row.same;
   json["heuristic_us"] = or_null(row.heuristic_us);
   json["best_us"] = or_null(row.best_us);
   json["speed_up"] = or_null(row.best_us > 0 ? row.heuristic_us / row.best_us : 0);
@@ -138,6 +175,9 @@ std::string print_json(const Summary& summary) {
   json["store"] = summary.store;
   json["seconds"] = summary.seconds;
   json["interrupted"] = summary.interrupted;
+  const Row sum = total(summary);  // each kernel `count` times
+  json["total_heuristic_us"] = sum.best_us > 0 ? nlohmann::ordered_json(sum.heuristic_us) : nlohmann::ordered_json();
+  json["total_best_us"] = sum.best_us > 0 ? nlohmann::ordered_json(sum.best_us) : nlohmann::ordered_json();
   json["kernels"] = nlohmann::ordered_json::array();
   for (const Row& row : summary.rows) json["kernels"].push_back(to_json(row));
   // User text may hold bytes that are no UTF-8: shown as U+FFFD, never thrown over.

@@ -9,6 +9,7 @@ namespace deplo::apps {
 
 struct Row {
   std::string name;
+  std::vector<std::string> same;                 // the names of kernels equal to it
   double heuristic_us = 0, best_us = 0;          // 0: no valid measurement
   double flops = 0, bytes = 0;                   // of the kernel
   std::int64_t trials = 0;                       // new measurements
@@ -18,6 +19,7 @@ struct Row {
   std::string trail;                             // of the best
   bool confirmed = false;                        // full grid, full check
   std::string stop;                              // why the search ended
+  std::int64_t count() const { return 1 + static_cast<std::int64_t>(same.size()); }
 };
 
 struct Summary {

@@ -21,15 +21,6 @@ namespace {
 // Kernels that ran out of time go on while at least this much of it is left; less than that is spent on set-up alone.
 constexpr double worth_another_pass = 0.1;
 
-Target pick_target(const Experiment& experiment, const measure::Device& device) {
-  if (experiment.target == "auto") return measure::target_of(device.info());
-  Target target = load_target(experiment.target);
-  if (target.dialect != device.dialect())
-    throw Error(fmt::format("{}: expected a target in {} for the device {}, found {} ({})", experiment.file,
-                            name(device.dialect()), experiment.device, target.name, name(target.dialect)));
-  return target;
-}
-
 std::string host_name() {
   char text[256] = {};
   return gethostname(text, sizeof text - 1) == 0 ? text : "";
@@ -61,6 +52,7 @@ Summary blank_summary(const Experiment& experiment, const TuneOptions& options, 
   for (const KernelCase& kernel : experiment.kernels) {
     Row& row = summary.rows.emplace_back();
     row.name = kernel.name;
+    row.same = kernel.same;
     row.stop = name(search::Stop::cancelled);  // unless its turn comes
   }
   return summary;
@@ -112,7 +104,7 @@ class Tuner {
 void tune(const Experiment& experiment, const TuneOptions& options, Progress& progress, Board& board) {
   auto store = measure::Store::open(options.store);
   const auto device = measure::open_device(experiment.device);
-  Bench bench{*device, store, pick_target(experiment, *device), {}, 0, 0, 0};
+  Bench bench{*device, store, pick_target(experiment.target, *device, experiment.device, experiment.file), {}, 0, 0, 0};
   bench.device_id = store.add_device(device->info());
   bench.run_id = store.add_run({bench.device_id, std::string(revision()),
                                 experiment.text + (options.overrides.empty() ? "" : "\n#" + options.overrides + "\n"),

@@ -32,6 +32,7 @@ class KernelTuner {
         measurer_(kernel, bench) {
     const ir::Work work = ir::work(kernel.loop);
     row_.name = kernel.name;
+    row_.same = kernel.same;
     row_.flops = work.flops;
     row_.bytes = work.bytes;
     row_.stop = name(search::Stop::cancelled);  // until it is known better

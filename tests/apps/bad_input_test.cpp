@@ -38,7 +38,7 @@ class BadInput : public ::testing::Test {
 };
 
 TEST_F(BadInput, Flags) {
-  expect({"deplo"}, 1, "expected a command (tune, compile, devices), found none");
+  expect({"deplo"}, 1, "expected a command (tune, compile, run, devices), found none");
   expect({"deplo", "tun"}, 1, "tun");
   expect({"deplo-tune"}, 1, "expected the flag --config FILE");
   expect({"deplo-tune", "--confg", "x.yaml"}, 1, "--confg");
@@ -141,7 +141,7 @@ TEST_F(BadInput, ClosedOutputHarmsNoStore) {
 }
 
 TEST_F(BadInput, Compile) {
-  expect({"deplo", "compile"}, 1, "expected the flag --kernel NAME");
+  expect({"deplo", "compile"}, 1, "--kernel NAME, found none");
   expect({"deplo", "compile", "-k", "matmull"}, 1, "did you mean 'matmul'?");
   expect({"deplo", "compile", "-k", "gelu", "-s", "M=2"}, 1,
          "--kernel: expected the symbols M, N of kernel 'gelu', found no value for 'N'");

@@ -56,7 +56,8 @@ TEST(Experiment, ReadsAllFields) {
 
 TEST(Experiment, EveryShippedOneLoads) {
   const auto names = list_data("experiments", ".yaml");
-  EXPECT_THAT(names, ::testing::IsSupersetOf({"qwen_s512", "smoke", "tinyllama_s32"}));
+  EXPECT_THAT(names,
+              ::testing::IsSupersetOf({"qwen_s512", "smoke", "suite84", "tinyllama_block_s32", "tinyllama_s32"}));
   for (const auto& name : names)
     EXPECT_GE(load_experiment(data_folder() / "experiments" / (name + ".yaml")).kernels.size(), 1u) << name;
 }
@@ -84,7 +85,7 @@ TEST(Experiment, BadKernelsNameTheirLine) {
   EXPECT_EQ(message("kernels: []\n"), "x.yaml:1: expected at least one kernel, found a list");
   EXPECT_EQ(message("kernels: gelu\n"), "x.yaml:1: expected a list, found 'gelu'");
   EXPECT_EQ(message("kernels:\n  - {symbols: {M: 1}}\n"),
-            "x.yaml:2: expected the key 'kernel', found a map without it");
+            "x.yaml:2: expected one of the keys kernel, expression, pt2, model, found none of them");
   EXPECT_THAT(message("kernels:\n  - {kernel: gelo, symbols: {M: 1, N: 1}}\n"),
               EndsWith("or the path of a .loop file, found 'gelo'; did you mean 'gelu'?"));
   EXPECT_EQ(message("kernels:\n  - kernel: gelu\n    symbols: {M: 3}\n"),
@@ -97,6 +98,58 @@ TEST(Experiment, BadKernelsNameTheirLine) {
               HasSubstr("x.yaml:2: expected buffers of at most 64 GB"));
   EXPECT_THAT(message(one_kernel + "  - {kernel: gelu, symbols: {M: 3, N: 5}}\n"),
               HasSubstr("x.yaml:3: expected each name once, found 'gelu.M3.N5' again"));
+}
+
+TEST(Experiment, GraphsGiveAllTheirKernels) {
+  const measure::TemporaryFolder folder;
+  deplo::testing::write_file(folder.path(), "small.yaml",
+                             read_file(data_folder() / "configs/models/tinyllama-1.1b.yaml"));
+  const Experiment e = load_experiment(deplo::testing::write_file(
+      folder.path(), "x.yaml",
+      "kernels:\n  - {name: soft, expression: \"F.softmax(torch.randn(19, 61), dim=-1)\"}\n"
+      "  - name: two\n    expression: |\n      x = torch.randn(8, 8)\n      F.softmax(x @ x, dim=-1) @ x\n"
+      "  - {model: small.yaml, seq: 7}\n"));
+  EXPECT_EQ(e.kernels[0].name, "soft");
+  EXPECT_EQ(e.kernels[0].place.substr(e.kernels[0].place.rfind('/')), "/x.yaml:2");
+  EXPECT_THAT(e.kernels[1].name, ::testing::StartsWith("two."));
+  EXPECT_THAT(e.kernels.back().name, ::testing::StartsWith("small.layer0.s7."));
+  for (const KernelCase& kernel : e.kernels) EXPECT_EQ(ir::verify(kernel.loop), "") << kernel.name;
+}
+
+TEST(Experiment, EqualKernelsAreOneThatCountsForAll) {
+  const measure::TemporaryFolder folder;
+  const Experiment e = load_experiment(deplo::testing::write_file(
+      folder.path(), "x.yaml",
+      one_kernel + "  - {kernel: softmax, symbols: {M: 3, N: 5}}\n"
+                   "  - {name: again, expression: \"y = torch.randn(3, 5); F.softmax(y, dim=1)\"}\n"
+                   "  - {name: third, expression: \"F.softmax(torch.randn(3, 5), dim=-1)\"}\n"
+                   "  - {name: other, expression: \"F.softmax(torch.randn(3, 6), dim=-1)\"}\n"));
+  ASSERT_EQ(e.kernels.size(), 3u);
+  EXPECT_EQ(e.kernels[1].name, "softmax.M3.N5");
+  EXPECT_THAT(e.kernels[1].same, ::testing::ElementsAre("again", "third"));
+  EXPECT_EQ(e.kernels[1].count(), 3);
+  EXPECT_EQ(e.kernels[2].name, "other");
+  EXPECT_EQ(e.kernels[2].count(), 1);
+}
+
+TEST(Experiment, BadGraphsNameTheirLine) {
+  const auto entry = [](const std::string& text) { return message("kernels:\n  - " + text + "\n"); };
+  EXPECT_EQ(entry("{kernel: gelu, expression: x}"),
+            "x.yaml:2: expected one of the keys kernel, expression, pt2, model, found several");
+  EXPECT_EQ(entry("{expression: \"torch.randn(3)\"}"), "x.yaml:2: expected the key 'name', found a map without it");
+  EXPECT_THAT(entry("{name: a, expression: \"torch.rand(\"}"), ::testing::StartsWith("x.yaml:2: expression:1:"));
+  EXPECT_THAT(entry("{name: a, expression: \"torch.randn(3).half() + 1\"}"), ::testing::StartsWith("x.yaml:2: "));
+  EXPECT_THAT(entry("{name: a, expression: \"torch.exp(torch.randn(3))\", symbols: {M: 1}}"), HasSubstr("'symbols'"));
+  EXPECT_THAT(entry("{name: a, expression: \"torch.exp(torch.randn(1000000, 1000000))\"}"), HasSubstr("at most 64 GB"));
+  EXPECT_THAT(entry("{pt2: nowhere.pt2}"), HasSubstr("x.yaml:2: nowhere.pt2"));
+  EXPECT_THAT(entry("{model: gpt-5, seq: 1}"), HasSubstr("x.yaml:2: "));
+  EXPECT_THAT(entry("{model: qwen2.5-7b}"), HasSubstr("x.yaml:2: expected the key 'seq'"));
+  EXPECT_THAT(entry("{model: qwen2.5-7b, seq: 0}"), HasSubstr("x.yaml:2: expected an integer between 1 and"));
+  EXPECT_THAT(entry("{model: qwen2.5-7b, seq: 4, layer: 28}"), HasSubstr("x.yaml:2: "));
+  EXPECT_THAT(entry("gelu"), HasSubstr("x.yaml:2: expected a map"));
+  EXPECT_THAT(message("kernels:\n  - {name: a, expression: \"torch.exp(torch.randn(3))\"}\n"
+                      "  - {name: a, expression: \"torch.exp(torch.randn(4))\"}\n"),
+              HasSubstr("x.yaml:3: expected each name once, found 'a' again"));
 }
 
 TEST(Experiment, AUsersOwnKernelFile) {

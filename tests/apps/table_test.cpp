@@ -15,6 +15,7 @@ using ::testing::HasSubstr;
 
 Summary example() {
   const Row fast{.name = "matmul.qwen.q_proj.s512",
+                 .same = {},
                  .heuristic_us = 2521,
                  .best_us = 812.4,
                  .flops = 13.15e9,
@@ -27,6 +28,7 @@ Summary example() {
                  .confirmed = true,
                  .stop = "patience"};
   const Row failed{.name = "gelu",
+                   .same = {},
                    .heuristic_us = 0,
                    .best_us = 0,
                    .flops = 1e6,
@@ -51,6 +53,24 @@ TEST(Table, OneLinePerKernelWhereThereIsRoom) {
               HasSubstr("gelu                               -           -         -              -      4        4"));
   EXPECT_THAT(text, HasSubstr("not confirmed by a full, fully checked run: gelu\n"));
   EXPECT_THAT(text, HasSubstr("3 trials known from deplo.db"));
+}
+
+TEST(Table, EqualKernelsCount) {
+  Summary summary = example();
+  summary.rows[1] = summary.rows[0];
+  summary.rows[1].name = "gelu";
+  summary.rows[1].same = {"gelu.1", "gelu.2"};
+  const std::string text = print_table(summary, 0);
+  EXPECT_THAT(text, HasSubstr("\ngelu x3 "));
+  EXPECT_THAT(text, HasSubstr("\ntotal                          10084        3250     3.10x"));
+  EXPECT_THAT(text, HasSubstr("\ngelu is also gelu.1, gelu.2\n"));
+  EXPECT_THAT(print_table(summary, 40), HasSubstr("gelu x3\n"));
+  EXPECT_THAT(print_table(summary, 40), HasSubstr("total 3250 µs, was 10084 (3.10x)\n"));
+  const auto json = nlohmann::json::parse(print_json(summary));
+  EXPECT_EQ(json["kernels"][1]["count"], 3);
+  EXPECT_EQ(json["kernels"][1]["same"].size(), 2u);
+  EXPECT_DOUBLE_EQ(json["total_best_us"].get<double>(), 4 * 812.4);
+  EXPECT_TRUE(nlohmann::json::parse(print_json(example()))["total_best_us"].is_null()) << "one has no valid time";
 }
 
 TEST(Table, FitsNarrowWindows) {

@@ -1,0 +1,113 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "apps/board.h"
+#include "apps/commands.h"
+#include "apps/experiment.h"
+#include "apps/flags.h"
+#include "apps/interrupt.h"
+#include "apps/table.h"
+#include "apps/tune.h"
+#include "core/error.h"
+#include "core/text.h"
+
+namespace deplo::apps {
+namespace {
+
+struct TuneFlags {
+  std::string config, store = "deplo.db";
+  std::optional<std::string> search, device, target;
+  std::optional<std::int64_t> seed, trials, patience;
+  std::optional<double> seconds;
+  bool json = false, quiet = false;
+};
+
+template <class T, class Field>
+void override(Field& field, const std::optional<T>& flag, const char* name, std::string& overrides) {
+  if (!flag) return;
+  field = static_cast<Field>(*flag);
+  overrides += fmt::format(" {} {}", name, *flag);
+}
+
+std::string apply(const TuneFlags& flags, Experiment& experiment) {
+  if (flags.search) check_strategy(*flags.search, "--search");
+  if (flags.device) check_device(*flags.device, "--device");
+  if (flags.target) check_target(*flags.target, "--target");
+  std::string overrides;
+  override(experiment.strategy, flags.search, "--search", overrides);
+  override(experiment.device, flags.device, "--device", overrides);
+  override(experiment.target, flags.target, "--target", overrides);
+  override(experiment.options.seed, flags.seed, "--seed", overrides);
+  override(experiment.trials, flags.trials, "--trials", overrides);
+  override(experiment.patience, flags.patience, "--patience", overrides);
+  override(experiment.seconds, flags.seconds, "--time", overrides);
+  return overrides;
+}
+
+std::string one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return cut(text, 300);
+}
+
+int run_tune(const TuneFlags& flags) {
+  require(flags.config, "--config FILE");
+  Experiment experiment = load_experiment(flags.config);
+  const std::string overrides = apply(flags, experiment);
+  catch_interrupts();
+  Board board;
+  const auto report = [&] {
+    const Summary summary = board.read();
+    print_result(flags.json ? print_json(summary) : print_table(summary, terminal_width(STDOUT_FILENO)));
+  };
+  Deadline deadline(report);
+  Progress progress(stderr, flags.quiet);
+  tune(experiment, {flags.store, overrides}, progress, board);
+  deadline.lift();
+  report();
+  const Summary summary = board.read();
+  if (summary.interrupted) return 128 + interrupted();
+  for (const Row& row : summary.rows)
+    if (row.best_us <= 0)
+      throw Error(
+          fmt::format("no candidate of {} gave a valid time; the latest said: {}", row.name, one_line(row.fault)),
+          Exit::environment);
+  return 0;
+}
+
+}  // namespace
+
+void add_tune(CLI::App& command, int& exit_code) {
+  auto flags = std::make_shared<TuneFlags>();
+  command.add_option("-c,--config", flags->config, "the experiment (YAML): kernels, search, budget")->type_name("FILE");
+  command.add_option("--search", flags->search, "mcts, random, exhaustive or heuristic")->type_name("NAME");
+  command.add_option("--seed", flags->seed, "the same seed asks for the same schedules in the same order")
+      ->check(between(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
+      ->type_name("N");
+  command.add_option("--time", flags->seconds, "seconds for all kernels together; each gets at least its heuristic")
+      ->check(between(0.0, most_seconds))
+      ->type_name("SECONDS");
+  command.add_option("--trials", flags->trials, "new measurements per kernel")
+      ->check(between(std::int64_t{1}, most_count))
+      ->type_name("N");
+  command.add_option("--patience", flags->patience, "stop a kernel after so many new measurements without a new best")
+      ->check(between(std::int64_t{1}, most_count))
+      ->type_name("N");
+  command.add_option("--device", flags->device, "opencl, opencl:N (see `deplo devices`) or interpreter")
+      ->type_name("NAME");
+  command.add_option("--target", flags->target, "a name under configs/targets, or auto: what the device is")
+      ->type_name("NAME");
+  command
+      .add_option("--store", flags->store, "SQLite file that every trial goes to; known ones are not measured again")
+      ->type_name("FILE")
+      ->capture_default_str();
+  command.add_flag("--json", flags->json, "print one JSON document instead of the table");
+  command.add_flag("--quiet", flags->quiet, "no progress");
+  command.callback([flags, &exit_code] { exit_code = run_tune(*flags); });
+}
+
+}  // namespace deplo::apps

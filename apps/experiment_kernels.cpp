@@ -1,0 +1,126 @@
+#include "apps/experiment_kernels.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <utility>
+
+#include "apps/graph.h"
+#include "apps/kernel.h"
+#include "core/error.h"
+
+namespace deplo::apps {
+namespace {
+
+ir::Symbols read_symbols(const Config& config) {
+  ir::Symbols symbols;
+  for (const auto& [name, value] : config.entries()) symbols[name] = value.integer(1, most_extent);
+  return symbols;
+}
+
+std::string default_name(const std::string& kernel, const ir::Symbols& symbols) {
+  std::string name = std::filesystem::path(kernel).stem().string();
+  for (const auto& [symbol, value] : symbols) name += fmt::format(".{}{}", symbol, value);
+  return name;
+}
+
+// A file may be named as seen from the experiment's own folder.
+std::string resolve(const std::string& file, const char* extension, const std::filesystem::path& folder) {
+  std::error_code error;
+  const bool beside = file.ends_with(extension) && std::filesystem::exists(folder / file, error);
+  return beside ? (folder / file).string() : file;
+}
+
+KernelCase read_kernel(const Config& config, const std::filesystem::path& folder) {
+  config.only({"kernel", "name", "symbols"});
+  const Config kernel = config.at("kernel");
+  const auto symbols = config.find("symbols");
+  const ir::Symbols bound = symbols ? read_symbols(*symbols) : ir::Symbols{};
+  KernelCase result;
+  result.place = kernel.place();
+  result.name = config.text_or("name", default_name(kernel.text(), bound));
+  result.loop = load_kernel(resolve(kernel.text(), ".loop", folder), bound, (symbols ? *symbols : kernel).place());
+  return result;
+}
+
+struct Entry {
+  GraphSource source;
+  std::string name;
+};
+
+Entry read_source(const Config& config, const std::filesystem::path& folder) {
+  Entry entry;
+  if (config.has("expression")) {
+    config.only({"expression", "name"});
+    entry.source.code = config.at("expression").text();
+    entry.name = config.at("name").text();
+  } else if (config.has("pt2")) {
+    config.only({"pt2", "name"});
+    const std::string file = config.at("pt2").text();
+    entry.source.pt2 = resolve(file, ".pt2", folder);
+    entry.name = config.text_or("name", std::filesystem::path(file).stem().string());
+  } else {
+    config.only({"model", "layer", "seq", "name"});
+    const std::string model = config.at("model").text();
+    entry.source.model = resolve(model, ".yaml", folder);
+    entry.source.layer = config.integer_or("layer", 0, 0, most_extent);
+    entry.source.seq = config.at("seq").integer(1, most_extent);
+    const std::string stem = model.ends_with(".yaml") ? std::filesystem::path(model).stem().string() : model;
+    entry.name = config.text_or("name", fmt::format("{}.layer{}.s{}", stem, *entry.source.layer, *entry.source.seq));
+  }
+  return entry;
+}
+
+ir::Module module_of(const GraphSource& source, const std::string& place) {
+  try {
+    return lower_to_module(read_graph(source, "expression"), {}, "the graph");
+  } catch (const Error& e) {  // which knows nothing of the experiment
+    throw Error(place + ": " + e.what(), e.exit());
+  }
+}
+
+std::vector<KernelCase> read_graph_kernels(const Config& config, const std::filesystem::path& folder) {
+  const Entry entry = read_source(config, folder);
+  const ir::Module module = module_of(entry.source, config.place());
+  if (module.kernels.empty()) throw Error(config.place() + ": expected a graph that computes something, found none");
+  std::vector<KernelCase> result;
+  for (const ir::Program& loop : module.kernels)
+    result.push_back({.name = module.kernels.size() == 1 ? entry.name : entry.name + "." + loop.name,
+                      .place = config.place(),
+                      .loop = loop,
+                      .same = {}});
+  return result;
+}
+
+}  // namespace
+
+std::vector<KernelCase> read_entry(const Config& config, const std::filesystem::path& folder) {
+  config.only({"kernel", "expression", "pt2", "model", "name", "symbols", "layer", "seq"});
+  int kinds = 0;
+  for (const char* kind : {"kernel", "expression", "pt2", "model"}) kinds += config.has(kind);
+  if (kinds != 1)
+    throw Error(fmt::format("{}: expected one of the keys kernel, expression, pt2, model, found {}", config.place(),
+                            kinds == 0 ? "none of them" : "several"));
+  if (config.has("kernel")) return {read_kernel(config, folder)};
+  return read_graph_kernels(config, folder);
+}
+
+std::vector<KernelCase> merge_equal(std::vector<KernelCase> kernels) {
+  std::map<std::string, std::string> places;  // by name
+  std::map<std::string, std::size_t> known;   // by what is computed
+  std::vector<KernelCase> result;
+  for (KernelCase& kernel : kernels) {
+    const auto [named, is_new] = places.emplace(kernel.name, kernel.place);
+    if (!is_new)
+      throw Error(fmt::format("{}: expected each name once, found '{}' again (first at {})", kernel.place, kernel.name,
+                              named->second));
+    const auto [first, differs] = known.emplace(ir::anonymous_text(kernel.loop), result.size());
+    if (differs)
+      result.push_back(std::move(kernel));
+    else
+      result[first->second].same.push_back(std::move(kernel.name));
+  }
+  return result;
+}
+
+}  // namespace deplo::apps

@@ -1,0 +1,37 @@
+// What the subcommands share. Includes CLI11, so only commands*.cpp include it.
+#pragma once
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <string>
+#include <type_traits>
+
+#include "apps/graph.h"
+
+namespace deplo::apps {
+
+/// To standard output; throws Error(environment) where it cannot be written.
+void print_result(const std::string& text);
+
+// Not left to CLI11, which would speak of a missing flag before one that is misspelt.
+void require(const std::string& value, const char* flag);
+
+/// -c, --file, --pt2, --model, --layer and --seq.
+void add_graph_source(CLI::App& command, GraphSource& source);
+
+// In place of CLI11's own, which take NaN for a number in every range and print bounds as 0.000000.
+template <class Number>
+CLI::Validator between(Number least, Number most) {
+  const auto check = [least, most](const std::string& text) -> std::string {
+    Number value{};
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    // A NaN is in no range.
+    if (error == std::errc() && end == text.data() + text.size() && value >= least && value <= most) return "";
+    const char* const kind = std::is_integral_v<Number> ? "an integer" : "a number";
+    return fmt::format("expected {} between {} and {}, found '{}'", kind, least, most, text);
+  };
+  return CLI::Validator(check, "");
+}
+
+}  // namespace deplo::apps

@@ -1,0 +1,246 @@
+#include "apps/run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+#include "apps/kernel_space.h"
+#include "apps/measurer.h"
+#include "apps/module_table.h"
+#include "apps/plan.h"
+#include "apps/values.h"
+#include "core/error.h"
+#include "ir/torch/evaluate.h"
+#include "measure/host_memory.h"
+#include "measure/store.h"
+
+namespace deplo::apps {
+namespace {
+
+// The original of a parameter that is stored permuted has its dimensions in the order of the graph.
+ir::TensorType given_type(const ir::Tensor& tensor) {
+  ir::TensorType type = tensor.type;
+  for (std::size_t d = 0; d < tensor.permutation.size(); ++d)
+    type.shape[static_cast<std::size_t>(tensor.permutation[d])] = tensor.type.shape[d];
+  return type;
+}
+
+std::vector<float> tensor_values(const ir::Tensor& tensor, std::uint64_t seed) {
+  if (tensor.of.empty()) return source_values(tensor.source, tensor.name, tensor.type, seed);
+  const ir::TensorType type = given_type(tensor);
+  return permute(source_values(tensor.source, tensor.of, type, seed), type.shape, tensor.permutation);
+}
+
+ir::Buffer buffer_of(const ir::Tensor& tensor) {
+  const ir::TensorType& type = tensor.type;
+  return {tensor.name, type.dtype, ir::Role::output, type.shape, ir::row_major_strides(type.shape)};
+}
+
+bool has_source(const ir::torch::Node& node) {
+  return node.kind == ir::torch::Node::Kind::input || node.kind == ir::torch::Node::Kind::parameter;
+}
+
+/// The reference's values in double: sources, and what is alive at the worst moment at least.
+double reference_bytes(const ir::torch::Graph& graph) {
+  double sources = 0, largest = 0;
+  for (const ir::torch::Node& node : graph.nodes) {
+    const double bytes = 8 * static_cast<double>(ir::element_count(node.type.shape));
+    if (has_source(node))
+      sources += bytes;
+    else if (node.kind == ir::torch::Node::Kind::call)
+      largest = std::max(largest, bytes);
+  }
+  return sources + 3 * largest;
+}
+
+void check_memory(const ir::torch::Graph& graph, const Plan& plan, const measure::DeviceInfo& device) {
+  const double largest = plan.slots.empty() ? 0 : static_cast<double>(*std::ranges::max_element(plan.slots));
+  double on_host = 2 * largest;
+  if (device.cpu) on_host += plan.bytes();
+  if (device.backend == "interpreter") on_host += 3 * plan.bytes();  // and a copy in double
+  const double needed = std::max(on_host, reference_bytes(graph));   // one after the other
+  const double free = measure::free_host_memory();
+  if (needed > free)
+    throw Error(
+        fmt::format("expected {:.3g} GB of free memory for the graph's tensors and its reference, found {:.3g} GB",
+                    needed * 1e-9, free * 1e-9),
+        Exit::environment);
+}
+
+class Runner {
+ public:
+  Runner(const RunOptions& options, Progress& progress)
+      : options_(options),
+        progress_(progress),
+        graph_(read_graph(options.source, "-c")),
+        module_(lower_to_module(graph_, {}, "the graph")),
+        plan_(plan_buffers(module_)),
+        device_(measure::open_device(options.device)),
+        target_(pick_target(options.target, *device_, options.device, "--target")) {}
+
+  RunReport run() {
+    check_memory(graph_, plan_, device_->info());
+    build_all();
+    const std::vector<std::vector<float>> found = launch_all();
+    progress_.status("reference", "in double");
+    compare(found);
+    fill_report();
+    return std::move(report_);
+  }
+
+ private:
+  struct Built {
+    std::unique_ptr<measure::Executable> executable;
+    std::int64_t blocks = 1;
+  };
+
+  void build_all();
+  Built build(const ir::Program& loop, KernelLaunch& launch);
+  search::Candidate choose(const KernelSpace&, const ir::Program& loop);
+  std::unique_ptr<measure::Arrays> allocate();
+  double launch(const Built&, const ir::Program& loop, measure::Arrays& slots);
+  std::vector<std::vector<float>> launch_all();
+  void compare(const std::vector<std::vector<float>>& found);
+  void fill_report();
+
+  const RunOptions& options_;
+  Progress& progress_;
+  ir::torch::Graph graph_;
+  ir::Module module_;
+  Plan plan_;
+  std::unique_ptr<measure::Device> device_;
+  Target target_;
+  std::optional<measure::Store> store_;
+  std::int64_t device_id_ = 0;
+  std::vector<Built> built_;  // of the first of equal kernels
+  RunReport report_;
+};
+
+void Runner::build_all() {
+  if (options_.store) {
+    std::error_code error;
+    if (!std::filesystem::exists(*options_.store, error))
+      throw Error(
+          fmt::format("--store: expected the store of an earlier `deplo tune`, found no file '{}'", *options_.store));
+    store_ = measure::Store::open(*options_.store);
+    device_id_ = store_->add_device(device_->info());
+  }
+  const std::vector<std::size_t> first = first_equals(module_.kernels);
+  for (std::size_t i = 0; i < module_.kernels.size(); ++i) {
+    const ir::Program& loop = module_.kernels[i];
+    progress_.status(fmt::format("[{}/{}] {}", i + 1, module_.kernels.size(), loop.name), "building");
+    const ir::Work work = ir::work(loop);
+    KernelLaunch& row = report_.kernels.emplace_back();
+    if (first[i] != i) row = report_.kernels[first[i]];
+    row.name = loop.name;
+    row.first = first[i];
+    row.flops = work.flops;
+    row.bytes = work.bytes;
+    built_.push_back(first[i] == i ? build(loop, row) : Built{});
+  }
+}
+
+search::Candidate Runner::choose(const KernelSpace& space, const ir::Program& loop) {
+  if (!store_) return nullptr;
+  const std::int64_t kernel = store_->add_kernel({loop.name, print(loop)});
+  return stored_best(*store_, kernel, device_id_, space, target_);
+}
+
+Runner::Built Runner::build(const ir::Program& loop, KernelLaunch& launch) {
+  const KernelSpace space(loop, target_);
+  search::Candidate candidate = choose(space, loop);
+  launch.stored = candidate != nullptr;
+  if (!candidate) candidate = search::heuristic(space);
+  launch.trail = print(candidate->trail());
+  const Prepared prepared = prepare(candidate, target_);
+  auto built = device_->build(prepared.code);
+  if (!built.ok())
+    throw Error(fmt::format("kernel {}: expected it to build on {}, found: {}", loop.name, device_->info().name,
+                            built.failure().message),
+                Exit::environment);
+  return {std::move(built.value()), prepared.code.source.blocks};
+}
+
+std::unique_ptr<measure::Arrays> Runner::allocate() {
+  std::vector<ir::Buffer> buffers;
+  for (std::size_t i = 0; i < plan_.slots.size(); ++i)
+    buffers.push_back({fmt::format("slot{}", i), ir::DType::f32, ir::Role::output, {plan_.slots[i] / 4}, {1}});
+  auto slots = device_->allocate(buffers);
+  // What a kernel reads and none has written shall not look like a result.
+  for (std::size_t i = 0; i < plan_.slots.size(); ++i) slots->poison(i);
+  for (const ir::Tensor& tensor : module_.tensors) {
+    if (tensor.kind == ir::Tensor::Kind::computed) continue;
+    progress_.status(tensor.name, "drawing");
+    const std::size_t slot = plan_.placement.at(tensor.name);
+    slots->view(std::span(&slot, 1), {buffer_of(tensor)})->write(0, tensor_values(tensor, options_.seed));
+  }
+  return slots;
+}
+
+double Runner::launch(const Built& built, const ir::Program& loop, measure::Arrays& slots) {
+  std::vector<std::size_t> used;
+  for (const ir::Buffer& buffer : loop.buffers) used.push_back(plan_.placement.at(buffer.name));
+  const auto arrays = slots.view(used, loop.buffers);
+  const Result<double> time = built.executable->launch(*arrays, built.blocks);
+  if (!time.ok())
+    throw Error(fmt::format("kernel {}: expected it to run on {}, found: {}", loop.name, device_->info().name,
+                            time.failure().message),
+                Exit::environment);
+  return time.value();
+}
+
+std::vector<std::vector<float>> Runner::launch_all() {
+  const auto slots = allocate();
+  for (std::size_t i = 0; i < module_.kernels.size(); ++i) {
+    KernelLaunch& row = report_.kernels[i];
+    progress_.status(fmt::format("[{}/{}] {}", i + 1, module_.kernels.size(), row.name), "running");
+    row.microseconds = launch(built_[row.first], module_.kernels[i], *slots);
+  }
+  std::vector<std::vector<float>> found;
+  for (const std::string& name : module_.outputs) {
+    const std::size_t slot = plan_.placement.at(name);
+    found.push_back(slots->view(std::span(&slot, 1), {buffer_of(*module_.find(name))})->read(0));
+  }
+  return found;
+}
+
+void Runner::compare(const std::vector<std::vector<float>>& found) {
+  std::vector<ir::torch::Values> sources(graph_.nodes.size());
+  for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+    const ir::torch::Node& node = graph_.nodes[i];
+    if (!has_source(node)) continue;
+    const std::vector<float> values = source_values(node.source, node.name, node.type, options_.seed);
+    sources[i].assign(values.begin(), values.end());
+  }
+  const std::vector<ir::torch::Values> expected = ir::torch::evaluate(graph_, sources);
+  CHECK(expected.size() == found.size());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const ir::torch::Node& node = graph_.nodes[static_cast<std::size_t>(graph_.outputs[i])];
+    OutputCheck& check =
+        report_.outputs.emplace_back(compare_output(found[i], expected[i], node.type, options_.tolerance));
+    check.name = node.name;
+  }
+}
+
+void Runner::fill_report() {
+  report_.device = device_->info().name;
+  report_.target = target_.name;
+  report_.store = options_.store.value_or("");
+  report_.seed = options_.seed;
+  report_.tolerance = options_.tolerance;
+  report_.buffer_bytes = plan_.bytes();
+  for (const ir::Tensor& tensor : module_.tensors) report_.tensor_bytes += static_cast<double>(slot_bytes(tensor.type));
+}
+
+}  // namespace
+
+RunReport run_graph(const RunOptions& options, Progress& progress) {
+  check_source(options.source);
+  return Runner(options, progress).run();
+}
+
+}  // namespace deplo::apps

@@ -1,0 +1,62 @@
+// `deplo run`: a whole graph through its kernels on a device, compared with the reference in double.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/graph.h"
+#include "core/progress.h"
+#include "ir/types.h"
+
+namespace deplo::apps {
+
+struct RunOptions {
+  GraphSource source;
+  std::string device = "opencl", target = "auto";
+  std::uint64_t seed = 0;            // of the inputs and parameters that have no values of their own
+  double tolerance = 1e-4;           // of every output, relative to its root mean square
+  std::optional<std::string> store;  // schedules of kernels that it knows the best of
+};
+
+struct KernelLaunch {
+  std::string name;
+  std::size_t first = 0;  // the kernel of the list that it is equal to; itself where it is the first
+  bool stored = false;    // the schedule is the store's, else the heuristic's
+  std::string trail;
+  double microseconds = 0;  // of one launch
+  double flops = 0, bytes = 0;
+};
+
+struct OutputCheck {
+  std::string name;
+  ir::Shape shape;
+  double error = 0;   // the largest, relative to the root mean square of the output; infinite: a NaN, an infinity
+  std::string worst;  // "[0, 17]: expected 1.5, found nan"
+  bool right = false;
+};
+
+struct RunReport {
+  std::string device, target, store;
+  std::uint64_t seed = 0;
+  double tolerance = 0;
+  double buffer_bytes = 0, tensor_bytes = 0;  // of all slots; of all tensors, were none to share
+  std::vector<KernelLaunch> kernels;
+  std::vector<OutputCheck> outputs;
+  bool right() const;
+};
+
+/// Throws Error: of the user where the graph or the options are wrong; of the environment where the device, memory or
+/// a compiler fails, with the kernel's name.
+RunReport run_graph(const RunOptions&, Progress&);
+
+/// The largest |found - expected| over the root mean square of the finite expected values (1 where all are 0). Equal
+/// infinities agree, and NaN with NaN; what is beyond the range of f32 counts as infinite.
+OutputCheck compare_output(const std::vector<float>& found, const std::vector<double>& expected, const ir::TensorType&,
+                           double tolerance);
+
+/// For a window of that many columns; 0: no limit.
+std::string print_table(const RunReport&, std::size_t width);
+std::string print_json(const RunReport&);
+
+}  // namespace deplo::apps

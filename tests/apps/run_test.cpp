@@ -1,0 +1,115 @@
+// `deplo run`, as a user runs it.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "apps/run_program.h"
+#include "measure/host_memory.h"
+#include "measure/store_fixture.h"
+
+namespace deplo::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using Json = nlohmann::json;
+
+Ran run(std::vector<std::string> flags) {
+  flags.insert(flags.begin(), {"deplo", "run"});
+  return run_program(flags);
+}
+
+Json run_json(std::vector<std::string> flags) {
+  flags.emplace_back("--json");
+  const Ran ran = run(flags);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.err, "");
+  return Json::parse(ran.out);
+}
+
+void expect_error(const std::vector<std::string>& flags, int code, const std::string& text) {
+  const Ran ran = run(flags);
+  EXPECT_EQ(ran.code, code) << ran.err;
+  EXPECT_EQ(ran.out, "");
+  EXPECT_THAT(ran.err, HasSubstr(text));
+  EXPECT_EQ(ran.err.find('\n'), ran.err.size() - 1) << "one line: " << ran.err;
+}
+
+const char* const attention =
+    "q = torch.randn(1, 4, 33, 16); k = torch.randn(1, 2, 33, 16)\n"
+    "F.scaled_dot_product_attention(q, k, k, is_causal=True, enable_gqa=True)";
+
+TEST(Run, AgreesWithTheReferenceOnEveryDevice) {
+  for (const char* device : {"opencl", "interpreter"})
+    for (const char* code :
+         {"F.softmax(torch.randn(4, 100), dim=-1)", "nn.Linear(33, 7)(torch.randn(3, 5, 33))", attention,
+          "x = torch.randn(6, 5); (x.T @ x, x.sum(), x)", "F.embedding(torch.randint(0, 5, (3,)), torch.randn(5, 8))",
+          "torch.arange(7) * 2", "x = torch.randn(3, 4); torch.where(x > 0, x, -x)", "torch.randn(5) > 0"}) {
+      const Json report = run_json({"-c", code, "--device", device});
+      EXPECT_TRUE(report["right"]) << device << ": " << code;
+      for (const Json& output : report["outputs"]) EXPECT_LT(output["error"], 1e-4) << code;
+    }
+}
+
+TEST(Run, InfinityAndNotANumberAsInTheReference) {
+  EXPECT_EQ(run({"-c", "x = torch.randn(3); y = x - x; (1 / y, torch.log(y), y / y)"}).code, 0);
+}
+
+TEST(Run, TheSameSeedGivesTheSame) {
+  const auto errors = [](const char* seed) {
+    return run_json({"-c", "torch.randn(40, 50) @ torch.randn(50, 60)", "--seed", seed})["outputs"][0]["error"];
+  };
+  EXPECT_EQ(errors("1"), errors("1"));
+  EXPECT_NE(errors("1"), errors("2"));
+}
+
+TEST(Run, EqualKernelsAreBuiltOnceAndBuffersShared) {
+  const Json report = run_json({"-c",
+                                "x = torch.randn(32, 32); a = torch.randn(32, 32)\n"
+                                "for_1 = x @ a; for_2 = for_1 @ a; for_3 = for_2 @ a; for_3 @ a @ a"});
+  ASSERT_EQ(report["kernels"].size(), 5u);
+  for (const Json& kernel : report["kernels"]) EXPECT_EQ(kernel["first"], 0);
+  EXPECT_LT(report["buffer_bytes"], report["tensor_bytes"]);
+}
+
+TEST(Run, OverTheToleranceIsOne) {
+  const Ran ran = run({"-c", "torch.randn(40, 50) @ torch.randn(50, 60)", "--tolerance", "1e-12"});
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.out, HasSubstr("WRONG at ["));
+}
+
+TEST(Run, SchedulesOfTheStore) {
+  const measure::TemporaryFolder folder;
+  const char* const code = "torch.randn(8, 9) @ torch.randn(9, 10)";
+  const std::string experiment = write_file(
+      folder.path(), "x.yaml",
+      fmt::format("device: interpreter\nbudget: {{trials: 3}}\nkernels:\n  - {{name: m, expression: \"{}\"}}\n", code));
+  const std::string store = folder.file("s.db");
+  ASSERT_EQ(run_program({"deplo-tune", "--quiet", "--store", store, "--config", experiment}).code, 0);
+  const Json tuned = run_json({"-c", code, "--device", "interpreter", "--store", store});
+  EXPECT_EQ(tuned["kernels"][0]["schedule"], "store");
+  EXPECT_TRUE(tuned["right"]);
+  const Json other = run_json({"-c", "torch.exp(torch.randn(4))", "--device", "interpreter", "--store", store});
+  EXPECT_EQ(other["kernels"][0]["schedule"], "heuristic");
+  expect_error({"-c", code, "--store", folder.file("none.db")}, 1, "--store: expected the store of an earlier");
+}
+
+TEST(Run, BadInput) {
+  expect_error({}, 1, "expected one of -c CODE, --file FILE, --pt2 FILE, --model NAME, found none");
+  expect_error({"-c", "x"}, 1, "-c:1:1: expected");
+  expect_error({"-c", "torch.randn(4)", "--file", "x.py"}, 1, "found several");
+  expect_error({"-c", "torch.randn(4)", "--device", "cuda"}, 1, "--device: expected a device");
+  expect_error({"-c", "torch.randn(4)", "--target", "sm_1"}, 1, "--target: expected a target");
+  expect_error({"-c", "torch.randn(4)", "--target", "sm_90"}, 1, "expected a target in opencl for the device opencl");
+  for (const char* tolerance : {"x", "-1", "nan", "inf", ""})
+    expect_error({"-c", "torch.randn(4)", "--tolerance", tolerance}, 1, "--tolerance: expected a number between");
+  for (const char* seed : {"x", "-1", "1.5"})
+    expect_error({"-c", "torch.randn(4)", "--seed", seed}, 1, "--seed: expected an integer");
+  if (measure::free_host_memory() < 60e9)
+    expect_error({"-c", "torch.randn(100000, 75000) + 1"}, 2, "GB of free memory");
+  expect_error({"-c", "F.embedding(torch.randint(5, 9, (3,)), torch.randn(5, 8))"}, 1, "embedding");
+}
+
+}  // namespace
+}  // namespace deplo::testing
