@@ -65,6 +65,7 @@ void Simplifier::gather(const Expr& e, std::int64_t factor, Affine& out) {
 }
 
 // x / c * (c * k) + x % c * k -> x * k
+// (x / c + j) % m * (c * k) + x % c * k -> (x + c * j) % (c * m) * k
 void Simplifier::recombine(Affine& a) {
   const auto is = [](const Expr& e, ExprOp op) { return e.kind() == Expr::Kind::binary && e.op() == op; };
   for (std::size_t i = 0; i < a.terms.size(); ++i) {
@@ -72,16 +73,40 @@ void Simplifier::recombine(Affine& a) {
     const Term mod = a.terms[i];
     std::int64_t scaled = 0;
     if (__builtin_mul_overflow(mod.coefficient, mod.atom.rhs().value(), &scaled)) continue;
-    for (const Term& div : a.terms) {
-      if (!is(div.atom, ExprOp::div) || div.coefficient != scaled) continue;
-      if (!(div.atom.lhs() == mod.atom.lhs() && div.atom.rhs() == mod.atom.rhs())) continue;
-      const Expr x = mod.atom.lhs();
-      a.add_term(Expr(div.atom), -scaled);
+    for (const Term& high : a.terms) {
+      if (high.coefficient != scaled) continue;
+      const std::optional<Expr> x =
+          is(high.atom, ExprOp::div) ? whole(high.atom, mod.atom) : wrapped(high.atom, mod.atom);
+      if (!x) continue;
+      a.add_term(Expr(high.atom), -scaled);
       a.add_term(mod.atom, -mod.coefficient);
-      a.add(x, mod.coefficient);
+      a.add(*x, mod.coefficient);
       return recombine(a);
     }
   }
+}
+
+// Of x / c and x % c: x.
+std::optional<Expr> Simplifier::whole(const Expr& quotient, const Expr& remainder) const {
+  if (!(quotient.lhs() == remainder.lhs() && quotient.rhs() == remainder.rhs())) return std::nullopt;
+  return remainder.lhs();
+}
+
+// Of (x / c + j) % m and x % c: (x + c * j) % (c * m).
+std::optional<Expr> Simplifier::wrapped(const Expr& high, const Expr& remainder) {
+  if (high.kind() != Expr::Kind::binary || high.op() != ExprOp::mod || high.rhs().kind() != Expr::Kind::constant)
+    return std::nullopt;
+  Affine y(arena_);
+  y.add(high.lhs(), 1);
+  if (y.overflow || y.terms.size() != 1 || y.terms.front().coefficient != 1) return std::nullopt;
+  const Expr& quotient = y.terms.front().atom;
+  if (quotient.kind() != Expr::Kind::binary || quotient.op() != ExprOp::div) return std::nullopt;
+  const std::optional<Expr> x = whole(quotient, remainder);
+  std::int64_t shift = 0, period = 0;
+  const std::int64_t c = remainder.rhs().value();
+  if (!x || __builtin_mul_overflow(c, y.constant, &shift) || __builtin_mul_overflow(c, high.rhs().value(), &period))
+    return std::nullopt;
+  return rewrite((*x + shift) % period);
 }
 
 Expr Simplifier::sum(const Expr& e) {

@@ -79,6 +79,8 @@ class Simplifier {
   Affine affine(const Expr& e);  // of the simplified expression
   void gather(const Expr& e, std::int64_t factor, Affine& out);
   void recombine(Affine& a);
+  std::optional<Expr> whole(const Expr& quotient, const Expr& remainder) const;
+  std::optional<Expr> wrapped(const Expr& high, const Expr& remainder);
   std::optional<Affine> dividend(const Expr& e, const Expr& divisor);
   bool add_exact_quotient(const Term& t, std::int64_t divisor, Affine& whole);
   Expr narrow_quotient(const Expr& e, const Affine& rest, std::int64_t divisor);

@@ -89,6 +89,22 @@ void widen_sweeps(ir::Tile& tile, const std::string& thread, const std::string& 
     }
 }
 
+// e = r * threads + t walks the block's elements; e = (r * threads + t) * width + lane walks them too, lanes first.
+void deal_anew(ir::Program& program, const ir::Axis& thread, const std::string& reg, std::int64_t registers,
+               const std::string& lane, std::int64_t width) {
+  const ir::Expr t = ir::var(thread.name), r = registers == 1 ? ir::Expr(0) : ir::var(reg);
+  const ir::Expr element = (r * thread.extent + t) * width + ir::var(lane), e = ir::var("e");
+  const ir::Substitution apart = {{reg, element / thread.extent}, {thread.name, element % thread.extent}};
+  ir::Ranges scope;
+  ir::map_expressions(program.body, scope, [&](const ir::Expr& index, const ir::Ranges& ranges) {
+    if (!ir::depends_on(index, reg) && !ir::depends_on(index, thread.name)) return index;
+    // Most indices hold r and t as r * threads + t.
+    const ir::Expr whole = ir::simplify(ir::substitute(index, {{thread.name, e - ir::var(reg) * thread.extent}}));
+    const bool together = !ir::depends_on(whole, reg);
+    return ir::simplify(together ? ir::substitute(whole, {{"e", element}}) : ir::substitute(index, apart), ranges);
+  });
+}
+
 ir::Program rewrite(ir::Program program, const Site& site, std::int64_t width) {
   const std::string lane = ir::fresh_axis(program);
   ir::Tile& tile = tile_of(program);
@@ -98,22 +114,14 @@ ir::Program rewrite(ir::Program program, const Site& site, std::int64_t width) {
     widen_sweeps(tile, name, lane, width);
     return program;
   }
-  tile.axes[site.axis].extent /= width;
-  ir::Substitution substitution;
-  if (site.kind == Site::Kind::register_axis) {
-    substitution = {{name, ir::var(name) * width + ir::var(lane)}};
-  } else {
-    // r * threads + t walks the block's elements; (r * threads + t) * width + lane walks them too, lanes first.
-    const ir::Axis& thread = tile.axes[site.axis - 1];
-    const ir::Expr vectors = ir::var(name) * thread.extent + ir::var(thread.name);
-    substitution = {{name, ir::Expr(0)}, {thread.name, vectors * width + ir::var(lane)}};
-  }
+  const std::int64_t left = tile.axes[site.axis].extent /= width;
+  const ir::Axis before = tile.axes[site.axis - 1];
   // A REG axis of one element is no axis.
-  if (tile.axes[site.axis].extent == 1) {
-    for (auto& [axis_name, e] : substitution) e = ir::substitute(e, {{name, ir::Expr(0)}});
-    tile.axes.erase(tile.axes.begin() + static_cast<std::ptrdiff_t>(site.axis));
-  }
-  ir::substitute_axes(program, substitution);
+  if (left == 1) tile.axes.erase(tile.axes.begin() + static_cast<std::ptrdiff_t>(site.axis));
+  if (site.kind == Site::Kind::elements)
+    deal_anew(program, before, name, left, lane, width);
+  else
+    ir::substitute_axes(program, {{name, (left == 1 ? ir::Expr(0) : ir::var(name)) * width + ir::var(lane)}});
   return program;
 }
 
@@ -154,8 +162,15 @@ bool legal(const ir::Program& program, const Site& site, std::int64_t width, con
   };
   const auto depends_on_lane = [&](const ir::Expr& e) { return names_one(e, true); };
   const auto by_lane = [&](const ir::Expr& e) { return names_one(e, false); };  // by a value that each lane has
+  std::set<std::string> combined;  // over the lanes: what is accumulated must be another value in each
+  ir::for_each(tile_of(vector).body, [&](const ir::Stmt& stmt) {
+    if (const auto* s = stmt.as<ir::Combine>(); s != nullptr && site.kind == Site::Kind::sweeps)
+      combined.insert(s->acc);
+  });
   bool good = true;
   ir::for_each(tile_of(vector).body, [&](const ir::Stmt& stmt) {
+    if (const auto* s = stmt.as<ir::Accum>(); s != nullptr && combined.count(s->dst) > 0)
+      good &= depends(stmt, on_lane);
     if (const auto* s = stmt.as<ir::Index>()) good &= !by_lane(s->value);
     if (const auto* s = stmt.as<ir::If>()) good &= !depends_on_lane(s->condition);
     if (const auto* s = stmt.as<ir::Loop>()) good &= !depends_on_lane(s->start);
