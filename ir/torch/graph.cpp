@@ -102,7 +102,7 @@ Id Builder::call(std::string_view op, std::vector<Id> args, Attributes attribute
   return add(std::move(call), name.empty() ? op : name);
 }
 
-Graph Builder::finish(std::vector<Id> outputs) {
+Graph Builder::finish(const std::vector<Id>& outputs) {
   std::vector<bool> needed(size(), false);
   for (const Id output : outputs) needed[static_cast<std::size_t>(output)] = true;
   for (std::size_t i = size(); i-- > 0;) {

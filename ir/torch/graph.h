@@ -66,7 +66,7 @@ class Builder {
   const TensorType& type(Id id) const { return node(id).type; }
   std::size_t size() const { return graph_.nodes.size(); }
   /// Drops nodes that no output needs, inputs excepted. The builder is empty afterwards.
-  Graph finish(std::vector<Id> outputs);
+  Graph finish(const std::vector<Id>& outputs);
 
  private:
   Id add(Node node, std::string_view name);

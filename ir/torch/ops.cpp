@@ -4,117 +4,120 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <optional>
 
 #include "core/error.h"
+#include "core/match.h"
 #include "core/nearest.h"
-#include "ir/torch/infer.h"
+#include "ir/torch/op_rows.h"
 
 namespace deplo::ir::torch {
 namespace {
 
 using Kind = AttributeKind;
 
-AttributeSpec required(std::string_view name, Kind kind) { return {name, kind, std::nullopt, true}; }
-AttributeSpec computed(std::string_view name, Kind kind) { return {name, kind, std::nullopt, false}; }
-AttributeSpec integer(std::string_view name, std::int64_t value) { return {name, Kind::integer, value, false}; }
-AttributeSpec number(std::string_view name, double value) { return {name, Kind::number, value, false}; }
-AttributeSpec flag(std::string_view name) { return {name, Kind::flag, false, false}; }
-AttributeSpec all_dims() { return {"dims", Kind::integers, Shape{}, false}; }
+constexpr double float_epsilon = 0x1p-23;  // torch.finfo(torch.float32).eps
 
-std::vector<OpRow> make_table() {
-  const double float_epsilon = 0x1p-23;  // torch.finfo(torch.float32).eps
-  const std::vector<AttributeSpec> reduce = {all_dims(), flag("keepdim")};
-  const AttributeSpec dim = required("dim", Kind::integer), dims = required("dims", Kind::integer);
-  const AttributeSpec approximate = {"approximate", Kind::text, std::string("none"), false};
-  std::vector<OpRow> rows = {
-      {"abs", 1, 1, infer_number_unary, {}},
-      {"add", 2, 2, infer_arithmetic, {}},
-      {"amax", 1, 1, infer_extremum, reduce},
-      {"amin", 1, 1, infer_extremum, reduce},
-      {"arange",
-       0,
-       0,
-       infer_arange,
-       {integer("start", 0), required("end", Kind::integer), integer("step", 1), computed("dtype", Kind::dtype)}},
-      {"cat", 1, any_number, infer_cat, {integer("dim", 0)}},
-      {"cos", 1, 1, infer_float_unary, {}},
-      {"div", 2, 2, infer_div, {}},
-      {"embedding", 2, 2, infer_embedding, {}},
-      {"eq", 2, 2, infer_truth, {}},
-      {"erf", 1, 1, infer_float_unary, {}},
-      {"exp", 1, 1, infer_float_unary, {}},
-      {"expand", 1, 1, infer_expand, {required("shape", Kind::integers)}},
-      {"full",
-       0,
-       0,
-       infer_full,
-       {required("shape", Kind::integers), required("value", Kind::literal), computed("dtype", Kind::dtype)}},
-      {"gather", 2, 2, infer_gather, {dim}},
-      {"ge", 2, 2, infer_truth, {}},
-      {"gelu", 1, 1, infer_gelu, {approximate}},
-      {"gt", 2, 2, infer_truth, {}},
-      {"layer_norm", 1, 3, infer_norm, {dims, number("eps", 1e-5)}},
-      {"le", 2, 2, infer_truth, {}},
-      {"linear", 2, 3, infer_linear, {}},
-      {"log", 1, 1, infer_float_unary, {}},
-      {"log_softmax", 1, 1, infer_softmax, {dim}},
-      {"logical_and", 2, 2, infer_truth, {}},
-      {"logical_not", 1, 1, infer_logical_not, {}},
-      {"logical_or", 2, 2, infer_truth, {}},
-      {"lt", 2, 2, infer_truth, {}},
-      {"masked_fill", 3, 3, infer_masked_fill, {}},
-      {"matmul", 2, 2, infer_matmul, {}},
-      {"maximum", 2, 2, infer_arithmetic, {}},
-      {"mean", 1, 1, infer_mean, reduce},
-      {"minimum", 2, 2, infer_arithmetic, {}},
-      {"mul", 2, 2, infer_arithmetic, {}},
-      {"ne", 2, 2, infer_truth, {}},
-      {"neg", 1, 1, infer_number_unary, {}},
-      {"permute", 1, 1, infer_permute, {required("dims", Kind::integers)}},
-      {"pow", 2, 2, infer_pow, {}},
-      {"prod", 1, 1, infer_sum, reduce},
-      {"reciprocal", 1, 1, infer_float_unary, {}},
-      {"relu", 1, 1, infer_number_unary, {}},
-      {"reshape", 1, 1, infer_reshape, {required("shape", Kind::integers)}},
-      {"rms_norm", 1, 2, infer_norm, {dims, number("eps", float_epsilon)}},
-      {"rsqrt", 1, 1, infer_float_unary, {}},
-      {"scaled_dot_product_attention",
-       3,
-       4,
-       infer_attention,
-       {flag("is_causal"), computed("scale", Kind::number), flag("enable_gqa")}},
-      {"select", 1, 1, infer_select, {dim, required("index", Kind::integer)}},
-      {"sigmoid", 1, 1, infer_float_unary, {}},
-      {"silu", 1, 1, infer_activation, {}},
-      {"sin", 1, 1, infer_float_unary, {}},
-      {"slice", 1, 1, infer_slice, {dim, integer("start", 0), computed("end", Kind::integer), integer("step", 1)}},
-      {"softmax", 1, 1, infer_softmax, {dim}},
-      {"sqrt", 1, 1, infer_float_unary, {}},
-      {"squeeze", 1, 1, infer_squeeze, {computed("dims", Kind::integers)}},
-      {"stack", 1, any_number, infer_stack, {integer("dim", 0)}},
-      {"sub", 2, 2, infer_sub, {}},
-      {"sum", 1, 1, infer_sum, reduce},
-      {"tanh", 1, 1, infer_float_unary, {}},
-      {"to", 1, 1, infer_to, {required("dtype", Kind::dtype)}},
-      {"transpose", 1, 1, infer_transpose, {required("dim0", Kind::integer), required("dim1", Kind::integer)}},
-      {"tril", 1, 1, infer_triangle, {integer("diagonal", 0)}},
-      {"triu", 1, 1, infer_triangle, {integer("diagonal", 0)}},
-      {"unsqueeze", 1, 1, infer_unsqueeze, {dim}},
-      {"var", 1, 1, infer_mean, {all_dims(), flag("keepdim"), integer("correction", 1)}},
-      {"where", 3, 3, infer_where, {}},
-  };
-  CHECK(std::ranges::is_sorted(rows, {}, &OpRow::name));
-  return rows;
-}
+constexpr AttributeSpec dim_spec[] = {{"dim", Kind::integer, Required{}}};
+constexpr AttributeSpec join_spec[] = {{"dim", Kind::integer, std::int64_t{0}}};
+constexpr AttributeSpec transpose_spec[] = {{"dim0", Kind::integer, Required{}}, {"dim1", Kind::integer, Required{}}};
+constexpr AttributeSpec permute_spec[] = {{"dims", Kind::integers, Required{}}};
+constexpr AttributeSpec squeeze_spec[] = {{"dims", Kind::integers, Computed{}}};
+constexpr AttributeSpec shape_spec[] = {{"shape", Kind::integers, Required{}}};
+constexpr AttributeSpec slice_spec[] = {{"dim", Kind::integer, Required{}},
+                                        {"start", Kind::integer, std::int64_t{0}},
+                                        {"end", Kind::integer, Computed{}},
+                                        {"step", Kind::integer, std::int64_t{1}}};
+constexpr AttributeSpec select_spec[] = {{"dim", Kind::integer, Required{}}, {"index", Kind::integer, Required{}}};
+constexpr AttributeSpec triangle_spec[] = {{"diagonal", Kind::integer, std::int64_t{0}}};
+constexpr AttributeSpec reduce_spec[] = {{"dims", Kind::integers, Computed{}}, {"keepdim", Kind::flag, false}};
+constexpr AttributeSpec var_spec[] = {{"dims", Kind::integers, Computed{}},
+                                      {"keepdim", Kind::flag, false},
+                                      {"correction", Kind::integer, std::int64_t{1}}};
+constexpr AttributeSpec layer_norm_spec[] = {{"dims", Kind::integer, Required{}}, {"eps", Kind::number, 1e-5}};
+constexpr AttributeSpec rms_norm_spec[] = {{"dims", Kind::integer, Required{}}, {"eps", Kind::number, float_epsilon}};
+constexpr AttributeSpec gelu_spec[] = {{"approximate", Kind::text, std::string_view("none")}};
+constexpr AttributeSpec attention_spec[] = {
+    {"is_causal", Kind::flag, false}, {"scale", Kind::number, Computed{}}, {"enable_gqa", Kind::flag, false}};
+constexpr AttributeSpec arange_spec[] = {{"start", Kind::integer, std::int64_t{0}},
+                                         {"end", Kind::integer, Required{}},
+                                         {"step", Kind::integer, std::int64_t{1}},
+                                         {"dtype", Kind::dtype, Computed{}}};
+constexpr AttributeSpec full_spec[] = {
+    {"shape", Kind::integers, Required{}}, {"value", Kind::literal, Required{}}, {"dtype", Kind::dtype, Computed{}}};
+constexpr AttributeSpec to_spec[] = {{"dtype", Kind::dtype, Required{}}};
 
-const std::vector<OpRow>& table() {
-  static const std::vector<OpRow> rows = make_table();
-  return rows;
-}
+constexpr std::array table = std::to_array<OpRow>({
+    {"abs", 1, 1, infer_number_unary, {}},
+    {"add", 2, 2, infer_arithmetic, {}},
+    {"amax", 1, 1, infer_extremum, reduce_spec},
+    {"amin", 1, 1, infer_extremum, reduce_spec},
+    {"arange", 0, 0, infer_arange, arange_spec},
+    {"cat", 1, any_number, infer_cat, join_spec},
+    {"cos", 1, 1, infer_float_unary, {}},
+    {"div", 2, 2, infer_div, {}},
+    {"embedding", 2, 2, infer_embedding, {}},
+    {"eq", 2, 2, infer_truth, {}},
+    {"erf", 1, 1, infer_float_unary, {}},
+    {"exp", 1, 1, infer_float_unary, {}},
+    {"expand", 1, 1, infer_expand, shape_spec},
+    {"full", 0, 0, infer_full, full_spec},
+    {"gather", 2, 2, infer_gather, dim_spec},
+    {"ge", 2, 2, infer_truth, {}},
+    {"gelu", 1, 1, infer_gelu, gelu_spec},
+    {"gt", 2, 2, infer_truth, {}},
+    {"layer_norm", 1, 3, infer_norm, layer_norm_spec},
+    {"le", 2, 2, infer_truth, {}},
+    {"linear", 2, 3, infer_linear, {}},
+    {"log", 1, 1, infer_float_unary, {}},
+    {"log_softmax", 1, 1, infer_softmax, dim_spec},
+    {"logical_and", 2, 2, infer_truth, {}},
+    {"logical_not", 1, 1, infer_logical_not, {}},
+    {"logical_or", 2, 2, infer_truth, {}},
+    {"lt", 2, 2, infer_truth, {}},
+    {"masked_fill", 3, 3, infer_masked_fill, {}},
+    {"matmul", 2, 2, infer_matmul, {}},
+    {"maximum", 2, 2, infer_arithmetic, {}},
+    {"mean", 1, 1, infer_mean, reduce_spec},
+    {"minimum", 2, 2, infer_arithmetic, {}},
+    {"mul", 2, 2, infer_arithmetic, {}},
+    {"ne", 2, 2, infer_truth, {}},
+    {"neg", 1, 1, infer_number_unary, {}},
+    {"permute", 1, 1, infer_permute, permute_spec},
+    {"pow", 2, 2, infer_pow, {}},
+    {"prod", 1, 1, infer_sum, reduce_spec},
+    {"reciprocal", 1, 1, infer_float_unary, {}},
+    {"relu", 1, 1, infer_number_unary, {}},
+    {"reshape", 1, 1, infer_reshape, shape_spec},
+    {"rms_norm", 1, 2, infer_norm, rms_norm_spec},
+    {"rsqrt", 1, 1, infer_float_unary, {}},
+    {"scaled_dot_product_attention", 3, 4, infer_attention, attention_spec},
+    {"select", 1, 1, infer_select, select_spec},
+    {"sigmoid", 1, 1, infer_float_unary, {}},
+    {"silu", 1, 1, infer_activation, {}},
+    {"sin", 1, 1, infer_float_unary, {}},
+    {"slice", 1, 1, infer_slice, slice_spec},
+    {"softmax", 1, 1, infer_softmax, dim_spec},
+    {"sqrt", 1, 1, infer_float_unary, {}},
+    {"squeeze", 1, 1, infer_squeeze, squeeze_spec},
+    {"stack", 1, any_number, infer_stack, join_spec},
+    {"sub", 2, 2, infer_sub, {}},
+    {"sum", 1, 1, infer_sum, reduce_spec},
+    {"tanh", 1, 1, infer_float_unary, {}},
+    {"to", 1, 1, infer_to, to_spec},
+    {"transpose", 1, 1, infer_transpose, transpose_spec},
+    {"tril", 1, 1, infer_triangle, triangle_spec},
+    {"triu", 1, 1, infer_triangle, triangle_spec},
+    {"unsqueeze", 1, 1, infer_unsqueeze, dim_spec},
+    {"var", 1, 1, infer_mean, var_spec},
+    {"where", 3, 3, infer_where, {}},
+});
+static_assert(std::ranges::is_sorted(table, {}, &OpRow::name));
 
 const OpRow* find(std::string_view name) {
-  const auto at = std::ranges::lower_bound(table(), name, {}, &OpRow::name);
-  return at != table().end() && at->name == name ? &*at : nullptr;
+  const auto at = std::ranges::lower_bound(table, name, {}, &OpRow::name);
+  return at != table.end() && at->name == name ? &*at : nullptr;
 }
 
 std::string_view name(Kind kind) {
@@ -171,14 +174,21 @@ void check_names(const OpRow& op, const Attributes& attributes) {
                                               fmt::join(known, ", "), attribute, did_you_mean(attribute, known)));
 }
 
+std::optional<Attribute> fallback(const AttributeSpec& spec) {
+  using Result = std::optional<Attribute>;
+  return match(
+      spec.fallback, [](Required) -> Result { return std::nullopt; }, [](Computed) -> Result { return std::nullopt; },
+      [](std::string_view text) -> Result { return std::string(text); }, [](auto value) -> Result { return value; });
+}
+
 void complete_attributes(const OpRow& op, Node& call) {
   check_names(op, call.attributes);
   for (const AttributeSpec& spec : op.attributes) {
     const auto found = call.attributes.find(spec.name);
     if (found == call.attributes.end()) {
-      if (spec.required)
+      if (std::holds_alternative<Required>(spec.fallback))
         throw Error(fmt::format("{}: expected {} ({}), found none", op.name, spec.name, name(spec.kind)));
-      if (spec.fallback) call.attributes.emplace(spec.name, *spec.fallback);
+      if (const auto value = fallback(spec)) call.attributes.emplace(spec.name, *value);
     } else if (!coerce(found->second, spec.kind)) {
       throw Error(
           fmt::format("{}: expected {} for {}, found another kind of value", op.name, name(spec.kind), spec.name));
@@ -200,7 +210,7 @@ void check_count(const OpRow& op, const Call& call) {
 
 std::vector<std::string_view> op_names() {
   std::vector<std::string_view> names;
-  for (const OpRow& row : table()) names.push_back(row.name);
+  for (const OpRow& row : table) names.push_back(row.name);
   return names;
 }
 
@@ -218,7 +228,7 @@ TensorType infer(Node& call, std::span<const Node* const> args) {
   const OpRow* op = find(call.op);
   if (!op) {
     std::vector<std::string> names;
-    for (const OpRow& row : table()) names.emplace_back(row.name);
+    for (const OpRow& row : table) names.emplace_back(row.name);
     throw Error(fmt::format("expected an operation ({}), found '{}'{}", fmt::join(names, ", "), call.op,
                             did_you_mean(call.op, names)));
   }
@@ -235,9 +245,9 @@ bool is_default(const Node& call, std::span<const Node* const> args, std::string
   CHECK(op);
   const auto spec = std::ranges::find(op->attributes, attribute, &AttributeSpec::name);
   CHECK(spec != op->attributes.end());
-  if (spec->required) return false;
+  if (std::holds_alternative<Required>(spec->fallback)) return false;
   const Attribute& value = call.attributes.find(attribute)->second;
-  if (spec->fallback && spec->kind != Kind::integers) return value == *spec->fallback;
+  if (const auto given = fallback(*spec)) return value == *given;
   Node without = call;  // what depends on the arguments, inferred anew
   without.attributes.erase(std::string(attribute));
   infer(without, args);

@@ -1,5 +1,5 @@
 // Types of the operations that work element by element.
-#include "ir/torch/infer.h"
+#include "ir/torch/op_rows.h"
 
 namespace deplo::ir::torch {
 namespace {
@@ -49,7 +49,7 @@ TensorType infer_div(const Call& call) {
 }
 
 TensorType infer_pow(const Call& call) {
-  const TensorType type = pair_type(call);
+  TensorType type = pair_type(call);
   if (type.dtype == DType::boolean) call.expected("numbers");
   const Node& exponent = call.arg(1);
   if (!is_float(type.dtype) && exponent.kind == Node::Kind::scalar && exponent.value < 0)

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "ir/torch/infer.h"
+#include "ir/torch/op_rows.h"
 
 namespace deplo::ir::torch {
 namespace {

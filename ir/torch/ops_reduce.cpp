@@ -3,14 +3,14 @@
 
 #include <algorithm>
 
-#include "ir/torch/infer.h"
+#include "ir/torch/op_rows.h"
 
 namespace deplo::ir::torch {
 namespace {
 
 // `dims` sorted, all of them where none is given.
 Shape reduced_shape(const Call& call) {
-  Shape dims = call.normalise_dims(call.rank(0));
+  Shape dims = call.has("dims") ? call.normalise_dims(call.rank(0)) : Shape{};
   if (dims.empty())
     for (std::int64_t i = 0; i < call.rank(0); ++i) dims.push_back(i);
   std::ranges::sort(dims);

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "ir/torch/infer.h"
+#include "ir/torch/op_rows.h"
 
 namespace deplo::ir::torch {
 namespace {
