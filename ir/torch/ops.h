@@ -5,7 +5,7 @@
 //   gelu(T, approximate="none" | "tanh")
 //   add sub mul div pow maximum minimum eq ne lt le gt ge logical_and logical_or              (T, T), broadcast
 //   where(T condition, T, T)   masked_fill(T, T mask, T value)
-//   sum mean amax amin prod(T, dims=[] (all), keepdim=false)   var(T, dims, keepdim, correction=1)
+//   sum mean amax amin prod(T, dims=[] (all: normalised to all), keepdim=false)   var(T, dims, keepdim, correction=1)
 //   softmax log_softmax(T, dim)   layer_norm(T x[, T weight[, T bias]], dims (how many at the end), eps=1e-5)
 //   rms_norm(T x[, T weight], dims, eps=2^-23 (PyTorch's None))
 //   matmul(T, T)   linear(T x, T weight (out, in)[, T bias])
