@@ -14,7 +14,7 @@
 namespace deplo::ir::torch {
 
 using ir::print;  // of shapes and types, beside that of graphs
-using Id = int;  // index of a node in its graph
+using Id = int;   // index of a node in its graph
 using Attribute = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>, DType>;
 using Attributes = std::map<std::string, Attribute, std::less<>>;
 
