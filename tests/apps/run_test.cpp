@@ -52,6 +52,32 @@ TEST(Run, AgreesWithTheReferenceOnEveryDevice) {
     }
 }
 
+// The shape of a Qwen block in small: odd lengths, grouped heads, biases or norms of q and k.
+TEST(Run, BlocksOfASmallModel) {
+  const measure::TemporaryFolder folder;
+  const auto expect_right = [&](const char* kind, const char* seq) {
+    SCOPED_TRACE(fmt::format("{} {}", kind, seq));
+    const std::string model = write_file(folder.path(), "small.yaml",
+                                         fmt::format("source: a test\nhidden: 64\nffn: 96\nheads: 4\nkv_heads: 2\n"
+                                                     "head_dim: 16\nlayers: 2\nrope_theta: 10000\nnorm_eps: 1e-6\n{}",
+                                                     kind));
+    const Json report = run_json({"--model", model, "--seq", seq, "--layer", "1"});
+    EXPECT_TRUE(report["right"]);
+    EXPECT_LE(report["kernels"].size(), 16u);
+    EXPECT_LT(report["outputs"][0]["error"], 1e-4);
+  };
+  for (const char* seq : {"1", "7", "33"}) expect_right("", seq);
+  expect_right("qkv_bias: true\n", "33");
+  expect_right("qk_norm: true\n", "7");
+}
+
+TEST(Run, ExportedPrograms) {
+  const std::string file = std::string(DEPLO_SOURCE_DIR) + "/tests/data/pt2/llama_block_2.8.0.pt2";
+  const Json report = run_json({"--pt2", file, "--device", "interpreter"});
+  EXPECT_TRUE(report["right"]);
+  EXPECT_GE(report["kernels"].size(), 9u);
+}
+
 TEST(Run, InfinityAndNotANumberAsInTheReference) {
   EXPECT_EQ(run({"-c", "x = torch.randn(3); y = x - x; (1 / y, torch.log(y), y / y)"}).code, 0);
 }
