@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "expression_calls.h"
+#include "ir/torch/evaluate.h"
 
 namespace deplo::ir::torch {
 namespace {
@@ -218,6 +219,39 @@ TEST(ExpressionLanguage, math) {
   EXPECT_DOUBLE_EQ(value("math.tanh(1)"), 0.7615941559557649);
   EXPECT_DOUBLE_EQ(value("math.pow(2, 0.5)"), 1.4142135623730951);
   EXPECT_EQ(value("bool(3)"), 1);
+}
+
+// Of x = ((1, 2, 3), (4, 5, 6)).
+Values computed(std::string_view text) {
+  const Graph g = parse_expression(std::string("x = torch.randn(2, 3); ").append(text));
+  std::vector<Values> sources(g.nodes.size());
+  sources[0] = {1, 2, 3, 4, 5, 6};
+  return evaluate(g, sources)[0];
+}
+
+TEST(ExpressionLanguage, what_is_made_of_several_operations_has_the_values_of_pytorch) {
+  EXPECT_EQ(computed("x.repeat_interleave(2, dim=1)"), (Values{1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6}));
+  EXPECT_EQ(computed("torch.repeat_interleave(x, 2, 0)"), (Values{1, 2, 3, 1, 2, 3, 4, 5, 6, 4, 5, 6}));
+  EXPECT_EQ(computed("torch.outer(x[0], x[1])"), (Values{4, 5, 6, 8, 10, 12, 12, 15, 18}));
+  EXPECT_EQ(computed("x.std(1)"), (Values{1, 1}));
+  EXPECT_EQ(computed("x.var(1, unbiased=False) * 3"), (Values{2, 2}));
+  EXPECT_EQ(computed("x.add(x, alpha=2)"), (Values{3, 6, 9, 12, 15, 18}));
+  EXPECT_EQ(computed("x.sub(1, alpha=2)"), (Values{-1, 0, 1, 2, 3, 4}));
+  EXPECT_EQ(computed("x.clamp(2, 5)"), (Values{2, 2, 3, 4, 5, 5}));
+  EXPECT_EQ(computed("x.square()"), (Values{1, 4, 9, 16, 25, 36}));
+  EXPECT_EQ(computed("F.layer_norm(x * 0, [3], bias=x[1])"), (Values{4, 5, 6, 4, 5, 6}));
+  EXPECT_EQ(computed("a, b = x.split([1, 2], 1); torch.cat((b, a), -1)"), (Values{2, 3, 1, 5, 6, 4}));
+  EXPECT_EQ(computed("torch.stack(x.unbind(1))"), (Values{1, 4, 2, 5, 3, 6}));
+  EXPECT_EQ(computed("x.T.flatten()"), (Values{1, 4, 2, 5, 3, 6}));
+  EXPECT_EQ(computed("x.unflatten(1, (3, 1)).permute(2, 1, 0)"), (Values{1, 4, 2, 5, 3, 6}));
+  EXPECT_EQ(computed("x[:, ::2][..., -1]"), (Values{3, 6}));
+  EXPECT_EQ(computed("x.narrow(1, 1, 2)"), (Values{2, 3, 5, 6}));
+  EXPECT_EQ(computed("2 - x"), (Values{1, 0, -1, -2, -3, -4}));
+  EXPECT_EQ(computed("60 / x"), (Values{60, 30, 20, 15, 12, 10}));
+  EXPECT_EQ(computed("2 ** x"), (Values{2, 4, 8, 16, 32, 64}));
+  EXPECT_EQ(computed("3 < x"), (Values{0, 0, 0, 1, 1, 1}));
+  EXPECT_EQ(computed("x.where(x > 2, 0)"), (Values{0, 0, 3, 4, 5, 6}));
+  EXPECT_EQ(computed("v, _ = torch.max(x, 0); v - torch.min(x, 0).values"), (Values{3, 3, 3}));
 }
 
 }  // namespace

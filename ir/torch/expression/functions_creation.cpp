@@ -23,11 +23,11 @@ Value rand(const Call& c) {
   return random(c, c.integers("size"), dtype_or(c, DType::f32), {Fill::Draw::uniform, 0, 1});
 }
 Value randn_like(const Call& c) {
-  const TensorType type = c.type(c.tensor("input"));
+  const TensorType& type = c.type(c.tensor("input"));
   return random(c, type.shape, dtype_or(c, type.dtype), {Fill::Draw::normal, 0, 1});
 }
 Value rand_like(const Call& c) {
-  const TensorType type = c.type(c.tensor("input"));
+  const TensorType& type = c.type(c.tensor("input"));
   return random(c, type.shape, dtype_or(c, type.dtype), {Fill::Draw::uniform, 0, 1});
 }
 
@@ -64,11 +64,11 @@ Value full(const Call& c) { return fill(c, c.integers("size"), literal(c, "fill_
 
 template <int value>
 Value constant_like(const Call& c) {
-  const TensorType type = c.type(c.tensor("input"));
+  const TensorType& type = c.type(c.tensor("input"));
   return fill(c, type.shape, static_cast<double>(value), type.dtype);
 }
 Value full_like(const Call& c) {
-  const TensorType type = c.type(c.tensor("input"));
+  const TensorType& type = c.type(c.tensor("input"));
   return fill(c, type.shape, literal(c, "fill_value"), type.dtype);
 }
 

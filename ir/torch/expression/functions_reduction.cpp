@@ -66,7 +66,7 @@ Value layer_norm(const Call& c) {
   const bool weight = c.given("weight"), bias = c.given("bias");
   if (weight) args.push_back(c.tensor("weight"));
   if (weight && bias) args.push_back(c.tensor("bias"));
-  const Value normalised = c.node(args, {{"dims", normalised_dims(c, x)}, {"eps", c.number("eps")}});
+  Value normalised = c.node(std::move(args), {{"dims", normalised_dims(c, x)}, {"eps", c.number("eps")}});
   if (weight || !bias) return normalised;
   return {Tensor{c.session.call("add", {normalised.as<Tensor>()->id, c.tensor("bias")})}};
 }

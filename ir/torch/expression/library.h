@@ -26,7 +26,7 @@ struct Function {
   unsigned spaces = 0;
   std::string_view signature;
   Value (*run)(const Call&) = nullptr;
-  std::string_view op = "";  // of ops.h, where it is not the name
+  std::string_view op = {};  // of ops.h, where it is not the name
 };
 
 /// A module of torch.nn: its constructor's arguments become attributes, `build` adds parameters; a call passes the

@@ -111,7 +111,7 @@ Graph Session::finish(const Value& output) {
   } else {
     add_output(output, outputs);
   }
-  return builder_.finish(std::move(outputs));
+  return builder_.finish(outputs);
 }
 
 }  // namespace deplo::ir::torch::python

@@ -11,8 +11,8 @@
 namespace deplo::ir::torch::python {
 
 inline constexpr std::size_t most_nodes = 20'000;
-inline constexpr std::size_t most_steps = 200'000;  // expressions evaluated and list elements made
-inline constexpr std::size_t most_path_bytes = 200;   // of a parameter's name
+inline constexpr std::size_t most_steps = 200'000;   // expressions evaluated and list elements made
+inline constexpr std::size_t most_path_bytes = 200;  // of a parameter's name
 
 class Session {
  public:
