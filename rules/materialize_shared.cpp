@@ -1,5 +1,6 @@
 // Materializing what threads do together: the fill of a stage, the merge of partial accumulators.
 #include <algorithm>
+#include <numeric>
 
 #include "rules/materialize.h"
 #include "rules/resources.h"
@@ -29,13 +30,19 @@ int copy_lanes(const ir::Stage& stage, const ir::Buffer& source, const Target& t
   return 1;
 }
 
-// Position in the slab of copy number `flat`, the last dimension in units of `lanes`.
-std::vector<ir::Expr> slab_position(const ir::Stage& stage, const ir::Expr& flat, int lanes) {
+// Position in the slab of copy number `flat`, the last dimension in units of `lanes`: along the rows of the source,
+// whatever the order of the slab.
+std::vector<ir::Expr> slab_position(const ir::Stage& stage, const ir::Buffer& source, const ir::Expr& flat, int lanes) {
+  std::vector<std::size_t> order(stage.slab.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto stride = [&](std::size_t s) { return source.strides[static_cast<std::size_t>(stage.slab[s].dim)]; };
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return stride(a) > stride(b); });
   std::vector<ir::Expr> position(stage.slab.size());
   ir::Expr rest = flat;
-  for (std::size_t s = stage.slab.size(); s-- > 0;) {
+  for (std::size_t i = order.size(); i-- > 0;) {
+    const std::size_t s = order[i];
     const std::int64_t steps = stage.slab[s].extent / (s + 1 == stage.slab.size() ? lanes : 1);
-    position[s] = s == 0 ? rest : rest % steps;
+    position[s] = i == 0 ? rest : rest % steps;
     rest = rest / steps;
   }
   position.back() = position.back() * lanes;
@@ -60,7 +67,7 @@ void Materializer::fill(const ir::Stage& stage, ir::Body& to) {
   scope_.emplace_back(axis.name, ir::Interval{0, axis.extent - 1});
 
   const auto simple = [&](const ir::Expr& e) { return ir::simplify(e, scope_); };
-  std::vector<ir::Expr> position = slab_position(stage, ir::var(axis.name), lanes), index = stage.origin;
+  std::vector<ir::Expr> position = slab_position(stage, source, ir::var(axis.name), lanes), index = stage.origin;
   std::transform(position.begin(), position.end(), position.begin(), simple);
   ir::Expr inside = 1;
   for (std::size_t s = 0; s < stage.slab.size(); ++s) {

@@ -20,6 +20,7 @@ constexpr std::array<std::int64_t, 5> gpu_chunks = {16, 32, 8, 64, 128};  // 16 
 // reuse, and short chunks of wide panels read longer rows between TLB misses.
 constexpr std::array<std::int64_t, 5> cpu_chunks = {256, 512, 128, 1024, 64}, cpu_few_rows = {64, 128, 256, 512, 1024};
 constexpr std::int64_t few_rows = 64, panel_columns = 32;
+constexpr std::int64_t copied_columns = 256;  // of an operand that has to be copied: as many as a block takes
 
 std::int64_t nearest(const std::vector<std::int64_t>& sizes, std::int64_t wanted) {
   const auto distance = [&](std::int64_t size) {
@@ -29,12 +30,26 @@ std::int64_t nearest(const std::vector<std::int64_t>& sizes, std::int64_t wanted
                            [&](std::int64_t a, std::int64_t b) { return distance(a) < distance(b); });
 }
 
+// Is an operand that walks n laid out in another order than along n? Vectors of it want a copy in shared memory.
+bool is_transposed(const ir::Program& program, const Matmul& matmul) {
+  const std::string& columns = tile_of(program).axes[matmul.n].name;
+  bool found = false;
+  ir::for_each(matmul.reduce->body, [&](const ir::Stmt& stmt) {
+    const auto* load = stmt.as<ir::Load>();
+    if (load == nullptr || !depends(stmt, {columns})) return;
+    const ir::Buffer* buffer = program.find(load->buffer);
+    found |= buffer->strides.back() != 1 || ir::coefficient(load->index.back(), columns) != 1;
+  });
+  return found;
+}
+
 // Divisors near what is wanted; where there is none within a factor of 1.5, the wanted size with a guarded tail.
-std::vector<Value> chunk_sizes(std::int64_t rows, std::int64_t k, const Target& target) {
+std::vector<Value> chunk_sizes(std::int64_t rows, std::int64_t k, bool transposed, const Target& target) {
   std::vector<Value> result;
   std::vector<Value> guarded;
   const std::vector<std::int64_t> chunks = divisors(k, 1, k);
-  const bool whole = target.cpu && rows > few_rows && k * 2 * 4 * panel_columns <= target.shared_bytes;
+  const std::int64_t columns = transposed ? copied_columns : panel_columns;
+  const bool whole = target.cpu && (rows > few_rows || transposed) && k * 2 * 4 * columns <= target.shared_bytes;
   if (whole) add_option(result, k);
   for (const std::int64_t wanted : !target.cpu ? gpu_chunks : rows > few_rows ? cpu_chunks : cpu_few_rows) {
     const std::int64_t d = nearest(chunks, wanted);
@@ -54,7 +69,7 @@ Verdict decide(const ir::Program& program, const Target& target, std::span<const
   if (!matmul) return Skip{"no matmul-shaped reduce loop"};
   if (!pins.empty()) return Apply{};
   const std::int64_t rows = tile_of(program).axes[matmul->m].extent;
-  return Fork{"bk", chunk_sizes(rows, matmul->reduce->axis.extent, target)};
+  return Fork{"bk", chunk_sizes(rows, matmul->reduce->axis.extent, is_transposed(program, *matmul), target)};
 }
 
 ir::Loop chunked(ir::Loop loop, std::int64_t bk, const std::string& inner_name) {

@@ -57,21 +57,30 @@ bool is_taken(const ir::Program& program, const std::string& name) {
   return taken;
 }
 
-std::optional<Plan> plan_load(const ir::Program& program, const ir::Load& load, const ir::Ranges& ranges) {
+// `columns`: what a matmul's loads walk along n by. It comes last in the slab, so that vectors lie along n also where
+// the source has it in another place (k transposed in q @ k.T).
+std::optional<Plan> plan_load(const ir::Program& program, const ir::Load& load, const ir::Ranges& ranges,
+                              const std::string& columns) {
   const ir::Buffer* source = program.find(load.buffer);
   if (source == nullptr || source->role != ir::Role::input || gathers(program, load.index)) return std::nullopt;
   Plan plan;
   plan.stage = {load.buffer + "_smem", load.buffer, {}, {}};
   if (is_taken(program, plan.stage.buffer)) return std::nullopt;
   plan.bytes = ir::bytes(source->dtype);
+  std::vector<ir::Expr> locals(load.index.size());
+  std::vector<std::size_t> dims(load.index.size());
   for (std::size_t d = 0; d < load.index.size(); ++d) {
-    ir::Expr origin, local;
-    if (!split_index(load.index[d], ranges, origin, local)) return std::nullopt;
+    ir::Expr origin;
+    if (!split_index(load.index[d], ranges, origin, locals[d])) return std::nullopt;
     plan.stage.origin.push_back(origin);
-    if (local.is_constant(0)) continue;
-    const std::int64_t extent = ir::bounds(local, ranges)->high + 1;
+    dims[d] = d;
+  }
+  std::stable_partition(dims.begin(), dims.end(), [&](std::size_t d) { return !ir::depends_on(locals[d], columns); });
+  for (const std::size_t d : dims) {
+    if (locals[d].is_constant(0)) continue;
+    const std::int64_t extent = ir::bounds(locals[d], ranges)->high + 1;
     plan.stage.slab.push_back({"s" + std::to_string(plan.stage.slab.size()), extent, static_cast<int>(d)});
-    plan.index.push_back(local);
+    plan.index.push_back(locals[d]);
     plan.bytes *= extent;
   }
   if (plan.stage.slab.empty()) return std::nullopt;
@@ -99,7 +108,9 @@ bool loads(const ir::Body& body, const std::string& buffer) {
 
 // Every load of a buffer must be of the same slab; a row has to be read twice to be worth a copy, an operand of a
 // matmul in its reduce loop (what the epilogue adds is read once).
-std::vector<Plan> stageable(const ir::Program& program, const ir::Body& region, bool matmul) {
+std::vector<Plan> stageable(const ir::Program& program, const ir::Body& region) {
+  const auto matmul = find_matmul(program);
+  const std::string columns = matmul ? tile_of(program).axes[matmul->n].name : "";
   const ir::Ranges ranges = inside(tile_of(program), region);
   std::vector<Plan> plans;
   std::vector<int> uses;
@@ -108,7 +119,7 @@ std::vector<Plan> stageable(const ir::Program& program, const ir::Body& region, 
     if (load == nullptr) return;
     const auto same = [&](const Plan& p) { return p.stage.source == load->buffer; };
     const auto known = std::find_if(plans.begin(), plans.end(), same);
-    auto plan = plan_load(program, *load, ranges);
+    auto plan = plan_load(program, *load, ranges, columns);
     if (known == plans.end()) {
       plans.push_back(plan.value_or(Plan{{load->buffer + "_smem", load->buffer, {}, {}}, {}, 0}));
       uses.push_back(plan ? 1 : -1);
@@ -118,7 +129,7 @@ std::vector<Plan> stageable(const ir::Program& program, const ir::Body& region, 
     const bool fits = plan && count > 0 && plan->stage == known->stage;
     count = fits ? count + 1 : -1;
   });
-  const ir::Body product = matmul ? find_matmul(program)->reduce->body : ir::Body{};
+  const ir::Body product = matmul ? matmul->reduce->body : ir::Body{};
   std::vector<Plan> result;
   for (std::size_t i = 0; i < plans.size(); ++i)
     if (uses[i] >= (matmul ? 1 : 2) && (!matmul || loads(product, plans[i].stage.source)))
@@ -137,8 +148,7 @@ bool wanted(const Plan& plan, const ir::Program& program, const Target& target) 
 Verdict decide(const ir::Program& program, const Target& target, std::span<const Choice> pins) {
   const ir::Body* region = region_of(program);
   if (region == nullptr) return Skip{"no chunk loop and no shared reduction"};
-  const bool matmul = find_matmul(program).has_value();
-  const std::vector<Plan> plans = stageable(program, *region, matmul);
+  const std::vector<Plan> plans = stageable(program, *region);
   if (plans.empty()) return Skip{"no load qualifies for staging"};
   std::int64_t taken = shared_bytes(program);
   for (const Plan& plan : plans) {
@@ -173,7 +183,7 @@ void redirect_loads(ir::Body& body, const Plan& plan) {
 
 ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pins) {
   auto* region = const_cast<ir::Body*>(region_of(program));
-  std::vector<Plan> plans = stageable(program, *region, find_matmul(program).has_value());
+  std::vector<Plan> plans = stageable(program, *region);
   std::size_t at = 0;
   for (Plan& plan : plans) {
     if (pinned(pins, plan.stage.source).value_or(0) == 0) continue;
