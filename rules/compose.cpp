@@ -196,8 +196,20 @@ class Composer {
     return name;
   }
 
+  // What is only read through gives its name to its source: `linear = linear_reduce[i, na, j]`.
+  void pass_names_on(const std::vector<bool>& keep) {
+    for (std::size_t i = 0; i < result_.nodes.size(); ++i) {
+      const Node& view = result_.nodes[i];
+      if (keep[i] || view.as<tensor::IndexMap>() == nullptr || view.args.size() != 1) continue;
+      const auto source = static_cast<std::size_t>(view.args[0]);
+      if (keep[source] && result_.nodes[source].name.starts_with(view.name + "_"))
+        result_.nodes[source].name = view.name;
+    }
+  }
+
   tensor::Graph compacted() {
     const std::vector<bool> keep = needed(result_, result_.outputs);
+    pass_names_on(keep);
     std::vector<int> renumbered(result_.nodes.size(), -1);
     tensor::Graph graph;
     graph.nodes.reserve(result_.nodes.size());

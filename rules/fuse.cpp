@@ -1,7 +1,6 @@
 #include "rules/fuse.h"
 
-#include <algorithm>
-
+#include "core/error.h"
 #include "rules/fusion/loop_op.h"
 
 namespace deplo::rules {
@@ -12,23 +11,6 @@ using ir::tensor::Node;
 bool is_computed(const Node& node) {
   return node.as<ir::tensor::Input>() == nullptr && node.as<ir::tensor::Parameter>() == nullptr &&
          node.as<ir::tensor::Scalar>() == nullptr;
-}
-
-// An output that is an input, a parameter or a number is copied to a tensor of its own: somebody must write it.
-ir::tensor::Graph with_own_outputs(ir::tensor::Graph graph) {
-  for (int& output : graph.outputs) {
-    const Node source = graph.nodes[static_cast<std::size_t>(output)];
-    if (is_computed(source)) continue;
-    ir::tensor::IndexMap::Branch branch;
-    for (std::size_t d = 0; d < source.type.shape.size(); ++d)
-      branch.coordinates.push_back(source.type.shape[d] == 1 ? ir::Expr(0) : ir::tensor::coordinate(d));
-    std::string name = source.name + "_out";
-    while (std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& n) { return n.name == name; }))
-      name += "_";
-    graph.nodes.push_back({std::move(name), source.type, ir::tensor::IndexMap{{std::move(branch)}}, {output}});
-    output = static_cast<int>(graph.nodes.size()) - 1;
-  }
-  return graph;
 }
 
 ir::Tensor tensor_of(const fusion::Fusion& fusion, int id) {
@@ -51,20 +33,20 @@ ir::Tensor tensor_of(const fusion::Fusion& fusion, int id) {
 }  // namespace
 
 ir::Module fuse(const ir::tensor::Graph& graph, const FuseOptions& options) {
-  const ir::tensor::Graph own = with_own_outputs(graph);
-  fusion::Fusion state{.graph = own, .values = {}, .ops = {}};
+  for (const int output : graph.outputs) CHECK(is_computed(graph.nodes[static_cast<std::size_t>(output)]));
+  fusion::Fusion state{.graph = graph, .values = {}, .ops = {}};
   fusion::lift(state);
   if (options.merge) fusion::merge(state, options.guard);
   if (options.merge && options.layouts) fusion::choose_layouts(state);
   ir::Module module;
-  for (std::size_t i = 0; i < own.nodes.size(); ++i)
-    if (!is_computed(own.nodes[i]) && own.nodes[i].as<ir::tensor::Scalar>() == nullptr)
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+    if (!is_computed(graph.nodes[i]) && graph.nodes[i].as<ir::tensor::Scalar>() == nullptr)
       module.tensors.push_back(tensor_of(state, static_cast<int>(i)));
   for (const fusion::LoopOp& op : state.ops) {
     module.tensors.push_back(tensor_of(state, op.output));
     module.kernels.push_back(fusion::place(state, op));
   }
-  for (const int output : own.outputs) module.outputs.push_back(state.name(output));
+  for (const int output : graph.outputs) module.outputs.push_back(state.name(output));
   return module;
 }
 

@@ -11,7 +11,8 @@ struct FuseOptions {
   bool layouts = true;  // parameters and results between kernels are stored in the order that their readers want
 };
 
-/// Throws Error for a dtype that kernels cannot hold yet (f16, bf16).
+/// `graph` is what compose() gives: every output is computed. Throws Error for a dtype that kernels cannot hold yet
+/// (f16, bf16).
 ir::Module fuse(const ir::tensor::Graph&, const FuseOptions& = {});
 
 }  // namespace deplo::rules

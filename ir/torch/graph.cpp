@@ -41,7 +41,16 @@ std::string identifier(std::string_view name) {
   return result;
 }
 
-bool is_taken(std::string_view name) { return is_reserved(name) || !is_name(name); }
+// What kernels call their axes and values: a0, v12, in3, acc1.
+bool is_generated(std::string_view name) {
+  const std::size_t digits = name.find_first_of("0123456789");
+  if (digits == std::string_view::npos || name.find_first_not_of("0123456789", digits) != std::string_view::npos)
+    return false;
+  const std::string_view prefix = name.substr(0, digits);
+  return prefix == "a" || prefix == "v" || prefix == "in" || prefix == "acc";
+}
+
+bool is_taken(std::string_view name) { return is_reserved(name) || is_generated(name) || !is_name(name); }
 
 // `mul_1` → `mul`: numbers are given anew.
 std::string_view stem(std::string_view name) {

@@ -10,14 +10,15 @@
 namespace deplo::rules::fusion {
 namespace {
 
-// Until the kernel is whole, value 12 is called t12; axes have other initials.
+// Until the kernel is whole, value 12 is called t12; axes are single letters, or r and a number.
 std::string temporary_name(ValueId id) { return "t" + std::to_string(id); }
 
 // Does a value stand in the index?
 bool gathers(const ir::Load& load) {
   std::vector<std::string> names;
   for (const ir::Expr& e : load.index) ir::collect_variables(e, names);
-  return std::any_of(names.begin(), names.end(), [](const std::string& name) { return name[0] == 't'; });
+  return std::any_of(names.begin(), names.end(),
+                     [](const std::string& name) { return name[0] == 't' && name.size() > 1; });
 }
 
 class Placer {

@@ -53,7 +53,7 @@ int reduce_axis(const std::string& name) {
 
 // The letters of tensor::coordinate.
 int free_axis(const std::string& name) {
-  return name.size() == 1 && name[0] >= 'i' && name[0] <= 'p' ? name[0] - 'i' : -1;
+  return name.size() == 1 && name[0] >= 'i' && name[0] <= 'z' ? name[0] - 'i' : -1;
 }
 
 void insert_sorted(std::vector<int>& list, int value) {

@@ -120,6 +120,13 @@ TEST(Fuse, WeightsAreStoredAsTheMatmulReadsThem) {
   EXPECT_THAT(ir::print(module), testing::HasSubstr("p_weight[a2, a1]"));
 }
 
+TEST(Fuse, NamesOfTheUserAreNotThoseOfKernels) {
+  const char* code =
+      "a0=torch.randn(3,4)\nv0=torch.randn(3,4)\nin0=torch.randn(4)\nacc0=a0.sum(-1,True)\na0*v0+in0+acc0";
+  EXPECT_EQ(fused_difference(ir::torch::parse_expression(code), 1), "");
+  EXPECT_THAT(ir::print(fused(code)), testing::HasSubstr("load a0_1[a0, a1]"));
+}
+
 TEST(Fuse, HalvesAreRefusedByName) {
   try {
     fused("torch.exp(torch.randn(4).to(torch.float16))");
