@@ -92,10 +92,11 @@ std::string wide(const Summary& summary, std::size_t width) {
                                                                std::to_string(row.trials), std::to_string(failed(row)));
     text += (beside ? "  " : "\n    ") + row.trail + "\n";
   }
-  if (const Row sum = total(summary); summary.rows.size() > 1 && sum.best_us > 0)
-    text += left(sum.name, name_width) +
-            numbers(microseconds(sum.heuristic_us), microseconds(sum.best_us), speed_up(sum), speed(sum), "", "") +
-            "\n";
+  if (const Row sum = total(summary); summary.rows.size() > 1 && sum.best_us > 0) {
+    const std::string cells =
+        numbers(microseconds(sum.heuristic_us), microseconds(sum.best_us), speed_up(sum), speed(sum), "", "");
+    text += left(sum.name, name_width) + cells.substr(0, cells.find_last_not_of(' ') + 1) + "\n";
+  }
   return text;
 }
 

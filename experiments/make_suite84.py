@@ -5,9 +5,8 @@ import sys
 
 HEAD = """\
 # The published suite of 84 kernels (TinyLlama-1.1B and Qwen2.5-7B at sequence lengths 32, 128 and 512; fp32, batch 1) as
-# expressions, written by make_suite84.py. Matmul weights are [K, N]. naive_attn adds its causal mask, which is an input as
-# in the suite's table it is not counted; its values are drawn like every input's, which costs the same.
-# 36 of the kernels are equal to another one (q_proj and o_proj, …): they are tuned once.
+# expressions, written by make_suite84.py. Matmul weights are [K, N]. The mask that naive_attn adds is an input, drawn like
+# every other: -inf above the diagonal would cost the same. Equal kernels (q_proj and o_proj, …) are tuned once.
 target: auto
 device: opencl
 search: {strategy: mcts, seed: 0}
