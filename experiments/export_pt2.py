@@ -11,6 +11,7 @@ Needs PyTorch, 2.5 or later (a CPU build will do). Models:
                  (--qkv-bias: Qwen2.5; --qk-norm: Qwen3)
     mlp          Linear, GELU, Linear, with a LayerNorm before and softmax behind
     head         token ids -> embedding -> RMSNorm -> Linear: integer inputs
+    operators    most operations that a .pt2 file may have, each on a small tensor: a test of readers
 
 --decompose writes core ATen (run_decompositions) in place of the operators as the model calls them. --expected also
 writes inputs and outputs as JSON, computed in float64 from the float32 (or --dtype) weights.
@@ -135,7 +136,52 @@ class Head(nn.Module):
         return self.lm_head(x[:, -1:, :])
 
 
-MODELS = {"llama-block": LlamaBlock, "mlp": Mlp, "head": Head}
+class Operators(nn.Module):
+    def __init__(self, o):
+        super().__init__()
+        self.register_buffer("rows", torch.tensor([2, 0, 1, 2]))
+        self.register_buffer("table", torch.randn(3, 2, 4))
+        self.register_buffer("wide", torch.randn(1, 4).expand(3, 4))  # a stride of 0
+        self.linear, self.norm, self.rms = nn.Linear(4, 6), nn.LayerNorm((2, 4)), nn.RMSNorm(4, eps=1e-5)
+
+    def pointwise(self, x):
+        y, positive = self.table + x, x * x + 0.5
+        return [torch.rsub(x, y, alpha=1), x.add(y, alpha=0.5), x.sub(y, alpha=2), x.clamp(-0.5, 0.5), x.clamp(min=0),
+                torch.clamp_max(x, 0.25), positive.log() + positive.sqrt() - positive.reciprocal(), torch.square(x), positive.pow(y),
+                2.0 ** x, torch.where(x > y, x, 1.5), torch.where((x > 0) & ~(y > 0) | (x < -1), x, y), x.erf() + x.tanh() + x.sin(),
+                torch.maximum(x, y) - torch.minimum(x, y), torch.max(x, y), F.gelu(x) + F.relu(x) + F.silu(x), x / 3 - 2 / positive,
+                torch.logical_or(x >= 0, y <= 0).to(x.dtype), (x != y).to(torch.int32), x.type_as(y).abs(), x.neg().exp()]
+
+    def reductions(self, x):
+        return [x.sum(), x.sum(1), x.mean((0, 2), keepdim=True), x.amax(-1), x.amin((0, 1)), x.max(), x.min(), x.max(dim=1).values,
+                x.prod(), x.prod(2), x.var(-1), x.var((0, 1), correction=0), x.std(-1, keepdim=True), (x > 0).any(dim=1), (x > 0).all(),
+                (x > 0).sum(), F.softmax(x, 1), F.log_softmax(x, -1), F.softmax(x, -1, dtype=x.dtype), self.norm(x), self.rms(x),
+                F.layer_norm(x, (4,)), F.scaled_dot_product_attention(x, x, x, x[:, :, :2]),
+                F.scaled_dot_product_attention(x, x, x, torch.ones(2, 2).tril() > 0)]
+
+    def products(self, x):
+        a, b = x[0], x[1].t()
+        return [self.linear(x), a @ b, torch.mm(a, b), torch.addmm(x[2, :, :2], a, b), torch.addmm(x[2, :, :2], a, b, beta=0.5, alpha=2),
+                torch.bmm(x, x.transpose(1, 2)), torch.baddbmm(x[:, :, :2], x, x.mT), a @ x[2, 0], torch.mv(a, x[2, 0])]
+
+    def shapes(self, x):
+        first, second, third = x.split([1, 2, 1], dim=-1)
+        p, q, r = x.unbind(0)
+        return [second, third - first, p + q * r, x.permute(2, 0, 1), x.flatten(1), x.unflatten(2, (2, 2)), x.reshape(-1), x[:, :, None].expand(3, 2, 5, 4),
+                x[:, :1].squeeze(1), x[:, :1, :1].squeeze(), x.repeat(2, 1, 3), x.repeat_interleave(2, dim=1), self.table[self.rows], torch.stack((x, x + 1), 1),
+                torch.index_select(x, 0, self.rows), torch.gather(x, 0, self.rows.view(1, 2, 2)), torch.narrow(x, 2, 1, 2), x[..., ::2], x[1:, -1],
+                torch.cat((x, self.wide[:, None]), 1), x.triu(), x.tril(-1), torch.chunk(x, 3, -1)[1], x.expand_as(x) + x.contiguous()]
+
+    def creation(self, x):
+        return [x[0] + torch.arange(4), x + torch.arange(1.0, 9.0, 2.0), x[:, 0, 0] * torch.arange(3, 0, -1), torch.zeros(4) + x, torch.ones(2, 4) * x,
+                torch.full((4,), 0.5) - x, torch.zeros_like(x) + 1, torch.full_like(x, 2) * x, torch.ones_like(x) + x, x.new_zeros(4) + x,
+                x.new_full((4,), 3.0) * x, x + torch.tensor([1.0, 2.0, 3.0, 4.0])]
+
+    def forward(self, x):
+        return tuple(self.pointwise(x) + self.reductions(x) + self.products(x) + self.shapes(x) + self.creation(x))
+
+
+MODELS = {"llama-block": LlamaBlock, "mlp": Mlp, "head": Head, "operators": Operators}
 
 
 def options():
@@ -162,6 +208,8 @@ def options():
 def example(o):
     if o.model == "head":
         return torch.randint(0, o.vocabulary, (1, o.seq))
+    if o.model == "operators":
+        return torch.randn(3, 2, 4)
     return torch.randn(1, o.seq, o.hidden).to(getattr(torch, o.dtype))
 
 

@@ -46,8 +46,11 @@ const std::vector<TorchCase>& torch_cases() {
 }
 
 ProgramValues program_values(const std::filesystem::path& pt2) {
-  const std::string stem = pt2.filename().string();
-  const json j = load(pt2.parent_path() / (stem.substr(0, stem.rfind('_')) + ".json"));
+  std::string stem = pt2.filename().string();
+  stem.resize(stem.rfind('_'));  // the version
+  constexpr std::string_view decomposed = "_core_aten";
+  if (stem.ends_with(decomposed)) stem.resize(stem.size() - decomposed.size());
+  const json j = load(pt2.parent_path() / (stem + ".json"));
   return {tensors(j.at("inputs")), tensors(j.at("outputs"))};
 }
 

@@ -21,8 +21,8 @@ struct TorchCase {
 };
 /// Every case of the committed file.
 const std::vector<TorchCase>& torch_cases();
-/// The inputs (in order) and outputs beside a .pt2 file of tests/data/pt2: of `llama_block_2.5.1.pt2`,
-/// `llama_block.json`.
+/// The inputs (in order) and outputs beside a .pt2 file of tests/data/pt2: of
+/// `qwen3_core_aten_2.5.1.pt2`, `qwen3.json`.
 struct ProgramValues {
   std::vector<TensorValues> inputs, outputs;
 };

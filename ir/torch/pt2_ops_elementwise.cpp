@@ -87,6 +87,8 @@ std::vector<Id> dropout(Call& call, std::string_view) {
 }
 
 constexpr auto rows = std::to_array<Row>({
+    {"aten.__and__", bitwise, "logical_and"},
+    {"aten.__or__", bitwise, "logical_or"},
     {"aten.abs", unary, "abs"},
     {"aten.add", add_scaled, "add"},
     {"aten.alias", identity, ""},
