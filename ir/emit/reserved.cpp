@@ -39,11 +39,12 @@ constexpr std::array keywords =
                                      "wchar_t",      "while",        "write_only", "xor",
                                      "xor_eq"});
 constexpr std::array functions = std::to_array<std::string_view>(
-    {"INFINITY", "M_PI", "NAN",  "NULL",  "abs",  "as_float", "barrier", "blockDim",  "blockIdx",  "clamp",
-     "copysign", "cos",  "erf",  "erff",  "exp",  "exp2",     "expf",    "fabs",      "fabsf",     "floor",
-     "fma",      "fmaf", "fmax", "fmaxf", "fmin", "fminf",    "gridDim", "isequal",   "isgreater", "isless",
-     "log",      "logf", "main", "max",   "min",  "pow",      "powf",    "printf",    "rsqrt",     "rsqrtf",
-     "select",   "sin",  "sqrt", "sqrtf", "tan",  "tanh",     "tanhf",   "threadIdx", "warpSize"});
+    {"INFINITY", "M_PI",     "NAN",       "NULL",   "abs",       "as_float", "barrier", "blockDim", "blockIdx",
+     "clamp",    "copysign", "cos",       "cosf",   "erf",       "erff",     "exp",     "exp2",     "expf",
+     "fabs",     "fabsf",    "floor",     "fma",    "fmaf",      "fmax",     "fmaxf",   "fmin",     "fminf",
+     "gridDim",  "isequal",  "isgreater", "isless", "log",       "logf",     "main",    "max",      "min",
+     "pow",      "powf",     "printf",    "rsqrt",  "rsqrtf",    "select",   "sin",     "sinf",     "sqrt",
+     "sqrtf",    "tan",      "tanh",      "tanhf",  "threadIdx", "warpSize"});
 constexpr std::array own = std::to_array<std::string_view>({"block", "thread", "zero"});
 
 bool contains(std::span<const std::string_view> words, std::string_view word) {

@@ -93,15 +93,17 @@ void widen_sweeps(ir::Tile& tile, const std::string& thread, const std::string& 
 void deal_anew(ir::Program& program, const ir::Axis& thread, const std::string& reg, std::int64_t registers,
                const std::string& lane, std::int64_t width) {
   const ir::Expr t = ir::var(thread.name), r = registers == 1 ? ir::Expr(0) : ir::var(reg);
-  const ir::Expr element = (r * thread.extent + t) * width + ir::var(lane), e = ir::var("e");
+  const std::string e = ir::lane_variable;  // no axis and no value is called so
+  const ir::Expr element = (r * thread.extent + t) * width + ir::var(lane);
   const ir::Substitution apart = {{reg, element / thread.extent}, {thread.name, element % thread.extent}};
   ir::Ranges scope;
   ir::map_expressions(program.body, scope, [&](const ir::Expr& index, const ir::Ranges& ranges) {
     if (!ir::depends_on(index, reg) && !ir::depends_on(index, thread.name)) return index;
     // Most indices hold r and t as r * threads + t.
-    const ir::Expr whole = ir::simplify(ir::substitute(index, {{thread.name, e - ir::var(reg) * thread.extent}}));
+    const ir::Expr whole =
+        ir::simplify(ir::substitute(index, {{thread.name, ir::var(e) - ir::var(reg) * thread.extent}}));
     const bool together = !ir::depends_on(whole, reg);
-    return ir::simplify(together ? ir::substitute(whole, {{"e", element}}) : ir::substitute(index, apart), ranges);
+    return ir::simplify(together ? ir::substitute(whole, {{e, element}}) : ir::substitute(index, apart), ranges);
   });
 }
 

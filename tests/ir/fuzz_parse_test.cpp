@@ -49,6 +49,7 @@ Tile(axes=(a0:32=BLOCK, a1:16=THREAD)):
   Smem s[16, 16] (f32)
   Init(acc0:f32x16, op=add)
   in0:f32x16 = load a[a0, (a1 * 16)]
+  v1:boolx16 = index (((a1 * 16) + lane) < (a0 + 1))
   acc0:f32x16 <- fma(acc0, in0, 0.5)
   v0 = lanes_add(acc0)
   s[0, a1] = v0

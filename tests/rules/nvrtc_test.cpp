@@ -35,6 +35,16 @@ const std::vector<Shapes> shapes = {
     {"scalar_before", {"M=33 D=96"}},
     {"total", {"M=61 N=96"}},
     {"linear_bias", {"M=61 N=96 K=512"}},
+    {"gqa_scores", {"M=128 N=128 K=64", "M=33 N=7 K=64"}},
+    {"causal_softmax", {"H=2 S=512", "H=3 S=33"}},
+    {"rope", {"H=28 S=33 D=64"}},
+    {"embedding", {"S=33 V=32000 D=2048"}},
+    {"gather_columns", {"M=33 N=64 V=7"}},
+    {"compare", {"M=33 N=64", "M=7 N=33"}},
+    {"integers", {"M=33 N=64", "M=7 N=33"}},
+    {"count", {"M=33 N=777"}},
+    {"triangle", {"M=33 N=64"}},
+    {"down_prologue", {"M=33 N=128 K=96"}},
 };
 
 ir::Program loop_program(const std::string& name, const std::string& symbols) {

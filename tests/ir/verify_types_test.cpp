@@ -1,0 +1,98 @@
+// Dtypes of values, index values, gathers.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "ir/program.h"
+
+namespace deplo::ir {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::string buffers =
+    "input x: f32[8]\ninput i: i32[8]\ninput b: bool[8]\ninput h: f16[8]\noutput y: f32[8]\noutput n: i32[8]\n"
+    "output t: bool[8]\n";
+const std::string values = "in0 = load x[0]\nin1:i32 = load i[0]\nin2:bool = load b[0]\nin3:f16 = load h[0]\n";
+
+std::string loop(std::string_view body) {
+  std::string text = "=== loop: k ===\n";
+  text.append(buffers).append(values).append(body);
+  return verify(parse(text));
+}
+
+std::string kernel(std::string_view body) {
+  std::string text = "=== kernel: k ===\n";
+  text.append(buffers).append(values).append("Tile(axes=(a0:2=BLOCK, a1:1=THREAD)):\n  ");
+  for (const char c : body) text.append(c == '\n' ? "\n  " : std::string(1, c));
+  text.resize(text.size() - 2);
+  return verify(parse(text));
+}
+
+TEST(VerifyTypes, comparisons_take_one_type_and_give_bool) {
+  EXPECT_EQ(loop("v0:bool = less(in0, 0.5)\nv1:bool = equal(3, in1)\nv2:bool = not_equal(in2, v1)\n"), "");
+  EXPECT_EQ(loop("v0:bool = less_equal(1.5, 2.5)\n"), "") << "constants alone are f32";
+  EXPECT_THAT(loop("v0 = less(in0, 0.5)\n"), HasSubstr("less does not give f32"));
+  EXPECT_THAT(loop("v0:i32 = equal(in1, in1)\n"), HasSubstr("equal does not give i32"));
+  EXPECT_THAT(loop("v0:bool = less(in0, in1)\n"), HasSubstr("`in1` is i32, expected f32"));
+  EXPECT_THAT(loop("v0:bool = less(in1, 0.5)\n"), HasSubstr("0.5 is not an i32"));
+}
+
+TEST(VerifyTypes, logic_is_of_bool) {
+  EXPECT_EQ(loop("v0:bool = logical_and(in2, 1)\nv1:bool = logical_not(v0)\nv2:bool = logical_or(v1, in2)\n"), "");
+  EXPECT_THAT(loop("v0:bool = logical_not(in1)\n"), HasSubstr("`in1` is i32, expected bool"));
+  EXPECT_THAT(loop("v0:bool = logical_and(in2, 2)\n"), HasSubstr("2 is not 0 or 1"));
+}
+
+TEST(VerifyTypes, select_gives_the_type_of_its_branches) {
+  EXPECT_EQ(loop("v0 = select(in2, in0, -inf)\nv1:i32 = select(in2, 7, in1)\nv2:bool = select(in2, 0, in2)\n"), "");
+  EXPECT_THAT(loop("v0 = select(in0, in0, 1)\n"), HasSubstr("`in0` is f32, expected bool"));
+  EXPECT_THAT(loop("v0 = select(in2, in0, in1)\n"), HasSubstr("`in1` is i32, expected f32"));
+  EXPECT_THAT(loop("v0:i32 = select(in2, in1, inf)\n"), HasSubstr("inf is not an i32"));
+}
+
+TEST(VerifyTypes, arithmetic_and_conversions) {
+  EXPECT_EQ(
+      loop("v0:i32 = add(in1, 3)\nv1:i32 = copy(in0)\nv2:bool = copy(v1)\nv3 = copy(v2)\nv4:i32 = absolute(v0)\n"), "");
+  EXPECT_THAT(loop("v0:bool = add(in2, in2)\n"), HasSubstr("add does not give bool"));
+  EXPECT_THAT(loop("v0:i32 = exp(in1)\n"), HasSubstr("exp does not give i32"));
+  EXPECT_THAT(loop("v0:i32 = divide(in1, 2)\n"), HasSubstr("divide does not give i32"));
+  EXPECT_THAT(loop("v0:i32 = copy(1.5)\n"), HasSubstr("1.5 is not an i32"));
+  EXPECT_THAT(loop("acc0:bool <- maximum(acc0, in2)\n"), HasSubstr("an accumulator is not bool"));
+  EXPECT_EQ(loop("acc0:i32 <- maximum(acc0, in1)\nn[0] = acc0\n"), "");
+}
+
+TEST(VerifyTypes, writes_are_of_the_buffers_type) {
+  EXPECT_EQ(loop("y[0] = in0\nn[0] = in1\nt[0] = in2\nn[1] = -3\nt[1] = 1\n"), "");
+  EXPECT_THAT(loop("n[0] = in0\n"), HasSubstr("`in0` is f32, expected i32"));
+  EXPECT_THAT(loop("n[0] = 0.5\n"), HasSubstr("0.5 is not an i32"));
+  EXPECT_THAT(loop("t[0] = 2\n"), HasSubstr("2 is not 0 or 1"));
+}
+
+TEST(VerifyTypes, index_values) {
+  EXPECT_EQ(loop("for a0 in 0..8: # free\n  v0:i32 = index (a0 + 3)\n  n[a0] = v0\n"), "");
+  EXPECT_EQ(loop("for a0 in 0..8: # free\n  v0:bool = index (a0 < 3)\n  t[a0] = v0\n"), "");
+  EXPECT_EQ(loop("v0 = index 3\ny[0] = v0\n"), "");
+  EXPECT_THAT(loop("v0:i32 = index a0\n"), HasSubstr("`a0` is not an axis in scope"));
+  EXPECT_THAT(loop("for a0 in 0..3: # free\n  v0:i32 = index (a0 * 2147483647)\n"),
+              HasSubstr("more than 32 bits hold"));
+  EXPECT_THAT(loop("v0:f16 = index 3\n"), HasSubstr("an index is i32, bool or f32, not f16"));
+  EXPECT_THAT(loop("v0:i32 = index lane\n"), HasSubstr("`lane` is not an axis in scope"));
+  EXPECT_EQ(kernel("v0:i32x4 = index ((a0 * 4) + lane)\nn[(a0 * 4)]:x4 = v0\n"), "");
+  EXPECT_EQ(kernel("v0:boolx4 = index (lane < a0)\nv1:f32x4 = select(v0, in0, 0)\ny[(a0 * 4)]:x4 = v1\n"), "");
+}
+
+TEST(VerifyTypes, gathers_are_clamped) {
+  EXPECT_EQ(loop("v0 = load x[min(max(in1, 0), 7)]\n"), "");
+  EXPECT_EQ(loop("v0 = load x[max(min((in1 * 2), 7), 0)]\nv1:i32 = index min(in1, 5)\n"), "");
+  EXPECT_THAT(loop("v0 = load x[in1]\n"), HasSubstr("not proven in 0..7"));
+  EXPECT_THAT(loop("v0 = load x[min(in1, 7)]\n"), HasSubstr("not proven in 0..7"));
+  EXPECT_THAT(loop("v0 = load x[min(max(in1, 0), 8)]\n"), HasSubstr("not proven in 0..7"));
+  EXPECT_THAT(loop("v0 = load x[min(max(in0, 0), 7)]\n"), HasSubstr("`in0` is not an i32"));
+  EXPECT_THAT(loop("y[min(max(in1, 0), 7)] = in0\n"), HasSubstr("`in1` is not an axis in scope"));
+  EXPECT_THAT(loop("if (in1 < 3):\n  y[0] = in0\n"), HasSubstr("`in1` is not an axis in scope"));
+  EXPECT_THAT(loop("for a0 in 0..2: # free\n  v0:i32 = load i[a0]\nv1 = load x[min(max(v0, 0), 7)]\n"),
+              HasSubstr("`v0` is out of scope"));
+}
+
+}  // namespace
+}  // namespace deplo::ir
