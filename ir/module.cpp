@@ -10,9 +10,41 @@
 namespace deplo::ir {
 namespace {
 
+/// Dimensions of extent 1 say nothing about what is computed: x: f32[1, 32, 2048] is read [0, i, j] where f32[32, 2048]
+/// is read [i, j].
+class UnitDimensions {
+ public:
+  void drop(Program& program) {
+    for (Buffer& buffer : program.buffers) {
+      std::vector<bool>& unit = unit_[buffer.name];
+      for (const std::int64_t extent : buffer.shape) unit.push_back(extent == 1);
+      if (std::ranges::count(unit, false) == 0) unit.front() = false;  // a buffer has a dimension
+      erase(buffer.shape, unit);
+      erase(buffer.strides, unit);
+    }
+    body(program.body);
+  }
+
+ private:
+  template <class T>
+  static void erase(std::vector<T>& list, const std::vector<bool>& gone) {
+    std::size_t i = 0;
+    std::erase_if(list, [&](const T&) { return gone[i++]; });
+  }
+  void body(Body& statements) {
+    for (Stmt& stmt : statements) {
+      if (auto* load = stmt.as<Load>()) erase(load->index, unit_.at(load->buffer));
+      if (auto* write = stmt.as<Write>()) erase(write->index, unit_.at(write->buffer));
+      if (Body* inner = inner_body(stmt)) body(*inner);
+    }
+  }
+  std::map<std::string, std::vector<bool>, std::less<>> unit_;
+};
+
 class Anonymizer {
  public:
   Program run(Program program) {
+    if (program.level == Level::loop) UnitDimensions().drop(program);
     program.name = "kernel";
     for (Buffer& buffer : program.buffers) buffer.name = fresh(buffers_, buffer.name, "b");
     body(program.body);

@@ -85,10 +85,8 @@ class Composer {
     const Op op = n.as<tensor::Elementwise>()->op;
     for (int& a : n.args) a = uniform(a).value_or(a);
     const auto is_scalar = [&](int a) { return node(a).as<tensor::Scalar>() != nullptr; };
-    if (std::all_of(n.args.begin(), n.args.end(), is_scalar)) {
-      const int scalar = fold(n, op);
-      return fill(scalar, std::move(n));
-    }
+    if (std::all_of(n.args.begin(), n.args.end(), is_scalar))
+      if (const std::optional<int> scalar = fold(n, op)) return fill(*scalar, std::move(n));
     if (op == Op::copy && node(n.args[0]).type == n.type) return n.args[0];
     if (n.args.size() == 2 && ir::is_commutative(op) && is_scalar(n.args[0])) std::swap(n.args[0], n.args[1]);
     if (std::optional<Expr> value = of_coordinates(result_, n)) {
@@ -98,11 +96,12 @@ class Composer {
     return intern(std::move(n));
   }
 
-  // The Scalar that an operation on Scalars gives.
-  int fold(const Node& n, Op op) {
+  // The Scalar that an operation on Scalars gives; nullopt where that is no number (0 / 0), which no text has.
+  std::optional<int> fold(const Node& n, Op op) {
     std::vector<double> args;
     for (const int a : n.args) args.push_back(node(a).as<tensor::Scalar>()->value);
     double value = ir::apply(op, args);
+    if (std::isnan(value)) return std::nullopt;
     if (n.type.dtype == DType::i32) value = std::trunc(value);
     if (n.type.dtype == DType::boolean) value = value != 0 ? 1 : 0;
     const std::string name = n.type.shape.empty() ? n.name : fresh(n.name + "_value");

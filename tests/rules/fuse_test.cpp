@@ -91,6 +91,7 @@ TEST(Fuse, KernelCounts) {
       {"an input that is an output", "x=torch.randn(3)\n(x,x+1)", 2},
       {"no input at all", "torch.arange(8)*2", 1},
       {"a gather from what is computed", "w=torch.exp(torch.randn(9,5))\nF.embedding(torch.randint(0,9,(4,)),w)", 2},
+      {"what is no number is left to the kernel", "x=torch.zeros(3)\nx/x", 1},
       {"a scalar", "torch.randn(8).sum()", 1},
   };
   for (const Count& c : counts) {

@@ -96,7 +96,7 @@ std::string fused_difference(const ir::torch::Graph& graph, std::uint64_t seed) 
       if (std::isfinite(e)) scale = std::max(scale, std::fabs(e));
     for (std::size_t i = 0; i < expected[o].size(); ++i) {
       const double e = expected[o][i], f = found[o][i];
-      const bool same = std::isnan(e) ? std::isnan(f) : std::isinf(e) ? f == e : std::fabs(f - e) <= 1e-9 * scale;
+      const bool same = std::isnan(e) ? std::isnan(f) : std::isinf(e) ? f == e : std::fabs(f - e) <= 1e-6 * scale;
       if (!same)
         return fmt::format("output {} element {}: expected {}, found {}\n{}\n{}", o, i, e, f, ir::torch::print(graph),
                            ir::print(module));
