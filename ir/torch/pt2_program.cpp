@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <limits>
+#include <algorithm>
 
 #include "ir/torch/graph.h"
 #include "ir/torch/pt2_json.h"

@@ -41,14 +41,14 @@ Entries unpack(const fs::path& file) {
   return entries;
 }
 
-void pack(const fs::path& file, const Entries& entries) {
+void pack(const fs::path& file, const Entries& entries, bool compress) {
   zip_t* zip = zip_open(file.c_str(), ZIP_CREATE | ZIP_TRUNCATE, nullptr);
   CHECK(zip != nullptr);
   for (const auto& [name, bytes] : entries) {
     zip_source_t* source = zip_source_buffer(zip, bytes.data(), bytes.size(), 0);
     const zip_int64_t index = zip_file_add(zip, name.c_str(), source, 0);
     CHECK(index >= 0);
-    zip_set_file_compression(zip, static_cast<zip_uint64_t>(index), ZIP_CM_STORE, 0);
+    zip_set_file_compression(zip, static_cast<zip_uint64_t>(index), compress ? ZIP_CM_DEFLATE : ZIP_CM_STORE, 0);
   }
   CHECK(zip_close(zip) == 0);
 }

@@ -12,8 +12,8 @@ using Entries = std::vector<std::pair<std::string, std::string>>;  // name, byte
 std::filesystem::path fixture(const std::string& name);  // "mlp_2.5.1.pt2"
 std::vector<std::filesystem::path> fixtures();           // every .pt2 file, sorted
 Entries unpack(const std::filesystem::path& file);
-/// Replaces `file`; entries are not compressed.
-void pack(const std::filesystem::path& file, const Entries& entries);
+/// Replaces `file`.
+void pack(const std::filesystem::path& file, const Entries& entries, bool compress = false);
 void write(const std::filesystem::path& file, const std::string& bytes);
 /// The entry whose name ends so. CHECKs that there is one.
 std::string& entry(Entries& entries, const std::string& suffix);

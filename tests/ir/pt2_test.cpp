@@ -108,6 +108,22 @@ TEST(Pt2, WhatIsNoArchive) {
   EXPECT_EQ(error_of(file.path), "expected an archive of torch.export.save, found no 'models/model.json' inside");
 }
 
+TEST(Pt2, SmallFilesDoNotFillTheMemory) {
+  const TemporaryFile file;
+  pack(file.path, {{"x/models/model.json", std::string(20 << 20, ' ')}}, true);
+  EXPECT_THAT(error_of(file.path), HasSubstr("found 20971520"));
+  Entries entries = unpack(fixture("mlp_2.11.0.pt2"));
+  for (const char* suffix : {"models/model.json", "model_weights_config.json"}) {  // 2^36 elements of stride 0
+    std::string& json = entry(entries, suffix);
+    const std::string size = R"("sizes": [{"as_int": 16}])", huge = R"("sizes": [{"as_int": 68719476736}])";
+    const std::string stride = R"("strides": [{"as_int": 1}])", none = R"("strides": [{"as_int": 0}])";
+    for (const auto& [from, to] : {std::pair(size, huge), {stride, none}})
+      for (std::size_t at = 0; (at = json.find(from, at)) != std::string::npos;) json.replace(at, from.size(), to);
+  }
+  pack(file.path, entries);
+  EXPECT_THAT(error_of(file.path), HasSubstr("expected a tensor inside a storage of"));
+}
+
 TEST(Pt2, NoPickleCallsAnything) {
   Entries entries = unpack(fixture("mlp_2.5.1.pt2"));
   std::string& weights = entry(entries, "state_dict.pt");
