@@ -95,16 +95,4 @@ class Materializer {
   ir::Body shared_;  // Smem declarations
 };
 
-template <class F>
-void Materializer::each_instance(const Dependence& on, F&& f) {
-  CHECK(!on.vector);  // vectorize sees to it
-  const auto outer = fixed_;
-  for (const Instance& instance : instances(on)) {
-    for (std::size_t i = 0; i < regs_.size(); ++i)
-      if ((on.reg >> i & 1) != 0) fixed_[i] = instance[i];
-    f(instance);
-    fixed_ = outer;
-  }
-}
-
 }  // namespace deplo::rules

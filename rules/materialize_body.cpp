@@ -97,6 +97,18 @@ void Materializer::lower(const ir::Write& s, ir::Body& to) {
   }
 }
 
+template <class F>
+void Materializer::each_instance(const Dependence& on, F&& f) {
+  CHECK(!on.vector);  // vectorize sees to it
+  const auto outer = fixed_;
+  for (const Instance& instance : instances(on)) {
+    for (std::size_t i = 0; i < regs_.size(); ++i)
+      if ((on.reg >> i & 1) != 0) fixed_[i] = instance[i];
+    f(instance);
+    fixed_ = outer;
+  }
+}
+
 // A start or a condition of its own for each register: the whole statement is replicated.
 void Materializer::lower(const ir::Loop& s, ir::Body& to) {
   each_instance(of(s.start), [&](const Instance& instance) {
