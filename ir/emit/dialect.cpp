@@ -64,7 +64,7 @@ std::string convert(const std::string& value, DType from, Type to) {
   if (from == to.dtype) return value;
   const bool truth = from == DType::boolean, vector = to.lanes > 1;
   if (to.dtype == DType::boolean) return value + (from == DType::f32 ? " != 0.0f" : " != 0");
-  const std::string number = truth && vector ? "-" + value : value;
+  std::string number = truth && vector ? "-" + value : value;
   if (truth && to.dtype == DType::i32) return number;
   const std::string type = type_name(to, Dialect::opencl);
   return vector ? fmt::format("convert_{}({})", type, number) : fmt::format("({}){}", type, number);
@@ -160,7 +160,7 @@ std::string call(Op op, const std::vector<std::string>& args, Type type, Dialect
   CHECK(!text.empty() && args.size() == static_cast<std::size_t>(arity(op)));
   std::vector<std::string> shown = args;
   for (std::string& arg : shown)  // no "--1.0f"
-    if (arg.starts_with('-') && text.find("-{0}") != std::string_view::npos) arg = "(" + arg + ")";
+    if (arg.starts_with('-') && text.find("-{0}") != std::string_view::npos) arg = fmt::format("({})", arg);
   shown.resize(3);
   return fmt::format(fmt::runtime(text), shown[0], shown[1], shown[2],
                      fmt::arg("f", dialect == Dialect::cuda ? "f" : ""));

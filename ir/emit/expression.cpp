@@ -74,7 +74,7 @@ class Text {
   // x mod c = (x % c + c) % c; x div c = (x - (x mod c)) / c
   std::string floored(const Expr& e, bool in_call) const {
     const std::string by = text(e.rhs(), 7, in_call);
-    const std::string remainder = fmt::format("({} % {} + {}) % {}", text(e.lhs(), 6, in_call), by, by, by);
+    std::string remainder = fmt::format("({} % {} + {}) % {}", text(e.lhs(), 6, in_call), by, by, by);
     if (e.op() == ExprOp::mod) return remainder;
     return fmt::format("({} - {}) / {}", text(e.lhs(), 5, in_call), remainder, by);
   }
