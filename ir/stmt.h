@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "ir/stmt_kernel.h"
 #include "ir/stmt_leaves.h"
 
 namespace deplo::ir {

@@ -1,4 +1,4 @@
-// The statements that hold no others.
+// The statements that hold no others; those of Kernel IR alone are in stmt_kernel.h.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -77,33 +77,6 @@ struct Combine {
   Op op = Op::add;
   std::vector<std::string> over;
   bool operator==(const Combine&) const = default;
-};
-
-// Kernel IR only.
-struct Smem {
-  std::string buffer;
-  DType dtype = DType::f32;
-  std::vector<std::int64_t> shape;
-  bool operator==(const Smem&) const = default;
-};
-struct Init {  // acc = neutral(op)
-  std::string acc;
-  Type type;
-  Op op = Op::add;
-  bool operator==(const Init&) const = default;
-};
-struct Sync {
-  bool operator==(const Sync&) const = default;
-};
-/// for s = length/2 … 1: if (tid < s) buffer[…, tid] = op(buffer[…, tid], buffer[…, tid + s]); Sync after each step.
-/// `length` is a power of two; `prefix` are the leading indices of the buffer.
-struct TreeHalve {
-  std::string buffer;
-  Op op = Op::add;
-  std::int64_t length = 1;
-  std::vector<Expr> prefix;
-  Expr tid;
-  bool operator==(const TreeHalve&) const = default;
 };
 
 }  // namespace deplo::ir

@@ -19,7 +19,6 @@ using Values = std::vector<Value>;
 struct Function;  // library.h
 struct ModuleType;
 struct Object;
-
 struct None {};
 struct Dots {};
 struct Slice {
@@ -67,7 +66,6 @@ struct Super {};       // super()
 struct Missing {
   std::string_view what;
 };
-
 struct Value {
   std::variant<None, bool, std::int64_t, double, std::string_view, DType, Dots, Slice, List, Tensor, Leaf*, Object*,
                Builtin, Method, const Class*, const ModuleType*, Namespace, ModuleBase, Super, Missing>
@@ -91,9 +89,8 @@ struct Object {
 
 /// "a tensor", "the integer 3", "a tuple of 2": for messages.
 std::string describe(const Value&);
-/// An integer or a truth value, not a float.
+/// An integer or a truth value, not a float; any number.
 std::optional<std::int64_t> to_integer(const Value&);
-/// Any number.
 std::optional<double> to_number(const Value&);
 bool is_tensor(const Value&);
 bool holds_others(const Object&);           // Sequential, ModuleList
