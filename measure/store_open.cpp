@@ -44,9 +44,10 @@ void check_path(const std::string& path) {
 
 /// The file's version. Refuses what is not ours.
 std::int64_t version_of(Database& database, const std::string& path) {
+  // In this order: another process may make the file ours between two of these reads, and then the last one sees it.
   const std::int64_t version = database.integer("PRAGMA user_version");
-  const bool ours = database.integer("PRAGMA application_id") == application_id;
   const bool empty = database.integer("SELECT count(*) FROM sqlite_schema") == 0;
+  const bool ours = database.integer("PRAGMA application_id") == application_id;
   if (!ours && !(empty && version == 0))
     throw Error(fmt::format("store {}: expected a deplo database, found another program's", path));
   if (version > current_version)
