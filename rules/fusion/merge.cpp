@@ -3,6 +3,8 @@
 // σ needs no solving here: a kernel's output is indexed by its own free axes, so a load of it is σ. A reduce axis is
 // carried along, bound by its reduction; where statements stand is nest.h.
 #include <algorithm>
+#include <array>
+#include <map>
 #include <set>
 
 #include "core/error.h"
@@ -112,6 +114,14 @@ class Merger {
     return true;
   }
 
+  /// splice, once for each pair: a merge that is refused is tried again in every pass.
+  const std::optional<LoopOp>& spliced(const LoopOp& producer, const LoopOp& consumer) {
+    const std::array key = {producer.output, producer.root, consumer.output, consumer.root};
+    const auto known = spliced_.find(key);
+    if (known != spliced_.end()) return known->second;
+    return spliced_.emplace(key, splice(fusion_, producer, consumer)).first->second;
+  }
+
   /// The only consumer of a kernel that nobody outside sees.
   LoopOp* only_consumer(const LoopOp& producer) {
     const auto readers = consumers(producer);
@@ -121,7 +131,7 @@ class Merger {
   bool merge_into(LoopOp* consumer, std::size_t at, double most_growth) {
     if (consumer == nullptr) return false;
     const LoopOp& producer = fusion_.ops[at];
-    const auto merged = splice(fusion_, producer, *consumer);
+    const std::optional<LoopOp> merged = spliced(producer, *consumer);
     if (!merged) return false;
     if (guard_ && (merged->inflation > std::max(producer.inflation, consumer->inflation) * most_growth ||
                    !refuse(fusion_, *merged, producer, *consumer).empty()))
@@ -153,7 +163,7 @@ class Merger {
     std::vector<LoopOp> merged;
     for (const std::size_t i : readers) {
       const LoopOp& consumer = fusion_.ops[i];
-      auto one = splice(fusion_, producer, consumer);
+      std::optional<LoopOp> one = spliced(producer, consumer);
       if (!one || !refuse(fusion_, *one, producer, consumer).empty()) return false;
       before += consumer.cost.bytes;
       after += one->cost.bytes;
@@ -168,6 +178,7 @@ class Merger {
   Fusion& fusion_;
   bool guard_;
   std::set<int> outputs_;
+  std::map<std::array<int, 4>, std::optional<LoopOp>> spliced_;  // by output and root of producer and consumer
 };
 
 }  // namespace
