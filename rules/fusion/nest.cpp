@@ -10,7 +10,7 @@ namespace deplo::rules::fusion {
 namespace {
 
 // How many free loops bind all of them.
-int prefix(const Live& live) { return std::bit_width(live.free); }
+int prefix(const Live& live) { return static_cast<int>(std::bit_width(live.free)); }
 
 }  // namespace
 

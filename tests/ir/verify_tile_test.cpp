@@ -111,7 +111,8 @@ TEST(Verify, kernel_level) {
   };
   EXPECT_THAT(top("Tile(axes=(a0:4=REG)):\n  v0 = exp(1)\n"), HasSubstr("axis `a0` cannot be REG in kernel IR"));
   EXPECT_THAT(top("Tile(axes=(a0:4=VECTOR)):\n  v0 = exp(1)\n"), HasSubstr("axis `a0` cannot be VECTOR in kernel IR"));
-  EXPECT_THAT(top("Smem s[4] (f32)\nTile(axes=()):\n  v0 = exp(1)\n"), HasSubstr("only loads, indices and assignments"));
+  EXPECT_THAT(top("Smem s[4] (f32)\nTile(axes=()):\n  v0 = exp(1)\n"),
+              HasSubstr("only loads, indices and assignments"));
   EXPECT_THAT(kernel("Combine(acc0, op=add, over=())\n"), HasSubstr("not a statement of kernel IR"));
   EXPECT_THAT(kernel("acc0 <- add(acc0, 1)\n"), HasSubstr("`acc0` has no Init before this"));
   EXPECT_THAT(kernel("if (a0 < 1):\n  Init(acc0, op=add)\nacc0 <- add(acc0, 1)\n"),
