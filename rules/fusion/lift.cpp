@@ -13,14 +13,6 @@ namespace {
 
 using ir::tensor::Node;
 
-// The element at the kernel's own coordinates; 0 in a dimension of extent 1, whose axis is no axis.
-std::vector<ir::Expr> identity(const ir::Shape& shape) {
-  std::vector<ir::Expr> index;
-  for (std::size_t d = 0; d < shape.size(); ++d)
-    index.push_back(shape[d] == 1 ? ir::Expr(0) : ir::tensor::coordinate(d));
-  return index;
-}
-
 class Lifter {
  public:
   explicit Lifter(Fusion& fusion) : fusion_(fusion), values_(fusion.values) {}
@@ -111,6 +103,13 @@ void check_dtype(const Node& node) {
 }
 
 }  // namespace
+
+std::vector<ir::Expr> identity(const ir::Shape& shape) {
+  std::vector<ir::Expr> index;
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    index.push_back(shape[d] == 1 ? ir::Expr(0) : ir::tensor::coordinate(d));
+  return index;
+}
 
 std::vector<ValueId> reachable(const Values& values, ValueId root) {
   std::vector<ValueId> result;

@@ -45,6 +45,8 @@ struct Fusion {
 void lift(Fusion&);
 /// Fills in what follows from the root: reads and cost.
 void complete(const Fusion&, LoopOp&);
+/// The element at a kernel's own coordinates; 0 in a dimension of extent 1, whose axis is no axis.
+std::vector<ir::Expr> identity(const ir::Shape&);
 /// The distinct values below the root, each after its arguments.
 std::vector<ValueId> reachable(const Values&, ValueId root);
 

@@ -34,10 +34,8 @@ class Placer {
 
   ir::Body run() {
     const ir::Arg value = emit(op_.root);
-    std::vector<ir::Expr> index;
-    for (std::size_t d = 0; d + 1 < free_.size(); ++d)
-      index.push_back(fusion_.shape(op_)[d] == 1 ? ir::Expr(0) : ir::tensor::coordinate(d));
-    free_.back().push_back(ir::Write{fusion_.name(op_.output), stored(op_.output, index), value});
+    const std::vector<ir::Expr> index = stored(op_.output, identity(fusion_.shape(op_)));
+    free_.back().push_back(ir::Write{fusion_.name(op_.output), index, value});
     for (ir::Body& body : free_) loads_first(body);
     for (std::size_t d = free_.size() - 1; d-- > 0;) {
       const std::int64_t extent = fusion_.shape(op_)[d];
