@@ -17,10 +17,17 @@ struct Target {
   bool cpu = false;                    // no warps; wants vector values, small blocks and often nothing staged
   std::int64_t max_threads = 1024;     // per block
   std::int64_t warp = 32;              // 1 on CPUs
-  std::int64_t shared_bytes = 49152;   // static shared (local) memory per block
+  std::int64_t shared_bytes = 49152;   // shared (local) memory per block, on CUDA with the opt-in above 48 KiB
   std::int64_t register_floats = 128;  // accumulators one thread may hold: fm * fn at most this
   std::int64_t vector_lanes = 4;       // widest vector value (OpenCL) or access (CUDA) in f32 lanes
   std::int64_t units = 1;              // multiprocessors or cores that blocks are spread over
+  // What one unit has, for occupancy; 0: not known, does not limit.
+  std::int64_t unit_registers = 0, unit_threads = 0, unit_blocks = 0, unit_shared_bytes = 0;
+  // Capabilities: a rule that needs one skips without it.
+  bool shuffle = false;     // warp shuffles
+  bool atomic_add = false;  // of floats in global memory: += writes
+  bool async_copy = false;  // cp.async
+  bool tma = false;         // cp.async.bulk.tensor and mbarriers
   bool operator==(const Target&) const = default;
 };
 

@@ -32,6 +32,8 @@ std::int64_t fold(ExprOp op, std::int64_t l, std::int64_t r) {
       return l == r ? 1 : 0;
     case ExprOp::land:
       return l != 0 && r != 0 ? 1 : 0;
+    case ExprOp::bxor:
+      return l ^ r;
   }
   return 0;
 }
@@ -121,6 +123,8 @@ Interval range_of(const Expr& e, const Ranges& ranges) {
       return truth(l == r && l.low == l.high, l.high < r.low || l.low > r.high);
     case ExprOp::land:
       return conjunction(l, r);
+    case ExprOp::bxor:
+      return l.low < 0 || r.low < 0 || !finite(l) || !finite(r) ? everything : Interval{0, all_ones(l.high | r.high)};
   }
   return everything;
 }

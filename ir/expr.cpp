@@ -140,7 +140,7 @@ void print_to(const Expr& e, std::string& out) {
     out += e.name();
   } else {
     // In the order of ExprOp; min and max are written as calls.
-    static constexpr std::array symbols{" + ", " - ", " * ", " / ", " % ", ", ", ", ", " < ", " == ", " && "};
+    static constexpr std::array symbols{" + ", " - ", " * ", " / ", " % ", ", ", ", ", " < ", " == ", " && ", " ^ "};
     out += e.op() == ExprOp::min ? "min(" : e.op() == ExprOp::max ? "max(" : "(";
     print_to(e.lhs(), out);
     out += symbols[static_cast<std::size_t>(e.op())];

@@ -11,8 +11,9 @@
 
 namespace deplo::ir {
 
-/// div and mod are floor division and its remainder, by positive constants only. lt, eq and land give 0 or 1.
-enum class ExprOp : std::uint8_t { add, sub, mul, div, mod, min, max, lt, eq, land };
+/// div and mod are floor division and its remainder, by positive constants only. lt, eq and land give 0 or 1; bxor is
+/// of numbers that are not negative.
+enum class ExprOp : std::uint8_t { add, sub, mul, div, mod, min, max, lt, eq, land, bxor };
 
 /// Value semantics: copying shares the node. Equality is structural. Thread-safe to read.
 class Expr {

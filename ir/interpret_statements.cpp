@@ -46,7 +46,8 @@ void Compiler::statement(const Stmt& stmt, Code& out) {
         if (!value) fail("expected an operation with a neutral element");
         emit(InitCode{define(s.acc, s.type.lanes), s.type.lanes, *value});
       },
-      [&](const Sync&) { emit(SyncCode{}); }, [&](const TreeHalve& s) { emit(tree(s)); });
+      [&](const Sync&) { emit(SyncCode{}); }, [&](const TreeHalve& s) { emit(tree(s)); },
+      [&](const auto&) { fail("asynchronous copies are not interpreted yet"); });
 }
 
 IndexCode Compiler::evaluate(const ir::Index& s) {

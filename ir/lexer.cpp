@@ -13,9 +13,12 @@ namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
-constexpr std::array<std::string_view, 19> kReserved = {
-    "for",  "if",   "in",    "load",    "min",  "max",    "inf",         "nan",       "Tile",       "Init",
-    "Sync", "Smem", "Stage", "Combine", "free", "reduce", "StridedLoop", "TreeHalve", lane_variable};
+constexpr std::array<std::string_view, 29> kReserved = {
+    "for",         "if",          "in",            "load",        "min",          "max",
+    "inf",         "nan",         "free",          "reduce",      lane_variable,  "Tile",
+    "Stage",       "Combine",     "AsyncWait",     "StridedLoop", "Smem",         "Init",
+    "Sync",        "TreeHalve",   "WarpShuffle",   "CpAsyncCopy", "CpAsyncCommit", "CpAsyncWait",
+    "MbarrierInit", "MbarrierArriveExpectTx", "MbarrierWait", "TmaDescriptor", "TmaLoad"};
 
 }  // namespace
 
@@ -35,6 +38,11 @@ std::string_view bind_name(Bind b) {
       return "VECTOR";
   }
   check_failed("bind is known", __FILE__, __LINE__);
+}
+
+std::string_view name(Transport t) {
+  constexpr std::array<std::string_view, 4> names = {"copy", "ahead", "async", "tma"};
+  return names.at(static_cast<std::size_t>(t));
 }
 
 bool is_name(std::string_view s) {

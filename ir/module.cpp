@@ -44,7 +44,8 @@ class UnitDimensions {
 class Anonymizer {
  public:
   Program run(Program program) {
-    if (program.level == Level::loop) UnitDimensions().drop(program);
+    CHECK(program.level == Level::loop);
+    UnitDimensions().drop(program);
     program.name = "kernel";
     for (Buffer& buffer : program.buffers) buffer.name = fresh(buffers_, buffer.name, "b");
     body(program.body);
@@ -98,10 +99,6 @@ class Anonymizer {
     expression(s.condition);
     body(s.then);
   }
-  void statement(Tile& s) {
-    for (Axis& a : s.axes) axis(a.name);
-    body(s.body);
-  }
   void statement(Load& s) {
     buffer(s.buffer);
     expressions(s.index);
@@ -124,28 +121,9 @@ class Anonymizer {
     expressions(s.index);
     if (auto* name = std::get_if<std::string>(&s.value)) value(*name);
   }
-  void statement(Stage& s) {
-    buffer(s.source);
-    expressions(s.origin);
-    buffer(s.buffer);
-    for (SlabAxis& a : s.slab) a.name = "a" + std::to_string(axes_++);  // labels
-  }
-  void statement(Combine& s) {
-    value(s.acc);
-    for (std::string& name : s.over)
-      for (const auto& [before, after] : variables_)
-        if (name == before) {
-          name = after.name();
-          break;
-        }
-  }
-  void statement(Smem& s) { buffer(s.buffer); }
-  void statement(Init& s) { accumulator(s.acc); }
-  void statement(Sync&) {}
-  void statement(TreeHalve& s) {
-    buffer(s.buffer);
-    expressions(s.prefix);
-    expression(s.tid);
+  template <class T>
+  void statement(T&) {
+    CHECK(!"a statement of Loop IR");
   }
 
   Names buffers_, values_, accumulators_;

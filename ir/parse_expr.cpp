@@ -18,13 +18,14 @@ struct Infix {
 std::optional<Infix> infix(const Token& t) {
   if (t.kind != Token::Kind::sign) return {};
   if (t.is("&&")) return Infix{ExprOp::land, 1};
-  if (t.is("<")) return Infix{ExprOp::lt, 2};
-  if (t.is("==")) return Infix{ExprOp::eq, 2};
-  if (t.is("+")) return Infix{ExprOp::add, 3};
-  if (t.is("-")) return Infix{ExprOp::sub, 3};
-  if (t.is("*")) return Infix{ExprOp::mul, 4};
-  if (t.is("/")) return Infix{ExprOp::div, 4};
-  if (t.is("%")) return Infix{ExprOp::mod, 4};
+  if (t.is("^")) return Infix{ExprOp::bxor, 2};
+  if (t.is("<")) return Infix{ExprOp::lt, 3};
+  if (t.is("==")) return Infix{ExprOp::eq, 3};
+  if (t.is("+")) return Infix{ExprOp::add, 4};
+  if (t.is("-")) return Infix{ExprOp::sub, 4};
+  if (t.is("*")) return Infix{ExprOp::mul, 5};
+  if (t.is("/")) return Infix{ExprOp::div, 5};
+  if (t.is("%")) return Infix{ExprOp::mod, 5};
   return {};
 }
 

@@ -25,17 +25,29 @@ Stmt Parser::statement(std::size_t depth) {
   if (lex_.take_if("StridedLoop")) return strided_loop(depth);
   if (lex_.take_if("if")) return if_statement(depth);
   if (lex_.take_if("Tile")) return tile(depth);
-  const auto line = [&]() -> Stmt {
-    if (lex_.take_if("Combine")) return combine();
-    if (lex_.take_if("Smem")) return smem();
-    if (lex_.take_if("Init")) return init();
-    if (lex_.take_if("TreeHalve")) return tree_halve();
-    if (lex_.take_if("Sync")) return Sync{};
-    return named(new_name("a statement"));
-  };
   Stmt s = line();
   lex_.next_line();
   return s;
+}
+
+// A statement that holds no others.
+Stmt Parser::line() {
+  if (lex_.take_if("Combine")) return combine();
+  if (lex_.take_if("AsyncWait")) return async_wait();
+  if (lex_.take_if("Smem")) return smem();
+  if (lex_.take_if("Init")) return init();
+  if (lex_.take_if("TreeHalve")) return tree_halve();
+  if (lex_.take_if("Sync")) return Sync{};
+  if (lex_.take_if("WarpShuffle")) return warp_shuffle();
+  if (lex_.take_if("CpAsyncCopy")) return cp_async_copy();
+  if (lex_.take_if("CpAsyncCommit")) return CpAsyncCommit{};
+  if (lex_.take_if("CpAsyncWait")) return cp_async_wait();
+  if (lex_.take_if("MbarrierInit")) return mbarrier_init();
+  if (lex_.take_if("MbarrierArriveExpectTx")) return mbarrier_arrive();
+  if (lex_.take_if("MbarrierWait")) return mbarrier_wait();
+  if (lex_.take_if("TmaDescriptor")) return tma_descriptor();
+  if (lex_.take_if("TmaLoad")) return tma_load();
+  return named(new_name("a statement"));
 }
 
 Bind Parser::bind_word(Bind first, Bind last, std::string_view expected) {
@@ -78,6 +90,7 @@ Stmt Parser::marked(Loop loop, std::size_t depth) {
     loop.unroll = 0;
     if (lex_.take_if("=")) loop.unroll = static_cast<int>(integer("a number of copies", 2, 1 << 16));
   }
+  if (lex_.take_if("per")) loop.per = name("an axis");
   loop.body = nested(depth);
   return loop;
 }
@@ -119,44 +132,6 @@ Stmt Parser::combine() {
   separated(")", [&] { c.over.push_back(name("an axis")); });
   lex_.expect(")");
   return c;
-}
-
-Stmt Parser::smem() {
-  Smem s;
-  std::int64_t elements = 1;
-  s.buffer = new_name("a buffer");
-  lex_.expect("[");
-  separated("]", [&] { s.shape.push_back(extent(elements)); });
-  lex_.expect("(");
-  s.dtype = dtype();
-  lex_.expect(")");
-  return s;
-}
-
-Stmt Parser::init() {
-  Init i;
-  lex_.expect("(");
-  i.acc = new_name("an accumulator");
-  if (lex_.take_if(":")) i.type = type();
-  lex_.expect(",");
-  i.op = op_field();
-  lex_.expect(")");
-  return i;
-}
-
-Stmt Parser::tree_halve() {
-  TreeHalve t;
-  lex_.expect("(");
-  t.buffer = name("a buffer");
-  if (lex_.take_if("[")) t.prefix = indices("]");
-  lex_.expect(",");
-  t.op = op_field();
-  for (const char* word : {",", "length", "="}) lex_.expect(word);
-  t.length = integer("a length", 1, kMaxExtent);
-  for (const char* word : {",", "tid", "="}) lex_.expect(word);
-  t.tid = expression();
-  lex_.expect(")");
-  return t;
 }
 
 Stmt Parser::named(std::string dst) {
@@ -220,28 +195,6 @@ Stmt Parser::write(std::string buffer) {
     lex_.expect("=");
   w.value = argument();
   return w;
-}
-
-Stmt Parser::stage(std::string buffer) {
-  Stage s;
-  std::int64_t elements = 1;
-  s.buffer = std::move(buffer);
-  lex_.expect("(");
-  s.source = name("a buffer");
-  for (const char* word : {",", "origin", "=", "("}) lex_.expect(word);
-  s.origin = indices(")");
-  for (const char* word : {",", "slab", "=", "("}) lex_.expect(word);
-  separated(")", [&] {
-    SlabAxis a;
-    a.name = new_name("an axis");
-    lex_.expect(":");
-    a.extent = extent(elements);
-    lex_.expect("@");
-    a.dim = static_cast<int>(integer("a dimension", 0, 63));
-    s.slab.push_back(std::move(a));
-  });
-  lex_.expect(")");
-  return s;
 }
 
 }  // namespace deplo::ir

@@ -51,22 +51,33 @@ class Parser {
   Body body(std::size_t depth);
   Body nested(std::size_t depth);
   Stmt statement(std::size_t depth);
+  Stmt line();
   Stmt for_loop(std::size_t depth);
   Stmt strided_loop(std::size_t depth);
   Stmt marked(Loop, std::size_t depth);
   Stmt if_statement(std::size_t depth);
   Stmt tile(std::size_t depth);
   Stmt combine();
-  Stmt smem();
-  Stmt init();
-  Stmt tree_halve();
   Stmt named(std::string name);
   Stmt assignment(std::string dst, Type);
-  Stmt stage(std::string buffer);
   Stmt accum(std::string dst, Type);
   Stmt write(std::string buffer);
   Bind bind_word(Bind first, Bind last, std::string_view expected);
   std::vector<Arg> operands(Op);
+
+  // parse_shared.cpp
+  Stmt stage(std::string buffer);
+  void stage_options(Stage&);
+  Stmt async_wait();
+  Stmt smem(), init(), tree_halve();
+  Stmt warp_shuffle();
+  Stmt cp_async_copy(), cp_async_wait();
+  Stmt mbarrier_init(), mbarrier_arrive(), mbarrier_wait();
+  Stmt tma_descriptor(), tma_load();
+  std::int64_t option(const char* word, std::int64_t otherwise, std::int64_t high);
+  std::int64_t field(const char* word, std::int64_t low, std::int64_t high);
+  std::string element(std::vector<Expr>& index);
+  std::string slot_of(Expr& slot);
 
   // parse.cpp
   Buffer buffer(Role);

@@ -105,6 +105,7 @@ class Printer {
       out += '=';
       integer(l.unroll);
     }
+    if (!l.per.empty()) (out += " per ") += l.per;
     out += '\n';
     body(l.body, indent + 1);
   }
@@ -162,7 +163,32 @@ class Printer {
       out += '@';
       integer(a.dim);
     });
-    out += "))\n";
+    out += "))";
+    layout(s);
+    out += '\n';
+  }
+  void option(const char* word, std::int64_t n) {
+    if (n == 0) return;
+    (out += word) += '=';
+    integer(n);
+  }
+  void layout(const Stage& s) {
+    option(" panel", s.panel);
+    option(" pad", s.pad);
+    option(" swizzle", s.swizzle);
+    option(" lanes", s.lanes);
+    if (s.slots != 1) {
+      option(" buffers", s.slots);
+      out.append("@").append(print(s.slot));
+    }
+    if (s.transport != Transport::copy) (out += ' ') += name(s.transport);
+  }
+  void statement(const AsyncWait& s, int) {
+    out += "AsyncWait(keep=";
+    integer(s.keep);
+    if (!s.phase.is_constant(0) || !s.slot.is_constant(0))
+      out.append(", phase=").append(print(s.phase)).append(", slot=").append(print(s.slot));
+    out += ")\n";
   }
   void statement(const Combine& c, int) {
     (out.append("Combine(").append(c.acc).append(", op=") += name(c.op)).append(", over=(");
@@ -172,7 +198,9 @@ class Printer {
   void statement(const Smem& s, int) {
     out.append("Smem ").append(s.buffer) += '[';
     integers(s.shape);
-    (out.append("] (") += name(s.dtype)).append(")\n");
+    (out.append("] (") += name(s.dtype)) += ')';
+    if (s.align != Smem{}.align) option(" align", s.align);
+    out += '\n';
   }
   void statement(const Init& i, int) {
     out += "Init(";
@@ -189,6 +217,63 @@ class Printer {
     (out.append(", op=") += name(t.op)).append(", length=");
     integer(t.length);
     out.append(", tid=").append(print(t.tid)).append(")\n");
+  }
+  void statement(const WarpShuffle& s, int) {
+    out += "WarpShuffle(";
+    value(s.dst, s.type);
+    (out.append(" <- ").append(s.value).append(", op=") += name(s.op)).append(", length=");
+    integer(s.length);
+    out += ")\n";
+  }
+  void statement(const CpAsyncCopy& s, int) {
+    out += "CpAsyncCopy(";
+    access(s.buffer, s.index);
+    out += ", ";
+    access(s.source, s.at);
+    out += ", lanes=";
+    integer(s.lanes);
+    out += ")\n";
+  }
+  void statement(const CpAsyncCommit&, int) { out += "CpAsyncCommit\n"; }
+  void statement(const CpAsyncWait& s, int) {
+    out += "CpAsyncWait(keep=";
+    integer(s.keep);
+    out += ")\n";
+  }
+  void statement(const MbarrierInit& s, int) {
+    out.append("MbarrierInit ").append(s.barrier) += '[';
+    integer(s.slots);
+    out += "] (count=";
+    integer(s.count);
+    out += ")\n";
+  }
+  void statement(const MbarrierArriveExpectTx& s, int) {
+    out += "MbarrierArriveExpectTx(";
+    access(s.barrier, {s.slot});
+    out += ", bytes=";
+    integer(s.bytes);
+    out += ")\n";
+  }
+  void statement(const MbarrierWait& s, int) {
+    out += "MbarrierWait(";
+    access(s.barrier, {s.slot});
+    out.append(", phase=").append(print(s.phase)).append(")\n");
+  }
+  void statement(const TmaDescriptor& s, int) {
+    out.append("TmaDescriptor ").append(s.name).append("(").append(s.source).append(", box=(");
+    integers(s.box);
+    out += "))";
+    option(" swizzle", s.swizzle);
+    out += '\n';
+  }
+  void statement(const TmaLoad& s, int) {
+    out += "TmaLoad(";
+    access(s.buffer, s.index);
+    out += ", ";
+    access(s.descriptor, s.coordinates);
+    out += ", ";
+    access(s.barrier, {s.slot});
+    out += ")\n";
   }
 };
 

@@ -1,6 +1,7 @@
 #include "ir/program.h"
 
 #include "core/error.h"
+#include "ir/walk.h"
 
 namespace deplo::ir {
 
@@ -20,6 +21,20 @@ const Buffer* Program::find(std::string_view buffer) const {
   for (const Buffer& b : buffers)
     if (b.name == buffer) return &b;
   return nullptr;
+}
+
+std::vector<std::size_t> zeroed_buffers(const Program& program) {
+  std::vector<bool> added(program.buffers.size());
+  for_each(program.body, [&](const Stmt& stmt) {
+    const auto* write = stmt.as<Write>();
+    if (write == nullptr || write->mode != WriteMode::add) return;
+    for (std::size_t i = 0; i < program.buffers.size(); ++i)
+      if (program.buffers[i].name == write->buffer) added[i] = true;
+  });
+  std::vector<std::size_t> result;
+  for (std::size_t i = 0; i < added.size(); ++i)
+    if (added[i]) result.push_back(i);
+  return result;
 }
 
 }  // namespace deplo::ir

@@ -37,6 +37,9 @@ std::vector<std::string> declared_symbols(std::string_view text, std::string_vie
 /// Returns the first violation as one line, "" when there is none.
 std::string verify(const Program&);
 
+/// Buffers with a += Write, in order: every launch starts with them 0, also in interpret().
+std::vector<std::size_t> zeroed_buffers(const Program&);
+
 /// FLOPs (multiply, add … 1 each, transcendental functions 1) and compulsory bytes (each buffer once) of a Loop
 /// program.
 struct Work {

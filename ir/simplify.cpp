@@ -31,6 +31,12 @@ Expr Simplifier::rewrite(const Expr& e) {
       return compare(e);
     case ExprOp::land:
       return conjunction(e);
+    case ExprOp::bxor: {  // x ^ 0 -> x
+      const Expr bits = operands(e);
+      if (bits.kind() != Expr::Kind::binary || bits.op() != ExprOp::bxor) return bits;
+      if (bits.rhs().is_constant(0)) return bits.lhs();
+      return bits.lhs().is_constant(0) ? bits.rhs() : bits;
+    }
   }
   return e;
 }

@@ -21,6 +21,7 @@ struct Loop {
   std::int64_t step = 1;
   int unroll = 1;
   Body body;
+  std::string per = {};  // Tile IR: a REG axis that the whole loop is replicated over; "": its statements are
   bool operator==(const Loop&) const = default;
 };
 
@@ -39,7 +40,9 @@ struct Tile {
 
 struct Stmt {
   using Node =
-      std::variant<Loop, Load, Index, Assign, Accum, Write, If, Tile, Stage, Combine, Smem, Init, Sync, TreeHalve>;
+      std::variant<Loop, Load, Index, Assign, Accum, Write, If, Tile, Stage, AsyncWait, Combine, Smem, Init, Sync,
+                   TreeHalve, WarpShuffle, CpAsyncCopy, CpAsyncCommit, CpAsyncWait, MbarrierInit,
+                   MbarrierArriveExpectTx, MbarrierWait, TmaDescriptor, TmaLoad>;
   Node node;
   template <class T>
   // NOLINTNEXTLINE(google-explicit-constructor): a node is a statement

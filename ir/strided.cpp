@@ -68,6 +68,9 @@ std::optional<Strided> combine(ExprOp op, const Strided& l, const Strided& r) {
       return truth(l.single() && r.single() && l.low == r.low, l.high < r.low || r.high < l.low);
     case ExprOp::land:
       return truth(l.never_zero() && r.never_zero(), l.always_zero() || r.always_zero());
+    case ExprOp::bxor:
+      if (l.low < 0 || r.low < 0) return {};
+      return l.single() && r.single() ? make(l.low ^ r.low, l.low ^ r.low, 0) : make(0, all_ones(l.high | r.high), 1);
   }
   return {};
 }

@@ -70,6 +70,17 @@ class Verifier {
   bool check(const Sync&);
   bool check(const TreeHalve&);
   bool convergent();
+  // verify_async.cpp
+  bool check(const AsyncWait&);
+  bool check(const WarpShuffle&);
+  bool check(const CpAsyncCopy&);
+  bool check(const CpAsyncCommit&);
+  bool check(const CpAsyncWait&);
+  bool check(const MbarrierInit&);
+  bool check(const MbarrierArriveExpectTx&);
+  bool check(const MbarrierWait&);
+  bool check(const TmaDescriptor&);
+  bool check(const TmaLoad&);
   // verify_index.cpp
   bool evaluate(const Expr&, Value& out);
   bool variable(const std::string&, Value& out);

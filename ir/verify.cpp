@@ -21,10 +21,11 @@ unsigned permitted_at(Level level) {
   static const unsigned common = bit(alternative<Loop>()) | bit(alternative<Load>()) | bit(alternative<Index>()) |
                                  bit(alternative<Assign>()) | bit(alternative<Accum>()) | bit(alternative<Write>()) |
                                  bit(alternative<If>());
-  static const unsigned tile =
-      common | bit(alternative<Tile>()) | bit(alternative<Stage>()) | bit(alternative<Combine>());
-  static const unsigned kernel = common | bit(alternative<Tile>()) | bit(alternative<Smem>()) |
-                                 bit(alternative<Init>()) | bit(alternative<Sync>()) | bit(alternative<TreeHalve>());
+  static const unsigned tile = common | bit(alternative<Tile>()) | bit(alternative<Stage>()) |
+                               bit(alternative<AsyncWait>()) | bit(alternative<Combine>());
+  static const unsigned all = bit(std::variant_size_v<Stmt::Node>) - 1;
+  static const unsigned kernel =
+      all & ~(bit(alternative<Stage>()) | bit(alternative<AsyncWait>()) | bit(alternative<Combine>()));
   return level == Level::loop ? common : level == Level::tile ? tile : kernel;
 }
 

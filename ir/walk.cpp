@@ -23,10 +23,31 @@ void map_leaf(Stmt& stmt, Ranges& scope, const MapExpr& f) {
         s.value = f(s.value, scope);
         scope.pop_back();
       },
-      [&](Stage& s) { map_all(s.origin, scope, f); },
+      [&](Stage& s) {
+        map_all(s.origin, scope, f);
+        s.slot = f(s.slot, scope);
+      },
+      [&](AsyncWait& s) {
+        s.phase = f(s.phase, scope);
+        s.slot = f(s.slot, scope);
+      },
       [&](TreeHalve& s) {
         map_all(s.prefix, scope, f);
         s.tid = f(s.tid, scope);
+      },
+      [&](CpAsyncCopy& s) {
+        map_all(s.index, scope, f);
+        map_all(s.at, scope, f);
+      },
+      [&](MbarrierArriveExpectTx& s) { s.slot = f(s.slot, scope); },
+      [&](MbarrierWait& s) {
+        s.slot = f(s.slot, scope);
+        s.phase = f(s.phase, scope);
+      },
+      [&](TmaLoad& s) {
+        map_all(s.index, scope, f);
+        map_all(s.coordinates, scope, f);
+        s.slot = f(s.slot, scope);
       },
       [](auto&) {});
 }
@@ -71,6 +92,8 @@ void for_each_other_name(const Program& program, const F& f) {
     if (const auto* s = stmt.as<Stage>()) f(s->buffer);
     if (const auto* s = stmt.as<Smem>()) f(s->buffer);
     if (const auto* s = stmt.as<Init>()) f(s->acc);
+    if (const auto* s = stmt.as<MbarrierInit>()) f(s->barrier);
+    if (const auto* s = stmt.as<TmaDescriptor>()) f(s->name);
     if (const std::string& name = defined(stmt); !name.empty()) f(name);
   });
 }
@@ -99,6 +122,7 @@ class Renumbering {
     const std::size_t outer = names_.size();
     if (auto* loop = stmt.as<Loop>()) {
       loop->start = rename(loop->start);
+      if (!loop->per.empty()) loop->per = rename(var(loop->per)).name();
       bind(loop->axis);
     } else if (auto* branch = stmt.as<If>()) {
       branch->condition = rename(branch->condition);
@@ -169,8 +193,24 @@ Reads reads(const Stmt& stmt) {
         add_values({s.value}, result);
       },
       [&](const If& s) { add_variables(s.condition, result); }, [&](const Loop& s) { add_variables(s.start, result); },
-      [&](const Stage& s) { add_variables(s.origin, result); },
+      [&](const Stage& s) {
+        add_variables(s.origin, result);
+        add_variables(s.slot, result);
+      },
+      [&](const AsyncWait& s) { add_variables({s.phase, s.slot}, result); },
       [&](const Combine& s) { result.values.push_back(s.acc); },
+      [&](const WarpShuffle& s) { result.values.push_back(s.value); },
+      [&](const CpAsyncCopy& s) {
+        add_variables(s.index, result);
+        add_variables(s.at, result);
+      },
+      [&](const MbarrierArriveExpectTx& s) { add_variables(s.slot, result); },
+      [&](const MbarrierWait& s) { add_variables({s.slot, s.phase}, result); },
+      [&](const TmaLoad& s) {
+        add_variables(s.index, result);
+        add_variables(s.coordinates, result);
+        add_variables(s.slot, result);
+      },
       [&](const TreeHalve& s) {
         add_variables(s.prefix, result);
         add_variables(s.tid, result);
@@ -185,6 +225,7 @@ const std::string& defined(const Stmt& stmt) {
   if (const auto* s = stmt.as<Index>()) return s->dst;
   if (const auto* s = stmt.as<Assign>()) return s->dst;
   if (const auto* s = stmt.as<Accum>()) return s->dst;
+  if (const auto* s = stmt.as<WarpShuffle>()) return s->dst;
   return none;
 }
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
+#include "ir/stage_layout.h"
 #include "ir/walk.h"
 
 namespace deplo::rules {
@@ -47,11 +49,12 @@ bool legal_block_tile(std::int64_t bm, std::int64_t bn, const Target& target) {
 std::int64_t shared_bytes(const ir::Program& program) {
   const std::int64_t threads = ir::count_of(program.body, ir::Bind::thread);
   std::int64_t total = 0;
+  std::set<std::string, std::less<>> seen;  // a pipelined buffer is filled in several places
   ir::for_each(program.body, [&](const ir::Stmt& stmt) {
-    if (const auto* stage = stmt.as<ir::Stage>()) {
-      std::int64_t bytes = ir::bytes(program.find(stage->source)->dtype);
-      for (const ir::SlabAxis& axis : stage->slab) bytes *= axis.extent;
-      total += bytes;
+    if (const auto* stage = stmt.as<ir::Stage>(); stage != nullptr && seen.insert(stage->buffer).second) {
+      const std::int64_t align = ir::alignment(*stage);
+      total = (total + align - 1) / align * align +
+              ir::physical_count(*stage) * ir::bytes(program.find(stage->source)->dtype);
     }
     if (stmt.as<ir::Combine>() != nullptr) total += threads * ir::bytes(ir::DType::f32);
   });

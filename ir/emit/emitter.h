@@ -38,7 +38,19 @@ class Emitter {
   void emit(const Sync&) { line(spell_.barrier); }
   void emit(const TreeHalve&);
   void emit(const Stage&) { CHECK(!"not Kernel IR"); }
+  void emit(const AsyncWait&) { CHECK(!"not Kernel IR"); }
   void emit(const Combine&) { CHECK(!"not Kernel IR"); }
+
+  // emit_async.cpp: CUDA only
+  void emit(const WarpShuffle&);
+  void emit(const CpAsyncCopy&);
+  void emit(const CpAsyncCommit&);
+  void emit(const CpAsyncWait&);
+  void emit(const MbarrierInit&);
+  void emit(const MbarrierArriveExpectTx&);
+  void emit(const MbarrierWait&);
+  void emit(const TmaDescriptor&);
+  void emit(const TmaLoad&);
 
   // emit_values.cpp
   void emit(const Load&);

@@ -35,7 +35,9 @@ Spelling spelling(ExprOp op) {
     case ExprOp::eq:
       return {"==", 3};
     case ExprOp::land:
-      return {"&&", 2};
+      return {"&&", 1};
+    case ExprOp::bxor:
+      return {"^", 2};
     case ExprOp::min:
       return {"min", 0};
     case ExprOp::max:

@@ -103,29 +103,6 @@ for a0 in 0..3: # free
   EXPECT_THAT(anonymous_text(program), HasSubstr("v0:i32 = index (a0 * 2)\n"));
 }
 
-TEST(AnonymousText, LevelsBelow) {
-  const char* const tile = R"(=== tile: t ===
-input x: f32[8]
-output y: f32[2]
-Tile(axes=(p:2=BLOCK, q:4=THREAD)):
-  s = Stage(x, origin=((p * 4)), slab=(w:4@0))
-  in0 = load s[q]
-  sum <- add(sum, in0)
-  Combine(sum, op=add, over=(q))
-  y[p] = sum
-)";
-  EXPECT_EQ(anonymous_text(parse(tile)), R"(=== tile: kernel ===
-input b0: f32[8]
-output b1: f32[2]
-Tile(axes=(a0:2=BLOCK, a1:4=THREAD)):
-  b2 = Stage(b0, origin=((a0 * 4)), slab=(a2:4@0))
-  v0 = load b2[a1]
-  acc0 <- add(acc0, v0)
-  Combine(acc0, op=add, over=(a1))
-  b1[a0] = acc0
-)");
-}
-
 Module example() {
   Module module;
   const TensorType type{DType::f32, {3, 7}};

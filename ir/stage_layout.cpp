@@ -1,0 +1,64 @@
+#include "ir/stage_layout.h"
+
+#include "core/error.h"
+
+namespace deplo::ir {
+namespace {
+
+std::int64_t columns(const Stage& s) { return s.panel > 0 ? s.panel : s.slab.back().extent; }
+
+// Chunk c of 16 bytes in row r of the panel lies where chunk c ^ (r / (128 / swizzle) % (swizzle / 16)) would: address
+// bits 4 and up are flipped by the bits from 7 on.
+Expr swizzled(const Expr& column, const Expr& row, int swizzle) {
+  constexpr std::int64_t chunk = 4;  // elements of 4 bytes
+  const Expr flip = row / (128 / swizzle) % (swizzle / 16);
+  return Expr(ExprOp::bxor, column / chunk, flip) * chunk + column % chunk;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> logical_shape(const Stage& s) {
+  std::vector<std::int64_t> shape;
+  if (s.slots > 1) shape.push_back(s.slots);
+  for (const SlabAxis& axis : s.slab) shape.push_back(axis.extent);
+  return shape;
+}
+
+std::vector<std::int64_t> physical_shape(const Stage& s) {
+  std::vector<std::int64_t> shape;
+  if (s.slots > 1) shape.push_back(s.slots);
+  if (s.panel > 0) shape.push_back(s.slab.back().extent / s.panel);
+  for (std::size_t i = 0; i + 1 < s.slab.size(); ++i) shape.push_back(s.slab[i].extent);
+  shape.push_back(columns(s) + s.pad);
+  return shape;
+}
+
+std::vector<Expr> physical_index(const Stage& s, const std::vector<Expr>& index, const Ranges& scope) {
+  CHECK(index.size() == s.slab.size() + (s.slots > 1 ? 1 : 0));
+  std::vector<Expr> result = index;
+  Expr column = index.back();
+  if (s.panel > 0) {
+    result.insert(result.begin() + (s.slots > 1 ? 1 : 0), simplify(column / s.panel, scope));
+    column = column % s.panel;
+  }
+  if (s.swizzle > 0) {
+    Expr row = 0;
+    for (std::size_t i = 0; i + 1 < s.slab.size(); ++i) row = row * s.slab[i].extent + index[i + (s.slots > 1 ? 1 : 0)];
+    column = swizzled(column, row, s.swizzle);
+  }
+  result.back() = simplify(column, scope);
+  return result;
+}
+
+std::int64_t physical_count(const Stage& s) {
+  std::int64_t count = 1;
+  for (const std::int64_t extent : physical_shape(s)) count *= extent;
+  return count;
+}
+
+std::int64_t alignment(const Stage& s) {
+  if (s.swizzle > 0) return 8 * s.swizzle;
+  return s.transport == Transport::tma ? 128 : 16;
+}
+
+}  // namespace deplo::ir

@@ -1,0 +1,14 @@
+// tma_copy: stages travel by TMA.
+#include "rules/tile/rules.h"
+
+namespace deplo::rules {
+namespace {
+
+Verdict decide(const ir::Program&, const Target&, std::span<const Choice>) { return Skip{"not built yet"}; }
+ir::Program apply(ir::Program program, const Target&, std::span<const Choice>) { return program; }
+
+}  // namespace
+
+const Rule tma_copy = {"tma_copy", decide, apply};
+
+}  // namespace deplo::rules
