@@ -84,9 +84,9 @@ struct Stage {
   bool operator==(const Stage&) const = default;
 };
 
-/// Tile IR: a barrier after which all but the last `keep` groups of stages that are not `copy` are complete; a group is a
-/// run of neighbouring such Stages. For TMA, the oldest group that is completed here is in slot `slot`, which it filled
-/// for an even (phase 0) or odd (1) time, counted from 0.
+/// Tile IR: a barrier after which all but the last `keep` groups of `ahead` and `async` stages are complete; a group is a
+/// run of neighbouring Stages that are not `copy`. Of the `tma` stages, those are complete that filled slot `slot`, as
+/// the even (phase 0) or odd (1) fill of this slot, counted from 0.
 struct AsyncWait {
   std::int64_t keep = 0;
   Expr phase = 0, slot = 0;
