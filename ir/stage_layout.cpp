@@ -35,6 +35,7 @@ std::vector<std::int64_t> physical_shape(const Stage& s) {
 
 std::vector<Expr> physical_index(const Stage& s, const std::vector<Expr>& index, const Ranges& scope) {
   CHECK(index.size() == s.slab.size() + (s.slots > 1 ? 1 : 0));
+  if (s.panel == 0 && s.swizzle == 0) return index;
   std::vector<Expr> result = index;
   Expr column = index.back();
   if (s.panel > 0) {

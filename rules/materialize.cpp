@@ -34,12 +34,14 @@ ir::Program Materializer::run() {
   ir::Program out = {ir::Level::kernel, tile_program_.name, tile_program_.buffers, {}};
   for (const ir::Buffer& buffer : tile_program_.buffers) buffers_.insert(buffer.name);
   ir::for_each(tile_->body, [&](const ir::Stmt& stmt) {
-    if (const auto* stage = stmt.as<ir::Stage>()) buffers_.insert(stage->buffer);
+    if (const auto* stage = stmt.as<ir::Stage>()) declare(*stage);
   });
+  while (barriers_ > 0 && !buffers_.insert(barrier_).second) barrier_ += "_";
   find_dependences(tile_program_.body, {});
   find_fusible(tile_->body);
   starts_ = ir::accumulator_starts(tile_program_.body);
   body(tile_program_.body, out.body);
+  std::move(descriptors_.begin(), descriptors_.end(), std::inserter(out.body, out.body.end() - 1));
   ir::renumber_axes(out);
   return out;
 }

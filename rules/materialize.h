@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -40,23 +41,31 @@ class Materializer {
 
   void find_dependences(const ir::Body&, Dependence context);
   void find_fusible(const ir::Body&);
-  Dependence of(const ir::Expr&) const;
-  Dependence of(const std::vector<ir::Expr>&) const;
-  Dependence of(const std::vector<ir::Arg>&) const;
+  Dependence of(const ir::Expr&) const, of(const std::vector<ir::Expr>&) const, of(const std::vector<ir::Arg>&) const;
 
   void body(const ir::Body& from, ir::Body& to);
   void statement(const ir::Stmt&, ir::Body& to);
   void init(const ir::AccumulatorStart&, ir::Body& to);
-  void lower(const ir::Load&, ir::Body& to);
-  void lower(const ir::Index&, ir::Body& to);
-  void lower(const ir::Assign&, ir::Body& to);
-  void lower(const ir::Accum&, ir::Body& to);
+  void lower(const ir::Load&, ir::Body& to), lower(const ir::Index&, ir::Body& to);
+  void lower(const ir::Assign&, ir::Body& to), lower(const ir::Accum&, ir::Body& to);
   void lower(const ir::Write&, ir::Body& to);
-  void lower(const ir::Loop&, ir::Body& to);
-  void lower(const ir::If&, ir::Body& to);
+  void lower(const ir::Loop&, ir::Body& to), lower(const ir::If&, ir::Body& to);
+  // materialize_combine.cpp
+  struct Group;  // the threads that merge
   void lower(const ir::Combine&, ir::Body& to);
-  void fill(const ir::Stage&, ir::Body& to);
   std::string combine_threads(const ir::Combine&, const std::string& partial, ir::Body& to);
+  std::string shuffle(const ir::Combine&, const Group&, std::string partial, ir::Body& to);
+  std::string halve(const ir::Combine&, const Group&, const std::string& partial, ir::Body& to);
+  std::string shared_for(const std::string& partial, std::vector<std::int64_t> shape, ir::DType);
+  // materialize_stage.cpp
+  void declare(const ir::Stage&);
+  bool needs_barrier_before(std::span<const ir::Stmt> run) const;
+  void fill(std::span<const ir::Stmt> run, ir::Body& to), fill(const ir::Stage&, ir::Body& to);
+  void load_boxes(std::span<const ir::Stmt> run, ir::Body& to), load_box(const ir::Stage&, ir::Body& to) const;
+  void lower(const ir::AsyncWait&, ir::Body& to);
+  ir::Body copy_element(const ir::Stage&, const ir::Buffer& source, const std::vector<ir::Expr>& to,
+                        const std::vector<ir::Expr>& from, int lanes);
+  std::vector<ir::Expr> place(const ir::Stage&, std::vector<ir::Expr> in_slab) const;
 
   std::size_t count(const Dependence&) const;
   std::size_t position(const Dependence&, const Instance&) const;
@@ -64,6 +73,9 @@ class Materializer {
   std::vector<ir::Arg> at(const std::vector<ir::Arg>&, const Instance&) const;
   std::vector<ir::Expr> at(const std::vector<ir::Expr>&, const Instance&) const;
   ir::Expr at(const ir::Expr&, const Instance&, const ir::Expr& lane = 0) const;
+  // What all registers share.
+  ir::Expr at(const ir::Expr& e) const { return at(e, Instance(regs_.size(), 0)); }
+  std::vector<ir::Expr> at(const std::vector<ir::Expr>& list) const { return at(list, Instance(regs_.size(), 0)); }
   template <class F>
   void each_instance(const Dependence& on, F&& f);  // f(instance), and inside it no other instance
   const std::string& define(const std::string& value, ir::DType, const Dependence& on, const Instance& instance);
@@ -88,11 +100,16 @@ class Materializer {
   std::map<std::string, int> next_;
   std::set<std::string, std::less<>> buffers_;  // names that values must not take
   int next_axis_ = 0;
-  int depth_ = 0;  // loops around
   ir::Ranges scope_;
   ir::Substitution axis_names_;  // of the loops around: what they are called in the kernel
   std::vector<ir::AccumulatorStart> starts_;
-  ir::Body shared_;  // Smem declarations
+  std::map<std::string, const ir::Stage*, std::less<>> stages_;  // the first of each buffer
+  ir::Body shared_;                                              // Smem declarations and barriers
+  ir::Body descriptors_;                                         // launch parameters
+  std::string barrier_ = "mbar";                                 // what TMA reports to,
+  std::int64_t barriers_ = 0;                                    // one per slot
+  bool async_ = false;                                           // cp.async somewhere
+  std::vector<std::string> loops_;                               // axes of the loops around, outermost first
 };
 
 }  // namespace deplo::rules

@@ -1,19 +1,22 @@
 // Materializing statements: replication over REG axes and lanes of types.
 #include "core/match.h"
+#include "ir/stage_layout.h"
 #include "rules/materialize.h"
 
 namespace deplo::rules {
 
 void Materializer::body(const ir::Body& from, ir::Body& to) {
-  for (std::size_t i = 0; i < from.size(); ++i) {
+  for (std::size_t i = 0; i < from.size();) {
     for (const ir::AccumulatorStart& start : starts_)
       if (start.body == &from && start.index == i) init(start, to);
-    const bool stage = from[i].as<ir::Stage>() != nullptr;
-    const bool first = stage && (i == 0 || from[i - 1].as<ir::Stage>() == nullptr);
-    const bool last = stage && (i + 1 == from.size() || from[i + 1].as<ir::Stage>() == nullptr);
-    if (first && depth_ > 0) to.emplace_back(ir::Sync{});  // the last round's readers are done
-    statement(from[i], to);
-    if (last) to.emplace_back(ir::Sync{});
+    std::size_t run = 0;
+    while (i + run < from.size() && from[i + run].as<ir::Stage>() != nullptr) ++run;
+    if (run > 0) {
+      fill(std::span(from).subspan(i, run), to);
+    } else {
+      statement(from[i], to);
+    }
+    i += run > 0 ? run : 1;
   }
 }
 
@@ -27,10 +30,14 @@ void Materializer::statement(const ir::Stmt& stmt, ir::Body& to) {
         ir::Body inside;
         body(s.body, inside);
         launch.body = std::move(shared_);
+        if (barriers_ > 0) {
+          launch.body.emplace_back(ir::MbarrierInit{barrier_, barriers_, 1});
+          launch.body.emplace_back(ir::Sync{});
+        }
         std::move(inside.begin(), inside.end(), std::back_inserter(launch.body));
         to.emplace_back(std::move(launch));
       },
-      [&](const ir::Stage& s) { fill(s, to); }, [&](const ir::Load& s) { lower(s, to); },
+      [&](const ir::AsyncWait& s) { lower(s, to); }, [&](const ir::Load& s) { lower(s, to); },
       [&](const ir::Index& s) { lower(s, to); }, [&](const ir::Assign& s) { lower(s, to); },
       [&](const ir::Accum& s) { lower(s, to); }, [&](const ir::Write& s) { lower(s, to); },
       [&](const ir::Loop& s) { lower(s, to); }, [&](const ir::If& s) { lower(s, to); },
@@ -46,9 +53,13 @@ void Materializer::init(const ir::AccumulatorStart& start, ir::Body& to) {
 
 void Materializer::lower(const ir::Load& s, ir::Body& to) {
   const Dependence on = of(s.index);
-  for (const Instance& instance : instances(on))
+  const auto staged = stages_.find(s.buffer);
+  for (const Instance& instance : instances(on)) {
+    std::vector<ir::Expr> index = at(s.index, instance);
+    if (staged != stages_.end()) index = ir::physical_index(*staged->second, index, scope_);
     to.emplace_back(
-        ir::Load{define(s.dst, s.type.dtype, on, instance), type(s.type.dtype, on), s.buffer, at(s.index, instance)});
+        ir::Load{define(s.dst, s.type.dtype, on, instance), type(s.type.dtype, on), s.buffer, std::move(index)});
+  }
 }
 
 void Materializer::lower(const ir::Index& s, ir::Body& to) {
@@ -109,17 +120,21 @@ void Materializer::each_instance(const Dependence& on, F&& f) {
   }
 }
 
-// A start or a condition of its own for each register: the whole statement is replicated.
+// A start or a condition of its own for each register, or a loop `per` register: the whole statement is replicated.
 void Materializer::lower(const ir::Loop& s, ir::Body& to) {
-  each_instance(of(s.start), [&](const Instance& instance) {
+  Dependence on = of(s.start);
+  if (!s.per.empty()) on |= axes_.at(s.per);
+  each_instance(on, [&](const Instance& instance) {
     ir::Loop loop = {s.axis, at(s.start, instance), s.step, s.unroll, {}};
-    if (of(s.start).reg != 0) loop.axis.name = fresh_axis();
+    if (on.reg != 0) loop.axis.name = fresh_axis();
     axis_names_.emplace_back(s.axis.name, ir::var(loop.axis.name));
+    const std::size_t outside = scope_.size();
     scope_.emplace_back(s.axis.name, ir::range_of(loop));
-    ++depth_;
+    if (loop.axis.name != s.axis.name) scope_.emplace_back(loop.axis.name, ir::range_of(loop));
+    loops_.push_back(s.axis.name);
     body(s.body, loop.body);
-    --depth_;
-    scope_.pop_back();
+    loops_.pop_back();
+    scope_.resize(outside);
     axis_names_.pop_back();
     to.emplace_back(std::move(loop));
   });
