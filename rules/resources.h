@@ -29,4 +29,15 @@ std::int64_t shared_bytes(const ir::Program& tile);
 /// an element only (OpenCL C, 6.15.7); CUDA's float2 and float4 for their own size (CUDA C++ Programming Guide, 5.3.2).
 bool aligned(const ir::Expr& offset, int lanes, const Target&);
 
+/// A staged buffer, at the first Stage that fills it, and the axes around that.
+struct Staged {
+  const ir::Stage* stage = nullptr;
+  ir::Ranges scope;
+};
+std::vector<Staged> staged_buffers(const ir::Program& tile);
+
+/// Elements that one copy of a slab may move, widest first, 1 always among them: powers of two that are contiguous and
+/// aligned on both sides and do not reach over the edge of the source's rows.
+std::vector<int> copy_widths(const ir::Stage&, const ir::Buffer& source, const Target&, const ir::Ranges& scope);
+
 }  // namespace deplo::rules
