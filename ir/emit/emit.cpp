@@ -33,12 +33,30 @@ void Emitter::body(const Body& statements) {
   for (const Stmt& stmt : statements) match(stmt.node, [&](const auto& s) { emit(s); });
 }
 
+void Emitter::declare(const TmaDescriptor& s) {
+  for (std::size_t i = 0; i < kernel_.buffers.size(); ++i)
+    if (const Buffer& buffer = kernel_.buffers[i]; buffer.name == s.source)
+      source_.tensor_maps.push_back({i, buffer.shape, buffer.strides, s.box, s.swizzle});
+  descriptors_.push_back(&s);
+  helpers_.insert(Helper::tensor_map);
+}
+
 KernelSource Emitter::run() {
   for (const Buffer& buffer : kernel_.buffers) declare(buffer);
+  for (const Stmt& stmt : kernel_.body)
+    if (const auto* descriptor = stmt.as<TmaDescriptor>()) declare(*descriptor);
+  layout_ = shared_layout(kernel_.body, target_);
   source_.entry = "k_" + kernel_.name;
-  line(signature(source_.entry));
+  source_.blocks = count_of(kernel_.body, Bind::block);
+  source_.threads = count_of(kernel_.body, Bind::thread);
+  source_.shared_bytes = layout_.bytes;
+  source_.dynamic_shared = layout_.dynamic;
+  source_.zeroed = zeroed_buffers(kernel_);
+  line(signature());
   ++indent_;
-  hide_bounds_ = target_.dialect == Dialect::opencl && target_.cpu && has_sync(kernel_.body);
+  // TMA's widest swizzle repeats after 1024 bytes.
+  if (layout_.dynamic) line("extern __shared__ __align__(1024) unsigned char smem[];");
+  hide_bounds_ = !cuda() && target_.cpu && has_sync(kernel_.body);
   if (hide_bounds_) {
     // PoCL turns an innermost loop whose bounds are uniform into barrier regions and keeps the values of each work-item
     // in memory; a bound that depends on a work-item id (always 0 here) is left alone (docs/performance.md).
@@ -47,29 +65,31 @@ KernelSource Emitter::run() {
   body(kernel_.body);
   --indent_;
   line("}");
-  source_.text = fmt::to_string(out_);
+  for (const Helper helper : helpers_) source_.text += definition(helper) + "\n";
+  source_.text.append(out_.data(), out_.size());
   return std::move(source_);
 }
 
-std::string Emitter::signature(const std::string& entry) const {
-  const std::int64_t threads = count_of(kernel_.body, Bind::thread);
-  const bool cuda = target_.dialect == Dialect::cuda;
-  std::string text =
-      cuda ? fmt::format("extern \"C\" __global__ __launch_bounds__({})\nvoid {}(", threads, entry)
-           : fmt::format("__kernel __attribute__((reqd_work_group_size({}, 1, 1)))\nvoid {}(", threads, entry);
-  for (std::size_t i = 0; i < kernel_.buffers.size(); ++i) {
-    const Buffer& buffer = kernel_.buffers[i];
+std::string Emitter::signature() const {
+  std::string text = fmt::format(fmt::runtime(cuda() ? "extern \"C\" __global__ __launch_bounds__({})\nvoid {}("
+                                                     : "__kernel __attribute__((reqd_work_group_size({}, 1, 1)))\n"
+                                                       "void {}("),
+                                 source_.threads, source_.entry);
+  std::string_view comma = "";
+  for (const Buffer& buffer : kernel_.buffers) {
     const std::string_view space = buffer.role == Role::input ? spell_.global_in : spell_.global_out;
-    text += fmt::format("{}{}{}{}* {} {}", i == 0 ? "" : ", ", space, space.empty() ? "" : " ",
-                        element_name({buffer.dtype, 1}, dialect()), cuda ? "__restrict__" : "restrict", buffer.name);
+    text += fmt::format("{}{}{}{}* {} {}", comma, space, space.empty() ? "" : " ",
+                        element_name({buffer.dtype, 1}, dialect()), cuda() ? "__restrict__" : "restrict", buffer.name);
+    comma = ", ";
   }
+  for (const TmaDescriptor* descriptor : descriptors_)
+    text += fmt::format(", const __grid_constant__ CUtensorMap {}", descriptor->name);
   return text + ") {";
 }
 
 // The last axis of each kind is the fastest.
 void Emitter::axes(const Tile& tile, Bind bind, std::string_view id) {
   std::int64_t total = count_of(tile, bind);
-  (bind == Bind::block ? source_.blocks : source_.threads) = total;
   bool first = true;
   for (const Axis& axis : tile.axes) {
     if (axis.bind != bind) continue;
@@ -113,15 +133,17 @@ void Emitter::emit(const If& s) {
   line("}");
 }
 
+void Emitter::shared_array(std::string_view element, const std::string& name, std::int64_t count, std::int64_t align) {
+  if (layout_.dynamic)
+    return print("{0}* const {1} = reinterpret_cast<{0}*>(smem + {2});", element, name, layout_.offset.at(name));
+  const std::string aligned =
+      fmt::format(fmt::runtime(cuda() ? "__align__({})" : "__attribute__((aligned({})))"), align);
+  print("{} {} {} {}[{}];", spell_.shared, aligned, element, name, count);
+}
+
 void Emitter::emit(const Smem& s) {
-  std::int64_t count = 1;
-  for (const std::int64_t extent : s.shape) count *= extent;
   memory_[s.buffer] = {s.dtype, row_major_strides(s.shape)};
-  source_.shared_bytes += count * bytes(s.dtype);
-  // 16 bytes: the widest access of a thread.
-  print("{} {} {} {}[{}];", spell_.shared,
-        dialect() == Dialect::cuda ? "__align__(16)" : "__attribute__((aligned(64)))",
-        element_name({s.dtype, 1}, dialect()), s.buffer, count);
+  shared_array(element_name({s.dtype, 1}, dialect()), s.buffer, element_count(s.shape), alignment(s, target_));
 }
 
 void Emitter::emit(const TreeHalve& s) {

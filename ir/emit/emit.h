@@ -12,8 +12,8 @@ namespace deplo::ir {
 /// What a backend needs to build and launch. The arguments are the program's buffers, in order; the launch is
 /// one-dimensional: `blocks` blocks of `threads` threads.
 struct KernelSource {
-  /// A CUtensorMap argument (CUDA driver API, cuTensorMapEncodeTiled), passed by value behind the buffers. Dimensions in
-  /// the order of the buffer: the driver wants the last one first. Strides and box in elements.
+  /// A CUtensorMap argument (CUDA driver API, cuTensorMapEncodeTiled), passed by value behind the buffers. Dimensions
+  /// in the order of the buffer: the driver wants the last one first. Strides and box in elements.
   struct TensorMap {
     std::size_t buffer = 0;  // number in the program
     std::vector<std::int64_t> shape, strides, box;
@@ -23,8 +23,8 @@ struct KernelSource {
   std::string text;
   std::int64_t blocks = 1;
   std::int64_t threads = 1;
-  std::int64_t shared_bytes = 0;    // all of it
-  bool dynamic_shared = false;      // CUDA, above 48 KiB: the launch passes shared_bytes
+  std::int64_t shared_bytes = 0;  // all of it
+  bool dynamic_shared = false;    // CUDA, above 48 KiB: the launch passes shared_bytes
   std::vector<TensorMap> tensor_maps;
   std::vector<std::size_t> zeroed;  // buffers that a launch of its own fills with 0 before each launch (+= writes)
 };

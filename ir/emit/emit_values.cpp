@@ -104,8 +104,23 @@ void Emitter::emit(const Init& s) {
   for (int i = 0; i < s.type.lanes; ++i) print("{} {}_{} = {};", type, s.acc, i, value);
 }
 
+// One addition a lane: neither dialect has a wide one that all its targets know.
+void Emitter::add(const Write& s) {
+  const DType dtype = memory_.at(s.buffer).dtype;
+  const bool emulated = !cuda() && dtype == DType::f32;
+  const std::string_view function = cuda() ? "atomicAdd" : emulated ? "atomic_add_float" : "atomic_add";
+  if (emulated) helpers_.insert(Helper::atomic_add_float);
+  const bool vector = native_ && type_of(s.value, dtype).lanes > 1;
+  for (int lane = 0; lane < s.lanes; ++lane) {
+    std::vector<Expr> index = s.index;
+    if (lane > 0) index.back() = index.back() + lane;
+    const std::string value = argument(s.value, dtype, lane);
+    print("{}(&{}, {});", function, element(s.buffer, index), vector ? fmt::format("{}.s{:x}", value, lane) : value);
+  }
+}
+
 void Emitter::emit(const Write& s) {
-  if (s.mode != WriteMode::assign) throw Error("a += write: not emitted yet, no rule makes one");
+  if (s.mode == WriteMode::add) return add(s);
   const std::string at = offset(s.buffer, s.index);
   const Type type = {memory_.at(s.buffer).dtype, s.lanes};
   if (s.lanes == 1) return print("{}[{}] = {};", s.buffer, at, argument(s.value, type.dtype, -1));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,8 @@
 #include "ir/emit/dialect.h"
 #include "ir/emit/emit.h"
 #include "ir/emit/expression.h"
+#include "ir/emit/helpers.h"
+#include "ir/emit/shared_layout.h"
 
 namespace deplo::ir {
 
@@ -28,7 +31,9 @@ class Emitter {
 
   // emit.cpp
   void declare(const Buffer&);
-  std::string signature(const std::string& entry) const;
+  void declare(const TmaDescriptor&);
+  std::string signature() const;
+  void shared_array(std::string_view element, const std::string& name, std::int64_t count, std::int64_t align);
   void axes(const Tile&, Bind, std::string_view id);
   void body(const Body&);
   void emit(const Loop&);
@@ -42,6 +47,7 @@ class Emitter {
   void emit(const Combine&) { CHECK(!"not Kernel IR"); }
 
   // emit_async.cpp: CUDA only
+  std::string warp_mask() const;
   void emit(const WarpShuffle&);
   void emit(const CpAsyncCopy&);
   void emit(const CpAsyncCommit&);
@@ -59,6 +65,7 @@ class Emitter {
   void emit(const Accum&);
   void emit(const Init&);
   void emit(const Write&);
+  void add(const Write&);
   void assign(const std::string& name, Type, Op, const std::vector<Arg>&, bool declare);
   Type type_of(const Arg&, DType of_constant) const;
   std::string argument(const Arg&, DType of_constant, int lane) const;
@@ -66,7 +73,11 @@ class Emitter {
 
   Dialect dialect() const { return target_.dialect; }
   std::string code(const Expr& e) const { return index_code(e, ranges_, spell_.index_type == "long"); }
+  bool cuda() const { return target_.dialect == Dialect::cuda; }
   std::string offset(const std::string& buffer, const std::vector<Expr>& index) const;
+  std::string element(const std::string& buffer, const std::vector<Expr>& index) const {
+    return fmt::format("{}[{}]", buffer, offset(buffer, index));
+  }
 
   struct Memory {
     DType dtype = DType::f32;
@@ -82,6 +93,9 @@ class Emitter {
   Ranges ranges_;  // of the axes in scope
   std::map<std::string, Type> types_;
   std::map<std::string, Memory> memory_;
+  std::vector<const TmaDescriptor*> descriptors_;
+  SharedLayout layout_;
+  std::set<Helper> helpers_;  // that the text calls
   KernelSource source_;
 };
 

@@ -39,13 +39,13 @@ constexpr std::array keywords =
                                      "wchar_t",      "while",        "write_only", "xor",
                                      "xor_eq"});
 constexpr std::array functions = std::to_array<std::string_view>(
-    {"INFINITY", "M_PI",     "NAN",       "NULL",   "abs",       "as_float", "barrier", "blockDim", "blockIdx",
-     "clamp",    "copysign", "cos",       "cosf",   "erf",       "erff",     "exp",     "exp2",     "expf",
-     "fabs",     "fabsf",    "floor",     "fma",    "fmaf",      "fmax",     "fmaxf",   "fmin",     "fminf",
-     "gridDim",  "isequal",  "isgreater", "isless", "log",       "logf",     "main",    "max",      "min",
-     "pow",      "powf",     "printf",    "rsqrt",  "rsqrtf",    "select",   "sin",     "sinf",     "sqrt",
-     "sqrtf",    "tan",      "tanh",      "tanhf",  "threadIdx", "warpSize"});
-constexpr std::array own = std::to_array<std::string_view>({"block", "thread", "zero"});
+    {"CUtensorMap", "INFINITY", "M_PI",    "NAN",      "NULL",      "abs",    "as_float",  "as_int",  "barrier",
+     "blockDim",    "blockIdx", "clamp",   "copysign", "cos",       "cosf",   "erf",       "erff",    "exp",
+     "exp2",        "expf",     "fabs",    "fabsf",    "floor",     "fma",    "fmaf",      "fmax",    "fmaxf",
+     "fmin",        "fminf",    "gridDim", "isequal",  "isgreater", "isless", "log",       "logf",    "main",
+     "max",         "min",      "pow",     "powf",     "printf",    "rsqrt",  "rsqrtf",    "select",  "sin",
+     "sinf",        "sqrt",     "sqrtf",   "tan",      "tanh",      "tanhf",  "threadIdx", "warpSize"});
+constexpr std::array own = std::to_array<std::string_view>({"block", "smem", "thread", "zero"});
 
 bool contains(std::span<const std::string_view> words, std::string_view word) {
   return std::ranges::find(words, word) != words.end();
@@ -69,7 +69,8 @@ bool is_vector_type(std::string_view name) {
 
 bool is_reserved(std::string_view name) {
   return contains(keywords, name) || contains(functions, name) || contains(own, name) || is_vector_type(name) ||
-         starts_with_any(name, {"__", "CLK_", "get_", "cl_", "vload", "vstore", "native_", "convert_"});
+         starts_with_any(name, {"__", "CLK_", "atomic", "cl_", "convert_", "cp_async_", "get_", "mbarrier_", "native_",
+                                "tma_load_", "vload", "vstore"});
 }
 
 }  // namespace deplo::ir

@@ -11,7 +11,8 @@ namespace {
 
 TEST(Target, EveryFileLoads) {
   const auto names = list_data("configs/targets", ".yaml");
-  EXPECT_THAT(names, ::testing::IsSupersetOf({"opencl-cpu", "opencl-gpu", "sm_80", "sm_90", "sm_120"}));
+  EXPECT_THAT(names, ::testing::IsSupersetOf(
+                         {"opencl-cpu", "opencl-gpu", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"}));
   for (const auto& name : names) {
     const Target target = load_target(name);
     EXPECT_EQ(target.name, name);
@@ -20,12 +21,40 @@ TEST(Target, EveryFileLoads) {
   }
 }
 
+// What the units of two generations have in common with no other: a copied file would show.
+TEST(Target, LimitsOfComputeCapabilities) {
+  struct Row {
+    const char* name;
+    std::int64_t shared_kib, threads, blocks;
+    bool tma;
+  };
+  for (const Row& row :
+       {Row{"sm_80", 164, 2048, 32, false}, Row{"sm_86", 100, 1536, 16, false}, Row{"sm_89", 100, 1536, 24, false},
+        Row{"sm_90", 228, 2048, 32, true}, Row{"sm_100", 228, 2048, 32, true}, Row{"sm_120", 100, 1536, 24, true}}) {
+    const Target target = load_target(row.name);
+    EXPECT_EQ(target.unit_shared_bytes, row.shared_kib * 1024) << row.name;
+    EXPECT_EQ(target.shared_bytes, (row.shared_kib - 1) * 1024) << row.name;
+    EXPECT_EQ(target.unit_threads, row.threads) << row.name;
+    EXPECT_EQ(target.unit_blocks, row.blocks) << row.name;
+    EXPECT_EQ(target.tma, row.tma) << row.name;
+    EXPECT_TRUE(target.shuffle && target.atomic_add && target.async_copy) << row.name;
+    EXPECT_EQ(target.unit_registers, 65536) << row.name;
+  }
+}
+
+TEST(Target, CpusHaveNoneOfWhatGpusDo) {
+  const Target cpu = load_target("opencl-cpu"), gpu = load_target("opencl-gpu");
+  EXPECT_FALSE(cpu.shuffle || cpu.async_copy || cpu.tma);
+  EXPECT_FALSE(gpu.shuffle || gpu.async_copy || gpu.tma);
+  EXPECT_TRUE(gpu.atomic_add);
+}
+
 TEST(Target, UnknownNamesAreAnsweredWithThoseThatExist) {
   try {
     load_target("sm_9");
     FAIL();
   } catch (const Error& e) {
-    EXPECT_THAT(e.what(), ::testing::HasSubstr("sm_120, sm_80, sm_90), found 'sm_9'; did you mean 'sm_"));
+    EXPECT_THAT(e.what(), ::testing::HasSubstr("sm_120, sm_80, sm_86, sm_89, sm_90), found 'sm_9'; did you mean 'sm_"));
   }
   EXPECT_THROW(load_target("../targets/sm_90"), Error);
   EXPECT_THROW(load_target(""), Error);

@@ -1,0 +1,114 @@
+#include "ir/emit/helpers.h"
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+
+namespace deplo::ir {
+namespace {
+
+constexpr const char* inlined = "static __device__ __forceinline__";
+
+// PTX ISA, "cp.async": .cg, which leaves out the first level cache, takes 16 bytes only.
+std::string cp_async(int bytes) {
+  return fmt::format(R"({} void cp_async_{}(void* shared, const void* global) {{
+  asm volatile("cp.async.{}.shared.global [%0], [%1], {};"
+               :: "r"((unsigned)__cvta_generic_to_shared(shared)), "l"(global) : "memory");
+}}
+)",
+                     inlined, bytes, bytes == 16 ? "cg" : "ca", bytes);
+}
+
+// The driver's type without its header: an opaque parameter.
+constexpr const char* tensor_map = "struct __align__(64) CUtensorMap { unsigned long long opaque[16]; };\n";
+
+// The fence shows the barrier to the asynchronous proxy, which TMA reports through (PTX ISA, "membar/fence").
+std::string mbarrier_init() {
+  return fmt::format(R"({} void mbarrier_init(unsigned long long* barrier, int count) {{
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;\n"
+               "fence.mbarrier_init.release.cluster;"
+               :: "r"((unsigned)__cvta_generic_to_shared(barrier)), "r"(count) : "memory");
+}}
+)",
+                     inlined);
+}
+
+std::string mbarrier_arrive_expect_tx() {
+  return fmt::format(R"({} void mbarrier_arrive_expect_tx(unsigned long long* barrier, int bytes) {{
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+               :: "r"((unsigned)__cvta_generic_to_shared(barrier)), "r"(bytes) : "memory");
+}}
+)",
+                     inlined);
+}
+
+// try_wait may return early; between two looks the warp sleeps, at most the nanoseconds of the hint.
+std::string mbarrier_wait() {
+  return fmt::format(R"({} void mbarrier_wait(unsigned long long* barrier, int phase) {{
+  unsigned done = 0;
+  while (!done)
+    asm volatile("{{.reg .pred p;\n"
+                 "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2, 10000000;\n"
+                 "selp.u32 %0, 1, 0, p;}}"
+                 : "=r"(done) : "r"((unsigned)__cvta_generic_to_shared(barrier)), "r"(phase) : "memory");
+}}
+)",
+                     inlined);
+}
+
+// shared::cluster takes the addresses of the own block too, and every version of PTX that knows TMA knows it.
+std::string tma_load(int rank) {
+  std::string parameters, places, values;
+  for (int i = 0; i < rank; ++i) {
+    parameters += fmt::format("int c{}, ", i);
+    places += fmt::format("{}%{}", i == 0 ? "" : ", ", i + 3);
+    values += fmt::format(", \"r\"(c{})", i);
+  }
+  return fmt::format(
+      R"({0} void tma_load_{1}d(void* shared, const CUtensorMap& map, {2}unsigned long long* barrier) {{
+  asm volatile("cp.async.bulk.tensor.{1}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+               " [%0], [%1, {{{3}}}], [%2];"
+               :: "r"((unsigned)__cvta_generic_to_shared(shared)), "l"(&map),
+                  "r"((unsigned)__cvta_generic_to_shared(barrier)){4} : "memory");
+}}
+)",
+      inlined, rank, parameters, places, values);
+}
+
+// OpenCL 1.2 adds integers only.
+constexpr const char* atomic_add_float = R"(void atomic_add_float(volatile __global float* sum, const float value) {
+  volatile __global int* bits = (volatile __global int*)sum;
+  int seen, found = *bits;
+  do {
+    seen = found;
+    found = atomic_cmpxchg(bits, seen, as_int(as_float(seen) + value));
+  } while (found != seen);
+}
+)";
+
+}  // namespace
+
+std::string definition(Helper helper) {
+  switch (helper) {
+    case Helper::cp_async_4:
+      return cp_async(4);
+    case Helper::cp_async_8:
+      return cp_async(8);
+    case Helper::cp_async_16:
+      return cp_async(16);
+    case Helper::tensor_map:
+      return tensor_map;
+    case Helper::mbarrier_init:
+      return mbarrier_init();
+    case Helper::mbarrier_arrive_expect_tx:
+      return mbarrier_arrive_expect_tx();
+    case Helper::mbarrier_wait:
+      return mbarrier_wait();
+    case Helper::atomic_add_float:
+      return atomic_add_float;
+    default:
+      return tma_load(static_cast<int>(helper) - static_cast<int>(Helper::tma_load_1d) + 1);
+  }
+}
+
+}  // namespace deplo::ir
