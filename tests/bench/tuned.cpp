@@ -1,0 +1,99 @@
+#include "tuned.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "apps/board.h"
+#include "apps/kernel_space.h"
+#include "apps/measurer.h"
+#include "apps/tune_kernel.h"
+#include "core/rng.h"
+#include "rules/lower.h"
+
+namespace deplo::bench {
+namespace {
+
+std::string search(const apps::KernelCase& kernel, const SearchFlags& flags, measure::Device& device,
+                   const Target& target) {
+  const std::string file = "/tmp/bench." + std::to_string(getpid()) + ".db";
+  measure::Store store = measure::Store::open(file);
+  apps::Bench bench{device, store, target, {}, 0, 0, 0};
+  bench.device_id = store.add_device(device.info());
+  bench.run_id = store.add_run({bench.device_id, "", "", flags.strategy, 0, ""});
+  apps::Experiment experiment;
+  experiment.strategy = flags.strategy;
+  experiment.trials = experiment.patience = flags.trials;
+  constexpr double long_enough = 3600;  // seconds: the trials end the search
+  Progress progress(stderr, true);
+  apps::Narrator narrator{progress, kernel.name, apps::now() + long_enough, [](const apps::Row&) {}};
+  const apps::Row row = tune_kernel(kernel, experiment, {long_enough, flags.trials}, bench, narrator);
+  for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(file + suffix);
+  return row.trail;
+}
+
+std::vector<float> random_values(std::size_t count, std::uint64_t seed) {
+  Rng rng(seed);
+  std::vector<float> values(count);
+  for (float& value : values) value = static_cast<float>(rng.uniform(-1, 1));
+  return values;
+}
+
+}  // namespace
+
+SearchFlags take_search_flags(int& argc, char** argv) {
+  SearchFlags flags;
+  int kept = 1;
+  const auto value = [](const char* arg, const char* flag) {
+    const std::size_t length = std::strlen(flag);
+    return std::strncmp(arg, flag, length) == 0 ? arg + length : nullptr;
+  };
+  for (int i = 1; i < argc; ++i) {
+    if (const char* schedule = value(argv[i], "--schedule="))
+      flags.schedule = schedule;
+    else if (const char* trials = value(argv[i], "--trials="))
+      flags.trials = std::atoll(trials);
+    else if (const char* strategy = value(argv[i], "--search="))
+      flags.strategy = strategy;
+    else
+      argv[kept++] = argv[i];
+  }
+  argc = kept;
+  return flags;
+}
+
+Tuned::Tuned(const apps::KernelCase& kernel, const SearchFlags& flags) : device_(measure::open_device("opencl")) {
+  const Target target = measure::target_of(device_->info());
+  trail_ = flags.schedule.empty() ? search(kernel, flags, *device_, target) : flags.schedule;
+  const auto lowering = rules::follow(kernel.loop, target, parse_trail(trail_));
+  candidate_.kernel = rules::materialize(lowering.program(), target);
+  candidate_.source = emit(candidate_.kernel, target);
+  auto built = device_->build(candidate_);
+  if (!built.ok()) throw Error(built.failure().message);
+  executable_ = std::move(built.value());
+  arrays_ = device_->allocate(kernel.loop.buffers);
+  for (std::size_t i = 0; i < kernel.loop.buffers.size(); ++i) {
+    const ir::Buffer& buffer = kernel.loop.buffers[i];
+    if (buffer.role != ir::Role::input) continue;
+    inputs_.resize(i + 1);
+    inputs_[i] = random_values(static_cast<std::size_t>(span(buffer)), i + 1);
+    arrays_->write(i, inputs_[i]);
+  }
+}
+
+void Tuned::launch() { CHECK(executable_->launch(*arrays_, candidate_.source.blocks).ok()); }
+
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+  return values[values.size() / 2];
+}
+
+double host_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace deplo::bench
