@@ -28,6 +28,7 @@ bool Machine::full(Mask mask) const {
 void Machine::run() {
   index_.resize(static_cast<std::size_t>(lanes));
   offset_.resize(static_cast<std::size_t>(lanes));
+  from_.resize(static_cast<std::size_t>(lanes));
   result_.resize(static_cast<std::size_t>(lanes));
   std::int64_t blocks = 1;
   for (const auto& axis : block_axes) blocks *= axis.second;
@@ -37,10 +38,18 @@ void Machine::run() {
       variables[static_cast<std::size_t>(axis->first)].scalar = rest % axis->second;
       rest /= axis->second;
     }
-    ++epoch_;
-    for (Shared& s : shared) std::fill(s.cells.begin(), s.cells.end(), Cell{});
+    start_block();
     execute(code, nullptr);
+    check_completed();
   }
+}
+
+void Machine::start_block() {
+  ++epoch_;
+  for (Shared& s : shared) std::fill(s.cells.begin(), s.cells.end(), Cell{});
+  for (Barrier& b : barriers) std::fill(b.slots.begin(), b.slots.end(), Barrier::Slot{});
+  flights_.clear();
+  groups_.assign(static_cast<std::size_t>(threads), 0);
 }
 
 void Machine::execute(Code& body, Mask mask) {
@@ -51,7 +60,12 @@ void Machine::execute(Code& body, Mask mask) {
         [&](ComputeCode& c) { compute(c, mask); }, [&](InitCode& c) { init(c, mask); },
         [&](WriteCode& c) { write(at, c, mask); }, [&](IfCode& c) { branch(c, mask); },
         [&](StageCode& c) { stage(at, c, mask); }, [&](CombineCode& c) { combine(at, c, mask); },
-        [&](SyncCode&) { barrier(at, mask); }, [&](TreeCode& c) { tree(at, c, mask); });
+        [&](SyncCode&) { barrier(at, mask); }, [&](TreeCode& c) { tree(at, c, mask); },
+        [&](AsyncWaitCode& c) { wait(at, c, mask); }, [&](ShuffleCode& c) { shuffle(at, c, mask); },
+        [&](CopyCode& c) { copy(at, c, mask); }, [&](CommitCode&) { commit(mask); },
+        [&](CopyWaitCode& c) { wait(c, mask); }, [&](BarrierInitCode& c) { init(at, c, mask); },
+        [&](ArriveCode& c) { arrive(at, c, mask); }, [&](BarrierWaitCode& c) { wait(at, c, mask); },
+        [&](TmaCode& c) { load(at, c, mask); });
 }
 
 void Machine::loop(LoopCode& c, Mask mask) {
@@ -94,18 +108,25 @@ void Machine::branch(IfCode& c, Mask mask) {
   if (active > 0) execute(c.then, active == lanes ? nullptr : c.mask.data());
 }
 
+void Machine::converge(const Instruction& at, Mask mask) const {
+  if (full(mask)) return;
+  const auto idle = static_cast<int>(std::find(mask, mask + lanes, 0) - mask);
+  throw Error("barrier in divergent control flow: " + place(idle) + " does not reach `" + text_of(*at.source) + "`");
+}
+
 void Machine::barrier(const Instruction& at, Mask mask) {
-  if (!full(mask)) {
-    const auto idle = static_cast<int>(std::find(mask, mask + lanes, 0) - mask);
-    throw Error("barrier in divergent control flow: " + place(idle) + " does not reach `" + text_of(*at.source) + "`");
-  }
+  converge(at, mask);
   ++epoch_;
+}
+
+void Machine::fault(const Instruction& at, const std::string& what, int lane) const {
+  throw Error(what + ", in " + place(lane) + " at `" + text_of(*at.source) + "`");
 }
 
 }  // namespace exec
 
-void interpret(const Program& program, Memory& memory) {
-  exec::Machine machine = exec::compile(program, nullptr);
+void interpret(const Program& program, Memory& memory, const Limits& limits) {
+  exec::Machine machine = exec::compile(program, nullptr, limits);
   for (std::size_t i = 0; i < program.buffers.size(); ++i) {
     const Buffer& buffer = program.buffers[i];
     const auto found = memory.find(buffer.name);
@@ -117,6 +138,7 @@ void interpret(const Program& program, Memory& memory) {
     machine.globals[i].data = found->second;
     if (buffer.role == Role::output) machine.globals[i].writers.assign(found->second.size(), 0);
   }
+  for (const std::size_t i : zeroed_buffers(program)) std::ranges::fill(machine.globals[i].data, 0.0);
   machine.run();
 }
 

@@ -13,11 +13,17 @@ namespace deplo::ir {
 /// Contents of each buffer in double, `span(buffer)` elements.
 using Memory = std::map<std::string, std::vector<double>, std::less<>>;
 
+struct Limits {
+  std::int64_t shared_bytes = 0;  // of a block; 0: any
+};
+
 /// Executes the program at any level, block by block with all threads of a block in lockstep, on `memory` in place.
-/// Every buffer must be there with its size. Unwritten output elements keep their value (poison them to see it).
-/// Throws Error with the statement on an out-of-range index, a read of shared memory that nothing wrote, a race between
-/// threads with no Sync between, or a Sync in divergent control flow.
-void interpret(const Program&, Memory& memory);
+/// Every buffer must be there with its size. Unwritten output elements keep their value (poison them to see it), but
+/// those of zeroed_buffers() start at 0. Throws Error with the statement, block and thread on an index out of range, a
+/// read of shared memory that nothing wrote, a race between threads with no Sync between, a read or an overwrite of an
+/// asynchronous copy that was not waited for, a phase of an mbarrier that never completes, a Sync in divergent control
+/// flow, a misaligned asynchronous copy, or more shared memory than the limit.
+void interpret(const Program&, Memory& memory, const Limits& limits = {});
 
 /// One output element of a Loop program.
 struct Point {

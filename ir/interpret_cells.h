@@ -12,9 +12,12 @@ struct Layout {
   std::vector<std::int64_t> shape, strides;
 };
 struct Global : Layout {
-  std::span<double> data;             // empty in evaluate_at
-  std::span<const float> floats;      // inputs of evaluate_at
-  std::vector<std::int64_t> writers;  // of an output: who wrote each element last, none 0
+  std::span<double> data;         // empty in evaluate_at
+  std::span<const float> floats;  // inputs of evaluate_at
+  // Of an output, who wrote each element: nobody 0, thread t of the launch t + 1 by `=` and -(t + 1) by `+=`, several
+  // by
+  // `+=` INT64_MIN.
+  std::vector<std::int64_t> writers;
 };
 
 /// A cell of shared memory with what the sanitizer must know. Epochs count barriers.
@@ -22,10 +25,12 @@ struct Cell {
   double value = 0;
   int writer = nobody, reader = nobody;
   std::uint32_t write_epoch = 0, read_epoch = 0;
-  static constexpr int nobody = -1, several = -2;  // several: as a writer, all threads together
+  static constexpr int nobody = -1, several = -2;         // several: as a writer, all threads together
+  static constexpr std::uint32_t in_flight = UINT32_MAX;  // as a write epoch: `value` is on its way, after all others
 };
 struct Shared : Layout {
   std::vector<Cell> cells;
+  std::int64_t element_bytes, align;  // in bytes
 };
 
 /// The offset of an access in each lane.

@@ -11,8 +11,8 @@
 
 namespace deplo::ir::exec {
 
-Compiler::Compiler(const Program& program, const FreeValues* free_values)
-    : program_(program), free_values_(free_values) {
+Compiler::Compiler(const Program& program, const FreeValues* free_values, const Limits& limits)
+    : program_(program), free_values_(free_values), limits_(limits) {
   for (const Buffer& b : program.buffers) {
     const auto negative = [](std::int64_t stride) { return stride < 0; };
     if (b.strides.size() != b.shape.size() || std::any_of(b.strides.begin(), b.strides.end(), negative))
@@ -164,6 +164,8 @@ std::vector<int> Compiler::representatives(std::uint64_t axes) const {
   return result;
 }
 
-Machine compile(const Program& program, const FreeValues* free_values) { return Compiler(program, free_values).take(); }
+Machine compile(const Program& program, const FreeValues* free_values, const Limits& limits) {
+  return Compiler(program, free_values, limits).take();
+}
 
 }  // namespace deplo::ir::exec

@@ -14,7 +14,7 @@ using FreeValues = std::map<std::string, std::int64_t, std::less<>>;
 
 class Compiler {
  public:
-  Compiler(const Program& program, const FreeValues* free_values);
+  Compiler(const Program& program, const FreeValues* free_values, const Limits& limits);
   Machine take() { return std::move(machine_); }
 
  private:
@@ -26,10 +26,21 @@ class Compiler {
   LoopCode loop(const Loop& s);
   ComputeCode compute(const std::string& dst, const Type& type, Op op, const std::vector<Arg>& args, bool accumulates);
   WriteCode write(const Write& s);
-  StageCode stage(const Stage& s);
   CombineCode combine(const Combine& s);
   TreeCode tree(const TreeHalve& s);
-  void declare_shared(const std::string& name, std::vector<std::int64_t> shape);
+  // interpret_compile_async.cpp
+  StageCode stage(const Stage& s);
+  AsyncWaitCode wait(const AsyncWait& s);
+  ShuffleCode shuffle(const WarpShuffle& s);
+  CopyCode copy(const CpAsyncCopy& s);
+  TmaCode load(const TmaLoad& s);
+  void declare(const MbarrierInit& s);
+  void declare(const TmaDescriptor& s);
+  int barrier(const std::string& name) const;
+  /// `count` elements of memory for cells of the shape: a stage's layout may need more.
+  void declare_shared(const std::string& name, DType dtype, std::vector<std::int64_t> shape, std::int64_t count,
+                      std::int64_t align);
+  void reserve_shared(std::int64_t size, std::int64_t align);
 
   Index index(const Expr& e);
   Access access(const std::string& buffer, const std::vector<Expr>& indices, int lanes);
@@ -44,6 +55,9 @@ class Compiler {
 
   const Program& program_;
   const FreeValues* free_values_;
+  Limits limits_;
+  std::int64_t shared_bytes_ = 0;
+  bool opens_group_ = false;
   Machine machine_;
   std::vector<AccumulatorStart> starts_;
   std::map<const Stmt*, std::uint64_t> dependences_;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ir/interpret.h"
-#include "ir/interpret_index.h"
+#include "ir/interpret_async.h"
 
 namespace deplo::ir::exec {
 
@@ -52,11 +52,6 @@ struct IfCode {
   std::vector<std::uint8_t> mask;
   Code then;
 };
-struct StageCode {
-  int shared, source;
-  std::vector<Index> origin;
-  std::vector<SlabAxis> slab;
-};
 struct CombineCode {
   std::size_t acc;
   Op op;
@@ -71,8 +66,9 @@ struct TreeCode {
 };
 struct Instruction {
   const Stmt* source;
-  std::variant<LoopCode, LoadCode, IndexCode, ComputeCode, InitCode, WriteCode, IfCode, StageCode, CombineCode,
-               SyncCode, TreeCode>
+  std::variant<LoopCode, LoadCode, IndexCode, ComputeCode, InitCode, WriteCode, IfCode, StageCode, AsyncWaitCode,
+               CombineCode, SyncCode, TreeCode, ShuffleCode, CopyCode, CommitCode, CopyWaitCode, BarrierInitCode,
+               ArriveCode, BarrierWaitCode, TmaCode>
       code;
 };
 

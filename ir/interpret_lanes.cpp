@@ -36,6 +36,21 @@ std::int64_t Machine::scalar(const Index& index) const {
   return sum;
 }
 
+std::int64_t Machine::at_lane(const Index& index, int lane) const {
+  if (!index.varies) return scalar(index);
+  const auto l = static_cast<std::size_t>(lane);
+  std::int64_t sum = index.constant;
+  for (const auto& [slot, coefficient] : index.uniform)
+    sum = multiply_add(sum, coefficient, variables[static_cast<std::size_t>(slot)].scalar);
+  for (const auto& [slot, coefficient] : index.varying)
+    sum = multiply_add(sum, coefficient, variables[static_cast<std::size_t>(slot)].lanes[l]);
+  for (const auto& [value, coefficient] : index.values)
+    sum = multiply_add(sum, coefficient, to_index(values[value + l]));
+  for (const Atom& a : index.atoms)
+    sum = multiply_add(sum, a.coefficient, fold(a.op, at_lane(a.lhs, lane), at_lane(a.rhs, lane)));
+  return sum;
+}
+
 void Machine::vector(Index& index, std::int64_t* out) const {
   const auto n = static_cast<std::size_t>(lanes);
   std::fill(out, out + n, scalar(index));
@@ -150,6 +165,17 @@ void Machine::combine(const Instruction& at, const CombineCode& c, Mask mask) {
   }
   for (std::size_t l = 0; l < result_.size(); ++l)
     if (mask == nullptr || mask[l] != 0) acc[l] = result_[static_cast<std::size_t>(c.representative[l])];
+}
+
+// A butterfly: in each step a thread takes the value of the one whose number differs in one bit.
+void Machine::shuffle(const Instruction& at, const ShuffleCode& c, Mask mask) {
+  converge(at, mask);
+  double* out = element(c.dst, 0);
+  std::copy_n(element(c.value, 0), lanes, out);
+  for (int step = c.length / 2; step > 0; step /= 2) {
+    for (int l = 0; l < lanes; ++l) result_[static_cast<std::size_t>(l)] = out[l ^ step];
+    apply_lanes(c.op, lanes, out, out, result_.data(), nullptr);
+  }
 }
 
 }  // namespace deplo::ir::exec

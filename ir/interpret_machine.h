@@ -27,6 +27,8 @@ struct Machine {
   std::vector<double> values;  // element w of lane l of a value at its start + w * lanes + l
   std::vector<Global> globals;
   std::vector<Shared> shared;
+  std::vector<Barrier> barriers;
+  std::vector<Descriptor> descriptors;
   Code code;
   std::vector<Point>* points = nullptr;  // of evaluate_at: receives what is written
 
@@ -55,24 +57,53 @@ struct Machine {
   void write(const Instruction& at, WriteCode& c, Mask mask);
   void write_global(const Instruction& at, const WriteCode& c, std::int64_t offset, int lane, double value);
   void combine(const Instruction& at, const CombineCode& c, Mask mask);
+  // interpret_stage.cpp
   void stage(const Instruction& at, StageCode& c, Mask mask);
+  void fill(const Instruction& at, const StageCode& c, std::int64_t first);
+  void check_refill(const Instruction& at, const Shared& s, const Cell& cell) const;
+  void wait(const Instruction& at, const AsyncWaitCode& c, Mask mask);
+  void wait_slot(const Instruction& at, std::int64_t slot, std::int64_t phase);
   void tree(const Instruction& at, TreeCode& c, Mask mask);
   void barrier(const Instruction& at, Mask mask);
+  void converge(const Instruction& at, Mask mask) const;
+  void shuffle(const Instruction& at, const ShuffleCode& c, Mask mask);
+  // interpret_async.cpp
+  void copy(const Instruction& at, CopyCode& c, Mask mask);
+  void commit(Mask mask);
+  void wait(const CopyWaitCode& c, Mask mask);
+  void init(const Instruction& at, const BarrierInitCode& c, Mask mask);
+  void arrive(const Instruction& at, const ArriveCode& c, Mask mask);
+  void wait(const Instruction& at, const BarrierWaitCode& c, Mask mask);
+  void load(const Instruction& at, TmaCode& c, Mask mask);
+  void load_box(const Instruction& at, const TmaCode& c, std::int64_t first, int lane);
+  Barrier::Slot& slot_of(const Instruction& at, int barrier, const Index& slot, int lane);
+
+  void land(const Flight& flight, int writer);
+  void check_completed() const;
+  void start_block();
 
   double read_shared(const Instruction& at, const Shared& s, Cell& cell, int lane) const;
   void write_shared(const Instruction& at, const Shared& s, Cell& cell, int lane, double value) const;
+  void claim(const Instruction& at, const WriteCode& c, Global& global, std::size_t i, int lane, double value) const;
+  void check_overwrite(const Instruction& at, const Shared& s, const Cell& cell, int lane) const;
+  void issue(const Instruction& at, const Shared& s, Cell& cell, int lane, double value) const;
+  [[noreturn]] void fault(const Instruction& at, const std::string& what, int lane) const;
+  std::int64_t at_lane(const Index& index, int lane) const;
   bool full(Mask mask) const;
   int thread(int lane) const { return lane / registers; }
   std::string place(int lane) const;  // "block 3, thread 5"
 
   std::int64_t block_ = 0;
   std::uint32_t epoch_ = 0;
-  std::vector<std::int64_t> index_, offset_;  // scratch, one per lane
+  std::vector<Flight> flights_;
+  std::vector<std::int64_t> groups_;                 // how many each thread, or the block, has asked for
+  std::vector<std::int64_t> index_, offset_, from_;  // scratch, one per lane
   std::vector<double> result_;
 };
 
 /// Resolves the names. `free_values`: where given, each free loop runs for its value only.
-Machine compile(const Program& program, const std::map<std::string, std::int64_t, std::less<>>* free_values);
+Machine compile(const Program& program, const std::map<std::string, std::int64_t, std::less<>>* free_values,
+                const Limits& limits = {});
 /// First line of the statement's text.
 std::string text_of(const Stmt& stmt);
 /// out[i] = op(args…[i]) for n elements.

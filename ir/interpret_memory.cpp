@@ -119,21 +119,34 @@ void Machine::write_global(const Instruction& at, const WriteCode& c, std::int64
     return;
   }
   const auto i = static_cast<std::size_t>(offset);
-  if (c.mode == WriteMode::add) {
-    global.data[i] += value;
-    return;
+  if (!global.writers.empty()) claim(at, c, global, i, lane, value);
+  global.data[i] = c.mode == WriteMode::add ? global.data[i] + value : value;
+}
+
+// Several threads may write an element only to the same bits, or all of them add to it.
+void Machine::claim(const Instruction& at, const WriteCode& c, Global& global, std::size_t i, int lane,
+                    double value) const {
+  constexpr std::int64_t several = INT64_MIN;
+  const std::int64_t me = block_ * threads + thread(lane) + 1;
+  std::int64_t& writer = global.writers[i];
+  const bool adds = c.mode == WriteMode::add;
+  const auto same_bits = [&] {
+    return std::bit_cast<std::uint64_t>(global.data[i]) == std::bit_cast<std::uint64_t>(value);
+  };
+  const bool mine = writer == 0 || writer == me || writer == -me;
+  if (!mine && (adds ? writer > 0 : writer < 0 || !same_bits())) {
+    const std::int64_t other = std::abs(writer) - 1;
+    const std::string who =
+        writer == several ? "other threads"
+                          : "block " + std::to_string(other / threads) + ", thread " + std::to_string(other % threads);
+    const std::string how = adds ? " adds to" : writer < 0 ? " writes" : " writes another value to";
+    throw Error("race: " + place(lane) + how + " element " + std::to_string(i) + " of " + global.name + " than " + who +
+                ", at `" + text_of(*at.source) + "`");
   }
-  if (!global.writers.empty()) {
-    const std::int64_t me = block_ * threads + thread(lane) + 1;
-    std::int64_t& writer = global.writers[i];
-    if (writer != 0 && writer != me &&
-        std::bit_cast<std::uint64_t>(global.data[i]) != std::bit_cast<std::uint64_t>(value))
-      throw Error("race: " + place(lane) + " writes another value to element " + std::to_string(offset) + " of " +
-                  global.name + " than block " + std::to_string((writer - 1) / threads) + ", thread " +
-                  std::to_string((writer - 1) % threads) + ", at `" + text_of(*at.source) + "`");
+  if (adds)
+    writer = mine ? (writer == me ? me : -me) : several;
+  else
     writer = me;
-  }
-  global.data[i] = value;
 }
 
 double Machine::read_shared(const Instruction& at, const Shared& s, Cell& cell, int lane) const {
@@ -141,6 +154,9 @@ double Machine::read_shared(const Instruction& at, const Shared& s, Cell& cell, 
   if (cell.writer == Cell::nobody)
     throw Error("read of shared memory that nothing wrote: " + s.name + " in " + place(lane) + " at `" +
                 text_of(*at.source) + "`");
+  if (cell.write_epoch == Cell::in_flight)
+    throw Error("read of an asynchronous copy that was not waited for: an element of " + s.name + " in " + place(lane) +
+                " at `" + text_of(*at.source) + "`");
   if (cell.writer != me && cell.writer != Cell::several && cell.write_epoch == epoch_)
     throw Error("race: " + place(lane) + " reads an element of " + s.name + " that thread " +
                 std::to_string(cell.writer) + " wrote with no Sync between, at `" + text_of(*at.source) + "`");
@@ -150,40 +166,23 @@ double Machine::read_shared(const Instruction& at, const Shared& s, Cell& cell, 
 }
 
 void Machine::write_shared(const Instruction& at, const Shared& s, Cell& cell, int lane, double value) const {
+  check_overwrite(at, s, cell, lane);
+  cell.writer = thread(lane);
+  cell.write_epoch = epoch_;
+  cell.value = value;
+}
+
+// Nobody else may have touched the cell since the last barrier, nor may a copy be under way.
+void Machine::check_overwrite(const Instruction& at, const Shared& s, const Cell& cell, int lane) const {
   const int me = thread(lane);
+  if (cell.write_epoch == Cell::in_flight)
+    throw Error("overwrite of an asynchronous copy that was not waited for: an element of " + s.name + " in " +
+                place(lane) + " at `" + text_of(*at.source) + "`");
   const bool written = cell.writer != Cell::nobody && cell.write_epoch == epoch_ && cell.writer != me;
   const bool read = cell.reader != Cell::nobody && cell.read_epoch == epoch_ && cell.reader != me;
   if (written || read)
     throw Error("race: " + place(lane) + " writes an element of " + s.name + " that another thread " +
                 (written ? "wrote" : "read") + " with no Sync between, at `" + text_of(*at.source) + "`");
-  cell.writer = me;
-  cell.write_epoch = epoch_;
-  cell.value = value;
-}
-
-// A cooperative copy between two barriers; what is outside the source is 0.
-void Machine::stage(const Instruction& at, StageCode& c, Mask mask) {
-  barrier(at, mask);
-  Shared& to = shared[static_cast<std::size_t>(c.shared)];
-  const Global& from = globals[static_cast<std::size_t>(c.source)];
-  std::vector<std::int64_t> origin, position(c.slab.size(), 0);
-  for (const Index& index : c.origin) origin.push_back(scalar(index));
-  for (Cell& cell : to.cells) {
-    std::int64_t offset = 0;
-    bool inside = true;
-    std::vector<std::int64_t> at_source = origin;
-    for (std::size_t i = 0; i < position.size(); ++i) at_source[static_cast<std::size_t>(c.slab[i].dim)] += position[i];
-    for (std::size_t d = 0; d < origin.size(); ++d) {
-      inside = inside && at_source[d] >= 0 && at_source[d] < from.shape[d];
-      if (inside) offset += at_source[d] * from.strides[d];
-    }
-    cell = Cell{.value = inside ? from.data[static_cast<std::size_t>(offset)] : 0, .writer = Cell::several};
-    for (std::size_t i = position.size(); i-- > 0;) {
-      if (++position[i] < c.slab[i].extent) break;
-      position[i] = 0;
-    }
-  }
-  barrier(at, mask);
 }
 
 void Machine::tree(const Instruction& at, TreeCode& c, Mask mask) {

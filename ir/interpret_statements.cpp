@@ -9,8 +9,14 @@
 namespace deplo::ir::exec {
 
 void Compiler::body(const Body& body, Code& out) {
+  bool grouped = false;  // in a run of stages that are waited for together
   for (std::size_t i = 0; i < body.size(); ++i) {
     at_ = &body[i];
+    const auto* staged = body[i].as<Stage>();
+    if (staged == nullptr || staged->transport == Transport::copy) grouped = false;
+    opens_group_ = !grouped;
+    if (staged != nullptr && (staged->transport == Transport::ahead || staged->transport == Transport::async))
+      grouped = true;
     for (const AccumulatorStart& start : starts_) {
       if (start.body != &body || start.index != i) continue;
       const std::optional<double> value = neutral(start.op);
@@ -40,14 +46,28 @@ void Compiler::statement(const Stmt& stmt, Code& out) {
         emit(std::move(code));
       },
       [&](const Tile& s) { body(s.body, out); }, [&](const Stage& s) { emit(stage(s)); },
-      [&](const Combine& s) { emit(combine(s)); }, [&](const Smem& s) { declare_shared(s.buffer, s.shape); },
+      [&](const Combine& s) { emit(combine(s)); },
+      [&](const Smem& s) { declare_shared(s.buffer, s.dtype, s.shape, element_count(s.shape), s.align); },
       [&](const Init& s) {
         const std::optional<double> value = neutral(s.op);
         if (!value) fail("expected an operation with a neutral element");
         emit(InitCode{define(s.acc, s.type.lanes), s.type.lanes, *value});
       },
       [&](const Sync&) { emit(SyncCode{}); }, [&](const TreeHalve& s) { emit(tree(s)); },
-      [&](const auto&) { fail("asynchronous copies are not interpreted yet"); });
+      [&](const AsyncWait& s) { emit(wait(s)); }, [&](const WarpShuffle& s) { emit(shuffle(s)); },
+      [&](const CpAsyncCopy& s) { emit(copy(s)); }, [&](const CpAsyncCommit&) { emit(CommitCode{}); },
+      [&](const CpAsyncWait& s) { emit(CopyWaitCode{s.keep}); },
+      [&](const MbarrierInit& s) {
+        declare(s);
+        emit(BarrierInitCode{barrier(s.barrier)});
+      },
+      [&](const MbarrierArriveExpectTx& s) {
+        emit(ArriveCode{barrier(s.barrier), index(s.slot), s.bytes});
+      },
+      [&](const MbarrierWait& s) {
+        emit(BarrierWaitCode{barrier(s.barrier), index(s.slot), index(s.phase)});
+      },
+      [&](const TmaDescriptor& s) { declare(s); }, [&](const TmaLoad& s) { emit(load(s)); });
 }
 
 IndexCode Compiler::evaluate(const ir::Index& s) {
@@ -101,35 +121,6 @@ std::uint64_t Compiler::registers_of(const Stmt& stmt) const {
     if (tile_->axes[i].bind == Bind::thread) axes |= std::uint64_t{1} << i;
   const auto found = dependences_.find(&stmt);
   return found == dependences_.end() ? axes : axes | found->second;
-}
-
-void Compiler::declare_shared(const std::string& name, std::vector<std::int64_t> shape) {
-  std::int64_t count = 1;
-  for (const std::int64_t extent : shape) {
-    if (extent < 1 || count > (std::int64_t{1} << 28) / extent) fail("expected a shared buffer of sensible size");
-    count *= extent;
-  }
-  Shared s{{name, shape, row_major_strides(shape)}, {}};
-  s.cells.resize(static_cast<std::size_t>(count));
-  machine_.shared.push_back(std::move(s));
-}
-
-StageCode Compiler::stage(const Stage& s) {
-  std::vector<std::int64_t> shape;
-  for (const SlabAxis& axis : s.slab) shape.push_back(axis.extent);
-  declare_shared(s.buffer, shape);
-  const auto named = [&](const Layout& layout) { return layout.name == s.source; };
-  const auto source = std::find_if(machine_.globals.begin(), machine_.globals.end(), named);
-  if (source == machine_.globals.end()) fail("nothing defines the buffer " + s.source);
-  StageCode code{
-      static_cast<int>(machine_.shared.size()) - 1, static_cast<int>(source - machine_.globals.begin()), {}, s.slab};
-  for (const Expr& e : s.origin) code.origin.push_back(index(e));
-  const auto varies = [](const Index& i) { return i.varies; };
-  if (std::any_of(code.origin.begin(), code.origin.end(), varies)) fail("expected an origin that all threads share");
-  if (code.origin.size() != source->shape.size()) fail("expected one origin per dimension of " + s.source);
-  for (const SlabAxis& axis : s.slab)
-    if (axis.dim < 0 || axis.dim >= static_cast<int>(code.origin.size())) fail("a slab axis walks no dimension");
-  return code;
 }
 
 CombineCode Compiler::combine(const Combine& s) {

@@ -10,7 +10,7 @@
 namespace deplo::ir {
 
 struct NameEntry {
-  enum class Kind : std::uint8_t { buffer, shared, value, accumulator, axis };
+  enum class Kind : std::uint8_t { buffer, shared, value, accumulator, axis, barrier, descriptor };
   std::string_view name;
   Kind kind = Kind::value;
   Type type;                // of a value, an accumulator or an element
@@ -24,6 +24,7 @@ struct NameEntry {
   std::uint32_t shape = 0, rank = 0;  // of a buffer: its extents in the table's pool
   std::uint32_t stamp = 0;            // the last index list that held this axis
   Strided range;                      // of an axis
+  const Stmt* declared = nullptr;     // the statement that defines the name; of buffers of the program: none
 };
 
 class NameTable {

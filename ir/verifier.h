@@ -41,6 +41,7 @@ class Verifier {
   bool check(const If&);
   bool check(const Tile&);
   bool axis(const Axis&, bool varies, const Strided& range, int& number);
+  bool per(const std::string& name);
   bool top_level();
   bool accumulates_over_reduce_axes();
   int define(const std::string& name, Kind, const char* what);
@@ -63,22 +64,28 @@ class Verifier {
   bool constant(double value, DType);
   bool arg(const Arg&, const Type& expected, bool horizontal);
   bool operands(const Assign&);
-  // verify_shared.cpp
+  // verify_stage.cpp
   bool check(const Stage&);
+  bool check(const AsyncWait&);
+  bool slab(const Stage&, std::size_t rank);
+  bool declare(const Stage&, const Type& stored);
+  bool uniform(const Expr&, const char* what, Value& out);
+  // verify_shared.cpp
   bool check(const Combine&);
   bool check(const Smem&);
   bool check(const Sync&);
   bool check(const TreeHalve&);
   bool convergent();
-  // verify_async.cpp
-  bool check(const AsyncWait&);
   bool check(const WarpShuffle&);
+  bool shared_access(const std::string& name, const std::vector<Expr>& index, int n, int& number);
+  // verify_async.cpp
   bool check(const CpAsyncCopy&);
   bool check(const CpAsyncCommit&);
   bool check(const CpAsyncWait&);
   bool check(const MbarrierInit&);
   bool check(const MbarrierArriveExpectTx&);
   bool check(const MbarrierWait&);
+  bool barrier(const std::string& name, const Expr& slot);
   bool check(const TmaDescriptor&);
   bool check(const TmaLoad&);
   // verify_index.cpp
@@ -105,6 +112,7 @@ class Verifier {
   // Bodies around that some threads of the block may skip; that never run: their indices are not checked.
   int divergent_ = 0, unreachable_ = 0;
   std::uint32_t stamp_ = 0;
+  std::int64_t threads_ = 1;  // of a block
   std::string message_;
 };
 

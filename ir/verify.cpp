@@ -59,6 +59,7 @@ int Verifier::define(const std::string& name, Kind kind, const char* what) {
   if (names_.find(name) != NameTable::none) return fail(fmt::format("`{}` is defined twice", name)), NameTable::none;
   const int number = names_.add(name, kind);
   names_[number].body = scope_;
+  names_[number].declared = current_;
   return number;
 }
 
@@ -80,7 +81,7 @@ bool Verifier::buffer(const Buffer& b) {
   return true;
 }
 
-// Beside the one Tile stand scalars that every thread computes.
+// Beside the one Tile stand scalars that every thread computes, and launch parameters.
 bool Verifier::top_level() {
   std::size_t tiles = 0;
   for (const Stmt& s : program_.body) {
@@ -89,7 +90,8 @@ bool Verifier::top_level() {
       ++tiles;
     else if (tiles > 0)
       return fail("nothing follows the Tile");
-    else if (s.as<Load>() == nullptr && s.as<Index>() == nullptr && s.as<Assign>() == nullptr)
+    else if (s.as<Load>() == nullptr && s.as<Index>() == nullptr && s.as<Assign>() == nullptr &&
+             s.as<TmaDescriptor>() == nullptr)
       return fail("only loads, indices and assignments stand before the Tile");
   }
   current_ = nullptr;
@@ -142,6 +144,7 @@ bool Verifier::check(const Loop& l) {
     return from >= l.axis.extent ? 0 : (l.axis.extent - 1 - from) / l.step + 1;
   };
   const bool diverges = start.varies && trips(start.range.low) != trips(start.range.high);
+  if (!l.per.empty() && !per(l.per)) return false;
   int number = NameTable::none;
   if (!axis(l.axis, start.varies, values.value_or(Strided{}), number)) return false;
   divergent_ += diverges;
@@ -152,6 +155,13 @@ bool Verifier::check(const Loop& l) {
   names_[number].active = false;
   axes_.pop_back();
   return true;
+}
+
+bool Verifier::per(const std::string& name) {
+  const int a = names_.find(name);
+  const bool reg =
+      a != NameTable::none && names_[a].kind == Kind::axis && names_[a].active && names_[a].bind == Bind::reg;
+  return reg || fail(fmt::format("`{}` is not a REG axis", name));
 }
 
 bool Verifier::check(const If& s) {
@@ -173,6 +183,8 @@ bool Verifier::check(const Tile& t) {
   if (scope_ != 0) return fail("a Tile stands at the top level");
   for (const Axis& a : t.axes) {
     const bool launch = a.bind == Bind::block || a.bind == Bind::thread;
+    if (a.bind == Bind::thread && __builtin_mul_overflow(threads_, a.extent, &threads_))
+      return fail("a block of too many threads");
     const bool inner = program_.level == Level::tile && (a.bind == Bind::reg || a.bind == Bind::vector);
     if (!launch && !inner)
       return fail(fmt::format("axis `{}` cannot be {} in {} IR", a.name, bind_name(a.bind), name(program_.level)));

@@ -11,40 +11,6 @@ namespace deplo::ir {
 
 bool Verifier::convergent() { return divergent_ == 0 || fail("some threads of the block may not reach this"); }
 
-bool Verifier::check(const Stage& s) {
-  const int source = names_.find(s.source);
-  if (source == NameTable::none || names_[source].kind != Kind::buffer)
-    return fail(fmt::format("`{}` is not a buffer of the program", s.source));
-  const std::size_t rank = names_[source].rank;
-  if (s.origin.size() != rank)
-    return fail(fmt::format("`{}` has {} dimensions, found {} in the origin", s.source, rank, s.origin.size()));
-  ++stamp_;
-  for (const Expr& e : s.origin) {
-    Value v;
-    if (!evaluate(e, v)) return false;
-    if (v.varies) return fail(fmt::format("the origin `{}` differs between the threads of a block", print(e)));
-  }
-  for (const int a : axes_)
-    if (names_[a].stamp == stamp_ && (names_[a].bind == Bind::reg || names_[a].bind == Bind::vector))
-      return fail(fmt::format("the origin depends on the {} axis `{}`", bind_name(names_[a].bind), names_[a].name));
-  const Type stored = names_[source].type;
-  const int number = define(s.buffer, Kind::shared, "a buffer");
-  if (number == NameTable::none) return false;
-  names_[number].type = stored;
-  if (s.slab.empty()) return fail("the slab has no axes");
-  for (const SlabAxis& a : s.slab) {
-    const auto same = [&](const SlabAxis& b) { return &b != &a && (b.dim == a.dim || b.name == a.name); };
-    if (!is_name(a.name)) return fail(fmt::format("`{}` cannot name a slab axis", a.name));
-    if (a.extent < 1) return fail(fmt::format("slab axis `{}` has an extent of {}", a.name, a.extent));
-    if (a.dim < 0 || static_cast<std::size_t>(a.dim) >= rank)
-      return fail(fmt::format("`{}` has no dimension {}", s.source, a.dim));
-    if (std::any_of(s.slab.begin(), s.slab.end(), same))
-      return fail(fmt::format("slab axis `{}` repeats another", a.name));
-    names_.push_extent(names_[number], a.extent);
-  }
-  return convergent();
-}
-
 bool Verifier::check(const Combine& c) {
   const int found = names_.find(c.acc);
   if (found == NameTable::none || names_[found].kind != Kind::accumulator)
@@ -69,11 +35,19 @@ bool Verifier::check(const Smem& s) {
   NameEntry& e = names_[number];
   e.type = {s.dtype, 1};
   e.writable = true;
+  if (s.align < 1 || !std::has_single_bit(static_cast<std::uint64_t>(s.align)))
+    return fail(fmt::format("an alignment of {} bytes", s.align));
   for (const std::int64_t extent : s.shape) {
     if (extent < 1) return fail(fmt::format("an extent of {}", extent));
     names_.push_extent(e, extent);
   }
   return true;
+}
+
+// Shared memory that a copy fills.
+bool Verifier::shared_access(const std::string& name, const std::vector<Expr>& index, int n, int& number) {
+  if (!access(name, index, n, number)) return false;
+  return names_[number].kind == Kind::shared || fail(fmt::format("`{}` is not shared memory", name));
 }
 
 bool Verifier::check(const Sync&) { return convergent(); }
@@ -95,6 +69,21 @@ bool Verifier::check(const TreeHalve& t) {
   Value tid;
   if (!evaluate(t.tid, tid)) return false;
   if (tid.range.low < 0) return fail("tid may be negative");
+  return convergent();
+}
+
+// CUDA C++ Programming Guide, "Warp Shuffle Functions": within a warp of 32 threads.
+bool Verifier::check(const WarpShuffle& s) {
+  constexpr std::int64_t warp = 32;
+  if (!neutral(s.op)) return fail(fmt::format("{} has no neutral element", name(s.op)));
+  if (s.length < 1 || s.length > warp || !std::has_single_bit(static_cast<std::uint64_t>(s.length)))
+    return fail(fmt::format("length {} is not a power of two up to {}", s.length, warp));
+  if (threads_ % s.length != 0) return fail(fmt::format("{} threads are not groups of {}", threads_, s.length));
+  if (s.type.lanes != 1 || s.type.dtype == DType::boolean) return fail("a shuffle moves scalars, no bool");
+  if (!arg(s.value, s.type, false)) return false;
+  const int number = define(s.dst, Kind::value, "a value");
+  if (number == NameTable::none) return false;
+  names_[number].type = s.type;
   return convergent();
 }
 

@@ -1,0 +1,44 @@
+#include "ir/tma.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace deplo::ir {
+namespace {
+
+// cuTensorMapEncodeTiled: at most 5 dimensions, boxes of up to 256 elements each way, strides and inner boxes in steps
+// of 16 bytes; strides below 2^40 bytes.
+constexpr std::size_t max_rank = 5;
+constexpr std::int64_t max_box = 256, granule = 16, max_stride = std::int64_t{1} << 40;
+
+std::string stride_fault(const Buffer& source) {
+  if (source.strides.back() != 1) return fmt::format("the last dimension of `{}` has no stride of 1", source.name);
+  for (std::size_t i = 0; i + 1 < source.strides.size(); ++i)
+    if (const std::int64_t stride = source.strides[i] * bytes(source.dtype);
+        stride % granule != 0 || stride >= max_stride)
+      return fmt::format("dimension {} of `{}` has a stride of {} bytes, not a multiple of {}", i, source.name, stride,
+                         granule);
+  return "";
+}
+
+}  // namespace
+
+std::string tma_fault(const TmaDescriptor& d, const Buffer& source) {
+  const std::size_t rank = source.shape.size();
+  if (rank == 0 || rank > max_rank)
+    return fmt::format("`{}` has {} dimensions, not 1 to {}", source.name, rank, max_rank);
+  if (d.box.size() != rank)
+    return fmt::format("`{}` has {} dimensions, found {} in the box", source.name, rank, d.box.size());
+  for (const std::int64_t extent : d.box)
+    if (extent < 1 || extent > max_box) return fmt::format("a box of {} elements, not 1 to {}", extent, max_box);
+  const std::int64_t inner = d.box.back() * bytes(source.dtype);
+  if (inner % granule != 0) return fmt::format("rows of {} bytes in the box, not a multiple of {}", inner, granule);
+  if (d.swizzle != 0 && d.swizzle != 32 && d.swizzle != 64 && d.swizzle != 128)
+    return fmt::format("a swizzle of {}, not 0, 32, 64 or 128 bytes", d.swizzle);
+  if (d.swizzle != 0 && inner != d.swizzle)
+    return fmt::format("rows of {} bytes in the box under a swizzle of {}", inner, d.swizzle);
+  return stride_fault(source);
+}
+
+}  // namespace deplo::ir
