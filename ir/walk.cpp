@@ -70,20 +70,6 @@ void map_statement(Stmt& stmt, Ranges& scope, const MapExpr& f) {
   }
 }
 
-void add_variables(const Expr& e, Reads& reads) {
-  collect_variables(e, reads.axes);
-  collect_variables(e, reads.values);
-}
-
-void add_variables(const std::vector<Expr>& exprs, Reads& reads) {
-  for (const Expr& e : exprs) add_variables(e, reads);
-}
-
-void add_values(const std::vector<Arg>& args, Reads& reads) {
-  for (const Arg& arg : args)
-    if (const auto* name = std::get_if<std::string>(&arg)) reads.values.push_back(*name);
-}
-
 // Calls f for every name that no axis may take: buffers and values.
 template <class F>
 void for_each_other_name(const Program& program, const F& f) {
@@ -182,40 +168,39 @@ std::string fresh_axis(const Program& program) {
   return "a" + std::to_string(next);
 }
 
+void visit_reads(const Stmt& stmt, const std::function<void(const Expr&)>& expr,
+                 const std::function<void(const std::string&)>& value) {
+  const auto exprs = [&](const std::vector<Expr>& list) {
+    for (const Expr& e : list) expr(e);
+  };
+  const auto arg = [&](const Arg& a) {
+    if (const auto* name = std::get_if<std::string>(&a)) value(*name);
+  };
+  const auto args = [&](const std::vector<Arg>& list) {
+    for (const Arg& a : list) arg(a);
+  };
+  const auto all = [&](const auto&... e) { (expr(e), ...); };
+  match(
+      stmt.node, [&](const Load& s) { exprs(s.index); }, [&](const Index& s) { expr(s.value); },
+      [&](const Assign& s) { args(s.args); }, [&](const Accum& s) { args(s.args); },
+      [&](const Write& s) { exprs(s.index), arg(s.value); }, [&](const If& s) { expr(s.condition); },
+      [&](const Loop& s) { expr(s.start); }, [&](const Stage& s) { exprs(s.origin), expr(s.slot); },
+      [&](const AsyncWait& s) { all(s.phase, s.slot); }, [&](const Combine& s) { value(s.acc); },
+      [&](const TreeHalve& s) { exprs(s.prefix), expr(s.tid); }, [&](const WarpShuffle& s) { value(s.value); },
+      [&](const CpAsyncCopy& s) { exprs(s.index), exprs(s.at); },
+      [&](const MbarrierArriveExpectTx& s) { expr(s.slot); }, [&](const MbarrierWait& s) { all(s.slot, s.phase); },
+      [&](const TmaLoad& s) { exprs(s.index), exprs(s.coordinates), expr(s.slot); }, [](const auto&) {});
+}
+
 Reads reads(const Stmt& stmt) {
   Reads result;
-  match(
-      stmt.node, [&](const Load& s) { add_variables(s.index, result); },
-      [&](const Index& s) { add_variables(s.value, result); }, [&](const Assign& s) { add_values(s.args, result); },
-      [&](const Accum& s) { add_values(s.args, result); },
-      [&](const Write& s) {
-        add_variables(s.index, result);
-        add_values({s.value}, result);
+  visit_reads(
+      stmt,
+      [&](const Expr& e) {
+        collect_variables(e, result.axes);
+        collect_variables(e, result.values);
       },
-      [&](const If& s) { add_variables(s.condition, result); }, [&](const Loop& s) { add_variables(s.start, result); },
-      [&](const Stage& s) {
-        add_variables(s.origin, result);
-        add_variables(s.slot, result);
-      },
-      [&](const AsyncWait& s) { add_variables({s.phase, s.slot}, result); },
-      [&](const Combine& s) { result.values.push_back(s.acc); },
-      [&](const WarpShuffle& s) { result.values.push_back(s.value); },
-      [&](const CpAsyncCopy& s) {
-        add_variables(s.index, result);
-        add_variables(s.at, result);
-      },
-      [&](const MbarrierArriveExpectTx& s) { add_variables(s.slot, result); },
-      [&](const MbarrierWait& s) { add_variables({s.slot, s.phase}, result); },
-      [&](const TmaLoad& s) {
-        add_variables(s.index, result);
-        add_variables(s.coordinates, result);
-        add_variables(s.slot, result);
-      },
-      [&](const TreeHalve& s) {
-        add_variables(s.prefix, result);
-        add_variables(s.tid, result);
-      },
-      [](const auto&) {});
+      [&](const std::string& name) { result.values.push_back(name); });
   return result;
 }
 

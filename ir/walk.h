@@ -37,6 +37,12 @@ struct Reads {
   std::vector<std::string> axes, values;
 };
 Reads reads(const Stmt& stmt);
+/// The same without copies: each expression that it reads, and each value that is not in one.
+void visit_reads(const Stmt& stmt, const std::function<void(const Expr&)>& expr,
+                 const std::function<void(const std::string&)>& value);
+/// Calls f(name) for every variable of the expression, as often as it stands there.
+template <class F>
+void for_each_variable(const Expr& e, F&& f);
 /// The value that a statement defines or accumulates into; "" when it does neither.
 const std::string& defined(const Stmt& stmt);
 
@@ -58,6 +64,16 @@ void for_each(const Body& body, F&& f) {
   for (const Stmt& stmt : body) {
     f(stmt);
     if (const Body* inner = inner_body(stmt)) for_each(*inner, f);
+  }
+}
+
+template <class F>
+void for_each_variable(const Expr& e, F&& f) {
+  if (e.kind() == Expr::Kind::variable) {
+    f(e.name());
+  } else if (e.kind() == Expr::Kind::binary) {
+    for_each_variable(e.lhs(), f);
+    for_each_variable(e.rhs(), f);
   }
 }
 

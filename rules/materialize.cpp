@@ -49,11 +49,11 @@ ir::Program Materializer::run() {
 void Materializer::find_dependences(const ir::Body& from, Dependence context) {
   for (const ir::Stmt& stmt : from) {
     Dependence on = context;
-    const ir::Reads reads = ir::reads(stmt);
-    for (const std::string& axis : reads.axes)
-      if (const auto found = axes_.find(axis); found != axes_.end()) on |= found->second;
-    for (const std::string& value : reads.values)
-      if (const auto found = values_.find(value); found != values_.end()) on |= found->second.on;
+    ir::visit_reads(
+        stmt, [&](const ir::Expr& e) { on |= of(e); },
+        [&](const std::string& value) {
+          if (const auto found = values_.find(value); found != values_.end()) on |= found->second.on;
+        });
     if (const auto* loop = stmt.as<ir::Loop>()) axes_[loop->axis.name] = on;
     if (const ir::Body* inner = ir::inner_body(stmt)) {
       // Twice: an accumulator of a loop may be read in it before the statement that makes it depend on an axis.
@@ -77,9 +77,11 @@ void Materializer::find_dependences(const ir::Body& from, Dependence context) {
 
 // v = multiply(x, y) read by nothing but acc <- add(acc, v): one fused multiply-add.
 void Materializer::find_fusible(const ir::Body& from) {
-  std::map<std::string, int> uses;
+  std::map<std::string, int, std::less<>> uses;
+  const auto use = [&](const std::string& value) { ++uses[value]; };
   ir::for_each(from, [&](const ir::Stmt& stmt) {
-    for (const std::string& value : ir::reads(stmt).values) ++uses[value];
+    ir::visit_reads(
+        stmt, [&](const ir::Expr& e) { ir::for_each_variable(e, use); }, use);
   });
   ir::for_each(from, [&](const ir::Stmt& outer) {
     const ir::Body* inner = ir::inner_body(outer);
@@ -98,13 +100,11 @@ void Materializer::find_fusible(const ir::Body& from) {
 }
 
 Dependence Materializer::of(const ir::Expr& e) const {
-  std::vector<std::string> names;
-  ir::collect_variables(e, names);
   Dependence result;
-  for (const std::string& name : names) {
+  ir::for_each_variable(e, [&](const std::string& name) {
     if (const auto found = axes_.find(name); found != axes_.end()) result |= found->second;
     if (const auto found = values_.find(name); found != values_.end()) result |= found->second.on;
-  }
+  });
   return result;
 }
 
@@ -167,18 +167,27 @@ std::vector<ir::Arg> Materializer::at(const std::vector<ir::Arg>& args, const In
   return result;
 }
 
+// What a variable of a Tile IR expression is in one instance; nullopt: itself.
+std::optional<ir::Expr> Materializer::replacement(const std::string& name, const Instance& instance,
+                                                  const ir::Expr& lane) const {
+  if (name == lane_) return lane;
+  for (std::size_t i = 0; i < regs_.size(); ++i)
+    if (regs_[i].name == name) return ir::Expr(instance[i]);
+  for (const auto& [before, after] : axis_names_)
+    if (before == name) return after;
+  const auto value = values_.find(name);
+  if (value == values_.end()) return std::nullopt;
+  const Copies& copies = value->second;
+  CHECK(!copies.on.vector);  // vectorize sees to it
+  return ir::var(copies.names[position(copies.on, instance)]);
+}
+
 ir::Expr Materializer::at(const ir::Expr& e, const Instance& instance, const ir::Expr& lane) const {
-  ir::Substitution substitution = axis_names_;
-  for (std::size_t i = 0; i < regs_.size(); ++i) substitution.emplace_back(regs_[i].name, ir::Expr(instance[i]));
-  if (!lane_.empty()) substitution.emplace_back(lane_, lane);
-  std::vector<std::string> names;
-  ir::collect_variables(e, names);
-  for (const std::string& name : names)
-    if (const auto found = values_.find(name); found != values_.end()) {
-      CHECK(!found->second.on.vector);  // vectorize sees to it
-      substitution.emplace_back(name, ir::var(found->second.names[position(found->second.on, instance)]));
-    }
-  return ir::simplify(ir::substitute(e, substitution), scope_);
+  ir::Substitution substitution;
+  ir::for_each_variable(e, [&](const std::string& name) {
+    if (auto other = replacement(name, instance, lane)) substitution.emplace_back(name, std::move(*other));
+  });
+  return substitution.empty() ? e : ir::simplify(ir::substitute(e, substitution), scope_);
 }
 
 std::vector<ir::Expr> Materializer::at(const std::vector<ir::Expr>& exprs, const Instance& instance) const {

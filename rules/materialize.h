@@ -46,10 +46,10 @@ class Materializer {
   void body(const ir::Body& from, ir::Body& to);
   void statement(const ir::Stmt&, ir::Body& to);
   void init(const ir::AccumulatorStart&, ir::Body& to);
-  void lower(const ir::Load&, ir::Body& to), lower(const ir::Index&, ir::Body& to);
-  void lower(const ir::Assign&, ir::Body& to), lower(const ir::Accum&, ir::Body& to);
+  void lower(const ir::Load&, ir::Body&to), lower(const ir::Index&, ir::Body&to);
+  void lower(const ir::Assign&, ir::Body&to), lower(const ir::Accum&, ir::Body&to);
   void lower(const ir::Write&, ir::Body& to);
-  void lower(const ir::Loop&, ir::Body& to), lower(const ir::If&, ir::Body& to);
+  void lower(const ir::Loop&, ir::Body&to), lower(const ir::If&, ir::Body&to);
   // materialize_combine.cpp
   struct Group;  // the threads that merge
   void lower(const ir::Combine&, ir::Body& to);
@@ -60,8 +60,8 @@ class Materializer {
   // materialize_stage.cpp
   void declare(const ir::Stage&);
   bool needs_barrier_before(std::span<const ir::Stmt> run) const;
-  void fill(std::span<const ir::Stmt> run, ir::Body& to), fill(const ir::Stage&, ir::Body& to);
-  void load_boxes(std::span<const ir::Stmt> run, ir::Body& to), load_box(const ir::Stage&, ir::Body& to) const;
+  void fill(std::span<const ir::Stmt> run, ir::Body&to), fill(const ir::Stage&, ir::Body&to);
+  void load_boxes(std::span<const ir::Stmt> run, ir::Body&to), load_box(const ir::Stage&, ir::Body&to) const;
   void lower(const ir::AsyncWait&, ir::Body& to);
   ir::Body copy_element(const ir::Stage&, const ir::Buffer& source, const std::vector<ir::Expr>& to,
                         const std::vector<ir::Expr>& from, int lanes);
@@ -72,6 +72,7 @@ class Materializer {
   std::vector<Instance> instances(const Dependence&) const;
   std::vector<ir::Arg> at(const std::vector<ir::Arg>&, const Instance&) const;
   std::vector<ir::Expr> at(const std::vector<ir::Expr>&, const Instance&) const;
+  std::optional<ir::Expr> replacement(const std::string&, const Instance&, const ir::Expr& lane) const;
   ir::Expr at(const ir::Expr&, const Instance&, const ir::Expr& lane = 0) const;
   // What all registers share.
   ir::Expr at(const ir::Expr& e) const { return at(e, Instance(regs_.size(), 0)); }

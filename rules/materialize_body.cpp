@@ -127,7 +127,7 @@ void Materializer::lower(const ir::Loop& s, ir::Body& to) {
   each_instance(on, [&](const Instance& instance) {
     ir::Loop loop = {s.axis, at(s.start, instance), s.step, s.unroll, {}};
     if (on.reg != 0) loop.axis.name = fresh_axis();
-    axis_names_.emplace_back(s.axis.name, ir::var(loop.axis.name));
+    if (loop.axis.name != s.axis.name) axis_names_.emplace_back(s.axis.name, ir::var(loop.axis.name));
     const std::size_t outside = scope_.size();
     scope_.emplace_back(s.axis.name, ir::range_of(loop));
     if (loop.axis.name != s.axis.name) scope_.emplace_back(loop.axis.name, ir::range_of(loop));
@@ -135,7 +135,7 @@ void Materializer::lower(const ir::Loop& s, ir::Body& to) {
     body(s.body, loop.body);
     loops_.pop_back();
     scope_.resize(outside);
-    axis_names_.pop_back();
+    if (loop.axis.name != s.axis.name) axis_names_.pop_back();
     to.emplace_back(std::move(loop));
   });
 }
