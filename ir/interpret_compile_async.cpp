@@ -51,6 +51,7 @@ StageCode Compiler::stage(const Stage& s) {
   }
   StageCode code{position(machine_.shared, s.buffer),  source, {}, s.slab, s.transport, index(s.slot), 1, opens_group_,
                  position(machine_.barriers, s.buffer)};
+  if (s.transport == Transport::ahead || s.transport == Transport::async) opens_group_ = false;
   for (const SlabAxis& axis : s.slab) code.count *= axis.extent;
   if (machine_.shared[static_cast<std::size_t>(code.shared)].shape != logical_shape(s) ||
       (s.transport == Transport::tma) != (code.barrier >= 0))

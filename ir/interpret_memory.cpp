@@ -178,7 +178,8 @@ void Machine::check_overwrite(const Instruction& at, const Shared& s, const Cell
   if (cell.write_epoch == Cell::in_flight)
     throw Error("overwrite of an asynchronous copy that was not waited for: an element of " + s.name + " in " +
                 place(lane) + " at `" + text_of(*at.source) + "`");
-  const bool written = cell.writer != Cell::nobody && cell.write_epoch == epoch_ && cell.writer != me;
+  const bool written =
+      cell.writer != Cell::nobody && cell.writer != Cell::several && cell.write_epoch == epoch_ && cell.writer != me;
   const bool read = cell.reader != Cell::nobody && cell.read_epoch == epoch_ && cell.reader != me;
   if (written || read)
     throw Error("race: " + place(lane) + " writes an element of " + s.name + " that another thread " +

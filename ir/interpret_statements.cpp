@@ -5,18 +5,18 @@
 #include "core/error.h"
 #include "core/match.h"
 #include "ir/interpret_compile.h"
+#include "ir/walk.h"
 
 namespace deplo::ir::exec {
 
 void Compiler::body(const Body& body, Code& out) {
-  bool grouped = false;  // in a run of stages that are waited for together
+  std::size_t run_end = 0;  // of the stages that are waited for together
   for (std::size_t i = 0; i < body.size(); ++i) {
     at_ = &body[i];
-    const auto* staged = body[i].as<Stage>();
-    if (staged == nullptr || staged->transport == Transport::copy) grouped = false;
-    opens_group_ = !grouped;
-    if (staged != nullptr && (staged->transport == Transport::ahead || staged->transport == Transport::async))
-      grouped = true;
+    if (i >= run_end) {
+      run_end = i + std::max<std::size_t>(1, stage_run(body, i));
+      opens_group_ = true;
+    }
     for (const AccumulatorStart& start : starts_) {
       if (start.body != &body || start.index != i) continue;
       const std::optional<double> value = neutral(start.op);

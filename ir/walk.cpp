@@ -235,6 +235,16 @@ std::int64_t count_of(const Body& body, Bind bind) {
   return count;
 }
 
+std::size_t stage_run(const Body& body, std::size_t i) {
+  std::size_t end = i;
+  const auto repeats = [&](const Stage& stage) {
+    return std::any_of(body.begin() + static_cast<std::ptrdiff_t>(i), body.begin() + static_cast<std::ptrdiff_t>(end),
+                       [&](const Stmt& s) { return s.as<Stage>()->buffer == stage.buffer; });
+  };
+  while (end < body.size() && body[end].as<Stage>() != nullptr && !repeats(*body[end].as<Stage>())) ++end;
+  return end - i;
+}
+
 Interval range_of(const Loop& loop) {
   const bool constant = loop.start.kind() == Expr::Kind::constant;
   const std::int64_t low = constant ? loop.start.value() : 0;

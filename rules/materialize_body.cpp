@@ -9,8 +9,7 @@ void Materializer::body(const ir::Body& from, ir::Body& to) {
   for (std::size_t i = 0; i < from.size();) {
     for (const ir::AccumulatorStart& start : starts_)
       if (start.body == &from && start.index == i) init(start, to);
-    std::size_t run = 0;
-    while (i + run < from.size() && from[i + run].as<ir::Stage>() != nullptr) ++run;
+    const std::size_t run = ir::stage_run(from, i);
     if (run > 0) {
       fill(std::span(from).subspan(i, run), to);
     } else {
