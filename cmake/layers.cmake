@@ -16,7 +16,9 @@ endfunction()
 # deplo_precompile(TARGET FIRST HEADER): compiles HEADER once, in FIRST, and uses it in TARGET. What the standard library
 # costs each file is half of a clean build.
 function(deplo_precompile target first header)
-  if(target STREQUAL first)
+  if(CMAKE_CXX_COMPILER_LAUNCHER)  # ccache cannot share what a precompiled header of one build folder went into
+    target_compile_options(${target} PRIVATE -include ${header})
+  elseif(target STREQUAL first)
     target_precompile_headers(${target} PRIVATE ${header})
   else()
     target_precompile_headers(${target} REUSE_FROM ${first})
