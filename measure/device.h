@@ -48,6 +48,8 @@ class Executable {
  public:
   virtual ~Executable() = default;
   /// Runs the first `blocks` blocks of the grid and waits. Device time in microseconds, from the device's own clock.
+  /// Where the kernel adds to outputs (KernelSource::zeroed) they are filled with 0 before, whole, by a launch of its
+  /// own, whose time counts in proportion to the blocks that run.
   virtual Result<double> launch(Arrays&, std::int64_t blocks) = 0;
 };
 

@@ -55,11 +55,14 @@ std::vector<float> OpenclArrays::read(std::size_t buffer) {
 }
 
 void OpenclArrays::poison(std::size_t buffer) {
-  const Slot& slot = slots_.at(buffer);
-  const cl_uchar ones = 0xff;
-  require(clEnqueueFillBuffer(queue_, slot.memory.get(), &ones, sizeof ones, 0, slot.size, 0, nullptr, nullptr),
-          "poison");
+  require(fill(buffer, 0xff, nullptr), "poison");
   require(clFinish(queue_), "poison");
+}
+
+// A pattern of one byte is a memset in PoCL; one of four takes longer.
+cl_int OpenclArrays::fill(std::size_t buffer, cl_uchar byte, cl_event* done) const {
+  const Slot& slot = slots_.at(buffer);
+  return clEnqueueFillBuffer(queue_, slot.memory.get(), &byte, sizeof byte, 0, slot.size, 0, nullptr, done);
 }
 
 std::unique_ptr<Arrays> OpenclArrays::view(std::span<const std::size_t> buffers, const std::vector<ir::Buffer>& as) {

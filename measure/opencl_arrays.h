@@ -42,6 +42,8 @@ class OpenclArrays final : public Arrays {
   void poison(std::size_t buffer) override;
   std::unique_ptr<Arrays> view(std::span<const std::size_t> buffers, const std::vector<ir::Buffer>& as) override;
 
+  /// Enqueues that every byte of the buffer becomes `byte`.
+  cl_int fill(std::size_t buffer, cl_uchar byte, cl_event* done) const;
   std::size_t count() const { return slots_.size(); }
   cl_mem get(std::size_t buffer) const { return slots_[buffer].memory.get(); }
 

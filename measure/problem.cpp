@@ -115,6 +115,7 @@ std::optional<Failure> Problem::check(Coverage coverage) {
     const ir::Buffer& buffer = loop_.buffers[expected.buffer];
     const std::vector<float> found = arrays_->read(expected.buffer);
     if (auto failure = find_nan(buffer, found, coverage)) return failure;
+    if (coverage == Coverage::partial_sums) continue;
     if (auto failure = compare(buffer, expected, found, coverage)) return failure;
   }
   return std::nullopt;

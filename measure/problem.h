@@ -11,8 +11,9 @@
 
 namespace deplo::measure {
 
-/// How much of the grid ran since the outputs were poisoned: after a prefix, poison is no mistake.
-enum class Coverage : std::uint8_t { whole, prefix };
+/// What ran since the outputs were poisoned: the whole grid; a prefix of it, after which poison is no mistake; a prefix
+/// of blocks that add to the outputs, after which only what is no number is one.
+enum class Coverage : std::uint8_t { whole, prefix, partial_sums };
 
 /// What the outputs must be, in double: every element of a small problem, else some of them.
 struct Reference {

@@ -31,13 +31,14 @@ struct FirstLaunches {
 struct Extent {
   std::int64_t blocks = 1;
   double us = 0;
+  bool hopeless = false;
 };
 
 /// Launches a growing prefix of the grid until it is the whole, or takes as long as a full run may, or is hopeless.
 Result<Extent> warm_up(FirstLaunches& first, const Grid& grid, const Protocol& protocol, double best_us) {
   constexpr std::int64_t probe_waves = 2;  // enough to see the throughput, a small part of a long run
   constexpr double growth = 1.5;           // a prefix that would not grow by this is long enough
-  Extent extent{std::min(grid.blocks, probe_waves * grid.wave), 0};
+  Extent extent{std::min(grid.blocks, probe_waves * grid.wave)};
   const double limit_us = protocol.full_run_ms * 1e3;
   for (;;) {
     auto time = first.launch(extent.blocks);
@@ -52,7 +53,8 @@ Result<Extent> warm_up(FirstLaunches& first, const Grid& grid, const Protocol& p
       time = first.launch(extent.blocks);
       if (!time.ok()) return time.failure();
       extent.us = std::min(extent.us, time.value());
-      if (hopeless()) return extent;
+      extent.hopeless = hopeless();
+      if (extent.hopeless) return extent;
     }
     auto next = grid.blocks;
     if (full_us() > limit_us) {
@@ -62,6 +64,16 @@ Result<Extent> warm_up(FirstLaunches& first, const Grid& grid, const Protocol& p
     }
     extent.blocks = std::min(next, grid.blocks);
   }
+}
+
+/// Compares what the last launch left. Where blocks add to the outputs that says something after a whole run only: one
+/// is made for it, unless the candidate is too slow to be of interest.
+std::optional<Failure> verify(FirstLaunches& first, const Grid& grid, const Extent& extent, Problem& problem) {
+  if (extent.blocks == grid.blocks) return problem.check(Coverage::whole);
+  if (!grid.adds) return problem.check(Coverage::prefix);
+  if (extent.hopeless) return problem.check(Coverage::partial_sums);
+  if (const auto time = first.launch(grid.blocks); !time.ok()) return time.failure();
+  return problem.check(Coverage::whole);
 }
 
 }  // namespace
@@ -77,7 +89,7 @@ Grid grid_of(const ir::KernelSource& source, const DeviceInfo& device) {
   // A GPU's multiprocessor holds up to 2048 threads and 32 blocks (CUDA; other vendors hold about as much); a CPU's
   // core runs one block at a time.
   const std::int64_t per_unit = device.cpu ? 1 : std::clamp<std::int64_t>(2048 / source.threads, 1, 32);
-  return {source.blocks, std::max<std::int64_t>(device.units, 1) * per_unit};
+  return {source.blocks, std::max<std::int64_t>(device.units, 1) * per_unit, !source.zeroed.empty()};
 }
 
 int batch_size(double sample_us, double launch_us, const Protocol& protocol) {
@@ -112,13 +124,13 @@ Result<Timing> screen(Executable& executable, const Grid& grid, Problem& problem
   FirstLaunches first{executable, problem.arrays()};
   const auto extent = warm_up(first, grid, protocol, best_us);
   if (!extent.ok()) return extent.failure();
-  const auto [blocks, us] = extent.value();
-  if (auto wrong = problem.check(blocks == grid.blocks ? Coverage::whole : Coverage::prefix)) return *wrong;
+  if (auto wrong = verify(first, grid, extent.value(), problem)) return *wrong;
 
+  const std::int64_t blocks = extent.value().blocks;
   Timing timing;
   timing.first_launch_ms = first.extra_ms;
   timing.fidelity = static_cast<double>(blocks) / static_cast<double>(grid.blocks);
-  timing.batch = batch_size(protocol.sample_us, us, protocol);
+  timing.batch = batch_size(protocol.sample_us, extent.value().us, protocol);
   double fastest = std::numeric_limits<double>::infinity();
   for (int i = 0; i < protocol.samples; ++i) {
     const auto time = sample(executable, problem.arrays(), blocks, timing.batch);

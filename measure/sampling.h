@@ -33,6 +33,7 @@ struct Protocol {
 struct Grid {
   std::int64_t blocks = 1;
   std::int64_t wave = 1;
+  bool adds = false;  // blocks add to outputs: after a prefix of the grid no element needs be right
 };
 Grid grid_of(const ir::KernelSource&, const DeviceInfo&);
 

@@ -25,8 +25,8 @@ struct KernelSource {
   std::int64_t threads = 1;
   std::int64_t shared_bytes = 0;  // all of it
   bool dynamic_shared = false;    // CUDA, above 48 KiB: the launch passes shared_bytes
-  std::vector<TensorMap> tensor_maps;
-  std::vector<std::size_t> zeroed;  // buffers that a launch of its own fills with 0 before each launch (+= writes)
+  std::vector<TensorMap> tensor_maps = {};
+  std::vector<std::size_t> zeroed = {};  // buffers that a launch of its own fills with 0 before each launch (+= writes)
 };
 
 /// `kernel` is a verified Kernel IR program. Throws Error when an element type (f16, bf16) has no emitter yet.

@@ -122,6 +122,38 @@ TEST_P(AnyDevice, APrefixLeavesTheRestAlone) {
   for (std::size_t i = 0; i < c.size(); ++i) EXPECT_EQ(std::isnan(c[i]), i >= 2 * threads) << i;
 }
 
+TEST_P(AnyDevice, BlocksAddToOutputsThatStartAtZero) {
+  Candidate candidate;
+  candidate.kernel = ir::parse(
+      "=== kernel: sums ===\n"
+      "input a: f32[40]\n"
+      "output y: f32[8]\n"
+      "output n: i32[2]\n"
+      "Tile(axes=(a0:5=BLOCK, a1:8=THREAD)):\n"
+      "  in0 = load a[((a0 * 8) + a1)]\n"
+      "  y[a1] += in0\n"
+      "  v0:i32 = index a0\n"
+      "  n[0] += v0\n");
+  candidate.source = emit(candidate.kernel, target_of(device_->info()));
+  EXPECT_THAT(candidate.source.zeroed, testing::ElementsAre(1, 2));
+  auto built = device_->build(candidate);
+  ASSERT_TRUE(built.ok()) << built.failure().message;
+  const auto arrays = device_->allocate(candidate.kernel.buffers);
+  arrays->write(0, ramp(1));
+  for (const std::size_t output : {1, 2}) arrays->poison(output);
+  for (const std::int64_t some : {blocks, blocks, std::int64_t{2}, blocks}) {  // and what no block adds to is 0
+    const auto time = built.value()->launch(*arrays, some);
+    ASSERT_TRUE(time.ok()) << time.failure().message;
+    EXPECT_GT(time.value(), 0);
+    const auto y = arrays->read(1);
+    for (std::size_t i = 0; i < y.size(); ++i) {  // sum over b < some of 1 + i + 8 b
+      const auto each = static_cast<float>(some), before = static_cast<float>(some * (some - 1) / 2 * threads);
+      EXPECT_EQ(y[i], each * (1 + static_cast<float>(i)) + before) << i << ", " << some << " blocks";
+    }
+    EXPECT_THAT(arrays->read(2), testing::ElementsAre(threads * some * (some - 1) / 2, 0));
+  }
+}
+
 TEST_P(AnyDevice, BuildErrorsAreData) {
   Candidate candidate = add_candidate();
   candidate.source.text = "__kernel void add(__global float* a) {\n  a[0] = undefined_name;\n}\n";

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "simulated.h"
@@ -113,6 +114,36 @@ TEST_F(Sampling, AWrongOneIsNeverTimed) {
   EXPECT_EQ(result.failure().status, Status::wrong_result);
   EXPECT_THAT(result.failure().message, HasSubstr("b[999]: expected"));
   EXPECT_EQ(kernel.launches, 1);
+}
+
+// What the fill before a launch leaves where no block has written.
+void fill_poison(std::vector<float>& output) {
+  for (float& value : output)
+    if (std::isnan(value)) value = 0;
+}
+
+TEST_F(Sampling, BlocksThatAddAreCheckedOnAWholeRun) {
+  SimulatedCopy kernel(1000, [](int, std::int64_t blocks) { return 500.0 * static_cast<double>(blocks); });
+  kernel.damage = [](int, std::vector<float>& output) { fill_poison(output); };
+  const Timing timing = run(kernel, {1000, 2, true}).value();
+  EXPECT_EQ(timing.fidelity, 0.2);
+  EXPECT_EQ(std::count(kernel.sizes.begin(), kernel.sizes.end(), 1000), 1);
+  EXPECT_EQ(kernel.sizes.back(), 200);
+  SimulatedCopy wrong(1000, [](int, std::int64_t blocks) { return 500.0 * static_cast<double>(blocks); });
+  wrong.damage = [](int, std::vector<float>& output) { output[500] = 7; };
+  EXPECT_EQ(run(wrong, {1000, 2, true}).failure().status, Status::wrong_result);
+}
+
+TEST_F(Sampling, AHopelessOneThatAddsIsNotRunWhole) {
+  SimulatedCopy kernel(1000, [](int, std::int64_t blocks) { return 50.0 * static_cast<double>(blocks); });
+  kernel.damage = [](int, std::vector<float>& output) {
+    fill_poison(output);
+    output[0] = 7;  // a part of a sum
+  };
+  EXPECT_TRUE(run(kernel, {1000, 2, true}, 10e3).ok());
+  EXPECT_THAT(kernel.sizes, Each(4));
+  kernel.damage = [](int, std::vector<float>& output) { output[0] = std::nanf(""); };
+  EXPECT_EQ(run(kernel, {1000, 2, true}, 10e3).failure().status, Status::wrong_result);
 }
 
 TEST_F(Sampling, AWrongPrefixIsFound) {
