@@ -124,7 +124,9 @@ Interval range_of(const Expr& e, const Ranges& ranges) {
     case ExprOp::land:
       return conjunction(l, r);
     case ExprOp::bxor:
-      return l.low < 0 || r.low < 0 || !finite(l) || !finite(r) ? everything : Interval{0, all_ones(l.high | r.high)};
+      if (l.low < 0 || r.low < 0 || !finite(l) || !finite(r)) return everything;
+      return l.low == l.high && r.low == r.high ? Interval{l.low ^ r.low, l.low ^ r.low}
+                                                : Interval{0, all_ones(l.high | r.high)};
   }
   return everything;
 }

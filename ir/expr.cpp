@@ -118,7 +118,8 @@ std::int64_t known_divisor(const Expr& e) {
   std::int64_t product = 0;
   if (op == ExprOp::mul) return __builtin_mul_overflow(l, r, &product) ? l : product;
   if (op == ExprOp::div) return l == 0 ? 0 : r > 0 && l % r == 0 ? l / r : 1;
-  return std::gcd(l, r);  // x % c takes c times an integer off x
+  const std::int64_t both = std::gcd(l, r);         // x % c takes c times an integer off x
+  return op == ExprOp::bxor ? both & -both : both;  // the low bits that are 0 on both sides stay 0
 }
 
 std::int64_t evaluate(const Expr& e, const std::vector<std::pair<std::string, std::int64_t>>& values) {

@@ -31,12 +31,8 @@ Expr Simplifier::rewrite(const Expr& e) {
       return compare(e);
     case ExprOp::land:
       return conjunction(e);
-    case ExprOp::bxor: {  // x ^ 0 -> x
-      const Expr bits = operands(e);
-      if (bits.kind() != Expr::Kind::binary || bits.op() != ExprOp::bxor) return bits;
-      if (bits.rhs().is_constant(0)) return bits.lhs();
-      return bits.lhs().is_constant(0) ? bits.rhs() : bits;
-    }
+    case ExprOp::bxor:
+      return exclusive(e);
   }
   return e;
 }
@@ -186,6 +182,19 @@ std::optional<Expr> Simplifier::absorb(const Expr& inner, ExprOp op, const Expr&
       return rewrite(Expr(op, left ? inner.rhs() : inner.lhs(), other));
   }
   return std::nullopt;
+}
+
+// x ^ 0 -> x
+// x ^ x -> 0
+// c ^ d -> their bits
+Expr Simplifier::exclusive(const Expr& e) {
+  Expr bits = operands(e);
+  const Expr &l = bits.lhs(), &r = bits.rhs();
+  if (l == r) return 0;
+  if (r.is_constant(0)) return l;
+  if (l.is_constant(0)) return r;
+  const bool constant = l.kind() == Expr::Kind::constant && r.kind() == Expr::Kind::constant;
+  return constant ? Expr(l.value() ^ r.value()) : bits;
 }
 
 Expr simplify(const Expr& e, const Ranges& ranges) {

@@ -19,14 +19,12 @@ inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a
 inline bool same_name(const std::string& a, const std::string& b) {
   return a.size() == b.size() && (a.empty() || (a.back() == b.back() && a == b));
 }
-/// One operation on values; add, sub and mul wrap.
-/// The smallest 2^n - 1 that is no less than v >= 0.
-std::int64_t all_ones(std::int64_t v);
 /// The smallest 2^n - 1 that is no less than v >= 0.
 inline std::int64_t all_ones(std::int64_t v) {
   for (int shift = 1; shift < 64; shift *= 2) v |= v >> shift;
   return v;
 }
+/// One operation on values; add, sub and mul wrap.
 std::int64_t fold(ExprOp op, std::int64_t lhs, std::int64_t rhs);
 /// `e` with other operands: the same handle when they are the same handles.
 Expr rebuild(const Expr& e, Expr lhs, Expr rhs);
@@ -81,6 +79,7 @@ class Simplifier {
   Expr extremum(const Expr& e);
   Expr compare(const Expr& e);
   Expr conjunction(const Expr& e);
+  Expr exclusive(const Expr& e);
   Expr operands(const Expr& e) { return rebuild(e, rewrite(e.lhs()), rewrite(e.rhs())); }
 
   Affine affine(const Expr& e);  // of the simplified expression

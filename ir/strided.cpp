@@ -39,6 +39,13 @@ Strided modulo(const Strided& s, std::int64_t by) {
   return {r, by - g + r, g == by ? 0 : g};
 }
 
+// The low bits that are 0 in all values of both sides stay 0.
+std::optional<Strided> exclusive(const Strided& l, const Strided& r) {
+  if (l.single() && r.single()) return make(l.low ^ r.low, l.low ^ r.low, 0);
+  const std::int64_t both = std::gcd(std::gcd(l.step, l.low), std::gcd(r.step, r.low)), step = both & -both;
+  return make(0, all_ones(l.high | r.high) / step * step, step);
+}
+
 Strided truth(bool always, bool never) { return {always ? 1 : 0, never ? 0 : 1, always || never ? 0 : 1}; }
 
 }  // namespace
@@ -70,7 +77,7 @@ std::optional<Strided> combine(ExprOp op, const Strided& l, const Strided& r) {
       return truth(l.never_zero() && r.never_zero(), l.always_zero() || r.always_zero());
     case ExprOp::bxor:
       if (l.low < 0 || r.low < 0) return {};
-      return l.single() && r.single() ? make(l.low ^ r.low, l.low ^ r.low, 0) : make(0, all_ones(l.high | r.high), 1);
+      return exclusive(l, r);
   }
   return {};
 }

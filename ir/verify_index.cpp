@@ -36,7 +36,10 @@ bool Verifier::evaluate(const Expr& e, Value& out) {
   const std::optional<Strided> range = combine(e.op(), l.range, r.range);
   if (!range) {
     const bool divides = e.op() == ExprOp::div || e.op() == ExprOp::mod;
-    return fail(fmt::format("`{}` {}", print(e), divides ? "does not divide by a positive constant" : "may overflow"));
+    const char* what = divides                  ? "does not divide by a positive constant"
+                       : e.op() == ExprOp::bxor ? "may have a negative side"
+                                                : "may overflow";
+    return fail(fmt::format("`{}` {}", print(e), what));
   }
   out = {*range, (l.varies || r.varies) && !range->single()};
   if (!facts_.empty()) apply_facts(e, out.range);

@@ -12,7 +12,7 @@
 namespace deplo::ir {
 namespace {
 
-constexpr std::array<std::string_view, 3> kSeeds = {
+constexpr std::array<std::string_view, 5> kSeeds = {
     R"(=== loop: rms ===
 input x: f32[33, 777]
 input w: f32[777] strides=(1)
@@ -57,9 +57,43 @@ Tile(axes=(a0:32=BLOCK, a1:16=THREAD)):
   Sync
   TreeHalve(s[0], op=add, length=16, tid=a1)
   c[a0, (a1 * 16)]:x16 = acc0
+)",
+    R"(=== tile: pipeline ===
+input a: f32[512, 64]
+output c: f32[512, 256]
+Tile(axes=(a0:8=BLOCK, a1:8=THREAD, a2:2=REG)):
+  a_smem = Stage(a, origin=((a0 * 64), 0), slab=(s0:64@0, s1:16@1)) panel=8 pad=4 lanes=4 buffers=2@0 async
+  t_smem = Stage(a, origin=((a0 * 64), 0), slab=(s0:64@0, s1:16@1)) panel=8 swizzle=32 tma
+  for a5 in 0..3: # free
+    AsyncWait(keep=0, phase=((a5 / 2) % 2), slot=(a5 % 2))
+    a_smem = Stage(a, origin=((a0 * 64), ((a5 + 1) * 16)), slab=(s0:64@0, s1:16@1)) panel=8 pad=4 lanes=4 buffers=2@((a5 + 1) % 2) async
+    for a6 in 0..16: # reduce unroll=4 per a2
+      in0 = load a_smem[(a5 % 2), ((a1 * 8) + a2), a6]
+      acc0 <- add(acc0, in0)
+  c[((a0 * 64) + (a1 * 8)), a2] += acc0
+)",
+    R"(=== kernel: copies ===
+input a: f32[32, 256]
+output c: f32[32, 256]
+TmaDescriptor d(a, box=(8, 16)) swizzle=64
+Tile(axes=(a0:32=BLOCK, a1:32=THREAD)):
+  Smem s[2, 8, 16] (f32) align=512
+  MbarrierInit m[2] (count=1)
+  Sync
+  if (a1 == 0):
+    MbarrierArriveExpectTx(m[(a0 % 2)], bytes=512)
+    TmaLoad(s[0, 0, 0], d[a0, (a0 * 16)], m[(a0 % 2)])
+  MbarrierWait(m[(a0 % 2)], phase=0)
+  CpAsyncCopy(s[1, (a1 / 4), ((a1 % 4) * 4)], a[a0, (a1 * 4)], lanes=4)
+  CpAsyncCommit
+  CpAsyncWait(keep=0)
+  Sync
+  in0 = load s[1, ((a1 / 4) ^ 3), (a1 % 16)]
+  WarpShuffle(v0 <- in0, op=maximum, length=32)
+  c[a0, a1] += v0
 )"};
 
-constexpr std::array<std::string_view, 24> kWords = {"9223372036854775807",
+constexpr std::array<std::string_view, 28> kWords = {"9223372036854775807",
                                                      "-9223372036854775808",
                                                      "1099511627776",
                                                      "99999999999999999999",
@@ -82,6 +116,10 @@ constexpr std::array<std::string_view, 24> kWords = {"9223372036854775807",
                                                      " / 3",
                                                      " % a1",
                                                      "\nif a0 < 1:\n  ",
+                                                     " ^ ",
+                                                     " buffers=2@",
+                                                     " swizzle=64",
+                                                     " tma",
                                                      "inf"};
 
 // The word around or after a random place: what keeps its kind keeps most texts readable.

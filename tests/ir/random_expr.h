@@ -23,10 +23,26 @@ inline std::int64_t random_constant(Rng& rng) {
   return usual[rng.below(std::size(usual))];
 }
 
+inline Expr random_expr(Rng& rng, int depth);
+
+/// One that is not negative, as the sides of `^` are.
+inline Expr random_natural(Rng& rng, int depth) {
+  if (rng.below(3) == 0) return Expr(std::abs(random_constant(rng)));
+  return random_expr(rng, depth) % Expr(1 + std::abs(random_constant(rng)));
+}
+inline bool natural(const Expr& e) {
+  if (e.kind() == Expr::Kind::constant) return e.value() >= 0;
+  return e.kind() == Expr::Kind::binary && (e.op() == ExprOp::mod || e.op() == ExprOp::bxor);
+}
+
 inline Expr random_expr(Rng& rng, int depth) {
   if (depth == 0 || rng.below(6) == 0)
     return rng.below(3) == 0 ? Expr(random_constant(rng)) : var("a" + std::to_string(rng.below(4)));
-  const auto op = static_cast<ExprOp>(rng.below(10));
+  const auto op = static_cast<ExprOp>(rng.below(11));
+  if (op == ExprOp::bxor) {
+    Expr bits = random_natural(rng, depth - 1);
+    return {op, std::move(bits), random_natural(rng, depth - 1)};
+  }
   Expr lhs = random_expr(rng, depth - 1);
   if (op == ExprOp::div || op == ExprOp::mod) return {op, std::move(lhs), Expr(1 + std::abs(random_constant(rng)))};
   if (op == ExprOp::mul && rng.below(4) != 0) return {op, std::move(lhs), Expr(random_constant(rng))};
@@ -55,10 +71,13 @@ inline std::vector<Expr> smaller(const Expr& e) {
   if (e.kind() == Expr::Kind::constant)
     return e.value() > 1 ? std::vector<Expr>{Expr(e.value() / 2), Expr(e.value() - 1)} : std::vector<Expr>{};
   std::vector<Expr> result{e.lhs(), e.rhs()};
-  for (const Expr& l : smaller(e.lhs())) result.emplace_back(e.op(), l, e.rhs());
+  const bool bits = e.op() == ExprOp::bxor;
+  for (const Expr& l : smaller(e.lhs()))
+    if (!bits || natural(l)) result.emplace_back(e.op(), l, e.rhs());
   for (const Expr& r : smaller(e.rhs())) {
     const bool divides = e.op() == ExprOp::div || e.op() == ExprOp::mod;
-    if (!divides || (r.kind() == Expr::Kind::constant && r.value() > 0)) result.emplace_back(e.op(), e.lhs(), r);
+    const bool fits = divides ? r.kind() == Expr::Kind::constant && r.value() > 0 : !bits || natural(r);
+    if (fits) result.emplace_back(e.op(), e.lhs(), r);
   }
   return result;
 }

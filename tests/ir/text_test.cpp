@@ -65,6 +65,30 @@ TEST(Text, every_statement_form_prints_as_it_reads) {
            "Sync\n",
            "TreeHalve(acc0_smem, op=add, length=256, tid=a0)\n",
            "TreeHalve(acc0_smem[a2, (a1 + 1)], op=add, length=256, tid=((a0 * 4) + a1))\n",
+           "for a2 in 0..16: # reduce per a7\n  v0 = exp(1)\n",
+           "for a2 in 0..16: # reduce unroll=4 per a7\n  v0 = exp(1)\n",
+           "StridedLoop(a2 = a0; < 2048; += 256): # free unroll per a7\n  v0 = exp(1)\n",
+           "s = Stage(a, origin=(0), slab=(a2:64@0)) panel=32 pad=4 swizzle=128 lanes=4 buffers=2@(a5 % 2) async\n",
+           "s = Stage(a, origin=(0), slab=(a2:64@0)) ahead\n",
+           "s = Stage(a, origin=(0), slab=(a2:64@0)) swizzle=32 tma\n",
+           "s = Stage(a, origin=(0), slab=(a2:64@0)) pad=1 buffers=3@0\n",
+           "AsyncWait(keep=1)\n",
+           "AsyncWait(keep=0, phase=((a5 / 2) % 2), slot=(a5 % 2))\n",
+           "AsyncWait(keep=0, phase=0, slot=1)\n",
+           "Smem a_smem[2, 64, 16] (f32) align=128\n",
+           "Smem a_smem[2] (bool) align=4\n",
+           "WarpShuffle(v7 <- acc0, op=add, length=32)\n",
+           "WarpShuffle(v7:i32 <- acc0, op=maximum, length=1)\n",
+           "CpAsyncCopy(a_smem[a0, 0], a[((a1 * 4) + a0)], lanes=4)\n",
+           "CpAsyncCommit\n",
+           "CpAsyncWait(keep=1)\n",
+           "MbarrierInit mbar[2] (count=1)\n",
+           "MbarrierArriveExpectTx(mbar[(a5 % 2)], bytes=8192)\n",
+           "MbarrierWait(mbar[(a5 % 2)], phase=((a5 / 2) % 2))\n",
+           "TmaDescriptor a_desc(a, box=(64, 16))\n",
+           "TmaDescriptor a_desc(a, box=(64)) swizzle=64\n",
+           "TmaLoad(a_smem[0, 0, 0], a_desc[(a1 * 64), (a5 * 16)], mbar[(a5 % 2)])\n",
+           "v0 = load a[((a1 ^ (a0 % 4)) * 4)]\n",
        })
     expect_same_text(body);
 }
@@ -117,6 +141,8 @@ TEST(Text, indentation_comments_and_line_ends) {
 TEST(Text, precedence) {
   const Program p = parse("=== loop: x ===\nif a0 + 2 * a1 - -3 < 5 && a2 / 4 % 3 == min(a0, a1 + 1):\n  Sync\n");
   EXPECT_EQ(print(p.body), "if ((((a0 + (2 * a1)) - -3) < 5) && (((a2 / 4) % 3) == min(a0, (a1 + 1)))):\n  Sync\n");
+  const Program bits = parse("=== loop: x ===\nif a0 ^ a1 * 2 < 3 ^ 1 && a2:\n  Sync\n");
+  EXPECT_EQ(print(bits.body), "if (((a0 ^ ((a1 * 2) < 3)) ^ 1) && a2):\n  Sync\n");
   const Program edge = parse("=== loop: x ===\nv = load a[-9223372036854775808, 9223372036854775807]\n");
   EXPECT_EQ(parse(print(edge)), edge);
 }
@@ -224,6 +250,21 @@ const std::vector<std::pair<std::string, std::string>> unreadable_lines = {
     {"a_smem = Stage(a, origin=(0), slab=(a2:64))", "t:2:42: expected `@`, found `)`"},
     {"Combine(acc0, op=add, over=(a0", "t:2:31: expected `,` or `)`, found the end of the line"},
     {"Smem a[4] (double)", "t:2:12: expected a type (f32, f16, bf16, i32 or bool), found `double`"},
+    {"s = Stage(a, origin=(0), slab=(a2:64@0)) pad=0", "t:2:46: expected a number from 1 to 65536, found `0`"},
+    {"s = Stage(a, origin=(0), slab=(a2:64@0)) buffers=2", "t:2:51: expected `@`, found the end of the line"},
+    {"s = Stage(a, origin=(0), slab=(a2:64@0)) later", "t:2:42: expected the end of the line, found `later`"},
+    {"s = Stage(a, origin=(0), slab=(a2:64@0)) pad=1 panel=8", "t:2:48: expected the end of the line, found `panel`"},
+    {"AsyncWait(keep=0, slot=1)", "t:2:19: expected `phase`, found `slot`"},
+    {"AsyncWait(keep=-1)", "t:2:16: expected a number from 0 to 64, found `-`"},
+    {"WarpShuffle(v7, op=add, length=32)", "t:2:15: expected `<`, found `,`"},
+    {"WarpShuffle(v7 <- 1, op=add, length=32)", "t:2:19: expected a value, found `1`"},
+    {"CpAsyncCopy(a_smem, a[0], lanes=4)", "t:2:19: expected `[`, found `,`"},
+    {"CpAsyncCommit()", "t:2:14: expected the end of the line, found `(`"},
+    {"MbarrierInit mbar[0] (count=1)", "t:2:19: expected a number of barriers from 1 to 64, found `0`"},
+    {"MbarrierWait(mbar, phase=0)", "t:2:18: expected `[`, found `,`"},
+    {"TmaDescriptor a_desc(a, box=(0))", "t:2:30: expected an extent from 1 to 1099511627776, found `0`"},
+    {"TmaLoad(s[0], d[0])", "t:2:19: expected `,`, found `)`"},
+    {"for a0 in 0..3: # free per 3", "t:2:28: expected an axis, found `3`"},
     {"Sync 1", "t:2:6: expected the end of the line, found `1`"},
     {"v = exp(\xc3\xa9)", "t:2:9: expected a value or a number, found the byte 0xc3"},
     {std::string("v = \0", 5), "t:2:5: expected an operation, found the byte 0x00"},

@@ -1,0 +1,70 @@
+// What it costs to prove a schedule right: Kernel IR under the sanitizer.
+#include <benchmark/benchmark.h>
+
+#include "apps/kernel.h"
+#include "core/rng.h"
+#include "ir/interpret.h"
+#include "ir/walk.h"
+#include "rules/lower.h"
+
+namespace {
+
+using namespace deplo;
+
+ir::Memory random_memory(const ir::Program& program) {
+  Rng rng(1);
+  ir::Memory memory;
+  for (const ir::Buffer& b : program.buffers) {
+    std::vector<double>& values = memory[b.name];
+    values.resize(static_cast<std::size_t>(span(b)));
+    for (double& v : values) v = rng.uniform(-1, 1);
+  }
+  return memory;
+}
+
+// The 64 x 64 x 64 matmul, staged and register-tiled: the tile's size and each thread's part of it.
+ir::Program tiled_matmul(const char* fm, const Target& target) {
+  const ir::Program loop = apps::load_kernel("matmul", {{"M", 64}, {"N", 64}, {"K", 64}}, "bench");
+  rules::Lowering lowering(loop, target);
+  while (lowering.fork()) {
+    const rules::Fork& fork = *lowering.fork();
+    std::size_t pick = 0;
+    for (std::size_t i = 0; i < fork.options.size(); ++i)
+      if (fork.knob.starts_with("register_tile.f") && fork.options[i] == Value(std::int64_t{std::stoll(fm)})) pick = i;
+    lowering.choose(pick);
+  }
+  return rules::materialize(lowering.program(), target);
+}
+
+void sanitize_matmul(benchmark::State& state, const char* fm) {
+  const Target target = load_target("sm_90");
+  const ir::Program kernel = tiled_matmul(fm, target);
+  std::size_t shared = 0;
+  for_each(kernel.body, [&](const ir::Stmt& s) { shared += s.as<ir::Smem>() != nullptr; });
+  if (shared != 2) return state.SkipWithError("the operands are not staged");
+  const ir::Memory memory = random_memory(kernel);
+  for (auto _ : state) {
+    ir::Memory copy = memory;
+    ir::interpret(kernel, copy, {.shared_bytes = target.shared_bytes});
+    benchmark::DoNotOptimize(copy);
+  }
+}
+BENCHMARK_CAPTURE(sanitize_matmul, fm_1, "1")->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(sanitize_matmul, fm_4, "4")->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(sanitize_matmul, fm_8, "8")->Unit(benchmark::kMillisecond);
+
+// The same in Loop IR: the reference that it is compared with.
+void interpret_loop(benchmark::State& state) {
+  const ir::Program loop = apps::load_kernel("matmul", {{"M", 64}, {"N", 64}, {"K", 64}}, "bench");
+  const ir::Memory memory = random_memory(loop);
+  for (auto _ : state) {
+    ir::Memory copy = memory;
+    ir::interpret(loop, copy);
+    benchmark::DoNotOptimize(copy);
+  }
+}
+BENCHMARK(interpret_loop)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+
+BENCHMARK_MAIN();
