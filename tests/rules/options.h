@@ -1,13 +1,19 @@
 // Flags of test_rules beside those of gtest.
 #pragma once
 #include <cstdint>
+#include <string>
+#include <vector>
 
 namespace deplo::rules {
 
 struct TestOptions {
-  std::uint64_t cases = 400;  // --cases=N, of random trails for each target
-  std::uint64_t seed = 1;     // --seed=S, of the first
+  std::uint64_t cases = 4000;  // --cases N: random trails, over all targets
+  std::uint64_t seed = 1;      // --seed S, from 1 on: of each target's first
+  std::uint64_t jobs = 1;      // --jobs J: processes that try them
 };
 TestOptions& test_options();
+
+/// `--name N` and `--name=N`, in any order. "": all were understood; else what was expected and found.
+std::string parse_options(const std::vector<std::string>& words, TestOptions&);
 
 }  // namespace deplo::rules

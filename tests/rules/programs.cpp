@@ -83,8 +83,8 @@ ir::Memory random_memory(const ir::Program& program, std::uint64_t seed) {
   return memory;
 }
 
-ir::Memory result(const ir::Program& program, ir::Memory memory) {
-  ir::interpret(program, memory);
+ir::Memory result(const ir::Program& program, ir::Memory memory, const ir::Limits& limits) {
+  ir::interpret(program, memory, limits);
   return memory;
 }
 

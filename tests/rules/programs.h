@@ -24,7 +24,7 @@ std::string read_text(const std::string& path);
 /// seen.
 ir::Memory random_memory(const ir::Program&, std::uint64_t seed);
 /// What `program` leaves in `memory`.
-ir::Memory result(const ir::Program&, ir::Memory memory);
+ir::Memory result(const ir::Program&, ir::Memory memory, const ir::Limits& = {});
 /// "" where all outputs agree to 1e-9 of the output's scale and the gaps between rows are untouched; else where not.
 std::string difference(const ir::Program&, const ir::Memory& expected, const ir::Memory& found);
 

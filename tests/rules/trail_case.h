@@ -2,22 +2,28 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "rules/programs.h"
 #include "rules/rule.h"
 
 namespace deplo::rules {
 
+/// A mistake that is put into a program, to see that it is found.
+using Fault = ir::Program (*)(ir::Program);
+
 struct TrailCase {
   std::string kernel, target;
   ir::Symbols symbols;
-  Trail wanted;            // choices by knob; the others are options[0]
-  std::uint64_t seed = 0;  // not 0: choices are drawn, uniformly at each fork
-  bool tight = false;      // a device that reports limits which small extents reach
+  Trail wanted = {};       // choices by knob; the others are options[0]
+  std::uint64_t seed = 0;  // not 0: choices are drawn …
+  std::uint64_t lazy = 0;  // … at this percentage of the forks options[0], at the others all alike
+  int tight = 0;           // 1, 2: a device that reports limits which small extents reach
+  Fault fault = nullptr;   // in the Kernel IR
 };
 std::string describe(const TrailCase&);
 
-/// Kernel, extents and target drawn; the work bounded, so that interpreting takes milliseconds.
+/// Kernel, extents, limits drawn; the work bounded, so that interpreting takes milliseconds.
 TrailCase random_case(std::string_view target, std::uint64_t seed);
 
 /// Lowers the case to source text and interprets each level, in a process of its own: an abort or an endless loop is a
@@ -27,6 +33,10 @@ struct Finding {
   std::string failure;
 };
 Finding attempt(const TrailCase&);
+
+/// Those of `count` seeds from `first` on whose case fails, tried by `jobs` processes. Each ends after `most` of them.
+std::vector<std::uint64_t> failing_seeds(std::string_view target, std::uint64_t first, std::uint64_t count,
+                                         std::uint64_t jobs, std::size_t most);
 
 /// The failing case with as many choices as possible left to options[0], on the smallest extents that still fail.
 TrailCase shrink(TrailCase);

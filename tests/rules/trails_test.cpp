@@ -1,11 +1,12 @@
 // Random kernels × awkward extents × targets × trails: every schedule ends, verifies, fits its target and means the
-// same as Loop, Tile and Kernel IR. `test_rules --cases=N` takes N per target, from seed `--seed=S` on.
+// same as Loop, Tile and Kernel IR. `test_rules --cases N --seed S --jobs J`; a nightly run takes 100000.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "core/file.h"
 #include "rules/options.h"
 #include "rules/trail_case.h"
 
@@ -18,38 +19,41 @@ std::string report(const TrailCase& drawn, const Finding& finding) {
                      describe(small), attempt(small).failure);
 }
 
-class Trails : public testing::TestWithParam<const char*> {};
+const std::vector<std::string>& targets() {
+  static const std::vector<std::string> names = list_data("configs/targets", ".yaml");
+  return names;
+}
+
+class Trails : public testing::TestWithParam<std::string> {};
 
 TEST_P(Trails, every_schedule_means_the_same) {
-  constexpr int most_reports = 5;
-  int failures = 0;
-  const std::uint64_t first = test_options().seed;
-  std::printf("seeds %llu to %llu\n", static_cast<unsigned long long>(first),
-              static_cast<unsigned long long>(first + test_options().cases - 1));
-  for (std::uint64_t seed = first; seed < first + test_options().cases && failures < most_reports; ++seed) {
+  constexpr std::size_t most_reports = 5;
+  const TestOptions& options = test_options();
+  const std::uint64_t count = (options.cases + targets().size() - 1) / targets().size();
+  std::printf("seeds %llu to %llu\n", static_cast<unsigned long long>(options.seed),
+              static_cast<unsigned long long>(options.seed + count - 1));
+  std::vector<std::uint64_t> seeds = failing_seeds(GetParam(), options.seed, count, options.jobs, most_reports);
+  if (seeds.size() > most_reports) seeds.resize(most_reports);
+  for (const std::uint64_t seed : seeds) {
     const TrailCase drawn = random_case(GetParam(), seed);
-    const Finding finding = attempt(drawn);
-    if (finding.failure.empty()) continue;
-    ++failures;
-    ADD_FAILURE() << report(drawn, finding);
+    ADD_FAILURE() << report(drawn, attempt(drawn));
   }
 }
 
-std::string target_name(const testing::TestParamInfo<const char*>& info) {
+std::string target_name(const testing::TestParamInfo<std::string>& info) {
   std::string name = info.param;
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(targets, Trails, testing::Values("opencl-cpu", "opencl-gpu", "sm_80", "sm_90", "sm_120"),
-                         target_name);
+INSTANTIATE_TEST_SUITE_P(targets, Trails, testing::ValuesIn(targets()), target_name);
 
 // What a search asks first, on every kernel.
 TEST(Heuristic, is_right_on_every_kernel) {
   for (const Kernel& kernel : kernels())
     for (const char* target : {"opencl-cpu", "opencl-gpu", "sm_90"})
       for (const std::int64_t size : {1, 13, 33}) {
-        TrailCase c{kernel.name, target, {}, {}, 0, false};
+        TrailCase c{.kernel = kernel.name, .target = target, .symbols = {}};
         for (const std::string& symbol : kernel.symbols) c.symbols[symbol] = size;
         if (ir::work(ir::parse(kernel.text, c.symbols)).flops > 6e6) continue;  // seconds to interpret
         EXPECT_EQ(attempt(c).failure, "") << describe(c);
@@ -60,14 +64,12 @@ TEST(Heuristic, is_right_on_every_kernel) {
 TEST(Trails, that_once_failed) {
   const TrailCase cases[] = {
       // One row has no row index: register_tile took it for no matmul and left 96 threads on a target of 64.
-      {"matmul_transposed_b",
-       "opencl-cpu",
-       {{"M", 1}, {"N", 64}, {"K", 2}},
-       parse_trail("register_tile.fm=1"),
-       0,
-       false},
+      {.kernel = "matmul_transposed_b",
+       .target = "opencl-cpu",
+       .symbols = {{"M", 1}, {"N", 64}, {"K", 2}},
+       .wanted = parse_trail("register_tile.fm=1")},
       // The axis of a kernel without free loops had the name of its reduce loop.
-      {"total", "opencl-cpu", {{"M", 2}, {"N", 1}}, {}, 0, false},
+      {.kernel = "total", .target = "opencl-cpu", .symbols = {{"M", 2}, {"N", 1}}},
   };
   for (const TrailCase& c : cases) EXPECT_EQ(attempt(c).failure, "") << describe(c);
 }
