@@ -1,11 +1,52 @@
-// async_copy: stages travel by cp.async.
+// async_copy: the threads start copies to shared memory (cp.async, sm_80 on) and do not hold the data in registers.
+//   input_smem = Stage(input, …) buffers=2@(a5 % 2)
+//     →   input_smem = Stage(input, …) lanes=4 buffers=2@(a5 % 2) async
+//         AsyncWait(keep=0)
+#include <algorithm>
+
+#include "rules/resources.h"
 #include "rules/tile/rules.h"
+#include "rules/tile/stages.h"
 
 namespace deplo::rules {
 namespace {
 
-Verdict decide(const ir::Program&, const Target&, std::span<const Choice>) { return Skip{"not built yet"}; }
-ir::Program apply(ir::Program program, const Target&, std::span<const Choice>) { return program; }
+constexpr std::int64_t element = 4, widest = 16;  // bytes: PTX ISA, cp.async copies 4, 8 or 16
+
+// Widest first. A slab that lies across the rows of its source still goes element by element.
+std::vector<Value> sizes(const ir::Program& program, const ir::Stage& stage, const ir::Loop& loop,
+                         const Target& target) {
+  std::vector<Value> result;
+  for (const int lanes : copy_widths(stage, *program.find(stage.source), target, scope_in(tile_of(program), &loop)))
+    if (lanes * element <= widest) add_option(result, lanes * element);
+  add_option(result, 0);
+  return result;
+}
+
+Verdict decide(const ir::Program& program, const Target& target, std::span<const Choice> pins) {
+  if (!target.async_copy) return Skip{"no cp.async on this target (CUDA has it from sm_80 on)"};
+  const ir::Tile& tile = tile_of(program);
+  for (const ChunkStage& at : chunk_stages(tile)) {
+    const ir::Stage& stage = stage_at(tile, at);
+    if (stage.transport != ir::Transport::copy || ir::bytes(program.find(stage.source)->dtype) != element) continue;
+    if (!pinned(pins, at.knob)) return Fork{at.knob, sizes(program, stage, loop_at(tile, at.loop), target)};
+  }
+  if (pins.empty()) return Skip{"no Stage eligible for cp.async"};
+  return Apply{};
+}
+
+ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pins) {
+  ir::Tile& tile = tile_of(program);
+  for (const ChunkStage& at : chunk_stages(tile)) {
+    const std::int64_t bytes = pinned(pins, at.knob).value_or(0);
+    if (bytes == 0) continue;
+    ir::Stage& stage = stage_at(tile, at);
+    stage.transport = ir::Transport::async;
+    stage.lanes = static_cast<int>(bytes / element);
+    put_wait(tile, at.loop);
+  }
+  return program;
+}
 
 }  // namespace
 

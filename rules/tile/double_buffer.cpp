@@ -1,11 +1,82 @@
-// double_buffer: the stages of a chunk loop get several slots.
+// double_buffer: the stages of a chunk loop get `depth` slots, so that a slab can be filled while another is read.
+//   for a5 in 0..56: # free { n1_smem = Stage(n1, …) … in0 = load n1_smem[a6, a4] … }
+//     →   for a5 in 0..56: # free { n1_smem = Stage(n1, …) buffers=2@(a5 % 2) … in0 = load n1_smem[(a5 % 2), a6, a4] …
+//     }
+#include <algorithm>
+
+#include "ir/stage_layout.h"
+#include "ir/walk.h"
+#include "rules/resources.h"
 #include "rules/tile/rules.h"
+#include "rules/tile/stages.h"
 
 namespace deplo::rules {
 namespace {
 
-Verdict decide(const ir::Program&, const Target&, std::span<const Choice>) { return Skip{"not built yet"}; }
-ir::Program apply(ir::Program program, const Target&, std::span<const Choice>) { return program; }
+// Shared memory that each further slot takes.
+std::int64_t slot_bytes(const ir::Program& program, const ir::Loop& loop) {
+  constexpr std::int64_t granule = 16;  // what the next buffer is aligned to
+  std::int64_t total = 0;
+  for (std::size_t i = 0; i < leading_stages(loop.body); ++i) {
+    const auto& stage = *loop.body[i].as<ir::Stage>();
+    total += ceil_div(ir::slot_count(stage) * ir::bytes(program.find(stage.source)->dtype), granule) * granule;
+  }
+  return total;
+}
+
+// Two slots suffice to overlap a copy with the arithmetic on the slab before; more hide longer latencies. Copies that
+// wait in registers gain little.
+std::vector<Value> depths(const ir::Loop& loop, std::int64_t slot, std::int64_t room, const Target& target) {
+  const std::int64_t most = std::min(loop.axis.extent, 1 + room / slot);
+  return target.async_copy ? options({2, 1, 3, 4}, 1, most) : options({1, 2, 3, 4}, 1, most);
+}
+
+Verdict decide(const ir::Program& program, const Target& target, std::span<const Choice> pins) {
+  if (target.cpu) return Skip{"on a CPU nothing travels beside the arithmetic"};
+  const ir::Tile& tile = tile_of(program);
+  const std::vector<std::size_t> loops = chunk_loops(tile);
+  if (loops.empty()) return Skip{"no chunk loop with stages"};
+  std::int64_t room = target.shared_bytes - shared_bytes(program, target);
+  for (std::size_t i = 0; i < loops.size(); ++i) {
+    const std::string knob = loop_knob("depth", i);
+    const ir::Loop& loop = loop_at(tile, loops[i]);
+    const std::int64_t slot = slot_bytes(program, loop);
+    if (const auto depth = pinned(pins, knob)) {
+      room -= (*depth - 1) * slot;
+      continue;
+    }
+    std::vector<Value> legal = depths(loop, slot, std::max<std::int64_t>(room, 0), target);
+    if (legal.size() > 1) return Fork{knob, std::move(legal)};
+  }
+  if (pins.empty()) return Skip{"no chunk loop eligible for double buffering within shared memory"};
+  return Apply{};
+}
+
+void index_slot(ir::Body& body, const std::string& buffer, const ir::Expr& slot) {
+  for (ir::Stmt& stmt : body) {
+    if (auto* load = stmt.as<ir::Load>(); load != nullptr && load->buffer == buffer)
+      load->index.insert(load->index.begin(), slot);
+    if (ir::Body* inner = ir::inner_body(stmt)) index_slot(*inner, buffer, slot);
+  }
+}
+
+ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pins) {
+  ir::Tile& tile = tile_of(program);
+  const std::vector<std::size_t> loops = chunk_loops(tile);
+  for (std::size_t i = 0; i < loops.size(); ++i) {
+    const std::int64_t depth = pinned(pins, loop_knob("depth", i)).value_or(1);
+    if (depth == 1) continue;
+    ir::Loop& loop = loop_at(tile, loops[i]);
+    const ir::Expr slot = ir::simplify(ir::var(loop.axis.name) % depth, scope_in(tile, &loop));
+    for (std::size_t s = 0; s < leading_stages(loop.body); ++s) {
+      auto& stage = *loop.body[s].as<ir::Stage>();
+      stage.slots = static_cast<int>(depth);
+      stage.slot = slot;
+      index_slot(loop.body, stage.buffer, slot);
+    }
+  }
+  return program;
+}
 
 }  // namespace
 

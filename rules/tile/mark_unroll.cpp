@@ -1,30 +1,69 @@
 // mark_unroll: small loops get an unroll mark.
 //   for a6 in 0..16: # reduce   →   for a6 in 0..16: # reduce unroll
+// The loops on a pipeline's last slabs are copies of those in its steady state and share their marks.
 #include <algorithm>
+#include <deque>
 
 #include "ir/walk.h"
+#include "rules/resources.h"
 #include "rules/tile/common.h"
 #include "rules/tile/rules.h"
 
 namespace deplo::rules {
 namespace {
 
-constexpr std::int64_t full_trips = 64;  // the seeds' budget: a loop of up to 64 trips may be unrolled whole
+using Loops = std::vector<const ir::Loop*>;  // a loop and its copies
 
-// The innermost loops, in order. Each gets a knob of its own.
-std::vector<const ir::Loop*> innermost(const ir::Body& body) {
-  std::vector<const ir::Loop*> result;
-  ir::for_each(body, [&](const ir::Stmt& stmt) {
-    const auto* loop = stmt.as<ir::Loop>();
-    if (loop == nullptr) return;
-    bool inner = false;
-    ir::for_each(loop->body, [&](const ir::Stmt& s) { inner |= s.as<ir::Loop>() != nullptr; });
-    if (!inner) result.push_back(loop);
-  });
-  return result;
-}
+constexpr std::int64_t full_trips = 64;   // the seeds' budget: a loop of up to 64 trips may be unrolled whole
+constexpr std::int64_t most_copies = 16;  // in a part: what a trip costs beside its body is lost in more
 
 std::int64_t trips(const ir::Loop& loop) { return ceil_div(loop.axis.extent, loop.step); }
+
+bool computes_only(const ir::Loop& loop) {
+  bool good = true;
+  ir::for_each(loop.body, [&](const ir::Stmt& s) {
+    good &= s.as<ir::Loop>() == nullptr && s.as<ir::Stage>() == nullptr && s.as<ir::AsyncWait>() == nullptr;
+  });
+  return good;
+}
+
+void collect_innermost(const ir::Stmt& stmt, Loops& found) {
+  const auto* loop = stmt.as<ir::Loop>();
+  if (loop != nullptr && computes_only(*loop)) {
+    if (trips(*loop) > 1) found.push_back(loop);
+    return;
+  }
+  if (const ir::Body* inner = ir::inner_body(stmt))
+    for (const ir::Stmt& s : *inner) collect_innermost(s, found);
+}
+
+// A pipeline's: it waits for a slab and stages a later one.
+bool is_steady_state(const ir::Stmt& stmt) {
+  const auto* loop = stmt.as<ir::Loop>();
+  return loop != nullptr && loop->body.size() > 1 && loop->body[0].as<ir::AsyncWait>() != nullptr &&
+         loop->body[1].as<ir::Stage>() != nullptr;
+}
+
+// In order, copies with their first. What follows a steady state on its last slabs has as many loops.
+std::vector<Loops> decisions(const ir::Body& body) {
+  std::vector<Loops> result;
+  std::deque<std::size_t> to_come;  // whose copies come next
+  for (const ir::Stmt& stmt : body) {
+    Loops found;
+    collect_innermost(stmt, found);
+    for (const ir::Loop* loop : found) {
+      if (!to_come.empty()) {
+        result[to_come.front()].push_back(loop);
+        to_come.pop_front();
+        continue;
+      }
+      result.push_back({loop});
+    }
+    for (std::size_t i = 0; is_steady_state(stmt) && i < found.size(); ++i)
+      to_come.push_back(result.size() - found.size() + i);
+  }
+  return result;
+}
 
 // 0 stands for a full unroll. The compilers for CPUs unroll by themselves; on GPUs a loop over shared memory wants it.
 std::vector<Value> factors(const ir::Loop& loop, const Target& target) {
@@ -32,27 +71,24 @@ std::vector<Value> factors(const ir::Loop& loop, const Target& target) {
   const bool small = trips(loop) <= full_trips;
   if (!target.cpu && small) add_option(result, 0);
   add_option(result, 1);
-  for (const std::int64_t factor : {2, 4, 8})
-    if (trips(loop) % factor == 0 && trips(loop) > factor) add_option(result, factor);
+  for (const std::int64_t factor : divisors(trips(loop), 2, target.cpu ? most_copies / 2 : most_copies))
+    if (trips(loop) > factor && (!target.cpu || (factor & (factor - 1)) == 0)) add_option(result, factor);
   if (small) add_option(result, 0);
   return result;
 }
 
 Verdict decide(const ir::Program& program, const Target& target, std::span<const Choice> pins) {
-  const auto loops = innermost(tile_of(program).body);
-  std::size_t open = 0;
-  for (const ir::Loop* loop : loops) {
-    if (trips(*loop) < 2) continue;
-    if (open++ == pins.size()) return Fork{loop->axis.name, factors(*loop, target)};
-  }
-  if (open == 0) return Skip{"no loop to unroll"};
-  return Apply{};
+  const std::vector<Loops> open = decisions(tile_of(program).body);
+  if (open.empty()) return Skip{"no loop to unroll"};
+  if (pins.size() == open.size()) return Apply{};
+  const ir::Loop& next = *open[pins.size()].front();
+  return Fork{next.axis.name, factors(next, target)};
 }
 
 ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pins) {
-  for (const ir::Loop* loop : innermost(tile_of(program).body))
-    if (const auto factor = pinned(pins, loop->axis.name))
-      const_cast<ir::Loop*>(loop)->unroll = static_cast<int>(*factor);
+  for (const Loops& loops : decisions(tile_of(program).body))
+    for (const ir::Loop* loop : loops)
+      const_cast<ir::Loop*>(loop)->unroll = static_cast<int>(pin(pins, loops.front()->axis.name));
   return program;
 }
 

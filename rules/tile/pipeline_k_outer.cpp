@@ -1,11 +1,139 @@
-// pipeline_k_outer: the chunk loop becomes prologue, steady state and epilogue.
+// pipeline_k_outer: a chunk loop whose stages have d slots fills slab k + d - 1 while it computes on slab k.
+//   for k in 0..n: # free { stage(k); AsyncWait(keep=0); compute(k) }
+//     →   stage(0) … stage(d - 2)
+//         for k in 0..n-(d-1): # free { AsyncWait(keep=d-2); stage(k + d - 1); compute(k) }
+//         for e in 0..d-1: # free { AsyncWait(keep=0); compute(n - (d-1) + e) }
+// With two slots the last loop is straight code. The wait of trip k is also the barrier behind the reads of
+// slab k - 1, whose slot is filled next.
+#include <iterator>
+#include <utility>
+
+#include "ir/walk.h"
 #include "rules/tile/rules.h"
+#include "rules/tile/stages.h"
 
 namespace deplo::rules {
 namespace {
 
-Verdict decide(const ir::Program&, const Target&, std::span<const Choice>) { return Skip{"not built yet"}; }
-ir::Program apply(ir::Program program, const Target&, std::span<const Choice>) { return program; }
+std::int64_t slots_of(const ir::Loop& loop) { return loop.body.front().as<ir::Stage>()->slots; }
+
+// As many chunks as slots: the steady state has a trip at least.
+std::vector<std::size_t> pipelines(const ir::Tile& tile) {
+  std::vector<std::size_t> places;
+  for (const std::size_t place : chunk_loops(tile))
+    if (const ir::Loop& loop = loop_at(tile, place); slots_of(loop) > 1 && loop.axis.extent >= slots_of(loop))
+      places.push_back(place);
+  return places;
+}
+
+Verdict decide(const ir::Program& program, const Target&, std::span<const Choice> pins) {
+  const std::size_t count = pipelines(tile_of(program)).size();
+  if (count == 0) return Skip{"no chunk loop with buffered stages"};
+  if (pins.size() < count) return Fork{loop_knob("apply", pins.size()), {Value{1}, Value{0}}};
+  return Apply{};
+}
+
+ir::Loop free_loop(std::string axis, std::int64_t trips) {
+  return {{std::move(axis), trips, ir::Bind::free}, 0, 1, 1, {}};
+}
+
+void append(ir::Body& to, ir::Body from) { std::move(from.begin(), from.end(), std::back_inserter(to)); }
+
+// What the parts of a pipeline are made of.
+class Pipeline {
+ public:
+  Pipeline(const ir::Program& program, const ir::Loop& loop)
+      : program_(program),
+        loop_(loop),
+        axis_(loop.axis.name),
+        around_(scope_in(tile_of(program))),
+        kept_(carried(tile_of(program), loop)),
+        ahead_(slots_of(loop) - 1),
+        steady_(loop.axis.extent - ahead_) {
+    for (const ir::Stmt& stmt : loop.body) {
+      if (const auto* stage = stmt.as<ir::Stage>()) {
+        stages_.push_back(*stage);
+        auto& copy = *stages_.back().as<ir::Stage>();
+        if (copy.transport == ir::Transport::copy) copy.transport = ir::Transport::ahead;
+      } else if (stmt.as<ir::AsyncWait>() == nullptr) {
+        compute_.push_back(stmt);
+      }
+    }
+  }
+
+  ir::Body parts() const {
+    ir::Body result = prologue();
+    result.emplace_back(steady());
+    append(result, epilogue());
+    return result;
+  }
+
+ private:
+  ir::Ranges scope(std::int64_t trips) const {
+    ir::Ranges scope = around_;
+    scope.emplace_back(axis_, ir::Interval{0, trips - 1});
+    return scope;
+  }
+
+  ir::Body at(ir::Body body, const ir::Expr& chunk, const ir::Ranges& ranges) const {
+    replace_axis(body, axis_, chunk, ranges);
+    return body;
+  }
+
+  ir::Body prologue() const {
+    ir::Body result;
+    for (std::int64_t slab = 0; slab < ahead_; ++slab) append(result, at(stages_, slab, around_));
+    return result;
+  }
+
+  ir::Loop steady() const {
+    const ir::Ranges ranges = scope(steady_);
+    ir::Loop loop = free_loop(axis_, steady_);
+    loop.body.emplace_back(wait_for(loop_, ir::var(axis_), ahead_ - 1, ranges));
+    append(loop.body, at(stages_, ir::var(axis_) + ahead_, ranges));
+    append(loop.body, at(compute_, ir::var(axis_), ranges));
+    return loop;
+  }
+
+  ir::Body epilogue() const {
+    const bool straight = ahead_ == 1;
+    const ir::Ranges ranges = straight ? around_ : scope(ahead_);
+    const ir::Expr chunk = straight ? ir::Expr(steady_) : ir::var(axis_) + steady_;
+    ir::Body body;
+    body.emplace_back(wait_for(loop_, chunk, 0, ranges));
+    append(body, at(compute_, chunk, ranges));
+    rename_values(body, program_, kept_);
+    if (straight) return body;
+    ir::Loop loop = free_loop(axis_, ahead_);
+    loop.body = std::move(body);
+    body.clear();
+    body.emplace_back(std::move(loop));
+    return body;
+  }
+
+  const ir::Program& program_;
+  const ir::Loop& loop_;
+  const std::string& axis_;
+  ir::Ranges around_;
+  std::set<std::string, std::less<>> kept_;
+  std::int64_t ahead_, steady_;  // slabs under way; trips of the steady state
+  ir::Body stages_, compute_;
+};
+
+ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pins) {
+  ir::Body& body = tile_of(program).body;
+  std::size_t grown = 0;
+  const std::vector<std::size_t> places = pipelines(tile_of(program));
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (pin(pins, loop_knob("apply", i)) == 0) continue;
+    const std::size_t place = places[i] + grown;
+    ir::Body parts = Pipeline(program, loop_at(tile_of(program), place)).parts();
+    grown += parts.size() - 1;
+    const auto at = body.erase(body.begin() + static_cast<std::ptrdiff_t>(place));
+    body.insert(at, std::make_move_iterator(parts.begin()), std::make_move_iterator(parts.end()));
+  }
+  return program;
+}
 
 }  // namespace
 
