@@ -48,6 +48,7 @@ struct StageCode {
   Index slot;
   std::int64_t count;  // cells of a slot
   bool opens_group;    // the first of a run that is waited for together
+  bool behind_barrier;
   int barrier;         // of a TMA stage
 };
 struct AsyncWaitCode {

@@ -30,6 +30,7 @@ class Compiler {
   TreeCode tree(const TreeHalve& s);
   // interpret_compile_async.cpp
   StageCode stage(const Stage& s);
+  bool behind_barrier(const Stage& s) const;
   AsyncWaitCode wait(const AsyncWait& s);
   ShuffleCode shuffle(const WarpShuffle& s);
   CopyCode copy(const CpAsyncCopy& s);
@@ -64,6 +65,7 @@ class Compiler {
   const Tile* tile_ = nullptr;
   std::vector<std::vector<int>> lane_steps_;        // of each axis of the Tile: lane distance and extent
   std::vector<std::pair<std::string, int>> scope_;  // axis → variable
+  std::vector<std::string> loops_;                  // around the statement
   std::map<std::string, Operand, std::less<>> values_;
   const Stmt* at_ = nullptr;  // for messages
 };

@@ -39,6 +39,11 @@ void Compiler::reserve_shared(std::int64_t size, std::int64_t align) {
          std::to_string(limits_.shared_bytes));
 }
 
+// In a loop, unless the loop walks several slots: then the barrier of the next one's fill stands between.
+bool Compiler::behind_barrier(const Stage& s) const {
+  return !loops_.empty() && (s.slots == 1 || loops_.size() > 1 || !depends_on(s.slot, loops_.back()));
+}
+
 StageCode Compiler::stage(const Stage& s) {
   const int source = position(machine_.globals, s.source);
   if (source < 0) fail("nothing defines the buffer " + s.source);
@@ -49,7 +54,15 @@ StageCode Compiler::stage(const Stage& s) {
     if (s.transport == Transport::tma)
       machine_.barriers.push_back({s.buffer, at_, 1, std::vector<Barrier::Slot>(static_cast<std::size_t>(s.slots))});
   }
-  StageCode code{position(machine_.shared, s.buffer),  source, {}, s.slab, s.transport, index(s.slot), 1, opens_group_,
+  StageCode code{position(machine_.shared, s.buffer),
+                 source,
+                 {},
+                 s.slab,
+                 s.transport,
+                 index(s.slot),
+                 1,
+                 opens_group_,
+                 behind_barrier(s),
                  position(machine_.barriers, s.buffer)};
   if (s.transport == Transport::ahead || s.transport == Transport::async) opens_group_ = false;
   for (const SlabAxis& axis : s.slab) code.count *= axis.extent;

@@ -6,13 +6,11 @@
 
 namespace deplo::ir::exec {
 
-// A copy stands between two barriers; the others are under way until an AsyncWait.
+// A barrier follows a copy; the others are under way until an AsyncWait.
 void Machine::stage(const Instruction& at, StageCode& c, Mask mask) {
   const bool deferred = c.transport != Transport::copy;
-  if (deferred)
-    converge(at, mask);
-  else
-    barrier(at, mask);
+  converge(at, mask);
+  if (c.behind_barrier) barrier(at, mask);
   const std::int64_t slot = scalar(c.slot);
   Shared& to = shared[static_cast<std::size_t>(c.shared)];
   const std::int64_t slots = static_cast<std::int64_t>(to.cells.size()) / c.count;

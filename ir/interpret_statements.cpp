@@ -90,7 +90,9 @@ LoopCode Compiler::loop(const Loop& s) {
   code.variable = variable(code.start.varies);
   if (code.start.varies) code.mask.resize(static_cast<std::size_t>(machine_.lanes));
   scope_.emplace_back(s.axis.name, code.variable);
+  loops_.push_back(s.axis.name);
   body(s.body, code.body);
+  loops_.pop_back();
   scope_.pop_back();
   return code;
 }

@@ -81,6 +81,46 @@ TEST_P(Pipelined, TwoSlots) {
   expect_near(memory.at("c"), product(memory, 4, 4, 12));
 }
 
+// An implied barrier stands before a Stage of one slot in a loop.
+TEST_P(Pipelined, OneSlot) {
+  const std::string text = replaced(R"(=== tile: mm ===
+input a: f32[4, 12]
+input b: f32[12, 4]
+output c: f32[4, 4]
+Tile(axes=(a0:4=THREAD, a1:4=THREAD)):
+  for a2 in 0..3: # reduce
+    a_smem = Stage(a, origin=(0, (a2 * 4)), slab=(s0:4@0, s1:4@1)) T
+    AsyncWait(keep=0, phase=(a2 % 2), slot=0)
+    for a3 in 0..4: # reduce
+      in0 = load a_smem[a0, a3]
+      in1 = load b[((a2 * 4) + a3), a1]
+      v0 = multiply(in0, in1)
+      acc0 <- add(acc0, v0)
+  c[a0, a1] = acc0
+)",
+                                    "T\n", std::string(GetParam()) + "\n");
+  EXPECT_EQ(verify(parse(text)), "");
+  const Memory memory = run(text);
+  expect_near(memory.at("c"), product(memory, 4, 4, 12));
+}
+
+// Outside loops there is none.
+TEST(Stages, FindsARefillInStraightCode) {
+  const std::string text = R"(=== tile: twice ===
+input x: f32[8]
+output y: f32[4]
+Tile(axes=(a0:4=THREAD)):
+  s = Stage(x, origin=(0), slab=(s0:4@0))
+  in0 = load s[a0]
+  s = Stage(x, origin=(4), slab=(s0:4@0))
+  in1 = load s[(3 - a0)]
+  v0 = add(in0, in1)
+  y[a0] = v0
+)";
+  EXPECT_EQ(verify(parse(text)), "");
+  EXPECT_THAT(error_of(text), AllOf(HasSubstr("race: a slot that is read"), HasSubstr("`s = Stage(x, origin=(4)")));
+}
+
 TEST_P(Pipelined, FindsAMissingWait) {
   EXPECT_THAT(error_of(with(two_slots(GetParam()), "    AsyncWait(keep=0, phase=((a2 / 2) % 2), slot=(a2 % 2))\n", "")),
               AllOf(HasSubstr("read of an asynchronous copy"), HasSubstr("`in0 = load a_smem[(a2 % 2)")));
