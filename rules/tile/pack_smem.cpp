@@ -1,11 +1,80 @@
-// pack_smem: a staged operand lies in panels.
+// pack_smem: the columns of a staged matmul operand lie in panels, each what a thread's register tile reads together.
+//   b_smem = Stage(b, …, slab=(s0:776@0, s1:64@1)); load b_smem[a6, ((a3 * 32) + …)] of 32 columns
+//     →   b_smem = Stage(b, …, slab=(s0:776@0, s1:64@1)) panel=32
+// So the inner loop streams through whole cache lines of one panel (the packing of Goto and van de Geijn, "Anatomy of
+// High-Performance Matrix Multiplication", 2008) instead of a part of each row.
+#include <algorithm>
+
+#include "ir/walk.h"
+#include "rules/resources.h"
+#include "rules/tile/common.h"
 #include "rules/tile/rules.h"
 
 namespace deplo::rules {
 namespace {
 
-Verdict decide(const ir::Program&, const Target&, std::span<const Choice>) { return Skip{"not built yet"}; }
-ir::Program apply(ir::Program program, const Target&, std::span<const Choice>) { return program; }
+// Columns that one thread's register tile reads of the buffer; 0: it is not read along n, or not in one piece.
+std::int64_t columns_read(const ir::Program& program, const ir::Stage& stage, const std::string& n) {
+  const ir::Tile& tile = tile_of(program);
+  std::int64_t columns = 0;
+  bool fits = true;
+  ir::for_each(tile.body, [&](const ir::Stmt& stmt) {
+    const auto* load = stmt.as<ir::Load>();
+    if (load == nullptr || load->buffer != stage.buffer) return;
+    const ir::Expr& column = load->index.back();
+    std::int64_t together = 1;
+    for (const ir::Axis& axis : tile.axes)
+      if ((axis.bind == ir::Bind::reg || axis.bind == ir::Bind::vector) && ir::depends_on(column, axis.name))
+        together *= axis.extent;
+    // A thread's columns begin where those of the one before end.
+    fits &= ir::coefficient(column, n) == together && (columns == 0 || columns == together);
+    columns = together;
+  });
+  return fits ? columns : 0;
+}
+
+struct Panel {
+  const ir::Stage* stage;
+  std::int64_t columns;
+};
+
+// More than one panel, each of whole vectors and whole copies.
+std::vector<Panel> panels(const ir::Program& program) {
+  std::vector<Panel> result;
+  const auto matmul = find_matmul(program);
+  if (!matmul) return result;
+  const ir::Axis& n = tile_of(program).axes[matmul->n];
+  for (const Staged& staged : staged_buffers(program)) {
+    const ir::Stage& stage = *staged.stage;
+    const std::int64_t extent = stage.slab.back().extent, columns = columns_read(program, stage, n.name);
+    const bool divides = columns > 1 && columns < extent && extent % columns == 0;
+    if (stage.panel == 0 && divides && columns % std::max(1, stage.lanes) == 0) result.push_back({&stage, columns});
+  }
+  return result;
+}
+
+Verdict decide(const ir::Program& program, const Target& target, std::span<const Choice> pins) {
+  if (target.warp > 1) return Skip{"panels are for CPUs: a GPU's banks see no rows, TMA has split_inner_for_swizzle"};
+  const std::vector<Panel> found = panels(program);
+  if (found.empty()) return Skip{"no staged operand of a matmul that threads read panel by panel"};
+  for (const Panel& panel : found)
+    if (!pinned(pins, panel.stage->source))
+      return Fork{panel.stage->source, {Value{std::int64_t{0}}, Value{panel.columns}}};
+  return Apply{};
+}
+
+void set_panel(ir::Body& body, const std::string& buffer, std::int64_t panel) {
+  for (ir::Stmt& stmt : body) {
+    if (auto* stage = stmt.as<ir::Stage>(); stage != nullptr && stage->buffer == buffer) stage->panel = panel;
+    if (ir::Body* inner = ir::inner_body(stmt)) set_panel(*inner, buffer, panel);
+  }
+}
+
+ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pins) {
+  for (const Staged& staged : staged_buffers(program))
+    if (const auto panel = pinned(pins, staged.stage->source)) set_panel(program.body, staged.stage->buffer, *panel);
+  return program;
+}
 
 }  // namespace
 

@@ -1,11 +1,92 @@
-// pad_smem: rows of a stage get a pad.
+// pad_smem: rows of a staged slab get a pad, so that threads which walk down a column meet different banks.
+//   b_smem = Stage(b, …, slab=(s0:128@0, s1:16@1)) lanes=1 async: 16 t is in bank 0 or 16 for all threads t
+//     →   b_smem = Stage(b, …, slab=(s0:128@0, s1:16@1)) pad=1 lanes=1 async: 17 t is in another bank for each
+// One knob per staged buffer: 0 and each pad with fewer wavefronts than all smaller ones (ir/banks.h counts them).
+#include <algorithm>
+#include <numeric>
+
+#include "ir/banks.h"
+#include "ir/walk.h"
+#include "rules/resources.h"
+#include "rules/tile/common.h"
 #include "rules/tile/rules.h"
 
 namespace deplo::rules {
 namespace {
 
-Verdict decide(const ir::Program&, const Target&, std::span<const Choice>) { return Skip{"not built yet"}; }
-ir::Program apply(ir::Program program, const Target&, std::span<const Choice>) { return program; }
+// Wider pads repeat what narrower ones do: the banks of neighbouring rows differ by the pad in units of its step.
+constexpr std::int64_t max_steps = 8;
+
+void set_pad(ir::Body& body, const std::string& buffer, std::int64_t pad) {
+  for (ir::Stmt& stmt : body) {
+    if (auto* stage = stmt.as<ir::Stage>(); stage != nullptr && stage->buffer == buffer) stage->pad = pad;
+    if (ir::Body* inner = ir::inner_body(stmt)) set_pad(*inner, buffer, pad);
+  }
+}
+
+// Wavefronts of a warp in one run of the block beyond the fewest possible, all accesses of the buffer together.
+double conflicts(const std::vector<ir::WarpAccess>& accesses, const ir::Stage& layout) {
+  double sum = 0;
+  for (const ir::WarpAccess& access : accesses) {
+    if (access.stage->buffer != layout.buffer) continue;
+    const ir::BankCost cost = ir::bank_cost(access, layout);
+    sum += access.times * (cost.wavefronts - cost.least);
+  }
+  return sum;
+}
+
+// What a pad must be a multiple of: rows start where the widest access may.
+std::int64_t pad_step(const std::vector<ir::WarpAccess>& accesses, const ir::Stage& stage) {
+  std::int64_t step = std::max(1, stage.lanes);
+  for (const ir::WarpAccess& access : accesses)
+    if (access.stage->buffer == stage.buffer) step = std::lcm(step, access.lanes);
+  return step;
+}
+
+// The fewest conflicts first.
+std::vector<Value> pads(const ir::Program& program, const std::vector<ir::WarpAccess>& accesses, const ir::Stage& stage,
+                        const Target& target) {
+  const std::int64_t step = pad_step(accesses, stage);
+  std::vector<Value> result;
+  result.emplace_back(std::int64_t{0});
+  ir::Stage layout = stage;
+  double least = conflicts(accesses, stage);
+  for (layout.pad = step; least > 0 && layout.pad <= max_steps * step; layout.pad += step) {
+    const double left = conflicts(accesses, layout);
+    if (left >= least) continue;
+    ir::Program padded = program;
+    set_pad(padded.body, stage.buffer, layout.pad);
+    if (shared_bytes(padded, target) > target.shared_bytes) break;
+    least = left;
+    result.emplace_back(layout.pad);
+  }
+  std::reverse(result.begin(), result.end());
+  return result;
+}
+
+Verdict decide(const ir::Program& program, const Target& target, std::span<const Choice> pins) {
+  if (target.warp == 1) return Skip{"no warps, no banks"};
+  const std::vector<ir::WarpAccess> accesses = ir::warp_accesses(program);
+  ir::Program padded = program;
+  for (const Staged& staged : staged_buffers(program)) {
+    const ir::Stage& stage = *staged.stage;
+    if (stage.transport == ir::Transport::tma) continue;  // the hardware writes whole rows
+    if (const auto pad = pinned(pins, stage.source)) {
+      set_pad(padded.body, stage.buffer, *pad);
+      continue;
+    }
+    std::vector<Value> options = pads(padded, accesses, stage, target);
+    if (options.size() > 1) return Fork{stage.source, std::move(options)};
+  }
+  if (pins.empty()) return Skip{"no stage has a fixable bank conflict"};
+  return Apply{};
+}
+
+ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pins) {
+  for (const Staged& staged : staged_buffers(program))
+    if (const auto pad = pinned(pins, staged.stage->source)) set_pad(program.body, staged.stage->buffer, *pad);
+  return program;
+}
 
 }  // namespace
 

@@ -1,11 +1,142 @@
-// permute_register_tile: the order of the register strip.
+// permute_register_tile: which columns a thread of a matmul owns, and in which order its rows are computed.
+//   Tile(…, a3:16=THREAD, a5:8=REG): … load b_smem[a7, ((a3 * 8) + a5)]: the threads' vectors lie 8 banks apart
+//     →   Tile(…, a3:16=THREAD, a5:2=REG, a6:4=REG): … load b_smem[a7, (((a5 * 64) + (a3 * 4)) + a6)]
+//   for a7 in 0..16: # reduce  →  for a7 in 0..16: # reduce per a4 (order=mk: one row of accumulators at a time)
+#include <algorithm>
+#include <numeric>
+
+#include "ir/banks.h"
+#include "ir/walk.h"
+#include "rules/resources.h"
+#include "rules/tile/common.h"
 #include "rules/tile/rules.h"
 
 namespace deplo::rules {
 namespace {
 
-Verdict decide(const ir::Program&, const Target&, std::span<const Choice>) { return Skip{"not built yet"}; }
-ir::Program apply(ir::Program program, const Target&, std::span<const Choice>) { return program; }
+// The register tile of a matmul: REG axes that its rows and its columns are counted by.
+struct Strip {
+  const ir::Loop* reduce = nullptr;
+  const ir::Axis* rows = nullptr;     // nullptr: fm = 1
+  const ir::Axis* columns = nullptr;  // nullptr: fn = 1
+  std::int64_t threads = 1;           // along n
+  std::string thread;
+};
+
+// Does an index walk both axes?
+bool together(const ir::Tile& tile, const std::string& a, const std::string& b) {
+  bool found = false;
+  ir::for_each(tile.body, [&](const ir::Stmt& stmt) {
+    const auto* load = stmt.as<ir::Load>();
+    const auto* write = stmt.as<ir::Write>();
+    if (load == nullptr && write == nullptr) return;
+    for (const ir::Expr& e : load != nullptr ? load->index : write->index)
+      found |= ir::depends_on(e, a) && ir::depends_on(e, b);
+  });
+  return found;
+}
+
+// register_tile puts the axis of the rows before that of the columns, and none where there is one of them.
+std::optional<Strip> find_strip(const ir::Program& program) {
+  const auto matmul = find_matmul(program);
+  if (!matmul) return std::nullopt;
+  const ir::Tile& tile = tile_of(program);
+  const ir::Axis &m = tile.axes[matmul->m], &n = tile.axes[matmul->n];
+  std::vector<const ir::Axis*> regs;
+  for (const ir::Axis& axis : tile.axes)
+    if (axis.bind == ir::Bind::reg) regs.push_back(&axis);
+  Strip s = {matmul->reduce, nullptr, nullptr, n.extent, n.name};
+  if (regs.size() == 2) s.rows = regs[0], s.columns = regs[1];
+  if (regs.size() == 1) {  // an axis of one thread stands in no index
+    const std::string& reg = regs[0]->name;
+    const bool columns = together(tile, n.name, reg) || (n.extent == 1 && !together(tile, m.name, reg));
+    (columns ? s.columns : s.rows) = regs[0];
+  }
+  if (s.rows == nullptr && s.columns == nullptr) return std::nullopt;
+  return s;
+}
+
+// Wavefronts of a warp, in one run of the block, of the loads that walk the columns when each thread owns strips of
+// `strip` of them. Of contiguous columns vectors are loaded; rows that threads walk down will be padded to odd lengths.
+double wavefronts(const std::vector<ir::WarpAccess>& accesses, const Strip& s, std::int64_t strip,
+                  const Target& target) {
+  const std::int64_t fn = s.columns->extent;
+  double sum = 0;
+  for (ir::WarpAccess access : accesses) {
+    if (access.load == nullptr) continue;
+    const std::size_t slot = access.stage->slots > 1 ? 1 : 0;
+    for (std::size_t d = 0; d < access.stage->slab.size(); ++d) {
+      const auto step = ir::coefficient(access.load->index[d + slot], s.columns->name);
+      if (!step || *step == 0) continue;
+      for (auto& sample : access.samples)
+        for (std::int64_t t = 0; t < access.threads; ++t)
+          sample[d][static_cast<std::size_t>(t)] -= *step * (fn - strip) * (t % s.threads);
+      ir::Stage layout = *access.stage;
+      const bool contiguous = d + 1 == layout.slab.size() && *step == 1;
+      if (contiguous) access.lanes = static_cast<int>(std::gcd(strip, target.vector_lanes));
+      if (!contiguous && layout.slab.back().extent % 2 == 0) layout.pad = 1;
+      sum += access.times / access.lanes * ir::bank_cost(access, layout).wavefronts;
+    }
+  }
+  return sum;
+}
+
+// The fewest wavefronts first, then the widest strip.
+std::vector<Value> strips(const ir::Program& program, const Strip& s, const Target& target) {
+  const std::vector<ir::WarpAccess> accesses = ir::warp_accesses(program);
+  std::vector<std::pair<double, std::int64_t>> scored;
+  const std::int64_t fn = s.columns->extent;
+  for (const std::int64_t strip : {fn, std::int64_t{4}, std::int64_t{2}, std::int64_t{1}})
+    if (strip == fn || (strip < fn && fn % strip == 0))
+      scored.emplace_back(wavefronts(accesses, s, strip, target), strip);
+  std::stable_sort(scored.begin(), scored.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Value> result;
+  for (const auto& [score, strip] : scored) result.emplace_back(strip);
+  return result;
+}
+
+Verdict decide(const ir::Program& program, const Target& target, std::span<const Choice> pins) {
+  // The columns of a thread are whole vectors there, and its accumulators fit the registers: loads of the columns
+  // again for each row would only be more.
+  if (target.cpu) return Skip{"a CPU has no banks and keeps all its rows in registers"};
+  const auto s = find_strip(program);
+  if (!s) return Skip{"no matmul with a register tile"};
+  if (s->columns != nullptr && s->threads > 1 && !pinned(pins, "strip"))
+    return Fork{"strip", strips(program, *s, target)};
+  const auto has_order = std::any_of(pins.begin(), pins.end(), [](const Choice& c) { return c.knob == "order"; });
+  if (s->rows != nullptr && !has_order) return Fork{"order", {Value{"km"}, Value{"mk"}}};
+  return Apply{};
+}
+
+// ((t * fn) + r) becomes (((r1 * (threads * strip)) + (t * strip)) + r).
+void permute(ir::Program& program, const Strip& s, std::int64_t strip) {
+  const std::string t = s.thread, r = s.columns->name, outer = strip == 1 ? r : ir::fresh_axis(program);
+  const std::int64_t fn = s.columns->extent, threads = s.threads;
+  ir::Tile& tile = tile_of(program);
+  const auto axis = std::find_if(tile.axes.begin(), tile.axes.end(), [&](const ir::Axis& a) { return a.name == r; });
+  if (strip > 1) {
+    axis->extent = strip;
+    tile.axes.insert(axis, {outer, fn / strip, ir::Bind::reg});
+  }
+  const ir::Expr column = (ir::var(outer) * threads + ir::var(t)) * strip + (strip == 1 ? ir::Expr(0) : ir::var(r));
+  const std::string whole = ir::lane_variable;  // no axis and no value is called so
+  ir::Ranges scope;
+  ir::map_expressions(program.body, scope, [&](const ir::Expr& index, const ir::Ranges& ranges) {
+    if (!ir::depends_on(index, t)) return index;
+    const ir::Expr by_column =
+        ir::simplify(ir::substitute(index, {{r, ir::var(whole) - ir::var(t) * fn}}), {{whole, {0, threads * fn - 1}}});
+    return ir::simplify(ir::substitute(by_column, {{whole, column}}), ranges);
+  });
+}
+
+ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pins) {
+  const auto s = find_strip(program);
+  for (const Choice& choice : pins)
+    if (choice.knob == "order" && choice.value == Value{"mk"}) const_cast<ir::Loop*>(s->reduce)->per = s->rows->name;
+  const auto strip = pinned(pins, "strip");
+  if (strip && *strip < s->columns->extent) permute(program, *s, *strip);
+  return program;
+}
 
 }  // namespace
 
