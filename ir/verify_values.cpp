@@ -115,7 +115,6 @@ bool Verifier::check(const Write& w) {
   const NameEntry target = names_[buffer];
   if (!target.writable) return fail(fmt::format("`{}` cannot be written", w.buffer));
   if (w.mode == WriteMode::add && target.kind == Kind::shared) return fail("+= works on global memory only");
-  if (w.mode == WriteMode::add && w.lanes > 1) return fail("+= adds scalars");
   if (program_.level == Level::loop && w.mode == WriteMode::assign && unreachable_ == 0)
     for (const int a : axes_)
       if (!names_[a].range.single() && names_[a].stamp != stamp_)

@@ -27,7 +27,7 @@ ir::Program tiled_matmul(const char* fm, const Target& target) {
   const ir::Program loop = apps::load_kernel("matmul", {{"M", 64}, {"N", 64}, {"K", 64}}, "bench");
   rules::Lowering lowering(loop, target);
   while (lowering.fork()) {
-    const rules::Fork& fork = *lowering.fork();
+    const Fork& fork = *lowering.fork();
     std::size_t pick = 0;
     for (std::size_t i = 0; i < fork.options.size(); ++i)
       if (fork.knob.starts_with("register_tile.f") && fork.options[i] == Value(std::int64_t{std::stoll(fm)})) pick = i;

@@ -178,7 +178,8 @@ TEST(VerifyKernel, mbarriers) {
 
 TEST(VerifyKernel, adding_writes_and_alignments) {
   EXPECT_EQ(kernel("c[a0, a1] += 1\n"), "");
-  EXPECT_THAT(kernel("v0:f32x4 = copy(1)\nc[a0, 0]:x4 += v0\n"), HasSubstr("+= adds scalars"));
+  EXPECT_EQ(kernel("v0:f32x4 = copy(1)\nc[a0, 0]:x4 += v0\n"), "") << "one addition a lane";
+  EXPECT_THAT(kernel("a[a0, a1] += 1\n"), HasSubstr("`a` cannot be written"));
   EXPECT_THAT(kernel("Smem s[4] (f32) align=48\n"), HasSubstr("an alignment of 48 bytes"));
 }
 
