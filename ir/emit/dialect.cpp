@@ -37,8 +37,8 @@ const Speller& speller(const Target& target) {
 std::string type_name(Type type, Dialect dialect) {
   if (type.dtype == DType::f16 || type.dtype == DType::bf16)
     throw Error(fmt::format("expected values of f32, i32 or bool, which can be emitted, found {}", name(type.dtype)));
-  const char* scalar = type.dtype == DType::f32 ? "float" : "int";
-  return type.lanes == 1 || dialect == Dialect::cuda ? scalar : fmt::format("{}{}", scalar, type.lanes);
+  const std::string scalar = type.dtype == DType::f32 ? "float" : "int";
+  return type.lanes == 1 || dialect == Dialect::cuda ? scalar : scalar + std::to_string(type.lanes);
 }
 
 std::string element_name(Type type, Dialect dialect) {
@@ -137,7 +137,7 @@ std::string_view spelling(Op op, Type type) {
   return text.empty() ? find(spellings, op) : text;
 }
 
-std::string fold_lanes(Op op, const std::string& vector, Type type, Dialect dialect) {
+std::string fold_lanes(Op op, std::string_view vector, Type type, Dialect dialect) {
   // Halves against halves, as a tree: fewer dependent operations than lane by lane.
   std::vector<std::string> parts;
   for (int i = 0; i < type.lanes; ++i)
@@ -145,7 +145,10 @@ std::string fold_lanes(Op op, const std::string& vector, Type type, Dialect dial
   while (parts.size() > 1) {
     std::vector<std::string> next;
     for (std::size_t i = 0; i < parts.size() / 2; ++i)
-      next.push_back("(" + call(op, {parts[i], parts[i + parts.size() / 2]}, {type.dtype, 1}, dialect) + ")");
+      next.push_back(
+          "(" +
+          call(op, std::array<std::string_view, 2>{parts[i], parts[i + parts.size() / 2]}, {type.dtype, 1}, dialect) +
+          ")");
     parts = std::move(next);
   }
   return parts[0];
@@ -153,17 +156,30 @@ std::string fold_lanes(Op op, const std::string& vector, Type type, Dialect dial
 
 }  // namespace
 
-std::string call(Op op, const std::vector<std::string>& args, Type type, Dialect dialect) {
+std::string call(Op op, std::span<const std::string_view> args, Type type, Dialect dialect) {
   for (const Op fold : {Op::add, Op::multiply, Op::maximum, Op::minimum})
     if (op == horizontal(fold)) return fold_lanes(fold, args[0], type, dialect);
   const std::string_view text = spelling(op, type);
   CHECK(!text.empty() && args.size() == static_cast<std::size_t>(arity(op)));
-  std::vector<std::string> shown = args;
-  for (std::string& arg : shown)  // no "--1.0f"
-    if (arg.starts_with('-') && text.find("-{0}") != std::string_view::npos) arg = fmt::format("({})", arg);
-  shown.resize(3);
-  return fmt::format(fmt::runtime(text), shown[0], shown[1], shown[2],
-                     fmt::arg("f", dialect == Dialect::cuda ? "f" : ""));
+  std::string result;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '{') {
+      result += text[i];
+      continue;
+    }
+    const char field = text[i + 1];
+    i += 2;
+    if (field == 'f') {
+      if (dialect == Dialect::cuda) result += 'f';
+      continue;
+    }
+    const std::string_view arg = args[static_cast<std::size_t>(field - '0')];
+    const bool twice = arg.starts_with('-') && result.ends_with('-');  // no "--1.0f"
+    if (twice) result += '(';
+    result += arg;
+    if (twice) result += ')';
+  }
+  return result;
 }
 
 }  // namespace deplo::ir

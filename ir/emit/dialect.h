@@ -2,9 +2,9 @@
 // Truth values are int: 0 and 1 in scalars, 0 and -1 in the lanes of OpenCL vectors, as its comparisons give them and
 // its select takes them; in memory a byte, 0 or 1.
 #pragma once
+#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "core/target.h"
 #include "ir/op.h"
@@ -23,7 +23,7 @@ const Speller& speller(const Target&);
 
 /// `op(args)` as an expression: "fma(a, b, c)". `type` is that of the arguments (of select the last two), with lanes
 /// where all are OpenCL vectors; of a lanes_ operation it has the lanes of the vector.
-std::string call(Op, const std::vector<std::string>& args, Type type, Dialect);
+std::string call(Op, std::span<const std::string_view> args, Type type, Dialect);
 /// A value of another dtype, of `lanes` lanes as an OpenCL vector.
 std::string convert(const std::string& value, DType from, Type to);
 /// A constant: "0.5f", "-INFINITY", "7". NVRTC has no INFINITY without a header, so CUDA spells it by its bits. The

@@ -52,6 +52,7 @@ KernelSource Emitter::run() {
   source_.shared_bytes = layout_.bytes;
   source_.dynamic_shared = layout_.dynamic;
   source_.zeroed = zeroed_buffers(kernel_);
+  out_.reserve(1 << 14);  // of most kernels
   line(signature());
   ++indent_;
   // TMA's widest swizzle repeats after 1024 bytes.
@@ -66,7 +67,7 @@ KernelSource Emitter::run() {
   --indent_;
   line("}");
   for (const Helper helper : helpers_) source_.text += definition(helper) + "\n";
-  source_.text.append(out_.data(), out_.size());
+  source_.text += out_;
   return std::move(source_);
 }
 
@@ -155,7 +156,8 @@ void Emitter::emit(const TreeHalve& s) {
   print("if ({} < s) {{", code(s.tid));
   ++indent_;
   const std::string left = fmt::format("{}[{}]", s.buffer, at), right = fmt::format("{}[{} + s]", s.buffer, at);
-  print("{} = {};", left, call(s.op, {left, right}, {memory_.at(s.buffer).dtype, 1}, dialect()));
+  print("{} = {};", left,
+        call(s.op, std::array<std::string_view, 2>{left, right}, {memory_.at(s.buffer).dtype, 1}, dialect()));
   --indent_;
   line("}");
   line(spell_.barrier);

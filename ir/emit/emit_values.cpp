@@ -1,5 +1,6 @@
 // Values: loads, index values, operations, writes.
 #include <algorithm>
+#include <array>
 
 #include "core/error.h"
 #include "ir/emit/emitter.h"
@@ -7,23 +8,34 @@
 
 namespace deplo::ir {
 
+namespace {
+
+// Of a lane's scalar in CUDA.
+std::string lane_name(const std::string& value, int lane) { return value + "_" + std::to_string(lane); }
+
+}  // namespace
+
 std::string Emitter::offset(const std::string& buffer, const std::vector<Expr>& index) const {
-  return code(flat_offset(index, memory_.at(buffer).strides));
+  return offset_code(index, memory_.at(buffer).strides, ranges_, spell_.index_type == "long");
 }
 
 void Emitter::emit(const Load& s) {
   const int n = s.type.lanes;
   const std::string at = offset(s.buffer, s.index), type = type_name(s.type, dialect());
   types_[s.dst] = s.type;
-  if (n == 1) return print("const {} {} = {}[{}];", type, s.dst, s.buffer, at);
+  if (n == 1) return line({"const ", type, " ", s.dst, " = ", s.buffer, "[", at, "];"});
   const bool truth = s.type.dtype == DType::boolean;
   if (native_) {
     const std::string value = fmt::format("vload{}(0, &{}[{}])", n, s.buffer, at);
     return print("const {} {} = {};", type, s.dst, truth ? fmt::format("-convert_int{}({})", n, value) : value);
   }
   const std::string wide = element_name(s.type, dialect());
-  print("const {0} {1} = *reinterpret_cast<const {0}*>(&{2}[{3}]);", wide, s.dst, s.buffer, at);
-  for (int i = 0; i < n; ++i) print("const {0} {1}_{2} = {1}.{3};", type, s.dst, i, "xyzw"[i]);
+  line({"const ", wide, " ", s.dst, " = *reinterpret_cast<const ", wide, "*>(&", s.buffer, "[", at, "]);"});
+  for (int i = 0; i < n; ++i) {
+    constexpr std::string_view members = "xyzw";
+    line({"const ", type, " ", lane_name(s.dst, i), " = ", s.dst, ".", members.substr(static_cast<std::size_t>(i), 1),
+          ";"});
+  }
 }
 
 void Emitter::emit(const Index& s) {
@@ -54,16 +66,17 @@ Type Emitter::type_of(const Arg& arg, DType of_constant) const {
 std::string Emitter::argument(const Arg& arg, DType of_constant, int lane) const {
   if (const auto* constant = std::get_if<double>(&arg)) return literal(*constant, of_constant, dialect());
   const std::string& value = std::get<std::string>(arg);
-  return lane >= 0 && !native_ && types_.at(value).lanes > 1 ? fmt::format("{}_{}", value, lane) : value;
+  return lane >= 0 && !native_ && types_.at(value).lanes > 1 ? lane_name(value, lane) : value;
 }
 
 // OpenCL's functions take arguments of one type.
 std::string Emitter::broadcast(const Arg& arg, Type type) const {
   std::string text = argument(arg, type.dtype, -1);
+  if (type.lanes == 1) return text;
   const Type own = type_of(arg, type.dtype);
-  if (type.lanes == 1 || own.lanes > 1) return text;
-  return fmt::format("({})({}{})", type_name({own.dtype, type.lanes}, dialect()),
-                     own.dtype == DType::boolean ? "-" : "", text);
+  if (own.lanes > 1) return text;
+  return "(" + type_name({own.dtype, type.lanes}, dialect()) + (own.dtype == DType::boolean ? ")(-" : ")(") + text +
+         ")";
 }
 
 // In CUDA a vector operation is one statement a lane.
@@ -76,16 +89,18 @@ void Emitter::assign(const std::string& name, Type type, Op op, const std::vecto
   if (op >= Op::lanes_add) from.lanes = type_of(args[0], from.dtype).lanes;
   if (declare) types_[name] = type;
   const bool split = type.lanes > 1 && !native_;
+  const Type one = split ? Type{type.dtype, 1} : type;
+  std::array<std::string, 3> texts;
   for (int lane = 0; lane < (split ? type.lanes : 1); ++lane) {
-    std::vector<std::string> texts;
     for (std::size_t i = 0; i < args.size(); ++i) {
       const DType dtype = i < first ? DType::boolean : from.dtype;
-      texts.push_back(split ? argument(args[i], dtype, lane) : broadcast(args[i], {dtype, type.lanes}));
+      texts[i] = split ? argument(args[i], dtype, lane) : broadcast(args[i], {dtype, type.lanes});
     }
-    const Type one = split ? Type{type.dtype, 1} : type;
-    const std::string value = op == Op::copy ? convert(texts[0], from.dtype, one)
-                                             : call(op, texts, {from.dtype, split ? 1 : from.lanes}, dialect());
-    print("{}{} = {};", prefix, split ? fmt::format("{}_{}", name, lane) : name, value);
+    const std::array<std::string_view, 3> views = {texts[0], texts[1], texts[2]};
+    const std::string value =
+        op == Op::copy ? convert(texts[0], from.dtype, one)
+                       : call(op, std::span(views).first(args.size()), {from.dtype, split ? 1 : from.lanes}, dialect());
+    line({prefix, split ? lane_name(name, lane) : name, " = ", value, ";"});
   }
 }
 
@@ -100,30 +115,26 @@ void Emitter::emit(const Accum& s) {
 void Emitter::emit(const Init& s) {
   const std::string value = literal(*neutral(s.op), s.type.dtype, dialect()), type = type_name(s.type, dialect());
   types_[s.acc] = s.type;
-  if (s.type.lanes == 1 || native_) return print("{} {} = {};", type, s.acc, value);
-  for (int i = 0; i < s.type.lanes; ++i) print("{} {}_{} = {};", type, s.acc, i, value);
+  if (s.type.lanes == 1 || native_) return line({type, " ", s.acc, " = ", value, ";"});
+  for (int i = 0; i < s.type.lanes; ++i) line({type, " ", lane_name(s.acc, i), " = ", value, ";"});
 }
 
-// One addition a lane: neither dialect has a wide one that all its targets know.
 void Emitter::add(const Write& s) {
+  CHECK(s.lanes == 1);
   const DType dtype = memory_.at(s.buffer).dtype;
   const bool emulated = !cuda() && dtype == DType::f32;
-  const std::string_view function = cuda() ? "atomicAdd" : emulated ? "atomic_add_float" : "atomic_add";
   if (emulated) helpers_.insert(Helper::atomic_add_float);
-  const bool vector = native_ && type_of(s.value, dtype).lanes > 1;
-  for (int lane = 0; lane < s.lanes; ++lane) {
-    std::vector<Expr> index = s.index;
-    if (lane > 0) index.back() = index.back() + lane;
-    const std::string value = argument(s.value, dtype, lane);
-    print("{}(&{}, {});", function, element(s.buffer, index), vector ? fmt::format("{}.s{:x}", value, lane) : value);
-  }
+  line({cuda()     ? "atomicAdd"
+        : emulated ? "atomic_add_float"
+                   : "atomic_add",
+        "(&", element(s.buffer, s.index), ", ", argument(s.value, dtype, -1), ");"});
 }
 
 void Emitter::emit(const Write& s) {
   if (s.mode == WriteMode::add) return add(s);
   const std::string at = offset(s.buffer, s.index);
   const Type type = {memory_.at(s.buffer).dtype, s.lanes};
-  if (s.lanes == 1) return print("{}[{}] = {};", s.buffer, at, argument(s.value, type.dtype, -1));
+  if (s.lanes == 1) return line({s.buffer, "[", at, "] = ", argument(s.value, type.dtype, -1), ";"});
   if (native_) {
     const std::string value = broadcast(s.value, type);
     const bool truth = type.dtype == DType::boolean;
@@ -132,7 +143,8 @@ void Emitter::emit(const Write& s) {
   }
   std::string parts;
   for (int i = 0; i < s.lanes; ++i) parts += (i == 0 ? "" : ", ") + argument(s.value, type.dtype, i);
-  print("*reinterpret_cast<{0}*>(&{1}[{2}]) = make_{0}({3});", element_name(type, dialect()), s.buffer, at, parts);
+  const std::string wide = element_name(type, dialect());
+  line({"*reinterpret_cast<", wide, "*>(&", s.buffer, "[", at, "]) = make_", wide, "(", parts, ");"});
 }
 
 }  // namespace deplo::ir

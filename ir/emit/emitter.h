@@ -1,11 +1,9 @@
 // Private to emit*.cpp: one-to-one tree walk over Kernel IR.
 #pragma once
-#include <fmt/format.h>
-
-#include <map>
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "ir/emit/dialect.h"
@@ -13,22 +11,17 @@
 #include "ir/emit/expression.h"
 #include "ir/emit/helpers.h"
 #include "ir/emit/shared_layout.h"
+#include "ir/emit/source_text.h"
 
 namespace deplo::ir {
 
-class Emitter {
+class Emitter : SourceText {
  public:
   Emitter(const Program& kernel, const Target& target)
       : kernel_(kernel), target_(target), spell_(speller(target)), native_(spell_.vectors) {}
   KernelSource run();
 
  private:
-  void line(std::string_view text) { fmt::format_to(std::back_inserter(out_), "{:{}}{}\n", "", 2 * indent_, text); }
-  template <class... Args>
-  void print(fmt::format_string<Args...> format, Args&&... args) {
-    line(fmt::format(format, std::forward<Args>(args)...));
-  }
-
   // emit.cpp
   void declare(const Buffer&);
   void declare(const TmaDescriptor&);
@@ -76,7 +69,7 @@ class Emitter {
   bool cuda() const { return target_.dialect == Dialect::cuda; }
   std::string offset(const std::string& buffer, const std::vector<Expr>& index) const;
   std::string element(const std::string& buffer, const std::vector<Expr>& index) const {
-    return fmt::format("{}[{}]", buffer, offset(buffer, index));
+    return buffer + "[" + offset(buffer, index) + "]";
   }
 
   struct Memory {
@@ -87,12 +80,10 @@ class Emitter {
   const Target& target_;
   const Speller& spell_;
   const bool native_;
-  fmt::memory_buffer out_;
-  int indent_ = 0;
   bool hide_bounds_ = false;
-  Ranges ranges_;  // of the axes in scope
-  std::map<std::string, Type> types_;
-  std::map<std::string, Memory> memory_;
+  Ranges ranges_;                                     // of the axes in scope
+  std::unordered_map<std::string_view, Type> types_;  // the names are the kernel's
+  std::unordered_map<std::string_view, Memory> memory_;
   std::vector<const TmaDescriptor*> descriptors_;
   SharedLayout layout_;
   std::set<Helper> helpers_;  // that the text calls

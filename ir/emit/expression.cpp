@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <memory_resource>
 #include <optional>
 
 #include "core/error.h"
 #include "ir/simplify_impl.h"
 #include "ir/stmt_leaves.h"
+#include "ir/walk.h"
 
 namespace deplo::ir {
 namespace {
@@ -50,23 +53,53 @@ class Text {
  public:
   Text(const Ranges& axes, bool wide) : axes_(axes), wide_(wide) {}
 
-  std::string text(const Expr& e, int outer, bool in_call) const {
-    if (e.kind() == Expr::Kind::constant) return fmt::format("{}{}", e.value(), wide_ && in_call ? "L" : "");
-    if (e.kind() == Expr::Kind::variable) return (wide_ && !is_axis(e.name()) ? "(long)" : "") + e.name();
+  void text(const Expr& e, int outer, bool in_call) {
+    if (e.kind() == Expr::Kind::constant) return constant(e.value(), in_call);
+    if (e.kind() == Expr::Kind::variable) return variable(e.name());
     const Spelling s = spelling(e.op());
-    if (s.precedence == 0) return fmt::format("{}({}, {})", s.text, text(e.lhs(), 0, true), text(e.rhs(), 0, true));
-    // Right operands of the same precedence keep their parentheses: a - (b + c), a * (b / c).
-    std::string result;
-    if (truncates(e))
-      result = floored(e, in_call);
-    else
-      result = fmt::format("{} {} {}", text(e.lhs(), s.precedence, in_call), s.text,
-                           text(e.rhs(), s.precedence + 1, in_call));
-    if (wide_ && in_call && is_condition(e)) return "(long)(" + result + ")";
-    return s.precedence < outer ? "(" + result + ")" : result;
+    if (s.precedence == 0) return function(s.text, e);
+    const bool cast = wide_ && in_call && is_condition(e), parentheses = cast || s.precedence < outer;
+    if (cast) out += "(long)";
+    if (parentheses) out += '(';
+    if (truncates(e)) {
+      floored(e, in_call);
+    } else {
+      // Right operands of the same precedence keep their parentheses: a - (b + c), a * (b / c).
+      text(e.lhs(), s.precedence, in_call);
+      ((out += ' ') += s.text) += ' ';
+      text(e.rhs(), s.precedence + 1, in_call);
+    }
+    if (parentheses) out += ')';
   }
+  // c * variable + …, all of it positive.
+  void sum(const Affine& a) {
+    for (const Term& term : a.terms) {
+      if (!out.empty()) out += " + ";
+      variable(term.atom.name());
+      if (term.coefficient != 1) (out += " * ") += std::to_string(term.coefficient);
+    }
+    if (a.constant == 0 && !out.empty()) return;
+    if (!out.empty()) out += " + ";
+    out += std::to_string(a.constant);
+  }
+  std::string out;
 
  private:
+  void variable(const std::string& name) {
+    if (wide_ && !is_axis(name)) out += "(long)";
+    out += name;
+  }
+  void constant(std::int64_t value, bool in_call) {
+    out += std::to_string(value);
+    if (wide_ && in_call) out += 'L';
+  }
+  void function(const char* name, const Expr& e) {
+    (out += name) += '(';
+    text(e.lhs(), 0, true);
+    out += ", ";
+    text(e.rhs(), 0, true);
+    out += ')';
+  }
   bool is_axis(const std::string& name) const {
     return std::any_of(axes_.begin(), axes_.end(), [&](const auto& axis) { return axis.first == name; });
   }
@@ -74,11 +107,20 @@ class Text {
     return (e.op() == ExprOp::div || e.op() == ExprOp::mod) && range_of(e.lhs(), axes_).low < 0;
   }
   // x mod c = (x % c + c) % c; x div c = (x - (x mod c)) / c
-  std::string floored(const Expr& e, bool in_call) const {
-    const std::string by = text(e.rhs(), 7, in_call);
-    std::string remainder = fmt::format("({} % {} + {}) % {}", text(e.lhs(), 6, in_call), by, by, by);
-    if (e.op() == ExprOp::mod) return remainder;
-    return fmt::format("({} - {}) / {}", text(e.lhs(), 5, in_call), remainder, by);
+  void floored(const Expr& e, bool in_call) {
+    const auto by = [&] { text(e.rhs(), 7, in_call); };
+    const auto remainder = [&] {
+      out += '(';
+      text(e.lhs(), 6, in_call);
+      out += " % ", by(), out += " + ", by(), out += ") % ", by();
+    };
+    if (e.op() == ExprOp::mod) return remainder();
+    out += '(';
+    text(e.lhs(), 5, in_call);
+    out += " - ";
+    remainder();
+    out += ") / ";
+    by();
   }
 
   const Ranges& axes_;
@@ -135,7 +177,26 @@ bool is_condition(const Expr& e) {
   return e.kind() == Expr::Kind::binary && (e.op() == ExprOp::lt || e.op() == ExprOp::eq || e.op() == ExprOp::land);
 }
 
-std::string index_code(const Expr& e, const Ranges& axes, bool wide) { return Text(axes, wide).text(e, 0, false); }
+std::string index_code(const Expr& e, const Ranges& axes, bool wide) {
+  Text text(axes, wide);
+  text.text(e, 0, false);
+  return std::move(text.out);
+}
+
+std::string offset_code(const std::vector<Expr>& index, const std::vector<std::int64_t>& strides, const Ranges& axes,
+                        bool wide) {
+  std::array<std::byte, 512> buffer;  // of most sums
+  std::pmr::monotonic_buffer_resource arena(buffer.data(), buffer.size());
+  Affine sum(&arena);
+  for (std::size_t d = 0; d < index.size(); ++d) sum.add(index[d], strides[d]);
+  const bool plain = !sum.overflow && sum.constant >= 0 && std::ranges::all_of(sum.terms, [](const Term& term) {
+    return term.coefficient > 0 && term.atom.kind() == Expr::Kind::variable;
+  });
+  if (!plain) return index_code(flat_offset(index, strides), axes, wide);
+  Text text(axes, wide);
+  text.sum(sum);
+  return std::move(text.out);
+}
 
 std::string index_vector(const Expr& e, int lanes, Ranges axes, bool wide) {
   axes.emplace_back(lane_variable, Interval{0, lanes - 1});

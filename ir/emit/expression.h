@@ -1,6 +1,8 @@
 // Index expressions as C.
 #pragma once
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "ir/expr.h"
 
@@ -10,6 +12,9 @@ namespace deplo::ir {
 /// dividend may be negative under the ranges of the `axes` they are spelled out. A variable without a range is an i32
 /// value. `wide`: axes are long; so must be what stands beside them in min and max.
 std::string index_code(const Expr&, const Ranges& axes, bool wide);
+/// The flat element offset of an index: what index_code gives of flat_offset (walk.h), faster where it is a plain sum.
+std::string offset_code(const std::vector<Expr>& index, const std::vector<std::int64_t>& strides, const Ranges& axes,
+                        bool wide);
 /// Whether the value is 0 or 1 by its operation: a comparison or a conjunction.
 bool is_condition(const Expr&);
 

@@ -1,15 +1,19 @@
 // Source text of values that are not f32 scalars; that it computes is tested on devices (tests/measure).
 #include "ir/emit/emit.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "ir/emit/expression.h"
+#include "ir/walk.h"
 
 namespace deplo::ir {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string source(const char* target, const std::string& body, const std::string& buffers = "") {
   const std::string text =
@@ -106,6 +110,125 @@ TEST(Emit, integers) {
   EXPECT_THAT(text, HasSubstr("const float v1 = (float)acc0;"));
   EXPECT_THAT(text, HasSubstr("const float v2 = -(-0.5f);"));
   EXPECT_THAT(text, HasSubstr("const int v3 = (int)v1;"));
+}
+
+KernelSource whole(const char* target, const std::string& text) {
+  const Program kernel = parse("=== kernel: k ===\n" + text);
+  EXPECT_EQ(verify(kernel), "");
+  return emit(kernel, load_target(target));
+}
+
+std::string shuffle(int threads, int length) {
+  return whole("sm_90", fmt::format("input x: f32[{0}]\noutput y: f32[{0}]\nTile(axes=(a0:2=BLOCK, a1:{0}=THREAD)):\n"
+                                    "  in0 = load x[a1]\n  WarpShuffle(v0 <- in0, op=maximum, length={1})\n"
+                                    "  y[a1] = v0\n",
+                                    threads, length))
+      .text;
+}
+
+// The mask names threads that exist, or the shuffle waits for ever.
+TEST(Emit, shuffles_name_the_threads_of_the_warp) {
+  EXPECT_THAT(shuffle(64, 4), HasSubstr("  float v0 = in0;\n"
+                                        "  v0 = fmaxf(v0, __shfl_xor_sync(0xffffffff, v0, 2));\n"
+                                        "  v0 = fmaxf(v0, __shfl_xor_sync(0xffffffff, v0, 1));\n"));
+  EXPECT_THAT(shuffle(8, 8), HasSubstr("__shfl_xor_sync(0xff, v0, 4)"));
+  EXPECT_THAT(shuffle(48, 16), HasSubstr("__shfl_xor_sync(thread < 32 ? 0xffffffff : 0xffff, v0, 8)"));
+  EXPECT_THAT(shuffle(8, 1), Not(HasSubstr("__shfl")));
+}
+
+TEST(Emit, additions_to_memory) {
+  const std::string body = "  in0 = load x[(a0 * 2)]\n  y[((a0 * 2) + 1)] += in0\n  y[a1] += 0.5\n  n[0] += 3\n";
+  const std::string cuda = source("sm_90", body), opencl = source("opencl-gpu", body);
+  EXPECT_THAT(cuda, HasSubstr("  atomicAdd(&y[a0 * 2 + 1], in0);\n  atomicAdd(&y[a1], 0.5f);\n  atomicAdd(&n[0], 3);"));
+  EXPECT_THAT(opencl, HasSubstr("  atomic_add_float(&y[a0 * 2 + 1], in0);\n"));
+  EXPECT_THAT(opencl, HasSubstr("  atomic_add(&n[0], 3);"));
+  EXPECT_EQ(opencl.find("void atomic_add_float("), 0U);
+  EXPECT_THAT(source("opencl-gpu", "  n[0] += 3\n"), Not(HasSubstr("atomic_cmpxchg")));
+  const KernelSource sums = whole("sm_90",
+                                  "input x: f32[4]\noutput y: f32[4]\noutput z: f32[4]\n"
+                                  "Tile(axes=(a0:4=BLOCK, a1:1=THREAD)):\n  y[a0] = 1\n  z[a0] += 1\n");
+  EXPECT_EQ(sums.zeroed, std::vector<std::size_t>{2});
+}
+
+std::string buffers_of(std::int64_t first, std::int64_t second) {
+  return fmt::format(
+      "input x: f32[64]\noutput y: f32[64]\nTile(axes=(a0:1=BLOCK, a1:64=THREAD)):\n"
+      "  Smem a_smem[{}] (f32)\n  Smem b_smem[{}] (f32) align=256\n"
+      "  in0 = load x[a1]\n  a_smem[a1] = in0\n  b_smem[a1] = in0\n  Sync\n  y[a1] = in0\n",
+      first, second);
+}
+
+TEST(Emit, shared_memory_is_static_up_to_48_kib) {
+  const KernelSource fits = whole("sm_90", buffers_of(12288 - 64, 64));
+  EXPECT_FALSE(fits.dynamic_shared);
+  EXPECT_EQ(fits.shared_bytes, 49152);
+  EXPECT_THAT(fits.text, HasSubstr("  __shared__ __align__(256) float b_smem[64];\n"));
+  const KernelSource above = whole("sm_90", buffers_of(12288 - 60, 65));  // b first: 260 bytes, 12 of gap
+  EXPECT_TRUE(above.dynamic_shared);
+  EXPECT_EQ(above.shared_bytes, 49152 + 16 + 16);
+  EXPECT_THAT(above.text, HasSubstr("  extern __shared__ __align__(1024) unsigned char smem[];\n"));
+  EXPECT_THAT(above.text, HasSubstr("  float* const a_smem = reinterpret_cast<float*>(smem + 272);\n"));
+  EXPECT_THAT(above.text, HasSubstr("  float* const b_smem = reinterpret_cast<float*>(smem + 0);\n"));
+  EXPECT_FALSE(whole("opencl-gpu", buffers_of(16384, 64)).dynamic_shared);
+}
+
+TEST(Emit, tensor_copies) {
+  const KernelSource source = whole("sm_90",
+                                    "input x: f32[8, 60, 128]\noutput y: f32[32]\n"
+                                    "TmaDescriptor x_desc(x, box=(1, 4, 32)) swizzle=128\n"
+                                    "Tile(axes=(a0:2=BLOCK, a1:32=THREAD)):\n"
+                                    "  Smem x_smem[4, 32] (f32) align=1024\n  MbarrierInit mbar[2] (count=1)\n  Sync\n"
+                                    "  if (a1 == 0):\n    MbarrierArriveExpectTx(mbar[0], bytes=512)\n"
+                                    "    TmaLoad(x_smem[0, 0], x_desc[a0, (a0 * 4), 64], mbar[0])\n"
+                                    "  MbarrierWait(mbar[0], phase=0)\n  in0 = load x_smem[0, a1]\n  y[a1] = in0\n");
+  ASSERT_EQ(source.tensor_maps.size(), 1U);
+  EXPECT_EQ(source.tensor_maps[0].buffer, 0U);
+  EXPECT_EQ(source.tensor_maps[0].shape, (std::vector<std::int64_t>{8, 60, 128}));
+  EXPECT_EQ(source.tensor_maps[0].strides, (std::vector<std::int64_t>{60 * 128, 128, 1}));
+  EXPECT_EQ(source.tensor_maps[0].box, (std::vector<std::int64_t>{1, 4, 32}));
+  EXPECT_EQ(source.tensor_maps[0].swizzle, 128);
+  EXPECT_EQ(source.shared_bytes, 512 + 2 * 8);
+  EXPECT_THAT(source.text, HasSubstr("float* __restrict__ y, const __grid_constant__ CUtensorMap x_desc) {"));
+  EXPECT_THAT(source.text, HasSubstr("  if (thread == 0) {\n    mbarrier_init(&mbar[0], 1);\n"
+                                     "    mbarrier_init(&mbar[1], 1);\n  }\n  __syncthreads();\n"));
+  // The innermost coordinate first.
+  EXPECT_THAT(source.text, HasSubstr("    tma_load_3d(&x_smem[0], x_desc, 64, a0 * 4, a0, &mbar[0]);\n"));
+  EXPECT_THAT(source.text, HasSubstr("void tma_load_3d("));
+  EXPECT_THAT(source.text, Not(HasSubstr("void tma_load_2d(")));
+  EXPECT_THAT(source.text, Not(HasSubstr("cp_async_16")));
+}
+
+TEST(Emit, asynchronous_copies) {
+  const std::string text =
+      whole("sm_80",
+            "input x: f32[64]\noutput y: f32[64]\nTile(axes=(a0:1=BLOCK, a1:16=THREAD)):\n  Smem x_smem[64] (f32)\n"
+            "  CpAsyncCopy(x_smem[(a1 * 4)], x[(a1 * 4)], lanes=4)\n  CpAsyncCommit\n  CpAsyncWait(keep=0)\n  Sync\n"
+            "  in0 = load x_smem[a1]\n  y[a1] = in0\n")
+          .text;
+  EXPECT_THAT(text, HasSubstr("  cp_async_16(&x_smem[a1 * 4], &x[a1 * 4]);\n"
+                              "  asm volatile(\"cp.async.commit_group;\" ::: \"memory\");\n"
+                              "  asm volatile(\"cp.async.wait_group 0;\" ::: \"memory\");\n"));
+  EXPECT_THAT(text, HasSubstr("cp.async.cg.shared.global [%0], [%1], 16;"));
+}
+
+// A sum is written without the simplifier; both must say the same.
+TEST(Emit, offsets_of_sums_read_as_simplified) {
+  const Ranges axes = {{"a0", {0, 7}}, {"a1", {0, 7}}};
+  const Expr a = var("a0"), b = var("a1");
+  const std::vector<std::int64_t> strides = {100, 1};
+  for (const std::vector<Expr>& index : std::vector<std::vector<Expr>>{{a, b},
+                                                                       {a * 4 + b + 3, b * 4},
+                                                                       {a, a + 7},
+                                                                       {0, 0},
+                                                                       {a - 1, b},
+                                                                       {3 - a, b},
+                                                                       {a / 2, a % 2},
+                                                                       {b, a * 0 + 5},
+                                                                       {min(a, b), b},
+                                                                       {a, b - a * 100}}) {
+    EXPECT_EQ(offset_code(index, strides, axes, false), index_code(flat_offset(index, strides), axes, false));
+    EXPECT_EQ(offset_code(index, strides, {}, true), index_code(flat_offset(index, strides), {}, true));
+  }
 }
 
 }  // namespace
