@@ -86,9 +86,10 @@ std::vector<Value> strips(const ir::Program& program, const Strip& s, const Targ
   const std::vector<ir::WarpAccess> accesses = ir::warp_accesses(program);
   std::vector<std::pair<double, std::int64_t>> scored;
   const std::int64_t fn = s.columns->extent;
-  for (const std::int64_t strip : {fn, std::int64_t{4}, std::int64_t{2}, std::int64_t{1}})
-    if (strip == fn || (strip < fn && fn % strip == 0))
-      scored.emplace_back(wavefronts(accesses, s, strip, target), strip);
+  std::vector<std::int64_t> offered = {fn};
+  for (const std::int64_t strip : {4, 2, 1})
+    if (strip < fn && fn % strip == 0) offered.push_back(strip);
+  for (const std::int64_t strip : offered) scored.emplace_back(wavefronts(accesses, s, strip, target), strip);
   std::stable_sort(scored.begin(), scored.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<Value> result;
   for (const auto& [score, strip] : scored) result.emplace_back(strip);

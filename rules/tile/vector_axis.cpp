@@ -86,7 +86,7 @@ ir::Expr without_lane(const ir::Expr& condition, const std::string& lane, std::i
   if (!step || (*step != 1 && *step != -1)) return condition;
   const ir::Expr before = ir::substitute(difference, first) - (*step == 1 ? 1 : 0);
   if (ir::known_divisor(ir::simplify(before)) % width != 0) return condition;
-  return ir::substitute(condition, first);
+  return ir::simplify(ir::substitute(condition, first));
 }
 
 void drop_lane(ir::Body& body, const std::string& lane, std::int64_t width) {
