@@ -49,7 +49,7 @@ struct StageCode {
   std::int64_t count;  // cells of a slot
   bool opens_group;    // the first of a run that is waited for together
   bool behind_barrier;
-  int barrier;         // of a TMA stage
+  int barrier;  // of a TMA stage
 };
 struct AsyncWaitCode {
   std::int64_t keep;
