@@ -119,15 +119,22 @@ void Emitter::emit(const Init& s) {
   for (int i = 0; i < s.type.lanes; ++i) line({type, " ", lane_name(s.acc, i), " = ", value, ";"});
 }
 
+// One addition a lane: neither dialect has a wide one that all its targets know.
 void Emitter::add(const Write& s) {
-  CHECK(s.lanes == 1);
   const DType dtype = memory_.at(s.buffer).dtype;
   const bool emulated = !cuda() && dtype == DType::f32;
+  const bool vector = native_ && type_of(s.value, dtype).lanes > 1;
   if (emulated) helpers_.insert(Helper::atomic_add_float);
-  line({cuda()     ? "atomicAdd"
-        : emulated ? "atomic_add_float"
-                   : "atomic_add",
-        "(&", element(s.buffer, s.index), ", ", argument(s.value, dtype, -1), ");"});
+  for (int lane = 0; lane < s.lanes; ++lane) {
+    std::vector<Expr> index = s.index;
+    if (lane > 0) index.back() = index.back() + lane;
+    std::string value = argument(s.value, dtype, lane);
+    if (vector) value += fmt::format(".s{:x}", lane);
+    line({cuda()     ? "atomicAdd"
+          : emulated ? "atomic_add_float"
+                     : "atomic_add",
+          "(&", element(s.buffer, index), ", ", value, ");"});
+  }
 }
 
 void Emitter::emit(const Write& s) {

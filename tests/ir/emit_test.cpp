@@ -137,10 +137,11 @@ TEST(Emit, shuffles_name_the_threads_of_the_warp) {
 }
 
 TEST(Emit, additions_to_memory) {
-  const std::string body = "  in0 = load x[(a0 * 2)]\n  y[((a0 * 2) + 1)] += in0\n  y[a1] += 0.5\n  n[0] += 3\n";
+  const std::string body = "  in0:f32x2 = load x[(a0 * 2)]\n  y[(a0 * 2)]:x2 += in0\n  y[a1] += 0.5\n  n[0] += 3\n";
   const std::string cuda = source("sm_90", body), opencl = source("opencl-gpu", body);
-  EXPECT_THAT(cuda, HasSubstr("  atomicAdd(&y[a0 * 2 + 1], in0);\n  atomicAdd(&y[a1], 0.5f);\n  atomicAdd(&n[0], 3);"));
-  EXPECT_THAT(opencl, HasSubstr("  atomic_add_float(&y[a0 * 2 + 1], in0);\n"));
+  EXPECT_THAT(cuda,
+              HasSubstr("  atomicAdd(&y[a0 * 2 + 1], in0_1);\n  atomicAdd(&y[a1], 0.5f);\n  atomicAdd(&n[0], 3);"));
+  EXPECT_THAT(opencl, HasSubstr("  atomic_add_float(&y[a0 * 2 + 1], in0.s1);\n"));
   EXPECT_THAT(opencl, HasSubstr("  atomic_add(&n[0], 3);"));
   EXPECT_EQ(opencl.find("void atomic_add_float("), 0U);
   EXPECT_THAT(source("opencl-gpu", "  n[0] += 3\n"), Not(HasSubstr("atomic_cmpxchg")));

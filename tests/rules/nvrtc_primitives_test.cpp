@@ -62,8 +62,8 @@ TEST_P(Primitives, additions_to_memory) {
   compile(
       "input x: f32[64, 4]\ninput i: i32[64]\noutput y: f32[4]\noutput n: i32[1]\n"
       "Tile(axes=(a0:2=BLOCK, a1:32=THREAD)):\n"
-      "  in0 = load x[((a0 * 32) + a1), 0]\n  in1:i32 = load i[((a0 * 32) + a1)]\n"
-      "  y[0] += in0\n  y[1] += 0.5\n  n[0] += in1\n");
+      "  in0:f32x4 = load x[((a0 * 32) + a1), 0]\n  in1:i32 = load i[((a0 * 32) + a1)]\n"
+      "  y[0]:x4 += in0\n  y[1] += 0.5\n  n[0] += in1\n");
 }
 
 TEST_P(Primitives, asynchronous_copies) {

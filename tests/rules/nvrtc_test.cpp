@@ -9,6 +9,7 @@
 #include "core/rng.h"
 #include "ir/emit/emit.h"
 #include "rules/lower.h"
+#include "rules/nvrtc_sample.h"
 #include "rules/programs.h"
 
 namespace deplo::rules {
@@ -91,6 +92,14 @@ TEST_P(Compiles, random_schedules) {
     check(lowering, fmt::format("{} {}, seed {}", s.kernel, symbols, seed));
   }
   std::printf("%d kernels compiled for %s by NVRTC %s\n", compiled_, GetParam(), nvrtc_.version().c_str());
+}
+
+// The seeds' Linear.
+TEST_P(Compiles, a_sample_of_linear) {
+  const NvrtcSample sample = compile_random(nvrtc_, loop_program("matmul", "M=512 N=3584 K=3584"), target_, 8, 1, 2);
+  EXPECT_EQ(sample.compiled, 8);
+  for (const std::string& failure : sample.failures) ADD_FAILURE() << failure;
+  EXPECT_LE(sample.most_shared_bytes, target_.shared_bytes);
 }
 
 INSTANTIATE_TEST_SUITE_P(architectures, Compiles, testing::Values("sm_80", "sm_90", "sm_120"));
