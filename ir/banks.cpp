@@ -64,17 +64,35 @@ std::int64_t physical_offset(const Stage& stage, std::span<const std::int64_t> i
   return (panel * rows + row) * (width + stage.pad) + column;
 }
 
+namespace {
+
+// Where the threads' elements lie: a sum over dimensions unless panels or swizzles fold the columns.
+void place(const Stage& layout, const std::vector<WarpValues>& index, std::span<std::int64_t> words) {
+  std::fill(words.begin(), words.end(), 0);
+  if (layout.panel == 0 && layout.swizzle == 0) {
+    std::int64_t stride = 1;
+    for (std::size_t d = index.size(); d-- > 0;) {
+      for (std::size_t t = 0; t < words.size(); ++t) words[t] += index[d][t] * stride;
+      stride *= layout.slab[d].extent + (d + 1 == index.size() ? layout.pad : 0);
+    }
+    return;
+  }
+  std::vector<std::int64_t> at(index.size());
+  for (std::size_t t = 0; t < words.size(); ++t) {
+    for (std::size_t d = 0; d < at.size(); ++d) at[d] = index[d][t];
+    words[t] = physical_offset(layout, at);
+  }
+}
+
+}  // namespace
+
 BankCost bank_cost(const WarpAccess& access, const Stage& layout) {
   BankCost worst = {0, least_wavefronts(access.threads, access.lanes), 0};
-  std::vector<std::int64_t> index(layout.slab.size());
-  WarpValues words{};
-  const auto threads = static_cast<std::size_t>(access.threads);
+  WarpValues memory;
+  const std::span words(memory.data(), static_cast<std::size_t>(access.threads));
   for (std::size_t s = 0; s < access.samples.size(); ++s) {
-    for (std::size_t t = 0; t < threads; ++t) {
-      for (std::size_t d = 0; d < index.size(); ++d) index[d] = access.samples[s][d][t];
-      words[t] = physical_offset(layout, index);
-    }
-    const int cost = wavefronts(std::span(words.data(), threads), access.lanes);
+    place(layout, access.samples[s], words);
+    const int cost = wavefronts(words, access.lanes);
     if (cost > worst.wavefronts) worst = {cost, worst.least, s};
   }
   return worst;

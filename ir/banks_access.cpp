@@ -19,7 +19,7 @@ struct Value {
 
   std::int64_t at(std::size_t t) const { return v[threads ? t : 0]; }
 };
-using Environment = std::vector<std::pair<std::string, Value>>;
+using Environment = std::vector<std::pair<const std::string*, Value>>;
 
 Value uniform(std::int64_t value, std::uint64_t regs = 0) {
   Value result;
@@ -32,7 +32,7 @@ Value evaluate(const Expr& e, const Environment& environment) {
   if (e.kind() == Expr::Kind::constant) return uniform(e.value());
   if (e.kind() == Expr::Kind::variable) {
     const auto found = std::find_if(environment.rbegin(), environment.rend(),
-                                    [&](const auto& entry) { return same_name(entry.first, e.name()); });
+                                    [&](const auto& entry) { return same_name(*entry.first, e.name()); });
     if (found != environment.rend()) return found->second;
     Value unknown;
     unknown.known = false;
@@ -157,13 +157,13 @@ Environment Accesses::environment(const Site& site, const Where& where) const {
       if (counted) copy /= axis.extent;
       reg <<= 1;
     }
-    result.emplace_back(axis.name, value);
+    result.emplace_back(&axis.name, value);
   }
   for (const Loop* loop : site.loops) {
     Value value = evaluate(loop->start, result);
     const std::int64_t turns = std::max<std::int64_t>(1, loop->axis.extent / loop->step);
     for (std::int64_t& v : value.v) v += loop->step * (where.round % turns);
-    result.emplace_back(loop->axis.name, value);
+    result.emplace_back(&loop->axis.name, value);
   }
   return result;
 }
@@ -192,7 +192,7 @@ std::optional<WarpAccess> Accesses::look(const Site& site, const Load& load, con
     for (std::size_t d = slot; d < load.index.size(); ++d) index.push_back(evaluate(load.index[d], all));
     return index;
   };
-  const std::vector<Value> first = index_at({});
+  std::vector<Value> first = index_at({});
   WarpAccess access = {&stage, &load, 1, warp_size(), 1, {}};
   if (lanes_ != nullptr && depends_on(load.index.back(), lanes_->name)) access.lanes = static_cast<int>(lanes_->extent);
   std::uint64_t regs = 0;
@@ -206,17 +206,22 @@ std::optional<WarpAccess> Accesses::look(const Site& site, const Load& load, con
   std::int64_t copies = 1;
   for (std::size_t i = 0; i < regs_.size(); ++i) copies *= (regs >> i & 1) != 0 ? regs_[i] : 1;
   const bool one_warp = plain && blocks_are_shifts(extents_);
-  const std::int64_t warps = one_warp ? 1 : plain ? this->warps() : std::min(this->warps(), kSomeWarps);
+  const std::int64_t warps = plain ? this->warps() : std::min(this->warps(), kSomeWarps);
+  const auto sample = [&](std::vector<Value> index) {
+    std::vector<WarpValues>& values = access.samples.emplace_back();
+    for (Value& value : index) {
+      if (!value.threads) value.v.fill(value.v[0]);
+      values.push_back(value.v);
+    }
+  };
+  if (one_warp) {
+    sample(std::move(first));
+    return access;
+  }
   Where where = {0, 0, 0, regs};
   for (where.warp = 0; where.warp < warps; ++where.warp)
     for (where.copy = 0; where.copy < (plain ? 1 : std::min(copies, kCopies)); ++where.copy)
-      for (where.round = 0; where.round < (plain ? 1 : kRounds); ++where.round) {
-        std::vector<WarpValues>& sample = access.samples.emplace_back();
-        for (Value& value : index_at(where)) {
-          if (!value.threads) value.v.fill(value.v[0]);
-          sample.push_back(value.v);
-        }
-      }
+      for (where.round = 0; where.round < (plain ? 1 : kRounds); ++where.round) sample(index_at(where));
   return access;
 }
 

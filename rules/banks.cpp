@@ -131,7 +131,8 @@ std::string draw_banks(const ir::Program& tile, const Target& target) {
   if (buffers.empty()) return fmt::format("{} on {}: nothing is staged in shared memory\n", tile.name, target.name);
   std::string out =
       fmt::format("{} on {}: {} bytes of shared memory\n", tile.name, target.name, shared_bytes(tile, target));
-  if (target.warp == 1) out += "no warps: banks are not counted\n";
+  out += target.warp == 1 ? "no warps: banks are not counted\n"
+                          : "columns and threads are counted 0 to 9 and on from a to v; a dot is a bank without\n";
   const std::vector<ir::WarpAccess> accesses = ir::warp_accesses(tile);
   for (const Staged& staged : buffers) {
     const ir::DType dtype = tile.find(staged.stage->source)->dtype;

@@ -16,7 +16,6 @@ namespace {
 
 // The register tile of a matmul: REG axes that its rows and its columns are counted by.
 struct Strip {
-  const ir::Loop* reduce = nullptr;
   const ir::Axis* rows = nullptr;     // nullptr: fm = 1
   const ir::Axis* columns = nullptr;  // nullptr: fn = 1
   std::int64_t threads = 1;           // along n
@@ -36,23 +35,22 @@ bool together(const ir::Tile& tile, const std::string& a, const std::string& b) 
   return found;
 }
 
-// register_tile puts the axis of the rows before that of the columns, and none where there is one of them.
-std::optional<Strip> find_strip(const ir::Program& program) {
-  const auto matmul = find_matmul(program);
-  if (!matmul) return std::nullopt;
-  const ir::Tile& tile = tile_of(program);
-  const ir::Axis &m = tile.axes[matmul->m], &n = tile.axes[matmul->n];
-  std::vector<const ir::Axis*> regs;
-  for (const ir::Axis& axis : tile.axes)
+// Of a program that has a matmul. register_tile puts the axis of the rows before that of the columns, and none where
+// there is one of them.
+Strip find_strip(const ir::Tile& tile) {
+  std::vector<const ir::Axis*> regs, threads;
+  for (const ir::Axis& axis : tile.axes) {
     if (axis.bind == ir::Bind::reg) regs.push_back(&axis);
-  Strip s = {matmul->reduce, nullptr, nullptr, n.extent, n.name};
+    if (axis.bind == ir::Bind::thread) threads.push_back(&axis);
+  }
+  const ir::Axis &n = *threads.back(), &m = *threads[threads.size() - 2];
+  Strip s = {nullptr, nullptr, n.extent, n.name};
   if (regs.size() == 2) s.rows = regs[0], s.columns = regs[1];
   if (regs.size() == 1) {  // an axis of one thread stands in no index
     const std::string& reg = regs[0]->name;
     const bool columns = together(tile, n.name, reg) || (n.extent == 1 && !together(tile, m.name, reg));
     (columns ? s.columns : s.rows) = regs[0];
   }
-  if (s.rows == nullptr && s.columns == nullptr) return std::nullopt;
   return s;
 }
 
@@ -100,12 +98,12 @@ Verdict decide(const ir::Program& program, const Target& target, std::span<const
   // The columns of a thread are whole vectors there, and its accumulators fit the registers: loads of the columns
   // again for each row would only be more.
   if (target.cpu) return Skip{"a CPU has no banks and keeps all its rows in registers"};
-  const auto s = find_strip(program);
-  if (!s) return Skip{"no matmul with a register tile"};
-  if (s->columns != nullptr && s->threads > 1 && !pinned(pins, "strip"))
-    return Fork{"strip", strips(program, *s, target)};
+  if (pins.empty() && (!has_bind(tile_of(program), ir::Bind::reg) || !find_matmul(program)))
+    return Skip{"no matmul with a register tile"};
+  const Strip s = find_strip(tile_of(program));
+  if (s.columns != nullptr && s.threads > 1 && !pinned(pins, "strip")) return Fork{"strip", strips(program, s, target)};
   const auto has_order = std::any_of(pins.begin(), pins.end(), [](const Choice& c) { return c.knob == "order"; });
-  if (s->rows != nullptr && !has_order) return Fork{"order", {Value{"km"}, Value{"mk"}}};
+  if (s.rows != nullptr && !has_order) return Fork{"order", {Value{"km"}, Value{"mk"}}};
   return Apply{};
 }
 
@@ -131,11 +129,12 @@ void permute(ir::Program& program, const Strip& s, std::int64_t strip) {
 }
 
 ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pins) {
-  const auto s = find_strip(program);
+  const Strip s = find_strip(tile_of(program));
   for (const Choice& choice : pins)
-    if (choice.knob == "order" && choice.value == Value{"mk"}) const_cast<ir::Loop*>(s->reduce)->per = s->rows->name;
+    if (choice.knob == "order" && choice.value == Value{"mk"})
+      const_cast<ir::Loop*>(find_matmul(program)->reduce)->per = s.rows->name;
   const auto strip = pinned(pins, "strip");
-  if (strip && *strip < s->columns->extent) permute(program, *s, *strip);
+  if (strip && *strip < s.columns->extent) permute(program, s, *strip);
   return program;
 }
 

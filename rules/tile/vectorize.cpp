@@ -45,8 +45,8 @@ std::vector<Value> copies(const ir::Program& program, const Staged& staged, cons
 }
 
 Verdict decide(const ir::Program& program, const Target& target, std::span<const Choice> pins) {
-  const auto site = find_vector_site(program);
-  if (site && !pinned(pins, "width")) return Fork{"width", widths(program, *site, target)};
+  if (!pinned(pins, "width"))
+    if (const auto site = find_vector_site(program)) return Fork{"width", widths(program, *site, target)};
   for (const Staged& staged : staged_buffers(program)) {
     if (!undecided(*staged.stage) || pinned(pins, knob_of(*staged.stage))) continue;
     std::vector<Value> options = copies(program, staged, target);
