@@ -31,6 +31,13 @@ constexpr const char* compile_about =
     "Examples: deplo compile -c \"nn.RMSNorm(2048)(torch.randn(1,32,2048))\" --ir tile -vv\n"
     "          deplo compile --model qwen2.5-7b --layer 0 --seq 512 --ir loop --summary\n"
     "          deplo compile -k matmul -s M=33 -s N=509 -s K=777 --target sm_90 --ir cuda";
+constexpr const char* space_about =
+    "Measures the tree of scheduling decisions of a kernel: its levels, how many candidates it has, how many of them "
+    "are\n"
+    "the same kernel, and why rules do not apply. The number is estimated by random paths (Knuth 1975), exact by\n"
+    "--enumerate. \"no effect\": how often another option of the knob gave the same kernel.\n"
+    "Examples: deplo space -c \"nn.Linear(3584, 3584)(torch.randn(512, 3584))\" --target sm_90\n"
+    "          deplo space -k softmax -s M=32 -s N=2048 --sample 5";
 constexpr const char* run_about =
     "Runs a graph through its kernels and compares its outputs with a reference in double.\n"
     "Exit code 1: an output is wrong. Inputs are drawn from the seed; the same seed draws the same.\n"
@@ -71,10 +78,11 @@ int run(int argc, char** argv, bool tune_only) {
     add_tune(*app.add_subcommand("tune", tune_about), exit_code);
     add_compile(*app.add_subcommand("compile", compile_about));
     add_run(*app.add_subcommand("run", run_about), exit_code);
+    add_space(*app.add_subcommand("space", space_about), exit_code);
     add_devices(*app.add_subcommand("devices", "Lists the devices that --device may name."));
   }
   if (parse(app, argc, argv) && !tune_only && app.get_subcommands().empty())
-    throw Error("expected a command (tune, compile, run, devices), found none; see --help");
+    throw Error("expected a command (tune, compile, run, space, devices), found none; see --help");
   return exit_code;
 }
 

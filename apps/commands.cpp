@@ -35,16 +35,6 @@ std::pair<std::string, std::int64_t> parse_symbol(const std::string& text) {
   throw Error(fmt::format("--symbol: expected NAME=SIZE with a size between 1 and {}, found '{}'", most_extent, text));
 }
 
-ir::Symbols parse_symbols(const std::vector<std::string>& texts) {
-  ir::Symbols symbols;
-  for (const std::string& text : texts) {
-    const auto [name, value] = parse_symbol(text);
-    if (!symbols.emplace(name, value).second)
-      throw Error(fmt::format("--symbol: expected each symbol once, found {} twice", name));
-  }
-  return symbols;
-}
-
 int run_run(const RunOptions& options, bool json) {
   check_source(options.source);
   check_device(options.device, "--device");
@@ -53,12 +43,6 @@ int run_run(const RunOptions& options, bool json) {
   const RunReport report = run_graph(options, progress);
   print_result(json ? print_json(report) : print_table(report, terminal_width(STDOUT_FILENO)));
   return report.right() ? 0 : 1;
-}
-
-void add_kernel_source(CLI::App& command, CompileOptions& options, std::vector<std::string>& symbols) {
-  command.add_option("-k,--kernel", options.kernel, "a name under configs/kernels, or the path of a .loop file")
-      ->type_name("NAME");
-  command.add_option("-s,--symbol", symbols, "once for each symbol of the kernel")->type_name("NAME=SIZE")->take_all();
 }
 
 }  // namespace
@@ -87,12 +71,29 @@ void add_graph_source(CLI::App& command, GraphSource& source) {
       ->type_name("N");
 }
 
+ir::Symbols parse_symbols(const std::vector<std::string>& texts) {
+  ir::Symbols symbols;
+  for (const std::string& text : texts) {
+    const auto [name, value] = parse_symbol(text);
+    if (!symbols.emplace(name, value).second)
+      throw Error(fmt::format("--symbol: expected each symbol once, found {} twice", name));
+  }
+  return symbols;
+}
+
+void add_kernel_source(CLI::App& command, KernelSource& source, std::vector<std::string>& symbols) {
+  add_graph_source(command, source.graph);
+  command.add_option("-k,--kernel", source.kernel, "a name under configs/kernels, or the path of a .loop file")
+      ->type_name("NAME");
+  command.add_option("-s,--symbol", symbols, "once for each symbol of the kernel")->type_name("NAME=SIZE")->take_all();
+  command.add_option("--only", source.only, "one of the graph's kernels, by number or name")->type_name("KERNEL");
+}
+
 void add_compile(CLI::App& command) {
   auto options = std::make_shared<CompileOptions>();
   auto symbols = std::make_shared<std::vector<std::string>>();
   auto no_guard = std::make_shared<bool>(false);
-  add_graph_source(command, options->graph);
-  add_kernel_source(command, *options, *symbols);
+  add_kernel_source(command, options->source, *symbols);
   command
       .add_option("--ir", options->level,
                   "what to print: loop, tile, kernel, cuda or opencl, and of a graph also torch or tensor [opencl]")
@@ -100,17 +101,20 @@ void add_compile(CLI::App& command) {
   command.add_option("--passes", options->passes, "of a graph: d(ecompose), o(ptimise), l(ift), m(erge) [dolm]")
       ->type_name("d|do|dol|dolm");
   command.add_flag("--no-guard", *no_guard, "merge whatever may be merged, whatever it costs");
-  command.add_option("--only", options->only, "one of the graph's kernels, by number or name")->type_name("KERNEL");
   command.add_flag("--summary", options->summary, "a table of the graph's kernels and their work (with --ir loop)");
-  command.add_option("--target", options->target, "a name under configs/targets [sm_90 for cuda, else opencl-cpu]")
+  command
+      .add_option("--target", options->target,
+                  "a name under configs/targets [sm_90 for cuda and --smem, else opencl-cpu]")
       ->type_name("NAME");
   command
       .add_option("--schedule", options->schedule,
                   "a trail, such as the table of `deplo tune` prints; quoted; of one kernel")
       ->type_name("TRAIL");
+  command.add_flag("--smem", options->smem,
+                   "in place of a level: where staged buffers lie in the banks of shared memory");
   command.add_flag("-v", options->verbose, "what each rule did; -vv: with the difference it made");
   command.callback([options, symbols, no_guard] {
-    options->symbols = parse_symbols(*symbols);
+    options->source.symbols = parse_symbols(*symbols);
     options->guard = !*no_guard;
     options->width = terminal_width(STDOUT_FILENO);
     print_result(compile(*options));

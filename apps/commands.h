@@ -10,6 +10,7 @@ namespace deplo::apps {
 void add_tune(CLI::App& command, int& exit_code);
 void add_compile(CLI::App& command);
 void add_run(CLI::App& command, int& exit_code);
+void add_space(CLI::App& command, int& exit_code);
 void add_devices(CLI::App& command);
 
 }  // namespace deplo::apps

@@ -3,24 +3,21 @@
 #include <optional>
 #include <string>
 
-#include "apps/graph.h"
-#include "ir/program.h"
+#include "apps/kernel_source.h"
 
 namespace deplo::apps {
 
 struct CompileOptions {
-  std::string kernel;  // a name or a .loop file; "": the graph
-  ir::Symbols symbols;
-  GraphSource graph;
+  KernelSource source;
   std::optional<std::string> passes;  // "d", "do", "dol", "dolm"
   bool guard = true;
-  std::optional<std::string> only;  // a kernel's number or name: the others are left out
-  bool summary = false;             // the table of kernels in place of their text
-  std::string target;               // a name under configs/targets; "": sm_90 for cuda, else opencl-cpu
-  std::string level;                // "": loop for the summary, else opencl
-  std::string schedule;             // a trail; the heuristic decides what it leaves open
-  int verbose = 0;                  // 1: what each rule did in one line; 2: with the difference it made
-  std::size_t width = 0;            // of the window, in columns; 0: no limit
+  bool summary = false;   // the table of kernels in place of their text
+  std::string target;     // a name under configs/targets; "": sm_90 for cuda, else opencl-cpu
+  std::string level;      // "": loop for the summary, else opencl
+  std::string schedule;   // a trail; the heuristic decides what it leaves open
+  bool smem = false;      // a drawing of the staged buffers in the banks, in place of a level
+  int verbose = 0;        // 1: what each rule did in one line; 2: with the difference it made
+  std::size_t width = 0;  // of the window, in columns; 0: no limit
 };
 
 /// What the command prints. Throws Error for options that do not go together.

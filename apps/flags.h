@@ -6,8 +6,9 @@
 #include <charconv>
 #include <string>
 #include <type_traits>
+#include <vector>
 
-#include "apps/graph.h"
+#include "apps/kernel_source.h"
 
 namespace deplo::apps {
 
@@ -19,6 +20,10 @@ void require(const std::string& value, const char* flag);
 
 /// -c, --file, --pt2, --model, --layer and --seq.
 void add_graph_source(CLI::App& command, GraphSource& source);
+/// The same and --kernel, --symbol and --only. `symbols` are for parse_symbols().
+void add_kernel_source(CLI::App& command, KernelSource& source, std::vector<std::string>& symbols);
+/// Each is NAME=SIZE. Throws Error.
+ir::Symbols parse_symbols(const std::vector<std::string>& symbols);
 
 // In place of CLI11's own, which take NaN for a number in every range and print bounds as 0.000000.
 template <class Number>

@@ -1,0 +1,80 @@
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <limits>
+#include <memory>
+
+#include "apps/commands.h"
+#include "apps/experiment.h"
+#include "apps/flags.h"
+#include "apps/interrupt.h"
+#include "apps/space.h"
+#include "core/error.h"
+#include "core/text.h"
+
+namespace deplo::apps {
+namespace {
+
+struct SpaceFlags {
+  SpaceOptions options;
+  std::vector<std::string> symbols;
+  bool json = false;
+};
+
+void check(const SpaceFlags& flags) {
+  check_source(flags.options.source);
+  load_target(flags.options.target);
+  if (flags.options.sample == 0) return;
+  if (flags.options.enumerate) throw Error("--sample: expected it without --enumerate, found both");
+  if (flags.json) throw Error("--sample: expected it without --json, found both; it prints one trail a line");
+}
+
+int run_space(SpaceFlags flags) {
+  flags.options.source.symbols = parse_symbols(flags.symbols);
+  check(flags);
+  const std::vector<NumberedKernel> kernels = read_kernels(flags.options.source);
+  catch_interrupts();
+  std::string text;
+  if (flags.options.sample > 0) {
+    text = sample(flags.options, kernels);
+  } else {
+    Progress progress(stderr, flags.json);
+    const std::vector<SpaceReport> reports = explore(flags.options, kernels, progress);
+    text = flags.json ? print_json(flags.options, reports)
+                      : print_table(flags.options, reports, terminal_width(STDOUT_FILENO));
+  }
+  print_result(text);
+  return interrupted() == 0 ? 0 : 128 + interrupted();
+}
+
+}  // namespace
+
+void add_space(CLI::App& command, int& exit_code) {
+  auto flags = std::make_shared<SpaceFlags>();
+  SpaceOptions& options = flags->options;
+  const auto count = between(std::int64_t{1}, most_count);
+  add_kernel_source(command, options.source, flags->symbols);
+  command.add_option("--target", options.target, "a name under configs/targets")
+      ->type_name("NAME")
+      ->capture_default_str();
+  command.add_option("--probes", options.paths, "random paths to estimate from")
+      ->check(count)
+      ->type_name("N")
+      ->capture_default_str();
+  command.add_option("--seed", options.seed, "of the random paths")
+      ->check(between(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
+      ->type_name("N")
+      ->capture_default_str();
+  command.add_flag("--enumerate", options.enumerate, "walk every candidate in place of random paths");
+  command.add_option("--limit", options.limit, "of candidates to enumerate")
+      ->check(count)
+      ->type_name("N")
+      ->capture_default_str();
+  command.add_option("--sample", options.sample, "print that many random trails, one a line, and nothing else")
+      ->check(count)
+      ->type_name("N");
+  command.add_flag("--json", flags->json, "print one JSON document instead of the tables");
+  command.callback([flags, &exit_code] { exit_code = run_space(*flags); });
+}
+
+}  // namespace deplo::apps
