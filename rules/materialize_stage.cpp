@@ -15,24 +15,6 @@ bool reaches_over(const ir::Expr& origin, std::int64_t extent, std::int64_t shap
   return !range || range->low < 0 || range->high + extent > shape;
 }
 
-// Widest copy that keeps inside the rows of both sides, contiguous and aligned.
-int copy_lanes(const ir::Stage& stage, const ir::Buffer& source, const Target& target, const ir::Ranges& scope) {
-  const ir::SlabAxis& inner = stage.slab.back();
-  const auto last = source.shape.size() - 1;
-  if (static_cast<std::size_t>(inner.dim) != last || source.strides[last] != 1) return 1;
-  if (reaches_over(stage.origin[last], inner.extent, source.shape[last], scope)) return 1;
-  // The rows of the slab start at multiples of the strides of its other dimensions.
-  ir::Expr offset = ir::flat_offset(stage.origin, source.strides);
-  for (const ir::SlabAxis& axis : stage.slab)
-    if (static_cast<std::size_t>(axis.dim) != last)
-      offset = offset + ir::var("row" + std::to_string(axis.dim)) * source.strides[static_cast<std::size_t>(axis.dim)];
-  const std::int64_t columns = stage.panel > 0 ? stage.panel : inner.extent;
-  const auto rows_aligned = [&](int lanes) { return target.dialect == Dialect::opencl || stage.pad % lanes == 0; };
-  for (int lanes = static_cast<int>(target.vector_lanes); lanes > 1; lanes /= 2)
-    if (columns % lanes == 0 && rows_aligned(lanes) && aligned(ir::simplify(offset), lanes, target)) return lanes;
-  return 1;
-}
-
 // Position in the slab of copy number `flat`, the last dimension in units of `lanes`: along the rows of the source,
 // whatever the order of the slab.
 std::vector<ir::Expr> slab_position(const ir::Stage& stage, const ir::Buffer& source, const ir::Expr& flat, int lanes) {
@@ -139,7 +121,7 @@ void Materializer::fill(const ir::Stage& stage, ir::Body& to) {
   const ir::Buffer& source = *tile_program_.find(stage.source);
   std::int64_t copies = 1;
   for (const ir::SlabAxis& axis : stage.slab) copies *= axis.extent;
-  const int lanes = stage.lanes > 0 ? stage.lanes : copy_lanes(stage, source, target_, scope_);
+  const int lanes = stage.lanes > 0 ? stage.lanes : copy_widths(stage, source, target_, scope_).front();
   const ir::Axis axis = {fresh_axis(), copies / lanes, ir::Bind::free};
   ir::Loop loop = {axis, thread_id(), threads_, 1, {}};
   scope_.emplace_back(axis.name, ir::Interval{0, axis.extent - 1});
