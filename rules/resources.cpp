@@ -1,11 +1,14 @@
 #include "rules/resources.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <set>
 
+#include "ir/emit/shared_layout.h"
 #include "ir/stage_layout.h"
 #include "ir/walk.h"
+#include "rules/tile/common.h"
 
 namespace deplo::rules {
 
@@ -31,10 +34,47 @@ std::int64_t register_budget(const Target& target) {
   return target.cpu ? target.register_floats / target.vector_lanes : target.register_floats;
 }
 
+namespace {
+
+// CUDA's occupancy calculator (cuda_occupancy.h, compute capability 7 to 12): a thread has at most 255 registers, in
+// steps of 8; a warp has them in steps of 256; a unit's warps are spread evenly over its 4 schedulers.
+constexpr std::int64_t most_registers = 255, register_step = 8, warp_register_step = 256, schedulers = 4;
+
+// Beside the accumulators and the operands of a step: three base addresses of 64 bits (6), coordinates of the thread
+// and the block (4), loop counters and bounds (4), offsets into two staged slabs (2), four elements on their way to
+// shared memory and their addresses (8).
+constexpr std::int64_t other_registers = 24;
+
+std::int64_t round_up(std::int64_t value, std::int64_t step) { return (value + step - 1) / step * step; }
+
+}  // namespace
+
+std::int64_t thread_registers(std::int64_t threads, const Target& target) {
+  if (target.unit_registers == 0) return most_registers;
+  const std::int64_t each = target.unit_registers / round_up(threads, target.warp);
+  return std::min(most_registers, each / register_step * register_step);
+}
+
+std::int64_t register_tile_registers(std::int64_t fm, std::int64_t fn) { return fm * fn + fm + fn + other_registers; }
+
+Occupancy occupancy(std::int64_t threads, std::int64_t registers, std::int64_t shared_bytes, const Target& target) {
+  if (target.unit_threads == 0) return {1, 1};
+  const std::int64_t warps = ceil_div(threads, target.warp);
+  std::int64_t blocks = std::min(target.unit_blocks, target.unit_threads / (warps * target.warp));
+  const std::int64_t warp_registers = round_up(std::max<std::int64_t>(registers, 1) * target.warp, warp_register_step);
+  const std::int64_t resident = target.unit_registers / warp_registers / schedulers * schedulers;
+  blocks = std::min(blocks, resident / warps);
+  // What a block cannot have of a unit's shared memory is the system's, in every block.
+  const std::int64_t system = target.unit_shared_bytes - target.shared_bytes;
+  if (shared_bytes + system > 0) blocks = std::min(blocks, target.unit_shared_bytes / (shared_bytes + system));
+  return {blocks, static_cast<double>(blocks * warps * target.warp) / static_cast<double>(target.unit_threads)};
+}
+
 bool legal_register_tile(std::int64_t bm, std::int64_t bn, std::int64_t fm, std::int64_t fn, const Target& target) {
-  const std::int64_t lanes = std::gcd(fn, target.vector_lanes);
-  return bm % fm == 0 && bn % fn == 0 && registers(fm * fn, lanes, target) <= register_budget(target) &&
-         (bm / fm) * (bn / fn) <= target.max_threads;
+  if (bm % fm != 0 || bn % fn != 0) return false;
+  const std::int64_t lanes = std::gcd(fn, target.vector_lanes), threads = (bm / fm) * (bn / fn);
+  return threads <= target.max_threads && registers(fm * fn, lanes, target) <= register_budget(target) &&
+         (target.cpu || register_tile_registers(fm, fn) <= thread_registers(threads, target));
 }
 
 bool legal_block_tile(std::int64_t bm, std::int64_t bn, const Target& target) {
@@ -46,19 +86,47 @@ bool legal_block_tile(std::int64_t bm, std::int64_t bn, const Target& target) {
   return false;
 }
 
-std::int64_t shared_bytes(const ir::Program& program) {
-  const std::int64_t threads = ir::count_of(program.body, ir::Bind::thread);
-  std::int64_t total = 0;
+namespace {
+
+// Where the partial sums of a Combine meet: one per warp where they are shuffled, else one per thread; a place of its
+// own for every group of threads and for each register that holds a partial sum of its own.
+std::int64_t meeting_places(const ir::Program& program, const ir::Combine& combine, const Target& target) {
+  const ir::Tile& tile = tile_of(program);
+  std::int64_t merging = 1, groups = 1;
+  bool neighbours = false;  // no thread axis behind the one that is merged
+  for (const ir::Axis& axis : tile.axes) {
+    const bool merges = std::find(combine.over.begin(), combine.over.end(), axis.name) != combine.over.end();
+    if (axis.bind == ir::Bind::thread) {
+      neighbours = merges || (neighbours && axis.extent == 1);
+      (merges ? merging : groups) *= axis.extent;
+    } else if (axis.bind == ir::Bind::reg && !merges) {
+      if (dependent_names(tile.body, axis.name).count(combine.acc) > 0) groups *= axis.extent;
+    }
+  }
+  if (target.shuffle && neighbours && std::has_single_bit(static_cast<std::uint64_t>(merging)))
+    merging /= std::min(merging, target.warp);
+  return merging > 1 ? groups * merging : 0;
+}
+
+}  // namespace
+
+std::int64_t shared_bytes(const ir::Program& program, const Target& target) {
+  ir::Body declarations;
   std::set<std::string, std::less<>> seen;  // a pipelined buffer is filled in several places
+  std::int64_t barriers = 0;
+  const auto declare = [&](const std::string& name, ir::DType dtype, std::int64_t count, std::int64_t align) {
+    if (count > 0) declarations.emplace_back(ir::Smem{name, dtype, {count}, align});
+  };
   ir::for_each(program.body, [&](const ir::Stmt& stmt) {
     if (const auto* stage = stmt.as<ir::Stage>(); stage != nullptr && seen.insert(stage->buffer).second) {
-      const std::int64_t align = ir::alignment(*stage);
-      total = (total + align - 1) / align * align +
-              ir::physical_count(*stage) * ir::bytes(program.find(stage->source)->dtype);
+      declare(stage->buffer, program.find(stage->source)->dtype, ir::physical_count(*stage), ir::alignment(*stage));
+      if (stage->transport == ir::Transport::tma) barriers = std::max<std::int64_t>(barriers, stage->slots);
     }
-    if (stmt.as<ir::Combine>() != nullptr) total += threads * ir::bytes(ir::DType::f32);
+    if (const auto* combine = stmt.as<ir::Combine>())
+      declare(combine->acc, ir::DType::f32, meeting_places(program, *combine, target), ir::Smem{}.align);
   });
-  return total;
+  if (barriers > 0) declarations.emplace_back(ir::MbarrierInit{"mbar", barriers, 1});
+  return ir::shared_layout(declarations, target).bytes;
 }
 
 bool aligned(const ir::Expr& offset, int lanes, const Target& target) {

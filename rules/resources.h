@@ -16,14 +16,31 @@ std::int64_t registers(std::int64_t values, std::int64_t lanes, const Target&);
 /// How many of them a thread may hold.
 std::int64_t register_budget(const Target&);
 
+/// 32-bit registers that a thread of a block of `threads` may have on a GPU.
+std::int64_t thread_registers(std::int64_t threads, const Target&);
+/// An estimate of what a thread of a GPU needs for fm x fn accumulators.
+std::int64_t register_tile_registers(std::int64_t fm, std::int64_t fn);
+
+/// What one unit runs at a time: blocks, and their part of the threads that it could run. 1 block where the target does
+/// not say what a unit has. CUDA's occupancy calculator (cuda_occupancy.h).
+struct Occupancy {
+  std::int64_t blocks = 0;  // 0: not even one fits
+  double fraction = 0;
+};
+Occupancy occupancy(std::int64_t threads, std::int64_t registers, std::int64_t shared_bytes, const Target&);
+
 /// May one thread own fm x fn accumulators of a bm x bn block tile? fm and fn divide the tile, the threads that are
-/// left fit the block, the accumulators the registers (as vectors of the widest kind that divides fn).
+/// left fit the block, the accumulators (on CPUs as vectors of the widest kind that divides fn) and what multiplies
+/// into them the registers.
 bool legal_register_tile(std::int64_t bm, std::int64_t bn, std::int64_t fm, std::int64_t fn, const Target&);
 /// Is there any legal (fm, fn) for the block tile?
 bool legal_block_tile(std::int64_t bm, std::int64_t bn, const Target&);
 
-/// Bytes of shared memory that the stages and the combines of a Tile IR program take.
-std::int64_t shared_bytes(const ir::Program& tile);
+/// Bytes of shared memory that the kernel of a Tile IR program declares: stages, what combines meet in, barriers.
+std::int64_t shared_bytes(const ir::Program& tile, const Target&);
+inline bool fits_shared(const ir::Program& tile, const Target& target) {
+  return shared_bytes(tile, target) <= target.shared_bytes;
+}
 
 /// May a copy or value of `lanes` elements start at this flat element offset? OpenCL's vloadn asks for the alignment of
 /// an element only (OpenCL C, 6.15.7); CUDA's float2 and float4 for their own size (CUDA C++ Programming Guide, 5.3.2).

@@ -127,6 +127,7 @@ void block(ir::Program& program, std::size_t position, std::int64_t size) {
   axis = {name, ceil_div(extent, size), ir::Bind::block};
   tile.axes.insert(tile.axes.begin() + static_cast<std::ptrdiff_t>(position) + 1, {inner, size, ir::Bind::thread});
   ir::substitute_axes(program, {{name, shifted_origin(name, size, extent) + ir::var(inner)}});
+  guard_overlap(program, name, inner, size, extent);
 }
 
 ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pins) {

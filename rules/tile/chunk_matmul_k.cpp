@@ -43,6 +43,15 @@ bool is_transposed(const ir::Program& program, const Matmul& matmul) {
   return found;
 }
 
+// Further divisors from 8 to 128, those first whose rows are read in the widest accesses: of 3584 also 28, 56, 112, 14.
+void add_divisors(std::vector<Value>& options, const std::vector<std::int64_t>& chunks, std::size_t guarded) {
+  constexpr std::size_t most = 12;  // options, with the guarded ones: more would say little more of the same choice
+  for (const std::int64_t wide : {4, 2, 1})
+    for (const std::int64_t size : chunks)
+      if (size >= 8 && size <= 128 && size < chunks.back() && size % wide == 0 && options.size() + guarded < most)
+        add_option(options, size);
+}
+
 // Divisors near what is wanted; where there is none within a factor of 1.5, the wanted size with a guarded tail.
 std::vector<Value> chunk_sizes(std::int64_t rows, std::int64_t k, bool transposed, const Target& target) {
   std::vector<Value> result;
@@ -59,6 +68,7 @@ std::vector<Value> chunk_sizes(std::int64_t rows, std::int64_t k, bool transpose
     else if (wanted < k)
       add_option(guarded, wanted);
   }
+  if (!target.cpu) add_divisors(result, chunks, guarded.size());
   for (const Value& bk : guarded) add_option(result, std::get<std::int64_t>(bk));
   if (target.cpu || result.empty()) add_option(result, k);  // one chunk: the loop stays as it is
   return result;

@@ -1,11 +1,116 @@
-// chunk_reduce: a reduce sweep that is no matmul's becomes a loop over chunks that fit shared memory.
+// chunk_reduce: the sweeps over a row become loops over chunks of it, so that a chunk can be staged, and the next one
+// while this one is reduced.
+//   StridedLoop(a2 = a0; < 16384; += 256): # reduce       for a2 in 0..16: # free
+//     in0 = load x[a1, a2]                          →       StridedLoop(a3 = a0; < 1024; += 256): # reduce
+//     acc0 <- add(acc0, in0)                                  in0 = load x[a1, ((a2 * 1024) + a3)]
+//   Combine(acc0, op=add, over=(a0))                          acc0 <- add(acc0, in0)
+//                                                         Combine(acc0, op=add, over=(a0))
+// All reduce sweeps of the row are chunked alike. A row that fits is better staged whole, once for all its sweeps.
+#include <algorithm>
+#include <bit>
+
+#include "ir/walk.h"
+#include "rules/resources.h"
+#include "rules/tile/common.h"
 #include "rules/tile/rules.h"
 
 namespace deplo::rules {
 namespace {
 
-Verdict decide(const ir::Program&, const Target&, std::span<const Choice>) { return Skip{"not built yet"}; }
-ir::Program apply(ir::Program program, const Target&, std::span<const Choice>) { return program; }
+struct Sweeps {
+  std::vector<std::size_t> at;  // in the tile's body; of one extent and step
+  std::int64_t extent = 0, threads = 1;
+  std::int64_t lanes_bytes = 0;  // of all that the sweeps read, per element of the row and block
+};
+
+bool is_sweep(const ir::Stmt& stmt) {
+  const auto* loop = stmt.as<ir::Loop>();
+  return loop != nullptr && loop->axis.bind == ir::Bind::reduce;
+}
+
+// Bytes that one step of the loop's axis reads of staged inputs in all rows of the block: the threads that an index
+// depends on, beside those that share the sweep, read elements of their own.
+std::int64_t bytes_per_step(const ir::Program& program, const ir::Loop& sweep) {
+  std::int64_t total = 0;
+  std::set<std::string, std::less<>> seen;
+  ir::for_each(sweep.body, [&](const ir::Stmt& stmt) {
+    const auto* load = stmt.as<ir::Load>();
+    if (load == nullptr || !depends(stmt, {sweep.axis.name}) || gathers(program, load->index)) return;
+    if (!seen.insert(load->buffer).second) return;
+    std::int64_t bytes = ir::bytes(program.find(load->buffer)->dtype);
+    for (const ir::Axis& axis : tile_of(program).axes)
+      if (axis.bind == ir::Bind::thread && depends(stmt, {axis.name})) bytes *= axis.extent;
+    total += bytes;
+  });
+  return total;
+}
+
+// The longest reduce sweeps at the top of the tile's body.
+Sweeps find_sweeps(const ir::Program& program) {
+  const ir::Tile& tile = tile_of(program);
+  Sweeps found;
+  for (const ir::Stmt& stmt : tile.body)
+    if (is_sweep(stmt)) found.extent = std::max(found.extent, stmt.as<ir::Loop>()->axis.extent);
+  for (std::size_t i = 0; i < tile.body.size(); ++i) {
+    if (!is_sweep(tile.body[i])) continue;
+    const auto& loop = *tile.body[i].as<ir::Loop>();
+    if (loop.axis.extent != found.extent) continue;
+    const std::int64_t bytes = bytes_per_step(program, loop);
+    if (bytes == 0) continue;
+    found.at.push_back(i);
+    found.threads = loop.step;
+    found.lanes_bytes += bytes;
+  }
+  return found;
+}
+
+// Divisors of the row of at least an element a thread and at most a quarter of shared memory, so that three of them can
+// be on their way while one is read. First those that every thread reads as whole accesses of 16 bytes, and of those
+// powers of two.
+std::vector<Value> chunk_sizes(const Sweeps& sweeps, const Target& target) {
+  constexpr std::size_t most = 8;
+  constexpr std::int64_t low = 8;  // below it a barrier a chunk costs more than the chunk
+  const std::int64_t high = target.shared_bytes / 4 / sweeps.lanes_bytes;
+  std::vector<std::int64_t> sizes = divisors(sweeps.extent, std::max(sweeps.threads, low), std::min(high, sweeps.extent - 1));
+  const auto rank = [&](std::int64_t size) {
+    const int uneven = size % (4 * sweeps.threads) == 0 ? 0 : size % sweeps.threads == 0 ? 1 : 2;
+    return 2 * uneven + (std::has_single_bit(static_cast<std::uint64_t>(size)) ? 0 : 1);
+  };
+  std::stable_sort(sizes.begin(), sizes.end(), [&](std::int64_t a, std::int64_t b) { return rank(a) < rank(b); });
+  if (sizes.size() > most) sizes.resize(most);
+  return {sizes.begin(), sizes.end()};
+}
+
+Verdict decide(const ir::Program& program, const Target& target, std::span<const Choice> pins) {
+  if (target.cpu) return Skip{"CPUs keep rows in their caches"};
+  if (const auto chunk = pinned(pins, "chunk"))
+    return *chunk == 0 ? Verdict(Skip{"chunk=0: the sweeps walk whole rows"}) : Apply{};
+  if (find_matmul(program)) return Skip{"the reduce is a matmul's"};
+  const Sweeps sweeps = find_sweeps(program);
+  if (sweeps.at.empty()) return Skip{"no reduce sweep that reads along it"};
+  std::vector<Value> chunks = chunk_sizes(sweeps, target);
+  if (chunks.empty()) return Skip{"no part of the row divides it, keeps the threads busy and fits"};
+  // Half of shared memory is a row's budget: with more, a unit has no second block to run while one loads.
+  const bool fits = sweeps.extent * sweeps.lanes_bytes <= target.shared_bytes / 2;
+  chunks.insert(fits ? chunks.begin() : chunks.end(), Value{std::int64_t{0}});
+  return Fork{"chunk", std::move(chunks)};
+}
+
+ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pins) {
+  const std::int64_t chunk = pin(pins, "chunk");
+  for (const std::size_t at : find_sweeps(program).at) {
+    const std::string inner = ir::fresh_axis(program);
+    ir::Stmt& stmt = tile_of(program).body[at];
+    auto& sweep = *stmt.as<ir::Loop>();
+    ir::Loop outer = {{sweep.axis.name, sweep.axis.extent / chunk, ir::Bind::free}, 0, 1, 1, {}};
+    const std::string row = sweep.axis.name;
+    sweep.axis = {inner, chunk, ir::Bind::reduce};
+    outer.body.push_back(std::move(stmt));
+    tile_of(program).body[at] = std::move(outer);
+    ir::substitute_axes(program, {{row, ir::var(row) * chunk + ir::var(inner)}});
+  }
+  return program;
+}
 
 }  // namespace
 

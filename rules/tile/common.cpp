@@ -11,16 +11,18 @@ namespace {
 
 using Names = std::set<std::string, std::less<>>;
 
-bool any_in(const std::vector<std::string>& names, const Names& set) {
-  return std::any_of(names.begin(), names.end(), [&](const std::string& n) { return set.count(n) > 0; });
+bool reads_one_of(const ir::Stmt& stmt, const Names& names) {
+  bool found = false;
+  const auto see = [&](const std::string& name) { found = found || names.count(name) > 0; };
+  ir::visit_reads(stmt, [&](const ir::Expr& e) { ir::for_each_variable(e, see); }, see);
+  return found;
 }
 
 // `around`: what holds the body depends on the axis, so whatever it defines does.
 bool spread(const ir::Body& body, bool around, Names& names) {
   bool grown = false;
   for (const ir::Stmt& stmt : body) {
-    const ir::Reads reads = ir::reads(stmt);
-    const bool on = around || any_in(reads.axes, names) || any_in(reads.values, names);
+    const bool on = around || reads_one_of(stmt, names);
     if (const auto* loop = stmt.as<ir::Loop>(); loop != nullptr && on) grown |= names.insert(loop->axis.name).second;
     if (const std::string& name = ir::defined(stmt); on && !name.empty()) grown |= names.insert(name).second;
     if (const ir::Body* inner = ir::inner_body(stmt)) grown |= spread(*inner, on, names);
@@ -47,6 +49,17 @@ bool is_product_sum(const ir::Body& body) {
     accumulates = true;
   }
   return accumulates;
+}
+
+void guard_adds(ir::Body& body, const ir::Expr& condition) {
+  for (ir::Stmt& stmt : body) {
+    if (ir::Body* inner = ir::inner_body(stmt)) guard_adds(*inner, condition);
+    const auto* write = stmt.as<ir::Write>();
+    if (write == nullptr || write->mode != ir::WriteMode::add) continue;
+    ir::If guard = {condition, {}};
+    guard.then.push_back(std::move(stmt));
+    stmt = std::move(guard);
+  }
 }
 
 // One of the two axes of outputs and what depends on it. Along an axis of one element nothing shows it.
@@ -151,8 +164,7 @@ Names dependent_names(const ir::Body& body, const std::string& axis) {
 }
 
 bool depends(const ir::Stmt& stmt, const Names& names) {
-  const ir::Reads reads = ir::reads(stmt);
-  if (any_in(reads.axes, names) || any_in(reads.values, names)) return true;
+  if (reads_one_of(stmt, names)) return true;
   const ir::Body* inner = ir::inner_body(stmt);
   return inner != nullptr &&
          std::any_of(inner->begin(), inner->end(), [&](const ir::Stmt& s) { return depends(s, names); });
@@ -167,6 +179,29 @@ bool gathers(const ir::Program& program, const std::vector<ir::Expr>& index) {
     found |= !value.empty() && std::find(names.begin(), names.end(), value) != names.end();
   });
   return found;
+}
+
+bool loads(const ir::Body& body, const std::string& buffer) {
+  bool found = false;
+  ir::for_each(body, [&](const ir::Stmt& stmt) {
+    const auto* load = stmt.as<ir::Load>();
+    found |= load != nullptr && load->buffer == buffer;
+  });
+  return found;
+}
+
+bool is_scalar(const ir::Stmt& stmt) {
+  return stmt.as<ir::Load>() != nullptr || stmt.as<ir::Index>() != nullptr || stmt.as<ir::Assign>() != nullptr;
+}
+
+Names value_names(const ir::Program& program) {
+  Names names;
+  for (const ir::Buffer& buffer : program.buffers) names.insert(buffer.name);
+  ir::for_each(program.body, [&](const ir::Stmt& stmt) {
+    if (const std::string& name = ir::defined(stmt); !name.empty()) names.insert(name);
+    if (const auto* stage = stmt.as<ir::Stage>()) names.insert(stage->buffer);
+  });
+  return names;
 }
 
 bool has_reduce(const ir::Body& body) {
@@ -185,6 +220,15 @@ bool has_bind(const ir::Tile& tile, ir::Bind bind) {
 ir::Expr shifted_origin(const std::string& block, std::int64_t size, std::int64_t extent) {
   const ir::Expr origin = ir::var(block) * size;
   return extent % size == 0 ? origin : ir::min(origin, extent - size);
+}
+
+void guard_overlap(ir::Program& program, const std::string& block, const std::string& inner, std::int64_t size,
+                   std::int64_t extent) {
+  if (extent % size == 0) return;
+  const ir::Ranges ranges = {{block, {0, ceil_div(extent, size) - 1}}, {inner, {0, size - 1}}};
+  const ir::Expr element = shifted_origin(block, size, extent) + ir::var(inner);
+  const ir::Expr own = ir::simplify(ir::less(ir::var(block) * size, element + 1), ranges);
+  guard_adds(tile_of(program).body, own);
 }
 
 }  // namespace deplo::rules

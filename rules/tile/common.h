@@ -32,6 +32,12 @@ std::set<std::string, std::less<>> dependent_names(const ir::Body&, const std::s
 bool depends(const ir::Stmt&, const std::set<std::string, std::less<>>& names);
 /// Does the index name a value?
 bool gathers(const ir::Program&, const std::vector<ir::Expr>& index);
+/// Is the buffer read in the body?
+bool loads(const ir::Body&, const std::string& buffer);
+/// A statement that does nothing but define a value.
+bool is_scalar(const ir::Stmt&);
+/// The names that a new value or buffer must differ from.
+std::set<std::string, std::less<>> value_names(const ir::Program&);
 
 /// A reduce loop that sums products of two values, one that walks the tile's last thread axis (n), one the thread axis
 /// before it (m).
@@ -48,6 +54,11 @@ bool has_bind(const ir::Tile&, ir::Bind);
 /// Splits an axis of `extent` into blocks of `size` with the last one shifted inwards (docs/ir.md, Tails):
 /// origin of block `block`.
 ir::Expr shifted_origin(const std::string& block, std::int64_t size, std::int64_t extent);
+/// After an axis was split so: a `+=` Write adds only what the block before did not cover, under
+///   if ((block * size) < (origin + inner) + 1)
+/// `origin + inner` is what stands for the axis. Other Writes may come twice, and where `size` divides nothing does.
+void guard_overlap(ir::Program&, const std::string& block, const std::string& inner, std::int64_t size,
+                   std::int64_t extent);
 inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace deplo::rules

@@ -5,8 +5,10 @@
 //     … y[a0, a1] = …                                       Combine(acc0, op=add, over=(a0))
 //                                                           StridedLoop(a3 = a0; < 2048; += 256): # free
 //                                                             … y[a1, a3] = …
-// With rows > 1 a block takes several rows, one group of threads each. One thread a row is what CPUs want.
+// With rows > 1 a block takes several rows, one group of threads each. One thread a row is what CPUs want. Where the
+// neighbours in memory are the rows (a sum over columns), they come last: Tile(axes=(a0:8=THREAD, a1:32=THREAD, …)).
 #include <algorithm>
+#include <bit>
 #include <set>
 
 #include "ir/walk.h"
@@ -42,6 +44,24 @@ std::int64_t row_extent(const ir::Tile& tile) {
   return rows == 0 ? 0 : tile.axes[rows - 1].extent;
 }
 
+// Do the sweeps read neighbours in memory along the rows, and none along themselves?
+bool walks_columns(const ir::Program& program) {
+  const ir::Tile& tile = tile_of(program);
+  const std::string& row = tile.axes[tile.axes.size() - (has_column_axis(tile) ? 2 : 1)].name;
+  bool along_rows = false, along_sweep = false;
+  for (const ir::Stmt& stmt : tile.body) {
+    if (!is_sweep(stmt)) continue;
+    const auto& sweep = *stmt.as<ir::Loop>();
+    ir::for_each(sweep.body, [&](const ir::Stmt& s) {
+      const auto* load = s.as<ir::Load>();
+      if (load == nullptr || load->index.empty() || program.find(load->buffer)->strides.back() != 1) return;
+      along_rows |= ir::coefficient(load->index.back(), row) == 1;
+      along_sweep |= ir::coefficient(load->index.back(), sweep.axis.name) == 1;
+    });
+  }
+  return along_rows && !along_sweep;
+}
+
 // GPU: four elements a thread (one wide access) in at most 256 threads first; more threads than elements would idle.
 std::vector<Value> thread_options(std::int64_t sweep, const Target& target) {
   if (target.cpu) return options({1}, 1, 1);
@@ -51,6 +71,14 @@ std::vector<Value> thread_options(std::int64_t sweep, const Target& target) {
   return options({wanted, 256, 128, 64, 512, 32, 1024}, 1, high);
 }
 
+// Of a sum over columns: a warp reads neighbouring columns, and 8 warps of them share a sweep.
+std::vector<Value> column_thread_options(std::int64_t sweep) {
+  return options(
+      {std::min<std::int64_t>(8, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(sweep)))), 8, 16,
+       4, 32, 2, 1},
+      1, sweep);
+}
+
 Verdict decide(const ir::Program& program, const Target& target, std::span<const Choice> pins) {
   const ir::Tile& tile = tile_of(program);
   if (find_matmul(program)) return Skip{"the reduce is a matmul's"};
@@ -58,29 +86,34 @@ Verdict decide(const ir::Program& program, const Target& target, std::span<const
   if (sweep == 0) return Skip{"the tile body has no reduce loop of its own"};
   if (row_extent(tile) == 0) return Skip{"no axis of rows"};
   const auto threads = pinned(pins, "threads");
-  if (!threads) return Fork{"threads", thread_options(sweep, target)};
+  const bool columns = !target.cpu && walks_columns(program);
+  if (!threads) return Fork{"threads", columns ? column_thread_options(sweep) : thread_options(sweep, target)};
   if (!pinned(pins, "rows")) {
     const std::int64_t high = std::min(row_extent(tile), target.max_threads / *threads);
     if (target.cpu) return Fork{"rows", options({16, 32, 8, 64, 4, 2, 1}, 1, high)};
+    if (columns) return Fork{"rows", options({32, 64, 128, 256, 16, 8, 4, 2, 1}, 1, high)};
     return Fork{"rows", options({1, 2, 4, 8, 16, 32}, 1, high)};
   }
   return Apply{};
 }
 
-// The last row axis becomes blocks of `rows` rows, the others blocks; the shared axis comes first, as in the seeds.
-void launch_rows(ir::Program& program, std::int64_t rows, const ir::Axis& shared) {
+// The last row axis becomes blocks of `rows` rows, the others blocks; the shared axis comes first, as in the seeds, or
+// behind the rows. Returns the axis of the rows of a block.
+std::string launch_rows(ir::Program& program, std::int64_t rows, const ir::Axis& shared, bool columns) {
   ir::Tile& tile = tile_of(program);
   for (ir::Axis& axis : tile.axes) axis.bind = ir::Bind::block;
   const ir::Axis row = tile.axes.back();
   tile.axes.insert(tile.axes.begin(), shared);
-  if (rows == 1) return;
+  if (rows == 1) return "";
   tile.axes.back().extent = ceil_div(row.extent, rows);
-  const std::string inner = ir::fresh_axis(program);
-  tile_of(program).axes.insert(tile_of(program).axes.begin(), {inner, rows, ir::Bind::thread});
+  std::string inner = ir::fresh_axis(program);
+  tile.axes.insert(tile.axes.begin() + (columns ? 1 : 0), {inner, rows, ir::Bind::thread});
   ir::substitute_axes(program, {{row.name, shifted_origin(row.name, rows, row.extent) + ir::var(inner)}});
+  return inner;
 }
 
-// Every sweep strides over the shared axis, then its accumulators are combined.
+// Every sweep strides over the shared axis, then its accumulators are combined. A free loop of several outputs has no
+// accumulators of its own: its iterations are shared alike.
 void share_sweeps(ir::Body& body, const ir::Axis& shared) {
   std::set<std::string> whole;  // accumulators that outlive their sweep
   for (const ir::AccumulatorStart& start : ir::accumulator_starts(body))
@@ -88,10 +121,11 @@ void share_sweeps(ir::Body& body, const ir::Axis& shared) {
   ir::Body result;
   for (ir::Stmt& stmt : body) {
     result.push_back(std::move(stmt));
-    if (!is_sweep(result.back())) continue;
     auto* loop = result.back().as<ir::Loop>();
+    if (loop == nullptr || !loop->start.is_constant(0) || loop->step != 1) continue;
     loop->start = ir::var(shared.name);
     loop->step = shared.extent;
+    if (loop->axis.bind != ir::Bind::reduce) continue;
     std::vector<ir::Combine> combines;
     ir::for_each(loop->body, [&](const ir::Stmt& s) {
       if (const auto* accum = s.as<ir::Accum>(); accum != nullptr && whole.erase(accum->dst) > 0)
@@ -112,18 +146,25 @@ void sweep_column(ir::Body& body, const ir::Axis& column, const ir::Axis& shared
   body = std::move(rest);
 }
 
+bool writes(const ir::Stmt& stmt) {
+  if (stmt.as<ir::Write>() != nullptr) return true;
+  const auto* guard = stmt.as<ir::If>();
+  return guard != nullptr && std::any_of(guard->then.begin(), guard->then.end(), writes);
+}
+
 // Without a column axis every thread holds the result: the first one writes it.
 void write_once(ir::Body& body, const ir::Axis& shared) {
   if (shared.extent == 1) return;
   for (ir::Stmt& stmt : body) {
-    if (stmt.as<ir::Write>() == nullptr) continue;
+    if (!writes(stmt)) continue;
     ir::If guard = {ir::equal(ir::var(shared.name), 0), {}};
     guard.then.push_back(std::move(stmt));
     stmt = std::move(guard);
   }
 }
 
-ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pins) {
+ir::Program apply(ir::Program program, const Target& target, std::span<const Choice> pins) {
+  const bool columns = !target.cpu && walks_columns(program);
   ir::Axis shared = {ir::fresh_axis(program), pin(pins, "threads"), ir::Bind::thread};
   const bool has_column = has_column_axis(tile_of(program));
   ir::Axis column;
@@ -131,10 +172,13 @@ ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pi
     column = tile_of(program).axes.back();
     tile_of(program).axes.pop_back();
   }
-  launch_rows(program, pin(pins, "rows"), shared);
+  const std::int64_t rows = pin(pins, "rows");
+  const ir::Axis row = tile_of(program).axes.back();
+  const std::string inner = launch_rows(program, rows, shared, columns);
   ir::Body& body = tile_of(program).body;
   share_sweeps(body, shared);
   has_column ? sweep_column(body, column, shared) : write_once(body, shared);
+  if (!inner.empty()) guard_overlap(program, row.name, inner, rows, row.extent);
   return program;
 }
 

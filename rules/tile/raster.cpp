@@ -1,11 +1,52 @@
-// raster: the order of the blocks of a matmul.
+// raster: the blocks of a matmul run in groups of rows, so that those that run together share operands in the L2 cache.
+//   Tile(axes=(a0:8=BLOCK, a1:64=THREAD, a2:28=BLOCK, a3:128=THREAD)): … x[((a0 * 64) + a1), …] …
+//     →   Tile(axes=(a0:2=BLOCK, a1:64=THREAD, a2:28=BLOCK, a3:4=BLOCK, a4:128=THREAD)): … x[(((a0 * 256) + (a3 * 64))
+//     +
+//         a1), …] …
+// Blocks are numbered with the last axis fastest: 4 rows of a column, then the next column, as Triton's grouped order
+// ("Matrix Multiplication", L2 Cache Optimizations).
+#include "ir/walk.h"
+#include "rules/tile/common.h"
 #include "rules/tile/rules.h"
 
 namespace deplo::rules {
 namespace {
 
-Verdict decide(const ir::Program&, const Target&, std::span<const Choice>) { return Skip{"not built yet"}; }
-ir::Program apply(ir::Program program, const Target&, std::span<const Choice>) { return program; }
+// The block axes of m and n stand right before their thread axes.
+bool is_blocked(const ir::Tile& tile, const Matmul& matmul) {
+  return matmul.m > 0 && matmul.n == matmul.m + 2 && tile.axes[matmul.m - 1].bind == ir::Bind::block &&
+         tile.axes[matmul.n - 1].bind == ir::Bind::block;
+}
+
+Verdict decide(const ir::Program& program, const Target& target, std::span<const Choice> pins) {
+  if (target.cpu) return Skip{"CPUs run few blocks at a time"};
+  if (const auto group = pinned(pins, "group"))
+    return *group == 1 ? Verdict(Skip{"group=1: the blocks run row by row"}) : Apply{};
+  const auto matmul = find_matmul(program);
+  if (!matmul) return Skip{"no matmul-shaped reduce loop"};
+  const ir::Tile& tile = tile_of(program);
+  if (!is_blocked(tile, *matmul)) return Skip{"no rows and columns of blocks"};
+  const std::int64_t rows = tile.axes[matmul->m - 1].extent;
+  if (rows == 1 || tile.axes[matmul->n - 1].extent == 1) return Skip{"one row or one column of blocks has one order"};
+  std::vector<Value> groups;
+  for (const std::int64_t group : {1, 2, 4, 8, 16})
+    if (rows % group == 0) groups.emplace_back(group);
+  if (groups.size() == 1) return Skip{"no group of 2, 4, 8 or 16 divides the rows of blocks"};
+  return Fork{"group", std::move(groups)};
+}
+
+ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pins) {
+  const Matmul matmul = *find_matmul(program);
+  const std::int64_t group = pin(pins, "group");
+  const std::string inner = ir::fresh_axis(program);
+  std::vector<ir::Axis>& axes = tile_of(program).axes;
+  ir::Axis& rows = axes[matmul.m - 1];
+  rows.extent /= group;
+  const std::string name = rows.name;
+  axes.insert(axes.begin() + static_cast<std::ptrdiff_t>(matmul.n), {inner, group, ir::Bind::block});
+  ir::substitute_axes(program, {{name, ir::var(name) * group + ir::var(inner)}});
+  return program;
+}
 
 }  // namespace
 

@@ -1,11 +1,129 @@
-// split_matmul_k: the chunk loop of K becomes a dimension of the grid.
+// split_matmul_k: the chunk loop of K becomes a dimension of the grid, and the partial sums are added in memory.
+//   Tile(axes=(a0:32=THREAD, a1:512=THREAD)):        Tile(axes=(a0:28=THREAD, a1:32=THREAD, a2:512=THREAD)):
+//     for a2 in 0..112: # free                  →      for a3 in 0..4: # free
+//       … x[a0, ((a2 * 32) + a3)] …                      … x[a1, (((a0 * 128) + (a3 * 32)) + a4)] …
+//     y[a0, a1] = acc0                                 y[a1, a2] += acc0
+// What follows the loop must be linear in the accumulator: scales distribute over the partial sums, and what is added
+// to them is added by one block, `if (a0 == 0)`.
+#include <algorithm>
+
+#include "ir/walk.h"
+#include "rules/resources.h"
+#include "rules/tile/common.h"
+#include "rules/tile/linear_epilogue.h"
 #include "rules/tile/rules.h"
 
 namespace deplo::rules {
 namespace {
 
-Verdict decide(const ir::Program&, const Target&, std::span<const Choice>) { return Skip{"not built yet"}; }
-ir::Program apply(ir::Program program, const Target&, std::span<const Choice>) { return program; }
+constexpr std::int64_t most_splits = 64;  // of the issue; beyond it the atomics on one element queue up
+
+// Position in the tile's body of the loop over the chunks of the matmul's sum; nullopt: the sum is not chunked.
+std::optional<std::size_t> chunk_loop(const ir::Tile& tile, const Matmul& matmul) {
+  for (std::size_t i = 0; i < tile.body.size(); ++i) {
+    const auto* loop = tile.body[i].as<ir::Loop>();
+    if (loop == nullptr || loop->axis.bind != ir::Bind::free || loop->body.size() != 1) continue;
+    if (loop->body[0].as<ir::Loop>() == matmul.reduce) return i;
+  }
+  return std::nullopt;
+}
+
+// The one accumulator of the program; nullptr: there are several, or one that is not a sum of f32.
+const ir::Accum* only_accumulator(const ir::Program& program) {
+  const ir::Accum* found = nullptr;
+  bool alone = true;
+  ir::for_each(program.body, [&](const ir::Stmt& stmt) {
+    const auto* accum = stmt.as<ir::Accum>();
+    if (accum == nullptr) return;
+    alone &= found == nullptr && accum->op == ir::Op::add && accum->type == ir::Type{};
+    found = accum;
+  });
+  return alone ? found : nullptr;
+}
+
+// Why partial sums cannot be added up in the output; "": they can.
+std::string obstacle(const ir::Program& program, const ir::Body& body, std::size_t chunks) {
+  int writes = 0;
+  std::string output;
+  ir::for_each(program.body, [&](const ir::Stmt& stmt) {
+    const auto* write = stmt.as<ir::Write>();
+    if (write == nullptr) return;
+    ++writes;
+    output = write->buffer;
+  });
+  if (writes != 1) return "more than one output is written";
+  if (program.find(output)->dtype != ir::DType::f32) return "the output is not f32";
+  if (loads(program.body, output)) return "the output is read as well";
+  if (only_accumulator(program) == nullptr) return "more than one accumulator";
+  for (std::size_t i = 0; i < body.size(); ++i)
+    if (i < chunks && !is_scalar(body[i])) return "another loop stands before the chunk loop";
+  return "";
+}
+
+// Blocks of the natural grid, with the seeds' 64 x 128 outputs each.
+std::int64_t natural_blocks(const ir::Tile& tile, const Matmul& matmul) {
+  std::int64_t blocks = ceil_div(tile.axes[matmul.m].extent, 64) * ceil_div(tile.axes[matmul.n].extent, 128);
+  for (std::size_t i = 0; i < matmul.m; ++i) blocks *= tile.axes[i].extent;
+  return blocks;
+}
+
+// First the smallest split whose blocks fill the target, then the others in order.
+std::vector<Value> split_options(std::int64_t chunks, std::int64_t blocks, const Target& target) {
+  const std::vector<std::int64_t> splits = divisors(chunks, 1, most_splits);
+  const auto fills = [&](std::int64_t split) { return blocks * split >= target.units; };
+  const auto first = std::find_if(splits.begin(), splits.end(), fills);
+  std::vector<Value> result = {Value{first == splits.end() ? splits.back() : *first}};
+  for (const std::int64_t split : splits) add_option(result, split);
+  return result;
+}
+
+Verdict decide(const ir::Program& program, const Target& target, std::span<const Choice> pins) {
+  if (!target.atomic_add) return Skip{"the target has no atomic addition of floats"};
+  if (const auto splits = pinned(pins, "splits"))
+    return *splits == 1 ? Verdict(Skip{"splits=1: every block sums the whole of K"}) : Apply{};
+  const auto matmul = find_matmul(program);
+  if (!matmul) return Skip{"no matmul-shaped reduce loop"};
+  const ir::Tile& tile = tile_of(program);
+  const auto chunks = chunk_loop(tile, *matmul);
+  if (!chunks) return Skip{"no chunk loop"};
+  if (std::string why = obstacle(program, tile.body, *chunks); !why.empty()) return Skip{std::move(why)};
+  const ir::Body epilogue(tile.body.begin() + static_cast<std::ptrdiff_t>(*chunks) + 1, tile.body.end());
+  if (!distribute(program, epilogue, only_accumulator(program)->dst)) return Skip{not_linear};
+  const std::int64_t extent = tile.body[*chunks].as<ir::Loop>()->axis.extent;
+  std::vector<Value> options = split_options(extent, natural_blocks(tile, *matmul), target);
+  if (options.size() == 1) return Skip{"no split from 2 to 64 divides the number of chunks"};
+  return Fork{"splits", std::move(options)};
+}
+
+// The statements behind the loop: every block adds its partial sum, the first one along `split` the rest.
+void add_up(const ir::Program& program, ir::Body& body, std::size_t chunks, const std::string& split) {
+  const auto behind = body.begin() + static_cast<std::ptrdiff_t>(chunks) + 1;
+  const ir::Body epilogue(behind, body.end());
+  LinearEpilogue parts = *distribute(program, epilogue, only_accumulator(program)->dst);
+  body.erase(behind, body.end());
+  std::move(parts.partial.begin(), parts.partial.end(), std::back_inserter(body));
+  if (!parts.once.empty()) body.emplace_back(ir::If{ir::equal(ir::var(split), 0), std::move(parts.once)});
+}
+
+ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pins) {
+  const std::size_t at = *chunk_loop(tile_of(program), *find_matmul(program));
+  const ir::Axis split = {ir::fresh_axis(program), pin(pins, "splits"), ir::Bind::thread};
+  ir::Tile& tile = tile_of(program);
+  add_up(program, tile.body, at, split.name);
+  tile.axes.insert(tile.axes.begin(), split);
+  auto& loop = *tile.body[at].as<ir::Loop>();
+  const std::string chunk = loop.axis.name;
+  loop.axis.extent /= split.extent;
+  ir::Expr first = ir::var(split.name) * loop.axis.extent;
+  if (loop.axis.extent > 1) {
+    first = first + ir::var(chunk);
+  } else {  // one chunk a block: no loop is left
+    ir::Stmt inner = std::move(loop.body[0]);
+    tile.body[at] = std::move(inner);
+  }
+  ir::substitute_axes(program, {{chunk, first}});
+  return program;
+}
 
 }  // namespace
 

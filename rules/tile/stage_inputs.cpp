@@ -5,9 +5,10 @@
 //       in0 = load b[((a5 * 16) + a6), ((a3 * 128) + a4)]   for a6 in 0..16: # reduce
 //                                                               in0 = load b_smem[a6, a4]
 // One knob per stageable buffer. A matmul stages the chunks of its operands, a reduction a row that is read more than
-// once.
+// once, or the chunks of its row, in each sweep a buffer of its own.
 #include <algorithm>
 
+#include "ir/stage_layout.h"
 #include "ir/walk.h"
 #include "rules/resources.h"
 #include "rules/tile/common.h"
@@ -16,10 +17,15 @@
 namespace deplo::rules {
 namespace {
 
+constexpr std::int64_t most_alignment = 64;  // bytes, of a stage that is copied (CPUs: a vector of 16 floats)
+
 struct Plan {
   ir::Stage stage;
-  std::vector<ir::Expr> index;  // of the loads, into the stage's buffer
+  std::vector<ir::Expr> index;      // of the loads, into the stage's buffer
+  std::optional<std::size_t> loop;  // in whose body of the tile's statements it stands; nullopt: in the tile's
   std::int64_t bytes = 0;
+  int uses = 0;         // loads of the slab; below 0: some load is of another one
+  bool reused = false;  // a thread reads what another one reads
 };
 
 // Ranges of what varies inside the staged region: thread axes and the loops below it. Everything else is the origin.
@@ -51,12 +57,6 @@ bool split_index(const ir::Expr& index, const ir::Ranges& ranges, ir::Expr& orig
   return true;
 }
 
-bool is_taken(const ir::Program& program, const std::string& name) {
-  bool taken = program.find(name) != nullptr;
-  ir::for_each(program.body, [&](const ir::Stmt& stmt) { taken |= ir::defined(stmt) == name; });
-  return taken;
-}
-
 // `columns`: what a matmul's loads walk along n by. It comes last in the slab, so that vectors lie along n also where
 // the source has it in another place (k transposed in q @ k.T).
 std::optional<Plan> plan_load(const ir::Program& program, const ir::Load& load, const ir::Ranges& ranges,
@@ -64,9 +64,7 @@ std::optional<Plan> plan_load(const ir::Program& program, const ir::Load& load, 
   const ir::Buffer* source = program.find(load.buffer);
   if (source == nullptr || source->role != ir::Role::input || gathers(program, load.index)) return std::nullopt;
   Plan plan;
-  plan.stage = {load.buffer + "_smem", load.buffer, {}, {}};
-  if (is_taken(program, plan.stage.buffer)) return std::nullopt;
-  plan.bytes = ir::bytes(source->dtype);
+  plan.stage.source = load.buffer;
   std::vector<ir::Expr> locals(load.index.size());
   std::vector<std::size_t> dims(load.index.size());
   for (std::size_t d = 0; d < load.index.size(); ++d) {
@@ -81,85 +79,113 @@ std::optional<Plan> plan_load(const ir::Program& program, const ir::Load& load, 
     const std::int64_t extent = ir::bounds(locals[d], ranges)->high + 1;
     plan.stage.slab.push_back({"s" + std::to_string(plan.stage.slab.size()), extent, static_cast<int>(d)});
     plan.index.push_back(locals[d]);
-    plan.bytes *= extent;
   }
   if (plan.stage.slab.empty()) return std::nullopt;
+  plan.bytes = ir::physical_count(plan.stage) * ir::bytes(source->dtype);
   return plan;
 }
 
-// The body that stages go into: a chunk loop of a matmul, or the tile body of a reduction; nullptr: none.
-const ir::Body* region_of(const ir::Program& program) {
-  const ir::Tile& tile = tile_of(program);
-  if (find_matmul(program))
-    for (const ir::Stmt& stmt : tile.body)
-      if (const auto* loop = stmt.as<ir::Loop>(); loop != nullptr && loop->axis.bind == ir::Bind::free)
-        return &loop->body;
-  return has_reduce(tile.body) ? &tile.body : nullptr;
+const ir::Body& body_of(const ir::Tile& tile, std::optional<std::size_t> loop) {
+  return loop ? tile.body[*loop].as<ir::Loop>()->body : tile.body;
 }
 
-bool loads(const ir::Body& body, const std::string& buffer) {
-  bool found = false;
-  ir::for_each(body, [&](const ir::Stmt& stmt) {
-    const auto* load = stmt.as<ir::Load>();
-    found |= load != nullptr && load->buffer == buffer;
+// Does some thread of the block read what another one reads too? Those that share a sweep do not.
+bool is_reused(const ir::Tile& tile, const ir::Body& region, const std::vector<ir::Expr>& index) {
+  std::vector<std::string> own;
+  for (const ir::Expr& e : index) ir::collect_variables(e, own);
+  ir::for_each(region, [&](const ir::Stmt& stmt) {
+    if (const auto* loop = stmt.as<ir::Loop>()) ir::collect_variables(loop->start, own);
   });
-  return found;
+  return std::any_of(tile.axes.begin(), tile.axes.end(), [&](const ir::Axis& axis) {
+    return axis.bind == ir::Bind::thread && axis.extent > 1 &&
+           std::find(own.begin(), own.end(), axis.name) == own.end();
+  });
 }
 
-// Every load of a buffer must be of the same slab; a row has to be read twice to be worth a copy, an operand of a
-// matmul in its reduce loop (what the epilogue adds is read once).
-std::vector<Plan> stageable(const ir::Program& program, const ir::Body& region) {
-  const auto matmul = find_matmul(program);
-  const std::string columns = matmul ? tile_of(program).axes[matmul->n].name : "";
-  const ir::Ranges ranges = inside(tile_of(program), region);
+// The buffers of a region, each with the slab that every load of it must be of.
+std::vector<Plan> plan_region(const ir::Program& program, std::optional<std::size_t> loop, const std::string& columns) {
+  const ir::Tile& tile = tile_of(program);
+  const ir::Body& region = body_of(tile, loop);
+  const ir::Ranges ranges = inside(tile, region);
   std::vector<Plan> plans;
-  std::vector<int> uses;
   ir::for_each(region, [&](const ir::Stmt& stmt) {
     const auto* load = stmt.as<ir::Load>();
     if (load == nullptr) return;
     const auto same = [&](const Plan& p) { return p.stage.source == load->buffer; };
     const auto known = std::find_if(plans.begin(), plans.end(), same);
+    if (known != plans.end() && known->uses < 0) return;
     auto plan = plan_load(program, *load, ranges, columns);
-    if (known == plans.end()) {
-      plans.push_back(plan.value_or(Plan{{load->buffer + "_smem", load->buffer, {}, {}}, {}, 0}));
-      uses.push_back(plan ? 1 : -1);
+    if (known != plans.end()) {
+      known->uses = plan && plan->stage == known->stage ? known->uses + 1 : -1;
       return;
     }
-    int& count = uses[static_cast<std::size_t>(known - plans.begin())];
-    const bool fits = plan && count > 0 && plan->stage == known->stage;
-    count = fits ? count + 1 : -1;
+    plans.push_back(plan.value_or(Plan{}));
+    plans.back().stage.source = load->buffer;
+    plans.back().uses = plan ? 1 : -1;
+    plans.back().loop = loop;
+    plans.back().reused = plan && is_reused(tile, region, plan->index);
   });
-  const ir::Body product = matmul ? matmul->reduce->body : ir::Body{};
+  return plans;
+}
+
+// The chunk loop of a matmul, or of a row's sweeps (chunk_reduce), which holds nothing but the sweep.
+bool is_chunk_loop(const ir::Stmt& stmt) {
+  const auto* loop = stmt.as<ir::Loop>();
+  if (loop == nullptr || loop->axis.bind != ir::Bind::free || loop->body.size() != 1) return false;
+  const auto* sweep = loop->body[0].as<ir::Loop>();
+  return sweep != nullptr && sweep->axis.bind == ir::Bind::reduce;
+}
+
+// A matmul stages the operands of its product (what the epilogue adds is read once), chunk by chunk. A row has to be
+// read twice to be worth a copy; a chunk of it once, the copy can be ahead of its use.
+std::vector<Plan> find_plans(const ir::Program& program) {
+  const ir::Tile& tile = tile_of(program);
+  const auto matmul = find_matmul(program);
+  const std::string columns = matmul ? tile.axes[matmul->n].name : "";
   std::vector<Plan> result;
-  for (std::size_t i = 0; i < plans.size(); ++i)
-    if (uses[i] >= (matmul ? 1 : 2) && (!matmul || loads(product, plans[i].stage.source)))
-      result.push_back(std::move(plans[i]));
+  std::set<std::string, std::less<>> chunked;
+  for (std::size_t i = 0; i < tile.body.size(); ++i) {
+    if (!is_chunk_loop(tile.body[i])) continue;
+    for (Plan& plan : plan_region(program, i, columns)) {
+      chunked.insert(plan.stage.source);
+      if (plan.uses > 0) result.push_back(std::move(plan));
+    }
+  }
+  if ((!matmul || chunked.empty()) && has_reduce(tile.body))
+    for (Plan& plan : plan_region(program, std::nullopt, columns))
+      if (plan.uses >= (matmul ? 1 : 2) && chunked.count(plan.stage.source) == 0) result.push_back(std::move(plan));
+  if (matmul) std::erase_if(result, [&](const Plan& plan) { return !loads(matmul->reduce->body, plan.stage.source); });
   return result;
 }
 
-// GPUs stage whatever they may. On CPUs shared memory is ordinary memory: only the operand that is read along n gains,
-// by a compact copy of rows that lie pages apart.
+// GPUs stage whatever is read more than once. On CPUs shared memory is ordinary memory: only the operand that is read
+// along n gains, by a compact copy of rows that lie pages apart.
 bool wanted(const Plan& plan, const ir::Program& program, const Target& target) {
-  if (!target.cpu) return true;
+  if (!target.cpu) return !plan.loop || plan.uses > 1 || plan.reused;
   const auto matmul = find_matmul(program);
   return matmul && ir::depends_on(plan.index.back(), tile_of(program).axes[matmul->n].name);
 }
 
 Verdict decide(const ir::Program& program, const Target& target, std::span<const Choice> pins) {
-  const ir::Body* region = region_of(program);
-  if (region == nullptr) return Skip{"no chunk loop and no shared reduction"};
-  const std::vector<Plan> plans = stageable(program, *region);
+  if (!has_reduce(tile_of(program).body)) return Skip{"no chunk loop and no shared reduction"};
+  const std::vector<Plan> plans = find_plans(program);
   if (plans.empty()) return Skip{"no load qualifies for staging"};
-  std::int64_t taken = shared_bytes(program);
-  for (const Plan& plan : plans) {
-    const auto choice = pinned(pins, plan.stage.source);
-    const bool fits = taken + plan.bytes <= target.shared_bytes;
-    if (!choice && !fits) continue;
-    if (!choice) {
-      const std::int64_t first = wanted(plan, program, target) ? 1 : 0;
-      return Fork{plan.stage.source, {Value{first}, Value{1 - first}}};
+  std::int64_t taken = shared_bytes(program, target);
+  std::set<std::string, std::less<>> seen;
+  for (const Plan& first : plans) {
+    const std::string& source = first.stage.source;
+    if (!seen.insert(source).second) continue;
+    std::int64_t bytes = 0;
+    bool worth = false;
+    for (const Plan& plan : plans) {
+      if (plan.stage.source != source) continue;
+      bytes += (plan.bytes + most_alignment - 1) / most_alignment * most_alignment;
+      worth |= wanted(plan, program, target);
     }
-    if (*choice == 1) taken += plan.bytes;
+    const auto choice = pinned(pins, source);
+    if (!choice && taken + bytes > target.shared_bytes) continue;
+    if (!choice) return Fork{source, {Value{std::int64_t{worth}}, Value{std::int64_t{!worth}}}};
+    if (*choice == 1) taken += bytes;
   }
   if (pins.empty()) return Skip{"no slab fits shared memory"};
   return Apply{};
@@ -182,13 +208,20 @@ void redirect_loads(ir::Body& body, const Plan& plan) {
 }
 
 ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pins) {
-  auto* region = const_cast<ir::Body*>(region_of(program));
-  std::vector<Plan> plans = stageable(program, *region);
+  auto names = value_names(program);
+  std::vector<Plan> plans = find_plans(program);  // those of the tile's body last: positions in it stay
   std::size_t at = 0;
+  std::optional<std::size_t> last;
   for (Plan& plan : plans) {
     if (pinned(pins, plan.stage.source).value_or(0) == 0) continue;
-    redirect_loads(*region, plan);
-    region->insert(region->begin() + static_cast<std::ptrdiff_t>(at++), std::move(plan.stage));
+    plan.stage.buffer = plan.stage.source + "_smem";
+    for (int n = 1; !names.insert(plan.stage.buffer).second; ++n)
+      plan.stage.buffer = plan.stage.source + "_smem" + std::to_string(n);
+    auto& region = const_cast<ir::Body&>(body_of(tile_of(program), plan.loop));
+    redirect_loads(region, plan);
+    if (plan.loop != last) at = 0;
+    last = plan.loop;
+    region.insert(region.begin() + static_cast<std::ptrdiff_t>(at++), std::move(plan.stage));
   }
   return program;
 }

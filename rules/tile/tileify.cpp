@@ -16,10 +16,6 @@ bool is_free(const ir::Stmt& stmt) {
   return loop != nullptr && loop->axis.bind == ir::Bind::free;
 }
 
-bool is_scalar(const ir::Stmt& stmt) {
-  return stmt.as<ir::Load>() != nullptr || stmt.as<ir::Index>() != nullptr || stmt.as<ir::Assign>() != nullptr;
-}
-
 bool writes(const ir::Stmt& stmt) {
   bool found = stmt.as<ir::Write>() != nullptr;
   if (const ir::Body* inner = ir::inner_body(stmt))

@@ -50,7 +50,7 @@ TEST(Follow, is_value_semantics) {
 TEST(Follow, a_wrong_knob_names_the_one_expected) {
   expect_error("blockify_launch.bm=33",
                AllOf(HasSubstr("expected the knob chunk_matmul_k.bk"), HasSubstr("blockify_launch.bm=33")));
-  expect_error("chunk_matmul_k.bk=16 blockify_launch.bn=64",
+  expect_error("chunk_matmul_k.bk=16 split_matmul_k.splits=1 blockify_launch.bn=64",
                AllOf(HasSubstr("expected the knob blockify_launch.bm"), HasSubstr("blockify_launch.bn=64")));
 }
 

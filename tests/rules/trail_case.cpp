@@ -26,7 +26,7 @@ Target target_of(const TrailCase& c) {
   if (c.tight == 0) return target;
   target.max_threads = std::min<std::int64_t>(target.max_threads, c.tight == 1 ? 256 : 64);
   target.shared_bytes = c.tight == 1 ? 4096 : 1024;
-  target.register_floats = c.tight == 1 ? 32 : 8;
+  target.register_floats = c.tight == 1 ? 32 : target.cpu ? 48 : 8;
   return target;
 }
 
