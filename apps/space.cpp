@@ -42,19 +42,25 @@ class Explorer {
   Path random_path() { return search::random_path(space_, rng_); }
   std::size_t candidates() const { return candidates_.size(); }
 
-  void add(const Path& path) {
+  /// `closely`: also to source text, which costs some milliseconds.
+  void add(const Path& path, bool closely) {
     levels_.add(path);
+    const bool fresh = candidates_.insert(digest(print(path.leaf->trail()))).second;
+    if (!closely) return;
+    ++examined_;
     count_skips(path.leaf->trail());
-    if (!candidates_.insert(digest(print(path.leaf->trail()))).second) return;
+    if (!fresh) return;
+    ++compared_;
     const std::string kernel = source_digest(*path.leaf);
     kernels_.insert(kernel);
     compare_sibling(path, kernel);
   }
 
   void fill(SpaceReport& report) const {
-    report.candidates = candidates_.size();
+    report.examined = examined_;
+    report.candidates = compared_;
     report.kernels = kernels_.size();
-    for (const search::Level& level : levels_.all()) report.levels.push_back(describe(level));
+    for (const search::Level& level : levels_.ordered()) report.levels.push_back(describe(level));
     for (const rules::Rule* rule : rules::pipeline())
       if (const auto found = skips_.find(rule->name); found != skips_.end())
         report.skips.push_back(ranked(rule->name, found->second));
@@ -92,17 +98,19 @@ class Explorer {
   KernelSpace space_;
   Rng rng_;
   search::Levels levels_;
-  std::set<std::string> candidates_, kernels_;                            // digests
+  std::size_t examined_ = 0, compared_ = 0;     // paths that were looked at closely; distinct candidates among them
+  std::set<std::string> candidates_, kernels_;  // digests
   std::map<std::string, std::size_t> changed_, unchanged_;                // by knob
   std::map<std::string_view, std::map<std::string, std::size_t>> skips_;  // rule → reason → paths
 };
 
 void draw(Explorer& explorer, const SpaceOptions& options, Progress& progress, SpaceReport& report) {
+  constexpr std::size_t closely = 250;  // paths: shares within some 3%, in about a second
   std::vector<double> weights;
   while (weights.size() < options.paths && !interrupted()) {
     const Path path = explorer.random_path();
+    explorer.add(path, weights.size() < closely);
     weights.push_back(weight(path));
-    explorer.add(path);
     progress.status(report.kernel, fmt::format("{} of {} paths", weights.size(), options.paths));
   }
   report.interrupted = weights.size() < options.paths;
@@ -129,7 +137,7 @@ void enumerate(Explorer& explorer, const SpaceOptions& options, Progress& progre
     if (++found > options.limit)
       throw Error(
           fmt::format("--enumerate: expected at most {} candidates, found more (--limit N takes more)", options.limit));
-    explorer.add(path);
+    explorer.add(path, true);
     progress.status(report.kernel, fmt::format("{} candidates", found));
     return true;
   });

@@ -44,7 +44,8 @@ struct SpaceReport {
   search::Estimate leaves;        // of an enumeration: their number
   bool interrupted = false;       // not all paths were walked
   std::vector<SpaceLevel> levels;
-  std::size_t candidates = 0;    // distinct ones among the paths
+  std::size_t examined = 0;      // paths, the first ones, that what follows was learnt from
+  std::size_t candidates = 0;    // distinct ones among them
   std::size_t kernels = 0;       // distinct sources that they lower to
   std::vector<RuleSkips> skips;  // in the order of the pipeline
 };

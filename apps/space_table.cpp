@@ -37,9 +37,9 @@ std::string level_table(const SpaceReport& report, std::size_t width) {
 }
 
 std::string skip_table(const SpaceReport& report, std::size_t width) {
-  std::vector<std::vector<std::string>> rows{{"rule skipped", "paths", "", "most often because"}};
+  std::vector<std::vector<std::string>> rows{{"rule", "skipped", "", "most often because"}};
   for (const auto& [rule, paths, reasons] : report.skips)
-    rows.push_back({rule, percent(paths, report.leaves.paths),
+    rows.push_back({rule, percent(paths, report.examined),
                     reasons.size() == 1 ? "" : percent(reasons.front().second, paths), reasons.front().first});
   return align_columns(rows, {false, true, true, false}, width);
 }
@@ -56,7 +56,7 @@ std::string leaves_line(const SpaceOptions& options, const SpaceReport& report) 
 std::string duplicates_line(const SpaceOptions& options, const SpaceReport& report) {
   const std::size_t again = report.candidates - report.kernels;
   return fmt::format("duplicates: {} of {} {} ({}) lower to a kernel that another of them gives", again,
-                     report.candidates, options.enumerate ? "candidates" : "distinct candidates drawn",
+                     report.candidates, options.enumerate ? "candidates" : "distinct candidates looked at",
                      percent(again, report.candidates));
 }
 
@@ -99,6 +99,7 @@ Json json_of(const SpaceOptions& options, const SpaceReport& report) {
   json["high"] = report.leaves.high;
   json["paths"] = report.leaves.paths;
   json["largest_share"] = report.leaves.largest_share;
+  json["examined"] = report.examined;
   json["distinct_candidates"] = report.candidates;
   json["distinct_kernels"] = report.kernels;
   json["interrupted"] = report.interrupted;

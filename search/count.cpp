@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <utility>
 
 #include "core/error.h"
@@ -88,22 +89,46 @@ Estimate estimate_leaves(const std::vector<double>& weights, std::size_t seen) {
   return {weights.size(), mean, low, std::max(mean + error, low), largest / sum};
 }
 
+std::size_t Levels::find(const std::string& knob) {
+  for (std::size_t n = 0; n < nodes_.size(); ++n)
+    if (nodes_[n].level.knob == knob) return n;
+  nodes_.push_back({.level = {.knob = knob, .least = SIZE_MAX}, .places = 0, .before = {}});
+  return nodes_.size() - 1;
+}
+
 void Levels::add(const Path& path) {
   const Trail& trail = path.leaf->trail();
   CHECK(trail.size() == path.options.size());
-  std::size_t place = 0;  // behind the level of the choice before
+  std::optional<std::size_t> previous;
   for (std::size_t i = 0; i < trail.size(); ++i) {
-    auto found = std::ranges::find(levels_, trail[i].knob, &Level::knob);
-    if (found == levels_.end()) {
-      const auto at = levels_.begin() + static_cast<std::ptrdiff_t>(place);
-      found = levels_.insert(at, Level{trail[i].knob, 0, path.options[i], path.options[i], 0});
-    }
-    ++found->paths;
-    found->least = std::min(found->least, path.options[i]);
-    found->most = std::max(found->most, path.options[i]);
-    found->sum += static_cast<double>(path.options[i]);
-    place = static_cast<std::size_t>(found - levels_.begin()) + 1;
+    const std::size_t number = find(trail[i].knob);
+    Node& node = nodes_[number];
+    ++node.level.paths;
+    node.level.least = std::min(node.level.least, path.options[i]);
+    node.level.most = std::max(node.level.most, path.options[i]);
+    node.level.sum += static_cast<double>(path.options[i]);
+    node.places += static_cast<double>(i + 1) / static_cast<double>(trail.size());
+    if (previous) node.before.insert(*previous);
+    previous = number;
   }
+}
+
+std::vector<Level> Levels::ordered() const {
+  const auto place = [](const Node& node) { return node.places / static_cast<double>(node.level.paths); };
+  std::set<std::size_t> left;
+  for (std::size_t n = 0; n < nodes_.size(); ++n) left.insert(n);
+  std::vector<Level> levels;
+  while (!left.empty()) {
+    const auto blocked = [&](std::size_t n) {
+      return std::ranges::any_of(nodes_[n].before, [&](std::size_t b) { return left.contains(b); });
+    };
+    // In a circle, where paths disagree, all are blocked: then the earliest of all comes next.
+    const std::size_t next =
+        *std::ranges::min_element(left, {}, [&](std::size_t n) { return std::pair(blocked(n), place(nodes_[n])); });
+    levels.push_back(nodes_[next].level);
+    left.erase(next);
+  }
+  return levels;
 }
 
 }  // namespace deplo::search

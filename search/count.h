@@ -4,6 +4,7 @@
 #pragma once
 #include <cstddef>
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -54,14 +55,21 @@ struct Level {
   double mean() const { return sum / static_cast<double>(paths); }
 };
 
-/// Levels in an order that every path agrees with where there is one; a knob counts once a path.
+/// A knob counts once a path.
 class Levels {
  public:
   void add(const Path&);
-  const std::vector<Level>& all() const { return levels_; }
+  /// In an order that agrees with every path, where there is one; what no path puts in order, by how late it comes.
+  std::vector<Level> ordered() const;
 
  private:
-  std::vector<Level> levels_;
+  struct Node {
+    Level level;
+    double places = 0;             // sum over its paths: 0 at the root to 1 at the leaf
+    std::set<std::size_t> before;  // nodes that some path has directly before it
+  };
+  std::size_t find(const std::string& knob);
+  std::vector<Node> nodes_;
 };
 
 }  // namespace deplo::search

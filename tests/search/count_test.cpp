@@ -102,14 +102,15 @@ TEST(Count, LevelsOfAConditionalTree) {
     levels.add(path);
     return true;
   });
-  ASSERT_EQ(levels.all().size(), 4U);
-  const Level& second = levels.all()[1];
+  ASSERT_EQ(levels.ordered().size(), 4U);
+  const std::vector<Level> all = levels.ordered();
+  const Level& second = all[1];
   EXPECT_EQ(second.knob, "toy.k1");
   EXPECT_EQ(second.paths, 70U);  // 2 + 2 + 2 + 4³
   EXPECT_EQ(second.least, 2U);
   EXPECT_EQ(second.most, 4U);
   EXPECT_NEAR(second.mean(), (6 * 2 + 64 * 4) / 70.0, 1e-12);
-  EXPECT_EQ(levels.all()[3].paths, 64U);
+  EXPECT_EQ(levels.ordered()[3].paths, 64U);
 }
 
 // A knob that only some paths have stands before those that follow it.
@@ -127,8 +128,27 @@ TEST(Count, LevelsKeepTheOrderOfThePaths) {
     return true;
   });
   std::string order;
-  for (const Level& level : levels.all()) order += level.knob;
+  for (const Level& level : levels.ordered()) order += level.knob;
   EXPECT_EQ(order, "abc");
+}
+
+// The path a e says nothing of b … d, but e comes last on it.
+TEST(Count, LevelsThatNoPathOrdersStandByHowLateTheyCome) {
+  const toy::ToySpace space([](const Trail& trail) -> std::optional<Fork> {
+    const std::vector<Value> two{std::int64_t{0}, std::int64_t{1}};
+    if (trail.empty()) return Fork{"a", two};
+    if (trail[0].value == two[0]) return trail.size() == 1 ? std::optional(Fork{"e", two}) : std::nullopt;
+    if (trail.size() < 4) return Fork{std::string(1, static_cast<char>('a' + trail.size())), two};
+    return std::nullopt;
+  });
+  Levels levels;
+  for_each_path(space, [&](const Path& path) {
+    levels.add(path);
+    return true;
+  });
+  std::string order;
+  for (const Level& level : levels.ordered()) order += level.knob;
+  EXPECT_TRUE(order == "abcde" || order == "abced") << order;
 }
 
 TEST(Count, ASiblingDiffersInOneChoiceAndWhatFollows) {
