@@ -94,9 +94,9 @@ TEST_P(Compiles, random_schedules) {
   std::printf("%d kernels compiled for %s by NVRTC %s\n", compiled_, GetParam(), nvrtc_.version().c_str());
 }
 
-// The seeds' Linear.
-TEST_P(Compiles, a_sample_of_linear) {
-  const NvrtcSample sample = compile_random(nvrtc_, loop_program("matmul", "M=512 N=3584 K=3584"), target_, 8, 1, 2);
+// Of a kernel that compiles fast: a random schedule of a large matmul takes ptxas up to ten seconds.
+TEST_P(Compiles, a_sample_of_rmsnorm) {
+  const NvrtcSample sample = compile_random(nvrtc_, loop_program("rmsnorm", "M=32 D=2048"), target_, 8, 1, 2);
   EXPECT_EQ(sample.compiled, 8);
   for (const std::string& failure : sample.failures) ADD_FAILURE() << failure;
   EXPECT_LE(sample.most_shared_bytes, target_.shared_bytes);
