@@ -20,12 +20,17 @@ namespace {
 struct Sweeps {
   std::vector<std::size_t> at;  // in the tile's body; of one extent and step
   std::int64_t extent = 0, threads = 1;
-  std::int64_t lanes_bytes = 0;  // of all that the sweeps read, per element of the row and block
+  std::int64_t bytes = 0;  // of all that the sweeps read for an element of the row, in all rows of a block
 };
 
-bool is_sweep(const ir::Stmt& stmt) {
+// From 0 on, by one thread or by all along an axis.
+bool is_sweep(const ir::Tile& tile, const ir::Stmt& stmt) {
   const auto* loop = stmt.as<ir::Loop>();
-  return loop != nullptr && loop->axis.bind == ir::Bind::reduce;
+  if (loop == nullptr || loop->axis.bind != ir::Bind::reduce) return false;
+  if (loop->start.is_constant(0)) return loop->step == 1;
+  return std::any_of(tile.axes.begin(), tile.axes.end(), [&](const ir::Axis& axis) {
+    return axis.bind == ir::Bind::thread && axis.extent == loop->step && loop->start == ir::var(axis.name);
+  });
 }
 
 // Bytes that one step of the loop's axis reads of staged inputs in all rows of the block: the threads that an index
@@ -50,16 +55,16 @@ Sweeps find_sweeps(const ir::Program& program) {
   const ir::Tile& tile = tile_of(program);
   Sweeps found;
   for (const ir::Stmt& stmt : tile.body)
-    if (is_sweep(stmt)) found.extent = std::max(found.extent, stmt.as<ir::Loop>()->axis.extent);
+    if (is_sweep(tile, stmt)) found.extent = std::max(found.extent, stmt.as<ir::Loop>()->axis.extent);
   for (std::size_t i = 0; i < tile.body.size(); ++i) {
-    if (!is_sweep(tile.body[i])) continue;
+    if (!is_sweep(tile, tile.body[i])) continue;
     const auto& loop = *tile.body[i].as<ir::Loop>();
     if (loop.axis.extent != found.extent) continue;
     const std::int64_t bytes = bytes_per_step(program, loop);
     if (bytes == 0) continue;
     found.at.push_back(i);
     found.threads = loop.step;
-    found.lanes_bytes += bytes;
+    found.bytes += bytes;
   }
   return found;
 }
@@ -70,8 +75,9 @@ Sweeps find_sweeps(const ir::Program& program) {
 std::vector<Value> chunk_sizes(const Sweeps& sweeps, const Target& target) {
   constexpr std::size_t most = 8;
   constexpr std::int64_t low = 8;  // below it a barrier a chunk costs more than the chunk
-  const std::int64_t high = target.shared_bytes / 4 / sweeps.lanes_bytes;
-  std::vector<std::int64_t> sizes = divisors(sweeps.extent, std::max(sweeps.threads, low), std::min(high, sweeps.extent - 1));
+  const std::int64_t high = target.shared_bytes / 4 / sweeps.bytes;
+  std::vector<std::int64_t> sizes =
+      divisors(sweeps.extent, std::max(sweeps.threads, low), std::min(high, sweeps.extent - 1));
   const auto rank = [&](std::int64_t size) {
     const int uneven = size % (4 * sweeps.threads) == 0 ? 0 : size % sweeps.threads == 0 ? 1 : 2;
     return 2 * uneven + (std::has_single_bit(static_cast<std::uint64_t>(size)) ? 0 : 1);
@@ -91,7 +97,7 @@ Verdict decide(const ir::Program& program, const Target& target, std::span<const
   std::vector<Value> chunks = chunk_sizes(sweeps, target);
   if (chunks.empty()) return Skip{"no part of the row divides it, keeps the threads busy and fits"};
   // Half of shared memory is a row's budget: with more, a unit has no second block to run while one loads.
-  const bool fits = sweeps.extent * sweeps.lanes_bytes <= target.shared_bytes / 2;
+  const bool fits = sweeps.extent * sweeps.bytes <= target.shared_bytes / 2;
   chunks.insert(fits ? chunks.begin() : chunks.end(), Value{std::int64_t{0}});
   return Fork{"chunk", std::move(chunks)};
 }

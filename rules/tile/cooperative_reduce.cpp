@@ -112,9 +112,9 @@ std::string launch_rows(ir::Program& program, std::int64_t rows, const ir::Axis&
   return inner;
 }
 
-// Every sweep strides over the shared axis, then its accumulators are combined. A free loop of several outputs has no
-// accumulators of its own: its iterations are shared alike.
-void share_sweeps(ir::Body& body, const ir::Axis& shared) {
+// Every sweep strides over the shared axis, then its accumulators are combined. Without a column axis free loops write
+// the row: nothing outlives their iterations, which are shared alike.
+void share_sweeps(ir::Body& body, const ir::Axis& shared, bool has_column) {
   std::set<std::string> whole;  // accumulators that outlive their sweep
   for (const ir::AccumulatorStart& start : ir::accumulator_starts(body))
     if (start.body == &body) whole.insert(start.acc);
@@ -123,6 +123,7 @@ void share_sweeps(ir::Body& body, const ir::Axis& shared) {
     result.push_back(std::move(stmt));
     auto* loop = result.back().as<ir::Loop>();
     if (loop == nullptr || !loop->start.is_constant(0) || loop->step != 1) continue;
+    if (loop->axis.bind == ir::Bind::free && has_column) continue;
     loop->start = ir::var(shared.name);
     loop->step = shared.extent;
     if (loop->axis.bind != ir::Bind::reduce) continue;
@@ -176,7 +177,7 @@ ir::Program apply(ir::Program program, const Target& target, std::span<const Cho
   const ir::Axis row = tile_of(program).axes.back();
   const std::string inner = launch_rows(program, rows, shared, columns);
   ir::Body& body = tile_of(program).body;
-  share_sweeps(body, shared);
+  share_sweeps(body, shared, has_column);
   has_column ? sweep_column(body, column, shared) : write_once(body, shared);
   if (!inner.empty()) guard_overlap(program, row.name, inner, rows, row.extent);
   return program;

@@ -41,6 +41,16 @@ const ir::Accum* only_accumulator(const ir::Program& program) {
   return alone ? found : nullptr;
 }
 
+// The launch that zeroes the output writes all between its first and its last element.
+bool has_gaps(const ir::Buffer& buffer) {
+  std::int64_t last = 0, count = 1;
+  for (std::size_t d = 0; d < buffer.shape.size(); ++d) {
+    last += (buffer.shape[d] - 1) * buffer.strides[d];
+    count *= buffer.shape[d];
+  }
+  return last + 1 != count;
+}
+
 // Why partial sums cannot be added up in the output; "": they can.
 std::string obstacle(const ir::Program& program, const ir::Body& body, std::size_t chunks) {
   int writes = 0;
@@ -53,6 +63,7 @@ std::string obstacle(const ir::Program& program, const ir::Body& body, std::size
   });
   if (writes != 1) return "more than one output is written";
   if (program.find(output)->dtype != ir::DType::f32) return "the output is not f32";
+  if (has_gaps(*program.find(output))) return "the output has gaps between its rows";
   if (loads(program.body, output)) return "the output is read as well";
   if (only_accumulator(program) == nullptr) return "more than one accumulator";
   for (std::size_t i = 0; i < body.size(); ++i)
