@@ -39,15 +39,15 @@ std::size_t pick(const Fork& fork, const TrailCase& c, std::optional<Rng>& rng) 
   return found == fork.options.end() ? 0 : static_cast<std::size_t>(found - fork.options.begin());
 }
 
-// Each choice is reported before it is taken.
-Lowering lower(const TrailCase& c, const Target& target, int report) {
+/// `on_choice` hears of each choice before it is taken.
+Lowering lower(const TrailCase& c, const Target& target, const std::function<void(const Choice&)>& on_choice,
+               Lowering::Observer observer = {}) {
   std::optional<Rng> rng;
   if (c.seed != 0) rng.emplace(c.seed);
-  Lowering lowering(loop_program(c), target);
+  Lowering lowering(loop_program(c), target, std::move(observer));
   while (const auto& fork = lowering.fork()) {
     const std::size_t option = pick(*fork, c, rng);
-    const std::string line = print(Trail{{fork->knob, fork->options.at(option)}}) + "\n";
-    if (write(report, line.data(), line.size()) < 0) throw Error("the pipe is closed");
+    on_choice({fork->knob, fork->options.at(option)});
     lowering.choose(option);
   }
   return lowering;
@@ -94,7 +94,10 @@ std::string check_source(const ir::Program& tile, const ir::Program& kernel, con
 std::string check(const TrailCase& c, int report) {
   const Target target = target_of(c);
   const ir::Program loop = loop_program(c);
-  const Lowering lowering = lower(c, target, report);
+  const Lowering lowering = lower(c, target, [&](const Choice& choice) {
+    const std::string line = print(Trail{choice}) + "\n";
+    if (write(report, line.data(), line.size()) < 0) throw Error("the pipe is closed");
+  });
   const Lowering again = follow(loop, target, parse_trail(print(lowering.trail())));
   if (again.program() != lowering.program()) return "the trail does not replay to the same program";
   const ir::Program sound = materialize(lowering.program(), target);
@@ -130,6 +133,16 @@ std::string read_all(int from) {
 }
 
 }  // namespace
+
+std::set<std::string> applied_rules(const TrailCase& c) {
+  std::set<std::string> applied;
+  lower(
+      c, target_of(c), [](const Choice&) {},
+      [&](const Lowering::Step& step) {
+        if (step.skipped.empty()) applied.emplace(step.rule);
+      });
+  return applied;
+}
 
 Finding attempt(const TrailCase& c) {
   std::array<int, 2> ends{};

@@ -1,6 +1,7 @@
 // One way through the rules: a kernel, its extents, a target and the choices, and all that must hold on it.
 #pragma once
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,9 @@ struct Finding {
   std::string failure;
 };
 Finding attempt(const TrailCase&);
+
+/// Names of the rules that did something on the way.
+std::set<std::string> applied_rules(const TrailCase&);
 
 /// Those of `count` seeds from `first` on whose case fails, tried by `jobs` processes. Each ends after `most` of them.
 std::vector<std::uint64_t> failing_seeds(std::string_view target, std::uint64_t first, std::uint64_t count,

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "core/file.h"
 #include "rules/options.h"
@@ -47,6 +48,16 @@ std::string target_name(const testing::TestParamInfo<std::string>& info) {
 }
 
 INSTANTIATE_TEST_SUITE_P(targets, Trails, testing::ValuesIn(targets()), target_name);
+
+// Silence about a rule that no case reaches says nothing. CPUs pack, GPUs do the rest.
+TEST(Trails, reach_every_rule) {
+  std::map<std::string, int, std::less<>> cases;
+  for (const char* target : {"sm_90", "opencl-cpu"})
+    for (std::uint64_t seed = 1; seed <= 500; ++seed)
+      for (const std::string& rule : applied_rules(random_case(target, seed))) ++cases[rule];
+  for (const Rule* rule : pipeline())
+    EXPECT_GE(cases[std::string(rule->name)], 5) << rule->name << ": of 1000 cases, at least so many";
+}
 
 // What a search asks first, on every kernel.
 TEST(Heuristic, is_right_on_every_kernel) {
