@@ -53,6 +53,21 @@ TEST(CompileGraph, EveryLevel) {
   EXPECT_EQ(good({"-c", rms_norm}), at("opencl"));
 }
 
+TEST(CompileKernel, BanksOfStagedBuffers) {
+  const std::vector<std::string> matmul{"-k", "matmul", "-s", "M=64", "-s", "N=64", "-s", "K=64", "--smem"};
+  const auto with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> flags = matmul;
+    flags.insert(flags.end(), more.begin(), more.end());
+    return flags;
+  };
+  EXPECT_THAT(good(matmul), StartsWith("matmul on sm_90: "));
+  EXPECT_THAT(good(matmul), HasSubstr("\na_smem = a: "));
+  EXPECT_THAT(good(with({"-v"})), StartsWith(">>> t:001_tileify\n"));
+  EXPECT_THAT(good({"-c", two_kernels, "--smem", "--target", "sm_80"}), HasSubstr("# 1: "));
+  expect_error(with({"--ir", "tile"}), "--smem: expected no level beside it, found --ir tile");
+  expect_error({"-c", two_kernels, "--smem", "--summary"}, "--smem: expected it without --summary");
+}
+
 TEST(CompileGraph, PassesAndGuard) {
   const std::string code = "torch.exp(torch.neg(torch.randn(16))[5:8])";
   EXPECT_THAT(good({"-c", code, "--ir", "loop", "--passes", "dol"}), HasSubstr("# 2: "));

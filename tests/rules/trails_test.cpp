@@ -81,6 +81,22 @@ TEST(Trails, that_once_failed) {
        .wanted = parse_trail("register_tile.fm=1")},
       // The axis of a kernel without free loops had the name of its reduce loop.
       {.kernel = "total", .target = "opencl-cpu", .symbols = {{"M", 2}, {"N", 1}}},
+      // Both of two nested free loops walked the threads: thread 1 wrote nothing of its row.
+      {.kernel = "layernorm_images", .target = "opencl-gpu", .symbols = {{"B", 1}, {"D", 1}, {"H", 1}}},
+      // A reduce loop with a start and a step was chunked as if it had none.
+      {.kernel = "triangular_loop",
+       .target = "opencl-gpu",
+       .symbols = {{"M", 1}, {"N", 4}},
+       .wanted = parse_trail("chunk_reduce.chunk=48")},
+      // The zero fill of split K overwrote what lies between the output's rows.
+      {.kernel = "padded_rows_matmul", .target = "opencl-gpu", .symbols = {{"M", 2}, {"N", 1}, {"K", 13}}},
+      // The sums that split K adds to memory are scalars; vectorize made one of two lanes.
+      {.kernel = "matmul_scale", .target = "sm_80", .symbols = {{"M", 1}, {"N", 2}, {"K", 13}}},
+      // The one slot of an asynchronous copy was filled again with no barrier behind its last reads.
+      {.kernel = "gate_up",
+       .target = "sm_80",
+       .symbols = {{"M", 1}, {"N", 1}, {"K", 13}},
+       .wanted = parse_trail("stage_inputs.x=1 double_buffer.depth=1")},
   };
   for (const TrailCase& c : cases) EXPECT_EQ(attempt(c).failure, "") << describe(c);
 }
