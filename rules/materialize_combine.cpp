@@ -107,8 +107,7 @@ std::string Materializer::halve(const ir::Combine& combine, const Group& group, 
   if (!loops_.empty()) to.emplace_back(ir::Sync{});
   to.emplace_back(ir::Write{buffer, own, partial});
   to.emplace_back(ir::Sync{});
-  to.emplace_back(
-      ir::TreeHalve{buffer, combine.op, group.shared->extent, group.prefix, ir::var(group.shared->name)});
+  to.emplace_back(ir::TreeHalve{buffer, combine.op, group.shared->extent, group.prefix, ir::var(group.shared->name)});
   std::string total = fresh("acc");
   to.emplace_back(ir::Load{total, {dtype, 1}, buffer, first});
   return total;

@@ -16,6 +16,9 @@ using Loops = std::vector<const ir::Loop*>;  // a loop and its copies
 
 constexpr std::int64_t full_trips = 64;   // the seeds' budget: a loop of up to 64 trips may be unrolled whole
 constexpr std::int64_t most_copies = 16;  // in a part: what a trip costs beside its body is lost in more
+// On GPUs 64 KiB of 16-byte instructions, half of what the L1.5 instruction cache holds (Jia et al., Dissecting the
+// NVIDIA Volta GPU Architecture via Microbenchmarking, 2018). ptxas takes seconds for more.
+constexpr std::int64_t most_instructions = 4096;
 
 std::int64_t trips(const ir::Loop& loop) { return ceil_div(loop.axis.extent, loop.step); }
 
@@ -65,24 +68,34 @@ std::vector<Loops> decisions(const ir::Body& body) {
   return result;
 }
 
+// Of one trip: an accumulation for each of the thread's outputs, the other statements once.
+std::int64_t instructions(const ir::Loop& loop, const ir::Tile& tile) {
+  const std::int64_t outputs = ir::count_of(tile, ir::Bind::reg) * ir::count_of(tile, ir::Bind::vector);
+  std::int64_t count = 0;
+  ir::for_each(loop.body, [&](const ir::Stmt& s) { count += s.as<ir::Accum>() != nullptr ? outputs : 1; });
+  return count;
+}
+
 // 0 stands for a full unroll. The compilers for CPUs unroll by themselves; on GPUs a loop over shared memory wants it.
-std::vector<Value> factors(const ir::Loop& loop, const Target& target) {
+std::vector<Value> factors(const ir::Loop& loop, const ir::Tile& tile, const Target& target) {
   std::vector<Value> result;
-  const bool small = trips(loop) <= full_trips;
+  const std::int64_t most = target.cpu ? full_trips : most_instructions / instructions(loop, tile);
+  const bool small = trips(loop) <= std::min(full_trips, most);
   if (!target.cpu && small) add_option(result, 0);
   add_option(result, 1);
-  for (const std::int64_t factor : divisors(trips(loop), 2, target.cpu ? most_copies / 2 : most_copies))
+  for (const std::int64_t factor : divisors(trips(loop), 2, target.cpu ? most_copies / 2 : std::min(most, most_copies)))
     if (trips(loop) > factor && (!target.cpu || (factor & (factor - 1)) == 0)) add_option(result, factor);
   if (small) add_option(result, 0);
   return result;
 }
 
 Verdict decide(const ir::Program& program, const Target& target, std::span<const Choice> pins) {
-  const std::vector<Loops> open = decisions(tile_of(program).body);
+  const ir::Tile& tile = tile_of(program);
+  const std::vector<Loops> open = decisions(tile.body);
   if (open.empty()) return Skip{"no loop to unroll"};
   if (pins.size() == open.size()) return Apply{};
   const ir::Loop& next = *open[pins.size()].front();
-  return Fork{next.axis.name, factors(next, target)};
+  return Fork{next.axis.name, factors(next, tile, target)};
 }
 
 ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pins) {

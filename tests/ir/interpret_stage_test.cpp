@@ -73,7 +73,7 @@ Tile(axes=(a0:4=THREAD, a1:4=THREAD)):
 
 class Pipelined : public ::testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Transports, Pipelined, ::testing::Values("ahead", "async", "tma"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& value) { return std::string(value.param); });
 
 TEST_P(Pipelined, TwoSlots) {
   EXPECT_EQ(verify(parse(two_slots(GetParam()))), "");

@@ -49,10 +49,6 @@ TrailCase first_failing(const char* target, Fault fault) {
   return {};
 }
 
-bool chooses(const TrailCase& c, std::string_view knob) {
-  return std::ranges::any_of(c.wanted, [&](const Choice& choice) { return choice.knob.starts_with(knob); });
-}
-
 TEST(PlantedFaults, a_missing_barrier_is_a_race) {
   const TrailCase drawn = first_failing("sm_80", without_barriers);
   ASSERT_NE(drawn.kernel, "") << "nothing found";
