@@ -102,7 +102,7 @@ TEST_P(Compiles, a_sample_of_rmsnorm) {
   EXPECT_LE(sample.most_shared_bytes, target_.shared_bytes);
 }
 
-INSTANTIATE_TEST_SUITE_P(architectures, Compiles, testing::Values("sm_80", "sm_90", "sm_120"));
+INSTANTIATE_TEST_SUITE_P(architectures, Compiles, testing::Values("sm_80", "sm_90", "sm_100", "sm_120"));
 
 }  // namespace
 }  // namespace deplo::rules

@@ -1,0 +1,57 @@
+// The traces and the final CUDA of the seeds' three examples, as the program prints them: tests/traces/NAME.txt.
+//   # what it is
+//   one argument of `deplo compile` a line
+//   ----
+//   the output
+// UPDATE_GOLDEN=1 rewrites the outputs.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "apps/run_program.h"
+
+namespace deplo::apps {
+namespace {
+
+struct Trace {
+  std::string header, output;
+  std::vector<std::string> arguments;
+};
+
+Trace read(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  Trace trace;
+  std::string line;
+  while (std::getline(file, line) && line != "----") {
+    trace.header += line + "\n";
+    if (!line.starts_with("# ")) trace.arguments.push_back(line);
+  }
+  std::stringstream rest;
+  rest << file.rdbuf();
+  trace.output = rest.str();
+  return trace;
+}
+
+TEST(Traces, AreTheSeeds) {
+  int count = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::filesystem::path(DEPLO_SOURCE_DIR) / "tests/traces")) {
+    const Trace trace = read(entry.path());
+    std::vector<std::string> words = {"deplo", "compile"};
+    words.insert(words.end(), trace.arguments.begin(), trace.arguments.end());
+    const testing::Ran ran = testing::run_program(words);
+    ASSERT_EQ(ran.code, 0) << entry.path() << ": " << ran.err;
+    ++count;
+    if (std::getenv("UPDATE_GOLDEN") != nullptr)
+      std::ofstream(entry.path()) << trace.header << "----\n" << ran.out;
+    else
+      EXPECT_EQ(ran.out, trace.output) << entry.path();
+  }
+  EXPECT_GE(count, 10);
+}
+
+}  // namespace
+}  // namespace deplo::apps
