@@ -1,5 +1,6 @@
 // Private to the interpreter: resolves names to slots and statements to instructions.
 #pragma once
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -57,7 +58,7 @@ class Compiler {
   const Program& program_;
   const FreeValues* free_values_;
   Limits limits_;
-  std::int64_t shared_bytes_ = 0;
+  std::multimap<std::int64_t, std::int64_t, std::greater<>> shared_pieces_;  // alignment → bytes
   bool opens_group_ = false;
   Machine machine_;
   std::vector<AccumulatorStart> starts_;

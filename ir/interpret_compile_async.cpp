@@ -32,10 +32,13 @@ void Compiler::declare_shared(const std::string& name, DType dtype, std::vector<
   machine_.shared.push_back(std::move(s));
 }
 
+// The widest alignment first, as it is laid out when it is emitted.
 void Compiler::reserve_shared(std::int64_t size, std::int64_t align) {
-  shared_bytes_ = (shared_bytes_ + align - 1) / align * align + size;
-  if (limits_.shared_bytes > 0 && shared_bytes_ > limits_.shared_bytes)
-    fail("shared memory over the limit: " + std::to_string(shared_bytes_) + " bytes of " +
+  shared_pieces_.emplace(align, size);
+  std::int64_t total = 0;
+  for (const auto& [alignment, piece] : shared_pieces_) total = (total + alignment - 1) / alignment * alignment + piece;
+  if (limits_.shared_bytes > 0 && total > limits_.shared_bytes)
+    fail("shared memory over the limit: " + std::to_string(total) + " bytes of " +
          std::to_string(limits_.shared_bytes));
 }
 

@@ -32,7 +32,7 @@ std::string draw_kernel(Rng& rng) {
 }
 
 // Interpreting takes some 30 ns an operation: of 20 awkward cases 15 take a millisecond or two, one some fifty.
-double draw_most_flops(Rng& rng) {
+double draw_most_operations(Rng& rng) {
   const std::uint64_t draw = rng.below(20);
   return draw == 0 ? 1.2e6 : draw < 5 ? 200e3 : 30e3;
 }
@@ -43,10 +43,16 @@ std::int64_t draw_extent(const std::string& kernel, std::span<const std::int64_t
                                         : extent;  // its rows lie 97 elements apart
 }
 
-void draw_extents(TrailCase& c, std::span<const std::int64_t> from, double most_flops, Rng& rng) {
+// What only moves elements has no arithmetic.
+double operations(const TrailCase& c) {
+  const ir::Work work = ir::work(ir::parse(kernel(c.kernel).text, c.symbols, c.kernel));
+  return std::max(work.flops, work.bytes / 4);
+}
+
+void draw_extents(TrailCase& c, std::span<const std::int64_t> from, double most, Rng& rng) {
   do {
     for (const std::string& symbol : kernel(c.kernel).symbols) c.symbols[symbol] = draw_extent(c.kernel, from, rng);
-  } while (ir::work(ir::parse(kernel(c.kernel).text, c.symbols, c.kernel)).flops > most_flops);
+  } while (operations(c) > most);
 }
 
 }  // namespace
@@ -72,7 +78,7 @@ TrailCase random_case(std::string_view target, std::uint64_t seed) {
     draw_extents(c, whole, 400e3, rng);
   } else {
     c.kernel = draw_kernel(rng);
-    draw_extents(c, awkward, draw_most_flops(rng), rng);
+    draw_extents(c, awkward, draw_most_operations(rng), rng);
   }
   return c;
 }

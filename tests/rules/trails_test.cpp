@@ -97,6 +97,12 @@ TEST(Trails, that_once_failed) {
        .target = "sm_80",
        .symbols = {{"M", 1}, {"N", 1}, {"K", 13}},
        .wanted = parse_trail("stage_inputs.x=1 double_buffer.depth=1")},
+      // Shared memory was full to the byte, and the sanitizer counted a gap that the emitter's order does not have.
+      {.kernel = "gqa_values",
+       .target = "sm_120",
+       .symbols = {{"M", 32}, {"N", 32}, {"D", 8}},
+       .wanted = parse_trail("chunk_matmul_k.bk=8 split_matmul_k.splits=2 blockify_launch.bm=14"),
+       .tight = 2},
   };
   for (const TrailCase& c : cases) EXPECT_EQ(attempt(c).failure, "") << describe(c);
 }
