@@ -7,6 +7,11 @@
 
 namespace deplo::ir {
 
+std::int64_t all_ones(std::int64_t v) {
+  for (int shift = 1; shift < 64; shift *= 2) v |= v >> shift;
+  return v;
+}
+
 std::int64_t fold(ExprOp op, std::int64_t l, std::int64_t r) {
   const auto ul = static_cast<std::uint64_t>(l), ur = static_cast<std::uint64_t>(r);
   switch (op) {

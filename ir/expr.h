@@ -11,8 +11,7 @@
 
 namespace deplo::ir {
 
-/// div and mod are floor division and its remainder, by positive constants only. lt, eq and land give 0 or 1; bxor is
-/// of numbers that are not negative.
+/// div and mod are floor, by positive constants only; lt, eq and land give 0 or 1; bxor is of numbers not negative.
 enum class ExprOp : std::uint8_t { add, sub, mul, div, mod, min, max, lt, eq, land, bxor };
 
 /// Value semantics: copying shares the node. Equality is structural. Thread-safe to read.

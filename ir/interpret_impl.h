@@ -72,4 +72,17 @@ struct Instruction {
       code;
 };
 
+struct Machine;
+/// Resolves the names. `free_values`: where given, each free loop runs for its value only.
+Machine compile(const Program& program, const std::map<std::string, std::int64_t, std::less<>>* free_values,
+                const Limits& limits = {});
+/// First line of the statement's text.
+std::string text_of(const Stmt& stmt);
+/// out[i] = op(args…[i]) for n elements.
+void apply_lanes(Op op, std::int64_t n, double* out, const double* a, const double* b, const double* c);
+
+/// Which register and vector axes (bit per axis, in the order of the Tile) a Write depends on, and a Combine's
+/// accumulator before it.
+std::map<const Stmt*, std::uint64_t> register_dependences(const Body& body);
+
 }  // namespace deplo::ir::exec

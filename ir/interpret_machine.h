@@ -37,8 +37,7 @@ struct Machine {
  private:
   double* element(std::size_t value, int w) { return values.data() + value + std::ptrdiff_t{w} * lanes; }
   void execute(Code& code, Mask mask);
-  void loop(LoopCode& c, Mask mask);
-  void strided_loop(LoopCode& c, Mask mask);
+  void loop(LoopCode&c, Mask mask), strided_loop(LoopCode&c, Mask mask);
   void branch(IfCode& c, Mask mask);
 
   std::int64_t scalar(const Index& index) const;
@@ -51,9 +50,7 @@ struct Machine {
   template <class T>
   void gather(const LoadCode& c, const T* data, const Offsets& offsets, Mask mask);
   double read_point(const Instruction& at, const Global& global, std::int64_t offset) const;
-  void evaluate(IndexCode& c);
-  void compute(const ComputeCode& c, Mask mask);
-  void init(const InitCode& c, Mask mask);
+  void evaluate(IndexCode&c), compute(const ComputeCode&c, Mask mask), init(const InitCode&c, Mask mask);
   void write(const Instruction& at, WriteCode& c, Mask mask);
   void write_global(const Instruction& at, const WriteCode& c, std::int64_t offset, int lane, double value);
   void combine(const Instruction& at, const CombineCode& c, Mask mask);
@@ -81,7 +78,6 @@ struct Machine {
   void land(const Flight& flight, int writer);
   void check_completed() const;
   void start_block();
-
   double read_shared(const Instruction& at, const Shared& s, Cell& cell, int lane) const;
   void write_shared(const Instruction& at, const Shared& s, Cell& cell, int lane, double value) const;
   void claim(const Instruction& at, const WriteCode& c, Global& global, std::size_t i, int lane, double value) const;
@@ -100,17 +96,5 @@ struct Machine {
   std::vector<std::int64_t> index_, offset_, from_;  // scratch, one per lane
   std::vector<double> result_;
 };
-
-/// Resolves the names. `free_values`: where given, each free loop runs for its value only.
-Machine compile(const Program& program, const std::map<std::string, std::int64_t, std::less<>>* free_values,
-                const Limits& limits = {});
-/// First line of the statement's text.
-std::string text_of(const Stmt& stmt);
-/// out[i] = op(args…[i]) for n elements.
-void apply_lanes(Op op, std::int64_t n, double* out, const double* a, const double* b, const double* c);
-
-/// Which register and vector axes (bit per axis, in the order of the Tile) a Write depends on, and a Combine's
-/// accumulator before it.
-std::map<const Stmt*, std::uint64_t> register_dependences(const Body& body);
 
 }  // namespace deplo::ir::exec

@@ -20,10 +20,7 @@ inline bool same_name(const std::string& a, const std::string& b) {
   return a.size() == b.size() && (a.empty() || (a.back() == b.back() && a == b));
 }
 /// The smallest 2^n - 1 that is no less than v >= 0.
-inline std::int64_t all_ones(std::int64_t v) {
-  for (int shift = 1; shift < 64; shift *= 2) v |= v >> shift;
-  return v;
-}
+std::int64_t all_ones(std::int64_t v);
 /// One operation on values; add, sub and mul wrap.
 std::int64_t fold(ExprOp op, std::int64_t lhs, std::int64_t rhs);
 /// `e` with other operands: the same handle when they are the same handles.

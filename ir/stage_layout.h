@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "ir/stmt_leaves.h"
+#include "ir/stmt_tile.h"
 
 namespace deplo::ir {
 

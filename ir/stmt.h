@@ -5,8 +5,10 @@
 #include <variant>
 #include <vector>
 
+#include "ir/stmt_async.h"
 #include "ir/stmt_kernel.h"
 #include "ir/stmt_leaves.h"
+#include "ir/stmt_tile.h"
 
 namespace deplo::ir {
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "ir/stmt_kernel.h"
+#include "ir/stmt_async.h"
 #include "ir/types.h"
 
 namespace deplo::ir {

@@ -34,24 +34,15 @@ class Verifier {
   };
 
   // verify.cpp: buffers, bodies, loops, conditions, the tile
-  bool buffer(const Buffer&);
-  bool body(const Body&, const Loop* owner);
-  bool statement(const Stmt&);
-  bool check(const Loop&);
-  bool check(const If&);
-  bool check(const Tile&);
+  bool check(const Loop&), check(const If&), check(const Tile&);
+  bool buffer(const Buffer&), body(const Body&, const Loop*owner), statement(const Stmt&);
   bool axis(const Axis&, bool varies, const Strided& range, int& number);
   bool per(const std::string& name);
-  bool top_level();
-  bool accumulates_over_reduce_axes();
+  bool top_level(), accumulates_over_reduce_axes();
   int define(const std::string& name, Kind, const char* what);
   bool fail(std::string_view message);
   // verify_values.cpp
-  bool check(const Load&);
-  bool check(const Index&);
-  bool check(const Assign&);
-  bool check(const Accum&);
-  bool check(const Write&);
+  bool check(const Load&), check(const Index&), check(const Assign&), check(const Accum&), check(const Write&);
   bool check(const Init&);
   bool use(const std::string& name, int& number);
   bool accumulate(const std::string& name, const Type&, Op, int& number);
@@ -59,35 +50,25 @@ class Verifier {
   bool access(const std::string& name, const std::vector<Expr>& index, int n, int& number);
   bool vector_axis(const NameEntry& buffer, const std::vector<Expr>& index);
   // verify_types.cpp
-  bool lanes(int n);
-  bool type(const Type&);
+  bool lanes(int n), type(const Type&);
   bool constant(double value, DType);
   bool arg(const Arg&, const Type& expected, bool horizontal);
   bool operands(const Assign&);
   // verify_stage.cpp
-  bool check(const Stage&);
-  bool check(const AsyncWait&);
+  bool check(const Stage&), check(const AsyncWait&);
   bool slab(const Stage&, std::size_t rank);
   bool declare(const Stage&, const Type& stored);
   bool uniform(const Expr&, const char* what, Value& out);
   // verify_shared.cpp
-  bool check(const Combine&);
-  bool check(const Smem&);
-  bool check(const Sync&);
-  bool check(const TreeHalve&);
-  bool convergent();
+  bool check(const Combine&), check(const Smem&), check(const Sync&), check(const TreeHalve&);
   bool check(const WarpShuffle&);
+  bool convergent();
   bool shared_access(const std::string& name, const std::vector<Expr>& index, int n, int& number);
   // verify_async.cpp
-  bool check(const CpAsyncCopy&);
-  bool check(const CpAsyncCommit&);
-  bool check(const CpAsyncWait&);
-  bool check(const MbarrierInit&);
-  bool check(const MbarrierArriveExpectTx&);
-  bool check(const MbarrierWait&);
-  bool barrier(const std::string& name, const Expr& slot);
-  bool check(const TmaDescriptor&);
+  bool check(const CpAsyncCopy&), check(const CpAsyncCommit&), check(const CpAsyncWait&), check(const MbarrierInit&);
+  bool check(const MbarrierArriveExpectTx&), check(const MbarrierWait&), check(const TmaDescriptor&);
   bool check(const TmaLoad&);
+  bool barrier(const std::string& name, const Expr& slot);
   // verify_index.cpp
   bool evaluate(const Expr&, Value& out);
   bool variable(const std::string&, Value& out);

@@ -17,11 +17,7 @@ namespace deplo::rules {
 struct Dependence {
   std::uint64_t reg = 0;
   bool vector = false;
-  Dependence& operator|=(const Dependence& other) {
-    reg |= other.reg;
-    vector |= other.vector;
-    return *this;
-  }
+  Dependence& operator|=(const Dependence& other) { return reg |= other.reg, vector |= other.vector, *this; }
 };
 
 class Materializer {
@@ -31,7 +27,6 @@ class Materializer {
 
  private:
   using Instance = std::vector<std::int64_t>;  // one value per REG axis
-
   // What a Tile IR value became: a Kernel IR name per combination of the REG axes it depends on.
   struct Copies {
     Dependence on;
@@ -39,20 +34,16 @@ class Materializer {
     std::vector<std::string> names;
   };
 
-  void find_dependences(const ir::Body&, Dependence context);
-  void find_fusible(const ir::Body&);
+  void find_dependences(const ir::Body&, Dependence context), find_fusible(const ir::Body&);
   Dependence of(const ir::Expr&) const, of(const std::vector<ir::Expr>&) const, of(const std::vector<ir::Arg>&) const;
 
   void body(const ir::Body& from, ir::Body& to);
-  void statement(const ir::Stmt&, ir::Body& to);
-  void init(const ir::AccumulatorStart&, ir::Body& to);
-  void lower(const ir::Load&, ir::Body&to), lower(const ir::Index&, ir::Body&to);
-  void lower(const ir::Assign&, ir::Body&to), lower(const ir::Accum&, ir::Body&to);
-  void lower(const ir::Write&, ir::Body& to);
-  void lower(const ir::Loop&, ir::Body&to), lower(const ir::If&, ir::Body&to);
+  void statement(const ir::Stmt&, ir::Body&), init(const ir::AccumulatorStart&, ir::Body&);
+  void lower(const ir::Load&, ir::Body&), lower(const ir::Index&, ir::Body&), lower(const ir::Assign&, ir::Body&);
+  void lower(const ir::Accum&, ir::Body&), lower(const ir::Write&, ir::Body&), lower(const ir::Loop&, ir::Body&);
+  void lower(const ir::If&, ir::Body&), lower(const ir::Combine&, ir::Body&), lower(const ir::AsyncWait&, ir::Body&);
   // materialize_combine.cpp
   struct Group;  // the threads that merge
-  void lower(const ir::Combine&, ir::Body& to);
   std::string combine_threads(const ir::Combine&, const std::string& partial, ir::Body& to);
   std::string shuffle(const ir::Combine&, const Group&, std::string partial, ir::Body& to);
   std::string halve(const ir::Combine&, const Group&, const std::string& partial, ir::Body& to);
@@ -60,21 +51,18 @@ class Materializer {
   // materialize_stage.cpp
   void declare(const ir::Stage&);
   bool needs_barrier_before(std::span<const ir::Stmt> run) const;
-  void fill(std::span<const ir::Stmt> run, ir::Body&to), fill(const ir::Stage&, ir::Body&to);
-  void load_boxes(std::span<const ir::Stmt> run, ir::Body&to), load_box(const ir::Stage&, ir::Body&to) const;
-  void lower(const ir::AsyncWait&, ir::Body& to);
+  void fill(std::span<const ir::Stmt> run, ir::Body&), fill(const ir::Stage&, ir::Body&);
+  void load_boxes(std::span<const ir::Stmt> run, ir::Body& to);
+  void load_box(const ir::Stage&, ir::Body& to) const;
   ir::Body copy_element(const ir::Stage&, const ir::Buffer& source, const std::vector<ir::Expr>& to,
                         const std::vector<ir::Expr>& from, int lanes);
   std::vector<ir::Expr> place(const ir::Stage&, std::vector<ir::Expr> in_slab) const;
-
-  std::size_t count(const Dependence&) const;
-  std::size_t position(const Dependence&, const Instance&) const;
+  std::size_t count(const Dependence&) const, position(const Dependence&, const Instance&) const;
   std::vector<Instance> instances(const Dependence&) const;
   std::vector<ir::Arg> at(const std::vector<ir::Arg>&, const Instance&) const;
   std::vector<ir::Expr> at(const std::vector<ir::Expr>&, const Instance&) const;
   std::optional<ir::Expr> replacement(const std::string&, const Instance&, const ir::Expr& lane) const;
   ir::Expr at(const ir::Expr&, const Instance&, const ir::Expr& lane = 0) const;
-  // What all registers share.
   ir::Expr at(const ir::Expr& e) const { return at(e, Instance(regs_.size(), 0)); }
   std::vector<ir::Expr> at(const std::vector<ir::Expr>& list) const { return at(list, Instance(regs_.size(), 0)); }
   template <class F>
@@ -84,15 +72,14 @@ class Materializer {
   std::string fresh_axis() { return "f" + std::to_string(next_axis_++) + "_"; }  // no value is called so
   ir::Type type(ir::DType dtype, const Dependence& on) const { return {dtype, on.vector ? width_ : 1}; }
   ir::Expr thread_id() const;
-
   const ir::Program& tile_program_;
   const Target& target_;
   const ir::Tile* tile_ = nullptr;
   std::vector<ir::Axis> regs_;
   std::vector<std::optional<std::int64_t>> fixed_;  // one per REG axis: inside a statement replicated over it
   std::string lane_;
-  int width_ = 1;
-  std::int64_t threads_ = 1;
+  std::int64_t threads_ = 1, barriers_ = 0;  // barriers: what TMA reports to, one per slot
+  int width_ = 1, next_axis_ = 0;
   std::map<std::string, Dependence> axes_;     // REG, VECTOR and loops that start from them
   std::map<std::string, Dependence> partial_;  // of every value, before any Combine
   std::map<std::string, Copies> values_;
@@ -100,17 +87,14 @@ class Materializer {
   std::map<std::string, std::vector<ir::Arg>> fused_;  // products that become fma
   std::map<std::string, int> next_;
   std::set<std::string, std::less<>> buffers_;  // names that values must not take
-  int next_axis_ = 0;
   ir::Ranges scope_;
   ir::Substitution axis_names_;  // of the loops around: what they are called in the kernel
   std::vector<ir::AccumulatorStart> starts_;
   std::map<std::string, const ir::Stage*, std::less<>> stages_;  // the first of each buffer
-  ir::Body shared_;                                              // Smem declarations and barriers
-  ir::Body descriptors_;                                         // launch parameters
-  std::string barrier_ = "mbar";                                 // what TMA reports to,
-  std::int64_t barriers_ = 0;                                    // one per slot
-  bool async_ = false;                                           // cp.async somewhere
-  std::vector<std::string> loops_;                               // axes of the loops around, outermost first
+  ir::Body shared_, descriptors_;                                // declarations of the Tile and before it
+  std::string barrier_ = "mbar";
+  bool async_ = false;              // cp.async somewhere
+  std::vector<std::string> loops_;  // axes of the loops around, outermost first
 };
 
 }  // namespace deplo::rules

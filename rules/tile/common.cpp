@@ -14,7 +14,8 @@ using Names = std::set<std::string, std::less<>>;
 bool reads_one_of(const ir::Stmt& stmt, const Names& names) {
   bool found = false;
   const auto see = [&](const std::string& name) { found = found || names.count(name) > 0; };
-  ir::visit_reads(stmt, [&](const ir::Expr& e) { ir::for_each_variable(e, see); }, see);
+  ir::visit_reads(
+      stmt, [&](const ir::Expr& e) { ir::for_each_variable(e, see); }, see);
   return found;
 }
 
@@ -226,8 +227,8 @@ void guard_overlap(ir::Program& program, const std::string& block, const std::st
                    std::int64_t extent) {
   if (extent % size == 0) return;
   const ir::Ranges ranges = {{block, {0, ceil_div(extent, size) - 1}}, {inner, {0, size - 1}}};
-  const ir::Expr element = shifted_origin(block, size, extent) + ir::var(inner);
-  const ir::Expr own = ir::simplify(ir::less(ir::var(block) * size, element + 1), ranges);
+  // Only the last block starts before its own first element, by block * size - (extent - size).
+  const ir::Expr own = ir::simplify(ir::less(ir::var(block) * size - (extent - size), ir::var(inner) + 1), ranges);
   guard_adds(tile_of(program).body, own);
 }
 

@@ -55,8 +55,8 @@ bool has_bind(const ir::Tile&, ir::Bind);
 /// origin of block `block`.
 ir::Expr shifted_origin(const std::string& block, std::int64_t size, std::int64_t extent);
 /// After an axis was split so: a `+=` Write adds only what the block before did not cover, under
-///   if ((block * size) < (origin + inner) + 1)
-/// `origin + inner` is what stands for the axis. Other Writes may come twice, and where `size` divides nothing does.
+///   if ((block * size) - (extent - size)) < (inner + 1)
+/// Other Writes may come twice, and where `size` divides nothing does.
 void guard_overlap(ir::Program&, const std::string& block, const std::string& inner, std::int64_t size,
                    std::int64_t extent);
 inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }

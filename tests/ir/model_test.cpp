@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -151,12 +152,16 @@ TEST(Model, RefusesLayersAndSequencesThatAreNotThere) {
 class ModelFile : public testing::Test {
  protected:
   std::string load(const std::string& more, const std::string& head_dim = "8") {
-    const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "small.yaml";
+    // A folder for each process: the tests run beside each other.
+    const auto folder = std::filesystem::path(testing::TempDir()) / ("model_file." + std::to_string(getpid()));
+    std::filesystem::create_directories(folder);
+    const std::filesystem::path file = folder / "small.yaml";
     std::ofstream(file) << "source: \"a test\"\nhidden: 32\nffn: 48\nheads: 4\nlayers: 1\nrope_theta: 10000\n"
                            "norm_eps: 1e-6\nhead_dim: "
                         << head_dim << "\n"
                         << more;
     std::string text = message([&] { model_ = load_model(file.string()); });
+    std::filesystem::remove_all(folder);
     const std::size_t at = text.find("small.yaml");
     return at == std::string::npos ? text : text.substr(at);
   }

@@ -1,0 +1,53 @@
+// The statements of Tile IR alone: what the threads of a block do together, before it is decided how.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/axis.h"
+#include "ir/expr.h"
+#include "ir/op.h"
+
+namespace deplo::ir {
+
+/// How a slab travels to shared memory. `copy`: loads and stores, complete at an implied barrier behind the Stage. The
+/// others are complete at an AsyncWait. `ahead`: loads and stores; `async`: cp.async (PTX ISA, "cp.async"); `tma`:
+/// tensor copies by one thread (PTX ISA, "cp.async.bulk.tensor").
+enum class Transport : std::uint8_t { copy, ahead, async, tma };
+
+/// Tile IR: slot `slot` of `buffer` becomes a copy in shared memory of a slab of `source`, made by all threads of the
+/// block together; elements outside the source are 0. With more than one slot the buffer's first index is the slot.
+/// What `panel`, `pad` and `swizzle` say is where an element lies (stage_layout.h), not what it is called.
+struct Stage {
+  std::string buffer, source;
+  std::vector<Expr> origin;    // one per dimension of the source
+  std::vector<SlabAxis> slab;  // the dimensions of a slot, in order
+  Transport transport = Transport::copy;
+  int lanes = 0;  // elements of one copy; 0: not decided, the widest that both sides allow
+  int slots = 1;
+  Expr slot = 0;
+  std::int64_t panel = 0;  // columns of a panel: the last dimension is stored panel after panel; 0: whole rows
+  std::int64_t pad = 0;    // unused elements behind each row (of a panel)
+  int swizzle = 0;         // bytes of TMA's pattern: 0, 32, 64, 128
+  bool operator==(const Stage&) const = default;
+};
+
+/// Tile IR: a barrier after which all but the last `keep` groups of `ahead` and `async` stages are complete; a group is
+/// a run of neighbouring Stages that are not `copy`. Of the `tma` stages, those are complete that filled slot `slot`,
+/// as the even (phase 0) or odd (1) fill of this slot, counted from 0.
+struct AsyncWait {
+  std::int64_t keep = 0;
+  Expr phase = 0, slot = 0;
+  bool operator==(const AsyncWait&) const = default;
+};
+
+/// Tile IR: merges the partials of `acc` over the named thread and vector axes; afterwards all of them hold the total.
+struct Combine {
+  std::string acc;
+  Op op = Op::add;
+  std::vector<std::string> over;
+  bool operator==(const Combine&) const = default;
+};
+
+}  // namespace deplo::ir
