@@ -13,12 +13,35 @@ namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
-constexpr std::array<std::string_view, 29> kReserved = {
-    "for",         "if",          "in",            "load",        "min",          "max",
-    "inf",         "nan",         "free",          "reduce",      lane_variable,  "Tile",
-    "Stage",       "Combine",     "AsyncWait",     "StridedLoop", "Smem",         "Init",
-    "Sync",        "TreeHalve",   "WarpShuffle",   "CpAsyncCopy", "CpAsyncCommit", "CpAsyncWait",
-    "MbarrierInit", "MbarrierArriveExpectTx", "MbarrierWait", "TmaDescriptor", "TmaLoad"};
+constexpr std::array<std::string_view, 29> kReserved = {"for",
+                                                        "if",
+                                                        "in",
+                                                        "load",
+                                                        "min",
+                                                        "max",
+                                                        "inf",
+                                                        "nan",
+                                                        "free",
+                                                        "reduce",
+                                                        lane_variable,
+                                                        "Tile",
+                                                        "Stage",
+                                                        "Combine",
+                                                        "AsyncWait",
+                                                        "StridedLoop",
+                                                        "Smem",
+                                                        "Init",
+                                                        "Sync",
+                                                        "TreeHalve",
+                                                        "WarpShuffle",
+                                                        "CpAsyncCopy",
+                                                        "CpAsyncCommit",
+                                                        "CpAsyncWait",
+                                                        "MbarrierInit",
+                                                        "MbarrierArriveExpectTx",
+                                                        "MbarrierWait",
+                                                        "TmaDescriptor",
+                                                        "TmaLoad"};
 
 }  // namespace
 

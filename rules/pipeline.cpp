@@ -7,7 +7,25 @@ namespace deplo::rules {
 
 std::span<const Rule* const> pipeline() {
   static constexpr std::array<const Rule*, 19> rules = {
-      &tileify, &chunk_matmul_k, &split_matmul_k, &cooperative_reduce, &blockify_launch, &raster, &chunk_reduce, &stage_inputs, &register_tile, &permute_register_tile, &double_buffer, &tma_copy, &split_inner_for_swizzle, &async_copy, &vectorize, &pack_smem, &pad_smem, &pipeline_k_outer, &mark_unroll,
+      &tileify,
+      &chunk_matmul_k,
+      &split_matmul_k,
+      &cooperative_reduce,
+      &blockify_launch,
+      &raster,
+      &chunk_reduce,
+      &stage_inputs,
+      &register_tile,
+      &permute_register_tile,
+      &double_buffer,
+      &tma_copy,
+      &split_inner_for_swizzle,
+      &async_copy,
+      &vectorize,
+      &pack_smem,
+      &pad_smem,
+      &pipeline_k_outer,
+      &mark_unroll,
   };
   return rules;
 }

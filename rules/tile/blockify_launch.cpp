@@ -47,10 +47,14 @@ constexpr std::int64_t row_unit = 2;
 // Nearest first to what is wanted. GPU: 64 x 128, as the seeds. CPU: all rows of a column panel in one block, so that
 // its copy of the panel is read by all of them, and as many columns as fill the block with threads of 8 x 32 outputs.
 std::int64_t wanted_rows(const Target& target) { return target.cpu ? 8 * target.max_threads : 64; }
-std::int64_t wanted_columns(std::int64_t bm, const Target& target) {
+std::int64_t wanted_columns(std::int64_t bm, std::int64_t m, std::int64_t n, std::int64_t bk, const Target& target) {
   if (!target.cpu) return 128;
   const std::int64_t row_threads = std::max<std::int64_t>(1, bm / 8);
-  return 32 * std::clamp<std::int64_t>(target.max_threads / row_threads, 1, 8);
+  const std::int64_t by_threads = 32 * std::clamp<std::int64_t>(target.max_threads / row_threads, 1, 8);
+  // The copy of the panel takes at most half of the cache, and every core has a block.
+  const std::int64_t by_cache = target.shared_bytes / 2 / (4 * bk);
+  const std::int64_t by_cores = n * ceil_div(m, bm) / target.units;
+  return std::clamp(std::min(by_cache, by_cores), std::min<std::int64_t>(32, by_threads), by_threads);
 }
 
 double distance(std::int64_t size, std::int64_t wanted, std::int64_t extent) {
@@ -88,7 +92,9 @@ Verdict decide_matmul(const ir::Tile& tile, const Matmul& matmul, const Target& 
       if (legal(size)) rows.push_back(size);
     return Fork{"bm", near(std::move(rows), wanted_rows(target), m)};
   }
-  if (!pinned(pins, "bn")) return Fork{"bn", near(legal_columns(*bm, n, target), wanted_columns(*bm, target), n)};
+  if (!pinned(pins, "bn"))
+    return Fork{"bn",
+                near(legal_columns(*bm, n, target), wanted_columns(*bm, m, n, matmul.reduce->axis.extent, target), n)};
   return Apply{};
 }
 

@@ -1,4 +1,5 @@
-// Kernels that move more than they compute, against a copy of a large array by the same threads, alternately in one run.
+// Kernels that move more than they compute, against a copy of a large array by the same threads, alternately in one
+// run.
 //   bench_rows [--schedule="trail"] [--trials=N] [--search=NAME] [Google Benchmark's flags]
 // Bytes are the compulsory ones: each buffer once. The copy reads and writes 64 MiB, far more than the caches hold.
 #include <benchmark/benchmark.h>
