@@ -158,7 +158,7 @@ void Machine::load_box(const Instruction& at, const TmaCode& c, std::int64_t fir
       inside = inside && x >= 0 && x < from.shape[i];
       if (inside) offset += x * from.strides[i];
     }
-    const std::int64_t byte = swizzled_address(n * to.element_bytes, d.swizzle);
+    const std::int64_t byte = tma::swizzled_address(n * to.element_bytes, d.swizzle);
     issue(at, to, to.cells[static_cast<std::size_t>(first + byte / to.element_bytes)], lane,
           inside ? from.data[static_cast<std::size_t>(offset)] : 0);
     for (std::size_t i = position.size(); i-- > 0;) {

@@ -123,7 +123,7 @@ int Compiler::barrier(const std::string& name) const {
 void Compiler::declare(const TmaDescriptor& s) {
   const Buffer* source = program_.find(s.source);
   if (source == nullptr) fail("nothing defines the buffer " + s.source);
-  if (const std::string fault = tma_fault(s, *source); !fault.empty()) fail("wrong TMA box: " + fault);
+  if (const std::string fault = tma::fault(s, *source); !fault.empty()) fail("wrong TMA box: " + fault);
   machine_.descriptors.push_back({s.name, position(machine_.globals, s.source), s.box, s.swizzle});
 }
 

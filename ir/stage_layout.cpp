@@ -1,6 +1,8 @@
 #include "ir/stage_layout.h"
 
 #include "core/error.h"
+#include "ir/stmt_kernel.h"
+#include "ir/tma.h"
 
 namespace deplo::ir {
 namespace {
@@ -58,8 +60,8 @@ std::int64_t physical_count(const Stage& s) {
 }
 
 std::int64_t alignment(const Stage& s) {
-  if (s.swizzle > 0) return 8 * s.swizzle;
-  return s.transport == Transport::tma ? 128 : 16;
+  if (s.swizzle > 0) return tma::pattern_rows * s.swizzle;
+  return s.transport == Transport::tma ? tma::alignment : Smem{}.align;
 }
 
 }  // namespace deplo::ir

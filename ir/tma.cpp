@@ -4,13 +4,11 @@
 
 #include <algorithm>
 
-namespace deplo::ir {
+namespace deplo::ir::tma {
 namespace {
 
-// cuTensorMapEncodeTiled: at most 5 dimensions, boxes of up to 256 elements each way, strides and inner boxes in steps
-// of 16 bytes; strides below 2^40 bytes.
-constexpr std::size_t max_rank = 5;
-constexpr std::int64_t max_box = 256, granule = 16, max_stride = std::int64_t{1} << 40;
+constexpr std::size_t max_rank = 5;                         // cuTensorMapEncodeTiled
+constexpr std::int64_t max_stride = std::int64_t{1} << 40;  // bytes; the same
 
 std::string stride_fault(const Buffer& source) {
   if (source.strides.back() != 1) return fmt::format("the last dimension of `{}` has no stride of 1", source.name);
@@ -24,14 +22,15 @@ std::string stride_fault(const Buffer& source) {
 
 }  // namespace
 
-std::string tma_fault(const TmaDescriptor& d, const Buffer& source) {
+std::string fault(const TmaDescriptor& d, const Buffer& source) {
   const std::size_t rank = source.shape.size();
   if (rank == 0 || rank > max_rank)
     return fmt::format("`{}` has {} dimensions, not 1 to {}", source.name, rank, max_rank);
   if (d.box.size() != rank)
     return fmt::format("`{}` has {} dimensions, found {} in the box", source.name, rank, d.box.size());
   for (const std::int64_t extent : d.box)
-    if (extent < 1 || extent > max_box) return fmt::format("a box of {} elements, not 1 to {}", extent, max_box);
+    if (extent < 1 || extent > most_extent)
+      return fmt::format("a box of {} elements, not 1 to {}", extent, most_extent);
   const std::int64_t inner = d.box.back() * bytes(source.dtype);
   if (inner % granule != 0) return fmt::format("rows of {} bytes in the box, not a multiple of {}", inner, granule);
   if (d.swizzle != 0 && d.swizzle != 32 && d.swizzle != 64 && d.swizzle != 128)
@@ -41,4 +40,4 @@ std::string tma_fault(const TmaDescriptor& d, const Buffer& source) {
   return stride_fault(source);
 }
 
-}  // namespace deplo::ir
+}  // namespace deplo::ir::tma

@@ -61,7 +61,7 @@ bool Verifier::check(const TmaDescriptor& d) {
   if (scope_ != 0) return fail("a descriptor stands before the Tile");
   const Buffer* source = program_.find(d.source);
   if (source == nullptr) return fail(fmt::format("`{}` is not a buffer of the program", d.source));
-  if (const std::string fault = tma_fault(d, *source); !fault.empty()) return fail(fault);
+  if (const std::string fault = tma::fault(d, *source); !fault.empty()) return fail(fault);
   return define(d.name, Kind::descriptor, "a descriptor") != NameTable::none;
 }
 

@@ -52,7 +52,7 @@ std::string box_fault(const Stage& s, const Buffer& source) {
   if (static_cast<std::size_t>(s.slab.back().dim) + 1 != source.shape.size())
     return "the rows of a tma copy walk the last dimension of the source";
   d.box.back() = columns(s);
-  return tma_fault(d, source);
+  return tma::fault(d, source);
 }
 
 }  // namespace

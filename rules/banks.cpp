@@ -7,6 +7,7 @@
 
 #include "ir/banks.h"
 #include "ir/stage_layout.h"
+#include "ir/walk.h"
 #include "rules/resources.h"
 
 namespace deplo::rules {
@@ -131,6 +132,12 @@ std::string draw_banks(const ir::Program& tile, const Target& target) {
   if (buffers.empty()) return fmt::format("{} on {}: nothing is staged in shared memory\n", tile.name, target.name);
   std::string out =
       fmt::format("{} on {}: {} bytes of shared memory\n", tile.name, target.name, shared_bytes(tile, target));
+  if (target.unit_threads > 0) {
+    const std::int64_t threads = ir::count_of(tile.body, ir::Bind::thread);
+    const Occupancy most = occupancy(threads, 1, shared_bytes(tile, target), target);  // registers: ptxas decides
+    out += fmt::format("blocks of a multiprocessor by threads and shared memory: {}, {:.0f}% of its threads\n",
+                       most.blocks, 100 * most.fraction);
+  }
   out += target.warp == 1 ? "no warps: banks are not counted\n"
                           : "columns and threads are counted 0 to 9 and on from a to v; a dot is a bank without\n";
   const std::vector<ir::WarpAccess> accesses = ir::warp_accesses(tile);

@@ -1,15 +1,14 @@
 // Materializing a Combine: partial accumulators of registers, lanes and threads become one.
 #include <algorithm>
-#include <bit>
 
 #include "rules/materialize.h"
+#include "rules/resources.h"
 
 namespace deplo::rules {
 
 // `shared`: the threads along it merge; `prefix`: the others, each with a merge of its own.
 struct Materializer::Group {
   const ir::Axis* shared = nullptr;
-  bool neighbours = false;  // they are consecutive threads
   std::vector<ir::Expr> prefix;
   std::vector<std::int64_t> shape;
 };
@@ -41,23 +40,15 @@ void Materializer::lower(const ir::Combine& combine, ir::Body& to) {
 }
 
 std::string Materializer::combine_threads(const ir::Combine& combine, const std::string& partial, ir::Body& to) {
-  Group group;
+  const Merge merge = thread_merge(*tile_, combine, target_);
+  if (merge.axis == nullptr || merge.axis->extent == 1) return partial;
+  Group group = {merge.axis, {}, {}};
   for (const ir::Axis& axis : tile_->axes) {
-    if (axis.bind != ir::Bind::thread) continue;
-    const bool merges = std::find(combine.over.begin(), combine.over.end(), axis.name) != combine.over.end();
-    CHECK(!merges || group.shared == nullptr);
-    group.neighbours = merges || (group.neighbours && axis.extent == 1);
-    if (merges) {
-      group.shared = &axis;
-      continue;
-    }
+    if (axis.bind != ir::Bind::thread || &axis == merge.axis) continue;
     group.prefix.push_back(ir::var(axis.name));
     group.shape.push_back(axis.extent);
   }
-  if (group.shared == nullptr || group.shared->extent == 1) return partial;
-  const bool power = std::has_single_bit(static_cast<std::uint64_t>(group.shared->extent));
-  if (target_.shuffle && group.neighbours && power) return shuffle(combine, group, partial, to);
-  return halve(combine, group, partial, to);
+  return merge.shuffles ? shuffle(combine, group, partial, to) : halve(combine, group, partial, to);
 }
 
 std::string Materializer::shared_for(const std::string& partial, std::vector<std::int64_t> shape, ir::DType dtype) {

@@ -9,12 +9,6 @@
 namespace deplo::rules {
 namespace {
 
-// Along this dimension, may the slab reach over the edge of the source?
-bool reaches_over(const ir::Expr& origin, std::int64_t extent, std::int64_t shape, const ir::Ranges& scope) {
-  const auto range = ir::bounds(origin, scope);
-  return !range || range->low < 0 || range->high + extent > shape;
-}
-
 // Position in the slab of copy number `flat`, the last dimension in units of `lanes`: along the rows of the source,
 // whatever the order of the slab.
 std::vector<ir::Expr> slab_position(const ir::Stage& stage, const ir::Buffer& source, const ir::Expr& flat, int lanes) {
@@ -132,7 +126,7 @@ void Materializer::fill(const ir::Stage& stage, ir::Body& to) {
   for (std::size_t s = 0; s < stage.slab.size(); ++s) {
     const auto d = static_cast<std::size_t>(stage.slab[s].dim);
     index[d] = simple(index[d] + position[s]);
-    if (!reaches_over(stage.origin[d], stage.slab[s].extent, source.shape[d], scope_)) continue;
+    if (!reaches_over(stage, stage.slab[s], source, scope_)) continue;
     const ir::Expr condition = ir::less(index[d], source.shape[d]);
     inside = inside.is_constant(1) ? condition : ir::Expr(ir::ExprOp::land, inside, condition);
   }

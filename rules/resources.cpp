@@ -86,26 +86,38 @@ bool legal_block_tile(std::int64_t bm, std::int64_t bn, const Target& target) {
   return false;
 }
 
+Merge thread_merge(const ir::Tile& tile, const ir::Combine& combine, const Target& target) {
+  Merge merge;
+  for (const ir::Axis& axis : tile.axes) {
+    if (axis.bind != ir::Bind::thread) continue;
+    const bool merges = std::find(combine.over.begin(), combine.over.end(), axis.name) != combine.over.end();
+    CHECK(!merges || merge.axis == nullptr);
+    if (merges) merge.axis = &axis;
+    merge.shuffles = merges || (merge.shuffles && axis.extent == 1);  // no thread axis behind it: neighbours
+  }
+  merge.shuffles =
+      merge.shuffles && target.shuffle && std::has_single_bit(static_cast<std::uint64_t>(merge.axis->extent));
+  return merge;
+}
+
 namespace {
 
 // Where the partial sums of a Combine meet: one per warp where they are shuffled, else one per thread; a place of its
 // own for every group of threads and for each register that holds a partial sum of its own.
 std::int64_t meeting_places(const ir::Program& program, const ir::Combine& combine, const Target& target) {
   const ir::Tile& tile = tile_of(program);
-  std::int64_t merging = 1, groups = 1;
-  bool neighbours = false;  // no thread axis behind the one that is merged
+  const Merge merge = thread_merge(tile, combine, target);
+  if (merge.axis == nullptr) return 0;
+  const std::int64_t threads = merge.axis->extent;
+  const std::int64_t places = merge.shuffles ? threads / std::min(threads, target.warp) : threads;
+  if (places == 1) return 0;
+  std::int64_t groups = 1;
   for (const ir::Axis& axis : tile.axes) {
-    const bool merges = std::find(combine.over.begin(), combine.over.end(), axis.name) != combine.over.end();
-    if (axis.bind == ir::Bind::thread) {
-      neighbours = merges || (neighbours && axis.extent == 1);
-      (merges ? merging : groups) *= axis.extent;
-    } else if (axis.bind == ir::Bind::reg && !merges) {
-      if (dependent_names(tile.body, axis.name).count(combine.acc) > 0) groups *= axis.extent;
-    }
+    if (std::find(combine.over.begin(), combine.over.end(), axis.name) != combine.over.end()) continue;
+    const bool own = axis.bind == ir::Bind::reg && dependent_names(tile.body, axis.name).count(combine.acc) > 0;
+    if (axis.bind == ir::Bind::thread || own) groups *= axis.extent;
   }
-  if (target.shuffle && neighbours && std::has_single_bit(static_cast<std::uint64_t>(merging)))
-    merging /= std::min(merging, target.warp);
-  return merging > 1 ? groups * merging : 0;
+  return groups * places;
 }
 
 }  // namespace
@@ -159,13 +171,18 @@ std::vector<Staged> staged_buffers(const ir::Program& tile) {
   return result;
 }
 
+bool reaches_over(const ir::Stage& stage, const ir::SlabAxis& axis, const ir::Buffer& source, const ir::Ranges& scope) {
+  const auto d = static_cast<std::size_t>(axis.dim);
+  const auto range = ir::bounds(stage.origin[d], scope);
+  return !range || range->low < 0 || range->high + axis.extent > source.shape[d];
+}
+
 std::vector<int> copy_widths(const ir::Stage& stage, const ir::Buffer& source, const Target& target,
                              const ir::Ranges& scope) {
   const ir::SlabAxis& inner = stage.slab.back();
   const std::size_t last = source.shape.size() - 1;
   if (static_cast<std::size_t>(inner.dim) != last || source.strides[last] != 1) return {1};
-  const auto range = ir::bounds(stage.origin[last], scope);
-  if (!range || range->low < 0 || range->high + inner.extent > source.shape[last]) return {1};
+  if (reaches_over(stage, inner, source, scope)) return {1};
   // Where rows may start: in the source at multiples of the other dimensions' strides, in shared memory after the pad.
   std::int64_t start = ir::known_divisor(ir::simplify(ir::flat_offset(stage.origin, source.strides), scope));
   for (const ir::SlabAxis& axis : stage.slab)

@@ -36,6 +36,14 @@ bool legal_register_tile(std::int64_t bm, std::int64_t bn, std::int64_t fm, std:
 /// Is there any legal (fm, fn) for the block tile?
 bool legal_block_tile(std::int64_t bm, std::int64_t bn, const Target&);
 
+/// The THREAD axis that a Combine merges; nullptr where it merges registers and lanes only. `shuffles`: it does so in
+/// the warps' registers first, which needs neighbours and a power of two of them.
+struct Merge {
+  const ir::Axis* axis = nullptr;
+  bool shuffles = false;
+};
+Merge thread_merge(const ir::Tile&, const ir::Combine&, const Target&);
+
 /// Bytes of shared memory that the kernel of a Tile IR program declares: stages, what combines meet in, barriers.
 std::int64_t shared_bytes(const ir::Program& tile, const Target&);
 inline bool fits_shared(const ir::Program& tile, const Target& target) {
@@ -52,6 +60,9 @@ struct Staged {
   ir::Ranges scope;
 };
 std::vector<Staged> staged_buffers(const ir::Program& tile);
+
+/// Along this axis, may the slab reach over the edge of the source?
+bool reaches_over(const ir::Stage&, const ir::SlabAxis&, const ir::Buffer& source, const ir::Ranges& scope);
 
 /// Elements that one copy of a slab may move, widest first, 1 always among them: powers of two that are contiguous and
 /// aligned on both sides and do not reach over the edge of the source's rows.

@@ -195,12 +195,15 @@ bool is_scalar(const ir::Stmt& stmt) {
   return stmt.as<ir::Load>() != nullptr || stmt.as<ir::Index>() != nullptr || stmt.as<ir::Assign>() != nullptr;
 }
 
-Names value_names(const ir::Program& program) {
+Names names_of(const ir::Program& program) {
   Names names;
   for (const ir::Buffer& buffer : program.buffers) names.insert(buffer.name);
   ir::for_each(program.body, [&](const ir::Stmt& stmt) {
     if (const std::string& name = ir::defined(stmt); !name.empty()) names.insert(name);
     if (const auto* stage = stmt.as<ir::Stage>()) names.insert(stage->buffer);
+    if (const auto* loop = stmt.as<ir::Loop>()) names.insert(loop->axis.name);
+    if (const auto* tile = stmt.as<ir::Tile>())
+      for (const ir::Axis& axis : tile->axes) names.insert(axis.name);
   });
   return names;
 }

@@ -37,7 +37,7 @@ bool loads(const ir::Body&, const std::string& buffer);
 /// A statement that does nothing but define a value.
 bool is_scalar(const ir::Stmt&);
 /// The names that a new value or buffer must differ from.
-std::set<std::string, std::less<>> value_names(const ir::Program&);
+std::set<std::string, std::less<>> names_of(const ir::Program&);
 
 /// A reduce loop that sums products of two values, one that walks the tile's last thread axis (n), one the thread axis
 /// before it (m).

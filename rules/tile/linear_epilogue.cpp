@@ -23,7 +23,7 @@ enum class Part { free, partial, once };
 
 class Distribution {
  public:
-  Distribution(const ir::Program& program, const std::string& acc) : names_(value_names(program)) {
+  Distribution(const ir::Program& program, const std::string& acc) : names_(names_of(program)) {
     sums_[acc] = {acc, std::nullopt};
   }
 

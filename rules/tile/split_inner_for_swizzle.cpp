@@ -2,7 +2,7 @@
 // pattern says; the loads look there (ir/stage_layout.h).
 //   n1_smem = Stage(n1, …, slab=(s0:16@0, s1:128@1)) tma
 //     →   n1_smem = Stage(n1, …, slab=(s0:16@0, s1:128@1)) panel=32 swizzle=128 tma
-#include "ir/stage_layout.h"
+#include "ir/tma.h"
 #include "rules/resources.h"
 #include "rules/tile/rules.h"
 #include "rules/tile/stages.h"
@@ -10,9 +10,9 @@
 namespace deplo::rules {
 namespace {
 
-constexpr std::int64_t element = 4;       // bytes, of all that TMA copies here
-constexpr std::int64_t pattern_rows = 8;  // after which a pattern repeats
-constexpr std::int64_t chunk_lanes = 4;   // elements that a pattern keeps together
+using ir::tma::pattern_rows;
+constexpr std::int64_t element = 4;      // bytes, of all that TMA copies here
+constexpr std::int64_t chunk_lanes = 4;  // elements that a pattern keeps together
 
 // Every panel is a whole number of patterns.
 bool legal(const ir::Stage& stage, std::int64_t swizzle) {

@@ -16,7 +16,7 @@
 namespace deplo::rules {
 namespace {
 
-constexpr std::int64_t most_splits = 64;  // of the issue; beyond it the atomics on one element queue up
+constexpr std::int64_t most_splits = 64;  // beyond it the atomics on one element queue up
 
 // Position in the tile's body of the loop over the chunks of the matmul's sum; nullopt: the sum is not chunked.
 std::optional<std::size_t> chunk_loop(const ir::Tile& tile, const Matmul& matmul) {
@@ -41,16 +41,6 @@ const ir::Accum* only_accumulator(const ir::Program& program) {
   return alone ? found : nullptr;
 }
 
-// The launch that zeroes the output writes all between its first and its last element.
-bool has_gaps(const ir::Buffer& buffer) {
-  std::int64_t last = 0, count = 1;
-  for (std::size_t d = 0; d < buffer.shape.size(); ++d) {
-    last += (buffer.shape[d] - 1) * buffer.strides[d];
-    count *= buffer.shape[d];
-  }
-  return last + 1 != count;
-}
-
 // Why partial sums cannot be added up in the output; "": they can.
 std::string obstacle(const ir::Program& program, const ir::Body& body, std::size_t chunks) {
   int writes = 0;
@@ -62,8 +52,10 @@ std::string obstacle(const ir::Program& program, const ir::Body& body, std::size
     output = write->buffer;
   });
   if (writes != 1) return "more than one output is written";
-  if (program.find(output)->dtype != ir::DType::f32) return "the output is not f32";
-  if (has_gaps(*program.find(output))) return "the output has gaps between its rows";
+  const ir::Buffer& buffer = *program.find(output);
+  if (buffer.dtype != ir::DType::f32) return "the output is not f32";
+  // The launch that zeroes it writes all between its first and its last element.
+  if (ir::span(buffer) != ir::element_count(buffer)) return "the output has gaps between its rows";
   if (loads(program.body, output)) return "the output is read as well";
   if (only_accumulator(program) == nullptr) return "more than one accumulator";
   for (std::size_t i = 0; i < body.size(); ++i)

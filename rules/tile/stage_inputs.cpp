@@ -208,7 +208,7 @@ void redirect_loads(ir::Body& body, const Plan& plan) {
 }
 
 ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pins) {
-  auto names = value_names(program);
+  auto names = names_of(program);
   std::vector<Plan> plans = find_plans(program);  // those of the tile's body last: positions in it stay
   std::size_t at = 0;
   std::optional<std::size_t> last;

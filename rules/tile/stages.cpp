@@ -47,20 +47,6 @@ void drop_true_guards(ir::Body& body) {
   body = std::move(kept);
 }
 
-// Everything that has a name.
-Names names_of(const ir::Program& program) {
-  Names names;
-  for (const ir::Buffer& buffer : program.buffers) names.insert(buffer.name);
-  ir::for_each(program.body, [&](const ir::Stmt& stmt) {
-    if (const auto* stage = stmt.as<ir::Stage>()) names.insert(stage->buffer);
-    if (const auto* loop = stmt.as<ir::Loop>()) names.insert(loop->axis.name);
-    if (const auto* tile = stmt.as<ir::Tile>())
-      for (const ir::Axis& axis : tile->axes) names.insert(axis.name);
-    if (const std::string& name = ir::defined(stmt); !name.empty()) names.insert(name);
-  });
-  return names;
-}
-
 // v3 → v7: the letters and the next number that is free.
 class Renaming {
  public:

@@ -15,17 +15,11 @@
 namespace deplo::rules {
 namespace {
 
-constexpr std::int64_t box_extent = 256;  // cuTensorMapEncodeTiled: elements of a box each way
-constexpr std::int64_t row_granule = 16;  // the same: bytes that the rows of a box are a multiple of
-constexpr std::int64_t box_alignment =
-    128;  // CUDA C++ Programming Guide, "Tensor Memory Access": of a box in shared memory
-constexpr std::int64_t barrier_bytes = 8;  // of an mbarrier
-
 // Columns of one box: all of them, else the widest panel that a box can hold. 0: whole rows.
 std::int64_t panel_of(std::int64_t columns, std::int64_t element) {
-  if (columns <= box_extent) return 0;
-  const std::vector<std::int64_t> widths = divisors(columns, 1, box_extent);
-  const auto good = [&](std::int64_t width) { return width * element % row_granule == 0; };
+  if (columns <= ir::tma::most_extent) return 0;
+  const std::vector<std::int64_t> widths = divisors(columns, 1, ir::tma::most_extent);
+  const auto good = [&](std::int64_t width) { return width * element % ir::tma::granule == 0; };
   const auto widest = std::find_if(widths.rbegin(), widths.rend(), good);
   return widest == widths.rend() ? 0 : *widest;
 }
@@ -43,17 +37,18 @@ std::string refusal(const ir::Stage& stage, const ir::Buffer& source) {
   ir::TmaDescriptor box = {"", source.name, std::vector<std::int64_t>(source.shape.size(), 1), 0};
   for (const ir::SlabAxis& axis : stage.slab) box.box[static_cast<std::size_t>(axis.dim)] = axis.extent;
   if (const std::int64_t panel = panel_of(box.box.back(), element); panel > 0) box.box.back() = panel;
-  if (std::string fault = ir::tma_fault(box, source); !fault.empty()) return fault;
+  if (std::string fault = ir::tma::fault(box, source); !fault.empty()) return fault;
   std::int64_t bytes = element;
   for (const std::int64_t extent : box.box) bytes *= extent;
-  return bytes % box_alignment == 0 ? "" : fmt::format("a box of {} bytes, not a multiple of {}", bytes, box_alignment);
+  return bytes % ir::tma::alignment == 0
+             ? ""
+             : fmt::format("a box of {} bytes, not a multiple of {}", bytes, ir::tma::alignment);
 }
 
-// What descriptors of all stages may add to shared memory: their alignment and a barrier per slot.
-std::int64_t overhead(const ir::Tile& tile, const std::vector<ChunkStage>& stages) {
-  std::int64_t total = 0;
-  for (const ChunkStage& at : stages) total += box_alignment + stage_at(tile, at).slots * barrier_bytes;
-  return total;
+// With all of them by TMA: their alignment, and a barrier per slot.
+bool fits(ir::Program program, const std::vector<ChunkStage>& stages, const Target& target) {
+  for (const ChunkStage& at : stages) stage_at(tile_of(program), at).transport = ir::Transport::tma;
+  return fits_shared(program, target);
 }
 
 Verdict decide(const ir::Program& program, const Target& target, std::span<const Choice> pins) {
@@ -62,8 +57,7 @@ Verdict decide(const ir::Program& program, const Target& target, std::span<const
   const std::vector<ChunkStage> stages = chunk_stages(tile);
   if (stages.empty()) return Skip{"no BufferedStage to convert"};
   if (stages.front().loop != stages.back().loop) return Skip{"the fills of several chunk loops have no one phase"};
-  if (shared_bytes(program, target) + overhead(tile, stages) > target.shared_bytes)
-    return Skip{"no shared memory left for barriers and alignment"};
+  if (pins.empty() && !fits(program, stages, target)) return Skip{"no shared memory left for barriers and alignment"};
   std::string reason;
   for (const ChunkStage& at : stages) {
     const ir::Stage& stage = stage_at(tile, at);
