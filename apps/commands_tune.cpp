@@ -24,6 +24,7 @@ struct TuneFlags {
   std::optional<std::string> search, device, target;
   std::optional<std::int64_t> seed, trials, patience;
   std::optional<double> seconds;
+  std::vector<std::string> set;
   bool json = false, quiet = false;
 };
 
@@ -39,7 +40,12 @@ std::string apply(const TuneFlags& flags, Experiment& experiment) {
   if (flags.device) check_device(*flags.device, "--device");
   if (flags.target) check_target(*flags.target, "--target");
   std::string overrides;
+  if (flags.search && *flags.search != experiment.strategy) experiment.options.parameters.clear();
   override(experiment.strategy, flags.search, "--search", overrides);
+  for (const std::string& assignment : flags.set) {
+    set_parameter(experiment, assignment, "--set");
+    overrides += " --set " + assignment;
+  }
   override(experiment.device, flags.device, "--device", overrides);
   override(experiment.target, flags.target, "--target", overrides);
   override(experiment.options.seed, flags.seed, "--seed", overrides);
@@ -84,7 +90,13 @@ int run_tune(const TuneFlags& flags) {
 void add_tune(CLI::App& command, int& exit_code) {
   auto flags = std::make_shared<TuneFlags>();
   command.add_option("-c,--config", flags->config, "the experiment (YAML): kernels, search, budget")->type_name("FILE");
-  command.add_option("--search", flags->search, "mcts, random, exhaustive or heuristic")->type_name("NAME");
+  command
+      .add_option("--search", flags->search, "the strategy; another than the file's leaves the file's parameters out")
+      ->type_name("NAME");
+  command.add_option("--set", flags->set, "a hyperparameter of the strategy, see below; may be repeated")
+      ->type_name("NAME=VALUE")
+      ->take_all()
+      ->allow_extra_args(false);
   command.add_option("--seed", flags->seed, "the same seed asks for the same schedules in the same order")
       ->check(between(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
       ->type_name("N");
@@ -107,6 +119,7 @@ void add_tune(CLI::App& command, int& exit_code) {
       ->capture_default_str();
   command.add_flag("--json", flags->json, "print one JSON document instead of the table");
   command.add_flag("--quiet", flags->quiet, "no progress");
+  command.footer("Strategies and their hyperparameters, with the defaults:\n" + search::describe_searchers());
   command.callback([flags, &exit_code] { exit_code = run_tune(*flags); });
 }
 

@@ -15,14 +15,22 @@
 namespace deplo::apps {
 namespace {
 
+void set_parameter(Experiment& experiment, const std::string& name, const std::string& value, std::string_view place) {
+  const search::SearcherKind& kind = search::find_searcher(experiment.strategy);
+  search::check_parameter(kind.name, kind.parameters, name, value, place);
+  experiment.options.parameters[name] = value;
+}
+
 void read_search(const Config& config, Experiment& experiment) {
-  config.only({"strategy", "seed", "exploration"});
+  config.only({"strategy", "seed", "parameters"});
   if (const auto strategy = config.find("strategy")) {
     experiment.strategy = strategy->text();
     check_strategy(experiment.strategy, strategy->place());
   }
   experiment.options.seed = static_cast<std::uint64_t>(config.integer_or("seed", 0, 0));
-  experiment.options.exploration = config.number_or("exploration", experiment.options.exploration, 0, 1000);
+  if (const auto parameters = config.find("parameters"))
+    for (const auto& [name, value] : parameters->entries())
+      set_parameter(experiment, name, value.text(), value.place());
 }
 
 void read_budget(const Config& config, Experiment& experiment) {
@@ -42,9 +50,15 @@ void check_name(std::string_view place, std::string_view what, const std::string
 }
 
 void check_strategy(const std::string& name, std::string_view place) {
-  std::vector<std::string> names;
-  for (const auto& kind : search::searchers()) names.emplace_back(kind.name);
+  std::vector<std::string> names{"default"};
+  for (const auto* kind : search::searchers()) names.emplace_back(kind->name);
   check_name(place, "a searcher", name, names);
+}
+
+void set_parameter(Experiment& experiment, const std::string& assignment, std::string_view place) {
+  const std::size_t equals = assignment.find('=');
+  if (equals == std::string::npos) throw Error(fmt::format("{}: expected NAME=VALUE, found '{}'", place, assignment));
+  set_parameter(experiment, assignment.substr(0, equals), assignment.substr(equals + 1), place);
 }
 
 void check_target(const std::string& name, std::string_view place) {

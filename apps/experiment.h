@@ -28,7 +28,7 @@ struct Experiment {
   std::string text;             // of the file: stored with the run
   std::string target = "auto";  // a name under configs/targets, or auto: what the device is
   std::string device = "opencl";
-  std::string strategy = "mcts";
+  std::string strategy = "default";
   search::SearchOptions options;
   double seconds = 300;        // for all kernels together
   std::int64_t trials = 100;   // new measurements per kernel, the heuristic's included
@@ -43,6 +43,8 @@ void check_name(std::string_view place, std::string_view what, const std::string
                 const std::vector<std::string>& names);
 /// Each throws Error, prefixed by `place`, that lists the names there are.
 void check_strategy(const std::string& name, std::string_view place);
+/// `NAME=VALUE` of a hyperparameter of the experiment's strategy; throws Error.
+void set_parameter(Experiment&, const std::string& assignment, std::string_view place);
 void check_target(const std::string& name, std::string_view place);
 void check_device(const std::string& name, std::string_view place);
 

@@ -46,7 +46,7 @@ Summary blank_summary(const Experiment& experiment, const TuneOptions& options, 
   summary.experiment = experiment.file;
   summary.device = bench.device.info().name;
   summary.target = bench.target.name;
-  summary.strategy = experiment.strategy;
+  summary.strategy = search::find_searcher(experiment.strategy).name;
   summary.store = options.store;
   summary.seed = experiment.options.seed;
   for (const KernelCase& kernel : experiment.kernels) {
@@ -108,7 +108,8 @@ void tune(const Experiment& experiment, const TuneOptions& options, Progress& pr
   bench.device_id = store.add_device(device->info());
   bench.run_id = store.add_run({bench.device_id, std::string(revision()),
                                 experiment.text + (options.overrides.empty() ? "" : "\n#" + options.overrides + "\n"),
-                                experiment.strategy, experiment.options.seed, host_name()});
+                                std::string(search::find_searcher(experiment.strategy).name), experiment.options.seed,
+                                host_name()});
   board.start(blank_summary(experiment, options, bench));
   Tuner(experiment, bench, progress, board).run();
 }

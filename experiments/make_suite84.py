@@ -9,7 +9,7 @@ HEAD = """\
 # every other: -inf above the diagonal would cost the same. Equal kernels (q_proj and o_proj, …) are tuned once.
 target: auto
 device: opencl
-search: {strategy: mcts, seed: 0}
+search: {strategy: default, seed: 0}
 budget: {time: 3600, trials: 100, patience: 60}
 
 kernels:

@@ -25,8 +25,11 @@ class Exhaustive final : public Searcher {
 
 }  // namespace
 
-std::unique_ptr<Searcher> make_exhaustive(const Space& space, const SearchOptions&) {
-  return std::make_unique<Exhaustive>(space);
-}
+constinit const SearcherKind kinds::exhaustive{"exhaustive",
+                                               "everything, depth first in option order",
+                                               {},
+                                               [](const Space& space, const Settings&) -> std::unique_ptr<Searcher> {
+                                                 return std::make_unique<Exhaustive>(space);
+                                               }};
 
 }  // namespace deplo::search

@@ -25,8 +25,11 @@ class Heuristic final : public Searcher {
 
 }  // namespace
 
-std::unique_ptr<Searcher> make_heuristic(const Space& space, const SearchOptions&) {
-  return std::make_unique<Heuristic>(space);
-}
+constinit const SearcherKind kinds::heuristic{"heuristic",
+                                              "the first option of every fork: the untuned compiler",
+                                              {},
+                                              [](const Space& space, const Settings&) -> std::unique_ptr<Searcher> {
+                                                return std::make_unique<Heuristic>(space);
+                                              }};
 
 }  // namespace deplo::search

@@ -12,11 +12,12 @@
 // best sequence in rollouts: Cazenave, Nested Monte-Carlo Search, IJCAI 2009: a new branch is first tried with what
 // is known to be good elsewhere, which makes most trials a change of one or a few knobs of the best.
 //
-// Options: seed, exploration (c). The constants come from a sweep over five synthetic landscapes and five recorded
+// The constants come from a sweep over five synthetic landscapes and five recorded
 // spaces at 30, 100 and 300 trials: following the best cuts the mean regret of uniform rollouts by a third (on smooth
 // and rugged landscapes by more than half; on the recorded CLBlast GEMM it costs some), rates of 0.5 to 0.7 do not
 // differ, above 0.8 the search stays where it is; c of 0.3 to 0.5 and widening exponents of 0.4 to 0.7 do not differ.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "core/rng.h"
@@ -29,10 +30,14 @@ namespace {
 constexpr double follow_best = 0.6, follow_heuristic = 0.15;
 constexpr double widening = 2;
 
+constexpr std::array parameters = {
+    number("c", "0.5", 0, 1000, "0.1 0.25 0.5 1 1.5", "exploration constant of UCB1"),
+};
+
 class Mcts final : public Searcher {
  public:
-  Mcts(const Space& space, const SearchOptions& options)
-      : tree_(space), rng_(options.seed), exploration_(options.exploration) {}
+  Mcts(const Space& space, const Settings& settings)
+      : tree_(space), rng_(settings.seed()), exploration_(settings.number("c")) {}
 
   std::vector<Candidate> ask(std::size_t n) override {
     return tree_.descend(n, [this](const Node& node) { return choose(node); });
@@ -104,8 +109,9 @@ class Mcts final : public Searcher {
 
 }  // namespace
 
-std::unique_ptr<Searcher> make_mcts(const Space& space, const SearchOptions& options) {
-  return std::make_unique<Mcts>(space, options);
-}
+constinit const SearcherKind kinds::mcts{"mcts", "Monte Carlo tree search with max backup", parameters,
+                                         [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
+                                           return std::make_unique<Mcts>(space, settings);
+                                         }};
 
 }  // namespace deplo::search

@@ -10,7 +10,7 @@ namespace {
 
 class Random final : public Searcher {
  public:
-  Random(const Space& space, const SearchOptions& options) : tree_(space), rng_(options.seed) {}
+  Random(const Space& space, const Settings& settings) : tree_(space), rng_(settings.seed()) {}
 
   std::vector<Candidate> ask(std::size_t n) override {
     return tree_.descend(n, [this](const Node& node) { return choose(node); });
@@ -33,8 +33,12 @@ class Random final : public Searcher {
 
 }  // namespace
 
-std::unique_ptr<Searcher> make_random(const Space& space, const SearchOptions& options) {
-  return std::make_unique<Random>(space, options);
-}
+constinit const SearcherKind kinds::random{
+    "random",
+    "uniform choices without repetition: the baseline of every comparison",
+    {},
+    [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
+      return std::make_unique<Random>(space, settings);
+    }};
 
 }  // namespace deplo::search

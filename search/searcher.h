@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/outcome.h"
+#include "search/parameters.h"
 #include "search/space.h"
 
 namespace deplo::search {
@@ -25,20 +26,20 @@ class Searcher {
   virtual void tell(const Candidate&, const Outcome&) = 0;
 };
 
-/// Settings shared by all; each searcher documents those it reads. The reasons for the defaults stand in its file.
-struct SearchOptions {
-  std::uint64_t seed = 0;
-  double exploration = 0.5;  // mcts: c of UCB1
-};
-
+/// Each searcher's file defines one; the reasons for the defaults of its parameters stand there.
 struct SearcherKind {
-  std::string_view name;     // as in --search
-  std::string_view summary;  // one line for --help
-  std::unique_ptr<Searcher> (*make)(const Space&, const SearchOptions&);
+  std::string_view name;                  // as in --search
+  std::string_view summary;               // one line for --help
+  std::span<const Parameter> parameters;  // every one that it reads
+  std::unique_ptr<Searcher> (*make)(const Space&, const Settings&);
 };
-/// The explicit list: mcts, random, exhaustive, heuristic.
-std::span<const SearcherKind> searchers();
-/// Throws Error that lists the known names.
+/// The explicit list, in searchers.cpp.
+std::span<const SearcherKind* const> searchers();
+/// Of that name; "default" is what the evidence in docs/strategies.md picks. Throws Error that lists the known names.
+const SearcherKind& find_searcher(std::string_view name);
+/// Throws Error for an unknown name or bad parameters.
 std::unique_ptr<Searcher> make_searcher(std::string_view name, const Space&, const SearchOptions&);
+/// The list as text: a line for each searcher, and below it one for each of its parameters.
+std::string describe_searchers();
 
 }  // namespace deplo::search

@@ -1,30 +1,48 @@
 #include "search/searchers.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
 #include "core/error.h"
+#include "core/nearest.h"
 
 namespace deplo::search {
 namespace {
 
-constexpr std::array kinds = {
-    SearcherKind{"mcts", "Monte Carlo tree search with max backup (the default)", make_mcts},
-    SearcherKind{"random", "uniform choices without repetition: the baseline of every comparison", make_random},
-    SearcherKind{"exhaustive", "everything, depth first in option order", make_exhaustive},
-    SearcherKind{"heuristic", "the first option of every fork: the untuned compiler", make_heuristic},
-};
+constexpr std::array all = {&kinds::mcts, &kinds::random, &kinds::exhaustive, &kinds::heuristic};
+constexpr const SearcherKind* chosen = &kinds::mcts;
 
 }  // namespace
 
-std::span<const SearcherKind> searchers() { return kinds; }
+std::span<const SearcherKind* const> searchers() { return all; }
+
+const SearcherKind& find_searcher(std::string_view name) {
+  if (name == "default") return *chosen;
+  const auto found = std::ranges::find(all, name, [](const SearcherKind* kind) { return kind->name; });
+  if (found != all.end()) return **found;
+  std::string known = "default";
+  std::vector<std::string> names{known};
+  for (const SearcherKind* kind : all) {
+    known += ", " + std::string(kind->name);
+    names.emplace_back(kind->name);
+  }
+  throw Error(fmt::format("expected a searcher ({}), found '{}'{}", known, name, did_you_mean(name, names)));
+}
 
 std::unique_ptr<Searcher> make_searcher(std::string_view name, const Space& space, const SearchOptions& options) {
-  const auto found = std::find_if(kinds.begin(), kinds.end(), [&](const auto& kind) { return kind.name == name; });
-  if (found != kinds.end()) return found->make(space, options);
-  std::string known;
-  for (const SearcherKind& kind : kinds) known += (known.empty() ? "" : ", ") + std::string(kind.name);
-  throw Error("expected a searcher (" + known + "), found '" + std::string(name) + "'");
+  const SearcherKind& kind = find_searcher(name);
+  return kind.make(space, Settings(kind.name, kind.parameters, options));
+}
+
+std::string describe_searchers() {
+  std::string text = fmt::format("{:<11} {}\n", "default", chosen->name);
+  for (const SearcherKind* kind : all) {
+    text += fmt::format("{:<11} {}\n", kind->name, kind->summary);
+    for (const Parameter& parameter : kind->parameters) text += "              " + print(parameter) + "\n";
+  }
+  return text;
 }
 
 }  // namespace deplo::search

@@ -1,14 +1,9 @@
-// The makers of the explicit list in searchers.cpp; one file per searcher.
+// The searchers of the explicit list in searchers.cpp; one file per searcher, which defines its kind.
 #pragma once
-#include <memory>
-
 #include "search/searcher.h"
 
-namespace deplo::search {
+namespace deplo::search::kinds {
 
-std::unique_ptr<Searcher> make_heuristic(const Space&, const SearchOptions&);
-std::unique_ptr<Searcher> make_random(const Space&, const SearchOptions&);
-std::unique_ptr<Searcher> make_exhaustive(const Space&, const SearchOptions&);
-std::unique_ptr<Searcher> make_mcts(const Space&, const SearchOptions&);
+extern const SearcherKind mcts, random, exhaustive, heuristic;
 
-}  // namespace deplo::search
+}  // namespace deplo::search::kinds

@@ -51,8 +51,11 @@ TEST_F(BadInput, Flags) {
   for (const char* seed : {"-1", "99999999999999999999"})
     expect_tune(good_, 1, "--seed: expected an integer between 0 and 9223372036854775807, found", {"--seed", seed});
   expect_tune(good_, 1, "--patience: expected a value, found none", {"--patience"});
-  expect_tune(good_, 1, "--search: expected a searcher (mcts, random, exhaustive, heuristic), found 'mtcs'",
-              {"--search", "mtcs"});
+  expect_tune(good_, 1, "--search: expected a searcher (default, ", {"--search", "mtcs"});
+  expect_tune(good_, 1, "--set: expected NAME=VALUE, found 'c'", {"--search", "mcts", "--set", "c"});
+  expect_tune(good_, 1, "--set: c: expected a number between 0 and 1000, found '-1'",
+              {"--search", "mcts", "--set", "c=1", "--set", "c=-1"});
+  expect_tune(good_, 1, "--set: expected a hyperparameter of mcts (c", {"--search", "mcts", "--set", "x=1"});
   expect_tune(good_, 1, "--device: expected a device", {"--device", "cuda"});
   expect_tune(good_, 1, "--target: expected a target", {"--target", "sm_1"});
   expect_tune(good_, 1, "expected a target in opencl for the device interpreter, found sm_90 (cuda)",

@@ -11,6 +11,7 @@
 namespace deplo::apps {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
@@ -36,15 +37,15 @@ TEST(Experiment, ReadsAllFields) {
   const measure::TemporaryFolder folder;
   const Experiment e = load_experiment(deplo::testing::write_file(
       folder.path(), "x.yaml",
-      "target: sm_90\ndevice: interpreter\nsearch: {strategy: random, seed: 7, exploration: 0.25}\n"
+      "target: sm_90\ndevice: interpreter\nsearch: {strategy: mcts, seed: 7, parameters: {c: 0.25}}\n"
       "budget: {time: 1.5, trials: 2, patience: 3}\n"
       "kernels:\n  - {kernel: matmul, name: a, symbols: {M: 3, N: 4, K: 5}}\n"
       "  - {kernel: gelu, symbols: {M: 3, N: 5}}\n"));
   EXPECT_EQ(e.target, "sm_90");
   EXPECT_EQ(e.device, "interpreter");
-  EXPECT_EQ(e.strategy, "random");
+  EXPECT_EQ(e.strategy, "mcts");
   EXPECT_EQ(e.options.seed, 7u);
-  EXPECT_DOUBLE_EQ(e.options.exploration, 0.25);
+  EXPECT_EQ(e.options.parameters.at("c"), "0.25");
   EXPECT_DOUBLE_EQ(e.seconds, 1.5);
   EXPECT_EQ(e.trials, 2);
   EXPECT_EQ(e.patience, 3);
@@ -73,8 +74,13 @@ TEST(Experiment, BadKeysAndValuesNameTheirLine) {
   EXPECT_THAT(message("search:\n  seed: -1\n" + one_kernel), HasSubstr("x.yaml:2: expected an integer of at least 0"));
   EXPECT_THAT(
       message("search: {strategy: mtcs}\n" + one_kernel),
-      HasSubstr(
-          "x.yaml:1: expected a searcher (mcts, random, exhaustive, heuristic), found 'mtcs'; did you mean 'mcts'?"));
+      AllOf(HasSubstr("x.yaml:1: expected a searcher (default, "), HasSubstr("found 'mtcs'; did you mean 'mcts'?")));
+  EXPECT_EQ(message("search:\n  strategy: mcts\n  parameters:\n    c: much\n" + one_kernel),
+            "x.yaml:4: c: expected a number between 0 and 1000, found 'much'");
+  EXPECT_THAT(message("search:\n  strategy: mcts\n  parameters: {x: 1}\n" + one_kernel),
+              AllOf(HasSubstr("x.yaml:3: expected a hyperparameter of mcts (c"), HasSubstr("found 'x'")));
+  EXPECT_EQ(message("search: {strategy: heuristic, parameters: {c: 1}}\n" + one_kernel),
+            "x.yaml:1: expected a hyperparameter of heuristic (it has none), found 'c'");
   EXPECT_THAT(message("search: mcts\n" + one_kernel), HasSubstr("x.yaml:1: expected a map (key: value), found 'mcts'"));
   EXPECT_THAT(message("\ntarget: sm_70\n" + one_kernel), HasSubstr("x.yaml:2: expected a target (auto, "));
   EXPECT_THAT(message("device: cuda\n" + one_kernel), HasSubstr("x.yaml:1: expected a device (opencl, "));

@@ -18,7 +18,7 @@ double time(const Trail& trail) {
 void ask_tell(benchmark::State& state, const SearcherKind& kind) {
   const toy::ToySpace space = toy::levels({12, 4, 40, 10, 10, 6, 6, 2, 2, 3, 2, 2});
   for (auto _ : state) {
-    const auto searcher = kind.make(space, {});
+    const auto searcher = make_searcher(kind.name, space, {});
     for (std::int64_t trial = 0; trial < state.range(0); ++trial)
       for (const Candidate& candidate : searcher->ask(1))
         searcher->tell(candidate, toy::took(time(candidate->trail())));
@@ -30,9 +30,9 @@ void ask_tell(benchmark::State& state, const SearcherKind& kind) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  for (const SearcherKind& kind : searchers())
-    if (kind.name != "heuristic")
-      benchmark::RegisterBenchmark(std::string(kind.name).c_str(), [&kind](benchmark::State& s) { ask_tell(s, kind); })
+  for (const SearcherKind* kind : searchers())
+    if (kind->name != "heuristic")
+      benchmark::RegisterBenchmark(std::string(kind->name).c_str(), [kind](benchmark::State& s) { ask_tell(s, *kind); })
           ->Arg(300)
           ->Arg(30000)
           ->Unit(benchmark::kMillisecond);

@@ -87,7 +87,9 @@ struct Case {
 
 class Battery : public testing::TestWithParam<Case> {
  protected:
-  std::unique_ptr<Searcher> make(std::uint64_t seed = 1) const { return kind().make(space(), {.seed = seed}); }
+  std::unique_ptr<Searcher> make(std::uint64_t seed = 1) const {
+    return make_searcher(kind().name, space(), {.seed = seed});
+  }
   const SearcherKind& kind() const { return *GetParam().kind; }
   const toy::ToySpace& space() const { return GetParam().space->space; }
   bool small() const { return GetParam().space->small; }
@@ -201,8 +203,8 @@ TEST_P(Battery, ToldBetweenAskAndTellChangesNothing) {
 
 std::vector<Case> cases() {
   std::vector<Case> out;
-  for (const SearcherKind& kind : searchers())
-    for (const NamedSpace& space : spaces()) out.push_back({&kind, &space});
+  for (const SearcherKind* kind : searchers())
+    for (const NamedSpace& space : spaces()) out.push_back({kind, &space});
   return out;
 }
 
@@ -221,7 +223,7 @@ TEST(Seeds, OtherSeedsOtherAsks) {
 
 TEST(Searchers, AreFoundByName) {
   const toy::ToySpace space = toy::levels({3});
-  for (const SearcherKind& kind : searchers()) EXPECT_NE(make_searcher(kind.name, space, {}), nullptr);
+  for (const SearcherKind* kind : searchers()) EXPECT_NE(make_searcher(kind->name, space, {}), nullptr);
   EXPECT_THAT([&] { make_searcher("annealing", space, {}); },
               testing::ThrowsMessage<Error>(testing::AllOf(
                   testing::HasSubstr("'annealing'"), testing::HasSubstr("mcts"), testing::HasSubstr("exhaustive"))));
@@ -229,21 +231,21 @@ TEST(Searchers, AreFoundByName) {
 
 TEST(Heuristic, TakesTheFirstOptions) {
   const toy::ToySpace space = toy::conditional(6);
-  const auto candidates = make_heuristic(space, {})->ask(9);
+  const auto candidates = make_searcher("heuristic", space, {})->ask(9);
   ASSERT_EQ(candidates.size(), 1u);
   EXPECT_EQ(print(candidates[0]->trail()), "toy.k0=0 toy.k1=0");
 }
 
 TEST(Exhaustive, GoesInOptionOrder) {
   const toy::ToySpace space = toy::conditional(4);
-  EXPECT_EQ(Drive{.batch = 5}(*make_exhaustive(space, {})), toy::leaves(space));
+  EXPECT_EQ(Drive{.batch = 5}(*make_searcher("exhaustive", space, {})), toy::leaves(space));
 }
 
 TEST(Exhaustive, FindsTheOptimum) {
   for (const NamedSpace& each : spaces()) {
     if (!each.small) continue;
     double fastest = std::numeric_limits<double>::infinity(), optimum = fastest;
-    const auto searcher = make_exhaustive(each.space, {});
+    const auto searcher = make_searcher("exhaustive", each.space, {});
     for (const Trail& trail : Drive{.batch = 3}(*searcher)) fastest = std::min(fastest, toy::noise_time(trail));
     for (const Trail& trail : toy::leaves(each.space)) optimum = std::min(optimum, toy::noise_time(trail));
     EXPECT_EQ(fastest, optimum) << each.name;

@@ -25,7 +25,7 @@ std::function<Measured(const Candidate&)> script(std::vector<Measured> answers) 
 
 struct Fixture {
   toy::ToySpace space = toy::uniform(3, 6);
-  std::unique_ptr<Searcher> searcher = make_random(space, {});
+  std::unique_ptr<Searcher> searcher = make_searcher("random", space, {});
   Budget budget;
   Callbacks callbacks{.measure = script({{took(5)}}), .observe = {}, .cancelled = {}};
   LoopResult operator()() { return run(space, *searcher, budget, callbacks); }

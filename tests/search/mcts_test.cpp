@@ -75,7 +75,7 @@ TEST(Mcts, BeatsRandomOnARuggedLandscape) {
 
 TEST(Mcts, DeepensBeforeAWideForkIsVisitedThroughout) {
   const toy::ToySpace space = toy::levels({40, 40});
-  const auto searcher = make_mcts(space, {});
+  const auto searcher = make_searcher("mcts", space, {});
   std::vector<int> below(40);
   for (int trial = 0; trial < 60; ++trial) {
     const Candidate candidate = searcher->ask(1).at(0);
@@ -90,7 +90,7 @@ TEST(Mcts, DeepensBeforeAWideForkIsVisitedThroughout) {
 TEST(Mcts, OutstandingAsksSpreadOut) {
   const toy::ToySpace space = toy::uniform(3, 10);
   std::vector<bool> seen(10);
-  for (const Candidate& candidate : make_mcts(space, {})->ask(30))
+  for (const Candidate& candidate : make_searcher("mcts", space, {})->ask(30))
     seen[static_cast<std::size_t>(toy::taken(candidate->trail(), 0))] = true;
   EXPECT_GE(std::count(seen.begin(), seen.end(), true), 8);
 }

@@ -1,0 +1,96 @@
+#include "search/parameters.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <sstream>
+
+#include "core/error.h"
+#include "core/nearest.h"
+
+namespace deplo::search {
+namespace {
+
+template <class Number>
+std::optional<Number> read(const std::string& text) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::string legal(const Parameter& parameter) {
+  switch (parameter.type) {
+    case Parameter::Type::word:
+      return fmt::format("one of {}", fmt::join(grid(parameter), ", "));
+    case Parameter::Type::integer:
+      return fmt::format("an integer between {:.10g} and {:.10g}", parameter.least, parameter.most);
+    case Parameter::Type::number:
+      return fmt::format("a number between {:.10g} and {:.10g}", parameter.least, parameter.most);
+  }
+  check_failed("a known type", __FILE__, __LINE__);
+}
+
+bool may_be(const Parameter& parameter, const std::string& text) {
+  if (parameter.type == Parameter::Type::word) return std::ranges::count(grid(parameter), text) > 0;
+  const bool whole = parameter.type == Parameter::Type::integer;
+  if (whole && !read<std::int64_t>(text)) return false;
+  const std::optional<double> value = read<double>(text);
+  return value && *value >= parameter.least && *value <= parameter.most;  // a NaN is in no range
+}
+
+}  // namespace
+
+std::vector<std::string> grid(const Parameter& parameter) {
+  std::istringstream in{std::string(parameter.grid)};
+  std::vector<std::string> values;
+  for (std::string value; in >> value;) values.push_back(value);
+  return values;
+}
+
+std::string print(const Parameter& parameter) {
+  return fmt::format("{}={}: {} ({})", parameter.name, parameter.fallback, parameter.doc, legal(parameter));
+}
+
+void check_parameter(std::string_view searcher, std::span<const Parameter> parameters, std::string_view name,
+                     const std::string& value, std::string_view place) {
+  const auto found = std::ranges::find(parameters, name, &Parameter::name);
+  if (found == parameters.end()) {
+    std::vector<std::string> names;
+    for (const Parameter& parameter : parameters) names.emplace_back(parameter.name);
+    const std::string known = names.empty() ? "it has none" : fmt::format("{}", fmt::join(names, ", "));
+    throw Error(fmt::format("{}: expected a hyperparameter of {} ({}), found '{}'{}", place, searcher, known, name,
+                            did_you_mean(name, names)));
+  }
+  if (!may_be(*found, value))
+    throw Error(fmt::format("{}: {}: expected {}, found '{}'", place, name, legal(*found), value));
+}
+
+Settings::Settings(std::string_view searcher, std::span<const Parameter> parameters, const SearchOptions& options)
+    : seed_(options.seed), values_(options.parameters) {
+  for (const auto& [name, value] : values_) check_parameter(searcher, parameters, name, value, "search");
+  for (const Parameter& parameter : parameters) values_.try_emplace(std::string(parameter.name), parameter.fallback);
+}
+
+const std::string& Settings::word(std::string_view name) const {
+  const auto found = values_.find(name);
+  CHECK(found != values_.end());
+  return found->second;
+}
+
+double Settings::number(std::string_view name) const {
+  const std::optional<double> value = read<double>(word(name));
+  CHECK(value);
+  return *value;
+}
+
+std::int64_t Settings::integer(std::string_view name) const {
+  const std::optional<std::int64_t> value = read<std::int64_t>(word(name));
+  CHECK(value);
+  return *value;
+}
+
+}  // namespace deplo::search

@@ -1,0 +1,64 @@
+// Hyperparameters: a searcher declares them in one table, which YAML, --set, the help and docs/strategies.md all read.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace deplo::search {
+
+struct Parameter {
+  enum class Type { number, integer, word };
+  std::string_view name;
+  Type type;
+  std::string_view fallback;  // the default
+  std::string_view grid;      // what tuning tries, with spaces between; of a word: all that it may be
+  double least, most;         // of numbers, both included
+  std::string_view doc;       // one line
+};
+constexpr Parameter number(std::string_view name, std::string_view fallback, double least, double most,
+                           std::string_view grid, std::string_view doc) {
+  return {name, Parameter::Type::number, fallback, grid, least, most, doc};
+}
+constexpr Parameter integer(std::string_view name, std::string_view fallback, double least, double most,
+                            std::string_view grid, std::string_view doc) {
+  return {name, Parameter::Type::integer, fallback, grid, least, most, doc};
+}
+constexpr Parameter word(std::string_view name, std::string_view fallback, std::string_view words,
+                         std::string_view doc) {
+  return {name, Parameter::Type::word, fallback, words, 0, 0, doc};
+}
+/// The values of its grid.
+std::vector<std::string> grid(const Parameter&);
+/// "c=0.5 (0 to 1000)", "backup=max (max, mean)".
+std::string print(const Parameter&);
+
+struct SearchOptions {
+  std::uint64_t seed = 0;
+  std::map<std::string, std::string, std::less<>> parameters = {};  // by name, as in YAML; absent: the default
+};
+
+/// Throws Error `place: expected …, found …` unless the searcher has such a parameter and may have such a value.
+void check_parameter(std::string_view searcher, std::span<const Parameter>, std::string_view name,
+                     const std::string& value, std::string_view place);
+
+/// What a searcher is made with: the options, checked, and the defaults of what they leave out.
+class Settings {
+ public:
+  /// Throws Error as check_parameter does.
+  Settings(std::string_view searcher, std::span<const Parameter>, const SearchOptions&);
+
+  std::uint64_t seed() const { return seed_; }
+  // CHECK that such a parameter is declared.
+  double number(std::string_view name) const;
+  std::int64_t integer(std::string_view name) const;
+  const std::string& word(std::string_view name) const;
+
+ private:
+  std::uint64_t seed_;
+  std::map<std::string, std::string, std::less<>> values_;
+};
+
+}  // namespace deplo::search
