@@ -1,6 +1,9 @@
-// Random: each descent takes an option uniformly among those that still lead to unseen candidates, P(o) = 1/#open.
-// Uniform over choices, so over candidates only where subtrees are equally large. The baseline of every comparison:
-// Bergstra and Bengio, Random Search for Hyper-Parameter Optimization, JMLR 13 (2012).
+// Random: each descent takes an option that still leads to unseen candidates, in proportion to how many of them where
+// the space knows that, P(o) = unseen(o) / sum: uniform over candidates without repetition. Elsewhere uniform over
+// choices, P(o) = 1/#open. The baseline of every comparison: Bergstra and Bengio, Random Search for Hyper-Parameter
+// Optimization, JMLR 13 (2012).
+#include <algorithm>
+
 #include "core/rng.h"
 #include "search/searchers.h"
 #include "search/tree.h"
@@ -18,17 +21,29 @@ class Random final : public Searcher {
   void tell(const Candidate& candidate, const Outcome& outcome) override { tree_.tell(candidate, reward(outcome)); }
 
  private:
-  // Rejection would be slow where one child in many is left, so the open ones are listed.
   std::size_t choose(const Node& node) {
-    open_.clear();
-    for (std::size_t i = 0; i < node.children.size(); ++i)
-      if (!node.children[i].finished) open_.push_back(i);
-    return open_[rng_.below(open_.size())];
+    unseen_.assign(node.children.size(), 0);
+    double sum = 0;
+    for (std::size_t i = 0; i < node.children.size(); ++i) {
+      const Node& child = node.children[i];
+      // A space that does not know says 1, however many were seen.
+      if (!child.finished) unseen_[i] = std::max(1.0, node.position->leaves(i) - child.visits);
+      sum += unseen_[i];
+    }
+    double draw = rng_.uniform() * sum;
+    std::size_t chosen = unseen_.size();
+    for (std::size_t i = 0; i < unseen_.size(); ++i) {
+      if (unseen_[i] == 0) continue;
+      chosen = i;  // the last open one, should rounding leave some of the draw
+      if (draw < unseen_[i]) break;
+      draw -= unseen_[i];
+    }
+    return chosen;
   }
 
   Tree tree_;
   Rng rng_;
-  std::vector<std::size_t> open_;
+  std::vector<double> unseen_;  // candidates below each child
 };
 
 }  // namespace

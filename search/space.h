@@ -17,6 +17,8 @@ class Position {
   virtual const Trail& trail() const = 0;
   /// The place after taking options[option]; CHECKs the range.
   virtual std::shared_ptr<const Position> choose(std::size_t option) const = 0;
+  /// How many candidates lie below options[option] where that is known, else 1: all options are then alike.
+  virtual double leaves(std::size_t /*option*/) const { return 1; }
 };
 using PositionPtr = std::shared_ptr<const Position>;
 

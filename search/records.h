@@ -1,0 +1,75 @@
+// Recorded measurements of one kernel on one device: what a table space replays.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/outcome.h"
+#include "core/trail.h"
+
+namespace deplo::search {
+
+struct Parameter {
+  std::string name;
+  std::vector<Value> values;  // as declared, then as first seen; at most 65,536
+};
+
+/// What came of one configuration. Costs are what finding it out took.
+struct Record {
+  Outcome outcome;           // failures keep what the file says of them as the message
+  double build_seconds = 0;  // compiling: any processor can do it
+  double run_seconds = 0;    // all the rest: launches, verification, overheads of the framework and the strategy
+  std::uint32_t first_launch = 0, launches = 0;
+
+  double cost() const { return build_seconds + run_seconds; }
+};
+
+/// One row per record in the order of the file. 241,600 records of 14 parameters and 4 launches take 32 MB.
+struct Records {
+  std::string name;  // of the file, for tables
+  std::string kernel, device;
+  std::vector<Parameter> parameters;
+  std::vector<std::uint16_t> options;  // records × parameters: which of its values each parameter has
+  std::vector<Record> records;
+  std::vector<double> launches;  // µs; of all records, one after the other
+
+  std::span<const std::uint16_t> options_of(std::size_t record) const {
+    return std::span(options).subspan(record * parameters.size(), parameters.size());
+  }
+  std::span<const double> launches_of(const Record& record) const {
+    return std::span(launches).subspan(record.first_launch, record.launches);
+  }
+  const Value& value(std::size_t record, std::size_t parameter) const {
+    return parameters[parameter].values[options[record * parameters.size() + parameter]];
+  }
+};
+
+/// Collects records; values get their options as they come. Throws Error, prefixed by `place`.
+class RecordsBuilder {
+ public:
+  explicit RecordsBuilder(std::string place) : place_(std::move(place)) {}
+  /// Before the first record; also with the values declared beforehand. Names differ and are not empty.
+  void add_parameter(const std::string& name, const std::vector<Value>& values = {});
+  std::size_t parameters() const { return records_.parameters.size(); }
+  const std::string& parameter_name(std::size_t i) const { return records_.parameters[i].name; }
+  /// One value per parameter; launches in µs.
+  void add(std::span<const Value> values, Record record, std::span<const double> launches = {});
+  std::string& kernel() { return records_.kernel; }
+  std::string& device() { return records_.device; }
+  /// Throws where there is no parameter or no record.
+  Records finish();
+
+ private:
+  std::uint16_t option(std::size_t parameter, const Value& value);
+  std::string place_;
+  Records records_;
+  std::vector<std::map<Value, std::uint16_t>> seen_;  // per parameter: value → option
+};
+
+/// The integer that the text reads as, else the text: what a trail would make of it.
+Value to_value(std::string_view text);
+
+}  // namespace deplo::search
