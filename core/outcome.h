@@ -9,8 +9,30 @@
 
 namespace deplo {
 
-/// Why a candidate has no valid time; stored by these names. The full list of the protocol is in docs/measurement.md.
-enum class Status { ok, invalid, build_error, launch_error, wrong_result, timeout, implausible };
+/// Why a candidate has no valid time; stored by these names. What each means: docs/measurement.md, "Outcomes".
+enum class Status {
+  ok,
+  slow,     // given up on: far from the best known
+  invalid,  // the schedule cannot be lowered
+  build_error,
+  build_timeout,
+  build_crash,
+  resource,  // more threads, shared memory or registers than the device has
+  load_error,
+  launch_error,
+  illegal_access,
+  hang,
+  wrong_result,
+  guard_hit,         // wrote beside a buffer
+  nondeterministic,  // two runs, different bits
+  noop,              // a time that is not a positive number
+  implausible,       // faster than the device can be
+  worker_lost,
+  device_lost,
+  out_of_memory,
+  cancelled,
+  timeout,  // of older stores: cancelled
+};
 std::string_view status_name(Status);
 /// Throws Error when the name is unknown.
 Status parse_status(std::string_view name);

@@ -1,7 +1,8 @@
-// What a backend offers: build a kernel, hold its arrays, launch it and time it. opencl.cpp and interpreter.cpp.
+// What a backend offers: build a kernel, hold its arrays, launch it and time it.
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +22,8 @@ struct DeviceInfo {
   std::string vendor, driver, platform;
   std::int64_t units = 0, clock_mhz = 0, shared_bytes = 0, max_threads = 0;
   bool cpu = false;
+  std::string architecture = {};                // "sm_90"; "" where there is none
+  std::int64_t l2_bytes = 0, memory_bytes = 0;  // the last cache before memory, and that; 0: not known
   bool operator==(const DeviceInfo&) const = default;
 };
 
@@ -28,6 +31,21 @@ struct DeviceInfo {
 struct Candidate {
   ir::Program kernel;
   ir::KernelSource source;
+};
+
+/// What the compiler says of a built kernel; -1: not known.
+struct Resources {
+  std::int64_t registers = -1, spill_bytes = -1, stack_bytes = -1;  // per thread
+  std::int64_t static_shared_bytes = -1, dynamic_shared_bytes = -1;
+  double occupancy = -1;      // part of a unit's threads that can be resident
+  std::string limiter;        // of it: "registers", "shared", "threads", "blocks" or ""
+  std::string binary_digest;  // of the machine code; "" where the backend shows none
+};
+
+/// A batch of launches one after the other on the device.
+struct Sample {
+  double us = 0;         // per launch, the device's clock: from the first start to the last end
+  double clock_mhz = 0;  // the device's frequency meanwhile; 0: not known
 };
 
 /// The buffers of one kernel on the device, in the program's order, of f32, i32 or bool. Numbers are floats on the
@@ -42,6 +60,8 @@ class Arrays {
   /// Arrays in the memory of some of these, each named once: number i is buffer `buffers[i]` seen as `as[i]`, which
   /// needs no more bytes. These must outlive the view.
   virtual std::unique_ptr<Arrays> view(std::span<const std::size_t> buffers, const std::vector<ir::Buffer>& as) = 0;
+  /// Which buffer was written beside, and where, by its red zones (measure/red_zone.h); nullopt: none.
+  virtual std::optional<std::string> overrun() = 0;
 };
 
 class Executable {
@@ -51,6 +71,10 @@ class Executable {
   /// Where the kernel adds to outputs (KernelSource::zeroed) they are filled with 0 before, whole, by a launch of its
   /// own, whose time counts in proportion to the blocks that run.
   virtual Result<double> launch(Arrays&, std::int64_t blocks) = 0;
+  /// `batch` such launches with one wait at the end: launch i works on *sets[i % sets.size()] (more than one set: cold
+  /// caches, by rotation).
+  virtual Result<Sample> sample(std::span<Arrays* const> sets, std::int64_t blocks, int batch) = 0;
+  virtual const Resources& resources() const = 0;
 };
 
 /// One device; build may be called from any thread, launches one at a time.
@@ -61,6 +85,7 @@ class Device {
   virtual Dialect dialect() const = 0;
   virtual std::unique_ptr<Arrays> allocate(const std::vector<ir::Buffer>& buffers) = 0;
   virtual Result<std::unique_ptr<Executable>> build(const Candidate&) = 0;
+  virtual void pause(double milliseconds);  // leaves the device alone, so that it cools down
 };
 
 /// `name`: "opencl" (first device, CPU devices last), "opencl:N", or "interpreter". Throws Error(environment) in one

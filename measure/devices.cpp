@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
+#include <thread>
 
 #include "measure/device.h"
 #include "measure/interpreter.h"
@@ -16,6 +18,10 @@ namespace {
 }
 
 }  // namespace
+
+void Device::pause(double milliseconds) {
+  std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(milliseconds));
+}
 
 std::unique_ptr<Device> open_device(std::string_view name) {
   constexpr std::string_view opencl = "opencl";

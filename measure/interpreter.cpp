@@ -43,6 +43,7 @@ class HostArrays final : public Arrays {
     }
     return result;
   }
+  std::optional<std::string> overrun() override { return std::nullopt; }  // the interpreter checks every index
   std::size_t count() const { return slots_.size(); }
   /// Stores what changed only: an element that nothing wrote keeps its bytes.
   void update(std::size_t buffer, const std::vector<double>& before, const std::vector<double>& after) {
@@ -108,8 +109,20 @@ class InterpretedKernel final : public Executable {
     return time.count();
   }
 
+  Result<Sample> sample(std::span<Arrays* const> sets, std::int64_t blocks, int batch) override {
+    double sum = 0;
+    for (int i = 0; i < batch; ++i) {
+      const auto time = launch(*sets[static_cast<std::size_t>(i) % sets.size()], blocks);
+      if (!time.ok()) return time.failure();
+      sum += time.value();
+    }
+    return Sample{sum / batch, 0};
+  }
+  const Resources& resources() const override { return resources_; }
+
  private:
   ir::Program program_;
+  Resources resources_;
 };
 
 class Interpreter final : public Device {
@@ -124,8 +137,8 @@ class Interpreter final : public Device {
       return Failure{Status::build_error, std::move(violation)};
     const std::int64_t threads = ir::count_of(candidate.kernel.body, ir::Bind::thread);
     if (threads > info_.max_threads)
-      return Failure{Status::launch_error, std::to_string(threads) + " threads a block, the interpreter takes " +
-                                               std::to_string(info_.max_threads)};
+      return Failure{Status::resource, std::to_string(threads) + " threads a block, the interpreter takes " +
+                                           std::to_string(info_.max_threads)};
     return std::unique_ptr<Executable>(std::make_unique<InterpretedKernel>(candidate.kernel));
   }
 

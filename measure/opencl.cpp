@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "measure/opencl_arrays.h"
+#include "measure/opencl_executable.h"
 
 namespace deplo::measure {
 namespace {
@@ -49,7 +49,9 @@ DeviceInfo describe(cl_device_id device) {
           .clock_mhz = number_of<cl_uint>(device, CL_DEVICE_MAX_CLOCK_FREQUENCY),
           .shared_bytes = static_cast<std::int64_t>(number_of<cl_ulong>(device, CL_DEVICE_LOCAL_MEM_SIZE)),
           .max_threads = static_cast<std::int64_t>(number_of<std::size_t>(device, CL_DEVICE_MAX_WORK_GROUP_SIZE)),
-          .cpu = is_cpu(device)};
+          .cpu = is_cpu(device),
+          .l2_bytes = static_cast<std::int64_t>(number_of<cl_ulong>(device, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE)),
+          .memory_bytes = static_cast<std::int64_t>(number_of<cl_ulong>(device, CL_DEVICE_GLOBAL_MEM_SIZE))};
 }
 
 std::vector<cl_device_id> find_devices() {
@@ -70,76 +72,6 @@ std::vector<cl_device_id> find_devices() {
   std::stable_partition(found.begin(), found.end(), [](cl_device_id device) { return !is_cpu(device); });
   return found;
 }
-
-Failure launch_failure(cl_int code, std::size_t threads) {
-  return {Status::launch_error, fmt::format("{} with {} threads a block", opencl_error_name(code), threads)};
-}
-
-class OpenclExecutable final : public Executable {
- public:
-  OpenclExecutable(cl_command_queue queue, Program program, Kernel kernel, const ir::KernelSource& source)
-      : queue_(queue),
-        program_(std::move(program)),
-        kernel_(std::move(kernel)),
-        blocks_(source.blocks),
-        threads_(static_cast<std::size_t>(source.threads)),
-        zeroed_(source.zeroed) {}
-
-  Result<double> launch(Arrays& arrays, std::int64_t blocks) override {
-    CHECK(blocks >= 1 && blocks <= blocks_);
-    const auto& memory = static_cast<const OpenclArrays&>(arrays);
-    const auto fill = zero(memory);
-    if (!fill.ok()) return fill;
-    const auto time = run(memory, blocks);
-    if (!time.ok()) return time;
-    return time.value() + fill.value() * static_cast<double>(blocks) / static_cast<double>(blocks_);
-  }
-
-  /// The blocks alone, on outputs as they are.
-  Result<double> run(const OpenclArrays& memory, std::int64_t blocks) {
-    for (cl_uint i = 0; i < memory.count(); ++i) {
-      cl_mem argument = memory.get(i);
-      if (const cl_int code = clSetKernelArg(kernel_.get(), i, sizeof argument, &argument); code != CL_SUCCESS)
-        return launch_failure(code, threads_);
-    }
-    const std::size_t global = static_cast<std::size_t>(blocks) * threads_;
-    cl_event raw = nullptr;
-    const cl_int code = clEnqueueNDRangeKernel(queue_, kernel_.get(), 1, nullptr, &global, &threads_, 0, nullptr, &raw);
-    if (code != CL_SUCCESS) return launch_failure(code, threads_);
-    return wait(Event(raw));
-  }
-
- private:
-  /// The launch of its own that `+=` writes start from. Microseconds.
-  Result<double> zero(const OpenclArrays& memory) const {
-    double sum = 0;
-    for (const std::size_t buffer : zeroed_) {
-      cl_event raw = nullptr;
-      if (const cl_int code = memory.fill(buffer, 0, &raw); code != CL_SUCCESS) return launch_failure(code, threads_);
-      const auto time = wait(Event(raw));
-      if (!time.ok()) return time;
-      sum += time.value();
-    }
-    return sum;
-  }
-
-  Result<double> wait(const Event& event) const {
-    cl_event raw = event.get();
-    if (const cl_int code = clWaitForEvents(1, &raw); code != CL_SUCCESS) return launch_failure(code, threads_);
-    cl_ulong start = 0, end = 0;
-    cl_int code = clGetEventProfilingInfo(raw, CL_PROFILING_COMMAND_START, sizeof start, &start, nullptr);
-    if (code == CL_SUCCESS) code = clGetEventProfilingInfo(raw, CL_PROFILING_COMMAND_END, sizeof end, &end, nullptr);
-    if (code != CL_SUCCESS) return launch_failure(code, threads_);
-    return (static_cast<double>(end) - static_cast<double>(start)) * 1e-3;
-  }
-
-  cl_command_queue queue_;
-  Program program_;
-  Kernel kernel_;
-  std::int64_t blocks_;
-  std::size_t threads_;
-  std::vector<std::size_t> zeroed_;
-};
 
 std::string build_log(cl_program program, cl_device_id device) {
   std::size_t size = 0;
@@ -177,8 +109,10 @@ class OpenclDevice final : public Device {
     if (code != CL_SUCCESS)
       return Failure{Status::build_error, fmt::format("{}: kernel '{}'", opencl_error_name(code), source.entry)};
     if (auto problem = unlaunchable(kernel.get(), candidate)) return *problem;
-    auto executable =
-        std::make_unique<OpenclExecutable>(queue_.get(), std::move(program.value()), std::move(kernel), source);
+    Resources resources;
+    resources.static_shared_bytes = local_bytes(kernel.get());
+    auto executable = std::make_unique<OpenclExecutable>(queue_.get(), std::move(program.value()), std::move(kernel),
+                                                         source, std::move(resources));
     if (info_.cpu)
       if (auto problem = specialise(*executable, candidate.kernel.buffers)) return *problem;
     return std::unique_ptr<Executable>(std::move(executable));
@@ -198,6 +132,12 @@ class OpenclDevice final : public Device {
     return Failure{Status::build_error, log.empty() ? opencl_error_name(code) : log};
   }
 
+  std::int64_t local_bytes(cl_kernel kernel) const {
+    cl_ulong local = 0;
+    clGetKernelWorkGroupInfo(kernel, device_, CL_KERNEL_LOCAL_MEM_SIZE, sizeof local, &local, nullptr);
+    return static_cast<std::int64_t>(local);
+  }
+
   /// What a launch would trip over. PoCL does not check local memory: a kernel that asks for too much would overrun it.
   std::optional<Failure> unlaunchable(cl_kernel kernel, const Candidate& candidate) const {
     cl_uint arguments = 0;
@@ -206,14 +146,13 @@ class OpenclDevice final : public Device {
       return Failure{Status::build_error, fmt::format("CL_INVALID_KERNEL_ARGS: {} parameters for {} buffers", arguments,
                                                       candidate.kernel.buffers.size())};
     if (candidate.source.threads < 1 || candidate.source.threads > info_.max_threads)
-      return launch_failure(CL_INVALID_WORK_GROUP_SIZE, static_cast<std::size_t>(candidate.source.threads));
-    cl_ulong local = 0;
-    clGetKernelWorkGroupInfo(kernel, device_, CL_KERNEL_LOCAL_MEM_SIZE, sizeof local, &local, nullptr);
-    const std::int64_t shared = std::max(static_cast<std::int64_t>(local), candidate.source.shared_bytes);
+      return Failure{Status::resource,
+                     fmt::format("CL_INVALID_WORK_GROUP_SIZE: {} threads a block, the device takes {}",
+                                 candidate.source.threads, info_.max_threads)};
+    const std::int64_t shared = std::max(local_bytes(kernel), candidate.source.shared_bytes);
     if (shared > info_.shared_bytes)
-      return Failure{
-          Status::launch_error,
-          fmt::format("CL_OUT_OF_RESOURCES: {} bytes of local memory, the device has {}", shared, info_.shared_bytes)};
+      return Failure{Status::resource, fmt::format("CL_OUT_OF_RESOURCES: {} bytes of local memory, the device has {}",
+                                                   shared, info_.shared_bytes)};
     return std::nullopt;
   }
 

@@ -6,6 +6,7 @@
 
 #include "measure/elements.h"
 #include "measure/opencl.h"
+#include "measure/red_zone.h"
 
 namespace deplo::measure {
 
@@ -15,15 +16,39 @@ void require(cl_int code, const std::string& what) {
 
 OpenclArrays::OpenclArrays(cl_context context, cl_command_queue queue, bool cpu, const std::vector<ir::Buffer>& buffers)
     : queue_(queue) {
-  for (const ir::Buffer& buffer : buffers) {
-    const std::size_t size = size_in_bytes(buffer);
-    cl_int code = CL_SUCCESS;
-    HostMemory host = cpu ? allocate_host_memory(size) : nullptr;
-    const cl_mem_flags flags = CL_MEM_READ_WRITE | (host ? CL_MEM_USE_HOST_PTR : 0);
-    Memory memory(clCreateBuffer(context, flags, size, host.get(), &code));
-    require(code, fmt::format("allocate {} bytes for '{}'", size, buffer.name));
-    slots_.push_back({std::move(host), std::move(memory), size, buffer.dtype});
+  for (const ir::Buffer& buffer : buffers) slots_.push_back(allocate(context, cpu, buffer));
+}
+
+OpenclArrays::Slot OpenclArrays::allocate(cl_context context, bool cpu, const ir::Buffer& buffer) const {
+  const std::size_t size = size_in_bytes(buffer), with_zones = size + 2 * red_zone_bytes;
+  const std::string what = fmt::format("allocate {} bytes for '{}'", size, buffer.name);
+  cl_int code = CL_SUCCESS;
+  HostMemory host = cpu ? allocate_host_memory(with_zones) : nullptr;
+  const cl_mem_flags flags = CL_MEM_READ_WRITE | (host ? CL_MEM_USE_HOST_PTR : 0);
+  Memory whole(clCreateBuffer(context, flags, with_zones, host.get(), &code));
+  require(code, what);
+  const cl_buffer_region region{red_zone_bytes, size};
+  Memory memory(clCreateSubBuffer(whole.get(), 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &code));
+  require(code, what);
+  const std::vector<std::byte> zone = red_zone();
+  for (const std::size_t at : {std::size_t{0}, red_zone_bytes + size})
+    require(clEnqueueWriteBuffer(queue_, whole.get(), CL_TRUE, at, zone.size(), zone.data(), 0, nullptr, nullptr),
+            what);
+  return {std::move(host), std::move(whole), std::move(memory), size, size, buffer.dtype, buffer.name};
+}
+
+std::optional<std::string> OpenclArrays::overrun() {
+  std::vector<std::byte> before(red_zone_bytes), behind(red_zone_bytes);
+  for (const Slot& slot : slots_) {
+    const auto read = [&](std::size_t at, std::vector<std::byte>& to) {
+      require(clEnqueueReadBuffer(queue_, slot.whole.get(), CL_TRUE, at, to.size(), to.data(), 0, nullptr, nullptr),
+              "read");
+    };
+    read(0, before);
+    read(red_zone_bytes + slot.capacity, behind);
+    if (auto found = damage(before, behind, slot.name)) return found;
   }
+  return std::nullopt;
 }
 
 void OpenclArrays::write(std::size_t buffer, std::span<const float> values) {
@@ -72,8 +97,11 @@ std::unique_ptr<Arrays> OpenclArrays::view(std::span<const std::size_t> buffers,
     CHECK(std::count(buffers.begin(), buffers.end(), buffers[i]) == 1);
     const Slot& slot = slots_.at(buffers[i]);
     CHECK(size_in_bytes(as[i]) <= slot.size);
+    require(clRetainMemObject(slot.whole.get()), "share a buffer");
+    Memory whole(slot.whole.get());
     require(clRetainMemObject(slot.memory.get()), "share a buffer");
-    result->slots_.push_back({nullptr, Memory(slot.memory.get()), size_in_bytes(as[i]), as[i].dtype});
+    result->slots_.push_back({nullptr, std::move(whole), Memory(slot.memory.get()), slot.capacity, size_in_bytes(as[i]),
+                              as[i].dtype, as[i].name});
   }
   return result;
 }

@@ -41,6 +41,7 @@ class OpenclArrays final : public Arrays {
   std::vector<float> read(std::size_t buffer) override;
   void poison(std::size_t buffer) override;
   std::unique_ptr<Arrays> view(std::span<const std::size_t> buffers, const std::vector<ir::Buffer>& as) override;
+  std::optional<std::string> overrun() override;
 
   /// Enqueues that every byte of the buffer becomes `byte`.
   cl_int fill(std::size_t buffer, cl_uchar byte, cl_event* done) const;
@@ -49,11 +50,15 @@ class OpenclArrays final : public Arrays {
 
  private:
   explicit OpenclArrays(cl_command_queue queue) : queue_(queue) {}
+  struct Slot;
+  Slot allocate(cl_context, bool cpu, const ir::Buffer&) const;
   struct Slot {
-    HostMemory host;  // outlives `memory`, which lives in it; null on GPUs
-    Memory memory;
-    std::size_t size = 0;  // in bytes
+    HostMemory host;           // outlives `whole`, which lives in it; null on GPUs
+    Memory whole, memory;      // with the red zones; the buffer between them
+    std::size_t capacity = 0;  // bytes between the red zones
+    std::size_t size = 0;      // in bytes; of a view: at most the capacity
     ir::DType dtype = ir::DType::f32;
+    std::string name;
   };
   cl_command_queue queue_;
   std::vector<Slot> slots_;

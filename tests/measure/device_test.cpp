@@ -153,6 +153,30 @@ TEST_P(AnyDevice, BlocksAddToOutputsThatStartAtZero) {
   }
 }
 
+TEST_P(AnyDevice, ABatchWorksOnEverySet) {
+  const Candidate candidate = add_candidate();
+  auto built = device_->build(candidate);
+  ASSERT_TRUE(built.ok()) << built.failure().message;
+  std::vector<std::unique_ptr<Arrays>> owned;
+  std::vector<Arrays*> sets;
+  for (int i = 0; i < 3; ++i) {
+    sets.push_back(owned.emplace_back(device_->allocate(candidate.kernel.buffers)).get());
+    sets[i]->write(0, ramp(static_cast<float>(100 * i)));
+    sets[i]->write(1, ramp(0));
+    sets[i]->poison(2);
+  }
+  const auto two = built.value()->sample(sets, blocks, 2);
+  ASSERT_TRUE(two.ok()) << two.failure().message;
+  EXPECT_GT(two.value().us, 0);
+  EXPECT_EQ(sets[1]->read(2)[0], 100);
+  EXPECT_TRUE(std::isnan(sets[2]->read(2)[0]));
+  ASSERT_TRUE(built.value()->sample(sets, blocks, 7).ok());
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(sets[i]->read(2)[1], static_cast<float>(100 * i + 1));
+    EXPECT_EQ(sets[i]->overrun(), std::nullopt);
+  }
+}
+
 TEST_P(AnyDevice, BuildErrorsAreData) {
   Candidate candidate = add_candidate();
   candidate.source.text = "__kernel void add(__global float* a) {\n  a[0] = undefined_name;\n}\n";
@@ -164,7 +188,7 @@ TEST_P(AnyDevice, BuildErrorsAreData) {
   EXPECT_EQ(built.failure().message.find('\n'), std::string::npos);
 }
 
-TEST_P(AnyDevice, TooManyThreadsAreALaunchError) {
+TEST_P(AnyDevice, TooManyThreadsAreTooMuch) {
   Candidate candidate = add_candidate();
   candidate.source.threads = device_->info().max_threads * 2;
   candidate.kernel = ir::parse(
@@ -177,7 +201,7 @@ TEST_P(AnyDevice, TooManyThreadsAreALaunchError) {
       "  c[0] = in0\n");
   const auto built = device_->build(candidate);
   ASSERT_FALSE(built.ok());
-  EXPECT_EQ(built.failure().status, Status::launch_error);
+  EXPECT_EQ(built.failure().status, Status::resource);
   EXPECT_THAT(built.failure().message, HasSubstr(is_opencl() ? "CL_INVALID_WORK_GROUP_SIZE" : "threads a block"));
 }
 
@@ -224,8 +248,30 @@ TEST(Opencl, LocalMemoryIsLimited) {
       "  t[get_local_id(0)] = a[0];\n  barrier(CLK_LOCAL_MEM_FENCE);\n  c[0] = t[1];\n}\n";
   const auto built = device->build(candidate);
   ASSERT_FALSE(built.ok());
-  EXPECT_EQ(built.failure().status, Status::launch_error);
+  EXPECT_EQ(built.failure().status, Status::resource);
   EXPECT_THAT(built.failure().message, HasSubstr("CL_OUT_OF_RESOURCES"));
+}
+
+TEST(Opencl, WritesBesideABufferAreSeen) {
+  if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
+  const auto device = open_device("opencl");
+  const auto arrays = device->allocate(add_candidate().kernel.buffers);
+  EXPECT_EQ(arrays->overrun(), std::nullopt);
+  for (const auto& [index, where] : {std::pair{"size", "wrote beside 'c': 0 bytes past its end"},
+                                     {"size + 9", "wrote beside 'c': 36 bytes past its end"},
+                                     {"-1", "wrote beside 'c': 1 bytes before its start"}}) {
+    Candidate candidate = add_candidate();
+    candidate.source.text =
+        std::string("__kernel void add(__global float* a, __global float* b, __global float* c) {\n") +
+        "  const int size = 40;\n  c[" + index + "] = 0;\n}\n";
+    const auto beside = device->allocate(candidate.kernel.buffers);
+    auto built = device->build(candidate);
+    ASSERT_TRUE(built.ok()) << built.failure().message;
+    ASSERT_TRUE(built.value()->launch(*beside, blocks).ok());
+    EXPECT_EQ(beside->overrun(), where);
+    const auto view = beside->view(std::vector<std::size_t>{2}, {candidate.kernel.buffers[2]});
+    EXPECT_EQ(view->overrun(), where);
+  }
 }
 
 TEST(Opencl, ParametersMustBeTheBuffers) {

@@ -26,6 +26,7 @@ class SimulatedArrays final : public Arrays {
   std::unique_ptr<Arrays> view(std::span<const std::size_t>, const std::vector<ir::Buffer>&) override {
     return nullptr;
   }
+  std::optional<std::string> overrun() override { return std::nullopt; }
   std::vector<std::vector<float>> data;
 };
 
@@ -70,6 +71,17 @@ class SimulatedCopy final : public Executable {
     return script_(launches++, blocks);
   }
 
+  Result<Sample> sample(std::span<Arrays* const> sets, std::int64_t blocks, int batch) override {
+    double sum = 0;
+    for (int i = 0; i < batch; ++i) {
+      const auto time = launch(*sets[static_cast<std::size_t>(i) % sets.size()], blocks);
+      if (!time.ok()) return time.failure();
+      sum += time.value();
+    }
+    return Sample{sum / batch, 0};
+  }
+  const Resources& resources() const override { return resources_; }
+
   std::function<void(int launch, std::vector<float>& output)> damage;
   int launches = 0;
   std::vector<std::int64_t> sizes;  // blocks of each launch
@@ -77,6 +89,7 @@ class SimulatedCopy final : public Executable {
  private:
   std::int64_t grid_;
   Script script_;
+  Resources resources_;
 };
 
 }  // namespace deplo::measure
