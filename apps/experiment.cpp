@@ -17,7 +17,7 @@ namespace {
 
 void set_parameter(Experiment& experiment, const std::string& name, const std::string& value, std::string_view place) {
   const search::SearcherKind& kind = search::find_searcher(experiment.strategy);
-  search::check_parameter(kind.name, kind.parameters, name, value, place);
+  search::check_hyperparameter(kind.name, kind.parameters, name, value, place);
   experiment.options.parameters[name] = value;
 }
 

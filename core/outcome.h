@@ -71,6 +71,7 @@ struct Outcome {
   Status status = Status::invalid;
   double microseconds = 0;
   std::string message;
+  double seconds = 0;  // what it took to find out: build, launches and all overheads; 0: not known
   bool ok() const { return status == Status::ok; }
 };
 

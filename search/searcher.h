@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/outcome.h"
-#include "search/parameters.h"
+#include "search/hyperparameters.h"
 #include "search/space.h"
 
 namespace deplo::search {
@@ -28,9 +28,9 @@ class Searcher {
 
 /// Each searcher's file defines one; the reasons for the defaults of its parameters stand there.
 struct SearcherKind {
-  std::string_view name;                  // as in --search
-  std::string_view summary;               // one line for --help
-  std::span<const Parameter> parameters;  // every one that it reads
+  std::string_view name;                       // as in --search
+  std::string_view summary;                    // one line for --help
+  std::span<const Hyperparameter> parameters;  // every one that it reads
   std::unique_ptr<Searcher> (*make)(const Space&, const Settings&);
 };
 /// The explicit list, in searchers.cpp.

@@ -40,7 +40,7 @@ std::string describe_searchers() {
   std::string text = fmt::format("{:<11} {}\n", "default", chosen->name);
   for (const SearcherKind* kind : all) {
     text += fmt::format("{:<11} {}\n", kind->name, kind->summary);
-    for (const Parameter& parameter : kind->parameters) text += "              " + print(parameter) + "\n";
+    for (const Hyperparameter& parameter : kind->parameters) text += "              " + print(parameter) + "\n";
   }
   return text;
 }

@@ -9,7 +9,7 @@
 
 namespace deplo::search {
 
-struct Parameter {
+struct Hyperparameter {
   enum class Type { number, integer, word };
   std::string_view name;
   Type type;
@@ -18,22 +18,22 @@ struct Parameter {
   double least, most;         // of numbers, both included
   std::string_view doc;       // one line
 };
-constexpr Parameter number(std::string_view name, std::string_view fallback, double least, double most,
-                           std::string_view grid, std::string_view doc) {
-  return {name, Parameter::Type::number, fallback, grid, least, most, doc};
+constexpr Hyperparameter number(std::string_view name, std::string_view fallback, double least, double most,
+                                std::string_view grid, std::string_view doc) {
+  return {name, Hyperparameter::Type::number, fallback, grid, least, most, doc};
 }
-constexpr Parameter integer(std::string_view name, std::string_view fallback, double least, double most,
-                            std::string_view grid, std::string_view doc) {
-  return {name, Parameter::Type::integer, fallback, grid, least, most, doc};
+constexpr Hyperparameter integer(std::string_view name, std::string_view fallback, double least, double most,
+                                 std::string_view grid, std::string_view doc) {
+  return {name, Hyperparameter::Type::integer, fallback, grid, least, most, doc};
 }
-constexpr Parameter word(std::string_view name, std::string_view fallback, std::string_view words,
-                         std::string_view doc) {
-  return {name, Parameter::Type::word, fallback, words, 0, 0, doc};
+constexpr Hyperparameter word(std::string_view name, std::string_view fallback, std::string_view words,
+                              std::string_view doc) {
+  return {name, Hyperparameter::Type::word, fallback, words, 0, 0, doc};
 }
 /// The values of its grid.
-std::vector<std::string> grid(const Parameter&);
+std::vector<std::string> grid(const Hyperparameter&);
 /// "c=0.5 (0 to 1000)", "backup=max (max, mean)".
-std::string print(const Parameter&);
+std::string print(const Hyperparameter&);
 
 struct SearchOptions {
   std::uint64_t seed = 0;
@@ -41,14 +41,14 @@ struct SearchOptions {
 };
 
 /// Throws Error `place: expected …, found …` unless the searcher has such a parameter and may have such a value.
-void check_parameter(std::string_view searcher, std::span<const Parameter>, std::string_view name,
-                     const std::string& value, std::string_view place);
+void check_hyperparameter(std::string_view searcher, std::span<const Hyperparameter>, std::string_view name,
+                          const std::string& value, std::string_view place);
 
 /// What a searcher is made with: the options, checked, and the defaults of what they leave out.
 class Settings {
  public:
-  /// Throws Error as check_parameter does.
-  Settings(std::string_view searcher, std::span<const Parameter>, const SearchOptions&);
+  /// Throws Error as check_hyperparameter does.
+  Settings(std::string_view searcher, std::span<const Hyperparameter>, const SearchOptions&);
 
   std::uint64_t seed() const { return seed_; }
   // CHECK that such a parameter is declared.

@@ -1,4 +1,4 @@
-#include "search/parameters.h"
+#include "search/hyperparameters.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -22,21 +22,21 @@ std::optional<Number> read(const std::string& text) {
   return value;
 }
 
-std::string legal(const Parameter& parameter) {
+std::string legal(const Hyperparameter& parameter) {
   switch (parameter.type) {
-    case Parameter::Type::word:
+    case Hyperparameter::Type::word:
       return fmt::format("one of {}", fmt::join(grid(parameter), ", "));
-    case Parameter::Type::integer:
+    case Hyperparameter::Type::integer:
       return fmt::format("an integer between {:.10g} and {:.10g}", parameter.least, parameter.most);
-    case Parameter::Type::number:
+    case Hyperparameter::Type::number:
       return fmt::format("a number between {:.10g} and {:.10g}", parameter.least, parameter.most);
   }
   check_failed("a known type", __FILE__, __LINE__);
 }
 
-bool may_be(const Parameter& parameter, const std::string& text) {
-  if (parameter.type == Parameter::Type::word) return std::ranges::count(grid(parameter), text) > 0;
-  const bool whole = parameter.type == Parameter::Type::integer;
+bool may_be(const Hyperparameter& parameter, const std::string& text) {
+  if (parameter.type == Hyperparameter::Type::word) return std::ranges::count(grid(parameter), text) > 0;
+  const bool whole = parameter.type == Hyperparameter::Type::integer;
   if (whole && !read<std::int64_t>(text)) return false;
   const std::optional<double> value = read<double>(text);
   return value && *value >= parameter.least && *value <= parameter.most;  // a NaN is in no range
@@ -44,23 +44,23 @@ bool may_be(const Parameter& parameter, const std::string& text) {
 
 }  // namespace
 
-std::vector<std::string> grid(const Parameter& parameter) {
+std::vector<std::string> grid(const Hyperparameter& parameter) {
   std::istringstream in{std::string(parameter.grid)};
   std::vector<std::string> values;
   for (std::string value; in >> value;) values.push_back(value);
   return values;
 }
 
-std::string print(const Parameter& parameter) {
+std::string print(const Hyperparameter& parameter) {
   return fmt::format("{}={}: {} ({})", parameter.name, parameter.fallback, parameter.doc, legal(parameter));
 }
 
-void check_parameter(std::string_view searcher, std::span<const Parameter> parameters, std::string_view name,
-                     const std::string& value, std::string_view place) {
-  const auto found = std::ranges::find(parameters, name, &Parameter::name);
+void check_hyperparameter(std::string_view searcher, std::span<const Hyperparameter> parameters, std::string_view name,
+                          const std::string& value, std::string_view place) {
+  const auto found = std::ranges::find(parameters, name, &Hyperparameter::name);
   if (found == parameters.end()) {
     std::vector<std::string> names;
-    for (const Parameter& parameter : parameters) names.emplace_back(parameter.name);
+    for (const Hyperparameter& parameter : parameters) names.emplace_back(parameter.name);
     const std::string known = names.empty() ? "it has none" : fmt::format("{}", fmt::join(names, ", "));
     throw Error(fmt::format("{}: expected a hyperparameter of {} ({}), found '{}'{}", place, searcher, known, name,
                             did_you_mean(name, names)));
@@ -69,10 +69,11 @@ void check_parameter(std::string_view searcher, std::span<const Parameter> param
     throw Error(fmt::format("{}: {}: expected {}, found '{}'", place, name, legal(*found), value));
 }
 
-Settings::Settings(std::string_view searcher, std::span<const Parameter> parameters, const SearchOptions& options)
+Settings::Settings(std::string_view searcher, std::span<const Hyperparameter> parameters, const SearchOptions& options)
     : seed_(options.seed), values_(options.parameters) {
-  for (const auto& [name, value] : values_) check_parameter(searcher, parameters, name, value, "search");
-  for (const Parameter& parameter : parameters) values_.try_emplace(std::string(parameter.name), parameter.fallback);
+  for (const auto& [name, value] : values_) check_hyperparameter(searcher, parameters, name, value, "search");
+  for (const Hyperparameter& parameter : parameters)
+    values_.try_emplace(std::string(parameter.name), parameter.fallback);
 }
 
 const std::string& Settings::word(std::string_view name) const {

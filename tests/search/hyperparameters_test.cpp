@@ -12,7 +12,7 @@ namespace {
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-constexpr Parameter table[] = {
+constexpr Hyperparameter table[] = {
     number("c", "0.5", 0, 10, "0.1 1", "a number"),
     integer("depth", "3", 1, 9, "1 3", "an integer"),
     word("backup", "max", "max mean", "a word"),
@@ -32,7 +32,7 @@ TEST(Parameters, DefaultsAndValues) {
 
 TEST(Parameters, BadOnesAreOneLine) {
   const auto message = [](const char* name, const char* value) {
-    return [=] { check_parameter("toy", table, name, value, "x.yaml:3"); };
+    return [=] { check_hyperparameter("toy", table, name, value, "x.yaml:3"); };
   };
   EXPECT_THAT(message("bakcup", "max"),
               ThrowsMessage<Error>("x.yaml:3: expected a hyperparameter of toy (c, depth, backup), found 'bakcup'; did "
@@ -48,7 +48,7 @@ TEST(Parameters, BadOnesAreOneLine) {
 TEST(Parameters, DefaultsAndGridsOfAllSearchersAreLegal) {
   const toy::ToySpace space = toy::levels({2, 3});
   for (const SearcherKind* kind : searchers())
-    for (const Parameter& parameter : kind->parameters) {
+    for (const Hyperparameter& parameter : kind->parameters) {
       std::vector<std::string> values = grid(parameter);
       EXPECT_GE(values.size(), 2U) << kind->name << " " << parameter.name;
       values.emplace_back(parameter.fallback);
