@@ -30,7 +30,8 @@ constexpr const char* compile_about =
     "Compiles a graph, or lowers one kernel, and prints it at one of the levels.\n"
     "Examples: deplo compile -c \"nn.RMSNorm(2048)(torch.randn(1,32,2048))\" --ir tile -vv\n"
     "          deplo compile --model qwen2.5-7b --layer 0 --seq 512 --ir loop --summary\n"
-    "          deplo compile -k matmul -s M=33 -s N=509 -s K=777 --target sm_90 --ir cuda";
+    "          deplo compile -k matmul -s M=33 -s N=509 -s K=777 --target sm_90 --ir cuda\n"
+    "          deplo compile -k matmul -s M=512 -s N=3584 -s K=3584 --target sm_80 --resources";
 constexpr const char* space_about =
     "Measures the tree of scheduling decisions of a kernel: its levels, how many candidates it has, how many of them "
     "are\n"

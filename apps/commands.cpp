@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <fstream>
 #include <limits>
 #include <memory>
 #include <string>
@@ -48,8 +49,8 @@ int run_run(const RunOptions& options, bool json) {
 }  // namespace
 
 void print_result(const std::string& text) {
-  std::fputs(text.c_str(), stdout);
-  if (std::fflush(stdout) != 0) throw Error("cannot write to standard output", Exit::environment);
+  const bool whole = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();  // a cubin has zeros in it
+  if (!whole || std::fflush(stdout) != 0) throw Error("cannot write to standard output", Exit::environment);
 }
 
 void require(const std::string& value, const char* flag) {
@@ -89,14 +90,38 @@ void add_kernel_source(CLI::App& command, KernelSource& source, std::vector<std:
   command.add_option("--only", source.only, "one of the graph's kernels, by number or name")->type_name("KERNEL");
 }
 
+namespace {
+
+void write_file(const std::string& file, const std::string& text) {
+  std::ofstream stream(file, std::ios::binary);
+  stream << text;
+  stream.close();
+  if (!stream)
+    throw Error(fmt::format("--output: expected a file that can be written, found {}", file), Exit::environment);
+}
+
+void run_compile(const CompileOptions& options, const std::string& output) {
+  if (options.level == "cubin" && output.empty() && isatty(STDOUT_FILENO) != 0)
+    throw Error("--ir cubin: expected --output FILE, found a terminal, which cannot show machine code");
+  const std::string text = compile(options);
+  if (output.empty())
+    print_result(text);
+  else
+    write_file(output, text);
+}
+
+}  // namespace
+
 void add_compile(CLI::App& command) {
   auto options = std::make_shared<CompileOptions>();
+  auto output = std::make_shared<std::string>();
   auto symbols = std::make_shared<std::vector<std::string>>();
   auto no_guard = std::make_shared<bool>(false);
   add_kernel_source(command, options->source, *symbols);
   command
       .add_option("--ir", options->level,
-                  "what to print: loop, tile, kernel, cuda or opencl, and of a graph also torch or tensor [opencl]")
+                  "what to print: loop, tile, kernel, opencl, cuda, ptx or cubin, and of a graph also torch or tensor "
+                  "[opencl]")
       ->type_name("LEVEL");
   command.add_option("--passes", options->passes, "of a graph: d(ecompose), o(ptimise), l(ift), m(erge) [dolm]")
       ->type_name("d|do|dol|dolm");
@@ -104,7 +129,7 @@ void add_compile(CLI::App& command) {
   command.add_flag("--summary", options->summary, "a table of the graph's kernels and their work (with --ir loop)");
   command
       .add_option("--target", options->target,
-                  "a name under configs/targets [sm_90 for cuda and --smem, else opencl-cpu]")
+                  "a name under configs/targets [sm_90 for cuda, ptx, cubin, --smem and --resources, else opencl-cpu]")
       ->type_name("NAME");
   command
       .add_option("--schedule", options->schedule,
@@ -112,12 +137,16 @@ void add_compile(CLI::App& command) {
       ->type_name("TRAIL");
   command.add_flag("--smem", options->smem,
                    "in place of a level: where staged buffers lie in the banks of shared memory");
+  command.add_flag(
+      "--resources", options->resources,
+      "in place of a level: registers, spills, stack, shared memory (bytes) and occupancy on a CUDA target");
+  command.add_option("-o,--output", *output, "write there what is else printed")->type_name("FILE");
   command.add_flag("-v", options->verbose, "what each rule did; -vv: with the difference it made");
-  command.callback([options, symbols, no_guard] {
+  command.callback([options, symbols, no_guard, output] {
     options->source.symbols = parse_symbols(*symbols);
     options->guard = !*no_guard;
-    options->width = terminal_width(STDOUT_FILENO);
-    print_result(compile(*options));
+    options->width = output->empty() ? terminal_width(STDOUT_FILENO) : 0;
+    run_compile(*options, *output);
   });
 }
 

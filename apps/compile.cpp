@@ -9,6 +9,7 @@
 #include "apps/diff.h"
 #include "apps/experiment.h"
 #include "apps/kernel.h"
+#include "apps/machine_code.h"
 #include "apps/module_table.h"
 #include "core/error.h"
 #include "ir/emit/emit.h"
@@ -18,13 +19,19 @@
 namespace deplo::apps {
 namespace {
 
+bool is_machine(const std::string& level) { return level == "ptx" || level == "cubin"; }
+bool is_source(const std::string& level) { return level == "cuda" || level == "opencl" || is_machine(level); }
+bool is_cuda(const std::string& level) { return level == "cuda" || is_machine(level); }
+
 Target pick_target(const CompileOptions& options) {
-  if (options.target.empty()) return load_target(options.level == "cuda" || options.smem ? "sm_90" : "opencl-cpu");
+  if (options.target.empty()) return load_target(is_cuda(options.level) || options.smem ? "sm_90" : "opencl-cpu");
   Target target = load_target(options.target);
-  const bool source = options.level == "cuda" || options.level == "opencl";
-  if (source && options.level != name(target.dialect))
+  if (options.resources && target.dialect != Dialect::cuda)
+    throw Error(fmt::format("--resources: expected a target of CUDA (sm_80, sm_90, …), found {}", target.name));
+  if (is_source(options.level) && is_cuda(options.level) != (target.dialect == Dialect::cuda))
     throw Error(fmt::format("--ir: expected {} (or loop, tile, kernel) for the target {}, found {}",
-                            name(target.dialect), target.name, options.level));
+                            target.dialect == Dialect::cuda ? "cuda, ptx, cubin" : "opencl", target.name,
+                            options.level));
   return target;
 }
 
@@ -43,10 +50,8 @@ std::string trace(const rules::Lowering::Step& step, int verbose, const std::str
                      unified_diff(print(step.before), print(step.after)));
 }
 
-bool is_source(const std::string& level) { return level == "cuda" || level == "opencl"; }
-
-/// Below Loop IR: the kernel by the schedule of the options.
-std::string lower(const ir::Program& loop, const Target& target, const CompileOptions& options) {
+/// Below Loop IR: the kernel by the schedule of the options. Machine code goes into `table` where there is one.
+std::string lower(const ir::Program& loop, const Target& target, const CompileOptions& options, ResourceTable* table) {
   std::string text;
   rules::Lowering::Observer observer;
   if (options.verbose > 0)
@@ -57,26 +62,29 @@ std::string lower(const ir::Program& loop, const Target& target, const CompileOp
   if (options.level == "tile") return text + print(lowering.program());
   const ir::Program kernel = rules::materialize(lowering.program(), target);
   if (options.level == "kernel") return text + print(kernel);
-  return text + emit(kernel, target).text;
+  const ir::KernelSource source = emit(kernel, target);
+  if (table != nullptr) table->add(loop.name, source);
+  if (table != nullptr) return text;
+  return text + (is_machine(options.level) ? machine_code(source, target, options.level, loop.name) : source.text);
+}
+
+std::string compile_kernels(const std::vector<NumberedKernel>& kernels, bool titles, const CompileOptions& options) {
+  const Target target = pick_target(options);
+  if (kernels.size() != 1 && (!options.schedule.empty() || options.level == "cubin"))
+    throw Error(fmt::format("{}: expected a single kernel, found {}; choose one by --only",
+                            options.schedule.empty() ? "--ir cubin" : "--schedule", kernels.size()));
+  titles = titles && !options.resources && options.level != "cubin";
+  ResourceTable table(target);
+  std::string text;
+  for (const auto& [number, loop] : kernels) {
+    if (titles) text += fmt::format("{} {}\n", is_source(options.level) ? "//" : "#", title(loop, number));
+    text += options.level == "loop" ? print(loop) : lower(loop, target, options, options.resources ? &table : nullptr);
+  }
+  return options.resources ? text + table.print(options.width) : text;
 }
 
 std::string compile_kernel(const CompileOptions& options) {
-  const Target target = pick_target(options);
-  const ir::Program loop = load_kernel(options.source.kernel, options.source.symbols, "--kernel");
-  return options.level == "loop" ? print(loop) : lower(loop, target, options);
-}
-
-std::string compile_kernels(const ir::Module& module, const CompileOptions& options) {
-  const Target target = pick_target(options);
-  const std::vector<NumberedKernel> kernels = pick_kernels(module, options.source.only);
-  if (!options.schedule.empty() && kernels.size() != 1)
-    throw Error(fmt::format("--schedule: expected a single kernel, found {}; choose one by --only", kernels.size()));
-  std::string text;
-  for (const auto& [number, loop] : kernels) {
-    text += fmt::format("{} {}\n", is_source(options.level) ? "//" : "#", title(loop, number));
-    text += options.level == "loop" ? print(loop) : lower(loop, target, options);
-  }
-  return text;
+  return compile_kernels({{0, load_kernel(options.source.kernel, options.source.symbols, "--kernel")}}, false, options);
 }
 
 std::string compile_graph(const CompileOptions& options) {
@@ -89,7 +97,22 @@ std::string compile_graph(const CompileOptions& options) {
   if (options.level == "torch") return print(graph);
   if (options.level == "tensor") return print(lower_to_tensor(graph, passes));
   const ir::Module module = lower_to_module(graph, passes, "the graph");
-  return options.summary ? print_summary(module, options.width) : compile_kernels(module, options);
+  return options.summary ? print_summary(module, options.width)
+                         : compile_kernels(pick_kernels(module, options.source.only), true, options);
+}
+
+/// What stands in place of a level stands alone.
+void check_modes(const CompileOptions& options) {
+  const char* const mode = options.smem ? "--smem" : "--resources";
+  if (!options.smem && !options.resources) {
+    if (options.level == "cubin" && options.verbose > 0)
+      throw Error("-v: expected a level that is text, found --ir cubin");
+    return;
+  }
+  if (options.smem && options.resources) throw Error("--smem: expected it without --resources, found both");
+  if (options.summary) throw Error(fmt::format("{}: expected it without --summary, found both", mode));
+  if (!options.level.empty())
+    throw Error(fmt::format("{}: expected no level beside it, found --ir {}", mode, options.level));
 }
 
 /// Options that say nothing about what is compiled.
@@ -101,8 +124,7 @@ void check_options(const CompileOptions& options) {
   refuse(options.passes.has_value(), "--passes");
   refuse(!options.guard, "--no-guard");
   refuse(options.summary, "--summary");
-  if (options.smem && options.summary) throw Error("--smem: expected it without --summary, found both");
-  std::vector<std::string> levels{"loop", "tile", "kernel", "cuda", "opencl"};
+  std::vector<std::string> levels{"loop", "tile", "kernel", "cuda", "opencl", "ptx", "cubin"};
   if (graph) levels.insert(levels.begin(), {"torch", "tensor"});
   check_name("--ir", "a level", options.level, levels);
   if (options.summary && options.level != "loop")
@@ -116,9 +138,9 @@ void check_options(const CompileOptions& options) {
 }  // namespace
 
 std::string compile(CompileOptions options) {
-  if (options.smem && !options.level.empty())
-    throw Error(fmt::format("--smem: expected no level beside it, found --ir {}", options.level));
-  if (options.smem && !options.summary) options.level = "tile";
+  check_modes(options);
+  if (options.smem) options.level = "tile";
+  if (options.resources) options.level = "cuda";
   if (options.level.empty()) options.level = options.summary ? "loop" : "opencl";
   check_source(options.source);
   check_options(options);

@@ -37,8 +37,10 @@ std::int64_t register_budget(const Target& target) {
 namespace {
 
 // CUDA's occupancy calculator (cuda_occupancy.h, compute capability 7 to 12): a thread has at most 255 registers, in
-// steps of 8; a warp has them in steps of 256; a unit's warps are spread evenly over its 4 schedulers.
+// steps of 8; a warp has them in steps of 256; a unit's warps are spread evenly over its 4 schedulers; a block has its
+// shared memory in steps of 128 bytes.
 constexpr std::int64_t most_registers = 255, register_step = 8, warp_register_step = 256, schedulers = 4;
+constexpr std::int64_t shared_step = 128;
 
 // Beside the accumulators and the operands of a step: three base addresses of 64 bits (6), coordinates of the thread
 // and the block (4), loop counters and bounds (4), offsets into two staged slabs (2), four elements on their way to
@@ -58,16 +60,21 @@ std::int64_t thread_registers(std::int64_t threads, const Target& target) {
 std::int64_t register_tile_registers(std::int64_t fm, std::int64_t fn) { return fm * fn + fm + fn + other_registers; }
 
 Occupancy occupancy(std::int64_t threads, std::int64_t registers, std::int64_t shared_bytes, const Target& target) {
-  if (target.unit_threads == 0) return {1, 1};
+  if (target.unit_threads == 0) return {1, 1, ""};
   const std::int64_t warps = ceil_div(threads, target.warp);
-  std::int64_t blocks = std::min(target.unit_blocks, target.unit_threads / (warps * target.warp));
   const std::int64_t warp_registers = round_up(std::max<std::int64_t>(registers, 1) * target.warp, warp_register_step);
   const std::int64_t resident = target.unit_registers / warp_registers / schedulers * schedulers;
-  blocks = std::min(blocks, resident / warps);
   // What a block cannot have of a unit's shared memory is the system's, in every block.
   const std::int64_t system = target.unit_shared_bytes - target.shared_bytes;
-  if (shared_bytes + system > 0) blocks = std::min(blocks, target.unit_shared_bytes / (shared_bytes + system));
-  return {blocks, static_cast<double>(blocks * warps * target.warp) / static_cast<double>(target.unit_threads)};
+  const std::int64_t shared = std::max(round_up(shared_bytes + system, shared_step), shared_step);
+  const std::pair<std::int64_t, std::string_view> bounds[] = {{target.unit_threads / (warps * target.warp), "threads"},
+                                                              {target.unit_blocks, "blocks"},
+                                                              {resident / warps, "registers"},
+                                                              {target.unit_shared_bytes / shared, "shared"}};
+  const auto [blocks, limiter] = *std::min_element(std::begin(bounds), std::end(bounds),
+                                                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  const auto running = static_cast<double>(blocks * warps * target.warp);
+  return {blocks, running / static_cast<double>(target.unit_threads), limiter};
 }
 
 bool legal_register_tile(std::int64_t bm, std::int64_t bn, std::int64_t fm, std::int64_t fn, const Target& target) {

@@ -1,6 +1,7 @@
 // What is legal on a target: the one place for limits of threads, registers, shared memory and alignment.
 #pragma once
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "core/target.h"
@@ -26,6 +27,8 @@ std::int64_t register_tile_registers(std::int64_t fm, std::int64_t fn);
 struct Occupancy {
   std::int64_t blocks = 0;  // 0: not even one fits
   double fraction = 0;
+  std::string_view
+      limiter;  // what keeps a further block out: "blocks", "threads", "registers", "shared"; "": not known
 };
 Occupancy occupancy(std::int64_t threads, std::int64_t registers, std::int64_t shared_bytes, const Target&);
 

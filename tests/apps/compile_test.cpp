@@ -154,8 +154,8 @@ TEST(CompileGraph, BadSources) {
   expect_error({"-c", rms_norm, "-s", "M=3"}, "--symbol: expected it beside --kernel, found a graph");
   for (const char* flag : {"--summary", "--no-guard"})
     expect_error({"-k", "gelu", "-s", "M=2", "-s", "N=3", flag}, "expected it beside a graph (-c, …), found --kernel");
-  expect_error({"-c", rms_norm, "--ir", "ptx"},
-               "--ir: expected a level (torch, tensor, loop, tile, kernel, cuda, opencl), found 'ptx'");
+  expect_error({"-c", rms_norm, "--ir", "sass"},
+               "--ir: expected a level (torch, tensor, loop, tile, kernel, cuda, opencl, ptx, cubin), found 'sass'");
   expect_error({"-k", "gelu", "-s", "M=2", "-s", "N=3", "--ir", "torch"}, "--ir: expected a level (loop, ");
 }
 

@@ -4,32 +4,30 @@
 #include <gtest/gtest.h>
 
 #include "ir/emit/emit.h"
-#include "rules/nvrtc.h"
+#include "measure/cuda_fixture.h"
 
-namespace deplo::rules {
+namespace deplo::measure::cuda {
 namespace {
 
 using ::testing::HasSubstr;
 
 class Primitives : public testing::TestWithParam<const char*> {
  protected:
-  void SetUp() override {
-    if (!nvrtc_.available()) GTEST_SKIP() << "no libnvrtc: CUDA kernels are not compiled";
-    if (!nvrtc_.supports(GetParam())) GTEST_SKIP() << "NVRTC " << nvrtc_.version() << " does not know " << GetParam();
-  }
+  void SetUp() override { DEPLO_NEED_NVRTC(GetParam()); }
 
   ir::KernelSource compile(const std::string& text) {
     const ir::Program kernel = ir::parse("=== kernel: k ===\n" + text);
     EXPECT_EQ(verify(kernel), "") << text;
     const ir::KernelSource source = ir::emit(kernel, target_);
-    const Compiled result = nvrtc_.build(source.text, GetParam());
-    EXPECT_EQ(result.log, "") << source.text;
-    EXPECT_EQ(result.warnings, "") << source.text;
-    EXPECT_EQ(result.shared_bytes, source.dynamic_shared ? 0 : source.shared_bytes) << source.text;
+    const Result<Cubin> result = compile_cubin(source, GetParam());
+    if (!result.ok()) ADD_FAILURE() << result.failure().message << "\n" << source.text;
+    if (!result.ok()) return source;
+    EXPECT_EQ(result.value().warnings, "") << source.text;
+    EXPECT_EQ(result.value().resources.static_shared_bytes, source.dynamic_shared ? 0 : source.shared_bytes)
+        << source.text;
     return source;
   }
 
-  Nvrtc nvrtc_;
   Target target_ = load_target(GetParam());
 };
 
@@ -137,8 +135,7 @@ TEST_P(Primitives, dynamic_shared_memory) {
   EXPECT_EQ(source.shared_bytes, 8 * half);
 }
 
-INSTANTIATE_TEST_SUITE_P(architectures, Primitives,
-                         testing::Values("sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"));
+INSTANTIATE_TEST_SUITE_P(Cuda, Primitives, testing::Values("sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"));
 
 }  // namespace
-}  // namespace deplo::rules
+}  // namespace deplo::measure::cuda

@@ -1,6 +1,4 @@
 // NVRTC compiles every emitted CUDA kernel to a cubin. No GPU is needed; without the library the tests are skipped.
-#include "rules/nvrtc.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -8,11 +6,11 @@
 
 #include "core/rng.h"
 #include "ir/emit/emit.h"
+#include "measure/cuda_fixture.h"
 #include "rules/lower.h"
-#include "rules/nvrtc_sample.h"
 #include "rules/programs.h"
 
-namespace deplo::rules {
+namespace deplo::measure::cuda {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -51,24 +49,23 @@ const std::vector<Shapes> shapes = {
 ir::Program loop_program(const std::string& name, const std::string& symbols) {
   ir::Symbols bound;
   for (const Choice& choice : parse_trail(symbols)) bound[choice.knob] = std::get<std::int64_t>(choice.value);
-  return ir::parse(kernel(name).text, bound, name);
+  return ir::parse(rules::kernel(name).text, bound, name);
 }
 
 class Compiles : public testing::TestWithParam<const char*> {
  protected:
-  void SetUp() override {
-    if (!nvrtc_.available()) GTEST_SKIP() << "no libnvrtc: CUDA kernels are not compiled";
-    if (!nvrtc_.supports(GetParam())) GTEST_SKIP() << "NVRTC " << nvrtc_.version() << " does not know " << GetParam();
-  }
+  void SetUp() override { DEPLO_NEED_NVRTC(GetParam()); }
 
-  void check(const Lowering& lowering, const std::string& what) {
-    const ir::KernelSource source = ir::emit(materialize(lowering.program(), target_), target_);
-    const std::string log = nvrtc_.compile(source.text, GetParam());
-    ASSERT_EQ(log, "") << what << " on " << GetParam() << "\n" << print(lowering.trail()) << "\n" << source.text;
+  void check(const rules::Lowering& lowering, const std::string& what) {
+    const ir::KernelSource source = ir::emit(rules::materialize(lowering.program(), target_), target_);
+    const Result<Cubin> cubin = compile_cubin(source, GetParam());
+    ASSERT_TRUE(cubin.ok()) << cubin.failure().message << "\n"
+                            << what << " on " << GetParam() << "\n"
+                            << print(lowering.trail()) << "\n"
+                            << source.text;
     ++compiled_;
   }
 
-  Nvrtc nvrtc_;
   Target target_ = load_target(GetParam());
   int compiled_ = 0;
 };
@@ -76,7 +73,7 @@ class Compiles : public testing::TestWithParam<const char*> {
 TEST_P(Compiles, the_heuristic_schedule_of_every_kernel) {
   for (const Shapes& s : shapes)
     for (const std::string& symbols : s.symbols) {
-      check(heuristic(loop_program(s.kernel, symbols), target_), fmt::format("{} {}", s.kernel, symbols));
+      check(rules::heuristic(loop_program(s.kernel, symbols), target_), fmt::format("{} {}", s.kernel, symbols));
       if (HasFatalFailure()) return;
     }
 }
@@ -87,22 +84,14 @@ TEST_P(Compiles, random_schedules) {
     Rng rng(seed);
     const Shapes& s = shapes[rng.below(shapes.size())];
     const std::string& symbols = s.symbols[rng.below(s.symbols.size())];
-    Lowering lowering(loop_program(s.kernel, symbols), target_);
+    rules::Lowering lowering(loop_program(s.kernel, symbols), target_);
     while (lowering.fork()) lowering.choose(rng.below(lowering.fork()->options.size()));
     check(lowering, fmt::format("{} {}, seed {}", s.kernel, symbols, seed));
   }
-  std::printf("%d kernels compiled for %s by NVRTC %s\n", compiled_, GetParam(), nvrtc_.version().c_str());
+  std::printf("%d kernels compiled for %s by NVRTC %s\n", compiled_, GetParam(), Nvrtc::get().version().c_str());
 }
 
-// Of a kernel that compiles fast: a random schedule of a large matmul takes ptxas up to ten seconds.
-TEST_P(Compiles, a_sample_of_rmsnorm) {
-  const NvrtcSample sample = compile_random(nvrtc_, loop_program("rmsnorm", "M=32 D=2048"), target_, 8, 1, 2);
-  EXPECT_EQ(sample.compiled, 8);
-  for (const std::string& failure : sample.failures) ADD_FAILURE() << failure;
-  EXPECT_LE(sample.most_shared_bytes, target_.shared_bytes);
-}
-
-INSTANTIATE_TEST_SUITE_P(architectures, Compiles, testing::Values("sm_80", "sm_90", "sm_100", "sm_120"));
+INSTANTIATE_TEST_SUITE_P(Cuda, Compiles, testing::Values("sm_80", "sm_90", "sm_100", "sm_120"));
 
 }  // namespace
-}  // namespace deplo::rules
+}  // namespace deplo::measure::cuda

@@ -1,0 +1,30 @@
+// What NVRTC makes of a kernel: assembly text, machine code, and what that takes of the machine.
+#pragma once
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "core/target.h"
+#include "ir/emit/emit.h"
+
+namespace deplo::apps {
+
+/// `level`: "ptx" or "cubin", for the target's architecture. Throws Error in one line, prefixed by `place`, with what
+/// the compiler says; Error(environment) where there is no NVRTC.
+std::string machine_code(const ir::KernelSource&, const Target&, const std::string& level, const std::string& place);
+
+/// Rows of one table: registers, spills, stack, shared memory and occupancy of kernels on one target.
+class ResourceTable {
+ public:
+  explicit ResourceTable(Target target) : target_(std::move(target)) {}
+  /// Compiles it. Throws as machine_code() does.
+  void add(const std::string& name, const ir::KernelSource&);
+  /// For a window of that many columns; 0: no limit.
+  std::string print(std::size_t width) const;
+
+ private:
+  Target target_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace deplo::apps

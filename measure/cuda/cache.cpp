@@ -1,0 +1,127 @@
+#include "measure/cuda/cache.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <vector>
+
+#include "core/error.h"
+#include "core/hash.h"
+
+namespace deplo::measure::cuda {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view magic = "deplo cache 1\n";
+constexpr std::size_t digest_size = 32;
+
+std::string seal(std::string_view bytes) { return std::string(magic) + digest(bytes) + std::string(bytes); }
+
+// nullopt: not what was written.
+std::optional<std::string> open_seal(const std::string& file) {
+  const std::size_t head = magic.size() + digest_size;
+  if (file.size() < head || !file.starts_with(magic)) return std::nullopt;
+  const std::string_view bytes = std::string_view(file).substr(head);
+  if (digest(bytes) != std::string_view(file).substr(magic.size(), digest_size)) return std::nullopt;
+  return std::string(bytes);
+}
+
+fs::path user_folder() {
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache == '/')
+    return fs::path(cache) / "deplo";
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/') return fs::path(home) / ".cache/deplo";
+  return {};
+}
+
+struct File {
+  fs::path path;
+  fs::file_time_type used;
+  std::uint64_t size = 0;
+};
+
+// Entries, and what a killed process left half written more than an hour ago.
+std::vector<File> files_of(const fs::path& folder) {
+  std::vector<File> files;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    std::error_code gone;  // another process may be deleting too
+    File file{entry.path(), entry.last_write_time(gone), 0};
+    if (!gone) file.size = entry.file_size(gone);
+    if (gone) continue;
+    const bool temporary = file.path.extension() == ".tmp";
+    if (temporary && fs::file_time_type::clock::now() - file.used > std::chrono::hours(1)) fs::remove(file.path, gone);
+    if (!temporary) files.push_back(std::move(file));
+  }
+  return files;
+}
+
+}  // namespace
+
+DiskCache::DiskCache(fs::path folder, std::uint64_t most_bytes) : folder_(std::move(folder)), most_bytes_(most_bytes) {}
+
+DiskCache& DiskCache::of_user() {
+  static DiskCache cache(user_folder());
+  return cache;
+}
+
+fs::path DiskCache::file_of(const std::string& key) const { return folder_ / (key + ".bin"); }
+
+std::optional<std::string> DiskCache::get(const std::string& key) {
+  if (folder_.empty()) return std::nullopt;
+  const fs::path path = file_of(key);
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) return std::nullopt;
+  const std::string file{std::istreambuf_iterator<char>(stream), {}};
+  std::error_code ignored;  // the folder may be someone else's, to be read only
+  auto bytes = open_seal(file);
+  if (bytes)
+    fs::last_write_time(path, fs::file_time_type::clock::now(), ignored);  // used last
+  else
+    fs::remove(path, ignored);
+  return bytes;
+}
+
+bool DiskCache::put(const std::string& key, std::string_view bytes) {
+  if (folder_.empty()) return false;
+  std::error_code error;
+  fs::create_directories(folder_, error);
+  static std::atomic<std::uint64_t> count = 0;  // of this process's files
+  const fs::path temporary = folder_ / fmt::format("{}.{}.{}.tmp", key, getpid(), count++);
+  std::ofstream stream(temporary, std::ios::binary);
+  stream << seal(bytes);
+  stream.close();
+  if (stream) fs::rename(temporary, file_of(key), error);
+  if (!stream || error) {
+    fs::remove(temporary, error);
+    return false;
+  }
+  const std::scoped_lock lock(mutex_);
+  written_ += bytes.size();
+  // Looking costs a walk over all entries: at the first entry, then whenever 1/64 of the bound has been added.
+  if (!looked_ || written_ > most_bytes_ / 64) trim();
+  return true;
+}
+
+void DiskCache::trim() {
+  looked_ = true;
+  written_ = 0;
+  std::vector<File> files = files_of(folder_);
+  std::uint64_t size = 0;
+  for (const File& file : files) size += file.size;
+  if (size <= most_bytes_) return;
+  std::sort(files.begin(), files.end(), [](const File& a, const File& b) { return a.used < b.used; });
+  for (const File& file : files) {
+    if (size <= most_bytes_ - most_bytes_ / 8) return;  // some room until the next time
+    std::error_code ignored;
+    fs::remove(file.path, ignored);
+    size -= file.size;
+  }
+}
+
+}  // namespace deplo::measure::cuda
