@@ -17,4 +17,8 @@ std::string digest(std::string_view bytes) {
   return text;
 }
 
+std::uint64_t checksum(std::string_view bytes, std::uint64_t seed) {
+  return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
+}
+
 }  // namespace deplo

@@ -1,0 +1,49 @@
+// The boundary between what decides (search, store) and what runs foreign code: one device that measures candidates.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/outcome.h"
+#include "measure/device.h"
+#include "measure/sampling.h"
+
+namespace deplo::measure {
+
+/// What is stored of a candidate.
+struct Reply {
+  Result<Timing> timing;
+  Resources resources = {};
+  double build_ms = 0;
+};
+
+/// What the candidates are of. The inputs come from the seed.
+struct Task {
+  ir::Program loop;
+  std::uint64_t seed = 0;
+  Protocol protocol;
+};
+
+/// Measures candidates of one kernel at a time on one device: in this process (local_bench.h) or in a child that may
+/// die of them (worker_bench.h). Not thread-safe.
+class Bench {
+ public:
+  virtual ~Bench() = default;
+  virtual const DeviceInfo& info() const = 0;
+  virtual Dialect dialect() const = 0;
+  /// The candidates from now on are of this kernel. It, or the first use after it, throws Error when the kernel's
+  /// inputs do not fit or it has no finite result.
+  virtual void open(const Task&) = 0;
+  /// These will be asked for soon: a backend that can builds them in the background.
+  virtual void prepare(std::span<const Candidate>) = 0;
+  /// As measure::screen. Whatever a candidate does is its own failure; Error only when the device is of no more use.
+  virtual Reply screen(const Candidate&, double best_us) = 0;
+  /// As measure::confirm.
+  virtual std::vector<Reply> confirm(std::span<const Candidate>, const ConfirmOptions&) = 0;
+};
+
+/// After such a failure nothing that the process says of the device can be trusted: CUDA asks for a new process after
+/// an illegal access, and what was written beside a buffer may have been ours.
+bool spoils_process(Status);
+
+}  // namespace deplo::measure

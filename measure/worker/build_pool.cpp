@@ -1,0 +1,106 @@
+#include "measure/worker/build_pool.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "measure/worker/message.h"
+
+namespace deplo::measure {
+
+std::size_t BuildPool::default_workers() { return std::max<std::size_t>(std::thread::hardware_concurrency(), 2) - 1; }
+
+BuildPool::BuildPool(std::size_t workers, WorkerCommand command, const Deadlines& deadlines)
+    : command_(std::move(command)), deadlines_(deadlines) {
+  CHECK(workers > 0);
+  for (std::size_t i = 0; i < workers; ++i) threads_.emplace_back([this](const std::stop_token& stop) { work(stop); });
+}
+
+BuildPool::~BuildPool() {
+  for (std::jthread& thread : threads_) thread.request_stop();  // all before the first is waited for
+}
+
+void BuildPool::prepare(std::span<const Candidate> candidates) {
+  const std::scoped_lock lock(mutex_);
+  queue_.clear();
+  std::map<std::string, JobPtr> jobs;
+  for (const Candidate& candidate : candidates) {
+    const auto [place, fresh] = jobs.try_emplace(candidate.source.text);
+    if (!fresh) continue;
+    if (const auto known = jobs_.find(candidate.source.text); known != jobs_.end() && known->second->reply) {
+      place->second = known->second;
+      continue;
+    }
+    place->second = std::make_shared<Job>(Job{candidate, {}, {}});
+    queue_.push_back(place->second);
+  }
+  jobs_ = std::move(jobs);
+  wanted_.notify_all();
+}
+
+Reply BuildPool::take(const Candidate& candidate, const std::function<bool()>& cancelled) {
+  std::unique_lock lock(mutex_);
+  JobPtr& job = jobs_[candidate.source.text];
+  if (!job) {
+    job = std::make_shared<Job>(Job{candidate, {}, {}});
+    queue_.push_front(job);
+    wanted_.notify_one();
+  }
+  const JobPtr mine = job;
+  const auto built = [&] { return mine->reply || mine->error; };
+  constexpr auto polled_every = std::chrono::milliseconds(50);
+  while (!done_.wait_for(lock, polled_every, built))
+    if (cancelled && cancelled()) return {Failure{Status::cancelled, "the user stopped the program"}};
+  jobs_.erase(candidate.source.text);
+  if (mine->error) std::rethrow_exception(mine->error);
+  return std::move(*mine->reply);
+}
+
+BuildPool::JobPtr BuildPool::next(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  if (!wanted_.wait(lock, stop, [&] { return !queue_.empty(); })) return nullptr;
+  JobPtr job = std::move(queue_.front());
+  queue_.pop_front();
+  return job;
+}
+
+/// Each thread has a process, which the system would end with it: the thread lives as long as the pool.
+void BuildPool::work(const std::stop_token& stop) {
+  std::unique_ptr<Worker> worker;
+  while (const JobPtr job = next(stop)) {
+    Job built{job->candidate, {}, {}};
+    try {
+      build(built, worker, stop);
+    } catch (...) {
+      worker.reset();
+      built.error = std::current_exception();
+    }
+    const std::scoped_lock lock(mutex_);
+    job->reply = std::move(built.reply);
+    job->error = built.error;
+    done_.notify_all();
+  }
+}
+
+void BuildPool::build(Job& job, std::unique_ptr<Worker>& worker, const std::stop_token& stop) {
+  const auto lose = [&](const Lost& lost) {
+    worker.reset();
+    job.reply = Reply{failure_of(lost)};
+  };
+  if (!worker) {
+    worker = std::make_unique<Worker>(command_);
+    const auto hello = worker->hello(deadlines_);
+    if (const auto* lost = std::get_if<Lost>(&hello)) return lose(*lost);
+  }
+  const double start = monotonic_now();
+  const auto answer = worker->ask(
+      {FrameType::build, encode({&job.candidate, 1}, 0, 0, 0), deadlines_, [&] { return stop.stop_requested(); }});
+  if (const auto* lost = std::get_if<Lost>(&answer)) {
+    lose(*lost);
+    job.reply->build_ms = (monotonic_now() - start) * 1e3;
+    return;
+  }
+  job.reply = std::move(decode_replies(std::get<std::string>(answer), 1).front());
+}
+
+}  // namespace deplo::measure

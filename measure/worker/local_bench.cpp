@@ -1,0 +1,104 @@
+#include "measure/worker/local_bench.h"
+
+#include <chrono>
+#include <utility>
+
+namespace deplo::measure {
+namespace {
+
+/// Says what it is about to do. After a failure that spoils the process nothing else is launched.
+class Watched final : public Executable {
+ public:
+  Watched(std::unique_ptr<Executable> inner, const LocalBench::Enter& enter, std::size_t number, bool& spoilt)
+      : inner_(std::move(inner)), enter_(enter), number_(number), spoilt_(spoilt) {}
+
+  Result<double> launch(Arrays& arrays, std::int64_t blocks) override {
+    return run(Step::launch, [&] { return inner_->launch(arrays, blocks); });
+  }
+  Result<Sample> sample(std::span<Arrays* const> sets, std::int64_t blocks, int batch) override {
+    return run(Step::sample, [&] { return inner_->sample(sets, blocks, batch); });
+  }
+  const Resources& resources() const override { return inner_->resources(); }
+
+ private:
+  template <class F>
+  auto run(Step step, F work) -> decltype(work()) {
+    if (spoilt_) return Failure{Status::device_lost, "a candidate before this one spoilt the process"};
+    enter_(step, number_);
+    auto result = work();
+    enter_(Step::check, number_);  // between launches the outputs are compared
+    if (!result.ok()) spoilt_ = spoils_process(result.failure().status);
+    return result;
+  }
+
+  std::unique_ptr<Executable> inner_;
+  const LocalBench::Enter& enter_;
+  std::size_t number_;
+  bool& spoilt_;
+};
+
+}  // namespace
+
+bool spoils_process(Status status) {
+  return status == Status::illegal_access || status == Status::hang || status == Status::guard_hit ||
+         status == Status::device_lost;
+}
+
+/// A reply as far as it is known, and the executable: null where the build failed.
+struct LocalBench::Built {
+  Reply reply;
+  std::unique_ptr<Executable> executable;
+};
+
+LocalBench::LocalBench(std::unique_ptr<Device> device, Enter enter)
+    : device_(std::move(device)), enter_(std::move(enter)) {}
+
+void LocalBench::open(const Task& task) {
+  enter_(Step::prepare, 0);
+  problem_.reset();  // before the next one needs its memory
+  protocol_ = task.protocol;
+  problem_ = std::make_unique<Problem>(task.loop, *device_, task.seed);
+  problem_->reference();  // now: no candidate is to blame for the time it takes
+}
+
+LocalBench::Built LocalBench::build(const Candidate& candidate, std::size_t number) {
+  enter_(Step::build, number);
+  const auto start = std::chrono::steady_clock::now();
+  auto built = device_->build(candidate);
+  const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
+  if (!built.ok()) return {{built.failure(), {}, time.count()}, nullptr};
+  const Resources resources = built.value()->resources();
+  return {{Failure{}, resources, time.count()},
+          std::make_unique<Watched>(std::move(built.value()), enter_, number, spoilt_)};
+}
+
+Reply LocalBench::screen(const Candidate& candidate, double best_us) {
+  CHECK(problem_ != nullptr);
+  spoilt_ = false;
+  Built built = build(candidate, 0);
+  if (built.executable)
+    built.reply.timing =
+        measure::screen(*built.executable, grid_of(candidate.source, info()), *problem_, protocol_, best_us);
+  return std::move(built.reply);
+}
+
+std::vector<Reply> LocalBench::confirm(std::span<const Candidate> candidates, const ConfirmOptions& options) {
+  CHECK(problem_ != nullptr);
+  spoilt_ = false;
+  std::vector<Built> all;
+  std::vector<Contender> contenders;
+  for (const Candidate& candidate : candidates) {
+    Built& built = all.emplace_back(build(candidate, all.size()));
+    if (built.executable) contenders.push_back({built.executable.get(), grid_of(candidate.source, info())});
+  }
+  auto results = measure::confirm(contenders, *problem_, protocol_, options);
+  auto result = results.begin();
+  std::vector<Reply> replies;
+  for (Built& built : all) {
+    if (built.executable) built.reply.timing = std::move(*result++);
+    replies.push_back(std::move(built.reply));
+  }
+  return replies;
+}
+
+}  // namespace deplo::measure

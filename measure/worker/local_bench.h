@@ -1,0 +1,39 @@
+// A bench in this process: what a worker has inside. What crashes here takes the process with it.
+#pragma once
+#include <functional>
+#include <memory>
+
+#include "measure/problem.h"
+#include "measure/worker/bench.h"
+#include "measure/worker/step.h"
+
+namespace deplo::measure {
+
+class LocalBench final : public Bench {
+ public:
+  /// Called before each step of a candidate with its number in the request.
+  using Enter = std::function<void(Step, std::size_t candidate)>;
+  explicit LocalBench(
+      std::unique_ptr<Device> device, Enter enter = [](Step, std::size_t) {});
+
+  const DeviceInfo& info() const override { return device_->info(); }
+  Dialect dialect() const override { return device_->dialect(); }
+  /// Makes the inputs and the reference.
+  void open(const Task&) override;
+  /// Builds nothing: that would disturb what is being measured.
+  void prepare(std::span<const Candidate>) override {}
+  Reply screen(const Candidate&, double best_us) override;
+  std::vector<Reply> confirm(std::span<const Candidate>, const ConfirmOptions&) override;
+
+ private:
+  struct Built;
+  Built build(const Candidate&, std::size_t number);
+
+  std::unique_ptr<Device> device_;
+  Enter enter_;
+  Protocol protocol_;
+  std::unique_ptr<Problem> problem_;
+  bool spoilt_ = false;  // a failure of the present request spoilt the process: the rest of it is not run
+};
+
+}  // namespace deplo::measure

@@ -1,0 +1,136 @@
+#include "measure/worker/message.h"
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+// By name and in full: a field that is forgotten here is one that does not arrive. The tests count them.
+namespace deplo::ir {
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(KernelSource::TensorMap, buffer, shape, strides, box, swizzle)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(KernelSource, entry, text, blocks, threads, shared_bytes, dynamic_shared,
+                                   tensor_maps, zeroed)
+}  // namespace deplo::ir
+
+namespace deplo::measure {
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceInfo, backend, name, vendor, driver, platform, units, clock_mhz, shared_bytes,
+                                   max_threads, cpu, architecture, l2_bytes, memory_bytes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Protocol, samples, sample_us, confirm_sample_us, max_batch, early_stop, full_run_ms,
+                                   slow, slow_us, rounds)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Resources, registers, spill_bytes, stack_bytes, static_shared_bytes,
+                                   dynamic_shared_bytes, occupancy, limiter, binary_digest)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Timing, median_us, fidelity, samples, batch, first_launch_ms)
+namespace {
+
+using Json = nlohmann::json;
+
+/// A compiler's message may be any bytes.
+std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+/// What `read` makes of the text; its exceptions become ours.
+template <class F>
+auto decode(std::string_view text, F read) {
+  try {
+    return read(Json::parse(text));
+  } catch (const Json::exception& e) {
+    throw Error(std::string("a worker's message: ") + e.what(), Exit::environment);
+  }
+}
+
+// JSON has no infinity.
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+double number(const Json& json) {
+  return json.is_null() ? std::numeric_limits<double>::infinity() : json.get<double>();
+}
+
+Json to_json(const Candidate& candidate) {
+  return {{"kernel", ir::print(candidate.kernel)}, {"source", candidate.source}};
+}
+
+Candidate candidate_of(const Json& json) {
+  return {ir::parse(json.at("kernel").get_ref<const std::string&>()), json.at("source").get<ir::KernelSource>()};
+}
+
+Json to_json(const Reply& reply) {
+  Json json{{"resources", reply.resources}, {"build_ms", reply.build_ms}};
+  if (reply.timing.ok())
+    json["timing"] = reply.timing.value();
+  else
+    json["failure"] = {status_name(reply.timing.failure().status), reply.timing.failure().message};
+  return json;
+}
+
+Result<Timing> timing_of(const Json& json) {
+  if (json.contains("timing")) return json.at("timing").get<Timing>();
+  const Json& failure = json.at("failure");
+  return Failure{parse_status(failure.at(0).get<std::string>()), failure.at(1).get<std::string>()};
+}
+
+}  // namespace
+
+std::string encode(const Hello& hello) {
+  return dump({{"info", hello.info}, {"dialect", static_cast<int>(hello.dialect)}});
+}
+
+Hello decode_hello(std::string_view text) {
+  return decode(text, [](const Json& json) {
+    const Dialect dialect = json.at("dialect") == static_cast<int>(Dialect::cuda) ? Dialect::cuda : Dialect::opencl;
+    return Hello{json.at("info").get<DeviceInfo>(), dialect};
+  });
+}
+
+std::string encode(const Error& error) { return dump({error.what(), static_cast<int>(error.exit())}); }
+
+Error decode_error(std::string_view text) {
+  return decode(text, [](const Json& json) {
+    const Exit exit = json.at(1) == static_cast<int>(Exit::user) ? Exit::user : Exit::environment;
+    return Error(json.at(0).get<std::string>(), exit);
+  });
+}
+
+std::string encode(const Task& task) {
+  return dump({{"loop", ir::print(task.loop)}, {"seed", task.seed}, {"protocol", task.protocol}});
+}
+
+Task decode_task(std::string_view text) {
+  return decode(text, [](const Json& json) {
+    return Task{ir::parse(json.at("loop").get_ref<const std::string&>()), json.at("seed").get<std::uint64_t>(),
+                json.at("protocol").get<Protocol>()};
+  });
+}
+
+std::string encode(std::span<const Candidate> candidates, double best_us, std::uint64_t seed, double seconds) {
+  Json json{{"best_us", number(best_us)}, {"seed", seed}, {"seconds", number(seconds)}, {"candidates", Json::array()}};
+  for (const Candidate& candidate : candidates) json["candidates"].push_back(to_json(candidate));
+  return dump(json);
+}
+
+Ask decode_ask(std::string_view text) {
+  return decode(text, [](const Json& json) {
+    Ask ask{{}, number(json.at("best_us")), json.at("seed").get<std::uint64_t>(), number(json.at("seconds"))};
+    for (const Json& candidate : json.at("candidates")) ask.candidates.push_back(candidate_of(candidate));
+    return ask;
+  });
+}
+
+std::string encode(std::span<const Reply> replies) {
+  Json json = Json::array();
+  for (const Reply& reply : replies) json.push_back(to_json(reply));
+  return dump(json);
+}
+
+std::vector<Reply> decode_replies(std::string_view text, std::size_t count) {
+  std::vector<Reply> replies = decode(text, [](const Json& json) {
+    std::vector<Reply> all;
+    for (const Json& reply : json)
+      all.push_back({timing_of(reply), reply.at("resources").get<Resources>(), reply.at("build_ms").get<double>()});
+    return all;
+  });
+  if (replies.size() != count)
+    throw Error(
+        "a worker's message: expected " + std::to_string(count) + " replies, found " + std::to_string(replies.size()),
+        Exit::environment);
+  return replies;
+}
+
+}  // namespace deplo::measure

@@ -1,0 +1,218 @@
+#include "measure/worker/process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+
+#include "core/error.h"
+#include "core/text.h"
+
+extern char** environ;
+
+namespace deplo::measure {
+namespace {
+
+constexpr std::size_t kept_log_bytes = 4096;  // enough for an assertion and its stack
+constexpr std::size_t said_log_bytes = 400;   // of them in a failure's message
+constexpr std::size_t portion = std::size_t{64} << 10;
+// A child that writes without end must not keep the tuner from its deadlines: so much is read, then they are looked at.
+constexpr int portions_at_a_time = 16;
+
+void require(int code, const char* what) {
+  if (code != 0) throw Error(fmt::format("worker: {}: {}", what, std::strerror(code)), Exit::environment);
+}
+
+/// The two ends of a pair of descriptors, closed unless taken.
+struct Pair {
+  std::array<int, 2> ends{-1, -1};
+  ~Pair() {
+    for (const int end : ends)
+      if (end >= 0) close(end);
+  }
+  int take(std::size_t end) { return std::exchange(ends.at(end), -1); }
+};
+
+struct Actions {
+  posix_spawn_file_actions_t value{};
+  Actions() { require(posix_spawn_file_actions_init(&value), "spawn"); }
+  ~Actions() { posix_spawn_file_actions_destroy(&value); }
+  Actions(const Actions&) = delete;
+  Actions& operator=(const Actions&) = delete;
+  void duplicate(int from, int to) { require(posix_spawn_file_actions_adddup2(&value, from, to), "spawn"); }
+};
+
+struct Attributes {
+  posix_spawnattr_t value{};
+  /// A process group of its own; no signal blocked or ignored, whatever the tuner does with them.
+  Attributes() {
+    require(posix_spawnattr_init(&value), "spawn");
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawnattr_setsigmask(&value, &none);
+    posix_spawnattr_setsigdefault(&value, &all);
+    posix_spawnattr_setpgroup(&value, 0);
+    posix_spawnattr_setflags(&value, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  }
+  ~Attributes() { posix_spawnattr_destroy(&value); }
+  Attributes(const Attributes&) = delete;
+  Attributes& operator=(const Attributes&) = delete;
+};
+
+/// The descriptor in a place that no dup2 below overwrites; the old one is closed.
+int above_the_given(int descriptor) {
+  const int moved = fcntl(descriptor, F_DUPFD_CLOEXEC, worker_page + 1);
+  const int code = errno;
+  close(descriptor);
+  if (moved < 0) require(code, "spawn");
+  return moved;
+}
+
+pid_t spawn(const WorkerCommand& command, int socket, int log, int page) {
+  Actions actions;
+  const Attributes attributes;
+  require(posix_spawn_file_actions_addopen(&actions.value, STDIN_FILENO, "/dev/null", O_RDONLY, 0), "spawn");
+  actions.duplicate(log, STDOUT_FILENO);
+  actions.duplicate(log, STDERR_FILENO);
+  actions.duplicate(socket, worker_socket);
+  actions.duplicate(page, worker_page);
+  std::vector<char*> words{const_cast<char*>("deplo")};
+  for (const std::string& word : command.arguments) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  pid_t child = -1;
+  require(posix_spawn(&child, command.program.c_str(), &actions.value, &attributes.value, words.data(), environ),
+          command.program.c_str());
+  return child;
+}
+
+/// The number of bytes read; 0: the other end is closed; -1: nothing is there now.
+ssize_t read_some(int descriptor, std::array<char, portion>& bytes) {
+  for (;;) {
+    const ssize_t count = read(descriptor, bytes.data(), bytes.size());
+    if (count >= 0) return count;
+    if (errno == EAGAIN) return -1;
+    if (errno != EINTR) return 0;  // ECONNRESET: it died with frames unread
+  }
+}
+
+}  // namespace
+
+Process::Process(const WorkerCommand& command) {
+  Pair sockets, log;
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.ends.data()) != 0) require(errno, "socket");
+  if (pipe2(log.ends.data(), O_CLOEXEC) != 0) require(errno, "pipe");
+  sockets.ends[1] = above_the_given(sockets.take(1));
+  log.ends[1] = above_the_given(log.take(1));
+  Pair page{{above_the_given(dup(page_.descriptor())), -1}};
+  fcntl(sockets.ends[0], F_SETFL, O_NONBLOCK);
+  fcntl(log.ends[0], F_SETFL, O_NONBLOCK);
+  child_ = spawn(command, sockets.ends[1], log.ends[1], page.ends[0]);
+  socket_ = sockets.take(0);
+  log_ = log.take(0);
+}
+
+Process::~Process() {
+  if (child_ >= 0) end("not needed any more");
+  close(socket_);
+  close(log_);
+}
+
+void Process::send(const Frame& frame) {
+  read_log();
+  log_tail_.clear();
+  outgoing_ += encode(frame);
+  write_socket();
+}
+
+void Process::wait(double seconds) {
+  const auto milliseconds = static_cast<int>(std::clamp(std::ceil(seconds * 1e3), 0.0, 1e6));
+  pollfd ends[2] = {{socket_, static_cast<short>(sending() ? POLLIN | POLLOUT : POLLIN), 0}, {log_, POLLIN, 0}};
+  if (poll(ends, 2, milliseconds) <= 0) return;
+  if ((ends[1].revents & POLLIN) != 0) read_log();
+  if ((ends[0].revents & POLLOUT) != 0) write_socket();
+  if ((ends[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0) read_socket();
+}
+
+void Process::write_socket() {
+  while (sending()) {
+    const ssize_t count = ::send(socket_, outgoing_.data(), outgoing_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (count > 0) {
+      outgoing_.erase(0, static_cast<std::size_t>(count));
+    } else if (errno == EAGAIN) {
+      return;
+    } else if (errno != EINTR) {
+      outgoing_.clear();  // nobody reads any more; what was written before is still to be read
+    }
+  }
+}
+
+void Process::read_socket() {
+  std::array<char, portion> bytes;
+  for (int i = 0; i < portions_at_a_time; ++i) {
+    const ssize_t count = read_some(socket_, bytes);
+    if (count < 0) return;
+    if (count == 0) {
+      closed_ = true;
+      return;
+    }
+    reader_.feed({bytes.data(), static_cast<std::size_t>(count)});
+  }
+}
+
+void Process::read_log() {
+  std::array<char, portion> bytes;
+  for (int i = 0; i < portions_at_a_time; ++i) {
+    const ssize_t count = read_some(log_, bytes);
+    if (count <= 0) return;
+    log_tail_.append(bytes.data(), static_cast<std::size_t>(count));
+    if (log_tail_.size() > kept_log_bytes) log_tail_.erase(0, log_tail_.size() - kept_log_bytes);
+  }
+}
+
+Process::End Process::end(std::string_view why) {
+  // A child that closed its end is about to end by itself: how, is worth the wait of a moment.
+  siginfo_t info{};
+  const double give_up = monotonic_now() + (closed_ && reader_.fault().empty() ? 1.0 : 0.0);
+  bool ended = false;
+  do {
+    ended = waitid(P_PID, static_cast<id_t>(child_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == child_;
+    if (!ended && monotonic_now() < give_up) usleep(200);
+  } while (!ended && monotonic_now() < give_up);
+  kill(-child_, SIGKILL);  // of the group, while its number is still ours: a compiler that it called may live on
+  int status = 0;
+  while (waitpid(child_, &status, 0) < 0 && errno == EINTR) {
+  }
+  child_ = -1;
+  read_log();
+  End end;
+  end.said = last_lines();
+  if (!ended) {
+    end.text = fmt::format("was ended: {}", why);
+  } else if (WIFSIGNALED(status)) {
+    end.signal = WTERMSIG(status);
+    end.text = fmt::format("was ended by signal {} ({})", end.signal, strsignal(end.signal));
+  } else {
+    end.text = fmt::format("ended with code {}", WEXITSTATUS(status));
+  }
+  if (!reader_.fault().empty() && ended) end.text += fmt::format("; {}", reader_.fault());
+  return end;
+}
+
+std::string Process::last_lines() const {
+  std::string lines = log_tail_.substr(log_tail_.size() - std::min(log_tail_.size(), said_log_bytes));
+  while (!lines.empty() && (lines.back() == '\n' || lines.back() == ' ')) lines.pop_back();
+  return lines;
+}
+
+}  // namespace deplo::measure

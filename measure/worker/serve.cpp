@@ -1,0 +1,154 @@
+#include "measure/worker/serve.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <new>
+#include <utility>
+
+#include "measure/worker/frame.h"
+#include "measure/worker/local_bench.h"
+#include "measure/worker/message.h"
+#include "measure/worker/process.h"
+
+namespace deplo::measure {
+namespace {
+
+/// The worker's end of the socket. A tuner that is gone, or that writes what is no frame, is the end of this process.
+class Tuner {
+ public:
+  explicit Tuner(pid_t tuner) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != tuner) _exit(0);  // it died before the line above
+    for (const int given : {worker_socket, worker_page}) fcntl(given, F_SETFD, FD_CLOEXEC);  // not for compilers
+    const rlimit none{0, 0};
+    setrlimit(RLIMIT_CORE, &none);  // a core file of each crash would fill the disk
+    // Where memory runs out, the system ends this process before the tuner.
+    if (const int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC); score >= 0) {
+      if (write(score, "1000", 4) < 0) errno = 0;  // not permitted: then it is as likely as any other
+      close(score);
+    }
+  }
+
+  Frame receive() {
+    std::array<char, 64 << 10> bytes;
+    for (;;) {
+      if (auto frame = reader_.next()) return std::move(*frame);
+      if (!reader_.fault().empty()) _exit(1);
+      const ssize_t count = read(worker_socket, bytes.data(), bytes.size());
+      if (count > 0) reader_.feed({bytes.data(), static_cast<std::size_t>(count)});
+      if (count == 0 || (count < 0 && errno != EINTR)) _exit(0);
+    }
+  }
+
+  void send(const Frame& frame) {
+    const std::string bytes = encode(frame);
+    for (std::size_t done = 0; done < bytes.size();) {
+      const ssize_t count = ::send(worker_socket, bytes.data() + done, bytes.size() - done, MSG_NOSIGNAL);
+      if (count > 0) done += static_cast<std::size_t>(count);
+      if (count < 0 && errno != EINTR) _exit(0);
+    }
+  }
+
+  /// During a request the tuner has but one thing to say: that it wants the end.
+  static bool wants_the_end() {
+    pollfd end{worker_socket, POLLIN, 0};
+    return poll(&end, 1, 0) > 0;
+  }
+
+ private:
+  FrameReader reader_;
+};
+
+/// One candidate whose request cannot be carried out for what `work` throws fails by that; the tuner tries the device.
+template <class F>
+std::vector<Reply> attempt(std::size_t count, F work) {
+  Failure failure;
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    failure = {Status::out_of_memory, "the host's memory ran out"};
+  } catch (const Error& error) {
+    failure = {Status::device_lost, error.what()};
+  }
+  return std::vector<Reply>(count, Reply{failure});
+}
+
+std::vector<Reply> answer(Bench& bench, const Frame& frame) {
+  const Ask ask = decode_ask(frame.payload);
+  return attempt(ask.candidates.size(), [&]() -> std::vector<Reply> {
+    if (frame.type == FrameType::screen) return {bench.screen(ask.candidates.at(0), ask.best_us)};
+    return bench.confirm(ask.candidates, {ask.seed, ask.seconds, Tuner::wants_the_end});
+  });
+}
+
+/// An Error is told in place of an answer.
+template <class F>
+void respond(Tuner& tuner, const Frame& frame, F work) {
+  try {
+    tuner.send({FrameType::answer, frame.job, work()});
+  } catch (const Error& error) {
+    tuner.send({FrameType::error, frame.job, encode(error)});
+  } catch (const std::bad_alloc&) {
+    tuner.send({FrameType::error, frame.job, encode(Error("not enough memory", Exit::environment))});
+  }
+}
+
+std::vector<Reply> compiled(const Frame& frame,
+                            const std::function<Result<Resources>(const ir::KernelSource&)>& compile, StepPage& page) {
+  const Ask ask = decode_ask(frame.payload);
+  page.enter(Step::build);
+  return attempt(1, [&]() -> std::vector<Reply> {
+    const auto start = std::chrono::steady_clock::now();
+    const auto built = compile(ask.candidates.at(0).source);
+    const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
+    if (!built.ok()) return {Reply{built.failure(), {}, time.count()}};
+    return {Reply{Timing{}, built.value(), time.count()}};
+  });
+}
+
+}  // namespace
+
+int serve_device(pid_t parent, const std::function<std::unique_ptr<Device>()>& open) {
+  Tuner tuner(parent);
+  StepPage page = StepPage::attach(worker_page);
+  std::unique_ptr<LocalBench> bench;
+  page.enter(Step::prepare);
+  respond(tuner, {FrameType::hello, 0, ""}, [&] {
+    bench = std::make_unique<LocalBench>(open(), [&](Step step, std::size_t i) { page.enter(step, i); });
+    return encode(Hello{bench->info(), bench->dialect()});
+  });
+  if (!bench) return 0;
+  for (;;) {
+    page.enter(Step::idle);
+    const Frame frame = tuner.receive();
+    if (frame.type == FrameType::cancel) continue;  // it came too late
+    respond(tuner, frame, [&]() -> std::string {
+      if (frame.type != FrameType::kernel) return encode(answer(*bench, frame));
+      bench->open(decode_task(frame.payload));
+      return "";
+    });
+  }
+}
+
+int serve_builds(pid_t parent, const std::function<Result<Resources>(const ir::KernelSource&)>& compile) {
+  Tuner tuner(parent);
+  StepPage page = StepPage::attach(worker_page);
+  tuner.send({FrameType::answer, 0, ""});
+  for (;;) {
+    page.enter(Step::idle);
+    const Frame frame = tuner.receive();
+    if (frame.type == FrameType::cancel) continue;
+    respond(tuner, frame, [&] { return encode(compiled(frame, compile, page)); });
+  }
+}
+
+}  // namespace deplo::measure

@@ -1,0 +1,20 @@
+// The inside of a worker process.
+#pragma once
+#include <sys/types.h>
+
+#include <functional>
+#include <memory>
+
+#include "ir/emit/emit.h"
+#include "measure/device.h"
+
+namespace deplo::measure {
+
+/// Measures on the device until the tuner closes its end, which is the end: returns the exit code. `tuner`: the process
+/// with which this one dies. What `open` throws is told to the tuner.
+int serve_device(pid_t tuner, const std::function<std::unique_ptr<Device>()>& open);
+
+/// Builds ahead, until the tuner closes its end. `compile` leaves what it made where the device's build will find it.
+int serve_builds(pid_t tuner, const std::function<Result<Resources>(const ir::KernelSource&)>& compile);
+
+}  // namespace deplo::measure

@@ -1,0 +1,159 @@
+#include "measure/worker/worker.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "measure/worker/message.h"
+
+namespace deplo::measure {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+// A person who stops the program sees it end within a second (interrupt.h): the worker gets a part of it to end in
+// order.
+constexpr double grace = 0.3;
+constexpr double polled_every = 0.05;  // `cancelled`: a twentieth of the same second
+
+double limit_of(Step step, const Deadlines& deadlines) {
+  switch (step) {
+    case Step::prepare:
+      return deadlines.prepare;
+    case Step::build:
+      return deadlines.build;
+    case Step::launch:
+      return deadlines.launch;
+    case Step::sample:
+      return deadlines.sample;
+    case Step::idle:  // the request is read, the answer written
+    case Step::check:
+      return deadlines.check;
+  }
+  check_failed("a known step", __FILE__, __LINE__);
+}
+
+/// When the worker is given up on, as things stand; and the reason.
+struct Limit {
+  double at = infinity;
+  std::string why;
+};
+
+/// What a request has taken of the time that it may take.
+class Clock {
+ public:
+  explicit Clock(const Worker::Request& request) : request_(request) {}
+
+  Limit limit(StepPage::Now now) {
+    // A time that the worker cannot have written in order counts as long past.
+    const double since = now.since <= monotonic_now() ? std::max(now.since, begin_) : 0;
+    const double seconds = limit_of(now.step, request_.deadlines);
+    Limit limit{since + seconds, fmt::format("{} took more than {:g} s", name(now.step), seconds)};
+    if (request_.type == FrameType::screen && now.step > Step::build) {
+      run_since_ = std::min(run_since_, since);
+      if (const double end = run_since_ + request_.deadlines.candidate; end < limit.at)
+        limit = {end, fmt::format("the candidate took more than {:g} s", request_.deadlines.candidate)};
+    }
+    return limit;
+  }
+  /// True once, when the user wants the end.
+  bool cancelled() {
+    if (cancelled_ < infinity || !request_.cancelled || !request_.cancelled()) return false;
+    cancelled_ = monotonic_now();
+    return true;
+  }
+  bool out_of_grace() const { return monotonic_now() > cancelled_ + grace; }
+  /// The worker wakes nobody when it enters a step: one that it enters from now on may end this early.
+  double to_sleep(const Limit& limit) const {
+    const Deadlines& d = request_.deadlines;
+    const double shortest = std::min({d.prepare, d.build, d.launch, d.sample, d.check, d.candidate});
+    const double sleep = std::min(limit.at - monotonic_now(), shortest);
+    return request_.cancelled ? std::min(sleep, polled_every) : sleep;
+  }
+
+ private:
+  const Worker::Request& request_;
+  const double begin_ = monotonic_now();
+  double run_since_ = infinity;  // the first step behind the build
+  double cancelled_ = infinity;
+};
+
+Status status_of(const Lost& lost) {
+  const bool building = lost.at.step == Step::build;
+  const bool running = lost.at.step > Step::build;
+  switch (lost.cause) {
+    case Lost::Cause::cancelled:
+      return Status::cancelled;
+    case Lost::Cause::corrupt:
+      return Status::worker_lost;
+    case Lost::Cause::late:
+      return building ? Status::build_timeout : running ? Status::hang : Status::worker_lost;
+    case Lost::Cause::died:
+      if (building) return Status::build_crash;
+      // On a CPU device a kernel is a part of the process.
+      return running && (lost.end.signal == SIGSEGV || lost.end.signal == SIGBUS) ? Status::illegal_access
+                                                                                  : Status::worker_lost;
+  }
+  check_failed("a known cause", __FILE__, __LINE__);
+}
+
+}  // namespace
+
+Deadlines Deadlines::of(const DeviceInfo& info) {
+  Deadlines deadlines;
+  if (info.cpu) deadlines.launch = 15, deadlines.sample = 10, deadlines.candidate = 60;
+  if (info.backend == "interpreter")
+    deadlines.launch = deadlines.sample = deadlines.candidate = 3600, deadlines.prepare = 3600;
+  return deadlines;
+}
+
+std::string describe(const Lost& lost) {
+  std::string text = fmt::format("the worker {}, at: {}", lost.end.text, name(lost.at.step));
+  if (!lost.end.said.empty()) text += "; it said: " + lost.end.said;
+  return text;
+}
+
+Failure failure_of(const Lost& lost) { return {status_of(lost), describe(lost)}; }
+
+std::variant<std::string, Lost> Worker::hello(const Deadlines& deadlines) {
+  Deadlines start = deadlines;
+  start.check = start.prepare;  // a driver that is loaded for the first time
+  return await({FrameType::hello, {}, start, {}});
+}
+
+std::variant<std::string, Lost> Worker::ask(const Request& request) {
+  process_.send({request.type, ++job_, std::string(request.payload)});
+  return await(request);
+}
+
+std::variant<std::string, Lost> Worker::await(const Request& request) {
+  Clock clock(request);
+  for (;;) {
+    if (const auto frame = process_.next()) {
+      if (frame->job == job_) return open(*frame);
+      return lose(Lost::Cause::corrupt, "an answer to another request came");
+    }
+    if (process_.closed()) return lose(Lost::Cause::died, "it closed its end of the pipe");
+    if (clock.cancelled()) process_.send({FrameType::cancel, job_, ""});
+    if (clock.out_of_grace()) return lose(Lost::Cause::cancelled, "the user stopped the program");
+    const Limit limit = clock.limit(process_.step());
+    if (monotonic_now() > limit.at) return lose(Lost::Cause::late, limit.why);
+    process_.wait(clock.to_sleep(limit));
+  }
+}
+
+std::string Worker::open(const Frame& frame) const {
+  if (frame.type == FrameType::error) throw decode_error(frame.payload);
+  return frame.payload;
+}
+
+Lost Worker::lose(Lost::Cause cause, std::string_view why) {
+  Lost lost{cause, process_.step(), {}};
+  if (!process_.fault().empty()) lost.cause = Lost::Cause::corrupt, why = process_.fault();
+  lost.end = process_.end(why);
+  return lost;
+}
+
+}  // namespace deplo::measure

@@ -1,0 +1,168 @@
+#include "measure/worker/worker_bench.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+namespace deplo::measure {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr int most_attempts = 3;  // to get a worker that works: one may be killed for a reason of the machine's
+// How much slower than before a GPU may run what it is known to run well, after its process was replaced
+// (measurement.md); a CPU's time is its load's.
+constexpr double probe_slowdown = 1.10;
+
+}  // namespace
+
+WorkerBench::WorkerBench(Options options) : options_(std::move(options)) {
+  if (options_.deadlines) deadlines_ = *options_.deadlines;
+  start();
+  if (!options_.deadlines) deadlines_ = Deadlines::of(info());
+}
+
+void WorkerBench::start() {
+  worker_.reset();  // the device's memory may not be enough for two
+  worker_ = std::make_unique<Worker>(options_.command);
+  ++workers_;
+  task_told_ = false;
+  auto hello = worker_->hello(deadlines_);
+  if (const auto* lost = std::get_if<Lost>(&hello)) {
+    worker_.reset();
+    throw Error("no worker: " + describe(*lost), Exit::environment);
+  }
+  if (const Hello said = decode_hello(std::get<std::string>(hello)); workers_ == 1)
+    hello_ = said;
+  else if (said.info.name != info().name || said.info.driver != info().driver)
+    throw Error(fmt::format("expected the device {} ({}), found {} ({}) after its worker was replaced", info().name,
+                            info().driver, said.info.name, said.info.driver),
+                Exit::environment);
+}
+
+void WorkerBench::open(const Task& task) {
+  task_ = encode(task);
+  task_told_ = false;
+  good_.reset();
+}
+
+void WorkerBench::prepare(std::span<const Candidate> candidates) {
+  if (options_.builders) options_.builders->prepare(candidates);
+}
+
+/// A worker that has the task and, where another ran a candidate of it well, has shown that the device still works.
+void WorkerBench::ready() {
+  std::string fault;
+  for (int i = 0; i < most_attempts; ++i) {
+    if (worker_ && task_told_) return;
+    fault = probe();
+    if (fault.empty()) return;
+    worker_.reset();
+  }
+  throw Error(fmt::format("device {}: gave up after {} workers: {}", info().name, most_attempts, fault),
+              Exit::environment);
+}
+
+std::string WorkerBench::probe() {
+  if (!worker_) start();
+  const auto told = worker_->ask({FrameType::kernel, task_, deadlines_});
+  if (const auto* lost = std::get_if<Lost>(&told)) return describe(*lost);
+  task_told_ = true;
+  return good_ ? check_known_good() : "";
+}
+
+std::string WorkerBench::check_known_good() {
+  const Reply reply = ask_one(good_->candidate, infinity);
+  if (!reply.timing.ok())
+    return fmt::format("a schedule that was right before is now {}: {}", status_name(reply.timing.failure().status),
+                       reply.timing.failure().message);
+  const double us = reply.timing.value().median_us;
+  if (info().cpu || us <= probe_slowdown * good_->us) return "";
+  return fmt::format("a schedule that took {:.4g} µs now takes {:.4g} µs", good_->us, us);
+}
+
+/// The worker is gone after a loss, and after a reply that says that it is of no more use.
+std::variant<std::vector<Reply>, Lost> WorkerBench::ask(FrameType type, std::string_view payload, std::size_t count) {
+  auto answer = worker_->ask({type, payload, deadlines_, options_.cancelled});
+  std::variant<std::vector<Reply>, Lost> result;
+  if (auto* lost = std::get_if<Lost>(&answer)) {
+    result = std::move(*lost);
+  } else {
+    try {
+      result = decode_replies(std::get<std::string>(answer), count);
+    } catch (const Error& error) {
+      result = Lost{Lost::Cause::corrupt, {}, {0, error.what(), ""}};
+    }
+  }
+  const auto spoilt = [](const Reply& reply) {
+    return !reply.timing.ok() && spoils_process(reply.timing.failure().status);
+  };
+  const auto* replies = std::get_if<std::vector<Reply>>(&result);
+  if (replies == nullptr || std::any_of(replies->begin(), replies->end(), spoilt)) worker_.reset();
+  return result;
+}
+
+Reply WorkerBench::ask_one(const Candidate& candidate, double best_us) {
+  const double start = monotonic_now();
+  auto answer = ask(FrameType::screen, encode({&candidate, 1}, best_us, 0, 0), 1);
+  if (const auto* lost = std::get_if<Lost>(&answer))
+    return {failure_of(*lost), {}, lost->at.step == Step::build ? (monotonic_now() - start) * 1e3 : 0};
+  return std::move(std::get<std::vector<Reply>>(answer).front());
+}
+
+Reply WorkerBench::screen(const Candidate& candidate, double best_us) {
+  double build_ms = 0;
+  if (options_.builders) {
+    Reply built = options_.builders->take(candidate, options_.cancelled);
+    if (!built.timing.ok()) return built;
+    build_ms = built.build_ms;
+  }
+  ready();
+  Reply reply = ask_one(candidate, best_us);
+  reply.build_ms += build_ms;
+  if (reply.timing.ok() && !good_) good_ = Known{candidate, reply.timing.value().median_us};
+  return reply;
+}
+
+/// One confirmation. Where a candidate cost the worker, those that were with it are `device_lost`.
+std::vector<Reply> WorkerBench::ask_all(std::span<const Candidate> candidates, const ConfirmOptions& options) {
+  ready();
+  auto answer = ask(FrameType::confirm, encode(candidates, 0, options.seed, options.seconds), candidates.size());
+  const auto* lost = std::get_if<Lost>(&answer);
+  if (lost == nullptr) return std::move(std::get<std::vector<Reply>>(answer));
+  if (lost->cause == Lost::Cause::cancelled) return std::vector<Reply>(candidates.size(), Reply{failure_of(*lost)});
+  std::vector<Reply> replies(candidates.size(), Reply{Failure{Status::device_lost, "its worker was lost"}});
+  replies[std::min<std::size_t>(lost->at.candidate, candidates.size() - 1)].timing = failure_of(*lost);
+  return replies;
+}
+
+std::vector<Reply> WorkerBench::confirm(std::span<const Candidate> candidates, const ConfirmOptions& options) {
+  const auto failed = [](const Reply& reply) { return !reply.timing.ok(); };
+  const auto lost = [](const Reply& reply) {
+    return !reply.timing.ok() && reply.timing.failure().status == Status::device_lost;
+  };
+  std::vector<Reply> replies(candidates.size(), Reply{Failure{Status::device_lost, ""}});
+  std::vector<std::size_t> left(candidates.size());
+  std::iota(left.begin(), left.end(), 0);
+  while (!left.empty()) {
+    std::vector<Candidate> again;
+    for (const std::size_t i : left) again.push_back(candidates[i]);
+    const auto results = ask_all(again, options);
+    // Those that one took along with it are tried again without it.
+    const bool culprit =
+        std::any_of(results.begin(), results.end(), [&](const Reply& reply) { return failed(reply) && !lost(reply); });
+    std::vector<std::size_t> taken_along;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (culprit && lost(results[i]))
+        taken_along.push_back(left[i]);
+      else
+        replies[left[i]] = results[i];
+    }
+    left = std::move(taken_along);
+  }
+  return replies;
+}
+
+}  // namespace deplo::measure

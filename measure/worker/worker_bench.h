@@ -1,0 +1,63 @@
+// A bench in a child process, replaced when a candidate costs it.
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "measure/worker/bench.h"
+#include "measure/worker/build_pool.h"
+#include "measure/worker/message.h"
+#include "measure/worker/worker.h"
+
+namespace deplo::measure {
+
+class WorkerBench final : public Bench {
+ public:
+  struct Options {
+    WorkerCommand command;
+    std::optional<Deadlines> deadlines = {};   // else those of the device
+    std::function<bool()> cancelled = {};      // polled while a candidate is measured; may be empty
+    std::unique_ptr<BuildPool> builders = {};  // of a backend that builds elsewhere; may be null
+  };
+  /// Starts the worker and waits until it has opened the device. Throws the Error that the worker had.
+  explicit WorkerBench(Options);
+
+  const DeviceInfo& info() const override { return hello_.info; }
+  Dialect dialect() const override { return hello_.dialect; }
+  /// Tells the worker when it is first needed.
+  void open(const Task&) override;
+  void prepare(std::span<const Candidate>) override;
+  Reply screen(const Candidate&, double best_us) override;
+  std::vector<Reply> confirm(std::span<const Candidate>, const ConfirmOptions&) override;
+
+  /// Workers started so far.
+  int workers() const { return workers_; }
+
+ private:
+  struct Known {
+    Candidate candidate;
+    double us = 0;
+  };
+  void start();
+  void ready();
+  std::string probe();
+  std::string check_known_good();
+  Reply ask_one(const Candidate&, double best_us);
+  std::vector<Reply> ask_all(std::span<const Candidate>, const ConfirmOptions&);
+  std::variant<std::vector<Reply>, Lost> ask(FrameType, std::string_view payload, std::size_t count);
+
+  Options options_;
+  Hello hello_;
+  Deadlines deadlines_;
+  std::unique_ptr<Worker> worker_;
+  int workers_ = 0;
+  std::string task_;           // encoded
+  bool task_told_ = false;     // the present worker knows it
+  std::optional<Known> good_;  // the first candidate of the task that ran well: probes a new worker
+};
+
+}  // namespace deplo::measure

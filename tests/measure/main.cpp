@@ -1,0 +1,9 @@
+#include <gtest/gtest.h>
+
+#include "faulty.h"
+
+int main(int argc, char** argv) {
+  if (const int code = deplo::measure::run_as_worker(argc, argv); code >= 0) return code;
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
