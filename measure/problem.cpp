@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <utility>
 
 #include "measure/elements.h"
 #include "measure/host_memory.h"
+#include "measure/least_work.h"
 #include "measure/reference.h"
 
 namespace deplo::measure {
@@ -66,6 +68,10 @@ std::optional<Failure> compare(const ir::Buffer& buffer, const Reference::Output
                   worst_error, expected.scale, wrong, covered)};
 }
 
+std::size_t set_count(const ir::Program& loop, const DeviceInfo& device) {
+  return operand_set_count(footprint(loop.buffers), device.l2_bytes);
+}
+
 /// Before the system ends the process for it, without a word. On the host are a CPU's arrays, and while the reference
 /// is made the inputs, or while it is compared an output.
 const ir::Program& fitting(const ir::Program& loop, const DeviceInfo& device) {
@@ -79,7 +85,7 @@ const ir::Program& fitting(const ir::Program& loop, const DeviceInfo& device) {
     largest = std::max(largest, bytes);
     if (buffer.role == ir::Role::input) inputs += bytes;
   }
-  double needed = std::max(inputs, largest) + (device.cpu ? all : 0);
+  double needed = std::max(inputs, largest) + (device.cpu ? all * static_cast<double>(set_count(loop, device)) : 0);
   if (device.backend == "interpreter") needed += 3 * all;  // and a copy in double
   const double free = free_host_memory();
   if (needed > free)
@@ -90,18 +96,38 @@ const ir::Program& fitting(const ir::Program& loop, const DeviceInfo& device) {
   return loop;
 }
 
+/// FNV-1a over the words of each value.
+std::uint64_t hash(const std::vector<float>& values, std::uint64_t seed) {
+  constexpr std::uint64_t prime = 0x100000001b3;
+  for (const float value : values) seed = (seed ^ std::bit_cast<std::uint32_t>(value)) * prime;
+  return seed;
+}
+
 }  // namespace
 
-Problem::Problem(const ir::Program& loop, Device& device, std::uint64_t seed)
-    : loop_(fitting(loop, device.info())), arrays_(device.allocate(loop_.buffers)), seed_(seed) {
+Problem::Problem(const ir::Program& loop, Device& device, std::uint64_t seed, Probe* probe)
+    : loop_(fitting(loop, device.info())),
+      device_(device),
+      probe_(probe),
+      sets_(device, loop_.buffers, set_count(loop_, device.info())),
+      seed_(seed),
+      least_(least_work(loop_)) {
   for (std::size_t i = 0; i < loop_.buffers.size(); ++i) {
-    if (loop_.buffers[i].role == ir::Role::input) arrays_->write(i, random_input(loop_.buffers[i], i, seed_));
+    const bool input = loop_.buffers[i].role == ir::Role::input;
+    const std::vector<float> values = input ? random_input(loop_.buffers[i], i, seed_) : std::vector<float>();
+    for (std::size_t set = 0; set < sets_.size(); ++set)
+      input ? sets_[set].write(i, values) : sets_[set].poison(i);  // pages are made now, not when time is taken
   }
+}
+
+Sampler& Problem::screening(double least_clock) {
+  if (!screening_) screening_.emplace(device_, least_clock);
+  return *screening_;
 }
 
 void Problem::poison_outputs() {
   for (std::size_t i = 0; i < loop_.buffers.size(); ++i)
-    if (loop_.buffers[i].role == ir::Role::output) arrays_->poison(i);
+    if (loop_.buffers[i].role == ir::Role::output) arrays().poison(i);
 }
 
 // The inputs are drawn again rather than kept: they may be hundreds of megabytes, and the reference is made once.
@@ -111,14 +137,35 @@ const Reference& Problem::reference() {
 }
 
 std::optional<Failure> Problem::check(Coverage coverage) {
+  if (auto beside = arrays().overrun()) return Failure{Status::guard_hit, *beside};
+  checked_bits_ = 0xcbf29ce484222325;  // FNV's
   for (const Reference::Output& expected : reference().outputs) {
     const ir::Buffer& buffer = loop_.buffers[expected.buffer];
-    const std::vector<float> found = arrays_->read(expected.buffer);
+    const std::vector<float> found = arrays().read(expected.buffer);
     if (auto failure = find_nan(buffer, found, coverage)) return failure;
-    if (coverage == Coverage::partial_sums) continue;
     if (auto failure = compare(buffer, expected, found, coverage)) return failure;
+    checked_bits_ = hash(found, checked_bits_);
   }
   return std::nullopt;
+}
+
+// At the start of a batch the last cache may hold what it reads, at the end what it wrote.
+double Problem::least_us(int batch) const {
+  const Ceilings& ceilings = probe_->ceilings();
+  const double cached = 2 * static_cast<double>(device_.info().l2_bytes) / batch;
+  const auto us = [](double work, double rate) { return rate > 0 ? work / rate * 1e-3 : 0; };
+  return std::max(us(least_.flops, ceilings.fp32_gflop_s), us(std::max(least_.bytes - cached, 0.0), ceilings.gb_s()));
+}
+
+std::optional<Failure> Problem::implausible(double us, int batch, double plausible) {
+  if (probe_ == nullptr || us >= plausible * least_us(batch)) return std::nullopt;
+  probe_->measure();
+  if (us >= plausible * least_us(batch)) return std::nullopt;
+  const Ceilings& ceilings = probe_->ceilings();
+  return Failure{Status::implausible,
+                 fmt::format("{:.4g} µs: {:.3g} FLOPs at {:.4g} GFLOP/s and {:.3g} bytes at {:.4g} GB/s take at least "
+                             "{:.4g}",
+                             us, least_.flops, ceilings.fp32_gflop_s, least_.bytes, ceilings.gb_s(), least_us(batch))};
 }
 
 }  // namespace deplo::measure

@@ -8,12 +8,14 @@
 #include "core/outcome.h"
 #include "ir/program.h"
 #include "measure/device.h"
+#include "measure/operand_sets.h"
+#include "measure/probe.h"
+#include "measure/sampler.h"
 
 namespace deplo::measure {
 
-/// What ran since the outputs were poisoned: the whole grid; a prefix of it, after which poison is no mistake; a prefix
-/// of blocks that add to the outputs, after which only what is no number is one.
-enum class Coverage : std::uint8_t { whole, prefix, partial_sums };
+/// What ran since the outputs were poisoned: the whole grid, or a prefix of it, after which poison is no mistake.
+enum class Coverage : std::uint8_t { whole, prefix };
 
 /// What the outputs must be, in double: every element of a small problem, else some of them.
 struct Reference {
@@ -30,32 +32,55 @@ struct Reference {
 };
 
 /// Largest |found - expected| / scale. Sums of K products of uniform(-1, 1) numbers in f32, in any order, err by about
-/// 2^-24 * sqrt(K) of their root mean square: 8e-6 at K = 18944. A missing or doubled term errs by sqrt(1 / K): 7e-3.
+/// 2^-24 * sqrt(K) of their root mean square: 8e-6 at K = 18944. A missing or doubled term errs by sqrt(1 / K): 7e-3,
+/// operands rounded to TF32 by about 4e-4 in the mean, 1e-3 in the worst of 64.
 inline constexpr double tolerance = 1e-4;
 
 /// At most this many statement executions: the reference is complete (a second or less), else at least 64 elements.
 inline constexpr double small_problem = 4e6;
 
-/// The inputs are random (random_input in measure/reference.h), the same for the same seed. The device must outlive it.
-/// Not thread-safe.
+/// The inputs are random (random_input in measure/reference.h), the same for the same seed and in each set of operands.
+/// The device and the probe must outlive it. Not thread-safe.
 class Problem {
  public:
-  /// `loop` is verified Loop IR. Throws Error(environment) when the device or the host has not enough memory.
-  Problem(const ir::Program& loop, Device& device, std::uint64_t seed);
+  /// `loop` is verified Loop IR. `probe`: of the device; without it no time is implausible. Throws Error(environment)
+  /// when the device or the host has not enough memory.
+  Problem(const ir::Program& loop, Device& device, std::uint64_t seed, Probe* probe = nullptr);
 
   const ir::Program& loop() const { return loop_; }
-  Arrays& arrays() { return *arrays_; }
+  Device& device() { return device_; }
+  Probe* probe() { return probe_; }
+  OperandSets& sets() { return sets_; }
+  /// Of screening all candidates: what the clock was meanwhile.
+  Sampler& screening(double least_clock);
+  /// The first set, the one that is checked.
+  Arrays& arrays() { return sets_[0]; }
   void poison_outputs();
-  /// Why the outputs on the device are wrong: `wrong_result` with index, expected, found and error; nullopt: they are
-  /// right. Computes the reference on first use; throws Error when the kernel itself has no finite result.
+
+  /// Why the outputs of the first set are wrong: guard_hit, or wrong_result with index, expected, found and error;
+  /// nullopt: they are right. Computes the reference on first use; throws Error when the kernel itself has no finite
+  /// result.
   std::optional<Failure> check(Coverage);
+  /// Of all bits of the outputs that were checked last.
+  std::uint64_t checked_bits() const { return checked_bits_; }
   const Reference& reference();
 
+  /// Why a launch, one of a batch, cannot have taken as little: implausible, with what is in the way. The device's
+  /// ceilings are measured again before that is said.
+  std::optional<Failure> implausible(double us, int batch, double plausible);
+
  private:
+  double least_us(int batch) const;
+
   ir::Program loop_;
-  std::unique_ptr<Arrays> arrays_;
+  Device& device_;
+  Probe* probe_;
+  OperandSets sets_;
   std::uint64_t seed_;
+  ir::Work least_;  // what no schedule can avoid
+  std::optional<Sampler> screening_;
   std::optional<Reference> reference_;
+  std::uint64_t checked_bits_ = 0;
 };
 
 }  // namespace deplo::measure

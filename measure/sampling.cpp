@@ -5,24 +5,31 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "measure/interval.h"
+#include "measure/stopping.h"
 
 namespace deplo::measure {
 namespace {
 
-/// One launch with both clocks: the device's says how long the kernel took, ours what else the first launch did.
+/// The first launches of a kernel with both clocks: the device's says how long the kernel took, ours what else they
+/// did.
 struct FirstLaunches {
   Executable& executable;
   Arrays& arrays;
   double extra_ms = 0;
+  int count = 0;
 
   Result<double> launch(std::int64_t blocks) {
     const auto start = std::chrono::steady_clock::now();
     auto time = executable.launch(arrays, blocks);
     const std::chrono::duration<double, std::milli> wall = std::chrono::steady_clock::now() - start;
     if (!time.ok()) return time;
-    if (!std::isfinite(time.value()) || time.value() <= 0)
-      return Failure{Status::implausible, fmt::format("a launch of {} blocks took {} µs", blocks, time.value())};
+    if (auto noop = check_time(time.value())) return *noop;
     extra_ms += std::max(wall.count() - time.value() * 1e-3, 0.0);
+    ++count;
     return time;
   }
 };
@@ -71,19 +78,53 @@ Result<Extent> warm_up(FirstLaunches& first, const Grid& grid, const Protocol& p
 std::optional<Failure> verify(FirstLaunches& first, const Grid& grid, const Extent& extent, Problem& problem) {
   if (extent.blocks == grid.blocks) return problem.check(Coverage::whole);
   if (!grid.adds) return problem.check(Coverage::prefix);
-  if (extent.hopeless) return problem.check(Coverage::partial_sums);
+  if (extent.hopeless)
+    return Failure{Status::slow,
+                   fmt::format("{:.4g} µs for {} of {} blocks, not checked", extent.us, extent.blocks, grid.blocks)};
   if (const auto time = first.launch(grid.blocks); !time.ok()) return time.failure();
   return problem.check(Coverage::whole);
 }
 
-}  // namespace
-
-std::string Protocol::text() const {
-  return fmt::format(
-      "v1 device-events warm-operands samples={} sample_us={} confirm_us={} batch={} stop={} full_ms={} slow={}x{}us "
-      "rounds={}",
-      samples, sample_us, confirm_sample_us, max_batch, early_stop, full_run_ms, slow, slow_us, rounds);
+/// Fills in the times. The warm-up's last launch is the discarded sample where a sample is one launch.
+std::optional<Failure> take_samples(Executable& executable, Problem& problem, const Protocol& protocol,
+                                    const Extent& extent, bool warmed_up, double best_us, Timing& timing) {
+  Sampler& sampler = problem.screening(protocol.screen_clock);
+  ScreenRule rule(protocol, best_us);
+  timing.batch = batch_size(protocol.sample_us, extent.us, protocol);
+  if (auto failure = sampler.wake(executable, problem.sets(), extent.blocks, timing.batch)) return failure;
+  bool discard = timing.batch > 1 || !warmed_up;
+  if (!discard) rule.add(extent.us / timing.fidelity);
+  std::vector<double> clocks;
+  while (!rule.done()) {
+    auto taken = sampler.take(executable, problem.sets(), extent.blocks, timing.batch);
+    if (!taken.ok()) return taken.failure();
+    const auto& [sample, rejected] = taken.value();
+    for (const double us : rejected) timing.rejected.push_back(us / timing.fidelity);
+    // An outlier among the first launches must not end it: the warm-up's last has to be as slow.
+    rule.add((discard ? std::min(sample.us, extent.us) : sample.us) / timing.fidelity);
+    clocks.push_back(sample.clock_mhz);
+    if (std::exchange(discard, false)) timing.batch = batch_size(protocol.sample_us, sample.us, protocol);
+  }
+  timing.samples = rule.samples();
+  timing.median_us = rule.value();
+  timing.stopped = rule.stopped();
+  timing.clock_mhz = clocks.empty() ? 0 : median(clocks);
+  return std::nullopt;
 }
+
+/// Once more what was checked at first: the same bits, where no block adds to another's. (Of a part of blocks that add
+/// nothing can be said; such a one is checked when it is confirmed.)
+std::optional<Failure> check_again(Executable& executable, const Grid& grid, std::int64_t blocks, Problem& problem) {
+  if (grid.adds && blocks != grid.blocks) return std::nullopt;
+  const std::uint64_t bits = problem.checked_bits();
+  problem.poison_outputs();
+  if (const auto time = executable.launch(problem.arrays(), blocks); !time.ok()) return time.failure();
+  if (auto wrong = problem.check(blocks == grid.blocks ? Coverage::whole : Coverage::prefix)) return wrong;
+  if (grid.adds || problem.checked_bits() == bits) return std::nullopt;
+  return Failure{Status::nondeterministic, "two runs on the same inputs gave different bits"};
+}
+
+}  // namespace
 
 Grid grid_of(const ir::KernelSource& source, const DeviceInfo& device) {
   // A GPU's multiprocessor holds up to 2048 threads and 32 blocks (CUDA; other vendors hold about as much); a CPU's
@@ -93,53 +134,49 @@ Grid grid_of(const ir::KernelSource& source, const DeviceInfo& device) {
 }
 
 int batch_size(double sample_us, double launch_us, const Protocol& protocol) {
-  if (!(launch_us > 0)) return 1;  // implausible: the sample will say so
   return static_cast<int>(std::clamp(sample_us / launch_us, 1.0, static_cast<double>(protocol.max_batch)));
 }
 
-Result<double> sample(Executable& executable, Arrays& arrays, std::int64_t blocks, int batch) {
-  double sum = 0;
-  for (int i = 0; i < batch; ++i) {
-    const auto time = executable.launch(arrays, blocks);
-    if (!time.ok()) return time;
-    sum += time.value();
-  }
-  const double mean = sum / batch;
-  if (!std::isfinite(mean) || mean <= 0)
-    return Failure{Status::implausible, fmt::format("a sample of {} launches took {} µs each", batch, mean)};
-  return mean;
-}
-
-double median(std::vector<double> values) {
-  CHECK(!values.empty());
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
+std::vector<std::size_t> finalists(std::span<const double> us, const Protocol& protocol) {
+  std::vector<std::size_t> order(us.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return us[a] < us[b]; });
+  const auto in = [&](std::size_t rank) {
+    if (rank < static_cast<std::size_t>(protocol.finalists)) return true;
+    return rank < static_cast<std::size_t>(protocol.max_finalists) &&
+           us[order[rank]] <= protocol.finalist_margin * us[order[0]];
+  };
+  std::size_t count = 0;
+  while (count < order.size() && in(count)) ++count;
+  order.resize(count);
+  return order;
 }
 
 Result<Timing> screen(Executable& executable, const Grid& grid, Problem& problem, const Protocol& protocol,
                       double best_us) {
   problem.poison_outputs();
   FirstLaunches first{executable, problem.arrays()};
-  const auto extent = warm_up(first, grid, protocol, best_us);
-  if (!extent.ok()) return extent.failure();
-  if (auto wrong = verify(first, grid, extent.value(), problem)) return *wrong;
+  const auto warm = warm_up(first, grid, protocol, best_us);
+  if (!warm.ok()) return warm.failure();
+  const Extent& extent = warm.value();
+  const bool warmed_up = first.count > 1;
+  if (auto wrong = verify(first, grid, extent, problem)) return *wrong;
 
-  const std::int64_t blocks = extent.value().blocks;
   Timing timing;
   timing.first_launch_ms = first.extra_ms;
-  timing.fidelity = static_cast<double>(blocks) / static_cast<double>(grid.blocks);
-  timing.batch = batch_size(protocol.sample_us, extent.value().us, protocol);
-  double fastest = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < protocol.samples; ++i) {
-    const auto time = sample(executable, problem.arrays(), blocks, timing.batch);
-    if (!time.ok()) return time.failure();
-    timing.samples.push_back(time.value() / timing.fidelity);
-    fastest = std::min(fastest, timing.samples.back());
-    if (fastest > protocol.early_stop * best_us) break;
+  timing.fidelity = static_cast<double>(extent.blocks) / static_cast<double>(grid.blocks);
+  timing.sets = static_cast<int>(problem.sets().size());
+  if (extent.hopeless) {
+    timing.samples = {extent.us / timing.fidelity};
+    timing.median_us = timing.samples.front();
+    timing.stopped = true;
+    return timing;
   }
-  timing.median_us = median(timing.samples);
+  if (auto failure = take_samples(executable, problem, protocol, extent, warmed_up, best_us, timing)) return *failure;
+  if (timing.stopped) return timing;
+  if (auto wrong = check_again(executable, grid, extent.blocks, problem)) return *wrong;
+  if (timing.fidelity == 1)
+    if (auto gate = problem.implausible(timing.median_us, timing.batch, protocol.plausible)) return *gate;
   return timing;
 }
 

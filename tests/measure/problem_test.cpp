@@ -8,7 +8,7 @@
 
 #include "measure/elements.h"
 #include "measure/reference.h"
-#include "simulated.h"
+#include "scripted.h"
 
 namespace deplo::measure {
 namespace {
@@ -41,7 +41,7 @@ class MatmulProblem {
   MatmulProblem(std::int64_t m, std::int64_t n, std::int64_t k, const std::string& strides = "")
       : problem_(matmul(m, n, k, strides), device_, 5) {
     problem_.poison_outputs();
-    auto& data = static_cast<SimulatedArrays&>(problem_.arrays()).data;
+    auto& data = static_cast<ScriptedArrays&>(problem_.arrays()).data;
     const auto& c = problem_.loop().buffers[2];
     std::vector<float> row(static_cast<std::size_t>(n));
     for (std::int64_t i = 0; i < m; ++i) {
@@ -53,13 +53,13 @@ class MatmulProblem {
   }
   float& at(std::int64_t i, std::int64_t j) {
     const auto& c = problem_.loop().buffers[2];
-    return static_cast<SimulatedArrays&>(problem_.arrays()).data[2][i * c.strides[0] + j * c.strides[1]];
+    return static_cast<ScriptedArrays&>(problem_.arrays()).data[2][i * c.strides[0] + j * c.strides[1]];
   }
   std::optional<Failure> check(Coverage coverage = Coverage::whole) { return problem_.check(coverage); }
   Problem& problem() { return problem_; }
 
  private:
-  SimulatedDevice device_;
+  ScriptedDevice device_;
   Problem problem_;
 };
 
@@ -149,7 +149,7 @@ TEST(Problem, AKernelWithoutFiniteResultsIsAUsersMistake) {
       "  in0 = load a[a0]\n"
       "  v0 = log(in0)\n"
       "  b[a0] = v0\n");
-  SimulatedDevice device;
+  ScriptedDevice device;
   Problem problem(program, device, 1);
   try {
     problem.check(Coverage::whole);

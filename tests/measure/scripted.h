@@ -1,4 +1,4 @@
-// A simulated device: `copy` kernels whose launches take scripted times and may be wrong on purpose.
+// A device by script: `copy` kernels whose launches take the times they are told and may be wrong on purpose.
 #pragma once
 #include <cstring>
 #include <functional>
@@ -11,9 +11,9 @@
 
 namespace deplo::measure {
 
-class SimulatedArrays final : public Arrays {
+class ScriptedArrays final : public Arrays {
  public:
-  explicit SimulatedArrays(const std::vector<ir::Buffer>& buffers) {
+  explicit ScriptedArrays(const std::vector<ir::Buffer>& buffers) {
     for (const auto& buffer : buffers) data.emplace_back(static_cast<std::size_t>(ir::span(buffer)));
   }
   void write(std::size_t buffer, std::span<const float> values) override {
@@ -26,19 +26,21 @@ class SimulatedArrays final : public Arrays {
   std::unique_ptr<Arrays> view(std::span<const std::size_t>, const std::vector<ir::Buffer>&) override {
     return nullptr;
   }
-  std::optional<std::string> overrun() override { return std::nullopt; }
+  std::optional<std::string> overrun() override { return beside; }
+  std::optional<std::string> beside;
   std::vector<std::vector<float>> data;
 };
 
-class SimulatedDevice final : public Device {
+class ScriptedDevice final : public Device {
  public:
+  ScriptedDevice() { info_.cpu = true; }  // no launches to wake it up
   const DeviceInfo& info() const override { return info_; }
   Dialect dialect() const override { return Dialect::opencl; }
   std::unique_ptr<Arrays> allocate(const std::vector<ir::Buffer>& buffers) override {
-    return std::make_unique<SimulatedArrays>(buffers);
+    return std::make_unique<ScriptedArrays>(buffers);
   }
   Result<std::unique_ptr<Executable>> build(const Candidate&) override {
-    return Failure{Status::build_error, "simulated"};
+    return Failure{Status::build_error, "scripted"};
   }
 
  private:
@@ -56,14 +58,14 @@ inline ir::Program copy_program() {
       "  b[a0] = in0\n");
 }
 
-class SimulatedCopy final : public Executable {
+class ScriptedCopy final : public Executable {
  public:
   /// Microseconds of launch number `launch` (from 0) with that many blocks.
   using Script = std::function<Result<double>(int launch, std::int64_t blocks)>;
-  SimulatedCopy(std::int64_t grid, Script script) : grid_(grid), script_(std::move(script)) {}
+  ScriptedCopy(std::int64_t grid, Script script) : grid_(grid), script_(std::move(script)) {}
 
   Result<double> launch(Arrays& arrays, std::int64_t blocks) override {
-    auto& data = static_cast<SimulatedArrays&>(arrays).data;
+    auto& data = static_cast<ScriptedArrays&>(arrays).data;
     const std::size_t end = data[0].size() * static_cast<std::size_t>(blocks) / static_cast<std::size_t>(grid_);
     for (std::size_t i = 0; i < end; ++i) data[1][i] = data[0][i];
     if (damage) damage(launches, data[1]);

@@ -1,0 +1,139 @@
+#include "measure/simulated.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numbers>
+#include <utility>
+
+namespace deplo::measure {
+namespace {
+
+constexpr double full_clock_mhz = 1500;
+constexpr double throttles_after_us = 30e3, throttles_for_us = 40e3;
+
+double normal(Rng& rng) {  // Box and Muller
+  const double radius = std::sqrt(-2 * std::log(1 - rng.uniform()));
+  return radius * std::cos(2 * std::numbers::pi * rng.uniform());
+}
+
+}  // namespace
+
+class SimulatedDevice::HostArrays final : public Arrays {
+ public:
+  explicit HostArrays(const std::vector<ir::Buffer>& buffers) {
+    for (const ir::Buffer& buffer : buffers) data_.emplace_back(static_cast<std::size_t>(ir::span(buffer)));
+  }
+  void write(std::size_t buffer, std::span<const float> values) override {
+    data_.at(buffer).assign(values.begin(), values.end());
+  }
+  std::vector<float> read(std::size_t buffer) override { return data_.at(buffer); }
+  void poison(std::size_t buffer) override {
+    std::memset(data_.at(buffer).data(), 0xff, data_[buffer].size() * sizeof(float));
+  }
+  std::unique_ptr<Arrays> view(std::span<const std::size_t>, const std::vector<ir::Buffer>&) override {
+    throw Error("the simulated device has no views");
+  }
+  std::optional<std::string> overrun() override { return std::nullopt; }
+
+  const std::vector<float>& values(std::size_t buffer) const { return data_.at(buffer); }
+  void fill(std::size_t buffer, const std::vector<double>& from, std::size_t count) {
+    std::copy_n(from.begin(), count, data_.at(buffer).begin());
+  }
+
+ private:
+  std::vector<std::vector<float>> data_;
+};
+
+class SimulatedDevice::Kernel final : public Executable {
+ public:
+  Kernel(SimulatedDevice& device, double us, std::int64_t grid) : device_(device), us_(us), grid_(grid) {}
+
+  Result<double> launch(Arrays& arrays, std::int64_t blocks) override {
+    Arrays* const set = &arrays;
+    return sample({&set, 1}, blocks, 1).value().us;
+  }
+
+  Result<Sample> sample(std::span<Arrays* const> sets, std::int64_t blocks, int batch) override {
+    const double part = static_cast<double>(blocks) / static_cast<double>(grid_);
+    const double start = device_.now_;
+    for (int i = 0; i < batch; ++i)
+      device_.now_ += device_.launch_us(us_ * part, std::exchange(device_.last_, this) != this);
+    for (std::size_t i = 0; i < std::min(sets.size(), static_cast<std::size_t>(batch)); ++i)
+      write_outputs(static_cast<HostArrays&>(*sets[i]), part);
+    return Sample{(device_.now_ - start) / batch,
+                  device_.disturbances_.says_clock ? full_clock_mhz * device_.clock() : 0};
+  }
+  const Resources& resources() const override { return resources_; }
+
+ private:
+  void write_outputs(HostArrays& arrays, double part) {
+    if (device_.answers_.empty()) device_.compute(arrays);
+    for (std::size_t i = 0; i < device_.loop_.buffers.size(); ++i) {
+      const ir::Buffer& buffer = device_.loop_.buffers[i];
+      const auto count = static_cast<std::size_t>(part * static_cast<double>(ir::span(buffer)));
+      if (buffer.role == ir::Role::output) arrays.fill(i, device_.answers_.at(buffer.name), count);
+    }
+  }
+
+  SimulatedDevice& device_;
+  double us_;
+  std::int64_t grid_;
+  Resources resources_;
+};
+
+SimulatedDevice::SimulatedDevice(ir::Program loop, Model model, Disturbances disturbances, std::uint64_t seed)
+    : loop_(std::move(loop)), model_(std::move(model)), disturbances_(disturbances), rng_(seed) {
+  info_ = {.backend = "simulated",
+           .name = "simulated device",
+           .vendor = "deplo",
+           .driver = "1",
+           .platform = "host",
+           .units = 4,
+           .clock_mhz = static_cast<std::int64_t>(full_clock_mhz),
+           .shared_bytes = 49152,
+           .max_threads = 1024,
+           .cpu = false};
+}
+
+std::unique_ptr<Arrays> SimulatedDevice::allocate(const std::vector<ir::Buffer>& buffers) {
+  return std::make_unique<HostArrays>(buffers);
+}
+
+Result<std::unique_ptr<Executable>> SimulatedDevice::build(const Candidate& candidate) {
+  return std::unique_ptr<Executable>(
+      std::make_unique<Kernel>(*this, model_(candidate), std::max<std::int64_t>(candidate.source.blocks, 1)));
+}
+
+void SimulatedDevice::pause(double milliseconds) {
+  now_ += milliseconds * 1e3;
+  busy_us_ = 0;
+  throttled_until_ = 0;
+}
+
+void SimulatedDevice::compute(const HostArrays& inputs) {
+  for (std::size_t i = 0; i < loop_.buffers.size(); ++i) {
+    const std::vector<float>& values = inputs.values(i);
+    answers_[loop_.buffers[i].name].assign(values.begin(), values.end());
+  }
+  ir::interpret(loop_, answers_);
+}
+
+double SimulatedDevice::clock() { return now_ < throttled_until_ ? 1 - disturbances_.throttle : 1; }
+
+double SimulatedDevice::launch_us(double undisturbed, bool first) {
+  const Disturbances& d = disturbances_;
+  double us = undisturbed / clock();
+  if (d.noise > 0) us *= std::exp(d.noise * normal(rng_));
+  us *= 1 + d.drift * std::sin(2 * std::numbers::pi * now_ * 1e-6 / d.drift_s);
+  if (rng_.uniform() < d.outliers) us *= rng_.uniform(2, 10);
+  if (first) us *= 1 + d.first_launch;
+  busy_us_ += us;
+  if (busy_us_ > throttles_after_us && d.throttle > 0) {
+    throttled_until_ = now_ + throttles_for_us;
+    busy_us_ = 0;
+  }
+  return us;
+}
+
+}  // namespace deplo::measure
