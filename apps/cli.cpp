@@ -80,7 +80,8 @@ int run(int argc, char** argv, bool tune_only) {
     add_compile(*app.add_subcommand("compile", compile_about));
     add_run(*app.add_subcommand("run", run_about), exit_code);
     add_space(*app.add_subcommand("space", space_about), exit_code);
-    add_devices(*app.add_subcommand("devices", "Lists the devices that --device may name."));
+    add_devices(*app.add_subcommand(
+        "devices", "Lists the devices that --device may name, their limits, and why others cannot be used."));
   }
   if (parse(app, argc, argv) && !tune_only && app.get_subcommands().empty())
     throw Error("expected a command (tune, compile, run, space, devices), found none; see --help");

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "apps/compile.h"
+#include "apps/devices.h"
 #include "apps/experiment.h"
 #include "apps/flags.h"
 #include "apps/run.h"
@@ -177,13 +178,9 @@ void add_run(CLI::App& command, int& exit_code) {
 }
 
 void add_devices(CLI::App& command) {
-  command.callback([] {
-    std::string text;
-    for (const auto& [name, info] : measure::list_devices())
-      text += fmt::format("{:<12} {} ({}, {}; {} units, {} KiB local memory)\n", name, info.name, info.platform,
-                          info.driver, info.units, info.shared_bytes / 1024);
-    print_result(text);
-  });
+  auto measure = std::make_shared<bool>(false);
+  command.add_flag("--measure", *measure, "with what each can do at best: copying, reading, multiply-adds of f32");
+  command.callback([measure] { print_result(devices_text(*measure)); });
 }
 
 }  // namespace deplo::apps

@@ -16,8 +16,6 @@ namespace deplo::apps {
 namespace {
 
 constexpr double search_share = 0.8;  // of a kernel's time; the rest is for confirmation
-constexpr std::size_t most_finalists = 4;
-constexpr double finalist_margin = 1.05;  // of the best screened time: no more than screening may err
 
 bool cancelled() { return interrupted() != 0; }
 
@@ -99,12 +97,12 @@ class KernelTuner {
 };
 
 std::vector<search::Candidate> KernelTuner::finalists() {
-  std::sort(ran_.begin(), ran_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<double> times;
+  for (const auto& [us, candidate] : ran_) times.push_back(us);
   std::vector<search::Candidate> result;
   if (row_.heuristic_us > 0) result.push_back(heuristic_);  // first: it stands for all that have the same source
   if (const auto stored = measurer_.stored_best(space_)) result.push_back(stored);
-  for (std::size_t i = 0; i < std::min(ran_.size(), most_finalists); ++i)
-    if (ran_[i].first <= finalist_margin * best_us_) result.push_back(ran_[i].second);
+  for (const std::size_t i : measure::finalists(times, measure::Protocol())) result.push_back(ran_[i].second);
   return result;
 }
 

@@ -37,7 +37,8 @@ Probe::Load build(Device& device, std::string entry, const std::string& text, st
                       .blocks = blocks,
                       .threads = threads};
   Probe::Load load{nullptr, candidate.kernel.buffers, blocks, work};
-  if (device.info().backend == "interpreter") return load;  // it runs Kernel IR, not text
+  const std::string& backend = device.info().backend;
+  if (backend != "opencl" && backend != "cuda") return load;  // the others do not run text
   if (auto built = device.build(candidate); built.ok()) load.executable = std::move(built.value());
   return load;
 }

@@ -18,7 +18,7 @@ class LocalBench final : public Bench {
 
   const DeviceInfo& info() const override { return device_->info(); }
   Dialect dialect() const override { return device_->dialect(); }
-  /// Makes the inputs and the reference.
+  /// Makes the inputs and the reference; at first measures what the device can do at best.
   void open(const Task&) override;
   /// Builds nothing: that would disturb what is being measured.
   void prepare(std::span<const Candidate>) override {}
@@ -32,6 +32,7 @@ class LocalBench final : public Bench {
   std::unique_ptr<Device> device_;
   Enter enter_;
   Protocol protocol_;
+  std::unique_ptr<Probe> probe_;  // from the first task on
   std::unique_ptr<Problem> problem_;
   bool spoilt_ = false;  // a failure of the present request spoilt the process: the rest of it is not run
 };

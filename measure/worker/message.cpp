@@ -15,11 +15,13 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(KernelSource, entry, text, blocks, threads, s
 namespace deplo::measure {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceInfo, backend, name, vendor, driver, platform, units, clock_mhz, shared_bytes,
                                    max_threads, cpu, architecture, l2_bytes, memory_bytes)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Protocol, samples, sample_us, confirm_sample_us, max_batch, early_stop, full_run_ms,
-                                   slow, slow_us, rounds)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Protocol, full_run_ms, slow, slow_us, samples, sample_us, discard_stop, early_stop,
+                                   screen_clock, finalists, max_finalists, finalist_margin, rounds, max_rounds, tie,
+                                   confirm_sample_us, confirm_clock, warm_samples, max_batch, plausible)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Resources, registers, spill_bytes, stack_bytes, static_shared_bytes,
                                    dynamic_shared_bytes, occupancy, limiter, binary_digest)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Timing, median_us, fidelity, samples, batch, first_launch_ms)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Timing, median_us, fidelity, samples, rejected, batch, sets, warm_us, clock_mhz,
+                                   stopped, first_launch_ms)
 namespace {
 
 using Json = nlohmann::json;

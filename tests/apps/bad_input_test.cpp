@@ -100,6 +100,7 @@ TEST_F(BadInput, NoOpenClDevice) {
   const Ran devices = run_program({"deplo", "devices"}, no_driver);
   EXPECT_EQ(devices.code, 0);
   EXPECT_THAT(devices.out, ::testing::StartsWith("interpreter"));
+  EXPECT_THAT(devices.out, ::testing::HasSubstr("\nopencl       not usable: no OpenCL device: expected an installed"));
 }
 
 TEST_F(BadInput, FullDiskStopsWithTheStoreIntact) {

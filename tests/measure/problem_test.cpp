@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <set>
 
@@ -131,6 +132,25 @@ TEST(Problem, AMissingTermOfALongSumIsFound) {
   for (std::int64_t i = 0; i < 3; ++i)
     for (std::int64_t j = 0; j < 5; ++j) matmul.at(i, j) += 0.33F;  // the mean size of a term
   EXPECT_TRUE(matmul.check().has_value());
+}
+
+// Why the inputs are not small integers: those survive the rounding, and this would pass.
+TEST(Problem, OperandsRoundedToTf32AreFound) {
+  const auto tf32 = [](float value) {
+    const std::uint32_t bits = std::bit_cast<std::uint32_t>(value) + 0x1000;  // to 10 bits of mantissa, to the nearest
+    return std::bit_cast<float>(bits & 0xffffe000U);
+  };
+  for (const std::int64_t k : {1, 16, 256, 4096}) {
+    MatmulProblem matmul(8, 8, k);
+    EXPECT_FALSE(matmul.check().has_value());
+    const auto& data = static_cast<ScriptedArrays&>(matmul.problem().arrays()).data;
+    for (std::int64_t i = 0; i < 8; ++i)
+      for (std::int64_t j = 0; j < 8; ++j) {
+        matmul.at(i, j) = 0;
+        for (std::int64_t p = 0; p < k; ++p) matmul.at(i, j) += tf32(data[0][i * k + p]) * tf32(data[1][p * 8 + j]);
+      }
+    EXPECT_TRUE(matmul.check().has_value()) << k;
+  }
 }
 
 TEST(Problem, StridedOutputsWithGaps) {
