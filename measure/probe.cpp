@@ -6,10 +6,14 @@
 #include <string>
 #include <utility>
 
+#include "measure/sampler.h"
+
 namespace deplo::measure {
 namespace {
 
-constexpr int samples = 5;
+// Of each kernel: at least some, and for a short one more, since the best of them counts.
+constexpr int least_samples = 5;
+constexpr double enough_us = 30e3;
 
 // What the sources below call by one name in both languages. V: what one thread moves at a time.
 std::string prelude(Dialect dialect, bool cpu) {
@@ -117,10 +121,12 @@ std::unique_ptr<Arrays> operands(Device& device, const Probe::Load& load) {
 double best_rate(const Probe::Load& load, Arrays& arrays) {
   double best = 0;
   Arrays* const set = &arrays;
-  for (int i = 0; i <= samples; ++i) {
+  double spent_us = 0;
+  for (int i = 0; i <= least_samples || spent_us < enough_us; ++i) {
     const auto sample = load.executable->sample({&set, 1}, load.blocks, 1);
-    if (!sample.ok()) return 0;
-    if (i > 0 && sample.value().us > 0) best = std::max(best, load.work / sample.value().us * 1e-3);
+    if (!sample.ok() || check_time(sample.value().us)) return 0;
+    spent_us += sample.value().us;
+    if (i > 0) best = std::max(best, load.work / sample.value().us * 1e-3);  // a first launch is biased
   }
   return best;
 }
