@@ -22,7 +22,7 @@ Target load_target(std::string_view wanted) {
   const Config config = Config::load(data_folder() / "configs/targets" / (std::string(wanted) + ".yaml"));
   config.only({"source", "dialect", "cpu", "max_threads", "warp", "shared_bytes", "register_floats", "vector_lanes",
                "units", "unit_registers", "unit_threads", "unit_blocks", "unit_shared_bytes", "shuffle", "atomic_add",
-               "async_copy", "tma"});
+               "async_copy", "tma", "prefetch"});
   config.at("source").text();
   Target target;
   target.name = wanted;
@@ -42,6 +42,7 @@ Target load_target(std::string_view wanted) {
   target.atomic_add = config.at("atomic_add").boolean();
   target.async_copy = config.at("async_copy").boolean();
   target.tma = config.at("tma").boolean();
+  target.prefetch = config.at("prefetch").boolean();
   return target;
 }
 

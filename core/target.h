@@ -28,6 +28,7 @@ struct Target {
   bool atomic_add = false;  // of floats in global memory: += writes
   bool async_copy = false;  // cp.async
   bool tma = false;         // cp.async.bulk.tensor and mbarriers
+  bool prefetch = false;    // of cache lines by address
   bool operator==(const Target&) const = default;
 };
 

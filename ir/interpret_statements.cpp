@@ -39,7 +39,7 @@ void Compiler::statement(const Stmt& stmt, Code& out) {
       [&](const ir::Index& s) { emit(evaluate(s)); },
       [&](const Assign& s) { emit(compute(s.dst, s.type, s.op, s.args, false)); },
       [&](const Accum& s) { emit(compute(s.dst, s.type, s.op, s.args, true)); },
-      [&](const Write& s) { emit(write(s)); },
+      [&](const Write& s) { emit(write(s)); }, [](const Prefetch&) {},
       [&](const If& s) {
         IfCode code{index(s.condition), mask(), {}};
         body(s.then, code.then);

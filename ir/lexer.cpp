@@ -13,7 +13,7 @@ namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
-constexpr std::array<std::string_view, 29> kReserved = {"for",
+constexpr std::array<std::string_view, 31> kReserved = {"for",
                                                         "if",
                                                         "in",
                                                         "load",
@@ -24,6 +24,8 @@ constexpr std::array<std::string_view, 29> kReserved = {"for",
                                                         "free",
                                                         "reduce",
                                                         lane_variable,
+                                                        "write",
+                                                        "Prefetch",
                                                         "Tile",
                                                         "Stage",
                                                         "Combine",

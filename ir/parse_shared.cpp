@@ -45,6 +45,7 @@ void Parser::stage_options(Stage& s) {
   s.pad = option("pad", 0, 1 << 16);
   s.swizzle = static_cast<int>(option("swizzle", 0, 128));
   s.lanes = static_cast<int>(option("lanes", 0, 16));
+  s.prefetch = static_cast<int>(option("prefetch", 0, 1024));
   s.slots = static_cast<int>(option("buffers", 1, 64));
   if (s.slots > 1) {
     lex_.expect("@");
@@ -137,6 +138,18 @@ std::string Parser::slot_of(Expr& slot) {
   slot = expression();
   lex_.expect("]");
   return barrier;
+}
+
+Stmt Parser::prefetch() {
+  Prefetch s;
+  lex_.expect("(");
+  s.buffer = element(s.index);
+  if (lex_.take_if(",")) {
+    lex_.expect("write");
+    s.write = true;
+  }
+  lex_.expect(")");
+  return s;
 }
 
 Stmt Parser::cp_async_copy() {

@@ -32,6 +32,7 @@ Stmt Parser::statement(std::size_t depth) {
 
 // A statement that holds no others.
 Stmt Parser::line() {
+  if (lex_.take_if("Prefetch")) return prefetch();
   if (lex_.take_if("Combine")) return combine();
   if (lex_.take_if("AsyncWait")) return async_wait();
   if (lex_.take_if("Smem")) return smem();

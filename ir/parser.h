@@ -71,7 +71,7 @@ class Parser {
   Stmt async_wait();
   Stmt smem(), init(), tree_halve();
   Stmt warp_shuffle();
-  Stmt cp_async_copy(), cp_async_wait();
+  Stmt prefetch(), cp_async_copy(), cp_async_wait();
   Stmt mbarrier_init(), mbarrier_arrive(), mbarrier_wait();
   Stmt tma_descriptor(), tma_load();
   std::int64_t option(const char* word, std::int64_t otherwise, std::int64_t high);

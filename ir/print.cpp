@@ -177,6 +177,7 @@ class Printer {
     option(" pad", s.pad);
     option(" swizzle", s.swizzle);
     option(" lanes", s.lanes);
+    option(" prefetch", s.prefetch);
     if (s.slots != 1) {
       option(" buffers", s.slots);
       out.append("@").append(print(s.slot));
@@ -224,6 +225,11 @@ class Printer {
     (out.append(" <- ").append(s.value).append(", op=") += name(s.op)).append(", length=");
     integer(s.length);
     out += ")\n";
+  }
+  void statement(const Prefetch& s, int) {
+    out += "Prefetch(";
+    access(s.buffer, s.index);
+    out += s.write ? ", write)\n" : ")\n";
   }
   void statement(const CpAsyncCopy& s, int) {
     out += "CpAsyncCopy(";

@@ -41,7 +41,7 @@ struct Tile {
 };
 
 struct Stmt {
-  using Node = std::variant<Loop, Load, Index, Assign, Accum, Write, If, Tile, Stage, AsyncWait, Combine, Smem, Init,
+  using Node = std::variant<Loop, Load, Index, Assign, Accum, Write, Prefetch, If, Tile, Stage, AsyncWait, Combine, Smem, Init,
                             Sync, TreeHalve, WarpShuffle, CpAsyncCopy, CpAsyncCommit, CpAsyncWait, MbarrierInit,
                             MbarrierArriveExpectTx, MbarrierWait, TmaDescriptor, TmaLoad>;
   Node node;

@@ -30,6 +30,7 @@ struct Stage {
   std::int64_t panel = 0;  // columns of a panel: the last dimension is stored panel after panel; 0: whole rows
   std::int64_t pad = 0;    // unused elements behind each row (of a panel)
   int swizzle = 0;         // bytes of TMA's pattern: 0, 32, 64, 128
+  int prefetch = 0;        // rows: how far ahead of a copy its source is asked for
   bool operator==(const Stage&) const = default;
 };
 

@@ -43,7 +43,7 @@ class Verifier {
   bool fail(std::string_view message);
   // verify_values.cpp
   bool check(const Load&), check(const Index&), check(const Assign&), check(const Accum&), check(const Write&);
-  bool check(const Init&);
+  bool check(const Init&), check(const Prefetch&);
   bool use(const std::string& name, int& number);
   bool accumulate(const std::string& name, const Type&, Op, int& number);
   void extend_scope(NameEntry& acc) const;

@@ -22,7 +22,8 @@ unsigned permitted_at(Level level) {
                                  bit(alternative<Assign>()) | bit(alternative<Accum>()) | bit(alternative<Write>()) |
                                  bit(alternative<If>());
   static const unsigned tile = common | bit(alternative<Tile>()) | bit(alternative<Stage>()) |
-                               bit(alternative<AsyncWait>()) | bit(alternative<Combine>());
+                               bit(alternative<AsyncWait>()) | bit(alternative<Combine>()) |
+                               bit(alternative<Prefetch>());
   static const unsigned all = bit(std::variant_size_v<Stmt::Node>) - 1;
   static const unsigned kernel =
       all & ~(bit(alternative<Stage>()) | bit(alternative<AsyncWait>()) | bit(alternative<Combine>()));

@@ -14,7 +14,8 @@ namespace {
 // Stages of one buffer agree in all but where they copy from and to.
 bool agree(const Stage& a, const Stage& b) {
   return a.source == b.source && a.slab == b.slab && a.transport == b.transport && a.lanes == b.lanes &&
-         a.slots == b.slots && a.panel == b.panel && a.pad == b.pad && a.swizzle == b.swizzle;
+         a.slots == b.slots && a.panel == b.panel && a.pad == b.pad && a.swizzle == b.swizzle &&
+         a.prefetch == b.prefetch;
 }
 
 // Elements of a row in memory, without the pad.
@@ -36,6 +37,8 @@ std::string layout_fault(const Stage& s, DType stored) {
     return fmt::format("copies of {} lanes, not a power of two up to 16", s.lanes);
   if (s.lanes > 1 && columns(s) % s.lanes != 0)
     return fmt::format("copies of {} lanes do not divide a row of {}", s.lanes, columns(s));
+  if (s.prefetch < 0 || (s.prefetch > 0 && (s.transport == Transport::async || s.transport == Transport::tma)))
+    return fmt::format("prefetch={}: copies by loads and stores are asked for ahead", s.prefetch);
   if (s.transport != Transport::async || s.lanes == 0) return "";
   const std::int64_t size = s.lanes * bytes(stored);
   if (size != 4 && size != 8 && size != 16) return fmt::format("async copies of {} bytes, not 4, 8 or 16", size);

@@ -125,6 +125,17 @@ bool Verifier::check(const Write& w) {
   return fail(fmt::format("`{}` has fewer lanes than are written", *value));
 }
 
+// Its index is not checked against the extents: what lies outside is not touched.
+bool Verifier::check(const Prefetch& p) {
+  const int buffer = names_.find(p.buffer);
+  if (buffer == NameTable::none || names_[buffer].kind != Kind::buffer)
+    return fail(fmt::format("`{}` is not a buffer of the program", p.buffer));
+  if (p.index.size() != names_[buffer].rank)
+    return fail(fmt::format("`{}` has {} dimensions, found {} indices", p.buffer, names_[buffer].rank, p.index.size()));
+  Value value;
+  return std::all_of(p.index.begin(), p.index.end(), [&](const Expr& e) { return evaluate(e, value); });
+}
+
 bool Verifier::access(const std::string& buffer, const std::vector<Expr>& index, int n, int& number) {
   number = names_.find(buffer);
   if (number == NameTable::none) return fail(fmt::format("buffer `{}` is not declared before this", buffer));

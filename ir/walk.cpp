@@ -18,6 +18,7 @@ void map_all(std::vector<Expr>& exprs, const Ranges& scope, const MapExpr& f) {
 void map_leaf(Stmt& stmt, Ranges& scope, const MapExpr& f) {
   match(
       stmt.node, [&](Load& s) { map_all(s.index, scope, f); }, [&](Write& s) { map_all(s.index, scope, f); },
+      [&](Prefetch& s) { map_all(s.index, scope, f); },
       [&](Index& s) {
         scope.emplace_back(lane_variable, Interval{0, s.type.lanes - 1});
         s.value = f(s.value, scope);
@@ -183,7 +184,8 @@ void visit_reads(const Stmt& stmt, const std::function<void(const Expr&)>& expr,
   match(
       stmt.node, [&](const Load& s) { exprs(s.index); }, [&](const Index& s) { expr(s.value); },
       [&](const Assign& s) { args(s.args); }, [&](const Accum& s) { args(s.args); },
-      [&](const Write& s) { exprs(s.index), arg(s.value); }, [&](const If& s) { expr(s.condition); },
+      [&](const Write& s) { exprs(s.index), arg(s.value); },
+      [&](const Prefetch& s) { exprs(s.index); }, [&](const If& s) { expr(s.condition); },
       [&](const Loop& s) { expr(s.start); }, [&](const Stage& s) { exprs(s.origin), expr(s.slot); },
       [&](const AsyncWait& s) { all(s.phase, s.slot); }, [&](const Combine& s) { value(s.acc); },
       [&](const TreeHalve& s) { exprs(s.prefix), expr(s.tid); }, [&](const WarpShuffle& s) { value(s.value); },

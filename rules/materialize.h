@@ -42,6 +42,7 @@ class Materializer {
   void lower(const ir::Load&, ir::Body&), lower(const ir::Index&, ir::Body&), lower(const ir::Assign&, ir::Body&);
   void lower(const ir::Accum&, ir::Body&), lower(const ir::Write&, ir::Body&), lower(const ir::Loop&, ir::Body&);
   void lower(const ir::If&, ir::Body&), lower(const ir::Combine&, ir::Body&), lower(const ir::AsyncWait&, ir::Body&);
+  void lower(const ir::Prefetch&, ir::Body&);
   // materialize_combine.cpp
   struct Group;  // the threads that merge
   std::string combine_threads(const ir::Combine&, const std::string& partial, ir::Body& to);
@@ -54,6 +55,7 @@ class Materializer {
   void fill(std::span<const ir::Stmt> run, ir::Body&), fill(const ir::Stage&, ir::Body&);
   void load_boxes(std::span<const ir::Stmt> run, ir::Body& to);
   void load_box(const ir::Stage&, ir::Body& to) const;
+  ir::Loop copy_loop(std::int64_t copies);
   ir::Body copy_element(const ir::Stage&, const ir::Buffer& source, const std::vector<ir::Expr>& to,
                         const std::vector<ir::Expr>& from, int lanes);
   std::vector<ir::Expr> place(const ir::Stage&, std::vector<ir::Expr> in_slab) const;

@@ -39,8 +39,9 @@ void Materializer::statement(const ir::Stmt& stmt, ir::Body& to) {
       [&](const ir::AsyncWait& s) { lower(s, to); }, [&](const ir::Load& s) { lower(s, to); },
       [&](const ir::Index& s) { lower(s, to); }, [&](const ir::Assign& s) { lower(s, to); },
       [&](const ir::Accum& s) { lower(s, to); }, [&](const ir::Write& s) { lower(s, to); },
-      [&](const ir::Loop& s) { lower(s, to); }, [&](const ir::If& s) { lower(s, to); },
-      [&](const ir::Combine& s) { lower(s, to); }, [](const auto&) { CHECK(!"a statement of Tile IR"); });
+      [&](const ir::Prefetch& s) { lower(s, to); }, [&](const ir::Loop& s) { lower(s, to); },
+      [&](const ir::If& s) { lower(s, to); }, [&](const ir::Combine& s) { lower(s, to); },
+      [](const auto&) { CHECK(!"a statement of Tile IR"); });
 }
 
 void Materializer::init(const ir::AccumulatorStart& start, ir::Body& to) {
@@ -105,6 +106,11 @@ void Materializer::lower(const ir::Write& s, ir::Body& to) {
     }
     to.emplace_back(ir::Write{s.buffer, at(s.index, instance), std::move(value), s.mode, on.vector ? width_ : 1});
   }
+}
+
+void Materializer::lower(const ir::Prefetch& s, ir::Body& to) {
+  for (const Instance& instance : instances(of(s.index)))
+    to.emplace_back(ir::Prefetch{s.buffer, at(s.index, instance), s.write});
 }
 
 template <class F>

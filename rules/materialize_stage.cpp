@@ -116,11 +116,12 @@ void Materializer::fill(const ir::Stage& stage, ir::Body& to) {
   std::int64_t copies = 1;
   for (const ir::SlabAxis& axis : stage.slab) copies *= axis.extent;
   const int lanes = stage.lanes > 0 ? stage.lanes : copy_widths(stage, source, target_, scope_).front();
-  const ir::Axis axis = {fresh_axis(), copies / lanes, ir::Bind::free};
-  ir::Loop loop = {axis, thread_id(), threads_, 1, {}};
-  scope_.emplace_back(axis.name, ir::Interval{0, axis.extent - 1});
+  ir::Loop loop = copy_loop(copies / lanes);
+  scope_.emplace_back(loop.axis.name, ir::range_of(loop));
   const auto simple = [&](const ir::Expr& e) { return ir::simplify(e, scope_); };
-  std::vector<ir::Expr> position = slab_position(stage, source, ir::var(axis.name), lanes), index = at(stage.origin);
+  const ir::Expr flat =
+      simple(loop.step == 1 ? thread_id() * loop.axis.extent + ir::var(loop.axis.name) : ir::var(loop.axis.name));
+  std::vector<ir::Expr> position = slab_position(stage, source, flat, lanes), index = at(stage.origin);
   std::transform(position.begin(), position.end(), position.begin(), simple);
   ir::Expr inside = 1;
   for (std::size_t s = 0; s < stage.slab.size(); ++s) {
@@ -141,7 +142,21 @@ void Materializer::fill(const ir::Stage& stage, ir::Body& to) {
     loop.body.emplace_back(ir::If{ir::equal(inside, 0), std::move(zero)});
   }
   scope_.pop_back();
+  if (stage.prefetch > 0) {
+    auto& row = index[static_cast<std::size_t>(stage.slab[0].dim)];
+    row = row + stage.prefetch;
+    loop.body.insert(loop.body.begin(), ir::Prefetch{stage.source, std::move(index)});
+  }
   to.emplace_back(std::move(loop));
+}
+
+// GPUs: neighbouring threads copy neighbours. The threads of a CPU's block run one after the other: each takes a run of
+// its own, so that rows are read from their beginning to their end.
+ir::Loop Materializer::copy_loop(std::int64_t copies) {
+  const std::string axis = fresh_axis();
+  if (target_.cpu && copies % threads_ == 0 && copies > threads_)
+    return {{axis, copies / threads_, ir::Bind::free}, 0, 1, 1, {}};
+  return {{axis, copies, ir::Bind::free}, thread_id(), threads_, 1, {}};
 }
 
 ir::Body Materializer::copy_element(const ir::Stage& stage, const ir::Buffer& source, const std::vector<ir::Expr>& to,

@@ -6,7 +6,7 @@
 namespace deplo::rules {
 
 std::span<const Rule* const> pipeline() {
-  static constexpr std::array<const Rule*, 19> rules = {
+  static constexpr std::array<const Rule*, 20> rules = {
       &tileify,
       &chunk_matmul_k,
       &split_matmul_k,
@@ -25,6 +25,7 @@ std::span<const Rule* const> pipeline() {
       &pack_smem,
       &pad_smem,
       &pipeline_k_outer,
+      &prefetch,
       &mark_unroll,
   };
   return rules;

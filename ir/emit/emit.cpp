@@ -66,6 +66,7 @@ KernelSource Emitter::run() {
   body(kernel_.body);
   --indent_;
   line("}");
+  for (const auto& [op, lanes] : simd_) source_.text += simd_definition(op, lanes) + "\n";
   for (const Helper helper : helpers_) source_.text += definition(helper) + "\n";
   source_.text += out_;
   return std::move(source_);

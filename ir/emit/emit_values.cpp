@@ -79,6 +79,21 @@ std::string Emitter::broadcast(const Arg& arg, Type type) const {
          ")";
 }
 
+// On CPUs vectors have functions of their own, and one division serves all lanes that are divided by the same value.
+std::string Emitter::operation(Op op, std::span<const std::string_view> texts, const std::vector<Arg>& args,
+                               Type type) {
+  if (target_.cpu && !cuda() && type.dtype == DType::f32 && type.lanes > 1) {
+    if (has_simd(op)) {
+      simd_.emplace(op == Op::sigmoid ? Op::exp : op, type.lanes);
+      return simd_call(op, texts[0], type.lanes);
+    }
+    const auto* divisor = op == Op::divide ? std::get_if<std::string>(&args[1]) : nullptr;
+    if (divisor != nullptr && types_.at(*divisor).lanes == 1)
+      return fmt::format("{} * ({})(1.0f / {})", texts[0], type_name(type, dialect()), *divisor);
+  }
+  return call(op, texts, type, dialect());
+}
+
 // In CUDA a vector operation is one statement a lane.
 void Emitter::assign(const std::string& name, Type type, Op op, const std::vector<Arg>& args, bool declare) {
   const std::string prefix = declare ? "const " + type_name(type, dialect()) + " " : "";
@@ -99,7 +114,7 @@ void Emitter::assign(const std::string& name, Type type, Op op, const std::vecto
     const std::array<std::string_view, 3> views = {texts[0], texts[1], texts[2]};
     const std::string value =
         op == Op::copy ? convert(texts[0], from.dtype, one)
-                       : call(op, std::span(views).first(args.size()), {from.dtype, split ? 1 : from.lanes}, dialect());
+                       : operation(op, std::span(views).first(args.size()), args, {from.dtype, split ? 1 : from.lanes});
     line({prefix, split ? lane_name(name, lane) : name, " = ", value, ";"});
   }
 }
@@ -135,6 +150,12 @@ void Emitter::add(const Write& s) {
                      : "atomic_add",
           "(&", element(s.buffer, index), ", ", value, ");"});
   }
+}
+
+// Clang's, on which the OpenCL compilers for CPUs stand; OpenCL's own prefetch does nothing in PoCL.
+void Emitter::emit(const Prefetch& s) {
+  CHECK(!cuda() && target_.prefetch);
+  line({"__builtin_prefetch(&", s.buffer, "[", offset(s.buffer, s.index), "]", s.write ? ", 1);" : ");"});
 }
 
 void Emitter::emit(const Write& s) {

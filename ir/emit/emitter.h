@@ -1,6 +1,7 @@
 // Private to emit*.cpp: one-to-one tree walk over Kernel IR.
 #pragma once
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -11,6 +12,7 @@
 #include "ir/emit/expression.h"
 #include "ir/emit/helpers.h"
 #include "ir/emit/shared_layout.h"
+#include "ir/emit/simd.h"
 #include "ir/emit/source_text.h"
 
 namespace deplo::ir {
@@ -58,8 +60,10 @@ class Emitter : SourceText {
   void emit(const Accum&);
   void emit(const Init&);
   void emit(const Write&);
+  void emit(const Prefetch&);
   void add(const Write&);
   void assign(const std::string& name, Type, Op, const std::vector<Arg>&, bool declare);
+  std::string operation(Op, std::span<const std::string_view> texts, const std::vector<Arg>&, Type);
   Type type_of(const Arg&, DType of_constant) const;
   std::string argument(const Arg&, DType of_constant, int lane) const;
   std::string broadcast(const Arg&, Type) const;
@@ -86,7 +90,8 @@ class Emitter : SourceText {
   std::unordered_map<std::string_view, Memory> memory_;
   std::vector<const TmaDescriptor*> descriptors_;
   SharedLayout layout_;
-  std::set<Helper> helpers_;  // that the text calls
+  std::set<Helper> helpers_;           // that the text calls
+  std::set<std::pair<Op, int>> simd_;  // likewise, with their lanes
   KernelSource source_;
 };
 

@@ -70,7 +70,7 @@ bool is_vector_type(std::string_view name) {
 bool is_reserved(std::string_view name) {
   return contains(keywords, name) || contains(functions, name) || contains(own, name) || is_vector_type(name) ||
          starts_with_any(name, {"__", "CLK_", "atomic", "cl_", "convert_", "cp_async_", "get_", "mbarrier_", "native_",
-                                "tma_load_", "vload", "vstore"});
+                                "simd_", "tma_load_", "vload", "vstore"});
 }
 
 }  // namespace deplo::ir

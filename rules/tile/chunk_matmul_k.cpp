@@ -18,7 +18,8 @@ constexpr std::array<std::int64_t, 5> gpu_chunks = {16, 32, 8, 64, 128};  // 16 
 // On CPUs long chunks pay: the accumulators of every thread of a block are spilled and reloaded once per chunk. Best is
 // one chunk, while a panel of 32 columns of it takes no more than half of the cache; with few rows there is little to
 // reuse, and short chunks of wide panels read longer rows between TLB misses.
-constexpr std::array<std::int64_t, 5> cpu_chunks = {256, 512, 128, 1024, 64}, cpu_few_rows = {64, 128, 256, 512, 1024};
+constexpr std::array<std::int64_t, 6> cpu_chunks = {256, 512, 128, 1024, 64, 32},
+                                      cpu_few_rows = {64, 128, 32, 256, 512, 16};
 constexpr std::int64_t few_rows = 64, panel_columns = 32;
 constexpr std::int64_t copied_columns = 256;  // of an operand that has to be copied: as many as a block takes
 
@@ -60,7 +61,8 @@ std::vector<Value> chunk_sizes(std::int64_t rows, std::int64_t k, bool transpose
   const std::int64_t columns = transposed ? copied_columns : panel_columns;
   const bool whole = target.cpu && (rows > few_rows || transposed) && k * 2 * 4 * columns <= target.shared_bytes;
   if (whole) add_option(result, k);
-  for (const std::int64_t wanted : !target.cpu ? gpu_chunks : rows > few_rows ? cpu_chunks : cpu_few_rows) {
+  const std::span<const std::int64_t> cpu = rows > few_rows ? cpu_chunks : cpu_few_rows;
+  for (const std::int64_t wanted : target.cpu ? cpu : std::span<const std::int64_t>(gpu_chunks)) {
     const std::int64_t d = nearest(chunks, wanted);
     const bool near = d < k && 2 * d <= 3 * wanted && 3 * d >= 2 * wanted;
     if (near)

@@ -20,7 +20,10 @@ double preference(std::int64_t bm, std::int64_t bn, std::int64_t fm, std::int64_
   const double fma = static_cast<double>(fm * fn);
   if (target.cpu) {
     const bool vectors = fn % target.vector_lanes == 0;
-    const double loads = static_cast<double>(fm) + static_cast<double>(fn) / static_cast<double>(target.vector_lanes);
+    // A vector of b comes from a panel beyond the level 1 cache, a scalar of a from within: 8 x 32 is faster than 4
+    // x 64.
+    const double loads =
+        static_cast<double>(fm) + 3 * static_cast<double>(fn) / static_cast<double>(target.vector_lanes);
     const double registers = fma / static_cast<double>(target.vector_lanes) + 2;
     return (vectors ? fma / static_cast<double>(target.vector_lanes) / loads : fma / 256) - (registers > 28 ? 1 : 0);
   }

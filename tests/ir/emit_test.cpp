@@ -95,6 +95,24 @@ TEST(Emit, gathers_are_wide_where_axes_are) {
   EXPECT_THAT(source("sm_90", body), HasSubstr("x[min(max(in0, 0), 63)]"));
 }
 
+TEST(Emit, functions_of_vectors_on_cpus) {
+  const std::string body =
+      "  in0:f32x16 = load x[a0]\n  in1 = load x[a1]\n  v0:f32x16 = sigmoid(in0)\n"
+      "  v1:f32x16 = divide(v0, in1)\n  y[a0]:x16 = v1\n";
+  const std::string cpu = source("opencl-cpu", body), gpu = source("opencl-gpu", body);
+  EXPECT_THAT(cpu, HasSubstr("float16 simd_exp16(const float16 x) {"));
+  EXPECT_THAT(cpu, HasSubstr("v0 = 1.0f / (1.0f + simd_exp16(-in0));"));
+  EXPECT_THAT(cpu, HasSubstr("v1 = v0 * (float16)(1.0f / in1);"));
+  EXPECT_THAT(gpu, Not(HasSubstr("simd_")));
+  EXPECT_THAT(gpu, HasSubstr("v1 = v0 / (float16)(in1);"));
+}
+
+TEST(Emit, prefetches) {
+  const std::string text = source("opencl-cpu", "  Prefetch(x[(a0 + 80)])\n  Prefetch(y[a1], write)\n");
+  EXPECT_THAT(text, HasSubstr("__builtin_prefetch(&x[a0 + 80]);"));
+  EXPECT_THAT(text, HasSubstr("__builtin_prefetch(&y[a1], 1);"));
+}
+
 TEST(Emit, integers) {
   const std::string text = source("opencl-cpu",
                                   "  in0:i32 = load i[a0]\n"

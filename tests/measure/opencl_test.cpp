@@ -1,13 +1,17 @@
 // OpenCL beyond the battery of devices: a real kernel screened, its errors by name, devices that are not there.
 #include "measure/opencl.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
+#include <cmath>
 #include <cstdlib>
 
 #include "measure/sampling.h"
+#include "rules/lower.h"
 
 namespace deplo::measure {
 namespace {
@@ -47,6 +51,64 @@ TEST(Opencl, ScreensARealKernel) {
   ASSERT_TRUE(built.ok());
   EXPECT_EQ(screen(*built.value(), grid_of(candidate.source, device->info()), problem, Protocol(), 1).failure().status,
             Status::wrong_result);
+}
+
+// Elementary functions of vectors are our own (ir/emit/simd.cpp).
+std::vector<float> computed(const char* operation, const std::vector<float>& x) {
+  const auto device = open_device("opencl");
+  const auto loop =
+      ir::parse(fmt::format("=== loop: f ===\ninput x: f32[{0}]\noutput y: f32[{0}]\n"
+                            "for a0 in 0..{0}: # free\n  in0 = load x[a0]\n  v0 = {1}(in0)\n"
+                            "  y[a0] = v0\n",
+                            x.size(), operation));
+  const Target target = target_of(device->info());
+  Candidate candidate = {rules::materialize(rules::heuristic(loop, target).program(), target), {}};
+  candidate.source = emit(candidate.kernel, target);
+  EXPECT_THAT(candidate.source.text, HasSubstr(fmt::format("simd_{}", operation)));
+  const auto arrays = device->allocate(loop.buffers);
+  arrays->write(0, x);
+  auto built = device->build(candidate);
+  EXPECT_TRUE(built.ok() && built.value()->launch(*arrays, candidate.source.blocks).ok());
+  return arrays->read(1);
+}
+
+double ulps(float found, double exact) {
+  const auto nearest = static_cast<float>(exact);
+  const double unit = std::max<double>(std::nextafter(std::abs(nearest), INFINITY) - std::abs(nearest), 0x1p-149);
+  return std::abs(found - exact) / unit;
+}
+
+std::vector<float> sweep(float from, float to) {
+  constexpr int count = 1 << 16;
+  std::vector<float> x(count);
+  for (int i = 0; i < count; ++i) x[static_cast<std::size_t>(i)] = from + (to - from) * static_cast<float>(i) / count;
+  return x;
+}
+
+TEST(Opencl, ExpOfVectors) {
+  if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
+  std::vector<float> x = sweep(-87.3F, 88.7F);
+  const std::vector<float> y = computed("exp", x);
+  for (std::size_t i = 0; i < x.size(); ++i) ASSERT_LE(ulps(y[i], std::exp(static_cast<double>(x[i]))), 2) << x[i];
+  x.assign(1024, 0);
+  const std::array<float, 8> ends = {-INFINITY, -1000, -88, 0, 88.72283F, 88.7229F, 1e30F, INFINITY};
+  std::copy(ends.begin(), ends.end(), x.begin());
+  x[8] = NAN;
+  const std::vector<float> z = computed("exp", x);
+  EXPECT_TRUE(z[0] == 0 && z[1] == 0 && z[2] == 0 && z[3] == 1);
+  EXPECT_TRUE(std::isfinite(z[4]) && z[5] == INFINITY && z[6] == INFINITY && z[7] == INFINITY && std::isnan(z[8]));
+}
+
+TEST(Opencl, TanhOfVectors) {
+  if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
+  for (const float most : {20.0F, 1.0F, 1e-3F, 1e-20F}) {
+    const std::vector<float> x = sweep(-most, most), y = computed("tanh", x);
+    for (std::size_t i = 0; i < x.size(); ++i) ASSERT_LE(ulps(y[i], std::tanh(static_cast<double>(x[i]))), 4) << x[i];
+  }
+  std::vector<float> x(1024, 0);
+  x[0] = INFINITY, x[1] = -INFINITY, x[2] = NAN, x[3] = -0.0F;
+  const std::vector<float> z = computed("tanh", x);
+  EXPECT_TRUE(z[0] == 1 && z[1] == -1 && std::isnan(z[2]) && z[3] == 0 && std::signbit(z[3]));
 }
 
 TEST(Opencl, ErrorsHaveNames) {

@@ -1,0 +1,196 @@
+// prefetch: whole vectors are asked for before they are read or written.
+//   for a7 in 0..64: # reduce                    for a7 in 0..64: # reduce
+//     in1 = load b[a7, (a3 * 64)]         →        if (a1 == 0):
+//                                                    Prefetch(b[(a7 + 8), (a3 * 64)])
+//                                                  in1 = load b[a7, (a3 * 64)]
+//   b_smem = Stage(b, …, slab=(s0:64@0, s1:256@1)) lanes=16   →   b_smem = Stage(…) lanes=16 prefetch=4
+// One knob per buffer: how many trips of the loop around the access ahead, in kernels without loops how many blocks, in
+// the copies of a Stage how many rows.
+// What several threads read is asked for by the first of them. A hardware prefetcher stops where a page of 4 KiB ends
+// (Intel 64 and IA-32 Architectures Optimization Reference Manual, "Data Prefetching"), which short rows and narrow
+// blocks do all the time.
+#include <algorithm>
+
+#include "ir/walk.h"
+#include "rules/resources.h"
+#include "rules/tile/common.h"
+#include "rules/tile/rules.h"
+
+namespace deplo::rules {
+namespace {
+
+constexpr std::int64_t least_bytes = 32;  // of an access: half a cache line
+
+struct Site {
+  const ir::Stmt* access = nullptr;
+  const ir::Loop* loop = nullptr;  // the innermost around; nullptr: none
+};
+
+// The accesses of a buffer that are asked for ahead; none: its Stages are.
+struct Stream {
+  std::string buffer;
+  bool write = false;
+  std::vector<Site> sites;
+  bool staged = false;
+};
+
+// What an access touches; nullptr: the statement is none.
+const std::vector<ir::Expr>* index_of(const ir::Stmt& stmt, std::string& buffer, bool& write) {
+  const auto* store = stmt.as<ir::Write>();
+  write = store != nullptr;
+  if (const auto* load = stmt.as<ir::Load>()) return buffer = load->buffer, &load->index;
+  return store == nullptr || store->mode == ir::WriteMode::add ? nullptr : (buffer = store->buffer, &store->index);
+}
+
+bool is_wide(const ir::Program& program, const std::string& buffer, const std::vector<ir::Expr>& index) {
+  const ir::Buffer* source = program.find(buffer);
+  if (source == nullptr || index.empty() || gathers(program, index)) return false;
+  for (const ir::Axis& axis : tile_of(program).axes)
+    if (axis.bind == ir::Bind::vector && ir::depends_on(index.back(), axis.name))
+      return axis.extent * ir::bytes(source->dtype) >= least_bytes;
+  return false;
+}
+
+// Copies of rows by loads and stores.
+bool is_row_copy(const ir::Program& program, const ir::Stage& stage) {
+  const bool plain = stage.transport == ir::Transport::copy || stage.transport == ir::Transport::ahead;
+  return plain && stage.slab.size() > 1 && stage.lanes * ir::bytes(program.find(stage.source)->dtype) >= least_bytes;
+}
+
+void collect(const ir::Program& program, const ir::Body& body, const ir::Loop* loop, std::vector<Stream>& found) {
+  for (const ir::Stmt& stmt : body) {
+    std::string buffer;
+    bool write = false;
+    const auto* index = index_of(stmt, buffer, write);
+    if (index != nullptr && is_wide(program, buffer, *index)) {
+      const auto same = [&](const Stream& s) { return s.buffer == buffer && s.write == write; };
+      auto stream = std::find_if(found.begin(), found.end(), same);
+      if (stream == found.end()) stream = found.insert(found.end(), {buffer, write, {}});
+      stream->sites.push_back({&stmt, loop});
+    }
+    const auto* inner = stmt.as<ir::Loop>();
+    if (const ir::Body* inside = ir::inner_body(stmt))
+      collect(program, *inside, inner != nullptr ? inner : loop, found);
+  }
+}
+
+// Of a row that is swept several times the second sweep asks for the next: the first one waits for its own, and while
+// the second one computes the memory is idle. In a kernel with loops what stands outside of them runs once.
+std::vector<Stream> streams(const ir::Program& program) {
+  std::vector<Stream> result;
+  collect(program, tile_of(program).body, nullptr, result);
+  for (const Staged& staged : staged_buffers(program))
+    if (is_row_copy(program, *staged.stage)) result.push_back({staged.stage->source, false, {}, true});
+  bool loops = false;
+  ir::for_each(tile_of(program).body, [&](const ir::Stmt& stmt) { loops |= stmt.as<ir::Loop>() != nullptr; });
+  for (Stream& stream : result) {
+    if (loops) std::erase_if(stream.sites, [](const Site& site) { return site.loop == nullptr; });
+    if (stream.sites.empty()) continue;
+    const ir::Loop* const first = stream.sites[0].loop;
+    const auto other = [&](const Site& site) { return site.loop != first; };
+    const auto second = std::find_if(stream.sites.begin(), stream.sites.end(), other);
+    const ir::Loop* const chosen = second == stream.sites.end() ? first : second->loop;
+    std::erase_if(stream.sites, [&](const Site& site) { return site.loop != chosen; });
+  }
+  std::erase_if(result, [](const Stream& stream) { return stream.sites.empty() && !stream.staged; });
+  return result;
+}
+
+// The best of a few that were measured on matmuls, softmax and gelu (docs/performance.md) come first: a whole sweep
+// ahead is the next row.
+std::vector<Value> distances(const ir::Program& program, const Stream& stream) {
+  if (stream.staged) return options({4, 0, 2, 8, 16}, 0, 16);
+  const ir::Loop* loop = stream.sites[0].loop;
+  if (loop == nullptr) return options({1, 0, 2, 4}, 0, 4);
+  const std::int64_t trips = ceil_div(loop->axis.extent, loop->step);
+  const std::int64_t first = stream.write ? 16 : find_matmul(program) ? 8 : trips;
+  return options({std::min(first, trips), 0, 2, 4, 8, 16, trips}, 0, trips);
+}
+
+Verdict decide(const ir::Program& program, const Target& target, std::span<const Choice> pins) {
+  if (!target.prefetch) return Skip{"no prefetch by address on this target"};
+  const std::vector<Stream> found = streams(program);
+  for (const Stream& stream : found)
+    if (!pinned(pins, stream.buffer)) return Fork{stream.buffer, distances(program, stream)};
+  if (found.empty()) return Skip{"no wide access in a loop, or in a kernel without loops"};
+  return Apply{};
+}
+
+// How far an index moves when the axis does, from the origin: for one that is clamped at a tail as if it were not.
+ir::Expr moved(const ir::Expr& index, const std::string& axis, std::int64_t by) {
+  const auto at = [&](std::int64_t value) {
+    ir::Substitution substitution;
+    ir::for_each_variable(
+        index, [&](const std::string& name) { substitution.emplace_back(name, ir::Expr(name == axis ? value : 0)); });
+    return ir::simplify(ir::substitute(index, substitution));
+  };
+  return ir::simplify(index + (at(by) - at(0)));
+}
+
+// The axis that moves on: the loop's, or the last block axis that the access depends on.
+std::string axis_of(const ir::Tile& tile, const Site& site, const std::vector<ir::Expr>& index) {
+  if (site.loop != nullptr) return site.loop->axis.name;
+  std::string last;
+  for (const ir::Axis& axis : tile.axes)
+    if (axis.bind == ir::Bind::block && axis.extent > 1 &&
+        std::any_of(index.begin(), index.end(), [&](const ir::Expr& e) { return ir::depends_on(e, axis.name); }))
+      last = axis.name;
+  return last;
+}
+
+// The statement, under the condition that the thread is the first of those that touch the same.
+std::optional<ir::Stmt> ahead(const ir::Tile& tile, const Site& site, std::int64_t distance) {
+  ir::Prefetch result;
+  const std::vector<ir::Expr>& index = *index_of(*site.access, result.buffer, result.write);
+  const std::string axis = axis_of(tile, site, index);
+  if (distance == 0 || axis.empty()) return std::nullopt;
+  const std::int64_t by = site.loop != nullptr ? site.loop->step * distance : distance;
+  for (const ir::Expr& e : index) result.index.push_back(moved(e, axis, by));
+  ir::Stmt stmt = std::move(result);
+  std::vector<std::string> own;
+  for (const ir::Expr& e : index) ir::collect_variables(e, own);
+  if (site.loop != nullptr) ir::collect_variables(site.loop->start, own);
+  for (const ir::Axis& thread : tile.axes)
+    if (thread.bind == ir::Bind::thread && thread.extent > 1 &&
+        std::find(own.begin(), own.end(), thread.name) == own.end())
+      stmt = ir::If{ir::equal(ir::var(thread.name), 0), {std::move(stmt)}};
+  return stmt;
+}
+
+using Additions = std::vector<std::pair<const ir::Stmt*, ir::Stmt>>;  // what goes in front of what
+
+void insert(ir::Body& body, const Additions& additions) {
+  ir::Body result;
+  for (ir::Stmt& stmt : body) {
+    for (const auto& [before, addition] : additions)
+      if (before == &stmt) result.push_back(addition);
+    if (ir::Body* inner = ir::inner_body(stmt)) insert(*inner, additions);
+    result.push_back(std::move(stmt));
+  }
+  body = std::move(result);
+}
+
+void set_prefetch(ir::Body& body, const std::string& source, int rows) {
+  for (ir::Stmt& stmt : body) {
+    if (auto* stage = stmt.as<ir::Stage>(); stage != nullptr && stage->source == source) stage->prefetch = rows;
+    if (ir::Body* inner = ir::inner_body(stmt)) set_prefetch(*inner, source, rows);
+  }
+}
+
+ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pins) {
+  Additions additions;
+  for (const Stream& stream : streams(program)) {
+    const std::int64_t distance = pin(pins, stream.buffer);
+    if (stream.staged) set_prefetch(program.body, stream.buffer, static_cast<int>(distance));
+    for (const Site& site : stream.sites)
+      if (auto stmt = ahead(tile_of(program), site, distance)) additions.emplace_back(site.access, std::move(*stmt));
+  }
+  if (!additions.empty()) insert(tile_of(program).body, additions);
+  return program;
+}
+
+}  // namespace
+
+const Rule prefetch = {"prefetch", decide, apply};
+
+}  // namespace deplo::rules
