@@ -17,42 +17,43 @@ constexpr std::size_t most_parameters = 1000;              // far beyond any ker
 
 }  // namespace
 
-void RecordsBuilder::add_parameter(const std::string& name, const std::vector<Value>& values) {
+void RecordsBuilder::add_knob(const std::string& name, const std::vector<Value>& values) {
   CHECK(records_.records.empty());
   if (name.empty()) throw Error(place_ + ": expected a parameter with a name, found an empty one");
-  if (std::ranges::find(records_.parameters, name, &Parameter::name) != records_.parameters.end())
+  if (std::ranges::find(records_.knobs, name, &Knob::name) != records_.knobs.end())
     throw Error(fmt::format("{}: expected each parameter once, found '{}' twice", place_, name));
-  if (parameters() == most_parameters)
+  if (knobs() == most_parameters)
     throw Error(fmt::format("{}: expected at most {} parameters, found more", place_, most_parameters));
-  records_.parameters.push_back({name, {}});
+  records_.knobs.push_back({name, {}});
   seen_.emplace_back();
-  for (const Value& value : values) option(parameters() - 1, value);
+  for (const Value& value : values) option(knobs() - 1, value);
 }
 
-std::uint16_t RecordsBuilder::option(std::size_t parameter, const Value& value) {
-  auto& seen = seen_[parameter];
+std::uint16_t RecordsBuilder::option(std::size_t knob, const Value& value) {
+  auto& seen = seen_[knob];
   if (const auto known = seen.find(value); known != seen.end()) return known->second;
   if (seen.size() == most_values)
     throw Error(fmt::format("{}: expected at most {} values of '{}', found more", place_, most_values,
-                            records_.parameters[parameter].name));
-  records_.parameters[parameter].values.push_back(value);
+                            records_.knobs[knob].name));
+  records_.knobs[knob].values.push_back(value);
   return seen.emplace(value, static_cast<std::uint16_t>(seen.size())).first->second;
 }
 
 void RecordsBuilder::add(std::span<const Value> values, Record record, std::span<const double> launches) {
-  CHECK(values.size() == parameters());
+  CHECK(values.size() == knobs());
   constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
   if (records_.records.size() >= most || records_.launches.size() + launches.size() > most)
     throw Error(fmt::format("{}: expected at most {} launches, found more", place_, most));
   for (std::size_t p = 0; p < values.size(); ++p) records_.options.push_back(option(p, values[p]));
   record.first_launch = static_cast<std::uint32_t>(records_.launches.size());
   record.launches = static_cast<std::uint32_t>(launches.size());
+  record.outcome.seconds = record.cost();
   records_.launches.insert(records_.launches.end(), launches.begin(), launches.end());
   records_.records.push_back(std::move(record));
 }
 
 Records RecordsBuilder::finish() {
-  if (records_.parameters.empty()) throw Error(place_ + ": expected a recorded space, found no parameters");
+  if (records_.knobs.empty()) throw Error(place_ + ": expected a recorded space, found no parameters");
   if (records_.records.empty()) throw Error(place_ + ": expected a recorded space, found no configurations");
   return std::move(records_);
 }

@@ -12,7 +12,8 @@
 
 namespace deplo::search {
 
-struct Parameter {
+/// A parameter of the kernel (or of the compiler) that was tuned.
+struct Knob {
   std::string name;
   std::vector<Value> values;  // as declared, then as first seen; at most 65,536
 };
@@ -31,19 +32,19 @@ struct Record {
 struct Records {
   std::string name;  // of the file, for tables
   std::string kernel, device;
-  std::vector<Parameter> parameters;
-  std::vector<std::uint16_t> options;  // records × parameters: which of its values each parameter has
+  std::vector<Knob> knobs;
+  std::vector<std::uint16_t> options;  // records × knobs: which of its values each knob has
   std::vector<Record> records;
   std::vector<double> launches;  // µs; of all records, one after the other
 
   std::span<const std::uint16_t> options_of(std::size_t record) const {
-    return std::span(options).subspan(record * parameters.size(), parameters.size());
+    return std::span(options).subspan(record * knobs.size(), knobs.size());
   }
   std::span<const double> launches_of(const Record& record) const {
     return std::span(launches).subspan(record.first_launch, record.launches);
   }
-  const Value& value(std::size_t record, std::size_t parameter) const {
-    return parameters[parameter].values[options[record * parameters.size() + parameter]];
+  const Value& value(std::size_t record, std::size_t knob) const {
+    return knobs[knob].values[options[record * knobs.size() + knob]];
   }
 };
 
@@ -52,21 +53,21 @@ class RecordsBuilder {
  public:
   explicit RecordsBuilder(std::string place) : place_(std::move(place)) {}
   /// Before the first record; also with the values declared beforehand. Names differ and are not empty.
-  void add_parameter(const std::string& name, const std::vector<Value>& values = {});
-  std::size_t parameters() const { return records_.parameters.size(); }
-  const std::string& parameter_name(std::size_t i) const { return records_.parameters[i].name; }
-  /// One value per parameter; launches in µs.
+  void add_knob(const std::string& name, const std::vector<Value>& values = {});
+  std::size_t knobs() const { return records_.knobs.size(); }
+  const std::string& knob_name(std::size_t i) const { return records_.knobs[i].name; }
+  /// One value per knob; launches in µs. What finding it out took is the sum of the costs.
   void add(std::span<const Value> values, Record record, std::span<const double> launches = {});
   std::string& kernel() { return records_.kernel; }
   std::string& device() { return records_.device; }
-  /// Throws where there is no parameter or no record.
+  /// Throws where there is no knob or no record.
   Records finish();
 
  private:
-  std::uint16_t option(std::size_t parameter, const Value& value);
+  std::uint16_t option(std::size_t knob, const Value& value);
   std::string place_;
   Records records_;
-  std::vector<std::map<Value, std::uint16_t>> seen_;  // per parameter: value → option
+  std::vector<std::map<Value, std::uint16_t>> seen_;  // per knob: value → option
 };
 
 /// The integer that the text reads as, else the text: what a trail would make of it.

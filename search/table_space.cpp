@@ -25,8 +25,8 @@ class TablePosition final : public Position {
       trail_.reserve(level_);
       const std::uint32_t row = space_.rows_[level().first_row[node_]];
       for (std::size_t i = 0; i < level_; ++i) {
-        const std::size_t parameter = space_.order_[i];
-        trail_.push_back({space_.records_->parameters[parameter].name, space_.records_->value(row, parameter)});
+        const std::size_t knob = space_.order_[i];
+        trail_.push_back({space_.records_->knobs[knob].name, space_.records_->value(row, knob)});
       }
     }
     return trail_;
@@ -61,22 +61,22 @@ class TablePosition final : public Position {
 TableSpace::TableSpace(std::shared_ptr<const Records> records, std::vector<std::size_t> order)
     : records_(std::move(records)), order_(std::move(order)) {
   CHECK(!records_->records.empty());
-  const std::size_t parameters = records_->parameters.size();
+  const std::size_t knobs = records_->knobs.size();
   if (order_.empty()) {
-    order_.resize(parameters);
+    order_.resize(knobs);
     std::iota(order_.begin(), order_.end(), 0);
   }
   std::vector<std::size_t> sorted = order_;
   std::ranges::sort(sorted);
-  CHECK(sorted.size() == parameters);
-  for (std::size_t i = 0; i < parameters; ++i) CHECK(sorted[i] == i);
+  CHECK(sorted.size() == knobs);
+  for (std::size_t i = 0; i < knobs; ++i) CHECK(sorted[i] == i);
   sort_rows();
   levels_.push_back({.first_row = {0, static_cast<std::uint32_t>(size())}, .first_child = {}, .fork = {}});
-  for (const std::size_t parameter : order_) add_level(parameter);
+  for (const std::size_t knob : order_) add_level(knob);
 }
 
-std::uint32_t TableSpace::option_at(std::size_t row, std::size_t parameter) const {
-  return records_->options[rows_[row] * records_->parameters.size() + parameter];
+std::uint32_t TableSpace::option_at(std::size_t row, std::size_t knob) const {
+  return records_->options[rows_[row] * records_->knobs.size() + knob];
 }
 
 void TableSpace::sort_rows() {
@@ -97,9 +97,9 @@ void TableSpace::sort_rows() {
   rows_.erase(repeated.begin(), repeated.end());
 }
 
-// Splits every node of the last level by the parameter's value.
-void TableSpace::add_level(std::size_t parameter) {
-  const Parameter& knob = records_->parameters[parameter];
+// Splits every node of the last level by the knob's value.
+void TableSpace::add_level(std::size_t number) {
+  const Knob& knob = records_->knobs[number];
   Level& level = levels_.back();
   Level next;
   std::map<std::vector<std::uint32_t>, std::uint32_t> forks;  // options that are offered → in forks_
@@ -108,7 +108,7 @@ void TableSpace::add_level(std::size_t parameter) {
     level.first_child.push_back(static_cast<std::uint32_t>(next.first_row.size()));
     offered.clear();
     for (std::uint32_t row = level.first_row[node]; row < level.first_row[node + 1]; ++row) {
-      const std::uint32_t option = option_at(row, parameter);
+      const std::uint32_t option = option_at(row, number);
       if (!offered.empty() && offered.back() == option) continue;
       offered.push_back(option);
       next.first_row.push_back(row);

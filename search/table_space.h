@@ -1,4 +1,4 @@
-// A recorded space as a tree of decisions: parameters are the levels, a node offers just the values with at least one
+// A recorded space as a tree of decisions: knobs are the levels, a node offers just the values with at least one
 // recorded configuration below it.
 #pragma once
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace deplo::search {
 /// Of configurations that were recorded more than once the last record counts.
 class TableSpace final : public Space {
  public:
-  /// `order`: which parameter each level decides, a permutation. Empty: as recorded. At least one record.
+  /// `order`: which knob each level decides, a permutation. Empty: as recorded. At least one record.
   explicit TableSpace(std::shared_ptr<const Records>, std::vector<std::size_t> order = {});
 
   PositionPtr root() const override;
@@ -32,7 +32,7 @@ class TableSpace final : public Space {
   const Record& at(const Candidate& candidate) const { return records_->records[row(candidate)]; }
   /// Its number in records().
   std::uint32_t row(const Candidate&) const;
-  /// The number of the record with these options (in the order of records().parameters); none: not recorded.
+  /// The number of the record with these options (in the order of records().knobs); none: not recorded.
   std::optional<std::uint32_t> find(std::span<const std::uint16_t> options) const;
 
  private:
@@ -45,13 +45,13 @@ class TableSpace final : public Space {
     std::vector<std::uint32_t> fork;         // in forks_
   };
   void sort_rows();
-  void add_level(std::size_t parameter);
-  std::uint32_t option_at(std::size_t row, std::size_t parameter) const;
+  void add_level(std::size_t knob);
+  std::uint32_t option_at(std::size_t row, std::size_t knob) const;
 
   std::shared_ptr<const Records> records_;
   std::vector<std::size_t> order_;
   std::vector<std::uint32_t> rows_;
-  std::vector<Level> levels_;               // one more than parameters
+  std::vector<Level> levels_;               // one more than knobs
   std::vector<std::optional<Fork>> forks_;  // shared by the nodes that offer the same
 };
 

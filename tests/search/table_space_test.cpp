@@ -68,7 +68,7 @@ TEST(TableSpace, TakesLevelsInTheOrderGiven) {
 
 TEST(TableSpace, OfRepeatedConfigurationsTheLastCounts) {
   RecordsBuilder builder("test");
-  builder.add_parameter("a");
+  builder.add_knob("a");
   for (const double us : {5.0, 3.0, 4.0})
     builder.add(std::vector<Value>{us == 3 ? 1 : 0}, {.outcome = {Status::ok, us, ""}}, {});
   const TableSpace space(std::make_shared<const Records>(builder.finish()));
@@ -84,16 +84,16 @@ TEST(TableSpace, CandidatesOfAnotherSpaceAreABug) {
 
 TEST(TableSpace, EverySearcherFindsAll) {
   const TableSpace space(constrained());
-  for (const SearcherKind& kind : searchers()) {
-    if (kind.name == "heuristic") continue;
-    const auto searcher = kind.make(space, {.seed = 3});
+  for (const SearcherKind* kind : searchers()) {
+    if (kind->name == "heuristic") continue;
+    const auto searcher = make_searcher(kind->name, space, {.seed = 3});
     std::set<std::uint32_t> asked;
     for (auto candidates = searcher->ask(5); !candidates.empty(); candidates = searcher->ask(5))
       for (const Candidate& candidate : candidates) {
-        EXPECT_TRUE(asked.insert(space.row(candidate)).second) << kind.name;
+        EXPECT_TRUE(asked.insert(space.row(candidate)).second) << kind->name;
         searcher->tell(candidate, space.at(candidate).outcome);
       }
-    EXPECT_EQ(asked.size(), 18u) << kind.name;
+    EXPECT_EQ(asked.size(), 18u) << kind->name;
   }
 }
 
@@ -103,7 +103,7 @@ TEST(Random, IsUniformOverRecordedConfigurations) {
   std::vector<int> first(18, 0), second(18, 0);
   constexpr int draws = 18000;
   for (int seed = 0; seed < draws; ++seed) {
-    const auto searcher = make_random(space, {.seed = static_cast<std::uint64_t>(seed)});
+    const auto searcher = make_searcher("random", space, {.seed = static_cast<std::uint64_t>(seed)});
     ++first[space.row(searcher->ask(1)[0])];
     ++second[space.row(searcher->ask(1)[0])];
   }

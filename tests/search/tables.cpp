@@ -4,7 +4,7 @@ namespace deplo::search::tables {
 
 std::shared_ptr<const Records> grid(const Options& values, const std::function<double(const Options&)>& time) {
   RecordsBuilder builder("grid");
-  for (std::size_t i = 0; i < values.size(); ++i) builder.add_parameter("p" + std::to_string(i));
+  for (std::size_t i = 0; i < values.size(); ++i) builder.add_knob("p" + std::to_string(i));
   Options at(values.size(), 0);
   for (;;) {
     const double us = time(at);

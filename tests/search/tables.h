@@ -9,7 +9,7 @@ namespace deplo::search::tables {
 
 using Options = std::vector<std::int64_t>;
 
-/// Parameters p0, p1, … with the values 0, 1, … below `values`; `time` gives µs for each combination, 0 leaves it out,
+/// Knobs p0, p1, … with the values 0, 1, … below `values`; `time` gives µs for each combination, 0 leaves it out,
 /// below 0 it fails. Costs: 1 s to build and as many seconds to run as µs.
 std::shared_ptr<const Records> grid(const Options& values, const std::function<double(const Options&)>& time);
 

@@ -1,0 +1,36 @@
+#include "search/records/read.h"
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "search/records/unpack.h"
+
+namespace deplo::search {
+namespace {
+
+// convolution_milo/A100.json.gz → convolution_milo/A100
+std::string name_of(const std::filesystem::path& file) {
+  std::string stem = file.filename().string();
+  for (const std::string_view ending : {".gz", ".zip", ".json", ".csv"})
+    if (stem.size() > ending.size() && stem.ends_with(ending)) stem.resize(stem.size() - ending.size());
+  const std::string folder = std::filesystem::absolute(file).parent_path().filename().string();
+  return folder.empty() ? stem : folder + "/" + stem;
+}
+
+}  // namespace
+
+Records parse_records(std::string_view text, const std::string& place, const std::optional<Columns>& columns) {
+  if (text.starts_with("SQLite format 3"))
+    throw Error(place + ": expected a recorded space in JSON or CSV, found a database");
+  const std::size_t start = text.find_first_not_of(" \t\r\n");
+  if (start != std::string_view::npos && text[start] == '{') return parse_json_records(text, place);
+  return parse_table_records(text, place, columns);
+}
+
+Records read_records(const std::filesystem::path& file, const std::optional<Columns>& columns) {
+  Records records = parse_records(read_unpacked(file), file.string(), columns);
+  records.name = name_of(file);
+  return records;
+}
+
+}  // namespace deplo::search

@@ -1,0 +1,102 @@
+#include "search/records/unpack.h"
+
+#include <fmt/format.h>
+#include <zip.h>
+#include <zlib.h>
+
+#include <memory>
+
+#include "core/error.h"
+
+namespace deplo::search {
+namespace {
+
+// A cache of a million configurations; and what a small hostile file may unpack to.
+constexpr std::size_t most_bytes = std::size_t{1} << 30;
+constexpr std::size_t piece = std::size_t{1} << 18;
+
+void check_size(std::size_t bytes, const std::string& place) {
+  if (bytes > most_bytes) throw Error(place + ": expected at most 1 GiB when unpacked, found more");
+}
+
+struct Close {
+  void operator()(gzFile file) const { gzclose(file); }
+  void operator()(zip_t* zip) const { zip_discard(zip); }
+  void operator()(zip_file_t* file) const { zip_fclose(file); }
+};
+
+// zlib hands through what is not compressed.
+std::string read_gz(const std::string& place) {
+  const std::unique_ptr<gzFile_s, Close> file(gzopen(place.c_str(), "rb"));
+  if (!file) throw Error(place + ": expected a readable file");
+  std::string bytes;
+  for (int count = 1; count > 0;) {
+    const std::size_t before = bytes.size();
+    bytes.resize(before + piece);
+    count = gzread(file.get(), bytes.data() + before, static_cast<unsigned>(piece));
+    bytes.resize(before + static_cast<std::size_t>(std::max(count, 0)));
+    check_size(bytes.size(), place);
+  }
+  int error = Z_OK;
+  const char* const message = gzerror(file.get(), &error);
+  if (error != Z_OK && error != Z_STREAM_END)  // a cut-off file too: its end was not reached
+    throw Error(
+        fmt::format("{}: expected a whole gzip file: {}", place, error == Z_ERRNO ? "reading failed" : message));
+  return bytes;
+}
+
+// Not the folders of macOS, which hold a second file for each.
+bool wanted(std::string_view name) {
+  const std::size_t slash = name.rfind('/');
+  const std::string_view file = slash == std::string_view::npos ? name : name.substr(slash + 1);
+  return !file.starts_with("._") && (file.ends_with(".json") || file.ends_with(".csv"));
+}
+
+zip_uint64_t find_entry(zip_t* zip, const std::string& place) {
+  zip_int64_t found = -1;
+  for (zip_int64_t i = 0; i < zip_get_num_entries(zip, 0); ++i) {
+    const char* const name = zip_get_name(zip, static_cast<zip_uint64_t>(i), ZIP_FL_ENC_RAW);
+    if (!name || !wanted(name)) continue;
+    if (found >= 0) throw Error(place + ": expected one .json or .csv file in the archive, found several");
+    found = i;
+  }
+  if (found < 0) throw Error(place + ": expected a .json or .csv file in the archive, found none");
+  return static_cast<zip_uint64_t>(found);
+}
+
+std::string read_zip(const std::string& archive, const std::string& place) {
+  zip_error_t error;
+  zip_error_init(&error);
+  zip_source_t* const source = zip_source_buffer_create(archive.data(), archive.size(), 0, &error);
+  const std::unique_ptr<zip_t, Close> zip(source ? zip_open_from_source(source, ZIP_RDONLY, &error) : nullptr);
+  const std::string message = zip_error_strerror(&error);
+  zip_error_fini(&error);
+  if (!zip) {
+    if (source) zip_source_free(source);
+    throw Error(fmt::format("{}: expected a zip archive: {}", place, message));
+  }
+  const std::unique_ptr<zip_file_t, Close> file(zip_fopen_index(zip.get(), find_entry(zip.get(), place), 0));
+  if (!file) throw Error(fmt::format("{}: expected an entry that can be read: {}", place, zip_strerror(zip.get())));
+  std::string bytes;
+  for (zip_int64_t count = 1; count > 0;) {
+    const std::size_t before = bytes.size();
+    bytes.resize(before + piece);
+    count = zip_fread(file.get(), bytes.data() + before, piece);
+    if (count < 0) throw Error(place + ": expected an undamaged zip archive, found a damaged entry");
+    bytes.resize(before + static_cast<std::size_t>(count));
+    check_size(bytes.size(), place);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::string read_unpacked(const std::filesystem::path& file) {
+  const std::string place = file.string();
+  std::error_code failed;
+  if (std::filesystem::is_directory(file, failed)) throw Error(place + ": expected a file, found a folder");
+  std::string bytes = read_gz(place);
+  return bytes.starts_with("PK\x03\x04") ? read_zip(bytes, place) : bytes;
+}
+
+}  // namespace deplo::search

@@ -1,0 +1,235 @@
+// Readers and writers of recorded spaces. Expected figures of shared files: sums by a Python script over the same file.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <numeric>
+
+#include "core/file.h"
+#include "core/rng.h"
+#include "search/records/read.h"
+#include "search/table_space.h"
+
+namespace deplo::search {
+namespace {
+
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+constexpr const char* cache = R"({"device_name": "A GPU", "kernel_name": "gemm", "problem_size": [4],
+"tune_params_keys": ["bx", "mode", "on"], "tune_params": {"bx": [16, 32], "mode": ["a b", "c"], "on": [true, false]},
+"objective": "time",
+"cache": {
+"32,c,1": {"bx": 32, "mode": "c", "on": true, "time": 2.5, "times": [2.0, 3.0], "compile_time": 100, "verification_time": 1,
+  "benchmark_time": 5.5, "strategy_time": 0.25, "framework_time": 0.25, "GFLOP/s": Infinity},
+"16,c,1": {"bx": 16, "mode": "c", "on": true, "time": "CompilationFailedConfig", "compile_time": 40, "benchmark_time": 0},
+"16,x,0": {"bx": 16, "mode": "x", "on": false, "time": "RuntimeFailedConfig", "compile_time": 40, "note": "NaN \" {"},
+"48,x,0": {"bx": 48, "mode": "x", "on": false, "time": NaN}
+}})";
+
+TEST(KernelTuner, IsRead) {
+  const Records records = parse_records(cache, "cache");
+  EXPECT_EQ(records.device, "A GPU");
+  EXPECT_EQ(records.kernel, "gemm");
+  ASSERT_EQ(records.knobs.size(), 3u);
+  EXPECT_EQ(records.knobs[0].values, (std::vector<Value>{16, 32, 48}));
+  EXPECT_EQ(records.knobs[1].values, (std::vector<Value>{"a b", "c", "x"}));
+  EXPECT_EQ(records.knobs[2].values, (std::vector<Value>{1, 0}));
+  ASSERT_EQ(records.records.size(), 4u);
+  const Record& first = records.records[0];
+  EXPECT_EQ(first.outcome.microseconds, 2500);
+  EXPECT_THAT(records.launches_of(first), testing::ElementsAre(2000, 3000));
+  EXPECT_DOUBLE_EQ(first.build_seconds, 0.1);
+  EXPECT_DOUBLE_EQ(first.run_seconds, 0.007);
+  EXPECT_EQ(records.value(0, 0), Value(32));
+  EXPECT_EQ(records.records[1].outcome.status, Status::build_error);
+  EXPECT_EQ(records.records[1].outcome.message, "CompilationFailedConfig");
+  EXPECT_DOUBLE_EQ(records.records[1].cost(), 0.04);
+  EXPECT_EQ(records.records[2].outcome.status, Status::launch_error);
+  EXPECT_EQ(records.records[3].outcome.status, Status::invalid);
+}
+
+// The file of a search that was killed: any cut behind the first entry leaves the entries that are complete.
+TEST(KernelTuner, IsReadUnfinished) {
+  const std::string text = cache;
+  const std::size_t first_ends = text.find("Infinity}") + 9;
+  for (std::size_t cut = first_ends; cut < text.size(); ++cut) {
+    const std::size_t complete = parse_records(text.substr(0, cut), "cache").records.size();
+    EXPECT_GE(complete, cut < text.find(": 0}") + 4 ? 1u : 2u) << cut;
+  }
+  EXPECT_EQ(parse_records(text.substr(0, text.find("\"48,")), "cache").records.size(), 3u);
+  EXPECT_THAT([&] { parse_records(text.substr(0, 100), "cache"); }, ThrowsMessage<Error>(HasSubstr("cache: expected")));
+}
+
+// Costs in seconds beside times in milliseconds: benchmarking cannot take less than its launches.
+TEST(KernelTuner, UnitsAreChecked) {
+  std::string text = cache;
+  text.replace(text.find("5.5"), 3, "0.0055");
+  text.replace(text.find("100,"), 4, "0.1,");
+  const Records records = parse_records(text, "cache");
+  EXPECT_DOUBLE_EQ(records.records[0].build_seconds, 0.1);
+  EXPECT_NEAR(records.records[0].run_seconds, 0.0055 + 1.5, 1e-12);
+}
+
+TEST(T4, IsRead) {
+  const Records records = parse_records(R"({"metadata": {"timeunit": "seconds"}, "results": [
+    {"configuration": {"z": 1, "a": 2}, "invalidity": "correct", "times": {"compilation": 2, "framework": 0.5,
+     "runtimes": [0.25, 0.75]}, "measurements": [{"name": "other", "value": 1}, {"name": "time", "value": 0.5}]},
+    {"configuration": {"a": 3, "z": 1}, "invalidity": "runtime", "times": {"compilation": 1}}],
+    "schema_version": "1.0.0"})",
+                                        "t4");
+  EXPECT_EQ(records.knobs[0].name, "z");
+  EXPECT_EQ(records.knobs[1].values, (std::vector<Value>{2, 3}));
+  EXPECT_DOUBLE_EQ(records.records[0].outcome.microseconds, 5e5);
+  EXPECT_DOUBLE_EQ(records.records[0].build_seconds, 2);
+  EXPECT_DOUBLE_EQ(records.records[0].run_seconds, 1.5);
+  EXPECT_EQ(records.records[1].outcome.status, Status::launch_error);
+}
+
+TEST(Table, IsRead) {
+  const Records records = parse_records("a,\"b \"\"x\"\", y\",Run1 (ms),Run2 (ms)\r\n1,p,2,4\r\n\r\n2,,8,\n", "csv");
+  EXPECT_EQ(records.knobs[1].name, "b \"x\", y");
+  EXPECT_EQ(records.records[0].outcome.microseconds, 3000);
+  EXPECT_DOUBLE_EQ(records.records[0].cost(), 0.006);
+  EXPECT_EQ(records.records[1].launches, 1u);
+  const Columns columns{.launches = {}, .time = "b", .unit = "s", .ignored = {"c"}};
+  const Records mapped = parse_records("a,b,c\n1,2,3\n", "csv", columns);
+  EXPECT_EQ(mapped.knobs.size(), 1u);
+  EXPECT_EQ(mapped.records[0].outcome.microseconds, 2e6);
+}
+
+TEST(Readers, SayWhatIsWrongAndWhere) {
+  const auto says = [](std::string_view text, const char* what) {
+    EXPECT_THAT([&] { parse_records(text, "FILE"); },
+                ThrowsMessage<Error>(testing::AllOf(testing::StartsWith("FILE:"), HasSubstr(what))))
+        << text;
+  };
+  says("", "found nothing");
+  says("a,b\n1,2\n", "a column of times");
+  says("a,time (ms)\n1,2,3\n", "FILE:2: expected 2 cells, found 3");
+  says("a,time (ms)\n1,2\n1,-2\n", "FILE:3: expected a time in column 'time (ms)', found '-2'");
+  says("a,a,time (ms)\n1,1,2\n", "'a' twice");
+  says("a,time (ms)\n", "no configurations");
+  says("{", "JSON");
+  says("{}", "found neither");
+  says(R"({"cache": {"1": {"time": 1}}})", "tune_params_keys");
+  says(R"({"tune_params_keys": ["a"], "cache": {"1": {"time": 1}}})", "a value of 'a'");
+  says(R"({"tune_params_keys": ["a"], "cache": {"1": {"a": 1}}})", "expected a time");
+  says(R"({"tune_params_keys": ["a"], "cache": {"1": {"a": 1, "time": 1, "compile_time": "x"}}})", "compile_time");
+  says(R"({"tune_params_keys": ["a"], "cache": {}})", "found no parameters");
+  says(R"({"results": [{"configuration": {"a": 1}}]})", "a measurement of the time");
+  says(R"({"metadata": {"timeunit": "days"}, "results": [{}]})", "'days'");
+  says("SQLite format 3", "database");
+}
+
+bool alike(const Records& a, const Records& b) {
+  if (a.records.size() != b.records.size() || a.knobs.size() != b.knobs.size()) return false;
+  for (std::size_t i = 0; i < a.records.size(); ++i) {
+    const Record &x = a.records[i], &y = b.records[i];
+    for (std::size_t k = 0; k < a.knobs.size(); ++k)
+      if (a.knobs[k].name != b.knobs[k].name || a.value(i, k) != b.value(i, k)) return false;
+    const auto close = [](double p, double q) { return std::abs(p - q) <= 1e-12 * std::abs(p); };
+    const auto one = a.launches_of(x), other = b.launches_of(y);
+    if (x.outcome.status != y.outcome.status || x.outcome.message != y.outcome.message ||
+        !close(x.outcome.microseconds, y.outcome.microseconds) || !close(x.cost(), y.cost()) ||
+        !std::ranges::equal(one, other, close))
+      return false;
+  }
+  return true;
+}
+
+TEST(Writers, WhatIsWrittenIsReadAgain) {
+  RecordsBuilder builder("test");
+  builder.add_knob("bx", {8, 16});
+  builder.add_knob("a name, with \"quotes\"");
+  const double launches[] = {1.1, 1.3};
+  builder.add(std::vector<Value>{16, "x, y"},
+              {.outcome = {Status::ok, 1.2, ""}, .build_seconds = 0.1, .run_seconds = 2}, launches);
+  for (const Status status : {Status::build_error, Status::launch_error, Status::invalid, Status::wrong_result,
+                              Status::timeout, Status::implausible, Status::slow})
+    builder.add(std::vector<Value>{static_cast<int>(status), "ü"},
+                {.outcome = {status, 0, "said, \"so\""}, .build_seconds = 0.3, .run_seconds = 0.25}, {});
+  const Records records = builder.finish();
+  for (const Format format : {Format::kernel_tuner, Format::t4, Format::table}) {
+    const std::string text = print_records(records, format);
+    const Records again = parse_records(text, "again");
+    EXPECT_TRUE(alike(records, again)) << text;
+    EXPECT_EQ(print_records(again, format), text);
+  }
+}
+
+TEST(Readers, DamagedBytesNeverCrash) {
+  const Records good = parse_records(cache, "cache");
+  Rng rng(11);
+  int read = 0;
+  for (const Format format : {Format::kernel_tuner, Format::t4, Format::table}) {
+    const std::string text = print_records(good, format);
+    for (int i = 0; i < 3000; ++i) {
+      std::string damaged = text;
+      for (std::uint64_t n = 1 + rng.below(3); n > 0; --n) {
+        const std::size_t at = rng.below(damaged.size());
+        switch (rng.below(3)) {
+          case 0:
+            damaged[at] = static_cast<char>(rng.below(256));
+            break;
+          case 1:
+            damaged.erase(at, 1 + rng.below(20));
+            break;
+          default:
+            damaged.insert(at, damaged.substr(rng.below(damaged.size()), rng.below(30)));
+        }
+      }
+      try {
+        const TableSpace space(std::make_shared<const Records>(parse_records(damaged, "damaged")));
+        EXPECT_GE(space.size(), 1u);
+        ++read;
+      } catch (const Error& e) {
+        EXPECT_EQ(std::string(e.what()).find('\n'), std::string::npos);
+      }
+    }
+  }
+  EXPECT_GT(read, 100);
+}
+
+const std::filesystem::path spaces = std::filesystem::path(DEPLO_SOURCE_DIR) / "../shared/spaces";
+
+TEST(SharedSpaces, CacheAndT4AreTheSame) {
+  if (!std::filesystem::exists(spaces)) GTEST_SKIP() << "no shared spaces";
+  const Records records = read_records(spaces / "convolution_milo/A100.json.gz");
+  EXPECT_EQ(records.name, "convolution_milo/A100");
+  EXPECT_EQ(records.records.size(), 4362u);
+  double cost = 0, time = 0;
+  std::size_t failed = 0;
+  for (const Record& record : records.records) {
+    cost += record.cost();
+    time += record.outcome.microseconds;
+    failed += record.outcome.ok() ? 0 : 1;
+  }
+  EXPECT_NEAR(cost, 12199.116946197348, 1e-6);
+  EXPECT_NEAR(time / 1e3, 9618.212226247415, 1e-6);
+  EXPECT_NEAR(std::accumulate(records.launches.begin(), records.launches.end(), 0.0) / 1e3, 307782.7912399173, 1e-5);
+  EXPECT_EQ(failed, 161u);
+  const Records t4 = read_records(spaces / "convolution_milo/A100_T4.json.gz");
+  ASSERT_EQ(t4.records.size(), 4362u);
+  double t4_cost = 0;
+  for (std::size_t i = 0; i < t4.records.size(); ++i) {
+    t4_cost += t4.records[i].cost();
+    EXPECT_EQ(t4.records[i].outcome.microseconds, records.records[i].outcome.microseconds);
+    EXPECT_EQ(t4.records[i].outcome.status, records.records[i].outcome.status);
+    for (std::size_t k = 0; k < t4.knobs.size(); ++k) EXPECT_EQ(t4.value(i, k), records.value(i, k));
+  }
+  EXPECT_NEAR(t4_cost, 12190.867138947602, 1e-6);
+}
+
+TEST(SharedSpaces, SgemmInAZip) {
+  if (!std::filesystem::exists(spaces)) GTEST_SKIP() << "no shared spaces";
+  const Records records = read_records(spaces / "uci_sgemm/sgemm_product_dataset.zip");
+  EXPECT_EQ(records.records.size(), 241600u);
+  EXPECT_EQ(records.knobs.size(), 14u);
+  EXPECT_EQ(records.launches.size(), 4 * 241600u);
+  const auto fastest = std::ranges::min(records.records, {}, [](const Record& r) { return r.outcome.microseconds; });
+  EXPECT_NEAR(fastest.outcome.microseconds, 13317.5, 1e-6);
+}
+
+}  // namespace
+}  // namespace deplo::search
