@@ -1,0 +1,204 @@
+#include "search/compare/contest.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <exception>
+#include <mutex>
+#include <numeric>
+#include <thread>
+#include <utility>
+
+#include "core/error.h"
+
+namespace deplo::search {
+namespace {
+
+// As the published figures; more bags change a score by less than 0.002.
+constexpr std::size_t bags = 20;
+constexpr std::size_t replicates = 200;
+constexpr double run_factor = 1.1;  // searches run for 1.1 T*
+constexpr std::size_t histogram_bins = 50;
+
+std::uint64_t mix(std::uint64_t a, std::uint64_t b) { return Rng(a ^ Rng(b).next()).next(); }
+
+std::uint64_t mix(std::uint64_t seed, std::string_view text) {
+  for (const char c : text) seed = mix(seed, static_cast<unsigned char>(c));
+  return seed;
+}
+
+double cpu_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+/// Calls work(0) … work(count - 1), each once, on some thread. The first exception is thrown again.
+void in_parallel(std::size_t count, std::size_t threads, const std::function<void(std::size_t)>& work) {
+  std::atomic<std::size_t> next = 0;
+  std::exception_ptr failure;
+  std::mutex lock;
+  const auto loop = [&] {
+    try {
+      for (std::size_t i = next++; i < count; i = next++) work(i);
+    } catch (...) {
+      next = count;
+      const std::lock_guard guard(lock);
+      failure = std::current_exception();
+    }
+  };
+  {
+    std::vector<std::jthread> helpers;
+    for (std::size_t i = 1; i < std::min(threads, count); ++i) helpers.emplace_back(loop);
+    loop();
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+class Arena {
+ public:
+  Arena(const TableSpace& space, const Contest& contest)
+      : space_(space), contest_(contest), landscape_(space), seed_(mix(contest.seed, space.records().name)) {
+    start_ = landscape_.seconds(first_cutoff);
+    budget_ = std::max(landscape_.seconds(contest.cutoff), start_);
+    short_budget_ = std::max(landscape_.seconds(contest.short_cutoff), start_);
+    limit_ = run_factor * budget_;
+    if (landscape_.random_at(start_) <= landscape_.optimum())
+      throw Error(space.records().name + ": expected a space that random search does not solve at once");
+    runs_.resize(contest.entrants.size(), std::vector<Steps>(contest.repeats));
+    cpu_.resize(contest.entrants.size(), std::vector<double>(contest.repeats));
+  }
+
+  SpaceResult compete(const Tick& tick, const std::function<bool()>& cancelled) {
+    const std::size_t count = contest_.entrants.size() * contest_.repeats;
+    std::atomic<std::size_t> done = 0;
+    in_parallel(count, contest_.threads, [&](std::size_t i) {
+      if (cancelled && cancelled()) return;
+      run(i % contest_.entrants.size(), i / contest_.entrants.size());
+      if (tick) tick(++done, count);
+    });
+    SpaceResult result = describe();
+    if (cancelled && cancelled()) return result;
+    in_parallel(contest_.entrants.size(), contest_.threads, [&](std::size_t i) { result.cells[i] = reduce(i); });
+    return result;
+  }
+
+ private:
+  void run(std::size_t entrant, std::size_t repeat) {
+    const std::uint64_t seed = mix(seed_, repeat);
+    SearchOptions options = contest_.entrants[entrant].options;
+    options.seed = seed;
+    const double before = cpu_seconds();
+    const auto searcher = make_searcher(contest_.entrants[entrant].name, space_, options);
+    const Replay replay{
+        .seconds = limit_, .evaluations = contest_.evaluations, .noisy = contest_.noisy, .workers = contest_.workers};
+    runs_[entrant][repeat] = search::replay(space_, landscape_, *searcher, replay, mix(seed, "noise"));
+    cpu_[entrant][repeat] = cpu_seconds() - before;
+  }
+
+  SpaceResult describe() const {
+    const Records& records = space_.records();
+    SpaceResult result;
+    result.name = records.name;
+    result.kernel = records.kernel;
+    result.device = records.device;
+    const std::vector<double> shares = importance(records);
+    for (const std::size_t knob : space_.order()) {
+      result.levels.push_back(records.knobs[knob].name);
+      result.importance.push_back(shares[knob]);
+    }
+    result.difficulty = difficulty(space_, landscape_, seed_);
+    result.start = start_;
+    result.budget = budget_;
+    result.short_budget = short_budget_;
+    result.evaluations = landscape_.evaluations(contest_.cutoff);
+    result.short_evaluations = landscape_.evaluations(contest_.short_cutoff);
+    result.histogram.resize(histogram_bins, 0);
+    for (const double value : landscape_.values()) {
+      const double share = landscape_.optimum() / value * histogram_bins;
+      result.histogram[std::min(static_cast<std::size_t>(share), histogram_bins - 1)] +=
+          1 / static_cast<double>(landscape_.values().size());
+    }
+    result.cells.resize(contest_.entrants.size());
+    return result;
+  }
+
+  Cell reduce(std::size_t entrant) {
+    const std::vector<Steps>& runs = runs_[entrant];
+    const Pool pool(runs, limit_);
+    // Not by the entrant's place: adding one more changes nobody's figures.
+    Rng rng(mix(seed_, contest_.entrants[entrant].label));
+    const std::vector<double> times = equidistant(start_, budget_, score_times);
+    const std::vector<double> short_times = equidistant(start_, short_budget_, score_times);
+    Cell cell;
+    cell.score = mean_of(pool.bagged(bags, times, rng), times);
+    cell.short_score = mean_of(pool.bagged(bags, short_times, rng), short_times);
+    for (std::size_t i = 0; i < replicates; ++i)
+      cell.replicates.push_back(mean_of(pool.fit(pool.draw(rng), times), times));
+    for (const Steps& run : runs) cell.runs.push_back(mean_of(ranks_at(run, times), times));
+    for (std::size_t i = 0; i < target_percent.size(); ++i)
+      for (const Steps& run : runs) cell.first[i].push_back(until(run, target_percent[i]));
+    add_curves(pool, runs, rng, cell);
+    add_cpu(entrant, cell);
+    runs_[entrant] = {};
+    return cell;
+  }
+
+  double mean_of(const std::vector<double>& ranks, const std::vector<double>& times) const {
+    return mean_score(scores(landscape_, ranks, times));
+  }
+
+  /// The evaluation with which a run came within so many percent of the optimum.
+  Event until(const Steps& run, double percent) const {
+    const double limit = landscape_.optimum() * (1 + percent / 100);
+    const auto& values = landscape_.values();
+    const auto rank = std::ranges::lower_bound(values, limit, std::greater()) - values.begin();
+    const auto found =
+        std::ranges::find_if(run, [&](const Step& step) { return step.rank >= static_cast<float>(rank); });
+    if (found == run.end()) return {static_cast<double>(run.size()), true};
+    return {static_cast<double>(found - run.begin() + 1), false};
+  }
+
+  void add_curves(const Pool& pool, const std::vector<Steps>& runs, Rng& rng, Cell& cell) const {
+    const std::vector<double> times = equidistant(start_, budget_, curve_times);
+    cell.score_curve = scores(landscape_, pool.bagged(bags, times, rng), times);
+    std::vector<std::vector<double>> best(times.size());  // per time: of each run
+    for (const Steps& run : runs) {
+      const std::vector<double> ranks = ranks_at(run, times);
+      for (std::size_t i = 0; i < times.size(); ++i) {
+        const bool none = run.empty() || static_cast<double>(run[0].seconds) > times[i];
+        best[i].push_back(none ? 0 : landscape_.optimum() / landscape_.value_at(ranks[i]));
+      }
+    }
+    for (const std::vector<double>& each : best)
+      for (std::size_t q = 0; q < cell.best_curve.size(); ++q)
+        cell.best_curve[q].push_back(quantile(each, 0.25 * static_cast<double>(q + 1)));
+  }
+
+  void add_cpu(std::size_t entrant, Cell& cell) const {
+    double evaluations = 0;
+    for (const Steps& run : runs_[entrant]) evaluations += static_cast<double>(run.size());
+    const double seconds = std::accumulate(cpu_[entrant].begin(), cpu_[entrant].end(), 0.0);
+    cell.cpu_per_1000 = evaluations > 0 ? 1000 * seconds / evaluations : 0;
+  }
+
+  const TableSpace& space_;
+  const Contest& contest_;
+  Landscape landscape_;
+  std::uint64_t seed_;
+  double start_ = 0, budget_ = 0, short_budget_ = 0, limit_ = 0;
+  std::vector<std::vector<Steps>> runs_;  // per entrant and repeat
+  std::vector<std::vector<double>> cpu_;
+};
+
+}  // namespace
+
+SpaceResult compete(const TableSpace& space, const Contest& contest, const Tick& tick,
+                    const std::function<bool()>& cancelled) {
+  CHECK(!contest.entrants.empty() && contest.repeats > 0 && contest.threads > 0);
+  return Arena(space, contest).compete(tick, cancelled);
+}
+
+}  // namespace deplo::search

@@ -1,0 +1,144 @@
+#include "search/compare/difficulty.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "core/error.h"
+#include "core/rng.h"
+
+namespace deplo::search {
+namespace {
+
+constexpr std::size_t most_sampled = 20000;  // the correlation's standard error is then below 0.01
+constexpr std::array<std::pair<std::string_view, Order>, 4> orders = {{{"recorded", Order::recorded},
+                                                                       {"importance", Order::importance},
+                                                                       {"reversed", Order::reversed},
+                                                                       {"shuffled", Order::shuffled}}};
+
+double square(double x) { return x * x; }
+
+template <class T>
+void shuffle(std::vector<T>& values, Rng& rng) {
+  for (std::size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[rng.below(i)]);
+}
+
+// Sums of pairs, each counted both ways round.
+class Correlation {
+ public:
+  void add(double x, double y) {
+    count_ += 2;
+    sum_ += x + y;
+    squares_ += x * x + y * y;
+    products_ += 2 * x * y;
+  }
+  double value() const {
+    const double mean = sum_ / count_, variance = squares_ / count_ - mean * mean;
+    return count_ > 0 && variance > 0 ? (products_ / count_ - mean * mean) / variance : 0;
+  }
+
+ private:
+  double count_ = 0, sum_ = 0, squares_ = 0, products_ = 0;
+};
+
+double neighbour_correlation(const TableSpace& space, double centre, std::uint64_t seed) {
+  const Records& records = space.records();
+  std::vector<std::uint32_t> sample(space.rows().begin(), space.rows().end());
+  Rng rng(seed);
+  if (sample.size() > most_sampled) shuffle(sample, rng);
+  sample.resize(std::min(sample.size(), most_sampled));
+  const auto log_time = [&](std::uint32_t row) { return std::log(records.records[row].outcome.microseconds / centre); };
+  Correlation correlation;
+  for (const std::uint32_t row : sample) {
+    if (!records.records[row].outcome.ok()) continue;
+    std::vector<std::uint16_t> options(records.options_of(row).begin(), records.options_of(row).end());
+    for (std::size_t k = 0; k < options.size(); ++k) {
+      const std::uint16_t own = options[k];
+      for (std::size_t other = 0; other < records.knobs[k].values.size(); ++other) {
+        if (other == own) continue;
+        options[k] = static_cast<std::uint16_t>(other);
+        const auto found = space.find(options);
+        if (found && records.records[*found].outcome.ok()) correlation.add(log_time(row), log_time(*found));
+      }
+      options[k] = own;
+    }
+  }
+  return correlation.value();
+}
+
+}  // namespace
+
+Difficulty difficulty(const TableSpace& space, const Landscape& landscape, std::uint64_t seed) {
+  const std::vector<double>& values = landscape.values();
+  const auto within = [&](double percent) {
+    const double limit = landscape.optimum() * (1 + percent / 100);
+    return static_cast<double>(std::ranges::count_if(values, [&](double v) { return v <= limit; })) /
+           static_cast<double>(values.size());
+  };
+  return {space.size(),
+          values.size(),
+          within(1),
+          within(5),
+          within(10),
+          landscape.evaluations(0.95),
+          neighbour_correlation(space, landscape.median(), seed)};
+}
+
+std::vector<double> importance(const Records& records) {
+  double count = 0, sum = 0, squares = 0;
+  std::vector<double> logs(records.records.size(), 0);
+  for (std::size_t i = 0; i < logs.size(); ++i) {
+    if (!records.records[i].outcome.ok()) continue;
+    logs[i] = std::log(records.records[i].outcome.microseconds);
+    ++count;
+    sum += logs[i];
+  }
+  const double mean = count > 0 ? sum / count : 0;
+  for (std::size_t i = 0; i < logs.size(); ++i)
+    if (records.records[i].outcome.ok()) squares += square(logs[i] - mean);
+  std::vector<double> shares(records.knobs.size(), 0);
+  for (std::size_t k = 0; k < shares.size() && squares > 0; ++k) {
+    std::vector<std::pair<double, double>> groups(
+        records.knobs[k].values.size());  // count, sum of what is above the mean
+    for (std::size_t i = 0; i < logs.size(); ++i) {
+      if (!records.records[i].outcome.ok()) continue;
+      auto& [members, total] = groups[records.options_of(i)[k]];
+      ++members;
+      total += logs[i] - mean;
+    }
+    for (const auto& [members, total] : groups)
+      if (members > 0) shares[k] += square(total) / members / squares;
+  }
+  return shares;
+}
+
+Order parse_order(std::string_view name) {
+  for (const auto& [word, order] : orders)
+    if (word == name) return order;
+  throw Error(fmt::format("expected an order (recorded, importance, reversed, shuffled), found '{}'", name));
+}
+
+std::string_view name(Order order) {
+  return std::ranges::find(orders, order, [](const auto& each) { return each.second; })->first;
+}
+
+std::vector<std::size_t> level_order(const Records& records, Order order, std::uint64_t seed) {
+  std::vector<std::size_t> levels(records.knobs.size());
+  std::iota(levels.begin(), levels.end(), 0);
+  if (order == Order::reversed) std::ranges::reverse(levels);
+  if (order == Order::shuffled) {
+    Rng rng(seed);
+    shuffle(levels, rng);
+  }
+  if (order == Order::importance) {
+    const std::vector<double> shares = importance(records);
+    std::ranges::stable_sort(levels, std::greater(), [&](std::size_t k) { return shares[k]; });
+  }
+  return levels;
+}
+
+}  // namespace deplo::search

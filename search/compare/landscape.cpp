@@ -1,0 +1,69 @@
+#include "search/compare/landscape.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/error.h"
+#include "search/compare/statistics.h"
+
+namespace deplo::search {
+
+Landscape::Landscape(const TableSpace& space) {
+  const Records& records = space.records();
+  std::vector<double> costs;
+  double valid_cost = 0, invalid_cost = 0;
+  for (const std::uint32_t row : space.rows()) {
+    const Record& record = records.records[row];
+    costs.push_back(record.cost());
+    (record.outcome.ok() ? valid_cost : invalid_cost) += record.cost();
+    if (record.outcome.ok()) values_.push_back(record.outcome.microseconds);
+  }
+  if (values_.empty()) throw Error(fmt::format("{}: expected a valid configuration, found none", records.name));
+  const auto valid = static_cast<double>(values_.size());
+  const double invalid = static_cast<double>(space.size()) - valid;
+  std::ranges::sort(values_, std::greater());
+  median_ = quantile(values_, 0.5);
+  median_cost_ = quantile(costs, 0.5);
+  invalid_share_ = invalid / static_cast<double>(space.size());
+  tau_ = valid_cost / valid + (invalid > 0 ? invalid_share_ * invalid_cost / invalid : 0);
+  if (!(median_cost_ > 0) || !(tau_ > 0))
+    throw Error(fmt::format("{}: expected costs of evaluations above 0, found {} s", records.name, median_cost_));
+  ranks_.assign(records.records.size(), -1);
+  for (const std::uint32_t row : space.rows()) {
+    const Record& record = records.records[row];
+    if (!record.outcome.ok()) continue;
+    const auto same = std::ranges::equal_range(values_, record.outcome.microseconds, std::greater());
+    ranks_[row] = static_cast<float>((same.begin() - values_.begin() + same.end() - values_.begin() - 1) / 2.0);
+  }
+}
+
+double Landscape::value_at(double rank) const {
+  const double last = static_cast<double>(values_.size() - 1);
+  return values_[static_cast<std::size_t>(std::clamp(std::nearbyint(rank), 0.0, last))];
+}
+
+std::int64_t Landscape::evaluations(double p) const {
+  const double target = optimum() + (median_ - optimum()) * (1 - p);
+  const auto first = std::ranges::lower_bound(values_, target, std::greater());
+  const auto i = std::min(static_cast<std::size_t>(first - values_.begin()), values_.size() - 1);
+  return std::max<std::int64_t>(
+      1, static_cast<std::int64_t>(std::ceil(static_cast<double>(i) / static_cast<double>(values_.size() + 1 - i))));
+}
+
+double Landscape::random_value(double evaluations) const {
+  return value_at(evaluations * static_cast<double>(values_.size() + 1) / (evaluations + 1));
+}
+
+double Landscape::random_at(double seconds) const {
+  return random_value(std::max(1.0, std::nearbyint(seconds / tau_)));
+}
+
+double score(double value, double random, double optimum) {
+  if (random <= optimum) return std::numeric_limits<double>::quiet_NaN();
+  return (value - random) / (optimum - random);
+}
+
+}  // namespace deplo::search
