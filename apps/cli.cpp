@@ -39,6 +39,11 @@ constexpr const char* space_about =
     "--enumerate. \"no effect\": how often another option of the knob gave the same kernel.\n"
     "Examples: deplo space -c \"nn.Linear(3584, 3584)(torch.randn(512, 3584))\" --target sm_90\n"
     "          deplo space -k softmax -s M=32 -s N=2048 --sample 5";
+constexpr const char* compare_about =
+    "Compares search strategies on recorded spaces, by replaying many runs of each: no device is needed. The score is "
+    "0\n"
+    "for random search and 1 for finding the best at once, averaged over time and spaces (docs/comparing.md).\n"
+    "Example: deplo compare --spaces spaces/ --search random,mcts,mcts:c=0.2 --repeats 25 -v";
 constexpr const char* run_about =
     "Runs a graph through its kernels and compares its outputs with a reference in double.\n"
     "Exit code 1: an output is wrong. Inputs are drawn from the seed; the same seed draws the same.\n"
@@ -80,11 +85,14 @@ int run(int argc, char** argv, bool tune_only) {
     add_compile(*app.add_subcommand("compile", compile_about));
     add_run(*app.add_subcommand("run", run_about), exit_code);
     add_space(*app.add_subcommand("space", space_about), exit_code);
+    add_compare(*app.add_subcommand("compare", compare_about), exit_code);
+    add_db(*app.add_subcommand("db", "Brings recorded spaces into a store, and a store's trials into other formats."),
+           exit_code);
     add_devices(*app.add_subcommand(
         "devices", "Lists the devices that --device may name, their limits, and why others cannot be used."));
   }
   if (parse(app, argc, argv) && !tune_only && app.get_subcommands().empty())
-    throw Error("expected a command (tune, compile, run, space, devices), found none; see --help");
+    throw Error("expected a command (tune, compile, run, space, compare, db, devices), found none; see --help");
   return exit_code;
 }
 

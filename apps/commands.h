@@ -11,6 +11,8 @@ void add_tune(CLI::App& command, int& exit_code);
 void add_compile(CLI::App& command);
 void add_run(CLI::App& command, int& exit_code);
 void add_space(CLI::App& command, int& exit_code);
+void add_compare(CLI::App& command, int& exit_code);
+void add_db(CLI::App& command, int& exit_code);
 void add_devices(CLI::App& command);
 
 }  // namespace deplo::apps

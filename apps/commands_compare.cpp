@@ -1,0 +1,113 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <fstream>
+#include <limits>
+#include <memory>
+#include <thread>
+
+#include "apps/commands.h"
+#include "apps/flags.h"
+#include "apps/interrupt.h"
+#include "apps/strategy_compare.h"
+#include "core/error.h"
+#include "core/text.h"
+
+namespace deplo::apps {
+namespace {
+
+constexpr std::int64_t most_repeats = 100000;
+
+void write_file(const std::string& file, const std::string& text) {
+  std::ofstream stream(file, std::ios::binary);
+  stream << text;
+  if (!stream.flush()) throw Error(file + ": cannot be written", Exit::environment);
+}
+
+int run_compare(const CompareFlags& flags) {
+  catch_interrupts();
+  Progress progress(stderr, flags.quiet);
+  const Comparison comparison = compare(flags, progress);
+  if (!flags.csv.empty()) write_file(flags.csv, print_comparison_csv(comparison));
+  if (!flags.html.empty()) write_file(flags.html, print_comparison_html(comparison));
+  if (flags.verbose)  // not among the results: those are the same every time
+    for (const search::SpaceResult& space : comparison.orders.front().spaces)
+      for (std::size_t i = 0; i < space.cells.size(); ++i)
+        progress.line(fmt::format("{}, {}: {:.3g} s of CPU per 1,000 evaluations", space.name,
+                                  comparison.contest.entrants[i].label, space.cells[i].cpu_per_1000));
+  print_result(flags.json ? print_comparison_json(comparison)
+                          : print_comparison(comparison, flags.verbose, terminal_width(STDOUT_FILENO)));
+  return comparison.interrupted ? 128 + interrupted() : 0;
+}
+
+void add_contest(CLI::App& command, search::Contest& contest) {
+  command.add_option("--repeats", contest.repeats, "runs of each strategy on each space")
+      ->check(between(std::int64_t{1}, most_repeats))
+      ->type_name("N")
+      ->capture_default_str();
+  command.add_option("--seed", contest.seed, "the same seed gives the same figures, whatever --jobs is")
+      ->check(between(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
+      ->type_name("N")
+      ->capture_default_str();
+  command.add_option("--jobs", contest.threads, "threads [as many as there are processors]")
+      ->check(between(std::int64_t{1}, std::int64_t{1024}))
+      ->type_name("N");
+  command.add_option("--cutoff", contest.cutoff, "the budget: until random search came so far from median to optimum")
+      ->check(between(0.05, 0.9999))
+      ->type_name("P")
+      ->capture_default_str();
+  command.add_option("--short-cutoff", contest.short_cutoff, "the same of the short budget")
+      ->check(between(0.05, 0.9999))
+      ->type_name("P")
+      ->capture_default_str();
+  command.add_option("--evaluations", contest.evaluations, "at least so many a run, for evaluations to 10% and 5%")
+      ->check(between(std::int64_t{0}, std::int64_t{100'000'000}))
+      ->type_name("N");
+  command.add_flag("--noise", contest.noisy, "tell times drawn anew from the recorded launches, not their mean");
+  command.add_option("--compilers", contest.workers, "so many work beside the device; 0: one step after the other [0]")
+      ->check(between(std::int64_t{0}, std::int64_t{1024}))
+      ->type_name("N");
+}
+
+}  // namespace
+
+void add_compare(CLI::App& command, int& exit_code) {
+  auto flags = std::make_shared<CompareFlags>();
+  flags->contest.threads = std::max(1u, std::thread::hardware_concurrency());
+  command
+      .add_option("--spaces", flags->spaces,
+                  "recorded spaces: Kernel Tuner caches, T4, CSV, .gz or .zip of them; stores")
+      ->type_name("FILES|FOLDERS")
+      ->take_all();
+  flags->search = {"random", "default"};
+  command
+      .add_option("--search", flags->search,
+                  "strategies, see below, with commas between; NAME:PARAMETER=VALUE sets a hyperparameter; the others "
+                  "are tested against the first [random,default]")
+      ->type_name("NAMES")
+      ->delimiter(',')
+      ->take_all();
+  command.add_option("--set", flags->set, "a hyperparameter of every strategy that has it; may be repeated")
+      ->type_name("NAME=VALUE")
+      ->take_all();
+  flags->orders = {"recorded"};
+  command
+      .add_option("--order", flags->orders,
+                  "of the levels: recorded, importance, reversed or shuffled; several with commas between show how "
+                  "much it moves each strategy [recorded]")
+      ->type_name("NAMES")
+      ->delimiter(',')
+      ->take_all();
+  add_contest(command, flags->contest);
+  command.add_option("--csv", flags->csv, "write the figures of every run to this file")->type_name("FILE");
+  command.add_option("--html", flags->html, "write a report with plots to this file, a page of its own")
+      ->type_name("FILE");
+  command.add_flag("-v", flags->verbose, "every space by itself too");
+  command.add_flag("--json", flags->json, "print one JSON document instead of the table");
+  command.add_flag("--quiet", flags->quiet, "no progress");
+  command.footer("Strategies and their hyperparameters:\n" + search::describe_searchers());
+  command.callback([flags, &exit_code] { exit_code = run_compare(*flags); });
+}
+
+}  // namespace deplo::apps

@@ -1,0 +1,130 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <fstream>
+#include <memory>
+#include <optional>
+
+#include "apps/commands.h"
+#include "apps/flags.h"
+#include "apps/recorded.h"
+#include "core/error.h"
+#include "search/records/read.h"
+
+namespace deplo::apps {
+namespace {
+
+struct ImportFlags {
+  std::vector<std::string> files;
+  std::string store = "deplo.db";
+  search::Columns columns;
+  bool mapped() const { return !columns.launches.empty() || !columns.time.empty(); }
+};
+
+struct ExportFlags {
+  std::string store = "deplo.db", format = "kernel-tuner", kernel, device, output;
+};
+
+int run_import(const ImportFlags& flags) {
+  if (flags.files.empty()) throw Error("expected a recorded space to import, found none; see --help");
+  const std::optional<search::Columns> columns = flags.mapped() ? std::optional(flags.columns) : std::nullopt;
+  std::string text;
+  for (const std::string& file : flags.files) {
+    const search::Records records = search::read_records(file, columns);
+    std::size_t valid = 0;
+    for (const search::Record& record : records.records) valid += record.outcome.ok() ? 1 : 0;
+    const std::size_t count = import_records(records, flags.store);
+    text +=
+        fmt::format("{}: {} configurations, {} valid, {} knobs\n", records.name, count, valid, records.knobs.size());
+  }
+  print_result(text);
+  return 0;
+}
+
+search::Format parse_format(const std::string& name) {
+  constexpr std::array<std::pair<std::string_view, search::Format>, 3> formats = {
+      {{"kernel-tuner", search::Format::kernel_tuner}, {"t4", search::Format::t4}, {"csv", search::Format::table}}};
+  for (const auto& [word, format] : formats)
+    if (word == name) return format;
+  throw Error(fmt::format("--format: expected kernel-tuner, t4 or csv, found '{}'", name));
+}
+
+int run_export(const ExportFlags& flags) {
+  const search::Format format = parse_format(flags.format);
+  std::vector<search::Records> found;
+  std::vector<std::string> names;
+  for (search::Records& records : read_store(flags.store)) {
+    names.push_back(fmt::format("'{}' on '{}'", records.kernel, records.device));
+    if (!flags.kernel.empty() && records.kernel != flags.kernel) continue;
+    if (!flags.device.empty() && records.device != flags.device) continue;
+    found.push_back(std::move(records));
+  }
+  if (found.size() != 1)
+    throw Error(fmt::format("{}: expected --kernel and --device to name one of {}, found {}", flags.store,
+                            names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")), found.size()));
+  const std::string text = search::print_records(found[0], format);
+  if (flags.output.empty()) {
+    print_result(text);
+    return 0;
+  }
+  std::ofstream stream(flags.output, std::ios::binary);
+  stream << text;
+  if (!stream.flush()) throw Error(flags.output + ": cannot be written", Exit::environment);
+  return 0;
+}
+
+void add_import(CLI::App& command, int& exit_code) {
+  auto flags = std::make_shared<ImportFlags>();
+  command.add_option("files", flags->files, "Kernel Tuner caches, T4, CSV; also in .gz or .zip")->type_name("FILES");
+  command.add_option("--store", flags->store, "the SQLite file that gets them")
+      ->type_name("FILE")
+      ->capture_default_str();
+  command.add_option("--launches", flags->columns.launches, "of a table: columns with a time each")
+      ->delimiter(',')
+      ->type_name("COLUMNS")
+      ->take_all();
+  command.add_option("--time", flags->columns.time, "of a table: the column of the time [mean of the launches]")
+      ->type_name("COLUMN");
+  command.add_option("--unit", flags->columns.unit, "of these times: s, ms or us")
+      ->type_name("UNIT")
+      ->capture_default_str();
+  command.add_option("--status", flags->columns.status, "of a table: the column that says ok or why not")
+      ->type_name("COLUMN");
+  command.add_option("--ignore", flags->columns.ignored, "of a table: columns that are no parameters")
+      ->delimiter(',')
+      ->type_name("COLUMNS")
+      ->take_all();
+  command.callback([flags, &exit_code] { exit_code = run_import(*flags); });
+}
+
+void add_export(CLI::App& command, int& exit_code) {
+  auto flags = std::make_shared<ExportFlags>();
+  command.add_option("--store", flags->store, "the SQLite file to read")->type_name("FILE")->capture_default_str();
+  command.add_option("--format", flags->format, "kernel-tuner, t4 or csv")->type_name("NAME")->capture_default_str();
+  command.add_option("--kernel", flags->kernel, "by name, where the store has several")->type_name("NAME");
+  command.add_option("--device", flags->device, "by name, where the store has several")->type_name("NAME");
+  command.add_option("-o,--output", flags->output, "the file to write [standard output]")->type_name("FILE");
+  command.callback([flags, &exit_code] { exit_code = run_export(*flags); });
+}
+
+}  // namespace
+
+void add_db(CLI::App& command, int& exit_code) {
+  command.require_subcommand(1);
+  add_import(*command.add_subcommand(
+                 "import",
+                 "Adds recorded spaces to a store. Columns of a table are found by their heads, such as 'time (ms)'\n"
+                 "or 'Run1 (ms)', or named by flags.\n"
+                 "Example: deplo db import A100.json.gz --store recorded.db"),
+             exit_code);
+  add_export(
+      *command.add_subcommand("export",
+                              "Writes what a store has of one kernel on one device in a format that other tools read.\n"
+                              "Example: deplo db export --store deplo.db --kernel matmul --format t4 -o matmul.json"),
+      exit_code);
+}
+
+}  // namespace deplo::apps

@@ -1,0 +1,26 @@
+// Recorded spaces and stores: what was measured elsewhere becomes rows of a store, and a store's rows a recorded space.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "search/records.h"
+
+namespace deplo::apps {
+
+/// The value of a knob that a trail does not have: other choices left it undecided.
+inline constexpr std::string_view absent = "-";
+
+/// Appends the records as one run of the searcher "imported" (protocol "recorded") to the store, which is created where
+/// there is none. The kernel's text lists the knobs and their values. Costs of running are not kept: the store has no
+/// place for them. How many. Throws Error.
+std::size_t import_records(const search::Records&, const std::string& store);
+
+/// One for each kernel, device and protocol, with the latest trial of each trail, in the order of their numbers. Knobs
+/// are as imported, else as trails have them, each new one behind the one before it. The cost of running is the sum of
+/// the samples. `place` of Records.name: the store's file. Throws Error; also where there is no such file.
+std::vector<search::Records> read_store(const std::string& store);
+
+bool is_store(const std::string& file);
+
+}  // namespace deplo::apps

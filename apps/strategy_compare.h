@@ -1,0 +1,54 @@
+// deplo compare: search strategies against each other on recorded spaces.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/progress.h"
+#include "search/compare/contest.h"
+
+namespace deplo::apps {
+
+struct CompareFlags {
+  std::vector<std::string> spaces;  // files and folders
+  std::vector<std::string> search;  // NAME or NAME:PARAMETER=VALUE:…; the first is the reference
+  std::vector<std::string> set;     // PARAMETER=VALUE, of all that have it
+  std::vector<std::string> orders;  // of levels; the first is the table's
+  search::Contest contest;          // but its entrants
+  std::string html;                 // a file for the report; "": none
+  std::string csv;                  // a file for the figures of each run; "": none
+  bool json = false, quiet = false, verbose = false;
+};
+
+/// Of one order of levels.
+struct Ordered {
+  search::Order order;
+  std::vector<search::SpaceResult> spaces;
+  std::vector<search::Standing> standings;  // none where no space was finished
+};
+struct Comparison {
+  search::Contest contest;
+  std::vector<Ordered> orders;
+  bool interrupted = false;  // spaces that were not finished are left out
+};
+
+/// NAME[:PARAMETER=VALUE…] each; `set` where an entrant does not set it itself. Throws Error.
+std::vector<search::Entrant> parse_entrants(const std::vector<std::string>& search,
+                                            const std::vector<std::string>& set);
+/// The recorded spaces among files and, in the order of their names, in folders. In a folder, files .T1.json are
+/// definitions of spaces, and NAME_T4 beside NAME is the same space again: both are left out. Throws Error.
+std::vector<std::string> find_spaces(const std::vector<std::string>& paths);
+
+/// Throws Error.
+Comparison compare(const CompareFlags&, Progress&);
+
+/// For a window of that many columns; 0: no limit. `verbose`: a table of every space too.
+std::string print_comparison(const Comparison&, bool verbose, std::size_t width);
+std::string print_comparison_json(const Comparison&);
+/// One line per strategy, space, order and repeat.
+std::string print_comparison_csv(const Comparison&);
+/// One self-contained page: needs no network and no scripts.
+std::string print_comparison_html(const Comparison&);
+
+}  // namespace deplo::apps
