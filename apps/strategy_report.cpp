@@ -153,7 +153,7 @@ std::string landscape(const SpaceResult& space) {
 std::string knobs(const SpaceResult& space) {
   std::vector<BarRow> rows;
   for (std::size_t i = 0; i < space.levels.size(); ++i)
-    if (space.importance[i] > 0) rows.push_back({space.levels[i], space.importance[i], 0, 0, 2});
+    if (space.importance[i] >= 0.0005) rows.push_back({space.levels[i], space.importance[i], 0, 0, 2});
   std::ranges::stable_sort(rows, std::greater(), &BarRow::value);
   constexpr std::size_t most = 10;
   if (rows.size() > most) rows.resize(most);

@@ -13,7 +13,7 @@
 namespace deplo::apps {
 namespace {
 
-constexpr double width = 360, height = 230, left = 44, right = 350, top = 26, bottom = 190;
+constexpr double width = 360, height = 230, left = 44, right = 350, top = 34, bottom = 192;
 // https://jfly.uni-koeln.de/color: vermillion last but one, yellow (weak on white) last.
 constexpr std::array colours = {"#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8c6d00", "#666666"};
 
@@ -135,7 +135,7 @@ std::string Chart::svg() const {
     out += fmt::format("<line class=\"grid\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{}\" y2=\"{}\"/>", at_x(tick), at_x(tick),
                        top, bottom) +
            text_at(at_x(tick), bottom + 15, "middle", fmt::format("{:g}", tick));
-  out += text_at((left + right) / 2, bottom + 32, "middle", x_.title) + text_at(left, top - 1, "start", y_.title);
+  out += text_at((left + right) / 2, bottom + 32, "middle", x_.title) + text_at(left, top - 5, "start", y_.title);
   return out + body_ + "</svg>";
 }
 
