@@ -50,7 +50,7 @@ class Tuning {
     trial_.status = Status::ok;
     trial_.median_us = 1;
     trial_.protocol = protocol_.text();
-    problem_.reference();
+    screen(generate());  // the reference and the device's answers are computed once for all candidates
   }
   ~Tuning() {
     store_.reset();
