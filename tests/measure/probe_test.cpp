@@ -90,6 +90,7 @@ class CompilingDevice final : public Device {
 };
 
 TEST(Probe, ItsKernelsAreCudaToo) {
+  using cuda::Nvrtc;
   DEPLO_NEED_NVRTC("sm_90");
   CompilingDevice device;
   const Probe probe(device);
