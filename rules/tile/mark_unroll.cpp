@@ -68,18 +68,33 @@ std::vector<Loops> decisions(const ir::Body& body) {
   return result;
 }
 
-// Of one trip: an accumulation for each of the thread's outputs, the other statements once.
-std::int64_t instructions(const ir::Loop& loop, const ir::Tile& tile) {
-  const std::int64_t outputs = ir::count_of(tile, ir::Bind::reg) * ir::count_of(tile, ir::Bind::vector);
-  std::int64_t count = 0;
-  ir::for_each(loop.body, [&](const ir::Stmt& s) { count += s.as<ir::Accum>() != nullptr ? outputs : 1; });
+// Registers that a load is made for: over each axis that its index depends on.
+std::int64_t loads(const ir::Load& load, const ir::Tile& tile) {
+  std::int64_t count = 1;
+  for (const ir::Axis& axis : tile.axes)
+    if (axis.bind == ir::Bind::reg && std::any_of(load.index.begin(), load.index.end(),
+                                                  [&](const ir::Expr& e) { return ir::depends_on(e, axis.name); }))
+      count *= axis.extent;
   return count;
 }
 
+// Of one trip, in all copies: an accumulation for each of the thread's outputs, the loads for them, the other
+// statements once.
+std::int64_t instructions(const Loops& loops, const ir::Tile& tile) {
+  const std::int64_t outputs = ir::count_of(tile, ir::Bind::reg) * ir::count_of(tile, ir::Bind::vector);
+  std::int64_t count = 0;
+  ir::for_each(loops.front()->body, [&](const ir::Stmt& s) {
+    const auto* load = s.as<ir::Load>();
+    count += s.as<ir::Accum>() != nullptr ? outputs : load != nullptr ? loads(*load, tile) : 1;
+  });
+  return count * static_cast<std::int64_t>(loops.size());
+}
+
 // 0 stands for a full unroll. The compilers for CPUs unroll by themselves; on GPUs a loop over shared memory wants it.
-std::vector<Value> factors(const ir::Loop& loop, const ir::Tile& tile, const Target& target) {
+std::vector<Value> factors(const Loops& loops, const ir::Tile& tile, const Target& target) {
+  const ir::Loop& loop = *loops.front();
   std::vector<Value> result;
-  const std::int64_t most = target.cpu ? full_trips : most_instructions / instructions(loop, tile);
+  const std::int64_t most = target.cpu ? full_trips : most_instructions / instructions(loops, tile);
   const bool small = trips(loop) <= std::min(full_trips, most);
   if (!target.cpu && small) add_option(result, 0);
   add_option(result, 1);
@@ -94,8 +109,8 @@ Verdict decide(const ir::Program& program, const Target& target, std::span<const
   const std::vector<Loops> open = decisions(tile.body);
   if (open.empty()) return Skip{"no loop to unroll"};
   if (pins.size() == open.size()) return Apply{};
-  const ir::Loop& next = *open[pins.size()].front();
-  return Fork{next.axis.name, factors(next, tile, target)};
+  const Loops& next = open[pins.size()];
+  return Fork{next.front()->axis.name, factors(next, tile, target)};
 }
 
 ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pins) {
