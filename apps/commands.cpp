@@ -155,7 +155,8 @@ void add_run(CLI::App& command, int& exit_code) {
   auto options = std::make_shared<RunOptions>();
   auto json = std::make_shared<bool>(false);
   add_graph_source(command, options->source);
-  command.add_option("--device", options->device, "opencl, opencl:N (see `deplo devices`) or interpreter")
+  command
+      .add_option("--device", options->device, "cuda, cuda:N, opencl, opencl:N (see `deplo devices`) or interpreter")
       ->type_name("NAME")
       ->capture_default_str();
   command.add_option("--target", options->target, "a name under configs/targets, or auto: what the device is")

@@ -109,7 +109,7 @@ void add_tune(CLI::App& command, int& exit_code) {
   command.add_option("--patience", flags->patience, "stop a kernel after so many new measurements without a new best")
       ->check(between(std::int64_t{1}, most_count))
       ->type_name("N");
-  command.add_option("--device", flags->device, "opencl, opencl:N (see `deplo devices`) or interpreter")
+  command.add_option("--device", flags->device, "cuda, cuda:N, opencl, opencl:N (see `deplo devices`) or interpreter")
       ->type_name("NAME");
   command.add_option("--target", flags->target, "a name under configs/targets, or auto: what the device is")
       ->type_name("NAME");

@@ -69,9 +69,11 @@ void check_target(const std::string& name, std::string_view place) {
 
 void check_device(const std::string& name, std::string_view place) {
   // Whether there are so many is for open_device to say.
-  const bool numbered = name.starts_with("opencl:") && name.size() > 7 && name.size() < 16 &&
-                        name.find_first_not_of("0123456789", 7) == std::string::npos;
-  if (!numbered) check_name(place, "a device", name, {"opencl", "opencl:N", "interpreter"});
+  const std::size_t colon = std::min(name.find(':'), name.size());
+  const std::string backend = name.substr(0, colon);
+  const bool numbered = (backend == "cuda" || backend == "opencl") && colon + 1 < name.size() &&
+                        name.size() < colon + 9 && name.find_first_not_of("0123456789", colon + 1) == std::string::npos;
+  if (!numbered) check_name(place, "a device", name, {"cuda", "cuda:N", "opencl", "opencl:N", "interpreter"});
 }
 
 Experiment load_experiment(const std::filesystem::path& file) {

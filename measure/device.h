@@ -17,7 +17,7 @@ namespace deplo::measure {
 
 /// Who measured: stored with every trial. No serial numbers.
 struct DeviceInfo {
-  std::string backend;  // "opencl", "interpreter"
+  std::string backend;  // "cuda", "opencl", "interpreter"
   std::string name;     // exact, as the driver says it
   std::string vendor, driver, platform;
   std::int64_t units = 0, clock_mhz = 0, shared_bytes = 0, max_threads = 0;
@@ -88,13 +88,13 @@ class Device {
   virtual void pause(double milliseconds);  // leaves the device alone, so that it cools down
 };
 
-/// `name`: "opencl" (first device, CPU devices last), "opencl:N", or "interpreter". Throws Error(environment) in one
-/// line that says what is missing and how to get it.
+/// `name`: "cuda", "cuda:N", "opencl" (first device, CPU devices last), "opencl:N", or "interpreter". Throws
+/// Error(environment) in one line that says what is missing and how to get it.
 std::unique_ptr<Device> open_device(std::string_view name);
 /// Every usable device as `open_device` names it; never throws for a missing driver.
 std::vector<std::pair<std::string, DeviceInfo>> list_devices();
-/// The target (limits and capabilities) for a device: the YAML target `opencl-cpu` or `opencl-gpu` with the limits that
-/// the device reports.
+/// The target (limits and capabilities) for a device: the YAML target `sm_XX` (measure/cuda/cuda.h), `opencl-cpu` or
+/// `opencl-gpu` with the limits that the device reports.
 Target target_of(const DeviceInfo&);
 
 }  // namespace deplo::measure

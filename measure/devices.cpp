@@ -6,6 +6,7 @@
 #include <chrono>
 #include <thread>
 
+#include "measure/cuda/cuda.h"
 #include "measure/device.h"
 #include "measure/interpreter.h"
 #include "measure/opencl.h"
@@ -14,7 +15,7 @@ namespace deplo::measure {
 namespace {
 
 [[noreturn]] void unknown(std::string_view name) {
-  throw Error(fmt::format("expected a device (opencl, opencl:N, interpreter), found '{}'", name));
+  throw Error(fmt::format("expected a device (cuda, cuda:N, opencl, opencl:N, interpreter), found '{}'", name));
 }
 
 }  // namespace
@@ -24,26 +25,32 @@ void Device::pause(double milliseconds) {
 }
 
 std::unique_ptr<Device> open_device(std::string_view name) {
-  constexpr std::string_view opencl = "opencl";
   if (name == "interpreter") return open_interpreter();
-  if (name == opencl) return open_opencl(0);
-  if (!name.starts_with("opencl:")) unknown(name);
-  const std::string_view digits = name.substr(opencl.size() + 1);
+  const std::string_view backend = name.substr(0, name.find(':'));
+  if (backend != "opencl" && backend != "cuda") unknown(name);
   std::size_t index = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
-  if (error != std::errc() || end != digits.data() + digits.size()) unknown(name);
-  return open_opencl(index);
+  if (backend.size() < name.size()) {
+    const std::string_view digits = name.substr(backend.size() + 1);
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
+    if (error != std::errc() || end != digits.data() + digits.size()) unknown(name);
+  }
+  return backend == "cuda" ? open_cuda(index) : open_opencl(index);
 }
 
 std::vector<std::pair<std::string, DeviceInfo>> list_devices() {
   std::vector<std::pair<std::string, DeviceInfo>> devices;
-  for (DeviceInfo& info : opencl_devices())
-    devices.emplace_back("opencl:" + std::to_string(devices.size()), std::move(info));
+  const auto add = [&](const char* backend, std::vector<DeviceInfo> infos) {
+    for (std::size_t i = 0; i < infos.size(); ++i)
+      devices.emplace_back(fmt::format("{}:{}", backend, i), std::move(infos[i]));
+  };
+  add("cuda", cuda_devices());
+  add("opencl", opencl_devices());
   devices.emplace_back("interpreter", interpreter_info());
   return devices;
 }
 
 Target target_of(const DeviceInfo& info) {
+  if (info.backend == "cuda") return cuda_target(info);
   Target target = load_target(info.cpu ? "opencl-cpu" : "opencl-gpu");
   target.max_threads = std::min(target.max_threads, info.max_threads);
   // A CPU's "local" memory is a piece of its cache: the file says how much is useful, the driver how much is allowed.

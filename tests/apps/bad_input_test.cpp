@@ -6,6 +6,7 @@
 
 #include "apps/run_program.h"
 #include "core/file.h"
+#include "measure/cuda/cuda.h"
 #include "measure/host_memory.h"
 #include "measure/store_fixture.h"
 
@@ -56,14 +57,20 @@ TEST_F(BadInput, Flags) {
   expect_tune(good_, 1, "--set: c: expected a number between 0 and 1000, found '-1'",
               {"--search", "mcts", "--set", "c=1", "--set", "c=-1"});
   expect_tune(good_, 1, "--set: expected a hyperparameter of mcts (c", {"--search", "mcts", "--set", "x=1"});
-  expect_tune(good_, 1, "--device: expected a device", {"--device", "cuda"});
+  expect_tune(good_, 1, "--device: expected a device", {"--device", "vulkan"});
   expect_tune(good_, 1, "--target: expected a target", {"--target", "sm_1"});
   expect_tune(good_, 1, "expected a target in opencl for the device interpreter, found sm_90 (cuda)",
               {"--target", "sm_90"});
-  for (const char* device : {"opencl:x", "opencl:", "opencl:-1", "opencl:99999999999999999999", "interpreter:0"})
-    expect_tune(good_, 1,
-                fmt::format("--device: expected a device (opencl, opencl:N, interpreter), found '{}'", device),
-                {"--device", device});
+  for (const char* device :
+       {"opencl:x", "opencl:", "opencl:-1", "opencl:99999999999999999999", "interpreter:0", "cuda:x", "cuda:"})
+    expect_tune(
+        good_, 1,
+        fmt::format("--device: expected a device (cuda, cuda:N, opencl, opencl:N, interpreter), found '{}'", device),
+        {"--device", device});
+}
+
+TEST_F(BadInput, ADeviceThatIsNotThere) {
+  if (!measure::why_no_cuda().empty()) expect_tune(good_, 2, measure::why_no_cuda(), {"--device", "cuda:1"});
 }
 
 TEST_F(BadInput, Experiments) {
@@ -157,7 +164,8 @@ TEST_F(BadInput, Compile) {
     flags.insert(flags.begin(), gelu.begin(), gelu.end());
     return flags;
   };
-  expect(with({"--ir", "sass"}), 1, "--ir: expected a level (loop, tile, kernel, cuda, opencl, ptx, cubin), found 'sass'");
+  expect(with({"--ir", "sass"}), 1,
+         "--ir: expected a level (loop, tile, kernel, cuda, opencl, ptx, cubin), found 'sass'");
   expect(with({"--target", "sm_91"}), 1, "did you mean 'sm_90'?");
   expect(with({"--target", "sm_90", "--ir", "opencl"}), 1,
          "--ir: expected cuda, ptx, cubin (or loop, tile, kernel) for the target sm_90, found opencl");

@@ -1,0 +1,119 @@
+#include "measure/cuda/arrays.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "measure/elements.h"
+#include "measure/red_zone.h"
+
+namespace deplo::measure::cuda {
+
+CudaArrays::CudaArrays(const Context& context, const std::vector<ir::Buffer>& buffers) : context_(context) {
+  context_.enter();
+  try {
+    for (const ir::Buffer& buffer : buffers) allocate(buffer);
+    context_.driver().require(context_.wait(), "write red zones");
+  } catch (...) {
+    for (const Address address : owned_) context_.driver().free(address);
+    throw;
+  }
+}
+
+CudaArrays::~CudaArrays() {
+  if (owned_.empty()) return;
+  context_.enter_to_free();
+  for (const Address address : owned_) context_.driver().free(address);
+}
+
+// The zone in front is a multiple of every alignment that is asked for (red_zone.h).
+void CudaArrays::allocate(const ir::Buffer& buffer) {
+  const std::size_t size = size_in_bytes(buffer);
+  Address whole = 0;
+  context_.driver().require(context_.driver().allocate(&whole, size + 2 * red_zone_bytes),
+                            fmt::format("allocate {} bytes for '{}'", size, buffer.name));
+  owned_.push_back(whole);
+  static const std::vector<std::byte> zone = red_zone();
+  copy_to(whole, zone.data(), zone.size());
+  copy_to(whole + red_zone_bytes + size, zone.data(), zone.size());
+  slots_.push_back({whole + red_zone_bytes, size, size, buffer.dtype, buffer.name});
+}
+
+void CudaArrays::copy_to(Address to, const void* from, std::size_t bytes) const {
+  context_.driver().require(context_.driver().copy_to(to, from, bytes, context_.stream()), "copy to the device");
+}
+
+void CudaArrays::copy_from(void* to, Address from, std::size_t bytes) const {
+  context_.driver().require(context_.driver().copy_from(to, from, bytes, context_.stream()), "copy from the device");
+}
+
+void CudaArrays::write(std::size_t buffer, std::span<const float> values) {
+  const Slot& slot = slots_.at(buffer);
+  CHECK(values.size() * static_cast<std::size_t>(ir::bytes(slot.dtype)) == slot.size);
+  std::vector<std::byte> elements;
+  const void* from = values.data();
+  if (slot.dtype != ir::DType::f32) {
+    elements.resize(slot.size);
+    encode(values, slot.dtype, elements.data());
+    from = elements.data();
+  }
+  context_.enter();
+  copy_to(slot.address, from, slot.size);
+  context_.driver().require(context_.wait(), "copy to the device");  // `values` may go
+}
+
+std::vector<float> CudaArrays::read(std::size_t buffer) {
+  const Slot& slot = slots_.at(buffer);
+  const auto read_into = [&](void* to) {
+    context_.enter();
+    copy_from(to, slot.address, slot.size);
+    context_.driver().require(context_.wait(), "copy from the device");
+  };
+  if (slot.dtype == ir::DType::f32) {
+    std::vector<float> values(slot.size / sizeof(float));
+    read_into(values.data());
+    return values;
+  }
+  std::vector<std::byte> elements(slot.size);
+  read_into(elements.data());
+  return decode(elements, slot.dtype);
+}
+
+void CudaArrays::poison(std::size_t buffer) {
+  context_.enter();
+  context_.driver().require(fill(buffer, 0xff), "poison a buffer");
+  context_.driver().require(context_.wait(), "poison a buffer");
+}
+
+int CudaArrays::fill(std::size_t buffer, unsigned char byte) const {
+  const Slot& slot = slots_.at(buffer);
+  return context_.driver().fill(slot.address, byte, slot.size, context_.stream());
+}
+
+std::unique_ptr<Arrays> CudaArrays::view(std::span<const std::size_t> buffers, const std::vector<ir::Buffer>& as) {
+  CHECK(buffers.size() == as.size());
+  std::unique_ptr<CudaArrays> result(new CudaArrays(context_));
+  for (std::size_t i = 0; i < as.size(); ++i) {
+    CHECK(std::count(buffers.begin(), buffers.end(), buffers[i]) == 1);
+    const Slot& slot = slots_.at(buffers[i]);
+    CHECK(size_in_bytes(as[i]) <= slot.size);
+    result->slots_.push_back({slot.address, size_in_bytes(as[i]), slot.capacity, as[i].dtype, as[i].name});
+  }
+  return result;
+}
+
+std::optional<std::string> CudaArrays::overrun() {
+  context_.enter();
+  std::vector<std::byte> zones(slots_.size() * 2 * red_zone_bytes);
+  const auto zone = [&](std::size_t i) { return std::span(zones).subspan(i * red_zone_bytes, red_zone_bytes); };
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    copy_from(zone(2 * i).data(), slots_[i].address - red_zone_bytes, red_zone_bytes);
+    copy_from(zone(2 * i + 1).data(), slots_[i].address + slots_[i].capacity, red_zone_bytes);
+  }
+  context_.driver().require(context_.wait(), "read red zones");
+  for (std::size_t i = 0; i < slots_.size(); ++i)
+    if (auto found = damage(zone(2 * i), zone(2 * i + 1), slots_[i].name)) return found;
+  return std::nullopt;
+}
+
+}  // namespace deplo::measure::cuda

@@ -1,0 +1,47 @@
+// Private to measure/cuda: the buffers of a kernel, each between two red zones.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "measure/cuda/context.h"
+#include "measure/device.h"
+
+namespace deplo::measure::cuda {
+
+/// All it does is in the order of the context's stream.
+class CudaArrays final : public Arrays {
+ public:
+  /// Throws Error(environment): no memory.
+  CudaArrays(const Context&, const std::vector<ir::Buffer>&);
+  ~CudaArrays() override;
+  CudaArrays(const CudaArrays&) = delete;
+  CudaArrays& operator=(const CudaArrays&) = delete;
+  void write(std::size_t buffer, std::span<const float> values) override;
+  std::vector<float> read(std::size_t buffer) override;
+  void poison(std::size_t buffer) override;
+  std::unique_ptr<Arrays> view(std::span<const std::size_t> buffers, const std::vector<ir::Buffer>& as) override;
+  std::optional<std::string> overrun() override;
+
+  std::size_t count() const { return slots_.size(); }
+  Address address(std::size_t buffer) const { return slots_.at(buffer).address; }
+  /// Enqueues that every byte of the buffer becomes `byte`. The driver's code.
+  int fill(std::size_t buffer, unsigned char byte) const;
+
+ private:
+  struct Slot {
+    Address address = 0;
+    std::size_t size = 0, capacity = 0;  // bytes of the buffer, and of what it is a view of
+    ir::DType dtype = ir::DType::f32;
+    std::string name;
+  };
+  explicit CudaArrays(const Context& context) : context_(context) {}
+  void allocate(const ir::Buffer&);
+  void copy_to(Address, const void*, std::size_t bytes) const;
+  void copy_from(void*, Address, std::size_t bytes) const;
+
+  const Context& context_;
+  std::vector<Slot> slots_;
+  std::vector<Address> owned_;  // none in a view
+};
+
+}  // namespace deplo::measure::cuda

@@ -1,0 +1,42 @@
+// The device's frequency while something runs, by its own counters: no NVML, no rights needed.
+#pragma once
+#include <memory>
+#include <span>
+
+#include "measure/cuda/context.h"
+
+namespace deplo::measure::cuda {
+
+/// What one multiprocessor's counters said: its number, %globaltimer in nanoseconds, %clock64 in cycles.
+struct ClockReading {
+  std::uint64_t unit = 0, nanoseconds = 0, cycles = 0;
+};
+/// Each multiprocessor counts cycles for itself: those that both readings have are compared, the median counts. 0:
+/// none.
+double clock_mhz(std::span<const ClockReading> before, std::span<const ClockReading> after);
+
+/// A tiny kernel launched before and after a sample: one block for each multiprocessor reads its counters.
+class ClockProbe {
+ public:
+  /// Builds it through NVRTC (and its cache). Throws Error(environment).
+  ClockProbe(const Context&, const std::string& architecture, int units);
+  ~ClockProbe();
+  ClockProbe(const ClockProbe&) = delete;
+  ClockProbe& operator=(const ClockProbe&) = delete;
+
+  /// Enqueue a reading. The driver's code.
+  int before() const { return launch(0); }
+  int after() const { return launch(units_); }
+  /// Of the last two, once they are done; waits. Throws Error(environment).
+  double mhz() const;
+
+ private:
+  int launch(unsigned first) const;
+  const Context& context_;
+  unsigned units_;
+  Module module_ = nullptr;
+  Function function_ = nullptr;
+  Address readings_ = 0;
+};
+
+}  // namespace deplo::measure::cuda

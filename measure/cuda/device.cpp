@@ -1,0 +1,164 @@
+#include "measure/cuda/device.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <utility>
+
+#include "core/file.h"
+#include "measure/cuda/compile.h"
+#include "measure/cuda/cuda.h"
+
+namespace deplo::measure {
+namespace cuda {
+namespace {
+
+// CUdevice_attribute.
+enum Attribute {
+  max_threads = 1,
+  clock_khz = 13,
+  multiprocessors = 16,
+  l2_bytes = 38,
+  compute_major = 75,
+  compute_minor = 76,
+  shared_bytes_optin = 97
+};
+
+std::int64_t attribute(const Driver& driver, int device, Attribute which) {
+  int value = 0;
+  driver.require(driver.device_attribute(&value, which, device), "ask for a device's attribute");
+  return value;
+}
+
+// The driver's own number, such as 580.65.06, which the API does not tell; "" where the kernel module does not show it.
+std::string module_version() {
+  std::ifstream file("/sys/module/nvidia/version");
+  std::string version;
+  std::getline(file, version);
+  return version;
+}
+
+std::string print_version(int version) { return fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10); }
+
+int device_of(const Driver& driver, int index) {
+  int device = 0;
+  driver.require(driver.device_get(&device, index), "open a device");
+  return device;
+}
+
+DeviceInfo describe(const Driver& driver, int index) {
+  const int device = device_of(driver, index);
+  char name[256] = "";
+  driver.require(driver.device_name(name, sizeof name, device), "ask for a device's name");
+  std::size_t memory = 0;
+  driver.require(driver.device_memory(&memory, device), "ask for a device's memory");
+  const auto get = [&](Attribute which) { return attribute(driver, device, which); };
+  const std::string own = module_version(), cuda = print_version(driver.version());
+  return {.backend = "cuda",
+          .name = name,
+          .vendor = "NVIDIA",
+          .driver = own.empty() ? cuda : own,
+          .platform = fmt::format("{}, NVRTC {}", cuda, Nvrtc::available() ? Nvrtc::get().version() : "missing"),
+          .units = get(multiprocessors),
+          .clock_mhz = get(clock_khz) / 1000,
+          .shared_bytes = get(shared_bytes_optin),
+          .max_threads = get(max_threads),
+          .cpu = false,
+          .architecture = fmt::format("sm_{}{}", get(compute_major), get(compute_minor)),
+          .l2_bytes = get(l2_bytes),
+          .memory_bytes = static_cast<std::int64_t>(memory)};
+}
+
+int number_of(std::string_view architecture) {
+  int number = 0;
+  if (architecture.starts_with("sm_"))
+    std::from_chars(architecture.data() + 3, architecture.data() + architecture.size(), number);
+  return number;
+}
+
+}  // namespace
+
+CudaDevice::CudaDevice(const Driver& driver, int index)
+    : info_(describe(driver, index)),
+      target_(cuda_target(info_)),
+      context_(driver, device_of(driver, index)),
+      clock_(context_, info_.architecture, static_cast<int>(info_.units)),
+      encode_(find_encode_tiled(driver)) {}
+
+std::unique_ptr<Arrays> CudaDevice::allocate(const std::vector<ir::Buffer>& buffers) {
+  return std::make_unique<CudaArrays>(context_, buffers);
+}
+
+Result<std::unique_ptr<Executable>> CudaDevice::build(const Candidate& candidate) {
+  const ir::KernelSource& source = candidate.source;
+  const auto cubin = compile_cubin(source, info_.architecture);
+  if (!cubin.ok()) return cubin.failure();
+  auto resources = with_occupancy(cubin.value().resources, source, target_);
+  if (!resources.ok()) return resources.failure();
+  auto kernel =
+      LoadedKernel::load(context_, cubin.value().code, source.entry, cubin.value().resources.dynamic_shared_bytes);
+  if (!kernel.ok()) return kernel.failure();
+  return std::unique_ptr<Executable>(std::make_unique<KernelExecutable>(
+      context_, clock_, encode_, std::move(kernel.value()), candidate, std::move(resources.value())));
+}
+
+}  // namespace cuda
+
+std::vector<DeviceInfo> cuda_devices(const cuda::Driver& driver) {
+  int count = 0;
+  driver.require(driver.device_count(&count), "count the devices");
+  std::vector<DeviceInfo> infos;
+  for (int i = 0; i < count; ++i) infos.push_back(cuda::describe(driver, i));
+  return infos;
+}
+
+std::vector<DeviceInfo> cuda_devices() {
+  try {
+    return cuda_devices(cuda::Driver::get());
+  } catch (const Error&) {
+    return {};  // why_no_cuda() says why
+  }
+}
+
+std::string why_no_cuda() {
+  try {
+    return cuda_devices(cuda::Driver::get()).empty() ? "no CUDA device: the NVIDIA driver sees none; see nvidia-smi"
+                                                     : "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+std::unique_ptr<Device> open_cuda(std::size_t index) { return open_cuda(index, cuda::Driver::get()); }
+
+std::unique_ptr<Device> open_cuda(std::size_t index, const cuda::Driver& driver) {
+  int count = 0;
+  driver.require(driver.device_count(&count), "count the devices");
+  if (count <= 0) throw Error("no CUDA device: the NVIDIA driver sees none; see nvidia-smi", Exit::environment);
+  if (index >= static_cast<std::size_t>(count))
+    throw Error(
+        fmt::format("expected a device from cuda:0 to cuda:{}, found cuda:{}; see `deplo devices`", count - 1, index),
+        Exit::environment);
+  return std::make_unique<cuda::CudaDevice>(driver, static_cast<int>(index));
+}
+
+Target cuda_target(const DeviceInfo& info) {
+  int best = 0;
+  for (const std::string& name : list_data("configs/targets", ".yaml"))
+    if (const int number = cuda::number_of(name); number <= cuda::number_of(info.architecture))
+      best = std::max(best, number);
+  if (best == 0)
+    throw Error(fmt::format("expected a GPU of sm_80 or later, found {} ({})", info.architecture, info.name),
+                Exit::environment);
+  Target target = load_target(fmt::format("sm_{}", best));
+  target.max_threads = std::min(target.max_threads, info.max_threads);
+  // The system's part of a unit's shared memory stays what it is.
+  target.unit_shared_bytes += info.shared_bytes - target.shared_bytes;
+  target.shared_bytes = info.shared_bytes;
+  target.units = info.units;
+  return target;
+}
+
+}  // namespace deplo::measure

@@ -1,0 +1,27 @@
+// Private to measure/cuda: one GPU as a device of measure/device.h.
+#pragma once
+#include "measure/cuda/executable.h"
+
+namespace deplo::measure::cuda {
+
+class CudaDevice final : public Device {
+ public:
+  /// `index` among the driver's devices. Throws Error(environment).
+  CudaDevice(const Driver&, int index);
+  const DeviceInfo& info() const override { return info_; }
+  Dialect dialect() const override { return Dialect::cuda; }
+  std::unique_ptr<Arrays> allocate(const std::vector<ir::Buffer>& buffers) override;
+  Result<std::unique_ptr<Executable>> build(const Candidate&) override;
+
+  const Context& context() const { return context_; }
+  const ClockProbe& clock() const { return clock_; }
+
+ private:
+  DeviceInfo info_;
+  Target target_;
+  Context context_;
+  ClockProbe clock_;
+  EncodeTiled encode_;
+};
+
+}  // namespace deplo::measure::cuda

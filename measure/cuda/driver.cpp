@@ -1,0 +1,121 @@
+#include "measure/cuda/driver.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "measure/cuda/library.h"
+
+namespace deplo::measure::cuda {
+namespace {
+
+const LibraryName library_name{
+    "NVIDIA driver",
+    {"libcuda.so.1", "libcuda.so"},
+    "it comes with the driver of the machine's NVIDIA GPU (525 or later), in a container by its NVIDIA runtime"};
+
+// CUresult, as far as we tell them apart.
+constexpr int out_of_memory = 2, stub_library = 34, device_unavailable = 46, no_device = 100, invalid_device = 101,
+              ecc_uncorrectable = 214, nvlink_uncorrectable = 220, contained = 226, launch_out_of_resources = 701,
+              launch_timeout = 702, context_is_destroyed = 709, unknown_error = 999;
+// "The process must be terminated and relaunched": a kernel's own fault …
+constexpr int illegal[] = {700, 710, 714, 715, 716, 717, 718, 719, 721};
+// … or the device's.
+constexpr int lost[] = {device_unavailable,
+                        invalid_device,
+                        ecc_uncorrectable,
+                        nvlink_uncorrectable,
+                        contained,
+                        context_is_destroyed,
+                        810,
+                        911,
+                        unknown_error};
+constexpr int unloadable[] = {200, 209, 218, 221, 222, 223, 300, 302, 303, 500};
+
+template <std::size_t n>
+bool among(const int (&codes)[n], int code) {
+  return std::find(std::begin(codes), std::end(codes), code) != std::end(codes);
+}
+
+}  // namespace
+
+bool is_sticky(int code) { return code == launch_timeout || among(illegal, code) || among(lost, code); }
+
+const Driver& Driver::get() {
+  static const Driver driver;  // where this throws, the next call tries again
+  return driver;
+}
+
+Driver::Driver() { open(Library(library_name)); }
+Driver::Driver(const std::filesystem::path& file) { open(Library(library_name, file)); }
+
+void Driver::open(const Library& library) {
+  library.find("cuInit", init);
+  library.find("cuDriverGetVersion", driver_version);
+  library.find("cuGetErrorName", get_error_name);
+  const int code = init(0);
+  if (code == stub_library)
+    throw Error(
+        "no NVIDIA driver: found the CUDA toolkit's stub of libcuda, which only serves to link; " + library_name.advice,
+        Exit::environment);
+  if (code == no_device) throw Error("no CUDA device: the NVIDIA driver sees none; see nvidia-smi", Exit::environment);
+  require(code, "start the driver");
+  require(driver_version(&version_), "ask for the driver's version");
+  library.find_optional("cuGetProcAddress_v2", get_proc_address);
+  library.find("cuDeviceGetCount", device_count);
+  library.find("cuDeviceGet", device_get);
+  library.find("cuDeviceGetName", device_name);
+  library.find("cuDeviceGetAttribute", device_attribute);
+  library.find("cuDeviceTotalMem_v2", device_memory);
+  library.find("cuDevicePrimaryCtxRetain", context_retain);
+  library.find("cuDevicePrimaryCtxRelease_v2", context_release);
+  library.find("cuCtxSetCurrent", context_set);
+  library.find("cuModuleLoadData", module_load);
+  library.find("cuModuleUnload", module_unload);
+  library.find("cuModuleGetFunction", module_function);
+  library.find("cuFuncSetAttribute", function_set);
+  library.find("cuMemAlloc_v2", allocate);
+  library.find("cuMemFree_v2", free);
+  library.find("cuMemcpyHtoDAsync_v2", copy_to);
+  library.find("cuMemcpyDtoHAsync_v2", copy_from);
+  library.find("cuMemsetD8Async", fill);
+  library.find("cuStreamCreate", stream_create);
+  library.find("cuStreamDestroy_v2", stream_destroy);
+  library.find("cuStreamSynchronize", stream_wait);
+  library.find("cuEventCreate", event_create);
+  library.find("cuEventDestroy_v2", event_destroy);
+  library.find("cuEventRecord", event_record);
+  library.find("cuEventElapsedTime", event_elapsed);
+  library.find("cuLaunchKernel", launch);
+  library.find("cuStreamBeginCapture_v2", capture_begin);
+  library.find("cuStreamEndCapture", capture_end);
+  library.find("cuGraphInstantiateWithFlags", graph_instantiate);
+  library.find("cuGraphUpload", graph_upload);
+  library.find("cuGraphLaunch", graph_launch);
+  library.find("cuGraphExecDestroy", graph_exec_destroy);
+  library.find("cuGraphDestroy", graph_destroy);
+}
+
+std::string Driver::error_name(int code) const {
+  const char* name = nullptr;
+  if (get_error_name(code, &name) != 0 || name == nullptr) return fmt::format("CUDA error {}", code);
+  return fmt::format("{} ({})", name, code);
+}
+
+Failure Driver::failure(int code, Status usual, const std::string& what) const {
+  Status status = usual;
+  if (code == out_of_memory) status = Status::out_of_memory;
+  if (code == launch_out_of_resources) status = Status::resource;
+  if (code == launch_timeout) status = Status::hang;
+  if (among(unloadable, code)) status = Status::load_error;
+  if (among(illegal, code)) status = Status::illegal_access;
+  if (among(lost, code)) status = Status::device_lost;
+  return {status, fmt::format("{}: {}", what, error_name(code))};
+}
+
+void Driver::require(int code, const std::string& what) const {
+  if (code != 0) throw Error(fmt::format("CUDA: cannot {}: {}", what, error_name(code)), Exit::environment);
+}
+
+}  // namespace deplo::measure::cuda

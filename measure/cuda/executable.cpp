@@ -1,0 +1,202 @@
+#include "measure/cuda/executable.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace deplo::measure::cuda {
+
+namespace {
+
+const CudaArrays& arrays_of(std::span<Arrays* const> sets, int launch) {
+  return static_cast<const CudaArrays&>(*sets[static_cast<std::size_t>(launch) % sets.size()]);
+}
+
+}  // namespace
+
+CudaExecutable::CudaExecutable(const Context& context, const ClockProbe& clock, std::int64_t blocks,
+                               std::vector<std::size_t> zeroed, Resources resources)
+    : context_(context), clock_(clock), blocks_(blocks), zeroed_(std::move(zeroed)), resources_(std::move(resources)) {}
+
+CudaExecutable::~CudaExecutable() {
+  context_.enter_to_free();
+  for (const KeptGraph& graph : graphs_) context_.driver().graph_exec_destroy(graph.exec);
+}
+
+Failure CudaExecutable::failure(int code) const {
+  return context_.driver().failure(code, Status::launch_error, what());
+}
+
+// A fill is of the whole buffer also where a part of the blocks runs: of its time their part is taken.
+double CudaExecutable::part_left_out(std::int64_t blocks) const {
+  return 1 - static_cast<double>(blocks) / static_cast<double>(blocks_);
+}
+
+std::optional<Failure> CudaExecutable::enqueue_fills(const CudaArrays& arrays) const {
+  for (const std::size_t buffer : zeroed_)
+    if (const int code = arrays.fill(buffer, 0); code != 0) return failure(code);
+  return std::nullopt;
+}
+
+Result<double> CudaExecutable::launch(Arrays& arrays, std::int64_t blocks) {
+  CHECK(blocks >= 1 && blocks <= blocks_);
+  using enum Context::Mark;
+  context_.enter();
+  const auto& memory = static_cast<const CudaArrays&>(arrays);
+  int code = context_.mark(start);
+  std::optional<Failure> failed = enqueue_fills(memory);
+  if (code == 0) code = context_.mark(middle);
+  if (!failed) failed = enqueue(memory, blocks);
+  if (code == 0) code = context_.mark(end);
+  // Also when enqueueing failed: what runs must be done before the arrays go.
+  const int finished = context_.wait();
+  if (failed) return *failed;
+  if (code != 0 || finished != 0) return failure(finished != 0 ? finished : code);
+  return context_.elapsed_us(start, end) - context_.elapsed_us(start, middle) * part_left_out(blocks);
+}
+
+Result<Sample> CudaExecutable::sample(std::span<Arrays* const> sets, std::int64_t blocks, int batch) {
+  CHECK(blocks >= 1 && blocks <= blocks_ && batch >= 1 && !sets.empty());
+  context_.enter();
+  const auto graph = graph_of({sets, blocks, batch, false});
+  if (!graph.ok()) return graph.failure();
+  const auto us = replay(graph.value());
+  if (!us.ok()) return us.failure();
+  Sample sample{us.value() / batch, clock_.mhz()};
+  if (!zeroed_.empty() && blocks < blocks_) {
+    const auto fills = graph_of({sets, blocks, batch, true});
+    if (!fills.ok()) return fills.failure();
+    const auto fill_us = replay(fills.value());
+    if (!fill_us.ok()) return fill_us.failure();
+    sample.us -= fill_us.value() / batch * part_left_out(blocks);
+  }
+  return sample;
+}
+
+// Microseconds of the device. The clock is read outside of what is timed.
+Result<double> CudaExecutable::replay(GraphExec graph) const {
+  using enum Context::Mark;
+  int code = clock_.before();
+  if (code == 0) code = context_.mark(start);
+  if (code == 0) code = context_.driver().graph_launch(graph, context_.stream());
+  if (code == 0) code = context_.mark(end);
+  if (code == 0) code = clock_.after();
+  const int finished = context_.wait();
+  if (code != 0 || finished != 0) return failure(finished != 0 ? finished : code);
+  return context_.elapsed_us(start, end);
+}
+
+std::optional<Failure> CudaExecutable::enqueue_all(const Plan& plan) const {
+  for (int i = 0; i < plan.batch; ++i) {
+    if (auto failed = enqueue_fills(arrays_of(plan.sets, i))) return failed;
+    if (plan.fills_only) continue;
+    if (auto failed = enqueue(arrays_of(plan.sets, i), plan.blocks)) return failed;
+  }
+  return std::nullopt;
+}
+
+Result<GraphExec> CudaExecutable::graph_of(const Plan& plan) {
+  // A graph holds addresses, not arrays: where other arrays have come to lie at the same ones it is right for these
+  // too.
+  std::vector<std::uint64_t> key{static_cast<std::uint64_t>(plan.blocks), static_cast<std::uint64_t>(plan.batch),
+                                 plan.fills_only ? 1U : 0U};
+  for (int i = 0; i < plan.batch && i < static_cast<int>(plan.sets.size()); ++i) {
+    const CudaArrays& arrays = arrays_of(plan.sets, i);
+    for (std::size_t b = 0; b < arrays.count(); ++b) key.push_back(arrays.address(b));
+  }
+  for (const KeptGraph& graph : graphs_)
+    if (graph.key == key) return graph.exec;
+  const auto exec = build_graph(plan);
+  if (!exec.ok()) return exec;
+  graphs_.push_front({std::move(key), exec.value()});
+  constexpr std::size_t most_graphs = 4;  // cold and warm caches, a batch of screening and one of confirmation
+  if (graphs_.size() > most_graphs) {
+    context_.driver().graph_exec_destroy(graphs_.back().exec);
+    graphs_.pop_back();
+  }
+  return exec;
+}
+
+// The stream's launches become nodes in a chain, with their parameters as they are now.
+Result<GraphExec> CudaExecutable::build_graph(const Plan& plan) const {
+  const Driver& driver = context_.driver();
+  constexpr int thread_local_mode = 1;  // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL: other threads may load code meanwhile
+  if (const int code = driver.capture_begin(context_.stream(), thread_local_mode); code != 0) return failure(code);
+  const std::optional<Failure> failed = enqueue_all(plan);
+  Graph graph = nullptr;
+  int code = driver.capture_end(context_.stream(), &graph);
+  GraphExec exec = nullptr;
+  if (code == 0 && !failed) code = driver.graph_instantiate(&exec, graph, 0);
+  if (graph != nullptr) driver.graph_destroy(graph);
+  if (failed) return *failed;
+  if (code == 0) code = driver.graph_upload(exec, context_.stream());
+  if (code == 0) return exec;
+  if (exec != nullptr) driver.graph_exec_destroy(exec);
+  return failure(code);
+}
+
+Result<std::unique_ptr<LoadedKernel>> LoadedKernel::load(const Context& context, const std::string& cubin,
+                                                         const std::string& entry, std::int64_t dynamic_shared) {
+  context.enter();
+  const Driver& driver = context.driver();
+  std::unique_ptr<LoadedKernel> kernel(new LoadedKernel(context));
+  int code = driver.module_load(&kernel->module_, cubin.data());
+  if (code != 0) return driver.failure(code, Status::load_error, "load the cubin");
+  code = driver.module_function(&kernel->function_, kernel->module_, entry.c_str());
+  if (code != 0) return driver.failure(code, Status::load_error, fmt::format("find the kernel '{}'", entry));
+  constexpr int dynamic_shared_size = 8;  // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+  constexpr std::int64_t without_asking =
+      48 * 1024;  // CUDA C++ Programming Guide, "Shared Memory" of each architecture
+  if (dynamic_shared > without_asking) {
+    code = driver.function_set(kernel->function_, dynamic_shared_size, static_cast<int>(dynamic_shared));
+    if (code != 0)
+      return driver.failure(code, Status::resource, fmt::format("ask for {} bytes of shared memory", dynamic_shared));
+  }
+  return kernel;
+}
+
+LoadedKernel::~LoadedKernel() {
+  if (module_ == nullptr) return;
+  context_.enter_to_free();
+  context_.driver().module_unload(module_);
+}
+
+KernelExecutable::KernelExecutable(const Context& context, const ClockProbe& clock, EncodeTiled encode,
+                                   std::unique_ptr<LoadedKernel> kernel, const Candidate& candidate,
+                                   Resources resources)
+    : CudaExecutable(context, clock, candidate.source.blocks, candidate.source.zeroed, std::move(resources)),
+      encode_(encode),
+      kernel_(std::move(kernel)),
+      threads_(candidate.source.threads),
+      dynamic_shared_(candidate.source.dynamic_shared ? static_cast<unsigned>(candidate.source.shared_bytes) : 0),
+      maps_(candidate.source.tensor_maps) {
+  for (const auto& map : maps_) map_types_.push_back(candidate.kernel.buffers.at(map.buffer).dtype);
+}
+
+std::string KernelExecutable::what() const { return fmt::format("{} threads a block", threads_); }
+
+// The parameters: the address of each buffer, then each tensor map by value.
+std::optional<Failure> KernelExecutable::enqueue(const CudaArrays& arrays, std::int64_t blocks) const {
+  const Driver& driver = context_.driver();
+  std::vector<Address> addresses(arrays.count());
+  std::vector<TensorMap> maps(maps_.size());
+  std::vector<void*> parameters;
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    addresses[i] = arrays.address(i);
+    parameters.push_back(&addresses[i]);
+  }
+  for (std::size_t i = 0; i < maps.size(); ++i) {
+    const auto map = encode_tensor_map(driver, encode_, maps_[i], map_types_[i], addresses.at(maps_[i].buffer));
+    if (!map.ok()) return map.failure();
+    maps[i] = map.value();
+    parameters.push_back(&maps[i]);
+  }
+  const int code =
+      driver.launch(kernel_->function(), static_cast<unsigned>(blocks), 1, 1, static_cast<unsigned>(threads_), 1, 1,
+                    dynamic_shared_, context_.stream(), parameters.data(), nullptr);
+  if (code != 0) return driver.failure(code, Status::launch_error, what());
+  return std::nullopt;
+}
+
+}  // namespace deplo::measure::cuda

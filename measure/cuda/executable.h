@@ -1,0 +1,93 @@
+// Private to measure/cuda: launches of a kernel or of a library's function, and their times.
+#pragma once
+#include <deque>
+#include <vector>
+
+#include "measure/cuda/arrays.h"
+#include "measure/cuda/clock.h"
+#include "measure/cuda/tensor_map.h"
+
+namespace deplo::measure::cuda {
+
+/// What one launch is made of is the derived class's; how it is repeated and timed is here.
+class CudaExecutable : public Executable {
+ public:
+  ~CudaExecutable() override;
+  CudaExecutable(const CudaExecutable&) = delete;
+  CudaExecutable& operator=(const CudaExecutable&) = delete;
+  /// On the stream, as it comes: for checking. Its times hold the driver's own gaps.
+  Result<double> launch(Arrays&, std::int64_t blocks) override;
+  /// One replay of a CUDA graph of all launches and fills, chained, between two events. The graph is kept for the next
+  /// sample of the same addresses.
+  Result<Sample> sample(std::span<Arrays* const> sets, std::int64_t blocks, int batch) override;
+  const Resources& resources() const override { return resources_; }
+
+ protected:
+  /// `zeroed`: buffers to be filled with 0 before each launch of the whole grid of `blocks`.
+  CudaExecutable(const Context&, const ClockProbe&, std::int64_t blocks, std::vector<std::size_t> zeroed, Resources);
+  /// Enqueues the first `blocks` blocks on the context's stream.
+  virtual std::optional<Failure> enqueue(const CudaArrays&, std::int64_t blocks) const = 0;
+  /// For messages: "128 threads a block".
+  virtual std::string what() const = 0;
+  const Context& context_;
+
+ private:
+  struct Plan {
+    std::span<Arrays* const> sets;
+    std::int64_t blocks = 1;
+    int batch = 1;
+    bool fills_only = false;
+  };
+  struct KeptGraph {
+    std::vector<std::uint64_t> key;
+    GraphExec exec = nullptr;
+  };
+  std::optional<Failure> enqueue_fills(const CudaArrays&) const;
+  std::optional<Failure> enqueue_all(const Plan&) const;
+  Result<GraphExec> graph_of(const Plan&);
+  Result<GraphExec> build_graph(const Plan&) const;
+  Result<double> replay(GraphExec) const;
+  Failure failure(int code) const;
+  double part_left_out(std::int64_t blocks) const;
+
+  const ClockProbe& clock_;
+  std::int64_t blocks_;
+  std::vector<std::size_t> zeroed_;
+  Resources resources_;
+  std::deque<KeptGraph> graphs_;  // newest first
+};
+
+/// Machine code in the driver.
+class LoadedKernel {
+ public:
+  /// `dynamic_shared`: bytes beyond what the code declares. Fails with load_error or resource.
+  static Result<std::unique_ptr<LoadedKernel>> load(const Context&, const std::string& cubin, const std::string& entry,
+                                                    std::int64_t dynamic_shared);
+  ~LoadedKernel();
+  Function function() const { return function_; }
+
+ private:
+  explicit LoadedKernel(const Context& context) : context_(context) {}
+  const Context& context_;
+  Module module_ = nullptr;
+  Function function_ = nullptr;
+};
+
+class KernelExecutable final : public CudaExecutable {
+ public:
+  KernelExecutable(const Context&, const ClockProbe&, EncodeTiled, std::unique_ptr<LoadedKernel>, const Candidate&,
+                   Resources);
+
+ private:
+  std::optional<Failure> enqueue(const CudaArrays&, std::int64_t blocks) const override;
+  std::string what() const override;
+
+  EncodeTiled encode_;
+  std::unique_ptr<LoadedKernel> kernel_;
+  std::int64_t threads_;
+  unsigned dynamic_shared_;
+  std::vector<ir::KernelSource::TensorMap> maps_;
+  std::vector<ir::DType> map_types_;  // of the buffers that the maps are of
+};
+
+}  // namespace deplo::measure::cuda
