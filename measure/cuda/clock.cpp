@@ -10,7 +10,10 @@ namespace deplo::measure::cuda {
 namespace {
 
 // PTX ISA, "Special Registers".
-constexpr const char* source = R"(extern "C" __global__ void clock_probe(unsigned long long* readings) {
+constexpr const char* source =
+    R"(extern "C" __global__ void clock_probe(unsigned long long* readings, const long long hold) {
+  const long long start = clock64();
+  while (clock64() - start < hold) {}
   unsigned unit;
   unsigned long long nanoseconds, cycles;
   asm volatile("mov.u32 %0, %%smid;" : "=r"(unit));
@@ -57,9 +60,9 @@ ClockProbe::~ClockProbe() {
   context_.driver().module_unload(module_);
 }
 
-int ClockProbe::launch(unsigned first) const {
+int ClockProbe::launch(unsigned first, long long cycles) const {
   Address to = readings_ + first * sizeof(ClockReading);
-  void* parameters[] = {&to};
+  void* parameters[] = {&to, &cycles};
   return context_.driver().launch(function_, units_, 1, 1, 1, 1, 1, 0, context_.stream(), parameters, nullptr);
 }
 

@@ -93,6 +93,9 @@ std::unique_ptr<Arrays> CudaDevice::allocate(const std::vector<ir::Buffer>& buff
 
 Result<std::unique_ptr<Executable>> CudaDevice::build(const Candidate& candidate) {
   const ir::KernelSource& source = candidate.source;
+  constexpr std::int64_t most_blocks = 0x7fffffff;  // CUDA C++ Programming Guide, "Technical Specifications"
+  if (source.blocks > most_blocks)
+    return Failure{Status::resource, fmt::format("{} blocks, a grid has at most {}", source.blocks, most_blocks)};
   const auto cubin = compile_cubin(source, info_.architecture);
   if (!cubin.ok()) return cubin.failure();
   auto resources = with_occupancy(cubin.value().resources, source, target_);

@@ -44,7 +44,8 @@ Result<double> CudaExecutable::launch(Arrays& arrays, std::int64_t blocks) {
   using enum Context::Mark;
   context_.enter();
   const auto& memory = static_cast<const CudaArrays&>(arrays);
-  int code = context_.mark(start);
+  int code = clock_.before();
+  if (code == 0) code = context_.mark(start);
   std::optional<Failure> failed = enqueue_fills(memory);
   if (code == 0) code = context_.mark(middle);
   if (!failed) failed = enqueue(memory, blocks);

@@ -15,7 +15,7 @@ class CudaExecutable : public Executable {
   ~CudaExecutable() override;
   CudaExecutable(const CudaExecutable&) = delete;
   CudaExecutable& operator=(const CudaExecutable&) = delete;
-  /// On the stream, as it comes: for checking. Its times hold the driver's own gaps.
+  /// On the stream, as it comes: for checking.
   Result<double> launch(Arrays&, std::int64_t blocks) override;
   /// One replay of a CUDA graph of all launches and fills, chained, between two events. The graph is kept for the next
   /// sample of the same addresses.

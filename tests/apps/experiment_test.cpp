@@ -83,7 +83,7 @@ TEST(Experiment, BadKeysAndValuesNameTheirLine) {
             "x.yaml:1: expected a hyperparameter of heuristic (it has none), found 'c'");
   EXPECT_THAT(message("search: mcts\n" + one_kernel), HasSubstr("x.yaml:1: expected a map (key: value), found 'mcts'"));
   EXPECT_THAT(message("\ntarget: sm_70\n" + one_kernel), HasSubstr("x.yaml:2: expected a target (auto, "));
-  EXPECT_THAT(message("device: cuda\n" + one_kernel), HasSubstr("x.yaml:1: expected a device (opencl, "));
+  EXPECT_THAT(message("device: vulkan\n" + one_kernel), HasSubstr("x.yaml:1: expected a device (cuda, "));
 }
 
 TEST(Experiment, BadKernelsNameTheirLine) {

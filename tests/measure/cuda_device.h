@@ -37,7 +37,7 @@ class FakeDevice : public ::testing::Test {
   void SetUp() override {
     DEPLO_NEED_NVRTC("sm_90");
     fake() = FakeCuda();
-    fake().kernels["clock_probe"] = {{8},
+    fake().kernels["clock_probe"] = {{8, 8},
                                      [](const FakeLaunch& launch) {
                                        for (unsigned b = 0; b < launch.blocks; ++b) {
                                          auto* const reading = launch.pointer<std::uint64_t>(0) + 3 * b;

@@ -159,7 +159,7 @@ TEST_F(FakeDevice, ALaunchPassesTheBuffers) {
   ASSERT_TRUE(us.ok()) << us.failure().message;
   EXPECT_FLOAT_EQ(static_cast<float>(us.value()), 10);
   EXPECT_EQ(arrays->read(1)[63], 128);
-  EXPECT_THAT(calls("cuLaunchKernel"), ElementsAre("cuLaunchKernel k blocks=2 threads=32 shared=0"));
+  EXPECT_THAT(calls("cuLaunchKernel k"), ElementsAre("cuLaunchKernel k blocks=2 threads=32 shared=0"));
   arrays->poison(1);
   ASSERT_TRUE(executable->launch(*arrays, 1).ok());
   EXPECT_EQ(arrays->read(1)[31], 64);
@@ -186,7 +186,9 @@ TEST_F(FakeDevice, ASampleIsOneGraph) {
   EXPECT_THAT(calls("cuGraphInstantiate"), ElementsAre("cuGraphInstantiate steps=8"));
   EXPECT_EQ(calls("cuLaunchKernel k").size(), 8u);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(owned[static_cast<std::size_t>(i)]->read(1)[10], 2 * (10 + i));
-  // Eight launches between two readings of the clock, in turns.
+  // Eight launches between two readings of the clock, the first of which holds the device, in turns.
+  EXPECT_GT(*reinterpret_cast<const long long*>(fake().launches[0].parameters[1].data()), 0);
+  EXPECT_EQ(*reinterpret_cast<const long long*>(fake().launches[9].parameters[1].data()), 0);
   ASSERT_EQ(fake().launches.size(), 10u);
   for (std::size_t i = 1; i <= 8; ++i)
     EXPECT_EQ(fake().launches[i].pointer<float>(0), fake().launches[1 + (i - 1) % 3].pointer<float>(0)) << i;
@@ -224,6 +226,12 @@ TEST_F(FakeDevice, FillsAreLaunchesOfTheCandidate) {
   EXPECT_FLOAT_EQ(static_cast<float>(executable->launch(*arrays, 2).value()), 12);
 }
 
+TEST_F(FakeDevice, AGridHasABound) {
+  const auto refused = device_->build(candidate(twice_source(std::int64_t{1} << 31)));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.failure().status, Status::resource);
+}
+
 TEST_F(FakeDevice, DynamicSharedMemoryIsAskedFor) {
   ir::KernelSource source = source_of(
       "extern \"C\" __global__ void k(const float* x, float* y) {\n  extern __shared__ float s[];\n"
@@ -236,7 +244,7 @@ TEST_F(FakeDevice, DynamicSharedMemoryIsAskedFor) {
   const auto executable = build(candidate(source));
   EXPECT_THAT(calls("cuFuncSetAttribute"), ElementsAre("cuFuncSetAttribute 8 100000"));
   ASSERT_TRUE(executable->launch(*arrays, 1).ok());
-  EXPECT_THAT(calls("cuLaunchKernel"), ElementsAre("cuLaunchKernel k blocks=1 threads=32 shared=100000"));
+  EXPECT_THAT(calls("cuLaunchKernel k"), ElementsAre("cuLaunchKernel k blocks=1 threads=32 shared=100000"));
   EXPECT_EQ(executable->resources().dynamic_shared_bytes, 100'000);
   EXPECT_EQ(executable->resources().limiter, "shared");
   source.shared_bytes = 300'000;
