@@ -11,7 +11,7 @@
 namespace deplo::search {
 namespace {
 
-constexpr std::array all = {&kinds::mcts, &kinds::random, &kinds::exhaustive, &kinds::heuristic};
+constexpr std::array all = {&kinds::model, &kinds::mcts, &kinds::random, &kinds::exhaustive, &kinds::heuristic};
 constexpr const SearcherKind* chosen = &kinds::mcts;
 
 }  // namespace

@@ -4,6 +4,6 @@
 
 namespace deplo::search::kinds {
 
-extern const SearcherKind mcts, random, exhaustive, heuristic;
+extern const SearcherKind model, mcts, random, exhaustive, heuristic;
 
 }  // namespace deplo::search::kinds

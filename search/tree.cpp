@@ -75,6 +75,26 @@ void Tree::finish(const std::vector<Node*>& path) {
   }
 }
 
+std::size_t random_unfinished(const Node& node, Rng& rng) {
+  // A space that does not know says 1, however many were seen.
+  const auto unseen = [&](std::size_t i) {
+    const Node& child = node.children[i];
+    return child.finished ? 0.0 : std::max(1.0, node.position->leaves(i) - child.visits);
+  };
+  double sum = 0;
+  for (std::size_t i = 0; i < node.children.size(); ++i) sum += unseen(i);
+  double draw = rng.uniform() * sum;
+  std::size_t chosen = node.children.size();
+  for (std::size_t i = 0; i < node.children.size(); ++i) {
+    const double here = unseen(i);
+    if (here == 0) continue;
+    chosen = i;  // the last open one, should rounding leave some of the draw
+    if (draw < here) break;
+    draw -= here;
+  }
+  return chosen;
+}
+
 double reward(const Outcome& outcome) {
   const bool valid = outcome.ok() && std::isfinite(outcome.microseconds) && outcome.microseconds > 0;
   return valid ? 1 / outcome.microseconds : 0;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "core/rng.h"
 #include "search/searcher.h"
 
 namespace deplo::search {
@@ -44,6 +45,9 @@ class Tree {
 
   Node root_;
 };
+
+/// A child with something left, uniform over candidates where the space counts them, else over children.
+std::size_t random_unfinished(const Node&, Rng&);
 
 /// The reward of all tree searchers: 1/time, and 0 for a failure.
 double reward(const Outcome&);

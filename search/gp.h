@@ -1,0 +1,53 @@
+// Gaussian process regression: a mean and a standard deviation everywhere from values at some points.
+//
+//   k(a, b) = s² (1 + √5 r + 5/3 r²) exp(-√5 r),   r² = Σ_g |a_g - b_g|² / l_g²        Matérn 5/2, a length per group
+//   V = L⁻¹ K(X, *),  L Lᵀ = K(X, X) + noise,   mean = K(*, X) (L Lᵀ)⁻¹ y,   variance = s² - Σ V²
+//
+// Rasmussen and Williams: Gaussian Processes for Machine Learning (2006), chapters 2, 4 and 5.
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace deplo::search {
+
+/// Points, one after the other, `dimensions` numbers each.
+struct Points {
+  std::size_t dimensions = 0;
+  std::vector<float> values;
+  std::size_t size() const { return dimensions == 0 ? 0 : values.size() / dimensions; }
+  float* add() {
+    values.resize(values.size() + dimensions);
+    return values.data() + values.size() - dimensions;
+  }
+};
+
+/// Not thread-safe; the same on every run.
+class GaussianProcess {
+ public:
+  GaussianProcess();
+  ~GaussianProcess();
+
+  /// Finds the lengths, the weight s² and the noise of largest posterior density, from where the last call ended,
+  /// under the priors  log l ~ N(log 0.8, 1),  log s² ~ N(0, 2²),  log noise ~ N(log 0.02, 2²)  by `steps` of Rprop.
+  /// `group` of each dimension, below `groups`. Values should have mean 0 and variance 1.
+  void fit(const Points&, std::span<const double> values, std::span<const std::size_t> group, std::size_t groups,
+           int steps);
+  /// Takes the values as known; column after column of them where there is more than one kind.
+  void condition(const Points&, std::span<const std::size_t> group, std::span<const double> values,
+                 std::size_t columns = 1);
+
+  /// At points; predict() fills the means (column after column) and the standard deviations.
+  void predict(const Points&);
+  std::span<const float> means() const;
+  std::span<const float> deviations() const;
+  /// Shrinks the deviations as if the value at the point were known (its mean expected): for batches.
+  void expect(std::size_t point);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace deplo::search

@@ -1,0 +1,108 @@
+// What the searchers with a learned model share: the evaluations so far, a Gaussian process of their log times
+// (encoding.h, gp.h), and unseen candidates to choose from.
+//
+//   target       log time; a failure is the slowest valid one; clipped from above at a quantile q of what was seen (the
+//                shape of the slow half is of no use): q = 1 up to 4 evaluations, falling to `clip` at 32; standardised
+//   acquisition  mean - kappa σ + cost sd(log seconds) z, z the predicted standardised log seconds; the least is best:
+//                lower confidence bound (Cox and John 1992) and the price of finding out (Snoek et al., NeurIPS 2012)
+//   batch        σ shrinks after each pick as if the value were known (Desautels, Krause and Burdick, JMLR 15, 2014)
+#pragma once
+#include <map>
+#include <unordered_set>
+#include <vector>
+
+#include "core/rng.h"
+#include "search/encoding.h"
+#include "search/gp.h"
+#include "search/searcher.h"
+#include "search/trails.h"
+
+namespace deplo::search {
+
+/// A candidate without its position, which may be large: a kernel's holds a program.
+struct Sample {
+  std::vector<std::uint32_t> options;  // of each fork on the way
+  Codes codes;
+};
+Candidate follow(const Space&, const Sample&);
+
+// Read by every user of the class, which must declare them.
+constexpr Hyperparameter kappa_parameter =
+    number("kappa", "1.5", 0, 10, "0.5 1 1.5 2", "the bound that ranks candidates is the mean less so many deviations");
+constexpr Hyperparameter cost_parameter =
+    number("cost", "0.5", 0, 10, "0 0.5 1", "weight of the log of the seconds that an evaluation is to take");
+constexpr Hyperparameter clip_parameter =
+    number("clip", "0.5", 0.01, 1, "0.3 0.5 0.75 1", "times above this quantile are all the same, from 32 on");
+constexpr Hyperparameter pool_parameter =
+    integer("pool", "600", 1, 1000000, "300 600 1500", "random candidates that are ranked in each round");
+
+/// Candidates that are encoded alike count as one. Not thread-safe.
+class Surrogate {
+ public:
+  Surrogate(const Space&, const Settings&);
+
+  void asked(const Candidate&);
+  void tell(const Candidate&, const Outcome&);
+  std::size_t count_asked() const { return asked_.size(); }
+  std::size_t count_told() const { return told_.size(); }
+  /// Two valid times or more among three evaluations or more: below that there is nothing to learn from.
+  bool ready() const;
+  /// The fastest told, the best first.
+  std::vector<Trail> best(std::size_t count) const;
+
+  Sample sample(const Pick&);
+  bool seen(const Sample& sample) const { return asked_.contains(sample.codes); }
+  /// Those that were neither asked nor told, once each.
+  std::vector<Sample> unseen(const std::vector<Sample>&) const;
+  /// Unseen ones, `count` at most: where nothing was asked the one nearest to the middle first, then those that are
+  /// farthest from all before (maximin).
+  std::vector<Sample> design(std::size_t count);
+  /// Unseen ones: the neighbours of the fastest, and random ones.
+  std::vector<Sample> pool();
+
+  /// The acquisition of each sample. ready().
+  std::vector<double> rank(const std::vector<Sample>&);
+  /// Numbers of those of the latest rank(), the best first; each is drawn at random with probability `random`.
+  std::vector<std::size_t> pick(std::size_t count, double random);
+
+  Rng& rng() { return rng_; }
+
+ private:
+  struct Told {
+    Codes codes;
+    Trail trail;
+    double time, cost;  // logs; infinite: a failure; NaN: not known
+  };
+  struct Hash {
+    std::size_t operator()(const Codes&) const;
+  };
+  using Numbers = std::vector<std::size_t>;
+
+  Sample random_sample();
+  void refresh_near();
+  Points points(const std::vector<Sample>&);
+  Points points(const Numbers&);
+  std::vector<double> targets() const;
+  std::vector<double> costs() const;
+  Numbers subset(std::size_t most);
+  void fit(const std::vector<double>& targets);
+  void condition(const std::vector<double>& targets);
+  double acquisition(std::size_t sample) const;
+
+  const Space& space_;
+  Rng rng_;
+  double kappa_, cost_, clip_;
+  std::int64_t pool_size_;
+  Encoding encoding_;
+  GaussianProcess process_;
+  std::vector<Told> told_;
+  Numbers by_time_;  // told_, the fastest first
+  std::unordered_set<Codes, Hash> asked_, known_;
+  std::vector<Sample> pool_;
+  std::map<std::size_t, std::vector<Sample>> near_;  // neighbours of the fastest, by their number in told_
+  std::size_t fitted_ = 0, version_ = 0;             // evaluations and encoding at the latest fit
+  double cost_weight_ = 0;
+  std::size_t ranked_ = 0;
+};
+
+}  // namespace deplo::search

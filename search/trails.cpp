@@ -1,0 +1,120 @@
+#include "search/trails.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/error.h"
+
+namespace deplo::search {
+namespace {
+
+const std::int64_t* number_in(const Value& value) { return std::get_if<std::int64_t>(&value); }
+
+// Ratios count where both are positive: 6 is nearer to 8 than to 4.
+double distance(std::int64_t a, std::int64_t b) {
+  const auto x = static_cast<double>(a), y = static_cast<double>(b);
+  return a > 0 && b > 0 ? std::abs(std::log(x / y)) : std::abs(x - y);
+}
+
+std::size_t nearest_option(const Fork& fork, const Value& wanted) {
+  std::size_t best = 0;
+  double least = std::numeric_limits<double>::infinity();
+  const std::int64_t* const number = number_in(wanted);
+  for (std::size_t i = 0; i < fork.options.size(); ++i) {
+    if (fork.options[i] == wanted) return i;
+    const std::int64_t* const offered = number_in(fork.options[i]);
+    const double away = number && offered ? distance(*number, *offered) : least;
+    if (away >= least) continue;
+    least = away;
+    best = i;
+  }
+  return best;
+}
+
+/// The options that each fork on the way offers besides the one that is taken.
+std::vector<std::vector<Value>> others(const Space& space, const Trail& trail) {
+  std::vector<std::vector<Value>> result;
+  PositionPtr position = space.root();
+  for (const Choice& choice : trail) {
+    const std::optional<std::size_t> option = option_of(*position->fork(), choice);
+    CHECK(option);
+    result.push_back(position->fork()->options);
+    result.back().erase(result.back().begin() + static_cast<std::ptrdiff_t>(*option));
+    position = position->choose(*option);
+  }
+  return result;
+}
+
+}  // namespace
+
+Candidate follow(const Space& space, const Pick& pick) {
+  PositionPtr position = space.root();
+  while (position->fork()) position = position->choose(pick(*position));
+  return position;
+}
+
+std::size_t random_option(const Position& position, Rng& rng) {
+  const std::size_t count = position.fork()->options.size();
+  double sum = 0;
+  for (std::size_t i = 0; i < count; ++i) sum += position.leaves(i);
+  double draw = rng.uniform() * sum;
+  for (std::size_t i = 0; i + 1 < count; ++i) {
+    draw -= position.leaves(i);
+    if (draw < 0) return i;
+  }
+  return count - 1;
+}
+
+Candidate random_candidate(const Space& space, Rng& rng) {
+  return follow(space, [&](const Position& position) { return random_option(position, rng); });
+}
+
+std::size_t wanted_option(const Fork& fork, const Trail& wish) {
+  const auto found = std::ranges::find(wish, fork.knob, &Choice::knob);
+  return found == wish.end() ? 0 : nearest_option(fork, found->value);
+}
+
+Candidate replay(const Space& space, const Trail& wish) {
+  return follow(space, [&](const Position& position) { return wanted_option(*position.fork(), wish); });
+}
+
+std::vector<Trail> neighbours(const Space& space, const Trail& trail) {
+  std::vector<Trail> result;
+  const auto options = others(space, trail);
+  for (std::size_t level = 0; level < trail.size(); ++level)
+    for (const Value& value : options[level]) {
+      result.push_back(trail);
+      result.back()[level].value = value;
+    }
+  return result;
+}
+
+Trail mutate(const Space& space, const Trail& trail, std::size_t changes, Rng& rng) {
+  const auto options = others(space, trail);
+  std::vector<std::size_t> levels;
+  for (std::size_t level = 0; level < trail.size(); ++level)
+    if (!options[level].empty()) levels.push_back(level);
+  Trail wish = trail;
+  for (; changes > 0 && !levels.empty(); --changes) {
+    const std::size_t drawn = rng.below(levels.size());
+    const std::size_t level = levels[drawn];
+    wish[level].value = options[level][rng.below(options[level].size())];
+    levels.erase(levels.begin() + static_cast<std::ptrdiff_t>(drawn));
+  }
+  return wish;
+}
+
+Trail crossover(const Trail& a, const Trail& b, Rng& rng) {
+  Trail wish = a;
+  for (const Choice& choice : b) {
+    const auto same = std::ranges::find(wish, choice.knob, &Choice::knob);
+    if (same == wish.end())
+      wish.push_back(choice);
+    else if (rng.below(2) == 1)
+      same->value = choice.value;
+  }
+  return wish;
+}
+
+}  // namespace deplo::search
