@@ -30,7 +30,7 @@ constexpr std::array parameters = {
     clip_parameter,
     pool_parameter,
     integer("design", "6", 1, 1000, "4 6 8", "evaluations before the model decides"),
-    number("batch", "0.08", 0, 1, "0.04 0.08 0.16", "evaluations of a round, over all before it; 64 at most"),
+    number("batch", "0.06", 0, 1, "0.04 0.06 0.08 0.16", "evaluations of a round, over all before it; 64 at most"),
     number("random", "0.05", 0, 1, "0 0.05 0.1", "share of evaluations that are drawn"),
 };
 

@@ -12,7 +12,7 @@ namespace deplo::search {
 namespace {
 
 constexpr std::array all = {&kinds::model, &kinds::mcts, &kinds::random, &kinds::exhaustive, &kinds::heuristic};
-constexpr const SearcherKind* chosen = &kinds::mcts;
+constexpr const SearcherKind* chosen = &kinds::model;
 
 }  // namespace
 

@@ -18,6 +18,7 @@ constexpr double refresh = 0.25;  // of the pool's random ones, in each round: a
 // The hyperparameters hardly move after 128 evaluations, and a fit takes the cube of them; conditioning on more than
 // 256 costs more time than it gains.
 constexpr std::size_t most_fitted = 128, most_conditioned = 256;
+constexpr std::size_t most_in_vain = 50;  // draws in a row: hardly anything is left then
 constexpr double refit_growth = 1.3;
 constexpr int first_steps = 24, more_steps = 12;  // of the fit; later ones start from the last
 
@@ -144,8 +145,18 @@ Sample Surrogate::sample(const Pick& pick) {
   return sample;
 }
 
-Sample Surrogate::random_sample() {
-  return sample([this](const Position& position) { return random_option(position, rng_); });
+void Surrogate::draw(std::vector<Sample>& samples, std::size_t size) {
+  std::unordered_set<Codes, Hash> listed;
+  for (const Sample& known : samples) listed.insert(known.codes);
+  for (std::size_t in_vain = 0; samples.size() < size && in_vain < most_in_vain;) {
+    Sample drawn = sample([this](const Position& position) { return random_option(position, rng_); });
+    if (seen(drawn) || !listed.insert(drawn.codes).second) {
+      ++in_vain;
+      continue;
+    }
+    samples.push_back(std::move(drawn));
+    in_vain = 0;
+  }
 }
 
 std::vector<Sample> Surrogate::unseen(const std::vector<Sample>& samples) const {
@@ -171,8 +182,7 @@ Points Surrogate::points(const Numbers& numbers) {
 
 std::vector<Sample> Surrogate::design(std::size_t count) {
   std::vector<Sample> drawn, chosen;
-  for (std::size_t i = 0; i < design_pool; ++i) drawn.push_back(random_sample());
-  drawn = unseen(drawn);
+  draw(drawn, design_pool);
   if (drawn.empty()) return {};
   const Points all = points(drawn);
   Nearest before(all);
@@ -200,8 +210,7 @@ std::vector<Sample> Surrogate::pool() {
   const auto fresh = static_cast<std::size_t>(std::ceil(refresh * static_cast<double>(size)));
   if (pool_.size() + fresh > size)  // the oldest go
     pool_.erase(pool_.begin(), pool_.begin() + static_cast<std::ptrdiff_t>(pool_.size() + fresh - size));
-  while (pool_.size() < size) pool_.push_back(random_sample());
-  pool_ = unseen(pool_);  // fewer, where most of the space was seen
+  draw(pool_, size);
   refresh_near();
   std::vector<Sample> result = pool_;
   for (const auto& [number, samples] : near_) result.insert(result.end(), samples.begin(), samples.end());

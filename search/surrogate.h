@@ -78,7 +78,8 @@ class Surrogate {
   };
   using Numbers = std::vector<std::size_t>;
 
-  Sample random_sample();
+  /// Adds unseen random ones until there are `size`, fewer where most were seen.
+  void draw(std::vector<Sample>&, std::size_t size);
   void refresh_near();
   Points points(const std::vector<Sample>&);
   Points points(const Numbers&);

@@ -32,7 +32,7 @@ const std::vector<NamedSpace>& spaces() {
       {"wide_and_forced", toy::levels({1, 30, 1, 4})},
       {"deep", toy::uniform(9, 2)},
       {"comb", toy::comb(60)},
-      {"conditional", toy::conditional(6)},
+      {"conditional", toy::conditional(5)},
       {"million", toy::uniform(6, 10), false},
   };
   return all;
@@ -211,7 +211,7 @@ std::vector<Case> cases() {
 INSTANTIATE_TEST_SUITE_P(All, Battery, testing::ValuesIn(cases()), testing::PrintToStringParamName());
 
 TEST(Seeds, OtherSeedsOtherAsks) {
-  for (const std::string_view name : {"random", "mcts"})
+  for (const std::string_view name : {"random", "mcts", "model"})
     for (const NamedSpace& each : spaces()) {
       const Drive drive{.limit = 50};
       const auto first = drive(*make_searcher(name, each.space, {.seed = 1}));
