@@ -2,6 +2,8 @@
 //
 //   reward   r = 1/time, 0 for a failure;   backup   Q(node) = max r below,  N(node) = candidates asked below
 //   select   argmax over visited children:  Q(child)/Q(root) + c * sqrt(ln N(node) / N(child))          (UCB1)
+//   backup=mean   Q(child) = X, the mean of the rewards x told below, in place of the largest
+//   D > 0         adds sqrt((Σ(x/Q(root))² - n (X/Q(root))² + D) / n), n of them told: the third term of SP-MCTS
 //   widen    while fewer than 2 * sqrt(N(node)) children are visited, visit a new one instead
 //   new one, and every level below it (the rollout): the best candidate's value of the same knob (60 %), options[0]
 //   (15 %), else uniform among the unvisited
@@ -32,12 +34,19 @@ constexpr double widening = 2;
 
 constexpr std::array parameters = {
     number("c", "0.5", 0, 1000, "0.1 0.25 0.5 1 1.5", "exploration constant of UCB1"),
+    word("backup", "max", "max mean", "what a node is worth: the fastest below it, or their mean"),
+    number("D", "0", 0, 1000, "0 0.01 0.1 1",
+           "of the third term of SP-MCTS for subtrees that vary; 0: without the term"),
 };
 
 class Mcts final : public Searcher {
  public:
   Mcts(const Space& space, const Settings& settings)
-      : tree_(space), rng_(settings.seed()), exploration_(settings.number("c")) {}
+      : tree_(space),
+        rng_(settings.seed()),
+        exploration_(settings.number("c")),
+        variance_(settings.number("D")),
+        mean_(settings.word("backup") == "mean") {}
 
   std::vector<Candidate> ask(std::size_t n) override {
     return tree_.descend(n, [this](const Node& node) { return choose(node); });
@@ -91,7 +100,7 @@ class Mcts final : public Searcher {
     for (std::size_t i = 0; i < node.children.size(); ++i) {
       const Node& child = node.children[i];
       if (child.finished || child.visits == 0) continue;
-      const double ucb = child.best * scale + exploration_ * std::sqrt(log_visits / child.visits);
+      const double ucb = worth(child, scale) + exploration_ * std::sqrt(log_visits / child.visits);
       if (chosen == node.children.size() || ucb > highest) {
         chosen = i;
         highest = ucb;
@@ -100,9 +109,19 @@ class Mcts final : public Searcher {
     return chosen;
   }
 
+  double worth(const Node& child, double scale) const {
+    if (child.told == 0) return 0;
+    const double n = child.told, mean = child.sum / n * scale;
+    const double worth = mean_ ? mean : child.best * scale;
+    if (variance_ == 0) return worth;
+    const double spread = std::max(0.0, child.squares * scale * scale - n * mean * mean);
+    return worth + std::sqrt((spread + variance_) / n);
+  }
+
   Tree tree_;
   Rng rng_;
-  double exploration_;
+  double exploration_, variance_;
+  bool mean_;
   Trail best_;  // of the fastest candidate told
   std::vector<std::size_t> fresh_;
 };

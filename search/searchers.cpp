@@ -11,7 +11,9 @@
 namespace deplo::search {
 namespace {
 
-constexpr std::array all = {&kinds::model, &kinds::mcts, &kinds::random, &kinds::exhaustive, &kinds::heuristic};
+constexpr std::array all = {&kinds::model,  &kinds::puct,       &kinds::evolve,   &kinds::portfolio, &kinds::mcts,
+                            &kinds::local,  &kinds::ils,        &kinds::anneal,   &kinds::genetic,   &kinds::beam,
+                            &kinds::random, &kinds::exhaustive, &kinds::heuristic};
 constexpr const SearcherKind* chosen = &kinds::model;
 
 }  // namespace

@@ -59,7 +59,12 @@ void Tree::tell(const Candidate& candidate, double reward) {
     CHECK(option);
     path.push_back(&child(node, *option));
   }
-  for (Node* node : path) node->best = std::max(node->best, reward);
+  for (Node* node : path) {
+    node->best = std::max(node->best, reward);
+    node->sum += reward;
+    node->squares += reward * reward;
+    ++node->told;
+  }
   if (!path.back()->finished) finish(path);
 }
 

@@ -10,10 +10,12 @@
 
 namespace deplo::search {
 
-/// A subtree. Its position and children exist only between the first visit and the end: untouched subtrees cost 56
+/// A subtree. Its position and children exist only between the first visit and the end: untouched subtrees cost 80
 /// bytes, finished ones keep just their statistics.
 struct Node {
-  double best = 0;           // highest reward told below
+  double best = 0;              // highest reward told below
+  double sum = 0, squares = 0;  // of the rewards told below
+  std::uint32_t told = 0;
   std::uint32_t visits = 0;  // candidates below that were asked or told: an outstanding ask counts (virtual loss)
   bool finished = false;     // no candidate below is left to ask
   PositionPtr position;

@@ -39,8 +39,8 @@ TEST(Encoding, SwitchesZerosTextsAndConstants) {
   for (const char* trail : {"a=0 b=0 c=x d=7", "a=1 b=5 c=y d=7", "a=1 b=2 c=z d=7"})
     encoding.codes(parse_trail(trail));
   const float half = std::sqrt(0.5F);
-  EXPECT_THAT(point(encoding, "a=1 b=2 c=y d=7"), Pointwise(FloatNear(1e-6F), {1.0F, 0.5F, 0.0F, half, 0.0F}));
-  EXPECT_THAT(encoding.dimensions(), testing::ElementsAre(0, 1, 2, 2, 2));
+  EXPECT_THAT(point(encoding, "a=1 b=2 c=y d=7"), Pointwise(FloatNear(1e-6F), {1.0F, 0.5F, 0.7F, 0.0F, half, 0.0F}));
+  EXPECT_THAT(encoding.dimensions(), testing::ElementsAre(0, 1, 1, 2, 2, 2));
 }
 
 TEST(Encoding, AbsentIsAValueOfItsOwn) {

@@ -1,0 +1,96 @@
+// Evolve: evolutionary search guided by a cost model, as in Ansor.
+//
+//   population   the fastest told and random unseen ones, `population` together
+//   generation   as many children again: a change of one choice of a member or the crossover of two, members drawn by
+//                2^(-rank/8) of the model's bound (surrogate.h); the best `population` of parents and children stay
+//   round        after `generations`, the best unseen of the last population, some of them random
+//
+// Nothing is measured within a round: the model stands for the device. Zheng et al., Ansor: generating high-performance
+// tensor programs for deep learning, OSDI 2020, section 5.1.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "search/model_searcher.h"
+#include "search/searchers.h"
+
+namespace deplo::search {
+namespace {
+
+constexpr double rank_scale = 8;  // ranks after which a member is half as likely a parent
+
+constexpr std::array parameters = {
+    kappa_parameter,
+    cost_parameter,
+    clip_parameter,
+    pool_parameter,
+    design_parameter,
+    batch_parameter,
+    random_parameter,
+    integer("population", "64", 2, 10000, "32 64 128", "members of a generation"),
+    integer("generations", "3", 1, 100, "2 3 5", "between two rounds of evaluations"),
+};
+
+class Evolve final : public ModelSearcher {
+ public:
+  Evolve(const Space& space, const Settings& settings)
+      : ModelSearcher(space, settings),
+        size_(static_cast<std::size_t>(settings.integer("population"))),
+        generations_(settings.integer("generations")) {}
+
+ private:
+  std::vector<Sample> propose(std::size_t count) override {
+    std::vector<Sample> members = surrogate().pool();
+    if (members.empty()) return {};
+    for (std::int64_t generation = 0; generation < generations_; ++generation) {
+      select(members);
+      breed(members);
+    }
+    surrogate().rank(members);
+    std::vector<Sample> round;
+    for (const std::size_t i : surrogate().pick(count, random_share())) round.push_back(members[i]);
+    return round;
+  }
+
+  void select(std::vector<Sample>& members) {
+    const std::vector<double> bounds = surrogate().rank(members);
+    std::vector<std::size_t> order(members.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return bounds[i]; });
+    std::vector<Sample> best;
+    for (std::size_t i = 0; i < std::min(size_, order.size()); ++i) best.push_back(members[order[i]]);
+    members = std::move(best);
+  }
+
+  void breed(std::vector<Sample>& members) {
+    const std::vector<Trail> fastest = surrogate().best(4);
+    const std::size_t parents = members.size();
+    for (std::size_t i = 0; i < size_; ++i) {
+      const Trail one = follow(space(), members[parent(parents)])->trail();
+      Rng& rng = surrogate().rng();
+      const Trail wish =
+          rng.below(2) == 0 ? mutate(space(), one, 1, rng) : crossover(one, fastest[rng.below(fastest.size())], rng);
+      members.push_back(surrogate().sample([&](const Position& p) { return wanted_option(*p.fork(), wish); }));
+    }
+    members = surrogate().unseen(members);
+  }
+
+  std::size_t parent(std::size_t count) {
+    const double rank = -rank_scale * std::log2(1 - surrogate().rng().uniform());
+    return rank < static_cast<double>(count) ? static_cast<std::size_t>(rank) : surrogate().rng().below(count);
+  }
+
+  std::size_t size_;
+  std::int64_t generations_;
+};
+
+}  // namespace
+
+constinit const SearcherKind kinds::evolve{
+    "evolve", "evolutionary search guided by the model, as in Ansor", parameters,
+    [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
+      return std::make_unique<Evolve>(space, settings);
+    }};
+
+}  // namespace deplo::search

@@ -1,0 +1,62 @@
+#include "search/model_searcher.h"
+
+#include <algorithm>
+
+namespace deplo::search {
+namespace {
+
+constexpr double most_batch = 64;
+
+}  // namespace
+
+ModelSearcher::ModelSearcher(const Space& space, const Settings& settings)
+    : space_(space),
+      tree_(space),
+      surrogate_(space, settings),
+      design_(static_cast<std::size_t>(settings.integer("design"))),
+      batch_(settings.number("batch")),
+      random_(settings.number("random")) {}
+
+std::vector<Candidate> ModelSearcher::ask(std::size_t n) {
+  std::vector<Candidate> candidates;
+  while (candidates.size() < n) {
+    Candidate candidate = next();
+    if (!candidate) break;
+    surrogate_.asked(candidate);
+    candidates.push_back(std::move(candidate));
+  }
+  return candidates;
+}
+
+void ModelSearcher::tell(const Candidate& candidate, const Outcome& outcome) {
+  tree_.tell(candidate, reward(outcome));
+  surrogate_.tell(candidate, outcome);
+}
+
+Candidate ModelSearcher::next() {
+  if (queue_.empty()) fill();
+  while (!queue_.empty()) {
+    const Sample sample = std::move(queue_.front());
+    queue_.pop_front();
+    if (surrogate_.seen(sample)) continue;  // told by others meanwhile
+    Candidate candidate = follow(space_, sample);
+    tree_.tell(candidate, 0);
+    return candidate;
+  }
+  return tree_.descend([this](const Node& node) { return random_unfinished(node, surrogate_.rng()); });
+}
+
+void ModelSearcher::fill() {
+  if (tree_.root().finished) return;
+  const std::size_t asked = surrogate_.count_asked();
+  std::vector<Sample> round;
+  if (asked < design_ || !surrogate_.ready()) {
+    round = surrogate_.design(asked < design_ ? design_ - asked : 1);
+  } else {
+    const double batch = batch_ * static_cast<double>(surrogate_.count_told());
+    round = propose(static_cast<std::size_t>(std::clamp(batch, 1.0, most_batch)));
+  }
+  queue_.assign(round.begin(), round.end());
+}
+
+}  // namespace deplo::search

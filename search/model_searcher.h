@@ -1,0 +1,44 @@
+// What searchers with a learned model share: the design at the start, rounds of `batch` evaluations, nothing twice, the
+// space to the end.
+#pragma once
+#include <deque>
+
+#include "search/surrogate.h"
+#include "search/tree.h"
+
+namespace deplo::search {
+
+constexpr Hyperparameter design_parameter =
+    integer("design", "6", 1, 1000, "4 6 8", "evaluations before the model decides");
+constexpr Hyperparameter batch_parameter =
+    number("batch", "0.06", 0, 1, "0.04 0.06 0.08 0.16", "evaluations of a round, over all before it; 64 at most");
+constexpr Hyperparameter random_parameter =
+    number("random", "0.05", 0, 1, "0 0.05 0.1", "share of evaluations that are drawn");
+
+class ModelSearcher : public Searcher {
+ public:
+  ModelSearcher(const Space&, const Settings&);
+  std::vector<Candidate> ask(std::size_t n) final;
+  void tell(const Candidate&, const Outcome&) final;
+
+ protected:
+  /// The next round, the best first; what was seen meanwhile is left out. Only while the surrogate is ready().
+  virtual std::vector<Sample> propose(std::size_t count) = 0;
+
+  const Space& space() const { return space_; }
+  Surrogate& surrogate() { return surrogate_; }
+  double random_share() const { return random_; }
+
+ private:
+  Candidate next();
+  void fill();
+
+  const Space& space_;
+  Tree tree_;
+  Surrogate surrogate_;
+  std::size_t design_;
+  double batch_, random_;
+  std::deque<Sample> queue_;
+};
+
+}  // namespace deplo::search
