@@ -3,17 +3,11 @@
 #pragma once
 #include <deque>
 
+#include "search/model_parameters.h"
 #include "search/surrogate.h"
 #include "search/tree.h"
 
 namespace deplo::search {
-
-constexpr Hyperparameter design_parameter =
-    integer("design", "6", 1, 1000, "4 6 8", "evaluations before the model decides");
-constexpr Hyperparameter batch_parameter =
-    number("batch", "0.06", 0, 1, "0.04 0.06 0.08 0.16", "evaluations of a round, over all before it; 64 at most");
-constexpr Hyperparameter random_parameter =
-    number("random", "0.05", 0, 1, "0 0.05 0.1", "share of evaluations that are drawn");
 
 class ModelSearcher : public Searcher {
  public:

@@ -12,6 +12,7 @@
 #include <array>
 #include <cmath>
 
+#include "search/model_parameters.h"
 #include "search/searchers.h"
 #include "search/surrogate.h"
 #include "search/tree.h"

@@ -49,7 +49,6 @@ void RecordsBuilder::add(std::span<const Value> values, Record record, std::span
   record.launches = static_cast<std::uint32_t>(launches.size());
   record.outcome.seconds = record.cost();
   records_.launches.insert(records_.launches.end(), launches.begin(), launches.end());
-  record.outcome.seconds = record.cost();
   records_.records.push_back(std::move(record));
 }
 

@@ -26,17 +26,8 @@ struct Sample {
 };
 Candidate follow(const Space&, const Sample&);
 
-// Read by every user of the class, which must declare them.
-constexpr Hyperparameter kappa_parameter =
-    number("kappa", "1.5", 0, 10, "0.5 1 1.5 2", "the bound that ranks candidates is the mean less so many deviations");
-constexpr Hyperparameter cost_parameter =
-    number("cost", "0.5", 0, 10, "0 0.5 1", "weight of the log of the seconds that an evaluation is to take");
-constexpr Hyperparameter clip_parameter =
-    number("clip", "0.5", 0.01, 1, "0.3 0.5 0.75 1", "times above this quantile are all the same, from 32 on");
-constexpr Hyperparameter pool_parameter =
-    integer("pool", "600", 1, 1000000, "300 600 1500", "random candidates that are ranked in each round");
-
-/// Candidates that are encoded alike count as one. Not thread-safe.
+/// Reads kappa, cost, clip and pool (model_parameters.h). Candidates that are encoded alike count as one. Not
+/// thread-safe.
 class Surrogate {
  public:
   Surrogate(const Space&, const Settings&);

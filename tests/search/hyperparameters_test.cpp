@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "core/file.h"
 #include "search/searcher.h"
 #include "toy_space.h"
 
@@ -65,6 +66,14 @@ TEST(Parameters, UnknownOnesAreRefusedByEverySearcher) {
           make_searcher(kind->name, space, {.parameters = {{"no such", "1"}}});
         },
         ThrowsMessage<Error>(HasSubstr("expected a hyperparameter of " + std::string(kind->name))));
+}
+
+// What the page lists is what there is. Out of date: put in what this prints.
+TEST(Hyperparameters, AreDocumented) {
+  std::string listed = "    " + describe_searchers();
+  for (std::size_t i = listed.find('\n'); i + 1 < listed.size(); i = listed.find('\n', i + 1))
+    listed.insert(i + 1, "    ");
+  EXPECT_NE(read_file(std::string(DEPLO_SOURCE_DIR) + "/docs/strategies.md").find(listed), std::string::npos) << listed;
 }
 
 }  // namespace

@@ -1,0 +1,22 @@
+// Hyperparameters of the searchers with a learned model; each lists those that it reads.
+#pragma once
+#include "search/hyperparameters.h"
+
+namespace deplo::search {
+
+constexpr Hyperparameter kappa_parameter =
+    number("kappa", "1.5", 0, 10, "0.5 1 1.5 2", "the bound that ranks candidates is the mean less so many deviations");
+constexpr Hyperparameter cost_parameter =
+    number("cost", "0.5", 0, 10, "0 0.5 1", "weight of the log of the seconds that an evaluation is to take");
+constexpr Hyperparameter clip_parameter =
+    number("clip", "0.5", 0.01, 1, "0.3 0.5 0.75 1", "times above this quantile are all the same, from 32 on");
+constexpr Hyperparameter pool_parameter =
+    integer("pool", "600", 1, 1000000, "300 600 1500", "random candidates that are ranked in each round");
+constexpr Hyperparameter design_parameter =
+    integer("design", "6", 1, 1000, "4 6 8", "evaluations before the model decides");
+constexpr Hyperparameter batch_parameter =
+    number("batch", "0.06", 0, 1, "0.04 0.06 0.08 0.16", "evaluations of a round, over all before it; 64 at most");
+constexpr Hyperparameter random_parameter =
+    number("random", "0.05", 0, 1, "0 0.05 0.1", "share of evaluations that are drawn");
+
+}  // namespace deplo::search
