@@ -93,20 +93,25 @@ class Battery : public testing::TestWithParam<Case> {
   const SearcherKind& kind() const { return *GetParam().kind; }
   const toy::ToySpace& space() const { return GetParam().space->space; }
   bool small() const { return GetParam().space->small; }
+  bool modelled() const {
+    const auto pooled = [](const Hyperparameter& one) { return one.name == "pool"; };
+    return kind().name == "portfolio" || std::ranges::any_of(kind().parameters, pooled);
+  }
   bool complete() const { return kind().name != "heuristic"; }  // asks for everything in the end
   Drive drive(std::size_t batch = 1, std::size_t lag = 0) const {
-    return {.batch = batch, .lag = lag, .limit = small() ? 100000u : 600u};
+    return {.batch = batch, .lag = lag, .limit = small() ? 100000u : modelled() ? 200u : 600u};
   }
 };
 
 TEST_P(Battery, NeverAsksTwiceAndStopsExactlyWhenExhausted) {
   for (const std::size_t batch : {1, 3, 16})
     for (const std::size_t lag : {0, 1, 4}) {
+      if (modelled() && batch != 3 * lag && batch != 4 * lag) continue;  // a model takes its time: 3 and 1, 16 and 4
       const auto searcher = make();
       const std::vector<Trail> asked = drive(batch, lag)(*searcher);
       expect_distinct(asked);
       if (!small() && complete()) {
-        EXPECT_GE(asked.size(), 600u);
+        EXPECT_GE(asked.size(), drive().limit);
       }
       if (small() && complete()) {
         EXPECT_EQ(texts(asked), texts(toy::leaves(space())));
