@@ -125,7 +125,7 @@ TEST(Run, BadInput) {
   expect_error({}, 1, "expected one of -c CODE, --file FILE, --pt2 FILE, --model NAME, found none");
   expect_error({"-c", "x"}, 1, "-c:1:1: expected");
   expect_error({"-c", "torch.randn(4)", "--file", "x.py"}, 1, "found several");
-  expect_error({"-c", "torch.randn(4)", "--device", "cuda"}, 1, "--device: expected a device");
+  expect_error({"-c", "torch.randn(4)", "--device", "metal"}, 1, "--device: expected a device");
   expect_error({"-c", "torch.randn(4)", "--target", "sm_1"}, 1, "--target: expected a target");
   expect_error({"-c", "torch.randn(4)", "--target", "sm_90"}, 1, "expected a target in opencl for the device opencl");
   for (const char* tolerance : {"x", "-1", "nan", "inf", ""})
