@@ -16,7 +16,7 @@ configure = @if ! [ build/$(1)/build.ninja -nt CMakePresets.json ] || \
     ! grep -qsxF 'CMAKE_HOME_DIRECTORY:INTERNAL=$(CURDIR)' build/$(1)/CMakeCache.txt; \
   then cmake --preset $(1) --fresh --log-level=NOTICE && touch build/$(1)/build.ninja; fi
 
-.PHONY: help tune test build bench format lint clean setup
+.PHONY: help tune test build bench bundle format lint clean setup
 
 help: ## this list
 	@sed -nE 's/^([a-z]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -40,6 +40,11 @@ bench: setup ## set-up, build and run the benchmarks of tests/bench
 	$(call configure,$(PRESET))
 	@cmake --build $(BUILD) --target benches
 	@set -e; for bench in tests/bench/bench_*.cpp; do $(BUILD)/bin/$$(basename $$bench .cpp); done
+
+bundle: setup ## one folder with all that the programs need, to be copied to a machine with a GPU (bundle/gpu_check)
+	$(call configure,$(PRESET))
+	@cmake --build $(BUILD) --target deplo deplo-tune
+	@scripts/bundle.sh $(BUILD) bundle
 
 format: ## clang-format over the sources, in place
 	@$(SETUP) clang-format

@@ -16,7 +16,6 @@
 #include "apps/devices.h"
 #include "apps/experiment.h"
 #include "apps/flags.h"
-#include "apps/run.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "measure/device.h"
@@ -35,16 +34,6 @@ std::pair<std::string, std::int64_t> parse_symbol(const std::string& text) {
       return {text.substr(0, equals), value};
   }
   throw Error(fmt::format("--symbol: expected NAME=SIZE with a size between 1 and {}, found '{}'", most_extent, text));
-}
-
-int run_run(const RunOptions& options, bool json) {
-  check_source(options.source);
-  check_device(options.device, "--device");
-  check_target(options.target, "--target");
-  Progress progress(stderr, json);
-  const RunReport report = run_graph(options, progress);
-  print_result(json ? print_json(report) : print_table(report, terminal_width(STDOUT_FILENO)));
-  return report.right() ? 0 : 1;
 }
 
 }  // namespace
@@ -149,33 +138,6 @@ void add_compile(CLI::App& command) {
     options->width = output->empty() ? terminal_width(STDOUT_FILENO) : 0;
     run_compile(*options, *output);
   });
-}
-
-void add_run(CLI::App& command, int& exit_code) {
-  auto options = std::make_shared<RunOptions>();
-  auto json = std::make_shared<bool>(false);
-  add_graph_source(command, options->source);
-  command
-      .add_option("--device", options->device, "cuda, cuda:N, opencl, opencl:N (see `deplo devices`) or interpreter")
-      ->type_name("NAME")
-      ->capture_default_str();
-  command.add_option("--target", options->target, "a name under configs/targets, or auto: what the device is")
-      ->type_name("NAME")
-      ->capture_default_str();
-  command.add_option("--seed", options->seed, "of the inputs and parameters that have no values of their own")
-      ->check(between(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
-      ->type_name("N")
-      ->capture_default_str();
-  command
-      .add_option("--tolerance", options->tolerance,
-                  "the largest error of an output, relative to its root mean square, that is right")
-      ->check(between(0.0, 1e30))
-      ->type_name("X")
-      ->capture_default_str();
-  command.add_option("--store", options->store, "take schedules from this file of `deplo tune` where it has them")
-      ->type_name("FILE");
-  command.add_flag("--json", *json, "print one JSON document instead of the tables");
-  command.callback([options, json, &exit_code] { exit_code = run_run(*options, *json); });
 }
 
 void add_devices(CLI::App& command) {

@@ -62,6 +62,9 @@ class Arrays {
   virtual std::unique_ptr<Arrays> view(std::span<const std::size_t> buffers, const std::vector<ir::Buffer>& as) = 0;
   /// Which buffer was written beside, and where, by its red zones (measure/red_zone.h); nullopt: none.
   virtual std::optional<std::string> overrun() = 0;
+  /// The first byte of the buffer where the device's memory is the host's, so that a library of the host can work on it
+  /// while nothing is enqueued; else, and of views, null.
+  virtual void* host_memory(std::size_t /*buffer*/) { return nullptr; }
 };
 
 class Executable {

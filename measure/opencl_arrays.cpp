@@ -84,6 +84,11 @@ void OpenclArrays::poison(std::size_t buffer) {
   require(clFinish(queue_), "poison");
 }
 
+void* OpenclArrays::host_memory(std::size_t buffer) {
+  const HostMemory& host = slots_.at(buffer).host;
+  return host ? static_cast<std::byte*>(host.get()) + red_zone_bytes : nullptr;
+}
+
 // A pattern of one byte is a memset in PoCL; one of four takes longer.
 cl_int OpenclArrays::fill(std::size_t buffer, cl_uchar byte, cl_event* done) const {
   const Slot& slot = slots_.at(buffer);

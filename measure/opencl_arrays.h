@@ -42,6 +42,8 @@ class OpenclArrays final : public Arrays {
   void poison(std::size_t buffer) override;
   std::unique_ptr<Arrays> view(std::span<const std::size_t> buffers, const std::vector<ir::Buffer>& as) override;
   std::optional<std::string> overrun() override;
+  /// PoCL's CPU works on the very bytes (CL_MEM_USE_HOST_PTR); of a driver that copies them the check would tell.
+  void* host_memory(std::size_t buffer) override;
 
   /// Enqueues that every byte of the buffer becomes `byte`.
   cl_int fill(std::size_t buffer, cl_uchar byte, cl_event* done) const;

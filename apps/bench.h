@@ -1,0 +1,63 @@
+// `deplo run --bench`: the kernels of a graph, each beside the libraries that have it, in alternation.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/kernel_source.h"
+#include "core/progress.h"
+#include "measure/interval.h"
+
+namespace deplo::apps {
+
+struct BenchOptions {
+  KernelSource source;
+  std::string device = "opencl", target = "auto";
+  std::uint64_t seed = 0;            // of the inputs, and of the order within rounds
+  double seconds = 10;               // of rounds for each kernel; the first round always runs
+  std::optional<std::string> store;  // schedules of kernels that it knows the best of; results are recorded there
+};
+
+/// A contender's times; `failure` in place of them.
+struct BenchTime {
+  std::string failure;  // "wrong_result: …", "" where it was timed
+  double median_us = 0, warm_us = 0;
+  int batch = 1, sets = 1;
+  std::vector<double> samples;  // µs, number i of the same round as the others' number i
+};
+
+struct BenchBaseline {
+  std::string library, version, precision;
+  std::int64_t threads = 0;
+  BenchTime time;
+  double ratio = 0;                 // the median of its time over ours, round by round: above 1 ours is faster
+  measure::Interval interval = {};  // 95 %, of that median
+};
+
+struct BenchKernel {
+  std::string name;
+  std::size_t first =
+      0;  // the kernel of the list that it is equal to, and shares its times; itself where it is the first
+  bool stored = false;  // the schedule is the store's, else the heuristic's
+  std::string trail;
+  BenchTime ours;
+  std::vector<BenchBaseline> baselines;
+  std::string no_baseline;  // why there is none
+};
+
+struct BenchReport {
+  std::string device, target, store, protocol;
+  std::vector<BenchKernel> kernels;
+  bool right() const;  // every kernel of ours was, and has a time
+};
+
+/// Throws Error: of the user where the source or the options are wrong; of the environment where the device, memory or
+/// a compiler fails.
+BenchReport bench_kernels(const BenchOptions&, Progress&);
+
+/// For a window of that many columns; 0: no limit.
+std::string print_table(const BenchReport&, std::size_t width);
+std::string print_json(const BenchReport&);
+
+}  // namespace deplo::apps

@@ -1,0 +1,129 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "apps/bench.h"
+#include "apps/module_table.h"
+#include "core/text.h"
+
+namespace deplo::apps {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Row = std::vector<std::string>;
+
+std::string schedule(const BenchKernel& kernel, std::size_t number) {
+  if (kernel.first != number) return fmt::format("as {}", kernel.first);
+  return kernel.stored ? "store" : "heuristic";
+}
+
+std::string microseconds(const BenchTime& time) { return time.failure.empty() ? significant(time.median_us) : "-"; }
+
+std::string interval(const measure::Interval& between) {
+  return std::isfinite(between.high) ? fmt::format("[{:.3f}, {:.3f}]", between.low, between.high) : "too few rounds";
+}
+
+std::string title(const BenchBaseline& baseline) {
+  return fmt::format("{} {}{}", baseline.library, baseline.version,
+                     baseline.precision == "fp32" ? "" : " " + baseline.precision);
+}
+
+std::string why(const BenchKernel& kernel) {
+  return kernel.ours.failure.empty() ? "none: " + kernel.no_baseline : kernel.ours.failure;
+}
+
+void add_rows(const BenchKernel& k, std::size_t number, std::vector<Row>& rows) {
+  Row start{std::to_string(number), k.name, schedule(k, number), microseconds(k.ours)};
+  if (k.baselines.empty()) {
+    start.insert(start.end(), {"", "", "", why(k)});
+    rows.push_back(start);
+  }
+  for (const BenchBaseline& b : k.baselines) {
+    Row row = start;
+    const bool compared = b.ratio > 0;
+    const std::string& failure = k.ours.failure.empty() ? b.time.failure : k.ours.failure;
+    row.insert(row.end(),
+               {microseconds(b.time), compared ? fmt::format("{:.3f}", b.ratio) : "-",
+                compared ? interval(b.interval) : "", failure.empty() ? title(b) : title(b) + ": " + failure});
+    rows.push_back(row);
+    start = {"", "", "", ""};
+  }
+}
+
+/// Of a launch of each kernel.
+struct Total {
+  double ours = 0, compared = 0, baseline = 0;  // all; those with a baseline; their fastest baselines
+  std::size_t kernels = 0;                      // with a baseline
+};
+
+Total total(const BenchReport& report) {
+  Total sum;
+  for (const BenchKernel& k : report.kernels) {
+    sum.ours += k.ours.median_us;
+    double fastest = 0;
+    for (const BenchBaseline& b : k.baselines)
+      if (b.ratio > 0 && b.precision == "fp32" && (fastest == 0 || b.time.median_us < fastest))
+        fastest = b.time.median_us;
+    if (fastest == 0) continue;
+    ++sum.kernels;
+    sum.compared += k.ours.median_us;
+    sum.baseline += fastest;
+  }
+  return sum;
+}
+
+Json json_of(const BenchTime& time) {
+  if (!time.failure.empty()) return {{"failure", time.failure}};
+  return {{"microseconds", time.median_us},
+          {"warm_us", time.warm_us > 0 ? Json(time.warm_us) : Json()},
+          {"batch", time.batch},
+          {"sets", time.sets},
+          {"samples_us", time.samples}};
+}
+
+Json json_of(const BenchBaseline& b) {
+  Json json{{"library", b.library}, {"version", b.version}, {"precision", b.precision}, {"threads", b.threads}};
+  json.update(json_of(b.time));
+  if (b.ratio > 0) json["ratio"] = b.ratio;
+  if (b.ratio > 0 && std::isfinite(b.interval.high)) json["interval"] = {b.interval.low, b.interval.high};
+  return json;
+}
+
+}  // namespace
+
+std::string print_table(const BenchReport& report, std::size_t width) {
+  std::vector<Row> rows{{"#", "kernel", "schedule", "ours µs", "baseline µs", "baseline/ours", "95 %", "baseline"}};
+  for (std::size_t i = 0; i < report.kernels.size(); ++i) add_rows(report.kernels[i], i, rows);
+  std::string text = align_columns(rows, {true, false, false, true, true, true, false, false}, width);
+  const Total sum = total(report);
+  text +=
+      fmt::format("\nend to end, as the sum of {} launches: ours {} µs", report.kernels.size(), significant(sum.ours));
+  if (sum.kernels > 0)
+    text += fmt::format("; the {} with a baseline: ours {} µs, baseline {} µs, baseline/ours {:.3f}", sum.kernels,
+                        significant(sum.compared), significant(sum.baseline), sum.baseline / sum.compared);
+  return text + fmt::format("\n{} ({}); operands cold, medians of alternating rounds\n", report.device, report.target);
+}
+
+std::string print_json(const BenchReport& report) {
+  Json json{{"device", report.device},
+            {"target", report.target},
+            {"store", report.store.empty() ? Json() : Json(report.store)},
+            {"protocol", report.protocol}};
+  const Total sum = total(report);
+  json["ours_us"] = sum.ours;
+  json["with_baseline"] = {{"kernels", sum.kernels}, {"ours_us", sum.compared}, {"baseline_us", sum.baseline}};
+  json["kernels"] = Json::array();
+  for (const BenchKernel& k : report.kernels) {
+    Json kernel{
+        {"kernel", k.name}, {"first", k.first}, {"schedule", k.stored ? "store" : "heuristic"}, {"trail", k.trail}};
+    kernel.update(json_of(k.ours));
+    kernel["baselines"] = Json::array();
+    for (const BenchBaseline& b : k.baselines) kernel["baselines"].push_back(json_of(b));
+    if (!k.no_baseline.empty()) kernel["no_baseline"] = k.no_baseline;
+    json["kernels"].push_back(kernel);
+  }
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace deplo::apps

@@ -1,0 +1,28 @@
+// Libraries that compute what a kernel computes, as executables that are timed like any of ours.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ir/program.h"
+#include "measure/device.h"
+
+namespace deplo::measure {
+
+struct Baseline {
+  std::string library, version;            // "oneDNN", "2.6.0"
+  std::string precision;                   // "fp32"
+  std::int64_t threads = 0;                // of the host; 0: none of its own
+  std::unique_ptr<Executable> executable;  // a grid of one block
+};
+
+struct Baselines {
+  std::vector<Baseline> found;
+  std::string none;  // why there is none; "" where there is one
+};
+
+/// For verified Loop IR: oneDNN for matmuls where the device's memory is the host's. Libraries are opened at run time.
+Baselines find_baselines(const ir::Program& loop, Device&);
+
+}  // namespace deplo::measure

@@ -1,0 +1,91 @@
+#include "measure/baselines/onednn.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdlib>
+
+#include "core/error.h"
+#include "measure/cuda/library.h"
+
+namespace deplo::measure {
+namespace {
+
+const cuda::LibraryName library_name{
+    "oneDNN", {"libdnnl.so.3", "libdnnl.so.2"}, "it is the distribution's package libdnnl2 or libdnnl3"};
+
+// dnnl.h and dnnl_types.h, by hand.
+struct Version {
+  int major, minor, patch;
+};
+struct Table {
+  int (*sgemm)(char transpose_a, char transpose_b, std::int64_t m, std::int64_t n, std::int64_t k, float alpha,
+               const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float beta, float* c,
+               std::int64_t ldc);
+  const Version* (*version)();
+  int (*threads)();
+};
+
+/// Opened once.
+const Table& open() {
+  static const Table table = [] {
+    // libgomp reads this when it is loaded, here: its threads would spin on the cores while the next kernel is timed.
+    setenv("OMP_WAIT_POLICY", "passive", 0);
+    const cuda::Library library(library_name);
+    Table found{};
+    library.find("dnnl_sgemm", found.sgemm);
+    library.find("dnnl_version", found.version);
+    library.find_optional("omp_get_max_threads", found.threads);  // of what it is linked with
+    return found;
+  }();
+  return table;
+}
+
+class OnednnMatmul final : public Executable {
+ public:
+  explicit OnednnMatmul(const MatmulShape& shape) : shape_(shape) {}
+
+  Result<double> launch(Arrays& arrays, std::int64_t) override {
+    Arrays* const set = &arrays;
+    const auto sample = run({&set, 1}, 1);
+    if (!sample.ok()) return sample.failure();
+    return sample.value().us;
+  }
+  Result<Sample> sample(std::span<Arrays* const> sets, std::int64_t, int batch) override { return run(sets, batch); }
+  const Resources& resources() const override { return resources_; }
+
+ private:
+  Result<Sample> run(std::span<Arrays* const> sets, int batch) const {
+    const auto start = std::chrono::steady_clock::now();
+    for (int i = 0; i < batch; ++i)
+      if (const int status = multiply(*sets[static_cast<std::size_t>(i) % sets.size()]); status != 0)
+        return Failure{Status::launch_error, fmt::format("oneDNN's sgemm: status {}", status)};
+    const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - start;
+    return Sample{time.count() / batch, 0};
+  }
+
+  int multiply(Arrays& arrays) const {
+    const auto& [m, n, k, batch, transposed, a, b, c] = shape_;
+    const auto at = [&](std::size_t buffer) { return static_cast<float*>(arrays.host_memory(buffer)); };
+    for (std::int64_t i = 0; i < batch; ++i)
+      if (const int status = open().sgemm('N', transposed ? 'T' : 'N', m, n, k, 1, at(a) + i * m * k, k,
+                                          at(b) + i * k * n, transposed ? k : n, 0, at(c) + i * m * n, n);
+          status != 0)
+        return status;
+    return 0;
+  }
+
+  MatmulShape shape_;
+  Resources resources_;
+};
+
+}  // namespace
+
+Baseline onednn_matmul(const MatmulShape& shape) {
+  const Table& table = open();
+  const Version& version = *table.version();
+  return {"oneDNN", fmt::format("{}.{}.{}", version.major, version.minor, version.patch), "fp32",
+          table.threads == nullptr ? 0 : table.threads(), std::make_unique<OnednnMatmul>(shape)};
+}
+
+}  // namespace deplo::measure

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# bundle.sh BUILD FOLDER: the programs of a finished build with every library that they are linked to, except those that
+# belong to the kernel and the driver: a folder that runs on another Linux of the same processor with glibc 2.36 or later.
+# What is opened at run time (NVRTC, the CUDA driver, cuBLAS, oneDNN, OpenCL's drivers) stays out.
+set -euo pipefail
+
+build=$1
+folder=$2
+here=$(dirname "$(readlink -f "$0")")
+[ ! -e "$folder" ] || [ -e "$folder/gpu_check" ] || { echo "bundle: expected no folder '$folder', or an older bundle" >&2; exit 1; }
+
+rm -rf "$folder"
+cmake --install "$build" --prefix "$folder" --strip >"$build/bundle.log"
+mkdir -p "$folder/lib"
+cp "$here/gpu_check" "$folder/gpu_check"
+# The parts of glibc (and what the kernel adds) must be the other machine's own.
+ldd "$folder"/bin/* | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u |
+  grep -Ev '/(lib(c|m|dl|rt|pthread|resolv)\.so|ld-linux)' | while read -r library; do cp -L "$library" "$folder/lib/"; done
+megabytes=$(du -sm "$folder" | cut -f1)
+[ "$megabytes" -lt 60 ] || { echo "bundle: expected less than 60 MB, found $megabytes MB in $folder" >&2; exit 1; }
+echo "$folder: $megabytes MB; copy it to another machine and run $(basename "$folder")/gpu_check --minutes 30 there"

@@ -1,0 +1,89 @@
+// Matmuls by their Loop IR, and what a library makes of them.
+#include "measure/baselines/baselines.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "measure/baselines/matmul_shape.h"
+#include "measure/opencl.h"
+#include "measure/problem.h"
+#include "measure/sampling.h"
+
+namespace deplo::measure {
+namespace {
+
+/// c = a b with the buffers and accesses given; axes a0 (batch 3), a1 (5), a2 (7), a3 (the sum, 11).
+ir::Program product(const std::string& a, const std::string& b, const std::string& c, const std::string& load_a,
+                    const std::string& load_b, const std::string& write, const std::string& op = "multiply") {
+  return ir::parse(
+      fmt::format("=== loop: product ===\n"
+                  "input a: f32[{}]\n"
+                  "input b: f32[{}]\n"
+                  "output c: f32[{}]\n"
+                  "for a0 in 0..3: # free\n"
+                  "  for a1 in 0..5: # free\n"
+                  "    for a2 in 0..7: # free\n"
+                  "      for a3 in 0..11: # reduce\n"
+                  "        in0 = load a[{}]\n"
+                  "        in1 = load b[{}]\n"
+                  "        v0 = {}(in0, in1)\n"
+                  "        acc0 <- add(acc0, v0)\n"
+                  "      c[{}] = acc0\n",
+                  a, b, c, load_a, load_b, op, write));
+}
+
+const ir::Program plain = product("3, 5, 11", "3, 11, 7", "3, 5, 7", "a0, a1, a3", "a0, a3, a2", "a0, a1, a2");
+const ir::Program transposed = product("3, 5, 11", "3, 7, 11", "3, 5, 7", "a0, a1, a3", "a0, a2, a3", "a0, a1, a2");
+// The operand that is named first walks along the rows of the output.
+const ir::Program exchanged = product("3, 11, 7", "3, 5, 11", "3, 5, 7", "a0, a3, a2", "a0, a1, a3", "a0, a1, a2");
+
+TEST(MatmulShape, DenseMatricesInAnyOrder) {
+  EXPECT_EQ(matmul_shape(plain), (MatmulShape{5, 7, 11, 3, false, 0, 1, 2}));
+  EXPECT_EQ(matmul_shape(transposed), (MatmulShape{5, 7, 11, 3, true, 0, 1, 2}));
+  EXPECT_EQ(matmul_shape(exchanged), (MatmulShape{5, 7, 11, 3, false, 1, 0, 2}));
+}
+
+TEST(MatmulShape, NothingElseIsTakenForOne) {
+  for (const ir::Program& other :
+       {product("3, 5, 11", "3, 11, 7", "3, 5, 7", "a0, a1, a3", "a0, a3, a2", "a0, a1, a2", "add"),
+        product("3, 5, 12", "3, 11, 7", "3, 5, 7", "a0, a1, a3", "a0, a3, a2", "a0, a1, a2"),        // not dense
+        product("3, 5, 12", "3, 11, 7", "3, 5, 7", "a0, a1, (a3 + 1)", "a0, a3, a2", "a0, a1, a2"),  // shifted
+        product("3, 5, 11", "11, 7", "3, 5, 7", "a0, a1, a3", "a3, a2", "a0, a1, a2"),               // two axes of rows
+        product("3, 11, 5", "3, 11, 7", "3, 5, 7", "a0, a3, a1", "a0, a3, a2", "a0, a1, a2"),        // a is [k, m]
+        product("3, 5, 11", "3, 11, 7", "5, 3, 7", "a0, a1, a3", "a0, a3, a2", "a1, a0, a2"),  // the output permuted
+        ir::parse("=== loop: copy ===\ninput a: f32[9]\noutput b: f32[9]\nfor a0 in 0..9: # free\n"
+                  "  in0 = load a[a0]\n  b[a0] = in0\n")})
+    EXPECT_EQ(matmul_shape(other), std::nullopt) << ir::print(other);
+}
+
+// oneDNN's result is compared with the interpreter's, element by element, and it is timed.
+TEST(Baselines, OnednnComputesWhatTheKernelComputes) {
+  const auto device = open_opencl(0);
+  if (!device->info().cpu) GTEST_SKIP() << "no CPU device";
+  for (const ir::Program& loop : {plain, transposed, exchanged}) {
+    Baselines baselines = find_baselines(loop, *device);
+    if (baselines.found.empty()) GTEST_SKIP() << baselines.none;
+    const Baseline& onednn = baselines.found.front();
+    EXPECT_EQ(onednn.library, "oneDNN");
+    EXPECT_GT(onednn.threads, 0);
+    Problem problem(loop, *device, 1);
+    const Contender contender{onednn.executable.get(), {}};
+    Protocol protocol;
+    protocol.rounds = protocol.max_rounds = 6;
+    const auto results = confirm({&contender, 1}, problem, protocol, {});
+    ASSERT_TRUE(results[0].ok()) << results[0].failure().message;
+    EXPECT_EQ(results[0].value().samples.size(), 6U);
+  }
+}
+
+TEST(Baselines, WhyThereIsNone) {
+  const auto interpreter = open_device("interpreter");
+  EXPECT_THAT(find_baselines(plain, *interpreter).none, ::testing::HasSubstr("device"));
+  const ir::Program sum = product("3, 5, 11", "3, 11, 7", "3, 5, 7", "a0, a1, a3", "a0, a3, a2", "a0, a1, a2", "add");
+  EXPECT_THAT(find_baselines(sum, *interpreter).none, ::testing::HasSubstr("kernel"));
+}
+
+}  // namespace
+}  // namespace deplo::measure
