@@ -72,8 +72,7 @@ void add_run(CLI::App& command, int& exit_code) {
   auto flags = std::make_shared<Flags>();
   RunOptions& options = flags->run;
   add_kernel_source(command, flags->bench.source, flags->symbols);
-  command
-      .add_option("--device", options.device, "cuda, cuda:N, opencl, opencl:N (see `deplo devices`) or interpreter")
+  command.add_option("--device", options.device, "cuda, cuda:N, opencl, opencl:N (see `deplo devices`) or interpreter")
       ->type_name("NAME")
       ->capture_default_str();
   command.add_option("--target", options.target, "a name under configs/targets, or auto: what the device is")

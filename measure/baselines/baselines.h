@@ -14,6 +14,7 @@ struct Baseline {
   std::string library, version;            // "oneDNN", "2.6.0"
   std::string precision;                   // "fp32"
   std::int64_t threads = 0;                // of the host; 0: none of its own
+  std::shared_ptr<const void> handle;      // what the executable needs; it goes first
   std::unique_ptr<Executable> executable;  // a grid of one block
 };
 
@@ -22,7 +23,8 @@ struct Baselines {
   std::string none;  // why there is none; "" where there is one
 };
 
-/// For verified Loop IR: oneDNN for matmuls where the device's memory is the host's. Libraries are opened at run time.
+/// For verified Loop IR: for matmuls cuBLAS on CUDA devices, and oneDNN where the device's memory is the host's.
+/// Libraries are opened at run time.
 Baselines find_baselines(const ir::Program& loop, Device&);
 
 }  // namespace deplo::measure

@@ -84,8 +84,9 @@ class OnednnMatmul final : public Executable {
 Baseline onednn_matmul(const MatmulShape& shape) {
   const Table& table = open();
   const Version& version = *table.version();
-  return {"oneDNN", fmt::format("{}.{}.{}", version.major, version.minor, version.patch), "fp32",
-          table.threads == nullptr ? 0 : table.threads(), std::make_unique<OnednnMatmul>(shape)};
+  return {"oneDNN", fmt::format("{}.{}.{}", version.major, version.minor, version.patch),
+          "fp32",   table.threads == nullptr ? 0 : table.threads(),
+          nullptr,  std::make_unique<OnednnMatmul>(shape)};
 }
 
 }  // namespace deplo::measure
