@@ -41,7 +41,7 @@ class Bencher {
       : options_(options),
         progress_(progress),
         device_(measure::open_device(options.device)),
-        target_(pick_target(options.target, *device_, options.device, "--target")) {
+        target_(pick_target(options.target, device_->info(), device_->dialect(), options.device, "--target")) {
     if (options.store) open_store(*options.store);
   }
 

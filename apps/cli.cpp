@@ -9,6 +9,7 @@
 #include <iostream>
 #include <new>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "apps/commands.h"
@@ -49,6 +50,12 @@ constexpr const char* run_about =
     "Exit code 1: an output is wrong. Inputs are drawn from the seed; the same seed draws the same.\n"
     "Example: deplo run -c \"F.softmax(torch.randn(4, 1000), dim=-1)\"";
 
+constexpr const char* worker_about =
+    "The process that `deplo tune` runs candidates in, so that one that hangs or crashes costs itself alone. Started "
+    "by\n"
+    "`deplo tune` with a socket as descriptor 3 and a shared page as 4; of no use by hand (docs/measurement.md, "
+    "Isolation).";
+
 /// CLI11's "--time: 1 required SECONDS missing" in our words.
 std::string explain(const CLI::ParseError& e) {
   std::string message = e.what();
@@ -72,6 +79,8 @@ bool parse(CLI::App& app, int argc, char** argv) {
 
 int run(int argc, char** argv, bool tune_only) {
   int exit_code = 0;
+  // Whatever program tunes is its own worker.
+  if (argc > 1 && std::string_view(argv[1]) == "worker") tune_only = false;
   CLI::App app{tune_only ? tune_about : about};
   app.option_defaults()->take_last();  // of a flag given twice the later one counts
   app.footer(exit_codes);
@@ -90,6 +99,7 @@ int run(int argc, char** argv, bool tune_only) {
            exit_code);
     add_devices(*app.add_subcommand(
         "devices", "Lists the devices that --device may name, their limits, and why others cannot be used."));
+    add_worker(*app.add_subcommand("worker", worker_about)->group(""), exit_code);  // in no overview
   }
   if (parse(app, argc, argv) && !tune_only && app.get_subcommands().empty())
     throw Error("expected a command (tune, compile, run, space, compare, db, devices), found none; see --help");

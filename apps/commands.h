@@ -14,5 +14,6 @@ void add_space(CLI::App& command, int& exit_code);
 void add_compare(CLI::App& command, int& exit_code);
 void add_db(CLI::App& command, int& exit_code);
 void add_devices(CLI::App& command);
+void add_worker(CLI::App& command, int& exit_code);
 
 }  // namespace deplo::apps

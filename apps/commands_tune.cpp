@@ -25,7 +25,7 @@ struct TuneFlags {
   std::optional<std::int64_t> seed, trials, patience;
   std::optional<double> seconds;
   std::vector<std::string> set;
-  bool json = false, quiet = false;
+  bool json = false, quiet = false, retry_failed = false, in_process = false;
 };
 
 template <class T, class Field>
@@ -72,7 +72,7 @@ int run_tune(const TuneFlags& flags) {
   };
   Deadline deadline(report);
   Progress progress(stderr, flags.quiet);
-  tune(experiment, {flags.store, overrides}, progress, board);
+  tune(experiment, {flags.store, overrides, flags.retry_failed, flags.in_process}, progress, board);
   deadline.lift();
   report();
   const Summary summary = board.read();
@@ -117,6 +117,10 @@ void add_tune(CLI::App& command, int& exit_code) {
       .add_option("--store", flags->store, "SQLite file that every trial goes to; known ones are not measured again")
       ->type_name("FILE")
       ->capture_default_str();
+  command.add_flag("--retry-failed", flags->retry_failed,
+                   "measure again what an earlier run found to fail (it may hang or crash again)");
+  command.add_flag("--in-process", flags->in_process,
+                   "run candidates in this process, for a debugger: one that crashes ends it");
   command.add_flag("--json", flags->json, "print one JSON document instead of the table");
   command.add_flag("--quiet", flags->quiet, "no progress");
   command.footer("Strategies and their hyperparameters, with the defaults:\n" + search::describe_searchers());

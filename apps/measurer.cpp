@@ -11,6 +11,7 @@
 #include "core/hash.h"
 #include "core/trail.h"
 #include "ir/emit/emit.h"
+#include "measure/retry.h"
 #include "rules/lower.h"
 
 namespace deplo::apps {
@@ -19,21 +20,31 @@ namespace {
 // The same inputs in every run, so that the times in one store compare.
 constexpr std::uint64_t input_seed = 0;
 
-void fill(measure::TrialRecord& record, const Result<measure::Timing>& result) {
-  if (!result.ok()) {
-    record.status = result.failure().status;
-    record.message = result.failure().message;
+void fill(measure::TrialRecord& record, const measure::Reply& reply) {
+  record.resources = reply.resources;
+  record.build_ms = reply.build_ms;
+  if (!reply.timing.ok()) {
+    record.status = reply.timing.failure().status;
+    record.message = reply.timing.failure().message;
     return;
   }
-  const measure::Timing& timing = result.value();
+  const measure::Timing& timing = reply.timing.value();
   record.status = Status::ok;
   record.median_us = timing.median_us;
   record.fidelity = timing.fidelity;
   record.samples = timing.samples;
+  record.rejected = timing.rejected;
+  record.batch = timing.batch;
+  record.sets = timing.sets;
+  record.warm_us = timing.warm_us;
+  record.clock_mhz = timing.clock_mhz;
+  record.stopped = timing.stopped;
   record.build_ms += timing.first_launch_ms;
 }
 
-Outcome outcome_of(const measure::TrialRecord& record) { return {record.status, record.median_us, record.message}; }
+Outcome outcome_of(const measure::TrialRecord& record, double seconds = 0) {
+  return {record.status, record.median_us, record.message, seconds};
+}
 
 }  // namespace
 
@@ -54,80 +65,104 @@ search::Candidate stored_best(measure::Store& store, std::int64_t kernel, std::i
   return same ? candidate : nullptr;
 }
 
-Target pick_target(const std::string& name, const measure::Device& device, std::string_view device_name,
-                   std::string_view place) {
-  if (name == "auto") return measure::target_of(device.info());
+Target pick_target(const std::string& name, const measure::DeviceInfo& info, Dialect dialect,
+                   std::string_view device_name, std::string_view place) {
+  if (name == "auto") return measure::target_of(info);
   Target target = load_target(name);
-  if (target.dialect != device.dialect())
-    throw Error(fmt::format("{}: expected a target in {} for the device {}, found {} ({})", place,
-                            deplo::name(device.dialect()), device_name, target.name, deplo::name(target.dialect)));
+  if (target.dialect != dialect)
+    throw Error(fmt::format("{}: expected a target in {} for the device {}, found {} ({})", place, deplo::name(dialect),
+                            device_name, target.name, deplo::name(target.dialect)));
   return target;
 }
 
-Measurer::Measurer(const KernelCase& kernel, Bench& bench)
-    : bench_(bench), problem_(kernel.loop, bench.device, input_seed) {
-  kernel_id_ = bench.store.add_kernel({kernel.name, print(kernel.loop)});
-  for (const auto& trial : bench.store.known_trials(kernel_id_, bench.device_id, bench.protocol.text()))
-    known_[trial.digest] = outcome_of(trial);
+Measurer::Measurer(const KernelCase& kernel, Session& session) : session_(session) {
+  kernel_id_ = session.store.add_kernel({kernel.name, print(kernel.loop)});
+  session.bench.open({kernel.loop, input_seed, session.protocol});
+  recall();
+}
+
+/// What need not be measured again. Different trails may have led to one source.
+void Measurer::recall() {
+  std::map<std::string, std::int64_t> lost;
+  for (const auto& [latest, failures] :
+       session_.store.known_trials(kernel_id_, session_.device_id, session_.protocol.text())) {
+    known_[latest.digest] = outcome_of(latest);
+    lost[latest.digest] += failures;
+  }
+  std::erase_if(known_, [&](const auto& known) {
+    const auto& [source, outcome] = known;
+    if (outcome.ok() || outcome.status == Status::slow) return false;
+    return session_.retry_failed || measure::worth_another_try(outcome.status, lost[source]);
+  });
+}
+
+Prepared Measurer::lowered(const search::Candidate& candidate) {
+  auto ahead = prepared_.extract(print(candidate->trail()));
+  if (!ahead) return apps::prepare(candidate, session_.target);
+  ahead.mapped().candidate = candidate;  // the very one that was asked for: callers compare
+  return std::move(ahead.mapped());
+}
+
+void Measurer::prepare(std::span<const search::Candidate> candidates) {
+  prepared_.clear();
+  std::vector<measure::Candidate> unknown;
+  for (const search::Candidate& candidate : candidates) {
+    Prepared one = apps::prepare(candidate, session_.target);
+    if (!known_.contains(one.digest)) unknown.push_back(one.code);
+    prepared_.emplace(print(candidate->trail()), std::move(one));
+  }
+  session_.bench.prepare(unknown);
 }
 
 search::Measured Measurer::screen(const search::Candidate& candidate, double best_us) {
-  Prepared prepared = prepare(candidate, bench_.target);
-  if (const auto known = known_.find(prepared.digest); known != known_.end()) return {known->second, true};
-  Contestant one = build(std::move(prepared), measure::Stage::screen);
-  if (one.executable) {
-    const auto grid = measure::grid_of(one.prepared.code.source, bench_.device.info());
-    fill(one.record, measure::screen(*one.executable, grid, problem_, bench_.protocol, best_us));
+  const auto start = std::chrono::steady_clock::now();
+  const Prepared one = lowered(candidate);
+  if (const auto known = known_.find(one.digest); known != known_.end()) return {known->second, true};
+  measure::TrialRecord record = record_of(one, measure::Stage::screen);
+  const std::int64_t running = session_.store.begin(record);
+  fill(record, session_.bench.screen(one.code, best_us));
+  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+  if (record.status == Status::cancelled) {
+    session_.store.forget(running);
+    return {outcome_of(record), false};
   }
-  append(one.record);
-  return {known_[one.prepared.digest] = outcome_of(one.record), false};
+  session_.store.append(record, running);
+  return {known_[one.digest] = outcome_of(record, spent.count()), false};
 }
 
 std::vector<Measurer::Final> Measurer::confirm(const std::vector<search::Candidate>& candidates, double seconds,
                                                const std::function<bool()>& cancelled) {
-  std::vector<Contestant> all;
+  std::vector<Prepared> all;
+  std::vector<measure::Candidate> codes;
   for (const search::Candidate& candidate : candidates) {
-    Prepared prepared = prepare(candidate, bench_.target);
-    const auto same = [&](const Contestant& other) { return other.prepared.digest == prepared.digest; };
-    if (std::none_of(all.begin(), all.end(), same)) all.push_back(build(std::move(prepared), measure::Stage::confirm));
+    Prepared one = lowered(candidate);
+    const auto same = [&](const Prepared& other) { return other.digest == one.digest; };
+    if (std::any_of(all.begin(), all.end(), same)) continue;
+    codes.push_back(one.code);
+    all.push_back(std::move(one));
   }
-  std::vector<measure::Contender> contenders;
-  for (const Contestant& one : all)
-    if (one.executable)
-      contenders.push_back({one.executable.get(), measure::grid_of(one.prepared.code.source, bench_.device.info())});
-  const auto results = measure::confirm(contenders, problem_, bench_.protocol, {0, seconds, cancelled});
+  const auto replies = session_.bench.confirm(codes, {0, seconds, cancelled});
   std::vector<Final> finals;
-  auto result = results.begin();
-  for (Contestant& one : all) {
-    if (one.executable) fill(one.record, *result++);
-    if (one.record.status != Status::ok && cancelled()) continue;  // it did not fail: its turn did not come
-    append(one.record);
-    finals.push_back({one.prepared.candidate, outcome_of(one.record)});
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    measure::TrialRecord record = record_of(all[i], measure::Stage::confirm);
+    fill(record, replies[i]);
+    if (record.status != Status::ok && cancelled()) continue;  // it did not fail: its turn did not come
+    session_.store.append(record);
+    finals.push_back({all[i].candidate, outcome_of(record)});
   }
   return finals;
 }
 
-Measurer::Contestant Measurer::build(Prepared prepared, measure::Stage stage) {
-  Contestant one{std::move(prepared), {}, nullptr};
-  one.record.run = bench_.run_id;
-  one.record.kernel = kernel_id_;
-  one.record.trail = print(one.prepared.candidate->trail());
-  one.record.digest = one.prepared.digest;
-  one.record.protocol = bench_.protocol.text();
-  one.record.stage = stage;
-  const auto start = std::chrono::steady_clock::now();
-  auto built = bench_.device.build(one.prepared.code);
-  one.record.build_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-  if (built.ok())
-    one.executable = std::move(built.value());
-  else
-    fill(one.record, built.failure());
-  return one;
-}
-
-void Measurer::append(measure::TrialRecord& record) {
-  record.ordinal = bench_.ordinal++;
-  record.id = bench_.store.append(record);
+measure::TrialRecord Measurer::record_of(const Prepared& one, measure::Stage stage) {
+  measure::TrialRecord record;
+  record.run = session_.run_id;
+  record.ordinal = session_.ordinal++;
+  record.kernel = kernel_id_;
+  record.trail = print(one.candidate->trail());
+  record.digest = one.digest;
+  record.protocol = session_.protocol.text();
+  record.stage = stage;
+  return record;
 }
 
 }  // namespace deplo::apps

@@ -1,28 +1,28 @@
 // Measuring one kernel's candidates: known ones come from the store, new ones are built, timed and stored.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
-#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "apps/experiment.h"
 #include "core/target.h"
-#include "measure/device.h"
-#include "measure/problem.h"
-#include "measure/sampling.h"
 #include "measure/store.h"
+#include "measure/worker/bench.h"
 #include "search/loop.h"
 
 namespace deplo::apps {
 
 /// What all kernels of one run share.
-struct Bench {
-  measure::Device& device;
+struct Session {
+  measure::Bench& bench;
   measure::Store& store;
   Target target;
   measure::Protocol protocol;
+  bool retry_failed = false;  // what an earlier run found to fail is measured again
   std::int64_t device_id = 0, run_id = 0;
   std::int64_t ordinal = 0;  // of the next trial in the run
 };
@@ -42,16 +42,19 @@ search::Candidate stored_best(measure::Store&, std::int64_t kernel, std::int64_t
 
 /// The target of that name, or what the device is for "auto". `place` and `device_name` are for the message of the
 /// Error that a target in another language gives.
-Target pick_target(const std::string& name, const measure::Device&, std::string_view device_name,
+Target pick_target(const std::string& name, const measure::DeviceInfo&, Dialect, std::string_view device_name,
                    std::string_view place);
 
 /// One kernel on one device. Whatever it returns is in the store.
 class Measurer {
  public:
-  /// Makes inputs and allocates arrays.
-  Measurer(const KernelCase&, Bench&);
+  /// Reads what the store knows of the kernel.
+  Measurer(const KernelCase&, Session&);
 
-  /// The time of a short measurement. `best_us`: candidates far slower than that get less time.
+  /// These will be asked for next: they are built ahead where the backend can.
+  void prepare(std::span<const search::Candidate>);
+  /// The time of a short measurement. `best_us`: candidates far slower than that get less time. What the user
+  /// interrupts is `cancelled`, and is not stored.
   search::Measured screen(const search::Candidate&, double best_us);
 
   struct Final {
@@ -65,22 +68,18 @@ class Measurer {
 
   /// See above.
   search::Candidate stored_best(const search::Space& space) {
-    return apps::stored_best(bench_.store, kernel_id_, bench_.device_id, space, bench_.target);
+    return apps::stored_best(session_.store, kernel_id_, session_.device_id, space, session_.target);
   }
 
  private:
-  struct Contestant {
-    Prepared prepared;
-    measure::TrialRecord record;
-    std::unique_ptr<measure::Executable> executable;  // null: not built, the record says why
-  };
-  Contestant build(Prepared, measure::Stage);
-  void append(measure::TrialRecord&);
+  void recall();
+  Prepared lowered(const search::Candidate&);
+  measure::TrialRecord record_of(const Prepared&, measure::Stage);
 
-  Bench& bench_;
-  measure::Problem problem_;
+  Session& session_;
   std::int64_t kernel_id_ = 0;
-  std::map<std::string, Outcome> known_;  // by digest
+  std::map<std::string, Outcome> known_;      // by digest
+  std::map<std::string, Prepared> prepared_;  // by trail: asked for next
 };
 
 }  // namespace deplo::apps

@@ -169,15 +169,15 @@ std::vector<Key> list(const std::string& store) {
 }
 
 std::optional<search::Records> read_space(measure::Store& store, const Key& key, const std::string& file) {
-  const std::vector<measure::TrialRecord> trials = store.known_trials(key.kernel, key.device, key.protocol);
+  const std::vector<measure::KnownTrial> trials = store.known_trials(key.kernel, key.device, key.protocol);
   std::vector<Trail> trails;
   Space space(file, key.kernel_text);
-  for (const measure::TrialRecord& trial : trials) {
-    trails.push_back(parse_trail(trial.trail));
+  for (const measure::KnownTrial& trial : trials) {
+    trails.push_back(parse_trail(trial.latest.trail));
     space.meet(trails.back());
   }
   if (space.empty() || trials.empty()) return std::nullopt;  // a kernel without a decision
-  for (std::size_t i = 0; i < trials.size(); ++i) space.add(trails[i], trials[i]);
+  for (std::size_t i = 0; i < trials.size(); ++i) space.add(trails[i], trials[i].latest);
   search::Records records = space.finish();
   records.kernel = key.kernel_name;
   records.device = key.device_name;

@@ -80,7 +80,7 @@ class Runner {
         module_(lower_to_module(graph_, {}, "the graph")),
         plan_(plan_buffers(module_)),
         device_(measure::open_device(options.device)),
-        target_(pick_target(options.target, *device_, options.device, "--target")) {}
+        target_(pick_target(options.target, device_->info(), device_->dialect(), options.device, "--target")) {}
 
   RunReport run() {
     check_memory(graph_, plan_, device_->info());

@@ -9,10 +9,12 @@
 #include "apps/board.h"
 #include "apps/interrupt.h"
 #include "apps/measurer.h"
+#include "apps/open_bench.h"
 #include "apps/revision.h"
 #include "apps/tune_kernel.h"
 #include "core/error.h"
 #include "core/text.h"
+#include "measure/process_name.h"
 #include "search/loop.h"
 
 namespace deplo::apps {
@@ -41,11 +43,11 @@ std::string report(const Row& row) {
                      row.known, row.stop);
 }
 
-Summary blank_summary(const Experiment& experiment, const TuneOptions& options, const Bench& bench) {
+Summary blank_summary(const Experiment& experiment, const TuneOptions& options, const Session& session) {
   Summary summary;
   summary.experiment = experiment.file;
-  summary.device = bench.device.info().name;
-  summary.target = bench.target.name;
+  summary.device = session.bench.info().name;
+  summary.target = session.target.name;
   summary.strategy = search::find_searcher(experiment.strategy).name;
   summary.store = options.store;
   summary.seed = experiment.options.seed;
@@ -60,8 +62,8 @@ Summary blank_summary(const Experiment& experiment, const TuneOptions& options, 
 
 class Tuner {
  public:
-  Tuner(const Experiment& experiment, Bench& bench, Progress& progress, Board& board)
-      : experiment_(experiment), bench_(bench), progress_(progress), board_(board), rows_(board.read().rows) {}
+  Tuner(const Experiment& experiment, Session& session, Progress& progress, Board& board)
+      : experiment_(experiment), session_(session), progress_(progress), board_(board), rows_(board.read().rows) {}
 
   void run() {
     std::vector<std::size_t> pending(rows_.size());
@@ -85,14 +87,14 @@ class Tuner {
                                 experiment_.trials - rows_[i].trials};
       const auto publish = [&](const Row& row) { board_.set(i, merge(rows_[i], row)); };
       Narrator narrator{progress_, fmt::format("[{}/{}] {}", i + 1, rows_.size(), kernel.name), deadline_, publish};
-      rows_[i] = merge(rows_[i], tune_kernel(kernel, experiment_, budget, bench_, narrator));
+      rows_[i] = merge(rows_[i], tune_kernel(kernel, experiment_, budget, session_, narrator));
       board_.set(i, rows_[i]);
       progress_.line(narrator.label + "  " + report(rows_[i]));
     }
   }
 
   const Experiment& experiment_;
-  Bench& bench_;
+  Session& session_;
   Progress& progress_;
   Board& board_;
   const double deadline_ = now() + experiment_.seconds;
@@ -103,15 +105,22 @@ class Tuner {
 
 void tune(const Experiment& experiment, const TuneOptions& options, Progress& progress, Board& board) {
   auto store = measure::Store::open(options.store);
-  const auto device = measure::open_device(experiment.device);
-  Bench bench{*device, store, pick_target(experiment.target, *device, experiment.device, experiment.file), {}, 0, 0, 0};
-  bench.device_id = store.add_device(device->info());
-  bench.run_id = store.add_run({bench.device_id, std::string(revision()),
-                                experiment.text + (options.overrides.empty() ? "" : "\n#" + options.overrides + "\n"),
-                                std::string(search::find_searcher(experiment.strategy).name), experiment.options.seed,
-                                host_name()});
-  board.start(blank_summary(experiment, options, bench));
-  Tuner(experiment, bench, progress, board).run();
+  const std::string host = host_name();
+  if (const std::int64_t lost = store.settle_lost(host); lost > 0)
+    progress.line(fmt::format("{} in flight when an earlier run ended: stored as worker_lost",
+                              lost == 1 ? "1 trial was" : fmt::format("{} trials were", lost)));
+  const auto bench = open_bench(experiment.device, options.in_process);
+  Session session{*bench,
+                  store,
+                  pick_target(experiment.target, bench->info(), bench->dialect(), experiment.device, experiment.file),
+                  {},
+                  options.retry_failed};
+  session.device_id = store.add_device(bench->info());
+  session.run_id = store.add_run({session.device_id, std::string(revision()),
+                                  experiment.text + (options.overrides.empty() ? "" : "\n#" + options.overrides + "\n"),
+                                  experiment.strategy, experiment.options.seed, host, measure::this_process()});
+  board.start(blank_summary(experiment, options, session));
+  Tuner(experiment, session, progress, board).run();
 }
 
 }  // namespace deplo::apps

@@ -21,13 +21,14 @@ bool cancelled() { return interrupted() != 0; }
 
 class KernelTuner {
  public:
-  KernelTuner(const KernelCase& kernel, const Experiment& experiment, const KernelBudget& budget, Bench& bench,
+  KernelTuner(const KernelCase& kernel, const Experiment& experiment, const KernelBudget& budget, Session& session,
               Narrator& narrator)
       : experiment_(experiment),
         budget_(budget),
         narrator_(narrator),
-        space_(kernel.loop, bench.target),
-        measurer_(kernel, bench) {
+        space_(kernel.loop, session.target),
+        measurer_(kernel, session),
+        batch_(session.bench.batch()) {
     const ir::Work work = ir::work(kernel.loop);
     row_.name = kernel.name;
     row_.same = kernel.same;
@@ -58,13 +59,16 @@ class KernelTuner {
     const auto measure_one = [this](const search::Candidate& candidate) {
       return candidate->trail() == heuristic_->trail() ? search::Measured{first_, true} : measure(candidate);
     };
-    return search::run(space_, *searcher, budget, {measure_one, {}, cancelled}).stop;
+    budget.batch = batch_;
+    const auto prepare = [this](std::span<const search::Candidate> batch) { measurer_.prepare(batch); };
+    return search::run(space_, *searcher, budget, {measure_one, {}, cancelled, prepare}).stop;
   }
 
   search::Measured measure(const search::Candidate& candidate) {
     narrator_.progress.status(narrator_.label, details());
     search::Measured measured = measurer_.screen(candidate, best_us_);
     const Outcome& outcome = measured.outcome;
+    if (outcome.status == Status::cancelled) return measured;
     ++(measured.known ? row_.known : row_.trials);
     if (!outcome.ok()) row_.fault = outcome.message;
     if (!outcome.ok() && !measured.known) ++row_.failures[std::string(status_name(outcome.status))];
@@ -89,6 +93,7 @@ class KernelTuner {
   const double start_ = now();
   KernelSpace space_;
   Measurer measurer_;
+  const std::size_t batch_;
   search::Candidate heuristic_;
   Outcome first_;                                          // the heuristic's
   std::vector<std::pair<double, search::Candidate>> ran_;  // with their screened time
@@ -132,10 +137,10 @@ std::string KernelTuner::details() const {
 
 }  // namespace
 
-Row tune_kernel(const KernelCase& kernel, const Experiment& experiment, const KernelBudget& budget, Bench& bench,
+Row tune_kernel(const KernelCase& kernel, const Experiment& experiment, const KernelBudget& budget, Session& session,
                 Narrator& narrator) {
   narrator.progress.status(narrator.label, "preparing");
-  return KernelTuner(kernel, experiment, budget, bench, narrator).run();
+  return KernelTuner(kernel, experiment, budget, session, narrator).run();
 }
 
 }  // namespace deplo::apps

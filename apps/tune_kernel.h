@@ -25,6 +25,6 @@ struct Narrator {
 };
 
 /// The best is the fastest of the confirmed, of which the heuristic is one: it is never slower than that.
-Row tune_kernel(const KernelCase&, const Experiment&, const KernelBudget&, Bench&, Narrator&);
+Row tune_kernel(const KernelCase&, const Experiment&, const KernelBudget&, Session&, Narrator&);
 
 }  // namespace deplo::apps

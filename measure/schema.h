@@ -10,7 +10,7 @@ namespace deplo::measure {
 inline constexpr std::int64_t application_id = 0x6465706c;
 
 /// migrations[i] takes a database from user_version i to i + 1. Never edited once released: append.
-inline constexpr std::array<std::string_view, 1> migrations = {R"sql(
+inline constexpr std::array<std::string_view, 2> migrations = {R"sql(
 CREATE TABLE device (
   id           INTEGER PRIMARY KEY,
   backend      TEXT NOT NULL,
@@ -65,6 +65,60 @@ CREATE TABLE trial (
 
 CREATE INDEX trial_by_kernel ON trial (kernel);
 CREATE INDEX trial_by_run ON trial (run);
+)sql",
+                                                               R"sql(
+ALTER TABLE device ADD COLUMN architecture TEXT NOT NULL DEFAULT '';
+ALTER TABLE device ADD COLUMN l2_bytes INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE device ADD COLUMN memory_bytes INTEGER NOT NULL DEFAULT 0;
+
+ALTER TABLE run ADD COLUMN process TEXT NOT NULL DEFAULT '';
+
+ALTER TABLE trial ADD COLUMN batch INTEGER;
+ALTER TABLE trial ADD COLUMN sets INTEGER;
+ALTER TABLE trial ADD COLUMN rejected TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(rejected));
+ALTER TABLE trial ADD COLUMN warm_us REAL;
+ALTER TABLE trial ADD COLUMN clock_mhz REAL;
+ALTER TABLE trial ADD COLUMN stopped INTEGER NOT NULL DEFAULT 0 CHECK (stopped IN (0, 1));
+ALTER TABLE trial ADD COLUMN registers INTEGER;
+ALTER TABLE trial ADD COLUMN spill_bytes INTEGER;
+ALTER TABLE trial ADD COLUMN stack_bytes INTEGER;
+ALTER TABLE trial ADD COLUMN static_shared_bytes INTEGER;
+ALTER TABLE trial ADD COLUMN dynamic_shared_bytes INTEGER;
+ALTER TABLE trial ADD COLUMN occupancy REAL;
+ALTER TABLE trial ADD COLUMN limiter TEXT NOT NULL DEFAULT '';
+ALTER TABLE trial ADD COLUMN binary_digest TEXT NOT NULL DEFAULT '';
+
+CREATE TABLE running (
+  id       INTEGER PRIMARY KEY,
+  run      INTEGER NOT NULL REFERENCES run (id),
+  ordinal  INTEGER NOT NULL,
+  kernel   INTEGER NOT NULL REFERENCES kernel (id),
+  trail    TEXT NOT NULL,
+  digest   TEXT NOT NULL,
+  protocol TEXT NOT NULL,
+  stage    TEXT NOT NULL CHECK (stage IN ('screen', 'confirm')),
+  created  TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))
+) STRICT;
+
+CREATE TABLE baseline (
+  id        INTEGER PRIMARY KEY,
+  run       INTEGER NOT NULL REFERENCES run (id),
+  kernel    INTEGER NOT NULL REFERENCES kernel (id),
+  library   TEXT NOT NULL,
+  version   TEXT NOT NULL,
+  precision TEXT NOT NULL,
+  threads   INTEGER NOT NULL,
+  status    TEXT NOT NULL,
+  message   TEXT NOT NULL,
+  median_us REAL,
+  samples   TEXT NOT NULL CHECK (json_valid(samples)),
+  warm_us   REAL,
+  protocol  TEXT NOT NULL,
+  created   TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
+  CHECK ((status = 'ok') = (median_us IS NOT NULL))
+) STRICT;
+
+CREATE INDEX baseline_by_kernel ON baseline (kernel);
 )sql"};
 
 }  // namespace deplo::measure

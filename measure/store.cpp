@@ -1,112 +1,49 @@
 #include "measure/store.h"
 
-#include <fmt/format.h>
-
-#include <charconv>
-#include <cmath>
 #include <utility>
 
 #include "core/hash.h"
+#include "measure/process_name.h"
+#include "measure/retry.h"
 #include "measure/sqlite.h"
 #include "measure/store_open.h"
+#include "measure/store_state.h"
+#include "measure/store_trial.h"
 
 namespace deplo::measure {
 namespace {
 
-constexpr std::string_view insert_trial =
-    "INSERT INTO trial (run, ordinal, kernel, trail, digest, status, message, build_ms, median_us, fidelity, samples, "
-    "protocol, stage) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-
-#define DEPLO_COLUMNS                                                                                         \
-  "t.run, t.ordinal, t.kernel, t.trail, t.digest, t.status, t.message, t.build_ms, t.median_us, t.fidelity, " \
-  "t.samples, "                                                                                               \
-  "t.protocol, t.stage, t.created, t.id"
+/// "'hang', 'illegal_access'": those for which it holds, as SQL.
+template <class F>
+std::string statuses(F holds) {
+  std::string text;
+  for (int i = 0; i <= static_cast<int>(Status::timeout); ++i)
+    if (const auto status = static_cast<Status>(i); holds(status))
+      text += (text.empty() ? "'" : ", '") + std::string(status_name(status)) + "'";
+  return text;
+}
 
 // With max() and GROUP BY, SQLite takes the other columns from the row that has the maximum (documented: "bare
 // columns").
-constexpr std::string_view select_known =
-    "SELECT " DEPLO_COLUMNS
-    ", max(t.id) FROM trial t JOIN run r ON r.id = t.run "
-    "WHERE t.kernel = ? AND r.device = ? AND t.protocol = ? GROUP BY t.trail ORDER BY t.id";
-constexpr std::string_view select_best = "SELECT * FROM (SELECT " DEPLO_COLUMNS
-                                         ", max(t.id) FROM trial t JOIN run r ON r.id = t.run "
-                                         "WHERE t.kernel = ? AND r.device = ? GROUP BY t.trail) WHERE status = 'ok' "
-                                         "ORDER BY stage = 'confirm' DESC, fidelity >= 1 DESC, median_us, id LIMIT 1";
-#undef DEPLO_COLUMNS
-
-/// A JSON array; what is not a number to JSON (an implausible NaN) becomes null.
-std::string print_samples(const std::vector<double>& samples) {
-  std::string text = "[";
-  for (const double sample : samples) {
-    if (text.size() > 1) text += ',';
-    if (std::isfinite(sample))
-      fmt::format_to(std::back_inserter(text), "{}", sample);  // the shortest text that reads back exactly
-    else
-      text += "null";
-  }
-  return text + "]";
+std::string select_known() {
+  return "SELECT " + trial_columns() + ", max(t.id), count(*) FILTER (WHERE t.status IN (" + statuses(transient) +
+         ")) FROM trial t JOIN run r ON r.id = t.run WHERE t.kernel = ? AND r.device = ? AND (t.protocol = ? OR "
+         "t.status IN (" +
+         statuses(quarantined) + ")) GROUP BY t.trail ORDER BY t.id";
 }
+constexpr int known_transient_column = 30;
 
-std::vector<double> parse_samples(std::string_view text) {
-  std::vector<double> samples;
-  const char* at = text.data();
-  for (const char* end = at + text.size(); at < end; ++at) {
-    double value = std::nan("");
-    if (*at == 'n') {
-      at += 3;
-    } else if (const auto [next, error] = std::from_chars(at, end, value); error == std::errc()) {
-      at = next - 1;
-    } else {
-      continue;  // brackets, commas, spaces
-    }
-    samples.push_back(value);
-  }
-  return samples;
-}
-
-TrialRecord read_trial(const Statement& row) {
-  TrialRecord trial;
-  trial.run = row.integer(0);
-  trial.ordinal = row.integer(1);
-  trial.kernel = row.integer(2);
-  trial.trail = row.text(3);
-  trial.digest = row.text(4);
-  trial.status = parse_status(row.text(5));
-  trial.message = row.text(6);
-  trial.build_ms = row.real(7);
-  trial.median_us = row.real(8);
-  trial.fidelity = row.real(9);
-  trial.samples = parse_samples(row.text(10));
-  trial.protocol = row.text(11);
-  trial.stage = row.text(12) == name(Stage::confirm) ? Stage::confirm : Stage::screen;
-  trial.created = row.text(13);
-  trial.id = row.integer(14);
-  return trial;
+std::string select_best() {
+  return "SELECT * FROM (SELECT " + trial_columns() +
+         ", max(t.id) FROM trial t JOIN run r ON r.id = t.run "
+         "WHERE t.kernel = ? AND r.device = ? GROUP BY t.trail) WHERE status = 'ok' AND NOT stopped "
+         "ORDER BY stage = 'confirm' DESC, fidelity >= 1 DESC, median_us, id LIMIT 1";
 }
 
 }  // namespace
 
 std::string_view name(Stage stage) { return stage == Stage::screen ? "screen" : "confirm"; }
 std::string KernelRecord::key() const { return deplo::digest(text); }
-
-struct Store::State {
-  std::unique_ptr<Database> database;
-  Statement insert{*database, insert_trial};
-
-  void append(const TrialRecord& trial) {
-    const std::string samples = print_samples(trial.samples);
-    insert.bind(1, trial.run).bind(2, trial.ordinal).bind(3, trial.kernel).bind(4, trial.trail).bind(5, trial.digest);
-    insert.bind(6, status_name(trial.status)).bind(7, trial.message).bind(8, trial.build_ms);
-    if (trial.status == Status::ok) {
-      CHECK(std::isfinite(trial.median_us));
-      insert.bind(9, trial.median_us);
-    } else {
-      insert.bind_null(9);
-    }
-    insert.bind(10, trial.fidelity).bind(11, samples).bind(12, trial.protocol).bind(13, name(trial.stage));
-    insert.step();
-  }
-};
 
 Store::Store(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Store::~Store() = default;
@@ -122,10 +59,12 @@ std::int64_t Store::add_device(const DeviceInfo& info) {
   Transaction transaction(*state_->database);
   Statement insert(*state_->database,
                    "INSERT INTO device (backend, name, vendor, driver, platform, units, clock_mhz, shared_bytes, "
-                   "max_threads, cpu) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING");
+                   "max_threads, cpu, architecture, l2_bytes, memory_bytes) "
+                   "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING");
   insert.bind(1, info.backend).bind(2, info.name).bind(3, info.vendor).bind(4, info.driver).bind(5, info.platform);
   insert.bind(6, info.units).bind(7, info.clock_mhz).bind(8, info.shared_bytes).bind(9, info.max_threads);
-  insert.bind(10, std::int64_t{info.cpu}).step();
+  insert.bind(10, std::int64_t{info.cpu}).bind(11, info.architecture).bind(12, info.l2_bytes);
+  insert.bind(13, info.memory_bytes).step();
   Statement select(
       *state_->database,
       "SELECT id FROM device WHERE backend = ? AND name = ? AND vendor = ? AND driver = ? AND platform = ? "
@@ -140,9 +79,10 @@ std::int64_t Store::add_device(const DeviceInfo& info) {
 
 std::int64_t Store::add_run(const RunRecord& run) {
   Statement insert(*state_->database,
-                   "INSERT INTO run (device, revision, config, searcher, seed, host) VALUES (?, ?, ?, ?, ?, ?)");
+                   "INSERT INTO run (device, revision, config, searcher, seed, host, process) "
+                   "VALUES (?, ?, ?, ?, ?, ?, ?)");
   insert.bind(1, run.device).bind(2, run.revision).bind(3, run.config).bind(4, run.searcher);
-  insert.bind(5, static_cast<std::int64_t>(run.seed)).bind(6, run.host).step();
+  insert.bind(5, static_cast<std::int64_t>(run.seed)).bind(6, run.host).bind(7, run.process).step();
   return state_->database->last_id();
 }
 
@@ -159,27 +99,70 @@ std::int64_t Store::add_kernel(const KernelRecord& kernel) {
   return id;
 }
 
-std::int64_t Store::append(const TrialRecord& trial) {
-  state_->append(trial);
+std::int64_t Store::begin(const TrialRecord& trial) {
+  Statement& begin = state_->begin;
+  begin.bind(1, trial.run).bind(2, trial.ordinal).bind(3, trial.kernel).bind(4, trial.trail).bind(5, trial.digest);
+  begin.bind(6, trial.protocol).bind(7, name(trial.stage)).step();
   return state_->database->last_id();
+}
+
+std::int64_t Store::append(const TrialRecord& trial, std::int64_t running) {
+  Transaction transaction(*state_->database);
+  run_insert(state_->insert, trial);
+  const std::int64_t id = state_->database->last_id();
+  if (running != 0) state_->end.bind(1, running).step();
+  transaction.commit();
+  return id;
 }
 
 void Store::append(std::span<const TrialRecord> trials) {
   Transaction transaction(*state_->database);
-  for (const TrialRecord& trial : trials) state_->append(trial);
+  for (const TrialRecord& trial : trials) run_insert(state_->insert, trial);
   transaction.commit();
 }
 
-std::vector<TrialRecord> Store::known_trials(std::int64_t kernel, std::int64_t device, std::string_view protocol) {
-  Statement select(*state_->database, select_known);
+void Store::forget(std::int64_t running) { state_->end.bind(1, running).step(); }
+
+std::int64_t Store::settle_lost(std::string_view host) {
+  Transaction transaction(*state_->database);
+  Statement select(*state_->database,
+                   "SELECT r.process, u.id, u.run, u.ordinal, u.kernel, u.trail, u.digest, u.protocol, u.stage, "
+                   "r.host = ?, u.created < strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 hour') "
+                   "FROM running u JOIN run r ON r.id = u.run");
+  select.bind(1, host);
+  std::vector<std::pair<std::int64_t, TrialRecord>> lost;
+  while (select.step()) {
+    const bool here = select.integer(9) != 0, old = select.integer(10) != 0;
+    if (here ? is_running(select.text(0)) : !old) continue;
+    TrialRecord& trial = lost.emplace_back(select.integer(1), TrialRecord{}).second;
+    trial.run = select.integer(2);
+    trial.ordinal = select.integer(3);
+    trial.kernel = select.integer(4);
+    trial.trail = select.text(5);
+    trial.digest = select.text(6);
+    trial.protocol = select.text(7);
+    trial.stage = select.text(8) == name(Stage::confirm) ? Stage::confirm : Stage::screen;
+    trial.status = Status::worker_lost;
+    trial.message = "lost: the tuner ended while it was being measured";
+  }
+  for (const auto& [id, trial] : lost) {
+    run_insert(state_->insert, trial);
+    state_->end.bind(1, id).step();
+  }
+  transaction.commit();
+  return static_cast<std::int64_t>(lost.size());
+}
+
+std::vector<KnownTrial> Store::known_trials(std::int64_t kernel, std::int64_t device, std::string_view protocol) {
+  Statement select(*state_->database, select_known());
   select.bind(1, kernel).bind(2, device).bind(3, protocol);
-  std::vector<TrialRecord> trials;
-  while (select.step()) trials.push_back(read_trial(select));
+  std::vector<KnownTrial> trials;
+  while (select.step()) trials.push_back({read_trial(select), select.integer(known_transient_column)});
   return trials;
 }
 
 std::optional<TrialRecord> Store::best(std::int64_t kernel, std::int64_t device) {
-  Statement select(*state_->database, select_best);
+  Statement select(*state_->database, select_best());
   if (!select.bind(1, kernel).bind(2, device).step()) return std::nullopt;
   return read_trial(select);
 }

@@ -8,46 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "core/outcome.h"
 #include "measure/device.h"
+#include "measure/records.h"
 
 namespace deplo::measure {
-
-struct RunRecord {
-  std::int64_t device = 0;
-  std::string revision;  // of deplo, as `git describe` says it
-  std::string config;    // the experiment's text
-  std::string searcher;
-  std::uint64_t seed = 0;
-  std::string host;
-};
-
-/// `key` identifies the kernel: the digest of its Loop IR text.
-struct KernelRecord {
-  std::string name, text;
-  std::string key() const;
-};
-
-enum class Stage : std::uint8_t { screen, confirm };
-
-/// What became of one candidate in one stage. `created` and `id` are given by the store.
-struct TrialRecord {
-  std::int64_t run = 0;
-  std::int64_t ordinal = 0;  // order within the run
-  std::int64_t kernel = 0;
-  std::string trail;
-  std::string digest;  // of the source text: a trail means what the emitter of its time made of it
-  Status status = Status::invalid;
-  std::string message;
-  double build_ms = 0;
-  double median_us = 0;         // of one full run; when ok
-  double fidelity = 0;          // part of the grid that ran, 0 where nothing ran
-  std::vector<double> samples;  // µs per full run
-  std::string protocol;
-  Stage stage = Stage::screen;
-  std::string created;
-  std::int64_t id = 0;
-};
 
 /// One connection to one file; other processes may write to the same file at the same time. Not thread-safe; not to be
 /// used across a fork. Every method throws Error(environment) when the file cannot be read or written (no space, …):
@@ -67,24 +31,35 @@ class Store {
   /// The id of the kernel with this text.
   std::int64_t add_kernel(const KernelRecord&);
 
-  /// Durable against a kill of this process when it returns (against a power cut within the next checkpoint).
-  std::int64_t append(const TrialRecord&);
+  /// Says that a candidate is about to be measured: what append() ends. Only what identifies the trial is read.
+  std::int64_t begin(const TrialRecord&);
+  /// Durable against a kill of this process when it returns (against a power cut within the next checkpoint). `running`
+  /// is what begin() gave, 0 without.
+  std::int64_t append(const TrialRecord&, std::int64_t running = 0);
   /// All or none.
   void append(std::span<const TrialRecord>);
+  /// It was not measured after all: nothing was found out.
+  void forget(std::int64_t running);
+  /// What was begun by a process of this host that is gone, or by one of another host more than an hour ago, becomes a
+  /// trial with the status worker_lost. How many there were.
+  std::int64_t settle_lost(std::string_view host);
 
-  /// The latest trial of each trail, of any stage, oldest first. Compare `digest` before trusting one: the emitter may
-  /// have changed since.
-  std::vector<TrialRecord> known_trials(std::int64_t kernel, std::int64_t device, std::string_view protocol);
+  /// The latest trial of each trail, of any stage, oldest first; of other protocols only failures that are dangerous
+  /// to meet again (quarantined() in measure/retry.h). Compare `digest` before trusting one: the emitter may have
+  /// changed since.
+  std::vector<KnownTrial> known_trials(std::int64_t kernel, std::int64_t device, std::string_view protocol);
   /// The fastest of the trails whose latest trial is ok: confirmed ones before screened ones, full runs before
   /// prefixes.
   std::optional<TrialRecord> best(std::int64_t kernel, std::int64_t device);
+
+  std::int64_t append(const BaselineRecord&);
+  /// The latest of each library, version, precision and number of threads, fastest first; failures last.
+  std::vector<BaselineRecord> baselines(std::int64_t kernel, std::int64_t device);
 
  private:
   struct State;
   explicit Store(std::unique_ptr<State>);
   std::unique_ptr<State> state_;
 };
-
-std::string_view name(Stage);
 
 }  // namespace deplo::measure

@@ -42,6 +42,7 @@ class Loop {
   }
 
   std::optional<Stop> try_all(const std::vector<Candidate>& candidates) {
+    if (callbacks_.prepare) callbacks_.prepare(candidates);
     for (const Candidate& candidate : candidates) {
       if (const auto stop = spent()) return stop;
       try_one(candidate);

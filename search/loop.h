@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "search/searcher.h"
@@ -32,7 +33,8 @@ struct LoopResult {
 };
 
 /// `measure` answers each candidate (it may say the answer was known); `observe` sees each trial as it is told;
-/// `cancelled` is polled before each measurement.
+/// `cancelled` is polled before each measurement; `prepare` is told what will be measured next, in this order, so that
+/// it can be built ahead.
 /// The heuristic's candidate (options[0] all the way) is always measured first and told to the searcher.
 struct Measured {
   Outcome outcome;
@@ -42,6 +44,7 @@ struct Callbacks {
   std::function<Measured(const Candidate&)> measure;
   std::function<void(const Trial&, const LoopResult& so_far)> observe;
   std::function<bool()> cancelled;
+  std::function<void(std::span<const Candidate>)> prepare = {};
 };
 LoopResult run(const Space&, Searcher&, const Budget&, const Callbacks&);
 

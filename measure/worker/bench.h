@@ -34,6 +34,8 @@ class Bench {
   /// The candidates from now on are of this kernel. It, or the first use after it, throws Error when the kernel's
   /// inputs do not fit or it has no finite result.
   virtual void open(const Task&) = 0;
+  /// How many candidates prepare() is best given at a time; 1: nothing is built ahead.
+  virtual std::size_t batch() const = 0;
   /// These will be asked for soon: a backend that can builds them in the background.
   virtual void prepare(std::span<const Candidate>) = 0;
   /// As measure::screen. Whatever a candidate does is its own failure; Error only when the device is of no more use.

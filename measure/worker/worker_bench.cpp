@@ -12,6 +12,9 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr int most_attempts = 3;  // to get a worker that works: one may be killed for a reason of the machine's
+// A searcher that hears of its results sixteen late loses little (measurement.md trains and asks in such batches), and
+// fifteen builders have something to do.
+constexpr std::size_t batch_built_ahead = 16;
 // How much slower than before a GPU may run what it is known to run well, after its process was replaced
 // (measurement.md); a CPU's time is its load's.
 constexpr double probe_slowdown = 1.10;
@@ -48,8 +51,10 @@ void WorkerBench::open(const Task& task) {
   good_.reset();
 }
 
+std::size_t WorkerBench::batch() const { return builders_ ? batch_built_ahead : 1; }
+
 void WorkerBench::prepare(std::span<const Candidate> candidates) {
-  if (options_.builders) options_.builders->prepare(candidates);
+  if (builders_) builders_->prepare(candidates);
 }
 
 /// A worker that has the task and, where another ran a candidate of it well, has shown that the device still works.
@@ -114,8 +119,8 @@ Reply WorkerBench::ask_one(const Candidate& candidate, double best_us) {
 
 Reply WorkerBench::screen(const Candidate& candidate, double best_us) {
   double build_ms = 0;
-  if (options_.builders) {
-    Reply built = options_.builders->take(candidate, options_.cancelled);
+  if (builders_) {
+    Reply built = builders_->take(candidate, options_.cancelled);
     if (!built.timing.ok()) return built;
     build_ms = built.build_ms;
   }

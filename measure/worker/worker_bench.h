@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -19,9 +20,8 @@ class WorkerBench final : public Bench {
  public:
   struct Options {
     WorkerCommand command;
-    std::optional<Deadlines> deadlines = {};   // else those of the device
-    std::function<bool()> cancelled = {};      // polled while a candidate is measured; may be empty
-    std::unique_ptr<BuildPool> builders = {};  // of a backend that builds elsewhere; may be null
+    std::optional<Deadlines> deadlines = {};  // else those of the device
+    std::function<bool()> cancelled = {};     // polled while a candidate is measured; may be empty
   };
   /// Starts the worker and waits until it has opened the device. Throws the Error that the worker had.
   explicit WorkerBench(Options);
@@ -30,10 +30,13 @@ class WorkerBench final : public Bench {
   Dialect dialect() const override { return hello_.dialect; }
   /// Tells the worker when it is first needed.
   void open(const Task&) override;
+  std::size_t batch() const override;
   void prepare(std::span<const Candidate>) override;
   Reply screen(const Candidate&, double best_us) override;
   std::vector<Reply> confirm(std::span<const Candidate>, const ConfirmOptions&) override;
 
+  /// From now on what is prepared is built there; only for a backend whose build finds it again.
+  void build_ahead(std::unique_ptr<BuildPool> pool) { builders_ = std::move(pool); }
   /// Workers started so far.
   int workers() const { return workers_; }
 
@@ -51,6 +54,7 @@ class WorkerBench final : public Bench {
   std::variant<std::vector<Reply>, Lost> ask(FrameType, std::string_view payload, std::size_t count);
 
   Options options_;
+  std::unique_ptr<BuildPool> builders_;  // null: the worker builds
   Hello hello_;
   Deadlines deadlines_;
   std::unique_ptr<Worker> worker_;

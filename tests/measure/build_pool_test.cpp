@@ -84,7 +84,10 @@ TEST(BuildPool, NoWorkerIsAnError) {
 // The order and the answers are the same however many build.
 TEST(BuildPool, ABenchAnswersTheSameWithAndWithoutOne) {
   const auto outcomes = [](std::unique_ptr<BuildPool> pool) {
-    WorkerBench bench({faulty_worker(), short_deadlines, {}, std::move(pool)});
+    const bool pooled = pool != nullptr;
+    WorkerBench bench({faulty_worker(), short_deadlines, {}});
+    bench.build_ahead(std::move(pool));
+    EXPECT_EQ(bench.batch() > 1, pooled);
     bench.open(copy_task());
     std::vector<Candidate> all = batch(0, 6);
     all[2] = numbered(2, "no-build");

@@ -25,12 +25,19 @@ TEST(Store, KeepsEveryFieldAcrossReopening) {
     written.message = "odd 'quotes' and \n lines";
     written.fidelity = 0.25;
     written.stage = Stage::confirm;
+    written.batch = 17;
+    written.sets = 3;
+    written.rejected = {99.5};
+    written.warm_us = 120.5;
+    written.clock_mhz = 1980;
+    written.stopped = true;
+    written.resources = {168, 8, 16, 1024, 65536, 0.375, "registers", "abc"};
     written.id = store.append(written);
   }
   Store store = Store::open(folder.file("a.db"));
   const auto trials = store.known_trials(ids.kernel, ids.device, "p1");
   ASSERT_EQ(trials.size(), 1U);
-  const TrialRecord& read = trials[0];
+  const TrialRecord& read = trials[0].latest;
   EXPECT_EQ(read.id, written.id);
   EXPECT_EQ(read.run, ids.run);
   EXPECT_EQ(read.ordinal, 7);
@@ -45,6 +52,20 @@ TEST(Store, KeepsEveryFieldAcrossReopening) {
   EXPECT_EQ(read.samples, written.samples);
   EXPECT_EQ(read.protocol, "p1");
   EXPECT_EQ(read.stage, Stage::confirm);
+  EXPECT_EQ(read.batch, 17);
+  EXPECT_EQ(read.sets, 3);
+  EXPECT_EQ(read.rejected, written.rejected);
+  EXPECT_EQ(read.warm_us, 120.5);
+  EXPECT_EQ(read.clock_mhz, 1980);
+  EXPECT_TRUE(read.stopped);
+  EXPECT_EQ(read.resources.registers, 168);
+  EXPECT_EQ(read.resources.spill_bytes, 8);
+  EXPECT_EQ(read.resources.stack_bytes, 16);
+  EXPECT_EQ(read.resources.static_shared_bytes, 1024);
+  EXPECT_EQ(read.resources.dynamic_shared_bytes, 65536);
+  EXPECT_EQ(read.resources.occupancy, 0.375);
+  EXPECT_EQ(read.resources.limiter, "registers");
+  EXPECT_EQ(read.resources.binary_digest, "abc");
   EXPECT_THAT(read.created, testing::MatchesRegex("....-..-..T..:..:......Z"));
 }
 
@@ -75,9 +96,9 @@ TEST(Store, FailuresAndOddSamples) {
   store.append(trial);
   const auto trials = store.known_trials(ids.kernel, ids.device, "p1");
   ASSERT_EQ(trials.size(), 2U);
-  EXPECT_EQ(trials[0].status, Status::implausible);
-  EXPECT_THAT(trials[0].samples, testing::ElementsAre(testing::IsNan(), testing::IsNan(), -1, 1e-300, 0.1));
-  EXPECT_TRUE(trials[1].samples.empty());
+  EXPECT_EQ(trials[0].latest.status, Status::implausible);
+  EXPECT_THAT(trials[0].latest.samples, testing::ElementsAre(testing::IsNan(), testing::IsNan(), -1, 1e-300, 0.1));
+  EXPECT_TRUE(trials[1].latest.samples.empty());
   EXPECT_FALSE(store.best(ids.kernel, ids.device).has_value());
 }
 
@@ -93,8 +114,8 @@ TEST(Store, KnownAreTheLatestOfEachTrailOldestFirst) {
   store.append(other);
   const auto trials = store.known_trials(ids.kernel, ids.device, "p1");
   ASSERT_EQ(trials.size(), 2U);
-  EXPECT_EQ(trials[0].trail, "b");
-  EXPECT_EQ(trials[1].median_us, 3);
+  EXPECT_EQ(trials[0].latest.trail, "b");
+  EXPECT_EQ(trials[1].latest.median_us, 3);
   EXPECT_TRUE(store.known_trials(ids.kernel, ids.device + 1, "p1").empty());
   EXPECT_TRUE(store.known_trials(ids.kernel + 1, ids.device, "p1").empty());
 }
@@ -118,6 +139,69 @@ TEST(Store, BestPrefersConfirmedThenFullThenFast) {
   confirmed.status = Status::wrong_result;  // found out later: no longer a candidate
   store.append(confirmed);
   EXPECT_EQ(best(), "full");
+}
+
+TEST(Store, WhatIsNotKnownIsNull) {
+  const TemporaryFolder folder;
+  Store store = Store::open(folder.file("a.db"));
+  const Ids ids = add_context(store);
+  TrialRecord trial = some_trial(ids, 0, "a", 1);
+  trial.status = Status::build_error;
+  trial.samples.clear();
+  store.append(trial);
+  Database database(folder.file("a.db"));
+  EXPECT_EQ(
+      database.integer("SELECT count(*) FROM trial WHERE median_us IS NULL AND batch IS NULL AND sets IS NULL AND "
+                       "warm_us IS NULL AND clock_mhz IS NULL AND registers IS NULL AND spill_bytes IS NULL AND "
+                       "stack_bytes IS NULL AND static_shared_bytes IS NULL AND dynamic_shared_bytes IS NULL AND "
+                       "occupancy IS NULL"),
+      1);
+  EXPECT_EQ(store.known_trials(ids.kernel, ids.device, "p1").at(0).latest.resources.registers, -1);
+}
+
+// An early stop says how slow about, not how fast.
+TEST(Store, BestIsNoneThatWasStopped) {
+  const TemporaryFolder folder;
+  Store store = Store::open(folder.file("a.db"));
+  const Ids ids = add_context(store);
+  store.append(some_trial(ids, 0, "full", 5));
+  TrialRecord stopped = some_trial(ids, 1, "stopped", 4);
+  stopped.stopped = true;
+  store.append(stopped);
+  EXPECT_EQ(store.best(ids.kernel, ids.device).value().trail, "full");
+}
+
+TEST(Store, Baselines) {
+  const TemporaryFolder folder;
+  Store store = Store::open(folder.file("a.db"));
+  const Ids ids = add_context(store);
+  const auto add = [&](std::string library, Status status, double us) {
+    BaselineRecord one;
+    one.run = ids.run;
+    one.kernel = ids.kernel;
+    one.library = std::move(library);
+    one.version = "1.0";
+    one.precision = "f32";
+    one.threads = 2;
+    one.status = status;
+    one.message = status == Status::ok ? "" : "no";
+    one.median_us = us;
+    one.samples = {us, us + 1};
+    one.protocol = "p1";
+    store.append(one);
+  };
+  add("eigen", Status::ok, 9);
+  add("eigen", Status::ok, 8);
+  add("cudnn", Status::launch_error, 0);
+  add("onednn", Status::ok, 7);
+  const auto all = store.baselines(ids.kernel, ids.device);
+  ASSERT_EQ(all.size(), 3U);
+  EXPECT_EQ(all[0].library, "onednn");
+  EXPECT_EQ(all[0].samples, (std::vector<double>{7, 8}));
+  EXPECT_EQ(all[1].median_us, 8) << "the latest";
+  EXPECT_EQ(all[2].status, Status::launch_error);
+  EXPECT_EQ(all[2].message, "no");
+  EXPECT_TRUE(store.baselines(ids.kernel, ids.device + 1).empty());
 }
 
 TEST(Store, ABatchIsAllOrNothing) {
@@ -182,7 +266,7 @@ TEST(StoreOpen, ANewerVersionIsRefused) {
   Database(folder.file("a.db")).execute("PRAGMA user_version = 99");
   std::string message;
   EXPECT_EQ(exit_of_open(folder.file("a.db"), message), 1);
-  EXPECT_THAT(message, HasSubstr("has version 99, this deplo knows versions up to 1"));
+  EXPECT_THAT(message, HasSubstr("has version 99, this deplo knows versions up to 2"));
 }
 
 TEST(StoreOpen, ATruncatedDatabaseIsReported) {

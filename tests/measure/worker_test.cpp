@@ -27,7 +27,7 @@ const Deadlines short_deadlines{
     .prepare = 20, .build = 0.4, .launch = 0.4, .sample = 0.4, .check = 0.4, .candidate = 5};
 
 WorkerBench make_bench(std::function<bool()> cancelled = {}) {
-  return WorkerBench({faulty_worker(), short_deadlines, std::move(cancelled), nullptr});
+  return WorkerBench({faulty_worker(), short_deadlines, std::move(cancelled)});
 }
 
 struct Case {
@@ -174,7 +174,7 @@ TEST(Worker, ADeviceThatIsLostForAllIsSaidOfAll) {
 TEST(Worker, CancelledWithinASecond) {
   const auto start = std::chrono::steady_clock::now();
   bool asked = false;
-  WorkerBench bench({faulty_worker(), Deadlines{}, [&] { return asked = true; }, nullptr});
+  WorkerBench bench({faulty_worker(), Deadlines{}, [&] { return asked = true; }});
   bench.open(copy_task());
   const Reply reply = bench.screen(faulty_candidate("hang", "launch"), none_yet);
   ASSERT_FALSE(reply.timing.ok());
@@ -206,7 +206,7 @@ TEST(Worker, MistakesOfTheUserCrossThePipe) {
 TEST(Worker, AProgramThatIsNoWorkerIsSaid) {
   const auto message = [](WorkerCommand command) -> std::string {
     try {
-      WorkerBench({std::move(command), short_deadlines, {}, nullptr});
+      WorkerBench({std::move(command), short_deadlines, {}});
     } catch (const Error& error) {
       EXPECT_EQ(error.exit(), Exit::environment);
       return error.what();
@@ -231,7 +231,7 @@ TEST(Worker, DiesWithTheTuner) {
   ASSERT_EQ(pipe(ends), 0);
   const pid_t tuner = fork();
   if (tuner == 0) {
-    WorkerBench bench({faulty_worker(), Deadlines{}, {}, nullptr});
+    WorkerBench bench({faulty_worker(), Deadlines{}, {}});
     const pid_t worker = std::stoi(bench.info().vendor);
     if (write(ends[1], &worker, sizeof worker) < 0) _exit(1);
     bench.open(copy_task());

@@ -53,6 +53,28 @@ TEST(Loop, TrialsAreExactWhateverTheBatch) {
   EXPECT_TRUE(none().trials.empty());
 }
 
+// What is built ahead is what is measured then, in the same order, and however large the batch the tells come in the
+// order of the asks.
+TEST(Loop, PreparesWhatItMeasuresNext) {
+  for (const std::size_t batch : {1, 7, 16}) {
+    Fixture loop;
+    loop.budget = {.trials = 50, .batch = batch};
+    std::vector<std::string> prepared, measured;
+    loop.callbacks.prepare = [&](std::span<const Candidate> next) {
+      EXPECT_LE(next.size(), batch);
+      EXPECT_EQ(measured.size(), prepared.size()) << "not before the last batch is done";
+      for (const Candidate& one : next) prepared.push_back(print(one->trail()));
+    };
+    loop.callbacks.measure = [&](const Candidate& one) {
+      measured.push_back(print(one->trail()));
+      return Measured{took(5), false};
+    };
+    const LoopResult result = loop();
+    EXPECT_EQ(measured, prepared);
+    for (std::size_t i = 0; i < result.trials.size(); ++i) EXPECT_EQ(print(result.trials[i].trail), measured[i]);
+  }
+}
+
 TEST(Loop, PatienceCountsNewMeasurementsWithoutANewBest) {
   Fixture loop;
   loop.budget.patience = 3;

@@ -1,0 +1,26 @@
+// Private to store*.cpp: a trial as the columns of its row.
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "measure/sqlite.h"
+#include "measure/store.h"
+
+namespace deplo::measure {
+
+inline constexpr std::string_view insert_trial =
+    "INSERT INTO trial (run, ordinal, kernel, trail, digest, status, message, build_ms, median_us, fidelity, samples, "
+    "protocol, stage, batch, sets, rejected, warm_us, clock_mhz, stopped, registers, spill_bytes, stack_bytes, "
+    "static_shared_bytes, dynamic_shared_bytes, occupancy, limiter, binary_digest) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+void run_insert(Statement&, const TrialRecord&);
+
+/// Of a trial `t`, as read_trial() reads them.
+std::string trial_columns();
+TrialRecord read_trial(const Statement& row);
+
+/// A JSON array; what is not a number to JSON (an implausible NaN) becomes null.
+std::string print_samples(const std::vector<double>& samples);
+std::vector<double> parse_samples(std::string_view text);
+
+}  // namespace deplo::measure

@@ -1,0 +1,118 @@
+// kill -9 of a real tuner at random moments, resumed each time: nothing is lost but the trial in flight.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "apps/run_program.h"
+#include "core/rng.h"
+#include "measure/store_fixture.h"
+
+namespace deplo::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Killed : public ::testing::Test {
+ protected:
+  /// A tuner that is killed after so long; its exit code where it was faster, -1 where it was killed.
+  int tune_until(double seconds) {
+    tuner_ = fork();
+    CHECK(tuner_ >= 0);
+    if (tuner_ == 0) {
+      const int nowhere = open("/dev/null", O_WRONLY);
+      dup2(nowhere, STDOUT_FILENO);
+      dup2(nowhere, STDERR_FILENO);
+      const std::string program = std::string(DEPLO_BINARY_DIR) + "/deplo";
+      execl(program.c_str(), "deplo", "tune", "--config", config_.c_str(), "--store", store_.c_str(), "--quiet",
+            nullptr);
+      _exit(127);
+    }
+    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+    kill(tuner_, SIGKILL);
+    int status = 0;
+    CHECK(waitpid(tuner_, &status, 0) == tuner_);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+  std::vector<std::string> query(const std::string& sql) const {
+    measure::Database database(store_);
+    measure::Statement row(database, sql);
+    std::vector<std::string> rows;
+    while (row.step()) rows.push_back(row.text(0));
+    return rows;
+  }
+  /// The processes that work for the tuner that was killed last: none may outlive it.
+  std::vector<std::string> orphans() const {
+    std::vector<std::string> found;
+    const std::string words = std::string("--tuner") + '\0' + std::to_string(tuner_) + '\0';
+    for (const auto& entry : fs::directory_iterator("/proc")) {
+      const std::string name = entry.path().filename().string();
+      if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+      std::ifstream file(entry.path() / "cmdline", std::ios::binary);
+      if (std::string(std::istreambuf_iterator<char>(file), {}).find(words) != std::string::npos) found.push_back(name);
+    }
+    return found;
+  }
+  void check(const std::vector<std::string>& before) {
+    EXPECT_EQ(query("PRAGMA integrity_check"), std::vector<std::string>{"ok"});
+    const auto trials = query("SELECT id || ' ' || digest || ' ' || status FROM trial ORDER BY id");
+    ASSERT_GE(trials.size(), before.size());
+    EXPECT_TRUE(std::equal(before.begin(), before.end(), trials.begin())) << "what was stored stays as it was";
+    EXPECT_THAT(query("SELECT digest FROM trial WHERE stage = 'screen' AND status = 'ok' GROUP BY kernel, digest "
+                      "HAVING count(*) > 1"),
+                ::testing::IsEmpty())
+        << "measured twice";
+    EXPECT_THAT(query("SELECT count(*) FROM trial GROUP BY run, ordinal HAVING count(*) > 1"), ::testing::IsEmpty());
+    EXPECT_LE(std::stoi(query("SELECT count(*) FROM running").at(0)), 1) << "one at most was in flight";
+    for (int i = 0; i < 500 && !orphans().empty(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    EXPECT_THAT(orphans(), ::testing::IsEmpty());
+  }
+
+  void kill_times(int rounds);
+
+  pid_t tuner_ = -1;
+  measure::TemporaryFolder folder_;
+  const std::string store_ = folder_.file("s.db");
+  // The smoke test's kernels, with more to do than there is time.
+  const std::string config_ = write_file(folder_.path(), "long.yaml",
+                                         "search: {strategy: random}\n"
+                                         "budget: {time: 600, trials: 400, patience: 400}\nkernels:\n"
+                                         "  - {kernel: matmul, symbols: {M: 33, N: 47, K: 61}}\n"
+                                         "  - {kernel: softmax, symbols: {M: 19, N: 61}}\n"
+                                         "  - {kernel: gelu, symbols: {M: 3, N: 1021}}\n");
+};
+
+void Killed::kill_times(int rounds) {
+  Rng rng(20);
+  std::vector<std::string> trials;
+  for (int round = 0; round < rounds; ++round) {
+    const double seconds = rng.uniform(0.02, 3);
+    EXPECT_EQ(tune_until(seconds), -1);
+    if (!fs::exists(store_)) continue;  // killed before it was made
+    if (query("SELECT count(*) FROM sqlite_schema WHERE name = 'running'").at(0) == "0") continue;
+    check(trials);
+    trials = query("SELECT id || ' ' || digest || ' ' || status FROM trial ORDER BY id");
+  }
+  const auto lost = query("SELECT count(*) FROM trial WHERE status = 'worker_lost'").at(0);
+  EXPECT_LE(std::stoi(lost), rounds);
+  EXPECT_THAT(query("SELECT status FROM trial WHERE status NOT IN ('ok', 'slow', 'worker_lost')"),
+              ::testing::IsEmpty());
+  EXPECT_THAT(query("SELECT message FROM trial WHERE status = 'worker_lost' AND message NOT LIKE 'lost: the tuner%'"),
+              ::testing::IsEmpty());
+  EXPECT_GT(trials.size(), 0U);
+  std::printf("%d kills: %zu trials, %s lost in flight\n", rounds, trials.size(), lost.c_str());
+}
+
+TEST_F(Killed, AtAnyMoment) { kill_times(6); }
+// Two minutes: --gtest_also_run_disabled_tests
+TEST_F(Killed, DISABLED_FiftyTimes) { kill_times(50); }
+
+}  // namespace
+}  // namespace deplo::testing

@@ -1,0 +1,169 @@
+// What a run finds in a store that another one left: older versions, trials in flight, failures.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+
+#include "measure/process_name.h"
+#include "measure/retry.h"
+#include "store_fixture.h"
+
+namespace deplo::measure {
+namespace {
+
+// Written by deplo as of version 1; two of its rows by hand (an old status, a failure).
+TEST(StoreMigration, AStoreOfVersion1) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("a.db");
+  std::filesystem::copy_file(std::filesystem::path(DEPLO_SOURCE_DIR) / "tests/fixtures/store_v1.sqlite", file);
+  const std::string protocol =
+      "v1 device-events warm-operands samples=5 sample_us=200 confirm_us=1000 batch=64 stop=1.1 full_ms=100 "
+      "slow=3x200us rounds=15";
+  for (int i = 0; i < 2; ++i) {
+    Store store = Store::open(file);
+    const auto trials = store.known_trials(1, 1, protocol);
+    ASSERT_EQ(trials.size(), 5U) << "of nine, three are of the other kernel or confirm one";
+    EXPECT_EQ(trials.back().latest.trail, "made.up=wrong_result");
+    EXPECT_EQ(trials.back().latest.message, "c[0, 0]: is NaN");
+    EXPECT_EQ(trials.back().latest.resources.registers, -1);
+    EXPECT_DOUBLE_EQ(store.best(1, 1).value().median_us, 18.143346153846153);
+    EXPECT_EQ(store.settle_lost("elsewhere"), 0);
+  }
+  Store store = Store::open(file);
+  const Ids ids = add_context(store);
+  store.append(some_trial(ids, 0, "new", 1));
+  EXPECT_TRUE(is_intact(file));
+  Database database(file);
+  EXPECT_EQ(database.integer("PRAGMA user_version"), 2);
+  EXPECT_EQ(database.integer("SELECT count(*) FROM trial"), 10);
+}
+
+// A new store and a migrated one have the same tables.
+TEST(StoreMigration, LeadsToTheSameSchema) {
+  const TemporaryFolder folder;
+  std::filesystem::copy_file(std::filesystem::path(DEPLO_SOURCE_DIR) / "tests/fixtures/store_v1.sqlite",
+                             folder.file("old.db"));
+  const auto columns = [&](const std::string& name) {
+    Store::open(folder.file(name));
+    Database database(folder.file(name));
+    Statement row(database,
+                  "SELECT m.name || '.' || c.name || ' ' || c.type || ' ' || c.\"notnull\" FROM sqlite_schema m, "
+                  "pragma_table_xinfo(m.name) c ORDER BY 1");
+    std::vector<std::string> all;
+    while (row.step()) all.push_back(row.text(0));
+    return all;
+  };
+  EXPECT_EQ(columns("old.db"), columns("new.db"));
+}
+
+TEST(ProcessName, TellsTheLivingFromTheDead) {
+  EXPECT_TRUE(is_running(this_process()));
+  EXPECT_FALSE(is_running(""));
+  EXPECT_FALSE(is_running("no process"));
+  EXPECT_FALSE(is_running(this_process() + "1")) << "another start";
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const std::string name = this_process();
+    if (write(ends[1], name.data(), name.size()) < 0) _exit(1);
+    for (;;) pause();
+  }
+  std::string name(200, ' ');
+  name.resize(static_cast<std::size_t>(read(ends[0], name.data(), name.size())));
+  close(ends[0]);
+  close(ends[1]);
+  EXPECT_NE(name, this_process());
+  EXPECT_TRUE(is_running(name));
+  kill(child, SIGKILL);
+  siginfo_t info{};
+  waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT);
+  EXPECT_FALSE(is_running(name)) << "nobody has asked for its exit code yet";
+  waitpid(child, nullptr, 0);
+  EXPECT_FALSE(is_running(name));
+}
+
+/// A run on this host, by that process, with a trial in flight; its number among the running.
+std::int64_t begin_trial(Store& store, const std::string& process, const std::string& host = "here") {
+  const Ids ids = add_context(store);
+  const std::int64_t run = store.add_run({.device = ids.device,
+                                          .revision = "",
+                                          .config = "",
+                                          .searcher = "",
+                                          .seed = 0,
+                                          .host = host,
+                                          .process = process});
+  TrialRecord trial = some_trial(ids, 4, "in flight", 0);
+  trial.run = run;
+  return store.begin(trial);
+}
+
+TEST(StoreRunning, WhatADeadTunerBeganIsLostOnce) {
+  const TemporaryFolder folder;
+  Store store = Store::open(folder.file("a.db"));
+  const Ids ids = add_context(store);
+  begin_trial(store, "boot 1 1");
+  EXPECT_TRUE(store.known_trials(ids.kernel, ids.device, "p1").empty());
+  EXPECT_EQ(store.settle_lost("here"), 1);
+  EXPECT_EQ(store.settle_lost("here"), 0);
+  const auto trials = store.known_trials(ids.kernel, ids.device, "p1");
+  ASSERT_EQ(trials.size(), 1U);
+  EXPECT_EQ(trials[0].latest.status, Status::worker_lost);
+  EXPECT_EQ(trials[0].latest.trail, "in flight");
+  EXPECT_EQ(trials[0].latest.ordinal, 4);
+  EXPECT_EQ(trials[0].transient_failures, 1);
+  EXPECT_TRUE(worth_another_try(trials[0].latest.status, trials[0].transient_failures));
+  begin_trial(store, "boot 1 1");
+  EXPECT_EQ(store.settle_lost("here"), 1);
+  const auto again = store.known_trials(ids.kernel, ids.device, "p1");
+  EXPECT_FALSE(worth_another_try(again.at(0).latest.status, again.at(0).transient_failures)) << "two strikes";
+}
+
+TEST(StoreRunning, WhatOthersMeasureIsLeftAlone) {
+  const TemporaryFolder folder;
+  Store store = Store::open(folder.file("a.db"));
+  const std::int64_t mine = begin_trial(store, this_process());
+  const std::int64_t elsewhere = begin_trial(store, "boot 1 1", "elsewhere");
+  EXPECT_EQ(store.settle_lost("here"), 0);
+  Database(folder.file("a.db")).execute("UPDATE running SET created = '2020-01-01T00:00:00.000Z'");
+  EXPECT_EQ(store.settle_lost("here"), 1) << "an hour is enough for any trial of another host";
+  const Ids ids = add_context(store);
+  store.append(some_trial(ids, 0, "done", 1), mine);
+  store.forget(elsewhere);
+  EXPECT_EQ(Database(folder.file("a.db")).integer("SELECT count(*) FROM running"), 0);
+}
+
+TEST(Retry, ByTheKindOfFailure) {
+  for (const Status final : {Status::build_error, Status::resource, Status::wrong_result, Status::hang, Status::invalid,
+                             Status::illegal_access, Status::guard_hit, Status::build_crash, Status::noop})
+    EXPECT_FALSE(worth_another_try(final, 0)) << status_name(final);
+  EXPECT_TRUE(worth_another_try(Status::cancelled, 9));
+  EXPECT_TRUE(worth_another_try(Status::out_of_memory, 2));
+  EXPECT_FALSE(worth_another_try(Status::out_of_memory, 3)) << "retried twice";
+  EXPECT_TRUE(worth_another_try(Status::worker_lost, 1));
+  EXPECT_FALSE(worth_another_try(Status::worker_lost, 2));
+}
+
+// A schedule that hung hangs under every rule of timing; a time is compared under its own only.
+TEST(Retry, DangerIsKnownUnderEveryProtocol) {
+  const TemporaryFolder folder;
+  Store store = Store::open(folder.file("a.db"));
+  const Ids ids = add_context(store);
+  const auto add = [&](const std::string& trail, Status status) {
+    TrialRecord trial = some_trial(ids, 0, trail, 1);
+    trial.status = status;
+    store.append(trial);
+  };
+  add("hangs", Status::hang);
+  add("wrong", Status::wrong_result);
+  add("runs", Status::ok);
+  const auto trials = store.known_trials(ids.kernel, ids.device, "another protocol");
+  ASSERT_EQ(trials.size(), 1U);
+  EXPECT_EQ(trials[0].latest.trail, "hangs");
+}
+
+}  // namespace
+}  // namespace deplo::measure
