@@ -45,8 +45,8 @@ TEST(TabuExample, AsksForEverythingOnce) {
 
 // The page shows the file as it is.
 TEST(TabuExample, IsInTheDocumentation) {
-  const std::string root = DEPLO_SOURCE_DIR;
-  EXPECT_NE(read_file(root + "/docs/strategies.md").find(read_file(root + "/tests/search/tabu_example.h")),
+  const std::filesystem::path root = DEPLO_SOURCE_DIR;
+  EXPECT_NE(read_file(root / "docs/strategies.md").find(read_file(root / "tests/search/tabu_example.h")),
             std::string::npos);
 }
 
