@@ -75,10 +75,17 @@ Target pick_target(const std::string& name, const measure::DeviceInfo& info, Dia
   return target;
 }
 
-Measurer::Measurer(const KernelCase& kernel, Session& session) : session_(session) {
+Measurer::Measurer(const KernelCase& kernel, Session& session)
+    : session_(session), task_{kernel.loop, input_seed, session.protocol} {
   kernel_id_ = session.store.add_kernel({kernel.name, print(kernel.loop)});
-  session.bench.open({kernel.loop, input_seed, session.protocol});
   recall();
+}
+
+/// When something is measured for the first time, and before a candidate is begun: it is not to blame if the program
+/// ends while inputs and reference are made.
+void Measurer::open() {
+  if (!opened_) session_.bench.open(task_);
+  opened_ = true;
 }
 
 /// What need not be measured again. Different trails may have led to one source.
@@ -118,6 +125,7 @@ search::Measured Measurer::screen(const search::Candidate& candidate, double bes
   const auto start = std::chrono::steady_clock::now();
   const Prepared one = lowered(candidate);
   if (const auto known = known_.find(one.digest); known != known_.end()) return {known->second, true};
+  open();
   measure::TrialRecord record = record_of(one, measure::Stage::screen);
   const std::int64_t running = session_.store.begin(record);
   fill(record, session_.bench.screen(one.code, best_us));
@@ -141,6 +149,7 @@ std::vector<Measurer::Final> Measurer::confirm(const std::vector<search::Candida
     codes.push_back(one.code);
     all.push_back(std::move(one));
   }
+  open();
   const auto replies = session_.bench.confirm(codes, {0, seconds, cancelled});
   std::vector<Final> finals;
   for (std::size_t i = 0; i < all.size(); ++i) {

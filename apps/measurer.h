@@ -73,10 +73,13 @@ class Measurer {
 
  private:
   void recall();
+  void open();
   Prepared lowered(const search::Candidate&);
   measure::TrialRecord record_of(const Prepared&, measure::Stage);
 
   Session& session_;
+  const measure::Task task_;
+  bool opened_ = false;  // the bench has the task
   std::int64_t kernel_id_ = 0;
   std::map<std::string, Outcome> known_;      // by digest
   std::map<std::string, Prepared> prepared_;  // by trail: asked for next

@@ -49,6 +49,7 @@ void WorkerBench::open(const Task& task) {
   task_ = encode(task);
   task_told_ = false;
   good_.reset();
+  ready();
 }
 
 std::size_t WorkerBench::batch() const { return builders_ ? batch_built_ahead : 1; }

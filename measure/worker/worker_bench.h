@@ -28,7 +28,6 @@ class WorkerBench final : public Bench {
 
   const DeviceInfo& info() const override { return hello_.info; }
   Dialect dialect() const override { return hello_.dialect; }
-  /// Tells the worker when it is first needed.
   void open(const Task&) override;
   std::size_t batch() const override;
   void prepare(std::span<const Candidate>) override;
