@@ -11,6 +11,7 @@
 #include "apps/board.h"
 #include "apps/kernel_space.h"
 #include "apps/measurer.h"
+#include "apps/open_bench.h"
 #include "apps/tune_kernel.h"
 #include "core/rng.h"
 #include "rules/lower.h"
@@ -18,20 +19,20 @@
 namespace deplo::bench {
 namespace {
 
-std::string search(const apps::KernelCase& kernel, const SearchFlags& flags, measure::Device& device,
-                   const Target& target) {
+std::string search(const apps::KernelCase& kernel, const SearchFlags& flags) {
   const std::string file = "/tmp/bench." + std::to_string(getpid()) + ".db";
   measure::Store store = measure::Store::open(file);
-  apps::Bench bench{device, store, target, {}, 0, 0, 0};
-  bench.device_id = store.add_device(device.info());
-  bench.run_id = store.add_run({bench.device_id, "", "", flags.strategy, 0, ""});
+  const auto bench = apps::open_bench("opencl", /*in_process=*/true);
+  apps::Session session{*bench, store, measure::target_of(bench->info()), {}};
+  session.device_id = store.add_device(bench->info());
+  session.run_id = store.add_run({session.device_id, "", "", flags.strategy, 0, ""});
   apps::Experiment experiment;
   experiment.strategy = flags.strategy;
   experiment.trials = experiment.patience = flags.trials;
   constexpr double long_enough = 3600;  // seconds: the trials end the search
   Progress progress(stderr, true);
   apps::Narrator narrator{progress, kernel.name, apps::now() + long_enough, [](const apps::Row&) {}};
-  const apps::Row row = tune_kernel(kernel, experiment, {long_enough, flags.trials}, bench, narrator);
+  const apps::Row row = tune_kernel(kernel, experiment, {long_enough, flags.trials}, session, narrator);
   for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(file + suffix);
   return row.trail;
 }
@@ -68,7 +69,7 @@ SearchFlags take_search_flags(int& argc, char** argv) {
 
 Tuned::Tuned(const apps::KernelCase& kernel, const SearchFlags& flags) : device_(measure::open_device("opencl")) {
   const Target target = measure::target_of(device_->info());
-  trail_ = flags.schedule.empty() ? search(kernel, flags, *device_, target) : flags.schedule;
+  trail_ = flags.schedule.empty() ? search(kernel, flags) : flags.schedule;
   const auto lowering = rules::follow(kernel.loop, target, parse_trail(trail_));
   candidate_.kernel = rules::materialize(lowering.program(), target);
   candidate_.source = emit(candidate_.kernel, target);
