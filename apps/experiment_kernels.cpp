@@ -8,6 +8,7 @@
 #include "apps/graph.h"
 #include "apps/kernel.h"
 #include "core/error.h"
+#include "ir/canonical.h"
 
 namespace deplo::apps {
 namespace {
@@ -114,7 +115,7 @@ std::vector<KernelCase> merge_equal(std::vector<KernelCase> kernels) {
     if (!is_new)
       throw Error(fmt::format("{}: expected each name once, found '{}' again (first at {})", kernel.place, kernel.name,
                               named->second));
-    const auto [first, differs] = known.emplace(ir::anonymous_text(kernel.loop), result.size());
+    const auto [first, differs] = known.emplace(print(ir::canonical(kernel.loop).program), result.size());
     if (differs)
       result.push_back(std::move(kernel));
     else

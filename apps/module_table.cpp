@@ -6,6 +6,7 @@
 #include <map>
 
 #include "core/text.h"
+#include "ir/canonical.h"
 
 namespace deplo::apps {
 namespace {
@@ -49,7 +50,7 @@ std::vector<std::size_t> first_equals(const std::vector<ir::Program>& kernels) {
   std::map<std::string, std::size_t> known;
   std::vector<std::size_t> first;
   for (const ir::Program& kernel : kernels)
-    first.push_back(known.try_emplace(ir::anonymous_text(kernel), first.size()).first->second);
+    first.push_back(known.try_emplace(print(ir::canonical(kernel).program), first.size()).first->second);
   return first;
 }
 

@@ -14,6 +14,7 @@
 #include "apps/plan.h"
 #include "apps/values.h"
 #include "core/error.h"
+#include "ir/canonical.h"
 #include "ir/torch/evaluate.h"
 #include "measure/host_memory.h"
 #include "measure/store.h"
@@ -96,6 +97,7 @@ class Runner {
   struct Built {
     std::unique_ptr<measure::Executable> executable;
     std::int64_t blocks = 1;
+    const ir::Program* loop = nullptr;
   };
 
   void build_all();
@@ -162,7 +164,7 @@ Runner::Built Runner::build(const ir::Program& loop, KernelLaunch& launch) {
     throw Error(fmt::format("kernel {}: expected it to build on {}, found: {}", loop.name, device_->info().name,
                             built.failure().message),
                 Exit::environment);
-  return {std::move(built.value()), prepared.code.source.blocks};
+  return {std::move(built.value()), prepared.code.source.blocks, &loop};
 }
 
 std::unique_ptr<measure::Arrays> Runner::allocate() {
@@ -181,10 +183,12 @@ std::unique_ptr<measure::Arrays> Runner::allocate() {
   return slots;
 }
 
+// What was built is of the first of equal kernels, whose buffers may stand in another order.
 double Runner::launch(const Built& built, const ir::Program& loop, measure::Arrays& slots) {
   std::vector<std::size_t> used;
-  for (const ir::Buffer& buffer : loop.buffers) used.push_back(plan_.placement.at(buffer.name));
-  const auto arrays = slots.view(used, loop.buffers);
+  for (const std::size_t buffer : corresponding_buffers(ir::canonical(loop), ir::canonical(*built.loop)))
+    used.push_back(plan_.placement.at(loop.buffers[buffer].name));
+  const auto arrays = slots.view(used, built.loop->buffers);
   const Result<double> time = built.executable->launch(*arrays, built.blocks);
   if (!time.ok())
     throw Error(fmt::format("kernel {}: expected it to run on {}, found: {}", loop.name, device_->info().name,

@@ -36,8 +36,4 @@ std::string title(const Program& kernel, std::size_t number);
 /// The kernels' texts, each after a line `# TITLE` (a comment to the parser).
 std::string print(const Module&);
 
-/// What the kernel computes, apart from names and dimensions of extent 1: the text with buffers, values, axes and the
-/// program renamed in order of appearance. Two kernels with one text are tuned once.
-std::string anonymous_text(const Program& loop);
-
 }  // namespace deplo::ir

@@ -14,6 +14,7 @@
 #include "apps/kernel.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "ir/canonical.h"
 #include "ir/program.h"
 
 namespace deplo::apps {
@@ -29,7 +30,7 @@ ir::Module lower(const std::string& code, const Passes& passes = {}) {
 void expect_kernel(const std::string& kernel, const ir::Symbols& symbols, const std::string& code) {
   const ir::Module module = lower(code);
   ASSERT_EQ(module.kernels.size(), 1u) << kernel;
-  EXPECT_EQ(ir::anonymous_text(module.kernels[0]), ir::anonymous_text(load_kernel(kernel, symbols, "test")));
+  EXPECT_EQ(ir::canonical(module.kernels[0]).program, ir::canonical(load_kernel(kernel, symbols, "test")).program);
 }
 
 TEST(Graph, ExpressionsBecomeTheKernelsWrittenByHand) {
