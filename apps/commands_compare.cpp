@@ -68,6 +68,12 @@ void add_contest(CLI::App& command, search::Contest& contest) {
   command.add_option("--compilers", contest.workers, "so many work beside the device; 0: one step after the other [0]")
       ->check(between(std::int64_t{0}, std::int64_t{1024}))
       ->type_name("N");
+  command
+      .add_option("--warm-start", contest.warm_start,
+                  "models begin with so many random records of each other device's space of the same kernel among "
+                  "--spaces; 0: cold [0]")
+      ->check(between(std::int64_t{0}, std::int64_t{1'000'000}))
+      ->type_name("N");
 }
 
 }  // namespace

@@ -91,7 +91,6 @@ class Board {
     progress_.status(space, fmt::format("{}/{} runs, space {}/{}, about {} left", done, of, finished_ + 1, spaces_,
                                         duration(elapsed / share * (1 - share))));
   }
-  void add_spaces(std::size_t more) { spaces_ += more; }
   void finish(const search::SpaceResult& result, const search::Contest& contest) {
     ++finished_;
     std::string scores;
@@ -110,26 +109,30 @@ class Board {
 
 bool stopped() { return interrupted() != 0; }
 
-std::vector<search::Records> read_spaces(const std::string& file) {
-  if (is_store(file)) {
-    std::vector<search::Records> spaces = read_store(file);
-    if (spaces.empty()) throw Error(file + ": expected a store with trials of a kernel that has knobs, found none");
-    return spaces;
+search::Sources read_spaces(const std::vector<std::string>& files) {
+  search::Sources spaces;
+  for (const std::string& file : files) {
+    if (!is_store(file)) {
+      spaces.push_back(std::make_shared<const search::Records>(search::read_records(file)));
+      continue;
+    }
+    std::vector<search::Records> stored = read_store(file);
+    if (stored.empty()) throw Error(file + ": expected a store with trials of a kernel that has knobs, found none");
+    for (search::Records& records : stored)
+      spaces.push_back(std::make_shared<const search::Records>(std::move(records)));
   }
-  std::vector<search::Records> one;
-  one.push_back(search::read_records(file));
-  return one;
+  return spaces;
 }
 
 // Space by space, each in all orders: the runs on a space are in memory only while it is searched.
-void compare_on(search::Records read, Comparison& comparison, Board& board) {
-  const auto records = std::make_shared<const search::Records>(std::move(read));
+void compare_on(const std::shared_ptr<const search::Records>& records, const search::Sources& sources,
+                Comparison& comparison, Board& board) {
   for (Ordered& ordered : comparison.orders) {
     if (stopped()) return;
     const search::TableSpace space(records, search::level_order(*records, ordered.order, comparison.contest.seed));
     search::SpaceResult result = search::compete(
         space, comparison.contest, [&](std::size_t done, std::size_t of) { board.tick(records->name, done, of); },
-        stopped);
+        stopped, sources);
     if (stopped()) return;
     board.finish(result, comparison.contest);
     ordered.spaces.push_back(std::move(result));
@@ -182,13 +185,12 @@ Comparison compare(const CompareFlags& flags, Progress& progress) {
   comparison.contest = flags.contest;
   comparison.contest.entrants = parse_entrants(flags.search, flags.set);
   for (const std::string& order : flags.orders) comparison.orders.push_back({search::parse_order(order), {}, {}});
-  const std::vector<std::string> files = find_spaces(flags.spaces);
-  Board board(progress, files.size() * comparison.orders.size());
-  for (const std::string& file : files) {
-    std::vector<search::Records> spaces = read_spaces(file);
-    board.add_spaces((spaces.size() - 1) * comparison.orders.size());
-    for (search::Records& records : spaces)
-      if (!stopped()) compare_on(std::move(records), comparison, board);
+  const search::Sources spaces = read_spaces(find_spaces(flags.spaces));
+  Board board(progress, spaces.size() * comparison.orders.size());
+  for (const auto& records : spaces) {
+    const bool warm = comparison.contest.warm_start > 0;
+    if (!stopped())
+      compare_on(records, warm ? search::sources_of(*records, spaces) : search::Sources(), comparison, board);
   }
   comparison.interrupted = stopped();
   for (Ordered& ordered : comparison.orders)

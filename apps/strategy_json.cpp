@@ -63,6 +63,7 @@ Json of(const search::SpaceResult& space, const search::Contest& contest) {
   json["space"] = space.name;
   json["kernel"] = space.kernel;
   json["device"] = space.device;
+  json["sources"] = space.sources;
   json["levels"] = space.levels;
   json["importance"] = array(space.importance);
   json["configurations"] = space.difficulty.configurations;
@@ -101,6 +102,7 @@ std::string print_comparison_json(const Comparison& comparison) {
   json["short_cutoff"] = contest.short_cutoff;
   json["noisy"] = contest.noisy;
   json["compilers"] = contest.workers;
+  json["warm_start"] = contest.warm_start;
   json["interrupted"] = comparison.interrupted;
   json["orders"] = Json::array();
   for (const Ordered& ordered : comparison.orders) {

@@ -124,6 +124,8 @@ std::string mode(const search::Contest& contest) {
   std::string text;
   if (contest.noisy) text += ", launches resampled";
   if (contest.workers > 0) text += fmt::format(", {} compilers beside the device", contest.workers);
+  if (contest.warm_start > 0)
+    text += fmt::format(", models start from {} records of each other device", contest.warm_start);
   return text;
 }
 

@@ -73,6 +73,15 @@ Rows coordinates(const std::vector<Value>& values, bool optional) {
 
 }  // namespace
 
+std::size_t CodesHash::operator()(const Codes& codes) const {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;  // FNV-1a, and a shift for the upper bits
+  for (const std::int16_t code : codes) {
+    hash = (hash ^ static_cast<std::uint16_t>(code)) * 0x100000001b3ULL;
+    hash ^= hash >> 29;
+  }
+  return hash;
+}
+
 std::size_t Encoding::find(const std::string& name) {
   if (next_ < knobs_.size() && knobs_[next_].name == name) return next_++;
   const auto [found, fresh] = by_name_.try_emplace(name, knobs_.size());

@@ -13,6 +13,9 @@ namespace deplo::search {
 
 /// Which of its values each knob has, in the order in which Encoding met them; absent: -1, and none at the end.
 using Codes = std::vector<std::int16_t>;
+struct CodesHash {
+  std::size_t operator()(const Codes&) const;
+};
 
 /// Learns knobs and their values as it meets them: spaces cannot be listed. Not thread-safe.
 ///

@@ -69,8 +69,8 @@ class Evolve final : public ModelSearcher {
     for (std::size_t i = 0; i < size_; ++i) {
       const Trail one = follow(space(), members[parent(parents)])->trail();
       Rng& rng = surrogate().rng();
-      const Trail wish =
-          rng.below(2) == 0 ? mutate(space(), one, 1, rng) : crossover(one, fastest[rng.below(fastest.size())], rng);
+      const Trail wish = fastest.empty() || rng.below(2) == 0 ? mutate(space(), one, 1, rng)
+                                                              : crossover(one, fastest[rng.below(fastest.size())], rng);
       members.push_back(surrogate().sample([&](const Position& p) { return wanted_option(*p.fork(), wish); }));
     }
     members = surrogate().unseen(members);

@@ -168,6 +168,8 @@ void GaussianProcess::condition(const Points& points, std::span<const std::size_
                                 std::span<const double> values, std::size_t columns) {
   State& s = *state_;
   const auto n = static_cast<Eigen::Index>(points.size());
+  const std::size_t met = group.empty() ? 0 : *std::ranges::max_element(group) + 1;
+  s.resize(std::max(met, static_cast<std::size_t>(std::max<Eigen::Index>(s.theta.size(), 2) - 2)));
   const Eigen::Index groups = s.theta.size() - 2;
   s.inverse_length.resize(static_cast<Eigen::Index>(group.size()));
   for (std::size_t d = 0; d < group.size(); ++d)
@@ -187,6 +189,12 @@ void GaussianProcess::condition(const Points& points, std::span<const std::size_
     s.alpha = llt.solve(y).cast<float>();
     return;
   }
+}
+
+std::vector<float> GaussianProcess::mean(const Points& points) const {
+  const State& s = *state_;
+  const VectorF means = kernel(s.scaled, scale(points, s.inverse_length), s.weight).transpose() * s.alpha.col(0);
+  return {means.data(), means.data() + means.size()};
 }
 
 void GaussianProcess::predict(const Points& points) {

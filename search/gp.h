@@ -38,6 +38,8 @@ class GaussianProcess {
   void condition(const Points&, std::span<const std::size_t> group, std::span<const double> values,
                  std::size_t columns = 1);
 
+  /// The means alone, of the first column.
+  std::vector<float> mean(const Points&) const;
   /// At points; predict() fills the means (column after column) and the standard deviations.
   void predict(const Points&);
   std::span<const float> means() const;

@@ -50,7 +50,7 @@ void ModelSearcher::fill() {
   if (tree_.root().finished) return;
   const std::size_t asked = surrogate_.count_asked();
   std::vector<Sample> round;
-  if (asked < design_ || !surrogate_.ready()) {
+  if (!surrogate_.ready() || (asked < design_ && !surrogate_.warm())) {
     round = surrogate_.design(asked < design_ ? design_ - asked : 1);
   } else {
     const double batch = batch_ * static_cast<double>(surrogate_.count_told());

@@ -61,6 +61,12 @@ class Portfolio final : public Searcher {
     for (const auto& searcher : searchers_) searcher->tell(candidate, outcome);
   }
 
+  bool warm_start(std::span<const Source> sources) override {
+    bool any = false;
+    for (const auto& searcher : searchers_) any = searcher->warm_start(sources) || any;
+    return any;
+  }
+
  private:
   struct Use {
     std::size_t member;

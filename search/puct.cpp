@@ -59,10 +59,12 @@ class Puct final : public Searcher {
     surrogate_.tell(candidate, outcome);
   }
 
+  bool warm_start(std::span<const Source> sources) override { return surrogate_.warm_start(sources); }
+
  private:
   Candidate next() {
     if (tree_.root().finished) return nullptr;
-    if (surrogate_.count_asked() < design_ || !surrogate_.ready()) {
+    if (!surrogate_.ready() || (surrogate_.count_asked() < design_ && !surrogate_.warm())) {
       const std::vector<Sample> design = surrogate_.design(1);
       if (design.empty())
         return tree_.descend([this](const Node& n) { return random_unfinished(n, surrogate_.rng()); });

@@ -15,6 +15,13 @@ namespace deplo::search {
 
 using Candidate = PositionPtr;  // a position without a fork
 
+/// A candidate of the same kernel and what it took on another device, or of a kernel much like it.
+struct Experience {
+  Trail trail;
+  double microseconds = 0;  // infinite: it failed
+};
+using Source = std::vector<Experience>;  // of one device and kernel
+
 /// Deterministic under its seed. Not thread-safe.
 class Searcher {
  public:
@@ -24,6 +31,9 @@ class Searcher {
   /// Every asked one, failures included, in any order; also ones that were never asked (known from a store, or the
   /// heuristic's), which then count as asked.
   virtual void tell(const Candidate&, const Outcome&) = 0;
+  /// Before the first ask and tell: what was measured elsewhere, source by source. Its trails may not exist in this
+  /// space. False: a strategy that cannot learn from it, and did not.
+  virtual bool warm_start(std::span<const Source>) { return false; }
 };
 
 /// Each searcher's file defines one; the reasons for the defaults of its parameters stand there.

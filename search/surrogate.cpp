@@ -6,7 +6,9 @@
 #include <numeric>
 
 #include "core/error.h"
+#include "search/compare/statistics.h"
 #include "search/maximin.h"
+#include "search/targets.h"
 #include "search/tree.h"
 
 namespace deplo::search {
@@ -20,59 +22,15 @@ constexpr double refresh = 0.25;  // of the pool's random ones, in each round: a
 // 256 costs more time than it gains.
 constexpr std::size_t most_fitted = 128, most_conditioned = 256;
 constexpr std::size_t most_in_vain = 50;  // draws in a row: hardly anything is left then
+constexpr std::size_t least_fitted = 3;
 constexpr double refit_growth = 1.3;
 constexpr int first_steps = 24, more_steps = 12;  // of the fit; later ones start from the last
-
-/// Mean 0 and variance 1. The deviation it had.
-double standardise(std::vector<double>& values) {
-  const auto n = static_cast<double>(values.size());
-  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
-  double squares = 0;
-  for (double& v : values) {
-    v -= mean;
-    squares += v * v;
-  }
-  const double deviation = std::sqrt(squares / n);
-  for (double& v : values) v /= deviation > 0 ? deviation : 1;
-  return deviation;
-}
-
-double quantile(std::vector<double> values, double q) {
-  const double place = q * static_cast<double>(values.size() - 1);
-  const auto low = static_cast<std::ptrdiff_t>(place);
-  std::nth_element(values.begin(), values.begin() + low, values.end());
-  const double below = values[static_cast<std::size_t>(low)];
-  if (low + 1 == static_cast<std::ptrdiff_t>(values.size())) return below;
-  const double above = *std::min_element(values.begin() + low + 1, values.end());
-  return below + (place - static_cast<double>(low)) * (above - below);
-}
-
-void clip(std::vector<double>& values, double last) {
-  const double n = std::clamp(static_cast<double>(values.size()), 4.0, 32.0);
-  const double limit = quantile(values, 1 + (last - 1) * (n - 4) / 28);
-  for (double& v : values) v = std::min(v, limit);
-}
-
-std::vector<double> at(const std::vector<double>& values, const std::vector<std::size_t>& numbers) {
-  std::vector<double> result;
-  for (const std::size_t i : numbers) result.push_back(values[i]);
-  return result;
-}
 
 }  // namespace
 
 Candidate follow(const Space& space, const Sample& sample) {
   std::size_t level = 0;
   return follow(space, [&](const Position&) { return sample.options[level++]; });
-}
-
-std::size_t Surrogate::Hash::operator()(const Codes& codes) const {
-  std::uint64_t hash = 0xcbf29ce484222325ULL;  // FNV-1a, and a shift for the upper bits
-  for (const std::int16_t code : codes) {
-    hash = (hash ^ static_cast<std::uint16_t>(code)) * 0x100000001b3ULL;
-    hash ^= hash >> 29;
-  }
-  return hash;
 }
 
 Surrogate::Surrogate(const Space& space, const Settings& settings)
@@ -96,7 +54,14 @@ void Surrogate::tell(const Candidate& candidate, const Outcome& outcome) {
   by_time_.insert(place, told_.size() - 1);
 }
 
-bool Surrogate::ready() const { return told_.size() >= 3 && std::isfinite(told_[by_time_[1]].time); }
+bool Surrogate::warm_start(std::span<const Source> sources) {
+  transfer_.learn(sources, encoding_, rng_);
+  for (const Trail& wish : transfer_.best())
+    proven_.push_back(sample([&](const Position& position) { return wanted_option(*position.fork(), wish); }));
+  return warm();
+}
+
+bool Surrogate::ready() const { return warm() || (told_.size() >= 3 && std::isfinite(told_[by_time_[1]].time)); }
 
 std::vector<Trail> Surrogate::best(std::size_t count) const {
   std::vector<Trail> result;
@@ -118,7 +83,7 @@ Sample Surrogate::sample(const Pick& pick) {
 }
 
 void Surrogate::draw(std::vector<Sample>& samples, std::size_t size) {
-  std::unordered_set<Codes, Hash> listed;
+  std::unordered_set<Codes, CodesHash> listed;
   for (const Sample& known : samples) listed.insert(known.codes);
   for (std::size_t in_vain = 0; samples.size() < size && in_vain < most_in_vain;) {
     Sample drawn = sample([this](const Position& position) { return random_option(position, rng_); });
@@ -132,7 +97,7 @@ void Surrogate::draw(std::vector<Sample>& samples, std::size_t size) {
 }
 
 std::vector<Sample> Surrogate::unseen(const std::vector<Sample>& samples) const {
-  std::unordered_set<Codes, Hash> listed;
+  std::unordered_set<Codes, CodesHash> listed;
   std::vector<Sample> result;
   for (const Sample& sample : samples)
     if (!seen(sample) && listed.insert(sample.codes).second) result.push_back(sample);
@@ -185,6 +150,7 @@ std::vector<Sample> Surrogate::pool() {
   draw(pool_, size);
   refresh_near();
   std::vector<Sample> result = pool_;
+  result.insert(result.end(), proven_.begin(), proven_.end());
   for (const auto& [number, samples] : near_) result.insert(result.end(), samples.begin(), samples.end());
   return unseen(result);
 }
@@ -204,15 +170,26 @@ void Surrogate::refresh_near() {
   near_ = std::move(near);
 }
 
-std::vector<double> Surrogate::targets() const {
-  double worst = -infinity;
-  for (const Told& told : told_)
-    if (std::isfinite(told.time)) worst = std::max(worst, told.time);
-  std::vector<double> result;
-  for (const Told& told : told_) result.push_back(std::min(told.time, worst));
-  clip(result, clip_);
-  standardise(result);
-  return result;
+std::vector<double> Surrogate::targets() {
+  if (by_time_.empty() || !std::isfinite(told_[by_time_[0]].time)) return {};
+  std::vector<double> logs;
+  for (const Told& told : told_) logs.push_back(told.time);
+  replace_failures(logs);
+  limit_ = quantile(logs, clip_quantile(logs.size(), clip_));
+  for (double& log : logs) log = std::min(log, limit_);
+  if (warm()) return residuals(std::move(logs));
+  standardise(logs);
+  return logs;
+}
+
+std::vector<double> Surrogate::residuals(std::vector<double> logs) {
+  std::vector<Codes> codes;
+  for (const Told& told : told_) codes.push_back(told.codes);
+  transfer_.match(codes, logs, encoding_);
+  const std::vector<double> means = transfer_.means(codes, encoding_);
+  for (std::size_t i = 0; i < logs.size(); ++i)
+    logs[i] = (logs[i] - std::min(means[i], limit_)) / transfer_.deviation();
+  return logs;
 }
 
 std::vector<double> Surrogate::costs() const {
@@ -222,19 +199,11 @@ std::vector<double> Surrogate::costs() const {
   return known && cost_ > 0 ? result : std::vector<double>();
 }
 
-/// The better half of the fastest and a random half of the rest.
-Surrogate::Numbers Surrogate::subset(std::size_t most) {
-  Numbers numbers = by_time_;
-  if (numbers.size() <= most) return numbers;
-  for (std::size_t i = most / 2; i < most; ++i) std::swap(numbers[i], numbers[i + rng_.below(numbers.size() - i)]);
-  numbers.resize(most);
-  return numbers;
-}
-
 void Surrogate::fit(const std::vector<double>& values) {
+  if (values.size() < least_fitted) return;
   const bool grown = static_cast<double>(told_.size()) >= refit_growth * static_cast<double>(fitted_);
   if (!grown && version_ == encoding_.version()) return;
-  const Numbers numbers = subset(most_fitted);
+  const Numbers numbers = subset(by_time_, most_fitted, rng_);
   process_.fit(points(numbers), at(values, numbers), encoding_.dimensions(), encoding_.knobs(),
                fitted_ == 0 ? first_steps : more_steps);
   fitted_ = told_.size();
@@ -242,9 +211,9 @@ void Surrogate::fit(const std::vector<double>& values) {
 }
 
 void Surrogate::condition(const std::vector<double>& values) {
-  const Numbers numbers = subset(most_conditioned);
+  const Numbers numbers = values.empty() ? Numbers() : subset(by_time_, most_conditioned, rng_);
   std::vector<double> columns = at(values, numbers);
-  std::vector<double> logs = costs();
+  std::vector<double> logs = values.empty() ? std::vector<double>() : costs();
   cost_weight_ = logs.empty() ? 0 : cost_ * standardise(logs);
   if (!logs.empty())
     for (const std::size_t i : numbers) columns.push_back(logs[i]);
@@ -253,8 +222,15 @@ void Surrogate::condition(const std::vector<double>& values) {
 
 double Surrogate::acquisition(std::size_t sample) const {
   const auto means = process_.means();
-  const double bound = means[sample] - kappa_ * process_.deviations()[sample];
+  const double bound = prior_[sample] + means[sample] - kappa_ * process_.deviations()[sample];
   return cost_weight_ > 0 ? bound + cost_weight_ * means[ranked_ + sample] : bound;
+}
+
+void Surrogate::find_prior(const std::vector<Sample>& samples) {
+  std::vector<Codes> codes;
+  for (const Sample& sample : samples) codes.push_back(sample.codes);
+  prior_ = transfer_.means(codes, encoding_);
+  for (double& mean : prior_) mean = std::min(mean, limit_) / transfer_.deviation();
 }
 
 std::vector<double> Surrogate::rank(const std::vector<Sample>& samples) {
@@ -264,6 +240,8 @@ std::vector<double> Surrogate::rank(const std::vector<Sample>& samples) {
   condition(values);
   process_.predict(points(samples));
   ranked_ = samples.size();
+  prior_.assign(ranked_, 0);
+  if (warm()) find_prior(samples);
   std::vector<double> result;
   for (std::size_t i = 0; i < ranked_; ++i) result.push_back(acquisition(i));
   return result;

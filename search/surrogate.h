@@ -5,8 +5,11 @@
 //                shape of the slow half is of no use): q = 1 up to 4 evaluations, falling to `clip` at 32; standardised
 //   acquisition  mean - kappa σ + cost sd(log seconds) z, z the predicted standardised log seconds; the least is best:
 //                lower confidence bound (Cox and John 1992) and the price of finding out (Snoek et al., NeurIPS 2012)
+//   warm start   the target is what the prior mean m of other devices (transfer.h) leaves: clip(log time) - clip(m), in
+//                the sources' deviations; m comes back into the mean
 //   batch        σ shrinks after each pick as if the value were known (Desautels, Krause and Burdick, JMLR 15, 2014)
 #pragma once
+#include <limits>
 #include <map>
 #include <unordered_set>
 #include <vector>
@@ -16,6 +19,7 @@
 #include "search/gp.h"
 #include "search/searcher.h"
 #include "search/trails.h"
+#include "search/transfer.h"
 
 namespace deplo::search {
 
@@ -36,7 +40,10 @@ class Surrogate {
   void tell(const Candidate&, const Outcome&);
   std::size_t count_asked() const { return asked_.size(); }
   std::size_t count_told() const { return told_.size(); }
-  /// Two valid times or more among three evaluations or more: below that there is nothing to learn from.
+  /// Before all else; false: the sources say nothing.
+  bool warm_start(std::span<const Source>);
+  bool warm() const { return !transfer_.empty(); }
+  /// Two valid times or more among three evaluations or more: below that there is nothing to learn from. A warm one is.
   bool ready() const;
   /// The fastest told, the best first.
   std::vector<Trail> best(std::size_t count) const;
@@ -64,9 +71,6 @@ class Surrogate {
     Trail trail;
     double time, cost;  // logs; infinite: a failure; NaN: not known
   };
-  struct Hash {
-    std::size_t operator()(const Codes&) const;
-  };
   using Numbers = std::vector<std::size_t>;
 
   /// Adds unseen random ones until there are `size`, fewer where most were seen.
@@ -74,9 +78,10 @@ class Surrogate {
   void refresh_near();
   Points points(const std::vector<Sample>&);
   Points points(const Numbers&);
-  std::vector<double> targets() const;
+  std::vector<double> targets();
+  std::vector<double> residuals(std::vector<double> logs);
+  void find_prior(const std::vector<Sample>&);
   std::vector<double> costs() const;
-  Numbers subset(std::size_t most);
   void fit(const std::vector<double>& targets);
   void condition(const std::vector<double>& targets);
   double acquisition(std::size_t sample) const;
@@ -87,10 +92,14 @@ class Surrogate {
   std::int64_t pool_size_;
   Encoding encoding_;
   GaussianProcess process_;
+  Transfer transfer_;
+  double limit_ = std::numeric_limits<double>::infinity();  // log time: the latest clip
+  std::vector<double> prior_;                               // of the latest rank(), in units of the target
   std::vector<Told> told_;
   Numbers by_time_;  // told_, the fastest first
-  std::unordered_set<Codes, Hash> asked_, known_;
+  std::unordered_set<Codes, CodesHash> asked_, known_;
   std::vector<Sample> pool_;
+  std::vector<Sample> proven_;                       // elsewhere
   std::map<std::size_t, std::vector<Sample>> near_;  // neighbours of the fastest, by their number in told_
   std::size_t fitted_ = 0, version_ = 0;             // evaluations and encoding at the latest fit
   double cost_weight_ = 0;

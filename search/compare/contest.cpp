@@ -59,8 +59,12 @@ void in_parallel(std::size_t count, std::size_t threads, const std::function<voi
 
 class Arena {
  public:
-  Arena(const TableSpace& space, const Contest& contest)
-      : space_(space), contest_(contest), landscape_(space), seed_(mix(contest.seed, space.records().name)) {
+  Arena(const TableSpace& space, const Contest& contest, const Sources& sources)
+      : space_(space),
+        contest_(contest),
+        sources_(sources),
+        landscape_(space),
+        seed_(mix(contest.seed, space.records().name)) {
     start_ = landscape_.seconds(first_cutoff);
     budget_ = std::max(landscape_.seconds(contest.cutoff), start_);
     short_budget_ = std::max(landscape_.seconds(contest.short_cutoff), start_);
@@ -92,10 +96,20 @@ class Arena {
     options.seed = seed;
     const double before = cpu_seconds();
     const auto searcher = make_searcher(contest_.entrants[entrant].name, space_, options);
+    searcher->warm_start(draw_sources(seed));
     const Replay replay{
         .seconds = limit_, .evaluations = contest_.evaluations, .noisy = contest_.noisy, .workers = contest_.workers};
     runs_[entrant][repeat] = search::replay(space_, landscape_, *searcher, replay, mix(seed, "noise"));
     cpu_[entrant][repeat] = cpu_seconds() - before;
+  }
+
+  std::vector<Source> draw_sources(std::uint64_t seed) const {
+    std::vector<Source> drawn;
+    for (const auto& source : sources_) {
+      Rng rng(mix(mix(seed, "source"), source->name));
+      drawn.push_back(draw(*source, contest_.warm_start, rng));
+    }
+    return drawn;
   }
 
   SpaceResult describe() const {
@@ -104,6 +118,7 @@ class Arena {
     result.name = records.name;
     result.kernel = records.kernel;
     result.device = records.device;
+    for (const auto& source : sources_) result.sources.push_back(source->name);
     const std::vector<double> shares = importance(records);
     for (const std::size_t knob : space_.order()) {
       result.levels.push_back(records.knobs[knob].name);
@@ -186,6 +201,7 @@ class Arena {
 
   const TableSpace& space_;
   const Contest& contest_;
+  const Sources& sources_;
   Landscape landscape_;
   std::uint64_t seed_;
   double start_ = 0, budget_ = 0, short_budget_ = 0, limit_ = 0;
@@ -196,9 +212,9 @@ class Arena {
 }  // namespace
 
 SpaceResult compete(const TableSpace& space, const Contest& contest, const Tick& tick,
-                    const std::function<bool()>& cancelled) {
+                    const std::function<bool()>& cancelled, const Sources& sources) {
   CHECK(!contest.entrants.empty() && contest.repeats > 0 && contest.threads > 0);
-  return Arena(space, contest).compete(tick, cancelled);
+  return Arena(space, contest, sources).compete(tick, cancelled);
 }
 
 }  // namespace deplo::search

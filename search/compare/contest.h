@@ -8,6 +8,7 @@
 
 #include "search/compare/difficulty.h"
 #include "search/compare/replay.h"
+#include "search/compare/sources.h"
 #include "search/compare/statistics.h"
 
 namespace deplo::search {
@@ -26,6 +27,7 @@ struct Contest {
   std::int64_t evaluations = 0;              // runs are at least so long, for evaluations to target
   bool noisy = false;
   std::size_t workers = 0;
+  std::size_t warm_start = 0;  // records of each source, drawn anew for each repeat
   std::size_t threads = 1;
 };
 
@@ -47,7 +49,8 @@ struct Cell {
 
 struct SpaceResult {
   std::string name, kernel, device;
-  std::vector<std::string> levels;  // names of the knobs in the order of the tree
+  std::vector<std::string> sources;  // names of the spaces that runs start from
+  std::vector<std::string> levels;   // names of the knobs in the order of the tree
   Difficulty difficulty;
   double start = 0, budget = 0, short_budget = 0;  // T_0, T and T(short_cutoff), seconds
   std::int64_t evaluations = 0, short_evaluations = 0;
@@ -60,8 +63,9 @@ struct SpaceResult {
 using Tick = std::function<void(std::size_t done, std::size_t of)>;
 /// Throws Error where a searcher or the space is not fit for it. The same whatever the number of threads (but
 /// cpu_per_1000). `cancelled` is polled between runs; true: the result is not to be used. Repeat r has the same seed
-/// for all entrants.
-SpaceResult compete(const TableSpace&, const Contest&, const Tick&, const std::function<bool()>& cancelled);
+/// for all entrants. Strategies that can learn from sources start warm where there are any, the others cold.
+SpaceResult compete(const TableSpace&, const Contest&, const Tick&, const std::function<bool()>& cancelled,
+                    const Sources& = {});
 
 /// One line of the table: an entrant over all spaces.
 struct Standing {

@@ -1,0 +1,20 @@
+// Warm starts offline: what was recorded of the same kernel on other devices.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "core/rng.h"
+
+#include "search/searcher.h"
+#include "search/table_space.h"
+
+namespace deplo::search {
+
+/// Recorded elsewhere.
+using Sources = std::vector<std::shared_ptr<const Records>>;
+/// Those of the same kernel (by name, with knobs of the same names) on other devices.
+Sources sources_of(const Records&, const Sources& all);
+/// `count` of the records, all where there are fewer, as a searcher is told them.
+Source draw(const Records&, std::size_t count, Rng&);
+
+}  // namespace deplo::search
