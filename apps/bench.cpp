@@ -65,7 +65,7 @@ class Bencher {
   void open_store(const std::string& file) {
     std::error_code error;
     if (!std::filesystem::exists(file, error))
-      throw Error(fmt::format("--store: expected the store of an earlier `deplo tune`, found no file '{}'", file));
+      throw Error(fmt::format("--tuned: expected the store of an earlier `deplo tune`, found no file '{}'", file));
     store_ = measure::Store::open(file);
     device_id_ = store_->add_device(device_->info());
   }

@@ -38,7 +38,7 @@ int run_bench(Flags& flags) {
   options.device = flags.run.device;
   options.target = flags.run.target;
   options.seed = flags.run.seed;
-  options.store = flags.run.store;
+  options.store = flags.run.tuned;
   check_device(options.device, "--device");
   check_target(options.target, "--target");
   Progress progress(stderr, flags.json);
@@ -88,8 +88,12 @@ void add_run(CLI::App& command, int& exit_code) {
       ->check(between(0.0, 1e30))
       ->type_name("X")
       ->capture_default_str();
-  command.add_option("--store", options.store, "take schedules from this file of `deplo tune` where it has them")
+  command
+      .add_option("--tuned", options.tuned,
+                  "the store of `deplo tune` whose schedules are used [" + default_store() + ", if it is there]")
       ->type_name("FILE");
+  command.add_flag("--nearest", options.nearest,
+                   "a kernel that was not tuned gets the schedule of the nearest extents that were, where it is legal");
   add_bench_flags(command, *flags);
   command.add_flag("--json", flags->json, "print one JSON document instead of the tables");
   command.callback([flags, &exit_code] { exit_code = flags->is_bench ? run_bench(*flags) : run_graph(*flags); });

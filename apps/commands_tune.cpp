@@ -13,6 +13,7 @@
 #include "apps/interrupt.h"
 #include "apps/table.h"
 #include "apps/tune.h"
+#include "apps/tuned.h"
 #include "core/error.h"
 #include "core/text.h"
 
@@ -20,7 +21,7 @@ namespace deplo::apps {
 namespace {
 
 struct TuneFlags {
-  std::string config, store = "deplo.db";
+  std::string config, store = default_store();
   std::optional<std::string> search, device, target;
   std::optional<std::int64_t> seed, trials, patience;
   std::optional<double> seconds;

@@ -81,7 +81,8 @@ class Runner {
         module_(lower_to_module(graph_, {}, "the graph")),
         plan_(plan_buffers(module_)),
         device_(measure::open_device(options.device)),
-        target_(pick_target(options.target, device_->info(), device_->dialect(), options.device, "--target")) {}
+        target_(pick_target(options.target, device_->info(), device_->dialect(), options.device, "--target")),
+        cache_(options.tuned, device_->info(), target_, options.nearest) {}
 
   RunReport run() {
     check_memory(graph_, plan_, device_->info());
@@ -96,15 +97,14 @@ class Runner {
  private:
   struct Built {
     std::unique_ptr<measure::Executable> executable;
-    std::int64_t blocks = 1;
-    const ir::Program* loop = nullptr;
+    Schedule schedule;
   };
 
   void build_all();
   Built build(const ir::Program& loop, KernelLaunch& launch);
-  search::Candidate choose(const KernelSpace&, const ir::Program& loop);
   std::unique_ptr<measure::Arrays> allocate();
-  double launch(const Built&, const ir::Program& loop, measure::Arrays& slots);
+  std::vector<std::size_t> slots_of(std::size_t kernel) const;
+  double launch(std::size_t kernel, measure::Arrays& slots);
   std::vector<std::vector<float>> launch_all();
   void compare(const std::vector<std::vector<float>>& found);
   void fill_report();
@@ -116,21 +116,12 @@ class Runner {
   Plan plan_;
   std::unique_ptr<measure::Device> device_;
   Target target_;
-  std::optional<measure::Store> store_;
-  std::int64_t device_id_ = 0;
+  TunedCache cache_;
   std::vector<Built> built_;  // of the first of equal kernels
   RunReport report_;
 };
 
 void Runner::build_all() {
-  if (options_.store) {
-    std::error_code error;
-    if (!std::filesystem::exists(*options_.store, error))
-      throw Error(
-          fmt::format("--store: expected the store of an earlier `deplo tune`, found no file '{}'", *options_.store));
-    store_ = measure::Store::open(*options_.store);
-    device_id_ = store_->add_device(device_->info());
-  }
   const std::vector<std::size_t> first = first_equals(module_.kernels);
   for (std::size_t i = 0; i < module_.kernels.size(); ++i) {
     const ir::Program& loop = module_.kernels[i];
@@ -146,25 +137,19 @@ void Runner::build_all() {
   }
 }
 
-search::Candidate Runner::choose(const KernelSpace& space, const ir::Program& loop) {
-  if (!store_) return nullptr;
-  const std::int64_t kernel = store_->add_kernel({loop.name, print(loop)});
-  return stored_best(*store_, kernel, device_id_, space, target_);
-}
-
 Runner::Built Runner::build(const ir::Program& loop, KernelLaunch& launch) {
-  const KernelSpace space(loop, target_);
-  search::Candidate candidate = choose(space, loop);
-  launch.stored = candidate != nullptr;
-  if (!candidate) candidate = search::heuristic(space);
-  launch.trail = print(candidate->trail());
-  const Prepared prepared = prepare(candidate, target_);
-  auto built = device_->build(prepared.code);
+  Schedule schedule = cache_.find(loop);
+  launch.origin = schedule.origin;
+  launch.measured_us = schedule.measured_us;
+  launch.from = schedule.from;
+  launch.note = schedule.note;
+  launch.trail = print(schedule.prepared.candidate->trail());
+  auto built = device_->build(schedule.prepared.code);
   if (!built.ok())
     throw Error(fmt::format("kernel {}: expected it to build on {}, found: {}", loop.name, device_->info().name,
                             built.failure().message),
                 Exit::environment);
-  return {std::move(built.value()), prepared.code.source.blocks, &loop};
+  return {std::move(built.value()), std::move(schedule)};
 }
 
 std::unique_ptr<measure::Arrays> Runner::allocate() {
@@ -183,13 +168,22 @@ std::unique_ptr<measure::Arrays> Runner::allocate() {
   return slots;
 }
 
-// What was built is of the first of equal kernels, whose buffers may stand in another order.
-double Runner::launch(const Built& built, const ir::Program& loop, measure::Arrays& slots) {
-  std::vector<std::size_t> used;
-  for (const std::size_t buffer : corresponding_buffers(ir::canonical(loop), ir::canonical(*built.loop)))
-    used.push_back(plan_.placement.at(loop.buffers[buffer].name));
-  const auto arrays = slots.view(used, built.loop->buffers);
-  const Result<double> time = built.executable->launch(*arrays, built.blocks);
+// What was built is of the first of equal kernels, or of one that was measured: buffers may stand in another order.
+std::vector<std::size_t> Runner::slots_of(std::size_t kernel) const {
+  const std::size_t first = report_.kernels[kernel].first;
+  const ir::Program& loop = module_.kernels[kernel];
+  const auto own = corresponding_buffers(ir::canonical(loop), ir::canonical(module_.kernels[first]));
+  std::vector<std::size_t> slots;
+  for (const std::size_t buffer : built_[first].schedule.arguments)
+    slots.push_back(plan_.placement.at(loop.buffers[own[buffer]].name));
+  return slots;
+}
+
+double Runner::launch(std::size_t kernel, measure::Arrays& slots) {
+  const Built& built = built_[report_.kernels[kernel].first];
+  const ir::Program& loop = module_.kernels[kernel];
+  const auto arrays = slots.view(slots_of(kernel), built.schedule.loop.buffers);
+  const Result<double> time = built.executable->launch(*arrays, built.schedule.prepared.code.source.blocks);
   if (!time.ok())
     throw Error(fmt::format("kernel {}: expected it to run on {}, found: {}", loop.name, device_->info().name,
                             time.failure().message),
@@ -202,7 +196,7 @@ std::vector<std::vector<float>> Runner::launch_all() {
   for (std::size_t i = 0; i < module_.kernels.size(); ++i) {
     KernelLaunch& row = report_.kernels[i];
     progress_.status(fmt::format("[{}/{}] {}", i + 1, module_.kernels.size(), row.name), "running");
-    row.microseconds = launch(built_[row.first], module_.kernels[i], *slots);
+    row.microseconds = launch(i, *slots);
   }
   std::vector<std::vector<float>> found;
   for (const std::string& name : module_.outputs) {
@@ -233,7 +227,7 @@ void Runner::compare(const std::vector<std::vector<float>>& found) {
 void Runner::fill_report() {
   report_.device = device_->info().name;
   report_.target = target_.name;
-  report_.store = options_.store.value_or("");
+  report_.store = cache_.file();
   report_.seed = options_.seed;
   report_.tolerance = options_.tolerance;
   report_.buffer_bytes = plan_.bytes();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "apps/graph.h"
+#include "apps/tuned.h"
 #include "core/progress.h"
 #include "ir/types.h"
 
@@ -16,13 +17,16 @@ struct RunOptions {
   std::string device = "opencl", target = "auto";
   std::uint64_t seed = 0;            // of the inputs and parameters that have no values of their own
   double tolerance = 1e-4;           // of every output, relative to its root mean square
-  std::optional<std::string> store;  // schedules of kernels that it knows the best of
+  std::optional<std::string> tuned;  // the store that schedules come from; nullopt: the user's own, if there is one
+  bool nearest = false;              // the schedule of the nearest extents before the heuristic's
 };
 
 struct KernelLaunch {
   std::string name;
-  std::size_t first = 0;  // the kernel of the list that it is equal to; itself where it is the first
-  bool stored = false;    // the schedule is the store's, else the heuristic's
+  std::size_t first = 0;              // the kernel of the list that it is equal to; itself where it is the first
+  Origin origin = Origin::heuristic;  // of the schedule, and as of Schedule the next three
+  double measured_us = 0;
+  std::string from, note;
   std::string trail;
   double microseconds = 0;  // of one launch
   double flops = 0, bytes = 0;

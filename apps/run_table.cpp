@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "apps/module_table.h"
@@ -18,23 +19,47 @@ std::string speed(double amount, double microseconds) {
 
 std::string schedule(const KernelLaunch& kernel, std::size_t number) {
   if (kernel.first != number) return fmt::format("as {}", kernel.first);
-  return kernel.stored ? "store" : "heuristic";
+  return std::string(name(kernel.origin));
+}
+
+std::string measured(const KernelLaunch& kernel) {
+  return kernel.measured_us > 0 ? significant(kernel.measured_us) : "-";
+}
+
+// Of the distinct kernels, with what is to be said of each.
+std::string schedules_text(const RunReport& report) {
+  std::size_t distinct = 0;
+  std::map<Origin, std::size_t> counts;
+  std::string notes;
+  for (std::size_t i = 0; i < report.kernels.size(); ++i) {
+    const KernelLaunch& k = report.kernels[i];
+    if (k.first != i) continue;
+    ++distinct;
+    ++counts[k.origin];
+    if (k.origin == Origin::nearest)
+      notes += fmt::format("{} {}: NOT TUNED, runs the schedule of {}\n", i, k.name, k.from);
+    if (!k.note.empty()) notes += fmt::format("{} {}: {}\n", i, k.name, k.note);
+  }
+  if (report.store.empty()) return "no tuned store: all schedules are the heuristic's (`deplo tune` makes one)\n";
+  std::string text = fmt::format("schedules of {} kernels, by {}:", distinct, report.store);
+  for (const auto& [origin, count] : counts) text += fmt::format(" {} {}", count, name(origin));
+  return text + "\n" + notes;
 }
 
 std::string kernel_table(const RunReport& report, std::size_t width) {
-  std::vector<std::vector<std::string>> rows{{"#", "kernel", "schedule", "µs", "GFLOP/s", "GB/s"}};
+  std::vector<std::vector<std::string>> rows{{"#", "kernel", "schedule", "tuned µs", "µs", "GFLOP/s", "GB/s"}};
   KernelLaunch total;
   for (std::size_t i = 0; i < report.kernels.size(); ++i) {
     const KernelLaunch& k = report.kernels[i];
-    rows.push_back({std::to_string(i), k.name, schedule(k, i), significant(k.microseconds),
+    rows.push_back({std::to_string(i), k.name, schedule(k, i), measured(k), significant(k.microseconds),
                     speed(k.flops, k.microseconds), speed(k.bytes, k.microseconds)});
     total.microseconds += k.microseconds;
     total.flops += k.flops;
     total.bytes += k.bytes;
   }
-  rows.push_back({"", "total", "", significant(total.microseconds), speed(total.flops, total.microseconds),
+  rows.push_back({"", "total", "", "", significant(total.microseconds), speed(total.flops, total.microseconds),
                   speed(total.bytes, total.microseconds)});
-  return align_columns(rows, {true, false, false, true, true, true}, width);
+  return align_columns(rows, {true, false, false, true, true, true, true}, width);
 }
 
 std::string output_table(const RunReport& report, std::size_t width) {
@@ -57,13 +82,7 @@ std::string print_table(const RunReport& report, std::size_t width) {
   text += output_table(report, width);
   text += fmt::format("\n{} ({}), seed {}; buffers {} MB, without sharing {} MB\n", report.device, report.target,
                       report.seed, three_digits(report.buffer_bytes / 1e6), three_digits(report.tensor_bytes / 1e6));
-  std::size_t stored = 0, distinct = 0;
-  for (std::size_t i = 0; i < report.kernels.size(); ++i) {
-    distinct += report.kernels[i].first == i;
-    stored += report.kernels[i].first == i && report.kernels[i].stored;
-  }
-  if (!report.store.empty())
-    text += fmt::format("{} of {} schedules from {}, the others from the heuristic\n", stored, distinct, report.store);
+  if (!report.kernels.empty()) text += schedules_text(report);
   return text;
 }
 
@@ -81,7 +100,10 @@ std::string print_json(const RunReport& report) {
   for (const KernelLaunch& k : report.kernels)
     json["kernels"].push_back({{"kernel", k.name},
                                {"first", k.first},
-                               {"schedule", k.stored ? "store" : "heuristic"},
+                               {"schedule", name(k.origin)},
+                               {"measured_us", k.measured_us > 0 ? Json(k.measured_us) : Json()},
+                               {"from", k.from},
+                               {"note", k.note},
                                {"trail", k.trail},
                                {"microseconds", k.microseconds},
                                {"flops", k.flops},

@@ -12,6 +12,7 @@
 #include "apps/open_bench.h"
 #include "apps/revision.h"
 #include "apps/tune_kernel.h"
+#include "apps/tuned.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "measure/process_name.h"
@@ -104,6 +105,7 @@ class Tuner {
 }  // namespace
 
 void tune(const Experiment& experiment, const TuneOptions& options, Progress& progress, Board& board) {
+  make_default_folder(options.store);
   auto store = measure::Store::open(options.store);
   const std::string host = host_name();
   if (const std::int64_t lost = store.settle_lost(host); lost > 0)

@@ -251,10 +251,13 @@ std::vector<std::size_t> corresponding_buffers(const Canonical& mine, const Cano
   return result;
 }
 
+Canonical schedule_form(Program loop) {
+  collapse_clusters(loop.body);
+  return canonical(std::move(loop));
+}
+
 StructuralKeys structural_keys(const Program& loop) {
-  Program collapsed = loop;
-  collapse_clusters(collapsed.body);
-  return {digest(print(canonical(std::move(collapsed)).program)), digest(print(canonical(loop).program))};
+  return {digest(print(schedule_form(loop).program)), digest(print(canonical(loop).program))};
 }
 
 }  // namespace deplo::ir

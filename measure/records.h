@@ -53,6 +53,12 @@ struct TrialRecord {
   std::int64_t id = 0;
 };
 
+struct StoredSchedule {
+  KernelRecord kernel;
+  std::string exact_key;
+  TrialRecord best;
+};
+
 /// What is known of a schedule before it is measured: its latest trial, and how many of its trials failed for a reason
 /// that may have been the machine's (transient() in measure/retry.h).
 struct KnownTrial {

@@ -9,8 +9,9 @@ namespace deplo::measure {
 /// "depl" in the file's header: tells our databases from other programs'.
 inline constexpr std::int64_t application_id = 0x6465706c;
 
-/// migrations[i] takes a database from user_version i to i + 1. Never edited once released: append.
-inline constexpr std::array<std::string_view, 2> migrations = {R"sql(
+/// migrations[i] takes a database from user_version i to i + 1. Never edited once released: append. The functions that
+/// SQLite does not have are those of measure/kernel_keys.h.
+inline constexpr std::array<std::string_view, 3> migrations = {R"sql(
 CREATE TABLE device (
   id           INTEGER PRIMARY KEY,
   backend      TEXT NOT NULL,
@@ -119,6 +120,12 @@ CREATE TABLE baseline (
 ) STRICT;
 
 CREATE INDEX baseline_by_kernel ON baseline (kernel);
+)sql",
+                                                               R"sql(
+ALTER TABLE kernel ADD COLUMN schedule_key TEXT NOT NULL DEFAULT '';
+ALTER TABLE kernel ADD COLUMN exact_key TEXT NOT NULL DEFAULT '';
+UPDATE kernel SET schedule_key = deplo_schedule_key(text), exact_key = deplo_exact_key(text);
+CREATE INDEX kernel_by_schedule ON kernel (schedule_key);
 )sql"};
 
 }  // namespace deplo::measure

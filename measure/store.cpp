@@ -65,16 +65,10 @@ std::int64_t Store::add_device(const DeviceInfo& info) {
   insert.bind(6, info.units).bind(7, info.clock_mhz).bind(8, info.shared_bytes).bind(9, info.max_threads);
   insert.bind(10, std::int64_t{info.cpu}).bind(11, info.architecture).bind(12, info.l2_bytes);
   insert.bind(13, info.memory_bytes).step();
-  Statement select(
-      *state_->database,
-      "SELECT id FROM device WHERE backend = ? AND name = ? AND vendor = ? AND driver = ? AND platform = ? "
-      "AND units = ?");
-  select.bind(1, info.backend).bind(2, info.name).bind(3, info.vendor).bind(4, info.driver).bind(5, info.platform);
-  CHECK(select.bind(6, info.units).step());
-  const std::int64_t id = select.integer(0);
-  select.step();
+  const std::optional<std::int64_t> id = find_device(info);
+  CHECK(id.has_value());
   transaction.commit();
-  return id;
+  return *id;
 }
 
 std::int64_t Store::add_run(const RunRecord& run) {
@@ -89,7 +83,8 @@ std::int64_t Store::add_run(const RunRecord& run) {
 std::int64_t Store::add_kernel(const KernelRecord& kernel) {
   const std::string key = kernel.key();
   Transaction transaction(*state_->database);
-  Statement insert(*state_->database, "INSERT INTO kernel (key, name, text) VALUES (?, ?, ?) ON CONFLICT DO NOTHING");
+  Statement insert(*state_->database, "INSERT INTO kernel (key, name, text, schedule_key, exact_key) "
+                   "VALUES (?1, ?2, ?3, deplo_schedule_key(?3), deplo_exact_key(?3)) ON CONFLICT DO NOTHING");
   insert.bind(1, key).bind(2, kernel.name).bind(3, kernel.text).step();
   Statement select(*state_->database, "SELECT id FROM kernel WHERE key = ?");
   CHECK(select.bind(1, key).step());

@@ -52,6 +52,13 @@ class Store {
   /// prefixes.
   std::optional<TrialRecord> best(std::int64_t kernel, std::int64_t device);
 
+  /// Kernels with this schedule key (ir/canonical.h; nullopt: all) that have a best() on the device, each with it.
+  std::vector<StoredSchedule> schedules(std::optional<std::string_view> schedule_key, std::int64_t device);
+  /// The id of the device, if a run was on it.
+  std::optional<std::int64_t> find_device(const DeviceInfo&);
+  /// Names of the devices with a valid trial of a kernel of this key.
+  std::vector<std::string> devices_of(std::string_view schedule_key);
+
   std::int64_t append(const BaselineRecord&);
   /// The latest of each library, version, precision and number of threads, fastest first; failures last.
   std::vector<BaselineRecord> baselines(std::int64_t kernel, std::int64_t device);

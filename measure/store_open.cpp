@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "core/error.h"
+#include "measure/kernel_keys.h"
 #include "measure/schema.h"
 
 namespace deplo::measure {
@@ -86,6 +87,7 @@ std::unique_ptr<Database> open_database(const std::string& path) {
   check_path(path);
   auto database = std::make_unique<Database>(path);
   const std::int64_t version = version_of(*database, path);
+  add_key_functions(*database);
   use_write_ahead_log(*database);
   // A kill of the process loses nothing that was committed; only a power cut may lose the last commits, and none of
   // them damages the file.

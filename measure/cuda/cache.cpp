@@ -12,6 +12,7 @@
 
 #include "core/error.h"
 #include "core/hash.h"
+#include "core/user_cache.h"
 
 namespace deplo::measure::cuda {
 namespace {
@@ -30,13 +31,6 @@ std::optional<std::string> open_seal(const std::string& file) {
   const std::string_view bytes = std::string_view(file).substr(head);
   if (digest(bytes) != std::string_view(file).substr(magic.size(), digest_size)) return std::nullopt;
   return std::string(bytes);
-}
-
-fs::path user_folder() {
-  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache == '/')
-    return fs::path(cache) / "deplo";
-  if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/') return fs::path(home) / ".cache/deplo";
-  return {};
 }
 
 struct File {
@@ -66,7 +60,7 @@ std::vector<File> files_of(const fs::path& folder) {
 DiskCache::DiskCache(fs::path folder, std::uint64_t most_bytes) : folder_(std::move(folder)), most_bytes_(most_bytes) {}
 
 DiskCache& DiskCache::of_user() {
-  static DiskCache cache(user_folder());
+  static DiskCache cache(user_cache_folder());
   return cache;
 }
 

@@ -113,12 +113,12 @@ TEST(Run, SchedulesOfTheStore) {
       fmt::format("device: interpreter\nbudget: {{trials: 3}}\nkernels:\n  - {{name: m, expression: \"{}\"}}\n", code));
   const std::string store = folder.file("s.db");
   ASSERT_EQ(run_program({"deplo-tune", "--quiet", "--store", store, "--config", experiment}).code, 0);
-  const Json tuned = run_json({"-c", code, "--device", "interpreter", "--store", store});
-  EXPECT_EQ(tuned["kernels"][0]["schedule"], "store");
+  const Json tuned = run_json({"-c", code, "--device", "interpreter", "--tuned", store});
+  EXPECT_EQ(tuned["kernels"][0]["schedule"], "tuned");
   EXPECT_TRUE(tuned["right"]);
-  const Json other = run_json({"-c", "torch.exp(torch.randn(4))", "--device", "interpreter", "--store", store});
+  const Json other = run_json({"-c", "torch.exp(torch.randn(4))", "--device", "interpreter", "--tuned", store});
   EXPECT_EQ(other["kernels"][0]["schedule"], "heuristic");
-  expect_error({"-c", code, "--store", folder.file("none.db")}, 1, "--store: expected the store of an earlier");
+  expect_error({"-c", code, "--tuned", folder.file("none.db")}, 1, "--tuned: expected the store of an earlier");
 }
 
 TEST(Run, BadInput) {

@@ -107,7 +107,8 @@ RunReport report() {
   r.device = "cpu";
   r.target = "opencl-cpu";
   r.tolerance = 1e-4;
-  r.kernels = {{"a", 0, true, "t=1", 12.5, 1e6, 1e5}, {"b", 0, true, "t=1", 13.5, 1e6, 1e5}};
+  r.kernels = {{"a", 0, Origin::tuned, 11.5, "", "", "t=1", 12.5, 1e6, 1e5},
+               {"b", 0, Origin::tuned, 11.5, "", "", "t=1", 13.5, 1e6, 1e5}};
   r.outputs = {{"y", {2, 3}, 0.5, "[1, 2]: expected 1, found 2", false}};
   r.store = "deplo.db";
   return r;
@@ -115,10 +116,10 @@ RunReport report() {
 
 TEST(RunTable, SaysWhatIsWrong) {
   const std::string text = print_table(report(), 0);
-  EXPECT_THAT(text, HasSubstr("\n0  a       store "));
+  EXPECT_THAT(text, HasSubstr("\n0  a       tuned "));
   EXPECT_THAT(text, HasSubstr("\n1  b       as 0 "));
   EXPECT_THAT(text, HasSubstr("WRONG at [1, 2]: expected 1, found 2"));
-  EXPECT_THAT(text, HasSubstr("1 of 1 schedules from deplo.db"));
+  EXPECT_THAT(text, HasSubstr("schedules of 1 kernels, by deplo.db: 1 tuned"));
   EXPECT_THAT(print_json(report()), HasSubstr("\"right\": false"));
 }
 

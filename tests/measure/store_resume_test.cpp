@@ -37,7 +37,7 @@ TEST(StoreMigration, AStoreOfVersion1) {
   store.append(some_trial(ids, 0, "new", 1));
   EXPECT_TRUE(is_intact(file));
   Database database(file);
-  EXPECT_EQ(database.integer("PRAGMA user_version"), 2);
+  EXPECT_EQ(database.integer("PRAGMA user_version"), 3);
   EXPECT_EQ(database.integer("SELECT count(*) FROM trial"), 10);
 }
 

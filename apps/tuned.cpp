@@ -1,0 +1,231 @@
+#include "apps/tuned.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <utility>
+
+#include "apps/kernel_space.h"
+#include "core/error.h"
+#include "core/trail.h"
+#include "core/user_cache.h"
+#include "ir/walk.h"
+
+namespace deplo::apps {
+namespace {
+
+// The candidate that the trail leads to, if it is one of this space and complete.
+std::optional<Prepared> follow(const ir::Program& loop, const Target& target, const std::string& trail) {
+  const KernelSpace space(loop, target);
+  const search::Candidate candidate = search::walk(space, parse_trail(trail));
+  if (!candidate || candidate->fork()) return std::nullopt;
+  return prepare(candidate, target);
+}
+
+std::vector<std::size_t> all_of(const ir::Program& loop) {
+  std::vector<std::size_t> numbers(loop.buffers.size());
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = i;
+  return numbers;
+}
+
+void rename_buffers(ir::Body& body, const std::map<std::string, std::string>& names) {
+  for (ir::Stmt& stmt : body) {
+    if (auto* load = stmt.as<ir::Load>()) load->buffer = names.at(load->buffer);
+    if (auto* write = stmt.as<ir::Write>()) write->buffer = names.at(write->buffer);
+    if (ir::Body* inner = ir::inner_body(stmt)) rename_buffers(*inner, names);
+  }
+}
+
+// What of a program stays when its numbers go, and the extents of its loops, outermost first.
+struct Family {
+  std::string text;
+  std::vector<double> extents;
+};
+
+Family family_of(const ir::Program& loop) {
+  const ir::Program form = ir::schedule_form(loop).program;
+  Family family;
+  bool in_name = false;
+  for (const char c : print(form)) {
+    const bool digit = c >= '0' && c <= '9';
+    const bool letter = std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_';
+    if (digit && !in_name) {
+      if (!family.text.ends_with('#')) family.text += '#';
+    } else {
+      family.text += c;
+    }
+    in_name = letter || (digit && in_name);
+  }
+  ir::for_each(form.body, [&](const ir::Stmt& stmt) {
+    if (const auto* inner = stmt.as<ir::Loop>()) family.extents.push_back(static_cast<double>(inner->axis.extent));
+  });
+  return family;
+}
+
+// Between two of one family: the sum of the ratios of their extents, as logarithms.
+double distance(const Family& a, const Family& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.extents.size(); ++i) sum += std::abs(std::log(a.extents[i] / b.extents[i]));
+  return sum;
+}
+
+}  // namespace
+
+std::string_view name(Origin origin) {
+  switch (origin) {
+    case Origin::tuned:
+      return "tuned";
+    case Origin::shared:
+      return "shared";
+    case Origin::nearest:
+      return "nearest";
+    case Origin::heuristic:
+      break;
+  }
+  return "heuristic";
+}
+
+std::string default_store() {
+  const std::filesystem::path folder = user_cache_folder();
+  return folder.empty() ? "deplo.db" : (folder / "tuned.db").string();
+}
+
+void make_default_folder(const std::string& file) {
+  std::error_code ignored;  // opening the store says what is wrong
+  if (file == default_store()) std::filesystem::create_directories(std::filesystem::path(file).parent_path(), ignored);
+}
+
+TunedCache::TunedCache(const std::optional<std::string>& file, const measure::DeviceInfo& device, Target target,
+                       bool nearest)
+    : file_(file.value_or(default_store())), target_(std::move(target)), nearest_(nearest) {
+  std::error_code error;
+  if (std::filesystem::exists(file_, error)) {
+    store_ = measure::Store::open(file_);
+    device_ = store_->find_device(device);
+  } else if (file) {
+    throw Error(fmt::format("--tuned: expected the store of an earlier `deplo tune`, found no file '{}'", file_));
+  } else {
+    file_.clear();
+  }
+}
+
+Schedule TunedCache::heuristic(const ir::Program& kernel) const {
+  Schedule schedule;
+  schedule.loop = kernel;
+  schedule.arguments = all_of(kernel);
+  schedule.prepared = prepare(search::heuristic(KernelSpace(kernel, target_)), target_);
+  return schedule;
+}
+
+// The measured kernel itself, if this program makes the source of it that was measured.
+std::optional<Schedule> TunedCache::replay(const measure::StoredSchedule& stored, std::string& note) const {
+  Schedule schedule;
+  schedule.loop = ir::parse(stored.kernel.text, {}, "store " + file_);
+  auto prepared = follow(schedule.loop, target_, stored.best.trail);
+  if (!prepared || prepared->digest != stored.best.digest) {
+    note = fmt::format(
+        "stale: this deplo makes {} from the trail of trial {} than was measured ({}); `deplo tune --store {}` again "
+        "measures it anew",
+        prepared ? "another source" : "no kernel any more", stored.best.id, stored.kernel.name, file_);
+    return std::nullopt;
+  }
+  schedule.arguments = all_of(schedule.loop);
+  schedule.prepared = std::move(*prepared);
+  schedule.measured_us = stored.best.median_us;
+  return schedule;
+}
+
+std::optional<Schedule> TunedCache::transfer(const ir::Program& kernel, const measure::StoredSchedule& stored,
+                                             Origin origin) const {
+  const ir::Program theirs = ir::parse(stored.kernel.text, {}, "store " + file_);
+  ir::Canonical mine = ir::canonical(kernel);
+  const std::vector<std::size_t> matching = corresponding_buffers(ir::schedule_form(kernel), ir::schedule_form(theirs));
+  // Knobs name buffers: the kernel gets the names of the one that was measured.
+  std::map<std::string, std::string> names;
+  for (std::size_t i = 0; i < mine.buffers.size(); ++i) {
+    const auto place = std::ranges::find(matching, mine.buffers[i]) - matching.begin();
+    ir::Buffer& buffer = mine.program.buffers[i];
+    names[buffer.name] = theirs.buffers[static_cast<std::size_t>(place)].name;
+    buffer.name = names[buffer.name];
+  }
+  rename_buffers(mine.program.body, names);
+  if (!verify(mine.program).empty()) return std::nullopt;  // a value has the name of one of their buffers
+  auto prepared = follow(mine.program, target_, stored.best.trail);
+  if (!prepared) return std::nullopt;
+  return Schedule{origin,
+                  std::move(mine.program),
+                  std::move(mine.buffers),
+                  std::move(*prepared),
+                  stored.best.median_us,
+                  stored.kernel.name,
+                  ""};
+}
+
+std::optional<Schedule> TunedCache::find_tuned(const ir::Program& kernel, const ir::StructuralKeys& keys,
+                                               std::string& note) {
+  std::vector<measure::StoredSchedule> stored = store_->schedules(keys.schedule, *device_);
+  std::ranges::stable_sort(stored, [&](const auto& a, const auto& b) {
+    const bool exact = a.exact_key == keys.exact;
+    if (exact != (b.exact_key == keys.exact)) return exact;
+    return a.best.median_us < b.best.median_us;
+  });
+  for (const measure::StoredSchedule& one : stored) {
+    auto schedule = replay(one, note);  // of another computation, too: what is stale there would be stale here
+    if (!schedule) continue;
+    note.clear();
+    if (one.exact_key != keys.exact) {
+      schedule = transfer(kernel, one, Origin::shared);
+      if (!schedule) continue;
+      return schedule;
+    }
+    schedule->origin = Origin::tuned;
+    schedule->arguments = corresponding_buffers(ir::canonical(kernel), ir::canonical(schedule->loop));
+    return schedule;
+  }
+  return std::nullopt;
+}
+
+std::optional<Schedule> TunedCache::find_nearest(const ir::Program& kernel, std::string& note) {
+  const Family mine = family_of(kernel);
+  std::vector<std::pair<double, measure::StoredSchedule>> near;
+  for (measure::StoredSchedule& stored : store_->schedules(std::nullopt, *device_)) {
+    const Family theirs = family_of(ir::parse(stored.kernel.text, {}, "store " + file_));
+    if (theirs.text == mine.text) near.emplace_back(distance(mine, theirs), std::move(stored));
+  }
+  std::ranges::stable_sort(near, {}, [](const auto& entry) { return entry.first; });
+  for (const auto& [apart, stored] : near) {
+    std::string stale;
+    if (!replay(stored, stale)) continue;
+    if (auto schedule = transfer(kernel, stored, Origin::nearest)) return schedule;
+  }
+  if (note.empty())
+    note = near.empty()
+               ? "no such kernel was tuned with other extents"
+               : fmt::format("none of the schedules of the {} tuned with other extents is legal here", near.size());
+  return std::nullopt;
+}
+
+Schedule TunedCache::find(const ir::Program& kernel) {
+  std::string note;
+  if (store_) {
+    const ir::StructuralKeys keys = ir::structural_keys(kernel);
+    if (device_)
+      if (auto schedule = find_tuned(kernel, keys, note)) return std::move(*schedule);
+    const std::vector<std::string> others = store_->devices_of(keys.schedule);
+    if (note.empty() && !others.empty() && !device_)
+      note = fmt::format("tuned on {}, not on this device", fmt::join(others, ", "));
+    if (device_ && nearest_)
+      if (auto schedule = find_nearest(kernel, note)) {
+        schedule->note = std::move(note);
+        return std::move(*schedule);
+      }
+  }
+  Schedule schedule = heuristic(kernel);
+  schedule.note = std::move(note);
+  return schedule;
+}
+
+}  // namespace deplo::apps

@@ -1,0 +1,48 @@
+// What the store knows of schedules: the tuned cache is a query.
+#include "measure/store_state.h"
+
+namespace deplo::measure {
+namespace {
+
+constexpr const char* identity =
+    " WHERE backend = ? AND name = ? AND vendor = ? AND driver = ? AND platform = ? AND units = ?";
+
+}  // namespace
+
+std::vector<StoredSchedule> Store::schedules(std::optional<std::string_view> schedule_key, std::int64_t device) {
+  // A kernel that was only met, or tuned elsewhere, has no valid trial of the device.
+  Statement select(*state_->database,
+                   "SELECT id, name, text, exact_key FROM kernel WHERE (?1 IS NULL OR schedule_key = ?1) AND exact_key "
+                   "<> '' AND id IN (SELECT t.kernel FROM trial t JOIN run r ON r.id = t.run WHERE r.device = ?2 AND "
+                   "t.status = 'ok') ORDER BY id");
+  if (schedule_key)
+    select.bind(1, *schedule_key);
+  else
+    select.bind_null(1);
+  select.bind(2, device);
+  std::vector<StoredSchedule> found;
+  while (select.step())
+    if (auto trial = best(select.integer(0), device))
+      found.push_back({{select.text(1), select.text(2)}, select.text(3), std::move(*trial)});
+  return found;
+}
+
+std::optional<std::int64_t> Store::find_device(const DeviceInfo& info) {
+  Statement select(*state_->database, std::string("SELECT id FROM device") + identity);
+  select.bind(1, info.backend).bind(2, info.name).bind(3, info.vendor).bind(4, info.driver).bind(5, info.platform);
+  if (!select.bind(6, info.units).step()) return std::nullopt;
+  return select.integer(0);
+}
+
+std::vector<std::string> Store::devices_of(std::string_view schedule_key) {
+  Statement select(*state_->database,
+                   "SELECT DISTINCT d.name || ' (' || d.driver || ')' FROM trial t JOIN run r ON r.id = t.run "
+                   "JOIN device d ON d.id = r.device JOIN kernel k ON k.id = t.kernel "
+                   "WHERE k.schedule_key = ? AND t.status = 'ok' ORDER BY 1");
+  select.bind(1, schedule_key);
+  std::vector<std::string> names;
+  while (select.step()) names.push_back(select.text(0));
+  return names;
+}
+
+}  // namespace deplo::measure
