@@ -11,7 +11,9 @@
 #include "apps/kernel.h"
 #include "apps/machine_code.h"
 #include "apps/module_table.h"
+#include "apps/tuned.h"
 #include "core/error.h"
+#include "core/text.h"
 #include "ir/emit/emit.h"
 #include "rules/banks.h"
 #include "rules/lower.h"
@@ -50,6 +52,15 @@ std::string trace(const rules::Lowering::Step& step, int verbose, const std::str
                      unified_diff(print(step.before), print(step.after)));
 }
 
+/// Which schedule a kernel gets, as a comment of the level's language.
+std::string remark(const Schedule& schedule, const TunedCache& cache, const CompileOptions& options) {
+  std::string text = fmt::format("{} schedule: {}", is_source(options.level) ? "//" : "#", name(schedule.origin));
+  if (schedule.measured_us > 0) text += fmt::format(", measured {} us", significant(schedule.measured_us));
+  if (!schedule.from.empty()) text += " as " + schedule.from;
+  text += ", by " + cache.file();
+  return text + (schedule.note.empty() ? "" : "; " + schedule.note) + "\n";
+}
+
 /// Below Loop IR: the kernel by the schedule of the options. Machine code goes into `table` where there is one.
 std::string lower(const ir::Program& loop, const Target& target, const CompileOptions& options, ResourceTable* table) {
   std::string text;
@@ -69,7 +80,14 @@ std::string lower(const ir::Program& loop, const Target& target, const CompileOp
 }
 
 std::string compile_kernels(const std::vector<NumberedKernel>& kernels, bool titles, const CompileOptions& options) {
-  const Target target = pick_target(options);
+  Target target = pick_target(options);
+  std::optional<TunedCache> cache;
+  if (options.tuned) {
+    const std::string file = options.tuned->empty() ? default_store() : *options.tuned;
+    const measure::DeviceInfo device = device_for(file, target, options.tuned_on);
+    target = measure::target_of(device);
+    cache.emplace(file, device, target, options.nearest);
+  }
   if (kernels.size() != 1 && (!options.schedule.empty() || options.level == "cubin"))
     throw Error(fmt::format("{}: expected a single kernel, found {}; choose one by --only",
                             options.schedule.empty() ? "--ir cubin" : "--schedule", kernels.size()));
@@ -78,7 +96,15 @@ std::string compile_kernels(const std::vector<NumberedKernel>& kernels, bool tit
   std::string text;
   for (const auto& [number, loop] : kernels) {
     if (titles) text += fmt::format("{} {}\n", is_source(options.level) ? "//" : "#", title(loop, number));
-    text += options.level == "loop" ? print(loop) : lower(loop, target, options, options.resources ? &table : nullptr);
+    if (options.level == "loop") {
+      text += print(loop);
+      continue;
+    }
+    CompileOptions own = options;
+    const Schedule schedule = cache ? cache->find(loop) : Schedule{};
+    if (cache) own.schedule = print(schedule.prepared.candidate->trail());
+    if (cache && options.level != "cubin") text += remark(schedule, *cache, options);
+    text += lower(cache ? schedule.loop : loop, target, own, options.resources ? &table : nullptr);
   }
   return options.resources ? text + table.print(options.width) : text;
 }
@@ -133,6 +159,11 @@ void check_options(const CompileOptions& options) {
   const bool scheduled = options.level != "torch" && options.level != "tensor" && options.level != "loop";
   if (!scheduled && !options.schedule.empty())
     throw Error(fmt::format("--schedule: expected a level below loop, found --ir {}", options.level));
+  if (!scheduled && options.tuned)
+    throw Error(fmt::format("--tuned: expected a level below loop, found --ir {}", options.level));
+  if (options.tuned && !options.schedule.empty()) throw Error("--tuned: expected it without --schedule, found both");
+  if (!options.tuned && (options.nearest || !options.tuned_on.empty()))
+    throw Error("--nearest, --tuned-on: expected --tuned beside them, found none");
 }
 
 }  // namespace

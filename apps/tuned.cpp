@@ -93,6 +93,24 @@ std::string default_store() {
   return folder.empty() ? "deplo.db" : (folder / "tuned.db").string();
 }
 
+measure::DeviceInfo device_for(const std::string& file, const Target& target, const std::string& name) {
+  std::error_code error;
+  if (!std::filesystem::exists(file, error))
+    throw Error(fmt::format("--tuned: expected the store of an earlier `deplo tune`, found no file '{}'", file));
+  std::vector<measure::DeviceInfo> fitting;
+  std::vector<std::string> names;
+  for (measure::DeviceInfo& info : measure::Store::open(file).devices()) {
+    const std::string own = measure::target_of(info).name;
+    names.push_back(fmt::format("'{}' ({}, {})", info.name, info.driver, own));
+    if (own == target.name && info.name.find(name) != std::string::npos) fitting.push_back(std::move(info));
+  }
+  if (fitting.size() != 1)
+    throw Error(fmt::format("--tuned: expected one device for {}{} in {} (choose by --tuned-on NAME), found {}: {}",
+                            target.name, name.empty() ? "" : " named '" + name + "'", file, fitting.size(),
+                            names.empty() ? "nothing was measured" : fmt::format("it has {}", fmt::join(names, ", "))));
+  return std::move(fitting.front());
+}
+
 void make_default_folder(const std::string& file) {
   std::error_code ignored;  // opening the store says what is wrong
   if (file == default_store()) std::filesystem::create_directories(std::filesystem::path(file).parent_path(), ignored);

@@ -36,6 +36,10 @@ std::string default_store();
 /// Makes the folder of the user's own store; other files must be in a folder that exists.
 void make_default_folder(const std::string& file);
 
+/// The device of the store that the target is made for, of those with `name` in their name; Error where there is none,
+/// or more than one. Its own target (measure::target_of) is what its sources were made with.
+measure::DeviceInfo device_for(const std::string& file, const Target&, const std::string& name);
+
 /// Looks schedules up in one store. A trail counts only if this program makes the very source from it that was measured
 /// (its digest); else it is stale, which the note says. Not thread-safe.
 class TunedCache {

@@ -56,6 +56,8 @@ class Store {
   std::vector<StoredSchedule> schedules(std::optional<std::string_view> schedule_key, std::int64_t device);
   /// The id of the device, if a run was on it.
   std::optional<std::int64_t> find_device(const DeviceInfo&);
+  /// Those with a valid trial.
+  std::vector<DeviceInfo> devices();
   /// Names of the devices with a valid trial of a kernel of this key.
   std::vector<std::string> devices_of(std::string_view schedule_key);
 

@@ -34,6 +34,31 @@ std::optional<std::int64_t> Store::find_device(const DeviceInfo& info) {
   return select.integer(0);
 }
 
+std::vector<DeviceInfo> Store::devices() {
+  Statement select(*state_->database,
+                   "SELECT backend, name, vendor, driver, platform, units, clock_mhz, shared_bytes, max_threads, cpu, "
+                   "architecture, l2_bytes, memory_bytes FROM device WHERE id IN (SELECT r.device FROM run r JOIN "
+                   "trial t ON t.run = r.id WHERE t.status = 'ok') ORDER BY id");
+  std::vector<DeviceInfo> found;
+  while (select.step()) {
+    DeviceInfo& info = found.emplace_back();
+    info.backend = select.text(0);
+    info.name = select.text(1);
+    info.vendor = select.text(2);
+    info.driver = select.text(3);
+    info.platform = select.text(4);
+    info.units = select.integer(5);
+    info.clock_mhz = select.integer(6);
+    info.shared_bytes = select.integer(7);
+    info.max_threads = select.integer(8);
+    info.cpu = select.integer(9) != 0;
+    info.architecture = select.text(10);
+    info.l2_bytes = select.integer(11);
+    info.memory_bytes = select.integer(12);
+  }
+  return found;
+}
+
 std::vector<std::string> Store::devices_of(std::string_view schedule_key) {
   Statement select(*state_->database,
                    "SELECT DISTINCT d.name || ' (' || d.driver || ')' FROM trial t JOIN run r ON r.id = t.run "

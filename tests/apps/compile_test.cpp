@@ -108,6 +108,36 @@ TEST(CompileGraph, SchedulesAreOfASingleKernel) {
                "--schedule: expected a level below loop, found --ir loop");
 }
 
+// Without a flag `tune` writes where `compile --tuned` and `run` look.
+TEST(CompileTuned, ByTheUsersOwnStore) {
+  const measure::TemporaryFolder folder;
+  const How home{.environment = {"XDG_CACHE_HOME=" + folder.path().string()}};
+  const char* const code = "torch.randn(8, 9) @ torch.randn(9, 10)";
+  const std::string experiment = write_file(
+      folder.path(), "x.yaml",
+      std::string("device: interpreter\nbudget: {trials: 3}\nkernels:\n  - {name: m, expression: \"") + code + "\"}\n");
+  const std::vector<std::string> tuned{"deplo", "compile",  "-c",         code,     "--ir",
+                                       "tile",  "--target", "opencl-gpu", "--tuned"};
+  EXPECT_THAT(run_program(tuned, home).err, HasSubstr("found no file '" + folder.path().string() + "/deplo/tuned.db'"));
+  ASSERT_EQ(run_program({"deplo-tune", "--quiet", "--config", experiment}, home).code, 0);
+  const Ran ran = run_program(tuned, home);
+  EXPECT_THAT(ran.out, HasSubstr("# schedule: tuned, measured ")) << ran.err;
+  EXPECT_EQ(run_program({"deplo", "compile", "-c", code, "--ir", "tile"}, home).out,
+            run_program({"deplo", "compile", "-c", code, "--ir", "tile"}).out)
+      << "without the flag the store plays no part";
+  const Ran run = run_program({"deplo", "run", "-c", code, "--device", "interpreter"}, home);
+  EXPECT_THAT(run.out, HasSubstr("0  matmul  tuned ")) << run.err;
+  const auto refused = [&](std::vector<std::string> more) {
+    std::vector<std::string> words = tuned;
+    words.insert(words.end(), more.begin(), more.end());
+    return run_program(words, home).err;
+  };
+  EXPECT_THAT(refused({"--schedule", "a.b=1"}), HasSubstr("--tuned: expected it without --schedule, found both"));
+  EXPECT_THAT(refused({"--tuned-on", "H100"}), HasSubstr("expected one device for opencl-gpu named 'H100'"));
+  expect_error({"-c", code, "--nearest"}, "--nearest, --tuned-on: expected --tuned beside them, found none");
+  expect_error({"-c", code, "--ir", "loop", "--tuned"}, "--tuned: expected a level below loop, found --ir loop");
+}
+
 TEST(CompileGraph, Summary) {
   const std::string text = good({"--model", "qwen2.5-7b", "--layer", "0", "--seq", "512", "--ir", "loop", "--summary"});
   EXPECT_THAT(text, HasSubstr("kernel"));
