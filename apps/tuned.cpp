@@ -65,6 +65,16 @@ Family family_of(const ir::Program& loop) {
   return family;
 }
 
+// nullopt: not what a kernel's text was; replay() says so of one that is looked for.
+std::optional<Family> family_of_text(const std::string& text) {
+  try {
+    const ir::Program loop = ir::parse(text);
+    if (loop.level == ir::Level::loop && verify(loop).empty()) return family_of(loop);
+  } catch (const Error&) {
+  }
+  return std::nullopt;
+}
+
 // Between two of one family: the sum of the ratios of their extents, as logarithms.
 double distance(const Family& a, const Family& b) {
   double sum = 0;
@@ -141,8 +151,17 @@ Schedule TunedCache::heuristic(const ir::Program& kernel) const {
 // The measured kernel itself, if this program makes the source of it that was measured.
 std::optional<Schedule> TunedCache::replay(const measure::StoredSchedule& stored, std::string& note) const {
   Schedule schedule;
-  schedule.loop = ir::parse(stored.kernel.text, {}, "store " + file_);
-  auto prepared = follow(schedule.loop, target_, stored.best.trail);
+  std::optional<Prepared> prepared;
+  try {
+    schedule.loop = ir::parse(stored.kernel.text, {}, "the kernel's text");
+    const std::string fault = schedule.loop.level == ir::Level::loop ? verify(schedule.loop) : "it is no Loop IR";
+    if (!fault.empty()) throw Error(fault);
+    if (ir::structural_keys(schedule.loop).exact != stored.exact_key) throw Error("the key is not that of the text");
+    prepared = follow(schedule.loop, target_, stored.best.trail);
+  } catch (const Error& error) {
+    note = fmt::format("damaged: trial {} of {}: {}", stored.best.id, file_, error.what());
+    return std::nullopt;
+  }
   if (!prepared || prepared->digest != stored.best.digest) {
     note = fmt::format(
         "stale: this deplo makes {} from the trail of trial {} than was measured ({}); `deplo tune --store {}` again "
@@ -210,8 +229,8 @@ std::optional<Schedule> TunedCache::find_nearest(const ir::Program& kernel, std:
   const Family mine = family_of(kernel);
   std::vector<std::pair<double, measure::StoredSchedule>> near;
   for (measure::StoredSchedule& stored : store_->schedules(std::nullopt, *device_)) {
-    const Family theirs = family_of(ir::parse(stored.kernel.text, {}, "store " + file_));
-    if (theirs.text == mine.text) near.emplace_back(distance(mine, theirs), std::move(stored));
+    const auto theirs = family_of_text(stored.kernel.text);
+    if (theirs && theirs->text == mine.text) near.emplace_back(distance(mine, *theirs), std::move(stored));
   }
   std::ranges::stable_sort(near, {}, [](const auto& entry) { return entry.first; });
   for (const auto& [apart, stored] : near) {

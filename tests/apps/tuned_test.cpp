@@ -5,9 +5,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "apps/kernel.h"
 #include "apps/kernel_space.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "core/rng.h"
 #include "ir/interpret.h"
 #include "measure/store_fixture.h"
@@ -146,6 +150,37 @@ TEST_F(Tuned, AnotherDevicesTimesDoNotCount) {
   const Schedule found = find(ir::parse(difference), true);
   EXPECT_EQ(found.origin, Origin::heuristic);
   EXPECT_THAT(found.note, HasSubstr("tuned on other ()"));
+}
+
+// Bytes of the file change: the answer is the measured source, the heuristic's or one line that says what is wrong.
+TEST_F(Tuned, DamagedStoresNeverGiveAnotherSource) {
+  add(ir::parse(difference));
+  add(ir::parse(replaced(replaced(difference, "64", "4096"), "difference", "far")));
+  const ir::Program kernel = ir::parse(difference);
+  const std::string intact = read_file(file());
+  const std::string measured = find(kernel).prepared.digest;
+  const std::string untuned = TunedCache(std::nullopt, device("none"), target_, false).find(kernel).prepared.digest;
+  int tuned = 0, refused = 0;
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+    Rng rng(seed);
+    std::string bytes = intact;
+    for (std::size_t flips = rng.below(16) + 1; flips > 0; --flips)
+      bytes[rng.below(bytes.size())] ^= static_cast<char>(1 + rng.below(255));
+    if (rng.below(10) == 0) bytes.resize(rng.below(bytes.size()));
+    for (const char* suffix : {"-wal", "-shm"}) std::filesystem::remove(file() + suffix);
+    std::ofstream(file(), std::ios::binary) << bytes;
+    try {
+      const Schedule found = find(kernel);
+      const bool is_tuned = found.origin == Origin::tuned;
+      EXPECT_EQ(found.prepared.digest, is_tuned ? measured : untuned) << "seed " << seed;
+      tuned += is_tuned;
+    } catch (const Error& error) {
+      EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << "seed " << seed << ": " << error.what();
+      ++refused;
+    }
+  }
+  EXPECT_GT(tuned, 100);
+  EXPECT_GT(refused, 10);
 }
 
 TEST_F(Tuned, AFileThatIsNamedMustBeThere) {
