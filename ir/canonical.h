@@ -19,11 +19,12 @@ struct Canonical {
 /// `loop` is verified Loop IR.
 Canonical canonical(Program loop);
 
-/// The same with the operations of each cluster collapsed to one: what a schedule depends on. It computes something else.
+/// The same with the operations of each cluster collapsed to one: what a schedule depends on. It computes something
+/// else.
 Canonical schedule_form(Program loop);
 
-/// [i]: which buffer of the program that `mine` came of stands where that of `theirs` has its i-th. The canonical programs
-/// are equal, or for one schedule key.
+/// [i]: which buffer of the program that `mine` came of stands where that of `theirs` has its i-th. The canonical
+/// programs are equal, or for one schedule key.
 std::vector<std::size_t> corresponding_buffers(const Canonical& mine, const Canonical& theirs);
 
 /// Digests (core/hash.h) of canonical texts. Dtypes, shapes and strides are in both.

@@ -5,6 +5,7 @@
 #include "ir/canonical_order.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "core/match.h"
@@ -59,6 +60,11 @@ class Order {
     return found->second;
   }
   void collect(Body& body, int parent, std::vector<int>& list);
+  // What a statement touches. Names are kept as views: they must be those of the program.
+  void read(Node& node, const std::string& name, Colour role);
+  void read(Node& node, std::span<const Expr> expressions);
+  void read(Node& node, std::span<const Arg> args, bool first_two_commute);
+  void write(Node& node, const std::string& name);
   void touch(Node& node);
   std::size_t round();
   void refine();
@@ -91,46 +97,53 @@ void Order::collect(Body& body, int parent, std::vector<int>& list) {
   }
 }
 
+void Order::read(Node& node, const std::string& name, Colour role) {
+  node.touches.push_back({symbol(name), role, false});
+}
+void Order::write(Node& node, const std::string& name) { node.touches.push_back({symbol(name), 1, true}); }
+
+void Order::read(Node& node, std::span<const Expr> expressions) {
+  for (std::size_t d = 0; d < expressions.size(); ++d)
+    for_each_variable(expressions[d], [&](const std::string& name) { read(node, name, 16 + d); });
+}
+
+void Order::read(Node& node, std::span<const Arg> args, bool first_two_commute) {
+  for (std::size_t i = 0; i < args.size(); ++i)
+    if (const auto* name = std::get_if<std::string>(&args[i]))
+      read(node, *name, first_two_commute && i < 2 ? 2 : 2 + i);
+}
+
 void Order::touch(Node& node) {
-  const auto reads = [&](const std::string& name, Colour role) { node.touches.push_back({symbol(name), role, false}); };
-  const auto writes = [&](const std::string& name) { node.touches.push_back({symbol(name), 1, true}); };
-  const auto expressions = [&](const std::vector<Expr>& list) {
-    for (std::size_t d = 0; d < list.size(); ++d)
-      for_each_variable(list[d], [&](const std::string& name) { reads(name, 16 + d); });
-  };
-  const auto args = [&](Op op, const std::vector<Arg>& list) {
-    for (std::size_t i = 0; i < list.size(); ++i)
-      if (const auto* name = std::get_if<std::string>(&list[i]))
-        reads(*name, product_commutes(op) && i < 2 ? 2 : 2 + i);
-  };
   match(
       node.stmt->node,
       [&](const Loop& s) {
-        writes(s.axis.name);
-        expressions({s.start});
+        write(node, s.axis.name);
+        read(node, {&s.start, 1});
       },
-      [&](const If& s) { expressions({s.condition}); },
+      [&](const If& s) {
+        read(node, {&s.condition, 1});
+      },
       [&](const Load& s) {
-        reads(s.buffer, 0);
-        expressions(s.index);
-        writes(s.dst);
+        read(node, s.buffer, 0);
+        read(node, s.index);
+        write(node, s.dst);
       },
       [&](const Index& s) {
-        expressions({s.value});
-        writes(s.dst);
+        read(node, {&s.value, 1});
+        write(node, s.dst);
       },
       [&](const Assign& s) {
-        args(s.op, s.args);
-        writes(s.dst);
+        read(node, s.args, product_commutes(s.op));
+        write(node, s.dst);
       },
       [&](const Accum& s) {
-        args(Op::copy, s.args);
-        writes(s.dst);
+        read(node, s.args, false);
+        write(node, s.dst);
       },
       [&](const Write& s) {
-        writes(s.buffer);
-        expressions(s.index);
-        args(Op::copy, {s.value});
+        write(node, s.buffer);
+        read(node, s.index);
+        read(node, {&s.value, 1}, false);
       },
       [](const auto&) { CHECK(!"a statement of Loop IR"); });
 }
