@@ -11,6 +11,7 @@
 #include "apps/flags.h"
 #include "apps/interrupt.h"
 #include "apps/strategy_compare.h"
+#include "apps/tune_hyperparameters.h"
 #include "core/error.h"
 #include "core/text.h"
 
@@ -25,9 +26,25 @@ void write_file(const std::string& file, const std::string& text) {
   if (!stream.flush()) throw Error(file + ": cannot be written", Exit::environment);
 }
 
-int run_compare(const CompareFlags& flags) {
+struct TuningFlags {
+  bool on = false;
+  std::vector<std::string> scored;
+  std::size_t rounds = 3;
+};
+
+int run_tuning(const CompareFlags& flags, const TuningFlags& tuning, Progress& progress) {
+  if (flags.json || !flags.csv.empty() || !flags.html.empty())
+    throw Error("--tune-hyperparameters: expected no --json, --csv or --html: it prints text");
+  const TunedParameters tuned = tune_hyperparameters(flags, tuning.scored, tuning.rounds, progress);
+  print_result(print_tuned(tuned, flags, terminal_width(STDOUT_FILENO)));
+  return interrupted() != 0 ? 128 + interrupted() : 0;
+}
+
+int run_compare(const CompareFlags& flags, const TuningFlags& tuning) {
   catch_interrupts();
   Progress progress(stderr, flags.quiet);
+  if (tuning.on) return run_tuning(flags, tuning, progress);
+  if (!tuning.scored.empty()) throw Error("--score-on: expected --tune-hyperparameters beside it");
   const Comparison comparison = compare(flags, progress);
   if (!flags.csv.empty()) write_file(flags.csv, print_comparison_csv(comparison));
   if (!flags.html.empty()) write_file(flags.html, print_comparison_html(comparison));
@@ -106,6 +123,17 @@ void add_compare(CLI::App& command, int& exit_code) {
       ->delimiter(',')
       ->take_all();
   add_contest(command, flags->contest);
+  auto tuning = std::make_shared<TuningFlags>();
+  command.add_flag("--tune-hyperparameters", tuning->on,
+                   "find values of the grid of the one strategy of --search on --spaces; 25 repeats will do");
+  command
+      .add_option("--score-on", tuning->scored, "spaces, none of --spaces, on which the found values meet the defaults")
+      ->type_name("FILES|FOLDERS")
+      ->take_all();
+  command.add_option("--rounds", tuning->rounds, "of changes of one hyperparameter, at most")
+      ->check(between(std::int64_t{1}, std::int64_t{100}))
+      ->type_name("N")
+      ->capture_default_str();
   command.add_option("--csv", flags->csv, "write the figures of every run to this file")->type_name("FILE");
   command.add_option("--html", flags->html, "write a report with plots to this file, a page of its own")
       ->type_name("FILE");
@@ -113,7 +141,7 @@ void add_compare(CLI::App& command, int& exit_code) {
   command.add_flag("--json", flags->json, "print one JSON document instead of the table");
   command.add_flag("--quiet", flags->quiet, "no progress");
   command.footer("Strategies and their hyperparameters:\n" + search::describe_searchers());
-  command.callback([flags, &exit_code] { exit_code = run_compare(*flags); });
+  command.callback([flags, tuning, &exit_code] { exit_code = run_compare(*flags, *tuning); });
 }
 
 }  // namespace deplo::apps

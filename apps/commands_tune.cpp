@@ -21,7 +21,7 @@ namespace deplo::apps {
 namespace {
 
 struct TuneFlags {
-  std::string config, store = default_store();
+  std::string config, store = default_store(), warm_start;
   std::optional<std::string> search, device, target;
   std::optional<std::int64_t> seed, trials, patience;
   std::optional<double> seconds;
@@ -53,6 +53,7 @@ std::string apply(const TuneFlags& flags, Experiment& experiment) {
   override(experiment.trials, flags.trials, "--trials", overrides);
   override(experiment.patience, flags.patience, "--patience", overrides);
   override(experiment.seconds, flags.seconds, "--time", overrides);
+  if (!flags.warm_start.empty()) overrides += " --warm-start " + flags.warm_start;
   return overrides;
 }
 
@@ -73,7 +74,7 @@ int run_tune(const TuneFlags& flags) {
   };
   Deadline deadline(report);
   Progress progress(stderr, flags.quiet);
-  tune(experiment, {flags.store, overrides, flags.retry_failed, flags.in_process}, progress, board);
+  tune(experiment, {flags.store, overrides, flags.retry_failed, flags.warm_start, flags.in_process}, progress, board);
   deadline.lift();
   report();
   const Summary summary = board.read();
@@ -118,6 +119,12 @@ void add_tune(CLI::App& command, int& exit_code) {
       .add_option("--store", flags->store, "SQLite file that every trial goes to; known ones are not measured again")
       ->type_name("FILE")
       ->capture_default_str();
+  command
+      .add_option(
+          "--warm-start", flags->warm_start,
+          "models begin with what this store has of the same kernels on other devices, and of the nearest other "
+          "shapes")
+      ->type_name("STORE");
   command.add_flag("--retry-failed", flags->retry_failed,
                    "measure again what an earlier run found to fail (it may hang or crash again)");
   command.add_flag("--in-process", flags->in_process,

@@ -116,7 +116,8 @@ void tune(const Experiment& experiment, const TuneOptions& options, Progress& pr
                   store,
                   pick_target(experiment.target, bench->info(), bench->dialect(), experiment.device, experiment.file),
                   {},
-                  options.retry_failed};
+                  options.retry_failed,
+                  options.warm_start};
   session.device_id = store.add_device(bench->info());
   session.run_id = store.add_run({session.device_id, std::string(revision()),
                                   experiment.text + (options.overrides.empty() ? "" : "\n#" + options.overrides + "\n"),

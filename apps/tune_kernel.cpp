@@ -9,13 +9,16 @@
 #include "apps/board.h"
 #include "apps/interrupt.h"
 #include "apps/kernel_space.h"
+#include "apps/warm_start.h"
+#include "core/error.h"
 #include "core/text.h"
 #include "search/loop.h"
 
 namespace deplo::apps {
 namespace {
 
-constexpr double search_share = 0.8;  // of a kernel's time; the rest is for confirmation
+constexpr std::size_t most_sources = 4;  // a model of each is made
+constexpr double search_share = 0.8;     // of a kernel's time; the rest is for confirmation
 
 bool cancelled() { return interrupted() != 0; }
 
@@ -28,7 +31,9 @@ class KernelTuner {
         narrator_(narrator),
         space_(kernel.loop, session.target),
         measurer_(kernel, session),
-        batch_(session.bench.batch()) {
+        batch_(session.bench.batch()),
+        warm_start_(session.warm_start),
+        loop_text_(print(kernel.loop)) {
     const ir::Work work = ir::work(kernel.loop);
     row_.name = kernel.name;
     row_.same = kernel.same;
@@ -52,6 +57,7 @@ class KernelTuner {
  private:
   search::Stop search() {
     const auto searcher = search::make_searcher(experiment_.strategy, space_, experiment_.options);
+    if (!warm_start_.empty()) warm_up(*searcher);
     search::Budget budget;
     budget.trials = budget_.trials - row_.trials;
     budget.seconds = search_share * budget_.seconds - (now() - start_);
@@ -62,6 +68,18 @@ class KernelTuner {
     budget.batch = batch_;
     const auto prepare = [this](std::span<const search::Candidate> batch) { measurer_.prepare(batch); };
     return search::run(space_, *searcher, budget, {measure_one, {}, cancelled, prepare}).stop;
+  }
+
+  void warm_up(search::Searcher& searcher) {
+    const std::vector<WarmSource> known = warm_sources(warm_start_, loop_text_, most_sources);
+    std::vector<search::Source> sources;
+    for (const WarmSource& source : known) sources.push_back(source.trials);
+    if (!sources.empty() && !searcher.warm_start(sources))
+      throw Error(
+          fmt::format("--warm-start: expected a strategy with a model (model, puct, evolve, portfolio), found {}",
+                      experiment_.strategy));
+    narrator_.progress.line(fmt::format("{}  warm start: {}", narrator_.label,
+                                        known.empty() ? warm_start_ + " has no trials of it, cold" : describe(known)));
   }
 
   search::Measured measure(const search::Candidate& candidate) {
@@ -94,6 +112,7 @@ class KernelTuner {
   KernelSpace space_;
   Measurer measurer_;
   const std::size_t batch_;
+  const std::string warm_start_, loop_text_;
   search::Candidate heuristic_;
   Outcome first_;                                          // the heuristic's
   std::vector<std::pair<double, search::Candidate>> ran_;  // with their screened time

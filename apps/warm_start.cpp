@@ -1,0 +1,103 @@
+#include "apps/warm_start.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+#include "core/error.h"
+#include "measure/store.h"
+#include "measure/store_open.h"
+
+namespace deplo::apps {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+bool digit(char c) { return c >= '0' && c <= '9'; }
+
+/// The run of digits at the front, which is taken away. 0 without one; infinite beyond 64 bits.
+double take_number(std::string_view& text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return error == std::errc::result_out_of_range ? infinity : static_cast<double>(value);
+}
+
+struct Key {
+  std::int64_t kernel, device;
+  std::string name, device_name, protocol;
+  double distance;
+};
+
+std::vector<Key> nearest(const std::string& store, const std::string& text) {
+  const auto database = measure::open_database(store);
+  measure::Statement rows(*database,
+                          "SELECT DISTINCT t.kernel, r.device, k.name, d.name, t.protocol, k.text FROM trial t "
+                          "JOIN run r ON r.id = t.run JOIN kernel k ON k.id = t.kernel "
+                          "JOIN device d ON d.id = r.device ORDER BY 1, 2, 5");
+  std::vector<Key> keys;
+  while (rows.step()) {
+    const double distance = shape_distance(text, rows.text(5));
+    if (std::isfinite(distance))
+      keys.push_back({rows.integer(0), rows.integer(1), rows.text(2), rows.text(3), rows.text(4), distance});
+  }
+  std::ranges::stable_sort(keys, {}, &Key::distance);
+  return keys;
+}
+
+search::Source source_of(const std::vector<measure::KnownTrial>& known) {
+  search::Source source;
+  for (const measure::KnownTrial& trial : known) {
+    const bool ok = trial.latest.status == Status::ok && trial.latest.median_us > 0;
+    source.push_back({parse_trail(trial.latest.trail), ok ? trial.latest.median_us : infinity});
+  }
+  return source;
+}
+
+}  // namespace
+
+double shape_distance(std::string_view a, std::string_view b) {
+  double sum = 0;
+  while (!a.empty() && !b.empty()) {
+    if (digit(a[0]) && digit(b[0])) {
+      const double x = take_number(a), y = take_number(b);
+      if (x != y) sum += x >= 1 && y >= 1 ? std::abs(std::log(x / y)) : std::abs(x - y);
+      continue;
+    }
+    if (a[0] != b[0]) return infinity;
+    a.remove_prefix(1);
+    b.remove_prefix(1);
+  }
+  return a.empty() && b.empty() ? sum : infinity;
+}
+
+std::vector<WarmSource> warm_sources(const std::string& path, const std::string& kernel_text, std::size_t most) {
+  if (!std::filesystem::exists(path)) throw Error(path + ": expected a store to start from, found no such file");
+  const std::vector<Key> keys = nearest(path, kernel_text);
+  measure::Store store = measure::Store::open(path);
+  std::vector<WarmSource> sources;
+  for (const Key& key : keys) {
+    if (sources.size() == most) break;
+    search::Source trials = source_of(store.known_trials(key.kernel, key.device, key.protocol));
+    const auto valid = [](const search::Experience& each) { return std::isfinite(each.microseconds); };
+    if (std::ranges::count_if(trials, valid) < 2) continue;  // nothing to learn from
+    sources.push_back({key.name, key.device_name, key.distance, std::move(trials)});
+  }
+  return sources;
+}
+
+std::string describe(const std::vector<WarmSource>& sources) {
+  std::string text;
+  for (const WarmSource& source : sources)
+    text += fmt::format("{}{} trials of {}{} on {}", text.empty() ? "" : "; ", source.trials.size(), source.kernel,
+                        source.distance > 0 ? " in another shape" : "", source.device);
+  return text;
+}
+
+}  // namespace deplo::apps
