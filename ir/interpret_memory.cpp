@@ -126,7 +126,7 @@ void Machine::write_global(const Instruction& at, const WriteCode& c, std::int64
 // Several threads may write an element only to the same bits, or all of them add to it.
 void Machine::claim(const Instruction& at, const WriteCode& c, Global& global, std::size_t i, int lane,
                     double value) const {
-  constexpr std::int64_t several = INT64_MIN;
+  constexpr std::int64_t several = -INT64_MAX;  // no thread, and its negation is a number
   const std::int64_t me = block_ * threads + thread(lane) + 1;
   std::int64_t& writer = global.writers[i];
   const bool adds = c.mode == WriteMode::add;

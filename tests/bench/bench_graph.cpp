@@ -1,8 +1,10 @@
 // From a model or an expression to fused Loop IR: a whole transformer block.
 #include <benchmark/benchmark.h>
-
 #include <fmt/format.h>
 
+#include <chrono>
+
+#include "ir/canonical.h"
 #include "ir/torch/expression.h"
 #include "ir/torch/model.h"
 #include "rules/decompose.h"
@@ -71,6 +73,23 @@ void stages(benchmark::State& state) {
   state.SetLabel(names[state.range(0)]);
 }
 BENCHMARK(stages)->DenseRange(0, 2)->Unit(benchmark::kMicrosecond);
+
+// Both keys of the block's slowest kernel.
+void keys(benchmark::State& state) {
+  const ir::Module module = rules::fuse(
+      rules::compose(rules::decompose(ir::torch::build_block(ir::torch::load_model("qwen2.5-7b"), 0, 512))));
+  const auto seconds = [](const ir::Program& kernel) {
+    const auto start = std::chrono::steady_clock::now();
+    benchmark::DoNotOptimize(ir::structural_keys(kernel));
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  const ir::Program* slowest = &module.kernels[0];
+  for (const ir::Program& kernel : module.kernels)
+    if (seconds(kernel) > seconds(*slowest)) slowest = &kernel;
+  for (auto _ : state) benchmark::DoNotOptimize(ir::structural_keys(*slowest));
+  state.SetLabel(slowest->name);
+}
+BENCHMARK(keys)->Unit(benchmark::kMicrosecond);
 
 }  // namespace
 }  // namespace deplo
