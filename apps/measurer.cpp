@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <thread>
 #include <utility>
 
+#include "apps/interrupt.h"
 #include "apps/kernel_space.h"
 #include "core/hash.h"
 #include "core/trail.h"
@@ -90,6 +92,7 @@ void Measurer::open() {
 
 /// What need not be measured again. Different trails may have led to one source.
 void Measurer::recall() {
+  recalled_ = session_.store.latest_trial();
   std::map<std::string, std::int64_t> lost;
   for (const auto& [latest, failures] :
        session_.store.known_trials(kernel_id_, session_.device_id, session_.protocol.text())) {
@@ -121,13 +124,28 @@ void Measurer::prepare(std::span<const search::Candidate> candidates) {
   session_.bench.prepare(unknown);
 }
 
+/// Another tuner of the same store may be at this candidate: what it finds counts here, too.
+measure::Claim Measurer::wait_for_claim(const measure::TrialRecord& record) {
+  constexpr auto pause = std::chrono::milliseconds(20);  // a candidate takes a hundred or more
+  constexpr int settle_after = 50;                       // pauses: once a second, whether the other one still runs
+  for (int waited = 1;; ++waited) {
+    measure::Claim claim = session_.store.claim(record, session_.device_id, recalled_);
+    if (claim.done || claim.running != 0 || interrupted() != 0) return claim;
+    std::this_thread::sleep_for(pause);
+    if (waited % settle_after == 0) session_.store.settle_lost(session_.host);
+  }
+}
+
 search::Measured Measurer::screen(const search::Candidate& candidate, double best_us) {
   const auto start = std::chrono::steady_clock::now();
   const Prepared one = lowered(candidate);
   if (const auto known = known_.find(one.digest); known != known_.end()) return {known->second, true};
   open();
   measure::TrialRecord record = record_of(one, measure::Stage::screen);
-  const std::int64_t running = session_.store.begin(record);
+  const measure::Claim claim = wait_for_claim(record);
+  if (claim.done) return {known_[one.digest] = outcome_of(*claim.done), true};
+  const std::int64_t running = claim.running;
+  if (running == 0) return {{Status::cancelled, 0, "interrupted", 0}, false};
   fill(record, session_.bench.screen(one.code, best_us));
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
   if (record.status == Status::cancelled) {

@@ -26,6 +26,7 @@ struct Session {
   std::string warm_start = {};  // a store, or "": apps/warm_start.h
   std::int64_t device_id = 0, run_id = 0;
   std::int64_t ordinal = 0;  // of the next trial in the run
+  std::string host = {};     // this machine's name
 };
 
 /// A complete candidate as a device builds it.
@@ -76,12 +77,14 @@ class Measurer {
   void recall();
   void open();
   Prepared lowered(const search::Candidate&);
+  measure::Claim wait_for_claim(const measure::TrialRecord&);
   measure::TrialRecord record_of(const Prepared&, measure::Stage);
 
   Session& session_;
   const measure::Task task_;
   bool opened_ = false;  // the bench has the task
   std::int64_t kernel_id_ = 0;
+  std::int64_t recalled_ = 0;                 // the newest trial of the store when known_ was read
   std::map<std::string, Outcome> known_;      // by digest
   std::map<std::string, Prepared> prepared_;  // by trail: asked for next
 };

@@ -118,6 +118,7 @@ void tune(const Experiment& experiment, const TuneOptions& options, Progress& pr
                   {},
                   options.retry_failed,
                   options.warm_start};
+  session.host = host;
   session.device_id = store.add_device(bench->info());
   session.run_id = store.add_run({session.device_id, std::string(revision()),
                                   experiment.text + (options.overrides.empty() ? "" : "\n#" + options.overrides + "\n"),

@@ -1,6 +1,7 @@
 // What the store holds, as values. What the columns mean: docs/database.md.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,6 +52,12 @@ struct TrialRecord {
   Resources resources = {};
   std::string created = {};
   std::int64_t id = 0;
+};
+
+/// What became of the wish to measure a candidate.
+struct Claim {
+  std::int64_t running = 0;         // as of Store::begin(); 0: somebody else has it
+  std::optional<TrialRecord> done;  // what somebody else found
 };
 
 struct StoredSchedule {

@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <nlohmann/json.hpp>
+#include <thread>
 #include <utility>
 
 #include "apps/run_program.h"
@@ -86,6 +87,23 @@ TEST_F(Tune, TheSameSeedAsksTheSame) {
   const auto first = trails("5");
   EXPECT_EQ(first, trails("5"));
   EXPECT_NE(first, trails("6"));
+}
+
+// They ask for the same candidates in the same order, at the same time, and share one store.
+TEST_F(Tune, TwoAtOnceMeasureNothingTwice) {
+  const std::vector<std::string> flags{"--config", tiny_, "--trials", "40", "--patience", "40", "--quiet"};
+  Ran other;
+  std::thread beside([&] { other = run(flags); });
+  const Ran mine = run(flags);
+  beside.join();
+  EXPECT_EQ(mine.code, 0) << mine.err;
+  EXPECT_EQ(other.code, 0) << other.err;
+  EXPECT_EQ(query("SELECT count(*) FROM run"), std::vector<std::string>{"2"});
+  EXPECT_EQ(query("SELECT count(DISTINCT run) FROM trial WHERE stage = 'screen'"), std::vector<std::string>{"2"});
+  EXPECT_THAT(query("SELECT group_concat(id) FROM trial WHERE stage = 'screen' GROUP BY kernel, digest "
+                    "HAVING count(*) > 1"),
+              ::testing::IsEmpty());
+  EXPECT_THAT(query("SELECT id FROM running"), ::testing::IsEmpty());
 }
 
 TEST_F(Tune, ProgressIsPlainInAPipeAndTheTableIsOnStdout) {

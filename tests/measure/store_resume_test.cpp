@@ -165,5 +165,33 @@ TEST(Retry, DangerIsKnownUnderEveryProtocol) {
   EXPECT_EQ(trials[0].latest.trail, "hangs");
 }
 
+// Two tuners, one candidate.
+TEST(StoreClaim, WhoBeginsFirstHasItAndTheOtherGetsTheTrial) {
+  const TemporaryFolder folder;
+  Store first = Store::open(folder.file("a.db")), second = Store::open(folder.file("a.db"));
+  const Ids a = add_context(first);
+  Ids b = a;
+  b.run = add_context(second).run;
+  const std::int64_t before = second.latest_trial();
+  const TrialRecord mine = some_trial(a, 0, "x=1", 10), theirs = some_trial(b, 0, "y=1", 11);  // one source
+  const Claim held = first.claim(mine, a.device, before);
+  ASSERT_NE(held.running, 0);
+  const Claim refused = second.claim(theirs, a.device, before);
+  EXPECT_EQ(refused.running, 0);
+  EXPECT_FALSE(refused.done);
+  TrialRecord another = theirs;
+  another.digest = "another";
+  const Claim free = second.claim(another, a.device, before);
+  EXPECT_NE(free.running, 0);
+  second.forget(free.running);
+
+  first.append(mine, held.running);
+  const Claim done = second.claim(theirs, a.device, before);
+  EXPECT_EQ(done.running, 0);
+  ASSERT_TRUE(done.done);
+  EXPECT_EQ(done.done->median_us, 10);
+  EXPECT_NE(second.claim(theirs, a.device, second.latest_trial()).running, 0) << "what was known before is no answer";
+}
+
 }  // namespace
 }  // namespace deplo::measure
