@@ -5,8 +5,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -23,23 +25,27 @@ namespace fs = std::filesystem;
 class Killed : public ::testing::Test {
  protected:
   /// A tuner that is killed after so long; its exit code where it was faster, -1 where it was killed.
-  int tune_until(double seconds) {
-    tuner_ = fork();
-    CHECK(tuner_ >= 0);
-    if (tuner_ == 0) {
+  struct Ended {
+    int code;
+    pid_t process;
+  };
+  Ended tune_until(double seconds, const char* seed) const {
+    const pid_t tuner = fork();
+    CHECK(tuner >= 0);
+    if (tuner == 0) {
       const int nowhere = open("/dev/null", O_WRONLY);
       dup2(nowhere, STDOUT_FILENO);
       dup2(nowhere, STDERR_FILENO);
       const std::string program = std::string(DEPLO_BINARY_DIR) + "/deplo";
       execl(program.c_str(), "deplo", "tune", "--config", config_.c_str(), "--store", store_.c_str(), "--quiet",
-            nullptr);
+            "--seed", seed, nullptr);
       _exit(127);
     }
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-    kill(tuner_, SIGKILL);
+    kill(tuner, SIGKILL);
     int status = 0;
-    CHECK(waitpid(tuner_, &status, 0) == tuner_);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    CHECK(waitpid(tuner, &status, 0) == tuner);
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, tuner};
   }
   std::vector<std::string> query(const std::string& sql) const {
     measure::Database database(store_);
@@ -48,10 +54,10 @@ class Killed : public ::testing::Test {
     while (row.step()) rows.push_back(row.text(0));
     return rows;
   }
-  /// The processes that work for the tuner that was killed last: none may outlive it.
-  std::vector<std::string> orphans() const {
+  /// The processes that work for a tuner that was killed: none may outlive it.
+  static std::vector<std::string> orphans(pid_t tuner) {
     std::vector<std::string> found;
-    const std::string words = std::string("--tuner") + '\0' + std::to_string(tuner_) + '\0';
+    const std::string words = std::string("--tuner") + '\0' + std::to_string(tuner) + '\0';
     for (const auto& entry : fs::directory_iterator("/proc")) {
       const std::string name = entry.path().filename().string();
       if (name.find_first_not_of("0123456789") != std::string::npos) continue;
@@ -60,9 +66,16 @@ class Killed : public ::testing::Test {
     }
     return found;
   }
-  void check(const std::vector<std::string>& before) {
+  std::vector<std::string> trials() const {
+    return query("SELECT id || ' ' || digest || ' ' || status FROM trial ORDER BY id");
+  }
+  static void expect_no_orphans(pid_t tuner) {
+    for (int i = 0; i < 500 && !orphans(tuner).empty(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    EXPECT_THAT(orphans(tuner), ::testing::IsEmpty());
+  }
+  void check(const std::vector<std::string>& before, std::size_t writers) {
     EXPECT_EQ(query("PRAGMA integrity_check"), std::vector<std::string>{"ok"});
-    const auto trials = query("SELECT id || ' ' || digest || ' ' || status FROM trial ORDER BY id");
+    const auto trials = this->trials();
     ASSERT_GE(trials.size(), before.size());
     EXPECT_TRUE(std::equal(before.begin(), before.end(), trials.begin())) << "what was stored stays as it was";
     EXPECT_THAT(query("SELECT digest FROM trial WHERE stage = 'screen' AND status = 'ok' GROUP BY kernel, digest "
@@ -70,14 +83,15 @@ class Killed : public ::testing::Test {
                 ::testing::IsEmpty())
         << "measured twice";
     EXPECT_THAT(query("SELECT count(*) FROM trial GROUP BY run, ordinal HAVING count(*) > 1"), ::testing::IsEmpty());
-    EXPECT_LE(std::stoi(query("SELECT count(*) FROM running").at(0)), 1) << "one at most was in flight";
-    for (int i = 0; i < 500 && !orphans().empty(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    EXPECT_THAT(orphans(), ::testing::IsEmpty());
+    EXPECT_LE(std::stoul(query("SELECT count(*) FROM running").at(0)), writers) << "one each at most was in flight";
+  }
+  bool has_tables() const {
+    return fs::exists(store_) && query("SELECT count(*) FROM sqlite_schema WHERE name = 'running'").at(0) != "0";
   }
 
   void kill_times(int rounds);
+  void stress(double seconds);
 
-  pid_t tuner_ = -1;
   measure::TemporaryFolder folder_;
   const std::string store_ = folder_.file("s.db");
   // The smoke test's kernels, with more to do than there is time.
@@ -91,14 +105,15 @@ class Killed : public ::testing::Test {
 
 void Killed::kill_times(int rounds) {
   Rng rng(20);
-  std::vector<std::string> trials;
+  std::vector<std::string> known;
   for (int round = 0; round < rounds; ++round) {
     const double seconds = rng.uniform(0.02, 3);
-    EXPECT_EQ(tune_until(seconds), -1);
-    if (!fs::exists(store_)) continue;  // killed before it was made
-    if (query("SELECT count(*) FROM sqlite_schema WHERE name = 'running'").at(0) == "0") continue;
-    check(trials);
-    trials = query("SELECT id || ' ' || digest || ' ' || status FROM trial ORDER BY id");
+    const Ended ended = tune_until(seconds, "0");
+    EXPECT_EQ(ended.code, -1);
+    if (!has_tables()) continue;  // killed before they were made
+    check(known, 1);
+    expect_no_orphans(ended.process);
+    known = trials();
   }
   const auto lost = query("SELECT count(*) FROM trial WHERE status = 'worker_lost'").at(0);
   EXPECT_LE(std::stoi(lost), rounds);
@@ -106,13 +121,49 @@ void Killed::kill_times(int rounds) {
               ::testing::IsEmpty());
   EXPECT_THAT(query("SELECT message FROM trial WHERE status = 'worker_lost' AND message NOT LIKE 'lost: the tuner%'"),
               ::testing::IsEmpty());
-  EXPECT_GT(trials.size(), 0U);
-  std::printf("%d kills: %zu trials, %s lost in flight\n", rounds, trials.size(), lost.c_str());
+  EXPECT_GT(known.size(), 0U);
+  std::printf("%d kills: %zu trials, %s lost in flight\n", rounds, known.size(), lost.c_str());
+}
+
+// Two tuners that are killed and start again, on one store that a third process reads all the time.
+void Killed::stress(double seconds) {
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + std::chrono::duration<double>(seconds);
+  std::atomic<int> kills = 0;
+  const auto write = [&](const char* seed) {
+    Rng rng(std::strtoull(seed, nullptr, 10));
+    while (Clock::now() < end) {
+      const Ended ended = tune_until(rng.uniform(0.05, 3), seed);
+      EXPECT_EQ(ended.code, -1) << "a tuner ended by itself";
+      expect_no_orphans(ended.process);
+      ++kills;
+    }
+  };
+  std::thread first(write, "1"), second(write, "2");
+  std::vector<std::string> known;
+  int reads = 0;
+  while (Clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    if (!has_tables()) continue;
+    const auto now = trials();
+    ASSERT_GE(now.size(), known.size());
+    EXPECT_TRUE(std::equal(known.begin(), known.end(), now.begin())) << "what was stored stays as it was";
+    known = now;
+    ++reads;
+  }
+  first.join();
+  second.join();
+  check(known, 2);
+  EXPECT_GT(known.size(), 0U);
+  std::printf("%d kills, %d reads: %zu trials, nothing lost\n", kills.load(), reads, known.size());
 }
 
 TEST_F(Killed, AtAnyMoment) { kill_times(6); }
 // Two minutes: --gtest_also_run_disabled_tests
 TEST_F(Killed, DISABLED_FiftyTimes) { kill_times(50); }
+TEST_F(Killed, TwoWritersAndAReader) { stress(8); }
+// Five minutes.
+TEST_F(Killed, DISABLED_TwoWritersAndAReaderForLong) { stress(300); }
 
 }  // namespace
 }  // namespace deplo::testing
