@@ -95,7 +95,7 @@ int run(int argc, char** argv, bool tune_only) {
     add_run(*app.add_subcommand("run", run_about), exit_code);
     add_space(*app.add_subcommand("space", space_about), exit_code);
     add_compare(*app.add_subcommand("compare", compare_about), exit_code);
-    add_db(*app.add_subcommand("db", "Brings recorded spaces into a store, and a store's trials into other formats."),
+    add_db(*app.add_subcommand("db", "What stores hold: look, compare, check, merge, prune, import, export."),
            exit_code);
     add_devices(*app.add_subcommand(
         "devices", "Lists the devices that --device may name, their limits, and why others cannot be used."));

@@ -9,8 +9,10 @@
 #include <optional>
 
 #include "apps/commands.h"
+#include "apps/db_flags.h"
 #include "apps/flags.h"
 #include "apps/recorded.h"
+#include "apps/tuned.h"
 #include "core/error.h"
 #include "search/records/read.h"
 
@@ -19,17 +21,18 @@ namespace {
 
 struct ImportFlags {
   std::vector<std::string> files;
-  std::string store = "deplo.db";
+  std::string store = default_store();
   search::Columns columns;
   bool mapped() const { return !columns.launches.empty() || !columns.time.empty(); }
 };
 
 struct ExportFlags {
-  std::string store = "deplo.db", format = "kernel-tuner", kernel, device, output;
+  std::string store = default_store(), format = "kernel-tuner", kernel, device, output;
 };
 
 int run_import(const ImportFlags& flags) {
   if (flags.files.empty()) throw Error("expected a recorded space to import, found none; see --help");
+  make_default_folder(flags.store);
   const std::optional<search::Columns> columns = flags.mapped() ? std::optional(flags.columns) : std::nullopt;
   std::string text;
   for (const std::string& file : flags.files) {
@@ -114,6 +117,8 @@ void add_export(CLI::App& command, int& exit_code) {
 
 void add_db(CLI::App& command, int& exit_code) {
   command.require_subcommand(1);
+  add_db_readers(command, exit_code);
+  add_db_writers(command);
   add_import(*command.add_subcommand(
                  "import",
                  "Adds recorded spaces to a store. Columns of a table are found by their heads, such as 'time (ms)'\n"
@@ -123,7 +128,7 @@ void add_db(CLI::App& command, int& exit_code) {
   add_export(
       *command.add_subcommand("export",
                               "Writes what a store has of one kernel on one device in a format that other tools read.\n"
-                              "Example: deplo db export --store deplo.db --kernel matmul --format t4 -o matmul.json"),
+                              "Example: deplo db export --store tuned.db --kernel matmul --format t4 -o matmul.json"),
       exit_code);
 }
 

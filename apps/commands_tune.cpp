@@ -11,6 +11,7 @@
 #include "apps/experiment.h"
 #include "apps/flags.h"
 #include "apps/interrupt.h"
+#include "apps/shard.h"
 #include "apps/table.h"
 #include "apps/tune.h"
 #include "apps/tuned.h"
@@ -22,7 +23,7 @@ namespace {
 
 struct TuneFlags {
   std::string config, store = default_store(), warm_start;
-  std::optional<std::string> search, device, target;
+  std::optional<std::string> search, device, target, shard;
   std::optional<std::int64_t> seed, trials, patience;
   std::optional<double> seconds;
   std::vector<std::string> set;
@@ -64,8 +65,9 @@ std::string one_line(std::string text) {
 
 int run_tune(const TuneFlags& flags) {
   require(flags.config, "--config FILE");
+  const std::optional<Shard> shard = flags.shard ? std::optional(parse_shard(*flags.shard)) : std::nullopt;
   Experiment experiment = load_experiment(flags.config);
-  const std::string overrides = apply(flags, experiment);
+  std::string overrides = apply(flags, experiment);
   catch_interrupts();
   Board board;
   const auto report = [&] {
@@ -74,6 +76,11 @@ int run_tune(const TuneFlags& flags) {
   };
   Deadline deadline(report);
   Progress progress(stderr, flags.quiet);
+  if (shard) {
+    progress.line(describe_shards(experiment, *shard));
+    overrides += " --shard " + *flags.shard;
+    take_shard(experiment, *shard);
+  }
   tune(experiment, {flags.store, overrides, flags.retry_failed, flags.warm_start, flags.in_process}, progress, board);
   deadline.lift();
   report();
@@ -111,6 +118,12 @@ void add_tune(CLI::App& command, int& exit_code) {
   command.add_option("--patience", flags->patience, "stop a kernel after so many new measurements without a new best")
       ->check(between(std::int64_t{1}, most_count))
       ->type_name("N");
+  command
+      .add_option(
+          "--shard", flags->shard,
+          "only the kernels that are I's when N processes share the experiment; `deplo db merge` joins what they "
+          "store")
+      ->type_name("I/N");
   command.add_option("--device", flags->device, "cuda, cuda:N, opencl, opencl:N (see `deplo devices`) or interpreter")
       ->type_name("NAME");
   command.add_option("--target", flags->target, "a name under configs/targets, or auto: what the device is")

@@ -9,11 +9,16 @@ struct sqlite3_stmt;
 
 namespace deplo::measure {
 
+enum class Access : std::uint8_t { create, read };
+
+/// The file's URI for ATTACH, to be read only: also in a folder that is read-only, if nobody writes to the file.
+std::string read_only_uri(const std::string& path);
+
 /// One connection. Not thread-safe.
 class Database {
  public:
-  /// Opens or creates the file.
-  explicit Database(std::string path);
+  /// Opens the file; `create`: makes it where there is none. `read`: nothing can be written through this connection.
+  explicit Database(std::string path, Access = Access::create);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
@@ -31,6 +36,7 @@ class Database {
  private:
   std::string path_;
   sqlite3* handle_ = nullptr;
+  bool tidy_ = false;  // the files beside the store are ours to remove
 };
 
 /// A prepared statement. Parameters and columns count from 1 and 0, as in SQLite.
@@ -53,6 +59,10 @@ class Statement {
   double real(int column) const;
   std::string text(int column) const;
   bool is_null(int column) const;
+  int columns() const;
+  std::string name(int column) const;
+  /// SQLITE_INTEGER, …, of the row's value.
+  int type(int column) const;
 
  private:
   void require(int code) const;

@@ -26,9 +26,17 @@ void require_writable(const std::string& path, const fs::path& what, const char*
               Exit::environment);
 }
 
+void check_file(const std::string& path) {
+  if (path.empty()) throw Error("store: expected a file name, found an empty one");
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) throw Error(fmt::format("store {}: expected a file, found a directory", path));
+  if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored))
+    throw Error(fmt::format("store {}: expected a file, found something else", path));
+}
+
 /// SQLite says "unable to open database file" to all of these.
 void check_path(const std::string& path) {
-  if (path.empty()) throw Error("store: expected a file name, found an empty one");
+  check_file(path);
   std::error_code ignored;
   fs::path folder = fs::path(path).parent_path();
   if (folder.empty()) folder = ".";
@@ -36,9 +44,6 @@ void check_path(const std::string& path) {
     throw Error(fmt::format("store {}: directory '{}' does not exist", path, folder.string()));
   if (!fs::is_directory(folder, ignored))
     throw Error(fmt::format("store {}: '{}' is not a directory", path, folder.string()));
-  if (fs::is_directory(path, ignored)) throw Error(fmt::format("store {}: expected a file, found a directory", path));
-  if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored))
-    throw Error(fmt::format("store {}: expected a file, found something else", path));
   require_writable(path, folder, "directory");  // the write-ahead log stands beside the file
   if (fs::exists(path, ignored)) require_writable(path, path, "file");
 }
@@ -94,6 +99,23 @@ std::unique_ptr<Database> open_database(const std::string& path) {
   database->execute("PRAGMA synchronous = NORMAL");
   database->execute("PRAGMA foreign_keys = ON");
   if (version < current_version) migrate(*database, path);
+  return database;
+}
+
+std::unique_ptr<Database> open_read_only(const std::string& path) {
+  check_file(path);
+  std::error_code error;
+  if (!fs::exists(path, error)) throw Error(fmt::format("store {}: expected a store, found no such file", path));
+  if (access(path.c_str(), R_OK) != 0)
+    throw Error(fmt::format("store {}: cannot be read: {}", path, std::strerror(errno)), Exit::environment);
+  auto database = std::make_unique<Database>(path, Access::read);
+  const std::int64_t version = version_of(*database, path);
+  if (version == 0) throw Error(fmt::format("store {}: expected a deplo database, found an empty file", path));
+  if (version < current_version)
+    throw Error(fmt::format("store {}: has version {}, expected {}: `deplo db info --migrate {}` brings it up to date",
+                            path, version, current_version, path));
+  add_key_functions(*database);
+  database->execute("PRAGMA query_only = ON");
   return database;
 }
 

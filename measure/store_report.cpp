@@ -1,0 +1,116 @@
+#include "measure/store_report.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+namespace deplo::measure {
+namespace {
+
+// As Store::best(): the latest trial of a trail counts, confirmed ones go before screened ones, full runs before
+// prefixes. With max(), SQLite takes the bare columns from the row that has the maximum.
+constexpr std::string_view ranked =
+    "WITH latest AS (SELECT t.*, r.device AS device, max(t.id) FROM trial t JOIN run r ON r.id = t.run "
+    "GROUP BY t.kernel, r.device, t.trail), ranked AS (SELECT *, row_number() OVER (PARTITION BY kernel, device "
+    "ORDER BY stage = 'confirm' DESC, fidelity >= 1 DESC, median_us, id) AS place FROM latest "
+    "WHERE status = 'ok' AND NOT stopped) ";
+constexpr std::string_view from_ranked =
+    "FROM ranked b JOIN kernel k ON k.id = b.kernel JOIN device d ON d.id = b.device WHERE b.place = 1 ";
+
+std::array<Cell, 4> parameters(const Filter& filter) {
+  return {filter.kernel, filter.device, filter.status, filter.limit};
+}
+
+struct Best {
+  Cell kernel, device, median_us, trail;
+};
+
+/// By the kernel's key and what identifies the device.
+std::map<std::vector<Cell>, Best> bests(Database& database) {
+  const Rows rows = query(database, std::string(ranked) +
+                                        "SELECT k.key, d.backend, d.name, d.vendor, d.driver, d.platform, d.units, "
+                                        "k.name, d.name, b.median_us, b.trail " +
+                                        std::string(from_ranked));
+  std::map<std::vector<Cell>, Best> found;
+  for (const auto& row : rows.rows) found[{row.begin(), row.begin() + 7}] = {row[7], row[8], row[9], row[10]};
+  return found;
+}
+
+}  // namespace
+
+Rows table_sizes(Database& database) {
+  Rows sizes{{"table", "rows"}, {}};
+  const Rows tables = query(database,
+                            "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' "
+                            "ORDER BY rootpage");
+  for (const auto& row : tables.rows) {
+    const auto& name = std::get<std::string>(row[0]);
+    sizes.rows.push_back({name, database.integer("SELECT count(*) FROM \"" + name + "\"")});
+  }
+  return sizes;
+}
+
+Rows device_summaries(Database& database) {
+  return query(database,
+               "SELECT d.name AS device, d.backend, d.driver, count(DISTINCT r.id) AS runs, count(DISTINCT t.kernel) "
+               "AS kernels, count(t.id) AS trials, min(r.started) AS first_run, max(t.created) AS latest_trial "
+               "FROM device d LEFT JOIN run r ON r.device = d.id LEFT JOIN trial t ON t.run = r.id "
+               "GROUP BY d.id ORDER BY d.id");
+}
+
+Rows status_counts(Database& database) {
+  return query(database,
+               "SELECT status, count(*) AS trials, count(DISTINCT kernel) AS kernels FROM trial GROUP BY status "
+               "ORDER BY status <> 'ok', trials DESC, status");
+}
+
+Rows best_schedules(Database& database, const Filter& filter) {
+  return query(database,
+               std::string(ranked) +
+                   "SELECT k.name AS kernel, d.name AS device, b.median_us, b.stage, b.created, "
+                   "b.trail " +
+                   std::string(from_ranked) +
+                   "AND ?1 IN ('', k.name) AND ?2 IN ('', d.name) AND ?3 = ?3 ORDER BY k.name, k.id, d.id LIMIT ?4",
+               parameters(filter));
+}
+
+Rows latest_trials(Database& database, const Filter& filter) {
+  return query(database,
+               "SELECT t.id, t.run, k.name AS kernel, d.name AS device, t.stage, t.status, t.median_us, t.created, "
+               "t.trail, t.message FROM trial t JOIN run r ON r.id = t.run JOIN kernel k ON k.id = t.kernel "
+               "JOIN device d ON d.id = r.device WHERE ?1 IN ('', k.name) AND ?2 IN ('', d.name) AND "
+               "?3 IN ('', t.status) ORDER BY t.id DESC LIMIT ?4",
+               parameters(filter));
+}
+
+Rows kernel_summaries(Database& database) {
+  return query(database,
+               "SELECT k.name AS kernel, count(DISTINCT r.device) AS devices, count(t.id) AS trials, "
+               "count(t.id) FILTER (WHERE t.status <> 'ok') AS failures, count(DISTINCT t.trail) AS trails, "
+               "k.key, k.schedule_key FROM kernel k LEFT JOIN trial t ON t.kernel = k.id "
+               "LEFT JOIN run r ON r.id = t.run GROUP BY k.id ORDER BY k.name, k.id");
+}
+
+Rows compare_bests(Database& a, Database& b) {
+  Rows rows{{"kernel", "device", "a_us", "b_us", "speed_up", "schedule"}, {}};
+  auto others = bests(b);
+  for (const auto& [key, mine] : bests(a)) {
+    const auto other = others.find(key);
+    if (other == others.end()) {
+      rows.rows.push_back({mine.kernel, mine.device, mine.median_us, {}, {}, "only in A"});
+      continue;
+    }
+    const Best& theirs = other->second;
+    const double ratio = std::get<double>(mine.median_us) / std::get<double>(theirs.median_us);
+    rows.rows.push_back({mine.kernel, mine.device, mine.median_us, theirs.median_us, ratio,
+                         mine.trail == theirs.trail ? "same" : "other"});
+    others.erase(other);
+  }
+  for (const auto& [key, theirs] : others)
+    rows.rows.push_back({theirs.kernel, theirs.device, {}, theirs.median_us, {}, "only in B"});
+  std::ranges::stable_sort(rows.rows, {}, [](const auto& row) { return row[0]; });
+  return rows;
+}
+
+}  // namespace deplo::measure

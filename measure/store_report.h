@@ -1,0 +1,37 @@
+// What a store holds, for people: the queries behind `deplo db`. Each throws Error where the file cannot be read.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "measure/rows.h"
+
+namespace deplo::measure {
+
+/// Of each table: how many rows.
+Rows table_sizes(Database&);
+/// A row for each device: runs, kernels, trials, when.
+Rows device_summaries(Database&);
+/// A row for each status: trials.
+Rows status_counts(Database&);
+
+/// Only those with this name; "": all.
+struct Filter {
+  std::string kernel, device, status;
+  std::int64_t limit = -1;  // of rows; -1: none
+};
+
+/// The fastest schedule of each kernel and device, as Store::best() chooses it.
+Rows best_schedules(Database&, const Filter&);
+/// The latest first.
+Rows latest_trials(Database&, const Filter&);
+Rows kernel_summaries(Database&);
+/// Failures whose messages differ in nothing but numbers are one row, the most frequent first.
+Rows failure_clusters(Database&, const Filter&);
+/// The best of each kernel and device in either: times, speed-up of b over a, and whether the schedule is the same.
+Rows compare_bests(Database& a, Database& b);
+
+/// The text with `#` for each number and each word of hexadecimal digits.
+std::string mask_numbers(std::string_view text);
+
+}  // namespace deplo::measure
