@@ -77,7 +77,10 @@ void grow(const std::string& file, Rng& rng) {
     const std::int64_t id = store.append(random_trial(rng, run, kernel, i));
     Database(file).execute("UPDATE trial SET created = '" + moment(rng.next()) + "' WHERE id = " + std::to_string(id));
     if (rng.below(4) > 0) continue;
-    BaselineRecord baseline{.run = run, .kernel = kernel, .library = "eigen", .version = "1", .precision = "f32"};
+    BaselineRecord baseline;
+    baseline.run = run;
+    baseline.kernel = kernel;
+    baseline.library = "eigen";
     baseline.median_us = static_cast<double>(1 + rng.below(100));
     baseline.samples = {baseline.median_us};
     store.append(baseline);
@@ -170,7 +173,9 @@ TEST(StoreMerge, TablesThatItDoesNotKnow) {
   const std::string a = folder.file("a.db"), b = folder.file("b.db");
   for (const std::string& file : {a, b}) {
     Store store = Store::open(file);
-    if (file == b) store.add_device({.backend = "another"});  // so that ids differ
+    DeviceInfo other = some_device();
+    other.backend = "another";
+    if (file == b) store.add_device(other);  // so that ids differ
     add_context(store);
     Database(file).execute("CREATE TABLE note (id INTEGER PRIMARY KEY, run INTEGER REFERENCES run (id), text TEXT)");
     Database(file).execute("INSERT INTO note (run, text) VALUES ((SELECT max(id) FROM run), '" + file + "')");
