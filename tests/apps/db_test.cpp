@@ -18,7 +18,6 @@ namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using Json = nlohmann::json;
-using measure::Status;
 
 class Db : public ::testing::Test {
  protected:

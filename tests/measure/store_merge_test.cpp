@@ -40,7 +40,7 @@ std::int64_t added(const std::string& into, const std::string& from) {
   return sum;
 }
 
-/// Moments that no two trials share, in an order of their own: machines' work interleaves.
+/// Of the n-th millisecond of a day.
 std::string moment(std::uint64_t n) {
   char text[64];
   std::snprintf(text, sizeof text, "2026-11-21T%02d:%02d:%02d.%03dZ", static_cast<int>(n / 3'600'000 % 24),
@@ -59,8 +59,8 @@ TrialRecord random_trial(Rng& rng, std::int64_t run, std::int64_t kernel, std::i
   return trial;
 }
 
-/// One more run of some machine, with trials at moments of the whole day.
-void grow(const std::string& file, Rng& rng) {
+/// One more run of some machine. `clock` is that of all machines: no two trials share a moment.
+void grow(const std::string& file, Rng& rng, std::uint64_t& clock) {
   Store store = Store::open(file);
   DeviceInfo device = some_device();
   device.driver = std::to_string(rng.below(2));
@@ -75,7 +75,8 @@ void grow(const std::string& file, Rng& rng) {
     const std::string text = "text " + std::to_string(rng.below(3));
     const std::int64_t kernel = store.add_kernel({rng.below(2) == 0 ? text : "another name", text});
     const std::int64_t id = store.append(random_trial(rng, run, kernel, i));
-    Database(file).execute("UPDATE trial SET created = '" + moment(rng.next()) + "' WHERE id = " + std::to_string(id));
+    Database(file).execute("UPDATE trial SET created = '" + moment(clock += 1 + rng.below(1000)) +
+                           "' WHERE id = " + std::to_string(id));
     if (rng.below(4) > 0) continue;
     BaselineRecord baseline;
     baseline.run = run;
@@ -112,12 +113,12 @@ TEST(StoreMerge, IsTheUnionInAnyOrderAndTwiceIsOnce) {
     const TemporaryFolder folder;
     const std::string a = folder.file("a.db"), b = folder.file("b.db"), ab = folder.file("ab.db"),
                       ba = folder.file("ba.db");
-    for (std::uint64_t n = rng.below(4); n > 0; --n) grow(a, rng);
+    std::uint64_t clock = 0;
+    for (std::uint64_t n = rng.below(4); n > 0; --n) grow(a, rng, clock);
     Store::open(a);
     if (rng.below(2) == 0) copy(a, b);  // they share a past
     Store::open(b);
-    for (std::uint64_t n = rng.below(4); n > 0; --n) grow(b, rng);
-    for (std::uint64_t n = rng.below(3); n > 0; --n) grow(a, rng);
+    for (std::uint64_t n = rng.below(8); n > 0; --n) grow(rng.below(2) == 0 ? a : b, rng, clock);
     const Facts whole = union_of(facts(a), facts(b));
     added(ab, a), added(ab, b);
     added(ba, b), added(ba, a);
