@@ -35,8 +35,7 @@ std::unique_ptr<measure::Database> open(const ReadFlags& flags) {
 std::string print_sizes(const measure::Rows& sizes) {
   std::string text;
   for (const auto& row : sizes.rows)
-    text +=
-        fmt::format("{}{} {}", text.empty() ? "" : ", ", std::get<std::int64_t>(row[1]), std::get<std::string>(row[0]));
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", measure::integer_of(row[1]), measure::text_of(row[0]));
   return text;
 }
 
@@ -57,7 +56,7 @@ void run_info(const ReadFlags& flags) {
     json["file"] = file;
     json["version"] = version;
     json["bytes"] = bytes;
-    for (const auto& row : sizes.rows) json["rows"][std::get<std::string>(row[0])] = std::get<std::int64_t>(row[1]);
+    for (const auto& row : sizes.rows) json["rows"][measure::text_of(row[0])] = measure::integer_of(row[1]);
     json["devices"] = nlohmann::ordered_json::parse(print_json(devices));
     json["statuses"] = nlohmann::ordered_json::parse(print_json(statuses));
     print_result(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");

@@ -37,6 +37,13 @@ Cell cell_of(const Statement& row, int column) {
   }
 }
 
+template <class T>
+const T& value_of(const Cell& cell, const char* expected) {
+  if (const T* value = std::get_if<T>(&cell)) return *value;
+  throw Error(fmt::format("store: the database is damaged: expected {}, found another type", expected),
+              Exit::environment);
+}
+
 int allow_reading(void* /*context*/, int action, const char* /*a*/, const char* /*b*/, const char* /*c*/,
                   const char* /*d*/) {
   const bool reads =
@@ -56,6 +63,10 @@ const char* behind_first(sqlite3* handle, const char* sql, int& code, bool& empt
 }
 
 }  // namespace
+
+const std::string& text_of(const Cell& cell) { return value_of<std::string>(cell, "a text"); }
+std::int64_t integer_of(const Cell& cell) { return value_of<std::int64_t>(cell, "an integer"); }
+double real_of(const Cell& cell) { return value_of<double>(cell, "a real number"); }
 
 Rows query(Database& database, std::string_view sql, std::span<const Cell> parameters) {
   Statement statement(database, sql);

@@ -18,6 +18,11 @@ struct Rows {
   std::vector<std::vector<Cell>> rows;
 };
 
+/// Each throws Error(environment) where a damaged file has a value of another type.
+const std::string& text_of(const Cell&);
+std::int64_t integer_of(const Cell&);
+double real_of(const Cell&);
+
 /// All rows of one statement; `parameters` take the places of its `?1`, `?2`, … A BLOB becomes the text of its bytes in
 /// hexadecimal digits. Throws Error.
 Rows query(Database&, std::string_view sql, std::span<const Cell> parameters = {});

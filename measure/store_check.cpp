@@ -73,18 +73,16 @@ void check_references(Database& database, Rows& found) {
                              "SELECT \"table\", parent, count(*), min(rowid) FROM pragma_foreign_key_check "
                              "GROUP BY 1, 2");
   for (const auto& row : orphans.rows)
-    add(found, fmt::format("a {} that is not there", std::get<std::string>(row[1])), std::get<std::string>(row[0]),
-        std::get<std::int64_t>(row[2]), row[3]);
+    add(found, fmt::format("a {} that is not there", text_of(row[1])), text_of(row[0]), integer_of(row[2]), row[3]);
 }
 
 void check_statuses(Database& database, Rows& found) {
   for (const std::string table : {"trial", "baseline"})
     for (const auto& row : query(database, "SELECT status, count(*), min(id) FROM " + table + " GROUP BY 1").rows) {
       try {
-        parse_status(std::get<std::string>(row[0]));
+        parse_status(text_of(row[0]));
       } catch (const Error&) {
-        add(found, fmt::format("an unknown status '{}'", std::get<std::string>(row[0])), table,
-            std::get<std::int64_t>(row[1]), row[2]);
+        add(found, fmt::format("an unknown status '{}'", text_of(row[0])), table, integer_of(row[1]), row[2]);
       }
     }
 }
@@ -111,7 +109,7 @@ Rows check_store(Database& database) {
   for (const Rule& rule : rules) {
     const Rows rows =
         query(database, fmt::format("SELECT count(*), min(id) FROM {} WHERE {}", rule.table, expand(rule.broken)));
-    add(found, rule.fault, rule.table, std::get<std::int64_t>(rows.rows[0][0]), rows.rows[0][1]);
+    add(found, rule.fault, rule.table, integer_of(rows.rows[0][0]), rows.rows[0][1]);
   }
   return found;
 }

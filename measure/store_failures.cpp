@@ -66,9 +66,9 @@ Rows failure_clusters(Database& database, const Filter& filter) {
                          parameters);
   std::map<std::pair<std::string, std::string>, Cluster> clusters;
   for (const auto& row : all.rows) {
-    Cluster& cluster = clusters[{std::get<std::string>(row[0]), mask_numbers(std::get<std::string>(row[1]))}];
+    Cluster& cluster = clusters[{text_of(row[0]), mask_numbers(text_of(row[1]))}];
     ++cluster.trials;
-    ++cluster.kernels[std::get<std::string>(row[2])];
+    ++cluster.kernels[text_of(row[2])];
     cluster.id = row[3];
     cluster.trail = row[4];
     cluster.message = row[1];
@@ -77,7 +77,7 @@ Rows failure_clusters(Database& database, const Filter& filter) {
   for (const auto& [key, cluster] : clusters)
     rows.rows.push_back({cluster.trials, static_cast<std::int64_t>(cluster.kernels.size()), key.first, cluster.id,
                          cluster.message, cluster.trail});
-  std::ranges::stable_sort(rows.rows, std::greater(), [](const auto& row) { return std::get<std::int64_t>(row[0]); });
+  std::ranges::stable_sort(rows.rows, std::greater(), [](const auto& row) { return integer_of(row[0]); });
   if (filter.limit >= 0 && rows.rows.size() > static_cast<std::size_t>(filter.limit))
     rows.rows.resize(static_cast<std::size_t>(filter.limit));
   return rows;

@@ -29,7 +29,7 @@ struct Table {
 
 std::vector<std::string> texts(Database& database, const std::string& sql) {
   std::vector<std::string> result;
-  for (const auto& row : query(database, sql).rows) result.push_back(std::get<std::string>(row[0]));
+  for (const auto& row : query(database, sql).rows) result.push_back(text_of(row[0]));
   return result;
 }
 
@@ -44,7 +44,7 @@ Table describe(Database& database, const std::string& name) {
   table.columns = texts(database, fmt::format("SELECT name FROM pragma_table_info('{}') WHERE name <> 'id'", name));
   for (const auto& row :
        query(database, fmt::format("SELECT \"from\", \"table\" FROM pragma_foreign_key_list('{}')", name)).rows)
-    table.references[std::get<std::string>(row[0])] = std::get<std::string>(row[1]);
+    table.references[text_of(row[0])] = text_of(row[1]);
   table.identity =
       texts(database, fmt::format("SELECT i.name FROM pragma_index_list('{}') l, pragma_index_info(l.name) "
                                   "i WHERE l.origin = 'u' ORDER BY i.seqno",

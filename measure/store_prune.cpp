@@ -10,17 +10,15 @@
 namespace deplo::measure {
 namespace {
 
-/// `stale`: ids of trials. Bare columns are those of the row with the largest id.
+/// `stale`: trials whose schedule has become another source since.
 std::string with_stale() {
   std::string kept;
   for (int i = 0; i <= static_cast<int>(Status::timeout); ++i)
     if (const auto status = static_cast<Status>(i); transient(status) || quarantined(status))
       kept += (kept.empty() ? "'" : ", '") + std::string(status_name(status)) + "'";
-  return "WITH latest AS (SELECT t.kernel, r.device, t.trail, t.protocol, t.stage, t.digest, max(t.id) AS id "
-         "FROM trial t JOIN run r ON r.id = t.run GROUP BY 1, 2, 3, 4, 5), "
-         "stale AS (SELECT t.id, t.kernel, t.run FROM trial t JOIN run r ON r.id = t.run JOIN latest l ON "
-         "l.kernel = t.kernel AND l.device = r.device AND l.trail = t.trail AND l.protocol = t.protocol AND "
-         "l.stage = t.stage WHERE t.digest <> l.digest AND t.id < l.id AND t.status NOT IN (" +
+  return "WITH traced AS (SELECT t.id, t.kernel, t.run, t.status, t.digest, first_value(t.digest) OVER (PARTITION BY "
+         "t.kernel, r.device, t.trail, t.protocol, t.stage ORDER BY t.id DESC) AS latest FROM trial t JOIN run r ON "
+         "r.id = t.run), stale AS (SELECT id, kernel, run FROM traced WHERE digest <> latest AND status NOT IN (" +
          kept + ")) ";
 }
 
@@ -30,7 +28,7 @@ std::vector<std::string> tables_of_runs(Database& database) {
                             "SELECT DISTINCT s.name FROM sqlite_schema s, pragma_foreign_key_list(s.name) f "
                             "WHERE s.type = 'table' AND f.\"table\" = 'run' AND f.\"from\" = 'run'");
   std::vector<std::string> names;
-  for (const auto& row : tables.rows) names.push_back(std::get<std::string>(row[0]));
+  for (const auto& row : tables.rows) names.push_back(text_of(row[0]));
   return names;
 }
 
@@ -42,7 +40,7 @@ std::vector<std::int64_t> empty_runs(Database& database) {
            (table == "trial" ? " AND x.id NOT IN (SELECT id FROM stale))" : ")");
   std::vector<std::int64_t> ids;
   for (const auto& row : query(database, sql).rows)
-    if (!is_running(std::get<std::string>(row[1]))) ids.push_back(std::get<std::int64_t>(row[0]));
+    if (!is_running(text_of(row[1]))) ids.push_back(integer_of(row[0]));
   return ids;
 }
 

@@ -45,7 +45,7 @@ Rows table_sizes(Database& database) {
                             "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' "
                             "ORDER BY rootpage");
   for (const auto& row : tables.rows) {
-    const auto& name = std::get<std::string>(row[0]);
+    const auto& name = text_of(row[0]);
     sizes.rows.push_back({name, database.integer("SELECT count(*) FROM \"" + name + "\"")});
   }
   return sizes;
@@ -102,7 +102,7 @@ Rows compare_bests(Database& a, Database& b) {
       continue;
     }
     const Best& theirs = other->second;
-    const double ratio = std::get<double>(mine.median_us) / std::get<double>(theirs.median_us);
+    const double ratio = real_of(mine.median_us) / real_of(theirs.median_us);
     rows.rows.push_back({mine.kernel, mine.device, mine.median_us, theirs.median_us, ratio,
                          mine.trail == theirs.trail ? "same" : "other"});
     others.erase(other);

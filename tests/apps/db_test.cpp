@@ -9,6 +9,7 @@
 
 #include "apps/run_program.h"
 #include "core/file.h"
+#include "core/rng.h"
 #include "measure/store_fixture.h"
 
 namespace deplo::testing {
@@ -133,6 +134,27 @@ TEST_F(Db, BadStoresAreOneLine) {
   EXPECT_EQ(files(), before) << "also no out.db: all are looked at before anything is written";
   EXPECT_EQ(db({"info", "--migrate", file("old.db")}).code, 0);
   EXPECT_EQ(db({"best", file("old.db")}).code, 0);
+}
+
+// Answers or one line, whatever the bytes are.
+TEST_F(Db, DamagedStores) {
+  const std::string sound = read_file(store_);
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    Rng rng(seed);
+    std::string bytes = sound;
+    for (std::uint64_t n = 1 + rng.below(40); n > 0; --n)
+      bytes[rng.below(4) == 0 ? rng.below(200) : rng.below(bytes.size())] = static_cast<char>(rng.below(256));
+    const std::string damaged = write_file(folder_.path(), "damaged.db", bytes);
+    const std::vector<std::vector<std::string>> commands = {
+        {"info", damaged},         {"best", damaged},     {"trials", damaged, "--json"},
+        {"kernels", damaged},      {"failures", damaged}, {"check", damaged},
+        {"diff", store_, damaged}, {"prune", damaged},    {"merge", file("out.db"), damaged}};
+    const auto& command = commands[seed % commands.size()];
+    const Ran ran = db(command);
+    EXPECT_LE(ran.code, 2) << command[0] << " seed " << seed << ran.err;
+    EXPECT_LE(std::ranges::count(ran.err, '\n'), 1) << ran.err;
+    EXPECT_TRUE(!fs::exists(file("out.db")) || measure::is_intact(file("out.db"))) << "seed " << seed;
+  }
 }
 
 TEST_F(Db, BadFlagsAreOneLine) {
