@@ -22,6 +22,12 @@ namespace {
 // The same inputs in every run, so that the times in one store compare.
 constexpr std::uint64_t input_seed = 0;
 
+Outcome outcome_of(const measure::TrialRecord& record, double seconds = 0) {
+  return {record.status, record.median_us, record.message, seconds};
+}
+
+}  // namespace
+
 void fill(measure::TrialRecord& record, const measure::Reply& reply) {
   record.resources = reply.resources;
   record.build_ms = reply.build_ms;
@@ -43,12 +49,6 @@ void fill(measure::TrialRecord& record, const measure::Reply& reply) {
   record.stopped = timing.stopped;
   record.build_ms += timing.first_launch_ms;
 }
-
-Outcome outcome_of(const measure::TrialRecord& record, double seconds = 0) {
-  return {record.status, record.median_us, record.message, seconds};
-}
-
-}  // namespace
 
 Prepared prepare(const search::Candidate& candidate, const Target& target) {
   Prepared result{candidate, {}, {}};
@@ -78,7 +78,7 @@ Target pick_target(const std::string& name, const measure::DeviceInfo& info, Dia
 }
 
 Measurer::Measurer(const KernelCase& kernel, Session& session)
-    : session_(session), task_{kernel.loop, input_seed, session.protocol} {
+    : session_(session), task_{kernel.loop, input_seed, session.protocol, session.known} {
   kernel_id_ = session.store.add_kernel({kernel.name, print(kernel.loop)});
   recall();
 }
@@ -86,8 +86,13 @@ Measurer::Measurer(const KernelCase& kernel, Session& session)
 /// When something is measured for the first time, and before a candidate is begun: it is not to blame if the program
 /// ends while inputs and reference are made.
 void Measurer::open() {
-  if (!opened_) session_.bench.open(task_);
+  if (opened_) return;
+  session_.bench.open(task_);
   opened_ = true;
+  if (const measure::Ceilings seen = session_.bench.ceilings(); seen != session_.seen) {
+    session_.store.add_ceilings(session_.run_id, seen);
+    session_.seen = seen;
+  }
 }
 
 /// What need not be measured again. Different trails may have led to one source.

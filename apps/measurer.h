@@ -25,8 +25,9 @@ struct Session {
   bool retry_failed = false;    // what an earlier run found to fail is measured again
   std::string warm_start = {};  // a store, or "": apps/warm_start.h
   std::int64_t device_id = 0, run_id = 0;
-  std::int64_t ordinal = 0;  // of the next trial in the run
-  std::string host = {};     // this machine's name
+  std::int64_t ordinal = 0;                 // of the next trial in the run
+  std::string host = {};                    // this machine's name
+  measure::Ceilings known = {}, seen = {};  // of the device: in earlier runs, and in this one as far as it is stored
 };
 
 /// A complete candidate as a device builds it.
@@ -41,6 +42,9 @@ Prepared prepare(const search::Candidate&, const Target&);
 /// trail; else nullptr.
 search::Candidate stored_best(measure::Store&, std::int64_t kernel, std::int64_t device, const search::Space&,
                               const Target&);
+
+/// What was measured, as a row of the store.
+void fill(measure::TrialRecord&, const measure::Reply&);
 
 /// The target of that name, or what the device is for "auto". `place` and `device_name` are for the message of the
 /// Error that a target in another language gives.

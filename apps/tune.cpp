@@ -1,7 +1,6 @@
 #include "apps/tune.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
@@ -23,11 +22,6 @@ namespace {
 
 // Kernels that ran out of time go on while at least this much of it is left; less than that is spent on set-up alone.
 constexpr double worth_another_pass = 0.1;
-
-std::string host_name() {
-  char text[256] = {};
-  return gethostname(text, sizeof text - 1) == 0 ? text : "";
-}
 
 // A kernel's second pass begins with what the first one stored, so its row replaces the first's but for the counts.
 Row merge(const Row& before, Row after) {
@@ -107,7 +101,7 @@ class Tuner {
 void tune(const Experiment& experiment, const TuneOptions& options, Progress& progress, Board& board) {
   make_default_folder(options.store);
   auto store = measure::Store::open(options.store);
-  const std::string host = host_name();
+  const std::string host = measure::host_name();
   if (const std::int64_t lost = store.settle_lost(host); lost > 0)
     progress.line(fmt::format("{} in flight when an earlier run ended: stored as worker_lost",
                               lost == 1 ? "1 trial was" : fmt::format("{} trials were", lost)));
@@ -120,6 +114,7 @@ void tune(const Experiment& experiment, const TuneOptions& options, Progress& pr
                   options.warm_start};
   session.host = host;
   session.device_id = store.add_device(bench->info());
+  session.known = store.ceilings(session.device_id);
   session.run_id = store.add_run({session.device_id, std::string(revision()),
                                   experiment.text + (options.overrides.empty() ? "" : "\n#" + options.overrides + "\n"),
                                   experiment.strategy, experiment.options.seed, host, measure::this_process()});

@@ -133,18 +133,17 @@ double best_rate(const Probe::Load& load, Arrays& arrays) {
 
 }  // namespace
 
-Probe::Probe(Device& device) : device_(device), copy_(copy(device)), read_(read(device)), fma_(multiply_add(device)) {
+Probe::Probe(Device& device, const Ceilings& known)
+    : device_(device), copy_(copy(device)), read_(read(device)), fma_(multiply_add(device)), known_(known) {
   if (fma_.executable) fma_arrays_ = operands(device_, fma_);
   measure();
 }
 
-void Probe::measure() {
-  const auto raise = [&](double& ceiling, const Load& load) {
-    if (load.executable) ceiling = std::max(ceiling, best_rate(load, *operands(device_, load)));
-  };
-  raise(ceilings_.copy_gb_s, copy_);
-  raise(ceilings_.read_gb_s, read_);
-  raise(ceilings_.fp32_gflop_s, fma_);
+Ceilings Probe::measure() {
+  const auto rate = [&](const Load& load) { return load.executable ? best_rate(load, *operands(device_, load)) : 0; };
+  const Ceilings now{rate(copy_), rate(read_), rate(fma_)};
+  measured_ = highest(measured_, now);
+  return now;
 }
 
 }  // namespace deplo::measure

@@ -3,27 +3,25 @@
 #include <memory>
 #include <vector>
 
+#include "measure/ceilings.h"
 #include "measure/device.h"
 
 namespace deplo::measure {
-
-/// The best that was ever seen; 0: not known.
-struct Ceilings {
-  double copy_gb_s = 0;     // bytes read and bytes written
-  double read_gb_s = 0;     // where writes cost more than reads it is above the former
-  double fp32_gflop_s = 0;  // fused multiply-adds of f32, 2 FLOPs each
-  double gb_s() const { return copy_gb_s > read_gb_s ? copy_gb_s : read_gb_s; }
-};
 
 /// The device must outlive it. Not thread-safe.
 class Probe {
  public:
   /// Builds the kernels and measures once, together 0.1 to 0.5 s. Where a kernel cannot be built (the interpreter takes
   /// no source) its ceiling stays unknown. Throws Error(environment) when memory for twice the last cache is short.
-  explicit Probe(Device&);
-  const Ceilings& ceilings() const { return ceilings_; }
-  /// Once more, and only upwards: a busy neighbour makes a device look slower than it is, nothing makes it look faster.
-  void measure();
+  /// `known`: what the device was seen to do before, in another process or on another day.
+  explicit Probe(Device&, const Ceilings& known = {});
+  /// The best of all measurements and of what was known.
+  Ceilings ceilings() const { return highest(known_, measured_); }
+  /// The best of all measurements here.
+  const Ceilings& measured() const { return measured_; }
+  /// Once more: the result of this one. The ceilings only rise: a busy neighbour makes a device look slower than it is,
+  /// nothing makes it look faster.
+  Ceilings measure();
 
   /// One kernel with what a launch of it does, in bytes or FLOPs.
   struct Load {
@@ -40,7 +38,7 @@ class Probe {
   Device& device_;
   Load copy_, read_, fma_;
   std::unique_ptr<Arrays> fma_arrays_;
-  Ceilings ceilings_;
+  Ceilings known_, measured_;
 };
 
 }  // namespace deplo::measure

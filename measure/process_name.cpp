@@ -29,6 +29,11 @@ std::string name_of(long number) {
 
 }  // namespace
 
+std::string host_name() {
+  char text[256] = {};
+  return gethostname(text, sizeof text - 1) == 0 ? text : "";
+}
+
 std::string this_process() { return name_of(getpid()); }
 
 bool is_running(std::string_view process) {

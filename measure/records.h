@@ -77,7 +77,7 @@ struct KnownTrial {
 struct BaselineRecord {
   std::int64_t run = 0, kernel = 0;
   std::string library, version;  // "onednn", "2.7.2"
-  std::string precision;         // "f32", "tf32"
+  std::string precision;         // "fp32", "tf32"
   std::int64_t threads = 0;      // of the host; 0: none of its own
   Status status = Status::ok;
   std::string message = {};
@@ -85,6 +85,8 @@ struct BaselineRecord {
   std::vector<double> samples = {};
   double warm_us = 0;  // 0: not measured
   std::string protocol;
+  std::int64_t batch = 0, sets = 0;  // as of Timing; 0: not known
+  std::string created = {};          // "": now
 };
 
 }  // namespace deplo::measure

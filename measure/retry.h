@@ -6,9 +6,11 @@
 
 namespace deplo::measure {
 
-/// The machine may have been the reason: another try may go well.
+/// The machine may have been the reason: another try may go well. What is implausible is so by ceilings that were
+/// measured, perhaps while the machine was busy.
 inline bool transient(Status status) {
-  return status == Status::worker_lost || status == Status::device_lost || status == Status::out_of_memory;
+  return status == Status::worker_lost || status == Status::device_lost || status == Status::out_of_memory ||
+         status == Status::implausible;
 }
 
 /// Costs more than a time to meet again, whatever the rules of timing were: one such is enough.

@@ -11,7 +11,7 @@ inline constexpr std::int64_t application_id = 0x6465706c;
 
 /// migrations[i] takes a database from user_version i to i + 1. Never edited once released: append. The functions that
 /// SQLite does not have are those of measure/kernel_keys.h.
-inline constexpr std::array<std::string_view, 3> migrations = {R"sql(
+inline constexpr std::array<std::string_view, 4> migrations = {R"sql(
 CREATE TABLE device (
   id           INTEGER PRIMARY KEY,
   backend      TEXT NOT NULL,
@@ -126,6 +126,19 @@ ALTER TABLE kernel ADD COLUMN schedule_key TEXT NOT NULL DEFAULT '';
 ALTER TABLE kernel ADD COLUMN exact_key TEXT NOT NULL DEFAULT '';
 UPDATE kernel SET schedule_key = deplo_schedule_key(text), exact_key = deplo_exact_key(text);
 CREATE INDEX kernel_by_schedule ON kernel (schedule_key);
+)sql",
+                                                               R"sql(
+CREATE TABLE ceiling (
+  id           INTEGER PRIMARY KEY,
+  run          INTEGER NOT NULL REFERENCES run (id),
+  copy_gb_s    REAL NOT NULL,
+  read_gb_s    REAL NOT NULL,
+  fp32_gflop_s REAL NOT NULL,
+  created      TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))
+) STRICT;
+
+ALTER TABLE baseline ADD COLUMN batch INTEGER;
+ALTER TABLE baseline ADD COLUMN sets INTEGER;
 )sql"};
 
 }  // namespace deplo::measure

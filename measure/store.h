@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "measure/ceilings.h"
 #include "measure/device.h"
 #include "measure/records.h"
 
@@ -65,8 +66,15 @@ class Store {
   /// Names of the devices with a valid trial of a kernel of this key.
   std::vector<std::string> devices_of(std::string_view schedule_key);
 
+  /// What a run saw its device do at best.
+  void add_ceilings(std::int64_t run, const Ceilings&);
+  /// The highest of all runs.
+  Ceilings ceilings(std::int64_t device);
+
   std::int64_t append(const BaselineRecord&);
-  /// The latest of each library, version, precision and number of threads, fastest first; failures last.
+  /// The latest of each library, version, precision and number of threads, fastest first; failures last. On the device
+  /// itself, and on what another program calls by a name that is the end of the device's ("Intel(R) Xeon(R) …" of
+  /// PoCL's "pthread-skylake-avx512-Intel(R) Xeon(R) …").
   std::vector<BaselineRecord> baselines(std::int64_t kernel, std::int64_t device);
 
  private:

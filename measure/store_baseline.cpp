@@ -11,22 +11,32 @@ std::int64_t Store::append(const BaselineRecord& baseline) {
   const std::string samples = print_samples(baseline.samples);
   Statement insert(*state_->database,
                    "INSERT INTO baseline (run, kernel, library, version, precision, threads, status, message, "
-                   "median_us, samples, warm_us, protocol) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+                   "median_us, samples, warm_us, protocol, batch, sets, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+                   "?, ?, ?, ?, coalesce(?, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')))");
+  const auto bind_if = [&](bool known, int column, auto value) {
+    known ? insert.bind(column, value) : insert.bind_null(column);
+  };
   insert.bind(1, baseline.run).bind(2, baseline.kernel).bind(3, baseline.library).bind(4, baseline.version);
   insert.bind(5, baseline.precision).bind(6, baseline.threads).bind(7, status_name(baseline.status));
   insert.bind(8, baseline.message).bind(10, samples).bind(12, baseline.protocol);
-  baseline.status == Status::ok ? insert.bind(9, baseline.median_us) : insert.bind_null(9);
-  baseline.warm_us > 0 ? insert.bind(11, baseline.warm_us) : insert.bind_null(11);
+  bind_if(baseline.status == Status::ok, 9, baseline.median_us);
+  bind_if(baseline.warm_us > 0, 11, baseline.warm_us);
+  bind_if(baseline.batch > 0, 13, baseline.batch);
+  bind_if(baseline.sets > 0, 14, baseline.sets);
+  bind_if(!baseline.created.empty(), 15, std::string_view(baseline.created));
   insert.step();
   return state_->database->last_id();
 }
 
 std::vector<BaselineRecord> Store::baselines(std::int64_t kernel, std::int64_t device) {
-  Statement row(*state_->database,
-                "SELECT b.run, b.kernel, b.library, b.version, b.precision, b.threads, b.status, b.message, "
-                "b.median_us, b.samples, b.warm_us, b.protocol, max(b.id) FROM baseline b JOIN run r ON r.id = b.run "
-                "WHERE b.kernel = ? AND r.device = ? GROUP BY b.library, b.version, b.precision, b.threads "
-                "ORDER BY b.median_us IS NULL, b.median_us");
+  Statement row(
+      *state_->database,
+      "SELECT b.run, b.kernel, b.library, b.version, b.precision, b.threads, b.status, b.message, "
+      "b.median_us, b.samples, b.warm_us, b.protocol, b.batch, b.sets, b.created, max(b.id) "
+      "FROM baseline b JOIN run r ON r.id = b.run JOIN device d ON d.id = r.device "
+      "JOIN device ours ON ours.id = ?2 WHERE b.kernel = ?1 AND (d.id = ours.id OR (d.backend <> ours.backend "
+      "AND d.name <> '' AND substr(ours.name, -length(d.name)) = d.name)) "
+      "GROUP BY b.library, b.version, b.precision, b.threads ORDER BY b.median_us IS NULL, b.median_us");
   row.bind(1, kernel).bind(2, device);
   std::vector<BaselineRecord> all;
   while (row.step()) {
@@ -43,8 +53,25 @@ std::vector<BaselineRecord> Store::baselines(std::int64_t kernel, std::int64_t d
     one.samples = parse_samples(row.text(9));
     one.warm_us = row.real(10);
     one.protocol = row.text(11);
+    one.batch = row.integer(12);
+    one.sets = row.integer(13);
+    one.created = row.text(14);
   }
   return all;
+}
+
+void Store::add_ceilings(std::int64_t run, const Ceilings& seen) {
+  Statement insert(*state_->database,
+                   "INSERT INTO ceiling (run, copy_gb_s, read_gb_s, fp32_gflop_s) VALUES (?, ?, ?, ?)");
+  insert.bind(1, run).bind(2, seen.copy_gb_s).bind(3, seen.read_gb_s).bind(4, seen.fp32_gflop_s).step();
+}
+
+Ceilings Store::ceilings(std::int64_t device) {
+  Statement row(*state_->database,
+                "SELECT max(c.copy_gb_s), max(c.read_gb_s), max(c.fp32_gflop_s) FROM ceiling c "
+                "JOIN run r ON r.id = c.run WHERE r.device = ?");
+  CHECK(row.bind(1, device).step());
+  return {row.real(0), row.real(1), row.real(2)};  // NULL, where there are none, reads as 0
 }
 
 }  // namespace deplo::measure

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/outcome.h"
+#include "measure/ceilings.h"
 #include "measure/device.h"
 #include "measure/sampling.h"
 
@@ -22,6 +23,7 @@ struct Task {
   ir::Program loop;
   std::uint64_t seed = 0;
   Protocol protocol;
+  Ceilings known = {};  // of the device, from earlier runs
 };
 
 /// Measures candidates of one kernel at a time on one device: in this process (local_bench.h) or in a child that may
@@ -34,6 +36,8 @@ class Bench {
   /// The candidates from now on are of this kernel. It, or the first use after it, throws Error when the kernel's
   /// inputs do not fit or it has no finite result.
   virtual void open(const Task&) = 0;
+  /// The best that the device was measured to do at best since this bench was made, as of the last open().
+  virtual Ceilings ceilings() const = 0;
   /// How many candidates prepare() is best given at a time; 1: nothing is built ahead.
   virtual std::size_t batch() const = 0;
   /// These will be asked for soon: a backend that can builds them in the background.

@@ -57,7 +57,7 @@ void LocalBench::open(const Task& task) {
   enter_(Step::prepare, 0);
   problem_.reset();  // before the next one needs its memory
   protocol_ = task.protocol;
-  if (!probe_) probe_ = std::make_unique<Probe>(*device_);
+  if (!probe_) probe_ = std::make_unique<Probe>(*device_, task.known);
   problem_ = std::make_unique<Problem>(task.loop, *device_, task.seed, probe_.get());
   problem_->reference();  // now: no candidate is to blame for the time it takes
 }

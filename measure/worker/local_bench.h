@@ -20,6 +20,7 @@ class LocalBench final : public Bench {
   Dialect dialect() const override { return device_->dialect(); }
   /// Makes the inputs and the reference; at first measures what the device can do at best.
   void open(const Task&) override;
+  Ceilings ceilings() const override { return probe_ ? probe_->measured() : Ceilings{}; }
   std::size_t batch() const override { return 1; }
   /// Builds nothing: that would disturb what is being measured.
   void prepare(std::span<const Candidate>) override {}

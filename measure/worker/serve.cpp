@@ -134,7 +134,7 @@ int serve_device(pid_t parent, const std::function<std::unique_ptr<Device>()>& o
     respond(tuner, frame, [&]() -> std::string {
       if (frame.type != FrameType::kernel) return encode(answer(*bench, frame));
       bench->open(decode_task(frame.payload));
-      return "";
+      return encode(bench->ceilings());
     });
   }
 }

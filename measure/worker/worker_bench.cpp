@@ -76,6 +76,11 @@ std::string WorkerBench::probe() {
   const auto told = worker_->ask({FrameType::kernel, task_, deadlines_});
   if (const auto* lost = std::get_if<Lost>(&told)) return describe(*lost);
   task_told_ = true;
+  try {
+    ceilings_ = highest(ceilings_, decode_ceilings(std::get<std::string>(told)));
+  } catch (const Error& error) {
+    return error.what();
+  }
   return good_ ? check_known_good() : "";
 }
 

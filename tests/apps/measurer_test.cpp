@@ -20,7 +20,8 @@ class ToldBench final : public measure::Bench {
  public:
   const measure::DeviceInfo& info() const override { return info_; }
   Dialect dialect() const override { return Dialect::opencl; }
-  void open(const measure::Task&) override {}
+  void open(const measure::Task& task) override { known = task.known; }
+  measure::Ceilings ceilings() const override { return {10, 12, 100}; }
   std::size_t batch() const override { return 4; }
   void prepare(std::span<const measure::Candidate> candidates) override {
     for (const auto& one : candidates) prepared.push_back(one.source.text);
@@ -37,6 +38,7 @@ class ToldBench final : public measure::Bench {
     return std::vector<Reply>(candidates.size(), right());
   }
 
+  measure::Ceilings known;
   std::deque<Status> failures;
   std::function<void()> before_reply;
   std::vector<std::string> prepared, screened;
@@ -60,6 +62,8 @@ class Measuring : public testing::Test {
   Measurer start(bool retry_failed = false) {
     session_.retry_failed = retry_failed;
     session_.device_id = store_.add_device(bench_.info());
+    session_.known = store_.ceilings(session_.device_id);
+    session_.seen = {};
     session_.run_id = store_.add_run({session_.device_id, "", "", "", 0, "here"});
     return {kernel_, session_};
   }
@@ -91,6 +95,17 @@ TEST_F(Measuring, ATrialIsAnnouncedBeforeItRuns) {
   EXPECT_EQ(bench_.screened.size(), 1U);
   EXPECT_EQ(count("running"), 0);
   EXPECT_EQ(count("trial WHERE status = 'ok' AND registers = 33 AND build_ms = 2"), 1);
+}
+
+TEST_F(Measuring, CeilingsAreStoredOnceARunAndKnownToTheNext) {
+  bench_.failures = {Status::implausible, Status::implausible};
+  start().screen(candidate_, 1e9);
+  EXPECT_FALSE(Measurer(kernel_, session_).screen(candidate_, 1e9).known) << "the same run goes on";
+  EXPECT_EQ(count("ceiling"), 1);
+  EXPECT_EQ(bench_.known, measure::Ceilings{});
+  EXPECT_TRUE(start().screen(candidate_, 1e9).outcome.ok()) << "the ceilings were to blame, perhaps";
+  EXPECT_EQ(bench_.known, (measure::Ceilings{10, 12, 100}));
+  EXPECT_EQ(count("ceiling"), 2);
 }
 
 TEST_F(Measuring, WhatTheUserInterruptsIsNoTrial) {

@@ -37,15 +37,38 @@ TEST(StoreMigration, AStoreOfVersion1) {
   store.append(some_trial(ids, 0, "new", 1));
   EXPECT_TRUE(is_intact(file));
   Database database(file);
-  EXPECT_EQ(database.integer("PRAGMA user_version"), 3);
+  EXPECT_EQ(database.integer("PRAGMA user_version"), 4);
   EXPECT_EQ(database.integer("SELECT count(*) FROM trial"), 10);
+}
+
+// Written by deplo as of version 2, with a baseline by hand: it had none.
+TEST(StoreMigration, AStoreOfVersion2) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("a.db");
+  std::filesystem::copy_file(std::filesystem::path(DEPLO_SOURCE_DIR) / "tests/fixtures/store_v2.sqlite", file);
+  for (int i = 0; i < 2; ++i) {
+    Store store = Store::open(file);
+    EXPECT_DOUBLE_EQ(store.best(1, 1).value().median_us, 2.22934375);
+    EXPECT_EQ(store.best(1, 1).value().sets, 64);
+    const auto baselines = store.baselines(1, 1);
+    ASSERT_EQ(baselines.size(), 1U);
+    EXPECT_EQ(baselines[0].created, "2026-11-21T00:00:00.000Z");
+    EXPECT_EQ(baselines[0].samples, (std::vector<double>{7, 7.5, 8}));
+    EXPECT_EQ(baselines[0].batch, 0) << "not known";
+    EXPECT_EQ(store.ceilings(1), Ceilings{});
+  }
+  Store::open(file).add_ceilings(1, {1, 2, 3});
+  EXPECT_EQ(Store::open(file).ceilings(1), (Ceilings{1, 2, 3}));
+  EXPECT_TRUE(is_intact(file));
 }
 
 // A new store and a migrated one have the same tables.
 TEST(StoreMigration, LeadsToTheSameSchema) {
   const TemporaryFolder folder;
-  std::filesystem::copy_file(std::filesystem::path(DEPLO_SOURCE_DIR) / "tests/fixtures/store_v1.sqlite",
-                             folder.file("old.db"));
+  for (const std::string version : {"1", "2"})
+    std::filesystem::copy_file(
+        std::filesystem::path(DEPLO_SOURCE_DIR) / ("tests/fixtures/store_v" + version + ".sqlite"),
+        folder.file("old" + version + ".db"));
   const auto columns = [&](const std::string& name) {
     Store::open(folder.file(name));
     Database database(folder.file(name));
@@ -56,7 +79,8 @@ TEST(StoreMigration, LeadsToTheSameSchema) {
     while (row.step()) all.push_back(row.text(0));
     return all;
   };
-  EXPECT_EQ(columns("old.db"), columns("new.db"));
+  EXPECT_EQ(columns("old1.db"), columns("new.db"));
+  EXPECT_EQ(columns("old2.db"), columns("new.db"));
 }
 
 TEST(ProcessName, TellsTheLivingFromTheDead) {

@@ -204,6 +204,51 @@ TEST(Store, Baselines) {
   EXPECT_TRUE(store.baselines(ids.kernel, ids.device + 1).empty());
 }
 
+// What PyTorch says of a processor is the end of what PoCL says of it.
+TEST(Store, BaselinesOfAnotherProgramOnTheSameDevice) {
+  const TemporaryFolder folder;
+  Store store = Store::open(folder.file("a.db"));
+  const Ids ids = add_context(store);
+  const auto add = [&](const char* backend, const char* name, double us) {
+    DeviceInfo device;
+    device.backend = backend;
+    device.name = name;
+    BaselineRecord one;
+    one.run = store.add_run(
+        {.device = store.add_device(device), .revision = "", .config = "", .searcher = "", .seed = 0, .host = ""});
+    one.kernel = ids.kernel;
+    one.library = std::string(backend) + name;
+    one.median_us = us;
+    one.batch = 3;
+    one.sets = 7;
+    one.created = "2026-11-21T11:04:22Z";
+    store.append(one);
+  };
+  add("torch", "Xeon(R)", 2);
+  add("torch", "Xeon", 3);
+  add("torch", "", 4);
+  add("opencl", "Xeon(R)", 5);  // another device of the same backend
+  DeviceInfo pocl = some_device();
+  pocl.name = "pthread-Xeon(R)";
+  const auto found = store.baselines(ids.kernel, store.add_device(pocl));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].library, "torchXeon(R)");
+  EXPECT_EQ(found[0].batch, 3);
+  EXPECT_EQ(found[0].sets, 7);
+  EXPECT_EQ(found[0].created, "2026-11-21T11:04:22Z");
+}
+
+TEST(Store, CeilingsAreTheHighestOfTheDevice) {
+  const TemporaryFolder folder;
+  Store store = Store::open(folder.file("a.db"));
+  const Ids ids = add_context(store);
+  EXPECT_EQ(store.ceilings(ids.device), Ceilings{});
+  store.add_ceilings(ids.run, {10, 12, 100});
+  store.add_ceilings(ids.run, {11, 9, 90});
+  EXPECT_EQ(store.ceilings(ids.device), (Ceilings{11, 12, 100}));
+  EXPECT_EQ(store.ceilings(ids.device + 1), Ceilings{});
+}
+
 TEST(Store, ABatchIsAllOrNothing) {
   const TemporaryFolder folder;
   Store store = Store::open(folder.file("a.db"));
@@ -266,7 +311,7 @@ TEST(StoreOpen, ANewerVersionIsRefused) {
   Database(folder.file("a.db")).execute("PRAGMA user_version = 99");
   std::string message;
   EXPECT_EQ(exit_of_open(folder.file("a.db"), message), 1);
-  EXPECT_THAT(message, HasSubstr("has version 99, this deplo knows versions up to 3"));
+  EXPECT_THAT(message, HasSubstr("has version 99, this deplo knows versions up to 4"));
 }
 
 TEST(StoreOpen, ATruncatedDatabaseIsReported) {
