@@ -59,7 +59,7 @@ class Confirmation {
     problem_.poison_outputs();
     auto time = contender.executable->launch(problem_.arrays(), contender.grid.blocks);
     if (!time.ok()) return time;
-    if (auto wrong = problem_.check(Coverage::whole)) return *wrong;
+    if (auto wrong = problem_.check(Coverage::whole, contender.tf32 ? tf32_tolerance : tolerance)) return *wrong;
     if (auto noop = check_time(time.value())) return *noop;
     return time;
   }
@@ -87,7 +87,7 @@ class Confirmation {
       fail(entry, time.failure());
     else if (!entry.contender.grid.adds && problem_.checked_bits() != entry.bits)
       fail(entry, {Status::nondeterministic, "two runs on the same inputs gave different bits"});
-    else if (!entry.timing.samples.empty())
+    else if (!entry.timing.samples.empty() && !entry.contender.tf32)
       entry.failure = problem_.implausible(median(entry.timing.samples), entry.timing.batch, protocol_.plausible);
   }
 

@@ -43,7 +43,7 @@ double error_of(float found, double expected, double scale, ir::DType dtype) {
 }
 
 std::optional<Failure> compare(const ir::Buffer& buffer, const Reference::Output& expected,
-                               const std::vector<float>& found, Coverage coverage) {
+                               const std::vector<float>& found, Coverage coverage, double largest_error) {
   std::int64_t covered = 0, wrong = 0;
   double worst_error = 0;
   const Reference::Element* worst = nullptr;
@@ -52,7 +52,7 @@ std::optional<Failure> compare(const ir::Buffer& buffer, const Reference::Output
     if (coverage == Coverage::prefix && is_poison(value, buffer.dtype)) continue;
     ++covered;
     const double error = error_of(value, element.value, expected.scale, buffer.dtype);
-    if (error <= tolerance) continue;
+    if (error <= largest_error) continue;
     ++wrong;
     if (worst == nullptr || error > worst_error) worst = &element, worst_error = error;
   }
@@ -136,14 +136,14 @@ const Reference& Problem::reference() {
   return *reference_;
 }
 
-std::optional<Failure> Problem::check(Coverage coverage) {
+std::optional<Failure> Problem::check(Coverage coverage, double largest_error) {
   if (auto beside = arrays().overrun()) return Failure{Status::guard_hit, *beside};
   checked_bits_ = 0xcbf29ce484222325;  // FNV's
   for (const Reference::Output& expected : reference().outputs) {
     const ir::Buffer& buffer = loop_.buffers[expected.buffer];
     const std::vector<float> found = arrays().read(expected.buffer);
     if (auto failure = find_nan(buffer, found, coverage)) return failure;
-    if (auto failure = compare(buffer, expected, found, coverage)) return failure;
+    if (auto failure = compare(buffer, expected, found, coverage, largest_error)) return failure;
     checked_bits_ = hash(found, checked_bits_);
   }
   return std::nullopt;
@@ -151,7 +151,7 @@ std::optional<Failure> Problem::check(Coverage coverage) {
 
 // At the start of a batch the last cache may hold what it reads, at the end what it wrote.
 double Problem::least_us(int batch) const {
-  const Ceilings& ceilings = probe_->ceilings();
+  const Ceilings ceilings = probe_->ceilings();
   const double cached = 2 * static_cast<double>(device_.info().l2_bytes) / batch;
   const auto us = [](double work, double rate) { return rate > 0 ? work / rate * 1e-3 : 0; };
   return std::max(us(least_.flops, ceilings.fp32_gflop_s), us(std::max(least_.bytes - cached, 0.0), ceilings.gb_s()));
@@ -162,7 +162,7 @@ std::optional<Failure> Problem::implausible(double us, int batch, double plausib
   constexpr int again = 3;  // a neighbour's moment must not cost a good candidate
   for (int i = 0; us < plausible * least_us(batch) && i < again; ++i) probe_->measure();
   if (us >= plausible * least_us(batch)) return std::nullopt;
-  const Ceilings& ceilings = probe_->ceilings();
+  const Ceilings ceilings = probe_->ceilings();
   return Failure{Status::implausible,
                  fmt::format("{:.4g} µs: {:.3g} FLOPs at {:.4g} GFLOP/s and {:.3g} bytes at {:.4g} GB/s take at least "
                              "{:.4g}",

@@ -47,6 +47,7 @@ std::vector<std::size_t> finalists(std::span<const double> us, const Protocol&);
 struct Contender {
   Executable* executable = nullptr;
   Grid grid;
+  bool tf32 = false;  // a library's, in reduced precision: checked by tf32_tolerance, and bound by no ceiling of fp32
 };
 struct ConfirmOptions {
   std::uint64_t seed = 0;                                    // of the order within each round

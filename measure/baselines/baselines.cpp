@@ -1,22 +1,22 @@
 #include "measure/baselines/baselines.h"
 
+#include <utility>
+
 #include "core/error.h"
 #include "measure/baselines/matmul_shape.h"
 #include "measure/baselines/onednn.h"
 #include "measure/cuda/cublas.h"
 
 namespace deplo::measure {
-namespace {
-
-// In fp32 throughout: TF32 is beyond the tolerance of the check, which all contenders must pass.
-Baseline cublas_matmul(const MatmulShape& s, Device& device) {
-  auto cublas = std::make_shared<const Cublas>(device);
-  auto gemm = cublas->gemm({s.m, s.n, s.k, s.batch, s.b_transposed, false, s.a, s.b, s.c});
-  if (!gemm.ok()) throw Error(gemm.failure().message, Exit::environment);
-  return {"cuBLAS", cublas->version(), "fp32", 0, cublas, std::move(gemm.value())};
+std::vector<Baseline> cublas_matmuls(const std::shared_ptr<const Cublas>& cublas, const MatmulShape& s) {
+  std::vector<Baseline> both;
+  for (const bool tf32 : {false, true}) {
+    auto gemm = cublas->gemm({s.m, s.n, s.k, s.batch, s.b_transposed, tf32, s.a, s.b, s.c});
+    if (!gemm.ok()) throw Error(gemm.failure().message, Exit::environment);
+    both.push_back({"cuBLAS", cublas->version(), tf32 ? "tf32" : "fp32", 0, cublas, std::move(gemm.value())});
+  }
+  return both;
 }
-
-}  // namespace
 
 Baselines find_baselines(const ir::Program& loop, Device& device) {
   const auto shape = matmul_shape(loop);
@@ -26,7 +26,10 @@ Baselines find_baselines(const ir::Program& loop, Device& device) {
   if (!cuda && (!info.cpu || info.backend != "opencl")) return {{}, "no library for this device"};
   Baselines all;
   try {
-    all.found.push_back(cuda ? cublas_matmul(*shape, device) : onednn_matmul(*shape));
+    if (cuda)
+      all.found = cublas_matmuls(std::make_shared<const Cublas>(device), *shape);
+    else
+      all.found.push_back(onednn_matmul(*shape));
   } catch (const Error& error) {
     all.none = error.what();
   }

@@ -12,7 +12,7 @@ namespace deplo::measure {
 
 struct Baseline {
   std::string library, version;            // "oneDNN", "2.6.0"
-  std::string precision;                   // "fp32"
+  std::string precision;                   // "fp32"; "tf32": reduced, which is not what ours compute
   std::int64_t threads = 0;                // of the host; 0: none of its own
   std::shared_ptr<const void> handle;      // what the executable needs; it goes first
   std::unique_ptr<Executable> executable;  // a grid of one block
@@ -23,8 +23,14 @@ struct Baselines {
   std::string none;  // why there is none; "" where there is one
 };
 
-/// For verified Loop IR: for matmuls cuBLAS on CUDA devices, and oneDNN where the device's memory is the host's.
-/// Libraries are opened at run time.
+class Cublas;
+struct MatmulShape;
+
+/// In fp32 throughout, and in TF32.
+std::vector<Baseline> cublas_matmuls(const std::shared_ptr<const Cublas>&, const MatmulShape&);
+
+/// For verified Loop IR: for matmuls cuBLAS on CUDA devices, twice as above, and oneDNN where the device's memory is
+/// the host's. Libraries are opened at run time.
 Baselines find_baselines(const ir::Program& loop, Device&);
 
 }  // namespace deplo::measure

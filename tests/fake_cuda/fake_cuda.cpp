@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -24,6 +25,12 @@ struct FakeEvent {
 
 FakeCuda state;
 FakeGraph* capturing = nullptr;
+int math_mode = 0;  // of the one cuBLAS handle
+
+// To 10 bits of mantissa, to the nearest.
+float to_tf32(float value) {
+  return std::bit_cast<float>((std::bit_cast<std::uint32_t>(value) + 0x1000) & 0xffffe000U);
+}
 
 bool is_sticky_code(int code) { return code >= 700 && code != 701; }
 
@@ -311,6 +318,7 @@ int cublasSetStream_v2(void*, void*) { return 0; }
 int cublasSetWorkspace_v2(void*, void* address, std::size_t bytes) { return inside(address, bytes) ? 0 : 7; }
 int cublasSetMathMode(void*, int mode) {
   BEGIN("cublasSetMathMode {}", mode);
+  math_mode = mode;
   return 0;
 }
 const char* cublasGetStatusName(int) { return "CUBLAS_STATUS_SOMETHING"; }
@@ -320,13 +328,15 @@ int cublasSgemmStridedBatched(void*, int op_a, int op_b, int m, int n, int k, co
                               const float* beta, float* c, int ldc, long long stride_c, int batch) {
   BEGIN("cublasSgemm {} {} m={} n={} k={} lda={} ldb={} ldc={} batch={}", op_a, op_b, m, n, k, lda, ldb, ldc, batch);
   if (*alpha != 1 || *beta != 0 || op_b != 0) return 7;
+  const auto operand = [tf32 = math_mode == 3](float value) { return tf32 ? to_tf32(value) : value; };
   enqueue([=] {
     for (long long i = 0; i < batch; ++i)
       for (int row = 0; row < m; ++row)
         for (int column = 0; column < n; ++column) {
           float sum = 0;
           for (int p = 0; p < k; ++p)
-            sum += a[i * stride_a + (op_a == 0 ? row + p * lda : p + row * lda)] * b[i * stride_b + p + column * ldb];
+            sum += operand(a[i * stride_a + (op_a == 0 ? row + p * lda : p + row * lda)]) *
+                   operand(b[i * stride_b + p + column * ldb]);
           c[i * stride_c + row + column * ldc] = sum;
         }
     state.now_us += 30;

@@ -5,9 +5,13 @@
 #include <filesystem>
 
 #include "core/rng.h"
+#include "measure/baselines/baselines.h"
+#include "measure/baselines/matmul_shape.h"
 #include "measure/cuda/clock.h"
 #include "measure/cuda/cublas.h"
 #include "measure/cuda_device.h"
+#include "measure/problem.h"
+#include "measure/sampling.h"
 
 namespace deplo::measure::cuda {
 namespace {
@@ -143,7 +147,7 @@ TEST_F(FakeDevice, CublasSaysTf32ByName) {
     ASSERT_TRUE(gemm.value()->launch(*arrays, 1).ok());
     EXPECT_THAT(calls("cublasSetMathMode"), ElementsAre(tf32 ? "cublasSetMathMode 3" : "cublasSetMathMode 0"));
   }
-  fake().fail["cublasSgemmStridedBatched"] = 13;
+  fake().fail["cublasSgemmStridedBatched"] = 13;  // once
   const auto failed = cublas.gemm({.m = 8, .n = 8, .k = 8}).value()->launch(*arrays, 1);
   ASSERT_FALSE(failed.ok());
   EXPECT_EQ(failed.failure().message, "cuBLAS: CUBLAS_STATUS_SOMETHING");
@@ -154,6 +158,31 @@ TEST_F(FakeDevice, CublasSaysTf32ByName) {
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("no cuBLAS: expected a library in /nowhere/libcublas.so; it comes with"));
   }
+}
+
+// In reduced precision it is another computation: it passes by a bound of its own, and not by ours.
+TEST_F(FakeDevice, Tf32IsABaselineThatIsMarkedAsSuch) {
+  const ir::Program loop = ir::parse(
+      "=== loop: product ===\ninput a: f32[8, 64]\ninput b: f32[64, 8]\noutput c: f32[8, 8]\n"
+      "for a0 in 0..8: # free\n  for a1 in 0..8: # free\n    for a2 in 0..64: # reduce\n"
+      "      in0 = load a[a0, a2]\n      in1 = load b[a2, a1]\n      v0 = multiply(in0, in1)\n      acc0 <- add(acc0, "
+      "v0)\n"
+      "    c[a0, a1] = acc0\n");
+  const auto both = cublas_matmuls(std::make_shared<const Cublas>(*device_, DEPLO_FAKE_CUDA), *matmul_shape(loop));
+  ASSERT_EQ(both.size(), 2U);
+  EXPECT_EQ(both[0].precision, "fp32");
+  EXPECT_EQ(both[1].precision, "tf32");
+  Problem problem(loop, *device_, 1);
+  Protocol protocol;
+  protocol.rounds = protocol.max_rounds = 6;
+  const auto times = confirm(std::vector<Contender>{{both[0].executable.get(), {}, false},
+                                                    {both[1].executable.get(), {}, true},
+                                                    {both[1].executable.get(), {}, false}},
+                             problem, protocol, {});
+  EXPECT_TRUE(times[0].ok()) << times[0].failure().message;
+  EXPECT_TRUE(times[1].ok()) << times[1].failure().message;
+  ASSERT_FALSE(times[2].ok());
+  EXPECT_EQ(times[2].failure().status, Status::wrong_result);
 }
 
 }  // namespace
