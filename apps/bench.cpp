@@ -3,18 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
+#include <chrono>
+#include <iterator>
 #include <memory>
-#include <span>
 #include <utility>
 
+#include "apps/bench_store.h"
+#include "apps/experiment.h"
 #include "apps/kernel_space.h"
 #include "apps/measurer.h"
 #include "apps/module_table.h"
 #include "core/error.h"
 #include "measure/baselines/baselines.h"
 #include "measure/probe.h"
-#include "measure/store.h"
 
 namespace deplo::apps {
 namespace {
@@ -28,11 +29,39 @@ BenchTime bench_time(const Result<measure::Timing>& result) {
 
 void compare(BenchBaseline& baseline, const BenchTime& ours) {
   if (!baseline.time.failure.empty() || !ours.failure.empty()) return;
+  if (!baseline.date.empty()) {
+    baseline.ratio = baseline.time.median_us / ours.median_us;
+    return;
+  }
   const std::size_t rounds = std::min(baseline.time.samples.size(), ours.samples.size());
   std::vector<double> ratios;
   for (std::size_t i = 0; i < rounds; ++i) ratios.push_back(baseline.time.samples[i] / ours.samples[i]);
   baseline.ratio = measure::median(ratios);
   baseline.interval = measure::median_interval(ratios);
+}
+
+struct NamedLoop {
+  std::string name;
+  ir::Program loop;
+  std::size_t first = 0;
+};
+
+std::vector<NamedLoop> read_loops(const BenchOptions& options) {
+  std::vector<NamedLoop> loops;
+  if (options.config) {
+    for (KernelCase& kernel : load_experiment(*options.config).kernels) {
+      const std::size_t first = loops.size();
+      loops.push_back({kernel.name, std::move(kernel.loop), first});
+      for (std::string& name : kernel.same) loops.push_back({std::move(name), {}, first});
+    }
+    return loops;
+  }
+  std::vector<ir::Program> programs;
+  for (NumberedKernel& kernel : read_kernels(options.source)) programs.push_back(std::move(kernel.loop));
+  const std::vector<std::size_t> first = first_equals(programs);
+  for (std::size_t i = 0; i < programs.size(); ++i)
+    loops.push_back({programs[i].name, std::move(programs[i]), first[i]});
+  return loops;
 }
 
 class Bencher {
@@ -41,70 +70,73 @@ class Bencher {
       : options_(options),
         progress_(progress),
         device_(measure::open_device(options.device)),
-        target_(pick_target(options.target, device_->info(), device_->dialect(), options.device, "--target")) {
-    if (options.store) open_store(*options.store);
-  }
+        target_(pick_target(options.target, device_->info(), device_->dialect(), options.device, "--target")) {}
 
   BenchReport run() {
-    std::vector<ir::Program> loops;
-    for (NumberedKernel& kernel : read_kernels(options_.source)) loops.push_back(std::move(kernel.loop));
-    probe_.emplace(*device_);
-    const std::vector<std::size_t> first = first_equals(loops);
+    const std::vector<NamedLoop> loops = read_loops(options_);
+    if (options_.store) store_.emplace(*options_.store, device_->info(), options_, protocol_.text());
+    probe_.emplace(*device_, store_ ? store_->known_ceilings() : measure::Ceilings{});
     BenchReport report{device_->info().name, target_.name, options_.store.value_or(""), protocol_.text(), {}};
     for (std::size_t i = 0; i < loops.size(); ++i) {
       progress_.status(fmt::format("[{}/{}] {}", i + 1, loops.size(), loops[i].name), "timing");
-      BenchKernel kernel = first[i] == i ? bench(loops[i]) : report.kernels[first[i]];
+      BenchKernel kernel = loops[i].first == i ? bench(loops[i]) : report.kernels[loops[i].first];
       kernel.name = loops[i].name;
-      kernel.first = first[i];
+      kernel.first = loops[i].first;
       report.kernels.push_back(std::move(kernel));
     }
+    if (store_) store_->add_ceilings(probe_->measured());
     return report;
   }
 
  private:
-  void open_store(const std::string& file) {
-    std::error_code error;
-    if (!std::filesystem::exists(file, error))
-      throw Error(fmt::format("--tuned: expected the store of an earlier `deplo tune`, found no file '{}'", file));
-    store_ = measure::Store::open(file);
-    device_id_ = store_->add_device(device_->info());
-  }
-
   Prepared choose(const ir::Program& loop, BenchKernel& row) {
     const KernelSpace space(loop, target_);
     search::Candidate candidate;
-    if (store_) {
-      const std::int64_t kernel = store_->add_kernel({loop.name, print(loop)});
-      candidate = stored_best(*store_, kernel, device_id_, space, target_);
-    }
+    if (store_) candidate = store_->stored_best(space, target_);
     row.stored = candidate != nullptr;
     if (!candidate) candidate = search::heuristic(space);
     row.trail = print(candidate->trail());
     return prepare(candidate, target_);
   }
 
-  BenchKernel bench(const ir::Program& loop) {
+  BenchKernel bench(const NamedLoop& kernel) {
     BenchKernel row;
-    const Prepared prepared = choose(loop, row);
+    if (store_) store_->enter(kernel.name, kernel.loop);
+    const Prepared prepared = choose(kernel.loop, row);
+    const auto start = std::chrono::steady_clock::now();
     auto built = device_->build(prepared.code);
-    if (!built.ok()) {
-      row.ours.failure = fmt::format("{}: {}", status_name(built.failure().status), built.failure().message);
-      return row;
+    const std::chrono::duration<double, std::milli> build_time = std::chrono::steady_clock::now() - start;
+    measure::Reply reply{Failure{}, {}, build_time.count()};
+    if (built.ok()) {
+      reply.resources = built.value()->resources();
+      reply.timing = time(kernel.loop, {built.value().get(), grid_of(prepared.code.source, device_->info())}, row);
+    } else {
+      reply.timing = built.failure();
     }
+    row.ours = bench_time(reply.timing);
+    if (store_) {
+      store_->add(prepared, reply);
+      std::ranges::move(store_->earlier(row.baselines), std::back_inserter(row.baselines));
+    }
+    for (BenchBaseline& baseline : row.baselines) compare(baseline, row.ours);
+    return row;
+  }
+
+  /// Ours, and in the row the libraries.
+  Result<measure::Timing> time(const ir::Program& loop, const measure::Contender& ours, BenchKernel& row) {
     const measure::Baselines baselines = measure::find_baselines(loop, *device_);
     row.no_baseline = baselines.none;
-    std::vector<measure::Contender> contenders{
-        {built.value().get(), measure::grid_of(prepared.code.source, device_->info())}};
-    for (const measure::Baseline& b : baselines.found) contenders.push_back({b.executable.get(), {}});
+    std::vector<measure::Contender> contenders{ours};
+    for (const measure::Baseline& b : baselines.found)
+      contenders.push_back({b.executable.get(), {}, b.precision == "tf32"});
     measure::Problem problem(loop, *device_, options_.seed, &*probe_);
-    const auto times = measure::confirm(contenders, problem, protocol_, {options_.seed, options_.seconds, {}});
-    row.ours = bench_time(times[0]);
+    auto times = measure::confirm(contenders, problem, protocol_, {options_.seed, options_.seconds, {}});
     for (std::size_t i = 0; i < baselines.found.size(); ++i) {
       const measure::Baseline& b = baselines.found[i];
       row.baselines.push_back({b.library, b.version, b.precision, b.threads, bench_time(times[i + 1])});
-      compare(row.baselines.back(), row.ours);
+      if (store_) store_->add(row.baselines.back(), times[i + 1]);
     }
-    return row;
+    return std::move(times[0]);
   }
 
   const BenchOptions& options_;
@@ -113,8 +145,7 @@ class Bencher {
   Target target_;
   measure::Protocol protocol_;
   std::optional<measure::Probe> probe_;
-  std::optional<measure::Store> store_;
-  std::int64_t device_id_ = 0;
+  std::optional<BenchStore> store_;
 };
 
 }  // namespace
@@ -123,9 +154,6 @@ bool BenchReport::right() const {
   return std::ranges::all_of(kernels, [](const BenchKernel& kernel) { return kernel.ours.failure.empty(); });
 }
 
-BenchReport bench_kernels(const BenchOptions& options, Progress& progress) {
-  check_source(options.source);
-  return Bencher(options, progress).run();
-}
+BenchReport bench_kernels(const BenchOptions& options, Progress& progress) { return Bencher(options, progress).run(); }
 
 }  // namespace deplo::apps

@@ -13,6 +13,7 @@ namespace deplo::apps {
 
 struct BenchOptions {
   KernelSource source;
+  std::optional<std::string> config;  // in place of it: the kernels of an experiment
   std::string device = "opencl", target = "auto";
   std::uint64_t seed = 0;            // of the inputs, and of the order within rounds
   double seconds = 10;               // of rounds for each kernel; the first round always runs
@@ -33,6 +34,7 @@ struct BenchBaseline {
   BenchTime time;
   double ratio = 0;                 // the median of its time over ours, round by round: above 1 ours is faster
   measure::Interval interval = {};  // 95 %, of that median
+  std::string date = {};  // "": timed beside ours; else when, of the store, and `ratio` is that of the medians
 };
 
 struct BenchKernel {

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -42,10 +43,10 @@ void add_rows(const BenchKernel& k, std::size_t number, std::vector<Row>& rows) 
   for (const BenchBaseline& b : k.baselines) {
     Row row = start;
     const bool compared = b.ratio > 0;
+    const std::string when = b.date.empty() ? interval(b.interval) : "of " + b.date.substr(0, 10);
     const std::string& failure = k.ours.failure.empty() ? b.time.failure : k.ours.failure;
-    row.insert(row.end(),
-               {microseconds(b.time), compared ? fmt::format("{:.3f}", b.ratio) : "-",
-                compared ? interval(b.interval) : "", failure.empty() ? title(b) : title(b) + ": " + failure});
+    row.insert(row.end(), {microseconds(b.time), compared ? fmt::format("{:.3f}", b.ratio) : "-", compared ? when : "",
+                           failure.empty() ? title(b) : title(b) + ": " + failure});
     rows.push_back(row);
     start = {"", "", "", ""};
   }
@@ -63,7 +64,7 @@ Total total(const BenchReport& report) {
     sum.ours += k.ours.median_us;
     double fastest = 0;
     for (const BenchBaseline& b : k.baselines)
-      if (b.ratio > 0 && b.precision == "fp32" && (fastest == 0 || b.time.median_us < fastest))
+      if (b.ratio > 0 && b.date.empty() && b.precision == "fp32" && (fastest == 0 || b.time.median_us < fastest))
         fastest = b.time.median_us;
     if (fastest == 0) continue;
     ++sum.kernels;
@@ -71,6 +72,27 @@ Total total(const BenchReport& report) {
     sum.baseline += fastest;
   }
   return sum;
+}
+
+/// Of what all kernels have in common: how often ours goes into each library's time.
+struct Mean {
+  std::string title;
+  std::size_t kernels = 0;
+  double logs = 0;
+  double ratio() const { return std::exp(logs / static_cast<double>(kernels)); }
+};
+
+std::vector<Mean> means(const BenchReport& report) {
+  std::vector<Mean> all;
+  for (const BenchKernel& k : report.kernels)
+    for (const BenchBaseline& b : k.baselines) {
+      if (b.ratio <= 0) continue;
+      auto mean = std::ranges::find(all, title(b), &Mean::title);
+      if (mean == all.end()) mean = all.insert(all.end(), {title(b)});
+      ++mean->kernels;
+      mean->logs += std::log(b.ratio);
+    }
+  return all;
 }
 
 Json json_of(const BenchTime& time) {
@@ -86,6 +108,7 @@ Json json_of(const BenchBaseline& b) {
   Json json{{"library", b.library}, {"version", b.version}, {"precision", b.precision}, {"threads", b.threads}};
   json.update(json_of(b.time));
   if (b.ratio > 0) json["ratio"] = b.ratio;
+  if (!b.date.empty()) json["date"] = b.date;
   if (b.ratio > 0 && std::isfinite(b.interval.high)) json["interval"] = {b.interval.low, b.interval.high};
   return json;
 }
@@ -102,6 +125,9 @@ std::string print_table(const BenchReport& report, std::size_t width) {
   if (sum.kernels > 0)
     text += fmt::format("; the {} with a baseline: ours {} µs, baseline {} µs, baseline/ours {:.3f}", sum.kernels,
                         significant(sum.compared), significant(sum.baseline), sum.baseline / sum.compared);
+  for (const Mean& mean : means(report))
+    text += fmt::format("\ngeometric mean of baseline/ours over {} {}: {:.3f}  {}", mean.kernels,
+                        mean.kernels == 1 ? "kernel" : "kernels", mean.ratio(), mean.title);
   return text + fmt::format("\n{} ({}); operands cold, medians of alternating rounds\n", report.device, report.target);
 }
 
@@ -113,6 +139,9 @@ std::string print_json(const BenchReport& report) {
   const Total sum = total(report);
   json["ours_us"] = sum.ours;
   json["with_baseline"] = {{"kernels", sum.kernels}, {"ours_us", sum.compared}, {"baseline_us", sum.baseline}};
+  json["means"] = Json::array();
+  for (const Mean& mean : means(report))
+    json["means"].push_back({{"baseline", mean.title}, {"kernels", mean.kernels}, {"ratio", mean.ratio()}});
   json["kernels"] = Json::array();
   for (const BenchKernel& k : report.kernels) {
     Json kernel{

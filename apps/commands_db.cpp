@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "apps/baselines.h"
 #include "apps/commands.h"
 #include "apps/db_flags.h"
 #include "apps/flags.h"
@@ -36,6 +37,13 @@ int run_import(const ImportFlags& flags) {
   const std::optional<search::Columns> columns = flags.mapped() ? std::optional(flags.columns) : std::nullopt;
   std::string text;
   for (const std::string& file : flags.files) {
+    if (file.ends_with(".jsonl")) {
+      if (columns) throw Error(fmt::format("{}: expected no flags of a table beside baselines, found some", file));
+      const ImportedBaselines found = import_baselines(file, flags.store);
+      text += fmt::format("{}: {} times of {} kernels{}\n", file, found.times, found.kernels,
+                          found.ours == 0 ? "" : fmt::format("; {} of deplo itself left out", found.ours));
+      continue;
+    }
     const search::Records records = search::read_records(file, columns);
     std::size_t valid = 0;
     for (const search::Record& record : records.records) valid += record.outcome.ok() ? 1 : 0;
@@ -81,7 +89,8 @@ int run_export(const ExportFlags& flags) {
 
 void add_import(CLI::App& command, int& exit_code) {
   auto flags = std::make_shared<ImportFlags>();
-  command.add_option("files", flags->files, "Kernel Tuner caches, T4, CSV; also in .gz or .zip")->type_name("FILES");
+  command.add_option("files", flags->files, "Kernel Tuner caches, T4, CSV; also in .gz or .zip; .jsonl: baselines")
+      ->type_name("FILES");
   command.add_option("--store", flags->store, "the SQLite file that gets them")
       ->type_name("FILE")
       ->capture_default_str();
@@ -119,12 +128,16 @@ void add_db(CLI::App& command, int& exit_code) {
   command.require_subcommand(1);
   add_db_readers(command, exit_code);
   add_db_writers(command);
-  add_import(*command.add_subcommand(
-                 "import",
-                 "Adds recorded spaces to a store. Columns of a table are found by their heads, such as 'time (ms)'\n"
-                 "or 'Run1 (ms)', or named by flags.\n"
-                 "Example: deplo db import A100.json.gz --store recorded.db"),
-             exit_code);
+  add_import(
+      *command.add_subcommand(
+          "import",
+          "Adds recorded spaces to a store. Columns of a table are found by their heads, such as 'time (ms)'\n"
+          "or 'Run1 (ms)', or named by flags.\n"
+          "Example: deplo db import A100.json.gz --store recorded.db\n"
+          "Adds baselines, the .jsonl that experiments/baselines/torch_suite.py writes, which `deplo run --bench\n"
+          "--store` then shows beside ours.\n"
+          "Example: deplo db import torch.jsonl --store deplo.db"),
+      exit_code);
   add_export(
       *command.add_subcommand("export",
                               "Writes what a store has of one kernel on one device in a format that other tools read.\n"

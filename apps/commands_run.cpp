@@ -33,12 +33,15 @@ int show(const Report& report, bool json) {
 
 int run_bench(Flags& flags) {
   BenchOptions& options = flags.bench;
+  if (flags.run.tuned || flags.run.nearest) throw Error("--tuned, --nearest: expected --store beside --bench");
   options.source.symbols = parse_symbols(flags.symbols);
-  check_source(options.source);
+  if (!options.config)
+    check_source(options.source);
+  else if (!options.source.is_empty())
+    throw Error("--config: expected it in place of a graph and of --kernel, found both");
   options.device = flags.run.device;
   options.target = flags.run.target;
   options.seed = flags.run.seed;
-  options.store = flags.run.tuned;
   check_device(options.device, "--device");
   check_target(options.target, "--target");
   Progress progress(stderr, flags.json);
@@ -46,8 +49,9 @@ int run_bench(Flags& flags) {
 }
 
 int run_graph(Flags& flags) {
-  if (!flags.bench.source.kernel.empty() || !flags.symbols.empty() || flags.bench.source.only)
-    throw Error("--kernel, --symbol, --only: expected --bench with them, found none");
+  if (!flags.bench.source.kernel.empty() || !flags.symbols.empty() || flags.bench.source.only || flags.bench.config ||
+      flags.bench.store)
+    throw Error("--kernel, --symbol, --only, --config, --store: expected --bench with them, found none");
   RunOptions& options = flags.run;
   options.source = flags.bench.source.graph;
   check_source(options.source);
@@ -61,6 +65,16 @@ void add_bench_flags(CLI::App& command, Flags& flags) {
   command.add_flag("--bench", flags.is_bench,
                    "in place of the graph's outputs: the time of each kernel beside the libraries that have it, in "
                    "alternating rounds");
+  command
+      .add_option("--config", flags.bench.config,
+                  "of --bench: the kernels of an experiment, such as experiments/suite84.yaml; device and target are "
+                  "this command's")
+      ->type_name("FILE");
+  command
+      .add_option("--store", flags.bench.store,
+                  "of --bench: the store that gets the times; it gives the schedules that it knows, and what else was "
+                  "measured of the kernels (see `deplo db import`)")
+      ->type_name("FILE");
   command.add_option("--time", flags.bench.seconds, "of --bench: seconds of rounds for each kernel [10]")
       ->check(between(0.0, 1e6))
       ->type_name("SECONDS");

@@ -28,6 +28,11 @@ std::size_t pick_kernel(const std::vector<ir::Program>& kernels, const std::stri
 
 }  // namespace
 
+bool KernelSource::is_empty() const {
+  return kernel.empty() && symbols.empty() && !only && !graph.code && !graph.file && !graph.pt2 && !graph.model &&
+         !graph.layer && !graph.seq;
+}
+
 void check_source(const KernelSource& source) {
   const bool graph = source.kernel.empty();
   check_source(source.graph, !graph);

@@ -15,6 +15,7 @@ struct KernelSource {
   ir::Symbols symbols;
   GraphSource graph;
   std::optional<std::string> only;  // a kernel's number or name: the others are left out
+  bool is_empty() const;
 };
 /// Throws Error unless there is exactly one source, with symbols and --only where they say something.
 void check_source(const KernelSource&);
