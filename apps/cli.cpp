@@ -45,6 +45,12 @@ constexpr const char* compare_about =
     "0\n"
     "for random search and 1 for finding the best at once, averaged over time and spaces (docs/comparing.md).\n"
     "Example: deplo compare --spaces spaces/ --search random,mcts,mcts:c=0.2 --repeats 25 -v";
+constexpr const char* report_about =
+    "Draws what a store or a comparison holds, as one HTML page that needs no network (docs/report.md). Of a store: how\n"
+    "each kernel's search went, its times, knobs, best schedule and failures; of two stores: both side by side.\n"
+    "Examples: deplo report deplo.db\n"
+    "          deplo report before.db after.db --kernel matmul -o both.html --png plots\n"
+    "          deplo compare --spaces spaces/ --output result.json && deplo report result.json";
 constexpr const char* run_about =
     "Runs a graph through its kernels and compares its outputs with a reference in double.\n"
     "Exit code 1: an output is wrong. Inputs are drawn from the seed; the same seed draws the same.\n"
@@ -95,6 +101,7 @@ int run(int argc, char** argv, bool tune_only) {
     add_run(*app.add_subcommand("run", run_about), exit_code);
     add_space(*app.add_subcommand("space", space_about), exit_code);
     add_compare(*app.add_subcommand("compare", compare_about), exit_code);
+    add_report(*app.add_subcommand("report", report_about));
     add_db(*app.add_subcommand("db", "What stores hold: look, compare, check, merge, prune, import, export."),
            exit_code);
     add_devices(*app.add_subcommand(
@@ -102,7 +109,7 @@ int run(int argc, char** argv, bool tune_only) {
     add_worker(*app.add_subcommand("worker", worker_about)->group(""), exit_code);  // in no overview
   }
   if (parse(app, argc, argv) && !tune_only && app.get_subcommands().empty())
-    throw Error("expected a command (tune, compile, run, space, compare, db, devices), found none; see --help");
+    throw Error("expected a command (tune, compile, run, space, compare, report, db, devices), found none; see --help");
   return exit_code;
 }
 

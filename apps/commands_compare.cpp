@@ -10,6 +10,7 @@
 #include "apps/commands.h"
 #include "apps/flags.h"
 #include "apps/interrupt.h"
+#include "apps/report/comparison.h"
 #include "apps/strategy_compare.h"
 #include "apps/tune_hyperparameters.h"
 #include "core/error.h"
@@ -47,7 +48,8 @@ int run_compare(const CompareFlags& flags, const TuningFlags& tuning) {
   if (!tuning.scored.empty()) throw Error("--score-on: expected --tune-hyperparameters beside it");
   const Comparison comparison = compare(flags, progress);
   if (!flags.csv.empty()) write_file(flags.csv, print_comparison_csv(comparison));
-  if (!flags.html.empty()) write_file(flags.html, print_comparison_html(comparison));
+  if (!flags.output.empty()) write_file(flags.output, print_comparison_json(comparison));
+  if (!flags.html.empty()) write_report(comparison_page(comparison), {flags.html, "", ""});
   if (flags.verbose)  // not among the results: those are the same every time
     for (const search::SpaceResult& space : comparison.orders.front().spaces)
       for (std::size_t i = 0; i < space.cells.size(); ++i)
@@ -135,6 +137,8 @@ void add_compare(CLI::App& command, int& exit_code) {
       ->type_name("N")
       ->capture_default_str();
   command.add_option("--csv", flags->csv, "write the figures of every run to this file")->type_name("FILE");
+  command.add_option("-o,--output", flags->output, "write all of it to this file too, for `deplo report FILE`")
+      ->type_name("FILE");
   command.add_option("--html", flags->html, "write a report with plots to this file, a page of its own")
       ->type_name("FILE");
   command.add_flag("-v", flags->verbose, "every space by itself too");

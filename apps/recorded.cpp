@@ -210,13 +210,19 @@ std::size_t import_records(const search::Records& records, const std::string& pa
   return trials.size();
 }
 
-std::vector<search::Records> read_store(const std::string& path) {
+std::vector<StoredSpace> read_stored_spaces(const std::string& path) {
   if (!std::filesystem::exists(path)) throw Error(path + ": expected a store, found no such file");
   const std::vector<Key> keys = list(path);
   measure::Store store = measure::Store::open(path);
-  std::vector<search::Records> spaces;
+  std::vector<StoredSpace> spaces;
   for (const Key& key : keys)
-    if (auto records = read_space(store, key, path)) spaces.push_back(std::move(*records));
+    if (auto records = read_space(store, key, path)) spaces.push_back({key.kernel, key.device, std::move(*records)});
+  return spaces;
+}
+
+std::vector<search::Records> read_store(const std::string& path) {
+  std::vector<search::Records> spaces;
+  for (StoredSpace& space : read_stored_spaces(path)) spaces.push_back(std::move(space.records));
   return spaces;
 }
 

@@ -1,5 +1,6 @@
 // Recorded spaces and stores: what was measured elsewhere becomes rows of a store, and a store's rows a recorded space.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,12 @@ std::size_t import_records(const search::Records&, const std::string& store);
 /// are as imported, else as trails have them, each new one behind the one before it. The cost of running is the sum of
 /// the samples. `place` of Records.name: the store's file. Throws Error; also where there is no such file.
 std::vector<search::Records> read_store(const std::string& store);
+/// The same with their numbers in the store.
+struct StoredSpace {
+  std::int64_t kernel = 0, device = 0;
+  search::Records records;
+};
+std::vector<StoredSpace> read_stored_spaces(const std::string& store);
 
 bool is_store(const std::string& file);
 

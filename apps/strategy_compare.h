@@ -17,6 +17,7 @@ struct CompareFlags {
   std::vector<std::string> orders;  // of levels; the first is the table's
   search::Contest contest;          // but its entrants
   std::string html;                 // a file for the report; "": none
+  std::string output;               // a file for the JSON document, which `deplo report` draws; "": none
   std::string csv;                  // a file for the figures of each run; "": none
   bool json = false, quiet = false, verbose = false;
 };
@@ -48,7 +49,5 @@ std::string print_comparison(const Comparison&, bool verbose, std::size_t width)
 std::string print_comparison_json(const Comparison&);
 /// One line per strategy, space, order and repeat.
 std::string print_comparison_csv(const Comparison&);
-/// One self-contained page: needs no network and no scripts.
-std::string print_comparison_html(const Comparison&);
 
 }  // namespace deplo::apps

@@ -104,6 +104,8 @@ std::string print_comparison_json(const Comparison& comparison) {
   json["compilers"] = contest.workers;
   json["warm_start"] = contest.warm_start;
   json["interrupted"] = comparison.interrupted;
+  json["strategies"] = Json::array();
+  for (const search::Entrant& entrant : contest.entrants) json["strategies"].push_back(entrant.label);
   json["orders"] = Json::array();
   for (const Ordered& ordered : comparison.orders) {
     Json order;

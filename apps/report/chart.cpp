@@ -1,0 +1,165 @@
+#include "apps/report/chart.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+#include "core/text.h"
+
+namespace deplo::apps {
+namespace {
+
+constexpr double height = 230, left = 52, top = 36, bottom = 190;
+constexpr double names_width = 88;        // of labels beside lines
+constexpr std::size_t names_length = 10;  // letters of them
+constexpr double letter = 6.6;            // DejaVu Sans at 11 pixels, the widest of the usual fonts
+constexpr std::size_t most_dots = 1000;   // more cannot be told apart, and a page of 100 kernels would take 10 MB
+
+double text_width(std::string_view text) { return letter * static_cast<double>(columns(text)); }
+
+}  // namespace
+
+Chart::Chart(std::string name, std::string title, Axis x, Axis y, bool named)
+    : name_(std::move(name)),
+      title_(std::move(title)),
+      x_(std::move(x)),
+      y_(std::move(y)),
+      named_(named),
+      right_(named ? Figure::width - names_width : Figure::width - 10) {
+  CHECK(x_.high > x_.low && y_.high > y_.low);
+}
+
+double Chart::at_x(double value) const { return left + (right_ - left) * x_.share(value); }
+double Chart::at_y(double value) const { return bottom - (bottom - top) * y_.share(value); }
+
+std::string Chart::points(const std::vector<double>& x, const std::vector<double>& y) const {
+  std::string text;
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (std::isfinite(y[i])) text += fmt::format("{:.1f},{:.1f} ", at_x(x[i]), at_y(y[i]));
+  return text;
+}
+
+void Chart::polyline(const std::string& points, std::size_t series, std::string_view label) {
+  body_ += fmt::format(
+      "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.8\" stroke-dasharray=\"{}\">"
+      "<title>{}</title></polyline>",
+      points, colour(series), dash(series), escape(label));
+}
+
+void Chart::line(const std::vector<double>& x, const std::vector<double>& y, std::size_t series,
+                 std::string_view label) {
+  polyline(points(x, y), series, label);
+  const auto last = std::find_if(y.rbegin(), y.rend(), [](double value) { return std::isfinite(value); });
+  if (last != y.rend()) labels_.push_back({at_y(*last), series, std::string(label)});
+}
+
+void Chart::steps(const std::vector<double>& x, const std::vector<double>& y, std::size_t series,
+                  std::string_view label) {
+  std::string text;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (i > 0) text += fmt::format("{:.1f},{:.1f} ", at_x(x[i]), at_y(y[i - 1]));
+    text += fmt::format("{:.1f},{:.1f} ", at_x(x[i]), at_y(y[i]));
+  }
+  if (x.empty()) return;
+  polyline(text + fmt::format("{:.1f},{:.1f}", right_, at_y(y.back())), series, label);
+  labels_.push_back({at_y(y.back()), series, std::string(label)});
+}
+
+void Chart::band(const std::vector<double>& x, const std::vector<double>& low, const std::vector<double>& high,
+                 std::size_t series) {
+  std::vector<double> around_x(x), around_y(high);
+  around_x.insert(around_x.end(), x.rbegin(), x.rend());
+  around_y.insert(around_y.end(), low.rbegin(), low.rend());
+  body_ += fmt::format("<polygon points=\"{}\" fill=\"{}\" fill-opacity=\"0.15\"/>", points(around_x, around_y),
+                       colour(series));
+}
+
+void Chart::dots(const std::vector<double>& x, const std::vector<double>& y, std::size_t series) {
+  const std::size_t every = x.size() / most_dots + 1;
+  std::string path;
+  for (std::size_t i = 0; i < x.size(); i += every)
+    if (std::isfinite(y[i])) path += fmt::format("M{:.1f} {:.1f}h0", at_x(x[i]), at_y(y[i]));
+  body_ += fmt::format(
+      "<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"3.4\" stroke-linecap=\"round\" "
+      "stroke-opacity=\"0.6\"/>",
+      path, colour(series));
+}
+
+void Chart::strokes(const std::vector<double>& x, std::size_t series) {
+  const std::size_t every = x.size() / most_dots + 1;
+  std::string path;
+  for (std::size_t i = 0; i < x.size(); i += every) path += fmt::format("M{:.1f} {:.1f}v6", at_x(x[i]), top);
+  body_ += fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.2\"/>", path, colour(series));
+}
+
+void Chart::bar(double from, double to, double value, std::size_t series, std::string_view tip, bool pale) {
+  body_ += fmt::format(
+      "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"{}\" fill-opacity=\"{}\">"
+      "<title>{}</title></rect>",
+      at_x(from), at_y(value), std::max(0.5, at_x(to) - at_x(from) - 0.5), bottom - at_y(value), colour(series),
+      pale ? 0.55 : 1, escape(tip));
+}
+
+void Chart::rule(double y, std::string_view label) {
+  body_ += line_at("rule", left, at_y(y), right_, at_y(y));
+  if (!label.empty()) body_ += "<g class=\"strong\">" + text_at(right_ - 2, at_y(y) - 4, Anchor::end, label) + "</g>";
+}
+
+void Chart::mark(double x, std::string_view label) { marks_.emplace_back(at_x(x), label); }
+
+std::string Chart::frame() const {
+  std::string out;
+  for (const double tick : y_.ticks())
+    out += line_at("grid", left, at_y(tick), right_, at_y(tick)) +
+           text_at(left - 5, at_y(tick) + 4, Anchor::end, print(tick, y_.unit));
+  double free = 0;  // up to where the next number would stand on the one before it
+  for (const double tick : x_.ticks()) {
+    out += line_at("grid", at_x(tick), top, at_x(tick), bottom);
+    const std::string text = print(tick, x_.unit);
+    const double half = text_width(text) / 2, middle = std::min(at_x(tick), Figure::width - 2 - half);
+    if (middle - half < free) continue;
+    out += text_at(middle, bottom + 15, Anchor::middle, text);
+    free = middle + half + letter;
+  }
+  return out + text_at((left + right_) / 2, bottom + 32, Anchor::middle, x_.title) +
+         text_at(left - 44, top - 6, Anchor::start, y_.title);
+}
+
+// Names beside the ends of their lines, moved apart; none where there are too many to be read.
+std::string Chart::names() const {
+  constexpr double least = 12;
+  const auto count = static_cast<double>(labels_.size());
+  if (!named_ || count * least > bottom - top + 2 * least) return "";
+  std::vector<Label> labels = labels_;
+  std::ranges::stable_sort(labels, {}, &Label::y);
+  double free = top - least / 2;
+  for (Label& label : labels) free = (label.y = std::max(label.y, free)) + least;
+  double limit = bottom + least / 2;
+  std::string out;
+  for (std::size_t i = labels.size(); i-- > 0;) limit = (labels[i].y = std::min(labels[i].y, limit)) - least;
+  for (const Label& label : labels)
+    out += fmt::format(
+               "<line x1=\"{0:.1f}\" y1=\"{2:.1f}\" x2=\"{1:.1f}\" y2=\"{2:.1f}\" stroke=\"{3}\" "
+               "stroke-width=\"3\" stroke-dasharray=\"{4}\"/>",
+               right_ + 3, right_ + 13, label.y, colour(label.series), label.series < 7 ? "none" : "3 1.5") +
+           text_at(right_ + 16, label.y + 4, Anchor::start, shorten(label.text, names_length));
+  return out;
+}
+
+std::string Chart::marks() const {
+  std::string out;
+  double y = top + 9;
+  for (const auto& [x, label] : marks_) {
+    const bool on_left = x > (left + right_) / 2;
+    out += line_at("rule", x, top, x, bottom) + "<g class=\"strong\">" +
+           text_at(on_left ? x - 4 : x + 4, y, on_left ? Anchor::end : Anchor::start, label) + "</g>";
+    y += 12;
+  }
+  return out;
+}
+
+Figure Chart::figure() const { return {name_, title_, height, frame() + body_ + marks() + names()}; }
+
+}  // namespace deplo::apps

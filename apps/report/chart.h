@@ -1,0 +1,58 @@
+// Charts with two axes: lines, bands, dots, bars and marks in a frame, each line named at its end.
+#pragma once
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "apps/report/scale.h"
+#include "apps/report/svg.h"
+
+namespace deplo::apps {
+
+/// What is outside of the axes is drawn at their ends. Values that are no numbers are left out. Labels are text.
+class Chart {
+ public:
+  /// `name` and `title` of the figure; low < high. `named`: with room for the lines' labels on the right.
+  Chart(std::string name, std::string title, Axis x, Axis y, bool named);
+  void line(const std::vector<double>& x, const std::vector<double>& y, std::size_t series, std::string_view label);
+  /// A value holds until the next one, the last one to the end of the axis.
+  void steps(const std::vector<double>& x, const std::vector<double>& y, std::size_t series, std::string_view label);
+  void band(const std::vector<double>& x, const std::vector<double>& low, const std::vector<double>& high,
+            std::size_t series);
+  /// At most some hundred of them are drawn, evenly chosen.
+  void dots(const std::vector<double>& x, const std::vector<double>& y, std::size_t series);
+  /// Short strokes along the upper edge.
+  void strokes(const std::vector<double>& x, std::size_t series);
+  /// From the lower axis to `height`; the tip is shown by a pointer.
+  void bar(double left, double right, double height, std::size_t series, std::string_view tip, bool pale = false);
+  /// A thin line across, its label above it; one from bottom to top with its label beside it.
+  void rule(double y, std::string_view label = "");
+  void mark(double x, std::string_view label);
+  Figure figure() const;
+
+ private:
+  struct Label {
+    double y;  // where it should be
+    std::size_t series;
+    std::string text;
+  };
+  double at_x(double value) const;
+  double at_y(double value) const;
+  std::string points(const std::vector<double>& x, const std::vector<double>& y) const;
+  void polyline(const std::string& points, std::size_t series, std::string_view label);
+  std::string frame() const;
+  std::string names() const;
+  std::string marks() const;
+
+  std::string name_, title_;
+  Axis x_, y_;
+  bool named_;
+  double right_;
+  std::vector<Label> labels_;
+  std::vector<std::pair<double, std::string>> marks_;
+  std::string body_;
+};
+
+}  // namespace deplo::apps

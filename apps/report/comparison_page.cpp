@@ -1,0 +1,243 @@
+// A comparison of strategies as a page.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "apps/report/bars.h"
+#include "apps/report/chart.h"
+#include "apps/report/comparison.h"
+#include "core/text.h"
+
+namespace deplo::apps {
+namespace {
+
+using search::Cell;
+using search::SpaceResult;
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+std::string interval(const search::Interval& i) { return fmt::format("{:.3f} … {:.3f}", i.low, i.high); }
+
+std::string evaluations(double count) { return std::isfinite(count) ? fmt::format("{:.0f}", count) : "-"; }
+
+HtmlTable standings_table(const Ordered& ordered) {
+  HtmlTable table{{"strategy", "score", "95 %", "median", "95 %", "short", "p", "A12"}, {}};
+  for (const int percent : search::target_percent) table.heads.push_back(fmt::format("to {} %", percent));
+  for (const search::Standing& s : ordered.standings) {
+    const bool first = &s == &ordered.standings.front();
+    table.rows.push_back({s.label, fmt::format("{:.3f}", s.score), interval(s.score_interval),
+                          fmt::format("{:.3f}", s.median_score), interval(s.median_interval),
+                          fmt::format("{:.3f}", s.short_score), first ? "" : fmt::format("{:.3f}", s.p),
+                          first ? "" : fmt::format("{:.2f}", s.a12)});
+    for (const double count : s.evaluations) table.rows.back().push_back(evaluations(count));
+  }
+  return table;
+}
+
+Figure standings_figure(const Ordered& ordered) {
+  std::vector<BarRow> rows;
+  double least = 0;
+  for (std::size_t i = 0; i < ordered.standings.size(); ++i) {
+    const search::Standing& s = ordered.standings[i];
+    rows.push_back({s.label, s.score, s.score_interval.low, s.score_interval.high, i, fmt::format("{:.3f}", s.score)});
+    least = std::min(least, s.score_interval.low);
+  }
+  // What is far below random search would flatten the rest.
+  return bars("scores", "Score, mean over spaces, with its 95 % interval", rows, std::max(least, -1.0), 1);
+}
+
+/// The mean over spaces, and the lower and upper quartile of them, at one time; NaN where no space has a score.
+struct Middle {
+  double mean = nan, low = nan, high = nan;
+};
+Middle middle(const Ordered& ordered, std::size_t entrant, std::size_t time) {
+  std::vector<double> scores;
+  for (const SpaceResult& space : ordered.spaces)
+    if (const double score = space.cells[entrant].score_curve[time]; !std::isnan(score)) scores.push_back(score);
+  if (scores.empty()) return {};
+  return {search::mean(scores), search::quantile(scores, 0.25), search::quantile(scores, 0.75)};
+}
+
+Figure score_over_time(const Comparison& comparison, const Ordered& ordered) {
+  const std::size_t count = comparison.contest.entrants.size();
+  std::vector<std::vector<double>> means(count), lows(count), highs(count);
+  double least = -0.2;
+  for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t t = 0; t < search::curve_times; ++t) {
+      const Middle at = middle(ordered, i, t);
+      means[i].push_back(at.mean);
+      lows[i].push_back(at.low);
+      highs[i].push_back(at.high);
+      if (!std::isnan(at.mean)) least = std::min(least, at.mean);
+    }
+  Chart chart("score-over-time", "Score over time: mean over spaces",
+              {"share of the budget", 0, 1, false, Unit::percent}, {"score", std::max(least, -1.0), 1}, true);
+  chart.rule(0);
+  const std::vector<double> x = search::equidistant(0, 1, search::curve_times);
+  constexpr std::size_t most_bands = 3;  // more hide one another
+  for (std::size_t i = 0; i < count && count <= most_bands; ++i) chart.band(x, lows[i], highs[i], i);
+  for (std::size_t i = 0; i < count; ++i) chart.line(x, means[i], i, comparison.contest.entrants[i].label);
+  return chart.figure();
+}
+
+Figure arrivals(const Comparison& comparison, std::span<const SpaceResult> spaces, std::size_t target) {
+  std::vector<std::vector<search::Reached>> curves;
+  double longest = 10;
+  for (std::size_t i = 0; i < comparison.contest.entrants.size(); ++i) {
+    std::vector<search::Event> events;
+    for (const SpaceResult& space : spaces)
+      events.insert(events.end(), space.cells[i].first[target].begin(), space.cells[i].first[target].end());
+    for (const search::Event& event : events) longest = std::max(longest, event.at);
+    curves.push_back(search::reached(std::move(events)));
+  }
+  const int percent = search::target_percent[target];
+  Chart chart(fmt::format("within-{}-percent", percent),
+              fmt::format("Runs that came within {} % of the best (ECDF)", percent), {"evaluations", 1, longest, true},
+              {"share of the runs", 0, 1, false, Unit::percent}, true);
+  for (std::size_t i = 0; i < curves.size(); ++i) {
+    std::vector<double> x{1}, y{0};
+    for (const search::Reached& step : curves[i]) {
+      x.push_back(step.at);
+      y.push_back(step.share);
+    }
+    chart.steps(x, y, i, comparison.contest.entrants[i].label);
+  }
+  return chart.figure();
+}
+
+Figure score_map(const Comparison& comparison, const Ordered& ordered) {
+  HeatMap map;
+  for (const auto& entrant : comparison.contest.entrants) map.columns.push_back(entrant.label);
+  for (const SpaceResult& space : ordered.spaces) {
+    map.rows.push_back(space.name);
+    map.values.emplace_back();
+    for (const Cell& cell : space.cells) map.values.back().push_back(cell.score);
+  }
+  return heat_map("score-map", "Score of each strategy on each space", map);
+}
+
+HtmlTable spaces_table(const Comparison& comparison, const Ordered& ordered) {
+  HtmlTable table{{"space"}, {}};
+  for (const auto& entrant : comparison.contest.entrants) table.heads.push_back(entrant.label);
+  for (const char* head : {"configurations", "within 1 %", "within 5 %", "within 10 %", "M*", "neighbours"})
+    table.heads.emplace_back(head);
+  for (const SpaceResult& space : ordered.spaces) {
+    auto& row = table.rows.emplace_back(std::vector<std::string>{space.name});
+    for (const Cell& cell : space.cells) row.push_back(fmt::format("{:.3f}", cell.score));
+    row.push_back(fmt::format("{}", space.difficulty.configurations));
+    for (const double within : {space.difficulty.within1, space.difficulty.within5, space.difficulty.within10})
+      row.push_back(fmt::format("{:.2f} %", 100 * within));
+    row.push_back(fmt::format("{}", space.evaluations));
+    row.push_back(fmt::format("{:.2f}", space.difficulty.neighbours));
+  }
+  return table;
+}
+
+/// Where the axis of best-so-far curves starts: below all of them, but for their first twentieth.
+double lowest(const SpaceResult& space) {
+  double low = 0.8;
+  for (const Cell& cell : space.cells)
+    for (std::size_t t = search::curve_times / 20; t < search::curve_times; ++t)
+      if (cell.best_curve[0][t] < low) low = cell.best_curve[0][t];
+  return std::max(0.0, std::floor(low * 5) / 5);
+}
+
+Figure best_so_far(const Comparison& comparison, const SpaceResult& space) {
+  Chart chart("best-so-far", "Best so far: median and quartiles of the runs",
+              around("time of the search", space.start, space.budget, false, Unit::seconds),
+              {"best of all / best so far", lowest(space), 1, false, Unit::percent}, true);
+  const std::vector<double> times = search::equidistant(space.start, space.budget, search::curve_times);
+  for (std::size_t i = 0; i < space.cells.size(); ++i)
+    chart.band(times, space.cells[i].best_curve[0], space.cells[i].best_curve[2], i);
+  for (std::size_t i = 0; i < space.cells.size(); ++i)
+    chart.line(times, space.cells[i].best_curve[1], i, comparison.contest.entrants[i].label);
+  return chart.figure();
+}
+
+Figure landscape(const SpaceResult& space) {
+  const auto bins = static_cast<double>(space.histogram.size());
+  const double highest = std::max(std::ranges::max(space.histogram), 1e-9);
+  Chart chart("landscape", "Landscape: where the configurations are",
+              {"best of all / time (100 %: the best)", 0, 1, false, Unit::percent},
+              {"share of the valid ones", 0, highest, false, Unit::percent}, false);
+  for (std::size_t i = 0; i < space.histogram.size(); ++i)
+    if (space.histogram[i] > 0)
+      chart.bar(static_cast<double>(i) / bins, static_cast<double>(i + 1) / bins, space.histogram[i], 0,
+                print(space.histogram[i], Unit::percent));
+  return chart.figure();
+}
+
+std::vector<Figure> space_figures(const Comparison& comparison, const SpaceResult& space) {
+  std::vector<Figure> figures = {best_so_far(comparison, space)};
+  figures.push_back(arrivals(comparison, {&space, 1}, 0));
+  figures.push_back(landscape(space));
+  std::vector<BarRow> rows;
+  for (std::size_t i = 0; i < space.levels.size(); ++i)
+    if (const double share = space.importance[i]; share >= 0.0005)
+      rows.push_back({space.levels[i], share, 0, 0, 2, print(share, Unit::percent)});
+  std::ranges::stable_sort(rows, std::greater(), &BarRow::value);
+  constexpr std::size_t most = 10;
+  if (rows.size() > most) rows.resize(most);
+  if (!rows.empty()) figures.push_back(bars("knobs", "Knobs: share of the variance of log time", rows, 0, 1));
+  return figures;
+}
+
+void add_order(Page& page, const Comparison& comparison, const Ordered& ordered) {
+  page.key([&] {
+    std::vector<std::string> labels;
+    for (const auto& entrant : comparison.contest.entrants) labels.push_back(entrant.label);
+    return labels;
+  }());
+  const std::string subject = comparison.orders.size() > 1 ? fmt::format("levels {}", search::name(ordered.order)) : "";
+  std::vector<Figure> figures = {standings_figure(ordered), score_over_time(comparison, ordered)};
+  for (std::size_t target = 0; target < search::target_percent.size(); ++target)
+    figures.push_back(arrivals(comparison, ordered.spaces, target));
+  figures.push_back(score_map(comparison, ordered));
+  page.plots(subject.empty() ? "all spaces" : subject + ", all spaces", std::move(figures));
+  page.table(standings_table(ordered));
+  page.text(
+      "95 %: hierarchical bootstrap over spaces and repeats. short: score of the short budget. p: Wilcoxon's "
+      "signed-rank "
+      "test over spaces against the first strategy, Holm's correction. A12: probability that a run is better than one "
+      "of "
+      "the first. to 10 %, 5 %: evaluations until half of the runs came so near to the best.");
+  page.table(spaces_table(comparison, ordered));
+  page.text(
+      "within: share of the valid configurations so near to the best. M*: evaluations of random search that make the "
+      "budget. neighbours: correlation of log times of configurations that differ in one knob.");
+}
+
+}  // namespace
+
+Page comparison_page(const Comparison& comparison) {
+  Page page("Comparison of search strategies");
+  const Ordered& first = comparison.orders.front();
+  const search::Contest& contest = comparison.contest;
+  page.text(fmt::format(
+      "{} {}, {} repeats, seed {}, levels {}{}{}{}. The score is 0 for random search and 1 for finding the best "
+      "configuration at once.",
+      first.spaces.size(), first.spaces.size() == 1 ? "space" : "spaces", contest.repeats, contest.seed,
+      search::name(first.order), contest.noisy ? ", with noise" : "",
+      contest.workers > 0 ? fmt::format(", {} compilers beside the device", contest.workers) : "",
+      comparison.interrupted ? "; interrupted, spaces that were not finished are left out" : ""));
+  if (first.spaces.empty()) page.text("No space was finished.");
+  for (const Ordered& ordered : comparison.orders) {
+    if (ordered.spaces.empty()) continue;
+    if (&ordered != &first) page.section(fmt::format("Levels {}", search::name(ordered.order)), true);
+    add_order(page, comparison, ordered);
+  }
+  constexpr std::size_t most_unfolded = 12;
+  for (const SpaceResult& space : first.spaces) {
+    page.section(space.name, first.spaces.size() > most_unfolded);
+    page.text(fmt::format("{}{}; {} configurations, {} valid; budget {} ({} evaluations of random search)",
+                          space.kernel, space.device.empty() ? "" : " on " + space.device,
+                          space.difficulty.configurations, space.difficulty.valid, print(space.budget, Unit::seconds),
+                          space.evaluations));
+    page.plots(space.name, space_figures(comparison, space));
+  }
+  return page;
+}
+
+}  // namespace deplo::apps

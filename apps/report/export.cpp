@@ -1,0 +1,92 @@
+// Writing a report: the page, and a file for each plot.
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "apps/recorded.h"
+#include "apps/report/page.h"
+#include "apps/report/png.h"
+#include "core/error.h"
+
+namespace deplo::apps {
+namespace {
+
+namespace fs = std::filesystem;
+
+void write_file(const std::string& file, const std::string& text) {
+  if (is_store(file)) throw Error(file + ": expected a file that may be overwritten, found a database");
+  errno = 0;
+  std::ofstream stream(file, std::ios::binary);
+  stream << text;
+  if (stream.flush()) return;
+  const int error = errno;
+  throw Error(fmt::format("{}: cannot be written: {}", file, error != 0 ? std::strerror(error) : "unknown reason"),
+              Exit::environment);
+}
+
+// Lower-case ASCII letters and digits; all else is one '-'.
+std::string slug(const std::string& text) {
+  constexpr std::size_t longest = 80;  // file systems take 255 bytes a name
+  std::string out;
+  for (const char c : text) {
+    const bool upper = c >= 'A' && c <= 'Z', plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+    if (upper || plain)
+      out += upper ? static_cast<char>(c - 'A' + 'a') : c;
+    else if (!out.empty() && out.back() != '-')
+      out += '-';
+    if (out.size() == longest) break;
+  }
+  while (out.ends_with('-')) out.pop_back();
+  return out;
+}
+
+/// Names of the plots' files without an extension, no two the same.
+std::vector<std::string> file_names(const std::vector<Plot>& plots) {
+  std::set<std::string> taken;
+  std::vector<std::string> names;
+  for (const Plot& plot : plots) {
+    const std::string subject = slug(plot.subject),
+                      wanted = subject.empty() ? plot.figure.name : subject + "-" + plot.figure.name;
+    std::string name = wanted;
+    for (int number = 2; !taken.insert(name).second; ++number) name = fmt::format("{}-{}", wanted, number);
+    names.push_back(name);
+  }
+  return names;
+}
+
+fs::path make_folder(const std::string& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (!fs::is_directory(folder))
+    throw Error(
+        fmt::format("{}: expected a folder that can be made: {}", folder, error ? error.message() : "it is a file"),
+        Exit::environment);
+  return folder;
+}
+
+}  // namespace
+
+void write_report(const Page& page, const ReportFiles& files) {
+  if (!files.html.empty()) write_file(files.html, page.html());
+  const std::vector<std::string> names = file_names(page.all_plots());
+  for (const bool png : {false, true}) {
+    const std::string& folder = png ? files.png_folder : files.svg_folder;
+    if (folder.empty()) continue;
+    const fs::path into = make_folder(folder);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const auto& [subject, figure] = page.all_plots()[i];
+      const std::string svg = standalone_svg(figure, subject),
+                        file = (into / (names[i] + (png ? ".png" : ".svg"))).string();
+      if (png)
+        write_png(svg, Figure::width, figure.height + subject_height, file);
+      else
+        write_file(file, svg);
+    }
+  }
+}
+
+}  // namespace deplo::apps

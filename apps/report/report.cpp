@@ -1,0 +1,54 @@
+#include "apps/report/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "apps/recorded.h"
+#include "apps/report/comparison.h"
+#include "apps/report/tuning.h"
+#include "core/error.h"
+#include "core/file.h"
+
+namespace deplo::apps {
+namespace {
+
+namespace fs = std::filesystem;
+
+void check_file(const std::string& file, const ReportFiles& output) {
+  std::error_code error;
+  if (!fs::exists(file, error)) throw Error(file + ": expected a store or a comparison, found no such file");
+  if (fs::equivalent(file, output.html, error))
+    throw Error(fmt::format("--output {}: expected another file than the one that is read", output.html));
+}
+
+Page page_of(const ReportFlags& flags) {
+  if (flags.files.size() == 1 && !is_store(flags.files[0])) {
+    if (!flags.kernel.empty()) throw Error("--kernel: expected a store, found a comparison");
+    return comparison_page(parse_comparison(read_file(flags.files[0]), flags.files[0]));
+  }
+  std::vector<TunedStore> stores;
+  for (const std::string& file : flags.files) {
+    if (!is_store(file)) throw Error(file + ": expected a store beside the other one, found something else");
+    stores.push_back(read_tuned(file, flags.kernel));
+  }
+  return tuning_page(stores);
+}
+
+}  // namespace
+
+std::string report(const ReportFlags& flags) {
+  if (flags.files.empty()) throw Error("expected a store or a comparison, found none; see --help");
+  if (flags.files.size() > 2)
+    throw Error(fmt::format("expected one or two stores, found {} files", flags.files.size()));
+  for (const std::string& file : flags.files) check_file(file, flags.output);
+  const Page page = page_of(flags);
+  write_report(page, flags.output);
+  std::string places = flags.output.html;
+  for (const std::string& folder : {flags.output.svg_folder, flags.output.png_folder})
+    if (!folder.empty()) places += ", " + folder;
+  return fmt::format("{}: {} plots\n", places, page.all_plots().size());
+}
+
+}  // namespace deplo::apps

@@ -1,0 +1,84 @@
+#include "apps/report/scale.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <span>
+#include <utility>
+
+namespace deplo::apps {
+namespace {
+
+// 1, 2 or 5 times a power of ten apart, in the unit that the numbers are shown in.
+std::vector<double> even_ticks(double low, double high, double unit = 1) {
+  low /= unit;
+  high /= unit;
+  const double span = high - low, power = std::pow(10, std::floor(std::log10(span / 4))), rest = span / 4 / power;
+  const double step = power * (rest < 1.5 ? 1 : rest < 3.5 ? 2 : rest < 7.5 ? 5 : 10);
+  std::vector<double> out;
+  for (double i = std::ceil(low / step - 1e-9); i <= high / step + 1e-9; ++i)
+    out.push_back(i * step * unit + 0.0);  // + 0.0: no -0
+  return out;
+}
+
+std::vector<double> log_ticks(double low, double high, std::span<const double> digits) {
+  std::vector<double> out;
+  for (double power = std::floor(std::log10(low)); power <= std::ceil(std::log10(high)); ++power)
+    for (const double digit : digits)
+      if (const double tick = digit * std::pow(10, power); tick >= low * (1 - 1e-9) && tick <= high * (1 + 1e-9))
+        out.push_back(tick);
+  return out;
+}
+
+using Units = std::array<std::pair<double, const char*>, 4>;
+constexpr Units long_times = {{{3600, "h"}, {60, "min"}, {1, "s"}, {1e-3, "ms"}}};
+constexpr Units short_times = {{{1e6, "s"}, {1e3, "ms"}, {1, "µs"}, {1e-3, "ns"}}};
+
+const std::pair<double, const char*>& unit_of(double value, const Units& units) {
+  for (const auto& unit : units)
+    if (std::abs(value) >= unit.first * (1 - 1e-9)) return unit;
+  return units.back();
+}
+
+}  // namespace
+
+std::string print(double value, Unit unit) {
+  if (value == 0 || unit == Unit::none) return fmt::format("{:.6g}", value);
+  if (unit == Unit::percent) return fmt::format("{:.3g} %", 100 * value);
+  const auto& [size, name] = unit_of(value, unit == Unit::seconds ? long_times : short_times);
+  return fmt::format("{:.3g} {}", value / size, name);
+}
+
+double Axis::share(double value) const {
+  const double part = logarithmic ? std::log(value / low) / std::log(high / low) : (value - low) / (high - low);
+  return std::clamp(part, 0.0, 1.0);
+}
+
+std::vector<double> Axis::ticks() const {
+  if (!logarithmic) return even_ticks(low, high, unit == Unit::seconds ? unit_of(high, long_times).first : 1);
+  constexpr std::array coarse = {1.0};
+  constexpr std::array fine = {1.0, 2.0, 5.0};
+  std::vector<double> out = log_ticks(low, high, coarse);
+  if (out.size() < 3) out = log_ticks(low, high, fine);
+  if (out.size() < 3) out = even_ticks(low, high);  // less than a factor of ten: nearly linear
+  constexpr std::size_t most = 7;
+  if (const std::size_t every = (out.size() + most - 1) / most; every > 1) {
+    std::vector<double> kept;
+    for (std::size_t i = 0; i < out.size(); i += every) kept.push_back(out[i]);
+    return kept;
+  }
+  return out;
+}
+
+Axis around(std::string title, double low, double high, bool logarithmic, Unit unit) {
+  if (logarithmic) {
+    const double room = std::max(std::pow(high / low, 0.05), 1.02);
+    return {std::move(title), low / room, high * room, true, unit};
+  }
+  const double room = high > low ? 0 : std::max(std::abs(high) * 0.1, 1e-9);
+  return {std::move(title), low - room, high + room, false, unit};
+}
+
+}  // namespace deplo::apps

@@ -1,0 +1,112 @@
+// The best trail as a schedule that a person reads: what each rule decided, beside the untuned compiler, and the Tile
+// IR.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "apps/report/tuning.h"
+#include "core/error.h"
+#include "core/trail.h"
+#include "rules/lower.h"
+
+namespace deplo::apps {
+namespace {
+
+constexpr auto words = std::to_array<std::pair<std::string_view, std::string_view>>({
+    {"tileify", "outer loops become thread axes"},
+    {"chunk_matmul_k", "K of a matmul in chunks of bk"},
+    {"split_matmul_k", "K split over so many blocks, partial sums added in memory"},
+    {"cooperative_reduce", "threads that share the sweeps of a row"},
+    {"blockify_launch", "threads per block: bm × bn outputs of a matmul; else threads and the elements of each"},
+    {"raster", "blocks run in groups of rows, which share operands in cache"},
+    {"chunk_reduce", "sweeps over a row in chunks"},
+    {"stage_inputs", "inputs copied to shared memory, once a block"},
+    {"register_tile", "each thread computes fm × fn outputs"},
+    {"permute_register_tile", "which columns a thread owns, and the order of its rows"},
+    {"double_buffer", "slots for staged slabs: one is filled while another is read"},
+    {"tma_copy", "slabs copied by the hardware's descriptor engine"},
+    {"split_inner_for_swizzle", "panels and swizzle of such slabs"},
+    {"async_copy", "copies that do not pass through registers"},
+    {"vectorize", "lanes of vector values, and of staging copies"},
+    {"pack_smem", "staged columns in panels, as a thread reads them"},
+    {"pad_smem", "pads of staged rows, against bank conflicts"},
+    {"pipeline_k_outer", "the next slab is filled while this one is computed on"},
+    {"prefetch", "vectors asked for ahead of time"},
+    {"mark_unroll", "small loops unrolled"},
+});
+
+std::string value_in(const Trail& trail, const std::string& knob) {
+  const auto found = std::ranges::find(trail, knob, &Choice::knob);
+  return found == trail.end() ? "-" : print(found->value);
+}
+
+std::pair<std::string, std::string> split_knob(const std::string& knob) {
+  const std::size_t dot = knob.find('.');
+  if (dot == std::string::npos) return {"", knob};
+  return {knob.substr(0, dot), knob.substr(dot + 1)};
+}
+
+TunedKernel::Decision decision(const Choice& choice, const Trail* untuned, std::size_t options) {
+  const auto [rule, knob] = split_knob(choice.knob);
+  return {rule, knob, print(choice.value), untuned == nullptr ? "" : value_in(*untuned, choice.knob), options};
+}
+
+/// What the trail says by itself, where the rules cannot be asked.
+void explain_by_trail(TunedKernel& kernel) {
+  if (kernel.best_trail.empty()) return;
+  for (const Choice& choice : parse_trail(kernel.best_trail)) kernel.decisions.push_back(decision(choice, nullptr, 0));
+}
+
+/// The latest confirmation of the trail, else its latest time.
+Speed speed_of(const TunedKernel& kernel, const std::string& trail) {
+  Speed found;
+  for (const ReportTrial& trial : kernel.trials)
+    if (trial.trail == trail && trial.ok() && !trial.stopped && (trial.confirmed || !found.confirmed))
+      found = {trial.us, trial.confirmed};
+  return found;
+}
+
+void explain_by_rules(TunedKernel& kernel) {
+  const ir::Program loop = ir::parse(kernel.text, {}, "the kernel");
+  if (const std::string wrong = ir::verify(loop); !wrong.empty()) throw Error("the kernel: " + wrong);
+  const Target target = measure::target_of(kernel.device);
+  const Trail untuned = rules::heuristic(loop, target).trail();
+  kernel.untuned = speed_of(kernel, print(untuned));
+  if (kernel.best_trail.empty()) return;
+  rules::Lowering lowering(loop, target);
+  for (const Choice& choice : parse_trail(kernel.best_trail)) {
+    const auto& fork = lowering.fork();
+    const bool asked = fork && fork->knob == choice.knob;
+    const auto option = asked ? std::ranges::find(fork->options, choice.value) : std::vector<Value>::const_iterator();
+    if (!asked || option == fork->options.end())
+      throw Error(fmt::format("the rules do not offer {}={} there", choice.knob, print(choice.value)));
+    kernel.decisions.push_back(decision(choice, &untuned, fork->options.size()));
+    lowering.choose(static_cast<std::size_t>(option - fork->options.begin()));
+  }
+  kernel.schedule = print(lowering.program());
+}
+
+}  // namespace
+
+std::string_view rule_words(std::string_view rule) {
+  const auto found = std::ranges::find(words, rule, [](const auto& each) { return each.first; });
+  return found == words.end() ? "" : found->second;
+}
+
+void explain_schedule(TunedKernel& kernel) {
+  if (kernel.text.starts_with("recorded ")) {
+    kernel.unreadable = "it was recorded by another program";
+    return explain_by_trail(kernel);
+  }
+  try {
+    explain_by_rules(kernel);
+  } catch (const Error& error) {  // of an older version, or a device that another target stood for
+    kernel.unreadable = error.what();
+    kernel.decisions.clear();
+    explain_by_trail(kernel);
+  }
+}
+
+}  // namespace deplo::apps

@@ -1,0 +1,49 @@
+// The words of SVG that the plots are made of: text, colours, and figures that stand by themselves.
+#pragma once
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace deplo::apps {
+
+/// & < > " as entities; control characters as spaces, bytes that are no UTF-8 as U+FFFD.
+std::string escape(std::string_view text);
+
+/// Okabe and Ito's colours, which people with any colour vision tell apart (https://jfly.uni-koeln.de/color), but
+/// yellow, which is weak on white; black is the colour of the text. From the eighth series on they repeat, dashed.
+std::string colour(std::size_t series);
+std::string dash(std::size_t series);
+
+/// At most `width` columns: of longer text the beginning and the end, where names differ, with `…` between.
+std::string shorten(std::string_view text, std::size_t width);
+
+/// Where text stands to its point.
+enum class Anchor { start, middle, end };
+std::string text_at(double x, double y, Anchor anchor, std::string_view text);
+std::string line_at(std::string_view style, double x1, double y1, double x2, double y2);
+
+/// One plot. Its numbers are pixels of a page 360 wide.
+struct Figure {
+  static constexpr double width = 360;
+  std::string name;   // of its file, unique in a page: lower case, digits, '-'
+  std::string title;  // text
+  double height = 0;
+  std::string body;  // SVG below the title, which takes the first 18 pixels
+};
+
+/// For a page, which has the style sheet.
+std::string inline_svg(const Figure&);
+/// A file of its own, on white: with what it is a plot of above it, in a strip that high.
+inline constexpr double subject_height = 18;
+std::string standalone_svg(const Figure&, std::string_view subject);
+
+/// The style sheet of text and lines: of the page, where colours are variables, and with fixed ones.
+inline constexpr std::string_view figure_style =
+    ".figure{font:11px system-ui,'DejaVu Sans',sans-serif}.figure text{fill:var(--soft)}"
+    ".figure .title{fill:var(--ink);font-weight:600;font-size:12px}.figure .strong "
+    "text{fill:var(--ink);stroke:var(--paper);"
+    "stroke-width:3px;paint-order:stroke}.figure .cells text{fill:#111;font-size:9px}"
+    ".grid{stroke:var(--faint);stroke-width:.7}.rule{stroke:var(--soft);stroke-width:1;stroke-dasharray:3 3}"
+    ".whisker{stroke:var(--ink);stroke-width:1.6}";
+
+}  // namespace deplo::apps

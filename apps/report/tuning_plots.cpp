@@ -1,0 +1,264 @@
+// The plots of one kernel, in one store or in several.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <map>
+#include <optional>
+
+#include "apps/report/bars.h"
+#include "apps/report/chart.h"
+#include "apps/report/tuning.h"
+#include "core/trail.h"
+#include "search/effects.h"
+
+namespace deplo::apps {
+namespace {
+
+constexpr std::size_t failed_series = 5;  // vermillion
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// Trials of the search in their order: where each stands on an axis, its time, and the best so far.
+struct Course {
+  std::vector<double> x, us;            // of the valid ones
+  std::vector<double> best_x, best_us;  // where the best so far changed
+  std::vector<double> failed_x;
+  double end = 0;
+};
+
+Course course(const TunedKernel& kernel, bool over_time) {
+  Course result;
+  double best = infinity, number = 0;
+  for (const ReportTrial& trial : kernel.trials) {
+    if (trial.confirmed) continue;  // of schedules that were found before
+    ++number;
+    const double x = over_time ? trial.seconds : number;
+    result.end = std::max(result.end, x);
+    if (!trial.ok()) {
+      result.failed_x.push_back(x);
+      continue;
+    }
+    result.x.push_back(x);
+    result.us.push_back(trial.us);
+    if (trial.stopped || trial.us >= best) continue;
+    best = trial.us;
+    result.best_x.push_back(x);
+    result.best_us.push_back(best);
+  }
+  return result;
+}
+
+using Kernels = std::vector<const TunedKernel*>;
+
+/// From the fastest to the slowest time of all of them; nothing where there is none.
+std::optional<Axis> time_axis(const Kernels& kernels) {
+  double low = infinity, high = 0;
+  for (const TunedKernel* kernel : kernels)
+    for (const ReportTrial& trial : kernel == nullptr ? std::vector<ReportTrial>() : kernel->trials)
+      if (trial.ok()) {
+        low = std::min(low, trial.us);
+        high = std::max(high, trial.us);
+      }
+  if (high == 0) return std::nullopt;
+  return around("time of the kernel", low, high, true, Unit::microseconds);
+}
+
+/// From the last to the first of the best ones: other trials do not stretch it.
+Axis best_axis(const std::vector<Course>& courses) {
+  double low = infinity, high = 0;
+  for (const Course& each : courses)
+    for (const double us : each.best_us) {
+      low = std::min(low, us);
+      high = std::max(high, us);
+    }
+  return around("time of the kernel", high > 0 ? low : 1, high > 0 ? high : 1, true, Unit::microseconds);
+}
+
+Figure convergence(const Kernels& kernels, const std::vector<std::string>& stores, bool over_time, const Axis& us) {
+  std::vector<Course> courses;
+  double end = 0;
+  for (const TunedKernel* kernel : kernels) {
+    courses.push_back(kernel == nullptr ? Course() : course(*kernel, over_time));
+    end = std::max(end, courses.back().end);
+  }
+  Chart chart(
+      over_time ? "best-over-time" : "best-over-trials",
+      over_time ? "Best so far over the time of tuning" : "Every trial, and the best so far",
+      around(over_time ? "time spent on the kernel" : "trials", 0, end, false, over_time ? Unit::seconds : Unit::none),
+      over_time ? best_axis(courses) : us, stores.size() > 1);
+  for (std::size_t i = 0; i < courses.size(); ++i) {
+    if (!over_time) chart.dots(courses[i].x, courses[i].us, i);
+    if (!over_time) chart.strokes(courses[i].failed_x, failed_series);
+  }
+  if (kernels.size() == 1 && kernels[0]->untuned.us > 0) chart.rule(kernels[0]->untuned.us, "untuned");
+  for (std::size_t i = 0; i < courses.size(); ++i) chart.steps(courses[i].best_x, courses[i].best_us, i, stores[i]);
+  return chart.figure();
+}
+
+/// Shares of the valid trials in `bins` equal parts of the logarithmic axis.
+std::vector<double> histogram(const TunedKernel& kernel, const Axis& axis, std::size_t bins) {
+  std::vector<double> shares(bins, 0);
+  double count = 0;
+  for (const ReportTrial& trial : kernel.trials) {
+    if (!trial.ok() || trial.confirmed) continue;
+    ++shares[std::min(bins - 1, static_cast<std::size_t>(axis.share(trial.us) * static_cast<double>(bins)))];
+    ++count;
+  }
+  for (double& share : shares) share /= std::max(count, 1.0);
+  return shares;
+}
+
+struct Mark {
+  double us;
+  std::string what;
+};
+
+/// The best; of a single store also the untuned schedule and the fastest library.
+std::vector<Mark> marks_of(const Kernels& kernels, const Axis& us) {
+  std::vector<Mark> marks;
+  for (std::size_t i = 0; i < kernels.size(); ++i)
+    if (kernels[i] != nullptr && kernels[i]->best.us > 0)
+      marks.push_back({kernels[i]->best.us, kernels.size() > 1 ? (i == 0 ? "best of A" : "best of B") : "best"});
+  if (kernels.size() > 1) return marks;
+  if (kernels[0]->untuned.us > 0) marks.push_back({kernels[0]->untuned.us, "untuned"});
+  for (const measure::BaselineRecord& baseline : kernels[0]->baselines)
+    if (baseline.median_us >= us.low && baseline.median_us <= us.high) {
+      marks.push_back({baseline.median_us, baseline.library});
+      break;
+    }
+  return marks;
+}
+
+Figure distribution(const Kernels& kernels, Axis us) {
+  constexpr std::size_t bins = 40;
+  std::vector<std::vector<double>> shares;
+  double highest = 0;
+  for (const TunedKernel* kernel : kernels) {
+    shares.push_back(kernel == nullptr ? std::vector<double>(bins, 0) : histogram(*kernel, us, bins));
+    highest = std::max(highest, std::ranges::max(shares.back()));
+  }
+  const auto edge = [&](std::size_t bin) {
+    return us.low * std::pow(us.high / us.low, static_cast<double>(bin) / static_cast<double>(bins));
+  };
+  const std::vector<Mark> marks = marks_of(kernels, us);
+  const double room = 1.05 + 0.1 * static_cast<double>(marks.size());  // above the bars, for the marks' labels
+  Chart chart("distribution", "Distribution of the times of the trials", us,
+              {"share of the valid trials", 0, std::max(highest, 1e-9) * room, false, Unit::percent}, false);
+  for (std::size_t i = 0; i < shares.size(); ++i)
+    for (std::size_t bin = 0; bin < bins; ++bin)
+      if (shares[i][bin] > 0)
+        chart.bar(edge(bin), edge(bin + 1), shares[i][bin], i,
+                  fmt::format("{} … {}: {}", print(edge(bin), Unit::microseconds),
+                              print(edge(bin + 1), Unit::microseconds), print(shares[i][bin], Unit::percent)),
+                  shares.size() > 1);
+  for (const Mark& mark : marks) chart.mark(mark.us, mark.what + " " + print(mark.us, Unit::microseconds));
+  return chart.figure();
+}
+
+constexpr double least_share = 0.01, least_pair_share = 0.05;  // below, a share of some hundred trials is chance
+
+std::size_t valid_records(const TunedKernel& kernel) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(kernel.records.records, [](const search::Record& record) { return record.outcome.ok(); }));
+}
+
+/// Shares per store of each knob, and of the pairs that say more than their knobs.
+using Shares = std::map<std::string, std::vector<double>>;
+
+Shares shares_of(const Kernels& kernels) {
+  constexpr std::size_t most_pairs = 3;
+  Shares shares;
+  const auto keep = [&](const std::string& name, std::size_t store, double share, double least) {
+    if (share < least) return;
+    shares[name].resize(kernels.size(), 0);
+    shares[name][store] = share;
+  };
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    if (kernels[i] == nullptr) continue;
+    for (const search::KnobEffect& effect : search::knob_effects(kernels[i]->records))
+      keep(effect.knob, i, effect.share, least_share);
+    for (const search::PairEffect& pair : search::pair_effects(kernels[i]->records, most_pairs))
+      keep(pair.first + " × " + pair.second, i, pair.share, least_pair_share);
+  }
+  return shares;
+}
+
+void add_importance(std::vector<Figure>& figures, const Kernels& kernels) {
+  constexpr std::size_t most = 12;
+  const Shares shares = shares_of(kernels);
+  std::vector<std::pair<double, std::string>> order;  // the largest share first
+  for (const auto& [name, each] : shares) order.emplace_back(-std::ranges::max(each), name);
+  std::ranges::sort(order);
+  if (order.size() > most) order.resize(most);
+  std::vector<BarRow> rows;
+  for (const auto& [share, name] : order)
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      const double own = shares.at(name)[i];
+      rows.push_back({i == 0 ? name : "", own, 0, 0, i, print(own, Unit::percent)});
+    }
+  if (rows.empty()) return;
+  const double longest = std::max(0.2, -order.front().first);
+  figures.push_back(bars("knobs", "Knobs: share of the variance of log time", rows, 0, longest));
+}
+
+/// The values of the knobs that matter most, in their order; of knobs with many those that were tried most.
+void add_values(std::vector<Figure>& figures, const TunedKernel& kernel, std::size_t series,
+                const std::string& suffix) {
+  constexpr std::size_t most_knobs = 3, most_values = 8;
+  std::vector<FactorRow> rows;
+  std::size_t knobs = 0;
+  for (const search::KnobEffect& effect : search::knob_effects(kernel.records)) {
+    if (effect.share < least_share || ++knobs > most_knobs) break;
+    std::vector<search::ValueEffect> kept = effect.values;
+    std::ranges::stable_sort(kept, std::greater(), &search::ValueEffect::count);
+    if (kept.size() > most_values) kept.resize(most_values);
+    std::ranges::sort(kept, {}, &search::ValueEffect::value);
+    for (const search::ValueEffect& value : kept)
+      rows.push_back({effect.knob, fmt::format("{} ({})", deplo::print(value.value), value.count), value.factor, series,
+                      fmt::format("{:.2f}×", value.factor)});
+  }
+  if (!rows.empty())
+    figures.push_back(factors(
+        "values", fmt::format("Values, and how many of {} trials had them{}", valid_records(kernel), suffix), rows));
+}
+
+void add_failures(std::vector<Figure>& figures, const Kernels& kernels, const std::vector<std::string>& stores) {
+  std::map<std::string, std::vector<std::size_t>> counts;
+  for (std::size_t i = 0; i < kernels.size(); ++i)
+    if (kernels[i] != nullptr)
+      for (const ReportTrial& trial : kernels[i]->trials)
+        if (!trial.ok()) {
+          counts[trial.status].resize(kernels.size());
+          ++counts[trial.status][i];
+        }
+  std::vector<BarRow> rows;
+  double most = 0;
+  for (const auto& [status, count] : counts)
+    for (std::size_t i = 0; i < count.size(); ++i) {
+      most = std::max(most, static_cast<double>(count[i]));
+      rows.push_back({kernels.size() > 1 ? status + ", " + stores[i] : status, static_cast<double>(count[i]), 0, 0,
+                      kernels.size() > 1 ? i : failed_series, fmt::format("{}", count[i])});
+    }
+  if (!rows.empty()) figures.push_back(bars("failures", "Failures: trials of each kind", rows, 0, most));
+}
+
+}  // namespace
+
+std::vector<Figure> kernel_figures(const std::vector<const TunedKernel*>& kernels,
+                                   const std::vector<std::string>& stores) {
+  std::vector<Figure> figures;
+  if (const auto us = time_axis(kernels)) {
+    figures.push_back(convergence(kernels, stores, false, *us));
+    figures.push_back(convergence(kernels, stores, true, *us));
+    figures.push_back(distribution(kernels, *us));
+  }
+  add_importance(figures, kernels);
+  for (std::size_t i = 0; i < kernels.size(); ++i)
+    if (kernels[i] != nullptr) add_values(figures, *kernels[i], i, stores.size() > 1 ? ", " + stores[i] : "");
+  add_failures(figures, kernels, stores);
+  return figures;
+}
+
+}  // namespace deplo::apps
