@@ -20,8 +20,8 @@ std::string bar_row(const BarRow& row, const Axis& axis, double y) {
   std::string out = text_at(names - 6, y + 13, Anchor::end, shorten(row.label, names_length));
   out += fmt::format(
       "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"13\" fill=\"{}\"><title>{}: {}</title></rect>",
-      std::min(at(0), at(row.value)), y + 2.5, std::max(0.5, std::abs(at(row.value) - at(0))), colour(row.series),
-      escape(row.label), escape(row.text));
+      std::min(at(0), at(row.value)), y + 2.5, std::abs(at(row.value) - at(0)), colour(row.series), escape(row.label),
+      escape(row.text));
   if (row.low < row.high) out += line_at("whisker", at(row.low), y + 9, at(row.high), y + 9);
   return out + text_at(Figure::width - 2, y + 13, Anchor::end, cut(row.text, text_length));
 }

@@ -11,7 +11,7 @@
 namespace deplo::apps {
 namespace {
 
-constexpr double height = 230, left = 52, top = 36, bottom = 190;
+constexpr double height = 234, left = 52, top = 40, bottom = 194;
 constexpr double names_width = 88;        // of labels beside lines
 constexpr std::size_t names_length = 10;  // letters of them
 constexpr double letter = 6.6;            // DejaVu Sans at 11 pixels, the widest of the usual fonts
@@ -124,7 +124,7 @@ std::string Chart::frame() const {
     free = middle + half + letter;
   }
   return out + text_at((left + right_) / 2, bottom + 32, Anchor::middle, x_.title) +
-         text_at(left - 44, top - 6, Anchor::start, y_.title);
+         text_at(left - 44, top - 10, Anchor::start, y_.title);
 }
 
 // Names beside the ends of their lines, moved apart; none where there are too many to be read.

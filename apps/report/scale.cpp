@@ -77,7 +77,9 @@ Axis around(std::string title, double low, double high, bool logarithmic, Unit u
     const double room = std::max(std::pow(high / low, 0.05), 1.02);
     return {std::move(title), low / room, high * room, true, unit};
   }
-  const double room = high > low ? 0 : std::max(std::abs(high) * 0.1, 1e-9);
+  // Nearer than ticks could be told apart: room for both.
+  const double size = std::max(std::abs(low), std::abs(high));
+  const double room = high - low > 1e-6 * size ? 0 : std::max(0.1 * size, 1e-9);
   return {std::move(title), low - room, high + room, false, unit};
 }
 

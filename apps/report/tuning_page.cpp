@@ -98,7 +98,7 @@ HtmlTable overview(const std::vector<Group>& groups) {
   if (two) table.heads.emplace_back("store");
   for (const char* head : {"trials", "failed", "untuned", "best", "speed-up", "confirmed", "library"})
     table.heads.emplace_back(head);
-  if (two) table.heads.emplace_back("A / B");
+  if (two) table.heads.emplace_back("best A / best B");
   for (const Group& group : groups)
     for (std::size_t i = 0; i < group.in.size(); ++i) {
       if (group.in[i] == nullptr) continue;
@@ -121,9 +121,8 @@ std::vector<Figure> overview_figures(const std::vector<Group>& groups) {
       if (group.in[i] == nullptr || group.in[i]->untuned.us <= 0 || group.in[i]->best.us <= 0) continue;
       const double factor = group.in[i]->untuned.us / group.in[i]->best.us;
       most = std::max(most, factor);
-      const std::string name = group.in[i]->name;
-      rows.push_back(
-          {group.in.size() > 1 ? name + ", " + letter(i) : name, factor, 0, 0, i, fmt::format("{:.2f}×", factor)});
+      const bool named = i > 0 && rows.size() > 0 && group.in[0] != nullptr && rows.back().label == group.title;
+      rows.push_back({named ? "" : group.title, factor, 0, 0, i, fmt::format("{:.2f}×", factor)});
     }
   if (rows.empty()) return {};
   return {bars("speed-up", "Speed-up over the untuned schedule", rows, 0, most)};
@@ -223,13 +222,13 @@ Page tuning_page(const std::vector<TunedStore>& stores) {
   const std::vector<Group> groups = group(stores);
   if (stores.size() > 1) page.key({"A: " + stores[0].file, "B: " + stores[1].file});
   page.table(overview(groups));
-  page.plots("", overview_figures(groups));
+  page.plots("all kernels", overview_figures(groups));
   page.text(legend);
   constexpr std::size_t most_unfolded = 8;  // more make a page too long to find anything
   for (const Group& group : groups) add_kernel(page, group, groups.size() > most_unfolded);
   for (std::size_t i = 0; i < stores.size(); ++i) {
     page.section(stores.size() > 1 ? "Runs of " + letter(i) : "Runs", true);
-    page.text(fmt::format("{} runs; the latest:", stores[i].runs.size()));
+    page.text(fmt::format("{} {}; the latest:", stores[i].runs.size(), stores[i].runs.size() == 1 ? "run" : "runs"));
     page.table(runs_table(stores[i].runs));
   }
   return page;

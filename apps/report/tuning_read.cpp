@@ -85,8 +85,9 @@ void read_trials(Database& database, std::map<Numbers, TunedKernel>& kernels) {
     trial.confirmed = rows.integer(6) != 0;
     trial.stopped = rows.integer(7) != 0;
     trial.seconds = seconds[numbers] += rows.real(8);
-    // A time that is no positive number cannot stand on a logarithmic axis; the store takes none, other programs may.
-    if (trial.ok() && !(trial.us > 0)) continue;
+    // The store takes any number, also from other programs: what is no time of a kernel, between a femtosecond and a
+    // year, would leave no room for the others on an axis.
+    if (trial.ok() && !(trial.us > 1e-9 && trial.us < 3e13)) continue;
     kernel->second.trials.push_back(std::move(trial));
   }
 }
