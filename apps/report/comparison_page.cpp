@@ -1,9 +1,11 @@
 // A comparison of strategies as a page.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "apps/report/bars.h"
 #include "apps/report/chart.h"
@@ -144,12 +146,24 @@ double lowest(const SpaceResult& space) {
   return std::max(0.0, std::floor(low * 5) / 5);
 }
 
+/// Whose bands are drawn: of many strategies the first one's and the best one's, as more hide one another.
+std::vector<std::size_t> banded(const SpaceResult& space) {
+  constexpr std::size_t most = 6;
+  std::vector<std::size_t> all(space.cells.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  if (all.size() <= most) return all;
+  const auto best = std::ranges::max_element(space.cells, {}, &Cell::score) - space.cells.begin();
+  all = {0};
+  if (best > 0) all.push_back(static_cast<std::size_t>(best));
+  return all;
+}
+
 Figure best_so_far(const Comparison& comparison, const SpaceResult& space) {
   Chart chart("best-so-far", "Best so far: median and quartiles of the runs",
               around("time of the search", space.start, space.budget, false, Unit::seconds),
               {"best of all / best so far", lowest(space), 1, false, Unit::percent}, true);
   const std::vector<double> times = search::equidistant(space.start, space.budget, search::curve_times);
-  for (std::size_t i = 0; i < space.cells.size(); ++i)
+  for (const std::size_t i : banded(space))
     chart.band(times, space.cells[i].best_curve[0], space.cells[i].best_curve[2], i);
   for (std::size_t i = 0; i < space.cells.size(); ++i)
     chart.line(times, space.cells[i].best_curve[1], i, comparison.contest.entrants[i].label);
@@ -209,20 +223,37 @@ void add_order(Page& page, const Comparison& comparison, const Ordered& ordered)
       "budget. neighbours: correlation of log times of configurations that differ in one knob.");
 }
 
+std::string description(const Comparison& comparison) {
+  const Ordered& first = comparison.orders.front();
+  const search::Contest& contest = comparison.contest;
+  std::string text = fmt::format("{} {}, {} repeats, seed {}, levels {}", first.spaces.size(),
+                                 first.spaces.size() == 1 ? "space" : "spaces", contest.repeats, contest.seed,
+                                 search::name(first.order));
+  if (contest.noisy) text += ", with noise";
+  if (contest.workers > 0) text += fmt::format(", {} compilers beside the device", contest.workers);
+  if (contest.warm_start > 0)
+    text += fmt::format(", models start from {} records of each other device", contest.warm_start);
+  text += ". The score is 0 for random search and 1 for finding the best configuration at once.";
+  if (comparison.interrupted) text += " Interrupted: spaces that were not finished are left out.";
+  return text;
+}
+
+std::string description(const SpaceResult& space) {
+  std::string text = space.kernel;
+  if (!space.device.empty()) text += " on " + space.device;
+  text += fmt::format("; {} configurations, {} valid; budget {} ({} evaluations of random search)",
+                      space.difficulty.configurations, space.difficulty.valid, print(space.budget, Unit::seconds),
+                      space.evaluations);
+  if (!space.sources.empty()) text += fmt::format("; models start from {}", fmt::join(space.sources, ", "));
+  return text;
+}
+
 }  // namespace
 
 Page comparison_page(const Comparison& comparison) {
   Page page("Comparison of search strategies");
   const Ordered& first = comparison.orders.front();
-  const search::Contest& contest = comparison.contest;
-  page.text(fmt::format(
-      "{} {}, {} repeats, seed {}, levels {}{}{}{}. The score is 0 for random search and 1 for finding the best "
-      "configuration at once.",
-      first.spaces.size(), first.spaces.size() == 1 ? "space" : "spaces", contest.repeats, contest.seed,
-      search::name(first.order), contest.noisy ? ", with noise" : "",
-      contest.workers > 0 ? fmt::format(", {} compilers beside the device", contest.workers) : "",
-      comparison.interrupted ? "; interrupted, spaces that were not finished are left out" : ""));
-  if (first.spaces.empty()) page.text("No space was finished.");
+  page.text(description(comparison));
   for (const Ordered& ordered : comparison.orders) {
     if (ordered.spaces.empty()) continue;
     if (&ordered != &first) page.section(fmt::format("Levels {}", search::name(ordered.order)), true);
@@ -231,10 +262,7 @@ Page comparison_page(const Comparison& comparison) {
   constexpr std::size_t most_unfolded = 12;
   for (const SpaceResult& space : first.spaces) {
     page.section(space.name, first.spaces.size() > most_unfolded);
-    page.text(fmt::format("{}{}; {} configurations, {} valid; budget {} ({} evaluations of random search)",
-                          space.kernel, space.device.empty() ? "" : " on " + space.device,
-                          space.difficulty.configurations, space.difficulty.valid, print(space.budget, Unit::seconds),
-                          space.evaluations));
+    page.text(description(space));
     page.plots(space.name, space_figures(comparison, space));
   }
   return page;

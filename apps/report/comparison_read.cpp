@@ -127,6 +127,7 @@ search::SpaceResult read_space(const Node& node, std::size_t entrants) {
   space.name = node.at("space").text();
   space.kernel = node.at("kernel").text();
   space.device = node.at("device").text();
+  for (const Node& source : node.at("sources").items()) space.sources.push_back(source.text());
   for (const Node& level : node.at("levels").items()) space.levels.push_back(level.text());
   space.importance = node.at("importance").numbers(space.levels.size(), 0);
   space.difficulty = read_difficulty(node);
@@ -174,6 +175,7 @@ Comparison parse_comparison(std::string_view text, const std::string& place) {
   contest.short_cutoff = document.at("short_cutoff").number();
   contest.noisy = document.at("noisy").flag();
   contest.workers = static_cast<std::size_t>(document.at("compilers").count());
+  contest.warm_start = static_cast<std::size_t>(document.at("warm_start").count());
   comparison.interrupted = document.at("interrupted").flag();
   for (const Node& order : document.at("orders").items())
     comparison.orders.push_back(read_order(order, contest.entrants.size()));

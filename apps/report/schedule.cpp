@@ -48,15 +48,15 @@ std::pair<std::string, std::string> split_knob(const std::string& knob) {
   return {knob.substr(0, dot), knob.substr(dot + 1)};
 }
 
-TunedKernel::Decision decision(const Choice& choice, const Trail* untuned, std::size_t options) {
+TunedKernel::Decision decision(const Choice& choice, const Trail& untuned, std::size_t options) {
   const auto [rule, knob] = split_knob(choice.knob);
-  return {rule, knob, print(choice.value), untuned == nullptr ? "" : value_in(*untuned, choice.knob), options};
+  return {rule, knob, print(choice.value), value_in(untuned, choice.knob), options};
 }
 
 /// What the trail says by itself, where the rules cannot be asked.
-void explain_by_trail(TunedKernel& kernel) {
-  if (kernel.best_trail.empty()) return;
-  for (const Choice& choice : parse_trail(kernel.best_trail)) kernel.decisions.push_back(decision(choice, nullptr, 0));
+void explain_by_trail(TunedKernel& kernel, const Trail& untuned) {
+  kernel.decisions.clear();
+  for (const Choice& choice : parse_trail(kernel.best_trail)) kernel.decisions.push_back(decision(choice, untuned, 0));
 }
 
 /// The latest confirmation of the trail, else its latest time.
@@ -68,24 +68,35 @@ Speed speed_of(const TunedKernel& kernel, const std::string& trail) {
   return found;
 }
 
-void explain_by_rules(TunedKernel& kernel) {
-  const ir::Program loop = ir::parse(kernel.text, {}, "the kernel");
-  if (const std::string wrong = ir::verify(loop); !wrong.empty()) throw Error("the kernel: " + wrong);
-  const Target target = measure::target_of(kernel.device);
-  const Trail untuned = rules::heuristic(loop, target).trail();
-  kernel.untuned = speed_of(kernel, print(untuned));
-  if (kernel.best_trail.empty()) return;
-  rules::Lowering lowering(loop, target);
+struct Origin {
+  ir::Program loop;
+  Target target;
+};
+
+Origin origin_of(const TunedKernel& kernel) {
+  Origin origin{ir::parse(kernel.text, {}, "the kernel"), measure::target_of(kernel.device)};
+  if (const std::string wrong = ir::verify(origin.loop); !wrong.empty()) throw Error("the kernel: " + wrong);
+  return origin;
+}
+
+void explain_by_rules(TunedKernel& kernel, const Origin& origin, const Trail& untuned) {
+  rules::Lowering lowering(origin.loop, origin.target);
   for (const Choice& choice : parse_trail(kernel.best_trail)) {
     const auto& fork = lowering.fork();
     const bool asked = fork && fork->knob == choice.knob;
     const auto option = asked ? std::ranges::find(fork->options, choice.value) : std::vector<Value>::const_iterator();
     if (!asked || option == fork->options.end())
-      throw Error(fmt::format("the rules do not offer {}={} there", choice.knob, print(choice.value)));
-    kernel.decisions.push_back(decision(choice, &untuned, fork->options.size()));
+      throw Error(fmt::format("they do not offer {}={} there", choice.knob, print(choice.value)));
+    kernel.decisions.push_back(decision(choice, untuned, fork->options.size()));
     lowering.choose(static_cast<std::size_t>(option - fork->options.begin()));
   }
   kernel.schedule = print(lowering.program());
+}
+
+/// What a tuner measures first; of a store that older rules wrote theirs.
+Trail untuned_trail(const TunedKernel& kernel, const Origin& origin) {
+  const Trail own = rules::heuristic(origin.loop, origin.target).trail();
+  return speed_of(kernel, print(own)).us > 0 ? own : parse_trail(kernel.trials.front().trail);
 }
 
 }  // namespace
@@ -96,17 +107,21 @@ std::string_view rule_words(std::string_view rule) {
 }
 
 void explain_schedule(TunedKernel& kernel) {
-  if (kernel.text.starts_with("recorded ")) {
-    kernel.unreadable = "it was recorded by another program";
-    return explain_by_trail(kernel);
+  kernel.imported = kernel.text.starts_with("recorded ");
+  if (kernel.imported || kernel.trials.empty()) {
+    kernel.unreadable = "Recorded by another program: it has no schedule that these rules know.";
+    return explain_by_trail(kernel, {});
   }
+  Trail untuned = parse_trail(kernel.trials.front().trail);
   try {
-    explain_by_rules(kernel);
-  } catch (const Error& error) {  // of an older version, or a device that another target stood for
-    kernel.unreadable = error.what();
-    kernel.decisions.clear();
-    explain_by_trail(kernel);
+    const Origin origin = origin_of(kernel);
+    untuned = untuned_trail(kernel, origin);
+    if (!kernel.best_trail.empty()) explain_by_rules(kernel, origin, untuned);
+  } catch (const Error& error) {  // of another version, or for another target than the device's
+    kernel.unreadable = fmt::format("The rules of this program do not read it: {}.", error.what());
+    explain_by_trail(kernel, untuned);
   }
+  kernel.untuned = speed_of(kernel, print(untuned));
 }
 
 }  // namespace deplo::apps

@@ -44,6 +44,7 @@ struct TunedKernel {
   };
   std::vector<Decision> decisions;
   std::string schedule;    // Tile IR; "": see `unreadable`
+  bool imported = false;   // recorded by another program: when is not known
   std::string unreadable;  // why it is not known
 };
 

@@ -137,6 +137,24 @@ HtmlTable runs_table(const std::vector<TunedRun>& runs) {
   return table;
 }
 
+HtmlTable decision_table(const TunedKernel& kernel) {
+  HtmlTable table{{"rule", "knob", "best"}, {}, {5}};
+  if (!kernel.imported) table.heads.emplace_back("untuned");
+  const bool known = !kernel.schedule.empty();
+  if (known) table.heads.insert(table.heads.end(), {"options", "what it decides"});
+  std::string rule;
+  for (const TunedKernel::Decision& decision : kernel.decisions) {
+    const bool first = decision.rule != rule;
+    rule = decision.rule;
+    auto& row = table.rows.emplace_back(std::vector<std::string>{first ? rule : "", decision.knob, decision.value});
+    if (!kernel.imported) row.push_back(decision.value == decision.untuned ? "same" : decision.untuned);
+    if (!known) continue;
+    row.push_back(fmt::format("{}", decision.options));
+    row.emplace_back(first ? rule_words(rule) : "");
+  }
+  return table;
+}
+
 void add_schedule(Page& page, const TunedKernel& kernel, const std::string& store) {
   if (kernel.best_trail.empty()) return page.text(store + "No schedule of it has a valid time.");
   page.text(fmt::format("{}The best schedule: {}{}{}", store, time(kernel.best),
@@ -144,25 +162,11 @@ void add_schedule(Page& page, const TunedKernel& kernel, const std::string& stor
                         kernel.untuned.us > 0 ? fmt::format("; untuned {}, {}", time(kernel.untuned),
                                                             ratio(kernel.untuned.us, kernel.best.us))
                                               : ""));
-  const bool known = !kernel.schedule.empty();
-  HtmlTable table{{"rule", "knob", "best"}, {}, {}};
-  if (known) table = {{"rule", "knob", "best", "untuned", "options", "what it decides"}, {}, {5}};
-  std::string rule;
-  for (const TunedKernel::Decision& decision : kernel.decisions) {
-    const bool first = decision.rule != rule;
-    rule = decision.rule;
-    const bool changed = decision.value != decision.untuned;
-    auto& row = table.rows.emplace_back(std::vector<std::string>{first ? rule : "", decision.knob, decision.value});
-    if (!known) continue;
-    row.push_back(changed ? decision.untuned : "same");
-    row.push_back(fmt::format("{}", decision.options));
-    row.emplace_back(first ? rule_words(rule) : "");
-  }
-  if (!table.rows.empty()) page.table(table);
-  if (known)
-    page.listing("As Tile IR", kernel.schedule);
+  page.table(decision_table(kernel));
+  if (kernel.schedule.empty())
+    page.text(kernel.unreadable);
   else
-    page.text("Beside the untuned one it cannot be shown: " + kernel.unreadable + ".");
+    page.listing("As Tile IR", kernel.schedule);
   page.listing("As a trail, for --schedule", kernel.best_trail + "\n");
 }
 

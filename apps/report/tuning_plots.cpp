@@ -251,7 +251,8 @@ std::vector<Figure> kernel_figures(const std::vector<const TunedKernel*>& kernel
   std::vector<Figure> figures;
   if (const auto us = time_axis(kernels)) {
     figures.push_back(convergence(kernels, stores, false, *us));
-    figures.push_back(convergence(kernels, stores, true, *us));
+    const auto timed = [](const TunedKernel* kernel) { return kernel != nullptr && !kernel->imported; };
+    if (std::ranges::any_of(kernels, timed)) figures.push_back(convergence(kernels, stores, true, *us));
     figures.push_back(distribution(kernels, *us));
   }
   add_importance(figures, kernels);
