@@ -34,7 +34,7 @@ struct TunedKernel {
   measure::DeviceInfo device;
   std::vector<ReportTrial> trials;  // in the order of the store
   std::string best_trail;           // "": none is valid
-  Speed best, untuned;              // 0 µs: none; untuned is known where `schedule` is
+  Speed best, untuned;              // 0 µs: none
   search::Records records;          // of its trails, of the protocol that most of them have; may have no records
   std::vector<measure::BaselineRecord> baselines;  // fastest first
   /// The best trail as these rules read it.
@@ -63,7 +63,7 @@ struct TunedStore {
 /// As of one moment; tuners may write meanwhile. Only kernels of that name ("": all). Throws Error.
 TunedStore read_tuned(const std::string& file, const std::string& kernel);
 
-/// Fills decisions, schedule, untuned, or says why not.
+/// Fills decisions, untuned, and schedule or why it is not known.
 void explain_schedule(TunedKernel&);
 /// What a rule decides, in some words; "" for one that is not known.
 std::string_view rule_words(std::string_view rule);

@@ -114,7 +114,7 @@ TEST_F(Report, NamesAndMessagesAreText) {
   const std::string page = page_of({file("a.db")});
   EXPECT_THAT(page, AllOf(Not(HasSubstr("<script")), Not(HasSubstr("<b>")), HasSubstr("&lt;script&gt;")));
   for (const char* part : {"Every trial", "Best so far over the time", "Distribution", "share of the variance",
-                           "build_error", "hang", "block", "Beside the untuned one it cannot be shown"})
+                           "build_error", "hang", "block", "The rules of this program do not read it"})
     EXPECT_THAT(page, HasSubstr(part));
   for (const char* loads : {"http:", "https:", "src=", "url(", "@import", "<script", "file:"})
     EXPECT_THAT(page, Not(HasSubstr(loads)));
