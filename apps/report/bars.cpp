@@ -11,13 +11,17 @@ namespace deplo::apps {
 namespace {
 
 constexpr double top = 24, row_height = 19, names = 132, numbers = 296;
-constexpr std::size_t names_length = 17, text_length = 9;  // letters of DejaVu Sans at 11 pixels
+constexpr std::size_t names_length = 17, longest_name = 27, text_length = 9;  // letters of DejaVu Sans at 11 pixels
+
+double bars_start(std::size_t letters) { return 13 + 7 * static_cast<double>(letters); }
 
 double y_of(std::size_t row) { return top + row_height * static_cast<double>(row); }
 
-std::string bar_row(const BarRow& row, const Axis& axis, double y) {
-  const auto at = [&](double value) { return names + (numbers - names) * axis.share(value); };
-  std::string out = text_at(names - 6, y + 13, Anchor::end, shorten(row.label, names_length));
+/// `letters` of the label have room.
+std::string bar_row(const BarRow& row, const Axis& axis, double y, std::size_t letters) {
+  const double start = bars_start(letters);
+  const auto at = [&](double value) { return start + (numbers - start) * axis.share(value); };
+  std::string out = text_at(start - 6, y + 13, Anchor::end, shorten(row.label, letters));
   out += fmt::format(
       "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"13\" fill=\"{}\"><title>{}: {}</title></rect>",
       std::min(at(0), at(row.value)), y + 2.5, std::abs(at(row.value) - at(0)), colour(row.series), escape(row.label),
@@ -31,9 +35,11 @@ std::string bar_row(const BarRow& row, const Axis& axis, double y) {
 Figure bars(std::string name, std::string title, const std::vector<BarRow>& rows, double least, double most) {
   const Axis axis{"", std::min(least, 0.0), std::max(most, least + 1e-9), false, Unit::none};
   Figure figure{std::move(name), std::move(title), y_of(rows.size()) + 6, ""};
-  const double zero = names + (numbers - names) * axis.share(0);
+  std::size_t letters = names_length;
+  for (const BarRow& row : rows) letters = std::max(letters, std::min(columns(row.label), longest_name));
+  const double start = bars_start(letters), zero = start + (numbers - start) * axis.share(0);
   figure.body += line_at("grid", zero, top, zero, y_of(rows.size()));
-  for (std::size_t i = 0; i < rows.size(); ++i) figure.body += bar_row(rows[i], axis, y_of(i));
+  for (std::size_t i = 0; i < rows.size(); ++i) figure.body += bar_row(rows[i], axis, y_of(i), letters);
   return figure;
 }
 

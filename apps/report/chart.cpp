@@ -103,6 +103,7 @@ void Chart::bar(double from, double to, double value, std::size_t series, std::s
 }
 
 void Chart::rule(double y, std::string_view label) {
+  if (y < y_.low || y > y_.high) return;
   body_ += line_at("rule", left, at_y(y), right_, at_y(y));
   if (!label.empty()) body_ += "<g class=\"strong\">" + text_at(right_ - 2, at_y(y) - 4, Anchor::end, label) + "</g>";
 }
@@ -131,12 +132,12 @@ std::string Chart::frame() const {
 std::string Chart::names() const {
   constexpr double least = 12;
   const auto count = static_cast<double>(labels_.size());
-  if (!named_ || count * least > bottom - top + 2 * least) return "";
+  if (!named_ || count * least > bottom - top + least) return "";
   std::vector<Label> labels = labels_;
   std::ranges::stable_sort(labels, {}, &Label::y);
   double free = top - least / 2;
   for (Label& label : labels) free = (label.y = std::max(label.y, free)) + least;
-  double limit = bottom + least / 2;
+  double limit = bottom - 2;  // clear of the numbers below
   std::string out;
   for (std::size_t i = labels.size(); i-- > 0;) limit = (labels[i].y = std::min(labels[i].y, limit)) - least;
   for (const Label& label : labels)

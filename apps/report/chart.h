@@ -27,7 +27,7 @@ class Chart {
   void strokes(const std::vector<double>& x, std::size_t series);
   /// From the lower axis to `height`; the tip is shown by a pointer.
   void bar(double left, double right, double height, std::size_t series, std::string_view tip, bool pale = false);
-  /// A thin line across, its label above it; one from bottom to top with its label beside it.
+  /// A thin line across, its label above it, if it is within the axis; one from bottom to top with its label beside it.
   void rule(double y, std::string_view label = "");
   void mark(double x, std::string_view label);
   Figure figure() const;
