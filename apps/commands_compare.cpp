@@ -34,8 +34,8 @@ struct TuningFlags {
 };
 
 int run_tuning(const CompareFlags& flags, const TuningFlags& tuning, Progress& progress) {
-  if (flags.json || !flags.csv.empty() || !flags.html.empty())
-    throw Error("--tune-hyperparameters: expected no --json, --csv or --html: it prints text");
+  if (flags.json || !flags.csv.empty() || !flags.html.empty() || !flags.output.empty())
+    throw Error("--tune-hyperparameters: expected no --json, --csv, --html or --output: it prints text");
   const TunedParameters tuned = tune_hyperparameters(flags, tuning.scored, tuning.rounds, progress);
   print_result(print_tuned(tuned, flags, terminal_width(STDOUT_FILENO)));
   return interrupted() != 0 ? 128 + interrupted() : 0;
