@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <iterator>
 #include <memory>
 #include <utility>
@@ -13,9 +14,11 @@
 #include "apps/kernel_space.h"
 #include "apps/measurer.h"
 #include "apps/module_table.h"
+#include "apps/revision.h"
 #include "core/error.h"
 #include "measure/baselines/baselines.h"
 #include "measure/probe.h"
+#include "rules/lower.h"
 
 namespace deplo::apps {
 namespace {
@@ -64,19 +67,30 @@ std::vector<NamedLoop> read_loops(const BenchOptions& options) {
   return loops;
 }
 
+// A store that results go to gives the schedules that it has, unless another one is named.
+std::optional<std::string> schedules_of(const BenchOptions& options) {
+  std::error_code error;
+  if (!options.tuned && options.store && std::filesystem::exists(*options.store, error)) return options.store;
+  return options.tuned;
+}
+
 class Bencher {
  public:
   Bencher(const BenchOptions& options, Progress& progress)
       : options_(options),
         progress_(progress),
         device_(measure::open_device(options.device)),
-        target_(pick_target(options.target, device_->info(), device_->dialect(), options.device, "--target")) {}
+        target_(pick_target(options.target, device_->info(), device_->dialect(), options.device, "--target")),
+        cache_(schedules_of(options), device_->info(), target_, options.nearest) {}
 
   BenchReport run() {
     const std::vector<NamedLoop> loops = read_loops(options_);
     if (options_.store) store_.emplace(*options_.store, device_->info(), options_, protocol_.text());
     probe_.emplace(*device_, store_ ? store_->known_ceilings() : measure::Ceilings{});
-    BenchReport report{device_->info().name, target_.name, options_.store.value_or(""), protocol_.text(), {}};
+    if (!options_.ab.empty() && loops.size() != 1)
+      throw Error(fmt::format("--ab: expected a single kernel, found {}; choose one by --only", loops.size()));
+    BenchReport report{device_->info().name, target_.name,     options_.store.value_or(""),
+                       cache_.file(),        protocol_.text(), {}};
     for (std::size_t i = 0; i < loops.size(); ++i) {
       progress_.status(fmt::format("[{}/{}] {}", i + 1, loops.size(), loops[i].name), "timing");
       BenchKernel kernel = loops[i].first == i ? bench(loops[i]) : report.kernels[loops[i].first];
@@ -89,54 +103,93 @@ class Bencher {
   }
 
  private:
-  Prepared choose(const ir::Program& loop, BenchKernel& row) {
+  /// By what is known, or by the first of two trails.
+  Schedule choose(const ir::Program& loop) {
+    if (options_.ab.empty()) return cache_.find(loop);
+    Schedule schedule;
+    schedule.loop = loop;
+    schedule.prepared = by_trail(loop, options_.ab[0]);
+    return schedule;
+  }
+
+  Prepared by_trail(const ir::Program& loop, const std::string& trail) const {
     const KernelSpace space(loop, target_);
-    search::Candidate candidate;
-    if (store_) candidate = store_->stored_best(space, target_);
-    row.stored = candidate != nullptr;
-    if (!candidate) candidate = search::heuristic(space);
-    row.trail = print(candidate->trail());
+    search::Candidate candidate = search::walk(space, parse_trail(trail));
+    if (!candidate) rules::follow(loop, target_, parse_trail(trail));  // says what does not fit
+    while (candidate->fork()) candidate = candidate->choose(0);
     return prepare(candidate, target_);
+  }
+
+  /// What else of ours is timed beside it.
+  std::optional<Prepared> other(const Schedule& schedule) const {
+    if (!options_.ab.empty()) return by_trail(schedule.loop, options_.ab[1]);
+    if (schedule.origin == Origin::heuristic) return std::nullopt;
+    Prepared heuristic = prepare(search::heuristic(KernelSpace(schedule.loop, target_)), target_);
+    if (heuristic.digest == schedule.prepared.digest) return std::nullopt;  // nothing faster was found
+    return heuristic;
   }
 
   BenchKernel bench(const NamedLoop& kernel) {
     BenchKernel row;
-    if (store_) store_->enter(kernel.name, kernel.loop);
-    const Prepared prepared = choose(kernel.loop, row);
+    const Schedule schedule = choose(kernel.loop);
+    const Prepared& prepared = schedule.prepared;
+    row.origin = schedule.origin;
+    row.measured_us = schedule.measured_us;
+    row.from = schedule.from;
+    row.note = schedule.note;
+    row.trail = print(prepared.candidate->trail());
+    if (store_) store_->enter(kernel.name, schedule.loop);
     const auto start = std::chrono::steady_clock::now();
     auto built = device_->build(prepared.code);
     const std::chrono::duration<double, std::milli> build_time = std::chrono::steady_clock::now() - start;
     measure::Reply reply{Failure{}, {}, build_time.count()};
     if (built.ok()) {
       reply.resources = built.value()->resources();
-      reply.timing = time(kernel.loop, {built.value().get(), grid_of(prepared.code.source, device_->info())}, row);
+      reply.timing = time(schedule, {built.value().get(), grid_of(prepared.code.source, device_->info())}, row);
     } else {
       reply.timing = built.failure();
     }
     row.ours = bench_time(reply.timing);
     if (store_) {
       store_->add(prepared, reply);
+      store_->enter(kernel.name, kernel.loop);
       std::ranges::move(store_->earlier(row.baselines), std::back_inserter(row.baselines));
     }
     for (BenchBaseline& baseline : row.baselines) compare(baseline, row.ours);
     return row;
   }
 
-  /// Ours, and in the row the libraries.
-  Result<measure::Timing> time(const ir::Program& loop, const measure::Contender& ours, BenchKernel& row) {
-    const measure::Baselines baselines = measure::find_baselines(loop, *device_);
+  /// Ours, and in the row the libraries and ours by another schedule.
+  Result<measure::Timing> time(const Schedule& schedule, const measure::Contender& ours, BenchKernel& row) {
+    const measure::Baselines baselines = measure::find_baselines(schedule.loop, *device_);
     row.no_baseline = baselines.none;
     std::vector<measure::Contender> contenders{ours};
     for (const measure::Baseline& b : baselines.found)
       contenders.push_back({b.executable.get(), {}, b.precision == "tf32"});
-    measure::Problem problem(loop, *device_, options_.seed, &*probe_);
+    const std::optional<Prepared> second = other(schedule);
+    std::unique_ptr<measure::Executable> own;
+    if (second) {
+      auto built = device_->build(second->code);
+      if (built.ok()) {
+        own = std::move(built.value());
+        contenders.push_back({own.get(), grid_of(second->code.source, device_->info())});
+      } else {
+        row.baselines.push_back(own_row({built.failure().message, 0, 0, 1, 1, {}}));
+      }
+    }
+    measure::Problem problem(schedule.loop, *device_, options_.seed, &*probe_);
     auto times = measure::confirm(contenders, problem, protocol_, {options_.seed, options_.seconds, {}});
     for (std::size_t i = 0; i < baselines.found.size(); ++i) {
       const measure::Baseline& b = baselines.found[i];
       row.baselines.push_back({b.library, b.version, b.precision, b.threads, bench_time(times[i + 1])});
       if (store_) store_->add(row.baselines.back(), times[i + 1]);
     }
+    if (own) row.baselines.push_back(own_row(bench_time(times.back())));
     return std::move(times[0]);
+  }
+
+  BenchBaseline own_row(BenchTime time) const {
+    return {options_.ab.empty() ? "untuned" : "B", std::string(revision()), own_precision, 0, std::move(time)};
   }
 
   const BenchOptions& options_;
@@ -146,6 +199,7 @@ class Bencher {
   measure::Protocol protocol_;
   std::optional<measure::Probe> probe_;
   std::optional<BenchStore> store_;
+  TunedCache cache_;
 };
 
 }  // namespace

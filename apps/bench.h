@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "apps/kernel_source.h"
+#include "apps/tuned.h"
 #include "core/progress.h"
 #include "measure/interval.h"
 
@@ -17,7 +18,10 @@ struct BenchOptions {
   std::string device = "opencl", target = "auto";
   std::uint64_t seed = 0;            // of the inputs, and of the order within rounds
   double seconds = 10;               // of rounds for each kernel; the first round always runs
-  std::optional<std::string> store;  // schedules of kernels that it knows the best of; results are recorded there
+  std::optional<std::string> store;  // where results are recorded
+  std::optional<std::string> tuned;  // where schedules come from; nullopt: `store`, or the user's own without
+  bool nearest = false;              // the schedule of the nearest extents before the heuristic's
+  std::vector<std::string> ab;       // two trails in place of what is known: the first is ours, the second beside it
 };
 
 /// A contender's times; `failure` in place of them.
@@ -27,6 +31,9 @@ struct BenchTime {
   int batch = 1, sets = 1;
   std::vector<double> samples;  // µs, number i of the same round as the others' number i
 };
+
+/// Of a baseline that is this program's own, by another schedule.
+inline constexpr const char* own_precision = "ours";
 
 struct BenchBaseline {
   std::string library, version, precision;
@@ -41,7 +48,9 @@ struct BenchKernel {
   std::string name;
   std::size_t first =
       0;  // the kernel of the list that it is equal to, and shares its times; itself where it is the first
-  bool stored = false;  // the schedule is the store's, else the heuristic's
+  Origin origin = Origin::heuristic;  // of the schedule, and as of Schedule the next three
+  double measured_us = 0;
+  std::string from, note;
   std::string trail;
   BenchTime ours;
   std::vector<BenchBaseline> baselines;
@@ -49,7 +58,7 @@ struct BenchKernel {
 };
 
 struct BenchReport {
-  std::string device, target, store, protocol;
+  std::string device, target, store, tuned, protocol;
   std::vector<BenchKernel> kernels;
   bool right() const;  // every kernel of ours was, and has a time
 };

@@ -34,10 +34,6 @@ void BenchStore::enter(const std::string& name, const ir::Program& loop) {
   kernel_ = store_.add_kernel({name, print(loop)});
 }
 
-search::Candidate BenchStore::stored_best(const search::Space& space, const Target& target) {
-  return apps::stored_best(store_, kernel_, device_, space, target);
-}
-
 void BenchStore::add(const Prepared& prepared, const measure::Reply& reply) {
   measure::TrialRecord trial;
   trial.run = run_;

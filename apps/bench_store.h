@@ -6,10 +6,8 @@
 
 #include "apps/bench.h"
 #include "apps/measurer.h"
-#include "core/target.h"
 #include "ir/program.h"
 #include "measure/store.h"
-#include "search/space.h"
 
 namespace deplo::apps {
 
@@ -21,7 +19,6 @@ class BenchStore {
 
   /// The kernel that the methods below are about.
   void enter(const std::string& name, const ir::Program& loop);
-  search::Candidate stored_best(const search::Space&, const Target&);
   /// What ours took: a trial of a confirmation.
   void add(const Prepared&, const measure::Reply&);
   /// What a library took beside it.

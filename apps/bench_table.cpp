@@ -16,7 +16,7 @@ using Row = std::vector<std::string>;
 
 std::string schedule(const BenchKernel& kernel, std::size_t number) {
   if (kernel.first != number) return fmt::format("as {}", kernel.first);
-  return kernel.stored ? "store" : "heuristic";
+  return std::string(name(kernel.origin));
 }
 
 std::string microseconds(const BenchTime& time) { return time.failure.empty() ? significant(time.median_us) : "-"; }
@@ -26,6 +26,8 @@ std::string interval(const measure::Interval& between) {
 }
 
 std::string title(const BenchBaseline& baseline) {
+  if (baseline.precision == own_precision)
+    return baseline.library == "B" ? "ours by schedule B" : "ours by the heuristic's schedule";
   return fmt::format("{} {}{}", baseline.library, baseline.version,
                      baseline.precision == "fp32" ? "" : " " + baseline.precision);
 }
@@ -56,12 +58,16 @@ void add_rows(const BenchKernel& k, std::size_t number, std::vector<Row>& rows) 
 struct Total {
   double ours = 0, compared = 0, baseline = 0;  // all; those with a baseline; their fastest baselines
   std::size_t kernels = 0;                      // with a baseline
+  double untuned = 0;                           // all, by the heuristic's schedule where another one was timed
 };
 
 Total total(const BenchReport& report) {
   Total sum;
   for (const BenchKernel& k : report.kernels) {
     sum.ours += k.ours.median_us;
+    const auto own = [](const BenchBaseline& b) { return b.precision == own_precision && b.ratio > 0; };
+    const auto untuned = std::ranges::find_if(k.baselines, own);
+    sum.untuned += untuned == k.baselines.end() ? k.ours.median_us : untuned->time.median_us;
     double fastest = 0;
     for (const BenchBaseline& b : k.baselines)
       if (b.ratio > 0 && b.date.empty() && b.precision == "fp32" && (fastest == 0 || b.time.median_us < fastest))
@@ -125,27 +131,43 @@ std::string print_table(const BenchReport& report, std::size_t width) {
   if (sum.kernels > 0)
     text += fmt::format("; the {} with a baseline: ours {} µs, baseline {} µs, baseline/ours {:.3f}", sum.kernels,
                         significant(sum.compared), significant(sum.baseline), sum.baseline / sum.compared);
+  if (sum.untuned != sum.ours)
+    text +=
+        fmt::format("; by the other schedules {} µs, {:.3f} of ours", significant(sum.untuned), sum.untuned / sum.ours);
   for (const Mean& mean : means(report))
     text += fmt::format("\ngeometric mean of baseline/ours over {} {}: {:.3f}  {}", mean.kernels,
                         mean.kernels == 1 ? "kernel" : "kernels", mean.ratio(), mean.title);
-  return text + fmt::format("\n{} ({}); operands cold, medians of alternating rounds\n", report.device, report.target);
+  text += fmt::format("\n{} ({}); operands cold, medians of alternating rounds\n", report.device, report.target);
+  text += report.tuned.empty() ? "no tuned store: schedules are the heuristic's (`deplo tune` makes one)\n"
+                               : fmt::format("schedules by {}\n", report.tuned);
+  for (std::size_t i = 0; i < report.kernels.size(); ++i)
+    if (const BenchKernel& k = report.kernels[i]; k.first == i && !(k.note.empty() && k.from.empty()))
+      text += fmt::format("{} {}: {}{}\n", i, k.name, k.from.empty() ? "" : "the schedule of " + k.from + " ", k.note);
+  return text;
 }
 
 std::string print_json(const BenchReport& report) {
   Json json{{"device", report.device},
             {"target", report.target},
             {"store", report.store.empty() ? Json() : Json(report.store)},
+            {"tuned", report.tuned.empty() ? Json() : Json(report.tuned)},
             {"protocol", report.protocol}};
   const Total sum = total(report);
   json["ours_us"] = sum.ours;
+  json["other_schedules_us"] = sum.untuned;
   json["with_baseline"] = {{"kernels", sum.kernels}, {"ours_us", sum.compared}, {"baseline_us", sum.baseline}};
   json["means"] = Json::array();
   for (const Mean& mean : means(report))
     json["means"].push_back({{"baseline", mean.title}, {"kernels", mean.kernels}, {"ratio", mean.ratio()}});
   json["kernels"] = Json::array();
   for (const BenchKernel& k : report.kernels) {
-    Json kernel{
-        {"kernel", k.name}, {"first", k.first}, {"schedule", k.stored ? "store" : "heuristic"}, {"trail", k.trail}};
+    Json kernel{{"kernel", k.name},
+                {"first", k.first},
+                {"schedule", name(k.origin)},
+                {"measured_us", k.measured_us > 0 ? Json(k.measured_us) : Json()},
+                {"from", k.from},
+                {"note", k.note},
+                {"trail", k.trail}};
     kernel.update(json_of(k.ours));
     kernel["baselines"] = Json::array();
     for (const BenchBaseline& b : k.baselines) kernel["baselines"].push_back(json_of(b));

@@ -46,7 +46,8 @@ constexpr const char* compare_about =
     "for random search and 1 for finding the best at once, averaged over time and spaces (docs/comparing.md).\n"
     "Example: deplo compare --spaces spaces/ --search random,mcts,mcts:c=0.2 --repeats 25 -v";
 constexpr const char* report_about =
-    "Draws what a store or a comparison holds, as one HTML page that needs no network (docs/report.md). Of a store: how\n"
+    "Draws what a store or a comparison holds, as one HTML page that needs no network (docs/report.md). Of a store: "
+    "how\n"
     "each kernel's search went, its times, knobs, best schedule and failures; of two stores: both side by side.\n"
     "Examples: deplo report deplo.db\n"
     "          deplo report before.db after.db --kernel matmul -o both.html --png plots\n"

@@ -33,7 +33,10 @@ int show(const Report& report, bool json) {
 
 int run_bench(Flags& flags) {
   BenchOptions& options = flags.bench;
-  if (flags.run.tuned || flags.run.nearest) throw Error("--tuned, --nearest: expected --store beside --bench");
+  options.tuned = flags.run.tuned;
+  options.nearest = flags.run.nearest;
+  if (!options.ab.empty() && (options.tuned || options.nearest))
+    throw Error("--ab: expected it without --tuned and --nearest, found both");
   options.source.symbols = parse_symbols(flags.symbols);
   if (!options.config)
     check_source(options.source);
@@ -50,8 +53,8 @@ int run_bench(Flags& flags) {
 
 int run_graph(Flags& flags) {
   if (!flags.bench.source.kernel.empty() || !flags.symbols.empty() || flags.bench.source.only || flags.bench.config ||
-      flags.bench.store)
-    throw Error("--kernel, --symbol, --only, --config, --store: expected --bench with them, found none");
+      flags.bench.store || !flags.bench.ab.empty())
+    throw Error("--kernel, --symbol, --only, --config, --store, --ab: expected --bench with them, found none");
   RunOptions& options = flags.run;
   options.source = flags.bench.source.graph;
   check_source(options.source);
@@ -70,6 +73,11 @@ void add_bench_flags(CLI::App& command, Flags& flags) {
                   "of --bench: the kernels of an experiment, such as experiments/suite84.yaml; device and target are "
                   "this command's")
       ->type_name("FILE");
+  command
+      .add_option("--ab", flags.bench.ab,
+                  "of --bench: two schedules of one kernel beside each other, each a quoted trail")
+      ->expected(2)
+      ->type_name("TRAIL TRAIL");
   command
       .add_option("--store", flags.bench.store,
                   "of --bench: the store that gets the times; it gives the schedules that it knows, and what else was "

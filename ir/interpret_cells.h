@@ -14,7 +14,8 @@ struct Layout {
 struct Global : Layout {
   std::span<double> data;         // empty in evaluate_at
   std::span<const float> floats;  // inputs of evaluate_at
-  // Of an output, who wrote each element: nobody 0, thread t of the launch t + 1 by `=` and -(t + 1) by `+=`, several by
+  // Of an output, who wrote each element: nobody 0, thread t of the launch t + 1 by `=` and -(t + 1) by `+=`, several
+  // by
   // `+=` -INT64_MAX.
   std::vector<std::int64_t> writers;
 };

@@ -41,9 +41,9 @@ struct Tile {
 };
 
 struct Stmt {
-  using Node = std::variant<Loop, Load, Index, Assign, Accum, Write, Prefetch, If, Tile, Stage, AsyncWait, Combine, Smem, Init,
-                            Sync, TreeHalve, WarpShuffle, CpAsyncCopy, CpAsyncCommit, CpAsyncWait, MbarrierInit,
-                            MbarrierArriveExpectTx, MbarrierWait, TmaDescriptor, TmaLoad>;
+  using Node = std::variant<Loop, Load, Index, Assign, Accum, Write, Prefetch, If, Tile, Stage, AsyncWait, Combine,
+                            Smem, Init, Sync, TreeHalve, WarpShuffle, CpAsyncCopy, CpAsyncCommit, CpAsyncWait,
+                            MbarrierInit, MbarrierArriveExpectTx, MbarrierWait, TmaDescriptor, TmaLoad>;
   Node node;
   template <class T>
   // NOLINTNEXTLINE(google-explicit-constructor): a node is a statement

@@ -63,8 +63,8 @@ struct Write {
   bool operator==(const Write&) const = default;
 };
 
-/// Asks for the memory around buffer[index…] before it is read, or written. No value depends on it, and the index may lie
-/// outside the buffer.
+/// Asks for the memory around buffer[index…] before it is read, or written. No value depends on it, and the index may
+/// lie outside the buffer.
 struct Prefetch {
   std::string buffer;
   std::vector<Expr> index;

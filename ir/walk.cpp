@@ -184,12 +184,11 @@ void visit_reads(const Stmt& stmt, const std::function<void(const Expr&)>& expr,
   match(
       stmt.node, [&](const Load& s) { exprs(s.index); }, [&](const Index& s) { expr(s.value); },
       [&](const Assign& s) { args(s.args); }, [&](const Accum& s) { args(s.args); },
-      [&](const Write& s) { exprs(s.index), arg(s.value); },
-      [&](const Prefetch& s) { exprs(s.index); }, [&](const If& s) { expr(s.condition); },
-      [&](const Loop& s) { expr(s.start); }, [&](const Stage& s) { exprs(s.origin), expr(s.slot); },
-      [&](const AsyncWait& s) { all(s.phase, s.slot); }, [&](const Combine& s) { value(s.acc); },
-      [&](const TreeHalve& s) { exprs(s.prefix), expr(s.tid); }, [&](const WarpShuffle& s) { value(s.value); },
-      [&](const CpAsyncCopy& s) { exprs(s.index), exprs(s.at); },
+      [&](const Write& s) { exprs(s.index), arg(s.value); }, [&](const Prefetch& s) { exprs(s.index); },
+      [&](const If& s) { expr(s.condition); }, [&](const Loop& s) { expr(s.start); },
+      [&](const Stage& s) { exprs(s.origin), expr(s.slot); }, [&](const AsyncWait& s) { all(s.phase, s.slot); },
+      [&](const Combine& s) { value(s.acc); }, [&](const TreeHalve& s) { exprs(s.prefix), expr(s.tid); },
+      [&](const WarpShuffle& s) { value(s.value); }, [&](const CpAsyncCopy& s) { exprs(s.index), exprs(s.at); },
       [&](const MbarrierArriveExpectTx& s) { expr(s.slot); }, [&](const MbarrierWait& s) { all(s.slot, s.phase); },
       [&](const TmaLoad& s) { exprs(s.index), exprs(s.coordinates), expr(s.slot); }, [](const auto&) {});
 }

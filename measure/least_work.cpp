@@ -76,7 +76,7 @@ class Counter {
   }
 
   const ir::Program& loop_;
-  std::map<std::string, std::int64_t> scope_;              // axis → extent
+  std::map<std::string, std::int64_t> scope_;             // axis → extent
   std::map<std::string, std::set<std::string>> depends_;  // value → axes
   std::set<std::string> walked_;
   double flops_ = 0;

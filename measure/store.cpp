@@ -83,7 +83,8 @@ std::int64_t Store::add_run(const RunRecord& run) {
 std::int64_t Store::add_kernel(const KernelRecord& kernel) {
   const std::string key = kernel.key();
   Transaction transaction(*state_->database);
-  Statement insert(*state_->database, "INSERT INTO kernel (key, name, text, schedule_key, exact_key) "
+  Statement insert(*state_->database,
+                   "INSERT INTO kernel (key, name, text, schedule_key, exact_key) "
                    "VALUES (?1, ?2, ?3, deplo_schedule_key(?3), deplo_exact_key(?3)) ON CONFLICT DO NOTHING");
   insert.bind(1, key).bind(2, kernel.name).bind(3, kernel.text).step();
   Statement select(*state_->database, "SELECT id FROM kernel WHERE key = ?");

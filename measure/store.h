@@ -34,7 +34,8 @@ class Store {
 
   /// Says that a candidate is about to be measured: what append() ends. Only what identifies the trial is read.
   std::int64_t begin(const TrialRecord&);
-  /// begin(), unless another run is at this source on the device or has come to its end in a trial after number `since`.
+  /// begin(), unless another run is at this source on the device or has come to its end in a trial after number
+  /// `since`.
   Claim claim(const TrialRecord&, std::int64_t device, std::int64_t since);
   /// The number of the newest trial; 0 in a store without one.
   std::int64_t latest_trial();

@@ -97,7 +97,7 @@ TEST(Bench, AStoreGetsTheTimesAndGivesEarlierOnes) {
   const Ran imported = run_program({"deplo", "db", "import", lines, "--store", store});
   EXPECT_EQ(imported.out, lines + ": 2 times of 1 kernels; 1 of deplo itself left out\n") << imported.err;
   const Json after = bench({"--config", config, "--store", store});
-  EXPECT_EQ(after["kernels"][0]["schedule"], "store");
+  EXPECT_EQ(after["kernels"][0]["schedule"], "tuned");
   const Json& all = after["kernels"][0]["baselines"];
   ASSERT_EQ(all.size(), before["kernels"][0]["baselines"].size() + 2);
   EXPECT_EQ(all[all.size() - 2]["library"], "PyTorch eager");
@@ -106,6 +106,22 @@ TEST(Bench, AStoreGetsTheTimesAndGivesEarlierOnes) {
   EXPECT_DOUBLE_EQ(all.back()["ratio"], 2e6 / double(after["kernels"][0]["microseconds"]));
   EXPECT_EQ(after["means"].back()["kernels"], 2) << "the second is equal to the first";
   EXPECT_EQ(after["with_baseline"]["kernels"], before["with_baseline"]["kernels"]) << "those of the same rounds";
+}
+
+TEST(Bench, TwoSchedulesBesideEachOther) {
+  const std::vector<std::string> kernel{"-k", "matmul", "-s", "M=33", "-s", "N=64", "-s", "K=64"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), kernel.begin(), kernel.end());
+    return more;
+  };
+  const Json both = bench(with({"--ab", "chunk_matmul_k.bk=32", "chunk_matmul_k.bk=16"}));
+  const Json& row = both["kernels"][0];
+  EXPECT_THAT(std::string(row["trail"]), ::testing::StartsWith("chunk_matmul_k.bk=32"));
+  EXPECT_EQ(row["baselines"].back()["library"], "B");
+  EXPECT_EQ(row["baselines"].back()["precision"], "ours");
+  std::vector<std::string> words = with({"--ab", "chunk_matmul_k.bk=33", "chunk_matmul_k.bk=16"});
+  words.insert(words.begin(), {"deplo", "run", "--bench"});
+  EXPECT_THAT(run_program(words).err, HasSubstr("chunk_matmul_k.bk=33 is not legal here"));
 }
 
 TEST(Bench, LinesThatAreNoBaselines) {

@@ -16,13 +16,15 @@ namespace {
 using namespace deplo;
 using namespace deplo::measure;
 
-/// The source and the Kernel IR of a large matmul's schedule, on a device that copies 1000 numbers whatever it is given.
+/// The source and the Kernel IR of a large matmul's schedule, on a device that copies 1000 numbers whatever it is
+/// given.
 Candidate large_candidate() {
   const Target target = load_target("sm_90");
   const ir::Program loop = ir::parse(
       "=== loop: matmul ===\ninput a: f32[512, 3584]\ninput b: f32[3584, 3584]\noutput c: f32[512, 3584]\n"
       "for a0 in 0..512: # free\n  for a1 in 0..3584: # free\n    for a2 in 0..3584: # reduce\n"
-      "      in0 = load a[a0, a2]\n      in1 = load b[a2, a1]\n      v0 = multiply(in0, in1)\n      acc0 <- add(acc0, v0)\n"
+      "      in0 = load a[a0, a2]\n      in1 = load b[a2, a1]\n      v0 = multiply(in0, in1)\n      acc0 <- add(acc0, "
+      "v0)\n"
       "    c[a0, a1] = acc0\n");
   const apps::KernelSpace space(loop, target);
   Candidate candidate = apps::prepare(search::heuristic(space), target).code;
