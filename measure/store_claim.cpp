@@ -1,18 +1,18 @@
 // Several tuners of one store do not measure the same candidate: who begins first has it, the others wait for his
 // trial.
+#include <fmt/format.h>
+
 #include "measure/store_state.h"
 
 namespace deplo::measure {
 namespace {
 
-// Of the same kernel, source, protocol and stage on the same device.
-constexpr const char* same =
-    " FROM {} c JOIN run r ON r.id = c.run WHERE c.kernel = ? AND c.digest = ? AND c.protocol = ? AND c.stage = ? AND "
-    "r.device = ? AND ";
-
-std::string sql(const std::string& columns, const std::string& table, const std::string& condition) {
-  std::string text = "SELECT " + columns + same + condition;
-  return text.replace(text.find("{}"), 2, table);
+// Rows of the same kernel, source, protocol and stage on the same device.
+std::string select_same(std::string_view table, std::string_view condition) {
+  return fmt::format(
+      "SELECT c.id FROM {} c JOIN run r ON r.id = c.run WHERE c.kernel = ? AND c.digest = ? AND c.protocol = ? AND "
+      "c.stage = ? AND r.device = ? AND {}",
+      table, condition);
 }
 
 void bind(Statement& select, const TrialRecord& trial, std::int64_t device) {
@@ -25,12 +25,12 @@ void bind(Statement& select, const TrialRecord& trial, std::int64_t device) {
 Claim Store::claim(const TrialRecord& trial, std::int64_t device, std::int64_t since) {
   Transaction transaction(*state_->database);
   Claim claim;
-  Statement finished(*state_->database, sql("c.id", "trial", "c.id > ? ORDER BY c.id DESC LIMIT 1"));
+  Statement finished(*state_->database, select_same("trial", "c.id > ? ORDER BY c.id DESC LIMIT 1"));
   bind(finished, trial, device);
-  Statement taken(*state_->database, sql("c.id", "running", "c.run <> ?"));
+  Statement taken(*state_->database, select_same("running", "c.run <> ?"));
   bind(taken, trial, device);
   if (finished.bind(6, since).step()) {
-    Statement read(*state_->database, "SELECT " + trial_columns() + " FROM trial t WHERE t.id = ?");
+    Statement read(*state_->database, fmt::format("SELECT {} FROM trial t WHERE t.id = ?", trial_columns()));
     CHECK(read.bind(1, finished.integer(0)).step());
     claim.done = read_trial(read);
   } else if (!taken.bind(6, trial.run).step()) {
