@@ -1,5 +1,7 @@
 #include "measure/store_report.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <map>
@@ -28,10 +30,10 @@ struct Best {
 
 /// By the kernel's key and what identifies the device.
 std::map<std::vector<Cell>, Best> bests(Database& database) {
-  const Rows rows = query(database, std::string(ranked) +
-                                        "SELECT k.key, d.backend, d.name, d.vendor, d.driver, d.platform, d.units, "
-                                        "k.name, d.name, b.median_us, b.trail " +
-                                        std::string(from_ranked));
+  const Rows rows =
+      query(database, fmt::format("{}SELECT k.key, d.backend, d.name, d.vendor, d.driver, d.platform, d.units, k.name, "
+                                  "d.name, b.median_us, b.trail {}",
+                                  ranked, from_ranked));
   std::map<std::vector<Cell>, Best> found;
   for (const auto& row : rows.rows) found[{row.begin(), row.begin() + 7}] = {row[7], row[8], row[9], row[10]};
   return found;
@@ -67,11 +69,10 @@ Rows status_counts(Database& database) {
 
 Rows best_schedules(Database& database, const Filter& filter) {
   return query(database,
-               std::string(ranked) +
-                   "SELECT k.name AS kernel, d.name AS device, b.median_us, b.stage, b.created, "
-                   "b.trail " +
-                   std::string(from_ranked) +
-                   "AND ?1 IN ('', k.name) AND ?2 IN ('', d.name) AND ?3 = ?3 ORDER BY k.name, k.id, d.id LIMIT ?4",
+               fmt::format("{}SELECT k.name AS kernel, d.name AS device, b.median_us, b.stage, b.created, b.trail {}"
+                           "AND ?1 IN ('', k.name) AND ?2 IN ('', d.name) AND ?3 = ?3 ORDER BY k.name, k.id, d.id "
+                           "LIMIT ?4",
+                           ranked, from_ranked),
                parameters(filter));
 }
 

@@ -1,11 +1,13 @@
 // What the store knows of schedules: the tuned cache is a query.
+#include <fmt/format.h>
+
 #include "measure/store_state.h"
 
 namespace deplo::measure {
 namespace {
 
 constexpr const char* identity =
-    " WHERE backend = ? AND name = ? AND vendor = ? AND driver = ? AND platform = ? AND units = ?";
+    "WHERE backend = ? AND name = ? AND vendor = ? AND driver = ? AND platform = ? AND units = ?";
 
 }  // namespace
 
@@ -28,7 +30,7 @@ std::vector<StoredSchedule> Store::schedules(std::optional<std::string_view> sch
 }
 
 std::optional<std::int64_t> Store::find_device(const DeviceInfo& info) {
-  Statement select(*state_->database, std::string("SELECT id FROM device") + identity);
+  Statement select(*state_->database, fmt::format("SELECT id FROM device {}", identity));
   select.bind(1, info.backend).bind(2, info.name).bind(3, info.vendor).bind(4, info.driver).bind(5, info.platform);
   if (!select.bind(6, info.units).step()) return std::nullopt;
   return select.integer(0);
