@@ -167,7 +167,7 @@ TEST(Bench, FlagsOfKernelsNeedIt) {
 
 // The table on a report made by hand.
 TEST(Bench, TheTable) {
-  apps::BenchReport report{"a device", "opencl-cpu", "", "v2", {}};
+  apps::BenchReport report{"a device", "opencl-cpu", "", "", "v2", {}};
   apps::BenchKernel kernel;
   kernel.name = "matmul";
   kernel.ours.median_us = 200;
