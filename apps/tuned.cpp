@@ -6,9 +6,13 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <limits>
+#include <map>
+#include <numeric>
 #include <utility>
 
 #include "apps/kernel_space.h"
+#include "apps/warm_start.h"
 #include "core/error.h"
 #include "core/trail.h"
 #include "core/user_cache.h"
@@ -27,7 +31,7 @@ std::optional<Prepared> follow(const ir::Program& loop, const Target& target, co
 
 std::vector<std::size_t> all_of(const ir::Program& loop) {
   std::vector<std::size_t> numbers(loop.buffers.size());
-  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = i;
+  std::iota(numbers.begin(), numbers.end(), 0);
   return numbers;
 }
 
@@ -39,47 +43,14 @@ void rename_buffers(ir::Body& body, const std::map<std::string, std::string>& na
   }
 }
 
-// What of a program stays when its numbers go, and the extents of its loops, outermost first.
-struct Family {
-  std::string text;
-  std::vector<double> extents;
-};
-
-Family family_of(const ir::Program& loop) {
-  const ir::Program form = ir::schedule_form(loop).program;
-  Family family;
-  bool in_name = false;
-  for (const char c : print(form)) {
-    const bool digit = c >= '0' && c <= '9';
-    const bool letter = std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_';
-    if (digit && !in_name) {
-      if (!family.text.ends_with('#')) family.text += '#';
-    } else {
-      family.text += c;
-    }
-    in_name = letter || (digit && in_name);
-  }
-  ir::for_each(form.body, [&](const ir::Stmt& stmt) {
-    if (const auto* inner = stmt.as<ir::Loop>()) family.extents.push_back(static_cast<double>(inner->axis.extent));
-  });
-  return family;
-}
-
 // nullopt: not what a kernel's text was; replay() says so of one that is looked for.
-std::optional<Family> family_of_text(const std::string& text) {
+std::optional<std::string> form_of_text(const std::string& text) {
   try {
     const ir::Program loop = ir::parse(text);
-    if (loop.level == ir::Level::loop && verify(loop).empty()) return family_of(loop);
+    if (loop.level == ir::Level::loop && verify(loop).empty()) return print(ir::schedule_form(loop).program);
   } catch (const Error&) {
   }
   return std::nullopt;
-}
-
-// Between two of one family: the sum of the ratios of their extents, as logarithms.
-double distance(const Family& a, const Family& b) {
-  double sum = 0;
-  for (std::size_t i = 0; i < a.extents.size(); ++i) sum += std::abs(std::log(a.extents[i] / b.extents[i]));
-  return sum;
 }
 
 }  // namespace
@@ -226,11 +197,12 @@ std::optional<Schedule> TunedCache::find_tuned(const ir::Program& kernel, const 
 }
 
 std::optional<Schedule> TunedCache::find_nearest(const ir::Program& kernel, std::string& note) {
-  const Family mine = family_of(kernel);
+  const std::string mine = print(ir::schedule_form(kernel).program);
   std::vector<std::pair<double, measure::StoredSchedule>> near;
   for (measure::StoredSchedule& stored : store_->schedules(std::nullopt, *device_)) {
-    const auto theirs = family_of_text(stored.kernel.text);
-    if (theirs && theirs->text == mine.text) near.emplace_back(distance(mine, *theirs), std::move(stored));
+    const auto theirs = form_of_text(stored.kernel.text);
+    const double apart = theirs ? shape_distance(mine, *theirs) : std::numeric_limits<double>::infinity();
+    if (std::isfinite(apart)) near.emplace_back(apart, std::move(stored));
   }
   std::ranges::stable_sort(near, {}, [](const auto& entry) { return entry.first; });
   for (const auto& [apart, stored] : near) {

@@ -1,6 +1,7 @@
 // What the store knows of schedules: the tuned cache is a query.
 #include <fmt/format.h>
 
+#include "measure/device_row.h"
 #include "measure/store_state.h"
 
 namespace deplo::measure {
@@ -38,26 +39,11 @@ std::optional<std::int64_t> Store::find_device(const DeviceInfo& info) {
 
 std::vector<DeviceInfo> Store::devices() {
   Statement select(*state_->database,
-                   "SELECT backend, name, vendor, driver, platform, units, clock_mhz, shared_bytes, max_threads, cpu, "
-                   "architecture, l2_bytes, memory_bytes FROM device WHERE id IN (SELECT r.device FROM run r JOIN "
-                   "trial t ON t.run = r.id WHERE t.status = 'ok') ORDER BY id");
+                   fmt::format("SELECT {} FROM device d WHERE d.id IN (SELECT r.device FROM run r JOIN trial t ON "
+                               "t.run = r.id WHERE t.status = 'ok') ORDER BY d.id",
+                               device_columns));
   std::vector<DeviceInfo> found;
-  while (select.step()) {
-    DeviceInfo& info = found.emplace_back();
-    info.backend = select.text(0);
-    info.name = select.text(1);
-    info.vendor = select.text(2);
-    info.driver = select.text(3);
-    info.platform = select.text(4);
-    info.units = select.integer(5);
-    info.clock_mhz = select.integer(6);
-    info.shared_bytes = select.integer(7);
-    info.max_threads = select.integer(8);
-    info.cpu = select.integer(9) != 0;
-    info.architecture = select.text(10);
-    info.l2_bytes = select.integer(11);
-    info.memory_bytes = select.integer(12);
-  }
+  while (select.step()) found.push_back(read_device(select, 0));
   return found;
 }
 

@@ -7,6 +7,7 @@
 #include "apps/recorded.h"
 #include "apps/report/tuning.h"
 #include "core/error.h"
+#include "measure/device_row.h"
 #include "measure/store.h"
 #include "measure/store_open.h"
 
@@ -34,30 +35,17 @@ TunedKernel kernel_of(const Statement& row) {
   kernel.key = row.text(2);
   kernel.name = row.text(3);
   kernel.text = row.text(4);
-  measure::DeviceInfo& device = kernel.device;
-  device.backend = row.text(5);
-  device.name = row.text(6);
-  device.vendor = row.text(7);
-  device.driver = row.text(8);
-  device.platform = row.text(9);
-  device.units = row.integer(10);
-  device.clock_mhz = row.integer(11);
-  device.shared_bytes = row.integer(12);
-  device.max_threads = row.integer(13);
-  device.cpu = row.integer(14) != 0;
-  device.architecture = row.text(15);
-  device.l2_bytes = row.integer(16);
-  device.memory_bytes = row.integer(17);
+  kernel.device = measure::read_device(row, 5);
   return kernel;
 }
 
 std::map<Numbers, TunedKernel> read_kernels(Database& database, const std::string& name) {
   Statement rows(
       database,
-      "SELECT DISTINCT k.id, d.id, k.key, k.name, k.text, d.backend, d.name, d.vendor, d.driver, d.platform, "
-      "d.units, d.clock_mhz, d.shared_bytes, d.max_threads, d.cpu, d.architecture, d.l2_bytes, d.memory_bytes "
-      "FROM trial t JOIN run r ON r.id = t.run JOIN kernel k ON k.id = t.kernel JOIN device d ON d.id = r.device "
-      "WHERE ?1 = '' OR k.name = ?1 ORDER BY k.id, d.id");
+      fmt::format("SELECT DISTINCT k.id, d.id, k.key, k.name, k.text, {} FROM trial t JOIN run r ON r.id = t.run "
+                  "JOIN kernel k ON k.id = t.kernel JOIN device d ON d.id = r.device WHERE ?1 = '' OR k.name = ?1 "
+                  "ORDER BY k.id, d.id",
+                  measure::device_columns));
   rows.bind(1, std::string_view(name));
   std::map<Numbers, TunedKernel> kernels;
   while (rows.step()) kernels.emplace(Numbers{rows.integer(0), rows.integer(1)}, kernel_of(rows));

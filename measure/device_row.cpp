@@ -1,0 +1,24 @@
+#include "measure/device_row.h"
+
+namespace deplo::measure {
+
+DeviceInfo read_device(const Statement& row, int first) {
+  int column = first;
+  DeviceInfo info;
+  info.backend = row.text(column++);
+  info.name = row.text(column++);
+  info.vendor = row.text(column++);
+  info.driver = row.text(column++);
+  info.platform = row.text(column++);
+  info.units = row.integer(column++);
+  info.clock_mhz = row.integer(column++);
+  info.shared_bytes = row.integer(column++);
+  info.max_threads = row.integer(column++);
+  info.cpu = row.integer(column++) != 0;
+  info.architecture = row.text(column++);
+  info.l2_bytes = row.integer(column++);
+  info.memory_bytes = row.integer(column);
+  return info;
+}
+
+}  // namespace deplo::measure
