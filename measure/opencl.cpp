@@ -2,8 +2,11 @@
 #include "measure/opencl.h"
 
 #include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "measure/opencl_executable.h"
@@ -54,7 +57,17 @@ DeviceInfo describe(cl_device_id device) {
           .memory_bytes = static_cast<std::int64_t>(number_of<cl_ulong>(device, CL_DEVICE_GLOBAL_MEM_SIZE))};
 }
 
+// PoCL binds worker i to CPU i when this is set before its device starts (PoCL's manual, "Environment variables"), for
+// which the process must be allowed all of them. Unbound, both workers of a short kernel often wait for one core: half
+// the speed, by the chance of a process (docs/performance.md). What the user set stays.
+void bind_pocl_workers() {
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  if (CPU_COUNT(&allowed) == sysconf(_SC_NPROCESSORS_ONLN)) setenv("POCL_AFFINITY", "1", /*overwrite=*/0);
+}
+
 std::vector<cl_device_id> find_devices() {
+  bind_pocl_workers();
   cl_uint count = 0;
   if (clGetPlatformIDs(0, nullptr, &count) != CL_SUCCESS || count == 0) return {};
   std::vector<cl_platform_id> platforms(count);

@@ -47,12 +47,16 @@ constexpr std::int64_t row_unit = 2;
 // Nearest first to what is wanted. GPU: 64 x 128, as the seeds. CPU: all rows of a column panel in one block, so that
 // its copy of the panel is read by all of them, and as many columns as fill the block with threads of 8 x 32 outputs.
 std::int64_t wanted_rows(const Target& target) { return target.cpu ? 8 * target.max_threads : 64; }
-std::int64_t wanted_columns(std::int64_t bm, std::int64_t m, std::int64_t n, std::int64_t bk, const Target& target) {
+std::int64_t wanted_columns(std::int64_t bm, const ir::Program& program, const Matmul& matmul, const Target& target) {
   if (!target.cpu) return 128;
+  const ir::Tile& tile = tile_of(program);
+  const std::int64_t m = tile.axes[matmul.m].extent, n = tile.axes[matmul.n].extent;
   const std::int64_t row_threads = std::max<std::int64_t>(1, bm / 8);
   const std::int64_t by_threads = 32 * std::clamp<std::int64_t>(target.max_threads / row_threads, 1, 8);
-  // The copy of the panel takes at most half of the cache, and every core has a block.
-  const std::int64_t by_cache = target.shared_bytes / 2 / (4 * bk);
+  // A copy of the panel takes at most half of the cache, what is read in place an eighth, because its rows share sets.
+  // And every core has a block.
+  const std::int64_t part = reads_in_place(program, matmul, bm) ? 8 : 2;
+  const std::int64_t by_cache = target.shared_bytes / part / (4 * matmul.reduce->axis.extent);
   const std::int64_t by_cores = n * ceil_div(m, bm) / target.units;
   return std::clamp(std::min(by_cache, by_cores), std::min<std::int64_t>(32, by_threads), by_threads);
 }
@@ -78,7 +82,9 @@ std::vector<std::int64_t> legal_columns(std::int64_t bm, std::int64_t n, const T
   return result;
 }
 
-Verdict decide_matmul(const ir::Tile& tile, const Matmul& matmul, const Target& target, std::span<const Choice> pins) {
+Verdict decide_matmul(const ir::Program& program, const Matmul& matmul, const Target& target,
+                      std::span<const Choice> pins) {
+  const ir::Tile& tile = tile_of(program);
   const std::int64_t m = tile.axes[matmul.m].extent, n = tile.axes[matmul.n].extent;
   const auto bm = pinned(pins, "bm");
   if (!bm) {
@@ -93,8 +99,7 @@ Verdict decide_matmul(const ir::Tile& tile, const Matmul& matmul, const Target& 
     return Fork{"bm", near(std::move(rows), wanted_rows(target), m)};
   }
   if (!pinned(pins, "bn"))
-    return Fork{"bn",
-                near(legal_columns(*bm, n, target), wanted_columns(*bm, m, n, matmul.reduce->axis.extent, target), n)};
+    return Fork{"bn", near(legal_columns(*bm, n, target), wanted_columns(*bm, program, matmul, target), n)};
   return Apply{};
 }
 
@@ -111,7 +116,7 @@ std::vector<Value> thread_options(std::int64_t extent, const Target& target) {
 Verdict decide(const ir::Program& program, const Target& target, std::span<const Choice> pins) {
   const ir::Tile& tile = tile_of(program);
   if (has_bind(tile, ir::Bind::block)) return Skip{"the tile has blocks already"};
-  if (const auto matmul = find_matmul(program)) return decide_matmul(tile, *matmul, target, pins);
+  if (const auto matmul = find_matmul(program)) return decide_matmul(program, *matmul, target, pins);
   const std::int64_t extent = tile.axes.back().extent;
   const auto threads = pinned(pins, "threads");
   if (!threads) {

@@ -31,19 +31,6 @@ std::int64_t nearest(const std::vector<std::int64_t>& sizes, std::int64_t wanted
                            [&](std::int64_t a, std::int64_t b) { return distance(a) < distance(b); });
 }
 
-// Is an operand that walks n laid out in another order than along n? Vectors of it want a copy in shared memory.
-bool is_transposed(const ir::Program& program, const Matmul& matmul) {
-  const std::string& columns = tile_of(program).axes[matmul.n].name;
-  bool found = false;
-  ir::for_each(matmul.reduce->body, [&](const ir::Stmt& stmt) {
-    const auto* load = stmt.as<ir::Load>();
-    if (load == nullptr || !depends(stmt, {columns})) return;
-    const ir::Buffer* buffer = program.find(load->buffer);
-    found |= buffer->strides.back() != 1 || ir::coefficient(load->index.back(), columns) != 1;
-  });
-  return found;
-}
-
 // Further divisors from 8 to 128, those first whose rows are read in the widest accesses: of 3584 also 28, 56, 112, 14.
 void add_divisors(std::vector<Value>& options, const std::vector<std::int64_t>& chunks, std::size_t guarded) {
   constexpr std::size_t most = 12;  // options, with the guarded ones: more would say little more of the same choice
@@ -54,14 +41,17 @@ void add_divisors(std::vector<Value>& options, const std::vector<std::int64_t>& 
 }
 
 // Divisors near what is wanted; where there is none within a factor of 1.5, the wanted size with a guarded tail.
-std::vector<Value> chunk_sizes(std::int64_t rows, std::int64_t k, bool transposed, const Target& target) {
+std::vector<Value> chunk_sizes(const ir::Program& program, const Matmul& matmul, const Target& target) {
+  const std::int64_t rows = tile_of(program).axes[matmul.m].extent, k = matmul.reduce->axis.extent;
+  const bool transposed = is_transposed(program, matmul);
   std::vector<Value> result;
   std::vector<Value> guarded;
   const std::vector<std::int64_t> chunks = divisors(k, 1, k);
   const std::int64_t columns = transposed ? copied_columns : panel_columns;
   const bool whole = target.cpu && (rows > few_rows || transposed) && k * 2 * 4 * columns <= target.shared_bytes;
   if (whole) add_option(result, k);
-  const std::span<const std::int64_t> cpu = rows > few_rows ? cpu_chunks : cpu_few_rows;
+  const bool long_chunks = rows > few_rows || reads_in_place(program, matmul, rows);
+  const std::span<const std::int64_t> cpu = long_chunks ? cpu_chunks : cpu_few_rows;
   for (const std::int64_t wanted : target.cpu ? cpu : std::span<const std::int64_t>(gpu_chunks)) {
     const std::int64_t d = nearest(chunks, wanted);
     const bool near = d < k && 2 * d <= 3 * wanted && 3 * d >= 2 * wanted;
@@ -80,8 +70,7 @@ Verdict decide(const ir::Program& program, const Target& target, std::span<const
   const auto matmul = find_matmul(program);
   if (!matmul) return Skip{"no matmul-shaped reduce loop"};
   if (!pins.empty()) return Apply{};
-  const std::int64_t rows = tile_of(program).axes[matmul->m].extent;
-  return Fork{"bk", chunk_sizes(rows, matmul->reduce->axis.extent, is_transposed(program, *matmul), target)};
+  return Fork{"bk", chunk_sizes(program, *matmul, target)};
 }
 
 ir::Loop chunked(ir::Loop loop, std::int64_t bk, const std::string& inner_name) {

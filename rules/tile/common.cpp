@@ -157,6 +157,38 @@ std::optional<Matmul> find_matmul(const ir::Program& program) {
   return std::nullopt;
 }
 
+namespace {
+
+// The loads of a matmul's sum that walk n: visit(load, its buffer, the axis).
+template <class Visit>
+void for_each_columns_load(const ir::Program& program, const Matmul& matmul, Visit&& visit) {
+  const std::string& columns = tile_of(program).axes[matmul.n].name;
+  ir::for_each(matmul.reduce->body, [&](const ir::Stmt& stmt) {
+    const auto* load = stmt.as<ir::Load>();
+    if (load != nullptr && depends(stmt, {columns})) visit(*load, *program.find(load->buffer), columns);
+  });
+}
+
+}  // namespace
+
+bool is_transposed(const ir::Program& program, const Matmul& matmul) {
+  bool found = false;
+  for_each_columns_load(program, matmul, [&](const ir::Load& load, const ir::Buffer& buffer, const std::string& axis) {
+    found |= buffer.strides.back() != 1 || ir::coefficient(load.index.back(), axis) != 1;
+  });
+  return found;
+}
+
+bool reads_in_place(const ir::Program& program, const Matmul& matmul, std::int64_t rows) {
+  constexpr std::int64_t few_rows = 64, page = 4096;  // bytes
+  bool near = rows <= few_rows && !is_transposed(program, matmul);
+  for_each_columns_load(program, matmul, [&](const ir::Load&, const ir::Buffer& buffer, const std::string&) {
+    const std::size_t rank = buffer.strides.size();
+    near &= rank < 2 || buffer.strides[rank - 2] * ir::bytes(buffer.dtype) < page;
+  });
+  return near;
+}
+
 Names dependent_names(const ir::Body& body, const std::string& axis) {
   Names names = {axis};
   while (spread(body, false, names)) {  // again: an accumulator may be read before what makes it depend on the axis

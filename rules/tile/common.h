@@ -46,6 +46,11 @@ struct Matmul {
   std::size_t m = 0, n = 0;  // positions in the tile's axes
 };
 std::optional<Matmul> find_matmul(const ir::Program&);
+/// Is an operand that walks n laid out in another order than along n? Vectors of it want a copy in shared memory.
+bool is_transposed(const ir::Program&, const Matmul&);
+/// On CPUs a matmul reads the panel of an operand where it lies, without a copy, where few rows of a block would share
+/// the copy and rows of the panel lie less than a page apart (docs/performance.md, "TinyLlama's matmuls").
+bool reads_in_place(const ir::Program&, const Matmul&, std::int64_t rows);
 
 /// Does the tile body have a reduce loop (at any depth)?
 bool has_reduce(const ir::Body&);

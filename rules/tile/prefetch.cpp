@@ -1,14 +1,14 @@
 // prefetch: whole vectors are asked for before they are read or written.
 //   for a7 in 0..64: # reduce                    for a7 in 0..64: # reduce
-//     in1 = load b[a7, (a3 * 64)]         →        if (a1 == 0):
-//                                                    Prefetch(b[(a7 + 8), (a3 * 64)])
+//     in1 = load b[a7, (a3 * 64)]         →        Prefetch(b[(a7 + 8), (a3 * 64)])
 //                                                  in1 = load b[a7, (a3 * 64)]
 //   b_smem = Stage(b, …, slab=(s0:64@0, s1:256@1)) lanes=16   →   b_smem = Stage(…) lanes=16 prefetch=4
 // One knob per buffer: how many trips of the loop around the access ahead, in kernels without loops how many blocks, in
 // the copies of a Stage how many rows.
-// What several threads read is asked for by the first of them. A hardware prefetcher stops where a page of 4 KiB ends
-// (Intel 64 and IA-32 Architectures Optimization Reference Manual, "Data Prefetching"), which short rows and narrow
-// blocks do all the time.
+// What several threads read each of them asks for: a condition costs the loop more, and the later ones bring it from
+// the second level of the caches to the first (docs/performance.md). A hardware prefetcher stops where a page of 4 KiB
+// ends (Intel 64 and IA-32 Architectures Optimization Reference Manual, "Data Prefetching"), which short rows and
+// narrow blocks do all the time.
 #include <algorithm>
 
 #include "ir/walk.h"
@@ -138,7 +138,6 @@ std::string axis_of(const ir::Tile& tile, const Site& site, const std::vector<ir
   return last;
 }
 
-// The statement, under the condition that the thread is the first of those that touch the same.
 std::optional<ir::Stmt> ahead(const ir::Tile& tile, const Site& site, std::int64_t distance) {
   ir::Prefetch result;
   const std::vector<ir::Expr>& index = *index_of(*site.access, result.buffer, result.write);
@@ -146,15 +145,7 @@ std::optional<ir::Stmt> ahead(const ir::Tile& tile, const Site& site, std::int64
   if (distance == 0 || axis.empty()) return std::nullopt;
   const std::int64_t by = site.loop != nullptr ? site.loop->step * distance : distance;
   for (const ir::Expr& e : index) result.index.push_back(moved(e, axis, by));
-  ir::Stmt stmt = std::move(result);
-  std::vector<std::string> own;
-  for (const ir::Expr& e : index) ir::collect_variables(e, own);
-  if (site.loop != nullptr) ir::collect_variables(site.loop->start, own);
-  for (const ir::Axis& thread : tile.axes)
-    if (thread.bind == ir::Bind::thread && thread.extent > 1 &&
-        std::find(own.begin(), own.end(), thread.name) == own.end())
-      stmt = ir::If{ir::equal(ir::var(thread.name), 0), {std::move(stmt)}};
-  return stmt;
+  return result;
 }
 
 using Additions = std::vector<std::pair<const ir::Stmt*, ir::Stmt>>;  // what goes in front of what

@@ -158,12 +158,16 @@ std::vector<Plan> find_plans(const ir::Program& program) {
   return result;
 }
 
-// GPUs stage whatever is read more than once. On CPUs shared memory is ordinary memory: only the operand that is read
-// along n gains, by a compact copy of rows that lie pages apart.
+// GPUs stage whatever is read more than once. On CPUs shared memory is ordinary memory: a compact copy of rows that lie
+// pages apart, so in one set of the caches. One operand of a matmul gains by it: that which is read along n, or, where
+// that is read in place, the other.
 bool wanted(const Plan& plan, const ir::Program& program, const Target& target) {
   if (!target.cpu) return !plan.loop || plan.uses > 1 || plan.reused;
   const auto matmul = find_matmul(program);
-  return matmul && ir::depends_on(plan.index.back(), tile_of(program).axes[matmul->n].name);
+  if (!matmul) return false;
+  const std::vector<ir::Axis>& axes = tile_of(program).axes;
+  const bool columns = ir::depends_on(plan.index.back(), axes[matmul->n].name);
+  return columns != reads_in_place(program, *matmul, axes[matmul->m].extent);
 }
 
 Verdict decide(const ir::Program& program, const Target& target, std::span<const Choice> pins) {
