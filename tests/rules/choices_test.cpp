@@ -47,6 +47,18 @@ TEST(Choices, chunks_of_k_are_divisors_that_hold_whole_accesses_first) {
   EXPECT_LE(options(matmul(64, 64, 5040), "sm_90", "chunk_matmul_k.bk").size(), 12U);
 }
 
+// Copied: pages between its rows, or more rows to share the copy.
+TEST(Choices, a_cpu_copies_the_panel_unless_few_rows_share_it) {
+  const ir::Program in_place = matmul(32, 256, 2048), far_rows = matmul(32, 2048, 2048), many = matmul(128, 256, 2048);
+  EXPECT_EQ(first(in_place, "opencl-cpu", "stage_inputs.b"), 0);
+  EXPECT_EQ(first(in_place, "opencl-cpu", "stage_inputs.a"), 1);
+  EXPECT_EQ(first(in_place, "opencl-cpu", "chunk_matmul_k.bk"), 256);
+  for (const ir::Program& copied : {far_rows, many}) {
+    EXPECT_EQ(first(copied, "opencl-cpu", "stage_inputs.b"), 1);
+    EXPECT_EQ(first(copied, "opencl-cpu", "stage_inputs.a"), 0);
+  }
+}
+
 ir::Program softmax(std::int64_t rows, std::int64_t columns) {
   return ir::parse(kernel("softmax").text, {{"M", rows}, {"N", columns}});
 }
