@@ -12,20 +12,9 @@
 #include "core/target.h"
 #include "ir/emit/emit.h"
 #include "ir/program.h"
+#include "measure/device_info.h"
 
 namespace deplo::measure {
-
-/// Who measured: stored with every trial. No serial numbers.
-struct DeviceInfo {
-  std::string backend;  // "cuda", "opencl", "interpreter"
-  std::string name;     // exact, as the driver says it
-  std::string vendor, driver, platform;
-  std::int64_t units = 0, clock_mhz = 0, shared_bytes = 0, max_threads = 0;
-  bool cpu = false;
-  std::string architecture = {};                // "sm_90"; "" where there is none
-  std::int64_t l2_bytes = 0, memory_bytes = 0;  // the last cache before memory, and that; 0: not known
-  bool operator==(const DeviceInfo&) const = default;
-};
 
 /// A candidate ready to build: Kernel IR and the source emitted from it.
 struct Candidate {

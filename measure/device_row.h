@@ -2,7 +2,7 @@
 #pragma once
 #include <string_view>
 
-#include "measure/device.h"
+#include "measure/device_info.h"
 #include "measure/sqlite.h"
 
 namespace deplo::measure {

@@ -18,7 +18,7 @@ namespace deplo::measure {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr auto current_version = static_cast<std::int64_t>(migrations.size());
+const auto current_version = static_cast<std::int64_t>(migrations().size());
 
 void require_writable(const std::string& path, const fs::path& what, const char* kind) {
   if (access(what.c_str(), W_OK) == 0) return;
@@ -80,7 +80,7 @@ void migrate(Database& database, const std::string& path) {
   Transaction transaction(database);
   // Read again under the lock: another process may have done it in the meantime.
   for (std::int64_t version = version_of(database, path); version < current_version; ++version)
-    database.execute(std::string(migrations[static_cast<std::size_t>(version)]));
+    database.execute(std::string(migrations()[static_cast<std::size_t>(version)]));
   database.execute(fmt::format("PRAGMA application_id = {}", application_id));
   database.execute(fmt::format("PRAGMA user_version = {}", current_version));
   transaction.commit();
