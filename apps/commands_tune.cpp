@@ -74,14 +74,19 @@ int run_tune(const TuneFlags& flags) {
     const Summary summary = board.read();
     print_result(flags.json ? print_json(summary) : print_table(summary, terminal_width(STDOUT_FILENO)));
   };
-  Deadline deadline(report);
+  TuneOptions options{flags.store, "", flags.retry_failed, flags.warm_start, flags.in_process};
+  Deadline deadline([&] {
+    abandon(options);
+    report();
+  });
   Progress progress(stderr, flags.quiet);
   if (shard) {
     progress.line(describe_shards(experiment, *shard));
     overrides += " --shard " + *flags.shard;
     take_shard(experiment, *shard);
   }
-  tune(experiment, {flags.store, overrides, flags.retry_failed, flags.warm_start, flags.in_process}, progress, board);
+  options.overrides = overrides;
+  tune(experiment, options, progress, board);
   deadline.lift();
   report();
   const Summary summary = board.read();
@@ -135,8 +140,8 @@ void add_tune(CLI::App& command, int& exit_code) {
   command
       .add_option(
           "--warm-start", flags->warm_start,
-          "models begin with what this store has of the same kernels on other devices, and of the nearest other "
-          "shapes")
+          "the fastest schedules that this store has of the same kernels on other devices, and of the nearest other "
+          "shapes, are measured first; a strategy with a model begins with all that it has of them")
       ->type_name("STORE");
   command.add_flag("--retry-failed", flags->retry_failed,
                    "measure again what an earlier run found to fail (it may hang or crash again)");

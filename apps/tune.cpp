@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "apps/board.h"
@@ -120,6 +121,11 @@ void tune(const Experiment& experiment, const TuneOptions& options, Progress& pr
                                   experiment.strategy, experiment.options.seed, host, measure::this_process()});
   board.start(blank_summary(experiment, options, session));
   Tuner(experiment, session, progress, board).run();
+}
+
+void abandon(const TuneOptions& options) {
+  if (!std::filesystem::exists(options.store)) return;
+  measure::Store::open(options.store).forget_process(measure::host_name(), measure::this_process());
 }
 
 }  // namespace deplo::apps

@@ -12,12 +12,16 @@ struct TuneOptions {
   std::string store = "deplo.db";
   std::string overrides;        // the flags that changed the experiment, as text: stored with the run
   bool retry_failed = false;    // schedules that an earlier run found to fail are measured again
-  std::string warm_start = {};  // a store of other devices and shapes that models begin from; "": they start cold
+  std::string warm_start = {};  // a store of other devices and shapes to begin from; "": a cold start
   bool in_process = false;      // candidates run in this process: for a debugger
 };
 
 /// Tunes every kernel of the experiment; each trial is in the store before the next is measured. Stops early once
 /// interrupted() (apps/interrupt.h). The results so far stand on the board at any time.
 void tune(const Experiment&, const TuneOptions&, Progress&, Board&);
+
+/// For a thread that ends the process beside tune(): the candidate in the works is left as if it had not been begun, so
+/// that the next run measures it. Throws Error where the store cannot be written.
+void abandon(const TuneOptions&);
 
 }  // namespace deplo::apps

@@ -17,8 +17,9 @@
 namespace deplo::apps {
 namespace {
 
-constexpr std::size_t most_sources = 4;  // a model of each is made
-constexpr double search_share = 0.8;     // of a kernel's time; the rest is for confirmation
+constexpr std::size_t most_sources = 4;   // a model of each is made
+constexpr std::size_t first_of_each = 4;  // of their fastest schedules: 16 trials at most before the strategy's own
+constexpr double search_share = 0.8;      // of a kernel's time; the rest is for confirmation
 
 bool cancelled() { return interrupted() != 0; }
 
@@ -57,7 +58,8 @@ class KernelTuner {
  private:
   search::Stop search() {
     const auto searcher = search::make_searcher(experiment_.strategy, space_, experiment_.options);
-    if (!warm_start_.empty()) warm_up(*searcher);
+    std::vector<search::Candidate> first;
+    if (!warm_start_.empty()) first = warm_up(*searcher);
     search::Budget budget;
     budget.trials = budget_.trials - row_.trials;
     budget.seconds = search_share * budget_.seconds - (now() - start_);
@@ -67,19 +69,26 @@ class KernelTuner {
     };
     budget.batch = batch_;
     const auto prepare = [this](std::span<const search::Candidate> batch) { measurer_.prepare(batch); };
-    return search::run(space_, *searcher, budget, {measure_one, {}, cancelled, prepare}).stop;
+    return search::run(space_, *searcher, budget, {measure_one, {}, cancelled, prepare}, std::move(first)).stop;
   }
 
-  void warm_up(search::Searcher& searcher) {
+  // Any strategy is told first what the fastest schedules of elsewhere take here; one with a model also learns from
+  // all.
+  std::vector<search::Candidate> warm_up(search::Searcher& searcher) {
     const std::vector<WarmSource> known = warm_sources(warm_start_, loop_text_, most_sources);
+    if (known.empty()) {
+      narrator_.progress.line(
+          fmt::format("{}  warm start: {} has no trials of it, cold", narrator_.label, warm_start_));
+      return {};
+    }
     std::vector<search::Source> sources;
     for (const WarmSource& source : known) sources.push_back(source.trials);
-    if (!sources.empty() && !searcher.warm_start(sources))
-      throw Error(
-          fmt::format("--warm-start: expected a strategy with a model (model, puct, evolve, portfolio), found {}",
-                      experiment_.strategy));
-    narrator_.progress.line(fmt::format("{}  warm start: {}", narrator_.label,
-                                        known.empty() ? warm_start_ + " has no trials of it, cold" : describe(known)));
+    const bool learns = searcher.warm_start(sources);
+    std::vector<search::Candidate> first = fastest(known, space_, first_of_each);
+    narrator_.progress.line(fmt::format("{}  warm start: {}; {} of their schedules first{}", narrator_.label,
+                                        describe(known), first.size(),
+                                        learns ? ", and the model begins with all" : ""));
+    return first;
   }
 
   search::Measured measure(const search::Candidate& candidate) {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
-#include <tuple>
+#include <set>
 #include <utility>
 
 #include "core/error.h"
@@ -60,6 +60,21 @@ search::Source source_of(const std::vector<measure::KnownTrial>& known) {
   return source;
 }
 
+// In order of time; of equal times the one stored first.
+std::vector<search::Candidate> fastest_of(const search::Source& trials, const search::Space& space, std::size_t most) {
+  std::vector<const search::Experience*> valid;
+  for (const search::Experience& trial : trials)
+    if (std::isfinite(trial.microseconds)) valid.push_back(&trial);
+  std::ranges::stable_sort(valid, {}, &search::Experience::microseconds);
+  std::vector<search::Candidate> found;
+  for (const search::Experience* trial : valid) {
+    if (found.size() == most) break;
+    if (auto position = search::walk(space, trial->trail); position != nullptr && !position->fork())
+      found.push_back(std::move(position));
+  }
+  return found;
+}
+
 }  // namespace
 
 double shape_distance(std::string_view a, std::string_view b) {
@@ -90,6 +105,18 @@ std::vector<WarmSource> warm_sources(const std::string& path, const std::string&
     sources.push_back({key.name, key.device_name, key.distance, std::move(trials)});
   }
   return sources;
+}
+
+std::vector<search::Candidate> fastest(const std::vector<WarmSource>& sources, const search::Space& space,
+                                       std::size_t each) {
+  std::vector<std::vector<search::Candidate>> columns;
+  for (const WarmSource& source : sources) columns.push_back(fastest_of(source.trials, space, each));
+  std::vector<search::Candidate> result;
+  std::set<std::string> seen;
+  for (std::size_t place = 0; place < each; ++place)
+    for (const auto& column : columns)
+      if (place < column.size() && seen.insert(print(column[place]->trail())).second) result.push_back(column[place]);
+  return result;
 }
 
 std::string describe(const std::vector<WarmSource>& sources) {

@@ -23,6 +23,9 @@ double shape_distance(std::string_view a, std::string_view b);
 /// nearest first. Throws Error where the file is no store or not there.
 std::vector<WarmSource> warm_sources(const std::string& store, const std::string& kernel_text, std::size_t most);
 
+/// The fastest `each` of every source that exist in this space: the fastest of each first, then the second, each once.
+std::vector<search::Candidate> fastest(const std::vector<WarmSource>&, const search::Space&, std::size_t each);
+
 /// "312 trials of matmul on NVIDIA A100; 90 of another shape, matmul_512, on NVIDIA A100".
 std::string describe(const std::vector<WarmSource>&);
 

@@ -119,6 +119,12 @@ void Store::append(std::span<const TrialRecord> trials) {
 
 void Store::forget(std::int64_t running) { state_->end.bind(1, running).step(); }
 
+void Store::forget_process(std::string_view host, std::string_view process) {
+  Statement remove(*state_->database,
+                   "DELETE FROM running WHERE run IN (SELECT id FROM run WHERE host = ? AND process = ?)");
+  remove.bind(1, host).bind(2, process).step();
+}
+
 std::int64_t Store::settle_lost(std::string_view host) {
   Transaction transaction(*state_->database);
   Statement select(*state_->database,

@@ -49,6 +49,8 @@ class Store {
   /// What was begun by a process of this host that is gone, or by one of another host more than an hour ago, becomes a
   /// trial with the status worker_lost. How many there were.
   std::int64_t settle_lost(std::string_view host);
+  /// forget() of all that this process of this host has begun: it ends by its own will, in the middle of a candidate.
+  void forget_process(std::string_view host, std::string_view process);
 
   /// The latest trial of each trail, of any stage, oldest first; of other protocols only failures that are dangerous
   /// to meet again (quarantined() in measure/retry.h). Compare `digest` before trusting one: the emitter may have

@@ -24,14 +24,14 @@ class Loop {
     CHECK(callbacks.measure);
   }
 
-  LoopResult run(const Candidate& first) {
+  LoopResult run(const std::vector<Candidate>& first) {
     result_.stop = search(first);
     return std::move(result_);
   }
 
  private:
-  Stop search(const Candidate& first) {
-    if (const auto stop = try_all({first})) return *stop;
+  Stop search(const std::vector<Candidate>& first) {
+    if (const auto stop = try_all(first)) return *stop;
     for (;;) {
       // Before the ask too: a model-based searcher may think for long.
       if (const auto stop = spent()) return *stop;
@@ -121,8 +121,10 @@ std::string_view name(Stop stop) {
   check_failed("a known reason to stop", __FILE__, __LINE__);
 }
 
-LoopResult run(const Space& space, Searcher& searcher, const Budget& budget, const Callbacks& callbacks) {
-  return Loop(searcher, budget, callbacks).run(heuristic(space));
+LoopResult run(const Space& space, Searcher& searcher, const Budget& budget, const Callbacks& callbacks,
+               std::vector<Candidate> first) {
+  first.insert(first.begin(), heuristic(space));
+  return Loop(searcher, budget, callbacks).run(first);
 }
 
 }  // namespace deplo::search

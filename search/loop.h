@@ -35,7 +35,8 @@ struct LoopResult {
 /// `measure` answers each candidate (it may say the answer was known); `observe` sees each trial as it is told;
 /// `cancelled` is polled before each measurement; `prepare` is told what will be measured next, in this order, so that
 /// it can be built ahead.
-/// The heuristic's candidate (options[0] all the way) is always measured first and told to the searcher.
+/// The heuristic's candidate (options[0] all the way) is always measured first and told to the searcher, then `first`
+/// in their order: what is good elsewhere, and no strategy has to know of.
 struct Measured {
   Outcome outcome;
   bool known = false;
@@ -46,6 +47,6 @@ struct Callbacks {
   std::function<bool()> cancelled;
   std::function<void(std::span<const Candidate>)> prepare = {};
 };
-LoopResult run(const Space&, Searcher&, const Budget&, const Callbacks&);
+LoopResult run(const Space&, Searcher&, const Budget&, const Callbacks&, std::vector<Candidate> first = {});
 
 }  // namespace deplo::search

@@ -3,12 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
+#include <memory>
 
 #include "apps/run_program.h"
 #include "core/error.h"
 #include "measure/store_fixture.h"
+#include "search/table_space.h"
 
 namespace deplo::testing {
 namespace {
@@ -70,27 +73,53 @@ TEST_F(WarmStore, MustBeThere) {
   EXPECT_FALSE(std::filesystem::exists(folder_.file("no.db")));
 }
 
-TEST(TuneWarm, BeginsFromAnotherShapeAndRefusesStrategiesWithoutAModel) {
+TEST_F(WarmStore, TheFastestOfEachComeFirstThatExistHere) {
+  const auto found = apps::warm_sources(path(), "n < 64", 4);
+  // near: k=0, k=1; far and same: k=0 to k=2. The space has no k=2.
+  search::RecordsBuilder builder("test");
+  builder.add_knob("k");
+  for (const std::int64_t k : {1, 0}) builder.add(std::array{Value{k}}, {});
+  const search::TableSpace space(std::make_shared<search::Records>(builder.finish()));
+  const auto first = apps::fastest(found, space, 3);
+  ASSERT_EQ(first.size(), 2u);
+  EXPECT_EQ(print(first[0]->trail()), "k=0");
+  EXPECT_EQ(print(first[1]->trail()), "k=1");
+  EXPECT_EQ(apps::fastest(found, space, 1).size(), 1u);
+  EXPECT_TRUE(apps::fastest({}, space, 3).empty());
+}
+
+std::vector<std::string> column(const std::string& store, const std::string& sql) {
+  measure::Database database(store);
+  measure::Statement rows(database, sql);
+  std::vector<std::string> result;
+  while (rows.step()) result.push_back(rows.text(0));
+  return result;
+}
+
+TEST(TuneWarm, BeginsWithTheFastestOfAnotherShapeWhateverTheStrategy) {
   measure::TemporaryFolder folder;
   const auto experiment = [&](const char* name, int columns) {
     return write_file(
         folder.path(), name,
-        "device: interpreter\nbudget: {time: 60, trials: 6}\nkernels:\n  - {kernel: matmul, symbols: {M: 5, N: " +
+        "device: interpreter\nbudget: {time: 60, trials: 8}\nkernels:\n  - {kernel: matmul, symbols: {M: 5, N: " +
             std::to_string(columns) + ", K: 7}}\n");
   };
-  const std::string first = folder.file("first.db"), small = experiment("small.yaml", 6),
-                    wide = experiment("wide.yaml", 9);
+  const std::string first = folder.file("first.db"), small = experiment("small.yaml", 8),
+                    wide = experiment("wide.yaml", 16);
   ASSERT_EQ(run_program({"deplo-tune", "--config", small, "--store", first, "--search", "random"}).code, 0);
-  const std::vector<std::string> warm = {"deplo-tune",   "--config", wide, "--store", folder.file("second.db"),
-                                         "--warm-start", first};
-  const Ran ran = run_program(warm);
-  EXPECT_EQ(ran.code, 0) << ran.err;
-  EXPECT_THAT(ran.err, HasSubstr("in another shape"));
-  std::vector<std::string> random = warm;
-  random.insert(random.end(), {"--search", "random"});
-  const Ran refused = run_program(random);
-  EXPECT_NE(refused.code, 0);
-  EXPECT_THAT(refused.err, HasSubstr("found random"));
+  const auto known = column(first, "SELECT trail FROM trial WHERE status = 'ok'");
+  for (const char* strategy : {"model", "random"}) {
+    const std::string second = folder.file(strategy);
+    const Ran ran =
+        run_program({"deplo-tune", "--config", wide, "--store", second, "--warm-start", first, "--search", strategy});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr("in another shape"));
+    EXPECT_THAT(ran.err, HasSubstr("of their schedules first"));
+    EXPECT_EQ(ran.err.find("the model begins with all") != std::string::npos, std::string(strategy) == "model");
+    const auto trails = column(second, "SELECT trail FROM trial ORDER BY id");
+    ASSERT_GE(trails.size(), 5u);
+    EXPECT_THAT(known, ::testing::Contains(trails[1]));  // behind the heuristic's
+  }
 }
 
 }  // namespace
