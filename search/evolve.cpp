@@ -25,6 +25,7 @@ constexpr std::array parameters = {
     cost_parameter,
     clip_parameter,
     pool_parameter,
+    mutants_parameter,
     design_parameter,
     batch_parameter,
     random_parameter,
@@ -41,7 +42,7 @@ class Evolve final : public ModelSearcher {
 
  private:
   std::vector<Sample> propose(std::size_t count) override {
-    std::vector<Sample> members = surrogate().pool();
+    std::vector<Sample> members = surrogate().candidates();
     if (members.empty()) return {};
     for (std::int64_t generation = 0; generation < generations_; ++generation) {
       select(members);
@@ -71,9 +72,9 @@ class Evolve final : public ModelSearcher {
       Rng& rng = surrogate().rng();
       const Trail wish = fastest.empty() || rng.below(2) == 0 ? mutate(space(), one, 1, rng)
                                                               : crossover(one, fastest[rng.below(fastest.size())], rng);
-      members.push_back(surrogate().sample([&](const Position& p) { return wanted_option(*p.fork(), wish); }));
+      members.push_back(surrogate().pool().sample(wish));
     }
-    members = surrogate().unseen(members);
+    members = surrogate().pool().unseen(members);
   }
 
   std::size_t parent(std::size_t count) {

@@ -3,8 +3,8 @@
 //   mean - kappa σ + cost sd(log seconds) z        the least is asked first
 //
 // Design first: the candidate nearest to the middle, then those farthest from all chosen. Then, in rounds of
-// clamp(batch n, 1, 64) evaluations, the best of a pool: random unseen candidates and the Hamming-1 neighbours of the
-// four fastest. A space without anything unseen in its pool is asked to the end in random order.
+// clamp(batch n, 1, 64) evaluations, the best of a pool (pool.h): random unseen candidates, the neighbours of the
+// fastest and mutants of them. A space without anything unseen in its pool is asked to the end in random order.
 //
 // Jones, Schonlau and Welch, Efficient global optimization of expensive black-box functions, J. Glob. Opt. 13 (1998);
 // Srinivas et al., Gaussian process optimization in the bandit setting, ICML 2010. The constants come from recorded
@@ -17,8 +17,8 @@
 namespace deplo::search {
 namespace {
 
-constexpr std::array parameters = {kappa_parameter,  cost_parameter,  clip_parameter,  pool_parameter,
-                                   design_parameter, batch_parameter, random_parameter};
+constexpr std::array parameters = {kappa_parameter,   cost_parameter,   clip_parameter,  pool_parameter,
+                                   mutants_parameter, design_parameter, batch_parameter, random_parameter};
 
 class Model final : public ModelSearcher {
  public:
@@ -26,7 +26,7 @@ class Model final : public ModelSearcher {
 
  private:
   std::vector<Sample> propose(std::size_t count) override {
-    const std::vector<Sample> pool = surrogate().pool();
+    const std::vector<Sample> pool = surrogate().candidates();
     if (pool.empty()) return {};
     surrogate().rank(pool);
     std::vector<Sample> round;

@@ -12,6 +12,8 @@ constexpr Hyperparameter clip_parameter =
     number("clip", "0.5", 0.01, 1, "0.3 0.5 0.75 1", "times above this quantile are all the same, from 32 on");
 constexpr Hyperparameter pool_parameter =
     integer("pool", "600", 1, 1000000, "300 600 1500", "random candidates that are ranked in each round");
+constexpr Hyperparameter mutants_parameter = integer("mutants", "400", 0, 1000000, "0 200 400 800",
+                                                     "ranked with them, two to four choices from one of the fastest");
 constexpr Hyperparameter design_parameter =
     integer("design", "6", 1, 1000, "4 6 8", "evaluations before the model decides");
 constexpr Hyperparameter batch_parameter =

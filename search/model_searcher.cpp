@@ -38,7 +38,7 @@ Candidate ModelSearcher::next() {
   while (!queue_.empty()) {
     const Sample sample = std::move(queue_.front());
     queue_.pop_front();
-    if (surrogate_.seen(sample)) continue;  // told by others meanwhile
+    if (surrogate_.pool().seen(sample)) continue;  // told by others meanwhile
     Candidate candidate = follow(space_, sample);
     tree_.tell(candidate, 0);
     return candidate;
@@ -48,10 +48,10 @@ Candidate ModelSearcher::next() {
 
 void ModelSearcher::fill() {
   if (tree_.root().finished) return;
-  const std::size_t asked = surrogate_.count_asked();
+  const std::size_t asked = surrogate_.pool().count_asked();
   std::vector<Sample> round;
   if (!surrogate_.ready() || (asked < design_ && !surrogate_.warm())) {
-    round = surrogate_.design(asked < design_ ? design_ - asked : 1);
+    round = surrogate_.pool().design(asked < design_ ? design_ - asked : 1);
   } else {
     const double batch = batch_ * static_cast<double>(surrogate_.count_told());
     round = propose(static_cast<std::size_t>(std::clamp(batch, 1.0, most_batch)));

@@ -27,6 +27,7 @@ constexpr std::array parameters = {
     cost_parameter,
     clip_parameter,
     pool_parameter,
+    mutants_parameter,
     number("c", "0.5", 0, 1000, "0.2 0.5 1", "exploration constant"),
     number("temperature", "0.2", 0.001, 1000, "0.1 0.2 0.5", "of the prior, in standard deviations of the log times"),
     number("batch", "0.06", 0, 1, "0.04 0.06 0.16", "evaluations between two rankings, over all before; 64 at most"),
@@ -64,8 +65,8 @@ class Puct final : public Searcher {
  private:
   Candidate next() {
     if (tree_.root().finished) return nullptr;
-    if (!surrogate_.ready() || (surrogate_.count_asked() < design_ && !surrogate_.warm())) {
-      const std::vector<Sample> design = surrogate_.design(1);
+    if (!surrogate_.ready() || (surrogate_.pool().count_asked() < design_ && !surrogate_.warm())) {
+      const std::vector<Sample> design = surrogate_.pool().design(1);
       if (design.empty())
         return tree_.descend([this](const Node& n) { return random_unfinished(n, surrogate_.rng()); });
       wish_ = design[0];
@@ -85,7 +86,7 @@ class Puct final : public Searcher {
       --left_;
       return;
     }
-    pool_ = surrogate_.pool();
+    pool_ = surrogate_.candidates();
     bounds_ = pool_.empty() ? std::vector<double>() : surrogate_.rank(pool_);
     const std::vector<Trail> best = surrogate_.best(1);
     best_ = best.empty() ? Trail() : best[0];

@@ -7,7 +7,6 @@
 
 #include "core/error.h"
 #include "search/compare/statistics.h"
-#include "search/maximin.h"
 #include "search/targets.h"
 #include "search/tree.h"
 
@@ -15,37 +14,27 @@ namespace deplo::search {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr std::size_t incumbents = 4;  // whose neighbours are in the pool
-constexpr std::size_t design_pool = 1000;
-constexpr double refresh = 0.25;  // of the pool's random ones, in each round: a path of a kernel's space is slow
 // The hyperparameters hardly move after 128 evaluations, and a fit takes the cube of them; conditioning on more than
 // 256 costs more time than it gains.
 constexpr std::size_t most_fitted = 128, most_conditioned = 256;
-constexpr std::size_t most_in_vain = 50;  // draws in a row: hardly anything is left then
 constexpr std::size_t least_fitted = 3;
 constexpr double refit_growth = 1.3;
 constexpr int first_steps = 24, more_steps = 12;  // of the fit; later ones start from the last
 
 }  // namespace
 
-Candidate follow(const Space& space, const Sample& sample) {
-  std::size_t level = 0;
-  return follow(space, [&](const Position&) { return sample.options[level++]; });
-}
-
 Surrogate::Surrogate(const Space& space, const Settings& settings)
-    : space_(space),
-      rng_(settings.seed()),
+    : rng_(settings.seed()),
       kappa_(settings.number("kappa")),
       cost_(settings.number("cost")),
       clip_(settings.number("clip")),
-      pool_size_(settings.integer("pool")) {}
+      pool_(space, settings, encoding_, rng_) {}
 
-void Surrogate::asked(const Candidate& candidate) { asked_.insert(encoding_.codes(candidate->trail())); }
+void Surrogate::asked(const Candidate& candidate) { pool_.asked(encoding_.codes(candidate->trail())); }
 
 void Surrogate::tell(const Candidate& candidate, const Outcome& outcome) {
   Codes codes = encoding_.codes(candidate->trail());
-  asked_.insert(codes);
+  pool_.asked(codes);
   if (!known_.insert(codes).second) return;
   const double speed = reward(outcome);
   told_.push_back({std::move(codes), candidate->trail(), speed > 0 ? -std::log(speed) : infinity,
@@ -56,8 +45,7 @@ void Surrogate::tell(const Candidate& candidate, const Outcome& outcome) {
 
 bool Surrogate::warm_start(std::span<const Source> sources) {
   transfer_.learn(sources, encoding_, rng_);
-  for (const Trail& wish : transfer_.best())
-    proven_.push_back(sample([&](const Position& position) { return wanted_option(*position.fork(), wish); }));
+  for (const Trail& wish : transfer_.best()) pool_.keep(wish);
   return warm();
 }
 
@@ -70,104 +58,10 @@ std::vector<Trail> Surrogate::best(std::size_t count) const {
   return result;
 }
 
-Sample Surrogate::sample(const Pick& pick) {
-  Sample sample;
-  follow(space_, [&](const Position& position) {
-    const std::size_t option = pick(position);
-    sample.options.push_back(static_cast<std::uint32_t>(option));
-    encoding_.note(position.fork()->knob, position.fork()->options[option], sample.codes);
-    return option;
-  });
-  encoding_.close(sample.codes);
-  return sample;
-}
-
-void Surrogate::draw(std::vector<Sample>& samples, std::size_t size) {
-  std::unordered_set<Codes, CodesHash> listed;
-  for (const Sample& known : samples) listed.insert(known.codes);
-  for (std::size_t in_vain = 0; samples.size() < size && in_vain < most_in_vain;) {
-    Sample drawn = sample([this](const Position& position) { return random_option(position, rng_); });
-    if (seen(drawn) || !listed.insert(drawn.codes).second) {
-      ++in_vain;
-      continue;
-    }
-    samples.push_back(std::move(drawn));
-    in_vain = 0;
-  }
-}
-
-std::vector<Sample> Surrogate::unseen(const std::vector<Sample>& samples) const {
-  std::unordered_set<Codes, CodesHash> listed;
-  std::vector<Sample> result;
-  for (const Sample& sample : samples)
-    if (!seen(sample) && listed.insert(sample.codes).second) result.push_back(sample);
-  return result;
-}
-
-Points Surrogate::points(const std::vector<Sample>& samples) {
-  Points result{encoding_.dimensions().size(), {}};
-  result.values.reserve(result.dimensions * samples.size());
-  for (const Sample& sample : samples) encoding_.point(sample.codes, result.add());
-  return result;
-}
-
 Points Surrogate::points(const Numbers& numbers) {
   Points result{encoding_.dimensions().size(), {}};
   for (const std::size_t i : numbers) encoding_.point(told_[i].codes, result.add());
   return result;
-}
-
-std::vector<Sample> Surrogate::design(std::size_t count) {
-  std::vector<Sample> drawn, chosen;
-  draw(drawn, design_pool);
-  if (drawn.empty()) return {};
-  const Points all = points(drawn);
-  Nearest before(all);
-  std::vector<float> point(all.dimensions);
-  for (const Codes& codes : asked_) {
-    encoding_.point(codes, point.data());
-    before.give(point.data());
-  }
-  if (asked_.empty()) {
-    Nearest centre(all);
-    centre.give(middle(all).data());
-    chosen.push_back(drawn[centre.nearest()]);
-    before.give(centre.nearest());
-  }
-  while (chosen.size() < std::min(count, drawn.size())) {
-    chosen.push_back(drawn[before.farthest()]);
-    before.give(before.farthest());
-  }
-  return chosen;
-}
-
-std::vector<Sample> Surrogate::pool() {
-  std::erase_if(pool_, [&](const Sample& sample) { return seen(sample); });
-  const auto size = static_cast<std::size_t>(pool_size_);
-  const auto fresh = static_cast<std::size_t>(std::ceil(refresh * static_cast<double>(size)));
-  if (pool_.size() + fresh > size)  // the oldest go
-    pool_.erase(pool_.begin(), pool_.begin() + static_cast<std::ptrdiff_t>(pool_.size() + fresh - size));
-  draw(pool_, size);
-  refresh_near();
-  std::vector<Sample> result = pool_;
-  result.insert(result.end(), proven_.begin(), proven_.end());
-  for (const auto& [number, samples] : near_) result.insert(result.end(), samples.begin(), samples.end());
-  return unseen(result);
-}
-
-void Surrogate::refresh_near() {
-  std::map<std::size_t, std::vector<Sample>> near;
-  for (const std::size_t number : by_time_) {
-    if (near.size() == incumbents || !std::isfinite(told_[number].time)) break;
-    const auto known = near_.find(number);
-    if (known != near_.end()) {
-      near.insert(std::move(*known));
-      continue;
-    }
-    for (const Trail& wish : neighbours(space_, told_[number].trail))
-      near[number].push_back(sample([&](const Position& position) { return wanted_option(*position.fork(), wish); }));
-  }
-  near_ = std::move(near);
 }
 
 std::vector<double> Surrogate::targets() {
@@ -238,7 +132,7 @@ std::vector<double> Surrogate::rank(const std::vector<Sample>& samples) {
   const std::vector<double> values = targets();
   fit(values);
   condition(values);
-  process_.predict(points(samples));
+  process_.predict(search::points(samples, encoding_));
   ranked_ = samples.size();
   prior_.assign(ranked_, 0);
   if (warm()) find_prior(samples);

@@ -10,35 +10,25 @@
 //   batch        σ shrinks after each pick as if the value were known (Desautels, Krause and Burdick, JMLR 15, 2014)
 #pragma once
 #include <limits>
-#include <map>
 #include <unordered_set>
 #include <vector>
 
 #include "core/rng.h"
 #include "search/encoding.h"
 #include "search/gp.h"
+#include "search/pool.h"
 #include "search/searcher.h"
-#include "search/trails.h"
 #include "search/transfer.h"
 
 namespace deplo::search {
 
-/// A candidate without its position, which may be large: a kernel's holds a program.
-struct Sample {
-  std::vector<std::uint32_t> options;  // of each fork on the way
-  Codes codes;
-};
-Candidate follow(const Space&, const Sample&);
-
-/// Reads kappa, cost, clip and pool (model_parameters.h). Candidates that are encoded alike count as one. Not
-/// thread-safe.
+/// Reads kappa, cost, clip, pool and mutants (model_parameters.h). Not thread-safe.
 class Surrogate {
  public:
   Surrogate(const Space&, const Settings&);
 
   void asked(const Candidate&);
   void tell(const Candidate&, const Outcome&);
-  std::size_t count_asked() const { return asked_.size(); }
   std::size_t count_told() const { return told_.size(); }
   /// Before all else; false: the sources say nothing.
   bool warm_start(std::span<const Source>);
@@ -48,15 +38,10 @@ class Surrogate {
   /// The fastest told, the best first.
   std::vector<Trail> best(std::size_t count) const;
 
-  Sample sample(const Pick&);
-  bool seen(const Sample& sample) const { return asked_.contains(sample.codes); }
-  /// Those that were neither asked nor told, once each.
-  std::vector<Sample> unseen(const std::vector<Sample>&) const;
-  /// Unseen ones, `count` at most: where nothing was asked the one nearest to the middle first, then those that are
-  /// farthest from all before (maximin).
-  std::vector<Sample> design(std::size_t count);
-  /// Unseen ones: the neighbours of the fastest, and random ones.
-  std::vector<Sample> pool();
+  /// What was not asked yet.
+  Pool& pool() { return pool_; }
+  /// Unseen candidates for the next round.
+  std::vector<Sample> candidates() { return pool_.candidates(best(Pool::parents)); }
 
   /// The acquisition of each sample. ready().
   std::vector<double> rank(const std::vector<Sample>&);
@@ -73,10 +58,6 @@ class Surrogate {
   };
   using Numbers = std::vector<std::size_t>;
 
-  /// Adds unseen random ones until there are `size`, fewer where most were seen.
-  void draw(std::vector<Sample>&, std::size_t size);
-  void refresh_near();
-  Points points(const std::vector<Sample>&);
   Points points(const Numbers&);
   std::vector<double> targets();
   std::vector<double> residuals(std::vector<double> logs);
@@ -86,22 +67,18 @@ class Surrogate {
   void condition(const std::vector<double>& targets);
   double acquisition(std::size_t sample) const;
 
-  const Space& space_;
   Rng rng_;
   double kappa_, cost_, clip_;
-  std::int64_t pool_size_;
   Encoding encoding_;
+  Pool pool_;
   GaussianProcess process_;
   Transfer transfer_;
   double limit_ = std::numeric_limits<double>::infinity();  // log time: the latest clip
   std::vector<double> prior_;                               // of the latest rank(), in units of the target
   std::vector<Told> told_;
   Numbers by_time_;  // told_, the fastest first
-  std::unordered_set<Codes, CodesHash> asked_, known_;
-  std::vector<Sample> pool_;
-  std::vector<Sample> proven_;                       // elsewhere
-  std::map<std::size_t, std::vector<Sample>> near_;  // neighbours of the fastest, by their number in told_
-  std::size_t fitted_ = 0, version_ = 0;             // evaluations and encoding at the latest fit
+  std::unordered_set<Codes, CodesHash> known_;
+  std::size_t fitted_ = 0, version_ = 0;  // evaluations and encoding at the latest fit
   double cost_weight_ = 0;
   std::size_t ranked_ = 0;
 };

@@ -1,0 +1,71 @@
+// Unseen candidates for a model to rank: random ones, and those around the fastest.
+//
+//   neighbours   of the four fastest: every candidate that differs in one choice
+//   mutants      of the eight fastest: two to four choices differ. What leads out of a valley whose neighbours were all
+//                seen; among 241,600 candidates a random one hardly ever does (docs/strategies.md)
+#pragma once
+#include <cstdint>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "core/rng.h"
+#include "search/encoding.h"
+#include "search/gp.h"
+#include "search/hyperparameters.h"
+#include "search/trails.h"
+
+namespace deplo::search {
+
+/// A candidate without its position, which may be large: a kernel's holds a program.
+struct Sample {
+  std::vector<std::uint32_t> options;  // of each fork on the way
+  Codes codes;
+};
+Candidate follow(const Space&, const Sample&);
+
+/// Reads pool and mutants (model_parameters.h). Candidates that are encoded alike count as one. Not thread-safe.
+class Pool {
+ public:
+  Pool(const Space&, const Settings&, Encoding&, Rng&);
+
+  void asked(const Codes& codes) { asked_.insert(codes); }
+  std::size_t count_asked() const { return asked_.size(); }
+  bool seen(const Sample& sample) const { return asked_.contains(sample.codes); }
+  /// Those that were neither asked nor told, once each.
+  std::vector<Sample> unseen(const std::vector<Sample>&) const;
+
+  Sample sample(const Pick&);
+  /// What the wish comes nearest to.
+  Sample sample(const Trail& wish);
+  /// Unseen ones, `count` at most: where nothing was asked the one nearest to the middle first, then those that are
+  /// farthest from all before (maximin).
+  std::vector<Sample> design(std::size_t count);
+  /// In every pool until it is asked.
+  void keep(const Trail& wish) { kept_.push_back(sample(wish)); }
+
+  static constexpr std::size_t parents = 8;
+  /// Unseen ones for the next round. `fastest`: the best first, as many as there are up to `parents`.
+  std::vector<Sample> candidates(const std::vector<Trail>& fastest);
+
+ private:
+  /// Drops what was seen and the oldest, and draws unseen ones until there are `size`, fewer where most were seen.
+  template <class Draw>
+  void renew(std::vector<Sample>&, std::size_t size, Draw&& draw);
+  template <class Draw>
+  void fill(std::vector<Sample>&, std::size_t size, Draw&& draw);
+  void renew_near(const std::vector<Trail>& fastest);
+
+  const Space& space_;
+  Encoding& encoding_;
+  Rng& rng_;
+  std::size_t size_, mutants_;
+  std::unordered_set<Codes, CodesHash> asked_;
+  std::vector<Sample> random_, mutated_, kept_;
+  std::vector<std::pair<Trail, std::vector<Sample>>> near_;  // the fastest and their neighbours
+};
+
+/// One point for each sample.
+Points points(const std::vector<Sample>&, Encoding&);
+
+}  // namespace deplo::search

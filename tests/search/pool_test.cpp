@@ -1,0 +1,102 @@
+// What a model is given to rank.
+#include "search/pool.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <map>
+#include <set>
+
+#include "search/model_parameters.h"
+#include "search/table_space.h"
+#include "tables.h"
+
+namespace deplo::search {
+namespace {
+
+constexpr std::array parameters = {pool_parameter, mutants_parameter};
+
+Trail trail_of(const std::vector<std::int64_t>& values) {
+  Trail trail;
+  for (std::size_t i = 0; i < values.size(); ++i) trail.push_back({"p" + std::to_string(i), Value{values[i]}});
+  return trail;
+}
+
+class PoolOfFive : public testing::Test {
+ protected:
+  // 100,000 configurations.
+  static std::shared_ptr<const Records> records() {
+    static const auto all = tables::grid({10, 10, 10, 10, 10}, [](const tables::Options&) { return 1.0; });
+    return all;
+  }
+  Pool make(const char* size, const char* mutants) {
+    return Pool(space_, Settings("toy", parameters, {.seed = 1, .parameters = {{"pool", size}, {"mutants", mutants}}}),
+                encoding_, rng_);
+  }
+  // How many of them differ from the trail in how many choices.
+  std::map<std::size_t, std::size_t> distances(const std::vector<Sample>& samples, const Trail& from) {
+    std::map<std::size_t, std::size_t> counts;
+    for (const Sample& sample : samples) {
+      const Trail trail = follow(space_, sample)->trail();
+      std::size_t different = 0;
+      for (std::size_t i = 0; i < trail.size(); ++i) different += trail[i] != from[i] ? 1 : 0;
+      ++counts[different];
+    }
+    return counts;
+  }
+  TableSpace space_{records()};
+  Encoding encoding_;
+  Rng rng_{7};
+  const Trail fastest_ = trail_of({3, 1, 4, 1, 5});
+};
+
+TEST_F(PoolOfFive, WithoutAnythingToldIsRandom) {
+  Pool pool = make("50", "40");
+  EXPECT_EQ(pool.candidates({}).size(), 50U);
+  EXPECT_LE(distances(pool.candidates({}), fastest_)[1], 3U);  // 45 of 100,000 are that near
+}
+
+TEST_F(PoolOfFive, HasAllNeighboursOfTheFastestAndMutantsOfTwoToFourChoices) {
+  Pool pool = make("1", "40");
+  pool.asked(encoding_.codes(fastest_));
+  auto counts = distances(pool.candidates({fastest_}), fastest_);
+  EXPECT_EQ(counts[0], 0U);
+  EXPECT_EQ(counts[1], 5U * 9U);
+  for (const std::size_t changes : {2, 3, 4}) EXPECT_GE(counts[changes], 3U) << changes;
+  EXPECT_GE(counts[2] + counts[3] + counts[4], 40U);
+  EXPECT_LE(counts[2] + counts[3] + counts[4] + counts[5], 41U);
+  Pool none = make("1", "0");
+  counts = distances(none.candidates({fastest_}), fastest_);
+  EXPECT_LE(counts[2] + counts[3] + counts[4] + counts[5], 1U);
+}
+
+TEST_F(PoolOfFive, AQuarterIsNewInEachRoundAndNothingSeenStays) {
+  Pool pool = make("1", "40");
+  const std::vector<Sample> first = pool.candidates({fastest_}), second = pool.candidates({fastest_});
+  std::set<Codes> before;
+  for (const Sample& sample : first) before.insert(sample.codes);
+  std::size_t fresh = 0;
+  for (const Sample& sample : second) fresh += before.contains(sample.codes) ? 0 : 1;
+  EXPECT_EQ(fresh, 11U);  // of the mutants 10, and the random one
+  for (const Sample& sample : second) pool.asked(sample.codes);
+  for (const Sample& sample : pool.candidates({fastest_})) EXPECT_FALSE(pool.seen(sample));
+}
+
+TEST_F(PoolOfFive, KeepsAWishUntilItIsAsked) {
+  Pool pool = make("1", "0");
+  const Trail wish = trail_of({9, 9, 9, 9, 9});
+  pool.keep(wish);
+  const Codes codes = encoding_.codes(wish);
+  const auto has = [&] {
+    const std::vector<Sample> samples = pool.candidates({});
+    return std::ranges::count(samples, codes, &Sample::codes) == 1;
+  };
+  EXPECT_TRUE(has());
+  EXPECT_TRUE(has());
+  pool.asked(codes);
+  EXPECT_FALSE(has());
+}
+
+}  // namespace
+}  // namespace deplo::search
