@@ -124,7 +124,8 @@ TEST(Worker, HundredsInARow) {
   bench.open(copy_task());
   for (const Case& one : cases) run(bench, one);  // what is grown once
   run(bench, cases.front());
-  const std::size_t descriptors = open_descriptors(), pages = resident_pages();
+  const std::size_t descriptors = open_descriptors();
+  [[maybe_unused]] const std::size_t pages = resident_pages();
   Rng rng(7);
   for (int i = 0; i < 500; ++i)
     run(bench, rng.below(40) == 0 ? slow_cases[rng.below(slow_cases.size())] : cases[rng.below(cases.size())]);
