@@ -5,6 +5,7 @@
 #include "apps/kernel_space.h"
 #include "core/rng.h"
 #include "ir/emit/emit.h"
+#include "rules/features.h"
 #include "rules/lower.h"
 #include "search/searcher.h"
 
@@ -37,6 +38,22 @@ void lower_random(benchmark::State& state) {
   }
 }
 BENCHMARK(lower_random)->Unit(benchmark::kMicrosecond);
+
+// What a model knows of a candidate before it is built, over 64 random schedules: state.range(0) is the target.
+void features(benchmark::State& state) {
+  const Target target = load_target(state.range(0) == 0 ? "opencl-cpu" : "sm_90");
+  const ir::Program loop = linear();
+  Rng rng(1);
+  std::vector<rules::Lowering> candidates;
+  while (candidates.size() < 64) {
+    rules::Lowering lowering(loop, target);
+    while (lowering.fork()) lowering.choose(rng.below(lowering.fork()->options.size()));
+    candidates.push_back(lowering);
+  }
+  std::size_t next = 0;
+  for (auto _ : state) benchmark::DoNotOptimize(rules::features(candidates[next++ % 64].program(), target));
+}
+BENCHMARK(features)->Arg(0)->Arg(1)->Unit(benchmark::kMicrosecond);
 
 // One ask and tell on the kernel's space; the rules run inside, once per new position.
 void ask_and_tell(benchmark::State& state) {
