@@ -103,6 +103,7 @@ int run(int argc, char** argv, bool tune_only) {
     add_space(*app.add_subcommand("space", space_about), exit_code);
     add_compare(*app.add_subcommand("compare", compare_about), exit_code);
     add_report(*app.add_subcommand("report", report_about));
+    add_model(*app.add_subcommand("model", "Models that learn from many kernels: how good they are."));
     add_db(*app.add_subcommand("db", "What stores hold: look, compare, check, merge, prune, import, export."),
            exit_code);
     add_devices(*app.add_subcommand(
@@ -110,7 +111,7 @@ int run(int argc, char** argv, bool tune_only) {
     add_worker(*app.add_subcommand("worker", worker_about)->group(""), exit_code);  // in no overview
   }
   if (parse(app, argc, argv) && !tune_only && app.get_subcommands().empty())
-    throw Error("expected a command (tune, compile, run, space, compare, report, db, devices), found none; see --help");
+    throw Error("expected a command (tune, compile, run, space, compare, report, model, db, devices), found none; see --help");
   return exit_code;
 }
 

@@ -14,6 +14,7 @@ void add_space(CLI::App& command, int& exit_code);
 void add_compare(CLI::App& command, int& exit_code);
 void add_db(CLI::App& command, int& exit_code);
 void add_report(CLI::App& command);
+void add_model(CLI::App& command);
 void add_devices(CLI::App& command);
 void add_worker(CLI::App& command, int& exit_code);
 

@@ -10,6 +10,8 @@ find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(Eigen3 REQUIRED NO_MODULE)
 pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)
+find_library(XGBOOST_LIBRARY xgboost REQUIRED)  # Debian's xgboost-config.cmake asks for a program that no package has
+find_path(XGBOOST_INCLUDE xgboost/c_api.h REQUIRED)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 
 # Optional: NVRTC compiles what the CUDA dialect emits; it is opened with dlopen, so nothing is linked.

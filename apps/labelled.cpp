@@ -1,0 +1,138 @@
+#include "apps/labelled.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <filesystem>
+#include <optional>
+
+#include "core/error.h"
+#include "measure/device_row.h"
+#include "measure/roofline.h"
+#include "measure/store.h"
+#include "measure/store_open.h"
+#include "rules/features.h"
+#include "rules/lower.h"
+
+namespace deplo::apps {
+namespace {
+
+struct Key {
+  std::int64_t kernel, device;
+  std::string name, text, protocol;
+  measure::DeviceInfo info;
+};
+
+std::vector<Key> list(const std::string& file) {
+  const auto database = measure::open_database(file);
+  measure::Statement rows(*database, fmt::format("SELECT DISTINCT t.kernel, r.device, k.name, k.text, t.protocol, {} "
+                                                 "FROM trial t JOIN run r ON r.id = t.run JOIN kernel k ON k.id = "
+                                                 "t.kernel JOIN device d ON d.id = r.device ORDER BY 1, 2, 5",
+                                                 measure::device_columns));
+  std::vector<Key> keys;
+  while (rows.step())
+    keys.push_back(
+        {rows.integer(0), rows.integer(1), rows.text(2), rows.text(3), rows.text(4), measure::read_device(rows, 5)});
+  return keys;
+}
+
+/// nullopt: rules have changed since.
+std::optional<rules::Features> features_of(const ir::Program& loop, const Target& target, const std::string& trail) {
+  try {
+    return rules::features(rules::follow(loop, target, parse_trail(trail)).program(), target);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+search::Labelled label(measure::Store& store, const Key& key) {
+  const ir::Program loop = ir::parse(key.text, {}, key.name);
+  const Target target = measure::target_of(key.info);
+  const measure::Ceilings ceilings = store.ceilings(key.device);
+  search::Labelled set{key.name, key.info.name, key.name, {rules::feature_names().size(), {}}, {}, {}};
+  for (const measure::KnownTrial& trial : store.known_trials(key.kernel, key.device, key.protocol)) {
+    if (trial.latest.status != Status::ok || !(trial.latest.median_us > 0)) continue;
+    const auto found = features_of(loop, target, trial.latest.trail);
+    if (!found) continue;
+    const std::vector<float> values = rules::feature_vector(*found);
+    std::ranges::copy(values, set.points.add());
+    set.logs.push_back(std::log(trial.latest.median_us));
+    set.analytic.push_back(std::log(measure::roofline_us(*found, target, ceilings)));
+  }
+  return set;
+}
+
+/// log2 of a number, else the option's own number.
+struct Column {
+  bool numeric = true;
+  std::vector<float> of_option;
+};
+Column column(const search::Knob& knob) {
+  Column result;
+  for (const Value& value : knob.values) {
+    const auto* const number = std::get_if<std::int64_t>(&value);
+    result.numeric &= number != nullptr;
+    if (number == nullptr)
+      result.of_option.push_back(static_cast<float>(result.of_option.size()));
+    else
+      result.of_option.push_back(*number > 0 ? std::log2(static_cast<float>(*number)) : static_cast<float>(*number));
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<search::Labelled> label_store(const std::string& file, std::size_t least) {
+  if (!std::filesystem::exists(file)) throw Error(file + ": expected a store, found no such file");
+  const std::vector<Key> keys = list(file);
+  measure::Store store = measure::Store::open(file);
+  std::vector<search::Labelled> sets;
+  for (const Key& key : keys) {
+    if (!key.text.starts_with("===")) continue;  // imported: no kernel of ours
+    search::Labelled set = label(store, key);
+    if (set.logs.size() >= least) sets.push_back(std::move(set));
+  }
+  return sets;
+}
+
+std::vector<search::Labelled> label_records(const search::Records& records, std::size_t least) {
+  std::vector<Column> columns;
+  for (const search::Knob& knob : records.knobs) columns.push_back(column(knob));
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;
+  for (std::size_t a = 0; a < columns.size(); ++a)
+    for (std::size_t b = a + 1; b < columns.size(); ++b)
+      if (columns[a].numeric && columns[b].numeric) pairs.emplace_back(a, b);
+  search::Labelled set{records.kernel, records.device, records.name, {columns.size() + 2 * pairs.size(), {}}, {}, {}};
+  for (std::size_t i = 0; i < records.records.size(); ++i) {
+    const Outcome& outcome = records.records[i].outcome;
+    if (!outcome.ok() || !(outcome.microseconds > 0)) continue;
+    const auto options = records.options_of(i);
+    float* point = set.points.add();
+    for (std::size_t k = 0; k < columns.size(); ++k) *point++ = columns[k].of_option[options[k]];
+    const float* const values = point - columns.size();
+    for (const auto& [a, b] : pairs) {
+      *point++ = values[a] + values[b];
+      *point++ = values[a] - values[b];
+    }
+    set.logs.push_back(std::log(outcome.microseconds));
+  }
+  if (set.logs.size() < least) return {};
+  return {std::move(set)};
+}
+
+std::string print_points(const std::vector<search::Labelled>& sets) {
+  std::string text = "kernel,device,us,analytic_us";
+  for (const std::string_view name : rules::feature_names()) text += fmt::format(",{}", name);
+  text += "\n";
+  for (const search::Labelled& set : sets)
+    for (std::size_t i = 0; i < set.logs.size(); ++i) {
+      text += fmt::format("\"{}\",\"{}\",{:.6g},{:.6g}", set.kernel, set.device, std::exp(set.logs[i]),
+                          std::exp(set.analytic[i]));
+      for (std::size_t k = 0; k < set.points.dimensions; ++k)
+        text += fmt::format(",{:.6g}", set.points.values[i * set.points.dimensions + k]);
+      text += "\n";
+    }
+  return text;
+}
+
+}  // namespace deplo::apps

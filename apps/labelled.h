@@ -1,0 +1,26 @@
+// Stores and recorded spaces as what a model of many kernels learns from.
+#pragma once
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "search/compare/held_out.h"
+#include "search/records.h"
+
+namespace deplo::apps {
+
+/// One for each kernel of ours, device and protocol of the store: the latest valid trial of each trail. Points are
+/// rules::feature_vector(), the analytic model is measure::roofline_us() under the ceilings that the store has of the
+/// device. Trails that no longer fit are left out; so are sets of fewer than `least` records, and kernels that were
+/// imported. Throws Error.
+std::vector<search::Labelled> label_store(const std::string& file, std::size_t least);
+
+/// The valid records, where there are `least` of them or more. Points: of each knob the log2 of its value (of text: its
+/// number; what is not positive: itself), of each pair of numeric ones sum and difference of these. No analytic model.
+std::vector<search::Labelled> label_records(const search::Records&, std::size_t least);
+
+/// The points as a table for other programs: kernel, device, µs, what the analytic model says, and each feature by its
+/// name. Sets of a store only.
+std::string print_points(const std::vector<search::Labelled>&);
+
+}  // namespace deplo::apps

@@ -1,0 +1,228 @@
+#include "search/compare/held_out.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "core/error.h"
+#include "core/rng.h"
+#include "search/boosted_trees.h"
+#include "search/compare/rank_quality.h"
+#include "search/compare/statistics.h"
+#include "search/proposer.h"
+#include "search/targets.h"
+
+namespace deplo::search {
+namespace {
+
+constexpr std::size_t most_fitted = 128, most_conditioned = 512;  // a fit and a conditioning take the cube of them
+constexpr int fit_steps = 24;
+constexpr std::size_t folds = 5;  // of rows, where there is one set to learn from
+
+/// Candidates of one set or more; y is what the analytic model leaves.
+struct Rows {
+  std::size_t dimensions = 0;  // of a point as it came
+  Points points;               // as they came, then less the median
+  std::vector<double> y, weights;
+  std::vector<std::size_t> groups;  // which set
+  std::size_t size() const { return y.size(); }
+};
+struct Estimate {
+  std::vector<double> mean, scale;
+};
+struct Learner {
+  std::string_view name;
+  Estimate (*learn)(const Rows& from, const Rows& at, std::uint64_t seed);
+};
+
+std::vector<double> centred(std::vector<double> values) {
+  const double middle = quantile(values, 0.5);
+  for (double& value : values) value -= middle;
+  return values;
+}
+
+/// The analytic model's, 0 without one.
+std::vector<double> baseline(const Labelled& set) {
+  return set.analytic.empty() ? std::vector<double>(set.logs.size()) : centred(set.analytic);
+}
+
+void add(Rows& rows, const Labelled& set, std::size_t group) {
+  const std::size_t d = set.points.dimensions, n = set.logs.size();
+  rows.dimensions = d;
+  rows.points.dimensions = 2 * d;
+  std::vector<float> middle(d);
+  for (std::size_t k = 0; k < d; ++k) {
+    std::vector<double> column(n);
+    for (std::size_t i = 0; i < n; ++i) column[i] = set.points.values[i * d + k];
+    middle[k] = static_cast<float>(quantile(column, 0.5));
+  }
+  const std::vector<double> logs = centred(set.logs), before = baseline(set);
+  for (std::size_t i = 0; i < n; ++i) {
+    float* const point = rows.points.add();
+    for (std::size_t k = 0; k < d; ++k) {
+      point[k] = set.points.values[i * d + k];
+      point[d + k] = point[k] - middle[k];
+    }
+    rows.y.push_back(logs[i] - before[i]);
+    rows.weights.push_back(100.0 / static_cast<double>(n));
+    rows.groups.push_back(group);
+  }
+}
+
+Rows pick(const Rows& rows, std::span<const std::size_t> numbers) {
+  Rows out{rows.dimensions, {rows.points.dimensions, {}}, {}, {}, {}};
+  for (const std::size_t i : numbers) {
+    const auto first = rows.points.values.begin() + static_cast<std::ptrdiff_t>(i * rows.points.dimensions);
+    std::copy_n(first, rows.points.dimensions, out.points.add());
+    out.y.push_back(rows.y[i]);
+    out.weights.push_back(rows.weights[i]);
+    out.groups.push_back(rows.groups[i]);
+  }
+  return out;
+}
+
+Estimate by_analysis(const Rows&, const Rows& at, std::uint64_t) {
+  return {std::vector<double>(at.size()), std::vector<double>(at.size(), 1)};
+}
+
+Estimate by_trees(const Rows& from, const Rows& at, std::uint64_t seed) {
+  BoostedTrees trees;
+  TreeOptions options;
+  options.seed = seed;
+  trees.fit(from.points, from.y, from.weights, options);
+  const std::vector<float> mean = trees.predict(at.points);
+  return {{mean.begin(), mean.end()}, std::vector<double>(at.size(), 1)};
+}
+
+/// The second half of each point, over the deviations of `from`.
+Points scaled(const Rows& rows, const std::vector<float>& deviations) {
+  Points out{rows.dimensions, {}};
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    float* const point = out.add();
+    for (std::size_t k = 0; k < rows.dimensions; ++k)
+      point[k] = rows.points.values[i * rows.points.dimensions + rows.dimensions + k] / deviations[k];
+  }
+  return out;
+}
+
+std::vector<float> deviations(const Rows& rows) {
+  std::vector<float> result(rows.dimensions, 1);
+  for (std::size_t k = 0; k < rows.dimensions; ++k) {
+    double sum = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const double x = rows.points.values[i * rows.points.dimensions + rows.dimensions + k];
+      sum += x * x;
+    }
+    if (sum > 0) result[k] = static_cast<float>(std::sqrt(sum / static_cast<double>(rows.size())));
+  }
+  return result;
+}
+
+Estimate by_process(const Rows& from, const Rows& at, std::uint64_t seed) {
+  Rng rng(seed);
+  std::vector<std::size_t> numbers(from.size());
+  std::iota(numbers.begin(), numbers.end(), 0);
+  shuffle(numbers, rng);
+  numbers.resize(std::min(numbers.size(), most_conditioned));
+  const Rows all = pick(from, numbers);
+  const Rows some = pick(from, std::span(numbers).first(std::min(numbers.size(), most_fitted)));
+  const std::vector<float> sizes = deviations(all);
+  std::vector<double> y = all.y;
+  const double middle = mean(y), deviation = std::max(standardise(y), 1e-9);
+  std::vector<std::size_t> each(from.dimensions);
+  std::iota(each.begin(), each.end(), 0);
+  GaussianProcess process;
+  process.fit(scaled(some, sizes), std::span(y).first(some.size()), each, each.size(), fit_steps);
+  process.condition(scaled(all, sizes), each, y);
+  process.predict(scaled(at, sizes));
+  Estimate result;
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    result.mean.push_back(middle + deviation * static_cast<double>(process.means()[i]));
+    result.scale.push_back(std::max(deviation * static_cast<double>(process.deviations()[i]), 1e-6));
+  }
+  return result;
+}
+
+constexpr std::array learners = {Learner{"analytic", by_analysis}, Learner{"process", by_process},
+                                 Learner{"trees", by_trees}};
+
+/// The quantile of |error|/scale, of rows that a model of the others was asked about.
+double half_width(const Learner& learner, const Rows& rows, std::uint64_t seed) {
+  std::vector<std::size_t> fold = rows.groups;
+  std::size_t count = 1 + *std::ranges::max_element(fold);
+  if (std::ranges::adjacent_find(rows.groups, std::not_equal_to<>()) == rows.groups.end()) {
+    count = std::min(folds, rows.size());
+    for (std::size_t i = 0; i < fold.size(); ++i) fold[i] = i % count;
+  }
+  std::vector<double> errors;
+  for (std::size_t f = 0; f < count; ++f) {
+    std::vector<std::size_t> in, out;
+    for (std::size_t i = 0; i < fold.size(); ++i) (fold[i] == f ? out : in).push_back(i);
+    if (out.empty() || in.empty()) continue;
+    const Rows at = pick(rows, out);
+    const Estimate estimate = learner.learn(pick(rows, in), at, seed);
+    for (std::size_t i = 0; i < at.size(); ++i)
+      errors.push_back(std::abs(at.y[i] - estimate.mean[i]) / estimate.scale[i]);
+  }
+  return errors.empty() ? 0 : quantile(errors, interval_level);
+}
+
+bool teaches(const Labelled& one, const Labelled& other, LeaveOut what) {
+  if (what == LeaveOut::kernel) return one.kernel != other.kernel;
+  return one.kernel == other.kernel && one.device != other.device;
+}
+
+HeldOutScore judge(const Learner& learner, const Rows& from, const Labelled& set, const HeldOutOptions& options) {
+  Rows at;
+  add(at, set, 0);
+  const Estimate estimate = learner.learn(from, at, options.seed);
+  const double q = half_width(learner, from, options.seed);
+  const std::vector<double> before = baseline(set);
+  std::vector<double> predicted;
+  HeldOutScore score;
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    predicted.push_back(before[i] + estimate.mean[i]);
+    score.coverage += std::abs(at.y[i] - estimate.mean[i]) <= q * estimate.scale[i] ? 1 : 0;
+    score.width += 2 * q * estimate.scale[i];
+  }
+  score.coverage /= static_cast<double>(at.size());
+  score.width = std::exp(score.width / static_cast<double>(at.size()));
+  score.model = learner.name;
+  score.spearman = spearman(set.logs, predicted);
+  score.recall = top_recall(set.logs, predicted, options.top);
+  score.regret = top_regret(set.logs, predicted, options.top);
+  return score;
+}
+
+}  // namespace
+
+LeaveOut parse_leave_out(std::string_view name) {
+  if (name == "kernel") return LeaveOut::kernel;
+  if (name == "device") return LeaveOut::device;
+  throw Error(fmt::format("expected what is left out (kernel or device), found '{}'", name));
+}
+
+std::vector<HeldOutScore> evaluate_held_out(std::span<const Labelled> sets, const HeldOutOptions& options) {
+  std::vector<HeldOutScore> scores;
+  for (std::size_t s = 0; s < sets.size(); ++s) {
+    Rows from;
+    std::size_t count = 0;
+    for (const Labelled& other : sets)
+      if (teaches(sets[s], other, options.leave_out) && other.points.dimensions == sets[s].points.dimensions)
+        add(from, other, count++);
+    if (count == 0) continue;
+    for (const Learner& learner : learners) {
+      if (learner.name == "analytic" && sets[s].analytic.empty()) continue;
+      HeldOutScore score = judge(learner, from, sets[s], options);
+      score.set = s;
+      score.sets = count;
+      scores.push_back(std::move(score));
+    }
+  }
+  return scores;
+}
+
+}  // namespace deplo::search
