@@ -16,7 +16,10 @@ configure = @if ! [ build/$(1)/build.ninja -nt CMakePresets.json ] || \
     ! grep -qsxF 'CMAKE_HOME_DIRECTORY:INTERNAL=$(CURDIR)' build/$(1)/CMakeCache.txt; \
   then cmake --preset $(1) --fresh --log-level=NOTICE && touch build/$(1)/build.ninja; fi
 
-.PHONY: help tune test build bench bundle format lint clean setup
+# Where `make install` puts programs, library, headers and data; below DESTDIR where that is set.
+PREFIX ?= /usr/local
+
+.PHONY: help tune test build bench bundle install format lint clean setup
 
 help: ## this list
 	@sed -nE 's/^([a-z]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -45,6 +48,11 @@ bundle: setup ## one folder with all that the programs need, to be copied to a m
 	$(call configure,$(PRESET))
 	@cmake --build $(BUILD) --target deplo deplo-tune
 	@scripts/bundle.sh $(BUILD) bundle
+
+install: setup ## set-up, build and install programs and library (PREFIX=/usr/local): find_package(deplo)
+	$(call configure,$(PRESET))
+	@cmake --build $(BUILD) --target deplo deplo-tune library
+	@cmake --install $(BUILD) --prefix $(PREFIX)
 
 format: ## clang-format over the sources, in place
 	@$(SETUP) clang-format

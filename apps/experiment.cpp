@@ -77,11 +77,17 @@ void check_device(const std::string& name, std::string_view place) {
 }
 
 Experiment load_experiment(const std::filesystem::path& file) {
-  Experiment experiment;
   const std::filesystem::path found = find_data(file);
+  Experiment experiment = parse_experiment(read_file(found), found.string(), found.parent_path());
   experiment.file = file.string();
-  experiment.text = read_file(found);
-  const Config config = Config::parse(experiment.text, found.string());
+  return experiment;
+}
+
+Experiment parse_experiment(std::string text, const std::string& file, const std::filesystem::path& folder) {
+  Experiment experiment;
+  experiment.file = file;
+  experiment.text = std::move(text);
+  const Config config = Config::parse(experiment.text, file);
   config.only({"target", "device", "search", "budget", "kernels"});
   if (const auto target = config.find("target")) check_target(experiment.target = target->text(), target->place());
   if (const auto device = config.find("device")) check_device(experiment.device = device->text(), device->place());
@@ -89,7 +95,7 @@ Experiment load_experiment(const std::filesystem::path& file) {
   if (const auto budget = config.find("budget")) read_budget(*budget, experiment);
   const Config kernels = config.at("kernels");
   for (const Config& item : kernels.items())
-    for (KernelCase& kernel : read_entry(item, found.parent_path())) experiment.kernels.push_back(std::move(kernel));
+    for (KernelCase& kernel : read_entry(item, folder)) experiment.kernels.push_back(std::move(kernel));
   experiment.kernels = merge_equal(std::move(experiment.kernels));
   if (experiment.kernels.empty()) kernels.expected("at least one kernel");
   return experiment;

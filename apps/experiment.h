@@ -38,6 +38,8 @@ struct Experiment {
 
 /// Throws Error `file:line: expected …, found …`.
 Experiment load_experiment(const std::filesystem::path& file);
+/// The same of a text. `file` is for messages; other files may be named as seen from `folder`.
+Experiment parse_experiment(std::string text, const std::string& file, const std::filesystem::path& folder);
 /// Throws Error `place: expected WHAT (NAMES), found …` unless the name is one of them.
 void check_name(std::string_view place, std::string_view what, const std::string& name,
                 const std::vector<std::string>& names);

@@ -8,7 +8,6 @@
 #include <thread>
 #include <utility>
 
-#include "apps/interrupt.h"
 #include "apps/kernel_space.h"
 #include "core/hash.h"
 #include "core/trail.h"
@@ -135,7 +134,7 @@ measure::Claim Measurer::wait_for_claim(const measure::TrialRecord& record) {
   constexpr int settle_after = 50;                       // pauses: once a second, whether the other one still runs
   for (int waited = 1;; ++waited) {
     measure::Claim claim = session_.store.claim(record, session_.device_id, recalled_);
-    if (claim.done || claim.running != 0 || interrupted() != 0) return claim;
+    if (claim.done || claim.running != 0 || session_.cancelled()) return claim;
     std::this_thread::sleep_for(pause);
     if (waited % settle_after == 0) session_.store.settle_lost(session_.host);
   }
@@ -150,7 +149,7 @@ search::Measured Measurer::screen(const search::Candidate& candidate, double bes
   const measure::Claim claim = wait_for_claim(record);
   if (claim.done) return {known_[one.digest] = outcome_of(*claim.done), true};
   const std::int64_t running = claim.running;
-  if (running == 0) return {{Status::cancelled, 0, "interrupted", 0}, false};
+  if (running == 0) return {{Status::cancelled, 0, "cancelled", 0}, false};
   fill(record, session_.bench.screen(one.code, best_us));
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
   if (record.status == Status::cancelled) {
@@ -161,8 +160,7 @@ search::Measured Measurer::screen(const search::Candidate& candidate, double bes
   return {known_[one.digest] = outcome_of(record, spent.count()), false};
 }
 
-std::vector<Measurer::Final> Measurer::confirm(const std::vector<search::Candidate>& candidates, double seconds,
-                                               const std::function<bool()>& cancelled) {
+std::vector<Measurer::Final> Measurer::confirm(const std::vector<search::Candidate>& candidates, double seconds) {
   std::vector<Prepared> all;
   std::vector<measure::Candidate> codes;
   for (const search::Candidate& candidate : candidates) {
@@ -173,12 +171,12 @@ std::vector<Measurer::Final> Measurer::confirm(const std::vector<search::Candida
     all.push_back(std::move(one));
   }
   open();
-  const auto replies = session_.bench.confirm(codes, {0, seconds, cancelled});
+  const auto replies = session_.bench.confirm(codes, {0, seconds, session_.cancelled});
   std::vector<Final> finals;
   for (std::size_t i = 0; i < all.size(); ++i) {
     measure::TrialRecord record = record_of(all[i], measure::Stage::confirm);
     fill(record, replies[i]);
-    if (record.status != Status::ok && cancelled()) continue;  // it did not fail: its turn did not come
+    if (record.status != Status::ok && session_.cancelled()) continue;  // it did not fail: its turn did not come
     session_.store.append(record);
     finals.push_back({all[i].candidate, outcome_of(record)});
   }

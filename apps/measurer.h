@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "apps/experiment.h"
+#include "apps/interrupt.h"
 #include "core/target.h"
 #include "measure/store.h"
 #include "measure/worker/bench.h"
@@ -28,6 +29,7 @@ struct Session {
   std::int64_t ordinal = 0;                 // of the next trial in the run
   std::string host = {};                    // this machine's name
   measure::Ceilings known = {}, seen = {};  // of the device: in earlier runs, and in this one as far as it is stored
+  std::function<bool()> cancelled = [] { return interrupted() != 0; };  // polled: the rest is left undone
 };
 
 /// A complete candidate as a device builds it.
@@ -59,18 +61,16 @@ class Measurer {
 
   /// These will be asked for next: they are built ahead where the backend can.
   void prepare(std::span<const search::Candidate>);
-  /// The time of a short measurement. `best_us`: candidates far slower than that get less time. What the user
-  /// interrupts is `cancelled`, and is not stored.
+  /// The time of a short measurement. `best_us`: candidates far slower than that get less time. What is
+  /// cancelled is not stored.
   search::Measured screen(const search::Candidate&, double best_us);
 
   struct Final {
     search::Candidate candidate;
     Outcome outcome;  // of full, fully checked runs
   };
-  /// Times the candidates against each other, those with the same source once. Polls `cancelled`; stops at a round's
-  /// end after `seconds`.
-  std::vector<Final> confirm(const std::vector<search::Candidate>&, double seconds,
-                             const std::function<bool()>& cancelled);
+  /// Times the candidates against each other, those with the same source once. Stops at a round's end after `seconds`.
+  std::vector<Final> confirm(const std::vector<search::Candidate>&, double seconds);
 
   /// See above.
   search::Candidate stored_best(const search::Space& space) {

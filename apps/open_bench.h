@@ -1,5 +1,6 @@
 // Where the candidates of a tuning run are measured.
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -7,9 +8,9 @@
 
 namespace deplo::apps {
 
-/// The device of that name, in a worker process of this program's own (`deplo worker`) that is replaced when a
-/// candidate costs it, with builders beside it where the backend has a use for them; or in this process. Throws Error
-/// as measure::open_device does.
-std::unique_ptr<measure::Bench> open_bench(const std::string& device, bool in_process);
+/// The device of that name, in a worker process (`deplo worker`, core/file.h) that is replaced when a candidate costs
+/// it, with builders beside it where the backend has a use for them; or in this process. `cancelled` is polled while a
+/// worker measures. Throws Error as measure::open_device does.
+std::unique_ptr<measure::Bench> open_bench(const std::string& device, bool in_process, std::function<bool()> cancelled);
 
 }  // namespace deplo::apps

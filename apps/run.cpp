@@ -171,11 +171,9 @@ std::unique_ptr<measure::Arrays> Runner::allocate() {
 // What was built is of the first of equal kernels, or of one that was measured: buffers may stand in another order.
 std::vector<std::size_t> Runner::slots_of(std::size_t kernel) const {
   const std::size_t first = report_.kernels[kernel].first;
-  const ir::Program& loop = module_.kernels[kernel];
-  const auto own = corresponding_buffers(ir::canonical(loop), ir::canonical(module_.kernels[first]));
   std::vector<std::size_t> slots;
-  for (const std::size_t buffer : built_[first].schedule.arguments)
-    slots.push_back(plan_.placement.at(loop.buffers[own[buffer]].name));
+  for (const std::string& name : parameters(module_.kernels[kernel], module_.kernels[first], built_[first].schedule))
+    slots.push_back(plan_.placement.at(name));
   return slots;
 }
 

@@ -58,8 +58,16 @@ Summary blank_summary(const Experiment& experiment, const TuneOptions& options, 
 
 class Tuner {
  public:
-  Tuner(const Experiment& experiment, Session& session, Progress& progress, Board& board)
-      : experiment_(experiment), session_(session), progress_(progress), board_(board), rows_(board.read().rows) {}
+  using OnTrial = std::function<bool(const TrialNews&)>;
+  Tuner(const Experiment& experiment, Session& session, Progress& progress, Board& board, const OnTrial& on_trial)
+      : experiment_(experiment),
+        session_(session),
+        progress_(progress),
+        board_(board),
+        on_trial_(on_trial),
+        rows_(board.read().rows) {
+    session.cancelled = [this] { return stopped_ || interrupted() != 0; };
+  }
 
   void run() {
     std::vector<std::size_t> pending(rows_.size());
@@ -67,7 +75,7 @@ class Tuner {
     do {
       pass(pending);
       std::erase_if(pending, [&](std::size_t i) { return rows_[i].stop != name(search::Stop::seconds); });
-    } while (!pending.empty() && !interrupted() && left() > worth_another_pass * experiment_.seconds);
+    } while (!pending.empty() && !session_.cancelled() && left() > worth_another_pass * experiment_.seconds);
   }
 
  private:
@@ -76,13 +84,16 @@ class Tuner {
   // An equal share of the time that is left for each: what one leaves over goes to those after it.
   void pass(const std::vector<std::size_t>& kernels) {
     for (std::size_t done = 0; done < kernels.size(); ++done) {
-      if (interrupted()) return;
+      if (session_.cancelled()) return;
       const std::size_t i = kernels[done];
       const KernelCase& kernel = experiment_.kernels[i];
       const KernelBudget budget{left() / static_cast<double>(kernels.size() - done),
                                 experiment_.trials - rows_[i].trials};
       const auto publish = [&](const Row& row) { board_.set(i, merge(rows_[i], row)); };
       Narrator narrator{progress_, fmt::format("[{}/{}] {}", i + 1, rows_.size(), kernel.name), deadline_, publish};
+      narrator.on_trial = [this](const Row& row, const search::Candidate& candidate, const search::Measured& measured) {
+        if (on_trial_ && !on_trial_({row, candidate, measured})) stopped_ = true;
+      };
       rows_[i] = merge(rows_[i], tune_kernel(kernel, experiment_, budget, session_, narrator));
       board_.set(i, rows_[i]);
       progress_.line(narrator.label + "  " + report(rows_[i]));
@@ -93,6 +104,8 @@ class Tuner {
   Session& session_;
   Progress& progress_;
   Board& board_;
+  const OnTrial& on_trial_;
+  bool stopped_ = false;
   const double deadline_ = now() + experiment_.seconds;
   std::vector<Row> rows_;
 };
@@ -106,7 +119,7 @@ void tune(const Experiment& experiment, const TuneOptions& options, Progress& pr
   if (const std::int64_t lost = store.settle_lost(host); lost > 0)
     progress.line(fmt::format("{} in flight when an earlier run ended: stored as worker_lost",
                               lost == 1 ? "1 trial was" : fmt::format("{} trials were", lost)));
-  const auto bench = open_bench(experiment.device, options.in_process);
+  const auto bench = open_bench(experiment.device, options.in_process, [] { return interrupted() != 0; });
   Session session{*bench,
                   store,
                   pick_target(experiment.target, bench->info(), bench->dialect(), experiment.device, experiment.file),
@@ -120,7 +133,12 @@ void tune(const Experiment& experiment, const TuneOptions& options, Progress& pr
                                   experiment.text + (options.overrides.empty() ? "" : "\n#" + options.overrides + "\n"),
                                   experiment.strategy, experiment.options.seed, host, measure::this_process()});
   board.start(blank_summary(experiment, options, session));
-  Tuner(experiment, session, progress, board).run();
+  try {
+    Tuner(experiment, session, progress, board, options.on_trial).run();
+  } catch (...) {  // the process may live on: what it leaves half done is settled now, not when it is gone
+    store.settle_lost(host, session.run_id);
+    throw;
+  }
 }
 
 void abandon(const TuneOptions& options) {

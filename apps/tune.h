@@ -1,12 +1,21 @@
 // `deplo tune`: the one place that ties a kernel's space, a searcher and a measurer together.
 #pragma once
+#include <functional>
 #include <string>
 
 #include "apps/board.h"
 #include "apps/experiment.h"
 #include "core/progress.h"
+#include "search/loop.h"
 
 namespace deplo::apps {
+
+/// One trial of one kernel, which is stored already.
+struct TrialNews {
+  const Row& row;  // of the kernel so far
+  const search::Candidate& candidate;
+  const search::Measured& measured;
+};
 
 struct TuneOptions {
   std::string store = "deplo.db";
@@ -14,6 +23,7 @@ struct TuneOptions {
   bool retry_failed = false;    // schedules that an earlier run found to fail are measured again
   std::string warm_start = {};  // a store of other devices and shapes to begin from; "": a cold start
   bool in_process = false;      // candidates run in this process: for a debugger
+  std::function<bool(const TrialNews&)> on_trial = {};  // told of each; false: as if interrupted
 };
 
 /// Tunes every kernel of the experiment; each trial is in the store before the next is measured. Stops early once

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "apps/board.h"
-#include "apps/interrupt.h"
 #include "apps/kernel_space.h"
 #include "apps/warm_start.h"
 #include "core/error.h"
@@ -21,8 +20,6 @@ constexpr std::size_t most_sources = 4;   // a model of each is made
 constexpr std::size_t first_of_each = 4;  // of their fastest schedules: 16 trials at most before the strategy's own
 constexpr double search_share = 0.8;      // of a kernel's time; the rest is for confirmation
 
-bool cancelled() { return interrupted() != 0; }
-
 class KernelTuner {
  public:
   KernelTuner(const KernelCase& kernel, const Experiment& experiment, const KernelBudget& budget, Session& session,
@@ -30,6 +27,7 @@ class KernelTuner {
       : experiment_(experiment),
         budget_(budget),
         narrator_(narrator),
+        cancelled_(session.cancelled),
         space_(kernel.loop, session.target),
         measurer_(kernel, session),
         batch_(session.bench.batch()),
@@ -45,13 +43,13 @@ class KernelTuner {
 
   Row run() {
     heuristic_ = search::heuristic(space_);
-    if (!cancelled()) {
+    if (!cancelled_()) {
       first_ = measure(heuristic_).outcome;
       row_.heuristic_us = first_.microseconds;
       narrator_.publish(row_);
     }
     row_.stop = name(search());
-    if (!cancelled()) confirm();
+    if (!cancelled_()) confirm();
     return std::move(row_);
   }
 
@@ -69,7 +67,7 @@ class KernelTuner {
     };
     budget.batch = batch_;
     const auto prepare = [this](std::span<const search::Candidate> batch) { measurer_.prepare(batch); };
-    return search::run(space_, *searcher, budget, {measure_one, {}, cancelled, prepare}, std::move(first)).stop;
+    return search::run(space_, *searcher, budget, {measure_one, {}, cancelled_, prepare}, std::move(first)).stop;
   }
 
   // Any strategy is told first what the fastest schedules of elsewhere take here; one with a model also learns from
@@ -107,6 +105,7 @@ class KernelTuner {
     }
     narrator_.progress.status(narrator_.label, details());
     narrator_.publish(row_);
+    if (narrator_.on_trial) narrator_.on_trial(row_, candidate, measured);
     return measured;
   }
 
@@ -117,6 +116,7 @@ class KernelTuner {
   const Experiment& experiment_;
   const KernelBudget& budget_;
   Narrator& narrator_;
+  const std::function<bool()>& cancelled_;
   const double start_ = now();
   KernelSpace space_;
   Measurer measurer_;
@@ -141,8 +141,8 @@ std::vector<search::Candidate> KernelTuner::finalists() {
 
 void KernelTuner::confirm() {
   narrator_.progress.status(narrator_.label, details() + "  confirming");
-  const auto finals = measurer_.confirm(finalists(), budget_.seconds - (now() - start_), cancelled);
-  if (cancelled()) return;  // what was screened stays the answer
+  const auto finals = measurer_.confirm(finalists(), budget_.seconds - (now() - start_));
+  if (cancelled_()) return;  // what was screened stays the answer
   row_.best_us = 0;
   row_.trail.clear();
   for (const auto& [candidate, outcome] : finals) {

@@ -22,6 +22,8 @@ struct Narrator {
   std::string label;                        // "[3/9] name"
   double deadline = 0;                      // now() at the end of the whole run
   std::function<void(const Row&)> publish;  // what is known so far, after every trial
+  /// A trial that was just told; may be empty.
+  std::function<void(const Row&, const search::Candidate&, const search::Measured&)> on_trial = {};
 };
 
 /// The best is the fastest of the confirmed, of which the heuristic is one: it is never slower than that.

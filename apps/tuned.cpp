@@ -111,12 +111,19 @@ TunedCache::TunedCache(const std::optional<std::string>& file, const measure::De
   }
 }
 
-Schedule TunedCache::heuristic(const ir::Program& kernel) const {
+Schedule heuristic_schedule(const ir::Program& kernel, const Target& target) {
   Schedule schedule;
   schedule.loop = kernel;
   schedule.arguments = all_of(kernel);
-  schedule.prepared = prepare(search::heuristic(KernelSpace(kernel, target_)), target_);
+  schedule.prepared = prepare(search::heuristic(KernelSpace(kernel, target)), target);
   return schedule;
+}
+
+std::vector<std::string> parameters(const ir::Program& kernel, const ir::Program& equal, const Schedule& schedule) {
+  const auto own = corresponding_buffers(ir::canonical(kernel), ir::canonical(equal));
+  std::vector<std::string> names;
+  for (const std::size_t buffer : schedule.arguments) names.push_back(kernel.buffers[own[buffer]].name);
+  return names;
 }
 
 // The measured kernel itself, if this program makes the source of it that was measured.
@@ -232,7 +239,7 @@ Schedule TunedCache::find(const ir::Program& kernel) {
         return std::move(*schedule);
       }
   }
-  Schedule schedule = heuristic(kernel);
+  Schedule schedule = heuristic_schedule(kernel, target_);
   schedule.note = std::move(note);
   return schedule;
 }

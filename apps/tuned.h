@@ -30,6 +30,13 @@ struct Schedule {
   std::string note;        // why not a better origin, and what to do about it; "" where there is nothing to say
 };
 
+/// The first option of every fork, for verified Loop IR.
+Schedule heuristic_schedule(const ir::Program& kernel, const Target&);
+
+/// The names of `kernel`'s buffers in the order of the parameters of a schedule that was found for `equal`, a kernel
+/// that is equal to it but for names.
+std::vector<std::string> parameters(const ir::Program& kernel, const ir::Program& equal, const Schedule&);
+
 /// The user's own store, where `deplo tune` writes and `compile` and `run` look unless told otherwise:
 /// $XDG_CACHE_HOME/deplo/tuned.db, ~/.cache without it.
 std::string default_store();
@@ -58,7 +65,6 @@ class TunedCache {
   std::optional<Schedule> replay(const measure::StoredSchedule&, std::string& note) const;
   std::optional<Schedule> find_tuned(const ir::Program& kernel, const ir::StructuralKeys&, std::string& note);
   std::optional<Schedule> find_nearest(const ir::Program& kernel, std::string& note);
-  Schedule heuristic(const ir::Program& kernel) const;
   /// The trail of a kernel of the same form on this one.
   std::optional<Schedule> transfer(const ir::Program& kernel, const measure::StoredSchedule&, Origin) const;
 

@@ -1,5 +1,8 @@
 #include "core/file.h"
 
+#include <dlfcn.h>
+#include <link.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -12,6 +15,31 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t most_bytes = 64 << 20;  // far beyond any experiment or kernel
+
+/// The shared library that this code is in; "" where it is in the program itself.
+const fs::path& own_library() {
+  static const fs::path library = [] {
+    Dl_info info{};
+    link_map* map = nullptr;
+    // The address of anything here.
+    const int found = dladdr1(&most_bytes, &info, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP);
+    return found == 0 || map->l_name[0] == '\0' ? fs::path() : fs::absolute(map->l_name);
+  }();
+  return library;
+}
+
+/// `path` as seen from the nearest folder above this code's file that has it: bin/x and lib/x86_64-linux-gnu/x are one
+/// and two below the prefix. "" where none has it.
+fs::path find_installed(const fs::path& path) {
+  std::error_code error;
+  const fs::path own = own_library().empty() ? fs::read_symlink("/proc/self/exe", error) : own_library();
+  fs::path prefix = own.parent_path();
+  for (int above = 0; above < 2; ++above) {
+    prefix = prefix.parent_path();
+    if (fs::exists(prefix / path, error)) return prefix / path;
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -34,15 +62,19 @@ std::string read_file(const fs::path& file) {
 
 const fs::path& data_folder() {
   static const fs::path folder = [] {
-    std::error_code error;
-    const fs::path program = fs::read_symlink("/proc/self/exe", error);
-    if (!error)
-      if (fs::path installed = program.parent_path().parent_path() / "share" / "deplo";
-          fs::is_directory(installed / "configs", error))
-        return installed;
-    return fs::path(DEPLO_SOURCE_DIR);
+    const fs::path configs = find_installed("share/deplo/configs");
+    return configs.empty() ? fs::path(DEPLO_SOURCE_DIR) : configs.parent_path();
   }();
   return folder;
+}
+
+fs::path worker_program() {
+  if (own_library().empty()) return "/proc/self/exe";
+  fs::path program = find_installed("bin/deplo");
+  if (program.empty())
+    throw Error("expected the program bin/deplo in a folder above " + own_library().string() + ", found none",
+                Exit::environment);
+  return program;
 }
 
 fs::path find_data(const fs::path& path) {

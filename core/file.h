@@ -10,9 +10,12 @@ namespace deplo {
 /// The bytes of a file, at most 64 MiB. Throws Error in one line when it cannot be read.
 std::string read_file(const std::filesystem::path& file);
 
-/// Where `configs` and `experiments` are: ../share/deplo beside the running program when it is installed, else the
-/// source folder it was built from.
+/// Where `configs` and `experiments` are: share/deplo of the prefix that this code is installed in (as a program, or as
+/// libdeplo.so of another program), else the source folder it was built from.
 const std::filesystem::path& data_folder();
+/// The program whose `worker` command measures: the running one, or, of libdeplo.so, the `deplo` of its prefix. Throws
+/// Error(environment) where there is none.
+std::filesystem::path worker_program();
 /// A path as the user wrote it, if it exists; else below data_folder(), if it exists there; else as written.
 std::filesystem::path find_data(const std::filesystem::path& path);
 /// Names (without extension, sorted) of the files with that extension in a folder below data_folder().

@@ -85,6 +85,8 @@ class Device {
 std::unique_ptr<Device> open_device(std::string_view name);
 /// Every usable device as `open_device` names it; never throws for a missing driver.
 std::vector<std::pair<std::string, DeviceInfo>> list_devices();
+/// What open_device's would say of itself, without making a context there.
+DeviceInfo find_device(std::string_view name);
 /// The target (limits and capabilities) for a device: the YAML target `sm_XX` (measure/cuda/cuda.h), `opencl-cpu` or
 /// `opencl-gpu` with the limits that the device reports.
 Target target_of(const DeviceInfo&);

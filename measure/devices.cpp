@@ -49,6 +49,13 @@ std::vector<std::pair<std::string, DeviceInfo>> list_devices() {
   return devices;
 }
 
+DeviceInfo find_device(std::string_view name) {
+  const std::string numbered = std::string(name) + (name == "cuda" || name == "opencl" ? ":0" : "");
+  for (auto& [id, info] : list_devices())
+    if (id == numbered) return std::move(info);
+  return open_device(name)->info();  // which says what is missing
+}
+
 Target target_of(const DeviceInfo& info) {
   if (info.backend == "cuda") return cuda_target(info);
   Target target = load_target(info.cpu ? "opencl-cpu" : "opencl-gpu");

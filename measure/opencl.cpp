@@ -138,8 +138,7 @@ class OpenclDevice final : public Device {
     cl_int code = CL_SUCCESS;
     Program program(clCreateProgramWithSource(context_.get(), 1, &lines, &size, &code));
     require(code, "create a program");
-    // No fast-math options: what a schedule may change is the order of sums, not the functions.
-    code = clBuildProgram(program.get(), 1, &device_, "-cl-std=CL1.2 -w", nullptr, nullptr);
+    code = clBuildProgram(program.get(), 1, &device_, opencl_build_options, nullptr, nullptr);
     if (code == CL_SUCCESS) return program;
     const std::string log = first_lines(build_log(program.get(), device_));
     return Failure{Status::build_error, log.empty() ? opencl_error_name(code) : log};

@@ -9,6 +9,9 @@
 
 namespace deplo::measure {
 
+/// No fast-math options: what a schedule may change is the order of sums, not the functions.
+inline constexpr const char* opencl_build_options = "-cl-std=CL1.2 -w";
+
 /// Every available OpenCL device: GPUs and accelerators first, CPU devices last, else in the loader's order. Empty
 /// where there is no loader, no driver or no device.
 std::vector<DeviceInfo> opencl_devices();

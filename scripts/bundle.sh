@@ -10,7 +10,7 @@ here=$(dirname "$(readlink -f "$0")")
 [ ! -e "$folder" ] || [ -e "$folder/gpu_check" ] || { echo "bundle: expected no folder '$folder', or an older bundle" >&2; exit 1; }
 
 rm -rf "$folder"
-cmake --install "$build" --prefix "$folder" --strip >"$build/bundle.log"
+cmake --install "$build" --component programs --prefix "$folder" --strip >"$build/bundle.log"
 mkdir -p "$folder/lib"
 cp "$here/gpu_check" "$folder/gpu_check"
 # The parts of glibc (and what the kernel adds) must be the other machine's own.

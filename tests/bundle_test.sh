@@ -35,7 +35,7 @@ code=0
 env -i $path elsewhere/gpu_check --minutes many >out.txt 2>&1 || code=$?
 [ $code = 1 ] || fail "a wrong flag: code $code"
 
-if env -i elsewhere/bin/deplo devices | grep -q '^opencl '; then
+if grep -q '^opencl' <<<"$(env -i elsewhere/bin/deplo devices)"; then
   cat >tiny.yaml <<'YAML'
 target: auto
 device: opencl

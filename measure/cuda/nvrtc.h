@@ -24,7 +24,9 @@ class Nvrtc {
   bool supports(std::string_view architecture) const;
   /// Every architecture it can make code for, ascending: "sm_75", …
   std::vector<std::string> architectures() const;
-  /// The options for exact machine code of an architecture, in NVRTC's spelling; part of what a result is known by.
+  /// What decides the machine code: options for exactly that of an architecture, in NVRTC's spelling.
+  static std::vector<std::string> code_options(std::string_view architecture);
+  /// With what this version of NVRTC takes besides; part of what a result is known by.
   std::vector<std::string> options(std::string_view architecture) const;
 
   struct Output {

@@ -1,4 +1,4 @@
-// What a run finds in a store that another one left: older versions, trials in flight, failures.
+// What a run finds in a store that another one left: trials in flight, failures.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -13,75 +13,6 @@
 
 namespace deplo::measure {
 namespace {
-
-// Written by deplo as of version 1; two of its rows by hand (an old status, a failure).
-TEST(StoreMigration, AStoreOfVersion1) {
-  const TemporaryFolder folder;
-  const std::string file = folder.file("a.db");
-  std::filesystem::copy_file(std::filesystem::path(DEPLO_SOURCE_DIR) / "tests/fixtures/store_v1.sqlite", file);
-  const std::string protocol =
-      "v1 device-events warm-operands samples=5 sample_us=200 confirm_us=1000 batch=64 stop=1.1 full_ms=100 "
-      "slow=3x200us rounds=15";
-  for (int i = 0; i < 2; ++i) {
-    Store store = Store::open(file);
-    const auto trials = store.known_trials(1, 1, protocol);
-    ASSERT_EQ(trials.size(), 5U) << "of nine, three are of the other kernel or confirm one";
-    EXPECT_EQ(trials.back().latest.trail, "made.up=wrong_result");
-    EXPECT_EQ(trials.back().latest.message, "c[0, 0]: is NaN");
-    EXPECT_EQ(trials.back().latest.resources.registers, -1);
-    EXPECT_DOUBLE_EQ(store.best(1, 1).value().median_us, 18.143346153846153);
-    EXPECT_EQ(store.settle_lost("elsewhere"), 0);
-  }
-  Store store = Store::open(file);
-  const Ids ids = add_context(store);
-  store.append(some_trial(ids, 0, "new", 1));
-  EXPECT_TRUE(is_intact(file));
-  Database database(file);
-  EXPECT_EQ(database.integer("PRAGMA user_version"), 4);
-  EXPECT_EQ(database.integer("SELECT count(*) FROM trial"), 10);
-}
-
-// Written by deplo as of version 2, with a baseline by hand: it had none.
-TEST(StoreMigration, AStoreOfVersion2) {
-  const TemporaryFolder folder;
-  const std::string file = folder.file("a.db");
-  std::filesystem::copy_file(std::filesystem::path(DEPLO_SOURCE_DIR) / "tests/fixtures/store_v2.sqlite", file);
-  for (int i = 0; i < 2; ++i) {
-    Store store = Store::open(file);
-    EXPECT_DOUBLE_EQ(store.best(1, 1).value().median_us, 2.22934375);
-    EXPECT_EQ(store.best(1, 1).value().sets, 64);
-    const auto baselines = store.baselines(1, 1);
-    ASSERT_EQ(baselines.size(), 1U);
-    EXPECT_EQ(baselines[0].created, "2026-11-21T00:00:00.000Z");
-    EXPECT_EQ(baselines[0].samples, (std::vector<double>{7, 7.5, 8}));
-    EXPECT_EQ(baselines[0].batch, 0) << "not known";
-    EXPECT_EQ(store.ceilings(1), Ceilings{});
-  }
-  Store::open(file).add_ceilings(1, {1, 2, 3});
-  EXPECT_EQ(Store::open(file).ceilings(1), (Ceilings{1, 2, 3}));
-  EXPECT_TRUE(is_intact(file));
-}
-
-// A new store and a migrated one have the same tables.
-TEST(StoreMigration, LeadsToTheSameSchema) {
-  const TemporaryFolder folder;
-  for (const std::string version : {"1", "2"})
-    std::filesystem::copy_file(
-        std::filesystem::path(DEPLO_SOURCE_DIR) / ("tests/fixtures/store_v" + version + ".sqlite"),
-        folder.file("old" + version + ".db"));
-  const auto columns = [&](const std::string& name) {
-    Store::open(folder.file(name));
-    Database database(folder.file(name));
-    Statement row(database,
-                  "SELECT m.name || '.' || c.name || ' ' || c.type || ' ' || c.\"notnull\" FROM sqlite_schema m, "
-                  "pragma_table_xinfo(m.name) c ORDER BY 1");
-    std::vector<std::string> all;
-    while (row.step()) all.push_back(row.text(0));
-    return all;
-  };
-  EXPECT_EQ(columns("old1.db"), columns("new.db"));
-  EXPECT_EQ(columns("old2.db"), columns("new.db"));
-}
 
 TEST(ProcessName, TellsTheLivingFromTheDead) {
   EXPECT_TRUE(is_running(this_process()));
@@ -144,6 +75,19 @@ TEST(StoreRunning, WhatADeadTunerBeganIsLostOnce) {
   EXPECT_EQ(store.settle_lost("here"), 1);
   const auto again = store.known_trials(ids.kernel, ids.device, "p1");
   EXPECT_FALSE(worth_another_try(again.at(0).latest.status, again.at(0).transient_failures)) << "two strikes";
+}
+
+// A process that uses the library lives on after a run that failed.
+TEST(StoreRunning, WhatAnEndedRunOfALivingProcessBeganIsLost) {
+  const TemporaryFolder folder;
+  Store store = Store::open(folder.file("a.db"));
+  const Ids ids = add_context(store);
+  begin_trial(store, this_process());
+  const std::int64_t run = Database(folder.file("a.db")).integer("SELECT run FROM running");
+  EXPECT_EQ(store.settle_lost("here"), 0);
+  EXPECT_EQ(store.settle_lost("here", run + 1), 0);
+  EXPECT_EQ(store.settle_lost("here", run), 1);
+  EXPECT_EQ(store.known_trials(ids.kernel, ids.device, "p1").at(0).latest.status, Status::worker_lost);
 }
 
 TEST(StoreRunning, WhatOthersMeasureIsLeftAlone) {

@@ -1,0 +1,152 @@
+#include "opencl_runtime.h"
+
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+#include <type_traits>
+
+namespace {
+
+void check(cl_int code, const char* what) {
+  if (code != CL_SUCCESS) throw std::runtime_error(std::string(what) + ": OpenCL error " + std::to_string(code));
+}
+
+template <class Handle, cl_int (*release)(Handle)>
+struct Release {
+  using pointer = Handle;
+  void operator()(Handle handle) const { release(handle); }
+};
+template <class Handle, cl_int (*release)(Handle)>
+using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Release<Handle, release>>;
+using Memory = Owned<cl_mem, clReleaseMemObject>;
+using Code = Owned<cl_program, clReleaseProgram>;
+using Function = Owned<cl_kernel, clReleaseKernel>;
+
+cl_device_id find_device(const std::string& name) {
+  cl_uint platforms = 0;
+  check(clGetPlatformIDs(0, nullptr, &platforms), "platforms");
+  std::vector<cl_platform_id> all(platforms);
+  check(clGetPlatformIDs(platforms, all.data(), nullptr), "platforms");
+  for (cl_platform_id platform : all) {
+    cl_device_id devices[64];
+    cl_uint count = 0;
+    if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 64, devices, &count) != CL_SUCCESS) continue;
+    for (cl_uint i = 0; i < std::min(count, 64u); ++i) {
+      char found[1024] = "";
+      clGetDeviceInfo(devices[i], CL_DEVICE_NAME, sizeof found, found, nullptr);
+      if (name == found) return devices[i];
+    }
+  }
+  throw std::runtime_error("no OpenCL device is called " + name);
+}
+
+std::size_t count(const deplo::Tensor& tensor) {
+  std::size_t elements = 1;
+  for (const std::int64_t extent : tensor.shape) elements *= static_cast<std::size_t>(extent);
+  return elements;
+}
+
+/// The graph's parameter in the order that `tensor` wants.
+std::vector<float> permuted(const std::vector<float>& given, const deplo::Tensor& tensor) {
+  if (tensor.permutation.empty()) return given;
+  const std::size_t rank = tensor.shape.size();
+  std::vector<std::size_t> stride(rank, 1);  // of the graph's parameter, by dimension of the tensor
+  for (std::size_t d = 0; d < rank; ++d)
+    for (std::size_t inner = 0; inner < rank; ++inner)
+      if (tensor.permutation[inner] > tensor.permutation[d]) stride[d] *= static_cast<std::size_t>(tensor.shape[inner]);
+  std::vector<float> values(count(tensor));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    std::size_t from = 0, rest = i;
+    for (std::size_t d = rank; d-- > 0; rest /= static_cast<std::size_t>(tensor.shape[d]))
+      from += rest % static_cast<std::size_t>(tensor.shape[d]) * stride[d];
+    values[i] = given.at(from);
+  }
+  return values;
+}
+
+class Runtime {
+ public:
+  explicit Runtime(const deplo::Program& program) : program_(program), device_(find_device(program.device)) {
+    cl_int code = CL_SUCCESS;
+    context_.reset(clCreateContext(nullptr, 1, &device_, nullptr, nullptr, &code));
+    check(code, "context");
+    queue_.reset(clCreateCommandQueue(context_.get(), device_, 0, &code));
+    check(code, "queue");
+    for (const std::int64_t bytes : program.slots) {
+      slots_.emplace_back(clCreateBuffer(context_.get(), CL_MEM_READ_WRITE, std::size_t(bytes), nullptr, &code));
+      check(code, "memory");
+    }
+    for (const deplo::Kernel& kernel : program.kernels) build(kernel);
+  }
+
+  void write(const deplo::Tensor& tensor, const std::vector<float>& values) {
+    if (values.size() != count(tensor)) throw std::runtime_error(tensor.name + ": another number of values");
+    check(clEnqueueWriteBuffer(queue_.get(), slots_[tensor.slot].get(), CL_TRUE, 0, values.size() * sizeof(float),
+                               values.data(), 0, nullptr, nullptr),
+          "write");
+  }
+
+  std::vector<float> read(const deplo::Tensor& tensor) {
+    std::vector<float> values(count(tensor));
+    check(clEnqueueReadBuffer(queue_.get(), slots_[tensor.slot].get(), CL_TRUE, 0, values.size() * sizeof(float),
+                              values.data(), 0, nullptr, nullptr),
+          "read");
+    return values;
+  }
+
+  void launch(const deplo::Launch& launch) {
+    const deplo::Kernel& kernel = program_.kernels[launch.kernel];
+    const cl_kernel function = functions_[launch.kernel].get();
+    for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
+      const cl_mem memory = slots_[program_.tensors[launch.arguments[i]].slot].get();
+      check(clSetKernelArg(function, static_cast<cl_uint>(i), sizeof memory, &memory), "argument");
+    }
+    for (const std::size_t i : kernel.zeroed) zero(program_.tensors[launch.arguments[i]]);
+    const std::size_t local = std::size_t(kernel.block), global = std::size_t(kernel.grid) * local;
+    check(clEnqueueNDRangeKernel(queue_.get(), function, 1, nullptr, &global, &local, 0, nullptr, nullptr), "launch");
+  }
+
+ private:
+  void build(const deplo::Kernel& kernel) {
+    std::string options;
+    for (const std::string& option : program_.build_options) options += option + " ";
+    const char* text = kernel.source.c_str();
+    cl_int code = CL_SUCCESS;
+    Code built(clCreateProgramWithSource(context_.get(), 1, &text, nullptr, &code));
+    check(code, "program");
+    check(clBuildProgram(built.get(), 1, &device_, options.c_str(), nullptr, nullptr), kernel.name.c_str());
+    functions_.emplace_back(clCreateKernel(built.get(), kernel.entry.c_str(), &code));
+    check(code, kernel.entry.c_str());
+  }
+
+  void zero(const deplo::Tensor& tensor) {
+    const float nothing = 0;
+    check(clEnqueueFillBuffer(queue_.get(), slots_[tensor.slot].get(), &nothing, sizeof nothing, 0,
+                              count(tensor) * sizeof nothing, 0, nullptr, nullptr),
+          "fill");
+  }
+
+  const deplo::Program& program_;
+  cl_device_id device_;
+  Owned<cl_context, clReleaseContext> context_;
+  Owned<cl_command_queue, clReleaseCommandQueue> queue_;
+  std::vector<Memory> slots_;
+  std::vector<Function> functions_;
+};
+
+}  // namespace
+
+std::vector<std::vector<float>> run(const deplo::Program& program,
+                                    const std::map<std::string, std::vector<float>>& inputs) {
+  Runtime runtime(program);
+  for (const deplo::Tensor& tensor : program.tensors)
+    if (tensor.kind != deplo::Tensor::Kind::computed)
+      runtime.write(tensor, permuted(inputs.at(tensor.of.empty() ? tensor.name : tensor.of), tensor));
+  for (const deplo::Launch& launch : program.launches) runtime.launch(launch);
+  std::vector<std::vector<float>> outputs;
+  for (const std::size_t output : program.outputs) outputs.push_back(runtime.read(program.tensors[output]));
+  return outputs;
+}

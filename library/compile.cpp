@@ -1,0 +1,173 @@
+#include <fmt/format.h>
+
+#include <map>
+#include <utility>
+
+#include "apps/graph.h"
+#include "apps/module_table.h"
+#include "apps/plan.h"
+#include "apps/tuned.h"
+#include "core/trail.h"
+#include "deplo/deplo.h"
+#include "library/errors.h"
+#include "library/source.h"
+#include "measure/cuda/nvrtc.h"
+#include "measure/opencl.h"
+
+namespace deplo {
+namespace {
+
+DType public_type(ir::DType dtype) {
+  CHECK(dtype == ir::DType::f32 || dtype == ir::DType::i32 || dtype == ir::DType::boolean);  // others have no kernels
+  return dtype == ir::DType::f32 ? DType::f32 : dtype == ir::DType::i32 ? DType::i32 : DType::boolean;
+}
+
+Tensor::Kind public_kind(ir::Tensor::Kind kind) {
+  if (kind == ir::Tensor::Kind::input) return Tensor::Kind::input;
+  return kind == ir::Tensor::Kind::parameter ? Tensor::Kind::parameter : Tensor::Kind::computed;
+}
+
+Origin public_origin(apps::Origin origin) {
+  switch (origin) {
+    case apps::Origin::tuned:
+      return Origin::tuned;
+    case apps::Origin::shared:
+      return Origin::shared;
+    case apps::Origin::nearest:
+      return Origin::nearest;
+    case apps::Origin::heuristic:
+      break;
+  }
+  return Origin::heuristic;
+}
+
+Kernel public_kernel(const apps::Schedule& schedule) {
+  const ir::KernelSource& source = schedule.prepared.code.source;
+  Kernel kernel;
+  kernel.entry = source.entry;
+  kernel.source = source.text;
+  kernel.grid = source.blocks;
+  kernel.block = source.threads;
+  kernel.dynamic_shared_bytes = source.dynamic_shared ? source.shared_bytes : 0;
+  kernel.zeroed = source.zeroed;
+  for (const ir::KernelSource::TensorMap& map : source.tensor_maps)
+    kernel.tensor_maps.push_back({map.buffer, map.shape, map.strides, map.box, map.swizzle});
+  kernel.origin = public_origin(schedule.origin);
+  kernel.trail = print(schedule.prepared.candidate->trail());
+  kernel.measured_us = schedule.measured_us;
+  kernel.from = schedule.from;
+  kernel.note = schedule.note;
+  return kernel;
+}
+
+class Compiler {
+ public:
+  Compiler(const Source& source, const CompileOptions& options)
+      : source_(source), options_(options), module_(read_module(source)), plan_(apps::plan_buffers(module_)) {}
+
+  Program run() {
+    choose_target();
+    add_tensors();
+    add_kernels();
+    for (const std::string& output : module_.outputs) program_.outputs.push_back(tensors_.at(output));
+    return std::move(program_);
+  }
+
+ private:
+  void choose_target();
+  void add_tensors();
+  void add_kernels();
+
+  const Source& source_;
+  const CompileOptions& options_;
+  const ir::Module module_;
+  const apps::Plan plan_;
+  Target target_;
+  std::optional<apps::TunedCache> cache_;
+  std::map<std::string, std::size_t, std::less<>> tensors_;  // by name
+  Program program_;
+};
+
+void Compiler::choose_target() {
+  if (options_.device.empty() == options_.target.empty())
+    throw Error(fmt::format("CompileOptions: expected a device or a target, found {}",
+                            options_.device.empty() ? "neither" : "both"));
+  std::optional<measure::DeviceInfo> device;
+  if (!options_.device.empty()) device = measure::find_device(options_.device);
+  target_ = device ? measure::target_of(*device) : load_target(options_.target);
+  if (options_.store) {
+    const std::string file = options_.store->empty() ? default_store() : *options_.store;
+    if (!device) device = apps::device_for(file, target_, "");
+    target_ = measure::target_of(*device);
+    cache_.emplace(options_.store->empty() ? std::nullopt : options_.store, *device, target_, options_.nearest);
+    program_.device = device->name;
+  }
+  program_.target = target_.name;
+  const bool cuda = target_.dialect == Dialect::cuda;
+  program_.language = cuda ? Program::Language::cuda_cpp : Program::Language::opencl_c;
+  program_.build_options = {measure::opencl_build_options};
+  if (cuda) program_.build_options = measure::cuda::Nvrtc::code_options(device ? device->architecture : target_.name);
+}
+
+void Compiler::add_tensors() {
+  program_.slots = plan_.slots;
+  for (const ir::Tensor& tensor : module_.tensors) {
+    tensors_.emplace(tensor.name, program_.tensors.size());
+    Tensor& made = program_.tensors.emplace_back();
+    made.kind = public_kind(tensor.kind);
+    made.name = tensor.name;
+    made.dtype = public_type(tensor.type.dtype);
+    made.shape = tensor.type.shape;
+    made.strides = ir::row_major_strides(tensor.type.shape);
+    made.slot = plan_.placement.at(tensor.name);
+    made.of = tensor.of;
+    made.permutation = tensor.permutation;
+    made.values = tensor.source.values;
+  }
+}
+
+void Compiler::add_kernels() {
+  const std::vector<std::size_t> first = apps::first_equals(module_.kernels);
+  std::map<std::size_t, std::pair<std::size_t, apps::Schedule>> made;  // by the first of equal kernels: its place here
+  for (std::size_t i = 0; i < module_.kernels.size(); ++i) {
+    const ir::Program& loop = module_.kernels[i];
+    if (first[i] == i) {
+      apps::Schedule schedule = cache_ ? cache_->find(loop) : apps::heuristic_schedule(loop, target_);
+      program_.kernels.push_back(public_kernel(schedule));
+      program_.kernels.back().name = kernel_name(source_, module_, loop);
+      made.emplace(i, std::pair(program_.kernels.size() - 1, std::move(schedule)));
+    }
+    const auto& [kernel, schedule] = made.at(first[i]);
+    Launch& launch = program_.launches.emplace_back();
+    launch.kernel = kernel;
+    for (const std::string& name : apps::parameters(loop, module_.kernels[first[i]], schedule))
+      launch.arguments.push_back(tensors_.at(name));
+  }
+}
+
+}  // namespace
+
+Program compile(const Source& source, const CompileOptions& options) {
+  return with_standard_errors([&] { return Compiler(source, options).run(); });
+}
+
+std::vector<Device> devices() {
+  return with_standard_errors([] {
+    std::vector<Device> result;
+    for (const auto& [id, info] : measure::list_devices()) {
+      Device& device = result.emplace_back();
+      device.id = id;
+      device.name = info.name;
+      try {
+        device.target = measure::target_of(info).name;
+      } catch (const Error&) {
+        // A GPU older than every target.
+      }
+    }
+    return result;
+  });
+}
+
+std::string default_store() { return apps::default_store(); }
+
+}  // namespace deplo

@@ -1,0 +1,21 @@
+// Private to library/: the exceptions that users of the library see.
+#pragma once
+#include <stdexcept>
+#include <utility>
+
+#include "core/error.h"
+
+namespace deplo {
+
+/// What `work` returns; its Error as the standard exception that deplo.h promises.
+template <class Work>
+auto with_standard_errors(Work&& work) {
+  try {
+    return std::forward<Work>(work)();
+  } catch (const Error& error) {
+    if (error.exit() == Exit::user) throw std::invalid_argument(error.what());
+    throw std::runtime_error(error.what());
+  }
+}
+
+}  // namespace deplo

@@ -1,0 +1,70 @@
+#include "apps/tune.h"
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "apps/tuned.h"
+#include "core/trail.h"
+#include "deplo/deplo.h"
+#include "library/errors.h"
+#include "library/source.h"
+
+namespace deplo {
+namespace {
+
+/// The text is an experiment of `deplo tune`, too: it is stored with the run.
+apps::Experiment experiment_of(const Source& source, const TuneOptions& options) {
+  using nlohmann::json;
+  nlohmann::ordered_json text;
+  text["device"] = options.device;
+  text["search"] = {{"strategy", options.strategy}, {"seed", options.seed}};
+  text["budget"] = {{"time", options.seconds}, {"trials", options.trials}, {"patience", options.patience}};
+  text["kernels"] = {nlohmann::ordered_json::parse(experiment_entry(source))};
+  return apps::parse_experiment(text.dump(-1, ' ', false, json::error_handler_t::replace), "deplo::tune", "");
+}
+
+Trial public_trial(const apps::TrialNews& news) {
+  const Outcome& outcome = news.measured.outcome;
+  Trial trial;
+  trial.kernel = news.row.name;
+  trial.trail = print(news.candidate->trail());
+  trial.status = status_name(outcome.status);
+  trial.message = outcome.message;
+  trial.microseconds = outcome.ok() ? outcome.microseconds : 0;
+  trial.known = news.measured.known;
+  trial.best_us = news.row.best_us;
+  return trial;
+}
+
+Tuned public_row(const apps::Row& row) {
+  Tuned tuned;
+  tuned.kernel = row.name;
+  tuned.heuristic_us = row.heuristic_us;
+  tuned.best_us = row.best_us;
+  tuned.trail = row.trail;
+  tuned.confirmed = row.confirmed;
+  tuned.trials = row.trials;
+  tuned.stop = row.stop;
+  tuned.last_fault = row.fault;
+  return tuned;
+}
+
+}  // namespace
+
+std::vector<Tuned> tune(const Source& source, const TuneOptions& options,
+                        const std::function<bool(const Trial&)>& on_trial) {
+  return with_standard_errors([&] {
+    const apps::Experiment experiment = experiment_of(source, options);
+    apps::TuneOptions own;
+    own.store = options.store.empty() ? default_store() : options.store;
+    if (on_trial) own.on_trial = [&](const apps::TrialNews& news) { return on_trial(public_trial(news)); };
+    Progress silent(stderr, true);
+    apps::Board board;
+    apps::tune(experiment, own, silent, board);
+    std::vector<Tuned> result;
+    for (const apps::Row& row : board.read().rows) result.push_back(public_row(row));
+    return result;
+  });
+}
+
+}  // namespace deplo

@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# install_test.sh SOURCE BUILD: what is installed works wherever the prefix is moved to: the programs, and the library by a
+# project of its own (examples/library), whose output is checked. Exit code 77: a tool is missing here.
+set -euo pipefail
+source=$1 build=$2
+for tool in cmake c++ nm awk; do command -v $tool >/dev/null || { echo "no $tool"; exit 77; }; done
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+fail() { echo "FAILED: $*"; exit 1; }
+
+cmake --install "$build" --prefix "$folder/made" >"$folder/install.txt" || fail "$(cat "$folder/install.txt")"
+prefix=$folder/elsewhere
+mv "$folder/made" "$prefix"  # nothing in it may name where it was made
+cd "$folder"
+home=$folder/home
+mkdir "$home"
+clean="env -i PATH=/usr/bin:/bin HOME=$home"
+
+# Each header alone, in the oldest C++ that the library asks for, by every compiler that is here.
+for compiler in c++ clang++; do
+  command -v $compiler >/dev/null || continue
+  for header in "$prefix"/include/deplo/*.h; do
+    echo "#include <deplo/$(basename "$header")>" >alone.cpp
+    $compiler -std=c++17 -Wall -Wextra -Wpedantic -Wshadow -Werror -fsyntax-only -I"$prefix/include" alone.cpp ||
+      fail "$compiler: $header needs more than itself"
+  done
+done
+
+# Only what the headers declare is visible.
+library=$(echo "$prefix"/lib*/libdeplo.so)
+[ -e "$library" ] || library=$(echo "$prefix"/lib/*/libdeplo.so)
+nm -D --defined-only -C "$library" | awk '{ $1 = $2 = ""; print }' | sed 's/^ *//; s/@.*//; s/(.*//; s/\[.*//' | sort -u >visible.txt
+printf '%s\n' deplo::compile deplo::default_store deplo::devices deplo::tune | diff - visible.txt ||
+  fail "libdeplo.so shows other names than those of its headers"
+
+# The programs, from the prefix alone.
+[[ $($clean "$prefix/bin/deplo" --version) == "deplo "* ]] || fail "deplo does not start"
+$clean "$prefix/bin/deplo" compile -k softmax -s M=4 -s N=8 --ir loop >loop.txt && grep -q softmax loop.txt || fail "no configs"
+cat >tiny.yaml <<'YAML'
+device: interpreter
+budget: {time: 5, trials: 2, patience: 2}
+kernels:
+  - {kernel: softmax, symbols: {M: 5, N: 17}}
+YAML
+$clean "$prefix/bin/deplo-tune" --config tiny.yaml --store tiny.db --quiet >tuned.txt || fail "deplo-tune: $(cat tuned.txt)"
+$clean "$prefix/bin/deplo" db best tiny.db >best.txt && grep -q softmax best.txt || fail "deplo-tune stored nothing"
+
+# The library.
+cmake -S "$source/examples/library" -B example -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release >cmake.txt 2>&1 &&
+  cmake --build example >>cmake.txt 2>&1 || fail "the example does not build: $(tail -20 cmake.txt)"
+if ! grep -q "^opencl" <<<"$($clean "$prefix/bin/deplo" devices)"; then
+  echo "no OpenCL device: the example was built, not run"
+  exit 77
+fi
+run() { $clean example/example "$@" >out.txt 2>err.txt; }
+run stopped.db 2 || fail "the example, stopped: $(cat out.txt err.txt)"
+[ "$(grep -c '^trial ' out.txt)" = 2 ] && grep -q 'stopped: cancelled' out.txt || fail "false did not stop it: $(cat out.txt)"
+run tuned.db || fail "the example: $(cat out.txt err.txt)"
+kernels=$(grep -c '^kernel ' out.txt)
+[ "$kernels" -ge 1 ] && [ "$(grep -c '^kernel .*: tuned, ' out.txt)" = "$kernels" ] ||
+  fail "expected every schedule from the store: $(cat out.txt)"
+[ "$(grep -c ', confirmed, stopped: ' out.txt)" = "$kernels" ] || fail "expected every kernel confirmed: $(cat out.txt)"
+[ -z "$(ls -A "$home" | grep -v '^.cache$')" ] || fail "the library wrote to the home folder: $(ls -A "$home")"
+
+# Without its program it says so, and does not end the process that it is in.
+mv "$prefix/bin" "$prefix/away"
+code=0
+run other.db || code=$?
+[ $code = 1 ] && [ "$(wc -l <err.txt)" = 1 ] && grep -q 'bin/deplo' err.txt || fail "no worker: code $code, $(cat err.txt)"
+echo "the installed programs and library work"

@@ -1,0 +1,278 @@
+// The public API, as another program sees it: nothing of deplo but its two headers.
+#include <deplo/deplo.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+class Library : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::temp_directory_path() / ("deplo_library_" + std::to_string(getpid()));
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  std::string file(const std::string& name) const { return (folder_ / name).string(); }
+
+  fs::path folder_;
+};
+
+/// What a program prints.
+std::string output_of(const std::string& command) {
+  std::string text;
+  std::FILE* const pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) return text;
+  for (int c = 0; (c = std::getc(pipe)) != EOF;) text.push_back(static_cast<char>(c));
+  pclose(pipe);
+  return text;
+}
+
+deplo::Source expression(const std::string& text) {
+  deplo::Source source;
+  source.expression = text;
+  return source;
+}
+
+deplo::Source softmax() {
+  deplo::Source source;
+  source.kernel = "softmax";
+  source.symbols = {{"M", 3}, {"N", 17}};
+  return source;
+}
+
+deplo::CompileOptions for_target(const std::string& name) {
+  deplo::CompileOptions options;
+  options.device.clear();
+  options.target = name;
+  return options;
+}
+
+deplo::TuneOptions interpreted(const std::string& store) {
+  deplo::TuneOptions options;
+  options.device = "interpreter";
+  options.store = store;
+  options.strategy = "random";
+  options.seconds = 60;
+  options.trials = 5;
+  return options;
+}
+
+template <class Exception, class Work>
+std::string message_of(Work&& work) {
+  try {
+    work();
+  } catch (const Exception& error) {
+    return error.what();
+  }
+  return "no such exception";
+}
+
+TEST_F(Library, MakesTheSourcesThatTheProgramPrints) {
+  const std::string text = "F.softmax(nn.Linear(61, 47)(torch.randn(33, 61)), dim=-1)";
+  for (const std::string target : {"sm_90", "opencl-cpu"}) {
+    const deplo::Program program = deplo::compile(expression(text), for_target(target));
+    const bool cuda = target == "sm_90";
+    EXPECT_EQ(program.target, target);
+    EXPECT_EQ(program.language == deplo::Program::Language::cuda_cpp, cuda);
+    EXPECT_EQ(program.device, "");
+    ASSERT_FALSE(program.kernels.empty());
+    const std::string printed = output_of(DEPLO_BINARY_DIR "/deplo compile -c '" + text + "' --target " + target +
+                                          " --ir " + (cuda ? "cuda" : "opencl"));
+    for (const deplo::Kernel& kernel : program.kernels) {
+      EXPECT_THAT(printed, HasSubstr(kernel.source));
+      EXPECT_THAT(kernel.source, HasSubstr(kernel.entry + "("));
+      EXPECT_EQ(kernel.origin, deplo::Origin::heuristic);
+      EXPECT_EQ(kernel.measured_us, 0);
+      EXPECT_GE(kernel.grid * kernel.block, 1);
+    }
+  }
+}
+
+// softmax(x Wᵀ + b): the weight may be stored transposed, and whoever fills it must know.
+TEST_F(Library, SaysWhatTheTensorsAre) {
+  const deplo::Program program =
+      deplo::compile(expression("nn.Linear(61, 47)(torch.randn(33, 61))"), for_target("opencl-cpu"));
+  std::set<std::size_t> own;
+  int parameters = 0;
+  for (const deplo::Tensor& tensor : program.tensors) {
+    std::int64_t count = 1;
+    for (const std::int64_t extent : tensor.shape) count *= extent;
+    EXPECT_GE(program.slots.at(tensor.slot), 4 * count);
+    EXPECT_TRUE(own.insert(tensor.slot).second) << "nothing is computed but the output";
+    if (tensor.kind != deplo::Tensor::Kind::parameter) continue;
+    ++parameters;
+    if (tensor.shape.size() != 2) continue;
+    EXPECT_THAT(tensor.shape, ElementsAre(61, 47));
+    EXPECT_THAT(tensor.strides, ElementsAre(47, 1));
+    EXPECT_THAT(tensor.permutation, ElementsAre(1, 0));
+    EXPECT_NE(tensor.of, tensor.name);
+  }
+  EXPECT_EQ(parameters, 2);
+  ASSERT_THAT(program.outputs, SizeIs(1));
+  const deplo::Tensor& output = program.tensors.at(program.outputs[0]);
+  EXPECT_EQ(output.kind, deplo::Tensor::Kind::computed);
+  EXPECT_THAT(output.shape, ElementsAre(33, 47));
+  ASSERT_THAT(program.launches, SizeIs(1));
+  EXPECT_THAT(program.launches[0].arguments, SizeIs(program.tensors.size()));
+}
+
+TEST_F(Library, EqualKernelsAreOneWithSeveralLaunches) {
+  const deplo::Program program = deplo::compile(
+      expression("x = torch.randn(7, 100); y = torch.randn(7, 100); (F.softmax(x, dim=-1), F.softmax(y, dim=-1))"),
+      for_target("opencl-cpu"));
+  ASSERT_THAT(program.launches, SizeIs(2));
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  std::set<std::size_t> arguments;
+  for (const deplo::Launch& launch : program.launches) {
+    EXPECT_EQ(launch.kernel, 0U);
+    arguments.insert(launch.arguments.begin(), launch.arguments.end());
+  }
+  EXPECT_THAT(arguments, SizeIs(4));
+}
+
+TEST_F(Library, MistakesOfTheCallerAreInvalidArguments) {
+  const auto compiling = [](const deplo::Source& source, const deplo::CompileOptions& options) {
+    return message_of<std::invalid_argument>([&] { deplo::compile(source, options); });
+  };
+  const deplo::CompileOptions cpu = for_target("opencl-cpu");
+  EXPECT_THAT(compiling({}, cpu), HasSubstr("expected one of expression, pt2, model, kernel, found none"));
+  deplo::Source both = softmax();
+  both.expression = "torch.randn(3)";
+  EXPECT_THAT(compiling(both, cpu), HasSubstr("found several"));
+  EXPECT_THAT(compiling(expression("F.softmaxx(torch.randn(3))"), cpu), HasSubstr("expression:1:"));
+  EXPECT_THAT(compiling(expression("\xff\xfe"), cpu), HasSubstr("expression:1:"));
+  EXPECT_THAT(compiling(softmax(), for_target("sm_91")), HasSubstr("found 'sm_91'"));
+  EXPECT_THAT(compiling(softmax(), for_target("")), HasSubstr("a device or a target, found neither"));
+  deplo::Source sizes = softmax();
+  sizes.symbols["N"] = 0;
+  EXPECT_THAT(compiling(sizes, cpu), HasSubstr("expected N from 1 to"));
+  deplo::CompileOptions stored = cpu;
+  stored.store = file("none.db");
+  EXPECT_THAT(compiling(softmax(), stored), HasSubstr("none.db"));
+  deplo::TuneOptions options = interpreted(file("never.db"));
+  const auto tuning = [&] { return message_of<std::invalid_argument>([&] { deplo::tune(softmax(), options); }); };
+  options.strategy = "luck";
+  EXPECT_THAT(tuning(), HasSubstr("found 'luck'"));
+  options.strategy = "random";
+  options.trials = 0;
+  EXPECT_THAT(tuning(), HasSubstr("deplo::tune:1"));
+  EXPECT_FALSE(fs::exists(options.store));
+}
+
+TEST_F(Library, WhatTheMachineLacksIsARuntimeError) {
+  deplo::CompileOptions options;
+  options.device = "opencl:99";
+  EXPECT_THAT(message_of<std::runtime_error>([&] { deplo::compile(softmax(), options); }), HasSubstr("99"));
+  EXPECT_THAT(message_of<std::runtime_error>([&] { deplo::tune(softmax(), interpreted("/proc/none/x.db")); }),
+              HasSubstr("/proc/none"));
+}
+
+TEST_F(Library, TunesAndFindsWhatWasTuned) {
+  std::vector<deplo::Trial> told;
+  const auto tuned = deplo::tune(softmax(), interpreted(file("a.db")), [&](const deplo::Trial& trial) {
+    told.push_back(trial);
+    return true;
+  });
+  ASSERT_THAT(tuned, SizeIs(1));
+  EXPECT_EQ(tuned[0].kernel, "graph");
+  EXPECT_EQ(tuned[0].trials, 5);
+  EXPECT_TRUE(tuned[0].confirmed);
+  EXPECT_EQ(tuned[0].stop, "trials");
+  ASSERT_THAT(told, SizeIs(5));
+  for (const deplo::Trial& trial : told) {
+    EXPECT_EQ(trial.status, "ok");
+    EXPECT_FALSE(trial.known);
+    EXPECT_GT(trial.microseconds, 0);
+    EXPECT_LE(trial.best_us, trial.microseconds);
+  }
+  deplo::CompileOptions options;
+  options.device = "interpreter";
+  options.store = file("a.db");
+  const deplo::Program program = deplo::compile(softmax(), options);
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  EXPECT_EQ(program.kernels[0].origin, deplo::Origin::tuned);
+  EXPECT_EQ(program.kernels[0].trail, tuned[0].trail);
+  EXPECT_EQ(program.kernels[0].measured_us, tuned[0].best_us);
+  EXPECT_NE(program.device, "");
+  // The same computation with other extents: only when asked for.
+  deplo::Source other = softmax();
+  other.symbols["M"] = 4;
+  EXPECT_EQ(deplo::compile(other, options).kernels.at(0).origin, deplo::Origin::heuristic);
+  options.nearest = true;
+  EXPECT_EQ(deplo::compile(other, options).kernels.at(0).origin, deplo::Origin::nearest);
+}
+
+TEST_F(Library, FalseStopsTuningAtOnce) {
+  std::vector<std::string> trails;
+  const auto tuned = deplo::tune(softmax(), interpreted(file("b.db")), [&](const deplo::Trial& trial) {
+    trails.push_back(trial.trail);
+    return trails.size() < 3;
+  });
+  EXPECT_THAT(trails, SizeIs(3));
+  ASSERT_THAT(tuned, SizeIs(1));
+  EXPECT_EQ(tuned[0].stop, "cancelled");
+  EXPECT_FALSE(tuned[0].confirmed);
+  EXPECT_GT(tuned[0].best_us, 0);
+  // What was told is known from now on, and asked for in the same order.
+  std::vector<std::string> again;
+  std::vector<bool> known;
+  deplo::tune(softmax(), interpreted(file("b.db")), [&](const deplo::Trial& trial) {
+    again.push_back(trial.trail);
+    known.push_back(trial.known);
+    return again.size() < 3;
+  });
+  EXPECT_EQ(again, trails);
+  EXPECT_THAT(known, Each(true));
+}
+
+TEST_F(Library, AnExceptionOfTheCallerPassesThrough) {
+  struct Mine {};
+  EXPECT_THROW(deplo::tune(softmax(), interpreted(file("c.db")), [](const deplo::Trial&) -> bool { throw Mine(); }),
+               Mine);
+  int told = 0;
+  deplo::tune(softmax(), interpreted(file("c.db")), [&](const deplo::Trial& trial) {
+    if (told++ == 0) EXPECT_TRUE(trial.known);  // it was stored before it was told
+    return told < 2;
+  });
+  EXPECT_EQ(told, 2);
+}
+
+TEST_F(Library, SeveralThreadsCompileAtOnce) {
+  const deplo::Source source = expression("nn.RMSNorm(200)(torch.randn(1, 8, 200))");
+  const deplo::Program expected = deplo::compile(source, for_target("sm_80"));
+  std::vector<std::string> found(4);
+  {
+    std::vector<std::thread> threads;
+    for (std::string& text : found)
+      threads.emplace_back([&] {
+        for (int i = 0; i < 5; ++i) text = deplo::compile(source, for_target("sm_80")).kernels.at(0).source;
+      });
+    for (std::thread& thread : threads) thread.join();
+  }
+  EXPECT_THAT(found, Each(expected.kernels.at(0).source));
+}
+
+TEST_F(Library, ListsTheDevices) {
+  const std::vector<deplo::Device> devices = deplo::devices();
+  ASSERT_FALSE(devices.empty());
+  EXPECT_EQ(devices.back().id, "interpreter");
+  for (const deplo::Device& device : devices) EXPECT_NE(device.name, "") << device.id;
+}
+
+}  // namespace
