@@ -78,7 +78,11 @@ class Queries : public ::testing::Test {
     store.append(made);
   }
   void add_baseline(measure::Store& store) {
-    measure::BaselineRecord baseline{.run = ids_.run, .kernel = ids_.kernel, .library = "oneDNN", .version = "2"};
+    measure::BaselineRecord baseline;
+    baseline.run = ids_.run;
+    baseline.kernel = ids_.kernel;
+    baseline.library = "oneDNN";
+    baseline.version = "2";
     baseline.precision = "fp32";
     baseline.median_us = 44;
     baseline.samples = {44};

@@ -247,8 +247,8 @@ TEST_F(Library, AnExceptionOfTheCallerPassesThrough) {
                Mine);
   int told = 0;
   deplo::tune(softmax(), interpreted(file("c.db")), [&](const deplo::Trial& trial) {
-    if (told++ == 0) EXPECT_TRUE(trial.known);  // it was stored before it was told
-    return told < 2;
+    EXPECT_EQ(trial.known, told == 0) << "the first was stored before it was told";
+    return ++told < 2;
   });
   EXPECT_EQ(told, 2);
 }

@@ -230,6 +230,19 @@ INSTANTIATE_TEST_SUITE_P(Devices, AnyDevice, testing::ValuesIn(names()), [](cons
   return name;
 });
 
+TEST(Interpreter, ItsTimeIsTheNumberOfStatements) {
+  const auto device = open_device("interpreter");
+  const Candidate candidate = add_candidate();
+  const auto built = device->build(candidate);
+  ASSERT_TRUE(built.ok());
+  const auto arrays = device->allocate(candidate.kernel.buffers);
+  constexpr double all = 0.01 * (1 + 8 * size);  // the tile, and eight of each thread
+  for (int i = 0; i < 2; ++i) EXPECT_DOUBLE_EQ(built.value()->launch(*arrays, blocks).value(), all);
+  EXPECT_DOUBLE_EQ(built.value()->launch(*arrays, 2).value(), all * 2 / blocks);
+  Arrays* const set = arrays.get();
+  EXPECT_DOUBLE_EQ(built.value()->sample({&set, 1}, blocks, 3).value().us, all);
+}
+
 TEST(Opencl, CpuDevicesComeLast) {
   const auto devices = opencl_devices();
   for (std::size_t i = 1; i < devices.size(); ++i) EXPECT_LE(devices[i - 1].cpu, devices[i].cpu);
