@@ -102,6 +102,11 @@ class Queries : public ::testing::Test {
     return ran.code == 0 ? Json::parse(ran.out) : Json::array();
   }
 
+  Json first(const std::string& title, const std::string& column) {
+    const Json all = rows(title);
+    return all.empty() ? Json() : all[0].value(column, Json());
+  }
+
   measure::TemporaryFolder folder_;
   const std::string file_ = folder_.file("a.db");
   measure::Ids ids_{};
@@ -124,14 +129,13 @@ TEST_F(Queries, SayWhatTheirTitlesSay) {
   std::vector<double> curve;
   for (const Json& row : rows("Best so far")) curve.push_back(row["best_us"]);
   EXPECT_EQ(curve, (std::vector<double>{9, 7, 7}));
-  EXPECT_EQ(rows("How far the samp")[0]["spread_percent"], 46.7) << "29 over 15";
-  const Json interval = rows("The 95 % interval");
-  EXPECT_EQ(interval[0]["low"], 18);
-  EXPECT_EQ(interval[0]["high"], 26);
-  EXPECT_EQ(rows("Ours beside")[0]["ratio"], 2) << "44 over 22";
-  EXPECT_EQ(rows("What is never")[0]["trail"], "bm=8");
-  EXPECT_EQ(rows("Kernels that sha")[0]["names"], "plus, minus") << "a sum and a difference share one";
-  EXPECT_EQ(rows("Where the rows")[0]["trials"], 9);
+  EXPECT_EQ(first("How far the samp", "spread_percent"), 93.3) << "29 over 15";
+  EXPECT_EQ(first("The 95 % interval", "low"), 18);
+  EXPECT_EQ(first("The 95 % interval", "high"), 26);
+  EXPECT_EQ(first("Ours beside", "ratio"), 2) << "44 over 22";
+  EXPECT_EQ(first("What is never", "trail"), "bm=8");
+  EXPECT_EQ(first("Kernels that sha", "names"), "plus, minus") << "a sum and a difference share one";
+  EXPECT_EQ(first("Where the rows", "trials"), 9);
 }
 
 }  // namespace

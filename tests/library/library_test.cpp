@@ -69,7 +69,7 @@ deplo::TuneOptions interpreted(const std::string& store) {
   options.store = store;
   options.strategy = "random";
   options.seconds = 60;
-  options.trials = 5;
+  options.trials = 3;
   return options;
 }
 
@@ -121,7 +121,7 @@ TEST_F(Library, SaysWhatTheTensorsAre) {
     EXPECT_THAT(tensor.shape, ElementsAre(61, 47));
     EXPECT_THAT(tensor.strides, ElementsAre(47, 1));
     EXPECT_THAT(tensor.permutation, ElementsAre(1, 0));
-    EXPECT_NE(tensor.of, tensor.name);
+    EXPECT_EQ(tensor.of, "p_weight");
   }
   EXPECT_EQ(parameters, 2);
   ASSERT_THAT(program.outputs, SizeIs(1));
@@ -173,14 +173,14 @@ TEST_F(Library, MistakesOfTheCallerAreInvalidArguments) {
   options.trials = 0;
   EXPECT_THAT(tuning(), HasSubstr("deplo::tune:1"));
   EXPECT_FALSE(fs::exists(options.store));
+  options = interpreted(file("none/a.db"));
+  EXPECT_THAT(tuning(), HasSubstr("none' does not exist"));
 }
 
 TEST_F(Library, WhatTheMachineLacksIsARuntimeError) {
   deplo::CompileOptions options;
   options.device = "opencl:99";
   EXPECT_THAT(message_of<std::runtime_error>([&] { deplo::compile(softmax(), options); }), HasSubstr("99"));
-  EXPECT_THAT(message_of<std::runtime_error>([&] { deplo::tune(softmax(), interpreted("/proc/none/x.db")); }),
-              HasSubstr("/proc/none"));
 }
 
 TEST_F(Library, TunesAndFindsWhatWasTuned) {
@@ -191,10 +191,10 @@ TEST_F(Library, TunesAndFindsWhatWasTuned) {
   });
   ASSERT_THAT(tuned, SizeIs(1));
   EXPECT_EQ(tuned[0].kernel, "graph");
-  EXPECT_EQ(tuned[0].trials, 5);
+  EXPECT_EQ(tuned[0].trials, 3);
   EXPECT_TRUE(tuned[0].confirmed);
   EXPECT_EQ(tuned[0].stop, "trials");
-  ASSERT_THAT(told, SizeIs(5));
+  ASSERT_THAT(told, SizeIs(3));
   for (const deplo::Trial& trial : told) {
     EXPECT_EQ(trial.status, "ok");
     EXPECT_FALSE(trial.known);
@@ -222,9 +222,9 @@ TEST_F(Library, FalseStopsTuningAtOnce) {
   std::vector<std::string> trails;
   const auto tuned = deplo::tune(softmax(), interpreted(file("b.db")), [&](const deplo::Trial& trial) {
     trails.push_back(trial.trail);
-    return trails.size() < 3;
+    return trails.size() < 2;
   });
-  EXPECT_THAT(trails, SizeIs(3));
+  EXPECT_THAT(trails, SizeIs(2));
   ASSERT_THAT(tuned, SizeIs(1));
   EXPECT_EQ(tuned[0].stop, "cancelled");
   EXPECT_FALSE(tuned[0].confirmed);
@@ -235,7 +235,7 @@ TEST_F(Library, FalseStopsTuningAtOnce) {
   deplo::tune(softmax(), interpreted(file("b.db")), [&](const deplo::Trial& trial) {
     again.push_back(trial.trail);
     known.push_back(trial.known);
-    return again.size() < 3;
+    return again.size() < 2;
   });
   EXPECT_EQ(again, trails);
   EXPECT_THAT(known, Each(true));
