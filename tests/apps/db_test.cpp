@@ -170,11 +170,11 @@ TEST_F(Db, BadFlagsAreOneLine) {
 TEST_F(Db, SqlOnlyReads) {
   const std::string bytes = read_file(store_);
   for (const char* sql :
-       {"DELETE FROM trial", "UPDATE sqlite_master SET sql = ''", "CREATE VIRTUAL TABLE t USING json_each",
-        "UPDATE run SET host = ''", "CREATE TABLE t (a)", "PRAGMA user_version = 1", "VACUUM", "ATTACH 'other.db' AS o",
-        "BEGIN", "SELECT 1; DELETE FROM trial"})
+       {"DELETE FROM trial", "CREATE VIRTUAL TABLE t USING json_each", "UPDATE run SET host = ''", "CREATE TABLE t (a)",
+        "PRAGMA user_version = 1", "VACUUM", "ATTACH 'other.db' AS o", "BEGIN", "SELECT 1; DELETE FROM trial"})
     EXPECT_THAT(refusal({"sql", sql, store_}), HasSubstr("expected one statement that only reads")) << sql;
   EXPECT_THAT(refusal({"sql", "VACUUM INTO '" + file("copy.db") + "'", store_}), HasSubstr("only reads"));
+  EXPECT_THAT(refusal({"sql", "UPDATE sqlite_master SET sql = ''", store_}), HasSubstr("may not be modified"));
   EXPECT_THAT(refusal({"sql", "SELECT no_column FROM trial", store_}), HasSubstr("no such column: no_column"));
   EXPECT_THAT(refusal({"sql", "", store_}), HasSubstr("found none"));
   EXPECT_EQ(read_file(store_), bytes);

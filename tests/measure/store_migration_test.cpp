@@ -13,7 +13,7 @@
 namespace deplo::measure {
 namespace {
 
-constexpr int newest = static_cast<int>(migrations.size());
+const int newest = static_cast<int>(migrations().size());
 
 /// A store of that version; 0: a database that is empty.
 void copy_fixture(int version, const std::string& file) {
