@@ -68,8 +68,10 @@ const fs::path& data_folder() {
   return folder;
 }
 
+bool is_library() { return !own_library().empty(); }
+
 fs::path worker_program() {
-  if (own_library().empty()) return "/proc/self/exe";
+  if (!is_library()) return "/proc/self/exe";
   fs::path program = find_installed("bin/deplo");
   if (program.empty())
     throw Error("expected the program bin/deplo in a folder above " + own_library().string() + ", found none",

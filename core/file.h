@@ -13,6 +13,8 @@ std::string read_file(const std::filesystem::path& file);
 /// Where `configs` and `experiments` are: share/deplo of the prefix that this code is installed in (as a program, or as
 /// libdeplo.so of another program), else the source folder it was built from.
 const std::filesystem::path& data_folder();
+/// Whether this code is in libdeplo.so: then the process, its environment included, is somebody else's.
+bool is_library();
 /// The program whose `worker` command measures: the running one, or, of libdeplo.so, the `deplo` of its prefix. Throws
 /// Error(environment) where there is none.
 std::filesystem::path worker_program();

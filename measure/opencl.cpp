@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "core/file.h"
 #include "measure/opencl_executable.h"
 
 namespace deplo::measure {
@@ -61,6 +62,7 @@ DeviceInfo describe(cl_device_id device) {
 // which the process must be allowed all of them. Unbound, both workers of a short kernel often wait for one core: half
 // the speed, by the chance of a process (docs/performance.md). What the user set stays.
 void bind_pocl_workers() {
+  if (is_library()) return;
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
   if (CPU_COUNT(&allowed) == sysconf(_SC_NPROCESSORS_ONLN)) setenv("POCL_AFFINITY", "1", /*overwrite=*/0);

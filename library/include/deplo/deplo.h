@@ -7,7 +7,9 @@
 // says what was expected, what was found and where. Candidates that fail while tuning are no errors: Trial says so.
 //
 // Threads: every function may be called from any thread, several at a time (two that tune disturb each other's times).
-// The caller's signal handlers, current folder and locale are left as they are.
+// The caller's signal handlers, environment, current folder and locale are left as they are. (deplo's own programs set
+// POCL_AFFINITY=1 for PoCL; a caller that does so before it first touches OpenCL has its kernels run as they were
+// tuned.)
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -22,8 +24,7 @@
 
 namespace deplo {
 
-/// What is computed: exactly one of expression, pt2, model, kernel.
-struct Source {
+struct Source {            // what is computed: exactly one of expression, pt2, model, kernel
   std::string expression;  // "F.softmax(torch.randn(4, 1000), dim=-1)": docs/expressions.md. Values are not drawn
   std::string pt2;         // a file that torch.export.save wrote
   std::string model;       // one block of a model: a name under configs/models, or a .yaml file of your own …
