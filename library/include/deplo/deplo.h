@@ -7,9 +7,8 @@
 // says what was expected, what was found and where. Candidates that fail while tuning are no errors: Trial says so.
 //
 // Threads: every function may be called from any thread, several at a time (two that tune disturb each other's times).
-// The caller's signal handlers, environment, current folder and locale are left as they are. (deplo's own programs set
-// POCL_AFFINITY=1 for PoCL; a caller that does so before it first touches OpenCL has its kernels run as they were
-// tuned.)
+// The caller's signal handlers, environment, current folder and locale are left as they are. (On PoCL deplo's own
+// programs tune with POCL_AFFINITY=1, which must be set before OpenCL is first touched.)
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -19,12 +18,12 @@
 #include <vector>
 
 #include "deplo/program.h"
-
 #define DEPLO_API __attribute__((visibility("default")))
 
 namespace deplo {
 
-struct Source {            // what is computed: exactly one of expression, pt2, model, kernel
+/// What is computed: exactly one of expression, pt2, model, kernel.
+struct Source {
   std::string expression;  // "F.softmax(torch.randn(4, 1000), dim=-1)": docs/expressions.md. Values are not drawn
   std::string pt2;         // a file that torch.export.save wrote
   std::string model;       // one block of a model: a name under configs/models, or a .yaml file of your own …
@@ -92,7 +91,7 @@ struct Device {
   std::string name;    // as its driver says it
   std::string target;  // what is compiled for it; "": nothing here is
 };
-/// The devices of this machine. An OpenCL or CUDA that is not there is no error: it has none.
+/// Of this machine; an OpenCL or CUDA that is not there has none.
 DEPLO_API std::vector<Device> devices();
 
 /// $XDG_CACHE_HOME/deplo/tuned.db, or ~/.cache/deplo/tuned.db: what `deplo tune` writes and `deplo run` reads.
