@@ -114,12 +114,12 @@ TEST(Bench, TwoSchedulesBesideEachOther) {
     more.insert(more.begin(), kernel.begin(), kernel.end());
     return more;
   };
-  const Json both = bench(with({"--ab", "chunk_matmul_k.bk=32", "chunk_matmul_k.bk=16"}));
+  const Json both = bench(with({"--ab", "chunk_matmul_k.bk=32", "chunk_matmul_k.bk=64"}));
   const Json& row = both["kernels"][0];
   EXPECT_THAT(std::string(row["trail"]), ::testing::StartsWith("chunk_matmul_k.bk=32"));
   EXPECT_EQ(row["baselines"].back()["library"], "B");
   EXPECT_EQ(row["baselines"].back()["precision"], "ours");
-  std::vector<std::string> words = with({"--ab", "chunk_matmul_k.bk=33", "chunk_matmul_k.bk=16"});
+  std::vector<std::string> words = with({"--ab", "chunk_matmul_k.bk=33", "chunk_matmul_k.bk=64"});
   words.insert(words.begin(), {"deplo", "run", "--bench"});
   EXPECT_THAT(run_program(words).err, HasSubstr("chunk_matmul_k.bk=33 is not legal here"));
 }
