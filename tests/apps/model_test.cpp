@@ -61,7 +61,9 @@ TEST_F(ModelEval, EachKernelIsLeftOutOnce) {
   std::set<std::string> names;
   for (const auto& row : rows) {
     names.insert(row["left out"]);
-    if (row["left out"] != "mean") EXPECT_EQ(row["learned from"], 2);
+    if (row["left out"] != "mean") {
+      EXPECT_EQ(row["learned from"], 2);
+    }
     EXPECT_GT(row["spearman"], 0.9) << row;  // 5 % of noise on the roofline itself
     EXPECT_GE(row["90 % covers"], 0.5) << row;
   }
