@@ -111,7 +111,8 @@ int run(int argc, char** argv, bool tune_only) {
     add_worker(*app.add_subcommand("worker", worker_about)->group(""), exit_code);  // in no overview
   }
   if (parse(app, argc, argv) && !tune_only && app.get_subcommands().empty())
-    throw Error("expected a command (tune, compile, run, space, compare, report, model, db, devices), found none; see --help");
+    throw Error(
+        "expected a command (tune, compile, run, space, compare, report, model, db, devices), found none; see --help");
   return exit_code;
 }
 

@@ -140,10 +140,10 @@ TEST(Features, traffic_of_a_matmul_by_hand) {
 
 TEST(Features, a_staged_matmul_on_a_gpu_by_hand) {
   const Target target = load_target("sm_80");
-  const ir::Program tile = lower(
-      "matmul", {{"M", 512}, {"N", 512}, {"K", 128}}, "sm_80",
-      "chunk_matmul_k.bk=16 split_matmul_k.splits=1 blockify_launch.bm=64 blockify_launch.bn=64 raster.group=1 "
-      "stage_inputs.a=1 stage_inputs.b=1 register_tile.fm=4 register_tile.fn=4");
+  const ir::Program tile =
+      lower("matmul", {{"M", 512}, {"N", 512}, {"K", 128}}, "sm_80",
+            "chunk_matmul_k.bk=16 split_matmul_k.splits=1 blockify_launch.bm=64 blockify_launch.bn=64 raster.group=1 "
+            "stage_inputs.a=1 stage_inputs.b=1 register_tile.fm=4 register_tile.fn=4");
   const Features f = features(tile, target);
   EXPECT_EQ(f.blocks, 64);
   EXPECT_EQ(f.threads, 256);
