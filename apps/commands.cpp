@@ -73,6 +73,24 @@ ir::Symbols parse_symbols(const std::vector<std::string>& texts) {
   return symbols;
 }
 
+void add_restrictions(CLI::App& command, std::vector<std::string>& restrictions) {
+  command
+      .add_option(
+          "--restrict", restrictions,
+          "a knob offers these values alone, in the rules' order, 'heuristic' being the rule's own first; where "
+          "none of them is offered, that one. mark_unroll.* stands for all that begin so; may be repeated, the "
+          "last that matches counts")
+      ->type_name("KNOB=VALUE,…")
+      ->take_all()
+      ->allow_extra_args(false);
+}
+
+Restrictions parse_restrictions(const std::vector<std::string>& texts) {
+  Restrictions restrictions;
+  for (const std::string& text : texts) restrictions.push_back(parse_restriction(text, "--restrict"));
+  return restrictions;
+}
+
 void add_kernel_source(CLI::App& command, KernelSource& source, std::vector<std::string>& symbols) {
   add_graph_source(command, source.graph);
   command.add_option("-k,--kernel", source.kernel, "a name under configs/kernels, or the path of a .loop file")

@@ -17,7 +17,7 @@ namespace {
 
 struct SpaceFlags {
   SpaceOptions options;
-  std::vector<std::string> symbols;
+  std::vector<std::string> symbols, restrictions;
   bool json = false;
 };
 
@@ -31,6 +31,7 @@ void check(const SpaceFlags& flags) {
 
 int run_space(SpaceFlags flags) {
   flags.options.source.symbols = parse_symbols(flags.symbols);
+  flags.options.restrictions = parse_restrictions(flags.restrictions);
   check(flags);
   const std::vector<NumberedKernel> kernels = read_kernels(flags.options.source);
   catch_interrupts();
@@ -57,6 +58,7 @@ void add_space(CLI::App& command, int& exit_code) {
   command.add_option("--target", options.target, "a name under configs/targets")
       ->type_name("NAME")
       ->capture_default_str();
+  add_restrictions(command, flags->restrictions);
   command.add_option("--probes", options.paths, "random paths to estimate from")
       ->check(count)
       ->type_name("N")

@@ -26,7 +26,7 @@ struct TuneFlags {
   std::optional<std::string> search, device, target, shard;
   std::optional<std::int64_t> seed, trials, patience;
   std::optional<double> seconds;
-  std::vector<std::string> set;
+  std::vector<std::string> set, restrictions;
   bool json = false, quiet = false, retry_failed = false, in_process = false;
 };
 
@@ -48,6 +48,9 @@ std::string apply(const TuneFlags& flags, Experiment& experiment) {
     set_parameter(experiment, assignment, "--set");
     overrides += " --set " + assignment;
   }
+  for (const std::string& text : flags.restrictions) overrides += " --restrict " + text;
+  for (const Restriction& restriction : parse_restrictions(flags.restrictions))
+    for (KernelCase& kernel : experiment.kernels) kernel.restrictions.push_back(restriction);
   override(experiment.device, flags.device, "--device", overrides);
   override(experiment.target, flags.target, "--target", overrides);
   override(experiment.options.seed, flags.seed, "--seed", overrides);
@@ -111,6 +114,7 @@ void add_tune(CLI::App& command, int& exit_code) {
       ->type_name("NAME=VALUE")
       ->take_all()
       ->allow_extra_args(false);
+  add_restrictions(command, flags->restrictions);
   command.add_option("--seed", flags->seed, "the same seed asks for the same schedules in the same order")
       ->check(between(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
       ->type_name("N");

@@ -88,14 +88,16 @@ Experiment parse_experiment(std::string text, const std::string& file, const std
   experiment.file = file;
   experiment.text = std::move(text);
   const Config config = Config::parse(experiment.text, file);
-  config.only({"target", "device", "search", "budget", "kernels"});
+  config.only({"target", "device", "search", "budget", "restrict", "kernels"});
   if (const auto target = config.find("target")) check_target(experiment.target = target->text(), target->place());
   if (const auto device = config.find("device")) check_device(experiment.device = device->text(), device->place());
   if (const auto search = config.find("search")) read_search(*search, experiment);
   if (const auto budget = config.find("budget")) read_budget(*budget, experiment);
   const Config kernels = config.at("kernels");
+  Restrictions restrictions;
+  if (const auto restrict_all = config.find("restrict")) restrictions = read_restrictions(*restrict_all);
   for (const Config& item : kernels.items())
-    for (KernelCase& kernel : read_entry(item, folder)) experiment.kernels.push_back(std::move(kernel));
+    for (KernelCase& kernel : read_entry(item, folder, restrictions)) experiment.kernels.push_back(std::move(kernel));
   experiment.kernels = merge_equal(std::move(experiment.kernels));
   if (experiment.kernels.empty()) kernels.expected("at least one kernel");
   return experiment;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/restrict.h"
 #include "ir/program.h"
 #include "search/searcher.h"
 
@@ -19,7 +20,8 @@ struct KernelCase {
   std::string name;   // as in the table and in the store
   std::string place;  // file:line, for messages
   ir::Program loop;
-  std::vector<std::string> same;  // names of the kernels that are equal to it: tuned once
+  Restrictions restrictions = {};      // the experiment's, then its own
+  std::vector<std::string> same = {};  // names of the kernels that are equal to it: tuned once
   std::int64_t count() const { return 1 + static_cast<std::int64_t>(same.size()); }
 };
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -33,7 +35,7 @@ std::string resolve(const std::string& file, const char* extension, const std::f
 }
 
 KernelCase read_kernel(const Config& config, const std::filesystem::path& folder) {
-  config.only({"kernel", "name", "symbols"});
+  config.only({"kernel", "name", "symbols", "restrict"});
   const Config kernel = config.at("kernel");
   const auto symbols = config.find("symbols");
   const ir::Symbols bound = symbols ? read_symbols(*symbols) : ir::Symbols{};
@@ -52,16 +54,16 @@ struct Entry {
 Entry read_source(const Config& config, const std::filesystem::path& folder) {
   Entry entry;
   if (config.has("expression")) {
-    config.only({"expression", "name"});
+    config.only({"expression", "name", "restrict"});
     entry.source.code = config.at("expression").text();
     entry.name = config.at("name").text();
   } else if (config.has("pt2")) {
-    config.only({"pt2", "name"});
+    config.only({"pt2", "name", "restrict"});
     const std::string file = config.at("pt2").text();
     entry.source.pt2 = resolve(file, ".pt2", folder);
     entry.name = config.text_or("name", std::filesystem::path(file).stem().string());
   } else {
-    config.only({"model", "layer", "seq", "name"});
+    config.only({"model", "layer", "seq", "name", "restrict"});
     const std::string model = config.at("model").text();
     entry.source.model = resolve(model, ".yaml", folder);
     entry.source.layer = config.integer_or("layer", 0, 0, most_extent);
@@ -88,22 +90,29 @@ std::vector<KernelCase> read_graph_kernels(const Config& config, const std::file
   for (const ir::Program& loop : module.kernels)
     result.push_back({.name = module.kernels.size() == 1 ? entry.name : entry.name + "." + loop.name,
                       .place = config.place(),
-                      .loop = loop,
-                      .same = {}});
+                      .loop = loop});
   return result;
 }
 
 }  // namespace
 
-std::vector<KernelCase> read_entry(const Config& config, const std::filesystem::path& folder) {
-  config.only({"kernel", "expression", "pt2", "model", "name", "symbols", "layer", "seq"});
+std::vector<KernelCase> read_entry(const Config& config, const std::filesystem::path& folder,
+                                   const Restrictions& restrictions) {
+  config.only({"kernel", "expression", "pt2", "model", "name", "symbols", "layer", "seq", "restrict"});
   int kinds = 0;
   for (const char* kind : {"kernel", "expression", "pt2", "model"}) kinds += config.has(kind);
   if (kinds != 1)
     throw Error(fmt::format("{}: expected one of the keys kernel, expression, pt2, model, found {}", config.place(),
                             kinds == 0 ? "none of them" : "several"));
-  if (config.has("kernel")) return {read_kernel(config, folder)};
-  return read_graph_kernels(config, folder);
+  std::vector<KernelCase> kernels;
+  if (config.has("kernel"))
+    kernels.push_back(read_kernel(config, folder));
+  else
+    kernels = read_graph_kernels(config, folder);
+  Restrictions all = restrictions;
+  if (const auto own = config.find("restrict")) std::ranges::move(read_restrictions(*own), std::back_inserter(all));
+  for (KernelCase& kernel : kernels) kernel.restrictions = all;
+  return kernels;
 }
 
 std::vector<KernelCase> merge_equal(std::vector<KernelCase> kernels) {
@@ -115,7 +124,8 @@ std::vector<KernelCase> merge_equal(std::vector<KernelCase> kernels) {
     if (!is_new)
       throw Error(fmt::format("{}: expected each name once, found '{}' again (first at {})", kernel.place, kernel.name,
                               named->second));
-    const auto [first, differs] = known.emplace(print(ir::canonical(kernel.loop).program), result.size());
+    const auto [first, differs] =
+        known.emplace(print(ir::canonical(kernel.loop).program) + describe(kernel.restrictions), result.size());
     if (differs)
       result.push_back(std::move(kernel));
     else

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "apps/kernel_source.h"
+#include "apps/restrict.h"
 
 namespace deplo::apps {
 
@@ -24,6 +25,11 @@ void add_graph_source(CLI::App& command, GraphSource& source);
 void add_kernel_source(CLI::App& command, KernelSource& source, std::vector<std::string>& symbols);
 /// Each is NAME=SIZE. Throws Error.
 ir::Symbols parse_symbols(const std::vector<std::string>& symbols);
+
+/// --restrict, which may be repeated; its values are for parse_restrictions().
+void add_restrictions(CLI::App& command, std::vector<std::string>& restrictions);
+/// Throws Error.
+Restrictions parse_restrictions(const std::vector<std::string>& restrictions);
 
 // In place of CLI11's own, which take NaN for a number in every range and print bounds as 0.000000.
 template <class Number>

@@ -1,5 +1,6 @@
 // A kernel's schedules as a search space: a position is a lowering stopped at its open decision.
 #pragma once
+#include "apps/restrict.h"
 #include "ir/program.h"
 #include "rules/lower.h"
 #include "search/space.h"
@@ -8,8 +9,8 @@ namespace deplo::apps {
 
 class KernelSpace : public search::Space {
  public:
-  /// `loop` is verified Loop IR.
-  KernelSpace(const ir::Program& loop, const Target& target);
+  /// `loop` is verified Loop IR. Forks offer what the restrictions leave, in the rules' order.
+  KernelSpace(const ir::Program& loop, const Target& target, Restrictions restrictions = {});
   search::PositionPtr root() const override { return root_; }
 
   /// The scheduled program behind a candidate that came from this kind of space.

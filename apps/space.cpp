@@ -35,8 +35,8 @@ RuleSkips ranked(std::string_view rule, const std::map<std::string, std::size_t>
 /// What is learnt from one path after another.
 class Explorer {
  public:
-  Explorer(const ir::Program& loop, const Target& target, std::uint64_t seed)
-      : loop_(loop), target_(target), space_(loop, target), rng_(seed) {}
+  Explorer(const ir::Program& loop, const Target& target, const SpaceOptions& options)
+      : loop_(loop), target_(target), space_(loop, target, options.restrictions), rng_(options.seed) {}
 
   const search::Space& space() const { return space_; }
   Path random_path() { return search::random_path(space_, rng_); }
@@ -148,7 +148,7 @@ void enumerate(Explorer& explorer, const SpaceOptions& options, Progress& progre
 
 SpaceReport explore_kernel(const ir::Program& loop, const Target& target, const SpaceOptions& options,
                            Progress& progress, SpaceReport report) {
-  Explorer explorer(loop, target, options.seed);
+  Explorer explorer(loop, target, options);
   (options.enumerate ? enumerate : draw)(explorer, options, progress, report);
   explorer.fill(report);
   return report;
@@ -187,7 +187,7 @@ std::string sample(const SpaceOptions& options, const std::vector<NumberedKernel
   std::string text;
   for (const NumberedKernel& kernel : kernels) {
     if (kernels.size() > 1) text += fmt::format("# {}\n", title_of(kernel, options));
-    const KernelSpace space(kernel.loop, target);
+    const KernelSpace space(kernel.loop, target, options.restrictions);
     Rng rng(options.seed);
     std::set<std::string> drawn;
     // A space that is smaller than the sample shows by nothing new.

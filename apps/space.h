@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "apps/kernel_source.h"
+#include "apps/restrict.h"
 #include "core/progress.h"
 #include "core/target.h"
 #include "search/count.h"
@@ -16,6 +17,7 @@ namespace deplo::apps {
 struct SpaceOptions {
   KernelSource source;
   std::string target = "opencl-cpu";
+  Restrictions restrictions = {};
   std::size_t paths = 2000;
   std::uint64_t seed = 0;
   bool enumerate = false;       // every candidate in place of random paths

@@ -28,7 +28,7 @@ class KernelTuner {
         budget_(budget),
         narrator_(narrator),
         cancelled_(session.cancelled),
-        space_(kernel.loop, session.target),
+        space_(kernel.loop, session.target, kernel.restrictions),
         measurer_(kernel, session),
         batch_(session.bench.batch()),
         warm_start_(session.warm_start),
