@@ -79,7 +79,7 @@ Target pick_target(const std::string& name, const measure::DeviceInfo& info, Dia
 Measurer::Measurer(const KernelCase& kernel, Session& session)
     : session_(session), task_{kernel.loop, input_seed, session.protocol, session.known} {
   kernel_id_ = session.store.add_kernel({kernel.name, print(kernel.loop)});
-  recall();
+  recall(session.protocol);
 }
 
 /// When something is measured for the first time, and before a candidate is begun: it is not to blame if the program
@@ -94,20 +94,32 @@ void Measurer::open() {
   }
 }
 
-/// What need not be measured again. Different trails may have led to one source.
-void Measurer::recall() {
-  recalled_ = session_.store.latest_trial();
+/// What need not be measured again, read when the protocol is first used. Different trails may have led to one source.
+Measurer::Recalled& Measurer::recall(const measure::Protocol& protocol) {
+  const auto [found, fresh] = recalled_.try_emplace(protocol.text());
+  auto& [latest_trial, by_digest] = found->second;
+  if (!fresh) return found->second;
+  latest_trial = session_.store.latest_trial();
   std::map<std::string, std::int64_t> lost;
-  for (const auto& [latest, failures] :
-       session_.store.known_trials(kernel_id_, session_.device_id, session_.protocol.text())) {
-    known_[latest.digest] = outcome_of(latest);
+  for (const auto& [latest, failures] : session_.store.known_trials(kernel_id_, session_.device_id, protocol.text())) {
+    by_digest[latest.digest] = outcome_of(latest);
     lost[latest.digest] += failures;
   }
-  std::erase_if(known_, [&](const auto& known) {
+  std::erase_if(by_digest, [&](const auto& known) {
     const auto& [source, outcome] = known;
     if (outcome.ok() || outcome.status == Status::slow) return false;
     return session_.retry_failed || measure::worth_another_try(outcome.status, lost[source]);
   });
+  return found->second;
+}
+
+/// A full evaluation answers for one with less effort, never the other way round.
+const Outcome* Measurer::known(const std::string& digest, double effort) {
+  for (const double enough : {1.0, effort}) {
+    const auto& by_digest = recall(session_.protocol.with_effort(enough)).by_digest;
+    if (const auto found = by_digest.find(digest); found != by_digest.end()) return &found->second;
+  }
+  return nullptr;
 }
 
 Prepared Measurer::lowered(const search::Candidate& candidate) {
@@ -122,18 +134,18 @@ void Measurer::prepare(std::span<const search::Candidate> candidates) {
   std::vector<measure::Candidate> unknown;
   for (const search::Candidate& candidate : candidates) {
     Prepared one = apps::prepare(candidate, session_.target);
-    if (!known_.contains(one.digest)) unknown.push_back(one.code);
+    if (known(one.digest, candidate.effort) == nullptr) unknown.push_back(one.code);
     prepared_.emplace(print(candidate->trail()), std::move(one));
   }
   session_.bench.prepare(unknown);
 }
 
 /// Another tuner of the same store may be at this candidate: what it finds counts here, too.
-measure::Claim Measurer::wait_for_claim(const measure::TrialRecord& record) {
+measure::Claim Measurer::wait_for_claim(const measure::TrialRecord& record, std::int64_t since) {
   constexpr auto pause = std::chrono::milliseconds(20);  // a candidate takes a hundred or more
   constexpr int settle_after = 50;                       // pauses: once a second, whether the other one still runs
   for (int waited = 1;; ++waited) {
-    measure::Claim claim = session_.store.claim(record, session_.device_id, recalled_);
+    measure::Claim claim = session_.store.claim(record, session_.device_id, since);
     if (claim.done || claim.running != 0 || session_.cancelled()) return claim;
     std::this_thread::sleep_for(pause);
     if (waited % settle_after == 0) session_.store.settle_lost(session_.host);
@@ -143,21 +155,24 @@ measure::Claim Measurer::wait_for_claim(const measure::TrialRecord& record) {
 search::Measured Measurer::screen(const search::Candidate& candidate, double best_us) {
   const auto start = std::chrono::steady_clock::now();
   const Prepared one = lowered(candidate);
-  if (const auto known = known_.find(one.digest); known != known_.end()) return {known->second, true};
+  if (const Outcome* const answer = known(one.digest, candidate.effort)) return {*answer, true};
+  const measure::Protocol protocol = session_.protocol.with_effort(candidate.effort);
+  Recalled& recalled = recall(protocol);
   open();
-  measure::TrialRecord record = record_of(one, measure::Stage::screen);
-  const measure::Claim claim = wait_for_claim(record);
-  if (claim.done) return {known_[one.digest] = outcome_of(*claim.done), true};
+  measure::TrialRecord record = record_of(one, measure::Stage::screen, protocol);
+  const measure::Claim claim = wait_for_claim(record, recalled.latest_trial);
+  if (claim.done) return {recalled.by_digest[one.digest] = outcome_of(*claim.done), true};
   const std::int64_t running = claim.running;
   if (running == 0) return {{Status::cancelled, 0, "cancelled", 0}, false};
-  fill(record, session_.bench.screen(one.code, best_us));
+  fill(record, session_.bench.screen(one.code, best_us, candidate.effort));
+  record.stopped = record.stopped || protocol != session_.protocol;
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
   if (record.status == Status::cancelled) {
     session_.store.forget(running);
     return {outcome_of(record), false};
   }
   session_.store.append(record, running);
-  return {known_[one.digest] = outcome_of(record, spent.count()), false};
+  return {recalled.by_digest[one.digest] = outcome_of(record, spent.count()), false};
 }
 
 std::vector<Measurer::Final> Measurer::confirm(const std::vector<search::Candidate>& candidates, double seconds) {
@@ -174,7 +189,7 @@ std::vector<Measurer::Final> Measurer::confirm(const std::vector<search::Candida
   const auto replies = session_.bench.confirm(codes, {0, seconds, session_.cancelled});
   std::vector<Final> finals;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    measure::TrialRecord record = record_of(all[i], measure::Stage::confirm);
+    measure::TrialRecord record = record_of(all[i], measure::Stage::confirm, session_.protocol);
     fill(record, replies[i]);
     if (record.status != Status::ok && session_.cancelled()) continue;  // it did not fail: its turn did not come
     session_.store.append(record);
@@ -183,14 +198,14 @@ std::vector<Measurer::Final> Measurer::confirm(const std::vector<search::Candida
   return finals;
 }
 
-measure::TrialRecord Measurer::record_of(const Prepared& one, measure::Stage stage) {
+measure::TrialRecord Measurer::record_of(const Prepared& one, measure::Stage stage, const measure::Protocol& protocol) {
   measure::TrialRecord record;
   record.run = session_.run_id;
   record.ordinal = session_.ordinal++;
   record.kernel = kernel_id_;
   record.trail = print(one.candidate->trail());
   record.digest = one.digest;
-  record.protocol = session_.protocol.text();
+  record.protocol = protocol.text();
   record.stage = stage;
   return record;
 }

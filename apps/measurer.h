@@ -61,8 +61,8 @@ class Measurer {
 
   /// These will be asked for next: they are built ahead where the backend can.
   void prepare(std::span<const search::Candidate>);
-  /// The time of a short measurement. `best_us`: candidates far slower than that get less time. What is
-  /// cancelled is not stored.
+  /// The time of a short measurement. `best_us`: candidates far slower than that get less time. What is cancelled is
+  /// not stored. Less effort is fewer samples, under a protocol text of its own, stored as `stopped`: never a best.
   search::Measured screen(const search::Candidate&, double best_us);
 
   struct Final {
@@ -78,18 +78,22 @@ class Measurer {
   }
 
  private:
-  void recall();
+  struct Recalled {
+    std::int64_t latest_trial = 0;             // of the store when it was read
+    std::map<std::string, Outcome> by_digest;  // of the source
+  };
+  Recalled& recall(const measure::Protocol&);
+  const Outcome* known(const std::string& digest, double effort);
   void open();
   Prepared lowered(const search::Candidate&);
-  measure::Claim wait_for_claim(const measure::TrialRecord&);
-  measure::TrialRecord record_of(const Prepared&, measure::Stage);
+  measure::Claim wait_for_claim(const measure::TrialRecord&, std::int64_t since);
+  measure::TrialRecord record_of(const Prepared&, measure::Stage, const measure::Protocol&);
 
   Session& session_;
   const measure::Task task_;
   bool opened_ = false;  // the bench has the task
   std::int64_t kernel_id_ = 0;
-  std::int64_t recalled_ = 0;                 // the newest trial of the store when known_ was read
-  std::map<std::string, Outcome> known_;      // by digest
+  std::map<std::string, Recalled> recalled_;  // by the text of the protocol
   std::map<std::string, Prepared> prepared_;  // by trail: asked for next
 };
 

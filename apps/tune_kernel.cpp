@@ -97,8 +97,9 @@ class KernelTuner {
     ++(measured.known ? row_.known : row_.trials);
     if (!outcome.ok()) row_.fault = outcome.message;
     if (!outcome.ok() && !measured.known) ++row_.failures[std::string(status_name(outcome.status))];
-    if (outcome.ok()) ran_.emplace_back(outcome.microseconds, candidate);
-    if (outcome.ok() && outcome.microseconds < best_us_) {
+    const bool counts = outcome.ok() && candidate.effort == 1;  // else it is a guess, for the strategy alone
+    if (counts) ran_.emplace_back(outcome.microseconds, candidate);
+    if (counts && outcome.microseconds < best_us_) {
       best_us_ = row_.best_us = outcome.microseconds;
       row_.trail = print(candidate->trail());
       narrator_.progress.news(narrator_.label + "  " + details());

@@ -2,9 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
+#include "core/error.h"
 #include "measure/operand_sets.h"
 
 namespace deplo::measure {
+
+Protocol Protocol::with_effort(double share) const {
+  CHECK(share > 0 && share <= 1);
+  Protocol less = *this;
+  less.samples = static_cast<int>(std::ceil(share * samples));
+  return less;
+}
 
 std::string Protocol::text() const {
   return fmt::format(

@@ -29,6 +29,8 @@ struct Protocol {
   int max_batch = 64;
   double plausible = 0.9;  // of the time that the device's measured ceilings allow
 
+  /// That of a screening with this share of the samples, in (0, 1]: at least one. All else is as it is.
+  Protocol with_effort(double share) const;
   /// One line that names the rules and all numbers; stored with every trial. Times of different texts are not compared.
   std::string text() const;
   bool operator==(const Protocol&) const = default;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -52,9 +51,12 @@ class Loop {
 
   void try_one(const Candidate& candidate) {
     const auto [seen, fresh] = index_.try_emplace(print(candidate->trail()), result_.trials.size());
-    if (!fresh) return searcher_.tell(candidate, result_.trials[seen->second].outcome);
+    if (!fresh && candidate.effort <= result_.trials[seen->second].effort)
+      return searcher_.tell(candidate, result_.trials[seen->second].outcome);
+    seen->second = result_.trials.size();
     Measured measured = callbacks_.measure(candidate);
-    result_.trials.push_back({candidate->trail(), plausible(std::move(measured.outcome)), measured.known});
+    result_.trials.push_back(
+        {candidate->trail(), plausible(std::move(measured.outcome)), measured.known, candidate.effort});
     const Trial& trial = result_.trials.back();
     account(trial);
     searcher_.tell(candidate, trial.outcome);
@@ -63,9 +65,9 @@ class Loop {
 
   void account(const Trial& trial) {
     const bool first = result_.trials.size() == 1;
-    const bool new_best = trial.outcome.ok() && trial.outcome.microseconds < best_time_;
+    const bool new_best = trial.outcome.ok() && best_.is_beaten_by(trial.outcome.microseconds, trial.effort);
     if (new_best) {
-      best_time_ = trial.outcome.microseconds;
+      best_ = {trial.outcome.microseconds, trial.effort};
       result_.best = static_cast<std::ptrdiff_t>(result_.trials.size()) - 1;
     }
     if (!trial.known) ++measured_;
@@ -97,8 +99,8 @@ class Loop {
   const Callbacks& callbacks_;
   Clock::time_point started_ = Clock::now();
   LoopResult result_;
-  std::unordered_map<std::string, std::size_t> index_;  // printed trail → its trial
-  double best_time_ = std::numeric_limits<double>::infinity();
+  std::unordered_map<std::string, std::size_t> index_;  // printed trail → its latest trial
+  Incumbent best_;
   std::int64_t measured_ = 0;      // new ones
   std::int64_t without_best_ = 0;  // of those, in a row
 };

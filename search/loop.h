@@ -21,6 +21,15 @@ struct Trial {
   Trail trail;
   Outcome outcome;
   bool known = false;  // answered from the store: uses up neither trials nor patience
+  double effort = 1;   // of its candidate
+};
+
+/// What a run believes in. Times count against others of the same effort, and more effort replaces less: of many noisy
+/// times one is too low by luck.
+struct Incumbent {
+  double microseconds = std::numeric_limits<double>::infinity();
+  double effort = 0;
+  bool is_beaten_by(double us, double share) const { return share > effort || (share == effort && us < microseconds); }
 };
 
 enum class Stop { exhausted, trials, seconds, patience, cancelled };
@@ -28,7 +37,7 @@ std::string_view name(Stop);
 
 struct LoopResult {
   std::vector<Trial> trials;  // in the order they were told
-  std::ptrdiff_t best = -1;   // index of the fastest ok trial, -1: none
+  std::ptrdiff_t best = -1;   // index of the fastest ok trial of those with the most effort, -1: none
   Stop stop = Stop::exhausted;
 };
 

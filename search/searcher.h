@@ -1,10 +1,12 @@
 // A searcher decides what to try next and is told what came of it. It never measures and knows no kernels.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/outcome.h"
@@ -13,7 +15,22 @@
 
 namespace deplo::search {
 
-using Candidate = PositionPtr;  // a position without a fork
+/// What is asked for: a position without a fork, and the effort to evaluate it with.
+struct Candidate {
+  Candidate() = default;
+  Candidate(std::nullptr_t) {}
+  Candidate(PositionPtr complete, double share = 1) : position(std::move(complete)), effort(share) {}
+  operator const PositionPtr&() const { return position; }
+  explicit operator bool() const { return position != nullptr; }
+  const Position* operator->() const { return position.get(); }
+  const Position& operator*() const { return *position; }
+  bool operator==(const Candidate&) const = default;
+
+  PositionPtr position;
+  /// The share of a full evaluation's samples that are taken, in (0, 1]; at least one is. Building and checking are
+  /// done whole. No `fidelity` of a stored trial: that is the part of the grid that ran.
+  double effort = 1;
+};
 
 /// A candidate of the same kernel and what it took on another device, or of a kernel much like it.
 struct Experience {
@@ -26,10 +43,10 @@ using Source = std::vector<Experience>;  // of one device and kernel
 class Searcher {
  public:
   virtual ~Searcher() = default;
-  /// Up to n candidates, none that was asked or told before; empty: the space is exhausted.
+  /// Up to n candidates, none that was asked or told before, unless with less effort; empty: the space is exhausted.
   virtual std::vector<Candidate> ask(std::size_t n) = 0;
   /// Every asked one, failures included, in any order; also ones that were never asked (known from a store, or the
-  /// heuristic's), which then count as asked.
+  /// heuristic's), which then count as asked. The candidate says with how much effort.
   virtual void tell(const Candidate&, const Outcome&) = 0;
   /// Before the first ask and tell: what was measured elsewhere, source by source. Its trails may not exist in this
   /// space. False: a strategy that cannot learn from it, and did not.

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::array all = {&kinds::model,  &kinds::puct,       &kinds::evolve,   &kinds::portfolio, &kinds::mcts,
                             &kinds::local,  &kinds::ils,        &kinds::anneal,   &kinds::genetic,   &kinds::beam,
-                            &kinds::random, &kinds::exhaustive, &kinds::heuristic};
+                            &kinds::hyperband, &kinds::random, &kinds::exhaustive, &kinds::heuristic};
 constexpr const SearcherKind* chosen = &kinds::model;
 
 }  // namespace

@@ -128,7 +128,7 @@ void TableSpace::add_level(std::size_t number) {
 PositionPtr TableSpace::root() const { return std::make_shared<TablePosition>(*this, 0, 0); }
 
 std::uint32_t TableSpace::row(const Candidate& candidate) const {
-  const auto* position = dynamic_cast<const TablePosition*>(candidate.get());
+  const auto* position = dynamic_cast<const TablePosition*>(candidate.position.get());
   CHECK(position && &position->space() == this && position->complete());
   return rows_[position->node()];
 }

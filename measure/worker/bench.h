@@ -42,8 +42,9 @@ class Bench {
   virtual std::size_t batch() const = 0;
   /// These will be asked for soon: a backend that can builds them in the background.
   virtual void prepare(std::span<const Candidate>) = 0;
-  /// As measure::screen. Whatever a candidate does is its own failure; Error only when the device is of no more use.
-  virtual Reply screen(const Candidate&, double best_us) = 0;
+  /// As measure::screen, by the task's protocol with_effort(). Whatever a candidate does is its own failure; Error only
+  /// when the device is of no more use.
+  virtual Reply screen(const Candidate&, double best_us, double effort) = 0;
   /// As measure::confirm.
   virtual std::vector<Reply> confirm(std::span<const Candidate>, const ConfirmOptions&) = 0;
 };

@@ -94,7 +94,7 @@ void BuildPool::build(Job& job, std::unique_ptr<Worker>& worker, const std::stop
   }
   const double start = monotonic_now();
   const auto answer = worker->ask(
-      {FrameType::build, encode({&job.candidate, 1}, 0, 0, 0), deadlines_, [&] { return stop.stop_requested(); }});
+      {FrameType::build, encode({&job.candidate, 1}, 0, 1, 0, 0), deadlines_, [&] { return stop.stop_requested(); }});
   if (const auto* lost = std::get_if<Lost>(&answer)) {
     lose(*lost);
     job.reply->build_ms = (monotonic_now() - start) * 1e3;

@@ -73,13 +73,13 @@ LocalBench::Built LocalBench::build(const Candidate& candidate, std::size_t numb
           std::make_unique<Watched>(std::move(built.value()), enter_, number, spoilt_)};
 }
 
-Reply LocalBench::screen(const Candidate& candidate, double best_us) {
+Reply LocalBench::screen(const Candidate& candidate, double best_us, double effort) {
   CHECK(problem_ != nullptr);
   spoilt_ = false;
   Built built = build(candidate, 0);
   if (built.executable)
-    built.reply.timing =
-        measure::screen(*built.executable, grid_of(candidate.source, info()), *problem_, protocol_, best_us);
+    built.reply.timing = measure::screen(*built.executable, grid_of(candidate.source, info()), *problem_,
+                                         protocol_.with_effort(effort), best_us);
   return std::move(built.reply);
 }
 

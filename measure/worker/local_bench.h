@@ -24,7 +24,7 @@ class LocalBench final : public Bench {
   std::size_t batch() const override { return 1; }
   /// Builds nothing: that would disturb what is being measured.
   void prepare(std::span<const Candidate>) override {}
-  Reply screen(const Candidate&, double best_us) override;
+  Reply screen(const Candidate&, double best_us, double effort) override;
   std::vector<Reply> confirm(std::span<const Candidate>, const ConfirmOptions&) override;
 
  private:

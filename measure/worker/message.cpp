@@ -1,5 +1,7 @@
 #include "measure/worker/message.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -109,15 +111,27 @@ Ceilings decode_ceilings(std::string_view text) {
   return decode(text, [](const Json& json) { return json.get<Ceilings>(); });
 }
 
-std::string encode(std::span<const Candidate> candidates, double best_us, std::uint64_t seed, double seconds) {
-  Json json{{"best_us", number(best_us)}, {"seed", seed}, {"seconds", number(seconds)}, {"candidates", Json::array()}};
+std::string encode(std::span<const Candidate> candidates, double best_us, double effort, std::uint64_t seed,
+                   double seconds) {
+  Json json{{"best_us", number(best_us)},
+            {"effort", effort},
+            {"seed", seed},
+            {"seconds", number(seconds)},
+            {"candidates", Json::array()}};
   for (const Candidate& candidate : candidates) json["candidates"].push_back(to_json(candidate));
   return dump(json);
 }
 
 Ask decode_ask(std::string_view text) {
   return decode(text, [](const Json& json) {
-    Ask ask{{}, number(json.at("best_us")), json.at("seed").get<std::uint64_t>(), number(json.at("seconds"))};
+    Ask ask{{},
+            number(json.at("best_us")),
+            json.at("effort").get<double>(),
+            json.at("seed").get<std::uint64_t>(),
+            number(json.at("seconds"))};
+    if (!(ask.effort > 0 && ask.effort <= 1))
+      throw Error(fmt::format("a worker's message: expected an effort in (0, 1], found {}", ask.effort),
+                  Exit::environment);
     for (const Json& candidate : json.at("candidates")) ask.candidates.push_back(candidate_of(candidate));
     return ask;
   });

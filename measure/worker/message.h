@@ -26,14 +26,15 @@ Task decode_task(std::string_view);
 std::string encode(const Ceilings&);
 Ceilings decode_ceilings(std::string_view);
 
-/// Of a screening, a confirmation or a build; the latter have no use for `best_us`.
+/// Of a screening, a confirmation or a build; the latter have no use for `best_us` and `effort`.
 struct Ask {
   std::vector<Candidate> candidates;
   double best_us = 0;      // may be infinite
+  double effort = 1;       // in (0, 1]
   std::uint64_t seed = 0;  // of a confirmation, as the next
   double seconds = 0;      // may be infinite
 };
-std::string encode(std::span<const Candidate>, double best_us, std::uint64_t seed, double seconds);
+std::string encode(std::span<const Candidate>, double best_us, double effort, std::uint64_t seed, double seconds);
 Ask decode_ask(std::string_view);
 
 /// One for each candidate.

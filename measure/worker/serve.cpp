@@ -85,7 +85,7 @@ std::vector<Reply> attempt(std::size_t count, F work) {
 std::vector<Reply> answer(Bench& bench, const Frame& frame) {
   const Ask ask = decode_ask(frame.payload);
   return attempt(ask.candidates.size(), [&]() -> std::vector<Reply> {
-    if (frame.type == FrameType::screen) return {bench.screen(ask.candidates.at(0), ask.best_us)};
+    if (frame.type == FrameType::screen) return {bench.screen(ask.candidates.at(0), ask.best_us, ask.effort)};
     return bench.confirm(ask.candidates, {ask.seed, ask.seconds, Tuner::wants_the_end});
   });
 }

@@ -85,7 +85,7 @@ std::string WorkerBench::probe() {
 }
 
 std::string WorkerBench::check_known_good() {
-  const Reply reply = ask_one(good_->candidate, infinity);
+  const Reply reply = ask_one(good_->candidate, infinity, 1);
   if (!reply.timing.ok())
     return fmt::format("a schedule that was right before is now {}: {}", status_name(reply.timing.failure().status),
                        reply.timing.failure().message);
@@ -115,15 +115,15 @@ std::variant<std::vector<Reply>, Lost> WorkerBench::ask(FrameType type, std::str
   return result;
 }
 
-Reply WorkerBench::ask_one(const Candidate& candidate, double best_us) {
+Reply WorkerBench::ask_one(const Candidate& candidate, double best_us, double effort) {
   const double start = monotonic_now();
-  auto answer = ask(FrameType::screen, encode({&candidate, 1}, best_us, 0, 0), 1);
+  auto answer = ask(FrameType::screen, encode({&candidate, 1}, best_us, effort, 0, 0), 1);
   if (const auto* lost = std::get_if<Lost>(&answer))
     return {failure_of(*lost), {}, lost->at.step == Step::build ? (monotonic_now() - start) * 1e3 : 0};
   return std::move(std::get<std::vector<Reply>>(answer).front());
 }
 
-Reply WorkerBench::screen(const Candidate& candidate, double best_us) {
+Reply WorkerBench::screen(const Candidate& candidate, double best_us, double effort) {
   double build_ms = 0;
   if (builders_) {
     Reply built = builders_->take(candidate, options_.cancelled);
@@ -131,7 +131,7 @@ Reply WorkerBench::screen(const Candidate& candidate, double best_us) {
     build_ms = built.build_ms;
   }
   ready();
-  Reply reply = ask_one(candidate, best_us);
+  Reply reply = ask_one(candidate, best_us, effort);
   reply.build_ms += build_ms;
   if (reply.timing.ok() && !good_) good_ = Known{candidate, reply.timing.value().median_us};
   return reply;
@@ -140,7 +140,7 @@ Reply WorkerBench::screen(const Candidate& candidate, double best_us) {
 /// One confirmation. Where a candidate cost the worker, those that were with it are `device_lost`.
 std::vector<Reply> WorkerBench::ask_all(std::span<const Candidate> candidates, const ConfirmOptions& options) {
   ready();
-  auto answer = ask(FrameType::confirm, encode(candidates, 0, options.seed, options.seconds), candidates.size());
+  auto answer = ask(FrameType::confirm, encode(candidates, 0, 1, options.seed, options.seconds), candidates.size());
   const auto* lost = std::get_if<Lost>(&answer);
   if (lost == nullptr) return std::move(std::get<std::vector<Reply>>(answer));
   if (lost->cause == Lost::Cause::cancelled) return std::vector<Reply>(candidates.size(), Reply{failure_of(*lost)});

@@ -32,7 +32,7 @@ class WorkerBench final : public Bench {
   Ceilings ceilings() const override { return ceilings_; }
   std::size_t batch() const override;
   void prepare(std::span<const Candidate>) override;
-  Reply screen(const Candidate&, double best_us) override;
+  Reply screen(const Candidate&, double best_us, double effort) override;
   std::vector<Reply> confirm(std::span<const Candidate>, const ConfirmOptions&) override;
 
   /// From now on what is prepared is built there; only for a backend whose build finds it again.
@@ -49,7 +49,7 @@ class WorkerBench final : public Bench {
   void ready();
   std::string probe();
   std::string check_known_good();
-  Reply ask_one(const Candidate&, double best_us);
+  Reply ask_one(const Candidate&, double best_us, double effort);
   std::vector<Reply> ask_all(std::span<const Candidate>, const ConfirmOptions&);
   std::variant<std::vector<Reply>, Lost> ask(FrameType, std::string_view payload, std::size_t count);
 

@@ -1,27 +1,42 @@
 #include "search/compare/replay.h"
 
+#include <algorithm>
+#include <cmath>
 #include <deque>
-#include <limits>
+#include <numeric>
 #include <queue>
 #include <tuple>
+#include <unordered_set>
 #include <utility>
 
 #include "core/rng.h"
+#include "search/loop.h"
 
 namespace deplo::search {
 namespace {
 
-double resampled(const Records& records, std::uint32_t row, std::uint64_t seed) {
+/// How many launches an evaluation takes of those that were recorded.
+std::size_t launches_of(const Record& record, double effort) {
+  return static_cast<std::size_t>(std::ceil(effort * static_cast<double>(record.launches)));
+}
+
+/// The mean of `count` launches, drawn with replacement or without, in the ratio that the recorded time has to the mean
+/// of all.
+double resampled(const Records& records, std::uint32_t row, std::size_t count, bool replace, std::uint64_t seed) {
   const Record& record = records.records[row];
   const auto launches = records.launches_of(record);
   if (launches.empty()) return record.outcome.microseconds;
+  const double all = std::accumulate(launches.begin(), launches.end(), 0.0);
+  std::vector<double> left(launches.begin(), launches.end());
   Rng rng(seed ^ Rng(row).next());
-  double all = 0, drawn = 0;
-  for (const double launch : launches) {
-    all += launch;
-    drawn += launches[rng.below(launches.size())];
+  double drawn = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t pick = rng.below(left.size());
+    drawn += left[pick];
+    if (!replace) left.erase(left.begin() + static_cast<std::ptrdiff_t>(pick));
   }
-  return record.outcome.microseconds * drawn / all;
+  return record.outcome.microseconds * drawn / all *
+         (static_cast<double>(launches.size()) / static_cast<double>(count));
 }
 
 class Replayer {
@@ -36,7 +51,7 @@ class Replayer {
       const std::vector<Candidate> asked = searcher_.ask(1);
       if (asked.empty()) break;
       const std::uint32_t row = space_.row(asked[0]);
-      now += record(row).cost();
+      now += build_seconds(asked[0], row) + run_seconds(asked[0], row);
       tell(asked[0], row, now);
     }
     return std::move(steps_);
@@ -77,13 +92,30 @@ class Replayer {
     return now < replay_.seconds || static_cast<std::int64_t>(steps_.size()) < replay_.evaluations;
   }
 
+  /// What was built for an evaluation with less effort is kept.
+  double build_seconds(const Candidate& candidate, std::uint32_t row) {
+    if (candidate.effort == 1 && built_.empty()) return record(row).build_seconds;  // of most searchers, always
+    return built_.insert(row).second ? record(row).build_seconds : 0;
+  }
+
+  /// All but the launches that less effort leaves out.
+  double run_seconds(const Candidate& candidate, std::uint32_t row) const {
+    const Record& recorded = record(row);
+    if (candidate.effort == 1 || recorded.launches == 0) return recorded.run_seconds;
+    const auto launches = space_.records().launches_of(recorded);
+    const double all = std::accumulate(launches.begin(), launches.end(), 0.0) * 1e-6;
+    const double left_out =
+        1 - static_cast<double>(launches_of(recorded, candidate.effort)) / static_cast<double>(launches.size());
+    return std::max(recorded.run_seconds - left_out * all, 0.0);
+  }
+
   void start_builds(double now) {
     while (idle_ > 0 && outstanding_ <= replay_.workers && goes_on(now)) {
       std::vector<Candidate> asked = searcher_.ask(1);
       if (asked.empty()) return;
       --idle_;
       ++outstanding_;
-      events_.push({now + record(space_.row(asked[0])).build_seconds, items_.size(), true});
+      events_.push({now + build_seconds(asked[0], space_.row(asked[0])), items_.size(), true});
       items_.push_back(std::move(asked[0]));
     }
   }
@@ -91,21 +123,25 @@ class Replayer {
   void start_run(double now) {
     if (device_busy_ || ready_.empty()) return;
     device_busy_ = true;
-    events_.push({now + record(space_.row(items_[ready_.front()])).run_seconds, ready_.front(), false});
+    const Candidate& next = items_[ready_.front()];
+    events_.push({now + run_seconds(next, space_.row(next)), ready_.front(), false});
     ready_.pop_front();
   }
 
   void tell(const Candidate& candidate, std::uint32_t row, double now) {
     const Outcome& recorded = record(row).outcome;
     double us = recorded.microseconds;
-    if (recorded.ok() && replay_.noisy) {
-      us = resampled(space_.records(), row, seed_);
-      searcher_.tell(candidate, {Status::ok, us, "", recorded.seconds});
+    if (recorded.ok() && (replay_.noisy || candidate.effort < 1)) {
+      const std::size_t count = launches_of(record(row), candidate.effort);
+      // Other launches at other efforts, the same ones throughout a run.
+      us = resampled(space_.records(), row, count, replay_.noisy, seed_ + (record(row).launches - count));
+      const double left_out = record(row).run_seconds - run_seconds(candidate, row);
+      searcher_.tell(candidate, {Status::ok, us, "", recorded.seconds - left_out});
     } else {
       searcher_.tell(candidate, recorded);
     }
-    if (recorded.ok() && us < best_) {
-      best_ = us;
+    if (recorded.ok() && best_.is_beaten_by(us, candidate.effort)) {
+      best_ = {us, candidate.effort};
       rank_ = static_cast<float>(landscape_.rank(row));
     }
     steps_.push_back({static_cast<float>(now), rank_});
@@ -117,8 +153,9 @@ class Replayer {
   const Replay& replay_;
   std::uint64_t seed_;
   Steps steps_;
-  double best_ = std::numeric_limits<double>::infinity();
+  Incumbent best_;
   float rank_ = 0;
+  std::unordered_set<std::uint32_t> built_;  // rows, from the first evaluation with less effort on
   // With workers:
   std::priority_queue<Event> events_;
   std::vector<Candidate> items_;  // in the order they were asked

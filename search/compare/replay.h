@@ -20,6 +20,9 @@ struct Replay {
 };
 
 /// Deterministic. `seed` is of the noise.
+/// An evaluation with effort e takes ⌈e n⌉ of the n recorded launches: it costs so much less, and tells their mean,
+/// drawn without replacement (but for `noisy`). Building counts once for a configuration, verification and overheads
+/// each time. The best so far is search/loop.h's Incumbent.
 Steps replay(const TableSpace&, const Landscape&, Searcher&, const Replay&, std::uint64_t seed);
 
 }  // namespace deplo::search

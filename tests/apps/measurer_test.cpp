@@ -26,8 +26,9 @@ class ToldBench final : public measure::Bench {
   void prepare(std::span<const measure::Candidate> candidates) override {
     for (const auto& one : candidates) prepared.push_back(one.source.text);
   }
-  Reply screen(const measure::Candidate& candidate, double) override {
+  Reply screen(const measure::Candidate& candidate, double, double effort) override {
     screened.push_back(candidate.source.text);
+    efforts.push_back(effort);
     if (before_reply) before_reply();
     if (failures.empty()) return right();
     const Status status = failures.front();
@@ -42,6 +43,7 @@ class ToldBench final : public measure::Bench {
   std::deque<Status> failures;
   std::function<void()> before_reply;
   std::vector<std::string> prepared, screened;
+  std::vector<double> efforts;  // of the screened
 
  private:
   static Reply right() {
@@ -135,6 +137,24 @@ TEST_F(Measuring, AFailureOfTheMachineIsTriedAgainTwice) {
   bench_.failures = {Status::out_of_memory, Status::out_of_memory, Status::out_of_memory};
   for (int run = 0; run < 5; ++run) EXPECT_EQ(start().screen(candidate_, 1e9).outcome.status, Status::out_of_memory);
   EXPECT_EQ(bench_.screened.size(), 3U);
+}
+
+// Less effort is another protocol: it answers for itself, full effort for both, and none of it is a best.
+TEST_F(Measuring, LessEffortIsNoAnswerToAFullQuestion) {
+  const search::Candidate quick(candidate_, 0.25);
+  EXPECT_FALSE(start().screen(quick, 1e9).known);
+  EXPECT_TRUE(start().screen(quick, 1e9).known);
+  EXPECT_TRUE(start().screen({candidate_, 0.3}, 1e9).known) << "two samples, too";
+  EXPECT_EQ(count("trial WHERE stopped AND protocol LIKE '% samples=2 %'"), 1);
+  EXPECT_EQ(store_.best(1, session_.device_id), std::nullopt);
+
+  EXPECT_FALSE(start().screen({candidate_, 0.05}, 1e9).known);
+  EXPECT_EQ(count("trial WHERE stopped AND protocol LIKE '% samples=1 %'"), 1);
+  EXPECT_FALSE(start().screen(candidate_, 1e9).known);
+  EXPECT_TRUE(start().screen({candidate_, 0.5}, 1e9).known);
+  EXPECT_EQ(count("trial WHERE NOT stopped AND protocol LIKE '% samples=5 %'"), 1);
+  EXPECT_EQ(bench_.efforts, (std::vector<double>{0.25, 0.05, 1}));
+  EXPECT_NE(store_.best(1, session_.device_id), std::nullopt);
 }
 
 TEST_F(Measuring, WhatIsKnownIsNotBuiltAhead) {

@@ -36,7 +36,7 @@ template <class Make>
 void screen(benchmark::State& state, const Candidate& candidate, Make make) {
   auto bench = make();
   bench->open(copy_task());
-  for (auto _ : state) benchmark::DoNotOptimize(bench->screen(candidate, 10));
+  for (auto _ : state) benchmark::DoNotOptimize(bench->screen(candidate, 10, 1));
   state.counters["source KB"] = static_cast<double>(candidate.source.text.size()) * 1e-3;
   state.counters["kernel KB"] = static_cast<double>(print(candidate.kernel).size()) * 1e-3;
 }
@@ -53,7 +53,7 @@ void LargeInAWorker(benchmark::State& state) { screen(state, large_candidate(), 
 void Replaced(benchmark::State& state) {
   const auto bench = in_a_worker();
   bench->open(copy_task());
-  for (auto _ : state) benchmark::DoNotOptimize(bench->screen(faulty_candidate("segfault"), 10));
+  for (auto _ : state) benchmark::DoNotOptimize(bench->screen(faulty_candidate("segfault"), 10, 1));
 }
 BENCHMARK(SmallHere)->UseRealTime();
 BENCHMARK(SmallInAWorker)->UseRealTime();

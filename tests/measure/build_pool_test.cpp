@@ -95,7 +95,7 @@ TEST(BuildPool, ABenchAnswersTheSameWithAndWithoutOne) {
     bench.prepare(all);
     std::vector<Status> statuses;
     for (const Candidate& candidate : all) {
-      const Reply reply = bench.screen(candidate, 1e9);
+      const Reply reply = bench.screen(candidate, 1e9, 1);
       statuses.push_back(reply.timing.ok() ? Status::ok : reply.timing.failure().status);
     }
     return statuses;

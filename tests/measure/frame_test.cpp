@@ -95,7 +95,7 @@ TEST(Messages, CandidatesArriveWhole) {
   candidate.source.zeroed = {1};
   candidate.source.dynamic_shared = true;
   candidate.source.shared_bytes = 70'000;
-  const Ask ask = decode_ask(encode({&candidate, 1}, std::numeric_limits<double>::infinity(), ~0ULL, 1.5));
+  const Ask ask = decode_ask(encode({&candidate, 1}, std::numeric_limits<double>::infinity(), 0.25, ~0ULL, 1.5));
   ASSERT_EQ(ask.candidates.size(), 1U);
   EXPECT_EQ(ask.candidates[0].kernel, candidate.kernel);
   const ir::KernelSource& source = ask.candidates[0].source;
@@ -110,8 +110,11 @@ TEST(Messages, CandidatesArriveWhole) {
   EXPECT_EQ(source.tensor_maps[0].strides, (std::vector<std::int64_t>{3, 1}));
   EXPECT_EQ(source.tensor_maps[0].swizzle, 128);
   EXPECT_EQ(ask.best_us, std::numeric_limits<double>::infinity());
+  EXPECT_EQ(ask.effort, 0.25);
   EXPECT_EQ(ask.seed, ~0ULL);
   EXPECT_EQ(ask.seconds, 1.5);
+  for (const double effort : {0.0, -1.0, 1.01, 1e300})
+    EXPECT_THROW(decode_ask(encode({&candidate, 1}, 1, effort, 0, 0)), Error) << effort;
 }
 
 TEST(Messages, WhatIsNoMessageIsAnError) {

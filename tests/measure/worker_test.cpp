@@ -101,7 +101,7 @@ std::size_t resident_pages() {
   return resident;
 }
 void run(WorkerBench& bench, const Case& one) {
-  expect(one, bench.screen(faulty_candidate(one.what, one.where), none_yet));
+  expect(one, bench.screen(faulty_candidate(one.what, one.where), none_yet, 1));
 }
 
 TEST(Worker, EachFaultIsOneCandidates) {
@@ -177,7 +177,7 @@ TEST(Worker, CancelledWithinASecond) {
   bool asked = false;
   WorkerBench bench({faulty_worker(), Deadlines{}, [&] { return asked = true; }});
   bench.open(copy_task());
-  const Reply reply = bench.screen(faulty_candidate("hang", "launch"), none_yet);
+  const Reply reply = bench.screen(faulty_candidate("hang", "launch"), none_yet, 1);
   ASSERT_FALSE(reply.timing.ok());
   EXPECT_EQ(reply.timing.failure().status, Status::cancelled);
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2)) << "its deadline";
@@ -235,7 +235,7 @@ TEST(Worker, DiesWithTheTuner) {
     const pid_t worker = std::stoi(bench.info().vendor);
     if (write(ends[1], &worker, sizeof worker) < 0) _exit(1);
     bench.open(copy_task());
-    bench.screen(faulty_candidate("hang", "launch"), none_yet);
+    bench.screen(faulty_candidate("hang", "launch"), none_yet, 1);
     _exit(0);
   }
   pid_t worker = 0;

@@ -179,6 +179,26 @@ TEST(Loop, RepetitionsAreAnsweredOnceMeasured) {
   EXPECT_EQ(repeats.told, (std::vector<double>{5, 5}));
 }
 
+TEST(Loop, MoreEffortMeasuresAgainLessDoesNot) {
+  Fixture loop;
+  const PositionPtr one = walk(loop.space, parse_trail("toy.k0=1 toy.k1=2 toy.k2=3"));
+  toy::Plan plan({{one, 0.25}, {one, 1}, {one, 0.5}});
+  loop.callbacks.measure = script({{took(9)}, {took(5)}, {took(6)}, {took(7)}});
+  const LoopResult result = run(loop.space, plan, {}, loop.callbacks);
+  EXPECT_EQ(plan.told, (std::vector<std::pair<double, double>>{{1, 9}, {0.25, 5}, {1, 6}, {0.5, 6}}));
+  ASSERT_EQ(result.trials.size(), 3u);
+  EXPECT_EQ(result.trials[1].effort, 0.25);
+  EXPECT_EQ(result.best, 2) << "the 5 is a guess";
+}
+
+TEST(Loop, AGuessIsTheBestUntilSomethingBetterIsKnown) {
+  Fixture loop;
+  const auto at = [&](const char* trail) { return walk(loop.space, parse_trail(trail)); };
+  toy::Plan plan({{at("toy.k0=1 toy.k1=0 toy.k2=0"), 0.25}, {at("toy.k0=2 toy.k1=0 toy.k2=0"), 0.25}});
+  loop.callbacks.measure = script({{toy::failed()}, {took(6)}, {took(5)}});
+  EXPECT_EQ(run(loop.space, plan, {}, loop.callbacks).best, 2);
+}
+
 TEST(Loop, ReasonsHaveNames) {
   EXPECT_EQ(name(Stop::patience), "patience");
   EXPECT_EQ(name(Stop::exhausted), "exhausted");

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -58,6 +59,26 @@ inline double noise_time(const Trail& trail) { return 1 + static_cast<double>(sc
 
 inline Outcome took(double microseconds) { return {Status::ok, microseconds, ""}; }
 inline Outcome failed() { return {Status::timeout, 0, "toy failure"}; }
+
+/// Asks for what it was given, one by one.
+class Plan final : public Searcher {
+ public:
+  explicit Plan(std::vector<Candidate> plan) : plan_(std::move(plan)) {}
+  std::vector<Candidate> ask(std::size_t) override {
+    if (at_ == plan_.size()) return {};
+    return {plan_[at_++]};
+  }
+  void tell(const Candidate& candidate, const Outcome& outcome) override {
+    told.emplace_back(candidate.effort, outcome.microseconds);
+    took.push_back(outcome.seconds);
+  }
+  std::vector<std::pair<double, double>> told;  // effort and µs
+  std::vector<double> took;                     // seconds
+
+ private:
+  std::vector<Candidate> plan_;
+  std::size_t at_ = 0;
+};
 
 /// All candidates, by plain recursion.
 std::vector<Trail> leaves(const Space& space);
