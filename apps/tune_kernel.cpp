@@ -97,9 +97,9 @@ class KernelTuner {
     ++(measured.known ? row_.known : row_.trials);
     if (!outcome.ok()) row_.fault = outcome.message;
     if (!outcome.ok() && !measured.known) ++row_.failures[std::string(status_name(outcome.status))];
-    const bool counts = outcome.ok() && candidate.effort == 1;  // else it is a guess, for the strategy alone
-    if (counts) ran_.emplace_back(outcome.microseconds, candidate);
-    if (counts && outcome.microseconds < best_us_) {
+    std::erase_if(ran_, [&](const auto& guess) { return guess.second->trail() == candidate->trail(); });
+    if (outcome.ok()) ran_.emplace_back(outcome.microseconds, candidate);
+    if (outcome.ok() && candidate.effort == 1 && outcome.microseconds < best_us_) {
       best_us_ = row_.best_us = outcome.microseconds;
       row_.trail = print(candidate->trail());
       narrator_.progress.news(narrator_.label + "  " + details());
@@ -125,7 +125,7 @@ class KernelTuner {
   const std::string warm_start_, loop_text_;
   search::Candidate heuristic_;
   Outcome first_;                                          // the heuristic's
-  std::vector<std::pair<double, search::Candidate>> ran_;  // with their screened time
+  std::vector<std::pair<double, search::Candidate>> ran_;  // with their latest screened time, perhaps of less effort
   double best_us_ = std::numeric_limits<double>::infinity();
   Row row_;
 };

@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::array parameters = {
     integer("eta", "4", 2, 1000, "2 3 4", "one in so many goes on, with so many times the effort"),
-    integer("R", "16", 1, 1000000, "4 16 64", "the least effort is 1/R, or as much more as powers of eta make it"),
+    integer("R", "64", 1, 1000000, "4 16 64", "the least effort is 1/R, or as much more as powers of eta make it"),
 };
 
 struct Entry {
