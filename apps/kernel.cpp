@@ -87,19 +87,24 @@ void check_size(const ir::Program& program, std::string_view place) {
                             bytes / 1e9));
 }
 
+ir::Program parse_kernel(std::string_view text, const ir::Symbols& symbols, const std::string& place) {
+  ir::Program program = ir::parse(text, symbols, place);
+  if (program.level != ir::Level::loop)
+    throw Error(fmt::format("{}: expected Loop IR, found {} IR", place, ir::name(program.level)));
+  check_size(program, place);
+  if (const std::string fault = ir::verify(program); !fault.empty())
+    throw Error(fmt::format("{}: expected a well-formed program, found: {}", place, fault));
+  check_outputs(program, place);
+  check_names(program, place);
+  return program;
+}
+
 ir::Program load_kernel(std::string_view kernel, const ir::Symbols& symbols, std::string_view place) {
   const std::filesystem::path file = kernel_file(kernel, place);
   const std::string text = read_file(file);
   check_symbols(ir::declared_symbols(text, file.string()), symbols, kernel, place);
-  ir::Program program = ir::parse(text, symbols, file.string());
-  if (program.level != ir::Level::loop)
-    throw Error(fmt::format("{}: expected Loop IR, found {} IR", file.string(), ir::name(program.level)));
-  check_size(program, place);
-  if (const std::string fault = ir::verify(program); !fault.empty())
-    throw Error(fmt::format("{}: expected a well-formed program, found: {}", file.string(), fault));
-  check_outputs(program, file.string());
-  check_names(program, file.string());
-  return program;
+  check_size(ir::parse(text, symbols, file.string()), place);  // the symbols' fault, not the text's
+  return parse_kernel(text, symbols, file.string());
 }
 
 std::string print(const ir::Symbols& symbols) {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "apps/kernel.h"
 #include "core/error.h"
 #include "measure/device_row.h"
 #include "measure/roofline.h"
@@ -46,7 +47,7 @@ std::optional<rules::Features> features_of(const ir::Program& loop, const Target
 }
 
 search::Labelled label(measure::Store& store, const Key& key) {
-  const ir::Program loop = ir::parse(key.text, {}, key.name);
+  const ir::Program loop = parse_kernel(key.text, {}, key.name);
   const Target target = measure::target_of(key.info);
   const measure::Ceilings ceilings = store.ceilings(key.device);
   search::Labelled set{key.name, key.info.name, key.name, {rules::feature_names().size(), {}}, {}, {}};

@@ -11,6 +11,7 @@
 #include <numeric>
 #include <utility>
 
+#include "apps/kernel.h"
 #include "apps/kernel_space.h"
 #include "apps/warm_start.h"
 #include "core/error.h"
@@ -131,9 +132,7 @@ std::optional<Schedule> TunedCache::replay(const measure::StoredSchedule& stored
   Schedule schedule;
   std::optional<Prepared> prepared;
   try {
-    schedule.loop = ir::parse(stored.kernel.text, {}, "the kernel's text");
-    const std::string fault = schedule.loop.level == ir::Level::loop ? verify(schedule.loop) : "it is no Loop IR";
-    if (!fault.empty()) throw Error(fault);
+    schedule.loop = parse_kernel(stored.kernel.text, {}, "the kernel's text");
     if (ir::structural_keys(schedule.loop).exact != stored.exact_key) throw Error("the key is not that of the text");
     prepared = follow(schedule.loop, target_, stored.best.trail);
   } catch (const Error& error) {
@@ -155,7 +154,7 @@ std::optional<Schedule> TunedCache::replay(const measure::StoredSchedule& stored
 
 std::optional<Schedule> TunedCache::transfer(const ir::Program& kernel, const measure::StoredSchedule& stored,
                                              Origin origin) const {
-  const ir::Program theirs = ir::parse(stored.kernel.text, {}, "store " + file_);
+  const ir::Program theirs = parse_kernel(stored.kernel.text, {}, "store " + file_);
   ir::Canonical mine = ir::canonical(kernel);
   const std::vector<std::size_t> matching = corresponding_buffers(ir::schedule_form(kernel), ir::schedule_form(theirs));
   // Knobs name buffers: the kernel gets the names of the one that was measured.

@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "apps/kernel.h"
 #include "apps/report/tuning.h"
 #include "core/error.h"
 #include "core/trail.h"
@@ -39,7 +40,7 @@ constexpr auto words = std::to_array<std::pair<std::string_view, std::string_vie
 
 std::string value_in(const Trail& trail, const std::string& knob) {
   const auto found = std::ranges::find(trail, knob, &Choice::knob);
-  return found == trail.end() ? "-" : print(found->value);
+  return found == trail.end() ? "-" : deplo::print(found->value);
 }
 
 std::pair<std::string, std::string> split_knob(const std::string& knob) {
@@ -50,7 +51,7 @@ std::pair<std::string, std::string> split_knob(const std::string& knob) {
 
 TunedKernel::Decision decision(const Choice& choice, const Trail& untuned, std::size_t options) {
   const auto [rule, knob] = split_knob(choice.knob);
-  return {rule, knob, print(choice.value), value_in(untuned, choice.knob), options};
+  return {rule, knob, deplo::print(choice.value), value_in(untuned, choice.knob), options};
 }
 
 /// What the trail says by itself, where the rules cannot be asked.
@@ -74,9 +75,7 @@ struct Origin {
 };
 
 Origin origin_of(const TunedKernel& kernel) {
-  Origin origin{ir::parse(kernel.text, {}, "the kernel"), measure::target_of(kernel.device)};
-  if (const std::string wrong = ir::verify(origin.loop); !wrong.empty()) throw Error("the kernel: " + wrong);
-  return origin;
+  return {parse_kernel(kernel.text, {}, "the kernel"), measure::target_of(kernel.device)};
 }
 
 void explain_by_rules(TunedKernel& kernel, const Origin& origin, const Trail& untuned) {
@@ -86,7 +85,7 @@ void explain_by_rules(TunedKernel& kernel, const Origin& origin, const Trail& un
     const bool asked = fork && fork->knob == choice.knob;
     const auto option = asked ? std::ranges::find(fork->options, choice.value) : std::vector<Value>::const_iterator();
     if (!asked || option == fork->options.end())
-      throw Error(fmt::format("they do not offer {}={} there", choice.knob, print(choice.value)));
+      throw Error(fmt::format("they do not offer {}={} there", choice.knob, deplo::print(choice.value)));
     kernel.decisions.push_back(decision(choice, untuned, fork->options.size()));
     lowering.choose(static_cast<std::size_t>(option - fork->options.begin()));
   }

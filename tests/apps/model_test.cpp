@@ -94,6 +94,11 @@ TEST_F(ModelEval, MistakesAreNamed) {
   EXPECT_THAT(run_program({"deplo", "model", "eval", "--store", "/no/such.db"}).err, HasSubstr("found no such file"));
   EXPECT_THAT(run_program({"deplo", "model", "eval", "--store", path(), "--leave-out", "x"}).err,
               HasSubstr("kernel or device"));
+  auto store = measure::Store::open(folder_.file("hollow.db"));  // Loop IR, but no kernel
+  store.append(measure::some_trial(measure::add_context(store), 0, "", 1));
+  const Ran hollow = run_program({"deplo", "model", "eval", "--store", folder_.file("hollow.db")});
+  EXPECT_EQ(hollow.code, 1);
+  EXPECT_EQ(hollow.err, "deplo: matmul 4x4x4: expected at least one output, found none\n");
   const Ran alone = run_program({"deplo", "model", "eval", "--store", path(), "--leave-out", "device"});
   EXPECT_EQ(alone.code, 1);
   EXPECT_THAT(alone.err, HasSubstr("a device to leave out"));

@@ -127,6 +127,12 @@ TEST_F(Report, OnlyFailures) {
                           Not(HasSubstr("Every trial"))));
 }
 
+TEST_F(Report, OfAKernelWithoutStatements) {
+  measure::Store store = measure::Store::open(file("a.db"));
+  store.append(measure::some_trial(measure::add_context(store), 0, "a.b=1", 1));
+  EXPECT_THAT(page_of({file("a.db")}), HasSubstr("expected at least one output, found none"));
+}
+
 TEST_F(Report, TwoStoresBesideEachOther) {
   fill_store(file("a.db"), 3, 30, "same");
   fill_store(file("b.db"), 0, 40, "same");
