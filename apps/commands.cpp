@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
-#include <fstream>
 #include <limits>
 #include <memory>
 #include <string>
@@ -17,6 +16,7 @@
 #include "apps/experiment.h"
 #include "apps/flags.h"
 #include "apps/tuned.h"
+#include "apps/write_file.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "measure/device.h"
@@ -100,14 +100,6 @@ void add_kernel_source(CLI::App& command, KernelSource& source, std::vector<std:
 }
 
 namespace {
-
-void write_file(const std::string& file, const std::string& text) {
-  std::ofstream stream(file, std::ios::binary);
-  stream << text;
-  stream.close();
-  if (!stream)
-    throw Error(fmt::format("--output: expected a file that can be written, found {}", file), Exit::environment);
-}
 
 void run_compile(const CompileOptions& options, const std::string& output) {
   if (options.level == "cubin" && output.empty() && isatty(STDOUT_FILENO) != 0)

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <fstream>
 #include <limits>
 #include <memory>
 #include <thread>
@@ -13,6 +12,7 @@
 #include "apps/report/comparison.h"
 #include "apps/strategy_compare.h"
 #include "apps/tune_hyperparameters.h"
+#include "apps/write_file.h"
 #include "core/error.h"
 #include "core/text.h"
 
@@ -20,12 +20,6 @@ namespace deplo::apps {
 namespace {
 
 constexpr std::int64_t most_repeats = 100000;
-
-void write_file(const std::string& file, const std::string& text) {
-  std::ofstream stream(file, std::ios::binary);
-  stream << text;
-  if (!stream.flush()) throw Error(file + ": cannot be written", Exit::environment);
-}
 
 struct TuningFlags {
   bool on = false;
@@ -46,6 +40,7 @@ int run_compare(const CompareFlags& flags, const TuningFlags& tuning) {
   Progress progress(stderr, flags.quiet);
   if (tuning.on) return run_tuning(flags, tuning, progress);
   if (!tuning.scored.empty()) throw Error("--score-on: expected --tune-hyperparameters beside it");
+  for (const std::string& file : {flags.csv, flags.output, flags.html}) expect_no_store(file);
   const Comparison comparison = compare(flags, progress);
   if (!flags.csv.empty()) write_file(flags.csv, print_comparison_csv(comparison));
   if (!flags.output.empty()) write_file(flags.output, print_comparison_json(comparison));
@@ -95,6 +90,30 @@ void add_contest(CLI::App& command, search::Contest& contest) {
       ->type_name("N");
 }
 
+void add_tuning(CLI::App& command, TuningFlags& tuning) {
+  command.add_flag("--tune-hyperparameters", tuning.on,
+                   "find values of the grid of the one strategy of --search on --spaces; 25 repeats will do");
+  command
+      .add_option("--score-on", tuning.scored, "spaces, none of --spaces, on which the found values meet the defaults")
+      ->type_name("FILES|FOLDERS")
+      ->take_all();
+  command.add_option("--rounds", tuning.rounds, "of changes of one hyperparameter, at most")
+      ->check(between(std::int64_t{1}, std::int64_t{100}))
+      ->type_name("N")
+      ->capture_default_str();
+}
+
+void add_outputs(CLI::App& command, CompareFlags& flags) {
+  command.add_option("--csv", flags.csv, "write the figures of every run to this file")->type_name("FILE");
+  command.add_option("-o,--output", flags.output, "write all of it to this file too, for `deplo report FILE`")
+      ->type_name("FILE");
+  command.add_option("--html", flags.html, "write a report with plots to this file, a page of its own")
+      ->type_name("FILE");
+  command.add_flag("-v", flags.verbose, "every space by itself too");
+  command.add_flag("--json", flags.json, "print one JSON document instead of the table");
+  command.add_flag("--quiet", flags.quiet, "no progress");
+}
+
 }  // namespace
 
 void add_compare(CLI::App& command, int& exit_code) {
@@ -126,24 +145,8 @@ void add_compare(CLI::App& command, int& exit_code) {
       ->take_all();
   add_contest(command, flags->contest);
   auto tuning = std::make_shared<TuningFlags>();
-  command.add_flag("--tune-hyperparameters", tuning->on,
-                   "find values of the grid of the one strategy of --search on --spaces; 25 repeats will do");
-  command
-      .add_option("--score-on", tuning->scored, "spaces, none of --spaces, on which the found values meet the defaults")
-      ->type_name("FILES|FOLDERS")
-      ->take_all();
-  command.add_option("--rounds", tuning->rounds, "of changes of one hyperparameter, at most")
-      ->check(between(std::int64_t{1}, std::int64_t{100}))
-      ->type_name("N")
-      ->capture_default_str();
-  command.add_option("--csv", flags->csv, "write the figures of every run to this file")->type_name("FILE");
-  command.add_option("-o,--output", flags->output, "write all of it to this file too, for `deplo report FILE`")
-      ->type_name("FILE");
-  command.add_option("--html", flags->html, "write a report with plots to this file, a page of its own")
-      ->type_name("FILE");
-  command.add_flag("-v", flags->verbose, "every space by itself too");
-  command.add_flag("--json", flags->json, "print one JSON document instead of the table");
-  command.add_flag("--quiet", flags->quiet, "no progress");
+  add_tuning(command, *tuning);
+  add_outputs(command, *flags);
   command.footer("Strategies and their hyperparameters:\n" + search::describe_searchers());
   command.callback([flags, tuning, &exit_code] { exit_code = run_compare(*flags, *tuning); });
 }

@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <array>
-#include <fstream>
 #include <memory>
 #include <optional>
 
@@ -14,6 +13,7 @@
 #include "apps/flags.h"
 #include "apps/recorded.h"
 #include "apps/tuned.h"
+#include "apps/write_file.h"
 #include "core/error.h"
 #include "search/records/read.h"
 
@@ -77,13 +77,10 @@ int run_export(const ExportFlags& flags) {
     throw Error(fmt::format("{}: expected --kernel and --device to name one of {}, found {}", flags.store,
                             names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")), found.size()));
   const std::string text = search::print_records(found[0], format);
-  if (flags.output.empty()) {
+  if (flags.output.empty())
     print_result(text);
-    return 0;
-  }
-  std::ofstream stream(flags.output, std::ios::binary);
-  stream << text;
-  if (!stream.flush()) throw Error(flags.output + ": cannot be written", Exit::environment);
+  else
+    write_file(flags.output, text);
   return 0;
 }
 

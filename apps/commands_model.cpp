@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <cmath>
-#include <fstream>
 #include <limits>
 #include <map>
 #include <memory>
@@ -14,6 +13,7 @@
 #include "apps/recorded.h"
 #include "apps/rows_table.h"
 #include "apps/strategy_compare.h"
+#include "apps/write_file.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "measure/rows.h"
@@ -107,9 +107,7 @@ void run_eval(const ModelFlags& flags) {
   if (!flags.points.empty()) {
     if (!flags.spaces.empty())
       throw Error("--points: expected --store alone, found --spaces: knobs differ between them");
-    std::ofstream stream(flags.points, std::ios::binary);
-    stream << print_points(sets);
-    if (!stream.flush()) throw Error(flags.points + ": cannot be written", Exit::environment);
+    write_file(flags.points, print_points(sets));
   }
   const std::vector<search::HeldOutScore> scores = evaluate_held_out(sets, options);
   if (scores.empty())

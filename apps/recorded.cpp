@@ -227,6 +227,8 @@ std::vector<search::Records> read_store(const std::string& path) {
 }
 
 bool is_store(const std::string& file) {
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(file, none)) return false;  // to read of a pipe is to wait, and to take
   std::ifstream stream(file, std::ios::binary);
   char head[16] = {};
   return stream.read(head, sizeof head) && std::string_view(head, 15) == "SQLite format 3";

@@ -28,6 +28,7 @@ struct StoredSpace {
 };
 std::vector<StoredSpace> read_stored_spaces(const std::string& store);
 
+/// Is it a regular file that begins as databases of SQLite do?
 bool is_store(const std::string& file);
 
 }  // namespace deplo::apps

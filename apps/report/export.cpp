@@ -1,32 +1,18 @@
 // Writing a report: the page, and a file for each plot.
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <set>
 
-#include "apps/recorded.h"
 #include "apps/report/page.h"
 #include "apps/report/png.h"
+#include "apps/write_file.h"
 #include "core/error.h"
 
 namespace deplo::apps {
 namespace {
 
 namespace fs = std::filesystem;
-
-void write_file(const std::string& file, const std::string& text) {
-  if (is_store(file)) throw Error(file + ": expected a file that may be overwritten, found a database");
-  errno = 0;
-  std::ofstream stream(file, std::ios::binary);
-  stream << text;
-  if (stream.flush()) return;
-  const int error = errno;
-  throw Error(fmt::format("{}: cannot be written: {}", file, error != 0 ? std::strerror(error) : "unknown reason"),
-              Exit::environment);
-}
 
 // Lower-case ASCII letters and digits; all else is one '-'.
 std::string slug(const std::string& text) {

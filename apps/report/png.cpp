@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <fstream>
 #include <memory>
 
+#include "apps/write_file.h"
 #include "core/error.h"
 #include "measure/cuda/library.h"
 
@@ -91,9 +91,7 @@ void write_png(const std::string& svg, double width, double height, const std::s
   std::string bytes;
   if (table.status(cairo.get()) != success || table.write_to_png_stream(surface.get(), append, &bytes) != success)
     throw Error(file + ": expected memory for a picture, found none", Exit::environment);
-  std::ofstream stream(file, std::ios::binary);
-  stream << bytes;
-  if (!stream.flush()) throw Error(file + ": cannot be written", Exit::environment);
+  write_file(file, bytes);
 }
 
 }  // namespace deplo::apps

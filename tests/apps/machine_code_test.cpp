@@ -70,7 +70,7 @@ TEST_F(MachineCode, PtxAndCubin) {
   EXPECT_THAT(good({"-c", two_kernels, "--ir", "ptx"}), StartsWith("// 0: "));
   EXPECT_TRUE(measure::cuda::elf_sections(good({"-c", two_kernels, "--ir", "cubin", "--only", "1"})));
   expect_error(with({"--ir", "cubin", "-o", "/nowhere/k.cubin"}), 2,
-               "--output: expected a file that can be written, found /nowhere/k.cubin");
+               "/nowhere/k.cubin: cannot be written: No such file or directory");
 }
 
 TEST_F(MachineCode, Resources) {

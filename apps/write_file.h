@@ -1,0 +1,15 @@
+// Files that a user asks for by name.
+#pragma once
+#include <string>
+
+namespace deplo::apps {
+
+/// Throws Error where the file is a database: a store holds measurements that nothing brings back, and a flag is soon
+/// given the wrong name. write_file() asks by itself; what takes long asks before it begins.
+void expect_no_store(const std::string& file);
+
+/// Writes these bytes to the file, in place of what it held. Throws Error: it is a database; (environment) it cannot be
+/// written, with the system's reason.
+void write_file(const std::string& file, const std::string& bytes);
+
+}  // namespace deplo::apps
