@@ -135,8 +135,8 @@ void tune(const Experiment& experiment, const TuneOptions& options, Progress& pr
   board.start(blank_summary(experiment, options, session));
   try {
     Tuner(experiment, session, progress, board, options.on_trial).run();
-  } catch (...) {  // the process may live on: what it leaves half done is settled now, not when it is gone
-    store.settle_lost(host, session.run_id);
+  } catch (...) {  // the process may live on, and others would wait for what it has begun; no candidate is at fault
+    store.forget_process(host, measure::this_process());
     throw;
   }
 }

@@ -125,7 +125,7 @@ void Store::forget_process(std::string_view host, std::string_view process) {
   remove.bind(1, host).bind(2, process).step();
 }
 
-std::int64_t Store::settle_lost(std::string_view host, std::int64_t ended) {
+std::int64_t Store::settle_lost(std::string_view host) {
   Transaction transaction(*state_->database);
   Statement select(*state_->database,
                    "SELECT r.process, u.id, u.run, u.ordinal, u.kernel, u.trail, u.digest, u.protocol, u.stage, "
@@ -135,7 +135,7 @@ std::int64_t Store::settle_lost(std::string_view host, std::int64_t ended) {
   std::vector<std::pair<std::int64_t, TrialRecord>> lost;
   while (select.step()) {
     const bool here = select.integer(9) != 0, old = select.integer(10) != 0;
-    if (select.integer(2) != ended && (here ? is_running(select.text(0)) : !old)) continue;
+    if (here ? is_running(select.text(0)) : !old) continue;
     TrialRecord& trial = lost.emplace_back(select.integer(1), TrialRecord{}).second;
     trial.run = select.integer(2);
     trial.ordinal = select.integer(3);

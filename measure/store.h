@@ -46,10 +46,11 @@ class Store {
   void append(std::span<const TrialRecord>);
   /// It was not measured after all: nothing was found out.
   void forget(std::int64_t running);
-  /// What was begun by a process of this host that is gone, or by one of another host more than an hour ago, or by the
-  /// run `ended` (0: none), becomes a trial with the status worker_lost. How many there were.
-  std::int64_t settle_lost(std::string_view host, std::int64_t ended = 0);
-  /// forget() of all that this process of this host has begun: it ends by its own will, in the middle of a candidate.
+  /// What was begun by a process of this host that is gone, or by one of another host more than an hour ago, becomes a
+  /// trial with the status worker_lost. How many there were.
+  std::int64_t settle_lost(std::string_view host);
+  /// forget() of all that this process of this host has begun: it stops in the middle of a candidate, by its own will
+  /// or for a fault of its own.
   void forget_process(std::string_view host, std::string_view process);
 
   /// The latest trial of each trail, of any stage, oldest first; of other protocols only failures that are dangerous

@@ -77,17 +77,29 @@ TEST(StoreRunning, WhatADeadTunerBeganIsLostOnce) {
   EXPECT_FALSE(worth_another_try(again.at(0).latest.status, again.at(0).transient_failures)) << "two strikes";
 }
 
-// A process that uses the library lives on after a run that failed.
-TEST(StoreRunning, WhatAnEndedRunOfALivingProcessBeganIsLost) {
+// A process that uses the library lives on after a run that failed, and what failed was not the candidate.
+TEST(StoreRunning, WhatALivingProcessGivesUpIsNeverLost) {
   const TemporaryFolder folder;
   Store store = Store::open(folder.file("a.db"));
   const Ids ids = add_context(store);
   begin_trial(store, this_process());
-  const std::int64_t run = Database(folder.file("a.db")).integer("SELECT run FROM running");
+  begin_trial(store, this_process());
+  const std::int64_t elsewhere = begin_trial(store, this_process(), "elsewhere");
+  const std::int64_t gone = begin_trial(store, "boot 1 1");
+  Database reader(folder.file("a.db"));
+  store.forget_process("here", "boot 2 2");
+  EXPECT_EQ(reader.integer("SELECT count(*) FROM running"), 4);
+  store.forget_process("here", this_process());
+  EXPECT_EQ(reader.integer("SELECT count(*) FROM running"), 2);
+  EXPECT_EQ(reader.integer("SELECT min(id) FROM running"), elsewhere);
+  EXPECT_EQ(reader.integer("SELECT max(id) FROM running"), gone);
+  store.forget(gone);
   EXPECT_EQ(store.settle_lost("here"), 0);
-  EXPECT_EQ(store.settle_lost("here", run + 1), 0);
-  EXPECT_EQ(store.settle_lost("here", run), 1);
-  EXPECT_EQ(store.known_trials(ids.kernel, ids.device, "p1").at(0).latest.status, Status::worker_lost);
+  EXPECT_TRUE(store.known_trials(ids.kernel, ids.device, "p1").empty());
+  const TrialRecord again = some_trial(ids, 4, "in flight", 0);
+  EXPECT_EQ(store.claim(again, ids.device, 0).running, 0) << "elsewhere it is still being measured";
+  store.forget(elsewhere);
+  EXPECT_NE(store.claim(again, ids.device, 0).running, 0);
 }
 
 TEST(StoreRunning, WhatOthersMeasureIsLeftAlone) {
