@@ -20,7 +20,7 @@ constexpr std::array<std::int64_t, 5> gpu_chunks = {16, 32, 8, 64, 128};  // 16 
 // reuse, and short chunks of wide panels read longer rows between TLB misses.
 constexpr std::array<std::int64_t, 6> cpu_chunks = {256, 512, 128, 1024, 64, 32},
                                       cpu_few_rows = {64, 128, 32, 256, 512, 16};
-constexpr std::int64_t few_rows = 64, panel_columns = 32;
+constexpr std::int64_t panel_columns = 32;
 constexpr std::int64_t copied_columns = 256;  // of an operand that has to be copied: as many as a block takes
 
 std::int64_t nearest(const std::vector<std::int64_t>& sizes, std::int64_t wanted) {

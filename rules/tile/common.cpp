@@ -180,7 +180,7 @@ bool is_transposed(const ir::Program& program, const Matmul& matmul) {
 }
 
 bool reads_in_place(const ir::Program& program, const Matmul& matmul, std::int64_t rows) {
-  constexpr std::int64_t few_rows = 64, page = 4096;  // bytes
+  constexpr std::int64_t page = 4096;  // bytes
   bool near = rows <= few_rows && !is_transposed(program, matmul);
   for_each_columns_load(program, matmul, [&](const ir::Load&, const ir::Buffer& buffer, const std::string&) {
     const std::size_t rank = buffer.strides.size();

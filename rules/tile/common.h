@@ -48,8 +48,12 @@ struct Matmul {
 std::optional<Matmul> find_matmul(const ir::Program&);
 /// Is an operand that walks n laid out in another order than along n? Vectors of it want a copy in shared memory.
 bool is_transposed(const ir::Program&, const Matmul&);
-/// On CPUs a matmul reads the panel of an operand where it lies, without a copy, where few rows of a block would share
-/// the copy and rows of the panel lie less than a page apart (docs/performance.md, "TinyLlama's matmuls").
+/// Up to so many rows of a block on a CPU share a panel too seldom to pay for its copy or its place in the cache. It
+/// lies between what was measured: blocks of 32 rows, where that held, and of 128, where it did not
+/// (docs/performance.md, "TinyLlama's matmuls").
+inline constexpr std::int64_t few_rows = 64;
+/// On CPUs a matmul reads the panel of an operand where it lies, without a copy, where few_rows of a block or less
+/// would share the copy and rows of the panel lie less than a page apart (docs/performance.md, "TinyLlama's matmuls").
 bool reads_in_place(const ir::Program&, const Matmul&, std::int64_t rows);
 
 /// Does the tile body have a reduce loop (at any depth)?
