@@ -102,31 +102,39 @@ int run_tune(const TuneFlags& flags) {
   return 0;
 }
 
+void add_search(CLI::App& command, TuneFlags& flags) {
+  command
+      .add_option("--search", flags.search, "the strategy; another than the file's leaves the file's parameters out")
+      ->type_name("NAME");
+  command.add_option("--set", flags.set, "a hyperparameter of the strategy, see below; may be repeated")
+      ->type_name("NAME=VALUE")
+      ->take_all()
+      ->allow_extra_args(false);
+  add_restrictions(command, flags.restrictions);
+  command.add_option("--seed", flags.seed, "the same seed asks for the same schedules in the same order")
+      ->check(between(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
+      ->type_name("N");
+}
+
+void add_budget(CLI::App& command, TuneFlags& flags) {
+  command.add_option("--time", flags.seconds, "seconds for all kernels together; each gets at least its heuristic")
+      ->check(between(0.0, most_seconds))
+      ->type_name("SECONDS");
+  command.add_option("--trials", flags.trials, "new measurements per kernel")
+      ->check(between(std::int64_t{1}, most_count))
+      ->type_name("N");
+  command.add_option("--patience", flags.patience, "stop a kernel after so many new measurements without a new best")
+      ->check(between(std::int64_t{1}, most_count))
+      ->type_name("N");
+}
+
 }  // namespace
 
 void add_tune(CLI::App& command, int& exit_code) {
   auto flags = std::make_shared<TuneFlags>();
   command.add_option("-c,--config", flags->config, "the experiment (YAML): kernels, search, budget")->type_name("FILE");
-  command
-      .add_option("--search", flags->search, "the strategy; another than the file's leaves the file's parameters out")
-      ->type_name("NAME");
-  command.add_option("--set", flags->set, "a hyperparameter of the strategy, see below; may be repeated")
-      ->type_name("NAME=VALUE")
-      ->take_all()
-      ->allow_extra_args(false);
-  add_restrictions(command, flags->restrictions);
-  command.add_option("--seed", flags->seed, "the same seed asks for the same schedules in the same order")
-      ->check(between(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
-      ->type_name("N");
-  command.add_option("--time", flags->seconds, "seconds for all kernels together; each gets at least its heuristic")
-      ->check(between(0.0, most_seconds))
-      ->type_name("SECONDS");
-  command.add_option("--trials", flags->trials, "new measurements per kernel")
-      ->check(between(std::int64_t{1}, most_count))
-      ->type_name("N");
-  command.add_option("--patience", flags->patience, "stop a kernel after so many new measurements without a new best")
-      ->check(between(std::int64_t{1}, most_count))
-      ->type_name("N");
+  add_search(command, *flags);
+  add_budget(command, *flags);
   command
       .add_option(
           "--shard", flags->shard,

@@ -23,6 +23,7 @@ class Compiler {
   void body(const Body& body, Code& out);
   void statement(const Stmt& stmt, Code& out);
 
+  InitCode start(const std::string& acc, int lanes, Op op);
   IndexCode evaluate(const ir::Index& s);
   LoopCode loop(const Loop& s);
   ComputeCode compute(const std::string& dst, const Type& type, Op op, const std::vector<Arg>& args, bool accumulates);

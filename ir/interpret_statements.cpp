@@ -19,9 +19,7 @@ void Compiler::body(const Body& body, Code& out) {
     }
     for (const AccumulatorStart& start : starts_) {
       if (start.body != &body || start.index != i) continue;
-      const std::optional<double> value = neutral(start.op);
-      if (!value) fail("expected an operation with a neutral element for " + start.acc);
-      out.push_back({at_, InitCode{define(start.acc, 1), 1, *value}});
+      out.push_back({at_, this->start(start.acc, 1, start.op)});
     }
     statement(body[i], out);
   }
@@ -48,15 +46,10 @@ void Compiler::statement(const Stmt& stmt, Code& out) {
       [&](const Tile& s) { body(s.body, out); }, [&](const Stage& s) { emit(stage(s)); },
       [&](const Combine& s) { emit(combine(s)); },
       [&](const Smem& s) { declare_shared(s.buffer, s.dtype, s.shape, element_count(s.shape), s.align); },
-      [&](const Init& s) {
-        const std::optional<double> value = neutral(s.op);
-        if (!value) fail("expected an operation with a neutral element");
-        emit(InitCode{define(s.acc, s.type.lanes), s.type.lanes, *value});
-      },
-      [&](const Sync&) { emit(SyncCode{}); }, [&](const TreeHalve& s) { emit(tree(s)); },
-      [&](const AsyncWait& s) { emit(wait(s)); }, [&](const WarpShuffle& s) { emit(shuffle(s)); },
-      [&](const CpAsyncCopy& s) { emit(copy(s)); }, [&](const CpAsyncCommit&) { emit(CommitCode{}); },
-      [&](const CpAsyncWait& s) { emit(CopyWaitCode{s.keep}); },
+      [&](const Init& s) { emit(start(s.acc, s.type.lanes, s.op)); }, [&](const Sync&) { emit(SyncCode{}); },
+      [&](const TreeHalve& s) { emit(tree(s)); }, [&](const AsyncWait& s) { emit(wait(s)); },
+      [&](const WarpShuffle& s) { emit(shuffle(s)); }, [&](const CpAsyncCopy& s) { emit(copy(s)); },
+      [&](const CpAsyncCommit&) { emit(CommitCode{}); }, [&](const CpAsyncWait& s) { emit(CopyWaitCode{s.keep}); },
       [&](const MbarrierInit& s) {
         declare(s);
         emit(BarrierInitCode{barrier(s.barrier)});
@@ -68,6 +61,12 @@ void Compiler::statement(const Stmt& stmt, Code& out) {
         emit(BarrierWaitCode{barrier(s.barrier), index(s.slot), index(s.phase)});
       },
       [&](const TmaDescriptor& s) { declare(s); }, [&](const TmaLoad& s) { emit(load(s)); });
+}
+
+InitCode Compiler::start(const std::string& acc, int lanes, Op op) {
+  const std::optional<double> value = neutral(op);
+  if (!value) fail("expected an operation with a neutral element for " + acc);
+  return {define(acc, lanes), lanes, *value};
 }
 
 IndexCode Compiler::evaluate(const ir::Index& s) {

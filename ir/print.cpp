@@ -38,6 +38,12 @@ class Printer {
     out.append(digits, std::to_chars(digits, digits + sizeof digits, v).ptr);
   }
 
+  void integer(std::string_view before, std::int64_t v, std::string_view after = {}) {
+    out += before;
+    integer(v);
+    out += after;
+  }
+
   // The shortest decimal that reads back as the same double.
   void constant(double v) {
     char digits[40];
@@ -91,9 +97,7 @@ class Printer {
     if (strided) {
       out.append("StridedLoop(").append(l.axis.name).append(" = ").append(print(l.start)).append("; < ");
       integer(l.axis.extent);
-      out += "; += ";
-      integer(l.step);
-      out += "): # ";
+      integer("; += ", l.step, "): # ");
     } else {
       out.append("for ").append(l.axis.name).append(" in 0..");
       integer(l.axis.extent);
@@ -185,8 +189,7 @@ class Printer {
     if (s.transport != Transport::copy) (out += ' ') += name(s.transport);
   }
   void statement(const AsyncWait& s, int) {
-    out += "AsyncWait(keep=";
-    integer(s.keep);
+    integer("AsyncWait(keep=", s.keep);
     if (!s.phase.is_constant(0) || !s.slot.is_constant(0))
       out.append(", phase=").append(print(s.phase)).append(", slot=").append(print(s.slot));
     out += ")\n";
@@ -215,16 +218,15 @@ class Printer {
       out += t.buffer;
     else
       access(t.buffer, t.prefix);
-    (out.append(", op=") += name(t.op)).append(", length=");
-    integer(t.length);
+    out.append(", op=") += name(t.op);
+    integer(", length=", t.length);
     out.append(", tid=").append(print(t.tid)).append(")\n");
   }
   void statement(const WarpShuffle& s, int) {
     out += "WarpShuffle(";
     value(s.dst, s.type);
-    (out.append(" <- ").append(s.value).append(", op=") += name(s.op)).append(", length=");
-    integer(s.length);
-    out += ")\n";
+    out.append(" <- ").append(s.value).append(", op=") += name(s.op);
+    integer(", length=", s.length, ")\n");
   }
   void statement(const Prefetch& s, int) {
     out += "Prefetch(";
@@ -236,29 +238,19 @@ class Printer {
     access(s.buffer, s.index);
     out += ", ";
     access(s.source, s.at);
-    out += ", lanes=";
-    integer(s.lanes);
-    out += ")\n";
+    integer(", lanes=", s.lanes, ")\n");
   }
   void statement(const CpAsyncCommit&, int) { out += "CpAsyncCommit\n"; }
-  void statement(const CpAsyncWait& s, int) {
-    out += "CpAsyncWait(keep=";
-    integer(s.keep);
-    out += ")\n";
-  }
+  void statement(const CpAsyncWait& s, int) { integer("CpAsyncWait(keep=", s.keep, ")\n"); }
   void statement(const MbarrierInit& s, int) {
     out.append("MbarrierInit ").append(s.barrier) += '[';
     integer(s.slots);
-    out += "] (count=";
-    integer(s.count);
-    out += ")\n";
+    integer("] (count=", s.count, ")\n");
   }
   void statement(const MbarrierArriveExpectTx& s, int) {
     out += "MbarrierArriveExpectTx(";
     access(s.barrier, {s.slot});
-    out += ", bytes=";
-    integer(s.bytes);
-    out += ")\n";
+    integer(", bytes=", s.bytes, ")\n");
   }
   void statement(const MbarrierWait& s, int) {
     out += "MbarrierWait(";

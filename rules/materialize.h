@@ -79,11 +79,9 @@ class Materializer {
   const ir::Tile* tile_ = nullptr;
   std::vector<ir::Axis> regs_;
   std::vector<std::optional<std::int64_t>> fixed_;  // one per REG axis: inside a statement replicated over it
-  std::string lane_;
-  std::int64_t threads_ = 1, barriers_ = 0;  // barriers: what TMA reports to, one per slot
+  std::int64_t threads_ = 1, barriers_ = 0;         // barriers: what TMA reports to, one per slot
   int width_ = 1, next_axis_ = 0;
-  std::map<std::string, Dependence> axes_;     // REG, VECTOR and loops that start from them
-  std::map<std::string, Dependence> partial_;  // of every value, before any Combine
+  std::map<std::string, Dependence> axes_, partial_;  // REG, VECTOR and loops from them; values, before any Combine
   std::map<std::string, Copies> values_;
   std::map<std::string, ir::DType> accumulators_;
   std::map<std::string, std::vector<ir::Arg>> fused_;  // products that become fma
@@ -94,7 +92,7 @@ class Materializer {
   std::vector<ir::AccumulatorStart> starts_;
   std::map<std::string, const ir::Stage*, std::less<>> stages_;  // the first of each buffer
   ir::Body shared_, descriptors_;                                // declarations of the Tile and before it
-  std::string barrier_ = "mbar";
+  std::string lane_, barrier_ = "mbar";
   bool async_ = false;              // cp.async somewhere
   std::vector<std::string> loops_;  // axes of the loops around, outermost first
 };

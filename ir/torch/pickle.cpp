@@ -192,16 +192,12 @@ class Machine {
         marks_.push_back(stack_.size());
         break;
       case 'q':
-        memo_put(unsigned_(1));
-        break;
       case 'r':
-        memo_put(unsigned_(4));
+        memo_put(unsigned_(op == 'q' ? 1 : 4));
         break;
       case 'h':
-        memo_get(unsigned_(1));
-        break;
       case 'j':
-        memo_get(unsigned_(4));
+        memo_get(unsigned_(op == 'h' ? 1 : 4));
         break;
       case 'R':
         reduce();

@@ -62,6 +62,10 @@ void Driver::open(const Library& library) {
   if (code == no_device) throw Error("no CUDA device: the NVIDIA driver sees none; see nvidia-smi", Exit::environment);
   require(code, "start the driver");
   require(driver_version(&version_), "ask for the driver's version");
+  find_functions(library);
+}
+
+void Driver::find_functions(const Library& library) {
   library.find_optional("cuGetProcAddress_v2", get_proc_address);
   library.find("cuDeviceGetCount", device_count);
   library.find("cuDeviceGet", device_get);

@@ -82,7 +82,7 @@ class Driver {
 
  private:
   Driver();
-  void open(const class Library&);
+  void open(const class Library&), find_functions(const class Library&);
   int version_ = 0;
 };
 

@@ -115,6 +115,11 @@ TEST(ExpressionErrors, arguments) {
       {x + "x.repeat_interleave(0, 0)", "1:26", "expected at least 1"},
       {x + "x.masked_fill(x, 1.0)", "1:26", "masked_fill: expected"},
       {x + "torch.where(1, x, x)", "1:30", "where: expected a tensor for condition"},
+  });
+}
+
+TEST(ExpressionErrors, arguments_of_what_makes_tensors_modules_and_functions) {
+  check({
       {"torch.tensor([[1, 2]])", "1:7", "tensor: expected a number"},
       {"torch.randn(4, dtype=torch.int32)", "1:7", "expected a dtype of floats for dtype, found torch.int32"},
       {"torch.randint(5, 2, (3,))", "1:7", "randint: expected more than 5"},

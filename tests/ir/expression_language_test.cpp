@@ -93,8 +93,7 @@ q * c + rotate_half(q) * s)"),
             "add(mul, mul_1) -> (1, 4, 7, 16) float32\n");
 }
 
-TEST(ExpressionLanguage, modules_inside_modules_name_their_parameters) {
-  EXPECT_EQ(printed(R"(
+const char* const modules_inside_modules = R"(
 import torch.nn as nn, torch
 from torch.nn import functional as F
 
@@ -120,8 +119,10 @@ class Block(nn.Module):
         return self.layers[-1](self.layers[0](self.mlp(hidden))) * self.scale + self.mask
 
 m = Block().eval()
-m(torch.randn(3, 4)))"),
-            R"(
+m(torch.randn(3, 4)))";
+
+TEST(ExpressionLanguage, modules_inside_modules_name_their_parameters) {
+  EXPECT_EQ(printed(modules_inside_modules), R"(
 # Graph: 18 nodes, 2 inputs, 1 outputs
 inputs:
 mask: (3, 4) float32

@@ -11,45 +11,13 @@
 #include <cstdlib>
 #include <thread>
 
+#include "measure/add_candidate.h"
 #include "measure/opencl.h"
 
 namespace deplo::measure {
 namespace {
 
 using testing::HasSubstr;
-constexpr std::int64_t blocks = 5, threads = 8, size = blocks * threads;
-
-/// c = a + b, with the product of the block's first element read through shared memory: c[i] = a[i] + b[block * 8].
-Candidate add_candidate() {
-  Candidate candidate;
-  candidate.kernel = ir::parse(
-      "=== kernel: add ===\n"
-      "input a: f32[40]\n"
-      "input b: f32[40]\n"
-      "output c: f32[40]\n"
-      "Tile(axes=(a0:5=BLOCK, a1:8=THREAD)):\n"
-      "  Smem first[8] (f32)\n"
-      "  in0 = load a[((a0 * 8) + a1)]\n"
-      "  in1 = load b[((a0 * 8) + a1)]\n"
-      "  first[a1] = in1\n"
-      "  Sync\n"
-      "  in2 = load first[0]\n"
-      "  v0 = add(in0, in2)\n"
-      "  c[((a0 * 8) + a1)] = v0\n");
-  candidate.source = {.entry = "add",
-                      .text =
-                          "__kernel void add(__global const float* a, __global const float* b, __global float* c) {\n"
-                          "  __local float first[8];\n"
-                          "  const size_t i = get_global_id(0);\n"
-                          "  first[get_local_id(0)] = b[i];\n"
-                          "  barrier(CLK_LOCAL_MEM_FENCE);\n"
-                          "  c[i] = a[i] + first[0];\n"
-                          "}\n",
-                      .blocks = blocks,
-                      .threads = threads,
-                      .shared_bytes = 32};
-  return candidate;
-}
 
 std::vector<float> ramp(float start) {
   std::vector<float> values(size);
@@ -241,60 +209,6 @@ TEST(Interpreter, ItsTimeIsTheNumberOfStatements) {
   EXPECT_DOUBLE_EQ(built.value()->launch(*arrays, 2).value(), all * 2 / blocks);
   Arrays* const set = arrays.get();
   EXPECT_DOUBLE_EQ(built.value()->sample({&set, 1}, blocks, 3).value().us, all);
-}
-
-TEST(Opencl, CpuDevicesComeLast) {
-  const auto devices = opencl_devices();
-  for (std::size_t i = 1; i < devices.size(); ++i) EXPECT_LE(devices[i - 1].cpu, devices[i].cpu);
-}
-
-TEST(Opencl, LocalMemoryIsLimited) {
-  if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
-  const auto device = open_device("opencl");
-  Candidate candidate = add_candidate();
-  const std::string floats = std::to_string(device->info().shared_bytes / 4 + 1024);
-  candidate.source.text =
-      "__kernel void add(__global float* a, __global float* b, __global float* c) {\n"
-      "  __local float t[" +
-      floats +
-      "];\n"
-      "  t[get_local_id(0)] = a[0];\n  barrier(CLK_LOCAL_MEM_FENCE);\n  c[0] = t[1];\n}\n";
-  const auto built = device->build(candidate);
-  ASSERT_FALSE(built.ok());
-  EXPECT_EQ(built.failure().status, Status::resource);
-  EXPECT_THAT(built.failure().message, HasSubstr("CL_OUT_OF_RESOURCES"));
-}
-
-TEST(Opencl, WritesBesideABufferAreSeen) {
-  if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
-  const auto device = open_device("opencl");
-  const auto arrays = device->allocate(add_candidate().kernel.buffers);
-  EXPECT_EQ(arrays->overrun(), std::nullopt);
-  for (const auto& [index, where] : {std::pair{"size", "wrote beside 'c': 0 bytes past its end"},
-                                     {"size + 9", "wrote beside 'c': 36 bytes past its end"},
-                                     {"-1", "wrote beside 'c': 1 bytes before its start"}}) {
-    Candidate candidate = add_candidate();
-    candidate.source.text =
-        std::string("__kernel void add(__global float* a, __global float* b, __global float* c) {\n") +
-        "  const int size = 40;\n  c[" + index + "] = 0;\n}\n";
-    const auto beside = device->allocate(candidate.kernel.buffers);
-    auto built = device->build(candidate);
-    ASSERT_TRUE(built.ok()) << built.failure().message;
-    ASSERT_TRUE(built.value()->launch(*beside, blocks).ok());
-    EXPECT_EQ(beside->overrun(), where);
-    const auto view = beside->view(std::vector<std::size_t>{2}, {candidate.kernel.buffers[2]});
-    EXPECT_EQ(view->overrun(), where);
-  }
-}
-
-TEST(Opencl, ParametersMustBeTheBuffers) {
-  if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
-  const auto device = open_device("opencl");
-  Candidate candidate = add_candidate();
-  candidate.source.text = "__kernel void add(__global float* a) { a[0] = 1; }\n";
-  EXPECT_THAT(device->build(candidate).failure().message, HasSubstr("1 parameters for 3 buffers"));
-  candidate.source.entry = "subtract";
-  EXPECT_THAT(device->build(candidate).failure().message, HasSubstr("CL_INVALID_KERNEL_NAME"));
 }
 
 }  // namespace

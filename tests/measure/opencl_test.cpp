@@ -1,4 +1,5 @@
-// OpenCL beyond the battery of devices: a real kernel screened, its errors by name, devices that are not there.
+// OpenCL beyond the battery of devices: a real kernel screened, its limits and errors by name, devices that are not
+// there.
 #include "measure/opencl.h"
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "measure/add_candidate.h"
 #include "measure/sampling.h"
 #include "rules/lower.h"
 
@@ -109,6 +111,60 @@ TEST(Opencl, TanhOfVectors) {
   x[0] = INFINITY, x[1] = -INFINITY, x[2] = NAN, x[3] = -0.0F;
   const std::vector<float> z = computed("tanh", x);
   EXPECT_TRUE(z[0] == 1 && z[1] == -1 && std::isnan(z[2]) && z[3] == 0 && std::signbit(z[3]));
+}
+
+TEST(Opencl, CpuDevicesComeLast) {
+  const auto devices = opencl_devices();
+  for (std::size_t i = 1; i < devices.size(); ++i) EXPECT_LE(devices[i - 1].cpu, devices[i].cpu);
+}
+
+TEST(Opencl, LocalMemoryIsLimited) {
+  if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
+  const auto device = open_device("opencl");
+  Candidate candidate = add_candidate();
+  const std::string floats = std::to_string(device->info().shared_bytes / 4 + 1024);
+  candidate.source.text =
+      "__kernel void add(__global float* a, __global float* b, __global float* c) {\n"
+      "  __local float t[" +
+      floats +
+      "];\n"
+      "  t[get_local_id(0)] = a[0];\n  barrier(CLK_LOCAL_MEM_FENCE);\n  c[0] = t[1];\n}\n";
+  const auto built = device->build(candidate);
+  ASSERT_FALSE(built.ok());
+  EXPECT_EQ(built.failure().status, Status::resource);
+  EXPECT_THAT(built.failure().message, HasSubstr("CL_OUT_OF_RESOURCES"));
+}
+
+TEST(Opencl, WritesBesideABufferAreSeen) {
+  if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
+  const auto device = open_device("opencl");
+  const auto arrays = device->allocate(add_candidate().kernel.buffers);
+  EXPECT_EQ(arrays->overrun(), std::nullopt);
+  for (const auto& [index, where] : {std::pair{"size", "wrote beside 'c': 0 bytes past its end"},
+                                     {"size + 9", "wrote beside 'c': 36 bytes past its end"},
+                                     {"-1", "wrote beside 'c': 1 bytes before its start"}}) {
+    Candidate candidate = add_candidate();
+    candidate.source.text =
+        std::string("__kernel void add(__global float* a, __global float* b, __global float* c) {\n") +
+        "  const int size = 40;\n  c[" + index + "] = 0;\n}\n";
+    const auto beside = device->allocate(candidate.kernel.buffers);
+    auto built = device->build(candidate);
+    ASSERT_TRUE(built.ok()) << built.failure().message;
+    ASSERT_TRUE(built.value()->launch(*beside, blocks).ok());
+    EXPECT_EQ(beside->overrun(), where);
+    const auto view = beside->view(std::vector<std::size_t>{2}, {candidate.kernel.buffers[2]});
+    EXPECT_EQ(view->overrun(), where);
+  }
+}
+
+TEST(Opencl, ParametersMustBeTheBuffers) {
+  if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
+  const auto device = open_device("opencl");
+  Candidate candidate = add_candidate();
+  candidate.source.text = "__kernel void add(__global float* a) { a[0] = 1; }\n";
+  EXPECT_THAT(device->build(candidate).failure().message, HasSubstr("1 parameters for 3 buffers"));
+  candidate.source.entry = "subtract";
+  EXPECT_THAT(device->build(candidate).failure().message, HasSubstr("CL_INVALID_KERNEL_NAME"));
 }
 
 TEST(Opencl, ErrorsHaveNames) {

@@ -45,10 +45,8 @@ Value Interpreter::dispatch(const Expr& e, Scope& scope) {
     }
     case Expr::Kind::attribute:
       return attribute(e, scope);
-    case Expr::Kind::subscript: {
-      const Value object = evaluate(e.children[0], scope), index = evaluate(e.children[1], scope);
-      return placed(e.place, [&] { return apply_subscript(session_, object, index); });
-    }
+    case Expr::Kind::subscript:
+      return subscript(e, scope);
     case Expr::Kind::slice:
       return slice(e, scope);
     case Expr::Kind::call:
@@ -91,6 +89,11 @@ Value Interpreter::list(const Expr& e, Scope& scope) {
   Values items;
   for (const Expr& item : e.children) append(item, items, scope);
   return placed(e.place, [&] { return make_list(std::move(items), e.kind == Expr::Kind::tuple); });
+}
+
+Value Interpreter::subscript(const Expr& e, Scope& scope) {
+  const Value object = evaluate(e.children[0], scope), index = evaluate(e.children[1], scope);
+  return placed(e.place, [&] { return apply_subscript(session_, object, index); });
 }
 
 Value Interpreter::slice(const Expr& e, Scope& scope) {

@@ -37,6 +37,7 @@ class Interpreter {
   Value name(const Expr&, Scope&);
   Value list(const Expr&, Scope&);
   void append(const Expr& item, Values& out, Scope&);
+  Value subscript(const Expr&, Scope&);
   Value slice(const Expr&, Scope&);
   Value attribute(const Expr&, Scope&);
   Value attribute_of(const Value& object, std::string_view name);
