@@ -20,6 +20,15 @@ bool is_contraction(const Values& values, ValueId reduce) {
   return false;
 }
 
+bool contracts(const Fusion& fusion, const LoopOp& op) {
+  const Nest nest(fusion.values, op.root, fusion.shape(op));
+  return std::ranges::any_of(nest.reductions(), [&](ValueId id) { return is_contraction(fusion.values, id); });
+}
+
+double growth(const LoopOp& merged, const LoopOp& producer, const LoopOp& consumer) {
+  return merged.cost.work / (producer.cost.work + consumer.cost.work);
+}
+
 std::string refuse_shape(const Fusion& fusion, const LoopOp& op) {
   const Values& values = fusion.values;
   const Nest nest(values, op.root, fusion.shape(op));
@@ -46,8 +55,7 @@ std::string refuse_shape(const Fusion& fusion, const LoopOp& op) {
 }  // namespace
 
 double inflation(const LoopOp& merged, const LoopOp& producer, const LoopOp& consumer) {
-  const double growth = merged.cost.work / (producer.cost.work + consumer.cost.work);
-  return std::max(1.0, growth) * std::max(producer.inflation, consumer.inflation);
+  return std::max(1.0, growth(merged, producer, consumer)) * std::max(producer.inflation, consumer.inflation);
 }
 
 std::string refuse(const Fusion& fusion, const LoopOp& merged, const LoopOp& producer, const LoopOp& consumer) {
@@ -55,6 +63,8 @@ std::string refuse(const Fusion& fusion, const LoopOp& merged, const LoopOp& pro
   if (merged.cost.reductions > producer.cost.reductions + consumer.cost.reductions)
     return "a reduction would run more often";
   if (merged.inflation > most_inflation) return "too much work would be done again";
+  if (growth(merged, producer, consumer) > most_contraction_growth && contracts(fusion, merged))
+    return "an operand of a contraction would be computed for every product";
   return "";
 }
 

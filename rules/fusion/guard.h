@@ -6,18 +6,22 @@
 
 namespace deplo::rules::fusion {
 
-/// A merged kernel may do at most this many times the work of the kernels that it was made from. 2.1 lets silu(g) * u
-/// into the operand of a matmul (5 operations and 3 loads per product instead of 2 and 2: 2.0) and keeps gelu (7 and 2:
-/// 2.25) and rotary embeddings (8 and 6: 3.5) out of it. A register tile computes such an operand once for all of its
-/// columns, so some growth is cheap.
+/// A merged kernel may do at most this many times the work of the kernels that it was made from: a row kernel that
+/// sweeps its row three times computes what was merged into it as often.
 inline constexpr double most_inflation = 2.1;
+/// A merge into a kernel with a contraction may make the work of the two grow by this much: its operands are loaded,
+/// not computed. One that is computed is computed for every tile of the other operand again, and no rule can stage or
+/// pack it: on PoCL (x * 2) @ w takes 1.6 times as long as x @ w, (silu(g) * u) @ w 24 times, while the kernel that is
+/// saved is one pass over x. What an epilogue computes is little beside the products: 1.1 lets it in, and keeps x * 2
+/// out (3 operations and 2 loads per product instead of 2 and 2: 1.25).
+inline constexpr double most_contraction_growth = 1.1;
 /// A sweep inside a row (softmax's division) is run by one block: beyond so many elements a block alone streams too
 /// much, and the kernels stay apart. 2^18 f32 are 1 MiB: a vocabulary's logits.
 inline constexpr double longest_sweep = 1 << 18;
 
 /// Why `merged` must not replace `producer` and `consumer`; "" when it may. No reduction may run more often than
 /// before, inside another, or inside a sweep of a free axis, where it would have lost its parallelism; one contraction
-/// per kernel, since a schedule tiles one; the work within most_inflation.
+/// per kernel, since a schedule tiles one; the work within most_inflation, or most_contraction_growth.
 std::string refuse(const Fusion&, const LoopOp& merged, const LoopOp& producer, const LoopOp& consumer);
 
 /// Work over that of the two, times what they already had.
