@@ -55,7 +55,8 @@ int run_compare(const CompareFlags& flags, const TuningFlags& tuning) {
   return comparison.interrupted ? 128 + interrupted() : 0;
 }
 
-void add_contest(CLI::App& command, search::Contest& contest) {
+void add_contest(CLI::App& command, CompareFlags& flags) {
+  search::Contest& contest = flags.contest;
   command.add_option("--repeats", contest.repeats, "runs of each strategy on each space")
       ->check(between(std::int64_t{1}, most_repeats))
       ->type_name("N")
@@ -86,6 +87,12 @@ void add_contest(CLI::App& command, search::Contest& contest) {
       .add_option("--warm-start", contest.warm_start,
                   "models begin with so many random records of each other device's space of the same kernel among "
                   "--spaces; 0: cold [0]")
+      ->check(between(std::int64_t{0}, std::int64_t{1'000'000}))
+      ->type_name("N");
+  command
+      .add_option("--analytic-prior", flags.analytic_prior,
+                  "models begin with what the analytic model (docs/model.md) says of so many random records, of spaces "
+                  "from stores of deplo tune; 0: cold [0]")
       ->check(between(std::int64_t{0}, std::int64_t{1'000'000}))
       ->type_name("N");
 }
@@ -143,7 +150,7 @@ void add_compare(CLI::App& command, int& exit_code) {
       ->type_name("NAMES")
       ->delimiter(',')
       ->take_all();
-  add_contest(command, flags->contest);
+  add_contest(command, *flags);
   auto tuning = std::make_shared<TuningFlags>();
   add_tuning(command, *tuning);
   add_outputs(command, *flags);

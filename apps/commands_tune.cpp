@@ -25,6 +25,7 @@ struct TuneFlags {
   std::string config, store = default_store(), warm_start;
   std::optional<std::string> search, device, target, shard;
   std::optional<std::int64_t> seed, trials, patience;
+  std::size_t analytic_prior = 0;
   std::optional<double> seconds;
   std::vector<std::string> set, restrictions;
   bool json = false, quiet = false, retry_failed = false, in_process = false;
@@ -58,6 +59,7 @@ std::string apply(const TuneFlags& flags, Experiment& experiment) {
   override(experiment.patience, flags.patience, "--patience", overrides);
   override(experiment.seconds, flags.seconds, "--time", overrides);
   if (!flags.warm_start.empty()) overrides += " --warm-start " + flags.warm_start;
+  if (flags.analytic_prior > 0) overrides += fmt::format(" --analytic-prior {}", flags.analytic_prior);
   return overrides;
 }
 
@@ -77,7 +79,7 @@ int run_tune(const TuneFlags& flags) {
     const Summary summary = board.read();
     print_result(flags.json ? print_json(summary) : print_table(summary, terminal_width(STDOUT_FILENO)));
   };
-  TuneOptions options{flags.store, "", flags.retry_failed, flags.warm_start, flags.in_process};
+  TuneOptions options{flags.store, "", flags.retry_failed, flags.warm_start, flags.in_process, flags.analytic_prior};
   Deadline deadline([&] {
     abandon(options);
     report();
@@ -155,6 +157,12 @@ void add_tune(CLI::App& command, int& exit_code) {
           "the fastest schedules that this store has of the same kernels on other devices, and of the nearest other "
           "shapes, are measured first; a strategy with a model begins with all that it has of them")
       ->type_name("STORE");
+  command
+      .add_option("--analytic-prior", flags->analytic_prior,
+                  "without a warm start a strategy with a model begins with what the analytic model (docs/model.md) "
+                  "says of so many random schedules, 2 ms each; 0: without [0]")
+      ->check(between(std::int64_t{0}, std::int64_t{100'000}))
+      ->type_name("N");
   command.add_flag("--retry-failed", flags->retry_failed,
                    "measure again what an earlier run found to fail (it may hang or crash again)");
   command.add_flag("--in-process", flags->in_process,

@@ -23,8 +23,9 @@ struct Session {
   measure::Store& store;
   Target target;
   measure::Protocol protocol;
-  bool retry_failed = false;    // what an earlier run found to fail is measured again
-  std::string warm_start = {};  // a store, or "": apps/warm_start.h
+  bool retry_failed = false;       // what an earlier run found to fail is measured again
+  std::string warm_start = {};     // a store, or "": apps/warm_start.h
+  std::size_t analytic_prior = 0;  // schedules; 0: without it. Where there is no warm start
   std::int64_t device_id = 0, run_id = 0;
   std::int64_t ordinal = 0;                 // of the next trial in the run
   std::string host = {};                    // this machine's name

@@ -11,6 +11,7 @@
 
 #include "apps/revision.h"
 #include "core/error.h"
+#include "measure/device_row.h"
 #include "measure/store.h"
 #include "measure/store_open.h"
 
@@ -153,18 +154,21 @@ class Space {
 
 struct Key {
   std::int64_t kernel, device;
-  std::string kernel_name, kernel_text, device_name, protocol;
+  std::string kernel_name, kernel_text, protocol;
+  measure::DeviceInfo info;
 };
 
 std::vector<Key> list(const std::string& store) {
   const auto database = measure::open_database(store);
   measure::Statement rows(*database,
-                          "SELECT DISTINCT t.kernel, r.device, k.name, k.text, d.name, t.protocol FROM trial t "
-                          "JOIN run r ON r.id = t.run JOIN kernel k ON k.id = t.kernel "
-                          "JOIN device d ON d.id = r.device ORDER BY 1, 2, 6");
+                          fmt::format("SELECT DISTINCT t.kernel, r.device, k.name, k.text, t.protocol, {} "
+                                      "FROM trial t JOIN run r ON r.id = t.run JOIN kernel k ON k.id = t.kernel "
+                                      "JOIN device d ON d.id = r.device ORDER BY 1, 2, 5",
+                                      measure::device_columns));
   std::vector<Key> keys;
   while (rows.step())
-    keys.push_back({rows.integer(0), rows.integer(1), rows.text(2), rows.text(3), rows.text(4), rows.text(5)});
+    keys.push_back(
+        {rows.integer(0), rows.integer(1), rows.text(2), rows.text(3), rows.text(4), measure::read_device(rows, 5)});
   return keys;
 }
 
@@ -180,7 +184,7 @@ std::optional<search::Records> read_space(measure::Store& store, const Key& key,
   for (std::size_t i = 0; i < trials.size(); ++i) space.add(trails[i], trials[i].latest);
   search::Records records = space.finish();
   records.kernel = key.kernel_name;
-  records.device = key.device_name;
+  records.device = key.info.name;
   records.name = std::filesystem::path(file).stem().string() + "/" + key.kernel_name;
   return records;
 }
@@ -216,7 +220,9 @@ std::vector<StoredSpace> read_stored_spaces(const std::string& path) {
   measure::Store store = measure::Store::open(path);
   std::vector<StoredSpace> spaces;
   for (const Key& key : keys)
-    if (auto records = read_space(store, key, path)) spaces.push_back({key.kernel, key.device, std::move(*records)});
+    if (auto records = read_space(store, key, path))
+      spaces.push_back(
+          {key.kernel, key.device, std::move(*records), key.kernel_text, key.info, store.ceilings(key.device)});
   return spaces;
 }
 

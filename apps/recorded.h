@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "measure/ceilings.h"
+#include "measure/device_info.h"
 #include "search/records.h"
 
 namespace deplo::apps {
@@ -21,10 +23,13 @@ std::size_t import_records(const search::Records&, const std::string& store);
 /// are as imported, else as trails have them, each new one behind the one before it. The cost of running is the sum of
 /// the samples. `place` of Records.name: the store's file. Throws Error; also where there is no such file.
 std::vector<search::Records> read_store(const std::string& store);
-/// The same with their numbers in the store.
+/// The same with their numbers in the store, and what it takes to lower a kernel of ours again.
 struct StoredSpace {
   std::int64_t kernel = 0, device = 0;
   search::Records records;
+  std::string kernel_text;  // Loop IR; of what was imported its knobs
+  measure::DeviceInfo info;
+  measure::Ceilings ceilings;
 };
 std::vector<StoredSpace> read_stored_spaces(const std::string& store);
 

@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "apps/analytic_prior.h"
 #include "apps/interrupt.h"
 #include "apps/recorded.h"
 #include "core/error.h"
@@ -109,19 +110,38 @@ class Board {
 
 bool stopped() { return interrupted() != 0; }
 
-search::Sources read_spaces(const std::vector<std::string>& files) {
-  search::Sources spaces;
+struct Spaces {
+  search::Sources all;
+  std::vector<search::Sources> analytic;  // of each: the analytic model's times, where it was asked for and has any
+};
+
+Spaces read_spaces(const std::vector<std::string>& files, bool analytic) {
+  Spaces spaces;
   for (const std::string& file : files) {
     if (!is_store(file)) {
-      spaces.push_back(std::make_shared<const search::Records>(search::read_records(file)));
+      spaces.all.push_back(std::make_shared<const search::Records>(search::read_records(file)));
       continue;
     }
-    std::vector<search::Records> stored = read_store(file);
+    std::vector<StoredSpace> stored = read_stored_spaces(file);
     if (stored.empty()) throw Error(file + ": expected a store with trials of a kernel that has knobs, found none");
-    for (search::Records& records : stored)
-      spaces.push_back(std::make_shared<const search::Records>(std::move(records)));
+    for (StoredSpace& space : stored) {
+      spaces.analytic.resize(spaces.all.size() + 1);
+      if (auto source = analytic ? analytic_records(space) : nullptr)
+        spaces.analytic.back().push_back(std::move(source));
+      spaces.all.push_back(std::make_shared<const search::Records>(std::move(space.records)));
+    }
   }
+  spaces.analytic.resize(spaces.all.size());
+  if (analytic && std::ranges::all_of(spaces.analytic, &search::Sources::empty))
+    throw Error("--analytic-prior: expected a store with schedules that the rules offer among --spaces, found none");
   return spaces;
+}
+
+/// What runs on the space begin with.
+search::Sources sources_of(const Spaces& spaces, std::size_t number, const CompareFlags& flags) {
+  if (flags.analytic_prior > 0) return spaces.analytic[number];
+  if (flags.contest.warm_start == 0) return {};
+  return search::sources_of(*spaces.all[number], spaces.all);
 }
 
 // Space by space, each in all orders: the runs on a space are in memory only while it is searched.
@@ -182,16 +202,16 @@ std::vector<std::string> find_spaces(const std::vector<std::string>& paths) {
 
 Comparison compare(const CompareFlags& flags, Progress& progress) {
   Comparison comparison;
+  if (flags.analytic_prior > 0 && flags.contest.warm_start > 0)
+    throw Error("--analytic-prior: expected it without --warm-start, which needs no prior, found both");
   comparison.contest = flags.contest;
+  if (flags.analytic_prior > 0) comparison.contest.warm_start = flags.analytic_prior;
   comparison.contest.entrants = parse_entrants(flags.search, flags.set);
   for (const std::string& order : flags.orders) comparison.orders.push_back({search::parse_order(order), {}, {}});
-  const search::Sources spaces = read_spaces(find_spaces(flags.spaces));
-  Board board(progress, spaces.size() * comparison.orders.size());
-  for (const auto& records : spaces) {
-    const bool warm = comparison.contest.warm_start > 0;
-    if (!stopped())
-      compare_on(records, warm ? search::sources_of(*records, spaces) : search::Sources(), comparison, board);
-  }
+  const Spaces spaces = read_spaces(find_spaces(flags.spaces), flags.analytic_prior > 0);
+  Board board(progress, spaces.all.size() * comparison.orders.size());
+  for (std::size_t i = 0; i < spaces.all.size() && !stopped(); ++i)
+    compare_on(spaces.all[i], sources_of(spaces, i, flags), comparison, board);
   comparison.interrupted = stopped();
   for (Ordered& ordered : comparison.orders)
     if (!ordered.spaces.empty()) ordered.standings = search::standings(comparison.contest, ordered.spaces);

@@ -124,8 +124,7 @@ std::string mode(const search::Contest& contest) {
   std::string text;
   if (contest.noisy) text += ", launches resampled";
   if (contest.workers > 0) text += fmt::format(", {} compilers beside the device", contest.workers);
-  if (contest.warm_start > 0)
-    text += fmt::format(", models start from {} records of each other device", contest.warm_start);
+  if (contest.warm_start > 0) text += fmt::format(", models start from {} records of each source", contest.warm_start);
   return text;
 }
 

@@ -125,7 +125,8 @@ void tune(const Experiment& experiment, const TuneOptions& options, Progress& pr
                   pick_target(experiment.target, bench->info(), bench->dialect(), experiment.device, experiment.file),
                   {},
                   options.retry_failed,
-                  options.warm_start};
+                  options.warm_start,
+                  options.analytic_prior};
   session.host = host;
   session.device_id = store.add_device(bench->info());
   session.known = store.ceilings(session.device_id);

@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "apps/analytic_prior.h"
 #include "apps/board.h"
 #include "apps/kernel_space.h"
 #include "apps/warm_start.h"
@@ -27,11 +28,10 @@ class KernelTuner {
       : experiment_(experiment),
         budget_(budget),
         narrator_(narrator),
+        session_(session),
         cancelled_(session.cancelled),
         space_(kernel.loop, session.target, kernel.restrictions),
         measurer_(kernel, session),
-        batch_(session.bench.batch()),
-        warm_start_(session.warm_start),
         loop_text_(print(kernel.loop)) {
     const ir::Work work = ir::work(kernel.loop);
     row_.name = kernel.name;
@@ -57,7 +57,8 @@ class KernelTuner {
   search::Stop search() {
     const auto searcher = search::make_searcher(experiment_.strategy, space_, experiment_.options);
     std::vector<search::Candidate> first;
-    if (!warm_start_.empty()) first = warm_up(*searcher);
+    const bool warm = !session_.warm_start.empty() && warm_up(*searcher, first);
+    if (!warm && session_.analytic_prior > 0) begin_analytic(*searcher);
     search::Budget budget;
     budget.trials = budget_.trials - row_.trials;
     budget.seconds = search_share * budget_.seconds - (now() - start_);
@@ -65,28 +66,38 @@ class KernelTuner {
     const auto measure_one = [this](const search::Candidate& candidate) {
       return candidate->trail() == heuristic_->trail() ? search::Measured{first_, true} : measure(candidate);
     };
-    budget.batch = batch_;
+    budget.batch = session_.bench.batch();
     const auto prepare = [this](std::span<const search::Candidate> batch) { measurer_.prepare(batch); };
     return search::run(space_, *searcher, budget, {measure_one, {}, cancelled_, prepare}, std::move(first)).stop;
   }
 
   // Any strategy is told first what the fastest schedules of elsewhere take here; one with a model also learns from
-  // all.
-  std::vector<search::Candidate> warm_up(search::Searcher& searcher) {
-    const std::vector<WarmSource> known = warm_sources(warm_start_, loop_text_, most_sources);
+  // all. False: the store knows nothing of this kernel.
+  bool warm_up(search::Searcher& searcher, std::vector<search::Candidate>& first) {
+    const std::vector<WarmSource> known = warm_sources(session_.warm_start, loop_text_, most_sources);
     if (known.empty()) {
       narrator_.progress.line(
-          fmt::format("{}  warm start: {} has no trials of it, cold", narrator_.label, warm_start_));
-      return {};
+          fmt::format("{}  warm start: {} has no trials of it, cold", narrator_.label, session_.warm_start));
+      return false;
     }
     std::vector<search::Source> sources;
     for (const WarmSource& source : known) sources.push_back(source.trials);
     const bool learns = searcher.warm_start(sources);
-    std::vector<search::Candidate> first = fastest(known, space_, first_of_each);
+    first = fastest(known, space_, first_of_each);
     narrator_.progress.line(fmt::format("{}  warm start: {}; {} of their schedules first{}", narrator_.label,
                                         describe(known), first.size(),
                                         learns ? ", and the model begins with all" : ""));
-    return first;
+    return true;
+  }
+
+  void begin_analytic(search::Searcher& searcher) {
+    const measure::Ceilings ceilings = highest(session_.known, session_.seen);
+    const std::vector<search::Source> sources{
+        analytic_source(space_, ceilings, session_.analytic_prior, experiment_.options.seed)};
+    const bool learns = searcher.warm_start(sources);
+    narrator_.progress.line(fmt::format(
+        "{}  analytic prior: {}", narrator_.label,
+        learns ? fmt::format("{} schedules", sources[0].size()) : experiment_.strategy + " learns from none"));
   }
 
   search::Measured measure(const search::Candidate& candidate) {
@@ -117,12 +128,12 @@ class KernelTuner {
   const Experiment& experiment_;
   const KernelBudget& budget_;
   Narrator& narrator_;
+  const Session& session_;
   const std::function<bool()>& cancelled_;
   const double start_ = now();
   KernelSpace space_;
   Measurer measurer_;
-  const std::size_t batch_;
-  const std::string warm_start_, loop_text_;
+  const std::string loop_text_;
   search::Candidate heuristic_;
   Outcome first_;                                          // the heuristic's
   std::vector<std::pair<double, search::Candidate>> ran_;  // with their latest screened time, perhaps of less effort

@@ -231,8 +231,7 @@ std::string description(const Comparison& comparison) {
                                  search::name(first.order));
   if (contest.noisy) text += ", with noise";
   if (contest.workers > 0) text += fmt::format(", {} compilers beside the device", contest.workers);
-  if (contest.warm_start > 0)
-    text += fmt::format(", models start from {} records of each other device", contest.warm_start);
+  if (contest.warm_start > 0) text += fmt::format(", models start from {} records of each source", contest.warm_start);
   text += ". The score is 0 for random search and 1 for finding the best configuration at once.";
   if (comparison.interrupted) text += " Interrupted: spaces that were not finished are left out.";
   return text;
