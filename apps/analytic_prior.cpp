@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "apps/kernel.h"
 #include "measure/device.h"
 #include "measure/roofline.h"
 #include "rules/features.h"
@@ -57,7 +58,7 @@ std::shared_ptr<const search::Records> analytic_records(const StoredSpace& space
   if (!space.kernel_text.starts_with("===")) return nullptr;  // imported
   const search::Records& records = space.records;
   const Target target = measure::target_of(space.info);
-  const rules::Lowering root(ir::parse(space.kernel_text, {}, records.kernel), target);
+  const rules::Lowering root(parse_kernel(space.kernel_text, {}, records.kernel), target);
   search::Records analytic;
   analytic.name = records.name + "/analytic";
   analytic.kernel = records.kernel;

@@ -73,7 +73,6 @@ class Measurer {
   /// Times the candidates against each other, those with the same source once. Stops at a round's end after `seconds`.
   std::vector<Final> confirm(const std::vector<search::Candidate>&, double seconds);
 
-  /// See above.
   search::Candidate stored_best(const search::Space& space) {
     return apps::stored_best(session_.store, kernel_id_, session_.device_id, space, session_.target);
   }
