@@ -5,6 +5,7 @@
 
 #include <map>
 #include <set>
+#include <utility>
 
 #include "search/searchers.h"
 #include "tables.h"
@@ -87,13 +88,14 @@ TEST(TableSpace, EverySearcherFindsAll) {
   for (const SearcherKind* kind : searchers()) {
     if (kind->name == "heuristic") continue;
     const auto searcher = make_searcher(kind->name, space, {.seed = 3});
-    std::set<std::uint32_t> asked;
+    std::map<std::uint32_t, double> efforts;
     for (auto candidates = searcher->ask(5); !candidates.empty(); candidates = searcher->ask(5))
       for (const Candidate& candidate : candidates) {
-        EXPECT_TRUE(asked.insert(space.row(candidate)).second) << kind->name;
+        double& effort = efforts[space.row(candidate)];
+        EXPECT_LT(std::exchange(effort, candidate.effort), candidate.effort) << kind->name;
         searcher->tell(candidate, space.at(candidate).outcome);
       }
-    EXPECT_EQ(asked.size(), 18u) << kind->name;
+    EXPECT_EQ(efforts.size(), 18u) << kind->name;
   }
 }
 
