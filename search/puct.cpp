@@ -22,13 +22,15 @@ namespace {
 
 constexpr double most_batch = 64;
 
+// c: Q is the ratio of two of the best times, near 1 for most children of a good node, so that at 0.5 the first good
+// subtree keeps the search (0.51 on dedispersion and GEMM in place of 0.89: docs/strategies.md, "Tuning the tuners").
 constexpr std::array parameters = {
     kappa_parameter,
     cost_parameter,
     clip_parameter,
     pool_parameter,
     mutants_parameter,
-    number("c", "0.5", 0, 1000, "0.2 0.5 1", "exploration constant"),
+    number("c", "5", 0, 1000, "0.5 2 5 10", "exploration constant"),
     number("temperature", "0.2", 0.001, 1000, "0.1 0.2 0.5", "of the prior, in standard deviations of the log times"),
     number("batch", "0.06", 0, 1, "0.04 0.06 0.16", "evaluations between two rankings, over all before; 64 at most"),
     integer("design", "6", 1, 1000, "4 6 8", "evaluations before the model decides"),
