@@ -95,6 +95,11 @@ void add_contest(CLI::App& command, CompareFlags& flags) {
                   "from stores of deplo tune; 0: cold [0]")
       ->check(between(std::int64_t{0}, std::int64_t{1'000'000}))
       ->type_name("N");
+  command
+      .add_option("--learned-prior", flags.learned_prior,
+                  "the same of boosted trees that learned from the other kernels of these stores [0]")
+      ->check(between(std::int64_t{0}, std::int64_t{1'000'000}))
+      ->type_name("N");
 }
 
 void add_tuning(CLI::App& command, TuningFlags& tuning) {

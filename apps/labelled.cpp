@@ -46,13 +46,24 @@ std::optional<rules::Features> features_of(const ir::Program& loop, const Target
   }
 }
 
-search::Labelled label(measure::Store& store, const Key& key) {
+/// The valid ones; at most `most`, evenly over them.
+std::vector<measure::KnownTrial> valid_trials(measure::Store& store, const Key& key, std::size_t most) {
+  std::vector<measure::KnownTrial> trials = store.known_trials(key.kernel, key.device, key.protocol);
+  std::erase_if(trials, [](const measure::KnownTrial& trial) {
+    return trial.latest.status != Status::ok || !(trial.latest.median_us > 0);
+  });
+  if (trials.size() <= most) return trials;
+  std::vector<measure::KnownTrial> some;
+  for (std::size_t i = 0; i < most; ++i) some.push_back(std::move(trials[i * trials.size() / most]));
+  return some;
+}
+
+search::Labelled label(measure::Store& store, const Key& key, std::size_t most) {
   const ir::Program loop = parse_kernel(key.text, {}, key.name);
   const Target target = measure::target_of(key.info);
   const measure::Ceilings ceilings = store.ceilings(key.device);
   search::Labelled set{key.name, key.info.name, key.name, {rules::feature_names().size(), {}}, {}, {}};
-  for (const measure::KnownTrial& trial : store.known_trials(key.kernel, key.device, key.protocol)) {
-    if (trial.latest.status != Status::ok || !(trial.latest.median_us > 0)) continue;
+  for (const measure::KnownTrial& trial : valid_trials(store, key, most)) {
     const auto found = features_of(loop, target, trial.latest.trail);
     if (!found) continue;
     const std::vector<float> values = rules::feature_vector(*found);
@@ -83,14 +94,14 @@ Column column(const search::Knob& knob) {
 
 }  // namespace
 
-std::vector<search::Labelled> label_store(const std::string& file, std::size_t least) {
+std::vector<search::Labelled> label_store(const std::string& file, std::size_t least, std::size_t most) {
   if (!std::filesystem::exists(file)) throw Error(file + ": expected a store, found no such file");
   const std::vector<Key> keys = list(file);
   measure::Store store = measure::Store::open(file);
   std::vector<search::Labelled> sets;
   for (const Key& key : keys) {
     if (!key.text.starts_with("===")) continue;  // imported: no kernel of ours
-    search::Labelled set = label(store, key);
+    search::Labelled set = label(store, key, most);
     if (set.logs.size() >= least) sets.push_back(std::move(set));
   }
   return sets;

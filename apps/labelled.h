@@ -1,6 +1,7 @@
 // Stores and recorded spaces as what a model of many kernels learns from.
 #pragma once
 #include <cstddef>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -12,8 +13,9 @@ namespace deplo::apps {
 /// One for each kernel of ours, device and protocol of the store: the latest valid trial of each trail. Points are
 /// rules::feature_vector(), the analytic model is measure::roofline_us() under the ceilings that the store has of the
 /// device. Trails that no longer fit are left out; so are sets of fewer than `least` records, and kernels that were
-/// imported. Throws Error.
-std::vector<search::Labelled> label_store(const std::string& file, std::size_t least);
+/// imported. Of each at most `most`, evenly over those that there are. Throws Error.
+std::vector<search::Labelled> label_store(const std::string& file, std::size_t least,
+                                          std::size_t most = std::numeric_limits<std::size_t>::max());
 
 /// The valid records, where there are `least` of them or more. Points: of each knob the log2 of its value (of text: its
 /// number; what is not positive: itself), of each pair of numeric ones sum and difference of these. No analytic model.

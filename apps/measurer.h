@@ -1,7 +1,6 @@
 // Measuring one kernel's candidates: known ones come from the store, new ones are built, timed and stored.
 #pragma once
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -9,29 +8,13 @@
 #include <vector>
 
 #include "apps/experiment.h"
-#include "apps/interrupt.h"
+#include "apps/session.h"
 #include "core/target.h"
 #include "measure/store.h"
 #include "measure/worker/bench.h"
 #include "search/loop.h"
 
 namespace deplo::apps {
-
-/// What all kernels of one run share.
-struct Session {
-  measure::Bench& bench;
-  measure::Store& store;
-  Target target;
-  measure::Protocol protocol;
-  bool retry_failed = false;       // what an earlier run found to fail is measured again
-  std::string warm_start = {};     // a store, or "": apps/warm_start.h
-  std::size_t analytic_prior = 0;  // schedules; 0: without it. Where there is no warm start
-  std::int64_t device_id = 0, run_id = 0;
-  std::int64_t ordinal = 0;                 // of the next trial in the run
-  std::string host = {};                    // this machine's name
-  measure::Ceilings known = {}, seen = {};  // of the device: in earlier runs, and in this one as far as it is stored
-  std::function<bool()> cancelled = [] { return interrupted() != 0; };  // polled: the rest is left undone
-};
 
 /// A complete candidate as a device builds it.
 struct Prepared {

@@ -158,12 +158,15 @@ struct Key {
   measure::DeviceInfo info;
 };
 
+// Without the guesses of less effort, which have protocols of their own: every time under one is `stopped`.
 std::vector<Key> list(const std::string& store) {
   const auto database = measure::open_database(store);
   measure::Statement rows(*database,
-                          fmt::format("SELECT DISTINCT t.kernel, r.device, k.name, k.text, t.protocol, {} "
+                          fmt::format("SELECT t.kernel, r.device, k.name, k.text, t.protocol, {} "
                                       "FROM trial t JOIN run r ON r.id = t.run JOIN kernel k ON k.id = t.kernel "
-                                      "JOIN device d ON d.id = r.device ORDER BY 1, 2, 5",
+                                      "JOIN device d ON d.id = r.device GROUP BY 1, 2, 5 "
+                                      "HAVING max(t.status = 'ok') = max(t.status = 'ok' AND NOT t.stopped) "
+                                      "ORDER BY 1, 2, 5",
                                       measure::device_columns));
   std::vector<Key> keys;
   while (rows.step())

@@ -10,8 +10,9 @@
 #include <set>
 #include <utility>
 
-#include "apps/analytic_prior.h"
 #include "apps/interrupt.h"
+#include "apps/labelled.h"
+#include "apps/prior.h"
 #include "apps/recorded.h"
 #include "core/error.h"
 #include "core/text.h"
@@ -112,34 +113,56 @@ bool stopped() { return interrupted() != 0; }
 
 struct Spaces {
   search::Sources all;
-  std::vector<search::Sources> analytic;  // of each: the analytic model's times, where it was asked for and has any
+  std::vector<search::Sources> believed;  // of each: what the prior says, where there is one and it says anything
 };
 
-Spaces read_spaces(const std::vector<std::string>& files, bool analytic) {
+std::vector<StoredSpace> read_nonempty(const std::string& store) {
+  std::vector<StoredSpace> stored = read_stored_spaces(store);
+  if (stored.empty()) throw Error(store + ": expected a store with trials of a kernel that has knobs, found none");
+  return stored;
+}
+
+/// `prior`: nullptr: none.
+Spaces read_spaces(const std::vector<std::string>& files, const Prior& prior, std::string_view name) {
   Spaces spaces;
   for (const std::string& file : files) {
     if (!is_store(file)) {
       spaces.all.push_back(std::make_shared<const search::Records>(search::read_records(file)));
       continue;
     }
-    std::vector<StoredSpace> stored = read_stored_spaces(file);
-    if (stored.empty()) throw Error(file + ": expected a store with trials of a kernel that has knobs, found none");
-    for (StoredSpace& space : stored) {
-      spaces.analytic.resize(spaces.all.size() + 1);
-      if (auto source = analytic ? analytic_records(space) : nullptr)
-        spaces.analytic.back().push_back(std::move(source));
+    for (StoredSpace& space : read_nonempty(file)) {
+      spaces.believed.resize(spaces.all.size() + 1);
+      if (auto source = prior ? prior_records(space, prior, name) : nullptr)
+        spaces.believed.back().push_back(std::move(source));
       spaces.all.push_back(std::make_shared<const search::Records>(std::move(space.records)));
     }
   }
-  spaces.analytic.resize(spaces.all.size());
-  if (analytic && std::ranges::all_of(spaces.analytic, &search::Sources::empty))
-    throw Error("--analytic-prior: expected a store with schedules that the rules offer among --spaces, found none");
+  spaces.believed.resize(spaces.all.size());
+  if (prior && std::ranges::all_of(spaces.believed, &search::Sources::empty))
+    throw Error(
+        fmt::format("--{}-prior: expected a store with schedules that the rules offer among --spaces{}, found none",
+                    name, name == "learned" ? ", and other kernels to learn from" : ""));
   return spaces;
+}
+
+constexpr std::size_t least_to_learn_from = 20;  // valid records of a kernel
+
+Prior learn(const std::vector<std::string>& files, std::uint64_t seed) {
+  std::vector<search::Labelled> sets;
+  for (const std::string& file : files)
+    if (is_store(file)) std::ranges::move(label_store(file, least_to_learn_from), std::back_inserter(sets));
+  return learned_prior(std::move(sets), seed);
+}
+
+Spaces read_spaces(const CompareFlags& flags) {
+  const std::vector<std::string> files = find_spaces(flags.spaces);
+  if (flags.learned_prior > 0) return read_spaces(files, learn(files, flags.contest.seed), "learned");
+  return read_spaces(files, flags.analytic_prior > 0 ? analytic_prior() : nullptr, "analytic");
 }
 
 /// What runs on the space begin with.
 search::Sources sources_of(const Spaces& spaces, std::size_t number, const CompareFlags& flags) {
-  if (flags.analytic_prior > 0) return spaces.analytic[number];
+  if (flags.analytic_prior + flags.learned_prior > 0) return spaces.believed[number];
   if (flags.contest.warm_start == 0) return {};
   return search::sources_of(*spaces.all[number], spaces.all);
 }
@@ -202,13 +225,13 @@ std::vector<std::string> find_spaces(const std::vector<std::string>& paths) {
 
 Comparison compare(const CompareFlags& flags, Progress& progress) {
   Comparison comparison;
-  if (flags.analytic_prior > 0 && flags.contest.warm_start > 0)
-    throw Error("--analytic-prior: expected it without --warm-start, which needs no prior, found both");
+  if ((flags.analytic_prior > 0) + (flags.learned_prior > 0) + (flags.contest.warm_start > 0) > 1)
+    throw Error("expected one of --warm-start, --analytic-prior and --learned-prior, found more");
   comparison.contest = flags.contest;
-  if (flags.analytic_prior > 0) comparison.contest.warm_start = flags.analytic_prior;
+  comparison.contest.warm_start += flags.analytic_prior + flags.learned_prior;
   comparison.contest.entrants = parse_entrants(flags.search, flags.set);
   for (const std::string& order : flags.orders) comparison.orders.push_back({search::parse_order(order), {}, {}});
-  const Spaces spaces = read_spaces(find_spaces(flags.spaces), flags.analytic_prior > 0);
+  const Spaces spaces = read_spaces(flags);
   Board board(progress, spaces.all.size() * comparison.orders.size());
   for (std::size_t i = 0; i < spaces.all.size() && !stopped(); ++i)
     compare_on(spaces.all[i], sources_of(spaces, i, flags), comparison, board);

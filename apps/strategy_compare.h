@@ -17,6 +17,7 @@ struct CompareFlags {
   std::vector<std::string> orders;  // of levels; the first is the table's
   search::Contest contest;          // but its entrants
   std::size_t analytic_prior = 0;   // models begin with the analytic model's times of so many records; 0: without
+  std::size_t learned_prior = 0;    // the same of trees that learned from the other kernels of the stores
   std::string html;                 // a file for the report; "": none
   std::string output;               // a file for the JSON document, which `deplo report` draws; "": none
   std::string csv;                  // a file for the figures of each run; "": none

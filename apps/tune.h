@@ -23,7 +23,7 @@ struct TuneOptions {
   bool retry_failed = false;       // schedules that an earlier run found to fail are measured again
   std::string warm_start = {};     // a store of other devices and shapes to begin from; "": a cold start
   bool in_process = false;         // candidates run in this process: for a debugger
-  std::size_t analytic_prior = 0;  // a cold start of a model begins with so many of apps/analytic_prior.h
+  std::size_t analytic_prior = 0;  // a cold start of a model begins with so many of apps/prior.h
   std::function<bool(const TrialNews&)> on_trial = {};  // told of each; false: as if interrupted
 };
 

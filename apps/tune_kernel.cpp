@@ -6,9 +6,10 @@
 #include <limits>
 #include <utility>
 
-#include "apps/analytic_prior.h"
 #include "apps/board.h"
 #include "apps/kernel_space.h"
+#include "apps/labelled.h"
+#include "apps/prior.h"
 #include "apps/warm_start.h"
 #include "core/error.h"
 #include "core/text.h"
@@ -19,7 +20,9 @@ namespace {
 
 constexpr std::size_t most_sources = 4;   // a model of each is made
 constexpr std::size_t first_of_each = 4;  // of their fastest schedules: 16 trials at most before the strategy's own
-constexpr double search_share = 0.8;      // of a kernel's time; the rest is for confirmation
+constexpr std::size_t learned_schedules = 64;  // more cost 2 ms each; docs/model.md has what so many are worth
+constexpr std::size_t least_to_learn_from = 20, most_to_learn_from = 128;  // trials of a kernel; 2 ms each
+constexpr double search_share = 0.8;  // of a kernel's time; the rest is for confirmation
 
 class KernelTuner {
  public:
@@ -75,11 +78,7 @@ class KernelTuner {
   // all. False: the store knows nothing of this kernel.
   bool warm_up(search::Searcher& searcher, std::vector<search::Candidate>& first) {
     const std::vector<WarmSource> known = warm_sources(session_.warm_start, loop_text_, most_sources);
-    if (known.empty()) {
-      narrator_.progress.line(
-          fmt::format("{}  warm start: {} has no trials of it, cold", narrator_.label, session_.warm_start));
-      return false;
-    }
+    if (known.empty()) return warm_up_by_others(searcher);
     std::vector<search::Source> sources;
     for (const WarmSource& source : known) sources.push_back(source.trials);
     const bool learns = searcher.warm_start(sources);
@@ -90,10 +89,28 @@ class KernelTuner {
     return true;
   }
 
-  void begin_analytic(search::Searcher& searcher) {
-    const measure::Ceilings ceilings = highest(session_.known, session_.seen);
+  // A model of the store's other kernels says what to expect of this one. False: it has none, or the strategy does not
+  // learn from it.
+  bool warm_up_by_others(search::Searcher& searcher) {
+    if (!session_.learned_from)
+      session_.learned_from = label_store(session_.warm_start, least_to_learn_from, most_to_learn_from);
     const std::vector<search::Source> sources{
-        analytic_source(space_, ceilings, session_.analytic_prior, experiment_.options.seed)};
+        ask(learned_prior(*session_.learned_from, experiment_.options.seed), learned_schedules)};
+    const bool learns = !sources[0].empty() && searcher.warm_start(sources);
+    narrator_.progress.line(fmt::format(
+        "{}  warm start: {} has no trials of it, {}", narrator_.label, session_.warm_start,
+        learns ? fmt::format("begins with what trees that learned from its other kernels say of {} schedules",
+                             sources[0].size())
+               : "cold"));
+    return learns;
+  }
+
+  search::Source ask(const Prior& prior, std::size_t schedules) const {
+    return prior_source(space_, highest(session_.known, session_.seen), schedules, experiment_.options.seed, prior);
+  }
+
+  void begin_analytic(search::Searcher& searcher) {
+    const std::vector<search::Source> sources{ask(analytic_prior(), session_.analytic_prior)};
     const bool learns = searcher.warm_start(sources);
     narrator_.progress.line(fmt::format(
         "{}  analytic prior: {}", narrator_.label,
@@ -128,7 +145,7 @@ class KernelTuner {
   const Experiment& experiment_;
   const KernelBudget& budget_;
   Narrator& narrator_;
-  const Session& session_;
+  Session& session_;
   const std::function<bool()>& cancelled_;
   const double start_ = now();
   KernelSpace space_;

@@ -17,10 +17,13 @@ namespace deplo::search {
 
 /// What is asked for: a position without a fork, and the effort to evaluate it with.
 struct Candidate {
+  // Both ways without a word: most searchers know of positions alone.
+  // NOLINTBEGIN(google-explicit-constructor)
   Candidate() = default;
   Candidate(std::nullptr_t) {}
   Candidate(PositionPtr complete, double share = 1) : position(std::move(complete)), effort(share) {}
   operator const PositionPtr&() const { return position; }
+  // NOLINTEND(google-explicit-constructor)
   explicit operator bool() const { return position != nullptr; }
   const Position* operator->() const { return position.get(); }
   const Position& operator*() const { return *position; }

@@ -225,4 +225,16 @@ std::vector<HeldOutScore> evaluate_held_out(std::span<const Labelled> sets, cons
   return scores;
 }
 
+std::vector<double> predict_by_trees(std::span<const Labelled> others, const Labelled& set, std::uint64_t seed) {
+  Rows from, at;
+  for (std::size_t i = 0; i < others.size(); ++i) add(from, others[i], i);
+  Labelled asked = set;
+  asked.logs.assign(set.points.size(), 0);
+  add(at, asked, 0);
+  std::vector<double> result = baseline(asked);
+  const Estimate left = by_trees(from, at, seed);
+  for (std::size_t i = 0; i < result.size(); ++i) result[i] += left.mean[i];
+  return result;
+}
+
 }  // namespace deplo::search

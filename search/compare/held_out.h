@@ -53,4 +53,8 @@ struct HeldOutScore {
 /// For each set with others to learn from, in their order, each model. Sets have three records or more. Deterministic.
 std::vector<HeldOutScore> evaluate_held_out(std::span<const Labelled>, const HeldOutOptions&);
 
+/// The logs of the times of a set's candidates (less their median) by trees that learned from the others, at least one
+/// of as many dimensions. The set's own times are not read.
+std::vector<double> predict_by_trees(std::span<const Labelled> others, const Labelled&, std::uint64_t seed);
+
 }  // namespace deplo::search

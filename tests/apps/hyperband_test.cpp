@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "apps/recorded.h"
 #include "apps/run_program.h"
 #include "measure/store_fixture.h"
 
@@ -83,6 +84,7 @@ TEST_F(HyperbandPrograms, TuningStoresEveryEffortAndConfirmsTheBest) {
   EXPECT_THAT(query("SELECT digest FROM trial WHERE stage = 'screen' GROUP BY digest, protocol HAVING count(*) > 1"),
               IsEmpty());
   EXPECT_GT(run().at("known"), 0);
+  EXPECT_EQ(apps::read_store(store).size(), 1u) << "guesses are no space";
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Searches that begin with the analytic model: on a store whose times nearly follow it.
-#include "apps/analytic_prior.h"
+// Searches that begin with what models say: on a store whose times nearly follow it.
+#include "apps/prior.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,6 +13,7 @@
 #include "measure/store_fixture.h"
 #include "rules/features.h"
 #include "rules/lower.h"
+#include "search/compare/rank_quality.h"
 
 namespace deplo::apps {
 namespace {
@@ -27,9 +28,9 @@ double roofline_of(const rules::Lowering& lowering) {
   return measure::roofline_us(rules::features(lowering.program(), lowering.target()), lowering.target(), {});
 }
 
-class AnalyticPrior : public ::testing::Test {
+class Priors : public ::testing::Test {
  protected:
-  AnalyticPrior() {
+  Priors() {
     auto store = measure::Store::open(path());
     measure::Ids ids = measure::add_context(store);
     const std::int64_t device = store.add_device(info_);
@@ -56,11 +57,11 @@ class AnalyticPrior : public ::testing::Test {
   const ir::Program loop_ = load_kernel("matmul", {{"M", 64}, {"N", 96}, {"K", 80}}, "test");
 };
 
-TEST_F(AnalyticPrior, RecordsCarryTheModelsTimes) {
+TEST_F(Priors, RecordsCarryTheModelsTimes) {
   const std::vector<StoredSpace> spaces = read_stored_spaces(path());
   ASSERT_EQ(spaces.size(), 1U);
   const search::Records& records = spaces[0].records;
-  const auto analytic = analytic_records(spaces[0]);
+  const auto analytic = prior_records(spaces[0], analytic_prior(), "analytic");
   ASSERT_NE(analytic, nullptr);
   ASSERT_EQ(analytic->records.size() + 1, records.records.size()) << "one is of rules that are gone";
   for (std::size_t row = 0; row < analytic->records.size(); ++row) {
@@ -71,21 +72,21 @@ TEST_F(AnalyticPrior, RecordsCarryTheModelsTimes) {
   }
   StoredSpace imported = spaces[0];
   imported.kernel_text = "recorded other\nk 1 2\n";
-  EXPECT_EQ(analytic_records(imported), nullptr);
+  EXPECT_EQ(prior_records(imported, analytic_prior(), "analytic"), nullptr);
 }
 
-TEST_F(AnalyticPrior, DrawsSchedulesAndTheHeuristics) {
+TEST_F(Priors, DrawsSchedulesAndTheHeuristics) {
   const KernelSpace space(loop_, target_);
-  const search::Source source = analytic_source(space, {}, 20, 3);
+  const search::Source source = prior_source(space, {}, 20, 3, analytic_prior());
   ASSERT_GT(source.size(), 15U);
   ASSERT_LE(source.size(), 21U);
   EXPECT_EQ(print(source[0].trail), print(search::heuristic(space)->trail()));
   for (const search::Experience& each : source)
     EXPECT_DOUBLE_EQ(each.microseconds, roofline_of(rules::follow(loop_, target_, each.trail)));
-  EXPECT_NE(print(analytic_source(space, {}, 20, 4)[1].trail), print(source[1].trail));
+  EXPECT_NE(print(prior_source(space, {}, 20, 4, analytic_prior())[1].trail), print(source[1].trail));
 }
 
-TEST_F(AnalyticPrior, AModelThatBeginsWithATrueOneComesFarther) {
+TEST_F(Priors, AModelThatBeginsWithATrueOneComesFarther) {
   const std::vector<std::string> flags{"--spaces", path(), "--search", "random,model", "--repeats", "10", "--json"};
   std::vector<std::string> with = flags;
   with.insert(with.end(), {"--analytic-prior", "40"});
@@ -101,7 +102,7 @@ TEST_F(AnalyticPrior, AModelThatBeginsWithATrueOneComesFarther) {
   EXPECT_EQ(compare(with).out, warm.out);
 }
 
-TEST_F(AnalyticPrior, TuneBeginsWithItWhereNothingWarmerIsKnown) {
+TEST_F(Priors, TuneBeginsWithItWhereNothingWarmerIsKnown) {
   const std::string file = deplo::testing::write_file(folder_.path(), "x.yaml",
                                                       "device: interpreter\ntarget: opencl-cpu\nbudget: {trials: 3}\n"
                                                       "kernels:\n  - {kernel: gelu, symbols: {M: 2, N: 6}}\n");
@@ -113,18 +114,49 @@ TEST_F(AnalyticPrior, TuneBeginsWithItWhereNothingWarmerIsKnown) {
   };
   EXPECT_THAT(tune({}), HasSubstr("analytic prior: "));
   EXPECT_THAT(tune({"--search", "random"}), HasSubstr("analytic prior: random learns from none"));
-  EXPECT_THAT(tune({"--warm-start", path()}), HasSubstr("analytic prior: ")) << "a store of other kernels alone";
+  EXPECT_THAT(tune({"--warm-start", path(), "--search", "random"}), HasSubstr("has no trials of it, cold"));
   measure::Database store(folder_.file("t.db"));
   measure::Statement config(store, "SELECT config FROM run");
   ASSERT_TRUE(config.step());
   EXPECT_THAT(config.text(0), HasSubstr("--analytic-prior 4"));
 }
 
-TEST_F(AnalyticPrior, Mistakes) {
+TEST_F(Priors, TuneLearnsFromTheOtherKernelsOfAStore) {
+  const std::string file = deplo::testing::write_file(folder_.path(), "x.yaml",
+                                                      "device: interpreter\ntarget: opencl-cpu\nbudget: {trials: 3}\n"
+                                                      "kernels:\n  - {kernel: gelu, symbols: {M: 2, N: 6}}\n");
+  const Ran ran = run_program({"deplo-tune", "-c", file, "--store", folder_.file("t.db"), "--warm-start", path()});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("has no trials of it, begins with what trees that learned from its other kernels"));
+}
+
+/// A kernel whose times are the first number of each point, which the analytic model does not know.
+search::Labelled set_of(const std::string& kernel, int seed) {
+  search::Labelled set{kernel, "d", kernel, {3, {}}, {}, {}};
+  Rng rng(static_cast<std::uint64_t>(seed));
+  for (int i = 0; i < 80; ++i) {
+    float* const point = set.points.add();
+    for (int k = 0; k < 3; ++k) point[k] = static_cast<float>(rng.uniform(0, 4));
+    set.logs.push_back(point[0]);
+    set.analytic.push_back(rng.uniform(0, 0.5));
+  }
+  return set;
+}
+
+TEST_F(Priors, ALearnedOneKnowsWhatTheAnalyticModelDoesNot) {
+  const search::Labelled asked = set_of("c", 3);
+  const Prior prior = learned_prior({set_of("a", 1), set_of("b", 2)}, 0);
+  EXPECT_GT(search::spearman(asked.logs, prior(asked)), 0.9);
+  EXPECT_LT(search::spearman(asked.logs, analytic_prior()(asked)), 0.5);
+  EXPECT_TRUE(learned_prior({set_of("c", 1)}, 0)(asked).empty()) << "its own times tell nothing new";
+}
+
+TEST_F(Priors, Mistakes) {
   const std::vector<std::string> flags{"--spaces", path(), "--analytic-prior", "40"};
   std::vector<std::string> both = flags;
   both.insert(both.end(), {"--warm-start", "3"});
-  EXPECT_THAT(compare(both).err, HasSubstr("--analytic-prior: expected it without --warm-start"));
+  EXPECT_THAT(compare(both).err, HasSubstr("expected one of --warm-start, --analytic-prior and --learned-prior"));
+  EXPECT_THAT(compare({"--spaces", path(), "--learned-prior", "40"}).err, HasSubstr("and other kernels to learn from"));
   const std::string table = deplo::testing::write_file(folder_.path(), "x.csv", "k,time (ms)\n1,2\n2,3\n3,5\n");
   const Ran none = compare({"--spaces", table, "--analytic-prior", "40"});
   EXPECT_EQ(none.code, 1);
