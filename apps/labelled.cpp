@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <numeric>
 #include <optional>
 
 #include "apps/kernel.h"
@@ -74,21 +75,25 @@ search::Labelled label(measure::Store& store, const Key& key, std::size_t most) 
   return set;
 }
 
-/// log2 of a number, else the option's own number.
+/// log2 of the numbers, or they themselves where one is not positive: a switch's 0 and 1 must differ. Where one is text
+/// the options' own numbers.
 struct Column {
   bool numeric = true;
   std::vector<float> of_option;
 };
 Column column(const search::Knob& knob) {
   Column result;
+  bool positive = true;
   for (const Value& value : knob.values) {
     const auto* const number = std::get_if<std::int64_t>(&value);
     result.numeric &= number != nullptr;
-    if (number == nullptr)
-      result.of_option.push_back(static_cast<float>(result.of_option.size()));
-    else
-      result.of_option.push_back(*number > 0 ? std::log2(static_cast<float>(*number)) : static_cast<float>(*number));
+    positive &= number != nullptr && *number > 0;
+    result.of_option.push_back(number != nullptr ? static_cast<float>(*number) : 0.0F);
   }
+  if (!result.numeric)
+    std::iota(result.of_option.begin(), result.of_option.end(), 0.0F);
+  else if (positive)
+    for (float& value : result.of_option) value = std::log2(value);
   return result;
 }
 

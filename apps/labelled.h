@@ -17,8 +17,9 @@ namespace deplo::apps {
 std::vector<search::Labelled> label_store(const std::string& file, std::size_t least,
                                           std::size_t most = std::numeric_limits<std::size_t>::max());
 
-/// The valid records, where there are `least` of them or more. Points: of each knob the log2 of its value (of text: its
-/// number; what is not positive: itself), of each pair of numeric ones sum and difference of these. No analytic model.
+/// The valid records, where there are `least` of them or more. Points: of each knob the log2 of its value (where one is
+/// not positive: the values themselves; of text: its number), of each pair of numeric ones sum and difference of these.
+/// No analytic model.
 std::vector<search::Labelled> label_records(const search::Records&, std::size_t least);
 
 /// The points as a table for other programs: kernel, device, µs, what the analytic model says, and each feature by its

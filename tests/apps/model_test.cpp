@@ -136,5 +136,25 @@ TEST(Labelled, RecordsOfOtherProgramsHaveTheirKnobsAndPairs) {
   EXPECT_TRUE(sets[0].analytic.empty());
 }
 
+// log2(1) is 0 too: a switch, and a knob of numbers and text, keep one value for each option.
+TEST(Labelled, OptionsNeverShareAValue) {
+  search::RecordsBuilder builder("test");
+  builder.add_knob("switch");
+  builder.add_knob("mixed");
+  const std::vector<Value> mixed = {std::int64_t{1}, std::string("none"), std::int64_t{2}};
+  for (std::int64_t on = 0; on < 2; ++on)
+    for (const Value& other : mixed) {
+      search::Record record;
+      record.outcome = {Status::ok, 1, ""};
+      builder.add(std::vector<Value>{on, other}, record);
+    }
+  const auto sets = apps::label_records(builder.finish(), 6);
+  ASSERT_EQ(sets.size(), 1U);
+  EXPECT_EQ(sets[0].points.dimensions, 2U) << "a knob that is not of numbers only has no products";
+  std::set<std::pair<float, float>> points;
+  for (std::size_t i = 0; i < 6; ++i) points.emplace(sets[0].points.values[2 * i], sets[0].points.values[2 * i + 1]);
+  EXPECT_EQ(points.size(), 6U);
+}
+
 }  // namespace
 }  // namespace deplo::testing
