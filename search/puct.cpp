@@ -1,8 +1,7 @@
 // PUCT: Monte Carlo tree search with the learned model as its prior, in selection and in rollouts.
 //
 //   select   argmax over children of  Q(child)/Q(root) + c P(child) √N(node) / (1 + N(child)),  Q the largest 1/time
-//   below prior    P(child) = softmax(-bound/temperature) over children, the bound being the least one (surrogate.h) of
-//   the
+//   prior    P(child) = softmax(-bound/temperature) over children, the bound being the least one (surrogate.h) of the
 //            pool's candidates below the child; where the pool has none, the best trail's choice
 //   rollout  below a new node the child of largest P
 //
@@ -108,7 +107,7 @@ class Puct final : public Searcher {
     return chosen;
   }
 
-  /// Not normalised: the largest is 1.
+  /// One for each child; they sum to 1.
   std::vector<double> priors(const Node& node) const {
     std::vector<double> bound(node.children.size(), std::numeric_limits<double>::infinity());
     for (const std::size_t i : below_) {

@@ -11,8 +11,8 @@
 namespace deplo::search {
 namespace {
 
-constexpr std::array all = {&kinds::model,  &kinds::puct,       &kinds::evolve,   &kinds::portfolio, &kinds::mcts,
-                            &kinds::local,  &kinds::ils,        &kinds::anneal,   &kinds::genetic,   &kinds::beam,
+constexpr std::array all = {&kinds::model,     &kinds::puct,   &kinds::evolve,     &kinds::portfolio, &kinds::mcts,
+                            &kinds::local,     &kinds::ils,    &kinds::anneal,     &kinds::genetic,   &kinds::beam,
                             &kinds::hyperband, &kinds::random, &kinds::exhaustive, &kinds::heuristic};
 constexpr const SearcherKind* chosen = &kinds::model;
 

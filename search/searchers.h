@@ -4,7 +4,7 @@
 
 namespace deplo::search::kinds {
 
-extern const SearcherKind model, puct, evolve, portfolio, mcts, local, ils, anneal, genetic, beam, hyperband, random, exhaustive,
-    heuristic;
+extern const SearcherKind model, puct, evolve, portfolio, mcts, local, ils, anneal, genetic, beam, hyperband, random,
+    exhaustive, heuristic;
 
 }  // namespace deplo::search::kinds
