@@ -3,40 +3,19 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <filesystem>
 #include <numeric>
 #include <optional>
 
 #include "apps/kernel.h"
+#include "apps/store_keys.h"
 #include "core/error.h"
-#include "measure/device_row.h"
 #include "measure/roofline.h"
 #include "measure/store.h"
-#include "measure/store_open.h"
 #include "rules/features.h"
 #include "rules/lower.h"
 
 namespace deplo::apps {
 namespace {
-
-struct Key {
-  std::int64_t kernel, device;
-  std::string name, text, protocol;
-  measure::DeviceInfo info;
-};
-
-std::vector<Key> list(const std::string& file) {
-  const auto database = measure::open_database(file);
-  measure::Statement rows(*database, fmt::format("SELECT DISTINCT t.kernel, r.device, k.name, k.text, t.protocol, {} "
-                                                 "FROM trial t JOIN run r ON r.id = t.run JOIN kernel k ON k.id = "
-                                                 "t.kernel JOIN device d ON d.id = r.device ORDER BY 1, 2, 5",
-                                                 measure::device_columns));
-  std::vector<Key> keys;
-  while (rows.step())
-    keys.push_back(
-        {rows.integer(0), rows.integer(1), rows.text(2), rows.text(3), rows.text(4), measure::read_device(rows, 5)});
-  return keys;
-}
 
 /// nullopt: rules have changed since.
 std::optional<rules::Features> features_of(const ir::Program& loop, const Target& target, const std::string& trail) {
@@ -48,7 +27,7 @@ std::optional<rules::Features> features_of(const ir::Program& loop, const Target
 }
 
 /// The valid ones; at most `most`, evenly over them.
-std::vector<measure::KnownTrial> valid_trials(measure::Store& store, const Key& key, std::size_t most) {
+std::vector<measure::KnownTrial> valid_trials(measure::Store& store, const StoreKey& key, std::size_t most) {
   std::vector<measure::KnownTrial> trials = store.known_trials(key.kernel, key.device, key.protocol);
   std::erase_if(trials, [](const measure::KnownTrial& trial) {
     return trial.latest.status != Status::ok || !(trial.latest.median_us > 0);
@@ -59,7 +38,7 @@ std::vector<measure::KnownTrial> valid_trials(measure::Store& store, const Key& 
   return some;
 }
 
-search::Labelled label(measure::Store& store, const Key& key, std::size_t most) {
+search::Labelled label(measure::Store& store, const StoreKey& key, std::size_t most) {
   const ir::Program loop = parse_kernel(key.text, {}, key.name);
   const Target target = measure::target_of(key.info);
   const measure::Ceilings ceilings = store.ceilings(key.device);
@@ -100,11 +79,10 @@ Column column(const search::Knob& knob) {
 }  // namespace
 
 std::vector<search::Labelled> label_store(const std::string& file, std::size_t least, std::size_t most) {
-  if (!std::filesystem::exists(file)) throw Error(file + ": expected a store, found no such file");
-  const std::vector<Key> keys = list(file);
+  const std::vector<StoreKey> keys = store_keys(file);
   measure::Store store = measure::Store::open(file);
   std::vector<search::Labelled> sets;
-  for (const Key& key : keys) {
+  for (const StoreKey& key : keys) {
     if (!key.text.starts_with("===")) continue;  // imported: no kernel of ours
     search::Labelled set = label(store, key, most);
     if (set.logs.size() >= least) sets.push_back(std::move(set));

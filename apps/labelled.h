@@ -10,10 +10,10 @@
 
 namespace deplo::apps {
 
-/// One for each kernel of ours, device and protocol of the store: the latest valid trial of each trail. Points are
-/// rules::feature_vector(), the analytic model is measure::roofline_us() under the ceilings that the store has of the
-/// device. Trails that no longer fit are left out; so are sets of fewer than `least` records, and kernels that were
-/// imported. Of each at most `most`, evenly over those that there are. Throws Error.
+/// One for each of the store_keys() (apps/store_keys.h) of a kernel of ours: the latest valid trial of each trail.
+/// Points are rules::feature_vector(), the analytic model is measure::roofline_us() under the ceilings that the store
+/// has of the device. Trails that no longer fit are left out; so are sets of fewer than `least` records, and kernels
+/// that were imported. Of each at most `most`, evenly over those that there are. Throws Error.
 std::vector<search::Labelled> label_store(const std::string& file, std::size_t least,
                                           std::size_t most = std::numeric_limits<std::size_t>::max());
 

@@ -10,10 +10,8 @@
 #include <utility>
 
 #include "apps/revision.h"
-#include "core/error.h"
-#include "measure/device_row.h"
+#include "apps/store_keys.h"
 #include "measure/store.h"
-#include "measure/store_open.h"
 
 namespace deplo::apps {
 namespace {
@@ -152,33 +150,10 @@ class Space {
   std::vector<search::Knob> knobs_;  // names encoded, as in trails
 };
 
-struct Key {
-  std::int64_t kernel, device;
-  std::string kernel_name, kernel_text, protocol;
-  measure::DeviceInfo info;
-};
-
-// Without the guesses of less effort, which have protocols of their own: every time under one is `stopped`.
-std::vector<Key> list(const std::string& store) {
-  const auto database = measure::open_database(store);
-  measure::Statement rows(*database,
-                          fmt::format("SELECT t.kernel, r.device, k.name, k.text, t.protocol, {} "
-                                      "FROM trial t JOIN run r ON r.id = t.run JOIN kernel k ON k.id = t.kernel "
-                                      "JOIN device d ON d.id = r.device GROUP BY 1, 2, 5 "
-                                      "HAVING max(t.status = 'ok') = max(t.status = 'ok' AND NOT t.stopped) "
-                                      "ORDER BY 1, 2, 5",
-                                      measure::device_columns));
-  std::vector<Key> keys;
-  while (rows.step())
-    keys.push_back(
-        {rows.integer(0), rows.integer(1), rows.text(2), rows.text(3), rows.text(4), measure::read_device(rows, 5)});
-  return keys;
-}
-
-std::optional<search::Records> read_space(measure::Store& store, const Key& key, const std::string& file) {
+std::optional<search::Records> read_space(measure::Store& store, const StoreKey& key, const std::string& file) {
   const std::vector<measure::KnownTrial> trials = store.known_trials(key.kernel, key.device, key.protocol);
   std::vector<Trail> trails;
-  Space space(file, key.kernel_text);
+  Space space(file, key.text);
   for (const measure::KnownTrial& trial : trials) {
     trails.push_back(parse_trail(trial.latest.trail));
     space.meet(trails.back());
@@ -186,9 +161,9 @@ std::optional<search::Records> read_space(measure::Store& store, const Key& key,
   if (space.empty() || trials.empty()) return std::nullopt;  // a kernel without a decision
   for (std::size_t i = 0; i < trials.size(); ++i) space.add(trails[i], trials[i].latest);
   search::Records records = space.finish();
-  records.kernel = key.kernel_name;
+  records.kernel = key.name;
   records.device = key.info.name;
-  records.name = std::filesystem::path(file).stem().string() + "/" + key.kernel_name;
+  records.name = std::filesystem::path(file).stem().string() + "/" + key.name;
   return records;
 }
 
@@ -218,14 +193,12 @@ std::size_t import_records(const search::Records& records, const std::string& pa
 }
 
 std::vector<StoredSpace> read_stored_spaces(const std::string& path) {
-  if (!std::filesystem::exists(path)) throw Error(path + ": expected a store, found no such file");
-  const std::vector<Key> keys = list(path);
+  const std::vector<StoreKey> keys = store_keys(path);
   measure::Store store = measure::Store::open(path);
   std::vector<StoredSpace> spaces;
-  for (const Key& key : keys)
+  for (const StoreKey& key : keys)
     if (auto records = read_space(store, key, path))
-      spaces.push_back(
-          {key.kernel, key.device, std::move(*records), key.kernel_text, key.info, store.ceilings(key.device)});
+      spaces.push_back({key.kernel, key.device, std::move(*records), key.text, key.info, store.ceilings(key.device)});
   return spaces;
 }
 

@@ -19,9 +19,9 @@ inline constexpr std::string_view absent = "-";
 /// place for them. How many. Throws Error.
 std::size_t import_records(const search::Records&, const std::string& store);
 
-/// One for each kernel, device and protocol, with the latest trial of each trail, in the order of their numbers. Knobs
-/// are as imported, else as trails have them, each new one behind the one before it. The cost of running is the sum of
-/// the samples. `place` of Records.name: the store's file. Throws Error; also where there is no such file.
+/// One for each of the store_keys() (apps/store_keys.h), with the latest trial of each trail. Knobs are as imported,
+/// else as trails have them, each new one behind the one before it. The cost of running is the sum of the samples.
+/// `place` of Records.name: the store's file. Throws Error; also where there is no such file.
 std::vector<search::Records> read_store(const std::string& store);
 /// The same with their numbers in the store, and what it takes to lower a kernel of ours again.
 struct StoredSpace {

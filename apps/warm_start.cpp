@@ -5,14 +5,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <filesystem>
 #include <limits>
 #include <set>
 #include <utility>
 
-#include "core/error.h"
+#include "apps/store_keys.h"
 #include "measure/store.h"
-#include "measure/store_open.h"
 
 namespace deplo::apps {
 namespace {
@@ -29,26 +27,18 @@ double take_number(std::string_view& text) {
   return error == std::errc::result_out_of_range ? infinity : static_cast<double>(value);
 }
 
-struct Key {
-  std::int64_t kernel, device;
-  std::string name, device_name, protocol;
+struct Near {
+  StoreKey key;
   double distance;
 };
 
-std::vector<Key> nearest(const std::string& store, const std::string& text) {
-  const auto database = measure::open_database(store);
-  measure::Statement rows(*database,
-                          "SELECT DISTINCT t.kernel, r.device, k.name, d.name, t.protocol, k.text FROM trial t "
-                          "JOIN run r ON r.id = t.run JOIN kernel k ON k.id = t.kernel "
-                          "JOIN device d ON d.id = r.device ORDER BY 1, 2, 5");
-  std::vector<Key> keys;
-  while (rows.step()) {
-    const double distance = shape_distance(text, rows.text(5));
-    if (std::isfinite(distance))
-      keys.push_back({rows.integer(0), rows.integer(1), rows.text(2), rows.text(3), rows.text(4), distance});
-  }
-  std::ranges::stable_sort(keys, {}, &Key::distance);
-  return keys;
+std::vector<Near> nearest(const std::string& store, const std::string& text) {
+  std::vector<Near> found;
+  for (StoreKey& key : store_keys(store))
+    if (const double distance = shape_distance(text, key.text); std::isfinite(distance))
+      found.push_back({std::move(key), distance});
+  std::ranges::stable_sort(found, {}, &Near::distance);
+  return found;
 }
 
 search::Source source_of(const std::vector<measure::KnownTrial>& known) {
@@ -93,16 +83,15 @@ double shape_distance(std::string_view a, std::string_view b) {
 }
 
 std::vector<WarmSource> warm_sources(const std::string& path, const std::string& kernel_text, std::size_t most) {
-  if (!std::filesystem::exists(path)) throw Error(path + ": expected a store to start from, found no such file");
-  const std::vector<Key> keys = nearest(path, kernel_text);
+  const std::vector<Near> near = nearest(path, kernel_text);
   measure::Store store = measure::Store::open(path);
   std::vector<WarmSource> sources;
-  for (const Key& key : keys) {
+  for (const auto& [key, distance] : near) {
     if (sources.size() == most) break;
     search::Source trials = source_of(store.known_trials(key.kernel, key.device, key.protocol));
     const auto valid = [](const search::Experience& each) { return std::isfinite(each.microseconds); };
     if (std::ranges::count_if(trials, valid) < 2) continue;  // nothing to learn from
-    sources.push_back({key.name, key.device_name, key.distance, std::move(trials)});
+    sources.push_back({key.name, key.info.name, distance, std::move(trials)});
   }
   return sources;
 }

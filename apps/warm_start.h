@@ -19,8 +19,8 @@ struct WarmSource {
 /// of |a - b|. Infinite where they differ in more.
 double shape_distance(std::string_view a, std::string_view b);
 
-/// Of the kernel with this text, on every device of the store; then of the nearest other shapes. At most `most`, the
-/// nearest first. Throws Error where the file is no store or not there.
+/// Of the kernel with this text, on every device of the store; then of the nearest other shapes. At most `most` of the
+/// store_keys() (apps/store_keys.h), the nearest first. Throws Error where the file is no store or not there.
 std::vector<WarmSource> warm_sources(const std::string& store, const std::string& kernel_text, std::size_t most);
 
 /// The fastest `each` of every source that exist in this space: the fastest of each first, then the second, each once.
