@@ -83,23 +83,20 @@ void add_contest(CLI::App& command, CompareFlags& flags) {
   command.add_option("--compilers", contest.workers, "so many work beside the device; 0: one step after the other [0]")
       ->check(between(std::int64_t{0}, std::int64_t{1024}))
       ->type_name("N");
-  command
-      .add_option("--warm-start", contest.warm_start,
-                  "models begin with so many random records of each other device's space of the same kernel among "
-                  "--spaces; 0: cold [0]")
-      ->check(between(std::int64_t{0}, std::int64_t{1'000'000}))
-      ->type_name("N");
-  command
-      .add_option("--analytic-prior", flags.analytic_prior,
-                  "models begin with what the analytic model (docs/model.md) says of so many random records, of spaces "
-                  "from stores of deplo tune; 0: cold [0]")
-      ->check(between(std::int64_t{0}, std::int64_t{1'000'000}))
-      ->type_name("N");
-  command
-      .add_option("--learned-prior", flags.learned_prior,
-                  "the same of boosted trees that learned from the other kernels of these stores [0]")
-      ->check(between(std::int64_t{0}, std::int64_t{1'000'000}))
-      ->type_name("N");
+}
+
+void add_beginnings(CLI::App& command, CompareFlags& flags) {
+  const auto add = [&](const char* name, std::size_t& records, const char* what) {
+    command.add_option(name, records, what)->check(between(std::int64_t{0}, std::int64_t{1'000'000}))->type_name("N");
+  };
+  add("--warm-start", flags.contest.warm_start,
+      "models begin with so many random records of each other device's space of the same kernel among --spaces; "
+      "0: cold [0]");
+  add("--analytic-prior", flags.analytic_prior,
+      "models begin with what the analytic model (docs/model.md) says of so many random records, of spaces from stores "
+      "of deplo tune; 0: cold [0]");
+  add("--learned-prior", flags.learned_prior,
+      "the same of boosted trees that learned from the other kernels of these stores [0]");
 }
 
 void add_tuning(CLI::App& command, TuningFlags& tuning) {
@@ -156,6 +153,7 @@ void add_compare(CLI::App& command, int& exit_code) {
       ->delimiter(',')
       ->take_all();
   add_contest(command, *flags);
+  add_beginnings(command, *flags);
   auto tuning = std::make_shared<TuningFlags>();
   add_tuning(command, *tuning);
   add_outputs(command, *flags);

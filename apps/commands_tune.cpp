@@ -156,8 +156,7 @@ void add_tune(CLI::App& command, int& exit_code) {
           "--warm-start", flags->warm_start,
           "the fastest schedules that this store has of the same kernels on other devices, and of the nearest other "
           "shapes, are measured first; a strategy with a model begins with all that it has of them, or, where it has "
-          "none, "
-          "with what it learns from the other kernels")
+          "none, with what it learns from the other kernels")
       ->type_name("STORE");
   command
       .add_option("--analytic-prior", flags->analytic_prior,

@@ -20,6 +20,9 @@ namespace deplo::apps {
 using Prior = std::function<std::vector<double>(const search::Labelled&)>;
 /// The roofline (measure/roofline.h).
 Prior analytic_prior();
+/// So many valid trials a kernel must have to be learned from (label_store()). Its times count relative to their own
+/// median, and every kernel weighs as much as any other: fewer would say little and be heard all the same.
+inline constexpr std::size_t least_to_learn_from = 20;
 /// Boosted trees that learned from the sets, those of other kernels than the one they are asked about. Where there are
 /// none of those: an empty vector.
 Prior learned_prior(std::vector<search::Labelled> sets, std::uint64_t seed);

@@ -145,8 +145,6 @@ Spaces read_spaces(const std::vector<std::string>& files, const Prior& prior, st
   return spaces;
 }
 
-constexpr std::size_t least_to_learn_from = 20;  // valid records of a kernel
-
 Prior learn(const std::vector<std::string>& files, std::uint64_t seed) {
   std::vector<search::Labelled> sets;
   for (const std::string& file : files)

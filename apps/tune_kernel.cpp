@@ -20,9 +20,9 @@ namespace {
 
 constexpr std::size_t most_sources = 4;   // a model of each is made
 constexpr std::size_t first_of_each = 4;  // of their fastest schedules: 16 trials at most before the strategy's own
-constexpr std::size_t learned_schedules = 64;  // more cost 2 ms each; docs/model.md has what so many are worth
-constexpr std::size_t least_to_learn_from = 20, most_to_learn_from = 128;  // trials of a kernel; 2 ms each
-constexpr double search_share = 0.8;  // of a kernel's time; the rest is for confirmation
+constexpr std::size_t learned_schedules = 64;    // more cost 2 ms each; docs/model.md has what so many are worth
+constexpr std::size_t most_to_learn_from = 128;  // trials of each other kernel; 2 ms each
+constexpr double search_share = 0.8;             // of a kernel's time; the rest is for confirmation
 
 class KernelTuner {
  public:
@@ -92,10 +92,7 @@ class KernelTuner {
   // A model of the store's other kernels says what to expect of this one. False: it has none, or the strategy does not
   // learn from it.
   bool warm_up_by_others(search::Searcher& searcher) {
-    if (!session_.learned_from)
-      session_.learned_from = label_store(session_.warm_start, least_to_learn_from, most_to_learn_from);
-    const std::vector<search::Source> sources{
-        ask(learned_prior(*session_.learned_from, experiment_.options.seed), learned_schedules)};
+    const std::vector<search::Source> sources{searcher.learns() ? ask_others() : search::Source()};
     const bool learns = !sources[0].empty() && searcher.warm_start(sources);
     narrator_.progress.line(fmt::format(
         "{}  warm start: {} has no trials of it, {}", narrator_.label, session_.warm_start,
@@ -105,12 +102,20 @@ class KernelTuner {
     return learns;
   }
 
+  search::Source ask_others() {
+    if (!session_.learned_from)
+      session_.learned_from = label_store(session_.warm_start, least_to_learn_from, most_to_learn_from);
+    if (session_.learned_from->empty()) return {};
+    return ask(learned_prior(*session_.learned_from, experiment_.options.seed), learned_schedules);
+  }
+
   search::Source ask(const Prior& prior, std::size_t schedules) const {
     return prior_source(space_, highest(session_.known, session_.seen), schedules, experiment_.options.seed, prior);
   }
 
   void begin_analytic(search::Searcher& searcher) {
-    const std::vector<search::Source> sources{ask(analytic_prior(), session_.analytic_prior)};
+    const std::vector<search::Source> sources{searcher.learns() ? ask(analytic_prior(), session_.analytic_prior)
+                                                                : search::Source()};
     const bool learns = searcher.warm_start(sources);
     narrator_.progress.line(fmt::format(
         "{}  analytic prior: {}", narrator_.label,

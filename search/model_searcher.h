@@ -14,6 +14,7 @@ class ModelSearcher : public Searcher {
   ModelSearcher(const Space&, const Settings&);
   std::vector<Candidate> ask(std::size_t n) final;
   void tell(const Candidate&, const Outcome&) final;
+  bool learns() const final { return true; }
   bool warm_start(std::span<const Source> sources) final { return surrogate_.warm_start(sources); }
 
  protected:

@@ -5,6 +5,7 @@
 //
 // All are told everything, so each builds on what the others find. Fialho, Da Costa, Schoenauer and Sebag, Analyzing
 // bandit-based adaptive operator selection mechanisms, 2010; for autotuning: Ansel et al., OpenTuner, PACT 2014.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <deque>
@@ -59,6 +60,10 @@ class Portfolio final : public Searcher {
         if (use.trail == trail) use.yielded = true;
     }
     for (const auto& searcher : searchers_) searcher->tell(candidate, outcome);
+  }
+
+  bool learns() const override {
+    return std::ranges::any_of(searchers_, [](const auto& searcher) { return searcher->learns(); });
   }
 
   bool warm_start(std::span<const Source> sources) override {

@@ -61,6 +61,7 @@ class Puct final : public Searcher {
     surrogate_.tell(candidate, outcome);
   }
 
+  bool learns() const override { return true; }
   bool warm_start(std::span<const Source> sources) override { return surrogate_.warm_start(sources); }
 
  private:

@@ -51,6 +51,8 @@ class Searcher {
   /// Every asked one, failures included, in any order; also ones that were never asked (known from a store, or the
   /// heuristic's), which then count as asked. The candidate says with how much effort.
   virtual void tell(const Candidate&, const Outcome&) = 0;
+  /// Has it a model that warm_start() can teach?
+  virtual bool learns() const { return false; }
   /// Before the first ask and tell: what was measured elsewhere, source by source. Its trails may not exist in this
   /// space. False: a strategy that cannot learn from it, and did not.
   virtual bool warm_start(std::span<const Source>) { return false; }

@@ -121,6 +121,19 @@ TEST_F(Priors, TuneBeginsWithItWhereNothingWarmerIsKnown) {
   EXPECT_THAT(config.text(0), HasSubstr("--analytic-prior 4"));
 }
 
+// Asked of so many schedules, the prior alone would take longer than there is time.
+TEST_F(Priors, NothingIsLoweredForAStrategyThatDoesNotLearn) {
+  const std::string file =
+      deplo::testing::write_file(folder_.path(), "x.yaml",
+                                 "device: interpreter\ntarget: opencl-cpu\nbudget: {time: 20, "
+                                 "trials: 3}\nkernels:\n  - {kernel: gelu, symbols: {M: 2, N: 6}}\n");
+  const Ran ran = run_program({"deplo-tune", "-c", file, "--store", folder_.file("t.db"), "--analytic-prior", "100000",
+                               "--search", "random", "--json"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("analytic prior: random learns from none"));
+  EXPECT_EQ(nlohmann::json::parse(ran.out)["kernels"][0]["trials"], 3);
+}
+
 TEST_F(Priors, TuneLearnsFromTheOtherKernelsOfAStore) {
   const std::string file = deplo::testing::write_file(folder_.path(), "x.yaml",
                                                       "device: interpreter\ntarget: opencl-cpu\nbudget: {trials: 3}\n"

@@ -85,9 +85,12 @@ TEST(Transfer, SaysNothingWithoutTwoTimes) {
 std::vector<std::string> warm_kinds() {
   std::vector<std::string> names;
   const toy::ToySpace space = toy::levels({12, 10});
-  for (const SearcherKind* kind : searchers())
-    if (make_searcher(kind->name, space, {})->warm_start(std::vector<Source>{all_of(space, 1)}))
-      names.emplace_back(kind->name);
+  for (const SearcherKind* kind : searchers()) {
+    const auto searcher = make_searcher(kind->name, space, {});
+    const bool learned = searcher->warm_start(std::vector<Source>{all_of(space, 1)});
+    EXPECT_EQ(searcher->learns(), learned) << kind->name;
+    if (learned) names.emplace_back(kind->name);
+  }
   return names;
 }
 
