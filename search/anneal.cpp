@@ -33,7 +33,7 @@ class Anneal final : public Proposer {
  private:
   std::optional<Trail> wish() override {
     if (!now_) return random_candidate(space(), rng())->trail();
-    return mutate(space(), *now_, 1, rng());
+    return Moves(space(), *now_).mutate(1, rng());
   }
 
   void learn(const Trail& trail, double time) override {

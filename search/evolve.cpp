@@ -41,36 +41,36 @@ class Evolve final : public ModelSearcher {
         generations_(settings.integer("generations")) {}
 
  private:
-  std::vector<Sample> propose(std::size_t count) override {
-    std::vector<Sample> members = surrogate().candidates();
+  std::vector<SamplePtr> propose(std::size_t count) override {
+    std::vector<SamplePtr> members = surrogate().candidates();
     if (members.empty()) return {};
     for (std::int64_t generation = 0; generation < generations_; ++generation) {
       select(members);
       breed(members);
     }
     surrogate().rank(members);
-    std::vector<Sample> round;
+    std::vector<SamplePtr> round;
     for (const std::size_t i : surrogate().pick(count, random_share())) round.push_back(members[i]);
     return round;
   }
 
-  void select(std::vector<Sample>& members) {
+  void select(std::vector<SamplePtr>& members) {
     const std::vector<double> bounds = surrogate().rank(members);
     std::vector<std::size_t> order(members.size());
     std::iota(order.begin(), order.end(), 0);
     std::ranges::stable_sort(order, {}, [&](std::size_t i) { return bounds[i]; });
-    std::vector<Sample> best;
+    std::vector<SamplePtr> best;
     for (std::size_t i = 0; i < std::min(size_, order.size()); ++i) best.push_back(members[order[i]]);
     members = std::move(best);
   }
 
-  void breed(std::vector<Sample>& members) {
+  void breed(std::vector<SamplePtr>& members) {
     const std::vector<Trail> fastest = surrogate().best(4);
     const std::size_t parents = members.size();
     for (std::size_t i = 0; i < size_; ++i) {
-      const Trail one = follow(space(), members[parent(parents)])->trail();
+      const Trail one = follow(space(), *members[parent(parents)])->trail();
       Rng& rng = surrogate().rng();
-      const Trail wish = fastest.empty() || rng.below(2) == 0 ? mutate(space(), one, 1, rng)
+      const Trail wish = fastest.empty() || rng.below(2) == 0 ? Moves(space(), one).mutate(1, rng)
                                                               : crossover(one, fastest[rng.below(fastest.size())], rng);
       members.push_back(surrogate().pool().sample(wish));
     }

@@ -45,7 +45,7 @@ class Genetic final : public Proposer {
     if (population_.size() < 2) return std::nullopt;
     Trail child = crossover(parent(), parent(), rng());
     if (rng().uniform() >= mutation_) return child;
-    return mutate(space(), replay(space(), child)->trail(), 1, rng());
+    return Moves(space(), replay(space(), child)->trail()).mutate(1, rng());
   }
 
   const Trail& parent() {

@@ -36,7 +36,7 @@ class Local final : public Proposer {
   }
 
   void list_neighbours() {
-    wishes_ = neighbours(space(), *centre_);
+    wishes_ = Moves(space(), *centre_).neighbours();
     shuffle(wishes_, rng());
     climbed_ = true;  // until a faster one is told
   }
@@ -44,7 +44,7 @@ class Local final : public Proposer {
   Trail restart() {
     centre_.reset();
     centre_time_ = std::numeric_limits<double>::infinity();
-    if (perturbation_ > 0 && best()) return mutate(space(), *best(), perturbation_, rng());
+    if (perturbation_ > 0 && best()) return Moves(space(), *best()).mutate(perturbation_, rng());
     return random_candidate(space(), rng())->trail();
   }
 

@@ -25,11 +25,11 @@ class Model final : public ModelSearcher {
   using ModelSearcher::ModelSearcher;
 
  private:
-  std::vector<Sample> propose(std::size_t count) override {
-    const std::vector<Sample> pool = surrogate().candidates();
+  std::vector<SamplePtr> propose(std::size_t count) override {
+    const std::vector<SamplePtr> pool = surrogate().candidates();
     if (pool.empty()) return {};
     surrogate().rank(pool);
-    std::vector<Sample> round;
+    std::vector<SamplePtr> round;
     for (const std::size_t i : surrogate().pick(count, random_share())) round.push_back(pool[i]);
     return round;
   }

@@ -36,10 +36,10 @@ void ModelSearcher::tell(const Candidate& candidate, const Outcome& outcome) {
 Candidate ModelSearcher::next() {
   if (queue_.empty()) fill();
   while (!queue_.empty()) {
-    const Sample sample = std::move(queue_.front());
+    const SamplePtr sample = std::move(queue_.front());
     queue_.pop_front();
-    if (surrogate_.pool().seen(sample)) continue;  // told by others meanwhile
-    Candidate candidate = follow(space_, sample);
+    if (surrogate_.pool().seen(*sample)) continue;  // told by others meanwhile
+    Candidate candidate = follow(space_, *sample);
     tree_.tell(candidate, 0);
     return candidate;
   }
@@ -49,7 +49,7 @@ Candidate ModelSearcher::next() {
 void ModelSearcher::fill() {
   if (tree_.root().finished) return;
   const std::size_t asked = surrogate_.pool().count_asked();
-  std::vector<Sample> round;
+  std::vector<SamplePtr> round;
   if (!surrogate_.ready() || (asked < design_ && !surrogate_.warm())) {
     round = surrogate_.pool().design(asked < design_ ? design_ - asked : 1);
   } else {

@@ -19,7 +19,7 @@ class ModelSearcher : public Searcher {
 
  protected:
   /// The next round, the best first; what was seen meanwhile is left out. Only while the surrogate is ready().
-  virtual std::vector<Sample> propose(std::size_t count) = 0;
+  virtual std::vector<SamplePtr> propose(std::size_t count) = 0;
 
   const Space& space() const { return space_; }
   Surrogate& surrogate() { return surrogate_; }
@@ -34,7 +34,7 @@ class ModelSearcher : public Searcher {
   Surrogate surrogate_;
   std::size_t design_;
   double batch_, random_;
-  std::deque<Sample> queue_;
+  std::deque<SamplePtr> queue_;
 };
 
 }  // namespace deplo::search

@@ -14,6 +14,14 @@ constexpr std::size_t design_pool = 1000;
 constexpr double refresh = 0.25;          // of those drawn, in each round: a path of a kernel's space is slow
 constexpr std::size_t most_in_vain = 50;  // draws in a row: hardly anything is left then
 
+struct Hash {
+  std::size_t operator()(const Sample* sample) const { return CodesHash()(sample->codes); }
+};
+struct Alike {
+  bool operator()(const Sample* a, const Sample* b) const { return a->codes == b->codes; }
+};
+using Distinct = std::unordered_set<const Sample*, Hash, Alike>;
+
 }  // namespace
 
 Candidate follow(const Space& space, const Sample& sample) {
@@ -21,10 +29,10 @@ Candidate follow(const Space& space, const Sample& sample) {
   return follow(space, [&](const Position&) { return sample.options[level++]; });
 }
 
-Points points(const std::vector<Sample>& samples, Encoding& encoding) {
+Points points(const std::vector<SamplePtr>& samples, Encoding& encoding) {
   Points result{encoding.dimensions().size(), {}};
   result.values.reserve(result.dimensions * samples.size());
-  for (const Sample& sample : samples) encoding.point(sample.codes, result.add());
+  for (const SamplePtr& sample : samples) encoding.point(sample->codes, result.add());
   return result;
 }
 
@@ -35,37 +43,35 @@ Pool::Pool(const Space& space, const Settings& settings, Encoding& encoding, Rng
       size_(static_cast<std::size_t>(settings.integer("pool"))),
       mutants_(static_cast<std::size_t>(settings.integer("mutants"))) {}
 
-Sample Pool::sample(const Pick& pick) {
-  Sample sample;
+SamplePtr Pool::sample(const Pick& pick) {
+  auto sample = std::make_shared<Sample>();
   follow(space_, [&](const Position& position) {
     const std::size_t option = pick(position);
-    sample.options.push_back(static_cast<std::uint32_t>(option));
-    encoding_.note(position.fork()->knob, position.fork()->options[option], sample.codes);
+    sample->options.push_back(static_cast<std::uint32_t>(option));
+    encoding_.note(position.fork()->knob, position.fork()->options[option], sample->codes);
     return option;
   });
-  encoding_.close(sample.codes);
+  encoding_.close(sample->codes);
   return sample;
 }
 
-Sample Pool::sample(const Trail& wish) {
-  return sample([&](const Position& position) { return wanted_option(*position.fork(), wish); });
-}
+SamplePtr Pool::sample(const Trail& wish) { return sample(towards(wish)); }
 
-std::vector<Sample> Pool::unseen(const std::vector<Sample>& samples) const {
-  std::unordered_set<Codes, CodesHash> listed;
-  std::vector<Sample> result;
-  for (const Sample& sample : samples)
-    if (!seen(sample) && listed.insert(sample.codes).second) result.push_back(sample);
+std::vector<SamplePtr> Pool::unseen(const std::vector<SamplePtr>& samples) const {
+  Distinct listed(samples.size());
+  std::vector<SamplePtr> result;
+  for (const SamplePtr& sample : samples)
+    if (!seen(*sample) && listed.insert(sample.get()).second) result.push_back(sample);
   return result;
 }
 
 template <class Draw>
-void Pool::fill(std::vector<Sample>& samples, std::size_t size, Draw&& draw) {
-  std::unordered_set<Codes, CodesHash> listed;
-  for (const Sample& known : samples) listed.insert(known.codes);
+void Pool::fill(std::vector<SamplePtr>& samples, std::size_t size, Draw&& draw) {
+  Distinct listed(size);
+  for (const SamplePtr& known : samples) listed.insert(known.get());
   for (std::size_t in_vain = 0; samples.size() < size && in_vain < most_in_vain;) {
-    Sample drawn = draw();
-    if (seen(drawn) || !listed.insert(drawn.codes).second) {
+    SamplePtr drawn = draw();
+    if (seen(*drawn) || !listed.insert(drawn.get()).second) {
       ++in_vain;
       continue;
     }
@@ -75,16 +81,16 @@ void Pool::fill(std::vector<Sample>& samples, std::size_t size, Draw&& draw) {
 }
 
 template <class Draw>
-void Pool::renew(std::vector<Sample>& samples, std::size_t size, Draw&& draw) {
-  std::erase_if(samples, [&](const Sample& sample) { return seen(sample); });
+void Pool::renew(std::vector<SamplePtr>& samples, std::size_t size, Draw&& draw) {
+  std::erase_if(samples, [&](const SamplePtr& sample) { return seen(*sample); });
   const auto fresh = static_cast<std::size_t>(std::ceil(refresh * static_cast<double>(size)));
   if (samples.size() + fresh > size)
     samples.erase(samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(samples.size() + fresh - size));
   fill(samples, size, draw);
 }
 
-std::vector<Sample> Pool::design(std::size_t count) {
-  std::vector<Sample> drawn, chosen;
+std::vector<SamplePtr> Pool::design(std::size_t count) {
+  std::vector<SamplePtr> drawn, chosen;
   fill(drawn, design_pool, [&] { return sample([&](const Position& at) { return random_option(at, rng_); }); });
   if (drawn.empty()) return {};
   const Points all = points(drawn, encoding_);
@@ -107,33 +113,32 @@ std::vector<Sample> Pool::design(std::size_t count) {
   return chosen;
 }
 
-std::vector<Sample> Pool::candidates(const std::vector<Trail>& fastest) {
+std::vector<SamplePtr> Pool::candidates(const std::vector<Trail>& fastest) {
   renew(random_, size_, [&] { return sample([&](const Position& at) { return random_option(at, rng_); }); });
-  renew_near(fastest);
-  if (!fastest.empty())
+  renew_parents(fastest);
+  if (!parents_.empty())
     renew(mutated_, mutants_, [&] {
-      const Trail& parent = fastest[rng_.below(fastest.size())];
-      return sample(mutate(space_, parent, least_changes + rng_.below(kinds_of_changes), rng_));
+      const Moves& moves = parents_[rng_.below(parents_.size())].moves;
+      return sample(moves.mutate(least_changes + rng_.below(kinds_of_changes), rng_));
     });
-  std::vector<Sample> result = random_;
+  std::vector<SamplePtr> result = random_;
   result.insert(result.end(), kept_.begin(), kept_.end());
-  for (const auto& [trail, samples] : near_) result.insert(result.end(), samples.begin(), samples.end());
+  for (std::size_t i = 0; i < std::min(incumbents, parents_.size()); ++i)
+    result.insert(result.end(), parents_[i].neighbours.begin(), parents_[i].neighbours.end());
   result.insert(result.end(), mutated_.begin(), mutated_.end());
   return unseen(result);
 }
 
-void Pool::renew_near(const std::vector<Trail>& fastest) {
-  std::vector<std::pair<Trail, std::vector<Sample>>> near;
-  for (std::size_t i = 0; i < std::min(incumbents, fastest.size()); ++i) {
-    const auto known = std::ranges::find(near_, fastest[i], [](const auto& each) { return each.first; });
-    if (known != near_.end()) {
-      near.push_back(std::move(*known));
-      continue;
-    }
-    std::vector<Sample>& samples = near.emplace_back(fastest[i], std::vector<Sample>()).second;
-    for (const Trail& wish : neighbours(space_, fastest[i])) samples.push_back(sample(wish));
+void Pool::renew_parents(const std::vector<Trail>& fastest) {
+  std::vector<Parent> next;
+  for (const Trail& trail : fastest) {
+    const auto known = std::ranges::find(parents_, trail, [](const Parent& parent) { return parent.moves.trail(); });
+    next.push_back(known != parents_.end() ? std::move(*known) : Parent{Moves(space_, trail), {}});
+    Parent& parent = next.back();
+    if (next.size() > incumbents || !parent.neighbours.empty()) continue;
+    for (const Trail& wish : parent.moves.neighbours()) parent.neighbours.push_back(sample(wish));
   }
-  near_ = std::move(near);
+  parents_ = std::move(next);
 }
 
 }  // namespace deplo::search

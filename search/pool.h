@@ -5,8 +5,8 @@
 //                seen; among 241,600 candidates a random one hardly ever does (docs/strategies.md)
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <unordered_set>
-#include <utility>
 #include <vector>
 
 #include "core/rng.h"
@@ -23,6 +23,8 @@ struct Sample {
   Codes codes;
 };
 Candidate follow(const Space&, const Sample&);
+/// Shared: a round's thousand candidates are mostly those of the round before.
+using SamplePtr = std::shared_ptr<const Sample>;
 
 /// Reads pool and mutants (model_parameters.h). Candidates that are encoded alike count as one. Not thread-safe.
 class Pool {
@@ -33,39 +35,43 @@ class Pool {
   std::size_t count_asked() const { return asked_.size(); }
   bool seen(const Sample& sample) const { return asked_.contains(sample.codes); }
   /// Those that were neither asked nor told, once each.
-  std::vector<Sample> unseen(const std::vector<Sample>&) const;
+  std::vector<SamplePtr> unseen(const std::vector<SamplePtr>&) const;
 
-  Sample sample(const Pick&);
+  SamplePtr sample(const Pick&);
   /// What the wish comes nearest to.
-  Sample sample(const Trail& wish);
+  SamplePtr sample(const Trail& wish);
   /// Unseen ones, `count` at most: where nothing was asked the one nearest to the middle first, then those that are
   /// farthest from all before (maximin).
-  std::vector<Sample> design(std::size_t count);
+  std::vector<SamplePtr> design(std::size_t count);
   /// In every pool until it is asked.
   void keep(const Trail& wish) { kept_.push_back(sample(wish)); }
 
   static constexpr std::size_t parents = 8;
   /// Unseen ones for the next round. `fastest`: the best first, as many as there are up to `parents`.
-  std::vector<Sample> candidates(const std::vector<Trail>& fastest);
+  std::vector<SamplePtr> candidates(const std::vector<Trail>& fastest);
 
  private:
   /// Drops what was seen and the oldest, and draws unseen ones until there are `size`, fewer where most were seen.
   template <class Draw>
-  void renew(std::vector<Sample>&, std::size_t size, Draw&& draw);
+  void renew(std::vector<SamplePtr>&, std::size_t size, Draw&& draw);
   template <class Draw>
-  void fill(std::vector<Sample>&, std::size_t size, Draw&& draw);
-  void renew_near(const std::vector<Trail>& fastest);
+  void fill(std::vector<SamplePtr>&, std::size_t size, Draw&& draw);
+  struct Parent {
+    Moves moves;
+    std::vector<SamplePtr> neighbours;  // once it is among the `incumbents` fastest
+  };
+  void renew_parents(const std::vector<Trail>& fastest);
 
   const Space& space_;
   Encoding& encoding_;
   Rng& rng_;
   std::size_t size_, mutants_;
   std::unordered_set<Codes, CodesHash> asked_;
-  std::vector<Sample> random_, mutated_, kept_;
-  std::vector<std::pair<Trail, std::vector<Sample>>> near_;  // the fastest and their neighbours
+  std::vector<SamplePtr> random_, mutated_, kept_;
+  std::vector<Parent> parents_;  // the fastest first
 };
 
 /// One point for each sample.
-Points points(const std::vector<Sample>&, Encoding&);
+Points points(const std::vector<SamplePtr>&, Encoding&);
 
 }  // namespace deplo::search

@@ -68,10 +68,10 @@ class Puct final : public Searcher {
   Candidate next() {
     if (tree_.root().finished) return nullptr;
     if (!surrogate_.ready() || (surrogate_.pool().count_asked() < design_ && !surrogate_.warm())) {
-      const std::vector<Sample> design = surrogate_.pool().design(1);
+      const std::vector<SamplePtr> design = surrogate_.pool().design(1);
       if (design.empty())
         return tree_.descend([this](const Node& n) { return random_unfinished(n, surrogate_.rng()); });
-      wish_ = design[0];
+      wish_ = *design[0];
     } else {
       rank();
     }
@@ -103,7 +103,7 @@ class Puct final : public Searcher {
       if (!node.children[wish_.options[level_]].finished) chosen = wish_.options[level_];
     }
     if (chosen == node.children.size()) chosen = select(node, priors(node));
-    std::erase_if(below_, [&](std::size_t i) { return pool_[i].options[level_] != chosen; });
+    std::erase_if(below_, [&](std::size_t i) { return pool_[i]->options[level_] != chosen; });
     ++level_;
     return chosen;
   }
@@ -112,7 +112,7 @@ class Puct final : public Searcher {
   std::vector<double> priors(const Node& node) const {
     std::vector<double> bound(node.children.size(), std::numeric_limits<double>::infinity());
     for (const std::size_t i : below_) {
-      double& least = bound[pool_[i].options[level_]];
+      double& least = bound[pool_[i]->options[level_]];
       least = std::min(least, bounds_[i]);
     }
     if (below_.empty()) bound[wanted_option(node.fork(), best_)] = 0;
@@ -144,7 +144,7 @@ class Puct final : public Searcher {
   Surrogate surrogate_;
   double c_, temperature_, batch_;
   std::size_t design_, left_ = 0, level_ = 0;
-  std::vector<Sample> pool_;
+  std::vector<SamplePtr> pool_;
   std::vector<double> bounds_;
   std::vector<std::size_t> below_;  // of the pool, on the way of this descent
   Sample wish_;

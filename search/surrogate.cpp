@@ -120,14 +120,14 @@ double Surrogate::acquisition(std::size_t sample) const {
   return cost_weight_ > 0 ? bound + cost_weight_ * means[ranked_ + sample] : bound;
 }
 
-void Surrogate::find_prior(const std::vector<Sample>& samples) {
+void Surrogate::find_prior(const std::vector<SamplePtr>& samples) {
   std::vector<Codes> codes;
-  for (const Sample& sample : samples) codes.push_back(sample.codes);
+  for (const SamplePtr& sample : samples) codes.push_back(sample->codes);
   prior_ = transfer_.means(codes, encoding_);
   for (double& mean : prior_) mean = std::min(mean, limit_) / transfer_.deviation();
 }
 
-std::vector<double> Surrogate::rank(const std::vector<Sample>& samples) {
+std::vector<double> Surrogate::rank(const std::vector<SamplePtr>& samples) {
   CHECK(ready());
   const std::vector<double> values = targets();
   fit(values);

@@ -41,10 +41,10 @@ class Surrogate {
   /// What was not asked yet.
   Pool& pool() { return pool_; }
   /// Unseen candidates for the next round.
-  std::vector<Sample> candidates() { return pool_.candidates(best(Pool::parents)); }
+  std::vector<SamplePtr> candidates() { return pool_.candidates(best(Pool::parents)); }
 
   /// The acquisition of each sample. ready().
-  std::vector<double> rank(const std::vector<Sample>&);
+  std::vector<double> rank(const std::vector<SamplePtr>&);
   /// Numbers of those of the latest rank(), the best first; each is drawn at random with probability `random`.
   std::vector<std::size_t> pick(std::size_t count, double random);
 
@@ -61,7 +61,7 @@ class Surrogate {
   Points points(const Numbers&);
   std::vector<double> targets();
   std::vector<double> residuals(std::vector<double> logs);
-  void find_prior(const std::vector<Sample>&);
+  void find_prior(const std::vector<SamplePtr>&);
   std::vector<double> costs() const;
   void fit(const std::vector<double>& targets);
   void condition(const std::vector<double>& targets);

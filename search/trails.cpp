@@ -18,11 +18,12 @@ double distance(std::int64_t a, std::int64_t b) {
 }
 
 std::size_t nearest_option(const Fork& fork, const Value& wanted) {
+  const auto same = std::ranges::find(fork.options, wanted);
+  if (same != fork.options.end()) return static_cast<std::size_t>(same - fork.options.begin());
   std::size_t best = 0;
   double least = std::numeric_limits<double>::infinity();
   const std::int64_t* const number = number_in(wanted);
   for (std::size_t i = 0; i < fork.options.size(); ++i) {
-    if (fork.options[i] == wanted) return i;
     const std::int64_t* const offered = number_in(fork.options[i]);
     const double away = number && offered ? distance(*number, *offered) : least;
     if (away >= least) continue;
@@ -30,20 +31,6 @@ std::size_t nearest_option(const Fork& fork, const Value& wanted) {
     best = i;
   }
   return best;
-}
-
-/// The options that each fork on the way offers besides the one that is taken.
-std::vector<std::vector<Value>> others(const Space& space, const Trail& trail) {
-  std::vector<std::vector<Value>> result;
-  PositionPtr position = space.root();
-  for (const Choice& choice : trail) {
-    const std::optional<std::size_t> option = option_of(*position->fork(), choice);
-    CHECK(option);
-    result.push_back(position->fork()->options);
-    result.back().erase(result.back().begin() + static_cast<std::ptrdiff_t>(*option));
-    position = position->choose(*option);
-  }
-  return result;
 }
 
 }  // namespace
@@ -75,31 +62,49 @@ std::size_t wanted_option(const Fork& fork, const Trail& wish) {
   return found == wish.end() ? 0 : nearest_option(fork, found->value);
 }
 
-Candidate replay(const Space& space, const Trail& wish) {
-  return follow(space, [&](const Position& position) { return wanted_option(*position.fork(), wish); });
+Pick towards(const Trail& wish) {
+  return [&wish, next = std::size_t{0}](const Position& position) mutable -> std::size_t {
+    const Fork& fork = *position.fork();
+    if (next >= wish.size() || wish[next].knob != fork.knob) {
+      const auto found = std::ranges::find(wish, fork.knob, &Choice::knob);
+      if (found == wish.end()) return 0;
+      next = static_cast<std::size_t>(found - wish.begin());
+    }
+    return nearest_option(fork, wish[next++].value);
+  };
 }
 
-std::vector<Trail> neighbours(const Space& space, const Trail& trail) {
+Candidate replay(const Space& space, const Trail& wish) { return follow(space, towards(wish)); }
+
+Moves::Moves(const Space& space, Trail trail) : trail_(std::move(trail)) {
+  PositionPtr position = space.root();
+  for (const Choice& choice : trail_) {
+    const std::optional<std::size_t> option = option_of(*position->fork(), choice);
+    CHECK(option);
+    std::vector<Value>& others = others_.emplace_back(position->fork()->options);
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(*option));
+    if (!others.empty()) open_.push_back(others_.size() - 1);
+    position = position->choose(*option);
+  }
+}
+
+std::vector<Trail> Moves::neighbours() const {
   std::vector<Trail> result;
-  const auto options = others(space, trail);
-  for (std::size_t level = 0; level < trail.size(); ++level)
-    for (const Value& value : options[level]) {
-      result.push_back(trail);
+  for (const std::size_t level : open_)
+    for (const Value& value : others_[level]) {
+      result.push_back(trail_);
       result.back()[level].value = value;
     }
   return result;
 }
 
-Trail mutate(const Space& space, const Trail& trail, std::size_t changes, Rng& rng) {
-  const auto options = others(space, trail);
-  std::vector<std::size_t> levels;
-  for (std::size_t level = 0; level < trail.size(); ++level)
-    if (!options[level].empty()) levels.push_back(level);
-  Trail wish = trail;
+Trail Moves::mutate(std::size_t changes, Rng& rng) const {
+  std::vector<std::size_t> levels = open_;
+  Trail wish = trail_;
   for (; changes > 0 && !levels.empty(); --changes) {
     const std::size_t drawn = rng.below(levels.size());
     const std::size_t level = levels[drawn];
-    wish[level].value = options[level][rng.below(options[level].size())];
+    wish[level].value = others_[level][rng.below(others_[level].size())];
     levels.erase(levels.begin() + static_cast<std::ptrdiff_t>(drawn));
   }
   return wish;

@@ -22,13 +22,27 @@ Candidate random_candidate(const Space&, Rng&);
 
 /// The option of the fork that the wish comes nearest to; the numbers 6 and 8 are nearer than 2 and 4.
 std::size_t wanted_option(const Fork&, const Trail& wish);
+/// wanted_option of each fork on one way from the root; quick where the wish has its choices in the forks' order. The
+/// wish must outlive it.
+Pick towards(const Trail& wish);
 Candidate replay(const Space&, const Trail& wish);
 
-/// A wish for each other option of each fork on the way of the trail: its neighbours at Hamming distance 1.
-std::vector<Trail> neighbours(const Space&, const Trail&);
-/// A wish that differs in `changes` choices, drawn among the forks that have two options or more. With none of those:
-/// the trail.
-Trail mutate(const Space&, const Trail&, std::size_t changes, Rng&);
+/// What else each fork on the way of a trail offers: a way through a kernel's space is slow, and this goes it once.
+class Moves {
+ public:
+  Moves(const Space&, Trail);
+  const Trail& trail() const { return trail_; }
+  /// A wish for each other option of each fork: the neighbours at Hamming distance 1.
+  std::vector<Trail> neighbours() const;
+  /// A wish that differs in `changes` choices, drawn among the forks that have two options or more. With none of those:
+  /// the trail.
+  Trail mutate(std::size_t changes, Rng&) const;
+
+ private:
+  Trail trail_;
+  std::vector<std::vector<Value>> others_;  // of each fork
+  std::vector<std::size_t> open_;           // forks that have some
+};
 /// A wish with each knob's choice of one of the parents, evenly drawn; what one parent lacks is the other's.
 Trail crossover(const Trail&, const Trail&, Rng&);
 

@@ -35,10 +35,10 @@ class PoolOfFive : public testing::Test {
                 encoding_, rng_);
   }
   // How many of them differ from the trail in how many choices.
-  std::map<std::size_t, std::size_t> distances(const std::vector<Sample>& samples, const Trail& from) {
+  std::map<std::size_t, std::size_t> distances(const std::vector<SamplePtr>& samples, const Trail& from) {
     std::map<std::size_t, std::size_t> counts;
-    for (const Sample& sample : samples) {
-      const Trail trail = follow(space_, sample)->trail();
+    for (const SamplePtr& sample : samples) {
+      const Trail trail = follow(space_, *sample)->trail();
       std::size_t different = 0;
       for (std::size_t i = 0; i < trail.size(); ++i) different += trail[i] != from[i] ? 1 : 0;
       ++counts[different];
@@ -73,14 +73,14 @@ TEST_F(PoolOfFive, HasAllNeighboursOfTheFastestAndMutantsOfTwoToFourChoices) {
 
 TEST_F(PoolOfFive, AQuarterIsNewInEachRoundAndNothingSeenStays) {
   Pool pool = make("1", "40");
-  const std::vector<Sample> first = pool.candidates({fastest_}), second = pool.candidates({fastest_});
+  const std::vector<SamplePtr> first = pool.candidates({fastest_}), second = pool.candidates({fastest_});
   std::set<Codes> before;
-  for (const Sample& sample : first) before.insert(sample.codes);
+  for (const SamplePtr& sample : first) before.insert(sample->codes);
   std::size_t fresh = 0;
-  for (const Sample& sample : second) fresh += before.contains(sample.codes) ? 0 : 1;
+  for (const SamplePtr& sample : second) fresh += before.contains(sample->codes) ? 0 : 1;
   EXPECT_EQ(fresh, 11U);  // of the mutants 10, and the random one
-  for (const Sample& sample : second) pool.asked(sample.codes);
-  for (const Sample& sample : pool.candidates({fastest_})) EXPECT_FALSE(pool.seen(sample));
+  for (const SamplePtr& sample : second) pool.asked(sample->codes);
+  for (const SamplePtr& sample : pool.candidates({fastest_})) EXPECT_FALSE(pool.seen(*sample));
 }
 
 TEST_F(PoolOfFive, KeepsAWishUntilItIsAsked) {
@@ -89,8 +89,8 @@ TEST_F(PoolOfFive, KeepsAWishUntilItIsAsked) {
   pool.keep(wish);
   const Codes codes = encoding_.codes(wish);
   const auto has = [&] {
-    const std::vector<Sample> samples = pool.candidates({});
-    return std::ranges::count(samples, codes, &Sample::codes) == 1;
+    const std::vector<SamplePtr> samples = pool.candidates({});
+    return std::ranges::count(samples, codes, [](const SamplePtr& sample) { return sample->codes; }) == 1;
   };
   EXPECT_TRUE(has());
   EXPECT_TRUE(has());

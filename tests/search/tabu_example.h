@@ -32,7 +32,7 @@ class Tabu final : public Proposer {
       if (std::ranges::count(tabu_, trail) > 0) continue;
       tabu_.push_back(trail);
       if (tabu_.size() > tenure_) tabu_.pop_front();
-      wishes_ = neighbours(space(), trail);
+      wishes_ = Moves(space(), trail).neighbours();
       return shuffle(wishes_, rng());
     }
   }

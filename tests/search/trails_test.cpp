@@ -23,7 +23,8 @@ TEST(Trails, MovesLeadToCandidates) {
     Rng rng(5);
     for (int i = 0; i < 50; ++i) {
       const Trail a = random_candidate(space, rng)->trail(), b = random_candidate(space, rng)->trail();
-      for (const Trail& wish : {a, mutate(space, a, 1, rng), mutate(space, a, 3, rng), crossover(a, b, rng)})
+      for (const Trail& wish :
+           {a, Moves(space, a).mutate(1, rng), Moves(space, a).mutate(3, rng), crossover(a, b, rng)})
         EXPECT_TRUE(candidates.contains(print(replay(space, wish)->trail())));
       EXPECT_EQ(replay(space, a)->trail(), a);
     }
@@ -34,7 +35,7 @@ TEST(Trails, NeighboursAreAllAtDistanceOneInAFlatSpace) {
   const toy::ToySpace space = toy::levels({3, 1, 4});
   std::set<std::string> found;
   const Trail centre = parse_trail("toy.k0=1 toy.k1=0 toy.k2=2");
-  for (const Trail& wish : neighbours(space, centre)) found.insert(print(replay(space, wish)->trail()));
+  for (const Trail& wish : Moves(space, centre).neighbours()) found.insert(print(replay(space, wish)->trail()));
   std::set<std::string> expected;
   for (const Trail& trail : toy::leaves(space)) {
     int differ = 0;
@@ -50,7 +51,7 @@ TEST(Trails, MutationsChangeAsManyChoicesAsAsked) {
   Rng rng(1);
   const Trail trail = random_candidate(space, rng)->trail();
   for (std::size_t changes = 0; changes < 5; ++changes) {
-    const Trail wish = mutate(space, trail, changes, rng);
+    const Trail wish = Moves(space, trail).mutate(changes, rng);
     std::size_t differ = 0;
     for (std::size_t i = 0; i < trail.size(); ++i) differ += trail[i] != wish[i];
     EXPECT_EQ(differ, std::min<std::size_t>(changes, 3)) << "the second fork has one option";
