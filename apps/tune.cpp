@@ -110,6 +110,16 @@ class Tuner {
   std::vector<Row> rows_;
 };
 
+/// After a failure in the middle of a candidate, which is not at fault: this process may live on, and others would wait
+/// for it.
+void forget_begun(measure::Store& store, const std::string& host) {
+  try {
+    store.forget_process(host, measure::this_process());
+  } catch (const Error&) {
+    // The store may be what failed: the first failure is the one to tell, and a later run settles what was begun.
+  }
+}
+
 }  // namespace
 
 void tune(const Experiment& experiment, const TuneOptions& options, Progress& progress, Board& board) {
@@ -136,8 +146,8 @@ void tune(const Experiment& experiment, const TuneOptions& options, Progress& pr
   board.start(blank_summary(experiment, options, session));
   try {
     Tuner(experiment, session, progress, board, options.on_trial).run();
-  } catch (...) {  // the process may live on, and others would wait for what it has begun; no candidate is at fault
-    store.forget_process(host, measure::this_process());
+  } catch (...) {
+    forget_begun(store, host);
     throw;
   }
 }

@@ -148,6 +148,7 @@ TEST_F(Tune, ASignalDuringABuildIsNoFailureOfTheCandidate) {
     EXPECT_EQ(ran.err, "");
   }
   EXPECT_EQ(query("SELECT message FROM trial WHERE status <> 'ok'"), std::vector<std::string>{});
+  EXPECT_EQ(query("SELECT trail FROM running"), std::vector<std::string>{});
 }
 
 TEST_F(Tune, TimeIsSharedAndAlwaysEnoughForTheHeuristic) {
