@@ -111,6 +111,22 @@ void run_compile(const CompileOptions& options, const std::string& output) {
     write_file(output, text);
 }
 
+void add_schedule(CLI::App& command, CompileOptions& options) {
+  command
+      .add_option("--schedule", options.schedule,
+                  "a trail, such as the table of `deplo tune` prints; quoted; of one kernel")
+      ->type_name("TRAIL");
+  command
+      .add_option("--tuned", options.tuned,
+                  "schedules of this store of `deplo tune`, or of the user's own (" + default_store() + ")")
+      ->expected(0, 1)
+      ->type_name("[FILE]");
+  command.add_option("--tuned-on", options.tuned_on, "the device that they were measured on, or a part of its name")
+      ->type_name("NAME");
+  command.add_flag("--nearest", options.nearest,
+                   "a kernel that was not tuned gets the schedule of the nearest extents that were, where it is legal");
+}
+
 }  // namespace
 
 void add_compile(CLI::App& command) {
@@ -132,19 +148,7 @@ void add_compile(CLI::App& command) {
       .add_option("--target", options->target,
                   "a name under configs/targets [sm_90 for cuda, ptx, cubin, --smem and --resources, else opencl-cpu]")
       ->type_name("NAME");
-  command
-      .add_option("--schedule", options->schedule,
-                  "a trail, such as the table of `deplo tune` prints; quoted; of one kernel")
-      ->type_name("TRAIL");
-  command
-      .add_option("--tuned", options->tuned,
-                  "schedules of this store of `deplo tune`, or of the user's own (" + default_store() + ")")
-      ->expected(0, 1)
-      ->type_name("[FILE]");
-  command.add_option("--tuned-on", options->tuned_on, "the device that they were measured on, or a part of its name")
-      ->type_name("NAME");
-  command.add_flag("--nearest", options->nearest,
-                   "a kernel that was not tuned gets the schedule of the nearest extents that were, where it is legal");
+  add_schedule(command, *options);
   command.add_flag("--smem", options->smem,
                    "in place of a level: where staged buffers lie in the banks of shared memory");
   command.add_flag(

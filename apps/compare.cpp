@@ -30,7 +30,8 @@ double root_mean_square(const std::vector<double>& values) {
 double error_of(double found, double expected, double scale) {
   if (found == expected || (std::isnan(found) && std::isnan(expected))) return 0;
   const double error = std::abs(found - expected) / scale;
-  return std::isnan(error) ? infinity : error;
+  if (std::isnan(error)) return infinity;
+  return error;
 }
 
 std::string element(std::size_t offset, const ir::Shape& shape) {

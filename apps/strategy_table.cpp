@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <numeric>
 
 #include "apps/strategy_compare.h"
 #include "core/text.h"
@@ -15,7 +17,8 @@ using search::Interval;
 using search::SpaceResult;
 using search::Standing;
 
-constexpr std::size_t wide_columns = 90;  // of the numbers beside a label
+constexpr std::array<std::size_t, 9> widths = {7, 19, 8, 19, 7, 8, 6, 8, 8};  // of the numbers beside a label
+constexpr std::size_t wide_columns = std::accumulate(widths.begin(), widths.end(), std::size_t{0});
 constexpr std::size_t least_label = 12;
 
 std::string right(const std::string& text, std::size_t width) {
@@ -38,24 +41,23 @@ std::size_t label_width(const Comparison& comparison, std::size_t width, std::si
   return std::min(longest, width > beside + least_label ? width - beside : width);
 }
 
-std::string row(const std::string& score, const std::string& score_interval, const std::string& median,
-                const std::string& median_interval, const std::string& brief, const std::string& p,
-                const std::string& a12, const std::string& to10, const std::string& to5) {
-  return right(score, 7) + right(score_interval, 19) + right(median, 8) + right(median_interval, 19) + right(brief, 7) +
-         right(p, 8) + right(a12, 6) + right(to10, 8) + right(to5, 8) + "\n";
+std::string row(const std::array<std::string, widths.size()>& cells) {
+  std::string text;
+  for (std::size_t i = 0; i < cells.size(); ++i) text += right(cells[i], widths[i]);
+  return text + "\n";
 }
 
 std::string wide(const Comparison& comparison, const Ordered& ordered, std::size_t width) {
   const std::size_t label = label_width(comparison, width, wide_columns);
   std::string text =
-      left("strategy", label) + row("score", "95 %", "median", "95 %", "short", "p", "A12", "to 10%", "to 5%");
+      left("strategy", label) + row({"score", "95 %", "median", "95 %", "short", "p", "A12", "to 10%", "to 5%"});
   for (const Standing& s : ordered.standings) {
     const bool reference = &s == &ordered.standings.front();
-    text += left(s.label, label) + row(fmt::format("{:.3f}", s.score), of(s.score_interval),
-                                       fmt::format("{:.3f}", s.median_score), of(s.median_interval),
-                                       fmt::format("{:.3f}", s.short_score), reference ? "" : probability(s.p),
-                                       reference ? "" : fmt::format("{:.2f}", s.a12), evaluations(s.evaluations[0]),
-                                       evaluations(s.evaluations[1]));
+    text += left(s.label, label) +
+            row({fmt::format("{:.3f}", s.score), of(s.score_interval), fmt::format("{:.3f}", s.median_score),
+                 of(s.median_interval), fmt::format("{:.3f}", s.short_score), reference ? "" : probability(s.p),
+                 reference ? "" : fmt::format("{:.2f}", s.a12), evaluations(s.evaluations[0]),
+                 evaluations(s.evaluations[1])});
   }
   return text;
 }

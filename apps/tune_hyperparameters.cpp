@@ -59,7 +59,7 @@ std::string value_of(const search::Hyperparameter& parameter, const Parameters& 
 
 std::string label(const std::string& strategy, const Parameters& parameters) {
   std::string text = strategy;
-  for (const auto& [name, value] : parameters) text += ":" + name + "=" + value;
+  for (const auto& [name, value] : parameters) text += fmt::format(":{}={}", name, value);
   return text;
 }
 

@@ -44,8 +44,9 @@ std::vector<Near> nearest(const std::string& store, const std::string& text) {
 search::Source source_of(const std::vector<measure::KnownTrial>& known) {
   search::Source source;
   for (const measure::KnownTrial& trial : known) {
-    const bool ok = trial.latest.status == Status::ok && trial.latest.median_us > 0;
-    source.push_back({parse_trail(trial.latest.trail), ok ? trial.latest.median_us : infinity});
+    search::Experience each{parse_trail(trial.latest.trail), infinity};
+    if (trial.latest.status == Status::ok && trial.latest.median_us > 0) each.microseconds = trial.latest.median_us;
+    source.push_back(std::move(each));
   }
   return source;
 }
@@ -79,7 +80,8 @@ double shape_distance(std::string_view a, std::string_view b) {
     a.remove_prefix(1);
     b.remove_prefix(1);
   }
-  return a.empty() && b.empty() ? sum : infinity;
+  if (!a.empty() || !b.empty()) return infinity;
+  return sum;
 }
 
 std::vector<WarmSource> warm_sources(const std::string& path, const std::string& kernel_text, std::size_t most) {
