@@ -93,8 +93,8 @@ void TableSpace::sort_rows() {
     const int order = compare(a, b);
     return order != 0 ? order < 0 : a > b;
   });
-  const auto repeated = std::ranges::unique(rows_, [&](auto a, auto b) { return compare(a, b) == 0; });
-  rows_.erase(repeated.begin(), repeated.end());
+  // clang 14 (`make lint`) does not compile the one of std::ranges.
+  rows_.erase(std::unique(rows_.begin(), rows_.end(), [&](auto a, auto b) { return compare(a, b) == 0; }), rows_.end());
 }
 
 // Splits every node of the last level by the knob's value.

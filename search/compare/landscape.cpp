@@ -35,8 +35,10 @@ Landscape::Landscape(const TableSpace& space) {
   for (const std::uint32_t row : space.rows()) {
     const Record& record = records.records[row];
     if (!record.outcome.ok()) continue;
-    const auto same = std::ranges::equal_range(values_, record.outcome.microseconds, std::greater());
-    ranks_[row] = static_cast<float>((same.begin() - values_.begin() + same.end() - values_.begin() - 1) / 2.0);
+    // clang 14 (`make lint`) does not compile the one of std::ranges.
+    const auto [first, last] =
+        std::equal_range(values_.begin(), values_.end(), record.outcome.microseconds, std::greater());
+    ranks_[row] = static_cast<float>(first - values_.begin() + last - values_.begin() - 1) / 2;
   }
 }
 

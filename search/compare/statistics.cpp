@@ -20,8 +20,9 @@ std::vector<std::size_t> double_ranks(const std::vector<double>& differences) {
   std::ranges::sort(sorted);
   std::vector<std::size_t> ranks;
   for (const double d : differences) {
-    const auto same = std::ranges::equal_range(sorted, std::abs(d));
-    ranks.push_back(static_cast<std::size_t>(same.begin() - sorted.begin() + (same.end() - sorted.begin()) + 1));
+    // clang 14 (`make lint`) does not compile the one of std::ranges.
+    const auto [first, last] = std::equal_range(sorted.begin(), sorted.end(), std::abs(d));
+    ranks.push_back(static_cast<std::size_t>(first - sorted.begin() + (last - sorted.begin()) + 1));
   }
   return ranks;
 }
