@@ -121,11 +121,11 @@ class Reader {
 
   // Whether the value stays in the document: entries of a cache do not.
   bool keep(int depth, Json::parse_event_t event, Json& json) {
-    using enum Json::parse_event_t;
-    if (depth == 1 && event == key) section_ = json.get<std::string>();
-    const bool ended = event == value || event == array_end || event == object_end;
+    using Event = Json::parse_event_t;
+    if (depth == 1 && event == Event::key) section_ = json.get<std::string>();
+    const bool ended = event == Event::value || event == Event::array_end || event == Event::object_end;
     if (depth == 1 && ended && section_ != "results") header_[section_] = json;
-    if (section_ != "cache" || depth != 2 || event != object_end) return true;
+    if (section_ != "cache" || depth != 2 || event != Event::object_end) return true;
     if (builder_.knobs() == 0) declare();
     add_cached(json);
     return false;
