@@ -11,6 +11,7 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "search/model_searcher.h"
 #include "search/searchers.h"
@@ -66,12 +67,15 @@ class Evolve final : public ModelSearcher {
 
   void breed(std::vector<SamplePtr>& members) {
     const std::vector<Trail> fastest = surrogate().best(4);
-    const std::size_t parents = members.size();
+    std::vector<std::optional<Moves>> parents(members.size());  // the first few have most of the children
+    Rng& rng = surrogate().rng();
     for (std::size_t i = 0; i < size_; ++i) {
-      const Trail one = follow(space(), *members[parent(parents)])->trail();
-      Rng& rng = surrogate().rng();
-      const Trail wish = fastest.empty() || rng.below(2) == 0 ? Moves(space(), one).mutate(1, rng)
-                                                              : crossover(one, fastest[rng.below(fastest.size())], rng);
+      const std::size_t drawn = parent(parents.size());
+      std::optional<Moves>& one = parents[drawn];
+      if (!one) one.emplace(space(), follow(space(), *members[drawn])->trail());
+      const Trail wish = fastest.empty() || rng.below(2) == 0
+                             ? one->mutate(1, rng)
+                             : crossover(one->trail(), fastest[rng.below(fastest.size())], rng);
       members.push_back(surrogate().pool().sample(wish));
     }
     members = surrogate().pool().unseen(members);

@@ -11,13 +11,13 @@ constexpr Hyperparameter cost_parameter =
 constexpr Hyperparameter clip_parameter =
     number("clip", "0.5", 0.01, 1, "0.3 0.5 0.75 1", "times above this quantile are all the same, from 32 on");
 constexpr Hyperparameter pool_parameter =
-    integer("pool", "600", 1, 1000000, "300 600 1500", "random candidates that are ranked in each round");
-constexpr Hyperparameter mutants_parameter = integer("mutants", "400", 0, 1000000, "0 200 400 800",
+    integer("pool", "300", 1, 1000000, "150 300 600", "random candidates that are ranked in each round");
+constexpr Hyperparameter mutants_parameter = integer("mutants", "200", 0, 1000000, "0 100 200 400",
                                                      "ranked with them, two to four choices from one of the fastest");
 constexpr Hyperparameter design_parameter =
     integer("design", "6", 1, 1000, "4 6 8", "evaluations before the model decides");
 constexpr Hyperparameter batch_parameter =
-    number("batch", "0.06", 0, 1, "0.04 0.06 0.08 0.16", "evaluations of a round, over all before it; 64 at most");
+    number("batch", "0.08", 0, 1, "0.04 0.06 0.08 0.12", "evaluations of a round, over all before it; 64 at most");
 constexpr Hyperparameter random_parameter =
     number("random", "0.05", 0, 1, "0 0.05 0.1", "share of evaluations that are drawn");
 

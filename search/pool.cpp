@@ -1,7 +1,7 @@
 #include "search/pool.h"
 
 #include <algorithm>
-#include <cmath>
+#include <memory_resource>
 
 #include "search/maximin.h"
 
@@ -11,16 +11,10 @@ namespace {
 constexpr std::size_t incumbents = 4;  // whose neighbours are in the pool
 constexpr std::size_t least_changes = 2, kinds_of_changes = 3;
 constexpr std::size_t design_pool = 1000;
-constexpr double refresh = 0.25;          // of those drawn, in each round: a path of a kernel's space is slow
+// Of those drawn a twentieth is new for each evaluation since the last round, but for the sixth on: a path of a
+// kernel's space is slow.
+constexpr std::size_t twentieth = 20, most_twentieths = 5;
 constexpr std::size_t most_in_vain = 50;  // draws in a row: hardly anything is left then
-
-struct Hash {
-  std::size_t operator()(const Sample* sample) const { return CodesHash()(sample->codes); }
-};
-struct Alike {
-  bool operator()(const Sample* a, const Sample* b) const { return a->codes == b->codes; }
-};
-using Distinct = std::unordered_set<const Sample*, Hash, Alike>;
 
 }  // namespace
 
@@ -57,21 +51,38 @@ SamplePtr Pool::sample(const Pick& pick) {
 
 SamplePtr Pool::sample(const Trail& wish) { return sample(towards(wish)); }
 
+/// Samples that are encoded alike count as one. The samples must outlive it.
+class Pool::Distinct {
+ public:
+  explicit Distinct(const Pool& pool) : pool_(pool) {}
+  /// Whether it was neither seen nor here before.
+  bool insert(const Sample& sample) { return !pool_.seen(sample) && listed_.insert(&sample).second; }
+
+ private:
+  struct Hash {
+    std::size_t operator()(const Sample* sample) const { return CodesHash()(sample->codes); }
+  };
+  struct Alike {
+    bool operator()(const Sample* a, const Sample* b) const { return a->codes == b->codes; }
+  };
+  const Pool& pool_;
+  std::pmr::monotonic_buffer_resource memory_;  // a round's set is filled once and thrown away
+  std::pmr::unordered_set<const Sample*, Hash, Alike> listed_{&memory_};
+};
+
 std::vector<SamplePtr> Pool::unseen(const std::vector<SamplePtr>& samples) const {
-  Distinct listed(samples.size());
+  Distinct listed(*this);
   std::vector<SamplePtr> result;
   for (const SamplePtr& sample : samples)
-    if (!seen(*sample) && listed.insert(sample.get()).second) result.push_back(sample);
+    if (listed.insert(*sample)) result.push_back(sample);
   return result;
 }
 
 template <class Draw>
-void Pool::fill(std::vector<SamplePtr>& samples, std::size_t size, Draw&& draw) {
-  Distinct listed(size);
-  for (const SamplePtr& known : samples) listed.insert(known.get());
+void Pool::fill(std::vector<SamplePtr>& samples, std::size_t size, Distinct& listed, Draw&& draw) {
   for (std::size_t in_vain = 0; samples.size() < size && in_vain < most_in_vain;) {
     SamplePtr drawn = draw();
-    if (seen(*drawn) || !listed.insert(drawn.get()).second) {
+    if (!listed.insert(*drawn)) {
       ++in_vain;
       continue;
     }
@@ -81,17 +92,19 @@ void Pool::fill(std::vector<SamplePtr>& samples, std::size_t size, Draw&& draw) 
 }
 
 template <class Draw>
-void Pool::renew(std::vector<SamplePtr>& samples, std::size_t size, Draw&& draw) {
+void Pool::renew(std::vector<SamplePtr>& samples, std::size_t size, Distinct& listed, Draw&& draw) {
+  const std::size_t fresh = (size * twentieths_ + twentieth - 1) / twentieth;
   std::erase_if(samples, [&](const SamplePtr& sample) { return seen(*sample); });
-  const auto fresh = static_cast<std::size_t>(std::ceil(refresh * static_cast<double>(size)));
   if (samples.size() + fresh > size)
     samples.erase(samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(samples.size() + fresh - size));
-  fill(samples, size, draw);
+  std::erase_if(samples, [&](const SamplePtr& sample) { return !listed.insert(*sample); });
+  fill(samples, size, listed, draw);
 }
 
 std::vector<SamplePtr> Pool::design(std::size_t count) {
   std::vector<SamplePtr> drawn, chosen;
-  fill(drawn, design_pool, [&] { return sample([&](const Position& at) { return random_option(at, rng_); }); });
+  Distinct listed(*this);
+  fill(drawn, design_pool, listed, [&] { return sample([&](const Position& at) { return random_option(at, rng_); }); });
   if (drawn.empty()) return {};
   const Points all = points(drawn, encoding_);
   Nearest before(all);
@@ -114,19 +127,25 @@ std::vector<SamplePtr> Pool::design(std::size_t count) {
 }
 
 std::vector<SamplePtr> Pool::candidates(const std::vector<Trail>& fastest) {
-  renew(random_, size_, [&] { return sample([&](const Position& at) { return random_option(at, rng_); }); });
+  twentieths_ = std::min(most_twentieths, asked_.size() - asked_before_);
+  asked_before_ = asked_.size();
+  Distinct listed(*this);
+  renew(random_, size_, listed, [&] { return sample([&](const Position& at) { return random_option(at, rng_); }); });
+  std::vector<SamplePtr> result = random_;
+  const auto add = [&](const SamplePtr& sample) {
+    if (listed.insert(*sample)) result.push_back(sample);
+  };
+  std::ranges::for_each(kept_, add);
   renew_parents(fastest);
+  for (std::size_t i = 0; i < std::min(incumbents, parents_.size()); ++i)
+    std::ranges::for_each(parents_[i].neighbours, add);
   if (!parents_.empty())
-    renew(mutated_, mutants_, [&] {
+    renew(mutated_, mutants_, listed, [&] {
       const Moves& moves = parents_[rng_.below(parents_.size())].moves;
       return sample(moves.mutate(least_changes + rng_.below(kinds_of_changes), rng_));
     });
-  std::vector<SamplePtr> result = random_;
-  result.insert(result.end(), kept_.begin(), kept_.end());
-  for (std::size_t i = 0; i < std::min(incumbents, parents_.size()); ++i)
-    result.insert(result.end(), parents_[i].neighbours.begin(), parents_[i].neighbours.end());
   result.insert(result.end(), mutated_.begin(), mutated_.end());
-  return unseen(result);
+  return result;
 }
 
 void Pool::renew_parents(const std::vector<Trail>& fastest) {

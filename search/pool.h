@@ -51,11 +51,12 @@ class Pool {
   std::vector<SamplePtr> candidates(const std::vector<Trail>& fastest);
 
  private:
+  class Distinct;
   /// Drops what was seen and the oldest, and draws unseen ones until there are `size`, fewer where most were seen.
   template <class Draw>
-  void renew(std::vector<SamplePtr>&, std::size_t size, Draw&& draw);
+  void renew(std::vector<SamplePtr>&, std::size_t size, Distinct&, Draw&& draw);
   template <class Draw>
-  void fill(std::vector<SamplePtr>&, std::size_t size, Draw&& draw);
+  void fill(std::vector<SamplePtr>&, std::size_t size, Distinct&, Draw&& draw);
   struct Parent {
     Moves moves;
     std::vector<SamplePtr> neighbours;  // once it is among the `incumbents` fastest
@@ -68,7 +69,9 @@ class Pool {
   std::size_t size_, mutants_;
   std::unordered_set<Codes, CodesHash> asked_;
   std::vector<SamplePtr> random_, mutated_, kept_;
-  std::vector<Parent> parents_;  // the fastest first
+  std::vector<Parent> parents_;   // the fastest first
+  std::size_t asked_before_ = 0;  // the latest round
+  std::size_t twentieths_ = 0;    // of those drawn that are new in this round
 };
 
 /// One point for each sample.

@@ -31,7 +31,8 @@ constexpr std::array parameters = {
     mutants_parameter,
     number("c", "5", 0, 1000, "0.5 2 5 10", "exploration constant"),
     number("temperature", "0.2", 0.001, 1000, "0.1 0.2 0.5", "of the prior, in standard deviations of the log times"),
-    number("batch", "0.06", 0, 1, "0.04 0.06 0.16", "evaluations between two rankings, over all before; 64 at most"),
+    number("batch", "0.08", 0, 1, "0.04 0.06 0.08 0.12",
+           "evaluations between two rankings, over all before; 64 at most"),
     integer("design", "6", 1, 1000, "4 6 8", "evaluations before the model decides"),
 };
 
@@ -67,11 +68,13 @@ class Puct final : public Searcher {
  private:
   Candidate next() {
     if (tree_.root().finished) return nullptr;
-    if (!surrogate_.ready() || (surrogate_.pool().count_asked() < design_ && !surrogate_.warm())) {
-      const std::vector<SamplePtr> design = surrogate_.pool().design(1);
-      if (design.empty())
+    const std::size_t asked = surrogate_.pool().count_asked();
+    if (!surrogate_.ready() || (asked < design_ && !surrogate_.warm())) {
+      if (designed_.empty()) designed_ = surrogate_.pool().design(asked < design_ ? design_ - asked : 1);
+      if (designed_.empty())
         return tree_.descend([this](const Node& n) { return random_unfinished(n, surrogate_.rng()); });
-      wish_ = *design[0];
+      wish_ = *designed_.front();
+      designed_.erase(designed_.begin());
     } else {
       rank();
     }
@@ -144,7 +147,7 @@ class Puct final : public Searcher {
   Surrogate surrogate_;
   double c_, temperature_, batch_;
   std::size_t design_, left_ = 0, level_ = 0;
-  std::vector<SamplePtr> pool_;
+  std::vector<SamplePtr> designed_, pool_;
   std::vector<double> bounds_;
   std::vector<std::size_t> below_;  // of the pool, on the way of this descent
   Sample wish_;

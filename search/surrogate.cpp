@@ -127,11 +127,19 @@ void Surrogate::find_prior(const std::vector<SamplePtr>& samples) {
   for (double& mean : prior_) mean = std::min(mean, limit_) / transfer_.deviation();
 }
 
-std::vector<double> Surrogate::rank(const std::vector<SamplePtr>& samples) {
-  CHECK(ready());
+// evolve ranks several generations between two rounds.
+void Surrogate::learn() {
+  if (learned_ == told_.size() && learned_version_ == encoding_.version()) return;
   const std::vector<double> values = targets();
   fit(values);
   condition(values);
+  learned_ = told_.size();
+  learned_version_ = encoding_.version();
+}
+
+std::vector<double> Surrogate::rank(const std::vector<SamplePtr>& samples) {
+  CHECK(ready());
+  learn();
   process_.predict(search::points(samples, encoding_));
   ranked_ = samples.size();
   prior_.assign(ranked_, 0);
@@ -144,11 +152,16 @@ std::vector<double> Surrogate::rank(const std::vector<SamplePtr>& samples) {
 std::vector<std::size_t> Surrogate::pick(std::size_t count, double random) {
   Numbers chosen, left(ranked_);
   std::iota(left.begin(), left.end(), 0);
+  std::vector<double> bounds;
   while (chosen.size() < count && !left.empty()) {
-    auto next = left.begin() + static_cast<std::ptrdiff_t>(rng_.below(left.size()));
-    if (rng_.uniform() >= random) next = std::ranges::min_element(left, {}, [&](auto i) { return acquisition(i); });
-    chosen.push_back(*next);
-    left.erase(next);
+    std::size_t next = rng_.below(left.size());
+    if (rng_.uniform() >= random) {
+      bounds.clear();
+      for (const std::size_t i : left) bounds.push_back(acquisition(i));
+      next = static_cast<std::size_t>(std::ranges::min_element(bounds) - bounds.begin());
+    }
+    chosen.push_back(left[next]);
+    left.erase(left.begin() + static_cast<std::ptrdiff_t>(next));
     if (chosen.size() < count) process_.expect(chosen.back());
   }
   return chosen;

@@ -9,6 +9,7 @@
 //                the sources' deviations; m comes back into the mean
 //   batch        σ shrinks after each pick as if the value were known (Desautels, Krause and Burdick, JMLR 15, 2014)
 #pragma once
+#include <cstdint>
 #include <limits>
 #include <unordered_set>
 #include <vector>
@@ -65,6 +66,7 @@ class Surrogate {
   std::vector<double> costs() const;
   void fit(const std::vector<double>& targets);
   void condition(const std::vector<double>& targets);
+  void learn();
   double acquisition(std::size_t sample) const;
 
   Rng rng_;
@@ -78,7 +80,8 @@ class Surrogate {
   std::vector<Told> told_;
   Numbers by_time_;  // told_, the fastest first
   std::unordered_set<Codes, CodesHash> known_;
-  std::size_t fitted_ = 0, version_ = 0;  // evaluations and encoding at the latest fit
+  std::size_t fitted_ = 0, version_ = 0;                  // evaluations and encoding at the latest fit
+  std::size_t learned_ = SIZE_MAX, learned_version_ = 0;  // and when values were last taken as known
   double cost_weight_ = 0;
   std::size_t ranked_ = 0;
 };

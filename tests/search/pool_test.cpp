@@ -71,15 +71,27 @@ TEST_F(PoolOfFive, HasAllNeighboursOfTheFastestAndMutantsOfTwoToFourChoices) {
   EXPECT_LE(counts[2] + counts[3] + counts[4] + counts[5], 1U);
 }
 
-TEST_F(PoolOfFive, AQuarterIsNewInEachRoundAndNothingSeenStays) {
+// Of 40 mutants and a random one; none of them is asked, in whose place one more would be drawn.
+TEST_F(PoolOfFive, ATwentiethIsNewForEachEvaluationAndAQuarterAtMost) {
   Pool pool = make("1", "40");
-  const std::vector<SamplePtr> first = pool.candidates({fastest_}), second = pool.candidates({fastest_});
-  std::set<Codes> before;
-  for (const SamplePtr& sample : first) before.insert(sample->codes);
-  std::size_t fresh = 0;
-  for (const SamplePtr& sample : second) fresh += before.contains(sample->codes) ? 0 : 1;
-  EXPECT_EQ(fresh, 11U);  // of the mutants 10, and the random one
-  for (const SamplePtr& sample : second) pool.asked(sample->codes);
+  std::int64_t other = 0;
+  const auto fresh_after = [&](int asked) {
+    std::set<Codes> before;
+    for (const SamplePtr& sample : pool.candidates({fastest_})) before.insert(sample->codes);
+    for (; asked > 0; --asked, ++other) pool.asked(encoding_.codes(trail_of({other % 10, 9, 9, 9, other / 10})));
+    std::size_t fresh = 0;
+    for (const SamplePtr& sample : pool.candidates({fastest_})) fresh += before.contains(sample->codes) ? 0 : 1;
+    return fresh;
+  };
+  EXPECT_EQ(fresh_after(0), 0U);
+  EXPECT_EQ(fresh_after(1), 2U + 1U);
+  EXPECT_EQ(fresh_after(3), 6U + 1U);
+  EXPECT_EQ(fresh_after(9), 10U + 1U);
+}
+
+TEST_F(PoolOfFive, NothingSeenStays) {
+  Pool pool = make("1", "40");
+  for (const SamplePtr& sample : pool.candidates({fastest_})) pool.asked(sample->codes);
   for (const SamplePtr& sample : pool.candidates({fastest_})) EXPECT_FALSE(pool.seen(*sample));
 }
 
