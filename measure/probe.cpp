@@ -30,17 +30,22 @@ ir::Buffer floats(std::string name, ir::Role role, std::int64_t count) {
   return {std::move(name), ir::DType::f32, role, {count}, {1}};
 }
 
+struct Extent {
+  std::int64_t blocks, threads;
+  double work;  // of a launch, as in Probe::Load
+};
+
 Probe::Load build(Device& device, std::string entry, const std::string& text, std::vector<ir::Buffer> buffers,
-                  std::int64_t blocks, std::int64_t threads, double work) {
+                  const Extent& extent) {
   Candidate candidate;
   candidate.kernel.level = ir::Level::kernel;
   candidate.kernel.name = entry;
   candidate.kernel.buffers = std::move(buffers);
   candidate.source = {.entry = std::move(entry),
                       .text = prelude(device.dialect(), device.info().cpu) + text,
-                      .blocks = blocks,
-                      .threads = threads};
-  Probe::Load load{nullptr, candidate.kernel.buffers, blocks, work};
+                      .blocks = extent.blocks,
+                      .threads = extent.threads};
+  Probe::Load load{nullptr, candidate.kernel.buffers, extent.blocks, extent.work};
   const std::string& backend = device.info().backend;
   if (backend != "opencl" && backend != "cuda") return load;  // the others do not run text
   if (auto built = device.build(candidate); built.ok()) load.executable = std::move(built.value());
@@ -65,7 +70,7 @@ Probe::Load copy(Device& device) {
   const Sweep sweep(device.info());
   return build(device, "deplo_copy", "KERNEL deplo_copy(GLOBAL const V* a, GLOBAL V* b) {\n  b[INDEX] = a[INDEX];\n}\n",
                {floats("a", ir::Role::input, sweep.elements), floats("b", ir::Role::output, sweep.elements)},
-               sweep.blocks, Sweep::threads, 8 * static_cast<double>(sweep.elements));
+               {sweep.blocks, Sweep::threads, 8 * static_cast<double>(sweep.elements)});
 }
 
 // Each thread sums some V: neighbouring ones on a CPU, ones that are a grid apart elsewhere.
@@ -82,7 +87,7 @@ Probe::Load read(Device& device) {
       each, at, add);
   return build(device, "deplo_read", text,
                {floats("a", ir::Role::input, sweep.elements), floats("b", ir::Role::output, total * sweep.lanes)},
-               blocks, Sweep::threads, 4 * static_cast<double>(sweep.elements));
+               {blocks, Sweep::threads, 4 * static_cast<double>(sweep.elements)});
 }
 
 // Independent chains: a multiply-add takes 4 cycles and two start in each on both kinds of device, so 8 fill the units
@@ -105,8 +110,8 @@ Probe::Load multiply_add(Device& device) {
       declare, steps, step, sum);
   const std::int64_t elements = blocks * threads * lanes;
   return build(device, "deplo_fma", text,
-               {floats("a", ir::Role::input, 2 * lanes), floats("b", ir::Role::output, elements)}, blocks, threads,
-               2.0 * chains * steps * static_cast<double>(elements));
+               {floats("a", ir::Role::input, 2 * lanes), floats("b", ir::Role::output, elements)},
+               {blocks, threads, 2.0 * chains * steps * static_cast<double>(elements)});
 }
 
 /// Inputs of 0.5: no denormals, no infinities. Pages are touched, so that none is made while time is taken.

@@ -39,6 +39,7 @@ struct Extent {
   std::int64_t blocks = 1;
   double us = 0;
   bool hopeless = false;
+  bool warmed_up = false;  // the last launch was not the first
 };
 
 /// Launches a growing prefix of the grid until it is the whole, or takes as long as a full run may, or is hopeless.
@@ -87,12 +88,12 @@ std::optional<Failure> verify(FirstLaunches& first, const Grid& grid, const Exte
 
 /// Fills in the times. The warm-up's last launch is the discarded sample where a sample is one launch.
 std::optional<Failure> take_samples(Executable& executable, Problem& problem, const Protocol& protocol,
-                                    const Extent& extent, bool warmed_up, double best_us, Timing& timing) {
+                                    const Extent& extent, double best_us, Timing& timing) {
   Sampler& sampler = problem.screening(protocol.screen_clock);
   ScreenRule rule(protocol, best_us);
   timing.batch = batch_size(protocol.sample_us, extent.us, protocol);
   if (auto failure = sampler.wake(executable, problem.sets(), extent.blocks, timing.batch)) return failure;
-  bool discard = timing.batch > 1 || !warmed_up;
+  bool discard = timing.batch > 1 || !extent.warmed_up;
   if (!discard) rule.add(extent.us / timing.fidelity);
   std::vector<double> clocks;
   while (!rule.done()) {
@@ -158,8 +159,8 @@ Result<Timing> screen(Executable& executable, const Grid& grid, Problem& problem
   FirstLaunches first{executable, problem.arrays()};
   const auto warm = warm_up(first, grid, protocol, best_us);
   if (!warm.ok()) return warm.failure();
-  const Extent& extent = warm.value();
-  const bool warmed_up = first.count > 1;
+  Extent extent = warm.value();
+  extent.warmed_up = first.count > 1;
   if (auto wrong = verify(first, grid, extent, problem)) return *wrong;
 
   Timing timing;
@@ -172,7 +173,7 @@ Result<Timing> screen(Executable& executable, const Grid& grid, Problem& problem
     timing.stopped = true;
     return timing;
   }
-  if (auto failure = take_samples(executable, problem, protocol, extent, warmed_up, best_us, timing)) return *failure;
+  if (auto failure = take_samples(executable, problem, protocol, extent, best_us, timing)) return *failure;
   if (timing.stopped) return timing;
   if (auto wrong = check_again(executable, grid, extent.blocks, problem)) return *wrong;
   if (timing.fidelity == 1)

@@ -18,8 +18,6 @@
 #include "core/error.h"
 #include "core/text.h"
 
-extern char** environ;
-
 namespace deplo::measure {
 namespace {
 
