@@ -30,7 +30,7 @@ constexpr std::array parameters = {
     design_parameter,
     batch_parameter,
     random_parameter,
-    integer("population", "64", 2, 10000, "32 64 128", "members of a generation"),
+    integer("population", "32", 2, 10000, "16 32 64", "members of a generation"),
     integer("generations", "3", 1, 100, "2 3 5", "between two rounds of evaluations"),
 };
 
@@ -46,7 +46,9 @@ class Evolve final : public ModelSearcher {
     std::vector<SamplePtr> members = surrogate().candidates();
     if (members.empty()) return {};
     for (std::int64_t generation = 0; generation < generations_; ++generation) {
-      select(members);
+      const std::vector<double> bounds = surrogate().rank(members);
+      if (generation == 0) surrogate().pool().ranked(bounds);
+      select(members, bounds);
       breed(members);
     }
     surrogate().rank(members);
@@ -55,8 +57,7 @@ class Evolve final : public ModelSearcher {
     return round;
   }
 
-  void select(std::vector<SamplePtr>& members) {
-    const std::vector<double> bounds = surrogate().rank(members);
+  void select(std::vector<SamplePtr>& members, const std::vector<double>& bounds) {
     std::vector<std::size_t> order(members.size());
     std::iota(order.begin(), order.end(), 0);
     std::ranges::stable_sort(order, {}, [&](std::size_t i) { return bounds[i]; });

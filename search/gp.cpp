@@ -155,9 +155,7 @@ MatrixF scale(const Points& points, const VectorF& inverse_length) {
 MatrixF kernel(const MatrixF& a, const MatrixF& b, float weight) {
   MatrixF r = -2 * (a.transpose() * b);
   const VectorF squares_a = a.colwise().squaredNorm().transpose(), squares_b = b.colwise().squaredNorm().transpose();
-  r.colwise() += squares_a;
-  r.rowwise() += squares_b.transpose();
-  r = (5 * r.cwiseMax(0)).cwiseSqrt();
+  r = (5 * ((r.colwise() + squares_a).rowwise() + squares_b.transpose()).cwiseMax(0)).cwiseSqrt();
   r.array() = weight * (1 + r.array() + r.array().square() / 3) * (-r.array()).exp();
   return r;
 }

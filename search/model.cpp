@@ -28,7 +28,7 @@ class Model final : public ModelSearcher {
   std::vector<SamplePtr> propose(std::size_t count) override {
     const std::vector<SamplePtr> pool = surrogate().candidates();
     if (pool.empty()) return {};
-    surrogate().rank(pool);
+    surrogate().pool().ranked(surrogate().rank(pool));
     std::vector<SamplePtr> round;
     for (const std::size_t i : surrogate().pick(count, random_share())) round.push_back(pool[i]);
     return round;

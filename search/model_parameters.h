@@ -11,9 +11,11 @@ constexpr Hyperparameter cost_parameter =
 constexpr Hyperparameter clip_parameter =
     number("clip", "0.5", 0.01, 1, "0.3 0.5 0.75 1", "times above this quantile are all the same, from 32 on");
 constexpr Hyperparameter pool_parameter =
-    integer("pool", "300", 1, 1000000, "150 300 600", "random candidates that are ranked in each round");
-constexpr Hyperparameter mutants_parameter = integer("mutants", "200", 0, 1000000, "0 100 200 400",
-                                                     "ranked with them, two to four choices from one of the fastest");
+    integer("pool", "600", 1, 1000000, "300 600 1200",
+            "random candidates that a round ranks; half of them before 200 evaluations, all from 400 on");
+constexpr Hyperparameter mutants_parameter =
+    integer("mutants", "400", 0, 1000000, "0 200 400 800",
+            "ranked with them, two to four choices from one of the fastest; grows alike");
 constexpr Hyperparameter design_parameter =
     integer("design", "6", 1, 1000, "4 6 8", "evaluations before the model decides");
 constexpr Hyperparameter batch_parameter =

@@ -1,8 +1,11 @@
 #include "search/pool.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory_resource>
+#include <numeric>
 
+#include "core/error.h"
 #include "search/maximin.h"
 
 namespace deplo::search {
@@ -14,7 +17,19 @@ constexpr std::size_t design_pool = 1000;
 // Of those drawn a twentieth is new for each evaluation since the last round, but for the sixth on: a path of a
 // kernel's space is slow.
 constexpr std::size_t twentieth = 20, most_twentieths = 5;
+// Half of each kind until 200 were asked, all from 400 on: few evaluations do not tell a thousand candidates apart, and
+// in a large space only many mutants leave a valley late in a run.
+constexpr double whole_from = 400, least_share = 0.5;
 constexpr std::size_t most_in_vain = 50;  // draws in a row: hardly anything is left then
+
+void worst_first(std::vector<SamplePtr>& samples, std::span<const double> bounds) {
+  std::vector<std::size_t> order(samples.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t i) { return bounds[i]; });
+  std::vector<SamplePtr> sorted;
+  for (const std::size_t i : order) sorted.push_back(std::move(samples[i]));
+  samples = std::move(sorted);
+}
 
 }  // namespace
 
@@ -126,11 +141,17 @@ std::vector<SamplePtr> Pool::design(std::size_t count) {
   return chosen;
 }
 
+std::size_t Pool::grown(std::size_t size) const {
+  const double share = std::clamp(static_cast<double>(asked_.size()) / whole_from, least_share, 1.0);
+  return static_cast<std::size_t>(std::ceil(share * static_cast<double>(size)));
+}
+
 std::vector<SamplePtr> Pool::candidates(const std::vector<Trail>& fastest) {
   twentieths_ = std::min(most_twentieths, asked_.size() - asked_before_);
   asked_before_ = asked_.size();
   Distinct listed(*this);
-  renew(random_, size_, listed, [&] { return sample([&](const Position& at) { return random_option(at, rng_); }); });
+  renew(random_, grown(size_), listed,
+        [&] { return sample([&](const Position& at) { return random_option(at, rng_); }); });
   std::vector<SamplePtr> result = random_;
   const auto add = [&](const SamplePtr& sample) {
     if (listed.insert(*sample)) result.push_back(sample);
@@ -140,12 +161,18 @@ std::vector<SamplePtr> Pool::candidates(const std::vector<Trail>& fastest) {
   for (std::size_t i = 0; i < std::min(incumbents, parents_.size()); ++i)
     std::ranges::for_each(parents_[i].neighbours, add);
   if (!parents_.empty())
-    renew(mutated_, mutants_, listed, [&] {
+    renew(mutated_, grown(mutants_), listed, [&] {
       const Moves& moves = parents_[rng_.below(parents_.size())].moves;
       return sample(moves.mutate(least_changes + rng_.below(kinds_of_changes), rng_));
     });
   result.insert(result.end(), mutated_.begin(), mutated_.end());
   return result;
+}
+
+void Pool::ranked(std::span<const double> bounds) {
+  CHECK(bounds.size() >= random_.size() + mutated_.size());
+  worst_first(random_, bounds.first(random_.size()));
+  worst_first(mutated_, bounds.last(mutated_.size()));
 }
 
 void Pool::renew_parents(const std::vector<Trail>& fastest) {

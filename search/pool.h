@@ -3,9 +3,12 @@
 //   neighbours   of the four fastest: every candidate that differs in one choice
 //   mutants      of the eight fastest: two to four choices differ. What leads out of a valley whose neighbours were all
 //                seen; among 241,600 candidates a random one hardly ever does (docs/strategies.md)
+//
+// From round to round the best ranked stay, and new ones come for what was asked and for the worst.
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <unordered_set>
 #include <vector>
 
@@ -49,10 +52,14 @@ class Pool {
   static constexpr std::size_t parents = 8;
   /// Unseen ones for the next round. `fastest`: the best first, as many as there are up to `parents`.
   std::vector<SamplePtr> candidates(const std::vector<Trail>& fastest);
+  /// The bounds of the latest candidates(), in their order, the least the best: new ones will come for the worst.
+  void ranked(std::span<const double> bounds);
 
  private:
   class Distinct;
-  /// Drops what was seen and the oldest, and draws unseen ones until there are `size`, fewer where most were seen.
+  /// How many of the hyperparameter's are drawn at this stage of the run.
+  std::size_t grown(std::size_t size) const;
+  /// Drops what was seen and the worst, and draws unseen ones until there are `size`, fewer where most were seen.
   template <class Draw>
   void renew(std::vector<SamplePtr>&, std::size_t size, Distinct&, Draw&& draw);
   template <class Draw>

@@ -93,6 +93,7 @@ class Puct final : public Searcher {
     }
     pool_ = surrogate_.candidates();
     bounds_ = pool_.empty() ? std::vector<double>() : surrogate_.rank(pool_);
+    surrogate_.pool().ranked(bounds_);
     const std::vector<Trail> best = surrogate_.best(1);
     best_ = best.empty() ? Trail() : best[0];
     left_ =

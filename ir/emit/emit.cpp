@@ -77,7 +77,7 @@ std::string Emitter::signature() const {
                                                      : "__kernel __attribute__((reqd_work_group_size({}, 1, 1)))\n"
                                                        "void {}("),
                                  source_.threads, source_.entry);
-  std::string_view comma = "";
+  std::string_view comma;
   for (const Buffer& buffer : kernel_.buffers) {
     const std::string_view space = buffer.role == Role::input ? spell_.global_in : spell_.global_out;
     text += fmt::format("{}{}{}{}* {} {}", comma, space, space.empty() ? "" : " ",

@@ -10,7 +10,7 @@ namespace {
 
 // What __shared__ arrays may take (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability", note
 // on the maximum amount of shared memory per thread block).
-constexpr std::int64_t static_limit = 48 * 1024;
+constexpr std::int64_t static_limit = std::int64_t{48} * 1024;
 constexpr std::int64_t barrier_bytes = 8;  // PTX ISA, "mbarrier": a 64-bit object, aligned to 8 bytes
 
 struct Piece {

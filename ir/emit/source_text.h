@@ -13,7 +13,7 @@ namespace deplo::ir {
 class SourceText {
  protected:
   void line(std::initializer_list<std::string_view> parts) {
-    out_.append(static_cast<std::size_t>(2 * indent_), ' ');
+    out_.append(2 * static_cast<std::size_t>(indent_), ' ');
     for (const std::string_view part : parts) out_ += part;
     out_ += '\n';
   }

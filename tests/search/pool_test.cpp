@@ -52,13 +52,13 @@ class PoolOfFive : public testing::Test {
 };
 
 TEST_F(PoolOfFive, WithoutAnythingToldIsRandom) {
-  Pool pool = make("50", "40");
+  Pool pool = make("100", "80");
   EXPECT_EQ(pool.candidates({}).size(), 50U);
   EXPECT_LE(distances(pool.candidates({}), fastest_)[1], 3U);  // 45 of 100,000 are that near
 }
 
 TEST_F(PoolOfFive, HasAllNeighboursOfTheFastestAndMutantsOfTwoToFourChoices) {
-  Pool pool = make("1", "40");
+  Pool pool = make("2", "80");
   pool.asked(encoding_.codes(fastest_));
   auto counts = distances(pool.candidates({fastest_}), fastest_);
   EXPECT_EQ(counts[0], 0U);
@@ -66,14 +66,14 @@ TEST_F(PoolOfFive, HasAllNeighboursOfTheFastestAndMutantsOfTwoToFourChoices) {
   for (const std::size_t changes : {2, 3, 4}) EXPECT_GE(counts[changes], 3U) << changes;
   EXPECT_GE(counts[2] + counts[3] + counts[4], 40U);
   EXPECT_LE(counts[2] + counts[3] + counts[4] + counts[5], 41U);
-  Pool none = make("1", "0");
+  Pool none = make("2", "0");
   counts = distances(none.candidates({fastest_}), fastest_);
   EXPECT_LE(counts[2] + counts[3] + counts[4] + counts[5], 1U);
 }
 
 // Of 40 mutants and a random one; none of them is asked, in whose place one more would be drawn.
 TEST_F(PoolOfFive, ATwentiethIsNewForEachEvaluationAndAQuarterAtMost) {
-  Pool pool = make("1", "40");
+  Pool pool = make("2", "80");
   std::int64_t other = 0;
   const auto fresh_after = [&](int asked) {
     std::set<Codes> before;
@@ -89,8 +89,37 @@ TEST_F(PoolOfFive, ATwentiethIsNewForEachEvaluationAndAQuarterAtMost) {
   EXPECT_EQ(fresh_after(9), 10U + 1U);
 }
 
+TEST_F(PoolOfFive, HalfUntil200AllFrom400) {
+  Pool pool = make("100", "0");
+  std::int64_t asked = 0;
+  const auto size_after = [&](std::int64_t count) {
+    for (; asked < count; ++asked)
+      pool.asked(encoding_.codes(trail_of({9, 9, asked / 100, asked / 10 % 10, asked % 10})));
+    return pool.candidates({}).size();
+  };
+  EXPECT_EQ(size_after(0), 50U);
+  EXPECT_EQ(size_after(200), 50U);
+  EXPECT_EQ(size_after(300), 75U);
+  EXPECT_EQ(size_after(400), 100U);
+  EXPECT_EQ(size_after(500), 100U);
+}
+
+TEST_F(PoolOfFive, NewOnesComeForTheWorst) {
+  Pool pool = make("80", "0");
+  const std::vector<SamplePtr> first = pool.candidates({});
+  ASSERT_EQ(first.size(), 40U);
+  std::vector<double> bounds;
+  for (std::size_t i = 0; i < first.size(); ++i) bounds.push_back(i % 4 == 1 ? 1 : -static_cast<double>(i));
+  pool.ranked(bounds);
+  for (std::int64_t i = 0; i < 5; ++i) pool.asked(encoding_.codes(trail_of({9, 9, 9, 9, i})));
+  std::set<SamplePtr> left;
+  for (const SamplePtr& sample : pool.candidates({})) left.insert(sample);
+  EXPECT_EQ(left.size(), 40U);
+  for (std::size_t i = 0; i < first.size(); ++i) EXPECT_EQ(left.contains(first[i]), i % 4 != 1) << i;
+}
+
 TEST_F(PoolOfFive, NothingSeenStays) {
-  Pool pool = make("1", "40");
+  Pool pool = make("2", "80");
   for (const SamplePtr& sample : pool.candidates({fastest_})) pool.asked(sample->codes);
   for (const SamplePtr& sample : pool.candidates({fastest_})) EXPECT_FALSE(pool.seen(*sample));
 }
