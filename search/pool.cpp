@@ -14,8 +14,8 @@ namespace {
 constexpr std::size_t incumbents = 4;  // whose neighbours are in the pool
 constexpr std::size_t least_changes = 2, kinds_of_changes = 3;
 constexpr std::size_t design_pool = 1000;
-// Of those drawn a twentieth is new for each evaluation since the last round, but for the sixth on: a path of a
-// kernel's space is slow.
+// Of those drawn a twentieth is new for each evaluation since the last round, a quarter at most: a path of a kernel's
+// space is slow.
 constexpr std::size_t twentieth = 20, most_twentieths = 5;
 // Half of each kind until 200 were asked, all from 400 on: few evaluations do not tell a thousand candidates apart, and
 // in a large space only many mutants leave a valley late in a run.

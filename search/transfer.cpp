@@ -12,8 +12,8 @@
 namespace deplo::search {
 namespace {
 
-// most_fitted as in surrogate.cpp. Conditioning is done once: with 256 of all records of the six spaces it scored 0.949,
-// with 512 and 768 0.961 and 0.955 (12 to 16 repeats), and takes the cube of them.
+// most_fitted as in surrogate.cpp. Conditioning is done once: with 256 of all records of the six spaces it scored
+// 0.949, with 512 and 768 0.961 and 0.955 (12 to 16 repeats), and takes the cube of them.
 constexpr std::size_t most_fitted = 128, most_conditioned = 512;
 constexpr int fit_steps = 24;
 constexpr double source_clip = 0.5;
