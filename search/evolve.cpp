@@ -25,13 +25,13 @@ constexpr std::array parameters = {
     kappa_parameter,
     cost_parameter,
     clip_parameter,
-    pool_parameter,
-    mutants_parameter,
+    with_default(pool_parameter, "300"),  // where it begins: the generations do the rest
+    with_default(mutants_parameter, "200"),
     design_parameter,
     batch_parameter,
     random_parameter,
     integer("population", "32", 2, 10000, "16 32 64", "members of a generation"),
-    integer("generations", "3", 1, 100, "2 3 5", "between two rounds of evaluations"),
+    integer("generations", "2", 1, 100, "1 2 3 5", "between two rounds of evaluations"),
 };
 
 class Evolve final : public ModelSearcher {

@@ -30,6 +30,11 @@ constexpr Hyperparameter word(std::string_view name, std::string_view fallback, 
                               std::string_view doc) {
   return {name, Hyperparameter::Type::word, fallback, words, 0, 0, doc};
 }
+/// The same with another default.
+constexpr Hyperparameter with_default(Hyperparameter parameter, std::string_view fallback) {
+  parameter.fallback = fallback;
+  return parameter;
+}
 /// The values of its grid.
 std::vector<std::string> grid(const Hyperparameter&);
 /// "c=0.5 (0 to 1000)", "backup=max (max, mean)".
