@@ -18,6 +18,8 @@ constexpr Hyperparameter mutants_parameter =
             "ranked with them, two to four choices from one of the fastest; grows alike");
 constexpr Hyperparameter design_parameter =
     integer("design", "6", 1, 1000, "4 6 8", "evaluations before the model decides");
+// A round larger than this would be ranked by a model that is stale at its end.
+constexpr double most_batch = 64;
 constexpr Hyperparameter batch_parameter =
     number("batch", "0.08", 0, 1, "0.04 0.06 0.08 0.12", "evaluations of a round, over all before it; 64 at most");
 constexpr Hyperparameter random_parameter =

@@ -3,12 +3,6 @@
 #include <algorithm>
 
 namespace deplo::search {
-namespace {
-
-constexpr double most_batch = 64;
-
-}  // namespace
-
 ModelSearcher::ModelSearcher(const Space& space, const Settings& settings)
     : space_(space),
       tree_(space),

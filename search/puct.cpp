@@ -19,8 +19,6 @@
 namespace deplo::search {
 namespace {
 
-constexpr double most_batch = 64;
-
 // c: Q is the ratio of two of the best times, near 1 for most children of a good node, so that at 0.5 the first good
 // subtree keeps the search (0.51 on dedispersion and GEMM in place of 0.89: docs/strategies.md, "Tuning the tuners").
 constexpr std::array parameters = {
