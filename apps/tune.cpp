@@ -11,6 +11,7 @@
 #include "apps/measurer.h"
 #include "apps/open_bench.h"
 #include "apps/revision.h"
+#include "apps/store_keys.h"
 #include "apps/tune_kernel.h"
 #include "apps/tuned.h"
 #include "core/error.h"
@@ -123,6 +124,7 @@ void forget_begun(measure::Store& store, const std::string& host) {
 }  // namespace
 
 void tune(const Experiment& experiment, const TuneOptions& options, Progress& progress, Board& board) {
+  if (!options.warm_start.empty()) store_keys(options.warm_start);  // what is no store is told before anything is begun
   make_default_folder(options.store);
   auto store = measure::Store::open(options.store);
   const std::string host = measure::host_name();

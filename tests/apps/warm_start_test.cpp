@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <memory>
 
@@ -120,6 +121,17 @@ TEST(TuneWarm, BeginsWithTheFastestOfAnotherShapeWhateverTheStrategy) {
     ASSERT_GE(trails.size(), 5u);
     EXPECT_THAT(known, ::testing::Contains(trails[1]));  // behind the heuristic's
   }
+}
+
+TEST(TuneWarm, AStoreThatIsNotThereIsToldBeforeAnythingIsMeasured) {
+  measure::TemporaryFolder folder;
+  const std::string file = write_file(
+      folder.path(), "e.yaml", "device: interpreter\nkernels:\n  - {kernel: matmul, symbols: {M: 5, N: 8, K: 7}}\n");
+  const std::string store = folder.file("new.db"), missing = folder.file("none.db");
+  const Ran ran = run_program({"deplo-tune", "--config", file, "--store", store, "--warm-start", missing});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr(missing + ": expected a store, found no such file"));
+  EXPECT_FALSE(std::filesystem::exists(store));
 }
 
 }  // namespace
