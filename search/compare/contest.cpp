@@ -142,7 +142,7 @@ class Arena {
 
   Cell reduce(std::size_t entrant) {
     const std::vector<Steps>& runs = runs_[entrant];
-    const Pool pool(runs, limit_);
+    const PooledRuns pool(runs, limit_);
     // Not by the entrant's place: adding one more changes nobody's figures.
     Rng rng(mix(seed_, contest_.entrants[entrant].label));
     const std::vector<double> times = equidistant(start_, budget_, score_times);
@@ -176,7 +176,7 @@ class Arena {
     return {static_cast<double>(found - run.begin() + 1), false};
   }
 
-  void add_curves(const Pool& pool, const std::vector<Steps>& runs, Rng& rng, Cell& cell) const {
+  void add_curves(const PooledRuns& pool, const std::vector<Steps>& runs, Rng& rng, Cell& cell) const {
     const std::vector<double> times = equidistant(start_, budget_, curve_times);
     cell.score_curve = scores(landscape_, pool.bagged(bags, times, rng), times);
     std::vector<std::vector<double>> best(times.size());  // per time: of each run

@@ -45,7 +45,7 @@ std::vector<double> isotonic(std::span<const double> values, std::span<const dou
 }
 
 // Runs that ended would leave the mean to those that go on; a hundred points a run hold their place.
-Pool::Pool(std::span<const Steps> runs, double limit) : runs_(runs.size()) {
+PooledRuns::PooledRuns(std::span<const Steps> runs, double limit) : runs_(runs.size()) {
   constexpr int held = 100;
   for (std::size_t run = 0; run < runs.size(); ++run) {
     if (runs[run].empty()) continue;
@@ -60,7 +60,7 @@ Pool::Pool(std::span<const Steps> runs, double limit) : runs_(runs.size()) {
   std::ranges::stable_sort(points_, {}, &Point::seconds);
 }
 
-std::vector<double> Pool::fit(std::span<const double> weights, std::span<const double> times) const {
+std::vector<double> PooledRuns::fit(std::span<const double> weights, std::span<const double> times) const {
   CHECK(weights.size() == runs_);
   std::vector<Block> blocks;
   for (std::size_t i = 0; i < points_.size(); ++i) {
@@ -81,13 +81,13 @@ std::vector<double> Pool::fit(std::span<const double> weights, std::span<const d
   return ranks;
 }
 
-std::vector<double> Pool::draw(Rng& rng) const {
+std::vector<double> PooledRuns::draw(Rng& rng) const {
   std::vector<double> weights(runs_, 0);
   for (std::size_t i = 0; i < runs_; ++i) ++weights[rng.below(runs_)];
   return weights;
 }
 
-std::vector<double> Pool::bagged(std::size_t bags, std::span<const double> times, Rng& rng) const {
+std::vector<double> PooledRuns::bagged(std::size_t bags, std::span<const double> times, Rng& rng) const {
   CHECK(bags > 0 && runs_ > 0);
   std::vector<double> sum(times.size(), 0);
   for (std::size_t bag = 0; bag < bags; ++bag) {

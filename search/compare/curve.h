@@ -21,10 +21,10 @@ using Steps = std::vector<Step>;
 /// Least squares of non-decreasing values (pool adjacent violators). Weights of at least 0, not all of them 0.
 std::vector<double> isotonic(std::span<const double> values, std::span<const double> weights);
 
-/// The steps of all repeats in order of time. A run that ended before `limit` goes on as it ended: see Pool().
-class Pool {
+/// The steps of all repeats in order of time. A run that ended before `limit` goes on as it ended: see PooledRuns().
+class PooledRuns {
  public:
-  Pool(std::span<const Steps> runs, double limit);
+  PooledRuns(std::span<const Steps> runs, double limit);
   std::size_t runs() const { return runs_; }
   /// Fitted ranks at the times (ascending), each repeat counted as often as its weight says: the fit at the last
   /// step before a time, at the first one before all of them.

@@ -76,7 +76,7 @@ TEST(Isotonic, PoolsAdjacentViolators) {
 
 TEST(Curve, IsTheIsotonicFitOfPooledRuns) {
   const std::vector<Steps> runs = {{{1, 2}, {3, 2}, {5, 8}}, {{2, 6}, {4, 6}, {6, 6}}};
-  const Pool pool(runs, 0);
+  const PooledRuns pool(runs, 0);
   // In order of time: 2 6 2 6 8 6, pooled to 2 4 4 6 7 7.
   EXPECT_THAT(pool.fit(std::vector<double>{1, 1}, std::vector<double>{0, 1, 2.5, 3, 4.5, 9}),
               ElementsAre(2, 2, 4, 4, 6, 7));
