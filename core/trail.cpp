@@ -10,7 +10,7 @@
 namespace deplo {
 namespace {
 
-constexpr std::string_view blanks = " \t\r\n";
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
 bool reads_as_integer(std::string_view word) {
   if (word.starts_with('-')) word.remove_prefix(1);
@@ -54,10 +54,11 @@ std::string print(const Trail& trail) {
 
 Trail parse_trail(std::string_view text) {
   Trail trail;
-  for (std::size_t at = text.find_first_not_of(blanks); at != std::string_view::npos;) {
-    const std::size_t end = std::min(text.find_first_of(blanks, at), text.size());
-    trail.push_back(parse_choice(text.substr(at, end - at)));
-    at = text.find_first_not_of(blanks, end);
+  for (auto at = std::ranges::find_if_not(text, is_blank); at != text.end();) {
+    const auto end = std::find_if(at, text.end(), is_blank);
+    trail.push_back(
+        parse_choice(text.substr(static_cast<std::size_t>(at - text.begin()), static_cast<std::size_t>(end - at))));
+    at = std::find_if_not(end, text.end(), is_blank);
   }
   return trail;
 }
