@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <memory>
 
@@ -13,10 +15,13 @@ void add_report(CLI::App& command) {
       ->type_name("FILES");
   command.add_option("-o,--output", flags->output.html, "the page")->type_name("FILE")->capture_default_str();
   command.add_option("--kernel", flags->kernel, "of a store: only kernels with this name")->type_name("NAME");
-  command.add_option("--svg", flags->output.svg_folder, "write each plot as SVG into this folder too")
-      ->type_name("FOLDER");
-  command.add_option("--png", flags->output.png_folder, "write each plot as PNG into this folder too (needs librsvg)")
-      ->type_name("FOLDER");
+  const auto folder = [&](const char* name, std::string& into, const char* kind) {
+    command.add_option(name, into, fmt::format("write each plot as {} into this folder too", kind))
+        ->type_name("FOLDER");
+  };
+  folder("--svg", flags->output.svg_folder, "SVG");
+  folder("--png", flags->output.png_folder, "PNG (needs librsvg)");
+  folder("--pdf", flags->output.pdf_folder, "PDF (needs librsvg)");
   command.callback([flags] { print_result(report(*flags)); });
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <optional>
 #include <sstream>
 #include <utility>
@@ -95,71 +96,28 @@ measure::TrialRecord trial_of(const search::Records& records, std::size_t row) {
   return trial;
 }
 
-/// Knobs of one space, found and filled while its trails are read.
-class Space {
- public:
-  Space(std::string place, std::string_view kernel_text) : builder_(std::move(place)) {
-    std::istringstream lines{std::string(kernel_text)};
-    std::string line;
-    std::getline(lines, line);
-    if (!line.starts_with(fmt::format("{} ", recorded))) return;
-    while (std::getline(lines, line)) declare(line);
-  }
-
-  void meet(const Trail& trail) {
-    auto at = knobs_.begin();
-    for (const Choice& choice : trail) {
-      const auto known = std::ranges::find(knobs_, choice.knob, &search::Knob::name);
-      at = known != knobs_.end() ? known : knobs_.insert(at, {choice.knob, {}});
-      ++at;
-    }
-  }
-
-  void add(const Trail& trail, const measure::TrialRecord& trial) {
-    if (builder_.knobs() == 0)
-      for (const search::Knob& knob : knobs_) builder_.add_knob(decode(knob.name), knob.values);
-    std::vector<Value> values;
-    for (const search::Knob& knob : knobs_) {
-      const auto choice = std::ranges::find(trail, knob.name, &Choice::knob);
-      values.push_back(choice == trail.end() ? Value(std::string(absent)) : value_of(choice->value));
-    }
-    search::Record record;
-    record.outcome = {trial.status, trial.median_us, trial.message};
-    record.build_seconds = trial.build_ms * 1e-3;
-    std::vector<double> launches;
-    for (const double sample : trial.samples)
-      if (sample > 0) launches.push_back(sample);
-    for (const double launch : launches) record.run_seconds += launch * 1e-6;
-    builder_.add(values, std::move(record), launches);
-  }
-
-  bool empty() const { return knobs_.empty(); }
-  search::Records finish() { return builder_.finish(); }
-
- private:
-  void declare(const std::string& line) {
-    std::istringstream words(line);
-    search::Knob knob;
-    words >> knob.name;
-    for (std::string word; words >> word;)
-      knob.values.push_back(word == absent ? Value(word) : search::to_value(decode(word)));
-    if (!knob.name.empty()) knobs_.push_back(std::move(knob));
-  }
-
-  search::RecordsBuilder builder_;
-  std::vector<search::Knob> knobs_;  // names encoded, as in trails
-};
+search::Record record_of(const measure::TrialRecord& trial, std::span<const double> launches) {
+  search::Record record;
+  record.outcome = {trial.status, trial.median_us, trial.message};
+  record.build_seconds = trial.build_ms * 1e-3;
+  for (const double launch : launches) record.run_seconds += launch * 1e-6;
+  return record;
+}
 
 std::optional<search::Records> read_space(measure::Store& store, const StoreKey& key, const std::string& file) {
   const std::vector<measure::KnownTrial> trials = store.known_trials(key.kernel, key.device, key.protocol);
   std::vector<Trail> trails;
-  Space space(file, key.text);
+  TrailRecords space(file, key.text);
   for (const measure::KnownTrial& trial : trials) {
     trails.push_back(parse_trail(trial.latest.trail));
     space.meet(trails.back());
   }
-  if (space.empty() || trials.empty()) return std::nullopt;  // a kernel without a decision
-  for (std::size_t i = 0; i < trials.size(); ++i) space.add(trails[i], trials[i].latest);
+  if (!space.has_knobs() || trials.empty()) return std::nullopt;  // a kernel without a decision
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    std::vector<double> launches;
+    std::ranges::copy_if(trials[i].latest.samples, std::back_inserter(launches), [](double us) { return us > 0; });
+    space.add(trails[i], record_of(trials[i].latest, launches), launches);
+  }
   search::Records records = space.finish();
   records.kernel = key.name;
   records.device = key.info.name;
@@ -168,6 +126,43 @@ std::optional<search::Records> read_space(measure::Store& store, const StoreKey&
 }
 
 }  // namespace
+
+TrailRecords::TrailRecords(std::string place, std::string_view kernel_text) : builder_(std::move(place)) {
+  std::istringstream lines{std::string(kernel_text)};
+  std::string line;
+  std::getline(lines, line);
+  if (!line.starts_with(fmt::format("{} ", recorded))) return;
+  while (std::getline(lines, line)) declare(line);
+}
+
+void TrailRecords::declare(const std::string& line) {
+  std::istringstream words(line);
+  search::Knob knob;
+  words >> knob.name;
+  for (std::string word; words >> word;)
+    knob.values.push_back(word == absent ? Value(word) : search::to_value(decode(word)));
+  if (!knob.name.empty()) knobs_.push_back(std::move(knob));
+}
+
+void TrailRecords::meet(const Trail& trail) {
+  auto at = knobs_.begin();
+  for (const Choice& choice : trail) {
+    const auto known = std::ranges::find(knobs_, choice.knob, &search::Knob::name);
+    at = known != knobs_.end() ? known : knobs_.insert(at, {choice.knob, {}});
+    ++at;
+  }
+}
+
+void TrailRecords::add(const Trail& trail, search::Record record, std::span<const double> launches) {
+  if (builder_.knobs() == 0)
+    for (const search::Knob& knob : knobs_) builder_.add_knob(decode(knob.name), knob.values);
+  std::vector<Value> values;
+  for (const search::Knob& knob : knobs_) {
+    const auto choice = std::ranges::find(trail, knob.name, &Choice::knob);
+    values.push_back(choice == trail.end() ? Value(std::string(absent)) : value_of(choice->value));
+  }
+  builder_.add(values, std::move(record), launches);
+}
 
 std::size_t import_records(const search::Records& records, const std::string& path) {
   measure::Store store = measure::Store::open(path);

@@ -1,10 +1,12 @@
 // Recorded spaces and stores: what was measured elsewhere becomes rows of a store, and a store's rows a recorded space.
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/trail.h"
 #include "measure/ceilings.h"
 #include "measure/device_info.h"
 #include "search/records.h"
@@ -32,6 +34,25 @@ struct StoredSpace {
   measure::Ceilings ceilings;
 };
 std::vector<StoredSpace> read_stored_spaces(const std::string& store);
+
+/// The trails of one kernel as records: knobs are as imported, else as trails have them, each new one behind the one
+/// before it. Throws Error, prefixed by `place`, where they are too many.
+class TrailRecords {
+ public:
+  /// `kernel_text`: of what was imported it declares the knobs.
+  TrailRecords(std::string place, std::string_view kernel_text);
+  /// Takes the knobs of a trail. All trails, before the first add().
+  void meet(const Trail&);
+  bool has_knobs() const { return !knobs_.empty(); }
+  void add(const Trail&, search::Record, std::span<const double> launches = {});
+  /// At least one knob and one record.
+  search::Records finish() { return builder_.finish(); }
+
+ private:
+  void declare(const std::string& line);
+  search::RecordsBuilder builder_;
+  std::vector<search::Knob> knobs_;  // names encoded, as in trails
+};
 
 /// Is it a regular file that begins as databases of SQLite do?
 bool is_store(const std::string& file);

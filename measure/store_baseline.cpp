@@ -1,11 +1,28 @@
+#include <fmt/format.h>
+
+#include <array>
 #include <utility>
 
 #include "measure/sqlite.h"
 #include "measure/store.h"
+#include "measure/store_report.h"
 #include "measure/store_state.h"
 #include "measure/store_trial.h"
 
 namespace deplo::measure {
+namespace {
+
+/// The columns of the latest baselines of kernel ?1 that device ?2 may be compared with, fastest first.
+std::string select_latest(std::string_view columns) {
+  return fmt::format(
+      "SELECT {}, max(b.id) FROM baseline b JOIN run r ON r.id = b.run JOIN device d ON d.id = r.device "
+      "JOIN device ours ON ours.id = ?2 WHERE b.kernel = ?1 AND (d.id = ours.id OR (d.backend <> ours.backend "
+      "AND d.name <> '' AND substr(ours.name, -length(d.name)) = d.name)) "
+      "GROUP BY b.library, b.version, b.precision, b.threads ORDER BY b.median_us IS NULL, b.median_us",
+      columns);
+}
+
+}  // namespace
 
 std::int64_t Store::append(const BaselineRecord& baseline) {
   const std::string samples = print_samples(baseline.samples);
@@ -29,14 +46,9 @@ std::int64_t Store::append(const BaselineRecord& baseline) {
 }
 
 std::vector<BaselineRecord> Store::baselines(std::int64_t kernel, std::int64_t device) {
-  Statement row(
-      *state_->database,
-      "SELECT b.run, b.kernel, b.library, b.version, b.precision, b.threads, b.status, b.message, "
-      "b.median_us, b.samples, b.warm_us, b.protocol, b.batch, b.sets, b.created, max(b.id) "
-      "FROM baseline b JOIN run r ON r.id = b.run JOIN device d ON d.id = r.device "
-      "JOIN device ours ON ours.id = ?2 WHERE b.kernel = ?1 AND (d.id = ours.id OR (d.backend <> ours.backend "
-      "AND d.name <> '' AND substr(ours.name, -length(d.name)) = d.name)) "
-      "GROUP BY b.library, b.version, b.precision, b.threads ORDER BY b.median_us IS NULL, b.median_us");
+  Statement row(*state_->database,
+                select_latest("b.run, b.kernel, b.library, b.version, b.precision, b.threads, b.status, b.message, "
+                              "b.median_us, b.samples, b.warm_us, b.protocol, b.batch, b.sets, b.created"));
   row.bind(1, kernel).bind(2, device);
   std::vector<BaselineRecord> all;
   while (row.step()) {
@@ -58,6 +70,11 @@ std::vector<BaselineRecord> Store::baselines(std::int64_t kernel, std::int64_t d
     one.created = row.text(14);
   }
   return all;
+}
+
+Rows library_times(Database& database, std::int64_t kernel, std::int64_t device) {
+  const std::array<Cell, 2> of{kernel, device};
+  return query(database, select_latest("b.id, b.library, b.status, b.median_us"), of);
 }
 
 void Store::add_ceilings(std::int64_t run, const Ceilings& seen) {

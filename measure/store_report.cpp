@@ -93,6 +93,18 @@ Rows kernel_summaries(Database& database) {
                "LEFT JOIN run r ON r.id = t.run GROUP BY k.id ORDER BY k.name, k.id");
 }
 
+std::vector<std::int64_t> ranked_trials(Database& database, std::int64_t kernel, std::int64_t device) {
+  Statement rows(database,
+                 "SELECT id FROM (SELECT t.id, t.status, t.stopped, t.stage, t.fidelity, t.median_us, max(t.id) "
+                 "FROM trial t JOIN run r ON r.id = t.run WHERE t.kernel = ? AND r.device = ? GROUP BY t.trail) "
+                 "WHERE status = 'ok' AND NOT stopped "
+                 "ORDER BY stage = 'confirm' DESC, fidelity >= 1 DESC, median_us, id");
+  rows.bind(1, kernel).bind(2, device);
+  std::vector<std::int64_t> ids;
+  while (rows.step()) ids.push_back(rows.integer(0));
+  return ids;
+}
+
 Rows compare_bests(Database& a, Database& b) {
   Rows rows{{"kernel", "device", "a_us", "b_us", "speed_up", "schedule"}, {}};
   auto others = bests(b);

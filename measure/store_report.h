@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "measure/rows.h"
 
@@ -26,6 +27,10 @@ Rows best_schedules(Database&, const Filter&);
 /// The latest first.
 Rows latest_trials(Database&, const Filter&);
 Rows kernel_summaries(Database&);
+/// Ids of valid trials of a kernel on a device, one of each schedule, as Store::best() ranks them.
+std::vector<std::int64_t> ranked_trials(Database&, std::int64_t kernel, std::int64_t device);
+/// Of Store::baselines(): id, library, status, median_us; fastest first.
+Rows library_times(Database&, std::int64_t kernel, std::int64_t device);
 /// Failures whose messages differ in nothing but numbers are one row, the most frequent first.
 Rows failure_clusters(Database&, const Filter&);
 /// The best of each kernel and device in either: times, speed-up of b over a, and whether the schedule is the same.

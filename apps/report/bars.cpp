@@ -10,62 +10,101 @@
 namespace deplo::apps {
 namespace {
 
-constexpr double top = 24, row_height = 19, names = 132, numbers = 296;
-constexpr std::size_t names_length = 17, longest_name = 27, text_length = 9;  // letters of DejaVu Sans at 11 pixels
+constexpr double top = 24, bar_height = 19, numbers = 296;  // from where on the numbers beside bars stand
+constexpr std::size_t most_beside = 27, text_length = 9;    // letters
 
-double bars_start(std::size_t letters) { return 13 + 7 * static_cast<double>(letters); }
+/// Where the labels of rows stand: all of them beside their bars, or each in lines of its own above.
+struct Labels {
+  bool above = false;
+  double end = 0;  // of those beside, and where bars may start
 
-double y_of(std::size_t row) { return top + row_height * static_cast<double>(row); }
+  template <class Row>
+  explicit Labels(const std::vector<Row>& rows) {
+    std::size_t longest = 17;  // short ones give the bars of most figures one start
+    for (const Row& row : rows) longest = std::max(longest, columns(row.label));
+    above = longest > most_beside;
+    end = above ? 4 : 7 + 7 * static_cast<double>(longest);
+  }
 
-/// `letters` of the label have room.
-std::string bar_row(const BarRow& row, const Axis& axis, double y, std::size_t letters) {
-  const double start = bars_start(letters);
-  const auto at = [&](double value) { return start + (numbers - start) * axis.share(value); };
-  std::string out = text_at(start - 6, y + 13, Anchor::end, shorten(row.label, letters));
-  out += fmt::format(
-      "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"13\" fill=\"{}\"><title>{}: {}</title></rect>",
-      std::min(at(0), at(row.value)), y + 2.5, std::abs(at(row.value) - at(0)), colour(row.series), escape(row.label),
-      escape(row.text));
-  if (row.low < row.high) out += line_at("whisker", at(row.low), y + 9, at(row.high), y + 9);
-  return out + text_at(Figure::width - 2, y + 13, Anchor::end, cut(row.text, text_length));
+  /// Draws the label of a row whose bar would stand at y; moves y to where it stands.
+  std::string draw(const std::string& label, double& y) const {
+    if (!above) return text_at(end, y + 13, Anchor::end, label);
+    if (label.empty()) return "";
+    const std::vector<std::string> lines = wrap(label, Figure::letters);
+    const double first = y + line_height;
+    y += line_height * static_cast<double>(lines.size());
+    return lines_at(4, first, Anchor::start, lines);
+  }
+};
+
+std::string number_at(double y, const std::string& text) {
+  return text_at(Figure::width - 2, y, Anchor::end, cut(text, text_length));
 }
 
 }  // namespace
 
-Figure bars(std::string name, std::string title, const std::vector<BarRow>& rows, double least, double most) {
-  const Axis axis{"", std::min(least, 0.0), std::max(most, least + 1e-9), false, Unit::none};
-  Figure figure{std::move(name), std::move(title), y_of(rows.size()) + 6, ""};
-  std::size_t letters = names_length;
-  for (const BarRow& row : rows) letters = std::max(letters, std::min(columns(row.label), longest_name));
-  const double start = bars_start(letters), zero = start + (numbers - start) * axis.share(0);
-  figure.body += line_at("grid", zero, top, zero, y_of(rows.size()));
-  for (std::size_t i = 0; i < rows.size(); ++i) figure.body += bar_row(rows[i], axis, y_of(i), letters);
-  return figure;
+Figure bars(std::string name, std::string title, const std::vector<BarRow>& rows, const Axis& axis) {
+  const Labels labels(rows);
+  const double start = labels.above ? 4 : labels.end + 6, below = labels.above ? 3 : 2.5,  // of what is above
+      height = labels.above ? 11 : 13;
+  const auto at = [&](double value) { return start + (numbers - start) * axis.share(value); };
+  const double zero = at(axis.logarithmic ? 1 : 0);
+  const std::vector<double> ticks = axis.logarithmic ? axis.ticks() : std::vector<double>();
+  double y = top;
+  std::string body;
+  for (const BarRow& row : rows) {
+    body += labels.draw(row.label, y);
+    // Lines stand beside bars only: labels are above.
+    for (const double tick : ticks) body += line_at("grid", at(tick), y + 1, at(tick), y + bar_height - 1);
+    body += line_at(axis.logarithmic ? "rule" : "grid", zero, y + 1, zero, y + bar_height - 1);
+    body += fmt::format(
+        "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{}\" fill=\"{}\" fill-opacity=\"{}\"><title>{}: "
+        "{}</title></rect>",
+        std::min(zero, at(row.value)), y + below, std::abs(at(row.value) - zero), height, colour(row.series),
+        row.pale ? 0.45 : 1, escape(row.label), escape(row.text));
+    if (row.low < row.high) body += line_at("whisker", at(row.low), y + 9, at(row.high), y + 9);
+    body += number_at(y + (labels.above ? 12.5 : 13), row.text);
+    y += bar_height;
+  }
+  if (axis.logarithmic) {
+    double free = 0;  // up to where the next number would stand on the one before it
+    for (const double tick : ticks) {
+      const std::string text = fmt::format("{:.3g}×", tick);
+      const double half = letter_width * static_cast<double>(columns(text)) / 2, middle = std::max(at(tick), 2 + half);
+      if (middle - half < free) continue;
+      body += text_at(middle, y + 13, Anchor::middle, text);
+      free = middle + half + letter_width;
+    }
+    y += bar_height;
+  }
+  return {std::move(name), std::move(title), y + 6, std::move(body)};
 }
 
 Figure factors(std::string name, std::string title, const std::vector<FactorRow>& rows) {
   double reach = std::log(1.05);
   for (const FactorRow& row : rows) reach = std::max(reach, std::abs(std::log(row.factor)));
   const Axis axis{"", std::exp(-reach), std::exp(reach), true, Unit::none};
-  const auto at = [&](double factor) { return names + 6 + (numbers - names - 12) * axis.share(factor); };
-  Figure figure{std::move(name), std::move(title), 0, ""};
+  const Labels labels(rows);
+  const double start = labels.end + 6;
+  const auto at = [&](double factor) { return start + 6 + (numbers - start - 12) * axis.share(factor); };
   double y = top;
   std::string group, body;
   for (const FactorRow& row : rows) {
-    if (row.group != group) body += text_at(4, y + 13, Anchor::start, shorten(row.group, names_length + 10));
-    if (row.group != group) y += row_height;
-    group = row.group;
-    body += text_at(names - 6, y + 11, Anchor::end, shorten(row.label, names_length)) +
-            line_at("grid", names, y + 7, numbers, y + 7);
+    if (row.group != group) {
+      const std::vector<std::string> lines = wrap(row.group, Figure::letters);
+      body += lines_at(4, y + 13, Anchor::start, lines);
+      y += 6 + line_height * static_cast<double>(lines.size());
+      group = row.group;
+    }
+    y -= 2;  // dots are less high than bars
+    body += labels.draw(row.label, y) + line_at("grid", start, y + 9, numbers, y + 9);
     body +=
         fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\" fill=\"{}\"><title>{} {}: {}</title></circle>",
-                    at(row.factor), y + 7, colour(row.series), escape(row.group), escape(row.label), escape(row.text));
-    body += text_at(Figure::width - 2, y + 11, Anchor::end, cut(row.text, text_length));
-    y += 15;
+                    at(row.factor), y + 9, colour(row.series), escape(row.group), escape(row.label), escape(row.text));
+    body += number_at(y + 13, row.text);
+    y += 17;
   }
-  figure.height = y + 6;
-  figure.body = line_at("rule", at(1), top + row_height, at(1), y) + body;
-  return figure;
+  return {std::move(name), std::move(title), y + 6, line_at("rule", at(1), top + bar_height, at(1), y) + body};
 }
 
 std::string heat(double score) {
@@ -76,31 +115,49 @@ std::string heat(double score) {
 }
 
 Figure heat_map(std::string name, std::string title, const HeatMap& map) {
-  constexpr double head = 58, narrowest_with_number = 22;
-  const double cell = std::min(40.0, (Figure::width - names - 40) / static_cast<double>(map.columns.size()));
-  Figure figure{std::move(name), std::move(title), top + head + row_height * static_cast<double>(map.rows.size()) + 6,
-                ""};
+  // Rows have the room that the longest needs, up to a third of the figure, and then as many lines. Columns whose names
+  // are longer than that have numbers, which a note explains.
+  constexpr std::size_t most_letters = 18;
+  constexpr double narrowest_with_number = 22, turned = 0.77;  // the sine of 50 degrees
+  std::size_t longest_row = 5, longest_column = 5;
+  for (const std::string& row : map.rows) longest_row = std::max(longest_row, columns(row));
+  for (const std::string& column : map.columns) longest_column = std::max(longest_column, columns(column));
+  longest_row = std::min(longest_row, most_letters);
+  const bool numbered = longest_column > most_letters;
+  if (numbered) longest_column = 2;
+  const double names = 8 + letter_width * static_cast<double>(longest_row);
+  const double head = 14 + turned * letter_width * static_cast<double>(longest_column);
+  const double cell =
+      std::min(40.0, (Figure::width - names - 0.65 * letter_width * static_cast<double>(longest_column)) /
+                         static_cast<double>(map.columns.size()));
+  Figure figure{std::move(name), std::move(title), top + head, ""};
   const auto x_of = [&](std::size_t column) { return names + cell * static_cast<double>(column); };
   for (std::size_t c = 0; c < map.columns.size(); ++c)
-    figure.body += fmt::format("<g transform=\"translate({:.1f} {:.1f}) rotate(-50)\">{}</g>", x_of(c) + cell / 2 + 3,
-                               top + head - 4, text_at(0, 0, Anchor::start, shorten(map.columns[c], 10)));
-
+    figure.body +=
+        fmt::format("<g transform=\"translate({:.1f} {:.1f}) rotate(-50)\">{}</g>", x_of(c) + cell / 2 + 3,
+                    top + head - 4, text_at(0, 0, Anchor::start, numbered ? fmt::format("{}", c + 1) : map.columns[c]));
   std::string cells;
   for (std::size_t r = 0; r < map.rows.size(); ++r) {
-    const double y = top + head + row_height * static_cast<double>(r);
-    figure.body += text_at(names - 6, y + 13, Anchor::end, shorten(map.rows[r], names_length));
+    const double y = figure.height;
+    const std::vector<std::string> lines = wrap(map.rows[r], longest_row);
+    figure.body += lines_at(names - 4, y + 13, Anchor::end, lines);
+    const double height = bar_height + line_height * static_cast<double>(lines.size() - 1);
+    figure.height += height;
     for (std::size_t c = 0; c < map.columns.size(); ++c) {
       const double value = map.values[r][c];
       if (std::isnan(value)) continue;
       cells += fmt::format(
           "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{}\" fill=\"{}\"><title>{}, {}: "
           "{:.3f}</title></rect>",
-          x_of(c) + 0.5, y, cell - 1, row_height - 1, heat(value), escape(map.rows[r]), escape(map.columns[c]), value);
+          x_of(c) + 0.5, y, cell - 1, height - 1, heat(value), escape(map.rows[r]), escape(map.columns[c]), value);
       if (cell >= narrowest_with_number)
-        cells += text_at(x_of(c) + cell / 2, y + 12.5, Anchor::middle, fmt::format("{:.2f}", value));
+        cells += text_at(x_of(c) + cell / 2, y + height / 2 + 3, Anchor::middle, fmt::format("{:.2f}", value));
     }
   }
+  figure.height += 6;
   figure.body += "<g class=\"cells\">" + cells + "</g>";
+  for (std::size_t c = 0; numbered && c < map.columns.size(); ++c)
+    figure.add_note(fmt::format("{}: {}", c + 1, map.columns[c]));
   return figure;
 }
 

@@ -9,15 +9,16 @@
 
 namespace deplo::apps {
 
-/// A bar from 0 to its value, with a whisker where low < high.
+/// A bar to its value, with a whisker where low < high.
 struct BarRow {
-  std::string label;
+  std::string label;  // none: it belongs to the row above
   double value = 0, low = 0, high = 0;
   std::size_t series = 0;
-  std::string text;  // beside it
+  std::string text;  // beside it: a number
+  bool pale = false;
 };
-/// All on the scale [min(least, 0), most]. At least one row.
-Figure bars(std::string name, std::string title, const std::vector<BarRow>& rows, double least, double most);
+/// The bars of a linear axis start at 0, those of a logarithmic one at 1; both within it. At least one row.
+Figure bars(std::string name, std::string title, const std::vector<BarRow>& rows, const Axis&);
 
 /// Values of a knob: a dot at its factor, on a logarithmic axis around 1; a heading stands above the rows of each
 /// group.

@@ -12,22 +12,25 @@ namespace deplo::apps {
 namespace {
 
 constexpr double height = 234, left = 52, top = 40, bottom = 194;
-constexpr double names_width = 88;        // of labels beside lines
-constexpr std::size_t names_length = 10;  // letters of them
-constexpr double letter = 6.6;            // DejaVu Sans at 11 pixels, the widest of the usual fonts
-constexpr std::size_t most_dots = 1000;   // more cannot be told apart, and a page of 100 kernels would take 10 MB
+constexpr std::size_t most_beside = 16;  // letters of labels beside lines
+constexpr std::size_t most_dots = 1000;  // more cannot be told apart, and a page of 100 kernels would take 10 MB
 
-double text_width(std::string_view text) { return letter * static_cast<double>(columns(text)); }
+double text_width(std::size_t letters) { return letter_width * static_cast<double>(letters); }
+
+double right_end(std::size_t longest_label) {
+  if (longest_label == 0 || longest_label > most_beside) return Figure::width - 10;
+  return Figure::width - 20 - text_width(longest_label);
+}
 
 }  // namespace
 
-Chart::Chart(std::string name, std::string title, Axis x, Axis y, bool named)
+Chart::Chart(std::string name, std::string title, Axis x, Axis y, std::size_t longest_label)
     : name_(std::move(name)),
       title_(std::move(title)),
       x_(std::move(x)),
       y_(std::move(y)),
-      named_(named),
-      right_(named ? Figure::width - names_width : Figure::width - 10) {
+      longest_label_(longest_label),
+      right_(right_end(longest_label)) {
   CHECK(x_.high > x_.low && y_.high > y_.low);
 }
 
@@ -119,33 +122,40 @@ std::string Chart::frame() const {
   for (const double tick : x_.ticks()) {
     out += line_at("grid", at_x(tick), top, at_x(tick), bottom);
     const std::string text = print(tick, x_.unit);
-    const double half = text_width(text) / 2, middle = std::min(at_x(tick), Figure::width - 2 - half);
+    const double half = text_width(columns(text)) / 2, middle = std::min(at_x(tick), Figure::width - 2 - half);
     if (middle - half < free) continue;
     out += text_at(middle, bottom + 15, Anchor::middle, text);
-    free = middle + half + letter;
+    free = middle + half + letter_width;
   }
   return out + text_at((left + right_) / 2, bottom + 32, Anchor::middle, x_.title) +
          text_at(left - 44, top - 10, Anchor::start, y_.title);
 }
 
-// Names beside the ends of their lines, moved apart; none where there are too many to be read.
-std::string Chart::names() const {
-  constexpr double least = 12;
+constexpr double least_apart = 12;  // of names beside lines
+
+bool Chart::names_beside() const {
   const auto count = static_cast<double>(labels_.size());
-  if (!named_ || count * least > bottom - top + least) return "";
+  return longest_label_ <= most_beside && count * least_apart <= bottom - top + least_apart;
+}
+
+std::string Chart::swatch(double x, double y, const Label& label) const {
+  return fmt::format(
+             "<line x1=\"{0:.1f}\" y1=\"{2:.1f}\" x2=\"{1:.1f}\" y2=\"{2:.1f}\" stroke=\"{3}\" stroke-width=\"3\" "
+             "stroke-dasharray=\"{4}\"/>",
+             x, x + 10, y, colour(label.series), label.series < 7 ? "none" : "3 1.5") +
+         lines_at(x + 13, y + 4, Anchor::start, wrap(label.text, Figure::letters - 9));
+}
+
+// Names beside the ends of their lines, moved apart.
+std::string Chart::names() const {
   std::vector<Label> labels = labels_;
   std::ranges::stable_sort(labels, {}, &Label::y);
-  double free = top - least / 2;
-  for (Label& label : labels) free = (label.y = std::max(label.y, free)) + least;
+  double free = top - least_apart / 2;
+  for (Label& label : labels) free = (label.y = std::max(label.y, free)) + least_apart;
   double limit = bottom - 2;  // clear of the numbers below
   std::string out;
-  for (std::size_t i = labels.size(); i-- > 0;) limit = (labels[i].y = std::min(labels[i].y, limit)) - least;
-  for (const Label& label : labels)
-    out += fmt::format(
-               "<line x1=\"{0:.1f}\" y1=\"{2:.1f}\" x2=\"{1:.1f}\" y2=\"{2:.1f}\" stroke=\"{3}\" "
-               "stroke-width=\"3\" stroke-dasharray=\"{4}\"/>",
-               right_ + 3, right_ + 13, label.y, colour(label.series), label.series < 7 ? "none" : "3 1.5") +
-           text_at(right_ + 16, label.y + 4, Anchor::start, shorten(label.text, names_length));
+  for (std::size_t i = labels.size(); i-- > 0;) limit = (labels[i].y = std::min(labels[i].y, limit)) - least_apart;
+  for (const Label& label : labels) out += swatch(right_ + 3, label.y, label);
   return out;
 }
 
@@ -161,6 +171,19 @@ std::string Chart::marks() const {
   return out;
 }
 
-Figure Chart::figure() const { return {name_, title_, height, frame() + body_ + marks() + names()}; }
+Figure Chart::figure() const {
+  Figure figure{name_, title_, height, frame() + body_ + marks()};
+  if (longest_label_ == 0) return figure;
+  if (names_beside()) {
+    figure.body += names();
+    return figure;
+  }
+  for (const Label& label : labels_) {
+    figure.body += swatch(left, figure.height + line_height / 2, label);
+    figure.height += line_height * static_cast<double>(wrap(label.text, Figure::letters - 9).size());
+  }
+  figure.height += 4;
+  return figure;
+}
 
 }  // namespace deplo::apps

@@ -14,8 +14,9 @@ namespace deplo::apps {
 /// What is outside of the axes is drawn at their ends. Values that are no numbers are left out. Labels are text.
 class Chart {
  public:
-  /// `name` and `title` of the figure; low < high. `named`: with room for the lines' labels on the right.
-  Chart(std::string name, std::string title, Axis x, Axis y, bool named);
+  /// `name` and `title` of the figure; low < high. `longest_label`, in columns: of lines; 0: none has one. They stand
+  /// at the ends of the lines where there is room, else below.
+  Chart(std::string name, std::string title, Axis x, Axis y, std::size_t longest_label);
   void line(const std::vector<double>& x, const std::vector<double>& y, std::size_t series, std::string_view label);
   /// A value holds until the next one, the last one to the end of the axis.
   void steps(const std::vector<double>& x, const std::vector<double>& y, std::size_t series, std::string_view label);
@@ -43,12 +44,14 @@ class Chart {
   std::string points(const std::vector<double>& x, const std::vector<double>& y) const;
   void polyline(const std::string& points, std::size_t series, std::string_view label);
   std::string frame() const;
+  bool names_beside() const;
   std::string names() const;
+  std::string swatch(double x, double y, const Label&) const;
   std::string marks() const;
 
   std::string name_, title_;
   Axis x_, y_;
-  bool named_;
+  std::size_t longest_label_;
   double right_;
   std::vector<Label> labels_;
   std::vector<std::pair<double, std::string>> marks_;

@@ -22,6 +22,13 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 std::string interval(const search::Interval& i) { return fmt::format("{:.3f} … {:.3f}", i.low, i.high); }
 
+std::size_t longest_label(const Comparison& comparison) {
+  std::size_t longest = 0;
+  for (const search::Entrant& entrant : comparison.contest.entrants)
+    longest = std::max(longest, columns(entrant.label));
+  return longest;
+}
+
 std::string evaluations(double count) { return std::isfinite(count) ? fmt::format("{:.0f}", count) : "-"; }
 
 HtmlTable standings_table(const Ordered& ordered) {
@@ -47,7 +54,7 @@ Figure standings_figure(const Ordered& ordered) {
     least = std::min(least, s.score_interval.low);
   }
   // What is far below random search would flatten the rest.
-  return bars("scores", "Score, mean over spaces, with its 95 % interval", rows, std::max(least, -1.0), 1);
+  return bars("scores", "Score, mean over spaces, with its 95 % interval", rows, Axis{"", std::max(least, -1.0), 1});
 }
 
 /// The mean over spaces, and the lower and upper quartile of them, at one time; NaN where no space has a score.
@@ -75,7 +82,8 @@ Figure score_over_time(const Comparison& comparison, const Ordered& ordered) {
       if (!std::isnan(at.mean)) least = std::min(least, at.mean);
     }
   Chart chart("score-over-time", "Score over time: mean over spaces",
-              {"share of the budget", 0, 1, false, Unit::percent}, {"score", std::max(least, -1.0), 1}, true);
+              {"share of the budget", 0, 1, false, Unit::percent}, {"score", std::max(least, -1.0), 1},
+              longest_label(comparison));
   chart.rule(0);
   const std::vector<double> x = search::equidistant(0, 1, search::curve_times);
   constexpr std::size_t most_bands = 3;  // more hide one another
@@ -96,8 +104,9 @@ Figure arrivals(const Comparison& comparison, std::span<const SpaceResult> space
   }
   const int percent = search::target_percent[target];
   Chart chart(fmt::format("within-{}-percent", percent),
-              fmt::format("Runs that came within {} % of the best (ECDF)", percent), {"evaluations", 1, longest, true},
-              {"share of the runs", 0, 1, false, Unit::percent}, true);
+              fmt::format("Runs that came within {} % of the best (ECDF)", percent),
+              {"evaluations", 1, longest, true, Unit::count}, {"share of the runs", 0, 1, false, Unit::percent},
+              longest_label(comparison));
   for (std::size_t i = 0; i < curves.size(); ++i) {
     std::vector<double> x{1}, y{0};
     for (const search::Reached& step : curves[i]) {
@@ -161,7 +170,7 @@ std::vector<std::size_t> banded(const SpaceResult& space) {
 Figure best_so_far(const Comparison& comparison, const SpaceResult& space) {
   Chart chart("best-so-far", "Best so far: median and quartiles of the runs",
               around("time of the search", space.start, space.budget, false, Unit::seconds),
-              {"best of all / best so far", lowest(space), 1, false, Unit::percent}, true);
+              {"best of all / best so far", lowest(space), 1, false, Unit::percent}, longest_label(comparison));
   const std::vector<double> times = search::equidistant(space.start, space.budget, search::curve_times);
   for (const std::size_t i : banded(space))
     chart.band(times, space.cells[i].best_curve[0], space.cells[i].best_curve[2], i);
@@ -175,7 +184,7 @@ Figure landscape(const SpaceResult& space) {
   const double highest = std::max(std::ranges::max(space.histogram), 1e-9);
   Chart chart("landscape", "Landscape: where the configurations are",
               {"best of all / time (100 %: the best)", 0, 1, false, Unit::percent},
-              {"share of the valid ones", 0, highest, false, Unit::percent}, false);
+              {"share of the valid ones", 0, highest, false, Unit::percent}, 0);
   for (std::size_t i = 0; i < space.histogram.size(); ++i)
     if (space.histogram[i] > 0)
       chart.bar(static_cast<double>(i) / bins, static_cast<double>(i + 1) / bins, space.histogram[i], 0,
@@ -194,7 +203,7 @@ std::vector<Figure> space_figures(const Comparison& comparison, const SpaceResul
   std::ranges::stable_sort(rows, std::greater(), &BarRow::value);
   constexpr std::size_t most = 10;
   if (rows.size() > most) rows.resize(most);
-  if (!rows.empty()) figures.push_back(bars("knobs", "Knobs: share of the variance of log time", rows, 0, 1));
+  if (!rows.empty()) figures.push_back(bars("knobs", "Knobs: share of the variance of log time", rows, Axis{}));
   return figures;
 }
 
@@ -239,8 +248,9 @@ std::string description(const Comparison& comparison) {
 
 std::string description(const SpaceResult& space) {
   std::string text = space.kernel;
-  if (!space.device.empty()) text += " on " + space.device;
-  text += fmt::format("; {} configurations, {} valid; budget {} ({} evaluations of random search)",
+  if (!space.device.empty()) text += (text.empty() ? "On " : " on ") + space.device;
+  if (!text.empty()) text += "; ";
+  text += fmt::format("{} configurations, {} valid; budget {} ({} evaluations of random search)",
                       space.difficulty.configurations, space.difficulty.valid, print(space.budget, Unit::seconds),
                       space.evaluations);
   if (!space.sources.empty()) text += fmt::format("; models start from {}", fmt::join(space.sources, ", "));

@@ -1,11 +1,13 @@
-// Writing a report: the page, and a file for each plot.
+#include "apps/report/export.h"
+
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <functional>
 #include <set>
+#include <tuple>
 
-#include "apps/report/page.h"
-#include "apps/report/png.h"
+#include "apps/report/paint.h"
 #include "apps/write_file.h"
 #include "core/error.h"
 
@@ -58,19 +60,18 @@ fs::path make_folder(const std::string& folder) {
 
 void write_report(const Page& page, const ReportFiles& files) {
   if (!files.html.empty()) write_file(files.html, page.html());
+  const auto write_svg = [](const Picture& picture, const std::string& file) { write_file(file, picture.svg); };
+  using Write = std::function<void(const Picture&, const std::string&)>;
   const std::vector<std::string> names = file_names(page.all_plots());
-  for (const bool png : {false, true}) {
-    const std::string& folder = png ? files.png_folder : files.svg_folder;
+  for (const auto& [folder, extension, write] :
+       {std::tuple<std::string, const char*, Write>{files.svg_folder, ".svg", write_svg},
+        {files.png_folder, ".png", write_png},
+        {files.pdf_folder, ".pdf", write_pdf}}) {
     if (folder.empty()) continue;
     const fs::path into = make_folder(folder);
     for (std::size_t i = 0; i < names.size(); ++i) {
       const auto& [subject, figure] = page.all_plots()[i];
-      const std::string svg = standalone_svg(figure, subject),
-                        file = (into / (names[i] + (png ? ".png" : ".svg"))).string();
-      if (png)
-        write_png(svg, Figure::width, figure.height + subject_height, file);
-      else
-        write_file(file, svg);
+      write(standalone(figure, subject), (into / (names[i] + extension)).string());
     }
   }
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace deplo::apps {
@@ -88,6 +89,13 @@ void Page::listing(std::string_view title, std::string_view text) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   body_ += fmt::format("<details><summary>{}</summary><pre tabindex=\"0\">{}</pre></details>\n", escape(title), lines);
+}
+
+void Page::append(Page&& other) {
+  end_section();
+  body_ += other.body_;
+  open_ = other.open_;
+  std::ranges::move(other.plots_, std::back_inserter(plots_));
 }
 
 std::string Page::html() const {

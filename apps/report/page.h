@@ -36,6 +36,9 @@ class Page {
   /// Behind a click: a title and text in a fixed font.
   void listing(std::string_view title, std::string_view text);
 
+  /// Ends the section, and adds all that the other one has below its title.
+  void append(Page&&);
+
   std::string html() const;
   const std::vector<Plot>& all_plots() const { return plots_; }
 
@@ -45,12 +48,5 @@ class Page {
   std::string_view open_;  // what ends the section
   std::vector<Plot> plots_;
 };
-
-/// Where a report goes: "" is nowhere. Folders are made. Throws Error(environment) in one line where it cannot be
-/// written.
-struct ReportFiles {
-  std::string html, svg_folder, png_folder;
-};
-void write_report(const Page&, const ReportFiles&);
 
 }  // namespace deplo::apps

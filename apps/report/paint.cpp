@@ -1,4 +1,4 @@
-#include "apps/report/png.h"
+#include "apps/report/paint.h"
 
 #include <fmt/format.h>
 
@@ -19,8 +19,9 @@ const LibraryName rsvg_name{"librsvg", {"librsvg-2.so.2"}, "it is the distributi
 const LibraryName cairo_name{"cairo", {"libcairo.so.2"}, "it is the distribution's package libcairo2"};
 const LibraryName gobject_name{"GLib", {"libgobject-2.0.so.0"}, "it is the distribution's package libglib2.0-0"};
 
-constexpr double scale = 3;
-constexpr int argb32 = 0, success = 0;  // CAIRO_FORMAT_ARGB32, CAIRO_STATUS_SUCCESS
+constexpr double scale = 3;                              // pixels of a PNG to one of the SVG
+constexpr double point = 72.0 / 96.0;                    // of PDF, to a pixel of CSS
+constexpr int argb32 = 0, success = 0, create_date = 5;  // CAIRO_FORMAT_ARGB32, _STATUS_SUCCESS, _PDF_METADATA_…
 
 // rsvg.h, cairo.h and glib-object.h, by hand.
 struct Rectangle {
@@ -36,6 +37,10 @@ struct Table {
   void* (*new_from_data)(const std::uint8_t* data, std::size_t length, GError** error);
   int (*render_document)(void* handle, void* cairo, const Rectangle* viewport, GError** error);
   void* (*surface_create)(int format, int width, int height);
+  void* (*pdf_surface_create_for_stream)(WriteFunction, void* closure, double width, double height);
+  void (*pdf_surface_set_metadata)(void* surface, int which, const char* text);
+  void (*surface_finish)(void* surface);
+  int (*surface_status)(void* surface);
   void (*surface_destroy)(void* surface);
   int (*write_to_png_stream)(void* surface, WriteFunction, void* closure);
   void* (*create)(void* surface);
@@ -51,6 +56,10 @@ const Table& open() {
     rsvg.find("rsvg_handle_new_from_data", found.new_from_data);
     rsvg.find("rsvg_handle_render_document", found.render_document);
     cairo.find("cairo_image_surface_create", found.surface_create);
+    cairo.find("cairo_pdf_surface_create_for_stream", found.pdf_surface_create_for_stream);
+    cairo.find("cairo_pdf_surface_set_metadata", found.pdf_surface_set_metadata);
+    cairo.find("cairo_surface_finish", found.surface_finish);
+    cairo.find("cairo_surface_status", found.surface_status);
     cairo.find("cairo_surface_destroy", found.surface_destroy);
     cairo.find("cairo_surface_write_to_png_stream", found.write_to_png_stream);
     cairo.find("cairo_create", found.create);
@@ -64,33 +73,56 @@ const Table& open() {
 
 using Owned = std::unique_ptr<void, void (*)(void*)>;
 
-[[noreturn]] void refuse(const std::string& file, const GError* error) {
-  throw Error(
-      fmt::format("{}: librsvg does not draw it: {}", file, error != nullptr ? error->message : "no reason given"),
-      Exit::environment);
-}
-
 int append(void* closure, const unsigned char* data, unsigned length) {
   static_cast<std::string*>(closure)->append(reinterpret_cast<const char*>(data), length);
   return success;
 }
 
-}  // namespace
+[[noreturn]] void no_memory(const std::string& file) {
+  throw Error(file + ": expected memory for a picture, found none", Exit::environment);
+}
 
-void write_png(const std::string& svg, double width, double height, const std::string& file) {
+/// Draws the picture over the whole surface, which is of this size in its units.
+void draw(const Picture& picture, void* surface, double width, double height, const std::string& file) {
   const Table& table = open();
   GError* error = nullptr;
-  const Owned handle(table.new_from_data(reinterpret_cast<const std::uint8_t*>(svg.data()), svg.size(), &error),
-                     table.unref);
-  if (!handle) refuse(file, error);
-  const Rectangle all{0, 0, std::ceil(width * scale), std::ceil(height * scale)};
-  const Owned surface(table.surface_create(argb32, static_cast<int>(all.width), static_cast<int>(all.height)),
+  const auto refuse = [&] {
+    throw Error(
+        fmt::format("{}: librsvg does not draw it: {}", file, error != nullptr ? error->message : "no reason given"),
+        Exit::environment);
+  };
+  const Owned handle(
+      table.new_from_data(reinterpret_cast<const std::uint8_t*>(picture.svg.data()), picture.svg.size(), &error),
+      table.unref);
+  if (!handle) refuse();
+  const Rectangle all{0, 0, width, height};
+  const Owned cairo(table.create(surface), table.destroy);
+  if (table.render_document(handle.get(), cairo.get(), &all, &error) == 0) refuse();
+  if (table.status(cairo.get()) != success) no_memory(file);
+}
+
+}  // namespace
+
+void write_png(const Picture& picture, const std::string& file) {
+  const Table& table = open();
+  const double width = std::ceil(picture.width * scale), height = std::ceil(picture.height * scale);
+  const Owned surface(table.surface_create(argb32, static_cast<int>(width), static_cast<int>(height)),
                       table.surface_destroy);
-  const Owned cairo(table.create(surface.get()), table.destroy);
-  if (table.render_document(handle.get(), cairo.get(), &all, &error) == 0) refuse(file, error);
+  draw(picture, surface.get(), width, height, file);
   std::string bytes;
-  if (table.status(cairo.get()) != success || table.write_to_png_stream(surface.get(), append, &bytes) != success)
-    throw Error(file + ": expected memory for a picture, found none", Exit::environment);
+  if (table.write_to_png_stream(surface.get(), append, &bytes) != success) no_memory(file);
+  write_file(file, bytes);
+}
+
+void write_pdf(const Picture& picture, const std::string& file) {
+  const Table& table = open();
+  std::string bytes;  // outlives the surface, which may write when it ends
+  const double width = picture.width * point, height = picture.height * point;
+  const Owned surface(table.pdf_surface_create_for_stream(append, &bytes, width, height), table.surface_destroy);
+  table.pdf_surface_set_metadata(surface.get(), create_date, "2000-01-01T00:00:00Z");  // else it is that of the clock
+  draw(picture, surface.get(), width, height, file);
+  table.surface_finish(surface.get());
+  if (table.surface_status(surface.get()) != success) no_memory(file);
   write_file(file, bytes);
 }
 

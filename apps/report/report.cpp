@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "apps/recorded.h"
 #include "apps/report/comparison.h"
@@ -23,7 +24,8 @@ void check_file(const std::string& file, const ReportFiles& output) {
     throw Error(fmt::format("--output {}: expected another file than the one that is read", output.html));
 }
 
-Page page_of(const ReportFlags& flags) {
+/// `damaged`: how many rows of the stores it leaves out.
+Page page_of(const ReportFlags& flags, std::size_t& damaged) {
   if (flags.files.size() == 1 && !is_store(flags.files[0])) {
     if (!flags.kernel.empty()) throw Error("--kernel: expected a store, found a comparison");
     return comparison_page(parse_comparison(read_file(flags.files[0]), flags.files[0]));
@@ -31,9 +33,11 @@ Page page_of(const ReportFlags& flags) {
   std::vector<TunedStore> stores;
   for (const std::string& file : flags.files) {
     if (!is_store(file)) throw Error(file + ": expected a store beside the other one, found something else");
-    stores.push_back(read_tuned(file, flags.kernel));
+    stores.emplace_back(file, flags.kernel);
   }
-  return tuning_page(stores);
+  Page page = tuning_page(stores);
+  for (const TunedStore& store : stores) damaged += store.damaged().size();
+  return page;
 }
 
 }  // namespace
@@ -43,12 +47,16 @@ std::string report(const ReportFlags& flags) {
   if (flags.files.size() > 2)
     throw Error(fmt::format("expected one or two stores, found {} files", flags.files.size()));
   for (const std::string& file : flags.files) check_file(file, flags.output);
-  const Page page = page_of(flags);
+  std::size_t damaged = 0;
+  const Page page = page_of(flags, damaged);
   write_report(page, flags.output);
   std::string places = flags.output.html;
-  for (const std::string& folder : {flags.output.svg_folder, flags.output.png_folder})
+  for (const std::string& folder : {flags.output.svg_folder, flags.output.png_folder, flags.output.pdf_folder})
     if (!folder.empty()) places += ", " + folder;
-  return fmt::format("{}: {} plots\n", places, page.all_plots().size());
+  const std::string without = damaged == 0 ? ""
+                                           : fmt::format(", without {} damaged {} of the store, named there", damaged,
+                                                         damaged == 1 ? "row" : "rows");
+  return fmt::format("{}: {} plots{}\n", places, page.all_plots().size(), without);
 }
 
 }  // namespace deplo::apps

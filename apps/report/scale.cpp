@@ -11,12 +11,12 @@
 namespace deplo::apps {
 namespace {
 
-// 1, 2 or 5 times a power of ten apart, in the unit that the numbers are shown in.
-std::vector<double> even_ticks(double low, double high, double unit = 1) {
+// 1, 2 or 5 times a power of ten apart, in the unit that the numbers are shown in; no less than `finest` apart.
+std::vector<double> even_ticks(double low, double high, double unit = 1, double finest = 0) {
   low /= unit;
   high /= unit;
   const double span = high - low, power = std::pow(10, std::floor(std::log10(span / 4))), rest = span / 4 / power;
-  const double step = power * (rest < 1.5 ? 1 : rest < 3.5 ? 2 : rest < 7.5 ? 5 : 10);
+  const double step = std::max(finest, power * (rest < 1.5 ? 1 : rest < 3.5 ? 2 : rest < 7.5 ? 5 : 10));
   std::vector<double> out;
   for (double i = std::ceil(low / step - 1e-9); i <= high / step + 1e-9; ++i)
     out.push_back(i * step * unit + 0.0);  // + 0.0: no -0
@@ -45,10 +45,15 @@ const std::pair<double, const char*>& unit_of(double value, const Units& units) 
 }  // namespace
 
 std::string print(double value, Unit unit) {
-  if (value == 0 || unit == Unit::none) return fmt::format("{:.6g}", value);
+  if (value == 0 || unit == Unit::none || unit == Unit::count) return fmt::format("{:.6g}", value);
   if (unit == Unit::percent) return fmt::format("{:.3g} %", 100 * value);
   const auto& [size, name] = unit_of(value, unit == Unit::seconds ? long_times : short_times);
   return fmt::format("{:.3g} {}", value / size, name);
+}
+
+std::string print_factor(double factor) {
+  if (factor >= 1e5 || factor < 0.005) return fmt::format("{:.2g}×", factor);
+  return fmt::format("{:.{}f}×", factor, factor < 9.995 ? 2 : factor < 99.95 ? 1 : 0);
 }
 
 double Axis::share(double value) const {
@@ -57,12 +62,15 @@ double Axis::share(double value) const {
 }
 
 std::vector<double> Axis::ticks() const {
-  if (!logarithmic) return even_ticks(low, high, unit == Unit::seconds ? unit_of(high, long_times).first : 1);
+  if (!logarithmic && unit == Unit::percent) return even_ticks(low, std::min(high, 1.0));
+  if (!logarithmic)
+    return even_ticks(low, high, unit == Unit::seconds ? unit_of(high, long_times).first : 1, unit == Unit::count);
   constexpr std::array coarse = {1.0};
   constexpr std::array fine = {1.0, 2.0, 5.0};
   std::vector<double> out = log_ticks(low, high, coarse);
   if (out.size() < 3) out = log_ticks(low, high, fine);
-  if (out.size() < 3) out = even_ticks(low, high);  // less than a factor of ten: nearly linear
+  if (out.size() < 3)  // less than a factor of ten: nearly linear
+    out = even_ticks(low, high, 1, unit == Unit::count);
   constexpr std::size_t most = 7;
   if (const std::size_t every = (out.size() + most - 1) / most; every > 1) {
     std::vector<double> kept;

@@ -5,10 +5,13 @@
 
 namespace deplo::apps {
 
-enum class Unit { none, seconds, microseconds, percent };  // percent: of a share
+/// count: of whole things, ticks are whole numbers. percent: of a share of a whole, no tick stands beyond 100 %.
+enum class Unit { none, count, seconds, microseconds, percent };
 
 /// "20", "1.5 ms", "2 h", "35 %": three significant digits.
 std::string print(double value, Unit unit);
+/// "1.83×", "12.3×", "123×", "1.2e+06×".
+std::string print_factor(double factor);
 
 struct Axis {
   std::string title;
@@ -18,7 +21,7 @@ struct Axis {
 
   /// 0 at low, 1 at high; cut off outside.
   double share(double value) const;
-  /// Three to seven round values within [low, high], ascending.
+  /// Three to seven round values within [low, high], ascending; of a short axis of counts fewer.
   std::vector<double> ticks() const;
 };
 

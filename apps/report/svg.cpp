@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <utility>
 
+#include "core/error.h"
 #include "core/text.h"
 
 namespace deplo::apps {
@@ -13,9 +15,11 @@ namespace {
 
 constexpr std::array colours = {"#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "currentColor"};
 
-// Bytes of the UTF-8 character that starts the text; 0: none does. RFC 3629, the ranges of its second byte left out.
+// Bytes of the UTF-8 character that starts the text (RFC 3629, 4); 0: none does, or one that XML has no place for
+// (https://www.w3.org/TR/xml/#charsets: U+FFFE and U+FFFF; control characters are replaced elsewhere).
 std::size_t character(std::string_view text) {
-  const auto first = static_cast<std::uint8_t>(text[0]);
+  const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
+  const std::uint8_t first = byte(0);
   const std::size_t length = first < 0x80   ? 1
                              : first < 0xc2 ? 0
                              : first < 0xe0 ? 2
@@ -24,8 +28,12 @@ std::size_t character(std::string_view text) {
                                             : 0;
   if (length > text.size()) return 0;
   for (std::size_t i = 1; i < length; ++i)
-    if ((static_cast<std::uint8_t>(text[i]) & 0xc0) != 0x80) return 0;
-  return length;
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  if (length < 3) return length;
+  const int lead = first << 8 | byte(1);  // bounds of the second byte: no longer spelling, no surrogate, no more planes
+  const bool allowed = lead >= 0xe0a0 && (lead < 0xeda0 || lead >= 0xee80) && (lead < 0xf000 || lead >= 0xf090) &&
+                       lead < 0xf490 && !(lead == 0xefbf && byte(2) >= 0xbe);
+  return allowed ? length : 0;
 }
 
 std::string_view entity(char c) {
@@ -66,12 +74,27 @@ std::string dash(std::size_t series) {
   return series < colours.size() ? "none" : series < 2 * colours.size() ? "5 3" : "2 3";
 }
 
-std::string shorten(std::string_view text, std::size_t width) {
-  if (columns(text) <= width || width < 3) return cut(text, width);
-  std::size_t end = text.size();
-  for (std::size_t letters = 0; letters < width / 2 && end > 0;)
-    if ((static_cast<std::uint8_t>(text[--end]) & 0xc0) != 0x80) ++letters;  // the first byte of a character
-  return cut(text, width - width / 2) + std::string(text.substr(end));
+std::vector<std::string> wrap(std::string_view text, std::size_t width) {
+  CHECK(width > 0);
+  const auto starts = [](char c) { return (static_cast<std::uint8_t>(c) & 0xc0) != 0x80; };  // a character
+  std::vector<std::string> lines;
+  for (;;) {
+    std::size_t end = 0, good = 0, seen = 0;
+    bool full = false;
+    for (; end < text.size(); ++end) {
+      if (!starts(text[end])) continue;
+      const bool breaks = end > 0 && std::string_view(" ._-/,:;\x97").find(text[end - 1]) != std::string_view::npos;
+      if (breaks && 2 * seen >= width) good = end;  // \x97: the last byte of ×
+      full = seen == width;
+      if (full) break;
+      ++seen;
+    }
+    if (!full) break;
+    lines.emplace_back(text.substr(0, good > 0 ? good : end));
+    text.remove_prefix(lines.back().size());
+  }
+  lines.emplace_back(text);
+  return lines;
 }
 
 std::string text_at(double x, double y, Anchor anchor, std::string_view text) {
@@ -80,9 +103,22 @@ std::string text_at(double x, double y, Anchor anchor, std::string_view text) {
                      names[static_cast<std::size_t>(anchor)], escape(text));
 }
 
+std::string lines_at(double x, double y, Anchor anchor, const std::vector<std::string>& lines) {
+  std::string out;
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    out += text_at(x, y + line_height * static_cast<double>(i), anchor, lines[i]);
+  return out;
+}
+
 std::string line_at(std::string_view style, double x1, double y1, double x2, double y2) {
   return fmt::format("<line class=\"{}\" x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\"/>", style, x1, y1, x2,
                      y2);
+}
+
+void Figure::add_note(std::string_view text) {
+  const std::vector<std::string> lines = wrap(text, letters);
+  body += lines_at(4, height + line_height, Anchor::start, lines);
+  height += line_height * static_cast<double>(lines.size()) + 5;
 }
 
 std::string inline_svg(const Figure& figure) {
@@ -90,19 +126,21 @@ std::string inline_svg(const Figure& figure) {
                      Figure::width, figure.height, escape(figure.title), title_of(figure.title), figure.body);
 }
 
-std::string standalone_svg(const Figure& figure, std::string_view subject) {
+Picture standalone(const Figure& figure, std::string_view subject) {
   std::string style(figure_style);
   for (const auto& [name, value] : {std::pair<std::string, std::string>{"var(--soft)", "#5a5a5a"},
                                     {"var(--ink)", "#1b1b1b"},
                                     {"var(--paper)", "#fff"},
                                     {"var(--faint)", "#e2e2e2"}})
     for (std::size_t at; (at = style.find(name)) != std::string::npos;) style.replace(at, name.size(), value);
-  return fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"figure\" color=\"#1b1b1b\" width=\"{0}\" height=\"{1:.0f}\" "
-      "viewBox=\"0 {2:.0f} {0} {1:.0f}\"><style>{3}</style>"
-      "<rect x=\"0\" y=\"{2:.0f}\" width=\"{0}\" height=\"{1:.0f}\" fill=\"#fff\"/>{4}{5}{6}</svg>\n",
-      Figure::width, figure.height + subject_height, -subject_height, style,
-      text_at(4, -4, Anchor::start, cut(subject, 52)), title_of(figure.title), figure.body);
+  const std::vector<std::string> lines = wrap(subject, Figure::letters);
+  const double above = 5 + line_height * static_cast<double>(lines.size()), height = std::round(figure.height) + above;
+  return {fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"figure\" color=\"#1b1b1b\" width=\"{0}\" "
+                      "height=\"{1:.0f}\" viewBox=\"0 {2:.0f} {0} {1:.0f}\"><style>{3}</style>"
+                      "<rect x=\"0\" y=\"{2:.0f}\" width=\"{0}\" height=\"{1:.0f}\" fill=\"#fff\"/>{4}{5}{6}</svg>\n",
+                      Figure::width, height, -above, style, lines_at(4, line_height - above, Anchor::start, lines),
+                      title_of(figure.title), figure.body),
+          Figure::width, height};
 }
 
 }  // namespace deplo::apps

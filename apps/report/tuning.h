@@ -1,42 +1,76 @@
 // What a store holds of each kernel, as a report shows it.
 #pragma once
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "apps/report/page.h"
+#include "core/outcome.h"
 #include "measure/device.h"
-#include "measure/records.h"
-#include "search/records.h"
+#include "search/effects.h"
+
+namespace deplo::measure {
+class Database;
+}
 
 namespace deplo::apps {
 
 /// One row of the store.
 struct ReportTrial {
-  std::string trail, status, message;
-  double us = 0;  // when ok
-  double seconds =
-      0;  // of tuning that were spent on the kernel until it was stored: idle times between runs do not count
+  std::int64_t id = 0;
+  std::string trail;
+  Status status = Status::invalid;
+  double us = 0;       // when ok
+  double seconds = 0;  // of tuning spent on the kernel until it was stored: time between runs does not count
   bool confirmed = false, stopped = false;
-  bool ok() const { return status == "ok"; }
+  bool ok() const { return status == Status::ok; }
 };
 
-/// How fast a trail is: the latest confirmation, else the latest time.
-struct Speed {
-  double us = 0;
-  bool confirmed = false;
+/// How fast a schedule is, µs, as screened and as confirmed, each by its latest trial there; 0: not known. The two are
+/// measured by different protocols: only times of one stage are compared.
+struct StageTimes {
+  double screened = 0, confirmed = 0;
 };
 
-/// A kernel on a device.
-struct TunedKernel {
-  std::string key, name, text;
+/// Times of one stage beside each other.
+struct SpeedUp {
+  double untuned = 0, best = 0;  // µs; 0: not known
+  bool confirmed = false;        // both; else both are screened
+  double factor() const { return untuned > 0 && best > 0 ? untuned / best : 0; }
+};
+
+/// A kernel on a device, in a line.
+struct KernelSummary {
+  std::string key, name;
   measure::DeviceInfo device;
-  std::vector<ReportTrial> trials;  // in the order of the store
-  std::string best_trail;           // "": none is valid
-  Speed best, untuned;              // 0 µs: none
-  search::Records records;          // of its trails, of the protocol that most of them have; may have no records
-  std::vector<measure::BaselineRecord> baselines;  // fastest first
+  std::size_t trials = 0, failures = 0;  // of all stages
+  StageTimes best, untuned;
+  std::string library;    // the fastest that was measured; "": none
+  double library_us = 0;  // confirmed, as all baselines are
+
+  /// Confirmed where both are, else as screened where both are, else what is known of the best.
+  SpeedUp speed_up() const;
+};
+
+struct FailureKind {
+  std::size_t count = 0;
+  std::string message, trail;  // of the latest
+};
+
+struct TunedKernel {
+  KernelSummary summary;
+  std::string text;
+  std::vector<ReportTrial> trials;              // in the order of the store
+  std::map<std::string, FailureKind> failures;  // by status
+  std::string best_trail;                       // "": none is valid
+  /// Of the valid trials of its trails under the protocol that most of them have, the latest of each trail.
+  std::size_t valid = 0;
+  std::vector<search::KnobEffect> knobs;
+  std::vector<search::PairEffect> pairs;
   /// The best trail as these rules read it.
   struct Decision {
     std::string rule, knob, value, untuned;  // "-": the untuned schedule has no such knob
@@ -46,6 +80,8 @@ struct TunedKernel {
   std::string schedule;    // Tile IR; "": see `unreadable`
   bool imported = false;   // recorded by another program: when is not known
   std::string unreadable;  // why it is not known
+
+  StageTimes times_of(std::string_view trail) const;
 };
 
 struct TunedRun {
@@ -54,22 +90,54 @@ struct TunedRun {
   std::int64_t trials = 0;
 };
 
-struct TunedStore {
-  std::string file;
-  std::vector<TunedRun> runs;
-  std::vector<TunedKernel> kernels;  // in the order of the store
-};
+/// A store as of the moment when it is opened; tuners may write meanwhile. Its kernels are read one at a time: with all
+/// their trials they may take gigabytes. Not thread-safe.
+class TunedStore {
+ public:
+  /// Only kernels of that name ("": all). Throws Error.
+  TunedStore(const std::string& file, const std::string& kernel);
+  ~TunedStore();
+  TunedStore(TunedStore&&) noexcept;
+  TunedStore& operator=(TunedStore&&) noexcept;
 
-/// As of one moment; tuners may write meanwhile. Only kernels of that name ("": all). Throws Error.
-TunedStore read_tuned(const std::string& file, const std::string& kernel);
+  struct Entry {
+    std::int64_t kernel = 0, device = 0;  // their numbers in the store
+    std::string key, name, device_name;
+  };
+  const std::string& file() const { return file_; }
+  /// Those with trials, in the order of the store. At least one.
+  const std::vector<Entry>& entries() const { return entries_; }
+  TunedKernel read(const Entry&);
+  /// Of any kernel.
+  std::vector<TunedRun> runs();
+  /// Rows that read() left out, because they cannot be what a tuner wrote, a line each.
+  const std::vector<std::string>& damaged() const { return damaged_; }
+
+ private:
+  void read_trials(const Entry&, TunedKernel&);
+  void read_best(const Entry&, TunedKernel&);
+  void read_library(const Entry&, TunedKernel&);
+  std::string file_;
+  std::unique_ptr<measure::Database> database_;
+  std::vector<Entry> entries_;
+  std::vector<std::string> damaged_;
+};
 
 /// Fills decisions, untuned, and schedule or why it is not known.
 void explain_schedule(TunedKernel&);
 /// What a rule decides, in some words; "" for one that is not known.
 std::string_view rule_words(std::string_view rule);
 
+/// A kernel in each store where it is.
+struct KernelRow {
+  std::string title;
+  std::vector<std::optional<KernelSummary>> in;
+};
+/// What a reader wants to know first: how much faster each kernel became, and how it stands against the library.
+void add_overview(Page&, const std::vector<KernelRow>&);
+
 /// One store, or two beside each other.
-Page tuning_page(const std::vector<TunedStore>&);
+Page tuning_page(std::vector<TunedStore>&);
 /// Of the same kernel in each store; null where it is not there.
 std::vector<Figure> kernel_figures(const std::vector<const TunedKernel*>&, const std::vector<std::string>& stores);
 

@@ -4,30 +4,33 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
-#include "apps/report/bars.h"
 #include "apps/report/scale.h"
 #include "apps/report/tuning.h"
+#include "core/text.h"
 
 namespace deplo::apps {
 namespace {
 
+using Entry = TunedStore::Entry;
+
 /// The same kernel (by its key) on a device in each store; stores of different devices stand beside each other too.
 struct Group {
   std::string title;
-  std::vector<const TunedKernel*> in;  // per store; null: not there
+  std::vector<const Entry*> in;  // per store; null: not there
 
-  const TunedKernel& any() const {
-    return **std::ranges::find_if(in, [](const auto* kernel) { return kernel != nullptr; });
+  const Entry& any() const {
+    return **std::ranges::find_if(in, [](const auto* entry) { return entry != nullptr; });
   }
 };
 
-const TunedKernel* partner(const TunedStore& store, const TunedKernel& kernel) {
-  const TunedKernel* found = nullptr;
+const Entry* partner(const std::vector<Entry>& entries, const Entry& entry) {
+  const Entry* found = nullptr;
   std::size_t count = 0;
-  for (const TunedKernel& other : store.kernels) {
-    if (other.key != kernel.key) continue;
-    if (other.device.name == kernel.device.name) return &other;
+  for (const Entry& other : entries) {
+    if (other.key != entry.key) continue;
+    if (other.device_name == entry.device_name) return &other;
     found = &other;
     ++count;
   }
@@ -36,16 +39,16 @@ const TunedKernel* partner(const TunedStore& store, const TunedKernel& kernel) {
 
 std::vector<Group> pair_up(const std::vector<TunedStore>& stores) {
   std::vector<Group> groups;
-  std::vector<const TunedKernel*> taken;
-  for (const TunedKernel& kernel : stores[0].kernels) {
-    groups.push_back({"", {&kernel}});
+  std::set<const Entry*> taken;
+  for (const Entry& entry : stores[0].entries()) {
+    groups.push_back({"", {&entry}});
     if (stores.size() == 1) continue;
-    taken.push_back(partner(stores[1], kernel));
-    groups.back().in.push_back(taken.back());
+    groups.back().in.push_back(partner(stores[1].entries(), entry));
+    taken.insert(groups.back().in.back());
   }
-  for (std::size_t i = 0; stores.size() > 1 && i < stores[1].kernels.size(); ++i)
-    if (const TunedKernel* const kernel = &stores[1].kernels[i]; std::ranges::find(taken, kernel) == taken.end())
-      groups.push_back({"", {nullptr, kernel}});
+  if (stores.size() == 1) return groups;
+  for (const Entry& entry : stores[1].entries())
+    if (!taken.contains(&entry)) groups.push_back({"", {nullptr, &entry}});
   return groups;
 }
 
@@ -54,79 +57,17 @@ std::vector<Group> group(const std::vector<TunedStore>& stores) {
   std::vector<Group> groups = pair_up(stores);
   std::map<std::string, int> named;
   for (const Group& group : groups) ++named[group.any().name];
+  constexpr std::size_t longest = 400;  // letters: the store takes any text as a name
   for (Group& group : groups) {
-    group.title = group.any().name;
-    if (named[group.title] > 1) group.title += " on " + group.any().device.name;
+    group.title = cut(group.any().name, longest);
+    if (named[group.any().name] > 1) group.title += " on " + group.any().device_name;
   }
   return groups;
 }
 
 std::string letter(std::size_t store) { return std::string(1, static_cast<char>('A' + store)); }
 
-std::string time(const Speed& speed) { return speed.us > 0 ? print(speed.us, Unit::microseconds) : "-"; }
-
-std::string ratio(double above, double below) {
-  return above > 0 && below > 0 ? fmt::format("{:.2f}×", above / below) : "-";
-}
-
-std::string library(const TunedKernel& kernel) {
-  for (const measure::BaselineRecord& baseline : kernel.baselines)
-    if (baseline.median_us > 0)
-      return fmt::format("{} {}", baseline.library, print(baseline.median_us, Unit::microseconds));
-  return "-";
-}
-
-std::size_t failures(const TunedKernel& kernel) {
-  return static_cast<std::size_t>(std::ranges::count_if(kernel.trials, [](const ReportTrial& t) { return !t.ok(); }));
-}
-
-std::vector<std::string> cells(const TunedKernel& kernel) {
-  return {fmt::format("{}", kernel.trials.size()),
-          fmt::format("{}", failures(kernel)),
-          time(kernel.untuned),
-          time(kernel.best),
-          ratio(kernel.untuned.us, kernel.best.us),
-          kernel.best.us == 0     ? "-"
-          : kernel.best.confirmed ? "yes"
-                                  : "no",
-          library(kernel)};
-}
-
-HtmlTable overview(const std::vector<Group>& groups) {
-  HtmlTable table{{"kernel"}, {}};
-  const bool two = groups.front().in.size() > 1;
-  if (two) table.heads.emplace_back("store");
-  for (const char* head : {"trials", "failed", "untuned", "best", "speed-up", "confirmed", "library"})
-    table.heads.emplace_back(head);
-  if (two) table.heads.emplace_back("best A / best B");
-  for (const Group& group : groups)
-    for (std::size_t i = 0; i < group.in.size(); ++i) {
-      if (group.in[i] == nullptr) continue;
-      auto& row = table.rows.emplace_back(std::vector<std::string>{group.title});
-      if (two) row.push_back(letter(i));
-      for (std::string& cell : cells(*group.in[i])) row.push_back(std::move(cell));
-      if (two)
-        row.push_back(
-            group.in[0] == nullptr || group.in[1] == nullptr ? "-" : ratio(group.in[0]->best.us, group.in[1]->best.us));
-    }
-  return table;
-}
-
-std::vector<Figure> overview_figures(const std::vector<Group>& groups) {
-  constexpr std::size_t most_rows = 40;
-  std::vector<BarRow> rows;
-  double most = 1;
-  for (const Group& group : groups)
-    for (std::size_t i = 0; i < group.in.size() && rows.size() < most_rows; ++i) {
-      if (group.in[i] == nullptr || group.in[i]->untuned.us <= 0 || group.in[i]->best.us <= 0) continue;
-      const double factor = group.in[i]->untuned.us / group.in[i]->best.us;
-      most = std::max(most, factor);
-      const bool named = i > 0 && rows.size() > 0 && group.in[0] != nullptr && rows.back().label == group.title;
-      rows.push_back({named ? "" : group.title, factor, 0, 0, i, fmt::format("{:.2f}×", factor)});
-    }
-  if (rows.empty()) return {};
-  return {bars("speed-up", "Speed-up over the untuned schedule", rows, 0, most)};
-}
+std::string time(double us) { return print(us, Unit::microseconds); }
 
 HtmlTable runs_table(const std::vector<TunedRun>& runs) {
   HtmlTable table{{"started", "strategy", "seed", "device", "host", "revision", "trials"}, {}, {}};
@@ -155,13 +96,20 @@ HtmlTable decision_table(const TunedKernel& kernel) {
   return table;
 }
 
+/// "12 µs confirmed on the full grid, 11.8 µs as screened".
+std::string words(const StageTimes& times) {
+  if (times.confirmed <= 0) return times.screened > 0 ? time(times.screened) + " as screened, not confirmed" : "-";
+  const std::string confirmed = time(times.confirmed) + " confirmed on the full grid";
+  return times.screened > 0 ? fmt::format("{}, {} as screened", confirmed, time(times.screened)) : confirmed;
+}
+
 void add_schedule(Page& page, const TunedKernel& kernel, const std::string& store) {
   if (kernel.best_trail.empty()) return page.text(store + "No schedule of it has a valid time.");
-  page.text(fmt::format("{}The best schedule: {}{}{}", store, time(kernel.best),
-                        kernel.best.confirmed ? ", confirmed on the full grid" : ", as screened, not confirmed",
-                        kernel.untuned.us > 0 ? fmt::format("; untuned {}, {}", time(kernel.untuned),
-                                                            ratio(kernel.untuned.us, kernel.best.us))
-                                              : ""));
+  const SpeedUp speed = kernel.summary.speed_up();
+  std::string text = fmt::format("{}The best schedule: {}.", store, words(kernel.summary.best));
+  if (speed.factor() > 0)
+    text += fmt::format(" Untuned: {}. Speed-up {}.", words(kernel.summary.untuned), print_factor(speed.factor()));
+  page.text(text);
   page.table(decision_table(kernel));
   if (kernel.schedule.empty())
     page.text(kernel.unreadable);
@@ -171,69 +119,86 @@ void add_schedule(Page& page, const TunedKernel& kernel, const std::string& stor
 }
 
 void add_failure_messages(Page& page, const TunedKernel& kernel, const std::string& store) {
-  struct Kind {
-    std::size_t count = 0;
-    std::string message, trail;
-  };
-  std::map<std::string, Kind> kinds;
-  for (const ReportTrial& trial : kernel.trials) {
-    if (trial.ok()) continue;
-    Kind& kind = kinds[trial.status];
-    ++kind.count;
-    kind.message = trial.message;  // the latest
-    kind.trail = trial.trail;
-  }
-  if (kinds.empty()) return;
+  if (kernel.failures.empty()) return;
   HtmlTable table{{"failure", "trials", "the latest said", "its trail"}, {}, {2, 3}};
-  for (const auto& [status, kind] : kinds)
+  for (const auto& [status, kind] : kernel.failures)
     table.rows.push_back({store + status, fmt::format("{}", kind.count), kind.message, kind.trail});
   page.table(table);
 }
 
-void add_kernel(Page& page, const Group& group, bool folded) {
-  page.section(group.title, folded);
-  std::string devices = group.any().device.name;
-  for (const TunedKernel* kernel : group.in)
-    if (kernel != nullptr && kernel->device.name != devices) devices += " and " + kernel->device.name;
-  page.text("On " + devices);
+/// Reads the kernel, shows it, and keeps its summary: with their trials not all kernels fit into memory.
+KernelRow add_kernel(Page& page, std::vector<TunedStore>& stores, const Group& group, bool folded) {
+  std::vector<std::optional<TunedKernel>> kernels;
+  std::vector<const TunedKernel*> in;
   std::vector<std::string> letters;
-  for (std::size_t i = 0; i < group.in.size(); ++i) letters.push_back(group.in.size() > 1 ? letter(i) : "");
-  page.plots(group.title, kernel_figures(group.in, letters));
-  for (std::size_t i = 0; i < group.in.size(); ++i) {
-    const std::string store = letters[i].empty() ? "" : letters[i] + ": ";
-    if (group.in[i] == nullptr) {
-      page.text(store + "not in this store.");
-      continue;
-    }
-    add_schedule(page, *group.in[i], store);
-    add_failure_messages(page, *group.in[i], store);
+  for (std::size_t i = 0; i < stores.size(); ++i) {
+    kernels.push_back(group.in[i] == nullptr ? std::nullopt : std::optional(stores[i].read(*group.in[i])));
+    letters.push_back(stores.size() > 1 ? letter(i) : "");
   }
+  for (const auto& kernel : kernels) in.push_back(kernel ? &*kernel : nullptr);
+  page.section(group.title, folded);
+  std::string devices = group.any().device_name;
+  for (const Entry* entry : group.in)
+    if (entry != nullptr && entry->device_name != devices) devices += " and " + entry->device_name;
+  page.text("On " + devices);
+  page.plots(group.title, kernel_figures(in, letters));
+  KernelRow row{group.title, {}};
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    row.in.push_back(kernels[i] ? std::optional(kernels[i]->summary) : std::nullopt);
+    const std::string store = letters[i].empty() ? "" : letters[i] + ": ";
+    if (kernels[i]) {
+      add_schedule(page, *kernels[i], store);
+      add_failure_messages(page, *kernels[i], store);
+    } else {
+      page.text(store + "not in this store.");
+    }
+  }
+  return row;
+}
+
+/// One line of what is not in the page.
+std::string left_out(const TunedStore& store) {
+  constexpr std::size_t most = 5;
+  const std::vector<std::string>& rows = store.damaged();
+  std::string text =
+      fmt::format("Left out of {}, damaged: {} (`deplo db check` lists all). ", store.file(), rows.size());
+  for (std::size_t i = 0; i < std::min(rows.size(), most); ++i) text += (i == 0 ? "" : "; ") + rows[i];
+  return text + (rows.size() > most ? "; …" : "");
 }
 
 constexpr const char* legend =
-    "Plots of a kernel: a dot is a trial, a stroke at the upper edge a failed one, the line the best so far (of what "
-    "ran "
-    "to the end); confirmations of the finalists are left out. Time spent on a kernel is that of its trials, builds "
-    "included. Knobs: the share of the variance of log time that a knob's values explain (epsilon squared), of what "
-    "the "
-    "search tried; a × b is what both explain beyond each. Values: below 1 is faster than the mean.";
+    "Plots of a kernel have times as screened, in one stage: a dot is a trial, a stroke at the upper edge a failed "
+    "one, "
+    "the line the best so far (of what ran to the end). Confirmed times are of another protocol: the finalists', the "
+    "untuned schedule's, the libraries'. Time spent on a kernel is that of its trials, builds included. Knobs: the "
+    "share "
+    "of the variance of log time that a knob's values explain (epsilon squared), of what the search tried; a × b is "
+    "what "
+    "both explain beyond each. Values: below 1 is faster than the mean.";
 
 }  // namespace
 
-Page tuning_page(const std::vector<TunedStore>& stores) {
-  Page page(stores.size() == 1 ? "Tuning: " + stores[0].file
-                               : fmt::format("Tuning: {} and {}", stores[0].file, stores[1].file));
-  const std::vector<Group> groups = group(stores);
-  if (stores.size() > 1) page.key({"A: " + stores[0].file, "B: " + stores[1].file});
-  page.table(overview(groups));
-  page.plots("all kernels", overview_figures(groups));
-  page.text(legend);
+Page tuning_page(std::vector<TunedStore>& stores) {
   constexpr std::size_t most_unfolded = 8;  // more make a page too long to find anything
-  for (const Group& group : groups) add_kernel(page, group, groups.size() > most_unfolded);
+  const std::vector<Group> groups = group(stores);
+  Page kernels("");
+  std::vector<KernelRow> rows;
+  for (const Group& group : groups) rows.push_back(add_kernel(kernels, stores, group, groups.size() > most_unfolded));
+
+  Page page(stores.size() == 1 ? "Tuning: " + stores[0].file()
+                               : fmt::format("Tuning: {} and {}", stores[0].file(), stores[1].file()));
+  if (stores.size() > 1) page.key({"A: " + stores[0].file(), "B: " + stores[1].file()});
+  for (const TunedStore& store : stores)
+    if (!store.damaged().empty()) page.text(left_out(store));
+  add_overview(page, rows);
+  page.section("How to read the plots", true);
+  page.text(legend);
+  page.append(std::move(kernels));
   for (std::size_t i = 0; i < stores.size(); ++i) {
+    const std::vector<TunedRun> runs = stores[i].runs();
     page.section(stores.size() > 1 ? "Runs of " + letter(i) : "Runs", true);
-    page.text(fmt::format("{} {}; the latest:", stores[i].runs.size(), stores[i].runs.size() == 1 ? "run" : "runs"));
-    page.table(runs_table(stores[i].runs));
+    page.text(fmt::format("{} {}; the latest:", runs.size(), runs.size() == 1 ? "run" : "runs"));
+    page.table(runs_table(runs));
   }
   return page;
 }

@@ -11,13 +11,16 @@
 #include "apps/report/bars.h"
 #include "apps/report/chart.h"
 #include "apps/report/tuning.h"
+#include "core/text.h"
 #include "core/trail.h"
 #include "search/effects.h"
 
 namespace deplo::apps {
 namespace {
 
-constexpr std::size_t failed_series = 5;  // vermillion
+constexpr std::size_t longest_library = 20;                            // letters: library names are words
+constexpr std::size_t failed_series = 5;                               // vermillion
+constexpr const char* time_title = "time of the kernel, as screened";  // plots of trials have times of one stage
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// Trials of the search in their order: where each stands on an axis, its time, and the best so far.
@@ -55,14 +58,16 @@ using Kernels = std::vector<const TunedKernel*>;
 /// From the fastest to the slowest time of all of them; nothing where there is none.
 std::optional<Axis> time_axis(const Kernels& kernels) {
   double low = infinity, high = 0;
-  for (const TunedKernel* kernel : kernels)
-    for (const ReportTrial& trial : kernel == nullptr ? std::vector<ReportTrial>() : kernel->trials)
-      if (trial.ok()) {
+  for (const TunedKernel* kernel : kernels) {
+    if (kernel == nullptr) continue;
+    for (const ReportTrial& trial : kernel->trials)
+      if (trial.ok() && !trial.confirmed) {
         low = std::min(low, trial.us);
         high = std::max(high, trial.us);
       }
+  }
   if (high == 0) return std::nullopt;
-  return around("time of the kernel", low, high, true, Unit::microseconds);
+  return around(time_title, low, high, true, Unit::microseconds);
 }
 
 /// From the last to the first of the best ones: other trials do not stretch it.
@@ -73,7 +78,7 @@ Axis best_axis(const std::vector<Course>& courses) {
       low = std::min(low, us);
       high = std::max(high, us);
     }
-  return around("time of the kernel", high > 0 ? low : 1, high > 0 ? high : 1, true, Unit::microseconds);
+  return around(time_title, high > 0 ? low : 1, high > 0 ? high : 1, true, Unit::microseconds);
 }
 
 Figure convergence(const Kernels& kernels, const std::vector<std::string>& stores, bool over_time, const Axis& us) {
@@ -86,13 +91,14 @@ Figure convergence(const Kernels& kernels, const std::vector<std::string>& store
   Chart chart(
       over_time ? "best-over-time" : "best-over-trials",
       over_time ? "Best so far over the time of tuning" : "Every trial, and the best so far",
-      around(over_time ? "time spent on the kernel" : "trials", 0, end, false, over_time ? Unit::seconds : Unit::none),
-      over_time ? best_axis(courses) : us, stores.size() > 1);
+      around(over_time ? "time spent on the kernel" : "trials", 0, end, false, over_time ? Unit::seconds : Unit::count),
+      over_time ? best_axis(courses) : us, stores.size() > 1 ? 1 : 0);
   for (std::size_t i = 0; i < courses.size(); ++i) {
     if (!over_time) chart.dots(courses[i].x, courses[i].us, i);
     if (!over_time) chart.strokes(courses[i].failed_x, failed_series);
   }
-  if (kernels.size() == 1 && kernels[0]->untuned.us > 0) chart.rule(kernels[0]->untuned.us, "untuned");
+  if (kernels.size() == 1 && kernels[0]->summary.untuned.screened > 0)
+    chart.rule(kernels[0]->summary.untuned.screened, "untuned");
   for (std::size_t i = 0; i < courses.size(); ++i) chart.steps(courses[i].best_x, courses[i].best_us, i, stores[i]);
   return chart.figure();
 }
@@ -115,19 +121,18 @@ struct Mark {
   std::string what;
 };
 
-/// The best; of a single store also the untuned schedule and the fastest library.
+/// The best; of a single store also the untuned schedule, and the fastest library where it is within the axis.
 std::vector<Mark> marks_of(const Kernels& kernels, const Axis& us) {
   std::vector<Mark> marks;
   for (std::size_t i = 0; i < kernels.size(); ++i)
-    if (kernels[i] != nullptr && kernels[i]->best.us > 0)
-      marks.push_back({kernels[i]->best.us, kernels.size() > 1 ? (i == 0 ? "best of A" : "best of B") : "best"});
+    if (kernels[i] != nullptr && kernels[i]->summary.best.screened > 0)
+      marks.push_back(
+          {kernels[i]->summary.best.screened, kernels.size() > 1 ? (i == 0 ? "best of A" : "best of B") : "best"});
   if (kernels.size() > 1) return marks;
-  if (kernels[0]->untuned.us > 0) marks.push_back({kernels[0]->untuned.us, "untuned"});
-  for (const measure::BaselineRecord& baseline : kernels[0]->baselines)
-    if (baseline.median_us >= us.low && baseline.median_us <= us.high) {
-      marks.push_back({baseline.median_us, baseline.library});
-      break;
-    }
+  const KernelSummary& summary = kernels[0]->summary;
+  if (summary.untuned.screened > 0) marks.push_back({summary.untuned.screened, "untuned"});
+  if (summary.library_us >= us.low && summary.library_us <= us.high)
+    marks.push_back({summary.library_us, "confirmed " + cut(summary.library, longest_library)});
   return marks;
 }
 
@@ -145,7 +150,7 @@ Figure distribution(const Kernels& kernels, Axis us) {
   const std::vector<Mark> marks = marks_of(kernels, us);
   const double room = 1.05 + 0.1 * static_cast<double>(marks.size());  // above the bars, for the marks' labels
   Chart chart("distribution", "Distribution of the times of the trials", us,
-              {"share of the valid trials", 0, std::max(highest, 1e-9) * room, false, Unit::percent}, false);
+              {"share of the valid trials", 0, std::max(highest, 1e-9) * room, false, Unit::percent}, 0);
   for (std::size_t i = 0; i < shares.size(); ++i)
     for (std::size_t bin = 0; bin < bins; ++bin)
       if (shares[i][bin] > 0)
@@ -159,16 +164,22 @@ Figure distribution(const Kernels& kernels, Axis us) {
 
 constexpr double least_share = 0.01, least_pair_share = 0.05;  // below, a share of some hundred trials is chance
 
-std::size_t valid_records(const TunedKernel& kernel) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(kernel.records.records, [](const search::Record& record) { return record.outcome.ok(); }));
+/// A caution below what rests on few trials. A knob of five values that does nothing has a share of more than 30 % in
+/// one of twenty samples of 20 trials, and of 11 % in one of 50 (4,000 samples of normal log times each).
+void caution(Figure& figure, const Kernels& kernels) {
+  constexpr std::size_t enough = 50;
+  std::size_t fewest = enough;
+  for (const TunedKernel* kernel : kernels)
+    if (kernel != nullptr && !kernel->knobs.empty()) fewest = std::min(fewest, kernel->valid);
+  if (fewest < enough)
+    figure.add_note(
+        fmt::format("Caution: of {} valid trials, fewer than {}. Much of this may be chance.", fewest, enough));
 }
 
 /// Shares per store of each knob, and of the pairs that say more than their knobs.
 using Shares = std::map<std::string, std::vector<double>>;
 
 Shares shares_of(const Kernels& kernels) {
-  constexpr std::size_t most_pairs = 3;
   Shares shares;
   const auto keep = [&](const std::string& name, std::size_t store, double share, double least) {
     if (share < least) return;
@@ -177,9 +188,8 @@ Shares shares_of(const Kernels& kernels) {
   };
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     if (kernels[i] == nullptr) continue;
-    for (const search::KnobEffect& effect : search::knob_effects(kernels[i]->records))
-      keep(effect.knob, i, effect.share, least_share);
-    for (const search::PairEffect& pair : search::pair_effects(kernels[i]->records, most_pairs))
+    for (const search::KnobEffect& effect : kernels[i]->knobs) keep(effect.knob, i, effect.share, least_share);
+    for (const search::PairEffect& pair : kernels[i]->pairs)
       keep(pair.first + " × " + pair.second, i, pair.share, least_pair_share);
   }
   return shares;
@@ -193,14 +203,19 @@ void add_importance(std::vector<Figure>& figures, const Kernels& kernels) {
   std::ranges::sort(order);
   if (order.size() > most) order.resize(most);
   std::vector<BarRow> rows;
-  for (const auto& [share, name] : order)
+  for (const auto& [share, name] : order) {
+    bool named = false;
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       const double own = shares.at(name)[i];
-      rows.push_back({i == 0 ? name : "", own, 0, 0, i, print(own, Unit::percent)});
+      if (own <= 0) continue;  // of one store only
+      rows.push_back({named ? "" : name, own, 0, 0, i, print(own, Unit::percent)});
+      named = true;
     }
+  }
   if (rows.empty()) return;
   const double longest = std::max(0.2, -order.front().first);
-  figures.push_back(bars("knobs", "Knobs: share of the variance of log time", rows, 0, longest));
+  figures.push_back(bars("knobs", "Knobs: share of the variance of log time", rows, Axis{"", 0, longest}));
+  caution(figures.back(), kernels);
 }
 
 /// The values of the knobs that matter most, in their order; of knobs with many those that were tried most.
@@ -209,7 +224,7 @@ void add_values(std::vector<Figure>& figures, const TunedKernel& kernel, std::si
   constexpr std::size_t most_knobs = 3, most_values = 8;
   std::vector<FactorRow> rows;
   std::size_t knobs = 0;
-  for (const search::KnobEffect& effect : search::knob_effects(kernel.records)) {
+  for (const search::KnobEffect& effect : kernel.knobs) {
     if (effect.share < least_share || ++knobs > most_knobs) break;
     std::vector<search::ValueEffect> kept = effect.values;
     std::ranges::stable_sort(kept, std::greater(), &search::ValueEffect::count);
@@ -219,20 +234,21 @@ void add_values(std::vector<Figure>& figures, const TunedKernel& kernel, std::si
       rows.push_back({effect.knob, fmt::format("{} ({})", deplo::print(value.value), value.count), value.factor, series,
                       fmt::format("{:.2f}×", value.factor)});
   }
-  if (!rows.empty())
-    figures.push_back(factors(
-        "values", fmt::format("Values, and how many of {} trials had them{}", valid_records(kernel), suffix), rows));
+  if (rows.empty()) return;
+  figures.push_back(
+      factors("values", fmt::format("Values, and how many of {} trials had them{}", kernel.valid, suffix), rows));
+  caution(figures.back(), {&kernel});
 }
 
 void add_failures(std::vector<Figure>& figures, const Kernels& kernels, const std::vector<std::string>& stores) {
   std::map<std::string, std::vector<std::size_t>> counts;
-  for (std::size_t i = 0; i < kernels.size(); ++i)
-    if (kernels[i] != nullptr)
-      for (const ReportTrial& trial : kernels[i]->trials)
-        if (!trial.ok()) {
-          counts[trial.status].resize(kernels.size());
-          ++counts[trial.status][i];
-        }
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    if (kernels[i] == nullptr) continue;
+    for (const auto& [status, kind] : kernels[i]->failures) {
+      counts[status].resize(kernels.size());
+      counts[status][i] = kind.count;
+    }
+  }
   std::vector<BarRow> rows;
   double most = 0;
   for (const auto& [status, count] : counts)
@@ -241,7 +257,7 @@ void add_failures(std::vector<Figure>& figures, const Kernels& kernels, const st
       rows.push_back({kernels.size() > 1 ? status + ", " + stores[i] : status, static_cast<double>(count[i]), 0, 0,
                       kernels.size() > 1 ? i : failed_series, fmt::format("{}", count[i])});
     }
-  if (!rows.empty()) figures.push_back(bars("failures", "Failures: trials of each kind", rows, 0, most));
+  if (!rows.empty()) figures.push_back(bars("failures", "Failures: trials of each kind", rows, Axis{"", 0, most}));
 }
 
 }  // namespace

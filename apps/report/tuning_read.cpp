@@ -7,19 +7,201 @@
 #include "apps/recorded.h"
 #include "apps/report/tuning.h"
 #include "core/error.h"
+#include "core/text.h"
+#include "core/trail.h"
 #include "measure/device_row.h"
-#include "measure/store.h"
 #include "measure/store_open.h"
+#include "measure/store_report.h"
 
 namespace deplo::apps {
 namespace {
 
 using measure::Database;
 using measure::Statement;
-using Numbers = std::pair<std::int64_t, std::int64_t>;  // of a kernel and a device
 
-std::vector<TunedRun> read_runs(Database& database) {
+std::vector<TunedStore::Entry> read_entries(Database& database, const std::string& name) {
   Statement rows(database,
+                 "SELECT DISTINCT k.id, d.id, k.key, k.name, d.name FROM trial t JOIN run r ON r.id = t.run "
+                 "JOIN kernel k ON k.id = t.kernel JOIN device d ON d.id = r.device WHERE ?1 IN ('', k.name) "
+                 "ORDER BY k.id, d.id");
+  rows.bind(1, std::string_view(name));
+  std::vector<TunedStore::Entry> entries;
+  while (rows.step()) entries.push_back({rows.integer(0), rows.integer(1), rows.text(2), rows.text(3), rows.text(4)});
+  return entries;
+}
+
+std::string cut_line(std::string_view text) {
+  constexpr std::size_t longest = 160;  // of what is wrong with a row, which may quote all of it
+  return cut(text, longest);
+}
+
+// The store takes any number, also from other programs: what is no time of a kernel, between a femtosecond and a year,
+// would leave no room for the others on an axis.
+void require_time(double us) {
+  if (!(us > 1e-9 && us < 3e13)) throw Error(fmt::format("expected a time, found {} µs", us));
+}
+
+/// Throws Error where it is no row of a tuner.
+ReportTrial trial_of(const Statement& row) {
+  ReportTrial trial;
+  trial.id = row.integer(0);
+  trial.trail = row.text(1);
+  trial.status = parse_status(row.text(2));
+  trial.us = row.is_null(3) ? 0 : row.real(3);
+  trial.confirmed = row.integer(4) != 0;
+  trial.stopped = row.integer(5) != 0;
+  parse_trail(trial.trail);
+  if (trial.ok()) require_time(trial.us);
+  if (row.integer(8) == 0) throw Error("expected samples as a JSON array");
+  return trial;
+}
+
+/// Knobs and pairs of the protocol that most valid trials have; not of guesses of less effort, which have protocols of
+/// their own, under which every valid time is `stopped`.
+void add_effects(const std::string& place, const std::map<std::string, std::vector<const ReportTrial*>>& protocols,
+                 TunedKernel& kernel) {
+  constexpr std::size_t most_pairs = 3;
+  std::vector<const ReportTrial*> chosen;
+  for (const auto& [protocol, trials] : protocols) {
+    if (std::ranges::all_of(trials, [](const ReportTrial* t) { return t->stopped || !t->ok(); })) continue;
+    std::map<std::string_view, const ReportTrial*> latest;
+    for (const ReportTrial* trial : trials) latest[trial->trail] = trial;
+    std::erase_if(latest, [](const auto& each) { return !each.second->ok(); });
+    if (latest.size() <= chosen.size()) continue;
+    chosen.clear();
+    for (const auto& [trail, trial] : latest) chosen.push_back(trial);
+  }
+  kernel.valid = chosen.size();
+  TrailRecords records(place, kernel.text);
+  for (const ReportTrial* trial : chosen) records.meet(parse_trail(trial->trail));
+  if (chosen.empty() || !records.has_knobs()) return;
+  for (const ReportTrial* trial : chosen) {
+    search::Record record;
+    record.outcome = {trial->status, trial->us, ""};
+    records.add(parse_trail(trial->trail), std::move(record));
+  }
+  const search::Records all = records.finish();
+  kernel.knobs = search::knob_effects(all);
+  kernel.pairs = search::pair_effects(all, most_pairs);
+}
+
+}  // namespace
+
+SpeedUp KernelSummary::speed_up() const {
+  if (best.confirmed > 0 && untuned.confirmed > 0) return {untuned.confirmed, best.confirmed, true};
+  if (best.screened > 0 && untuned.screened > 0) return {untuned.screened, best.screened, false};
+  return best.confirmed > 0 ? SpeedUp{0, best.confirmed, true} : SpeedUp{0, best.screened, false};
+}
+
+StageTimes TunedKernel::times_of(std::string_view trail) const {
+  StageTimes times;
+  for (const ReportTrial& trial : trials)
+    if (trial.ok() && !trial.stopped && trial.trail == trail)
+      (trial.confirmed ? times.confirmed : times.screened) = trial.us;
+  return times;
+}
+
+TunedStore::TunedStore(const std::string& file, const std::string& name) : file_(file) {
+  if (!std::filesystem::exists(file)) throw Error(file + ": expected a store or a comparison, found no such file");
+  database_ = measure::open_database(file);
+  database_->execute("BEGIN");  // one moment for all reads
+  entries_ = read_entries(*database_, name);
+  if (entries_.empty())
+    throw Error(fmt::format("{}: expected a store with trials{}, found none", file,
+                            name.empty() ? "" : fmt::format(" of a kernel '{}'", name)));
+  if (const std::int64_t lost = database_->integer(
+          "SELECT count(*) FROM trial t LEFT JOIN run r ON r.id = t.run LEFT JOIN device d ON d.id = "
+          "r.device LEFT JOIN kernel k ON k.id = t.kernel WHERE d.id IS NULL OR k.id IS NULL"))
+    damaged_.push_back(fmt::format("{} trials whose run, device or kernel is not there", lost));
+}
+
+TunedStore::~TunedStore() = default;
+TunedStore::TunedStore(TunedStore&&) noexcept = default;
+TunedStore& TunedStore::operator=(TunedStore&&) noexcept = default;
+
+TunedKernel TunedStore::read(const Entry& entry) {
+  TunedKernel kernel;
+  Statement row(*database_, fmt::format("SELECT k.text, {} FROM kernel k JOIN device d ON d.id = ?2 WHERE k.id = ?1",
+                                        measure::device_columns));
+  row.bind(1, entry.kernel).bind(2, entry.device);
+  CHECK(row.step());
+  kernel.text = row.text(0);
+  kernel.summary.key = entry.key;
+  kernel.summary.name = entry.name;
+  kernel.summary.device = measure::read_device(row, 1);
+  read_trials(entry, kernel);
+  read_best(entry, kernel);
+  read_library(entry, kernel);
+  explain_schedule(kernel);
+  return kernel;
+}
+
+// A trial took the time since the one before it in its run, of whatever kernel, or since the run's start. Clocks that
+// are set back give no negative times.
+void TunedStore::read_trials(const Entry& entry, TunedKernel& kernel) {
+  Statement rows(*database_,
+                 "SELECT t.id, t.trail, t.status, t.median_us, t.stage = 'confirm', t.stopped, t.protocol, "
+                 "max(0, (julianday(t.created) - julianday(coalesce((SELECT p.created FROM trial p WHERE p.run = t.run "
+                 "AND p.id < t.id ORDER BY p.id DESC LIMIT 1), r.started))) * 86400), "
+                 "CASE WHEN json_valid(t.samples) THEN json_type(t.samples) = 'array' ELSE 0 END, t.message "
+                 "FROM trial t JOIN run r ON r.id = t.run WHERE t.kernel = ? AND r.device = ? ORDER BY t.id");
+  rows.bind(1, entry.kernel).bind(2, entry.device);
+  std::vector<std::string> protocols;
+  double seconds = 0;
+  while (rows.step()) {
+    seconds += rows.real(7);
+    try {
+      kernel.trials.push_back(trial_of(rows));
+    } catch (const Error& error) {
+      damaged_.push_back(fmt::format("trial {} of {}: {}", rows.integer(0), entry.name, cut_line(error.what())));
+      continue;
+    }
+    ReportTrial& trial = kernel.trials.back();
+    trial.seconds = seconds;
+    protocols.push_back(rows.text(6));
+    if (trial.ok()) continue;
+    FailureKind& kind = kernel.failures[std::string(status_name(trial.status))];
+    ++kind.count;
+    kind.message = rows.text(9);
+    kind.trail = trial.trail;
+    ++kernel.summary.failures;
+  }
+  kernel.summary.trials = kernel.trials.size();
+  std::map<std::string, std::vector<const ReportTrial*>> of_protocol;
+  for (std::size_t i = 0; i < protocols.size(); ++i) of_protocol[protocols[i]].push_back(&kernel.trials[i]);
+  try {
+    add_effects(file_, of_protocol, kernel);
+  } catch (const Error& error) {  // more knobs or values than records hold
+    damaged_.push_back(fmt::format("knobs of {}: {}", entry.name, cut_line(error.what())));
+  }
+}
+
+void TunedStore::read_best(const Entry& entry, TunedKernel& kernel) {
+  for (const std::int64_t id : measure::ranked_trials(*database_, entry.kernel, entry.device)) {
+    const auto trial = std::ranges::lower_bound(kernel.trials, id, {}, &ReportTrial::id);
+    if (trial == kernel.trials.end() || trial->id != id) continue;  // damaged
+    kernel.best_trail = trial->trail;
+    kernel.summary.best = kernel.times_of(kernel.best_trail);
+    return;
+  }
+}
+
+void TunedStore::read_library(const Entry& entry, TunedKernel& kernel) {
+  for (const auto& row : measure::library_times(*database_, entry.kernel, entry.device).rows) try {
+      if (parse_status(measure::text_of(row[2])) != Status::ok) continue;
+      const double us = measure::real_of(row[3]);
+      require_time(us);
+      if (kernel.summary.library_us > 0) continue;
+      kernel.summary.library = measure::text_of(row[1]);
+      kernel.summary.library_us = us;
+    } catch (const Error& error) {
+      damaged_.push_back(
+          fmt::format("baseline {} of {}: {}", measure::integer_of(row[0]), entry.name, cut_line(error.what())));
+    }
+}
+
+std::vector<TunedRun> TunedStore::runs() {
+  Statement rows(*database_,
                  "SELECT r.started, r.searcher, r.revision, r.host, d.name, r.seed, "
                  "(SELECT count(*) FROM trial t WHERE t.run = r.id) FROM run r JOIN device d ON d.id = r.device "
                  "ORDER BY r.id");
@@ -28,98 +210,6 @@ std::vector<TunedRun> read_runs(Database& database) {
     runs.push_back({rows.text(0), rows.text(1), rows.text(2), rows.text(3), rows.text(4),
                     static_cast<std::uint64_t>(rows.integer(5)), rows.integer(6)});
   return runs;
-}
-
-TunedKernel kernel_of(const Statement& row) {
-  TunedKernel kernel;
-  kernel.key = row.text(2);
-  kernel.name = row.text(3);
-  kernel.text = row.text(4);
-  kernel.device = measure::read_device(row, 5);
-  return kernel;
-}
-
-std::map<Numbers, TunedKernel> read_kernels(Database& database, const std::string& name) {
-  Statement rows(
-      database,
-      fmt::format("SELECT DISTINCT k.id, d.id, k.key, k.name, k.text, {} FROM trial t JOIN run r ON r.id = t.run "
-                  "JOIN kernel k ON k.id = t.kernel JOIN device d ON d.id = r.device WHERE ?1 = '' OR k.name = ?1 "
-                  "ORDER BY k.id, d.id",
-                  measure::device_columns));
-  rows.bind(1, std::string_view(name));
-  std::map<Numbers, TunedKernel> kernels;
-  while (rows.step()) kernels.emplace(Numbers{rows.integer(0), rows.integer(1)}, kernel_of(rows));
-  return kernels;
-}
-
-// A trial took the time since the one before it in its run, of whatever kernel, or since the run's start. Clocks that
-// are set back give no negative times.
-void read_trials(Database& database, std::map<Numbers, TunedKernel>& kernels) {
-  Statement rows(
-      database,
-      "SELECT t.kernel, r.device, t.trail, t.status, t.message, t.median_us, t.stage = 'confirm', t.stopped, "
-      "max(0, (julianday(t.created) - julianday(lag(t.created, 1, r.started) "
-      "OVER (PARTITION BY t.run ORDER BY t.id))) * 86400) FROM trial t JOIN run r ON r.id = t.run ORDER BY t.id");
-  std::map<Numbers, double> seconds;
-  while (rows.step()) {
-    const Numbers numbers{rows.integer(0), rows.integer(1)};
-    const auto kernel = kernels.find(numbers);
-    if (kernel == kernels.end()) continue;
-    ReportTrial trial;
-    trial.trail = rows.text(2);
-    trial.status = rows.text(3);
-    trial.message = rows.text(4);
-    trial.us = rows.is_null(5) ? 0 : rows.real(5);
-    trial.confirmed = rows.integer(6) != 0;
-    trial.stopped = rows.integer(7) != 0;
-    trial.seconds = seconds[numbers] += rows.real(8);
-    // The store takes any number, also from other programs: what is no time of a kernel, between a femtosecond and a
-    // year, would leave no room for the others on an axis.
-    if (trial.ok() && !(trial.us > 1e-9 && trial.us < 3e13)) continue;
-    kernel->second.trials.push_back(std::move(trial));
-  }
-}
-
-std::map<Numbers, TunedKernel> read_all(const std::string& file, const std::string& name, std::vector<TunedRun>& runs) {
-  const auto database = measure::open_database(file);
-  database->execute("BEGIN");  // one moment for all reads
-  runs = read_runs(*database);
-  std::map<Numbers, TunedKernel> kernels = read_kernels(*database, name);
-  read_trials(*database, kernels);
-  database->execute("COMMIT");
-  return kernels;
-}
-
-std::size_t valid(const search::Records& records) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(records.records, [](const search::Record& record) { return record.outcome.ok(); }));
-}
-
-}  // namespace
-
-TunedStore read_tuned(const std::string& file, const std::string& name) {
-  if (!std::filesystem::exists(file)) throw Error(file + ": expected a store or a comparison, found no such file");
-  TunedStore result{file, {}, {}};
-  std::map<Numbers, TunedKernel> kernels = read_all(file, name, result.runs);
-  if (kernels.empty())
-    throw Error(fmt::format("{}: expected a store with trials{}, found none", file,
-                            name.empty() ? "" : fmt::format(" of a kernel '{}'", name)));
-  for (StoredSpace& space : read_stored_spaces(file)) {
-    const auto kernel = kernels.find({space.kernel, space.device});
-    if (kernel != kernels.end() && valid(space.records) > valid(kernel->second.records))
-      kernel->second.records = std::move(space.records);
-  }
-  measure::Store store = measure::Store::open(file);
-  for (auto& [numbers, kernel] : kernels) {
-    kernel.baselines = store.baselines(numbers.first, numbers.second);
-    if (const auto best = store.best(numbers.first, numbers.second)) {
-      kernel.best_trail = best->trail;
-      kernel.best = {best->median_us, best->stage == measure::Stage::confirm};
-    }
-    explain_schedule(kernel);
-    result.kernels.push_back(std::move(kernel));
-  }
-  return result;
 }
 
 }  // namespace deplo::apps

@@ -60,22 +60,13 @@ void explain_by_trail(TunedKernel& kernel, const Trail& untuned) {
   for (const Choice& choice : parse_trail(kernel.best_trail)) kernel.decisions.push_back(decision(choice, untuned, 0));
 }
 
-/// The latest confirmation of the trail, else its latest time.
-Speed speed_of(const TunedKernel& kernel, const std::string& trail) {
-  Speed found;
-  for (const ReportTrial& trial : kernel.trials)
-    if (trial.trail == trail && trial.ok() && !trial.stopped && (trial.confirmed || !found.confirmed))
-      found = {trial.us, trial.confirmed};
-  return found;
-}
-
 struct Origin {
   ir::Program loop;
   Target target;
 };
 
 Origin origin_of(const TunedKernel& kernel) {
-  return {parse_kernel(kernel.text, {}, "the kernel"), measure::target_of(kernel.device)};
+  return {parse_kernel(kernel.text, {}, "the kernel"), measure::target_of(kernel.summary.device)};
 }
 
 void explain_by_rules(TunedKernel& kernel, const Origin& origin, const Trail& untuned) {
@@ -95,7 +86,8 @@ void explain_by_rules(TunedKernel& kernel, const Origin& origin, const Trail& un
 /// What a tuner measures first; of a store that older rules wrote theirs.
 Trail untuned_trail(const TunedKernel& kernel, const Origin& origin) {
   const Trail own = rules::heuristic(origin.loop, origin.target).trail();
-  return speed_of(kernel, print(own)).us > 0 ? own : parse_trail(kernel.trials.front().trail);
+  const StageTimes times = kernel.times_of(print(own));
+  return times.screened > 0 || times.confirmed > 0 ? own : parse_trail(kernel.trials.front().trail);
 }
 
 }  // namespace
@@ -107,10 +99,11 @@ std::string_view rule_words(std::string_view rule) {
 
 void explain_schedule(TunedKernel& kernel) {
   kernel.imported = kernel.text.starts_with("recorded ");
-  if (kernel.imported || kernel.trials.empty()) {
+  if (kernel.imported) {
     kernel.unreadable = "Recorded by another program: it has no schedule that these rules know.";
     return explain_by_trail(kernel, {});
   }
+  if (kernel.trials.empty()) return;  // all of them damaged
   Trail untuned = parse_trail(kernel.trials.front().trail);
   try {
     const Origin origin = origin_of(kernel);
@@ -120,7 +113,7 @@ void explain_schedule(TunedKernel& kernel) {
     kernel.unreadable = fmt::format("The rules of this program do not read it: {}.", error.what());
     explain_by_trail(kernel, untuned);
   }
-  kernel.untuned = speed_of(kernel, print(untuned));
+  kernel.summary.untuned = kernel.times_of(print(untuned));
 }
 
 }  // namespace deplo::apps

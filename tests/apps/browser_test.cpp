@@ -8,7 +8,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "apps/report/bars.h"
+#include "apps/report/chart.h"
 #include "apps/report/comparison.h"
+#include "apps/report/export.h"
 #include "apps/report/tuning.h"
 #include "apps/report_fixture.h"
 #include "apps/run_program.h"
@@ -65,7 +68,7 @@ class Browser : public ::testing::Test {
   }
 
   void expect_readable(const Page& page) {
-    write_report(page, {folder_.file("page.html"), "", ""});
+    write_report(page, {folder_.file("page.html"), "", "", ""});
     const std::string inspect = deplo::testing::write_file(folder_.path(), "inspect.html", inspector);
     const std::string command = fmt::format(
         "timeout 120 '{}' --headless=new --no-sandbox --disable-gpu --disable-background-networking "
@@ -95,14 +98,35 @@ class Browser : public ::testing::Test {
   std::string chromium_;
 };
 
+TEST_F(Browser, LongNames) {
+  const std::string name = "sdpa.tinyllama.scaled_dot_product_attention_masked.K3584.M512";
+  Page page("Long names");
+  std::vector<Figure> figures = {
+      bars("a", "Bars", {{name, 1, 0, 0, 0, "1"}, {"", 2, 1, 2, 1, "2"}, {"short", 3, 0, 0, 0, "3"}}, Axis{"", 0, 3}),
+      bars("b", "Speed-up", {{"matmul.K3584.M512.N3584", 0.5, 0, 0, 0, "0.50×"}}, Axis{"", 0.4, 30, true}),
+      factors("c", "Factors", {{name, name, 2, 0, "2×"}, {name, "1", 3, 0, "3×"}}),
+      heat_map("d", "Heat map", {{name, "short"}, {name, "x"}, {{0.5, 1}, {-1, 0}}})};
+  for (const std::size_t letters : {10u, 16u, 60u}) {
+    Chart chart(fmt::format("e{}", letters), "Lines", Axis{"trials", 0, 3, false, Unit::count}, Axis{}, letters);
+    for (std::size_t i = 0; i < 3; ++i) chart.line({0, 3}, {0.5, 0.5}, i, name.substr(0, letters));
+    figures.push_back(chart.figure());
+  }
+  page.plots("all", std::move(figures));
+  expect_readable(page);
+}
+
 TEST_F(Browser, AComparison) { expect_readable(comparison_page(small_comparison(folder_))); }
 
 TEST_F(Browser, AStoreAndTwo) {
   fill_store(folder_.file("a.db"), 7, 60);
   fill_store(folder_.file("b.db"), 0, 40);
   fill_store(folder_.file("b.db"), 12, 3, "a_kernel_whose_name_is_longer_than_any_window_of_a_telephone_is_wide");
-  expect_readable(tuning_page({read_tuned(folder_.file("a.db"), "")}));
-  expect_readable(tuning_page({read_tuned(folder_.file("a.db"), ""), read_tuned(folder_.file("b.db"), "")}));
+  add_library(folder_.file("b.db"), "the_library_of_a_vendor", 300);
+  std::vector<TunedStore> stores;
+  stores.emplace_back(folder_.file("a.db"), "");
+  expect_readable(tuning_page(stores));
+  stores.emplace_back(folder_.file("b.db"), "");
+  expect_readable(tuning_page(stores));
 }
 
 }  // namespace

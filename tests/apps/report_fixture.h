@@ -50,4 +50,18 @@ inline void fill_store(const std::string& file, int failures, int valid, const s
   store.append(trials);
 }
 
+/// A baseline of the last kernel.
+inline void add_library(const std::string& file, const std::string& library, double us) {
+  using namespace measure;
+  Store store = Store::open(file);
+  const Ids ids = add_context(store);
+  BaselineRecord record;
+  record.run = ids.run;
+  record.kernel = Database(file).integer("SELECT max(kernel) FROM trial");
+  record.library = library;
+  record.median_us = us;
+  record.samples = {us};
+  store.append(record);
+}
+
 }  // namespace deplo::apps

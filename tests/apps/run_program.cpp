@@ -31,6 +31,10 @@ namespace {
     const rlimit limit{static_cast<rlim_t>(how.largest_file), static_cast<rlim_t>(how.largest_file)};
     if (setrlimit(RLIMIT_FSIZE, &limit) != 0 || std::signal(SIGXFSZ, SIG_IGN) == SIG_ERR) _exit(126);
   }
+  if (how.most_memory >= 0) {
+    const rlimit limit{static_cast<rlim_t>(how.most_memory), static_cast<rlim_t>(how.most_memory)};
+    if (setrlimit(RLIMIT_AS, &limit) != 0) _exit(126);
+  }
   for (const std::string& variable : how.environment) putenv(const_cast<char*>(variable.c_str()));
   const std::string program = std::string(DEPLO_BINARY_DIR) + "/" + words[0];
   std::vector<char*> arguments;

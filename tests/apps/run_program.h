@@ -16,6 +16,7 @@ struct How {
   std::vector<std::string> environment = {};  // "NAME=value", added to ours
   int signal_after_ms = -1;                   // sends `signal` then; -1: never
   std::int64_t largest_file = -1;             // writes beyond that many bytes fail, as on a full disk; -1: no limit
+  std::int64_t most_memory = -1;              // bytes of address space; -1: no limit. A sanitizer takes terabytes
   int signal = 2;                             // SIGINT
   bool no_output = false;                     // standard output is closed
 };

@@ -1,0 +1,16 @@
+// Writing a report: the page, and a file for each plot.
+#pragma once
+#include <string>
+
+#include "apps/report/page.h"
+
+namespace deplo::apps {
+
+/// Where a report goes: "" is nowhere. Folders are made.
+struct ReportFiles {
+  std::string html, svg_folder, png_folder, pdf_folder;
+};
+/// Throws Error(environment) in one line where it cannot be written.
+void write_report(const Page&, const ReportFiles&);
+
+}  // namespace deplo::apps
