@@ -29,8 +29,8 @@ std::optional<rules::Features> features_of(const ir::Program& loop, const Target
 /// The valid ones; at most `most`, evenly over them.
 std::vector<measure::KnownTrial> valid_trials(measure::Store& store, const StoreKey& key, std::size_t most) {
   std::vector<measure::KnownTrial> trials = store.known_trials(key.kernel, key.device, key.protocol);
-  std::erase_if(trials, [](const measure::KnownTrial& trial) {
-    return trial.latest.status != Status::ok || !(trial.latest.median_us > 0);
+  std::erase_if(trials, [](const measure::KnownTrial& known) {
+    return known.trial.status != Status::ok || !(known.trial.median_us > 0);
   });
   if (trials.size() <= most) return trials;
   std::vector<measure::KnownTrial> some;
@@ -43,12 +43,12 @@ search::Labelled label(measure::Store& store, const StoreKey& key, std::size_t m
   const Target target = measure::target_of(key.info);
   const measure::Ceilings ceilings = store.ceilings(key.device);
   search::Labelled set{key.name, key.info.name, key.name, {rules::feature_names().size(), {}}, {}, {}};
-  for (const measure::KnownTrial& trial : valid_trials(store, key, most)) {
-    const auto found = features_of(loop, target, trial.latest.trail);
+  for (const measure::KnownTrial& known : valid_trials(store, key, most)) {
+    const auto found = features_of(loop, target, known.trial.trail);
     if (!found) continue;
     const std::vector<float> values = rules::feature_vector(*found);
     std::ranges::copy(values, set.points.add());
-    set.logs.push_back(std::log(trial.latest.median_us));
+    set.logs.push_back(std::log(known.trial.median_us));
     set.analytic.push_back(std::log(measure::roofline_us(*found, target, ceilings)));
   }
   return set;

@@ -101,9 +101,10 @@ Measurer::Recalled& Measurer::recall(const measure::Protocol& protocol) {
   if (!fresh) return found->second;
   latest_trial = session_.store.latest_trial();
   std::map<std::string, std::int64_t> lost;
-  for (const auto& [latest, failures] : session_.store.known_trials(kernel_id_, session_.device_id, protocol.text())) {
-    by_digest[latest.digest] = outcome_of(latest);
-    lost[latest.digest] += failures;
+  for (const auto& [trial, failures] : session_.store.known_trials(kernel_id_, session_.device_id, protocol.text())) {
+    lost[trial.digest] += failures;
+    const auto [known, first] = by_digest.try_emplace(trial.digest, outcome_of(trial));
+    if (!first && measure::conclusive(trial.status)) known->second = outcome_of(trial);
   }
   std::erase_if(by_digest, [&](const auto& known) {
     const auto& [source, outcome] = known;

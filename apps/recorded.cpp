@@ -108,15 +108,15 @@ std::optional<search::Records> read_space(measure::Store& store, const StoreKey&
   const std::vector<measure::KnownTrial> trials = store.known_trials(key.kernel, key.device, key.protocol);
   std::vector<Trail> trails;
   TrailRecords space(file, key.text);
-  for (const measure::KnownTrial& trial : trials) {
-    trails.push_back(parse_trail(trial.latest.trail));
+  for (const measure::KnownTrial& known : trials) {
+    trails.push_back(parse_trail(known.trial.trail));
     space.meet(trails.back());
   }
   if (!space.has_knobs() || trials.empty()) return std::nullopt;  // a kernel without a decision
   for (std::size_t i = 0; i < trials.size(); ++i) {
     std::vector<double> launches;
-    std::ranges::copy_if(trials[i].latest.samples, std::back_inserter(launches), [](double us) { return us > 0; });
-    space.add(trails[i], record_of(trials[i].latest, launches), launches);
+    std::ranges::copy_if(trials[i].trial.samples, std::back_inserter(launches), [](double us) { return us > 0; });
+    space.add(trails[i], record_of(trials[i].trial, launches), launches);
   }
   search::Records records = space.finish();
   records.kernel = key.name;

@@ -13,6 +13,7 @@
 #include "apps/warm_start.h"
 #include "core/error.h"
 #include "core/text.h"
+#include "measure/retry.h"
 #include "search/loop.h"
 
 namespace deplo::apps {
@@ -176,7 +177,9 @@ std::vector<search::Candidate> KernelTuner::finalists() {
 void KernelTuner::confirm() {
   narrator_.progress.status(narrator_.label, details() + "  confirming");
   const auto finals = measurer_.confirm(finalists(), budget_.seconds - (now() - start_));
-  if (cancelled_()) return;  // what was screened stays the answer
+  const bool told = std::ranges::any_of(
+      finals, [](const Measurer::Final& final) { return measure::conclusive(final.outcome.status); });
+  if (cancelled_() || !told) return;  // what was screened stays the answer
   row_.best_us = 0;
   row_.trail.clear();
   for (const auto& [candidate, outcome] : finals) {

@@ -41,11 +41,11 @@ std::vector<Near> nearest(const std::string& store, const std::string& text) {
   return found;
 }
 
-search::Source source_of(const std::vector<measure::KnownTrial>& known) {
+search::Source source_of(const std::vector<measure::KnownTrial>& trials) {
   search::Source source;
-  for (const measure::KnownTrial& trial : known) {
-    search::Experience each{parse_trail(trial.latest.trail), infinity};
-    if (trial.latest.status == Status::ok && trial.latest.median_us > 0) each.microseconds = trial.latest.median_us;
+  for (const measure::KnownTrial& known : trials) {
+    search::Experience each{parse_trail(known.trial.trail), infinity};
+    if (known.trial.status == Status::ok && known.trial.median_us > 0) each.microseconds = known.trial.median_us;
     source.push_back(std::move(each));
   }
   return source;

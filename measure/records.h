@@ -66,10 +66,10 @@ struct StoredSchedule {
   TrialRecord best;
 };
 
-/// What is known of a schedule before it is measured: its latest trial, and how many of its trials failed for a reason
-/// that may have been the machine's (transient() in measure/retry.h).
+/// What is known of a schedule before it is measured: the trial that says it, and how many of its trials failed for a
+/// reason that may have been the machine's (transient() in measure/retry.h).
 struct KnownTrial {
-  TrialRecord latest;
+  TrialRecord trial;
   std::int64_t transient_failures = 0;
 };
 

@@ -1,4 +1,5 @@
-// What a stored failure means for a run that meets the same schedule again. The reasons: docs/measurement.md.
+// What a stored failure means: for a run that meets the same schedule again, and for what was known before. The
+// reasons: docs/measurement.md, "Isolation".
 #pragma once
 #include <cstdint>
 
@@ -17,6 +18,14 @@ inline bool transient(Status status) {
 inline bool quarantined(Status status) {
   return status == Status::hang || status == Status::illegal_access || status == Status::guard_hit ||
          status == Status::build_crash || status == Status::build_timeout;
+}
+
+/// Whether a trial that ended so says anything against the times of earlier ones. Not where the machine may have been
+/// the reason; nor where a compiler died of what it had compiled before. A time that was given up on (`stopped`) says
+/// no more. The rule in SQL: measure/store_evidence.h.
+inline bool conclusive(Status status) {
+  return !transient(status) && status != Status::cancelled && status != Status::timeout &&
+         status != Status::build_crash && status != Status::build_timeout;
 }
 
 /// Whether the schedule is measured again. `failures`: how many of its trials were transient ones, the latest included.

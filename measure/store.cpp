@@ -1,11 +1,14 @@
 #include "measure/store.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "core/hash.h"
 #include "measure/process_name.h"
 #include "measure/retry.h"
 #include "measure/sqlite.h"
+#include "measure/store_evidence.h"
 #include "measure/store_open.h"
 #include "measure/store_state.h"
 #include "measure/store_trial.h"
@@ -13,31 +16,19 @@
 namespace deplo::measure {
 namespace {
 
-/// "'hang', 'illegal_access'": those for which it holds, as SQL.
-template <class F>
-std::string statuses(F holds) {
-  std::string text;
-  for (int i = 0; i <= static_cast<int>(Status::timeout); ++i)
-    if (const auto status = static_cast<Status>(i); holds(status))
-      text += (text.empty() ? "'" : ", '") + std::string(status_name(status)) + "'";
-  return text;
-}
-
-// With max() and GROUP BY, SQLite takes the other columns from the row that has the maximum (documented: "bare
-// columns").
 std::string select_known() {
-  return "SELECT " + trial_columns() + ", max(t.id), count(*) FILTER (WHERE t.status IN (" + statuses(transient) +
-         ")) FROM trial t JOIN run r ON r.id = t.run WHERE t.kernel = ? AND r.device = ? AND (t.protocol = ? OR "
-         "t.status IN (" +
-         statuses(quarantined) + ")) GROUP BY t.trail ORDER BY t.id";
+  return fmt::format(
+      "SELECT {}, transient_failures FROM ({}) t ORDER BY id", trial_columns(),
+      select_evidence(fmt::format("t.kernel = ? AND r.device = ? AND (t.protocol = ? OR t.status IN ({}))",
+                                  statuses(quarantined))));
 }
-constexpr int known_transient_column = 30;
+constexpr int known_transient_column = 29;
 
 std::string select_best() {
-  return "SELECT * FROM (SELECT " + trial_columns() +
-         ", max(t.id) FROM trial t JOIN run r ON r.id = t.run "
-         "WHERE t.kernel = ? AND r.device = ? GROUP BY t.trail) WHERE status = 'ok' AND NOT stopped "
-         "ORDER BY stage = 'confirm' DESC, fidelity >= 1 DESC, median_us, id LIMIT 1";
+  return fmt::format(
+      "SELECT {} FROM ({}) t WHERE status = 'ok' AND NOT stopped "
+      "ORDER BY stage = 'confirm' DESC, fidelity >= 1 DESC, median_us, id LIMIT 1",
+      trial_columns(), select_evidence("t.kernel = ? AND r.device = ?"));
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ class Store {
   /// Says that a candidate is about to be measured: what append() ends. Only what identifies the trial is read.
   std::int64_t begin(const TrialRecord&);
   /// begin(), unless another run is at this source on the device or has come to its end in a trial after number
-  /// `since`.
+  /// `since`; one whose reason may have been the machine's is no end (transient() in measure/retry.h).
   Claim claim(const TrialRecord&, std::int64_t device, std::int64_t since);
   /// The number of the newest trial; 0 in a store without one.
   std::int64_t latest_trial();
@@ -53,12 +53,12 @@ class Store {
   /// or for a fault of its own.
   void forget_process(std::string_view host, std::string_view process);
 
-  /// The latest trial of each trail, of any stage, oldest first; of other protocols only failures that are dangerous
-  /// to meet again (quarantined() in measure/retry.h). Compare `digest` before trusting one: the emitter may have
-  /// changed since.
+  /// Of each trail the trial that says what is known of it, of any stage, oldest first: the latest conclusive one, else
+  /// the latest (measure/retry.h). Of other protocols only failures that are dangerous to meet again (quarantined())
+  /// count. Compare `digest` before trusting one: the emitter may have changed since.
   std::vector<KnownTrial> known_trials(std::int64_t kernel, std::int64_t device, std::string_view protocol);
-  /// The fastest of the trails whose latest trial is ok: confirmed ones before screened ones, full runs before
-  /// prefixes.
+  /// The fastest of the trails of which the same rule finds a valid time: confirmed ones before screened ones, full
+  /// runs before prefixes.
   std::optional<TrialRecord> best(std::int64_t kernel, std::int64_t device);
 
   /// Kernels with this schedule key (ir/canonical.h; nullopt: all) that have a best() on the device, each with it.

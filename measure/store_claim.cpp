@@ -2,6 +2,8 @@
 // trial.
 #include <fmt/format.h>
 
+#include "measure/retry.h"
+#include "measure/store_evidence.h"
 #include "measure/store_state.h"
 
 namespace deplo::measure {
@@ -25,7 +27,10 @@ void bind(Statement& select, const TrialRecord& trial, std::int64_t device) {
 Claim Store::claim(const TrialRecord& trial, std::int64_t device, std::int64_t since) {
   Transaction transaction(*state_->database);
   Claim claim;
-  Statement finished(*state_->database, select_same("trial", "c.id > ? ORDER BY c.id DESC LIMIT 1"));
+  // Not one that was lost on the way, perhaps with its tuner: nothing was found out.
+  Statement finished(*state_->database,
+                     select_same("trial", fmt::format("c.id > ? AND c.status NOT IN ({}) ORDER BY c.id DESC LIMIT 1",
+                                                      statuses(transient))));
   bind(finished, trial, device);
   Statement taken(*state_->database, select_same("running", "c.run <> ?"));
   bind(taken, trial, device);

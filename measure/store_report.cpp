@@ -7,16 +7,19 @@
 #include <map>
 #include <utility>
 
+#include "measure/store_evidence.h"
+
 namespace deplo::measure {
 namespace {
 
-// As Store::best(): the latest trial of a trail counts, confirmed ones go before screened ones, full runs before
-// prefixes. With max(), SQLite takes the bare columns from the row that has the maximum.
-constexpr std::string_view ranked =
-    "WITH latest AS (SELECT t.*, r.device AS device, max(t.id) FROM trial t JOIN run r ON r.id = t.run "
-    "GROUP BY t.kernel, r.device, t.trail), ranked AS (SELECT *, row_number() OVER (PARTITION BY kernel, device "
-    "ORDER BY stage = 'confirm' DESC, fidelity >= 1 DESC, median_us, id) AS place FROM latest "
-    "WHERE status = 'ok' AND NOT stopped) ";
+// As Store::best(): confirmed ones go before screened ones, full runs before prefixes.
+std::string ranked() {
+  return fmt::format(
+      "WITH evidence AS ({}), ranked AS (SELECT *, row_number() OVER (PARTITION BY kernel, device "
+      "ORDER BY stage = 'confirm' DESC, fidelity >= 1 DESC, median_us, id) AS place FROM evidence "
+      "WHERE status = 'ok' AND NOT stopped) ",
+      select_evidence());
+}
 constexpr std::string_view from_ranked =
     "FROM ranked b JOIN kernel k ON k.id = b.kernel JOIN device d ON d.id = b.device WHERE b.place = 1 ";
 
@@ -33,7 +36,7 @@ std::map<std::vector<Cell>, Best> bests(Database& database) {
   const Rows rows =
       query(database, fmt::format("{}SELECT k.key, d.backend, d.name, d.vendor, d.driver, d.platform, d.units, k.name, "
                                   "d.name, b.median_us, b.trail {}",
-                                  ranked, from_ranked));
+                                  ranked(), from_ranked));
   std::map<std::vector<Cell>, Best> found;
   for (const auto& row : rows.rows) found[{row.begin(), row.begin() + 7}] = {row[7], row[8], row[9], row[10]};
   return found;
@@ -72,7 +75,7 @@ Rows best_schedules(Database& database, const Filter& filter) {
                fmt::format("{}SELECT k.name AS kernel, d.name AS device, b.median_us, b.stage, b.created, b.trail {}"
                            "AND ?1 IN ('', k.name) AND ?2 IN ('', d.name) AND ?3 = ?3 ORDER BY k.name, k.id, d.id "
                            "LIMIT ?4",
-                           ranked, from_ranked),
+                           ranked(), from_ranked),
                parameters(filter));
 }
 

@@ -96,9 +96,9 @@ TEST(StoreMigration, AStoreOfVersion1) {
     Store store = Store::open(file);
     const auto trials = store.known_trials(1, 1, protocol);
     ASSERT_EQ(trials.size(), 5U) << "of nine, three are of the other kernel or confirm one";
-    EXPECT_EQ(trials.back().latest.trail, "made.up=wrong_result");
-    EXPECT_EQ(trials.back().latest.message, "c[0, 0]: is NaN");
-    EXPECT_EQ(trials.back().latest.resources.registers, -1);
+    EXPECT_EQ(trials.back().trial.trail, "made.up=wrong_result");
+    EXPECT_EQ(trials.back().trial.message, "c[0, 0]: is NaN");
+    EXPECT_EQ(trials.back().trial.resources.registers, -1);
     EXPECT_DOUBLE_EQ(store.best(1, 1).value().median_us, 18.143346153846153);
     EXPECT_EQ(store.settle_lost("elsewhere"), 0);
   }

@@ -66,15 +66,15 @@ TEST(StoreRunning, WhatADeadTunerBeganIsLostOnce) {
   EXPECT_EQ(store.settle_lost("here"), 0);
   const auto trials = store.known_trials(ids.kernel, ids.device, "p1");
   ASSERT_EQ(trials.size(), 1U);
-  EXPECT_EQ(trials[0].latest.status, Status::worker_lost);
-  EXPECT_EQ(trials[0].latest.trail, "in flight");
-  EXPECT_EQ(trials[0].latest.ordinal, 4);
+  EXPECT_EQ(trials[0].trial.status, Status::worker_lost);
+  EXPECT_EQ(trials[0].trial.trail, "in flight");
+  EXPECT_EQ(trials[0].trial.ordinal, 4);
   EXPECT_EQ(trials[0].transient_failures, 1);
-  EXPECT_TRUE(worth_another_try(trials[0].latest.status, trials[0].transient_failures));
+  EXPECT_TRUE(worth_another_try(trials[0].trial.status, trials[0].transient_failures));
   begin_trial(store, "boot 1 1");
   EXPECT_EQ(store.settle_lost("here"), 1);
   const auto again = store.known_trials(ids.kernel, ids.device, "p1");
-  EXPECT_FALSE(worth_another_try(again.at(0).latest.status, again.at(0).transient_failures)) << "two strikes";
+  EXPECT_FALSE(worth_another_try(again.at(0).trial.status, again.at(0).transient_failures)) << "two strikes";
 }
 
 // A process that uses the library lives on after a run that failed, and what failed was not the candidate.
@@ -142,7 +142,7 @@ TEST(Retry, DangerIsKnownUnderEveryProtocol) {
   add("runs", Status::ok);
   const auto trials = store.known_trials(ids.kernel, ids.device, "another protocol");
   ASSERT_EQ(trials.size(), 1U);
-  EXPECT_EQ(trials[0].latest.trail, "hangs");
+  EXPECT_EQ(trials[0].trial.trail, "hangs");
 }
 
 // Two tuners, one candidate.
@@ -165,7 +165,14 @@ TEST(StoreClaim, WhoBeginsFirstHasItAndTheOtherGetsTheTrial) {
   EXPECT_NE(free.running, 0);
   second.forget(free.running);
 
-  first.append(mine, held.running);
+  TrialRecord lost = mine;
+  lost.status = Status::worker_lost;
+  first.append(lost, held.running);
+  const Claim mended = second.claim(theirs, a.device, before);
+  EXPECT_NE(mended.running, 0) << "the other found nothing out";
+  second.forget(mended.running);
+
+  first.append(mine);
   const Claim done = second.claim(theirs, a.device, before);
   EXPECT_EQ(done.running, 0);
   ASSERT_TRUE(done.done);

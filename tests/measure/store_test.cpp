@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 
 #include "measure/schema.h"
+#include "measure/store_report.h"
 #include "store_fixture.h"
 
 namespace deplo::measure {
@@ -37,7 +39,7 @@ TEST(Store, KeepsEveryFieldAcrossReopening) {
   Store store = Store::open(folder.file("a.db"));
   const auto trials = store.known_trials(ids.kernel, ids.device, "p1");
   ASSERT_EQ(trials.size(), 1U);
-  const TrialRecord& read = trials[0].latest;
+  const TrialRecord& read = trials[0].trial;
   EXPECT_EQ(read.id, written.id);
   EXPECT_EQ(read.run, ids.run);
   EXPECT_EQ(read.ordinal, 7);
@@ -96,9 +98,9 @@ TEST(Store, FailuresAndOddSamples) {
   store.append(trial);
   const auto trials = store.known_trials(ids.kernel, ids.device, "p1");
   ASSERT_EQ(trials.size(), 2U);
-  EXPECT_EQ(trials[0].latest.status, Status::implausible);
-  EXPECT_THAT(trials[0].latest.samples, testing::ElementsAre(testing::IsNan(), testing::IsNan(), -1, 1e-300, 0.1));
-  EXPECT_TRUE(trials[1].latest.samples.empty());
+  EXPECT_EQ(trials[0].trial.status, Status::implausible);
+  EXPECT_THAT(trials[0].trial.samples, testing::ElementsAre(testing::IsNan(), testing::IsNan(), -1, 1e-300, 0.1));
+  EXPECT_TRUE(trials[1].trial.samples.empty());
   EXPECT_FALSE(store.best(ids.kernel, ids.device).has_value());
 }
 
@@ -114,8 +116,8 @@ TEST(Store, KnownAreTheLatestOfEachTrailOldestFirst) {
   store.append(other);
   const auto trials = store.known_trials(ids.kernel, ids.device, "p1");
   ASSERT_EQ(trials.size(), 2U);
-  EXPECT_EQ(trials[0].latest.trail, "b");
-  EXPECT_EQ(trials[1].latest.median_us, 3);
+  EXPECT_EQ(trials[0].trial.trail, "b");
+  EXPECT_EQ(trials[1].trial.median_us, 3);
   EXPECT_TRUE(store.known_trials(ids.kernel, ids.device + 1, "p1").empty());
   EXPECT_TRUE(store.known_trials(ids.kernel + 1, ids.device, "p1").empty());
 }
@@ -141,6 +143,73 @@ TEST(Store, BestPrefersConfirmedThenFullThenFast) {
   EXPECT_EQ(best(), "full");
 }
 
+const std::vector<Status> says_nothing = {Status::worker_lost, Status::device_lost,  Status::out_of_memory,
+                                          Status::implausible, Status::cancelled,    Status::timeout,
+                                          Status::build_crash, Status::build_timeout};
+
+// The machine may have been the reason: a proven schedule stays the best, whatever asks for it.
+TEST(Store, WhatSaysNothingDemotesNobody) {
+  for (const Status status : says_nothing) {
+    const TemporaryFolder folder;
+    Store store = Store::open(folder.file("a.db"));
+    const Ids ids = add_context(store);
+    TrialRecord trial = some_trial(ids, 0, "proven", 5);
+    trial.stage = Stage::confirm;
+    store.append(trial);
+    store.append(some_trial(ids, 1, "other", 6));
+    for (const Stage stage : {Stage::confirm, Stage::screen}) {
+      trial.stage = stage;
+      trial.status = status;
+      store.append(trial);
+    }
+    EXPECT_EQ(store.best(ids.kernel, ids.device).value().trail, "proven") << status_name(status);
+    const auto known = store.known_trials(ids.kernel, ids.device, "p1");
+    ASSERT_EQ(known.size(), 2U);
+    EXPECT_EQ(known[0].trial.median_us, 5) << status_name(status);
+    Database database(folder.file("a.db"));
+    EXPECT_EQ(text_of(best_schedules(database, {}).rows.at(0).back()), "proven");
+  }
+}
+
+TEST(Store, WhatIsFoundOutLaterDoes) {
+  for (int i = 1; i <= static_cast<int>(Status::timeout); ++i) {
+    const auto status = static_cast<Status>(i);
+    if (std::ranges::count(says_nothing, status) > 0) continue;
+    const TemporaryFolder folder;
+    Store store = Store::open(folder.file("a.db"));
+    const Ids ids = add_context(store);
+    TrialRecord trial = some_trial(ids, 0, "proven", 5);
+    store.append(trial);
+    trial.status = status;
+    store.append(trial);
+    trial.status = Status::worker_lost;
+    store.append(trial);
+    EXPECT_FALSE(store.best(ids.kernel, ids.device)) << status_name(status);
+    EXPECT_EQ(store.known_trials(ids.kernel, ids.device, "p1").at(0).trial.status, status);
+    Database database(folder.file("a.db"));
+    EXPECT_TRUE(best_schedules(database, {}).rows.empty());
+  }
+}
+
+// An early stop says how slow about: the full time that was there stays. A source that the trail no longer becomes
+// proves nothing.
+TEST(Store, OfAnotherSourceNothingIsProven) {
+  const TemporaryFolder folder;
+  Store store = Store::open(folder.file("a.db"));
+  const Ids ids = add_context(store);
+  TrialRecord trial = some_trial(ids, 0, "a", 5);
+  store.append(trial);
+  trial.stopped = true;
+  store.append(trial);
+  EXPECT_TRUE(store.best(ids.kernel, ids.device));
+  trial.stopped = false;
+  trial.status = Status::build_crash;
+  trial.digest = "another";
+  store.append(trial);
+  EXPECT_FALSE(store.best(ids.kernel, ids.device));
+  EXPECT_EQ(store.known_trials(ids.kernel, ids.device, "p1").at(0).trial.status, Status::build_crash);
+}
+
 TEST(Store, WhatIsNotKnownIsNull) {
   const TemporaryFolder folder;
   Store store = Store::open(folder.file("a.db"));
@@ -156,7 +225,7 @@ TEST(Store, WhatIsNotKnownIsNull) {
                        "stack_bytes IS NULL AND static_shared_bytes IS NULL AND dynamic_shared_bytes IS NULL AND "
                        "occupancy IS NULL"),
       1);
-  EXPECT_EQ(store.known_trials(ids.kernel, ids.device, "p1").at(0).latest.resources.registers, -1);
+  EXPECT_EQ(store.known_trials(ids.kernel, ids.device, "p1").at(0).trial.resources.registers, -1);
 }
 
 // An early stop says how slow about, not how fast.

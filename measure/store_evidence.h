@@ -1,0 +1,19 @@
+// Private to store*.cpp: which trial of a schedule says what is known of it.
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "core/outcome.h"
+
+namespace deplo::measure {
+
+/// A query for one row a trail that has trials of a kernel on a device: the columns of `trial`, `device`, and how many
+/// `transient_failures` there were. The row is the latest conclusive() trial (retry.h) that was not stopped; where
+/// there is none, the latest of all. Only trials of the source that the trail became last count, those with the digest
+/// of the latest. `where`: SQL on `t`, the trial, and `r`, its run.
+std::string select_evidence(std::string_view where = "TRUE");
+
+/// "'hang', 'illegal_access'": those for which it holds, as SQL.
+std::string statuses(bool (*holds)(Status));
+
+}  // namespace deplo::measure
