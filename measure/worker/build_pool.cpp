@@ -83,24 +83,28 @@ void BuildPool::work(const std::stop_token& stop) {
 }
 
 void BuildPool::build(Job& job, std::unique_ptr<Worker>& worker, const std::stop_token& stop) {
-  const auto lose = [&](const Lost& lost) {
+  for (int tried = 1;; ++tried) {
+    const double start = monotonic_now();
+    const auto lost = try_build(job, worker, stop);
+    if (!lost) return;
     worker.reset();
-    job.reply = Reply{failure_of(lost)};
-  };
-  if (!worker) {
-    worker = std::make_unique<Worker>(command_);
-    const auto hello = worker->hello(deadlines_);
-    if (const auto* lost = std::get_if<Lost>(&hello)) return lose(*lost);
-  }
-  const double start = monotonic_now();
-  const auto answer = worker->ask(
-      {FrameType::build, encode({&job.candidate, 1}, 0, 1, 0, 0), deadlines_, [&] { return stop.stop_requested(); }});
-  if (const auto* lost = std::get_if<Lost>(&answer)) {
-    lose(*lost);
-    job.reply->build_ms = (monotonic_now() - start) * 1e3;
+    if (tried < tries(*lost)) continue;
+    job.reply = Reply{failure_of(*lost), {}, (monotonic_now() - start) * 1e3};
     return;
   }
+}
+
+std::optional<Lost> BuildPool::try_build(Job& job, std::unique_ptr<Worker>& worker, const std::stop_token& stop) {
+  if (!worker) {
+    worker = std::make_unique<Worker>(command_);
+    auto hello = worker->hello(deadlines_);
+    if (auto* lost = std::get_if<Lost>(&hello)) return std::move(*lost);
+  }
+  auto answer = worker->ask(
+      {FrameType::build, encode({&job.candidate, 1}, 0, 1, 0, 0), deadlines_, [&] { return stop.stop_requested(); }});
+  if (auto* lost = std::get_if<Lost>(&answer)) return std::move(*lost);
   job.reply = std::move(decode_replies(std::get<std::string>(answer), 1).front());
+  return std::nullopt;
 }
 
 }  // namespace deplo::measure

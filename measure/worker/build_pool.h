@@ -48,6 +48,7 @@ class BuildPool {
   void work(const std::stop_token&);
   JobPtr next(const std::stop_token&);
   void build(Job&, std::unique_ptr<Worker>&, const std::stop_token&);
+  std::optional<Lost> try_build(Job&, std::unique_ptr<Worker>&, const std::stop_token&);
 
   const WorkerCommand command_;
   const Deadlines deadlines_;

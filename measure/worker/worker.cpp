@@ -16,7 +16,10 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 // A person who stops the program sees it end within a second (interrupt.h): the worker gets a part of it to end in
 // order.
 constexpr double grace = 0.3;
-constexpr double polled_every = 0.05;  // `cancelled`: a twentieth of the same second
+// Two workers in a row may meet the end of something else on the machine; a third is the candidate's: its memory, say.
+constexpr int tries_ended_from_outside = 3;
+constexpr int tries_died_building = 2;  // of a damaged cache, of memory that another took: not of the source
+constexpr double polled_every = 0.05;   // `cancelled`: a twentieth of the same second
 
 double limit_of(Step step, const Deadlines& deadlines) {
   switch (step) {
@@ -91,6 +94,7 @@ Status status_of(const Lost& lost) {
     case Lost::Cause::late:
       return building ? Status::build_timeout : running ? Status::hang : Status::worker_lost;
     case Lost::Cause::died:
+      if (ended_from_outside(lost)) return Status::worker_lost;
       if (building) return Status::build_crash;
       // On a CPU device a kernel is a part of the process.
       return running && (lost.end.signal == SIGSEGV || lost.end.signal == SIGBUS) ? Status::illegal_access
@@ -109,8 +113,21 @@ Deadlines Deadlines::of(const DeviceInfo& info) {
   return deadlines;
 }
 
+bool ended_from_outside(const Lost& lost) {
+  if (lost.cause != Lost::Cause::died) return false;
+  const int signal = lost.end.signal;
+  return signal == SIGKILL || signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
+}
+
+int tries(const Lost& lost) {
+  if (ended_from_outside(lost)) return tries_ended_from_outside;
+  return lost.cause == Lost::Cause::died && lost.at.step == Step::build ? tries_died_building : 1;
+}
+
 std::string describe(const Lost& lost) {
-  std::string text = fmt::format("the worker {}, at: {}", lost.end.text, name(lost.at.step));
+  std::string text =
+      fmt::format("the worker {}{}, at: {}", lost.end.text,
+                  ended_from_outside(lost) ? " from outside (as where memory runs out)" : "", name(lost.at.step));
   if (!lost.end.said.empty()) text += "; it said: " + lost.end.said;
   return text;
 }

@@ -33,6 +33,12 @@ struct Lost {
   StepPage::Now at;
   Process::End end;
 };
+/// Whether another process ended it by a signal that no fault raises: the system where memory runs out, a batch system,
+/// a person. It says nothing of the candidate.
+bool ended_from_outside(const Lost&);
+/// How often the candidate that the worker was at is tried, each time in a new worker, before the loss is its result:
+/// again where it was ended from outside, and once again where it died while it built.
+int tries(const Lost&);
 /// As the failure of the candidate that the worker was at.
 Failure failure_of(const Lost&);
 std::string describe(const Lost&);

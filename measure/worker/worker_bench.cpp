@@ -23,11 +23,22 @@ constexpr double probe_slowdown = 1.10;
 
 WorkerBench::WorkerBench(Options options) : options_(std::move(options)) {
   if (options_.deadlines) deadlines_ = *options_.deadlines;
-  start();
+  get_worker([this] { return start(); });
   if (!options_.deadlines) deadlines_ = Deadlines::of(info());
 }
 
-void WorkerBench::start() {
+void WorkerBench::get_worker(const std::function<std::string()>& why_not) {
+  std::string fault;
+  for (int i = 0; i < most_attempts; ++i) {
+    fault = why_not();
+    if (fault.empty()) return;
+    worker_.reset();
+  }
+  throw Error(fmt::format("device {}: gave up after {} workers: {}", info().name, most_attempts, fault),
+              Exit::environment);
+}
+
+std::string WorkerBench::start() {
   worker_.reset();  // the device's memory may not be enough for two
   worker_ = std::make_unique<Worker>(options_.command);
   ++workers_;
@@ -35,14 +46,16 @@ void WorkerBench::start() {
   auto hello = worker_->hello(deadlines_);
   if (const auto* lost = std::get_if<Lost>(&hello)) {
     worker_.reset();
+    if (ended_from_outside(*lost)) return describe(*lost);
     throw Error("no worker: " + describe(*lost), Exit::environment);
   }
-  if (const Hello said = decode_hello(std::get<std::string>(hello)); workers_ == 1)
+  if (const Hello said = decode_hello(std::get<std::string>(hello)); info().name.empty())
     hello_ = said;
   else if (said.info.name != info().name || said.info.driver != info().driver)
     throw Error(fmt::format("expected the device {} ({}), found {} ({}) after its worker was replaced", info().name,
                             info().driver, said.info.name, said.info.driver),
                 Exit::environment);
+  return "";
 }
 
 void WorkerBench::open(const Task& task) {
@@ -60,19 +73,12 @@ void WorkerBench::prepare(std::span<const Candidate> candidates) {
 
 /// A worker that has the task and, where another ran a candidate of it well, has shown that the device still works.
 void WorkerBench::ready() {
-  std::string fault;
-  for (int i = 0; i < most_attempts; ++i) {
-    if (worker_ && task_told_) return;
-    fault = probe();
-    if (fault.empty()) return;
-    worker_.reset();
-  }
-  throw Error(fmt::format("device {}: gave up after {} workers: {}", info().name, most_attempts, fault),
-              Exit::environment);
+  get_worker([this] { return worker_ && task_told_ ? "" : probe(); });
 }
 
 std::string WorkerBench::probe() {
-  if (!worker_) start();
+  if (!worker_)
+    if (std::string fault = start(); !fault.empty()) return fault;
   const auto told = worker_->ask({FrameType::kernel, task_, deadlines_});
   if (const auto* lost = std::get_if<Lost>(&told)) return describe(*lost);
   task_told_ = true;
@@ -85,7 +91,9 @@ std::string WorkerBench::probe() {
 }
 
 std::string WorkerBench::check_known_good() {
-  const Reply reply = ask_one(good_->candidate, infinity, 1);
+  const auto answer = ask_one(good_->candidate, infinity, 1);
+  if (const auto* lost = std::get_if<Lost>(&answer)) return describe(*lost);
+  const Reply& reply = std::get<Reply>(answer);
   if (!reply.timing.ok())
     return fmt::format("a schedule that was right before is now {}: {}", status_name(reply.timing.failure().status),
                        reply.timing.failure().message);
@@ -115,11 +123,9 @@ std::variant<std::vector<Reply>, Lost> WorkerBench::ask(FrameType type, std::str
   return result;
 }
 
-Reply WorkerBench::ask_one(const Candidate& candidate, double best_us, double effort) {
-  const double start = monotonic_now();
+std::variant<Reply, Lost> WorkerBench::ask_one(const Candidate& candidate, double best_us, double effort) {
   auto answer = ask(FrameType::screen, encode({&candidate, 1}, best_us, effort, 0, 0), 1);
-  if (const auto* lost = std::get_if<Lost>(&answer))
-    return {failure_of(*lost), {}, lost->at.step == Step::build ? (monotonic_now() - start) * 1e3 : 0};
+  if (auto* lost = std::get_if<Lost>(&answer)) return std::move(*lost);
   return std::move(std::get<std::vector<Reply>>(answer).front());
 }
 
@@ -130,23 +136,38 @@ Reply WorkerBench::screen(const Candidate& candidate, double best_us, double eff
     if (!built.timing.ok()) return built;
     build_ms = built.build_ms;
   }
-  ready();
-  Reply reply = ask_one(candidate, best_us, effort);
-  reply.build_ms += build_ms;
-  if (reply.timing.ok() && !good_) good_ = Known{candidate, reply.timing.value().median_us};
-  return reply;
+  for (int tried = 1;; ++tried) {
+    ready();
+    const double start = monotonic_now();
+    auto answer = ask_one(candidate, best_us, effort);
+    if (const auto* lost = std::get_if<Lost>(&answer)) {
+      if (tried < tries(*lost)) continue;
+      return {failure_of(*lost), {}, lost->at.step == Step::build ? (monotonic_now() - start) * 1e3 : build_ms};
+    }
+    Reply& reply = std::get<Reply>(answer);
+    reply.build_ms += build_ms;
+    if (reply.timing.ok() && !good_) good_ = Known{candidate, reply.timing.value().median_us};
+    return std::move(reply);
+  }
 }
 
 /// One confirmation. Where a candidate cost the worker, those that were with it are `device_lost`.
 std::vector<Reply> WorkerBench::ask_all(std::span<const Candidate> candidates, const ConfirmOptions& options) {
-  ready();
-  auto answer = ask(FrameType::confirm, encode(candidates, 0, 1, options.seed, options.seconds), candidates.size());
-  const auto* lost = std::get_if<Lost>(&answer);
-  if (lost == nullptr) return std::move(std::get<std::vector<Reply>>(answer));
-  if (lost->cause == Lost::Cause::cancelled) return std::vector<Reply>(candidates.size(), Reply{failure_of(*lost)});
-  std::vector<Reply> replies(candidates.size(), Reply{Failure{Status::device_lost, "its worker was lost"}});
-  replies[std::min<std::size_t>(lost->at.candidate, candidates.size() - 1)].timing = failure_of(*lost);
-  return replies;
+  const double end = monotonic_now() + options.seconds;
+  std::vector<int> tried(candidates.size(), 0);
+  for (;;) {
+    ready();
+    const double seconds = std::max(end - monotonic_now(), 0.0);
+    auto answer = ask(FrameType::confirm, encode(candidates, 0, 1, options.seed, seconds), candidates.size());
+    const auto* lost = std::get_if<Lost>(&answer);
+    if (lost == nullptr) return std::move(std::get<std::vector<Reply>>(answer));
+    if (lost->cause == Lost::Cause::cancelled) return std::vector<Reply>(candidates.size(), Reply{failure_of(*lost)});
+    const std::size_t culprit = std::min<std::size_t>(lost->at.candidate, candidates.size() - 1);
+    if (++tried[culprit] < tries(*lost)) continue;
+    std::vector<Reply> replies(candidates.size(), Reply{Failure{Status::device_lost, "its worker was lost"}});
+    replies[culprit].timing = failure_of(*lost);
+    return replies;
+  }
 }
 
 std::vector<Reply> WorkerBench::confirm(std::span<const Candidate> candidates, const ConfirmOptions& options) {

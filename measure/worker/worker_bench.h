@@ -45,11 +45,13 @@ class WorkerBench final : public Bench {
     Candidate candidate;
     double us = 0;
   };
-  void start();
+  /// `why_not` says why there is no worker that is ready, "" where there is.
+  void get_worker(const std::function<std::string()>& why_not);
+  std::string start();
   void ready();
   std::string probe();
   std::string check_known_good();
-  Reply ask_one(const Candidate&, double best_us, double effort);
+  std::variant<Reply, Lost> ask_one(const Candidate&, double best_us, double effort);
   std::vector<Reply> ask_all(std::span<const Candidate>, const ConfirmOptions&);
   std::variant<std::vector<Reply>, Lost> ask(FrameType, std::string_view payload, std::size_t count);
 

@@ -1,9 +1,7 @@
 // kill -9 of a real tuner at random moments, resumed each time: nothing is lost but the trial in flight.
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -30,17 +28,8 @@ class Killed : public ::testing::Test {
     pid_t process;
   };
   Ended tune_until(double seconds, const char* seed) const {
-    const pid_t tuner = fork();
-    CHECK(tuner >= 0);
-    if (tuner == 0) {
-      const int nowhere = open("/dev/null", O_WRONLY);
-      dup2(nowhere, STDOUT_FILENO);
-      dup2(nowhere, STDERR_FILENO);
-      const std::string program = std::string(DEPLO_BINARY_DIR) + "/deplo";
-      execl(program.c_str(), "deplo", "tune", "--config", config_.c_str(), "--store", store_.c_str(), "--quiet",
-            "--seed", seed, nullptr);
-      _exit(127);
-    }
+    const pid_t tuner =
+        start_program({"deplo", "tune", "--config", config_, "--store", store_, "--quiet", "--seed", seed});
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
     kill(tuner, SIGKILL);
     int status = 0;
@@ -54,24 +43,14 @@ class Killed : public ::testing::Test {
     while (row.step()) rows.push_back(row.text(0));
     return rows;
   }
-  /// The processes that work for a tuner that was killed: none may outlive it.
-  static std::vector<std::string> orphans(pid_t tuner) {
-    std::vector<std::string> found;
-    const std::string words = std::string("--tuner") + '\0' + std::to_string(tuner) + '\0';
-    for (const auto& entry : fs::directory_iterator("/proc")) {
-      const std::string name = entry.path().filename().string();
-      if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-      std::ifstream file(entry.path() / "cmdline", std::ios::binary);
-      if (std::string(std::istreambuf_iterator<char>(file), {}).find(words) != std::string::npos) found.push_back(name);
-    }
-    return found;
-  }
   std::vector<std::string> trials() const {
     return query("SELECT id || ' ' || digest || ' ' || status FROM trial ORDER BY id");
   }
+  /// No worker may outlive its tuner.
   static void expect_no_orphans(pid_t tuner) {
-    for (int i = 0; i < 500 && !orphans(tuner).empty(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    EXPECT_THAT(orphans(tuner), ::testing::IsEmpty());
+    for (int i = 0; i < 500 && !workers_of(tuner).empty(); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    EXPECT_THAT(workers_of(tuner), ::testing::IsEmpty());
   }
   void check(const std::vector<std::string>& before, std::size_t writers) {
     EXPECT_EQ(query("PRAGMA integrity_check"), std::vector<std::string>{"ok"});

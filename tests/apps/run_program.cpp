@@ -36,7 +36,8 @@ namespace {
     if (setrlimit(RLIMIT_AS, &limit) != 0) _exit(126);
   }
   for (const std::string& variable : how.environment) putenv(const_cast<char*>(variable.c_str()));
-  const std::string program = std::string(DEPLO_BINARY_DIR) + "/" + words[0];
+  std::string program = DEPLO_BINARY_DIR "/";
+  program += words[0];
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
@@ -60,6 +61,36 @@ Ran run_program(std::vector<std::string> words, const How& how) {
   CHECK(waitpid(child, &status, 0) == child);
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return {code, read_file(out), read_file(err)};
+}
+
+pid_t start_program(std::vector<std::string> words, const std::vector<std::string>& environment) {
+  const pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) become(words, {.environment = environment}, "/dev/null", "/dev/null");
+  return child;
+}
+
+std::vector<pid_t> workers_of(pid_t tuner) {
+  std::vector<pid_t> found;
+  const std::string words = std::string("--tuner") + '\0' + std::to_string(tuner) + '\0';
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    std::ifstream file(entry.path() / "cmdline", std::ios::binary);
+    if (std::string(std::istreambuf_iterator<char>(file), {}).find(words) != std::string::npos)
+      found.push_back(std::stoi(name));
+  }
+  return found;
+}
+
+std::vector<std::string> left_behind(const fs::path& folder) {
+  std::vector<std::string> left;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    const std::string kind = entry.path().extension();
+    if (entry.is_regular_file() && entry.file_size() > 0 && kind != ".db" && kind != ".bin" && kind != ".yaml")
+      left.push_back(entry.path().string());
+  }
+  return left;
 }
 
 std::string write_file(const fs::path& folder, const std::string& name, const std::string& text) {

@@ -1,5 +1,7 @@
 // Runs a program as a user does, and tells what it said.
 #pragma once
+#include <sys/types.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -23,6 +25,15 @@ struct How {
 
 /// `words[0]` is deplo or deplo-tune of this build.
 Ran run_program(std::vector<std::string> words, const How& how = {});
+
+/// Starts it without waiting for it, its output nowhere; its number.
+pid_t start_program(std::vector<std::string> words, const std::vector<std::string>& environment = {});
+/// The processes that work for a tuner (`deplo worker`).
+std::vector<pid_t> workers_of(pid_t tuner);
+
+/// What no command may leave below the folder: files that are not empty, no stores (.db), kept kernels (.bin) or
+/// experiments (.yaml).
+std::vector<std::string> left_behind(const std::filesystem::path& folder);
 
 /// Writes a file into the folder; its path.
 std::string write_file(const std::filesystem::path& folder, const std::string& name, const std::string& text);

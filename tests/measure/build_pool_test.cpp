@@ -8,6 +8,7 @@
 
 #include "faulty.h"
 #include "measure/worker/worker_bench.h"
+#include "store_fixture.h"
 
 namespace deplo::measure {
 namespace {
@@ -59,6 +60,18 @@ TEST(BuildPool, FaultsAreOneCandidates) {
     EXPECT_EQ(reply.timing.ok() ? "ok" : status_name(reply.timing.failure().status), status_name(expected)) << i;
   }
   EXPECT_EQ(pool.take(all.back(), {}).timing.failure().status, Status::build_timeout);
+}
+
+TEST(BuildPool, ABuilderThatIsLostIsReplaced) {
+  const TemporaryFolder folder;
+  BuildPool pool(2, faulty_builder(), short_deadlines);
+  std::vector<Candidate> all;
+  for (const std::string fault : {"killed 2", "terminated 2", "segfault 1", "exit3 1"}) {
+    const std::string what = fault.substr(0, fault.find(' '));
+    all.push_back(faulty_candidate(what, "build", folder.file(what) + fault.substr(fault.find(' '))));
+  }
+  pool.prepare(all);
+  for (const Candidate& candidate : all) EXPECT_TRUE(pool.take(candidate, {}).timing.ok()) << candidate.source.text;
 }
 
 TEST(BuildPool, WhatIsNotTakenIsForgottenAndTheEndWaitsForNothing) {

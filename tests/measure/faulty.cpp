@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <limits>
 #include <map>
 #include <new>
@@ -19,13 +21,15 @@ constexpr double right_us = 10;
 
 struct Fault {
   std::string what, where;
+  std::string counted = {};  // the path of a file of a byte for each time that it happened; else it always does
+  std::uintmax_t times = 0;  // and no more happen
 };
 
 Fault fault_of(const ir::KernelSource& source) {
   std::istringstream words(source.text);
   std::string fault;
   Fault result;
-  words >> fault >> result.what >> result.where;
+  words >> fault >> result.what >> result.where >> result.counted >> result.times;
   return result;
 }
 
@@ -50,6 +54,14 @@ std::string damaged(std::size_t at, char byte) {
   return bytes;
 }
 
+bool happens(const Fault& fault) {
+  if (!fault.counted.starts_with('/')) return true;
+  std::ofstream(fault.counted, std::ios::app).flush();
+  if (std::filesystem::file_size(fault.counted) >= fault.times) return false;
+  std::ofstream(fault.counted, std::ios::app) << '.';
+  return true;
+}
+
 /// What a fault does besides its result.
 void act(const Fault& fault, const char* where) {
   static const std::map<std::string, void (*)()> acts = {
@@ -57,6 +69,7 @@ void act(const Fault& fault, const char* where) {
       {"segfault", [] { die_of(SIGSEGV); }},
       {"abort", [] { std::fputs("assertion failed: x > 0\n", stderr), die_of(SIGABRT); }},
       {"killed", [] { die_of(SIGKILL); }},
+      {"terminated", [] { die_of(SIGTERM); }},
       {"exit0", [] { _exit(0); }},
       {"exit3", [] { _exit(3); }},
       {"garbage", [] { say(std::string(100, '?')), wait_for_ever(); }},
@@ -83,7 +96,7 @@ void act(const Fault& fault, const char* where) {
       {"memory", [] { throw std::bad_alloc(); }},
       {"error", [] { throw Error("the device fell off the bus", Exit::environment); }},
   };
-  if (fault.where != where) return;
+  if (fault.where != where || !happens(fault)) return;
   if (const auto found = acts.find(fault.what); found != acts.end()) found->second();
 }
 
@@ -181,14 +194,14 @@ WorkerCommand command(const char* role) { return {"/proc/self/exe", {role, std::
 
 }  // namespace
 
-Candidate faulty_candidate(const std::string& what, const std::string& where) {
+Candidate faulty_candidate(const std::string& what, const std::string& where, const std::string& first) {
   return {ir::parse("=== kernel: copy ===\n"
                     "input a: f32[1000]\n"
                     "output b: f32[1000]\n"
                     "Tile(axes=(a0:10=BLOCK, a1:100=THREAD)):\n"
                     "  in0 = load a[((a0 * 100) + a1)]\n"
                     "  b[((a0 * 100) + a1)] = in0\n"),
-          {.entry = "copy", .text = "fault " + what + " " + where, .blocks = 10, .threads = 100}};
+          {.entry = "copy", .text = "fault " + what + " " + where + " " + first, .blocks = 10, .threads = 100}};
 }
 
 Task copy_task() {

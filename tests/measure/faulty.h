@@ -1,4 +1,5 @@
-// A device whose candidates do what their source text says, in a process that may die of it: "fault WHAT WHERE".
+// A device whose candidates do what their source text says, in a process that may die of it: "fault WHAT WHERE", and
+// behind it perhaps "FILE N": the first N times only, which are counted in the file.
 #pragma once
 #include <memory>
 #include <string>
@@ -10,7 +11,7 @@
 namespace deplo::measure {
 
 /// WHERE: build, launch, sample or check. WHAT: see faulty.cpp; "none" is a candidate that is right and takes 10 µs.
-Candidate faulty_candidate(const std::string& what, const std::string& where = "launch");
+Candidate faulty_candidate(const std::string& what, const std::string& where = "launch", const std::string& first = "");
 Task copy_task();
 
 /// Its vendor is the number of its process.

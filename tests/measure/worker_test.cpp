@@ -1,4 +1,5 @@
 // What candidates do to the process that runs them: one candidate's failure each, and nothing else.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -15,6 +16,7 @@
 #include "core/rng.h"
 #include "faulty.h"
 #include "measure/worker/worker_bench.h"
+#include "store_fixture.h"
 
 namespace deplo::measure {
 namespace {
@@ -53,7 +55,9 @@ const std::vector<Case> cases = {
     {"segfault", "check", Status::illegal_access, "at: check"},
     {"abort", "build", Status::build_crash, "it said: assertion failed: x > 0"},
     {"abort", "launch", Status::worker_lost, "signal 6 (Aborted), at: launch; it said: assertion failed: x > 0"},
-    {"killed", "sample", Status::worker_lost, "signal 9 (Killed)"},
+    {"killed", "sample", Status::worker_lost, "signal 9 (Killed) from outside"},
+    {"killed", "build", Status::worker_lost, "signal 9 (Killed) from outside"},
+    {"terminated", "build", Status::worker_lost, "signal 15 (Terminated) from outside"},
     {"exit0", "build", Status::build_crash, "ended with code 0"},
     {"exit0", "launch", Status::worker_lost, "ended with code 0, at: launch"},
     {"exit3", "check", Status::worker_lost, "ended with code 3"},
@@ -143,6 +147,66 @@ TEST(Worker, FaultsBeforeAnythingWentWell) {
     bench.open(copy_task());
     run(bench, one);
     run(bench, one);
+  }
+}
+
+// The system kills the worker first where memory runs out: of a good candidate, too.
+TEST(Worker, EndedFromOutsideIsNobodysFault) {
+  const TemporaryFolder folder;
+  int file = 0;
+  WorkerBench bench = make_bench();
+  bench.open(copy_task());
+  for (const std::string what : {"killed", "terminated"})
+    for (const std::string where : {"build", "launch", "sample", "check"}) {
+      const std::string first = folder.file(std::to_string(file++));
+      const Reply reply = bench.screen(faulty_candidate(what, where, first + " 2"), none_yet, 1);
+      EXPECT_TRUE(reply.timing.ok()) << what << " in " << where;
+    }
+}
+
+TEST(Worker, ABuildThatCostsTheWorkerIsTriedOnceAgain) {
+  const TemporaryFolder folder;
+  WorkerBench bench = make_bench();
+  bench.open(copy_task());
+  for (const std::string what : {"segfault", "abort", "exit3"}) {
+    const std::string first = folder.file(what);
+    EXPECT_TRUE(bench.screen(faulty_candidate(what, "build", first + " 1"), none_yet, 1).timing.ok()) << what;
+    const Reply reply = bench.screen(faulty_candidate(what, "build", first + "-again 2"), none_yet, 1);
+    ASSERT_FALSE(reply.timing.ok()) << what;
+    EXPECT_EQ(reply.timing.failure().status, Status::build_crash);
+  }
+}
+
+TEST(Worker, AConfirmationOutlivesItsWorker) {
+  const TemporaryFolder folder;
+  WorkerBench bench = make_bench();
+  bench.open(copy_task());
+  const std::vector<Candidate> candidates = {faulty_candidate("none"),
+                                             faulty_candidate("killed", "build", folder.file("a") + " 2"),
+                                             faulty_candidate("terminated", "sample", folder.file("b") + " 1"),
+                                             faulty_candidate("segfault", "build", folder.file("c") + " 1")};
+  for (const Reply& reply : bench.confirm(candidates, {})) EXPECT_TRUE(reply.timing.ok());
+}
+
+TEST(Worker, KilledWhileItStartsIsReplaced) {
+  const TemporaryFolder folder;
+  WorkerCommand real = faulty_worker();
+  const auto command = [&](const std::string& file, int times) {
+    const std::string script = fmt::format(
+        "touch {0}; if [ $(wc -c < {0}) -lt {1} ]; then printf . >> {0}; kill -9 $$; fi; exec /proc/{2}/exe {3} {2}",
+        folder.file(file), times, getpid(), real.arguments.at(0));
+    return WorkerCommand{"/bin/sh", {"-c", script}};
+  };
+  WorkerBench bench({command("twice", 2), short_deadlines, {}});
+  EXPECT_EQ(bench.workers(), 3);
+  bench.open(copy_task());
+  run(bench, cases.front());
+  try {
+    WorkerBench never({command("always", 1000), short_deadlines, {}});
+    FAIL() << "expected an Error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit(), Exit::environment);
+    EXPECT_THAT(error.what(), HasSubstr("gave up after 3 workers: the worker was ended by signal 9 (Killed) from"));
   }
 }
 
