@@ -7,7 +7,7 @@
 #include "core/outcome.h"
 #include "core/target.h"
 #include "ir/emit/emit.h"
-#include "measure/cuda/cache.h"
+#include "measure/disk_cache.h"
 #include "measure/cuda/nvrtc.h"
 #include "measure/device.h"
 

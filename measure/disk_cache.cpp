@@ -1,10 +1,12 @@
-#include "measure/cuda/cache.h"
+#include "measure/disk_cache.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
@@ -14,7 +16,7 @@
 #include "core/hash.h"
 #include "core/user_cache.h"
 
-namespace deplo::measure::cuda {
+namespace deplo::measure {
 namespace {
 
 namespace fs = std::filesystem;
@@ -39,7 +41,16 @@ struct File {
   std::uint64_t size = 0;
 };
 
-// Entries, and what a killed process left half written more than an hour ago.
+/// "KEY.PROCESS.NUMBER.tmp", half written: by a process that is gone, or more than an hour ago, perhaps on another
+/// machine. Who loses one that he still writes keeps nothing.
+bool abandoned(const File& file) {
+  const std::string process = file.path.stem().stem().extension().string();
+  const pid_t number = process.size() > 1 ? std::atoi(process.c_str() + 1) : 0;
+  return fs::file_time_type::clock::now() - file.used > std::chrono::hours(1) ||
+         (number > 0 && kill(number, 0) != 0 && errno == ESRCH);
+}
+
+// Entries; what killed processes left half written goes.
 std::vector<File> files_of(const fs::path& folder) {
   std::vector<File> files;
   std::error_code error;
@@ -49,7 +60,7 @@ std::vector<File> files_of(const fs::path& folder) {
     if (!gone) file.size = entry.file_size(gone);
     if (gone) continue;
     const bool temporary = file.path.extension() == ".tmp";
-    if (temporary && fs::file_time_type::clock::now() - file.used > std::chrono::hours(1)) fs::remove(file.path, gone);
+    if (temporary && abandoned(file)) fs::remove(file.path, gone);
     if (!temporary) files.push_back(std::move(file));
   }
   return files;
@@ -118,4 +129,4 @@ void DiskCache::trim() {
   }
 }
 
-}  // namespace deplo::measure::cuda
+}  // namespace deplo::measure

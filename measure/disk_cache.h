@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace deplo::measure::cuda {
+namespace deplo::measure {
 
 /// Entries by key, one file each. Any number of threads and processes may use a folder at a time: an entry appears
 /// whole (by rename) or not at all, a damaged one counts as absent and is deleted, and the least recently used go when
@@ -37,4 +37,4 @@ class DiskCache {
   bool looked_ = false;        // at the folder's size, by this process
 };
 
-}  // namespace deplo::measure::cuda
+}  // namespace deplo::measure
