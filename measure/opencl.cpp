@@ -10,7 +10,9 @@
 #include <utility>
 
 #include "core/file.h"
+#include "core/hash.h"
 #include "measure/opencl_executable.h"
+#include "measure/pocl_files.h"
 
 namespace deplo::measure {
 namespace {
@@ -70,6 +72,7 @@ void bind_pocl_workers() {
 
 std::vector<cl_device_id> find_devices() {
   bind_pocl_workers();
+  use_own_pocl_folder();
   cl_uint count = 0;
   if (clGetPlatformIDs(0, nullptr, &count) != CL_SUCCESS || count == 0) return {};
   std::vector<cl_platform_id> platforms(count);
@@ -117,7 +120,10 @@ class OpenclDevice final : public Device {
 
   Result<std::unique_ptr<Executable>> build(const Candidate& candidate) override {
     const ir::KernelSource& source = candidate.source;
+    PoclFiles files("pocl-" + digest(fmt::format("{}\n{}\n{}\n{}\n{}", info_.name, info_.driver, info_.platform,
+                                                 opencl_build_options, source.text)));
     auto program = compile(source.text);
+    files.built(program.ok());
     if (!program.ok()) return program.failure();
     cl_int code = CL_SUCCESS;
     Kernel kernel(clCreateKernel(program.value().get(), source.entry.c_str(), &code));
@@ -126,8 +132,8 @@ class OpenclDevice final : public Device {
     if (auto problem = unlaunchable(kernel.get(), candidate)) return *problem;
     Resources resources;
     resources.static_shared_bytes = local_bytes(kernel.get());
-    auto executable = std::make_unique<OpenclExecutable>(queue_.get(), std::move(program.value()), std::move(kernel),
-                                                         source, std::move(resources));
+    auto executable = std::make_unique<OpenclExecutable>(queue_.get(), std::move(files), std::move(program.value()),
+                                                         std::move(kernel), source, std::move(resources));
     if (info_.cpu)
       if (auto problem = specialise(*executable, candidate.kernel.buffers)) return *problem;
     return std::unique_ptr<Executable>(std::move(executable));

@@ -32,9 +32,10 @@ Status status_of(cl_int code) {
 
 }  // namespace
 
-OpenclExecutable::OpenclExecutable(cl_command_queue queue, Program program, Kernel kernel,
+OpenclExecutable::OpenclExecutable(cl_command_queue queue, PoclFiles files, Program program, Kernel kernel,
                                    const ir::KernelSource& source, Resources resources)
     : queue_(queue),
+      files_(std::move(files)),
       program_(std::move(program)),
       kernel_(std::move(kernel)),
       blocks_(source.blocks),

@@ -4,12 +4,13 @@
 #include <vector>
 
 #include "measure/opencl_arrays.h"
+#include "measure/pocl_files.h"
 
 namespace deplo::measure {
 
 class OpenclExecutable final : public Executable {
  public:
-  OpenclExecutable(cl_command_queue, Program, Kernel, const ir::KernelSource&, Resources);
+  OpenclExecutable(cl_command_queue, PoclFiles, Program, Kernel, const ir::KernelSource&, Resources);
   Result<double> launch(Arrays&, std::int64_t blocks) override;
   Result<Sample> sample(std::span<Arrays* const> sets, std::int64_t blocks, int batch) override;
   const Resources& resources() const override { return resources_; }
@@ -28,6 +29,7 @@ class OpenclExecutable final : public Executable {
   Failure failure(cl_int code) const;
 
   cl_command_queue queue_;
+  PoclFiles files_;  // kept when the program is released
   Program program_;
   Kernel kernel_;
   std::int64_t blocks_;

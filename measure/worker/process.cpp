@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -77,7 +78,27 @@ int above_the_given(int descriptor) {
   return moved;
 }
 
-pid_t spawn(const WorkerCommand& command, int socket, int log, int page) {
+/// Ours, but for where temporary files go.
+std::vector<std::string> environment_in(const std::filesystem::path& folder) {
+  std::vector<std::string> all;
+  for (char** at = environ; *at != nullptr; ++at) all.emplace_back(*at);
+  if (folder.empty()) return all;
+  for (const std::string name : {"TMPDIR=", "POCL_CACHE_DIR="}) {
+    std::erase_if(all, [&](const std::string& variable) { return variable.starts_with(name); });
+    all.push_back(name + folder.string());
+  }
+  return all;
+}
+
+/// As the system takes a list of words.
+std::vector<char*> pointers(const std::vector<std::string>& words) {
+  std::vector<char*> all;
+  for (const std::string& word : words) all.push_back(const_cast<char*>(word.c_str()));
+  all.push_back(nullptr);
+  return all;
+}
+
+pid_t spawn(const WorkerCommand& command, const std::filesystem::path& folder, int socket, int log, int page) {
   Actions actions;
   const Attributes attributes;
   require(posix_spawn_file_actions_addopen(&actions.value, STDIN_FILENO, "/dev/null", O_RDONLY, 0), "spawn");
@@ -85,11 +106,12 @@ pid_t spawn(const WorkerCommand& command, int socket, int log, int page) {
   actions.duplicate(log, STDERR_FILENO);
   actions.duplicate(socket, worker_socket);
   actions.duplicate(page, worker_page);
-  std::vector<char*> words{const_cast<char*>("deplo")};
-  for (const std::string& word : command.arguments) words.push_back(const_cast<char*>(word.c_str()));
-  words.push_back(nullptr);
+  std::vector<std::string> words{"deplo"};
+  words.insert(words.end(), command.arguments.begin(), command.arguments.end());
+  const std::vector<std::string> environment = environment_in(folder);
   pid_t child = -1;
-  require(posix_spawn(&child, command.program.c_str(), &actions.value, &attributes.value, words.data(), environ),
+  require(posix_spawn(&child, command.program.c_str(), &actions.value, &attributes.value, pointers(words).data(),
+                      pointers(environment).data()),
           command.program.c_str());
   return child;
 }
@@ -115,7 +137,7 @@ Process::Process(const WorkerCommand& command) {
   Pair page{{above_the_given(dup(page_.descriptor())), -1}};
   fcntl(sockets.ends[0], F_SETFL, O_NONBLOCK);
   fcntl(log.ends[0], F_SETFL, O_NONBLOCK);
-  child_ = spawn(command, sockets.ends[1], log.ends[1], page.ends[0]);
+  child_ = spawn(command, folder_.path(), sockets.ends[1], log.ends[1], page.ends[0]);
   socket_ = sockets.take(0);
   log_ = log.take(0);
 }

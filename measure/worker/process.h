@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "measure/work_folder.h"
 #include "measure/worker/frame.h"
 #include "measure/worker/step.h"
 
@@ -23,8 +24,8 @@ struct WorkerCommand {
 inline constexpr int worker_socket = 3, worker_page = 4;
 
 /// Of its own process group, so that Ctrl-C is not for it. Its standard output and error are one pipe, of which the
-/// last lines are kept. Not thread-safe. The system kills the child when the thread that made this ends: that thread
-/// must live as long.
+/// last lines are kept. Its temporary files, and PoCL's, go with it. Not thread-safe. The system kills the child when
+/// the thread that made this ends: that thread must live as long.
 class Process {
  public:
   /// Throws Error(environment) when there can be none.
@@ -64,6 +65,7 @@ class Process {
   void write_socket();
   std::string last_lines() const;
 
+  const WorkFolder folder_;  // of the child's temporary files; removed when it is gone
   StepPage page_ = StepPage::create();
   int socket_ = -1, log_ = -1;
   pid_t child_ = -1;

@@ -1,0 +1,76 @@
+#include "measure/work_folder.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "core/user_cache.h"
+
+namespace deplo::measure {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A file that the system unlocks when the process ends, however it ends; -1: not there, or another process has it.
+int lock(const fs::path& file, int how) {
+  const int descriptor = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (descriptor < 0) return -1;
+  if (flock(descriptor, how) == 0) return descriptor;
+  close(descriptor);
+  return -1;
+}
+
+fs::path lock_of(const fs::path& folder) { return folder / "lock"; }
+
+/// Those of processes that are gone: nobody holds their lock.
+void remove_abandoned(const fs::path& parent) {
+  std::error_code error;
+  std::vector<fs::path> folders;
+  for (const auto& entry : fs::directory_iterator(parent, error))
+    if (entry.is_directory(error)) folders.push_back(entry.path());
+  for (const fs::path& folder : folders) {
+    const int abandoned = lock(lock_of(folder), LOCK_EX | LOCK_NB);
+    if (abandoned < 0) continue;
+    fs::remove_all(folder, error);
+    close(abandoned);
+  }
+}
+
+}  // namespace
+
+fs::path WorkFolder::default_parent() {
+  if (const char* pocl = std::getenv("POCL_CACHE_DIR"); pocl != nullptr && *pocl != '\0') {
+    std::error_code ignored;
+    return fs::absolute(pocl, ignored) / "work";
+  }
+  const fs::path cache = user_cache_folder();
+  return cache.empty() ? cache : cache / "work";
+}
+
+WorkFolder::WorkFolder(const fs::path& parent) {
+  if (parent.empty()) return;
+  std::error_code error;
+  fs::create_directories(parent, error);
+  // One process at a time: a folder that is not locked yet is nobody's to others.
+  const int making = lock(lock_of(parent), LOCK_EX);
+  if (making < 0) return;
+  remove_abandoned(parent);
+  std::string name = (parent / "XXXXXX").string();
+  if (mkdtemp(name.data()) != nullptr) {
+    path_ = name;
+    lock_ = lock(lock_of(path_), LOCK_EX);
+  }
+  close(making);
+}
+
+WorkFolder::~WorkFolder() {
+  std::error_code ignored;
+  if (!path_.empty() && owner_ == getpid()) fs::remove_all(path_, ignored);
+  if (lock_ >= 0) close(lock_);
+}
+
+}  // namespace deplo::measure
