@@ -116,6 +116,13 @@ int run(int argc, char** argv, bool tune_only) {
   return exit_code;
 }
 
+/// What a file says may be as long as the file, and is in messages about it: its begin and its end will do.
+std::string shortened(const std::string& message) {
+  constexpr std::size_t longest = 1000, end = 300;  // bytes: a dozen lines of a terminal
+  if (message.size() <= longest) return message;
+  return message.substr(0, longest - end) + " [...] " + message.substr(message.size() - end);
+}
+
 int fail(std::string message, Exit exit) {
   // One line whatever the names in it are.
   std::replace_if(
@@ -138,7 +145,7 @@ int run_program(int argc, char** argv, bool tune_only) {
   try {
     return run(argc, argv, tune_only);
   } catch (const Error& e) {
-    return fail(e.what(), e.exit());
+    return fail(shortened(e.what()), e.exit());
   } catch (const std::bad_alloc&) {
     return fail("not enough memory", Exit::environment);
   }

@@ -53,8 +53,8 @@ Table describe(Database& database, const std::string& name) {
   return table;
 }
 
-/// Each behind those that it refers to.
-std::vector<Table> tables_of(Database& database) {
+/// Each behind those that it refers to. Throws Error, which names the store, where there is no such order.
+std::vector<Table> tables_of(Database& database, const std::string& store) {
   std::vector<Table> waiting, sorted;
   for (const std::string& name :
        texts(database,
@@ -69,7 +69,11 @@ std::vector<Table> tables_of(Database& database) {
     const auto next = std::ranges::find_if(waiting, [&](const Table& table) {
       return std::ranges::all_of(table.references, [&](const auto& one) { return done.contains(one.second); });
     });
-    CHECK(next != waiting.end());
+    if (next == waiting.end())
+      throw Error(
+          fmt::format("store {}: expected the tables of a deplo database, found '{}' with references that lead "
+                      "to none of them",
+                      store, waiting.front().name));
     next->is_referenced = referenced.contains(next->name);
     done.insert(next->name);
     sorted.push_back(std::move(*next));
@@ -190,7 +194,7 @@ std::vector<MergedTable> merge_store(const std::string& into, const std::string&
   Transaction transaction(*database);
   Merge merge(*database);
   std::vector<MergedTable> merged;
-  for (const Table& table : tables_of(*database)) merged.push_back(merge.merge(table));
+  for (const Table& table : tables_of(*database, into)) merged.push_back(merge.merge(table));
   transaction.commit();
   return merged;
 }

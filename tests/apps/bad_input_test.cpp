@@ -87,6 +87,15 @@ TEST_F(BadInput, Experiments) {
   expect_tune("tme: 1\n" + good_, 1, "x.yaml:1: expected one of");
 }
 
+// What was found is quoted, and may be as long as the file.
+TEST_F(BadInput, MessagesStayShort) {
+  const std::string yaml = write_file(folder_.path(), "x.yaml", "target: " + std::string(200'000, 'x') + "\n" + good_);
+  const Ran ran = run_program({"deplo-tune", "--quiet", "--store", store(), "--config", yaml});
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_LT(ran.err.size(), 1100U);
+  EXPECT_THAT(ran.err, HasSubstr("x.yaml:1: expected a target"));
+}
+
 TEST_F(BadInput, Stores) {
   const std::string text = write_file(folder_.path(), "text.db", std::string(5000, 'x'));
   expect_tune(good_, 1, "text.db", {"--store", text});

@@ -207,5 +207,23 @@ TEST(StoreFailures, NumbersAreMasked) {
   EXPECT_EQ(mask_numbers(""), "");
 }
 
+TEST(StoreMerge, IntoTablesThatReferInACircle) {
+  const TemporaryFolder folder;
+  const std::string into = folder.file("into.db"), from = folder.file("from.db");
+  Store::open(from);
+  {
+    Store::open(into);
+    Database database(into);
+    database.execute(
+        "CREATE TABLE egg (hen INTEGER REFERENCES hen (id)); CREATE TABLE hen (egg INTEGER REFERENCES egg)");
+  }
+  try {
+    merge_store(into, from);
+    FAIL() << "it was merged";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("expected the tables of a deplo database, found 'egg' with references"));
+  }
+}
+
 }  // namespace
 }  // namespace deplo::measure
