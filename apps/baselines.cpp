@@ -57,6 +57,17 @@ double number_or_zero(const Json& json, const char* field) {
   return found == json.end() || found->is_null() ? 0 : found->get<double>();
 }
 
+std::int64_t integer(const Json& value, const char* field) {
+  if (!value.is_number_integer())
+    throw Error(fmt::format("expected '{}' as an integer, found {}", field, value.type_name()));
+  return value.get<std::int64_t>();
+}
+
+std::int64_t integer_or_zero(const Json& json, const char* field) {
+  const auto found = json.find(field);
+  return found == json.end() || found->is_null() ? 0 : integer(*found, field);
+}
+
 Line read_line(const Json& json, Kernels& kernels) {
   Line line;
   line.kernel = {json.at("kernel").get<std::string>(),
@@ -66,7 +77,7 @@ Line read_line(const Json& json, Kernels& kernels) {
   baseline.library = library + " " + json.at("variant").get<std::string>();
   baseline.version = json.at("version").get<std::string>();
   baseline.precision = json.at("precision").get<std::string>();
-  baseline.threads = json.at("threads").get<std::int64_t>();
+  baseline.threads = integer(json.at("threads"), "threads");
   baseline.status = parse_status(json.at("status").get<std::string>());
   baseline.message = json.at("message").get<std::string>();
   baseline.samples = json.at("samples").get<std::vector<double>>();
@@ -74,8 +85,8 @@ Line read_line(const Json& json, Kernels& kernels) {
   if (baseline.status == Status::ok && !(baseline.median_us > 0))
     throw Error(fmt::format("expected a positive time, found {}", baseline.median_us));
   baseline.warm_us = number_or_zero(json, "warm_us");
-  baseline.batch = static_cast<std::int64_t>(number_or_zero(json, "batch"));
-  baseline.sets = static_cast<std::int64_t>(number_or_zero(json, "sets"));
+  baseline.batch = integer_or_zero(json, "batch");
+  baseline.sets = integer_or_zero(json, "sets");
   baseline.protocol = json.at("protocol").get<std::string>();
   baseline.created = utc(json.at("date").get<std::string>());
   line.device.backend = library;

@@ -48,7 +48,7 @@ struct Records {
   }
 };
 
-/// Collects records; values get their options as they come. Throws Error, prefixed by `place`.
+/// Collects records, of at most 1 GiB; values get their options as they come. Throws Error, prefixed by `place`.
 class RecordsBuilder {
  public:
   explicit RecordsBuilder(std::string place) : place_(std::move(place)) {}
@@ -67,6 +67,7 @@ class RecordsBuilder {
   std::uint16_t option(std::size_t knob, const Value& value);
   std::string place_;
   Records records_;
+  std::size_t bytes_ = 0;  // of records_, about
   std::vector<std::map<Value, std::uint16_t>> seen_;  // per knob: value → option
 };
 

@@ -162,7 +162,7 @@ Ordered read_order(const Node& node, std::size_t entrants) {
 
 Comparison parse_comparison(std::string_view text, const std::string& place) {
   const Json json = Json::parse(text, nullptr, false);
-  if (json.is_discarded() || !json.is_object() || json.value("deplo", Json()) != Json("comparison"))
+  if (json.is_discarded() || !json.is_object() || !json.contains("deplo") || json["deplo"] != "comparison")
     throw Error(place +
                 ": expected a store, or a comparison that `deplo compare --output` wrote, found something else");
   const Node document(json, place);

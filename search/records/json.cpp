@@ -1,4 +1,5 @@
 // Kernel Tuner's caches and T4. A cache is read entry by entry: the document as a whole would take ten times its size.
+// A T4 document is read as a whole, up to most_values.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +17,12 @@ namespace {
 using Json = nlohmann::ordered_json;  // T4's parameters have no other order than that of the text
 
 constexpr double us_per_ms = 1e3, seconds_per_ms = 1e-3;
-constexpr double nobody_waits_ms = 1e12;  // older Kernel Tuners wrote 1e20 for a failure
+constexpr double nobody_waits_us = 1e15;  // older Kernel Tuners wrote 1e20 for a failure
+constexpr int most_levels = 128;          // copies and prints of a value recurse
+// Held at once: of one entry of a cache and the header, or of a T4 document (300,000 configurations of 50 values each).
+// One takes 16 to 64 bytes.
+constexpr std::size_t most_values = std::size_t{1} << 24;
+constexpr std::size_t most_members = 2000;  // of an object: 1,000 parameters and more; each is searched for in them all
 
 Value value_of(const Json& json) {
   if (json.is_boolean()) return std::int64_t{json.get<bool>()};
@@ -61,7 +67,7 @@ Outcome outcome_of(const Json& time, double to_us) {
   }
   if (!time.is_number()) return {Status::invalid, 0, "no time"};
   const double us = time.get<double>() * to_us;
-  if (!(us > 0) || us >= nobody_waits_ms * us_per_ms) return {Status::implausible, 0, "time " + time.dump()};
+  if (!(us > 0) || us >= nobody_waits_us) return {Status::implausible, 0, "time " + time.dump()};
   return {Status::ok, us, ""};
 }
 
@@ -70,34 +76,38 @@ class Reader {
   explicit Reader(const std::string& place) : place_(place), builder_(place) {}
 
   Records read(std::string_view text) {
-    const Json document = parse(text);
-    if (!header_.contains("cache") && builder_.knobs() == 0) read_t4(document);
-    name_it(document);
+    parse(text);
+    if (!header_.contains("cache") && builder_.knobs() == 0) read_t4();
+    builder_.kernel() = text_of(header_, "kernel_name");
+    builder_.device() = text_of(header_, "device_name");
     return finish();
   }
 
  private:
-  Json parse(std::string_view text) {
+  void parse(std::string_view text) {
     // Kernel Tuner writes numbers that are none as Python does.
     const std::string clean = contains(text, "NaN") || contains(text, "Infinity") ? without_nan(text) : std::string();
     const std::string_view source = clean.empty() ? text : clean;
     try {
-      return Json::parse(source,
-                         [this](int depth, Json::parse_event_t event, Json& json) { return keep(depth, event, json); });
-    } catch (const nlohmann::json::parse_error& e) {
+      [[maybe_unused]] const Json rest = Json::parse(source,
+                        [this](int depth, Json::parse_event_t event, Json& json) { return keep(depth, event, json); });
+    } catch (const Json::parse_error& e) {
       // The file of a search that still runs, or was killed: each entry that is complete was read.
       // Whose last word may be the start of a NaN or an Infinity, which is found wrong at its first letter.
       constexpr std::size_t longest_word = 9;
-      if (e.byte + longest_word >= source.size() && builder_.knobs() > 0) return header_;
-      throw Error(fmt::format("{}: expected a Kernel Tuner cache or T4 results in JSON: {}", place_, said(e)));
+      if (e.byte + longest_word >= source.size() && builder_.knobs() > 0) return;
+      throw not_json(e);
+    } catch (const Json::exception& e) {  // a number beyond double
+      throw not_json(e);
     }
   }
 
-  // nlohmann's "[json.exception.parse_error.101] parse error at line 1, column 1: …" from "parse error" on.
-  static std::string said(const nlohmann::json::parse_error& e) {
+  // nlohmann's "[json.exception.parse_error.101] parse error at line 1, column 1: …" behind the bracket.
+  Error not_json(const Json::exception& e) const {
     const std::string_view what = e.what();
-    const std::size_t start = what.find("parse error at");
-    return std::string(what.substr(start == std::string_view::npos ? 0 : start)).substr(0, 200);
+    const std::size_t bracket = what.find("] ");
+    return Error(fmt::format("{}: expected a Kernel Tuner cache or T4 results in JSON: {}", place_,
+                             what.substr(bracket == std::string_view::npos ? 0 : bracket + 2).substr(0, 200)));
   }
 
   static std::string without_nan(std::string_view text) {
@@ -119,15 +129,28 @@ class Reader {
     return out;
   }
 
-  // Whether the value stays in the document: entries of a cache do not.
+  // Whether the value stays in the document: entries of a cache do not, and what the document has goes to header_.
   bool keep(int depth, Json::parse_event_t event, Json& json) {
     using Event = Json::parse_event_t;
+    if (depth > most_levels)
+      throw Error(fmt::format("{}: expected at most {} nested levels, found more", place_, most_levels));
+    const bool entry = section_ == "cache" && depth == 2;
+    const auto level = static_cast<std::size_t>(depth);
     if (depth == 1 && event == Event::key) section_ = json.get<std::string>();
-    const bool ended = event == Event::value || event == Event::array_end || event == Event::object_end;
-    if (depth == 1 && ended && section_ != "results") header_[section_] = json;
-    if (section_ != "cache" || depth != 2 || event != Event::object_end) return true;
+    if (event == Event::object_start) members_[level] = 0;
+    if (event == Event::key && ++members_[level - 1] > most_members)
+      throw Error(fmt::format("{}: expected at most {} members in an object, found more", place_, most_members));
+    if (event == Event::key && entry) before_entry_ = held_;
+    if (event != Event::value && event != Event::array_end && event != Event::object_end) return true;
+    if (++held_ > most_values)
+      throw Error(fmt::format("{}: expected at most {} values in T4 results or an entry of a cache, found more", place_,
+                              most_values));
+    if (depth == 1) return header_[section_] = std::move(json), false;
+    if (!entry || event != Event::object_end) return true;
     if (builder_.knobs() == 0) declare();
     add_cached(json);
+    held_ = before_entry_;
+    --members_[1];
     return false;
   }
 
@@ -160,15 +183,16 @@ class Reader {
     ++entries_;
   }
 
-  // The launches in launches_; their sum in µs.
+  // The launches in launches_, without those that are failures; their sum in µs.
   double take_launches(const Json& owner, const char* key, double to_us) {
     launches_.clear();
     double sum = 0;
     if (const auto times = owner.find(key); times != owner.end() && times->is_array())
       for (const Json& time : *times) {
-        if (!time.is_number() || !(time.get<double>() > 0)) continue;
-        launches_.push_back(time.get<double>() * to_us);
-        sum += launches_.back();
+        const double us = time.is_number() ? time.get<double>() * to_us : 0;
+        if (!(us > 0) || us >= nobody_waits_us) continue;
+        launches_.push_back(us);
+        sum += us;
       }
     return sum;
   }
@@ -177,8 +201,9 @@ class Reader {
   double cost(const Json& owner, const char* key) const {
     const auto found = owner.find(key);
     if (found == owner.end() || found->is_null()) return 0;
-    if (found->is_number() && found->get<double>() >= 0) return found->get<double>();
-    throw Error(fmt::format("{}: expected {} as a number, found {} in number {}", place_, key,
+    constexpr double most = 1e30;  // sums stay finite
+    if (found->is_number() && found->get<double>() >= 0 && found->get<double>() <= most) return found->get<double>();
+    throw Error(fmt::format("{}: expected {} as a time, found {} in number {}", place_, key,
                             found->dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 40), entries_));
   }
 
@@ -199,17 +224,18 @@ class Reader {
     builder_.add(values_, std::move(record), launches_);
   }
 
-  void read_t4(const Json& document) {
-    const auto results = document.is_object() ? document.find("results") : document.end();
-    if (!document.is_object() || results == document.end() || !results->is_array())
+  void read_t4() {
+    const auto results = header_.find("results");
+    if (results == header_.end() || !results->is_array())
       throw Error(place_ + ": expected a Kernel Tuner cache (with a 'cache') or T4 (with 'results'), found neither");
-    for (const Json& result : *results) add_result(result, to_ms(document));
+    const double scale = to_ms();
+    for (const Json& result : *results) add_result(result, scale);
   }
 
   // Of every time in the file. "miliseconds" is what its writer writes.
-  double to_ms(const Json& document) const {
-    const auto metadata = document.find("metadata");
-    const std::string unit = metadata != document.end() && metadata->is_object() ? text_of(*metadata, "timeunit") : "";
+  double to_ms() const {
+    const auto metadata = header_.find("metadata");
+    const std::string unit = metadata != header_.end() && metadata->is_object() ? text_of(*metadata, "timeunit") : "";
     if (unit.empty() || unit.starts_with("mil") || unit == "ms") return 1;
     if (unit == "s" || unit == "seconds") return 1e3;
     if (unit.starts_with("micro") || unit == "us") return 1e-3;
@@ -248,15 +274,9 @@ class Reader {
     throw Error(fmt::format("{}: expected a measurement of the time, found none in number {}", place_, entries_));
   }
 
-  void name_it(const Json& document) {
-    builder_.kernel() = text_of(document, "kernel_name");
-    builder_.device() = text_of(document, "device_name");
-    declared_unit_ = !text_of(document, "timeunit").empty();
-  }
-
   Records finish() {
     Records records = builder_.finish();
-    if (ratios_.empty() || declared_unit_) return records;
+    if (ratios_.empty() || !text_of(header_, "timeunit").empty()) return records;
     const auto middle = ratios_.begin() + static_cast<std::ptrdiff_t>(ratios_.size() / 2);
     std::nth_element(ratios_.begin(), middle, ratios_.end());
     // Benchmarking takes no less than its launches: a thousandth of it is a time in seconds.
@@ -274,9 +294,10 @@ class Reader {
   Json header_ = Json::object();
   std::string section_;
   std::size_t entries_ = 0;
+  std::size_t held_ = 0, before_entry_ = 0;                // values
+  std::array<std::size_t, most_levels + 1> members_ = {};  // of the object that is open at a level
   std::vector<Value> values_;
   std::vector<double> launches_, ratios_;  // benchmark time over the sum of the launches, both as if in ms
-  bool declared_unit_ = false;
 };
 
 }  // namespace

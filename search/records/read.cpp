@@ -20,10 +20,16 @@ std::string name_of(const std::filesystem::path& file) {
 }  // namespace
 
 Records parse_records(std::string_view text, const std::string& place, const std::optional<Columns>& columns) {
-  if (text.starts_with("SQLite format 3"))
-    throw Error(place + ": expected a recorded space in JSON or CSV, found a database");
+  const auto no_space = [&](std::string_view found) {
+    return Error(fmt::format("{}: expected a recorded space in JSON or CSV, found {}", place, found));
+  };
+  if (text.starts_with("SQLite format 3")) throw no_space("a database");
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) throw no_space("UTF-16; save it as UTF-8");
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // an editor's byte order mark
   const std::size_t start = text.find_first_not_of(" \t\r\n");
-  if (start != std::string_view::npos && text[start] == '{') return parse_json_records(text, place);
+  if (start == std::string_view::npos) throw no_space("nothing");
+  if (text[start] == '[') throw no_space("a JSON array; a Kernel Tuner cache and T4 are objects, { … }");
+  if (text[start] == '{') return parse_json_records(text, place);
   return parse_table_records(text, place, columns);
 }
 

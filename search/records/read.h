@@ -27,7 +27,9 @@ Columns guess_columns(const std::vector<std::string>& heads, const std::string& 
 /// What the text is, is told by its content. A Kernel Tuner cache may be unfinished: the configurations that are
 /// complete count. Times in seconds, milliseconds and microseconds are told apart as each format allows; Kernel Tuner's
 /// costs are seconds where the benchmark time is a thousandth of what the launches took. A cost that a file does not
-/// tell (a table's, T4's time of benchmarking) is the sum of the launches. Throws Error, prefixed by `place`.
+/// tell (a table's, T4's time of benchmarking) is the sum of the launches. The text is UTF-8, with a byte order mark or
+/// without. What is larger than any recorded space is refused, before it takes more than 2 GiB beside the text. Throws
+/// Error, prefixed by `place`.
 Records parse_records(std::string_view text, const std::string& place, const std::optional<Columns>& columns = {});
 Records parse_json_records(std::string_view text, const std::string& place);
 Records parse_table_records(std::string_view text, const std::string& place, const std::optional<Columns>& columns);

@@ -12,12 +12,13 @@
 namespace deplo::search {
 namespace {
 
+constexpr std::size_t most_cells = 10'000;          // of a line: 1,000 parameters and their launches
+constexpr std::size_t most_cell_bytes = 1'000'000;  // a compiler's message
+
 /// The cells of one line after the other; quotes may hold commas, line ends and doubled quotes.
 class Lines {
  public:
-  explicit Lines(std::string_view text) : text_(text) {
-    if (text_.starts_with("\xef\xbb\xbf")) text_.remove_prefix(3);  // a spreadsheet's byte order mark
-  }
+  Lines(std::string_view text, const std::string& place) : text_(text), place_(place) {}
 
   /// False: no line is left. Empty lines are passed over.
   bool next(std::vector<std::string>& cells) {
@@ -26,6 +27,9 @@ class Lines {
     if (at_ >= text_.size()) return false;
     for (;;) {
       cells.push_back(cell());
+      if (cells.size() > most_cells || cells.back().size() > most_cell_bytes)
+        throw Error(fmt::format("{}:{}: expected at most {} cells of at most {} bytes each, found more", place_, line_,
+                                most_cells, most_cell_bytes));
       if (at_ >= text_.size() || text_[at_] != ',') break;
       ++at_;
     }
@@ -55,6 +59,7 @@ class Lines {
   }
 
   std::string_view text_;
+  const std::string& place_;
   std::size_t at_ = 0, line_ = 1;
 };
 
@@ -182,7 +187,7 @@ Columns guess_columns(const std::vector<std::string>& heads, const std::string& 
 }
 
 Records parse_table_records(std::string_view text, const std::string& place, const std::optional<Columns>& columns) {
-  Lines lines(text);
+  Lines lines(text, place);
   std::vector<std::string> heads;
   if (!lines.next(heads)) throw Error(place + ": expected a table (CSV), found nothing");
   return Reader(place, heads, columns ? *columns : guess_columns(heads, place)).read(lines);

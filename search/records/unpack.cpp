@@ -4,6 +4,7 @@
 #include <zip.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "core/error.h"
@@ -15,8 +16,15 @@ namespace {
 constexpr std::size_t most_bytes = std::size_t{1} << 30;
 constexpr std::size_t piece = std::size_t{1} << 18;
 
-void check_size(std::size_t bytes, const std::string& place) {
-  if (bytes > most_bytes) throw Error(place + ": expected at most 1 GiB when unpacked, found more");
+/// All that `read` gives, piece by piece, until it gives none.
+template <class Read>
+std::string read_pieces(const std::string& place, Read read) {
+  std::string bytes, next(piece, '\0');
+  while (const std::size_t count = read(next.data())) {
+    if (count > most_bytes - bytes.size()) throw Error(place + ": expected at most 1 GiB when unpacked, found more");
+    bytes.append(next, 0, count);
+  }
+  return bytes;
 }
 
 struct Close {
@@ -29,14 +37,9 @@ struct Close {
 std::string read_gz(const std::string& place) {
   const std::unique_ptr<gzFile_s, Close> file(gzopen(place.c_str(), "rb"));
   if (!file) throw Error(place + ": expected a readable file");
-  std::string bytes;
-  for (int count = 1; count > 0;) {
-    const std::size_t before = bytes.size();
-    bytes.resize(before + piece);
-    count = gzread(file.get(), bytes.data() + before, static_cast<unsigned>(piece));
-    bytes.resize(before + static_cast<std::size_t>(std::max(count, 0)));
-    check_size(bytes.size(), place);
-  }
+  std::string bytes = read_pieces(place, [&](char* to) {
+    return static_cast<std::size_t>(std::max(gzread(file.get(), to, static_cast<unsigned>(piece)), 0));
+  });
   int error = Z_OK;
   const char* const message = gzerror(file.get(), &error);
   if (error != Z_OK && error != Z_STREAM_END)  // a cut-off file too: its end was not reached
@@ -77,16 +80,11 @@ std::string read_zip(const std::string& archive, const std::string& place) {
   }
   const std::unique_ptr<zip_file_t, Close> file(zip_fopen_index(zip.get(), find_entry(zip.get(), place), 0));
   if (!file) throw Error(fmt::format("{}: expected an entry that can be read: {}", place, zip_strerror(zip.get())));
-  std::string bytes;
-  for (zip_int64_t count = 1; count > 0;) {
-    const std::size_t before = bytes.size();
-    bytes.resize(before + piece);
-    count = zip_fread(file.get(), bytes.data() + before, piece);
+  return read_pieces(place, [&](char* to) {
+    const zip_int64_t count = zip_fread(file.get(), to, piece);
     if (count < 0) throw Error(place + ": expected an undamaged zip archive, found a damaged entry");
-    bytes.resize(before + static_cast<std::size_t>(count));
-    check_size(bytes.size(), place);
-  }
-  return bytes;
+    return static_cast<std::size_t>(count);
+  });
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // Readers and writers of recorded spaces. Expected figures of shared files: sums by a Python script over the same file.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -120,6 +121,53 @@ TEST(Readers, SayWhatIsWrongAndWhere) {
   says(R"({"results": [{"configuration": {"a": 1}}]})", "a measurement of the time");
   says(R"({"metadata": {"timeunit": "days"}, "results": [{}]})", "'days'");
   says("SQLite format 3", "database");
+  says("[]", "found a JSON array");
+  says("\xef\xbb\xbf", "found nothing");
+  says(std::string_view("\xff\xfe{\0}\0", 6), "found UTF-16");
+  // Beyond double.
+  says(R"({"cache": {"1": {"a": 1, "time": 1e400}}})", "in JSON: number overflow parsing '1e400'");
+  says(R"({"results": [{"configuration": {"a": -1e999}}]})", "number overflow");
+  says(R"({"tune_params_keys": ["a"], "cache": {"1": {"a": 1, "time": 1, "compile_time": 1e308}}})", "compile_time");
+}
+
+// What a small file may unpack to: each says so before it has taken much memory or time.
+TEST(Readers, RefuseWhatNoSpaceIs) {
+  const auto says = [](const std::string& text, const char* what) {
+    EXPECT_THAT([&] { parse_records(text, "FILE"); },
+                ThrowsMessage<Error>(testing::AllOf(testing::StartsWith("FILE"), HasSubstr(what))));
+  };
+  const std::string start = R"({"tune_params_keys": ["a"], "cache": {"1": {"time": 1, "a": )";
+  says(start + std::string(1'000'000, '['), "at most 128 nested levels");
+  says(R"({"deep": )" + std::string(1'000'000, '['), "at most 128 nested levels");
+  std::string members = "{";
+  for (int i = 0; i < 100'000; ++i) members += fmt::format("\"{}\": 0, ", i);
+  says(members, "at most 2000 members");
+  says(start + members, "at most 2000 members");
+  std::string values = R"({"results": [0)";
+  for (int i = 0; i < 17'000'000; ++i) values += ",0";
+  says(values, "at most 16777216 values");
+  says(std::string(100'000, ','), "at most 10000 cells");
+  says(std::string(2'000'000, '0') + ",time (ms)\n1,2\n", "at most 1000000 bytes");
+  std::string table = "a,time (ms)\n";
+  while (table.size() < 60'000'000) table += "1,2\n";
+  says(table, "at most 1 GiB of memory, found more after");
+}
+
+TEST(Readers, PassOverAByteOrderMark) {
+  EXPECT_EQ(parse_records(std::string("\xef\xbb\xbf") + cache, "cache").records.size(), 4u);
+  EXPECT_EQ(parse_records("\xef\xbb\xbf"
+                          "a,time (ms)\n1,2\n",
+                          "csv")
+                .knobs[0]
+                .name,
+            "a");
+}
+
+// Older Kernel Tuners wrote 1e20 for a failure; sums of costs stay finite.
+TEST(KernelTuner, LaunchesThatNobodyWaitedForAreNone) {
+  const Records records = parse_records(
+      R"({"tune_params_keys": ["a"], "cache": {"1": {"a": 1, "time": 1, "times": [1e20, 2, 1e308]}}})", "cache");
+  EXPECT_THAT(records.launches_of(records.records.at(0)), testing::ElementsAre(2000));
 }
 
 bool alike(const Records& a, const Records& b) {
