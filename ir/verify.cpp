@@ -5,6 +5,8 @@
 
 #include "core/match.h"
 #include "ir/lexer.h"
+#include "ir/overlap.h"
+#include "ir/strided.h"
 #include "ir/verifier.h"
 
 namespace deplo::ir {
@@ -72,12 +74,20 @@ bool Verifier::buffer(const Buffer& b) {
   e.writable = b.role == Role::output;
   if (b.strides.size() != b.shape.size())
     return fail(fmt::format("buffer `{}` has {} dimensions and {} strides", b.name, b.shape.size(), b.strides.size()));
+  std::int64_t last = 0, count = 1, steps = 0;
   for (std::size_t i = 0; i < b.shape.size(); ++i) {
     if (b.shape[i] < 1) return fail(fmt::format("buffer `{}` has an extent of {}", b.name, b.shape[i]));
     if (b.strides[i] < 0 || (e.writable && b.strides[i] == 0 && b.shape[i] > 1))
       return fail(fmt::format("buffer `{}` has a stride of {}", b.name, b.strides[i]));
+    if (__builtin_mul_overflow(count, b.shape[i], &count) ||
+        __builtin_mul_overflow(b.shape[i] - 1, b.strides[i], &steps) || __builtin_add_overflow(last, steps, &last) ||
+        std::max(count, last) > kMaxIndex)
+      return fail(fmt::format("buffer `{}` has more than 2^60 elements", b.name));
     names_.push_extent(e, b.shape[i]);
   }
+  if (e.writable)
+    if (const std::string fault = overlap(b.shape, b.strides); !fault.empty())
+      return fail(fmt::format("output `{}` has {}", b.name, fault));
   e.unit_stride = b.strides.empty() || b.strides.back() == 1;
   return true;
 }

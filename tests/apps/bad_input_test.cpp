@@ -148,8 +148,41 @@ TEST_F(BadInput, Kernels) {
   expect_kernel(head + loop + "  float = exp(in0)\n  y[a0] = float\n", 1, "leave free, found 'float'");
   expect_kernel(head + loop + "  v0 = divide(in0, 0)\n  y[a0] = v0\n", 1, "kernel mine: expected finite results");
   expect_kernel(head + loop + "  v0 = multiply(in0, 1e60)\n  y[a0] = v0\n", 1, "kernel mine: expected finite results");
+  expect_kernel(
+      "=== loop: mine ===\nsymbols N\ninput x: f32[N, N]\noutput y: f32[N, N] strides=(1, 1)\n"
+      "for a0 in 0..N: # free\n  for a1 in 0..N: # free\n    in0 = load x[a0, a1]\n    y[a0, a1] = in0\n",
+      1, "mine: output `y` has elements [1, 0] and [0, 1] at one address");
   if (measure::free_host_memory() < 1e12)
     expect_kernel(head + loop + "  y[a0] = in0\n", 2, "GB of free memory for its arrays and its check", "2147483648");
+}
+
+TEST_F(BadInput, RecordedSpaces) {
+  const std::string store = folder_.file("recorded.db");
+  const auto expect_space = [&](const std::string& text, const std::string& message) {
+    const std::string file = write_file(folder_.path(), "space.json", text);
+    expect({"deplo", "compare", "--spaces", file}, 1, message);
+    expect({"deplo", "db", "import", file, "--store", store}, 1, message);
+  };
+  expect_space(R"({"cache":{"1":{"a":1,"time":1e400}}})",
+               "space.json: expected a Kernel Tuner cache or T4 results in "
+               "JSON: number overflow parsing '1e400'");
+  expect_space(R"({"results": [{"configuration": {"a": 1e999}}]})", "number overflow parsing '1e999'");
+  expect_space("[]", "space.json: expected a recorded space in JSON or CSV, found a JSON array");
+  expect_space("", "found nothing");
+  expect_space("\xef\xbb\xbf", "found nothing");
+  expect_space(std::string("\xff\xfe{\0", 4), "found UTF-16; save it as UTF-8");
+  const std::string line = R"({"kernel": "k", "expression": "torch.randn(3) * 2", "library": "l", "variant": "v", )"
+                           R"("version": "1", "precision": "fp32", "status": "ok", "message": "", "samples": [1], )"
+                           R"("median_us": 1, "protocol": "p", "date": "d", "device": "d", "threads": )";
+  const auto expect_lines = [&](const std::string& text, const std::string& message) {
+    expect({"deplo", "db", "import", write_file(folder_.path(), "lines.jsonl", text), "--store", store}, 1, message);
+  };
+  expect_lines(line + "1e400}\n", "lines.jsonl:1: expected a line of torch_suite.py");
+  expect_lines(line + "1e300}\n", "lines.jsonl:1: expected 'threads' as an integer");
+  expect_lines(line + "1, \"batch\": 1e300}\n", "lines.jsonl:1: expected 'batch' as an integer");
+  EXPECT_FALSE(std::filesystem::exists(store)) << "read before the store is touched";
+  const std::string deep = "{\"deplo\": " + std::string(1'000'000, '[') + std::string(1'000'000, ']') + "}";
+  expect({"deplo", "report", write_file(folder_.path(), "deep.json", deep)}, 1, "expected a store, or a comparison");
 }
 
 TEST_F(BadInput, ClosedOutputHarmsNoStore) {

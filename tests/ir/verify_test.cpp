@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <set>
 
+#include "core/rng.h"
 #include "verify_fixture.h"
 
 namespace deplo::ir {
@@ -112,6 +114,60 @@ TEST(Verify, programs_that_no_text_gives) {
   EXPECT_THAT(verify({Level::loop, "k", {{"c", DType::f32, Role::input, {0}, {1}}}, {}}), HasSubstr("an extent of 0"));
   EXPECT_THAT(verify({Level::loop, "k", {{"c", DType::f32, Role::output, {4}, {0}}}, {}}), HasSubstr("a stride of 0"));
   EXPECT_EQ(verify({Level::loop, "k", {{"c", DType::f32, Role::input, {4}, {0}}}, {}}), "") << "a broadcast input";
+}
+
+// Two elements of an output at one address: what is there in the end depends on the schedule.
+TEST(Verify, elements_of_an_output_lie_apart) {
+  const auto output = [](Shape shape, std::vector<std::int64_t> strides, Role role = Role::output) {
+    return verify({Level::loop, "k", {{"y", DType::f32, role, std::move(shape), std::move(strides)}}, {}});
+  };
+  EXPECT_EQ(output({64, 64}, {1, 1}), "k: output `y` has elements [1, 0] and [0, 1] at one address");
+  EXPECT_EQ(output({64, 64}, {63, 1}), "k: output `y` has elements [0, 63] and [1, 0] at one address");
+  EXPECT_THAT(output({4, 7, 5}, {7, 1, 7}), HasSubstr("at one address"));
+  EXPECT_EQ(output({64, 64}, {1, 1}, Role::input), "") << "a window";
+  EXPECT_EQ(output({64, 64}, {1, 64}), "") << "transposed";
+  EXPECT_EQ(output({64, 64}, {1, 100}), "") << "transposed, with rows that are padded";
+  EXPECT_EQ(output({2, 8, 33, 64}, {33 * 8 * 64, 64, 8 * 64, 1}), "") << "heads between the rows";
+  EXPECT_EQ(output({64, 64}, {128, 2}), "") << "every second element";
+  EXPECT_EQ(output({7}, {8}), "") << "a diagonal";
+  EXPECT_EQ(output({2, 3}, {3, 2}), "") << "0, 2, 4 and 3, 5, 7";
+  EXPECT_EQ(output({1, 5, 1}, {0, 1, 1}), "") << "an extent of 1 has no second element";
+  EXPECT_EQ(output({}, {}), "");
+  EXPECT_THAT(output({1, 5}, {-1, 1}), HasSubstr("a stride of -1"));
+  EXPECT_THAT(output({5, 5}, {5, -1}), HasSubstr("a stride of -1"));
+  EXPECT_THAT(output({3, 3}, {std::int64_t{1} << 62, 1}), HasSubstr("more than 2^60 elements"));
+  EXPECT_THAT(output({std::int64_t{1} << 40, std::int64_t{1} << 40}, {std::int64_t{1} << 40, 1}),
+              HasSubstr("more than 2^60 elements"));
+  // Two dimensions are told exactly, whatever their size; more within a million steps.
+  EXPECT_EQ(output({1 << 20, 1 << 20}, {(1 << 20) + 1, 1 << 20}), "");
+  EXPECT_THAT(output({(1 << 20) + 1, (1 << 20) + 2}, {(1 << 20) + 1, 1 << 20}), HasSubstr("at one address"));
+  EXPECT_THAT(output({10'007, 10'009, 10'037, 10'039}, {1'000'003, 1'000'033, 1'000'037, 1'000'039}),
+              HasSubstr("output `y` has "));
+}
+
+TEST(Verify, elements_of_an_output_lie_apart_as_counting_says) {
+  Rng rng(5);
+  int apart = 0, together = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    Shape shape;
+    std::vector<std::int64_t> strides;
+    for (std::uint64_t rank = rng.below(5); rank > 0; --rank) {
+      shape.push_back(1 + static_cast<std::int64_t>(rng.below(5)));
+      strides.push_back(1 + static_cast<std::int64_t>(rng.below(40)));
+    }
+    const Buffer buffer{"y", DType::f32, Role::output, shape, strides};
+    std::set<std::int64_t> addresses;
+    for (std::int64_t n = 0; n < element_count(shape); ++n) {
+      std::int64_t address = 0, rest = n;
+      for (std::size_t d = shape.size(); d-- > 0; rest /= shape[d]) address += rest % shape[d] * strides[d];
+      addresses.insert(address);
+    }
+    const bool differ = static_cast<std::int64_t>(addresses.size()) == element_count(shape);
+    EXPECT_EQ(verify({Level::loop, "k", {buffer}, {}}) == "", differ) << print(shape) << " " << print(strides);
+    (differ ? apart : together) += 1;
+  }
+  EXPECT_GT(apart, 2000);
+  EXPECT_GT(together, 2000);
 }
 
 TEST(Verify, types) {
