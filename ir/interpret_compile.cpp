@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/match.h"
+#include "ir/constant.h"
 #include "ir/simplify_impl.h"
 
 namespace deplo::ir::exec {
@@ -85,7 +86,7 @@ std::size_t Compiler::constant(double value) {
 }
 
 Operand Compiler::operand(const Arg& arg, int lanes) {
-  if (const auto* value = std::get_if<double>(&arg)) return {constant(*value), 1};
+  if (const auto* value = std::get_if<double>(&arg)) return {constant(f32_constant(*value)), 1};
   const auto& name = *std::get_if<std::string>(&arg);
   const auto found = values_.find(name);
   if (found == values_.end()) fail("nothing defines " + name);

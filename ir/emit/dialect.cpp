@@ -49,13 +49,15 @@ std::string element_name(Type type, Dialect dialect) {
 
 std::string literal(double value, DType dtype, Dialect dialect) {
   if (dtype != DType::f32) {
-    const double low = INT32_MIN, high = INT32_MAX;
+    const double low = INT32_MIN, high = INT32_MAX;  // the neutral elements of maximum and minimum are beyond
     if (value <= low) return "(-2147483647 - 1)";
     return fmt::format("{}", static_cast<std::int64_t>(std::min(value, high)));
   }
+  CHECK(!std::isnan(value));  // no program has one (verify)
   const std::string_view infinity = dialect == Dialect::cuda ? "__int_as_float(0x7f800000)" : "INFINITY";
-  if (std::isinf(value)) return fmt::format("{}{}", value > 0 ? "" : "-", infinity);
-  std::string text = fmt::format("{}", static_cast<float>(value));
+  const auto nearest = static_cast<float>(value);
+  if (std::isinf(nearest)) return fmt::format("{}{}", nearest > 0 ? "" : "-", infinity);
+  std::string text = fmt::format("{}", nearest);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
   return text + "f";
 }

@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/match.h"
 #include "core/nearest.h"
+#include "ir/constant.h"
 #include "ir/torch/op_rows.h"
 
 namespace deplo::ir::torch {
@@ -139,8 +140,9 @@ std::string_view name(Kind kind) {
   return "";
 }
 
-// Makes an integer a double, or a list of one, where that is asked for.
+// Makes an integer a double, or a list of one, where that is asked for; of a double, what f32 has.
 bool coerce(Attribute& value, Kind kind) {
+  if (auto* number = std::get_if<double>(&value)) *number = f32_constant(*number);
   if (const auto* whole = std::get_if<std::int64_t>(&value)) {
     if (kind == Kind::number) value = static_cast<double>(*whole);
     if (kind == Kind::integers) value = Shape{*whole};

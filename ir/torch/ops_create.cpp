@@ -47,7 +47,7 @@ TensorType infer_full(const Call& call) {
   if (!call.has("dtype")) call.set("dtype", kind_of(literal));
   const DType dtype = std::get<DType>(call.node().attributes.at("dtype"));
   double value = value_of(literal);
-  if (dtype == DType::i32 && !(std::fabs(value) <= most_value))
+  if (dtype == DType::i32 && !(value >= -most_value - 1 && value <= most_value))
     call.expected("a value that int32 holds", fmt::format("{}", value));
   if (dtype == DType::i32) value = std::trunc(value);
   if (dtype == DType::boolean) value = value != 0 ? 1 : 0;

@@ -1,5 +1,7 @@
 // A kernel's values become statements: each in its body (nest.h), loads first, deeper operands before shallower ones.
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
 
 #include "core/error.h"
@@ -63,7 +65,7 @@ class Placer {
 
   ir::Arg emit(ValueId id) {
     const Value& value = values_[id];
-    if (value.kind == Value::Kind::constant) return value.constant;
+    if (value.kind == Value::Kind::constant && !std::isnan(value.constant)) return value.constant;
     if (const auto known = names_.find(id); known != names_.end()) return known->second;
     std::vector<ValueId> order = value.args;
     std::stable_sort(order.begin(), order.end(), [&](ValueId a, ValueId b) { return height_[a] > height_[b]; });
@@ -98,8 +100,11 @@ class Placer {
         at.push_back(ir::Loop{.axis = axis, .body = std::move(inner)});
         break;
       }
-      case Value::Kind::constant:
+      case Value::Kind::constant: {  // what is no number, which no text has
+        constexpr double infinity = std::numeric_limits<double>::infinity();
+        at.push_back(ir::Assign{name, type, ir::Op::subtract, {infinity, infinity}});
         break;
+      }
     }
   }
 

@@ -52,6 +52,21 @@ TEST(Run, AgreesWithTheReferenceOnEveryDevice) {
     }
 }
 
+// Numbers at the ends of f32 and of i32: the kernels build, and give what PyTorch does.
+TEST(Run, ConstantsAtTheEndsOfTheirTypes) {
+  for (const char* device : {"opencl", "interpreter"})
+    for (const char* code :
+         {"torch.randn(100) * 1e300", "torch.randn(100) * -1e300", "torch.randn(100) * 1e300 * 0",
+          "torch.randn(100) * 1e-300 + 1e-40", "torch.randn(9).clamp(max=1e300)", "torch.randn(9) > 1e300",
+          "x = torch.randn(33); x.masked_fill(x > 0, -1e300)", "torch.full((3, 5), 1e300)",
+          "torch.full((3,), -2147483648)", "torch.full((3,), float('inf')) * 0",
+          "torch.randn(9) * 3.4028235677973366e38", "torch.randn(100) / 1e-300"}) {
+      const Json report = run_json({"-c", code, "--device", device});
+      EXPECT_TRUE(report["right"]) << device << ": " << code;
+      for (const Json& output : report["outputs"]) EXPECT_EQ(output["error"], 0) << code;
+    }
+}
+
 // The shape of a Qwen block in small: odd lengths, grouped heads, biases or norms of q and k.
 TEST(Run, BlocksOfASmallModel) {
   const measure::TemporaryFolder folder;
