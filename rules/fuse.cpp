@@ -1,5 +1,7 @@
 #include "rules/fuse.h"
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "rules/fusion/loop_op.h"
 
@@ -13,11 +15,13 @@ bool is_computed(const Node& node) {
          node.as<ir::tensor::Scalar>() == nullptr;
 }
 
+// Inputs and outputs lie as the graph has them: their layouts only count dimensions in another way.
 ir::Tensor tensor_of(const fusion::Fusion& fusion, int id) {
   const Node& node = fusion.graph.nodes[static_cast<std::size_t>(id)];
   const fusion::Layout& layout = fusion.layouts[static_cast<std::size_t>(id)];
   ir::Tensor tensor{.name = node.name, .type = node.type, .source = {}, .of = {}, .permutation = {}};
-  if (!layout.empty()) tensor.type.shape = fusion::stored_shape(node.type.shape, layout);
+  const bool as_given = node.as<ir::tensor::Input>() != nullptr || std::ranges::count(fusion.graph.outputs, id) > 0;
+  if (!as_given && !layout.empty()) tensor.type.shape = fusion::stored_shape(node.type.shape, layout);
   if (const auto* input = node.as<ir::tensor::Input>()) {
     tensor.kind = ir::Tensor::Kind::input;
     tensor.source = input->source;

@@ -62,6 +62,13 @@ kernels=$(grep -c '^kernel ' out.txt)
 [ "$(grep -c ', confirmed, stopped: ' out.txt)" = "$kernels" ] || fail "expected every kernel confirmed: $(cat out.txt)"
 [ -z "$(ls -A "$home" | grep -v '^.cache$')" ] || fail "the library wrote to the home folder: $(ls -A "$home")"
 
+# Random graphs through the installed library, as its callers lay their tensors.
+tests=$build/bin/test_library
+if [ -x "$tests" ]; then
+  LD_PRELOAD=$library ldd "$tests" | grep -qF "=> $build/lib" && fail "the tests take the library of the build folder"
+  LD_PRELOAD=$library "$tests" --gtest_filter='Contract.*' >contract.txt 2>&1 || fail "$(tail -20 contract.txt)"
+fi
+
 # Without its program it says so, and does not end the process that it is in.
 mv "$prefix/bin" "$prefix/away"
 code=0

@@ -4,6 +4,8 @@
 #include <CL/cl.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 #include <memory>
 #include <stdexcept>
 #include <type_traits>
@@ -37,16 +39,41 @@ cl_device_id find_device(const std::string& name) {
     for (cl_uint i = 0; i < std::min(count, 64u); ++i) {
       char found[1024] = "";
       clGetDeviceInfo(devices[i], CL_DEVICE_NAME, sizeof found, found, nullptr);
-      if (name == found) return devices[i];
+      if (name.empty() || name == found) return devices[i];
     }
   }
-  throw std::runtime_error("no OpenCL device is called " + name);
+  throw std::runtime_error(name.empty() ? "no OpenCL device" : "no OpenCL device is called " + name);
 }
 
 std::size_t count(const deplo::Tensor& tensor) {
   std::size_t elements = 1;
   for (const std::int64_t extent : tensor.shape) elements *= static_cast<std::size_t>(extent);
   return elements;
+}
+
+std::size_t bytes(const deplo::Tensor& tensor) {
+  return count(tensor) * (tensor.dtype == deplo::DType::boolean ? 1 : 4);
+}
+
+/// From and to what lies in the device's memory.
+template <class Stored>
+std::vector<char> stored(const std::vector<float>& values) {
+  std::vector<char> memory(values.size() * sizeof(Stored));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const Stored value = static_cast<Stored>(values[i]);
+    std::memcpy(&memory[i * sizeof value], &value, sizeof value);
+  }
+  return memory;
+}
+template <class Stored>
+std::vector<float> loaded(const std::vector<char>& memory) {
+  std::vector<float> values(memory.size() / sizeof(Stored));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    Stored value;
+    std::memcpy(&value, &memory[i * sizeof value], sizeof value);
+    values[i] = static_cast<float>(value);
+  }
+  return values;
 }
 
 /// The graph's parameter in the order that `tensor` wants.
@@ -84,17 +111,21 @@ class Runtime {
 
   void write(const deplo::Tensor& tensor, const std::vector<float>& values) {
     if (values.size() != count(tensor)) throw std::runtime_error(tensor.name + ": another number of values");
-    check(clEnqueueWriteBuffer(queue_.get(), slots_[tensor.slot].get(), CL_TRUE, 0, values.size() * sizeof(float),
-                               values.data(), 0, nullptr, nullptr),
+    const std::vector<char> memory = tensor.dtype == deplo::DType::f32   ? stored<float>(values)
+                                     : tensor.dtype == deplo::DType::i32 ? stored<std::int32_t>(values)
+                                                                         : stored<std::uint8_t>(values);
+    check(clEnqueueWriteBuffer(queue_.get(), slots_[tensor.slot].get(), CL_TRUE, 0, memory.size(), memory.data(), 0,
+                               nullptr, nullptr),
           "write");
   }
 
   std::vector<float> read(const deplo::Tensor& tensor) {
-    std::vector<float> values(count(tensor));
-    check(clEnqueueReadBuffer(queue_.get(), slots_[tensor.slot].get(), CL_TRUE, 0, values.size() * sizeof(float),
-                              values.data(), 0, nullptr, nullptr),
+    std::vector<char> memory(bytes(tensor));
+    check(clEnqueueReadBuffer(queue_.get(), slots_[tensor.slot].get(), CL_TRUE, 0, memory.size(), memory.data(), 0,
+                              nullptr, nullptr),
           "read");
-    return values;
+    if (tensor.dtype == deplo::DType::f32) return loaded<float>(memory);
+    return tensor.dtype == deplo::DType::i32 ? loaded<std::int32_t>(memory) : loaded<std::uint8_t>(memory);
   }
 
   void launch(const deplo::Launch& launch) {
@@ -123,9 +154,9 @@ class Runtime {
   }
 
   void zero(const deplo::Tensor& tensor) {
-    const float nothing = 0;
-    check(clEnqueueFillBuffer(queue_.get(), slots_[tensor.slot].get(), &nothing, sizeof nothing, 0,
-                              count(tensor) * sizeof nothing, 0, nullptr, nullptr),
+    const char nothing = 0;
+    check(clEnqueueFillBuffer(queue_.get(), slots_[tensor.slot].get(), &nothing, sizeof nothing, 0, bytes(tensor), 0,
+                              nullptr, nullptr),
           "fill");
   }
 

@@ -1,4 +1,5 @@
-// The smallest runtime that can run a deplo::Program: its launches on the first OpenCL device with the program's name.
+// The smallest runtime that can run a deplo::Program: its launches on the first OpenCL device with the program's name, or
+// on the first of all where the program has none.
 #pragma once
 #include <deplo/program.h>
 
@@ -6,6 +7,6 @@
 #include <string>
 #include <vector>
 
-/// Of f32 tensors only. `inputs`: the values of every input and parameter of the graph by name, row-major. The outputs'
-/// values, row-major. Throws std::runtime_error.
+/// `inputs`: the values of every input and parameter of the graph by name, row-major, as floats whatever the dtype. The
+/// outputs' values, likewise. Throws std::runtime_error.
 std::vector<std::vector<float>> run(const deplo::Program&, const std::map<std::string, std::vector<float>>& inputs);

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "ir/torch/expression.h"
 #include "ir/torch/model.h"
 #include "random_graph.h"
@@ -121,6 +123,35 @@ TEST(Fuse, WeightsAreStoredAsTheMatmulReadsThem) {
   EXPECT_EQ(weight->type.shape, (ir::Shape{5, 3}));
   EXPECT_EQ(weight->permutation, (std::vector<int>{1, 0}));
   EXPECT_THAT(ir::print(module), testing::HasSubstr("p_weight[a2, a1]"));
+}
+
+// A kernel may count their dimensions as it likes: a batch of rows as one, extents of 1 first.
+TEST(Fuse, InputsAndOutputsHaveTheShapesOfTheGraph) {
+  for (const char* code :
+       {"torch.bmm(torch.randn(7,33,129),torch.randn(7,129,1))", "torch.bmm(torch.randn(7,1,33),torch.randn(7,33,5))",
+        "x=torch.randn(3,7,1,5)\n(x.permute(3,1,0,2).sum(0),torch.exp(x))"}) {
+    const ir::torch::Graph graph = ir::torch::parse_expression(code);
+    const ir::Module module = fuse(compose(decompose(graph)));
+    for (std::size_t o = 0; o < graph.outputs.size(); ++o)
+      EXPECT_EQ(module.find(module.outputs[o])->type, graph.nodes[static_cast<std::size_t>(graph.outputs[o])].type)
+          << code;
+    for (const ir::torch::Node& node : graph.nodes)
+      if (node.kind == ir::torch::Node::Kind::input) {
+        EXPECT_EQ(module.find(node.name)->type, node.type) << code;
+      }
+    EXPECT_EQ(fused_difference(graph, 1), "") << code;
+  }
+}
+
+// A file of PyTorch may have it as a constant; no text of a kernel does.
+TEST(Fuse, WhatIsNoNumberIsComputed) {
+  ir::torch::Builder builder;
+  const ir::torch::Id x = builder.input("x", {ir::DType::f32, {3, 5}});
+  const ir::torch::Id nan = builder.scalar(std::nan(""), ir::DType::f32);
+  const ir::torch::Id zero = builder.scalar(0, ir::DType::f32);
+  const ir::torch::Id where = builder.call("where", {builder.call("lt", {x, zero}), x, nan});
+  const ir::torch::Id full = builder.call("full", {}, {{"shape", ir::Shape{3, 5}}, {"value", std::nan("")}});
+  EXPECT_EQ(fused_difference(builder.finish({where, full}), 1), "");
 }
 
 TEST(Fuse, NamesOfTheUserAreNotThoseOfKernels) {

@@ -15,9 +15,11 @@ enum class DType { f32, i32, boolean };  // 4, 4 and 1 bytes an element; a boole
 struct Tensor {
   /// Inputs and parameters (weights) are the caller's to fill before the launches, computed ones are written by them.
   enum class Kind { input, parameter, computed } kind = Kind::computed;
-  std::string name;  // unique in its program
-  DType dtype = DType::f32;
-  std::vector<std::int64_t> shape;    // extents; none: a scalar. PyTorch's 64-bit integers are i32 here
+  std::string name;          // unique in its program
+  DType dtype = DType::f32;  // PyTorch's 64-bit integers are i32 here
+  /// Extents; none: a scalar. An input and an output has the graph's, a parameter the graph's in another order where
+  /// `permutation` says so.
+  std::vector<std::int64_t> shape;
   std::vector<std::int64_t> strides;  // in elements, one for each extent
   /// Of Program::slots. Inputs, parameters and outputs have one of their own, so they may as well lie in memory that
   /// the caller has already; computed ones share slots where they are never needed at the same time.

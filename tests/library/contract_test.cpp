@@ -1,0 +1,127 @@
+// What Program says is how the caller's tensors lie: random graphs, compiled through the library, their tensors laid
+// and launched by what it says alone (examples/library/opencl_runtime.cpp), against the reference in double of the same
+// text.
+#include <deplo/deplo.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+
+#include "core/error.h"
+#include "examples/library/opencl_runtime.h"
+#include "ir/torch/evaluate.h"
+#include "ir/torch/expression.h"
+#include "random_expression.h"
+
+namespace deplo::testing {
+namespace {
+
+using ir::Shape;
+using Inputs = std::map<std::string, std::vector<float>>;
+
+bool on_opencl() { return deplo::devices().front().id.starts_with("opencl"); }
+
+std::string print(const Shape& shape) { return ir::print(shape); }
+
+deplo::Program compiled(const std::string& text) {
+  deplo::Source source;
+  source.expression = text;
+  return deplo::compile(source);
+}
+
+bool same(ir::DType graph, deplo::DType program) {
+  return graph == (program == deplo::DType::f32   ? ir::DType::f32
+                   : program == deplo::DType::i32 ? ir::DType::i32
+                                                  : ir::DType::boolean);
+}
+
+/// "": the tensor is the graph's node, in the order of dimensions that it says.
+std::string misplaced(const deplo::Tensor& tensor, const ir::torch::Node& node) {
+  Shape shape = node.type.shape;
+  if (tensor.permutation.empty() != tensor.of.empty()) return tensor.name + ": a permutation of nothing";
+  if (tensor.permutation.size() > shape.size()) return tensor.name + ": a permutation of more dimensions";
+  for (std::size_t d = 0; d < tensor.permutation.size(); ++d)
+    shape[d] = node.type.shape.at(static_cast<std::size_t>(tensor.permutation[d]));
+  if (tensor.shape != shape)
+    return fmt::format("{}: expected {}, found {}", tensor.name, print(shape), print(tensor.shape));
+  if (tensor.strides != ir::row_major_strides(shape)) return tensor.name + ": not row-major";
+  if (!same(node.type.dtype, tensor.dtype)) return tensor.name + ": another dtype";
+  return "";
+}
+
+std::string difference(const std::vector<float>& found, const std::vector<double>& expected) {
+  if (found.size() != expected.size()) return fmt::format("{} values, expected {}", found.size(), expected.size());
+  double scale = 1;
+  for (const double value : expected) scale = std::max(scale, std::fabs(value));
+  for (std::size_t i = 0; i < found.size(); ++i)
+    if (!(std::fabs(static_cast<double>(found[i]) - expected[i]) <= 1e-3 * scale))
+      return fmt::format("element {}: expected {}, found {}", i, expected[i], found[i]);
+  return "";
+}
+
+/// What is wrong with the program of this text, as a caller finds it; "": nothing.
+std::string fault_of(const std::string& text) {
+  const ir::torch::Graph graph = ir::torch::parse_expression(text);
+  const auto sources = random_sources(text);
+  const deplo::Program program = compiled(text);
+  Inputs inputs;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+    inputs[graph.nodes[i].name] = {sources[i].begin(), sources[i].end()};
+  for (const deplo::Tensor& tensor : program.tensors) {
+    if (tensor.kind == deplo::Tensor::Kind::computed) continue;
+    const std::string& name = tensor.of.empty() ? tensor.name : tensor.of;
+    const auto node = std::ranges::find(graph.nodes, name, &ir::torch::Node::name);
+    if (node == graph.nodes.end()) return name + ": not of the graph";
+    if (std::string fault = misplaced(tensor, *node); !fault.empty()) return fault;
+  }
+  if (program.outputs.size() != graph.outputs.size()) return "another number of outputs";
+  for (std::size_t o = 0; o < graph.outputs.size(); ++o)
+    if (std::string fault = misplaced(program.tensors.at(program.outputs[o]),
+                                      graph.nodes.at(static_cast<std::size_t>(graph.outputs[o])));
+        !fault.empty())
+      return fault;
+  const auto found = run(program, inputs);
+  const auto expected = ir::torch::evaluate(graph, sources);
+  for (std::size_t o = 0; o < expected.size(); ++o)
+    if (const std::string fault = difference(found.at(o), expected[o]); !fault.empty())
+      return fmt::format("output {}: {}", o, fault);
+  return "";
+}
+
+/// The same, where it throws too. Texts that PyTorch would refuse have no fault.
+std::string fault(const std::string& text) {
+  try {
+    return fault_of(text);
+  } catch (const Error&) {
+    return "";
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+}
+
+// Where a fault was found once.
+TEST(Contract, OfBatchesOfVectors) {
+  if (!on_opencl()) GTEST_SKIP() << "no OpenCL device";
+  EXPECT_EQ(fault("torch.bmm(torch.randn(7, 33, 129), torch.randn(7, 129, 1))"), "");
+  EXPECT_EQ(fault("torch.bmm(torch.randn(7, 1, 33), torch.randn(7, 33, 5)).transpose(0, 2)"), "");
+  EXPECT_EQ(fault("x = torch.randn(3, 7, 1, 5); (x.permute(3, 1, 0, 2).sum(dim=0), x)"), "");
+}
+
+TEST(Contract, OfRandomExpressions) {
+  if (!on_opencl()) GTEST_SKIP() << "no OpenCL device";
+  constexpr std::uint64_t cases = 12;  // a second or two each: kernels are built
+  const auto seed = static_cast<std::uint64_t>(std::max(1, GTEST_FLAG_GET(random_seed)));
+  for (std::uint64_t i = 0; i < cases; ++i) {
+    RandomExpression expression = random_expression(seed * 1000 + i, 6);
+    const std::string found = fault(expression.text());
+    if (found.empty()) continue;
+    expression = shrink(std::move(expression), [](const std::string& text) { return !fault(text).empty(); });
+    FAIL() << "--gtest_random_seed=" << seed << ", case " << i << ": " << expression.text() << "\n"
+           << fault(expression.text());
+  }
+}
+
+}  // namespace
+}  // namespace deplo::testing
