@@ -25,10 +25,8 @@ std::string select_known() {
 constexpr int known_transient_column = 29;
 
 std::string select_best() {
-  return fmt::format(
-      "SELECT {} FROM ({}) t WHERE status = 'ok' AND NOT stopped "
-      "ORDER BY stage = 'confirm' DESC, fidelity >= 1 DESC, median_us, id LIMIT 1",
-      trial_columns(), select_evidence("t.kernel = ? AND r.device = ?"));
+  return fmt::format("SELECT {} FROM ({}) t WHERE status = 'ok' AND NOT stopped ORDER BY {} LIMIT 1", trial_columns(),
+                     select_evidence("t.kernel = ? AND r.device = ?"), best_first);
 }
 
 }  // namespace

@@ -13,6 +13,9 @@ namespace deplo::measure {
 /// of the latest. `where`: SQL on `t`, the trial, and `r`, its run.
 std::string select_evidence(std::string_view where = "TRUE");
 
+/// The order of valid ones: confirmed before screened, full runs before prefixes, then by time.
+inline constexpr std::string_view best_first = "stage = 'confirm' DESC, fidelity >= 1 DESC, median_us, id";
+
 /// "'hang', 'illegal_access'": those for which it holds, as SQL.
 std::string statuses(bool (*holds)(Status));
 

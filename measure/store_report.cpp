@@ -12,13 +12,11 @@
 namespace deplo::measure {
 namespace {
 
-// As Store::best(): confirmed ones go before screened ones, full runs before prefixes.
 std::string ranked() {
   return fmt::format(
       "WITH evidence AS ({}), ranked AS (SELECT *, row_number() OVER (PARTITION BY kernel, device "
-      "ORDER BY stage = 'confirm' DESC, fidelity >= 1 DESC, median_us, id) AS place FROM evidence "
-      "WHERE status = 'ok' AND NOT stopped) ",
-      select_evidence());
+      "ORDER BY {}) AS place FROM evidence WHERE status = 'ok' AND NOT stopped) ",
+      select_evidence(), best_first);
 }
 constexpr std::string_view from_ranked =
     "FROM ranked b JOIN kernel k ON k.id = b.kernel JOIN device d ON d.id = b.device WHERE b.place = 1 ";
@@ -97,11 +95,8 @@ Rows kernel_summaries(Database& database) {
 }
 
 std::vector<std::int64_t> ranked_trials(Database& database, std::int64_t kernel, std::int64_t device) {
-  Statement rows(database,
-                 "SELECT id FROM (SELECT t.id, t.status, t.stopped, t.stage, t.fidelity, t.median_us, max(t.id) "
-                 "FROM trial t JOIN run r ON r.id = t.run WHERE t.kernel = ? AND r.device = ? GROUP BY t.trail) "
-                 "WHERE status = 'ok' AND NOT stopped "
-                 "ORDER BY stage = 'confirm' DESC, fidelity >= 1 DESC, median_us, id");
+  Statement rows(database, fmt::format("SELECT id FROM ({}) WHERE status = 'ok' AND NOT stopped ORDER BY {}",
+                                       select_evidence("t.kernel = ? AND r.device = ?"), best_first));
   rows.bind(1, kernel).bind(2, device);
   std::vector<std::int64_t> ids;
   while (rows.step()) ids.push_back(rows.integer(0));

@@ -168,6 +168,7 @@ TEST(Store, WhatSaysNothingDemotesNobody) {
     EXPECT_EQ(known[0].trial.median_us, 5) << status_name(status);
     Database database(folder.file("a.db"));
     EXPECT_EQ(text_of(best_schedules(database, {}).rows.at(0).back()), "proven");
+    EXPECT_EQ(ranked_trials(database, ids.kernel, ids.device).at(0), 1) << "in reports, too";
   }
 }
 
