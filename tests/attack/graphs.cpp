@@ -2,12 +2,14 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <sstream>
 
 #include "apps/graph.h"
 #include "apps/run.h"
 #include "apps/space.h"
+#include "apps/values.h"
 #include "attack/kinds.h"
 #include "attack/mutate.h"
 #include "core/progress.h"
@@ -121,6 +123,16 @@ void add_trails(std::vector<Seed>& seeds) {
         {"knobs.restrict", restriction, {{with_sizes({"space", "--probes", "3", "--json", "--restrict", "TEXT"})}}});
 }
 
+/// Damaged weights overflow in f32 where the reference, in double, does not: that is no fault.
+bool is_moderate(const ir::torch::Graph& graph) {
+  for (const ir::torch::Node& node : graph.nodes) {
+    if (node.kind != ir::torch::Node::Kind::parameter) continue;
+    for (const float value : apps::source_values(node.source, node.name, node.type, 0))
+      if (!(std::abs(value) <= 1e4F) || (value != 0 && std::abs(value) < 1e-6F)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string check_graph(const Source& source) {
@@ -128,13 +140,13 @@ std::string check_graph(const Source& source) {
   if (!source.pt2.empty()) options.source.pt2 = source.pt2;
   if (!source.expression.empty()) options.source.file = source.expression;
   options.device = "interpreter";
+  const ir::torch::Graph graph = apps::read_graph(options.source, "-c");
   double steps = 0;
-  for (const ir::Program& kernel :
-       apps::lower_to_module(apps::read_graph(options.source, "-c"), {}, "the graph").kernels) {
+  for (const ir::Program& kernel : apps::lower_to_module(graph, {}, "the graph").kernels) {
     steps += rules::lane_steps(kernel);
     for (const ir::Buffer& buffer : kernel.buffers) steps += static_cast<double>(ir::span(buffer));
   }
-  if (!(steps < most_steps)) return "";
+  if (!(steps < most_steps) || !is_moderate(graph)) return "";
   Progress progress(stderr, true);
   for (const apps::OutputCheck& output : apps::run_graph(options, progress).outputs)
     if (!output.right) return fmt::format("output {} is wrong by {}: {}", output.name, output.error, output.worst);
