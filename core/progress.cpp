@@ -21,6 +21,7 @@ std::string fit_status(std::string_view name, std::string_view details, std::siz
 }
 
 void Progress::status(std::string_view name, std::string_view details) {
+  const std::lock_guard lock(mutex_);
   const std::size_t width = quiet_ ? 0 : terminal_width(fileno(out_));
   const auto now = Clock::now();
   if (width == 0 || now - last_status_ < status_interval) return;
@@ -32,17 +33,29 @@ void Progress::status(std::string_view name, std::string_view details) {
 }
 
 void Progress::line(std::string_view text) {
+  const std::lock_guard lock(mutex_);
+  write_line(text);
+}
+
+void Progress::news(std::string_view text) {
+  const std::lock_guard lock(mutex_);
+  const auto now = Clock::now();
+  if (quiet_ || terminal_width(fileno(out_)) > 0 || now - last_news_ < news_interval) return;
+  last_news_ = now;
+  write_line(text);
+}
+
+void Progress::end() {
+  const std::lock_guard lock(mutex_);
+  clear();
+  quiet_ = true;
+}
+
+void Progress::write_line(std::string_view text) {
   if (quiet_) return;
   clear();
   std::fprintf(out_, "%.*s\n", static_cast<int>(text.size()), text.data());
   std::fflush(out_);
-}
-
-void Progress::news(std::string_view text) {
-  const auto now = Clock::now();
-  if (quiet_ || terminal_width(fileno(out_)) > 0 || now - last_news_ < news_interval) return;
-  last_news_ = now;
-  line(text);
 }
 
 void Progress::clear() {

@@ -2,16 +2,17 @@
 #pragma once
 #include <chrono>
 #include <cstdio>
+#include <mutex>
 #include <string>
 #include <string_view>
 
 namespace deplo {
 
-/// Writes to `out` (stderr, so that stdout holds results only). Not thread-safe.
+/// Writes to `out` (stderr, so that stdout holds results only). Thread-safe.
 class Progress {
  public:
   explicit Progress(std::FILE* out, bool quiet = false) : out_(out), quiet_(quiet) {}
-  ~Progress() { clear(); }
+  ~Progress() { end(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
@@ -22,11 +23,16 @@ class Progress {
   void line(std::string_view text);
   /// A line that stays off a terminal, where no status shows the same, at most one a second.
   void news(std::string_view text);
+  /// Takes the status from the terminal and shows nothing from now on: results come next.
+  void end();
 
  private:
   using Clock = std::chrono::steady_clock;
+  // Both of one who has the lock.
   void clear();
+  void write_line(std::string_view text);
 
+  std::mutex mutex_;
   std::FILE* out_;
   bool quiet_;
   bool shown_ = false;  // a status stands on the terminal's last line

@@ -39,6 +39,11 @@ std::string significant(double value) {
   return fmt::format("{:.{}f}", value, size < 1 ? 3 : size < 10 ? 2 : size < 100 ? 1 : 0);
 }
 
+std::string counted(std::int64_t count, std::string_view one) {
+  const bool hisses = one.ends_with("ch");
+  return fmt::format("{} {}{}", count, one, count == 1 ? "" : hisses ? "es" : "s");
+}
+
 std::string duration(double seconds) {
   const auto total = static_cast<long>(std::clamp(std::ceil(seconds), 0.0, 1e9));
   if (total >= 3600) return fmt::format("{}:{:02}:{:02}", total / 3600, total / 60 % 60, total % 60);

@@ -1,5 +1,6 @@
 // Text as a person reads it on a terminal.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,8 @@ std::string cut(std::string_view text, std::size_t width);
 std::size_t terminal_width(int descriptor);
 /// Three to four significant digits: "0.123", "12.3", "812", "15234".
 std::string significant(double value);
+/// "1 kernel", "2 kernels".
+std::string counted(std::int64_t count, std::string_view one);
 /// "0:05", "12:34", "1:02:03".
 std::string duration(double seconds);
 
