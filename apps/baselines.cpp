@@ -5,6 +5,7 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -25,25 +26,24 @@ struct Line {
   measure::BaselineRecord baseline;
 };
 
-/// The one kernel that an expression becomes, each expression once.
+/// The one kernel that an expression becomes, each expression once; nullopt where it becomes several.
 class Kernels {
  public:
-  const ir::Program& of(const std::string& expression) {
+  const std::optional<ir::Program>& of(const std::string& expression) {
     const auto [at, fresh] = known_.try_emplace(expression);
     if (fresh) at->second = lower(expression);
     return at->second;
   }
 
  private:
-  static ir::Program lower(const std::string& expression) {
+  static std::optional<ir::Program> lower(const std::string& expression) {
     GraphSource source;
     source.code = expression;
     ir::Module module = lower_to_module(read_graph(source, "expression"), {}, "the graph");
-    if (module.kernels.size() != 1)
-      throw Error(fmt::format("expected an expression that is one kernel, found {}", module.kernels.size()));
+    if (module.kernels.size() != 1) return std::nullopt;
     return std::move(module.kernels.front());
   }
-  std::map<std::string, ir::Program> known_;
+  std::map<std::string, std::optional<ir::Program>> known_;
 };
 
 /// Where deplo's own dates end in "Z", Python's end in "+00:00".
@@ -68,10 +68,9 @@ std::int64_t integer_or_zero(const Json& json, const char* field) {
   return found == json.end() || found->is_null() ? 0 : integer(*found, field);
 }
 
-Line read_line(const Json& json, Kernels& kernels) {
+Line read_line(const Json& json, const ir::Program& kernel) {
   Line line;
-  line.kernel = {json.at("kernel").get<std::string>(),
-                 print(kernels.of(json.at("expression").get_ref<const std::string&>()))};
+  line.kernel = {json.at("kernel").get<std::string>(), print(kernel)};
   measure::BaselineRecord& baseline = line.baseline;
   const auto library = json.at("library").get<std::string>();
   baseline.library = library + " " + json.at("variant").get<std::string>();
@@ -95,7 +94,7 @@ Line read_line(const Json& json, Kernels& kernels) {
   return line;
 }
 
-std::vector<Line> read(const std::string& file, std::size_t& ours) {
+std::vector<Line> read(const std::string& file, ImportedBaselines& result) {
   std::ifstream stream(file);
   if (!stream) throw Error(fmt::format("{}: expected a file, found none that can be read", file));
   std::vector<Line> lines;
@@ -105,16 +104,19 @@ std::vector<Line> read(const std::string& file, std::size_t& ours) {
     try {
       const Json json = Json::parse(text);
       if (json.at("variant") == "ours")
-        ++ours;
+        ++result.ours;
+      else if (const auto& kernel = kernels.of(json.at("expression").get_ref<const std::string&>()))
+        lines.push_back(read_line(json, *kernel));
       else
-        lines.push_back(read_line(json, kernels));
+        ++result.several;
     } catch (const Json::exception& error) {
       throw Error(fmt::format("{}:{}: expected a line of torch_suite.py: {}", file, number, error.what()));
     } catch (const Error& error) {
       throw Error(fmt::format("{}:{}: {}", file, number, error.what()), error.exit());
     }
   }
-  if (lines.empty()) throw Error(fmt::format("{}: expected lines of torch_suite.py, found none", file));
+  if (lines.empty())
+    throw Error(fmt::format("{}: expected lines of torch_suite.py whose expressions are one kernel, found none", file));
   return lines;
 }
 
@@ -122,7 +124,7 @@ std::vector<Line> read(const std::string& file, std::size_t& ours) {
 
 ImportedBaselines import_baselines(const std::string& file, const std::string& path) {
   ImportedBaselines result;
-  const std::vector<Line> lines = read(file, result.ours);  // before the store is touched
+  const std::vector<Line> lines = read(file, result);  // before the store is touched
   measure::Store store = measure::Store::open(path);
   std::map<std::int64_t, std::int64_t> runs;  // by device
   std::set<std::int64_t> kernels;
