@@ -15,6 +15,7 @@
 #include "apps/tuned.h"
 #include "apps/write_file.h"
 #include "core/error.h"
+#include "core/select_names.h"
 #include "search/records/read.h"
 
 namespace deplo::apps {
@@ -40,8 +41,9 @@ int run_import(const ImportFlags& flags) {
     if (file.ends_with(".jsonl")) {
       if (columns) throw Error(fmt::format("{}: expected no flags of a table beside baselines, found some", file));
       const ImportedBaselines found = import_baselines(file, flags.store);
-      text += fmt::format("{}: {} times of {} kernels{}\n", file, found.times, found.kernels,
-                          found.ours == 0 ? "" : fmt::format("; {} of deplo itself left out", found.ours));
+      text += fmt::format("{}: {} times of {} kernels{}{}\n", file, found.times, found.kernels,
+                          found.ours == 0 ? "" : fmt::format("; {} of deplo itself left out", found.ours),
+                          found.several == 0 ? "" : fmt::format("; {} of several kernels left out", found.several));
       continue;
     }
     const search::Records records = search::read_records(file, columns);
@@ -65,17 +67,23 @@ search::Format parse_format(const std::string& name) {
 
 int run_export(const ExportFlags& flags) {
   const search::Format format = parse_format(flags.format);
-  std::vector<search::Records> found;
-  std::vector<std::string> names;
-  for (search::Records& records : read_store(flags.store)) {
-    names.push_back(fmt::format("'{}' on '{}'", records.kernel, records.device));
-    if (!flags.kernel.empty() && records.kernel != flags.kernel) continue;
-    if (!flags.device.empty() && records.device != flags.device) continue;
-    found.push_back(std::move(records));
+  std::vector<search::Records> found = read_store(flags.store);
+  const auto keep = [&](const char* flag, const char* what, const std::string& filter, auto name) {
+    std::vector<std::string> names;
+    for (const search::Records& records : found) names.push_back(records.*name);
+    std::vector<search::Records> kept;
+    for (const std::size_t number : select_names(flag, what, filter, names)) kept.push_back(std::move(found[number]));
+    found = std::move(kept);
+  };
+  keep("--kernel", "a kernel of the store", flags.kernel, &search::Records::kernel);
+  keep("--device", "a device of the kernel", flags.device, &search::Records::device);
+  if (found.size() != 1) {
+    std::vector<std::string> names;
+    for (const search::Records& records : found)
+      names.push_back(fmt::format("'{}' on '{}'", records.kernel, records.device));
+    throw Error(fmt::format("{}: expected --kernel and --device to name one, found {}: {}", flags.store, names.size(),
+                            fmt::join(names, ", ")));
   }
-  if (found.size() != 1)
-    throw Error(fmt::format("{}: expected --kernel and --device to name one of {}, found {}", flags.store,
-                            names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")), found.size()));
   const std::string text = search::print_records(found[0], format);
   if (flags.output.empty())
     print_result(text);
@@ -86,23 +94,30 @@ int run_export(const ExportFlags& flags) {
 
 void add_import(CLI::App& command, int& exit_code) {
   auto flags = std::make_shared<ImportFlags>();
-  command.add_option("files", flags->files, "Kernel Tuner caches, T4, CSV; also in .gz or .zip; .jsonl: baselines")
+  command.description(
+      "Add recorded spaces, or times of libraries, to a store.\n"
+      "Columns of a table are found by their heads, such as 'time (ms)' or 'Run1 (ms)', or named by flags. Times of "
+      "libraries are the .jsonl that experiments/baselines/torch_suite.py writes; `deplo run --bench --store` then "
+      "shows "
+      "them beside ours.");
+  command.footer(
+      "deplo db import A100.json.gz --store recorded.db\n"
+      "deplo db import torch.jsonl --store deplo.db");
+  command.add_option("files", flags->files, "Kernel Tuner caches, T4, CSV; also in .gz or .zip; .jsonl: baselines.")
       ->type_name("FILES");
-  command.add_option("--store", flags->store, "the SQLite file that gets them")
-      ->type_name("FILE")
-      ->capture_default_str();
-  command.add_option("--launches", flags->columns.launches, "of a table: columns with a time each")
+  command.add_option("--store", flags->store, "Write to this SQLite file.")->type_name("FILE")->capture_default_str();
+  command.add_option("--launches", flags->columns.launches, "Of a table: the columns with a time each.")
       ->delimiter(',')
       ->type_name("COLUMNS")
       ->take_all();
-  command.add_option("--time", flags->columns.time, "of a table: the column of the time [mean of the launches]")
+  command.add_option("--time", flags->columns.time, "Of a table: the column of the time [mean of the launches].")
       ->type_name("COLUMN");
-  command.add_option("--unit", flags->columns.unit, "of these times: s, ms or us")
+  command.add_option("--unit", flags->columns.unit, "Of a table: the unit of its times: s, ms or us.")
       ->type_name("UNIT")
       ->capture_default_str();
-  command.add_option("--status", flags->columns.status, "of a table: the column that says ok or why not")
+  command.add_option("--status", flags->columns.status, "Of a table: the column that says ok or why not.")
       ->type_name("COLUMN");
-  command.add_option("--ignore", flags->columns.ignored, "of a table: columns that are no parameters")
+  command.add_option("--ignore", flags->columns.ignored, "Of a table: columns that are no parameters.")
       ->delimiter(',')
       ->type_name("COLUMNS")
       ->take_all();
@@ -111,35 +126,28 @@ void add_import(CLI::App& command, int& exit_code) {
 
 void add_export(CLI::App& command, int& exit_code) {
   auto flags = std::make_shared<ExportFlags>();
-  command.add_option("--store", flags->store, "the SQLite file to read")->type_name("FILE")->capture_default_str();
-  command.add_option("--format", flags->format, "kernel-tuner, t4 or csv")->type_name("NAME")->capture_default_str();
-  command.add_option("--kernel", flags->kernel, "by name, where the store has several")->type_name("NAME");
-  command.add_option("--device", flags->device, "by name, where the store has several")->type_name("NAME");
-  command.add_option("-o,--output", flags->output, "the file to write [standard output]")->type_name("FILE");
+  command.description("Write what a store has of one kernel on one device, for other tools.");
+  command.footer("deplo db export --store tuned.db --kernel matmul --format t4 -o matmul.json");
+  command.add_option("--store", flags->store, "Read this SQLite file.")->type_name("FILE")->capture_default_str();
+  command.add_option("--format", flags->format, "Write kernel-tuner, t4 or csv.")
+      ->type_name("NAME")
+      ->capture_default_str();
+  command.add_option("--kernel", flags->kernel, "Where the store has several: a name, its beginning, or a pattern.")
+      ->type_name("NAME");
+  command.add_option("--device", flags->device, "Where the store has several: a name, its beginning, or a pattern.")
+      ->type_name("NAME");
+  command.add_option("-o,--output", flags->output, "Write output to FILE instead of stdout.")->type_name("FILE");
   command.callback([flags, &exit_code] { exit_code = run_export(*flags); });
 }
 
 }  // namespace
 
 void add_db(CLI::App& command, int& exit_code) {
-  command.require_subcommand(1);
+  command.description("Show what stores hold: look, compare, check, merge, prune, import, export.");
   add_db_readers(command, exit_code);
   add_db_writers(command);
-  add_import(
-      *command.add_subcommand(
-          "import",
-          "Adds recorded spaces to a store. Columns of a table are found by their heads, such as 'time (ms)'\n"
-          "or 'Run1 (ms)', or named by flags.\n"
-          "Example: deplo db import A100.json.gz --store recorded.db\n"
-          "Adds baselines, the .jsonl that experiments/baselines/torch_suite.py writes, which `deplo run --bench\n"
-          "--store` then shows beside ours.\n"
-          "Example: deplo db import torch.jsonl --store deplo.db"),
-      exit_code);
-  add_export(
-      *command.add_subcommand("export",
-                              "Writes what a store has of one kernel on one device in a format that other tools read.\n"
-                              "Example: deplo db export --store tuned.db --kernel matmul --format t4 -o matmul.json"),
-      exit_code);
+  add_import(*command.add_subcommand("import"), exit_code);
+  add_export(*command.add_subcommand("export"), exit_code);
 }
 
 }  // namespace deplo::apps

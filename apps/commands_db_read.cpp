@@ -12,6 +12,7 @@
 #include "apps/rows_table.h"
 #include "core/error.h"
 #include "core/outcome.h"
+#include "core/select_names.h"
 #include "core/text.h"
 #include "measure/store_check.h"
 #include "measure/store_open.h"
@@ -70,6 +71,28 @@ void run_info(const ReadFlags& flags) {
   print_result(text);
 }
 
+/// What there is in place of a valid trial.
+std::string nothing_valid(measure::Database& database, const measure::Filter& filter) {
+  const measure::Rows kernels = measure::kernel_summaries(database, filter);
+  std::int64_t trials = 0;
+  std::vector<std::string> names;
+  for (const auto& row : kernels.rows) {
+    names.push_back(measure::text_of(row[0]));
+    trials += measure::integer_of(row[2]);
+  }
+  if (trials == 0) return "expected a valid trial, found no trial at all";
+  return fmt::format("expected a valid trial, found {} that failed, of {}; see `deplo db failures`", trials,
+                     list_names(names));
+}
+
+void run_best(const ReadFlags& flags) {
+  const auto database = open(flags);
+  const measure::Rows best = measure::best_schedules(*database, flags.filter);
+  if (best.rows.empty())
+    throw Error(fmt::format("{}: {}", flags.store.existing_file(), nothing_valid(*database, flags.filter)));
+  print_answer(best, flags.json, "");
+}
+
 void run_diff(const ReadFlags& flags) {
   if (flags.stores.size() != 2)
     throw Error(fmt::format("diff: expected two stores, found {}; see --help", flags.stores.size()));
@@ -90,21 +113,29 @@ void run_sql(const ReadFlags& flags) {
   print_answer(measure::select(*open(flags), flags.sql), flags.json, "no rows");
 }
 
+void add_kernel_filter(CLI::App& command, measure::Filter& filter) {
+  command
+      .add_option("--kernel", filter.kernel, "Only this kernel: a name, its beginning, or a pattern such as '*.M33*'.")
+      ->type_name("NAME");
+}
+
 void add_filter(CLI::App& command, measure::Filter& filter, bool status) {
-  command.add_option("--kernel", filter.kernel, "only the kernel of this name")->type_name("NAME");
-  command.add_option("--device", filter.device, "only the device of this name")->type_name("NAME");
+  add_kernel_filter(command, filter);
+  command.add_option("--device", filter.device, "Only this device: a name, its beginning, or a pattern.")
+      ->type_name("NAME");
   if (status)
-    command.add_option("--status", filter.status, "only trials with this outcome: ok, wrong_result, …")
+    command.add_option("--status", filter.status, "Only trials with this outcome: ok, wrong_result, …")
         ->type_name("STATUS");
-  command.add_option("--limit", filter.limit, "so many rows at most")
+  command.add_option("--limit", filter.limit, "Show at most N rows.")
       ->check(between(std::int64_t{1}, most_count))
       ->type_name("N");
 }
 
-std::shared_ptr<ReadFlags> add_reader(CLI::App& db, const char* name, const char* help,
+std::shared_ptr<ReadFlags> add_reader(CLI::App& db, const char* name, const char* help, const char* example,
                                       const std::function<void(const ReadFlags&)>& run) {
   auto flags = std::make_shared<ReadFlags>();
   CLI::App* command = db.add_subcommand(name, help);
+  command->footer(example);
   command->callback([flags, run] {
     if (!flags->filter.status.empty()) parse_status(flags->filter.status);
     run(*flags);
@@ -114,32 +145,31 @@ std::shared_ptr<ReadFlags> add_reader(CLI::App& db, const char* name, const char
 }
 
 void add_lists(CLI::App& db) {
-  const auto best =
-      add_reader(db, "best",
-                 "The fastest verified schedule of each kernel on each device.\n"
-                 "Example: deplo db best --kernel matmul tuned.db",
-                 [](const ReadFlags& flags) {
-                   print_answer(measure::best_schedules(*open(flags), flags.filter), flags.json, "no valid trial");
-                 });
+  const auto best = add_reader(db, "best", "Show the fastest verified schedule of each kernel on each device.",
+                               "deplo db best --kernel matmul tuned.db", run_best);
   const auto trials =
-      add_reader(db, "trials", "Trials, the latest first.\nExample: deplo db trials --status hang --limit 5",
+      add_reader(db, "trials", "Show trials, the latest first.", "deplo db trials --status hang --limit 5",
                  [](const ReadFlags& flags) {
                    print_answer(measure::latest_trials(*open(flags), flags.filter), flags.json, "no such trial");
                  });
   const auto kernels = add_reader(
-      db, "kernels", "Each kernel with its trials and keys.\nExample: deplo db kernels",
-      [](const ReadFlags& flags) { print_answer(measure::kernel_summaries(*open(flags)), flags.json, "no kernel"); });
+      db, "kernels", "Show each kernel, with its trials and keys.", "deplo db kernels", [](const ReadFlags& flags) {
+        print_answer(measure::kernel_summaries(*open(flags), flags.filter), flags.json, "no kernel");
+      });
   const auto failures =
       add_reader(db, "failures",
-                 "What went wrong, and how often: messages that differ only in numbers are one row, with the latest\n"
-                 "as the example.\nExample: deplo db failures --kernel matmul",
-                 [](const ReadFlags& flags) {
+                 "Show what went wrong, and how often.\n"
+                 "Messages that differ only in numbers are one row, with the latest as the example.",
+                 "deplo db failures --kernel matmul", [](const ReadFlags& flags) {
                    print_answer(measure::failure_clusters(*open(flags), flags.filter), flags.json, "no such failure");
                  });
   for (const auto& [name, flags] :
        {std::pair("best", best), {"trials", trials}, {"kernels", kernels}, {"failures", failures}}) {
     add_store(*db.get_subcommand(name), flags->store);
-    if (flags != kernels) add_filter(*db.get_subcommand(name), flags->filter, flags != best);
+    if (flags == kernels)
+      add_kernel_filter(*db.get_subcommand(name), flags->filter);
+    else
+      add_filter(*db.get_subcommand(name), flags->filter, flags != best);
   }
   trials->filter.limit = 20;
 }
@@ -147,26 +177,26 @@ void add_lists(CLI::App& db) {
 }  // namespace
 
 void add_db_readers(CLI::App& db, int& exit_code) {
-  const auto info = add_reader(db, "info", "What a store is and has.\nExample: deplo db info tuned.db", run_info);
+  const auto info = add_reader(db, "info", "Show what a store is and has.", "deplo db info tuned.db", run_info);
   add_store(*db.get_subcommand("info"), info->store);
-  db.get_subcommand("info")->add_flag("--migrate", info->migrate, "bring a store of an older deplo up to date first");
+  db.get_subcommand("info")->add_flag("--migrate", info->migrate, "Bring a store of an older deplo up to date first.");
   add_lists(db);
   const auto diff = add_reader(db, "diff",
-                               "The best times of two stores, kernel by kernel. speed_up: of B over A.\n"
-                               "Example: deplo db diff yesterday.db today.db",
-                               run_diff);
-  db.get_subcommand("diff")->add_option("stores", diff->stores, "A and B")->type_name("A B");
-  const auto check = add_reader(db, "check",
-                                "Looks for damage, rows that belong to nothing and times that cannot be. Exit code 1:\n"
-                                "there are some.\nExample: deplo db check tuned.db",
-                                [&exit_code](const ReadFlags& flags) { exit_code = run_check(flags); });
+                               "Compare the best times of two stores, kernel by kernel.\n"
+                               "speed_up is of B over A.",
+                               "deplo db diff yesterday.db today.db", run_diff);
+  db.get_subcommand("diff")->add_option("stores", diff->stores, "The two stores.")->type_name("A B");
+  const auto check =
+      add_reader(db, "check",
+                 "Look for damage, rows that belong to nothing and times that cannot be.\n"
+                 "Exit code 1: there are some.",
+                 "deplo db check tuned.db", [&exit_code](const ReadFlags& flags) { exit_code = run_check(flags); });
   add_store(*db.get_subcommand("check"), check->store);
   const auto sql = add_reader(db, "sql",
-                              "The answer to a query of your own; nothing can be written. docs/database.md has the\n"
-                              "tables and examples.\n"
-                              "Example: deplo db sql \"SELECT status, count(*) FROM trial GROUP BY 1\" tuned.db",
-                              run_sql);
-  db.get_subcommand("sql")->add_option("query", sql->sql, "one SELECT")->type_name("SQL");
+                              "Answer a query of your own; nothing can be written.\n"
+                              "docs/database.md has the tables and examples.",
+                              "deplo db sql \"SELECT status, count(*) FROM trial GROUP BY 1\" tuned.db", run_sql);
+  db.get_subcommand("sql")->add_option("query", sql->sql, "One SELECT.")->type_name("SQL");
   add_store(*db.get_subcommand("sql"), sql->store);
 }
 

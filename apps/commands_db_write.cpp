@@ -54,21 +54,22 @@ void run_prune(const PruneFlags& flags) {
 
 void add_db_writers(CLI::App& db) {
   auto merge = std::make_shared<MergeFlags>();
-  CLI::App* command = db.add_subcommand(
-      "merge",
-      "Adds what the other stores have to the first, which is made where there is none. Merging again adds nothing.\n"
-      "Example: deplo db merge all.db shard1.db shard2.db");
-  command->add_option("stores", merge->stores, "the one to write, then those to read")->type_name("OUT IN...");
+  CLI::App* command = db.add_subcommand("merge",
+                                        "Add what other stores have to the first one.\n"
+                                        "The first is made where there is none. Merging again adds nothing.");
+  command->footer("deplo db merge all.db shard1.db shard2.db");
+  command->add_option("stores", merge->stores, "The store to write, then those to read.")->type_name("OUT IN...");
   add_json(*command, merge->json);
   command->callback([merge] { run_merge(*merge); });
 
   auto prune = std::make_shared<PruneFlags>();
   command = db.add_subcommand("prune",
-                              "Says which trials are of sources that their schedules no longer become, and which runs\n"
-                              "have nothing; with --apply removes them. Never the best, and no failure that a resumed\n"
-                              "run heeds.\nExample: deplo db prune --apply tuned.db");
+                              "List what is out of date, and remove it with --apply.\n"
+                              "That is: trials whose schedules have become another source since, and runs that have "
+                              "nothing. Never the best, and no failure that a resumed run heeds.");
+  command->footer("deplo db prune --apply tuned.db");
   add_store(*command, prune->store);
-  command->add_flag("--apply", prune->apply, "remove them");
+  command->add_flag("--apply", prune->apply, "Remove it.");
   add_json(*command, prune->json);
   command->callback([prune] { run_prune(*prune); });
 }

@@ -29,13 +29,12 @@ std::string StoreChoice::existing_file() const {
 }
 
 void add_store(CLI::App& command, StoreChoice& store) {
-  command.add_option("file", store.argument, "the store [your own]")->type_name("STORE");
-  command.add_option("--store", store.option, fmt::format("the same as a flag [{}]", default_store()))
-      ->type_name("FILE");
+  command.add_option("file", store.argument, fmt::format("The store [{}].", default_store()))->type_name("[STORE]");
+  command.add_option("--store", store.option, "The same as a flag.")->type_name("FILE");
 }
 
 void add_json(CLI::App& command, bool& json) {
-  command.add_flag("--json", json, "print one JSON document instead of the table");
+  command.add_flag("--json", json, "Print one JSON document instead of the table.");
 }
 
 void print_answer(const measure::Rows& rows, bool json, const std::string& none) {

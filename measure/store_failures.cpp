@@ -4,6 +4,7 @@
 #include <cctype>
 #include <map>
 
+#include "measure/store_choice.h"
 #include "measure/store_report.h"
 
 namespace deplo::measure {
@@ -58,11 +59,13 @@ std::string mask_numbers(std::string_view text) {
 }
 
 Rows failure_clusters(Database& database, const Filter& filter) {
-  const std::array<Cell, 3> parameters{filter.kernel, filter.device, filter.status};
+  const std::array<Cell, 3> parameters{chosen_kernels(database, filter.kernel), chosen_devices(database, filter.device),
+                                       filter.status};
   const Rows all = query(database,
                          "SELECT t.status, t.message, k.name, t.id, t.trail FROM trial t JOIN run r ON r.id = t.run "
                          "JOIN kernel k ON k.id = t.kernel JOIN device d ON d.id = r.device WHERE t.status <> 'ok' AND "
-                         "?1 IN ('', k.name) AND ?2 IN ('', d.name) AND ?3 IN ('', t.status) ORDER BY t.id",
+                         "k.id IN (SELECT value FROM json_each(?1)) AND d.id IN (SELECT value FROM json_each(?2)) "
+                         "AND ?3 IN ('', t.status) ORDER BY t.id",
                          parameters);
   std::map<std::pair<std::string, std::string>, Cluster> clusters;
   for (const auto& row : all.rows) {

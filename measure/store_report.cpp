@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "measure/store_choice.h"
 #include "measure/store_evidence.h"
 
 namespace deplo::measure {
@@ -21,9 +22,13 @@ std::string ranked() {
 constexpr std::string_view from_ranked =
     "FROM ranked b JOIN kernel k ON k.id = b.kernel JOIN device d ON d.id = b.device WHERE b.place = 1 ";
 
-std::array<Cell, 4> parameters(const Filter& filter) {
-  return {filter.kernel, filter.device, filter.status, filter.limit};
+// ?1 to ?4 of the queries that take a filter.
+std::array<Cell, 4> parameters(Database& database, const Filter& filter) {
+  return {chosen_kernels(database, filter.kernel), chosen_devices(database, filter.device), filter.status,
+          filter.limit};
 }
+constexpr std::string_view is_chosen =
+    "k.id IN (SELECT value FROM json_each(?1)) AND d.id IN (SELECT value FROM json_each(?2)) ";
 
 struct Best {
   Cell kernel, device, median_us, trail;
@@ -71,27 +76,30 @@ Rows status_counts(Database& database) {
 Rows best_schedules(Database& database, const Filter& filter) {
   return query(database,
                fmt::format("{}SELECT k.name AS kernel, d.name AS device, b.median_us, b.stage, b.created, b.trail {}"
-                           "AND ?1 IN ('', k.name) AND ?2 IN ('', d.name) AND ?3 = ?3 ORDER BY k.name, k.id, d.id "
-                           "LIMIT ?4",
-                           ranked(), from_ranked),
-               parameters(filter));
+                           "AND {}AND ?3 = ?3 ORDER BY k.name, k.id, d.id LIMIT ?4",
+                           ranked(), from_ranked, is_chosen),
+               parameters(database, filter));
 }
 
 Rows latest_trials(Database& database, const Filter& filter) {
-  return query(database,
-               "SELECT t.id, t.run, k.name AS kernel, d.name AS device, t.stage, t.status, t.median_us, t.created, "
-               "t.trail, t.message FROM trial t JOIN run r ON r.id = t.run JOIN kernel k ON k.id = t.kernel "
-               "JOIN device d ON d.id = r.device WHERE ?1 IN ('', k.name) AND ?2 IN ('', d.name) AND "
-               "?3 IN ('', t.status) ORDER BY t.id DESC LIMIT ?4",
-               parameters(filter));
+  return query(
+      database,
+      fmt::format("SELECT t.id, t.run, k.name AS kernel, d.name AS device, t.stage, t.status, t.median_us, t.created, "
+                  "t.trail, t.message FROM trial t JOIN run r ON r.id = t.run JOIN kernel k ON k.id = t.kernel "
+                  "JOIN device d ON d.id = r.device WHERE {}AND ?3 IN ('', t.status) ORDER BY t.id DESC LIMIT ?4",
+                  is_chosen),
+      parameters(database, filter));
 }
 
-Rows kernel_summaries(Database& database) {
+Rows kernel_summaries(Database& database, const Filter& filter) {
+  const std::array<Cell, 1> kernels{chosen_kernels(database, filter.kernel)};
   return query(database,
                "SELECT k.name AS kernel, count(DISTINCT r.device) AS devices, count(t.id) AS trials, "
                "count(t.id) FILTER (WHERE t.status <> 'ok') AS failures, count(DISTINCT t.trail) AS trails, "
                "k.key, k.schedule_key FROM kernel k LEFT JOIN trial t ON t.kernel = k.id "
-               "LEFT JOIN run r ON r.id = t.run GROUP BY k.id ORDER BY k.name, k.id");
+               "LEFT JOIN run r ON r.id = t.run WHERE k.id IN (SELECT value FROM json_each(?1)) "
+               "GROUP BY k.id ORDER BY k.name, k.id",
+               kernels);
 }
 
 std::vector<std::int64_t> ranked_trials(Database& database, std::int64_t kernel, std::int64_t device) {

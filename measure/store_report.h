@@ -16,7 +16,7 @@ Rows device_summaries(Database&);
 /// A row for each status: trials.
 Rows status_counts(Database&);
 
-/// Only those with this name; "": all.
+/// Only what this names (measure/store_choice.h); "": all. What names nothing of the store is an Error.
 struct Filter {
   std::string kernel, device, status;
   std::int64_t limit = -1;  // of rows; -1: none
@@ -26,7 +26,7 @@ struct Filter {
 Rows best_schedules(Database&, const Filter&);
 /// The latest first.
 Rows latest_trials(Database&, const Filter&);
-Rows kernel_summaries(Database&);
+Rows kernel_summaries(Database&, const Filter&);
 /// Ids of valid trials of a kernel on a device, one of each schedule, as Store::best() ranks them.
 std::vector<std::int64_t> ranked_trials(Database&, std::int64_t kernel, std::int64_t device);
 /// Of Store::baselines(): id, library, status, median_us; fastest first.

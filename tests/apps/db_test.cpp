@@ -18,6 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using Json = nlohmann::json;
 
 class Db : public ::testing::Test {
@@ -82,7 +83,6 @@ TEST_F(Db, EachTellsWhatThereIsAndLeavesNothingBehind) {
   ASSERT_EQ(best.size(), 1U);
   EXPECT_EQ(best[0]["trail"], "bm=0");
   EXPECT_EQ(best[0]["median_us"], 2);
-  EXPECT_EQ(json({"best", store_, "--kernel", "another"}).size(), 0U);
   EXPECT_EQ(json({"trials", store_, "--limit", "2"})[0]["status"], "hang");
   EXPECT_EQ(json({"trials", store_, "--status", "wrong_result"}).size(), 2U);
   EXPECT_EQ(json({"kernels", store_})[0]["failures"], 3);
@@ -99,6 +99,53 @@ TEST_F(Db, EachTellsWhatThereIsAndLeavesNothingBehind) {
   }
   EXPECT_EQ(files(), before);
   EXPECT_EQ(read_file(store_), bytes);
+}
+
+// By the name itself, its beginning, or a pattern; in every command that has such a filter.
+TEST_F(Db, KernelsAndDevicesAreNamedByTheirBeginningOrAPattern) {
+  {
+    measure::Store store = measure::Store::open(store_);
+    measure::Ids ids{1, 1, store.add_kernel({"softmax.M3.N17", "softmax"})};
+    store.append(measure::some_trial(ids, 5, "bm=9", 7));
+    ids.kernel = store.add_kernel({"softmax.M5", "another"});
+    store.append(measure::some_trial(ids, 6, "bm=8", 8));
+  }
+  const auto names = [&](const std::string& command, const std::string& filter) {
+    std::set<std::string> found;
+    for (const Json& row : json({command, store_, "--kernel", filter})) found.insert(row["kernel"]);
+    return found;
+  };
+  using Names = std::set<std::string>;
+  for (const char* command : {"best", "trials", "kernels"}) {
+    EXPECT_EQ(names(command, "matmul"), Names({"matmul 4x4x4"})) << command;
+    EXPECT_EQ(names(command, "softmax"), Names({"softmax.M3.N17", "softmax.M5"})) << command;
+    EXPECT_EQ(names(command, "*.M[35]"), Names({"softmax.M5"})) << command;
+    EXPECT_THAT(refusal({command, store_, "--kernel", "sofmax"}),
+                AllOf(HasSubstr("--kernel: expected a kernel of the store (matmul 4x4x4, softmax.M3.N17, softmax.M5), "
+                                "found 'sofmax'"),
+                      HasSubstr("\n")));
+  }
+  EXPECT_EQ(json({"failures", store_, "--kernel", "mat"}).size(), 2U);
+  EXPECT_EQ(json({"failures", store_, "--kernel", "softmax"}).size(), 0U);
+  const std::string device = json({"best", store_})[0]["device"];
+  EXPECT_EQ(json({"best", store_, "--device", device.substr(0, 3)}).size(), 3U);
+  EXPECT_THAT(refusal({"best", store_, "--device", "no such"}),
+              HasSubstr("--device: expected a device of the store (" + device));
+  EXPECT_EQ(db({"export", "--store", store_, "--kernel", "matmul", "-o", file("m.json")}).code, 0);
+  EXPECT_THAT(refusal({"export", "--store", store_, "--kernel", "softmax"}), HasSubstr("name one, found 2"));
+  EXPECT_EQ(run_program({"deplo", "report", store_, "--kernel", "*.M5", "-o", file("r.html")}).code, 0);
+  const std::string page = read_file(file("r.html"));
+  EXPECT_THAT(page, HasSubstr("softmax.M5"));
+  EXPECT_THAT(page, Not(HasSubstr("softmax.M3")));
+}
+
+TEST_F(Db, NoValidTrialIsAMistakeThatSaysWhatThereIs) {
+  execute("DELETE FROM trial WHERE status = 'ok'");
+  EXPECT_THAT(refusal({"best", store_}),
+              HasSubstr("expected a valid trial, found 3 that failed, of matmul 4x4x4; see `deplo db failures`"));
+  EXPECT_THAT(refusal({"best", store_, "--json"}), HasSubstr("found 3 that failed"));
+  measure::Store::open(file("empty.db"));
+  EXPECT_THAT(refusal({"best", file("empty.db")}), HasSubstr("expected a valid trial, found no trial at all"));
 }
 
 TEST_F(Db, DiffComparesTheBest) {

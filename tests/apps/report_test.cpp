@@ -382,7 +382,7 @@ TEST_F(Report, BadInput) {
   refuses({file("empty.db"), out}, 1, "expected a store with trials, found none");
   refuses({file("new.db"), out}, 1, "use a newer deplo");
   refuses({file("broken.db"), out}, 1, "broken.db");
-  refuses({file("good.db"), "--kernel", "x", out}, 1, "of a kernel 'x'");
+  refuses({file("good.db"), "--kernel", "x", out}, 1, "expected a kernel of the store (k, matmul 4x4x4), found 'x'");
   refuses({file("good.db"), text, out}, 1, "expected a store beside the other one");
   refuses({file("good.db"), file("good.db"), file("good.db"), out}, 1, "found 3 files");
   refuses({file("good.db"), "-o", file("good.db")}, 1, "expected another file than the one that is read");
