@@ -15,6 +15,7 @@
 #include "apps/devices.h"
 #include "apps/experiment.h"
 #include "apps/flags.h"
+#include "apps/help.h"
 #include "apps/tuned.h"
 #include "apps/write_file.h"
 #include "core/error.h"
@@ -49,16 +50,18 @@ void require(const std::string& value, const char* flag) {
 }
 
 void add_graph_source(CLI::App& command, GraphSource& source) {
-  command.add_option("-c,--code", source.code, "an expression of PyTorch, such as \"F.relu(torch.randn(8))\"")
+  command.add_option("-c,--code", source.code, "Read this expression of PyTorch, such as \"F.relu(torch.randn(8))\".")
       ->type_name("CODE");
-  command.add_option("--file", source.file, "a file that holds an expression")->type_name("FILE");
-  command.add_option("--pt2", source.pt2, "a program that torch.export.save wrote")->type_name("FILE");
-  command.add_option("--model", source.model, "a block of a model: a name under configs/models, or a .yaml file")
+  command.add_option("--file", source.file, "Read the expression from FILE.")->type_name("FILE")->group(seldom);
+  command.add_option("--pt2", source.pt2, "Read the program that torch.export.save wrote to FILE.")->type_name("FILE");
+  command
+      .add_option("--model", source.model, "Build a block of this model: a name under configs/models, or a .yaml file.")
       ->type_name("NAME");
-  command.add_option("--layer", source.layer, "which block of the model [0]")
+  command.add_option("--layer", source.layer, "Build block N of the model [0].")
       ->check(between(std::int64_t{0}, most_extent))
-      ->type_name("N");
-  command.add_option("--seq", source.seq, "the length of the sequence that the block sees")
+      ->type_name("N")
+      ->group(seldom);
+  command.add_option("--seq", source.seq, "Let the block see a sequence of length N.")
       ->check(between(std::int64_t{1}, most_extent))
       ->type_name("N");
 }
@@ -73,16 +76,23 @@ ir::Symbols parse_symbols(const std::vector<std::string>& texts) {
   return symbols;
 }
 
+void add_device(CLI::App& command, std::string& device) {
+  command.add_option("--device", device, "Use cuda, cuda:N, opencl, opencl:N (see `deplo devices`) or interpreter.")
+      ->type_name("NAME")
+      ->capture_default_str();
+}
+
 void add_restrictions(CLI::App& command, std::vector<std::string>& restrictions) {
   command
       .add_option(
           "--restrict", restrictions,
-          "a knob offers these values alone, in the rules' order, 'heuristic' being the rule's own first; where "
-          "none of them is offered, that one. mark_unroll.* stands for all that begin so; may be repeated, the "
-          "last that matches counts")
+          "Allow only these values of a knob; if none is legal, use the heuristic's. 'heuristic' stands for the "
+          "heuristic's value, mark_unroll.* for every knob that begins so. May be repeated; the last that matches "
+          "counts.")
       ->type_name("KNOB=VALUE,…")
       ->take_all()
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->group(seldom);
 }
 
 Restrictions parse_restrictions(const std::vector<std::string>& texts) {
@@ -93,10 +103,14 @@ Restrictions parse_restrictions(const std::vector<std::string>& texts) {
 
 void add_kernel_source(CLI::App& command, KernelSource& source, std::vector<std::string>& symbols) {
   add_graph_source(command, source.graph);
-  command.add_option("-k,--kernel", source.kernel, "a name under configs/kernels, or the path of a .loop file")
+  command.add_option("-k,--kernel", source.kernel, "Read this kernel: a name under configs/kernels, or a .loop file.")
       ->type_name("NAME");
-  command.add_option("-s,--symbol", symbols, "once for each symbol of the kernel")->type_name("NAME=SIZE")->take_all();
-  command.add_option("--only", source.only, "one of the graph's kernels, by number or name")->type_name("KERNEL");
+  command.add_option("-s,--symbol", symbols, "Give a symbol of the kernel its size; once for each.")
+      ->type_name("NAME=SIZE")
+      ->take_all();
+  command.add_option("--only", source.only, "Take one kernel of the graph, by number or name.")
+      ->type_name("KERNEL")
+      ->group(seldom);
 }
 
 namespace {
@@ -113,18 +127,51 @@ void run_compile(const CompileOptions& options, const std::string& output) {
 
 void add_schedule(CLI::App& command, CompileOptions& options) {
   command
-      .add_option("--schedule", options.schedule,
-                  "a trail, such as the table of `deplo tune` prints; quoted; of one kernel")
+      .add_option(
+          "--schedule", options.schedule,
+          "Take these decisions for the one kernel: a quoted trail, as `deplo tune` and `deplo db best` print it. "
+          "The heuristic takes those that it leaves open.")
       ->type_name("TRAIL");
   command
       .add_option("--tuned", options.tuned,
-                  "schedules of this store of `deplo tune`, or of the user's own (" + default_store() + ")")
+                  "Use the schedules of this store of `deplo tune` [" + default_store() + "].")
       ->expected(0, 1)
-      ->type_name("[FILE]");
-  command.add_option("--tuned-on", options.tuned_on, "the device that they were measured on, or a part of its name")
+      ->type_name("[FILE]")
+      ->group(seldom);
+  command
+      .add_option("--tuned-on", options.tuned_on, "Use those measured on this device, or on one with this in its name.")
+      ->type_name("NAME")
+      ->group(seldom);
+  command
+      .add_flag("--nearest", options.nearest,
+                "Give a kernel that was not tuned the schedule of the nearest sizes that were, where it is legal.")
+      ->group(seldom);
+}
+
+void add_outputs(CLI::App& command, CompileOptions& options, std::string& output) {
+  command
+      .add_option("--ir", options.level,
+                  "Print this level: torch or tensor (of a graph), loop, tile, kernel, opencl, cuda, ptx or cubin "
+                  "[opencl].")
+      ->type_name("LEVEL");
+  command
+      .add_option("--target", options.target,
+                  "Compile for a name under configs/targets [sm_90 for cuda, ptx, cubin, --smem and --resources, else "
+                  "opencl-cpu].")
       ->type_name("NAME");
-  command.add_flag("--nearest", options.nearest,
-                   "a kernel that was not tuned gets the schedule of the nearest extents that were, where it is legal");
+  command.add_flag("--summary", options.summary,
+                   "Print a table of the graph's kernels and their work (with --ir loop).");
+  command
+      .add_flag("--smem", options.smem,
+                "In place of a level, draw where staged buffers lie in the banks of shared memory.")
+      ->group(seldom);
+  command
+      .add_flag("--resources", options.resources,
+                "In place of a level, print registers, spills, stack, shared memory (bytes) and occupancy on a CUDA "
+                "target.")
+      ->group(seldom);
+  command.add_option("-o,--output", output, "Write output to FILE instead of stdout.")->type_name("FILE");
+  command.add_flag("-v", options.verbose, "Print what each rule did; -vv: also what it changed.");
 }
 
 }  // namespace
@@ -134,28 +181,19 @@ void add_compile(CLI::App& command) {
   auto output = std::make_shared<std::string>();
   auto symbols = std::make_shared<std::vector<std::string>>();
   auto no_guard = std::make_shared<bool>(false);
+  command.description("Print a graph or a kernel at one of the levels of the compiler.");
   add_kernel_source(command, options->source, *symbols);
-  command
-      .add_option("--ir", options->level,
-                  "what to print: loop, tile, kernel, opencl, cuda, ptx or cubin, and of a graph also torch or tensor "
-                  "[opencl]")
-      ->type_name("LEVEL");
-  command.add_option("--passes", options->passes, "of a graph: d(ecompose), o(ptimise), l(ift), m(erge) [dolm]")
-      ->type_name("d|do|dol|dolm");
-  command.add_flag("--no-guard", *no_guard, "merge whatever may be merged, whatever it costs");
-  command.add_flag("--summary", options->summary, "a table of the graph's kernels and their work (with --ir loop)");
-  command
-      .add_option("--target", options->target,
-                  "a name under configs/targets [sm_90 for cuda, ptx, cubin, --smem and --resources, else opencl-cpu]")
-      ->type_name("NAME");
   add_schedule(command, *options);
-  command.add_flag("--smem", options->smem,
-                   "in place of a level: where staged buffers lie in the banks of shared memory");
-  command.add_flag(
-      "--resources", options->resources,
-      "in place of a level: registers, spills, stack, shared memory (bytes) and occupancy on a CUDA target");
-  command.add_option("-o,--output", *output, "write there what is else printed")->type_name("FILE");
-  command.add_flag("-v", options->verbose, "what each rule did; -vv: with the difference it made");
+  add_outputs(command, *options, *output);
+  command
+      .add_option("--passes", options->passes, "Of a graph, run only d(ecompose), o(ptimise), l(ift), m(erge) [dolm].")
+      ->type_name("d|do|dol|dolm")
+      ->group(seldom);
+  command.add_flag("--no-guard", *no_guard, "Merge kernels whatever it costs.")->group(seldom);
+  command.footer(
+      "deplo compile -c \"nn.RMSNorm(2048)(torch.randn(1,32,2048))\" --ir tile -vv\n"
+      "deplo compile --model qwen2.5-7b --seq 512 --ir loop --summary\n"
+      "deplo compile -k matmul -s M=33 -s N=509 -s K=777 --target sm_90 --ir cuda");
   command.callback([options, symbols, no_guard, output] {
     options->source.symbols = parse_symbols(*symbols);
     options->guard = !*no_guard;
@@ -165,9 +203,17 @@ void add_compile(CLI::App& command) {
 }
 
 void add_devices(CLI::App& command) {
-  auto measure = std::make_shared<bool>(false);
-  command.add_flag("--measure", *measure, "with what each can do at best: copying, reading, multiply-adds of f32");
-  command.callback([measure] { print_result(devices_text(*measure)); });
+  auto measure = std::make_shared<bool>(false), json = std::make_shared<bool>(false);
+  command.description(
+      "List the devices that --device may name, and their limits.\n"
+      "It says why a kind of device that is not listed cannot be used.");
+  command.add_flag("--measure", *measure,
+                   "Measure what each can do at best: copying, reading, multiply-adds of f32 (half a second each).");
+  command.add_flag("--json", *json, "Print one JSON document instead of the list.");
+  command.footer("deplo devices --measure");
+  command.callback([measure, json] {
+    print_result(*json ? devices_json(*measure) : devices_text(*measure, terminal_width(STDOUT_FILENO)));
+  });
 }
 
 }  // namespace deplo::apps

@@ -1,4 +1,5 @@
-// The subcommands: each adds its flags to the CLI11 app it is given and runs when they are parsed.
+// The subcommands: each adds its description, its flags and examples to the CLI11 app it is given, and runs when they
+// are parsed.
 #pragma once
 
 namespace CLI {
@@ -14,6 +15,7 @@ void add_space(CLI::App& command, int& exit_code);
 void add_compare(CLI::App& command, int& exit_code);
 void add_db(CLI::App& command, int& exit_code);
 void add_report(CLI::App& command);
+void add_strategies(CLI::App& command);
 void add_model(CLI::App& command);
 void add_devices(CLI::App& command);
 void add_worker(CLI::App& command, int& exit_code);

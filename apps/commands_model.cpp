@@ -122,31 +122,33 @@ void run_eval(const ModelFlags& flags) {
 }  // namespace
 
 void add_model(CLI::App& command) {
-  command.require_subcommand(1);
-  CLI::App& eval = *command.add_subcommand(
-      "eval",
-      "How well models that learn from records of some kernels or devices rank the candidates of others: each is left\n"
-      "out once. docs/model.md says what the columns are.\n"
-      "Example: deplo model eval --store experiments/results/kernel_spaces.db");
+  command.description("Say how good models are that learn from many kernels.");
+  CLI::App& eval =
+      *command.add_subcommand("eval",
+                              "Learn from all kernels or devices but one, and rank the candidates of that one.\n"
+                              "Each is left out once. docs/model.md says what the columns are.");
+  eval.footer("deplo model eval --store experiments/results/kernel_spaces.db");
   auto flags = std::make_shared<ModelFlags>();
-  eval.add_option("--store", flags->stores, "stores of deplo tune: features of the kernels, and the analytic model")
-      ->type_name("FILE ...");
-  eval.add_option("--spaces", flags->spaces, "recorded spaces, files and folders: features of the knobs alone")
-      ->type_name("FILE ...");
-  eval.add_option("--leave-out", flags->leave_out, "kernel, or device: then the same kernel on others is learned from")
+  eval.add_option("--store", flags->stores,
+                  "Read these stores of `deplo tune`: features of the kernels, and the analytic model.")
+      ->type_name("FILES");
+  eval.add_option("--spaces", flags->spaces, "Read these recorded spaces: features of the knobs alone.")
+      ->type_name("FILES|FOLDERS");
+  eval.add_option("--leave-out", flags->leave_out,
+                  "Leave out a kernel, or a device: then the same kernel on other devices is learned from.")
       ->type_name("NAME")
       ->capture_default_str();
-  eval.add_option("--top", flags->options.top, "how many candidates recall and regret are about")
+  eval.add_option("--top", flags->options.top, "Compute recall and regret of the N best.")
       ->check(between(std::size_t{1}, std::size_t{100000}))
       ->type_name("N")
       ->capture_default_str();
-  eval.add_option("--seed", flags->options.seed, "of the models; the same seed prints the same bytes")
+  eval.add_option("--seed", flags->options.seed, "The seed of the models; the same prints the same bytes.")
       ->check(between(std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max()))
       ->type_name("N")
       ->capture_default_str();
-  eval.add_option("--points", flags->points, "write the features of the stores' trials there, as a table (CSV)")
+  eval.add_option("--points", flags->points, "Also write the features of the stores' trials to FILE (CSV).")
       ->type_name("FILE");
-  eval.add_flag("--json", flags->json, "print one JSON document instead of the table");
+  eval.add_flag("--json", flags->json, "Print one JSON document instead of the table.");
   eval.callback([flags] { run_eval(*flags); });
 }
 

@@ -54,28 +54,41 @@ void add_space(CLI::App& command, int& exit_code) {
   auto flags = std::make_shared<SpaceFlags>();
   SpaceOptions& options = flags->options;
   const auto count = between(std::int64_t{1}, most_count);
+  command.description(
+      "Count the schedules of a kernel, and show its decisions.\n"
+      "It says how many schedules there are, how many of them are the same kernel, and why rules do not apply. The "
+      "number "
+      "is estimated from random paths (Knuth 1975); --enumerate makes it exact. \"no effect\": how often another value "
+      "of "
+      "the knob gave the same kernel.");
   add_kernel_source(command, options.source, flags->symbols);
-  command.add_option("--target", options.target, "a name under configs/targets")
+  command.add_option("--target", options.target, "Compile for a name under configs/targets.")
       ->type_name("NAME")
       ->capture_default_str();
   add_restrictions(command, flags->restrictions);
-  command.add_option("--probes", options.paths, "random paths to estimate from")
+  command.add_option("--probes", options.paths, "Estimate from N random paths.")
       ->check(count)
       ->type_name("N")
-      ->capture_default_str();
-  command.add_option("--seed", options.seed, "of the random paths")
+      ->capture_default_str()
+      ->group(seldom);
+  command.add_option("--seed", options.seed, "Draw the random paths from this seed.")
       ->check(between(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
       ->type_name("N")
-      ->capture_default_str();
-  command.add_flag("--enumerate", options.enumerate, "walk every candidate in place of random paths");
-  command.add_option("--limit", options.limit, "of candidates to enumerate")
+      ->capture_default_str()
+      ->group(seldom);
+  command.add_flag("--enumerate", options.enumerate, "Walk every schedule instead of random paths.");
+  command.add_option("--limit", options.limit, "Enumerate at most N schedules.")
       ->check(count)
       ->type_name("N")
-      ->capture_default_str();
-  command.add_option("--sample", options.sample, "print that many random trails, one a line, and nothing else")
+      ->capture_default_str()
+      ->group(seldom);
+  command.add_option("--sample", options.sample, "Print N random schedules, one a line, and nothing else.")
       ->check(count)
       ->type_name("N");
-  command.add_flag("--json", flags->json, "print one JSON document instead of the tables");
+  command.add_flag("--json", flags->json, "Print one JSON document instead of the tables.");
+  command.footer(
+      "deplo space -c \"nn.Linear(3584, 3584)(torch.randn(512, 3584))\" --target sm_90\n"
+      "deplo space -k softmax -s M=32 -s N=2048 --sample 5");
   command.callback([flags, &exit_code] { exit_code = run_space(*flags); });
 }
 

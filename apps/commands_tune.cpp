@@ -75,7 +75,9 @@ int run_tune(const TuneFlags& flags) {
   std::string overrides = apply(flags, experiment);
   catch_interrupts();
   Board board;
+  Progress progress(stderr, flags.quiet);
   const auto report = [&] {
+    progress.end();
     const Summary summary = board.read();
     print_result(flags.json ? print_json(summary) : print_table(summary, terminal_width(STDOUT_FILENO)));
   };
@@ -84,7 +86,6 @@ int run_tune(const TuneFlags& flags) {
     abandon(options);
     report();
   });
-  Progress progress(stderr, flags.quiet);
   if (shard) {
     progress.line(describe_shards(experiment, *shard));
     overrides += " --shard " + *flags.shard;
@@ -106,71 +107,101 @@ int run_tune(const TuneFlags& flags) {
 
 void add_search(CLI::App& command, TuneFlags& flags) {
   command
-      .add_option("--search", flags.search, "the strategy; another than the file's leaves the file's parameters out")
+      .add_option("--search", flags.search,
+                  "Search by this strategy (see `deplo strategies`). Choosing a different strategy discards the file's "
+                  "parameters.")
       ->type_name("NAME");
-  command.add_option("--set", flags.set, "a hyperparameter of the strategy, see below; may be repeated")
+  command
+      .add_option("--set", flags.set,
+                  "Set a hyperparameter of the strategy (see `deplo strategies NAME`). May be repeated.")
       ->type_name("NAME=VALUE")
       ->take_all()
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->group(seldom);
   add_restrictions(command, flags.restrictions);
-  command.add_option("--seed", flags.seed, "the same seed asks for the same schedules in the same order")
+  command.add_option("--seed", flags.seed, "The same seed tries the same schedules in the same order.")
       ->check(between(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
-      ->type_name("N");
+      ->type_name("N")
+      ->group(seldom);
 }
 
 void add_budget(CLI::App& command, TuneFlags& flags) {
-  command.add_option("--time", flags.seconds, "seconds for all kernels together; each gets at least its heuristic")
+  command
+      .add_option("--time", flags.seconds,
+                  "Search for SECONDS, all kernels together. Each kernel gets at least its heuristic's schedule.")
       ->check(between(0.0, most_seconds))
       ->type_name("SECONDS");
-  command.add_option("--trials", flags.trials, "new measurements per kernel")
+  command.add_option("--trials", flags.trials, "Make at most N new measurements of each kernel.")
       ->check(between(std::int64_t{1}, most_count))
       ->type_name("N");
-  command.add_option("--patience", flags.patience, "stop a kernel after so many new measurements without a new best")
+  command
+      .add_option("--patience", flags.patience, "Stop a kernel after N new measurements in a row without a new best.")
       ->check(between(std::int64_t{1}, most_count))
-      ->type_name("N");
+      ->type_name("N")
+      ->group(seldom);
+  command
+      .add_option("--shard", flags.shard,
+                  "Tune the kernels that are the I-th of N processes' share; `deplo db merge` joins what they store.")
+      ->type_name("I/N")
+      ->group(seldom);
+}
+
+void add_beginnings(CLI::App& command, TuneFlags& flags) {
+  command
+      .add_option("--warm-start", flags.warm_start,
+                  "First measure the fastest schedules that STORE has of the same kernels on other devices, and of the "
+                  "nearest other sizes. A strategy with a model also learns from them.")
+      ->type_name("STORE");
+  command
+      .add_option(
+          "--analytic-prior", flags.analytic_prior,
+          "Without a warm start, teach a strategy with a model what the analytic model (docs/model.md) says of N "
+          "random schedules, 2 ms each [0].")
+      ->check(between(std::int64_t{0}, std::int64_t{100'000}))
+      ->type_name("N")
+      ->group(seldom);
 }
 
 }  // namespace
 
 void add_tune(CLI::App& command, int& exit_code) {
   auto flags = std::make_shared<TuneFlags>();
-  command.add_option("-c,--config", flags->config, "the experiment (YAML): kernels, search, budget")->type_name("FILE");
-  add_search(command, *flags);
+  command.description(
+      "Search for the fastest schedule of every kernel of an experiment.\n"
+      "Flags override what the experiment's file says. Ctrl-C prints what was found; the same command goes on from "
+      "there.");
+  command.add_option("-c,--config", flags->config, "The experiment (YAML): kernels, search, budget.")
+      ->type_name("FILE");
   add_budget(command, *flags);
+  add_search(command, *flags);
   command
-      .add_option(
-          "--shard", flags->shard,
-          "only the kernels that are I's when N processes share the experiment; `deplo db merge` joins what they "
-          "store")
-      ->type_name("I/N");
-  command.add_option("--device", flags->device, "cuda, cuda:N, opencl, opencl:N (see `deplo devices`) or interpreter")
-      ->type_name("NAME");
-  command.add_option("--target", flags->target, "a name under configs/targets, or auto: what the device is")
+      .add_option("--device", flags->device, "Use cuda, cuda:N, opencl, opencl:N (see `deplo devices`) or interpreter.")
       ->type_name("NAME");
   command
-      .add_option("--store", flags->store, "SQLite file that every trial goes to; known ones are not measured again")
+      .add_option("--target", flags->target, "Compile for a name under configs/targets, or auto: what the device is.")
+      ->type_name("NAME")
+      ->group(seldom);
+  command
+      .add_option("--store", flags->store,
+                  "Keep every measurement in this SQLite file; what it has is not measured again.")
       ->type_name("FILE")
       ->capture_default_str();
+  add_beginnings(command, *flags);
   command
-      .add_option(
-          "--warm-start", flags->warm_start,
-          "the fastest schedules that this store has of the same kernels on other devices, and of the nearest other "
-          "shapes, are measured first; a strategy with a model begins with all that it has of them, or, where it has "
-          "none, with what it learns from the other kernels")
-      ->type_name("STORE");
+      .add_flag("--retry-failed", flags->retry_failed,
+                "Measure again what failed in an earlier run (it may hang or crash again).")
+      ->group(seldom);
   command
-      .add_option("--analytic-prior", flags->analytic_prior,
-                  "without a warm start a strategy with a model begins with what the analytic model (docs/model.md) "
-                  "says of so many random schedules, 2 ms each; 0: without [0]")
-      ->check(between(std::int64_t{0}, std::int64_t{100'000}))
-      ->type_name("N");
-  command.add_flag("--retry-failed", flags->retry_failed,
-                   "measure again what an earlier run found to fail (it may hang or crash again)");
-  command.add_flag("--in-process", flags->in_process,
-                   "run candidates in this process, for a debugger: one that crashes ends it");
-  command.add_flag("--json", flags->json, "print one JSON document instead of the table");
-  command.add_flag("--quiet", flags->quiet, "no progress");
-  command.footer("Strategies and their hyperparameters, with the defaults:\n" + search::describe_searchers());
+      .add_flag("--in-process", flags->in_process,
+                "Run candidates in this process, for a debugger: one that crashes ends it.")
+      ->group(seldom);
+  command.add_flag("--json", flags->json, "Print one JSON document instead of the table.");
+  command.add_flag("--quiet", flags->quiet, "Show no progress.");
+  const std::string name = full_name(command);
+  command.footer(
+      fmt::format("{0} --config experiments/smoke.yaml --time 10\n"
+                  "{0} --config experiments/suite84.yaml --search mcts --device cuda --store suite.db",
+                  name));
   command.callback([flags, &exit_code] { exit_code = run_tune(*flags); });
 }
 

@@ -76,6 +76,14 @@ void check_device(const std::string& name, std::string_view place) {
   if (!numbered) check_name(place, "a device", name, {"cuda", "cuda:N", "opencl", "opencl:N", "interpreter"});
 }
 
+std::string experiment_name(const std::string& text) {
+  try {
+    return Config::parse(text, "").text_or("name", "");
+  } catch (const Error&) {
+    return "";
+  }
+}
+
 Experiment load_experiment(const std::filesystem::path& file) {
   const std::filesystem::path found = find_data(file);
   Experiment experiment = parse_experiment(read_file(found), found.string(), found.parent_path());
@@ -88,7 +96,8 @@ Experiment parse_experiment(std::string text, const std::string& file, const std
   experiment.file = file;
   experiment.text = std::move(text);
   const Config config = Config::parse(experiment.text, file);
-  config.only({"target", "device", "search", "budget", "restrict", "kernels"});
+  config.only({"name", "target", "device", "search", "budget", "restrict", "kernels"});
+  experiment.name = config.text_or("name", "");
   if (const auto target = config.find("target")) check_target(experiment.target = target->text(), target->place());
   if (const auto device = config.find("device")) check_device(experiment.device = device->text(), device->place());
   if (const auto search = config.find("search")) read_search(*search, experiment);

@@ -27,6 +27,7 @@ struct KernelCase {
 
 struct Experiment {
   std::string file;
+  std::string name;             // its own, "": it has none
   std::string text;             // of the file: stored with the run
   std::string target = "auto";  // a name under configs/targets, or auto: what the device is
   std::string device = "opencl";
@@ -38,6 +39,8 @@ struct Experiment {
   std::vector<KernelCase> kernels;
 };
 
+/// What an experiment calls itself; "" where it does not, or where the text is none. For texts that a store has kept.
+std::string experiment_name(const std::string& text);
 /// Throws Error `file:line: expected …, found …`.
 Experiment load_experiment(const std::filesystem::path& file);
 /// The same of a text. `file` is for messages; other files may be named as seen from `folder`.

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "apps/help.h"
 #include "apps/kernel_source.h"
 #include "apps/restrict.h"
 
@@ -26,6 +27,8 @@ void add_kernel_source(CLI::App& command, KernelSource& source, std::vector<std:
 /// Each is NAME=SIZE. Throws Error.
 ir::Symbols parse_symbols(const std::vector<std::string>& symbols);
 
+/// --device.
+void add_device(CLI::App& command, std::string& device);
 /// --restrict, which may be repeated; its values are for parse_restrictions().
 void add_restrictions(CLI::App& command, std::vector<std::string>& restrictions);
 /// Throws Error.

@@ -7,6 +7,7 @@
 #include "apps/module_table.h"
 #include "apps/run.h"
 #include "core/text.h"
+#include "core/wrap.h"
 
 namespace deplo::apps {
 namespace {
@@ -41,7 +42,8 @@ std::string schedules_text(const RunReport& report) {
     if (!k.note.empty()) notes += fmt::format("{} {}: {}\n", i, k.name, k.note);
   }
   if (report.store.empty()) return "no tuned store: all schedules are the heuristic's (`deplo tune` makes one)\n";
-  std::string text = fmt::format("schedules of {} kernels, by {}:", distinct, report.store);
+  std::string text =
+      fmt::format("schedules of {}, by {}:", counted(static_cast<std::int64_t>(distinct), "kernel"), report.store);
   for (const auto& [origin, count] : counts) text += fmt::format(" {} {}", count, name(origin));
   return text + "\n" + notes;
 }
@@ -80,10 +82,11 @@ bool RunReport::right() const { return std::ranges::all_of(outputs, &OutputCheck
 std::string print_table(const RunReport& report, std::size_t width) {
   std::string text = report.kernels.empty() ? "" : kernel_table(report, width) + "\n";
   text += output_table(report, width);
-  text += fmt::format("\n{} ({}), seed {}; buffers {} MB, without sharing {} MB\n", report.device, report.target,
-                      report.seed, three_digits(report.buffer_bytes / 1e6), three_digits(report.tensor_bytes / 1e6));
-  if (!report.kernels.empty()) text += schedules_text(report);
-  return text;
+  std::string notes =
+      fmt::format("\n{} ({}), seed {}; buffers {} MB, without sharing {} MB\n", report.device, report.target,
+                  report.seed, three_digits(report.buffer_bytes / 1e6), three_digits(report.tensor_bytes / 1e6));
+  if (!report.kernels.empty()) notes += schedules_text(report);
+  return text + wrap(notes, width == 0 ? std::string::npos : width);
 }
 
 std::string print_json(const RunReport& report) {

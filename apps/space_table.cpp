@@ -5,6 +5,7 @@
 #include "apps/module_table.h"
 #include "apps/space.h"
 #include "core/text.h"
+#include "core/wrap.h"
 
 namespace deplo::apps {
 namespace {
@@ -60,7 +61,9 @@ std::string duplicates_line(const SpaceOptions& options, const SpaceReport& repo
                      percent(again, report.candidates));
 }
 
-std::string line(const std::string& text, std::size_t width) { return (width == 0 ? text : cut(text, width)) + "\n"; }
+std::string line(const std::string& text, std::size_t width) {
+  return wrap(text, width == 0 ? std::string::npos : width) + "\n";
+}
 
 std::string print(const SpaceOptions& options, const SpaceReport& report, std::size_t width) {
   std::string text = line(fmt::format("# {} on {}", report.kernel, options.target), width);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/text.h"
+#include "core/wrap.h"
 
 namespace deplo::apps {
 namespace {
@@ -90,7 +91,7 @@ std::string wide(const Summary& summary, std::size_t width) {
     text += left(label(row, name_width), name_width) + numbers(microseconds(row.heuristic_us),
                                                                microseconds(row.best_us), speed_up(row), speed(row),
                                                                std::to_string(row.trials), std::to_string(failed(row)));
-    text += (beside ? "  " : "\n    ") + row.trail + "\n";
+    text += beside ? "  " + row.trail + "\n" : "\n    " + wrap(row.trail, width, 4, 4) + "\n";
   }
   if (const Row sum = total(summary); summary.rows.size() > 1 && sum.best_us > 0) {
     const std::string cells =
@@ -108,7 +109,8 @@ std::string stacked(const Summary& summary, std::size_t width) {
                             speed_up(row), speed(row)),
                 width) +
             "\n";
-    text += cut(fmt::format("  {} trials, {} failures", row.trials, failed(row)), width) + "\n  " + row.trail + "\n";
+    text += cut(fmt::format("  {}, {}", counted(row.trials, "trial"), counted(failed(row), "failure")), width) +
+            "\n  " + wrap(row.trail, width, 4, 2) + "\n";
   }
   if (const Row sum = total(summary); summary.rows.size() > 1 && sum.best_us > 0)
     text += cut(fmt::format("total {} µs, was {} ({})", microseconds(sum.best_us), microseconds(sum.heuristic_us),
@@ -118,6 +120,10 @@ std::string stacked(const Summary& summary, std::size_t width) {
   return text;
 }
 
+std::string title(const Summary& summary) {
+  return summary.name.empty() ? summary.experiment : fmt::format("{} ({})", summary.name, summary.experiment);
+}
+
 std::string notes(const Summary& summary) {
   std::int64_t known = 0;
   std::string unconfirmed;
@@ -125,9 +131,9 @@ std::string notes(const Summary& summary) {
     known += row.known;
     if (!row.confirmed) unconfirmed += (unconfirmed.empty() ? "" : ", ") + row.name;
   }
-  std::string text = fmt::format("{} on {} ({}), {}, seed {}, {}", summary.experiment, summary.device, summary.target,
+  std::string text = fmt::format("{} on {} ({}), {}, seed {}, {}", title(summary), summary.device, summary.target,
                                  summary.strategy, summary.seed, duration(summary.seconds));
-  if (known > 0) text += fmt::format("; {} trials known from {}", known, summary.store);
+  if (known > 0) text += fmt::format("; {} known from {}", counted(known, "trial"), summary.store);
   text += "\n";
   for (const Row& row : summary.rows)
     if (!row.same.empty()) text += fmt::format("{} is also {}\n", row.name, fmt::join(row.same, ", "));
@@ -163,12 +169,14 @@ nlohmann::ordered_json to_json(const Row& row) {
 
 std::string print_table(const Summary& summary, std::size_t width) {
   const bool narrow = width != 0 && width < least_table;
-  return (narrow ? stacked(summary, width) : wide(summary, width)) + notes(summary);
+  return (narrow ? stacked(summary, width) : wide(summary, width)) +
+         wrap(notes(summary), width == 0 ? std::string::npos : width);
 }
 
 std::string print_json(const Summary& summary) {
   nlohmann::ordered_json json;
   json["experiment"] = summary.experiment;
+  json["name"] = summary.name.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(summary.name);
   json["device"] = summary.device;
   json["target"] = summary.target;
   json["strategy"] = summary.strategy;

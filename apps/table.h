@@ -23,7 +23,7 @@ struct Row {
 };
 
 struct Summary {
-  std::string experiment, device, target, strategy, store;
+  std::string experiment, name, device, target, strategy, store;
   std::uint64_t seed = 0;
   double seconds = 0;
   bool interrupted = false;

@@ -34,15 +34,16 @@ Row merge(const Row& before, Row after) {
 }
 
 std::string report(const Row& row) {
-  if (row.best_us <= 0) return fmt::format("no valid measurement, {} trials", row.trials);
+  if (row.best_us <= 0) return "no valid measurement, " + counted(row.trials, "trial");
   const std::string up = row.heuristic_us > 0 ? fmt::format(" ({:.2f}x)", row.heuristic_us / row.best_us) : "";
-  return fmt::format("best {} µs{}, {} trials, {} known, stopped: {}", significant(row.best_us), up, row.trials,
-                     row.known, row.stop);
+  return fmt::format("best {} µs{}, {}, {} known, stopped: {}", significant(row.best_us), up,
+                     counted(row.trials, "trial"), row.known, row.stop);
 }
 
 Summary blank_summary(const Experiment& experiment, const TuneOptions& options, const Session& session) {
   Summary summary;
   summary.experiment = experiment.file;
+  summary.name = experiment.name;
   summary.device = session.bench.info().name;
   summary.target = session.target.name;
   summary.strategy = search::find_searcher(experiment.strategy).name;

@@ -61,7 +61,7 @@ class Searcher {
 /// Each searcher's file defines one; the reasons for the defaults of its parameters stand there.
 struct SearcherKind {
   std::string_view name;                       // as in --search
-  std::string_view summary;                    // one line for --help
+  std::string_view summary;                    // one line, of `deplo strategies`
   std::span<const Hyperparameter> parameters;  // every one that it reads
   std::unique_ptr<Searcher> (*make)(const Space&, const Settings&);
 };
@@ -71,7 +71,5 @@ std::span<const SearcherKind* const> searchers();
 const SearcherKind& find_searcher(std::string_view name);
 /// Throws Error for an unknown name or bad parameters.
 std::unique_ptr<Searcher> make_searcher(std::string_view name, const Space&, const SearchOptions&);
-/// The list as text: a line for each searcher, and below it one for each of its parameters.
-std::string describe_searchers();
 
 }  // namespace deplo::search

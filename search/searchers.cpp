@@ -38,13 +38,4 @@ std::unique_ptr<Searcher> make_searcher(std::string_view name, const Space& spac
   return kind.make(space, Settings(kind.name, kind.parameters, options));
 }
 
-std::string describe_searchers() {
-  std::string text = fmt::format("{:<11} {}\n", "default", chosen->name);
-  for (const SearcherKind* kind : all) {
-    text += fmt::format("{:<11} {}\n", kind->name, kind->summary);
-    for (const Hyperparameter& parameter : kind->parameters) text += "              " + print(parameter) + "\n";
-  }
-  return text;
-}
-
 }  // namespace deplo::search

@@ -86,6 +86,7 @@ struct TunedKernel {
 
 struct TunedRun {
   std::string started, searcher, revision, host, device;
+  std::string experiment;  // what it calls itself; "" where it does not
   std::uint64_t seed = 0;
   std::int64_t trials = 0;
 };

@@ -69,12 +69,20 @@ std::string letter(std::size_t store) { return std::string(1, static_cast<char>(
 
 std::string time(double us) { return print(us, Unit::microseconds); }
 
+/// The store, and the experiment where all its runs are of one that has a name.
+std::string title(TunedStore& store) {
+  const std::vector<TunedRun> runs = store.runs();
+  const std::string name = runs.empty() ? "" : runs.front().experiment;
+  const bool one = std::ranges::all_of(runs, [&](const TunedRun& run) { return run.experiment == name; });
+  return name.empty() || !one ? store.file() : fmt::format("{} ({})", name, store.file());
+}
+
 HtmlTable runs_table(const std::vector<TunedRun>& runs) {
-  HtmlTable table{{"started", "strategy", "seed", "device", "host", "revision", "trials"}, {}, {}};
+  HtmlTable table{{"started", "experiment", "strategy", "seed", "device", "host", "revision", "trials"}, {}, {}};
   constexpr std::size_t most_rows = 30;
   for (std::size_t i = runs.size() - std::min(runs.size(), most_rows); i < runs.size(); ++i)
-    table.rows.push_back({runs[i].started, runs[i].searcher, fmt::format("{}", runs[i].seed), runs[i].device,
-                          runs[i].host, runs[i].revision, fmt::format("{}", runs[i].trials)});
+    table.rows.push_back({runs[i].started, runs[i].experiment, runs[i].searcher, fmt::format("{}", runs[i].seed),
+                          runs[i].device, runs[i].host, runs[i].revision, fmt::format("{}", runs[i].trials)});
   return table;
 }
 
@@ -185,8 +193,7 @@ Page tuning_page(std::vector<TunedStore>& stores) {
   std::vector<KernelRow> rows;
   for (const Group& group : groups) rows.push_back(add_kernel(kernels, stores, group, groups.size() > most_unfolded));
 
-  Page page(stores.size() == 1 ? "Tuning: " + stores[0].file()
-                               : fmt::format("Tuning: {} and {}", stores[0].file(), stores[1].file()));
+  Page page("Tuning: " + title(stores[0]) + (stores.size() == 1 ? "" : " and " + title(stores[1])));
   if (stores.size() > 1) page.key({"A: " + stores[0].file(), "B: " + stores[1].file()});
   for (const TunedStore& store : stores)
     if (!store.damaged().empty()) page.text(left_out(store));

@@ -4,12 +4,14 @@
 #include <filesystem>
 #include <map>
 
+#include "apps/experiment.h"
 #include "apps/recorded.h"
 #include "apps/report/tuning.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "core/trail.h"
 #include "measure/device_row.h"
+#include "measure/store_choice.h"
 #include "measure/store_open.h"
 #include "measure/store_report.h"
 
@@ -22,9 +24,10 @@ using measure::Statement;
 std::vector<TunedStore::Entry> read_entries(Database& database, const std::string& name) {
   Statement rows(database,
                  "SELECT DISTINCT k.id, d.id, k.key, k.name, d.name FROM trial t JOIN run r ON r.id = t.run "
-                 "JOIN kernel k ON k.id = t.kernel JOIN device d ON d.id = r.device WHERE ?1 IN ('', k.name) "
-                 "ORDER BY k.id, d.id");
-  rows.bind(1, std::string_view(name));
+                 "JOIN kernel k ON k.id = t.kernel JOIN device d ON d.id = r.device "
+                 "WHERE k.id IN (SELECT value FROM json_each(?1)) ORDER BY k.id, d.id");
+  const std::string chosen = measure::chosen_kernels(database, name);
+  rows.bind(1, std::string_view(chosen));
   std::vector<TunedStore::Entry> entries;
   while (rows.step()) entries.push_back({rows.integer(0), rows.integer(1), rows.text(2), rows.text(3), rows.text(4)});
   return entries;
@@ -202,13 +205,13 @@ void TunedStore::read_library(const Entry& entry, TunedKernel& kernel) {
 
 std::vector<TunedRun> TunedStore::runs() {
   Statement rows(*database_,
-                 "SELECT r.started, r.searcher, r.revision, r.host, d.name, r.seed, "
+                 "SELECT r.started, r.searcher, r.revision, r.host, d.name, r.config, r.seed, "
                  "(SELECT count(*) FROM trial t WHERE t.run = r.id) FROM run r JOIN device d ON d.id = r.device "
                  "ORDER BY r.id");
   std::vector<TunedRun> runs;
   while (rows.step())
-    runs.push_back({rows.text(0), rows.text(1), rows.text(2), rows.text(3), rows.text(4),
-                    static_cast<std::uint64_t>(rows.integer(5)), rows.integer(6)});
+    runs.push_back({rows.text(0), rows.text(1), rows.text(2), rows.text(3), rows.text(4), experiment_name(rows.text(5)),
+                    static_cast<std::uint64_t>(rows.integer(6)), rows.integer(7)});
   return runs;
 }
 

@@ -39,8 +39,6 @@ class BadInput : public ::testing::Test {
 };
 
 TEST_F(BadInput, Flags) {
-  expect({"deplo"}, 1,
-         "expected a command (tune, compile, run, space, compare, report, model, db, devices), found none");
   expect({"deplo", "tun"}, 1, "tun");
   expect({"deplo-tune"}, 1, "expected the flag --config FILE");
   expect({"deplo-tune", "--confg", "x.yaml"}, 1, "--confg");

@@ -64,10 +64,11 @@ TEST(Experiment, EveryShippedOneLoads) {
 }
 
 TEST(Experiment, BadKeysAndValuesNameTheirLine) {
-  EXPECT_EQ(message("budgte: {time: 1}\n" + one_kernel),
-            "x.yaml:1: expected one of target, device, search, budget, restrict, kernels, found the key 'budgte'; did "
-            "you mean "
-            "'budget'?");
+  EXPECT_EQ(
+      message("budgte: {time: 1}\n" + one_kernel),
+      "x.yaml:1: expected one of name, target, device, search, budget, restrict, kernels, found the key 'budgte'; did "
+      "you mean "
+      "'budget'?");
   EXPECT_EQ(message("budget:\n  time: soon\n" + one_kernel),
             "x.yaml:2: expected a number between 0 and 2592000, found 'soon'");
   EXPECT_THAT(message("budget:\n  time: 1\n  trials: 0\n" + one_kernel),

@@ -40,7 +40,7 @@ Summary example() {
                    .trail = "",
                    .confirmed = false,
                    .stop = "exhausted"};
-  return {"x.yaml", "cpu", "opencl-cpu", "mcts", "deplo.db", 7, 61, false, {fast, failed}};
+  return {"x.yaml", "", "cpu", "opencl-cpu", "mcts", "deplo.db", 7, 61, false, {fast, failed}};
 }
 
 TEST(Table, OneLinePerKernelWhereThereIsRoom) {

@@ -179,17 +179,5 @@ TEST(Compile, PrintsEveryLevelAndReplaysASchedule) {
   EXPECT_EQ(with({"--ir", "opencl", "--schedule", schedule}), with({"--ir", "opencl"}));
 }
 
-TEST(Help, IsThereForAll) {
-  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{"deplo", "--help"},
-                                                                                     {"deplo", "tune", "--help"},
-                                                                                     {"deplo", "compile", "--help"},
-                                                                                     {"deplo-tune", "--help"}}) {
-    const Ran ran = run_program(words);
-    EXPECT_EQ(ran.code, 0);
-    EXPECT_THAT(ran.out, HasSubstr("--help"));
-  }
-  EXPECT_THAT(run_program({"deplo-tune", "--version"}).out, HasSubstr("deplo 0."));
-}
-
 }  // namespace
 }  // namespace deplo::testing

@@ -51,7 +51,7 @@ DEPLO_API Program compile(const Source&, const CompileOptions& = {});
 struct TuneOptions {
   std::string device = "opencl";
   std::string store;                 // what is measured goes there, and what is there counts; "": the user's own
-  std::string strategy = "default";  // of `deplo tune --help`
+  std::string strategy = "default";  // of `deplo strategies`
   std::int64_t seed = 0;             // from 0 on; the same seed asks for the same schedules
   double seconds = 300;              // for all kernels together; each has its heuristic measured whatever it takes
   std::int64_t trials = 100;         // new measurements of each kernel, at least 1

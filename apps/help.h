@@ -1,0 +1,27 @@
+// The text of --help, and what is said of a command line that cannot be parsed. Includes CLI11, so only cli.cpp and
+// commands*.cpp include it.
+#pragma once
+#include <CLI/CLI.hpp>
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace deplo::apps {
+
+/// The group of options that --help-all shows and --help leaves out.
+inline constexpr const char* seldom = "More options";
+
+/// The description of a command is a line for lists of commands, then what --help says beyond it. Its footer holds
+/// examples, one a line. For a window of that many columns.
+std::shared_ptr<CLI::Formatter> help_formatter(std::size_t width);
+
+/// The parsed command that is nearest to what the user meant: `deplo db best` has been read as far as it is known.
+const CLI::App& latest_command(const CLI::App&);
+/// "deplo db best".
+std::string full_name(const CLI::App&);
+
+/// One line: what was expected, what was found, what may have been meant. Of a command line that `error` says cannot be
+/// parsed, or that asks for help on a command that there is not.
+std::string explain(const CLI::App&, const CLI::ParseError& error);
+
+}  // namespace deplo::apps

@@ -1,0 +1,107 @@
+// Finding one's way: help, misspelt commands and flags, lists of what there is.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "apps/run_program.h"
+
+namespace deplo::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+using Json = nlohmann::json;
+
+std::string output(std::vector<std::string> words) {
+  const Ran ran = run_program(std::move(words));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.err, "");
+  return ran.out;
+}
+
+std::string refusal(std::vector<std::string> words) {
+  const Ran ran = run_program(std::move(words));
+  EXPECT_EQ(ran.code, 1) << ran.out;
+  EXPECT_EQ(ran.out, "");
+  EXPECT_EQ(std::ranges::count(ran.err, '\n'), 1) << ran.err;
+  return ran.err;
+}
+
+TEST(Help, TheProgramAloneListsItsCommands) {
+  const std::string list = output({"deplo"});
+  for (const char* command : {"tune", "run", "compile", "space", "db", "report", "compare", "strategies", "devices"})
+    EXPECT_THAT(list, HasSubstr(std::string("\n  ") + command + " ")) << list;
+  EXPECT_THAT(list, Not(HasSubstr("worker"))) << "not for people";
+  EXPECT_EQ(output({"deplo", "--help"}), list);
+  EXPECT_EQ(output({"deplo", "help"}), list);
+  EXPECT_THAT(output({"deplo", "db"}), HasSubstr("\n  best "));
+}
+
+TEST(Help, OfACommand) {
+  EXPECT_EQ(output({"deplo", "help", "tune"}), output({"deplo", "tune", "--help"}));
+  EXPECT_EQ(output({"deplo", "help", "db", "best"}), output({"deplo", "db", "best", "-h"}));
+  EXPECT_THAT(output({"deplo", "db", "best", "--help"}), StartsWith("Usage: deplo db best [STORE] [OPTIONS]\n"));
+  EXPECT_THAT(output({"deplo-tune", "--help"}), AllOf(StartsWith("Usage: deplo-tune "), HasSubstr("--config")));
+  EXPECT_THAT(output({"deplo-tune", "--version"}), HasSubstr("deplo 0."));
+}
+
+TEST(Help, ShortFirst) {
+  const std::string help = output({"deplo", "tune", "--help"}), all = output({"deplo", "tune", "--help-all"});
+  EXPECT_THAT(help, AllOf(HasSubstr("--config"), HasSubstr("--help-all"), Not(HasSubstr("--analytic-prior"))));
+  EXPECT_THAT(all, AllOf(HasSubstr("--config"), HasSubstr("--analytic-prior")));
+  EXPECT_LT(std::ranges::count(help, '\n'), 44);
+}
+
+TEST(Help, MisspeltWords) {
+  EXPECT_THAT(refusal({"deplo", "tuen"}), HasSubstr("found 'tuen'; did you mean 'tune'?"));
+  EXPECT_THAT(refusal({"deplo", "help", "tuen"}), HasSubstr("did you mean 'tune'?"));
+  EXPECT_THAT(refusal({"deplo", "tuen", "--config", "x.yaml"}), HasSubstr("did you mean 'tune'?"));
+  EXPECT_THAT(refusal({"deplo", "db", "bset"}),
+              AllOf(HasSubstr("deplo: db: expected a command (info, best, "), HasSubstr("did you mean 'best'?")));
+  EXPECT_THAT(refusal({"deplo", "db", "best", "--kernels", "x"}),
+              HasSubstr("deplo: db best: expected one of its flags, found '--kernels'; did you mean '--kernel'?"));
+  EXPECT_THAT(refusal({"deplo", "tune", "--trails=5"}), HasSubstr("found '--trails'; did you mean '--trials'?"));
+  EXPECT_THAT(refusal({"deplo", "tune", "x.yaml"}),
+              HasSubstr("deplo: tune: expected no other argument, found 'x.yaml'"));
+  EXPECT_THAT(refusal({"deplo", "nonsense"}), Not(HasSubstr("did you mean")));
+}
+
+TEST(Strategies, AreListed) {
+  const std::string list = output({"deplo", "strategies"});
+  EXPECT_THAT(list, HasSubstr("\nmcts        Monte Carlo tree search"));
+  EXPECT_THAT(list, Not(HasSubstr("backup=")));
+  const std::string mcts = output({"deplo", "strategies", "mcts"});
+  EXPECT_THAT(mcts, AllOf(HasSubstr("c=0.5: "), HasSubstr("backup=max: "), Not(HasSubstr("genetic"))));
+  EXPECT_THAT(output({"deplo", "strategies", "-v"}), HasSubstr(mcts));
+  EXPECT_THAT(output({"deplo", "strategies", "default"}), HasSubstr("kappa"));
+  EXPECT_THAT(refusal({"deplo", "strategies", "mtcs"}), HasSubstr("did you mean 'mcts'?"));
+  const Json all = Json::parse(output({"deplo", "strategies", "--json"}));
+  EXPECT_EQ(std::ranges::count(all, true, [](const Json& one) { return one["default"].get<bool>(); }), 1);
+  const Json one = Json::parse(output({"deplo", "strategies", "mcts", "--json"}));
+  EXPECT_EQ(one["strategy"], "mcts");
+  EXPECT_EQ(one["hyperparameters"][0]["name"], "c");
+  EXPECT_EQ(one["hyperparameters"][0]["default"], "0.5");
+}
+
+TEST(Devices, AsJson) {
+  const Json json = Json::parse(output({"deplo", "devices", "--json"}));
+  const auto is_interpreter = [](const Json& device) { return device["device"] == "interpreter"; };
+  EXPECT_EQ(std::ranges::count_if(json["devices"], is_interpreter), 1);
+  for (const Json& device : json["devices"]) {
+    EXPECT_FALSE(device["name"].get<std::string>().empty());
+    EXPECT_TRUE(device["backend"] ==
+                device["device"].get<std::string>().substr(0, device["device"].get<std::string>().find(':')));
+  }
+  for (const char* kind : {"cuda", "opencl"}) {
+    const bool listed =
+        std::ranges::any_of(json["devices"], [&](const Json& device) { return device["backend"] == kind; });
+    EXPECT_NE(listed, json["not_usable"].contains(kind)) << "a device of the kind, or why there is none";
+  }
+}
+
+}  // namespace
+}  // namespace deplo::testing
