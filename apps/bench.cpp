@@ -11,6 +11,7 @@
 
 #include "apps/bench_store.h"
 #include "apps/experiment.h"
+#include "apps/interrupt.h"
 #include "apps/kernel_space.h"
 #include "apps/measurer.h"
 #include "apps/module_table.h"
@@ -83,20 +84,31 @@ class Bencher {
         target_(pick_target(options.target, device_->info(), device_->dialect(), options.device, "--target")),
         cache_(schedules_of(options), device_->info(), target_, options.nearest) {}
 
-  BenchReport run() {
+  BenchReport run(const std::function<void(const BenchReport&)>& on_kernel) {
     const std::vector<NamedLoop> loops = read_loops(options_);
     if (options_.store) store_.emplace(*options_.store, device_->info(), options_, protocol_.text());
     probe_.emplace(*device_, store_ ? store_->known_ceilings() : measure::Ceilings{});
     if (!options_.ab.empty() && loops.size() != 1)
       throw Error(fmt::format("--ab: expected a single kernel, found {}; choose one by --only", loops.size()));
-    BenchReport report{device_->info().name, target_.name,     options_.store.value_or(""),
-                       cache_.file(),        protocol_.text(), {}};
+    BenchReport report{device_->info().name,
+                       target_.name,
+                       options_.store.value_or(""),
+                       cache_.file(),
+                       protocol_.text(),
+                       loops.size(),
+                       {}};
+    on_kernel(report);
     for (std::size_t i = 0; i < loops.size(); ++i) {
-      progress_.status(fmt::format("[{}/{}] {}", i + 1, loops.size(), loops[i].name), "timing");
+      const std::string label = fmt::format("[{}/{}] {}", i + 1, loops.size(), loops[i].name);
+      progress_.status(label, "timing");
       BenchKernel kernel = loops[i].first == i ? bench(loops[i]) : report.kernels[loops[i].first];
+      if (interrupted() != 0) break;  // what it cut short would look like a time
       kernel.name = loops[i].name;
       kernel.first = loops[i].first;
       report.kernels.push_back(std::move(kernel));
+      progress_.line(label + "  " +
+                     (loops[i].first == i ? describe(report.kernels.back()) : fmt::format("as {}", loops[i].first)));
+      on_kernel(report);
     }
     if (store_) store_->add_ceilings(probe_->measured());
     return report;
@@ -150,6 +162,7 @@ class Bencher {
       reply.timing = built.failure();
     }
     row.ours = bench_time(reply.timing);
+    if (interrupted() != 0) return row;
     if (store_) {
       store_->add(prepared, reply);
       store_->enter(kernel.name, kernel.loop);
@@ -178,11 +191,12 @@ class Bencher {
       }
     }
     measure::Problem problem(schedule.loop, *device_, options_.seed, &*probe_);
-    auto times = measure::confirm(contenders, problem, protocol_, {options_.seed, options_.seconds, {}});
+    auto times = measure::confirm(contenders, problem, protocol_,
+                                  {options_.seed, options_.seconds, [] { return interrupted() != 0; }});
     for (std::size_t i = 0; i < baselines.found.size(); ++i) {
       const measure::Baseline& b = baselines.found[i];
       row.baselines.push_back({b.library, b.version, b.precision, b.threads, bench_time(times[i + 1])});
-      if (store_) store_->add(row.baselines.back(), times[i + 1]);
+      if (store_ && interrupted() == 0) store_->add(row.baselines.back(), times[i + 1]);
     }
     if (own) row.baselines.push_back(own_row(bench_time(times.back())));
     return std::move(times[0]);
@@ -208,6 +222,9 @@ bool BenchReport::right() const {
   return std::ranges::all_of(kernels, [](const BenchKernel& kernel) { return kernel.ours.failure.empty(); });
 }
 
-BenchReport bench_kernels(const BenchOptions& options, Progress& progress) { return Bencher(options, progress).run(); }
+BenchReport bench_kernels(const BenchOptions& options, Progress& progress,
+                          const std::function<void(const BenchReport&)>& on_kernel) {
+  return Bencher(options, progress).run(on_kernel);
+}
 
 }  // namespace deplo::apps

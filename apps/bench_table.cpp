@@ -7,6 +7,7 @@
 #include "apps/bench.h"
 #include "apps/module_table.h"
 #include "core/text.h"
+#include "core/wrap.h"
 
 namespace deplo::apps {
 namespace {
@@ -121,13 +122,24 @@ Json json_of(const BenchBaseline& b) {
 
 }  // namespace
 
+std::string describe(const BenchKernel& kernel) {
+  if (!kernel.ours.failure.empty()) return kernel.ours.failure;
+  std::string text = fmt::format("{} µs ({})", significant(kernel.ours.median_us), name(kernel.origin));
+  for (const BenchBaseline& b : kernel.baselines)
+    if (b.ratio > 0) text += fmt::format("; {}: {} µs, {:.3f} of ours", title(b), microseconds(b.time), b.ratio);
+  return kernel.baselines.empty() ? text + "; no baseline: " + kernel.no_baseline : text;
+}
+
 std::string print_table(const BenchReport& report, std::size_t width) {
   std::vector<Row> rows{{"#", "kernel", "schedule", "ours µs", "baseline µs", "baseline/ours", "95 %", "baseline"}};
   for (std::size_t i = 0; i < report.kernels.size(); ++i) add_rows(report.kernels[i], i, rows);
   std::string text = align_columns(rows, {true, false, false, true, true, true, false, false}, width);
+  const std::size_t table = text.size();
+  if (report.kernels.size() < report.asked)
+    text += fmt::format("\ninterrupted: {} of {} kernels were timed\n", report.kernels.size(), report.asked);
   const Total sum = total(report);
-  text +=
-      fmt::format("\nend to end, as the sum of {} launches: ours {} µs", report.kernels.size(), significant(sum.ours));
+  text += fmt::format("\nend to end, as the sum of {}: ours {} µs",
+                      counted(static_cast<std::int64_t>(report.kernels.size()), "launch"), significant(sum.ours));
   if (sum.kernels > 0)
     text += fmt::format("; the {} with a baseline: ours {} µs, baseline {} µs, baseline/ours {:.3f}", sum.kernels,
                         significant(sum.compared), significant(sum.baseline), sum.baseline / sum.compared);
@@ -135,15 +147,15 @@ std::string print_table(const BenchReport& report, std::size_t width) {
     text +=
         fmt::format("; by the other schedules {} µs, {:.3f} of ours", significant(sum.untuned), sum.untuned / sum.ours);
   for (const Mean& mean : means(report))
-    text += fmt::format("\ngeometric mean of baseline/ours over {} {}: {:.3f}  {}", mean.kernels,
-                        mean.kernels == 1 ? "kernel" : "kernels", mean.ratio(), mean.title);
+    text += fmt::format("\ngeometric mean of baseline/ours over {}: {:.3f}  {}",
+                        counted(static_cast<std::int64_t>(mean.kernels), "kernel"), mean.ratio(), mean.title);
   text += fmt::format("\n{} ({}); operands cold, medians of alternating rounds\n", report.device, report.target);
   text += report.tuned.empty() ? "no tuned store: schedules are the heuristic's (`deplo tune` makes one)\n"
                                : fmt::format("schedules by {}\n", report.tuned);
   for (std::size_t i = 0; i < report.kernels.size(); ++i)
     if (const BenchKernel& k = report.kernels[i]; k.first == i && !(k.note.empty() && k.from.empty()))
       text += fmt::format("{} {}: {}{}\n", i, k.name, k.from.empty() ? "" : "the schedule of " + k.from + " ", k.note);
-  return text;
+  return text.substr(0, table) + wrap(text.substr(table), width == 0 ? std::string::npos : width);
 }
 
 std::string print_json(const BenchReport& report) {
@@ -151,7 +163,8 @@ std::string print_json(const BenchReport& report) {
             {"target", report.target},
             {"store", report.store.empty() ? Json() : Json(report.store)},
             {"tuned", report.tuned.empty() ? Json() : Json(report.tuned)},
-            {"protocol", report.protocol}};
+            {"protocol", report.protocol},
+            {"asked", report.asked}};
   const Total sum = total(report);
   json["ours_us"] = sum.ours;
   json["other_schedules_us"] = sum.untuned;

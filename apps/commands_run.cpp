@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "apps/commands.h"
 #include "apps/experiment.h"
 #include "apps/flags.h"
+#include "apps/interrupt.h"
 #include "apps/run.h"
 #include "core/error.h"
 #include "core/text.h"
@@ -26,10 +28,27 @@ struct Flags {
 };
 
 template <class Report>
-int show(const Report& report, bool json) {
+void print_report(const Report& report, bool json, Progress& progress) {
+  progress.end();
   print_result(json ? print_json(report) : print_table(report, terminal_width(STDOUT_FILENO)));
-  return report.right() ? 0 : 1;
 }
+
+/// What was timed so far, for whoever has to report it. Thread-safe.
+class BenchBoard {
+ public:
+  void set(const BenchReport& report) {
+    const std::lock_guard lock(mutex_);
+    report_ = report;
+  }
+  BenchReport read() const {
+    const std::lock_guard lock(mutex_);
+    return report_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  BenchReport report_;
+};
 
 int run_bench(Flags& flags) {
   BenchOptions& options = flags.bench;
@@ -47,8 +66,15 @@ int run_bench(Flags& flags) {
   options.seed = flags.run.seed;
   check_device(options.device, "--device");
   check_target(options.target, "--target");
+  catch_interrupts();
   Progress progress(stderr, flags.json);
-  return show(bench_kernels(options, progress), flags.json);
+  BenchBoard board;
+  Deadline deadline([&] { print_report(board.read(), flags.json, progress); });
+  const BenchReport report = bench_kernels(options, progress, [&](const BenchReport& now) { board.set(now); });
+  deadline.lift();
+  print_report(report, flags.json, progress);
+  if (interrupted() != 0) return 128 + interrupted();
+  return report.right() ? 0 : 1;
 }
 
 int run_graph(Flags& flags) {
@@ -61,31 +87,33 @@ int run_graph(Flags& flags) {
   check_device(options.device, "--device");
   check_target(options.target, "--target");
   Progress progress(stderr, flags.json);
-  return show(run_graph(options, progress), flags.json);
+  const RunReport report = run_graph(options, progress);
+  print_report(report, flags.json, progress);
+  return report.right() ? 0 : 1;
 }
 
 void add_bench_flags(CLI::App& command, Flags& flags) {
   command.add_flag("--bench", flags.is_bench,
-                   "in place of the graph's outputs: the time of each kernel beside the libraries that have it, in "
-                   "alternating rounds");
+                   "Time each kernel beside the libraries that have it, in alternating rounds, instead of checking the "
+                   "graph's outputs.");
   command
       .add_option("--config", flags.bench.config,
-                  "of --bench: the kernels of an experiment, such as experiments/suite84.yaml; device and target are "
-                  "this command's")
+                  "With --bench: time the kernels of an experiment, such as experiments/suite84.yaml.")
       ->type_name("FILE");
-  command
-      .add_option("--ab", flags.bench.ab,
-                  "of --bench: two schedules of one kernel beside each other, each a quoted trail")
-      ->expected(2)
-      ->type_name("TRAIL TRAIL");
-  command
-      .add_option("--store", flags.bench.store,
-                  "of --bench: the store that gets the times; it gives the schedules that it knows, and what else was "
-                  "measured of the kernels (see `deplo db import`)")
-      ->type_name("FILE");
-  command.add_option("--time", flags.bench.seconds, "of --bench: seconds of rounds for each kernel [10]")
+  command.add_option("--time", flags.bench.seconds, "With --bench: time each kernel for SECONDS [10].")
       ->check(between(0.0, 1e6))
       ->type_name("SECONDS");
+  command
+      .add_option(
+          "--store", flags.bench.store,
+          "With --bench: take schedules from this store, write the times there, and show what else it has of the "
+          "kernels (see `deplo db import`).")
+      ->type_name("FILE")
+      ->group(seldom);
+  command.add_option("--ab", flags.bench.ab, "With --bench: time two schedules of one kernel, each a quoted trail.")
+      ->expected(2)
+      ->type_name("TRAIL TRAIL")
+      ->group(seldom);
 }
 
 }  // namespace
@@ -93,31 +121,40 @@ void add_bench_flags(CLI::App& command, Flags& flags) {
 void add_run(CLI::App& command, int& exit_code) {
   auto flags = std::make_shared<Flags>();
   RunOptions& options = flags->run;
+  command.description(
+      "Run a graph and check its outputs, or time its kernels (--bench).\n"
+      "The outputs are compared with a reference in double. Exit code 1: one is wrong.");
   add_kernel_source(command, flags->bench.source, flags->symbols);
-  command.add_option("--device", options.device, "cuda, cuda:N, opencl, opencl:N (see `deplo devices`) or interpreter")
+  add_device(command, options.device);
+  command
+      .add_option("--target", options.target, "Compile for a name under configs/targets, or auto: what the device is.")
       ->type_name("NAME")
-      ->capture_default_str();
-  command.add_option("--target", options.target, "a name under configs/targets, or auto: what the device is")
-      ->type_name("NAME")
-      ->capture_default_str();
-  command.add_option("--seed", options.seed, "of the inputs and parameters that have no values of their own")
+      ->capture_default_str()
+      ->group(seldom);
+  command.add_option("--seed", options.seed, "Draw the inputs and parameters that have no values from this seed.")
       ->check(between(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
       ->type_name("N")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->group(seldom);
   command
-      .add_option("--tolerance", options.tolerance,
-                  "the largest error of an output, relative to its root mean square, that is right")
+      .add_option("--tolerance", options.tolerance, "Accept errors of an output up to X times its root mean square.")
       ->check(between(0.0, 1e30))
       ->type_name("X")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->group(seldom);
   command
       .add_option("--tuned", options.tuned,
-                  "the store of `deplo tune` whose schedules are used [" + default_store() + ", if it is there]")
+                  "Use the schedules of this store of `deplo tune` [" + default_store() + ", if it is there].")
       ->type_name("FILE");
-  command.add_flag("--nearest", options.nearest,
-                   "a kernel that was not tuned gets the schedule of the nearest extents that were, where it is legal");
+  command
+      .add_flag("--nearest", options.nearest,
+                "Give a kernel that was not tuned the schedule of the nearest sizes that were, where it is legal.")
+      ->group(seldom);
   add_bench_flags(command, *flags);
-  command.add_flag("--json", flags->json, "print one JSON document instead of the tables");
+  command.add_flag("--json", flags->json, "Print one JSON document instead of the tables.");
+  command.footer(
+      "deplo run -c \"F.softmax(torch.randn(4, 1000), dim=-1)\"\n"
+      "deplo run --bench --model tinyllama-1.1b --seq 32");
   command.callback([flags, &exit_code] { exit_code = flags->is_bench ? run_bench(*flags) : run_graph(*flags); });
 }
 

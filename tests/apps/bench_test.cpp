@@ -39,6 +39,23 @@ TEST(Bench, AMatmulBesideOnednnAndARowOfItsOwnForTheRest) {
   EXPECT_EQ(report["with_baseline"]["kernels"], compared);
 }
 
+// Off a terminal too a row is told as it comes; Ctrl-C prints what there is.
+TEST(Bench, ARowAsItComesAndATableOfThoseThatCame) {
+  const measure::TemporaryFolder folder;
+  std::string yaml = "kernels:\n";
+  for (int m = 200; m < 208; ++m) yaml += "  - {kernel: softmax, symbols: {M: " + std::to_string(m) + ", N: 1009}}\n";
+  const std::string config = write_file(folder.path(), "many.yaml", yaml);
+  const std::vector<std::string> command{"deplo", "run", "--bench", "--config", config, "--time", "600"};
+  How how;
+  how.signal_at = "[1/8] softmax.M200.N1009  ";
+  const Ran ran = run_program(command, how);
+  EXPECT_EQ(ran.code, 130);
+  EXPECT_THAT(ran.err, HasSubstr(" µs (heuristic)"));
+  EXPECT_THAT(ran.out, HasSubstr("\n0  softmax.M200.N1009  heuristic"));
+  EXPECT_EQ(ran.out.find("softmax.M207"), std::string::npos);
+  EXPECT_THAT(ran.out, HasSubstr(" of 8 kernels were timed\n"));
+}
+
 TEST(Bench, KernelsByNameAndGraphsWithEqualKernels) {
   const Json one = bench({"-k", "softmax", "-s", "M=5", "-s", "N=33"});
   ASSERT_EQ(one["kernels"].size(), 1U);
@@ -143,7 +160,8 @@ TEST(Bench, LinesThatAreNoBaselines) {
            {replaced("1.5,", "-1,"), "expected a positive time"},
            {replaced("\"2\"", "2"), "type must be string"},
            {replaced("* 2", "* nobody"), ":1: "},
-           {replaced("torch.randn(4) * 2", "x = torch.randn(4, 9); (x @ x.T, F.softmax(x, dim=0))"), "found 4"}}) {
+           {replaced("torch.randn(4) * 2", "x = torch.randn(4, 9); (x @ x.T, F.softmax(x, dim=0))"),
+            "whose expressions are one kernel, found none"}}) {
     const Ran ran =
         run_program({"deplo", "db", "import", write_file(folder.path(), "a.jsonl", text), "--store", store});
     EXPECT_EQ(ran.code, 1) << text;
@@ -151,6 +169,11 @@ TEST(Bench, LinesThatAreNoBaselines) {
     EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;
     EXPECT_FALSE(std::filesystem::exists(store));
   }
+  const std::string several = replaced("torch.randn(4) * 2", "x = torch.randn(4, 9); (x @ x.T, F.softmax(x, dim=0))");
+  const Ran ran = run_program(
+      {"deplo", "db", "import", write_file(folder.path(), "a.jsonl", several + "\n" + good), "--store", store});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("1 times of 1 kernels; 1 of several kernels left out"));
   const std::string file = write_file(folder.path(), "a.jsonl", good + "\n" + good);
   EXPECT_EQ(run_program({"deplo", "db", "import", file, "--store", store}).code, 0);
   EXPECT_EQ(run_program({"deplo", "db", "import", file, "--store", store, "--time", "x"}).code, 1);
@@ -167,7 +190,7 @@ TEST(Bench, FlagsOfKernelsNeedIt) {
 
 // The table on a report made by hand.
 TEST(Bench, TheTable) {
-  apps::BenchReport report{"a device", "opencl-cpu", "", "", "v2", {}};
+  apps::BenchReport report{"a device", "opencl-cpu", "", "", "v2", 2, {}};
   apps::BenchKernel kernel;
   kernel.name = "matmul";
   kernel.ours.median_us = 200;

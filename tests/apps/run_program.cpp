@@ -1,10 +1,12 @@
 #include "apps/run_program.h"
 
 #include <fcntl.h>
+#include <pty.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -19,13 +21,16 @@ namespace deplo::testing {
 namespace fs = std::filesystem;
 namespace {
 
+/// The files of its standard output and error; none on a terminal.
 [[noreturn]] void become(std::vector<std::string>& words, const How& how, const fs::path& out, const fs::path& err) {
   const auto redirect = [](const fs::path& file, int descriptor) {
     const int opened = open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     if (opened < 0 || dup2(opened, descriptor) < 0) _exit(126);
   };
-  redirect(out, STDOUT_FILENO);
-  redirect(err, STDERR_FILENO);
+  if (how.terminal == 0) {
+    redirect(out, STDOUT_FILENO);
+    redirect(err, STDERR_FILENO);
+  }
   if (how.no_output) close(STDOUT_FILENO);
   if (how.largest_file >= 0) {
     const rlimit limit{static_cast<rlim_t>(how.largest_file), static_cast<rlim_t>(how.largest_file)};
@@ -45,21 +50,94 @@ namespace {
   _exit(127);
 }
 
+/// Reads what the child writes to its terminal until it has ended.
+std::string listen(int terminal, pid_t child, const How& how) {
+  std::string said;
+  bool signalled = how.signal_at.empty();
+  char buffer[4096];
+  for (ssize_t n = 0; (n = read(terminal, buffer, sizeof buffer)) > 0;) {  // fails when nobody has it open any more
+    said.append(buffer, static_cast<std::size_t>(n));
+    if (!signalled && said.find(how.signal_at) != std::string::npos) signalled = kill(child, how.signal) == 0;
+  }
+  close(terminal);
+  return said;
+}
+
+/// Until it has said so, or has ended.
+void wait_for(pid_t child, const std::string& text, const fs::path& out, const fs::path& err) {
+  const auto has = [&](const fs::path& file) {
+    return fs::exists(file) && read_file(file).find(text) != std::string::npos;
+  };
+  siginfo_t ended{};
+  while (!has(out) && !has(err) &&
+         (waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid == 0))
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+}
+
+int exit_code(pid_t child) {
+  int status = 0;
+  CHECK(waitpid(child, &status, 0) == child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
 }  // namespace
+
+std::vector<std::string> screen(const std::string& written, std::size_t width) {
+  std::vector<std::vector<std::string>> lines(1);  // of characters
+  std::size_t column = 0;
+  for (std::size_t i = 0; i < written.size();) {
+    const unsigned char c = static_cast<unsigned char>(written[i]);
+    if (c == '\r') {
+      column = 0;
+      ++i;
+    } else if (c == '\n') {
+      lines.emplace_back();
+      ++i;
+    } else if (written.compare(i, 3, "\x1b[K") == 0) {
+      lines.back().resize(std::min(lines.back().size(), column));
+      i += 3;
+    } else {
+      if (column == width) {
+        lines.emplace_back();
+        column = 0;
+      }
+      const std::size_t length = c < 0x80 ? 1 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : 4;
+      if (lines.back().size() <= column) lines.back().resize(column + 1, " ");
+      lines.back()[column++] = written.substr(i, length);
+      i += length;
+    }
+  }
+  std::vector<std::string> text;
+  for (const auto& line : lines) {
+    text.emplace_back();
+    for (const std::string& character : line) text.back() += character;
+    text.back().erase(text.back().find_last_not_of(' ') + 1);
+  }
+  while (!text.empty() && text.back().empty()) text.pop_back();
+  return text;
+}
 
 Ran run_program(std::vector<std::string> words, const How& how) {
   const measure::TemporaryFolder folder;
   const fs::path out = folder.path() / "out", err = folder.path() / "err";
-  const pid_t child = fork();
+  int terminal = -1;
+  const winsize size{50, static_cast<unsigned short>(how.terminal), 0, 0};
+  const pid_t child = how.terminal == 0 ? fork() : forkpty(&terminal, nullptr, nullptr, &size);
   CHECK(child >= 0);
   if (child == 0) become(words, how, out, err);
   if (how.signal_after_ms >= 0) {
     std::this_thread::sleep_for(std::chrono::milliseconds(how.signal_after_ms));
     kill(child, how.signal);
   }
-  int status = 0;
-  CHECK(waitpid(child, &status, 0) == child);
-  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  if (how.terminal != 0) {
+    const std::string said = listen(terminal, child, how);
+    return {exit_code(child), said, ""};
+  }
+  if (!how.signal_at.empty()) {
+    wait_for(child, how.signal_at, out, err);
+    kill(child, how.signal);
+  }
+  const int code = exit_code(child);
   return {code, read_file(out), read_file(err)};
 }
 

@@ -21,6 +21,8 @@ struct How {
   std::int64_t most_memory = -1;              // bytes of address space; -1: no limit. A sanitizer takes terabytes
   int signal = 2;                             // SIGINT
   bool no_output = false;                     // standard output is closed
+  std::string signal_at = {};                 // sends `signal` as soon as it has said this
+  int terminal = 0;  // columns: its standard streams are a terminal that wide, and what it says there is `out`
 };
 
 /// `words[0]` is deplo or deplo-tune of this build.
@@ -34,6 +36,10 @@ std::vector<pid_t> workers_of(pid_t tuner);
 /// What no command may leave below the folder: files that are not empty, no stores (.db), kept kernels (.bin) or
 /// experiments (.yaml).
 std::vector<std::string> left_behind(const std::filesystem::path& folder);
+
+/// What stands on a terminal of that many columns after this was written to it, without empty lines at the end. Knows
+/// `\r`, `\n`, and "erase to the end of the line".
+std::vector<std::string> screen(const std::string& written, std::size_t width);
 
 /// Writes a file into the folder; its path.
 std::string write_file(const std::filesystem::path& folder, const std::string& name, const std::string& text);
