@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <numbers>
 
 #include "core/error.h"
 #include "core/hash.h"
@@ -15,26 +14,6 @@ namespace {
 std::uint64_t mixed_seed(std::uint64_t seed, std::string_view name) {
   const std::string text = digest(fmt::format("{} {}", seed, name));
   return std::stoull(text.substr(0, 16), nullptr, 16);
-}
-
-// Box and Muller, one of the two numbers: drawing is not what takes time. 1 - u is not 0.
-double normal(Rng& rng) {
-  const double radius = std::sqrt(-2 * std::log(1 - rng.uniform()));
-  return radius * std::cos(2 * std::numbers::pi * rng.uniform());
-}
-
-double draw(const ir::Fill& fill, Rng& rng) {
-  switch (fill.draw) {
-    case ir::Fill::Draw::normal:
-      return fill.a + fill.b * normal(rng);
-    case ir::Fill::Draw::uniform:
-      return rng.uniform(fill.a, fill.b);
-    case ir::Fill::Draw::integers:
-      return std::floor(rng.uniform(fill.a, fill.b));
-    case ir::Fill::Draw::constant:
-      return fill.a;
-  }
-  check_failed("the fill is known", __FILE__, __LINE__);
 }
 
 double as_dtype(double value, ir::DType dtype) {
@@ -58,7 +37,7 @@ std::vector<float> source_values(const ir::Source& source, std::string_view name
     return values;
   }
   Rng rng(mixed_seed(seed, name));
-  for (float& value : values) value = static_cast<float>(as_dtype(draw(source.fill, rng), type.dtype));
+  for (float& value : values) value = static_cast<float>(ir::draw(source.fill, type.dtype, rng));
   return values;
 }
 

@@ -123,6 +123,7 @@ class Renamer {
     for (std::size_t i = 0; i < program.buffers.size(); ++i) {
       Buffer& buffer = program.buffers[i];
       buffer.name = buffers_.at(buffer.name);
+      buffer.fill.reset();  // what is measured with says nothing about what is computed
       const std::size_t place = std::stoul(buffer.name.substr(1));
       result.buffers[place] = i;
       buffers[place] = std::move(buffer);

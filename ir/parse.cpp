@@ -62,6 +62,28 @@ void Parser::bind(const Symbols& given, const std::vector<std::string>& declared
       fmt::format("{}: expected values for the symbols {}, found {}", symbols_at_, list(declared), list(names)));
 }
 
+// `in (0.1, 1)`, `in normal(0, 1)`, `in randint(0, 9)`, `in constant(2)`; of integers a range has whole numbers.
+Fill Parser::fill(DType dtype) {
+  const bool whole = dtype == DType::i32 || dtype == DType::boolean;
+  Fill f{whole ? Fill::Draw::integers : Fill::Draw::uniform, 0, 0};
+  if (lex_.take_if("normal"))
+    f.draw = Fill::Draw::normal;
+  else if (lex_.take_if("constant"))
+    f.draw = Fill::Draw::constant;
+  else if (lex_.take_if("randint"))
+    f.draw = Fill::Draw::integers;
+  else if (!lex_.peek().is("("))
+    lex_.fail("a range `(0.1, 1)`, `normal(0, 1)`, `randint(0, 9)` or `constant(2)`");
+  lex_.expect("(");
+  f.a = constant();
+  if (f.draw != Fill::Draw::constant) {
+    lex_.expect(",");
+    f.b = constant();
+  }
+  lex_.expect(")");
+  return f;
+}
+
 Buffer Parser::buffer(Role role) {
   Buffer b;
   b.role = role;
@@ -72,7 +94,12 @@ Buffer Parser::buffer(Role role) {
   std::int64_t elements = 1;
   separated("]", [&] { b.shape.push_back(extent(elements)); });
   b.strides = row_major_strides(b.shape);
-  if (!lex_.take_if("strides")) return b;
+  if (lex_.take_if("strides")) strides(b);
+  if (lex_.take_if("in")) b.fill = fill(b.dtype);
+  return b;
+}
+
+void Parser::strides(Buffer& b) {
   lex_.expect("=");
   lex_.expect("(");
   std::int64_t room = kMaxExtent - 1;  // of the offset of the last element
@@ -84,7 +111,6 @@ Buffer Parser::buffer(Role role) {
     room -= b.strides[dim++] * steps;
   });
   if (dim != b.shape.size()) lex_.fail(fmt::format("{} strides before this", b.shape.size()));
-  return b;
 }
 
 void Parser::content(Program& out) {

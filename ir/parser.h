@@ -81,6 +81,8 @@ class Parser {
 
   // parse.cpp
   Buffer buffer(Role);
+  void strides(Buffer&);
+  Fill fill(DType);
 
   Lexer lex_;
   std::string symbols_at_;  // where:line:column of the `symbols` line, or of the place for it

@@ -29,10 +29,28 @@ class Printer {
       integers(b.strides);
       out += ')';
     }
+    if (b.fill) fill(*b.fill, b.dtype);
     out += '\n';
   }
 
  private:
+  // A range stands without a word: of integers whole numbers, of others reals.
+  void fill(const Fill& f, DType dtype) {
+    const bool whole = dtype == DType::i32 || dtype == DType::boolean;
+    if (f.draw == (whole ? Fill::Draw::integers : Fill::Draw::uniform))
+      out += " in (";
+    else if (f.draw == Fill::Draw::constant)
+      out += " in constant(";
+    else
+      out += f.draw == Fill::Draw::normal ? " in normal(" : " in randint(";
+    constant(f.a);
+    if (f.draw != Fill::Draw::constant) {
+      out += ", ";
+      constant(f.b);
+    }
+    out += ')';
+  }
+
   void integer(std::int64_t v) {
     char digits[24];
     out.append(digits, std::to_chars(digits, digits + sizeof digits, v).ptr);

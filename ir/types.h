@@ -1,9 +1,12 @@
 // Scalar types, vector types and buffers.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "ir/fill.h"
 
 namespace deplo::ir {
 
@@ -40,6 +43,7 @@ struct Buffer {
   Role role = Role::input;
   std::vector<std::int64_t> shape;
   std::vector<std::int64_t> strides;
+  std::optional<Fill> fill = {};  // of an input: what it is drawn from when the kernel is measured
   bool operator==(const Buffer&) const = default;
 };
 std::vector<std::int64_t> row_major_strides(const Shape& shape);

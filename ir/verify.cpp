@@ -88,6 +88,11 @@ bool Verifier::buffer(const Buffer& b) {
   if (e.writable)
     if (const std::string fault = overlap(b.shape, b.strides); !fault.empty())
       return fail(fmt::format("output `{}` has {}", b.name, fault));
+  if (b.fill) {
+    if (e.writable) return fail(fmt::format("output `{}` has values to be drawn: only inputs have", b.name));
+    if (const std::string what = fault(*b.fill, b.dtype); !what.empty())
+      return fail(fmt::format("buffer `{}`: {}", b.name, what));
+  }
   e.unit_stride = b.strides.empty() || b.strides.back() == 1;
   return true;
 }

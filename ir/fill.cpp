@@ -1,0 +1,82 @@
+#include "ir/fill.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "core/error.h"
+#include "core/rng.h"
+#include "ir/types.h"
+
+namespace deplo::ir {
+namespace {
+
+// Box and Muller, one of the two numbers: drawing is not what takes time. 1 - u is not 0.
+double normal(Rng& rng) {
+  const double radius = std::sqrt(-2 * std::log(1 - rng.uniform()));
+  return radius * std::cos(2 * std::numbers::pi * rng.uniform());
+}
+
+double number(const Fill& fill, Rng& rng) {
+  switch (fill.draw) {
+    case Fill::Draw::normal:
+      return fill.a + fill.b * normal(rng);
+    case Fill::Draw::uniform:
+      return rng.uniform(fill.a, fill.b);
+    case Fill::Draw::integers:
+      return std::floor(rng.uniform(fill.a, fill.b));
+    case Fill::Draw::constant:
+      return fill.a;
+  }
+  check_failed("the fill is known", __FILE__, __LINE__);
+}
+
+bool is_whole(double value) { return value == std::floor(value); }
+
+}  // namespace
+
+double draw(const Fill& fill, DType dtype, Rng& rng) {
+  const double value = number(fill, rng);
+  if (dtype == DType::i32) return std::trunc(value);
+  if (dtype == DType::boolean) return value != 0 ? 1 : 0;
+  return value;
+}
+
+std::string fault(const Fill& fill, DType dtype) {
+  const bool one = fill.draw == Fill::Draw::constant, range = fill.draw == Fill::Draw::uniform;
+  const auto fail = [&](std::string_view expected) {
+    return fmt::format("expected {}, found {}", expected, print(fill));
+  };
+  constexpr double most = std::numeric_limits<float>::max();
+  if (!(std::abs(fill.a) <= most) || !(one || std::abs(fill.b) <= most)) return fail("numbers that f32 holds");
+  if (fill.draw == Fill::Draw::normal && fill.b < 0) return fail("a deviation of at least 0");
+  if ((range || fill.draw == Fill::Draw::integers) && fill.a >= fill.b)
+    return fail("a range whose start is below its end");
+  const bool whole = dtype == DType::i32 || dtype == DType::boolean;
+  if (!whole) return "";
+  if (fill.draw == Fill::Draw::normal || range) return fail(fmt::format("randint or constant for {}", name(dtype)));
+  const double last = one ? fill.a : fill.b - 1;
+  const double low = dtype == DType::i32 ? std::numeric_limits<std::int32_t>::min() : 0;
+  const double high = dtype == DType::i32 ? std::numeric_limits<std::int32_t>::max() : 1;
+  if (!is_whole(fill.a) || !is_whole(last) || fill.a < low || last > high)
+    return fail(fmt::format("whole numbers that {} holds", name(dtype)));
+  return "";
+}
+
+std::string print(const Fill& fill) {
+  switch (fill.draw) {
+    case Fill::Draw::normal:
+      return fmt::format("normal({}, {})", fill.a, fill.b);
+    case Fill::Draw::uniform:
+      return fmt::format("uniform({}, {})", fill.a, fill.b);
+    case Fill::Draw::integers:
+      return fmt::format("randint({}, {})", fill.a, fill.b);
+    case Fill::Draw::constant:
+      return fmt::format("constant({})", fill.a);
+  }
+  check_failed("the fill is known", __FILE__, __LINE__);
+}
+
+}  // namespace deplo::ir
