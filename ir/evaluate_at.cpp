@@ -32,9 +32,11 @@ Axes free_axes(const Program& loop) {
   return axes;
 }
 
-std::vector<Point> evaluate_at(const Program& loop,
-                               const std::map<std::string, std::span<const float>, std::less<>>& inputs,
-                               const std::map<std::string, std::int64_t, std::less<>>& free_values) {
+namespace {
+
+using FreeValues = std::map<std::string, std::int64_t, std::less<>>;
+
+exec::Machine compile_at(const Program& loop, const FreeValues& free_values) {
   if (loop.level != Level::loop)
     throw Error("evaluate_at: expected Loop IR, found " + std::string(name(loop.level)) + " IR");
   for (const auto& [axis, extent] : free_axes(loop)) {
@@ -45,9 +47,18 @@ std::vector<Point> evaluate_at(const Program& loop,
       throw Error("evaluate_at: expected " + axis + " below " + std::to_string(extent) + ", found " +
                   std::to_string(value->second));
   }
-  exec::Machine machine = exec::compile(loop, &free_values);
+  return exec::compile(loop, &free_values);
+}
+
+}  // namespace
+
+std::vector<Point> evaluate_at(const Program& loop,
+                               const std::map<std::string, std::span<const float>, std::less<>>& inputs,
+                               const FreeValues& free_values, bool rounding) {
+  exec::Machine machine = compile_at(loop, free_values);
   std::vector<Point> points;
   machine.points = &points;
+  machine.rounds = rounding;
   for (std::size_t i = 0; i < loop.buffers.size(); ++i) {
     const Buffer& buffer = loop.buffers[i];
     if (buffer.role == Role::output) continue;
@@ -59,6 +70,17 @@ std::vector<Point> evaluate_at(const Program& loop,
                   ", found " + std::to_string(input->second.size()));
     machine.globals[i].floats = input->second;
   }
+  machine.run();
+  return points;
+}
+
+std::vector<Point> evaluate_at(const Program& loop, const ReadInput& read, const FreeValues& free_values) {
+  exec::Machine machine = compile_at(loop, free_values);
+  std::vector<Point> points;
+  machine.points = &points;
+  for (std::size_t i = 0; i < loop.buffers.size(); ++i)
+    if (const Buffer& buffer = loop.buffers[i]; buffer.role == Role::input)
+      machine.globals[i].element = [&read, &buffer](std::int64_t offset) { return read(buffer, offset); };
   machine.run();
   return points;
 }

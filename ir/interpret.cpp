@@ -30,6 +30,7 @@ void Machine::run() {
   offset_.resize(static_cast<std::size_t>(lanes));
   from_.resize(static_cast<std::size_t>(lanes));
   result_.resize(static_cast<std::size_t>(lanes));
+  if (rounds) start_rounding();
   std::int64_t blocks = 1;
   for (const auto& axis : block_axes) blocks *= axis.second;
   for (block_ = 0; block_ < blocks; ++block_) {
@@ -125,8 +126,11 @@ void Machine::fault(const Instruction& at, const std::string& what, int lane) co
 
 }  // namespace exec
 
-void interpret(const Program& program, Memory& memory, const Limits& limits) {
+namespace {
+
+void run(const Program& program, Memory& memory, const Limits& limits, Memory* rounding) {
   exec::Machine machine = exec::compile(program, nullptr, limits);
+  machine.rounds = rounding != nullptr;
   for (std::size_t i = 0; i < program.buffers.size(); ++i) {
     const Buffer& buffer = program.buffers[i];
     const auto found = memory.find(buffer.name);
@@ -136,10 +140,26 @@ void interpret(const Program& program, Memory& memory, const Limits& limits) {
       throw Error("interpret: expected " + std::to_string(expected) + " elements in buffer " + buffer.name +
                   ", found " + std::to_string(found->second.size()));
     machine.globals[i].data = found->second;
-    if (buffer.role == Role::output) machine.globals[i].writers.assign(found->second.size(), 0);
+    if (buffer.role != Role::output) continue;
+    machine.globals[i].writers.assign(found->second.size(), 0);
+    if (rounding != nullptr) {
+      (*rounding)[buffer.name].assign(found->second.size(), 0);
+      machine.globals[i].rounding = (*rounding)[buffer.name];
+    }
   }
   for (const std::size_t i : zeroed_buffers(program)) std::ranges::fill(machine.globals[i].data, 0.0);
   machine.run();
+}
+
+}  // namespace
+
+void interpret(const Program& program, Memory& memory, const Limits& limits) { run(program, memory, limits, nullptr); }
+
+Memory interpret_rounding(const Program& loop, Memory& memory) {
+  CHECK(loop.level == Level::loop);
+  Memory rounding;
+  run(loop, memory, {}, &rounding);
+  return rounding;
 }
 
 }  // namespace deplo::ir

@@ -1,5 +1,6 @@
 // The meaning of a program, in double: the reference that every schedule and every device result is compared with.
 #pragma once
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -25,17 +26,27 @@ struct Limits {
 /// flow, a misaligned asynchronous copy, or more shared memory than the limit.
 void interpret(const Program&, Memory& memory, const Limits& limits = {});
 
+/// The same of a Loop program; returns, of each element of each output, how far rounding in f32 may take it from the
+/// value (interpret_rounding.cpp).
+Memory interpret_rounding(const Program& loop, Memory& memory);
+
 /// One output element of a Loop program.
 struct Point {
   std::string buffer;
   std::int64_t offset = 0;  // in elements, by the buffer's strides
   double value = 0;
+  double rounding = 0;  // as of interpret_rounding, where it was asked for
 };
-/// The output elements at one value per free axis, with `read` giving input elements: nothing else is computed.
+/// An element of an input, by its buffer and offset.
+using ReadInput = std::function<double(const Buffer&, std::int64_t offset)>;
+/// The output elements at one value per free axis: nothing else is computed, no other input element read.
 /// `free_values` must name every free axis of the program.
+std::vector<Point> evaluate_at(const Program& loop, const ReadInput& read,
+                               const std::map<std::string, std::int64_t, std::less<>>& free_values);
 std::vector<Point> evaluate_at(const Program& loop,
                                const std::map<std::string, std::span<const float>, std::less<>>& inputs,
-                               const std::map<std::string, std::int64_t, std::less<>>& free_values);
+                               const std::map<std::string, std::int64_t, std::less<>>& free_values,
+                               bool rounding = false);
 /// Every free axis of a Loop program with its extent, outermost first.
 std::vector<std::pair<std::string, std::int64_t>> free_axes(const Program& loop);
 

@@ -1,6 +1,7 @@
 // Private to the interpreter: global and shared memory.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,8 +13,10 @@ struct Layout {
   std::vector<std::int64_t> shape, strides;
 };
 struct Global : Layout {
-  std::span<double> data;         // empty in evaluate_at
-  std::span<const float> floats;  // inputs of evaluate_at
+  std::span<double> data;                       // empty in evaluate_at
+  std::span<const float> floats;                // inputs of evaluate_at …
+  std::function<double(std::int64_t)> element;  // … or one element of them
+  std::span<double> rounding;                   // of `data`, of outputs, where it is asked for
   // Of an output, who wrote each element: nobody 0, thread t of the launch t + 1 by `=` and -(t + 1) by `+=`, several
   // by
   // `+=` -INT64_MAX.

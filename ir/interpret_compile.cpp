@@ -18,7 +18,7 @@ Compiler::Compiler(const Program& program, const FreeValues* free_values, const 
     const auto negative = [](std::int64_t stride) { return stride < 0; };
     if (b.strides.size() != b.shape.size() || std::any_of(b.strides.begin(), b.strides.end(), negative))
       fail("expected one stride, not negative, per dimension of " + b.name);
-    machine_.globals.push_back({{b.name, b.shape, b.strides}, {}, {}, {}});
+    static_cast<Layout&>(machine_.globals.emplace_back()) = {b.name, b.shape, b.strides};
   }
   if (program.level != Level::kernel) starts_ = accumulator_starts(program.body);
   if (program.level == Level::tile) dependences_ = register_dependences(program.body);

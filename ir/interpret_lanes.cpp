@@ -125,6 +125,7 @@ void Machine::evaluate(IndexCode& c) {
 }
 
 void Machine::compute(const ComputeCode& c, Mask mask) {
+  if (rounds) return compute_rounded(c);
   if (c.op >= Op::lanes_add) {
     const Op op = vertical(c.op);
     double* out = element(c.dst, 0);
@@ -148,6 +149,7 @@ void Machine::compute(const ComputeCode& c, Mask mask) {
 }
 
 void Machine::init(const InitCode& c, Mask mask) {
+  if (rounds) roundings_[c.dst] = {};
   for (int w = 0; w < c.lanes; ++w) {
     double* out = element(c.dst, w);
     for (int l = 0; l < lanes; ++l)

@@ -20,6 +20,11 @@ struct Variable {
   std::vector<std::int64_t> lanes = {};
 };
 
+/// How far rounding in f32 may have taken a value. Of a sum: the terms' own errors, and the squares of those of adding.
+struct Rounding {
+  double error = 0, terms = 0, squares = 0;
+};
+
 struct Machine {
   int threads = 1, registers = 1, lanes = 1;
   std::vector<std::pair<int, std::int64_t>> block_axes;  // variable, extent
@@ -31,6 +36,7 @@ struct Machine {
   std::vector<Descriptor> descriptors;
   Code code;
   std::vector<Point>* points = nullptr;  // of evaluate_at: receives what is written
+  bool rounds = false;                   // Loop IR: keep beside each value how far rounding in f32 may have taken it
 
   void run();
 
@@ -49,11 +55,14 @@ struct Machine {
   void load(const Instruction& at, LoadCode& c, Mask mask);
   template <class T>
   void gather(const LoadCode& c, const T* data, const Offsets& offsets, Mask mask);
-  double read_point(const Instruction& at, const Global& global, std::int64_t offset) const;
+  const Point& read_point(const Instruction& at, const Global& global, std::int64_t offset) const;
   void evaluate(IndexCode&c), compute(const ComputeCode&c, Mask mask), init(const InitCode&c, Mask mask);
   void write(const Instruction& at, WriteCode& c, Mask mask);
   void write_global(const Instruction& at, const WriteCode& c, std::int64_t offset, int lane, double value);
   void combine(const Instruction& at, const CombineCode& c, Mask mask);
+  // interpret_rounding.cpp
+  void start_rounding();
+  void compute_rounded(const ComputeCode& c);
   // interpret_stage.cpp
   void stage(const Instruction& at, StageCode& c, Mask mask);
   void fill(const Instruction& at, const StageCode& c, std::int64_t first);
@@ -95,6 +104,7 @@ struct Machine {
   std::vector<std::int64_t> groups_;                 // how many each thread, or the block, has asked for
   std::vector<std::int64_t> index_, offset_, from_;  // scratch, one per lane
   std::vector<double> result_;
+  std::vector<Rounding> roundings_;  // of the values, where `rounds`
 };
 
 }  // namespace deplo::ir::exec

@@ -61,8 +61,20 @@ void Machine::load(const Instruction& at, LoadCode& c, Mask mask) {
   }
   const Global& global = globals[buffer];
   if (!global.floats.empty()) return gather(c, global.floats.data(), offsets, mask);
-  if (!global.data.empty()) return gather(c, global.data.data(), offsets, mask);
-  for (int w = 0; w < c.from.lanes; ++w) *element(c.dst, w) = read_point(at, global, offsets[0] + w);
+  if (!global.data.empty()) {
+    if (rounds)
+      roundings_[c.dst] = {global.rounding.empty() ? 0 : global.rounding[static_cast<std::size_t>(offsets[0])]};
+    return gather(c, global.data.data(), offsets, mask);
+  }
+  if (global.element) {
+    *element(c.dst, 0) = global.element(offsets[0]);
+    return;
+  }
+  for (int w = 0; w < c.from.lanes; ++w) {
+    const Point& point = read_point(at, global, offsets[0] + w);
+    *element(c.dst, w) = point.value;
+    if (rounds) roundings_[c.dst] = {point.rounding};
+  }
 }
 
 template <class T>
@@ -82,9 +94,9 @@ void Machine::gather(const LoadCode& c, const T* data, const Offsets& offsets, M
 }
 
 // In evaluate_at an output can be read back only where this evaluation wrote it.
-double Machine::read_point(const Instruction& at, const Global& global, std::int64_t offset) const {
+const Point& Machine::read_point(const Instruction& at, const Global& global, std::int64_t offset) const {
   for (auto point = points->rbegin(); point != points->rend(); ++point)
-    if (point->offset == offset && point->buffer == global.name) return point->value;
+    if (point->offset == offset && point->buffer == global.name) return *point;
   throw Error("read of an element of " + global.name + " that nothing wrote, at `" + text_of(*at.source) + "`");
 }
 
@@ -114,12 +126,17 @@ void Machine::write_global(const Instruction& at, const WriteCode& c, std::int64
   if (points != nullptr) {
     const auto same = [&](const Point& p) { return p.offset == offset && p.buffer == global.name; };
     const auto point = std::find_if(points->begin(), points->end(), same);
-    if (point == points->end()) return points->push_back({global.name, offset, value});
-    point->value = c.mode == WriteMode::add ? point->value + value : value;
+    const double rounding = rounds ? roundings_[c.value.value].error : 0;
+    if (point == points->end()) return points->push_back({global.name, offset, value, rounding});
+    const bool adds = c.mode == WriteMode::add;
+    point->value = adds ? point->value + value : value;
+    point->rounding = adds ? point->rounding + rounding : rounding;
     return;
   }
   const auto i = static_cast<std::size_t>(offset);
   if (!global.writers.empty()) claim(at, c, global, i, lane, value);
+  if (!global.rounding.empty())
+    global.rounding[i] = (c.mode == WriteMode::add ? global.rounding[i] : 0) + roundings_[c.value.value].error;
   global.data[i] = c.mode == WriteMode::add ? global.data[i] + value : value;
 }
 

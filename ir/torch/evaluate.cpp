@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/error.h"
+#include "core/rng.h"
 #include "ir/torch/evaluate_ops.h"
 
 namespace deplo::ir::torch {
@@ -107,7 +108,11 @@ Shape broadcast_strides(const Shape& operand, const Shape& result) {
   return strides;
 }
 
-std::vector<Values> evaluate(const Graph& graph, const std::vector<Values>& sources) {
+namespace {
+
+/// `made` is called with each node whose values were just computed.
+template <class Made>
+std::vector<Values> evaluate_all(const Graph& graph, const std::vector<Values>& sources, Made made) {
   CHECK(sources.size() == graph.nodes.size());
   const std::vector<std::size_t> last = last_uses(graph);
   std::vector<Values> computed(graph.nodes.size());
@@ -127,12 +132,30 @@ std::vector<Values> evaluate(const Graph& graph, const std::vector<Values>& sour
       operands.values.push_back(&values_of(static_cast<std::size_t>(arg)));
     }
     computed[i] = evaluate_call(operands);
+    made(node, computed[i]);
     for (const Id arg : node.args)
       if (last[static_cast<std::size_t>(arg)] == i) Values().swap(computed[static_cast<std::size_t>(arg)]);
   }
   std::vector<Values> outputs;
   for (const Id output : graph.outputs) outputs.push_back(values_of(static_cast<std::size_t>(output)));
   return outputs;
+}
+
+}  // namespace
+
+std::vector<Values> evaluate(const Graph& graph, const std::vector<Values>& sources) {
+  return evaluate_all(graph, sources, [](const Node&, Values&) {});
+}
+
+std::vector<Values> evaluate_disturbed(const Graph& graph, std::vector<Values> sources, double relative,
+                                       std::uint64_t seed) {
+  Rng rng(seed);
+  const auto disturb = [&](const Node& node, Values& values) {
+    if (node.type.dtype == DType::i32 || node.type.dtype == DType::boolean) return;
+    for (double& value : values) value *= 1 + rng.uniform(-relative, relative);
+  };
+  for (std::size_t i = 0; i < sources.size(); ++i) disturb(graph.nodes[i], sources[i]);
+  return evaluate_all(graph, sources, disturb);
 }
 
 }  // namespace deplo::ir::torch

@@ -1,6 +1,7 @@
 // The meaning of a Torch IR graph, in double, one function per operation, written without the decompositions: the
 // reference that everything below is compared with.
 #pragma once
+#include <cstdint>
 #include <vector>
 
 #include "ir/torch/graph.h"
@@ -13,5 +14,10 @@ using Values = std::vector<double>;
 /// `sources`: one per node of the graph, used for inputs and parameters only (in node order, others empty). Returns the
 /// outputs in order. Values are freed after their last use. Throws Error on an index out of range (embedding, gather).
 std::vector<Values> evaluate(const Graph&, const std::vector<Values>& sources);
+
+/// The same where each element of a source and of a result that is of floats is off by up to `relative` of it, at
+/// random: what that does to the outputs says how well they are determined (Parker, Monte Carlo Arithmetic, UCLA
+/// CSD-970002, 1997).
+std::vector<Values> evaluate_disturbed(const Graph&, std::vector<Values> sources, double relative, std::uint64_t seed);
 
 }  // namespace deplo::ir::torch
