@@ -18,6 +18,7 @@
 #include "apps/revision.h"
 #include "core/error.h"
 #include "measure/baselines/baselines.h"
+#include "measure/inputs.h"
 #include "measure/probe.h"
 #include "rules/lower.h"
 
@@ -48,23 +49,25 @@ struct NamedLoop {
   std::string name;
   ir::Program loop;
   std::size_t first = 0;
+  measure::InputFiles files = {};
 };
 
 std::vector<NamedLoop> read_loops(const BenchOptions& options) {
   std::vector<NamedLoop> loops;
   if (options.config) {
-    for (KernelCase& kernel : load_experiment(*options.config).kernels) {
+    for (KernelCase& kernel : load_experiment(*options.config, options.inputs).kernels) {
       const std::size_t first = loops.size();
-      loops.push_back({kernel.name, std::move(kernel.loop), first});
+      loops.push_back({kernel.name, std::move(kernel.loop), first, std::move(kernel.files)});
       for (std::string& name : kernel.same) loops.push_back({std::move(name), {}, first});
     }
     return loops;
   }
   std::vector<ir::Program> programs;
-  for (NumberedKernel& kernel : read_kernels(options.source)) programs.push_back(std::move(kernel.loop));
+  for (NumberedKernel& kernel : read_kernels(options.source, options.inputs))
+    programs.push_back(std::move(kernel.loop));
   const std::vector<std::size_t> first = first_equals(programs);
   for (std::size_t i = 0; i < programs.size(); ++i)
-    loops.push_back({programs[i].name, std::move(programs[i]), first[i]});
+    loops.push_back({programs[i].name, programs[i], first[i], apps::files_of(options.inputs, programs[i])});
   return loops;
 }
 
@@ -82,11 +85,13 @@ class Bencher {
         progress_(progress),
         device_(measure::open_device(options.device)),
         target_(pick_target(options.target, device_->info(), device_->dialect(), options.device, "--target")),
-        cache_(schedules_of(options), device_->info(), target_, options.nearest) {}
+        cache_(schedules_of(options), device_->info(), target_, options.nearest, options.tolerance) {
+    protocol_.tolerance = options.tolerance;
+  }
 
   BenchReport run(const std::function<void(const BenchReport&)>& on_kernel) {
     const std::vector<NamedLoop> loops = read_loops(options_);
-    if (options_.store) store_.emplace(*options_.store, device_->info(), options_, protocol_.text());
+    if (options_.store) store_.emplace(*options_.store, device_->info(), options_);
     probe_.emplace(*device_, store_ ? store_->known_ceilings() : measure::Ceilings{});
     if (!options_.ab.empty() && loops.size() != 1)
       throw Error(fmt::format("--ab: expected a single kernel, found {}; choose one by --only", loops.size()));
@@ -115,11 +120,27 @@ class Bencher {
   }
 
  private:
+  /// The measured kernel may have other names than ours.
+  static measure::InputFiles files_of(const NamedLoop& kernel, const Schedule& schedule) {
+    measure::InputFiles files;
+    for (std::size_t i = 0; i < schedule.arguments.size(); ++i) {
+      const auto file = kernel.files.find(kernel.loop.buffers[schedule.arguments[i]].name);
+      if (file != kernel.files.end()) files[schedule.loop.buffers[i].name] = file->second;
+    }
+    return files;
+  }
+
   /// By what is known, or by the first of two trails.
   Schedule choose(const ir::Program& loop) {
-    if (options_.ab.empty()) return cache_.find(loop);
     Schedule schedule;
+    if (options_.ab.empty()) {
+      schedule = cache_.find(loop);
+      for (std::size_t i = 0; i < schedule.arguments.size(); ++i)
+        schedule.loop.buffers[i].fill = loop.buffers[schedule.arguments[i]].fill;
+      return schedule;
+    }
     schedule.loop = loop;
+    for (std::size_t i = 0; i < loop.buffers.size(); ++i) schedule.arguments.push_back(i);
     schedule.prepared = by_trail(loop, options_.ab[0]);
     return schedule;
   }
@@ -150,14 +171,22 @@ class Bencher {
     row.from = schedule.from;
     row.note = schedule.note;
     row.trail = print(prepared.candidate->trail());
-    if (store_) store_->enter(kernel.name, schedule.loop);
+    files_ = files_of(kernel, schedule);
+    protocol_.inputs = measure::describe_inputs(measure::with_index_ranges(schedule.loop), files_);
+    if (store_) store_->enter(kernel.name, schedule.loop, protocol_.text());
     const auto start = std::chrono::steady_clock::now();
     auto built = device_->build(prepared.code);
     const std::chrono::duration<double, std::milli> build_time = std::chrono::steady_clock::now() - start;
     measure::Reply reply{Failure{}, {}, build_time.count()};
     if (built.ok()) {
       reply.resources = built.value()->resources();
-      reply.timing = time(schedule, {built.value().get(), grid_of(prepared.code.source, device_->info())}, row);
+      try {
+        reply.timing = time(schedule, {built.value().get(), grid_of(prepared.code.source, device_->info())}, row);
+      } catch (const Error& error) {  // it has no finite result, or too little memory: the others are timed
+        row.baselines.clear();
+        row.ours.failure = error.what();
+        return row;
+      }
     } else {
       reply.timing = built.failure();
     }
@@ -165,7 +194,7 @@ class Bencher {
     if (interrupted() != 0) return row;
     if (store_) {
       store_->add(prepared, reply);
-      store_->enter(kernel.name, kernel.loop);
+      store_->enter(kernel.name, kernel.loop, protocol_.text());
       std::ranges::move(store_->earlier(row.baselines), std::back_inserter(row.baselines));
     }
     for (BenchBaseline& baseline : row.baselines) compare(baseline, row.ours);
@@ -190,7 +219,7 @@ class Bencher {
         row.baselines.push_back(own_row({built.failure().message, 0, 0, 1, 1, {}}));
       }
     }
-    measure::Problem problem(schedule.loop, *device_, options_.seed, &*probe_);
+    measure::Problem problem(schedule.loop, *device_, options_.seed, &*probe_, protocol_.tolerance, files_);
     auto times = measure::confirm(contenders, problem, protocol_,
                                   {options_.seed, options_.seconds, [] { return interrupted() != 0; }});
     for (std::size_t i = 0; i < baselines.found.size(); ++i) {
@@ -210,7 +239,8 @@ class Bencher {
   Progress& progress_;
   std::unique_ptr<measure::Device> device_;
   Target target_;
-  measure::Protocol protocol_;
+  measure::Protocol protocol_;  // of the present kernel, as the next
+  measure::InputFiles files_;
   std::optional<measure::Probe> probe_;
   std::optional<BenchStore> store_;
   TunedCache cache_;

@@ -10,6 +10,7 @@
 #include "apps/tuned.h"
 #include "core/progress.h"
 #include "measure/interval.h"
+#include "measure/protocol.h"
 
 namespace deplo::apps {
 
@@ -17,6 +18,8 @@ struct BenchOptions {
   KernelSource source;
   std::optional<std::string> config;  // in place of it: the kernels of an experiment
   std::string device = "opencl", target = "auto";
+  Inputs inputs = {};  // in place of what the source says
+  double tolerance = measure::default_tolerance;
   std::uint64_t seed = 0;            // of the inputs, and of the order within rounds
   double seconds = 10;               // of rounds for each kernel; the first round always runs
   std::optional<std::string> store;  // where results are recorded

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "apps/revision.h"
+#include "measure/inputs.h"
 #include "measure/process_name.h"
 
 namespace deplo::apps {
@@ -23,15 +24,15 @@ BenchBaseline baseline_of(const measure::BaselineRecord& record) {
 
 }  // namespace
 
-BenchStore::BenchStore(const std::string& file, const measure::DeviceInfo& device, const BenchOptions& options,
-                       std::string protocol)
-    : store_(measure::Store::open(file)), protocol_(std::move(protocol)), device_(store_.add_device(device)) {
+BenchStore::BenchStore(const std::string& file, const measure::DeviceInfo& device, const BenchOptions& options)
+    : store_(measure::Store::open(file)), device_(store_.add_device(device)) {
   run_ = store_.add_run({device_, std::string(revision()), options.config.value_or(""), "bench", options.seed,
                          measure::host_name(), measure::this_process()});
 }
 
-void BenchStore::enter(const std::string& name, const ir::Program& loop) {
-  kernel_ = store_.add_kernel({name, print(loop)});
+void BenchStore::enter(const std::string& name, const ir::Program& loop, std::string protocol) {
+  protocol_ = std::move(protocol);
+  kernel_ = store_.add_kernel({name, print(measure::without_fills(loop))});
 }
 
 void BenchStore::add(const Prepared& prepared, const measure::Reply& reply) {

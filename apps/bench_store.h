@@ -15,10 +15,10 @@ namespace deplo::apps {
 class BenchStore {
  public:
   /// Creates the file where there is none.
-  BenchStore(const std::string& file, const measure::DeviceInfo&, const BenchOptions&, std::string protocol);
+  BenchStore(const std::string& file, const measure::DeviceInfo&, const BenchOptions&);
 
-  /// The kernel that the methods below are about.
-  void enter(const std::string& name, const ir::Program& loop);
+  /// The kernel that the methods below are about, and the protocol that it is timed by.
+  void enter(const std::string& name, const ir::Program& loop, std::string protocol);
   /// What ours took: a trial of a confirmation.
   void add(const Prepared&, const measure::Reply&);
   /// What a library took beside it.
@@ -31,7 +31,7 @@ class BenchStore {
 
  private:
   measure::Store store_;
-  const std::string protocol_;
+  std::string protocol_;
   std::int64_t device_ = 0, run_ = 0, kernel_ = 0, ordinal_ = 0;
 };
 

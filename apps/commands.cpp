@@ -95,6 +95,24 @@ void add_restrictions(CLI::App& command, std::vector<std::string>& restrictions)
       ->group(seldom);
 }
 
+void add_inputs(CLI::App& command, std::string& file) {
+  command
+      .add_option("--inputs", file,
+                  "Draw inputs and parameters as this YAML file says, such as x: uniform(0.1, 1); x: x.npy has values.")
+      ->type_name("FILE")
+      ->group(seldom);
+}
+
+void add_tolerance(CLI::App& command, double& tolerance) {
+  command
+      .add_option("--tolerance", tolerance,
+                  "Accept errors of an output up to X times its root mean square, or times what rounding explains.")
+      ->check(between(0.0, 1e30))
+      ->type_name("X")
+      ->capture_default_str()
+      ->group(seldom);
+}
+
 Restrictions parse_restrictions(const std::vector<std::string>& texts) {
   Restrictions restrictions;
   for (const std::string& text : texts) restrictions.push_back(parse_restriction(text, "--restrict"));

@@ -24,6 +24,7 @@ struct Flags {
   RunOptions run;
   BenchOptions bench;  // what it shares with `run` is taken from there
   std::vector<std::string> symbols;
+  std::string inputs;
   bool is_bench = false, json = false;
 };
 
@@ -64,6 +65,8 @@ int run_bench(Flags& flags) {
   options.device = flags.run.device;
   options.target = flags.run.target;
   options.seed = flags.run.seed;
+  options.tolerance = flags.run.tolerance;
+  if (!flags.inputs.empty()) options.inputs = load_inputs(flags.inputs);
   check_device(options.device, "--device");
   check_target(options.target, "--target");
   catch_interrupts();
@@ -86,6 +89,7 @@ int run_graph(Flags& flags) {
   check_source(options.source);
   check_device(options.device, "--device");
   check_target(options.target, "--target");
+  if (!flags.inputs.empty()) options.inputs = load_inputs(flags.inputs);
   Progress progress(stderr, flags.json);
   const RunReport report = run_graph(options, progress);
   print_report(report, flags.json, progress);
@@ -136,12 +140,8 @@ void add_run(CLI::App& command, int& exit_code) {
       ->type_name("N")
       ->capture_default_str()
       ->group(seldom);
-  command
-      .add_option("--tolerance", options.tolerance, "Accept errors of an output up to X times its root mean square.")
-      ->check(between(0.0, 1e30))
-      ->type_name("X")
-      ->capture_default_str()
-      ->group(seldom);
+  add_tolerance(command, options.tolerance);
+  add_inputs(command, flags->inputs);
   command
       .add_option("--tuned", options.tuned,
                   "Use the schedules of this store of `deplo tune` [" + default_store() + ", if it is there].")

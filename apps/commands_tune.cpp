@@ -27,6 +27,8 @@ struct TuneFlags {
   std::optional<std::int64_t> seed, trials, patience;
   std::size_t analytic_prior = 0;
   std::optional<double> seconds;
+  double tolerance = measure::default_tolerance;
+  std::string inputs;
   std::vector<std::string> set, restrictions;
   bool json = false, quiet = false, retry_failed = false, in_process = false;
 };
@@ -59,6 +61,8 @@ std::string apply(const TuneFlags& flags, Experiment& experiment) {
   override(experiment.patience, flags.patience, "--patience", overrides);
   override(experiment.seconds, flags.seconds, "--time", overrides);
   if (!flags.warm_start.empty()) overrides += " --warm-start " + flags.warm_start;
+  if (flags.tolerance != measure::default_tolerance) overrides += fmt::format(" --tolerance {}", flags.tolerance);
+  if (!flags.inputs.empty()) overrides += " --inputs " + flags.inputs;
   if (flags.analytic_prior > 0) overrides += fmt::format(" --analytic-prior {}", flags.analytic_prior);
   return overrides;
 }
@@ -68,10 +72,26 @@ std::string one_line(std::string text) {
   return cut(text, 300);
 }
 
+/// Throws Error where a kernel has no time.
+void check_tuned(const Summary& summary) {
+  std::vector<const Row*> left_out;
+  for (const Row& row : summary.rows) {
+    if (row.stop == untunable)
+      left_out.push_back(&row);
+    else if (row.best_us <= 0)
+      throw Error(
+          fmt::format("no candidate of {} gave a valid time; the latest said: {}", row.name, one_line(row.fault)),
+          Exit::environment);
+  }
+  if (!left_out.empty())
+    throw Error(fmt::format("{} of {} kernels cannot be tuned; {}: {}", left_out.size(), summary.rows.size(),
+                            left_out.front()->name, one_line(left_out.front()->fault)));
+}
+
 int run_tune(const TuneFlags& flags) {
   require(flags.config, "--config FILE");
   const std::optional<Shard> shard = flags.shard ? std::optional(parse_shard(*flags.shard)) : std::nullopt;
-  Experiment experiment = load_experiment(flags.config);
+  Experiment experiment = load_experiment(flags.config, flags.inputs.empty() ? Inputs{} : load_inputs(flags.inputs));
   std::string overrides = apply(flags, experiment);
   catch_interrupts();
   Board board;
@@ -82,6 +102,7 @@ int run_tune(const TuneFlags& flags) {
     print_result(flags.json ? print_json(summary) : print_table(summary, terminal_width(STDOUT_FILENO)));
   };
   TuneOptions options{flags.store, "", flags.retry_failed, flags.warm_start, flags.in_process, flags.analytic_prior};
+  options.tolerance = flags.tolerance;
   Deadline deadline([&] {
     abandon(options);
     report();
@@ -97,11 +118,7 @@ int run_tune(const TuneFlags& flags) {
   report();
   const Summary summary = board.read();
   if (summary.interrupted) return 128 + interrupted();
-  for (const Row& row : summary.rows)
-    if (row.best_us <= 0)
-      throw Error(
-          fmt::format("no candidate of {} gave a valid time; the latest said: {}", row.name, one_line(row.fault)),
-          Exit::environment);
+  check_tuned(summary);
   return 0;
 }
 
@@ -187,6 +204,8 @@ void add_tune(CLI::App& command, int& exit_code) {
       ->type_name("FILE")
       ->capture_default_str();
   add_beginnings(command, *flags);
+  add_inputs(command, flags->inputs);
+  add_tolerance(command, flags->tolerance);
   command
       .add_flag("--retry-failed", flags->retry_failed,
                 "Measure again what failed in an earlier run (it may hang or crash again).")

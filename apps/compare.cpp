@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -45,14 +46,15 @@ std::string element(std::size_t offset, const ir::Shape& shape) {
 }  // namespace
 
 OutputCheck compare_output(const std::vector<float>& found, const std::vector<double>& expected,
-                           const ir::TensorType& type, double tolerance) {
-  CHECK(found.size() == expected.size());
+                           const ir::TensorType& type, double tolerance, std::span<const double> rounding) {
+  CHECK(found.size() == expected.size() && (rounding.empty() || rounding.size() == expected.size()));
   OutputCheck check;
   check.shape = type.shape;
   const double scale = root_mean_square(expected);
   std::size_t worst = 0;
   for (std::size_t i = 0; i < found.size(); ++i) {
-    const double error = error_of(static_cast<double>(found[i]), in_range(expected[i]), scale);
+    const double explained = rounding.empty() ? 0 : rounding[i] / measure::default_tolerance;
+    const double error = error_of(static_cast<double>(found[i]), in_range(expected[i]), std::max(scale, explained));
     if (error <= check.error) continue;
     check.error = error;
     worst = i;

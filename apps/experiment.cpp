@@ -84,14 +84,15 @@ std::string experiment_name(const std::string& text) {
   }
 }
 
-Experiment load_experiment(const std::filesystem::path& file) {
+Experiment load_experiment(const std::filesystem::path& file, Inputs inputs) {
   const std::filesystem::path found = find_data(file);
-  Experiment experiment = parse_experiment(read_file(found), found.string(), found.parent_path());
+  Experiment experiment = parse_experiment(read_file(found), found.string(), found.parent_path(), std::move(inputs));
   experiment.file = file.string();
   return experiment;
 }
 
-Experiment parse_experiment(std::string text, const std::string& file, const std::filesystem::path& folder) {
+Experiment parse_experiment(std::string text, const std::string& file, const std::filesystem::path& folder,
+                            Inputs inputs) {
   Experiment experiment;
   experiment.file = file;
   experiment.text = std::move(text);
@@ -106,7 +107,9 @@ Experiment parse_experiment(std::string text, const std::string& file, const std
   Restrictions restrictions;
   if (const auto restrict_all = config.find("restrict")) restrictions = read_restrictions(*restrict_all);
   for (const Config& item : kernels.items())
-    for (KernelCase& kernel : read_entry(item, folder, restrictions)) experiment.kernels.push_back(std::move(kernel));
+    for (KernelCase& kernel : read_entry(item, folder, restrictions, inputs))
+      experiment.kernels.push_back(std::move(kernel));
+  check_met(inputs);
   experiment.kernels = merge_equal(std::move(experiment.kernels));
   if (experiment.kernels.empty()) kernels.expected("at least one kernel");
   return experiment;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/inputs.h"
 #include "apps/restrict.h"
 #include "ir/program.h"
 #include "search/searcher.h"
@@ -21,6 +22,7 @@ struct KernelCase {
   std::string place;  // file:line, for messages
   ir::Program loop;
   Restrictions restrictions = {};      // the experiment's, then its own
+  measure::InputFiles files = {};      // of its inputs, where they have any
   std::vector<std::string> same = {};  // names of the kernels that are equal to it: tuned once
   std::int64_t count() const { return 1 + static_cast<std::int64_t>(same.size()); }
 };
@@ -41,10 +43,12 @@ struct Experiment {
 
 /// What an experiment calls itself; "" where it does not, or where the text is none. For texts that a store has kept.
 std::string experiment_name(const std::string& text);
-/// Throws Error `file:line: expected …, found …`.
-Experiment load_experiment(const std::filesystem::path& file);
+/// `inputs` are given to every kernel and graph that has them, over what their entries say. Throws Error `file:line:
+/// expected …, found …`.
+Experiment load_experiment(const std::filesystem::path& file, Inputs inputs = {});
 /// The same of a text. `file` is for messages; other files may be named as seen from `folder`.
-Experiment parse_experiment(std::string text, const std::string& file, const std::filesystem::path& folder);
+Experiment parse_experiment(std::string text, const std::string& file, const std::filesystem::path& folder,
+                            Inputs inputs = {});
 /// Throws Error `place: expected WHAT (NAMES), found …` unless the name is one of them.
 void check_name(std::string_view place, std::string_view what, const std::string& name,
                 const std::vector<std::string>& names);

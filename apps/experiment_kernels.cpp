@@ -34,8 +34,26 @@ std::string resolve(const std::string& file, const char* extension, const std::f
   return beside ? (folder / file).string() : file;
 }
 
-KernelCase read_kernel(const Config& config, const std::filesystem::path& folder) {
-  config.only({"kernel", "name", "symbols", "restrict"});
+/// First what the entry says, which is returned, then what the command line does.
+template <class T>
+Inputs give_all(const Config& config, const std::filesystem::path& folder, Inputs& inputs, T& to) {
+  const auto own = config.find("inputs");
+  Inputs said = own ? read_inputs(*own, folder) : Inputs{};
+  give(said, to);
+  check_met(said);
+  give(inputs, to);
+  return said;
+}
+
+measure::InputFiles files_of(const Inputs& own, const Inputs& inputs, const ir::Program& loop) {
+  measure::InputFiles files = files_of(inputs, loop);
+  for (auto& [name, file] : files_of(own, loop))
+    if (!inputs.by_name.contains(name)) files[name] = file;
+  return files;
+}
+
+KernelCase read_kernel(const Config& config, const std::filesystem::path& folder, Inputs& inputs) {
+  config.only({"kernel", "name", "symbols", "restrict", "inputs"});
   const Config kernel = config.at("kernel");
   const auto symbols = config.find("symbols");
   const ir::Symbols bound = symbols ? read_symbols(*symbols) : ir::Symbols{};
@@ -43,6 +61,8 @@ KernelCase read_kernel(const Config& config, const std::filesystem::path& folder
   result.place = kernel.place();
   result.name = config.text_or("name", default_name(kernel.text(), bound));
   result.loop = load_kernel(resolve(kernel.text(), ".loop", folder), bound, (symbols ? *symbols : kernel).place());
+  const Inputs own = give_all(config, folder, inputs, result.loop);
+  result.files = files_of(own, inputs, result.loop);
   return result;
 }
 
@@ -54,16 +74,16 @@ struct Entry {
 Entry read_source(const Config& config, const std::filesystem::path& folder) {
   Entry entry;
   if (config.has("expression")) {
-    config.only({"expression", "name", "restrict"});
+    config.only({"expression", "name", "restrict", "inputs"});
     entry.source.code = config.at("expression").text();
     entry.name = config.at("name").text();
   } else if (config.has("pt2")) {
-    config.only({"pt2", "name", "restrict"});
+    config.only({"pt2", "name", "restrict", "inputs"});
     const std::string file = config.at("pt2").text();
     entry.source.pt2 = resolve(file, ".pt2", folder);
     entry.name = config.text_or("name", std::filesystem::path(file).stem().string());
   } else {
-    config.only({"model", "layer", "seq", "name", "restrict"});
+    config.only({"model", "layer", "seq", "name", "restrict", "inputs"});
     const std::string model = config.at("model").text();
     entry.source.model = resolve(model, ".yaml", folder);
     entry.source.layer = config.integer_or("layer", 0, 0, most_extent);
@@ -74,31 +94,36 @@ Entry read_source(const Config& config, const std::filesystem::path& folder) {
   return entry;
 }
 
-ir::Module module_of(const GraphSource& source, const std::string& place) {
+/// What is thrown knows nothing of the experiment.
+template <class F>
+auto at_place(const std::string& place, F work) {
   try {
-    return lower_to_module(read_graph(source, "expression"), {}, "the graph");
-  } catch (const Error& e) {  // which knows nothing of the experiment
+    return work();
+  } catch (const Error& e) {
     throw Error(place + ": " + e.what(), e.exit());
   }
 }
 
-std::vector<KernelCase> read_graph_kernels(const Config& config, const std::filesystem::path& folder) {
+std::vector<KernelCase> read_graph_kernels(const Config& config, const std::filesystem::path& folder, Inputs& inputs) {
   const Entry entry = read_source(config, folder);
-  const ir::Module module = module_of(entry.source, config.place());
+  ir::torch::Graph graph = at_place(config.place(), [&] { return read_graph(entry.source, "expression"); });
+  const Inputs own = give_all(config, folder, inputs, graph);
+  const ir::Module module = at_place(config.place(), [&] { return lower_to_measure(graph, "the graph"); });
   if (module.kernels.empty()) throw Error(config.place() + ": expected a graph that computes something, found none");
   std::vector<KernelCase> result;
   for (const ir::Program& loop : module.kernels)
     result.push_back({.name = module.kernels.size() == 1 ? entry.name : entry.name + "." + loop.name,
                       .place = config.place(),
-                      .loop = loop});
+                      .loop = loop,
+                      .files = files_of(own, inputs, loop)});
   return result;
 }
 
 }  // namespace
 
 std::vector<KernelCase> read_entry(const Config& config, const std::filesystem::path& folder,
-                                   const Restrictions& restrictions) {
-  config.only({"kernel", "expression", "pt2", "model", "name", "symbols", "layer", "seq", "restrict"});
+                                   const Restrictions& restrictions, Inputs& inputs) {
+  config.only({"kernel", "expression", "pt2", "model", "name", "symbols", "layer", "seq", "restrict", "inputs"});
   int kinds = 0;
   for (const char* kind : {"kernel", "expression", "pt2", "model"}) kinds += config.has(kind);
   if (kinds != 1)
@@ -106,9 +131,9 @@ std::vector<KernelCase> read_entry(const Config& config, const std::filesystem::
                             kinds == 0 ? "none of them" : "several"));
   std::vector<KernelCase> kernels;
   if (config.has("kernel"))
-    kernels.push_back(read_kernel(config, folder));
+    kernels.push_back(read_kernel(config, folder, inputs));
   else
-    kernels = read_graph_kernels(config, folder);
+    kernels = read_graph_kernels(config, folder, inputs);
   Restrictions all = restrictions;
   if (const auto own = config.find("restrict")) std::ranges::move(read_restrictions(*own), std::back_inserter(all));
   for (KernelCase& kernel : kernels) kernel.restrictions = all;

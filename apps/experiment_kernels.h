@@ -10,9 +10,9 @@ namespace deplo::apps {
 
 /// The kernels of one entry: a kernel, or all that an expression, an exported program or a block of a model becomes.
 /// Files may be named as seen from `folder`. The entry's own restrictions come after `restrictions`, which are of all.
-/// Throws Error `file:line: …`.
-std::vector<KernelCase> read_entry(const Config&, const std::filesystem::path& folder,
-                                   const Restrictions& restrictions = {});
+/// `inputs` come after the entry's own. Throws Error `file:line: …`.
+std::vector<KernelCase> read_entry(const Config&, const std::filesystem::path& folder, const Restrictions& restrictions,
+                                   Inputs& inputs);
 
 /// Equal kernels with equal restrictions become one, the first, that counts for all. Throws Error where a name comes
 /// twice.

@@ -24,6 +24,9 @@ void require(const std::string& value, const char* flag);
 void add_graph_source(CLI::App& command, GraphSource& source);
 /// The same and --kernel, --symbol and --only. `symbols` are for parse_symbols().
 void add_kernel_source(CLI::App& command, KernelSource& source, std::vector<std::string>& symbols);
+/// --inputs and --tolerance, of which the help of each command says the same.
+void add_inputs(CLI::App& command, std::string& file);
+void add_tolerance(CLI::App& command, double& tolerance);
 /// Each is NAME=SIZE. Throws Error.
 ir::Symbols parse_symbols(const std::vector<std::string>& symbols);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "apps/experiment.h"
+#include "apps/inputs.h"
 #include "apps/kernel.h"
 #include "core/error.h"
 #include "core/file.h"
@@ -65,6 +66,12 @@ ir::Module lower_to_module(const ir::torch::Graph& graph, const Passes& passes, 
     if (const std::string fault = ir::verify(kernel); !fault.empty())
       throw Error(fmt::format("{}: expected kernels that verify, found in {}: {}", place, kernel.name, fault));
   }
+  return module;
+}
+
+ir::Module lower_to_measure(const ir::torch::Graph& graph, std::string_view place) {
+  ir::Module module = lower_to_module(graph, {}, place);
+  fill_kernels(module);
   return module;
 }
 

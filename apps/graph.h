@@ -35,5 +35,7 @@ ir::tensor::Graph lower_to_tensor(const ir::torch::Graph&, const Passes&);
 /// Every kernel verified. `place` begins the message of an Error: the graph needs more memory than any device has, or
 /// a type that kernels cannot hold.
 ir::Module lower_to_module(const ir::torch::Graph&, const Passes&, std::string_view place);
+/// The same with all passes, each kernel's inputs to be drawn as the graph says (fill_kernels in apps/inputs.h).
+ir::Module lower_to_measure(const ir::torch::Graph&, std::string_view place);
 
 }  // namespace deplo::apps

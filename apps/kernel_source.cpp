@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "apps/kernel.h"
 #include "core/error.h"
@@ -48,9 +49,17 @@ std::vector<NumberedKernel> pick_kernels(const ir::Module& module, const std::op
   return picked;
 }
 
-std::vector<NumberedKernel> read_kernels(const KernelSource& source) {
-  if (!source.kernel.empty()) return {{0, load_kernel(source.kernel, source.symbols, "--kernel")}};
-  return pick_kernels(lower_to_module(read_graph(source.graph, "-c"), {}, "the graph"), source.only);
+std::vector<NumberedKernel> read_kernels(const KernelSource& source, Inputs inputs) {
+  if (!source.kernel.empty()) {
+    NumberedKernel kernel{0, load_kernel(source.kernel, source.symbols, "--kernel")};
+    give(inputs, kernel.loop);
+    check_met(inputs);
+    return {std::move(kernel)};
+  }
+  ir::torch::Graph graph = read_graph(source.graph, "-c");
+  give(inputs, graph);
+  check_met(inputs);
+  return pick_kernels(lower_to_measure(graph, "the graph"), source.only);
 }
 
 }  // namespace deplo::apps

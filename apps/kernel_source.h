@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "apps/graph.h"
+#include "apps/inputs.h"
 #include "ir/module.h"
 
 namespace deplo::apps {
@@ -26,7 +27,7 @@ struct NumberedKernel {
 };
 /// All kernels, or the one that `only` names. Throws Error with the names there are.
 std::vector<NumberedKernel> pick_kernels(const ir::Module&, const std::optional<std::string>& only);
-/// Reads what the source names, with every pass.
-std::vector<NumberedKernel> read_kernels(const KernelSource&);
+/// Reads what the source names, with every pass, and gives it the inputs, all of which must be there.
+std::vector<NumberedKernel> read_kernels(const KernelSource&, Inputs = {});
 
 }  // namespace deplo::apps

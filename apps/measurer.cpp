@@ -12,6 +12,7 @@
 #include "core/hash.h"
 #include "core/trail.h"
 #include "ir/emit/emit.h"
+#include "measure/inputs.h"
 #include "measure/retry.h"
 #include "rules/lower.h"
 
@@ -58,8 +59,8 @@ Prepared prepare(const search::Candidate& candidate, const Target& target) {
 }
 
 search::Candidate stored_best(measure::Store& store, std::int64_t kernel, std::int64_t device,
-                              const search::Space& space, const Target& target) {
-  const auto best = store.best(kernel, device);
+                              const search::Space& space, const Target& target, double tolerance) {
+  const auto best = store.best(kernel, device, tolerance);
   if (!best) return nullptr;
   search::Candidate candidate = search::walk(space, parse_trail(best->trail));
   const bool same = candidate && !candidate->fork() && prepare(candidate, target).digest == best->digest;
@@ -77,9 +78,11 @@ Target pick_target(const std::string& name, const measure::DeviceInfo& info, Dia
 }
 
 Measurer::Measurer(const KernelCase& kernel, Session& session)
-    : session_(session), task_{kernel.loop, input_seed, session.protocol, session.known} {
-  kernel_id_ = session.store.add_kernel({kernel.name, print(kernel.loop)});
-  recall(session.protocol);
+    : session_(session),
+      task_{measure::with_index_ranges(kernel.loop), input_seed, session.protocol, session.known, kernel.files} {
+  task_.protocol.inputs = measure::describe_inputs(task_.loop, task_.files);
+  kernel_id_ = session.store.add_kernel({kernel.name, print(measure::without_fills(kernel.loop))});
+  recall(task_.protocol);
 }
 
 /// When something is measured for the first time, and before a candidate is begun: it is not to blame if the program
@@ -117,7 +120,7 @@ Measurer::Recalled& Measurer::recall(const measure::Protocol& protocol) {
 /// A full evaluation answers for one with less effort, never the other way round.
 const Outcome* Measurer::known(const std::string& digest, double effort) {
   for (const double enough : {1.0, effort}) {
-    const auto& by_digest = recall(session_.protocol.with_effort(enough)).by_digest;
+    const auto& by_digest = recall(task_.protocol.with_effort(enough)).by_digest;
     if (const auto found = by_digest.find(digest); found != by_digest.end()) return &found->second;
   }
   return nullptr;
@@ -157,7 +160,7 @@ search::Measured Measurer::screen(const search::Candidate& candidate, double bes
   const auto start = std::chrono::steady_clock::now();
   const Prepared one = lowered(candidate);
   if (const Outcome* const answer = known(one.digest, candidate.effort)) return {*answer, true};
-  const measure::Protocol protocol = session_.protocol.with_effort(candidate.effort);
+  const measure::Protocol protocol = task_.protocol.with_effort(candidate.effort);
   Recalled& recalled = recall(protocol);
   open();
   measure::TrialRecord record = record_of(one, measure::Stage::screen, protocol);
@@ -166,7 +169,7 @@ search::Measured Measurer::screen(const search::Candidate& candidate, double bes
   const std::int64_t running = claim.running;
   if (running == 0) return {{Status::cancelled, 0, "cancelled", 0}, false};
   fill(record, session_.bench.screen(one.code, best_us, candidate.effort));
-  record.stopped = record.stopped || protocol != session_.protocol;
+  record.stopped = record.stopped || protocol != task_.protocol;
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
   if (record.status == Status::cancelled) {
     session_.store.forget(running);
@@ -190,7 +193,7 @@ std::vector<Measurer::Final> Measurer::confirm(const std::vector<search::Candida
   const auto replies = session_.bench.confirm(codes, {0, seconds, session_.cancelled});
   std::vector<Final> finals;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    measure::TrialRecord record = record_of(all[i], measure::Stage::confirm, session_.protocol);
+    measure::TrialRecord record = record_of(all[i], measure::Stage::confirm, task_.protocol);
     fill(record, replies[i]);
     if (record.status != Status::ok && session_.cancelled()) continue;  // it did not fail: its turn did not come
     session_.store.append(record);

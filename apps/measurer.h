@@ -25,9 +25,9 @@ struct Prepared {
 Prepared prepare(const search::Candidate&, const Target&);
 
 /// The fastest that any run has stored for the kernel on the device, if this program makes the same source from its
-/// trail; else nullptr.
+/// trail; else nullptr. `tolerance`: as of Store::best.
 search::Candidate stored_best(measure::Store&, std::int64_t kernel, std::int64_t device, const search::Space&,
-                              const Target&);
+                              const Target&, double tolerance);
 
 /// What was measured, as a row of the store.
 void fill(measure::TrialRecord&, const measure::Reply&);
@@ -57,7 +57,8 @@ class Measurer {
   std::vector<Final> confirm(const std::vector<search::Candidate>&, double seconds);
 
   search::Candidate stored_best(const search::Space& space) {
-    return apps::stored_best(session_.store, kernel_id_, session_.device_id, space, session_.target);
+    return apps::stored_best(session_.store, kernel_id_, session_.device_id, space, session_.target,
+                             session_.protocol.tolerance);
   }
 
  private:
@@ -73,7 +74,7 @@ class Measurer {
   measure::TrialRecord record_of(const Prepared&, measure::Stage, const measure::Protocol&);
 
   Session& session_;
-  const measure::Task task_;
+  measure::Task task_;   // its protocol says what the inputs are
   bool opened_ = false;  // the bench has the task
   std::int64_t kernel_id_ = 0;
   std::map<std::string, Recalled> recalled_;  // by the text of the protocol

@@ -2,21 +2,25 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "apps/graph.h"
+#include "apps/inputs.h"
 #include "apps/tuned.h"
 #include "core/progress.h"
 #include "ir/types.h"
+#include "measure/protocol.h"
 
 namespace deplo::apps {
 
 struct RunOptions {
   GraphSource source;
   std::string device = "opencl", target = "auto";
-  std::uint64_t seed = 0;            // of the inputs and parameters that have no values of their own
-  double tolerance = 1e-4;           // of every output, relative to its root mean square
+  std::uint64_t seed = 0;                         // of the inputs and parameters that have no values of their own
+  Inputs inputs = {};                             // in place of what the graph says; all must be in it
+  double tolerance = measure::default_tolerance;  // of every output, by its elements' scale
   std::optional<std::string> tuned;  // the store that schedules come from; nullopt: the user's own, if there is one
   bool nearest = false;              // the schedule of the nearest extents before the heuristic's
 };
@@ -35,7 +39,7 @@ struct KernelLaunch {
 struct OutputCheck {
   std::string name;
   ir::Shape shape;
-  double error = 0;   // the largest, relative to the root mean square of the output; infinite: a NaN, an infinity
+  double error = 0;   // the largest, relative to its scale; infinite: a NaN, an infinity
   std::string worst;  // "[0, 17]: expected 1.5, found nan"
   bool right = false;
 };
@@ -54,10 +58,11 @@ struct RunReport {
 /// a compiler fails, with the kernel's name.
 RunReport run_graph(const RunOptions&, Progress&);
 
-/// The largest |found - expected| over the root mean square of the finite expected values (1 where all are 0). Equal
-/// infinities agree, and NaN with NaN; what is beyond the range of f32 counts as infinite.
+/// The largest |found - expected| over the element's scale: the root mean square of the finite expected values (1 where
+/// all are 0), or what rounding explains (docs/measurement.md) where `rounding`, of each element or empty, is as much.
+/// Equal infinities agree, and NaN with NaN; what is beyond the range of f32 counts as infinite.
 OutputCheck compare_output(const std::vector<float>& found, const std::vector<double>& expected, const ir::TensorType&,
-                           double tolerance);
+                           double tolerance, std::span<const double> rounding = {});
 
 /// For a window of that many columns; 0: no limit.
 std::string print_table(const RunReport&, std::size_t width);

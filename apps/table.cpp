@@ -129,7 +129,7 @@ std::string notes(const Summary& summary) {
   std::string unconfirmed;
   for (const Row& row : summary.rows) {
     known += row.known;
-    if (!row.confirmed) unconfirmed += (unconfirmed.empty() ? "" : ", ") + row.name;
+    if (!row.confirmed && row.stop != untunable) unconfirmed += (unconfirmed.empty() ? "" : ", ") + row.name;
   }
   std::string text = fmt::format("{} on {} ({}), {}, seed {}, {}", title(summary), summary.device, summary.target,
                                  summary.strategy, summary.seed, duration(summary.seconds));
@@ -137,6 +137,8 @@ std::string notes(const Summary& summary) {
   text += "\n";
   for (const Row& row : summary.rows)
     if (!row.same.empty()) text += fmt::format("{} is also {}\n", row.name, fmt::join(row.same, ", "));
+  for (const Row& row : summary.rows)
+    if (row.stop == untunable) text += fmt::format("{} {}: {}\n", row.name, untunable, row.fault);
   if (!unconfirmed.empty()) text += "not confirmed by a full, fully checked run: " + unconfirmed + "\n";
   if (summary.interrupted) text += "interrupted: the same command goes on from " + summary.store + "\n";
   return text;

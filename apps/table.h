@@ -7,6 +7,9 @@
 
 namespace deplo::apps {
 
+/// Row::stop of a kernel that cannot be measured at all, whatever its schedule; Row::fault says why.
+inline constexpr const char* untunable = "cannot be tuned";
+
 struct Row {
   std::string name;
   std::vector<std::string> same;                 // the names of kernels equal to it

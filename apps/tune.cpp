@@ -34,6 +34,7 @@ Row merge(const Row& before, Row after) {
 }
 
 std::string report(const Row& row) {
+  if (row.stop == untunable) return fmt::format("{}: {}", untunable, row.fault);
   if (row.best_us <= 0) return "no valid measurement, " + counted(row.trials, "trial");
   const std::string up = row.heuristic_us > 0 ? fmt::format(" ({:.2f}x)", row.heuristic_us / row.best_us) : "";
   return fmt::format("best {} µs{}, {}, {} known, stopped: {}", significant(row.best_us), up,
@@ -96,7 +97,12 @@ class Tuner {
       narrator.on_trial = [this](const Row& row, const search::Candidate& candidate, const search::Measured& measured) {
         if (on_trial_ && !on_trial_({row, candidate, measured})) stopped_ = true;
       };
-      rows_[i] = merge(rows_[i], tune_kernel(kernel, experiment_, budget, session_, narrator));
+      try {
+        rows_[i] = merge(rows_[i], tune_kernel(kernel, experiment_, budget, session_, narrator));
+      } catch (const measure::Untunable& error) {  // the others can be
+        rows_[i].stop = untunable;
+        rows_[i].fault = error.what();
+      }
       board_.set(i, rows_[i]);
       progress_.line(narrator.label + "  " + report(rows_[i]));
     }
@@ -140,6 +146,7 @@ void tune(const Experiment& experiment, const TuneOptions& options, Progress& pr
                   options.retry_failed,
                   options.warm_start,
                   options.analytic_prior};
+  session.protocol.tolerance = options.tolerance;
   session.host = host;
   session.device_id = store.add_device(bench->info());
   session.known = store.ceilings(session.device_id);

@@ -13,6 +13,7 @@
 #include "apps/warm_start.h"
 #include "core/error.h"
 #include "core/text.h"
+#include "measure/inputs.h"
 #include "measure/retry.h"
 #include "search/loop.h"
 
@@ -36,7 +37,7 @@ class KernelTuner {
         cancelled_(session.cancelled),
         space_(kernel.loop, session.target, kernel.restrictions),
         measurer_(kernel, session),
-        loop_text_(print(kernel.loop)) {
+        loop_text_(print(measure::without_fills(kernel.loop))) {
     const ir::Work work = ir::work(kernel.loop);
     row_.name = kernel.name;
     row_.same = kernel.same;

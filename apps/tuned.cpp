@@ -99,8 +99,8 @@ void make_default_folder(const std::string& file) {
 }
 
 TunedCache::TunedCache(const std::optional<std::string>& file, const measure::DeviceInfo& device, Target target,
-                       bool nearest)
-    : file_(file.value_or(default_store())), target_(std::move(target)), nearest_(nearest) {
+                       bool nearest, double tolerance)
+    : file_(file.value_or(default_store())), target_(std::move(target)), nearest_(nearest), tolerance_(tolerance) {
   std::error_code error;
   if (std::filesystem::exists(file_, error)) {
     store_ = measure::Store::open(file_);
@@ -180,7 +180,7 @@ std::optional<Schedule> TunedCache::transfer(const ir::Program& kernel, const me
 
 std::optional<Schedule> TunedCache::find_tuned(const ir::Program& kernel, const ir::StructuralKeys& keys,
                                                std::string& note) {
-  std::vector<measure::StoredSchedule> stored = store_->schedules(keys.schedule, *device_);
+  std::vector<measure::StoredSchedule> stored = store_->schedules(keys.schedule, *device_, tolerance_);
   std::ranges::stable_sort(stored, [&](const auto& a, const auto& b) {
     const bool exact = a.exact_key == keys.exact;
     if (exact != (b.exact_key == keys.exact)) return exact;
@@ -205,7 +205,7 @@ std::optional<Schedule> TunedCache::find_tuned(const ir::Program& kernel, const 
 std::optional<Schedule> TunedCache::find_nearest(const ir::Program& kernel, std::string& note) {
   const std::string mine = print(ir::schedule_form(kernel).program);
   std::vector<std::pair<double, measure::StoredSchedule>> near;
-  for (measure::StoredSchedule& stored : store_->schedules(std::nullopt, *device_)) {
+  for (measure::StoredSchedule& stored : store_->schedules(std::nullopt, *device_, tolerance_)) {
     const auto theirs = form_of_text(stored.kernel.text);
     const double apart = theirs ? shape_distance(mine, *theirs) : std::numeric_limits<double>::infinity();
     if (std::isfinite(apart)) near.emplace_back(apart, std::move(stored));

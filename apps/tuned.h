@@ -52,8 +52,10 @@ measure::DeviceInfo device_for(const std::string& file, const Target&, const std
 class TunedCache {
  public:
   /// `file`: nullopt is the user's own store, which may be missing; one that is named must exist (Error).
-  /// `nearest`: the schedule of the nearest extents, where it is legal, before the heuristic's.
-  TunedCache(const std::optional<std::string>& file, const measure::DeviceInfo&, Target target, bool nearest);
+  /// `nearest`: the schedule of the nearest extents, where it is legal, before the heuristic's. `tolerance`: as of
+  /// Store::best.
+  TunedCache(const std::optional<std::string>& file, const measure::DeviceInfo&, Target target, bool nearest,
+             double tolerance = measure::default_tolerance);
 
   /// `kernel` is verified Loop IR.
   Schedule find(const ir::Program& kernel);
@@ -71,6 +73,7 @@ class TunedCache {
   std::string file_;
   Target target_;
   bool nearest_;
+  double tolerance_;
   std::optional<measure::Store> store_;
   std::optional<std::int64_t> device_;  // its id in the store; none: nothing was measured on it
 };

@@ -8,8 +8,10 @@
 #include "core/outcome.h"
 #include "ir/program.h"
 #include "measure/device.h"
+#include "measure/inputs.h"
 #include "measure/operand_sets.h"
 #include "measure/probe.h"
+#include "measure/protocol.h"
 #include "measure/sampler.h"
 
 namespace deplo::measure {
@@ -22,6 +24,7 @@ struct Reference {
   struct Element {
     std::int64_t offset = 0;
     double value = 0;
+    double rounding = 0;  // how far rounding in f32 may take it, once that was asked for
   };
   struct Output {
     std::size_t buffer = 0;  // index in the program's buffers
@@ -31,11 +34,6 @@ struct Reference {
   std::vector<Output> outputs;
 };
 
-/// Largest |found - expected| / scale. Sums of K products of uniform(-1, 1) numbers in f32, in any order, err by about
-/// 2^-24 * sqrt(K) of their root mean square: 8e-6 at K = 18944. A missing or doubled term errs by sqrt(1 / K): 7e-3,
-/// operands rounded to TF32 by about 4e-4 in the mean, 1e-3 in the worst of 64.
-inline constexpr double tolerance = 1e-4;
-
 /// Of what was computed with operands rounded to TF32: ten times what that makes in the mean. A library is not looked
 /// for wrong indices as ours are, but what it computes has to be this product.
 inline constexpr double tf32_tolerance = 5e-3;
@@ -43,13 +41,14 @@ inline constexpr double tf32_tolerance = 5e-3;
 /// At most this many statement executions: the reference is complete (a second or less), else at least 64 elements.
 inline constexpr double small_problem = 4e6;
 
-/// The inputs are random (random_input in measure/reference.h), the same for the same seed and in each set of operands.
+/// The inputs are random (random_input in measure/inputs.h), the same for the same seed and in each set of operands.
 /// The device and the probe must outlive it. Not thread-safe.
 class Problem {
  public:
   /// `loop` is verified Loop IR. `probe`: of the device; without it no time is implausible. Throws Error(environment)
   /// when the device or the host has not enough memory.
-  Problem(const ir::Program& loop, Device& device, std::uint64_t seed, Probe* probe = nullptr);
+  Problem(const ir::Program& loop, Device& device, std::uint64_t seed, Probe* probe = nullptr,
+          double tolerance = default_tolerance, InputFiles files = {});
 
   const ir::Program& loop() const { return loop_; }
   Device& device() { return device_; }
@@ -62,9 +61,10 @@ class Problem {
   void poison_outputs();
 
   /// Why the outputs of the first set are wrong: guard_hit, or wrong_result with index, expected, found and error;
-  /// nullopt: they are right. Computes the reference on first use; throws Error when the kernel itself has no finite
-  /// result.
-  std::optional<Failure> check(Coverage, double largest_error = tolerance);
+  /// nullopt: they are right. The scale of an element is the root mean square of the output, or what rounding explains
+  /// where that is more (docs/measurement.md). The tolerance is the problem's, at least `least`. Computes the reference
+  /// on first use; throws Error when the kernel itself has no finite result.
+  std::optional<Failure> check(Coverage, double least = 0);
   /// Of all bits of the outputs that were checked last.
   std::uint64_t checked_bits() const { return checked_bits_; }
   const Reference& reference();
@@ -81,9 +81,12 @@ class Problem {
   Probe* probe_;
   OperandSets sets_;
   std::uint64_t seed_;
+  double tolerance_;
+  InputFiles files_;
   ir::Work least_;  // what no schedule can avoid
   std::optional<Sampler> screening_;
   std::optional<Reference> reference_;
+  bool rounding_ = false;  // the reference has it
   std::uint64_t checked_bits_ = 0;
 };
 

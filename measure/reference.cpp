@@ -51,7 +51,7 @@ class PointSet {
 };
 
 /// Values of whole buffers → elements to compare, for every output.
-Reference complete(const ir::Program& loop, std::uint64_t seed) {
+Reference complete(const ir::Program& loop, std::uint64_t seed, const InputFiles& files, bool rounding) {
   ir::Memory memory;
   for (std::size_t i = 0; i < loop.buffers.size(); ++i) {
     const ir::Buffer& buffer = loop.buffers[i];
@@ -59,24 +59,31 @@ Reference complete(const ir::Program& loop, std::uint64_t seed) {
     if (buffer.role == ir::Role::output) {
       values.assign(static_cast<std::size_t>(ir::span(buffer)), std::numeric_limits<double>::quiet_NaN());
     } else {
-      const std::vector<float> input = random_input(buffer, i, seed);
+      const std::vector<float> input = input_values(loop, i, seed, files);
       values.assign(input.begin(), input.end());
     }
   }
-  ir::interpret(loop, memory);
+  ir::Memory errors;
+  if (rounding)
+    errors = ir::interpret_rounding(loop, memory);
+  else
+    ir::interpret(loop, memory);
   Reference reference;
   for (std::size_t i = 0; i < loop.buffers.size(); ++i) {
     if (loop.buffers[i].role != ir::Role::output) continue;
     Reference::Output& output = reference.outputs.emplace_back();
     output.buffer = i;
+    const std::vector<double>& values = memory[loop.buffers[i].name];
+    const std::vector<double>& error = errors[loop.buffers[i].name];
     for_each_element(loop.buffers[i], [&](std::int64_t offset) {
-      output.elements.push_back({offset, memory[loop.buffers[i].name][static_cast<std::size_t>(offset)]});
+      const auto at = static_cast<std::size_t>(offset);
+      output.elements.push_back({offset, values[at], rounding ? error[at] : 0});
     });
   }
   return reference;
 }
 
-Reference sampled(const ir::Program& loop, std::uint64_t seed) {
+Reference sampled(const ir::Program& loop, std::uint64_t seed, const InputFiles& files, bool rounding) {
   std::vector<std::vector<float>> storage(loop.buffers.size());
   std::map<std::string, std::span<const float>, std::less<>> inputs;
   std::map<std::string, std::size_t, std::less<>> outputs;  // buffer → index in the reference
@@ -87,7 +94,7 @@ Reference sampled(const ir::Program& loop, std::uint64_t seed) {
       outputs[buffer.name] = reference.outputs.size();
       reference.outputs.emplace_back().buffer = i;
     } else {
-      storage[i] = random_input(buffer, i, seed);
+      storage[i] = input_values(loop, i, seed, files);
       inputs[buffer.name] = storage[i];
     }
   }
@@ -97,8 +104,8 @@ Reference sampled(const ir::Program& loop, std::uint64_t seed) {
   for (const auto& point : sample_points(extents, seed)) {
     std::map<std::string, std::int64_t, std::less<>> values;
     for (std::size_t i = 0; i < axes.size(); ++i) values[axes[i].first] = point[i];
-    for (const ir::Point& found : ir::evaluate_at(loop, inputs, values))
-      reference.outputs[outputs.at(found.buffer)].elements.push_back({found.offset, found.value});
+    for (const ir::Point& found : ir::evaluate_at(loop, inputs, values, rounding))
+      reference.outputs[outputs.at(found.buffer)].elements.push_back({found.offset, found.value, found.rounding});
   }
   return reference;
 }
@@ -117,33 +124,33 @@ double scale_of(const Reference::Output& output) {
   return scale > 0 ? scale : 1;  // the scale of the inputs
 }
 
-// Infinities beside finite elements are a mask's.
-void require_finite(const ir::Program& loop, const Reference::Output& output) {
-  const bool masked = std::any_of(output.elements.begin(), output.elements.end(),
-                                  [](const auto& element) { return std::isfinite(element.value); });
-  for (const auto& [offset, value] : output.elements) {
-    const bool representable = std::abs(value) <= std::numeric_limits<float>::max();  // so that a NaN is not
-    if (!representable && !(masked && std::isinf(value)))
-      throw Error(fmt::format("kernel {}: expected finite results in f32 for inputs in (-1, 1), found {} = {:.7g}",
-                              loop.name, element_name(loop.buffers[output.buffer], offset), value));
-  }
+/// What is beyond the range of f32 is infinite there. Infinities beside finite elements are a mask's, or those of an
+/// overflow that the kernel asks for.
+void require_finite(const ir::Program& loop, Reference::Output& output) {
+  for (auto& [offset, value, rounding] : output.elements)
+    if (std::abs(value) > std::numeric_limits<float>::max())
+      value = std::copysign(std::numeric_limits<double>::infinity(), value);
+  const auto finite = [](const auto& element) { return std::isfinite(element.value); };
+  const auto fault = [masked = std::any_of(output.elements.begin(), output.elements.end(), finite)](const auto& e) {
+    return std::isnan(e.value) || (std::isinf(e.value) && !masked);
+  };
+  const auto found = std::find_if(output.elements.begin(), output.elements.end(), fault);
+  if (found == output.elements.end()) return;
+  std::string inputs;
+  for (const ir::Buffer& buffer : loop.buffers)
+    if (buffer.role == ir::Role::input)
+      inputs += fmt::format("{}{}: {}", inputs.empty() ? "" : ", ", buffer.name,
+                            buffer.fill ? print(*buffer.fill) : usual_input(buffer.dtype));
+  throw Error(
+      fmt::format("kernel {}: expected finite results in f32, found {} = {:.7g} ({} of {}) for {}; other "
+                  "inputs are given by --inputs FILE",
+                  loop.name, element_name(loop.buffers[output.buffer], found->offset),
+                  std::isnan(found->value) ? std::abs(found->value) : found->value,
+                  std::count_if(output.elements.begin(), output.elements.end(), fault), output.elements.size(),
+                  inputs.empty() ? "no inputs" : inputs));
 }
 
 }  // namespace
-
-std::vector<float> random_input(const ir::Buffer& buffer, std::size_t index, std::uint64_t seed) {
-  Rng rng(Rng(seed).next() + index);  // hashed first, so that (seed, 1) is not (seed + 1, 0)
-  std::vector<float> values(static_cast<std::size_t>(ir::span(buffer)));
-  for (float& value : values) {
-    if (buffer.dtype == ir::DType::i32)
-      value = static_cast<float>(rng.below(32));
-    else if (buffer.dtype == ir::DType::boolean)
-      value = static_cast<float>(rng.below(2));
-    else
-      value = static_cast<float>(rng.uniform(-1, 1));
-  }
-  return values;
-}
 
 Points sample_points(std::span<const std::int64_t> extents, std::uint64_t seed) {
   constexpr std::int64_t near_by = 16, tail = 32;  // about a register tile; about the part that a shifted block repeats
@@ -181,8 +188,9 @@ double statement_executions(const ir::Body& body) {
   return count;
 }
 
-Reference make_reference(const ir::Program& loop, std::uint64_t seed) {
-  Reference reference = statement_executions(loop.body) <= small_problem ? complete(loop, seed) : sampled(loop, seed);
+Reference make_reference(const ir::Program& loop, std::uint64_t seed, const InputFiles& files, bool rounding) {
+  const bool small = statement_executions(loop.body) <= small_problem;
+  Reference reference = small ? complete(loop, seed, files, rounding) : sampled(loop, seed, files, rounding);
   for (Reference::Output& output : reference.outputs) {
     require_finite(loop, output);
     output.scale = scale_of(output);

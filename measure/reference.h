@@ -1,4 +1,4 @@
-// Inputs and reference of a problem.
+// The reference of a problem.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -6,15 +6,15 @@
 #include <vector>
 
 #include "ir/program.h"
+#include "measure/inputs.h"
 #include "measure/problem.h"
 
 namespace deplo::measure {
 
-/// Numbers for buffer number `buffer` of a problem with this seed, the same on every platform: uniform(-1, 1), whole
-/// from 0 to 31 for i32 (indices of a gather, which clamps them), 0 or 1 for bool.
-std::vector<float> random_input(const ir::Buffer&, std::size_t buffer, std::uint64_t seed);
-
-Reference make_reference(const ir::Program& loop, std::uint64_t seed);
+/// Throws Error when the kernel has no finite result. `rounding`: how far rounding may take each element, too; that
+/// takes about three times as long.
+Reference make_reference(const ir::Program& loop, std::uint64_t seed, const InputFiles& files = {},
+                         bool rounding = false);
 
 /// Values of the free axes whose outputs are compared in a large problem: at least 64 where there are as many. Every
 /// corner (shifted tails go wrong at the end of an axis), the neighbourhoods of the first and the last element, the

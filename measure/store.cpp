@@ -26,7 +26,8 @@ constexpr int known_transient_column = 29;
 
 std::string select_best() {
   return fmt::format("SELECT {} FROM ({}) t WHERE status = 'ok' AND NOT stopped ORDER BY {} LIMIT 1", trial_columns(),
-                     select_evidence("t.kernel = ? AND r.device = ?"), best_first);
+                     select_evidence(fmt::format("t.kernel = ? AND r.device = ? AND {} <= ?", tolerance_column)),
+                     best_first);
 }
 
 }  // namespace
@@ -152,9 +153,9 @@ std::vector<KnownTrial> Store::known_trials(std::int64_t kernel, std::int64_t de
   return trials;
 }
 
-std::optional<TrialRecord> Store::best(std::int64_t kernel, std::int64_t device) {
+std::optional<TrialRecord> Store::best(std::int64_t kernel, std::int64_t device, double tolerance) {
   Statement select(*state_->database, select_best());
-  if (!select.bind(1, kernel).bind(2, device).step()) return std::nullopt;
+  if (!select.bind(1, kernel).bind(2, device).bind(3, tolerance).step()) return std::nullopt;
   return read_trial(select);
 }
 

@@ -10,6 +10,7 @@
 
 #include "measure/ceilings.h"
 #include "measure/device.h"
+#include "measure/protocol.h"
 #include "measure/records.h"
 
 namespace deplo::measure {
@@ -58,11 +59,12 @@ class Store {
   /// count. Compare `digest` before trusting one: the emitter may have changed since.
   std::vector<KnownTrial> known_trials(std::int64_t kernel, std::int64_t device, std::string_view protocol);
   /// The fastest of the trails of which the same rule finds a valid time: confirmed ones before screened ones, full
-  /// runs before prefixes.
-  std::optional<TrialRecord> best(std::int64_t kernel, std::int64_t device);
+  /// runs before prefixes. Of the trials that were checked with this tolerance, or a smaller one.
+  std::optional<TrialRecord> best(std::int64_t kernel, std::int64_t device, double tolerance = default_tolerance);
 
   /// Kernels with this schedule key (ir/canonical.h; nullopt: all) that have a best() on the device, each with it.
-  std::vector<StoredSchedule> schedules(std::optional<std::string_view> schedule_key, std::int64_t device);
+  std::vector<StoredSchedule> schedules(std::optional<std::string_view> schedule_key, std::int64_t device,
+                                        double tolerance = default_tolerance);
   /// The id of the device, if a run was on it.
   std::optional<std::int64_t> find_device(const DeviceInfo&);
   /// Those with a valid trial.

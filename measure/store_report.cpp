@@ -9,15 +9,17 @@
 
 #include "measure/store_choice.h"
 #include "measure/store_evidence.h"
+#include "measure/store_trial.h"
 
 namespace deplo::measure {
 namespace {
 
+// As Store::best(), under the usual tolerance.
 std::string ranked() {
   return fmt::format(
       "WITH evidence AS ({}), ranked AS (SELECT *, row_number() OVER (PARTITION BY kernel, device "
       "ORDER BY {}) AS place FROM evidence WHERE status = 'ok' AND NOT stopped) ",
-      select_evidence(), best_first);
+      select_evidence(fmt::format("{} <= 1e-4", tolerance_column)), best_first);
 }
 constexpr std::string_view from_ranked =
     "FROM ranked b JOIN kernel k ON k.id = b.kernel JOIN device d ON d.id = b.device WHERE b.place = 1 ";

@@ -13,6 +13,11 @@ inline constexpr std::string_view insert_trial =
     "protocol, stage, batch, sets, rejected, warm_us, clock_mhz, stopped, registers, spill_bytes, stack_bytes, "
     "static_shared_bytes, dynamic_shared_bytes, occupancy, limiter, binary_digest) "
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+/// The tolerance of a trial `t`, which is a part of its protocol's text where it is not the usual.
+inline constexpr std::string_view tolerance_column =
+    "CASE instr(t.protocol, ' tolerance=') WHEN 0 THEN 1e-4 ELSE CAST(substr(t.protocol, instr(t.protocol, "
+    "' tolerance=') + 11) AS REAL) END";
+
 void run_insert(Statement&, const TrialRecord&);
 
 /// Of a trial `t`, as read_trial() reads them.

@@ -12,7 +12,8 @@ constexpr const char* identity =
 
 }  // namespace
 
-std::vector<StoredSchedule> Store::schedules(std::optional<std::string_view> schedule_key, std::int64_t device) {
+std::vector<StoredSchedule> Store::schedules(std::optional<std::string_view> schedule_key, std::int64_t device,
+                                             double tolerance) {
   // A kernel that was only met, or tuned elsewhere, has no valid trial of the device.
   Statement select(*state_->database,
                    "SELECT id, name, text, exact_key FROM kernel WHERE (?1 IS NULL OR schedule_key = ?1) AND exact_key "
@@ -25,7 +26,7 @@ std::vector<StoredSchedule> Store::schedules(std::optional<std::string_view> sch
   select.bind(2, device);
   std::vector<StoredSchedule> found;
   while (select.step())
-    if (auto trial = best(select.integer(0), device))
+    if (auto trial = best(select.integer(0), device, tolerance))
       found.push_back({{select.text(1), select.text(2)}, select.text(3), std::move(*trial)});
   return found;
 }

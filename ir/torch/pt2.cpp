@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <set>
 
 #include "core/error.h"
 #include "core/nearest.h"
@@ -147,6 +149,36 @@ void add_input(const Program& program, const InputSpec& spec, Weights& weights, 
   ids.insert_or_assign(tensor->name, id);
 }
 
+bool keeps_values(std::string_view op) {
+  constexpr std::array ops = {"expand", "permute", "reshape", "select", "slice", "squeeze", "transpose", "unsqueeze"};
+  return std::ranges::find(ops, op) != ops.end();
+}
+
+/// An exported program does not say what its inputs are. Those of whole numbers and truth values cannot be normal:
+/// an index is drawn within what it points into.
+void draw_whole_inputs(Graph& graph) {
+  std::vector<Id> origin(graph.nodes.size());
+  std::set<const Node*> indices;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    Node& node = graph.nodes[i];
+    origin[i] = static_cast<Id>(i);
+    if (node.kind == Node::Kind::input) {
+      constexpr double unsaid = 32;  // as a kernel's own (measure/inputs.h)
+      const bool truth = node.type.dtype == DType::boolean;
+      if (truth || node.type.dtype == DType::i32) node.source.fill = {Fill::Draw::integers, 0, truth ? 2 : unsaid};
+    }
+    if (node.kind != Node::Kind::call) continue;
+    if (keeps_values(node.op)) origin[i] = origin[static_cast<std::size_t>(node.args[0])];
+    if (node.op != "embedding" && node.op != "gather") continue;
+    const Shape& table = graph.nodes[static_cast<std::size_t>(node.args[0])].type.shape;
+    const std::int64_t extent = table[node.op == "embedding" ? 0 : static_cast<std::size_t>(node.integer("dim"))];
+    Node& index = graph.nodes[static_cast<std::size_t>(origin[static_cast<std::size_t>(node.args[1])])];
+    if (index.kind != Node::Kind::input) continue;
+    double& end = index.source.fill.b;
+    end = indices.insert(&index).second ? static_cast<double>(extent) : std::min(end, static_cast<double>(extent));
+  }
+}
+
 Graph read(const Zip& archive) {
   std::string entry = archive.find_suffix("serialized_exported_program.json"), prefix;
   if (entry.empty()) {
@@ -168,7 +200,9 @@ Graph read(const Zip& archive) {
   for (const InputSpec& spec : program.inputs) add_input(program, spec, weights, builder, ids);
   std::vector<Id> outputs = GraphReader(program.graph, builder, std::move(ids)).read();
   if (outputs.empty()) throw Error("outputs: expected at least one tensor, found none");
-  return builder.finish(std::move(outputs));
+  Graph graph = builder.finish(std::move(outputs));
+  draw_whole_inputs(graph);
+  return graph;
 }
 
 }  // namespace

@@ -4,9 +4,11 @@
 #include <span>
 #include <vector>
 
+#include "core/error.h"
 #include "core/outcome.h"
 #include "measure/ceilings.h"
 #include "measure/device.h"
+#include "measure/inputs.h"
 #include "measure/sampling.h"
 
 namespace deplo::measure {
@@ -24,6 +26,14 @@ struct Task {
   std::uint64_t seed = 0;
   Protocol protocol;
   Ceilings known = {};  // of the device, from earlier runs
+  InputFiles files = {};
+};
+
+/// Thrown where a kernel, not the device, is why nothing of it can be measured; others can.
+class Untunable : public Error {
+ public:
+  using Error::Error;
+  explicit Untunable(const Error& error) : Error(error) {}
 };
 
 /// Measures candidates of one kernel at a time on one device: in this process (local_bench.h) or in a child that may
@@ -33,8 +43,8 @@ class Bench {
   virtual ~Bench() = default;
   virtual const DeviceInfo& info() const = 0;
   virtual Dialect dialect() const = 0;
-  /// The candidates from now on are of this kernel. It, or the first use after it, throws Error when the kernel's
-  /// inputs do not fit or it has no finite result.
+  /// The candidates from now on are of this kernel. It, or the first use after it, throws Untunable when the
+  /// kernel's inputs do not fit or it has no finite result.
   virtual void open(const Task&) = 0;
   /// The best that the device was measured to do at best since this bench was made, as of the last open().
   virtual Ceilings ceilings() const = 0;

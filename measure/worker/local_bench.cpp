@@ -58,8 +58,14 @@ void LocalBench::open(const Task& task) {
   problem_.reset();  // before the next one needs its memory
   protocol_ = task.protocol;
   if (!probe_) probe_ = std::make_unique<Probe>(*device_, task.known);
-  problem_ = std::make_unique<Problem>(task.loop, *device_, task.seed, probe_.get());
-  problem_->reference();  // now: no candidate is to blame for the time it takes
+  try {
+    problem_ =
+        std::make_unique<Problem>(task.loop, *device_, task.seed, probe_.get(), task.protocol.tolerance, task.files);
+    problem_->reference();  // now: no candidate is to blame for the time it takes
+  } catch (const Error& error) {
+    problem_.reset();
+    throw Untunable(error);
+  }
 }
 
 LocalBench::Built LocalBench::build(const Candidate& candidate, std::size_t number) {

@@ -17,9 +17,10 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(KernelSource, entry, text, blocks, threads, s
 namespace deplo::measure {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceInfo, backend, name, vendor, driver, platform, units, clock_mhz, shared_bytes,
                                    max_threads, cpu, architecture, l2_bytes, memory_bytes)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Protocol, full_run_ms, slow, slow_us, samples, sample_us, discard_stop, early_stop,
-                                   screen_clock, finalists, max_finalists, finalist_margin, rounds, max_rounds, tie,
-                                   confirm_sample_us, confirm_clock, warm_samples, max_batch, plausible)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Protocol, tolerance, inputs, full_run_ms, slow, slow_us, samples, sample_us,
+                                   discard_stop, early_stop, screen_clock, finalists, max_finalists, finalist_margin,
+                                   rounds, max_rounds, tie, confirm_sample_us, confirm_clock, warm_samples, max_batch,
+                                   plausible)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Ceilings, copy_gb_s, read_gb_s, fp32_gflop_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Resources, registers, spill_bytes, stack_bytes, static_shared_bytes,
                                    dynamic_shared_bytes, occupancy, limiter, binary_digest)
@@ -94,14 +95,18 @@ Error decode_error(std::string_view text) {
 }
 
 std::string encode(const Task& task) {
-  return dump(
-      {{"loop", ir::print(task.loop)}, {"seed", task.seed}, {"protocol", task.protocol}, {"known", task.known}});
+  return dump({{"loop", ir::print(task.loop)},
+               {"seed", task.seed},
+               {"protocol", task.protocol},
+               {"known", task.known},
+               {"files", task.files}});
 }
 
 Task decode_task(std::string_view text) {
   return decode(text, [](const Json& json) {
     return Task{ir::parse(json.at("loop").get_ref<const std::string&>()), json.at("seed").get<std::uint64_t>(),
-                json.at("protocol").get<Protocol>(), json.at("known").get<Ceilings>()};
+                json.at("protocol").get<Protocol>(), json.at("known").get<Ceilings>(),
+                json.at("files").get<InputFiles>()};
   });
 }
 

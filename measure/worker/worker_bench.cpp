@@ -79,7 +79,13 @@ void WorkerBench::ready() {
 std::string WorkerBench::probe() {
   if (!worker_)
     if (std::string fault = start(); !fault.empty()) return fault;
-  const auto told = worker_->ask({FrameType::kernel, task_, deadlines_});
+  const auto told = [&] {
+    try {
+      return worker_->ask({FrameType::kernel, task_, deadlines_});
+    } catch (const Error& error) {  // the worker's word: it lives on
+      throw Untunable(error);
+    }
+  }();
   if (const auto* lost = std::get_if<Lost>(&told)) return describe(*lost);
   task_told_ = true;
   try {

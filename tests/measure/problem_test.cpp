@@ -3,11 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <set>
 
 #include "measure/elements.h"
+#include "measure/inputs.h"
 #include "measure/reference.h"
 #include "scripted.h"
 
@@ -178,6 +181,138 @@ TEST(Problem, AKernelWithoutFiniteResultsIsAUsersMistake) {
     EXPECT_THAT(error.what(), testing::StartsWith("kernel bad: expected finite results"));
     EXPECT_EQ(error.exit(), Exit::user);
   }
+}
+
+/// A kernel of one output whose result, in f32 and in another order than the reference, is what `compute` makes of the
+/// inputs; `fault` changes it.
+std::optional<Failure> check_result(const std::string& loop, double tolerance,
+                                    const std::function<void(std::vector<std::vector<float>>&)>& compute) {
+  ScriptedDevice device;
+  Problem problem(ir::parse(loop), device, 3, nullptr, tolerance);
+  problem.poison_outputs();
+  compute(static_cast<ScriptedArrays&>(problem.arrays()).data);
+  return problem.check(Coverage::whole);
+}
+
+/// y[0] = sum(softmax(x)) - 1 of 1000 elements.
+const char* const softmax_sum =
+    "=== loop: cancels ===\ninput x: f32[1000]\noutput y: f32[1]\n"
+    "for a0 in 0..1: # free\n"
+    "  for a1 in 0..1000: # reduce\n    in0 = load x[a1]\n    acc0 <- maximum(acc0, in0)\n"
+    "  for a2 in 0..1000: # reduce\n    in1 = load x[a2]\n    v0 = subtract(in1, acc0)\n    v1 = exp(v0)\n"
+    "    acc1 <- add(acc1, v1)\n"
+    "  for a3 in 0..1000: # reduce\n    in2 = load x[a3]\n    v2 = subtract(in2, acc0)\n    v3 = exp(v2)\n"
+    "    v4 = divide(v3, acc1)\n    acc2 <- add(acc2, v4)\n"
+    "  v5 = subtract(acc2, 1)\n  y[a0] = v5\n";
+
+/// Backwards, and by the fast formula of the exponential; the term `without` is left out.
+float sum_of_softmax(const std::vector<float>& x, int without = -1) {
+  const float most = *std::max_element(x.begin(), x.end());
+  float total = 0, sum = 0;
+  for (std::size_t i = x.size(); i-- > 0;) total += std::exp2((x[i] - most) * 1.442695041F);
+  for (std::size_t i = x.size(); i-- > 0;)
+    if (static_cast<int>(i) != without) sum += std::exp2((x[i] - most) * 1.442695041F) / total;
+  return sum - 1;
+}
+
+TEST(Problem, RoundingNoiseWhereTermsCancelIsRight) {
+  const auto check = [](int without) {
+    return check_result(softmax_sum, default_tolerance,
+                        [&](auto& data) { data[1][0] = sum_of_softmax(data[0], without); });
+  };
+  EXPECT_FALSE(check(-1).has_value()) << check(-1)->message;
+  for (const int term : {0, 17, 999}) EXPECT_TRUE(check(term).has_value()) << "a missing term of 1/1000";
+}
+
+/// Rows of 256 numbers about 1000: (x - mean) * rsqrt(var + 1e-5).
+const char* const norm_of_1000 =
+    "=== loop: norm ===\ninput x: f32[8, 256] in (999, 1001)\noutput y: f32[8, 256]\n"
+    "for a0 in 0..8: # free\n"
+    "  for a1 in 0..256: # reduce\n    in0 = load x[a0, a1]\n    acc0 <- add(acc0, in0)\n"
+    "  v0 = multiply(acc0, 0.00390625)\n"
+    "  for a2 in 0..256: # reduce\n    in1 = load x[a0, a2]\n    v1 = subtract(in1, v0)\n    v2 = multiply(v1, v1)\n"
+    "    acc1 <- add(acc1, v2)\n"
+    "  v3 = multiply(acc1, 0.00390625)\n  v4 = add(v3, 0.00001)\n  v5 = rsqrt(v4)\n"
+    "  for a3 in 0..256: # free\n    in2 = load x[a0, a3]\n    v6 = subtract(in2, v0)\n    v7 = multiply(v6, v5)\n"
+    "    y[a0, a3] = v7\n";
+
+enum class NormFault { none, wrong_row, missing_term, doubled_term, wrong_element };
+
+void norm_rows(std::vector<std::vector<float>>& data, NormFault fault) {
+  const std::vector<float>& x = data[0];
+  for (std::size_t row = 0; row < 8; ++row) {
+    const float* const from = x.data() + 256 * (fault == NormFault::wrong_row ? (row + 1) % 8 : row);
+    float sum = 0, squares = 0;
+    for (int i = 255; i >= 0; --i) sum += from[i];
+    if (fault == NormFault::missing_term) sum -= from[100];
+    if (fault == NormFault::doubled_term) sum += from[100];
+    const float mean = sum / 256;
+    for (int i = 255; i >= 0; --i) squares += (from[i] - mean) * (from[i] - mean);
+    const float scale = 1 / std::sqrt(squares / 256 + 1e-5F);
+    for (std::size_t i = 0; i < 256; ++i) data[1][256 * row + i] = (x[256 * row + i] - mean) * scale;
+  }
+  if (fault == NormFault::wrong_element) std::swap(data[1][300], data[1][301]);
+}
+
+TEST(Problem, ANormOfLargeNumbersIsRightAndItsFaultsAreFound) {
+  const auto check = [](NormFault fault) {
+    return check_result(norm_of_1000, default_tolerance, [&](auto& data) { norm_rows(data, fault); });
+  };
+  EXPECT_FALSE(check(NormFault::none).has_value()) << check(NormFault::none)->message;
+  for (const NormFault fault :
+       {NormFault::wrong_row, NormFault::missing_term, NormFault::doubled_term, NormFault::wrong_element})
+    EXPECT_TRUE(check(fault).has_value()) << static_cast<int>(fault);
+}
+
+TEST(Problem, TheToleranceIsTheUsers) {
+  const auto check = [](double tolerance) {
+    return check_result(
+        "=== loop: copy ===\ninput a: f32[64]\noutput b: f32[64]\nfor a0 in 0..64: # free\n"
+        "  in0 = load a[a0]\n  b[a0] = in0\n",
+        tolerance, [](auto& data) {
+          data[1] = data[0];
+          for (float& value : data[1]) value *= 1.001F;
+        });
+  };
+  EXPECT_TRUE(check(default_tolerance).has_value());
+  EXPECT_FALSE(check(0.01).has_value());
+}
+
+TEST(Problem, InputsAreDrawnFromWhatTheKernelNames) {
+  const auto drawn = [](const std::string& type) {
+    const ir::Program program = ir::parse("=== loop: f ===\ninput x: " + type + "\noutput y: f32[4]\n");
+    const std::vector<float> values = random_input(program.buffers[0], 0, 1);
+    const auto [low, high] = std::ranges::minmax(values);
+    return std::pair(low, high);
+  };
+  const auto [low, high] = drawn("f32[4000] in (0.1, 1)");
+  EXPECT_GE(low, 0.1F);
+  EXPECT_LT(low, 0.11F);
+  EXPECT_LE(high, 1.0F);
+  EXPECT_EQ(drawn("i32[4000] in (-3, 2)"), std::pair(-3.0F, 1.0F));
+  EXPECT_EQ(drawn("f32[4] in constant(2.5)"), std::pair(2.5F, 2.5F));
+  EXPECT_GT(drawn("f32[4000] in normal(100, 1)").first, 90);
+}
+
+TEST(Problem, IndicesPointAllOverTheirTable) {
+  const ir::Program embedding = with_index_ranges(ir::parse(
+      "=== loop: embedding ===\ninput i: i32[50]\ninput n: i32[50]\ninput t: f32[1000, 4]\noutput y: f32[50, 4]\n"
+      "for a0 in 0..50: # free\n  for a1 in 0..4: # free\n    in0:i32 = load i[a0]\n    in1:i32 = load n[a0]\n"
+      "    in2 = load t[min(max(in0, 0), 999), a1]\n    y[a0, a1] = in2\n"));
+  EXPECT_EQ(embedding.buffers[0].fill, (ir::Fill{ir::Fill::Draw::integers, 0, 1000}));
+  EXPECT_FALSE(embedding.buffers[1].fill.has_value()) << "no index";
+  EXPECT_EQ(describe_inputs(embedding), "i: randint(0, 1000)");
+}
+
+TEST(Problem, RealsAboutZeroAreOneProtocol) {
+  const auto described = [](const std::string& fill) {
+    return describe_inputs(ir::parse("=== loop: f ===\ninput x: f32[4]" + fill + "\noutput y: f32[4]\n"));
+  };
+  for (const char* usual : {"", " in (-1, 1)", " in normal(0, 1)", " in (-0.02, 0.02)"})
+    EXPECT_EQ(described(usual), "");
+  EXPECT_EQ(described(" in (0, 1)"), "x: uniform(0, 1)");
+  EXPECT_EQ(described(" in normal(0, 100)"), "x: normal(0, 100)");
+  EXPECT_EQ(described(" in constant(0)"), "x: constant(0)");
 }
 
 TEST(Problem, InputsDependOnTheSeedAndTheBufferOnly) {

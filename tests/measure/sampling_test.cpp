@@ -251,6 +251,10 @@ TEST(Protocol, TextNamesEveryNumber) {
   Protocol other;
   other.full_run_ms = 50;
   EXPECT_NE(other.text(), defaults.text());
+  Protocol lenient;
+  lenient.tolerance = 0.01;
+  lenient.inputs = "x: uniform(0, 1)";
+  EXPECT_EQ(lenient.text(), defaults.text() + " tolerance=0.01 inputs={x: uniform(0, 1)}");
 }
 
 TEST(Grid, WavesFollowTheDevice) {

@@ -1,0 +1,14 @@
+// Arrays in NumPy's .npy files (numpy.lib.format, versions 1 to 3).
+#pragma once
+#include <string>
+#include <vector>
+
+#include "ir/types.h"
+
+namespace deplo::measure {
+
+/// Values of the file, row-major, as a tensor of that type has them: the same shape, in C order, of bool, int32, int64,
+/// float32 or float64; reals for floats, whole numbers for i32 and bool. Throws Error that names the file.
+std::vector<float> read_npy(const std::string& file, const ir::TensorType&);
+
+}  // namespace deplo::measure
