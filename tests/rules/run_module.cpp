@@ -17,7 +17,7 @@ namespace {
 
 using Values = std::vector<double>;
 
-double draw(const ir::Fill& fill, ir::DType dtype, Rng& rng) {
+double small_draw(const ir::Fill& fill, ir::DType dtype, Rng& rng) {
   if (dtype == ir::DType::boolean) return static_cast<double>(rng.below(2));
   switch (fill.draw) {
     case ir::Fill::Draw::integers:
@@ -56,7 +56,7 @@ std::vector<Values> random_sources(const ir::torch::Graph& graph, std::uint64_t 
     const ir::torch::Node& node = graph.nodes[i];
     if (node.kind != ir::torch::Node::Kind::input && node.kind != ir::torch::Node::Kind::parameter) continue;
     for (std::int64_t n = ir::element_count(node.type.shape); n > 0; --n)
-      sources[i].push_back(draw(node.source.fill, node.type.dtype, rng));
+      sources[i].push_back(small_draw(node.source.fill, node.type.dtype, rng));
   }
   return sources;
 }
