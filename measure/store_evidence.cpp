@@ -16,14 +16,14 @@ std::string statuses(bool (*holds)(Status)) {
 
 // With one max() and GROUP BY, SQLite takes the other columns from the row that has the maximum (documented: "bare
 // columns"). What is not conclusive has a smaller number than all that is.
-std::string select_evidence(std::string_view where) {
+std::string select_evidence(std::string_view where, std::string_view columns) {
   return fmt::format(
       "SELECT *, max(CASE WHEN stopped OR status NOT IN ({}) THEN id - (1 << 62) ELSE id END), "
       "count(*) FILTER (WHERE status IN ({})) AS transient_failures FROM "
-      "(SELECT t.*, r.device AS device, first_value(t.digest) OVER (PARTITION BY t.kernel, r.device, t.trail "
+      "(SELECT {}, r.device AS device, first_value(t.digest) OVER (PARTITION BY t.kernel, r.device, t.trail "
       "ORDER BY t.id DESC) AS last_digest FROM trial t JOIN run r ON r.id = t.run WHERE {}) "
       "WHERE digest = last_digest GROUP BY kernel, device, trail",
-      statuses(conclusive), statuses(transient), where);
+      statuses(conclusive), statuses(transient), columns, where);
 }
 
 }  // namespace deplo::measure

@@ -105,8 +105,11 @@ Rows kernel_summaries(Database& database, const Filter& filter) {
 }
 
 std::vector<std::int64_t> ranked_trials(Database& database, std::int64_t kernel, std::int64_t device) {
-  Statement rows(database, fmt::format("SELECT id FROM ({}) WHERE status = 'ok' AND NOT stopped ORDER BY {}",
-                                       select_evidence("t.kernel = ? AND r.device = ?"), best_first));
+  const std::string evidence =
+      select_evidence("t.kernel = ? AND r.device = ?",
+                      "t.id, t.kernel, t.trail, t.digest, t.status, t.stopped, t.stage, t.fidelity, t.median_us");
+  Statement rows(database, fmt::format("SELECT id FROM ({}) WHERE status = 'ok' AND NOT stopped ORDER BY {}", evidence,
+                                       best_first));
   rows.bind(1, kernel).bind(2, device);
   std::vector<std::int64_t> ids;
   while (rows.step()) ids.push_back(rows.integer(0));

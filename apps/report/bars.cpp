@@ -45,8 +45,8 @@ std::string number_at(double y, const std::string& text) {
 
 Figure bars(std::string name, std::string title, const std::vector<BarRow>& rows, const Axis& axis) {
   const Labels labels(rows);
-  const double start = labels.above ? 4 : labels.end + 6, below = labels.above ? 3 : 2.5,  // of what is above
-      height = labels.above ? 11 : 13;
+  const double start = labels.above ? 4 : labels.end + 6, below = labels.above ? 4.5 : 2.5,  // of what is above
+      height = labels.above ? 10 : 13;
   const auto at = [&](double value) { return start + (numbers - start) * axis.share(value); };
   const double zero = at(axis.logarithmic ? 1 : 0);
   const std::vector<double> ticks = axis.logarithmic ? axis.ticks() : std::vector<double>();
@@ -63,7 +63,7 @@ Figure bars(std::string name, std::string title, const std::vector<BarRow>& rows
         std::min(zero, at(row.value)), y + below, std::abs(at(row.value) - zero), height, colour(row.series),
         row.pale ? 0.45 : 1, escape(row.label), escape(row.text));
     if (row.low < row.high) body += line_at("whisker", at(row.low), y + 9, at(row.high), y + 9);
-    body += number_at(y + (labels.above ? 12.5 : 13), row.text);
+    body += number_at(y + (labels.above ? 13.5 : 13), row.text);
     y += bar_height;
   }
   if (axis.logarithmic) {

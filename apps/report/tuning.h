@@ -22,7 +22,7 @@ namespace deplo::apps {
 /// One row of the store.
 struct ReportTrial {
   std::int64_t id = 0;
-  std::string trail;
+  std::string trail, digest;  // of the source that it became
   Status status = Status::invalid;
   double us = 0;       // when ok
   double seconds = 0;  // of tuning spent on the kernel until it was stored: time between runs does not count
@@ -81,6 +81,7 @@ struct TunedKernel {
   bool imported = false;   // recorded by another program: when is not known
   std::string unreadable;  // why it is not known
 
+  /// Of the source that the trail became last.
   StageTimes times_of(std::string_view trail) const;
 };
 

@@ -132,7 +132,7 @@ std::vector<Mark> marks_of(const Kernels& kernels, const Axis& us) {
   const KernelSummary& summary = kernels[0]->summary;
   if (summary.untuned.screened > 0) marks.push_back({summary.untuned.screened, "untuned"});
   if (summary.library_us >= us.low && summary.library_us <= us.high)
-    marks.push_back({summary.library_us, "confirmed " + cut(summary.library, longest_library)});
+    marks.push_back({summary.library_us, cut(summary.library, longest_library) + " (confirmed)"});
   return marks;
 }
 

@@ -53,6 +53,7 @@ ReportTrial trial_of(const Statement& row) {
   trial.us = row.is_null(3) ? 0 : row.real(3);
   trial.confirmed = row.integer(4) != 0;
   trial.stopped = row.integer(5) != 0;
+  trial.digest = row.text(10);
   parse_trail(trial.trail);
   if (trial.ok()) require_time(trial.us);
   if (row.integer(8) == 0) throw Error("expected samples as a JSON array");
@@ -98,9 +99,13 @@ SpeedUp KernelSummary::speed_up() const {
 
 StageTimes TunedKernel::times_of(std::string_view trail) const {
   StageTimes times;
-  for (const ReportTrial& trial : trials)
-    if (trial.ok() && !trial.stopped && trial.trail == trail)
-      (trial.confirmed ? times.confirmed : times.screened) = trial.us;
+  std::string_view digest;
+  for (const ReportTrial& trial : trials) {
+    if (trial.trail != trail) continue;
+    if (trial.digest != digest) times = {};
+    digest = trial.digest;
+    if (trial.ok() && !trial.stopped) (trial.confirmed ? times.confirmed : times.screened) = trial.us;
+  }
   return times;
 }
 
@@ -146,7 +151,7 @@ void TunedStore::read_trials(const Entry& entry, TunedKernel& kernel) {
                  "SELECT t.id, t.trail, t.status, t.median_us, t.stage = 'confirm', t.stopped, t.protocol, "
                  "max(0, (julianday(t.created) - julianday(coalesce((SELECT p.created FROM trial p WHERE p.run = t.run "
                  "AND p.id < t.id ORDER BY p.id DESC LIMIT 1), r.started))) * 86400), "
-                 "CASE WHEN json_valid(t.samples) THEN json_type(t.samples) = 'array' ELSE 0 END, t.message "
+                 "CASE WHEN json_valid(t.samples) THEN json_type(t.samples) = 'array' ELSE 0 END, t.message, t.digest "
                  "FROM trial t JOIN run r ON r.id = t.run WHERE t.kernel = ? AND r.device = ? ORDER BY t.id");
   rows.bind(1, entry.kernel).bind(2, entry.device);
   std::vector<std::string> protocols;

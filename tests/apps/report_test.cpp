@@ -216,6 +216,23 @@ TEST_F(Report, OnlyTimesOfOneStageAreCompared) {
               AllOf(HasSubstr("1.50×"), HasSubstr("<td>confirmed</td>"), Not(HasSubstr("Pale:"))));
 }
 
+// As `deplo db best`: what the machine did to a later trial takes nothing from the time before it, another source does.
+TEST_F(Report, TheBestIsThatOfTheEvidence) {
+  fill_stages(file("a.db"), {{100, 120}, {50, 80}});
+  const auto append = [&](Status status, const char* digest) {
+    measure::Store store = measure::Store::open(file("a.db"));
+    measure::TrialRecord trial = measure::some_trial(measure::add_context(store), 0, "block.bm=1", 60);
+    trial.status = status;
+    trial.digest = digest;
+    store.append(trial);
+  };
+  append(Status::worker_lost, "d41d8cd98f00b204e9800998ecf8427e");  // as some_trial()
+  EXPECT_THAT(page_of({file("a.db")}), HasSubstr("The best schedule: 80 µs confirmed on the full grid, 50 µs as"));
+  append(Status::ok, "another");
+  EXPECT_THAT(page_of({file("a.db")}), HasSubstr("The best schedule: 120 µs confirmed on the full grid, 100 µs as"));
+  EXPECT_THAT(run_program({"deplo", "db", "best", file("a.db")}).out, HasSubstr("120"));
+}
+
 TEST_F(Report, OpensWithTheSpeedUps) {
   fill_store(file("a.db"), 0, 30, "first");
   fill_store(file("a.db"), 5, 0, "no_valid_time");
