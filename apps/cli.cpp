@@ -109,11 +109,8 @@ std::string shortened(const std::string& message) {
   return message.substr(0, longest - end) + " [...] " + message.substr(message.size() - end);
 }
 
-int fail(std::string message, Exit exit) {
-  // One line whatever the names in it are.
-  std::replace_if(
-      message.begin(), message.end(), [](unsigned char c) { return c < 32 || c == 127; }, '?');
-  std::fprintf(stderr, "deplo: %s\n", message.c_str());
+int fail(const std::string& message, Exit exit) {
+  std::fprintf(stderr, "deplo: %s\n", printable(message).c_str());  // one line whatever the names in it are
   return static_cast<int>(exit);
 }
 

@@ -40,10 +40,12 @@ std::pair<std::string, std::int64_t> parse_symbol(const std::string& text) {
 
 }  // namespace
 
-void print_result(const std::string& text) {
-  const bool whole = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();  // a cubin has zeros in it
+void print_bytes(const std::string& bytes) {
+  const bool whole = std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size();
   if (!whole || std::fflush(stdout) != 0) throw Error("cannot write to standard output", Exit::environment);
 }
+
+void print_result(const std::string& text) { print_bytes(printable_lines(text)); }
 
 void require(const std::string& value, const char* flag) {
   if (value.empty()) throw Error(fmt::format("expected the flag {}, found none; see --help", flag));
@@ -137,10 +139,12 @@ void run_compile(const CompileOptions& options, const std::string& output) {
   if (options.level == "cubin" && output.empty() && isatty(STDOUT_FILENO) != 0)
     throw Error("--ir cubin: expected --output FILE, found a terminal, which cannot show machine code");
   const std::string text = compile(options);
-  if (output.empty())
-    print_result(text);
-  else
+  if (!output.empty())
     write_file(output, text);
+  else if (options.level == "cubin")
+    print_bytes(text);  // machine code
+  else
+    print_result(text);
 }
 
 void add_schedule(CLI::App& command, CompileOptions& options) {

@@ -14,8 +14,10 @@
 
 namespace deplo::apps {
 
-/// To standard output; throws Error(environment) where it cannot be written.
+/// To standard output, as printable_lines() (core/text.h); throws Error(environment) where it cannot be written.
 void print_result(const std::string& text);
+/// The same of what is no text, as it is.
+void print_bytes(const std::string& bytes);
 
 // Not left to CLI11, which would speak of a missing flag before one that is misspelt.
 void require(const std::string& value, const char* flag);

@@ -87,11 +87,14 @@ std::vector<std::size_t> first_equals(const std::vector<ir::Program>& kernels) {
   return first;
 }
 
-std::string align_columns(const std::vector<std::vector<std::string>>& rows, const std::vector<bool>& right,
+std::string align_columns(std::vector<std::vector<std::string>> rows, const std::vector<bool>& right,
                           std::size_t width) {
   std::vector<std::size_t> widths(right.size(), 0);
-  for (const auto& row : rows)
-    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], columns(row[c]));
+  for (auto& row : rows)
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      row[c] = printable(row[c]);
+      widths[c] = std::max(widths[c], columns(row[c]));
+    }
   std::size_t others = 0;  // columns of the window that all but the last of the table take
   for (std::size_t c = 0; c + 1 < widths.size(); ++c) others += widths[c] + 2;
   const bool fits = width == 0 || others + widths.back() <= width;

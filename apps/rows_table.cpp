@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -22,8 +23,8 @@ std::string print(const Cell& cell) {
   const auto* text = std::get_if<std::string>(&cell);
   if (text == nullptr) return "-";
   std::string line = *text;
-  for (char& c : line)
-    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = ' ';  // one line, and nothing that moves the cursor
+  std::ranges::replace(line, '\n', ' ');  // of compilers' messages
+  std::ranges::replace(line, '\t', ' ');
   return line;
 }
 

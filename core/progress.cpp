@@ -13,11 +13,12 @@ constexpr std::size_t least_name = 8;  // columns: below that a name says nothin
 
 }  // namespace
 
-std::string fit_status(std::string_view name, std::string_view details, std::size_t width) {
-  if (width == 0) return std::string(name) + "  " + std::string(details);
+std::string fit_status(std::string_view shown_name, std::string_view shown_details, std::size_t width) {
+  const std::string name = printable(shown_name), details = printable(shown_details);
+  if (width == 0) return name + "  " + details;
   const std::size_t rest = columns(details) + 2;
   const std::size_t for_name = std::max(least_name, width > rest ? width - rest : 0);
-  return cut(cut(name, for_name) + "  " + std::string(details), width);
+  return cut(cut(name, for_name) + "  " + details, width);
 }
 
 void Progress::status(std::string_view name, std::string_view details) {
@@ -54,7 +55,7 @@ void Progress::end() {
 void Progress::write_line(std::string_view text) {
   if (quiet_) return;
   clear();
-  std::fprintf(out_, "%.*s\n", static_cast<int>(text.size()), text.data());
+  std::fprintf(out_, "%s\n", printable_lines(text).c_str());
   std::fflush(out_);
 }
 

@@ -14,6 +14,12 @@ std::string cut(std::string_view text, std::size_t width);
 std::size_t terminal_width(int descriptor);
 /// Three to four significant digits: "0.123", "12.3", "812", "15234".
 std::string significant(double value);
+/// One line that does nothing to a terminal but show itself: control characters, characters that turn the direction of
+/// text and bytes that are no UTF-8 are written as \x1b or \u009b, which JSON reads as well where they stand in it.
+/// Names and messages come from files that others wrote.
+std::string printable(std::string_view text);
+/// The same of several lines: newlines and tabs stay.
+std::string printable_lines(std::string_view text);
 /// "1 kernel", "2 kernels".
 std::string counted(std::int64_t count, std::string_view one);
 /// "0:05", "12:34", "1:02:03".

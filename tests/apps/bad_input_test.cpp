@@ -75,7 +75,7 @@ TEST_F(BadInput, ADeviceThatIsNotThere) {
 TEST_F(BadInput, Experiments) {
   expect({"deplo-tune", "--config", "/nowhere/x.yaml"}, 1, "/nowhere/x.yaml: expected a readable file");
   expect({"deplo-tune", "--config", folder_.path()}, 1, "expected a file, found a folder");
-  expect({"deplo-tune", "--config", "two\nlines"}, 1, "two?lines: expected a readable file");
+  expect({"deplo-tune", "--config", "two\nlines"}, 1, "two\\x0alines: expected a readable file");
   expect({"deplo-tune", "--config", "/dev/zero"}, 1, "expected a file of at most 64 MiB");
   expect_tune("", 1, "x.yaml:1: expected a map");
   expect_tune("1", 1, "x.yaml:1: expected a map");
