@@ -8,8 +8,9 @@ namespace deplo::apps {
 /// given the wrong name. write_file() asks by itself; what takes long asks before it begins.
 void expect_no_store(const std::string& file);
 
-/// Writes these bytes to the file, in place of what it held. Throws Error: it is a database; (environment) it cannot be
-/// written, with the system's reason.
+/// Writes these bytes to the file, in place of what it held: beside it and then renamed, so that a full disk or a kill
+/// leaves the old file as it was. Throws Error: it is a database; (environment) it cannot be written, with the system's
+/// reason.
 void write_file(const std::string& file, const std::string& bytes);
 
 }  // namespace deplo::apps

@@ -10,6 +10,7 @@
 
 #include "apps/run_program.h"
 #include "core/file.h"
+#include "measure/mount.h"
 #include "measure/store_fixture.h"
 
 namespace deplo::testing {
@@ -53,10 +54,15 @@ class WriteFile : public ::testing::TestWithParam<Writer> {
                                   "  y[a0] = v0\n"});
     for (int i = 0; i < 5; ++i) made.append(measure::some_trial(ids, i, "a.b=" + std::to_string(i), 10 + i));
   }
-  Ran write_to(const std::string& output) const {
+  /// Without the name of the file to write.
+  Words command() const {
     Words words = GetParam().words;
     words.insert(words.begin(), "deplo");
     for (std::string& word : words) word = word == store ? file("read.db") : word == "SPACE" ? file("s.csv") : word;
+    return words;
+  }
+  Ran write_to(const std::string& output) const {
+    Words words = command();
     words.push_back(output);
     return run_program(words);
   }
@@ -90,6 +96,28 @@ TEST_P(WriteFile, TheSystemsReasonIsGiven) {
     EXPECT_EQ(ran.code, 2) << ran.err;
     EXPECT_THAT(ran.err, HasSubstr(path + ": cannot be written: " + reason + "\n"));
   }
+}
+
+TEST_P(WriteFile, AFullDiskLeavesTheOldFile) {
+  const measure::Mount disk("64k");
+  if (!disk.mounted()) GTEST_SKIP() << "no right to mount a tmpfs";
+  const std::string old = write_file(disk.path(), "old", std::string(20'000, 'x'));
+  disk.fill();
+  const Ran ran = write_to(old);
+  EXPECT_EQ(ran.code, 2) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr(old + ": cannot be written: No space left on device\n"));
+  EXPECT_EQ(read_file(old), std::string(20'000, 'x'));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(disk.path()), {}), 2) << "nothing is left beside it";
+}
+
+TEST_P(WriteFile, ModeAndLinksStay) {
+  const std::string old = write_file(folder_.path(), "old", "what was there\n");
+  std::filesystem::permissions(old, std::filesystem::perms(0640));
+  std::filesystem::create_symlink("old", folder_.path() / "link");
+  write_to(file("link"));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder_.path() / "link"));
+  EXPECT_NE(read_file(old), "what was there\n");
+  EXPECT_EQ(std::filesystem::status(old).permissions(), std::filesystem::perms(0640));
 }
 
 INSTANTIATE_TEST_SUITE_P(Commands, WriteFile, ::testing::ValuesIn(writers),

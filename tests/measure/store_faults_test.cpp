@@ -1,7 +1,6 @@
 // What happens to a store when processes share it, are killed, or the disk is full or read-only.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <thread>
 
 #include "core/rng.h"
+#include "mount.h"
 #include "store_fixture.h"
 
 namespace deplo::measure {
@@ -103,28 +103,6 @@ TEST(StoreFaults, KilledAtAnyMoment) {
     EXPECT_TRUE(is_intact(file));
   }
 }
-
-/// A file system of its own, gone at the end of the test.
-class Mount {
- public:
-  explicit Mount(const std::string& size) {
-    mounted_ = mount("tmpfs", folder_.path().c_str(), "tmpfs", 0, ("size=" + size).c_str()) == 0;
-  }
-  ~Mount() {
-    if (mounted_) umount2(folder_.path().c_str(), MNT_DETACH);
-  }
-  Mount(const Mount&) = delete;
-  Mount& operator=(const Mount&) = delete;
-  bool mounted() const { return mounted_; }
-  bool make_read_only() const {
-    return mount(nullptr, folder_.path().c_str(), nullptr, MS_REMOUNT | MS_RDONLY, nullptr) == 0;
-  }
-  std::string file(const std::string& name) const { return folder_.file(name); }
-
- private:
-  TemporaryFolder folder_;
-  bool mounted_ = false;
-};
 
 TEST(StoreFaults, FullDiskWhileAppending) {
   const Mount disk("256k");
