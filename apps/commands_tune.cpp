@@ -104,7 +104,11 @@ int run_tune(const TuneFlags& flags) {
   TuneOptions options{flags.store, "", flags.retry_failed, flags.warm_start, flags.in_process, flags.analytic_prior};
   options.tolerance = flags.tolerance;
   Deadline deadline([&] {
-    abandon(options);
+    try {
+      abandon(options);
+    } catch (const Error&) {
+      // Another process holds the store: the next run settles what was begun.
+    }
     report();
   });
   if (shard) {

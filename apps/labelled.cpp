@@ -80,7 +80,7 @@ Column column(const search::Knob& knob) {
 
 std::vector<search::Labelled> label_store(const std::string& file, std::size_t least, std::size_t most) {
   const std::vector<StoreKey> keys = store_keys(file);
-  measure::Store store = measure::Store::open(file);
+  measure::Store store = measure::Store::open_to_read(file);
   std::vector<search::Labelled> sets;
   for (const StoreKey& key : keys) {
     if (!key.text.starts_with("===")) continue;  // imported: no kernel of ours

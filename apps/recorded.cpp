@@ -189,7 +189,7 @@ std::size_t import_records(const search::Records& records, const std::string& pa
 
 std::vector<StoredSpace> read_stored_spaces(const std::string& path) {
   const std::vector<StoreKey> keys = store_keys(path);
-  measure::Store store = measure::Store::open(path);
+  measure::Store store = measure::Store::open_to_read(path);
   std::vector<StoredSpace> spaces;
   for (const StoreKey& key : keys)
     if (auto records = read_space(store, key, path))

@@ -12,7 +12,7 @@ namespace deplo::apps {
 
 std::vector<StoreKey> store_keys(const std::string& store) {
   if (!std::filesystem::exists(store)) throw Error(store + ": expected a store, found no such file");
-  const auto database = measure::open_database(store);
+  const auto database = measure::open_to_read(store);
   measure::Statement rows(*database,
                           fmt::format("SELECT t.kernel, r.device, k.name, k.text, t.protocol, {} "
                                       "FROM trial t JOIN run r ON r.id = t.run JOIN kernel k ON k.id = t.kernel "

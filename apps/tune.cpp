@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <utility>
 
@@ -156,6 +157,7 @@ void tune(const Experiment& experiment, const TuneOptions& options, Progress& pr
   board.start(blank_summary(experiment, options, session));
   try {
     Tuner(experiment, session, progress, board, options.on_trial).run();
+    store.check_files();  // what is told now is in it
   } catch (...) {
     forget_begun(store, host);
     throw;
@@ -164,7 +166,8 @@ void tune(const Experiment& experiment, const TuneOptions& options, Progress& pr
 
 void abandon(const TuneOptions& options) {
   if (!std::filesystem::exists(options.store)) return;
-  measure::Store::open(options.store).forget_process(measure::host_name(), measure::this_process());
+  constexpr std::chrono::seconds soon{1};  // who pressed Ctrl-C waits
+  measure::Store::open(options.store, soon).forget_process(measure::host_name(), measure::this_process());
 }
 
 }  // namespace deplo::apps

@@ -81,7 +81,7 @@ measure::DeviceInfo device_for(const std::string& file, const Target& target, co
     throw Error(fmt::format("--tuned: expected the store of an earlier `deplo tune`, found no file '{}'", file));
   std::vector<measure::DeviceInfo> fitting;
   std::vector<std::string> names;
-  for (measure::DeviceInfo& info : measure::Store::open(file).devices()) {
+  for (measure::DeviceInfo& info : measure::Store::open_to_read(file).devices()) {
     const std::string own = measure::target_of(info).name;
     names.push_back(fmt::format("'{}' ({}, {})", info.name, info.driver, own));
     if (own == target.name && info.name.find(name) != std::string::npos) fitting.push_back(std::move(info));
@@ -102,8 +102,9 @@ TunedCache::TunedCache(const std::optional<std::string>& file, const measure::De
                        bool nearest, double tolerance)
     : file_(file.value_or(default_store())), target_(std::move(target)), nearest_(nearest), tolerance_(tolerance) {
   std::error_code error;
-  if (std::filesystem::exists(file_, error)) {
-    store_ = measure::Store::open(file_);
+  const bool empty = !file && std::filesystem::file_size(file_, error) == 0;  // left by a `deplo tune` that was killed
+  if (!empty && std::filesystem::exists(file_, error)) {
+    store_ = measure::Store::open_to_read(file_);
     device_ = store_->find_device(device);
   } else if (file) {
     throw Error(fmt::format("--tuned: expected the store of an earlier `deplo tune`, found no file '{}'", file_));

@@ -86,7 +86,7 @@ double shape_distance(std::string_view a, std::string_view b) {
 
 std::vector<WarmSource> warm_sources(const std::string& path, const std::string& kernel_text, std::size_t most) {
   const std::vector<Near> near = nearest(path, kernel_text);
-  measure::Store store = measure::Store::open(path);
+  measure::Store store = measure::Store::open_to_read(path);
   std::vector<WarmSource> sources;
   for (const auto& [key, distance] : near) {
     if (sources.size() == most) break;

@@ -21,4 +21,13 @@ DeviceInfo read_device(const Statement& row, int first) {
   return info;
 }
 
+std::optional<std::int64_t> find_device(Database& database, const DeviceInfo& info) {
+  Statement select(database,
+                   "SELECT id FROM device WHERE backend = ? AND name = ? AND vendor = ? AND driver = ? AND "
+                   "platform = ? AND units = ?");
+  select.bind(1, info.backend).bind(2, info.name).bind(3, info.vendor).bind(4, info.driver).bind(5, info.platform);
+  if (!select.bind(6, info.units).step()) return std::nullopt;
+  return select.integer(0);
+}
+
 }  // namespace deplo::measure

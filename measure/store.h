@@ -1,5 +1,6 @@
 // Every measurement ever made, in one SQLite file: append-only facts. Schema and queries: docs/database.md.
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "measure/device.h"
 #include "measure/protocol.h"
 #include "measure/records.h"
+#include "measure/sqlite.h"
 
 namespace deplo::measure {
 
@@ -22,10 +24,18 @@ class Store {
  public:
   /// Opens the file, creates it where there is none, migrates an older version. Throws Error that says what is wrong
   /// with the path, or that the file is no database, another program's, damaged or from a newer version.
-  static Store open(const std::string& path);
+  /// `longest_wait`: for others' locks, then and later.
+  static Store open(const std::string& path, std::chrono::milliseconds longest_wait = longest_lock);
+  /// One that exists, to read alone: also where the user may not write to it or beside it. What writes throws Error.
+  static Store open_to_read(const std::string& path);
   ~Store();
   Store(Store&&) noexcept;
   Store& operator=(Store&&) noexcept;
+
+  /// Throws Error(environment) where the files were deleted, replaced or overwritten since they were opened, as does
+  /// all that writes; what they held, or where that is gone what was written here, is then in a new file, which the
+  /// Error names (not what the batch below held: its source is there still).
+  void check_files();
 
   /// The id of the device; a new row only where none has the same backend, name, vendor, driver, platform and units.
   std::int64_t add_device(const DeviceInfo&);

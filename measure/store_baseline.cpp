@@ -22,11 +22,9 @@ std::string select_latest(std::string_view columns) {
       columns);
 }
 
-}  // namespace
-
-std::int64_t Store::append(const BaselineRecord& baseline) {
+std::int64_t insert_baseline(Database& database, const BaselineRecord& baseline) {
   const std::string samples = print_samples(baseline.samples);
-  Statement insert(*state_->database,
+  Statement insert(database,
                    "INSERT INTO baseline (run, kernel, library, version, precision, threads, status, message, "
                    "median_us, samples, warm_us, protocol, batch, sets, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
                    "?, ?, ?, ?, coalesce(?, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')))");
@@ -42,7 +40,20 @@ std::int64_t Store::append(const BaselineRecord& baseline) {
   bind_if(baseline.sets > 0, 14, baseline.sets);
   bind_if(!baseline.created.empty(), 15, std::string_view(baseline.created));
   insert.step();
-  return state_->database->last_id();
+  return database.last_id();
+}
+
+std::int64_t insert_ceilings(Database& database, std::int64_t run, const Ceilings& seen) {
+  Statement insert(database, "INSERT INTO ceiling (run, copy_gb_s, read_gb_s, fp32_gflop_s) VALUES (?, ?, ?, ?)");
+  insert.bind(1, run).bind(2, seen.copy_gb_s).bind(3, seen.read_gb_s).bind(4, seen.fp32_gflop_s).step();
+  return database.last_id();
+}
+
+}  // namespace
+
+std::int64_t Store::append(const BaselineRecord& baseline) {
+  if (state_->own) insert_baseline(*state_->own->database, baseline);
+  return state_->write([&](State& state) { return insert_baseline(*state.database, baseline); });
 }
 
 std::vector<BaselineRecord> Store::baselines(std::int64_t kernel, std::int64_t device) {
@@ -78,9 +89,8 @@ Rows library_times(Database& database, std::int64_t kernel, std::int64_t device)
 }
 
 void Store::add_ceilings(std::int64_t run, const Ceilings& seen) {
-  Statement insert(*state_->database,
-                   "INSERT INTO ceiling (run, copy_gb_s, read_gb_s, fp32_gflop_s) VALUES (?, ?, ?, ?)");
-  insert.bind(1, run).bind(2, seen.copy_gb_s).bind(3, seen.read_gb_s).bind(4, seen.fp32_gflop_s).step();
+  if (state_->own) insert_ceilings(*state_->own->database, run, seen);
+  state_->write([&](State& state) { return insert_ceilings(*state.database, run, seen); });
 }
 
 Ceilings Store::ceilings(std::int64_t device) {

@@ -25,26 +25,32 @@ void bind(Statement& select, const TrialRecord& trial, std::int64_t device) {
 }  // namespace
 
 Claim Store::claim(const TrialRecord& trial, std::int64_t device, std::int64_t since) {
-  Transaction transaction(*state_->database);
-  Claim claim;
-  // Not one that was lost on the way, perhaps with its tuner: nothing was found out.
-  Statement finished(*state_->database,
-                     select_same("trial", fmt::format("c.id > ? AND c.status NOT IN ({}) ORDER BY c.id DESC LIMIT 1",
-                                                      statuses(transient))));
-  bind(finished, trial, device);
-  Statement taken(*state_->database, select_same("running", "c.run <> ?"));
-  bind(taken, trial, device);
-  if (finished.bind(6, since).step()) {
-    Statement read(*state_->database, fmt::format("SELECT {} FROM trial t WHERE t.id = ?", trial_columns()));
-    CHECK(read.bind(1, finished.integer(0)).step());
-    claim.done = read_trial(read);
-  } else if (!taken.bind(6, trial.run).step()) {
-    claim.running = begin(trial);
-  }
-  transaction.commit();
-  return claim;
+  return state_->write([&](State& state) {
+    Claim claim;
+    // Not one that was lost on the way, perhaps with its tuner: nothing was found out.
+    Statement finished(*state.database,
+                       select_same("trial", fmt::format("c.id > ? AND c.status NOT IN ({}) ORDER BY c.id DESC LIMIT 1",
+                                                        statuses(transient))));
+    bind(finished, trial, device);
+    Statement taken(*state.database, select_same("running", "c.run <> ?"));
+    bind(taken, trial, device);
+    if (finished.bind(6, since).step()) {
+      Statement read(*state.database, fmt::format("SELECT {} FROM trial t WHERE t.id = ?", trial_columns()));
+      CHECK(read.bind(1, finished.integer(0)).step());
+      claim.done = read_trial(read);
+    } else if (!taken.bind(6, trial.run).step()) {
+      claim.running = state.announce(trial);
+    }
+    return claim;
+  });
 }
 
-std::int64_t Store::latest_trial() { return state_->database->integer("SELECT ifnull(max(id), 0) FROM trial"); }
+std::int64_t Store::begin(const TrialRecord& trial) {
+  return state_->write([&](State& state) { return state.announce(trial); });
+}
+
+std::int64_t Store::latest_trial() {
+  return state_->read([&] { return state_->database->integer("SELECT ifnull(max(id), 0) FROM trial"); });
+}
 
 }  // namespace deplo::measure

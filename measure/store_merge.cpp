@@ -191,6 +191,7 @@ std::vector<MergedTable> merge_store(const std::string& into, const std::string&
     const std::string uri = read_only_uri(from);
     attach.bind(1, uri).step();
   }
+  database->limit_statements({});  // takes as long as there are rows
   Transaction transaction(*database);
   Merge merge(*database);
   std::vector<MergedTable> merged;

@@ -64,16 +64,29 @@ std::int64_t version_of(Database& database, const std::string& path) {
   return version;
 }
 
-/// The switch to WAL mode needs the file for itself and does not always wait for the busy timeout.
-void use_write_ahead_log(Database& database) {
+/// A file that another process is just making has no tables yet.
+std::int64_t version_when_made(Database& database, const std::string& path) {
   using namespace std::chrono;
-  const auto deadline = steady_clock::now() + seconds(10);
-  for (;;) {
-    const int code = database.try_execute("PRAGMA journal_mode = WAL");
-    if (code == SQLITE_OK) return;
-    if ((code & 0xff) != SQLITE_BUSY || steady_clock::now() > deadline) database.fail(code);
-    std::this_thread::sleep_for(milliseconds(5));
-  }
+  const auto end = steady_clock::now() + seconds(1);  // it takes milliseconds; longer is an empty file
+  std::int64_t version = version_of(database, path);
+  for (; version == 0 && steady_clock::now() < end; version = version_of(database, path))
+    std::this_thread::sleep_for(milliseconds(10));
+  return version;
+}
+
+/// Refuses what has the name of one of our tables and is a view, or a table of another kind.
+void check_tables(Database& database, const std::string& path, bool all) {
+  std::int64_t tables = 0;
+  Statement found(database,
+                  "SELECT name, type, rootpage FROM sqlite_schema WHERE lower(name) IN ('device', 'run', 'kernel', "
+                  "'trial', 'running', 'baseline', 'ceiling')");
+  for (; found.step(); ++tables)
+    if (found.text(1) != "table" || found.integer(2) <= 0)
+      throw Error(fmt::format("store {}: expected '{}' to be a table, found a {}", path, found.text(0),
+                              found.text(1) == "table" ? "virtual table" : found.text(1)));
+  constexpr std::int64_t count = 7;
+  if (all && tables < count)
+    throw Error(fmt::format("store {}: expected {} tables of deplo, found {}", path, count, tables));
 }
 
 void migrate(Database& database, const std::string& path) {
@@ -88,12 +101,15 @@ void migrate(Database& database, const std::string& path) {
 
 }  // namespace
 
-std::unique_ptr<Database> open_database(const std::string& path) {
+std::unique_ptr<Database> open_database(const std::string& path, std::chrono::milliseconds longest_wait) {
   check_path(path);
   auto database = std::make_unique<Database>(path);
+  database->wait_for_locks(longest_wait);
   const std::int64_t version = version_of(*database, path);
+  check_tables(*database, path, version == current_version);
+  database->limit_statements(longest_statement);
   add_key_functions(*database);
-  use_write_ahead_log(*database);
+  database->execute_when_free("PRAGMA journal_mode = WAL");
   // A kill of the process loses nothing that was committed; only a power cut may lose the last commits, and none of
   // them damages the file.
   database->execute("PRAGMA synchronous = NORMAL");
@@ -102,20 +118,47 @@ std::unique_ptr<Database> open_database(const std::string& path) {
   return database;
 }
 
-std::unique_ptr<Database> open_read_only(const std::string& path) {
+namespace {
+
+/// The version; nothing is checked but that it is a store.
+std::unique_ptr<Database> open_existing(const std::string& path, std::int64_t& version) {
   check_file(path);
   std::error_code error;
   if (!fs::exists(path, error)) throw Error(fmt::format("store {}: expected a store, found no such file", path));
   if (access(path.c_str(), R_OK) != 0)
     throw Error(fmt::format("store {}: cannot be read: {}", path, std::strerror(errno)), Exit::environment);
   auto database = std::make_unique<Database>(path, Access::read);
-  const std::int64_t version = version_of(*database, path);
+  version = version_when_made(*database, path);
   if (version == 0) throw Error(fmt::format("store {}: expected a deplo database, found an empty file", path));
+  return database;
+}
+
+}  // namespace
+
+std::unique_ptr<Database> open_read_only(const std::string& path) {
+  std::int64_t version = 0;
+  auto database = open_existing(path, version);
   if (version < current_version)
     throw Error(fmt::format("store {}: has version {}, expected {}: `deplo db info --migrate {}` brings it up to date",
                             path, version, current_version, path));
+  check_tables(*database, path, true);
+  database->limit_statements(longest_statement);
   add_key_functions(*database);
   database->execute("PRAGMA query_only = ON");
+  return database;
+}
+
+std::unique_ptr<Database> open_to_read(const std::string& path) {
+  std::int64_t version = 0;
+  open_existing(path, version);
+  if (version < current_version && access(path.c_str(), W_OK) == 0) open_database(path);
+  return open_read_only(path);
+}
+
+std::unique_ptr<Database> open_in_memory() {
+  auto database = std::make_unique<Database>("in memory", Access::memory);
+  add_key_functions(*database);
+  migrate(*database, database->path());
   return database;
 }
 

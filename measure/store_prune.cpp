@@ -58,6 +58,7 @@ Rows prunable(Database& database) { return describe(database, empty_runs(databas
 
 Rows prune(Database& database) {
   Rows removed;
+  database.limit_statements({});  // takes as long as there are rows
   {
     Transaction transaction(database);
     const std::vector<std::int64_t> runs = empty_runs(database);

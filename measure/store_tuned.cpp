@@ -5,13 +5,6 @@
 #include "measure/store_state.h"
 
 namespace deplo::measure {
-namespace {
-
-constexpr const char* identity =
-    "WHERE backend = ? AND name = ? AND vendor = ? AND driver = ? AND platform = ? AND units = ?";
-
-}  // namespace
-
 std::vector<StoredSchedule> Store::schedules(std::optional<std::string_view> schedule_key, std::int64_t device,
                                              double tolerance) {
   // A kernel that was only met, or tuned elsewhere, has no valid trial of the device.
@@ -31,11 +24,20 @@ std::vector<StoredSchedule> Store::schedules(std::optional<std::string_view> sch
   return found;
 }
 
+std::vector<FaultyTrial> Store::faulty_trials(std::string_view schedule_key, std::int64_t device) {
+  Statement select(
+      *state_->database,
+      "SELECT id, median_us, fault FROM (SELECT t.id, t.median_us, deplo_fault(t.id) AS fault FROM trial t "
+      "JOIN run r ON r.id = t.run JOIN kernel k ON k.id = t.kernel WHERE k.schedule_key = ? AND "
+      "r.device = ? AND t.status = 'ok' AND NOT t.stopped) WHERE fault IS NOT NULL ORDER BY id DESC");
+  select.bind(1, schedule_key).bind(2, device);
+  std::vector<FaultyTrial> found;
+  while (select.step()) found.push_back({select.integer(0), select.real(1), select.text(2)});
+  return found;
+}
+
 std::optional<std::int64_t> Store::find_device(const DeviceInfo& info) {
-  Statement select(*state_->database, fmt::format("SELECT id FROM device {}", identity));
-  select.bind(1, info.backend).bind(2, info.name).bind(3, info.vendor).bind(4, info.driver).bind(5, info.platform);
-  if (!select.bind(6, info.units).step()) return std::nullopt;
-  return select.integer(0);
+  return measure::find_device(*state_->database, info);
 }
 
 std::vector<DeviceInfo> Store::devices() {

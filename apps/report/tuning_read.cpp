@@ -111,7 +111,7 @@ StageTimes TunedKernel::times_of(std::string_view trail) const {
 
 TunedStore::TunedStore(const std::string& file, const std::string& name) : file_(file) {
   if (!std::filesystem::exists(file)) throw Error(file + ": expected a store or a comparison, found no such file");
-  database_ = measure::open_database(file);
+  database_ = measure::open_to_read(file);
   database_->execute("BEGIN");  // one moment for all reads
   entries_ = read_entries(*database_, name);
   if (entries_.empty())

@@ -1,6 +1,7 @@
 #include "apps/run_program.h"
 
 #include <fcntl.h>
+#include <grp.h>
 #include <pty.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -31,6 +32,7 @@ namespace {
     redirect(out, STDOUT_FILENO);
     redirect(err, STDERR_FILENO);
   }
+  std::signal(SIGINT, SIG_DFL);  // who started the tests may ignore it
   if (how.no_output) close(STDOUT_FILENO);
   if (how.largest_file >= 0) {
     const rlimit limit{static_cast<rlim_t>(how.largest_file), static_cast<rlim_t>(how.largest_file)};
@@ -40,6 +42,7 @@ namespace {
     const rlimit limit{static_cast<rlim_t>(how.most_memory), static_cast<rlim_t>(how.most_memory)};
     if (setrlimit(RLIMIT_AS, &limit) != 0) _exit(126);
   }
+  if (how.user != 0 && (setgroups(0, nullptr) != 0 || setgid(how.user) != 0 || setuid(how.user) != 0)) _exit(126);
   for (const std::string& variable : how.environment) putenv(const_cast<char*>(variable.c_str()));
   std::string program = DEPLO_BINARY_DIR "/";
   program += words[0];
@@ -125,6 +128,7 @@ Ran run_program(std::vector<std::string> words, const How& how) {
   const pid_t child = how.terminal == 0 ? fork() : forkpty(&terminal, nullptr, nullptr, &size);
   CHECK(child >= 0);
   if (child == 0) become(words, how, out, err);
+  if (how.meanwhile) how.meanwhile();
   if (how.signal_after_ms >= 0) {
     std::this_thread::sleep_for(std::chrono::milliseconds(how.signal_after_ms));
     kill(child, how.signal);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ struct How {
   std::int64_t most_memory = -1;              // bytes of address space; -1: no limit. A sanitizer takes terabytes
   int signal = 2;                             // SIGINT
   bool no_output = false;                     // standard output is closed
+  std::function<void()> meanwhile = {};       // is called while it runs, before a signal is sent
+  unsigned user = 0;                          // of the system, by number; 0: who we are. Others need root
   std::string signal_at = {};                 // sends `signal` as soon as it has said this
   int terminal = 0;  // columns: its standard streams are a terminal that wide, and what it says there is `out`
 };

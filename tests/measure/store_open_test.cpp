@@ -64,6 +64,26 @@ TEST(StoreOpen, ANewerVersionIsRefused) {
   EXPECT_THAT(message, HasSubstr("has version 99, this deplo knows versions up to 4"));
 }
 
+TEST(StoreOpen, AQueryWithoutEndIsGivenUp) {
+  const TemporaryFolder folder;
+  const auto expect_given_up = [](Database& database, const std::string& sql) {
+    database.limit_statements(std::chrono::milliseconds(50));
+    try {
+      database.execute(sql);
+      ADD_FAILURE() << sql;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.exit(), Exit::environment);
+      EXPECT_THAT(error.what(), HasSubstr("a query of deplo's own was given up after 0.05 s"));
+    }
+  };
+  const std::string endless = "WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r) SELECT count(*) FROM r";
+  Database database(folder.file("a.db"));
+  expect_given_up(database, endless);
+  database.execute("CREATE TABLE t (a); CREATE TRIGGER b AFTER INSERT ON t BEGIN SELECT (" + endless + "); END");
+  expect_given_up(database, "INSERT INTO t VALUES (1)");
+  EXPECT_EQ(database.integer("SELECT count(*) FROM t"), 0);
+}
+
 TEST(StoreOpen, ATruncatedDatabaseIsReported) {
   const TemporaryFolder folder;
   const std::string file = folder.file("a.db");
