@@ -224,13 +224,26 @@ std::optional<Schedule> TunedCache::find_nearest(const ir::Program& kernel, std:
   return std::nullopt;
 }
 
+std::string TunedCache::refused(std::string_view schedule_key) {
+  const std::vector<measure::FaultyTrial> faulty = store_->faulty_trials(schedule_key, *device_);
+  if (faulty.empty()) return "";
+  const std::string more = faulty.size() == 1 ? "" : fmt::format(" and {} more", faulty.size() - 1);
+  return fmt::format("refused: trial {} of {} ({:.4g} µs){}: {}; see `deplo db check`", faulty[0].id, file_,
+                     faulty[0].median_us, more, faulty[0].fault);
+}
+
 Schedule TunedCache::find(const ir::Program& kernel) {
   std::string note;
   if (store_) {
     const ir::StructuralKeys keys = ir::structural_keys(kernel);
+    const std::string refused = device_ ? this->refused(keys.schedule) : "";
     if (device_)
-      if (auto schedule = find_tuned(kernel, keys, note)) return std::move(*schedule);
+      if (auto schedule = find_tuned(kernel, keys, note)) {
+        schedule->note = refused;
+        return std::move(*schedule);
+      }
     const std::vector<std::string> others = store_->devices_of(keys.schedule);
+    if (note.empty()) note = refused;
     if (note.empty() && !others.empty() && !device_)
       note = fmt::format("tuned on {}, not on this device", fmt::join(others, ", "));
     if (device_ && nearest_)

@@ -66,6 +66,8 @@ class TunedCache {
  private:
   std::optional<Schedule> replay(const measure::StoredSchedule&, std::string& note) const;
   std::optional<Schedule> find_tuned(const ir::Program& kernel, const ir::StructuralKeys&, std::string& note);
+  /// What is to be said of times of such kernels that are no times; "" where there are none.
+  std::string refused(std::string_view schedule_key);
   std::optional<Schedule> find_nearest(const ir::Program& kernel, std::string& note);
   /// The trail of a kernel of the same form on this one.
   std::optional<Schedule> transfer(const ir::Program& kernel, const measure::StoredSchedule&, Origin) const;

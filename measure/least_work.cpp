@@ -86,4 +86,10 @@ class Counter {
 
 ir::Work least_work(const ir::Program& loop) { return Counter(loop).result(); }
 
+double least_us(const ir::Work& least, const Ceilings& ceilings, std::int64_t l2_bytes, std::int64_t batch) {
+  const double cached = 2 * static_cast<double>(l2_bytes) / static_cast<double>(batch);
+  const auto us = [](double work, double rate) { return rate > 0 ? work / rate * 1e-3 : 0; };
+  return std::max(us(least.flops, ceilings.fp32_gflop_s), us(std::max(least.bytes - cached, 0.0), ceilings.gb_s()));
+}
+
 }  // namespace deplo::measure

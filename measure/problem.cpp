@@ -168,12 +168,8 @@ std::optional<Failure> Problem::check(Coverage coverage, double least) {
   return std::nullopt;
 }
 
-// At the start of a batch the last cache may hold what it reads, at the end what it wrote.
 double Problem::least_us(int batch) const {
-  const Ceilings ceilings = probe_->ceilings();
-  const double cached = 2 * static_cast<double>(device_.info().l2_bytes) / batch;
-  const auto us = [](double work, double rate) { return rate > 0 ? work / rate * 1e-3 : 0; };
-  return std::max(us(least_.flops, ceilings.fp32_gflop_s), us(std::max(least_.bytes - cached, 0.0), ceilings.gb_s()));
+  return measure::least_us(least_, probe_->ceilings(), device_.info().l2_bytes, batch);
 }
 
 std::optional<Failure> Problem::implausible(double us, int batch, double plausible) {

@@ -60,6 +60,13 @@ struct Claim {
   std::optional<TrialRecord> done;  // what somebody else found
 };
 
+/// A trial whose time cannot be true.
+struct FaultyTrial {
+  std::int64_t id = 0;
+  double median_us = 0;
+  std::string fault;  // measure/soundness.h
+};
+
 struct StoredSchedule {
   KernelRecord kernel;
   std::string exact_key;

@@ -75,6 +75,8 @@ class Store {
   /// Kernels with this schedule key (ir/canonical.h; nullopt: all) that have a best() on the device, each with it.
   std::vector<StoredSchedule> schedules(std::optional<std::string_view> schedule_key, std::int64_t device,
                                         double tolerance = default_tolerance);
+  /// Times of such kernels on the device that are no times, and do not count as such anywhere. The latest first.
+  std::vector<FaultyTrial> faulty_trials(std::string_view schedule_key, std::int64_t device);
   /// The id of the device, if a run was on it.
   std::optional<std::int64_t> find_device(const DeviceInfo&);
   /// Those with a valid trial.

@@ -21,7 +21,8 @@ std::string select_evidence(std::string_view where, std::string_view columns) {
       "SELECT *, max(CASE WHEN stopped OR status NOT IN ({}) THEN id - (1 << 62) ELSE id END), "
       "count(*) FILTER (WHERE status IN ({})) AS transient_failures FROM "
       "(SELECT {}, r.device AS device, first_value(t.digest) OVER (PARTITION BY t.kernel, r.device, t.trail "
-      "ORDER BY t.id DESC) AS last_digest FROM trial t JOIN run r ON r.id = t.run WHERE {}) "
+      "ORDER BY t.id DESC) AS last_digest FROM trial t JOIN run r ON r.id = t.run WHERE ({}) AND "
+      "deplo_fault(t.id) IS NULL) "
       "WHERE digest = last_digest GROUP BY kernel, device, trail",
       statuses(conclusive), statuses(transient), columns, where);
 }

@@ -10,8 +10,9 @@ namespace deplo::measure {
 /// A query for one row a trail that has trials of a kernel on a device: the columns of `trial`, `device`, and how many
 /// `transient_failures` there were. The row is the latest conclusive() trial (retry.h) that was not stopped; where
 /// there is none, the latest of all. Only trials of the source that the trail became last count, those with the digest
-/// of the latest. `where`: SQL on `t`, the trial, and `r`, its run. `columns`: fewer of `t`, where samples and messages
-/// would only be sorted with the rest; id, kernel, trail, digest, status and stopped are among them.
+/// of the latest, and of valid times only those that can be true (soundness.h). `where`: SQL on `t`, the trial, and
+/// `r`, its run. `columns`: fewer of `t`, where samples and messages would only be sorted with the rest; id, kernel,
+/// trail, digest, status and stopped are among them.
 std::string select_evidence(std::string_view where = "TRUE", std::string_view columns = "t.*");
 
 /// The order of valid ones: confirmed before screened, full runs before prefixes, then by time.

@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "measure/kernel_keys.h"
 #include "measure/schema.h"
+#include "measure/soundness.h"
 
 namespace deplo::measure {
 namespace {
@@ -109,6 +110,7 @@ std::unique_ptr<Database> open_database(const std::string& path, std::chrono::mi
   check_tables(*database, path, version == current_version);
   database->limit_statements(longest_statement);
   add_key_functions(*database);
+  add_fault_function(*database);
   database->execute_when_free("PRAGMA journal_mode = WAL");
   // A kill of the process loses nothing that was committed; only a power cut may lose the last commits, and none of
   // them damages the file.
@@ -144,6 +146,7 @@ std::unique_ptr<Database> open_read_only(const std::string& path) {
   check_tables(*database, path, true);
   database->limit_statements(longest_statement);
   add_key_functions(*database);
+  add_fault_function(*database);
   database->execute("PRAGMA query_only = ON");
   return database;
 }
@@ -158,6 +161,7 @@ std::unique_ptr<Database> open_to_read(const std::string& path) {
 std::unique_ptr<Database> open_in_memory() {
   auto database = std::make_unique<Database>("in memory", Access::memory);
   add_key_functions(*database);
+  add_fault_function(*database);
   migrate(*database, database->path());
   return database;
 }
