@@ -100,7 +100,8 @@ void add_restrictions(CLI::App& command, std::vector<std::string>& restrictions)
 void add_inputs(CLI::App& command, std::string& file) {
   command
       .add_option("--inputs", file,
-                  "Draw inputs and parameters as this YAML file says, such as x: uniform(0.1, 1); x: x.npy has values.")
+                  "Draw inputs and parameters as this YAML file says, by name: x: uniform(0.1, 1), normal(mean, "
+                  "deviation), randint(first, end), constant(value), or x.npy with the values (NumPy).")
       ->type_name("FILE")
       ->group(seldom);
 }
@@ -108,7 +109,8 @@ void add_inputs(CLI::App& command, std::string& file) {
 void add_tolerance(CLI::App& command, double& tolerance) {
   command
       .add_option("--tolerance", tolerance,
-                  "Accept errors of an output up to X times its root mean square, or times what rounding explains.")
+                  "Accept this error, relative to the root mean square of an output or, where that is more, to what "
+                  "rounding explains (docs/measurement.md).")
       ->check(between(0.0, 1e30))
       ->type_name("X")
       ->capture_default_str()

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "measure/protocol.h"
 #include "measure/store_choice.h"
 #include "measure/store_evidence.h"
 #include "measure/store_trial.h"
@@ -14,12 +15,14 @@
 namespace deplo::measure {
 namespace {
 
-// As Store::best(), under the usual tolerance.
+/// As Store::best() by default: a result that only a laxer check took for right is nobody's best.
+std::string usual_tolerance() { return fmt::format("{} <= {}", tolerance_column, default_tolerance); }
+
 std::string ranked() {
   return fmt::format(
       "WITH evidence AS ({}), ranked AS (SELECT *, row_number() OVER (PARTITION BY kernel, device "
       "ORDER BY {}) AS place FROM evidence WHERE status = 'ok' AND NOT stopped) ",
-      select_evidence(fmt::format("{} <= 1e-4", tolerance_column)), best_first);
+      select_evidence(usual_tolerance()), best_first);
 }
 constexpr std::string_view from_ranked =
     "FROM ranked b JOIN kernel k ON k.id = b.kernel JOIN device d ON d.id = b.device WHERE b.place = 1 ";
@@ -106,7 +109,7 @@ Rows kernel_summaries(Database& database, const Filter& filter) {
 
 std::vector<std::int64_t> ranked_trials(Database& database, std::int64_t kernel, std::int64_t device) {
   const std::string evidence =
-      select_evidence("t.kernel = ? AND r.device = ?",
+      select_evidence("t.kernel = ? AND r.device = ? AND " + usual_tolerance(),
                       "t.id, t.kernel, t.trail, t.digest, t.status, t.stopped, t.stage, t.fidelity, t.median_us");
   Statement rows(database, fmt::format("SELECT id FROM ({}) WHERE status = 'ok' AND NOT stopped ORDER BY {}", evidence,
                                        best_first));
