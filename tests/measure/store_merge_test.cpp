@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/rng.h"
+#include "measure/store_open.h"
 #include "measure/store_report.h"
 #include "store_fixture.h"
 
@@ -100,8 +101,7 @@ Facts union_of(const Facts& a, const Facts& b) {
 }
 
 Rows bests(const std::string& file) {
-  Database database(file);
-  Rows rows = best_schedules(database, {});
+  Rows rows = best_schedules(*open_read_only(file), {});
   std::ranges::sort(rows.rows);
   return rows;
 }

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "measure/schema.h"
+#include "measure/store_open.h"
 #include "measure/store_report.h"
 #include "store_fixture.h"
 
@@ -166,9 +167,9 @@ TEST(Store, WhatSaysNothingDemotesNobody) {
     const auto known = store.known_trials(ids.kernel, ids.device, "p1");
     ASSERT_EQ(known.size(), 2U);
     EXPECT_EQ(known[0].trial.median_us, 5) << status_name(status);
-    Database database(folder.file("a.db"));
-    EXPECT_EQ(text_of(best_schedules(database, {}).rows.at(0).back()), "proven");
-    EXPECT_EQ(ranked_trials(database, ids.kernel, ids.device).at(0), 1) << "in reports, too";
+    const auto database = open_read_only(folder.file("a.db"));
+    EXPECT_EQ(text_of(best_schedules(*database, {}).rows.at(0).back()), "proven");
+    EXPECT_EQ(ranked_trials(*database, ids.kernel, ids.device).at(0), 1) << "in reports, too";
   }
 }
 
@@ -187,8 +188,8 @@ TEST(Store, WhatIsFoundOutLaterDoes) {
     store.append(trial);
     EXPECT_FALSE(store.best(ids.kernel, ids.device)) << status_name(status);
     EXPECT_EQ(store.known_trials(ids.kernel, ids.device, "p1").at(0).trial.status, status);
-    Database database(folder.file("a.db"));
-    EXPECT_TRUE(best_schedules(database, {}).rows.empty());
+    const auto database = open_read_only(folder.file("a.db"));
+    EXPECT_TRUE(best_schedules(*database, {}).rows.empty());
   }
 }
 
