@@ -15,6 +15,7 @@
 #include "apps/run_program.h"
 #include "core/rng.h"
 #include "measure/store_fixture.h"
+#include "measure/store_open.h"
 #include "measure/store_report.h"
 
 namespace deplo::testing {
@@ -68,9 +69,9 @@ class KilledWorker : public ::testing::Test {
 
   /// What `deplo db best` says, but for the times of day.
   static std::vector<std::string> bests(const std::string& store) {
-    measure::Database database(store);
+    const auto database = measure::open_read_only(store);
     std::vector<std::string> lines;
-    for (const auto& row : measure::best_schedules(database, {}).rows)
+    for (const auto& row : measure::best_schedules(*database, {}).rows)
       lines.push_back(fmt::format("{} {} {} {}", measure::text_of(row[0]), measure::real_of(row[2]),
                                   measure::text_of(row[3]), measure::text_of(row[5])));
     return lines;
