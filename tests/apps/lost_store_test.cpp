@@ -8,6 +8,7 @@
 #include <chrono>
 #include <fstream>
 #include <functional>
+#include <ostream>
 #include <thread>
 
 #include "apps/run_program.h"
@@ -27,6 +28,7 @@ struct Loss {
   const char* said;
   bool whole;  // all of the store can still be read, not only what this run measured
 };
+void PrintTo(const Loss& one, std::ostream* out) { *out << one.name; }  // in names of tests
 
 void overwrite(const std::string& file, const std::string& bytes) {
   std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;  // the same file, as `cp` and `>` do it

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <ostream>
 
 #include "apps/run_program.h"
 #include "core/file.h"
@@ -32,6 +33,7 @@ struct Tampering {
   const char* fault;  // what `deplo db check` says; "": nothing
   Run run;
 };
+void PrintTo(const Tampering& one, std::ostream* out) { *out << one.name; }  // in names of tests
 
 #define ESCAPES "char(27) || '[31m' || char(7) || char(155) || char(8238) || char(10) || 'forged  row'"
 #define ENDLESS "AS WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r) SELECT x AS id FROM r"

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <ostream>
 
 #include "apps/run_program.h"
 #include "core/file.h"
@@ -24,7 +25,8 @@ struct Writer {
   const char* name;
   Words words;
 };
-const char* const store = "STORE";  // as in the words below
+void PrintTo(const Writer& one, std::ostream* out) { *out << one.name; }  // in names of tests
+const char* const store = "STORE";                                        // as in the words below
 
 const Writer writers[] = {
     {"compile", {"compile", "-c", "torch.exp(torch.randn(8))", "--output"}},
