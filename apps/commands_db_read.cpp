@@ -81,8 +81,10 @@ std::string nothing_valid(measure::Database& database, const measure::Filter& fi
     trials += measure::integer_of(row[2]);
   }
   if (trials == 0) return "expected a valid trial, found no trial at all";
-  return fmt::format("expected a valid trial, found {} that failed, of {}; see `deplo db failures`", trials,
-                     list_names(names));
+  return fmt::format(
+      "expected a valid trial, found {} that failed or cannot be true, of {}; see `deplo db failures` and "
+      "`deplo db check`",
+      trials, list_names(names));
 }
 
 void run_best(const ReadFlags& flags) {

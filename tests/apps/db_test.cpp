@@ -142,7 +142,8 @@ TEST_F(Db, KernelsAndDevicesAreNamedByTheirBeginningOrAPattern) {
 TEST_F(Db, NoValidTrialIsAMistakeThatSaysWhatThereIs) {
   execute("DELETE FROM trial WHERE status = 'ok'");
   EXPECT_THAT(refusal({"best", store_}),
-              HasSubstr("expected a valid trial, found 3 that failed, of matmul 4x4x4; see `deplo db failures`"));
+              HasSubstr("expected a valid trial, found 3 that failed or cannot be true, of matmul 4x4x4; see `deplo db "
+                        "failures` and `deplo db check`"));
   EXPECT_THAT(refusal({"best", store_, "--json"}), HasSubstr("found 3 that failed"));
   measure::Store::open(file("empty.db"));
   EXPECT_THAT(refusal({"best", file("empty.db")}), HasSubstr("expected a valid trial, found no trial at all"));

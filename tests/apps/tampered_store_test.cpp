@@ -204,7 +204,9 @@ TEST_P(Tampered, IsSaidAndHarmless) {
     const Ran shown = run({"db", list, store});
     // `best` says what `run` chooses from.
     if (std::string(list) == "best" && std::string(fault).find("a time that no") == 0) {
-      EXPECT_EQ(shown.out, "no valid trial\n");
+      EXPECT_EQ(shown.code, 1);
+      EXPECT_EQ(shown.out, "");
+      EXPECT_THAT(shown.err, HasSubstr("expected a valid trial, found "));
     }
   }
   run({"db", "trials", store, "--json"});
