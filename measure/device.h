@@ -89,6 +89,7 @@ std::vector<std::pair<std::string, DeviceInfo>> list_devices();
 DeviceInfo find_device(std::string_view name);
 /// The target (limits and capabilities) for a device: the YAML target `sm_XX` (measure/cuda/cuda.h), `opencl-cpu` or
 /// `opencl-gpu` with the limits that the device reports.
+/// Throws Error where the limits are no device's.
 Target target_of(const DeviceInfo&);
 
 }  // namespace deplo::measure

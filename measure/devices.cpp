@@ -6,6 +6,7 @@
 #include <chrono>
 #include <thread>
 
+#include "core/error.h"
 #include "measure/cuda/cuda.h"
 #include "measure/device.h"
 #include "measure/interpreter.h"
@@ -57,6 +58,9 @@ DeviceInfo find_device(std::string_view name) {
 }
 
 Target target_of(const DeviceInfo& info) {
+  if (info.units < 1 || info.max_threads < 1 || info.shared_bytes < 0)  // from a damaged store
+    throw Error(fmt::format("device {}: expected units, threads a block and shared memory, found {}, {} and {} bytes",
+                            info.name, info.units, info.max_threads, info.shared_bytes));
   if (info.backend == "cuda") return cuda_target(info);
   Target target = load_target(info.cpu ? "opencl-cpu" : "opencl-gpu");
   target.max_threads = std::min(target.max_threads, info.max_threads);

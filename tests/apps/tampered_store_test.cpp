@@ -89,6 +89,7 @@ const Tampering tamperings[] = {
     {"status_with_escapes", "UPDATE trial SET status = " ESCAPES ", median_us = NULL", "an unknown status",
      Run::heuristic},
     {"device_name_with_escapes", "UPDATE device SET name = " ESCAPES ", driver = " ESCAPES, "", Run::heuristic},
+    {"device_without_threads", "UPDATE device SET max_threads = 0, shared_bytes = -1", "", Run::tuned},
     {"ceilings_negative", "INSERT INTO ceiling (run, copy_gb_s, read_gb_s, fp32_gflop_s) VALUES (1, -1, -1, -1)",
      "a ceiling that is no positive number", Run::tuned},
     {"runs_deleted", "DELETE FROM run", "a run that is not there", Run::heuristic},
@@ -211,6 +212,7 @@ TEST_P(Tampered, IsSaidAndHarmless) {
   }
   run({"db", "trials", store, "--json"});
   run({"db", "export", "--store", store, "--format", "csv"});
+  run({"report", store, "--output", own_.file("report.html")});
   run({"compile", "-c", code, "--tuned", store});
   run({"run", "-c", code, "--device", "interpreter", "--tuned", store});
   EXPECT_EQ(read_file(store), before) << "who reads changes nothing";
