@@ -67,7 +67,7 @@ class RecordsBuilder {
   std::uint16_t option(std::size_t knob, const Value& value);
   std::string place_;
   Records records_;
-  std::size_t bytes_ = 0;  // of records_, about
+  std::size_t bytes_ = 0;                             // of records_, about
   std::vector<std::map<Value, std::uint16_t>> seen_;  // per knob: value → option
 };
 

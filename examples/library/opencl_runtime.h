@@ -1,5 +1,5 @@
-// The smallest runtime that can run a deplo::Program: its launches on the first OpenCL device with the program's name, or
-// on the first of all where the program has none.
+// The smallest runtime that can run a deplo::Program: its launches on the first OpenCL device with the program's name,
+// or on the first of all where the program has none.
 #pragma once
 #include <deplo/program.h>
 

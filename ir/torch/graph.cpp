@@ -98,7 +98,8 @@ Id Builder::parameter(std::string_view name, TensorType type, Source source) {
 }
 
 Id Builder::scalar(double value, DType dtype, std::string_view name) {
-  return add({Node::Kind::scalar, {}, {dtype, {}}, {}, {}, {}, f32_constant(value), {}}, name.empty() ? "scalar" : name);
+  return add({Node::Kind::scalar, {}, {dtype, {}}, {}, {}, {}, f32_constant(value), {}},
+             name.empty() ? "scalar" : name);
 }
 
 Id Builder::call(std::string_view op, std::vector<Id> args, Attributes attributes, std::string_view name) {

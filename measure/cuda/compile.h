@@ -7,9 +7,9 @@
 #include "core/outcome.h"
 #include "core/target.h"
 #include "ir/emit/emit.h"
-#include "measure/disk_cache.h"
 #include "measure/cuda/nvrtc.h"
 #include "measure/device.h"
+#include "measure/disk_cache.h"
 
 namespace deplo::measure::cuda {
 

@@ -89,8 +89,8 @@ class Reader {
     const std::string clean = contains(text, "NaN") || contains(text, "Infinity") ? without_nan(text) : std::string();
     const std::string_view source = clean.empty() ? text : clean;
     try {
-      [[maybe_unused]] const Json rest = Json::parse(source,
-                        [this](int depth, Json::parse_event_t event, Json& json) { return keep(depth, event, json); });
+      [[maybe_unused]] const Json rest = Json::parse(
+          source, [this](int depth, Json::parse_event_t event, Json& json) { return keep(depth, event, json); });
     } catch (const Json::parse_error& e) {
       // The file of a search that still runs, or was killed: each entry that is complete was read.
       // Whose last word may be the start of a NaN or an Infinity, which is found wrong at its first letter.
