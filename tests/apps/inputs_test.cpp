@@ -67,6 +67,20 @@ TEST(Inputs, BetweenKernelsTheUsualStandsForWhatContainsIt) {
     }
 }
 
+// Found by an attack: four rows of a reduction over 2^31 - 1 terms were evaluated before the device was looked at.
+TEST(Inputs, BehindALongReductionAreTheUsual) {
+  const auto fill_of_sums = [](const std::string& terms) {
+    const std::string code = "a = torch.rand(4, " + terms + "); F.softmax(a @ a.T, dim=-1)";
+    const ir::Module module = lower_to_measure(ir::torch::parse_expression(code, "-c"), "the graph");
+    EXPECT_EQ(module.kernels.size(), 2u) << print(module);
+    return module.kernels.back().buffers.front().fill;
+  };
+  EXPECT_EQ(fill_of_sums("2147483647"), std::nullopt);
+  const auto fill = fill_of_sums("1000");
+  ASSERT_TRUE(fill.has_value());
+  EXPECT_GT(fill->a, 100) << "sums of 1,000 products of numbers from 0 to 1";
+}
+
 TEST(Inputs, Texts) {
   EXPECT_EQ(parse_fill("uniform(0.1, 1)", "p"), (ir::Fill{Draw::uniform, 0.1, 1}));
   EXPECT_EQ(parse_fill(" normal( 0 ,2e-1 ) ", "p"), (ir::Fill{Draw::normal, 0, 0.2}));
