@@ -1,6 +1,7 @@
 // chunk_matmul_k: the K reduce of a matmul becomes a loop over chunks of bk, the boundary that staging works on.
-//   for a2 in 0..3584: # reduce { S(a2) }   →   for a2 in 0..224: # free { for a3 in 0..16: # reduce { S(((a2 * 16) +
-//   a3)) } }
+//   for a2 in 0..3584: # reduce         for a2 in 0..224: # free
+//     S(a2)                       →       for a3 in 0..16: # reduce
+//                                           S(((a2 * 16) + a3))
 // A chunk that does not divide K guards its tail: if (((a2 * bk) + a3) < K).
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // double_buffer: the stages of a chunk loop get `depth` slots, so that a slab can be filled while another is read.
-//   for a5 in 0..56: # free { n1_smem = Stage(n1, …) … in0 = load n1_smem[a6, a4] … }
-//     →   for a5 in 0..56: # free { n1_smem = Stage(n1, …) buffers=2@(a5 % 2) … in0 = load n1_smem[(a5 % 2), a6, a4] …
-//     }
+//   for a5 in 0..56: # free             for a5 in 0..56: # free
+//     n1_smem = Stage(n1, …)      →       n1_smem = Stage(n1, …) buffers=2@(a5 % 2)
+//     … load n1_smem[a6, a4] …            … load n1_smem[(a5 % 2), a6, a4] …
 #include <algorithm>
 
 #include "ir/stage_layout.h"

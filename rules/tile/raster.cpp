@@ -1,8 +1,7 @@
 // raster: the blocks of a matmul run in groups of rows, so that those that run together share operands in the L2 cache.
 //   Tile(axes=(a0:8=BLOCK, a1:64=THREAD, a2:28=BLOCK, a3:128=THREAD)): … x[((a0 * 64) + a1), …] …
-//     →   Tile(axes=(a0:2=BLOCK, a1:64=THREAD, a2:28=BLOCK, a3:4=BLOCK, a4:128=THREAD)): … x[(((a0 * 256) + (a3 * 64))
-//     +
-//         a1), …] …
+//     →   Tile(axes=(a0:2=BLOCK, a1:64=THREAD, a2:28=BLOCK, a3:4=BLOCK, a4:128=THREAD)):
+//           … x[(((a0 * 256) + (a3 * 64)) + a1), …] …
 // Blocks are numbered with the last axis fastest: 4 rows of a column, then the next column, as Triton's grouped order
 // ("Matrix Multiplication", L2 Cache Optimizations).
 #include "ir/walk.h"

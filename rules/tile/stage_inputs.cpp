@@ -1,9 +1,11 @@
 // stage_inputs: a slab of an input that the threads of a block reuse is copied to shared memory once.
-//   for a5 in 0..56: # free                        for a5 in 0..56: # free
-//     for a6 in 0..16: # reduce             →        b_smem = Stage(b, origin=((a5 * 16), (a3 * 128)), slab=(s0:16@0,
-//     s1:128@1))
-//       in0 = load b[((a5 * 16) + a6), ((a3 * 128) + a4)]   for a6 in 0..16: # reduce
-//                                                               in0 = load b_smem[a6, a4]
+//   for a5 in 0..56: # free
+//     for a6 in 0..16: # reduce
+//       in0 = load b[((a5 * 16) + a6), ((a3 * 128) + a4)]
+//     →   for a5 in 0..56: # free
+//           b_smem = Stage(b, origin=((a5 * 16), (a3 * 128)), slab=(s0:16@0, s1:128@1))
+//           for a6 in 0..16: # reduce
+//             in0 = load b_smem[a6, a4]
 // One knob per stageable buffer. A matmul stages the chunks of its operands, a reduction a row that is read more than
 // once, or the chunks of its row, in each sweep a buffer of its own.
 #include <algorithm>
