@@ -19,10 +19,10 @@ configure = @if ! [ build/$(1)/build.ninja -nt CMakePresets.json ] || \
 # Where `make install` puts programs, library, headers and data; below DESTDIR where that is set.
 PREFIX ?= /usr/local
 
-.PHONY: help tune test build bench bundle install format lint clean setup
+.PHONY: help tune test build bench bundle install format lint hooks clean setup
 
 help: ## this list
-	@sed -nE 's/^([a-z]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
 
 setup: ## install the distribution's packages that are missing
 	@$(SETUP)
@@ -63,6 +63,9 @@ lint: ## clang-format and clang-tidy, nothing changed; warnings are errors
 	@clang-format --dry-run --Werror $(SOURCES)
 	$(call configure,tidy)
 	@cmake --build build/tidy
+
+hooks: ## let git format staged sources and check commit subjects (scripts/hooks)
+	@git config core.hooksPath scripts/hooks
 
 clean: ## remove build/
 	@rm -rf build
