@@ -19,7 +19,7 @@ configure = @if ! [ build/$(1)/build.ninja -nt CMakePresets.json ] || \
 # Where `make install` puts programs, library, headers and data; below DESTDIR where that is set.
 PREFIX ?= /usr/local
 
-.PHONY: help tune test build bench bundle install format lint hooks clean setup
+.PHONY: help tune test build bench bundle install update-golden format lint hooks clean setup
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -53,6 +53,14 @@ install: setup ## set-up, build and install programs and library (PREFIX=/usr/lo
 	$(call configure,$(PRESET))
 	@cmake --build $(BUILD) --target deplo deplo-tune library
 	@cmake --install $(BUILD) --prefix $(PREFIX)
+
+# The tests that compare with files under tests/golden, tests/listings and tests/traces write these instead.
+update-golden: setup ## rewrite every golden and listing of the tests with the present output; then look at git diff
+	$(call configure,$(PRESET))
+	@cmake --build $(BUILD) --target test_rules test_apps
+	@UPDATE_GOLDEN=1 $(BUILD)/bin/test_rules --gtest_brief=1 --gtest_filter='*Goldens.*:Listings.*'
+	@UPDATE_GOLDEN=1 $(BUILD)/bin/test_apps --gtest_brief=1 --gtest_filter='Traces.*'
+	@git diff --stat -- tests
 
 format: ## clang-format over the sources, in place
 	@$(SETUP) clang-format

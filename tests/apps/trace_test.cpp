@@ -3,7 +3,7 @@
 //   one argument of `deplo compile` a line
 //   ----
 //   the output
-// UPDATE_GOLDEN=1 rewrites the outputs.
+// `make update-golden` rewrites the outputs.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

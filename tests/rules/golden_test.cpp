@@ -1,4 +1,4 @@
-// Every tests/golden/RULE/CASE.ir is what the rule decides and does. UPDATE_GOLDEN=1 rewrites forks and the program
+// Every tests/golden/RULE/CASE.ir is what the rule decides and does. `make update-golden` rewrites forks and the program
 // after.
 #include <gtest/gtest.h>
 

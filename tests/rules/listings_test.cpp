@@ -5,7 +5,7 @@
 //   EXPRESSION (lines)
 //   ---- torch | tensor | loop
 //   TEXT
-// UPDATE_GOLDEN=1 rewrites the texts.
+// `make update-golden` rewrites the texts.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
