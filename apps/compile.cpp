@@ -43,7 +43,7 @@ int number_of(std::string_view rule) {
   return static_cast<int>(found - rules.begin()) + 1;
 }
 
-// The seeds' form: `t` stands for the rules on Tile IR.
+// As in "A Principled ML Compiler Stack", part 1: `t` stands for the rules on Tile IR.
 std::string trace(const rules::Lowering::Step& step, int verbose, const std::string& kernel) {
   const std::string rule = fmt::format("t:{:03}_{}", number_of(step.rule), step.rule);
   if (!step.skipped.empty()) return fmt::format("--- {} skipped at {}: {}\n", rule, kernel, step.skipped);

@@ -76,8 +76,8 @@ Expr coordinate(std::size_t dimension);
 /// Their ranges under a shape, for simplify and bounds.
 Ranges coordinate_ranges(const Shape&);
 
-/// The seeds' form: `linear_a_bc = input[i, j] -> (4, 3, 2) float32`, `s = sum(x, axis=-2) -> …`; `na` for the 0 in a
-/// dimension of extent 1; branches `where (i < 3): a[i, j] else: b[(i - 3), j]`.
+/// The articles' form: `linear_a_bc = input[i, j] -> (4, 3, 2) float32`, `s = sum(x, axis=-2) -> …`; `na` for the 0 in
+/// a dimension of extent 1; branches `where (i < 3): a[i, j] else: b[(i - 3), j]`.
 std::string print(const Graph&);
 /// The first violation of what is said above, as one line; "" when there is none.
 std::string verify(const Graph&);

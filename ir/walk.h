@@ -25,7 +25,7 @@ void map_expressions(Body& body, Ranges& scope, const MapExpr& f);
 /// already be in place (loops and tile axes), so that their ranges are known.
 void substitute_axes(Program& program, const Substitution& substitution);
 
-/// Names the axes a0, a1, … in order of appearance: tile axes first, then loops from the outside in, as the seeds do.
+/// Names the axes a0, a1, … in order of appearance: tile axes first, then loops from the outside in.
 void renumber_axes(Program& program);
 
 /// An axis name that the program does not use yet.

@@ -6,7 +6,7 @@
 namespace deplo::rules {
 
 struct FuseOptions {
-  bool merge = true;    // false: one kernel per node of the Tensor IR (the seeds' --passes dol)
+  bool merge = true;    // false: one kernel per node of the Tensor IR (--passes dol)
   bool guard = true;    // false: merge whatever is legal, whatever it costs
   bool layouts = true;  // parameters and results between kernels are stored in the order that their readers want
 };

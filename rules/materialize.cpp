@@ -1,6 +1,6 @@
 // Scheduled Tile IR → Kernel IR. REG axes are expanded: a statement is replicated over those it depends on, no others.
 // The VECTOR axis becomes the lanes of types. Stages and Combines become shared memory and barriers
-// (materialize_shared.cpp).
+// (materialize_stage.cpp, materialize_combine.cpp).
 #include "rules/materialize.h"
 
 #include <algorithm>
@@ -196,7 +196,7 @@ std::vector<ir::Expr> Materializer::at(const std::vector<ir::Expr>& exprs, const
   return result;
 }
 
-// The seeds number values by kind: in0, v0, acc0.
+// Values are numbered by kind: in0, v0, acc0.
 std::string Materializer::fresh(const std::string& like) {
   std::string prefix = like.substr(0, like.find_first_of("0123456789"));
   if (prefix.empty()) prefix = "v";

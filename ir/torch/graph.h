@@ -45,8 +45,8 @@ struct Graph {
   bool operator==(const Graph&) const = default;
 };
 
-/// The seeds' form: `# Graph: 3 nodes, 1 inputs, 1 outputs`, inputs:, constants: (parameters and scalars), one line per
-/// call `rms_norm = rms_norm(x, p_weight, eps=1e-06) -> (1, 32, 2048) float32`, outputs:. Attributes that equal the
+/// The articles' form: `# Graph: 3 nodes, 1 inputs, 1 outputs`, inputs:, constants: (parameters and scalars), one line
+/// per call `rms_norm = rms_norm(x, p_weight, eps=1e-06) -> (1, 32, 2048) float32`, outputs:. Attributes that equal the
 /// operation's default are left out.
 std::string print(const Graph&);
 

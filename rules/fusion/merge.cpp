@@ -1,4 +1,5 @@
-// Producer into consumer, while that is legal and pays: the seed's worklist, on values instead of statements.
+// Producer into consumer, while that is legal and pays: the worklist of
+// "A Principled ML Compiler Stack", part 1, on values instead of statements.
 //   neg[a0] = negative(x[a0]);   exp[a0] = exp(neg[(a0 + 5)])   →   exp[a0] = exp(negative(x[(a0 + 5)]))
 // σ needs no solving here: a kernel's output is indexed by its own free axes, so a load of it is σ. A reduce axis is
 // carried along, bound by its reduction; where statements stand is nest.h.

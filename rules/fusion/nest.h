@@ -15,9 +15,9 @@ struct Place {
   bool operator==(const Place&) const = default;
 };
 
-/// The seed's scope placement: a value stands in the shallowest body that binds all axes that it depends on, with one
-/// restriction: free loops are only split (a statement between them) where a reduction has to stand anyway. A load
-/// hoisted between two free loops would take away the inner one's parallelism.
+/// The scope placement of "A Principled ML Compiler Stack", part 1: a value stands in the shallowest body that binds all
+/// axes that it depends on, with one restriction: free loops are only split (a statement between them) where a reduction
+/// has to stand anyway. A load hoisted between two free loops would take away the inner one's parallelism.
 class Nest {
  public:
   Nest(const Values&, ValueId root, const ir::Shape& shape);

@@ -128,7 +128,7 @@ class Placer {
     return index;
   }
 
-  // Between loops, as the seeds print them; a gather stays behind what it gathers by.
+  // Between loops, as the articles print them; a gather stays behind what it gathers by.
   static void loads_first(ir::Body& body) {
     const auto is_plain_load = [](const ir::Stmt& s) {
       const auto* load = s.as<ir::Load>();

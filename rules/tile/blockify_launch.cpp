@@ -20,11 +20,11 @@ double waste(std::int64_t size, std::int64_t extent) {
   return static_cast<double>(ceil_div(extent, size) * size) / static_cast<double>(extent) - 1;
 }
 
-// Powers of two, and those times 3, 5, 7 and 13, for the register tiles 6, 10, 12, 14 and 26 of golden_matmuls.tsv;
-// what cuts the extent into a few even blocks of such a multiple (264 = 22 * 12 covers 512 in two); and the extent
-// itself. Multiples of `unit`; a tile that does a third of its work twice only where it is the unit itself.
+// Powers of two, and those times 3, 5, 7 and 13, for the register tiles 6, 10, 12, 14 and 26 of deplodock's fastest
+// matmuls; sizes that cut the extent into a few even blocks of such a multiple (264 = 22 * 12 covers 512 in two); and
+// the extent itself. Multiples of `unit`; a tile that does a third of its work twice only where it is the unit itself.
 std::vector<std::int64_t> tile_sizes(std::int64_t extent, std::int64_t unit) {
-  constexpr std::int64_t high = 512;  // no block tile of golden_matmuls.tsv is larger on a side
+  constexpr std::int64_t high = 512;  // deplodock's fastest matmuls have no larger block tile
   std::vector<std::int64_t> sizes;
   const auto add = [&](std::int64_t size) {
     const bool even = size == extent || (size % unit == 0 && (size == unit || waste(size, extent) < 1.0 / 3));
@@ -44,8 +44,8 @@ std::vector<std::int64_t> tile_sizes(std::int64_t extent, std::int64_t unit) {
 std::int64_t column_unit(const Target& target) { return target.cpu ? target.vector_lanes : 8; }
 constexpr std::int64_t row_unit = 2;
 
-// Nearest first to what is wanted. GPU: 64 x 128, as the seeds. CPU: all rows of a column panel in one block, so that
-// its copy of the panel is read by all of them, and as many columns as fill the block with threads of 8 x 32 outputs.
+// Nearest to the wanted size first. GPU: 64 x 128, as the articles. CPU: all rows of a column panel in one block, so
+// that all of them read its copy of the panel, and as many columns as fill the block with threads of 8 x 32 outputs.
 std::int64_t wanted_rows(const Target& target) { return target.cpu ? 8 * target.max_threads : 64; }
 std::int64_t wanted_columns(std::int64_t bm, const ir::Program& program, const Matmul& matmul, const Target& target) {
   if (!target.cpu) return 128;
@@ -103,7 +103,7 @@ Verdict decide_matmul(const ir::Program& program, const Matmul& matmul, const Ta
   return Apply{};
 }
 
-// CPU: as many as leave each a whole vector, up to 16. GPU: 256 first, as the seeds.
+// CPU: as many as leave each a whole vector, up to 16. GPU: 256 first, as the articles.
 std::vector<Value> thread_options(std::int64_t extent, const Target& target) {
   const std::int64_t high = std::min(extent, target.max_threads);
   if (!target.cpu && extent >= target.warp) return options({256, 128, 512, 64, 1024, 32}, 1, high);

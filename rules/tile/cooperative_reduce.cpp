@@ -97,8 +97,8 @@ Verdict decide(const ir::Program& program, const Target& target, std::span<const
   return Apply{};
 }
 
-// The last row axis becomes blocks of `rows` rows, the others blocks; the shared axis comes first, as in the seeds, or
-// behind the rows. Returns the axis of the rows of a block.
+// The last row axis becomes blocks of `rows` rows, the others blocks; the shared axis comes first, as in the
+// articles, or behind the rows. Returns the axis of the rows of a block.
 std::string launch_rows(ir::Program& program, std::int64_t rows, const ir::Axis& shared, bool columns) {
   ir::Tile& tile = tile_of(program);
   for (ir::Axis& axis : tile.axes) axis.bind = ir::Bind::block;

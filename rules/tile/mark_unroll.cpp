@@ -14,7 +14,7 @@ namespace {
 
 using Loops = std::vector<const ir::Loop*>;  // a loop and its copies
 
-constexpr std::int64_t full_trips = 64;   // the seeds' budget: a loop of up to 64 trips may be unrolled whole
+constexpr std::int64_t full_trips = 64;   // the articles' budget: a loop of up to 64 trips may be unrolled whole
 constexpr std::int64_t most_copies = 16;  // in a part: what a trip costs beside its body is lost in more
 // On GPUs 64 KiB of 16-byte instructions, half of what the L1.5 instruction cache holds (Jia et al., Dissecting the
 // NVIDIA Volta GPU Architecture via Microbenchmarking, 2018). ptxas takes seconds for more.

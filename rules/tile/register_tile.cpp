@@ -13,7 +13,7 @@ namespace deplo::rules {
 namespace {
 
 // Wanted shapes, best first. CPU: 8 x 32 (16 of 32 AVX-512 registers) and 12 x 32 measured best on PoCL with full
-// vectors along n. GPU: the seeds' default 8 x 4 and the records in golden_matmuls.tsv (26 x 4, 14 x 2, 10 x 4).
+// vectors along n. GPU: the articles' default 8 x 4, and deplodock's fastest matmuls (26 x 4, 14 x 2, 10 x 4).
 double preference(std::int64_t bm, std::int64_t bn, std::int64_t fm, std::int64_t fn, const Target& target) {
   const std::int64_t rows = bm / fm, columns = bn / fn;
   const double threads = static_cast<double>(rows * columns);

@@ -63,7 +63,7 @@ std::string obstacle(const ir::Program& program, const ir::Body& body, std::size
   return "";
 }
 
-// Blocks of the natural grid, with the seeds' 64 x 128 outputs each.
+// Blocks of the natural grid, with the articles' 64 x 128 outputs each.
 std::int64_t natural_blocks(const ir::Tile& tile, const Matmul& matmul) {
   std::int64_t blocks = ceil_div(tile.axes[matmul.m].extent, 64) * ceil_div(tile.axes[matmul.n].extent, 128);
   for (std::size_t i = 0; i < matmul.m; ++i) blocks *= tile.axes[i].extent;

@@ -1,4 +1,5 @@
-// The traces and the final CUDA of the seeds' three examples, as the program prints them: tests/traces/NAME.txt.
+// The traces and the final CUDA of the three examples in "A Principled ML Compiler Stack in 5,000 Lines of Python",
+// part 2, as the program prints them: tests/traces/NAME.txt.
 //   # what it is
 //   one argument of `deplo compile` a line
 //   ----

@@ -128,7 +128,7 @@ TEST(Banks, wide_accesses_are_served_in_parts) {
   for (std::size_t t = 0; t < 32; ++t) words[t] = static_cast<std::int64_t>(t) * 4;
   EXPECT_EQ(wavefronts(words, 4), 4);
   EXPECT_EQ(least_wavefronts(32, 4), 4);
-  for (std::size_t t = 0; t < 32; ++t) words[t] = static_cast<std::int64_t>(t) * 8;  // the seeds' strip of 8
+  for (std::size_t t = 0; t < 32; ++t) words[t] = static_cast<std::int64_t>(t) * 8;  // the articles' strip of 8
   EXPECT_EQ(wavefronts(words, 4), 8);
   EXPECT_EQ(wavefronts(std::span(words).first(8), 4), 2);
   EXPECT_EQ(least_wavefronts(8, 4), 1);

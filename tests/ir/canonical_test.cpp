@@ -94,7 +94,7 @@ for a0 in 0..3: # free
   EXPECT_THAT(canonical_text(program), HasSubstr("v0:i32 = index (a0 * 2)\n"));
 }
 
-// The two of seeds/part3 that are to share a schedule.
+// The two kernels of "Autotuning — A Search Loop Over Tile-IR Rewrites" that are to share a schedule.
 const char* const op_a = R"(=== loop: a ===
 input X: f32[64]
 input bias: f32[64]

@@ -30,7 +30,7 @@ std::string composed_text(const ir::torch::Graph& graph) {
   return ir::tensor::print(rules::compose(rules::decompose(graph)));
 }
 
-// The listings of seeds/part1, up to names; a Scalar needs no index map to be an argument.
+// The listings of "A Principled ML Compiler Stack", part 1, up to names; a Scalar needs no index map to be an argument.
 TEST(Decompose, LinearReadsAsInTheSeed) {
   ir::torch::Builder b;
   const auto x = b.input("input", {ir::DType::f32, {4, 3}}), w = b.parameter("p_weight", {ir::DType::f32, {2, 3}});

@@ -1,6 +1,6 @@
-// Every listing of Torch, Tensor and Loop IR in the seeds: tests/listings/NAME.txt holds an expression, options and
-// what it becomes, at the levels that the seeds print.
-//   # where the seeds have it, and what differs
+// Every listing of Torch, Tensor and Loop IR in "A Principled ML Compiler Stack in 5,000 Lines of Python", parts 1 and
+// 2: tests/listings/NAME.txt holds an expression, options and its text at the levels that the article prints.
+//   # the part and section of the article, and any difference
 //   [options: no-merge no-guard no-layouts]
 //   EXPRESSION (lines)
 //   ---- torch | tensor | loop
