@@ -10,11 +10,11 @@
 #include <utility>
 
 #include "apps/bench_store.h"
+#include "apps/equal_kernels.h"
 #include "apps/experiment.h"
 #include "apps/interrupt.h"
 #include "apps/kernel_space.h"
 #include "apps/measurer.h"
-#include "apps/module_table.h"
 #include "apps/revision.h"
 #include "core/error.h"
 #include "measure/baselines/baselines.h"

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/bench.h"
-#include "apps/module_table.h"
+#include "apps/columns.h"
 #include "core/text.h"
 #include "core/wrap.h"
 

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <mutex>
 
-#include "apps/table.h"
+#include "apps/tuning_results.h"
 
 namespace deplo::apps {
 

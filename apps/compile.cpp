@@ -10,7 +10,7 @@
 #include "apps/experiment.h"
 #include "apps/kernel.h"
 #include "apps/machine_code.h"
-#include "apps/module_table.h"
+#include "apps/module_summary.h"
 #include "apps/tuned.h"
 #include "core/error.h"
 #include "core/text.h"

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "apps/module_table.h"
+#include "apps/columns.h"
 #include "core/error.h"
 #include "measure/cuda/compile.h"
 

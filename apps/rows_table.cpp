@@ -6,7 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "apps/module_table.h"
+#include "apps/columns.h"
 #include "core/text.h"
 
 namespace deplo::apps {

@@ -8,9 +8,9 @@
 #include <memory>
 #include <utility>
 
+#include "apps/equal_kernels.h"
 #include "apps/kernel_space.h"
 #include "apps/measurer.h"
-#include "apps/module_table.h"
 #include "apps/plan.h"
 #include "apps/values.h"
 #include "core/error.h"

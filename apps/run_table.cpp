@@ -4,7 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "apps/module_table.h"
+#include "apps/columns.h"
 #include "apps/run.h"
 #include "core/text.h"
 #include "core/wrap.h"

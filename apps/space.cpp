@@ -6,10 +6,10 @@
 #include <map>
 #include <set>
 
+#include "apps/equal_kernels.h"
 #include "apps/interrupt.h"
 #include "apps/kernel.h"
 #include "apps/kernel_space.h"
-#include "apps/module_table.h"
 #include "core/error.h"
 #include "core/hash.h"
 #include "ir/emit/emit.h"

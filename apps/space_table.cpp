@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "apps/module_table.h"
+#include "apps/columns.h"
 #include "apps/space.h"
 #include "core/text.h"
 #include "core/wrap.h"

@@ -6,7 +6,7 @@
 
 #include "apps/experiment.h"
 #include "apps/measurer.h"
-#include "apps/table.h"
+#include "apps/tuning_results.h"
 #include "core/progress.h"
 
 namespace deplo::apps {

@@ -3,8 +3,8 @@
 #include <map>
 #include <utility>
 
+#include "apps/equal_kernels.h"
 #include "apps/graph.h"
-#include "apps/module_table.h"
 #include "apps/plan.h"
 #include "apps/tuned.h"
 #include "core/trail.h"

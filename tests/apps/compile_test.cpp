@@ -4,7 +4,7 @@
 
 #include <sstream>
 
-#include "apps/module_table.h"
+#include "apps/columns.h"
 #include "apps/run_program.h"
 #include "core/text.h"
 #include "measure/store_fixture.h"

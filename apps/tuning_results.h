@@ -1,0 +1,36 @@
+// What a tuning run has found so far.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace deplo::apps {
+
+/// Row::stop of a kernel that cannot be measured at all, whatever its schedule; Row::fault says why.
+inline constexpr const char* untunable = "cannot be tuned";
+
+struct Row {
+  std::string name;
+  std::vector<std::string> same;                 // the names of kernels equal to it
+  double heuristic_us = 0, best_us = 0;          // 0: no valid measurement
+  double flops = 0, bytes = 0;                   // of the kernel
+  std::int64_t trials = 0;                       // new measurements
+  std::int64_t known = 0;                        // answered from the store
+  std::map<std::string, std::int64_t> failures;  // status → how many, of the new ones
+  std::string fault;                             // what the latest failure said
+  std::string trail;                             // of the best
+  bool confirmed = false;                        // full grid, full check
+  std::string stop;                              // why the search ended
+  std::int64_t count() const { return 1 + static_cast<std::int64_t>(same.size()); }
+};
+
+struct Summary {
+  std::string experiment, name, device, target, strategy, store;
+  std::uint64_t seed = 0;
+  double seconds = 0;
+  bool interrupted = false;
+  std::vector<Row> rows;
+};
+
+}  // namespace deplo::apps
