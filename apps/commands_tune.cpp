@@ -191,8 +191,7 @@ void add_tune(CLI::App& command, int& exit_code) {
       "Search for the fastest schedule of every kernel of an experiment.\n"
       "Flags override what the experiment's file says. Ctrl-C prints what was found; the same command goes on from "
       "there.");
-  command.add_option("-c,--config", flags->config, "The experiment (YAML): kernels, search, budget.")
-      ->type_name("FILE");
+  command.add_option("--config", flags->config, "The experiment (YAML): kernels, search, budget.")->type_name("FILE");
   add_budget(command, *flags);
   add_search(command, *flags);
   command

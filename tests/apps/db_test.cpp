@@ -304,7 +304,7 @@ TEST_F(Db, ShardsMergedAreOneProcess) {
                                       "  - {kernel: softmax, symbols: {M: 3, N: 11}}\n"
                                       "  - {kernel: gelu, symbols: {M: 3, N: 10}}\n");
   const auto tune = [&](const std::string& name, const std::vector<std::string>& more) {
-    std::vector<std::string> words{"deplo", "tune", "-c", yaml, "--store", file(name)};
+    std::vector<std::string> words{"deplo", "tune", "--config", yaml, "--store", file(name)};
     words.insert(words.end(), more.begin(), more.end());
     return run_program(words);
   };

@@ -44,7 +44,7 @@ struct Change {
 constexpr Change changes[] = {
     {"experiments/(qwen_s512|suite84)\\.yaml", "experiments/smoke.yaml", "minutes: the same flags on small kernels"},
     {"--time [0-9]+", "--time 1", "seconds will do"},
-    {"(deplo-tune|deplo tune) (.*?)(--config|-c) (\\S+)", "$1 $2$3 $4 --time 1 --trials 2",
+    {"(deplo-tune|deplo tune) (.*?)--config (\\S+)", "$1 $2--config $3 --time 1 --trials 2",
      "the file's budget is longer"},
     {"--bench ", "--bench --time 0 ", "a round of each kernel will do"},
     {"--model tinyllama-1.1b --seq 32", "--model tiny.yaml --seq 8", "a block of 44 million parameters takes a minute"},
@@ -201,7 +201,7 @@ class Workplace {
     fs::create_symlink(at("spaces/" + name), at(name));
   }
   void make_store(const std::string& name) const {
-    prepare("deplo tune -c experiments/smoke.yaml --search random --time 0 --trials 1 --quiet --store " + name);
+    prepare("deplo tune --config experiments/smoke.yaml --search random --time 0 --trials 1 --quiet --store " + name);
   }
 
  private:

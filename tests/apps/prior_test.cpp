@@ -107,7 +107,8 @@ TEST_F(Priors, TuneBeginsWithItWhereNothingWarmerIsKnown) {
                                                       "device: interpreter\ntarget: opencl-cpu\nbudget: {trials: 3}\n"
                                                       "kernels:\n  - {kernel: gelu, symbols: {M: 2, N: 6}}\n");
   const auto tune = [&](std::vector<std::string> flags) {
-    flags.insert(flags.begin(), {"deplo-tune", "-c", file, "--store", folder_.file("t.db"), "--analytic-prior", "4"});
+    flags.insert(flags.begin(),
+                 {"deplo-tune", "--config", file, "--store", folder_.file("t.db"), "--analytic-prior", "4"});
     const Ran ran = run_program(flags);
     EXPECT_EQ(ran.code, 0) << ran.err;
     return ran.err;
@@ -127,8 +128,8 @@ TEST_F(Priors, NothingIsLoweredForAStrategyThatDoesNotLearn) {
       deplo::testing::write_file(folder_.path(), "x.yaml",
                                  "device: interpreter\ntarget: opencl-cpu\nbudget: {time: 20, "
                                  "trials: 3}\nkernels:\n  - {kernel: gelu, symbols: {M: 2, N: 6}}\n");
-  const Ran ran = run_program({"deplo-tune", "-c", file, "--store", folder_.file("t.db"), "--analytic-prior", "100000",
-                               "--search", "random", "--json"});
+  const Ran ran = run_program({"deplo-tune", "--config", file, "--store", folder_.file("t.db"), "--analytic-prior",
+                               "100000", "--search", "random", "--json"});
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.err, HasSubstr("analytic prior: random learns from none"));
   EXPECT_EQ(nlohmann::json::parse(ran.out)["kernels"][0]["trials"], 3);
@@ -138,7 +139,8 @@ TEST_F(Priors, TuneLearnsFromTheOtherKernelsOfAStore) {
   const std::string file = deplo::testing::write_file(folder_.path(), "x.yaml",
                                                       "device: interpreter\ntarget: opencl-cpu\nbudget: {trials: 3}\n"
                                                       "kernels:\n  - {kernel: gelu, symbols: {M: 2, N: 6}}\n");
-  const Ran ran = run_program({"deplo-tune", "-c", file, "--store", folder_.file("t.db"), "--warm-start", path()});
+  const Ran ran =
+      run_program({"deplo-tune", "--config", file, "--store", folder_.file("t.db"), "--warm-start", path()});
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.err, HasSubstr("has no trials of it, begins with what trees that learned from its other kernels"));
 }

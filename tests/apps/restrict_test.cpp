@@ -141,7 +141,7 @@ TEST(Restrict, SpaceAndTuneTakeThem) {
                                  "device: interpreter\ntarget: opencl-cpu\nsearch: {strategy: exhaustive}\n"
                                  "restrict: {blockify_launch.t*: [1, 4]}\n"
                                  "kernels:\n  - {kernel: gelu, symbols: {M: 2, N: 6}}\n");
-  const auto tuned = run_program({"deplo-tune", "-c", file, "--store", folder.file("s.db"), "--restrict",
+  const auto tuned = run_program({"deplo-tune", "--config", file, "--store", folder.file("s.db"), "--restrict",
                                   "vectorize.width=1,2", "--json", "--quiet"});
   EXPECT_EQ(tuned.code, 0) << tuned.err;
   measure::Database store(folder.file("s.db"));

@@ -57,7 +57,7 @@ TEST_F(Terminal, AnInterruptedTableStandsAloneToo) {
                                         "kernels:\n  - {kernel: softmax, symbols: {M: 3, N: 11}}\n");
   How how;
   how.signal_at = "trials";  // of the status
-  const auto lines = see({"deplo", "tune", "-c", config, "--store", file("s.db")}, wide, 130, how);
+  const auto lines = see({"deplo", "tune", "--config", config, "--store", file("s.db")}, wide, 130, how);
   EXPECT_THAT(lines, Contains(StartsWith("kernel ")));
   EXPECT_THAT(joined(lines), HasSubstr("interrupted: the same command goes on from"));
   EXPECT_THAT(joined(lines), HasSubstr("my test (" + config + ") on ")) << "the experiment's own name";
