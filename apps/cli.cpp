@@ -1,6 +1,7 @@
 #include "apps/cli.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -14,6 +15,7 @@
 #include "apps/commands.h"
 #include "apps/flags.h"
 #include "apps/help.h"
+#include "apps/revision.h"
 #include "core/error.h"
 #include "core/text.h"
 
@@ -93,7 +95,7 @@ int run(int argc, char** argv, bool tune_only) {
   app.formatter(help_formatter(help_width()));
   app.set_help_flag("-h,--help", "Show this help.");
   app.set_help_all_flag("--help-all", "Show every option.");
-  app.set_version_flag("--version", "deplo " DEPLO_VERSION, "Show the version.");
+  app.set_version_flag("--version", fmt::format("{} {}", app.get_name(), version()), "Show the version.");
   if (tune_only)
     add_tune(app, exit_code);
   else

@@ -4,7 +4,9 @@
 
 namespace deplo::apps {
 
-/// As `git describe` said it when the program was built; "unknown" outside a repository.
+/// "0.2.0 (2b046e4, modified)"; "0.2.0" of sources that are no git repository.
+std::string_view version();
+/// As stores keep it: "2b046e4-dirty", or "v0.2.0" of sources that are no git repository.
 std::string_view revision();
 
 }  // namespace deplo::apps

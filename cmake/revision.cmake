@@ -1,9 +1,19 @@
-# Writes FILE with what `git describe` says of SOURCE, where that has changed: run at every build (cmake -P).
+# Writes FILE with the version and what git says of SOURCE, where that has changed: run at every build (cmake -P). Of a
+# source folder that is no repository itself (a tarball, perhaps below another repository) only the version is known.
 cmake_minimum_required(VERSION 3.25)
-execute_process(COMMAND git describe --always --dirty --tags WORKING_DIRECTORY ${SOURCE} OUTPUT_VARIABLE revision
+get_filename_component(above ${SOURCE} DIRECTORY)
+set(ENV{GIT_CEILING_DIRECTORIES} ${above})
+execute_process(COMMAND git describe --always --dirty --exclude=* WORKING_DIRECTORY ${SOURCE} OUTPUT_VARIABLE revision
                 OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
-if(NOT revision)
-  set(revision unknown)
+set(text ${VERSION})
+if(revision)
+  string(REGEX REPLACE "-dirty$" ", modified" commit ${revision})
+  set(text "${VERSION} (${commit})")
+else()
+  set(revision v${VERSION})
 endif()
-file(CONFIGURE OUTPUT ${FILE} CONTENT
-     "#include \"apps/revision.h\"\nstd::string_view deplo::apps::revision() { return \"@revision@\"; }\n" @ONLY)
+file(CONFIGURE OUTPUT ${FILE} @ONLY CONTENT [[
+#include "apps/revision.h"
+std::string_view deplo::apps::version() { return "@text@"; }
+std::string_view deplo::apps::revision() { return "@revision@"; }
+]])

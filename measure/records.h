@@ -13,7 +13,7 @@ namespace deplo::measure {
 
 struct RunRecord {
   std::int64_t device = 0;
-  std::string revision;  // of deplo, as `git describe` says it
+  std::string revision;  // of deplo: the commit it was built from, or its version
   std::string config;    // the experiment's text
   std::string searcher;
   std::uint64_t seed = 0;

@@ -34,7 +34,9 @@ printf '%s\n' deplo::compile deplo::default_store deplo::devices deplo::tune | d
   fail "libdeplo.so shows other names than those of its headers"
 
 # The programs, from the prefix alone.
-[[ $($clean "$prefix/bin/deplo" --version) == "deplo "* ]] || fail "deplo does not start"
+version=$($clean "$prefix/bin/deplo" --version) || fail "deplo does not start"
+grep -qF "set(PACKAGE_VERSION \"$(cut -d' ' -f2 <<<"$version")\")" "$(find "$prefix" -name deploConfigVersion.cmake)" ||
+  fail "the package has another version than the program: $version"
 $clean "$prefix/bin/deplo" compile -k softmax -s M=4 -s N=8 --ir loop >loop.txt && grep -q softmax loop.txt || fail "no configs"
 cat >tiny.yaml <<'YAML'
 device: interpreter

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "apps/run_program.h"
 
@@ -46,7 +47,13 @@ TEST(Help, OfACommand) {
   EXPECT_EQ(output({"deplo", "help", "db", "best"}), output({"deplo", "db", "best", "-h"}));
   EXPECT_THAT(output({"deplo", "db", "best", "--help"}), StartsWith("Usage: deplo db best [STORE] [OPTIONS]\n"));
   EXPECT_THAT(output({"deplo-tune", "--help"}), AllOf(StartsWith("Usage: deplo-tune "), HasSubstr("--config")));
-  EXPECT_THAT(output({"deplo-tune", "--version"}), HasSubstr("deplo 0."));
+}
+
+TEST(Help, TheVersionSaysTheRevision) {
+  const std::string version = output({"deplo", "--version"});
+  EXPECT_TRUE(std::regex_match(version, std::regex("deplo \\d+\\.\\d+\\.\\d+( \\([0-9a-f]{7,40}(, modified)?\\))?\n")))
+      << version;
+  EXPECT_EQ(output({"deplo-tune", "--version"}), "deplo-tune" + version.substr(version.find(' ')));
 }
 
 TEST(Help, ShortFirst) {
