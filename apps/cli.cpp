@@ -81,6 +81,8 @@ void add_commands(CLI::App& app, int& exit_code) {
   add_strategies(*add("strategies"));
   add_model(*add("model"));
   add_devices(*add("devices"));
+  add_completion(*add("completion"));
+  add_man(*add("man"));
   app.add_subcommand("help", "Show how to use a command.");  // words_of() has made flags of it
   add_worker(*add("worker"), exit_code);
 }

@@ -58,7 +58,7 @@ void add_graph_source(CLI::App& command, GraphSource& source) {
   command.add_option("--pt2", source.pt2, "Read the program that torch.export.save wrote to FILE.")->type_name("FILE");
   command
       .add_option("--model", source.model, "Build a block of this model: a name under configs/models, or a .yaml file.")
-      ->type_name("NAME");
+      ->type_name("MODEL");
   command.add_option("--layer", source.layer, "Build block N of the model [0].")
       ->check(between(std::int64_t{0}, most_extent))
       ->type_name("N")
@@ -80,7 +80,7 @@ ir::Symbols parse_symbols(const std::vector<std::string>& texts) {
 
 void add_device(CLI::App& command, std::string& device) {
   command.add_option("--device", device, "Use cuda, cuda:N, opencl, opencl:N (see `deplo devices`) or interpreter.")
-      ->type_name("NAME")
+      ->type_name("DEVICE")
       ->capture_default_str();
 }
 
@@ -126,12 +126,12 @@ Restrictions parse_restrictions(const std::vector<std::string>& texts) {
 void add_kernel_source(CLI::App& command, KernelSource& source, std::vector<std::string>& symbols) {
   add_graph_source(command, source.graph);
   command.add_option("-k,--kernel", source.kernel, "Read this kernel: a name under configs/kernels, or a .loop file.")
-      ->type_name("NAME");
+      ->type_name("KERNEL");
   command.add_option("-s,--symbol", symbols, "Give a symbol of the kernel its size; once for each.")
       ->type_name("NAME=SIZE")
       ->take_all();
   command.add_option("--only", source.only, "Take one kernel of the graph, by number or name.")
-      ->type_name("KERNEL")
+      ->type_name("NAME|NUMBER")
       ->group(seldom);
 }
 
@@ -182,7 +182,7 @@ void add_outputs(CLI::App& command, CompileOptions& options, std::string& output
       .add_option("--target", options.target,
                   "Compile for a name under configs/targets [sm_90 for cuda, ptx, cubin, --smem and --resources, else "
                   "opencl-cpu].")
-      ->type_name("NAME");
+      ->type_name("TARGET");
   command.add_flag("--summary", options.summary,
                    "Print a table of the graph's kernels and their work (with --ir loop).");
   command

@@ -18,6 +18,8 @@ void add_report(CLI::App& command);
 void add_strategies(CLI::App& command);
 void add_model(CLI::App& command);
 void add_devices(CLI::App& command);
+void add_completion(CLI::App& command);
+void add_man(CLI::App& command);
 void add_worker(CLI::App& command, int& exit_code);
 
 }  // namespace deplo::apps

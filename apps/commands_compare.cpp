@@ -166,7 +166,7 @@ void add_compare(CLI::App& command, int& exit_code) {
       .add_option("--search", flags->search,
                   "Compare these strategies (see `deplo strategies`), with commas between. NAME:PARAMETER=VALUE sets a "
                   "hyperparameter. The others are tested against the first [random,default].")
-      ->type_name("NAMES")
+      ->type_name("STRATEGIES")
       ->delimiter(',')
       ->take_all();
   command.add_option("--set", flags->set, "Set a hyperparameter of every strategy that has it. May be repeated.")
@@ -179,7 +179,7 @@ void add_compare(CLI::App& command, int& exit_code) {
           "--order", flags->orders,
           "Order the levels as recorded, by importance, reversed or shuffled. Several with commas between show how "
           "much it moves each strategy [recorded].")
-      ->type_name("NAMES")
+      ->type_name("ORDERS")
       ->delimiter(',')
       ->take_all()
       ->group(seldom);

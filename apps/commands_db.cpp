@@ -112,8 +112,8 @@ void add_import(CLI::App& command, int& exit_code) {
       ->take_all();
   command.add_option("--time", flags->columns.time, "Of a table: the column of the time [mean of the launches].")
       ->type_name("COLUMN");
-  command.add_option("--unit", flags->columns.unit, "Of a table: the unit of its times: s, ms or us.")
-      ->type_name("UNIT")
+  command.add_option("--unit", flags->columns.unit, "Of a table: the unit of its times.")
+      ->type_name("s|ms|us")
       ->capture_default_str();
   command.add_option("--status", flags->columns.status, "Of a table: the column that says ok or why not.")
       ->type_name("COLUMN");
@@ -129,8 +129,8 @@ void add_export(CLI::App& command, int& exit_code) {
   command.description("Write what a store has of one kernel on one device, for other tools.");
   command.footer("deplo db export --store tuned.db --kernel matmul --format t4 -o matmul.json");
   command.add_option("--store", flags->store, "Read this SQLite file.")->type_name("FILE")->capture_default_str();
-  command.add_option("--format", flags->format, "Write kernel-tuner, t4 or csv.")
-      ->type_name("NAME")
+  command.add_option("--format", flags->format, "Write in this format.")
+      ->type_name("kernel-tuner|t4|csv")
       ->capture_default_str();
   command.add_option("--kernel", flags->kernel, "Where the store has several: a name, its beginning, or a pattern.")
       ->type_name("NAME");

@@ -132,7 +132,7 @@ void add_run(CLI::App& command, int& exit_code) {
   add_device(command, options.device);
   command
       .add_option("--target", options.target, "Compile for a name under configs/targets, or auto: what the device is.")
-      ->type_name("NAME")
+      ->type_name("TARGET")
       ->capture_default_str()
       ->group(seldom);
   command.add_option("--seed", options.seed, "Draw the inputs and parameters that have no values from this seed.")

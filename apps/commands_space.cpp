@@ -63,7 +63,7 @@ void add_space(CLI::App& command, int& exit_code) {
       "the knob gave the same kernel.");
   add_kernel_source(command, options.source, flags->symbols);
   command.add_option("--target", options.target, "Compile for a name under configs/targets.")
-      ->type_name("NAME")
+      ->type_name("TARGET")
       ->capture_default_str();
   add_restrictions(command, flags->restrictions);
   command.add_option("--probes", options.paths, "Estimate from N random paths.")

@@ -21,7 +21,7 @@ void add_strategies(CLI::App& command) {
   command.description(
       "List the search strategies; with a name, its hyperparameters and their defaults.\n"
       "docs/strategies.md says how they work, and which is good at what.");
-  command.add_option("name", flags->name, "The strategy to describe.")->type_name("[NAME]");
+  command.add_option("name", flags->name, "The strategy to describe.")->type_name("[STRATEGY]");
   command.add_flag("-v", flags->verbose, "List the hyperparameters of every strategy.");
   command.add_flag("--json", flags->json, "Print one JSON document instead of the list.");
   command.footer("deplo strategies\ndeplo strategies mcts");

@@ -131,7 +131,7 @@ void add_search(CLI::App& command, TuneFlags& flags) {
       .add_option("--search", flags.search,
                   "Search by this strategy (see `deplo strategies`). Choosing a different strategy discards the file's "
                   "parameters.")
-      ->type_name("NAME");
+      ->type_name("STRATEGY");
   command
       .add_option("--set", flags.set,
                   "Set a hyperparameter of the strategy (see `deplo strategies NAME`). May be repeated.")
@@ -196,10 +196,10 @@ void add_tune(CLI::App& command, int& exit_code) {
   add_search(command, *flags);
   command
       .add_option("--device", flags->device, "Use cuda, cuda:N, opencl, opencl:N (see `deplo devices`) or interpreter.")
-      ->type_name("NAME");
+      ->type_name("DEVICE");
   command
       .add_option("--target", flags->target, "Compile for a name under configs/targets, or auto: what the device is.")
-      ->type_name("NAME")
+      ->type_name("TARGET")
       ->group(seldom);
   command
       .add_option("--store", flags->store,

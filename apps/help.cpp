@@ -19,10 +19,6 @@ constexpr std::size_t left_column = 24;  // of names; what is longer has its des
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-std::vector<const CLI::App*> visible_commands(const CLI::App& app) {
-  return app.get_subcommands([](const CLI::App* command) { return !command->get_group().empty(); });
-}
-
 /// What is beside a name: "  name    text".
 std::string entry(const std::string& name, const std::string& text, std::size_t width) {
   std::string line = "  " + name;
@@ -91,12 +87,7 @@ class HelpFormatter : public CLI::Formatter {
     std::string name = positional ? "" : option->get_name(false, true);
     if (const std::size_t comma = name.find(','); comma != std::string::npos) name.insert(comma + 1, " ");
     if (option->get_type_size() != 0) name += (name.empty() ? "" : " ") + option->get_type_name();
-    std::string text = option->get_description();
-    if (const std::string& value = option->get_default_str(); !value.empty()) {
-      if (text.ends_with('.')) text.pop_back();
-      text += " [" + value + "].";
-    }
-    return entry(name, text, width_);
+    return entry(name, help_text(*option), width_);
   }
 
   std::string examples(const std::string& footer) const {
@@ -159,6 +150,19 @@ const CLI::App& latest_command(const CLI::App& app) {
 
 std::string full_name(const CLI::App& app) {
   return app.get_parent() == nullptr ? app.get_name() : full_name(*app.get_parent()) + " " + app.get_name();
+}
+
+std::vector<const CLI::App*> visible_commands(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App* command) { return !command->get_group().empty(); });
+}
+
+std::string help_text(const CLI::Option& option) {
+  std::string text = option.get_description();
+  if (const std::string& value = option.get_default_str(); !value.empty()) {
+    if (text.ends_with('.')) text.pop_back();
+    text += " [" + value + "].";
+  }
+  return text;
 }
 
 std::string explain(const CLI::App& app, const CLI::ParseError& error) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace deplo::apps {
 
@@ -19,6 +20,10 @@ std::shared_ptr<CLI::Formatter> help_formatter(std::size_t width);
 const CLI::App& latest_command(const CLI::App&);
 /// "deplo db best".
 std::string full_name(const CLI::App&);
+/// Those that --help lists.
+std::vector<const CLI::App*> visible_commands(const CLI::App&);
+/// What --help says of an option or an argument, with its default.
+std::string help_text(const CLI::Option&);
 
 /// One line: what was expected, what was found, what may have been meant. Of a command line that `error` says cannot be
 /// parsed, or that asks for help on a command that there is not.

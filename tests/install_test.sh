@@ -47,6 +47,13 @@ YAML
 $clean "$prefix/bin/deplo-tune" --config tiny.yaml --store tiny.db --quiet >tuned.txt || fail "deplo-tune: $(cat tuned.txt)"
 $clean "$prefix/bin/deplo" db best tiny.db >best.txt && grep -q softmax best.txt || fail "deplo-tune stored nothing"
 
+# Completions and man pages, where shells and man look for them.
+for file in bash-completion/completions/deplo{,-tune} fish/vendor_completions.d/deplo{,-tune}.fish \
+  zsh/site-functions/_deplo man/man1/deplo{,-tune,-db-best}.1 doc/deplo/LICENSE; do
+  [ -s "$prefix/share/$file" ] || fail "no share/$file"
+done
+grep -rqF -e "$HOME/" -e "$build" -e "$folder" "$prefix/share/man" && fail "man pages name folders of this machine"
+
 # The library.
 cmake -S "$source/examples/library" -B example -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release >cmake.txt 2>&1 &&
   cmake --build example >>cmake.txt 2>&1 || fail "the example does not build: $(tail -20 cmake.txt)"

@@ -1,0 +1,123 @@
+#include "apps/cli/command_line.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <sstream>
+#include <string_view>
+
+#include "apps/help.h"
+#include "apps/tuned.h"
+#include "core/error.h"
+#include "core/file.h"
+#include "core/outcome.h"
+#include "search/searchers.h"
+
+namespace deplo::apps {
+namespace {
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+std::vector<std::string> strategies() {
+  std::vector<std::string> names{"default"};
+  for (const search::SearcherKind* kind : search::searchers()) names.emplace_back(kind->name);
+  return names;
+}
+
+std::vector<std::string> statuses() {
+  std::vector<std::string> names;
+  for (int i = 0; i <= static_cast<int>(Status::timeout); ++i) names.emplace_back(status_name(static_cast<Status>(i)));
+  return names;
+}
+
+std::vector<std::string> targets() {
+  std::vector<std::string> names = list_data("configs/targets", ".yaml");
+  names.emplace_back("auto");
+  return names;
+}
+
+/// "s|ms|us": the type lists its words. Types whose words are many or change have a name in capitals.
+bool lists_words(const std::string& type) {
+  return std::ranges::all_of(
+      type, [](char c) { return std::islower(c) != 0 || std::isdigit(c) != 0 || c == '-' || c == '|'; });
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, separator);) parts.push_back(part);
+  return parts;
+}
+
+/// Of the store that is the user's own, whoever asks.
+std::string without_home(std::string text) {
+  const std::string own = default_store();
+  for (std::size_t at = text.find(own); at != std::string::npos; at = text.find(own, at))
+    text.replace(at, own.size(), "~/.cache/deplo/tuned.db");
+  return text;
+}
+
+OptionText describe(const CLI::Option& option) {
+  OptionText text;
+  if (!option.get_positional()) {
+    for (const std::string& name : option.get_snames()) text.names.push_back("-" + name);
+    for (const std::string& name : option.get_lnames()) text.names.push_back("--" + name);
+  }
+  text.help = without_home(help_text(option));
+  text.is_seldom = option.get_group() == seldom;
+  if (option.get_type_size() == 0) return text;
+  text.type = option.get_type_name();
+  text.values = values_of(text.type);
+  text.optional = text.type.starts_with('[');
+  text.repeats = option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
+  text.many = option.get_allow_extra_args() && option.get_items_expected_max() >= CLI::detail::expected_max_vector_size;
+  return text;
+}
+
+}  // namespace
+
+Values values_of(const std::string& type) {
+  constexpr std::array files = {"FILE", "[FILE]", "FILES", "STORE", "[STORE]", "FILE [FILE]", "A B", "OUT IN..."};
+  constexpr std::array own = {"ARCHITECTURE", "CODE",        "COLUMN", "COLUMNS",   "I/N",
+                              "KNOB=VALUE,…", "N",           "NAME",   "NAME=SIZE", "NAME=VALUE",
+                              "NAME|NUMBER",  "NUMBER",      "P",      "SECONDS",   "SQL",
+                              "TRAIL",        "TRAIL TRAIL", "X",      "[COMMAND]"};
+  if (std::ranges::find(own, type) != own.end()) return {};
+  if (std::ranges::find(files, type) != files.end()) return {.files = true};
+  if (type == "FILES|FOLDERS") return {.files = true, .folders = true};
+  if (type == "FOLDER") return {.folders = true};
+  if (type == "MODEL") return {.words = list_data("configs/models", ".yaml"), .files = true};
+  if (type == "KERNEL") return {.words = list_data("configs/kernels", ".loop"), .files = true};
+  if (type == "TARGET") return {.words = targets()};
+  if (type == "DEVICE") return {.words = {"cuda", "opencl", "interpreter"}};
+  if (type == "STRATEGY" || type == "[STRATEGY]") return {.words = strategies()};
+  if (type == "STRATEGIES") return {.words = strategies(), .list = true};
+  if (type == "ORDERS") return {.words = {"recorded", "importance", "reversed", "shuffled"}, .list = true};
+  if (type == "STATUS") return {.words = statuses()};
+  if (type == "LEVEL")
+    return {.words = {"torch", "tensor", "loop", "tile", "kernel", "opencl", "cuda", "ptx", "cubin"}};
+  CHECK(lists_words(type));  // of a type that is new here
+  return {.words = split(type, '|')};
+}
+
+CommandText describe(const CLI::App& app) {
+  CommandText text;
+  if (app.get_parent() != nullptr) text.name = full_name(app).substr(full_name(app).find(' ') + 1);
+  const std::vector<std::string> lines = lines_of(without_home(app.get_description()));
+  text.summary = lines.front();
+  for (std::size_t i = 1; i < lines.size(); ++i) text.details += lines[i] + "\n";
+  for (const CLI::Option* option : app.get_options())
+    (option->get_positional() ? text.arguments : text.options).push_back(describe(*option));
+  for (const CLI::App* command : visible_commands(app)) text.commands.push_back(describe(*command));
+  text.examples = lines_of(without_home(app.get_footer()));
+  return text;
+}
+
+std::string last_word(const std::string& command) { return command.substr(command.rfind(' ') + 1); }
+
+}  // namespace deplo::apps

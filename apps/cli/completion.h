@@ -1,0 +1,14 @@
+// Completion of command lines by shells: a script that knows every command, option and closed set of values.
+#pragma once
+#include <string>
+
+#include "apps/cli/command_line.h"
+
+namespace deplo::apps {
+
+/// Each completes both programs, deplo and deplo-tune.
+std::string bash_completion(const CommandText& program);
+std::string zsh_completion(const CommandText& program);
+std::string fish_completion(const CommandText& program);
+
+}  // namespace deplo::apps

@@ -1,0 +1,110 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "apps/cli/completion.h"
+
+namespace deplo::apps {
+namespace {
+
+constexpr const char* head =
+    R"(# Completion of deplo and deplo-tune for bash 4 and later, made by `deplo completion bash`.
+
+# Of a command, such as 'db best': its commands and flags. Of a flag of it, or of its argument by number: the words that
+# it may be, and whether it may be a file, a folder, a list with commas, several values.
+_deplo_describe() {
+  commands='' flags='' takes='' words='' files='' folders='' list='' many=''
+  case $1 in
+)";
+
+constexpr const char* tail = R"(  esac
+}
+
+_deplo() {
+  local commands flags takes words files folders list many
+  local path='' option='' last='' word i
+  local -i position=1
+  [[ ${COMP_WORDS[0]##*/} == deplo-tune ]] && path=tune
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    word=${COMP_WORDS[i]}
+    if [[ $word == [=:] ]]; then  # bash makes three words of --ir=tile and of cuda:0
+      option=$last
+      continue
+    fi
+    _deplo_describe "$path" "$option"
+    if [[ $word == -?* ]]; then
+      _deplo_describe "$path" "$word"
+      option=${takes:+$word} last=$option
+    elif [[ $option ]]; then
+      [[ $many ]] || option=''
+    elif [[ " $commands " == *" $word "* ]]; then
+      [[ $word == help ]] || path+="${path:+ }$word"  # `deplo help db best` shows what `deplo db best` is
+    else
+      position+=1 last=''
+    fi
+  done
+  word=${COMP_WORDS[COMP_CWORD]}
+  if [[ $word == [=:] ]]; then
+    option=$last word=''
+  fi
+  COMPREPLY=()
+  _deplo_describe "$path" "${option:-$position}"
+  if [[ $word == -* ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$flags" -- "$word")
+    return
+  fi
+  local before=''
+  if [[ $list && $word == *,* ]]; then
+    before=${word%,*},
+    word=${word##*,}
+  fi
+  [[ $option ]] && commands=''
+  mapfile -t COMPREPLY < <(compgen -P "$before" -W "$commands $words" -- "$word")
+  if [[ $files ]]; then
+    mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -f -- "$word")
+  elif [[ $folders ]]; then
+    mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -d -- "$word")
+  fi
+  [[ ! $files$folders ]] || compopt -o filenames 2>/dev/null || true
+}
+
+complete -F _deplo deplo deplo-tune
+)";
+
+std::string values_line(const std::string& pattern, const OptionText& option) {
+  std::string line = fmt::format("        {}) takes=1", pattern);
+  if (!option.values.words.empty()) line += fmt::format(" words='{}'", fmt::join(option.values.words, " "));
+  if (option.values.files) line += " files=1";
+  if (option.values.folders) line += " folders=1";
+  if (option.values.list) line += " list=1";
+  if (option.many) line += " many=1";
+  return line + " ;;\n";
+}
+
+/// The values of the flags and of the arguments; the last argument stands for all behind it.
+std::string values(const CommandText& command) {
+  std::string text;
+  for (const OptionText& option : command.options)
+    if (!option.type.empty()) text += values_line(fmt::format("{}", fmt::join(option.names, "|")), option);
+  for (std::size_t i = 0; i < command.arguments.size(); ++i) {
+    const bool last = i + 1 == command.arguments.size();
+    text += values_line(last ? "[0-9]*" : fmt::format("{}", i + 1), command.arguments[i]);
+  }
+  return text.empty() ? "" : "      case $2 in\n" + text + "      esac\n";
+}
+
+std::string branches(const CommandText& command) {
+  std::vector<std::string> names, flags;
+  for (const CommandText& one : command.commands) names.push_back(last_word(one.name));
+  for (const OptionText& option : command.options) flags.insert(flags.end(), option.names.begin(), option.names.end());
+  std::string text = fmt::format("    '{}')\n", command.name);
+  if (!names.empty()) text += fmt::format("      commands='{}'\n", fmt::join(names, " "));
+  text += fmt::format("      flags='{}'\n", fmt::join(flags, " ")) + values(command) + "      ;;\n";
+  for (const CommandText& one : command.commands) text += branches(one);
+  return text;
+}
+
+}  // namespace
+
+std::string bash_completion(const CommandText& program) { return head + branches(program) + tail; }
+
+}  // namespace deplo::apps

@@ -1,0 +1,142 @@
+#include "apps/cli/manual.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "apps/revision.h"
+
+namespace deplo::apps {
+namespace {
+
+/// The code point that begins at `at`, which is moved behind it.
+std::uint32_t code_point(const std::string& text, std::size_t& at) {
+  const auto first = static_cast<unsigned char>(text[at++]);
+  const int more = first < 0x80 ? 0 : first < 0xe0 ? 1 : first < 0xf0 ? 2 : 3;
+  std::uint32_t code = more == 0 ? first : first & (0x3fU >> more);
+  for (int i = 0; i < more && at < text.size(); ++i)
+    code = code << 6 | (static_cast<unsigned char>(text[at++]) & 0x3fU);
+  return code;
+}
+
+/// As roff takes text: every other program of man(7) too, so nothing but ASCII.
+std::string roff(const std::string& text) {
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    const bool begins = at == 0 || text[at - 1] == '\n';
+    const std::uint32_t code = code_point(text, at);
+    if (begins && (code == '.' || code == '\'')) result += "\\&";  // not a request
+    if (code >= 0x80)
+      result += fmt::format("\\[u{:04X}]", code);
+    else if (code == '\\')
+      result += "\\e";
+    else if (code == '-')
+      result += "\\-";  // to be copied from a terminal as it is
+    else if (code == '\'')
+      result += "\\(aq";
+    else if (code == '`')
+      result += "\\(ga";
+    else
+      result += static_cast<char>(code);
+  }
+  return result;
+}
+
+/// "deplo-db-best"; "deplo" of the program.
+std::string page_name(const CommandText& command) {
+  std::string name = command.name.empty() ? "deplo" : "deplo-" + command.name;
+  std::ranges::replace(name, ' ', '-');
+  return name;
+}
+
+std::string paragraphs(const std::string& text) {
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    result += ".PP\n" + roff(text.substr(at, end - at)) + "\n";
+    at = end + 1;
+  }
+  return result;
+}
+
+std::string synopsis(const CommandText& command) {
+  const auto line = [&](const std::string& name) {
+    std::string text = ".B " + roff(name) + "\n";
+    if (!command.commands.empty()) text += "COMMAND ";
+    for (const OptionText& argument : command.arguments) text += roff(argument.type) + " ";
+    return text + "[OPTIONS]\n";
+  };
+  std::string text = ".SH SYNOPSIS\n" + line(command.name.empty() ? "deplo" : "deplo " + command.name);
+  if (command.name == "tune") text += ".br\n" + line("deplo-tune");
+  return text;
+}
+
+std::string entry(const OptionText& option) {
+  std::vector<std::string> names;
+  for (const std::string& name : option.names) names.push_back(fmt::format("\\fB{}\\fR", roff(name)));
+  std::string head = fmt::format("{}", fmt::join(names, ", "));
+  if (!option.type.empty()) head += fmt::format("{}\\fI{}\\fR", head.empty() ? "" : " ", roff(option.type));
+  return ".TP\n" + head + "\n" + roff(option.help) + "\n";
+}
+
+template <class Wanted>
+std::string entries(const char* title, const std::vector<OptionText>& options, Wanted wanted) {
+  std::string text;
+  for (const OptionText& option : options)
+    if (wanted(option)) text += entry(option);
+  return text.empty() ? "" : fmt::format(".SH {}\n{}", title, text);
+}
+
+/// Every option is on the page, so the flag that shows the others has no place there.
+bool is_shown(const OptionText& option) { return std::ranges::find(option.names, "--help-all") == option.names.end(); }
+
+std::string commands(const CommandText& command) {
+  if (command.commands.empty()) return "";
+  std::string text = ".SH COMMANDS\n";
+  for (const CommandText& one : command.commands) {
+    text += fmt::format(".TP\n.B {}\n{}\n", roff(last_word(one.name)), roff(one.summary));
+    if (one.name != "help") text += fmt::format("See \\fB{}\\fR(1).\n", roff(page_name(one)));
+  }
+  return text;
+}
+
+std::string page(const CommandText& command, const CommandText* above) {
+  const std::string name = page_name(command), number(version().substr(0, version().find(' ')));
+  std::string title = roff(name);
+  std::ranges::transform(title, title.begin(), [](unsigned char c) { return std::toupper(c); });
+  std::string text = fmt::format(
+      ".\\\" Made by `deplo man` of what `deplo --help-all` says.\n.TH \"{}\" 1 \"\" \"deplo {}\" \"deplo\"\n.nh\n.ad "
+      "l\n",
+      title,
+      number);  // no hyphens in names, no wide gaps
+  std::string summary = command.summary;
+  if (summary.ends_with('.')) summary.pop_back();
+  text += fmt::format(".SH NAME\n{} \\- {}\n", roff(name), roff(summary)) + synopsis(command);
+  text += ".SH DESCRIPTION\n" + roff(command.summary) + "\n" + paragraphs(command.details);
+  text += commands(command);
+  text += entries("ARGUMENTS", command.arguments, [](const OptionText&) { return true; });
+  text += entries("OPTIONS", command.options, [](const OptionText& one) { return is_shown(one) && !one.is_seldom; });
+  text += entries("MORE OPTIONS", command.options, [](const OptionText& one) { return one.is_seldom; });
+  if (!command.examples.empty()) text += ".SH EXAMPLES\n";
+  for (const std::string& example : command.examples) text += ".PP\n.EX\n" + roff(example) + "\n.EE\n";
+  if (above != nullptr) text += fmt::format(".SH SEE ALSO\n\\fB{}\\fR(1)\n", roff(page_name(*above)));
+  return text;
+}
+
+void add_pages(const CommandText& command, const CommandText* above, std::vector<ManPage>& pages) {
+  pages.push_back({page_name(command) + ".1", page(command, above)});
+  for (const CommandText& one : command.commands)
+    if (one.name != "help") add_pages(one, &command, pages);
+}
+
+}  // namespace
+
+std::vector<ManPage> man_pages(const CommandText& program) {
+  std::vector<ManPage> pages;
+  add_pages(program, nullptr, pages);
+  return pages;
+}
+
+}  // namespace deplo::apps
