@@ -5,7 +5,7 @@ PRESET ?= release
 BUILD := build/$(PRESET)
 # Installs missing packages; `make SETUP=: …` leaves that out (another distribution, everything there).
 SETUP ?= scripts/setup.sh
-# Seconds for all kernels together. With set-up and build on two cores the whole stays within ten minutes.
+# Seconds of tuning, for all kernels together; set-up and build come before.
 TIME ?= 300
 CONFIG ?= experiments/qwen_s512.yaml
 SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.cpp' '*.h')
