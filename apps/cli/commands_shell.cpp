@@ -50,7 +50,7 @@ void add_man(CLI::App& command) {
   auto folder = std::make_shared<std::string>();
   command.description(
       "Write a man page for each command into a folder.\n"
-      "`make install` installs them: `man deplo`, `man deplo db best`.");
+      "`make install` installs them: `man deplo`, `man deplo-db-best`.");
   command.add_option("folder", *folder, "The folder.")->type_name("FOLDER");
   command.footer("deplo man pages && man pages/deplo-tune.1");
   command.callback([folder, &command] { print_result(write_pages(*folder, describe(*command.get_parent()))); });
