@@ -1,6 +1,7 @@
-// Every command line of README.md and docs/*.md runs, and what a page shows below one is what it prints. A line that is
-// added to a page is tested by itself: an indented or fenced line that begins with a program. The lines below it in the
-// same block, up to the next command, are its output, where `…` stands for the rest of a line or for any lines.
+// Every command line of README.md, CONTRIBUTING.md and docs/*.md runs, and what a page shows below one is what it
+// prints. A line that is added to a page is tested by itself: an indented or fenced line that begins with a program. The
+// lines below it in the same block, up to the next command, are its output, where `…` stands for the rest of a line or
+// for any lines.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -29,6 +30,9 @@ struct Left {
 constexpr Left left[] = {
     {"make tune", "installs packages, builds, and tunes for five minutes; `deplo-tune` runs here"},
     {"make test", "is what runs this"},
+    {"make build", "builds everything"},
+    {"make hooks", "tests/hooks_test.sh lets git run them"},
+    {"make update-golden", "rewrites what other tests compare with"},
     {"make bundle", "tests/bundle_test.sh makes and uses one"},
     {"make bench", "takes minutes, and times"},
     {"bench_matmul", "takes minutes, and times; the tests do not build it"},
@@ -209,7 +213,7 @@ class Workplace {
 };
 
 std::vector<std::string> pages() {
-  std::vector<std::string> names{"README.md"};
+  std::vector<std::string> names{"README.md", "CONTRIBUTING.md"};
   for (const auto& entry : fs::directory_iterator(fs::path(DEPLO_SOURCE_DIR) / "docs"))
     names.push_back("docs/" + entry.path().filename().string());
   std::erase_if(names, [](const std::string& name) { return commands_of(fs::path(DEPLO_SOURCE_DIR) / name).empty(); });
