@@ -73,6 +73,7 @@ lint: ## clang-format and clang-tidy, nothing changed; warnings are errors
 	@cmake --build build/tidy
 
 hooks: ## let git format staged sources and check commit subjects (scripts/hooks)
+	@$(SETUP) clang-format
 	@git config core.hooksPath scripts/hooks
 
 clean: ## remove build/

@@ -1,4 +1,5 @@
-// Completions and man pages: asked of the shells and of man themselves, and whole: every command and flag of --help-all.
+// Completions and man pages: asked of the shells and of man themselves, and whole: every command and flag of
+// --help-all.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

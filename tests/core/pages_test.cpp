@@ -1,5 +1,5 @@
-// README, the guide for contributors and docs/: every file that they name is there, and the lists of places in the guide
-// are whole.
+// README, the guide for contributors and docs/: every file that they name is there, and the lists of places in the
+// guide are whole.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <fnmatch.h>
