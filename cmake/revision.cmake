@@ -13,7 +13,7 @@ else()
   set(revision v${VERSION})
 endif()
 file(CONFIGURE OUTPUT ${FILE} @ONLY CONTENT [[
-#include "apps/revision.h"
+#include "engine/revision.h"
 std::string_view deplo::apps::version() { return "@text@"; }
 std::string_view deplo::apps::revision() { return "@revision@"; }
 ]])

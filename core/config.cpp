@@ -13,7 +13,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
-#include "core/nearest.h"
+#include "core/text/nearest.h"
 
 namespace deplo {
 

@@ -8,7 +8,7 @@
 #include "core/config.h"
 #include "core/error.h"
 #include "core/file.h"
-#include "core/nearest.h"
+#include "core/text/nearest.h"
 
 namespace deplo {
 

@@ -5,7 +5,7 @@
 #include <system_error>
 
 #include "core/error.h"
-#include "core/match.h"
+#include "core/text/match.h"
 
 namespace deplo {
 namespace {

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "core/error.h"
-#include "ir/simplify_impl.h"
+#include "ir/simplify/simplify_impl.h"
 
 namespace deplo::ir {
 namespace {

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "core/match.h"
+#include "core/text/match.h"
 
 namespace deplo::ir {
 namespace {

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "ir/program.h"
-#include "ir/simplify_impl.h"
+#include "ir/simplify/simplify_impl.h"
 
 namespace deplo::ir {
 namespace {

@@ -3,16 +3,16 @@
 #include <map>
 #include <utility>
 
-#include "apps/equal_kernels.h"
-#include "apps/graph.h"
-#include "apps/plan.h"
-#include "apps/tuned.h"
 #include "core/trail.h"
 #include "deplo/deplo.h"
+#include "engine/compile/plan.h"
+#include "engine/compile/tuned.h"
+#include "engine/source/equal_kernels.h"
+#include "engine/source/graph.h"
 #include "library/errors.h"
 #include "library/source.h"
-#include "measure/cuda/nvrtc.h"
-#include "measure/opencl.h"
+#include "measure/cuda/compiler/nvrtc.h"
+#include "measure/opencl/opencl.h"
 
 namespace deplo {
 namespace {

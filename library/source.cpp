@@ -4,10 +4,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "apps/experiment.h"
-#include "apps/graph.h"
-#include "apps/kernel.h"
 #include "core/error.h"
+#include "engine/source/experiment.h"
+#include "engine/source/graph.h"
+#include "engine/source/kernel.h"
 
 namespace deplo {
 namespace {

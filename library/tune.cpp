@@ -1,11 +1,11 @@
-#include "apps/tune.h"
+#include "engine/tune/tune.h"
 
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "apps/tuned.h"
 #include "core/trail.h"
 #include "deplo/deplo.h"
+#include "engine/compile/tuned.h"
 #include "library/errors.h"
 #include "library/source.h"
 

@@ -38,7 +38,7 @@ struct Sample {
 };
 
 /// The buffers of one kernel on the device, in the program's order, of f32, i32 or bool. Numbers are floats on the
-/// host: an i32 is rounded, a bool is whether it is not 0 (measure/elements.h).
+/// host: an i32 is rounded, a bool is whether it is not 0 (measure/check/elements.h).
 class Arrays {
  public:
   virtual ~Arrays() = default;
@@ -49,7 +49,7 @@ class Arrays {
   /// Arrays in the memory of some of these, each named once: number i is buffer `buffers[i]` seen as `as[i]`, which
   /// needs no more bytes. These must outlive the view.
   virtual std::unique_ptr<Arrays> view(std::span<const std::size_t> buffers, const std::vector<ir::Buffer>& as) = 0;
-  /// Which buffer was written beside, and where, by its red zones (measure/red_zone.h); nullopt: none.
+  /// Which buffer was written beside, and where, by its red zones (measure/check/red_zone.h); nullopt: none.
   virtual std::optional<std::string> overrun() = 0;
   /// The first byte of the buffer where the device's memory is the host's, so that a library of the host can work on it
   /// while nothing is enqueued; else, and of views, null.

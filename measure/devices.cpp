@@ -10,7 +10,7 @@
 #include "measure/cuda/cuda.h"
 #include "measure/device.h"
 #include "measure/interpreter.h"
-#include "measure/opencl.h"
+#include "measure/opencl/opencl.h"
 
 namespace deplo::measure {
 namespace {

@@ -6,9 +6,9 @@
 #include <cstring>
 #include <utility>
 
-#include "ir/interpret.h"
+#include "ir/interpret/interpret.h"
 #include "ir/walk.h"
-#include "measure/elements.h"
+#include "measure/check/elements.h"
 
 namespace deplo::measure {
 namespace {

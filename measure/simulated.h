@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "core/rng.h"
-#include "ir/interpret.h"
+#include "ir/interpret/interpret.h"
 #include "measure/device.h"
 
 namespace deplo::measure {

@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "core/error.h"
-#include "core/nearest.h"
+#include "core/text/nearest.h"
 
 namespace deplo::search {
 namespace {

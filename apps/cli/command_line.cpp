@@ -6,12 +6,12 @@
 #include <sstream>
 #include <string_view>
 
-#include "apps/help.h"
-#include "apps/tuned.h"
+#include "apps/cli/help.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/outcome.h"
-#include "search/searchers.h"
+#include "engine/compile/tuned.h"
+#include "search/strategies/searchers.h"
 
 namespace deplo::apps {
 namespace {

@@ -4,13 +4,13 @@
 #include <memory>
 #include <string>
 
+#include "apps/cli/commands.h"
 #include "apps/cli/completion.h"
+#include "apps/cli/flags.h"
 #include "apps/cli/manual.h"
-#include "apps/commands.h"
-#include "apps/flags.h"
-#include "apps/write_file.h"
+#include "apps/cli/write_file.h"
 #include "core/error.h"
-#include "core/text.h"
+#include "core/text/text.h"
 
 namespace deplo::apps {
 namespace {

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "apps/cli/completion.h"
-#include "core/text.h"
+#include "core/text/text.h"
 
 namespace deplo::apps {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "apps/revision.h"
+#include "engine/revision.h"
 
 namespace deplo::apps {
 namespace {

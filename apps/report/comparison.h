@@ -3,8 +3,8 @@
 #include <string>
 #include <string_view>
 
+#include "apps/compare/strategy_compare.h"
 #include "apps/report/page.h"
-#include "apps/strategy_compare.h"
 
 namespace deplo::apps {
 

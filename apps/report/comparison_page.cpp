@@ -10,7 +10,7 @@
 #include "apps/report/bars.h"
 #include "apps/report/chart.h"
 #include "apps/report/comparison.h"
-#include "core/text.h"
+#include "core/text/text.h"
 
 namespace deplo::apps {
 namespace {

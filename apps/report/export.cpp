@@ -7,8 +7,8 @@
 #include <set>
 #include <tuple>
 
+#include "apps/cli/write_file.h"
 #include "apps/report/paint.h"
-#include "apps/write_file.h"
 #include "core/error.h"
 
 namespace deplo::apps {

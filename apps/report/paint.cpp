@@ -5,7 +5,7 @@
 #include <cmath>
 #include <memory>
 
-#include "apps/write_file.h"
+#include "apps/cli/write_file.h"
 #include "core/error.h"
 #include "measure/cuda/library.h"
 

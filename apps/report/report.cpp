@@ -6,11 +6,11 @@
 #include <filesystem>
 #include <utility>
 
-#include "apps/recorded.h"
 #include "apps/report/comparison.h"
 #include "apps/report/tuning.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "engine/learn/recorded.h"
 
 namespace deplo::apps {
 namespace {

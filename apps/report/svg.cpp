@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/error.h"
-#include "core/text.h"
+#include "core/text/text.h"
 
 namespace deplo::apps {
 namespace {

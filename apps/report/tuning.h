@@ -11,7 +11,7 @@
 #include "apps/report/page.h"
 #include "core/outcome.h"
 #include "measure/device.h"
-#include "search/effects.h"
+#include "search/model/effects.h"
 
 namespace deplo::measure {
 class Database;

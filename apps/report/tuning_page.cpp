@@ -8,7 +8,7 @@
 
 #include "apps/report/scale.h"
 #include "apps/report/tuning.h"
-#include "core/text.h"
+#include "core/text/text.h"
 
 namespace deplo::apps {
 namespace {

@@ -11,9 +11,9 @@
 #include "apps/report/bars.h"
 #include "apps/report/chart.h"
 #include "apps/report/tuning.h"
-#include "core/text.h"
+#include "core/text/text.h"
 #include "core/trail.h"
-#include "search/effects.h"
+#include "search/model/effects.h"
 
 namespace deplo::apps {
 namespace {

@@ -4,16 +4,16 @@
 #include <filesystem>
 #include <map>
 
-#include "apps/experiment.h"
-#include "apps/recorded.h"
 #include "apps/report/tuning.h"
 #include "core/error.h"
-#include "core/text.h"
+#include "core/text/text.h"
 #include "core/trail.h"
-#include "measure/device_row.h"
-#include "measure/store_choice.h"
-#include "measure/store_open.h"
-#include "measure/store_report.h"
+#include "engine/learn/recorded.h"
+#include "engine/source/experiment.h"
+#include "measure/store/device_row.h"
+#include "measure/store/open.h"
+#include "measure/store/upkeep/choice.h"
+#include "measure/store/upkeep/report.h"
 
 namespace deplo::apps {
 namespace {

@@ -6,10 +6,10 @@
 #include <array>
 #include <utility>
 
-#include "apps/kernel.h"
 #include "apps/report/tuning.h"
 #include "core/error.h"
 #include "core/trail.h"
+#include "engine/source/kernel.h"
 #include "rules/lower.h"
 
 namespace deplo::apps {

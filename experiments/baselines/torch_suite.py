@@ -23,7 +23,7 @@ import sys
 import time
 
 SUITE = pathlib.Path(__file__).resolve().parent.parent / "suite84.yaml"
-SAMPLE_US, MAX_BATCH, COLD, MAX_SETS, MAX_BYTES = 1000, 64, 3, 64, 1 << 30  # as measure/protocol.h, operand_sets.h
+SAMPLE_US, MAX_BATCH, COLD, MAX_SETS, MAX_BYTES = 1000, 64, 3, 64, 1 << 30  # as measure/protocol/protocol.h, operand_sets.h
 LEAST, ROUNDS, MOST, WARM, TIE = 6, 15, 45, 5, 0.005
 PROTOCOL = "torch v1: batches of 1000 us / 64, cold operands by rotation (3 L2), 15 to 45 rounds, warm 5"
 

@@ -2,7 +2,7 @@
 #include "ir/emit/emitter.h"
 
 #include "core/error.h"
-#include "core/match.h"
+#include "core/text/match.h"
 #include "ir/walk.h"
 
 namespace deplo::ir {

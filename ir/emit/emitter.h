@@ -1,4 +1,4 @@
-// Private to emit*.cpp: one-to-one tree walk over Kernel IR.
+// Private to ir/emit: one-to-one tree walk over Kernel IR.
 #pragma once
 #include <set>
 #include <span>

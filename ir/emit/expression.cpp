@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "core/error.h"
-#include "ir/simplify_impl.h"
+#include "ir/simplify/simplify_impl.h"
 #include "ir/stmt_leaves.h"
 #include "ir/walk.h"
 

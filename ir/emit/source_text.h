@@ -1,4 +1,4 @@
-// Private to emit*.cpp: the lines of the source, indented.
+// Private to ir/emit: the lines of the source, indented.
 #pragma once
 #include <fmt/format.h>
 

@@ -6,10 +6,10 @@
 #include <array>
 
 #include "core/error.h"
-#include "ir/constant.h"
 #include "ir/emit/reserved.h"
-#include "ir/lexer.h"
-#include "ir/torch/infer.h"
+#include "ir/text/constant.h"
+#include "ir/text/lexer.h"
+#include "ir/torch/operations/infer.h"
 
 namespace deplo::ir::torch {
 namespace {

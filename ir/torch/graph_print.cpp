@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/match.h"
-#include "ir/torch/infer.h"
+#include "core/text/match.h"
+#include "ir/torch/operations/infer.h"
 
 namespace deplo::ir::torch {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "measure/elements.h"
-#include "measure/red_zone.h"
+#include "measure/check/elements.h"
+#include "measure/check/red_zone.h"
 
 namespace deplo::measure::cuda {
 

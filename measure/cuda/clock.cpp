@@ -4,7 +4,7 @@
 #include <map>
 #include <vector>
 
-#include "measure/cuda/compile.h"
+#include "measure/cuda/compiler/compile.h"
 
 namespace deplo::measure::cuda {
 namespace {

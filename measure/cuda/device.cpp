@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/file.h"
-#include "measure/cuda/compile.h"
+#include "measure/cuda/compiler/compile.h"
 #include "measure/cuda/cuda.h"
 
 namespace deplo::measure {

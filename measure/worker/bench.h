@@ -6,10 +6,10 @@
 
 #include "core/error.h"
 #include "core/outcome.h"
-#include "measure/ceilings.h"
+#include "measure/check/inputs.h"
 #include "measure/device.h"
-#include "measure/inputs.h"
-#include "measure/sampling.h"
+#include "measure/protocol/sampling.h"
+#include "rules/cost/ceilings.h"
 
 namespace deplo::measure {
 

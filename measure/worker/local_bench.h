@@ -3,7 +3,7 @@
 #include <functional>
 #include <memory>
 
-#include "measure/problem.h"
+#include "measure/check/problem.h"
 #include "measure/worker/bench.h"
 #include "measure/worker/step.h"
 

@@ -17,7 +17,7 @@
 #include <filesystem>
 
 #include "core/error.h"
-#include "core/text.h"
+#include "core/text/text.h"
 
 namespace deplo::measure {
 namespace {

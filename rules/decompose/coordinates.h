@@ -2,7 +2,7 @@
 #pragma once
 #include <optional>
 
-#include "ir/tensor.h"
+#include "ir/tensor/tensor.h"
 
 namespace deplo::rules {
 

@@ -1,7 +1,7 @@
 // One scalar operation, or a few, at every place.
 #include <numbers>
 
-#include "ir/torch/ops.h"
+#include "ir/torch/operations/ops.h"
 #include "rules/decompose/families.h"
 
 namespace deplo::rules {

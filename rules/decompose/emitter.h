@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ir/tensor.h"
+#include "ir/tensor/tensor.h"
 
 namespace deplo::rules {
 

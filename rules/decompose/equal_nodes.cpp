@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "core/match.h"
+#include "core/text/match.h"
 
 namespace deplo::rules {
 

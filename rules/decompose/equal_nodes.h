@@ -3,7 +3,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "ir/tensor.h"
+#include "ir/tensor/tensor.h"
 
 namespace deplo::rules {
 

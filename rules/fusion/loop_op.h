@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ir/module.h"
-#include "ir/tensor.h"
+#include "ir/tensor/tensor.h"
 #include "rules/fusion/values.h"
 
 namespace deplo::rules::fusion {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/error.h"
-#include "ir/tensor.h"
+#include "ir/tensor/tensor.h"
 
 namespace deplo::rules::fusion {
 namespace {

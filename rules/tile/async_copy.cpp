@@ -4,9 +4,9 @@
 //         AsyncWait(keep=0)
 #include <algorithm>
 
-#include "rules/resources.h"
+#include "rules/cost/resources.h"
+#include "rules/tile/helpers/stages.h"
 #include "rules/tile/rules.h"
-#include "rules/tile/stages.h"
 
 namespace deplo::rules {
 namespace {

@@ -7,8 +7,8 @@
 #include <array>
 
 #include "ir/walk.h"
-#include "rules/resources.h"
-#include "rules/tile/common.h"
+#include "rules/cost/resources.h"
+#include "rules/tile/helpers/common.h"
 #include "rules/tile/rules.h"
 
 namespace deplo::rules {

@@ -10,8 +10,8 @@
 #include <bit>
 
 #include "ir/walk.h"
-#include "rules/resources.h"
-#include "rules/tile/common.h"
+#include "rules/cost/resources.h"
+#include "rules/tile/helpers/common.h"
 #include "rules/tile/rules.h"
 
 namespace deplo::rules {

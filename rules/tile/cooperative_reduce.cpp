@@ -12,7 +12,7 @@
 #include <set>
 
 #include "ir/walk.h"
-#include "rules/tile/common.h"
+#include "rules/tile/helpers/common.h"
 #include "rules/tile/rules.h"
 
 namespace deplo::rules {

@@ -6,9 +6,9 @@
 
 #include "ir/stage_layout.h"
 #include "ir/walk.h"
-#include "rules/resources.h"
+#include "rules/cost/resources.h"
+#include "rules/tile/helpers/stages.h"
 #include "rules/tile/rules.h"
-#include "rules/tile/stages.h"
 
 namespace deplo::rules {
 namespace {

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <numeric>
 
-#include "ir/banks.h"
 #include "ir/walk.h"
-#include "rules/resources.h"
-#include "rules/tile/common.h"
+#include "rules/cost/banks.h"
+#include "rules/cost/resources.h"
+#include "rules/tile/helpers/common.h"
 #include "rules/tile/rules.h"
 
 namespace deplo::rules {

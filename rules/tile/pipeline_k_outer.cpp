@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "ir/walk.h"
+#include "rules/tile/helpers/stages.h"
 #include "rules/tile/rules.h"
-#include "rules/tile/stages.h"
 
 namespace deplo::rules {
 namespace {

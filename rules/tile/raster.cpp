@@ -5,7 +5,7 @@
 // Blocks are numbered with the last axis fastest: 4 rows of a column, then the next column, as Triton's grouped order
 // ("Matrix Multiplication", L2 Cache Optimizations).
 #include "ir/walk.h"
-#include "rules/tile/common.h"
+#include "rules/tile/helpers/common.h"
 #include "rules/tile/rules.h"
 
 namespace deplo::rules {

@@ -3,9 +3,9 @@
 //   n1_smem = Stage(n1, …, slab=(s0:16@0, s1:128@1)) tma
 //     →   n1_smem = Stage(n1, …, slab=(s0:16@0, s1:128@1)) panel=32 swizzle=128 tma
 #include "ir/tma.h"
-#include "rules/resources.h"
+#include "rules/cost/resources.h"
+#include "rules/tile/helpers/stages.h"
 #include "rules/tile/rules.h"
-#include "rules/tile/stages.h"
 
 namespace deplo::rules {
 namespace {

@@ -8,9 +8,9 @@
 #include <algorithm>
 
 #include "ir/walk.h"
-#include "rules/resources.h"
-#include "rules/tile/common.h"
-#include "rules/tile/linear_epilogue.h"
+#include "rules/cost/resources.h"
+#include "rules/tile/helpers/common.h"
+#include "rules/tile/helpers/linear_epilogue.h"
 #include "rules/tile/rules.h"
 
 namespace deplo::rules {

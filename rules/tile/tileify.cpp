@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "ir/walk.h"
-#include "rules/tile/common.h"
+#include "rules/tile/helpers/common.h"
 #include "rules/tile/rules.h"
 
 namespace deplo::rules {

@@ -8,9 +8,9 @@
 
 #include "ir/stage_layout.h"
 #include "ir/tma.h"
-#include "rules/resources.h"
+#include "rules/cost/resources.h"
+#include "rules/tile/helpers/stages.h"
 #include "rules/tile/rules.h"
-#include "rules/tile/stages.h"
 
 namespace deplo::rules {
 namespace {

@@ -9,10 +9,10 @@
 #include <algorithm>
 
 #include "ir/walk.h"
-#include "rules/resources.h"
-#include "rules/tile/common.h"
+#include "rules/cost/resources.h"
+#include "rules/tile/helpers/common.h"
+#include "rules/tile/helpers/vector_axis.h"
 #include "rules/tile/rules.h"
-#include "rules/tile/vector_axis.h"
 
 namespace deplo::rules {
 namespace {

@@ -9,11 +9,11 @@
 
 #include "core/error.h"
 #include "core/rng.h"
-#include "search/boosted_trees.h"
 #include "search/compare/rank_quality.h"
 #include "search/compare/statistics.h"
-#include "search/proposer.h"
-#include "search/targets.h"
+#include "search/model/boosted_trees.h"
+#include "search/model/targets.h"
+#include "search/strategies/proposer.h"
 
 namespace deplo::search {
 namespace {

@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-#include "search/gp.h"
+#include "search/model/gp.h"
 
 namespace deplo::search {
 

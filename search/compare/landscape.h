@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "search/table_space.h"
+#include "search/records/table_space.h"
 
 namespace deplo::search {
 

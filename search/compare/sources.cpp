@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "search/tree.h"
+#include "search/strategies/tree.h"
 
 namespace deplo::search {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "core/rng.h"
 
+#include "search/records/table_space.h"
 #include "search/searcher.h"
-#include "search/table_space.h"
 
 namespace deplo::search {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "search/records.h"
+#include "search/records/records.h"
 
 namespace deplo::search {
 

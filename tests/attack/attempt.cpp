@@ -12,7 +12,7 @@
 #include <fstream>
 #include <iostream>
 
-#include "apps/cli.h"
+#include "apps/cli/cli.h"
 
 namespace deplo::attack {
 namespace {

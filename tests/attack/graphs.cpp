@@ -6,14 +6,14 @@
 #include <filesystem>
 #include <sstream>
 
-#include "apps/graph.h"
-#include "apps/run.h"
-#include "apps/space.h"
-#include "apps/values.h"
+#include "apps/inspect/space.h"
+#include "apps/run/run.h"
 #include "attack/kinds.h"
 #include "attack/mutate.h"
 #include "core/progress.h"
-#include "ir/pt2_file.h"
+#include "engine/source/graph.h"
+#include "engine/source/values.h"
+#include "ir/torch/pt2_file.h"
 #include "rules/programs.h"
 
 namespace deplo::attack {

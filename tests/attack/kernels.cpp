@@ -4,12 +4,12 @@
 #include <array>
 #include <cmath>
 
-#include "apps/experiment.h"
-#include "apps/kernel.h"
-#include "apps/tuned.h"
 #include "attack/kinds.h"
 #include "attack/mutate.h"
 #include "core/target.h"
+#include "engine/compile/tuned.h"
+#include "engine/source/experiment.h"
+#include "engine/source/kernel.h"
 #include "rules/programs.h"
 
 namespace deplo::attack {

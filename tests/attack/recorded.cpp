@@ -7,10 +7,10 @@
 #include <array>
 #include <utility>
 
-#include "apps/strategy_compare.h"
+#include "apps/compare/strategy_compare.h"
 #include "attack/kinds.h"
 #include "attack/mutate.h"
-#include "ir/pt2_file.h"
+#include "ir/torch/pt2_file.h"
 
 namespace deplo::attack {
 namespace {

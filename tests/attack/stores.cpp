@@ -3,11 +3,11 @@
 
 #include <array>
 
-#include "apps/graph.h"
-#include "apps/tuned.h"
 #include "attack/kinds.h"
 #include "attack/mutate.h"
 #include "core/target.h"
+#include "engine/compile/tuned.h"
+#include "engine/source/graph.h"
 #include "measure/store_fixture.h"
 
 namespace deplo::attack {

@@ -4,11 +4,11 @@
 
 #include <chrono>
 
-#include "ir/canonical.h"
-#include "ir/torch/expression.h"
+#include "ir/canonical/canonical.h"
+#include "ir/torch/expression/expression.h"
 #include "ir/torch/model.h"
-#include "rules/decompose.h"
-#include "rules/fuse.h"
+#include "rules/decompose/decompose.h"
+#include "rules/fusion/fuse.h"
 
 namespace deplo {
 namespace {

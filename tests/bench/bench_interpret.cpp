@@ -1,9 +1,9 @@
 // What it costs to prove a schedule right: Kernel IR under the sanitizer.
 #include <benchmark/benchmark.h>
 
-#include "apps/kernel.h"
 #include "core/rng.h"
-#include "ir/interpret.h"
+#include "engine/source/kernel.h"
+#include "ir/interpret/interpret.h"
 #include "ir/walk.h"
 #include "rules/lower.h"
 

@@ -1,11 +1,11 @@
 // What a candidate costs before it is built: lowering from Loop IR to source text, and the searcher's own work.
 #include <benchmark/benchmark.h>
 
-#include "apps/kernel.h"
-#include "apps/kernel_space.h"
 #include "core/rng.h"
+#include "engine/compile/kernel_space.h"
+#include "engine/source/kernel.h"
 #include "ir/emit/emit.h"
-#include "rules/features.h"
+#include "rules/cost/features.h"
 #include "rules/lower.h"
 #include "search/searcher.h"
 

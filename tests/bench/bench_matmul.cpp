@@ -8,11 +8,11 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "apps/kernel.h"
+#include "bench/cpu_libraries.h"
+#include "bench/tuned.h"
 #include "core/error.h"
-#include "cpu_libraries.h"
+#include "engine/source/kernel.h"
 #include "measure/host_memory.h"
-#include "tuned.h"
 
 namespace {
 

@@ -9,9 +9,9 @@
 #include "core/hash.h"
 #include "core/rng.h"
 #include "ir/emit/emit.h"
-#include "measure/sampling.h"
+#include "measure/protocol/sampling.h"
 #include "measure/simulated.h"
-#include "measure/store.h"
+#include "measure/store/store.h"
 #include "rules/lower.h"
 
 namespace {

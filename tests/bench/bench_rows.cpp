@@ -8,10 +8,10 @@
 #include <cstring>
 #include <thread>
 
-#include "apps/kernel.h"
+#include "bench/tuned.h"
 #include "core/error.h"
+#include "engine/source/kernel.h"
 #include "measure/host_memory.h"
-#include "tuned.h"
 
 namespace {
 

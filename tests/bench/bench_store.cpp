@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "measure/store.h"
+#include "measure/store/store.h"
 
 namespace {
 

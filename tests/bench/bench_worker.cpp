@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "apps/kernel_space.h"
-#include "apps/measurer.h"
+#include "engine/compile/kernel_space.h"
+#include "engine/tune/measurer.h"
 #include "ir/emit/emit.h"
 #include "measure/faulty.h"
 #include "measure/worker/local_bench.h"

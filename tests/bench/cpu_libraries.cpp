@@ -1,4 +1,4 @@
-#include "cpu_libraries.h"
+#include "bench/cpu_libraries.h"
 
 #include <dnnl.h>
 #include <omp.h>

@@ -1,4 +1,4 @@
-#include "tuned.h"
+#include "bench/tuned.h"
 
 #include <unistd.h>
 
@@ -8,12 +8,12 @@
 #include <cstring>
 #include <filesystem>
 
-#include "apps/board.h"
-#include "apps/kernel_space.h"
-#include "apps/measurer.h"
-#include "apps/open_bench.h"
-#include "apps/tune_kernel.h"
 #include "core/rng.h"
+#include "engine/compile/kernel_space.h"
+#include "engine/tune/board.h"
+#include "engine/tune/measurer.h"
+#include "engine/tune/open_bench.h"
+#include "engine/tune/tune_kernel.h"
 #include "rules/lower.h"
 
 namespace deplo::bench {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "apps/experiment.h"
 #include "core/target.h"
+#include "engine/source/experiment.h"
 #include "measure/device.h"
 
 namespace deplo::bench {

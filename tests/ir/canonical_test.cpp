@@ -1,10 +1,10 @@
 // One form for all programs that differ only in what no schedule and no result depends on.
-#include "ir/canonical.h"
+#include "ir/canonical/canonical.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "softmax_like.h"
+#include "ir/interpret/softmax_like.h"
 
 namespace deplo::ir {
 namespace {

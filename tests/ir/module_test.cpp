@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "softmax_like.h"
+#include "ir/interpret/softmax_like.h"
 
 namespace deplo::ir {
 namespace {

@@ -1,5 +1,5 @@
 // Tensor IR: its text, what the verifier refuses, what it means.
-#include "ir/tensor.h"
+#include "ir/tensor/tensor.h"
 
 #include <gtest/gtest.h>
 

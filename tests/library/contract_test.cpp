@@ -11,9 +11,9 @@
 
 #include "core/error.h"
 #include "examples/library/opencl_runtime.h"
-#include "ir/torch/evaluate.h"
-#include "ir/torch/expression.h"
-#include "random_expression.h"
+#include "ir/torch/evaluate/evaluate.h"
+#include "ir/torch/expression/expression.h"
+#include "library/random_expression.h"
 
 namespace deplo::testing {
 namespace {

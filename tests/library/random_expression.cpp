@@ -1,4 +1,4 @@
-#include "random_expression.h"
+#include "library/random_expression.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,8 +13,8 @@
 
 #include "core/error.h"
 #include "core/rng.h"
-#include "ir/torch/evaluate.h"
-#include "ir/torch/expression.h"
+#include "ir/torch/evaluate/evaluate.h"
+#include "ir/torch/expression/expression.h"
 
 namespace deplo::testing {
 namespace {

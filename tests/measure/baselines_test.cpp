@@ -7,9 +7,9 @@
 
 #include "core/error.h"
 #include "measure/baselines/matmul_shape.h"
-#include "measure/opencl.h"
-#include "measure/problem.h"
-#include "measure/sampling.h"
+#include "measure/check/problem.h"
+#include "measure/opencl/opencl.h"
+#include "measure/protocol/sampling.h"
 
 namespace deplo::measure {
 namespace {

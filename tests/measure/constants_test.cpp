@@ -6,10 +6,10 @@
 #include <bit>
 #include <cmath>
 
-#include "ir/interpret.h"
-#include "measure/cuda_fixture.h"
+#include "ir/interpret/interpret.h"
+#include "measure/cuda/fixture.h"
 #include "measure/device.h"
-#include "measure/opencl.h"
+#include "measure/opencl/opencl.h"
 
 namespace deplo::measure {
 namespace {

@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "measure/add_candidate.h"
-#include "measure/opencl.h"
+#include "measure/opencl/opencl.h"
 
 namespace deplo::measure {
 namespace {

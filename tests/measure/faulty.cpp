@@ -1,4 +1,4 @@
-#include "faulty.h"
+#include "measure/faulty.h"
 
 #include <signal.h>
 #include <unistd.h>

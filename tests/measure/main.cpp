@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "faulty.h"
+#include "measure/faulty.h"
 
 int main(int argc, char** argv) {
   if (const int code = deplo::measure::run_as_worker(argc, argv); code >= 0) return code;

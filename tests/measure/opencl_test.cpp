@@ -1,6 +1,6 @@
 // OpenCL beyond the battery of devices: a real kernel screened, its limits and errors by name, devices that are not
 // there.
-#include "measure/opencl.h"
+#include "measure/opencl/opencl.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -12,7 +12,7 @@
 #include <cstdlib>
 
 #include "measure/add_candidate.h"
-#include "measure/sampling.h"
+#include "measure/protocol/sampling.h"
 #include "rules/lower.h"
 
 namespace deplo::measure {

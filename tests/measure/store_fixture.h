@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <string>
 
-#include "measure/sqlite.h"
-#include "measure/store.h"
+#include "measure/sqlite/sqlite.h"
+#include "measure/store/store.h"
 
 namespace deplo::measure {
 

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "core/file.h"
-#include "reverse_blocks_example.h"
 #include "rules/golden.h"
 #include "rules/programs.h"
+#include "rules/reverse_blocks_example.h"
 
 namespace deplo::rules {
 namespace {

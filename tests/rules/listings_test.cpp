@@ -14,9 +14,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "ir/torch/expression.h"
-#include "rules/decompose.h"
-#include "rules/fuse.h"
+#include "ir/torch/expression/expression.h"
+#include "rules/decompose/decompose.h"
+#include "rules/fusion/fuse.h"
 
 namespace deplo::rules {
 namespace {

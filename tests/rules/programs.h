@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ir/interpret.h"
+#include "ir/interpret/interpret.h"
 
 namespace deplo::rules {
 

@@ -1,4 +1,4 @@
-#include "random_shapes.h"
+#include "rules/random_shapes.h"
 
 #include <algorithm>
 #include <array>

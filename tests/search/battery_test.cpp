@@ -10,8 +10,8 @@
 #include <set>
 
 #include "core/rng.h"
-#include "search/searchers.h"
-#include "toy_space.h"
+#include "search/strategies/searchers.h"
+#include "search/toy_space.h"
 
 namespace deplo::search {
 namespace {

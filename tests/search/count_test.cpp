@@ -5,7 +5,7 @@
 #include <set>
 
 #include "search/count.h"
-#include "toy_space.h"
+#include "search/toy_space.h"
 
 namespace deplo::search {
 namespace {

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <map>
 
-#include "search/searchers.h"
-#include "toy_space.h"
+#include "search/strategies/searchers.h"
+#include "search/toy_space.h"
 
 namespace deplo::search {
 namespace {

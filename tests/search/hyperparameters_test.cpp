@@ -5,7 +5,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "search/searcher.h"
-#include "toy_space.h"
+#include "search/toy_space.h"
 
 namespace deplo::search {
 namespace {

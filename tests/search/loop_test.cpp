@@ -8,8 +8,8 @@
 #include <stdexcept>
 #include <thread>
 
-#include "search/searchers.h"
-#include "toy_space.h"
+#include "search/strategies/searchers.h"
+#include "search/toy_space.h"
 
 namespace deplo::search {
 namespace {

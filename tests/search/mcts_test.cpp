@@ -5,8 +5,8 @@
 
 #include "core/rng.h"
 #include "search/loop.h"
-#include "search/searchers.h"
-#include "toy_space.h"
+#include "search/strategies/searchers.h"
+#include "search/toy_space.h"
 
 namespace deplo::search {
 namespace {

@@ -9,7 +9,7 @@
 #include "core/file.h"
 #include "core/rng.h"
 #include "search/records/read.h"
-#include "search/table_space.h"
+#include "search/records/table_space.h"
 
 namespace deplo::search {
 namespace {

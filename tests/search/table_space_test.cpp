@@ -1,4 +1,4 @@
-#include "search/table_space.h"
+#include "search/records/table_space.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,9 +6,9 @@
 #include <map>
 #include <utility>
 
-#include "search/searchers.h"
-#include "tables.h"
-#include "toy_space.h"
+#include "search/strategies/searchers.h"
+#include "search/tables.h"
+#include "search/toy_space.h"
 
 namespace deplo::search {
 namespace {

@@ -1,4 +1,4 @@
-#include "tables.h"
+#include "search/tables.h"
 
 namespace deplo::search::tables {
 

@@ -3,7 +3,7 @@
 #include <functional>
 #include <memory>
 
-#include "search/records.h"
+#include "search/records/records.h"
 
 namespace deplo::search::tables {
 

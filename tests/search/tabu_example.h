@@ -9,7 +9,7 @@
 #include <deque>
 #include <map>
 
-#include "search/proposer.h"
+#include "search/strategies/proposer.h"
 #include "search/trails.h"
 
 namespace deplo::search {

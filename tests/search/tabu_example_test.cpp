@@ -1,5 +1,5 @@
 // The searcher of the documentation compiles, keeps the contract, and finds what it should.
-#include "tabu_example.h"
+#include "search/tabu_example.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <set>
 
 #include "core/file.h"
-#include "toy_space.h"
+#include "search/toy_space.h"
 
 namespace deplo::search {
 namespace {

@@ -1,4 +1,4 @@
-#include "toy_space.h"
+#include "search/toy_space.h"
 
 namespace deplo::search::toy {
 namespace {

@@ -5,8 +5,8 @@
 #include <map>
 #include <set>
 
+#include "search/toy_space.h"
 #include "search/trails.h"
-#include "toy_space.h"
 
 namespace deplo::search {
 namespace {

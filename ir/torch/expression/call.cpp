@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "core/nearest.h"
+#include "core/text/nearest.h"
 
 namespace deplo::ir::torch::python {
 

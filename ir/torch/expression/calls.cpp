@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "ir/torch/expression/functions/library.h"
 #include "ir/torch/expression/interpreter.h"
-#include "ir/torch/expression/library.h"
 
 namespace deplo::ir::torch::python {
 

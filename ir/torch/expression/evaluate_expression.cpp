@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "core/nearest.h"
+#include "core/text/nearest.h"
+#include "ir/torch/expression/functions/library.h"
 #include "ir/torch/expression/interpreter.h"
-#include "ir/torch/expression/library.h"
 #include "ir/torch/expression/operators.h"
 
 namespace deplo::ir::torch::python {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "ir/torch/expression.h"
-#include "ir/torch/expression/library.h"
+#include "ir/torch/expression/expression.h"
+#include "ir/torch/expression/functions/library.h"
 #include "ir/torch/expression/operators.h"
 
 namespace deplo::ir::torch::python {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "core/match.h"
-#include "ir/torch/expression/library.h"
+#include "core/text/match.h"
+#include "ir/torch/expression/functions/library.h"
 
 namespace deplo::ir::torch::python {
 

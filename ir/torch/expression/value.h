@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "ir/torch/expression/syntax.h"
+#include "ir/torch/expression/syntax/syntax.h"
 #include "ir/torch/graph.h"
 
 namespace deplo::ir::torch::python {

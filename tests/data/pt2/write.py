@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the fixtures of tests/ir/pt2_test.cpp with the PyTorch that runs it: CASE_VERSION.pt2 and, once, CASE.json.
+"""Writes the fixtures of tests/ir/torch/pt2_test.cpp with the PyTorch that runs it: CASE_VERSION.pt2 and, once, CASE.json.
 
     python2.5.1 write.py; python2.8.0 write.py; python2.11.0 write.py      (a Python with each PyTorch; or: write.py CASE…)
 

@@ -1,0 +1,141 @@
+#include "apps/cli/cli.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "apps/cli/commands.h"
+#include "apps/cli/flags.h"
+#include "apps/cli/help.h"
+#include "core/error.h"
+#include "core/text/text.h"
+#include "engine/revision.h"
+
+namespace deplo::apps {
+namespace {
+
+constexpr const char* about =
+    "Compiles PyTorch expressions, exported programs and models to kernels, by small rules whose choices it searches "
+    "and measures.\n"
+    "`deplo help COMMAND` says how to use a command.\n"
+    "Exit codes: 0 done; 1 a mistake in the command or its files; 2 the environment (no device, no space, …); 128 + "
+    "signal: interrupted, with all that was measured in the store.";
+constexpr std::size_t piped_width = 80, widest = 100;  // columns: where there is no terminal; more are hard to read
+
+std::size_t help_width() {
+  const std::size_t window = terminal_width(STDOUT_FILENO);
+  return window == 0 ? piped_width : std::min(window, widest);
+}
+
+/// `deplo help db best` is `deplo db best --help`.
+std::vector<std::string> words_of(int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + std::max(argc, 1));
+  if (!words.empty() && words.front() == "help") {
+    words.erase(words.begin());
+    words.emplace_back("--help");
+  }
+  return words;
+}
+
+void print_help(const CLI::App& app, CLI::AppFormatMode mode) {
+  const CLI::App& command = latest_command(app);
+  print_result(command.get_formatter()->make_help(&command, "", mode));
+}
+
+/// Parses and runs. A command that only holds others prints its help.
+void parse(CLI::App& app, std::vector<std::string> words) {
+  std::ranges::reverse(words);  // as CLI11 wants them
+  try {
+    app.parse(std::move(words));
+  } catch (const CLI::CallForVersion& e) {
+    print_result(std::string(e.what()) + "\n");
+    return;
+  } catch (const CLI::Success& e) {  // help was asked for
+    if (!app.remaining(true).empty()) throw Error(explain(app, e));
+    const bool all = dynamic_cast<const CLI::CallForAllHelp*>(&e) != nullptr;
+    print_help(app, all ? CLI::AppFormatMode::All : CLI::AppFormatMode::Normal);
+    return;
+  } catch (const CLI::ParseError& e) {
+    throw Error(explain(app, e));
+  }
+  if (!latest_command(app).get_subcommands(nullptr).empty()) print_help(app, CLI::AppFormatMode::Normal);
+}
+
+void add_commands(CLI::App& app, int& exit_code) {
+  const auto add = [&](const char* name) { return app.add_subcommand(name); };
+  add_tune(*add("tune"), exit_code);
+  add_run(*add("run"), exit_code);
+  add_compile(*add("compile"));
+  add_space(*add("space"), exit_code);
+  add_db(*add("db"), exit_code);
+  add_report(*add("report"));
+  add_compare(*add("compare"), exit_code);
+  add_strategies(*add("strategies"));
+  add_model(*add("model"));
+  add_devices(*add("devices"));
+  add_completion(*add("completion"));
+  add_man(*add("man"));
+  app.add_subcommand("help", "Show how to use a command.");  // words_of() has made flags of it
+  add_worker(*add("worker"), exit_code);
+}
+
+int run(int argc, char** argv, bool tune_only) {
+  int exit_code = 0;
+  std::vector<std::string> words = words_of(argc, argv);
+  // Whatever program tunes is its own worker.
+  if (!words.empty() && words.front() == "worker") tune_only = false;
+  CLI::App app{about, tune_only ? "deplo-tune" : "deplo"};
+  app.option_defaults()->take_last();  // of a flag given twice the later one counts
+  app.formatter(help_formatter(help_width()));
+  app.set_help_flag("-h,--help", "Show this help.");
+  app.set_help_all_flag("--help-all", "Show every option.");
+  app.set_version_flag("--version", fmt::format("{} {}", app.get_name(), version()), "Show the version.");
+  if (tune_only)
+    add_tune(app, exit_code);
+  else
+    add_commands(app, exit_code);
+  parse(app, std::move(words));
+  return exit_code;
+}
+
+/// What a file says may be as long as the file, and is in messages about it: its begin and its end will do.
+std::string shortened(const std::string& message) {
+  constexpr std::size_t longest = 1000, end = 300;  // bytes: a dozen lines of a terminal
+  if (message.size() <= longest) return message;
+  return message.substr(0, longest - end) + " [...] " + message.substr(message.size() - end);
+}
+
+int fail(const std::string& message, Exit exit) {
+  std::fprintf(stderr, "deplo: %s\n", printable(message).c_str());  // one line whatever the names in it are
+  return static_cast<int>(exit);
+}
+
+/// A closed standard stream would be the next file opened: the store or a compiler's input. What is written there then
+/// fails, as it should: the file is only for reading.
+void keep_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(stream, F_GETFD) == -1) open("/dev/null", O_RDONLY);  // takes the lowest free number: this one
+}
+
+}  // namespace
+
+int run_program(int argc, char** argv, bool tune_only) {
+  keep_standard_streams();
+  try {
+    return run(argc, argv, tune_only);
+  } catch (const Error& e) {
+    return fail(shortened(e.what()), e.exit());
+  } catch (const std::bad_alloc&) {
+    return fail("not enough memory", Exit::environment);
+  }
+}
+
+}  // namespace deplo::apps

@@ -1,0 +1,84 @@
+#include "apps/cli/columns.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/text/text.h"
+#include "core/text/wrap.h"
+
+namespace deplo::apps {
+namespace {
+
+constexpr std::size_t least_beside = 24;  // columns for the text of the last: narrower ones are hard to read
+
+std::string repeat(char c, std::size_t n) { return std::string(n, c); }
+
+/// Which cell of the rows is their name: the first that is text.
+std::size_t name_column(const std::vector<bool>& right) {
+  return static_cast<std::size_t>(std::ranges::find(right, false) - right.begin());
+}
+
+/// Each row as a paragraph. A cell with spaces in it begins a line where it does not fit the one before; none is cut.
+std::string stack_rows(const std::vector<std::vector<std::string>>& rows, const std::vector<bool>& right,
+                       std::size_t width) {
+  constexpr std::size_t indent = 2;
+  std::string text;
+  for (std::size_t r = 1; r < rows.size(); ++r) {
+    const std::size_t name = std::min(name_column(right), rows[r].size() - 1);
+    const bool numbered = rows[0][0] == "#" && name != 0 && !rows[r][0].empty();
+    if (!rows[r][name].empty()) text += wrap((numbered ? rows[r][0] + " " : "") + rows[r][name], width, indent) + "\n";
+    std::string line;
+    const auto flush = [&] {
+      if (!line.empty()) text += repeat(' ', indent) + wrap(line, width, 2 * indent, indent) + "\n";
+      line.clear();
+    };
+    for (std::size_t c = 0; c < rows[r].size(); ++c) {
+      if (rows[r][c].empty() || c == name || (c == 0 && numbered)) continue;
+      const std::string cell = rows[0][c].empty() ? rows[r][c] : rows[0][c] + " " + rows[r][c];
+      if (!line.empty() && indent + columns(line) + 2 + columns(cell) > width) flush();
+      (line += line.empty() ? "" : ", ") += cell;
+    }
+    flush();
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string three_digits(double value) {
+  return value < 100 ? fmt::format("{:.3g}", value) : fmt::format("{:.0f}", value);
+}
+
+std::string align_columns(std::vector<std::vector<std::string>> rows, const std::vector<bool>& right,
+                          std::size_t width) {
+  std::vector<std::size_t> widths(right.size(), 0);
+  for (auto& row : rows)
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      row[c] = printable(row[c]);
+      widths[c] = std::max(widths[c], columns(row[c]));
+    }
+  std::size_t others = 0;  // columns of the window that all but the last of the table take
+  for (std::size_t c = 0; c + 1 < widths.size(); ++c) others += widths[c] + 2;
+  const bool fits = width == 0 || others + widths.back() <= width;
+  if (!fits && (others > width + 2 || right.back())) return stack_rows(rows, right, width);
+  const bool beside = width >= others + least_beside;  // else below, a little to the right
+  const std::size_t indent = beside ? others : 4;
+  std::string text;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      if (!fits && c + 1 == row.size()) break;
+      const std::string space = repeat(' ', widths[c] - columns(row[c]));
+      (line += c == 0 ? "" : "  ") += right[c] ? space + row[c] : row[c] + space;
+    }
+    const bool rest = !fits && !row.back().empty();
+    if (rest && beside) line += (line.empty() ? "" : "  ") + wrap(row.back(), width, indent, indent);
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+    if (rest && !beside) text += "    " + wrap(row.back(), width, indent, indent) + "\n";
+  }
+  return text;
+}
+
+}  // namespace deplo::apps

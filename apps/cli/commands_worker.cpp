@@ -1,0 +1,60 @@
+// `deplo worker`: the process that candidates run in. Not for people.
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+
+#include "apps/cli/commands.h"
+#include "apps/cli/flags.h"
+#include "measure/cuda/compiler/compile.h"
+#include "measure/device.h"
+#include "measure/worker/serve.h"
+
+namespace deplo::apps {
+namespace {
+
+// NVRTC is asked to give up long before the tuner ends the process: most of what takes longer never ends.
+constexpr double build_seconds = 5;
+
+struct WorkerFlags {
+  std::string device, build_for;
+  std::int64_t tuner = 0;
+};
+
+Result<measure::Resources> compile_for(const std::string& architecture, const ir::KernelSource& source) {
+  measure::cuda::CompileOptions options;
+  options.seconds = build_seconds;
+  auto cubin = measure::cuda::compile_cubin(source, architecture, options);
+  if (!cubin.ok()) return cubin.failure();
+  return cubin.value().resources;
+}
+
+int run_worker(const WorkerFlags& flags) {
+  const auto tuner = static_cast<pid_t>(flags.tuner);
+  if (!flags.build_for.empty())
+    return measure::serve_builds(tuner,
+                                 [&](const ir::KernelSource& source) { return compile_for(flags.build_for, source); });
+  require(flags.device, "--device NAME or --build-for ARCHITECTURE");
+  return measure::serve_device(tuner, [&] { return measure::open_device(flags.device); });
+}
+
+}  // namespace
+
+void add_worker(CLI::App& command, int& exit_code) {
+  auto flags = std::make_shared<WorkerFlags>();
+  command.group("");  // in no list of commands
+  command.description(
+      "Run candidates for `deplo tune`, so that one that hangs or crashes costs itself alone.\n"
+      "`deplo tune` starts it with a socket as descriptor 3 and a shared page as 4; it is of no use by hand "
+      "(docs/measurement.md, Isolation).");
+  command.add_option("--device", flags->device, "Measure on this device.")->type_name("NAME");
+  command.add_option("--build-for", flags->build_for, "Compile CUDA into the cache of cubins.")
+      ->type_name("ARCHITECTURE");
+  command.add_option("--tuner", flags->tuner, "The process to work for, which is the parent.")
+      ->check(between(std::int64_t{1}, std::int64_t{std::numeric_limits<pid_t>::max()}))
+      ->type_name("NUMBER");
+  command.callback([flags, &exit_code] { exit_code = run_worker(*flags); });
+}
+
+}  // namespace deplo::apps

@@ -1,0 +1,180 @@
+#include "apps/cli/help.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <sstream>
+#include <string_view>
+#include <vector>
+
+#include "core/text/nearest.h"
+#include "core/text/text.h"
+#include "core/text/wrap.h"
+
+namespace deplo::apps {
+namespace {
+
+constexpr std::size_t left_column = 24;  // of names; what is longer has its description on the next line
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+/// What is beside a name: "  name    text".
+std::string entry(const std::string& name, const std::string& text, std::size_t width) {
+  std::string line = "  " + name;
+  if (columns(line) + 2 > left_column)
+    line += "\n" + std::string(left_column, ' ');
+  else
+    line += std::string(left_column - columns(line), ' ');
+  return line + wrap(text, width, left_column, left_column) + "\n";
+}
+
+class HelpFormatter : public CLI::Formatter {
+ public:
+  explicit HelpFormatter(std::size_t width) : width_(width) {}
+
+  std::string make_help(const CLI::App* app, std::string, CLI::AppFormatMode mode) const override {
+    const bool all = mode == CLI::AppFormatMode::All;
+    std::string text = wrap(usage(*app), width_, 7) + "\n\n" + wrap(app->get_description(), width_) + "\n";
+    text += commands(*app);
+    text += group("Arguments", app->get_options([](const CLI::Option* option) { return option->get_positional(); }));
+    std::size_t hidden = 0;
+    for (const std::string& name : app->get_groups()) {
+      const auto options = app->get_options([&](const CLI::Option* option) {
+        return option->get_group() == name && option->nonpositional() && option != app->get_help_all_ptr();
+      });
+      if (name == seldom && !all)
+        hidden += options.size();
+      else if (!name.empty())
+        text += group(name, options);
+    }
+    if (hidden > 0) text += entry("--help-all", fmt::format("Show the other {} options too.", hidden), width_);
+    return text + examples(app->get_footer());
+  }
+
+ private:
+  static std::string usage(const CLI::App& app) {
+    std::string text = "Usage: " + full_name(app);
+    if (!visible_commands(app).empty()) return text + " COMMAND [OPTIONS]";
+    for (const CLI::Option* option :
+         app.get_options([](const CLI::Option* option) { return option->get_positional(); }))
+      text += " " + option->get_type_name();
+    return text + " [OPTIONS]";
+  }
+
+  std::string commands(const CLI::App& app) const {
+    const auto all = visible_commands(app);
+    if (all.empty()) return "";
+    std::size_t widest = 0;
+    for (const CLI::App* command : all) widest = std::max(widest, command->get_name().size());
+    std::string text = "\nCommands:\n";
+    for (const CLI::App* command : all) {
+      const std::size_t used = widest + 4;
+      text += fmt::format("  {:<{}}  {}\n", command->get_name(), widest,
+                          wrap(first_line(command->get_description()), width_, used, used));
+    }
+    return text;
+  }
+
+  std::string group(const std::string& name, const std::vector<const CLI::Option*>& options) const {
+    if (options.empty()) return "";
+    std::string text = "\n" + name + ":\n";
+    for (const CLI::Option* option : options) text += make_option(option, option->get_positional());
+    return text;
+  }
+
+  std::string make_option(const CLI::Option* option, bool positional) const override {
+    std::string name = positional ? "" : option->get_name(false, true);
+    if (const std::size_t comma = name.find(','); comma != std::string::npos) name.insert(comma + 1, " ");
+    if (option->get_type_size() != 0) name += (name.empty() ? "" : " ") + option->get_type_name();
+    return entry(name, help_text(*option), width_);
+  }
+
+  std::string examples(const std::string& footer) const {
+    if (footer.empty()) return "";
+    std::string text = footer.find('\n') == std::string::npos ? "\nExample:\n" : "\nExamples:\n";
+    std::istringstream lines(footer);
+    for (std::string line; std::getline(lines, line);) text += "  " + wrap_command(line, width_, 4, 2) + "\n";
+    return text;
+  }
+
+  std::size_t width_;
+};
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : visible_commands(app)) names.push_back(command->get_name());
+  return names;
+}
+
+/// "--store", and "-s" where there is no longer one.
+std::vector<std::string> flag_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  }
+  return names;
+}
+
+/// "db best: "; "" of the program, whose name stands before every message.
+std::string place(const CLI::App& command) {
+  if (command.get_parent() == nullptr) return "";
+  const std::string above = place(*command.get_parent());
+  return above.substr(0, above.find(':')) + (above.empty() ? "" : " ") + command.get_name() + ": ";
+}
+
+/// Of the first word that no command took.
+std::string explain_extra(const CLI::App& command, const std::string& word, const std::string& help) {
+  std::string expected = "no other argument", found = word, guess;
+  const std::vector<std::string> names = command_names(command);
+  if (word.size() > 1 && word[0] == '-') {
+    expected = "one of its flags";
+    found = word.substr(0, word.find('='));
+    guess = did_you_mean(found, flag_names(command));
+  } else if (!names.empty()) {
+    expected = fmt::format("a command ({})", fmt::join(names, ", "));
+    guess = did_you_mean(word, names);
+  }
+  return fmt::format("{}expected {}, found '{}'{}", place(command), expected, found, guess.empty() ? help : guess);
+}
+
+}  // namespace
+
+std::shared_ptr<CLI::Formatter> help_formatter(std::size_t width) { return std::make_shared<HelpFormatter>(width); }
+
+const CLI::App& latest_command(const CLI::App& app) {
+  const auto parsed = app.get_subcommands();
+  return parsed.empty() ? app : latest_command(*parsed.back());
+}
+
+std::string full_name(const CLI::App& app) {
+  return app.get_parent() == nullptr ? app.get_name() : full_name(*app.get_parent()) + " " + app.get_name();
+}
+
+std::vector<const CLI::App*> visible_commands(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App* command) { return !command->get_group().empty(); });
+}
+
+std::string help_text(const CLI::Option& option) {
+  std::string text = option.get_description();
+  if (const std::string& value = option.get_default_str(); !value.empty()) {
+    if (text.ends_with('.')) text.pop_back();
+    text += " [" + value + "].";
+  }
+  return text;
+}
+
+std::string explain(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App& command = latest_command(app);
+  const std::string help = "; see " + full_name(command) + " --help";
+  // Before all else: what misses is often what was misspelt.
+  if (const auto extra = app.remaining(true); !extra.empty()) return explain_extra(command, extra.front(), help);
+  std::string message = error.what();
+  // CLI11's "--time: 1 required SECONDS missing" in our words.
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr)
+    message = message.substr(0, message.find(':')) + ": expected a value, found none";
+  return message + help;
+}
+
+}  // namespace deplo::apps

@@ -1,0 +1,72 @@
+#include "apps/cli/rows_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "apps/cli/columns.h"
+#include "core/text/text.h"
+
+namespace deplo::apps {
+namespace {
+
+using measure::Cell;
+
+constexpr double least_plain = 0.01;  // below it fixed decimals would lose the digits that count
+
+std::string print(const Cell& cell) {
+  if (const auto* integer = std::get_if<std::int64_t>(&cell)) return std::to_string(*integer);
+  if (const auto* real = std::get_if<double>(&cell))
+    return *real != 0 && std::abs(*real) < least_plain ? fmt::format("{:.3g}", *real) : significant(*real);
+  const auto* text = std::get_if<std::string>(&cell);
+  if (text == nullptr) return "-";
+  std::string line = *text;
+  std::ranges::replace(line, '\n', ' ');  // of compilers' messages
+  std::ranges::replace(line, '\t', ' ');
+  return line;
+}
+
+bool is_number(const Cell& cell) {
+  return std::holds_alternative<std::int64_t>(cell) || std::holds_alternative<double>(cell);
+}
+
+nlohmann::ordered_json to_json(const Cell& cell) {
+  return std::visit(
+      [](const auto& value) -> nlohmann::ordered_json {
+        if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::monostate>)
+          return nullptr;
+        else
+          return value;
+      },
+      cell);
+}
+
+}  // namespace
+
+std::string print_rows(const measure::Rows& rows, std::size_t width) {
+  if (rows.rows.empty()) return "";
+  std::vector<std::vector<std::string>> lines{rows.columns};
+  std::vector<bool> right(rows.columns.size(), false);
+  for (const auto& row : rows.rows) {
+    auto& line = lines.emplace_back();
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      line.push_back(print(row[c]));
+      if (is_number(row[c])) right[c] = true;
+    }
+  }
+  return align_columns(lines, right, width);
+}
+
+std::string print_json(const measure::Rows& rows) {
+  nlohmann::ordered_json array = nlohmann::ordered_json::array();
+  for (const auto& row : rows.rows) {
+    nlohmann::ordered_json object;
+    for (std::size_t c = 0; c < row.size(); ++c) object[rows.columns[c]] = to_json(row[c]);
+    array.push_back(std::move(object));
+  }
+  return array.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace deplo::apps

@@ -1,0 +1,80 @@
+#include "apps/cli/write_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "core/error.h"
+#include "engine/learn/recorded.h"
+
+namespace deplo::apps {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// 0, or the system's number of what is wrong. Closes the file.
+int write_all(int descriptor, const std::string& bytes) {
+  int error = 0;
+  for (std::size_t done = 0; done < bytes.size() && error == 0;) {
+    const ssize_t written = write(descriptor, bytes.data() + done, bytes.size() - done);
+    if (written > 0)
+      done += static_cast<std::size_t>(written);
+    else if (errno != EINTR)
+      error = errno;
+  }
+  if (close(descriptor) != 0 && error == 0) error = errno;  // some file systems tell only now that they are full
+  return error;
+}
+
+int write_in_place(const std::string& file, const std::string& bytes) {
+  const int descriptor = open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  return descriptor < 0 ? errno : write_all(descriptor, bytes);
+}
+
+/// The mode that a file of that name has, or that a new one gets.
+mode_t mode_of(const fs::path& file) {
+  struct stat status {};
+  if (stat(file.c_str(), &status) == 0) return status.st_mode & 07777;
+  const mode_t mask = umask(0);
+  umask(mask);
+  return 0666 & ~mask;
+}
+
+/// A whole file takes the place of the old one, or the old one stays.
+int replace(const fs::path& file, const std::string& bytes) {
+  std::string beside = (file.parent_path() / ".deplo-XXXXXX").string();
+  const int descriptor = mkostemp(beside.data(), O_CLOEXEC);
+  // Where no file may be added, one that is there may still be writable.
+  if (descriptor < 0) return errno == EACCES || errno == EPERM ? write_in_place(file.string(), bytes) : errno;
+  int error = fchmod(descriptor, mode_of(file)) != 0 ? errno : 0;
+  const int written = write_all(descriptor, bytes);
+  if (error == 0) error = written;
+  if (error == 0 && std::rename(beside.c_str(), file.c_str()) != 0) error = errno;
+  if (error != 0) unlink(beside.c_str());
+  return error;
+}
+
+}  // namespace
+
+void expect_no_store(const std::string& file) {
+  if (is_store(file)) throw Error(file + ": expected a file that may be overwritten, found a database");
+}
+
+void write_file(const std::string& file, const std::string& bytes) {
+  expect_no_store(file);
+  // A link stays one. What is no file, such as a pipe, is written to; opening says what is wrong with a folder.
+  std::error_code none;
+  const fs::path real = fs::weakly_canonical(file, none);
+  const bool special = none || (fs::exists(real, none) && !fs::is_regular_file(real, none));
+  if (const int error = special ? write_in_place(file, bytes) : replace(real, bytes); error != 0)
+    throw Error(fmt::format("{}: cannot be written: {}", file, std::strerror(error)), Exit::environment);
+}
+
+}  // namespace deplo::apps

@@ -1,0 +1,155 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <memory>
+
+#include "apps/cli/commands.h"
+#include "apps/cli/flags.h"
+#include "apps/cli/rows_table.h"
+#include "apps/cli/write_file.h"
+#include "apps/compare/strategy_compare.h"
+#include "core/error.h"
+#include "core/text/text.h"
+#include "engine/learn/labelled.h"
+#include "engine/learn/recorded.h"
+#include "measure/sqlite/rows.h"
+#include "search/records/read.h"
+
+namespace deplo::apps {
+namespace {
+
+constexpr std::size_t least_records = 20;  // of a set: below that ranks say little
+
+struct ModelFlags {
+  std::vector<std::string> stores, spaces;
+  std::string leave_out = "kernel", points;
+  search::HeldOutOptions options;
+  bool json = false;
+};
+
+std::vector<search::Labelled> read(const ModelFlags& flags) {
+  std::vector<search::Labelled> sets;
+  const auto add = [&](std::vector<search::Labelled> more) { std::ranges::move(more, std::back_inserter(sets)); };
+  for (const std::string& store : flags.stores) add(label_store(store, least_records));
+  if (!flags.spaces.empty())
+    for (const std::string& file : find_spaces(flags.spaces)) {
+      if (is_store(file)) {
+        for (const search::Records& records : read_store(file)) add(label_records(records, least_records));
+      } else {
+        add(label_records(search::read_records(file), least_records));
+      }
+    }
+  return sets;
+}
+
+double rounded(double value) { return std::round(value * 1e4) / 1e4; }
+
+std::vector<measure::Cell> row(std::string name, std::string device, const search::HeldOutScore& s,
+                               measure::Cell records) {
+  return {
+      std::move(name),     std::move(device), s.model,           std::move(records),  static_cast<std::int64_t>(s.sets),
+      rounded(s.spearman), rounded(s.recall), rounded(s.regret), rounded(s.coverage), rounded(s.width)};
+}
+
+/// The mean of each model over the sets, behind all.
+void add_means(measure::Rows& rows, const std::vector<search::HeldOutScore>& scores) {
+  std::vector<std::string> order;
+  std::map<std::string, std::pair<search::HeldOutScore, double>> sums;
+  for (const search::HeldOutScore& s : scores) {
+    auto& [sum, count] = sums[s.model];
+    if (count == 0) order.push_back(s.model);
+    sum.model = s.model;
+    sum.spearman += s.spearman;
+    sum.recall += s.recall;
+    sum.regret += s.regret;
+    sum.coverage += s.coverage;
+    sum.width += std::log(s.width);
+    ++count;
+  }
+  for (const std::string& model : order) {
+    auto [mean, count] = sums[model];
+    for (double* each : {&mean.spearman, &mean.recall, &mean.regret, &mean.coverage, &mean.width}) *each /= count;
+    mean.width = std::exp(mean.width);
+    rows.rows.push_back(row("mean", "", mean, {}));
+    rows.rows.back()[4] = std::monostate();
+  }
+}
+
+measure::Rows table(const std::vector<search::Labelled>& sets, const std::vector<search::HeldOutScore>& scores,
+                    const search::HeldOutOptions& options) {
+  measure::Rows rows;
+  rows.columns = {"left out",
+                  "device",
+                  "model",
+                  "records",
+                  "learned from",
+                  "spearman",
+                  fmt::format("top-{} recall", options.top),
+                  fmt::format("top-{} regret", options.top),
+                  "90 % covers",
+                  "interval"};
+  for (const search::HeldOutScore& s : scores)
+    rows.rows.push_back(
+        row(sets[s.set].name, sets[s.set].device, s, static_cast<std::int64_t>(sets[s.set].logs.size())));
+  add_means(rows, scores);
+  return rows;
+}
+
+void run_eval(const ModelFlags& flags) {
+  if (flags.stores.empty() && flags.spaces.empty()) throw Error("expected --store or --spaces, found neither");
+  search::HeldOutOptions options = flags.options;
+  options.leave_out = search::parse_leave_out(flags.leave_out);
+  const std::vector<search::Labelled> sets = read(flags);
+  if (!flags.points.empty()) {
+    if (!flags.spaces.empty())
+      throw Error("--points: expected --store alone, found --spaces: knobs differ between them");
+    write_file(flags.points, print_points(sets));
+  }
+  const std::vector<search::HeldOutScore> scores = evaluate_held_out(sets, options);
+  if (scores.empty())
+    throw Error(
+        fmt::format("expected a {} to leave out and others to learn from, each with {} valid records or more; "
+                    "found {} such sets of records",
+                    flags.leave_out, least_records, sets.size()));
+  const measure::Rows rows = table(sets, scores, options);
+  print_result(flags.json ? print_json(rows) : print_rows(rows, terminal_width(STDOUT_FILENO)));
+}
+
+}  // namespace
+
+void add_model(CLI::App& command) {
+  command.description("Say how good models are that learn from many kernels.");
+  CLI::App& eval =
+      *command.add_subcommand("eval",
+                              "Learn from all kernels or devices but one, and rank the candidates of that one.\n"
+                              "Each is left out once. docs/model.md says what the columns are.");
+  eval.footer("deplo model eval --store experiments/results/kernel_spaces.db");
+  auto flags = std::make_shared<ModelFlags>();
+  eval.add_option("--store", flags->stores,
+                  "Read these stores of `deplo tune`: features of the kernels, and the analytic model.")
+      ->type_name("FILES");
+  eval.add_option("--spaces", flags->spaces, "Read these recorded spaces: features of the knobs alone.")
+      ->type_name("FILES|FOLDERS");
+  eval.add_option("--leave-out", flags->leave_out,
+                  "Leave out a kernel, or a device: then the same kernel on other devices is learned from.")
+      ->type_name("NAME")
+      ->capture_default_str();
+  eval.add_option("--top", flags->options.top, "Compute recall and regret of the N best.")
+      ->check(between(std::size_t{1}, std::size_t{100000}))
+      ->type_name("N")
+      ->capture_default_str();
+  eval.add_option("--seed", flags->options.seed, "The seed of the models; the same prints the same bytes.")
+      ->check(between(std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max()))
+      ->type_name("N")
+      ->capture_default_str();
+  eval.add_option("--points", flags->points, "Also write the features of the stores' trials to FILE (CSV).")
+      ->type_name("FILE");
+  eval.add_flag("--json", flags->json, "Print one JSON document instead of the table.");
+  eval.callback([flags] { run_eval(*flags); });
+}
+
+}  // namespace deplo::apps

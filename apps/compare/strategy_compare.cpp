@@ -1,0 +1,242 @@
+#include "apps/compare/strategy_compare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "core/error.h"
+#include "core/interrupt.h"
+#include "core/text/text.h"
+#include "engine/learn/labelled.h"
+#include "engine/learn/prior.h"
+#include "engine/learn/recorded.h"
+#include "search/records/read.h"
+
+namespace deplo::apps {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> split(const std::string& text, char at) {
+  std::vector<std::string> parts;
+  for (std::size_t start = 0;;) {
+    const std::size_t end = text.find(at, start);
+    parts.push_back(text.substr(start, end - start));
+    if (end == std::string::npos) return parts;
+    start = end + 1;
+  }
+}
+
+std::pair<std::string, std::string> assignment(const std::string& text, std::string_view place) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos) throw Error(fmt::format("{}: expected NAME=VALUE, found '{}'", place, text));
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+bool has(const search::SearcherKind& kind, std::string_view parameter) {
+  return std::ranges::find(kind.parameters, parameter, &search::Hyperparameter::name) != kind.parameters.end();
+}
+
+search::Entrant parse_entrant(const std::string& text) {
+  const std::vector<std::string> parts = split(text, ':');
+  const search::SearcherKind& kind = search::find_searcher(parts[0]);
+  search::Entrant entrant{text, std::string(kind.name), {}};
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    const auto [name, value] = assignment(parts[i], "--search " + text);
+    search::check_hyperparameter(kind.name, kind.parameters, name, value, "--search " + text);
+    entrant.options.parameters[name] = value;
+  }
+  return entrant;
+}
+
+bool is_space(const fs::path& file) {
+  const std::string name = file.filename().string();
+  if (name.ends_with(".T1.json") || name.ends_with(".T1.json.gz")) return false;
+  return name.ends_with(".json") || name.ends_with(".json.gz") || name.ends_with(".csv") || name.ends_with(".csv.gz") ||
+         name.ends_with(".zip");
+}
+
+std::vector<std::string> spaces_in(const fs::path& folder) {
+  std::set<std::string> files;
+  std::error_code error;
+  for (auto each = fs::recursive_directory_iterator(folder, error); !error && each != fs::end(each);
+       each.increment(error))
+    if (each->is_regular_file(error) && is_space(each->path())) files.insert(each->path().string());
+  if (error) throw Error(fmt::format("{}: expected a folder that can be read: {}", folder.string(), error.message()));
+  std::vector<std::string> kept;
+  for (const std::string& file : files) {
+    const std::size_t t4 = file.rfind("_T4.");
+    if (t4 == std::string::npos || !files.contains(file.substr(0, t4) + file.substr(t4 + 3))) kept.push_back(file);
+  }
+  if (kept.empty())
+    throw Error(folder.string() + ": expected recorded spaces (.json, .json.gz, .csv, .zip), found none");
+  return kept;
+}
+
+/// Shows how far all runs together are.
+class Board {
+ public:
+  Board(Progress& progress, std::size_t spaces) : progress_(progress), spaces_(spaces) {}
+
+  void tick(const std::string& space, std::size_t done, std::size_t of) {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock) return;  // another thread says as much
+    const double share = (static_cast<double>(finished_) + static_cast<double>(done) / static_cast<double>(of)) /
+                         static_cast<double>(spaces_);
+    const double elapsed = std::chrono::duration<double>(Clock::now() - started_).count();
+    progress_.status(space, fmt::format("{}/{} runs, space {}/{}, about {} left", done, of, finished_ + 1, spaces_,
+                                        duration(elapsed / share * (1 - share))));
+  }
+  void finish(const search::SpaceResult& result, const search::Contest& contest) {
+    ++finished_;
+    std::string scores;
+    for (std::size_t i = 0; i < result.cells.size(); ++i)
+      scores += fmt::format("{}{} {:.2f}", i > 0 ? ", " : "", contest.entrants[i].label, result.cells[i].score);
+    progress_.news(fmt::format("{}: {}", result.name, scores));
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Progress& progress_;
+  std::size_t spaces_, finished_ = 0;
+  Clock::time_point started_ = Clock::now();
+  std::mutex mutex_;
+};
+
+bool stopped() { return interrupted() != 0; }
+
+struct Spaces {
+  search::Sources all;
+  std::vector<search::Sources> believed;  // of each: what the prior says, where there is one and it says anything
+};
+
+std::vector<StoredSpace> read_nonempty(const std::string& store) {
+  std::vector<StoredSpace> stored = read_stored_spaces(store);
+  if (stored.empty()) throw Error(store + ": expected a store with trials of a kernel that has knobs, found none");
+  return stored;
+}
+
+/// `prior`: nullptr: none.
+Spaces read_spaces(const std::vector<std::string>& files, const Prior& prior, std::string_view name) {
+  Spaces spaces;
+  for (const std::string& file : files) {
+    if (!is_store(file)) {
+      spaces.all.push_back(std::make_shared<const search::Records>(search::read_records(file)));
+      continue;
+    }
+    for (StoredSpace& space : read_nonempty(file)) {
+      spaces.believed.resize(spaces.all.size() + 1);
+      if (auto source = prior ? prior_records(space, prior, name) : nullptr)
+        spaces.believed.back().push_back(std::move(source));
+      spaces.all.push_back(std::make_shared<const search::Records>(std::move(space.records)));
+    }
+  }
+  spaces.believed.resize(spaces.all.size());
+  if (prior && std::ranges::all_of(spaces.believed, &search::Sources::empty))
+    throw Error(
+        fmt::format("--{}-prior: expected a store with schedules that the rules offer among --spaces{}, found none",
+                    name, name == "learned" ? ", and other kernels to learn from" : ""));
+  return spaces;
+}
+
+Prior learn(const std::vector<std::string>& files, std::uint64_t seed) {
+  std::vector<search::Labelled> sets;
+  for (const std::string& file : files)
+    if (is_store(file)) std::ranges::move(label_store(file, least_to_learn_from), std::back_inserter(sets));
+  return learned_prior(std::move(sets), seed);
+}
+
+Spaces read_spaces(const CompareFlags& flags) {
+  const std::vector<std::string> files = find_spaces(flags.spaces);
+  if (flags.learned_prior > 0) return read_spaces(files, learn(files, flags.contest.seed), "learned");
+  return read_spaces(files, flags.analytic_prior > 0 ? analytic_prior() : nullptr, "analytic");
+}
+
+/// What runs on the space begin with.
+search::Sources sources_of(const Spaces& spaces, std::size_t number, const CompareFlags& flags) {
+  if (flags.analytic_prior + flags.learned_prior > 0) return spaces.believed[number];
+  if (flags.contest.warm_start == 0) return {};
+  return search::sources_of(*spaces.all[number], spaces.all);
+}
+
+// Space by space, each in all orders: the runs on a space are in memory only while it is searched.
+void compare_on(const std::shared_ptr<const search::Records>& records, const search::Sources& sources,
+                Comparison& comparison, Board& board) {
+  for (Ordered& ordered : comparison.orders) {
+    if (stopped()) return;
+    const search::TableSpace space(records, search::level_order(*records, ordered.order, comparison.contest.seed));
+    search::SpaceResult result = search::compete(
+        space, comparison.contest, [&](std::size_t done, std::size_t of) { board.tick(records->name, done, of); },
+        stopped, sources);
+    if (stopped()) return;
+    board.finish(result, comparison.contest);
+    ordered.spaces.push_back(std::move(result));
+  }
+}
+
+}  // namespace
+
+std::vector<search::Entrant> parse_entrants(const std::vector<std::string>& search,
+                                            const std::vector<std::string>& set) {
+  std::vector<search::Entrant> entrants;
+  for (const std::string& text : search) {
+    if (std::ranges::find(entrants, text, &search::Entrant::label) != entrants.end())
+      throw Error(fmt::format("--search: expected each strategy once, found '{}' twice", text));
+    entrants.push_back(parse_entrant(text));
+  }
+  if (entrants.empty()) throw Error("--search: expected a strategy, found none");
+  for (const std::string& text : set) {
+    const auto [name, value] = assignment(text, "--set");
+    bool taken = false;
+    for (search::Entrant& entrant : entrants) {
+      const search::SearcherKind& kind = search::find_searcher(entrant.name);
+      if (!has(kind, name)) continue;
+      taken = true;
+      search::check_hyperparameter(kind.name, kind.parameters, name, value, "--set");
+      entrant.options.parameters.try_emplace(name, value);
+    }
+    if (!taken) throw Error(fmt::format("--set: expected a parameter of one of the strategies, found '{}'", name));
+  }
+  return entrants;
+}
+
+std::vector<std::string> find_spaces(const std::vector<std::string>& paths) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    if (!fs::is_directory(path, error)) {
+      files.push_back(path);
+      continue;
+    }
+    const std::vector<std::string> inside = spaces_in(path);
+    files.insert(files.end(), inside.begin(), inside.end());
+  }
+  if (files.empty()) throw Error("expected the flag --spaces FILES or FOLDERS, found none; see --help");
+  return files;
+}
+
+Comparison compare(const CompareFlags& flags, Progress& progress) {
+  Comparison comparison;
+  if ((flags.analytic_prior > 0) + (flags.learned_prior > 0) + (flags.contest.warm_start > 0) > 1)
+    throw Error("expected one of --warm-start, --analytic-prior and --learned-prior, found more");
+  comparison.contest = flags.contest;
+  comparison.contest.warm_start += flags.analytic_prior + flags.learned_prior;
+  comparison.contest.entrants = parse_entrants(flags.search, flags.set);
+  for (const std::string& order : flags.orders) comparison.orders.push_back({search::parse_order(order), {}, {}});
+  const Spaces spaces = read_spaces(flags);
+  Board board(progress, spaces.all.size() * comparison.orders.size());
+  for (std::size_t i = 0; i < spaces.all.size() && !stopped(); ++i)
+    compare_on(spaces.all[i], sources_of(spaces, i, flags), comparison, board);
+  comparison.interrupted = stopped();
+  for (Ordered& ordered : comparison.orders)
+    if (!ordered.spaces.empty()) ordered.standings = search::standings(comparison.contest, ordered.spaces);
+  return comparison;
+}
+
+}  // namespace deplo::apps

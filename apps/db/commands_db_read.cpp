@@ -1,0 +1,205 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "apps/cli/flags.h"
+#include "apps/cli/rows_table.h"
+#include "apps/db/db_flags.h"
+#include "core/error.h"
+#include "core/outcome.h"
+#include "core/text/select_names.h"
+#include "core/text/text.h"
+#include "engine/source/experiment.h"
+#include "measure/store/open.h"
+#include "measure/store/upkeep/check.h"
+#include "measure/store/upkeep/report.h"
+
+namespace deplo::apps {
+namespace {
+
+struct ReadFlags {
+  StoreChoice store;
+  measure::Filter filter;
+  std::string sql;
+  std::vector<std::string> stores;
+  bool json = false, migrate = false;
+};
+
+std::unique_ptr<measure::Database> open(const ReadFlags& flags) {
+  return measure::open_read_only(flags.store.existing_file());
+}
+
+std::string print_sizes(const measure::Rows& sizes) {
+  std::string text;
+  for (const auto& row : sizes.rows)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", measure::integer_of(row[1]), measure::text_of(row[0]));
+  return text;
+}
+
+void run_info(const ReadFlags& flags) {
+  const std::string file = flags.store.existing_file();
+  if (flags.migrate) {
+    if (!std::filesystem::exists(file))
+      throw Error(fmt::format("store {}: expected a store, found no such file", file));
+    measure::open_database(file);
+  }
+  const auto database = measure::open_read_only(file);
+  const std::int64_t version = database->integer("PRAGMA user_version");
+  const std::uintmax_t bytes = std::filesystem::file_size(file);
+  const measure::Rows sizes = measure::table_sizes(*database), devices = measure::device_summaries(*database),
+                      statuses = measure::status_counts(*database);
+  if (flags.json) {
+    nlohmann::ordered_json json;
+    json["file"] = file;
+    json["version"] = version;
+    json["bytes"] = bytes;
+    for (const auto& row : sizes.rows) json["rows"][measure::text_of(row[0])] = measure::integer_of(row[1]);
+    json["devices"] = nlohmann::ordered_json::parse(print_json(devices));
+    json["statuses"] = nlohmann::ordered_json::parse(print_json(statuses));
+    print_result(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+    return;
+  }
+  const std::size_t width = terminal_width(STDOUT_FILENO);
+  std::string text = fmt::format("{}: version {}, {:.1f} MB\nrows: {}\n", file, version,
+                                 static_cast<double>(bytes) * 1e-6, print_sizes(sizes));
+  for (const measure::Rows* part : {&devices, &statuses})
+    if (!part->rows.empty()) text += "\n" + print_rows(*part, width);
+  print_result(text);
+}
+
+/// What there is in place of a valid trial.
+std::string nothing_valid(measure::Database& database, const measure::Filter& filter) {
+  const measure::Rows kernels = measure::kernel_summaries(database, filter);
+  std::int64_t trials = 0;
+  std::vector<std::string> names;
+  for (const auto& row : kernels.rows) {
+    names.push_back(measure::text_of(row[0]));
+    trials += measure::integer_of(row[2]);
+  }
+  if (trials == 0) return "expected a valid trial, found no trial at all";
+  return fmt::format(
+      "expected a valid trial, found {} that failed or cannot be true, of {}; see `deplo db failures` and "
+      "`deplo db check`",
+      trials, list_names(names));
+}
+
+void run_best(const ReadFlags& flags) {
+  const auto database = open(flags);
+  const measure::Rows best = measure::best_schedules(*database, flags.filter);
+  if (best.rows.empty())
+    throw Error(fmt::format("{}: {}", flags.store.existing_file(), nothing_valid(*database, flags.filter)));
+  print_answer(best, flags.json, "");
+}
+
+void run_diff(const ReadFlags& flags) {
+  if (flags.stores.size() != 2)
+    throw Error(fmt::format("diff: expected two stores, found {}; see --help", flags.stores.size()));
+  const auto a = measure::open_read_only(flags.stores[0]), b = measure::open_read_only(flags.stores[1]);
+  print_answer(measure::compare_bests(*a, *b), flags.json, "neither has a valid trial");
+}
+
+int run_check(const ReadFlags& flags) {
+  const std::string file = flags.store.existing_file();
+  const auto database = measure::open_read_only(file);
+  const measure::Rows faults = measure::check_store(*database);
+  print_answer(faults, flags.json, fmt::format("{}: sound", file));
+  return faults.rows.empty() ? 0 : static_cast<int>(Exit::user);
+}
+
+void run_sql(const ReadFlags& flags) {
+  if (flags.sql.empty()) throw Error("sql: expected a SELECT, found none; see --help");
+  print_answer(measure::select(*open(flags), flags.sql), flags.json, "no rows");
+}
+
+void add_kernel_filter(CLI::App& command, measure::Filter& filter) {
+  command
+      .add_option("--kernel", filter.kernel, "Only this kernel: a name, its beginning, or a pattern such as '*.M33*'.")
+      ->type_name("NAME");
+}
+
+void add_filter(CLI::App& command, measure::Filter& filter, bool status) {
+  add_kernel_filter(command, filter);
+  command.add_option("--device", filter.device, "Only this device: a name, its beginning, or a pattern.")
+      ->type_name("NAME");
+  if (status)
+    command.add_option("--status", filter.status, "Only trials with this outcome: ok, wrong_result, …")
+        ->type_name("STATUS");
+  command.add_option("--limit", filter.limit, "Show at most N rows.")
+      ->check(between(std::int64_t{1}, most_count))
+      ->type_name("N");
+}
+
+std::shared_ptr<ReadFlags> add_reader(CLI::App& db, const char* name, const char* help, const char* example,
+                                      const std::function<void(const ReadFlags&)>& run) {
+  auto flags = std::make_shared<ReadFlags>();
+  CLI::App* command = db.add_subcommand(name, help);
+  command->footer(example);
+  command->callback([flags, run] {
+    if (!flags->filter.status.empty()) parse_status(flags->filter.status);
+    run(*flags);
+  });
+  add_json(*command, flags->json);
+  return flags;
+}
+
+void add_lists(CLI::App& db) {
+  const auto best = add_reader(db, "best", "Show the fastest verified schedule of each kernel on each device.",
+                               "deplo db best --kernel matmul tuned.db", run_best);
+  const auto trials =
+      add_reader(db, "trials", "Show trials, the latest first.", "deplo db trials --status hang --limit 5",
+                 [](const ReadFlags& flags) {
+                   print_answer(measure::latest_trials(*open(flags), flags.filter), flags.json, "no such trial");
+                 });
+  const auto kernels = add_reader(
+      db, "kernels", "Show each kernel, with its trials and keys.", "deplo db kernels", [](const ReadFlags& flags) {
+        print_answer(measure::kernel_summaries(*open(flags), flags.filter), flags.json, "no kernel");
+      });
+  const auto failures =
+      add_reader(db, "failures",
+                 "Show what went wrong, and how often.\n"
+                 "Messages that differ only in numbers are one row, with the latest as the example.",
+                 "deplo db failures --kernel matmul", [](const ReadFlags& flags) {
+                   print_answer(measure::failure_clusters(*open(flags), flags.filter), flags.json, "no such failure");
+                 });
+  for (const auto& [name, flags] :
+       {std::pair("best", best), {"trials", trials}, {"kernels", kernels}, {"failures", failures}}) {
+    add_store(*db.get_subcommand(name), flags->store);
+    if (flags == kernels)
+      add_kernel_filter(*db.get_subcommand(name), flags->filter);
+    else
+      add_filter(*db.get_subcommand(name), flags->filter, flags != best);
+  }
+  trials->filter.limit = 20;
+}
+
+}  // namespace
+
+void add_db_readers(CLI::App& db, int& exit_code) {
+  const auto info = add_reader(db, "info", "Show what a store is and has.", "deplo db info tuned.db", run_info);
+  add_store(*db.get_subcommand("info"), info->store);
+  db.get_subcommand("info")->add_flag("--migrate", info->migrate, "Bring a store of an older deplo up to date first.");
+  add_lists(db);
+  const auto diff = add_reader(db, "diff",
+                               "Compare the best times of two stores, kernel by kernel.\n"
+                               "speed_up is of B over A.",
+                               "deplo db diff yesterday.db today.db", run_diff);
+  db.get_subcommand("diff")->add_option("stores", diff->stores, "The two stores.")->type_name("A B");
+  const auto check =
+      add_reader(db, "check",
+                 "Look for damage, rows that belong to nothing and times that cannot be.\n"
+                 "Exit code 1: there are some.",
+                 "deplo db check tuned.db", [&exit_code](const ReadFlags& flags) { exit_code = run_check(flags); });
+  add_store(*db.get_subcommand("check"), check->store);
+  const auto sql = add_reader(db, "sql",
+                              "Answer a query of your own; nothing can be written.\n"
+                              "docs/database.md has the tables and examples.",
+                              "deplo db sql \"SELECT status, count(*) FROM trial GROUP BY 1\" tuned.db", run_sql);
+  db.get_subcommand("sql")->add_option("query", sql->sql, "One SELECT.")->type_name("SQL");
+  add_store(*db.get_subcommand("sql"), sql->store);
+}
+
+}  // namespace deplo::apps

@@ -1,0 +1,77 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "apps/cli/flags.h"
+#include "apps/db/db_flags.h"
+#include "core/error.h"
+#include "engine/compile/tuned.h"
+#include "measure/store/open.h"
+#include "measure/store/upkeep/merge.h"
+#include "measure/store/upkeep/prune.h"
+
+namespace deplo::apps {
+namespace {
+
+struct MergeFlags {
+  std::vector<std::string> stores;
+  bool json = false;
+};
+
+void run_merge(const MergeFlags& flags) {
+  if (flags.stores.size() < 2)
+    throw Error("merge: expected a store to write and at least one to read, found " +
+                (flags.stores.empty() ? std::string("none") : "only " + flags.stores[0]) + "; see --help");
+  const std::string& into = flags.stores.front();
+  make_default_folder(into);
+  measure::Rows rows{{"from", "table", "rows", "added"}, {}};
+  const std::vector<std::string> sources(flags.stores.begin() + 1, flags.stores.end());
+  for (const std::string& from : sources) measure::open_read_only(from);  // before anything is written
+  for (const std::string& from : sources)
+    for (const measure::MergedTable& table : measure::merge_store(into, from))
+      rows.rows.push_back({from, table.table, table.read, table.added});
+  print_answer(rows, flags.json, "");
+}
+
+struct PruneFlags {
+  StoreChoice store;
+  bool apply = false, json = false;
+};
+
+void run_prune(const PruneFlags& flags) {
+  const std::string file = flags.store.existing_file();
+  measure::Rows rows;
+  {
+    const auto reader = measure::open_read_only(file);
+    rows = measure::prunable(*reader);
+  }
+  if (flags.apply) rows = measure::prune(*measure::open_database(file));
+  print_answer(rows, flags.json, fmt::format("{}: nothing to prune", file));
+  if (!flags.apply && !flags.json && !rows.rows.empty()) print_result("nothing was removed: --apply does it\n");
+}
+
+}  // namespace
+
+void add_db_writers(CLI::App& db) {
+  auto merge = std::make_shared<MergeFlags>();
+  CLI::App* command = db.add_subcommand("merge",
+                                        "Add what other stores have to the first one.\n"
+                                        "The first is made where there is none. Merging again adds nothing.");
+  command->footer("deplo db merge all.db shard1.db shard2.db");
+  command->add_option("stores", merge->stores, "The store to write, then those to read.")->type_name("OUT IN...");
+  add_json(*command, merge->json);
+  command->callback([merge] { run_merge(*merge); });
+
+  auto prune = std::make_shared<PruneFlags>();
+  command = db.add_subcommand("prune",
+                              "List what is out of date, and remove it with --apply.\n"
+                              "That is: trials whose schedules have become another source since, and runs that have "
+                              "nothing. Never the best, and no failure that a resumed run heeds.");
+  command->footer("deplo db prune --apply tuned.db");
+  add_store(*command, prune->store);
+  command->add_flag("--apply", prune->apply, "Remove it.");
+  add_json(*command, prune->json);
+  command->callback([prune] { run_prune(*prune); });
+}
+
+}  // namespace deplo::apps

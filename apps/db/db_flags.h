@@ -1,0 +1,29 @@
+// What the subcommands of `deplo db` share. Includes CLI11, so only commands_db*.cpp include it.
+#pragma once
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "measure/sqlite/rows.h"
+
+namespace deplo::apps {
+
+/// The store that a command is about: its argument, or --store, or the user's own.
+struct StoreChoice {
+  std::string argument, option;
+  /// Throws Error where both are given.
+  std::string file() const;
+  /// The same of a store that has to be there.
+  std::string existing_file() const;
+};
+void add_store(CLI::App& command, StoreChoice& store);
+void add_json(CLI::App& command, bool& json);
+
+/// To standard output, as a table for this terminal or as JSON; `none` is said where there are no rows.
+void print_answer(const measure::Rows&, bool json, const std::string& none);
+
+/// info, best, trials, kernels, failures, diff, sql, check.
+void add_db_readers(CLI::App& db, int& exit_code);
+/// merge, prune.
+void add_db_writers(CLI::App& db);
+
+}  // namespace deplo::apps

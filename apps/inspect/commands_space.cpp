@@ -1,0 +1,95 @@
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <limits>
+#include <memory>
+
+#include "apps/cli/commands.h"
+#include "apps/cli/flags.h"
+#include "apps/inspect/space.h"
+#include "core/error.h"
+#include "core/interrupt.h"
+#include "core/text/text.h"
+#include "engine/source/experiment.h"
+
+namespace deplo::apps {
+namespace {
+
+struct SpaceFlags {
+  SpaceOptions options;
+  std::vector<std::string> symbols, restrictions;
+  bool json = false;
+};
+
+void check(const SpaceFlags& flags) {
+  check_source(flags.options.source);
+  load_target(flags.options.target);
+  if (flags.options.sample == 0) return;
+  if (flags.options.enumerate) throw Error("--sample: expected it without --enumerate, found both");
+  if (flags.json) throw Error("--sample: expected it without --json, found both; it prints one trail a line");
+}
+
+int run_space(SpaceFlags flags) {
+  flags.options.source.symbols = parse_symbols(flags.symbols);
+  flags.options.restrictions = parse_restrictions(flags.restrictions);
+  check(flags);
+  const std::vector<NumberedKernel> kernels = read_kernels(flags.options.source);
+  catch_interrupts();
+  std::string text;
+  if (flags.options.sample > 0) {
+    text = sample(flags.options, kernels);
+  } else {
+    Progress progress(stderr, flags.json);
+    const std::vector<SpaceReport> reports = explore(flags.options, kernels, progress);
+    text = flags.json ? print_json(flags.options, reports)
+                      : print_table(flags.options, reports, terminal_width(STDOUT_FILENO));
+  }
+  print_result(text);
+  return interrupted() == 0 ? 0 : 128 + interrupted();
+}
+
+}  // namespace
+
+void add_space(CLI::App& command, int& exit_code) {
+  auto flags = std::make_shared<SpaceFlags>();
+  SpaceOptions& options = flags->options;
+  const auto count = between(std::int64_t{1}, most_count);
+  command.description(
+      "Count the schedules of a kernel, and show its decisions.\n"
+      "It says how many schedules there are, how many of them are the same kernel, and why rules do not apply. The "
+      "number "
+      "is estimated from random paths (Knuth 1975); --enumerate makes it exact. \"no effect\": how often another value "
+      "of "
+      "the knob gave the same kernel.");
+  add_kernel_source(command, options.source, flags->symbols);
+  command.add_option("--target", options.target, "Compile for a name under configs/targets.")
+      ->type_name("TARGET")
+      ->capture_default_str();
+  add_restrictions(command, flags->restrictions);
+  command.add_option("--probes", options.paths, "Estimate from N random paths.")
+      ->check(count)
+      ->type_name("N")
+      ->capture_default_str()
+      ->group(seldom);
+  command.add_option("--seed", options.seed, "Draw the random paths from this seed.")
+      ->check(between(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
+      ->type_name("N")
+      ->capture_default_str()
+      ->group(seldom);
+  command.add_flag("--enumerate", options.enumerate, "Walk every schedule instead of random paths.");
+  command.add_option("--limit", options.limit, "Enumerate at most N schedules.")
+      ->check(count)
+      ->type_name("N")
+      ->capture_default_str()
+      ->group(seldom);
+  command.add_option("--sample", options.sample, "Print N random schedules, one a line, and nothing else.")
+      ->check(count)
+      ->type_name("N");
+  command.add_flag("--json", flags->json, "Print one JSON document instead of the tables.");
+  command.footer(
+      "deplo space -c \"nn.Linear(3584, 3584)(torch.randn(512, 3584))\" --target sm_90\n"
+      "deplo space -k softmax -s M=32 -s N=2048 --sample 5");
+  command.callback([flags, &exit_code] { exit_code = run_space(*flags); });
+}
+
+}  // namespace deplo::apps

@@ -1,0 +1,34 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "apps/cli/commands.h"
+#include "apps/cli/flags.h"
+#include "apps/inspect/strategies.h"
+#include "core/text/text.h"
+
+namespace deplo::apps {
+
+void add_strategies(CLI::App& command) {
+  struct Flags {
+    std::string name;
+    bool verbose = false, json = false;
+  };
+  auto flags = std::make_shared<Flags>();
+  command.description(
+      "List the search strategies; with a name, its hyperparameters and their defaults.\n"
+      "docs/strategies.md says how they work, and which is good at what.");
+  command.add_option("name", flags->name, "The strategy to describe.")->type_name("[STRATEGY]");
+  command.add_flag("-v", flags->verbose, "List the hyperparameters of every strategy.");
+  command.add_flag("--json", flags->json, "Print one JSON document instead of the list.");
+  command.footer("deplo strategies\ndeplo strategies mcts");
+  command.callback([flags] {
+    print_result(flags->json ? strategies_json(flags->name)
+                             : strategies_text(flags->name, flags->verbose, terminal_width(STDOUT_FILENO)));
+  });
+}
+
+}  // namespace deplo::apps

@@ -1,0 +1,181 @@
+#include "apps/inspect/compile.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "apps/inspect/diff.h"
+#include "apps/inspect/machine_code.h"
+#include "apps/inspect/module_summary.h"
+#include "core/error.h"
+#include "core/text/text.h"
+#include "engine/compile/tuned.h"
+#include "engine/source/experiment.h"
+#include "engine/source/kernel.h"
+#include "ir/emit/emit.h"
+#include "rules/cost/banks_drawing.h"
+#include "rules/lower.h"
+
+namespace deplo::apps {
+namespace {
+
+bool is_machine(const std::string& level) { return level == "ptx" || level == "cubin"; }
+bool is_source(const std::string& level) { return level == "cuda" || level == "opencl" || is_machine(level); }
+bool is_cuda(const std::string& level) { return level == "cuda" || is_machine(level); }
+
+Target pick_target(const CompileOptions& options) {
+  if (options.target.empty()) return load_target(is_cuda(options.level) || options.smem ? "sm_90" : "opencl-cpu");
+  Target target = load_target(options.target);
+  if (options.resources && target.dialect != Dialect::cuda)
+    throw Error(fmt::format("--resources: expected a target of CUDA (sm_80, sm_90, …), found {}", target.name));
+  if (is_source(options.level) && is_cuda(options.level) != (target.dialect == Dialect::cuda))
+    throw Error(fmt::format("--ir: expected {} (or loop, tile, kernel) for the target {}, found {}",
+                            target.dialect == Dialect::cuda ? "cuda, ptx, cubin" : "opencl", target.name,
+                            options.level));
+  return target;
+}
+
+int number_of(std::string_view rule) {
+  const auto rules = rules::pipeline();
+  const auto found = std::find_if(rules.begin(), rules.end(), [&](const rules::Rule* r) { return r->name == rule; });
+  return static_cast<int>(found - rules.begin()) + 1;
+}
+
+// As in "A Principled ML Compiler Stack", part 1: `t` stands for the rules on Tile IR.
+std::string trace(const rules::Lowering::Step& step, int verbose, const std::string& kernel) {
+  const std::string rule = fmt::format("t:{:03}_{}", number_of(step.rule), step.rule);
+  if (!step.skipped.empty()) return fmt::format("--- {} skipped at {}: {}\n", rule, kernel, step.skipped);
+  if (verbose < 2) return fmt::format(">>> {}\n", rule);
+  return fmt::format(">>> {0}\n@@ matched at {1} (in-place) @@\n{2}<<< {0}\n", rule, kernel,
+                     unified_diff(print(step.before), print(step.after)));
+}
+
+/// Which schedule a kernel gets, as a comment of the level's language.
+std::string remark(const Schedule& schedule, const TunedCache& cache, const CompileOptions& options) {
+  std::string text = fmt::format("{} schedule: {}", is_source(options.level) ? "//" : "#", name(schedule.origin));
+  if (schedule.measured_us > 0) text += fmt::format(", measured {} us", significant(schedule.measured_us));
+  if (!schedule.from.empty()) text += " as " + schedule.from;
+  text += ", by " + cache.file();
+  return text + (schedule.note.empty() ? "" : "; " + schedule.note) + "\n";
+}
+
+/// Below Loop IR: the kernel by the schedule of the options. Machine code goes into `table` where there is one.
+std::string lower(const ir::Program& loop, const Target& target, const CompileOptions& options, ResourceTable* table) {
+  std::string text;
+  rules::Lowering::Observer observer;
+  if (options.verbose > 0)
+    observer = [&](const rules::Lowering::Step& step) { text += trace(step, options.verbose, loop.name); };
+  const rules::Lowering lowering = rules::follow(loop, target, parse_trail(options.schedule), observer);
+  if (options.verbose > 0) text += fmt::format("schedule: {}\n", print(lowering.trail()));
+  if (options.smem) return text + rules::draw_banks(lowering.program(), target);
+  if (options.level == "tile") return text + print(lowering.program());
+  const ir::Program kernel = rules::materialize(lowering.program(), target);
+  if (options.level == "kernel") return text + print(kernel);
+  const ir::KernelSource source = emit(kernel, target);
+  if (table != nullptr) table->add(loop.name, source);
+  if (table != nullptr) return text;
+  return text + (is_machine(options.level) ? machine_code(source, target, options.level, loop.name) : source.text);
+}
+
+std::string compile_kernels(const std::vector<NumberedKernel>& kernels, bool titles, const CompileOptions& options) {
+  Target target = pick_target(options);
+  std::optional<TunedCache> cache;
+  if (options.tuned) {
+    const std::string file = options.tuned->empty() ? default_store() : *options.tuned;
+    const measure::DeviceInfo device = device_for(file, target, options.tuned_on);
+    target = measure::target_of(device);
+    cache.emplace(file, device, target, options.nearest);
+  }
+  if (kernels.size() != 1 && (!options.schedule.empty() || options.level == "cubin"))
+    throw Error(fmt::format("{}: expected a single kernel, found {}; choose one by --only",
+                            options.schedule.empty() ? "--ir cubin" : "--schedule", kernels.size()));
+  titles = titles && !options.resources && options.level != "cubin";
+  ResourceTable table(target);
+  std::string text;
+  for (const auto& [number, loop] : kernels) {
+    if (titles) text += fmt::format("{} {}\n", is_source(options.level) ? "//" : "#", title(loop, number));
+    if (options.level == "loop") {
+      text += print(loop);
+      continue;
+    }
+    CompileOptions own = options;
+    const Schedule schedule = cache ? cache->find(loop) : Schedule{};
+    if (cache) own.schedule = print(schedule.prepared.candidate->trail());
+    if (cache && options.level != "cubin") text += remark(schedule, *cache, options);
+    text += lower(cache ? schedule.loop : loop, target, own, options.resources ? &table : nullptr);
+  }
+  return options.resources ? text + table.print(options.width) : text;
+}
+
+std::string compile_kernel(const CompileOptions& options) {
+  return compile_kernels({{0, load_kernel(options.source.kernel, options.source.symbols, "--kernel")}}, false, options);
+}
+
+std::string compile_graph(const CompileOptions& options) {
+  const std::string passes_text = options.passes.value_or("dolm");
+  Passes passes = parse_passes(passes_text);
+  passes.guard = options.guard;
+  if (!passes.lift && options.level != "torch" && options.level != "tensor")
+    throw Error(fmt::format("--passes: expected dol or dolm for --ir {}, found '{}'", options.level, passes_text));
+  const ir::torch::Graph graph = read_graph(options.source.graph, "-c");
+  if (options.level == "torch") return print(graph);
+  if (options.level == "tensor") return print(lower_to_tensor(graph, passes));
+  const ir::Module module = lower_to_module(graph, passes, "the graph");
+  return options.summary ? print_summary(module, options.width)
+                         : compile_kernels(pick_kernels(module, options.source.only), true, options);
+}
+
+/// What stands in place of a level stands alone.
+void check_modes(const CompileOptions& options) {
+  const char* const mode = options.smem ? "--smem" : "--resources";
+  if (!options.smem && !options.resources) {
+    if (options.level == "cubin" && options.verbose > 0)
+      throw Error("-v: expected a level that is text, found --ir cubin");
+    return;
+  }
+  if (options.smem && options.resources) throw Error("--smem: expected it without --resources, found both");
+  if (options.summary) throw Error(fmt::format("{}: expected it without --summary, found both", mode));
+  if (!options.level.empty())
+    throw Error(fmt::format("{}: expected no level beside it, found --ir {}", mode, options.level));
+}
+
+/// Options that say nothing about what is compiled.
+void check_options(const CompileOptions& options) {
+  const bool graph = options.source.kernel.empty();
+  const auto refuse = [&](bool given, const char* flag) {
+    if (given && !graph) throw Error(fmt::format("{}: expected it beside a graph (-c, …), found --kernel", flag));
+  };
+  refuse(options.passes.has_value(), "--passes");
+  refuse(!options.guard, "--no-guard");
+  refuse(options.summary, "--summary");
+  std::vector<std::string> levels{"loop", "tile", "kernel", "cuda", "opencl", "ptx", "cubin"};
+  if (graph) levels.insert(levels.begin(), {"torch", "tensor"});
+  check_name("--ir", "a level", options.level, levels);
+  if (options.summary && options.level != "loop")
+    throw Error(fmt::format("--summary: expected --ir loop beside it, found {}", options.level));
+  if (options.summary && options.source.only) throw Error("--summary: expected all kernels, found --only beside it");
+  const bool scheduled = options.level != "torch" && options.level != "tensor" && options.level != "loop";
+  if (!scheduled && !options.schedule.empty())
+    throw Error(fmt::format("--schedule: expected a level below loop, found --ir {}", options.level));
+  if (!scheduled && options.tuned)
+    throw Error(fmt::format("--tuned: expected a level below loop, found --ir {}", options.level));
+  if (options.tuned && !options.schedule.empty()) throw Error("--tuned: expected it without --schedule, found both");
+  if (!options.tuned && (options.nearest || !options.tuned_on.empty()))
+    throw Error("--nearest, --tuned-on: expected --tuned beside them, found none");
+}
+
+}  // namespace
+
+std::string compile(CompileOptions options) {
+  check_modes(options);
+  if (options.smem) options.level = "tile";
+  if (options.resources) options.level = "cuda";
+  if (options.level.empty()) options.level = options.summary ? "loop" : "opencl";
+  check_source(options.source);
+  check_options(options);
+  return options.source.kernel.empty() ? compile_graph(options) : compile_kernel(options);
+}
+
+}  // namespace deplo::apps

@@ -1,0 +1,30 @@
+// `deplo compile`: a graph or a kernel, and its text at one of the levels.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "engine/source/kernel_source.h"
+
+namespace deplo::apps {
+
+struct CompileOptions {
+  KernelSource source;
+  std::optional<std::string> passes;  // "d", "do", "dol", "dolm"
+  bool guard = true;
+  bool summary = false;              // the table of kernels in place of their text
+  std::string target;                // a name under configs/targets; "": sm_90 for what is CUDA's, else opencl-cpu
+  std::string level;                 // "": loop for the summary, else opencl
+  std::string schedule;              // a trail; the heuristic decides what it leaves open
+  std::optional<std::string> tuned;  // the store that schedules come from; "": the user's own
+  std::string tuned_on;              // a part of the name of the device that they were measured on
+  bool nearest = false;              // the schedule of the nearest extents before the heuristic's
+  bool smem = false;                 // a drawing of the staged buffers in the banks, in place of a level
+  bool resources = false;            // a table of what the machine code takes, in place of a level
+  int verbose = 0;                   // 1: what each rule did in one line; 2: with the difference it made
+  std::size_t width = 0;             // of the window, in columns; 0: no limit
+};
+
+/// What the command prints. Throws Error for options that do not go together.
+std::string compile(CompileOptions);
+
+}  // namespace deplo::apps

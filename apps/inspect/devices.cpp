@@ -1,0 +1,141 @@
+#include "apps/inspect/devices.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+#include "core/text/text.h"
+#include "core/text/wrap.h"
+#include "measure/device.h"
+#include "measure/protocol/probe.h"
+
+namespace deplo::apps {
+namespace {
+
+constexpr std::size_t indent = 13;  // columns: of what stands beside a name
+
+std::string limits(const measure::DeviceInfo& info) {
+  std::string text = counted(info.units, "unit");
+  if (info.clock_mhz > 0) text += fmt::format(", {} MHz", info.clock_mhz);
+  if (!info.architecture.empty()) text += ", " + info.architecture;
+  text += fmt::format("; {} threads a block, {} KiB shared memory", info.max_threads, info.shared_bytes / 1024);
+  if (info.l2_bytes > 0) text += fmt::format(", {:.1f} MiB last cache", static_cast<double>(info.l2_bytes) / (1 << 20));
+  if (info.memory_bytes > 0) text += fmt::format(", {:.1f} GiB", static_cast<double>(info.memory_bytes) / (1 << 30));
+  return text;
+}
+
+struct Measured {
+  measure::Ceilings best;  // of six times: on a busy machine each says less than the device can do, and none the same
+  double least = 1;        // of the best: how low the lowest was
+  bool known() const { return best.gb_s() != 0 || best.fp32_gflop_s != 0; }
+  bool reliable() const { return 1 - least <= 0.1; }  // of a machine at rest the repeats differ by a few per cent
+};
+constexpr int repeats = 5;  // after the first
+
+Measured measure_ceilings(std::string_view name) {
+  const auto device = measure::open_device(name);
+  measure::Probe probe(*device);
+  Measured found;
+  for (int i = 0; i < repeats; ++i) {
+    const measure::Ceilings now = probe.measure(), best = probe.ceilings();
+    for (const auto& [of, to] : {std::pair(now.copy_gb_s, best.copy_gb_s), std::pair(now.read_gb_s, best.read_gb_s),
+                                 std::pair(now.fp32_gflop_s, best.fp32_gflop_s)})
+      if (to > 0) found.least = std::min(found.least, of / to);
+  }
+  found.best = probe.ceilings();
+  return found;
+}
+
+std::string ceilings(std::string_view name) {
+  const Measured measured = measure_ceilings(name);
+  if (!measured.known()) return "not measured: it does not run source text";
+  std::string text =
+      fmt::format("measured: copy {:.1f} GB/s, read {:.1f} GB/s, fp32 {:.0f} GFLOP/s; the best of {}",
+                  measured.best.copy_gb_s, measured.best.read_gb_s, measured.best.fp32_gflop_s, repeats + 1);
+  if (!measured.reliable())
+    text += fmt::format("\nunreliable: the same was measured up to {:.0f} % lower; is the machine busy?",
+                        100 * (1 - measured.least));
+  return text;
+}
+
+/// Why no device of this kind can be opened, in one line.
+std::string missing(std::string_view backend) {
+  try {
+    measure::open_device(backend);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+/// The kinds without a device, each with the reason.
+std::vector<std::pair<std::string_view, std::string>> unusable(
+    const std::vector<std::pair<std::string, measure::DeviceInfo>>& devices) {
+  std::vector<std::pair<std::string_view, std::string>> kinds;
+  for (const std::string_view backend : std::array<std::string_view, 2>{"cuda", "opencl"}) {
+    const auto is_listed = [&](const auto& device) { return device.second.backend == backend; };
+    if (std::ranges::none_of(devices, is_listed)) kinds.emplace_back(backend, missing(backend));
+  }
+  return kinds;
+}
+
+std::string entry(std::string_view name, const std::string& text, std::size_t width) {
+  return wrap(fmt::format("{:<{}}{}", name, indent, text), width, indent) + "\n";
+}
+
+nlohmann::ordered_json to_json(const std::string& name, const measure::DeviceInfo& info, bool measure) {
+  using Json = nlohmann::ordered_json;
+  const auto or_null = [](auto value) { return value > 0 ? Json(value) : Json(); };
+  Json json{{"device", name},
+            {"name", info.name},
+            {"backend", info.backend},
+            {"platform", info.platform},
+            {"driver", info.driver},
+            {"cpu", info.cpu},
+            {"units", info.units},
+            {"clock_mhz", or_null(info.clock_mhz)},
+            {"architecture", info.architecture.empty() ? Json() : Json(info.architecture)},
+            {"threads_per_block", info.max_threads},
+            {"shared_bytes", info.shared_bytes},
+            {"last_cache_bytes", or_null(info.l2_bytes)},
+            {"memory_bytes", or_null(info.memory_bytes)}};
+  if (!measure) return json;
+  const Measured measured = measure_ceilings(name);
+  json["copy_gb_s"] = or_null(measured.best.copy_gb_s);
+  json["read_gb_s"] = or_null(measured.best.read_gb_s);
+  json["fp32_gflop_s"] = or_null(measured.best.fp32_gflop_s);
+  json["reliable"] = measured.known() ? Json(measured.reliable()) : Json();
+  return json;
+}
+
+}  // namespace
+
+std::string devices_text(bool measure, std::size_t width) {
+  if (width == 0) width = std::string::npos;
+  std::string text;
+  const auto devices = measure::list_devices();
+  for (const auto& [name, info] : devices) {
+    std::string lines = fmt::format("{} ({}, {})\n{}", info.name, info.platform, info.driver, limits(info));
+    if (measure) lines += "\n" + ceilings(name);
+    text += entry(name, lines, width);
+  }
+  for (const auto& [backend, reason] : unusable(devices)) text += entry(backend, "not usable: " + reason, width);
+  return text;
+}
+
+std::string devices_json(bool measure) {
+  const auto devices = measure::list_devices();
+  nlohmann::ordered_json json{{"devices", nlohmann::ordered_json::array()},
+                              {"not_usable", nlohmann::ordered_json::object()}};
+  for (const auto& [name, info] : devices) json["devices"].push_back(to_json(name, info, measure));
+  for (const auto& [backend, reason] : unusable(devices)) json["not_usable"][std::string(backend)] = reason;
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace deplo::apps

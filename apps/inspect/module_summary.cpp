@@ -1,0 +1,60 @@
+#include "apps/inspect/module_summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "apps/cli/columns.h"
+#include "core/text/text.h"
+#include "engine/source/equal_kernels.h"
+
+namespace deplo::apps {
+namespace {
+
+const ir::Buffer& output_of(const ir::Program& kernel) {
+  const auto found = std::ranges::find(kernel.buffers, ir::Role::output, &ir::Buffer::role);
+  CHECK(found != kernel.buffers.end());
+  return *found;
+}
+
+std::string inputs_of(const ir::Program& kernel) {
+  std::string text;
+  for (const ir::Buffer& buffer : kernel.buffers)
+    if (buffer.role == ir::Role::input) (text += text.empty() ? "" : ", ") += buffer.name;
+  return text;
+}
+
+std::string intensity(const ir::Work& work) { return work.bytes > 0 ? significant(work.flops / work.bytes) : "-"; }
+
+std::vector<std::string> row_of(const ir::Program& kernel, std::size_t number, std::size_t first) {
+  const ir::Work work = ir::work(kernel);
+  return {std::to_string(number),
+          kernel.name,
+          ir::print(output_of(kernel).shape),
+          three_digits(work.flops / 1e9),
+          three_digits(work.bytes / 1e6),
+          intensity(work),
+          first == number ? "" : fmt::format("as {}", first),
+          inputs_of(kernel)};
+}
+
+}  // namespace
+
+std::string print_summary(const ir::Module& module, std::size_t width) {
+  std::vector<std::vector<std::string>> rows{{"#", "kernel", "output", "GFLOP", "MB", "FLOP/byte", "", "reads"}};
+  const std::vector<std::size_t> first = first_equals(module.kernels);
+  ir::Work total;
+  std::size_t distinct = 0;
+  for (std::size_t i = 0; i < module.kernels.size(); ++i) {
+    rows.push_back(row_of(module.kernels[i], i, first[i]));
+    const ir::Work work = ir::work(module.kernels[i]);
+    total.flops += work.flops;
+    total.bytes += work.bytes;
+    distinct += first[i] == i;
+  }
+  rows.push_back({"", "total", fmt::format("{} kernels, {} distinct", module.kernels.size(), distinct),
+                  three_digits(total.flops / 1e9), three_digits(total.bytes / 1e6), intensity(total), "", ""});
+  return align_columns(rows, {true, false, false, true, true, true, false, false}, width);
+}
+
+}  // namespace deplo::apps

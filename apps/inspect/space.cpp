@@ -1,0 +1,204 @@
+#include "apps/inspect/space.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/error.h"
+#include "core/hash.h"
+#include "core/interrupt.h"
+#include "engine/compile/kernel_space.h"
+#include "engine/source/equal_kernels.h"
+#include "engine/source/kernel.h"
+#include "ir/emit/emit.h"
+
+namespace deplo::apps {
+namespace {
+
+using search::Path;
+
+std::string source_digest(const search::Position& candidate) {
+  const rules::Lowering& lowering = KernelSpace::lowering(candidate);
+  const ir::KernelSource source = emit(rules::materialize(lowering.program(), lowering.target()), lowering.target());
+  return digest(fmt::format("{} {}\n{}", source.blocks, source.threads, source.text));
+}
+
+RuleSkips ranked(std::string_view rule, const std::map<std::string, std::size_t>& reasons) {
+  RuleSkips skips{std::string(rule), 0, {reasons.begin(), reasons.end()}};
+  std::ranges::stable_sort(skips.reasons, std::greater<>(), [](const auto& reason) { return reason.second; });
+  for (const auto& [reason, paths] : reasons) skips.paths += paths;
+  return skips;
+}
+
+/// What is learnt from one path after another.
+class Explorer {
+ public:
+  Explorer(const ir::Program& loop, const Target& target, const SpaceOptions& options)
+      : loop_(loop), target_(target), space_(loop, target, options.restrictions), rng_(options.seed) {}
+
+  const search::Space& space() const { return space_; }
+  Path random_path() { return search::random_path(space_, rng_); }
+  std::size_t candidates() const { return candidates_.size(); }
+
+  /// `closely`: also to source text, which costs some milliseconds.
+  void add(const Path& path, bool closely) {
+    levels_.add(path);
+    const bool fresh = candidates_.insert(digest(print(path.leaf->trail()))).second;
+    if (!closely) return;
+    ++examined_;
+    count_skips(path.leaf->trail());
+    if (!fresh) return;
+    ++compared_;
+    const std::string kernel = source_digest(*path.leaf);
+    kernels_.insert(kernel);
+    compare_sibling(path, kernel);
+  }
+
+  void fill(SpaceReport& report) const {
+    report.examined = examined_;
+    report.candidates = compared_;
+    report.kernels = kernels_.size();
+    for (const search::Level& level : levels_.ordered()) report.levels.push_back(describe(level));
+    for (const rules::Rule* rule : rules::pipeline())
+      if (const auto found = skips_.find(rule->name); found != skips_.end())
+        report.skips.push_back(ranked(rule->name, found->second));
+  }
+
+ private:
+  // The path is walked once more: a place in the middle of the tree does not know what was skipped above it.
+  void count_skips(const Trail& trail) {
+    rules::follow(loop_, target_, trail, [&](const rules::Lowering::Step& step) {
+      if (!step.skipped.empty()) ++skips_[step.rule][step.skipped];
+    });
+  }
+
+  // Two candidates that are one kernel seldom come up in one sample of a large space; neighbours tell.
+  void compare_sibling(const Path& path, const std::string& kernel) {
+    const search::Sibling sibling = search::random_sibling(space_, path, rng_);
+    if (!sibling.leaf) return;
+    const bool same = source_digest(*sibling.leaf) == kernel;
+    ++(same ? unchanged_ : changed_)[path.leaf->trail()[sibling.level].knob];
+  }
+
+  SpaceLevel describe(const search::Level& level) const {
+    const auto count = [&](const auto& counts) {
+      const auto found = counts.find(level.knob);
+      return found == counts.end() ? std::size_t{0} : found->second;
+    };
+    SpaceLevel result{level, {}, count(changed_), count(unchanged_)};
+    for (auto position = space_.root(); position->fork(); position = position->choose(0))
+      if (position->fork()->knob == level.knob) result.heuristic = position->fork()->options;
+    return result;
+  }
+
+  const ir::Program& loop_;
+  const Target& target_;
+  KernelSpace space_;
+  Rng rng_;
+  search::Levels levels_;
+  std::size_t examined_ = 0, compared_ = 0;     // paths that were looked at closely; distinct candidates among them
+  std::set<std::string> candidates_, kernels_;  // digests
+  std::map<std::string, std::size_t> changed_, unchanged_;                // by knob
+  std::map<std::string_view, std::map<std::string, std::size_t>> skips_;  // rule → reason → paths
+};
+
+void draw(Explorer& explorer, const SpaceOptions& options, Progress& progress, SpaceReport& report) {
+  constexpr std::size_t closely = 250;  // paths: shares within some 3%, in about a second
+  std::vector<double> weights;
+  while (weights.size() < options.paths && !interrupted()) {
+    const Path path = explorer.random_path();
+    explorer.add(path, weights.size() < closely);
+    weights.push_back(weight(path));
+    progress.status(report.kernel, fmt::format("{} of {} paths", weights.size(), options.paths));
+  }
+  report.interrupted = weights.size() < options.paths;
+  if (!weights.empty()) report.leaves = search::estimate_leaves(weights, explorer.candidates());
+}
+
+/// Refuses a space beyond the limit before it is walked, where a few paths can tell.
+void check_limit(Explorer& explorer, std::size_t limit) {
+  constexpr std::size_t paths = 200;  // a fraction of a second
+  std::vector<double> weights;
+  while (weights.size() < paths && !interrupted()) weights.push_back(weight(explorer.random_path()));
+  if (weights.empty()) return;
+  const search::Estimate estimate = search::estimate_leaves(weights, 1);
+  if (estimate.low > static_cast<double>(limit))
+    throw Error(fmt::format("--enumerate: expected at most {} candidates, found about {:.2g} (--limit N takes more)",
+                            limit, estimate.leaves));
+}
+
+void enumerate(Explorer& explorer, const SpaceOptions& options, Progress& progress, SpaceReport& report) {
+  check_limit(explorer, options.limit);
+  std::size_t found = 0;
+  const bool all = search::for_each_path(explorer.space(), [&](const Path& path) {
+    if (interrupted()) return false;
+    if (++found > options.limit)
+      throw Error(
+          fmt::format("--enumerate: expected at most {} candidates, found more (--limit N takes more)", options.limit));
+    explorer.add(path, true);
+    progress.status(report.kernel, fmt::format("{} candidates", found));
+    return true;
+  });
+  report.interrupted = !all;
+  const auto count = static_cast<double>(found);
+  report.leaves = {found, count, count, count, 0};
+}
+
+SpaceReport explore_kernel(const ir::Program& loop, const Target& target, const SpaceOptions& options,
+                           Progress& progress, SpaceReport report) {
+  Explorer explorer(loop, target, options);
+  (options.enumerate ? enumerate : draw)(explorer, options, progress, report);
+  explorer.fill(report);
+  return report;
+}
+
+std::string title_of(const NumberedKernel& kernel, const SpaceOptions& options) {
+  if (options.source.kernel.empty()) return title(kernel.loop, kernel.number);
+  const std::string symbols = print(options.source.symbols);
+  return kernel.loop.name + (symbols.empty() ? "" : " ") + symbols;
+}
+
+}  // namespace
+
+std::vector<SpaceReport> explore(const SpaceOptions& options, const std::vector<NumberedKernel>& kernels,
+                                 Progress& progress) {
+  const Target target = load_target(options.target);
+  std::vector<ir::Program> loops;
+  for (const NumberedKernel& kernel : kernels) loops.push_back(kernel.loop);
+  const std::vector<std::size_t> first = first_equals(loops);
+  std::vector<SpaceReport> reports;
+  for (std::size_t i = 0; i < kernels.size() && !interrupted(); ++i) {
+    SpaceReport report;
+    report.kernel = title_of(kernels[i], options);
+    report.number = kernels[i].number;
+    if (first[i] != i)
+      report.as = kernels[first[i]].number;
+    else
+      report = explore_kernel(loops[i], target, options, progress, std::move(report));
+    reports.push_back(std::move(report));
+  }
+  return reports;
+}
+
+std::string sample(const SpaceOptions& options, const std::vector<NumberedKernel>& kernels) {
+  const Target target = load_target(options.target);
+  std::string text;
+  for (const NumberedKernel& kernel : kernels) {
+    if (kernels.size() > 1) text += fmt::format("# {}\n", title_of(kernel, options));
+    const KernelSpace space(kernel.loop, target, options.restrictions);
+    Rng rng(options.seed);
+    std::set<std::string> drawn;
+    // A space that is smaller than the sample shows by nothing new.
+    for (std::size_t stale = 0; drawn.size() < options.sample && stale < 100 + options.sample && !interrupted();) {
+      const std::string trail = print(search::random_path(space, rng).leaf->trail());
+      const bool fresh = drawn.insert(trail).second;
+      stale = fresh ? 0 : stale + 1;
+      if (fresh) text += trail + "\n";
+    }
+  }
+  return text;
+}
+
+}  // namespace deplo::apps

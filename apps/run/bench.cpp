@@ -1,0 +1,260 @@
+#include "apps/run/bench.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <iterator>
+#include <memory>
+#include <utility>
+
+#include "apps/run/bench_store.h"
+#include "core/error.h"
+#include "core/interrupt.h"
+#include "engine/compile/kernel_space.h"
+#include "engine/revision.h"
+#include "engine/source/equal_kernels.h"
+#include "engine/source/experiment.h"
+#include "engine/tune/measurer.h"
+#include "measure/baselines/baselines.h"
+#include "measure/check/inputs.h"
+#include "measure/protocol/probe.h"
+#include "rules/lower.h"
+
+namespace deplo::apps {
+namespace {
+
+BenchTime bench_time(const Result<measure::Timing>& result) {
+  if (!result.ok())
+    return {fmt::format("{}: {}", status_name(result.failure().status), result.failure().message), 0, 0, 1, 1, {}};
+  const measure::Timing& t = result.value();
+  return {"", t.median_us, t.warm_us, t.batch, t.sets, t.samples};
+}
+
+void compare(BenchBaseline& baseline, const BenchTime& ours) {
+  if (!baseline.time.failure.empty() || !ours.failure.empty()) return;
+  if (!baseline.date.empty()) {
+    baseline.ratio = baseline.time.median_us / ours.median_us;
+    return;
+  }
+  const std::size_t rounds = std::min(baseline.time.samples.size(), ours.samples.size());
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < rounds; ++i) ratios.push_back(baseline.time.samples[i] / ours.samples[i]);
+  baseline.ratio = measure::median(ratios);
+  baseline.interval = measure::median_interval(ratios);
+}
+
+struct NamedLoop {
+  std::string name;
+  ir::Program loop;
+  std::size_t first = 0;
+  measure::InputFiles files = {};
+};
+
+std::vector<NamedLoop> read_loops(const BenchOptions& options) {
+  std::vector<NamedLoop> loops;
+  if (options.config) {
+    for (KernelCase& kernel : load_experiment(*options.config, options.inputs).kernels) {
+      const std::size_t first = loops.size();
+      loops.push_back({kernel.name, std::move(kernel.loop), first, std::move(kernel.files)});
+      for (std::string& name : kernel.same) loops.push_back({std::move(name), {}, first});
+    }
+    return loops;
+  }
+  std::vector<ir::Program> programs;
+  for (NumberedKernel& kernel : read_kernels(options.source, options.inputs))
+    programs.push_back(std::move(kernel.loop));
+  const std::vector<std::size_t> first = first_equals(programs);
+  for (std::size_t i = 0; i < programs.size(); ++i)
+    loops.push_back({programs[i].name, programs[i], first[i], apps::files_of(options.inputs, programs[i])});
+  return loops;
+}
+
+// A store that results go to gives the schedules that it has, unless another one is named.
+std::optional<std::string> schedules_of(const BenchOptions& options) {
+  std::error_code error;
+  if (!options.tuned && options.store && std::filesystem::exists(*options.store, error)) return options.store;
+  return options.tuned;
+}
+
+class Bencher {
+ public:
+  Bencher(const BenchOptions& options, Progress& progress)
+      : options_(options),
+        progress_(progress),
+        device_(measure::open_device(options.device)),
+        target_(pick_target(options.target, device_->info(), device_->dialect(), options.device, "--target")),
+        cache_(schedules_of(options), device_->info(), target_, options.nearest, options.tolerance) {
+    protocol_.tolerance = options.tolerance;
+  }
+
+  BenchReport run(const std::function<void(const BenchReport&)>& on_kernel) {
+    const std::vector<NamedLoop> loops = read_loops(options_);
+    if (options_.store) store_.emplace(*options_.store, device_->info(), options_);
+    probe_.emplace(*device_, store_ ? store_->known_ceilings() : measure::Ceilings{});
+    if (!options_.ab.empty() && loops.size() != 1)
+      throw Error(fmt::format("--ab: expected a single kernel, found {}; choose one by --only", loops.size()));
+    BenchReport report{device_->info().name,
+                       target_.name,
+                       options_.store.value_or(""),
+                       cache_.file(),
+                       protocol_.text(),
+                       loops.size(),
+                       {}};
+    on_kernel(report);
+    for (std::size_t i = 0; i < loops.size(); ++i) {
+      const std::string label = fmt::format("[{}/{}] {}", i + 1, loops.size(), loops[i].name);
+      progress_.status(label, "timing");
+      BenchKernel kernel = loops[i].first == i ? bench(loops[i]) : report.kernels[loops[i].first];
+      if (interrupted() != 0) break;  // what it cut short would look like a time
+      kernel.name = loops[i].name;
+      kernel.first = loops[i].first;
+      report.kernels.push_back(std::move(kernel));
+      progress_.line(label + "  " +
+                     (loops[i].first == i ? describe(report.kernels.back()) : fmt::format("as {}", loops[i].first)));
+      on_kernel(report);
+    }
+    if (store_) store_->add_ceilings(probe_->measured());
+    return report;
+  }
+
+ private:
+  /// The measured kernel may have other names than ours.
+  static measure::InputFiles files_of(const NamedLoop& kernel, const Schedule& schedule) {
+    measure::InputFiles files;
+    for (std::size_t i = 0; i < schedule.arguments.size(); ++i) {
+      const auto file = kernel.files.find(kernel.loop.buffers[schedule.arguments[i]].name);
+      if (file != kernel.files.end()) files[schedule.loop.buffers[i].name] = file->second;
+    }
+    return files;
+  }
+
+  /// By what is known, or by the first of two trails.
+  Schedule choose(const ir::Program& loop) {
+    Schedule schedule;
+    if (options_.ab.empty()) {
+      schedule = cache_.find(loop);
+      for (std::size_t i = 0; i < schedule.arguments.size(); ++i)
+        schedule.loop.buffers[i].fill = loop.buffers[schedule.arguments[i]].fill;
+      return schedule;
+    }
+    schedule.loop = loop;
+    for (std::size_t i = 0; i < loop.buffers.size(); ++i) schedule.arguments.push_back(i);
+    schedule.prepared = by_trail(loop, options_.ab[0]);
+    return schedule;
+  }
+
+  Prepared by_trail(const ir::Program& loop, const std::string& trail) const {
+    const KernelSpace space(loop, target_);
+    search::Candidate candidate = search::walk(space, parse_trail(trail));
+    if (!candidate) rules::follow(loop, target_, parse_trail(trail));  // says what does not fit
+    while (candidate->fork()) candidate = candidate->choose(0);
+    return prepare(candidate, target_);
+  }
+
+  /// What else of ours is timed beside it.
+  std::optional<Prepared> other(const Schedule& schedule) const {
+    if (!options_.ab.empty()) return by_trail(schedule.loop, options_.ab[1]);
+    if (schedule.origin == Origin::heuristic) return std::nullopt;
+    Prepared heuristic = prepare(search::heuristic(KernelSpace(schedule.loop, target_)), target_);
+    if (heuristic.digest == schedule.prepared.digest) return std::nullopt;  // nothing faster was found
+    return heuristic;
+  }
+
+  BenchKernel bench(const NamedLoop& kernel) {
+    BenchKernel row;
+    const Schedule schedule = choose(kernel.loop);
+    const Prepared& prepared = schedule.prepared;
+    row.origin = schedule.origin;
+    row.measured_us = schedule.measured_us;
+    row.from = schedule.from;
+    row.note = schedule.note;
+    row.trail = print(prepared.candidate->trail());
+    files_ = files_of(kernel, schedule);
+    protocol_.inputs = measure::describe_inputs(measure::with_index_ranges(schedule.loop), files_);
+    if (store_) store_->enter(kernel.name, schedule.loop, protocol_.text());
+    const auto start = std::chrono::steady_clock::now();
+    auto built = device_->build(prepared.code);
+    const std::chrono::duration<double, std::milli> build_time = std::chrono::steady_clock::now() - start;
+    measure::Reply reply{Failure{}, {}, build_time.count()};
+    if (built.ok()) {
+      reply.resources = built.value()->resources();
+      try {
+        reply.timing = time(schedule, {built.value().get(), grid_of(prepared.code.source, device_->info())}, row);
+      } catch (const Error& error) {  // it has no finite result, or too little memory: the others are timed
+        row.baselines.clear();
+        row.ours.failure = error.what();
+        return row;
+      }
+    } else {
+      reply.timing = built.failure();
+    }
+    row.ours = bench_time(reply.timing);
+    if (interrupted() != 0) return row;
+    if (store_) {
+      store_->add(prepared, reply);
+      store_->enter(kernel.name, kernel.loop, protocol_.text());
+      std::ranges::move(store_->earlier(row.baselines), std::back_inserter(row.baselines));
+    }
+    for (BenchBaseline& baseline : row.baselines) compare(baseline, row.ours);
+    return row;
+  }
+
+  /// Ours, and in the row the libraries and ours by another schedule.
+  Result<measure::Timing> time(const Schedule& schedule, const measure::Contender& ours, BenchKernel& row) {
+    const measure::Baselines baselines = measure::find_baselines(schedule.loop, *device_);
+    row.no_baseline = baselines.none;
+    std::vector<measure::Contender> contenders{ours};
+    for (const measure::Baseline& b : baselines.found)
+      contenders.push_back({b.executable.get(), {}, b.precision == "tf32"});
+    const std::optional<Prepared> second = other(schedule);
+    std::unique_ptr<measure::Executable> own;
+    if (second) {
+      auto built = device_->build(second->code);
+      if (built.ok()) {
+        own = std::move(built.value());
+        contenders.push_back({own.get(), grid_of(second->code.source, device_->info())});
+      } else {
+        row.baselines.push_back(own_row({built.failure().message, 0, 0, 1, 1, {}}));
+      }
+    }
+    measure::Problem problem(schedule.loop, *device_, options_.seed, &*probe_, protocol_.tolerance, files_);
+    auto times = measure::confirm(contenders, problem, protocol_,
+                                  {options_.seed, options_.seconds, [] { return interrupted() != 0; }});
+    for (std::size_t i = 0; i < baselines.found.size(); ++i) {
+      const measure::Baseline& b = baselines.found[i];
+      row.baselines.push_back({b.library, b.version, b.precision, b.threads, bench_time(times[i + 1])});
+      if (store_ && interrupted() == 0) store_->add(row.baselines.back(), times[i + 1]);
+    }
+    if (own) row.baselines.push_back(own_row(bench_time(times.back())));
+    return std::move(times[0]);
+  }
+
+  BenchBaseline own_row(BenchTime time) const {
+    return {options_.ab.empty() ? "untuned" : "B", std::string(revision()), own_precision, 0, std::move(time)};
+  }
+
+  const BenchOptions& options_;
+  Progress& progress_;
+  std::unique_ptr<measure::Device> device_;
+  Target target_;
+  measure::Protocol protocol_;  // of the present kernel, as the next
+  measure::InputFiles files_;
+  std::optional<measure::Probe> probe_;
+  std::optional<BenchStore> store_;
+  TunedCache cache_;
+};
+
+}  // namespace
+
+bool BenchReport::right() const {
+  return std::ranges::all_of(kernels, [](const BenchKernel& kernel) { return kernel.ours.failure.empty(); });
+}
+
+BenchReport bench_kernels(const BenchOptions& options, Progress& progress,
+                          const std::function<void(const BenchReport&)>& on_kernel) {
+  return Bencher(options, progress).run(on_kernel);
+}
+
+}  // namespace deplo::apps

@@ -1,0 +1,83 @@
+// `deplo run --bench`: the kernels of a graph, each beside the libraries that have it, in alternation.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/progress.h"
+#include "engine/compile/tuned.h"
+#include "engine/source/kernel_source.h"
+#include "measure/protocol/interval.h"
+#include "measure/protocol/protocol.h"
+
+namespace deplo::apps {
+
+struct BenchOptions {
+  KernelSource source;
+  std::optional<std::string> config;  // in place of it: the kernels of an experiment
+  std::string device = "opencl", target = "auto";
+  Inputs inputs = {};  // in place of what the source says
+  double tolerance = measure::default_tolerance;
+  std::uint64_t seed = 0;            // of the inputs, and of the order within rounds
+  double seconds = 10;               // of rounds for each kernel; the first round always runs
+  std::optional<std::string> store;  // where results are recorded
+  std::optional<std::string> tuned;  // where schedules come from; nullopt: `store`, or the user's own without
+  bool nearest = false;              // the schedule of the nearest extents before the heuristic's
+  std::vector<std::string> ab;       // two trails in place of what is known: the first is ours, the second beside it
+};
+
+/// A contender's times; `failure` in place of them.
+struct BenchTime {
+  std::string failure;  // "wrong_result: …", "" where it was timed
+  double median_us = 0, warm_us = 0;
+  int batch = 1, sets = 1;
+  std::vector<double> samples;  // µs, number i of the same round as the others' number i
+};
+
+/// Of a baseline that is this program's own, by another schedule.
+inline constexpr const char* own_precision = "ours";
+
+struct BenchBaseline {
+  std::string library, version, precision;
+  std::int64_t threads = 0;
+  BenchTime time;
+  double ratio = 0;                 // the median of its time over ours, round by round: above 1 ours is faster
+  measure::Interval interval = {};  // 95 %, of that median
+  std::string date = {};  // "": timed beside ours; else when, of the store, and `ratio` is that of the medians
+};
+
+struct BenchKernel {
+  std::string name;
+  std::size_t first =
+      0;  // the kernel of the list that it is equal to, and shares its times; itself where it is the first
+  Origin origin = Origin::heuristic;  // of the schedule, and as of Schedule the next three
+  double measured_us = 0;
+  std::string from, note;
+  std::string trail;
+  BenchTime ours;
+  std::vector<BenchBaseline> baselines;
+  std::string no_baseline;  // why there is none
+};
+
+struct BenchReport {
+  std::string device, target, store, tuned, protocol;
+  std::size_t asked = 0;             // kernels
+  std::vector<BenchKernel> kernels;  // fewer while it runs, and after an interrupt
+  bool right() const;                // every kernel of ours was, and has a time
+};
+
+/// `on_kernel` is called with all that is known at the start and behind each kernel. An interrupt (core/interrupt.h)
+/// ends it early, without the kernel that it meets. Throws Error: of the user where the source or the options are
+/// wrong; of the environment where the device, memory or a compiler fails.
+BenchReport bench_kernels(const BenchOptions&, Progress&, const std::function<void(const BenchReport&)>& on_kernel);
+
+/// "45.2 µs by the heuristic's schedule; oneDNN 2.6 51.3 µs, 1.135 of ours".
+std::string describe(const BenchKernel&);
+
+/// For a window of that many columns; 0: no limit.
+std::string print_table(const BenchReport&, std::size_t width);
+std::string print_json(const BenchReport&);
+
+}  // namespace deplo::apps

@@ -1,0 +1,193 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "apps/cli/columns.h"
+#include "apps/run/bench.h"
+#include "core/text/text.h"
+#include "core/text/wrap.h"
+
+namespace deplo::apps {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Row = std::vector<std::string>;
+
+std::string schedule(const BenchKernel& kernel, std::size_t number) {
+  if (kernel.first != number) return fmt::format("as {}", kernel.first);
+  return std::string(name(kernel.origin));
+}
+
+std::string microseconds(const BenchTime& time) { return time.failure.empty() ? significant(time.median_us) : "-"; }
+
+std::string interval(const measure::Interval& between) {
+  return std::isfinite(between.high) ? fmt::format("[{:.3f}, {:.3f}]", between.low, between.high) : "too few rounds";
+}
+
+std::string title(const BenchBaseline& baseline) {
+  if (baseline.precision == own_precision)
+    return baseline.library == "B" ? "ours by schedule B" : "ours by the heuristic's schedule";
+  return fmt::format("{} {}{}", baseline.library, baseline.version,
+                     baseline.precision == "fp32" ? "" : " " + baseline.precision);
+}
+
+std::string why(const BenchKernel& kernel) {
+  return kernel.ours.failure.empty() ? "none: " + kernel.no_baseline : kernel.ours.failure;
+}
+
+void add_rows(const BenchKernel& k, std::size_t number, std::vector<Row>& rows) {
+  Row start{std::to_string(number), k.name, schedule(k, number), microseconds(k.ours)};
+  if (k.baselines.empty()) {
+    start.insert(start.end(), {"", "", "", why(k)});
+    rows.push_back(start);
+  }
+  for (const BenchBaseline& b : k.baselines) {
+    Row row = start;
+    const bool compared = b.ratio > 0;
+    const std::string when = b.date.empty() ? interval(b.interval) : "of " + b.date.substr(0, 10);
+    const std::string& failure = k.ours.failure.empty() ? b.time.failure : k.ours.failure;
+    row.insert(row.end(), {microseconds(b.time), compared ? fmt::format("{:.3f}", b.ratio) : "-", compared ? when : "",
+                           failure.empty() ? title(b) : title(b) + ": " + failure});
+    rows.push_back(row);
+    start = {"", "", "", ""};
+  }
+}
+
+/// Of a launch of each kernel.
+struct Total {
+  double ours = 0, compared = 0, baseline = 0;  // all; those with a baseline; their fastest baselines
+  std::size_t kernels = 0;                      // with a baseline
+  double untuned = 0;                           // all, by the heuristic's schedule where another one was timed
+};
+
+Total total(const BenchReport& report) {
+  Total sum;
+  for (const BenchKernel& k : report.kernels) {
+    sum.ours += k.ours.median_us;
+    const auto own = [](const BenchBaseline& b) { return b.precision == own_precision && b.ratio > 0; };
+    const auto untuned = std::ranges::find_if(k.baselines, own);
+    sum.untuned += untuned == k.baselines.end() ? k.ours.median_us : untuned->time.median_us;
+    double fastest = 0;
+    for (const BenchBaseline& b : k.baselines)
+      if (b.ratio > 0 && b.date.empty() && b.precision == "fp32" && (fastest == 0 || b.time.median_us < fastest))
+        fastest = b.time.median_us;
+    if (fastest == 0) continue;
+    ++sum.kernels;
+    sum.compared += k.ours.median_us;
+    sum.baseline += fastest;
+  }
+  return sum;
+}
+
+/// Of what all kernels have in common: how often ours goes into each library's time.
+struct Mean {
+  std::string title;
+  std::size_t kernels = 0;
+  double logs = 0;
+  double ratio() const { return std::exp(logs / static_cast<double>(kernels)); }
+};
+
+std::vector<Mean> means(const BenchReport& report) {
+  std::vector<Mean> all;
+  for (const BenchKernel& k : report.kernels)
+    for (const BenchBaseline& b : k.baselines) {
+      if (b.ratio <= 0) continue;
+      auto mean = std::ranges::find(all, title(b), &Mean::title);
+      if (mean == all.end()) mean = all.insert(all.end(), {title(b)});
+      ++mean->kernels;
+      mean->logs += std::log(b.ratio);
+    }
+  return all;
+}
+
+Json json_of(const BenchTime& time) {
+  if (!time.failure.empty()) return {{"failure", time.failure}};
+  return {{"microseconds", time.median_us},
+          {"warm_us", time.warm_us > 0 ? Json(time.warm_us) : Json()},
+          {"batch", time.batch},
+          {"sets", time.sets},
+          {"samples_us", time.samples}};
+}
+
+Json json_of(const BenchBaseline& b) {
+  Json json{{"library", b.library}, {"version", b.version}, {"precision", b.precision}, {"threads", b.threads}};
+  json.update(json_of(b.time));
+  if (b.ratio > 0) json["ratio"] = b.ratio;
+  if (!b.date.empty()) json["date"] = b.date;
+  if (b.ratio > 0 && std::isfinite(b.interval.high)) json["interval"] = {b.interval.low, b.interval.high};
+  return json;
+}
+
+}  // namespace
+
+std::string describe(const BenchKernel& kernel) {
+  if (!kernel.ours.failure.empty()) return kernel.ours.failure;
+  std::string text = fmt::format("{} µs ({})", significant(kernel.ours.median_us), name(kernel.origin));
+  for (const BenchBaseline& b : kernel.baselines)
+    if (b.ratio > 0) text += fmt::format("; {}: {} µs, {:.3f} of ours", title(b), microseconds(b.time), b.ratio);
+  return kernel.baselines.empty() ? text + "; no baseline: " + kernel.no_baseline : text;
+}
+
+std::string print_table(const BenchReport& report, std::size_t width) {
+  std::vector<Row> rows{{"#", "kernel", "schedule", "ours µs", "baseline µs", "baseline/ours", "95 %", "baseline"}};
+  for (std::size_t i = 0; i < report.kernels.size(); ++i) add_rows(report.kernels[i], i, rows);
+  std::string text = align_columns(rows, {true, false, false, true, true, true, false, false}, width);
+  const std::size_t table = text.size();
+  if (report.kernels.size() < report.asked)
+    text += fmt::format("\ninterrupted: {} of {} kernels were timed\n", report.kernels.size(), report.asked);
+  const Total sum = total(report);
+  text += fmt::format("\nend to end, as the sum of {}: ours {} µs",
+                      counted(static_cast<std::int64_t>(report.kernels.size()), "launch"), significant(sum.ours));
+  if (sum.kernels > 0)
+    text += fmt::format("; the {} with a baseline: ours {} µs, baseline {} µs, baseline/ours {:.3f}", sum.kernels,
+                        significant(sum.compared), significant(sum.baseline), sum.baseline / sum.compared);
+  if (sum.untuned != sum.ours)
+    text +=
+        fmt::format("; by the other schedules {} µs, {:.3f} of ours", significant(sum.untuned), sum.untuned / sum.ours);
+  for (const Mean& mean : means(report))
+    text += fmt::format("\ngeometric mean of baseline/ours over {}: {:.3f}  {}",
+                        counted(static_cast<std::int64_t>(mean.kernels), "kernel"), mean.ratio(), mean.title);
+  text += fmt::format("\n{} ({}); operands cold, medians of alternating rounds\n", report.device, report.target);
+  text += report.tuned.empty() ? "no tuned store: schedules are the heuristic's (`deplo tune` makes one)\n"
+                               : fmt::format("schedules by {}\n", report.tuned);
+  for (std::size_t i = 0; i < report.kernels.size(); ++i)
+    if (const BenchKernel& k = report.kernels[i]; k.first == i && !(k.note.empty() && k.from.empty()))
+      text += fmt::format("{} {}: {}{}\n", i, k.name, k.from.empty() ? "" : "the schedule of " + k.from + " ", k.note);
+  return text.substr(0, table) + wrap(text.substr(table), width == 0 ? std::string::npos : width);
+}
+
+std::string print_json(const BenchReport& report) {
+  Json json{{"device", report.device},
+            {"target", report.target},
+            {"store", report.store.empty() ? Json() : Json(report.store)},
+            {"tuned", report.tuned.empty() ? Json() : Json(report.tuned)},
+            {"protocol", report.protocol},
+            {"asked", report.asked}};
+  const Total sum = total(report);
+  json["ours_us"] = sum.ours;
+  json["other_schedules_us"] = sum.untuned;
+  json["with_baseline"] = {{"kernels", sum.kernels}, {"ours_us", sum.compared}, {"baseline_us", sum.baseline}};
+  json["means"] = Json::array();
+  for (const Mean& mean : means(report))
+    json["means"].push_back({{"baseline", mean.title}, {"kernels", mean.kernels}, {"ratio", mean.ratio()}});
+  json["kernels"] = Json::array();
+  for (const BenchKernel& k : report.kernels) {
+    Json kernel{{"kernel", k.name},
+                {"first", k.first},
+                {"schedule", name(k.origin)},
+                {"measured_us", k.measured_us > 0 ? Json(k.measured_us) : Json()},
+                {"from", k.from},
+                {"note", k.note},
+                {"trail", k.trail}};
+    kernel.update(json_of(k.ours));
+    kernel["baselines"] = Json::array();
+    for (const BenchBaseline& b : k.baselines) kernel["baselines"].push_back(json_of(b));
+    if (!k.no_baseline.empty()) kernel["no_baseline"] = k.no_baseline;
+    json["kernels"].push_back(kernel);
+  }
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace deplo::apps

@@ -1,0 +1,161 @@
+// `deplo run`, with and without --bench.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "apps/cli/commands.h"
+#include "apps/cli/flags.h"
+#include "apps/run/bench.h"
+#include "apps/run/run.h"
+#include "core/error.h"
+#include "core/interrupt.h"
+#include "core/text/text.h"
+#include "engine/source/experiment.h"
+
+namespace deplo::apps {
+namespace {
+
+struct Flags {
+  RunOptions run;
+  BenchOptions bench;  // what it shares with `run` is taken from there
+  std::vector<std::string> symbols;
+  std::string inputs;
+  bool is_bench = false, json = false;
+};
+
+template <class Report>
+void print_report(const Report& report, bool json, Progress& progress) {
+  progress.end();
+  print_result(json ? print_json(report) : print_table(report, terminal_width(STDOUT_FILENO)));
+}
+
+/// What was timed so far, for whoever has to report it. Thread-safe.
+class BenchBoard {
+ public:
+  void set(const BenchReport& report) {
+    const std::lock_guard lock(mutex_);
+    report_ = report;
+  }
+  BenchReport read() const {
+    const std::lock_guard lock(mutex_);
+    return report_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  BenchReport report_;
+};
+
+int run_bench(Flags& flags) {
+  BenchOptions& options = flags.bench;
+  options.tuned = flags.run.tuned;
+  options.nearest = flags.run.nearest;
+  if (!options.ab.empty() && (options.tuned || options.nearest))
+    throw Error("--ab: expected it without --tuned and --nearest, found both");
+  options.source.symbols = parse_symbols(flags.symbols);
+  if (!options.config)
+    check_source(options.source);
+  else if (!options.source.is_empty())
+    throw Error("--config: expected it in place of a graph and of --kernel, found both");
+  options.device = flags.run.device;
+  options.target = flags.run.target;
+  options.seed = flags.run.seed;
+  options.tolerance = flags.run.tolerance;
+  if (!flags.inputs.empty()) options.inputs = load_inputs(flags.inputs);
+  check_device(options.device, "--device");
+  check_target(options.target, "--target");
+  catch_interrupts();
+  Progress progress(stderr, flags.json);
+  BenchBoard board;
+  Deadline deadline([&] { print_report(board.read(), flags.json, progress); });
+  const BenchReport report = bench_kernels(options, progress, [&](const BenchReport& now) { board.set(now); });
+  deadline.lift();
+  print_report(report, flags.json, progress);
+  if (interrupted() != 0) return 128 + interrupted();
+  return report.right() ? 0 : 1;
+}
+
+int run_graph(Flags& flags) {
+  if (!flags.bench.source.kernel.empty() || !flags.symbols.empty() || flags.bench.source.only || flags.bench.config ||
+      flags.bench.store || !flags.bench.ab.empty())
+    throw Error("--kernel, --symbol, --only, --config, --store, --ab: expected --bench with them, found none");
+  RunOptions& options = flags.run;
+  options.source = flags.bench.source.graph;
+  check_source(options.source);
+  check_device(options.device, "--device");
+  check_target(options.target, "--target");
+  if (!flags.inputs.empty()) options.inputs = load_inputs(flags.inputs);
+  Progress progress(stderr, flags.json);
+  const RunReport report = run_graph(options, progress);
+  print_report(report, flags.json, progress);
+  return report.right() ? 0 : 1;
+}
+
+void add_bench_flags(CLI::App& command, Flags& flags) {
+  command.add_flag("--bench", flags.is_bench,
+                   "Time each kernel beside the libraries that have it, in alternating rounds, instead of checking the "
+                   "graph's outputs.");
+  command
+      .add_option("--config", flags.bench.config,
+                  "With --bench: time the kernels of an experiment, such as experiments/suite84.yaml.")
+      ->type_name("FILE");
+  command.add_option("--time", flags.bench.seconds, "With --bench: time each kernel for SECONDS [10].")
+      ->check(between(0.0, 1e6))
+      ->type_name("SECONDS");
+  command
+      .add_option(
+          "--store", flags.bench.store,
+          "With --bench: take schedules from this store, write the times there, and show what else it has of the "
+          "kernels (see `deplo db import`).")
+      ->type_name("FILE")
+      ->group(seldom);
+  command.add_option("--ab", flags.bench.ab, "With --bench: time two schedules of one kernel, each a quoted trail.")
+      ->expected(2)
+      ->type_name("TRAIL TRAIL")
+      ->group(seldom);
+}
+
+}  // namespace
+
+void add_run(CLI::App& command, int& exit_code) {
+  auto flags = std::make_shared<Flags>();
+  RunOptions& options = flags->run;
+  command.description(
+      "Run a graph and check its outputs, or time its kernels (--bench).\n"
+      "The outputs are compared with a reference in double. Exit code 1: one is wrong.");
+  add_kernel_source(command, flags->bench.source, flags->symbols);
+  add_device(command, options.device);
+  command
+      .add_option("--target", options.target, "Compile for a name under configs/targets, or auto: what the device is.")
+      ->type_name("TARGET")
+      ->capture_default_str()
+      ->group(seldom);
+  command.add_option("--seed", options.seed, "Draw the inputs and parameters that have no values from this seed.")
+      ->check(between(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
+      ->type_name("N")
+      ->capture_default_str()
+      ->group(seldom);
+  add_tolerance(command, options.tolerance);
+  add_inputs(command, flags->inputs);
+  command
+      .add_option("--tuned", options.tuned,
+                  "Use the schedules of this store of `deplo tune` [" + default_store() + ", if it is there].")
+      ->type_name("FILE");
+  command
+      .add_flag("--nearest", options.nearest,
+                "Give a kernel that was not tuned the schedule of the nearest sizes that were, where it is legal.")
+      ->group(seldom);
+  add_bench_flags(command, *flags);
+  command.add_flag("--json", flags->json, "Print one JSON document instead of the tables.");
+  command.footer(
+      "deplo run -c \"F.softmax(torch.randn(4, 1000), dim=-1)\"\n"
+      "deplo run --bench --model tinyllama-1.1b --seq 32");
+  command.callback([flags, &exit_code] { exit_code = flags->is_bench ? run_bench(*flags) : run_graph(*flags); });
+}
+
+}  // namespace deplo::apps

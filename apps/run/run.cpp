@@ -1,0 +1,295 @@
+#include "apps/run/run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+#include "core/error.h"
+#include "engine/compile/kernel_space.h"
+#include "engine/compile/plan.h"
+#include "engine/source/equal_kernels.h"
+#include "engine/source/values.h"
+#include "engine/tune/measurer.h"
+#include "ir/canonical/canonical.h"
+#include "ir/torch/evaluate/evaluate.h"
+#include "measure/host_memory.h"
+#include "measure/store/store.h"
+
+namespace deplo::apps {
+namespace {
+
+// The original of a parameter that is stored permuted has its dimensions in the order of the graph.
+ir::TensorType given_type(const ir::Tensor& tensor) {
+  ir::TensorType type = tensor.type;
+  for (std::size_t d = 0; d < tensor.permutation.size(); ++d)
+    type.shape[static_cast<std::size_t>(tensor.permutation[d])] = tensor.type.shape[d];
+  return type;
+}
+
+std::vector<float> tensor_values(const ir::Tensor& tensor, std::uint64_t seed) {
+  if (tensor.of.empty()) return source_values(tensor.source, tensor.name, tensor.type, seed);
+  const ir::TensorType type = given_type(tensor);
+  return permute(source_values(tensor.source, tensor.of, type, seed), type.shape, tensor.permutation);
+}
+
+ir::Buffer buffer_of(const ir::Tensor& tensor) {
+  const ir::TensorType& type = tensor.type;
+  return {tensor.name, type.dtype, ir::Role::output, type.shape, ir::row_major_strides(type.shape)};
+}
+
+bool has_source(const ir::torch::Node& node) {
+  return node.kind == ir::torch::Node::Kind::input || node.kind == ir::torch::Node::Kind::parameter;
+}
+
+/// The reference's values in double: sources, and what is alive at the worst moment at least.
+double reference_bytes(const ir::torch::Graph& graph) {
+  double sources = 0, largest = 0;
+  for (const ir::torch::Node& node : graph.nodes) {
+    const double bytes = 8 * static_cast<double>(ir::element_count(node.type.shape));
+    if (has_source(node))
+      sources += bytes;
+    else if (node.kind == ir::torch::Node::Kind::call)
+      largest = std::max(largest, bytes);
+  }
+  return sources + 3 * largest;
+}
+
+void check_memory(const ir::torch::Graph& graph, const Plan& plan, const measure::DeviceInfo& device) {
+  const double largest = plan.slots.empty() ? 0 : static_cast<double>(*std::ranges::max_element(plan.slots));
+  double on_host = 2 * largest;
+  if (device.cpu) on_host += plan.bytes();
+  if (device.backend == "interpreter") on_host += 3 * plan.bytes();  // and a copy in double
+  const double needed = std::max(on_host, reference_bytes(graph));   // one after the other
+  const double free = measure::free_host_memory();
+  if (needed > free)
+    throw Error(
+        fmt::format("expected {:.3g} GB of free memory for the graph's tensors and its reference, found {:.3g} GB",
+                    needed * 1e-9, free * 1e-9),
+        Exit::environment);
+}
+
+ir::torch::Graph read_given(const RunOptions& options) {
+  ir::torch::Graph graph = read_graph(options.source, "-c");
+  Inputs inputs = options.inputs;
+  give(inputs, graph);
+  check_met(inputs);
+  return graph;
+}
+
+/// Raises each element to how far it is from the expected, where both are finite.
+void raise(std::vector<double>& most, const std::vector<double>& found, const std::vector<double>& expected) {
+  most.resize(expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    if (const double off = std::abs(found[i] - expected[i]); std::isfinite(off)) most[i] = std::max(most[i], off);
+}
+
+/// Two samples of an element may be small by chance; those of all elements together are not.
+void raise_to_mean(std::vector<double>& most) {
+  double squares = 0;
+  for (const double off : most) squares += off * off;
+  const double mean = std::sqrt(squares / static_cast<double>(std::max<std::size_t>(most.size(), 1)));
+  for (double& off : most) off = std::max(off, mean);
+}
+
+class Runner {
+ public:
+  Runner(const RunOptions& options, Progress& progress)
+      : options_(options),
+        progress_(progress),
+        graph_(read_given(options)),
+        module_(lower_to_module(graph_, {}, "the graph")),
+        plan_(plan_buffers(module_)),
+        device_(measure::open_device(options.device)),
+        target_(pick_target(options.target, device_->info(), device_->dialect(), options.device, "--target")),
+        cache_(options.tuned, device_->info(), target_, options.nearest, options.tolerance) {}
+
+  RunReport run() {
+    check_memory(graph_, plan_, device_->info());
+    build_all();
+    const std::vector<std::vector<float>> found = launch_all();
+    progress_.status("reference", "in double");
+    compare(found);
+    fill_report();
+    return std::move(report_);
+  }
+
+ private:
+  struct Built {
+    std::unique_ptr<measure::Executable> executable;
+    Schedule schedule;
+  };
+
+  void build_all();
+  Built build(const ir::Program& loop, KernelLaunch& launch);
+  std::unique_ptr<measure::Arrays> allocate();
+  std::vector<std::size_t> slots_of(std::size_t kernel) const;
+  double launch(std::size_t kernel, measure::Arrays& slots);
+  std::vector<std::vector<float>> launch_all();
+  std::vector<ir::torch::Values> sources() const;
+  void compare(const std::vector<std::vector<float>>& found);
+  std::vector<std::vector<double>> rounding(const std::vector<ir::torch::Values>& expected) const;
+  void fill_report();
+
+  const RunOptions& options_;
+  Progress& progress_;
+  ir::torch::Graph graph_;
+  ir::Module module_;
+  Plan plan_;
+  std::unique_ptr<measure::Device> device_;
+  Target target_;
+  TunedCache cache_;
+  std::vector<Built> built_;  // of the first of equal kernels
+  RunReport report_;
+};
+
+void Runner::build_all() {
+  const std::vector<std::size_t> first = first_equals(module_.kernels);
+  for (std::size_t i = 0; i < module_.kernels.size(); ++i) {
+    const ir::Program& loop = module_.kernels[i];
+    progress_.status(fmt::format("[{}/{}] {}", i + 1, module_.kernels.size(), loop.name), "building");
+    const ir::Work work = ir::work(loop);
+    KernelLaunch& row = report_.kernels.emplace_back();
+    if (first[i] != i) row = report_.kernels[first[i]];
+    row.name = loop.name;
+    row.first = first[i];
+    row.flops = work.flops;
+    row.bytes = work.bytes;
+    built_.push_back(first[i] == i ? build(loop, row) : Built{});
+  }
+}
+
+Runner::Built Runner::build(const ir::Program& loop, KernelLaunch& launch) {
+  Schedule schedule = cache_.find(loop);
+  launch.origin = schedule.origin;
+  launch.measured_us = schedule.measured_us;
+  launch.from = schedule.from;
+  launch.note = schedule.note;
+  launch.trail = print(schedule.prepared.candidate->trail());
+  auto built = device_->build(schedule.prepared.code);
+  if (!built.ok())
+    throw Error(fmt::format("kernel {}: expected it to build on {}, found: {}", loop.name, device_->info().name,
+                            built.failure().message),
+                Exit::environment);
+  return {std::move(built.value()), std::move(schedule)};
+}
+
+std::unique_ptr<measure::Arrays> Runner::allocate() {
+  std::vector<ir::Buffer> buffers;
+  for (std::size_t i = 0; i < plan_.slots.size(); ++i)
+    buffers.push_back({fmt::format("slot{}", i), ir::DType::f32, ir::Role::output, {plan_.slots[i] / 4}, {1}});
+  auto slots = device_->allocate(buffers);
+  // What a kernel reads and none has written shall not look like a result.
+  for (std::size_t i = 0; i < plan_.slots.size(); ++i) slots->poison(i);
+  for (const ir::Tensor& tensor : module_.tensors) {
+    if (tensor.kind == ir::Tensor::Kind::computed) continue;
+    progress_.status(tensor.name, "drawing");
+    const std::size_t slot = plan_.placement.at(tensor.name);
+    slots->view(std::span(&slot, 1), {buffer_of(tensor)})->write(0, tensor_values(tensor, options_.seed));
+  }
+  return slots;
+}
+
+// What was built is of the first of equal kernels, or of one that was measured: buffers may stand in another order.
+std::vector<std::size_t> Runner::slots_of(std::size_t kernel) const {
+  const std::size_t first = report_.kernels[kernel].first;
+  std::vector<std::size_t> slots;
+  for (const std::string& name : parameters(module_.kernels[kernel], module_.kernels[first], built_[first].schedule))
+    slots.push_back(plan_.placement.at(name));
+  return slots;
+}
+
+double Runner::launch(std::size_t kernel, measure::Arrays& slots) {
+  const Built& built = built_[report_.kernels[kernel].first];
+  const ir::Program& loop = module_.kernels[kernel];
+  const auto arrays = slots.view(slots_of(kernel), built.schedule.loop.buffers);
+  const Result<double> time = built.executable->launch(*arrays, built.schedule.prepared.code.source.blocks);
+  if (!time.ok())
+    throw Error(fmt::format("kernel {}: expected it to run on {}, found: {}", loop.name, device_->info().name,
+                            time.failure().message),
+                Exit::environment);
+  return time.value();
+}
+
+std::vector<std::vector<float>> Runner::launch_all() {
+  const auto slots = allocate();
+  for (std::size_t i = 0; i < module_.kernels.size(); ++i) {
+    KernelLaunch& row = report_.kernels[i];
+    progress_.status(fmt::format("[{}/{}] {}", i + 1, module_.kernels.size(), row.name), "running");
+    row.microseconds = launch(i, *slots);
+  }
+  std::vector<std::vector<float>> found;
+  for (const std::string& name : module_.outputs) {
+    const std::size_t slot = plan_.placement.at(name);
+    found.push_back(slots->view(std::span(&slot, 1), {buffer_of(*module_.find(name))})->read(0));
+  }
+  return found;
+}
+
+std::vector<ir::torch::Values> Runner::sources() const {
+  std::vector<ir::torch::Values> sources(graph_.nodes.size());
+  for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+    const ir::torch::Node& node = graph_.nodes[i];
+    if (!has_source(node)) continue;
+    const std::vector<float> values = source_values(node.source, node.name, node.type, options_.seed);
+    sources[i].assign(values.begin(), values.end());
+  }
+  return sources;
+}
+
+void Runner::compare(const std::vector<std::vector<float>>& found) {
+  const std::vector<ir::torch::Values> expected = ir::torch::evaluate(graph_, sources());
+  CHECK(expected.size() == found.size());
+  const auto check_all = [&](const std::vector<std::vector<double>>& rounding) {
+    report_.outputs.clear();
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      const ir::torch::Node& node = graph_.nodes[static_cast<std::size_t>(graph_.outputs[i])];
+      OutputCheck& check = report_.outputs.emplace_back(
+          compare_output(found[i], expected[i], node.type, options_.tolerance, rounding[i]));
+      check.name = node.name;
+    }
+  };
+  check_all(std::vector<std::vector<double>>(found.size()));
+  if (report_.right()) return;
+  progress_.status("reference", "what rounding explains");
+  check_all(rounding(expected));
+}
+
+/// How far each element goes where each value that it comes of is off by as much as rounding in f32 may take it, twice.
+std::vector<std::vector<double>> Runner::rounding(const std::vector<ir::torch::Values>& expected) const {
+  // Sixteen units of rounding: as many as sums of a thousand terms gather within an operation, which is disturbed as a
+  // whole only; and twice what two samples show.
+  constexpr double relative = 0x1p-20, margin = 2;
+  std::vector<std::vector<double>> most(expected.size());
+  for (const std::uint64_t seed : {1, 2}) {
+    const auto disturbed = ir::torch::evaluate_disturbed(graph_, sources(), relative, seed);
+    for (std::size_t i = 0; i < expected.size(); ++i) raise(most[i], disturbed[i], expected[i]);
+  }
+  for (std::vector<double>& output : most) {
+    raise_to_mean(output);
+    for (double& off : output) off *= margin;
+  }
+  return most;
+}
+
+void Runner::fill_report() {
+  report_.device = device_->info().name;
+  report_.target = target_.name;
+  report_.store = cache_.file();
+  report_.seed = options_.seed;
+  report_.tolerance = options_.tolerance;
+  report_.buffer_bytes = plan_.bytes();
+  for (const ir::Tensor& tensor : module_.tensors) report_.tensor_bytes += static_cast<double>(slot_bytes(tensor.type));
+}
+
+}  // namespace
+
+RunReport run_graph(const RunOptions& options, Progress& progress) {
+  check_source(options.source);
+  return Runner(options, progress).run();
+}
+
+}  // namespace deplo::apps

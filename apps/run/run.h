@@ -1,0 +1,71 @@
+// `deplo run`: a whole graph through its kernels on a device, compared with the reference in double.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/progress.h"
+#include "engine/compile/tuned.h"
+#include "engine/source/graph.h"
+#include "engine/source/inputs.h"
+#include "ir/types.h"
+#include "measure/protocol/protocol.h"
+
+namespace deplo::apps {
+
+struct RunOptions {
+  GraphSource source;
+  std::string device = "opencl", target = "auto";
+  std::uint64_t seed = 0;                         // of the inputs and parameters that have no values of their own
+  Inputs inputs = {};                             // in place of what the graph says; all must be in it
+  double tolerance = measure::default_tolerance;  // of every output, by its elements' scale
+  std::optional<std::string> tuned;  // the store that schedules come from; nullopt: the user's own, if there is one
+  bool nearest = false;              // the schedule of the nearest extents before the heuristic's
+};
+
+struct KernelLaunch {
+  std::string name;
+  std::size_t first = 0;              // the kernel of the list that it is equal to; itself where it is the first
+  Origin origin = Origin::heuristic;  // of the schedule, and as of Schedule the next three
+  double measured_us = 0;
+  std::string from, note;
+  std::string trail;
+  double microseconds = 0;  // of one launch
+  double flops = 0, bytes = 0;
+};
+
+struct OutputCheck {
+  std::string name;
+  ir::Shape shape;
+  double error = 0;   // the largest, relative to its scale; infinite: a NaN, an infinity
+  std::string worst;  // "[0, 17]: expected 1.5, found nan"
+  bool right = false;
+};
+
+struct RunReport {
+  std::string device, target, store;
+  std::uint64_t seed = 0;
+  double tolerance = 0;
+  double buffer_bytes = 0, tensor_bytes = 0;  // of all slots; of all tensors, were none to share
+  std::vector<KernelLaunch> kernels;
+  std::vector<OutputCheck> outputs;
+  bool right() const;
+};
+
+/// Throws Error: of the user where the graph or the options are wrong; of the environment where the device, memory or
+/// a compiler fails, with the kernel's name.
+RunReport run_graph(const RunOptions&, Progress&);
+
+/// The largest |found - expected| over the element's scale: the root mean square of the finite expected values (1 where
+/// all are 0), or what rounding explains (docs/measurement.md) where `rounding`, of each element or empty, is as much.
+/// Equal infinities agree, and NaN with NaN; what is beyond the range of f32 counts as infinite.
+OutputCheck compare_output(const std::vector<float>& found, const std::vector<double>& expected, const ir::TensorType&,
+                           double tolerance, std::span<const double> rounding = {});
+
+/// For a window of that many columns; 0: no limit.
+std::string print_table(const RunReport&, std::size_t width);
+std::string print_json(const RunReport&);
+
+}  // namespace deplo::apps

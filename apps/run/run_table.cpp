@@ -1,0 +1,121 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "apps/cli/columns.h"
+#include "apps/run/run.h"
+#include "core/text/text.h"
+#include "core/text/wrap.h"
+
+namespace deplo::apps {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string speed(double amount, double microseconds) {
+  return microseconds > 0 ? significant(amount / microseconds * 1e-3) : "-";
+}
+
+std::string schedule(const KernelLaunch& kernel, std::size_t number) {
+  if (kernel.first != number) return fmt::format("as {}", kernel.first);
+  return std::string(name(kernel.origin));
+}
+
+std::string measured(const KernelLaunch& kernel) {
+  return kernel.measured_us > 0 ? significant(kernel.measured_us) : "-";
+}
+
+// Of the distinct kernels, with what is to be said of each.
+std::string schedules_text(const RunReport& report) {
+  std::size_t distinct = 0;
+  std::map<Origin, std::size_t> counts;
+  std::string notes;
+  for (std::size_t i = 0; i < report.kernels.size(); ++i) {
+    const KernelLaunch& k = report.kernels[i];
+    if (k.first != i) continue;
+    ++distinct;
+    ++counts[k.origin];
+    if (k.origin == Origin::nearest)
+      notes += fmt::format("{} {}: NOT TUNED, runs the schedule of {}\n", i, k.name, k.from);
+    if (!k.note.empty()) notes += fmt::format("{} {}: {}\n", i, k.name, k.note);
+  }
+  if (report.store.empty()) return "no tuned store: all schedules are the heuristic's (`deplo tune` makes one)\n";
+  std::string text =
+      fmt::format("schedules of {}, by {}:", counted(static_cast<std::int64_t>(distinct), "kernel"), report.store);
+  for (const auto& [origin, count] : counts) text += fmt::format(" {} {}", count, name(origin));
+  return text + "\n" + notes;
+}
+
+std::string kernel_table(const RunReport& report, std::size_t width) {
+  std::vector<std::vector<std::string>> rows{{"#", "kernel", "schedule", "tuned µs", "µs", "GFLOP/s", "GB/s"}};
+  KernelLaunch total;
+  for (std::size_t i = 0; i < report.kernels.size(); ++i) {
+    const KernelLaunch& k = report.kernels[i];
+    rows.push_back({std::to_string(i), k.name, schedule(k, i), measured(k), significant(k.microseconds),
+                    speed(k.flops, k.microseconds), speed(k.bytes, k.microseconds)});
+    total.microseconds += k.microseconds;
+    total.flops += k.flops;
+    total.bytes += k.bytes;
+  }
+  rows.push_back({"", "total", "", "", significant(total.microseconds), speed(total.flops, total.microseconds),
+                  speed(total.bytes, total.microseconds)});
+  return align_columns(rows, {true, false, false, true, true, true, true}, width);
+}
+
+std::string output_table(const RunReport& report, std::size_t width) {
+  std::vector<std::vector<std::string>> rows{{"output", "shape", "error", "tolerance", ""}};
+  for (const OutputCheck& output : report.outputs)
+    rows.push_back({output.name, ir::print(output.shape), fmt::format("{:.2g}", output.error),
+                    fmt::format("{:.2g}", report.tolerance), output.right ? "right" : "WRONG at " + output.worst});
+  return align_columns(rows, {false, false, true, true, false}, width);
+}
+
+// JSON has no infinity.
+Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(); }
+
+}  // namespace
+
+bool RunReport::right() const { return std::ranges::all_of(outputs, &OutputCheck::right); }
+
+std::string print_table(const RunReport& report, std::size_t width) {
+  std::string text = report.kernels.empty() ? "" : kernel_table(report, width) + "\n";
+  text += output_table(report, width);
+  std::string notes =
+      fmt::format("\n{} ({}), seed {}; buffers {} MB, without sharing {} MB\n", report.device, report.target,
+                  report.seed, three_digits(report.buffer_bytes / 1e6), three_digits(report.tensor_bytes / 1e6));
+  if (!report.kernels.empty()) notes += schedules_text(report);
+  return text + wrap(notes, width == 0 ? std::string::npos : width);
+}
+
+std::string print_json(const RunReport& report) {
+  Json json;
+  json["device"] = report.device;
+  json["target"] = report.target;
+  json["store"] = report.store.empty() ? Json() : Json(report.store);
+  json["seed"] = report.seed;
+  json["tolerance"] = report.tolerance;
+  json["right"] = report.right();
+  json["buffer_bytes"] = report.buffer_bytes;
+  json["tensor_bytes"] = report.tensor_bytes;
+  json["kernels"] = Json::array();
+  for (const KernelLaunch& k : report.kernels)
+    json["kernels"].push_back({{"kernel", k.name},
+                               {"first", k.first},
+                               {"schedule", name(k.origin)},
+                               {"measured_us", k.measured_us > 0 ? Json(k.measured_us) : Json()},
+                               {"from", k.from},
+                               {"note", k.note},
+                               {"trail", k.trail},
+                               {"microseconds", k.microseconds},
+                               {"flops", k.flops},
+                               {"bytes", k.bytes}});
+  json["outputs"] = Json::array();
+  for (const OutputCheck& o : report.outputs)
+    json["outputs"].push_back(
+        {{"output", o.name}, {"shape", o.shape}, {"error", finite(o.error)}, {"worst", o.worst}, {"right", o.right}});
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace deplo::apps

@@ -1,0 +1,230 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "apps/cli/commands.h"
+#include "apps/cli/flags.h"
+#include "apps/tune/table.h"
+#include "core/error.h"
+#include "core/interrupt.h"
+#include "core/text/text.h"
+#include "engine/compile/tuned.h"
+#include "engine/source/experiment.h"
+#include "engine/source/shard.h"
+#include "engine/tune/board.h"
+#include "engine/tune/tune.h"
+
+namespace deplo::apps {
+namespace {
+
+struct TuneFlags {
+  std::string config, store = default_store(), warm_start;
+  std::optional<std::string> search, device, target, shard;
+  std::optional<std::int64_t> seed, trials, patience;
+  std::size_t analytic_prior = 0;
+  std::optional<double> seconds;
+  double tolerance = measure::default_tolerance;
+  std::string inputs;
+  std::vector<std::string> set, restrictions;
+  bool json = false, quiet = false, retry_failed = false, in_process = false;
+};
+
+template <class T, class Field>
+void override(Field& field, const std::optional<T>& flag, const char* name, std::string& overrides) {
+  if (!flag) return;
+  field = static_cast<Field>(*flag);
+  overrides += fmt::format(" {} {}", name, *flag);
+}
+
+std::string apply(const TuneFlags& flags, Experiment& experiment) {
+  if (flags.search) check_strategy(*flags.search, "--search");
+  if (flags.device) check_device(*flags.device, "--device");
+  if (flags.target) check_target(*flags.target, "--target");
+  std::string overrides;
+  if (flags.search && *flags.search != experiment.strategy) experiment.options.parameters.clear();
+  override(experiment.strategy, flags.search, "--search", overrides);
+  for (const std::string& assignment : flags.set) {
+    set_parameter(experiment, assignment, "--set");
+    overrides += " --set " + assignment;
+  }
+  for (const std::string& text : flags.restrictions) overrides += " --restrict " + text;
+  for (const Restriction& restriction : parse_restrictions(flags.restrictions))
+    for (KernelCase& kernel : experiment.kernels) kernel.restrictions.push_back(restriction);
+  override(experiment.device, flags.device, "--device", overrides);
+  override(experiment.target, flags.target, "--target", overrides);
+  override(experiment.options.seed, flags.seed, "--seed", overrides);
+  override(experiment.trials, flags.trials, "--trials", overrides);
+  override(experiment.patience, flags.patience, "--patience", overrides);
+  override(experiment.seconds, flags.seconds, "--time", overrides);
+  if (!flags.warm_start.empty()) overrides += " --warm-start " + flags.warm_start;
+  if (flags.tolerance != measure::default_tolerance) overrides += fmt::format(" --tolerance {}", flags.tolerance);
+  if (!flags.inputs.empty()) overrides += " --inputs " + flags.inputs;
+  if (flags.analytic_prior > 0) overrides += fmt::format(" --analytic-prior {}", flags.analytic_prior);
+  return overrides;
+}
+
+std::string one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return cut(text, 300);
+}
+
+/// Throws Error where a kernel has no time.
+void check_tuned(const Summary& summary) {
+  std::vector<const Row*> left_out;
+  for (const Row& row : summary.rows) {
+    if (row.stop == untunable)
+      left_out.push_back(&row);
+    else if (row.best_us <= 0)
+      throw Error(
+          fmt::format("no candidate of {} gave a valid time; the latest said: {}", row.name, one_line(row.fault)),
+          Exit::environment);
+  }
+  if (!left_out.empty())
+    throw Error(fmt::format("{} of {} kernels cannot be tuned; {}: {}", left_out.size(), summary.rows.size(),
+                            left_out.front()->name, one_line(left_out.front()->fault)));
+}
+
+int run_tune(const TuneFlags& flags) {
+  require(flags.config, "--config FILE");
+  const std::optional<Shard> shard = flags.shard ? std::optional(parse_shard(*flags.shard)) : std::nullopt;
+  Experiment experiment = load_experiment(flags.config, flags.inputs.empty() ? Inputs{} : load_inputs(flags.inputs));
+  std::string overrides = apply(flags, experiment);
+  catch_interrupts();
+  Board board;
+  Progress progress(stderr, flags.quiet);
+  const auto report = [&] {
+    progress.end();
+    const Summary summary = board.read();
+    print_result(flags.json ? print_json(summary) : print_table(summary, terminal_width(STDOUT_FILENO)));
+  };
+  TuneOptions options{flags.store, "", flags.retry_failed, flags.warm_start, flags.in_process, flags.analytic_prior};
+  options.tolerance = flags.tolerance;
+  Deadline deadline([&] {
+    try {
+      abandon(options);
+    } catch (const Error&) {
+      // Another process holds the store: the next run settles what was begun.
+    }
+    report();
+  });
+  if (shard) {
+    progress.line(describe_shards(experiment, *shard));
+    overrides += " --shard " + *flags.shard;
+    take_shard(experiment, *shard);
+  }
+  options.overrides = overrides;
+  tune(experiment, options, progress, board);
+  deadline.lift();
+  report();
+  const Summary summary = board.read();
+  if (summary.interrupted) return 128 + interrupted();
+  check_tuned(summary);
+  return 0;
+}
+
+void add_search(CLI::App& command, TuneFlags& flags) {
+  command
+      .add_option("--search", flags.search,
+                  "Search by this strategy (see `deplo strategies`). Choosing a different strategy discards the file's "
+                  "parameters.")
+      ->type_name("STRATEGY");
+  command
+      .add_option("--set", flags.set,
+                  "Set a hyperparameter of the strategy (see `deplo strategies NAME`). May be repeated.")
+      ->type_name("NAME=VALUE")
+      ->take_all()
+      ->allow_extra_args(false)
+      ->group(seldom);
+  add_restrictions(command, flags.restrictions);
+  command.add_option("--seed", flags.seed, "The same seed tries the same schedules in the same order.")
+      ->check(between(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
+      ->type_name("N")
+      ->group(seldom);
+}
+
+void add_budget(CLI::App& command, TuneFlags& flags) {
+  command
+      .add_option("--time", flags.seconds,
+                  "Search for SECONDS, all kernels together. Each kernel gets at least its heuristic's schedule.")
+      ->check(between(0.0, most_seconds))
+      ->type_name("SECONDS");
+  command.add_option("--trials", flags.trials, "Make at most N new measurements of each kernel.")
+      ->check(between(std::int64_t{1}, most_count))
+      ->type_name("N");
+  command
+      .add_option("--patience", flags.patience, "Stop a kernel after N new measurements in a row without a new best.")
+      ->check(between(std::int64_t{1}, most_count))
+      ->type_name("N")
+      ->group(seldom);
+  command
+      .add_option("--shard", flags.shard,
+                  "Tune the kernels that are the I-th of N processes' share; `deplo db merge` joins what they store.")
+      ->type_name("I/N")
+      ->group(seldom);
+}
+
+void add_beginnings(CLI::App& command, TuneFlags& flags) {
+  command
+      .add_option("--warm-start", flags.warm_start,
+                  "First measure the fastest schedules that STORE has of the same kernels on other devices, and of the "
+                  "nearest other sizes. A strategy with a model also learns from them.")
+      ->type_name("STORE");
+  command
+      .add_option(
+          "--analytic-prior", flags.analytic_prior,
+          "Without a warm start, teach a strategy with a model what the analytic model (docs/model.md) says of N "
+          "random schedules, 2 ms each [0].")
+      ->check(between(std::int64_t{0}, std::int64_t{100'000}))
+      ->type_name("N")
+      ->group(seldom);
+}
+
+}  // namespace
+
+void add_tune(CLI::App& command, int& exit_code) {
+  auto flags = std::make_shared<TuneFlags>();
+  command.description(
+      "Search for the fastest schedule of every kernel of an experiment.\n"
+      "Flags override what the experiment's file says. Ctrl-C prints what was found; the same command goes on from "
+      "there.");
+  command.add_option("--config", flags->config, "The experiment (YAML): kernels, search, budget.")->type_name("FILE");
+  add_budget(command, *flags);
+  add_search(command, *flags);
+  command
+      .add_option("--device", flags->device, "Use cuda, cuda:N, opencl, opencl:N (see `deplo devices`) or interpreter.")
+      ->type_name("DEVICE");
+  command
+      .add_option("--target", flags->target, "Compile for a name under configs/targets, or auto: what the device is.")
+      ->type_name("TARGET")
+      ->group(seldom);
+  command
+      .add_option("--store", flags->store,
+                  "Keep every measurement in this SQLite file; what it has is not measured again.")
+      ->type_name("FILE")
+      ->capture_default_str();
+  add_beginnings(command, *flags);
+  add_inputs(command, flags->inputs);
+  add_tolerance(command, flags->tolerance);
+  command
+      .add_flag("--retry-failed", flags->retry_failed,
+                "Measure again what failed in an earlier run (it may hang or crash again).")
+      ->group(seldom);
+  command
+      .add_flag("--in-process", flags->in_process,
+                "Run candidates in this process, for a debugger: one that crashes ends it.")
+      ->group(seldom);
+  command.add_flag("--json", flags->json, "Print one JSON document instead of the table.");
+  command.add_flag("--quiet", flags->quiet, "Show no progress.");
+  const std::string name = full_name(command);
+  command.footer(
+      fmt::format("{0} --config experiments/smoke.yaml --time 10\n"
+                  "{0} --config experiments/suite84.yaml --search mcts --device cuda --store suite.db",
+                  name));
+  command.callback([flags, &exit_code] { exit_code = run_tune(*flags); });
+}
+
+}  // namespace deplo::apps

@@ -1,0 +1,198 @@
+#include "apps/tune/table.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/text/text.h"
+#include "core/text/wrap.h"
+
+namespace deplo::apps {
+namespace {
+
+// Above this many FLOPs per byte a kernel is spoken of in GFLOP/s, below in GB/s: matmuls and the rest.
+constexpr double intensity_of_compute = 4;
+constexpr std::size_t least_table = 88;  // columns; narrower windows get two lines per kernel
+constexpr std::size_t numbers_width = 66;
+
+std::int64_t failed(const Row& row) {
+  std::int64_t sum = 0;
+  for (const auto& [status, count] : row.failures) sum += count;
+  return sum;
+}
+
+std::string speed(const Row& row) {
+  if (row.best_us <= 0) return "-";
+  const bool compute = row.flops > intensity_of_compute * row.bytes;
+  const double giga = (compute ? row.flops : row.bytes) / row.best_us * 1e-3;
+  return significant(giga) + (compute ? " GFLOP/s" : " GB/s");
+}
+
+std::string speed_up(const Row& row) {
+  return row.best_us > 0 && row.heuristic_us > 0 ? fmt::format("{:.2f}x", row.heuristic_us / row.best_us) : "-";
+}
+
+std::string microseconds(double value) { return value > 0 ? significant(value) : "-"; }
+
+// Right-aligned by columns: fmt counts code points too, but not "…".
+std::string right(const std::string& text, std::size_t width) {
+  return std::string(width - std::min(width, columns(text)), ' ') + text;
+}
+
+std::string left(const std::string& text, std::size_t width) {
+  const std::string shortened = cut(text, width);
+  return shortened + std::string(width - columns(shortened), ' ');
+}
+
+std::string numbers(const std::string& heuristic, const std::string& best, const std::string& up,
+                    const std::string& speed, const std::string& trials, const std::string& failures) {
+  return right(heuristic, 13) + right(best, 12) + right(up, 10) + right(speed, 15) + right(trials, 7) +
+         right(failures, 9);
+}
+
+// "name x3" for a kernel that stands for three; the name is cut to the width, the count is not.
+std::string label(const Row& row, std::size_t width) {
+  const std::string times = row.count() > 1 ? fmt::format(" x{}", row.count()) : "";
+  return cut(row.name, width - std::min(width, times.size())) + times;
+}
+
+std::size_t label_width(const Row& row) { return columns(label(row, columns(row.name) + 24)); }
+
+// Every kernel as often as it stands for one; all zero while a kernel has no valid time.
+Row total(const Summary& summary) {
+  Row sum;
+  sum.name = "total";
+  for (const Row& row : summary.rows) {
+    if (row.best_us <= 0 || row.heuristic_us <= 0) return {};
+    const auto count = static_cast<double>(row.count());
+    sum.heuristic_us += count * row.heuristic_us;
+    sum.best_us += count * row.best_us;
+    sum.flops += count * row.flops;
+    sum.bytes += count * row.bytes;
+  }
+  return sum;
+}
+
+std::string wide(const Summary& summary, std::size_t width) {
+  std::size_t name_width = 6, trail_width = 0;
+  for (const Row& row : summary.rows) {
+    name_width = std::max(name_width, label_width(row));
+    trail_width = std::max(trail_width, columns(row.trail));
+  }
+  const bool unlimited = width == 0;
+  if (!unlimited) name_width = std::min(name_width, width - numbers_width);
+  const bool beside = unlimited || name_width + numbers_width + 2 + trail_width <= width;
+  std::string text = left("kernel", name_width) +
+                     numbers("heuristic µs", "best µs", "speed-up", "speed", "trials", "failures") +
+                     (beside ? "  trail" : "") + "\n";
+  for (const Row& row : summary.rows) {
+    text += left(label(row, name_width), name_width) + numbers(microseconds(row.heuristic_us),
+                                                               microseconds(row.best_us), speed_up(row), speed(row),
+                                                               std::to_string(row.trials), std::to_string(failed(row)));
+    text += beside ? "  " + row.trail + "\n" : "\n    " + wrap(row.trail, width, 4, 4) + "\n";
+  }
+  if (const Row sum = total(summary); summary.rows.size() > 1 && sum.best_us > 0) {
+    const std::string cells =
+        numbers(microseconds(sum.heuristic_us), microseconds(sum.best_us), speed_up(sum), speed(sum), "", "");
+    text += left(sum.name, name_width) + cells.substr(0, cells.find_last_not_of(' ') + 1) + "\n";
+  }
+  return text;
+}
+
+std::string stacked(const Summary& summary, std::size_t width) {
+  std::string text;
+  for (const Row& row : summary.rows) {
+    text += label(row, width) + "\n";
+    text += cut(fmt::format("  {} µs, was {} ({}), {}", microseconds(row.best_us), microseconds(row.heuristic_us),
+                            speed_up(row), speed(row)),
+                width) +
+            "\n";
+    text += cut(fmt::format("  {}, {}", counted(row.trials, "trial"), counted(failed(row), "failure")), width) +
+            "\n  " + wrap(row.trail, width, 4, 2) + "\n";
+  }
+  if (const Row sum = total(summary); summary.rows.size() > 1 && sum.best_us > 0)
+    text += cut(fmt::format("total {} µs, was {} ({})", microseconds(sum.best_us), microseconds(sum.heuristic_us),
+                            speed_up(sum)),
+                width) +
+            "\n";
+  return text;
+}
+
+std::string title(const Summary& summary) {
+  return summary.name.empty() ? summary.experiment : fmt::format("{} ({})", summary.name, summary.experiment);
+}
+
+std::string notes(const Summary& summary) {
+  std::int64_t known = 0;
+  std::string unconfirmed;
+  for (const Row& row : summary.rows) {
+    known += row.known;
+    if (!row.confirmed && row.stop != untunable) unconfirmed += (unconfirmed.empty() ? "" : ", ") + row.name;
+  }
+  std::string text = fmt::format("{} on {} ({}), {}, seed {}, {}", title(summary), summary.device, summary.target,
+                                 summary.strategy, summary.seed, duration(summary.seconds));
+  if (known > 0) text += fmt::format("; {} known from {}", counted(known, "trial"), summary.store);
+  text += "\n";
+  for (const Row& row : summary.rows)
+    if (!row.same.empty()) text += fmt::format("{} is also {}\n", row.name, fmt::join(row.same, ", "));
+  for (const Row& row : summary.rows)
+    if (row.stop == untunable) text += fmt::format("{} {}: {}\n", row.name, untunable, row.fault);
+  if (!unconfirmed.empty()) text += "not confirmed by a full, fully checked run: " + unconfirmed + "\n";
+  if (summary.interrupted) text += "interrupted: the same command goes on from " + summary.store + "\n";
+  return text;
+}
+
+nlohmann::ordered_json to_json(const Row& row) {
+  nlohmann::ordered_json json;
+  const auto or_null = [](double value) {
+    return value > 0 ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
+  };
+  json["kernel"] = row.name;
+  json["count"] = row.count();
+  json["same"] = row.same;
+  json["heuristic_us"] = or_null(row.heuristic_us);
+  json["best_us"] = or_null(row.best_us);
+  json["speed_up"] = or_null(row.best_us > 0 ? row.heuristic_us / row.best_us : 0);
+  json["gflops"] = or_null(row.best_us > 0 ? row.flops / row.best_us * 1e-3 : 0);
+  json["gb_per_s"] = or_null(row.best_us > 0 ? row.bytes / row.best_us * 1e-3 : 0);
+  json["trials"] = row.trials;
+  json["known"] = row.known;
+  json["failures"] = row.failures;
+  json["fault"] = row.fault.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(row.fault);
+  json["trail"] = row.trail;
+  json["confirmed"] = row.confirmed;
+  json["stop"] = row.stop;
+  return json;
+}
+
+}  // namespace
+
+std::string print_table(const Summary& summary, std::size_t width) {
+  const bool narrow = width != 0 && width < least_table;
+  return (narrow ? stacked(summary, width) : wide(summary, width)) +
+         wrap(notes(summary), width == 0 ? std::string::npos : width);
+}
+
+std::string print_json(const Summary& summary) {
+  nlohmann::ordered_json json;
+  json["experiment"] = summary.experiment;
+  json["name"] = summary.name.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(summary.name);
+  json["device"] = summary.device;
+  json["target"] = summary.target;
+  json["strategy"] = summary.strategy;
+  json["seed"] = summary.seed;
+  json["store"] = summary.store;
+  json["seconds"] = summary.seconds;
+  json["interrupted"] = summary.interrupted;
+  const Row sum = total(summary);  // each kernel `count` times
+  json["total_heuristic_us"] = sum.best_us > 0 ? nlohmann::ordered_json(sum.heuristic_us) : nlohmann::ordered_json();
+  json["total_best_us"] = sum.best_us > 0 ? nlohmann::ordered_json(sum.best_us) : nlohmann::ordered_json();
+  json["kernels"] = nlohmann::ordered_json::array();
+  for (const Row& row : summary.rows) json["kernels"].push_back(to_json(row));
+  // User text may hold bytes that are no UTF-8: shown as U+FFFD, never thrown over.
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace deplo::apps

@@ -1,0 +1,14 @@
+// The results of a tuning run: as a table for people, as one JSON document for programs.
+#pragma once
+#include <cstddef>
+#include <string>
+
+#include "engine/tune/tuning_results.h"
+
+namespace deplo::apps {
+
+/// For a window of that many columns; 0: no limit.
+std::string print_table(const Summary&, std::size_t width);
+std::string print_json(const Summary&);
+
+}  // namespace deplo::apps

@@ -1,0 +1,51 @@
+#include "engine/compile/kernel_space.h"
+
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+
+namespace deplo::apps {
+namespace {
+
+class KernelPosition : public search::Position {
+ public:
+  KernelPosition(rules::Lowering lowering, std::shared_ptr<const Restrictions> restrictions)
+      : lowering_(std::move(lowering)), restrictions_(std::move(restrictions)) {
+    if (!lowering_.fork()) return;
+    const Fork& whole = *lowering_.fork();
+    options_ = allowed_options(whole, *restrictions_);
+    fork_ = Fork{whole.knob, {}};
+    for (const std::size_t option : options_) fork_->options.push_back(whole.options[option]);
+  }
+
+  const std::optional<Fork>& fork() const override { return fork_; }
+  const Trail& trail() const override { return lowering_.trail(); }
+  search::PositionPtr choose(std::size_t option) const override {
+    CHECK(option < options_.size());
+    rules::Lowering next = lowering_;
+    next.choose(options_[option]);
+    return std::make_shared<KernelPosition>(std::move(next), restrictions_);
+  }
+  const rules::Lowering& lowering() const { return lowering_; }
+
+ private:
+  rules::Lowering lowering_;
+  std::shared_ptr<const Restrictions> restrictions_;  // of the whole space
+  std::optional<Fork> fork_;                          // what is left of the rule's
+  std::vector<std::size_t> options_;                  // their numbers there
+};
+
+}  // namespace
+
+KernelSpace::KernelSpace(const ir::Program& loop, const Target& target, Restrictions restrictions)
+    : root_(std::make_shared<KernelPosition>(rules::Lowering(loop, target),
+                                             std::make_shared<const Restrictions>(std::move(restrictions)))) {}
+
+const rules::Lowering& KernelSpace::lowering(const search::Position& candidate) {
+  const auto* const position = dynamic_cast<const KernelPosition*>(&candidate);
+  CHECK(position != nullptr);
+  return position->lowering();
+}
+
+}  // namespace deplo::apps

@@ -1,0 +1,23 @@
+// A kernel's schedules as a search space: a position is a lowering stopped at its open decision.
+#pragma once
+#include "engine/compile/restrict.h"
+#include "ir/program.h"
+#include "rules/lower.h"
+#include "search/space.h"
+
+namespace deplo::apps {
+
+class KernelSpace : public search::Space {
+ public:
+  /// `loop` is verified Loop IR. Forks offer what the restrictions leave, in the rules' order.
+  KernelSpace(const ir::Program& loop, const Target& target, Restrictions restrictions = {});
+  search::PositionPtr root() const override { return root_; }
+
+  /// The scheduled program behind a candidate that came from this kind of space.
+  static const rules::Lowering& lowering(const search::Position& candidate);
+
+ private:
+  search::PositionPtr root_;
+};
+
+}  // namespace deplo::apps

@@ -1,0 +1,84 @@
+#include "engine/compile/plan.h"
+
+#include <algorithm>
+#include <set>
+
+namespace deplo::apps {
+namespace {
+
+class Planner {
+ public:
+  explicit Planner(const ir::Module& module) : module_(module) {}
+
+  Plan run() {
+    const std::set<std::string, std::less<>> outputs(module_.outputs.begin(), module_.outputs.end());
+    for (const ir::Tensor& tensor : module_.tensors)
+      if (tensor.kind != ir::Tensor::Kind::computed || outputs.contains(tensor.name))
+        place(tensor.name, add_slot(slot_bytes(tensor.type)));
+    find_last_uses();
+    for (std::size_t k = 0; k < module_.kernels.size(); ++k) run_kernel(k);
+    return std::move(plan_);
+  }
+
+ private:
+  std::size_t add_slot(std::int64_t bytes) {
+    plan_.slots.push_back(bytes);
+    return plan_.slots.size() - 1;
+  }
+  void place(const std::string& tensor, std::size_t slot) { plan_.placement.emplace(tensor, slot); }
+
+  void find_last_uses() {
+    for (std::size_t k = 0; k < module_.kernels.size(); ++k)
+      for (const ir::Buffer& buffer : module_.kernels[k].buffers)
+        if (!plan_.placement.contains(buffer.name)) last_use_[buffer.name] = k;
+  }
+
+  void run_kernel(std::size_t k) {
+    for (const ir::Buffer& buffer : module_.kernels[k].buffers) {
+      if (plan_.placement.contains(buffer.name)) continue;
+      const ir::Tensor* const tensor = module_.find(buffer.name);
+      CHECK(tensor != nullptr);
+      place(buffer.name, take(slot_bytes(tensor->type)));
+    }
+    // After all of the kernel's buffers have their place: what it reads must not be where it writes.
+    for (const auto& [tensor, last] : last_use_)
+      if (last == k) free_.push_back(plan_.placement.at(tensor));
+  }
+
+  std::size_t take(std::int64_t bytes) {
+    if (free_.empty()) return add_slot(bytes);
+    const auto size = [&](std::size_t slot) { return plan_.slots[slot]; };
+    const auto better = [&](std::size_t a, std::size_t b) {
+      const bool fits = size(a) >= bytes;
+      if (fits != (size(b) >= bytes)) return fits;
+      return fits ? size(a) < size(b) : size(a) > size(b);
+    };
+    const auto best = std::min_element(free_.begin(), free_.end(), better);
+    const std::size_t slot = *best;
+    free_.erase(best);
+    plan_.slots[slot] = std::max(plan_.slots[slot], bytes);
+    return slot;
+  }
+
+  const ir::Module& module_;
+  Plan plan_;
+  std::map<std::string, std::size_t, std::less<>> last_use_;  // computed tensor → kernel
+  std::vector<std::size_t> free_;
+};
+
+}  // namespace
+
+std::int64_t slot_bytes(const ir::TensorType& type) {
+  const std::int64_t bytes = ir::element_count(type.shape) * ir::bytes(type.dtype);
+  return std::max<std::int64_t>(4, (bytes + 3) / 4 * 4);
+}
+
+double Plan::bytes() const {
+  double sum = 0;
+  for (const std::int64_t slot : slots) sum += static_cast<double>(slot);
+  return sum;
+}
+
+Plan plan_buffers(const ir::Module& module) { return Planner(module).run(); }
+
+}  // namespace deplo::apps

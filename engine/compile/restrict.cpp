@@ -1,0 +1,88 @@
+#include "engine/compile/restrict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/error.h"
+#include "core/text/nearest.h"
+#include "rules/rule.h"
+#include "search/records/records.h"
+
+namespace deplo::apps {
+namespace {
+
+constexpr std::string_view heuristic = "heuristic";
+
+bool matches(std::string_view pattern, std::string_view knob) {
+  if (!pattern.ends_with('*')) return pattern == knob;
+  return knob.starts_with(pattern.substr(0, pattern.size() - 1));
+}
+
+// Knobs are named after the axes and buffers of a kernel; of their names only the rule's is known beforehand.
+void check_knob(const std::string& knob, std::string_view place) {
+  const std::size_t dot = knob.find('.');
+  const std::size_t star = knob.find('*');
+  if (dot == std::string::npos || dot + 1 == knob.size() || (star != std::string::npos && star + 1 < knob.size()))
+    throw Error(
+        fmt::format("{}: expected a knob, RULE.NAME, or the beginning of one and *, such as mark_unroll.*, found '{}'",
+                    place, knob));
+  std::vector<std::string> names;
+  for (const rules::Rule* rule : rules::pipeline()) names.emplace_back(rule->name);
+  const std::string rule = knob.substr(0, dot);
+  if (std::ranges::find(names, rule) == names.end())
+    throw Error(fmt::format("{}: expected the name of a rule before the dot, found '{}'{}", place, knob,
+                            did_you_mean(rule, names)));
+}
+
+}  // namespace
+
+std::vector<std::size_t> allowed_options(const Fork& fork, const Restrictions& restrictions) {
+  std::vector<std::size_t> all(fork.options.size());
+  std::iota(all.begin(), all.end(), 0);
+  const auto found = std::find_if(restrictions.rbegin(), restrictions.rend(),
+                                  [&](const Restriction& each) { return matches(each.knob, fork.knob); });
+  if (found == restrictions.rend()) return all;
+  const auto named = [&](const Value& value) { return std::ranges::count(found->values, value) > 0; };
+  std::erase_if(
+      all, [&](std::size_t i) { return !named(fork.options[i]) && !(i == 0 && named(Value(std::string(heuristic)))); });
+  return all.empty() ? std::vector<std::size_t>{0} : all;
+}
+
+Restrictions read_restrictions(const Config& config) {
+  Restrictions restrictions;
+  for (const auto& [knob, list] : config.entries()) {
+    check_knob(knob, list.place());
+    Restriction& restriction = restrictions.emplace_back(Restriction{knob, {}});
+    for (const Config& value : list.items()) restriction.values.push_back(search::to_value(value.text()));
+    if (restriction.values.empty()) list.expected("at least one value of " + knob);
+  }
+  return restrictions;
+}
+
+Restriction parse_restriction(const std::string& text, std::string_view place) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos) throw Error(fmt::format("{}: expected KNOB=VALUE,VALUE,…, found '{}'", place, text));
+  Restriction restriction{text.substr(0, equals), {}};
+  check_knob(restriction.knob, place);
+  for (std::size_t start = equals + 1; start <= text.size();) {
+    const std::size_t end = std::min(text.find(',', start), text.size());
+    if (end == start) throw Error(fmt::format("{}: expected a value at each comma, found none in '{}'", place, text));
+    restriction.values.push_back(search::to_value(text.substr(start, end - start)));
+    start = end + 1;
+  }
+  return restriction;
+}
+
+std::string describe(const Restrictions& restrictions) {
+  std::string text;
+  for (const Restriction& restriction : restrictions) {
+    text += fmt::format("{}{}=", text.empty() ? "" : " ", restriction.knob);
+    for (std::size_t i = 0; i < restriction.values.size(); ++i)
+      text += (i > 0 ? "," : "") + print(restriction.values[i]);
+  }
+  return text;
+}
+
+}  // namespace deplo::apps

@@ -1,0 +1,260 @@
+#include "engine/compile/tuned.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "core/error.h"
+#include "core/trail.h"
+#include "core/user_cache.h"
+#include "engine/compile/kernel_space.h"
+#include "engine/source/kernel.h"
+#include "engine/tune/warm_start.h"
+#include "ir/walk.h"
+
+namespace deplo::apps {
+namespace {
+
+// The candidate that the trail leads to, if it is one of this space and complete.
+std::optional<Prepared> follow(const ir::Program& loop, const Target& target, const std::string& trail) {
+  const KernelSpace space(loop, target);
+  const search::Candidate candidate = search::walk(space, parse_trail(trail));
+  if (!candidate || candidate->fork()) return std::nullopt;
+  return prepare(candidate, target);
+}
+
+std::vector<std::size_t> all_of(const ir::Program& loop) {
+  std::vector<std::size_t> numbers(loop.buffers.size());
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return numbers;
+}
+
+void rename_buffers(ir::Body& body, const std::map<std::string, std::string>& names) {
+  for (ir::Stmt& stmt : body) {
+    if (auto* load = stmt.as<ir::Load>()) load->buffer = names.at(load->buffer);
+    if (auto* write = stmt.as<ir::Write>()) write->buffer = names.at(write->buffer);
+    if (ir::Body* inner = ir::inner_body(stmt)) rename_buffers(*inner, names);
+  }
+}
+
+// nullopt: not what a kernel's text was; replay() says so of one that is looked for.
+std::optional<std::string> form_of_text(const std::string& text) {
+  try {
+    const ir::Program loop = ir::parse(text);
+    if (loop.level == ir::Level::loop && verify(loop).empty()) return print(ir::schedule_form(loop).program);
+  } catch (const Error&) {
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string_view name(Origin origin) {
+  switch (origin) {
+    case Origin::tuned:
+      return "tuned";
+    case Origin::shared:
+      return "shared";
+    case Origin::nearest:
+      return "nearest";
+    case Origin::heuristic:
+      break;
+  }
+  return "heuristic";
+}
+
+std::string default_store() {
+  const std::filesystem::path folder = user_cache_folder();
+  return folder.empty() ? "deplo.db" : (folder / "tuned.db").string();
+}
+
+measure::DeviceInfo device_for(const std::string& file, const Target& target, const std::string& name) {
+  std::error_code error;
+  if (!std::filesystem::exists(file, error))
+    throw Error(fmt::format("--tuned: expected the store of an earlier `deplo tune`, found no file '{}'", file));
+  std::vector<measure::DeviceInfo> fitting;
+  std::vector<std::string> names;
+  for (measure::DeviceInfo& info : measure::Store::open_to_read(file).devices()) {
+    const std::string own = measure::target_of(info).name;
+    names.push_back(fmt::format("'{}' ({}, {})", info.name, info.driver, own));
+    if (own == target.name && info.name.find(name) != std::string::npos) fitting.push_back(std::move(info));
+  }
+  if (fitting.size() != 1)
+    throw Error(fmt::format("--tuned: expected one device for {}{} in {} (choose by --tuned-on NAME), found {}: {}",
+                            target.name, name.empty() ? "" : " named '" + name + "'", file, fitting.size(),
+                            names.empty() ? "nothing was measured" : fmt::format("it has {}", fmt::join(names, ", "))));
+  return std::move(fitting.front());
+}
+
+void make_default_folder(const std::string& file) {
+  std::error_code ignored;  // opening the store says what is wrong
+  if (file == default_store()) std::filesystem::create_directories(std::filesystem::path(file).parent_path(), ignored);
+}
+
+TunedCache::TunedCache(const std::optional<std::string>& file, const measure::DeviceInfo& device, Target target,
+                       bool nearest, double tolerance)
+    : file_(file.value_or(default_store())), target_(std::move(target)), nearest_(nearest), tolerance_(tolerance) {
+  std::error_code error;
+  const bool empty = !file && std::filesystem::file_size(file_, error) == 0;  // left by a `deplo tune` that was killed
+  if (!empty && std::filesystem::exists(file_, error)) {
+    store_ = measure::Store::open_to_read(file_);
+    device_ = store_->find_device(device);
+  } else if (file) {
+    throw Error(fmt::format("--tuned: expected the store of an earlier `deplo tune`, found no file '{}'", file_));
+  } else {
+    file_.clear();
+  }
+}
+
+Schedule heuristic_schedule(const ir::Program& kernel, const Target& target) {
+  Schedule schedule;
+  schedule.loop = kernel;
+  schedule.arguments = all_of(kernel);
+  schedule.prepared = prepare(search::heuristic(KernelSpace(kernel, target)), target);
+  return schedule;
+}
+
+std::vector<std::string> parameters(const ir::Program& kernel, const ir::Program& equal, const Schedule& schedule) {
+  const auto own = corresponding_buffers(ir::canonical(kernel), ir::canonical(equal));
+  std::vector<std::string> names;
+  for (const std::size_t buffer : schedule.arguments) names.push_back(kernel.buffers[own[buffer]].name);
+  return names;
+}
+
+// The measured kernel itself, if this program makes the source of it that was measured.
+std::optional<Schedule> TunedCache::replay(const measure::StoredSchedule& stored, std::string& note) const {
+  Schedule schedule;
+  std::optional<Prepared> prepared;
+  try {
+    schedule.loop = parse_kernel(stored.kernel.text, {}, "the kernel's text");
+    if (ir::structural_keys(schedule.loop).exact != stored.exact_key) throw Error("the key is not that of the text");
+    prepared = follow(schedule.loop, target_, stored.best.trail);
+  } catch (const Error& error) {
+    note = fmt::format("damaged: trial {} of {}: {}", stored.best.id, file_, error.what());
+    return std::nullopt;
+  }
+  if (!prepared || prepared->digest != stored.best.digest) {
+    note = fmt::format(
+        "stale: this deplo makes {} from the trail of trial {} than was measured ({}); `deplo tune --store {}` again "
+        "measures it anew",
+        prepared ? "another source" : "no kernel any more", stored.best.id, stored.kernel.name, file_);
+    return std::nullopt;
+  }
+  schedule.arguments = all_of(schedule.loop);
+  schedule.prepared = std::move(*prepared);
+  schedule.measured_us = stored.best.median_us;
+  return schedule;
+}
+
+std::optional<Schedule> TunedCache::transfer(const ir::Program& kernel, const measure::StoredSchedule& stored,
+                                             Origin origin) const {
+  const ir::Program theirs = parse_kernel(stored.kernel.text, {}, "store " + file_);
+  ir::Canonical mine = ir::canonical(kernel);
+  const std::vector<std::size_t> matching = corresponding_buffers(ir::schedule_form(kernel), ir::schedule_form(theirs));
+  // Knobs name buffers: the kernel gets the names of the one that was measured.
+  std::map<std::string, std::string> names;
+  for (std::size_t i = 0; i < mine.buffers.size(); ++i) {
+    const auto place = std::ranges::find(matching, mine.buffers[i]) - matching.begin();
+    ir::Buffer& buffer = mine.program.buffers[i];
+    names[buffer.name] = theirs.buffers[static_cast<std::size_t>(place)].name;
+    buffer.name = names[buffer.name];
+  }
+  rename_buffers(mine.program.body, names);
+  if (!verify(mine.program).empty()) return std::nullopt;  // a value has the name of one of their buffers
+  auto prepared = follow(mine.program, target_, stored.best.trail);
+  if (!prepared) return std::nullopt;
+  return Schedule{origin,
+                  std::move(mine.program),
+                  std::move(mine.buffers),
+                  std::move(*prepared),
+                  stored.best.median_us,
+                  stored.kernel.name,
+                  ""};
+}
+
+std::optional<Schedule> TunedCache::find_tuned(const ir::Program& kernel, const ir::StructuralKeys& keys,
+                                               std::string& note) {
+  std::vector<measure::StoredSchedule> stored = store_->schedules(keys.schedule, *device_, tolerance_);
+  std::ranges::stable_sort(stored, [&](const auto& a, const auto& b) {
+    const bool exact = a.exact_key == keys.exact;
+    if (exact != (b.exact_key == keys.exact)) return exact;
+    return a.best.median_us < b.best.median_us;
+  });
+  for (const measure::StoredSchedule& one : stored) {
+    auto schedule = replay(one, note);  // of another computation, too: what is stale there would be stale here
+    if (!schedule) continue;
+    note.clear();
+    if (one.exact_key != keys.exact) {
+      schedule = transfer(kernel, one, Origin::shared);
+      if (!schedule) continue;
+      return schedule;
+    }
+    schedule->origin = Origin::tuned;
+    schedule->arguments = corresponding_buffers(ir::canonical(kernel), ir::canonical(schedule->loop));
+    return schedule;
+  }
+  return std::nullopt;
+}
+
+std::optional<Schedule> TunedCache::find_nearest(const ir::Program& kernel, std::string& note) {
+  const std::string mine = print(ir::schedule_form(kernel).program);
+  std::vector<std::pair<double, measure::StoredSchedule>> near;
+  for (measure::StoredSchedule& stored : store_->schedules(std::nullopt, *device_, tolerance_)) {
+    const auto theirs = form_of_text(stored.kernel.text);
+    const double apart = theirs ? shape_distance(mine, *theirs) : std::numeric_limits<double>::infinity();
+    if (std::isfinite(apart)) near.emplace_back(apart, std::move(stored));
+  }
+  std::ranges::stable_sort(near, {}, [](const auto& entry) { return entry.first; });
+  for (const auto& [apart, stored] : near) {
+    std::string stale;
+    if (!replay(stored, stale)) continue;
+    if (auto schedule = transfer(kernel, stored, Origin::nearest)) return schedule;
+  }
+  if (note.empty())
+    note = near.empty()
+               ? "no such kernel was tuned with other extents"
+               : fmt::format("none of the schedules of the {} tuned with other extents is legal here", near.size());
+  return std::nullopt;
+}
+
+std::string TunedCache::refused(std::string_view schedule_key) {
+  const std::vector<measure::FaultyTrial> faulty = store_->faulty_trials(schedule_key, *device_);
+  if (faulty.empty()) return "";
+  const std::string more = faulty.size() == 1 ? "" : fmt::format(" and {} more", faulty.size() - 1);
+  return fmt::format("refused: trial {} of {} ({:.4g} µs){}: {}; see `deplo db check`", faulty[0].id, file_,
+                     faulty[0].median_us, more, faulty[0].fault);
+}
+
+Schedule TunedCache::find(const ir::Program& kernel) {
+  std::string note;
+  if (store_) {
+    const ir::StructuralKeys keys = ir::structural_keys(kernel);
+    const std::string refused = device_ ? this->refused(keys.schedule) : "";
+    if (device_)
+      if (auto schedule = find_tuned(kernel, keys, note)) {
+        schedule->note = refused;
+        return std::move(*schedule);
+      }
+    const std::vector<std::string> others = store_->devices_of(keys.schedule);
+    if (note.empty()) note = refused;
+    if (note.empty() && !others.empty() && !device_)
+      note = fmt::format("tuned on {}, not on this device", fmt::join(others, ", "));
+    if (device_ && nearest_)
+      if (auto schedule = find_nearest(kernel, note)) {
+        schedule->note = std::move(note);
+        return std::move(*schedule);
+      }
+  }
+  Schedule schedule = heuristic_schedule(kernel, target_);
+  schedule.note = std::move(note);
+  return schedule;
+}
+
+}  // namespace deplo::apps

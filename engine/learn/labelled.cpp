@@ -1,0 +1,133 @@
+#include "engine/learn/labelled.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+#include "core/error.h"
+#include "engine/learn/store_keys.h"
+#include "engine/source/kernel.h"
+#include "measure/store/store.h"
+#include "rules/cost/features.h"
+#include "rules/cost/roofline.h"
+#include "rules/lower.h"
+
+namespace deplo::apps {
+namespace {
+
+/// nullopt: rules have changed since.
+std::optional<rules::Features> features_of(const ir::Program& loop, const Target& target, const std::string& trail) {
+  try {
+    return rules::features(rules::follow(loop, target, parse_trail(trail)).program(), target);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+/// The valid ones; at most `most`, evenly over them.
+std::vector<measure::KnownTrial> valid_trials(measure::Store& store, const StoreKey& key, std::size_t most) {
+  std::vector<measure::KnownTrial> trials = store.known_trials(key.kernel, key.device, key.protocol);
+  std::erase_if(trials, [](const measure::KnownTrial& known) {
+    return known.trial.status != Status::ok || !(known.trial.median_us > 0);
+  });
+  if (trials.size() <= most) return trials;
+  std::vector<measure::KnownTrial> some;
+  for (std::size_t i = 0; i < most; ++i) some.push_back(std::move(trials[i * trials.size() / most]));
+  return some;
+}
+
+search::Labelled label(measure::Store& store, const StoreKey& key, std::size_t most) {
+  const ir::Program loop = parse_kernel(key.text, {}, key.name);
+  const Target target = measure::target_of(key.info);
+  const measure::Ceilings ceilings = store.ceilings(key.device);
+  search::Labelled set{key.name, key.info.name, key.name, {rules::feature_names().size(), {}}, {}, {}};
+  for (const measure::KnownTrial& known : valid_trials(store, key, most)) {
+    const auto found = features_of(loop, target, known.trial.trail);
+    if (!found) continue;
+    const std::vector<float> values = rules::feature_vector(*found);
+    std::ranges::copy(values, set.points.add());
+    set.logs.push_back(std::log(known.trial.median_us));
+    set.analytic.push_back(std::log(measure::roofline_us(*found, target, ceilings)));
+  }
+  return set;
+}
+
+/// log2 of the numbers, or they themselves where one is not positive: a switch's 0 and 1 must differ. Where one is text
+/// the options' own numbers.
+struct Column {
+  bool numeric = true;
+  std::vector<float> of_option;
+};
+Column column(const search::Knob& knob) {
+  Column result;
+  bool positive = true;
+  for (const Value& value : knob.values) {
+    const auto* const number = std::get_if<std::int64_t>(&value);
+    result.numeric &= number != nullptr;
+    positive &= number != nullptr && *number > 0;
+    result.of_option.push_back(number != nullptr ? static_cast<float>(*number) : 0.0F);
+  }
+  if (!result.numeric)
+    std::iota(result.of_option.begin(), result.of_option.end(), 0.0F);
+  else if (positive)
+    for (float& value : result.of_option) value = std::log2(value);
+  return result;
+}
+
+}  // namespace
+
+std::vector<search::Labelled> label_store(const std::string& file, std::size_t least, std::size_t most) {
+  const std::vector<StoreKey> keys = store_keys(file);
+  measure::Store store = measure::Store::open_to_read(file);
+  std::vector<search::Labelled> sets;
+  for (const StoreKey& key : keys) {
+    if (!key.text.starts_with("===")) continue;  // imported: no kernel of ours
+    search::Labelled set = label(store, key, most);
+    if (set.logs.size() >= least) sets.push_back(std::move(set));
+  }
+  return sets;
+}
+
+std::vector<search::Labelled> label_records(const search::Records& records, std::size_t least) {
+  std::vector<Column> columns;
+  for (const search::Knob& knob : records.knobs) columns.push_back(column(knob));
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;
+  for (std::size_t a = 0; a < columns.size(); ++a)
+    for (std::size_t b = a + 1; b < columns.size(); ++b)
+      if (columns[a].numeric && columns[b].numeric) pairs.emplace_back(a, b);
+  search::Labelled set{records.kernel, records.device, records.name, {columns.size() + 2 * pairs.size(), {}}, {}, {}};
+  for (std::size_t i = 0; i < records.records.size(); ++i) {
+    const Outcome& outcome = records.records[i].outcome;
+    if (!outcome.ok() || !(outcome.microseconds > 0)) continue;
+    const auto options = records.options_of(i);
+    float* point = set.points.add();
+    for (std::size_t k = 0; k < columns.size(); ++k) *point++ = columns[k].of_option[options[k]];
+    const float* const values = point - columns.size();
+    for (const auto& [a, b] : pairs) {
+      *point++ = values[a] + values[b];
+      *point++ = values[a] - values[b];
+    }
+    set.logs.push_back(std::log(outcome.microseconds));
+  }
+  if (set.logs.size() < least) return {};
+  return {std::move(set)};
+}
+
+std::string print_points(const std::vector<search::Labelled>& sets) {
+  std::string text = "kernel,device,us,analytic_us";
+  for (const std::string_view name : rules::feature_names()) text += fmt::format(",{}", name);
+  text += "\n";
+  for (const search::Labelled& set : sets)
+    for (std::size_t i = 0; i < set.logs.size(); ++i) {
+      text += fmt::format("\"{}\",\"{}\",{:.6g},{:.6g}", set.kernel, set.device, std::exp(set.logs[i]),
+                          std::exp(set.analytic[i]));
+      for (std::size_t k = 0; k < set.points.dimensions; ++k)
+        text += fmt::format(",{:.6g}", set.points.values[i * set.points.dimensions + k]);
+      text += "\n";
+    }
+  return text;
+}
+
+}  // namespace deplo::apps

@@ -1,0 +1,106 @@
+#include "engine/learn/prior.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "engine/source/kernel.h"
+#include "measure/device.h"
+#include "rules/cost/features.h"
+#include "rules/cost/roofline.h"
+#include "rules/lower.h"
+#include "search/count.h"
+
+namespace deplo::apps {
+namespace {
+
+search::Labelled empty_set(const std::string& kernel) {
+  return {kernel, "", kernel, {rules::feature_names().size(), {}}, {}, {}};
+}
+
+void add(search::Labelled& set, const rules::Lowering& lowering, const measure::Ceilings& ceilings) {
+  const rules::Features features = rules::features(lowering.program(), lowering.target());
+  std::ranges::copy(rules::feature_vector(features), set.points.add());
+  set.analytic.push_back(std::log(measure::roofline_us(features, lowering.target(), ceilings)));
+}
+
+/// The record's choices, whatever their order is; nullopt: not all of them are offered, or others are.
+std::optional<rules::Lowering> lower(rules::Lowering lowering, const search::Records& records, std::size_t row) {
+  std::map<std::string_view, const Value*> open;
+  for (std::size_t k = 0; k < records.knobs.size(); ++k)
+    if (const Value& value = records.value(row, k); value != Value(std::string(absent)))
+      open[records.knobs[k].name] = &value;
+  while (lowering.fork()) {
+    const auto choice = open.find(lowering.fork()->knob);
+    if (choice == open.end()) return std::nullopt;
+    const auto option = search::option_of(*lowering.fork(), {lowering.fork()->knob, *choice->second});
+    if (!option) return std::nullopt;
+    lowering.choose(*option);
+    open.erase(choice);
+  }
+  return open.empty() ? std::optional(std::move(lowering)) : std::nullopt;
+}
+
+}  // namespace
+
+Prior analytic_prior() {
+  return [](const search::Labelled& set) { return set.analytic; };
+}
+
+Prior learned_prior(std::vector<search::Labelled> sets, std::uint64_t seed) {
+  return [sets = std::move(sets), seed](const search::Labelled& set) {
+    std::vector<search::Labelled> others;
+    for (const search::Labelled& other : sets)
+      if (other.kernel != set.kernel) others.push_back(other);
+    return others.empty() ? std::vector<double>() : search::predict_by_trees(others, set, seed);
+  };
+}
+
+search::Source prior_source(const KernelSpace& space, const measure::Ceilings& ceilings, std::size_t count,
+                            std::uint64_t seed, const Prior& prior) {
+  Rng rng(seed);
+  search::Source source;
+  search::Labelled set = empty_set("");
+  std::set<std::string> seen;
+  const auto note = [&](const search::Candidate& candidate) {
+    if (!seen.insert(print(candidate->trail())).second) return;
+    add(set, KernelSpace::lowering(*candidate), ceilings);
+    source.push_back({candidate->trail()});
+  };
+  note(search::heuristic(space));
+  for (std::size_t i = 0; i < count; ++i) note(search::random_path(space, rng).leaf);
+  const std::vector<double> logs = prior(set);
+  if (logs.empty()) return {};
+  for (std::size_t i = 0; i < source.size(); ++i) source[i].microseconds = std::exp(logs[i]);
+  return source;
+}
+
+std::shared_ptr<const search::Records> prior_records(const StoredSpace& space, const Prior& prior,
+                                                     std::string_view name) {
+  if (!space.kernel_text.starts_with("===")) return nullptr;  // imported
+  const search::Records& records = space.records;
+  const rules::Lowering root(parse_kernel(space.kernel_text, {}, records.kernel), measure::target_of(space.info));
+  search::Records believed;
+  believed.name = fmt::format("{}/{}", records.name, name);
+  believed.kernel = records.kernel;
+  believed.device = fmt::format("the {} model of {}", name, records.device);
+  believed.knobs = records.knobs;
+  search::Labelled set = empty_set(records.kernel);
+  for (std::size_t row = 0; row < records.records.size(); ++row) {
+    const std::optional<rules::Lowering> lowered = lower(root, records, row);
+    if (!lowered) continue;
+    const auto options = records.options_of(row);
+    believed.options.insert(believed.options.end(), options.begin(), options.end());
+    add(set, *lowered, space.ceilings);
+  }
+  for (const double log : prior(set)) believed.records.emplace_back().outcome = {Status::ok, std::exp(log), {}};
+  return believed.records.empty() ? nullptr : std::make_shared<const search::Records>(std::move(believed));
+}
+
+}  // namespace deplo::apps

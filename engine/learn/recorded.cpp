@@ -1,0 +1,214 @@
+#include "engine/learn/recorded.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+#include "engine/learn/store_keys.h"
+#include "engine/revision.h"
+#include "measure/store/store.h"
+
+namespace deplo::apps {
+namespace {
+
+constexpr std::string_view recorded = "recorded";  // the protocol; and how the text of such a kernel starts
+
+// A word of a trail has no blanks, is not empty, and its name holds no '='.
+std::string encode(std::string_view text, std::string_view more = "") {
+  if (text.empty()) return "%";
+  std::string out;
+  for (const char c : text) {
+    if (static_cast<unsigned char>(c) <= ' ' || c == '%' || more.find(c) != std::string_view::npos)
+      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    else
+      out += c;
+  }
+  return out == absent ? "%2D" : out;
+}
+
+std::string decode(std::string_view text) {
+  if (text == "%") return "";
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto digit = [&](std::size_t at) {
+      return at < text.size() ? std::string_view("0123456789ABCDEF").find(text[at]) : std::string_view::npos;
+    };
+    if (text[i] != '%' || digit(i + 1) > 15 || digit(i + 2) > 15) {
+      out += text[i];
+      continue;
+    }
+    out += static_cast<char>(digit(i + 1) * 16 + digit(i + 2));
+    i += 2;
+  }
+  return out;
+}
+
+std::string word_of(const Value& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return *text == absent ? *text : encode(*text);
+  return print(value);
+}
+
+Value value_of(const Value& word) {
+  if (const auto* text = std::get_if<std::string>(&word)) return search::to_value(decode(*text));
+  return word;
+}
+
+// recorded NAME
+// KNOB VALUE VALUE …
+std::string describe(const search::Records& records) {
+  std::string text = fmt::format("{} {}\n", recorded, encode(records.kernel.empty() ? records.name : records.kernel));
+  for (const search::Knob& knob : records.knobs) {
+    text += encode(knob.name, "=");
+    for (const Value& value : knob.values) text += " " + word_of(value);
+    text += "\n";
+  }
+  return text;
+}
+
+std::string trail_of(const search::Records& records, std::size_t row) {
+  Trail trail;
+  for (std::size_t k = 0; k < records.knobs.size(); ++k) {
+    const Value& value = records.value(row, k);
+    if (value != Value(std::string(absent))) trail.push_back({encode(records.knobs[k].name, "="), word_of(value)});
+  }
+  return print(trail);
+}
+
+measure::TrialRecord trial_of(const search::Records& records, std::size_t row) {
+  const search::Record& record = records.records[row];
+  measure::TrialRecord trial;
+  trial.ordinal = static_cast<std::int64_t>(row);
+  trial.trail = trail_of(records, row);
+  trial.status = record.outcome.status;
+  trial.message = record.outcome.message;
+  trial.build_ms = record.build_seconds * 1e3;
+  trial.median_us = record.outcome.microseconds;
+  trial.fidelity = record.outcome.ok() ? 1 : 0;
+  const auto launches = records.launches_of(record);
+  trial.samples.assign(launches.begin(), launches.end());
+  trial.protocol = recorded;
+  return trial;
+}
+
+search::Record record_of(const measure::TrialRecord& trial, std::span<const double> launches) {
+  search::Record record;
+  record.outcome = {trial.status, trial.median_us, trial.message};
+  record.build_seconds = trial.build_ms * 1e-3;
+  for (const double launch : launches) record.run_seconds += launch * 1e-6;
+  return record;
+}
+
+std::optional<search::Records> read_space(measure::Store& store, const StoreKey& key, const std::string& file) {
+  const std::vector<measure::KnownTrial> trials = store.known_trials(key.kernel, key.device, key.protocol);
+  std::vector<Trail> trails;
+  TrailRecords space(file, key.text);
+  for (const measure::KnownTrial& known : trials) {
+    trails.push_back(parse_trail(known.trial.trail));
+    space.meet(trails.back());
+  }
+  if (!space.has_knobs() || trials.empty()) return std::nullopt;  // a kernel without a decision
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    std::vector<double> launches;
+    std::ranges::copy_if(trials[i].trial.samples, std::back_inserter(launches), [](double us) { return us > 0; });
+    space.add(trails[i], record_of(trials[i].trial, launches), launches);
+  }
+  search::Records records = space.finish();
+  records.kernel = key.name;
+  records.device = key.info.name;
+  records.name = std::filesystem::path(file).stem().string() + "/" + key.name;
+  return records;
+}
+
+}  // namespace
+
+TrailRecords::TrailRecords(std::string place, std::string_view kernel_text) : builder_(std::move(place)) {
+  std::istringstream lines{std::string(kernel_text)};
+  std::string line;
+  std::getline(lines, line);
+  if (!line.starts_with(fmt::format("{} ", recorded))) return;
+  while (std::getline(lines, line)) declare(line);
+}
+
+void TrailRecords::declare(const std::string& line) {
+  std::istringstream words(line);
+  search::Knob knob;
+  words >> knob.name;
+  for (std::string word; words >> word;)
+    knob.values.push_back(word == absent ? Value(word) : search::to_value(decode(word)));
+  if (!knob.name.empty()) knobs_.push_back(std::move(knob));
+}
+
+void TrailRecords::meet(const Trail& trail) {
+  auto at = knobs_.begin();
+  for (const Choice& choice : trail) {
+    const auto known = std::ranges::find(knobs_, choice.knob, &search::Knob::name);
+    at = known != knobs_.end() ? known : knobs_.insert(at, {choice.knob, {}});
+    ++at;
+  }
+}
+
+void TrailRecords::add(const Trail& trail, search::Record record, std::span<const double> launches) {
+  if (builder_.knobs() == 0)
+    for (const search::Knob& knob : knobs_) builder_.add_knob(decode(knob.name), knob.values);
+  std::vector<Value> values;
+  for (const search::Knob& knob : knobs_) {
+    const auto choice = std::ranges::find(trail, knob.name, &Choice::knob);
+    values.push_back(choice == trail.end() ? Value(std::string(absent)) : value_of(choice->value));
+  }
+  builder_.add(values, std::move(record), launches);
+}
+
+std::size_t import_records(const search::Records& records, const std::string& path) {
+  measure::Store store = measure::Store::open(path);
+  measure::DeviceInfo device;
+  device.backend = recorded;
+  device.name = records.device.empty() ? records.name : records.device;
+  const std::int64_t run = store.add_run({.device = store.add_device(device),
+                                          .revision = std::string(revision()),
+                                          .config = "imported from " + records.name,
+                                          .searcher = "imported",
+                                          .seed = 0,
+                                          .host = ""});
+  const std::int64_t kernel =
+      store.add_kernel({records.kernel.empty() ? records.name : records.kernel, describe(records)});
+  std::vector<measure::TrialRecord> trials;
+  for (std::size_t row = 0; row < records.records.size(); ++row) {
+    trials.push_back(trial_of(records, row));
+    trials.back().run = run;
+    trials.back().kernel = kernel;
+  }
+  store.append(trials);
+  return trials.size();
+}
+
+std::vector<StoredSpace> read_stored_spaces(const std::string& path) {
+  const std::vector<StoreKey> keys = store_keys(path);
+  measure::Store store = measure::Store::open_to_read(path);
+  std::vector<StoredSpace> spaces;
+  for (const StoreKey& key : keys)
+    if (auto records = read_space(store, key, path))
+      spaces.push_back({key.kernel, key.device, std::move(*records), key.text, key.info, store.ceilings(key.device)});
+  return spaces;
+}
+
+std::vector<search::Records> read_store(const std::string& path) {
+  std::vector<search::Records> spaces;
+  for (StoredSpace& space : read_stored_spaces(path)) spaces.push_back(std::move(space.records));
+  return spaces;
+}
+
+bool is_store(const std::string& file) {
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(file, none)) return false;  // to read of a pipe is to wait, and to take
+  std::ifstream stream(file, std::ios::binary);
+  char head[16] = {};
+  return stream.read(head, sizeof head) && std::string_view(head, 15) == "SQLite format 3";
+}
+
+}  // namespace deplo::apps

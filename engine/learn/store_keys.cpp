@@ -1,0 +1,30 @@
+#include "engine/learn/store_keys.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "core/error.h"
+#include "measure/store/device_row.h"
+#include "measure/store/open.h"
+
+namespace deplo::apps {
+
+std::vector<StoreKey> store_keys(const std::string& store) {
+  if (!std::filesystem::exists(store)) throw Error(store + ": expected a store, found no such file");
+  const auto database = measure::open_to_read(store);
+  measure::Statement rows(*database,
+                          fmt::format("SELECT t.kernel, r.device, k.name, k.text, t.protocol, {} "
+                                      "FROM trial t JOIN run r ON r.id = t.run JOIN kernel k ON k.id = t.kernel "
+                                      "JOIN device d ON d.id = r.device GROUP BY 1, 2, 5 "
+                                      "HAVING max(t.status = 'ok') = max(t.status = 'ok' AND NOT t.stopped) "
+                                      "ORDER BY 1, 2, 5",
+                                      measure::device_columns));
+  std::vector<StoreKey> keys;
+  while (rows.step())
+    keys.push_back(
+        {rows.integer(0), rows.integer(1), rows.text(2), rows.text(3), rows.text(4), measure::read_device(rows, 5)});
+  return keys;
+}
+
+}  // namespace deplo::apps

@@ -1,0 +1,118 @@
+#include "engine/source/experiment.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/config.h"
+#include "core/error.h"
+#include "core/file.h"
+#include "core/text/nearest.h"
+#include "engine/source/experiment_kernels.h"
+
+namespace deplo::apps {
+namespace {
+
+void set_parameter(Experiment& experiment, const std::string& name, const std::string& value, std::string_view place) {
+  const search::SearcherKind& kind = search::find_searcher(experiment.strategy);
+  search::check_hyperparameter(kind.name, kind.parameters, name, value, place);
+  experiment.options.parameters[name] = value;
+}
+
+void read_search(const Config& config, Experiment& experiment) {
+  config.only({"strategy", "seed", "parameters"});
+  if (const auto strategy = config.find("strategy")) {
+    experiment.strategy = strategy->text();
+    check_strategy(experiment.strategy, strategy->place());
+  }
+  experiment.options.seed = static_cast<std::uint64_t>(config.integer_or("seed", 0, 0));
+  if (const auto parameters = config.find("parameters"))
+    for (const auto& [name, value] : parameters->entries())
+      set_parameter(experiment, name, value.text(), value.place());
+}
+
+void read_budget(const Config& config, Experiment& experiment) {
+  config.only({"time", "trials", "patience"});
+  experiment.seconds = config.number_or("time", experiment.seconds, 0, most_seconds);
+  experiment.trials = config.integer_or("trials", experiment.trials, 1, most_count);
+  experiment.patience = config.integer_or("patience", experiment.patience, 1, most_count);
+}
+
+}  // namespace
+
+void check_name(std::string_view place, std::string_view what, const std::string& name,
+                const std::vector<std::string>& names) {
+  if (std::find(names.begin(), names.end(), name) == names.end())
+    throw Error(fmt::format("{}: expected {} ({}), found '{}'{}", place, what, fmt::join(names, ", "), name,
+                            did_you_mean(name, names)));
+}
+
+void check_strategy(const std::string& name, std::string_view place) {
+  std::vector<std::string> names{"default"};
+  for (const auto* kind : search::searchers()) names.emplace_back(kind->name);
+  check_name(place, "a searcher", name, names);
+}
+
+void set_parameter(Experiment& experiment, const std::string& assignment, std::string_view place) {
+  const std::size_t equals = assignment.find('=');
+  if (equals == std::string::npos) throw Error(fmt::format("{}: expected NAME=VALUE, found '{}'", place, assignment));
+  set_parameter(experiment, assignment.substr(0, equals), assignment.substr(equals + 1), place);
+}
+
+void check_target(const std::string& name, std::string_view place) {
+  std::vector<std::string> names = list_data("configs/targets", ".yaml");
+  names.insert(names.begin(), "auto");
+  check_name(place, "a target", name, names);
+}
+
+void check_device(const std::string& name, std::string_view place) {
+  // Whether there are so many is for open_device to say.
+  const std::size_t colon = std::min(name.find(':'), name.size());
+  const std::string backend = name.substr(0, colon);
+  const bool numbered = (backend == "cuda" || backend == "opencl") && colon + 1 < name.size() &&
+                        name.size() < colon + 9 && name.find_first_not_of("0123456789", colon + 1) == std::string::npos;
+  if (!numbered) check_name(place, "a device", name, {"cuda", "cuda:N", "opencl", "opencl:N", "interpreter"});
+}
+
+std::string experiment_name(const std::string& text) {
+  try {
+    return Config::parse(text, "").text_or("name", "");
+  } catch (const Error&) {
+    return "";
+  }
+}
+
+Experiment load_experiment(const std::filesystem::path& file, Inputs inputs) {
+  const std::filesystem::path found = find_data(file);
+  Experiment experiment = parse_experiment(read_file(found), found.string(), found.parent_path(), std::move(inputs));
+  experiment.file = file.string();
+  return experiment;
+}
+
+Experiment parse_experiment(std::string text, const std::string& file, const std::filesystem::path& folder,
+                            Inputs inputs) {
+  Experiment experiment;
+  experiment.file = file;
+  experiment.text = std::move(text);
+  const Config config = Config::parse(experiment.text, file);
+  config.only({"name", "target", "device", "search", "budget", "restrict", "kernels"});
+  experiment.name = config.text_or("name", "");
+  if (const auto target = config.find("target")) check_target(experiment.target = target->text(), target->place());
+  if (const auto device = config.find("device")) check_device(experiment.device = device->text(), device->place());
+  if (const auto search = config.find("search")) read_search(*search, experiment);
+  if (const auto budget = config.find("budget")) read_budget(*budget, experiment);
+  const Config kernels = config.at("kernels");
+  Restrictions restrictions;
+  if (const auto restrict_all = config.find("restrict")) restrictions = read_restrictions(*restrict_all);
+  for (const Config& item : kernels.items())
+    for (KernelCase& kernel : read_entry(item, folder, restrictions, inputs))
+      experiment.kernels.push_back(std::move(kernel));
+  check_met(inputs);
+  experiment.kernels = merge_equal(std::move(experiment.kernels));
+  if (experiment.kernels.empty()) kernels.expected("at least one kernel");
+  return experiment;
+}
+
+}  // namespace deplo::apps

@@ -1,0 +1,116 @@
+#include "engine/source/kernel.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <set>
+#include <vector>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "core/text/nearest.h"
+#include "ir/emit/reserved.h"
+#include "ir/walk.h"
+
+namespace deplo::apps {
+namespace {
+
+constexpr double most_bytes = 64e9;  // of all buffers: beyond what any device here holds, and far below 2^63
+
+std::filesystem::path kernel_file(std::string_view kernel, std::string_view place) {
+  std::filesystem::path path(kernel);
+  if (path.extension() == ".loop") return find_data(path);
+  const std::vector<std::string> names = list_data("configs/kernels", ".loop");
+  if (std::find(names.begin(), names.end(), kernel) == names.end())
+    throw Error(fmt::format("{}: expected a kernel ({}) or the path of a .loop file, found '{}'{}", place,
+                            fmt::join(names, ", "), kernel, did_you_mean(kernel, names)));
+  return data_folder() / "configs/kernels" / (std::string(kernel) + ".loop");
+}
+
+void check_symbols(const std::vector<std::string>& declared, const ir::Symbols& given, std::string_view kernel,
+                   std::string_view place) {
+  const auto fail = [&](std::string_view fault, std::string_view name, const std::string& help) {
+    throw Error(fmt::format("{}: expected the symbols {} of kernel '{}', found {} '{}'{}", place,
+                            declared.empty() ? "none" : fmt::format("{}", fmt::join(declared, ", ")), kernel, fault,
+                            name, help));
+  };
+  for (const auto& [name, value] : given)
+    if (std::find(declared.begin(), declared.end(), name) == declared.end())
+      fail("the symbol", name, did_you_mean(name, declared));
+  for (const std::string& name : declared)
+    if (!given.contains(name)) fail("no value for", name, "");
+}
+
+// What is no fault of the program as such, but leaves nothing to tune.
+void check_outputs(const ir::Program& program, const std::string& file) {
+  std::set<std::string, std::less<>> written;
+  ir::for_each(program.body, [&](const ir::Stmt& stmt) {
+    if (const auto* write = stmt.as<ir::Write>()) written.insert(write->buffer);
+  });
+  bool outputs = false;
+  for (const ir::Buffer& buffer : program.buffers) {
+    if (buffer.role != ir::Role::output) continue;
+    outputs = true;
+    if (!written.contains(buffer.name))
+      throw Error(
+          fmt::format("{}: expected a kernel that writes its outputs, found none that writes '{}'", file, buffer.name));
+  }
+  if (!outputs) throw Error(file + ": expected at least one output, found none");
+}
+
+void check_names(const ir::Program& program, const std::string& file) {
+  const auto check = [&](const std::string& name) {
+    if (ir::is_reserved(name))
+      throw Error(fmt::format("{}: expected a name that OpenCL C and CUDA C++ leave free, found '{}'", file, name));
+  };
+  for (const ir::Buffer& buffer : program.buffers) check(buffer.name);
+  ir::for_each(program.body, [&](const ir::Stmt& stmt) {
+    check(ir::defined(stmt));
+    if (const auto* loop = stmt.as<ir::Loop>()) check(loop->axis.name);
+  });
+}
+
+}  // namespace
+
+void check_size(const ir::Program& program, std::string_view place) {
+  double bytes = 0;
+  for (const ir::Buffer& buffer : program.buffers) {
+    double elements = 1;
+    for (const std::int64_t extent : buffer.shape) elements *= static_cast<double>(extent);
+    bytes += elements * static_cast<double>(ir::bytes(buffer.dtype));
+  }
+  if (bytes > most_bytes)
+    throw Error(fmt::format("{}: expected buffers of at most {:g} GB in all, found {:g} GB", place, most_bytes / 1e9,
+                            bytes / 1e9));
+}
+
+ir::Program parse_kernel(std::string_view text, const ir::Symbols& symbols, const std::string& place) {
+  ir::Program program = ir::parse(text, symbols, place);
+  if (program.level != ir::Level::loop)
+    throw Error(fmt::format("{}: expected Loop IR, found {} IR", place, ir::name(program.level)));
+  check_size(program, place);
+  if (const std::string fault = ir::verify(program); !fault.empty())
+    throw Error(fmt::format("{}: expected a well-formed program, found: {}", place, fault));
+  check_outputs(program, place);
+  check_names(program, place);
+  return program;
+}
+
+ir::Program load_kernel(std::string_view kernel, const ir::Symbols& symbols, std::string_view place) {
+  const std::filesystem::path file = kernel_file(kernel, place);
+  const std::string text = read_file(file);
+  check_symbols(ir::declared_symbols(text, file.string()), symbols, kernel, place);
+  check_size(ir::parse(text, symbols, file.string()), place);  // the symbols' fault, not the text's
+  return parse_kernel(text, symbols, file.string());
+}
+
+std::string print(const ir::Symbols& symbols) {
+  std::string text;
+  for (const auto& [name, value] : symbols) text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);
+  return text;
+}
+
+}  // namespace deplo::apps

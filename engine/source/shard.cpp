@@ -1,0 +1,54 @@
+#include "engine/source/shard.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "core/error.h"
+
+namespace deplo::apps {
+namespace {
+
+std::size_t owner(std::size_t kernel, const Shard& shard) { return kernel % static_cast<std::size_t>(shard.count); }
+
+std::string names(const Experiment& experiment, const Shard& shard) {
+  std::string text;
+  for (std::size_t k = 0; k < experiment.kernels.size(); ++k)
+    if (owner(k, shard) == static_cast<std::size_t>(shard.number - 1))
+      text += (text.empty() ? "" : ", ") + experiment.kernels[k].name;
+  return text.empty() ? "nothing" : text;
+}
+
+}  // namespace
+
+Shard parse_shard(const std::string& text) {
+  Shard shard{0, 0};
+  const char* const end = text.data() + text.size();
+  const auto number = std::from_chars(text.data(), end, shard.number);
+  if (number.ec == std::errc() && number.ptr != end && *number.ptr == '/') {
+    const auto count = std::from_chars(number.ptr + 1, end, shard.count);
+    const bool whole = count.ec == std::errc() && count.ptr == end;
+    if (whole && shard.number >= 1 && shard.number <= shard.count && shard.count <= most_count) return shard;
+  }
+  throw Error(fmt::format("--shard: expected I/N with 1 <= I <= N, such as 2/4, found '{}'", text));
+}
+
+void take_shard(Experiment& experiment, const Shard& shard) {
+  std::vector<KernelCase> mine;
+  for (std::size_t k = 0; k < experiment.kernels.size(); ++k)
+    if (owner(k, shard) == static_cast<std::size_t>(shard.number - 1)) mine.push_back(std::move(experiment.kernels[k]));
+  experiment.kernels = std::move(mine);
+}
+
+std::string describe_shards(const Experiment& experiment, const Shard& shard) {
+  std::string text = fmt::format("shard {}/{} tunes {}", shard.number, shard.count, names(experiment, shard));
+  const auto kernels = static_cast<std::int64_t>(experiment.kernels.size());
+  for (std::int64_t other = 1; other <= std::min(shard.count, kernels); ++other)
+    if (other != shard.number)
+      text += fmt::format("; {}/{}: {}", other, shard.count, names(experiment, {other, shard.count}));
+  return text;
+}
+
+}  // namespace deplo::apps

@@ -1,0 +1,217 @@
+#include "engine/tune/measurer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <thread>
+#include <utility>
+
+#include "core/hash.h"
+#include "core/trail.h"
+#include "engine/compile/kernel_space.h"
+#include "ir/emit/emit.h"
+#include "measure/check/inputs.h"
+#include "measure/store/retry.h"
+#include "rules/lower.h"
+
+namespace deplo::apps {
+namespace {
+
+// The same inputs in every run, so that the times in one store compare.
+constexpr std::uint64_t input_seed = 0;
+
+Outcome outcome_of(const measure::TrialRecord& record, double seconds = 0) {
+  return {record.status, record.median_us, record.message, seconds};
+}
+
+}  // namespace
+
+void fill(measure::TrialRecord& record, const measure::Reply& reply) {
+  record.resources = reply.resources;
+  record.build_ms = reply.build_ms;
+  if (!reply.timing.ok()) {
+    record.status = reply.timing.failure().status;
+    record.message = reply.timing.failure().message;
+    return;
+  }
+  const measure::Timing& timing = reply.timing.value();
+  record.status = Status::ok;
+  record.median_us = timing.median_us;
+  record.fidelity = timing.fidelity;
+  record.samples = timing.samples;
+  record.rejected = timing.rejected;
+  record.batch = timing.batch;
+  record.sets = timing.sets;
+  record.warm_us = timing.warm_us;
+  record.clock_mhz = timing.clock_mhz;
+  record.stopped = timing.stopped;
+  record.build_ms += timing.first_launch_ms;
+}
+
+Prepared prepare(const search::Candidate& candidate, const Target& target) {
+  Prepared result{candidate, {}, {}};
+  result.code.kernel = rules::materialize(KernelSpace::lowering(*candidate).program(), target);
+  result.code.source = emit(result.code.kernel, target);
+  result.digest = digest(result.code.source.text);
+  return result;
+}
+
+search::Candidate stored_best(measure::Store& store, std::int64_t kernel, std::int64_t device,
+                              const search::Space& space, const Target& target, double tolerance) {
+  const auto best = store.best(kernel, device, tolerance);
+  if (!best) return nullptr;
+  search::Candidate candidate = search::walk(space, parse_trail(best->trail));
+  const bool same = candidate && !candidate->fork() && prepare(candidate, target).digest == best->digest;
+  return same ? candidate : nullptr;
+}
+
+Target pick_target(const std::string& name, const measure::DeviceInfo& info, Dialect dialect,
+                   std::string_view device_name, std::string_view place) {
+  if (name == "auto") return measure::target_of(info);
+  Target target = load_target(name);
+  if (target.dialect != dialect)
+    throw Error(fmt::format("{}: expected a target in {} for the device {}, found {} ({})", place, deplo::name(dialect),
+                            device_name, target.name, deplo::name(target.dialect)));
+  return target;
+}
+
+Measurer::Measurer(const KernelCase& kernel, Session& session)
+    : session_(session),
+      task_{measure::with_index_ranges(kernel.loop), input_seed, session.protocol, session.known, kernel.files} {
+  task_.protocol.inputs = measure::describe_inputs(task_.loop, task_.files);
+  kernel_id_ = session.store.add_kernel({kernel.name, print(measure::without_fills(kernel.loop))});
+  recall(task_.protocol);
+}
+
+/// When something is measured for the first time, and before a candidate is begun: it is not to blame if the program
+/// ends while inputs and reference are made.
+void Measurer::open() {
+  if (opened_) return;
+  session_.bench.open(task_);
+  opened_ = true;
+  if (const measure::Ceilings seen = session_.bench.ceilings(); seen != session_.seen) {
+    session_.store.add_ceilings(session_.run_id, seen);
+    session_.seen = seen;
+  }
+}
+
+/// What need not be measured again, read when the protocol is first used. Different trails may have led to one source.
+Measurer::Recalled& Measurer::recall(const measure::Protocol& protocol) {
+  const auto [found, fresh] = recalled_.try_emplace(protocol.text());
+  auto& [latest_trial, by_digest] = found->second;
+  if (!fresh) return found->second;
+  latest_trial = session_.store.latest_trial();
+  std::map<std::string, std::int64_t> lost;
+  for (const auto& [trial, failures] : session_.store.known_trials(kernel_id_, session_.device_id, protocol.text())) {
+    lost[trial.digest] += failures;
+    const auto [known, first] = by_digest.try_emplace(trial.digest, outcome_of(trial));
+    if (!first && measure::conclusive(trial.status)) known->second = outcome_of(trial);
+  }
+  std::erase_if(by_digest, [&](const auto& known) {
+    const auto& [source, outcome] = known;
+    if (outcome.ok() || outcome.status == Status::slow) return false;
+    return session_.retry_failed || measure::worth_another_try(outcome.status, lost[source]);
+  });
+  return found->second;
+}
+
+/// A full evaluation answers for one with less effort, never the other way round.
+const Outcome* Measurer::known(const std::string& digest, double effort) {
+  for (const double enough : {1.0, effort}) {
+    const auto& by_digest = recall(task_.protocol.with_effort(enough)).by_digest;
+    if (const auto found = by_digest.find(digest); found != by_digest.end()) return &found->second;
+  }
+  return nullptr;
+}
+
+Prepared Measurer::lowered(const search::Candidate& candidate) {
+  auto ahead = prepared_.extract(print(candidate->trail()));
+  if (!ahead) return apps::prepare(candidate, session_.target);
+  ahead.mapped().candidate = candidate;  // the very one that was asked for: callers compare
+  return std::move(ahead.mapped());
+}
+
+void Measurer::prepare(std::span<const search::Candidate> candidates) {
+  prepared_.clear();
+  std::vector<measure::Candidate> unknown;
+  for (const search::Candidate& candidate : candidates) {
+    Prepared one = apps::prepare(candidate, session_.target);
+    if (known(one.digest, candidate.effort) == nullptr) unknown.push_back(one.code);
+    prepared_.emplace(print(candidate->trail()), std::move(one));
+  }
+  session_.bench.prepare(unknown);
+}
+
+/// Another tuner of the same store may be at this candidate: what it finds counts here, too.
+measure::Claim Measurer::wait_for_claim(const measure::TrialRecord& record, std::int64_t since) {
+  constexpr auto pause = std::chrono::milliseconds(20);  // a candidate takes a hundred or more
+  constexpr int settle_after = 50;                       // pauses: once a second, whether the other one still runs
+  for (int waited = 1;; ++waited) {
+    measure::Claim claim = session_.store.claim(record, session_.device_id, since);
+    if (claim.done || claim.running != 0 || session_.cancelled()) return claim;
+    std::this_thread::sleep_for(pause);
+    if (waited % settle_after == 0) session_.store.settle_lost(session_.host);
+  }
+}
+
+search::Measured Measurer::screen(const search::Candidate& candidate, double best_us) {
+  const auto start = std::chrono::steady_clock::now();
+  const Prepared one = lowered(candidate);
+  if (const Outcome* const answer = known(one.digest, candidate.effort)) return {*answer, true};
+  const measure::Protocol protocol = task_.protocol.with_effort(candidate.effort);
+  Recalled& recalled = recall(protocol);
+  open();
+  measure::TrialRecord record = record_of(one, measure::Stage::screen, protocol);
+  const measure::Claim claim = wait_for_claim(record, recalled.latest_trial);
+  if (claim.done) return {recalled.by_digest[one.digest] = outcome_of(*claim.done), true};
+  const std::int64_t running = claim.running;
+  if (running == 0) return {{Status::cancelled, 0, "cancelled", 0}, false};
+  fill(record, session_.bench.screen(one.code, best_us, candidate.effort));
+  record.stopped = record.stopped || protocol != task_.protocol;
+  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+  if (record.status == Status::cancelled) {
+    session_.store.forget(running);
+    return {outcome_of(record), false};
+  }
+  session_.store.append(record, running);
+  return {recalled.by_digest[one.digest] = outcome_of(record, spent.count()), false};
+}
+
+std::vector<Measurer::Final> Measurer::confirm(const std::vector<search::Candidate>& candidates, double seconds) {
+  std::vector<Prepared> all;
+  std::vector<measure::Candidate> codes;
+  for (const search::Candidate& candidate : candidates) {
+    Prepared one = lowered(candidate);
+    const auto same = [&](const Prepared& other) { return other.digest == one.digest; };
+    if (std::any_of(all.begin(), all.end(), same)) continue;
+    codes.push_back(one.code);
+    all.push_back(std::move(one));
+  }
+  open();
+  const auto replies = session_.bench.confirm(codes, {0, seconds, session_.cancelled});
+  std::vector<Final> finals;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    measure::TrialRecord record = record_of(all[i], measure::Stage::confirm, task_.protocol);
+    fill(record, replies[i]);
+    if (record.status != Status::ok && session_.cancelled()) continue;  // it did not fail: its turn did not come
+    session_.store.append(record);
+    finals.push_back({all[i].candidate, outcome_of(record)});
+  }
+  return finals;
+}
+
+measure::TrialRecord Measurer::record_of(const Prepared& one, measure::Stage stage, const measure::Protocol& protocol) {
+  measure::TrialRecord record;
+  record.run = session_.run_id;
+  record.ordinal = session_.ordinal++;
+  record.kernel = kernel_id_;
+  record.trail = print(one.candidate->trail());
+  record.digest = one.digest;
+  record.protocol = protocol.text();
+  record.stage = stage;
+  return record;
+}
+
+}  // namespace deplo::apps

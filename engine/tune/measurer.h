@@ -1,0 +1,84 @@
+// Measuring one kernel's candidates: known ones come from the store, new ones are built, timed and stored.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/target.h"
+#include "engine/source/experiment.h"
+#include "engine/tune/session.h"
+#include "measure/store/store.h"
+#include "measure/worker/bench.h"
+#include "search/loop.h"
+
+namespace deplo::apps {
+
+/// A complete candidate as a device builds it.
+struct Prepared {
+  search::Candidate candidate;
+  measure::Candidate code;
+  std::string digest;  // of the source text: the identity of a candidate, whatever trail led to it
+};
+Prepared prepare(const search::Candidate&, const Target&);
+
+/// The fastest that any run has stored for the kernel on the device, if this program makes the same source from its
+/// trail; else nullptr. `tolerance`: as of Store::best.
+search::Candidate stored_best(measure::Store&, std::int64_t kernel, std::int64_t device, const search::Space&,
+                              const Target&, double tolerance);
+
+/// What was measured, as a row of the store.
+void fill(measure::TrialRecord&, const measure::Reply&);
+
+/// The target of that name, or what the device is for "auto". `place` and `device_name` are for the message of the
+/// Error that a target in another language gives.
+Target pick_target(const std::string& name, const measure::DeviceInfo&, Dialect, std::string_view device_name,
+                   std::string_view place);
+
+/// One kernel on one device. Whatever it returns is in the store.
+class Measurer {
+ public:
+  /// Reads what the store knows of the kernel.
+  Measurer(const KernelCase&, Session&);
+
+  /// These will be asked for next: they are built ahead where the backend can.
+  void prepare(std::span<const search::Candidate>);
+  /// The time of a short measurement. `best_us`: candidates far slower than that get less time. What is cancelled is
+  /// not stored. Less effort is fewer samples, under a protocol text of its own, stored as `stopped`: never a best.
+  search::Measured screen(const search::Candidate&, double best_us);
+
+  struct Final {
+    search::Candidate candidate;
+    Outcome outcome;  // of full, fully checked runs
+  };
+  /// Times the candidates against each other, those with the same source once. Stops at a round's end after `seconds`.
+  std::vector<Final> confirm(const std::vector<search::Candidate>&, double seconds);
+
+  search::Candidate stored_best(const search::Space& space) {
+    return apps::stored_best(session_.store, kernel_id_, session_.device_id, space, session_.target,
+                             session_.protocol.tolerance);
+  }
+
+ private:
+  struct Recalled {
+    std::int64_t latest_trial = 0;             // of the store when it was read
+    std::map<std::string, Outcome> by_digest;  // of the source
+  };
+  Recalled& recall(const measure::Protocol&);
+  const Outcome* known(const std::string& digest, double effort);
+  void open();
+  Prepared lowered(const search::Candidate&);
+  measure::Claim wait_for_claim(const measure::TrialRecord&, std::int64_t since);
+  measure::TrialRecord record_of(const Prepared&, measure::Stage, const measure::Protocol&);
+
+  Session& session_;
+  measure::Task task_;   // its protocol says what the inputs are
+  bool opened_ = false;  // the bench has the task
+  std::int64_t kernel_id_ = 0;
+  std::map<std::string, Recalled> recalled_;  // by the text of the protocol
+  std::map<std::string, Prepared> prepared_;  // by trail: asked for next
+};
+
+}  // namespace deplo::apps

@@ -1,0 +1,173 @@
+#include "engine/tune/tune.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <utility>
+
+#include "core/error.h"
+#include "core/interrupt.h"
+#include "core/text/text.h"
+#include "engine/compile/tuned.h"
+#include "engine/learn/store_keys.h"
+#include "engine/revision.h"
+#include "engine/tune/board.h"
+#include "engine/tune/measurer.h"
+#include "engine/tune/open_bench.h"
+#include "engine/tune/tune_kernel.h"
+#include "measure/store/process_name.h"
+#include "search/loop.h"
+
+namespace deplo::apps {
+namespace {
+
+// Kernels that ran out of time go on while at least this much of it is left; less than that is spent on set-up alone.
+constexpr double worth_another_pass = 0.1;
+
+// A kernel's second pass begins with what the first one stored, so its row replaces the first's but for the counts.
+Row merge(const Row& before, Row after) {
+  after.trials += before.trials;
+  if (before.trials + before.known > 0) after.known = before.known;
+  for (const auto& [status, count] : before.failures) after.failures[status] += count;
+  return after;
+}
+
+std::string report(const Row& row) {
+  if (row.stop == untunable) return fmt::format("{}: {}", untunable, row.fault);
+  if (row.best_us <= 0) return "no valid measurement, " + counted(row.trials, "trial");
+  const std::string up = row.heuristic_us > 0 ? fmt::format(" ({:.2f}x)", row.heuristic_us / row.best_us) : "";
+  return fmt::format("best {} µs{}, {}, {} known, stopped: {}", significant(row.best_us), up,
+                     counted(row.trials, "trial"), row.known, row.stop);
+}
+
+Summary blank_summary(const Experiment& experiment, const TuneOptions& options, const Session& session) {
+  Summary summary;
+  summary.experiment = experiment.file;
+  summary.name = experiment.name;
+  summary.device = session.bench.info().name;
+  summary.target = session.target.name;
+  summary.strategy = search::find_searcher(experiment.strategy).name;
+  summary.store = options.store;
+  summary.seed = experiment.options.seed;
+  for (const KernelCase& kernel : experiment.kernels) {
+    Row& row = summary.rows.emplace_back();
+    row.name = kernel.name;
+    row.same = kernel.same;
+    row.stop = name(search::Stop::cancelled);  // unless its turn comes
+  }
+  return summary;
+}
+
+class Tuner {
+ public:
+  using OnTrial = std::function<bool(const TrialNews&)>;
+  Tuner(const Experiment& experiment, Session& session, Progress& progress, Board& board, const OnTrial& on_trial)
+      : experiment_(experiment),
+        session_(session),
+        progress_(progress),
+        board_(board),
+        on_trial_(on_trial),
+        rows_(board.read().rows) {
+    session.cancelled = [this] { return stopped_ || interrupted() != 0; };
+  }
+
+  void run() {
+    std::vector<std::size_t> pending(rows_.size());
+    for (std::size_t i = 0; i < pending.size(); ++i) pending[i] = i;
+    do {
+      pass(pending);
+      std::erase_if(pending, [&](std::size_t i) { return rows_[i].stop != name(search::Stop::seconds); });
+    } while (!pending.empty() && !session_.cancelled() && left() > worth_another_pass * experiment_.seconds);
+  }
+
+ private:
+  double left() const { return deadline_ - now(); }
+
+  // An equal share of the time that is left for each: what one leaves over goes to those after it.
+  void pass(const std::vector<std::size_t>& kernels) {
+    for (std::size_t done = 0; done < kernels.size(); ++done) {
+      if (session_.cancelled()) return;
+      const std::size_t i = kernels[done];
+      const KernelCase& kernel = experiment_.kernels[i];
+      const KernelBudget budget{left() / static_cast<double>(kernels.size() - done),
+                                experiment_.trials - rows_[i].trials};
+      const auto publish = [&](const Row& row) { board_.set(i, merge(rows_[i], row)); };
+      Narrator narrator{progress_, fmt::format("[{}/{}] {}", i + 1, rows_.size(), kernel.name), deadline_, publish};
+      narrator.on_trial = [this](const Row& row, const search::Candidate& candidate, const search::Measured& measured) {
+        if (on_trial_ && !on_trial_({row, candidate, measured})) stopped_ = true;
+      };
+      try {
+        rows_[i] = merge(rows_[i], tune_kernel(kernel, experiment_, budget, session_, narrator));
+      } catch (const measure::Untunable& error) {  // the others can be
+        rows_[i].stop = untunable;
+        rows_[i].fault = error.what();
+      }
+      board_.set(i, rows_[i]);
+      progress_.line(narrator.label + "  " + report(rows_[i]));
+    }
+  }
+
+  const Experiment& experiment_;
+  Session& session_;
+  Progress& progress_;
+  Board& board_;
+  const OnTrial& on_trial_;
+  bool stopped_ = false;
+  const double deadline_ = now() + experiment_.seconds;
+  std::vector<Row> rows_;
+};
+
+/// After a failure in the middle of a candidate, which is not at fault: this process may live on, and others would wait
+/// for it.
+void forget_begun(measure::Store& store, const std::string& host) {
+  try {
+    store.forget_process(host, measure::this_process());
+  } catch (const Error&) {
+    // The store may be what failed: the first failure is the one to tell, and a later run settles what was begun.
+  }
+}
+
+}  // namespace
+
+void tune(const Experiment& experiment, const TuneOptions& options, Progress& progress, Board& board) {
+  if (!options.warm_start.empty()) store_keys(options.warm_start);  // what is no store is told before anything is begun
+  make_default_folder(options.store);
+  auto store = measure::Store::open(options.store);
+  const std::string host = measure::host_name();
+  if (const std::int64_t lost = store.settle_lost(host); lost > 0)
+    progress.line(fmt::format("{} in flight when an earlier run ended: stored as worker_lost",
+                              lost == 1 ? "1 trial was" : fmt::format("{} trials were", lost)));
+  const auto bench = open_bench(experiment.device, options.in_process, [] { return interrupted() != 0; });
+  Session session{*bench,
+                  store,
+                  pick_target(experiment.target, bench->info(), bench->dialect(), experiment.device, experiment.file),
+                  {},
+                  options.retry_failed,
+                  options.warm_start,
+                  options.analytic_prior};
+  session.protocol.tolerance = options.tolerance;
+  session.host = host;
+  session.device_id = store.add_device(bench->info());
+  session.known = store.ceilings(session.device_id);
+  session.run_id = store.add_run({session.device_id, std::string(revision()),
+                                  experiment.text + (options.overrides.empty() ? "" : "\n#" + options.overrides + "\n"),
+                                  experiment.strategy, experiment.options.seed, host, measure::this_process()});
+  board.start(blank_summary(experiment, options, session));
+  try {
+    Tuner(experiment, session, progress, board, options.on_trial).run();
+    store.check_files();  // what is told now is in it
+  } catch (...) {
+    forget_begun(store, host);
+    throw;
+  }
+}
+
+void abandon(const TuneOptions& options) {
+  if (!std::filesystem::exists(options.store)) return;
+  constexpr std::chrono::seconds soon{1};  // who pressed Ctrl-C waits
+  measure::Store::open(options.store, soon).forget_process(measure::host_name(), measure::this_process());
+}
+
+}  // namespace deplo::apps

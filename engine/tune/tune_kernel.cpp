@@ -1,0 +1,212 @@
+#include "engine/tune/tune_kernel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "core/error.h"
+#include "core/text/text.h"
+#include "engine/compile/kernel_space.h"
+#include "engine/learn/labelled.h"
+#include "engine/learn/prior.h"
+#include "engine/tune/board.h"
+#include "engine/tune/warm_start.h"
+#include "measure/check/inputs.h"
+#include "measure/store/retry.h"
+#include "search/loop.h"
+
+namespace deplo::apps {
+namespace {
+
+constexpr std::size_t most_sources = 4;   // a model of each is made
+constexpr std::size_t first_of_each = 4;  // of their fastest schedules: 16 trials at most before the strategy's own
+constexpr std::size_t learned_schedules = 64;    // more cost 2 ms each; docs/model.md has what so many are worth
+constexpr std::size_t most_to_learn_from = 128;  // trials of each other kernel; 2 ms each
+constexpr double search_share = 0.8;             // of a kernel's time; the rest is for confirmation
+
+class KernelTuner {
+ public:
+  KernelTuner(const KernelCase& kernel, const Experiment& experiment, const KernelBudget& budget, Session& session,
+              Narrator& narrator)
+      : experiment_(experiment),
+        budget_(budget),
+        narrator_(narrator),
+        session_(session),
+        cancelled_(session.cancelled),
+        space_(kernel.loop, session.target, kernel.restrictions),
+        measurer_(kernel, session),
+        loop_text_(print(measure::without_fills(kernel.loop))) {
+    const ir::Work work = ir::work(kernel.loop);
+    row_.name = kernel.name;
+    row_.same = kernel.same;
+    row_.flops = work.flops;
+    row_.bytes = work.bytes;
+    row_.stop = name(search::Stop::cancelled);  // until it is known better
+  }
+
+  Row run() {
+    heuristic_ = search::heuristic(space_);
+    if (!cancelled_()) {
+      first_ = measure(heuristic_).outcome;
+      row_.heuristic_us = first_.microseconds;
+      narrator_.publish(row_);
+    }
+    row_.stop = name(search());
+    if (!cancelled_()) confirm();
+    return std::move(row_);
+  }
+
+ private:
+  search::Stop search() {
+    const auto searcher = search::make_searcher(experiment_.strategy, space_, experiment_.options);
+    std::vector<search::Candidate> first;
+    const bool warm = !session_.warm_start.empty() && warm_up(*searcher, first);
+    if (!warm && session_.analytic_prior > 0) begin_analytic(*searcher);
+    search::Budget budget;
+    budget.trials = budget_.trials - row_.trials;
+    budget.seconds = search_share * budget_.seconds - (now() - start_);
+    budget.patience = experiment_.patience;
+    const auto measure_one = [this](const search::Candidate& candidate) {
+      return candidate->trail() == heuristic_->trail() ? search::Measured{first_, true} : measure(candidate);
+    };
+    budget.batch = session_.bench.batch();
+    const auto prepare = [this](std::span<const search::Candidate> batch) { measurer_.prepare(batch); };
+    return search::run(space_, *searcher, budget, {measure_one, {}, cancelled_, prepare}, std::move(first)).stop;
+  }
+
+  // Any strategy is told first what the fastest schedules of elsewhere take here; one with a model also learns from
+  // all. False: the store knows nothing of this kernel.
+  bool warm_up(search::Searcher& searcher, std::vector<search::Candidate>& first) {
+    const std::vector<WarmSource> known = warm_sources(session_.warm_start, loop_text_, most_sources);
+    if (known.empty()) return warm_up_by_others(searcher);
+    std::vector<search::Source> sources;
+    for (const WarmSource& source : known) sources.push_back(source.trials);
+    const bool learns = searcher.warm_start(sources);
+    first = fastest(known, space_, first_of_each);
+    narrator_.progress.line(fmt::format("{}  warm start: {}; {} of their schedules first{}", narrator_.label,
+                                        describe(known), first.size(),
+                                        learns ? ", and the model begins with all" : ""));
+    return true;
+  }
+
+  // A model of the store's other kernels says what to expect of this one. False: it has none, or the strategy does not
+  // learn from it.
+  bool warm_up_by_others(search::Searcher& searcher) {
+    const std::vector<search::Source> sources{searcher.learns() ? ask_others() : search::Source()};
+    const bool learns = !sources[0].empty() && searcher.warm_start(sources);
+    narrator_.progress.line(fmt::format(
+        "{}  warm start: {} has no trials of it, {}", narrator_.label, session_.warm_start,
+        learns ? fmt::format("begins with what trees that learned from its other kernels say of {} schedules",
+                             sources[0].size())
+               : "cold"));
+    return learns;
+  }
+
+  search::Source ask_others() {
+    if (!session_.learned_from)
+      session_.learned_from = label_store(session_.warm_start, least_to_learn_from, most_to_learn_from);
+    if (session_.learned_from->empty()) return {};
+    return ask(learned_prior(*session_.learned_from, experiment_.options.seed), learned_schedules);
+  }
+
+  search::Source ask(const Prior& prior, std::size_t schedules) const {
+    return prior_source(space_, highest(session_.known, session_.seen), schedules, experiment_.options.seed, prior);
+  }
+
+  void begin_analytic(search::Searcher& searcher) {
+    const std::vector<search::Source> sources{searcher.learns() ? ask(analytic_prior(), session_.analytic_prior)
+                                                                : search::Source()};
+    const bool learns = searcher.warm_start(sources);
+    narrator_.progress.line(fmt::format(
+        "{}  analytic prior: {}", narrator_.label,
+        learns ? fmt::format("{} schedules", sources[0].size()) : experiment_.strategy + " learns from none"));
+  }
+
+  search::Measured measure(const search::Candidate& candidate) {
+    narrator_.progress.status(narrator_.label, details());
+    search::Measured measured = measurer_.screen(candidate, best_us_);
+    const Outcome& outcome = measured.outcome;
+    if (outcome.status == Status::cancelled) return measured;
+    ++(measured.known ? row_.known : row_.trials);
+    if (!outcome.ok()) row_.fault = outcome.message;
+    if (!outcome.ok() && !measured.known) ++row_.failures[std::string(status_name(outcome.status))];
+    std::erase_if(ran_, [&](const auto& guess) { return guess.second->trail() == candidate->trail(); });
+    if (outcome.ok()) ran_.emplace_back(outcome.microseconds, candidate);
+    if (outcome.ok() && candidate.effort == 1 && outcome.microseconds < best_us_) {
+      best_us_ = row_.best_us = outcome.microseconds;
+      row_.trail = print(candidate->trail());
+      narrator_.progress.news(narrator_.label + "  " + details());
+    }
+    narrator_.progress.status(narrator_.label, details());
+    narrator_.publish(row_);
+    if (narrator_.on_trial) narrator_.on_trial(row_, candidate, measured);
+    return measured;
+  }
+
+  void confirm();
+  std::vector<search::Candidate> finalists();
+  std::string details() const;
+
+  const Experiment& experiment_;
+  const KernelBudget& budget_;
+  Narrator& narrator_;
+  Session& session_;
+  const std::function<bool()>& cancelled_;
+  const double start_ = now();
+  KernelSpace space_;
+  Measurer measurer_;
+  const std::string loop_text_;
+  search::Candidate heuristic_;
+  Outcome first_;                                          // the heuristic's
+  std::vector<std::pair<double, search::Candidate>> ran_;  // with their latest screened time, perhaps of less effort
+  double best_us_ = std::numeric_limits<double>::infinity();
+  Row row_;
+};
+
+std::vector<search::Candidate> KernelTuner::finalists() {
+  std::vector<double> times;
+  for (const auto& [us, candidate] : ran_) times.push_back(us);
+  std::vector<search::Candidate> result;
+  if (row_.heuristic_us > 0) result.push_back(heuristic_);  // first: it stands for all that have the same source
+  if (const auto stored = measurer_.stored_best(space_)) result.push_back(stored);
+  for (const std::size_t i : measure::finalists(times, measure::Protocol())) result.push_back(ran_[i].second);
+  return result;
+}
+
+void KernelTuner::confirm() {
+  narrator_.progress.status(narrator_.label, details() + "  confirming");
+  const auto finals = measurer_.confirm(finalists(), budget_.seconds - (now() - start_));
+  const bool told = std::ranges::any_of(
+      finals, [](const Measurer::Final& final) { return measure::conclusive(final.outcome.status); });
+  if (cancelled_() || !told) return;  // what was screened stays the answer
+  row_.best_us = 0;
+  row_.trail.clear();
+  for (const auto& [candidate, outcome] : finals) {
+    if (!outcome.ok()) continue;
+    if (candidate == heuristic_) row_.heuristic_us = outcome.microseconds;
+    if (row_.best_us > 0 && row_.best_us <= outcome.microseconds) continue;
+    row_.best_us = outcome.microseconds;
+    row_.trail = print(candidate->trail());
+    row_.confirmed = true;
+  }
+}
+
+std::string KernelTuner::details() const {
+  const std::int64_t seen = row_.trials + row_.known;
+  std::string text = fmt::format("{} {}", seen, seen == 1 ? "trial" : "trials");
+  if (row_.best_us > 0) text += fmt::format("  best {} µs", significant(row_.best_us));
+  if (row_.best_us > 0 && row_.heuristic_us > 0) text += fmt::format("  {:.2f}x", row_.heuristic_us / row_.best_us);
+  return text + fmt::format("  {} left", duration(narrator_.deadline - now()));
+}
+
+}  // namespace
+
+Row tune_kernel(const KernelCase& kernel, const Experiment& experiment, const KernelBudget& budget, Session& session,
+                Narrator& narrator) {
+  narrator.progress.status(narrator.label, "preparing");
+  return KernelTuner(kernel, experiment, budget, session, narrator).run();
+}
+
+}  // namespace deplo::apps

@@ -1,0 +1,32 @@
+// Tuning of one kernel: the heuristic first, then the search, then the fastest few against the heuristic.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "core/progress.h"
+#include "engine/source/experiment.h"
+#include "engine/tune/measurer.h"
+#include "engine/tune/tuning_results.h"
+
+namespace deplo::apps {
+
+struct KernelBudget {
+  double seconds = 0;       // for all that is done here; the heuristic is measured even if there are none
+  std::int64_t trials = 1;  // new measurements
+};
+
+/// What the progress line says beside the kernel itself.
+struct Narrator {
+  Progress& progress;
+  std::string label;                        // "[3/9] name"
+  double deadline = 0;                      // now() at the end of the whole run
+  std::function<void(const Row&)> publish;  // what is known so far, after every trial
+  /// A trial that was just told; may be empty.
+  std::function<void(const Row&, const search::Candidate&, const search::Measured&)> on_trial = {};
+};
+
+/// The best is the fastest of the confirmed, of which the heuristic is one: it is never slower than that.
+Row tune_kernel(const KernelCase&, const Experiment&, const KernelBudget&, Session&, Narrator&);
+
+}  // namespace deplo::apps

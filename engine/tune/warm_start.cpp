@@ -1,0 +1,121 @@
+#include "engine/tune/warm_start.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include "engine/learn/store_keys.h"
+#include "measure/store/store.h"
+
+namespace deplo::apps {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+bool digit(char c) { return c >= '0' && c <= '9'; }
+
+/// The run of digits at the front, which is taken away. 0 without one; infinite beyond 64 bits.
+double take_number(std::string_view& text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return error == std::errc::result_out_of_range ? infinity : static_cast<double>(value);
+}
+
+struct Near {
+  StoreKey key;
+  double distance;
+};
+
+std::vector<Near> nearest(const std::string& store, const std::string& text) {
+  std::vector<Near> found;
+  for (StoreKey& key : store_keys(store))
+    if (const double distance = shape_distance(text, key.text); std::isfinite(distance))
+      found.push_back({std::move(key), distance});
+  std::ranges::stable_sort(found, {}, &Near::distance);
+  return found;
+}
+
+search::Source source_of(const std::vector<measure::KnownTrial>& trials) {
+  search::Source source;
+  for (const measure::KnownTrial& known : trials) {
+    search::Experience each{parse_trail(known.trial.trail), infinity};
+    if (known.trial.status == Status::ok && known.trial.median_us > 0) each.microseconds = known.trial.median_us;
+    source.push_back(std::move(each));
+  }
+  return source;
+}
+
+// In order of time; of equal times the one stored first.
+std::vector<search::Candidate> fastest_of(const search::Source& trials, const search::Space& space, std::size_t most) {
+  std::vector<const search::Experience*> valid;
+  for (const search::Experience& trial : trials)
+    if (std::isfinite(trial.microseconds)) valid.push_back(&trial);
+  std::ranges::stable_sort(valid, {}, &search::Experience::microseconds);
+  std::vector<search::Candidate> found;
+  for (const search::Experience* trial : valid) {
+    if (found.size() == most) break;
+    if (auto position = search::walk(space, trial->trail); position != nullptr && !position->fork())
+      found.push_back(std::move(position));
+  }
+  return found;
+}
+
+}  // namespace
+
+double shape_distance(std::string_view a, std::string_view b) {
+  double sum = 0;
+  while (!a.empty() && !b.empty()) {
+    if (digit(a[0]) && digit(b[0])) {
+      const double x = take_number(a), y = take_number(b);
+      if (x != y) sum += x >= 1 && y >= 1 ? std::abs(std::log(x / y)) : std::abs(x - y);
+      continue;
+    }
+    if (a[0] != b[0]) return infinity;
+    a.remove_prefix(1);
+    b.remove_prefix(1);
+  }
+  if (!a.empty() || !b.empty()) return infinity;
+  return sum;
+}
+
+std::vector<WarmSource> warm_sources(const std::string& path, const std::string& kernel_text, std::size_t most) {
+  const std::vector<Near> near = nearest(path, kernel_text);
+  measure::Store store = measure::Store::open_to_read(path);
+  std::vector<WarmSource> sources;
+  for (const auto& [key, distance] : near) {
+    if (sources.size() == most) break;
+    search::Source trials = source_of(store.known_trials(key.kernel, key.device, key.protocol));
+    const auto valid = [](const search::Experience& each) { return std::isfinite(each.microseconds); };
+    if (std::ranges::count_if(trials, valid) < 2) continue;  // nothing to learn from
+    sources.push_back({key.name, key.info.name, distance, std::move(trials)});
+  }
+  return sources;
+}
+
+std::vector<search::Candidate> fastest(const std::vector<WarmSource>& sources, const search::Space& space,
+                                       std::size_t each) {
+  std::vector<std::vector<search::Candidate>> columns;
+  for (const WarmSource& source : sources) columns.push_back(fastest_of(source.trials, space, each));
+  std::vector<search::Candidate> result;
+  std::set<std::string> seen;
+  for (std::size_t place = 0; place < each; ++place)
+    for (const auto& column : columns)
+      if (place < column.size() && seen.insert(print(column[place]->trail())).second) result.push_back(column[place]);
+  return result;
+}
+
+std::string describe(const std::vector<WarmSource>& sources) {
+  std::string text;
+  for (const WarmSource& source : sources)
+    text += fmt::format("{}{} trials of {}{} on {}", text.empty() ? "" : "; ", source.trials.size(), source.kernel,
+                        source.distance > 0 ? " in another shape" : "", source.device);
+  return text;
+}
+
+}  // namespace deplo::apps

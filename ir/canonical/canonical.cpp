@@ -1,0 +1,264 @@
+#include "ir/canonical/canonical.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "core/hash.h"
+#include "core/text/match.h"
+#include "ir/canonical/order.h"
+#include "ir/simplify/simplify_impl.h"
+#include "ir/walk.h"
+
+namespace deplo::ir {
+namespace {
+
+/// Dimensions of extent 1 say nothing about what is computed: x: f32[1, 32, 2048] is read [0, i, j] where f32[32, 2048]
+/// is read [i, j]. Nor do free loops that turn once.
+class UnitAxes {
+ public:
+  void drop(Program& program) {
+    for (Buffer& buffer : program.buffers) {
+      std::vector<bool>& unit = unit_[buffer.name];
+      for (const std::int64_t extent : buffer.shape) unit.push_back(extent == 1);
+      if (std::ranges::count(unit, false) == 0 && !unit.empty()) unit.front() = false;  // a buffer has a dimension
+      erase(buffer.shape, unit);
+      erase(buffer.strides, unit);
+      if (element_count(buffer) == 1) buffer.strides.assign(buffer.strides.size(), 1);  // never multiplied
+    }
+    dimensions(program.body);
+    loops(program.body);
+    if (!zeros_.empty()) {
+      Ranges none;
+      map_expressions(program.body, none, [&](const Expr& e, const Ranges& ranges) {
+        Expr replaced = substitute(e, zeros_);
+        return replaced.same(e) ? e : simplify(replaced, ranges);
+      });
+    }
+  }
+
+ private:
+  template <class T>
+  static void erase(std::vector<T>& list, const std::vector<bool>& gone) {
+    std::size_t i = 0;
+    std::erase_if(list, [&](const T&) { return gone[i++]; });
+  }
+  void dimensions(Body& statements) {
+    for (Stmt& stmt : statements) {
+      if (auto* load = stmt.as<Load>()) erase(load->index, unit_.at(load->buffer));
+      if (auto* write = stmt.as<Write>()) erase(write->index, unit_.at(write->buffer));
+      if (Body* inner = inner_body(stmt)) dimensions(*inner);
+    }
+  }
+  void loops(Body& statements) {
+    Body kept;
+    for (Stmt& stmt : statements) {
+      if (Body* inner = inner_body(stmt)) loops(*inner);
+      auto* loop = stmt.as<Loop>();
+      const bool once = loop != nullptr && loop->axis.bind == Bind::free && loop->axis.extent == 1 &&
+                        loop->start.is_constant(0) && loop->step == 1;
+      if (!once) {
+        kept.push_back(std::move(stmt));
+        continue;
+      }
+      zeros_.emplace_back(loop->axis.name, Expr(0));
+      std::ranges::move(loop->body, std::back_inserter(kept));
+    }
+    statements = std::move(kept);
+  }
+
+  std::map<std::string, std::vector<bool>, std::less<>> unit_;
+  Substitution zeros_;
+};
+
+void collect_operands(const Expr& e, ExprOp op, std::vector<std::pair<std::string, Expr>>& operands);
+
+// The operands of commutative operations in the order of their texts, constants last.
+Expr sorted(const Expr& e) {
+  if (e.kind() != Expr::Kind::binary) return e;
+  const ExprOp op = e.op();
+  const bool ordered = op == ExprOp::sub || op == ExprOp::div || op == ExprOp::mod || op == ExprOp::lt;
+  if (ordered) return rebuild(e, sorted(e.lhs()), sorted(e.rhs()));
+  std::vector<std::pair<std::string, Expr>> operands;
+  collect_operands(e, op, operands);
+  std::ranges::stable_sort(operands, {}, [](const auto& operand) -> const std::string& { return operand.first; });
+  Expr result = operands.front().second;
+  for (std::size_t i = 1; i < operands.size(); ++i) result = Expr(op, std::move(result), operands[i].second);
+  return result;
+}
+
+void collect_operands(const Expr& e, ExprOp op, std::vector<std::pair<std::string, Expr>>& operands) {
+  const bool associative = op != ExprOp::eq;  // (a == b) == c is not a == (b == c)
+  for (const Expr* side : {&e.lhs(), &e.rhs()}) {
+    if (associative && side->kind() == Expr::Kind::binary && side->op() == op) {
+      collect_operands(*side, op, operands);
+    } else {
+      Expr operand = sorted(*side);
+      const bool constant = operand.kind() == Expr::Kind::constant;
+      std::string text = (constant ? "~" : "") + print(operand);  // "~": after every letter, digit and parenthesis
+      operands.emplace_back(std::move(text), std::move(operand));
+    }
+  }
+}
+
+// v9 before v10; constants last.
+bool argument_before(const Arg& a, const Arg& b) {
+  if (a.index() != b.index()) return a.index() < b.index();
+  const auto* name = std::get_if<std::string>(&a);
+  if (name == nullptr) return std::get<double>(a) < std::get<double>(b);
+  const std::string& other = std::get<std::string>(b);
+  return name->size() != other.size() ? name->size() < other.size() : *name < other;
+}
+
+// Names everything in order of appearance.
+class Renamer {
+ public:
+  Canonical run(Program program) {
+    program.name = "kernel";
+    body(program.body);
+    for (const Buffer& buffer : program.buffers) fresh(buffers_, buffer.name, "b");  // what nothing reads: last
+    Canonical result;
+    result.buffers.resize(program.buffers.size());
+    std::vector<Buffer> buffers(program.buffers.size());
+    for (std::size_t i = 0; i < program.buffers.size(); ++i) {
+      Buffer& buffer = program.buffers[i];
+      buffer.name = buffers_.at(buffer.name);
+      buffer.fill.reset();  // what is measured with says nothing about what is computed
+      const std::size_t place = std::stoul(buffer.name.substr(1));
+      result.buffers[place] = i;
+      buffers[place] = std::move(buffer);
+    }
+    program.buffers = std::move(buffers);
+    result.program = std::move(program);
+    return result;
+  }
+
+ private:
+  using Names = std::map<std::string, std::string, std::less<>>;
+
+  static std::string fresh(Names& names, const std::string& name, const char* stem) {
+    return names.try_emplace(name, stem + std::to_string(names.size())).first->second;
+  }
+
+  void body(Body& statements) {
+    for (Stmt& stmt : statements) match(stmt.node, [&](auto& node) { statement(node); });
+  }
+
+  void expression(Expr& e) { e = sorted(substitute(e, variables_)); }
+  void expressions(std::vector<Expr>& list) {
+    for (Expr& e : list) expression(e);
+  }
+  void buffer(std::string& name) { name = fresh(buffers_, name, "b"); }
+  void accumulator(std::string& name) { name = fresh(accumulators_, name, "acc"); }
+  void value(std::string& name) {
+    const auto found = accumulators_.find(name);
+    name = found != accumulators_.end() ? found->second : fresh(values_, name, "v");
+  }
+  void values(std::vector<Arg>& args, Op op) {
+    for (Arg& arg : args)
+      if (auto* name = std::get_if<std::string>(&arg)) value(*name);
+    if (product_commutes(op) && argument_before(args[1], args[0])) std::swap(args[0], args[1]);
+  }
+  // Integers may stand in the indices of what follows.
+  void definition(std::string& name, const Type& type) {
+    std::string before = name;
+    value(name);
+    if (type == Type{DType::i32, 1}) variables_.emplace_back(std::move(before), var(name));
+  }
+  void axis(std::string& name) {
+    std::string next = "a" + std::to_string(axes_++);
+    variables_.emplace_back(std::exchange(name, next), var(next));
+  }
+
+  void statement(Loop& s) {
+    expression(s.start);
+    const std::size_t outside = variables_.size();
+    axis(s.axis.name);
+    body(s.body);
+    variables_.resize(outside, {"", Expr(0)});
+  }
+  void statement(If& s) {
+    expression(s.condition);
+    body(s.then);
+  }
+  void statement(Load& s) {
+    buffer(s.buffer);
+    expressions(s.index);
+    definition(s.dst, s.type);
+  }
+  void statement(Index& s) {
+    expression(s.value);
+    definition(s.dst, s.type);
+  }
+  void statement(Assign& s) {
+    values(s.args, s.op);
+    definition(s.dst, s.type);
+  }
+  void statement(Accum& s) {
+    values(s.args, Op::copy);
+    accumulator(s.dst);
+  }
+  void statement(Write& s) {
+    buffer(s.buffer);
+    expressions(s.index);
+    if (auto* name = std::get_if<std::string>(&s.value)) value(*name);
+  }
+  template <class T>
+  void statement(T&) {
+    CHECK(!"a statement of Loop IR");
+  }
+
+  Names buffers_, values_, accumulators_;
+  Substitution variables_;  // axes in scope and integer values
+  int axes_ = 0;
+};
+
+// Operations that cost the same and stand in the same places: a schedule does not tell them apart. Equality stands for
+// the comparisons because it commutes, as addition does.
+Op representative(Op op) {
+  switch (op) {
+    case Op::subtract:
+      return Op::add;
+    case Op::less:
+    case Op::less_equal:
+    case Op::not_equal:
+      return Op::equal;
+    default:
+      return op;
+  }
+}
+
+void collapse_clusters(Body& body) {
+  for (Stmt& stmt : body) {
+    if (auto* assign = stmt.as<Assign>()) assign->op = representative(assign->op);
+    if (Body* inner = inner_body(stmt)) collapse_clusters(*inner);
+  }
+}
+
+}  // namespace
+
+Canonical canonical(Program loop) {
+  CHECK(loop.level == Level::loop);
+  renumber_axes(loop);  // siblings may share a name, and one of them may go
+  UnitAxes().drop(loop);
+  order_statements(loop);
+  return Renamer().run(std::move(loop));
+}
+
+std::vector<std::size_t> corresponding_buffers(const Canonical& mine, const Canonical& theirs) {
+  CHECK(mine.buffers.size() == theirs.buffers.size());
+  std::vector<std::size_t> result(mine.buffers.size());
+  for (std::size_t i = 0; i < result.size(); ++i) result[theirs.buffers[i]] = mine.buffers[i];
+  return result;
+}
+
+Canonical schedule_form(Program loop) {
+  collapse_clusters(loop.body);
+  return canonical(std::move(loop));
+}
+
+StructuralKeys structural_keys(const Program& loop) {
+  return {digest(print(schedule_form(loop).program)), digest(print(canonical(loop).program))};
+}
+
+}  // namespace deplo::ir

@@ -1,0 +1,237 @@
+// Colour refinement (Weisfeiler and Leman 1968) over statements and symbols: each round a statement's colour takes in
+// those of what it reads, writes and stands in, a symbol's those of the statements that touch it. Names and order play
+// no part. Statements are then placed by colour, as dependences allow; of two of one colour the first is given a colour
+// of its own and the others are refined by it (individualisation, as in McKay's nauty 1981).
+#include "ir/canonical/order.h"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "core/text/match.h"
+#include "ir/canonical/colours.h"
+#include "ir/walk.h"
+
+namespace deplo::ir {
+namespace {
+
+struct Touch {
+  int symbol = 0;
+  Colour role = 0;  // which argument it is
+  bool writes = false;
+};
+
+struct Node {
+  Stmt* stmt = nullptr;
+  int parent = -1;
+  std::vector<int> children;
+  std::vector<Touch> touches;
+  Colour colour = 0;
+};
+
+bool conflict(const std::vector<Touch>& a, const std::vector<Touch>& b) {
+  return std::ranges::any_of(a, [&](const Touch& x) {
+    return std::ranges::any_of(b, [&](const Touch& y) { return x.symbol == y.symbol && (x.writes || y.writes); });
+  });
+}
+
+class Order {
+ public:
+  explicit Order(Program& loop) : loop_(loop) {
+    for (const Buffer& buffer : loop.buffers) {
+      Colour c = mix(static_cast<Colour>(buffer.dtype), static_cast<Colour>(buffer.role));
+      for (const std::int64_t extent : buffer.shape) c = mix(c, static_cast<Colour>(extent));
+      for (const std::int64_t stride : buffer.strides) c = mix(c, static_cast<Colour>(stride));
+      symbols_.colours[static_cast<std::size_t>(symbol(buffer.name))] = c;
+    }
+    collect(loop.body, -1, top_);
+  }
+
+  void run() {
+    refine();
+    arrange(top_);
+    loop_.body = rebuild(top_);
+  }
+
+ private:
+  int symbol(const std::string& name) {
+    const auto [found, added] = symbols_.number.try_emplace(name, static_cast<int>(symbols_.colours.size()));
+    if (added) symbols_.colours.push_back(0);
+    return found->second;
+  }
+  void collect(Body& body, int parent, std::vector<int>& list);
+  // What a statement touches. Names are kept as views: they must be those of the program.
+  void read(Node& node, const std::string& name, Colour role);
+  void read(Node& node, std::span<const Expr> expressions);
+  void read(Node& node, std::span<const Arg> args, bool first_two_commute);
+  void write(Node& node, const std::string& name);
+  void touch(Node& node);
+  std::size_t round();
+  void refine();
+  std::vector<std::vector<std::size_t>> dependences(const std::vector<int>& body) const;
+  void touched(int node, std::vector<Touch>& all) const;
+  void arrange(std::vector<int>& body);
+  Body rebuild(const std::vector<int>& body);
+
+  Node& node(int i) { return nodes_[static_cast<std::size_t>(i)]; }
+  const Node& node(int i) const { return nodes_[static_cast<std::size_t>(i)]; }
+
+  Program& loop_;
+  SymbolColours symbols_;
+  std::vector<Node> nodes_;  // in the program's order
+  std::vector<int> top_;
+  Colour individual_ = 0;
+};
+
+void Order::collect(Body& body, int parent, std::vector<int>& list) {
+  for (Stmt& stmt : body) {
+    const int i = static_cast<int>(nodes_.size());
+    nodes_.push_back({&stmt, parent, {}, {}, 0});
+    list.push_back(i);
+    touch(nodes_.back());
+    if (Body* inner = inner_body(stmt)) {
+      std::vector<int> children;
+      collect(*inner, i, children);
+      node(i).children = std::move(children);
+    }
+  }
+}
+
+void Order::read(Node& node, const std::string& name, Colour role) {
+  node.touches.push_back({symbol(name), role, false});
+}
+void Order::write(Node& node, const std::string& name) { node.touches.push_back({symbol(name), 1, true}); }
+
+void Order::read(Node& node, std::span<const Expr> expressions) {
+  for (std::size_t d = 0; d < expressions.size(); ++d)
+    for_each_variable(expressions[d], [&](const std::string& name) { read(node, name, 16 + d); });
+}
+
+void Order::read(Node& node, std::span<const Arg> args, bool first_two_commute) {
+  for (std::size_t i = 0; i < args.size(); ++i)
+    if (const auto* name = std::get_if<std::string>(&args[i]))
+      read(node, *name, first_two_commute && i < 2 ? 2 : 2 + i);
+}
+
+void Order::touch(Node& node) {
+  match(
+      node.stmt->node,
+      [&](const Loop& s) {
+        write(node, s.axis.name);
+        read(node, {&s.start, 1});
+      },
+      [&](const If& s) {
+        read(node, {&s.condition, 1});
+      },
+      [&](const Load& s) {
+        read(node, s.buffer, 0);
+        read(node, s.index);
+        write(node, s.dst);
+      },
+      [&](const Index& s) {
+        read(node, {&s.value, 1});
+        write(node, s.dst);
+      },
+      [&](const Assign& s) {
+        read(node, s.args, product_commutes(s.op));
+        write(node, s.dst);
+      },
+      [&](const Accum& s) {
+        read(node, s.args, false);
+        write(node, s.dst);
+      },
+      [&](const Write& s) {
+        write(node, s.buffer);
+        read(node, s.index);
+        read(node, {&s.value, 1}, false);
+      },
+      [](const auto&) { CHECK(!"a statement of Loop IR"); });
+}
+
+// Returns how many colours there are.
+std::size_t Order::round() {
+  std::vector<Colour> next(nodes_.size());
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    const Node& n = nodes_[i];
+    Colour inner = 0;
+    for (const int child : n.children) inner += mix(node(child).colour);
+    next[i] = mix(mix(n.colour, mix(symbols_.describe(*n.stmt), inner)), n.parent < 0 ? 1 : node(n.parent).colour);
+    for (const Touch& t : n.touches)
+      if (t.writes) next[i] = mix(next[i], symbols_.colours[static_cast<std::size_t>(t.symbol)]);
+  }
+  std::vector<Colour> sums(symbols_.colours.size());
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    nodes_[i].colour = next[i];
+    for (const Touch& t : nodes_[i].touches) sums[static_cast<std::size_t>(t.symbol)] += mix(next[i], t.role);
+  }
+  for (std::size_t s = 0; s < symbols_.colours.size(); ++s) symbols_.colours[s] = mix(symbols_.colours[s], sums[s]);
+  next.insert(next.end(), symbols_.colours.begin(), symbols_.colours.end());
+  std::ranges::sort(next);
+  return static_cast<std::size_t>(std::unique(next.begin(), next.end()) - next.begin());
+}
+
+void Order::refine() {
+  std::size_t before = 0;
+  for (std::size_t now = round(); now != before; now = round()) before = now;
+}
+
+void Order::touched(int i, std::vector<Touch>& all) const {
+  const Node& n = node(i);
+  all.insert(all.end(), n.touches.begin(), n.touches.end());
+  for (const int child : n.children) touched(child, all);
+}
+
+// [i]: which of the body, by place in it, must come before the i-th.
+std::vector<std::vector<std::size_t>> Order::dependences(const std::vector<int>& body) const {
+  std::vector<std::vector<Touch>> touches(body.size());
+  std::vector<std::vector<std::size_t>> result(body.size());
+  for (std::size_t i = 0; i < body.size(); ++i) {
+    touched(body[i], touches[i]);
+    for (std::size_t j = 0; j < i; ++j)
+      if (conflict(touches[j], touches[i])) result[i].push_back(j);
+  }
+  return result;
+}
+
+void Order::arrange(std::vector<int>& body) {
+  const std::vector<std::vector<std::size_t>> waits = dependences(body);
+  std::vector<int> placed;
+  std::vector<bool> done(body.size());
+  const auto ready = [&](std::size_t i) {
+    return !done[i] && std::ranges::all_of(waits[i], [&](std::size_t j) { return done[j]; });
+  };
+  while (placed.size() < body.size()) {
+    std::vector<std::size_t> first;  // of the least colour
+    for (std::size_t i = 0; i < body.size(); ++i) {
+      if (!ready(i)) continue;
+      if (!first.empty() && node(body[i]).colour < node(body[first[0]]).colour) first.clear();
+      if (first.empty() || node(body[i]).colour == node(body[first[0]]).colour) first.push_back(i);
+    }
+    CHECK(!first.empty());
+    done[first[0]] = true;
+    placed.push_back(body[first[0]]);
+    if (first.size() == 1) continue;
+    Node& chosen = node(placed.back());
+    chosen.colour = mix(chosen.colour, ++individual_);
+    refine();
+  }
+  body = std::move(placed);
+  for (const int i : body) arrange(node(i).children);
+}
+
+Body Order::rebuild(const std::vector<int>& body) {
+  Body result;
+  result.reserve(body.size());
+  for (const int i : body) {
+    Body inner = rebuild(node(i).children);
+    result.push_back(std::move(*node(i).stmt));
+    if (Body* own = inner_body(result.back())) *own = std::move(inner);
+  }
+  return result;
+}
+
+}  // namespace
+
+void order_statements(Program& loop) { Order(loop).run(); }
+
+}  // namespace deplo::ir

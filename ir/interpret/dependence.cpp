@@ -1,0 +1,62 @@
+// Which register and vector axes a statement depends on: by its indices, by the values it reads, or by the conditions
+// and loop starts around it.
+#include "ir/interpret/machine.h"
+#include "ir/walk.h"
+
+namespace deplo::ir::exec {
+namespace {
+
+using Axes = std::uint64_t;
+
+class Dependences {
+ public:
+  std::map<const Stmt*, Axes> of_statement;
+
+  void walk(const Body& body, Axes context) {
+    for (const Stmt& stmt : body) visit(stmt, context);
+  }
+
+ private:
+  void visit(const Stmt& stmt, Axes context) {
+    const Axes on = context | read_by(stmt);
+    if (const auto* loop = stmt.as<Loop>()) {
+      axes_[loop->axis.name] = on;
+      // Twice, because an accumulator may be read before the statement that makes it depend on an axis.
+      for (int pass = 0; pass < 2; ++pass) walk(loop->body, on);
+    } else if (const auto* branch = stmt.as<If>()) {
+      walk(branch->then, on);
+    } else if (const auto* tile = stmt.as<Tile>()) {
+      for (std::size_t i = 0; i < tile->axes.size(); ++i)
+        if (tile->axes[i].bind == Bind::reg || tile->axes[i].bind == Bind::vector)
+          axes_[tile->axes[i].name] = Axes{1} << i;
+      walk(tile->body, context);
+    } else if (const auto* combine = stmt.as<Combine>()) {
+      of_statement[&stmt] |= on;
+      for (const std::string& name : combine->over) values_[combine->acc] &= ~axes_[name];
+    } else if (stmt.as<Write>() != nullptr) {
+      of_statement[&stmt] |= on;
+    } else if (const std::string& value = defined(stmt); !value.empty()) {
+      values_[value] |= on;
+    }
+  }
+
+  Axes read_by(const Stmt& stmt) {
+    const Reads reads = ir::reads(stmt);
+    Axes axes = 0;
+    for (const std::string& name : reads.axes) axes |= axes_[name];
+    for (const std::string& name : reads.values) axes |= values_[name];
+    return axes;
+  }
+
+  std::map<std::string, Axes> axes_, values_;
+};
+
+}  // namespace
+
+std::map<const Stmt*, std::uint64_t> register_dependences(const Body& body) {
+  Dependences dependences;
+  dependences.walk(body, 0);
+  return std::move(dependences.of_statement);
+}
+
+}  // namespace deplo::ir::exec

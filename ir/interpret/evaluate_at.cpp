@@ -1,0 +1,88 @@
+// Sampled evaluation of Loop IR: one output point without the rest.
+#include <algorithm>
+
+#include "core/error.h"
+#include "ir/accumulators.h"
+#include "ir/interpret/machine.h"
+
+namespace deplo::ir {
+namespace {
+
+using Axes = std::vector<std::pair<std::string, std::int64_t>>;
+
+void collect_free(const Body& body, Axes& axes) {
+  for (const Stmt& stmt : body) {
+    if (const auto* loop = stmt.as<Loop>(); loop != nullptr && loop->axis.bind == Bind::free) {
+      const auto same = [&](const auto& axis) { return axis.first == loop->axis.name; };
+      const auto found = std::find_if(axes.begin(), axes.end(), same);
+      if (found == axes.end())
+        axes.emplace_back(loop->axis.name, loop->axis.extent);
+      else  // sibling loops may share a name; a value beyond one of them leaves that loop out
+        found->second = std::max(found->second, loop->axis.extent);
+    }
+    if (const Body* inner = inner_body(stmt)) collect_free(*inner, axes);
+  }
+}
+
+}  // namespace
+
+Axes free_axes(const Program& loop) {
+  Axes axes;
+  collect_free(loop.body, axes);
+  return axes;
+}
+
+namespace {
+
+using FreeValues = std::map<std::string, std::int64_t, std::less<>>;
+
+exec::Machine compile_at(const Program& loop, const FreeValues& free_values) {
+  if (loop.level != Level::loop)
+    throw Error("evaluate_at: expected Loop IR, found " + std::string(name(loop.level)) + " IR");
+  for (const auto& [axis, extent] : free_axes(loop)) {
+    const auto value = free_values.find(axis);
+    if (value == free_values.end())
+      throw Error("evaluate_at: expected a value of the free axis " + axis + ", found none");
+    if (value->second < 0 || value->second >= extent)
+      throw Error("evaluate_at: expected " + axis + " below " + std::to_string(extent) + ", found " +
+                  std::to_string(value->second));
+  }
+  return exec::compile(loop, &free_values);
+}
+
+}  // namespace
+
+std::vector<Point> evaluate_at(const Program& loop,
+                               const std::map<std::string, std::span<const float>, std::less<>>& inputs,
+                               const FreeValues& free_values, bool rounding) {
+  exec::Machine machine = compile_at(loop, free_values);
+  std::vector<Point> points;
+  machine.points = &points;
+  machine.rounds = rounding;
+  for (std::size_t i = 0; i < loop.buffers.size(); ++i) {
+    const Buffer& buffer = loop.buffers[i];
+    if (buffer.role == Role::output) continue;
+    const auto input = inputs.find(buffer.name);
+    if (input == inputs.end())
+      throw Error("evaluate_at: expected elements of the input " + buffer.name + ", found none");
+    if (static_cast<std::int64_t>(input->second.size()) < span(buffer))
+      throw Error("evaluate_at: expected " + std::to_string(span(buffer)) + " elements of the input " + buffer.name +
+                  ", found " + std::to_string(input->second.size()));
+    machine.globals[i].floats = input->second;
+  }
+  machine.run();
+  return points;
+}
+
+std::vector<Point> evaluate_at(const Program& loop, const ReadInput& read, const FreeValues& free_values) {
+  exec::Machine machine = compile_at(loop, free_values);
+  std::vector<Point> points;
+  machine.points = &points;
+  for (std::size_t i = 0; i < loop.buffers.size(); ++i)
+    if (const Buffer& buffer = loop.buffers[i]; buffer.role == Role::input)
+      machine.globals[i].element = [&read, &buffer](std::int64_t offset) { return read(buffer, offset); };
+  machine.run();
+  return points;
+}
+
+}  // namespace deplo::ir

@@ -1,0 +1,116 @@
+// How far rounding in f32 may take each value of a Loop program, beside the value in double: running error analysis
+// (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.3). An operation takes over the errors of
+// its operands, as far as they move its result, and adds its own rounding. The roundings of the additions of a long sum
+// count as independent, so their squares are added (Higham and Mary, A new approach to probabilistic rounding error
+// analysis, SIAM J. Sci. Comput. 41, 2019); all else may be correlated, and is added as it is.
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "core/error.h"
+#include "ir/interpret/machine.h"
+
+namespace deplo::ir::exec {
+namespace {
+
+constexpr double unit = 0x1p-24;  // of rounding to the nearest f32
+
+/// Roundings of one operation: those that OpenCL C allows at most (7.4, relative error as ULPs; an ULP is two units).
+double units(Op op) {
+  switch (op) {
+    case Op::add:
+    case Op::subtract:
+    case Op::multiply:
+    case Op::fma:
+      return 1;
+    case Op::exp:
+    case Op::log:
+    case Op::sqrt:
+    case Op::rsqrt:
+    case Op::divide:
+    case Op::reciprocal:
+    case Op::sin:
+    case Op::cos:
+      return 8;
+    case Op::tanh:
+    case Op::sigmoid:
+      return 12;
+    case Op::power:
+    case Op::erf:
+      return 32;
+    default:
+      return 0;  // exact
+  }
+}
+
+/// What operands that are off by `errors` make of the result.
+template <class F>
+double spread(std::span<double> args, std::span<const double> errors, double result, F apply_op) {
+  double sum = 0;
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    if (errors[i] == 0) continue;
+    const double exact = args[i];
+    double most = -1;
+    for (const double off : {exact - errors[i], exact + errors[i]}) {
+      args[i] = off;
+      const double moved = std::abs(apply_op() - result);
+      if (std::isfinite(moved)) most = std::max(most, moved);
+    }
+    args[i] = exact;
+    sum += most < 0 ? std::numeric_limits<double>::infinity() : most;  // no digit of it is known
+  }
+  return sum;
+}
+
+}  // namespace
+
+// A constant is off by what f32 makes of it, an input's element is what it is.
+void Machine::start_rounding() {
+  CHECK(lanes == 1);
+  roundings_.resize(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double error = std::abs(values[i] - static_cast<double>(static_cast<float>(values[i])));
+    roundings_[i] = {std::isfinite(error) ? error : 0};
+  }
+}
+
+void Machine::compute_rounded(const ComputeCode& c) {
+  std::array<double, 3> args = {}, errors = {};
+  std::size_t count = 0;
+  const auto take = [&](std::size_t value) {
+    args[count] = values[value];
+    errors[count++] = roundings_[value].error;
+  };
+  if (c.accumulates) take(c.dst);
+  for (const Operand& arg : c.args) take(arg.value);
+  const auto apply_op = [&] {
+    double result = ir::apply(c.op, std::span<const double>(args).first(count));
+    if (c.op == Op::copy && c.dtype == DType::i32) result = std::trunc(result);
+    if (c.op == Op::copy && c.dtype == DType::boolean) result = result != 0 ? 1 : 0;
+    return result;
+  };
+  const double result = apply_op();
+  Rounding& rounding = roundings_[c.dst];
+  values[c.dst] = result;
+  if (!std::isfinite(result)) {
+    rounding = {};  // compared as what it is
+    return;
+  }
+  const double own = c.dtype == DType::f32 ? units(c.op) * unit * std::abs(result) : 0;
+  if (c.accumulates && c.op == Op::add) {
+    rounding.terms += errors[1];
+    rounding.squares += own * own;
+    rounding.error = rounding.terms + std::sqrt(rounding.squares);
+    return;
+  }
+  double carried = 0;
+  if (c.op == Op::add || c.op == Op::subtract)
+    carried = errors[0] + errors[1];
+  else if (c.op == Op::multiply)
+    carried = std::abs(args[0]) * errors[1] + std::abs(args[1]) * errors[0];
+  else
+    carried = spread(std::span(args).first(count), std::span(errors).first(count), result, apply_op);
+  rounding = {carried + own};
+}
+
+}  // namespace deplo::ir::exec

@@ -1,0 +1,229 @@
+// The meaning of Tensor IR, in double.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "core/text/match.h"
+#include "ir/simplify/simplify_impl.h"
+#include "ir/tensor/tensor.h"
+
+namespace deplo::ir::tensor {
+namespace {
+
+constexpr std::int64_t most_elements = std::int64_t{1} << 27;  // 1 GiB of doubles
+constexpr std::size_t gather_slots = 32;                       // slot of g<a> is gather_slots + a
+
+// An index expression in postfix order over numbered slots: a walk without names or pointers for each element.
+class Code {
+ public:
+  explicit Code(const Expr& e) { compile(e); }
+
+  std::int64_t run(const std::vector<std::int64_t>& slots) {
+    std::size_t top = 0;
+    for (const Step& s : steps_) {
+      if (s.kind == Expr::Kind::binary) {
+        --top;
+        stack_[top - 1] = fold(s.op, stack_[top - 1], stack_[top]);
+      } else {
+        stack_[top++] = s.kind == Expr::Kind::constant ? s.value : slots[static_cast<std::size_t>(s.value)];
+      }
+    }
+    return stack_[0];
+  }
+
+ private:
+  struct Step {
+    Expr::Kind kind;
+    ExprOp op;
+    std::int64_t value;  // of a constant; slot of a variable
+  };
+
+  void compile(const Expr& e) {
+    if (e.kind() == Expr::Kind::binary) {
+      compile(e.lhs());
+      compile(e.rhs());
+      steps_.push_back({e.kind(), e.op(), 0});
+    } else {
+      steps_.push_back({e.kind(), {}, e.kind() == Expr::Kind::constant ? e.value() : slot(e.name())});
+    }
+    stack_.resize(steps_.size());
+  }
+
+  static std::int64_t slot(const std::string& name) {
+    if (name.size() == 1) return name[0] - 'i';
+    std::int64_t arg = 0;
+    std::from_chars(name.data() + 1, name.data() + name.size(), arg);
+    return static_cast<std::int64_t>(gather_slots) + arg;
+  }
+
+  std::vector<Step> steps_;
+  std::vector<std::int64_t> stack_;
+};
+
+// Calls each(element) for the elements in order; slots hold the coordinates.
+template <class F>
+void for_each_element(const Shape& shape, std::vector<std::int64_t>& slots, F&& each) {
+  const std::int64_t count = element_count(shape);
+  for (std::int64_t element = 0; element < count; ++element) {
+    each(static_cast<std::size_t>(element));
+    for (std::size_t d = shape.size(); d-- > 0;) {
+      if (++slots[d] < shape[d]) break;
+      slots[d] = 0;
+    }
+  }
+}
+
+// To the nearest value with `bits` bits of significand, ties to even, above the smallest normal 2^least.
+double round_to(double v, int bits, int least, double largest) {
+  if (v == 0 || !std::isfinite(v)) return v;
+  int exponent = 0;
+  std::frexp(v, &exponent);  // |v| in [2^(exponent-1), 2^exponent)
+  const int ulp = std::max(exponent - bits, least - bits + 1);
+  const double rounded = std::ldexp(std::nearbyint(std::ldexp(v, -ulp)), ulp);
+  return std::fabs(rounded) > largest ? std::copysign(std::numeric_limits<double>::infinity(), v) : rounded;
+}
+
+double convert(double v, DType to) {
+  switch (to) {
+    case DType::boolean:
+      return v != 0 ? 1 : 0;
+    case DType::i32:
+      return std::trunc(v);
+    case DType::f16:
+      return round_to(v, 11, -14, 65504);
+    case DType::bf16:
+      return round_to(v, 8, -126, 0x1.fep127);
+    case DType::f32:
+      return static_cast<double>(static_cast<float>(v));
+  }
+  return v;
+}
+
+using Values = std::vector<double>;
+
+class Evaluator {
+ public:
+  Evaluator(const Graph& graph, const std::vector<Values>& sources) : graph_(graph), sources_(sources) {
+    uses_.assign(graph.nodes.size(), 0);
+    for (const Node& n : graph.nodes)
+      for (const int a : n.args) ++uses_[static_cast<std::size_t>(a)];
+    for (const int o : graph.outputs) ++uses_[static_cast<std::size_t>(o)];
+  }
+
+  std::vector<Values> run() {
+    values_.resize(graph_.nodes.size());
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const Node& n = graph_.nodes[i];
+      if (element_count(n.type.shape) > most_elements)
+        throw Error(fmt::format("{}: expected at most {} elements, found {}", n.name, most_elements, print(n.type)));
+      values_[i] = match(n.op, [&](const auto& op) { return compute(n, op, i); });
+      for (const int a : n.args)
+        if (--uses_[static_cast<std::size_t>(a)] == 0) Values().swap(values_[static_cast<std::size_t>(a)]);
+    }
+    std::vector<Values> outputs;
+    for (const int o : graph_.outputs) outputs.push_back(values_[static_cast<std::size_t>(o)]);
+    return outputs;
+  }
+
+ private:
+  const Node& node(int id) const { return graph_.nodes[static_cast<std::size_t>(id)]; }
+  const Values& values(int id) const { return values_[static_cast<std::size_t>(id)]; }
+  static std::size_t size(const Node& n) { return static_cast<std::size_t>(element_count(n.type.shape)); }
+
+  Values given(const Node& n, std::size_t i) const {
+    CHECK(i < sources_.size() && sources_[i].size() == size(n));
+    return sources_[i];
+  }
+  Values compute(const Node& n, const Input&, std::size_t i) const { return given(n, i); }
+  Values compute(const Node& n, const Parameter&, std::size_t i) const { return given(n, i); }
+  Values compute(const Node&, const Scalar& s, std::size_t) const { return {s.value}; }
+
+  Values compute(const Node& n, const Elementwise& e, std::size_t) const {
+    Values result(size(n));
+    std::vector<double> args(n.args.size());
+    const bool converts = e.op == Op::copy && node(n.args[0]).type.dtype != n.type.dtype;
+    for (std::size_t k = 0; k < result.size(); ++k) {
+      for (std::size_t a = 0; a < args.size(); ++a) args[a] = values(n.args[a])[values(n.args[a]).size() == 1 ? 0 : k];
+      result[k] = converts ? convert(args[0], n.type.dtype) : ir::apply(e.op, args);
+    }
+    return result;
+  }
+
+  Values compute(const Node& n, const Coordinate& c, std::size_t) const {
+    Values result(size(n));
+    Code code(c.value);
+    std::vector<std::int64_t> slots(gather_slots);
+    for_each_element(n.type.shape, slots, [&](std::size_t k) { result[k] = static_cast<double>(code.run(slots)); });
+    return result;
+  }
+
+  Values compute(const Node& n, const Reduction& r, std::size_t) const {
+    const Shape& from = node(n.args[0]).type.shape;
+    const auto axis = static_cast<std::size_t>(r.axis);
+    std::size_t inner = 1;
+    for (std::size_t d = axis + 1; d < from.size(); ++d) inner *= static_cast<std::size_t>(from[d]);
+    const auto extent = static_cast<std::size_t>(from[axis]);
+    Values result(size(n), *neutral(r.op));
+    for (std::size_t k = 0; k < values(n.args[0]).size(); ++k) {
+      double& total = result[k / (inner * extent) * inner + k % inner];
+      total = ir::apply(r.op, std::array{total, values(n.args[0])[k]});
+    }
+    return result;
+  }
+
+  Values compute(const Node& n, const IndexMap& m, std::size_t) const {
+    std::vector<Code> conditions, offsets;
+    for (const IndexMap::Branch& b : m.branches) {
+      const std::vector<std::int64_t> strides = row_major_strides(from(n, b).type.shape);
+      Expr offset = 0;
+      for (std::size_t d = 0; d < strides.size(); ++d) offset = offset + b.coordinates[d] * strides[d];
+      conditions.emplace_back(b.condition);
+      offsets.emplace_back(offset);
+    }
+    Values result(size(n));
+    std::vector<std::int64_t> slots(gather_slots + n.args.size());
+    const std::vector<std::size_t> gathered = gathers(m, n.args.size());
+    for_each_element(n.type.shape, slots, [&](std::size_t k) {
+      for (const std::size_t a : gathered) slots[gather_slots + a] = static_cast<std::int64_t>(values(n.args[a])[k]);
+      std::size_t b = 0;
+      while (conditions[b].run(slots) == 0) ++b;
+      result[k] = values(n.args[static_cast<std::size_t>(m.branches[b].arg)])
+                      .at(static_cast<std::size_t>(offsets[b].run(slots)));
+    });
+    return result;
+  }
+
+  // Positions of the arguments whose values are coordinates.
+  static std::vector<std::size_t> gathers(const IndexMap& m, std::size_t args) {
+    std::vector<std::size_t> found;
+    const auto gathers_by = [&](std::size_t a) {
+      for (const IndexMap::Branch& b : m.branches)
+        for (const Expr& e : b.coordinates)
+          if (depends_on(e, fmt::format("g{}", a))) return true;
+      return false;
+    };
+    for (std::size_t a = 1; a < args; ++a)
+      if (gathers_by(a)) found.push_back(a);
+    return found;
+  }
+  const Node& from(const Node& n, const IndexMap::Branch& b) const {
+    return node(n.args[static_cast<std::size_t>(b.arg)]);
+  }
+
+  const Graph& graph_;
+  const std::vector<Values>& sources_;
+  std::vector<Values> values_;
+  std::vector<int> uses_;
+};
+
+}  // namespace
+
+std::vector<std::vector<double>> evaluate(const Graph& graph, const std::vector<std::vector<double>>& sources) {
+  return Evaluator(graph, sources).run();
+}
+
+}  // namespace deplo::ir::tensor

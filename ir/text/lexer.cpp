@@ -1,0 +1,188 @@
+#include "ir/text/lexer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/error.h"
+
+namespace deplo::ir {
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+
+constexpr std::array<std::string_view, 31> kReserved = {"for",
+                                                        "if",
+                                                        "in",
+                                                        "load",
+                                                        "min",
+                                                        "max",
+                                                        "inf",
+                                                        "nan",
+                                                        "free",
+                                                        "reduce",
+                                                        lane_variable,
+                                                        "write",
+                                                        "Prefetch",
+                                                        "Tile",
+                                                        "Stage",
+                                                        "Combine",
+                                                        "AsyncWait",
+                                                        "StridedLoop",
+                                                        "Smem",
+                                                        "Init",
+                                                        "Sync",
+                                                        "TreeHalve",
+                                                        "WarpShuffle",
+                                                        "CpAsyncCopy",
+                                                        "CpAsyncCommit",
+                                                        "CpAsyncWait",
+                                                        "MbarrierInit",
+                                                        "MbarrierArriveExpectTx",
+                                                        "MbarrierWait",
+                                                        "TmaDescriptor",
+                                                        "TmaLoad"};
+
+}  // namespace
+
+std::string_view bind_name(Bind b) {
+  switch (b) {
+    case Bind::free:
+      return "free";
+    case Bind::reduce:
+      return "reduce";
+    case Bind::block:
+      return "BLOCK";
+    case Bind::thread:
+      return "THREAD";
+    case Bind::reg:
+      return "REG";
+    case Bind::vector:
+      return "VECTOR";
+  }
+  check_failed("bind is known", __FILE__, __LINE__);
+}
+
+std::string_view name(Transport t) {
+  constexpr std::array<std::string_view, 4> names = {"copy", "ahead", "async", "tma"};
+  return names.at(static_cast<std::size_t>(t));
+}
+
+bool is_name(std::string_view s) {
+  if (s.empty() || !is_letter(s[0])) return false;
+  if (!std::all_of(s.begin(), s.end(), [](char c) { return is_letter(c) || is_digit(c); })) return false;
+  return std::find(kReserved.begin(), kReserved.end(), s) == kReserved.end();
+}
+
+Lexer::Lexer(std::string_view text, std::string_view where) : rest_(text), where_(where) { open_line(); }
+
+// To the next line that holds a word, or to the end.
+void Lexer::open_line() {
+  while (!rest_.empty()) {
+    const std::size_t end = std::min(rest_.find('\n'), rest_.size());
+    line_ = rest_.substr(0, end);
+    rest_.remove_prefix(std::min(end + 1, rest_.size()));
+    if (line_.ends_with('\r')) line_.remove_suffix(1);
+    ++number_;
+    indent_ = at_ = std::min(line_.find_first_not_of(' '), line_.size());
+    scan();
+    if (token_.kind != Token::Kind::end) return;
+  }
+  done_ = true;
+  line_ = {};
+  at_ = indent_ = 0;
+  ++number_;
+  token_ = {};
+}
+
+std::size_t Lexer::number_end(std::size_t i) const {
+  const auto digits = [&] {
+    while (i < line_.size() && is_digit(line_[i])) ++i;
+  };
+  digits();
+  if (i + 1 < line_.size() && line_[i] == '.' && is_digit(line_[i + 1])) {  // not the `..` of a range
+    ++i;
+    digits();
+  }
+  if (i < line_.size() && (line_[i] == 'e' || line_[i] == 'E')) {
+    const std::size_t sign = i + 1 < line_.size() && (line_[i + 1] == '+' || line_[i + 1] == '-') ? 1 : 0;
+    if (i + 1 + sign < line_.size() && is_digit(line_[i + 1 + sign])) {
+      i += 1 + sign;
+      digits();
+    }
+  }
+  return i;
+}
+
+void Lexer::scan() {
+  while (at_ < line_.size() && line_[at_] == ' ') ++at_;
+  const std::size_t begin = at_;
+  token_ = {Token::Kind::end, {}, begin + 1};
+  if (begin == line_.size() || line_[begin] == '#') return;
+  const char c = line_[begin];
+  if (c == '\t') fail(begin == indent_ ? "two spaces per level" : "spaces between words");
+  if (is_letter(c)) {
+    token_.kind = Token::Kind::name;
+    while (at_ < line_.size() && (is_letter(line_[at_]) || is_digit(line_[at_]))) ++at_;
+  } else if (is_digit(c)) {
+    at_ = number_end(begin);
+    const std::string_view digits = line_.substr(begin, at_ - begin);
+    token_.kind = std::all_of(digits.begin(), digits.end(), is_digit) ? Token::Kind::integer : Token::Kind::real;
+  } else {
+    token_.kind = Token::Kind::sign;
+    const std::string_view two = line_.substr(begin, 2);
+    at_ += two == ".." || two == "==" || two == "&&" || two == "+=" ? 2 : 1;
+  }
+  token_.text = line_.substr(begin, at_ - begin);
+}
+
+Token Lexer::take() {
+  const Token taken = token_;
+  scan();
+  return taken;
+}
+
+bool Lexer::take_if(std::string_view word) {
+  if (!token_.is(word)) return false;
+  scan();
+  return true;
+}
+
+void Lexer::expect(std::string_view word) {
+  if (!take_if(word)) fail(fmt::format("`{}`", word));
+}
+
+bool Lexer::take_marker() {
+  if (at_ >= line_.size() || line_[at_] != '#') return false;
+  ++at_;
+  scan();
+  return true;
+}
+
+void Lexer::next_line() {
+  if (token_.kind != Token::Kind::end) fail("the end of the line");
+  open_line();
+}
+
+std::string Lexer::found(const Token& t) const {
+  if (done_) return "the end of the text";
+  const std::size_t i = t.column - 1;
+  if (i < line_.size() && line_[i] == '\t') return "a tab";
+  if (t.kind == Token::Kind::end) return "the end of the line";
+  const auto byte = static_cast<unsigned char>(t.text[0]);
+  if (byte < 0x20 || byte > 0x7e) return fmt::format("the byte 0x{:02x}", byte);
+  return fmt::format("`{}`{}", t.text.substr(0, 40), t.text.size() > 40 ? "…" : "");
+}
+
+std::string Lexer::place() const { return place(token_); }
+std::string Lexer::place(const Token& t) const { return fmt::format("{}:{}:{}", where_, number_, t.column); }
+
+void Lexer::fail(std::string_view expected) const { fail(expected, token_); }
+
+void Lexer::fail(std::string_view expected, const Token& t) const {
+  throw Error(fmt::format("{}: expected {}, found {}", place(t), expected, found(t)));
+}
+
+}  // namespace deplo::ir

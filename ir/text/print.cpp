@@ -1,0 +1,312 @@
+// Programs to text: docs/ir.md has the forms. parse(print(p)) == p.
+#include <charconv>
+
+#include "core/text/match.h"
+#include "ir/program.h"
+#include "ir/text/lexer.h"
+
+namespace deplo::ir {
+namespace {
+
+class Printer {
+ public:
+  std::string out;
+
+  void body(const Body& statements, int indent) {
+    for (const Stmt& s : statements) {
+      out.append(2 * static_cast<std::size_t>(indent), ' ');
+      match(s.node, [&](const auto& node) { statement(node, indent); });
+    }
+  }
+
+  void buffer(const Buffer& b) {
+    out += b.role == Role::input ? "input " : "output ";
+    out.append(b.name).append(": ").append(name(b.dtype)) += '[';
+    integers(b.shape);
+    out += ']';
+    if (b.strides != row_major_strides(b.shape)) {
+      out += " strides=(";
+      integers(b.strides);
+      out += ')';
+    }
+    if (b.fill) fill(*b.fill, b.dtype);
+    out += '\n';
+  }
+
+ private:
+  // A range stands without a word: of integers whole numbers, of others reals.
+  void fill(const Fill& f, DType dtype) {
+    const bool whole = dtype == DType::i32 || dtype == DType::boolean;
+    if (f.draw == (whole ? Fill::Draw::integers : Fill::Draw::uniform))
+      out += " in (";
+    else if (f.draw == Fill::Draw::constant)
+      out += " in constant(";
+    else
+      out += f.draw == Fill::Draw::normal ? " in normal(" : " in randint(";
+    constant(f.a);
+    if (f.draw != Fill::Draw::constant) {
+      out += ", ";
+      constant(f.b);
+    }
+    out += ')';
+  }
+
+  void integer(std::int64_t v) {
+    char digits[24];
+    out.append(digits, std::to_chars(digits, digits + sizeof digits, v).ptr);
+  }
+
+  void integer(std::string_view before, std::int64_t v, std::string_view after = {}) {
+    out += before;
+    integer(v);
+    out += after;
+  }
+
+  // The shortest decimal that reads back as the same double.
+  void constant(double v) {
+    char digits[40];
+    out.append(digits, std::to_chars(digits, digits + sizeof digits, v).ptr);
+  }
+
+  template <class List, class F>
+  void separated(const List& list, F&& each) {
+    const char* separator = "";
+    for (const auto& item : list) {
+      out += separator;
+      each(item);
+      separator = ", ";
+    }
+  }
+  void integers(const std::vector<std::int64_t>& v) {
+    separated(v, [&](std::int64_t i) { integer(i); });
+  }
+  void indices(const std::vector<Expr>& v) {
+    separated(v, [&](const Expr& e) { out += print(e); });
+  }
+
+  void lanes(int n) {
+    if (n == 1) return;
+    out += 'x';
+    integer(n);
+  }
+  void value(const std::string& n, const Type& t) {
+    out += n;
+    if (t == Type{}) return;
+    (out += ':') += name(t.dtype);
+    lanes(t.lanes);
+  }
+  void argument(const Arg& a) {
+    if (const auto* n = std::get_if<std::string>(&a))
+      out += *n;
+    else
+      constant(*std::get_if<double>(&a));
+  }
+  void arguments(const std::vector<Arg>& args) {
+    separated(args, [&](const Arg& a) { argument(a); });
+  }
+  void access(const std::string& buffer_name, const std::vector<Expr>& index) {
+    (out += buffer_name) += '[';
+    indices(index);
+    out += ']';
+  }
+
+  void statement(const Loop& l, int indent) {
+    const bool strided = !l.start.is_constant(0) || l.step != 1;
+    if (strided) {
+      out.append("StridedLoop(").append(l.axis.name).append(" = ").append(print(l.start)).append("; < ");
+      integer(l.axis.extent);
+      integer("; += ", l.step, "): # ");
+    } else {
+      out.append("for ").append(l.axis.name).append(" in 0..");
+      integer(l.axis.extent);
+      out += ": # ";
+    }
+    out += bind_name(l.axis.bind);
+    if (l.unroll != 1) out += " unroll";
+    if (l.unroll != 1 && l.unroll != 0) {
+      out += '=';
+      integer(l.unroll);
+    }
+    if (!l.per.empty()) (out += " per ") += l.per;
+    out += '\n';
+    body(l.body, indent + 1);
+  }
+  void statement(const Load& l, int) {
+    value(l.dst, l.type);
+    out += " = load ";
+    access(l.buffer, l.index);
+    out += '\n';
+  }
+  void statement(const Index& i, int) {
+    value(i.dst, i.type);
+    out.append(" = index ").append(print(i.value)) += '\n';
+  }
+  void statement(const Assign& a, int) {
+    value(a.dst, a.type);
+    (out.append(" = ") += name(a.op)) += '(';
+    arguments(a.args);
+    out += ")\n";
+  }
+  void statement(const Accum& a, int) {
+    value(a.dst, a.type);
+    (out.append(" <- ") += name(a.op)).append("(").append(a.dst).append(a.args.empty() ? "" : ", ");
+    arguments(a.args);
+    out += ")\n";
+  }
+  void statement(const Write& w, int) {
+    access(w.buffer, w.index);
+    if (w.lanes != 1) out += ':';
+    lanes(w.lanes);
+    out += w.mode == WriteMode::add ? " += " : " = ";
+    argument(w.value);
+    out += '\n';
+  }
+  void statement(const If& s, int indent) {
+    out.append("if ").append(print(s.condition)).append(":\n");
+    body(s.then, indent + 1);
+  }
+  void statement(const Tile& t, int indent) {
+    out += "Tile(axes=(";
+    separated(t.axes, [&](const Axis& a) {
+      (out += a.name) += ':';
+      integer(a.extent);
+      (out += '=') += bind_name(a.bind);
+    });
+    out += ")):\n";
+    body(t.body, indent + 1);
+  }
+  void statement(const Stage& s, int) {
+    out.append(s.buffer).append(" = Stage(").append(s.source).append(", origin=(");
+    indices(s.origin);
+    out += "), slab=(";
+    separated(s.slab, [&](const SlabAxis& a) {
+      (out += a.name) += ':';
+      integer(a.extent);
+      out += '@';
+      integer(a.dim);
+    });
+    out += "))";
+    layout(s);
+    out += '\n';
+  }
+  void option(const char* word, std::int64_t n) {
+    if (n == 0) return;
+    (out += word) += '=';
+    integer(n);
+  }
+  void layout(const Stage& s) {
+    option(" panel", s.panel);
+    option(" pad", s.pad);
+    option(" swizzle", s.swizzle);
+    option(" lanes", s.lanes);
+    option(" prefetch", s.prefetch);
+    if (s.slots != 1) {
+      option(" buffers", s.slots);
+      out.append("@").append(print(s.slot));
+    }
+    if (s.transport != Transport::copy) (out += ' ') += name(s.transport);
+  }
+  void statement(const AsyncWait& s, int) {
+    integer("AsyncWait(keep=", s.keep);
+    if (!s.phase.is_constant(0) || !s.slot.is_constant(0))
+      out.append(", phase=").append(print(s.phase)).append(", slot=").append(print(s.slot));
+    out += ")\n";
+  }
+  void statement(const Combine& c, int) {
+    (out.append("Combine(").append(c.acc).append(", op=") += name(c.op)).append(", over=(");
+    separated(c.over, [&](const std::string& axis) { out += axis; });
+    out += "))\n";
+  }
+  void statement(const Smem& s, int) {
+    out.append("Smem ").append(s.buffer) += '[';
+    integers(s.shape);
+    (out.append("] (") += name(s.dtype)) += ')';
+    if (s.align != Smem{}.align) option(" align", s.align);
+    out += '\n';
+  }
+  void statement(const Init& i, int) {
+    out += "Init(";
+    value(i.acc, i.type);
+    (out.append(", op=") += name(i.op)).append(")\n");
+  }
+  void statement(const Sync&, int) { out += "Sync\n"; }
+  void statement(const TreeHalve& t, int) {
+    out += "TreeHalve(";
+    if (t.prefix.empty())
+      out += t.buffer;
+    else
+      access(t.buffer, t.prefix);
+    out.append(", op=") += name(t.op);
+    integer(", length=", t.length);
+    out.append(", tid=").append(print(t.tid)).append(")\n");
+  }
+  void statement(const WarpShuffle& s, int) {
+    out += "WarpShuffle(";
+    value(s.dst, s.type);
+    out.append(" <- ").append(s.value).append(", op=") += name(s.op);
+    integer(", length=", s.length, ")\n");
+  }
+  void statement(const Prefetch& s, int) {
+    out += "Prefetch(";
+    access(s.buffer, s.index);
+    out += s.write ? ", write)\n" : ")\n";
+  }
+  void statement(const CpAsyncCopy& s, int) {
+    out += "CpAsyncCopy(";
+    access(s.buffer, s.index);
+    out += ", ";
+    access(s.source, s.at);
+    integer(", lanes=", s.lanes, ")\n");
+  }
+  void statement(const CpAsyncCommit&, int) { out += "CpAsyncCommit\n"; }
+  void statement(const CpAsyncWait& s, int) { integer("CpAsyncWait(keep=", s.keep, ")\n"); }
+  void statement(const MbarrierInit& s, int) {
+    out.append("MbarrierInit ").append(s.barrier) += '[';
+    integer(s.slots);
+    integer("] (count=", s.count, ")\n");
+  }
+  void statement(const MbarrierArriveExpectTx& s, int) {
+    out += "MbarrierArriveExpectTx(";
+    access(s.barrier, {s.slot});
+    integer(", bytes=", s.bytes, ")\n");
+  }
+  void statement(const MbarrierWait& s, int) {
+    out += "MbarrierWait(";
+    access(s.barrier, {s.slot});
+    out.append(", phase=").append(print(s.phase)).append(")\n");
+  }
+  void statement(const TmaDescriptor& s, int) {
+    out.append("TmaDescriptor ").append(s.name).append("(").append(s.source).append(", box=(");
+    integers(s.box);
+    out += "))";
+    option(" swizzle", s.swizzle);
+    out += '\n';
+  }
+  void statement(const TmaLoad& s, int) {
+    out += "TmaLoad(";
+    access(s.buffer, s.index);
+    out += ", ";
+    access(s.descriptor, s.coordinates);
+    out += ", ";
+    access(s.barrier, {s.slot});
+    out += ")\n";
+  }
+};
+
+}  // namespace
+
+std::string print(const Body& body, int indent) {
+  Printer p;
+  p.body(body, indent);
+  return std::move(p.out);
+}
+
+std::string print(const Program& program) {
+  Printer p;
+  (p.out.append("=== ") += name(program.level)).append(": ").append(program.name).append(" ===\n");
+  for (const Buffer& b : program.buffers) p.buffer(b);
+  p.body(program.body, 0);
+  return std::move(p.out);
+}
+
+}  // namespace deplo::ir

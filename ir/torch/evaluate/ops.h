@@ -1,0 +1,83 @@
+// Private to ir/torch/evaluate: what the function of an operation is given, and how it walks over elements.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <tuple>
+#include <vector>
+
+#include "ir/torch/evaluate/evaluate.h"
+
+namespace deplo::ir::torch {
+
+/// A call under evaluation, with the nodes and the values of its arguments.
+struct Operands {
+  const Node& node;
+  std::vector<const Node*> args;
+  std::vector<const Values*> values;
+
+  std::size_t size() const { return args.size(); }
+  const Shape& shape(std::size_t i) const { return args[i]->type.shape; }
+  const Values& value(std::size_t i) const { return *values[i]; }
+  const Shape& result() const { return node.type.shape; }
+  std::size_t result_count() const { return static_cast<std::size_t>(element_count(result())); }
+};
+
+/// Strides of a row-major operand under the indices of a result that it broadcasts to: 0 where it repeats.
+Shape broadcast_strides(const Shape& operand, const Shape& result);
+
+/// Calls f with the offset under each of the strides, for every index of the shape in row-major order.
+template <std::size_t N, class F>
+void for_each_index(const Shape& shape, const std::array<Shape, N>& strides, F&& f) {
+  Shape index(shape.size(), 0);
+  std::array<std::int64_t, N> at{};
+  for (std::int64_t left = element_count(shape); left > 0; --left) {
+    std::apply([&](auto... offset) { f(static_cast<std::size_t>(offset)...); }, at);
+    for (std::size_t d = shape.size(); d-- > 0;) {
+      for (std::size_t i = 0; i < N; ++i) at[i] += strides[i][d];
+      if (++index[d] < shape[d]) break;
+      for (std::size_t i = 0; i < N; ++i) at[i] -= strides[i][d] * shape[d];
+      index[d] = 0;
+    }
+  }
+}
+
+/// A matrix in row-major order; `transposed`: what lies there is its transpose.
+struct Matrix {
+  const double* data;
+  std::int64_t rows, columns;
+  bool transposed = false;
+};
+/// result (rows of a, columns of b), row-major, = a · b; on several threads where it is large. `a` is not transposed.
+void multiply(Matrix a, Matrix b, double* result);
+
+// elementwise.cpp
+Values evaluate_unary(const Operands&);
+Values evaluate_binary(const Operands&);
+Values evaluate_where(const Operands&);
+Values evaluate_masked_fill(const Operands&);
+Values evaluate_to(const Operands&);
+// reduce.cpp
+Values evaluate_reduction(const Operands&);  // sum, mean, var, prod, amax, amin
+Values evaluate_softmax(const Operands&);    // and log_softmax
+Values evaluate_layer_norm(const Operands&);
+Values evaluate_rms_norm(const Operands&);
+// matmul.cpp
+Values evaluate_matmul(const Operands&);
+Values evaluate_linear(const Operands&);
+Values evaluate_attention(const Operands&);
+// shape.cpp
+Values evaluate_copy(const Operands&);  // reshape, squeeze, unsqueeze
+Values evaluate_transpose(const Operands&);
+Values evaluate_permute(const Operands&);
+Values evaluate_expand(const Operands&);
+Values evaluate_slice(const Operands&);
+Values evaluate_select(const Operands&);
+Values evaluate_join(const Operands&);  // cat, stack
+// index.cpp
+Values evaluate_triangle(const Operands&);
+Values evaluate_embedding(const Operands&);
+Values evaluate_gather(const Operands&);
+Values evaluate_arange(const Operands&);
+Values evaluate_full(const Operands&);
+
+}  // namespace deplo::ir::torch

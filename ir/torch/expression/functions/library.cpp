@@ -1,0 +1,107 @@
+#include "ir/torch/expression/functions/library.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <numbers>
+#include <optional>
+
+#include "core/text/nearest.h"
+
+namespace deplo::ir::torch::python {
+namespace {
+
+std::array<std::span<const Function>, 6> tables() {
+  return {elementwise_functions(), reduction_functions(), shape_functions(),
+          network_functions(),     creation_functions(),  number_functions()};
+}
+
+struct NamedType {
+  std::string_view name;
+  DType dtype;
+};
+// int64 is i32 here: indices and counters are all that needs it.
+constexpr std::array kTypes = {NamedType{"float32", DType::f32},   NamedType{"float", DType::f32},
+                               NamedType{"float16", DType::f16},   NamedType{"half", DType::f16},
+                               NamedType{"bfloat16", DType::bf16}, NamedType{"int32", DType::i32},
+                               NamedType{"int", DType::i32},       NamedType{"int64", DType::i32},
+                               NamedType{"long", DType::i32},      NamedType{"bool", DType::boolean}};
+
+struct NamedSpace {
+  std::string_view name;
+  unsigned functions;
+};
+constexpr std::array kNamespaces = {NamedSpace{"torch", kTorch}, NamedSpace{"torch.nn", kNn},
+                                    NamedSpace{"torch.nn.functional", kFunctional}, NamedSpace{"math", kMath}};
+
+unsigned functions_of(std::string_view name) {
+  const auto* const s = std::ranges::find(kNamespaces, name, &NamedSpace::name);
+  CHECK(s != kNamespaces.end());
+  return s->functions;
+}
+
+Value constant(unsigned space, std::string_view name) {
+  if (!(space & (kTorch | kMath))) return {};
+  if (name == "pi") return {std::numbers::pi};
+  if (name == "e") return {std::numbers::e};
+  if (name == "inf") return {std::numeric_limits<double>::infinity()};
+  const auto* const type = std::ranges::find(kTypes, name, &NamedType::name);
+  return (space & kTorch) && type != kTypes.end() ? Value{type->dtype} : Value{};
+}
+
+[[noreturn]] void unknown_member(const Namespace& space, std::string_view name) {
+  std::vector<std::string> known = function_names(functions_of(space.name));
+  if (space.name == "torch.nn")
+    for (const ModuleType& m : module_types()) known.emplace_back(m.name);
+  throw Error(fmt::format("expected a name that {} has (docs/expressions.md), found `{}`{}", space.name, name,
+                          did_you_mean(name, known)));
+}
+
+}  // namespace
+
+const Function* find_function(unsigned spaces, std::string_view name) {
+  for (const std::span<const Function> table : tables())
+    for (const Function& f : table)
+      if ((f.spaces & spaces) && f.name == name) return &f;
+  return nullptr;
+}
+
+std::vector<std::string> function_names(unsigned spaces) {
+  std::vector<std::string> names;
+  for (const std::span<const Function> table : tables())
+    for (const Function& f : table)
+      if (f.spaces & spaces) names.emplace_back(f.name);
+  return names;
+}
+
+const ModuleType* find_module(std::string_view name) {
+  const std::span<const ModuleType> all = module_types();
+  const auto at = std::ranges::find(all, name, &ModuleType::name);
+  return at == all.end() ? nullptr : &*at;
+}
+
+Value find_member(const Namespace& space, std::string_view name) {
+  const unsigned functions = functions_of(space.name);
+  if (const Function* f = find_function(functions, name)) return {Builtin{f, nullptr}};
+  if (Value v = constant(functions, name); !v.none()) return v;
+  for (const NamedSpace& inner : kNamespaces)
+    if (inner.name == fmt::format("{}.{}", space.name, name)) return {Namespace{inner.name}};
+  if (space.name == "torch.nn" && name == "Module") return {ModuleBase{}};
+  if (space.name == "torch.nn")
+    if (const ModuleType* m = find_module(name)) return {m};
+  unknown_member(space, name);
+}
+
+Value find_global(std::string_view name) {
+  if (name == "None") return {};
+  if (name == "True" || name == "False") return {name == "True"};
+  if (name == "F") return {Namespace{"torch.nn.functional"}};
+  if (name == "nn") return {Namespace{"torch.nn"}};
+  if (name == "torch" || name == "math") return {Namespace{name == "torch" ? "torch" : "math"}};
+  if (const Function* f = find_function(kPython, name)) return {Builtin{f, nullptr}};
+  return {Missing{}};
+}
+
+}  // namespace deplo::ir::torch::python

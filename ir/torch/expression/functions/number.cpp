@@ -1,0 +1,129 @@
+// Functions of plain numbers, and the methods of modules.
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "ir/torch/expression/functions/library.h"
+
+namespace deplo::ir::torch::python {
+namespace {
+
+Value checked(const Call& c, double result) {
+  if (std::isnan(result))
+    throw Error(
+        fmt::format("{}: expected an argument where it has a value, found {}", c.name, describe(c.all()[0].second)));
+  return {result};
+}
+
+template <double (*function)(double)>
+Value of_number(const Call& c) {
+  return checked(c, function(c.number("x")));
+}
+
+Value power(const Call& c) { return checked(c, std::pow(c.number("x"), c.number("y"))); }
+
+Value to_int(const Call& c) {
+  if (const auto i = to_integer(c.value("x"))) return {*i};
+  const double d = std::trunc(c.number("x"));
+  if (!(std::abs(d) < 0x1p63)) c.fail("x", "a number that 64 bits hold");
+  return {static_cast<std::int64_t>(d)};
+}
+
+template <double (*function)(double)>
+Value rounded(const Call& c) {
+  const double d = function(c.number("x"));
+  if (!(std::abs(d) < 0x1p63)) c.fail("x", "a number that 64 bits hold");
+  return {static_cast<std::int64_t>(d)};
+}
+
+// float(3), float('-inf')
+Value to_float(const Call& c) {
+  const auto* s = c.value("x").as<std::string_view>();
+  if (!s) return {c.number("x")};
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  if (*s == "inf" || *s == "+inf") return {inf};
+  if (*s == "-inf") return {-inf};
+  double d = 0;
+  const auto [end, error] = std::from_chars(s->data(), s->data() + s->size(), d);
+  if (error != std::errc() || end != s->data() + s->size() || !std::isfinite(d))
+    c.fail("x", "a number, 'inf' or '-inf'");
+  return {d};
+}
+
+Value to_bool(const Call& c) { return {c.number("x") != 0}; }
+
+Value length(const Call& c) {
+  const Value& x = c.value("x");
+  if (const List* list = x.as<List>()) return {static_cast<std::int64_t>(list->items->size())};
+  if (auto* const* object = x.as<Object*>(); object && holds_others(**object))
+    return {static_cast<std::int64_t>((*object)->items.size())};
+  if (!is_tensor(x) || c.type(c.tensor("x")).shape.empty()) c.fail("x", "a tuple, a list or a tensor");
+  return {c.type(c.tensor("x")).shape[0]};
+}
+
+Value absolute(const Call& c) {
+  if (is_tensor(c.value("x"))) return c.node({c.tensor("x")});
+  const auto i = to_integer(c.value("x"));
+  if (!i) return {std::abs(c.number("x"))};
+  if (*i == std::numeric_limits<std::int64_t>::min()) c.fail("x", "an integer whose size 64 bits hold");
+  return {std::abs(*i)};
+}
+
+// Of several numbers, or of a list of them.
+template <bool largest>
+Value extreme(const Call& c) {
+  const List* list = c.value("values").as<List>();
+  if (!list || list->items->empty()) c.fail("values", "numbers");
+  const Value* best = nullptr;
+  for (const Value& v : *list->items) {
+    if (!to_number(v)) throw Error(fmt::format("{}: expected numbers, found {}", c.name, describe(v)));
+    if (!best || (largest ? *to_number(v) > *to_number(*best) : *to_number(v) < *to_number(*best))) best = &v;
+  }
+  return *best;
+}
+
+Value itself(const Call& c) { return c.value("self"); }
+
+Value register_buffer(const Call& c) {
+  auto* const* self = c.value("self").as<Object*>();
+  if (!self || !is_tensor(c.value("tensor"))) c.fail("tensor", "a tensor");
+  c.session.give_name(c.value("tensor"), *self, c.text("name"));
+  (*self)->attributes.insert_or_assign(std::string(c.text("name")), c.value("tensor"));
+  return {};
+}
+
+// clang-format off
+constexpr std::array kFunctions = {
+    Function{"sqrt", kMath, "x", of_number<std::sqrt>},
+    Function{"exp", kMath, "x", of_number<std::exp>},
+    Function{"log", kMath, "x", of_number<std::log>},
+    Function{"sin", kMath, "x", of_number<std::sin>},
+    Function{"cos", kMath, "x", of_number<std::cos>},
+    Function{"tanh", kMath, "x", of_number<std::tanh>},
+    Function{"pow", kMath, "x, y", power},
+    Function{"floor", kMath, "x", rounded<std::floor>},
+    Function{"ceil", kMath, "x", rounded<std::ceil>},
+    Function{"int", kPython, "x", to_int},
+    Function{"float", kPython, "x", to_float},
+    Function{"bool", kPython, "x", to_bool},
+    Function{"len", kPython, "x", length},
+    Function{"abs", kPython, "x", absolute},
+    Function{"max", kPython, "*values", extreme<true>},
+    Function{"min", kPython, "*values", extreme<false>},
+    Function{"eval", kModule, "self", itself},
+    Function{"train", kModule, "self, mode=True", itself},
+    Function{"cpu", kModule, "self", itself},
+    Function{"cuda", kModule, "self", itself},
+    Function{"requires_grad_", kModule, "self, requires_grad=True", itself},
+    Function{"register_buffer", kModule, "self, name, tensor, persistent=True", register_buffer},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Function> number_functions() { return kFunctions; }
+
+}  // namespace deplo::ir::torch::python

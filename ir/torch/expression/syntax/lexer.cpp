@@ -1,0 +1,221 @@
+#include "ir/torch/expression/syntax/lexer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace deplo::ir::torch::python {
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+
+// Longest first.
+constexpr std::array<std::string_view, 24> kSigns = {"**=", "//=", "<<=", ">>=", "...", "**", "//", "<<",
+                                                     ">>",  "<=",  ">=",  "==",  "!=",  "->", ":=", "+=",
+                                                     "-=",  "*=",  "/=",  "%=",  "@=",  "&=", "|=", "^="};
+constexpr std::string_view kSingleSigns = "()[]{},:;.+-*/%@&|^~<>=";
+
+class Lexer {
+ public:
+  Lexer(std::string_view text, std::string_view where) : text_(text), where_(where) {}
+  std::vector<Token> run();
+
+ private:
+  Place place(std::size_t at) const { return {line_, at - line_begin_ + 1}; }
+  bool starts(std::string_view s) const { return text_.substr(at_).starts_with(s); }
+  void add(Token::Kind kind, std::string_view text, Place p) { tokens_.push_back({kind, text, p}); }
+  void end_line();
+  void open_line();
+  bool skip_blank();
+  void indentation(std::size_t width);
+  void word();
+  void number();
+  void string();
+  void sign();
+  void take(Token::Kind kind, std::size_t length);
+
+  std::string_view text_, where_;
+  std::size_t at_ = 0, line_ = 1, line_begin_ = 0;
+  std::size_t brackets_ = 0;
+  std::vector<std::size_t> indents_;  // widths of the open blocks; the first line's stands first
+  std::vector<Token> tokens_;
+};
+
+void Lexer::end_line() {
+  ++at_;
+  ++line_;
+  line_begin_ = at_;
+}
+
+// Spaces, comments, a `\` before the end of the line. False at the end of a line or of the text.
+bool Lexer::skip_blank() {
+  while (at_ < text_.size()) {
+    const char c = text_[at_];
+    if (c == ' ' || c == '\t' || c == '\r') {
+      ++at_;
+    } else if (c == '#') {
+      at_ = std::min(text_.find('\n', at_), text_.size());
+    } else if (starts("\\\n") || starts("\\\r\n")) {
+      at_ = text_.find('\n', at_);
+      end_line();
+    } else {
+      return c != '\n';
+    }
+  }
+  return false;
+}
+
+// A tab goes to the next multiple of 8, as in Python.
+void Lexer::open_line() {
+  std::size_t width = 0;
+  for (; at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t'); ++at_)
+    width = text_[at_] == '\t' ? width / 8 * 8 + 8 : width + 1;
+  if (skip_blank()) indentation(width);
+}
+
+void Lexer::indentation(std::size_t width) {
+  if (indents_.empty()) indents_.push_back(width);
+  if (width > indents_.back()) {
+    if (indents_.size() > most_levels) fail(where_, place(at_), fmt::format("expected at most {} levels", most_levels));
+    indents_.push_back(width);
+    add(Token::Kind::indent, {}, place(at_));
+  }
+  while (width < indents_.back() && indents_.size() > 1) {
+    indents_.pop_back();
+    add(Token::Kind::dedent, {}, place(at_));
+  }
+  if (width != indents_.back())
+    fail(where_, place(at_), fmt::format("expected {} spaces of indentation, found {}", indents_.back(), width));
+}
+
+void Lexer::take(Token::Kind kind, std::size_t length) {
+  add(kind, text_.substr(at_, length), place(at_));
+  at_ += length;
+}
+
+void Lexer::word() {
+  std::size_t end = at_;
+  while (end < text_.size() && (is_letter(text_[end]) || is_digit(text_[end]))) ++end;
+  if (end - at_ > most_name_bytes)
+    fail(where_, place(at_),
+         fmt::format("expected a name of at most {} letters, found {}", most_name_bytes, end - at_));
+  take(Token::Kind::name, end - at_);
+}
+
+void Lexer::number() {
+  std::size_t end = at_;
+  const auto digits = [&] {
+    while (end < text_.size() && (is_digit(text_[end]) || text_[end] == '_')) ++end;
+  };
+  bool real = false;
+  digits();
+  if (end < text_.size() && text_[end] == '.') {
+    real = true;
+    ++end;
+    digits();
+  }
+  if (end < text_.size() && (text_[end] == 'e' || text_[end] == 'E')) {
+    const std::size_t sign = end + 1 < text_.size() && (text_[end + 1] == '+' || text_[end + 1] == '-') ? 1 : 0;
+    if (end + 1 + sign < text_.size() && is_digit(text_[end + 1 + sign])) {
+      real = true;
+      end += 1 + sign;
+      digits();
+    }
+  }
+  take(real ? Token::Kind::real : Token::Kind::integer, end - at_);
+}
+
+// Escapes are kept as they stand: the strings of this language are names.
+void Lexer::string() {
+  const Place begin = place(at_);
+  const std::string_view quote = text_.substr(at_, starts("\"\"\"") || starts("'''") ? 3 : 1);
+  const std::size_t first = at_ += quote.size();
+  for (; !starts(quote); ++at_) {
+    if (at_ < text_.size() && text_[at_] == '\\') ++at_;
+    if (at_ >= text_.size() || (text_[at_] == '\n' && quote.size() == 1))
+      fail(where_, begin,
+           fmt::format("expected {} at the end of the string, found the end of the {}", quote,
+                       at_ >= text_.size() ? "text" : "line"));
+    if (text_[at_] == '\n') {
+      ++line_;
+      line_begin_ = at_ + 1;
+    }
+  }
+  add(Token::Kind::string, text_.substr(first, at_ - first), begin);
+  at_ += quote.size();
+}
+
+void Lexer::sign() {
+  const auto* const known = std::find_if(kSigns.begin(), kSigns.end(), [&](auto s) { return starts(s); });
+  if (known != kSigns.end()) return take(Token::Kind::sign, known->size());
+  const char c = text_[at_];
+  if (kSingleSigns.find(c) == std::string_view::npos)
+    fail(where_, place(at_),
+         fmt::format("expected an expression, found {}", describe({Token::Kind::sign, text_.substr(at_, 1), {}})));
+  if (c == '(' || c == '[' || c == '{') ++brackets_;
+  if ((c == ')' || c == ']' || c == '}') && brackets_ > 0) --brackets_;
+  take(Token::Kind::sign, 1);
+}
+
+std::vector<Token> Lexer::run() {
+  open_line();
+  while (at_ < text_.size()) {
+    if (skip_blank()) {
+      const char c = text_[at_];
+      if (is_letter(c)) {
+        word();
+      } else if (is_digit(c) || (c == '.' && at_ + 1 < text_.size() && is_digit(text_[at_ + 1]))) {
+        number();
+      } else if (c == '"' || c == '\'') {
+        string();
+      } else {
+        sign();
+      }
+    } else if (at_ < text_.size()) {
+      const bool blank = tokens_.empty() || tokens_.back().kind == Token::Kind::newline;
+      if (brackets_ == 0 && !blank) add(Token::Kind::newline, {}, place(at_));
+      end_line();
+      if (brackets_ == 0) open_line();
+    }
+  }
+  if (!tokens_.empty() && tokens_.back().kind != Token::Kind::newline) add(Token::Kind::newline, {}, place(at_));
+  for (std::size_t i = 1; i < indents_.size(); ++i) add(Token::Kind::dedent, {}, place(at_));
+  add(Token::Kind::end, {}, place(at_));
+  return std::move(tokens_);
+}
+
+}  // namespace
+
+void fail(std::string_view where, Place p, std::string_view message) {
+  throw PlacedError(fmt::format("{}:{}:{}: {}", where, p.line, p.column, message));
+}
+
+std::vector<Token> tokenize(std::string_view text, std::string_view where) {
+  if (text.size() > most_bytes)
+    fail(where, {}, fmt::format("expected at most {} bytes, found {}", most_bytes, text.size()));
+  return Lexer(text, where).run();
+}
+
+std::string describe(const Token& t) {
+  switch (t.kind) {
+    case Token::Kind::newline:
+      return "the end of the line";
+    case Token::Kind::indent:
+      return "a line further to the right";
+    case Token::Kind::dedent:
+      return "a line further to the left";
+    case Token::Kind::end:
+      return "the end of the text";
+    case Token::Kind::string:
+      return "a string";
+    default:
+      break;
+  }
+  const auto byte = static_cast<unsigned char>(t.text[0]);
+  if (byte < 0x20 || byte > 0x7e) return fmt::format("the byte 0x{:02x}", byte);
+  return fmt::format("`{}`{}", t.text.substr(0, 40), t.text.size() > 40 ? "…" : "");
+}
+
+}  // namespace deplo::ir::torch::python

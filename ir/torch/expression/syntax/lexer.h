@@ -1,0 +1,27 @@
+// Python's words, with lines and indentation.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/torch/expression/syntax/syntax.h"
+
+namespace deplo::ir::torch::python {
+
+struct Token {
+  enum class Kind : std::uint8_t { name, integer, real, string, sign, newline, indent, dedent, end };
+  Kind kind = Kind::end;
+  std::string_view text;  // of a string: what stands between the quotes
+  Place place;
+  bool is(std::string_view sign_or_word) const {
+    return (kind == Kind::sign || kind == Kind::name) && text == sign_or_word;
+  }
+};
+
+/// Every logical line ends with a newline, the last token is `end`; the first line sets the least indentation. Throws
+/// PlacedError.
+std::vector<Token> tokenize(std::string_view text, std::string_view where);
+/// As messages name it: "`)`", "the end of the line".
+std::string describe(const Token&);
+
+}  // namespace deplo::ir::torch::python

@@ -1,0 +1,101 @@
+#include "ir/torch/operations/infer.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace deplo::ir::torch {
+namespace {
+
+int category(DType t) { return t == DType::boolean ? 0 : t == DType::i32 ? 1 : 2; }
+
+// What may widen what: tensors with dimensions, then those without, then Python numbers.
+int priority(const Node& node) {
+  if (node.kind == Node::Kind::scalar) return 0;
+  return node.type.shape.empty() ? 1 : 2;
+}
+
+std::string describe(const Call& call) {
+  std::string text = call.size() == 0 ? "no arguments" : "";
+  for (std::size_t i = 0; i < call.size(); ++i) {
+    if (i > 0) text += i + 1 == call.size() ? " and " : ", ";
+    text += print(call.type(i));
+  }
+  return text;
+}
+
+}  // namespace
+
+void Call::expected(std::string_view what) const { expected(what, describe(*this)); }
+
+void Call::expected(std::string_view what, std::string_view found) const {
+  throw Error(fmt::format("{}: expected {}, found {}", op(), what, found));
+}
+
+std::int64_t Call::wrapped(std::string_view attribute, std::int64_t dim, std::int64_t rank) const {
+  if (rank == 0) expected(fmt::format("a tensor with a dimension {}", dim));
+  if (dim < -rank || dim >= rank)
+    expected(fmt::format("{} from {} to {}", attribute, -rank, rank - 1), std::to_string(dim));
+  return dim < 0 ? dim + rank : dim;
+}
+
+std::int64_t Call::normalise_dim(std::string_view attribute, std::int64_t rank) const {
+  const std::int64_t dim = wrapped(attribute, node_.integer(attribute), rank);
+  set(attribute, dim);
+  return dim;
+}
+
+Shape Call::normalise_dims(std::int64_t rank) const {
+  Shape dims = node_.integers("dims");
+  for (std::int64_t& dim : dims) dim = wrapped("dims", dim, rank);
+  Shape sorted = dims;
+  std::ranges::sort(sorted);
+  if (std::ranges::adjacent_find(sorted) != sorted.end())
+    expected("each dimension once", print_list(node_.integers("dims")));
+  set("dims", dims);
+  return dims;
+}
+
+void check_type(std::string_view who, const TensorType& type) {
+  if (type.shape.size() > most_dimensions)
+    throw Error(fmt::format("{}: expected at most {} dimensions, found {}", who, most_dimensions, type.shape.size()));
+  std::int64_t count = 1;
+  for (const std::int64_t extent : type.shape) {
+    if (extent < 1) throw Error(fmt::format("{}: expected extents of at least 1, found {}", who, print(type.shape)));
+    if (extent > most_elements / count)
+      throw Error(fmt::format("{}: expected at most 2^40 elements, found {}", who, print(type.shape)));
+    count *= extent;
+  }
+}
+
+std::string print_list(std::span<const std::int64_t> list) { return fmt::format("[{}]", fmt::join(list, ", ")); }
+
+Shape broadcast(std::string_view op, const Shape& a, const Shape& b) {
+  const std::size_t rank = std::max(a.size(), b.size());
+  Shape result(rank, 1);
+  for (std::size_t i = 0; i < rank; ++i) {  // from the last dimension
+    const std::int64_t x = i < a.size() ? a[a.size() - 1 - i] : 1, y = i < b.size() ? b[b.size() - 1 - i] : 1;
+    if (x != y && x != 1 && y != 1)
+      throw Error(fmt::format("{}: expected shapes that broadcast, found {} and {}", op, print(a), print(b)));
+    result[rank - 1 - i] = x == 1 ? y : x;
+  }
+  return result;
+}
+
+DType promote_types(DType a, DType b) {
+  if (a == b || category(a) > category(b)) return a;
+  if (category(a) < category(b)) return b;
+  return DType::f32;  // two different floats: f32 with any, or f16 with bf16
+}
+
+DType promote(const Node& a, const Node& b) {
+  const bool first = priority(a) >= priority(b);
+  const DType high = (first ? a : b).type.dtype, low = (first ? b : a).type.dtype;
+  if (priority(a) == priority(b)) return promote_types(high, low);
+  return category(low) > category(high) ? low : high;
+}
+
+}  // namespace deplo::ir::torch

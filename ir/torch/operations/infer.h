@@ -1,0 +1,56 @@
+// Private to ir/torch: what inference functions ask of a call.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/torch/operations/ops.h"
+
+namespace deplo::ir::torch {
+
+/// One call whose attributes are there and of the right kind, to be normalised and typed.
+class Call {
+ public:
+  Call(Node& node, std::span<const Node* const> args) : node_(node), args_(args) {}
+
+  std::size_t size() const { return args_.size(); }
+  const Node& arg(std::size_t i) const { return *args_[i]; }
+  const TensorType& type(std::size_t i) const { return args_[i]->type; }
+  const Shape& shape(std::size_t i) const { return type(i).shape; }
+  DType dtype(std::size_t i) const { return type(i).dtype; }
+  std::int64_t rank(std::size_t i) const { return static_cast<std::int64_t>(shape(i).size()); }
+
+  const Node& node() const { return node_; }
+  std::string_view op() const { return node_.op; }
+  bool has(std::string_view attribute) const { return node_.attributes.contains(attribute); }
+  void set(std::string_view attribute, Attribute value) const {
+    node_.attributes.insert_or_assign(std::string(attribute), std::move(value));
+  }
+  /// Makes the attribute one of 0 … rank - 1 from one of -rank … rank - 1.
+  std::int64_t normalise_dim(std::string_view attribute, std::int64_t rank) const;
+  /// The same for `dims`, in the order given; refuses a dimension named twice.
+  Shape normalise_dims(std::int64_t rank) const;
+
+  /// Throws Error `op: expected WHAT, found (3, 4) float32 and (5, 6) float32` (the arguments' types).
+  [[noreturn]] void expected(std::string_view what) const;
+  [[noreturn]] void expected(std::string_view what, std::string_view found) const;
+
+ private:
+  std::int64_t wrapped(std::string_view attribute, std::int64_t dim, std::int64_t rank) const;
+  Node& node_;
+  std::span<const Node* const> args_;
+};
+
+/// Refuses extents below 1, more than most_dimensions or most_elements; `who` begins the message.
+void check_type(std::string_view who, const TensorType&);
+
+inline bool is_float(DType t) { return t == DType::f32 || t == DType::f16 || t == DType::bf16; }
+/// PyTorch's promotion of two tensors of one priority.
+DType promote_types(DType a, DType b);
+/// Of an operation, in the order of its row.
+std::vector<std::string_view> attribute_names(std::string_view op);
+std::string print_list(std::span<const std::int64_t>);  // as Python prints a list: "[0, 1]"
+
+}  // namespace deplo::ir::torch

@@ -1,0 +1,123 @@
+#include "ir/torch/pt2/json.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/error.h"
+
+namespace deplo::ir::torch::pt2 {
+namespace {
+
+using nlohmann::json;
+
+constexpr int most_levels = 128;
+constexpr std::size_t most_values = 4'000'000;
+
+std::string describe(const json& value) {
+  if (value.is_string()) return fmt::format("'{}'", value.get_ref<const std::string&>().substr(0, 64));
+  if (value.is_number()) return value.dump();
+  return fmt::format("{} {}", value.is_array() || value.is_object() ? "an" : "a", value.type_name());
+}
+
+// PyTorch up to 2.7 writes numbers that are not finite as Python does, bare; later versions write strings.
+std::string quote_non_finite(const std::string& text) {
+  std::string out;
+  out.reserve(text.size() + 64);
+  for (std::size_t i = 0; i < text.size();) {
+    std::size_t end = i + 1;
+    if (text[i] == '"') {
+      while (end < text.size() && text[end] != '"') end += text[end] == '\\' ? 2 : 1;
+      end = std::min(end + 1, text.size());
+      out.append(text, i, end - i);
+    } else if (const std::size_t sign = text[i] == '-' ? 1 : 0; text.compare(i + sign, 8, "Infinity") == 0) {
+      end = i + sign + 8;
+      out.append("\"").append(text, i, end - i).append("\"");
+    } else if (text.compare(i, 3, "NaN") == 0) {
+      end = i + 3;
+      out.append("\"NaN\"");
+    } else {
+      out.push_back(text[i]);
+    }
+    i = end;
+  }
+  return out;
+}
+
+}  // namespace
+
+void Json::fail(std::string_view expected) const { fail(expected, describe(*value_)); }
+void Json::fail(std::string_view expected, std::string_view found) const {
+  throw Error(fmt::format("{}: {}: expected {}, found {}", *where_, path_.empty() ? "/" : path_, expected, found));
+}
+
+bool Json::has(std::string_view key) const {
+  if (!value_->is_object()) return false;
+  const auto found = value_->find(key);
+  return found != value_->end() && !found->is_null();
+}
+
+Json Json::at(std::string_view key) const {
+  if (!value_->is_object()) fail(fmt::format("an object with '{}'", key));
+  const auto found = value_->find(key);
+  if (found == value_->end()) fail(fmt::format("a member '{}'", key), "none");
+  return {*found, *where_, fmt::format("{}/{}", path_, key)};
+}
+
+std::string Json::text() const {
+  if (!value_->is_string()) fail("a string");
+  return value_->get<std::string>();
+}
+
+std::int64_t Json::integer() const {
+  if (!value_->is_number_integer()) fail("an integer");
+  if (value_->is_number_unsigned() && value_->get<std::uint64_t>() > std::numeric_limits<std::int64_t>::max())
+    fail("an integer below 2^63");
+  return value_->get<std::int64_t>();
+}
+
+double Json::number() const {
+  if (value_->is_number()) return value_->get<double>();
+  if (*value_ == "Infinity") return INFINITY;
+  if (*value_ == "-Infinity") return -INFINITY;
+  if (*value_ == "NaN") return NAN;
+  fail("a number");
+}
+
+bool Json::flag() const {
+  if (!value_->is_boolean()) fail("true or false");
+  return value_->get<bool>();
+}
+
+void Json::each(const std::function<void(const Json&)>& element) const {
+  if (!value_->is_array()) fail("an array");
+  for (std::size_t i = 0; i < value_->size(); ++i) element({(*value_)[i], *where_, fmt::format("{}/{}", path_, i)});
+}
+
+void Json::each_member(const std::function<void(const std::string&, const Json&)>& member) const {
+  if (!value_->is_object()) fail("an object");
+  for (const auto& [key, value] : value_->items()) member(key, {value, *where_, fmt::format("{}/{}", path_, key)});
+}
+
+std::string Json::alternative() const {
+  if (!value_->is_object() || value_->size() != 1) fail("an object with one member");
+  return value_->begin().key();
+}
+
+json parse_json(const std::string& text, const std::string& where) {
+  std::size_t values = 0;
+  const auto limit = [&](int depth, json::parse_event_t, const json&) {
+    if (depth > most_levels) throw Error(fmt::format("{}: expected at most {} nested levels", where, most_levels));
+    if (++values > most_values) throw Error(fmt::format("{}: expected at most {} values", where, most_values));
+    return true;
+  };
+  try {
+    return json::parse(quote_non_finite(text), limit);
+  } catch (const json::exception& e) {
+    throw Error(fmt::format("{}: expected JSON: {}", where, e.what()));
+  }
+}
+
+}  // namespace deplo::ir::torch::pt2

@@ -1,0 +1,278 @@
+#include "ir/torch/pt2/pickle.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+#include "core/error.h"
+#include "ir/torch/pt2/pickle_value.h"
+
+namespace deplo::ir::torch::pt2 {
+namespace {
+
+using namespace pickle;
+
+// The stack machine of the format (CPython's Lib/pickletools.py describes every opcode).
+class Machine {
+ public:
+  Machine(std::string_view bytes, const std::string& where) : bytes_(bytes), where_(where) {}
+
+  std::map<std::string, StoredTensor> run() {
+    while (step()) continue;
+    const Value top = pop();
+    std::map<std::string, StoredTensor> tensors;
+    if (top.kind == Kind::tensor)
+      tensors.emplace("", tensors_[index(top)]);
+    else if (top.kind != Kind::dictionary)
+      fail("a dictionary of tensors", "another value");
+    else
+      for (const auto& [key, value] : dictionaries_[index(top)])
+        if (value.kind == Kind::tensor) tensors.insert_or_assign(std::string(text(key)), tensors_[index(value)]);
+    return tensors;
+  }
+
+ private:
+  [[noreturn]] void fail(std::string_view expected, std::string_view found) const {
+    throw Error(fmt::format("{}: byte {}: expected {}, found {}", where_, at_, expected, found));
+  }
+  static std::size_t index(Value v) { return static_cast<std::size_t>(v.number); }
+
+  std::string_view take(std::size_t n) {
+    if (bytes_.size() - at_ < n) fail("more bytes", "the end");
+    return bytes_.substr(std::exchange(at_, at_ + n), n);
+  }
+  std::uint32_t unsigned_(std::size_t n) {  // little-endian
+    std::uint32_t value = 0;
+    std::memcpy(&value, take(n).data(), n);
+    return value;
+  }
+  std::string_view line() {
+    const std::size_t end = bytes_.find('\n', at_);
+    if (end == std::string_view::npos) fail("the end of a line", "the end");
+    const std::string_view text = take(end - at_);
+    ++at_;
+    return text;
+  }
+
+  void push(Value v) { stack_.push_back(v); }
+  Value pop() {
+    if (stack_.size() <= (marks_.empty() ? 0 : marks_.back())) fail("a value", "an empty stack");
+    const Value v = stack_.back();
+    stack_.pop_back();
+    return v;
+  }
+  Value pop(Kind kind, std::string_view expected) {
+    const Value v = pop();
+    if (v.kind != kind) fail(expected, "another value");
+    return v;
+  }
+  std::vector<Value> pop_marked() {
+    if (marks_.empty()) fail("a mark", "none");
+    const auto from = stack_.begin() + static_cast<std::ptrdiff_t>(marks_.back());
+    std::vector<Value> values(from, stack_.end());
+    stack_.erase(from, stack_.end());
+    marks_.pop_back();
+    return values;
+  }
+  std::vector<Value> pop_last(std::size_t n) {
+    std::vector<Value> values(n);
+    for (std::size_t i = n; i-- > 0;) values[i] = pop();
+    return values;
+  }
+
+  void push_list(std::vector<Value> values) {
+    push({Kind::list, static_cast<std::int64_t>(lists_.size())});
+    lists_.push_back(std::move(values));
+  }
+  void push_dictionary() {
+    push({Kind::dictionary, static_cast<std::int64_t>(dictionaries_.size())});
+    dictionaries_.emplace_back();
+  }
+  void push_text(std::string_view text) {
+    push({Kind::text, static_cast<std::int64_t>(texts_.size())});
+    texts_.push_back(text);
+  }
+  void push_global() {
+    const std::string_view module = line(), name = line();
+    for (const Global& g : globals)
+      if (g.name == fmt::format("{} {}", module, name)) return push({g.kind, static_cast<std::int64_t>(g.type)});
+    fail("a tensor, a parameter or a dictionary", fmt::format("'{}.{}'", module.substr(0, 64), name.substr(0, 64)));
+  }
+  void push_long() {
+    const std::size_t n = unsigned_(1);
+    if (n > 8) fail("an integer of at most 8 bytes", fmt::format("{}", n));
+    const std::string_view raw = take(n);
+    std::int64_t value = n > 0 && (raw.back() & 0x80) ? -1 : 0;
+    std::memcpy(&value, raw.data(), n);
+    push({Kind::integer, value});
+  }
+
+  std::string_view text(Value v) const {
+    if (v.kind != Kind::text) fail("a string", "another value");
+    return texts_[index(v)];
+  }
+  std::int64_t integer(Value v) const {
+    if (v.kind != Kind::integer) fail("an integer", "another value");
+    return v.number;
+  }
+  const std::vector<Value>& list(Value v, std::size_t least) const {
+    if (v.kind != Kind::list || lists_[index(v)].size() < least)
+      fail(fmt::format("a tuple of {} values", least), "another value");
+    return lists_[index(v)];
+  }
+  std::vector<std::int64_t> integers(Value v) const {
+    std::vector<std::int64_t> numbers;
+    for (const Value e : list(v, 0)) numbers.push_back(integer(e));
+    return numbers;
+  }
+
+  // ('storage', class, key, device, elements)
+  void push_storage() {
+    const std::vector<Value>& id = list(pop(), 5);
+    if (text(id[0]) != "storage" || id[1].kind != Kind::storage_class) fail("a storage", "another persistent object");
+    push({Kind::storage, static_cast<std::int64_t>(tensors_.size())});
+    StoredTensor stored;
+    stored.type = static_cast<ScalarType>(id[1].number);
+    stored.storage = text(id[2]);
+    tensors_.push_back(std::move(stored));
+  }
+
+  void reduce() {
+    const Value arguments = pop(), callee = pop();
+    if (callee.kind == Kind::make_dictionary) {
+      list(arguments, 0);
+      push_dictionary();
+    } else if (callee.kind == Kind::make_parameter) {  // (tensor, requires_grad, hooks)
+      push(list(arguments, 1)[0]);
+    } else if (callee.kind == Kind::make_tensor) {  // (storage, offset, sizes, strides, …)
+      const std::vector<Value>& a = list(arguments, 4);
+      if (a[0].kind != Kind::storage) fail("a storage", "another value");
+      StoredTensor tensor = tensors_[index(a[0])];
+      tensor.offset = integer(a[1]);
+      tensor.sizes = integers(a[2]);
+      tensor.strides = integers(a[3]);
+      push({Kind::tensor, static_cast<std::int64_t>(tensors_.size())});
+      tensors_.push_back(std::move(tensor));
+    } else {
+      fail("a function", "another value");
+    }
+  }
+
+  void set_items(const std::vector<Value>& items) {
+    const Value dictionary = pop(Kind::dictionary, "a dictionary");
+    if (items.size() % 2 != 0) fail("keys and values", "an odd number of them");
+    for (std::size_t i = 0; i < items.size(); i += 2)
+      dictionaries_[index(dictionary)].emplace_back(items[i], items[i + 1]);
+    push(dictionary);
+  }
+  void memo_put(std::uint32_t key) {
+    const Value v = pop();
+    memo_[key] = v;
+    push(v);
+  }
+  void memo_get(std::uint32_t key) {
+    const auto found = memo_.find(key);
+    if (found == memo_.end()) fail("a remembered value", fmt::format("none of number {}", key));
+    push(found->second);
+  }
+
+  // False at the end.
+  bool step() {
+    const char op = take(1)[0];
+    switch (op) {
+      case '.':
+        return false;
+      case '\x80':
+        take(1);
+        break;  // protocol
+      case '(':
+        marks_.push_back(stack_.size());
+        break;
+      case 'q':
+      case 'r':
+        memo_put(unsigned_(op == 'q' ? 1 : 4));
+        break;
+      case 'h':
+      case 'j':
+        memo_get(unsigned_(op == 'h' ? 1 : 4));
+        break;
+      case 'R':
+        reduce();
+        break;
+      case 'Q':
+        push_storage();
+        break;
+      case 's':
+        set_items(pop_last(2));
+        break;
+      case 'u':
+        set_items(pop_marked());
+        break;
+      case 'b':
+        pop();
+        break;  // the attributes of an object: a state dictionary's _metadata
+      default:
+        literal(op);
+    }
+    return true;
+  }
+
+  void literal(char op) {
+    switch (op) {
+      case '}':
+        return push_dictionary();
+      case ')':
+        return push_list({});
+      case 't':
+        return push_list(pop_marked());
+      case '\x85':
+        return push_list(pop_last(1));
+      case '\x86':
+        return push_list(pop_last(2));
+      case '\x87':
+        return push_list(pop_last(3));
+      case 'X':
+        return push_text(take(unsigned_(4)));
+      case 'c':
+        return push_global();
+      case 'J':
+        return push({Kind::integer, static_cast<std::int32_t>(unsigned_(4))});
+      case 'K':
+        return push({Kind::integer, unsigned_(1)});
+      case 'M':
+        return push({Kind::integer, unsigned_(2)});
+      case '\x8a':
+        return push_long();
+      case 'N':
+        return push({Kind::none, 0});
+      case '\x88':
+        return push({Kind::boolean, 1});
+      case '\x89':
+        return push({Kind::boolean, 0});
+      default:
+        fail("an opcode that torch.save writes for tensors", fmt::format("0x{:02x}", op & 0xff));
+    }
+  }
+
+  std::string_view bytes_;
+  const std::string& where_;
+  std::size_t at_ = 0;
+  std::vector<Value> stack_;
+  std::vector<std::size_t> marks_;  // sizes of the stack
+  std::unordered_map<std::uint32_t, Value> memo_;
+  std::deque<std::string_view> texts_;
+  std::deque<std::vector<Value>> lists_;
+  std::deque<std::vector<std::pair<Value, Value>>> dictionaries_;
+  std::deque<StoredTensor> tensors_;  // and storages
+};
+
+}  // namespace
+
+std::map<std::string, StoredTensor> read_pickle(std::string_view bytes, const std::string& where) {
+  return Machine(bytes, where).run();
+}
+
+}  // namespace deplo::ir::torch::pt2

@@ -1,0 +1,16 @@
+// The part of Python's pickle format that torch.save writes for tensors and dictionaries of tensors. Nothing is called:
+// names other than a few are refused.
+#pragma once
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "ir/torch/pt2/tensor.h"
+
+namespace deplo::ir::torch::pt2 {
+
+/// The tensors of a `data.pkl`: of a dictionary by their keys, a tensor alone under "". `storage` is the storage's key.
+/// Throws Error `where: byte 12: expected …, found …`.
+std::map<std::string, StoredTensor> read_pickle(std::string_view bytes, const std::string& where);
+
+}  // namespace deplo::ir::torch::pt2

@@ -1,0 +1,203 @@
+#include "ir/torch/pt2/program.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/torch/graph.h"
+#include "ir/torch/pt2/json.h"
+
+namespace deplo::ir::torch::pt2 {
+namespace {
+
+constexpr std::int64_t strided = 7;  // Layout.Strided
+
+ScalarType scalar_type(const Json& json) {
+  const std::int64_t number = json.integer();
+  return number >= 0 && number <= 255 ? static_cast<ScalarType>(number) : ScalarType::unknown;
+}
+
+Shape shape(const Json& sizes, std::string& problem) {
+  Shape shape;
+  std::int64_t elements = 1;
+  sizes.each([&](const Json& size) {
+    if (size.has("as_expr")) {
+      problem = fmt::format("a static shape, found the size '{}'", size.at("as_expr").at("expr_str").text());
+      return;
+    }
+    const Json n = size.at("as_int");
+    shape.push_back(n.integer());
+    if (shape.back() < 0 || __builtin_mul_overflow(elements, std::max<std::int64_t>(shape.back(), 1), &elements) ||
+        elements > most_elements || shape.size() > most_dimensions)
+      n.fail(fmt::format("sizes of at most 2^40 elements and {} dimensions", most_dimensions));
+  });
+  return shape;
+}
+
+TensorMeta tensor_meta(const Json& json) {
+  TensorMeta meta;
+  const ScalarType type = scalar_type(json.at("dtype"));
+  meta.type.shape = shape(json.at("sizes"), meta.problem);
+  if (const std::optional<DType> d = dtype(type))
+    meta.type.dtype = *d;
+  else
+    meta.problem = "float32, float16, bfloat16, int64, int32 or bool, found " + scalar_type_name(type);
+  if (json.has("layout") && json.at("layout").integer() != strided)
+    meta.problem = "a dense tensor, found another layout";
+  return meta;
+}
+
+std::string tensor_name(const Json& json) { return json.at("name").text(); }
+
+Tensors tensors(const Json& list) {
+  Tensors result;
+  list.each([&](const Json& e) { result.names.push_back(tensor_name(e)); });
+  return result;
+}
+
+Tensors optional_tensors(const Json& list) {
+  Tensors result;
+  list.each([&](const Json& e) { result.names.push_back(e.has("as_tensor") ? tensor_name(e.at("as_tensor")) : ""); });
+  return result;
+}
+
+std::vector<std::int64_t> integers(const Json& list) {
+  std::vector<std::int64_t> result;
+  list.each([&](const Json& e) { result.push_back(e.integer()); });
+  return result;
+}
+
+// {"as_int": 3} or {"as_name": "sym_size_int"}
+Argument symbolic_integers(const Json& list) {
+  std::vector<std::int64_t> result;
+  std::string symbol;
+  list.each([&](const Json& e) {
+    if (e.has("as_name"))
+      symbol = e.at("as_name").text();
+    else
+      result.push_back(e.at("as_int").integer());
+  });
+  if (!symbol.empty()) return Symbol{symbol};
+  return result;
+}
+
+ProgramGraph program_graph(const Json& json);
+
+Argument symbolic(const Json& json) {
+  if (json.has("as_name")) return Symbol{json.at("as_name").text()};
+  if (json.has("as_bool")) return json.at("as_bool").flag();
+  if (json.has("as_float")) return json.at("as_float").number();
+  return json.at("as_int").integer();
+}
+
+Argument argument(const Json& json) {
+  const std::string kind = json.alternative();
+  const Json value = json.at(kind);
+  if (kind == "as_none") return None{};
+  if (kind == "as_tensor") return Tensor{tensor_name(value)};
+  if (kind == "as_tensors") return tensors(value);
+  if (kind == "as_int") return value.integer();
+  if (kind == "as_ints") return integers(value);
+  if (kind == "as_float") return value.number();
+  if (kind == "as_bool") return value.flag();
+  if (kind == "as_string") return value.text();
+  if (kind == "as_scalar_type") return scalar_type(value);
+  if (kind == "as_sym_int" || kind == "as_sym_bool" || kind == "as_sym_float") return symbolic(value);
+  if (kind == "as_sym_ints") return symbolic_integers(value);
+  if (kind == "as_optional_tensors") return optional_tensors(value);
+  if (kind == "as_optional_tensor") return value.has("as_tensor") ? argument(value) : Argument{None{}};
+  if (kind == "as_graph") return Subgraph{std::make_shared<const ProgramGraph>(program_graph(value.at("graph")))};
+  return Other{kind};
+}
+
+std::vector<Argument> arguments(const Json& list) {
+  std::vector<Argument> result;
+  list.each([&](const Json& e) { result.push_back(argument(e)); });
+  return result;
+}
+
+std::string node_name(const Json& json, const ProgramNode& node) {
+  if (json.has("name")) return json.at("name").text();
+  if (!node.outputs.empty()) {
+    if (const auto* t = std::get_if<Tensor>(&node.outputs[0])) return t->name;
+    if (const auto* t = std::get_if<Tensors>(&node.outputs[0]); t && !t->names.empty()) return t->names[0];
+  }
+  return node.target;
+}
+
+ProgramNode program_node(const Json& json) {
+  ProgramNode node;
+  node.target = json.at("target").text();
+  json.at("inputs").each([&](const Json& e) { node.inputs.push_back({e.at("name").text(), argument(e.at("arg"))}); });
+  node.outputs = arguments(json.at("outputs"));
+  node.name = node_name(json, node);
+  return node;
+}
+
+ProgramGraph program_graph(const Json& json) {
+  ProgramGraph graph;
+  graph.inputs = arguments(json.at("inputs"));
+  graph.outputs = arguments(json.at("outputs"));
+  json.at("nodes").each([&](const Json& e) { graph.nodes.push_back(program_node(e)); });
+  json.at("tensor_values").each_member([&](const std::string& name, const Json& e) {
+    graph.tensors.emplace(name, tensor_meta(e));
+  });
+  return graph;
+}
+
+InputSpec input_spec(const Json& json) {
+  InputSpec spec;
+  spec.kind = json.alternative();
+  const Json value = json.at(spec.kind);
+  if (spec.kind == "user_input") spec.argument = argument(value.at("arg"));
+  for (const std::string_view kind : {"parameter", "buffer", "tensor_constant"})
+    if (spec.kind == kind) {
+      spec.argument = Tensor{tensor_name(value.at("arg"))};
+      spec.stored = value.at(std::string(kind) + "_name").text();
+    }
+  return spec;
+}
+
+OutputSpec output_spec(const Json& json) {
+  OutputSpec spec;
+  spec.kind = json.alternative();
+  spec.argument = spec.kind == "user_output" ? argument(json.at(spec.kind).at("arg")) : Argument{Other{spec.kind}};
+  return spec;
+}
+
+Payload payload(const Json& json) {
+  Payload p;
+  p.tensor.storage = json.at("path_name").text();
+  p.pickled = json.at("use_pickle").flag();
+  if (p.pickled) return p;
+  const Json meta = json.at("tensor_meta");
+  p.tensor.type = scalar_type(meta.at("dtype"));
+  meta.at("sizes").each([&](const Json& e) { p.tensor.sizes.push_back(e.at("as_int").integer()); });
+  meta.at("strides").each([&](const Json& e) { p.tensor.strides.push_back(e.at("as_int").integer()); });
+  p.tensor.offset = meta.at("storage_offset").at("as_int").integer();
+  return p;
+}
+
+}  // namespace
+
+Program parse_program(const std::string& text, const std::string& where) {
+  const nlohmann::json document = parse_json(text, where);
+  const Json module = Json(document, where).at("graph_module");
+  Program program;
+  program.graph = program_graph(module.at("graph"));
+  const Json signature = module.at("signature");
+  signature.at("input_specs").each([&](const Json& e) { program.inputs.push_back(input_spec(e)); });
+  signature.at("output_specs").each([&](const Json& e) { program.outputs.push_back(output_spec(e)); });
+  return program;
+}
+
+std::map<std::string, Payload> parse_payloads(const std::string& text, const std::string& where) {
+  const nlohmann::json document = parse_json(text, where);
+  std::map<std::string, Payload> payloads;
+  Json(document, where).at("config").each_member([&](const std::string& name, const Json& e) {
+    payloads.emplace(name, payload(e));
+  });
+  return payloads;
+}
+
+}  // namespace deplo::ir::torch::pt2

@@ -1,0 +1,144 @@
+#include "ir/torch/pt2/tensor.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "core/error.h"
+#include "ir/torch/graph.h"
+
+namespace deplo::ir::torch::pt2 {
+namespace {
+
+constexpr std::array<std::string_view, 14> names = {"unknown",   "uint8",      "int8",    "int16",   "int32",
+                                                    "int64",     "float16",    "float32", "float64", "complex32",
+                                                    "complex64", "complex128", "bool",    "bfloat16"};
+
+template <class T>
+T load(const char* bytes) {
+  T value;
+  std::memcpy(&value, bytes, sizeof value);
+  return value;
+}
+
+float from_half(std::uint16_t bits) {
+  const int exponent = (bits >> 10) & 31, fraction = bits & 1023;
+  const float sign = bits & 0x8000 ? -1.0F : 1.0F;
+  if (exponent == 31) return sign * (fraction ? NAN : INFINITY);
+  return sign * (exponent == 0 ? std::ldexp(static_cast<float>(fraction), -24)
+                               : std::ldexp(static_cast<float>(fraction + 1024), exponent - 25));
+}
+
+float from_integer(std::int64_t value, const std::string& where) {
+  const auto rounded = static_cast<float>(value);
+  if (std::abs(static_cast<double>(value)) > 0x1p24)
+    throw Error(fmt::format("{}: expected integers of at most 2^24, found {}", where, value));
+  return rounded;
+}
+
+std::size_t width(ScalarType type) {
+  switch (type) {
+    case ScalarType::float32:
+    case ScalarType::int32:
+      return 4;
+    case ScalarType::int64:
+      return 8;
+    case ScalarType::boolean:
+      return 1;
+    default:
+      return 2;
+  }
+}
+
+float element(ScalarType type, const char* bytes, const std::string& where) {
+  switch (type) {
+    case ScalarType::float32:
+      return load<float>(bytes);
+    case ScalarType::int32:
+      return from_integer(load<std::int32_t>(bytes), where);
+    case ScalarType::int64:
+      return from_integer(load<std::int64_t>(bytes), where);
+    case ScalarType::boolean:
+      return *bytes ? 1.0F : 0.0F;
+    case ScalarType::float16:
+      return from_half(load<std::uint16_t>(bytes));
+    default:
+      return std::bit_cast<float>(std::uint32_t{load<std::uint16_t>(bytes)} << 16);  // bfloat16
+  }
+}
+
+// How many elements, having checked that all are inside a storage of `stored` elements.
+std::int64_t count(const StoredTensor& t, std::int64_t stored, std::int64_t most, const std::string& where) {
+  if (t.sizes.size() != t.strides.size() || t.sizes.size() > most_dimensions)
+    throw Error(fmt::format("{}: expected at most {} dimensions, each with a stride, found sizes {} and strides {}",
+                            where, most_dimensions, print(t.sizes), print(t.strides)));
+  std::int64_t n = 1, last = t.offset;
+  bool inside = t.offset >= 0;
+  for (std::size_t d = 0; inside && d < t.sizes.size(); ++d) {
+    std::int64_t step = 0;
+    inside = t.sizes[d] >= 0 && t.strides[d] >= 0 && !__builtin_mul_overflow(n, t.sizes[d], &n) && n <= most;
+    if (inside && t.sizes[d] > 0)
+      inside =
+          !__builtin_mul_overflow(t.sizes[d] - 1, t.strides[d], &step) && !__builtin_add_overflow(last, step, &last);
+  }
+  if (!inside || (n > 0 && last >= stored))
+    throw Error(
+        fmt::format("{}: expected a tensor inside a storage of {} elements, found sizes {}, strides {}, offset {}",
+                    where, stored, print(t.sizes), print(t.strides), t.offset));
+  return n;
+}
+
+}  // namespace
+
+std::string scalar_type_name(ScalarType type) {
+  const auto i = static_cast<std::size_t>(type);
+  return i < names.size() ? std::string(names[i]) : fmt::format("scalar type {}", i);
+}
+
+std::optional<DType> dtype(ScalarType type) {
+  switch (type) {
+    case ScalarType::float32:
+      return DType::f32;
+    case ScalarType::float16:
+      return DType::f16;
+    case ScalarType::bfloat16:
+      return DType::bf16;
+    case ScalarType::int32:
+    case ScalarType::int64:
+      return DType::i32;
+    case ScalarType::boolean:
+      return DType::boolean;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::vector<float> row_major(const StoredTensor& t, std::string_view storage, std::int64_t most,
+                             const std::string& where) {
+  if (!dtype(t.type))
+    throw Error(fmt::format("{}: expected float32, float16, bfloat16, int64, int32 or bool, found {}", where,
+                            scalar_type_name(t.type)));
+  const std::size_t bytes = width(t.type);
+  const std::int64_t n = count(t, static_cast<std::int64_t>(storage.size() / bytes), most, where);
+  std::vector<float> values;
+  values.reserve(static_cast<std::size_t>(n));
+  std::vector<std::int64_t> at(t.sizes.size(), 0), strides = t.strides;
+  for (std::size_t d = 0; d < at.size(); ++d)
+    if (t.sizes[d] == 1) strides[d] = 0;  // may be any number
+  std::int64_t position = t.offset;
+  while (static_cast<std::int64_t>(values.size()) < n) {
+    values.push_back(element(t.type, storage.data() + static_cast<std::size_t>(position) * bytes, where));
+    for (std::size_t d = at.size(); d-- > 0;) {  // the next element in row-major order
+      position += strides[d];
+      if (++at[d] < t.sizes[d]) break;
+      position -= strides[d] * t.sizes[d];
+      at[d] = 0;
+    }
+  }
+  return values;
+}
+
+}  // namespace deplo::ir::torch::pt2

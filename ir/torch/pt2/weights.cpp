@@ -1,0 +1,80 @@
+#include "ir/torch/pt2/weights.h"
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "ir/torch/pt2/pickle.h"
+#include "ir/torch/pt2/program.h"
+
+namespace deplo::ir::torch::pt2 {
+namespace {
+
+// Stored bytes bound what an archive may expand to: a view may repeat elements, and names may share a storage.
+std::int64_t most_elements_of(const Zip& archive) {
+  return static_cast<std::int64_t>((std::uint64_t{16} << 20) + 16 * archive.size());
+}
+
+}  // namespace
+
+Weights::Weights(const Zip& archive, const std::string& prefix)
+    : archive_(archive), elements_left_(most_elements_of(archive)) {
+  // The state dictionary after the constants: where both have a name, it is meant.
+  for (const char* entry :
+       {"serialized_constants.pt", "data/constants/model.pt", "serialized_state_dict.pt", "data/weights/model.pt"})
+    if (archive.has(prefix + entry)) add_pickles(prefix + entry, "");
+  for (const auto& [folder, config] :
+       {std::pair("data/constants/", "model_constants_config.json"), {"data/weights/", "model_weights_config.json"}})
+    if (archive.has(prefix + folder + config)) add_raw(prefix + folder, prefix + folder + config);
+}
+
+void Weights::add_pickles(const std::string& entry, const std::string& name) {
+  const std::string where = fmt::format("{}: {}", archive_.where(), entry);
+  std::string bytes = archive_.read(entry);
+  if (bytes.empty()) return;  // a part that the program does not have
+  const auto nested = std::make_shared<Zip>(std::move(bytes), where);
+  const std::string pickle = nested->find_suffix("data.pkl");
+  if (pickle.empty()) throw Error(where + ": expected an entry 'data.pkl', found none");
+  const std::string folder = pickle.substr(0, pickle.size() - std::string_view("data.pkl").size());
+  if (nested->has(folder + "byteorder") && nested->read(folder + "byteorder") != "little")
+    throw Error(where + ": expected little-endian tensors, found another byte order");
+  for (auto& [key, tensor] : read_pickle(nested->read(pickle), fmt::format("{}: {}", where, pickle))) {
+    tensor.storage.insert(0, folder + "data/");
+    stored_.insert_or_assign(key.empty() ? name : key, Stored{tensor, nested});
+  }
+}
+
+void Weights::add_raw(const std::string& folder, const std::string& config) {
+  const std::string where = fmt::format("{}: {}", archive_.where(), config);
+  for (auto& [name, payload] : parse_payloads(archive_.read(config), where)) {
+    payload.tensor.storage.insert(0, folder);
+    if (payload.pickled)
+      add_pickles(payload.tensor.storage, name);
+    else
+      stored_.insert_or_assign(name, Stored{payload.tensor, nullptr});
+  }
+}
+
+Source Weights::find(const std::string& name, const TensorType& type) {
+  if (stored_.empty()) return {{Fill::Draw::normal, 0, 0.02}, nullptr};  // the program alone, for timing
+  const std::string where = fmt::format("{}: values of '{}'", archive_.where(), name);
+  const auto found = stored_.find(name);
+  if (found == stored_.end()) throw Error(where + ": expected to find them, found none");
+  const StoredTensor& tensor = found->second.tensor;
+  if (tensor.sizes != type.shape || dtype(tensor.type) != type.dtype)
+    throw Error(fmt::format("{}: expected {} as in the graph, found {} {}", where, print(type), print(tensor.sizes),
+                            scalar_type_name(tensor.type)));
+  return {{}, values(found->second, where)};
+}
+
+std::shared_ptr<const std::vector<float>> Weights::values(const Stored& stored, const std::string& where) {
+  const Zip& zip = stored.nested ? *stored.nested : archive_;
+  auto& cached = read_[{&zip, stored.tensor}];
+  if (!cached) {
+    auto values = row_major(stored.tensor, zip.read(stored.tensor.storage), elements_left_, where);
+    elements_left_ -= static_cast<std::int64_t>(values.size());
+    cached = std::make_shared<const std::vector<float>>(std::move(values));
+  }
+  return cached;
+}
+
+}  // namespace deplo::ir::torch::pt2

@@ -1,0 +1,110 @@
+#include "ir/torch/pt2/zip.h"
+
+#include <fmt/format.h>
+#include <zip.h>
+
+#include <array>
+
+#include "core/error.h"
+
+namespace deplo::ir::torch {
+namespace {
+
+constexpr std::uint64_t most_bytes(std::uint64_t archive) { return (std::uint64_t{16} << 20) + 16 * archive; }
+
+struct CloseFile {
+  void operator()(zip_file_t* file) const { zip_fclose(file); }
+};
+
+}  // namespace
+
+struct Zip::Handle {
+  std::string bytes;  // what the archive is read from, where it is in memory
+  zip_t* zip = nullptr;
+
+  Handle() = default;
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+  ~Handle() {
+    if (zip) zip_discard(zip);
+  }
+  // Takes the source. Throws Error.
+  void open(zip_source_t* source, const std::string& where, zip_error_t& error) {
+    if (source) zip = zip_open_from_source(source, ZIP_RDONLY, &error);
+    if (zip) return;
+    const std::string what = zip_error_strerror(&error);
+    if (source) zip_source_free(source);
+    zip_error_fini(&error);
+    throw Error(fmt::format("{}: expected a zip archive: {}", where, what));
+  }
+};
+
+Zip::Zip(const std::filesystem::path& file) : where_(file.string()), handle_(std::make_shared<Handle>()) {
+  std::error_code failed;
+  if (std::filesystem::is_directory(file, failed)) throw Error(where_ + ": expected a file, found a folder");
+  size_ = std::filesystem::file_size(file, failed);
+  if (failed) throw Error(fmt::format("{}: expected a readable file: {}", where_, failed.message()));
+  zip_error_t error;
+  zip_error_init(&error);
+  handle_->open(zip_source_file_create(where_.c_str(), 0, -1, &error), where_, error);
+  list();
+}
+
+Zip::Zip(std::string bytes, std::string where)
+    : where_(std::move(where)), size_(bytes.size()), handle_(std::make_shared<Handle>()) {
+  handle_->bytes = std::move(bytes);
+  zip_error_t error;
+  zip_error_init(&error);
+  handle_->open(zip_source_buffer_create(handle_->bytes.data(), size_, 0, &error), where_, error);
+  list();
+}
+
+void Zip::list() {
+  const zip_int64_t entries = zip_get_num_entries(handle_->zip, 0);
+  for (zip_int64_t i = 0; i < entries; ++i) {
+    const char* name = zip_get_name(handle_->zip, static_cast<zip_uint64_t>(i), ZIP_FL_ENC_RAW);
+    if (name) entries_.emplace(name, static_cast<std::uint64_t>(i));
+  }
+}
+
+std::string Zip::find_suffix(std::string_view suffix) const {
+  std::string found;
+  for (const auto& [name, index] : entries_) {
+    if (!name.ends_with(suffix)) continue;
+    const std::size_t before = name.size() - suffix.size();
+    if (before != 0 && name[before - 1] != '/') continue;
+    if (!found.empty()) throw Error(fmt::format("{}: expected one '{}', found '{}' too", where_, found, name));
+    found = name;
+  }
+  return found;
+}
+
+std::string Zip::read(std::string_view name) const {
+  const auto found = entries_.find(name);
+  if (found == entries_.end()) throw Error(fmt::format("{}: expected an entry '{}', found none", where_, name));
+  const std::uint64_t index = found->second;
+  const auto damaged = [&](std::string_view what) {
+    return Error(fmt::format("{}: entry '{}': expected readable data: {}", where_, name, what));
+  };
+  zip_stat_t stat;
+  zip_stat_init(&stat);
+  if (zip_stat_index(handle_->zip, index, 0, &stat) != 0 || !(stat.valid & ZIP_STAT_SIZE))
+    throw damaged(zip_strerror(handle_->zip));
+  if (stat.size > most_bytes(size_))
+    throw Error(fmt::format("{}: entry '{}': expected at most {} bytes (for this archive), found {}", where_, name,
+                            most_bytes(size_), stat.size));
+  const std::unique_ptr<zip_file_t, CloseFile> file(zip_fopen_index(handle_->zip, index, 0));
+  if (!file) throw damaged(zip_strerror(handle_->zip));
+  std::string bytes;
+  std::array<char, 1 << 16> piece;
+  // Beyond the stated size too: only the end of the data makes libzip compare the checksum.
+  for (zip_int64_t n = 0; (n = zip_fread(file.get(), piece.data(), piece.size())) != 0;) {
+    if (n < 0) throw damaged(zip_file_strerror(file.get()));
+    bytes.append(piece.data(), static_cast<std::size_t>(n));
+    if (bytes.size() > stat.size) throw damaged("more than the stated size");
+  }
+  if (bytes.size() != stat.size) throw damaged("less than the stated size");
+  return bytes;
+}
+
+}  // namespace deplo::ir::torch

@@ -1,0 +1,85 @@
+// Two indices lie at one address iff their difference d, |d[k]| < extent[k] and not all 0, has sum d[k] * stride[k] =
+// 0. With the strides in ascending order, dimension k decides alone wherever its stride is larger than all that the
+// dimensions below it span; so it is in every usual layout. Where it is not, the differences are tried from the largest
+// stride down.
+#include "ir/verify/overlap.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace deplo::ir {
+namespace {
+
+struct Dim {
+  std::int64_t stride, most;  // of |d|
+  std::size_t number;         // in the shape
+  std::int64_t reach;         // the most that the dimensions below it can span
+  std::int64_t divisor;       // of all that they can span
+};
+
+class Search {
+ public:
+  Search(const Shape& shape, const std::vector<std::int64_t>& strides) : difference_(shape.size(), 0) {
+    for (std::size_t i = 0; i < shape.size(); ++i)
+      if (shape[i] > 1) dims_.push_back({strides[i], shape[i] - 1, i, 0, 0});
+    std::ranges::sort(dims_, {}, &Dim::stride);
+    std::int64_t reach = 0, divisor = 0;
+    for (Dim& dim : dims_) {
+      dim.reach = reach;
+      dim.divisor = divisor;
+      reach += dim.stride * dim.most;
+      divisor = std::gcd(divisor, dim.stride);
+    }
+  }
+
+  std::string run() {
+    if (std::ranges::all_of(dims_, [](const Dim& dim) { return dim.stride > dim.reach; })) return "";
+    if (find(dims_.size(), 0, true)) {
+      std::vector<std::int64_t> one, other;
+      for (const std::int64_t d : difference_) {
+        one.push_back(std::max<std::int64_t>(-d, 0));
+        other.push_back(std::max<std::int64_t>(d, 0));
+      }
+      return fmt::format("elements [{}] and [{}] at one address", fmt::join(one, ", "), fmt::join(other, ", "));
+    }
+    return steps_ > 0 ? "" : "strides for which it takes too long to tell whether two indices lie at one address";
+  }
+
+ private:
+  // Whether the first `count` dimensions can span `target`. Where all above are 0 (`start`), not with all 0, and the
+  // first that is not is positive: d and -d are the same pair.
+  bool find(std::size_t count, std::int64_t target, bool start) {
+    if (count == 0) return target == 0 && !start;
+    const Dim& dim = dims_[count - 1];
+    // |target - d * stride| <= reach
+    const auto floor_div = [&](std::int64_t a) { return a / dim.stride - (a % dim.stride < 0 ? 1 : 0); };
+    const std::int64_t low = start ? 0 : std::max(-floor_div(dim.reach - target), -dim.most);
+    const std::int64_t high = std::min(floor_div(target + dim.reach), dim.most);
+    bool hit = false;
+    const std::int64_t between = dim.divisor == 0 ? 1 : dim.divisor / std::gcd(dim.divisor, dim.stride);  // of hits
+    for (std::int64_t d = low; d <= high && --steps_ > 0; d += hit ? between : 1) {
+      const std::int64_t rest = target - d * dim.stride;
+      if (dim.divisor == 0 ? rest != 0 : rest % dim.divisor != 0) continue;
+      hit = true;
+      difference_[dim.number] = d;
+      if (find(count - 1, rest, start && d == 0)) return true;
+    }
+    difference_[dim.number] = 0;
+    return false;
+  }
+
+  std::vector<Dim> dims_;
+  std::vector<std::int64_t> difference_;
+  std::int64_t steps_ = 1'000'000;
+};
+
+}  // namespace
+
+std::string overlap(const Shape& shape, const std::vector<std::int64_t>& strides) {
+  return Search(shape, strides).run();
+}
+
+}  // namespace deplo::ir

@@ -1,0 +1,145 @@
+#include "measure/check/inputs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "core/hash.h"
+#include "core/rng.h"
+#include "ir/walk.h"
+#include "measure/check/elements.h"
+#include "measure/check/npy.h"
+
+namespace deplo::measure {
+namespace {
+
+bool names(const ir::Expr& e, const std::string& value) {
+  if (e.kind() == ir::Expr::Kind::variable) return e.name() == value;
+  return e.kind() == ir::Expr::Kind::binary && (names(e.lhs(), value) || names(e.rhs(), value));
+}
+
+/// How many values, from 0, differ in an index expression: one more than the constant that min() clamps it to.
+std::optional<std::int64_t> clamped_to(const ir::Expr& e, const std::string& value) {
+  if (e.kind() != ir::Expr::Kind::binary) return std::nullopt;
+  for (const auto& [inner, other] : {std::pair(e.lhs(), e.rhs()), std::pair(e.rhs(), e.lhs())}) {
+    if (!names(inner, value)) continue;
+    if (const auto clamp = clamped_to(inner, value)) return clamp;
+    if (e.op() == ir::ExprOp::min && other.kind() == ir::Expr::Kind::constant) return other.value() + 1;
+  }
+  return std::nullopt;
+}
+
+/// Extents of what the values of each integer input point into, by the input's name.
+class IndexExtents {
+ public:
+  explicit IndexExtents(const ir::Program& loop) {
+    ir::for_each(loop.body, [&](const ir::Stmt& stmt) {
+      const auto* load = stmt.as<ir::Load>();
+      if (load == nullptr) return;
+      const ir::Buffer* const source = loop.find(load->buffer);
+      for (std::size_t d = 0; source != nullptr && d < load->index.size(); ++d) see(load->index[d], source->shape[d]);
+      if (load->type.dtype == ir::DType::i32) inputs_[load->dst] = load->buffer;
+    });
+  }
+  const std::map<std::string, std::int64_t>& extents() const { return extents_; }
+
+ private:
+  void see(const ir::Expr& index, std::int64_t extent) {
+    for (const auto& [value, input] : inputs_) {
+      if (!names(index, value)) continue;
+      const std::int64_t most = std::max<std::int64_t>(clamped_to(index, value).value_or(extent), 1);
+      const auto [found, fresh] = extents_.emplace(input, most);
+      if (!fresh) found->second = std::min(found->second, most);
+    }
+  }
+
+  std::map<std::string, std::string> inputs_;  // value → the buffer that it is loaded from
+  std::map<std::string, std::int64_t> extents_;
+};
+
+}  // namespace
+
+ir::Program with_index_ranges(ir::Program loop) {
+  const IndexExtents found(loop);
+  for (const auto& [input, extent] : found.extents())
+    for (ir::Buffer& buffer : loop.buffers)
+      if (buffer.name == input && buffer.role == ir::Role::input && !buffer.fill)
+        buffer.fill = ir::Fill{ir::Fill::Draw::integers, 0, static_cast<double>(extent)};
+  return loop;
+}
+
+ir::Program without_fills(ir::Program loop) {
+  for (ir::Buffer& buffer : loop.buffers) buffer.fill.reset();
+  return loop;
+}
+
+std::vector<float> input_values(const ir::Program& loop, std::size_t index, std::uint64_t seed,
+                                const InputFiles& files) {
+  const ir::Buffer& buffer = loop.buffers[index];
+  const auto file = files.find(buffer.name);
+  if (file == files.end()) return random_input(buffer, index, seed);
+  const std::vector<float> rows = read_npy(file->second, {buffer.dtype, buffer.shape});
+  std::vector<float> values(static_cast<std::size_t>(ir::span(buffer)));
+  std::size_t row = 0;
+  for_each_element(buffer, [&](std::int64_t offset) { values[static_cast<std::size_t>(offset)] = rows[row++]; });
+  return values;
+}
+
+std::vector<float> random_input(const ir::Buffer& buffer, std::size_t index, std::uint64_t seed) {
+  Rng rng(Rng(seed).next() + index);  // hashed first, so that (seed, 1) is not (seed + 1, 0)
+  std::vector<float> values(static_cast<std::size_t>(ir::span(buffer)));
+  for (float& value : values) {
+    if (buffer.fill)
+      value = static_cast<float>(ir::draw(*buffer.fill, buffer.dtype, rng));
+    else if (buffer.dtype == ir::DType::i32)
+      value = static_cast<float>(rng.below(32));
+    else if (buffer.dtype == ir::DType::boolean)
+      value = static_cast<float>(rng.below(2));
+    else
+      value = static_cast<float>(rng.uniform(-1, 1));
+  }
+  return values;
+}
+
+namespace {
+
+/// Reals about 0, of a size at which nothing overflows or becomes subnormal: no time depends on which.
+bool is_usual(const ir::Fill& fill) {
+  constexpr double least = 1e-3, most = 1;
+  const bool about_0 = (fill.draw == ir::Fill::Draw::uniform && fill.a == -fill.b) ||
+                       (fill.draw == ir::Fill::Draw::normal && fill.a == 0);
+  return about_0 && fill.b >= least && fill.b <= most;
+}
+
+}  // namespace
+
+std::string_view usual_input(ir::DType dtype) {
+  return dtype == ir::DType::i32 ? "randint(0, 32)" : dtype == ir::DType::boolean ? "randint(0, 2)" : "uniform(-1, 1)";
+}
+
+std::string describe_inputs(const ir::Program& loop, const InputFiles& files) {
+  std::map<std::string, std::string> said;
+  for (std::size_t i = 0; i < loop.buffers.size(); ++i) {
+    const ir::Buffer& buffer = loop.buffers[i];
+    if (const auto file = files.find(buffer.name); buffer.role == ir::Role::input && file != files.end()) {
+      const std::vector<float> values = input_values(loop, i, 0, files);
+      const auto* const bytes = reinterpret_cast<const char*>(values.data());
+      said[buffer.name] = fmt::format("{} {:016x}", std::filesystem::path(file->second).filename().string(),
+                                      checksum({bytes, values.size() * sizeof(float)}));
+      continue;
+    }
+    if (buffer.role != ir::Role::input || !buffer.fill) continue;
+    const ir::Fill& fill = *buffer.fill;
+    if (is_usual(fill)) continue;
+    said[buffer.name] = print(fill);
+  }
+  std::string text;
+  for (const auto& [name, fill] : said) text += (text.empty() ? "" : ", ") + name + ": " + fill;
+  return text;
+}
+
+}  // namespace deplo::measure

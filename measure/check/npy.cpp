@@ -1,0 +1,142 @@
+#include "measure/check/npy.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+#include "core/error.h"
+
+namespace deplo::measure {
+namespace {
+
+static_assert(std::endian::native == std::endian::little);
+
+constexpr std::size_t most_header = 1 << 16;
+
+class NpyFile {
+ public:
+  explicit NpyFile(const std::string& file) : name_(file) {
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(file, error)) fail("a .npy file", "none");
+    stream_.open(file, std::ios::binary);
+    if (!stream_) fail("a file that can be read", "that it cannot");
+    read_header();
+  }
+
+  std::vector<float> values(const ir::TensorType& type) {
+    if (field("fortran_order") != "False") fail("elements in C order", field("fortran_order") + " as fortran_order");
+    const std::string expected = ir::print(type.shape);
+    if (const auto shape = read_shape(); shape != type.shape)
+      fail("the shape " + expected, shape ? ir::print(*shape) : field("shape"));
+    const std::string descr = field("descr");
+    const auto count = static_cast<std::size_t>(ir::element_count(type.shape));
+    if (descr == "'<f4'") return read<float>(count, type.dtype);
+    if (descr == "'<f8'") return read<double>(count, type.dtype);
+    if (descr == "'<i4'") return read<std::int32_t>(count, type.dtype);
+    if (descr == "'<i8'") return read<std::int64_t>(count, type.dtype);
+    if (descr == "'|b1'") return read<std::uint8_t>(count, type.dtype);
+    fail("elements of bool, int32, int64, float32 or float64 ('<f4', …)", descr);
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& expected, const std::string& found) const {
+    throw Error(fmt::format("{}: expected {}, found {}", name_, expected, found));
+  }
+
+  void get(char* to, std::size_t count) {
+    stream_.read(to, static_cast<std::streamsize>(count));
+    if (static_cast<std::size_t>(stream_.gcount()) != count) fail(fmt::format("{} more bytes", count), "the end");
+  }
+
+  // "\x93NUMPY", the version, the length of the header, the header: a Python dictionary as text.
+  void read_header() {
+    std::array<char, 8> magic = {};
+    get(magic.data(), magic.size());
+    if (std::string_view(magic.data(), 6) != "\x93NUMPY" || magic[6] < 1 || magic[6] > 3)
+      fail("a .npy file of version 1 to 3", "another beginning");
+    std::uint32_t length = 0;
+    get(reinterpret_cast<char*>(&length), magic[6] == 1 ? 2 : 4);
+    if (length > most_header) fail(fmt::format("a header of at most {} bytes", most_header), std::to_string(length));
+    header_.resize(length);
+    get(header_.data(), length);
+  }
+
+  /// The text behind `'key':` up to the comma or brace that ends it, parentheses whole.
+  std::string field(std::string_view key) const {
+    std::size_t at = header_.find(fmt::format("'{}':", key));
+    if (at == std::string::npos) fail(fmt::format("'{}' in the header", key), "none");
+    at = header_.find_first_not_of(' ', at + key.size() + 3);
+    if (at == std::string::npos) fail(fmt::format("'{}' in the header", key), "none");
+    const bool list = header_[at] == '(';
+    const std::size_t end = header_.find_first_of(list ? ")" : ",}", at);
+    if (end == std::string::npos) fail(fmt::format("'{}' in the header", key), "no end of it");
+    std::string text = header_.substr(at, end - at + (list ? 1 : 0));
+    text.resize(text.find_last_not_of(' ') + 1);
+    for (char& c : text)  // for messages
+      if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7f) c = '?';
+    return text;
+  }
+
+  std::optional<ir::Shape> read_shape() const {
+    const std::string text = field("shape");
+    if (text.empty() || text.front() != '(') return std::nullopt;
+    ir::Shape shape;
+    const char* at = text.data() + 1;
+    for (const char* const end = text.data() + text.size() - 1; at < end;) {
+      if (*at == ' ' || *at == ',') {
+        ++at;
+        continue;
+      }
+      std::int64_t extent = 0;
+      const auto [next, error] = std::from_chars(at, end, extent);
+      if (error != std::errc() || extent < 0) return std::nullopt;
+      shape.push_back(extent);
+      at = next;
+    }
+    return shape;
+  }
+
+  template <class T>
+  std::vector<float> read(std::size_t count, ir::DType dtype) {
+    std::vector<float> values;
+    values.reserve(count);
+    std::array<T, 4096> piece;
+    while (values.size() < count) {
+      const std::size_t some = std::min(piece.size(), count - values.size());
+      get(reinterpret_cast<char*>(piece.data()), some * sizeof(T));
+      for (std::size_t i = 0; i < some; ++i) values.push_back(element(static_cast<double>(piece[i]), dtype));
+    }
+    if (stream_.peek() != std::ifstream::traits_type::eof()) fail("its end behind the elements", "more");
+    return values;
+  }
+
+  float element(double value, ir::DType dtype) const {
+    const double most = dtype == ir::DType::boolean ? 1
+                        : dtype == ir::DType::i32   ? std::numeric_limits<std::int32_t>::max()
+                                                    : std::numeric_limits<float>::max();
+    const bool whole = dtype == ir::DType::boolean || dtype == ir::DType::i32;
+    const double least = dtype == ir::DType::boolean ? 0 : -most;
+    if (!(value >= least && value <= most) || (whole && value != std::trunc(value)))
+      fail(fmt::format("finite numbers that {} holds", ir::name(dtype)), fmt::format("{}", value));
+    return static_cast<float>(value);
+  }
+
+  std::string name_, header_;
+  std::ifstream stream_;
+};
+
+}  // namespace
+
+std::vector<float> read_npy(const std::string& file, const ir::TensorType& type) { return NpyFile(file).values(type); }
+
+}  // namespace deplo::measure

@@ -1,0 +1,187 @@
+#include "measure/check/problem.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "measure/check/elements.h"
+#include "measure/check/reference.h"
+#include "measure/host_memory.h"
+#include "rules/cost/least_work.h"
+
+namespace deplo::measure {
+namespace {
+
+/// Every element of the output that is no number, and that a prefix of the grid does not excuse. Of bool: neither 0
+/// nor 1. An i32 may be anything.
+std::optional<Failure> find_nan(const ir::Buffer& buffer, const std::vector<float>& found, Coverage coverage) {
+  std::int64_t first = -1, count = 0;
+  for_each_element(buffer, [&](std::int64_t offset) {
+    const float value = found[static_cast<std::size_t>(offset)];
+    const bool number = buffer.dtype == ir::DType::boolean ? value <= 1 : !std::isnan(value);
+    if (number || (coverage == Coverage::prefix && is_poison(value, buffer.dtype))) return;
+    if (count++ == 0) first = offset;
+  });
+  if (count == 0) return std::nullopt;
+  const float value = found[static_cast<std::size_t>(first)];
+  const std::string what = is_poison(value, buffer.dtype)       ? "not written"
+                           : buffer.dtype == ir::DType::boolean ? fmt::format("is {}, not a truth value", value)
+                                                                : "is NaN";
+  return Failure{Status::wrong_result, fmt::format("{}: {} ({} of {} elements)", element_name(buffer, first), what,
+                                                   count, ir::element_count(buffer))};
+}
+
+/// Errors that rounding explains count against the usual tolerance as if they were so many times as large: schedules
+/// add in other orders than the reference, and its bound is one of standard deviations where sums are long.
+constexpr double rounding_margin = 4;
+
+double scale_of(const Reference::Element& expected, double scale) {
+  return std::max(scale, rounding_margin * expected.rounding / default_tolerance);
+}
+
+/// Of the element's scale; infinite where only the very value will do: an infinity, and an integer or a truth value
+/// that rounding before it cannot have turned.
+double error_of(float found, const Reference::Element& expected, double scale, ir::DType dtype) {
+  const double error = std::abs(static_cast<double>(found) - expected.value);
+  if (dtype == ir::DType::f32 && std::isfinite(expected.value)) return error / scale_of(expected, scale);
+  const bool same = found == static_cast<float>(expected.value) || (error <= expected.rounding);
+  return same ? 0 : std::numeric_limits<double>::infinity();
+}
+
+std::optional<Failure> compare(const ir::Buffer& buffer, const Reference::Output& expected,
+                               const std::vector<float>& found, Coverage coverage, double largest_error) {
+  std::int64_t covered = 0, wrong = 0;
+  double worst_error = 0;
+  const Reference::Element* worst = nullptr;
+  for (const Reference::Element& element : expected.elements) {
+    const float value = found[static_cast<std::size_t>(element.offset)];
+    if (coverage == Coverage::prefix && is_poison(value, buffer.dtype)) continue;
+    ++covered;
+    const double error = error_of(value, element, expected.scale, buffer.dtype);
+    if (error <= largest_error) continue;
+    ++wrong;
+    if (worst == nullptr || error > worst_error) worst = &element, worst_error = error;
+  }
+  // Of i32 a whole output of -1 looks like none.
+  if (covered == 0 && !expected.elements.empty() && buffer.dtype != ir::DType::i32)
+    return Failure{Status::wrong_result, fmt::format("{}: none of the compared elements was written", buffer.name)};
+  if (worst == nullptr) return std::nullopt;
+  return Failure{
+      Status::wrong_result,
+      fmt::format("{}: expected {:.7g}, found {:.7g}, error {:.2g} of the scale {:.3g} ({} of {} compared are "
+                  "wrong)",
+                  element_name(buffer, worst->offset), worst->value, found[static_cast<std::size_t>(worst->offset)],
+                  worst_error, scale_of(*worst, expected.scale), wrong, covered)};
+}
+
+std::size_t set_count(const ir::Program& loop, const DeviceInfo& device) {
+  return operand_set_count(footprint(loop.buffers), device.l2_bytes);
+}
+
+/// Before the system ends the process for it, without a word. On the host are a CPU's arrays, and while the reference
+/// is made the inputs, or while it is compared an output.
+const ir::Program& fitting(const ir::Program& loop, const DeviceInfo& device) {
+  double inputs = 0, all = 0, largest = 0;
+  for (const ir::Buffer& buffer : loop.buffers) {
+    if (buffer.dtype == ir::DType::f16 || buffer.dtype == ir::DType::bf16)
+      throw Error(fmt::format("kernel {}: buffer {}: expected f32, i32 or bool, which can run, found {}", loop.name,
+                              buffer.name, name(buffer.dtype)));
+    const double bytes = static_cast<double>(ir::span(buffer)) * sizeof(float);  // on the host as f32
+    all += bytes;
+    largest = std::max(largest, bytes);
+    if (buffer.role == ir::Role::input) inputs += bytes;
+  }
+  double needed = std::max(inputs, largest) + (device.cpu ? all * static_cast<double>(set_count(loop, device)) : 0);
+  if (device.backend == "interpreter") needed += 3 * all;  // and a copy in double
+  const double free = free_host_memory();
+  if (needed > free)
+    throw Error(
+        fmt::format("kernel {}: expected {:.3g} GB of free memory for its arrays and its check, found {:.3g} GB",
+                    loop.name, needed * 1e-9, free * 1e-9),
+        Exit::environment);
+  return loop;
+}
+
+/// FNV-1a over the words of each value.
+std::uint64_t hash(const std::vector<float>& values, std::uint64_t seed) {
+  constexpr std::uint64_t prime = 0x100000001b3;
+  for (const float value : values) seed = (seed ^ std::bit_cast<std::uint32_t>(value)) * prime;
+  return seed;
+}
+
+}  // namespace
+
+Problem::Problem(const ir::Program& loop, Device& device, std::uint64_t seed, Probe* probe, double tolerance,
+                 InputFiles files)
+    : loop_(with_index_ranges(fitting(loop, device.info()))),
+      device_(device),
+      probe_(probe),
+      sets_(device, loop_.buffers, set_count(loop_, device.info())),
+      seed_(seed),
+      tolerance_(tolerance),
+      files_(std::move(files)),
+      least_(least_work(loop_)) {
+  for (std::size_t i = 0; i < loop_.buffers.size(); ++i) {
+    const bool input = loop_.buffers[i].role == ir::Role::input;
+    const std::vector<float> values = input ? input_values(loop_, i, seed_, files_) : std::vector<float>();
+    for (std::size_t set = 0; set < sets_.size(); ++set)
+      input ? sets_[set].write(i, values) : sets_[set].poison(i);  // pages are made now, not when time is taken
+  }
+}
+
+Sampler& Problem::screening(double least_clock) {
+  if (!screening_) screening_.emplace(device_, least_clock);
+  return *screening_;
+}
+
+void Problem::poison_outputs() {
+  for (std::size_t i = 0; i < loop_.buffers.size(); ++i)
+    if (loop_.buffers[i].role == ir::Role::output) arrays().poison(i);
+}
+
+// The inputs are drawn again rather than kept: they may be hundreds of megabytes, and the reference is made once.
+const Reference& Problem::reference() {
+  if (!reference_) reference_ = make_reference(loop_, seed_, files_);
+  return *reference_;
+}
+
+std::optional<Failure> Problem::check(Coverage coverage, double least) {
+  if (auto beside = arrays().overrun()) return Failure{Status::guard_hit, *beside};
+  const double largest_error = std::max(tolerance_, least);
+  checked_bits_ = 0xcbf29ce484222325;  // FNV's
+  for (std::size_t i = 0; i < reference().outputs.size(); ++i) {
+    const ir::Buffer& buffer = loop_.buffers[reference().outputs[i].buffer];
+    const std::vector<float> found = arrays().read(reference().outputs[i].buffer);
+    if (auto failure = find_nan(buffer, found, coverage)) return failure;
+    auto failure = compare(buffer, reference().outputs[i], found, coverage, largest_error);
+    if (failure && !std::exchange(rounding_, true)) {  // only now: ordinary kernels need not pay for it
+      reference_ = make_reference(loop_, seed_, files_, true);
+      failure = compare(buffer, reference().outputs[i], found, coverage, largest_error);
+    }
+    if (failure) return failure;
+    checked_bits_ = hash(found, checked_bits_);
+  }
+  return std::nullopt;
+}
+
+double Problem::least_us(int batch) const {
+  return measure::least_us(least_, probe_->ceilings(), device_.info().l2_bytes, batch);
+}
+
+std::optional<Failure> Problem::implausible(double us, int batch, double plausible) {
+  if (probe_ == nullptr) return std::nullopt;
+  constexpr int again = 3;  // a neighbour's moment must not cost a good candidate
+  for (int i = 0; us < plausible * least_us(batch) && i < again; ++i) probe_->measure();
+  if (us >= plausible * least_us(batch)) return std::nullopt;
+  const Ceilings ceilings = probe_->ceilings();
+  return Failure{Status::implausible,
+                 fmt::format("{:.4g} µs: {:.3g} FLOPs at {:.4g} GFLOP/s and {:.3g} bytes at {:.4g} GB/s take at least "
+                             "{:.4g}",
+                             us, least_.flops, ceilings.fp32_gflop_s, least_.bytes, ceilings.gb_s(), least_us(batch))};
+}
+
+}  // namespace deplo::measure

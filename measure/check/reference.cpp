@@ -1,0 +1,215 @@
+#include "measure/check/reference.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "core/rng.h"
+#include "ir/interpret/interpret.h"
+#include "measure/check/elements.h"
+
+namespace deplo::measure {
+namespace {
+
+using Points = std::vector<std::vector<std::int64_t>>;
+
+/// Collects distinct points, in order.
+class PointSet {
+ public:
+  PointSet(std::span<const std::int64_t> extents, std::uint64_t seed) : extents_(extents), rng_(seed) {}
+
+  void add(std::vector<std::int64_t> point) {
+    if (seen_.insert(point).second) points_.push_back(std::move(point));
+  }
+
+  /// `window(axis, extent)` gives the half-open range that each coordinate is drawn from.
+  template <class Window>
+  void add_random(int count, Window window) {
+    for (int i = 0; i < count; ++i) {
+      std::vector<std::int64_t> point;
+      for (std::size_t axis = 0; axis < extents_.size(); ++axis) {
+        const auto [low, high] = window(axis, extents_[axis]);
+        point.push_back(low + static_cast<std::int64_t>(rng_.below(static_cast<std::uint64_t>(high - low))));
+      }
+      add(std::move(point));
+    }
+  }
+  std::size_t size() const { return points_.size(); }
+  Points take() { return std::move(points_); }
+
+ private:
+  std::span<const std::int64_t> extents_;
+  Rng rng_;
+  std::set<std::vector<std::int64_t>> seen_;
+  Points points_;
+};
+
+/// Values of whole buffers → elements to compare, for every output.
+Reference complete(const ir::Program& loop, std::uint64_t seed, const InputFiles& files, bool rounding) {
+  ir::Memory memory;
+  for (std::size_t i = 0; i < loop.buffers.size(); ++i) {
+    const ir::Buffer& buffer = loop.buffers[i];
+    std::vector<double>& values = memory[buffer.name];
+    if (buffer.role == ir::Role::output) {
+      values.assign(static_cast<std::size_t>(ir::span(buffer)), std::numeric_limits<double>::quiet_NaN());
+    } else {
+      const std::vector<float> input = input_values(loop, i, seed, files);
+      values.assign(input.begin(), input.end());
+    }
+  }
+  ir::Memory errors;
+  if (rounding)
+    errors = ir::interpret_rounding(loop, memory);
+  else
+    ir::interpret(loop, memory);
+  Reference reference;
+  for (std::size_t i = 0; i < loop.buffers.size(); ++i) {
+    if (loop.buffers[i].role != ir::Role::output) continue;
+    Reference::Output& output = reference.outputs.emplace_back();
+    output.buffer = i;
+    const std::vector<double>& values = memory[loop.buffers[i].name];
+    const std::vector<double>& error = errors[loop.buffers[i].name];
+    for_each_element(loop.buffers[i], [&](std::int64_t offset) {
+      const auto at = static_cast<std::size_t>(offset);
+      output.elements.push_back({offset, values[at], rounding ? error[at] : 0});
+    });
+  }
+  return reference;
+}
+
+Reference sampled(const ir::Program& loop, std::uint64_t seed, const InputFiles& files, bool rounding) {
+  std::vector<std::vector<float>> storage(loop.buffers.size());
+  std::map<std::string, std::span<const float>, std::less<>> inputs;
+  std::map<std::string, std::size_t, std::less<>> outputs;  // buffer → index in the reference
+  Reference reference;
+  for (std::size_t i = 0; i < loop.buffers.size(); ++i) {
+    const ir::Buffer& buffer = loop.buffers[i];
+    if (buffer.role == ir::Role::output) {
+      outputs[buffer.name] = reference.outputs.size();
+      reference.outputs.emplace_back().buffer = i;
+    } else {
+      storage[i] = input_values(loop, i, seed, files);
+      inputs[buffer.name] = storage[i];
+    }
+  }
+  const auto axes = ir::free_axes(loop);
+  std::vector<std::int64_t> extents;
+  for (const auto& [name, extent] : axes) extents.push_back(extent);
+  for (const auto& point : sample_points(extents, seed)) {
+    std::map<std::string, std::int64_t, std::less<>> values;
+    for (std::size_t i = 0; i < axes.size(); ++i) values[axes[i].first] = point[i];
+    for (const ir::Point& found : ir::evaluate_at(loop, inputs, values, rounding))
+      reference.outputs[outputs.at(found.buffer)].elements.push_back({found.offset, found.value, found.rounding});
+  }
+  return reference;
+}
+
+/// The root mean square, not the maximum: it does not grow with the number of elements looked at, and one large element
+/// does not hide errors in all others. Of the finite ones: a mask leaves infinities.
+double scale_of(const Reference::Output& output) {
+  double sum = 0;
+  std::size_t count = 0;
+  for (const auto& element : output.elements) {
+    if (!std::isfinite(element.value)) continue;
+    sum += element.value * element.value;
+    ++count;
+  }
+  const double scale = std::sqrt(sum / static_cast<double>(std::max<std::size_t>(count, 1)));
+  return scale > 0 ? scale : 1;  // the scale of the inputs
+}
+
+/// What is beyond the range of f32 is infinite there. Infinities beside finite elements are a mask's, or those of an
+/// overflow that the kernel asks for.
+void require_finite(const ir::Program& loop, Reference::Output& output) {
+  for (auto& [offset, value, rounding] : output.elements)
+    if (std::abs(value) > std::numeric_limits<float>::max())
+      value = std::copysign(std::numeric_limits<double>::infinity(), value);
+  const auto finite = [](const auto& element) { return std::isfinite(element.value); };
+  const auto fault = [masked = std::any_of(output.elements.begin(), output.elements.end(), finite)](const auto& e) {
+    return std::isnan(e.value) || (std::isinf(e.value) && !masked);
+  };
+  const auto found = std::find_if(output.elements.begin(), output.elements.end(), fault);
+  if (found == output.elements.end()) return;
+  std::string inputs;
+  for (const ir::Buffer& buffer : loop.buffers)
+    if (buffer.role == ir::Role::input)
+      inputs += fmt::format("{}{}: {}", inputs.empty() ? "" : ", ", buffer.name,
+                            buffer.fill ? print(*buffer.fill) : usual_input(buffer.dtype));
+  throw Error(
+      fmt::format("kernel {}: expected finite results in f32, found {} = {:.7g} ({} of {}) for {}; other "
+                  "inputs are given by --inputs FILE",
+                  loop.name, element_name(loop.buffers[output.buffer], found->offset),
+                  std::isnan(found->value) ? std::abs(found->value) : found->value,
+                  std::count_if(output.elements.begin(), output.elements.end(), fault), output.elements.size(),
+                  inputs.empty() ? "no inputs" : inputs));
+}
+
+}  // namespace
+
+Points sample_points(std::span<const std::int64_t> extents, std::uint64_t seed) {
+  constexpr std::int64_t near_by = 16, tail = 32;  // about a register tile; about the part that a shifted block repeats
+  PointSet points(extents, seed);
+  const std::size_t corner_axes = std::min<std::size_t>(extents.size(), 5);  // 32 corners, further axes at 0
+  for (std::size_t corner = 0; corner < std::size_t{1} << corner_axes; ++corner) {
+    std::vector<std::int64_t> point(extents.size(), 0);
+    for (std::size_t axis = 0; axis < corner_axes; ++axis)
+      if ((corner >> axis & 1) != 0) point[axis] = extents[axis] - 1;
+    points.add(std::move(point));
+  }
+  using Window = std::pair<std::int64_t, std::int64_t>;
+  points.add_random(8, [&](std::size_t, std::int64_t n) { return Window{0, std::min(n, near_by)}; });
+  points.add_random(8, [&](std::size_t, std::int64_t n) { return Window{std::max<std::int64_t>(n - tail, 0), n}; });
+  points.add_random(16, [&](std::size_t axis, std::int64_t n) {
+    return Window{0, axis == 0 ? std::min(n, near_by) : n};
+  });
+  // Tries, not points: a problem with fewer elements than that ends too.
+  for (int tries = 0; points.size() < 64 && tries < 1000; ++tries)
+    points.add_random(1, [](std::size_t, std::int64_t n) { return Window{0, n}; });
+  return points.take();
+}
+
+double statement_executions(const ir::Body& body) {
+  double count = 0;
+  for (const ir::Stmt& statement : body) {
+    if (const auto* loop = statement.as<ir::Loop>())
+      count +=
+          static_cast<double>(loop->axis.extent) / static_cast<double>(loop->step) * statement_executions(loop->body);
+    else if (const auto* guarded = statement.as<ir::If>())
+      count += 1 + statement_executions(guarded->then);
+    else
+      count += 1;
+  }
+  return count;
+}
+
+Reference make_reference(const ir::Program& loop, std::uint64_t seed, const InputFiles& files, bool rounding) {
+  const bool small = statement_executions(loop.body) <= small_problem;
+  Reference reference = small ? complete(loop, seed, files, rounding) : sampled(loop, seed, files, rounding);
+  for (Reference::Output& output : reference.outputs) {
+    require_finite(loop, output);
+    output.scale = scale_of(output);
+  }
+  return reference;
+}
+
+std::string element_name(const ir::Buffer& buffer, std::int64_t offset) {
+  std::vector<std::size_t> order(buffer.shape.size());  // dimensions by falling stride
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return buffer.strides[a] > buffer.strides[b]; });
+  std::vector<std::int64_t> index(buffer.shape.size());
+  for (const std::size_t dim : order) {
+    if (buffer.strides[dim] <= 0) continue;
+    index[dim] = offset / buffer.strides[dim];
+    offset %= buffer.strides[dim];
+  }
+  return fmt::format("{}[{}]", buffer.name, fmt::join(index, ", "));
+}
+
+}  // namespace deplo::measure

@@ -1,0 +1,120 @@
+#include "measure/cuda/compiler/compile.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <charconv>
+#include <utility>
+
+#include "core/hash.h"
+#include "measure/cuda/compiler/elf.h"
+#include "measure/cuda/compiler/ptxas.h"
+#include "measure/opencl/opencl.h"
+#include "rules/cost/resources.h"
+
+namespace deplo::measure::cuda {
+namespace {
+
+const Nvrtc& nvrtc_of(const CompileOptions& options) { return options.nvrtc ? *options.nvrtc : Nvrtc::get(); }
+
+// Everything that the machine code depends on.
+std::string key_of(const std::string& source, const std::vector<std::string>& options, const Nvrtc& nvrtc) {
+  return digest(fmt::format("NVRTC {}\n{}\n{}", nvrtc.version(), fmt::join(options, " "), source));
+}
+
+// An entry of the cache: the size of the log, the log, the code.
+std::string pack(const std::string& log, const std::string& code) {
+  return fmt::format("{}\n{}{}", log.size(), log, code);
+}
+
+std::optional<std::pair<std::string, std::string>> unpack(const std::string& entry) {
+  std::size_t size = 0;
+  const char* const end = entry.data() + entry.size();
+  const auto [stop, error] = std::from_chars(entry.data(), end, size);
+  if (error != std::errc() || stop == end || *stop != '\n' || size > static_cast<std::size_t>(end - stop - 1))
+    return std::nullopt;
+  return std::pair(std::string(stop + 1, size), std::string(stop + 1 + size, end));
+}
+
+// nullopt where the code is no machine code.
+std::optional<Cubin> describe(const std::string& log, std::string code, const ir::KernelSource& source) {
+  const auto facts = inspect_cubin(code, source.entry);
+  if (!facts) return std::nullopt;
+  const PtxasLog said = parse_log(log, source.entry);
+  Cubin cubin;
+  cubin.code = std::move(code);
+  cubin.warnings = said.warnings;
+  // What the code itself says is what the driver goes by; spills are known to the log alone, and from sm_90 on the
+  // code's shared memory has the system's part in it.
+  cubin.resources.registers = facts->registers >= 0 ? facts->registers : said.registers;
+  cubin.resources.stack_bytes = facts->stack_bytes >= 0 ? facts->stack_bytes : said.stack_bytes;
+  cubin.resources.spill_bytes = said.spill_bytes;
+  cubin.resources.static_shared_bytes = said.static_shared_bytes;
+  cubin.resources.dynamic_shared_bytes = source.dynamic_shared ? source.shared_bytes : 0;
+  cubin.resources.binary_digest = facts->digest;
+  return cubin;
+}
+
+// From the first error on: warnings stand before it.
+Failure failure_of(const Nvrtc::Output& output, double seconds) {
+  if (output.timed_out) return {Status::build_timeout, fmt::format("NVRTC had no code after {:g} s", seconds)};
+  const std::size_t error = output.log.find("error");
+  const std::size_t line = error == std::string::npos ? 0 : output.log.rfind('\n', error) + 1;
+  const std::string text = first_lines(output.log.substr(line));
+  // ptxas: "Entry function 'k' uses too much shared data (0x10000 bytes, 0xc000 max)".
+  const bool too_much = text.find("uses too much") != std::string::npos;
+  return {too_much ? Status::resource : Status::build_error, text.empty() ? "NVRTC made no code and no log" : text};
+}
+
+std::optional<Failure> unsupported(const Nvrtc& nvrtc, std::string_view architecture) {
+  if (nvrtc.supports(architecture)) return std::nullopt;
+  return Failure{Status::build_error,
+                 fmt::format("expected an architecture that NVRTC {} knows ({}), found '{}'", nvrtc.version(),
+                             fmt::join(nvrtc.architectures(), ", "), architecture)};
+}
+
+}  // namespace
+
+Result<Cubin> compile_cubin(const ir::KernelSource& source, std::string_view architecture,
+                            const CompileOptions& options) {
+  const Nvrtc& nvrtc = nvrtc_of(options);
+  if (auto failure = unsupported(nvrtc, architecture)) return *failure;
+  const std::vector<std::string> words = nvrtc.options(architecture);
+  const std::string key = key_of(source.text, words, nvrtc);
+  if (options.cache != nullptr)
+    if (const auto entry = options.cache->get(key))
+      if (const auto parts = unpack(*entry))
+        if (auto cubin = describe(parts->first, parts->second, source)) {
+          cubin->cached = true;
+          return *std::move(cubin);
+        }
+  const Nvrtc::Output output = nvrtc.compile(source.text, words, options.seconds);
+  if (output.cubin.empty()) return failure_of(output, options.seconds);
+  auto cubin = describe(output.log, output.cubin, source);
+  if (!cubin) return Failure{Status::build_error, "expected a cubin from NVRTC, found no ELF file of CUDA"};
+  if (options.cache != nullptr) options.cache->put(key, pack(output.log, output.cubin));
+  return *std::move(cubin);
+}
+
+Result<std::string> compile_ptx(const ir::KernelSource& source, std::string_view architecture,
+                                const CompileOptions& options) {
+  const Nvrtc& nvrtc = nvrtc_of(options);
+  if (auto failure = unsupported(nvrtc, architecture)) return *failure;
+  Nvrtc::Output output = nvrtc.compile(source.text, nvrtc.options(architecture), options.seconds);
+  if (output.ptx.empty()) return failure_of(output, options.seconds);
+  return std::move(output.ptx);
+}
+
+Result<Resources> with_occupancy(Resources resources, const ir::KernelSource& source, const Target& target) {
+  const std::int64_t shared = resources.static_shared_bytes + resources.dynamic_shared_bytes;
+  const rules::Occupancy found = rules::occupancy(source.threads, resources.registers, shared, target);
+  if (found.blocks == 0 || source.threads > target.max_threads || shared > target.shared_bytes)
+    return Failure{Status::resource,
+                   fmt::format("a block of {} threads of {} registers and {} bytes of shared memory does not fit {}",
+                               source.threads, resources.registers, shared, target.name)};
+  resources.occupancy = found.fraction;
+  resources.limiter = found.limiter;
+  return resources;
+}
+
+}  // namespace deplo::measure::cuda

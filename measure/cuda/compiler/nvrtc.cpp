@@ -1,0 +1,143 @@
+#include "measure/cuda/compiler/nvrtc.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+
+#include "core/error.h"
+#include "measure/cuda/library.h"
+
+namespace deplo::measure::cuda {
+namespace {
+
+const LibraryName library_name{
+    "NVRTC",
+    {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"},
+    "it comes with the CUDA toolkit 12 or later, or by `pip install nvidia-cuda-nvrtc`, whose "
+    "libraries may lie beside the program"};
+
+using Clock = std::chrono::steady_clock;
+
+struct Deadline {
+  Clock::time_point end;
+  bool passed = false;
+};
+
+// Called by NVRTC now and then; 1: give up.
+int give_up(void* deadline, void*) {
+  auto& d = *static_cast<Deadline*>(deadline);
+  d.passed = d.passed || Clock::now() > d.end;
+  return d.passed ? 1 : 0;
+}
+
+}  // namespace
+
+const Nvrtc& Nvrtc::get() {
+  static const Nvrtc nvrtc;  // where this throws, the next call tries again
+  return nvrtc;
+}
+
+bool Nvrtc::available() {
+  try {
+    get();
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+Nvrtc::Nvrtc() { find_functions(Library(library_name)); }
+
+Nvrtc::Nvrtc(const std::filesystem::path& file) { find_functions(Library(library_name, file)); }
+
+void Nvrtc::find_functions(const Library& library) {
+  int (*get_version)(int*, int*) = nullptr;
+  int (*count)(int*) = nullptr;
+  int (*get_architectures)(int*) = nullptr;
+  library.find("nvrtcVersion", get_version);
+  library.find("nvrtcGetNumSupportedArchs", count);
+  library.find("nvrtcGetSupportedArchs", get_architectures);
+  library.find("nvrtcCreateProgram", create_);
+  library.find("nvrtcDestroyProgram", destroy_);
+  library.find("nvrtcCompileProgram", compile_);
+  library.find("nvrtcGetProgramLogSize", log_size_);
+  library.find("nvrtcGetProgramLog", log_);
+  library.find("nvrtcGetCUBINSize", cubin_size_);
+  library.find("nvrtcGetCUBIN", cubin_);
+  library.find("nvrtcGetPTXSize", ptx_size_);
+  library.find("nvrtcGetPTX", ptx_);
+  library.find_optional("nvrtcSetFlowCallback", flow_);
+  int n = 0;
+  bool works = get_version(&major_, &minor_) == 0 && count(&n) == 0 && n > 0;
+  architectures_.resize(static_cast<std::size_t>(std::max(n, 0)));
+  works = works && get_architectures(architectures_.data()) == 0;
+  if (!works) throw Error("NVRTC: expected its version and architectures, found an error", Exit::environment);
+  version_ = fmt::format("{}.{}", major_, minor_);
+}
+
+bool Nvrtc::supports(std::string_view architecture) const {
+  if (!architecture.starts_with("sm_")) return false;
+  int number = 0;
+  const char* const end = architecture.data() + architecture.size();
+  const auto [stop, error] = std::from_chars(architecture.data() + 3, end, number);
+  const bool variant = end - stop == 1 && (*stop == 'a' || *stop == 'f');  // since compute capability 9.0
+  if (error != std::errc() || (stop != end && !(variant && number >= 90))) return false;
+  return std::find(architectures_.begin(), architectures_.end(), number) != architectures_.end();
+}
+
+std::vector<std::string> Nvrtc::architectures() const {
+  std::vector<std::string> names;
+  for (const int number : architectures_) names.push_back(fmt::format("sm_{}", number));
+  return names;
+}
+
+std::vector<std::string> Nvrtc::code_options(std::string_view architecture) {
+  return {fmt::format("--gpu-architecture={}", architecture), "--std=c++17", "-default-device"};
+}
+
+std::vector<std::string> Nvrtc::options(std::string_view architecture) const {
+  std::vector<std::string> options = code_options(architecture);
+  const auto since = [&](int major, int minor) { return std::pair(major_, minor_) >= std::pair(major, minor); };
+  if (since(12, 4)) options.emplace_back("--minimal");   // seen to be taken by 12.4, 12.8 and 13.0 …
+  if (since(13, 0)) options.emplace_back("--no-cache");  // … and this refused by 12.8
+  options.emplace_back("--ptxas-options=-v");
+  return options;
+}
+
+std::string Nvrtc::text(Program program, GetSize size_of, Get get) {
+  std::size_t size = 0;
+  if (size_of(program, &size) != 0 || size == 0) return "";
+  std::string text(size, '\0');
+  if (get(program, text.data()) != 0) return "";
+  return text;
+}
+
+Nvrtc::Output Nvrtc::compile(const std::string& source, const std::vector<std::string>& options, double seconds) const {
+  Program program = nullptr;
+  if (create_(&program, source.c_str(), "kernel.cu", 0, nullptr, nullptr) != 0)
+    throw Error("NVRTC: cannot create a program: out of memory", Exit::environment);
+  Deadline deadline;
+  if (std::isfinite(seconds) && flow_ != nullptr) {
+    deadline.end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+    flow_(program, give_up, &deadline);
+  }
+  std::vector<const char*> words;
+  for (const std::string& option : options) words.push_back(option.c_str());
+  const int status = compile_(program, static_cast<int>(words.size()), words.data());
+  Output output;
+  output.log = text(program, log_size_, log_);
+  while (!output.log.empty() && output.log.back() == '\0') output.log.pop_back();
+  if (status == 0) {
+    output.cubin = text(program, cubin_size_, cubin_);
+    output.ptx = text(program, ptx_size_, ptx_);
+    if (!output.ptx.empty()) output.ptx.pop_back();  // its final 0
+  }
+  output.timed_out = status != 0 && deadline.passed;
+  destroy_(&program);
+  return output;
+}
+
+}  // namespace deplo::measure::cuda

@@ -1,0 +1,61 @@
+#include "measure/cuda/compiler/ptxas.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace deplo::measure::cuda {
+namespace {
+
+// "Used 30 registers, 4096 bytes smem": the number before " registers"; -1 where there is none.
+std::int64_t number_before(std::string_view line, std::string_view words) {
+  const std::size_t at = line.find(words);
+  if (at == std::string_view::npos || at == 0) return -1;
+  const std::size_t start = line.find_last_not_of("0123456789", at - 1) + 1;
+  std::int64_t value = -1;
+  const auto [end, error] = std::from_chars(line.data() + start, line.data() + at, value);
+  return error == std::errc() && end == line.data() + at ? value : -1;
+}
+
+// Calls visit(line) for each, without its end.
+template <class Visit>
+void for_each_line(std::string_view text, const Visit& visit) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    visit(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+void read_line(std::string_view line, PtxasLog& result) {
+  const auto take = [&](std::int64_t& field, std::string_view words) {
+    field = std::max(field, number_before(line, words));
+  };
+  take(result.stack_bytes, " bytes stack frame");
+  take(result.spill_bytes, " bytes spill stores");
+  take(result.spill_bytes, " bytes spill loads");
+  const std::int64_t registers = number_before(line, " registers");
+  if (registers < 0) return;
+  result.registers = registers;
+  result.static_shared_bytes = std::max<std::int64_t>(number_before(line, " bytes smem"), 0);  // left out where 0
+}
+
+}  // namespace
+
+PtxasLog parse_log(std::string_view log, std::string_view entry) {
+  constexpr std::string_view starts = "Compiling entry function '";
+  PtxasLog result;
+  bool ours = false;
+  for_each_line(log, [&](std::string_view line) {
+    if (const std::size_t at = line.find(starts); at != std::string_view::npos) {
+      const std::string_view name = line.substr(at + starts.size());
+      ours = name.substr(0, name.find('\'')) == entry;
+    }
+    if (ours) read_line(line, result);
+    // #177: a name that is not used, such as an axis of extent 1.
+    if (line.find("warning #") != std::string_view::npos && line.find("warning #177-D") == std::string_view::npos)
+      result.warnings += std::string(line) + "\n";
+  });
+  return result;
+}
+
+}  // namespace deplo::measure::cuda

@@ -1,0 +1,114 @@
+#include "measure/opencl/arrays.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "measure/check/elements.h"
+#include "measure/check/red_zone.h"
+#include "measure/opencl/opencl.h"
+
+namespace deplo::measure {
+
+void require(cl_int code, const std::string& what) {
+  if (code != CL_SUCCESS) throw Error(fmt::format("OpenCL: {}: {}", what, opencl_error_name(code)), Exit::environment);
+}
+
+OpenclArrays::OpenclArrays(cl_context context, cl_command_queue queue, bool cpu, const std::vector<ir::Buffer>& buffers)
+    : queue_(queue) {
+  for (const ir::Buffer& buffer : buffers) slots_.push_back(allocate(context, cpu, buffer));
+}
+
+OpenclArrays::Slot OpenclArrays::allocate(cl_context context, bool cpu, const ir::Buffer& buffer) const {
+  const std::size_t size = size_in_bytes(buffer), with_zones = size + 2 * red_zone_bytes;
+  const std::string what = fmt::format("allocate {} bytes for '{}'", size, buffer.name);
+  cl_int code = CL_SUCCESS;
+  HostMemory host = cpu ? allocate_host_memory(with_zones) : nullptr;
+  const cl_mem_flags flags = CL_MEM_READ_WRITE | (host ? CL_MEM_USE_HOST_PTR : 0);
+  Memory whole(clCreateBuffer(context, flags, with_zones, host.get(), &code));
+  require(code, what);
+  const cl_buffer_region region{red_zone_bytes, size};
+  Memory memory(clCreateSubBuffer(whole.get(), 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &code));
+  require(code, what);
+  const std::vector<std::byte> zone = red_zone();
+  for (const std::size_t at : {std::size_t{0}, red_zone_bytes + size})
+    require(clEnqueueWriteBuffer(queue_, whole.get(), CL_TRUE, at, zone.size(), zone.data(), 0, nullptr, nullptr),
+            what);
+  return {std::move(host), std::move(whole), std::move(memory), size, size, buffer.dtype, buffer.name};
+}
+
+std::optional<std::string> OpenclArrays::overrun() {
+  std::vector<std::byte> before(red_zone_bytes), behind(red_zone_bytes);
+  for (const Slot& slot : slots_) {
+    const auto read = [&](std::size_t at, std::vector<std::byte>& to) {
+      require(clEnqueueReadBuffer(queue_, slot.whole.get(), CL_TRUE, at, to.size(), to.data(), 0, nullptr, nullptr),
+              "read");
+    };
+    read(0, before);
+    read(red_zone_bytes + slot.capacity, behind);
+    if (auto found = damage(before, behind, slot.name)) return found;
+  }
+  return std::nullopt;
+}
+
+void OpenclArrays::write(std::size_t buffer, std::span<const float> values) {
+  const Slot& slot = slots_.at(buffer);
+  CHECK(values.size() * static_cast<std::size_t>(ir::bytes(slot.dtype)) == slot.size);
+  std::vector<std::byte> elements;
+  const void* from = values.data();
+  if (slot.dtype != ir::DType::f32) {
+    elements.resize(slot.size);
+    encode(values, slot.dtype, elements.data());
+    from = elements.data();
+  }
+  require(clEnqueueWriteBuffer(queue_, slot.memory.get(), CL_TRUE, 0, slot.size, from, 0, nullptr, nullptr), "write");
+}
+
+std::vector<float> OpenclArrays::read(std::size_t buffer) {
+  const Slot& slot = slots_.at(buffer);
+  const auto read_into = [&](void* to) {
+    require(clEnqueueReadBuffer(queue_, slot.memory.get(), CL_TRUE, 0, slot.size, to, 0, nullptr, nullptr), "read");
+  };
+  if (slot.dtype == ir::DType::f32) {
+    std::vector<float> values(slot.size / sizeof(float));
+    read_into(values.data());
+    return values;
+  }
+  std::vector<std::byte> elements(slot.size);
+  read_into(elements.data());
+  return decode(elements, slot.dtype);
+}
+
+void OpenclArrays::poison(std::size_t buffer) {
+  require(fill(buffer, 0xff, nullptr), "poison");
+  require(clFinish(queue_), "poison");
+}
+
+void* OpenclArrays::host_memory(std::size_t buffer) {
+  const HostMemory& host = slots_.at(buffer).host;
+  return host ? static_cast<std::byte*>(host.get()) + red_zone_bytes : nullptr;
+}
+
+// A pattern of one byte is a memset in PoCL; one of four takes longer.
+cl_int OpenclArrays::fill(std::size_t buffer, cl_uchar byte, cl_event* done) const {
+  const Slot& slot = slots_.at(buffer);
+  return clEnqueueFillBuffer(queue_, slot.memory.get(), &byte, sizeof byte, 0, slot.size, 0, nullptr, done);
+}
+
+std::unique_ptr<Arrays> OpenclArrays::view(std::span<const std::size_t> buffers, const std::vector<ir::Buffer>& as) {
+  CHECK(buffers.size() == as.size());
+  std::unique_ptr<OpenclArrays> result(new OpenclArrays(queue_));
+  for (std::size_t i = 0; i < as.size(); ++i) {
+    CHECK(std::count(buffers.begin(), buffers.end(), buffers[i]) == 1);
+    const Slot& slot = slots_.at(buffers[i]);
+    CHECK(size_in_bytes(as[i]) <= slot.size);
+    require(clRetainMemObject(slot.whole.get()), "share a buffer");
+    Memory whole(slot.whole.get());
+    require(clRetainMemObject(slot.memory.get()), "share a buffer");
+    result->slots_.push_back({nullptr, std::move(whole), Memory(slot.memory.get()), slot.capacity, size_in_bytes(as[i]),
+                              as[i].dtype, as[i].name});
+  }
+  return result;
+}
+
+}  // namespace deplo::measure

@@ -1,0 +1,69 @@
+// Private to measure/opencl: owners of cl_ objects, and the buffers of a kernel.
+#pragma once
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "measure/device.h"
+#include "measure/host_memory.h"
+
+namespace deplo::measure {
+
+/// Owns one reference to a cl_ object.
+template <auto release>
+struct Release {
+  template <class T>
+  void operator()(T* object) const {
+    release(object);
+  }
+};
+template <class T, auto release>
+using Owned = std::unique_ptr<std::remove_pointer_t<T>, Release<release>>;
+using Context = Owned<cl_context, clReleaseContext>;
+using Queue = Owned<cl_command_queue, clReleaseCommandQueue>;
+using Memory = Owned<cl_mem, clReleaseMemObject>;
+using Program = Owned<cl_program, clReleaseProgram>;
+using Kernel = Owned<cl_kernel, clReleaseKernel>;
+using Event = Owned<cl_event, clReleaseEvent>;
+
+/// For calls that fail only when the machine does (memory, a lost device): throws Error(environment).
+void require(cl_int code, const std::string& what);
+
+class OpenclArrays final : public Arrays {
+ public:
+  /// On a CPU the device's memory is the host's, in large pages.
+  OpenclArrays(cl_context, cl_command_queue, bool cpu, const std::vector<ir::Buffer>&);
+  void write(std::size_t buffer, std::span<const float> values) override;
+  std::vector<float> read(std::size_t buffer) override;
+  void poison(std::size_t buffer) override;
+  std::unique_ptr<Arrays> view(std::span<const std::size_t> buffers, const std::vector<ir::Buffer>& as) override;
+  std::optional<std::string> overrun() override;
+  /// PoCL's CPU works on the very bytes (CL_MEM_USE_HOST_PTR); of a driver that copies them the check would tell.
+  void* host_memory(std::size_t buffer) override;
+
+  /// Enqueues that every byte of the buffer becomes `byte`.
+  cl_int fill(std::size_t buffer, cl_uchar byte, cl_event* done) const;
+  std::size_t count() const { return slots_.size(); }
+  cl_mem get(std::size_t buffer) const { return slots_[buffer].memory.get(); }
+
+ private:
+  explicit OpenclArrays(cl_command_queue queue) : queue_(queue) {}
+  struct Slot;
+  Slot allocate(cl_context, bool cpu, const ir::Buffer&) const;
+  struct Slot {
+    HostMemory host;           // outlives `whole`, which lives in it; null on GPUs
+    Memory whole, memory;      // with the red zones; the buffer between them
+    std::size_t capacity = 0;  // bytes between the red zones
+    std::size_t size = 0;      // in bytes; of a view: at most the capacity
+    ir::DType dtype = ir::DType::f32;
+    std::string name;
+  };
+  cl_command_queue queue_;
+  std::vector<Slot> slots_;
+};
+
+}  // namespace deplo::measure

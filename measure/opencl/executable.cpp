@@ -1,0 +1,121 @@
+#include "measure/opencl/executable.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "measure/opencl/opencl.h"
+
+namespace deplo::measure {
+namespace {
+
+/// Start and end of a command that is done, in nanoseconds of the device's clock.
+struct Interval {
+  double start = 0, end = 0;
+};
+
+std::optional<Interval> profile(const Event& event, cl_int& code) {
+  cl_ulong start = 0, end = 0;
+  code = clGetEventProfilingInfo(event.get(), CL_PROFILING_COMMAND_START, sizeof start, &start, nullptr);
+  if (code == CL_SUCCESS)
+    code = clGetEventProfilingInfo(event.get(), CL_PROFILING_COMMAND_END, sizeof end, &end, nullptr);
+  if (code != CL_SUCCESS) return std::nullopt;
+  return Interval{static_cast<double>(start), static_cast<double>(end)};
+}
+
+Status status_of(cl_int code) {
+  if (code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_HOST_MEMORY) return Status::out_of_memory;
+  return Status::launch_error;
+}
+
+}  // namespace
+
+OpenclExecutable::OpenclExecutable(cl_command_queue queue, PoclFiles files, Program program, Kernel kernel,
+                                   const ir::KernelSource& source, Resources resources)
+    : queue_(queue),
+      files_(std::move(files)),
+      program_(std::move(program)),
+      kernel_(std::move(kernel)),
+      blocks_(source.blocks),
+      threads_(static_cast<std::size_t>(source.threads)),
+      zeroed_(source.zeroed),
+      resources_(std::move(resources)) {}
+
+Result<double> OpenclExecutable::launch(Arrays& arrays, std::int64_t blocks) {
+  Arrays* const set = &arrays;
+  const auto one = sample({&set, 1}, blocks, 1);
+  if (!one.ok()) return one.failure();
+  return one.value().us;
+}
+
+Result<Sample> OpenclExecutable::sample(std::span<Arrays* const> sets, std::int64_t blocks, int batch) {
+  CHECK(blocks >= 1 && blocks <= blocks_ && batch >= 1 && !sets.empty());
+  Commands commands;
+  cl_int code = CL_SUCCESS;
+  for (int i = 0; i < batch && code == CL_SUCCESS; ++i) {
+    const auto& memory = static_cast<const OpenclArrays&>(*sets[static_cast<std::size_t>(i) % sets.size()]);
+    code = enqueue_fills(memory, commands);
+    if (code == CL_SUCCESS) code = enqueue_kernel(memory, blocks, commands);
+  }
+  // Also when enqueueing failed: what runs must be done before the events and the arrays go.
+  const cl_int finished = clFinish(queue_);
+  if (code != CL_SUCCESS || finished != CL_SUCCESS) return failure(code != CL_SUCCESS ? code : finished);
+  const auto us = span_of(commands, blocks);
+  if (!us.ok()) return us.failure();
+  return Sample{us.value() / batch, 0};
+}
+
+Result<double> OpenclExecutable::run(const OpenclArrays& memory, std::int64_t blocks) {
+  Commands commands;
+  const cl_int code = enqueue_kernel(memory, blocks, commands);
+  const cl_int finished = clFinish(queue_);
+  if (code != CL_SUCCESS || finished != CL_SUCCESS) return failure(code != CL_SUCCESS ? code : finished);
+  return span_of(commands, blocks);
+}
+
+cl_int OpenclExecutable::enqueue_fills(const OpenclArrays& memory, Commands& commands) const {
+  for (const std::size_t buffer : zeroed_) {
+    cl_event raw = nullptr;
+    if (const cl_int code = memory.fill(buffer, 0, &raw); code != CL_SUCCESS) return code;
+    commands.fills.emplace_back(raw);
+  }
+  return CL_SUCCESS;
+}
+
+cl_int OpenclExecutable::enqueue_kernel(const OpenclArrays& memory, std::int64_t blocks, Commands& commands) {
+  for (cl_uint i = 0; i < memory.count(); ++i) {
+    cl_mem argument = memory.get(i);
+    if (const cl_int code = clSetKernelArg(kernel_.get(), i, sizeof argument, &argument); code != CL_SUCCESS)
+      return code;
+  }
+  const std::size_t global = static_cast<std::size_t>(blocks) * threads_;
+  cl_event raw = nullptr;
+  const cl_int code = clEnqueueNDRangeKernel(queue_, kernel_.get(), 1, nullptr, &global, &threads_, 0, nullptr, &raw);
+  if (code == CL_SUCCESS) commands.kernels.emplace_back(raw);
+  return code;
+}
+
+// Microseconds from the first start to the last end: what lies between the launches counts. A fill is of the whole
+// buffer also where a part of the blocks runs: of its time their part is taken.
+Result<double> OpenclExecutable::span_of(const Commands& commands, std::int64_t blocks) const {
+  cl_int code = CL_SUCCESS;
+  double first = std::numeric_limits<double>::infinity(), last = -first, fills = 0;
+  for (const std::vector<Event>* const list : {&commands.fills, &commands.kernels})
+    for (const Event& event : *list) {
+      const auto interval = profile(event, code);
+      if (!interval) return failure(code);
+      first = std::min(first, interval->start);
+      last = std::max(last, interval->end);
+      if (list == &commands.fills) fills += interval->end - interval->start;
+    }
+  const double part = static_cast<double>(blocks) / static_cast<double>(blocks_);
+  return (last - first - fills * (1 - part)) * 1e-3;
+}
+
+Failure OpenclExecutable::failure(cl_int code) const {
+  return {status_of(code), fmt::format("{} with {} threads a block", opencl_error_name(code), threads_)};
+}
+
+}  // namespace deplo::measure

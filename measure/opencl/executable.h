@@ -1,0 +1,41 @@
+// Private to measure/opencl: launches of one kernel and their times.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "measure/opencl/arrays.h"
+#include "measure/opencl/pocl_files.h"
+
+namespace deplo::measure {
+
+class OpenclExecutable final : public Executable {
+ public:
+  OpenclExecutable(cl_command_queue, PoclFiles, Program, Kernel, const ir::KernelSource&, Resources);
+  Result<double> launch(Arrays&, std::int64_t blocks) override;
+  Result<Sample> sample(std::span<Arrays* const> sets, std::int64_t blocks, int batch) override;
+  const Resources& resources() const override { return resources_; }
+
+  /// The blocks alone, on outputs as they are. Microseconds.
+  Result<double> run(const OpenclArrays&, std::int64_t blocks);
+
+ private:
+  /// The commands of some launches: what each waits for is the one before, in the queue's order.
+  struct Commands {
+    std::vector<Event> fills, kernels;
+  };
+  cl_int enqueue_fills(const OpenclArrays&, Commands&) const;
+  cl_int enqueue_kernel(const OpenclArrays&, std::int64_t blocks, Commands&);
+  Result<double> span_of(const Commands&, std::int64_t blocks) const;
+  Failure failure(cl_int code) const;
+
+  cl_command_queue queue_;
+  PoclFiles files_;  // kept when the program is released
+  Program program_;
+  Kernel kernel_;
+  std::int64_t blocks_;
+  std::size_t threads_;
+  std::vector<std::size_t> zeroed_;
+  Resources resources_;
+};
+
+}  // namespace deplo::measure

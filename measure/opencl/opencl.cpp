@@ -1,0 +1,227 @@
+// The OpenCL backend: build from source, hold the arrays, launch, time by the device's own events.
+#include "measure/opencl/opencl.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "core/file.h"
+#include "core/hash.h"
+#include "measure/opencl/executable.h"
+#include "measure/opencl/pocl_files.h"
+
+namespace deplo::measure {
+namespace {
+
+std::string text_of(cl_device_id device, cl_device_info key) {
+  std::size_t size = 0;
+  if (clGetDeviceInfo(device, key, 0, nullptr, &size) != CL_SUCCESS || size == 0) return "";
+  std::string text(size, '\0');
+  clGetDeviceInfo(device, key, size, text.data(), nullptr);
+  text.resize(text.find('\0') == std::string::npos ? size : text.find('\0'));
+  return text;
+}
+
+template <class T>
+T number_of(cl_device_id device, cl_device_info key) {
+  T value{};
+  clGetDeviceInfo(device, key, sizeof value, &value, nullptr);
+  return value;
+}
+
+std::string platform_of(cl_device_id device) {
+  const auto platform = number_of<cl_platform_id>(device, CL_DEVICE_PLATFORM);
+  char name[256] = "", version[256] = "";  // both far shorter; a longer one is left empty by the driver
+  clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name, name, nullptr);
+  clGetPlatformInfo(platform, CL_PLATFORM_VERSION, sizeof version, version, nullptr);
+  return fmt::format("{}, {}", name, version);
+}
+
+bool is_cpu(cl_device_id device) {
+  return (number_of<cl_device_type>(device, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0;
+}
+
+DeviceInfo describe(cl_device_id device) {
+  return {.backend = "opencl",
+          .name = text_of(device, CL_DEVICE_NAME),
+          .vendor = text_of(device, CL_DEVICE_VENDOR),
+          .driver = text_of(device, CL_DRIVER_VERSION),
+          .platform = platform_of(device),
+          .units = number_of<cl_uint>(device, CL_DEVICE_MAX_COMPUTE_UNITS),
+          .clock_mhz = number_of<cl_uint>(device, CL_DEVICE_MAX_CLOCK_FREQUENCY),
+          .shared_bytes = static_cast<std::int64_t>(number_of<cl_ulong>(device, CL_DEVICE_LOCAL_MEM_SIZE)),
+          .max_threads = static_cast<std::int64_t>(number_of<std::size_t>(device, CL_DEVICE_MAX_WORK_GROUP_SIZE)),
+          .cpu = is_cpu(device),
+          .l2_bytes = static_cast<std::int64_t>(number_of<cl_ulong>(device, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE)),
+          .memory_bytes = static_cast<std::int64_t>(number_of<cl_ulong>(device, CL_DEVICE_GLOBAL_MEM_SIZE))};
+}
+
+// PoCL binds worker i to CPU i when this is set before its device starts (PoCL's manual, "Environment variables"), for
+// which the process must be allowed all of them. Unbound, both workers of a short kernel often wait for one core: half
+// the speed, by the chance of a process (docs/performance.md). What the user set stays.
+void bind_pocl_workers() {
+  if (is_library()) return;
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  if (CPU_COUNT(&allowed) == sysconf(_SC_NPROCESSORS_ONLN)) setenv("POCL_AFFINITY", "1", /*overwrite=*/0);
+}
+
+std::vector<cl_device_id> find_devices() {
+  bind_pocl_workers();
+  use_own_pocl_folder();
+  cl_uint count = 0;
+  if (clGetPlatformIDs(0, nullptr, &count) != CL_SUCCESS || count == 0) return {};
+  std::vector<cl_platform_id> platforms(count);
+  clGetPlatformIDs(count, platforms.data(), nullptr);
+  std::vector<cl_device_id> found;
+  for (cl_platform_id platform : platforms) {
+    cl_uint here = 0;
+    if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &here) != CL_SUCCESS || here == 0) continue;
+    std::vector<cl_device_id> devices(here);
+    clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, here, devices.data(), nullptr);
+    for (cl_device_id device : devices)
+      if (number_of<cl_bool>(device, CL_DEVICE_AVAILABLE) && number_of<cl_bool>(device, CL_DEVICE_COMPILER_AVAILABLE))
+        found.push_back(device);
+  }
+  std::stable_partition(found.begin(), found.end(), [](cl_device_id device) { return !is_cpu(device); });
+  return found;
+}
+
+std::string build_log(cl_program program, cl_device_id device) {
+  std::size_t size = 0;
+  if (clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, nullptr, &size) != CL_SUCCESS || size == 0)
+    return "";
+  std::string log(size, '\0');
+  clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, size, log.data(), nullptr);
+  log.resize(std::min(log.find('\0'), log.size()));
+  return log;
+}
+
+class OpenclDevice final : public Device {
+ public:
+  explicit OpenclDevice(cl_device_id device) : device_(device), info_(describe(device)) {
+    cl_int code = CL_SUCCESS;
+    context_.reset(clCreateContext(nullptr, 1, &device_, nullptr, nullptr, &code));
+    require(code, "create a context on " + info_.name);
+    queue_.reset(clCreateCommandQueue(context_.get(), device_, CL_QUEUE_PROFILING_ENABLE, &code));
+    require(code, "create a queue on " + info_.name);
+  }
+
+  const DeviceInfo& info() const override { return info_; }
+  Dialect dialect() const override { return Dialect::opencl; }
+
+  std::unique_ptr<Arrays> allocate(const std::vector<ir::Buffer>& buffers) override {
+    return std::make_unique<OpenclArrays>(context_.get(), queue_.get(), info_.cpu, buffers);
+  }
+
+  Result<std::unique_ptr<Executable>> build(const Candidate& candidate) override {
+    const ir::KernelSource& source = candidate.source;
+    PoclFiles files("pocl-" + digest(fmt::format("{}\n{}\n{}\n{}\n{}", info_.name, info_.driver, info_.platform,
+                                                 opencl_build_options, source.text)));
+    auto program = compile(source.text);
+    files.built(program.ok());
+    if (!program.ok()) return program.failure();
+    cl_int code = CL_SUCCESS;
+    Kernel kernel(clCreateKernel(program.value().get(), source.entry.c_str(), &code));
+    if (code != CL_SUCCESS)
+      return Failure{Status::build_error, fmt::format("{}: kernel '{}'", opencl_error_name(code), source.entry)};
+    if (auto problem = unlaunchable(kernel.get(), candidate)) return *problem;
+    Resources resources;
+    resources.static_shared_bytes = local_bytes(kernel.get());
+    auto executable = std::make_unique<OpenclExecutable>(queue_.get(), std::move(files), std::move(program.value()),
+                                                         std::move(kernel), source, std::move(resources));
+    if (info_.cpu)
+      if (auto problem = specialise(*executable, candidate.kernel.buffers)) return *problem;
+    return std::unique_ptr<Executable>(std::move(executable));
+  }
+
+ private:
+  Result<Program> compile(const std::string& text) {
+    const char* lines = text.c_str();
+    const std::size_t size = text.size();
+    cl_int code = CL_SUCCESS;
+    Program program(clCreateProgramWithSource(context_.get(), 1, &lines, &size, &code));
+    require(code, "create a program");
+    code = clBuildProgram(program.get(), 1, &device_, opencl_build_options, nullptr, nullptr);
+    if (code == CL_SUCCESS) return program;
+    const std::string log = first_lines(build_log(program.get(), device_));
+    return Failure{Status::build_error, log.empty() ? opencl_error_name(code) : log};
+  }
+
+  std::int64_t local_bytes(cl_kernel kernel) const {
+    cl_ulong local = 0;
+    clGetKernelWorkGroupInfo(kernel, device_, CL_KERNEL_LOCAL_MEM_SIZE, sizeof local, &local, nullptr);
+    return static_cast<std::int64_t>(local);
+  }
+
+  /// What a launch would trip over. PoCL does not check local memory: a kernel that asks for too much would overrun it.
+  std::optional<Failure> unlaunchable(cl_kernel kernel, const Candidate& candidate) const {
+    cl_uint arguments = 0;
+    clGetKernelInfo(kernel, CL_KERNEL_NUM_ARGS, sizeof arguments, &arguments, nullptr);
+    if (arguments != candidate.kernel.buffers.size())
+      return Failure{Status::build_error, fmt::format("CL_INVALID_KERNEL_ARGS: {} parameters for {} buffers", arguments,
+                                                      candidate.kernel.buffers.size())};
+    if (candidate.source.threads < 1 || candidate.source.threads > info_.max_threads)
+      return Failure{Status::resource,
+                     fmt::format("CL_INVALID_WORK_GROUP_SIZE: {} threads a block, the device takes {}",
+                                 candidate.source.threads, info_.max_threads)};
+    const std::int64_t shared = std::max(local_bytes(kernel), candidate.source.shared_bytes);
+    if (shared > info_.shared_bytes)
+      return Failure{Status::resource, fmt::format("CL_OUT_OF_RESOURCES: {} bytes of local memory, the device has {}",
+                                                   shared, info_.shared_bytes)};
+    return std::nullopt;
+  }
+
+  /// CPU drivers (PoCL) make the work-group function at the first launch with a local size, for up to 0.6 s: one block
+  /// on arrays that nothing else touches (their pages are never committed beyond what the block reads) does it here, so
+  /// that it counts as build time.
+  std::optional<Failure> specialise(OpenclExecutable& executable, const std::vector<ir::Buffer>& buffers) {
+    OpenclArrays scratch(context_.get(), queue_.get(), info_.cpu, buffers);
+    const auto time = executable.run(scratch, 1);
+    if (!time.ok()) return time.failure();
+    return std::nullopt;
+  }
+
+  cl_device_id device_;
+  DeviceInfo info_;
+  Context context_;
+  Queue queue_;
+};
+
+// A driver that finds no device for itself says no more than one that is not there.
+[[noreturn]] void no_device() {
+  cl_uint drivers = 0;
+  if (clGetPlatformIDs(0, nullptr, &drivers) != CL_SUCCESS || drivers == 0)
+    throw Error(
+        "no OpenCL device: expected an installed driver (ICD), found none; on Debian or Ubuntu "
+        "`apt-get install pocl-opencl-icd` adds one for the CPU",
+        Exit::environment);
+  throw Error(fmt::format("no OpenCL device: expected one from the installed drivers ({}), found none; PoCL needs a "
+                          "cache folder that it can write to (POCL_CACHE_DIR, or HOME)",
+                          drivers),
+              Exit::environment);
+}
+
+}  // namespace
+
+std::vector<DeviceInfo> opencl_devices() {
+  std::vector<DeviceInfo> infos;
+  for (cl_device_id device : find_devices()) infos.push_back(describe(device));
+  return infos;
+}
+
+std::unique_ptr<Device> open_opencl(std::size_t index) {
+  const auto devices = find_devices();
+  if (devices.empty()) no_device();
+  if (index >= devices.size())
+    throw Error(fmt::format("expected a device from opencl:0 to opencl:{}, found opencl:{}; see `deplo devices`",
+                            devices.size() - 1, index),
+                Exit::environment);
+  return std::make_unique<OpenclDevice>(devices[index]);
+}
+
+}  // namespace deplo::measure

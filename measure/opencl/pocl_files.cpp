@@ -1,0 +1,141 @@
+#include "measure/opencl/pocl_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <exception>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "core/file.h"
+#include "core/hash.h"
+#include "measure/disk_cache.h"
+#include "measure/work_folder.h"
+
+namespace deplo::measure {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string bytes_of(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+/// All files of a folder, each behind a line with its path below `root` and its size.
+std::string pack(const fs::path& root, const fs::path& folder) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : fs::recursive_directory_iterator(root / folder))
+    if (entry.is_regular_file()) files[fs::relative(entry.path(), root).string()] = bytes_of(entry.path());
+  std::string text;
+  for (const auto& [path, bytes] : files) text += fmt::format("{} {}\n{}", path, bytes.size(), bytes);
+  return text;
+}
+
+/// The folder of the program, two levels down; nullopt: it is not what pack() makes.
+std::optional<std::string> unpack(std::string_view text, const fs::path& root) {
+  std::string folder;
+  while (!text.empty()) {
+    const std::size_t line = text.find('\n'), space = text.substr(0, line).rfind(' ');
+    if (line == std::string_view::npos || space == std::string_view::npos) return std::nullopt;
+    const fs::path path(text.substr(0, space));
+    const std::size_t size = std::strtoull(std::string(text.substr(space + 1, line)).c_str(), nullptr, 10);
+    text.remove_prefix(line + 1);
+    const auto leaves = [](const fs::path& name) { return name == ".."; };
+    if (path.is_absolute() || std::ranges::any_of(path, leaves) || std::distance(path.begin(), path.end()) < 3)
+      return std::nullopt;
+    if (size > text.size()) return std::nullopt;
+    folder = (*path.begin() / *std::next(path.begin())).string();
+    fs::create_directories((root / path).parent_path());
+    std::ofstream(root / path, std::ios::binary) << text.substr(0, size);
+    text.remove_prefix(size);
+  }
+  return folder.empty() ? std::nullopt : std::optional(folder);
+}
+
+/// PoCL's folder of this process.
+class OwnFolder {
+ public:
+  static OwnFolder& get() {
+    static OwnFolder own;
+    return own;
+  }
+
+  void begin(const std::string& key) {
+    if (programs_.contains(key)) return;  // its files are in use
+    const auto text = DiskCache::of_user().get(key);
+    if (!text) return;
+    if (const auto folder = unpack(*text, root())) programs_[key] = {*folder, digest(*text)};
+  }
+
+  void built(const std::string& key) {
+    std::vector<std::string> fresh;
+    for (const auto& first : fs::directory_iterator(root()))
+      if (first.is_directory())
+        for (const auto& second : fs::directory_iterator(first))
+          if (std::string name = (first.path().filename() / second.path().filename()).string();
+              second.is_directory() && seen_.insert(name).second)
+            fresh.push_back(std::move(name));
+    if (fresh.size() == 1) programs_[key].folder = fresh.front();
+  }
+
+  void keep(const std::string& key) {
+    const auto found = programs_.find(key);
+    if (found == programs_.end()) return;
+    const std::string text = pack(root(), found->second.folder);
+    if (const std::string now = digest(text); now != found->second.kept && DiskCache::of_user().put(key, text))
+      found->second.kept = now;
+  }
+
+  bool exists() const { return !work_.path().empty(); }
+
+ private:
+  OwnFolder() {
+    if (exists()) setenv("POCL_CACHE_DIR", root().c_str(), /*overwrite=*/1);
+  }
+  const fs::path& root() const { return work_.path(); }
+
+  struct Program {
+    std::string folder, kept;  // below root(); the digest of what is kept of it
+  };
+  WorkFolder work_;
+  std::map<std::string, Program> programs_;  // by key
+  std::set<std::string> seen_;               // folders of programs
+};
+
+/// What cannot be kept or found is compiled again.
+template <class F>
+void try_to(F work) {
+  try {
+    if (!is_library() && OwnFolder::get().exists()) work(OwnFolder::get());
+  } catch (const std::exception&) {
+    return;
+  }
+}
+
+}  // namespace
+
+void use_own_pocl_folder() {
+  if (!is_library()) OwnFolder::get();
+}
+
+PoclFiles::PoclFiles(std::string key) : key_(std::move(key)) {
+  try_to([&](OwnFolder& own) { own.begin(key_); });
+}
+
+void PoclFiles::built(bool well) {
+  try_to([&](OwnFolder& own) { own.built(key_); });
+  if (!well) key_.clear();
+}
+
+PoclFiles::~PoclFiles() {
+  if (!key_.empty()) try_to([&](OwnFolder& own) { own.keep(key_); });
+}
+
+}  // namespace deplo::measure

@@ -1,0 +1,154 @@
+#include "measure/protocol/probe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "measure/protocol/sampler.h"
+
+namespace deplo::measure {
+namespace {
+
+// Of each kernel: at least some, and for a short one more, since the best of them counts.
+constexpr int least_samples = 5;
+constexpr double enough_us = 30e3;
+
+// What the sources below call by one name in both languages. V: what one thread moves at a time.
+std::string prelude(Dialect dialect, bool cpu) {
+  if (dialect == Dialect::cuda)
+    return "#define KERNEL extern \"C\" __global__ void\n#define GLOBAL\n#define V float4\n"
+           "#define INDEX (blockIdx.x * blockDim.x + threadIdx.x)\n#define FMA fmaf\n#define W float\n";
+  return fmt::format(
+      "#define KERNEL __kernel void\n#define GLOBAL __global\n#define V {0}\n"
+      "#define INDEX get_global_id(0)\n#define FMA fma\n#define W {1}\n",
+      cpu ? "float16" : "float4", cpu ? "float16" : "float");
+}
+
+ir::Buffer floats(std::string name, ir::Role role, std::int64_t count) {
+  return {std::move(name), ir::DType::f32, role, {count}, {1}};
+}
+
+struct Extent {
+  std::int64_t blocks, threads;
+  double work;  // of a launch, as in Probe::Load
+};
+
+Probe::Load build(Device& device, std::string entry, const std::string& text, std::vector<ir::Buffer> buffers,
+                  const Extent& extent) {
+  Candidate candidate;
+  candidate.kernel.level = ir::Level::kernel;
+  candidate.kernel.name = entry;
+  candidate.kernel.buffers = std::move(buffers);
+  candidate.source = {.entry = std::move(entry),
+                      .text = prelude(device.dialect(), device.info().cpu) + text,
+                      .blocks = extent.blocks,
+                      .threads = extent.threads};
+  Probe::Load load{nullptr, candidate.kernel.buffers, extent.blocks, extent.work};
+  const std::string& backend = device.info().backend;
+  if (backend != "opencl" && backend != "cuda") return load;  // the others do not run text
+  if (auto built = device.build(candidate); built.ok()) load.executable = std::move(built.value());
+  return load;
+}
+
+/// How memory is walked: `blocks` blocks of 256 threads of one V.
+struct Sweep {
+  static constexpr std::int64_t threads = 256;
+  std::int64_t lanes, blocks, elements;
+  // Twice the last cache, so that little of an array is still there when it is read again; where that is not known a
+  // size above all but the largest.
+  explicit Sweep(const DeviceInfo& info) : lanes(info.cpu ? 16 : 4) {
+    constexpr std::int64_t least = std::int64_t{64} << 20, most = std::int64_t{512} << 20;
+    const std::int64_t bytes = std::clamp(2 * info.l2_bytes, least, most);
+    blocks = bytes / (threads * lanes * 4);
+    elements = blocks * threads * lanes;
+  }
+};
+
+Probe::Load copy(Device& device) {
+  const Sweep sweep(device.info());
+  return build(device, "deplo_copy", "KERNEL deplo_copy(GLOBAL const V* a, GLOBAL V* b) {\n  b[INDEX] = a[INDEX];\n}\n",
+               {floats("a", ir::Role::input, sweep.elements), floats("b", ir::Role::output, sweep.elements)},
+               {sweep.blocks, Sweep::threads, 8 * static_cast<double>(sweep.elements)});
+}
+
+// Each thread sums some V: neighbouring ones on a CPU, ones that are a grid apart elsewhere.
+Probe::Load read(Device& device) {
+  constexpr std::int64_t each = 16;
+  const Sweep sweep(device.info());
+  const std::int64_t blocks = sweep.blocks / each, total = blocks * Sweep::threads;
+  const std::string at = device.info().cpu ? fmt::format("INDEX * {} + k", each) : fmt::format("k * {} + INDEX", total);
+  const std::string add =
+      device.dialect() == Dialect::cuda ? "s.x += v.x; s.y += v.y; s.z += v.z; s.w += v.w;" : "s += v;";
+  const std::string text = fmt::format(
+      "KERNEL deplo_read(GLOBAL const V* a, GLOBAL V* b) {{\n  V s = a[INDEX];\n"
+      "  for (int k = 0; k < {}; ++k) {{\n    V v = a[{}];\n    {}\n  }}\n  b[INDEX] = s;\n}}\n",
+      each, at, add);
+  return build(device, "deplo_read", text,
+               {floats("a", ir::Role::input, sweep.elements), floats("b", ir::Role::output, total * sweep.lanes)},
+               {blocks, Sweep::threads, 4 * static_cast<double>(sweep.elements)});
+}
+
+// Independent chains: a multiply-add takes 4 cycles and two start in each on both kinds of device, so 8 fill the units
+// of a CPU; on a GPU the other warps of a unit do that too.
+Probe::Load multiply_add(Device& device) {
+  constexpr int chains = 12;
+  const DeviceInfo& info = device.info();
+  const std::int64_t threads = info.cpu ? 1 : 256, lanes = info.cpu ? 16 : 1;
+  const std::int64_t blocks = std::max<std::int64_t>(info.units, 1) * (info.cpu ? 4 : 16);
+  const int steps = info.cpu ? 16384 : 2048;
+  std::string declare, step, sum;
+  for (int i = 0; i < chains; ++i) {
+    declare += fmt::format("  W v{} = x + {}.0f;\n", i, i);
+    step += fmt::format("    v{0} = FMA(v{0}, x, y);\n", i);
+    sum += fmt::format("{}v{}", i == 0 ? "" : " + ", i);
+  }
+  const std::string text = fmt::format(
+      "KERNEL deplo_fma(GLOBAL const W* a, GLOBAL W* b) {{\n  const W x = a[0], y = a[1];\n{}"
+      "  for (int k = 0; k < {}; ++k) {{\n{}  }}\n  b[INDEX] = {};\n}}\n",
+      declare, steps, step, sum);
+  const std::int64_t elements = blocks * threads * lanes;
+  return build(device, "deplo_fma", text,
+               {floats("a", ir::Role::input, 2 * lanes), floats("b", ir::Role::output, elements)},
+               {blocks, threads, 2.0 * chains * steps * static_cast<double>(elements)});
+}
+
+/// Inputs of 0.5: no denormals, no infinities. Pages are touched, so that none is made while time is taken.
+std::unique_ptr<Arrays> operands(Device& device, const Probe::Load& load) {
+  auto arrays = device.allocate(load.buffers);
+  arrays->write(0, std::vector<float>(static_cast<std::size_t>(ir::span(load.buffers[0])), 0.5F));
+  arrays->poison(1);
+  return arrays;
+}
+
+/// In 10^9 a second; 0 where it does not run.
+double best_rate(const Probe::Load& load, Arrays& arrays) {
+  double best = 0;
+  Arrays* const set = &arrays;
+  double spent_us = 0;
+  for (int i = 0; i <= least_samples || spent_us < enough_us; ++i) {
+    const auto sample = load.executable->sample({&set, 1}, load.blocks, 1);
+    if (!sample.ok() || check_time(sample.value().us)) return 0;
+    spent_us += sample.value().us;
+    if (i > 0) best = std::max(best, load.work / sample.value().us * 1e-3);  // a first launch is biased
+  }
+  return best;
+}
+
+}  // namespace
+
+Probe::Probe(Device& device, const Ceilings& known)
+    : device_(device), copy_(copy(device)), read_(read(device)), fma_(multiply_add(device)), known_(known) {
+  if (fma_.executable) fma_arrays_ = operands(device_, fma_);
+  measure();
+}
+
+Ceilings Probe::measure() {
+  const auto rate = [&](const Load& load) { return load.executable ? best_rate(load, *operands(device_, load)) : 0; };
+  const Ceilings now{rate(copy_), rate(read_), rate(fma_)};
+  measured_ = highest(measured_, now);
+  return now;
+}
+
+}  // namespace deplo::measure

@@ -1,0 +1,184 @@
+#include "measure/protocol/sampling.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "measure/protocol/interval.h"
+#include "measure/protocol/stopping.h"
+
+namespace deplo::measure {
+namespace {
+
+/// The first launches of a kernel with both clocks: the device's says how long the kernel took, ours what else they
+/// did.
+struct FirstLaunches {
+  Executable& executable;
+  Arrays& arrays;
+  double extra_ms = 0;
+  int count = 0;
+
+  Result<double> launch(std::int64_t blocks) {
+    const auto start = std::chrono::steady_clock::now();
+    auto time = executable.launch(arrays, blocks);
+    const std::chrono::duration<double, std::milli> wall = std::chrono::steady_clock::now() - start;
+    if (!time.ok()) return time;
+    if (auto noop = check_time(time.value())) return *noop;
+    extra_ms += std::max(wall.count() - time.value() * 1e-3, 0.0);
+    ++count;
+    return time;
+  }
+};
+
+/// What the warm-up decides: how many blocks a screening launch runs, and about how long that takes.
+struct Extent {
+  std::int64_t blocks = 1;
+  double us = 0;
+  bool hopeless = false;
+  bool warmed_up = false;  // the last launch was not the first
+};
+
+/// Launches a growing prefix of the grid until it is the whole, or takes as long as a full run may, or is hopeless.
+Result<Extent> warm_up(FirstLaunches& first, const Grid& grid, const Protocol& protocol, double best_us) {
+  constexpr std::int64_t probe_waves = 2;  // enough to see the throughput, a small part of a long run
+  constexpr double growth = 1.5;           // a prefix that would not grow by this is long enough
+  Extent extent{std::min(grid.blocks, probe_waves * grid.wave)};
+  const double limit_us = protocol.full_run_ms * 1e3;
+  for (;;) {
+    auto time = first.launch(extent.blocks);
+    if (!time.ok()) return time.failure();
+    extent.us = time.value();
+    if (extent.blocks == grid.blocks) return extent;
+    const auto full_us = [&] {
+      return extent.us * static_cast<double>(grid.blocks) / static_cast<double>(extent.blocks);
+    };
+    const auto hopeless = [&] { return full_us() > std::max(protocol.slow * best_us, protocol.slow_us); };
+    if (hopeless()) {  // the first launch of a kernel is often slower: judge it by its second
+      time = first.launch(extent.blocks);
+      if (!time.ok()) return time.failure();
+      extent.us = std::min(extent.us, time.value());
+      extent.hopeless = hopeless();
+      if (extent.hopeless) return extent;
+    }
+    auto next = grid.blocks;
+    if (full_us() > limit_us) {
+      next = static_cast<std::int64_t>(limit_us / extent.us * static_cast<double>(extent.blocks));
+      next = next / grid.wave * grid.wave;  // whole waves: a started one would count as a full one
+      if (static_cast<double>(next) < growth * static_cast<double>(extent.blocks)) return extent;
+    }
+    extent.blocks = std::min(next, grid.blocks);
+  }
+}
+
+/// Compares what the last launch left. Where blocks add to the outputs that says something after a whole run only: one
+/// is made for it, unless the candidate is too slow to be of interest.
+std::optional<Failure> verify(FirstLaunches& first, const Grid& grid, const Extent& extent, Problem& problem) {
+  if (extent.blocks == grid.blocks) return problem.check(Coverage::whole);
+  if (!grid.adds) return problem.check(Coverage::prefix);
+  if (extent.hopeless)
+    return Failure{Status::slow,
+                   fmt::format("{:.4g} µs for {} of {} blocks, not checked", extent.us, extent.blocks, grid.blocks)};
+  if (const auto time = first.launch(grid.blocks); !time.ok()) return time.failure();
+  return problem.check(Coverage::whole);
+}
+
+/// Fills in the times. The warm-up's last launch is the discarded sample where a sample is one launch.
+std::optional<Failure> take_samples(Executable& executable, Problem& problem, const Protocol& protocol,
+                                    const Extent& extent, double best_us, Timing& timing) {
+  Sampler& sampler = problem.screening(protocol.screen_clock);
+  ScreenRule rule(protocol, best_us);
+  timing.batch = batch_size(protocol.sample_us, extent.us, protocol);
+  if (auto failure = sampler.wake(executable, problem.sets(), extent.blocks, timing.batch)) return failure;
+  bool discard = timing.batch > 1 || !extent.warmed_up;
+  if (!discard) rule.add(extent.us / timing.fidelity);
+  std::vector<double> clocks;
+  while (!rule.done()) {
+    auto taken = sampler.take(executable, problem.sets(), extent.blocks, timing.batch);
+    if (!taken.ok()) return taken.failure();
+    const auto& [sample, rejected] = taken.value();
+    for (const double us : rejected) timing.rejected.push_back(us / timing.fidelity);
+    // An outlier among the first launches must not end it: the warm-up's last has to be as slow.
+    rule.add((discard ? std::min(sample.us, extent.us) : sample.us) / timing.fidelity);
+    clocks.push_back(sample.clock_mhz);
+    if (std::exchange(discard, false)) timing.batch = batch_size(protocol.sample_us, sample.us, protocol);
+  }
+  timing.samples = rule.samples();
+  timing.median_us = rule.value();
+  timing.stopped = rule.stopped();
+  timing.clock_mhz = clocks.empty() ? 0 : median(clocks);
+  return std::nullopt;
+}
+
+/// Once more what was checked at first: the same bits, where no block adds to another's. (Of a part of blocks that add
+/// nothing can be said; such a one is checked when it is confirmed.)
+std::optional<Failure> check_again(Executable& executable, const Grid& grid, std::int64_t blocks, Problem& problem) {
+  if (grid.adds && blocks != grid.blocks) return std::nullopt;
+  const std::uint64_t bits = problem.checked_bits();
+  problem.poison_outputs();
+  if (const auto time = executable.launch(problem.arrays(), blocks); !time.ok()) return time.failure();
+  if (auto wrong = problem.check(blocks == grid.blocks ? Coverage::whole : Coverage::prefix)) return wrong;
+  if (grid.adds || problem.checked_bits() == bits) return std::nullopt;
+  return Failure{Status::nondeterministic, "two runs on the same inputs gave different bits"};
+}
+
+}  // namespace
+
+Grid grid_of(const ir::KernelSource& source, const DeviceInfo& device) {
+  // A GPU's multiprocessor holds up to 2048 threads and 32 blocks (CUDA; other vendors hold about as much); a CPU's
+  // core runs one block at a time.
+  const std::int64_t per_unit = device.cpu ? 1 : std::clamp<std::int64_t>(2048 / source.threads, 1, 32);
+  return {source.blocks, std::max<std::int64_t>(device.units, 1) * per_unit, !source.zeroed.empty()};
+}
+
+int batch_size(double sample_us, double launch_us, const Protocol& protocol) {
+  return static_cast<int>(std::clamp(sample_us / launch_us, 1.0, static_cast<double>(protocol.max_batch)));
+}
+
+std::vector<std::size_t> finalists(std::span<const double> us, const Protocol& protocol) {
+  std::vector<std::size_t> order(us.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return us[a] < us[b]; });
+  const auto in = [&](std::size_t rank) {
+    if (rank < static_cast<std::size_t>(protocol.finalists)) return true;
+    return rank < static_cast<std::size_t>(protocol.max_finalists) &&
+           us[order[rank]] <= protocol.finalist_margin * us[order[0]];
+  };
+  std::size_t count = 0;
+  while (count < order.size() && in(count)) ++count;
+  order.resize(count);
+  return order;
+}
+
+Result<Timing> screen(Executable& executable, const Grid& grid, Problem& problem, const Protocol& protocol,
+                      double best_us) {
+  problem.poison_outputs();
+  FirstLaunches first{executable, problem.arrays()};
+  const auto warm = warm_up(first, grid, protocol, best_us);
+  if (!warm.ok()) return warm.failure();
+  Extent extent = warm.value();
+  extent.warmed_up = first.count > 1;
+  if (auto wrong = verify(first, grid, extent, problem)) return *wrong;
+
+  Timing timing;
+  timing.first_launch_ms = first.extra_ms;
+  timing.fidelity = static_cast<double>(extent.blocks) / static_cast<double>(grid.blocks);
+  timing.sets = static_cast<int>(problem.sets().size());
+  if (extent.hopeless) {
+    timing.samples = {extent.us / timing.fidelity};
+    timing.median_us = timing.samples.front();
+    timing.stopped = true;
+    return timing;
+  }
+  if (auto failure = take_samples(executable, problem, protocol, extent, best_us, timing)) return *failure;
+  if (timing.stopped) return timing;
+  if (auto wrong = check_again(executable, grid, extent.blocks, problem)) return *wrong;
+  if (timing.fidelity == 1)
+    if (auto gate = problem.implausible(timing.median_us, timing.batch, protocol.plausible)) return *gate;
+  return timing;
+}
+
+}  // namespace deplo::measure

@@ -1,0 +1,33 @@
+// The answer to a query as values, whatever its columns are.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "measure/sqlite/sqlite.h"
+
+namespace deplo::measure {
+
+using Cell = std::variant<std::monostate, std::int64_t, double, std::string>;  // monostate: NULL
+
+struct Rows {
+  std::vector<std::string> columns;
+  std::vector<std::vector<Cell>> rows;
+};
+
+/// Each throws Error(environment) where a damaged file has a value of another type.
+const std::string& text_of(const Cell&);
+std::int64_t integer_of(const Cell&);
+double real_of(const Cell&);
+
+/// All rows of one statement; `parameters` take the places of its `?1`, `?2`, … A BLOB becomes the text of its bytes in
+/// hexadecimal digits. Throws Error.
+Rows query(Database&, std::string_view sql, std::span<const Cell> parameters = {});
+
+/// The same of what a user wrote: one statement that only reads. Throws Error for another.
+Rows select(Database&, const std::string& sql);
+
+}  // namespace deplo::measure

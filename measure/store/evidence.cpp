@@ -1,0 +1,30 @@
+#include "measure/store/evidence.h"
+
+#include <fmt/format.h>
+
+#include "measure/store/retry.h"
+
+namespace deplo::measure {
+
+std::string statuses(bool (*holds)(Status)) {
+  std::string text;
+  for (int i = 0; i <= static_cast<int>(Status::timeout); ++i)
+    if (const auto status = static_cast<Status>(i); holds(status))
+      text += (text.empty() ? "'" : ", '") + std::string(status_name(status)) + "'";
+  return text;
+}
+
+// With one max() and GROUP BY, SQLite takes the other columns from the row that has the maximum (documented: "bare
+// columns"). What is not conclusive has a smaller number than all that is.
+std::string select_evidence(std::string_view where, std::string_view columns) {
+  return fmt::format(
+      "SELECT *, max(CASE WHEN stopped OR status NOT IN ({}) THEN id - (1 << 62) ELSE id END), "
+      "count(*) FILTER (WHERE status IN ({})) AS transient_failures FROM "
+      "(SELECT {}, r.device AS device, first_value(t.digest) OVER (PARTITION BY t.kernel, r.device, t.trail "
+      "ORDER BY t.id DESC) AS last_digest FROM trial t JOIN run r ON r.id = t.run WHERE ({}) AND "
+      "deplo_fault(t.id) IS NULL) "
+      "WHERE digest = last_digest GROUP BY kernel, device, trail",
+      statuses(conclusive), statuses(transient), columns, where);
+}
+
+}  // namespace deplo::measure

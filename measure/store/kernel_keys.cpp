@@ -1,0 +1,43 @@
+#include "measure/store/kernel_keys.h"
+
+#include <sqlite3.h>
+
+#include "core/error.h"
+#include "ir/canonical/canonical.h"
+
+namespace deplo::measure {
+namespace {
+
+ir::StructuralKeys keys_of(std::string_view text) {
+  try {
+    const ir::Program loop = ir::parse(text);
+    if (loop.level == ir::Level::loop && verify(loop).empty()) return ir::structural_keys(loop);
+  } catch (const Error&) {
+    // A text of another kind has no keys, and is never looked up by one.
+  }
+  return {};
+}
+
+template <std::string ir::StructuralKeys::*Key>
+void key_function(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) {
+  const auto* text = reinterpret_cast<const char*>(sqlite3_value_text(arguments[0]));
+  const auto bytes = static_cast<std::size_t>(sqlite3_value_bytes(arguments[0]));
+  const std::string key = keys_of({text == nullptr ? "" : text, bytes}).*Key;
+  sqlite3_result_text(context, key.c_str(), static_cast<int>(key.size()), SQLITE_TRANSIENT);
+}
+
+template <std::string ir::StructuralKeys::*Key>
+void add(Database& database, const char* name) {
+  const int code = sqlite3_create_function_v2(database.handle(), name, 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nullptr,
+                                              key_function<Key>, nullptr, nullptr, nullptr);
+  if (code != SQLITE_OK) database.fail(code);
+}
+
+}  // namespace
+
+void add_key_functions(Database& database) {
+  add<&ir::StructuralKeys::schedule>(database, "deplo_schedule_key");
+  add<&ir::StructuralKeys::exact>(database, "deplo_exact_key");
+}
+
+}  // namespace deplo::measure

@@ -1,0 +1,80 @@
+#include "measure/store/rescue.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "core/error.h"
+
+namespace deplo::measure {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Makes a file that was not there; "" where none can be made.
+std::string make_new(const fs::path& wanted) {
+  for (int number = 1;; ++number) {
+    std::string name = wanted.string() + (number == 1 ? "" : fmt::format("-{}", number));
+    const int descriptor = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor >= 0) {
+      close(descriptor);
+      return name;
+    }
+    if (errno != EEXIST) return "";
+  }
+}
+
+void remove_store(const std::string& file) {
+  for (const char* end : {"", "-wal", "-shm", "-journal"}) unlink((file + end).c_str());
+}
+
+/// Whether it is whole: no damaged page, no row that belongs to nothing, and all trials that `own` has.
+bool is_sound(Database& copy, Database& own) {
+  if (copy.integer("SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'") != 1) return false;
+  if (copy.integer("SELECT count(*) FROM pragma_foreign_key_check") != 0) return false;
+  Statement runs(own, "SELECT r.id, r.started, count(t.id) FROM run r LEFT JOIN trial t ON t.run = r.id GROUP BY r.id");
+  Statement same(copy,
+                 "SELECT count(t.id) FROM run r LEFT JOIN trial t ON t.run = r.id WHERE r.id = ? AND r.started = ?");
+  while (runs.step()) {
+    const std::string started = runs.text(1);
+    // One more may be on its way.
+    if (!same.bind(1, runs.integer(0)).bind(2, started).step() || same.integer(0) + 1 < runs.integer(2)) return false;
+    same.step();
+  }
+  return true;
+}
+
+bool copy_whole(const Database& lost, Database& own, const std::string& file) {
+  try {
+    Database copy(file);
+    copy_database(lost, copy);
+    if (is_sound(copy, own)) return true;
+  } catch (const Error&) {
+    // Pages are missing: what is known without them is saved.
+  }
+  remove_store(file);
+  return false;
+}
+
+}  // namespace
+
+Rescued rescue(const Database* lost, Database& own, const std::string& path) {
+  const fs::path wanted = path + ".rescued";
+  std::string file = make_new(wanted);
+  if (file.empty()) file = make_new(fs::temp_directory_path() / wanted.filename());
+  if (file.empty())
+    throw Error(fmt::format("store {}: no file can be made to save it in: {}", path, std::strerror(errno)),
+                Exit::environment);
+  const bool whole = lost != nullptr && copy_whole(*lost, own, file);
+  if (!whole) {
+    Database copy(file);
+    copy_database(own, copy);
+  }
+  return {file, whole};
+}
+
+}  // namespace deplo::measure

@@ -1,0 +1,58 @@
+#include "measure/store/state.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "measure/sqlite/rows.h"
+#include "measure/store/open.h"
+#include "measure/store/rescue.h"
+
+namespace deplo::measure {
+
+void OwnRows::copy(Database& from, std::string_view table, std::int64_t id) {
+  const Cell number = id;
+  const Rows found = query(from, fmt::format("SELECT * FROM {} WHERE id = ?1", table), {&number, 1});
+  std::string places;
+  for (std::size_t i = 1; i <= found.columns.size(); ++i) places += fmt::format("{}?{}", i == 1 ? "" : ", ", i);
+  for (const auto& row : found.rows)
+    query(*database, fmt::format("INSERT INTO {} VALUES ({}) ON CONFLICT DO NOTHING", table, places), row);
+}
+
+std::int64_t Store::State::announce(const TrialRecord& trial) {
+  begin.bind(1, trial.run).bind(2, trial.ordinal).bind(3, trial.kernel).bind(4, trial.trail).bind(5, trial.digest);
+  begin.bind(6, trial.protocol).bind(7, name(trial.stage)).step();
+  return database->last_id();
+}
+
+void Store::State::give_up(const StoreLoss& loss, const std::function<void(State&)>& last_write) {
+  const std::string& path = database->path();
+  lost = fmt::format("store {}: {} while it was written to", path, loss.what);
+  database->write_nothing_at_close();
+  try {
+    const Rescued saved = rescue(loss.readable ? database.get() : nullptr, *own->database, path);
+    if (saved.whole) {
+      State rescued{open_database(saved.file)};
+      Transaction transaction(*rescued.database);
+      last_write(rescued);
+      rescued.database->execute("DELETE FROM running");  // nobody is at work on this one
+      transaction.commit();
+      lost += fmt::format("; all that it held and what was measured since is in {}", saved.file);
+    } else if (const std::int64_t rows =
+                   Database(saved.file)
+                       .integer("SELECT (SELECT count(*) FROM trial) + (SELECT count(*) FROM baseline)");
+               rows > 0) {
+      lost += fmt::format("; what this run measured, {} times and failures, is in {}", rows, saved.file);
+    } else {
+      std::filesystem::remove(saved.file);
+      lost += "; nothing had been measured";
+    }
+  } catch (const Error& error) {
+    lost += fmt::format("; what was measured is lost, too: {}", error.what());
+  }
+  // Beside another store our log would be taken for its own.
+  if (loss.other_file) watch->remove_log();
+  throw Error(lost, Exit::environment);
+}
+
+}  // namespace deplo::measure

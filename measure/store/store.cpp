@@ -1,0 +1,185 @@
+#include "measure/store/store.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "core/hash.h"
+#include "measure/sqlite/sqlite.h"
+#include "measure/store/device_row.h"
+#include "measure/store/evidence.h"
+#include "measure/store/open.h"
+#include "measure/store/process_name.h"
+#include "measure/store/retry.h"
+#include "measure/store/state.h"
+#include "measure/store/trial.h"
+
+namespace deplo::measure {
+namespace {
+
+std::string select_known() {
+  return fmt::format(
+      "SELECT {}, transient_failures FROM ({}) t ORDER BY id", trial_columns(),
+      select_evidence(fmt::format("t.kernel = ? AND r.device = ? AND (t.protocol = ? OR t.status IN ({}))",
+                                  statuses(quarantined))));
+}
+constexpr int known_transient_column = 29;
+
+std::string select_best() {
+  return fmt::format("SELECT {} FROM ({}) t WHERE status = 'ok' AND NOT stopped ORDER BY {} LIMIT 1", trial_columns(),
+                     select_evidence(fmt::format("t.kernel = ? AND r.device = ? AND {} <= ?", tolerance_column)),
+                     best_first);
+}
+
+}  // namespace
+
+std::string_view name(Stage stage) { return stage == Stage::screen ? "screen" : "confirm"; }
+std::string KernelRecord::key() const { return deplo::digest(text); }
+
+Store::Store(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Store::~Store() = default;
+Store::Store(Store&&) noexcept = default;
+Store& Store::operator=(Store&&) noexcept = default;
+
+Store Store::open(const std::string& path, std::chrono::milliseconds longest_wait) {
+  // NOLINTNEXTLINE(modernize-make-unique): clang 14 initializes no aggregate in parentheses
+  std::unique_ptr<State> state(new State{open_database(path, longest_wait)});
+  state->watch.emplace(*state->database);
+  state->own.reset(new OwnRows{open_in_memory()});
+  return Store(std::move(state));
+}
+
+Store Store::open_to_read(const std::string& path) {
+  // NOLINTNEXTLINE(modernize-make-unique)
+  return Store(std::unique_ptr<State>(new State{measure::open_to_read(path)}));
+}
+
+std::int64_t Store::add_device(const DeviceInfo& info) {
+  const std::int64_t device = state_->write([&](State& state) {
+    Statement insert(*state.database,
+                     "INSERT INTO device (backend, name, vendor, driver, platform, units, clock_mhz, shared_bytes, "
+                     "max_threads, cpu, architecture, l2_bytes, memory_bytes) "
+                     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING");
+    insert.bind(1, info.backend).bind(2, info.name).bind(3, info.vendor).bind(4, info.driver).bind(5, info.platform);
+    insert.bind(6, info.units).bind(7, info.clock_mhz).bind(8, info.shared_bytes).bind(9, info.max_threads);
+    insert.bind(10, std::int64_t{info.cpu}).bind(11, info.architecture).bind(12, info.l2_bytes);
+    insert.bind(13, info.memory_bytes).step();
+    const std::optional<std::int64_t> id = measure::find_device(*state.database, info);
+    CHECK(id.has_value());
+    return *id;
+  });
+  if (state_->own) state_->own->copy(*state_->database, "device", device);
+  return device;
+}
+
+std::int64_t Store::add_run(const RunRecord& run) {
+  const std::int64_t id = state_->write([&](State& state) {
+    Statement insert(*state.database,
+                     "INSERT INTO run (device, revision, config, searcher, seed, host, process) "
+                     "VALUES (?, ?, ?, ?, ?, ?, ?)");
+    insert.bind(1, run.device).bind(2, run.revision).bind(3, run.config).bind(4, run.searcher);
+    insert.bind(5, static_cast<std::int64_t>(run.seed)).bind(6, run.host).bind(7, run.process).step();
+    return state.database->last_id();
+  });
+  if (state_->own) state_->own->copy(*state_->database, "run", id);
+  if (state_->watch) state_->watch->expect_run(id);
+  return id;
+}
+
+std::int64_t Store::add_kernel(const KernelRecord& kernel) {
+  const std::string key = kernel.key();
+  const std::int64_t id = state_->write([&](State& state) {
+    Statement insert(*state.database,
+                     "INSERT INTO kernel (key, name, text, schedule_key, exact_key) "
+                     "VALUES (?1, ?2, ?3, deplo_schedule_key(?3), deplo_exact_key(?3)) ON CONFLICT DO NOTHING");
+    insert.bind(1, key).bind(2, kernel.name).bind(3, kernel.text).step();
+    Statement select(*state.database, "SELECT id FROM kernel WHERE key = ?");
+    CHECK(select.bind(1, key).step());
+    return select.integer(0);
+  });
+  if (state_->own) state_->own->copy(*state_->database, "kernel", id);
+  return id;
+}
+
+std::int64_t Store::append(const TrialRecord& trial, std::int64_t running) {
+  if (state_->own) run_insert(state_->own->insert, trial);
+  return state_->write([&](State& state) {
+    run_insert(state.insert, trial);
+    const std::int64_t id = state.database->last_id();
+    if (running != 0) state.end.bind(1, running).step();
+    return id;
+  });
+}
+
+void Store::append(std::span<const TrialRecord> trials) {
+  state_->write([&](State& state) {
+    for (const TrialRecord& trial : trials) run_insert(state.insert, trial);
+    return 0;
+  });
+}
+
+void Store::forget(std::int64_t running) {
+  state_->write([&](State& state) { return state.end.bind(1, running).step(); });
+}
+
+void Store::forget_process(std::string_view host, std::string_view process) {
+  state_->write([&](State& state) {
+    Statement remove(*state.database,
+                     "DELETE FROM running WHERE run IN (SELECT id FROM run WHERE host = ? AND process = ?)");
+    return remove.bind(1, host).bind(2, process).step();
+  });
+}
+
+void Store::check_files() {
+  state_->write([](State&) { return 0; });
+}
+
+std::int64_t Store::settle_lost(std::string_view host) {
+  return state_->write([&](State& state) {
+    Statement select(*state.database,
+                     "SELECT r.process, u.id, u.run, u.ordinal, u.kernel, u.trail, u.digest, u.protocol, u.stage, "
+                     "r.host = ?, u.created < strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 hour') "
+                     "FROM running u JOIN run r ON r.id = u.run");
+    select.bind(1, host);
+    std::vector<std::pair<std::int64_t, TrialRecord>> lost;
+    while (select.step()) {
+      const bool here = select.integer(9) != 0, old = select.integer(10) != 0;
+      if (here ? is_running(select.text(0)) : !old) continue;
+      TrialRecord& trial = lost.emplace_back(select.integer(1), TrialRecord{}).second;
+      trial.run = select.integer(2);
+      trial.ordinal = select.integer(3);
+      trial.kernel = select.integer(4);
+      trial.trail = select.text(5);
+      trial.digest = select.text(6);
+      trial.protocol = select.text(7);
+      trial.stage = select.text(8) == name(Stage::confirm) ? Stage::confirm : Stage::screen;
+      trial.status = Status::worker_lost;
+      trial.message = "lost: the tuner ended while it was being measured";
+    }
+    for (const auto& [id, trial] : lost) {
+      run_insert(state.insert, trial);
+      state.end.bind(1, id).step();
+    }
+    return static_cast<std::int64_t>(lost.size());
+  });
+}
+
+std::vector<KnownTrial> Store::known_trials(std::int64_t kernel, std::int64_t device, std::string_view protocol) {
+  return state_->read([&] {
+    Statement select(*state_->database, select_known());
+    select.bind(1, kernel).bind(2, device).bind(3, protocol);
+    std::vector<KnownTrial> trials;
+    while (select.step()) trials.push_back({read_trial(select), select.integer(known_transient_column)});
+    return trials;
+  });
+}
+
+std::optional<TrialRecord> Store::best(std::int64_t kernel, std::int64_t device, double tolerance) {
+  return state_->read([&]() -> std::optional<TrialRecord> {
+    Statement select(*state_->database, select_best());
+    if (!select.bind(1, kernel).bind(2, device).bind(3, tolerance).step()) return std::nullopt;
+    return read_trial(select);
+  });
+}
+
+}  // namespace deplo::measure

@@ -1,0 +1,64 @@
+// What the store knows of schedules: the tuned cache is a query.
+#include <fmt/format.h>
+
+#include "measure/store/device_row.h"
+#include "measure/store/state.h"
+
+namespace deplo::measure {
+std::vector<StoredSchedule> Store::schedules(std::optional<std::string_view> schedule_key, std::int64_t device,
+                                             double tolerance) {
+  // A kernel that was only met, or tuned elsewhere, has no valid trial of the device.
+  Statement select(*state_->database,
+                   "SELECT id, name, text, exact_key FROM kernel WHERE (?1 IS NULL OR schedule_key = ?1) AND exact_key "
+                   "<> '' AND id IN (SELECT t.kernel FROM trial t JOIN run r ON r.id = t.run WHERE r.device = ?2 AND "
+                   "t.status = 'ok') ORDER BY id");
+  if (schedule_key)
+    select.bind(1, *schedule_key);
+  else
+    select.bind_null(1);
+  select.bind(2, device);
+  std::vector<StoredSchedule> found;
+  while (select.step())
+    if (auto trial = best(select.integer(0), device, tolerance))
+      found.push_back({{select.text(1), select.text(2)}, select.text(3), std::move(*trial)});
+  return found;
+}
+
+std::vector<FaultyTrial> Store::faulty_trials(std::string_view schedule_key, std::int64_t device) {
+  Statement select(
+      *state_->database,
+      "SELECT id, median_us, fault FROM (SELECT t.id, t.median_us, deplo_fault(t.id) AS fault FROM trial t "
+      "JOIN run r ON r.id = t.run JOIN kernel k ON k.id = t.kernel WHERE k.schedule_key = ? AND "
+      "r.device = ? AND t.status = 'ok' AND NOT t.stopped) WHERE fault IS NOT NULL ORDER BY id DESC");
+  select.bind(1, schedule_key).bind(2, device);
+  std::vector<FaultyTrial> found;
+  while (select.step()) found.push_back({select.integer(0), select.real(1), select.text(2)});
+  return found;
+}
+
+std::optional<std::int64_t> Store::find_device(const DeviceInfo& info) {
+  return measure::find_device(*state_->database, info);
+}
+
+std::vector<DeviceInfo> Store::devices() {
+  Statement select(*state_->database,
+                   fmt::format("SELECT {} FROM device d WHERE d.id IN (SELECT r.device FROM run r JOIN trial t ON "
+                               "t.run = r.id WHERE t.status = 'ok') ORDER BY d.id",
+                               device_columns));
+  std::vector<DeviceInfo> found;
+  while (select.step()) found.push_back(read_device(select, 0));
+  return found;
+}
+
+std::vector<std::string> Store::devices_of(std::string_view schedule_key) {
+  Statement select(*state_->database,
+                   "SELECT DISTINCT d.name || ' (' || d.driver || ')' FROM trial t JOIN run r ON r.id = t.run "
+                   "JOIN device d ON d.id = r.device JOIN kernel k ON k.id = t.kernel "
+                   "WHERE k.schedule_key = ? AND t.status = 'ok' ORDER BY 1");
+  select.bind(1, schedule_key);
+  std::vector<std::string> names;
+  while (select.step()) names.push_back(select.text(0));
+  return names;
+}
+
+}  // namespace deplo::measure

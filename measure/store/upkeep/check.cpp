@@ -1,0 +1,118 @@
+#include "measure/store/upkeep/check.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "core/hash.h"
+#include "core/outcome.h"
+
+namespace deplo::measure {
+namespace {
+
+struct Rule {
+  std::string_view fault;
+  std::string_view table;
+  std::string_view broken;  // a condition that no sound row meets
+};
+
+// Of trials that are ok fault_of() (soundness.h) has the rest.
+// @samples: as rows. Text that is no JSON is a fault of its own, and no error of every query that looks into it.
+constexpr std::array rules{
+    Rule{"a warm time that is no positive number", "trial", "warm_us <= 0 OR warm_us > 1e300"},
+    Rule{"a time that is no positive number", "baseline", "median_us <= 0 OR median_us > 1e300 OR warm_us <= 0"},
+    Rule{"a build that took less than no time", "trial", "build_ms < 0 OR build_ms > 1e300"},
+    Rule{"ok without a time, or a time without being ok", "trial", "(status = 'ok') <> (median_us IS NOT NULL)"},
+    Rule{"ok without a time, or a time without being ok", "baseline", "(status = 'ok') <> (median_us IS NOT NULL)"},
+    Rule{"samples that are no JSON array", "trial",
+         "NOT json_valid(samples) OR json_type(samples) <> 'array' OR NOT json_valid(rejected)"},
+    Rule{"samples that are no JSON array", "baseline", "NOT json_valid(samples) OR json_type(samples) <> 'array'"},
+    Rule{"samples that are no numbers", "trial",
+         "EXISTS (SELECT 1 FROM @samples WHERE type NOT IN ('integer', 'real', 'null'))"},
+    Rule{"a part of the grid that is none", "trial", "status <> 'ok' AND (fidelity < 0 OR fidelity > 1)"},
+    Rule{"a ceiling that is no positive number", "ceiling",
+         "min(copy_gb_s, read_gb_s, fp32_gflop_s) < 0 OR max(copy_gb_s, read_gb_s, fp32_gflop_s) > 1e300"},
+    Rule{"a moment that is none", "trial", "julianday(created) IS NULL"},
+    Rule{"a moment that is none", "run", "julianday(started) IS NULL"},
+    Rule{"structural keys that are not its text's", "kernel",
+         "schedule_key <> deplo_schedule_key(text) OR exact_key <> deplo_exact_key(text)"},
+};
+
+std::string expand(std::string_view condition) {
+  std::string text(condition);
+  const auto replace = [&](std::string_view word, std::string_view by) {
+    for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + by.size()))
+      text.replace(at, word.size(), by);
+  };
+  replace("@samples", "json_each(CASE WHEN json_valid(samples) THEN samples ELSE '[]' END)");
+  return text;
+}
+
+void add(Rows& found, std::string_view fault, std::string_view table, std::int64_t count, Cell example) {
+  if (count > 0) found.rows.push_back({std::string(fault), std::string(table), count, std::move(example)});
+}
+
+/// False: the file itself is damaged.
+bool check_file(Database& database, Rows& found) {
+  const Rows pages = query(database, "PRAGMA integrity_check(100)");
+  if (pages.rows.size() == 1 && pages.rows[0][0] == Cell("ok")) return true;
+  add(found, "a damaged file", "", static_cast<std::int64_t>(pages.rows.size()), pages.rows[0][0]);
+  return false;
+}
+
+void check_references(Database& database, Rows& found) {
+  const Rows orphans = query(database,
+                             "SELECT \"table\", parent, count(*), min(rowid) FROM pragma_foreign_key_check "
+                             "GROUP BY 1, 2");
+  for (const auto& row : orphans.rows)
+    add(found, fmt::format("a {} that is not there", text_of(row[1])), text_of(row[0]), integer_of(row[2]), row[3]);
+}
+
+void check_statuses(Database& database, Rows& found) {
+  for (const std::string table : {"trial", "baseline"})
+    for (const auto& row : query(database, "SELECT status, count(*), min(id) FROM " + table + " GROUP BY 1").rows) {
+      try {
+        parse_status(text_of(row[0]));
+      } catch (const Error&) {
+        add(found, fmt::format("an unknown status '{}'", text_of(row[0])), table, integer_of(row[1]), row[2]);
+      }
+    }
+}
+
+void check_times(Database& database, Rows& found) {
+  const Rows faults = query(database,
+                            "SELECT deplo_fault(id) AS fault, count(*), min(id) FROM trial WHERE status = 'ok' "
+                            "GROUP BY fault HAVING fault IS NOT NULL ORDER BY 1");
+  for (const auto& row : faults.rows) add(found, text_of(row[0]), "trial", integer_of(row[1]), row[2]);
+}
+
+void check_kernel_keys(Database& database, Rows& found) {
+  std::int64_t count = 0, example = 0;
+  Statement kernel(database, "SELECT id, key, text FROM kernel ORDER BY id DESC");
+  while (kernel.step())
+    if (kernel.text(1) != digest(kernel.text(2))) {
+      ++count;
+      example = kernel.integer(0);
+    }
+  add(found, "a key that is not its text's digest", "kernel", count, example);
+}
+
+}  // namespace
+
+Rows check_store(Database& database) {
+  Rows found{{"fault", "table", "rows", "example"}, {}};
+  database.limit_statements({});  // takes as long as there are pages
+  if (!check_file(database, found)) return found;
+  check_references(database, found);
+  check_statuses(database, found);
+  check_kernel_keys(database, found);
+  check_times(database, found);
+  for (const Rule& rule : rules) {
+    const Rows rows =
+        query(database, fmt::format("SELECT count(*), min(id) FROM {} WHERE {}", rule.table, expand(rule.broken)));
+    add(found, rule.fault, rule.table, integer_of(rows.rows[0][0]), rows.rows[0][1]);
+  }
+  return found;
+}
+
+}  // namespace deplo::measure

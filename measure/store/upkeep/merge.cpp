@@ -1,0 +1,203 @@
+// Tables are merged as the schema describes them: by their columns, their foreign keys and what is UNIQUE, parents
+// first.
+#include "measure/store/upkeep/merge.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "core/error.h"
+#include "measure/sqlite/rows.h"
+#include "measure/store/open.h"
+
+namespace deplo::measure {
+namespace {
+
+struct Table {
+  std::string name;
+  std::vector<std::string> columns;               // all but the id, which means nothing in another store
+  std::map<std::string, std::string> references;  // column → the table whose ids it holds
+  std::vector<std::string> identity;              // what is UNIQUE; empty: all columns
+  bool has_time = false;                          // a row is a fact of that moment: `created`
+  bool is_referenced = false;
+};
+
+std::vector<std::string> texts(Database& database, const std::string& sql) {
+  std::vector<std::string> result;
+  for (const auto& row : query(database, sql).rows) result.push_back(text_of(row[0]));
+  return result;
+}
+
+std::string list(const std::vector<std::string>& columns, std::string_view prefix = "") {
+  std::string text;
+  for (const std::string& column : columns) text += fmt::format("{}{}\"{}\"", text.empty() ? "" : ", ", prefix, column);
+  return text;
+}
+
+Table describe(Database& database, const std::string& name) {
+  Table table{.name = name, .columns = {}, .references = {}, .identity = {}};
+  table.columns = texts(database, fmt::format("SELECT name FROM pragma_table_info('{}') WHERE name <> 'id'", name));
+  for (const auto& row :
+       query(database, fmt::format("SELECT \"from\", \"table\" FROM pragma_foreign_key_list('{}')", name)).rows)
+    table.references[text_of(row[0])] = text_of(row[1]);
+  table.identity =
+      texts(database, fmt::format("SELECT i.name FROM pragma_index_list('{}') l, pragma_index_info(l.name) "
+                                  "i WHERE l.origin = 'u' ORDER BY i.seqno",
+                                  name));
+  table.has_time = std::ranges::find(table.columns, "created") != table.columns.end();
+  return table;
+}
+
+/// Each behind those that it refers to. Throws Error, which names the store, where there is no such order.
+std::vector<Table> tables_of(Database& database, const std::string& store) {
+  std::vector<Table> waiting, sorted;
+  for (const std::string& name :
+       texts(database,
+             "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name "
+             "<> 'running' ORDER BY rootpage"))
+    waiting.push_back(describe(database, name));
+  std::set<std::string> referenced;
+  for (const Table& table : waiting)
+    for (const auto& [column, parent] : table.references) referenced.insert(parent);
+  std::set<std::string> done;
+  while (!waiting.empty()) {
+    const auto next = std::ranges::find_if(waiting, [&](const Table& table) {
+      return std::ranges::all_of(table.references, [&](const auto& one) { return done.contains(one.second); });
+    });
+    if (next == waiting.end())
+      throw Error(
+          fmt::format("store {}: expected the tables of a deplo database, found '{}' with references that lead "
+                      "to none of them",
+                      store, waiting.front().name));
+    next->is_referenced = referenced.contains(next->name);
+    done.insert(next->name);
+    sorted.push_back(std::move(*next));
+    waiting.erase(next);
+  }
+  return sorted;
+}
+
+class Merge {
+ public:
+  explicit Merge(Database& database) : database_(database) {}
+
+  MergedTable merge(const Table& table) {
+    const std::int64_t before = count("main", table);
+    if (!table.identity.empty())
+      unite(table);
+    else
+      add_facts(table);
+    if (table.is_referenced) map_ids(table);
+    return {table.name, count("source", table), count("main", table) - before};
+  }
+
+ private:
+  std::int64_t count(const char* schema, const Table& table) {
+    return database_.integer(fmt::format("SELECT count(*) FROM {}.\"{}\"", schema, table.name));
+  }
+
+  /// A column of the source's row `s`, with ids as they are here.
+  static std::string translated(const Table& table, const std::string& column) {
+    const auto parent = table.references.find(column);
+    if (parent == table.references.end()) return fmt::format("s.\"{}\"", column);
+    return fmt::format("(SELECT new FROM temp.\"{}_ids\" WHERE old = s.\"{}\")", parent->second, column);
+  }
+  static std::string translated(const Table& table) {
+    std::string text;
+    for (const std::string& column : table.columns)
+      text += fmt::format("{}{} AS \"{}\"", text.empty() ? "" : ", ", translated(table, column), column);
+    return text;
+  }
+
+  /// Rows that mean the same thing are one; of what else they say the larger value stays, whoever comes first.
+  void unite(const Table& table) {
+    std::string larger;
+    for (const std::string& column : table.columns)
+      if (std::ranges::find(table.identity, column) == table.identity.end())
+        larger += fmt::format("{0}\"{1}\" = coalesce(max(\"{1}\", excluded.\"{1}\"), \"{1}\", excluded.\"{1}\")",
+                              larger.empty() ? "" : ", ", column);
+    database_.execute(
+        fmt::format("INSERT INTO main.\"{0}\" ({1}) SELECT {2} FROM source.\"{0}\" s WHERE true ORDER BY s.id ON "
+                    "CONFLICT ({3}) DO {4}",
+                    table.name, list(table.columns), translated(table), list(table.identity),
+                    larger.empty() ? "NOTHING" : "UPDATE SET " + larger));
+  }
+
+  /// Rows of the source that are not here, each once.
+  void add_facts(const Table& table) {
+    std::string related;  // no other row can be equal to one of the source
+    for (const auto& [column, parent] : table.references)
+      related += fmt::format("{}\"{}\" IN (SELECT new FROM temp.\"{}_ids\")", related.empty() ? " WHERE " : " AND ",
+                             column, parent);
+    const std::string columns = list(table.columns);
+    database_.execute(
+        fmt::format("CREATE TEMP TABLE added AS SELECT {1}, min(position) AS position FROM (SELECT {1}, 0 AS here, id "
+                    "AS position FROM main.\"{0}\"{2} UNION ALL SELECT {3}, 1, s.id FROM source.\"{0}\" s) "
+                    "GROUP BY {1} HAVING min(here) = 1",
+                    table.name, columns, related, translated(table)));
+    const bool by_time = table.has_time && !table.is_referenced;
+    if (by_time) take_later(table);
+    database_.execute(fmt::format("INSERT INTO main.\"{0}\" ({1}) SELECT {1} FROM temp.added ORDER BY {2}position",
+                                  table.name, columns, by_time ? "created, " : ""));
+    database_.execute("DROP TABLE temp.added");
+  }
+
+  /// Rows here that are later than the first new one are added again behind it: the latest has the largest id.
+  void take_later(const Table& table) {
+    const std::string later = "created > (SELECT min(created) FROM temp.added)";
+    database_.execute(fmt::format("CREATE TEMP TABLE later AS SELECT {1}, id AS position FROM main.\"{0}\" WHERE {2}",
+                                  table.name, list(table.columns), later));
+    database_.execute(fmt::format("DELETE FROM main.\"{}\" WHERE {}", table.name, later));
+    database_.execute("INSERT INTO temp.added SELECT * FROM temp.later");
+    database_.execute("DROP TABLE temp.later");
+  }
+
+  void map_ids(const Table& table) {
+    const std::vector<std::string>& identity = table.identity.empty() ? table.columns : table.identity;
+    std::string same;  // from the last column on: a run's time tells more than its device
+    for (auto column = identity.rbegin(); column != identity.rend(); ++column)
+      same += fmt::format("{}m.\"{}\" IS {}", same.empty() ? "" : " AND ", *column, translated(table, *column));
+    database_.execute(
+        fmt::format("CREATE TEMP TABLE \"{0}_ids\" AS SELECT s.id AS old, (SELECT min(m.id) FROM main.\"{0}\" m WHERE "
+                    "{1}) AS new FROM source.\"{0}\" s",
+                    table.name, same));
+    database_.execute(fmt::format("CREATE UNIQUE INDEX temp.\"{0}_by_old\" ON \"{0}_ids\" (old)", table.name));
+  }
+
+  Database& database_;
+};
+
+void check_source(Database& source, const std::string& into, const std::string& from) {
+  std::error_code none;
+  if (std::filesystem::equivalent(into, from, none))
+    throw Error(fmt::format("store {}: expected another store to merge, found the same file: {}", into, from));
+  if (source.integer("SELECT count(*) FROM pragma_foreign_key_check") > 0)
+    throw Error(fmt::format("store {}: has rows that belong to nothing: see `deplo db check {}`", from, from));
+}
+
+}  // namespace
+
+std::vector<MergedTable> merge_store(const std::string& into, const std::string& from) {
+  const auto source = open_read_only(from);
+  check_source(*source, into, from);
+  const auto database = open_database(into);
+  {
+    Statement attach(*database, "ATTACH ? AS source");
+    const std::string uri = read_only_uri(from);
+    attach.bind(1, uri).step();
+  }
+  database->limit_statements({});  // takes as long as there are rows
+  Transaction transaction(*database);
+  Merge merge(*database);
+  std::vector<MergedTable> merged;
+  for (const Table& table : tables_of(*database, into)) merged.push_back(merge.merge(table));
+  transaction.commit();
+  return merged;
+}
+
+}  // namespace deplo::measure

@@ -1,0 +1,75 @@
+#include "measure/store/upkeep/prune.h"
+
+#include <string>
+#include <vector>
+
+#include "core/outcome.h"
+#include "measure/store/process_name.h"
+#include "measure/store/retry.h"
+
+namespace deplo::measure {
+namespace {
+
+/// `stale`: trials whose schedule has become another source since.
+std::string with_stale() {
+  std::string kept;
+  for (int i = 0; i <= static_cast<int>(Status::timeout); ++i)
+    if (const auto status = static_cast<Status>(i); transient(status) || quarantined(status))
+      kept += (kept.empty() ? "'" : ", '") + std::string(status_name(status)) + "'";
+  return "WITH traced AS (SELECT t.id, t.kernel, t.run, t.status, t.digest, first_value(t.digest) OVER (PARTITION BY "
+         "t.kernel, r.device, t.trail, t.protocol, t.stage ORDER BY t.id DESC) AS latest FROM trial t JOIN run r ON "
+         "r.id = t.run), stale AS (SELECT id, kernel, run FROM traced WHERE digest <> latest AND status NOT IN (" +
+         kept + ")) ";
+}
+
+/// Tables whose rows belong to a run.
+std::vector<std::string> tables_of_runs(Database& database) {
+  const Rows tables = query(database,
+                            "SELECT DISTINCT s.name FROM sqlite_schema s, pragma_foreign_key_list(s.name) f "
+                            "WHERE s.type = 'table' AND f.\"table\" = 'run' AND f.\"from\" = 'run'");
+  std::vector<std::string> names;
+  for (const auto& row : tables.rows) names.push_back(text_of(row[0]));
+  return names;
+}
+
+std::vector<std::int64_t> empty_runs(Database& database) {
+  std::string sql =
+      with_stale() + "SELECT id, process FROM run r WHERE julianday(r.started) < julianday('now', '-1 day')";
+  for (const std::string& table : tables_of_runs(database))
+    sql += " AND NOT EXISTS (SELECT 1 FROM \"" + table + "\" x WHERE x.run = r.id" +
+           (table == "trial" ? " AND x.id NOT IN (SELECT id FROM stale))" : ")");
+  std::vector<std::int64_t> ids;
+  for (const auto& row : query(database, sql).rows)
+    if (!is_running(text_of(row[1]))) ids.push_back(integer_of(row[0]));
+  return ids;
+}
+
+Rows describe(Database& database, const std::vector<std::int64_t>& runs) {
+  Rows rows = query(database, with_stale() +
+                                  "SELECT 'trials of an older source' AS what, k.name AS kernel, count(*) AS rows "
+                                  "FROM stale s JOIN kernel k ON k.id = s.kernel GROUP BY k.id ORDER BY k.name");
+  if (!runs.empty()) rows.rows.push_back({"runs without anything", {}, static_cast<std::int64_t>(runs.size())});
+  return rows;
+}
+
+}  // namespace
+
+Rows prunable(Database& database) { return describe(database, empty_runs(database)); }
+
+Rows prune(Database& database) {
+  Rows removed;
+  database.limit_statements({});  // takes as long as there are rows
+  {
+    Transaction transaction(database);
+    const std::vector<std::int64_t> runs = empty_runs(database);
+    removed = describe(database, runs);
+    database.execute(with_stale() + "DELETE FROM trial WHERE id IN (SELECT id FROM stale)");
+    Statement remove(database, "DELETE FROM run WHERE id = ?");
+    for (const std::int64_t run : runs) remove.bind(1, run).step();
+    transaction.commit();
+  }
+  if (!removed.rows.empty()) database.execute("VACUUM");
+  return removed;
+}
+
+}  // namespace deplo::measure

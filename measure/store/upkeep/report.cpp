@@ -1,0 +1,143 @@
+#include "measure/store/upkeep/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+#include "measure/protocol/protocol.h"
+#include "measure/store/evidence.h"
+#include "measure/store/trial.h"
+#include "measure/store/upkeep/choice.h"
+
+namespace deplo::measure {
+namespace {
+
+/// As Store::best() by default: a result that only a laxer check took for right is nobody's best.
+std::string usual_tolerance() { return fmt::format("{} <= {}", tolerance_column, default_tolerance); }
+
+std::string ranked() {
+  return fmt::format(
+      "WITH evidence AS ({}), ranked AS (SELECT *, row_number() OVER (PARTITION BY kernel, device "
+      "ORDER BY {}) AS place FROM evidence WHERE status = 'ok' AND NOT stopped) ",
+      select_evidence(usual_tolerance()), best_first);
+}
+constexpr std::string_view from_ranked =
+    "FROM ranked b JOIN kernel k ON k.id = b.kernel JOIN device d ON d.id = b.device WHERE b.place = 1 ";
+
+// ?1 to ?4 of the queries that take a filter.
+std::array<Cell, 4> parameters(Database& database, const Filter& filter) {
+  return {chosen_kernels(database, filter.kernel), chosen_devices(database, filter.device), filter.status,
+          filter.limit};
+}
+constexpr std::string_view is_chosen =
+    "k.id IN (SELECT value FROM json_each(?1)) AND d.id IN (SELECT value FROM json_each(?2)) ";
+
+struct Best {
+  Cell kernel, device, median_us, trail;
+};
+
+/// By the kernel's key and what identifies the device.
+std::map<std::vector<Cell>, Best> bests(Database& database) {
+  const Rows rows =
+      query(database, fmt::format("{}SELECT k.key, d.backend, d.name, d.vendor, d.driver, d.platform, d.units, k.name, "
+                                  "d.name, b.median_us, b.trail {}",
+                                  ranked(), from_ranked));
+  std::map<std::vector<Cell>, Best> found;
+  for (const auto& row : rows.rows) found[{row.begin(), row.begin() + 7}] = {row[7], row[8], row[9], row[10]};
+  return found;
+}
+
+}  // namespace
+
+Rows table_sizes(Database& database) {
+  Rows sizes{{"table", "rows"}, {}};
+  const Rows tables = query(database,
+                            "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' "
+                            "ORDER BY rootpage");
+  for (const auto& row : tables.rows) {
+    const auto& name = text_of(row[0]);
+    sizes.rows.push_back({name, database.integer("SELECT count(*) FROM \"" + name + "\"")});
+  }
+  return sizes;
+}
+
+Rows device_summaries(Database& database) {
+  return query(database,
+               "SELECT d.name AS device, d.backend, d.driver, count(DISTINCT r.id) AS runs, count(DISTINCT t.kernel) "
+               "AS kernels, count(t.id) AS trials, min(r.started) AS first_run, max(t.created) AS latest_trial "
+               "FROM device d LEFT JOIN run r ON r.device = d.id LEFT JOIN trial t ON t.run = r.id "
+               "GROUP BY d.id ORDER BY d.id");
+}
+
+Rows status_counts(Database& database) {
+  return query(database,
+               "SELECT status, count(*) AS trials, count(DISTINCT kernel) AS kernels FROM trial GROUP BY status "
+               "ORDER BY status <> 'ok', trials DESC, status");
+}
+
+Rows best_schedules(Database& database, const Filter& filter) {
+  return query(database,
+               fmt::format("{}SELECT k.name AS kernel, d.name AS device, b.median_us, b.stage, b.created, b.trail {}"
+                           "AND {}AND ?3 = ?3 ORDER BY k.name, k.id, d.id LIMIT ?4",
+                           ranked(), from_ranked, is_chosen),
+               parameters(database, filter));
+}
+
+Rows latest_trials(Database& database, const Filter& filter) {
+  return query(
+      database,
+      fmt::format("SELECT t.id, t.run, k.name AS kernel, d.name AS device, t.stage, t.status, t.median_us, t.created, "
+                  "t.trail, t.message FROM trial t JOIN run r ON r.id = t.run JOIN kernel k ON k.id = t.kernel "
+                  "JOIN device d ON d.id = r.device WHERE {}AND ?3 IN ('', t.status) ORDER BY t.id DESC LIMIT ?4",
+                  is_chosen),
+      parameters(database, filter));
+}
+
+Rows kernel_summaries(Database& database, const Filter& filter) {
+  const std::array<Cell, 1> kernels{chosen_kernels(database, filter.kernel)};
+  return query(database,
+               "SELECT k.name AS kernel, count(DISTINCT r.device) AS devices, count(t.id) AS trials, "
+               "count(t.id) FILTER (WHERE t.status <> 'ok') AS failures, count(DISTINCT t.trail) AS trails, "
+               "k.key, k.schedule_key FROM kernel k LEFT JOIN trial t ON t.kernel = k.id "
+               "LEFT JOIN run r ON r.id = t.run WHERE k.id IN (SELECT value FROM json_each(?1)) "
+               "GROUP BY k.id ORDER BY k.name, k.id",
+               kernels);
+}
+
+std::vector<std::int64_t> ranked_trials(Database& database, std::int64_t kernel, std::int64_t device) {
+  const std::string evidence =
+      select_evidence("t.kernel = ? AND r.device = ? AND " + usual_tolerance(),
+                      "t.id, t.kernel, t.trail, t.digest, t.status, t.stopped, t.stage, t.fidelity, t.median_us");
+  Statement rows(database, fmt::format("SELECT id FROM ({}) WHERE status = 'ok' AND NOT stopped ORDER BY {}", evidence,
+                                       best_first));
+  rows.bind(1, kernel).bind(2, device);
+  std::vector<std::int64_t> ids;
+  while (rows.step()) ids.push_back(rows.integer(0));
+  return ids;
+}
+
+Rows compare_bests(Database& a, Database& b) {
+  Rows rows{{"kernel", "device", "a_us", "b_us", "speed_up", "schedule"}, {}};
+  auto others = bests(b);
+  for (const auto& [key, mine] : bests(a)) {
+    const auto other = others.find(key);
+    if (other == others.end()) {
+      rows.rows.push_back({mine.kernel, mine.device, mine.median_us, {}, {}, "only in A"});
+      continue;
+    }
+    const Best& theirs = other->second;
+    const double ratio = real_of(mine.median_us) / real_of(theirs.median_us);
+    rows.rows.push_back({mine.kernel, mine.device, mine.median_us, theirs.median_us, ratio,
+                         mine.trail == theirs.trail ? "same" : "other"});
+    others.erase(other);
+  }
+  for (const auto& [key, theirs] : others)
+    rows.rows.push_back({theirs.kernel, theirs.device, {}, theirs.median_us, {}, "only in B"});
+  std::ranges::stable_sort(rows.rows, {}, [](const auto& row) { return row[0]; });
+  return rows;
+}
+
+}  // namespace deplo::measure

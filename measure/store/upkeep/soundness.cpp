@@ -1,0 +1,137 @@
+#include "measure/store/upkeep/soundness.h"
+
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/error.h"
+#include "measure/protocol/interval.h"
+#include "measure/store/trial.h"
+#include "rules/cost/least_work.h"
+
+namespace deplo::measure {
+namespace {
+
+// Where nothing is known of the device, a time is still no less than a cycle of a clock of 10 GHz (the record, with
+// liquid helium, is 9.1 GHz), and no device does 10^18 FLOPs a second (the first machine that did, Frontier, fills a
+// hall) or moves 10^17 bytes (the memory on all of a Cerebras WSE-3 wafer moves 2.1e16).
+constexpr double least_possible_us = 1e-4;
+constexpr Ceilings of_any_device{1e8, 1e8, 1e9};  // in 10^9 a second
+constexpr double most_possible_us = 3e13;         // a year
+/// Faster than the device was ever seen to be by this much is no time of it. Honest times were at least 0.9 of the
+/// least one when they were taken (Protocol::plausible), by ceilings that may have been seen after the last were
+/// stored.
+constexpr double unreachable = 0.5;
+constexpr double rounding = 1e-6;  // of a median, where another program printed it
+
+bool is_time(double us) { return std::isfinite(us) && us > 0 && us < most_possible_us; }
+
+/// The trial's own ceilings judged it when it was taken: of older protocols and of prefixes nobody asked.
+bool judged_by_ceilings(const TrialRecord& trial) {
+  return trial.fidelity == 1 && !trial.stopped && trial.protocol.find("plausible=") != std::string::npos;
+}
+
+ir::Work work_of(const std::string& text) {
+  try {
+    const ir::Program loop = ir::parse(text);
+    if (loop.level == ir::Level::loop && verify(loop).empty()) return least_work(loop);
+  } catch (const Error&) {
+    // What is no kernel is never run: others say so.
+  }
+  return {};
+}
+
+/// deplo_fault() of one connection. The statements are made when they are first needed: an older store lacks tables.
+class Faults {
+ public:
+  explicit Faults(Database& database) : database_(database) {}
+
+  /// nullopt: NULL.
+  std::optional<std::string_view> of(std::int64_t id) {
+    if (!trial_)
+      trial_.emplace(database_,
+                     "SELECT t.median_us, t.samples, t.batch, t.sets, t.fidelity, t.protocol, t.stopped, t.kernel, "
+                     "r.device, d.l2_bytes FROM trial t JOIN run r ON r.id = t.run JOIN device d ON d.id = r.device "
+                     "WHERE t.id = ? AND t.status = 'ok'");
+    Statement& row = *trial_;
+    if (!row.bind(1, id).step()) return std::nullopt;
+    TrialRecord trial;
+    trial.median_us = row.real(0);
+    trial.samples = parse_samples(row.text(1));
+    trial.batch = row.is_null(2) ? 1 : row.integer(2);
+    trial.sets = row.is_null(3) ? 1 : row.integer(3);
+    trial.fidelity = row.real(4);
+    trial.protocol = row.text(5);
+    trial.stopped = row.integer(6) != 0;
+    const std::int64_t kernel = row.integer(7), device = row.integer(8), l2_bytes = row.integer(9);
+    row.step();  // done: the statement is free for the next
+    const std::string_view fault = fault_of(trial, least_work_of(kernel), ceilings(device), l2_bytes);
+    return fault.empty() ? std::nullopt : std::optional(fault);
+  }
+
+ private:
+  const ir::Work& least_work_of(std::int64_t kernel) {
+    const auto [found, fresh] = work_.try_emplace(kernel);
+    if (fresh) {
+      Statement text(database_, "SELECT text FROM kernel WHERE id = ?");
+      if (text.bind(1, kernel).step()) found->second = work_of(text.text(0));
+    }
+    return found->second;
+  }
+
+  Ceilings ceilings(std::int64_t device) {
+    if (!ceilings_)
+      ceilings_.emplace(database_,
+                        "SELECT max(c.copy_gb_s), max(c.read_gb_s), max(c.fp32_gflop_s) FROM ceiling c "
+                        "JOIN run r ON r.id = c.run WHERE r.device = ?");
+    CHECK(ceilings_->bind(1, device).step());
+    const Ceilings seen{ceilings_->real(0), ceilings_->real(1), ceilings_->real(2)};
+    ceilings_->step();
+    return seen;
+  }
+
+  Database& database_;
+  std::optional<Statement> trial_, ceilings_;
+  std::map<std::int64_t, ir::Work> work_;  // by kernel
+};
+
+void fault_function(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) {
+  try {
+    const auto fault = static_cast<Faults*>(sqlite3_user_data(context))->of(sqlite3_value_int64(arguments[0]));
+    if (fault) sqlite3_result_text(context, fault->data(), static_cast<int>(fault->size()), SQLITE_STATIC);
+  } catch (const Error& error) {
+    sqlite3_result_error(context, error.what(), -1);
+  }
+}
+
+}  // namespace
+
+std::string_view fault_of(const TrialRecord& trial, const ir::Work& least, const Ceilings& ceilings,
+                          std::int64_t l2_bytes) {
+  if (!is_time(trial.median_us)) return "a time that is no positive number";
+  if (trial.protocol == "recorded") return "";
+  if (trial.batch < 1 || trial.sets < 1) return "a batch or sets below one";
+  if (!(trial.fidelity > 0 && trial.fidelity <= 1)) return "a part of the grid that is none";
+  if (trial.samples.empty()) return "ok without samples";
+  if (!std::ranges::all_of(trial.samples, is_time)) return "ok with a sample that is no positive number";
+  if (std::abs(trial.median_us / median(trial.samples) - 1) > rounding) return "a median that its samples contradict";
+  const bool impossible = trial.median_us < least_possible_us || trial.median_us < least_us(least, of_any_device, 0, 1);
+  const bool unseen =
+      judged_by_ceilings(trial) && trial.median_us < unreachable * least_us(least, ceilings, l2_bytes, trial.batch);
+  return impossible || unseen ? "a time that no hardware can reach" : "";
+}
+
+void add_fault_function(Database& database) {
+  const auto faults = std::make_shared<Faults>(database);
+  database.keep(faults);
+  const int code = sqlite3_create_function_v2(database.handle(), "deplo_fault", 1, SQLITE_UTF8, faults.get(),
+                                              fault_function, nullptr, nullptr, nullptr);
+  if (code != SQLITE_OK) database.fail(code);
+}
+
+}  // namespace deplo::measure

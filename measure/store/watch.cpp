@@ -1,0 +1,156 @@
+#include "measure/store/watch.h"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <string_view>
+#include <thread>
+
+#include "core/error.h"
+
+namespace deplo::measure {
+namespace {
+
+// https://www.sqlite.org/fileformat2.html and walformat.html
+constexpr int header_bytes = 100, page_size_at = 16, page_count_at = 28;
+constexpr std::string_view magic("SQLite format 3\0", 16);
+constexpr std::int64_t log_header_bytes = 32, frame_header_bytes = 24;
+constexpr int index_bytes = 32768, index_page_size_at = 14, index_frames_at = 16;
+
+std::int64_t big_endian(const unsigned char* at, int bytes) {
+  std::int64_t value = 0;
+  for (int i = 0; i < bytes; ++i) value = value << 8 | at[i];
+  return value;
+}
+
+/// SQLite writes 1 for 65,536.
+std::int64_t page_size(std::int64_t stored) { return stored == 1 ? 65'536 : stored; }
+
+// Through SQLite's own handles: to close another one would give its locks away (POSIX).
+sqlite3_file* file_of(const Database& database, int which) {
+  sqlite3_file* file = nullptr;
+  sqlite3_file_control(database.handle(), "main", which, &file);
+  return file != nullptr && file->pMethods != nullptr ? file : nullptr;
+}
+
+std::optional<struct stat> status(const std::string& path) {
+  struct stat found {};
+  return stat(path.c_str(), &found) == 0 ? std::optional(found) : std::nullopt;
+}
+
+bool same_file(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }
+
+bool same_time(const timespec& a, const timespec& b) { return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec; }
+
+}  // namespace
+
+StoreWatch::StoreWatch(Database& database) : database_(database) {
+  database_.integer("SELECT count(*) FROM sqlite_schema");  // opens the log and its index
+  for (const Part part : {Part::main, Part::log, Part::index})
+    files_[static_cast<std::size_t>(part)] = status(name(part));
+  if (files_[0]) looked_at_ = files_[0]->st_ctim;
+}
+
+std::string StoreWatch::name(Part part) const {
+  return database_.path() + (part == Part::log ? "-wal" : part == Part::index ? "-shm" : "");
+}
+
+/// Whether the file is gone from its place.
+std::optional<StoreLoss> StoreWatch::missing(Part part) const {
+  const auto& opened = files_[static_cast<std::size_t>(part)];
+  if (!opened) return std::nullopt;
+  const auto now = status(name(part));
+  if (now && same_file(*now, *opened)) return std::nullopt;
+  std::string what = now               ? "was replaced by another file"
+                     : errno == ENOENT ? "was deleted"
+                                       : fmt::format("cannot be reached any more: {}", std::strerror(errno));
+  if (part != Part::main) what = fmt::format("lost the file {} beside it, which {}", name(part), what);
+  return StoreLoss{std::move(what), true, part == Part::main && now};
+}
+
+/// Whether what is in the files cannot be what SQLite wrote.
+std::optional<StoreLoss> StoreWatch::damaged() const {
+  sqlite3_file* const main = file_of(database_, SQLITE_FCNTL_FILE_POINTER);
+  if (main == nullptr) return std::nullopt;
+  std::array<unsigned char, header_bytes> header{};
+  sqlite3_int64 size = 0;
+  main->pMethods->xFileSize(main, &size);
+  if (main->pMethods->xRead(main, header.data(), header_bytes, 0) != SQLITE_OK) return StoreLoss{"was truncated"};
+  if (std::memcmp(header.data(), magic.data(), magic.size()) != 0) return StoreLoss{"was overwritten"};
+  const std::int64_t bytes = page_size(big_endian(&header[page_size_at], 2)) * big_endian(&header[page_count_at], 4);
+  if (size < bytes) return StoreLoss{"was truncated"};
+
+  const auto log = status(name(Part::log));
+  void volatile* shared = nullptr;
+  if (!log || main->pMethods->iVersion < 2 || main->pMethods->xShmMap(main, 0, index_bytes, 0, &shared) != SQLITE_OK ||
+      shared == nullptr)
+    return std::nullopt;
+  std::uint16_t log_page = 0;  // in the order of this machine's bytes
+  std::uint32_t frames = 0;
+  const auto* const index = static_cast<const char*>(const_cast<const void*>(shared));
+  std::memcpy(&log_page, index + index_page_size_at, sizeof log_page);
+  std::memcpy(&frames, index + index_frames_at, sizeof frames);
+  if (frames > 0 && log->st_size < log_header_bytes + frames * (page_size(log_page) + frame_header_bytes))
+    return StoreLoss{fmt::format("lost a part of {}, which was truncated", name(Part::log))};
+  return std::nullopt;
+}
+
+/// What tells a run from all others, also of other stores; "" where there is none of that number.
+std::string StoreWatch::identity_of_run(Database& database) const {
+  Statement run(database, "SELECT host || ' ' || process || ' ' || started FROM run WHERE id = ?");
+  return run.bind(1, run_).step() ? run.text(0) : "";
+}
+
+/// Whether the file itself, as of the last checkpoint, has our run.
+bool StoreWatch::has_run() const {
+  try {
+    Database file(database_.path(), Access::sealed);
+    return identity_of_run(file) == run_identity_;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+void StoreWatch::expect_run(std::int64_t id) {
+  run_ = id;
+  run_identity_ = identity_of_run(database_);
+  database_.try_execute("PRAGMA wal_checkpoint(PASSIVE)");  // else it may be in the log alone for long
+  run_is_there_ = has_run();
+}
+
+void StoreWatch::remove_log() const {
+  for (const Part part : {Part::log, Part::index}) {
+    const auto& opened = files_[static_cast<std::size_t>(part)];
+    const auto now = status(name(part));
+    if (now && opened && same_file(*now, *opened)) unlink(name(part).c_str());
+  }
+}
+
+std::optional<StoreLoss> StoreWatch::look() {
+  using namespace std::chrono;
+  if (auto loss = missing(Part::main)) return loss;
+  const auto end = steady_clock::now() + seconds(1);
+  for (;;) {
+    const auto now = status(name(Part::main));
+    auto loss = damaged();
+    if (!loss && now && !same_time(now->st_ctim, looked_at_)) {
+      // A checkpoint changes the file, ours or another process's; so does one who copies another store over it.
+      const bool found = run_ != 0 && has_run();
+      if (run_is_there_ && !found) loss = StoreLoss{"was overwritten", false, true};
+      run_is_there_ = run_is_there_ || found;
+      if (!loss) looked_at_ = now->st_ctim;
+    }
+    if (!loss) break;
+    if (steady_clock::now() > end) return loss;
+    std::this_thread::sleep_for(milliseconds(20));  // in the middle of a checkpoint all of this may look so
+  }
+  for (const Part part : {Part::log, Part::index})
+    if (auto loss = missing(part)) return loss;
+  return std::nullopt;
+}
+
+}  // namespace deplo::measure

@@ -1,0 +1,266 @@
+// What the threads of a warp index staged buffers by: index expressions evaluated for 32 threads at once.
+#include <algorithm>
+#include <numeric>
+
+#include "ir/simplify/simplify_impl.h"
+#include "ir/walk.h"
+#include "rules/cost/banks.h"
+
+namespace deplo::ir {
+namespace {
+
+// An expression's value in every thread of a warp; where it is the same in all of them, only the first counts.
+struct Value {
+  WarpValues v{};
+  bool threads = false;    // differs between threads
+  bool plain = true;       // an affine function of the thread axes plus something the same in all threads
+  std::uint64_t regs = 0;  // REG axes that it depends on
+  bool known = true;       // no gathered value in it
+
+  std::int64_t at(std::size_t t) const { return v[threads ? t : 0]; }
+};
+using Environment = std::vector<std::pair<const std::string*, Value>>;
+
+Value uniform(std::int64_t value, std::uint64_t regs = 0) {
+  Value result;
+  result.v[0] = value;
+  result.regs = regs;
+  return result;
+}
+
+Value evaluate(const Expr& e, const Environment& environment) {
+  if (e.kind() == Expr::Kind::constant) return uniform(e.value());
+  if (e.kind() == Expr::Kind::variable) {
+    const auto found = std::find_if(environment.rbegin(), environment.rend(),
+                                    [&](const auto& entry) { return same_name(*entry.first, e.name()); });
+    if (found != environment.rend()) return found->second;
+    Value unknown;
+    unknown.known = false;
+    return unknown;
+  }
+  const Value l = evaluate(e.lhs(), environment), r = evaluate(e.rhs(), environment);
+  Value result;
+  result.threads = l.threads || r.threads;
+  result.regs = l.regs | r.regs;
+  result.known = l.known && r.known;
+  const bool sums = e.op() == ExprOp::add || e.op() == ExprOp::sub;
+  const bool scales =
+      e.op() == ExprOp::mul && (e.lhs().kind() == Expr::Kind::constant || e.rhs().kind() == Expr::Kind::constant);
+  result.plain = !result.threads || ((sums || scales) && l.plain && r.plain);
+  for (std::size_t t = 0; t < (result.threads ? kWarp : 1U); ++t) result.v[t] = fold(e.op(), l.at(t), r.at(t));
+  return result;
+}
+
+// Do 32 neighbours from a multiple of 32 on in a row-major box of these extents always have the same shape, so that all
+// of them are the first ones shifted?
+bool blocks_are_shifts(const std::vector<std::int64_t>& extents) {
+  std::int64_t inner = 1;
+  for (std::size_t i = extents.size(); i-- > 0; inner *= extents[i])
+    if (kWarp % inner == 0 && inner * extents[i] % kWarp == 0) return true;
+  return inner <= kWarp;
+}
+
+struct Site {
+  const Stmt* stmt = nullptr;
+  std::vector<const Loop*> loops;  // around it, in the tile
+};
+
+void collect(const Body& body, std::vector<const Loop*>& loops, std::vector<Site>& sites) {
+  for (const Stmt& stmt : body) {
+    const auto* loop = stmt.as<Loop>();
+    if (stmt.as<Load>() != nullptr || stmt.as<Stage>() != nullptr) sites.push_back({&stmt, loops});
+    if (loop != nullptr) loops.push_back(loop);
+    if (const Body* inner = inner_body(stmt)) collect(*inner, loops, sites);
+    if (loop != nullptr) loops.pop_back();
+  }
+}
+
+// Where an access is looked at: what stands for all others.
+struct Where {
+  std::int64_t warp = 0, copy = 0, round = 0;
+  std::uint64_t regs = 0;  // the axes that the copies are counted over
+};
+constexpr std::int64_t kRounds = 8;     // a swizzle repeats after 8 rows
+constexpr std::int64_t kCopies = 64;    // register copies
+constexpr std::int64_t kSomeWarps = 4;  // where not one warp stands for all
+
+class Accesses {
+ public:
+  Accesses(const Program& program, const Tile& tile) : program_(program), tile_(tile) {
+    for (const Axis& axis : tile.axes) {
+      if (axis.bind == Bind::thread) extents_.push_back(axis.extent);
+      if (axis.bind == Bind::reg) regs_.push_back(axis.extent);
+      if (axis.bind == Bind::vector) lanes_ = &axis;
+    }
+    for (const std::int64_t extent : extents_) threads_ *= extent;
+    std::vector<const Loop*> loops;
+    collect(tile.body, loops, sites_);
+  }
+
+  std::vector<WarpAccess> run() {
+    std::vector<WarpAccess> result;
+    for (const Site& site : sites_)
+      if (const auto* stage = site.stmt->as<Stage>(); stage != nullptr && !find(stage->buffer))
+        stages_.push_back(stage);
+    for (const Site& site : sites_) {
+      const auto* stage = site.stmt->as<Stage>();
+      const auto* load = site.stmt->as<Load>();
+      if (stage != nullptr && stage->transport != Transport::tma && words(*stage)) result.push_back(fill(site, *stage));
+      if (load == nullptr) continue;
+      const Stage* of = find(load->buffer);
+      if (of == nullptr || !words(*of)) continue;
+      if (auto access = look(site, *load, *of)) result.push_back(std::move(*access));
+    }
+    return result;
+  }
+
+ private:
+  const Stage* find(const std::string& buffer) const {
+    for (const Stage* stage : stages_)
+      if (stage->buffer == buffer) return stage;
+    return nullptr;
+  }
+  bool words(const Stage& stage) const { return bytes(program_.find(stage.source)->dtype) == 4; }
+  int warp_size() const { return static_cast<int>(std::min<std::int64_t>(threads_, kWarp)); }
+  std::int64_t warps() const { return std::max<std::int64_t>(1, threads_ / kWarp); }
+
+  Environment environment(const Site& site, const Where& where) const;
+  double times(const Site& site, std::uint64_t regs) const;
+  std::optional<WarpAccess> look(const Site& site, const Load& load, const Stage& stage) const;
+  WarpAccess fill(const Site& site, const Stage& stage) const;
+
+  const Program& program_;
+  const Tile& tile_;
+  const Axis* lanes_ = nullptr;
+  std::vector<std::int64_t> extents_, regs_;  // of the THREAD and the REG axes
+  std::int64_t threads_ = 1;
+  std::vector<Site> sites_;
+  std::vector<const Stage*> stages_;
+};
+
+// Block axes and the vector's lane at 0, a loop at its round-th turn.
+Environment Accesses::environment(const Site& site, const Where& where) const {
+  Environment result;
+  result.reserve(tile_.axes.size() + site.loops.size());
+  std::int64_t stride = threads_, copy = where.copy;
+  std::uint64_t reg = 1;
+  for (const Axis& axis : tile_.axes) {
+    Value value;
+    if (axis.bind == Bind::thread) {
+      stride /= axis.extent;
+      value.threads = true;
+      for (std::size_t t = 0; t < kWarp; ++t)
+        value.v[t] = (where.warp * kWarp + static_cast<std::int64_t>(t)) / stride % axis.extent;
+    } else if (axis.bind == Bind::reg) {
+      const bool counted = (where.regs & reg) != 0;
+      value = uniform(counted ? copy % axis.extent : 0, reg);
+      if (counted) copy /= axis.extent;
+      reg <<= 1;
+    }
+    result.emplace_back(&axis.name, value);
+  }
+  for (const Loop* loop : site.loops) {
+    Value value = evaluate(loop->start, result);
+    const std::int64_t turns = std::max<std::int64_t>(1, loop->axis.extent / loop->step);
+    for (std::int64_t& v : value.v) v += loop->step * (where.round % turns);
+    result.emplace_back(&loop->axis.name, value);
+  }
+  return result;
+}
+
+// Turns of the loops around it and the copies over REG axes.
+double Accesses::times(const Site& site, std::uint64_t regs) const {
+  double result = 1;
+  std::size_t reg = 0;
+  for (const Loop* loop : site.loops)
+    result *= static_cast<double>(std::max<std::int64_t>(1, loop->axis.extent / loop->step));
+  for (const Axis& axis : tile_.axes) {
+    if (axis.bind != Bind::reg) continue;
+    const bool replicated =
+        std::any_of(site.loops.begin(), site.loops.end(), [&](const Loop* loop) { return loop->per == axis.name; });
+    if (replicated || (regs >> reg & 1) != 0) result *= static_cast<double>(axis.extent);
+    ++reg;
+  }
+  return result;
+}
+
+std::optional<WarpAccess> Accesses::look(const Site& site, const Load& load, const Stage& stage) const {
+  const std::size_t slot = stage.slots > 1 ? 1 : 0;
+  const auto index_at = [&](const Where& where) {
+    const Environment all = environment(site, where);
+    std::vector<Value> index;
+    for (std::size_t d = slot; d < load.index.size(); ++d) index.push_back(evaluate(load.index[d], all));
+    return index;
+  };
+  std::vector<Value> first = index_at({});
+  WarpAccess access = {&stage, &load, 1, warp_size(), 1, {}};
+  if (lanes_ != nullptr && depends_on(load.index.back(), lanes_->name)) access.lanes = static_cast<int>(lanes_->extent);
+  std::uint64_t regs = 0;
+  bool plain = stage.panel == 0 && stage.swizzle == 0;
+  for (const Value& value : first) {
+    if (!value.known) return std::nullopt;
+    regs |= value.regs;
+    plain &= value.plain;
+  }
+  access.times = times(site, regs);
+  std::int64_t copies = 1;
+  for (std::size_t i = 0; i < regs_.size(); ++i) copies *= (regs >> i & 1) != 0 ? regs_[i] : 1;
+  const bool one_warp = plain && blocks_are_shifts(extents_);
+  const std::int64_t warps = plain ? this->warps() : std::min(this->warps(), kSomeWarps);
+  const auto sample = [&](std::vector<Value> index) {
+    std::vector<WarpValues>& values = access.samples.emplace_back();
+    for (Value& value : index) {
+      if (!value.threads) value.v.fill(value.v[0]);
+      values.push_back(value.v);
+    }
+  };
+  if (one_warp) {
+    sample(std::move(first));
+    return access;
+  }
+  Where where = {0, 0, 0, regs};
+  for (where.warp = 0; where.warp < warps; ++where.warp)
+    for (where.copy = 0; where.copy < (plain ? 1 : std::min(copies, kCopies)); ++where.copy)
+      for (where.round = 0; where.round < (plain ? 1 : kRounds); ++where.round) sample(index_at(where));
+  return access;
+}
+
+// Thread `id` makes copies id, id + threads, … of the slab's, counted along the rows of the source.
+WarpAccess Accesses::fill(const Site& site, const Stage& stage) const {
+  WarpAccess access = {&stage, nullptr, std::max(1, stage.lanes), warp_size(), 1, {}};
+  const Buffer& source = *program_.find(stage.source);
+  std::vector<std::size_t> order(stage.slab.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto stride = [&](std::size_t s) { return source.strides[static_cast<std::size_t>(stage.slab[s].dim)]; };
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return stride(a) > stride(b); });
+  std::vector<std::int64_t> steps;  // in that order
+  std::int64_t copies = 1;
+  for (const std::size_t s : order) {
+    steps.push_back(stage.slab[s].extent / (s + 1 == stage.slab.size() ? access.lanes : 1));
+    copies *= steps.back();
+  }
+  access.times = times(site, 0) * static_cast<double>(copies) / static_cast<double>(threads_);
+  const bool shifts = stage.panel == 0 && blocks_are_shifts(steps) && threads_ % kWarp == 0;
+  const std::int64_t rounds = shifts ? 1 : std::min((copies + threads_ - 1) / threads_, kRounds);
+  for (std::int64_t warp = 0; warp < (shifts ? 1 : std::min(warps(), kSomeWarps)); ++warp)
+    for (std::int64_t round = 0; round < rounds; ++round) {
+      std::vector<WarpValues> sample(order.size());
+      for (std::size_t t = 0; t < kWarp; ++t) {
+        std::int64_t rest = std::min(warp * kWarp + static_cast<std::int64_t>(t) + threads_ * round, copies - 1);
+        for (std::size_t i = order.size(); i-- > 0; rest /= steps[i])
+          sample[order[i]][t] = rest % steps[i] * (order[i] + 1 == order.size() ? access.lanes : 1);
+      }
+      access.samples.push_back(std::move(sample));
+    }
+  return access;
+}
+
+}  // namespace
+
+std::vector<WarpAccess> warp_accesses(const Program& program) {
+  for (const Stmt& stmt : program.body)
+    if (const auto* tile = stmt.as<Tile>()) return Accesses(program, *tile).run();
+  return {};
+}
+
+}  // namespace deplo::ir

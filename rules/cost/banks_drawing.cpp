@@ -1,0 +1,159 @@
+#include "rules/cost/banks_drawing.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "ir/stage_layout.h"
+#include "ir/walk.h"
+#include "rules/cost/banks.h"
+#include "rules/cost/resources.h"
+
+namespace deplo::rules {
+namespace {
+
+constexpr std::int64_t rows_drawn = 8;  // a swizzle repeats after 8 rows, and a person sees the steps by then
+
+// Threads and columns 0 to 31 in one character each.
+char digit(std::int64_t number) { return "0123456789abcdefghijklmnopqrstuv"[number % 32]; }
+
+using Line = std::array<char, ir::kBanks>;
+Line empty_line() {
+  Line line;
+  line.fill('.');
+  return line;
+}
+std::string text(const Line& line) { return fmt::format("{}", fmt::join(line, " ")); }
+std::size_t bank(std::int64_t word) { return static_cast<std::size_t>(word % ir::kBanks); }
+
+// `b_smem = b: 2 slots of [16][64 + 4] f32, 8704 bytes, async copies of 4`
+std::string layout_line(const ir::Stage& stage, ir::DType dtype) {
+  std::vector<std::int64_t> shape = ir::physical_shape(stage);
+  if (stage.slots > 1) shape.erase(shape.begin());
+  std::string box;
+  if (stage.panel > 0) {
+    box = fmt::format("{} panels of ", shape.front());
+    shape.erase(shape.begin());
+  }
+  for (std::size_t d = 0; d + 1 < shape.size(); ++d) box += fmt::format("[{}]", shape[d]);
+  box += fmt::format("[{}", shape.back() - stage.pad) + (stage.pad > 0 ? fmt::format(" + {}]", stage.pad) : "]");
+  std::string line = fmt::format("{} = {}: ", stage.buffer, stage.source);
+  if (stage.slots > 1) line += fmt::format("{} slots of ", stage.slots);
+  line += fmt::format("{} {}, {} bytes", box, ir::name(dtype), ir::physical_count(stage) * ir::bytes(dtype));
+  if (stage.swizzle > 0) line += fmt::format(", swizzle of {} bytes", stage.swizzle);
+  constexpr const char* transports[] = {"copies", "copies ahead", "cp.async", "TMA"};
+  line += fmt::format(", by {}", transports[static_cast<std::size_t>(stage.transport)]);
+  if (stage.lanes > 0) line += fmt::format(" of {}", stage.lanes);
+  return line + "\n";
+}
+
+// Which column of a row lies in which bank; the 33rd is where the first one would be again.
+std::string ladder(const ir::Stage& stage) {
+  const std::int64_t columns = stage.panel > 0 ? stage.panel : stage.slab.back().extent;
+  std::int64_t rows = 1;
+  for (std::size_t d = 0; d + 1 < stage.slab.size(); ++d) rows *= stage.slab[d].extent;
+  std::string out = "  columns by bank:\n    row ";
+  for (int b = 0; b < ir::kBanks; ++b) out += b % 8 == 0 ? fmt::format("{:<16}", b) : "";
+  out.erase(out.find_last_not_of(' ') + 1);
+  for (std::int64_t row = 0; row < std::min(rows, rows_drawn); ++row) {
+    std::vector<std::int64_t> index(stage.slab.size());
+    std::int64_t rest = row;
+    for (std::size_t d = stage.slab.size() - 1; d-- > 0; rest /= stage.slab[d].extent)
+      index[d] = rest % stage.slab[d].extent;
+    Line line = empty_line();
+    for (index.back() = 0; index.back() < std::min<std::int64_t>(columns, ir::kBanks); ++index.back())
+      line[bank(ir::physical_offset(stage, index))] = digit(index.back());
+    out += fmt::format("\n    {:<3} {}", row, text(line));
+  }
+  return out + "\n";
+}
+
+// One part of the warp, the threads that are served together: who reads a word first, words of a bank below each other.
+struct Part {
+  std::size_t first = 0, last = 0;  // threads
+  std::vector<Line> wavefronts;
+};
+
+Part part_of(const std::vector<std::int64_t>& words, std::size_t first, std::size_t size, int lanes) {
+  Part part = {first, std::min(first + size, words.size()) - 1, {}};
+  std::array<std::vector<std::int64_t>, ir::kBanks> seen;
+  for (std::size_t t = first; t <= part.last; ++t)
+    for (std::int64_t word = words[t]; word < words[t] + lanes; ++word) {
+      std::vector<std::int64_t>& in_bank = seen[bank(word)];
+      if (std::find(in_bank.begin(), in_bank.end(), word) != in_bank.end()) continue;
+      in_bank.push_back(word);
+      if (part.wavefronts.size() < in_bank.size()) part.wavefronts.push_back(empty_line());
+      part.wavefronts[in_bank.size() - 1][bank(word)] = digit(static_cast<std::int64_t>(t));
+    }
+  return part;
+}
+
+// The part of the warp that takes longest.
+std::string collisions(const ir::WarpAccess& access, const ir::Stage& layout, std::size_t sample) {
+  std::vector<std::int64_t> words, index(layout.slab.size());
+  for (std::size_t t = 0; t < static_cast<std::size_t>(access.threads); ++t) {
+    for (std::size_t d = 0; d < index.size(); ++d) index[d] = access.samples[sample][d][t];
+    words.push_back(ir::physical_offset(layout, index));
+  }
+  const auto size = static_cast<std::size_t>(std::max(1, ir::kWarp / access.lanes));
+  Part worst;
+  for (std::size_t first = 0; first < words.size(); first += size) {
+    Part part = part_of(words, first, size, access.lanes);
+    if (part.wavefronts.size() > worst.wavefronts.size()) worst = std::move(part);
+  }
+  std::string out = fmt::format("    threads {} to {} by bank, one line a wavefront:\n", worst.first, worst.last);
+  for (std::size_t i = 0; i < worst.wavefronts.size() && i < static_cast<std::size_t>(rows_drawn); ++i)
+    out += fmt::format("        {}\n", text(worst.wavefronts[i]));
+  if (worst.wavefronts.size() > static_cast<std::size_t>(rows_drawn))
+    out += fmt::format("        … and {} more\n", worst.wavefronts.size() - static_cast<std::size_t>(rows_drawn));
+  return out;
+}
+
+std::string access_line(const ir::WarpAccess& access) {
+  std::string what = "fill";
+  if (access.load != nullptr) {
+    std::vector<std::string> index;
+    for (const ir::Expr& e : access.load->index) index.push_back(ir::print(e));
+    what = fmt::format("load {}[{}]", access.load->buffer, fmt::join(index, ", "));
+  }
+  if (access.lanes > 1) what += fmt::format(" of {}", access.lanes);
+  const ir::BankCost cost = ir::bank_cost(access, *access.stage);
+  const bool best = cost.wavefronts <= cost.least;
+  std::string line = fmt::format("  {}: {} wavefront{}", what, cost.wavefronts, cost.wavefronts == 1 ? "" : "s");
+  line += best ? ", no conflict\n" : fmt::format(", least {}\n", cost.least);
+  return best ? line : line + collisions(access, *access.stage, cost.sample);
+}
+
+}  // namespace
+
+std::string draw_banks(const ir::Program& tile, const Target& target) {
+  const std::vector<Staged> buffers = staged_buffers(tile);
+  if (buffers.empty()) return fmt::format("{} on {}: nothing is staged in shared memory\n", tile.name, target.name);
+  std::string out =
+      fmt::format("{} on {}: {} bytes of shared memory\n", tile.name, target.name, shared_bytes(tile, target));
+  if (target.unit_threads > 0) {
+    const std::int64_t threads = ir::count_of(tile.body, ir::Bind::thread);
+    const Occupancy most = occupancy(threads, 1, shared_bytes(tile, target), target);  // registers: ptxas decides
+    out += fmt::format("blocks of a multiprocessor by threads and shared memory: {}, {:.0f}% of its threads\n",
+                       most.blocks, 100 * most.fraction);
+  }
+  out += target.warp == 1 ? "no warps: banks are not counted\n"
+                          : "columns and threads are counted 0 to 9 and on from a to v; a dot is a bank without\n";
+  const std::vector<ir::WarpAccess> accesses = ir::warp_accesses(tile);
+  for (const Staged& staged : buffers) {
+    const ir::DType dtype = tile.find(staged.stage->source)->dtype;
+    out += "\n" + layout_line(*staged.stage, dtype);
+    if (target.warp == 1 || ir::bytes(dtype) != 4) continue;
+    out += ladder(*staged.stage);
+    std::vector<std::string> seen;  // a pipeline holds the same accesses several times
+    for (const ir::WarpAccess& access : accesses)
+      if (access.stage == staged.stage)
+        if (std::string line = access_line(access); std::find(seen.begin(), seen.end(), line) == seen.end())
+          seen.push_back(std::move(line));
+    for (const std::string& line : seen) out += line;
+  }
+  return out;
+}
+
+}  // namespace deplo::rules

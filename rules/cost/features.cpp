@@ -1,0 +1,114 @@
+#include "rules/cost/features.h"
+
+#include <cmath>
+
+#include "ir/walk.h"
+#include "rules/cost/banks.h"
+#include "rules/cost/resources.h"
+#include "rules/lower.h"
+#include "rules/tile/helpers/common.h"
+
+namespace deplo::rules {
+namespace {
+
+// Addresses, coordinates and counters of a GPU's thread, which no value of the IR stands for (resources.cpp).
+constexpr double address_registers = 24;
+
+void find_launch(const ir::Program& tile, const Target& target, Features& out) {
+  out.blocks = static_cast<double>(ir::count_of(tile_of(tile), ir::Bind::block));
+  out.threads = static_cast<double>(ir::count_of(tile_of(tile), ir::Bind::thread));
+  out.lanes = static_cast<double>(ir::count_of(tile_of(tile), ir::Bind::vector));
+  out.shared_bytes = static_cast<double>(shared_bytes(tile, target));
+  out.registers = out.mix.registers + (target.cpu ? 0 : address_registers);
+  const Occupancy fits = occupancy(static_cast<std::int64_t>(out.threads), static_cast<std::int64_t>(out.registers),
+                                   static_cast<std::int64_t>(out.shared_bytes), target);
+  out.occupancy = fits.fraction;
+  const auto resident = static_cast<double>(std::max<std::int64_t>(fits.blocks, 1));
+  out.waves = out.blocks / (static_cast<double>(target.units) * resident);
+  out.tail = 1 - out.waves / std::ceil(out.waves);
+}
+
+void find_conflicts(const ir::Program& tile, Features& out) {
+  double least = 0;
+  const double warps = std::ceil(out.threads / ir::kWarp) * out.blocks;
+  for (const ir::WarpAccess& access : ir::warp_accesses(tile)) {
+    const ir::BankCost cost = ir::bank_cost(access, *access.stage);
+    out.wavefronts += cost.wavefronts * access.times * warps;
+    least += cost.least * access.times * warps;
+  }
+  out.conflicts = least > 0 ? out.wavefronts / least : 1;
+}
+
+}  // namespace
+
+Features features(const ir::Program& tile, const Target& target) {
+  Features out;
+  out.mix = count_mix(materialize(tile, target), target);
+  find_launch(tile, target, out);
+  if (!target.cpu) find_conflicts(tile, out);
+  for (const ir::Buffer& buffer : tile.buffers)
+    out.compulsory_bytes += static_cast<double>(std::min(element_count(buffer), span(buffer)) * bytes(buffer.dtype));
+  const Traffic traffic(tile, target);
+  for (std::size_t i = 0; i < traffic_caches.size(); ++i) out.traffic[i] = traffic.through(traffic_caches[i]);
+  return out;
+}
+
+namespace {
+
+constexpr std::array<std::string_view, 35> names = {
+    "blocks", "threads", "lanes", "shared_bytes", "registers", "occupancy", "waves", "tail", "wavefronts", "conflicts",
+    "compulsory_bytes", "traffic_l1", "traffic_l2", "traffic_l3", "flops", "arithmetic", "special", "loads", "stores",
+    "shared_loads", "shared_stores", "atomics", "prefetches", "branches", "barriers", "requested_bytes", "chain",
+    // per flop or instruction: what the sizes of kernels leave out
+    "flops_per_byte", "flops_per_byte_l1", "flops_per_byte_l2", "flops_per_instruction", "loads_per_instruction",
+    "shared_per_instruction", "branches_per_instruction", "work_of_thread"};
+
+float scaled(double count) { return static_cast<float>(std::log2(1 + count)); }
+float ratio(double a, double b) { return static_cast<float>(std::log2((1 + a) / (1 + b))); }
+
+}  // namespace
+
+std::span<const std::string_view> feature_names() { return names; }
+
+std::vector<float> feature_vector(const Features& f) {
+  const Mix& m = f.mix;
+  const double instructions =
+      m.arithmetic + m.special + m.loads + m.stores + m.shared_loads + m.shared_stores + m.branches;
+  return {scaled(f.blocks),
+          scaled(f.threads),
+          scaled(f.lanes),
+          scaled(f.shared_bytes),
+          scaled(f.registers),
+          static_cast<float>(f.occupancy),
+          scaled(f.waves),
+          static_cast<float>(f.tail),
+          scaled(f.wavefronts),
+          static_cast<float>(f.conflicts),
+          scaled(f.compulsory_bytes),
+          scaled(f.traffic[0]),
+          scaled(f.traffic[1]),
+          scaled(f.traffic[2]),
+          scaled(m.flops),
+          scaled(m.arithmetic),
+          scaled(m.special),
+          scaled(m.loads),
+          scaled(m.stores),
+          scaled(m.shared_loads),
+          scaled(m.shared_stores),
+          scaled(m.atomics),
+          scaled(m.prefetches),
+          scaled(m.branches),
+          scaled(m.barriers),
+          scaled(m.requested_bytes),
+          scaled(m.chain),
+          ratio(m.flops, f.compulsory_bytes),
+          ratio(m.flops, f.traffic[0]),
+          ratio(m.flops, f.traffic[1]),
+          ratio(m.flops, instructions),
+          ratio(m.loads, instructions),
+          ratio(m.shared_loads + m.shared_stores, instructions),
+          ratio(m.branches, instructions),
+          ratio(instructions, f.blocks * f.threads)};
+}
+
+}  // namespace deplo::rules

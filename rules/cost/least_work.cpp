@@ -1,0 +1,95 @@
+#include "rules/cost/least_work.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "ir/walk.h"
+
+namespace deplo::measure {
+namespace {
+
+class Counter {
+ public:
+  explicit Counter(const ir::Program& loop) : loop_(loop) { count(loop.body); }
+
+  ir::Work result() const {
+    ir::Work work{flops_, 0};
+    for (const ir::Buffer& buffer : loop_.buffers)
+      if (walked_.contains(buffer.name))
+        work.bytes += static_cast<double>(std::min(element_count(buffer), ir::span(buffer)) * ir::bytes(buffer.dtype));
+    return work;
+  }
+
+ private:
+  void count(const ir::Body& body) {
+    for (const ir::Stmt& stmt : body) {
+      if (const auto* s = stmt.as<ir::Loop>()) {
+        if (!s->start.is_constant(0) || s->step != 1) continue;
+        scope_[s->axis.name] = s->axis.extent;
+        count(s->body);
+        scope_.erase(s->axis.name);
+      } else if (stmt.as<ir::If>() == nullptr) {
+        visit(stmt);
+      }
+    }
+  }
+
+  void visit(const ir::Stmt& stmt) {
+    const std::set<std::string> axes = depends_on(stmt);
+    if (const std::string& name = ir::defined(stmt); !name.empty()) depends_[name].insert(axes.begin(), axes.end());
+    if (const auto* s = stmt.as<ir::Assign>()) add(s->op, s->type, axes);
+    if (const auto* s = stmt.as<ir::Accum>()) add(s->op, s->type, axes);
+    if (const auto* s = stmt.as<ir::Load>()) walk(s->buffer, s->index);
+    if (const auto* s = stmt.as<ir::Write>()) walk(s->buffer, s->index);
+  }
+
+  std::set<std::string> depends_on(const ir::Stmt& stmt) const {
+    const auto [axes, values] = ir::reads(stmt);
+    std::set<std::string> all;
+    for (const std::string& axis : axes)
+      if (scope_.contains(axis)) all.insert(axis);
+    for (const std::string& value : values)
+      if (const auto found = depends_.find(value); found != depends_.end())
+        all.insert(found->second.begin(), found->second.end());
+    return all;
+  }
+
+  void add(ir::Op op, ir::Type type, const std::set<std::string>& axes) {
+    if (type.dtype != ir::DType::f32 || op == ir::Op::copy) return;
+    double times = op == ir::Op::fma ? 2 : 1;
+    for (const auto& [axis, extent] : scope_)
+      if (axes.contains(axis)) times *= static_cast<double>(extent);
+    flops_ += times;
+  }
+
+  /// Whether each dimension is walked by an axis of its own, from its start to its end.
+  void walk(const std::string& buffer, const std::vector<ir::Expr>& index) {
+    const ir::Buffer* const found = loop_.find(buffer);
+    std::set<std::string> used;
+    for (std::size_t dim = 0; dim < index.size(); ++dim) {
+      if (index[dim].kind() != ir::Expr::Kind::variable) return;
+      const auto axis = scope_.find(index[dim].name());
+      if (axis == scope_.end() || axis->second != found->shape[dim] || !used.insert(axis->first).second) return;
+    }
+    walked_.insert(buffer);
+  }
+
+  const ir::Program& loop_;
+  std::map<std::string, std::int64_t> scope_;             // axis → extent
+  std::map<std::string, std::set<std::string>> depends_;  // value → axes
+  std::set<std::string> walked_;
+  double flops_ = 0;
+};
+
+}  // namespace
+
+ir::Work least_work(const ir::Program& loop) { return Counter(loop).result(); }
+
+double least_us(const ir::Work& least, const Ceilings& ceilings, std::int64_t l2_bytes, std::int64_t batch) {
+  const double cached = 2 * static_cast<double>(l2_bytes) / static_cast<double>(batch);
+  const auto us = [](double work, double rate) { return rate > 0 ? work / rate * 1e-3 : 0; };
+  return std::max(us(least.flops, ceilings.fp32_gflop_s), us(std::max(least.bytes - cached, 0.0), ceilings.gb_s()));
+}
+
+}  // namespace deplo::measure

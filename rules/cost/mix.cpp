@@ -1,0 +1,191 @@
+// The instruction mix of a kernel: one walk over its Kernel IR.
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <unordered_map>
+
+#include "ir/walk.h"
+#include "rules/cost/features.h"
+#include "rules/tile/helpers/common.h"
+
+namespace deplo::rules {
+namespace {
+
+/// Of operations that no unit does in one step: division, roots, functions.
+bool is_special(ir::Op op) {
+  using ir::Op;
+  constexpr std::array slow = {Op::reciprocal, Op::exp, Op::log, Op::sqrt, Op::rsqrt,  Op::tanh,
+                               Op::sigmoid,    Op::erf, Op::sin, Op::cos,  Op::divide, Op::power};
+  return std::ranges::count(slow, op) > 0;
+}
+
+/// The mean number of turns of threads whose starts are the multiples of known_divisor() in its range, each as often.
+double mean_turns(const ir::Loop& loop, const ir::Ranges& scope) {
+  const auto start = ir::bounds(loop.start, scope);
+  if (!start) return 1;
+  const std::int64_t step = std::max<std::int64_t>(loop.step, 1), end = loop.axis.extent;
+  const std::int64_t gap = std::max<std::int64_t>(ir::known_divisor(loop.start), 1);
+  double turns = 0, starts = 0;
+  for (std::int64_t s = start->low; s <= start->high; s += gap, ++starts)
+    turns += s < end ? static_cast<double>(ceil_div(end - s, step)) : 0;
+  return turns / starts;
+}
+
+class Counter {
+ public:
+  Counter(const ir::Program& kernel, const Target& target) : kernel_(kernel), target_(target) {
+    const ir::Tile& tile = tile_of(kernel);
+    for (const ir::Axis& axis : tile.axes) scope_.emplace_back(axis.name, ir::Interval{0, axis.extent - 1});
+    threads_ = static_cast<double>(ir::count_of(tile, ir::Bind::thread));
+    blocks_ = static_cast<double>(ir::count_of(tile, ir::Bind::block));
+    for (const ir::Stmt& stmt : kernel.body)
+      if (const auto* descriptor = stmt.as<ir::TmaDescriptor>()) boxes_[descriptor->name] = descriptor;
+    count(tile.body, 1);
+  }
+
+  Mix result() {
+    for (double* each : {&mix_.flops, &mix_.arithmetic, &mix_.special, &mix_.loads, &mix_.stores, &mix_.shared_loads,
+                         &mix_.shared_stores, &mix_.atomics, &mix_.prefetches, &mix_.branches, &mix_.requested_bytes})
+      *each *= threads_ * blocks_;
+    mix_.registers = most_alive();
+    return mix_;
+  }
+
+ private:
+  void count(const ir::Body& body, double times) {
+    std::unordered_map<std::string, double> links;  // of the chain of an accumulator in one turn
+    for (const ir::Stmt& stmt : body) {
+      live(stmt);
+      statement(stmt, times);
+      if (const auto* s = stmt.as<ir::Accum>()) ++links[s->dst];
+      if (const auto* s = stmt.as<ir::If>()) count(s->then, times);
+      if (const auto* s = stmt.as<ir::Loop>()) enter(*s, times);
+    }
+    double longest = 0;
+    for (const auto& [name, length] : links) longest = std::max(longest, length);
+    mix_.chain += longest * times;
+  }
+
+  void enter(const ir::Loop& loop, double times) {
+    const double turns = mean_turns(loop, scope_);
+    const auto start = ir::bounds(loop.start, scope_);
+    mix_.branches += turns * times;
+    scope_.emplace_back(loop.axis.name, ir::Interval{start ? start->low : 0, loop.axis.extent - 1});
+    const std::size_t before = position_;
+    count(loop.body, times * turns);
+    scope_.pop_back();
+    // What is read in a loop and made before it lives until the loop's end.
+    for (auto& [name, life] : lives_)
+      if (life.first < before && life.last >= before) life.last = position_;
+  }
+
+  void operation(ir::Op op, ir::Type type, double times) {
+    if (op == ir::Op::copy) return;
+    const double each = target_.cpu ? vectors(type) : type.lanes;
+    (is_special(op) ? mix_.special : mix_.arithmetic) += each * times;
+    if (type.dtype == ir::DType::f32) mix_.flops += (op == ir::Op::fma ? 2 : 1) * type.lanes * times;
+  }
+
+  double vectors(ir::Type type) const {
+    return static_cast<double>(ceil_div(type.lanes, std::max<std::int64_t>(target_.vector_lanes, 1)));
+  }
+
+  /// An access to global memory, or to shared; `lanes` elements.
+  void access(const std::string& name, int lanes, bool store, double times) {
+    const ir::Buffer* const buffer = kernel_.find(name);
+    if (buffer == nullptr) {
+      (store ? mix_.shared_stores : mix_.shared_loads) += times;
+      return;
+    }
+    (store ? mix_.stores : mix_.loads) += times;
+    mix_.requested_bytes += static_cast<double>(lanes * ir::bytes(buffer->dtype)) * times;
+  }
+
+  void statement(const ir::Stmt& stmt, double times) {
+    if (const auto* load = stmt.as<ir::Load>()) access(load->buffer, load->type.lanes, false, times);
+    if (const auto* write = stmt.as<ir::Write>()) {
+      access(write->buffer, write->lanes, true, times);
+      if (write->mode == ir::WriteMode::add) mix_.atomics += write->lanes * times;
+    }
+    if (const auto* assign = stmt.as<ir::Assign>()) operation(assign->op, assign->type, times);
+    if (const auto* accum = stmt.as<ir::Accum>()) operation(accum->op, accum->type, times);
+    if (const auto* copy = stmt.as<ir::CpAsyncCopy>()) {
+      access(copy->source, copy->lanes, false, times);
+      mix_.shared_stores += times;
+    }
+    if (const auto* load = stmt.as<ir::TmaLoad>()) box(*load, times);
+    if (stmt.as<ir::Prefetch>() != nullptr) mix_.prefetches += times;
+    if (stmt.as<ir::If>() != nullptr) mix_.branches += times;
+    if (stmt.as<ir::Sync>() != nullptr || stmt.as<ir::MbarrierWait>() != nullptr) mix_.barriers += times;
+    if (const auto* shuffle = stmt.as<ir::WarpShuffle>()) {
+      const auto steps = std::countr_zero(static_cast<std::uint64_t>(shuffle->length));
+      operation(shuffle->op, shuffle->type, steps * times);
+      mix_.arithmetic += steps * times;  // the exchange
+    }
+    if (const auto* halve = stmt.as<ir::TreeHalve>()) {  // half of the threads in the first step, a quarter in the next
+      mix_.barriers += std::countr_zero(static_cast<std::uint64_t>(halve->length)) * times;
+      mix_.shared_loads += 2 * times;
+      mix_.shared_stores += times;
+      operation(halve->op, {}, times);
+    }
+  }
+
+  /// One thread of the block starts it.
+  void box(const ir::TmaLoad& load, double times) {
+    const ir::TmaDescriptor& descriptor = *boxes_.at(load.descriptor);
+    double bytes = static_cast<double>(ir::bytes(kernel_.find(descriptor.source)->dtype));
+    for (const std::int64_t extent : descriptor.box) bytes *= static_cast<double>(extent);
+    mix_.requested_bytes += bytes * times / threads_;
+  }
+
+  /// From its first statement to the last that reads it, in registers.
+  struct Life {
+    std::size_t first = 0, last = 0;
+    double width = 1;
+  };
+  void live(const ir::Stmt& stmt) {
+    ++position_;
+    const auto touch = [&](const std::string& name) {
+      if (const auto found = lives_.find(name); found != lives_.end()) found->second.last = position_;
+    };
+    ir::visit_reads(
+        stmt, [&](const ir::Expr& e) { ir::for_each_variable(e, touch); }, touch);
+    ir::Type type;
+    if (const auto* s = stmt.as<ir::Load>()) type = s->type;
+    if (const auto* s = stmt.as<ir::Assign>()) type = s->type;
+    if (const auto* s = stmt.as<ir::Accum>()) type = s->type;
+    const auto* init = stmt.as<ir::Init>();
+    if (init != nullptr) type = init->type;
+    const std::string& name = init != nullptr ? init->acc : ir::defined(stmt);
+    if (name.empty()) return;
+    const auto [life, fresh] = lives_.try_emplace(name, Life{position_, position_, 1});
+    life->second.last = position_;
+    if (fresh) life->second.width = target_.cpu ? vectors(type) : type.lanes;
+  }
+
+  double most_alive() const {
+    std::vector<double> change(position_ + 2);
+    for (const auto& [name, life] : lives_) {
+      change[life.first] += life.width;
+      change[life.last + 1] -= life.width;
+    }
+    double alive = 0, most = 0;
+    for (const double each : change) most = std::max(most, alive += each);
+    return most;
+  }
+
+  const ir::Program& kernel_;
+  const Target& target_;
+  ir::Ranges scope_;
+  double threads_ = 1, blocks_ = 1;
+  std::size_t position_ = 0;
+  std::unordered_map<std::string, Life> lives_;
+  std::map<std::string, const ir::TmaDescriptor*> boxes_;
+  Mix mix_;
+};
+
+}  // namespace
+
+Mix count_mix(const ir::Program& kernel, const Target& target) { return Counter(kernel, target).result(); }
+
+}  // namespace deplo::rules

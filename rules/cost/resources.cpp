@@ -1,0 +1,206 @@
+#include "rules/cost/resources.h"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+#include <set>
+
+#include "ir/emit/shared_layout.h"
+#include "ir/stage_layout.h"
+#include "ir/walk.h"
+#include "rules/tile/helpers/common.h"
+
+namespace deplo::rules {
+
+std::vector<std::int64_t> divisors(std::int64_t n, std::int64_t low, std::int64_t high) {
+  std::vector<std::int64_t> result;
+  const auto add = [&](std::int64_t d) {
+    if (d >= low && d <= high) result.push_back(d);
+  };
+  for (std::int64_t d = 1; d * d <= n; ++d) {
+    if (n % d != 0) continue;
+    add(d);
+    if (d != n / d) add(n / d);
+  }
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+std::int64_t registers(std::int64_t values, std::int64_t lanes, const Target& target) {
+  return target.cpu ? values / lanes : values;
+}
+
+std::int64_t register_budget(const Target& target) {
+  return target.cpu ? target.register_floats / target.vector_lanes : target.register_floats;
+}
+
+namespace {
+
+// CUDA's occupancy calculator (cuda_occupancy.h, compute capability 7 to 12): a thread has at most 255 registers, in
+// steps of 8; a warp has them in steps of 256; a unit's warps are spread evenly over its 4 schedulers; a block has its
+// shared memory in steps of 128 bytes.
+constexpr std::int64_t most_registers = 255, register_step = 8, warp_register_step = 256, schedulers = 4;
+constexpr std::int64_t shared_step = 128;
+
+// Beside the accumulators and the operands of a step: three base addresses of 64 bits (6), coordinates of the thread
+// and the block (4), loop counters and bounds (4), offsets into two staged slabs (2), four elements on their way to
+// shared memory and their addresses (8).
+constexpr std::int64_t other_registers = 24;
+
+std::int64_t round_up(std::int64_t value, std::int64_t step) { return (value + step - 1) / step * step; }
+
+}  // namespace
+
+std::int64_t thread_registers(std::int64_t threads, const Target& target) {
+  if (target.unit_registers == 0) return most_registers;
+  const std::int64_t each = target.unit_registers / round_up(threads, target.warp);
+  return std::min(most_registers, each / register_step * register_step);
+}
+
+std::int64_t register_tile_registers(std::int64_t fm, std::int64_t fn) { return fm * fn + fm + fn + other_registers; }
+
+Occupancy occupancy(std::int64_t threads, std::int64_t registers, std::int64_t shared_bytes, const Target& target) {
+  if (target.unit_threads == 0) return {1, 1, ""};
+  const std::int64_t warps = ceil_div(threads, target.warp);
+  const std::int64_t warp_registers = round_up(std::max<std::int64_t>(registers, 1) * target.warp, warp_register_step);
+  const std::int64_t resident = target.unit_registers / warp_registers / schedulers * schedulers;
+  // What a block cannot have of a unit's shared memory is the system's, in every block.
+  const std::int64_t system = target.unit_shared_bytes - target.shared_bytes;
+  const std::int64_t shared = std::max(round_up(shared_bytes + system, shared_step), shared_step);
+  const std::pair<std::int64_t, std::string_view> bounds[] = {{target.unit_threads / (warps * target.warp), "threads"},
+                                                              {target.unit_blocks, "blocks"},
+                                                              {resident / warps, "registers"},
+                                                              {target.unit_shared_bytes / shared, "shared"}};
+  const auto [blocks, limiter] = *std::min_element(std::begin(bounds), std::end(bounds),
+                                                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  const auto running = static_cast<double>(blocks * warps * target.warp);
+  return {blocks, running / static_cast<double>(target.unit_threads), limiter};
+}
+
+bool legal_register_tile(std::int64_t bm, std::int64_t bn, std::int64_t fm, std::int64_t fn, const Target& target) {
+  if (bm % fm != 0 || bn % fn != 0) return false;
+  const std::int64_t lanes = std::gcd(fn, target.vector_lanes), threads = (bm / fm) * (bn / fn);
+  return threads <= target.max_threads && registers(fm * fn, lanes, target) <= register_budget(target) &&
+         (target.cpu || register_tile_registers(fm, fn) <= thread_registers(threads, target));
+}
+
+bool legal_block_tile(std::int64_t bm, std::int64_t bn, const Target& target) {
+  for (std::int64_t fm = std::min(bm, target.register_floats); fm > 0; --fm) {
+    if (bm % fm != 0) continue;
+    for (std::int64_t fn = std::min(bn, target.register_floats / fm); fn > 0; --fn)
+      if (legal_register_tile(bm, bn, fm, fn, target)) return true;
+  }
+  return false;
+}
+
+Merge thread_merge(const ir::Tile& tile, const ir::Combine& combine, const Target& target) {
+  Merge merge;
+  for (const ir::Axis& axis : tile.axes) {
+    if (axis.bind != ir::Bind::thread) continue;
+    const bool merges = std::find(combine.over.begin(), combine.over.end(), axis.name) != combine.over.end();
+    CHECK(!merges || merge.axis == nullptr);
+    if (merges) merge.axis = &axis;
+    merge.shuffles = merges || (merge.shuffles && axis.extent == 1);  // no thread axis behind it: neighbours
+  }
+  merge.shuffles =
+      merge.shuffles && target.shuffle && std::has_single_bit(static_cast<std::uint64_t>(merge.axis->extent));
+  return merge;
+}
+
+namespace {
+
+// Where the partial sums of a Combine meet: one per warp where they are shuffled, else one per thread; a place of its
+// own for every group of threads and for each register that holds a partial sum of its own.
+std::int64_t meeting_places(const ir::Program& program, const ir::Combine& combine, const Target& target) {
+  const ir::Tile& tile = tile_of(program);
+  const Merge merge = thread_merge(tile, combine, target);
+  if (merge.axis == nullptr) return 0;
+  const std::int64_t threads = merge.axis->extent;
+  const std::int64_t places = merge.shuffles ? threads / std::min(threads, target.warp) : threads;
+  if (places == 1) return 0;
+  std::int64_t groups = 1;
+  for (const ir::Axis& axis : tile.axes) {
+    if (std::find(combine.over.begin(), combine.over.end(), axis.name) != combine.over.end()) continue;
+    const bool own = axis.bind == ir::Bind::reg && dependent_names(tile.body, axis.name).count(combine.acc) > 0;
+    if (axis.bind == ir::Bind::thread || own) groups *= axis.extent;
+  }
+  return groups * places;
+}
+
+}  // namespace
+
+std::int64_t shared_bytes(const ir::Program& program, const Target& target) {
+  ir::Body declarations;
+  std::set<std::string, std::less<>> seen;  // a pipelined buffer is filled in several places
+  std::int64_t barriers = 0;
+  const auto declare = [&](const std::string& name, ir::DType dtype, std::int64_t count, std::int64_t align) {
+    if (count > 0) declarations.emplace_back(ir::Smem{name, dtype, {count}, align});
+  };
+  ir::for_each(program.body, [&](const ir::Stmt& stmt) {
+    if (const auto* stage = stmt.as<ir::Stage>(); stage != nullptr && seen.insert(stage->buffer).second) {
+      declare(stage->buffer, program.find(stage->source)->dtype, ir::physical_count(*stage), ir::alignment(*stage));
+      if (stage->transport == ir::Transport::tma) barriers = std::max<std::int64_t>(barriers, stage->slots);
+    }
+    if (const auto* combine = stmt.as<ir::Combine>())
+      declare(combine->acc, ir::DType::f32, meeting_places(program, *combine, target), ir::Smem{}.align);
+  });
+  if (barriers > 0) declarations.emplace_back(ir::MbarrierInit{"mbar", barriers, 1});
+  return ir::shared_layout(declarations, target).bytes;
+}
+
+bool aligned(const ir::Expr& offset, int lanes, const Target& target) {
+  return target.dialect == Dialect::opencl || ir::known_divisor(offset) % lanes == 0;
+}
+
+namespace {
+
+void collect_staged(const ir::Body& body, ir::Ranges& scope, std::vector<Staged>& result) {
+  const std::size_t outside = scope.size();
+  for (const ir::Stmt& stmt : body) {
+    if (const auto* stage = stmt.as<ir::Stage>()) {
+      const auto same = [&](const Staged& s) { return s.stage->buffer == stage->buffer; };
+      if (std::none_of(result.begin(), result.end(), same)) result.push_back({stage, scope});
+    }
+    if (const auto* tile = stmt.as<ir::Tile>())
+      for (const ir::Axis& axis : tile->axes) scope.emplace_back(axis.name, ir::Interval{0, axis.extent - 1});
+    if (const auto* loop = stmt.as<ir::Loop>()) scope.emplace_back(loop->axis.name, ir::range_of(*loop));
+    if (const ir::Body* inner = ir::inner_body(stmt)) collect_staged(*inner, scope, result);
+    scope.resize(outside);
+  }
+}
+
+}  // namespace
+
+std::vector<Staged> staged_buffers(const ir::Program& tile) {
+  std::vector<Staged> result;
+  ir::Ranges scope;
+  collect_staged(tile.body, scope, result);
+  return result;
+}
+
+bool reaches_over(const ir::Stage& stage, const ir::SlabAxis& axis, const ir::Buffer& source, const ir::Ranges& scope) {
+  const auto d = static_cast<std::size_t>(axis.dim);
+  const auto range = ir::bounds(stage.origin[d], scope);
+  return !range || range->low < 0 || range->high + axis.extent > source.shape[d];
+}
+
+std::vector<int> copy_widths(const ir::Stage& stage, const ir::Buffer& source, const Target& target,
+                             const ir::Ranges& scope) {
+  const ir::SlabAxis& inner = stage.slab.back();
+  const std::size_t last = source.shape.size() - 1;
+  if (static_cast<std::size_t>(inner.dim) != last || source.strides[last] != 1) return {1};
+  if (reaches_over(stage, inner, source, scope)) return {1};
+  // Where rows may start: in the source at multiples of the other dimensions' strides, in shared memory after the pad.
+  std::int64_t start = ir::known_divisor(ir::simplify(ir::flat_offset(stage.origin, source.strides), scope));
+  for (const ir::SlabAxis& axis : stage.slab)
+    if (&axis != &inner) start = std::gcd(start, source.strides[static_cast<std::size_t>(axis.dim)]);
+  if (stage.pad > 0) start = std::gcd(start, stage.pad);
+  const std::int64_t columns = stage.panel > 0 ? stage.panel : inner.extent;
+  std::vector<int> widths;
+  for (int lanes = static_cast<int>(target.vector_lanes); lanes > 1; lanes /= 2)
+    if (columns % lanes == 0 && (target.dialect == Dialect::opencl || start % lanes == 0)) widths.push_back(lanes);
+  widths.push_back(1);
+  return widths;
+}
+
+}  // namespace deplo::rules

@@ -1,0 +1,226 @@
+// What a kernel moves beyond a cache: what each turn of its loops touches, from Tile IR.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include "ir/stage_layout.h"
+#include "ir/walk.h"
+#include "rules/cost/features.h"
+#include "rules/tile/helpers/common.h"
+
+namespace deplo::rules {
+namespace {
+
+constexpr std::int64_t line_bytes = 64;  // of every CPU that has AVX; two sectors of a GPU's cache
+
+double width(const std::optional<ir::Interval>& range, std::int64_t extent) {
+  if (!range) return static_cast<double>(extent);  // gathered: anywhere
+  return static_cast<double>(std::clamp<std::int64_t>(range->high - range->low + 1, 1, extent));
+}
+
+/// The number of elements of a box, its rows in whole lines unless they are whole rows.
+double box_bytes(const std::vector<double>& widths, const std::vector<std::int64_t>& shape,
+                 const std::vector<std::int64_t>& strides, std::int64_t element) {
+  double count = static_cast<double>(element);
+  const auto in_line = static_cast<double>(std::max<std::int64_t>(line_bytes / element, 1));
+  for (std::size_t d = 0; d < widths.size(); ++d) {
+    const bool part = strides[d] == 1 && widths[d] < static_cast<double>(shape[d]);
+    if (strides[d] == 0) continue;  // broadcast
+    count *= part ? std::min(std::ceil(widths[d] / in_line) * in_line, static_cast<double>(shape[d])) : widths[d];
+  }
+  return count;
+}
+
+bool has_barrier(const ir::Body& body) {
+  bool found = false;
+  ir::for_each(body, [&](const ir::Stmt& stmt) {
+    found |=
+        stmt.as<ir::Stage>() != nullptr || stmt.as<ir::AsyncWait>() != nullptr || stmt.as<ir::Combine>() != nullptr;
+  });
+  return found;
+}
+
+/// A place that is accessed: a buffer of the launch, or on CPUs what a Stage fills.
+struct Memory {
+  std::string name;
+  std::vector<std::int64_t> shape, strides;
+  std::int64_t element = 4;
+};
+
+}  // namespace
+
+/// The loops as a tree. A node is a loop, an axis of the grid or (on CPUs, where threads are turns of a loop between
+/// barriers) of the block.
+struct Traffic::Nest {
+  struct Node {
+    std::size_t parent;
+    std::string axis;
+    ir::Expr start;
+    std::int64_t extent;
+    double turns, turn_bytes;
+  };
+  static constexpr std::size_t none = SIZE_MAX;
+  /// Of one access: what it touches in the innermost turn, then in all turns of each node, from the inside out.
+  struct Boxes {
+    std::size_t node;
+    std::string buffer;
+    std::vector<double> bytes;
+  };
+
+  Nest(const ir::Program& program, const Target& target) : program_(program), cpu_(target.cpu) {
+    const ir::Tile& tile = tile_of(program);
+    ir::for_each(tile.body, [&](const ir::Stmt& stmt) {
+      if (const auto* stage = stmt.as<ir::Stage>()) stages_.try_emplace(stage->buffer, stage);
+    });
+    std::size_t node = none;
+    for (const ir::Axis& axis : tile.axes) {
+      if (axis.bind == ir::Bind::block) node = add(node, axis.name, 0, axis.extent, static_cast<double>(axis.extent));
+      if (axis.bind == ir::Bind::thread && cpu_) thread_axes_.push_back(axis);
+      if (axis.bind == ir::Bind::reg || axis.bind == ir::Bind::vector || (axis.bind == ir::Bind::thread && !cpu_))
+        inner_.emplace_back(axis.name, ir::Interval{0, axis.extent - 1});
+    }
+    walk(tile.body, node, false);
+    touch();
+  }
+
+  std::size_t add(std::size_t parent, const std::string& axis, ir::Expr start, std::int64_t extent, double turns) {
+    nodes.push_back({parent, axis, std::move(start), extent, turns, 0});
+    return nodes.size() - 1;
+  }
+
+  std::size_t in_threads(std::size_t node) {
+    if (thread_axes_.empty()) return node;
+    const auto [found, fresh] = threads_of_.try_emplace(node, node);
+    if (fresh)
+      for (const ir::Axis& axis : thread_axes_)
+        found->second = add(found->second, axis.name, 0, axis.extent, static_cast<double>(axis.extent));
+    return found->second;
+  }
+
+  /// `inside`: the threads' loops are among the nodes.
+  void walk(const ir::Body& body, std::size_t node, bool inside) {
+    for (const ir::Stmt& stmt : body) {
+      if (const auto* loop = stmt.as<ir::Loop>()) {
+        const bool enter = !inside && !has_barrier(loop->body);
+        const std::size_t parent = enter ? in_threads(node) : node;
+        const auto start = ir::bounds(loop->start, {});
+        const std::int64_t low = start ? start->low : 0, step = std::max<std::int64_t>(loop->step, 1);
+        const double turns = std::max<double>(1, static_cast<double>(ceil_div(loop->axis.extent - low, step)));
+        walk(loop->body, add(parent, loop->axis.name, loop->start, loop->axis.extent, turns), inside || enter);
+      } else if (const auto* condition = stmt.as<ir::If>()) {
+        walk(condition->then, node, inside);
+      } else if (const auto* stage = stmt.as<ir::Stage>()) {
+        fill(*stage, node);
+      } else if (const auto* load = stmt.as<ir::Load>()) {
+        access(load->buffer, load->index, inside ? node : in_threads(node));
+      } else if (const auto* write = stmt.as<ir::Write>()) {
+        access(write->buffer, write->index, inside ? node : in_threads(node));
+      }
+    }
+  }
+
+  std::optional<Memory> find(const std::string& name) const {
+    if (const ir::Buffer* buffer = program_.find(name))
+      return Memory{name, buffer->shape, buffer->strides, ir::bytes(buffer->dtype)};
+    const auto stage = stages_.find(name);
+    if (!cpu_ || stage == stages_.end()) return std::nullopt;
+    const std::vector<std::int64_t> shape = ir::logical_shape(*stage->second);
+    return Memory{name, shape, ir::row_major_strides(shape), ir::bytes(program_.find(stage->second->source)->dtype)};
+  }
+
+  void access(const std::string& buffer, const std::vector<ir::Expr>& index, std::size_t node) {
+    const std::optional<Memory> memory = find(buffer);
+    if (memory) add_boxes(*memory, index, {}, node);
+  }
+
+  void fill(const ir::Stage& stage, std::size_t node) {
+    const std::optional<Memory> source = find(stage.source), to = find(stage.buffer);
+    std::vector<std::int64_t> more(stage.origin.size(), 0);  // elements beyond the origin
+    for (const ir::SlabAxis& axis : stage.slab) more[static_cast<std::size_t>(axis.dim)] += axis.extent - 1;
+    add_boxes(*source, stage.origin, more, node);
+    if (!to) return;
+    std::vector<ir::Expr> origin(to->shape.size(), 0);
+    more.clear();
+    for (const std::int64_t extent : to->shape) more.push_back(extent - 1);
+    if (stage.slots > 1) more[0] = 0, origin[0] = stage.slot;
+    add_boxes(*to, origin, more, node);
+  }
+
+  void add_boxes(const Memory& memory, const std::vector<ir::Expr>& index, const std::vector<std::int64_t>& more,
+                 std::size_t node) {
+    std::vector<std::size_t> path;  // from the inside out
+    for (std::size_t n = node; n != none; n = nodes[n].parent) path.push_back(n);
+    Boxes boxes{node, memory.name, {}};
+    for (std::size_t open = 0; open <= path.size(); ++open) {
+      const ir::Ranges scope = ranges(path, open);
+      std::vector<double> widths;
+      for (std::size_t d = 0; d < index.size(); ++d) {
+        auto range = ir::bounds(index[d], scope);
+        if (range && !more.empty()) range->high += more[d];
+        widths.push_back(width(range, memory.shape[d]));
+      }
+      boxes.bytes.push_back(box_bytes(widths, memory.shape, memory.strides, memory.element));
+    }
+    accesses.push_back(std::move(boxes));
+  }
+
+  /// The innermost `open` nodes run through all their turns, the others stand at the first.
+  ir::Ranges ranges(const std::vector<std::size_t>& path, std::size_t open) const {
+    ir::Ranges scope = inner_;
+    for (std::size_t i = path.size(); i-- > 0;) {
+      const Node& node = nodes[path[i]];
+      const ir::Interval start = ir::bounds(node.start, scope).value_or(ir::Interval{0, 0});
+      scope.emplace_back(node.axis, i < open ? ir::Interval{start.low, std::max(node.extent - 1, start.low)} : start);
+    }
+    return scope;
+  }
+
+  /// What one turn of each node touches: of each buffer the largest box.
+  void touch() {
+    std::map<std::pair<std::size_t, std::string>, double> largest;
+    for (const Boxes& boxes : accesses) {
+      std::size_t inner = 0;
+      for (std::size_t n = boxes.node; n != none; n = nodes[n].parent) {
+        double& most = largest[{n, boxes.buffer}];
+        most = std::max(most, boxes.bytes[inner++]);
+      }
+    }
+    for (const auto& [key, bytes] : largest) nodes[key.first].turn_bytes += bytes;
+  }
+
+  std::vector<Node> nodes;
+  std::vector<Boxes> accesses;
+
+ private:
+  const ir::Program& program_;
+  const bool cpu_;
+  ir::Ranges inner_;
+  std::vector<ir::Axis> thread_axes_;
+  std::map<std::size_t, std::size_t> threads_of_;  // node → the innermost of the threads' loops in it
+  std::map<std::string, const ir::Stage*> stages_;
+};
+
+Traffic::Traffic(const ir::Program& tile, const Target& target) {
+  const Nest nest(tile, target);
+  for (const Nest::Boxes& boxes : nest.accesses) {
+    Access access{boxes.bytes[0], {}};
+    std::size_t outer = 1;
+    for (std::size_t n = boxes.node; n != Nest::none; n = nest.nodes[n].parent)
+      access.levels.push_back({nest.nodes[n].turns, nest.nodes[n].turn_bytes, boxes.bytes[outer++]});
+    accesses_.push_back(std::move(access));
+  }
+}
+
+double Traffic::through(double cache_bytes) const {
+  double sum = 0;
+  for (const Access& access : accesses_) {
+    double bytes = access.bytes;
+    for (const Level& level : access.levels)
+      bytes = level.turn_bytes <= cache_bytes ? level.bytes : level.turns * bytes;
+    sum += bytes;
+  }
+  return sum;
+}
+
+}  // namespace deplo::rules

@@ -1,0 +1,236 @@
+// One pass over the graph: every node is made again of the nodes that its arguments became, or is one of them.
+#include <algorithm>
+#include <cmath>
+
+#include "core/text/match.h"
+#include "rules/decompose/coordinates.h"
+#include "rules/decompose/decompose.h"
+#include "rules/decompose/equal_nodes.h"
+#include "rules/decompose/read_through.h"
+
+namespace deplo::rules {
+namespace {
+
+using ir::DType;
+using ir::Expr;
+using ir::Op;
+namespace tensor = ir::tensor;
+using tensor::Node;
+
+bool is_given(const Node& n) { return n.as<tensor::Input>() != nullptr || n.as<tensor::Parameter>() != nullptr; }
+
+// What `roots` need, themselves included; and the inputs.
+std::vector<bool> needed(const tensor::Graph& graph, const std::vector<int>& roots) {
+  std::vector<bool> keep(graph.nodes.size(), false);
+  for (const int r : roots) keep[static_cast<std::size_t>(r)] = true;
+  for (std::size_t i = graph.nodes.size(); i-- > 0;) {
+    if (graph.nodes[i].as<tensor::Input>() != nullptr) keep[i] = true;
+    if (!keep[i]) continue;
+    for (const int a : graph.nodes[i].args) keep[static_cast<std::size_t>(a)] = true;
+  }
+  return keep;
+}
+
+class Composer {
+ public:
+  explicit Composer(const tensor::Graph& graph) : graph_(graph), equal_(graph.nodes.size()) {
+    result_.nodes.reserve(graph.nodes.size());
+  }
+
+  tensor::Graph run() {
+    const std::vector<bool> keep = needed(graph_, graph_.outputs);
+    at_.assign(graph_.nodes.size(), -1);
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
+      if (keep[i]) at_[i] = compose(graph_.nodes[i]);
+    for (const int o : graph_.outputs) output(o);
+    return compacted();
+  }
+
+ private:
+  const Node& node(int id) const { return result_.nodes[static_cast<std::size_t>(id)]; }
+
+  int compose(const Node& old) {
+    Node n{old.name, old.type, old.op, old.args};
+    for (int& a : n.args) a = at_[static_cast<std::size_t>(a)];
+    if (is_given(n)) return append(std::move(n));
+    if (n.as<tensor::Elementwise>() != nullptr) return elementwise(std::move(n));
+    if (n.as<tensor::IndexMap>() != nullptr) return map(std::move(n));
+    // A reduction of one element is that element.
+    if (n.as<tensor::Reduction>() != nullptr && node(n.args[0]).type == n.type) return n.args[0];
+    return intern(std::move(n));
+  }
+
+  int append(Node n) {
+    result_.nodes.push_back(std::move(n));
+    return static_cast<int>(result_.nodes.size()) - 1;
+  }
+
+  int intern(Node n) {
+    if (const std::optional<int> found = equal_.find(result_, n)) return *found;
+    const int id = append(std::move(n));
+    equal_.insert(node(id), id);
+    return id;
+  }
+
+  // The Scalar that the node is at every place; nullopt where it is not one.
+  std::optional<int> uniform(int id) const {
+    const Node& n = node(id);
+    if (n.as<tensor::Scalar>() != nullptr) return id;
+    const auto* e = n.as<tensor::Elementwise>();
+    if (e == nullptr || e->op != Op::copy || node(n.args[0]).as<tensor::Scalar>() == nullptr) return std::nullopt;
+    return n.args[0];
+  }
+
+  int elementwise(Node n) {
+    const Op op = n.as<tensor::Elementwise>()->op;
+    for (int& a : n.args) a = uniform(a).value_or(a);
+    const auto is_scalar = [&](int a) { return node(a).as<tensor::Scalar>() != nullptr; };
+    if (std::all_of(n.args.begin(), n.args.end(), is_scalar))
+      if (const std::optional<int> scalar = fold(n, op)) return fill(*scalar, std::move(n));
+    if (op == Op::copy && node(n.args[0]).type == n.type) return n.args[0];
+    if (n.args.size() == 2 && ir::is_commutative(op) && is_scalar(n.args[0])) std::swap(n.args[0], n.args[1]);
+    if (std::optional<Expr> value = of_coordinates(result_, n)) {
+      n.op = tensor::Coordinate{std::move(*value)};
+      n.args.clear();
+    }
+    return intern(std::move(n));
+  }
+
+  // The Scalar that an operation on Scalars gives; nullopt where that is no number (0 / 0), which no text has.
+  std::optional<int> fold(const Node& n, Op op) {
+    std::vector<double> args;
+    for (const int a : n.args) args.push_back(node(a).as<tensor::Scalar>()->value);
+    double value = ir::apply(op, args);
+    if (std::isnan(value)) return std::nullopt;
+    if (n.type.dtype == DType::i32) value = std::trunc(value);
+    if (n.type.dtype == DType::boolean) value = value != 0 ? 1 : 0;
+    const std::string name = n.type.shape.empty() ? n.name : fresh(n.name + "_value");
+    return intern({name, {n.type.dtype, {}}, tensor::Scalar{value}, {}});
+  }
+
+  // The Scalar at every place of `n`.
+  int fill(int scalar, Node n) {
+    if (n.type.shape.empty()) return scalar;
+    n.op = tensor::Elementwise{Op::copy};
+    n.args = {scalar};
+    return intern(std::move(n));
+  }
+
+  // The index of a gather, where it is a constant or made of coordinates: embedding(weight, arange(n)) is a slice.
+  std::optional<Expr> known_index(const Node& n) const {
+    if (n.args.size() != 2) return std::nullopt;
+    if (const auto* c = node(n.args[1]).as<tensor::Coordinate>()) return c->value;
+    const std::optional<int> scalar = uniform(n.args[1]);
+    if (!scalar) return std::nullopt;
+    return Expr(static_cast<std::int64_t>(node(*scalar).as<tensor::Scalar>()->value));
+  }
+
+  static void resolve(Node& n, const Expr& index) {
+    tensor::IndexMap known = *n.as<tensor::IndexMap>();
+    for (Expr& e : known.branches.front().coordinates)
+      e = ir::simplify(ir::substitute(e, {{"g1", index}}), tensor::coordinate_ranges(n.type.shape));
+    n.op = std::move(known);
+    n.args.pop_back();
+  }
+
+  int map(Node n) {
+    const auto& branches = n.as<tensor::IndexMap>()->branches;
+    const bool gather = gathers(*n.as<tensor::IndexMap>());
+    if (gather && (branches.size() > 1 || branches.front().arg != 0)) return intern(std::move(n));
+    if (const auto index = gather ? known_index(n) : std::nullopt) {
+      resolve(n, *index);
+      return map(std::move(n));
+    }
+    const std::vector<Read> reads = read_through(result_, n);
+    if (reads.size() == 1) {
+      const Read& only = reads.front();
+      if (const auto scalar = uniform(only.source)) return fill(*scalar, std::move(n));
+      if (is_identity(n, only)) return only.source;
+      if (const auto* c = node(only.source).as<tensor::Coordinate>(); c != nullptr && !gather) {
+        n.op = tensor::Coordinate{at(c->value, only.coordinates, tensor::coordinate_ranges(n.type.shape))};
+        n.args.clear();
+        return intern(std::move(n));
+      }
+    }
+    // The indices of a gather stay behind its source.
+    std::vector<int> args = gather ? std::move(n.args) : std::vector<int>{};
+    if (gather) args.front() = reads.front().source;
+    tensor::IndexMap composed;
+    for (const Read& r : reads) composed.branches.push_back({position(r.source, args), r.coordinates, r.condition});
+    n.op = std::move(composed);
+    n.args = std::move(args);
+    return intern(std::move(n));
+  }
+
+  bool is_identity(const Node& n, const Read& read) const {
+    return node(read.source).type == n.type && read.coordinates == identity(n.type.shape);
+  }
+
+  static int position(int source, std::vector<int>& args) {
+    const auto found = std::find(args.begin(), args.end(), source);
+    if (found == args.end()) return args.push_back(source), static_cast<int>(args.size()) - 1;
+    return static_cast<int>(found - args.begin());
+  }
+
+  // An output is computed, so that a kernel writes it: what is given, or a Scalar, is copied. It keeps its name, unless
+  // another output has the node already.
+  void output(int old) {
+    const std::string& wanted = graph_.nodes[static_cast<std::size_t>(old)].name;
+    int id = at_[static_cast<std::size_t>(old)];
+    Node& source = result_.nodes[static_cast<std::size_t>(id)];
+    if (is_given(source) || source.as<tensor::Scalar>() != nullptr) {
+      if (!is_given(source) && source.name == wanted) source.name = fresh(wanted + "_value");
+      id = intern({fresh(wanted), source.type, tensor::Elementwise{Op::copy}, {id}});
+    }
+    const bool taken = std::find(result_.outputs.begin(), result_.outputs.end(), id) != result_.outputs.end();
+    if (!taken && !has(wanted)) result_.nodes[static_cast<std::size_t>(id)].name = wanted;
+    result_.outputs.push_back(id);
+  }
+
+  bool has(const std::string& name) const {
+    return std::any_of(result_.nodes.begin(), result_.nodes.end(), [&](const Node& n) { return n.name == name; });
+  }
+  std::string fresh(std::string name) const {
+    while (has(name)) name += "_copy";
+    return name;
+  }
+
+  // What is only read through gives its name to its source: `linear = linear_reduce[i, na, j]`.
+  void pass_names_on(const std::vector<bool>& keep) {
+    for (std::size_t i = 0; i < result_.nodes.size(); ++i) {
+      const Node& view = result_.nodes[i];
+      if (keep[i] || view.as<tensor::IndexMap>() == nullptr || view.args.size() != 1) continue;
+      const auto source = static_cast<std::size_t>(view.args[0]);
+      if (keep[source] && result_.nodes[source].name.starts_with(view.name + "_"))
+        result_.nodes[source].name = view.name;
+    }
+  }
+
+  tensor::Graph compacted() {
+    const std::vector<bool> keep = needed(result_, result_.outputs);
+    pass_names_on(keep);
+    std::vector<int> renumbered(result_.nodes.size(), -1);
+    tensor::Graph graph;
+    graph.nodes.reserve(result_.nodes.size());
+    for (std::size_t i = 0; i < result_.nodes.size(); ++i) {
+      if (!keep[i]) continue;
+      Node& n = result_.nodes[i];
+      for (int& a : n.args) a = renumbered[static_cast<std::size_t>(a)];
+      renumbered[i] = static_cast<int>(graph.nodes.size());
+      graph.nodes.push_back(std::move(n));
+    }
+    for (const int o : result_.outputs) graph.outputs.push_back(renumbered[static_cast<std::size_t>(o)]);
+    return graph;
+  }
+
+  const tensor::Graph& graph_;
+  tensor::Graph result_;
+  std::vector<int> at_;  // by old node: what it became
+  EqualNodes equal_;
+};
+
+}  // namespace
+
+tensor::Graph compose(const tensor::Graph& graph) { return Composer(graph).run(); }
+
+}  // namespace deplo::rules

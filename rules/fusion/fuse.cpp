@@ -1,0 +1,57 @@
+#include "rules/fusion/fuse.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "rules/fusion/loop_op.h"
+
+namespace deplo::rules {
+namespace {
+
+using ir::tensor::Node;
+
+bool is_computed(const Node& node) {
+  return node.as<ir::tensor::Input>() == nullptr && node.as<ir::tensor::Parameter>() == nullptr &&
+         node.as<ir::tensor::Scalar>() == nullptr;
+}
+
+// Inputs and outputs lie as the graph has them: their layouts only count dimensions in another way.
+ir::Tensor tensor_of(const fusion::Fusion& fusion, int id) {
+  const Node& node = fusion.graph.nodes[static_cast<std::size_t>(id)];
+  const fusion::Layout& layout = fusion.layouts[static_cast<std::size_t>(id)];
+  ir::Tensor tensor{.name = node.name, .type = node.type, .source = {}, .of = {}, .permutation = {}};
+  const bool as_given = node.as<ir::tensor::Input>() != nullptr || std::ranges::count(fusion.graph.outputs, id) > 0;
+  if (!as_given && !layout.empty()) tensor.type.shape = fusion::stored_shape(node.type.shape, layout);
+  if (const auto* input = node.as<ir::tensor::Input>()) {
+    tensor.kind = ir::Tensor::Kind::input;
+    tensor.source = input->source;
+  } else if (const auto* parameter = node.as<ir::tensor::Parameter>()) {
+    tensor.kind = ir::Tensor::Kind::parameter;
+    tensor.source = parameter->source;
+    if (!layout.empty()) tensor.of = node.name;
+    for (const std::vector<int>& dims : layout) tensor.permutation.push_back(dims[0]);
+  }
+  return tensor;
+}
+
+}  // namespace
+
+ir::Module fuse(const ir::tensor::Graph& graph, const FuseOptions& options) {
+  for (const int output : graph.outputs) CHECK(is_computed(graph.nodes[static_cast<std::size_t>(output)]));
+  fusion::Fusion state{.graph = graph, .values = {}, .ops = {}};
+  fusion::lift(state);
+  if (options.merge) fusion::merge(state, options.guard);
+  if (options.merge && options.layouts) fusion::choose_layouts(state);
+  ir::Module module;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+    if (!is_computed(graph.nodes[i]) && graph.nodes[i].as<ir::tensor::Scalar>() == nullptr)
+      module.tensors.push_back(tensor_of(state, static_cast<int>(i)));
+  for (const fusion::LoopOp& op : state.ops) {
+    module.tensors.push_back(tensor_of(state, op.output));
+    module.kernels.push_back(fusion::place(state, op));
+  }
+  for (const int output : graph.outputs) module.outputs.push_back(state.name(output));
+  return module;
+}
+
+}  // namespace deplo::rules

@@ -1,0 +1,18 @@
+// Tensor IR → Loop IR: lift every node to a kernel of its own, then merge kernels while that pays.
+#pragma once
+#include "ir/module.h"
+#include "ir/tensor/tensor.h"
+
+namespace deplo::rules {
+
+struct FuseOptions {
+  bool merge = true;    // false: one kernel per node of the Tensor IR (--passes dol)
+  bool guard = true;    // false: merge whatever is legal, whatever it costs
+  bool layouts = true;  // parameters and results between kernels are stored in the order that their readers want
+};
+
+/// `graph` is what compose() gives: every output is computed. Throws Error for a dtype that kernels cannot hold yet
+/// (f16, bf16).
+ir::Module fuse(const ir::tensor::Graph&, const FuseOptions& = {});
+
+}  // namespace deplo::rules

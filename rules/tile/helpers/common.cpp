@@ -1,0 +1,270 @@
+#include "rules/tile/helpers/common.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/error.h"
+#include "ir/walk.h"
+
+namespace deplo::rules {
+namespace {
+
+using Names = std::set<std::string, std::less<>>;
+
+bool reads_one_of(const ir::Stmt& stmt, const Names& names) {
+  bool found = false;
+  const auto see = [&](const std::string& name) { found = found || names.count(name) > 0; };
+  ir::visit_reads(
+      stmt, [&](const ir::Expr& e) { ir::for_each_variable(e, see); }, see);
+  return found;
+}
+
+// `around`: what holds the body depends on the axis, so whatever it defines does.
+bool spread(const ir::Body& body, bool around, Names& names) {
+  bool grown = false;
+  for (const ir::Stmt& stmt : body) {
+    const bool on = around || reads_one_of(stmt, names);
+    if (const auto* loop = stmt.as<ir::Loop>(); loop != nullptr && on) grown |= names.insert(loop->axis.name).second;
+    if (const std::string& name = ir::defined(stmt); on && !name.empty()) grown |= names.insert(name).second;
+    if (const ir::Body* inner = ir::inner_body(stmt)) grown |= spread(*inner, on, names);
+  }
+  return grown;
+}
+
+const ir::Assign* find_product(const ir::Body& body, const ir::Accum& accum) {
+  const auto* value = std::get_if<std::string>(&accum.args[0]);
+  for (const ir::Stmt& stmt : body)
+    if (const auto* s = stmt.as<ir::Assign>(); s != nullptr && value != nullptr && s->dst == *value)
+      return s->op == ir::Op::multiply ? s : nullptr;
+  return nullptr;
+}
+
+// Every accumulation of the loop is acc <- add(acc, v) with v = multiply(x, y) in the same body, and beside them stand
+// values only.
+bool is_product_sum(const ir::Body& body) {
+  bool accumulates = false;
+  for (const ir::Stmt& stmt : body) {
+    if (stmt.as<ir::Load>() != nullptr || stmt.as<ir::Index>() != nullptr || stmt.as<ir::Assign>() != nullptr) continue;
+    const auto* accum = stmt.as<ir::Accum>();
+    if (accum == nullptr || accum->op != ir::Op::add || find_product(body, *accum) == nullptr) return false;
+    accumulates = true;
+  }
+  return accumulates;
+}
+
+void guard_adds(ir::Body& body, const ir::Expr& condition) {
+  for (ir::Stmt& stmt : body) {
+    if (ir::Body* inner = ir::inner_body(stmt)) guard_adds(*inner, condition);
+    const auto* write = stmt.as<ir::Write>();
+    if (write == nullptr || write->mode != ir::WriteMode::add) continue;
+    ir::If guard = {condition, {}};
+    guard.then.push_back(std::move(stmt));
+    stmt = std::move(guard);
+  }
+}
+
+// One of the two axes of outputs and what depends on it. Along an axis of one element nothing shows it.
+struct Side {
+  const ir::Axis& axis;
+  Names names;
+  bool holds(const ir::Arg& value) const {
+    const auto* name = std::get_if<std::string>(&value);
+    return name != nullptr && names.count(*name) > 0;
+  }
+  bool walked_by(const ir::Arg& value, const Side& other) const {
+    return (holds(value) || axis.extent == 1) && !other.holds(value);
+  }
+};
+
+// Every product is of a value that walks m and not n and one that walks n and not m.
+bool multiplies(const ir::Body& body, const Side& m, const Side& n) {
+  return std::all_of(body.begin(), body.end(), [&](const ir::Stmt& stmt) {
+    const auto* accum = stmt.as<ir::Accum>();
+    if (accum == nullptr) return true;
+    const ir::Assign& product = *find_product(body, *accum);
+    const ir::Arg &x = product.args[0], &y = product.args[1];
+    return (m.walked_by(x, n) && n.walked_by(y, m)) || (m.walked_by(y, n) && n.walked_by(x, m));
+  });
+}
+
+// The body of a product sum; a guarded tail is the whole body of its loop. nullptr: another loop.
+const ir::Body* product_sum(const ir::Loop& loop) {
+  if (loop.axis.bind != ir::Bind::reduce || !loop.start.is_constant(0) || loop.step != 1) return nullptr;
+  const auto* guard = loop.body.size() == 1 ? loop.body[0].as<ir::If>() : nullptr;
+  const ir::Body& body = guard != nullptr ? guard->then : loop.body;
+  return is_product_sum(body) ? &body : nullptr;
+}
+
+void find_product_sums(const ir::Body& body, std::vector<const ir::Loop*>& found) {
+  for (const ir::Stmt& stmt : body) {
+    if (const auto* loop = stmt.as<ir::Loop>(); loop != nullptr && product_sum(*loop) != nullptr) found.push_back(loop);
+    if (const ir::Body* inner = ir::inner_body(stmt)) find_product_sums(*inner, found);
+  }
+}
+
+}  // namespace
+
+const ir::Tile& tile_of(const ir::Program& program) {
+  for (const ir::Stmt& stmt : program.body)
+    if (const auto* tile = stmt.as<ir::Tile>()) return *tile;
+  check_failed("the program has a Tile", __FILE__, __LINE__);
+}
+
+ir::Tile& tile_of(ir::Program& program) { return const_cast<ir::Tile&>(tile_of(std::as_const(program))); }
+
+std::optional<std::int64_t> pinned(std::span<const Choice> pins, std::string_view knob) {
+  for (const Choice& choice : pins)
+    if (choice.knob == knob) return std::get<std::int64_t>(choice.value);
+  return std::nullopt;
+}
+
+std::int64_t pin(std::span<const Choice> pins, std::string_view knob) {
+  const auto value = pinned(pins, knob);
+  CHECK(value.has_value());
+  return *value;
+}
+
+void add_option(std::vector<Value>& options, std::int64_t value) {
+  if (std::find(options.begin(), options.end(), Value{value}) == options.end()) options.emplace_back(value);
+}
+
+std::vector<Value> options(std::initializer_list<std::int64_t> preferred, std::int64_t low, std::int64_t high) {
+  std::vector<Value> result;
+  for (const std::int64_t value : preferred)
+    if (value >= low && value <= high) add_option(result, value);
+  return result;
+}
+
+std::optional<Matmul> find_matmul(const ir::Program& program) {
+  const ir::Tile& tile = tile_of(program);
+  Matmul result;
+  std::vector<std::size_t> threads;
+  for (std::size_t i = 0; i < tile.axes.size(); ++i)
+    if (tile.axes[i].bind == ir::Bind::thread) threads.push_back(i);
+  if (threads.size() < 2) return std::nullopt;
+  result.m = threads[threads.size() - 2];
+  result.n = threads.back();
+  std::vector<const ir::Loop*> candidates;
+  find_product_sums(tile.body, candidates);
+  if (candidates.empty()) return std::nullopt;
+  const ir::Axis &m = tile.axes[result.m], &n = tile.axes[result.n];
+  const Side rows = {m, dependent_names(tile.body, m.name)}, columns = {n, dependent_names(tile.body, n.name)};
+  for (const ir::Loop* loop : candidates)
+    if (multiplies(*product_sum(*loop), rows, columns)) {
+      result.reduce = loop;
+      return result;
+    }
+  return std::nullopt;
+}
+
+namespace {
+
+// The loads of a matmul's sum that walk n: visit(load, its buffer, the axis).
+template <class Visit>
+void for_each_columns_load(const ir::Program& program, const Matmul& matmul, Visit&& visit) {
+  const std::string& columns = tile_of(program).axes[matmul.n].name;
+  ir::for_each(matmul.reduce->body, [&](const ir::Stmt& stmt) {
+    const auto* load = stmt.as<ir::Load>();
+    if (load != nullptr && depends(stmt, {columns})) visit(*load, *program.find(load->buffer), columns);
+  });
+}
+
+}  // namespace
+
+bool is_transposed(const ir::Program& program, const Matmul& matmul) {
+  bool found = false;
+  for_each_columns_load(program, matmul, [&](const ir::Load& load, const ir::Buffer& buffer, const std::string& axis) {
+    found |= buffer.strides.back() != 1 || ir::coefficient(load.index.back(), axis) != 1;
+  });
+  return found;
+}
+
+bool reads_in_place(const ir::Program& program, const Matmul& matmul, std::int64_t rows) {
+  constexpr std::int64_t page = 4096;  // bytes
+  bool near = rows <= few_rows && !is_transposed(program, matmul);
+  for_each_columns_load(program, matmul, [&](const ir::Load&, const ir::Buffer& buffer, const std::string&) {
+    const std::size_t rank = buffer.strides.size();
+    near &= rank < 2 || buffer.strides[rank - 2] * ir::bytes(buffer.dtype) < page;
+  });
+  return near;
+}
+
+Names dependent_names(const ir::Body& body, const std::string& axis) {
+  Names names = {axis};
+  while (spread(body, false, names)) {  // again: an accumulator may be read before what makes it depend on the axis
+  }
+  return names;
+}
+
+bool depends(const ir::Stmt& stmt, const Names& names) {
+  if (reads_one_of(stmt, names)) return true;
+  const ir::Body* inner = ir::inner_body(stmt);
+  return inner != nullptr &&
+         std::any_of(inner->begin(), inner->end(), [&](const ir::Stmt& s) { return depends(s, names); });
+}
+
+bool gathers(const ir::Program& program, const std::vector<ir::Expr>& index) {
+  std::vector<std::string> names;
+  for (const ir::Expr& e : index) ir::collect_variables(e, names);
+  bool found = false;
+  ir::for_each(program.body, [&](const ir::Stmt& stmt) {
+    const std::string& value = ir::defined(stmt);
+    found |= !value.empty() && std::find(names.begin(), names.end(), value) != names.end();
+  });
+  return found;
+}
+
+bool loads(const ir::Body& body, const std::string& buffer) {
+  bool found = false;
+  ir::for_each(body, [&](const ir::Stmt& stmt) {
+    const auto* load = stmt.as<ir::Load>();
+    found |= load != nullptr && load->buffer == buffer;
+  });
+  return found;
+}
+
+bool is_scalar(const ir::Stmt& stmt) {
+  return stmt.as<ir::Load>() != nullptr || stmt.as<ir::Index>() != nullptr || stmt.as<ir::Assign>() != nullptr;
+}
+
+Names names_of(const ir::Program& program) {
+  Names names;
+  for (const ir::Buffer& buffer : program.buffers) names.insert(buffer.name);
+  ir::for_each(program.body, [&](const ir::Stmt& stmt) {
+    if (const std::string& name = ir::defined(stmt); !name.empty()) names.insert(name);
+    if (const auto* stage = stmt.as<ir::Stage>()) names.insert(stage->buffer);
+    if (const auto* loop = stmt.as<ir::Loop>()) names.insert(loop->axis.name);
+    if (const auto* tile = stmt.as<ir::Tile>())
+      for (const ir::Axis& axis : tile->axes) names.insert(axis.name);
+  });
+  return names;
+}
+
+bool has_reduce(const ir::Body& body) {
+  bool found = false;
+  ir::for_each(body, [&](const ir::Stmt& stmt) {
+    const auto* loop = stmt.as<ir::Loop>();
+    found |= loop != nullptr && loop->axis.bind == ir::Bind::reduce;
+  });
+  return found;
+}
+
+bool has_bind(const ir::Tile& tile, ir::Bind bind) {
+  return std::any_of(tile.axes.begin(), tile.axes.end(), [&](const ir::Axis& axis) { return axis.bind == bind; });
+}
+
+ir::Expr shifted_origin(const std::string& block, std::int64_t size, std::int64_t extent) {
+  const ir::Expr origin = ir::var(block) * size;
+  return extent % size == 0 ? origin : ir::min(origin, extent - size);
+}
+
+void guard_overlap(ir::Program& program, const std::string& block, const std::string& inner, std::int64_t size,
+                   std::int64_t extent) {
+  if (extent % size == 0) return;
+  const ir::Ranges ranges = {{block, {0, ceil_div(extent, size) - 1}}, {inner, {0, size - 1}}};
+  // Only the last block starts before its own first element, by block * size - (extent - size).
+  const ir::Expr own = ir::simplify(ir::less(ir::var(block) * size - (extent - size), ir::var(inner) + 1), ranges);
+  guard_adds(tile_of(program).body, own);
+}
+
+}  // namespace deplo::rules

@@ -1,0 +1,195 @@
+#include "rules/tile/helpers/stages.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "core/text/match.h"
+#include "ir/walk.h"
+
+namespace deplo::rules {
+namespace {
+
+using Names = std::set<std::string, std::less<>>;
+
+std::size_t stages_in(const ir::Body& body) {
+  std::size_t count = 0;
+  ir::for_each(body, [&](const ir::Stmt& stmt) { count += stmt.as<ir::Stage>() != nullptr; });
+  return count;
+}
+
+bool is_chunk_loop(const ir::Stmt& stmt) {
+  const auto* loop = stmt.as<ir::Loop>();
+  if (loop == nullptr || loop->axis.bind != ir::Bind::free || !loop->start.is_constant(0) || loop->step != 1)
+    return false;
+  const std::size_t leading = leading_stages(loop->body);
+  return leading > 0 && stages_in(loop->body) == leading;
+}
+
+bool holds(const ir::Body& outer, const ir::Body* inner) {
+  if (&outer == inner) return true;
+  return std::any_of(outer.begin(), outer.end(), [&](const ir::Stmt& stmt) {
+    const ir::Body* body = ir::inner_body(stmt);
+    return body != nullptr && holds(*body, inner);
+  });
+}
+
+void drop_true_guards(ir::Body& body) {
+  ir::Body kept;
+  for (ir::Stmt& stmt : body) {
+    if (ir::Body* inner = ir::inner_body(stmt)) drop_true_guards(*inner);
+    auto* guard = stmt.as<ir::If>();
+    if (guard != nullptr && guard->condition.is_constant(1))
+      std::move(guard->then.begin(), guard->then.end(), std::back_inserter(kept));
+    else
+      kept.push_back(std::move(stmt));
+  }
+  body = std::move(kept);
+}
+
+// v3 → v7: the letters and the next number that is free.
+class Renaming {
+ public:
+  explicit Renaming(Names taken) : taken_(std::move(taken)) {}
+
+  void define(const std::string& name) {
+    if (to_.count(name) > 0) return;
+    const std::string letters = name.substr(0, name.find_last_not_of("0123456789") + 1);
+    int& number = next_[letters];
+    std::string fresh;
+    do fresh = letters + std::to_string(number++);
+    while (!taken_.insert(fresh).second);
+    in_indices_.emplace_back(name, ir::var(fresh));
+    to_.emplace(name, std::move(fresh));
+  }
+
+  void operator()(ir::Body& body) const {
+    for (ir::Stmt& stmt : body) {
+      match(
+          stmt.node, [&](ir::Load& s) { rename(s.dst), rename(s.index); },
+          [&](ir::Index& s) { rename(s.dst), s.value = ir::substitute(s.value, in_indices_); },
+          [&](ir::Assign& s) { rename(s.dst), rename(s.args); }, [&](ir::Accum& s) { rename(s.dst), rename(s.args); },
+          [&](ir::Write& s) { rename(s.value); }, [&](ir::Combine& s) { rename(s.acc); }, [](auto&) {});
+      if (ir::Body* inner = ir::inner_body(stmt)) (*this)(*inner);
+    }
+  }
+
+ private:
+  void rename(std::string& name) const {
+    if (const auto found = to_.find(name); found != to_.end()) name = found->second;
+  }
+  void rename(ir::Arg& arg) const {
+    if (auto* name = std::get_if<std::string>(&arg)) rename(*name);
+  }
+  void rename(std::vector<ir::Arg>& args) const {
+    for (ir::Arg& arg : args) rename(arg);
+  }
+  void rename(std::vector<ir::Expr>& index) const {
+    for (ir::Expr& e : index) e = ir::substitute(e, in_indices_);
+  }
+
+  Names taken_;
+  std::map<std::string, std::string> to_;
+  std::map<std::string, int> next_;
+  ir::Substitution in_indices_;  // gathers
+};
+
+}  // namespace
+
+std::vector<std::size_t> chunk_loops(const ir::Tile& tile) {
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < tile.body.size(); ++i)
+    if (is_chunk_loop(tile.body[i])) places.push_back(i);
+  return places;
+}
+
+const ir::Loop& loop_at(const ir::Tile& tile, std::size_t place) {
+  const auto* loop = tile.body[place].as<ir::Loop>();
+  CHECK(loop != nullptr);
+  return *loop;
+}
+
+ir::Loop& loop_at(ir::Tile& tile, std::size_t place) {
+  return const_cast<ir::Loop&>(loop_at(std::as_const(tile), place));
+}
+
+std::size_t leading_stages(const ir::Body& body) {
+  const auto other = [](const ir::Stmt& stmt) { return stmt.as<ir::Stage>() == nullptr; };
+  return static_cast<std::size_t>(std::find_if(body.begin(), body.end(), other) - body.begin());
+}
+
+std::vector<ChunkStage> chunk_stages(const ir::Tile& tile) {
+  std::vector<ChunkStage> result;
+  Names sources;
+  for (const std::size_t place : chunk_loops(tile)) {
+    const ir::Body& body = loop_at(tile, place).body;
+    for (std::size_t i = 0; i < leading_stages(body); ++i) {
+      const auto& stage = *body[i].as<ir::Stage>();
+      result.push_back({place, i, sources.insert(stage.source).second ? stage.source : stage.buffer});
+    }
+  }
+  return result;
+}
+
+const ir::Stage& stage_at(const ir::Tile& tile, const ChunkStage& at) {
+  return *loop_at(tile, at.loop).body[at.at].as<ir::Stage>();
+}
+
+ir::Stage& stage_at(ir::Tile& tile, const ChunkStage& at) {
+  return const_cast<ir::Stage&>(stage_at(std::as_const(tile), at));
+}
+
+std::string loop_knob(const std::string& name, std::size_t i) { return i == 0 ? name : name + std::to_string(i); }
+
+ir::Ranges scope_in(const ir::Tile& tile, const ir::Loop* loop) {
+  ir::Ranges scope;
+  for (const ir::Axis& axis : tile.axes) scope.emplace_back(axis.name, ir::Interval{0, axis.extent - 1});
+  if (loop != nullptr) scope.emplace_back(loop->axis.name, ir::range_of(*loop));
+  return scope;
+}
+
+ir::AsyncWait wait_for(const ir::Loop& loop, const ir::Expr& chunk, std::int64_t keep, const ir::Ranges& scope) {
+  ir::AsyncWait wait = {keep, 0, 0};
+  for (const ir::Stmt& stmt : loop.body)
+    if (const auto* stage = stmt.as<ir::Stage>(); stage != nullptr && stage->transport == ir::Transport::tma) {
+      wait.phase = ir::simplify(chunk / stage->slots % 2, scope);
+      wait.slot = ir::simplify(chunk % stage->slots, scope);
+    }
+  return wait;
+}
+
+void put_wait(ir::Tile& tile, std::size_t place) {
+  ir::Loop& loop = loop_at(tile, place);
+  const ir::AsyncWait wait = wait_for(loop, ir::var(loop.axis.name), 0, scope_in(tile, &loop));
+  const std::size_t behind = leading_stages(loop.body);
+  if (behind < loop.body.size() && loop.body[behind].as<ir::AsyncWait>() != nullptr)
+    loop.body[behind] = wait;
+  else
+    loop.body.insert(loop.body.begin() + static_cast<std::ptrdiff_t>(behind), wait);
+}
+
+void replace_axis(ir::Body& body, const std::string& axis, const ir::Expr& by, const ir::Ranges& around) {
+  ir::Ranges scope = around;
+  const ir::Substitution substitution = {{axis, by}};
+  ir::map_expressions(body, scope, [&](const ir::Expr& e, const ir::Ranges& ranges) {
+    return ir::depends_on(e, axis) ? ir::simplify(ir::substitute(e, substitution), ranges) : e;
+  });
+  drop_true_guards(body);
+}
+
+Names carried(const ir::Tile& tile, const ir::Loop& loop) {
+  Names names;
+  for (const ir::AccumulatorStart& start : ir::accumulator_starts(tile.body))
+    if (!holds(loop.body, start.body)) names.insert(start.acc);
+  return names;
+}
+
+void rename_values(ir::Body& copy, const ir::Program& program, const Names& keep) {
+  Renaming renaming(names_of(program));
+  ir::for_each(copy, [&](const ir::Stmt& stmt) {
+    if (const std::string& name = ir::defined(stmt); !name.empty() && keep.count(name) == 0) renaming.define(name);
+  });
+  renaming(copy);
+}
+
+}  // namespace deplo::rules

@@ -1,0 +1,238 @@
+#include "rules/tile/helpers/vector_axis.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "ir/walk.h"
+#include "rules/cost/resources.h"
+#include "rules/tile/helpers/common.h"
+
+namespace deplo::rules {
+namespace {
+
+using Kind = VectorSite::Kind;
+using Names = std::set<std::string, std::less<>>;
+
+// The threads of a shared sweep differ in where they start and who writes, in nothing else.
+bool shares_sweeps(const ir::Body& body, const std::string& thread) {
+  bool only_starts = true;
+  ir::for_each(body, [&](const ir::Stmt& stmt) {
+    if (stmt.as<ir::Loop>() != nullptr || stmt.as<ir::If>() != nullptr) return;
+    const std::vector<std::string> axes = ir::reads(stmt).axes;
+    only_starts &= std::find(axes.begin(), axes.end(), thread) == axes.end();
+  });
+  return only_starts;
+}
+
+void find_sweeps(const ir::Body& body, const std::string& shared, VectorSite& site) {
+  for (const ir::Stmt& stmt : body) {
+    const auto* loop = stmt.as<ir::Loop>();
+    if (loop == nullptr || loop->start != ir::var(shared)) continue;
+    site.loops.push_back(loop->axis.name);
+    site.extent = site.extent == 1 ? loop->axis.extent : std::gcd(site.extent, loop->axis.extent);
+  }
+}
+
+// for a = t; …; += s becomes for a = t * width; …; += s * width, and a + lane in its body.
+void widen_sweeps(ir::Tile& tile, const std::string& thread, const std::string& lane, std::int64_t width) {
+  ir::Substitution substitution;
+  for (ir::Stmt& stmt : tile.body) {
+    auto* loop = stmt.as<ir::Loop>();
+    auto* combine = stmt.as<ir::Combine>();
+    if (combine != nullptr) combine->over.push_back(lane);
+    if (loop == nullptr || loop->start != ir::var(thread)) continue;
+    loop->start = ir::simplify(ir::var(thread) * width);
+    loop->step *= width;
+    substitution.emplace_back(loop->axis.name, ir::var(loop->axis.name) + ir::var(lane));
+  }
+  // The loop bounds stay: only the bodies see the lane.
+  for (ir::Stmt& stmt : tile.body)
+    if (auto* loop = stmt.as<ir::Loop>()) {
+      ir::Ranges scope = {{loop->axis.name, ir::range_of(*loop)}, {lane, {0, width - 1}}};
+      ir::map_expressions(loop->body, scope, [&](const ir::Expr& e, const ir::Ranges& ranges) {
+        return ir::simplify(ir::substitute(e, substitution), ranges);
+      });
+    }
+}
+
+// e = r * threads + t walks the block's elements; e = (r * threads + t) * width + lane walks them too, lanes first.
+void deal_anew(ir::Program& program, const ir::Axis& thread, const std::string& reg, std::int64_t registers,
+               const std::string& lane, std::int64_t width) {
+  const ir::Expr t = ir::var(thread.name), r = registers == 1 ? ir::Expr(0) : ir::var(reg);
+  const std::string e = ir::lane_variable;  // no axis and no value is called so
+  const ir::Expr element = (r * thread.extent + t) * width + ir::var(lane);
+  const ir::Substitution apart = {{reg, element / thread.extent}, {thread.name, element % thread.extent}};
+  ir::Ranges scope;
+  ir::map_expressions(program.body, scope, [&](const ir::Expr& index, const ir::Ranges& ranges) {
+    if (!ir::depends_on(index, reg) && !ir::depends_on(index, thread.name)) return index;
+    // Most indices hold r and t as r * threads + t.
+    const ir::Expr whole =
+        ir::simplify(ir::substitute(index, {{thread.name, ir::var(e) - ir::var(reg) * thread.extent}}));
+    const bool together = !ir::depends_on(whole, reg);
+    return ir::simplify(together ? ir::substitute(whole, {{e, element}}) : ir::substitute(index, apart), ranges);
+  });
+}
+
+// A condition that all lanes of a vector agree on, without the lane: of `0 < difference` where the difference passes 0
+// between two vectors. Others stay as they are.
+ir::Expr without_lane(const ir::Expr& condition, const std::string& lane, std::int64_t width) {
+  if (!ir::depends_on(condition, lane)) return condition;
+  if (condition.op() == ir::ExprOp::land)
+    return {ir::ExprOp::land, without_lane(condition.lhs(), lane, width), without_lane(condition.rhs(), lane, width)};
+  if (condition.op() != ir::ExprOp::lt) return condition;
+  const ir::Substitution first = {{lane, ir::Expr(0)}};
+  const ir::Expr difference = ir::simplify(condition.rhs() - condition.lhs());
+  const auto step = ir::coefficient(difference, lane);
+  if (!step || (*step != 1 && *step != -1)) return condition;
+  const ir::Expr before = ir::substitute(difference, first) - (*step == 1 ? 1 : 0);
+  if (ir::known_divisor(ir::simplify(before)) % width != 0) return condition;
+  return ir::simplify(ir::substitute(condition, first));
+}
+
+void drop_lane(ir::Body& body, const std::string& lane, std::int64_t width) {
+  for (ir::Stmt& stmt : body) {
+    if (auto* guard = stmt.as<ir::If>()) guard->condition = without_lane(guard->condition, lane, width);
+    if (ir::Body* inner = ir::inner_body(stmt)) drop_lane(*inner, lane, width);
+  }
+}
+
+void clear_per(ir::Body& body, const std::string& axis) {
+  for (ir::Stmt& stmt : body) {
+    if (auto* loop = stmt.as<ir::Loop>(); loop != nullptr && loop->per == axis) loop->per.clear();
+    if (ir::Body* inner = ir::inner_body(stmt)) clear_per(*inner, axis);
+  }
+}
+
+// A REG axis of one element is no axis.
+void drop_axis(ir::Tile& tile, std::size_t axis) {
+  clear_per(tile.body, tile.axes[axis].name);
+  tile.axes.erase(tile.axes.begin() + static_cast<std::ptrdiff_t>(axis));
+}
+
+// Are `width` elements from base on, in the last dimension, contiguous and aligned?
+bool straight(const ir::Program& program, const std::string& buffer, const std::vector<ir::Expr>& base, int width,
+              const Target& target) {
+  if (const ir::Buffer* global = program.find(buffer))
+    return global->strides.back() == 1 && aligned(ir::flat_offset(base, global->strides), width, target);
+  const ir::Stage* stage = nullptr;
+  ir::for_each(program.body, [&](const ir::Stmt& stmt) {
+    if (const auto* s = stmt.as<ir::Stage>(); s != nullptr && s->buffer == buffer) stage = s;
+  });
+  CHECK(stage != nullptr);
+  const bool starts_whole = ir::known_divisor(base.back()) % width == 0;
+  if (stage->panel > 0 && (!starts_whole || stage->panel % width != 0)) return false;  // would reach over its panel
+  const std::int64_t row = (stage->panel > 0 ? stage->panel : stage->slab.back().extent) + stage->pad;
+  const bool one_row = stage->slab.size() == 1 && stage->slots == 1;
+  return target.dialect == Dialect::opencl || (starts_whole && (one_row || row % width == 0));
+}
+
+// What one statement of the program with vectors may do.
+class Legality {
+ public:
+  Legality(const ir::Program& vector, const VectorSite& site, std::int64_t width, const Target& target)
+      : program_(vector), site_(site), width_(width), target_(target), lane_(tile_of(vector).axes.back().name) {
+    const ir::Body& body = tile_of(vector).body;
+    on_lane_ = dependent_names(body, lane_);
+    ir::for_each(body, [&](const ir::Stmt& stmt) {
+      if (const auto* s = stmt.as<ir::Combine>(); s != nullptr && site.kind == Kind::sweeps) combined_.insert(s->acc);
+    });
+  }
+
+  bool operator()(const ir::Stmt& stmt) const {
+    if (const auto* s = stmt.as<ir::Accum>()) return combined_.count(s->dst) == 0 || depends(stmt, on_lane_);
+    if (const auto* s = stmt.as<ir::Index>()) return !names_one(s->value, false);
+    if (const auto* s = stmt.as<ir::If>()) return !names_one(s->condition, true);
+    if (const auto* s = stmt.as<ir::Loop>()) return !names_one(s->start, true);
+    if (const auto* s = stmt.as<ir::Load>()) {
+      const auto by_lane = [&](const ir::Expr& e) { return names_one(e, false); };
+      return std::none_of(s->index.begin(), s->index.end(), by_lane) && contiguous(s->buffer, s->index, true);
+    }
+    if (const auto* s = stmt.as<ir::Write>())  // the elements are added to one by one
+      return contiguous(s->buffer, s->index, s->mode == ir::WriteMode::assign);
+    return true;
+  }
+
+ private:
+  // A value that each lane has, or the lane itself.
+  bool names_one(const ir::Expr& e, bool itself) const {
+    std::vector<std::string> names;
+    ir::collect_variables(e, names);
+    return std::any_of(names.begin(), names.end(),
+                       [&](const std::string& n) { return on_lane_.count(n) > 0 && (itself || n != lane_); });
+  }
+
+  // `site` knows that its sweeps step by whole vectors.
+  bool contiguous(const std::string& buffer, const std::vector<ir::Expr>& index, bool at_once) const {
+    const auto on_lane = [&](const ir::Expr& e) { return ir::depends_on(e, lane_); };
+    if (std::none_of(index.begin(), index.end(), on_lane)) return true;
+    if (std::any_of(index.begin(), index.end() - 1, on_lane) || ir::coefficient(index.back(), lane_) != 1) return false;
+    if (!at_once) return program_.find(buffer)->strides.back() == 1;
+    std::vector<ir::Expr> base = index;
+    ir::Substitution at_vector = {{lane_, ir::Expr(0)}};
+    for (const std::string& loop : site_.loops) at_vector.emplace_back(loop, ir::var(loop) * width_);
+    base.back() = ir::substitute(base.back(), at_vector);
+    return straight(program_, buffer, base, static_cast<int>(width_), target_);
+  }
+
+  const ir::Program& program_;
+  const VectorSite& site_;
+  std::int64_t width_;
+  const Target& target_;
+  std::string lane_;
+  Names on_lane_;
+  Names combined_;  // over the lanes: what is accumulated must be another value in each
+};
+
+}  // namespace
+
+std::optional<VectorSite> find_vector_site(const ir::Program& program) {
+  const ir::Tile& tile = tile_of(program);
+  VectorSite site;
+  if (!tile.axes.empty() && tile.axes.back().bind == ir::Bind::reg) {
+    site.axis = tile.axes.size() - 1;
+    // A register tile's neighbours are neighbours in memory, the elements of a pointwise thread lie `threads` apart.
+    const bool dealt = tile.axes[site.axis - 1].extent > 1 && !find_matmul(program);
+    site.kind = dealt ? Kind::elements : Kind::register_axis;
+    site.extent = tile.axes.back().extent;
+    return site;
+  }
+  for (std::size_t i = 0; i < tile.axes.size(); ++i) {
+    if (tile.axes[i].bind != ir::Bind::thread || !shares_sweeps(tile.body, tile.axes[i].name)) continue;
+    find_sweeps(tile.body, tile.axes[i].name, site);
+    if (site.loops.empty()) continue;
+    site.kind = Kind::sweeps;
+    site.axis = i;
+    return site;
+  }
+  return std::nullopt;
+}
+
+ir::Program with_vectors(ir::Program program, const VectorSite& site, std::int64_t width) {
+  const std::string lane = ir::fresh_axis(program);
+  ir::Tile& tile = tile_of(program);
+  const std::string name = tile.axes[site.axis].name;
+  tile.axes.push_back({lane, width, ir::Bind::vector});
+  if (site.kind == Kind::sweeps) {
+    widen_sweeps(tile, name, lane, width);
+  } else {
+    const std::int64_t left = tile.axes[site.axis].extent /= width;
+    const ir::Axis before = tile.axes[site.axis - 1];
+    if (left == 1) drop_axis(tile, site.axis);
+    if (site.kind == Kind::elements)
+      deal_anew(program, before, name, left, lane, width);
+    else
+      ir::substitute_axes(program, {{name, (left == 1 ? ir::Expr(0) : ir::var(name)) * width + ir::var(lane)}});
+  }
+  drop_lane(tile.body, lane, width);
+  return program;
+}
+
+bool legal_vectors(const ir::Program& program, const VectorSite& site, std::int64_t width, const Target& target) {
+  const ir::Program vector = with_vectors(program, site, width);
+  const Legality legal(vector, site, width, target);
+  bool good = true;
+  ir::for_each(tile_of(vector).body, [&](const ir::Stmt& stmt) { good = good && legal(stmt); });
+  return good;
+}
+
+}  // namespace deplo::rules

@@ -1,0 +1,190 @@
+#include "search/model/pool.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory_resource>
+#include <numeric>
+
+#include "core/error.h"
+#include "search/model/maximin.h"
+
+namespace deplo::search {
+namespace {
+
+constexpr std::size_t incumbents = 4;  // whose neighbours are in the pool
+constexpr std::size_t least_changes = 2, kinds_of_changes = 3;
+constexpr std::size_t design_pool = 1000;
+// Of those drawn a twentieth is new for each evaluation since the last round, a quarter at most: a path of a kernel's
+// space is slow.
+constexpr std::size_t twentieth = 20, most_twentieths = 5;
+// Half of each kind until 200 were asked, all from 400 on: few evaluations do not tell a thousand candidates apart, and
+// in a large space only many mutants leave a valley late in a run.
+constexpr double whole_from = 400, least_share = 0.5;
+constexpr std::size_t most_in_vain = 50;  // draws in a row: hardly anything is left then
+
+void worst_first(std::vector<SamplePtr>& samples, std::span<const double> bounds) {
+  std::vector<std::size_t> order(samples.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t i) { return bounds[i]; });
+  std::vector<SamplePtr> sorted;
+  for (const std::size_t i : order) sorted.push_back(std::move(samples[i]));
+  samples = std::move(sorted);
+}
+
+}  // namespace
+
+Candidate follow(const Space& space, const Sample& sample) {
+  std::size_t level = 0;
+  return follow(space, [&](const Position&) { return sample.options[level++]; });
+}
+
+Points points(const std::vector<SamplePtr>& samples, Encoding& encoding) {
+  Points result{encoding.dimensions().size(), {}};
+  result.values.reserve(result.dimensions * samples.size());
+  for (const SamplePtr& sample : samples) encoding.point(sample->codes, result.add());
+  return result;
+}
+
+Pool::Pool(const Space& space, const Settings& settings, Encoding& encoding, Rng& rng)
+    : space_(space),
+      encoding_(encoding),
+      rng_(rng),
+      size_(static_cast<std::size_t>(settings.integer("pool"))),
+      mutants_(static_cast<std::size_t>(settings.integer("mutants"))) {}
+
+SamplePtr Pool::sample(const Pick& pick) {
+  auto sample = std::make_shared<Sample>();
+  follow(space_, [&](const Position& position) {
+    const std::size_t option = pick(position);
+    sample->options.push_back(static_cast<std::uint32_t>(option));
+    encoding_.note(position.fork()->knob, position.fork()->options[option], sample->codes);
+    return option;
+  });
+  encoding_.close(sample->codes);
+  return sample;
+}
+
+SamplePtr Pool::sample(const Trail& wish) { return sample(towards(wish)); }
+
+/// Samples that are encoded alike count as one. The samples must outlive it.
+class Pool::Distinct {
+ public:
+  explicit Distinct(const Pool& pool) : pool_(pool) {}
+  /// Whether it was neither seen nor here before.
+  bool insert(const Sample& sample) { return !pool_.seen(sample) && listed_.insert(&sample).second; }
+
+ private:
+  struct Hash {
+    std::size_t operator()(const Sample* sample) const { return CodesHash()(sample->codes); }
+  };
+  struct Alike {
+    bool operator()(const Sample* a, const Sample* b) const { return a->codes == b->codes; }
+  };
+  const Pool& pool_;
+  std::pmr::monotonic_buffer_resource memory_;  // a round's set is filled once and thrown away
+  std::pmr::unordered_set<const Sample*, Hash, Alike> listed_{&memory_};
+};
+
+std::vector<SamplePtr> Pool::unseen(const std::vector<SamplePtr>& samples) const {
+  Distinct listed(*this);
+  std::vector<SamplePtr> result;
+  for (const SamplePtr& sample : samples)
+    if (listed.insert(*sample)) result.push_back(sample);
+  return result;
+}
+
+template <class Draw>
+void Pool::fill(std::vector<SamplePtr>& samples, std::size_t size, Distinct& listed, Draw&& draw) {
+  for (std::size_t in_vain = 0; samples.size() < size && in_vain < most_in_vain;) {
+    SamplePtr drawn = draw();
+    if (!listed.insert(*drawn)) {
+      ++in_vain;
+      continue;
+    }
+    samples.push_back(std::move(drawn));
+    in_vain = 0;
+  }
+}
+
+template <class Draw>
+void Pool::renew(std::vector<SamplePtr>& samples, std::size_t size, Distinct& listed, Draw&& draw) {
+  const std::size_t fresh = (size * twentieths_ + twentieth - 1) / twentieth;
+  std::erase_if(samples, [&](const SamplePtr& sample) { return seen(*sample); });
+  if (samples.size() + fresh > size)
+    samples.erase(samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(samples.size() + fresh - size));
+  std::erase_if(samples, [&](const SamplePtr& sample) { return !listed.insert(*sample); });
+  fill(samples, size, listed, draw);
+}
+
+std::vector<SamplePtr> Pool::design(std::size_t count) {
+  std::vector<SamplePtr> drawn, chosen;
+  Distinct listed(*this);
+  fill(drawn, design_pool, listed, [&] { return sample([&](const Position& at) { return random_option(at, rng_); }); });
+  if (drawn.empty()) return {};
+  const Points all = points(drawn, encoding_);
+  Nearest before(all);
+  std::vector<float> point(all.dimensions);
+  for (const Codes& codes : asked_) {
+    encoding_.point(codes, point.data());
+    before.give(point.data());
+  }
+  if (asked_.empty()) {
+    Nearest centre(all);
+    centre.give(middle(all).data());
+    chosen.push_back(drawn[centre.nearest()]);
+    before.give(centre.nearest());
+  }
+  while (chosen.size() < std::min(count, drawn.size())) {
+    chosen.push_back(drawn[before.farthest()]);
+    before.give(before.farthest());
+  }
+  return chosen;
+}
+
+std::size_t Pool::grown(std::size_t size) const {
+  const double share = std::clamp(static_cast<double>(asked_.size()) / whole_from, least_share, 1.0);
+  return static_cast<std::size_t>(std::ceil(share * static_cast<double>(size)));
+}
+
+std::vector<SamplePtr> Pool::candidates(const std::vector<Trail>& fastest) {
+  twentieths_ = std::min(most_twentieths, asked_.size() - asked_before_);
+  asked_before_ = asked_.size();
+  Distinct listed(*this);
+  renew(random_, grown(size_), listed,
+        [&] { return sample([&](const Position& at) { return random_option(at, rng_); }); });
+  std::vector<SamplePtr> result = random_;
+  const auto add = [&](const SamplePtr& sample) {
+    if (listed.insert(*sample)) result.push_back(sample);
+  };
+  std::ranges::for_each(kept_, add);
+  renew_parents(fastest);
+  for (std::size_t i = 0; i < std::min(incumbents, parents_.size()); ++i)
+    std::ranges::for_each(parents_[i].neighbours, add);
+  if (!parents_.empty())
+    renew(mutated_, grown(mutants_), listed, [&] {
+      const Moves& moves = parents_[rng_.below(parents_.size())].moves;
+      return sample(moves.mutate(least_changes + rng_.below(kinds_of_changes), rng_));
+    });
+  result.insert(result.end(), mutated_.begin(), mutated_.end());
+  return result;
+}
+
+void Pool::ranked(std::span<const double> bounds) {
+  CHECK(bounds.size() >= random_.size() + mutated_.size());
+  worst_first(random_, bounds.first(random_.size()));
+  worst_first(mutated_, bounds.last(mutated_.size()));
+}
+
+void Pool::renew_parents(const std::vector<Trail>& fastest) {
+  std::vector<Parent> next;
+  for (const Trail& trail : fastest) {
+    const auto known = std::ranges::find(parents_, trail, [](const Parent& parent) { return parent.moves.trail(); });
+    next.push_back(known != parents_.end() ? std::move(*known) : Parent{Moves(space_, trail), {}});
+    Parent& parent = next.back();
+    if (next.size() > incumbents || !parent.neighbours.empty()) continue;
+    for (const Trail& wish : parent.moves.neighbours()) parent.neighbours.push_back(sample(wish));
+  }
+  parents_ = std::move(next);
+}
+
+}  // namespace deplo::search

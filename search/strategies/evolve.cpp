@@ -1,0 +1,102 @@
+// Evolve: evolutionary search guided by a cost model, as in Ansor.
+//
+//   population   the fastest told and random unseen ones, `population` together
+//   generation   as many children again: a change of one choice of a member or the crossover of two, members drawn by
+//                2^(-rank/8) of the model's bound (surrogate.h); the best `population` of parents and children stay
+//   round        after `generations`, the best unseen of the last population, some of them random
+//
+// Nothing is measured within a round: the model stands for the device. Zheng et al., Ansor: generating high-performance
+// tensor programs for deep learning, OSDI 2020, section 5.1.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+#include "search/strategies/model_searcher.h"
+#include "search/strategies/searchers.h"
+
+namespace deplo::search {
+namespace {
+
+constexpr double rank_scale = 8;  // ranks after which a member is half as likely a parent
+
+constexpr std::array parameters = {
+    kappa_parameter,
+    cost_parameter,
+    clip_parameter,
+    with_default(pool_parameter, "300"),  // where it begins: the generations do the rest
+    with_default(mutants_parameter, "200"),
+    design_parameter,
+    batch_parameter,
+    random_parameter,
+    integer("population", "32", 2, 10000, "16 32 64", "members of a generation"),
+    integer("generations", "2", 1, 100, "1 2 3 5", "between two rounds of evaluations"),
+};
+
+class Evolve final : public ModelSearcher {
+ public:
+  Evolve(const Space& space, const Settings& settings)
+      : ModelSearcher(space, settings),
+        size_(static_cast<std::size_t>(settings.integer("population"))),
+        generations_(settings.integer("generations")) {}
+
+ private:
+  std::vector<SamplePtr> propose(std::size_t count) override {
+    std::vector<SamplePtr> members = surrogate().candidates();
+    if (members.empty()) return {};
+    for (std::int64_t generation = 0; generation < generations_; ++generation) {
+      const std::vector<double> bounds = surrogate().rank(members);
+      if (generation == 0) surrogate().pool().ranked(bounds);
+      select(members, bounds);
+      breed(members);
+    }
+    surrogate().rank(members);
+    std::vector<SamplePtr> round;
+    for (const std::size_t i : surrogate().pick(count, random_share())) round.push_back(members[i]);
+    return round;
+  }
+
+  void select(std::vector<SamplePtr>& members, const std::vector<double>& bounds) {
+    std::vector<std::size_t> order(members.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return bounds[i]; });
+    std::vector<SamplePtr> best;
+    for (std::size_t i = 0; i < std::min(size_, order.size()); ++i) best.push_back(members[order[i]]);
+    members = std::move(best);
+  }
+
+  void breed(std::vector<SamplePtr>& members) {
+    const std::vector<Trail> fastest = surrogate().best(4);
+    std::vector<std::optional<Moves>> parents(members.size());  // the first few have most of the children
+    Rng& rng = surrogate().rng();
+    for (std::size_t i = 0; i < size_; ++i) {
+      const std::size_t drawn = parent(parents.size());
+      std::optional<Moves>& one = parents[drawn];
+      if (!one) one.emplace(space(), follow(space(), *members[drawn])->trail());
+      const Trail wish = fastest.empty() || rng.below(2) == 0
+                             ? one->mutate(1, rng)
+                             : crossover(one->trail(), fastest[rng.below(fastest.size())], rng);
+      members.push_back(surrogate().pool().sample(wish));
+    }
+    members = surrogate().pool().unseen(members);
+  }
+
+  std::size_t parent(std::size_t count) {
+    const double rank = -rank_scale * std::log2(1 - surrogate().rng().uniform());
+    return rank < static_cast<double>(count) ? static_cast<std::size_t>(rank) : surrogate().rng().below(count);
+  }
+
+  std::size_t size_;
+  std::int64_t generations_;
+};
+
+}  // namespace
+
+constinit const SearcherKind kinds::evolve{
+    "evolve", "evolutionary search guided by the model, as in Ansor", parameters,
+    [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
+      return std::make_unique<Evolve>(space, settings);
+    }};
+
+}  // namespace deplo::search

@@ -1,0 +1,35 @@
+// Exhaustive: every candidate, depth first in option order; finds the optimum of spaces small enough to wait for.
+#include <algorithm>
+#include <iterator>
+
+#include "search/strategies/searchers.h"
+#include "search/strategies/tree.h"
+
+namespace deplo::search {
+namespace {
+
+std::size_t first_open(const Node& node) {
+  const auto open = std::find_if(node.children.begin(), node.children.end(), [](const Node& c) { return !c.finished; });
+  return static_cast<std::size_t>(std::distance(node.children.begin(), open));
+}
+
+class Exhaustive final : public Searcher {
+ public:
+  explicit Exhaustive(const Space& space) : tree_(space) {}
+  std::vector<Candidate> ask(std::size_t n) override { return tree_.descend(n, first_open); }
+  void tell(const Candidate& candidate, const Outcome& outcome) override { tree_.tell(candidate, reward(outcome)); }
+
+ private:
+  Tree tree_;
+};
+
+}  // namespace
+
+constinit const SearcherKind kinds::exhaustive{"exhaustive",
+                                               "everything, depth first in option order",
+                                               {},
+                                               [](const Space& space, const Settings&) -> std::unique_ptr<Searcher> {
+                                                 return std::make_unique<Exhaustive>(space);
+                                               }};
+
+}  // namespace deplo::search

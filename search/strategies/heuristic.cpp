@@ -1,0 +1,35 @@
+// Heuristic: options[0] of every fork, once; what the compiler does when nothing was tuned.
+#include "search/strategies/searchers.h"
+
+namespace deplo::search {
+namespace {
+
+class Heuristic final : public Searcher {
+ public:
+  explicit Heuristic(const Space& space) : candidate_(heuristic(space)) {}
+
+  std::vector<Candidate> ask(std::size_t n) override {
+    if (done_ || n == 0) return {};
+    done_ = true;
+    return {candidate_};
+  }
+
+  void tell(const Candidate& candidate, const Outcome&) override {
+    if (candidate->trail() == candidate_->trail()) done_ = true;
+  }
+
+ private:
+  Candidate candidate_;
+  bool done_ = false;
+};
+
+}  // namespace
+
+constinit const SearcherKind kinds::heuristic{"heuristic",
+                                              "the first option of every fork: the untuned compiler",
+                                              {},
+                                              [](const Space& space, const Settings&) -> std::unique_ptr<Searcher> {
+                                                return std::make_unique<Heuristic>(space);
+                                              }};
+
+}  // namespace deplo::search

@@ -1,0 +1,150 @@
+// Hyperband: brackets of successive halving, which spends little effort on many candidates and all of it on the best.
+//
+//   s_max     ⌊log_eta R⌋
+//   bracket   s = s_max, s_max − 1, …, 0, then again from s_max: n = ⌈(s_max + 1)/(s + 1) eta^s⌉ candidates, uniform
+//             without repetition, are evaluated with effort eta^−s
+//   rung      the fastest ⌊n eta^−i⌋ of them go on with effort eta^(i−s), i = 1, …, s: the last ones with 1
+//
+// Jamieson and Talwalkar, Non-stochastic best arm identification, AISTATS 2016; Li et al., Hyperband, JMLR 18 (2018),
+// algorithm 1. Where a rung waits for tells the next bracket begins. When all was drawn, what did not fail is evaluated
+// in full, fastest first.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <deque>
+#include <functional>
+#include <string>
+#include <unordered_map>
+
+#include "search/strategies/searchers.h"
+#include "search/strategies/tree.h"
+
+namespace deplo::search {
+namespace {
+
+constexpr std::array parameters = {
+    integer("eta", "4", 2, 1000, "2 3 4", "one in so many goes on, with so many times the effort"),
+    integer("R", "64", 1, 1000000, "4 16 64", "the least effort is 1/R, or as much more as powers of eta make it"),
+};
+
+struct Entry {
+  PositionPtr position;
+  double asked = 0, told = 0;  // the most effort so far; 0: never
+  double speed = 0;            // of the told; 0: it failed
+  bool failed() const { return told > 0 && speed == 0; }
+  bool done() const { return asked == 1 || failed(); }
+  Candidate raise(double effort) { return {position, asked = effort}; }
+};
+
+struct Bracket {
+  int rungs = 0;            // above the present one
+  std::size_t size = 0;     // of the present one, if so many are left
+  std::size_t to_draw = 0;  // for the first
+  std::vector<Entry*> members = {};
+  std::size_t asked = 0;  // of the members
+  bool finished() const { return to_draw == 0 && members.empty(); }
+};
+
+class Hyperband final : public Searcher {
+ public:
+  Hyperband(const Space& space, const Settings& settings)
+      : tree_(space), rng_(settings.seed()), eta_(settings.integer("eta")) {
+    for (std::int64_t least = eta_; least <= settings.integer("R"); least *= eta_) ++most_rungs_;
+    next_rungs_ = most_rungs_;
+  }
+
+  std::vector<Candidate> ask(std::size_t n) override {
+    std::vector<Candidate> candidates;
+    for (Candidate one; candidates.size() < n && (one = next());) candidates.push_back(one);
+    return candidates;
+  }
+
+  void tell(const Candidate& candidate, const Outcome& outcome) override {
+    const double speed = reward(outcome);
+    tree_.tell(candidate, speed);
+    Entry& entry = entry_of(candidate);
+    if (candidate.effort <= entry.told) return;
+    entry.asked = std::max(entry.asked, candidate.effort);
+    entry.told = candidate.effort;
+    entry.speed = speed;
+  }
+
+ private:
+  Candidate next() {
+    for (;;) {
+      for (Bracket& bracket : open_)
+        if (Candidate candidate = next_of(bracket)) return candidate;
+      std::erase_if(open_, [](const Bracket& bracket) { return bracket.finished(); });
+      if (tree_.root().finished) return next_left();
+      const double n = std::ceil((most_rungs_ + 1) * std::pow(eta_, next_rungs_) / (next_rungs_ + 1));
+      open_.push_back({next_rungs_, static_cast<std::size_t>(n), static_cast<std::size_t>(n)});
+      next_rungs_ = next_rungs_ > 0 ? next_rungs_ - 1 : most_rungs_;
+    }
+  }
+
+  /// None: it is finished, or waits for tells.
+  Candidate next_of(Bracket& bracket) {
+    while (!bracket.finished()) {
+      const double effort = std::pow(eta_, -bracket.rungs);
+      if (bracket.to_draw > 0) draw(bracket);
+      while (bracket.asked < bracket.members.size())
+        if (Entry& member = *bracket.members[bracket.asked++]; member.asked < effort) return member.raise(effort);
+      if (bracket.to_draw > 0) continue;
+      if (std::ranges::any_of(bracket.members, [&](const Entry* member) { return member->told < effort; })) break;
+      promote(bracket);
+    }
+    return nullptr;
+  }
+
+  void draw(Bracket& bracket) {
+    const Candidate drawn = tree_.descend([this](const Node& node) { return random_unfinished(node, rng_); });
+    bracket.to_draw = drawn ? bracket.to_draw - 1 : 0;
+    if (drawn) bracket.members.push_back(&entry_of(drawn));
+  }
+
+  void promote(Bracket& bracket) const {
+    bracket.size = bracket.rungs == 0 ? 0 : bracket.size / static_cast<std::size_t>(eta_);
+    std::erase_if(bracket.members, [](const Entry* member) { return member->failed(); });
+    std::ranges::stable_sort(bracket.members, std::greater(), &Entry::speed);
+    bracket.members.resize(std::min(bracket.members.size(), bracket.size));
+    bracket.asked = 0;
+    --bracket.rungs;
+  }
+
+  /// One that was drawn and is not evaluated in full.
+  Candidate next_left() {
+    if (left_.empty()) {
+      for (Entry& entry : entries_)
+        if (!entry.done()) left_.push_back(&entry);
+      std::ranges::stable_sort(left_, std::greater(), &Entry::speed);
+    }
+    for (; !left_.empty(); left_.pop_front())
+      if (!left_.front()->done()) return left_.front()->raise(1);
+    return nullptr;
+  }
+
+  Entry& entry_of(const Candidate& candidate) {
+    const auto [found, fresh] = by_trail_.try_emplace(deplo::print(candidate->trail()));
+    if (fresh) found->second = &entries_.emplace_back(Entry{candidate.position});
+    return *found->second;
+  }
+
+  Tree tree_;
+  Rng rng_;
+  std::int64_t eta_;
+  int most_rungs_ = 0, next_rungs_ = 0;  // of the next bracket
+  std::deque<Bracket> open_;
+  std::deque<Entry> entries_;  // as they were drawn or told
+  std::unordered_map<std::string, Entry*> by_trail_;
+  std::deque<Entry*> left_;
+};
+
+}  // namespace
+
+constinit const SearcherKind kinds::hyperband{
+    "hyperband", "successive halving: little effort on many, all on the best", parameters,
+    [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
+      return std::make_unique<Hyperband>(space, settings);
+    }};
+
+}  // namespace deplo::search

@@ -1,0 +1,46 @@
+// Model: Bayesian optimisation. A Gaussian process over the candidates' knobs (surrogate.h) ranks unseen candidates by
+//
+//   mean - kappa σ + cost sd(log seconds) z        the least is asked first
+//
+// Design first: the candidate nearest to the middle, then those farthest from all chosen. Then, in rounds of
+// clamp(batch n, 1, 64) evaluations, the best of a pool (pool.h): random unseen candidates, the neighbours of the
+// fastest and mutants of them. A space without anything unseen in its pool is asked to the end in random order.
+//
+// Jones, Schonlau and Welch, Efficient global optimization of expensive black-box functions, J. Glob. Opt. 13 (1998);
+// Srinivas et al., Gaussian process optimization in the bandit setting, ICML 2010. The constants come from recorded
+// spaces (docs/strategies.md).
+#include <array>
+
+#include "search/strategies/model_searcher.h"
+#include "search/strategies/searchers.h"
+
+namespace deplo::search {
+namespace {
+
+constexpr std::array parameters = {kappa_parameter,   cost_parameter,   clip_parameter,  pool_parameter,
+                                   mutants_parameter, design_parameter, batch_parameter, random_parameter};
+
+class Model final : public ModelSearcher {
+ public:
+  using ModelSearcher::ModelSearcher;
+
+ private:
+  std::vector<SamplePtr> propose(std::size_t count) override {
+    const std::vector<SamplePtr> pool = surrogate().candidates();
+    if (pool.empty()) return {};
+    surrogate().pool().ranked(surrogate().rank(pool));
+    std::vector<SamplePtr> round;
+    for (const std::size_t i : surrogate().pick(count, random_share())) round.push_back(pool[i]);
+    return round;
+  }
+};
+
+}  // namespace
+
+constinit const SearcherKind kinds::model{
+    "model", "Gaussian process with a lower confidence bound (Bayesian optimisation)", parameters,
+    [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
+      return std::make_unique<Model>(space, settings);
+    }};
+
+}  // namespace deplo::search

@@ -1,0 +1,56 @@
+#include "search/strategies/model_searcher.h"
+
+#include <algorithm>
+
+namespace deplo::search {
+ModelSearcher::ModelSearcher(const Space& space, const Settings& settings)
+    : space_(space),
+      tree_(space),
+      surrogate_(space, settings),
+      design_(static_cast<std::size_t>(settings.integer("design"))),
+      batch_(settings.number("batch")),
+      random_(settings.number("random")) {}
+
+std::vector<Candidate> ModelSearcher::ask(std::size_t n) {
+  std::vector<Candidate> candidates;
+  while (candidates.size() < n) {
+    Candidate candidate = next();
+    if (!candidate) break;
+    surrogate_.asked(candidate);
+    candidates.push_back(std::move(candidate));
+  }
+  return candidates;
+}
+
+void ModelSearcher::tell(const Candidate& candidate, const Outcome& outcome) {
+  tree_.tell(candidate, reward(outcome));
+  surrogate_.tell(candidate, outcome);
+}
+
+Candidate ModelSearcher::next() {
+  if (queue_.empty()) fill();
+  while (!queue_.empty()) {
+    const SamplePtr sample = std::move(queue_.front());
+    queue_.pop_front();
+    if (surrogate_.pool().seen(*sample)) continue;  // told by others meanwhile
+    Candidate candidate = follow(space_, *sample);
+    tree_.tell(candidate, 0);
+    return candidate;
+  }
+  return tree_.descend([this](const Node& node) { return random_unfinished(node, surrogate_.rng()); });
+}
+
+void ModelSearcher::fill() {
+  if (tree_.root().finished) return;
+  const std::size_t asked = surrogate_.pool().count_asked();
+  std::vector<SamplePtr> round;
+  if (!surrogate_.ready() || (asked < design_ && !surrogate_.warm())) {
+    round = surrogate_.pool().design(asked < design_ ? design_ - asked : 1);
+  } else {
+    const double batch = batch_ * static_cast<double>(surrogate_.count_told());
+    round = propose(static_cast<std::size_t>(std::clamp(batch, 1.0, most_batch)));
+  }
+  queue_.assign(round.begin(), round.end());
+}
+
+}  // namespace deplo::search

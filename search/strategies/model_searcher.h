@@ -1,0 +1,40 @@
+// What searchers with a learned model share: the design at the start, rounds of `batch` evaluations, nothing twice, the
+// space to the end.
+#pragma once
+#include <deque>
+
+#include "search/model/surrogate.h"
+#include "search/strategies/model_parameters.h"
+#include "search/strategies/tree.h"
+
+namespace deplo::search {
+
+class ModelSearcher : public Searcher {
+ public:
+  ModelSearcher(const Space&, const Settings&);
+  std::vector<Candidate> ask(std::size_t n) final;
+  void tell(const Candidate&, const Outcome&) final;
+  bool learns() const final { return true; }
+  bool warm_start(std::span<const Source> sources) final { return surrogate_.warm_start(sources); }
+
+ protected:
+  /// The next round, the best first; what was seen meanwhile is left out. Only while the surrogate is ready().
+  virtual std::vector<SamplePtr> propose(std::size_t count) = 0;
+
+  const Space& space() const { return space_; }
+  Surrogate& surrogate() { return surrogate_; }
+  double random_share() const { return random_; }
+
+ private:
+  Candidate next();
+  void fill();
+
+  const Space& space_;
+  Tree tree_;
+  Surrogate surrogate_;
+  std::size_t design_;
+  double batch_, random_;
+  std::deque<SamplePtr> queue_;
+};
+
+}  // namespace deplo::search

@@ -1,0 +1,54 @@
+#include "search/strategies/proposer.h"
+
+#include <utility>
+
+#include "search/trails.h"
+
+namespace deplo::search {
+namespace {
+
+constexpr int most_known = 100;  // wishes in a row: the searcher stands still
+
+}  // namespace
+
+std::vector<Candidate> Proposer::ask(std::size_t n) {
+  std::vector<Candidate> candidates;
+  while (candidates.size() < n) {
+    Candidate candidate = next();
+    if (!candidate) break;
+    times_.try_emplace(deplo::print(candidate->trail()));
+    candidates.push_back(std::move(candidate));
+  }
+  return candidates;
+}
+
+Candidate Proposer::next() {
+  if (tree_.root().finished) return nullptr;
+  for (int known = 0; known < most_known; ++known) {
+    const std::optional<Trail> wanted = wish();
+    if (!wanted) break;
+    Candidate candidate = replay(space_, *wanted);
+    const auto seen = times_.find(deplo::print(candidate->trail()));
+    if (seen == times_.end()) {
+      tree_.tell(candidate, 0);
+      return candidate;
+    }
+    if (seen->second) learn(candidate->trail(), *seen->second);
+  }
+  return tree_.descend([this](const Node& node) { return random_unfinished(node, rng_); });
+}
+
+void Proposer::tell(const Candidate& candidate, const Outcome& outcome) {
+  const double speed = reward(outcome);
+  tree_.tell(candidate, speed);
+  std::optional<double>& known = times_[deplo::print(candidate->trail())];
+  if (known) return;
+  known = speed > 0 ? 1 / speed : std::numeric_limits<double>::infinity();
+  if (*known < best_time_) {
+    best_time_ = *known;
+    best_ = candidate->trail();
+  }
+  learn(candidate->trail(), *known);
+}
+
+}  // namespace deplo::search

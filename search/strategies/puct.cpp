@@ -1,0 +1,163 @@
+// PUCT: Monte Carlo tree search with the learned model as its prior, in selection and in rollouts.
+//
+//   select   argmax over children of  Q(child)/Q(root) + c P(child) √N(node) / (1 + N(child)),  Q the largest 1/time
+//   prior    P(child) = softmax(-bound/temperature) over children, the bound being the least one (surrogate.h) of the
+//            pool's candidates below the child; where the pool has none, the best trail's choice
+//   rollout  below a new node the child of largest P
+//
+// The pool is ranked anew in every round of `batch` evaluations. Rosin, Multi-armed bandits with episode context
+// (2011); Silver et al., Mastering the game of Go without human knowledge, Nature 550 (2017).
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "search/model/surrogate.h"
+#include "search/strategies/model_parameters.h"
+#include "search/strategies/searchers.h"
+#include "search/strategies/tree.h"
+
+namespace deplo::search {
+namespace {
+
+// c: Q is the ratio of two of the best times, near 1 for most children of a good node, so that at 0.5 the first good
+// subtree keeps the search (0.51 on dedispersion and GEMM in place of 0.89: docs/strategies.md, "Tuning the tuners").
+constexpr std::array parameters = {
+    kappa_parameter,
+    cost_parameter,
+    clip_parameter,
+    pool_parameter,
+    mutants_parameter,
+    number("c", "5", 0, 1000, "0.5 2 5 10", "exploration constant"),
+    number("temperature", "0.2", 0.001, 1000, "0.1 0.2 0.5", "of the prior, in standard deviations of the log times"),
+    number("batch", "0.08", 0, 1, "0.04 0.06 0.08 0.12",
+           "evaluations between two rankings, over all before; 64 at most"),
+    integer("design", "6", 1, 1000, "4 6 8", "evaluations before the model decides"),
+};
+
+class Puct final : public Searcher {
+ public:
+  Puct(const Space& space, const Settings& settings)
+      : tree_(space),
+        surrogate_(space, settings),
+        c_(settings.number("c")),
+        temperature_(settings.number("temperature")),
+        batch_(settings.number("batch")),
+        design_(static_cast<std::size_t>(settings.integer("design"))) {}
+
+  std::vector<Candidate> ask(std::size_t n) override {
+    std::vector<Candidate> candidates;
+    while (candidates.size() < n) {
+      Candidate candidate = next();
+      if (!candidate) break;
+      surrogate_.asked(candidate);
+      candidates.push_back(std::move(candidate));
+    }
+    return candidates;
+  }
+
+  void tell(const Candidate& candidate, const Outcome& outcome) override {
+    tree_.tell(candidate, reward(outcome));
+    surrogate_.tell(candidate, outcome);
+  }
+
+  bool learns() const override { return true; }
+  bool warm_start(std::span<const Source> sources) override { return surrogate_.warm_start(sources); }
+
+ private:
+  Candidate next() {
+    if (tree_.root().finished) return nullptr;
+    const std::size_t asked = surrogate_.pool().count_asked();
+    if (!surrogate_.ready() || (asked < design_ && !surrogate_.warm())) {
+      if (designed_.empty()) designed_ = surrogate_.pool().design(asked < design_ ? design_ - asked : 1);
+      if (designed_.empty())
+        return tree_.descend([this](const Node& n) { return random_unfinished(n, surrogate_.rng()); });
+      wish_ = *designed_.front();
+      designed_.erase(designed_.begin());
+    } else {
+      rank();
+    }
+    level_ = 0;
+    below_.resize(pool_.size());
+    for (std::size_t i = 0; i < below_.size(); ++i) below_[i] = i;
+    Candidate candidate = tree_.descend([this](const Node& node) { return choose(node); });
+    wish_ = {};
+    return candidate;
+  }
+
+  void rank() {
+    if (left_ > 0) {
+      --left_;
+      return;
+    }
+    pool_ = surrogate_.candidates();
+    bounds_ = pool_.empty() ? std::vector<double>() : surrogate_.rank(pool_);
+    surrogate_.pool().ranked(bounds_);
+    const std::vector<Trail> best = surrogate_.best(1);
+    best_ = best.empty() ? Trail() : best[0];
+    left_ =
+        static_cast<std::size_t>(std::clamp(batch_ * static_cast<double>(surrogate_.count_told()), 1.0, most_batch)) -
+        1;
+  }
+
+  std::size_t choose(const Node& node) {
+    std::size_t chosen = node.children.size();
+    if (level_ < wish_.options.size()) {  // the design's, as far as it is open
+      if (!node.children[wish_.options[level_]].finished) chosen = wish_.options[level_];
+    }
+    if (chosen == node.children.size()) chosen = select(node, priors(node));
+    std::erase_if(below_, [&](std::size_t i) { return pool_[i]->options[level_] != chosen; });
+    ++level_;
+    return chosen;
+  }
+
+  /// One for each child; they sum to 1.
+  std::vector<double> priors(const Node& node) const {
+    std::vector<double> bound(node.children.size(), std::numeric_limits<double>::infinity());
+    for (const std::size_t i : below_) {
+      double& least = bound[pool_[i]->options[level_]];
+      least = std::min(least, bounds_[i]);
+    }
+    if (below_.empty()) bound[wanted_option(node.fork(), best_)] = 0;
+    const double least = *std::ranges::min_element(bound);
+    double sum = 0;
+    for (double& b : bound) sum += b = std::exp((least - b) / temperature_);
+    for (double& b : bound) b /= sum;
+    return bound;
+  }
+
+  std::size_t select(const Node& node, const std::vector<double>& prior) const {
+    const double scale = tree_.root().best > 0 ? 1 / tree_.root().best : 0;
+    std::size_t chosen = node.children.size();
+    double highest = 0;
+    for (std::size_t i = 0; i < node.children.size(); ++i) {
+      const Node& child = node.children[i];
+      if (child.finished) continue;
+      const double worth = node.visits == 0 ? prior[i]
+                                            : child.best * scale + c_ * prior[i] * std::sqrt(node.visits) /
+                                                                       (1.0 + static_cast<double>(child.visits));
+      if (chosen < node.children.size() && worth <= highest) continue;
+      chosen = i;
+      highest = worth;
+    }
+    return chosen;
+  }
+
+  Tree tree_;
+  Surrogate surrogate_;
+  double c_, temperature_, batch_;
+  std::size_t design_, left_ = 0, level_ = 0;
+  std::vector<SamplePtr> designed_, pool_;
+  std::vector<double> bounds_;
+  std::vector<std::size_t> below_;  // of the pool, on the way of this descent
+  Sample wish_;
+  Trail best_;
+};
+
+}  // namespace
+
+constinit const SearcherKind kinds::puct{"puct", "Monte Carlo tree search with the model as its prior", parameters,
+                                         [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
+                                           return std::make_unique<Puct>(space, settings);
+                                         }};
+
+}  // namespace deplo::search

@@ -1,0 +1,36 @@
+// Random: each descent takes an option that still leads to unseen candidates, in proportion to how many of them where
+// the space knows that, P(o) = unseen(o) / sum: uniform over candidates without repetition. Elsewhere uniform over
+// choices, P(o) = 1/#open. The baseline of every comparison: Bergstra and Bengio, Random Search for Hyper-Parameter
+// Optimization, JMLR 13 (2012).
+#include "core/rng.h"
+#include "search/strategies/searchers.h"
+#include "search/strategies/tree.h"
+
+namespace deplo::search {
+namespace {
+
+class Random final : public Searcher {
+ public:
+  Random(const Space& space, const Settings& settings) : tree_(space), rng_(settings.seed()) {}
+
+  std::vector<Candidate> ask(std::size_t n) override {
+    return tree_.descend(n, [this](const Node& node) { return random_unfinished(node, rng_); });
+  }
+  void tell(const Candidate& candidate, const Outcome& outcome) override { tree_.tell(candidate, reward(outcome)); }
+
+ private:
+  Tree tree_;
+  Rng rng_;
+};
+
+}  // namespace
+
+constinit const SearcherKind kinds::random{
+    "random",
+    "uniform choices without repetition: the baseline of every comparison",
+    {},
+    [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
+      return std::make_unique<Random>(space, settings);
+    }};
+
+}  // namespace deplo::search

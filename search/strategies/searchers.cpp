@@ -1,0 +1,41 @@
+#include "search/strategies/searchers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/error.h"
+#include "core/text/nearest.h"
+
+namespace deplo::search {
+namespace {
+
+constexpr std::array all = {&kinds::model,     &kinds::puct,   &kinds::evolve,     &kinds::portfolio, &kinds::mcts,
+                            &kinds::local,     &kinds::ils,    &kinds::anneal,     &kinds::genetic,   &kinds::beam,
+                            &kinds::hyperband, &kinds::random, &kinds::exhaustive, &kinds::heuristic};
+constexpr const SearcherKind* chosen = &kinds::model;
+
+}  // namespace
+
+std::span<const SearcherKind* const> searchers() { return all; }
+
+const SearcherKind& find_searcher(std::string_view name) {
+  if (name == "default") return *chosen;
+  const auto found = std::ranges::find(all, name, [](const SearcherKind* kind) { return kind->name; });
+  if (found != all.end()) return **found;
+  std::string known = "default";
+  std::vector<std::string> names{known};
+  for (const SearcherKind* kind : all) {
+    known += ", " + std::string(kind->name);
+    names.emplace_back(kind->name);
+  }
+  throw Error(fmt::format("expected a searcher ({}), found '{}'{}", known, name, did_you_mean(name, names)));
+}
+
+std::unique_ptr<Searcher> make_searcher(std::string_view name, const Space& space, const SearchOptions& options) {
+  const SearcherKind& kind = find_searcher(name);
+  return kind.make(space, Settings(kind.name, kind.parameters, options));
+}
+
+}  // namespace deplo::search

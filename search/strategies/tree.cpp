@@ -1,0 +1,108 @@
+#include "search/strategies/tree.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace deplo::search {
+namespace {
+
+// A node without a position enters it; its children stay untouched.
+void open(Node& node, PositionPtr position) {
+  node.position = std::move(position);
+  if (!node.position->fork()) return;
+  CHECK(!node.fork().options.empty());
+  node.children.resize(node.fork().options.size());
+}
+
+Node& child(Node& node, std::size_t option) {
+  CHECK(option < node.children.size());
+  Node& next = node.children[option];
+  if (!next.position && !next.finished) open(next, node.position->choose(option));
+  return next;
+}
+
+}  // namespace
+
+Tree::Tree(const Space& space) { open(root_, space.root()); }
+
+Candidate Tree::descend(const Choose& choose) {
+  if (root_.finished) return nullptr;
+  std::vector<Node*> path{&root_};
+  while (!path.back()->children.empty()) {
+    path.push_back(&child(*path.back(), choose(*path.back())));
+    CHECK(!path.back()->finished);
+  }
+  Candidate candidate = path.back()->position;
+  finish(path);
+  return candidate;
+}
+
+std::vector<Candidate> Tree::descend(std::size_t n, const Choose& choose) {
+  std::vector<Candidate> candidates;
+  while (candidates.size() < n) {
+    Candidate candidate = descend(choose);
+    if (!candidate) break;
+    candidates.push_back(std::move(candidate));
+  }
+  return candidates;
+}
+
+void Tree::tell(const Candidate& candidate, double reward) {
+  CHECK(candidate && !candidate->fork());
+  const Trail& trail = candidate->trail();
+  std::vector<Node*> path{&root_};
+  while (!path.back()->children.empty()) {
+    Node& node = *path.back();
+    const std::size_t level = node.position->trail().size();
+    CHECK(level < trail.size());
+    const std::optional<std::size_t> option = option_of(node.fork(), trail[level]);
+    CHECK(option);
+    path.push_back(&child(node, *option));
+  }
+  for (Node* node : path) {
+    node->best = std::max(node->best, reward);
+    node->sum += reward;
+    node->squares += reward * reward;
+    ++node->told;
+  }
+  if (!path.back()->finished) finish(path);
+}
+
+// The last node of the path is a candidate that was just asked; ancestors end with their last open child.
+void Tree::finish(const std::vector<Node*>& path) {
+  for (Node* node : path) ++node->visits;
+  for (std::size_t i = path.size(); i-- > 0;) {
+    Node& node = *path[i];
+    if (!std::all_of(node.children.begin(), node.children.end(), [](const Node& c) { return c.finished; })) return;
+    node.finished = true;
+    node.position.reset();
+    node.children = {};
+  }
+}
+
+std::size_t random_unfinished(const Node& node, Rng& rng) {
+  // A space that does not know says 1, however many were seen.
+  const auto unseen = [&](std::size_t i) {
+    const Node& child = node.children[i];
+    return child.finished ? 0.0 : std::max(1.0, node.position->leaves(i) - child.visits);
+  };
+  double sum = 0;
+  for (std::size_t i = 0; i < node.children.size(); ++i) sum += unseen(i);
+  double draw = rng.uniform() * sum;
+  std::size_t chosen = node.children.size();
+  for (std::size_t i = 0; i < node.children.size(); ++i) {
+    const double here = unseen(i);
+    if (here == 0) continue;
+    chosen = i;  // the last open one, should rounding leave some of the draw
+    if (draw < here) break;
+    draw -= here;
+  }
+  return chosen;
+}
+
+double reward(const Outcome& outcome) {
+  const bool valid = outcome.ok() && std::isfinite(outcome.microseconds) && outcome.microseconds > 0;
+  return valid ? 1 / outcome.microseconds : 0;
+}
+
+}  // namespace deplo::search

@@ -1,0 +1,142 @@
+#include "engine/learn/recorded.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "apps/compare/strategy_compare.h"
+#include "core/error.h"
+#include "search/records/read.h"
+
+namespace deplo::apps {
+namespace {
+
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+class Recorded : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::temp_directory_path() / ("deplo_recorded_" + std::to_string(::getpid()));
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::string file(const char* name) const { return (folder_ / name).string(); }
+
+  std::filesystem::path folder_;
+};
+
+search::Records sample() {
+  search::RecordsBuilder builder("test");
+  builder.add_knob("a b=%", {1, 2, 3});
+  builder.add_knob("mode", {"fast one", "", "-", "50%"});
+  builder.kernel() = "gemm";
+  builder.device() = "A GPU";
+  const double launches[] = {10.25, 11.5};
+  int i = 0;
+  for (const char* mode : {"50%", "fast one", "", "-"})
+    builder.add(
+        std::vector<Value>{++i, mode},
+        {.outcome = {i == 2 ? Status::build_error : Status::ok, i == 2 ? 0 : 10.5 + i, i == 2 ? "no: \"x\"" : ""},
+         .build_seconds = 0.5,
+         .run_seconds = 21.75e-6},
+        i == 2 ? std::span<const double>() : launches);
+  return builder.finish();
+}
+
+TEST_F(Recorded, WhatIsImportedIsReadAgain) {
+  const search::Records records = sample();
+  EXPECT_EQ(import_records(records, file("a.db")), 4u);
+  EXPECT_TRUE(is_store(file("a.db")));
+  const std::vector<search::Records> found = read_store(file("a.db"));
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kernel, "gemm");
+  EXPECT_EQ(found[0].device, "A GPU");
+  ASSERT_EQ(found[0].records.size(), 4u);
+  for (std::size_t k = 0; k < 2; ++k) {
+    EXPECT_EQ(found[0].knobs[k].name, records.knobs[k].name);
+    EXPECT_EQ(found[0].knobs[k].values, records.knobs[k].values);
+  }
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(found[0].records[i].outcome.status, records.records[i].outcome.status);
+    EXPECT_EQ(found[0].records[i].outcome.message, records.records[i].outcome.message);
+    EXPECT_EQ(found[0].records[i].outcome.microseconds, records.records[i].outcome.microseconds);
+    EXPECT_EQ(found[0].records[i].build_seconds, 0.5);
+    EXPECT_TRUE(std::ranges::equal(found[0].launches_of(found[0].records[i]), records.launches_of(records.records[i])));
+    for (std::size_t k = 0; k < 2; ++k) EXPECT_EQ(found[0].value(i, k), records.value(i, k));
+  }
+  // By way of a store and each format to another store.
+  for (const search::Format format : {search::Format::kernel_tuner, search::Format::t4, search::Format::table}) {
+    search::Records again = search::parse_records(search::print_records(found[0], format), "again");
+    again.kernel = "gemm";
+    again.device = "A GPU";
+    const std::string store = file(("b" + std::to_string(static_cast<int>(format)) + ".db").c_str());
+    import_records(again, store);
+    EXPECT_EQ(search::print_records(read_store(store)[0], format), search::print_records(found[0], format));
+  }
+}
+
+TEST_F(Recorded, StoresThatAreNotThere) {
+  EXPECT_THAT([&] { read_store(file("none.db")); }, ThrowsMessage<Error>(HasSubstr("no such file")));
+  EXPECT_FALSE(is_store(file("none.db")));
+  EXPECT_FALSE(std::filesystem::exists(file("none.db")));
+}
+
+TEST(Entrants, SettingsAreCheckedAndKeptApart) {
+  const auto entrants = parse_entrants({"random", "mcts", "mcts:c=0.1"}, {"c=0.3"});
+  EXPECT_EQ(entrants[1].options.parameters.at("c"), "0.3");
+  EXPECT_EQ(entrants[2].options.parameters.at("c"), "0.1");
+  EXPECT_EQ(entrants[2].label, "mcts:c=0.1");
+  EXPECT_TRUE(entrants[0].options.parameters.empty());
+  const auto says = [](std::vector<std::string> search, std::vector<std::string> set, const char* what) {
+    EXPECT_THAT([&] { parse_entrants(search, set); }, ThrowsMessage<Error>(HasSubstr(what)));
+  };
+  says({"random", "random"}, {}, "'random' twice");
+  says({"rendom"}, {}, "expected a searcher");
+  says({"mcts:c"}, {}, "NAME=VALUE");
+  says({"random"}, {"c=1"}, "of one of the strategies");
+}
+
+TEST_F(Recorded, FoldersOfSpaces) {
+  for (const char* name : {"x.json", "x_T4.json", "y_T4.json", "z.T1.json", "b.csv", "notes.txt"})
+    std::ofstream(folder_ / name) << "{}";
+  EXPECT_THAT(find_spaces({folder_.string()}), testing::ElementsAre(file("b.csv"), file("x.json"), file("y_T4.json")));
+  EXPECT_THAT([&] { find_spaces({}); }, ThrowsMessage<Error>(HasSubstr("--spaces")));
+}
+
+TEST_F(Recorded, ATableOfSpacesIsTheSameTwice) {
+  std::ofstream csv(folder_ / "s.csv");
+  csv << "a,b,c,time (ms)\n";
+  for (int a = 0; a < 12; ++a)
+    for (int b = 0; b < 12; ++b)
+      for (int c = 0; c < 6; ++c)
+        csv << a << ',' << b << ',' << c << ',' << 5 + (a - 4) * (a - 4) + 2 * b + c % 3 << '\n';
+  csv.close();
+  CompareFlags flags;
+  flags.spaces = {file("s.csv")};
+  flags.search = {"random", "mcts"};
+  flags.orders = {"recorded", "reversed"};
+  flags.contest.repeats = 10;
+  Progress progress(stderr, true);
+  const Comparison one = compare(flags, progress);
+  flags.contest.threads = 3;
+  const Comparison three = compare(flags, progress);
+  EXPECT_EQ(print_comparison(one, true, 0), print_comparison(three, true, 0));
+  EXPECT_EQ(print_comparison_json(one), print_comparison_json(three));
+  EXPECT_EQ(print_comparison_csv(one), print_comparison_csv(three));
+  EXPECT_THAT(print_comparison(one, true, 0),
+              testing::AllOf(HasSubstr("random"), HasSubstr("864 configurations"), HasSubstr("score by order"),
+                             HasSubstr("1 space, 10 repeats")));
+  std::istringstream lines(print_comparison(one, true, 60));
+  for (std::string line; std::getline(lines, line) && !line.empty() && !line.starts_with("1 space");)
+    EXPECT_LE(line.size(), 60u) << line;
+}
+
+}  // namespace
+}  // namespace deplo::apps

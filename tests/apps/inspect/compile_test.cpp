@@ -1,0 +1,200 @@
+// `deplo compile` of graphs, as a user runs it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "apps/cli/columns.h"
+#include "apps/run_program.h"
+#include "core/text/text.h"
+#include "measure/store_fixture.h"
+
+namespace deplo::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+const char* const rms_norm = "nn.RMSNorm(2048)(torch.randn(1,32,2048))";
+const char* const two_kernels = "x = torch.randn(8, 8); F.softmax(x @ x, dim=-1) @ x";
+
+Ran compile(std::vector<std::string> flags) {
+  flags.insert(flags.begin(), {"deplo", "compile"});
+  return run_program(flags);
+}
+
+std::string good(const std::vector<std::string>& flags) {
+  const Ran ran = compile(flags);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.err, "");
+  return ran.out;
+}
+
+void expect_error(const std::vector<std::string>& flags, const std::string& text) {
+  const Ran ran = compile(flags);
+  EXPECT_EQ(ran.code, 1) << ran.err;
+  EXPECT_EQ(ran.out, "");
+  EXPECT_THAT(ran.err, HasSubstr(text));
+  EXPECT_EQ(ran.err.find('\n'), ran.err.size() - 1) << "one line: " << ran.err;
+}
+
+TEST(CompileGraph, EveryLevel) {
+  const auto at = [](const char* level) { return good({"-c", rms_norm, "--ir", level}); };
+  EXPECT_THAT(at("torch"), StartsWith("# Graph: "));
+  EXPECT_THAT(at("torch"), HasSubstr("rms_norm(x, p_weight"));
+  EXPECT_THAT(at("tensor"), HasSubstr("sum("));
+  EXPECT_THAT(at("loop"), StartsWith("# 0: x, p_weight -> rms_norm\n=== loop: rms_norm ===\n"));
+  EXPECT_THAT(at("tile"), HasSubstr("=== tile: rms_norm ==="));
+  EXPECT_THAT(at("kernel"), HasSubstr("=== kernel: rms_norm ==="));
+  EXPECT_THAT(at("cuda"), StartsWith("// 0: x, p_weight -> rms_norm\n"));
+  EXPECT_THAT(at("cuda"), HasSubstr("__global__"));
+  EXPECT_THAT(at("opencl"), HasSubstr("__kernel"));
+  EXPECT_EQ(good({"-c", rms_norm}), at("opencl"));
+}
+
+TEST(CompileKernel, BanksOfStagedBuffers) {
+  const std::vector<std::string> matmul{"-k", "matmul", "-s", "M=64", "-s", "N=64", "-s", "K=64", "--smem"};
+  const auto with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> flags = matmul;
+    flags.insert(flags.end(), more.begin(), more.end());
+    return flags;
+  };
+  EXPECT_THAT(good(matmul), StartsWith("matmul on sm_90: "));
+  EXPECT_THAT(good(matmul), HasSubstr("\na_smem = a: "));
+  EXPECT_THAT(good(with({"-v"})), StartsWith(">>> t:001_tileify\n"));
+  EXPECT_THAT(good({"-c", two_kernels, "--smem", "--target", "sm_80"}), HasSubstr("# 1: "));
+  expect_error(with({"--ir", "tile"}), "--smem: expected no level beside it, found --ir tile");
+  expect_error({"-c", two_kernels, "--smem", "--summary"}, "--smem: expected it without --summary");
+}
+
+TEST(CompileGraph, PassesAndGuard) {
+  const std::string code = "torch.exp(torch.neg(torch.randn(16))[5:8])";
+  EXPECT_THAT(good({"-c", code, "--ir", "loop", "--passes", "dol"}), HasSubstr("# 2: "));
+  EXPECT_THAT(good({"-c", code, "--ir", "loop"}), Not(HasSubstr("# 1: ")));
+  const auto lines = [](const std::string& text) { return std::ranges::count(text, '\n'); };
+  const std::string maps = "torch.randn(4, 8).T[2:4]";  // two index maps, composed to one
+  EXPECT_EQ(lines(good({"-c", maps, "--ir", "tensor", "--passes", "d"})),
+            lines(good({"-c", maps, "--ir", "tensor", "--passes", "do"})) + 1);
+  EXPECT_THAT(good({"-c", two_kernels, "--ir", "loop"}), HasSubstr("# 1: "));
+  const std::string unguarded = good({"-c", two_kernels, "--ir", "loop", "--no-guard"});
+  EXPECT_LT(lines(unguarded), 200);
+  expect_error({"-c", code, "--ir", "loop", "--passes", "do"},
+               "--passes: expected dol or dolm for --ir loop, found 'do'");
+  expect_error({"-c", code, "--passes", "x"}, "--passes: expected a prefix of dolm (d, do, dol, dolm), found 'x'");
+}
+
+TEST(CompileGraph, OneOfSeveralKernels) {
+  const std::string all = good({"-c", two_kernels, "--ir", "loop"});
+  const std::string second = good({"-c", two_kernels, "--ir", "loop", "--only", "1"});
+  EXPECT_THAT(second, StartsWith("# 1: "));
+  EXPECT_THAT(all, HasSubstr(second));
+  const std::string header = "=== loop: ";
+  const std::size_t begin = second.find(header) + header.size();
+  const std::string name = second.substr(begin, second.find(' ', begin) - begin);
+  EXPECT_EQ(good({"-c", two_kernels, "--ir", "loop", "--only", name}), second);
+  for (const char* only : {"99", "-1", "1.5", "", "nothing"})
+    expect_error({"-c", two_kernels, "--ir", "loop", "--only", only}, "--only: expected a kernel's number (0 … ");
+}
+
+TEST(CompileGraph, SchedulesAreOfASingleKernel) {
+  const std::string verbose = good({"-c", two_kernels, "--only", "0", "--ir", "tile", "-v"});
+  const std::size_t begin = verbose.find("schedule: ") + 10;
+  const std::string schedule = verbose.substr(begin, verbose.find('\n', begin) - begin);
+  EXPECT_EQ(good({"-c", two_kernels, "--only", "0", "--schedule", schedule}), good({"-c", two_kernels, "--only", "0"}));
+  expect_error({"-c", two_kernels, "--schedule", schedule}, "--schedule: expected a single kernel, found ");
+  expect_error({"-c", two_kernels, "--only", "0", "--schedule", "no_rule.knob=1"}, "no_rule.knob");
+  expect_error({"-c", two_kernels, "--only", "0", "--schedule", schedule, "--ir", "loop"},
+               "--schedule: expected a level below loop, found --ir loop");
+}
+
+// Without a flag `tune` writes where `compile --tuned` and `run` look.
+TEST(CompileTuned, ByTheUsersOwnStore) {
+  const measure::TemporaryFolder folder;
+  const How home{.environment = {"XDG_CACHE_HOME=" + folder.path().string()}};
+  const char* const code = "torch.randn(8, 9) @ torch.randn(9, 10)";
+  const std::string experiment = write_file(
+      folder.path(), "x.yaml",
+      std::string("device: interpreter\nbudget: {trials: 3}\nkernels:\n  - {name: m, expression: \"") + code + "\"}\n");
+  const std::vector<std::string> tuned{"deplo", "compile",  "-c",         code,     "--ir",
+                                       "tile",  "--target", "opencl-gpu", "--tuned"};
+  EXPECT_THAT(run_program(tuned, home).err, HasSubstr("found no file '" + folder.path().string() + "/deplo/tuned.db'"));
+  ASSERT_EQ(run_program({"deplo-tune", "--quiet", "--config", experiment}, home).code, 0);
+  const Ran ran = run_program(tuned, home);
+  EXPECT_THAT(ran.out, HasSubstr("# schedule: tuned, measured ")) << ran.err;
+  EXPECT_EQ(run_program({"deplo", "compile", "-c", code, "--ir", "tile"}, home).out,
+            run_program({"deplo", "compile", "-c", code, "--ir", "tile"}).out)
+      << "without the flag the store plays no part";
+  const Ran run = run_program({"deplo", "run", "-c", code, "--device", "interpreter"}, home);
+  EXPECT_THAT(run.out, HasSubstr("0  matmul  tuned ")) << run.err;
+  const auto refused = [&](std::vector<std::string> more) {
+    std::vector<std::string> words = tuned;
+    words.insert(words.end(), more.begin(), more.end());
+    return run_program(words, home).err;
+  };
+  EXPECT_THAT(refused({"--schedule", "a.b=1"}), HasSubstr("--tuned: expected it without --schedule, found both"));
+  EXPECT_THAT(refused({"--tuned-on", "H100"}), HasSubstr("expected one device for opencl-gpu named 'H100'"));
+  expect_error({"-c", code, "--nearest"}, "--nearest, --tuned-on: expected --tuned beside them, found none");
+  expect_error({"-c", code, "--ir", "loop", "--tuned"}, "--tuned: expected a level below loop, found --ir loop");
+}
+
+TEST(CompileGraph, Summary) {
+  const std::string text = good({"--model", "qwen2.5-7b", "--layer", "0", "--seq", "512", "--ir", "loop", "--summary"});
+  EXPECT_THAT(text, HasSubstr("kernel"));
+  EXPECT_THAT(text, HasSubstr("FLOP/byte"));
+  EXPECT_THAT(text, HasSubstr(" distinct "));
+  EXPECT_THAT(text, HasSubstr("  as "));
+  EXPECT_EQ(good({"--model", "qwen2.5-7b", "--seq", "512", "--summary"}), text) << "layer 0 and --ir loop by default";
+  expect_error({"-c", rms_norm, "--summary", "--ir", "cuda"}, "--summary: expected --ir loop beside it, found cuda");
+}
+
+TEST(CompileGraph, Verbose) {
+  EXPECT_THAT(good({"-c", rms_norm, "--ir", "tile", "-v"}), HasSubstr(">>> t:"));
+  EXPECT_THAT(good({"-c", rms_norm, "--ir", "tile", "-vv"}), HasSubstr("@@ "));
+}
+
+TEST(CompileGraph, Files) {
+  const measure::TemporaryFolder folder;
+  const std::string file = write_file(folder.path(), "f.py", "x = torch.randn(8)\n\ntorch.relu(x)\n");
+  EXPECT_THAT(good({"--file", file, "--ir", "loop"}), HasSubstr("relu(in0)"));
+  const std::string bad = write_file(folder.path(), "g.py", "x = torch.randn(8)\ntorch.rely(x)\n");
+  expect_error({"--file", bad}, "g.py:2:");
+  expect_error({"--file", "/nowhere/f.py"}, "/nowhere/f.py: expected a readable file");
+  expect_error({"--file", folder.path()}, "expected a file, found a folder");
+  expect_error({"--pt2", "/nowhere/f.pt2"}, "/nowhere/f.pt2");
+  expect_error({"--pt2", file}, "f.py: expected");
+}
+
+TEST(CompileGraph, BadSources) {
+  expect_error({}, "expected one of -c CODE, --file FILE, --pt2 FILE, --model NAME, --kernel NAME, found none");
+  expect_error({"-c", rms_norm, "--model", "qwen2.5-7b"}, "found several");
+  expect_error({"-c", rms_norm, "-k", "gelu"}, "found several");
+  expect_error({"-c", ""}, "expected an expression");
+  expect_error({"-c", " \n ; "}, "expected");
+  expect_error({"-c", "torch.randn(4"}, "-c:1:");
+  expect_error({"-c", "torch.randm(4)"}, "-c:1:");
+  expect_error({"-c"}, "--code: expected a value, found none");
+  expect_error({"--model", "qwen2.5-8b", "--seq", "1"}, "qwen2.5-7b");
+  expect_error({"--model", "qwen2.5-7b"}, "expected the flag --seq N beside --model");
+  for (const char* seq : {"0", "-1", "x", "1.5"})
+    expect_error({"--model", "qwen2.5-7b", "--seq", seq}, "--seq: expected an integer between 1 and");
+  expect_error({"--model", "qwen2.5-7b", "--seq", "1", "--layer", "28"}, "layer");
+  expect_error({"--model", "qwen2.5-7b", "--seq", "2147483648"}, "expected");
+  expect_error({"-c", rms_norm, "--seq", "4"}, "--seq: expected it beside --model");
+  expect_error({"-c", rms_norm, "-s", "M=3"}, "--symbol: expected it beside --kernel, found a graph");
+  for (const char* flag : {"--summary", "--no-guard"})
+    expect_error({"-k", "gelu", "-s", "M=2", "-s", "N=3", flag}, "expected it beside a graph (-c, …), found --kernel");
+  expect_error({"-c", rms_norm, "--ir", "sass"},
+               "--ir: expected a level (torch, tensor, loop, tile, kernel, cuda, opencl, ptx, cubin), found 'sass'");
+  expect_error({"-k", "gelu", "-s", "M=2", "-s", "N=3", "--ir", "torch"}, "--ir: expected a level (loop, ");
+}
+
+TEST(AlignColumns, FitsTheWindow) {
+  const std::vector<std::vector<std::string>> rows{{"a", "µs", "name"}, {"long", "1234", "a name that is long"}};
+  EXPECT_EQ(apps::align_columns(rows, {false, true, false}, 0), "a       µs  name\nlong  1234  a name that is long\n");
+  std::istringstream lines(apps::align_columns(rows, {false, true, false}, 20));
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(columns(line), 20u) << line;
+}
+
+}  // namespace
+}  // namespace deplo::testing

@@ -1,0 +1,168 @@
+#include "engine/compile/restrict.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "apps/run_program.h"
+#include "core/error.h"
+#include "engine/compile/kernel_space.h"
+#include "engine/source/experiment.h"
+#include "engine/source/kernel.h"
+#include "measure/store_fixture.h"
+#include "search/count.h"
+
+namespace deplo::apps {
+namespace {
+
+using deplo::testing::run_program;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const Fork fork{"mark_unroll.a4", {Value(8), Value(1), Value("all")}};
+
+std::vector<std::size_t> left(const std::string& restriction) {
+  return allowed_options(fork, {parse_restriction(restriction, "here")});
+}
+
+TEST(Restrict, LeavesTheNamedOptionsInTheRulesOrder) {
+  EXPECT_THAT(allowed_options(fork, {}), ElementsAre(0, 1, 2));
+  EXPECT_THAT(left("mark_unroll.a4=all,1"), ElementsAre(1, 2));
+  EXPECT_THAT(left("mark_unroll.a4=1,heuristic"), ElementsAre(0, 1));
+  EXPECT_THAT(left("mark_unroll.*=8"), ElementsAre(0));
+  EXPECT_THAT(left("mark_unroll.a*=16,32"), ElementsAre(0)) << "none is offered";
+  EXPECT_THAT(left("mark_unroll.a=1"), ElementsAre(0, 1, 2)) << "another knob";
+  EXPECT_THAT(left("mark_unroll.b*=1"), ElementsAre(0, 1, 2));
+}
+
+TEST(Restrict, TheLastThatMatchesCounts) {
+  const Restrictions both{{"mark_unroll.*", {Value(1)}}, {"mark_unroll.a4", {Value(8)}}};
+  EXPECT_THAT(allowed_options(fork, both), ElementsAre(0));
+  EXPECT_THAT(allowed_options(fork, {both[1], both[0]}), ElementsAre(1));
+}
+
+// Trails of the space, each with what every choice was taken from.
+using Visit = std::function<void(const Trail&, const std::vector<Fork>&)>;
+void enumerate(const search::PositionPtr& position, std::vector<Fork>& forks, const Visit& visit) {
+  if (!position->fork()) return visit(position->trail(), forks);
+  forks.push_back(*position->fork());
+  for (std::size_t i = 0; i < position->fork()->options.size(); ++i) enumerate(position->choose(i), forks, visit);
+  forks.pop_back();
+}
+std::set<std::string> trails(const search::Space& space, const std::function<bool(const Choice&, const Fork&)>& keep) {
+  std::set<std::string> found;
+  std::vector<Fork> forks;
+  enumerate(space.root(), forks, [&](const Trail& trail, const std::vector<Fork>& at) {
+    for (std::size_t i = 0; i < trail.size(); ++i)
+      if (!keep(trail[i], at[i])) return;
+    EXPECT_TRUE(found.insert(print(trail)).second) << print(trail);
+  });
+  return found;
+}
+
+TEST(Restrict, ARestrictedSpaceIsTheWholeOneFiltered) {
+  const ir::Program loop = load_kernel("rmsnorm", {{"M", 6}, {"D", 8}}, "here");
+  const Target target = load_target("opencl-cpu");
+  Restrictions restrictions;
+  for (const char* text : {"vectorize.width=1,4", "prefetch.*=heuristic", "mark_unroll.*=2,5"})
+    restrictions.push_back(parse_restriction(text, "here"));
+  const auto kept = [](const Choice& choice, const Fork& from) {
+    const bool first = choice.value == from.options[0];
+    const auto has = [&](std::int64_t value) { return std::ranges::count(from.options, Value(value)) > 0; };
+    if (choice.knob == "vectorize.width") {
+      if (has(1) || has(4)) return choice.value == Value(1) || choice.value == Value(4);
+      return first;
+    }
+    if (choice.knob.starts_with("prefetch.")) return first;
+    if (choice.knob.starts_with("mark_unroll.")) return has(2) || has(5) ? choice.value == Value(2) : first;
+    return true;
+  };
+  const auto all = [](const Choice&, const Fork&) { return true; };
+  const KernelSpace whole(loop, target), restricted(loop, target, restrictions);
+  const std::set<std::string> expected = trails(whole, kept);
+  EXPECT_GT(expected.size(), 10U);
+  EXPECT_LT(expected.size() * 2, trails(whole, all).size());
+  EXPECT_EQ(trails(restricted, all), expected);
+}
+
+std::string message(const std::string& yaml) {
+  try {
+    parse_experiment(yaml + "kernels:\n  - {kernel: gelu, symbols: {M: 2, N: 6}}\n", "x.yaml", ".");
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(Restrict, BadOnesOfAnExperimentNameTheirLine) {
+  EXPECT_EQ(message("restrict: {mark_unrol.*: [1]}\n"),
+            "x.yaml:1: expected the name of a rule before the dot, found 'mark_unrol.*'; did you mean 'mark_unroll'?");
+  EXPECT_EQ(message("restrict:\n  mark_unroll.*: []\n"),
+            "x.yaml:2: expected at least one value of mark_unroll.*, found a list");
+  EXPECT_THAT(message("restrict:\n  mark_unroll.*: 1\n"), HasSubstr("x.yaml:2: expected a list, found '1'"));
+  EXPECT_THAT(message("restrict:\n  mark_unroll.*: [[1]]\n"), HasSubstr("x.yaml:2: expected "));
+  for (const char* knob : {"bm", "mark_unroll", "mark_unroll.", "mark_unroll.*a", "'*'", "'*.bm'", "'mark_unroll.**'"})
+    EXPECT_THAT(message(std::string("restrict: {") + knob + ": [1]}\n"), HasSubstr("x.yaml:1: expected ")) << knob;
+  EXPECT_THAT(message("restrict: [1]\n"), HasSubstr("x.yaml:1: expected a map"));
+  EXPECT_EQ(message("restrict: {}\n"), "no error");
+}
+
+TEST(Restrict, AnEntrysOwnComeAfterTheExperiments) {
+  const Experiment experiment = parse_experiment(
+      "restrict: {mark_unroll.*: [1, heuristic]}\n"
+      "kernels:\n"
+      "  - {kernel: gelu, symbols: {M: 2, N: 6}}\n"
+      "  - {kernel: gelu, symbols: {M: 2, N: 6}, name: other, restrict: {mark_unroll.a3: [4]}}\n"
+      "  - {kernel: gelu, symbols: {M: 2, N: 6}, name: same, restrict: {mark_unroll.a3: [4]}}\n",
+      "x.yaml", ".");
+  ASSERT_EQ(experiment.kernels.size(), 2U);
+  EXPECT_EQ(describe(experiment.kernels[0].restrictions), "mark_unroll.*=1,heuristic");
+  EXPECT_EQ(describe(experiment.kernels[1].restrictions), "mark_unroll.*=1,heuristic mark_unroll.a3=4");
+  EXPECT_THAT(experiment.kernels[1].same, ElementsAre("same"));
+}
+
+TEST(Restrict, SpaceAndTuneTakeThem) {
+  const measure::TemporaryFolder folder;
+  const std::vector<std::string> space{"deplo", "space", "-k", "gelu", "-s", "M=2", "-s", "N=6", "--enumerate"};
+  const auto ran = [](std::vector<std::string> words, const std::vector<std::string>& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return run_program(words);
+  };
+  const auto whole = nlohmann::json::parse(ran(space, {"--json"}).out)["kernels"][0];
+  const auto some = ran(space, {"--json", "--restrict", "blockify_launch.t*=1,4", "--restrict", "vectorize.width=1,2"});
+  const std::size_t left = nlohmann::json::parse(some.out)["kernels"][0]["candidates"].get<std::size_t>();
+  EXPECT_LT(left, whole["candidates"].get<std::size_t>());
+  const std::string file =
+      deplo::testing::write_file(folder.path(), "x.yaml",
+                                 "device: interpreter\ntarget: opencl-cpu\nsearch: {strategy: exhaustive}\n"
+                                 "restrict: {blockify_launch.t*: [1, 4]}\n"
+                                 "kernels:\n  - {kernel: gelu, symbols: {M: 2, N: 6}}\n");
+  const auto tuned = run_program({"deplo-tune", "--config", file, "--store", folder.file("s.db"), "--restrict",
+                                  "vectorize.width=1,2", "--json", "--quiet"});
+  EXPECT_EQ(tuned.code, 0) << tuned.err;
+  measure::Database store(folder.file("s.db"));
+  measure::Statement rows(store, "SELECT DISTINCT trail FROM trial");
+  std::size_t measured = 0;
+  for (; rows.step(); ++measured) EXPECT_THAT(rows.text(0), Not(HasSubstr("threads=2 ")));
+  EXPECT_EQ(measured, left) << tuned.out;
+  measure::Statement config(store, "SELECT config FROM run");
+  ASSERT_TRUE(config.step());
+  EXPECT_THAT(config.text(0), HasSubstr("restrict: {blockify_launch.t*: [1, 4]}"));
+  EXPECT_THAT(config.text(0), HasSubstr("--restrict vectorize.width=1,2"));
+  for (const auto& [flag, text] :
+       {std::pair{"mark_unroll.*", "--restrict: expected KNOB=VALUE,VALUE,…, found 'mark_unroll.*'"},
+        {"mark_unroll.a=", "expected a value at each comma"},
+        {"mark_unroll.a=1,,2", "expected a value at each comma"},
+        {"mark.a=1", "--restrict: expected the name of a rule"}}) {
+    const auto bad = ran(space, {"--restrict", flag});
+    EXPECT_EQ(bad.code, 1);
+    EXPECT_THAT(bad.err, HasSubstr(text));
+  }
+}
+
+}  // namespace
+}  // namespace deplo::apps

@@ -1,0 +1,184 @@
+#include "engine/source/experiment.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "apps/run_program.h"
+#include "core/error.h"
+#include "core/file.h"
+#include "measure/store_fixture.h"
+
+namespace deplo::apps {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+
+// The message of the Error that the text gives, without the folder in front of "x.yaml".
+std::string message(const std::string& yaml) {
+  const measure::TemporaryFolder folder;
+  try {
+    load_experiment(deplo::testing::write_file(folder.path(), "x.yaml", yaml));
+  } catch (const Error& e) {
+    EXPECT_EQ(e.exit(), Exit::user);
+    const std::string text = e.what();
+    EXPECT_EQ(text.find('\n'), std::string::npos) << "one line";
+    const std::string prefix = folder.path().string() + "/";
+    EXPECT_TRUE(text.starts_with(prefix)) << text;
+    return text.substr(prefix.size());
+  }
+  return "no error";
+}
+
+const std::string one_kernel = "kernels:\n  - {kernel: gelu, symbols: {M: 3, N: 5}}\n";
+
+TEST(Experiment, ReadsAllFields) {
+  const measure::TemporaryFolder folder;
+  const Experiment e = load_experiment(deplo::testing::write_file(
+      folder.path(), "x.yaml",
+      "target: sm_90\ndevice: interpreter\nsearch: {strategy: mcts, seed: 7, parameters: {c: 0.25}}\n"
+      "budget: {time: 1.5, trials: 2, patience: 3}\n"
+      "kernels:\n  - {kernel: matmul, name: a, symbols: {M: 3, N: 4, K: 5}}\n"
+      "  - {kernel: gelu, symbols: {M: 3, N: 5}}\n"));
+  EXPECT_EQ(e.target, "sm_90");
+  EXPECT_EQ(e.device, "interpreter");
+  EXPECT_EQ(e.strategy, "mcts");
+  EXPECT_EQ(e.options.seed, 7u);
+  EXPECT_EQ(e.options.parameters.at("c"), "0.25");
+  EXPECT_DOUBLE_EQ(e.seconds, 1.5);
+  EXPECT_EQ(e.trials, 2);
+  EXPECT_EQ(e.patience, 3);
+  ASSERT_EQ(e.kernels.size(), 2u);
+  EXPECT_EQ(e.kernels[0].name, "a");
+  EXPECT_EQ(e.kernels[0].loop.find("a")->shape, (std::vector<std::int64_t>{3, 5}));
+  EXPECT_EQ(e.kernels[1].name, "gelu.M3.N5");
+}
+
+TEST(Experiment, EveryShippedOneLoads) {
+  const auto names = list_data("experiments", ".yaml");
+  EXPECT_THAT(names,
+              ::testing::IsSupersetOf({"qwen_s512", "smoke", "suite84", "tinyllama_block_s32", "tinyllama_s32"}));
+  for (const auto& name : names)
+    EXPECT_GE(load_experiment(data_folder() / "experiments" / (name + ".yaml")).kernels.size(), 1u) << name;
+}
+
+TEST(Experiment, BadKeysAndValuesNameTheirLine) {
+  EXPECT_EQ(
+      message("budgte: {time: 1}\n" + one_kernel),
+      "x.yaml:1: expected one of name, target, device, search, budget, restrict, kernels, found the key 'budgte'; did "
+      "you mean "
+      "'budget'?");
+  EXPECT_EQ(message("budget:\n  time: soon\n" + one_kernel),
+            "x.yaml:2: expected a number between 0 and 2592000, found 'soon'");
+  EXPECT_THAT(message("budget:\n  time: 1\n  trials: 0\n" + one_kernel),
+              HasSubstr("x.yaml:3: expected an integer between 1 and"));
+  EXPECT_THAT(message("search:\n  seed: -1\n" + one_kernel), HasSubstr("x.yaml:2: expected an integer of at least 0"));
+  EXPECT_THAT(
+      message("search: {strategy: mtcs}\n" + one_kernel),
+      AllOf(HasSubstr("x.yaml:1: expected a searcher (default, "), HasSubstr("found 'mtcs'; did you mean 'mcts'?")));
+  EXPECT_EQ(message("search:\n  strategy: mcts\n  parameters:\n    c: much\n" + one_kernel),
+            "x.yaml:4: c: expected a number between 0 and 1000, found 'much'");
+  EXPECT_THAT(message("search:\n  strategy: mcts\n  parameters: {x: 1}\n" + one_kernel),
+              AllOf(HasSubstr("x.yaml:3: expected a hyperparameter of mcts (c"), HasSubstr("found 'x'")));
+  EXPECT_EQ(message("search: {strategy: heuristic, parameters: {c: 1}}\n" + one_kernel),
+            "x.yaml:1: expected a hyperparameter of heuristic (it has none), found 'c'");
+  EXPECT_THAT(message("search: mcts\n" + one_kernel), HasSubstr("x.yaml:1: expected a map (key: value), found 'mcts'"));
+  EXPECT_THAT(message("\ntarget: sm_70\n" + one_kernel), HasSubstr("x.yaml:2: expected a target (auto, "));
+  EXPECT_THAT(message("device: vulkan\n" + one_kernel), HasSubstr("x.yaml:1: expected a device (cuda, "));
+}
+
+TEST(Experiment, BadKernelsNameTheirLine) {
+  EXPECT_EQ(message("target: auto\n"), "x.yaml:1: expected the key 'kernels', found a map without it");
+  EXPECT_EQ(message("kernels: []\n"), "x.yaml:1: expected at least one kernel, found a list");
+  EXPECT_EQ(message("kernels: gelu\n"), "x.yaml:1: expected a list, found 'gelu'");
+  EXPECT_EQ(message("kernels:\n  - {symbols: {M: 1}}\n"),
+            "x.yaml:2: expected one of the keys kernel, expression, pt2, model, found none of them");
+  EXPECT_THAT(message("kernels:\n  - {kernel: gelo, symbols: {M: 1, N: 1}}\n"),
+              EndsWith("or the path of a .loop file, found 'gelo'; did you mean 'gelu'?"));
+  EXPECT_EQ(message("kernels:\n  - kernel: gelu\n    symbols: {M: 3}\n"),
+            "x.yaml:3: expected the symbols M, N of kernel 'gelu', found no value for 'N'");
+  EXPECT_EQ(message("kernels:\n  - {kernel: gelu, symbols: {M: 3, N: 5, K: 1}}\n"),
+            "x.yaml:2: expected the symbols M, N of kernel 'gelu', found the symbol 'K'");
+  EXPECT_EQ(message("kernels:\n  - {kernel: gelu, symbols: {M: 0, N: 5}}\n"),
+            "x.yaml:2: expected an integer between 1 and 2147483648, found '0'");
+  EXPECT_THAT(message("kernels:\n  - {kernel: gelu, symbols: {M: 1048576, N: 1048576}}\n"),
+              HasSubstr("x.yaml:2: expected buffers of at most 64 GB"));
+  EXPECT_THAT(message(one_kernel + "  - {kernel: gelu, symbols: {M: 3, N: 5}}\n"),
+              HasSubstr("x.yaml:3: expected each name once, found 'gelu.M3.N5' again"));
+}
+
+TEST(Experiment, GraphsGiveAllTheirKernels) {
+  const measure::TemporaryFolder folder;
+  deplo::testing::write_file(folder.path(), "small.yaml",
+                             read_file(data_folder() / "configs/models/tinyllama-1.1b.yaml"));
+  const Experiment e = load_experiment(deplo::testing::write_file(
+      folder.path(), "x.yaml",
+      "kernels:\n  - {name: soft, expression: \"F.softmax(torch.randn(19, 61), dim=-1)\"}\n"
+      "  - name: two\n    expression: |\n      x = torch.randn(8, 8)\n      F.softmax(x @ x, dim=-1) @ x\n"
+      "  - {model: small.yaml, seq: 7}\n"));
+  EXPECT_EQ(e.kernels[0].name, "soft");
+  EXPECT_EQ(e.kernels[0].place.substr(e.kernels[0].place.rfind('/')), "/x.yaml:2");
+  EXPECT_THAT(e.kernels[1].name, ::testing::StartsWith("two."));
+  EXPECT_THAT(e.kernels.back().name, ::testing::StartsWith("small.layer0.s7."));
+  for (const KernelCase& kernel : e.kernels) EXPECT_EQ(ir::verify(kernel.loop), "") << kernel.name;
+}
+
+TEST(Experiment, EqualKernelsAreOneThatCountsForAll) {
+  const measure::TemporaryFolder folder;
+  const Experiment e = load_experiment(deplo::testing::write_file(
+      folder.path(), "x.yaml",
+      one_kernel + "  - {kernel: softmax, symbols: {M: 3, N: 5}}\n"
+                   "  - {name: again, expression: \"y = torch.randn(3, 5); F.softmax(y, dim=1)\"}\n"
+                   "  - {name: third, expression: \"F.softmax(torch.randn(3, 5), dim=-1)\"}\n"
+                   "  - {name: other, expression: \"F.softmax(torch.randn(3, 6), dim=-1)\"}\n"));
+  ASSERT_EQ(e.kernels.size(), 3u);
+  EXPECT_EQ(e.kernels[1].name, "softmax.M3.N5");
+  EXPECT_THAT(e.kernels[1].same, ::testing::ElementsAre("again", "third"));
+  EXPECT_EQ(e.kernels[1].count(), 3);
+  EXPECT_EQ(e.kernels[2].name, "other");
+  EXPECT_EQ(e.kernels[2].count(), 1);
+}
+
+TEST(Experiment, BadGraphsNameTheirLine) {
+  const auto entry = [](const std::string& text) { return message("kernels:\n  - " + text + "\n"); };
+  EXPECT_EQ(entry("{kernel: gelu, expression: x}"),
+            "x.yaml:2: expected one of the keys kernel, expression, pt2, model, found several");
+  EXPECT_EQ(entry("{expression: \"torch.randn(3)\"}"), "x.yaml:2: expected the key 'name', found a map without it");
+  EXPECT_THAT(entry("{name: a, expression: \"torch.rand(\"}"), ::testing::StartsWith("x.yaml:2: expression:1:"));
+  EXPECT_THAT(entry("{name: a, expression: \"torch.randn(3).half() + 1\"}"), ::testing::StartsWith("x.yaml:2: "));
+  EXPECT_THAT(entry("{name: a, expression: \"torch.exp(torch.randn(3))\", symbols: {M: 1}}"), HasSubstr("'symbols'"));
+  EXPECT_THAT(entry("{name: a, expression: \"torch.exp(torch.randn(1000000, 1000000))\"}"), HasSubstr("at most 64 GB"));
+  EXPECT_THAT(entry("{pt2: nowhere.pt2}"), HasSubstr("x.yaml:2: nowhere.pt2"));
+  EXPECT_THAT(entry("{model: gpt-5, seq: 1}"), HasSubstr("x.yaml:2: "));
+  EXPECT_THAT(entry("{model: qwen2.5-7b}"), HasSubstr("x.yaml:2: expected the key 'seq'"));
+  EXPECT_THAT(entry("{model: qwen2.5-7b, seq: 0}"), HasSubstr("x.yaml:2: expected an integer between 1 and"));
+  EXPECT_THAT(entry("{model: qwen2.5-7b, seq: 4, layer: 28}"), HasSubstr("x.yaml:2: "));
+  EXPECT_THAT(entry("gelu"), HasSubstr("x.yaml:2: expected a map"));
+  EXPECT_THAT(message("kernels:\n  - {name: a, expression: \"torch.exp(torch.randn(3))\"}\n"
+                      "  - {name: a, expression: \"torch.exp(torch.randn(4))\"}\n"),
+              HasSubstr("x.yaml:3: expected each name once, found 'a' again"));
+}
+
+TEST(Experiment, AUsersOwnKernelFile) {
+  const measure::TemporaryFolder folder;
+  const std::string text = read_file(data_folder() / "configs/kernels/gelu.loop");
+  const std::string kernel = deplo::testing::write_file(folder.path(), "mine.loop", text);
+  const auto yaml = [&](const std::string& file) {
+    return "kernels:\n  - {kernel: " + file + ", symbols: {M: 3, N: 5}}\n";
+  };
+  for (const std::string& name : {kernel, std::string("mine.loop")})  // as seen from anywhere, and from the experiment
+    EXPECT_EQ(load_experiment(deplo::testing::write_file(folder.path(), "x.yaml", yaml(name))).kernels.at(0).name,
+              "mine.M3.N5");
+  deplo::testing::write_file(folder.path(), "mine.loop", text + "for");
+  try {
+    load_experiment(deplo::testing::write_file(folder.path(), "x.yaml", yaml(kernel)));
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_THAT(e.what(), ::testing::StartsWith(kernel + ":"));
+  }
+  EXPECT_THROW(load_experiment(deplo::testing::write_file(folder.path(), "x.yaml", yaml("/nowhere.loop"))), Error);
+}
+
+}  // namespace
+}  // namespace deplo::apps

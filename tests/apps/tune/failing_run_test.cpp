@@ -1,0 +1,117 @@
+// A run that fails in the middle of a candidate for a fault of the store: it gives up what it had begun, tells the
+// reason, and the next run goes on where it ended.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "apps/run_program.h"
+#include "core/error.h"
+#include "engine/tune/tune.h"
+#include "measure/store_fixture.h"
+
+namespace deplo::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using ::testing::ThrowsMessage;
+using Rows = std::vector<std::string>;
+
+class FailingRun : public ::testing::Test {
+ protected:
+  FailingRun() { measure::Store::open(store_); }
+
+  /// From now on the store refuses every trial that was announced after so many.
+  void refuse_after(int trials) const {
+    measure::Database(store_).execute(
+        fmt::format("CREATE TRIGGER refuse BEFORE INSERT ON trial WHEN (SELECT count(*) FROM trial) >= {} AND "
+                    "EXISTS (SELECT 1 FROM running) BEGIN SELECT RAISE(ABORT, 'no more trials'); END",
+                    trials));
+  }
+  void accept() const { measure::Database(store_).execute("DROP TRIGGER refuse"); }
+
+  Ran run(const std::string& store, int trials, const How& how = {}) const {
+    return run_program(
+        {"deplo-tune", "--quiet", "--store", store, "--config", config_, "--trials", std::to_string(trials)}, how);
+  }
+  void tune_here() const {
+    Progress silent(stderr, true);
+    apps::Board board;
+    apps::tune(apps::load_experiment(config_), {.store = store_, .overrides = "", .in_process = true}, silent, board);
+  }
+  static Rows query(const std::string& store, const std::string& sql) {
+    measure::Database database(store);
+    measure::Statement statement(database, sql);
+    Rows rows;
+    while (statement.step()) rows.push_back(statement.text(0));
+    return rows;
+  }
+  Rows begun() const { return query(store_, "SELECT trail FROM running"); }
+  Rows failures() const { return query(store_, "SELECT status || ' ' || message FROM trial WHERE status <> 'ok'"); }
+  static Rows screened(const std::string& store) {
+    return query(store, "SELECT trail FROM trial WHERE stage = 'screen' ORDER BY id");
+  }
+
+  measure::TemporaryFolder folder_;
+  const std::string store_ = folder_.file("s.db");
+  const std::string config_ = write_file(folder_.path(), "x.yaml",
+                                         "device: interpreter\nsearch: {strategy: random}\n"
+                                         "budget: {time: 60, trials: 4, patience: 1000}\n"
+                                         "kernels:\n  - {kernel: matmul, symbols: {M: 4, N: 6, K: 8}}\n");
+};
+
+TEST_F(FailingRun, TheNextRunGoesOnWhereItEnded) {
+  const std::string undisturbed = folder_.file("whole.db");
+  ASSERT_EQ(run(undisturbed, 6).code, 0);
+
+  refuse_after(2);
+  const Ran failed = run(store_, 6);
+  EXPECT_EQ(failed.code, 2);
+  EXPECT_THAT(failed.err, HasSubstr("store " + store_ + ": no more trials"));
+  EXPECT_THAT(screened(store_), SizeIs(2));
+  EXPECT_THAT(begun(), IsEmpty());
+
+  accept();
+  const Ran resumed = run(store_, 4);
+  EXPECT_EQ(resumed.code, 0) << resumed.err;
+  EXPECT_EQ(screened(store_), screened(undisturbed)) << "the refused one is asked for again, nothing else twice";
+  EXPECT_THAT(failures(), IsEmpty());
+  EXPECT_TRUE(measure::is_intact(store_));
+}
+
+// As a library does it: the process lives on, and would wait for itself for ever.
+TEST_F(FailingRun, TheSameProcessGoesOn) {
+  refuse_after(2);
+  EXPECT_THAT([&] { tune_here(); }, ThrowsMessage<Error>(HasSubstr("no more trials")));
+  EXPECT_THAT(screened(store_), SizeIs(2));
+  ASSERT_THAT(begun(), IsEmpty());
+  accept();
+  tune_here();
+  EXPECT_THAT(screened(store_), SizeIs(6)) << "four more";
+  EXPECT_THAT(failures(), IsEmpty());
+}
+
+// Not even the announcement can be taken back then. The next run finds it, and tries the candidate again.
+TEST_F(FailingRun, AStoreThatTakesNothingAnyMore) {
+  refuse_after(2);
+  measure::Database(store_).execute(
+      "CREATE TRIGGER keep BEFORE DELETE ON running WHEN OLD.ordinal >= 2 "
+      "BEGIN SELECT RAISE(ABORT, 'nothing is deleted'); END");
+  const Ran failed = run(store_, 6);
+  EXPECT_EQ(failed.code, 2);
+  EXPECT_THAT(failed.err, HasSubstr("no more trials")) << "the first reason is the one to tell";
+  const Rows left = begun();
+  ASSERT_THAT(left, SizeIs(1));
+
+  accept();
+  measure::Database(store_).execute("DROP TRIGGER keep");
+  EXPECT_EQ(run(store_, 4).code, 0);
+  EXPECT_THAT(begun(), IsEmpty());
+  EXPECT_THAT(failures(), ::testing::ElementsAre(HasSubstr("worker_lost lost: the tuner ended")));
+  EXPECT_THAT(query(store_, "SELECT trail FROM trial WHERE status = 'ok' AND stage = 'screen'"),
+              ::testing::Contains(left[0]));
+}
+
+}  // namespace
+}  // namespace deplo::testing

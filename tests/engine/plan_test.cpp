@@ -1,0 +1,141 @@
+#include "engine/compile/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/rng.h"
+
+namespace deplo::apps {
+namespace {
+
+using Kind = ir::Tensor::Kind;
+
+void add_tensor(ir::Module& module, Kind kind, const std::string& name, std::int64_t elements) {
+  module.tensors.push_back({kind, name, {ir::DType::f32, {elements}}, {}, "", {}});
+}
+
+// A kernel of which only the buffers matter here.
+void add_kernel(ir::Module& module, const std::vector<std::string>& reads, const std::string& writes) {
+  ir::Program kernel;
+  kernel.name = writes;
+  const auto add = [&](const std::string& name, ir::Role role) {
+    const ir::Shape shape = module.find(name)->type.shape;
+    kernel.buffers.push_back({name, ir::DType::f32, role, shape, {1}});
+  };
+  for (const std::string& name : reads) add(name, ir::Role::input);
+  add(writes, ir::Role::output);
+  module.kernels.push_back(std::move(kernel));
+}
+
+// t0 → t1 → … → t(n-1), each of the same size.
+ir::Module chain(int length) {
+  ir::Module module;
+  add_tensor(module, Kind::input, "x", 100);
+  std::string before = "x";
+  for (int i = 0; i < length; ++i) {
+    const std::string name = "t" + std::to_string(i);
+    add_tensor(module, Kind::computed, name, 100);
+    add_kernel(module, {before}, name);
+    before = name;
+  }
+  module.outputs = {before};
+  return module;
+}
+
+TEST(Plan, AChainNeedsTwoIntermediates) {
+  const Plan plan = plan_buffers(chain(10));
+  EXPECT_EQ(plan.slots, (std::vector<std::int64_t>(4, 400))) << "input, output, and two that take turns";
+  EXPECT_NE(plan.placement.at("t3"), plan.placement.at("t4")) << "read while the other is written";
+  EXPECT_EQ(plan.placement.at("t3"), plan.placement.at("t5"));
+}
+
+TEST(Plan, BestFitAndGrowth) {
+  ir::Module module;
+  add_tensor(module, Kind::input, "x", 1);
+  for (const auto& [name, elements] :
+       {std::pair{"large", 1000}, {"small", 10}, {"sum", 1}, {"ten", 9}, {"huge", 2000}, {"end", 1}})
+    add_tensor(module, Kind::computed, name, elements);
+  add_kernel(module, {"x"}, "large");
+  add_kernel(module, {"x"}, "small");
+  add_kernel(module, {"large", "small"}, "sum");
+  add_kernel(module, {"sum"}, "ten");          // fits where small was
+  add_kernel(module, {"ten", "sum"}, "huge");  // grows where large was
+  add_kernel(module, {"huge"}, "end");
+  module.outputs = {"end"};
+  const Plan plan = plan_buffers(module);
+  EXPECT_EQ(plan.placement.at("ten"), plan.placement.at("small"));
+  EXPECT_EQ(plan.placement.at("huge"), plan.placement.at("large"));
+  EXPECT_EQ(plan.slots[plan.placement.at("huge")], 8000);
+  EXPECT_DOUBLE_EQ(plan.bytes(), 4 + 4 + 8000 + 40 + 4);
+}
+
+TEST(Plan, OutputsAndInputsShareNothing) {
+  ir::Module module = chain(6);
+  module.outputs = {"t1", "x", "t5", "t1"};
+  const Plan plan = plan_buffers(module);
+  for (const std::string kept : {"x", "t1", "t5"})
+    for (const auto& [name, slot] : plan.placement)
+      EXPECT_EQ(slot == plan.placement.at(kept), name == kept) << name << " and " << kept;
+}
+
+TEST(Plan, SlotsAreWholeWords) {
+  EXPECT_EQ(slot_bytes({ir::DType::boolean, {5}}), 8);
+  EXPECT_EQ(slot_bytes({ir::DType::boolean, {}}), 4);
+  EXPECT_EQ(slot_bytes({ir::DType::i32, {3, 5}}), 60);
+}
+
+ir::Module random_module(Rng& rng) {
+  ir::Module module;
+  std::vector<std::string> names;
+  const auto add = [&](Kind kind) {
+    names.push_back("t" + std::to_string(names.size()));
+    add_tensor(module, kind, names.back(), 1 + static_cast<std::int64_t>(rng.below(1000)));
+  };
+  for (std::uint64_t i = 0, n = 1 + rng.below(3); i < n; ++i) add(rng.below(2) == 0 ? Kind::input : Kind::parameter);
+  for (std::uint64_t i = 0, n = 1 + rng.below(20); i < n; ++i) {
+    std::vector<std::string> reads;
+    for (std::uint64_t r = 0, m = rng.below(4); r < m; ++r) {
+      const std::string& name = names[rng.below(names.size())];
+      if (std::ranges::find(reads, name) == reads.end()) reads.push_back(name);
+    }
+    add(Kind::computed);
+    add_kernel(module, reads, names.back());
+  }
+  for (std::uint64_t i = 0, n = 1 + rng.below(3); i < n; ++i) module.outputs.push_back(names[rng.below(names.size())]);
+  return module;
+}
+
+// Runs the kernels on slots that remember whose value they hold: whatever is read must still be there.
+void expect_values_survive(const ir::Module& module, const Plan& plan) {
+  std::vector<std::string> holds(plan.slots.size());
+  for (const ir::Tensor& tensor : module.tensors)
+    if (tensor.kind != Kind::computed) holds[plan.placement.at(tensor.name)] = tensor.name;
+  for (const ir::Program& kernel : module.kernels) {
+    holds[plan.placement.at(kernel.buffers.back().name)] = kernel.buffers.back().name;  // while it reads
+    for (const ir::Buffer& buffer : kernel.buffers) EXPECT_EQ(holds[plan.placement.at(buffer.name)], buffer.name);
+  }
+  for (const std::string& output : module.outputs) EXPECT_EQ(holds[plan.placement.at(output)], output);
+}
+
+TEST(Plan, NothingAliveIsOverwritten) {
+  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+    SCOPED_TRACE(seed);
+    Rng rng(seed);
+    const ir::Module module = random_module(rng);
+    const Plan plan = plan_buffers(module);
+    expect_values_survive(module, plan);
+    double sum = 0;
+    for (const ir::Tensor& tensor : module.tensors) {
+      sum += static_cast<double>(slot_bytes(tensor.type));
+      if (plan.placement.contains(tensor.name)) {
+        EXPECT_GE(plan.slots[plan.placement.at(tensor.name)], slot_bytes(tensor.type));
+      }
+    }
+    EXPECT_LE(plan.bytes(), sum);
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace deplo::apps

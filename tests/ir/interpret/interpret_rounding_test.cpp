@@ -1,0 +1,78 @@
+// How far rounding in f32 may take the values of a kernel.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "ir/interpret/interpret.h"
+
+namespace deplo::ir {
+namespace {
+
+constexpr double unit = 0x1p-24;
+
+/// Of y[0], where x is given and the body makes y of it.
+double rounding(const std::vector<double>& x, const std::string& body) {
+  const std::string size = std::to_string(x.size());
+  const Program loop = parse("=== loop: k ===\ninput x: f32[" + size + "]\noutput y: f32[1]\n" + body);
+  EXPECT_EQ(verify(loop), "");
+  Memory memory = {{"x", x}, {"y", {NAN}}};
+  const double whole = interpret_rounding(loop, memory).at("y").at(0);
+  Memory plain = {{"x", x}, {"y", {NAN}}};
+  interpret(loop, plain);
+  EXPECT_EQ(memory, plain) << "the values themselves stay what they are";
+  const std::vector<float> floats(x.begin(), x.end());
+  const auto points = evaluate_at(loop, {{"x", floats}}, {}, true);
+  EXPECT_EQ(points.at(0).rounding, whole);
+  return whole;
+}
+
+TEST(InterpretRounding, OfOneOperation) {
+  EXPECT_EQ(rounding({3}, "in0 = load x[0]\ny[0] = in0\n"), 0) << "an input is what it is";
+  EXPECT_EQ(rounding({3}, "in0 = load x[0]\nv0 = negative(in0)\ny[0] = v0\n"), 0);
+  EXPECT_EQ(rounding({3}, "in0 = load x[0]\nv0 = multiply(in0, 2)\ny[0] = v0\n"), 6 * unit);
+  EXPECT_NEAR(rounding({1}, "in0 = load x[0]\nv0 = exp(in0)\ny[0] = v0\n"), 8 * unit * std::exp(1.0), unit);
+  EXPECT_GE(rounding({3}, "in0 = load x[0]\nv0 = multiply(in0, 0.1)\ny[0] = v0\n"), 0.3 * unit + 3 * (0.1F - 0.1))
+      << "f32 has no 0.1";
+}
+
+// 1000 is added and taken away again: what is lost in between stays.
+TEST(InterpretRounding, CancellationKeepsIt) {
+  const std::string there_and_back = "in0 = load x[0]\nv0 = add(in0, 1000)\nv1 = subtract(v0, 1000)\ny[0] = v1\n";
+  EXPECT_NEAR(rounding({0.5}, there_and_back), 1000.5 * unit, 2 * unit);
+}
+
+// Terms of one sign: sqrt(K / 3) units of the sum; a sum that cancels has as much of its terms' size.
+TEST(InterpretRounding, OfLongSums) {
+  const std::string body = "for a0 in 0..3000: # reduce\n  in0 = load x[a0]\n  acc0 <- add(acc0, in0)\ny[0] = acc0\n";
+  EXPECT_NEAR(rounding(std::vector<double>(3000, 1), body), 3000 * unit * std::sqrt(1000.0), 3 * unit * 100);
+  std::vector<double> cancels(3000, 1);
+  for (std::size_t i = 1500; i < 3000; ++i) cancels[i] = -1;
+  EXPECT_GT(rounding(cancels, body), 1000 * unit) << "of a sum of 0";
+}
+
+// The mean that all terms share is off by the same for all: that does not average out.
+TEST(InterpretRounding, SharedErrorsAdd) {
+  std::vector<double> x(1024, 1000);
+  x[0] = 1000.25;
+  const double found = rounding(x,
+                                "for a0 in 0..1024: # reduce\n  in0 = load x[a0]\n  acc0 <- add(acc0, in0)\n"
+                                "v0 = divide(acc0, 1024)\n"
+                                "for a1 in 0..1024: # reduce\n  in1 = load x[a1]\n  v1 = subtract(in1, v0)\n"
+                                "  acc1 <- add(acc1, v1)\ny[0] = acc1\n");
+  EXPECT_GT(found, 1024 * 1000 * unit);
+}
+
+TEST(InterpretRounding, AComparisonThatRoundingMayTurnTurnsWhatItSelects) {
+  const std::string body =
+      "in0 = load x[0]\nv0 = multiply(in0, 3)\nv1:bool = less(v0, 1)\nv2 = select(v1, in0, 7)\ny[0] = v2\n";
+  EXPECT_GT(rounding({static_cast<double>(1.0F / 3)}, body), 6);
+  EXPECT_EQ(rounding({5}, body), 0);
+}
+
+TEST(InterpretRounding, AMaskIsExact) {
+  const std::string body = "in0 = load x[0]\nv0 = add(in0, -inf)\nv1 = exp(v0)\nv2 = add(v1, in0)\ny[0] = v2\n";
+  EXPECT_EQ(rounding({3}, body), 3 * unit);
+}
+
+}  // namespace
+}  // namespace deplo::ir

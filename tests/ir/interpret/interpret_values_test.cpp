@@ -1,0 +1,72 @@
+// Values of other dtypes, index values and gathers, against values computed by hand.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "ir/interpret/interpret.h"
+#include "ir/interpret/interpret_case.h"
+
+namespace deplo::ir {
+namespace {
+
+Memory run_on(const std::string& text, Memory memory) {
+  const Program program = parse(text);
+  EXPECT_EQ(verify(program), "");
+  interpret(program, memory);
+  return memory;
+}
+
+TEST(InterpretValues, a_gather_reads_what_is_named) {
+  const char* text =
+      "=== loop: g ===\ninput i: i32[4]\ninput x: f32[3, 2]\noutput y: f32[4, 2]\n"
+      "for a0 in 0..4: # free\n"
+      "  in0:i32 = load i[a0]\n"
+      "  for a1 in 0..2: # free\n"
+      "    in1 = load x[min(max((in0 + a1), 0), 2), (1 - a1)]\n"
+      "    y[a0, a1] = in1\n";
+  Memory memory = {{"i", {2, -5, 0, 9}}, {"x", {10, 11, 20, 21, 30, 31}}, {"y", Values(8, NAN)}};
+  EXPECT_EQ(run_on(text, memory).at("y"), (Values{31, 30, 11, 10, 11, 20, 31, 30}));
+  const std::vector<float> i = {2, -5, 0, 9}, x = {10, 11, 20, 21, 30, 31};
+  const auto points = evaluate_at(parse(text), {{"i", i}, {"x", x}}, {{"a0", 2}, {"a1", 1}});
+  ASSERT_EQ(points.size(), 1U);
+  EXPECT_EQ(points[0].offset, 5);
+  EXPECT_EQ(points[0].value, 20);
+}
+
+TEST(InterpretValues, index_values_and_conversions) {
+  const Memory memory = run_on(
+      "=== loop: v ===\ninput x: f32[4]\noutput y: i32[4]\noutput t: bool[4]\noutput z: f32[4]\n"
+      "for a0 in 0..4: # free\n"
+      "  in0 = load x[a0]\n"
+      "  v0:i32 = copy(in0)\n"
+      "  v1:i32 = index ((a0 - 3) % 5)\n"
+      "  v2:i32 = add(v0, v1)\n"
+      "  v3:bool = index (a0 < 2)\n"
+      "  v4:bool = copy(in0)\n"
+      "  v5:bool = logical_and(v3, v4)\n"
+      "  v6 = index a0\n"
+      "  y[a0] = v2\n"
+      "  t[a0] = v5\n"
+      "  z[a0] = v6\n",
+      {{"x", {-2.7, 0, 2.7, 0.5}}, {"y", Values(4, NAN)}, {"t", Values(4, NAN)}, {"z", Values(4, NAN)}});
+  EXPECT_EQ(memory.at("y"), (Values{0, 3, 6, 0}));  // -2 + 2, 0 + 3, 2 + 4, 0 + 0
+  EXPECT_EQ(memory.at("t"), (Values{1, 0, 0, 0}));
+  EXPECT_EQ(memory.at("z"), (Values{0, 1, 2, 3}));
+}
+
+TEST(InterpretValues, lanes_of_an_index) {
+  const Memory memory = run_on(
+      "=== kernel: l ===\noutput y: i32[8]\noutput z: f32[8]\n"
+      "Tile(axes=(a0:2=BLOCK, a1:1=THREAD)):\n"
+      "  v0:i32x4 = index ((a0 * 10) + (lane * 3))\n"
+      "  v1:boolx4 = index (lane < (a0 + 2))\n"
+      "  v2:f32x4 = select(v1, 5, -inf)\n"
+      "  y[(a0 * 4)]:x4 = v0\n"
+      "  z[(a0 * 4)]:x4 = v2\n",
+      {{"y", Values(8, NAN)}, {"z", Values(8, NAN)}});
+  EXPECT_EQ(memory.at("y"), (Values{0, 3, 6, 9, 10, 13, 16, 19}));
+  EXPECT_EQ(memory.at("z"), (Values{5, 5, -INFINITY, -INFINITY, 5, 5, 5, -INFINITY}));
+}
+
+}  // namespace
+}  // namespace deplo::ir

@@ -1,0 +1,123 @@
+#include <gtest/gtest.h>
+
+#include <climits>
+
+#include "ir/simplify/random_expr.h"
+
+namespace deplo::ir {
+namespace {
+
+using testing::between;
+using testing::Values;
+
+const Ranges ranges{{"a1", {0, 7}}, {"a2", {0, 255}}, {"a3", {0, 31}}, {"one", {5, 5}}};
+const Expr a1 = var("a1"), a2 = var("a2"), a3 = var("a3"), n = var("n");
+
+std::string simplified(const Expr& e) { return print(simplify(e, ranges)); }
+
+TEST(Simplify, SumsReadLikeTheSeeds) {
+  EXPECT_EQ(simplified(a1 * 256 + a2), "((a1 * 256) + a2)");
+  EXPECT_EQ(simplified((a1 * 56 + a2) * 16 + 3), "(((a1 * 896) + (a2 * 16)) + 3)");
+  EXPECT_EQ(simplified(a1 + 2 + a2 + 3 - a1), "(a2 + 5)");
+  EXPECT_EQ(simplified(5 - a1), "(5 - a1)");
+  EXPECT_EQ(simplified(a2 - a1 * 2 - 1), "((a2 - (a1 * 2)) - 1)");
+  EXPECT_EQ(simplified(a1 - a1), "0");
+  EXPECT_EQ(simplified(var("one") + n), "(n + 5)");
+}
+
+TEST(Simplify, DivisionAndRemainder) {
+  EXPECT_EQ(simplified((a1 * 256 + a2) / 256), "a1");
+  EXPECT_EQ(simplified((a1 * 256 + a2) % 256), "a2");
+  EXPECT_EQ(simplified((n * 6 + a1) % 3), "(a1 % 3)");
+  EXPECT_EQ(simplified((n * 8 + a2) / 8), "(n + (a2 / 8))");
+  EXPECT_EQ(simplified(n / 4 / 8), "(n / 32)");
+  EXPECT_EQ(simplified((n % 12) % 4), "(n % 4)");
+  EXPECT_EQ(simplified((n % 32) / 8), "((n / 8) % 4)");
+  EXPECT_EQ(simplified((a1 * 16 + a3 / 2) / 32), "(a1 / 2)");
+  EXPECT_EQ(simplified((a1 * 16 + a3 / 2) % 32), "(((a1 % 2) * 16) + (a3 / 2))");
+  EXPECT_EQ(simplified(n / 12 * 12 + n % 12), "n");
+  EXPECT_EQ(simplified(min(a1 * 64, 400) / 16), "min((a1 * 4), 25)");
+}
+
+TEST(Simplify, MinimumAndComparison) {
+  EXPECT_EQ(simplified(min(a1 * 64, 448)), "(a1 * 64)");
+  EXPECT_EQ(simplified(min(a1 * 64, 440)), "min((a1 * 64), 440)");
+  EXPECT_EQ(simplified(min(n + 3, 10)), "(min(n, 7) + 3)");
+  EXPECT_EQ(simplified(min(10, n)), "min(n, 10)");
+  EXPECT_EQ(simplified(min(min(n, 10), 7)), "min(n, 7)");
+  EXPECT_EQ(simplified(min(n + a1, a1 + 4)), "(a1 + min(n, 4))");
+  EXPECT_EQ(simplified(less(a1 * 256 + a2, 2048)), "1");
+  EXPECT_EQ(simplified(less(a1 * 256 + a2, 512)), "(a1 < 2)");
+  EXPECT_EQ(simplified(less(a1 * 256 + a2, 777)), "(((a1 * 256) + a2) < 777)");
+  EXPECT_EQ(simplified(less(a1 * 16, 100)), "(a1 < 7)");
+  EXPECT_EQ(simplified(less(a1, 0)), "0");
+  EXPECT_EQ(simplified(equal(a1 * 2, 3)), "0");
+  EXPECT_EQ(simplified(equal(a1 + 2, 4)), "(a1 == 2)");
+  EXPECT_EQ(simplified(Expr(ExprOp::land, less(a1, 100), less(a3, 5))), "(a3 < 5)");
+}
+
+TEST(Simplify, UnchangedIsTheSameHandle) {
+  for (const Expr& e :
+       {a1 * 256 + a2, min(a1 * 64, 440) + a2 * 8 + 3, less(a1 * 256 + a2, 777), n / 4 % 3, 5 - n, n * 2000}) {
+    EXPECT_TRUE(simplify(e, ranges).same(e)) << print(e);
+  }
+}
+
+TEST(Simplify, LeavesAloneWhatOverflows) {
+  const Expr huge = INT64_MAX, tiny = INT64_MIN;
+  EXPECT_EQ(simplified(huge + 1), print(huge + 1));
+  EXPECT_EQ(simplified(n * tiny * 2), print(n * tiny * 2));
+  Rng rng(7);
+  for (int i = 0; i < 20000; ++i) {
+    Expr e = testing::random_expr(rng, 4);
+    const std::int64_t extreme[] = {INT64_MAX, INT64_MIN, INT64_MAX / 2, INT64_MIN / 3, 1LL << 32};
+    e = substitute(e, {{"a0", extreme[rng.below(5)]}, {"a1", n * extreme[rng.below(5)]}});
+    const Ranges wide{{"a2", {INT64_MIN / 2, INT64_MAX / 2}}, {"a3", {INT64_MIN, INT64_MAX}}};
+    simplify(e, wide);
+    bounds(e, wide);
+    known_divisor(e);
+    coefficient(e, "n");
+  }
+}
+
+// What is wrong with the simplification of e, "" when nothing is.
+std::string fault(const Expr& e, const Ranges& scope, const std::vector<Values>& points) {
+  const Expr s = simplify(e, scope);
+  if (!simplify(s, scope).same(s)) return "not idempotent: " + print(s) + " -> " + print(simplify(s, scope));
+  const std::optional<Interval> before = bounds(e, scope), after = bounds(s, scope);
+  if (!before || !after) return "no bounds";
+  const std::int64_t divisor = known_divisor(e);
+  for (const Values& point : points) {
+    const std::int64_t expected = evaluate(e, point), found = evaluate(s, point);
+    if (expected != found)
+      return "-> " + print(s) + " = " + std::to_string(found) + ", expected " + std::to_string(expected);
+    if (expected < before->low || expected > before->high) return "bounds exclude " + std::to_string(expected);
+    if (expected < after->low || expected > after->high)
+      return "bounds of " + print(s) + " exclude " + std::to_string(expected);
+    if (divisor == 0 ? expected != 0 : expected % divisor != 0) return "not a multiple of " + std::to_string(divisor);
+    const std::optional<std::int64_t> c = coefficient(e, "a0");
+    Values next = point;
+    ++next[0].second;
+    if (c && evaluate(e, next) - expected != *c) return "coefficient of a0 is not " + std::to_string(*c);
+  }
+  return "";
+}
+
+TEST(Simplify, RandomExpressionsKeepTheirMeaning) {
+  for (std::uint64_t seed = 0; seed < 20000; ++seed) {
+    Rng rng(seed);
+    const Expr e = testing::random_expr(rng, 1 + static_cast<int>(rng.below(5)));
+    const Ranges scope = testing::random_ranges(rng);
+    std::vector<Values> points;
+    for (int i = 0; i < 20; ++i) points.push_back(testing::random_point(rng, scope));
+    if (fault(e, scope, points).empty()) continue;
+    const Expr smallest = testing::shrink(e, [&](const Expr& x) { return !fault(x, scope, points).empty(); });
+    std::string where;
+    for (const auto& [name, range] : scope)
+      where += " " + name + " in " + std::to_string(range.low) + ".." + std::to_string(range.high);
+    FAIL() << "seed " << seed << ": " << print(smallest) << " " << fault(smallest, scope, points) << "; " << where;
+  }
+}
+
+}  // namespace
+}  // namespace deplo::ir

@@ -1,0 +1,248 @@
+// What is not an expression of the language, and the place and the words of the message.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "ir/torch/expression_calls.h"
+
+namespace deplo::ir::torch {
+namespace {
+
+struct Case {
+  std::string text, place, words;  // both stand in the message
+};
+
+void check(const std::vector<Case>& cases) {
+  for (const Case& c : cases) {
+    const std::string message = error_of(c.text), place = "<expression>:" + c.place + ": ";
+    EXPECT_TRUE(message.starts_with(place)) << c.text << "\n" << message << "\nnot at " << c.place;
+    EXPECT_NE(message.find(c.words), std::string::npos) << c.text << "\n" << message << "\nnot: " << c.words;
+    EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+  }
+}
+
+TEST(ExpressionErrors, words) {
+  check({
+      {"", "1:1", "expected an expression"},
+      {"# nothing", "1:1", "expected an expression"},
+      {"1 +", "1:4", "expected an expression, found the end of the line"},
+      {"torch.exp(torch.randn(8)", "1:25", "expected an operator, `,` or `)`, found the end of the line"},
+      {"x = torch.randn(8); x $ 2", "1:23", "found `$`"},
+      {"x = torch.randn(8)\nx \x01", "2:3", "found the byte 0x01"},
+      {"x = \xc3\xa4", "1:5", "found the byte 0xc3"},
+      {"x y", "1:3", "expected an operator, `;` or the end of the line, found `y`"},
+      {"x = 'abc", "1:5", "at the end of the string, found the end of the text"},
+      {"x = 'abc\n'", "1:5", "found the end of the line"},
+      {"x = 99999999999999999999", "1:5", "an integer of 64 bits"},
+      {"x = 1e999", "1:5", "a number that a double holds"},
+      {"x = {1: 2}", "1:5", "dicts and sets are not supported"},
+      {"for i in range(3): pass", "1:1", "loops and comprehensions are not supported"},
+      {"[i for i in (1, 2)]", "1:4", "loops and comprehensions are not supported"},
+      {"if True: pass", "1:1", "conditions are not supported: use torch.where"},
+      {"1 if True else 2", "1:3", "conditions are not supported"},
+      {"x = torch.randn(4)\nwhile x: pass", "2:1", "loops"},
+      {"1 < 2 < 3", "1:7", "one comparison"},
+      {"1 and 2", "1:3", "on tensors use & | ~"},
+      {"not 1", "1:1", "on tensors use & | ~"},
+      {"f = lambda x: x", "1:5", "use def"},
+      {"with torch.no_grad(): pass", "1:1", "supported are expressions, assignments, def, class"},
+      {"f(**x)", "1:3", "expected an expression, found `**`"},
+      {"f(a=1, 2)", "1:8", "positional arguments before keywords"},
+      {"x[]", "1:3", "expected an expression, found `]`"},
+      {"def f(*args): pass", "1:7", "*args and **kwargs are not supported"},
+      {"def f(a, a): pass", "1:10", "another name for each parameter"},
+      {"def f(a=1, b): pass", "1:12", "a default value here as well"},
+      {"def f(x):\nreturn x", "2:1", "expected a line further to the right"},
+      {"def f(x):\n    y = x\n  return y", "3:3", "spaces of indentation"},
+      {"x = 1\n  y = 2", "2:3", "found a line further to the right"},
+      {"return 3", "1:1", "expected an expression, found `return`"},
+      {"class M: pass", "1:8", "expected `(`"},
+      {"class M(int): pass", "1:9", "expected torch.nn.Module as the base, found the function int"},
+      {"class M(nn.Module):\n  x = 3", "2:3", "expected def or pass in a class"},
+      {"def f(x):\n  def g(y): return y\n  return x", "2:3", "expected an expression, found `def`"},
+  });
+}
+
+TEST(ExpressionErrors, names) {
+  check({
+      {"torch.softmx(torch.randn(4), 0)", "1:7", "found `softmx`; did you mean 'softmax'?"},
+      {"F.scaled_dot_product_atention(1)", "1:3", "did you mean 'scaled_dot_product_attention'?"},
+      {"nn.Conv2d(3, 4, 5)", "1:4", "expected a name that torch.nn has (docs/expressions.md), found `Conv2d`"},
+      {"torch.randn(4).sofmax(0)", "1:16", "expected a name that a tensor has (docs/expressions.md), found `sofmax`"},
+      {"torch.randn(4).exp_()", "1:16", "did you mean 'exp'?"},
+      {"weigt = 3; weight", "1:12", "expected a name that is defined, found `weight`; did you mean 'weigt'?"},
+      {"import numpy", "1:8", "expected torch, torch.nn, torch.nn.functional, math or a name in one of them"},
+      {"from torch import optim", "1:19", "expected a name that torch has"},
+      {"math.sin.x", "1:10", "expected a tensor or a module before `.x`, found the function sin"},
+      {"nn.Linear(2, 2).wight", "1:17", "expected an attribute of a Linear, found `wight`; did you mean 'weight'?"},
+      {"torch.float64", "1:7", "found `float64`"},
+  });
+}
+
+TEST(ExpressionErrors, arguments) {
+  const std::string x = "x = torch.randn(2, 3); ";  // 23 letters
+  check({
+      {x + "torch.exp(x, x)", "1:30",
+       "exp: expected at most 1 positional arguments, found 2; the signature is exp(input)"},
+      {x + "torch.exp()", "1:30", "exp: expected a value for input, found none"},
+      {x + "torch.exp(3)", "1:30", "exp: expected a tensor for input, found the integer 3"},
+      {x + "x.sum(dim=0, keepdm=True)", "1:26", "found keepdm=; did you mean 'keepdim'?"},
+      {x + "x.sum(0, dim=1)", "1:26", "expected dim once, found it twice"},
+      {x + "x.sum('a')", "1:26", "expected an integer for dim, found the string 'a'"},
+      {x + "x.sum(0, 1)", "1:26", "expected True or False for keepdim, found the integer 1"},
+      {x + "F.softmax(x)", "1:26", "softmax: expected an integer for dim, found None"},
+      {x + "F.softmax(x, dim=2)", "1:26", "softmax: expected"},
+      {x + "F.gelu(x, 'fast')", "1:26", "gelu: expected"},
+      {x + "x.view(2, 4)", "1:26", "reshape: expected a shape of 6 elements"},
+      {x + "x.view(2.0, 3)", "1:26", "expected integers in shape, found the float 2"},
+      {x + "torch.cat(x)", "1:30", "expected a tuple or list of tensors for tensors, found a tensor"},
+      {x + "torch.cat([x, 3])", "1:30", "expected tensors in tensors, found the integer 3"},
+      {x + "x.split(0)", "1:26", "split: expected at least 1 for split_size, found the integer 0"},
+      {x + "x.split([1, 2])", "1:26", "expected extents whose sum is 2 for split_size"},
+      {x + "x.chunk(0)", "1:26", "chunk: expected at least 1 for chunks"},
+      {x + "x.transpose(0, 2)", "1:26", "transpose: expected"},
+      {x + "x.unflatten(1, (2, -1))", "1:26", "expected extents whose product is 3"},
+      {x + "x.flatten(1, 0)", "1:26", "expected a dimension not before start_dim for end_dim"},
+      {x + "x.narrow(0, 1, 2)", "1:26", "narrow: expected 1 to 1 for length"},
+      {x + "x.clamp()", "1:26", "clamp: expected a number for min, found None"},
+      {x + "torch.mm(x, x[0])", "1:30", "mm: expected two tensors of 2 dimensions"},
+      {x + "torch.outer(x, x)", "1:30", "outer: expected two vectors"},
+      {x + "F.dropout()", "1:26", "dropout: expected a value for input"},
+      {x + "F.layer_norm(x, (4,))", "1:26", "layer_norm: expected an input that ends in (4,), found (2, 3)"},
+      {x + "F.scaled_dot_product_attention(x, x, x, dropout_p=0.1)", "1:26", "expected 0 (dropout is not supported)"},
+      {x + "x.to(3)", "1:26", "expected a dtype, a tensor or a device for other, found the integer 3"},
+      {x + "x.repeat_interleave(0, 0)", "1:26", "expected at least 1"},
+      {x + "x.masked_fill(x, 1.0)", "1:26", "masked_fill: expected"},
+      {x + "torch.where(1, x, x)", "1:30", "where: expected a tensor for condition"},
+  });
+}
+
+TEST(ExpressionErrors, arguments_of_what_makes_tensors_modules_and_functions) {
+  check({
+      {"torch.tensor([[1, 2]])", "1:7", "tensor: expected a number"},
+      {"torch.randn(4, dtype=torch.int32)", "1:7", "expected a dtype of floats for dtype, found torch.int32"},
+      {"torch.randint(5, 2, (3,))", "1:7", "randint: expected more than 5"},
+      {"torch.arange(0.5)", "1:7", "arange: expected a whole number for start"},
+      {"torch.full((2,), 'a')", "1:7", "full: expected a number for fill_value"},
+      {"x = torch.randn(3); nn.Parameter(x)", "1:24", "expected a new tensor"},
+      {"nn.Linear(0, 3)", "1:4", "Linear: expected at least 1 for in_features, found the integer 0"},
+      {"nn.Linear(3)", "1:4",
+       "Linear: expected a value for out_features, found none; the signature is Linear(in_features,"},
+      {"nn.Linear(3, 4)()", "1:4", "Linear: expected one argument, the input, found 0"},
+      {"nn.Sequential(3)", "1:4", "Sequential: expected modules, found the integer 3"},
+      {"nn.ModuleList([nn.ReLU()])(torch.randn(3))", "1:4", "expected one of its modules to call"},
+      {"math.sqrt(-1)", "1:6", "sqrt: expected an argument where it has a value, found the integer -1"},
+      {"float('nan')", "1:1", "expected a number, 'inf' or '-inf'"},
+      {"int(1e300)", "1:1", "expected a number that 64 bits hold"},
+      {"def f(x): return x\nf()", "2:1", "f: expected a value for x, found none; the signature is f(x)"},
+      {"def f(x): return x\nf(1, 2)", "2:1", "f: expected at most 1 arguments, found 2"},
+      {"def f(x): return x\nf(y=2)", "2:1", "f: expected one of its arguments, found y="},
+      {"class M(nn.Module): pass\nM()(3)", "2:1", "M: expected a method forward(self, …), found none"},
+      {"(3)(4)", "1:2", "expected a function, found the integer 3"},
+  });
+}
+
+TEST(ExpressionErrors, values) {
+  const std::string x = "x = torch.randn(2, 3); ";
+  check({
+      {"3 + 4", "1:1", "expected a tensor as output, found the integer 7"},
+      {"x = 3", "1:1", "expected a tensor as output, found the integer 3"},
+      {"()", "1:1", "expected a tensor as output, found nothing"},
+      {"torch.tensor(3.0)", "1:1", "expected a tensor as output, found a number"},
+      {x + "x, 3", "1:24", "expected a tensor as output, found the integer 3"},
+      {x + "x + 'a'", "1:26", "expected tensors or numbers around `+`, found a tensor and the string 'a'"},
+      {x + "x // 2", "1:26", "expected numbers (tensors do not have it) around `//`"},
+      {x + "x & x", "1:26", "expected truth values around `&`, found a tensor"},
+      {x + "x @ 2", "1:26", "expected tensors around `@`"},
+      {x + "x + torch.randn(4)", "1:26", "add: expected"},
+      {x + "x[2]", "1:25", "expected an index from -2 to 1, found 2"},
+      {x + "x[0, 0, 0]", "1:25", "expected at most 2 indices, found 3"},
+      {x + "x[..., ...]", "1:25", "expected at most one `...`"},
+      {x + "x[::-1]", "1:25", "slice: expected a step of at least 1"},
+      {x + "x[5:]", "1:25", "slice: expected a slice of at least one element"},
+      {x + "x[x > 0]", "1:25", "expected an integer, a slice, None or ... as an index, found a tensor"},
+      {x + "x[0.5:]", "1:26", "expected an integer in a slice, found the float 0.5"},
+      {x + "x[0] = 1", "1:25", "tensors are not changed in place"},
+      {x + "x.shape[2]", "1:31", "expected an index from -2 to 1, found 2"},
+      {x + "x.foo = 1", "1:26", "expected a module of a class before `.`, found a tensor"},
+      {x + "a, b, c = x.chunk(2)", "1:24", "expected 3 values, found 2"},
+      {x + "a, b = x", "1:24", "expected a tuple or a list to unpack, found a tensor"},
+      {x + "x.max(0).indices", "1:24", "expected a tensor as output"},
+      {x + "v, k = x.max(0); k + 1", "1:43", "the indices of max and min (not supported)"},
+      {x + "3 = x", "1:24", "expected a variable or an attribute to the left of `=`"},
+      {x + "x * (float('inf') - float('inf'))", "1:42", "found nan"},
+      {"1 / 0", "1:3", "expected a divisor other than 0"},
+      {"7 % 0", "1:3", "expected a divisor other than 0"},
+      {"9223372036854775807 + 1", "1:21", "expected an integer of 64 bits"},
+      {"-9223372036854775807 - 2", "1:22", "expected an integer of 64 bits"},
+      {"(-9223372036854775807 - 1) // -1", "1:28", "expected an integer of 64 bits"},
+      {"3 ** 100", "1:3", "expected an integer of 64 bits"},
+      {"torch.randn(0)", "1:1", "expected"},
+      {"torch.randn(1099511627776, 2)", "1:1", "expected"},
+      {"torch.exp(*3)", "1:11", "expected a tuple or a list after `*`, found the integer 3"},
+  });
+}
+
+TEST(ExpressionErrors, where_stands_in_the_message) {
+  try {
+    parse_expression("x = torch.randn(3)\n  \ny", "model.py");
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(), "model.py:3:1: expected a name that is defined, found `y`");
+  }
+}
+
+std::string repeated(std::string_view piece, std::size_t count) {
+  std::string out;
+  while (count-- > 0) out += piece;
+  return out;
+}
+
+// Each would exhaust the stack, the memory or the patience of an interpreter without limits.
+TEST(ExpressionErrors, limits) {
+  const auto fails = [](const std::string& text, std::string_view words) {
+    const std::string message = error_of(text);
+    EXPECT_NE(message.find(words), std::string::npos) << text.substr(0, 60) << "\n" << message.substr(0, 200);
+  };
+  fails(repeated("(", 100000), "at most 200 levels of nesting");
+  fails(repeated("-", 100000) + "1", "at most 200 levels of nesting");
+  fails("2" + repeated("**2", 100000), "at most 200 levels of nesting");
+  fails("1" + repeated("+1", 100000), "at most 200 operations inside each other");
+  fails("torch.randn(1)" + repeated(".exp()", 100000), "at most 200 operations inside each other");
+  fails("x" + repeated("[0]", 100000), "at most 200 operations inside each other");
+  fails("a = 1\n" + repeated("a = a,\n", 1000), "at most 200 lists inside each other");
+  fails(std::string(2000000, ' '), "expected at most 1000000 bytes, found 2000000");
+  fails(std::string(1000, 'x'), "expected a name of at most 100 letters, found 1000");
+  fails("def f(x): return f(x)\nf(1)", "at most 200 calls inside each other");
+  fails("def f(x): return " + repeated("-(", 50) + "f(x)" + repeated(")", 50) + "\nf(1)",
+        "expressions inside each other");
+  fails("def f(x): f(x); f(x)\n" + std::string("def g(n): return n\nf(1)"), "at most 200 calls");
+  std::string doubling = "def f0(x): return x\n";
+  for (int i = 1; i < 60; ++i)
+    doubling +=
+        "def f" + std::to_string(i) + "(x): f" + std::to_string(i - 1) + "(x); f" + std::to_string(i - 1) + "(x)\n";
+  fails(doubling + "f59(1)", "at most 200000 steps");
+  fails("a = (1, 2)\n" + repeated("a = a + a\n", 40), "at most 200000 steps");
+  std::string nested = "s = nn.Identity()\n" + repeated("s = nn.Sequential(s, s)\n", 60);
+  fails(nested + "s(torch.randn(3))", "at most 200000 steps");
+  fails("s = nn.Identity()\n" + repeated("s = nn.Sequential(s)\n", 300) + "s(torch.randn(3))", "at most 200 calls");
+  fails("torch.randn(1099511627776).split(1)", "split: expected at most 20000 pieces, found 1099511627776");
+  fails("torch.randn(1099511627776).unbind()", "expected at most 20000 pieces");
+  fails("x = torch.randn(20000)\n" + repeated("x.chunk(9000)\n", 3), "expected at most 20000 nodes");
+  fails("x = torch.randn(2)\n" + repeated("y = 1 + x\n", 30000), "expected at most 20000 nodes");
+  fails(repeated("torch.randn(1),", 30000), "expected at most 20000 nodes");
+  fails("class M(nn.Module): pass\nm = M()\n" + repeated("m.a = M()\nm = m.a\n", 1000) + "m.x = M()",
+        "at most 200 modules inside each other");
+  fails("x = torch.randn(1)\nl = [x" + repeated(", x", 5000) + "]\n" + repeated("torch.cat(l)\n", 1000),
+        "at most 200000 steps");
+}
+
+TEST(ExpressionErrors, objects_that_hold_themselves_are_freed) {
+  EXPECT_EQ(error_of("class M(nn.Module):\n  def forward(self, x): return x.exp()\n"
+                     "m = M(); n = M(); m.self = m; m.n = n; n.m = m; m.n.m.n(torch.randn(2))"),
+            "");
+}
+
+}  // namespace
+}  // namespace deplo::ir::torch

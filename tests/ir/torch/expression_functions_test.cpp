@@ -1,0 +1,295 @@
+// Every function, with the calls that it makes for x (2, 3), y (2, 3), w (4, 3), q (2, 5, 4), i: indices (5,).
+#include <gtest/gtest.h>
+
+#include <cctype>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ir/torch/expression/functions/library.h"
+#include "ir/torch/expression_calls.h"
+
+namespace deplo::ir::torch {
+namespace {
+
+constexpr std::string_view kInputs =
+    "x = torch.randn(2, 3); y = torch.randn(2, 3); w = torch.randn(4, 3); q = torch.randn(2, 5, 4); i = "
+    "torch.randint(4, (5,))\n";
+
+struct Case {
+  std::string_view text, calls;
+};
+
+const std::vector<Case> kElementwise = {
+    {"torch.abs(x)", "abs(x) -> (2, 3) float32"},
+    {"x.absolute()", "abs(x) -> (2, 3) float32"},
+    {"abs(x)", "abs(x) -> (2, 3) float32"},
+    {"torch.cos(input=x)", "cos(x) -> (2, 3) float32"},
+    {"x.erf()", "erf(x) -> (2, 3) float32"},
+    {"i.exp()", "exp(i) -> (5,) float32"},
+    {"torch.log(x)", "log(x) -> (2, 3) float32"},
+    {"-x", "neg(x) -> (2, 3) float32"},
+    {"torch.neg(i)", "neg(i) -> (5,) int32"},
+    {"x.negative()", "neg(x) -> (2, 3) float32"},
+    {"x.reciprocal()", "reciprocal(x) -> (2, 3) float32"},
+    {"torch.rsqrt(x)", "rsqrt(x) -> (2, 3) float32"},
+    {"torch.sin(x)", "sin(x) -> (2, 3) float32"},
+    {"torch.sqrt(x)", "sqrt(x) -> (2, 3) float32"},
+    {"torch.square(x)", "mul(x, x) -> (2, 3) float32"},
+    {"F.tanh(x)", "tanh(x) -> (2, 3) float32"},
+    {"torch.sigmoid(x)", "sigmoid(x) -> (2, 3) float32"},
+    {"torch.logical_not(x)", "logical_not(x) -> (2, 3) bool"},
+    {"x.relu()", "relu(x) -> (2, 3) float32"},
+    {"F.relu(x, inplace=True)", "relu(x) -> (2, 3) float32"},
+    {"F.silu(x)", "silu(x) -> (2, 3) float32"},
+    {"F.gelu(x)", "gelu(x) -> (2, 3) float32"},
+    {"F.gelu(x, approximate='tanh')", "gelu(x, approximate='tanh') -> (2, 3) float32"},
+    {"torch.add(x, y)", "add(x, y) -> (2, 3) float32"},
+    {"x.add(y, alpha=2)", "mul(y, mul_c1) -> (2, 3) float32|add(x, mul) -> (2, 3) float32"},
+    {"x.sub(1)", "sub(x, sub_c1) -> (2, 3) float32"},
+    {"torch.subtract(x, y)", "sub(x, y) -> (2, 3) float32"},
+    {"1 - x", "sub(sub_c0, x) -> (2, 3) float32"},
+    {"torch.mul(x, y)", "mul(x, y) -> (2, 3) float32"},
+    {"x.multiply(2)", "mul(x, mul_c1) -> (2, 3) float32"},
+    {"x.div(y)", "div(x, y) -> (2, 3) float32"},
+    {"i / 2", "div(i, div_c1) -> (5,) float32"},
+    {"torch.divide(x, y)", "div(x, y) -> (2, 3) float32"},
+    {"torch.true_divide(x, y)", "div(x, y) -> (2, 3) float32"},
+    {"torch.pow(x, 2)", "pow(x, pow_c1) -> (2, 3) float32"},
+    {"torch.pow(2, x)", "pow(pow_c0, x) -> (2, 3) float32"},
+    {"2 ** x", "pow(pow_c0, x) -> (2, 3) float32"},
+    {"torch.maximum(x, y)", "maximum(x, y) -> (2, 3) float32"},
+    {"x.minimum(y)", "minimum(x, y) -> (2, 3) float32"},
+    {"torch.eq(x, y)", "eq(x, y) -> (2, 3) bool"},
+    {"x.ne(0)", "ne(x, ne_c1) -> (2, 3) bool"},
+    {"x.lt(y)", "lt(x, y) -> (2, 3) bool"},
+    {"x <= y", "le(x, y) -> (2, 3) bool"},
+    {"torch.le(x, y)", "le(x, y) -> (2, 3) bool"},
+    {"0 < x", "lt(lt_c0, x) -> (2, 3) bool"},
+    {"torch.gt(x, 0)", "gt(x, gt_c1) -> (2, 3) bool"},
+    {"x.ge(y)", "ge(x, y) -> (2, 3) bool"},
+    {"0 == x", "eq(x, eq_c1) -> (2, 3) bool"},
+    {"(x < y) & (x != 0)", "lt(x, y) -> (2, 3) bool|ne(x, ne_c1) -> (2, 3) bool|logical_and(lt, ne) -> (2, 3) bool"},
+    {"~(x < y)", "lt(x, y) -> (2, 3) bool|logical_not(lt) -> (2, 3) bool"},
+    {"torch.logical_and(x, y)", "logical_and(x, y) -> (2, 3) bool"},
+    {"torch.logical_or(x, y)", "logical_or(x, y) -> (2, 3) bool"},
+    {"torch.where(x > y, x, 0.0)", "gt(x, y) -> (2, 3) bool|where(gt, x, where_c2) -> (2, 3) float32"},
+    {"x.where(x > y, y)", "gt(x, y) -> (2, 3) bool|where(gt, x, y) -> (2, 3) float32"},
+    {"x.masked_fill(x > y, float('-inf'))",
+     "gt(x, y) -> (2, 3) bool|masked_fill(x, gt, masked_fill_c2) -> (2, 3) float32"},
+    {"x.clamp(-1, 1)", "maximum(x, maximum_c1) -> (2, 3) float32|minimum(maximum, minimum_c1) -> (2, 3) float32"},
+    {"torch.clip(x, max=y)", "minimum(x, y) -> (2, 3) float32"},
+    {"x.clamp_min(0)", "maximum(x, maximum_c1) -> (2, 3) float32"},
+    {"torch.clamp_max(x, 0.5)", "minimum(x, minimum_c1) -> (2, 3) float32"},
+    {"x.to(torch.float16)", "to(x, dtype=float16) -> (2, 3) float16"},
+    {"x.to(dtype=torch.bool)", "to(x, dtype=bool) -> (2, 3) bool"},
+    {"x.to(i)", "to(x, dtype=int32) -> (2, 3) int32"},
+    {"x.to('cuda').cuda().cpu().to(torch.float32)", ""},
+    {"i.type_as(x)", "to(i, dtype=float32) -> (5,) float32"},
+    {"i.float()", "to(i, dtype=float32) -> (5,) float32"},
+    {"x.half()", "to(x, dtype=float16) -> (2, 3) float16"},
+    {"x.bfloat16()", "to(x, dtype=bfloat16) -> (2, 3) bfloat16"},
+    {"x.int()", "to(x, dtype=int32) -> (2, 3) int32"},
+    {"x.long()", "to(x, dtype=int32) -> (2, 3) int32"},
+    {"x.bool()", "to(x, dtype=bool) -> (2, 3) bool"},
+    {"torch.clone(x.contiguous()).detach()", ""},
+};
+
+const std::vector<Case> kReductions = {
+    {"x.sum()", "sum(x) -> () float32"},
+    {"torch.sum(q, (0, -1))", "sum(q, dims=[0, 2]) -> (5,) float32"},
+    {"q.sum(axis=1, keepdims=True)", "sum(q, dims=[1], keepdim=True) -> (2, 1, 4) float32"},
+    {"i.sum(0, dtype=torch.float32)", "to(i, dtype=float32) -> (5,) float32|sum(to) -> () float32"},
+    {"x.mean(-1)", "mean(x, dims=[1]) -> (2,) float32"},
+    {"torch.prod(x, 0)", "prod(x, dims=[0]) -> (3,) float32"},
+    {"x.amax(dim=(0, 1))", "amax(x) -> () float32"},
+    {"x.amin(1)", "amin(x, dims=[1]) -> (2,) float32"},
+    {"x.max()", "amax(x) -> () float32"},
+    {"torch.max(x, y)", "maximum(x, y) -> (2, 3) float32"},
+    {"torch.min(x, 0).values", "amin(x, dims=[0]) -> (3,) float32"},
+    {"v, _ = x.max(-1, keepdim=True); v", "amax(x, dims=[1], keepdim=True) -> (2, 1) float32"},
+    {"x.max(-1)[0]", "amax(x, dims=[1]) -> (2,) float32"},
+    {"x.var(-1, keepdim=True, unbiased=False)", "var(x, dims=[1], keepdim=True, correction=0) -> (2, 1) float32"},
+    {"torch.var(x, 0)", "var(x, dims=[0]) -> (3,) float32"},
+    {"x.std(1, correction=0)", "var(x, dims=[1], correction=0) -> (2,) float32|sqrt(var) -> (2,) float32"},
+    {"x.softmax(0)", "softmax(x, dim=0) -> (2, 3) float32"},
+    {"F.softmax(x, dim=-1, dtype=torch.float16)",
+     "to(x, dtype=float16) -> (2, 3) float16|softmax(to, dim=1) -> (2, 3) float16"},
+    {"torch.log_softmax(x, 1)", "log_softmax(x, dim=1) -> (2, 3) float32"},
+    {"F.log_softmax(x, dim=1)", "log_softmax(x, dim=1) -> (2, 3) float32"},
+    {"F.layer_norm(x, (3,))", "layer_norm(x, dims=1) -> (2, 3) float32"},
+    {"F.layer_norm(x, (2, 3), x, y, 1e-6)", "layer_norm(x, x, y, dims=2, eps=1e-06) -> (2, 3) float32"},
+    {"F.layer_norm(x, [3], bias=w[0])",
+     "select(w, dim=0, index=0) -> (3,) float32|layer_norm(x, dims=1) -> (2, 3) float32|"
+     "add(layer_norm, select_1) -> (2, 3) float32"},
+    {"F.rms_norm(x, (3,), eps=1e-5)", "rms_norm(x, dims=1, eps=1e-05) -> (2, 3) float32"},
+    {"torch.rms_norm(x, [3], w[1])",
+     "select(w, dim=0, index=1) -> (3,) float32|rms_norm(x, select_1, dims=1) -> (2, 3) float32"},
+};
+
+const std::vector<Case> kNetworks = {
+    {"torch.matmul(x, w.T)", "transpose(w, dim0=0, dim1=1) -> (3, 4) float32|matmul(x, transpose) -> (2, 4) float32"},
+    {"x @ w.mT", "transpose(w, dim0=0, dim1=1) -> (3, 4) float32|matmul(x, transpose) -> (2, 4) float32"},
+    {"torch.mm(x, w.t())", "transpose(w, dim0=0, dim1=1) -> (3, 4) float32|matmul(x, transpose) -> (2, 4) float32"},
+    {"torch.bmm(q, q.mT)",
+     "transpose(q, dim0=1, dim1=2) -> (2, 4, 5) float32|matmul(q, transpose) -> (2, 5, 5) float32"},
+    {"torch.outer(x[0], w[0])",
+     "select(x, dim=0, index=0) -> (3,) float32|select(w, dim=0, index=0) -> (3,) float32|"
+     "unsqueeze(select_1, dim=1) -> (3, 1) float32|mul(unsqueeze, select_2) -> (3, 3) float32"},
+    {"F.linear(x, w)", "linear(x, w) -> (2, 4) float32"},
+    {"F.linear(x, w, bias=torch.randn(4))", "linear(x, w, x_1) -> (2, 4) float32"},
+    {"F.scaled_dot_product_attention(q, q, q, is_causal=True)",
+     "scaled_dot_product_attention(q, q, q, is_causal=True) -> (2, 5, 4) float32"},
+    {"F.scaled_dot_product_attention(q, q, q, torch.randn(5, 5), scale=0.1)",
+     "scaled_dot_product_attention(q, q, q, x_1, scale=0.1) -> (2, 5, 4) float32"},
+    {"F.scaled_dot_product_attention(torch.randn(1, 4, 5, 8), torch.randn(1, 2, 5, 8), torch.randn(1, 2, 5, 8), "
+     "enable_gqa=True)",
+     "scaled_dot_product_attention(x_1, x_2, x_3, enable_gqa=True) -> (1, 4, 5, 8) float32"},
+    {"F.embedding(i, w)", "embedding(w, i) -> (5, 3) float32"},
+    {"torch.gather(x, 1, torch.randint(0, 3, (2, 2)))", "gather(x, x_1, dim=1) -> (2, 2) float32"},
+    {"F.dropout(x, 0.5)", ""},
+    {"torch.dropout(x, 0.5, False)", ""},
+};
+
+const std::vector<Case> kShapes = {
+    {"x.transpose(0, -1)", "transpose(x, dim0=0, dim1=1) -> (3, 2) float32"},
+    {"torch.swapaxes(x, 0, 1)", "transpose(x, dim0=0, dim1=1) -> (3, 2) float32"},
+    {"q.T", "permute(q, dims=[2, 1, 0]) -> (4, 5, 2) float32"},
+    {"q.permute(2, 0, 1)", "permute(q, dims=[2, 0, 1]) -> (4, 2, 5) float32"},
+    {"torch.permute(q, (0, -1, 1))", "permute(q, dims=[0, 2, 1]) -> (2, 4, 5) float32"},
+    {"q.view(2, -1)", "reshape(q, shape=[2, 20]) -> (2, 20) float32"},
+    {"torch.reshape(q, (10, 4))", "reshape(q, shape=[10, 4]) -> (10, 4) float32"},
+    {"x.view_as(y)", "reshape(x, shape=[2, 3]) -> (2, 3) float32"},
+    {"x.reshape_as(y.T)", "reshape(x, shape=[3, 2]) -> (3, 2) float32"},
+    {"q.flatten(1)", "reshape(q, shape=[2, 20]) -> (2, 20) float32"},
+    {"torch.flatten(q, end_dim=1)", "reshape(q, shape=[10, 4]) -> (10, 4) float32"},
+    {"q.unflatten(-1, (2, -1))", "reshape(q, shape=[2, 5, 2, 2]) -> (2, 5, 2, 2) float32"},
+    {"x.unsqueeze(-1)", "unsqueeze(x, dim=2) -> (2, 3, 1) float32"},
+    {"x[None].squeeze()", "unsqueeze(x, dim=0) -> (1, 2, 3) float32|squeeze(unsqueeze) -> (2, 3) float32"},
+    {"torch.squeeze(x, 1)", "squeeze(x) -> (2, 3) float32"},
+    {"x.expand(4, -1, -1)", "expand(x, shape=[4, 2, 3]) -> (4, 2, 3) float32"},
+    {"x[0].expand_as(x)", "select(x, dim=0, index=0) -> (3,) float32|expand(select_1, shape=[2, 3]) -> (2, 3) float32"},
+    {"torch.broadcast_to(x, (5, 2, 3))", "expand(x, shape=[5, 2, 3]) -> (5, 2, 3) float32"},
+    {"torch.cat((x, y, w))", "cat(x, y, w) -> (8, 3) float32"},
+    {"torch.cat([x, y], dim=-1)", "cat(x, y, dim=1) -> (2, 6) float32"},
+    {"torch.concat(tensors=[x, y], dim=1)", "cat(x, y, dim=1) -> (2, 6) float32"},
+    {"torch.stack([x, y], 1)", "stack(x, y, dim=1) -> (2, 2, 3) float32"},
+    {"q.split(2, 1)",
+     "slice(q, dim=1, end=2) -> (2, 2, 4) float32|slice(q, dim=1, start=2, end=4) -> (2, 2, 4) float32|"
+     "slice(q, dim=1, start=4) -> (2, 1, 4) float32"},
+    {"torch.split(q, [1, 4], dim=1)",
+     "slice(q, dim=1, end=1) -> (2, 1, 4) float32|slice(q, dim=1, start=1) -> (2, 4, 4) float32"},
+    {"torch.chunk(q, 2, 1)",
+     "slice(q, dim=1, end=3) -> (2, 3, 4) float32|slice(q, dim=1, start=3) -> (2, 2, 4) float32"},
+    {"x.unbind()", "select(x, dim=0, index=0) -> (3,) float32|select(x, dim=0, index=1) -> (3,) float32"},
+    {"q.narrow(1, 2, 3)", "slice(q, dim=1, start=2) -> (2, 3, 4) float32"},
+    {"q.select(1, -1)", "select(q, dim=1, index=4) -> (2, 4) float32"},
+    {"x.repeat_interleave(2, dim=0)",
+     "unsqueeze(x, dim=1) -> (2, 1, 3) float32|expand(unsqueeze, shape=[2, 2, 3]) -> (2, 2, 3) float32|"
+     "reshape(expand, shape=[4, 3]) -> (4, 3) float32"},
+    {"torch.triu(x, diagonal=1)", "triu(x, diagonal=1) -> (2, 3) float32"},
+    {"x.tril()", "tril(x) -> (2, 3) float32"},
+    {"torch.zeros(x.size(0), x.size(-1), x.dim(), x.ndim, torch.numel(x), *x.size())",
+     "full(shape=[2, 3, 2, 2, 6, 2, 3], value=0.0) -> (2, 3, 2, 2, 6, 2, 3) float32"},
+};
+
+const std::vector<Case> kCreations = {
+    {"torch.randn((2, 3)) + torch.rand(2, 3) + torch.randn(size=[2, 3])",
+     "add(x_1, x_2) -> (2, 3) float32|add(add, x_3) -> (2, 3) float32"},
+    {"torch.randn_like(x, dtype=torch.float16) * 2", "mul(x_1, mul_c1) -> (2, 3) float16"},
+    {"-torch.rand_like(x)", "neg(x_1) -> (2, 3) float32"},
+    {"-torch.randint(high=10, size=(2,))", "neg(x_1) -> (2,) int32"},
+    {"torch.zeros(2, 3, dtype=torch.int64)", "full(shape=[2, 3], value=0.0, dtype=int32) -> (2, 3) int32"},
+    {"torch.ones((4,))", "full(shape=[4], value=1.0) -> (4,) float32"},
+    {"torch.full((2,), 3)", "full(shape=[2], value=3.0, dtype=int32) -> (2,) int32"},
+    {"torch.full((2,), True)", "full(shape=[2], value=1.0, dtype=bool) -> (2,) bool"},
+    {"torch.zeros_like(i)", "full(shape=[5], value=0.0, dtype=int32) -> (5,) int32"},
+    {"torch.ones_like(x)", "full(shape=[2, 3], value=1.0) -> (2, 3) float32"},
+    {"torch.full_like(x, 0.5, dtype=torch.bfloat16)",
+     "full(shape=[2, 3], value=0.5, dtype=bfloat16) -> (2, 3) bfloat16"},
+    {"torch.arange(2, 10, 3)", "arange(start=2, end=10, step=3) -> (3,) int32"},
+    {"torch.arange(0, 4, dtype=torch.float32)", "arange(end=4, dtype=float32) -> (4,) float32"},
+    {"torch.arange(4.0)", "arange(end=4, dtype=float32) -> (4,) float32"},
+    {"x * torch.tensor(0.5)", "mul(x, tensor_c0) -> (2, 3) float32"},
+    {"nn.Parameter(torch.randn(3)) + x", "add(p_weight, x) -> (2, 3) float32"},
+};
+
+const std::vector<Case> kModules = {
+    {"nn.Linear(3, 4)(x)", "linear(x, p_weight, p_bias) -> (2, 4) float32"},
+    {"nn.RMSNorm((3,), eps=1e-6, elementwise_affine=False)(x)", "rms_norm(x, dims=1, eps=1e-06) -> (2, 3) float32"},
+    {"nn.LayerNorm(3)(x)", "layer_norm(x, p_weight, p_bias, dims=1) -> (2, 3) float32"},
+    {"nn.LayerNorm([2, 3], bias=False)(x)", "layer_norm(x, p_weight, dims=2) -> (2, 3) float32"},
+    {"nn.Embedding(4, 8)(i)", "embedding(p_weight, i) -> (5, 8) float32"},
+    {"nn.Softmax(-1)(x)", "softmax(x, dim=1) -> (2, 3) float32"},
+    {"nn.LogSoftmax(dim=0)(x)", "log_softmax(x, dim=0) -> (2, 3) float32"},
+    {"nn.GELU('tanh')(x)", "gelu(x, approximate='tanh') -> (2, 3) float32"},
+    {"nn.SiLU()(x)", "silu(x) -> (2, 3) float32"},
+    {"nn.ReLU(inplace=True)(x)", "relu(x) -> (2, 3) float32"},
+    {"nn.Tanh()(x)", "tanh(x) -> (2, 3) float32"},
+    {"nn.Sigmoid()(x)", "sigmoid(x) -> (2, 3) float32"},
+    {"nn.Dropout(0.1)(nn.Identity(54)(x))", ""},
+    {"nn.Flatten()(q)", "reshape(q, shape=[2, 20]) -> (2, 20) float32"},
+    {"nn.Sequential(nn.Linear(3, 8, bias=False), nn.ReLU(), nn.Linear(8, 3, False))(x)",
+     "linear(x, p_0_weight) -> (2, 8) float32|relu(linear) -> (2, 8) float32|linear(relu, p_2_weight) -> (2, 3) "
+     "float32"},
+    {"nn.ModuleList([nn.SiLU(), nn.Tanh()])[1](x)", "tanh(x) -> (2, 3) float32"},
+    {"l = nn.Linear(3, 4).eval().train().cpu().cuda().requires_grad_(False); F.linear(x, l.weight)",
+     "linear(x, p_weight) -> (2, 4) float32"},
+    {"nn.Linear(3, 4, dtype=torch.float16)(x.half())",
+     "to(x, dtype=float16) -> (2, 3) float16|linear(to, p_weight, p_bias) -> (2, 4) float16"},
+};
+
+// What the numbers in tests/ir/torch/expression_language_test.cpp cover.
+constexpr std::string_view kElsewhere =
+    "math.sqrt( math.exp( math.log( math.sin( math.cos( math.tanh( math.pow( math.floor( math.ceil( int( float( bool( "
+    "len( "
+    "max( min( register_buffer(";
+
+void check(const std::vector<Case>& cases) {
+  for (const Case& c : cases) {
+    std::string expected(c.calls);
+    for (char& letter : expected)
+      if (letter == '|') letter = '\n';
+    if (!expected.empty()) expected += '\n';
+    try {
+      EXPECT_EQ(calls(std::string(kInputs).append(c.text)), expected) << c.text;
+    } catch (const Error& e) {
+      ADD_FAILURE() << c.text << "\n" << e.what();
+    }
+  }
+}
+
+TEST(ExpressionFunctions, elementwise) { check(kElementwise); }
+TEST(ExpressionFunctions, reductions) { check(kReductions); }
+TEST(ExpressionFunctions, networks) { check(kNetworks); }
+TEST(ExpressionFunctions, shapes) { check(kShapes); }
+TEST(ExpressionFunctions, creations) { check(kCreations); }
+TEST(ExpressionFunctions, modules) { check(kModules); }
+
+TEST(ExpressionFunctions, every_function_has_a_case) {
+  std::string all(kElsewhere);
+  for (const auto* cases : {&kElementwise, &kReductions, &kNetworks, &kShapes, &kCreations, &kModules})
+    for (const Case& c : *cases) all.append("\n").append(c.text);
+  for (const std::string& name : python::function_names(~0U))
+    EXPECT_NE(all.find(name + "("), std::string::npos) << "no case of " << name;
+  for (const python::ModuleType& m : python::module_types())
+    EXPECT_NE(all.find("nn." + std::string(m.name) + "("), std::string::npos) << "no case of " << m.name;
+}
+
+TEST(ExpressionFunctions, every_function_is_in_the_docs) {
+  std::ifstream file(DEPLO_SOURCE_DIR "/docs/expressions.md");
+  const std::string docs((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const auto is_letter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  std::set<std::string> words;
+  for (std::size_t at = 0, end = 0; at < docs.size(); at = end + 1) {
+    for (end = at; end < docs.size() && is_letter(docs[end]);) ++end;
+    words.insert(docs.substr(at, end - at));
+  }
+  for (const std::string& name : python::function_names(~0U)) EXPECT_TRUE(words.contains(name)) << name;
+  for (const python::ModuleType& m : python::module_types()) EXPECT_TRUE(words.contains(std::string(m.name))) << m.name;
+}
+
+}  // namespace
+}  // namespace deplo::ir::torch

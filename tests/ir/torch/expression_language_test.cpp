@@ -1,0 +1,259 @@
+// The language apart from its functions.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "ir/torch/evaluate/evaluate.h"
+#include "ir/torch/expression_calls.h"
+
+namespace deplo::ir::torch {
+namespace {
+
+std::string printed(std::string_view text) { return "\n" + print(parse_expression(text)); }
+
+// The number that Python makes of it.
+double value(const std::string& text) {
+  return parse_expression("torch.full((1,), " + text + ")").nodes[0].number("value");
+}
+
+TEST(ExpressionLanguage, order_of_operators) {
+  const std::string_view a = "a=torch.randn(2);b=torch.randn(2);c=torch.randn(2);";
+  const auto is = [&](std::string_view text, std::string_view same) {
+    EXPECT_EQ(parse_expression(std::string(a).append(text)), parse_expression(std::string(a).append(same))) << text;
+  };
+  is("a+b*c", "a+(b*c)");
+  is("a-b-c", "(a-b)-c");
+  is("-a**b", "-(a**b)");
+  is("a**-b", "a**(-b)");
+  is("a**b**c", "a**(b**c)");
+  is("a*-b", "a*(-b)");
+  is("a+b<c*a", "(a+b)<(c*a)");
+  is("(a<b)&(b<c)|(a<c)", "((a<b)&(b<c))|(a<c)");
+  is("-a.exp()", "-(a.exp())");
+  is("a/b/c", "(a/b)/c");
+  is("a @ b * c", "(a @ b) * c");
+  is("~(a<b)", "torch.logical_not(torch.lt(a, b))");
+  is("x = a; x += b; x *= c; x", "(a + b) * c");
+}
+
+TEST(ExpressionLanguage, numbers_are_folded_as_python_has_them) {
+  EXPECT_EQ(value("2 + 3 * 4"), 14);
+  EXPECT_EQ(value("7 // 2"), 3);
+  EXPECT_EQ(value("-7 // 2"), -4);
+  EXPECT_EQ(value("-7 % 3"), 2);
+  EXPECT_EQ(value("7 % -3"), -2);
+  EXPECT_EQ(value("1 / 4"), 0.25);
+  EXPECT_EQ(value("2 ** 10"), 1024);
+  EXPECT_EQ(value("2 ** -1"), 0.5);
+  EXPECT_EQ(value("-2 ** 2"), -4);
+  EXPECT_EQ(value("True + True"), 2);
+  EXPECT_EQ(value("1_000 + .5 + 1. + 1e-3"), 1001.501);
+  EXPECT_EQ(value("math.sqrt(64) + math.floor(2.5) + math.ceil(2.5)"), 13);
+  EXPECT_EQ(value("math.pi"), 3.14159265358979323846);
+  EXPECT_EQ(value("float('-inf')"), -INFINITY);
+  EXPECT_EQ(value("-float('inf')"), -INFINITY);
+  EXPECT_EQ(value("int(-3.7) + float('0.5')"), -2.5);
+  EXPECT_EQ(value("len((1, 2, 3)) + abs(-2) + min(3, 2) + max([4, 5])"), 12);
+  EXPECT_EQ(value("~5"), -6);
+  EXPECT_EQ(value("(1 < 2) == True"), 1);
+}
+
+TEST(ExpressionLanguage, indices) {
+  const auto index = [](std::string_view text) { return calls("x=torch.randn(4,6,8);x" + std::string(text)); };
+  EXPECT_EQ(index("[1]"), "select(x, dim=0, index=1) -> (6, 8) float32\n");
+  EXPECT_EQ(index("[-1]"), "select(x, dim=0, index=3) -> (6, 8) float32\n");
+  EXPECT_EQ(index("[..., 0]"), "select(x, dim=2, index=0) -> (4, 6) float32\n");
+  EXPECT_EQ(index("[:, None]"), "unsqueeze(x, dim=1) -> (4, 1, 6, 8) float32\n");
+  EXPECT_EQ(index("[..., None]"), "unsqueeze(x, dim=3) -> (4, 6, 8, 1) float32\n");
+  EXPECT_EQ(index("[:, 1:-1]"), "slice(x, dim=1, start=1, end=5) -> (4, 4, 8) float32\n");
+  EXPECT_EQ(index("[..., ::2]"), "slice(x, dim=2, step=2) -> (4, 6, 4) float32\n");
+  EXPECT_EQ(index("[..., 1::3]"), "slice(x, dim=2, start=1, step=3) -> (4, 6, 3) float32\n");
+  EXPECT_EQ(index("[..., :100]"), "slice(x, dim=2) -> (4, 6, 8) float32\n");
+  EXPECT_EQ(index("[1, :, 2:4]"),
+            "select(x, dim=0, index=1) -> (6, 8) float32\nslice(select_1, dim=1, start=2, end=4) -> (6, 2) float32\n");
+  EXPECT_EQ(index("[:, ...]"), "");
+  EXPECT_EQ(calls("x=torch.randn(4,6);n=x.shape[-1];x[:, n//2:]"), "slice(x, dim=1, start=3) -> (4, 3) float32\n");
+}
+
+TEST(ExpressionLanguage, rotary_embedding) {
+  EXPECT_EQ(calls(R"(
+def rotate_half(x):
+    x1, x2 = x.chunk(2, dim=-1)
+    return torch.cat((-x2, x1), dim=-1)
+
+q = torch.randn(1, 4, 7, 16)
+c = torch.randn(7, 16); s = torch.randn(7, 16)
+q * c + rotate_half(q) * s)"),
+            "mul(q, c) -> (1, 4, 7, 16) float32\n"
+            "slice(q, dim=3, end=8) -> (1, 4, 7, 8) float32\n"
+            "slice(q, dim=3, start=8) -> (1, 4, 7, 8) float32\n"
+            "neg(slice_2) -> (1, 4, 7, 8) float32\n"
+            "cat(neg, slice_1, dim=3) -> (1, 4, 7, 16) float32\n"
+            "mul(cat, s) -> (1, 4, 7, 16) float32\n"
+            "add(mul, mul_1) -> (1, 4, 7, 16) float32\n");
+}
+
+const char* const modules_inside_modules = R"(
+import torch.nn as nn, torch
+from torch.nn import functional as F
+
+class Gate(nn.Module):
+    """SwiGLU."""
+    def __init__(self, width, inner=8):
+        super(Gate, self).__init__()
+        self.gate, self.up = nn.Linear(width, inner, bias=False), nn.Linear(width, inner)
+    def activate(self, x):
+        return F.silu(self.gate(x)) * self.up(x)
+    def forward(self, x):
+        return self.activate(x)
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.mlp = Gate(4)
+        self.layers = nn.ModuleList([nn.Linear(8, 4), nn.LayerNorm(4)])
+        self.scale = nn.Parameter(torch.ones(4))
+        self.register_buffer("mask", torch.randn(3, 4))
+
+    def forward(self, hidden):
+        return self.layers[-1](self.layers[0](self.mlp(hidden))) * self.scale + self.mask
+
+m = Block().eval()
+m(torch.randn(3, 4)))";
+
+TEST(ExpressionLanguage, modules_inside_modules_name_their_parameters) {
+  EXPECT_EQ(printed(modules_inside_modules), R"(
+# Graph: 18 nodes, 2 inputs, 1 outputs
+inputs:
+mask: (3, 4) float32
+x: (3, 4) float32
+constants:
+p_mlp_gate_weight: (8, 4) float32
+p_mlp_up_weight: (8, 4) float32
+p_mlp_up_bias: (8,) float32
+p_layers_0_weight: (4, 8) float32
+p_layers_0_bias: (4,) float32
+p_layers_1_weight: (4,) float32
+p_layers_1_bias: (4,) float32
+p_scale: (4,) float32
+linear = linear(x, p_mlp_gate_weight) -> (3, 8) float32
+silu = silu(linear) -> (3, 8) float32
+linear_1 = linear(x, p_mlp_up_weight, p_mlp_up_bias) -> (3, 8) float32
+mul = mul(silu, linear_1) -> (3, 8) float32
+linear_2 = linear(mul, p_layers_0_weight, p_layers_0_bias) -> (3, 4) float32
+layer_norm = layer_norm(linear_2, p_layers_1_weight, p_layers_1_bias, dims=1) -> (3, 4) float32
+mul_1 = mul(layer_norm, p_scale) -> (3, 4) float32
+add = add(mul_1, mask) -> (3, 4) float32
+outputs:
+add: (3, 4) float32
+)");
+}
+
+TEST(ExpressionLanguage, the_output_is_the_last_expression_or_else_the_last_assignment) {
+  EXPECT_EQ(calls("x = torch.randn(4); y = x.exp(); z = x.neg()"), "neg(x) -> (4,) float32\n");
+  EXPECT_EQ(calls("x = torch.randn(4); x.exp(); z = x.neg()"), "exp(x) -> (4,) float32\n");
+  EXPECT_EQ(parse_expression("x = torch.randn(4, 6); x.chunk(3, 1)").outputs.size(), 3U);
+  EXPECT_EQ(parse_expression("x = torch.randn(4); x.exp(), x").outputs.size(), 2U);
+  EXPECT_EQ(calls("torch.arange(8)"), "arange(end=8) -> (8,) int32\n");
+}
+
+TEST(ExpressionLanguage, inputs_have_names_and_values) {
+  const Graph g = parse_expression(
+      "ids = torch.randint(2, 9, (5,)); torch.rand(3, dtype=torch.float16); (torch.randn(2, 1), torch.randn(2, 1), "
+      "ids)");
+  ASSERT_EQ(g.nodes.size(), 3U);
+  EXPECT_EQ(g.nodes[0].name, "ids");
+  EXPECT_EQ(g.nodes[0].source.fill, (Fill{Fill::Draw::integers, 2, 9}));
+  EXPECT_EQ(g.nodes[0].type, (TensorType{DType::i32, {5}}));
+  EXPECT_EQ(g.nodes[1].name, "x");
+  EXPECT_EQ(g.nodes[1].source.fill, (Fill{Fill::Draw::normal, 0, 1}));
+  EXPECT_EQ(g.nodes[2].name, "x_1");
+}
+
+TEST(ExpressionLanguage, parameters_have_the_values_of_pytorch_but_for_norms) {
+  const auto fill = [](std::string_view text, std::string_view name) {
+    for (const Node& n : parse_expression(text).nodes)
+      if (n.name == name) return n.source.fill;
+    return Fill{Fill::Draw::constant, -1, -1};
+  };
+  const Fill linear = {Fill::Draw::uniform, -0.25, 0.25};
+  EXPECT_EQ(fill("nn.Linear(16, 3)(torch.randn(2, 16))", "p_weight"), linear);
+  EXPECT_EQ(fill("nn.Linear(16, 3)(torch.randn(2, 16))", "p_bias"), linear);
+  EXPECT_EQ(fill("nn.RMSNorm(16)(torch.randn(2, 16))", "p_weight"), (Fill{Fill::Draw::uniform, 0.5, 1.5}));
+  EXPECT_EQ(fill("nn.LayerNorm(16)(torch.randn(2, 16))", "p_weight"), (Fill{Fill::Draw::uniform, 0.5, 1.5}));
+  EXPECT_EQ(fill("nn.LayerNorm(16)(torch.randn(2, 16))", "p_bias"), (Fill{Fill::Draw::uniform, -0.5, 0.5}));
+  EXPECT_EQ(fill("nn.Embedding(9, 4)(torch.randint(0, 9, (3,)))", "p_weight"), (Fill{Fill::Draw::normal, 0, 1}));
+  EXPECT_EQ(fill("w = nn.Parameter(torch.full((4,), 0.5)); w * 2", "p_w"), (Fill{Fill::Draw::constant, 0.5, 0}));
+  EXPECT_EQ(fill("w = nn.Parameter(torch.rand(4)); w * 2", "p_w"), (Fill{Fill::Draw::uniform, 0, 1}));
+}
+
+TEST(ExpressionLanguage, lines) {
+  EXPECT_EQ(calls("x = torch.randn(\n    4,  # a comment\n  8)\n\n\n(x\n +\n x)\n"), "add(x, x) -> (4, 8) float32\n");
+  EXPECT_EQ(calls("x = torch.randn(4) \\\n  + 1\r\n# the end"), "add(x, add_c1) -> (4,) float32\n");
+  EXPECT_EQ(calls("def f(x):\n\ty = x.exp()\n\n        # eight spaces are a tab\n        return y\nf(torch.randn(4));"),
+            "exp(x) -> (4,) float32\n");
+  EXPECT_EQ(calls("x = y = torch.randn(4); [a, (b, c)] = x, (y, 3); a * c"), "mul(x, mul_c1) -> (4,) float32\n");
+  EXPECT_EQ(calls("s = (2, 3); x = torch.randn(4, *s); x.view(4, *s[::1])"),
+            "reshape(x, shape=[4, 2, 3]) -> (4, 2, 3) float32\n");
+}
+
+TEST(ExpressionLanguage, scalars_are_named_after_the_operation_and_their_place) {
+  const auto scalar = [](std::string_view text) {
+    for (const Node& n : parse_expression(text).nodes)
+      if (n.kind == Node::Kind::scalar) return n.name + (n.type.dtype == DType::i32 ? " int" : " other");
+    return std::string();
+  };
+  EXPECT_EQ(scalar("1 - torch.randn(4)"), "sub_c0 int");
+  EXPECT_EQ(scalar("torch.randn(4) - 1.0"), "sub_c1 other");
+  EXPECT_EQ(scalar("2 * torch.randn(4)"), "mul_c1 int");
+  EXPECT_EQ(scalar("2.5 / torch.randn(4)"), "div_c0 other");
+  EXPECT_EQ(scalar("torch.randn(4) ** 2"), "pow_c1 int");
+  EXPECT_EQ(scalar("10000000000 * torch.randn(4)"), "mul_c1 other");  // more than 32 bits
+}
+
+TEST(ExpressionLanguage, math) {
+  EXPECT_DOUBLE_EQ(value("math.exp(1)"), 2.718281828459045);
+  EXPECT_DOUBLE_EQ(value("math.e"), 2.718281828459045);
+  EXPECT_DOUBLE_EQ(value("math.log(10)"), 2.302585092994046);
+  EXPECT_DOUBLE_EQ(value("math.sin(1)"), 0.8414709848078965);
+  EXPECT_DOUBLE_EQ(value("math.cos(1)"), 0.5403023058681398);
+  EXPECT_DOUBLE_EQ(value("math.tanh(1)"), 0.7615941559557649);
+  EXPECT_DOUBLE_EQ(value("math.pow(2, 0.5)"), 1.4142135623730951);
+  EXPECT_EQ(value("bool(3)"), 1);
+}
+
+// Of x = ((1, 2, 3), (4, 5, 6)).
+Values computed(std::string_view text) {
+  const Graph g = parse_expression(std::string("x = torch.randn(2, 3); ").append(text));
+  std::vector<Values> sources(g.nodes.size());
+  sources[0] = {1, 2, 3, 4, 5, 6};
+  return evaluate(g, sources)[0];
+}
+
+TEST(ExpressionLanguage, what_is_made_of_several_operations_has_the_values_of_pytorch) {
+  EXPECT_EQ(computed("x.repeat_interleave(2, dim=1)"), (Values{1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6}));
+  EXPECT_EQ(computed("torch.repeat_interleave(x, 2, 0)"), (Values{1, 2, 3, 1, 2, 3, 4, 5, 6, 4, 5, 6}));
+  EXPECT_EQ(computed("torch.outer(x[0], x[1])"), (Values{4, 5, 6, 8, 10, 12, 12, 15, 18}));
+  EXPECT_EQ(computed("x.std(1)"), (Values{1, 1}));
+  EXPECT_EQ(computed("x.var(1, unbiased=False) * 3"), (Values{2, 2}));
+  EXPECT_EQ(computed("x.add(x, alpha=2)"), (Values{3, 6, 9, 12, 15, 18}));
+  EXPECT_EQ(computed("x.sub(1, alpha=2)"), (Values{-1, 0, 1, 2, 3, 4}));
+  EXPECT_EQ(computed("x.clamp(2, 5)"), (Values{2, 2, 3, 4, 5, 5}));
+  EXPECT_EQ(computed("x.square()"), (Values{1, 4, 9, 16, 25, 36}));
+  EXPECT_EQ(computed("F.layer_norm(x * 0, [3], bias=x[1])"), (Values{4, 5, 6, 4, 5, 6}));
+  EXPECT_EQ(computed("a, b = x.split([1, 2], 1); torch.cat((b, a), -1)"), (Values{2, 3, 1, 5, 6, 4}));
+  EXPECT_EQ(computed("torch.stack(x.unbind(1))"), (Values{1, 4, 2, 5, 3, 6}));
+  EXPECT_EQ(computed("x.T.flatten()"), (Values{1, 4, 2, 5, 3, 6}));
+  EXPECT_EQ(computed("x.unflatten(1, (3, 1)).permute(2, 1, 0)"), (Values{1, 4, 2, 5, 3, 6}));
+  EXPECT_EQ(computed("x[:, ::2][..., -1]"), (Values{3, 6}));
+  EXPECT_EQ(computed("x.narrow(1, 1, 2)"), (Values{2, 3, 5, 6}));
+  EXPECT_EQ(computed("2 - x"), (Values{1, 0, -1, -2, -3, -4}));
+  EXPECT_EQ(computed("60 / x"), (Values{60, 30, 20, 15, 12, 10}));
+  EXPECT_EQ(computed("2 ** x"), (Values{2, 4, 8, 16, 32, 64}));
+  EXPECT_EQ(computed("3 < x"), (Values{0, 0, 0, 1, 1, 1}));
+  EXPECT_EQ(computed("x.where(x > 2, 0)"), (Values{0, 0, 3, 4, 5, 6}));
+  EXPECT_EQ(computed("v, _ = torch.max(x, 0); v - torch.min(x, 0).values"), (Values{3, 3, 3}));
+}
+
+}  // namespace
+}  // namespace deplo::ir::torch

@@ -1,0 +1,162 @@
+// Programs that PyTorch exported, against the values that it computed, and what is said of damaged ones.
+#include "ir/torch/pt2/pt2.h"
+
+#include "core/error.h"
+#include "core/file.h"
+#include "ir/torch/evaluate/evaluate.h"
+#include "ir/torch/pt2_file.h"
+#include "torch_values.h"
+
+namespace deplo::tests {
+namespace {
+
+using ir::torch::Graph;
+using ir::torch::Node;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+std::map<std::string, TensorValues> by_name(const Graph& graph, const std::vector<TensorValues>& inputs) {
+  std::map<std::string, TensorValues> named;
+  std::size_t next = 0;
+  for (const Node& node : graph.nodes)
+    if (node.kind == Node::Kind::input) named.emplace(node.name, inputs.at(next++));
+  return named;
+}
+
+const Node& named(const Graph& graph, const std::string& name) {
+  for (const Node& node : graph.nodes)
+    if (node.name == name) return node;
+  throw std::out_of_range(name);
+}
+
+// Replaces the first occurrence in the program's JSON and reads the result.
+std::string error_with(const std::string& file, const std::string& from, const std::string& to) {
+  Entries entries = unpack(fixture(file));
+  std::string& json = entry(entries, file.find("2.5") == std::string::npos ? "models/model.json" : "program.json");
+  const std::size_t at = json.find(from);
+  CHECK(at != std::string::npos);
+  json.replace(at, from.size(), to);
+  const TemporaryFile damaged;
+  pack(damaged.path, entries);
+  return error_of(damaged.path);
+}
+
+TEST(Pt2, EveryVersionGivesWhatPyTorchComputes) {
+  ASSERT_EQ(fixtures().size(), 21U);
+  for (const std::filesystem::path& file : fixtures()) {
+    SCOPED_TRACE(file.filename());
+    const Graph graph = ir::torch::read_pt2(file);
+    const ProgramValues expected = program_values(file);
+    const auto outputs = evaluate(graph, sources(graph, by_name(graph, expected.inputs)));
+    ASSERT_EQ(outputs.size(), expected.outputs.size());
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      EXPECT_LE(relative_error(outputs[i], expected.outputs[i].values), 1e-11);
+  }
+}
+
+TEST(Pt2, ParametersHaveTheirNamesTypesAndSharedValues) {
+  const Graph half = ir::torch::read_pt2(fixture("eager_half_2.11.0.pt2"));
+  EXPECT_EQ(named(half, "self_attn_k_proj_weight").type, (ir::TensorType{ir::DType::f16, {8, 16}}));
+  EXPECT_EQ(named(half, "self_attn_inv_freq").source.values->size(), 2U);
+  const Graph head = ir::torch::read_pt2(fixture("head_2.5.1.pt2"));
+  EXPECT_EQ(named(head, "ids").type, (ir::TensorType{ir::DType::i32, {1, 7}}));
+  EXPECT_EQ(*named(head, "scale").source.values, (std::vector<float>{0.5F, 2.0F}));
+  EXPECT_EQ(named(head, "lm_head_weight").source.values, named(head, "lm_head_weight_1").source.values);
+}
+
+TEST(Pt2, AProgramWithoutValuesGetsRandomOnes) {
+  Entries entries = unpack(fixture("mlp_2.11.0.pt2"));
+  std::erase_if(entries, [](const auto& e) { return e.first.find("/data/") != std::string::npos; });
+  const TemporaryFile file;
+  pack(file.path, entries);
+  const Graph graph = ir::torch::read_pt2(file.path);
+  EXPECT_EQ(named(graph, "up_weight").source.values, nullptr);
+  EXPECT_EQ(named(graph, "up_weight").source.fill.draw, ir::Fill::Draw::normal);
+}
+
+TEST(Pt2, ErrorsNameThePlace) {
+  EXPECT_THAT(
+      error_with("mlp_2.8.0.pt2", "aten.gelu.default", "aten.gelv.default"),
+      "node 'gelu': expected a supported operation, found torch.ops.aten.gelv.default; did you mean 'aten.gelu'?");
+  EXPECT_THAT(error_with("mlp_2.8.0.pt2", "aten.gelu.default", "aten.gelu_.default"),
+              HasSubstr("run_decompositions()"));
+  EXPECT_THAT(error_with("mlp_2.8.0.pt2", R"("name": "approximate")", R"("name": "form")"),
+              "node 'gelu': argument 'form': expected None or its default (no other value is supported), found 'tanh'");
+  EXPECT_EQ(
+      error_with("mlp_2.5.1.pt2", R"("arg": {"as_tensor": {"name": "x"}})", R"("arg": {"as_tensor": {"name": "y"}})"),
+      "node 'layer_norm': expected a tensor computed before, found 'y'");
+  EXPECT_EQ(error_with("mlp_2.5.1.pt2", R"("target": "torch.ops.aten.gelu.default")", R"("target": 7)"),
+            "serialized_exported_program.json: /graph_module/graph/nodes/2/target: expected a string, found 7");
+  EXPECT_THAT(error_with("mlp_2.11.0.pt2", R"("dtype": 7)", R"("dtype": 8)"), HasSubstr("found float64"));
+  EXPECT_THAT(error_with("head_2.11.0.pt2", R"({"user_output")", R"({"buffer_mutation")"),
+              "outputs: expected results only, found a buffer_mutation (state that the program changes)");
+  EXPECT_THAT(error_with("mlp_2.11.0.pt2", R"({"as_int": 3})", R"({"as_expr": {"expr_str": "s0"}})"),
+              HasSubstr("expected a static shape, found the size 's0'"));
+  EXPECT_THAT(error_with("mlp_2.5.1.pt2", "{", "["), HasSubstr("expected JSON"));
+  EXPECT_THAT(error_with("mlp_2.5.1.pt2", "{", std::string(1000, '[')), HasSubstr("at most 128 nested levels"));
+}
+
+TEST(Pt2, WhatIsNoArchive) {
+  const TemporaryFile file;
+  EXPECT_THAT(error_of(file.path), HasSubstr("No such file"));
+  EXPECT_THAT(error_of(std::filesystem::temp_directory_path()), HasSubstr("found a folder"));
+  write(file.path, "");
+  EXPECT_THAT(error_of(file.path), HasSubstr("expected a zip archive"));
+  write(file.path, read_file(fixture("mlp_2.8.0.pt2")).substr(0, 9000));
+  EXPECT_THAT(error_of(file.path), HasSubstr("expected a zip archive"));
+  pack(file.path, {{"a.txt", "hello"}});
+  EXPECT_EQ(error_of(file.path), "expected an archive of torch.export.save, found no 'models/model.json' inside");
+}
+
+TEST(Pt2, SmallFilesDoNotFillTheMemory) {
+  const TemporaryFile file;
+  pack(file.path, {{"x/models/model.json", std::string(20 << 20, ' ')}}, true);
+  EXPECT_THAT(error_of(file.path), HasSubstr("found 20971520"));
+  Entries entries = unpack(fixture("mlp_2.11.0.pt2"));
+  for (const char* suffix : {"models/model.json", "model_weights_config.json"}) {  // 2^36 elements of stride 0
+    std::string& json = entry(entries, suffix);
+    const std::string size = R"("sizes": [{"as_int": 16}])", huge = R"("sizes": [{"as_int": 68719476736}])";
+    const std::string stride = R"("strides": [{"as_int": 1}])", none = R"("strides": [{"as_int": 0}])";
+    for (const auto& [from, to] : {std::pair(size, huge), {stride, none}})
+      for (std::size_t at = 0; (at = json.find(from, at)) != std::string::npos;) json.replace(at, from.size(), to);
+  }
+  pack(file.path, entries);
+  EXPECT_THAT(error_of(file.path), HasSubstr("expected a tensor inside a storage of"));
+}
+
+TEST(Pt2, NoPickleCallsAnything) {
+  Entries entries = unpack(fixture("mlp_2.5.1.pt2"));
+  std::string& weights = entry(entries, "state_dict.pt");
+  const TemporaryFile inner, outer;
+  write(inner.path, weights);
+  Entries pickled = unpack(inner.path);
+  std::string& pickle = entry(pickled, "data.pkl");
+  pickle.replace(pickle.find("torch._utils\n_rebuild_parameter\n"), 32, "os\nsystem\n");
+  pack(inner.path, pickled);
+  weights = read_file(inner.path);
+  pack(outer.path, entries);
+  EXPECT_THAT(error_of(outer.path), HasSubstr("expected a tensor, a parameter or a dictionary, found 'os.system'"));
+}
+
+TEST(Pt2, WeightsMustFitTheGraphAndTheirStorage) {
+  Entries entries = unpack(fixture("mlp_2.11.0.pt2"));
+  const TemporaryFile file;
+  const std::string config = entry(entries, "model_weights_config.json");
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string changed = config;
+    changed.replace(changed.find(from), from.size(), to);
+    entry(entries, "model_weights_config.json") = changed;
+    pack(file.path, entries);
+    return error_of(file.path);
+  };
+  EXPECT_THAT(with(R"("storage_offset": {"as_int": 0})", R"("storage_offset": {"as_int": 9})"),
+              HasSubstr("expected a tensor inside a storage of"));
+  EXPECT_THAT(with(R"("strides": [{"as_int": 1})", R"("strides": [{"as_int": 9223372036854775807})"),
+              HasSubstr("expected a tensor inside a storage of"));
+  EXPECT_THAT(with(R"("sizes": [{"as_int": )", R"("sizes": [{"as_int": 1)"), HasSubstr("as in the graph, found"));
+  EXPECT_THAT(with(R"("path_name": "weight_0")", R"("path_name": "weight_99")"), HasSubstr("expected an entry"));
+  EXPECT_THAT(with(R"("up.weight")", R"("down.up")"), HasSubstr("values of 'up.weight': expected to find them"));
+}
+
+}  // namespace
+}  // namespace deplo::tests

@@ -1,0 +1,46 @@
+// Every operation against values that PyTorch computed.
+#include "torch_values.h"
+
+#include <set>
+
+#include "ir/torch/evaluate/evaluate.h"
+#include "ir/torch/expression/expression.h"
+#include "ir/torch/operations/ops.h"
+
+namespace deplo::tests {
+namespace {
+
+TEST(TorchValues, ExpressionsGiveWhatPyTorchComputes) {
+  ASSERT_GE(torch_cases().size(), 190U);
+  for (const TorchCase& c : torch_cases()) {
+    SCOPED_TRACE(c.code);
+    const ir::torch::Graph graph = ir::torch::parse_expression(c.code);
+    const std::vector<ir::torch::Values> outputs = evaluate(graph, sources(graph, c.inputs));
+    ASSERT_EQ(outputs.size(), c.outputs.size());
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const ir::torch::Node& node = graph.nodes[static_cast<std::size_t>(graph.outputs[i])];
+      EXPECT_EQ(node.type.shape, c.outputs[i].shape);
+      EXPECT_LE(relative_error(outputs[i], c.outputs[i].values), 1e-12);
+    }
+  }
+}
+
+TEST(TorchValues, EveryOperationHasACase) {
+  std::set<std::string_view> missing;
+  for (const std::string_view op : ir::torch::op_names()) missing.insert(op);
+  for (const TorchCase& c : torch_cases())
+    for (const ir::torch::Node& node : ir::torch::parse_expression(c.code).nodes) missing.erase(node.op);
+  EXPECT_THAT(missing, testing::IsEmpty());
+}
+
+TEST(TorchValues, TheErrorIsThatOfTheWorstElement) {
+  EXPECT_EQ(relative_error({1, 2}, {1, 2}), 0);
+  EXPECT_DOUBLE_EQ(relative_error({1, 2.5}, {1, -4}), 6.5 / 4);
+  EXPECT_TRUE(std::isinf(relative_error({1}, {1, 2})));
+  EXPECT_TRUE(std::isinf(relative_error({INFINITY}, {1})));
+  EXPECT_TRUE(std::isinf(relative_error({1, NAN}, {1, 2})));
+  EXPECT_EQ(relative_error({INFINITY, NAN}, {INFINITY, NAN}), 0);
+}
+
+}  // namespace
+}  // namespace deplo::tests

@@ -1,0 +1,359 @@
+#include "measure/check/problem.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <set>
+
+#include "measure/check/elements.h"
+#include "measure/check/inputs.h"
+#include "measure/check/reference.h"
+#include "measure/scripted.h"
+
+namespace deplo::measure {
+namespace {
+
+using testing::HasSubstr;
+
+ir::Program matmul(std::int64_t m, std::int64_t n, std::int64_t k, const std::string& strides = "") {
+  return ir::parse(
+      "=== loop: matmul ===\n"
+      "symbols M, N, K\n"
+      "input a: f32[M, K]\n"
+      "input b: f32[K, N]\n"
+      "output c: f32[M, N]" +
+          strides +
+          "\n"
+          "for a0 in 0..M: # free\n"
+          "  for a1 in 0..N: # free\n"
+          "    for a2 in 0..K: # reduce\n"
+          "      in0 = load a[a0, a2]\n"
+          "      in1 = load b[a2, a1]\n"
+          "      v0 = multiply(in0, in1)\n"
+          "      acc0 <- add(acc0, v0)\n"
+          "    c[a0, a1] = acc0\n",
+      {{"M", m}, {"N", n}, {"K", k}});
+}
+
+/// A matmul problem whose right result, in f32, is on the "device".
+class MatmulProblem {
+ public:
+  MatmulProblem(std::int64_t m, std::int64_t n, std::int64_t k, const std::string& strides = "")
+      : problem_(matmul(m, n, k, strides), device_, 5) {
+    problem_.poison_outputs();
+    auto& data = static_cast<ScriptedArrays&>(problem_.arrays()).data;
+    const auto& c = problem_.loop().buffers[2];
+    std::vector<float> row(static_cast<std::size_t>(n));
+    for (std::int64_t i = 0; i < m; ++i) {
+      std::fill(row.begin(), row.end(), 0.0F);
+      for (std::int64_t p = 0; p < k; ++p)
+        for (std::int64_t j = 0; j < n; ++j) row[j] += data[0][i * k + p] * data[1][p * n + j];
+      for (std::int64_t j = 0; j < n; ++j) data[2][i * c.strides[0] + j * c.strides[1]] = row[j];
+    }
+  }
+  float& at(std::int64_t i, std::int64_t j) {
+    const auto& c = problem_.loop().buffers[2];
+    return static_cast<ScriptedArrays&>(problem_.arrays()).data[2][i * c.strides[0] + j * c.strides[1]];
+  }
+  std::optional<Failure> check(Coverage coverage = Coverage::whole) { return problem_.check(coverage); }
+  Problem& problem() { return problem_; }
+
+ private:
+  ScriptedDevice device_;
+  Problem problem_;
+};
+
+TEST(Problem, SmallOnesAreComparedInFull) {
+  MatmulProblem matmul(13, 7, 5);
+  EXPECT_EQ(matmul.problem().reference().outputs.at(0).elements.size(), 13U * 7);
+  EXPECT_FALSE(matmul.check().has_value());
+  for (std::int64_t i = 0; i < 13; ++i)
+    for (std::int64_t j = 0; j < 7; ++j) {
+      const float right = matmul.at(i, j);
+      matmul.at(i, j) += 0.01F;
+      EXPECT_TRUE(matmul.check().has_value()) << i << ", " << j;
+      matmul.at(i, j) = right;
+    }
+  EXPECT_FALSE(matmul.check().has_value());
+}
+
+TEST(Problem, TheMessageSaysWhatWasExpected) {
+  MatmulProblem matmul(4, 4, 3);
+  matmul.at(2, 1) = 12;
+  const Failure failure = matmul.check().value();
+  EXPECT_EQ(failure.status, Status::wrong_result);
+  EXPECT_THAT(failure.message,
+              testing::MatchesRegex("c\\[2, 1\\]: expected -?[0-9.e-]+, found 12, error [0-9.]+ of the scale [0-9.]+ "
+                                    "\\(1 of 16 compared are wrong\\)"));
+}
+
+TEST(Problem, NanAndPoisonAreWrong) {
+  MatmulProblem matmul(4, 4, 3);
+  matmul.at(3, 3) = std::nanf("");
+  EXPECT_EQ(matmul.check()->message, "c[3, 3]: is NaN (1 of 16 elements)");
+  EXPECT_TRUE(matmul.check(Coverage::prefix).has_value());
+  matmul.problem().poison_outputs();
+  EXPECT_EQ(matmul.check()->message, "c[0, 0]: not written (16 of 16 elements)");
+  EXPECT_THAT(matmul.check(Coverage::prefix)->message, HasSubstr("none of the compared elements was written"));
+}
+
+TEST(Problem, APrefixIsComparedWhereItWrote) {
+  MatmulProblem matmul(4, 4, 3);
+  const float first = matmul.at(0, 0), second = matmul.at(0, 1);
+  matmul.problem().poison_outputs();
+  matmul.at(0, 0) = first;
+  matmul.at(0, 1) = second;
+  EXPECT_FALSE(matmul.check(Coverage::prefix).has_value());
+  EXPECT_TRUE(matmul.check(Coverage::whole).has_value());
+  matmul.at(0, 1) = second + 1;
+  EXPECT_THAT(matmul.check(Coverage::prefix)->message, HasSubstr("(1 of 2 compared are wrong)"));
+}
+
+TEST(Problem, LargeOnesAreSampledCornersIncluded) {
+  MatmulProblem matmul(33, 509, 777);
+  const auto& elements = matmul.problem().reference().outputs.at(0).elements;
+  EXPECT_GE(elements.size(), 64U);
+  EXPECT_LT(elements.size(), 200U);
+  EXPECT_FALSE(matmul.check().has_value());
+  for (const auto& [i, j] : {std::pair{0, 0}, {32, 508}, {0, 508}, {32, 0}}) {
+    const float right = matmul.at(i, j);
+    matmul.at(i, j) *= 1.01F;
+    EXPECT_TRUE(matmul.check().has_value()) << i << ", " << j;
+    matmul.at(i, j) = right;
+  }
+  matmul.at(17, 201) = std::nanf("");  // a NaN is found also where nothing is compared
+  EXPECT_TRUE(matmul.check().has_value());
+}
+
+TEST(Problem, AMissingTermOfALongSumIsFound) {
+  MatmulProblem matmul(3, 5, 18944 * 16);  // far longer than any real one: rounding in f32 is still within the bound
+  EXPECT_FALSE(matmul.check().has_value()) << matmul.check()->message;
+  for (std::int64_t i = 0; i < 3; ++i)
+    for (std::int64_t j = 0; j < 5; ++j) matmul.at(i, j) += 0.33F;  // the mean size of a term
+  EXPECT_TRUE(matmul.check().has_value());
+}
+
+// Why the inputs are not small integers: those survive the rounding, and this would pass.
+TEST(Problem, OperandsRoundedToTf32AreFound) {
+  const auto tf32 = [](float value) {
+    const std::uint32_t bits = std::bit_cast<std::uint32_t>(value) + 0x1000;  // to 10 bits of mantissa, to the nearest
+    return std::bit_cast<float>(bits & 0xffffe000U);
+  };
+  for (const std::int64_t k : {1, 16, 256, 4096}) {
+    MatmulProblem matmul(8, 8, k);
+    EXPECT_FALSE(matmul.check().has_value());
+    const auto& data = static_cast<ScriptedArrays&>(matmul.problem().arrays()).data;
+    for (std::int64_t i = 0; i < 8; ++i)
+      for (std::int64_t j = 0; j < 8; ++j) {
+        matmul.at(i, j) = 0;
+        for (std::int64_t p = 0; p < k; ++p) matmul.at(i, j) += tf32(data[0][i * k + p]) * tf32(data[1][p * 8 + j]);
+      }
+    EXPECT_TRUE(matmul.check().has_value()) << k;
+  }
+}
+
+TEST(Problem, StridedOutputsWithGaps) {
+  MatmulProblem matmul(4, 3, 5, " strides=(1, 6)");  // two elements between columns belong to nobody and stay poison
+  EXPECT_FALSE(matmul.check().has_value()) << matmul.check()->message;
+  matmul.at(3, 2) += 1;
+  EXPECT_THAT(matmul.check()->message, HasSubstr("c[3, 2]: expected"));
+}
+
+TEST(Problem, AKernelWithoutFiniteResultsIsAUsersMistake) {
+  const ir::Program program = ir::parse(
+      "=== loop: bad ===\n"
+      "input a: f32[64]\n"
+      "output b: f32[64]\n"
+      "for a0 in 0..64: # free\n"
+      "  in0 = load a[a0]\n"
+      "  v0 = log(in0)\n"
+      "  b[a0] = v0\n");
+  ScriptedDevice device;
+  Problem problem(program, device, 1);
+  try {
+    problem.check(Coverage::whole);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::StartsWith("kernel bad: expected finite results"));
+    EXPECT_EQ(error.exit(), Exit::user);
+  }
+}
+
+/// A kernel of one output whose result, in f32 and in another order than the reference, is what `compute` makes of the
+/// inputs; `fault` changes it.
+std::optional<Failure> check_result(const std::string& loop, double tolerance,
+                                    const std::function<void(std::vector<std::vector<float>>&)>& compute) {
+  ScriptedDevice device;
+  Problem problem(ir::parse(loop), device, 3, nullptr, tolerance);
+  problem.poison_outputs();
+  compute(static_cast<ScriptedArrays&>(problem.arrays()).data);
+  return problem.check(Coverage::whole);
+}
+
+/// y[0] = sum(softmax(x)) - 1 of 1000 elements.
+const char* const softmax_sum =
+    "=== loop: cancels ===\ninput x: f32[1000]\noutput y: f32[1]\n"
+    "for a0 in 0..1: # free\n"
+    "  for a1 in 0..1000: # reduce\n    in0 = load x[a1]\n    acc0 <- maximum(acc0, in0)\n"
+    "  for a2 in 0..1000: # reduce\n    in1 = load x[a2]\n    v0 = subtract(in1, acc0)\n    v1 = exp(v0)\n"
+    "    acc1 <- add(acc1, v1)\n"
+    "  for a3 in 0..1000: # reduce\n    in2 = load x[a3]\n    v2 = subtract(in2, acc0)\n    v3 = exp(v2)\n"
+    "    v4 = divide(v3, acc1)\n    acc2 <- add(acc2, v4)\n"
+    "  v5 = subtract(acc2, 1)\n  y[a0] = v5\n";
+
+/// Backwards, and by the fast formula of the exponential; the term `without` is left out.
+float sum_of_softmax(const std::vector<float>& x, int without = -1) {
+  const float most = *std::max_element(x.begin(), x.end());
+  float total = 0, sum = 0;
+  for (std::size_t i = x.size(); i-- > 0;) total += std::exp2((x[i] - most) * 1.442695041F);
+  for (std::size_t i = x.size(); i-- > 0;)
+    if (static_cast<int>(i) != without) sum += std::exp2((x[i] - most) * 1.442695041F) / total;
+  return sum - 1;
+}
+
+TEST(Problem, RoundingNoiseWhereTermsCancelIsRight) {
+  const auto check = [](int without) {
+    return check_result(softmax_sum, default_tolerance,
+                        [&](auto& data) { data[1][0] = sum_of_softmax(data[0], without); });
+  };
+  EXPECT_FALSE(check(-1).has_value()) << check(-1)->message;
+  for (const int term : {0, 17, 999}) EXPECT_TRUE(check(term).has_value()) << "a missing term of 1/1000";
+}
+
+/// Rows of 256 numbers about 1000: (x - mean) * rsqrt(var + 1e-5).
+const char* const norm_of_1000 =
+    "=== loop: norm ===\ninput x: f32[8, 256] in (999, 1001)\noutput y: f32[8, 256]\n"
+    "for a0 in 0..8: # free\n"
+    "  for a1 in 0..256: # reduce\n    in0 = load x[a0, a1]\n    acc0 <- add(acc0, in0)\n"
+    "  v0 = multiply(acc0, 0.00390625)\n"
+    "  for a2 in 0..256: # reduce\n    in1 = load x[a0, a2]\n    v1 = subtract(in1, v0)\n    v2 = multiply(v1, v1)\n"
+    "    acc1 <- add(acc1, v2)\n"
+    "  v3 = multiply(acc1, 0.00390625)\n  v4 = add(v3, 0.00001)\n  v5 = rsqrt(v4)\n"
+    "  for a3 in 0..256: # free\n    in2 = load x[a0, a3]\n    v6 = subtract(in2, v0)\n    v7 = multiply(v6, v5)\n"
+    "    y[a0, a3] = v7\n";
+
+enum class NormFault { none, wrong_row, missing_term, doubled_term, wrong_element };
+
+void norm_rows(std::vector<std::vector<float>>& data, NormFault fault) {
+  const std::vector<float>& x = data[0];
+  for (std::size_t row = 0; row < 8; ++row) {
+    const float* const from = x.data() + 256 * (fault == NormFault::wrong_row ? (row + 1) % 8 : row);
+    float sum = 0, squares = 0;
+    for (int i = 255; i >= 0; --i) sum += from[i];
+    if (fault == NormFault::missing_term) sum -= from[100];
+    if (fault == NormFault::doubled_term) sum += from[100];
+    const float mean = sum / 256;
+    for (int i = 255; i >= 0; --i) squares += (from[i] - mean) * (from[i] - mean);
+    const float scale = 1 / std::sqrt(squares / 256 + 1e-5F);
+    for (std::size_t i = 0; i < 256; ++i) data[1][256 * row + i] = (x[256 * row + i] - mean) * scale;
+  }
+  if (fault == NormFault::wrong_element) std::swap(data[1][300], data[1][301]);
+}
+
+TEST(Problem, ANormOfLargeNumbersIsRightAndItsFaultsAreFound) {
+  const auto check = [](NormFault fault) {
+    return check_result(norm_of_1000, default_tolerance, [&](auto& data) { norm_rows(data, fault); });
+  };
+  EXPECT_FALSE(check(NormFault::none).has_value()) << check(NormFault::none)->message;
+  for (const NormFault fault :
+       {NormFault::wrong_row, NormFault::missing_term, NormFault::doubled_term, NormFault::wrong_element})
+    EXPECT_TRUE(check(fault).has_value()) << static_cast<int>(fault);
+}
+
+TEST(Problem, TheToleranceIsTheUsers) {
+  const auto check = [](double tolerance) {
+    return check_result(
+        "=== loop: copy ===\ninput a: f32[64]\noutput b: f32[64]\nfor a0 in 0..64: # free\n"
+        "  in0 = load a[a0]\n  b[a0] = in0\n",
+        tolerance, [](auto& data) {
+          data[1] = data[0];
+          for (float& value : data[1]) value *= 1.001F;
+        });
+  };
+  EXPECT_TRUE(check(default_tolerance).has_value());
+  EXPECT_FALSE(check(0.01).has_value());
+}
+
+TEST(Problem, InputsAreDrawnFromWhatTheKernelNames) {
+  const auto drawn = [](const std::string& type) {
+    const ir::Program program = ir::parse("=== loop: f ===\ninput x: " + type + "\noutput y: f32[4]\n");
+    const std::vector<float> values = random_input(program.buffers[0], 0, 1);
+    const auto [low, high] = std::ranges::minmax(values);
+    return std::pair(low, high);
+  };
+  const auto [low, high] = drawn("f32[4000] in (0.1, 1)");
+  EXPECT_GE(low, 0.1F);
+  EXPECT_LT(low, 0.11F);
+  EXPECT_LE(high, 1.0F);
+  EXPECT_EQ(drawn("i32[4000] in (-3, 2)"), std::pair(-3.0F, 1.0F));
+  EXPECT_EQ(drawn("f32[4] in constant(2.5)"), std::pair(2.5F, 2.5F));
+  EXPECT_GT(drawn("f32[4000] in normal(100, 1)").first, 90);
+}
+
+TEST(Problem, IndicesPointAllOverTheirTable) {
+  const ir::Program embedding = with_index_ranges(ir::parse(
+      "=== loop: embedding ===\ninput i: i32[50]\ninput n: i32[50]\ninput t: f32[1000, 4]\noutput y: f32[50, 4]\n"
+      "for a0 in 0..50: # free\n  for a1 in 0..4: # free\n    in0:i32 = load i[a0]\n    in1:i32 = load n[a0]\n"
+      "    in2 = load t[min(max(in0, 0), 999), a1]\n    y[a0, a1] = in2\n"));
+  EXPECT_EQ(embedding.buffers[0].fill, (ir::Fill{ir::Fill::Draw::integers, 0, 1000}));
+  EXPECT_FALSE(embedding.buffers[1].fill.has_value()) << "no index";
+  EXPECT_EQ(describe_inputs(embedding), "i: randint(0, 1000)");
+}
+
+TEST(Problem, RealsAboutZeroAreOneProtocol) {
+  const auto described = [](const std::string& fill) {
+    return describe_inputs(ir::parse("=== loop: f ===\ninput x: f32[4]" + fill + "\noutput y: f32[4]\n"));
+  };
+  for (const char* usual : {"", " in (-1, 1)", " in normal(0, 1)", " in (-0.02, 0.02)"})
+    EXPECT_EQ(described(usual), "");
+  EXPECT_EQ(described(" in (0, 1)"), "x: uniform(0, 1)");
+  EXPECT_EQ(described(" in normal(0, 100)"), "x: normal(0, 100)");
+  EXPECT_EQ(described(" in constant(0)"), "x: constant(0)");
+}
+
+TEST(Problem, InputsDependOnTheSeedAndTheBufferOnly) {
+  const ir::Program program = matmul(4, 4, 4);
+  const auto a = random_input(program.buffers[0], 0, 1);
+  EXPECT_EQ(a, random_input(program.buffers[0], 0, 1));
+  EXPECT_NE(a, random_input(program.buffers[0], 0, 2));
+  EXPECT_NE(a, random_input(program.buffers[0], 1, 1));
+  EXPECT_NE(random_input(program.buffers[0], 1, 1), random_input(program.buffers[0], 0, 2));
+  for (const float value : a) EXPECT_LE(std::abs(value), 1);
+}
+
+TEST(SamplePoints, DistinctInRangeWithAllCorners) {
+  for (const std::vector<std::int64_t>& extents :
+       {std::vector<std::int64_t>{512, 3584}, {1, 1}, {3}, {2, 3, 5, 7, 11, 13}, {}, {1000000}}) {
+    const auto points = sample_points(extents, 9);
+    EXPECT_EQ(points, sample_points(extents, 9));
+    double elements = 1;
+    for (const auto extent : extents) elements *= static_cast<double>(extent);
+    EXPECT_GE(static_cast<double>(points.size()), std::min(elements, 64.0) * 0.9);
+    EXPECT_EQ(std::set(points.begin(), points.end()).size(), points.size());
+    for (const auto& point : points)
+      for (std::size_t axis = 0; axis < extents.size(); ++axis) {
+        EXPECT_GE(point[axis], 0);
+        EXPECT_LT(point[axis], extents[axis]);
+      }
+    EXPECT_THAT(points, testing::Contains(std::vector<std::int64_t>(extents.size(), 0)));
+  }
+}
+
+TEST(Elements, WalksStridesInOrder) {
+  ir::Buffer buffer{"x", ir::DType::f32, ir::Role::output, {2, 3}, {1, 4}};
+  std::vector<std::int64_t> offsets;
+  for_each_element(buffer, [&](std::int64_t offset) { offsets.push_back(offset); });
+  EXPECT_THAT(offsets, testing::ElementsAre(0, 4, 8, 1, 5, 9));
+  EXPECT_EQ(element_name(buffer, 9), "x[1, 2]");
+  buffer.shape = buffer.strides = {};
+  offsets.clear();
+  for_each_element(buffer, [&](std::int64_t offset) { offsets.push_back(offset); });
+  EXPECT_THAT(offsets, testing::ElementsAre(0));
+}
+
+}  // namespace
+}  // namespace deplo::measure

@@ -1,0 +1,53 @@
+// What NVRTC made is found again on disk.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <vector>
+
+#include "measure/cuda/fixture.h"
+#include "measure/disk_cache.h"
+#include "measure/store_fixture.h"
+
+namespace deplo::measure::cuda {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<fs::path> files_in(const fs::path& folder) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(folder)) files.push_back(entry.path());
+  return files;
+}
+
+TEST(CompileCache, TheSameIsBuiltOnce) {
+  DEPLO_NEED_NVRTC("sm_90");
+  const TemporaryFolder folder;
+  DiskCache cache(folder.path());
+  const CompileOptions options{.cache = &cache};
+  const auto build = [&](const ir::KernelSource& source, const char* architecture) {
+    const auto cubin = compile_cubin(source, architecture, options);
+    EXPECT_TRUE(cubin.ok());
+    return cubin.value();
+  };
+  const Cubin first = build(small_source(), "sm_90"), second = build(small_source(), "sm_90");
+  EXPECT_FALSE(first.cached);
+  EXPECT_TRUE(second.cached);
+  EXPECT_EQ(first.code, second.code);
+  EXPECT_EQ(first.resources.binary_digest, second.resources.binary_digest);
+  EXPECT_EQ(first.resources.registers, second.resources.registers);
+  EXPECT_EQ(second.resources.static_shared_bytes, 1200);
+  EXPECT_FALSE(build(small_source(), "sm_80").cached);
+  ir::KernelSource other = small_source();
+  other.text += "\n";
+  EXPECT_FALSE(build(other, "sm_90").cached);
+
+  // An entry that is whole but is no cubin, as another program would have left it.
+  for (const fs::path& file : files_in(folder.path())) cache.put(file.stem().string(), "5\nhello world");
+  EXPECT_FALSE(build(small_source(), "sm_90").cached);
+  EXPECT_TRUE(build(small_source(), "sm_90").cached);
+  EXPECT_FALSE(compile_cubin(source_of("not C++"), "sm_90", options).ok());
+  EXPECT_EQ(files_in(folder.path()).size(), 3u) << "failures are not kept";
+}
+
+}  // namespace
+}  // namespace deplo::measure::cuda

@@ -1,0 +1,97 @@
+// NVRTC compiles every emitted CUDA kernel to a cubin. No GPU is needed; without the library the tests are skipped.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "core/rng.h"
+#include "ir/emit/emit.h"
+#include "measure/cuda/fixture.h"
+#include "rules/lower.h"
+#include "rules/programs.h"
+
+namespace deplo::measure::cuda {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr auto most_time = std::chrono::seconds(18);  // for the random trails of one architecture
+
+struct Shapes {
+  const char* kernel;
+  std::vector<std::string> symbols;  // as a trail is written
+};
+
+// Awkward, of the models, and of one element.
+const std::vector<Shapes> shapes = {
+    {"matmul", {"M=33 N=509 K=777", "M=512 N=3584 K=3584", "M=32 N=5632 K=2048", "M=1 N=1 K=1"}},
+    {"matmul_add", {"M=33 N=509 K=777", "M=512 N=3584 K=18944"}},
+    {"rmsnorm", {"M=33 D=777", "M=32 D=2048", "M=512 D=3584"}},
+    {"softmax", {"M=33 N=509", "M=14336 N=512", "M=2 N=1"}},
+    {"silu_mul", {"M=33 N=509", "M=512 N=18944"}},
+    {"gelu", {"M=33 N=509", "M=32 N=18944"}},
+    {"layernorm", {"M=33 D=777"}},
+    {"column_sum", {"M=777 N=509"}},
+    {"scalar_before", {"M=33 D=96"}},
+    {"total", {"M=61 N=96"}},
+    {"linear_bias", {"M=61 N=96 K=512"}},
+    {"gqa_scores", {"M=128 N=128 K=64", "M=33 N=7 K=64"}},
+    {"causal_softmax", {"H=2 S=512", "H=3 S=33"}},
+    {"rope", {"H=28 S=33 D=64"}},
+    {"embedding", {"S=33 V=32000 D=2048"}},
+    {"gather_columns", {"M=33 N=64 V=7"}},
+    {"compare", {"M=33 N=64", "M=7 N=33"}},
+    {"integers", {"M=33 N=64", "M=7 N=33"}},
+    {"count", {"M=33 N=777"}},
+    {"triangle", {"M=33 N=64"}},
+    {"down_prologue", {"M=33 N=128 K=96"}},
+};
+
+ir::Program loop_program(const std::string& name, const std::string& symbols) {
+  ir::Symbols bound;
+  for (const Choice& choice : parse_trail(symbols)) bound[choice.knob] = std::get<std::int64_t>(choice.value);
+  return ir::parse(rules::kernel(name).text, bound, name);
+}
+
+class Compiles : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override { DEPLO_NEED_NVRTC(GetParam()); }
+
+  void check(const rules::Lowering& lowering, const std::string& what) {
+    const ir::KernelSource source = ir::emit(rules::materialize(lowering.program(), target_), target_);
+    const Result<Cubin> cubin = compile_cubin(source, GetParam());
+    ASSERT_TRUE(cubin.ok()) << cubin.failure().message << "\n"
+                            << what << " on " << GetParam() << "\n"
+                            << print(lowering.trail()) << "\n"
+                            << source.text;
+    ++compiled_;
+  }
+
+  Target target_ = load_target(GetParam());
+  int compiled_ = 0;
+};
+
+TEST_P(Compiles, the_heuristic_schedule_of_every_kernel) {
+  for (const Shapes& s : shapes)
+    for (const std::string& symbols : s.symbols) {
+      check(rules::heuristic(loop_program(s.kernel, symbols), target_), fmt::format("{} {}", s.kernel, symbols));
+      if (HasFatalFailure()) return;
+    }
+}
+
+TEST_P(Compiles, random_schedules) {
+  const Clock::time_point end = Clock::now() + most_time;
+  for (std::uint64_t seed = 1; seed <= 100 && Clock::now() < end && !HasFatalFailure(); ++seed) {
+    Rng rng(seed);
+    const Shapes& s = shapes[rng.below(shapes.size())];
+    const std::string& symbols = s.symbols[rng.below(s.symbols.size())];
+    rules::Lowering lowering(loop_program(s.kernel, symbols), target_);
+    while (lowering.fork()) lowering.choose(rng.below(lowering.fork()->options.size()));
+    check(lowering, fmt::format("{} {}, seed {}", s.kernel, symbols, seed));
+  }
+  std::printf("%d kernels compiled for %s by NVRTC %s\n", compiled_, GetParam(), Nvrtc::get().version().c_str());
+}
+
+INSTANTIATE_TEST_SUITE_P(Cuda, Compiles, testing::Values("sm_80", "sm_90", "sm_100", "sm_120"));
+
+}  // namespace
+}  // namespace deplo::measure::cuda

@@ -1,0 +1,141 @@
+// Every statement of Kernel IR as CUDA, through NVRTC and ptxas. No GPU is needed; without the library: skipped.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "ir/emit/emit.h"
+#include "measure/cuda/fixture.h"
+
+namespace deplo::measure::cuda {
+namespace {
+
+using ::testing::HasSubstr;
+
+class Primitives : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override { DEPLO_NEED_NVRTC(GetParam()); }
+
+  ir::KernelSource compile(const std::string& text) {
+    const ir::Program kernel = ir::parse("=== kernel: k ===\n" + text);
+    EXPECT_EQ(verify(kernel), "") << text;
+    const ir::KernelSource source = ir::emit(kernel, target_);
+    const Result<Cubin> result = compile_cubin(source, GetParam());
+    if (!result.ok()) ADD_FAILURE() << result.failure().message << "\n" << source.text;
+    if (!result.ok()) return source;
+    EXPECT_EQ(result.value().warnings, "") << source.text;
+    EXPECT_EQ(result.value().resources.static_shared_bytes, source.dynamic_shared ? 0 : source.shared_bytes)
+        << source.text;
+    return source;
+  }
+
+  Target target_ = load_target(GetParam());
+};
+
+// A warp, part of one, several, and a block that ends within its last warp.
+TEST_P(Primitives, shuffles) {
+  for (const int threads : {1, 2, 8, 32, 48, 256})
+    for (const char* op : {"add", "multiply", "maximum", "minimum"})
+      for (const char* type : {"", ":i32"}) {
+        const int length = threads == 48 ? 16 : std::min(threads, 32);
+        compile(
+            fmt::format("input x: {0}[{1}]\noutput y: {0}[{1}]\nTile(axes=(a0:2=BLOCK, a1:{1}=THREAD)):\n"
+                        "  in0{2} = load x[a1]\n  WarpShuffle(v0{2} <- in0, op={3}, length={4})\n  y[a1] = v0\n",
+                        *type == 0 ? "f32" : "i32", threads, type, op, length));
+      }
+}
+
+// A row's sum: a shuffle in each warp, one partial of each in shared memory, a second shuffle.
+TEST_P(Primitives, block_sum_by_two_shuffles) {
+  compile(
+      "input x: f32[64, 2048]\noutput y: f32[64]\nTile(axes=(a0:64=BLOCK, a1:256=THREAD)):\n"
+      "  Smem acc0_smem[8] (f32)\n  Init(acc0, op=add)\n"
+      "  StridedLoop(a2 = a1; < 2048; += 256): # reduce\n    in0 = load x[a0, a2]\n    acc0 <- add(acc0, in0)\n"
+      "  WarpShuffle(v0 <- acc0, op=add, length=32)\n"
+      "  if ((a1 % 32) == 0):\n    acc0_smem[(a1 / 32)] = v0\n  Sync\n"
+      "  in1 = load acc0_smem[(a1 % 8)]\n  WarpShuffle(v1 <- in1, op=add, length=8)\n"
+      "  if (a1 == 0):\n    y[a0] = v1\n");
+}
+
+TEST_P(Primitives, additions_to_memory) {
+  compile(
+      "input x: f32[64, 4]\ninput i: i32[64]\noutput y: f32[4]\noutput n: i32[1]\n"
+      "Tile(axes=(a0:2=BLOCK, a1:32=THREAD)):\n"
+      "  in0:f32x4 = load x[((a0 * 32) + a1), 0]\n  in1:i32 = load i[((a0 * 32) + a1)]\n"
+      "  y[0]:x4 += in0\n  y[1] += 0.5\n  n[0] += in1\n");
+}
+
+TEST_P(Primitives, asynchronous_copies) {
+  for (const char* dtype : {"f32", "i32"})
+    for (const int lanes : {1, 2, 4}) {
+      const std::string element = fmt::format("a1 * {}", lanes);
+      compile(
+          fmt::format("input x: {0}[8, 128]\noutput y: {0}[128]\nTile(axes=(a0:1=BLOCK, a1:{1}=THREAD)):\n"
+                      "  Smem x_smem[2, 128] ({0})\n"
+                      "  CpAsyncCopy(x_smem[0, ({2})], x[0, ({2})], lanes={3})\n  CpAsyncCommit\n"
+                      "  for a2 in 0..7: # reduce\n"
+                      "    CpAsyncWait(keep=0)\n    Sync\n"
+                      "    CpAsyncCopy(x_smem[((a2 + 1) % 2), ({2})], x[(a2 + 1), ({2})], lanes={3})\n"
+                      "    CpAsyncCommit\n"
+                      "    in0{4} = load x_smem[(a2 % 2), a1]\n    y[a1] = in0\n"
+                      "  CpAsyncWait(keep=0)\n  Sync\n",
+                      dtype, 128 / lanes, element, lanes, std::string(dtype) == "f32" ? "" : ":i32"));
+    }
+}
+
+std::string repeat(int n, const std::string& text) {
+  std::string result;
+  for (int i = 0; i < n; ++i) result += (i == 0 ? "" : ", ") + text;
+  return result;
+}
+
+// Two slots, a box of one to five dimensions.
+std::string tensor_copies(int rank, int swizzle) {
+  const int row = swizzle == 0 ? 16 : swizzle / 4, rows = rank == 1 ? 1 : 4;
+  const std::string outer = rank < 2 ? "" : rank == 2 ? "4, " : repeat(rank - 2, "1") + ", 4, ";
+  const std::string zeros = rank < 2 ? "" : repeat(rank - 1, "0") + ", ";
+  const int bytes = row * rows * 4;
+  return fmt::format(
+      "input x: f32[{0}128]\noutput y: f32[{1}]\nTmaDescriptor x_desc(x, box=({2}{1})){3}\n"
+      "Tile(axes=(a0:1=BLOCK, a1:{1}=THREAD)):\n"
+      "  Smem x_smem[2, {2}{1}] (f32) align={4}\n  MbarrierInit mbar[2] (count=1)\n  Sync\n"
+      "  if (a1 == 0):\n    MbarrierArriveExpectTx(mbar[0], bytes={5})\n"
+      "    TmaLoad(x_smem[0, {6}0], x_desc[{6}0], mbar[0])\n"
+      "  for a2 in 0..2: # reduce\n    MbarrierWait(mbar[(a2 % 2)], phase=((a2 / 2) % 2))\n    Sync\n"
+      "    if ((a1 == 0) && (a2 < 1)):\n      MbarrierArriveExpectTx(mbar[((a2 + 1) % 2)], bytes={5})\n"
+      "      TmaLoad(x_smem[((a2 + 1) % 2), {6}0], x_desc[{6}((a2 + 1) * {1})], mbar[((a2 + 1) % 2)])\n"
+      "    in0 = load x_smem[(a2 % 2), {6}(a1 ^ a2)]\n    y[a1] = in0\n",
+      rank < 2 ? "" : repeat(rank - 1, "8") + ", ", row, outer, swizzle == 0 ? "" : fmt::format(" swizzle={}", swizzle),
+      swizzle == 0 ? 128 : 8 * swizzle, bytes, zeros);
+}
+
+TEST_P(Primitives, tensor_copies_of_every_rank_and_swizzle) {
+  if (!target_.tma) GTEST_SKIP() << GetParam() << " has no TMA";
+  for (int rank = 1; rank <= 5; ++rank)
+    for (const int swizzle : {0, 32, 64, 128}) {
+      const ir::KernelSource source = compile(tensor_copies(rank, swizzle));
+      EXPECT_THAT(source.text, HasSubstr(fmt::format("cp.async.bulk.tensor.{}d", rank)));
+      ASSERT_EQ(source.tensor_maps.size(), 1U);
+      EXPECT_EQ(source.tensor_maps[0].box.size(), static_cast<std::size_t>(rank));
+      EXPECT_EQ(source.tensor_maps[0].swizzle, swizzle);
+    }
+}
+
+// Above 48 KiB the memory is the launch's: up to what the target has, filled by cp.async and by TMA.
+TEST_P(Primitives, dynamic_shared_memory) {
+  const std::int64_t half = target_.shared_bytes / 2 / 1024 * 256 - 256;  // elements; whole KiB, one left for barriers
+  const std::string body = fmt::format(
+      "  Smem a_smem[{0}] (f32)\n  Smem b_smem[{0}] (f32) align=1024\n"
+      "  CpAsyncCopy(a_smem[(a1 * 4)], x[(a1 * 4)], lanes=4)\n  CpAsyncCommit\n  CpAsyncWait(keep=0)\n"
+      "  b_smem[a1] = 1\n  Sync\n  in0 = load a_smem[a1]\n  in1 = load b_smem[a1]\n"
+      "  v0 = add(in0, in1)\n  y[a1] = v0\n",
+      half);
+  const ir::KernelSource source =
+      compile("input x: f32[512]\noutput y: f32[128]\nTile(axes=(a0:1=BLOCK, a1:128=THREAD)):\n" + body);
+  EXPECT_TRUE(source.dynamic_shared);
+  EXPECT_EQ(source.shared_bytes, 8 * half);
+}
+
+INSTANTIATE_TEST_SUITE_P(Cuda, Primitives, testing::Values("sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"));
+
+}  // namespace
+}  // namespace deplo::measure::cuda

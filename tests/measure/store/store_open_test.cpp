@@ -1,0 +1,109 @@
+// Files that are no store of ours, or not any more: one clear line, and they stay as they are.
+#include "measure/store/open.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "measure/store_fixture.h"
+
+namespace deplo::measure {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(StoreOpen, AnEmptyFileIsANewDatabase) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.file("a.db")).close();
+  Store store = Store::open(folder.file("a.db"));
+  add_context(store);
+  EXPECT_TRUE(is_intact(folder.file("a.db")));
+}
+
+TEST(StoreOpen, BadPaths) {
+  const TemporaryFolder folder;
+  std::string message;
+  EXPECT_EQ(exit_of_open("", message), 1);
+  EXPECT_EQ(exit_of_open(folder.file("no/such/a.db"), message), 1);
+  EXPECT_THAT(message, HasSubstr("does not exist"));
+  EXPECT_EQ(exit_of_open(folder.path().string(), message), 1);
+  EXPECT_THAT(message, HasSubstr("found a directory"));
+  std::ofstream(folder.file("file")) << "x";
+  EXPECT_EQ(exit_of_open(folder.file("file/a.db"), message), 1);
+  EXPECT_THAT(message, HasSubstr("is not a directory"));
+  EXPECT_EQ(exit_of_open("/dev/null", message), 1);
+}
+
+TEST(StoreOpen, NotADatabaseIsLeftAlone) {
+  const TemporaryFolder folder;
+  const std::string text(5000, 'x');
+  std::ofstream(folder.file("a.db")) << text;
+  std::string message;
+  EXPECT_EQ(exit_of_open(folder.file("a.db"), message), 1);
+  EXPECT_THAT(message, HasSubstr("expected a deplo database"));
+  std::ifstream file(folder.file("a.db"));
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), text);
+}
+
+TEST(StoreOpen, AnotherProgramsDatabaseIsLeftAlone) {
+  const TemporaryFolder folder;
+  Database(folder.file("a.db")).execute("CREATE TABLE songs (name TEXT)");
+  std::string message;
+  EXPECT_EQ(exit_of_open(folder.file("a.db"), message), 1);
+  EXPECT_THAT(message, HasSubstr("another program's"));
+  EXPECT_EQ(Database(folder.file("a.db")).integer("SELECT count(*) FROM sqlite_schema"), 1);
+}
+
+TEST(StoreOpen, ANewerVersionIsRefused) {
+  const TemporaryFolder folder;
+  Store::open(folder.file("a.db"));
+  Database(folder.file("a.db")).execute("PRAGMA user_version = 99");
+  std::string message;
+  EXPECT_EQ(exit_of_open(folder.file("a.db"), message), 1);
+  EXPECT_THAT(message, HasSubstr("has version 99, this deplo knows versions up to 4"));
+}
+
+TEST(StoreOpen, AQueryWithoutEndIsGivenUp) {
+  const TemporaryFolder folder;
+  const auto expect_given_up = [](Database& database, const std::string& sql) {
+    database.limit_statements(std::chrono::milliseconds(50));
+    try {
+      database.execute(sql);
+      ADD_FAILURE() << sql;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.exit(), Exit::environment);
+      EXPECT_THAT(error.what(), HasSubstr("a query of deplo's own was given up after 0.05 s"));
+    }
+  };
+  const std::string endless = "WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r) SELECT count(*) FROM r";
+  Database database(folder.file("a.db"));
+  expect_given_up(database, endless);
+  database.execute("CREATE TABLE t (a); CREATE TRIGGER b AFTER INSERT ON t BEGIN SELECT (" + endless + "); END");
+  expect_given_up(database, "INSERT INTO t VALUES (1)");
+  EXPECT_EQ(database.integer("SELECT count(*) FROM t"), 0);
+}
+
+TEST(StoreOpen, ATruncatedDatabaseIsReported) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("a.db");
+  {
+    Store store = Store::open(file);
+    const Ids ids = add_context(store);
+    for (int i = 0; i < 200; ++i) store.append(some_trial(ids, i, "trail " + std::to_string(i), i));
+  }
+  const auto size = std::filesystem::file_size(file);
+  ASSERT_GT(size, 20000U);
+  for (const std::uintmax_t part :
+       {size - 4096, size / 2, std::uintmax_t{4096}, std::uintmax_t{777}, std::uintmax_t{100}}) {
+    const std::string copy = folder.file("copy.db");
+    std::filesystem::copy_file(file, copy, std::filesystem::copy_options::overwrite_existing);
+    std::filesystem::resize_file(copy, part);
+    std::string message;
+    EXPECT_NE(exit_of_open(copy, message), 0) << part;
+    EXPECT_THAT(message, HasSubstr("database")) << part;
+  }
+}
+
+}  // namespace
+}  // namespace deplo::measure

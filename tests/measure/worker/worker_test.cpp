@@ -1,0 +1,346 @@
+// What candidates do to the process that runs them: one candidate's failure each, and nothing else.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <thread>
+
+#include "core/rng.h"
+#include "measure/faulty.h"
+#include "measure/store_fixture.h"
+#include "measure/worker/worker_bench.h"
+
+namespace deplo::measure {
+namespace {
+
+using testing::HasSubstr;
+constexpr double none_yet = std::numeric_limits<double>::infinity();
+
+// Long enough for a busy machine, short enough for hundreds.
+const Deadlines short_deadlines{
+    .prepare = 20, .build = 0.4, .launch = 0.4, .sample = 0.4, .check = 0.4, .candidate = 5};
+
+WorkerBench make_bench(std::function<bool()> cancelled = {}) {
+  return WorkerBench({faulty_worker(), short_deadlines, std::move(cancelled)});
+}
+
+struct Case {
+  std::string what, where;
+  Status status;
+  std::string message = "";  // a part of it
+};
+std::ostream& operator<<(std::ostream& out, const Case& one) { return out << one.what << " in " << one.where; }
+
+const std::vector<Case> cases = {
+    {"none", "launch", Status::ok},
+    {"flood", "launch", Status::ok},
+    {"no-build", "build", Status::build_error, "expected ';'"},
+    {"wrong", "launch", Status::wrong_result, "b["},
+    {"illegal", "launch", Status::illegal_access, "CUDA_ERROR_ILLEGAL_ADDRESS"},
+    {"illegal", "sample", Status::illegal_access},
+    {"memory", "build", Status::out_of_memory},
+    {"memory", "sample", Status::out_of_memory},
+    {"error", "launch", Status::device_lost, "the device fell off the bus"},
+    {"segfault", "build", Status::build_crash, "signal 11 (Segmentation fault), at: build"},
+    {"segfault", "launch", Status::illegal_access, "signal 11 (Segmentation fault), at: launch"},
+    {"segfault", "sample", Status::illegal_access},
+    {"segfault", "check", Status::illegal_access, "at: check"},
+    {"abort", "build", Status::build_crash, "it said: assertion failed: x > 0"},
+    {"abort", "launch", Status::worker_lost, "signal 6 (Aborted), at: launch; it said: assertion failed: x > 0"},
+    {"killed", "sample", Status::worker_lost, "signal 9 (Killed) from outside"},
+    {"killed", "build", Status::worker_lost, "signal 9 (Killed) from outside"},
+    {"terminated", "build", Status::worker_lost, "signal 15 (Terminated) from outside"},
+    {"exit0", "build", Status::build_crash, "ended with code 0"},
+    {"exit0", "launch", Status::worker_lost, "ended with code 0, at: launch"},
+    {"exit3", "check", Status::worker_lost, "ended with code 3"},
+    {"garbage", "build", Status::worker_lost, "expected a frame, found bytes that begin with"},
+    {"garbage-exit", "launch", Status::worker_lost, "expected a frame, found bytes that begin with"},
+    {"much-garbage", "launch", Status::worker_lost, "expected a frame"},
+    {"partial", "launch", Status::worker_lost, "ended with code 0"},
+    {"partial-header", "sample", Status::worker_lost, "ended with code 0"},
+    {"huge", "launch", Status::worker_lost, "expected at most 67108864 bytes"},
+    {"version", "launch", Status::worker_lost, "expected frames of version 1"},
+    {"checksum", "sample", Status::worker_lost, "checksum"},
+    {"stale", "launch", Status::worker_lost, "an answer to another request"},
+};
+// Each costs its deadline.
+const std::vector<Case> slow_cases = {
+    {"hang", "build", Status::build_timeout, "build took more than 0.4 s"},
+    {"hang", "launch", Status::hang, "launch took more than 0.4 s"},
+    {"hang", "sample", Status::hang, "took more than 0.4 s"},
+    {"hang", "check", Status::hang, "check took more than 0.4 s"},
+    {"flood-hang", "launch", Status::hang, "xxxxxxxx"},
+    {"close", "launch", Status::worker_lost, "closed"},
+};
+
+void expect(const Case& one, const Reply& reply) {
+  ASSERT_EQ(reply.timing.ok(), one.status == Status::ok) << one;
+  if (reply.timing.ok()) {
+    EXPECT_EQ(reply.timing.value().median_us, 10) << one;
+    EXPECT_EQ(reply.resources.registers, 40);
+  } else {
+    EXPECT_EQ(status_name(reply.timing.failure().status), status_name(one.status)) << one;
+    EXPECT_THAT(reply.timing.failure().message, HasSubstr(one.message)) << one;
+    EXPECT_LT(reply.timing.failure().message.size(), 700U) << "a message, not a log";
+  }
+}
+
+std::size_t open_descriptors() {
+  const std::filesystem::directory_iterator all("/proc/self/fd");
+  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+bool has_children() { return waitpid(-1, nullptr, WNOHANG) >= 0 || errno != ECHILD; }
+std::size_t resident_pages() {
+  std::ifstream file("/proc/self/statm");
+  std::size_t size = 0, resident = 0;
+  file >> size >> resident;
+  return resident;
+}
+void run(WorkerBench& bench, const Case& one) {
+  expect(one, bench.screen(faulty_candidate(one.what, one.where), none_yet, 1));
+}
+
+TEST(Worker, EachFaultIsOneCandidates) {
+  const std::size_t descriptors = open_descriptors();
+  {
+    WorkerBench bench = make_bench();
+    bench.open(copy_task());
+    for (const auto& list : {cases, slow_cases})
+      for (const Case& one : list) {
+        run(bench, one);
+        run(bench, cases.front());
+      }
+  }
+  EXPECT_EQ(open_descriptors(), descriptors);
+  EXPECT_FALSE(has_children());
+}
+
+TEST(Worker, HundredsInARow) {
+  WorkerBench bench = make_bench();
+  bench.open(copy_task());
+  for (const Case& one : cases) run(bench, one);  // what is grown once
+  run(bench, cases.front());
+  const std::size_t descriptors = open_descriptors();
+  [[maybe_unused]] const std::size_t pages = resident_pages();
+  Rng rng(7);
+  for (int i = 0; i < 500; ++i)
+    run(bench, rng.below(40) == 0 ? slow_cases[rng.below(slow_cases.size())] : cases[rng.below(cases.size())]);
+  run(bench, cases.front());
+  EXPECT_EQ(open_descriptors(), descriptors);
+  EXPECT_GT(bench.workers(), 200);
+#ifndef __SANITIZE_ADDRESS__  // it keeps what was freed
+  EXPECT_LT(resident_pages(), pages + 1024) << "4 MiB";
+#endif
+}
+
+TEST(Worker, FaultsBeforeAnythingWentWell) {
+  for (const Case& one : cases) {
+    WorkerBench bench = make_bench();
+    bench.open(copy_task());
+    run(bench, one);
+    run(bench, one);
+  }
+}
+
+// The system kills the worker first where memory runs out: of a good candidate, too.
+TEST(Worker, EndedFromOutsideIsNobodysFault) {
+  const TemporaryFolder folder;
+  int file = 0;
+  WorkerBench bench = make_bench();
+  bench.open(copy_task());
+  for (const std::string what : {"killed", "terminated"})
+    for (const std::string where : {"build", "launch", "sample", "check"}) {
+      const std::string first = folder.file(std::to_string(file++));
+      const Reply reply = bench.screen(faulty_candidate(what, where, first + " 2"), none_yet, 1);
+      EXPECT_TRUE(reply.timing.ok()) << what << " in " << where;
+    }
+}
+
+TEST(Worker, ABuildThatCostsTheWorkerIsTriedOnceAgain) {
+  const TemporaryFolder folder;
+  WorkerBench bench = make_bench();
+  bench.open(copy_task());
+  for (const std::string what : {"segfault", "abort", "exit3"}) {
+    const std::string first = folder.file(what);
+    EXPECT_TRUE(bench.screen(faulty_candidate(what, "build", first + " 1"), none_yet, 1).timing.ok()) << what;
+    const Reply reply = bench.screen(faulty_candidate(what, "build", first + "-again 2"), none_yet, 1);
+    ASSERT_FALSE(reply.timing.ok()) << what;
+    EXPECT_EQ(reply.timing.failure().status, Status::build_crash);
+  }
+}
+
+TEST(Worker, AConfirmationOutlivesItsWorker) {
+  const TemporaryFolder folder;
+  WorkerBench bench = make_bench();
+  bench.open(copy_task());
+  const std::vector<Candidate> candidates = {faulty_candidate("none"),
+                                             faulty_candidate("killed", "build", folder.file("a") + " 2"),
+                                             faulty_candidate("terminated", "sample", folder.file("b") + " 1"),
+                                             faulty_candidate("segfault", "build", folder.file("c") + " 1")};
+  for (const Reply& reply : bench.confirm(candidates, {})) EXPECT_TRUE(reply.timing.ok());
+}
+
+TEST(Worker, KilledWhileItStartsIsReplaced) {
+  const TemporaryFolder folder;
+  WorkerCommand real = faulty_worker();
+  const auto command = [&](const std::string& file, int times) {
+    const std::string script = fmt::format(
+        "touch {0}; if [ $(wc -c < {0}) -lt {1} ]; then printf . >> {0}; kill -9 $$; fi; exec /proc/{2}/exe {3} {2}",
+        folder.file(file), times, getpid(), real.arguments.at(0));
+    return WorkerCommand{"/bin/sh", {"-c", script}};
+  };
+  WorkerBench bench({command("twice", 2), short_deadlines, {}});
+  EXPECT_EQ(bench.workers(), 3);
+  bench.open(copy_task());
+  run(bench, cases.front());
+  try {
+    WorkerBench never({command("always", 1000), short_deadlines, {}});
+    FAIL() << "expected an Error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit(), Exit::environment);
+    EXPECT_THAT(error.what(), HasSubstr("gave up after 3 workers: the worker was ended by signal 9 (Killed) from"));
+  }
+}
+
+TEST(Worker, ConfirmationGoesOnWithoutTheOneThatBrokeIt) {
+  WorkerBench bench = make_bench();
+  bench.open(copy_task());
+  const std::vector<Case> all = {{"none", "launch", Status::ok},
+                                 {"segfault", "sample", Status::illegal_access},
+                                 {"none", "launch", Status::ok},
+                                 {"no-build", "build", Status::build_error},
+                                 {"illegal", "sample", Status::illegal_access},
+                                 {"hang", "launch", Status::hang},
+                                 {"exit3", "build", Status::build_crash},
+                                 {"none", "launch", Status::ok}};
+  std::vector<Candidate> candidates;
+  for (const Case& one : all) candidates.push_back(faulty_candidate(one.what, one.where));
+  const auto replies = bench.confirm(candidates, {});
+  ASSERT_EQ(replies.size(), all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) expect(all[i], replies[i]);
+}
+
+TEST(Worker, ADeviceThatIsLostForAllIsSaidOfAll) {
+  WorkerBench bench = make_bench();
+  bench.open(copy_task());
+  const std::vector<Candidate> candidates(2, faulty_candidate("error", "launch"));
+  for (const Reply& reply : bench.confirm(candidates, {}))
+    EXPECT_EQ(reply.timing.failure().status, Status::device_lost);
+}
+
+TEST(Worker, CancelledWithinASecond) {
+  const auto start = std::chrono::steady_clock::now();
+  bool asked = false;
+  WorkerBench bench({faulty_worker(), Deadlines{}, [&] { return asked = true; }});
+  bench.open(copy_task());
+  const Reply reply = bench.screen(faulty_candidate("hang", "launch"), none_yet, 1);
+  ASSERT_FALSE(reply.timing.ok());
+  EXPECT_EQ(reply.timing.failure().status, Status::cancelled);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2)) << "its deadline";
+  EXPECT_TRUE(asked);
+  const auto replies = bench.confirm(std::vector<Candidate>(2, faulty_candidate("none")), {});
+  EXPECT_EQ(replies.size(), 2U);
+}
+
+TEST(Worker, MistakesOfTheUserCrossThePipe) {
+  WorkerBench bench = make_bench();
+  Task task = copy_task();
+  task.loop = ir::parse(
+      "=== loop: big ===\ninput a: f32[1000000, 500000]\noutput b: f32[1000000, 500000]\n"
+      "for a0 in 0..1000000: # free\n  for a1 in 0..500000: # free\n    in0 = load a[a0, a1]\n    b[a0, a1] = in0\n");
+  try {
+    bench.open(task);
+    FAIL() << "expected an Error";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("kernel big: expected"));
+    EXPECT_EQ(error.exit(), Exit::environment);
+  }
+  bench.open(copy_task());
+  run(bench, cases.front());
+}
+
+TEST(Worker, AProgramThatIsNoWorkerIsSaid) {
+  const auto message = [](WorkerCommand command) -> std::string {
+    try {
+      WorkerBench({std::move(command), short_deadlines, {}});
+    } catch (const Error& error) {
+      EXPECT_EQ(error.exit(), Exit::environment);
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(message({"/no/such/program", {}}), HasSubstr("/no/such/program: No such file or directory"));
+  EXPECT_THAT(message({"/bin/sh", {"-c", "echo sorry >&2; exit 4"}}),
+              HasSubstr("ended with code 4, at: idle; it said: sorry"));
+  EXPECT_THAT(message({"/bin/sh", {"-c", "echo hello >&3; exec sleep 9"}}), HasSubstr("the worker was ended"));
+}
+
+/// Whether the process is there and not a zombie.
+bool alive(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string number, name, state;
+  return static_cast<bool>(file >> number >> name >> state) && state != "Z";
+}
+
+TEST(Worker, DiesWithTheTuner) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const pid_t tuner = fork();
+  if (tuner == 0) {
+    WorkerBench bench({faulty_worker(), Deadlines{}, {}});
+    const pid_t worker = std::stoi(bench.info().vendor);
+    if (write(ends[1], &worker, sizeof worker) < 0) _exit(1);
+    bench.open(copy_task());
+    bench.screen(faulty_candidate("hang", "launch"), none_yet, 1);
+    _exit(0);
+  }
+  pid_t worker = 0;
+  ASSERT_EQ(read(ends[0], &worker, sizeof worker), static_cast<ssize_t>(sizeof worker));
+  close(ends[0]);
+  close(ends[1]);
+  EXPECT_TRUE(alive(worker));
+  kill(tuner, SIGKILL);
+  waitpid(tuner, nullptr, 0);
+  for (int i = 0; i < 500 && alive(worker); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_FALSE(alive(worker));
+}
+
+// A terminal's Ctrl-C goes to the whole process group.
+TEST(Worker, HasAProcessGroupAndSignalsOfItsOwn) {
+  sigset_t interrupt, before;
+  sigemptyset(&interrupt);
+  sigaddset(&interrupt, SIGINT);  // as `deplo tune` does
+  pthread_sigmask(SIG_BLOCK, &interrupt, &before);
+  WorkerBench bench = make_bench();
+  const pid_t worker = std::stoi(bench.info().vendor);
+  EXPECT_EQ(getpgid(worker), worker);
+  EXPECT_NE(getpgid(worker), getpgrp());
+  std::ifstream file("/proc/" + std::to_string(worker) + "/status");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("SigBlk:")) {
+      EXPECT_THAT(line, HasSubstr("\t0000000000000000"));
+    }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+// A pipe that a second worker held open would hide the end of the first.
+TEST(Worker, InheritsNothingOfAnother) {
+  const auto descriptors = [](const WorkerBench& bench) {
+    const std::filesystem::directory_iterator all("/proc/" + bench.info().vendor + "/fd");
+    return std::distance(begin(all), end(all));
+  };
+  const WorkerBench first = make_bench(), second = make_bench(), third = make_bench();
+  EXPECT_EQ(descriptors(second), descriptors(first));
+  EXPECT_EQ(descriptors(third), descriptors(first));
+}
+
+}  // namespace
+}  // namespace deplo::measure

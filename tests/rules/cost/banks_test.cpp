@@ -1,0 +1,241 @@
+// The bank-conflict analyser against counting, thread by thread, with the layout's own index expressions.
+#include "rules/cost/banks.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+
+#include "ir/stage_layout.h"
+#include "ir/walk.h"
+
+namespace deplo::ir {
+namespace {
+
+using Point = std::vector<std::pair<std::string, std::int64_t>>;
+
+// Byte by byte: which word of which bank each thread of a part touches.
+int counted(const std::vector<std::int64_t>& elements, int lanes) {
+  const std::size_t part = lanes == 1 ? 32 : lanes == 2 ? 16 : 8;
+  int total = 0;
+  for (std::size_t first = 0; first < elements.size(); first += part) {
+    std::map<std::int64_t, std::set<std::int64_t>> words;
+    for (std::size_t t = first; t < elements.size() && t < first + part; ++t)
+      for (std::int64_t byte = elements[t] * 4; byte < (elements[t] + lanes) * 4; ++byte)
+        words[byte / 4 % 32].insert(byte / 4);
+    std::size_t fullest = 0;
+    for (const auto& [bank, in_bank] : words) fullest = std::max(fullest, in_bank.size());
+    total += static_cast<int>(fullest);
+  }
+  return total;
+}
+
+// The worst of all warps, register copies and loop values.
+int worst(const Program& program, const Load& load, const Stage& stage, int lanes) {
+  const Tile& tile = *program.body[0].as<Tile>();
+  std::vector<Axis> threads, others;
+  for (const Axis& axis : tile.axes) {
+    if (axis.bind == Bind::thread) threads.push_back(axis);
+    if (axis.bind == Bind::reg) others.push_back(axis);
+  }
+  for_each(tile.body, [&](const Stmt& stmt) {
+    if (const auto* loop = stmt.as<Loop>()) others.push_back(loop->axis);
+  });
+  std::int64_t thread_count = 1, points = 1;
+  for (const Axis& axis : threads) thread_count *= axis.extent;
+  for (const Axis& axis : others) points *= axis.extent;
+  const std::vector<Expr> index = physical_index(stage, load.index, {});
+  const std::vector<std::int64_t> shape = physical_shape(stage);
+  int result = 0;
+  for (std::int64_t point = 0; point < points; ++point)
+    for (std::int64_t first = 0; first < thread_count; first += 32) {
+      std::vector<std::int64_t> elements;
+      for (std::int64_t id = first; id < std::min(first + 32, thread_count); ++id) {
+        Point values;
+        for (const Axis& axis : tile.axes) values.emplace_back(axis.name, 0);
+        std::int64_t rest = id;
+        for (std::size_t i = threads.size(); i-- > 0; rest /= threads[i].extent)
+          for (auto& [name, value] : values)
+            if (name == threads[i].name) value = rest % threads[i].extent;
+        rest = point;
+        for (const Axis& axis : others) {
+          std::erase_if(values, [&](const auto& entry) { return entry.first == axis.name; });
+          values.emplace_back(axis.name, rest % axis.extent);
+          rest /= axis.extent;
+        }
+        std::int64_t element = 0;
+        for (std::size_t d = 0; d < shape.size(); ++d) element = element * shape[d] + evaluate(index[d], values);
+        elements.push_back(element);
+      }
+      result = std::max(result, counted(elements, lanes));
+    }
+  return result;
+}
+
+struct Case {
+  std::string axes, stage, index;
+};
+
+Program program_of(const Case& c, std::int64_t rows, std::int64_t columns) {
+  return parse(
+      fmt::format("=== tile: t ===\ninput x: f32[{0}, {1}]\noutput y: f32[4096, 64]\nTile(axes=({2})):\n"
+                  "  x_smem = Stage(x, origin=(0, 0), slab=(s0:{0}@0, s1:{1}@1)){3}\n"
+                  "  for k in 0..8: # reduce\n    in0 = load x_smem[{4}]\n    acc0 <- add(acc0, in0)\n"
+                  "  y[0, 0] = acc0\n",
+                  rows, columns, c.axes, c.stage, c.index));
+}
+
+BankCost found(const Program& program) {
+  for (const WarpAccess& access : warp_accesses(program))
+    if (access.load != nullptr) return bank_cost(access, *access.stage);
+  ADD_FAILURE() << "no load";
+  return {};
+}
+
+void compare(const Case& c, std::int64_t rows, std::int64_t columns, int lanes) {
+  const Program program = program_of(c, rows, columns);
+  const Tile& tile = *program.body[0].as<Tile>();
+  const Stage& stage = *tile.body[0].as<Stage>();
+  const Load& load = *tile.body[1].as<Loop>()->body[0].as<Load>();
+  EXPECT_EQ(found(program).wavefronts, worst(program, load, stage, lanes)) << print(program);
+}
+
+template <class T>
+T pick(std::mt19937& random, std::initializer_list<T> from) {
+  return from.begin()[random() % from.size()];
+}
+
+TEST(Banks, one_word_a_bank_is_one_wavefront) {
+  std::vector<std::int64_t> words(32);
+  const auto spread = [&](std::int64_t stride) {
+    for (std::size_t t = 0; t < 32; ++t) words[t] = static_cast<std::int64_t>(t) * stride;
+    return wavefronts(words, 1);
+  };
+  EXPECT_EQ(spread(0), 1);  // a broadcast
+  EXPECT_EQ(spread(1), 1);
+  EXPECT_EQ(spread(17), 1);  // odd strides meet every bank once
+  EXPECT_EQ(spread(2), 2);
+  EXPECT_EQ(spread(16), 16);
+  EXPECT_EQ(spread(32), 32);
+  EXPECT_EQ(spread(-1), 1);
+}
+
+TEST(Banks, wide_accesses_are_served_in_parts) {
+  std::vector<std::int64_t> words(32);
+  for (std::size_t t = 0; t < 32; ++t) words[t] = static_cast<std::int64_t>(t) * 4;
+  EXPECT_EQ(wavefronts(words, 4), 4);
+  EXPECT_EQ(least_wavefronts(32, 4), 4);
+  for (std::size_t t = 0; t < 32; ++t) words[t] = static_cast<std::int64_t>(t) * 8;  // the articles' strip of 8
+  EXPECT_EQ(wavefronts(words, 4), 8);
+  EXPECT_EQ(wavefronts(std::span(words).first(8), 4), 2);
+  EXPECT_EQ(least_wavefronts(8, 4), 1);
+  for (std::size_t t = 0; t < 32; ++t) words[t] = static_cast<std::int64_t>(t) * 2;
+  EXPECT_EQ(wavefronts(words, 2), 2);
+}
+
+TEST(Banks, random_accesses_as_counted) {
+  std::mt19937 random(7);
+  for (int i = 0; i < 2000; ++i) {
+    const int lanes = pick(random, {1, 2, 4});
+    std::vector<std::int64_t> elements(1 + random() % 32);
+    for (std::int64_t& e : elements) e = static_cast<std::int64_t>(random() % 200);
+    ASSERT_EQ(wavefronts(elements, lanes), counted(elements, lanes));
+  }
+}
+
+TEST(Banks, random_strides_and_pads_as_counted) {
+  std::mt19937 random(11);
+  for (int i = 0; i < 150; ++i) {
+    const int m = pick(random, {1, 3, 8, 16}), n = pick(random, {4, 5, 8, 16, 32}), f = pick(random, {1, 2, 3, 4, 8});
+    const int lanes = pick(random, {1, 2, 4});
+    const int pad = pick(random, {0, 0, 1, 3, 4, 8}), slots = pick(random, {1, 2});
+    const std::string axes =
+        fmt::format("a0:2=BLOCK, a1:{}=THREAD, a2:{}=THREAD, a3:{}=REG, a4:{}=VECTOR", m, n, f, lanes);
+    const bool rows = random() % 2 == 0;  // the register tile walks rows, or columns
+    const std::string tile =
+        rows ? fmt::format("((a2 * {}) + a3)", f) : fmt::format("((((a2 * {}) + a3) * {}) + a4)", f, lanes);
+    const std::string other = random() % 2 == 0 ? "k" : "(k + a1)";
+    const std::string slot = slots == 1 ? "" : "(k % 2), ";
+    const std::string stage = (pad > 0 ? fmt::format(" pad={}", pad) : "") + (slots > 1 ? " buffers=2@0" : "");
+    const Case c = {axes, stage, slot + (rows ? tile + ", " + other : other + ", " + tile)};
+    compare(c, rows ? n * f : 24, rows ? 24 : n * f * lanes, rows ? 1 : lanes);
+  }
+}
+
+TEST(Banks, random_panels_and_swizzles_as_counted) {
+  std::mt19937 random(13);
+  for (int i = 0; i < 60; ++i) {
+    const int swizzle = pick(random, {0, 32, 64, 128}), panel = swizzle > 0 ? swizzle / 4 : pick(random, {4, 8, 16});
+    const int m = pick(random, {2, 4, 8}), n = pick(random, {8, 16}), lanes = pick(random, {1, 2, 4});
+    const std::string axes = fmt::format("a1:{}=THREAD, a2:{}=THREAD, a3:2=REG, a4:{}=VECTOR", m, n, lanes);
+    const std::string stage = swizzle > 0 ? fmt::format(" panel={} swizzle={} tma", panel, swizzle)
+                                          : fmt::format(" panel={} pad={}", panel, pick(random, {1, 4}));
+    const bool rows = random() % 2 == 0;
+    const Case c = {
+        axes, stage,
+        rows ? "((a2 * 2) + a3), ((k * 4) + a1)" : fmt::format("k, (((a3 * {}) + a2) * {} + a4)", n, lanes)};
+    const int columns = rows ? 64 : std::max(2 * n * lanes, panel);
+    compare(c, rows ? 2 * n : 8, columns, rows ? 1 : lanes);
+  }
+}
+
+// The fill as materialize makes it: copies id, id + threads, … along the rows.
+TEST(Banks, fills_as_counted) {
+  for (const int lanes : {1, 2, 4})
+    for (const int pad : {0, 4})
+      for (const int columns : {16, 24, 64}) {
+        const Case c = {"a1:4=THREAD, a2:16=THREAD", fmt::format("{} lanes={}", pad > 0 ? " pad=4" : "", lanes),
+                        "k, a2"};
+        const Program program = program_of(c, 16, columns);
+        const std::vector<WarpAccess> all = warp_accesses(program);
+        ASSERT_EQ(all[0].load, nullptr);
+        int expected = 0;
+        const int copies = 16 * columns / lanes;
+        for (int first = 0; first < copies; first += 32) {
+          std::vector<std::int64_t> elements;
+          for (int f = first; f < std::min(first + 32, copies); ++f)
+            elements.push_back(f * lanes / columns * (columns + pad) + f * lanes % columns);
+          expected = std::max(expected, counted(elements, lanes));
+        }
+        EXPECT_EQ(bank_cost(all[0], *all[0].stage).wavefronts, expected) << print(program);
+        EXPECT_DOUBLE_EQ(all[0].times, copies / 64.0);
+      }
+}
+
+// A sweep of all threads: the loop starts from the thread.
+TEST(Banks, sweeps_are_contiguous) {
+  const Program program = parse(
+      "=== tile: t ===\ninput x: f32[1, 512]\noutput y: f32[64]\nTile(axes=(a0:64=THREAD)):\n"
+      "  x_smem = Stage(x, origin=(0, 0), slab=(s0:1@0, s1:512@1))\n"
+      "  StridedLoop(a1 = a0; < 512; += 64): # reduce\n    in0 = load x_smem[0, a1]\n    acc0 <- add(acc0, in0)\n"
+      "  y[a0] = acc0\n");
+  const std::vector<WarpAccess> all = warp_accesses(program);
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(bank_cost(all[1], *all[1].stage).wavefronts, 1);
+  EXPECT_DOUBLE_EQ(all[1].times, 8);
+}
+
+TEST(Banks, physical_offset_is_the_layout) {
+  std::mt19937 random(5);
+  for (int i = 0; i < 100; ++i) {
+    Stage stage;
+    stage.slab = {{"s0", 3, 0}, {"s1", 8, 1}, {"s2", 64, 2}};
+    stage.swizzle = pick(random, {0, 0, 32, 64, 128});
+    stage.panel = stage.swizzle > 0 ? stage.swizzle / 4 : pick<std::int64_t>(random, {0, 4, 32});
+    stage.pad = stage.swizzle > 0 ? 0 : pick<std::int64_t>(random, {0, 1, 4});
+    const std::vector<std::int64_t> at = {static_cast<std::int64_t>(random() % 3),
+                                          static_cast<std::int64_t>(random() % 8),
+                                          static_cast<std::int64_t>(random() % 64)};
+    const std::vector<Expr> place = physical_index(stage, {at[0], at[1], at[2]}, {});
+    std::int64_t expected = 0;
+    const std::vector<std::int64_t> shape = physical_shape(stage);
+    for (std::size_t d = 0; d < shape.size(); ++d) expected = expected * shape[d] + evaluate(place[d], {});
+    EXPECT_EQ(physical_offset(stage, at), expected);
+  }
+}
+
+}  // namespace
+}  // namespace deplo::ir

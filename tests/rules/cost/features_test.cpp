@@ -1,0 +1,180 @@
+// Features against counts by hand, and against a run of the Kernel IR, thread by thread.
+#include "rules/cost/features.h"
+
+#include <gtest/gtest.h>
+
+#include "core/rng.h"
+#include "ir/walk.h"
+#include "rules/lower.h"
+#include "rules/programs.h"
+#include "rules/tile/helpers/common.h"
+
+namespace deplo::rules {
+namespace {
+
+ir::Program loop_of(std::string_view name, const ir::Symbols& symbols) {
+  return ir::parse(kernel(name).text, symbols, std::string(name));
+}
+
+ir::Program lower(std::string_view name, const ir::Symbols& symbols, std::string_view target, std::string_view trail) {
+  return follow(loop_of(name, symbols), load_target(target), parse_trail(trail)).program();
+}
+
+/// Runs the loops of every thread and counts what it meets.
+class Execution {
+ public:
+  explicit Execution(const ir::Program& kernel) : kernel_(kernel) { axes(tile_of(kernel), 0); }
+  double loads = 0, stores = 0, shared_loads = 0, shared_stores = 0, flops = 0, bytes = 0, branches = 0;
+
+ private:
+  void axes(const ir::Tile& tile, std::size_t axis) {
+    if (axis == tile.axes.size()) return body(tile.body);
+    for (std::int64_t v = 0; v < tile.axes[axis].extent; ++v) {
+      at_.emplace_back(tile.axes[axis].name, v);
+      axes(tile, axis + 1);
+      at_.pop_back();
+    }
+  }
+  void access(const std::string& buffer, int lanes, double& global, double& shared) {
+    ++(kernel_.find(buffer) != nullptr ? global : shared);
+    if (kernel_.find(buffer) != nullptr) bytes += 4 * lanes;
+  }
+  void body(const ir::Body& statements) {
+    for (const ir::Stmt& stmt : statements) {
+      if (const auto* s = stmt.as<ir::Load>()) access(s->buffer, s->type.lanes, loads, shared_loads);
+      if (const auto* s = stmt.as<ir::Write>()) access(s->buffer, s->lanes, stores, shared_stores);
+      if (const auto* s = stmt.as<ir::Assign>(); s && s->op != ir::Op::copy)
+        flops += (s->op == ir::Op::fma ? 2 : 1) * s->type.lanes;
+      if (const auto* s = stmt.as<ir::Accum>()) flops += (s->op == ir::Op::fma ? 2 : 1) * s->type.lanes;
+      const auto* loop = stmt.as<ir::Loop>();
+      if (loop == nullptr) continue;
+      for (std::int64_t v = ir::evaluate(loop->start, at_); v < loop->axis.extent; v += loop->step) {
+        ++branches;
+        at_.emplace_back(loop->axis.name, v);
+        body(loop->body);
+        at_.pop_back();
+      }
+    }
+  }
+
+  const ir::Program& kernel_;
+  std::vector<std::pair<std::string, std::int64_t>> at_;
+};
+
+/// Statements that the count takes for granted, or that the run does not know.
+bool plain(const ir::Program& kernel) {
+  bool all = true;
+  ir::for_each(kernel.body, [&](const ir::Stmt& s) {
+    all &= s.as<ir::If>() == nullptr && s.as<ir::WarpShuffle>() == nullptr && s.as<ir::TreeHalve>() == nullptr &&
+           s.as<ir::CpAsyncCopy>() == nullptr && s.as<ir::TmaLoad>() == nullptr;
+  });
+  return all;
+}
+
+TEST(Features, the_mix_is_what_a_run_meets) {
+  const std::pair<const char*, ir::Symbols> cases[] = {{"matmul", {{"M", 33}, {"N", 24}, {"K", 20}}},
+                                                       {"rmsnorm", {{"M", 6}, {"D", 96}}},
+                                                       {"silu_mul", {{"M", 5}, {"N", 77}}},
+                                                       {"softmax", {{"M", 3}, {"N", 61}}}};
+  int compared = 0;
+  Rng rng(1);
+  for (const auto& [name, symbols] : cases)
+    for (const char* target_name : {"opencl-cpu", "opencl-gpu", "sm_80"})
+      for (int i = 0; i < 12; ++i) {
+        const Target target = load_target(target_name);
+        Lowering lowering(loop_of(name, symbols), target);
+        while (lowering.fork()) lowering.choose(rng.below(lowering.fork()->options.size()));
+        const ir::Program kernel = materialize(lowering.program(), target);
+        if (!plain(kernel)) continue;
+        const Execution run(kernel);
+        const Mix mix = count_mix(kernel, target);
+        const std::string where = std::string(name) + " " + target_name + " " + print(lowering.trail());
+        EXPECT_NEAR(mix.loads, run.loads, 1e-6 * run.loads) << where;
+        EXPECT_NEAR(mix.stores, run.stores, 1e-6 * run.stores) << where;
+        EXPECT_NEAR(mix.shared_loads, run.shared_loads, 1e-6 * run.shared_loads) << where;
+        EXPECT_NEAR(mix.shared_stores, run.shared_stores, 1e-6 * run.shared_stores) << where;
+        EXPECT_NEAR(mix.flops, run.flops, 1e-6 * run.flops) << where;
+        EXPECT_NEAR(mix.branches, run.branches, 1e-6 * run.branches) << where;
+        EXPECT_NEAR(mix.requested_bytes, run.bytes, 1e-6 * run.bytes) << where;
+        ++compared;
+      }
+  EXPECT_GE(compared, 60);
+}
+
+// 64 x 64 x 64 in four blocks of 32 x 32, a thread each of 4 x 16 as 4 vectors of 16.
+constexpr const char* cpu_matmul =
+    "chunk_matmul_k.bk=64 blockify_launch.bm=32 blockify_launch.bn=32 stage_inputs.a=0 stage_inputs.b=0 "
+    "register_tile.fm=4 register_tile.fn=16 vectorize.width=16";
+
+TEST(Features, a_matmul_on_a_cpu_by_hand) {
+  const Target target = load_target("opencl-cpu");
+  const Features f = features(lower("matmul", {{"M", 64}, {"N", 64}, {"K", 64}}, "opencl-cpu", cpu_matmul), target);
+  EXPECT_EQ(f.blocks, 4);
+  EXPECT_EQ(f.threads, 16);  // 8 x 2
+  EXPECT_EQ(f.lanes, 16);
+  EXPECT_EQ(f.mix.flops, 2 * 64 * 64 * 64);
+  EXPECT_EQ(f.mix.arithmetic, 64 * 64 * 64 / 16);  // fma of 16 lanes
+  EXPECT_EQ(f.mix.loads, 4 * 16 * 64 * (4 + 1));   // in each of 64 turns 4 of a and a vector of b
+  EXPECT_EQ(f.mix.stores, 4 * 16 * 4);
+  EXPECT_EQ(f.mix.chain, 64);
+  EXPECT_EQ(f.mix.requested_bytes, 4.0 * 16 * (64 * (4 * 4 + 64) + 4 * 64));
+  EXPECT_EQ(f.mix.registers, 4 + 4 + 1);  // the sums, and in each turn 4 of a and the vector of b
+  EXPECT_EQ(f.compulsory_bytes, 3 * 64 * 64 * 4);
+  EXPECT_EQ(f.waves, 2);  // of 2 cores
+  EXPECT_EQ(f.tail, 0);
+  EXPECT_EQ(f.occupancy, 1);
+}
+
+// The three matrices of 16 KiB do not fit 24 KB. One turn of the outer block axis (rows) touches 32 rows of a and of c
+// and all of b, 32 KiB: no. One of the inner (columns) 32 rows of a, 8 KiB, 32 columns of b, 8 KiB, and 32 x 32 of c, 4
+// KiB: that fits, so that all turns of it load their a once and their b as a whole, and so in each of two outer turns.
+TEST(Features, traffic_of_a_matmul_by_hand) {
+  const Target target = load_target("opencl-cpu");
+  const Traffic traffic(lower("matmul", {{"M", 64}, {"N", 64}, {"K", 64}}, "opencl-cpu", cpu_matmul), target);
+  EXPECT_EQ(traffic.through(1e6), 3 * 16384);                    // everything once
+  EXPECT_EQ(traffic.through(33000), 3 * 16384);                  // an outer turn fits
+  EXPECT_EQ(traffic.through(24000), 2 * (8192 + 16384 + 8192));  // above
+  // Nothing fits: each of 64 turns of 4 x 16 threads of 4 blocks loads 4 lines of a and one of b; c is not in the loop.
+  EXPECT_EQ(traffic.through(64), 4 * 16 * (64.0 * (4 + 1) + 4) * 64);
+}
+
+TEST(Features, a_staged_matmul_on_a_gpu_by_hand) {
+  const Target target = load_target("sm_80");
+  const ir::Program tile =
+      lower("matmul", {{"M", 512}, {"N", 512}, {"K", 128}}, "sm_80",
+            "chunk_matmul_k.bk=16 split_matmul_k.splits=1 blockify_launch.bm=64 blockify_launch.bn=64 raster.group=1 "
+            "stage_inputs.a=1 stage_inputs.b=1 register_tile.fm=4 register_tile.fn=4");
+  const Features f = features(tile, target);
+  EXPECT_EQ(f.blocks, 64);
+  EXPECT_EQ(f.threads, 256);
+  EXPECT_EQ(f.mix.flops, 2.0 * 512 * 512 * 128);
+  EXPECT_EQ(f.mix.arithmetic, 512.0 * 512 * 128);  // a lane each
+  // 8 chunks, for each block 64 x 16 of a and of b.
+  EXPECT_EQ(f.mix.requested_bytes, 4.0 * (64 * 8 * (64 * 16 * 2) + 512 * 512));
+  EXPECT_GE(f.shared_bytes, 4 * 64 * 16 * 2);
+  EXPECT_EQ(f.compulsory_bytes, 4.0 * (512 * 128 * 2 + 512 * 512));
+  EXPECT_GE(f.registers, 16 + 24);
+  EXPECT_LT(f.waves, 1);  // 108 units
+  EXPECT_DOUBLE_EQ(f.tail, 1 - f.waves);
+  EXPECT_GE(f.conflicts, 1);
+}
+
+TEST(Features, each_has_a_name_and_is_finite) {
+  Rng rng(3);
+  for (const Kernel& each : kernels()) {
+    ir::Symbols symbols;
+    for (const std::string& symbol : each.symbols) symbols[symbol] = 24;
+    for (const char* name : {"opencl-cpu", "opencl-gpu", "sm_90"}) {
+      const Target target = load_target(name);
+      Lowering lowering(ir::parse(each.text, symbols, each.name), target);
+      while (lowering.fork()) lowering.choose(rng.below(lowering.fork()->options.size()));
+      const std::vector<float> values = feature_vector(features(lowering.program(), target));
+      ASSERT_EQ(values.size(), feature_names().size());
+      for (std::size_t i = 0; i < values.size(); ++i)
+        EXPECT_TRUE(std::isfinite(values[i])) << each.name << " " << name << " " << feature_names()[i];
+    }
+  }
+}
+
+}  // namespace
+}  // namespace deplo::rules

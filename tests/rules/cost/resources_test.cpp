@@ -1,0 +1,118 @@
+// Limits, against numbers of CUDA's occupancy calculator and of the layout of shared memory.
+#include "rules/cost/resources.h"
+
+#include <gtest/gtest.h>
+
+#include "ir/emit/emit.h"
+#include "rules/lower.h"
+#include "rules/programs.h"
+
+namespace deplo::rules {
+namespace {
+
+TEST(Resources, a_thread_may_have_its_part_of_the_register_file_in_steps_of_8) {
+  const Target target = load_target("sm_90");
+  EXPECT_EQ(thread_registers(1024, target), 64);
+  EXPECT_EQ(thread_registers(512, target), 128);
+  EXPECT_EQ(thread_registers(384, target), 168);  // 65536 / 384 = 170.7
+  EXPECT_EQ(thread_registers(256, target), 255);
+  EXPECT_EQ(thread_registers(1, target), 255);
+  EXPECT_EQ(thread_registers(257, target), 224);  // 9 warps: 65536 / 288 = 227.6
+}
+
+// From CUDA's occupancy calculator: (threads, registers, shared bytes) → blocks of a unit.
+TEST(Resources, occupancy_is_that_of_the_calculator) {
+  const Target a100 = load_target("sm_80"), geforce = load_target("sm_120");
+  EXPECT_EQ(occupancy(256, 32, 0, a100).blocks, 8);   // 2048 threads
+  EXPECT_EQ(occupancy(256, 128, 0, a100).blocks, 2);  // 16 warps of 4096 registers
+  EXPECT_EQ(occupancy(256, 129, 0, a100).blocks, 1);  // of 4352: 15, for 4 schedulers 12
+  EXPECT_EQ(occupancy(128, 168, 0, a100).blocks, 3);  // of 5376: 12
+  EXPECT_EQ(occupancy(32, 32, 0, a100).blocks, 32);   // blocks of a unit
+  EXPECT_EQ(occupancy(32, 32, 0, geforce).blocks, 24);
+  EXPECT_EQ(occupancy(256, 32, 49152, a100).blocks, 3);     // 164 KiB in parts of 49 KiB
+  EXPECT_EQ(occupancy(256, 32, 32768, geforce).blocks, 3);  // 100 KiB in parts of 33 KiB
+  EXPECT_EQ(occupancy(1024, 80, 0, a100).blocks, 0);        // 32 warps of 2560 registers are more than there are
+  EXPECT_DOUBLE_EQ(occupancy(256, 128, 0, a100).fraction, 0.25);
+  EXPECT_DOUBLE_EQ(occupancy(1024, 32, 0, geforce).fraction, 1024.0 / 1536);
+}
+
+TEST(Resources, a_target_that_says_nothing_of_its_units_runs_a_block) {
+  EXPECT_EQ(occupancy(256, 32, 0, load_target("opencl-gpu")).blocks, 1);
+}
+
+TEST(Resources, a_register_tile_fits_the_register_file) {
+  const Target target = load_target("sm_90");
+  EXPECT_TRUE(legal_register_tile(128, 128, 8, 8, target));   // 256 threads
+  EXPECT_TRUE(legal_register_tile(128, 256, 8, 8, target));   // 512 threads of 128 registers, 104 needed
+  EXPECT_FALSE(legal_register_tile(256, 256, 8, 8, target));  // 1024 threads of 64
+  EXPECT_TRUE(legal_register_tile(128, 128, 4, 4, target));   // 1024 threads, 48 needed
+  EXPECT_FALSE(legal_register_tile(256, 128, 4, 8, target));  // 1024 threads, 68 needed
+  EXPECT_TRUE(legal_register_tile(256, 128, 16, 8, target));
+  EXPECT_FALSE(legal_register_tile(256, 128, 16, 16, target));  // 256 accumulators
+  EXPECT_FALSE(legal_register_tile(128, 128, 3, 8, target));    // does not divide
+}
+
+TEST(Resources, a_cpu_counts_vectors) {
+  const Target target = load_target("opencl-cpu");
+  EXPECT_TRUE(legal_register_tile(48, 64, 12, 32, target));
+  EXPECT_FALSE(legal_register_tile(48, 64, 16, 32, target));
+}
+
+ir::Program parsed(std::string_view text) { return ir::parse(text); }
+
+constexpr const char* rows = R"(=== tile: rows ===
+input x: f32[4, 64]
+output y: f32[4]
+Tile(axes=(a0:2=THREAD, a1:64=THREAD, a2:2=BLOCK)):
+  x_smem = Stage(x, origin=((a2 * 2), 0), slab=(s0:2@0, s1:64@1))
+  StridedLoop(a3 = a1; < 64; += 64): # reduce
+    in0 = load x_smem[a0, a3]
+    acc0 <- add(acc0, in0)
+  Combine(acc0, op=add, over=(a1))
+  if (a1 == 0):
+    y[((a2 * 2) + a0)] = acc0
+)";
+
+TEST(Resources, a_combine_takes_a_float_per_warp_or_thread) {
+  EXPECT_EQ(shared_bytes(parsed(rows), load_target("sm_90")), 2 * 64 * 4 + 2 * 2 * 4);
+  EXPECT_EQ(shared_bytes(parsed(rows), load_target("opencl-gpu")), 2 * 64 * 4 + 2 * 64 * 4);
+}
+
+TEST(Resources, a_combine_of_one_warp_takes_nothing) {
+  std::string text = rows;
+  for (const std::string_view from : {"a1:64=THREAD", "+= 64)"}) text.replace(text.find(from) + 3, 2, "32");
+  EXPECT_EQ(shared_bytes(parsed(text), load_target("sm_90")), 2 * 64 * 4);
+}
+
+TEST(Resources, slots_pads_and_barriers_count) {
+  const char* text = R"(=== tile: pipeline ===
+input x: f32[8, 64]
+output y: f32[8]
+Tile(axes=(a0:8=THREAD)):
+  for a1 in 0..4: # free
+    x_smem = Stage(x, origin=(0, (a1 * 16)), slab=(s0:8@0, s1:16@1)) buffers=3@(a1 % 3) tma
+    AsyncWait(keep=0, phase=((a1 / 3) % 2), slot=(a1 % 3))
+    for a2 in 0..16: # reduce
+      in0 = load x_smem[(a1 % 3), a0, a2]
+      acc0 <- add(acc0, in0)
+  y[a0] = acc0
+)";
+  EXPECT_EQ(shared_bytes(parsed(text), load_target("sm_90")), 3 * 8 * 16 * 4 + 3 * 8);
+}
+
+// What the rules count is what the source declares.
+TEST(Resources, shared_bytes_are_those_of_the_source) {
+  for (const char* name : {"sm_80", "sm_120", "opencl-gpu"})
+    for (const char* of : {"matmul", "rmsnorm", "softmax"}) {
+      const Target target = load_target(name);
+      ir::Symbols sizes;
+      for (const std::string& symbol : kernel(of).symbols) sizes[symbol] = 64;
+      const Lowering lowering = heuristic(ir::parse(kernel(of).text, sizes), target);
+      const ir::KernelSource source = ir::emit(materialize(lowering.program(), target), target);
+      EXPECT_EQ(shared_bytes(lowering.program(), target), source.shared_bytes) << name << " " << of;
+      EXPECT_TRUE(fits_shared(lowering.program(), target));
+    }
+}
+
+}  // namespace
+}  // namespace deplo::rules

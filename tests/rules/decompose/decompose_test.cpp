@@ -1,0 +1,132 @@
+// Every operation of Torch IR: what it is decomposed to means the same, at awkward shapes; and how it reads.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "ir/torch/model.h"
+#include "ir/torch/operations/ops.h"
+#include "rules/decompose/decompose.h"
+#include "rules/decompose/decompose_case.h"
+
+namespace deplo::testing {
+namespace {
+
+TEST(Decompose, MeansWhatTheOperationMeans) {
+  Rng rng(1);
+  for (const Case& c : all_cases()) {
+    const ir::torch::Graph graph = graph_of(c);
+    EXPECT_EQ(check_meaning(graph, sources_of(c, rng)), "") << describe(c);
+  }
+}
+
+TEST(Decompose, EveryOperationHasACase) {
+  std::set<std::string_view> covered;
+  const std::vector<Case> cases = all_cases();
+  for (const Case& c : cases) covered.insert(c.op);
+  for (const std::string_view op : ir::torch::op_names()) EXPECT_TRUE(covered.contains(op)) << op;
+}
+
+std::string composed_text(const ir::torch::Graph& graph) {
+  return ir::tensor::print(rules::compose(rules::decompose(graph)));
+}
+
+// The listings of "A Principled ML Compiler Stack", part 1, up to names; a Scalar needs no index map to be an argument.
+TEST(Decompose, LinearReadsAsInTheSeed) {
+  ir::torch::Builder b;
+  const auto x = b.input("input", {ir::DType::f32, {4, 3}}), w = b.parameter("p_weight", {ir::DType::f32, {2, 3}});
+  EXPECT_EQ(composed_text(b.finish({b.call("linear", {x, w})})),
+            "# Graph: 7 nodes, 1 inputs, 1 outputs\n"
+            "inputs:\n"
+            "input: (4, 3) float32\n"
+            "constants:\n"
+            "p_weight: (2, 3) float32\n"
+            "linear_a_bc = input[i, j] -> (4, 3, 2) float32\n"
+            "linear_b_bc = p_weight[k, j] -> (4, 3, 2) float32\n"
+            "linear_ew = multiply(linear_a_bc, linear_b_bc) -> (4, 3, 2) float32\n"
+            "linear_reduce = sum(linear_ew, axis=-2) -> (4, 1, 2) float32\n"
+            "linear = linear_reduce[i, na, j] -> (4, 2) float32\n"
+            "outputs:\n"
+            "linear: (4, 2) float32\n");
+}
+
+TEST(Decompose, RmsNormReadsAsInTheSeed) {
+  ir::torch::Builder b;
+  const auto x = b.input("x", {ir::DType::f32, {1, 32, 2048}}), w = b.parameter("p_weight", {ir::DType::f32, {2048}});
+  const auto norm = b.call("rms_norm", {x, w}, {{"dims", std::int64_t{1}}, {"eps", 1e-6}});
+  EXPECT_EQ(composed_text(b.finish({norm})),
+            "# Graph: 13 nodes, 1 inputs, 1 outputs\n"
+            "inputs:\n"
+            "x: (1, 32, 2048) float32\n"
+            "constants:\n"
+            "p_weight: (2048,) float32\n"
+            "rms_norm_mean_count: () float32 = 2048.0\n"
+            "rms_norm_eps: () float32 = 1e-06\n"
+            "rms_norm_sq = multiply(x, x) -> (1, 32, 2048) float32\n"
+            "rms_norm_mean_sum = sum(rms_norm_sq, axis=-1) -> (1, 32, 1) float32\n"
+            "rms_norm_mean = divide(rms_norm_mean_sum, rms_norm_mean_count) -> (1, 32, 1) float32\n"
+            "rms_norm_add_eps = add(rms_norm_mean, rms_norm_eps) -> (1, 32, 1) float32\n"
+            "rms_norm_rsq = rsqrt(rms_norm_add_eps) -> (1, 32, 1) float32\n"
+            "rms_norm_rsq_bc = rms_norm_rsq[na, j, na] -> (1, 32, 2048) float32\n"
+            "rms_norm_norm = multiply(x, rms_norm_rsq_bc) -> (1, 32, 2048) float32\n"
+            "p_weight_bc = p_weight[k] -> (1, 32, 2048) float32\n"
+            "rms_norm = multiply(rms_norm_norm, p_weight_bc) -> (1, 32, 2048) float32\n"
+            "outputs:\n"
+            "rms_norm: (1, 32, 2048) float32\n");
+}
+
+// The calculation of configs/kernels/gelu.loop: seven operations on constants and one input, and the gate.
+TEST(Decompose, GeluOfTheTanhFormIsTheKernelOfTheRepository) {
+  ir::torch::Builder b;
+  const auto x = b.input("x", {ir::DType::f32, {8, 4}});
+  const auto gelu = b.call("gelu", {x}, {{"approximate", std::string("tanh")}});
+  const std::string text = composed_text(b.finish({gelu}));
+  EXPECT_EQ(text.substr(text.find("gelu_cube = ")),
+            "gelu_cube = multiply(x, gelu_coefficient) -> (8, 4) float32\n"
+            "gelu_cube_1 = multiply(gelu_cube, x) -> (8, 4) float32\n"
+            "gelu_cube_2 = multiply(gelu_cube_1, x) -> (8, 4) float32\n"
+            "gelu_inner = add(x, gelu_cube_2) -> (8, 4) float32\n"
+            "gelu_scaled = multiply(gelu_inner, gelu_root) -> (8, 4) float32\n"
+            "gelu_tanh = tanh(gelu_scaled) -> (8, 4) float32\n"
+            "gelu_add = add(gelu_tanh, gelu_one) -> (8, 4) float32\n"
+            "gelu_halved = multiply(x, gelu_half) -> (8, 4) float32\n"
+            "gelu = multiply(gelu_halved, gelu_add) -> (8, 4) float32\n"
+            "outputs:\n"
+            "gelu: (8, 4) float32\n");
+}
+
+TEST(Decompose, NamesThatTheGraphHasAreNotGivenAgain) {
+  ir::torch::Builder b;
+  const auto x = b.input("silu_sigmoid", {ir::DType::f32, {3}}), y = b.input("get", {ir::DType::f32, {3}});
+  const auto silu = b.call("silu", {x}), get = b.call("silu", {y}, {}, "get");
+  const ir::tensor::Graph graph = rules::decompose(b.finish({silu, get}));
+  EXPECT_EQ(ir::tensor::verify(graph), "");
+  EXPECT_EQ(graph.nodes[2].name, "silu_sigmoid_1");
+  EXPECT_FALSE(graph.nodes[4].name.starts_with("get_")) << graph.nodes[4].name;  // OpenCL's prefix
+}
+
+TEST(Decompose, InputsAndParametersKeepNameOrderAndSource) {
+  ir::torch::Builder b;
+  const ir::Source uniform{{ir::Fill::Draw::uniform, 0, 2}, {}};
+  const auto x = b.input("x", {ir::DType::f32, {3}}, uniform);
+  b.input("unread", {ir::DType::i32, {2}});
+  const auto p = b.parameter("p", {ir::DType::f32, {3}}, uniform);
+  const ir::tensor::Graph graph = rules::decompose(b.finish({b.call("add", {x, p})}));
+  ASSERT_EQ(graph.nodes.size(), 4U);
+  EXPECT_EQ(graph.nodes[0], (ir::tensor::Node{"x", {ir::DType::f32, {3}}, ir::tensor::Input{uniform}, {}}));
+  EXPECT_EQ(graph.nodes[1].name, "unread");
+  EXPECT_EQ(graph.nodes[2], (ir::tensor::Node{"p", {ir::DType::f32, {3}}, ir::tensor::Parameter{uniform}, {}}));
+  EXPECT_EQ(graph.nodes[3].name, "add");
+}
+
+// rms_norm, attention with grouped queries, rotation, gating: the models at a length that nothing divides.
+TEST(Decompose, BlocksOfModelsMeanTheSame) {
+  for (const std::int64_t seq : {1, 7}) {
+    Rng rng(static_cast<std::uint64_t>(seq));
+    const ir::torch::Model tiny{"tiny", 16, 24, 4, 2, 4, 1, 10000, 1e-6, true, true};
+    const ir::torch::Graph graph = ir::torch::build_block(tiny, 0, seq);
+    EXPECT_EQ(check_meaning(graph, random_sources(graph, rng)), "") << "seq " << seq;
+  }
+}
+
+}  // namespace
+}  // namespace deplo::testing

@@ -1,0 +1,175 @@
+// What the fused kernels compute is what the Torch graph computes; and the guard refuses what it says.
+#include "rules/fusion/fuse.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "ir/torch/expression/expression.h"
+#include "ir/torch/model.h"
+#include "rules/decompose/decompose.h"
+#include "rules/fusion/random_graph.h"
+#include "rules/fusion/run_module.h"
+#include "rules/options.h"
+
+namespace deplo::rules {
+namespace {
+
+ir::Module fused(std::string_view code, const FuseOptions& options = {}) {
+  return fuse(compose(decompose(ir::torch::parse_expression(code))), options);
+}
+
+// The shortest prefix of the failing graph that fails.
+std::string shrink(std::uint64_t seed, int steps) {
+  for (int n = 1; n <= steps; ++n)
+    if (const std::string fault = fused_difference(random_graph(seed, n), seed); !fault.empty())
+      return fmt::format("seed {}, {} of {} steps: {}", seed, n, steps, fault);
+  return fmt::format("seed {}: fails with {} steps only in one run", seed, steps);
+}
+
+TEST(Fuse, RandomGraphsMeanTheSame) {
+  const std::uint64_t cases = std::max<std::uint64_t>(test_options().cases / 4, 50);
+  for (std::uint64_t i = 0; i < cases; ++i) {
+    const std::uint64_t seed = test_options().seed + i;
+    const int steps = 1 + static_cast<int>(seed % 12);
+    ASSERT_EQ(fused_difference(random_graph(seed, steps), seed), "") << shrink(seed, steps);
+  }
+}
+
+TEST(Fuse, BlocksMeanTheSame) {
+  ir::torch::Model model{
+      .name = "small", .hidden = 64, .ffn = 96, .heads = 4, .kv_heads = 2, .head_dim = 16, .layers = 1};
+  for (const std::int64_t seq : {1, 7, 33})
+    for (const bool bias : {false, true})
+      for (const bool norm : {false, true}) {
+        model.qkv_bias = bias, model.qk_norm = norm;
+        EXPECT_EQ(fused_difference(ir::torch::build_block(model, 0, seq), 1), "") << seq << bias << norm;
+      }
+}
+
+TEST(Fuse, BlocksAreAtMostSixteenKernels) {
+  for (const char* name : {"tinyllama-1.1b", "qwen2.5-7b", "qwen3-embedding-0.6b"})
+    for (const std::int64_t seq : {1, 32, 128, 512}) {
+      const ir::Module block = fuse(compose(decompose(ir::torch::build_block(ir::torch::load_model(name), 0, seq))));
+      EXPECT_LE(block.kernels.size(), 16) << name << " " << seq;
+      for (const ir::Program& kernel : block.kernels) EXPECT_EQ(ir::verify(kernel), "") << ir::print(kernel);
+    }
+}
+
+TEST(Fuse, IsDeterministic) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const auto graph = compose(decompose(random_graph(seed, 10)));
+    EXPECT_EQ(ir::print(fuse(graph)), ir::print(fuse(graph)));
+  }
+}
+
+struct Count {
+  const char* what;
+  const char* code;
+  std::size_t kernels;
+};
+
+// One line each: what is merged, what is not, and why.
+TEST(Fuse, KernelCounts) {
+  const Count counts[] = {
+      {"a chain", "x=torch.randn(8,9)\ntorch.tanh(torch.exp(x)*2+1)", 1},
+      {"softmax: three sweeps", "F.softmax(torch.randn(4,8),dim=-1)", 1},
+      {"layer norm: three sweeps", "nn.LayerNorm(33)(torch.randn(7,33))", 1},
+      {"the sum of a column stands in the way of its rows", "x=torch.randn(64,65)\nx-x.sum(0)", 2},
+      {"a matmul and its epilogue", "F.gelu(torch.randn(8,9)@torch.randn(9,10)+torch.randn(10))", 1},
+      {"a computed operand of a matmul, however cheap", "F.relu(torch.randn(8,9))@torch.randn(9,10)", 2},
+      {"silu(g) * u into a matmul", "(F.silu(torch.randn(8,9))*torch.randn(8,9))@torch.randn(9,10)", 2},
+      {"a transposed operand is read, not computed", "torch.randn(9,8).T@torch.randn(9,10)", 1},
+      {"a vector that an epilogue computes", "torch.randn(8,9)@torch.randn(9,10)*(torch.randn(10)+1)", 1},
+      {"two matmuls in a row", "torch.randn(8,9)@torch.randn(9,10)@torch.randn(10,11)", 2},
+      {"two matmuls side by side", "x=torch.randn(8,9)\n(x@torch.randn(9,10))*(x@torch.randn(9,10))", 2},
+      {"norm, then matmul: its columns would be serial", "nn.RMSNorm(33)(torch.randn(7,33))@torch.randn(33,65)", 2},
+      {"attention", "q=torch.randn(2,7,8)\nF.scaled_dot_product_attention(q,q,q,is_causal=True)", 3},
+      {"a cheap producer of two outputs is computed in each",
+       "x=torch.randn(8,9)\ny=F.relu(x)\n(torch.exp(y).sum(0),y.sum(1))", 2},
+      {"an output is written, whoever else reads it", "x=torch.randn(8,9)\ny=x@x.T\n(y,torch.exp(y))", 2},
+      {"a transpose is a way of reading", "x=torch.randn(8,9)\ntorch.exp(x.T)", 1},
+      {"nothing but a transpose is a copy", "torch.randn(8,9).T", 1},
+      {"an input that is an output", "x=torch.randn(3)\n(x,x+1)", 2},
+      {"no input at all", "torch.arange(8)*2", 1},
+      {"a gather from what is computed", "w=torch.exp(torch.randn(9,5))\nF.embedding(torch.randint(0,9,(4,)),w)", 2},
+      {"what is no number is left to the kernel", "x=torch.zeros(3)\nx/x", 1},
+      {"a scalar", "torch.randn(8).sum()", 1},
+  };
+  for (const Count& c : counts) {
+    const ir::Module module = fused(c.code);
+    EXPECT_EQ(module.kernels.size(), c.kernels) << c.what << "\n" << ir::print(module);
+    EXPECT_EQ(fused_difference(ir::torch::parse_expression(c.code), 3), "") << c.what;
+  }
+}
+
+TEST(Fuse, WithoutTheGuardMatmulsNest) {
+  const char* mlp = "x=torch.randn(8,64)\nnn.Linear(256,64,bias=False)(nn.Linear(64,256,bias=False)(x))";
+  EXPECT_EQ(fused(mlp).kernels.size(), 2);
+  EXPECT_EQ(fused(mlp, {.guard = false}).kernels.size(), 1);
+}
+
+TEST(Fuse, WithoutMergingOneKernelPerNode) {
+  EXPECT_EQ(fused("torch.exp(torch.neg(torch.randn(16))[5:8])", {.merge = false}).kernels.size(), 3);
+}
+
+TEST(Fuse, WeightsAreStoredAsTheMatmulReadsThem) {
+  const ir::Module module = fused("nn.Linear(5,3,bias=False)(torch.randn(2,5))");
+  const auto weight = std::find_if(module.tensors.begin(), module.tensors.end(),
+                                   [](const ir::Tensor& t) { return t.kind == ir::Tensor::Kind::parameter; });
+  ASSERT_NE(weight, module.tensors.end());
+  EXPECT_EQ(weight->type.shape, (ir::Shape{5, 3}));
+  EXPECT_EQ(weight->permutation, (std::vector<int>{1, 0}));
+  EXPECT_THAT(ir::print(module), testing::HasSubstr("p_weight[a2, a1]"));
+}
+
+// A kernel may count their dimensions as it likes: a batch of rows as one, extents of 1 first.
+TEST(Fuse, InputsAndOutputsHaveTheShapesOfTheGraph) {
+  for (const char* code :
+       {"torch.bmm(torch.randn(7,33,129),torch.randn(7,129,1))", "torch.bmm(torch.randn(7,1,33),torch.randn(7,33,5))",
+        "x=torch.randn(3,7,1,5)\n(x.permute(3,1,0,2).sum(0),torch.exp(x))"}) {
+    const ir::torch::Graph graph = ir::torch::parse_expression(code);
+    const ir::Module module = fuse(compose(decompose(graph)));
+    for (std::size_t o = 0; o < graph.outputs.size(); ++o)
+      EXPECT_EQ(module.find(module.outputs[o])->type, graph.nodes[static_cast<std::size_t>(graph.outputs[o])].type)
+          << code;
+    for (const ir::torch::Node& node : graph.nodes)
+      if (node.kind == ir::torch::Node::Kind::input) {
+        EXPECT_EQ(module.find(node.name)->type, node.type) << code;
+      }
+    EXPECT_EQ(fused_difference(graph, 1), "") << code;
+  }
+}
+
+// A file of PyTorch may have it as a constant; no text of a kernel does.
+TEST(Fuse, WhatIsNoNumberIsComputed) {
+  ir::torch::Builder builder;
+  const ir::torch::Id x = builder.input("x", {ir::DType::f32, {3, 5}});
+  const ir::torch::Id nan = builder.scalar(std::nan(""), ir::DType::f32);
+  const ir::torch::Id zero = builder.scalar(0, ir::DType::f32);
+  const ir::torch::Id where = builder.call("where", {builder.call("lt", {x, zero}), x, nan});
+  const ir::torch::Id full = builder.call("full", {}, {{"shape", ir::Shape{3, 5}}, {"value", std::nan("")}});
+  EXPECT_EQ(fused_difference(builder.finish({where, full}), 1), "");
+}
+
+TEST(Fuse, NamesOfTheUserAreNotThoseOfKernels) {
+  const char* code =
+      "a0=torch.randn(3,4)\nv0=torch.randn(3,4)\nin0=torch.randn(4)\nacc0=a0.sum(-1,True)\na0*v0+in0+acc0";
+  EXPECT_EQ(fused_difference(ir::torch::parse_expression(code), 1), "");
+  EXPECT_THAT(ir::print(fused(code)), testing::HasSubstr("load a0_1[a0, a1]"));
+}
+
+TEST(Fuse, HalvesAreRefusedByName) {
+  try {
+    fused("torch.exp(torch.randn(4).to(torch.float16))");
+    FAIL() << "expected an Error";
+  } catch (const Error& e) {
+    EXPECT_THAT(e.what(), testing::HasSubstr("expected float32, int32 or bool"));
+    EXPECT_THAT(e.what(), testing::HasSubstr("found float16"));
+  }
+}
+
+}  // namespace
+}  // namespace deplo::rules

@@ -1,0 +1,108 @@
+#include "rules/fusion/run_module.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "core/rng.h"
+#include "ir/interpret/interpret.h"
+#include "ir/torch/evaluate/evaluate.h"
+#include "rules/decompose/decompose.h"
+#include "rules/fusion/fuse.h"
+
+namespace deplo::rules {
+namespace {
+
+using Values = std::vector<double>;
+
+double small_draw(const ir::Fill& fill, ir::DType dtype, Rng& rng) {
+  if (dtype == ir::DType::boolean) return static_cast<double>(rng.below(2));
+  switch (fill.draw) {
+    case ir::Fill::Draw::integers:
+      return std::floor(rng.uniform(fill.a, fill.b));
+    case ir::Fill::Draw::constant:
+      return fill.a;
+    case ir::Fill::Draw::uniform:
+      return rng.uniform(fill.a, fill.b);
+    case ir::Fill::Draw::normal:
+      break;
+  }
+  return dtype == ir::DType::i32 ? static_cast<double>(rng.below(9)) - 4 : rng.uniform(-2, 2);
+}
+
+// Element (i, j, …) of the result is element of `values` with coordinate permutation[d] = the d-th.
+Values permute(const Values& values, const ir::Shape& stored, const std::vector<int>& permutation) {
+  ir::Shape shape(stored.size());
+  for (std::size_t d = 0; d < stored.size(); ++d) shape[static_cast<std::size_t>(permutation[d])] = stored[d];
+  const ir::Shape from = ir::row_major_strides(shape), to = ir::row_major_strides(stored);
+  Values result(values.size());
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    std::int64_t offset = 0;
+    for (std::size_t d = 0; d < stored.size(); ++d)
+      offset += static_cast<std::int64_t>(i) / to[d] % stored[d] * from[static_cast<std::size_t>(permutation[d])];
+    result[i] = values[static_cast<std::size_t>(offset)];
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<Values> random_sources(const ir::torch::Graph& graph, std::uint64_t seed) {
+  Rng rng(seed);
+  std::vector<Values> sources(graph.nodes.size());
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const ir::torch::Node& node = graph.nodes[i];
+    if (node.kind != ir::torch::Node::Kind::input && node.kind != ir::torch::Node::Kind::parameter) continue;
+    for (std::int64_t n = ir::element_count(node.type.shape); n > 0; --n)
+      sources[i].push_back(small_draw(node.source.fill, node.type.dtype, rng));
+  }
+  return sources;
+}
+
+std::vector<Values> run(const ir::Module& module, const ir::torch::Graph& graph, const std::vector<Values>& sources) {
+  ir::Memory tensors;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) tensors[graph.nodes[i].name] = sources[i];
+  for (const ir::Tensor& tensor : module.tensors)
+    if (!tensor.permutation.empty())
+      tensors[tensor.name] = permute(tensors.at(tensor.of), tensor.type.shape, tensor.permutation);
+  for (const ir::Program& kernel : module.kernels) {
+    EXPECT_EQ(ir::verify(kernel), "") << ir::print(kernel);
+    EXPECT_EQ(ir::parse(ir::print(kernel)), kernel);
+    ir::Memory memory;
+    for (const ir::Buffer& buffer : kernel.buffers)
+      memory[buffer.name] = buffer.role == ir::Role::input ? tensors.at(buffer.name)
+                                                           : Values(static_cast<std::size_t>(ir::span(buffer)),
+                                                                    std::numeric_limits<double>::quiet_NaN());
+    ir::interpret(kernel, memory);
+    tensors[kernel.buffers.back().name] = std::move(memory.at(kernel.buffers.back().name));
+  }
+  std::vector<Values> outputs;
+  for (const std::string& name : module.outputs) outputs.push_back(tensors.at(name));
+  return outputs;
+}
+
+std::string fused_difference(const ir::torch::Graph& graph, std::uint64_t seed) {
+  const std::vector<Values> sources = random_sources(graph, seed);
+  const std::vector<Values> expected = ir::torch::evaluate(graph, sources);
+  const ir::Module module = fuse(compose(decompose(graph)));
+  const std::vector<Values> found = run(module, graph, sources);
+  for (std::size_t o = 0; o < expected.size(); ++o) {
+    if (found[o].size() != expected[o].size())
+      return fmt::format("output {}: expected {} elements, found {}", o, expected[o].size(), found[o].size());
+    double scale = 1;  // that of the inputs: a difference of equal numbers is exact in one and 1e-16 in the other
+    for (const double e : expected[o])
+      if (std::isfinite(e)) scale = std::max(scale, std::fabs(e));
+    for (std::size_t i = 0; i < expected[o].size(); ++i) {
+      const double e = expected[o][i], f = found[o][i];
+      const bool same = std::isnan(e) ? std::isnan(f) : std::isinf(e) ? f == e : std::fabs(f - e) <= 1e-6 * scale;
+      if (!same)
+        return fmt::format("output {} element {}: expected {}, found {}\n{}\n{}", o, i, e, f, ir::torch::print(graph),
+                           ir::print(module));
+    }
+  }
+  return "";
+}
+
+}  // namespace deplo::rules

@@ -1,0 +1,25 @@
+// A module of kernels run in the interpreter, and the same graph as Tensor IR: shared by the tests of the fusion.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ir/module.h"
+#include "ir/tensor/tensor.h"
+#include "ir/torch/graph.h"
+
+namespace deplo::rules {
+
+/// Values of every input and parameter, by node, as their fills say, but small whole numbers for i32; others empty.
+std::vector<std::vector<double>> random_sources(const ir::torch::Graph&, std::uint64_t seed);
+
+/// The outputs of the module; `sources` are those of the graph that it came from, by name. Adds a failure to the test
+/// where a kernel does not verify.
+std::vector<std::vector<double>> run(const ir::Module&, const ir::torch::Graph&,
+                                     const std::vector<std::vector<double>>& sources);
+
+/// Decomposes, composes and fuses; "" where the kernels give what the Torch graph gives, to 1e-9 of the largest
+/// element; else where not, with the kernels.
+std::string fused_difference(const ir::torch::Graph&, std::uint64_t seed);
+
+}  // namespace deplo::rules

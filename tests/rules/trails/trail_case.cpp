@@ -1,0 +1,174 @@
+#include "rules/trails/trail_case.h"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "core/error.h"
+#include "core/rng.h"
+#include "ir/emit/emit.h"
+#include "rules/cost/resources.h"
+#include "rules/lower.h"
+
+namespace deplo::rules {
+namespace {
+
+constexpr unsigned most_seconds = 30;  // of one case
+
+ir::Program loop_program(const TrailCase& c) { return ir::parse(kernel(c.kernel).text, c.symbols, c.kernel); }
+
+Target target_of(const TrailCase& c) {
+  Target target = load_target(c.target);
+  if (c.tight == 0) return target;
+  target.max_threads = std::min<std::int64_t>(target.max_threads, c.tight == 1 ? 256 : 64);
+  target.shared_bytes = c.tight == 1 ? 4096 : 1024;
+  target.register_floats = c.tight == 1 ? 32 : target.cpu ? 48 : 8;
+  return target;
+}
+
+std::size_t pick(const Fork& fork, const TrailCase& c, std::optional<Rng>& rng) {
+  if (rng) return rng->below(100) < c.lazy ? 0 : rng->below(fork.options.size());
+  const auto wanted =
+      std::find_if(c.wanted.begin(), c.wanted.end(), [&](const Choice& w) { return w.knob == fork.knob; });
+  if (wanted == c.wanted.end()) return 0;
+  const auto found = std::find(fork.options.begin(), fork.options.end(), wanted->value);
+  return found == fork.options.end() ? 0 : static_cast<std::size_t>(found - fork.options.begin());
+}
+
+/// `on_choice` hears of each choice before it is taken.
+Lowering lower(const TrailCase& c, const Target& target, const std::function<void(const Choice&)>& on_choice,
+               Lowering::Observer observer = {}) {
+  std::optional<Rng> rng;
+  if (c.seed != 0) rng.emplace(c.seed);
+  Lowering lowering(loop_program(c), target, std::move(observer));
+  while (const auto& fork = lowering.fork()) {
+    const std::size_t option = pick(*fork, c, rng);
+    on_choice({fork->knob, fork->options.at(option)});
+    lowering.choose(option);
+  }
+  return lowering;
+}
+
+std::string check_text(const ir::Program& program) {
+  const std::string text = ir::print(program);
+  if (const std::string violation = ir::verify(program); !violation.empty())
+    return "verify: " + violation + "\n" + text;
+  if (ir::parse(text) != program) return "the text does not read back\n" + text;
+  return "";
+}
+
+/// "" where each of the programs leaves what `loop` does, silently.
+std::string check_meaning(const ir::Program& loop, const std::vector<const ir::Program*>& programs,
+                          const Target& target, std::uint64_t seed) {
+  const ir::Memory memory = random_memory(loop, seed);
+  const ir::Memory expected = result(loop, memory);
+  for (const ir::Program* program : programs) {
+    std::string wrong;
+    try {
+      wrong = difference(loop, expected, result(*program, memory, {.shared_bytes = target.shared_bytes}));
+    } catch (const Error& e) {
+      wrong = e.what();
+    }
+    if (!wrong.empty())
+      return fmt::format("{} IR means something else: {}\n{}", name(program->level), wrong, print(*program));
+  }
+  return "";
+}
+
+std::string check_source(const ir::Program& tile, const ir::Program& kernel, const Target& target) {
+  const ir::KernelSource source = ir::emit(kernel, target);
+  const auto within = [](std::string_view what, std::int64_t value, std::int64_t limit) {
+    return value >= 0 && value <= limit ? "" : fmt::format("{}: {}, at most {}", what, value, limit);
+  };
+  if (source.text.find(source.entry) == std::string::npos) return "no kernel in the source";
+  std::string wrong = within("threads of a block", source.threads, target.max_threads);
+  if (wrong.empty()) wrong = within("shared bytes", shared_bytes(tile, target), target.shared_bytes);
+  if (wrong.empty()) wrong = within("shared bytes of the source", source.shared_bytes, shared_bytes(tile, target));
+  return wrong.empty() ? "" : wrong + "\n" + ir::print(tile);
+}
+
+std::string check(const TrailCase& c, int report) {
+  const Target target = target_of(c);
+  const ir::Program loop = loop_program(c);
+  const Lowering lowering = lower(c, target, [&](const Choice& choice) {
+    const std::string line = print(Trail{choice}) + "\n";
+    if (write(report, line.data(), line.size()) < 0) throw Error("the pipe is closed");
+  });
+  const Lowering again = follow(loop, target, parse_trail(print(lowering.trail())));
+  if (again.program() != lowering.program()) return "the trail does not replay to the same program";
+  const ir::Program sound = materialize(lowering.program(), target);
+  const ir::Program kernel = c.fault == nullptr ? sound : c.fault(sound);
+  for (const ir::Program* program : {&lowering.program(), &kernel})
+    if (std::string wrong = check_text(*program); !wrong.empty()) return wrong;
+  if (std::string wrong = check_meaning(loop, {&lowering.program(), &kernel}, target, c.seed); !wrong.empty())
+    return wrong;
+  return check_source(lowering.program(), kernel, target);
+}
+
+// The child: choices to `report`, then the failure after a line "failure".
+[[noreturn]] void child(const TrailCase& c, int report) {
+  alarm(most_seconds);
+  dup2(report, STDERR_FILENO);
+  std::string failure;
+  try {
+    failure = check(c, report);
+  } catch (const std::exception& e) {
+    failure = std::string("Error: ") + e.what();
+  }
+  if (!failure.empty()) failure = "failure\n" + failure + "\n";
+  const bool sent = write(report, failure.data(), failure.size()) == static_cast<ssize_t>(failure.size());
+  _exit(sent ? 0 : 1);
+}
+
+std::string read_all(int from) {
+  std::string text;
+  std::array<char, 4096> piece{};
+  for (ssize_t n = 0; (n = read(from, piece.data(), piece.size())) > 0;)
+    text.append(piece.data(), static_cast<std::size_t>(n));
+  return text;
+}
+
+}  // namespace
+
+std::set<std::string> applied_rules(const TrailCase& c) {
+  std::set<std::string> applied;
+  lower(
+      c, target_of(c), [](const Choice&) {},
+      [&](const Lowering::Step& step) {
+        if (step.skipped.empty()) applied.emplace(step.rule);
+      });
+  return applied;
+}
+
+Finding attempt(const TrailCase& c) {
+  std::array<int, 2> ends{};
+  CHECK(pipe(ends.data()) == 0);
+  const pid_t pid = fork();
+  CHECK(pid >= 0);
+  if (pid == 0) child(c, ends[1]);
+  close(ends[1]);
+  const std::string text = read_all(ends[0]);
+  close(ends[0]);
+  int status = 0;
+  waitpid(pid, &status, 0);
+  Finding finding;
+  std::size_t at = 0;
+  while (at < text.size()) {  // up to the first line that is no choice
+    const std::string line = text.substr(at, text.find('\n', at) - at);
+    if (line.find(' ') != std::string::npos || line.find('=') == std::string::npos) break;
+    finding.trail.push_back(parse_trail(line).at(0));
+    at += line.size() + 1;
+  }
+  if (at < text.size()) finding.failure = text.substr(at);
+  if (WIFSIGNALED(status))
+    finding.failure += fmt::format("signal {}", WTERMSIG(status));
+  else if (WEXITSTATUS(status) != 0)
+    finding.failure += fmt::format("exit code {}", WEXITSTATUS(status));
+  return finding;
+}
+
+}  // namespace deplo::rules

@@ -1,0 +1,86 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "core/rng.h"
+#include "rules/trails/trail_case.h"
+
+namespace deplo::rules {
+namespace {
+
+// Mostly what no tile divides; 32, 64, 96 and 128 so that whole tiles and vectors are met as well.
+constexpr std::array<std::int64_t, 15> awkward = {1, 2, 7, 13, 16, 31, 32, 33, 61, 64, 96, 100, 128, 257, 509};
+// Rows of 16 bytes, which TMA and swizzles ask for, and chunks enough for deep pipelines.
+constexpr std::array<std::int64_t, 8> whole = {8, 16, 32, 32, 64, 64, 96, 128};
+
+// clang-format off
+constexpr std::array products = {
+    "matmul", "matmul_scale", "matmul_add", "matmul_relu", "matmul_silu", "matmul_scale_add", "matmul_silu_mul", "linear",
+    "linear_bias", "matmul_transposed_b", "batched_matmul", "gqa_scores", "gqa_values", "gate_up", "norm_matmul", "square"};
+constexpr std::array others = {
+    "rmsnorm", "layernorm", "softmax", "gelu", "silu_mul", "causal_softmax", "masked_softmax", "row_sum", "row_max",
+    "column_sum", "column_max", "batched_column_mean", "total"};
+// clang-format on
+
+// What the rules are for, and one of four times any kernel.
+std::string draw_kernel(Rng& rng) {
+  if (rng.below(4) == 0) return kernels()[rng.below(kernels().size())].name;
+  const std::size_t number = rng.below(products.size() + others.size());
+  return number < products.size() ? products.at(number) : others.at(number - products.size());
+}
+
+// Interpreting takes some 30 ns an operation: of 20 awkward cases 15 take a millisecond or two, one some fifty.
+double draw_most_operations(Rng& rng) {
+  const std::uint64_t draw = rng.below(20);
+  return draw == 0 ? 1.2e6 : draw < 5 ? 200e3 : 30e3;
+}
+
+std::int64_t draw_extent(const std::string& kernel, std::span<const std::int64_t> from, Rng& rng) {
+  const std::int64_t extent = from[rng.below(from.size())];
+  return kernel == "padded_rows_matmul" ? std::min<std::int64_t>(extent, 96)
+                                        : extent;  // its rows lie 97 elements apart
+}
+
+// What only moves elements has no arithmetic.
+double operations(const TrailCase& c) {
+  const ir::Work work = ir::work(ir::parse(kernel(c.kernel).text, c.symbols, c.kernel));
+  return std::max(work.flops, work.bytes / 4);
+}
+
+void draw_extents(TrailCase& c, std::span<const std::int64_t> from, double most, Rng& rng) {
+  do {
+    for (const std::string& symbol : kernel(c.kernel).symbols) c.symbols[symbol] = draw_extent(c.kernel, from, rng);
+  } while (operations(c) > most);
+}
+
+}  // namespace
+
+std::string describe(const TrailCase& c) {
+  std::string text = c.kernel;
+  for (const auto& [symbol, value] : c.symbols) text += fmt::format(" {}={}", symbol, value);
+  return fmt::format("{} on {}{}{}, {}", text, c.target, c.tight == 0 ? "" : fmt::format(" (tight {})", c.tight),
+                     c.fault == nullptr ? "" : " with a planted fault",
+                     c.seed != 0 ? fmt::format("seed {}", c.seed) : print(c.wanted));
+}
+
+TrailCase random_case(std::string_view target, std::uint64_t seed) {
+  Rng rng(seed * 2654435761U + 1);
+  TrailCase c;
+  c.target = target;
+  c.seed = seed;
+  const std::uint64_t limits = rng.below(6);
+  c.tight = limits < 4 ? 0 : static_cast<int>(limits) - 3;
+  c.lazy = std::array<std::uint64_t, 3>{0, 40, 80}.at(rng.below(3));
+  if (rng.below(5) == 0) {
+    c.kernel = products.at(rng.below(products.size()));
+    draw_extents(c, whole, 400e3, rng);
+  } else {
+    c.kernel = draw_kernel(rng);
+    draw_extents(c, awkward, draw_most_operations(rng), rng);
+  }
+  return c;
+}
+
+}  // namespace deplo::rules

@@ -1,0 +1,98 @@
+// The random trails can fail: mistakes planted in the Kernel IR are found, and shrunk to what they need.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "ir/walk.h"
+#include "rules/lower.h"
+#include "rules/options.h"
+#include "rules/trails/trail_case.h"
+
+namespace deplo::rules {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// Applies `edit` to every body, the outermost first.
+void edit_bodies(ir::Body& body, const std::function<void(ir::Body&)>& edit) {
+  edit(body);
+  for (ir::Stmt& stmt : body)
+    if (ir::Body* inner = ir::inner_body(stmt)) edit_bodies(*inner, edit);
+}
+
+ir::Program without_barriers(ir::Program kernel) {
+  edit_bodies(kernel.body, [](ir::Body& body) {
+    std::erase_if(body, [](const ir::Stmt& stmt) { return stmt.as<ir::Sync>() != nullptr; });
+  });
+  return kernel;
+}
+
+// Every second sum of a run of accumulators is lost: wrong only where a thread owns several.
+ir::Program with_lost_sums(ir::Program kernel) {
+  edit_bodies(kernel.body, [](ir::Body& body) {
+    for (std::size_t i = 1; i < body.size(); ++i)
+      if (body[i].as<ir::Accum>() != nullptr && body[i - 1].as<ir::Accum>() != nullptr) body[i] = body[i - 1];
+  });
+  return kernel;
+}
+
+/// The first case from seed 1 on that the fault makes fail, on a matmul.
+TrailCase first_failing(const char* target, Fault fault) {
+  for (std::uint64_t seed = 1; seed < 500; ++seed) {
+    TrailCase c = random_case(target, seed);
+    if (c.kernel.find("matmul") != 0) continue;
+    c.fault = fault;
+    if (!attempt(c).failure.empty()) return c;
+  }
+  return {};
+}
+
+TEST(PlantedFaults, a_missing_barrier_is_a_race) {
+  const TrailCase drawn = first_failing("sm_80", without_barriers);
+  ASSERT_NE(drawn.kernel, "") << "nothing found";
+  const TrailCase small = shrink(drawn);
+  EXPECT_EQ(small.seed, 0U);
+  EXPECT_THAT(attempt(small).failure, HasSubstr("race")) << describe(small);
+  EXPECT_LE(small.wanted.size(), 4U) << describe(small);
+  for (const auto& [symbol, value] : small.symbols) EXPECT_LE(value, drawn.symbols.at(symbol));
+  // Neither another extent nor another choice is to blame: without the fault, and without any of the choices, it holds.
+  TrailCase sound = small;
+  sound.fault = nullptr;
+  EXPECT_EQ(attempt(sound).failure, "");
+  for (std::size_t i = 0; i < small.wanted.size(); ++i) {
+    TrailCase simpler = small;
+    simpler.wanted.erase(simpler.wanted.begin() + static_cast<std::ptrdiff_t>(i));
+    EXPECT_EQ(attempt(simpler).failure, "") << describe(simpler);
+  }
+}
+
+TEST(PlantedFaults, a_lost_sum_is_a_wrong_value_of_a_register_tile) {
+  const TrailCase drawn = first_failing("opencl-gpu", with_lost_sums);
+  ASSERT_NE(drawn.kernel, "") << "nothing found";
+  const TrailCase small = shrink(drawn);
+  EXPECT_THAT(attempt(small).failure, HasSubstr("kernel IR means something else")) << describe(small);
+  EXPECT_LE(small.wanted.size(), 3U) << describe(small);
+}
+
+// One seed draws one case, whoever tries it.
+TEST(PlantedFaults, several_processes_find_what_one_finds) {
+  const auto alone = failing_seeds("opencl-gpu", 1, 24, 1, 24);
+  EXPECT_EQ(failing_seeds("opencl-gpu", 1, 24, 3, 24), alone);
+}
+
+TEST(Options, are_words_and_assignments) {
+  TestOptions options;
+  EXPECT_EQ(parse_options({"--cases", "100000", "--seed=7", "--jobs", "4"}, options), "");
+  EXPECT_EQ(options.cases, 100000U);
+  EXPECT_EQ(options.seed, 7U);
+  EXPECT_EQ(options.jobs, 4U);
+  EXPECT_EQ(parse_options({"--cases"}, options), "--cases: expected a number, found none");
+  EXPECT_EQ(parse_options({"--jobs=0"}, options), "--jobs: expected a number, found '0'");
+  EXPECT_EQ(parse_options({"--cases=1e5"}, options), "--cases: expected a number, found '1e5'");
+  EXPECT_EQ(parse_options({"--case=1"}, options), "expected --cases N, --seed S or --jobs J, found --case=1");
+}
+
+}  // namespace
+}  // namespace deplo::rules

@@ -1,0 +1,111 @@
+// Random kernels × awkward extents × targets × trails: every schedule ends, verifies, fits its target and means the
+// same as Loop, Tile and Kernel IR. `test_rules --cases N --seed S --jobs J`; a nightly run takes 100000.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "core/file.h"
+#include "rules/options.h"
+#include "rules/trails/trail_case.h"
+
+namespace deplo::rules {
+namespace {
+
+std::string report(const TrailCase& drawn, const Finding& finding) {
+  const TrailCase small = shrink(drawn);
+  return fmt::format("{}\n  {}\n{}\nshortest:\n  {}\n{}", describe(drawn), print(finding.trail), finding.failure,
+                     describe(small), attempt(small).failure);
+}
+
+const std::vector<std::string>& targets() {
+  static const std::vector<std::string> names = list_data("configs/targets", ".yaml");
+  return names;
+}
+
+class Trails : public testing::TestWithParam<std::string> {};
+
+TEST_P(Trails, every_schedule_means_the_same) {
+  constexpr std::size_t most_reports = 5;
+  const TestOptions& options = test_options();
+  const std::uint64_t count = (options.cases + targets().size() - 1) / targets().size();
+  std::printf("seeds %llu to %llu\n", static_cast<unsigned long long>(options.seed),
+              static_cast<unsigned long long>(options.seed + count - 1));
+  std::vector<std::uint64_t> seeds = failing_seeds(GetParam(), options.seed, count, options.jobs, most_reports);
+  if (seeds.size() > most_reports) seeds.resize(most_reports);
+  for (const std::uint64_t seed : seeds) {
+    const TrailCase drawn = random_case(GetParam(), seed);
+    ADD_FAILURE() << report(drawn, attempt(drawn));
+  }
+}
+
+std::string target_name(const testing::TestParamInfo<std::string>& info) {
+  std::string name = info.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(targets, Trails, testing::ValuesIn(targets()), target_name);
+
+// Silence about a rule that no case reaches says nothing. CPUs pack, GPUs do the rest.
+TEST(Trails, reach_every_rule) {
+  std::map<std::string, int, std::less<>> cases;
+  for (const char* target : {"sm_90", "opencl-cpu"})
+    for (std::uint64_t seed = 1; seed <= 500; ++seed)
+      for (const std::string& rule : applied_rules(random_case(target, seed))) ++cases[rule];
+  for (const Rule* rule : pipeline())
+    EXPECT_GE(cases[std::string(rule->name)], 5) << rule->name << ": of 1000 cases, at least so many";
+}
+
+// What a search asks first, on every kernel.
+TEST(Heuristic, is_right_on_every_kernel) {
+  for (const Kernel& kernel : kernels())
+    for (const char* target : {"opencl-cpu", "opencl-gpu", "sm_90"})
+      for (const std::int64_t size : {1, 13, 33}) {
+        TrailCase c{.kernel = kernel.name, .target = target, .symbols = {}};
+        for (const std::string& symbol : kernel.symbols) c.symbols[symbol] = size;
+        if (ir::work(ir::parse(kernel.text, c.symbols)).flops > 6e6) continue;  // seconds to interpret
+        EXPECT_EQ(attempt(c).failure, "") << describe(c);
+      }
+}
+
+// Each was found by the trails above.
+TEST(Trails, that_once_failed) {
+  const TrailCase cases[] = {
+      // One row has no row index: register_tile took it for no matmul and left 96 threads on a target of 64.
+      {.kernel = "matmul_transposed_b",
+       .target = "opencl-cpu",
+       .symbols = {{"M", 1}, {"N", 64}, {"K", 2}},
+       .wanted = parse_trail("register_tile.fm=1")},
+      // The axis of a kernel without free loops had the name of its reduce loop.
+      {.kernel = "total", .target = "opencl-cpu", .symbols = {{"M", 2}, {"N", 1}}},
+      // Both of two nested free loops walked the threads: thread 1 wrote nothing of its row.
+      {.kernel = "layernorm_images", .target = "opencl-gpu", .symbols = {{"B", 1}, {"D", 1}, {"H", 1}}},
+      // A reduce loop with a start and a step was chunked as if it had none.
+      {.kernel = "triangular_loop",
+       .target = "opencl-gpu",
+       .symbols = {{"M", 1}, {"N", 4}},
+       .wanted = parse_trail("chunk_reduce.chunk=48")},
+      // The zero fill of split K overwrote what lies between the output's rows.
+      {.kernel = "padded_rows_matmul", .target = "opencl-gpu", .symbols = {{"M", 2}, {"N", 1}, {"K", 13}}},
+      // The sums that split K adds to memory are scalars; vectorize made one of two lanes.
+      {.kernel = "matmul_scale", .target = "sm_80", .symbols = {{"M", 1}, {"N", 2}, {"K", 13}}},
+      // The one slot of an asynchronous copy was filled again with no barrier behind its last reads.
+      {.kernel = "gate_up",
+       .target = "sm_80",
+       .symbols = {{"M", 1}, {"N", 1}, {"K", 13}},
+       .wanted = parse_trail("stage_inputs.x=1 double_buffer.depth=1")},
+      // Shared memory was full to the byte, and the sanitizer counted a gap that the emitter's order does not have.
+      {.kernel = "gqa_values",
+       .target = "sm_120",
+       .symbols = {{"M", 32}, {"N", 32}, {"D", 8}},
+       .wanted = parse_trail("chunk_matmul_k.bk=8 split_matmul_k.splits=2 blockify_launch.bm=14"),
+       .tight = 2},
+  };
+  for (const TrailCase& c : cases) EXPECT_EQ(attempt(c).failure, "") << describe(c);
+}
+
+}  // namespace
+}  // namespace deplo::rules

@@ -1,0 +1,108 @@
+// What an evaluation with less effort costs in a replay, and what it tells.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "search/compare/replay.h"
+#include "search/toy_space.h"
+
+namespace deplo::search {
+namespace {
+
+using testing::ElementsAre;
+using testing::FloatEq;
+using testing::Pair;
+using testing::Pointwise;
+
+/// Each takes 1 s to build and 10 s to run: 8 launches of 1 s, and 2 s beside them. The first is the slower one by its
+/// mean (4.5 s in place of 4.3), though not by each launch. Then one of a single launch, one that fails.
+class EffortReplay : public testing::Test {
+ protected:
+  EffortReplay() {
+    RecordsBuilder builder("efforts");
+    builder.add_knob("a");
+    const double slower[] = {1e6, 2e6, 3e6, 4e6, 5e6, 6e6, 7e6, 8e6};
+    const double faster[] = {4.3e6, 4.3e6, 4.3e6, 4.3e6, 4.3e6, 4.3e6, 4.3e6, 4.3e6};
+    const double single[] = {5e6};
+    const auto add = [&](std::int64_t at, double us, double run_seconds, std::span<const double> launches) {
+      const Status status = us > 0 ? Status::ok : Status::launch_error;
+      const std::vector<Value> values{at};
+      builder.add(values, {.outcome = {status, us, ""}, .build_seconds = 1, .run_seconds = run_seconds}, launches);
+    };
+    add(0, 4.5e6, 38, slower);
+    add(1, 4.3e6, 36.4, faster);
+    add(2, 5e6, 7, single);
+    add(3, 0, 7, {});
+    space_ = std::make_unique<TableSpace>(std::make_shared<const Records>(builder.finish()));
+  }
+
+  Candidate at(std::size_t option, double effort) const { return {space_->root()->choose(option), effort}; }
+
+  Steps run(std::vector<Candidate> asked, Replay how = {}, std::uint64_t seed = 1) {
+    plan_ = std::make_unique<toy::Plan>(std::move(asked));
+    how.seconds = 1e9;
+    return replay(*space_, Landscape(*space_), *plan_, how, seed);
+  }
+  std::vector<float> ends(std::vector<Candidate> asked, Replay how = {}) {
+    std::vector<float> times;
+    for (const Step& step : run(std::move(asked), how)) times.push_back(step.seconds);
+    return times;
+  }
+
+  std::unique_ptr<TableSpace> space_;
+  std::unique_ptr<toy::Plan> plan_;
+};
+
+TEST_F(EffortReplay, LaunchesAreLeftOutAndTheBuildIsKept) {
+  // 1 + 2 + 2 of 8 launches (36 s / 4); then 2 + 4 launches; then 2 + 8.
+  EXPECT_THAT(ends({at(0, 0.25), at(0, 0.5), at(0, 1)}),
+              Pointwise(FloatEq(), std::vector<float>{12, 12 + 20, 32 + 38}));
+  EXPECT_THAT(ends({at(0, 0.01), at(1, 1)}), Pointwise(FloatEq(), std::vector<float>{1 + 2 + 4.5F, 7.5F + 37.4F}))
+      << "no less than one";
+  EXPECT_THAT(ends({at(0, 1), at(1, 0.25), at(1, 1)}),
+              Pointwise(FloatEq(), std::vector<float>{39, 39 + 3 + 8.6F, 50.6F + 36.4F}));
+}
+
+TEST_F(EffortReplay, WhatHasNoLaunchesToLeaveOutCostsAll) {
+  EXPECT_THAT(ends({at(2, 0.25), at(2, 1)}), Pointwise(FloatEq(), std::vector<float>{8, 15}));
+  EXPECT_THAT(plan_->told, ElementsAre(Pair(0.25, 5e6), Pair(1, 5e6)));
+  EXPECT_THAT(ends({at(3, 0.25)}), Pointwise(FloatEq(), std::vector<float>{8}));
+}
+
+TEST_F(EffortReplay, CompilersKeepTheBuildToo) {
+  EXPECT_THAT(ends({at(0, 0.25), at(1, 0.25), at(1, 1)}, {.workers = 1}),
+              Pointwise(FloatEq(), std::vector<float>{1 + 11, 12 + 2 + 8.6F, 22.6F + 36.4F}));
+}
+
+TEST_F(EffortReplay, TellsTheMeanOfSomeLaunchesAndInTheEndOfAll) {
+  std::set<double> singles, pairs;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    run({at(0, 0.125), at(0, 0.25), at(0, 1)}, {}, seed);
+    singles.insert(plan_->told[0].second);
+    pairs.insert(plan_->told[1].second);
+    EXPECT_EQ(plan_->told[2].second, 4.5e6);
+    EXPECT_THAT(plan_->took, ElementsAre(testing::DoubleEq(7.5), testing::DoubleEq(12), 39));
+    const auto before = plan_->told;
+    run({at(0, 0.125), at(0, 0.25), at(0, 1)}, {}, seed);
+    EXPECT_EQ(plan_->told, before);
+  }
+  EXPECT_EQ(singles.size(), 8u) << "each launch alone";
+  EXPECT_EQ(pairs.size(), 13u) << "sums from 1 + 2 to 7 + 8: none twice";
+}
+
+TEST_F(EffortReplay, AGuessCountsUntilMoreEffortSaysMore) {
+  bool misled = false;
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    const Steps steps = run({at(0, 0.125), at(1, 0.125), at(0, 1), at(1, 1)}, {}, seed);
+    const Landscape landscape(*space_);
+    const double slower = landscape.rank(0), faster = landscape.rank(1);
+    const bool guessed = plan_->told[0].second < plan_->told[1].second;
+    misled |= guessed;
+    EXPECT_EQ(steps[1].rank, guessed ? slower : faster) << "what the strategy must believe";
+    EXPECT_EQ(steps[2].rank, slower) << "the only one that was evaluated in full";
+    EXPECT_EQ(steps[3].rank, faster);
+  }
+  EXPECT_TRUE(misled);
+}
+
+}  // namespace
+}  // namespace deplo::search

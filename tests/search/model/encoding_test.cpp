@@ -1,0 +1,69 @@
+// Coordinates by hand.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "search/model/encoding.h"
+
+namespace deplo::search {
+namespace {
+
+using testing::FloatNear;
+using testing::Pointwise;
+
+std::vector<float> point(Encoding& encoding, const char* trail) {
+  const Codes codes = encoding.codes(parse_trail(trail));
+  std::vector<float> out(encoding.dimensions().size());
+  encoding.point(codes, out.data());
+  return out;
+}
+
+TEST(Encoding, NumbersAreHalfLogHalfRank) {
+  Encoding encoding;
+  for (const char* trail : {"a=4", "a=1", "a=2", "a=16"}) encoding.codes(parse_trail(trail));
+  EXPECT_THAT(point(encoding, "a=1"), Pointwise(FloatNear(1e-6F), {0.0F}));
+  EXPECT_THAT(point(encoding, "a=4"), Pointwise(FloatNear(1e-6F), {0.5F * 0.5F + 0.5F * 2 / 3}));
+  EXPECT_THAT(point(encoding, "a=16"), Pointwise(FloatNear(1e-6F), {1.0F}));
+}
+
+TEST(Encoding, FactorsOfTwoWhereNotAllArePowers) {
+  Encoding encoding;
+  for (const char* trail : {"a=16", "a=24", "a=32"}) encoding.codes(parse_trail(trail));
+  const float log = std::log(24.0F / 16) / std::log(2.0F);
+  EXPECT_THAT(point(encoding, "a=24"), Pointwise(FloatNear(1e-6F), {0.5F * log + 0.25F, 0.7F * 3 / 5}));
+}
+
+TEST(Encoding, SwitchesZerosTextsAndConstants) {
+  Encoding encoding;
+  for (const char* trail : {"a=0 b=0 c=x d=7", "a=1 b=5 c=y d=7", "a=1 b=2 c=z d=7"})
+    encoding.codes(parse_trail(trail));
+  const float half = std::sqrt(0.5F);
+  EXPECT_THAT(point(encoding, "a=1 b=2 c=y d=7"), Pointwise(FloatNear(1e-6F), {1.0F, 0.5F, 0.7F, 0.0F, half, 0.0F}));
+  EXPECT_THAT(encoding.dimensions(), testing::ElementsAre(0, 1, 1, 2, 2, 2));
+}
+
+TEST(Encoding, AbsentIsAValueOfItsOwn) {
+  Encoding encoding;
+  const Codes first = encoding.codes(parse_trail("a=0 b=1"));
+  const Codes second = encoding.codes(parse_trail("a=1"));
+  EXPECT_THAT(point(encoding, "a=0 b=3"), Pointwise(FloatNear(1e-6F), {0.0F, 1.0F, 1.0F}));
+  EXPECT_THAT(point(encoding, "a=1"), Pointwise(FloatNear(1e-6F), {1.0F, 0.5F, 0.0F}));
+  EXPECT_EQ(encoding.codes(parse_trail("a=1")), second) << "codes stay as knobs are met";
+  EXPECT_EQ(encoding.codes(parse_trail("a=0 b=1")), first);
+}
+
+TEST(Encoding, VersionRisesWithEveryNews) {
+  Encoding encoding;
+  std::size_t version = encoding.version();
+  for (const char* trail : {"a=0 b=0", "a=1 b=0", "a=0 b=0 c=1", "a=0"}) {
+    encoding.codes(parse_trail(trail));
+    EXPECT_GT(encoding.version(), version) << trail;
+    version = encoding.version();
+    encoding.codes(parse_trail(trail));
+    EXPECT_EQ(encoding.version(), version) << trail;
+  }
+}
+
+}  // namespace
+}  // namespace deplo::search
