@@ -22,8 +22,8 @@ using ::testing::Contains;
 using Words = std::vector<std::string>;
 
 const fs::path root = DEPLO_SOURCE_DIR;
-constexpr std::array folders = {"core",    "ir",          "rules", "search", "measure", "apps", "library",
-                                "configs", "experiments", "tests", "cmake",  "scripts", "docs", "examples"};
+constexpr std::array folders = {"core",    "ir",          "rules", "search", "measure", "engine", "apps",    "library",
+                                "configs", "experiments", "tests", "cmake",  "scripts", "docs",   "examples"};
 
 Words pages() {
   Words names{"README.md", "CONTRIBUTING.md"};
@@ -80,6 +80,18 @@ Words paths_in(const std::string& text) {
   return found;
 }
 
+/// apps/{run,tune}/ is two.
+Words expanded(const std::string& path) {
+  const std::size_t open = path.find('{'), close = path.find('}', open);
+  if (open == std::string::npos || close == std::string::npos) return {path};
+  Words all;
+  std::istringstream in(path.substr(open + 1, close - open - 1));
+  for (std::string one; std::getline(in, one, ',');)
+    for (std::string& each : expanded(path.substr(0, open) + one + path.substr(close + 1)))
+      all.push_back(std::move(each));
+  return all;
+}
+
 bool exists(const std::string& path) {
   const std::string pattern = std::regex_replace(path, std::regex("[A-Z]{2,}"), "*");
   return std::ranges::any_of(all_files(), [&](const std::string& file) {
@@ -91,10 +103,11 @@ bool exists(const std::string& path) {
 TEST(Pages, NamePathsThatExist) {
   std::size_t count = 0;
   for (const std::string& page : pages())
-    for (const std::string& path : paths_in(prose_of(page))) {
-      EXPECT_TRUE(exists(path)) << page << ": " << path;
-      ++count;
-    }
+    for (const std::string& paths : paths_in(prose_of(page)))
+      for (const std::string& path : expanded(paths)) {
+        EXPECT_TRUE(exists(path)) << page << ": " << path;
+        ++count;
+      }
   EXPECT_GT(count, 100U);
 }
 
