@@ -109,12 +109,16 @@ void Killed::kill_times(int rounds) {
 // Two tuners that are killed and start again, on one store that a third process reads all the time.
 void Killed::stress(double seconds) {
   using Clock = std::chrono::steady_clock;
-  const auto end = Clock::now() + std::chrono::duration<double>(seconds);
+  const auto start = Clock::now();
+  const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
   std::atomic<int> kills = 0;
+  // Some must come after a first trial, which takes longer on a busy machine or with sanitizers.
+  std::atomic<bool> written = false;
+  const auto goes_on = [&] { return elapsed() < seconds || (!written && elapsed() < seconds + 120); };
   const auto write = [&](const char* seed) {
     Rng rng(std::strtoull(seed, nullptr, 10));
-    while (Clock::now() < end) {
-      const Ended ended = tune_until(rng.uniform(0.05, 3), seed);
+    while (goes_on()) {
+      const Ended ended = tune_until(rng.uniform(0.05, written ? 3 : std::max(3.0, elapsed())), seed);
       EXPECT_EQ(ended.code, -1) << "a tuner ended by itself";
       expect_no_orphans(ended.process);
       ++kills;
@@ -123,13 +127,14 @@ void Killed::stress(double seconds) {
   std::thread first(write, "1"), second(write, "2");
   std::vector<std::string> known;
   int reads = 0;
-  while (Clock::now() < end) {
+  while (goes_on()) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     if (!has_tables()) continue;
     const auto now = trials();
     ASSERT_GE(now.size(), known.size());
     EXPECT_TRUE(std::equal(known.begin(), known.end(), now.begin())) << "what was stored stays as it was";
     known = now;
+    written = !known.empty();
     ++reads;
   }
   first.join();
