@@ -14,6 +14,6 @@ else()
 endif()
 file(CONFIGURE OUTPUT ${FILE} @ONLY CONTENT [[
 #include "engine/revision.h"
-std::string_view deplo::apps::version() { return "@text@"; }
-std::string_view deplo::apps::revision() { return "@revision@"; }
+std::string_view deplo::engine::version() { return "@text@"; }
+std::string_view deplo::engine::revision() { return "@revision@"; }
 ]])

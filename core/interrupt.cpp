@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 
-namespace deplo::apps {
+namespace deplo {
 namespace {
 
 std::atomic<int> signal_seen = 0;
@@ -61,4 +61,4 @@ void Deadline::lift() {
   claim_.unlock();
 }
 
-}  // namespace deplo::apps
+}  // namespace deplo

@@ -4,7 +4,7 @@
 #include <mutex>
 #include <thread>
 
-namespace deplo::apps {
+namespace deplo {
 
 /// From now on SIGINT, SIGTERM and SIGHUP (unless ignored: nohup) set the flag and do nothing else: use a Deadline
 /// beside long work. Call it before any other thread is started.
@@ -26,4 +26,4 @@ class Deadline {
   std::jthread thread_;
 };
 
-}  // namespace deplo::apps
+}  // namespace deplo

@@ -2,11 +2,11 @@
 #pragma once
 #include <string_view>
 
-namespace deplo::apps {
+namespace deplo::engine {
 
 /// "0.2.0 (2b046e4, modified)"; "0.2.0" of sources that are no git repository.
 std::string_view version();
 /// As stores keep it: "2b046e4-dirty", or "v0.2.0" of sources that are no git repository.
 std::string_view revision();
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

@@ -27,21 +27,21 @@ Tensor::Kind public_kind(ir::Tensor::Kind kind) {
   return kind == ir::Tensor::Kind::parameter ? Tensor::Kind::parameter : Tensor::Kind::computed;
 }
 
-Origin public_origin(apps::Origin origin) {
+Origin public_origin(engine::Origin origin) {
   switch (origin) {
-    case apps::Origin::tuned:
+    case engine::Origin::tuned:
       return Origin::tuned;
-    case apps::Origin::shared:
+    case engine::Origin::shared:
       return Origin::shared;
-    case apps::Origin::nearest:
+    case engine::Origin::nearest:
       return Origin::nearest;
-    case apps::Origin::heuristic:
+    case engine::Origin::heuristic:
       break;
   }
   return Origin::heuristic;
 }
 
-Kernel public_kernel(const apps::Schedule& schedule) {
+Kernel public_kernel(const engine::Schedule& schedule) {
   const ir::KernelSource& source = schedule.prepared.code.source;
   Kernel kernel;
   kernel.entry = source.entry;
@@ -63,7 +63,7 @@ Kernel public_kernel(const apps::Schedule& schedule) {
 class Compiler {
  public:
   Compiler(const Source& source, const CompileOptions& options)
-      : source_(source), options_(options), module_(read_module(source)), plan_(apps::plan_buffers(module_)) {}
+      : source_(source), options_(options), module_(read_module(source)), plan_(engine::plan_buffers(module_)) {}
 
   Program run() {
     choose_target();
@@ -81,9 +81,9 @@ class Compiler {
   const Source& source_;
   const CompileOptions& options_;
   const ir::Module module_;
-  const apps::Plan plan_;
+  const engine::Plan plan_;
   Target target_;
-  std::optional<apps::TunedCache> cache_;
+  std::optional<engine::TunedCache> cache_;
   std::map<std::string, std::size_t, std::less<>> tensors_;  // by name
   Program program_;
 };
@@ -97,7 +97,7 @@ void Compiler::choose_target() {
   target_ = device ? measure::target_of(*device) : load_target(options_.target);
   if (options_.store) {
     const std::string file = options_.store->empty() ? default_store() : *options_.store;
-    if (!device) device = apps::device_for(file, target_, "");
+    if (!device) device = engine::device_for(file, target_, "");
     target_ = measure::target_of(*device);
     cache_.emplace(options_.store->empty() ? std::nullopt : options_.store, *device, target_, options_.nearest);
     program_.device = device->name;
@@ -127,12 +127,13 @@ void Compiler::add_tensors() {
 }
 
 void Compiler::add_kernels() {
-  const std::vector<std::size_t> first = apps::first_equals(module_.kernels);
-  std::map<std::size_t, std::pair<std::size_t, apps::Schedule>> made;  // by the first of equal kernels: its place here
+  const std::vector<std::size_t> first = engine::first_equals(module_.kernels);
+  std::map<std::size_t, std::pair<std::size_t, engine::Schedule>>
+      made;  // by the first of equal kernels: its place here
   for (std::size_t i = 0; i < module_.kernels.size(); ++i) {
     const ir::Program& loop = module_.kernels[i];
     if (first[i] == i) {
-      apps::Schedule schedule = cache_ ? cache_->find(loop) : apps::heuristic_schedule(loop, target_);
+      engine::Schedule schedule = cache_ ? cache_->find(loop) : engine::heuristic_schedule(loop, target_);
       program_.kernels.push_back(public_kernel(schedule));
       program_.kernels.back().name = kernel_name(source_, module_, loop);
       made.emplace(i, std::pair(program_.kernels.size() - 1, std::move(schedule)));
@@ -140,7 +141,7 @@ void Compiler::add_kernels() {
     const auto& [kernel, schedule] = made.at(first[i]);
     Launch& launch = program_.launches.emplace_back();
     launch.kernel = kernel;
-    for (const std::string& name : apps::parameters(loop, module_.kernels[first[i]], schedule))
+    for (const std::string& name : engine::parameters(loop, module_.kernels[first[i]], schedule))
       launch.arguments.push_back(tensors_.at(name));
   }
 }
@@ -168,6 +169,6 @@ std::vector<Device> devices() {
   });
 }
 
-std::string default_store() { return apps::default_store(); }
+std::string default_store() { return engine::default_store(); }
 
 }  // namespace deplo

@@ -31,8 +31,8 @@ ir::Module module_of(const ir::Program& kernel) {
   return module;
 }
 
-apps::GraphSource graph_source(const Source& source) {
-  apps::GraphSource graph;
+engine::GraphSource graph_source(const Source& source) {
+  engine::GraphSource graph;
   if (!source.expression.empty()) graph.code = source.expression;
   if (!source.pt2.empty()) graph.pt2 = source.pt2;
   if (source.model.empty()) return graph;
@@ -54,15 +54,15 @@ void check(const Source& source) {
   if (source.kernel.empty() && !source.symbols.empty())
     throw Error("Source: expected symbols beside a kernel only, found them beside a graph");
   for (const auto& [name, value] : source.symbols)
-    if (value < 1 || value > apps::most_extent)
-      throw Error(fmt::format("Source: expected {} from 1 to {}, found {}", name, apps::most_extent, value));
+    if (value < 1 || value > engine::most_extent)
+      throw Error(fmt::format("Source: expected {} from 1 to {}, found {}", name, engine::most_extent, value));
 }
 
 ir::Module read_module(const Source& source) {
   check(source);
   if (source.kernel.empty())
-    return apps::lower_to_module(apps::read_graph(graph_source(source), "expression"), {}, "the graph");
-  return module_of(apps::load_kernel(source.kernel, {source.symbols.begin(), source.symbols.end()}, "Source"));
+    return engine::lower_to_module(engine::read_graph(graph_source(source), "expression"), {}, "the graph");
+  return module_of(engine::load_kernel(source.kernel, {source.symbols.begin(), source.symbols.end()}, "Source"));
 }
 
 std::string kernel_name(const Source& source, const ir::Module& module, const ir::Program& kernel) {

@@ -13,17 +13,17 @@ namespace deplo {
 namespace {
 
 /// The text is an experiment of `deplo tune`, too: it is stored with the run.
-apps::Experiment experiment_of(const Source& source, const TuneOptions& options) {
+engine::Experiment experiment_of(const Source& source, const TuneOptions& options) {
   using nlohmann::json;
   nlohmann::ordered_json text;
   text["device"] = options.device;
   text["search"] = {{"strategy", options.strategy}, {"seed", options.seed}};
   text["budget"] = {{"time", options.seconds}, {"trials", options.trials}, {"patience", options.patience}};
   text["kernels"] = {nlohmann::ordered_json::parse(experiment_entry(source))};
-  return apps::parse_experiment(text.dump(-1, ' ', false, json::error_handler_t::replace), "deplo::tune", "");
+  return engine::parse_experiment(text.dump(-1, ' ', false, json::error_handler_t::replace), "deplo::tune", "");
 }
 
-Trial public_trial(const apps::TrialNews& news) {
+Trial public_trial(const engine::TrialNews& news) {
   const Outcome& outcome = news.measured.outcome;
   Trial trial;
   trial.kernel = news.row.name;
@@ -36,7 +36,7 @@ Trial public_trial(const apps::TrialNews& news) {
   return trial;
 }
 
-Tuned public_row(const apps::Row& row) {
+Tuned public_row(const engine::Row& row) {
   Tuned tuned;
   tuned.kernel = row.name;
   tuned.heuristic_us = row.heuristic_us;
@@ -54,15 +54,15 @@ Tuned public_row(const apps::Row& row) {
 std::vector<Tuned> tune(const Source& source, const TuneOptions& options,
                         const std::function<bool(const Trial&)>& on_trial) {
   return with_standard_errors([&] {
-    const apps::Experiment experiment = experiment_of(source, options);
-    apps::TuneOptions own;
+    const engine::Experiment experiment = experiment_of(source, options);
+    engine::TuneOptions own;
     own.store = options.store.empty() ? default_store() : options.store;
-    if (on_trial) own.on_trial = [&](const apps::TrialNews& news) { return on_trial(public_trial(news)); };
+    if (on_trial) own.on_trial = [&](const engine::TrialNews& news) { return on_trial(public_trial(news)); };
     Progress silent(stderr, true);
-    apps::Board board;
-    apps::tune(experiment, own, silent, board);
+    engine::Board board;
+    engine::tune(experiment, own, silent, board);
     std::vector<Tuned> result;
-    for (const apps::Row& row : board.read().rows) result.push_back(public_row(row));
+    for (const engine::Row& row : board.read().rows) result.push_back(public_row(row));
     return result;
   });
 }

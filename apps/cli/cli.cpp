@@ -97,7 +97,7 @@ int run(int argc, char** argv, bool tune_only) {
   app.formatter(help_formatter(help_width()));
   app.set_help_flag("-h,--help", "Show this help.");
   app.set_help_all_flag("--help-all", "Show every option.");
-  app.set_version_flag("--version", fmt::format("{} {}", app.get_name(), version()), "Show the version.");
+  app.set_version_flag("--version", fmt::format("{} {}", app.get_name(), engine::version()), "Show the version.");
   if (tune_only)
     add_tune(app, exit_code);
   else

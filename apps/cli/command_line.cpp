@@ -56,7 +56,7 @@ std::vector<std::string> split(const std::string& text, char separator) {
 
 /// Of the store that is the user's own, whoever asks.
 std::string without_home(std::string text) {
-  const std::string own = default_store();
+  const std::string own = engine::default_store();
   for (std::size_t at = text.find(own); at != std::string::npos; at = text.find(own, at))
     text.replace(at, own.size(), "~/.cache/deplo/tuned.db");
   return text;

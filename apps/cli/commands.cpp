@@ -32,10 +32,11 @@ std::pair<std::string, std::int64_t> parse_symbol(const std::string& text) {
   if (equals != std::string::npos && equals > 0) {
     const char* const end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data() + equals + 1, end, value);
-    if (error == std::errc() && stop == end && value >= 1 && value <= most_extent)
+    if (error == std::errc() && stop == end && value >= 1 && value <= engine::most_extent)
       return {text.substr(0, equals), value};
   }
-  throw Error(fmt::format("--symbol: expected NAME=SIZE with a size between 1 and {}, found '{}'", most_extent, text));
+  throw Error(
+      fmt::format("--symbol: expected NAME=SIZE with a size between 1 and {}, found '{}'", engine::most_extent, text));
 }
 
 }  // namespace
@@ -51,7 +52,7 @@ void require(const std::string& value, const char* flag) {
   if (value.empty()) throw Error(fmt::format("expected the flag {}, found none; see --help", flag));
 }
 
-void add_graph_source(CLI::App& command, GraphSource& source) {
+void add_graph_source(CLI::App& command, engine::GraphSource& source) {
   command.add_option("-c,--code", source.code, "Read this expression of PyTorch, such as \"F.relu(torch.randn(8))\".")
       ->type_name("CODE");
   command.add_option("--file", source.file, "Read the expression from FILE.")->type_name("FILE")->group(seldom);
@@ -60,11 +61,11 @@ void add_graph_source(CLI::App& command, GraphSource& source) {
       .add_option("--model", source.model, "Build a block of this model: a name under configs/models, or a .yaml file.")
       ->type_name("MODEL");
   command.add_option("--layer", source.layer, "Build block N of the model [0].")
-      ->check(between(std::int64_t{0}, most_extent))
+      ->check(between(std::int64_t{0}, engine::most_extent))
       ->type_name("N")
       ->group(seldom);
   command.add_option("--seq", source.seq, "Let the block see a sequence of length N.")
-      ->check(between(std::int64_t{1}, most_extent))
+      ->check(between(std::int64_t{1}, engine::most_extent))
       ->type_name("N");
 }
 
@@ -117,13 +118,13 @@ void add_tolerance(CLI::App& command, double& tolerance) {
       ->group(seldom);
 }
 
-Restrictions parse_restrictions(const std::vector<std::string>& texts) {
-  Restrictions restrictions;
-  for (const std::string& text : texts) restrictions.push_back(parse_restriction(text, "--restrict"));
+engine::Restrictions parse_restrictions(const std::vector<std::string>& texts) {
+  engine::Restrictions restrictions;
+  for (const std::string& text : texts) restrictions.push_back(engine::parse_restriction(text, "--restrict"));
   return restrictions;
 }
 
-void add_kernel_source(CLI::App& command, KernelSource& source, std::vector<std::string>& symbols) {
+void add_kernel_source(CLI::App& command, engine::KernelSource& source, std::vector<std::string>& symbols) {
   add_graph_source(command, source.graph);
   command.add_option("-k,--kernel", source.kernel, "Read this kernel: a name under configs/kernels, or a .loop file.")
       ->type_name("KERNEL");
@@ -158,7 +159,7 @@ void add_schedule(CLI::App& command, CompileOptions& options) {
       ->type_name("TRAIL");
   command
       .add_option("--tuned", options.tuned,
-                  "Use the schedules of this store of `deplo tune` [" + default_store() + "].")
+                  "Use the schedules of this store of `deplo tune` [" + engine::default_store() + "].")
       ->expected(0, 1)
       ->type_name("[FILE]")
       ->group(seldom);

@@ -23,9 +23,9 @@ void print_bytes(const std::string& bytes);
 void require(const std::string& value, const char* flag);
 
 /// -c, --file, --pt2, --model, --layer and --seq.
-void add_graph_source(CLI::App& command, GraphSource& source);
+void add_graph_source(CLI::App& command, engine::GraphSource& source);
 /// The same and --kernel, --symbol and --only. `symbols` are for parse_symbols().
-void add_kernel_source(CLI::App& command, KernelSource& source, std::vector<std::string>& symbols);
+void add_kernel_source(CLI::App& command, engine::KernelSource& source, std::vector<std::string>& symbols);
 /// --inputs and --tolerance, of which the help of each command says the same.
 void add_inputs(CLI::App& command, std::string& file);
 void add_tolerance(CLI::App& command, double& tolerance);
@@ -37,7 +37,7 @@ void add_device(CLI::App& command, std::string& device);
 /// --restrict, which may be repeated; its values are for parse_restrictions().
 void add_restrictions(CLI::App& command, std::vector<std::string>& restrictions);
 /// Throws Error.
-Restrictions parse_restrictions(const std::vector<std::string>& restrictions);
+engine::Restrictions parse_restrictions(const std::vector<std::string>& restrictions);
 
 // In place of CLI11's own, which take NaN for a number in every range and print bounds as 0.000000.
 template <class Number>

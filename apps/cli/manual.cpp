@@ -103,7 +103,7 @@ std::string commands(const CommandText& command) {
 }
 
 std::string page(const CommandText& command, const CommandText* above) {
-  const std::string name = page_name(command), number(version().substr(0, version().find(' ')));
+  const std::string name = page_name(command), number(engine::version().substr(0, engine::version().find(' ')));
   std::string title = roff(name);
   std::ranges::transform(title, title.begin(), [](unsigned char c) { return std::toupper(c); });
   std::string text = fmt::format(

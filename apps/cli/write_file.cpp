@@ -64,7 +64,7 @@ int replace(const fs::path& file, const std::string& bytes) {
 }  // namespace
 
 void expect_no_store(const std::string& file) {
-  if (is_store(file)) throw Error(file + ": expected a file that may be overwritten, found a database");
+  if (engine::is_store(file)) throw Error(file + ": expected a file that may be overwritten, found a database");
 }
 
 void write_file(const std::string& file, const std::string& bytes) {

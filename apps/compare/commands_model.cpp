@@ -34,13 +34,14 @@ struct ModelFlags {
 std::vector<search::Labelled> read(const ModelFlags& flags) {
   std::vector<search::Labelled> sets;
   const auto add = [&](std::vector<search::Labelled> more) { std::ranges::move(more, std::back_inserter(sets)); };
-  for (const std::string& store : flags.stores) add(label_store(store, least_records));
+  for (const std::string& store : flags.stores) add(engine::label_store(store, least_records));
   if (!flags.spaces.empty())
     for (const std::string& file : find_spaces(flags.spaces)) {
-      if (is_store(file)) {
-        for (const search::Records& records : read_store(file)) add(label_records(records, least_records));
+      if (engine::is_store(file)) {
+        for (const search::Records& records : engine::read_store(file))
+          add(engine::label_records(records, least_records));
       } else {
-        add(label_records(search::read_records(file), least_records));
+        add(engine::label_records(search::read_records(file), least_records));
       }
     }
   return sets;
@@ -107,7 +108,7 @@ void run_eval(const ModelFlags& flags) {
   if (!flags.points.empty()) {
     if (!flags.spaces.empty())
       throw Error("--points: expected --store alone, found --spaces: knobs differ between them");
-    write_file(flags.points, print_points(sets));
+    write_file(flags.points, engine::print_points(sets));
   }
   const std::vector<search::HeldOutScore> scores = evaluate_held_out(sets, options);
   if (scores.empty())

@@ -116,23 +116,23 @@ struct Spaces {
   std::vector<search::Sources> believed;  // of each: what the prior says, where there is one and it says anything
 };
 
-std::vector<StoredSpace> read_nonempty(const std::string& store) {
-  std::vector<StoredSpace> stored = read_stored_spaces(store);
+std::vector<engine::StoredSpace> read_nonempty(const std::string& store) {
+  std::vector<engine::StoredSpace> stored = engine::read_stored_spaces(store);
   if (stored.empty()) throw Error(store + ": expected a store with trials of a kernel that has knobs, found none");
   return stored;
 }
 
 /// `prior`: nullptr: none.
-Spaces read_spaces(const std::vector<std::string>& files, const Prior& prior, std::string_view name) {
+Spaces read_spaces(const std::vector<std::string>& files, const engine::Prior& prior, std::string_view name) {
   Spaces spaces;
   for (const std::string& file : files) {
-    if (!is_store(file)) {
+    if (!engine::is_store(file)) {
       spaces.all.push_back(std::make_shared<const search::Records>(search::read_records(file)));
       continue;
     }
-    for (StoredSpace& space : read_nonempty(file)) {
+    for (engine::StoredSpace& space : read_nonempty(file)) {
       spaces.believed.resize(spaces.all.size() + 1);
-      if (auto source = prior ? prior_records(space, prior, name) : nullptr)
+      if (auto source = prior ? engine::prior_records(space, prior, name) : nullptr)
         spaces.believed.back().push_back(std::move(source));
       spaces.all.push_back(std::make_shared<const search::Records>(std::move(space.records)));
     }
@@ -145,17 +145,18 @@ Spaces read_spaces(const std::vector<std::string>& files, const Prior& prior, st
   return spaces;
 }
 
-Prior learn(const std::vector<std::string>& files, std::uint64_t seed) {
+engine::Prior learn(const std::vector<std::string>& files, std::uint64_t seed) {
   std::vector<search::Labelled> sets;
   for (const std::string& file : files)
-    if (is_store(file)) std::ranges::move(label_store(file, least_to_learn_from), std::back_inserter(sets));
-  return learned_prior(std::move(sets), seed);
+    if (engine::is_store(file))
+      std::ranges::move(engine::label_store(file, engine::least_to_learn_from), std::back_inserter(sets));
+  return engine::learned_prior(std::move(sets), seed);
 }
 
 Spaces read_spaces(const CompareFlags& flags) {
   const std::vector<std::string> files = find_spaces(flags.spaces);
   if (flags.learned_prior > 0) return read_spaces(files, learn(files, flags.contest.seed), "learned");
-  return read_spaces(files, flags.analytic_prior > 0 ? analytic_prior() : nullptr, "analytic");
+  return read_spaces(files, flags.analytic_prior > 0 ? engine::analytic_prior() : nullptr, "analytic");
 }
 
 /// What runs on the space begin with.

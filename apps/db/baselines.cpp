@@ -37,9 +37,9 @@ class Kernels {
 
  private:
   static std::optional<ir::Program> lower(const std::string& expression) {
-    GraphSource source;
+    engine::GraphSource source;
     source.code = expression;
-    ir::Module module = lower_to_module(read_graph(source, "expression"), {}, "the graph");
+    ir::Module module = engine::lower_to_module(engine::read_graph(source, "expression"), {}, "the graph");
     if (module.kernels.size() != 1) return std::nullopt;
     return std::move(module.kernels.front());
   }
@@ -132,7 +132,8 @@ ImportedBaselines import_baselines(const std::string& file, const std::string& p
     const std::int64_t device = store.add_device(line.device);
     const auto [run, fresh] = runs.try_emplace(device);
     if (fresh)
-      run->second = store.add_run({device, std::string(revision()), "imported from " + file, "imported", 0, ""});
+      run->second =
+          store.add_run({device, std::string(engine::revision()), "imported from " + file, "imported", 0, ""});
     measure::BaselineRecord baseline = line.baseline;
     baseline.run = run->second;
     baseline.kernel = store.add_kernel(line.kernel);

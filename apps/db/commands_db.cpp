@@ -23,18 +23,18 @@ namespace {
 
 struct ImportFlags {
   std::vector<std::string> files;
-  std::string store = default_store();
+  std::string store = engine::default_store();
   search::Columns columns;
   bool mapped() const { return !columns.launches.empty() || !columns.time.empty(); }
 };
 
 struct ExportFlags {
-  std::string store = default_store(), format = "kernel-tuner", kernel, device, output;
+  std::string store = engine::default_store(), format = "kernel-tuner", kernel, device, output;
 };
 
 int run_import(const ImportFlags& flags) {
   if (flags.files.empty()) throw Error("expected a recorded space to import, found none; see --help");
-  make_default_folder(flags.store);
+  engine::make_default_folder(flags.store);
   const std::optional<search::Columns> columns = flags.mapped() ? std::optional(flags.columns) : std::nullopt;
   std::string text;
   for (const std::string& file : flags.files) {
@@ -49,7 +49,7 @@ int run_import(const ImportFlags& flags) {
     const search::Records records = search::read_records(file, columns);
     std::size_t valid = 0;
     for (const search::Record& record : records.records) valid += record.outcome.ok() ? 1 : 0;
-    const std::size_t count = import_records(records, flags.store);
+    const std::size_t count = engine::import_records(records, flags.store);
     text +=
         fmt::format("{}: {} configurations, {} valid, {} knobs\n", records.name, count, valid, records.knobs.size());
   }
@@ -67,7 +67,7 @@ search::Format parse_format(const std::string& name) {
 
 int run_export(const ExportFlags& flags) {
   const search::Format format = parse_format(flags.format);
-  std::vector<search::Records> found = read_store(flags.store);
+  std::vector<search::Records> found = engine::read_store(flags.store);
   const auto keep = [&](const char* flag, const char* what, const std::string& filter, auto name) {
     std::vector<std::string> names;
     for (const search::Records& records : found) names.push_back(records.*name);

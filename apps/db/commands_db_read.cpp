@@ -129,7 +129,7 @@ void add_filter(CLI::App& command, measure::Filter& filter, bool status) {
     command.add_option("--status", filter.status, "Only trials with this outcome: ok, wrong_result, …")
         ->type_name("STATUS");
   command.add_option("--limit", filter.limit, "Show at most N rows.")
-      ->check(between(std::int64_t{1}, most_count))
+      ->check(between(std::int64_t{1}, engine::most_count))
       ->type_name("N");
 }
 

@@ -23,7 +23,7 @@ void run_merge(const MergeFlags& flags) {
     throw Error("merge: expected a store to write and at least one to read, found " +
                 (flags.stores.empty() ? std::string("none") : "only " + flags.stores[0]) + "; see --help");
   const std::string& into = flags.stores.front();
-  make_default_folder(into);
+  engine::make_default_folder(into);
   measure::Rows rows{{"from", "table", "rows", "added"}, {}};
   const std::vector<std::string> sources(flags.stores.begin() + 1, flags.stores.end());
   for (const std::string& from : sources) measure::open_read_only(from);  // before anything is written

@@ -17,7 +17,7 @@ std::string StoreChoice::file() const {
   if (!argument.empty() && !option.empty())
     throw Error(fmt::format("expected one store, found '{}' and --store {}", argument, option));
   if (!argument.empty()) return argument;
-  return option.empty() ? default_store() : option;
+  return option.empty() ? engine::default_store() : option;
 }
 
 std::string StoreChoice::existing_file() const {
@@ -29,7 +29,8 @@ std::string StoreChoice::existing_file() const {
 }
 
 void add_store(CLI::App& command, StoreChoice& store) {
-  command.add_option("file", store.argument, fmt::format("The store [{}].", default_store()))->type_name("[STORE]");
+  command.add_option("file", store.argument, fmt::format("The store [{}].", engine::default_store()))
+      ->type_name("[STORE]");
   command.add_option("--store", store.option, "The same as a flag.")->type_name("FILE");
 }
 

@@ -22,7 +22,7 @@ struct SpaceFlags {
 };
 
 void check(const SpaceFlags& flags) {
-  check_source(flags.options.source);
+  engine::check_source(flags.options.source);
   load_target(flags.options.target);
   if (flags.options.sample == 0) return;
   if (flags.options.enumerate) throw Error("--sample: expected it without --enumerate, found both");
@@ -33,7 +33,7 @@ int run_space(SpaceFlags flags) {
   flags.options.source.symbols = parse_symbols(flags.symbols);
   flags.options.restrictions = parse_restrictions(flags.restrictions);
   check(flags);
-  const std::vector<NumberedKernel> kernels = read_kernels(flags.options.source);
+  const std::vector<engine::NumberedKernel> kernels = engine::read_kernels(flags.options.source);
   catch_interrupts();
   std::string text;
   if (flags.options.sample > 0) {
@@ -53,7 +53,7 @@ int run_space(SpaceFlags flags) {
 void add_space(CLI::App& command, int& exit_code) {
   auto flags = std::make_shared<SpaceFlags>();
   SpaceOptions& options = flags->options;
-  const auto count = between(std::int64_t{1}, most_count);
+  const auto count = between(std::int64_t{1}, engine::most_count);
   command.description(
       "Count the schedules of a kernel, and show its decisions.\n"
       "It says how many schedules there are, how many of them are the same kernel, and why rules do not apply. The "

@@ -53,7 +53,7 @@ std::string trace(const rules::Lowering::Step& step, int verbose, const std::str
 }
 
 /// Which schedule a kernel gets, as a comment of the level's language.
-std::string remark(const Schedule& schedule, const TunedCache& cache, const CompileOptions& options) {
+std::string remark(const engine::Schedule& schedule, const engine::TunedCache& cache, const CompileOptions& options) {
   std::string text = fmt::format("{} schedule: {}", is_source(options.level) ? "//" : "#", name(schedule.origin));
   if (schedule.measured_us > 0) text += fmt::format(", measured {} us", significant(schedule.measured_us));
   if (!schedule.from.empty()) text += " as " + schedule.from;
@@ -79,12 +79,13 @@ std::string lower(const ir::Program& loop, const Target& target, const CompileOp
   return text + (is_machine(options.level) ? machine_code(source, target, options.level, loop.name) : source.text);
 }
 
-std::string compile_kernels(const std::vector<NumberedKernel>& kernels, bool titles, const CompileOptions& options) {
+std::string compile_kernels(const std::vector<engine::NumberedKernel>& kernels, bool titles,
+                            const CompileOptions& options) {
   Target target = pick_target(options);
-  std::optional<TunedCache> cache;
+  std::optional<engine::TunedCache> cache;
   if (options.tuned) {
-    const std::string file = options.tuned->empty() ? default_store() : *options.tuned;
-    const measure::DeviceInfo device = device_for(file, target, options.tuned_on);
+    const std::string file = options.tuned->empty() ? engine::default_store() : *options.tuned;
+    const measure::DeviceInfo device = engine::device_for(file, target, options.tuned_on);
     target = measure::target_of(device);
     cache.emplace(file, device, target, options.nearest);
   }
@@ -101,7 +102,7 @@ std::string compile_kernels(const std::vector<NumberedKernel>& kernels, bool tit
       continue;
     }
     CompileOptions own = options;
-    const Schedule schedule = cache ? cache->find(loop) : Schedule{};
+    const engine::Schedule schedule = cache ? cache->find(loop) : engine::Schedule{};
     if (cache) own.schedule = print(schedule.prepared.candidate->trail());
     if (cache && options.level != "cubin") text += remark(schedule, *cache, options);
     text += lower(cache ? schedule.loop : loop, target, own, options.resources ? &table : nullptr);
@@ -110,21 +111,22 @@ std::string compile_kernels(const std::vector<NumberedKernel>& kernels, bool tit
 }
 
 std::string compile_kernel(const CompileOptions& options) {
-  return compile_kernels({{0, load_kernel(options.source.kernel, options.source.symbols, "--kernel")}}, false, options);
+  return compile_kernels({{0, engine::load_kernel(options.source.kernel, options.source.symbols, "--kernel")}}, false,
+                         options);
 }
 
 std::string compile_graph(const CompileOptions& options) {
   const std::string passes_text = options.passes.value_or("dolm");
-  Passes passes = parse_passes(passes_text);
+  engine::Passes passes = engine::parse_passes(passes_text);
   passes.guard = options.guard;
   if (!passes.lift && options.level != "torch" && options.level != "tensor")
     throw Error(fmt::format("--passes: expected dol or dolm for --ir {}, found '{}'", options.level, passes_text));
-  const ir::torch::Graph graph = read_graph(options.source.graph, "-c");
+  const ir::torch::Graph graph = engine::read_graph(options.source.graph, "-c");
   if (options.level == "torch") return print(graph);
-  if (options.level == "tensor") return print(lower_to_tensor(graph, passes));
-  const ir::Module module = lower_to_module(graph, passes, "the graph");
+  if (options.level == "tensor") return print(engine::lower_to_tensor(graph, passes));
+  const ir::Module module = engine::lower_to_module(graph, passes, "the graph");
   return options.summary ? print_summary(module, options.width)
-                         : compile_kernels(pick_kernels(module, options.source.only), true, options);
+                         : compile_kernels(engine::pick_kernels(module, options.source.only), true, options);
 }
 
 /// What stands in place of a level stands alone.
@@ -152,7 +154,7 @@ void check_options(const CompileOptions& options) {
   refuse(options.summary, "--summary");
   std::vector<std::string> levels{"loop", "tile", "kernel", "cuda", "opencl", "ptx", "cubin"};
   if (graph) levels.insert(levels.begin(), {"torch", "tensor"});
-  check_name("--ir", "a level", options.level, levels);
+  engine::check_name("--ir", "a level", options.level, levels);
   if (options.summary && options.level != "loop")
     throw Error(fmt::format("--summary: expected --ir loop beside it, found {}", options.level));
   if (options.summary && options.source.only) throw Error("--summary: expected all kernels, found --only beside it");
@@ -173,7 +175,7 @@ std::string compile(CompileOptions options) {
   if (options.smem) options.level = "tile";
   if (options.resources) options.level = "cuda";
   if (options.level.empty()) options.level = options.summary ? "loop" : "opencl";
-  check_source(options.source);
+  engine::check_source(options.source);
   check_options(options);
   return options.source.kernel.empty() ? compile_graph(options) : compile_kernel(options);
 }

@@ -8,7 +8,7 @@
 namespace deplo::apps {
 
 struct CompileOptions {
-  KernelSource source;
+  engine::KernelSource source;
   std::optional<std::string> passes;  // "d", "do", "dol", "dolm"
   bool guard = true;
   bool summary = false;              // the table of kernels in place of their text

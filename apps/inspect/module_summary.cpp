@@ -42,7 +42,7 @@ std::vector<std::string> row_of(const ir::Program& kernel, std::size_t number, s
 
 std::string print_summary(const ir::Module& module, std::size_t width) {
   std::vector<std::vector<std::string>> rows{{"#", "kernel", "output", "GFLOP", "MB", "FLOP/byte", "", "reads"}};
-  const std::vector<std::size_t> first = first_equals(module.kernels);
+  const std::vector<std::size_t> first = engine::first_equals(module.kernels);
   ir::Work total;
   std::size_t distinct = 0;
   for (std::size_t i = 0; i < module.kernels.size(); ++i) {

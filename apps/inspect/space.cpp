@@ -20,7 +20,7 @@ namespace {
 using search::Path;
 
 std::string source_digest(const search::Position& candidate) {
-  const rules::Lowering& lowering = KernelSpace::lowering(candidate);
+  const rules::Lowering& lowering = engine::KernelSpace::lowering(candidate);
   const ir::KernelSource source = emit(rules::materialize(lowering.program(), lowering.target()), lowering.target());
   return digest(fmt::format("{} {}\n{}", source.blocks, source.threads, source.text));
 }
@@ -95,7 +95,7 @@ class Explorer {
 
   const ir::Program& loop_;
   const Target& target_;
-  KernelSpace space_;
+  engine::KernelSpace space_;
   Rng rng_;
   search::Levels levels_;
   std::size_t examined_ = 0, compared_ = 0;     // paths that were looked at closely; distinct candidates among them
@@ -154,20 +154,20 @@ SpaceReport explore_kernel(const ir::Program& loop, const Target& target, const 
   return report;
 }
 
-std::string title_of(const NumberedKernel& kernel, const SpaceOptions& options) {
+std::string title_of(const engine::NumberedKernel& kernel, const SpaceOptions& options) {
   if (options.source.kernel.empty()) return title(kernel.loop, kernel.number);
-  const std::string symbols = print(options.source.symbols);
+  const std::string symbols = engine::print(options.source.symbols);
   return kernel.loop.name + (symbols.empty() ? "" : " ") + symbols;
 }
 
 }  // namespace
 
-std::vector<SpaceReport> explore(const SpaceOptions& options, const std::vector<NumberedKernel>& kernels,
+std::vector<SpaceReport> explore(const SpaceOptions& options, const std::vector<engine::NumberedKernel>& kernels,
                                  Progress& progress) {
   const Target target = load_target(options.target);
   std::vector<ir::Program> loops;
-  for (const NumberedKernel& kernel : kernels) loops.push_back(kernel.loop);
-  const std::vector<std::size_t> first = first_equals(loops);
+  for (const engine::NumberedKernel& kernel : kernels) loops.push_back(kernel.loop);
+  const std::vector<std::size_t> first = engine::first_equals(loops);
   std::vector<SpaceReport> reports;
   for (std::size_t i = 0; i < kernels.size() && !interrupted(); ++i) {
     SpaceReport report;
@@ -182,12 +182,12 @@ std::vector<SpaceReport> explore(const SpaceOptions& options, const std::vector<
   return reports;
 }
 
-std::string sample(const SpaceOptions& options, const std::vector<NumberedKernel>& kernels) {
+std::string sample(const SpaceOptions& options, const std::vector<engine::NumberedKernel>& kernels) {
   const Target target = load_target(options.target);
   std::string text;
-  for (const NumberedKernel& kernel : kernels) {
+  for (const engine::NumberedKernel& kernel : kernels) {
     if (kernels.size() > 1) text += fmt::format("# {}\n", title_of(kernel, options));
-    const KernelSpace space(kernel.loop, target, options.restrictions);
+    const engine::KernelSpace space(kernel.loop, target, options.restrictions);
     Rng rng(options.seed);
     std::set<std::string> drawn;
     // A space that is smaller than the sample shows by nothing new.

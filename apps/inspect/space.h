@@ -15,9 +15,9 @@
 namespace deplo::apps {
 
 struct SpaceOptions {
-  KernelSource source;
+  engine::KernelSource source;
   std::string target = "opencl-cpu";
-  Restrictions restrictions = {};
+  engine::Restrictions restrictions = {};
   std::size_t paths = 2000;
   std::uint64_t seed = 0;
   bool enumerate = false;       // every candidate in place of random paths
@@ -54,9 +54,9 @@ struct SpaceReport {
 
 /// Reports of all kernels. Ends early, with what there is, when a signal came
 /// (core/interrupt.h). Throws Error for a space beyond the limit.
-std::vector<SpaceReport> explore(const SpaceOptions&, const std::vector<NumberedKernel>&, Progress&);
+std::vector<SpaceReport> explore(const SpaceOptions&, const std::vector<engine::NumberedKernel>&, Progress&);
 /// `options.sample` trails of each kernel, each drawn once (fewer where there are no more), one a line.
-std::string sample(const SpaceOptions&, const std::vector<NumberedKernel>&);
+std::string sample(const SpaceOptions&, const std::vector<engine::NumberedKernel>&);
 
 /// For a window of that many columns; 0: no limit.
 std::string print_table(const SpaceOptions&, const std::vector<SpaceReport>&, std::size_t width);

@@ -26,13 +26,13 @@ void check_file(const std::string& file, const ReportFiles& output) {
 
 /// `damaged`: how many rows of the stores it leaves out.
 Page page_of(const ReportFlags& flags, std::size_t& damaged) {
-  if (flags.files.size() == 1 && !is_store(flags.files[0])) {
+  if (flags.files.size() == 1 && !engine::is_store(flags.files[0])) {
     if (!flags.kernel.empty()) throw Error("--kernel: expected a store, found a comparison");
     return comparison_page(parse_comparison(read_file(flags.files[0]), flags.files[0]));
   }
   std::vector<TunedStore> stores;
   for (const std::string& file : flags.files) {
-    if (!is_store(file)) throw Error(file + ": expected a store beside the other one, found something else");
+    if (!engine::is_store(file)) throw Error(file + ": expected a store beside the other one, found something else");
     stores.emplace_back(file, flags.kernel);
   }
   Page page = tuning_page(stores);

@@ -76,7 +76,7 @@ void add_effects(const std::string& place, const std::map<std::string, std::vect
     for (const auto& [trail, trial] : latest) chosen.push_back(trial);
   }
   kernel.valid = chosen.size();
-  TrailRecords records(place, kernel.text);
+  engine::TrailRecords records(place, kernel.text);
   for (const ReportTrial* trial : chosen) records.meet(parse_trail(trial->trail));
   if (chosen.empty() || !records.has_knobs()) return;
   for (const ReportTrial* trial : chosen) {
@@ -215,8 +215,9 @@ std::vector<TunedRun> TunedStore::runs() {
                  "ORDER BY r.id");
   std::vector<TunedRun> runs;
   while (rows.step())
-    runs.push_back({rows.text(0), rows.text(1), rows.text(2), rows.text(3), rows.text(4), experiment_name(rows.text(5)),
-                    static_cast<std::uint64_t>(rows.integer(6)), rows.integer(7)});
+    runs.push_back({rows.text(0), rows.text(1), rows.text(2), rows.text(3), rows.text(4),
+                    engine::experiment_name(rows.text(5)), static_cast<std::uint64_t>(rows.integer(6)),
+                    rows.integer(7)});
   return runs;
 }
 

@@ -66,7 +66,7 @@ struct Origin {
 };
 
 Origin origin_of(const TunedKernel& kernel) {
-  return {parse_kernel(kernel.text, {}, "the kernel"), measure::target_of(kernel.summary.device)};
+  return {engine::parse_kernel(kernel.text, {}, "the kernel"), measure::target_of(kernel.summary.device)};
 }
 
 void explain_by_rules(TunedKernel& kernel, const Origin& origin, const Trail& untuned) {

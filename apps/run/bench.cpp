@@ -55,7 +55,7 @@ struct NamedLoop {
 std::vector<NamedLoop> read_loops(const BenchOptions& options) {
   std::vector<NamedLoop> loops;
   if (options.config) {
-    for (KernelCase& kernel : load_experiment(*options.config, options.inputs).kernels) {
+    for (engine::KernelCase& kernel : engine::load_experiment(*options.config, options.inputs).kernels) {
       const std::size_t first = loops.size();
       loops.push_back({kernel.name, std::move(kernel.loop), first, std::move(kernel.files)});
       for (std::string& name : kernel.same) loops.push_back({std::move(name), {}, first});
@@ -63,11 +63,11 @@ std::vector<NamedLoop> read_loops(const BenchOptions& options) {
     return loops;
   }
   std::vector<ir::Program> programs;
-  for (NumberedKernel& kernel : read_kernels(options.source, options.inputs))
+  for (engine::NumberedKernel& kernel : engine::read_kernels(options.source, options.inputs))
     programs.push_back(std::move(kernel.loop));
-  const std::vector<std::size_t> first = first_equals(programs);
+  const std::vector<std::size_t> first = engine::first_equals(programs);
   for (std::size_t i = 0; i < programs.size(); ++i)
-    loops.push_back({programs[i].name, programs[i], first[i], apps::files_of(options.inputs, programs[i])});
+    loops.push_back({programs[i].name, programs[i], first[i], engine::files_of(options.inputs, programs[i])});
   return loops;
 }
 
@@ -84,7 +84,7 @@ class Bencher {
       : options_(options),
         progress_(progress),
         device_(measure::open_device(options.device)),
-        target_(pick_target(options.target, device_->info(), device_->dialect(), options.device, "--target")),
+        target_(engine::pick_target(options.target, device_->info(), device_->dialect(), options.device, "--target")),
         cache_(schedules_of(options), device_->info(), target_, options.nearest, options.tolerance) {
     protocol_.tolerance = options.tolerance;
   }
@@ -121,7 +121,7 @@ class Bencher {
 
  private:
   /// The measured kernel may have other names than ours.
-  static measure::InputFiles files_of(const NamedLoop& kernel, const Schedule& schedule) {
+  static measure::InputFiles files_of(const NamedLoop& kernel, const engine::Schedule& schedule) {
     measure::InputFiles files;
     for (std::size_t i = 0; i < schedule.arguments.size(); ++i) {
       const auto file = kernel.files.find(kernel.loop.buffers[schedule.arguments[i]].name);
@@ -131,8 +131,8 @@ class Bencher {
   }
 
   /// By what is known, or by the first of two trails.
-  Schedule choose(const ir::Program& loop) {
-    Schedule schedule;
+  engine::Schedule choose(const ir::Program& loop) {
+    engine::Schedule schedule;
     if (options_.ab.empty()) {
       schedule = cache_.find(loop);
       for (std::size_t i = 0; i < schedule.arguments.size(); ++i)
@@ -145,27 +145,28 @@ class Bencher {
     return schedule;
   }
 
-  Prepared by_trail(const ir::Program& loop, const std::string& trail) const {
-    const KernelSpace space(loop, target_);
+  engine::Prepared by_trail(const ir::Program& loop, const std::string& trail) const {
+    const engine::KernelSpace space(loop, target_);
     search::Candidate candidate = search::walk(space, parse_trail(trail));
     if (!candidate) rules::follow(loop, target_, parse_trail(trail));  // says what does not fit
     while (candidate->fork()) candidate = candidate->choose(0);
-    return prepare(candidate, target_);
+    return engine::prepare(candidate, target_);
   }
 
   /// What else of ours is timed beside it.
-  std::optional<Prepared> other(const Schedule& schedule) const {
+  std::optional<engine::Prepared> other(const engine::Schedule& schedule) const {
     if (!options_.ab.empty()) return by_trail(schedule.loop, options_.ab[1]);
-    if (schedule.origin == Origin::heuristic) return std::nullopt;
-    Prepared heuristic = prepare(search::heuristic(KernelSpace(schedule.loop, target_)), target_);
+    if (schedule.origin == engine::Origin::heuristic) return std::nullopt;
+    engine::Prepared heuristic =
+        engine::prepare(search::heuristic(engine::KernelSpace(schedule.loop, target_)), target_);
     if (heuristic.digest == schedule.prepared.digest) return std::nullopt;  // nothing faster was found
     return heuristic;
   }
 
   BenchKernel bench(const NamedLoop& kernel) {
     BenchKernel row;
-    const Schedule schedule = choose(kernel.loop);
-    const Prepared& prepared = schedule.prepared;
+    const engine::Schedule schedule = choose(kernel.loop);
+    const engine::Prepared& prepared = schedule.prepared;
     row.origin = schedule.origin;
     row.measured_us = schedule.measured_us;
     row.from = schedule.from;
@@ -202,13 +203,13 @@ class Bencher {
   }
 
   /// Ours, and in the row the libraries and ours by another schedule.
-  Result<measure::Timing> time(const Schedule& schedule, const measure::Contender& ours, BenchKernel& row) {
+  Result<measure::Timing> time(const engine::Schedule& schedule, const measure::Contender& ours, BenchKernel& row) {
     const measure::Baselines baselines = measure::find_baselines(schedule.loop, *device_);
     row.no_baseline = baselines.none;
     std::vector<measure::Contender> contenders{ours};
     for (const measure::Baseline& b : baselines.found)
       contenders.push_back({b.executable.get(), {}, b.precision == "tf32"});
-    const std::optional<Prepared> second = other(schedule);
+    const std::optional<engine::Prepared> second = other(schedule);
     std::unique_ptr<measure::Executable> own;
     if (second) {
       auto built = device_->build(second->code);
@@ -232,7 +233,7 @@ class Bencher {
   }
 
   BenchBaseline own_row(BenchTime time) const {
-    return {options_.ab.empty() ? "untuned" : "B", std::string(revision()), own_precision, 0, std::move(time)};
+    return {options_.ab.empty() ? "untuned" : "B", std::string(engine::revision()), own_precision, 0, std::move(time)};
   }
 
   const BenchOptions& options_;
@@ -243,7 +244,7 @@ class Bencher {
   measure::InputFiles files_;
   std::optional<measure::Probe> probe_;
   std::optional<BenchStore> store_;
-  TunedCache cache_;
+  engine::TunedCache cache_;
 };
 
 }  // namespace

@@ -15,10 +15,10 @@
 namespace deplo::apps {
 
 struct BenchOptions {
-  KernelSource source;
+  engine::KernelSource source;
   std::optional<std::string> config;  // in place of it: the kernels of an experiment
   std::string device = "opencl", target = "auto";
-  Inputs inputs = {};  // in place of what the source says
+  engine::Inputs inputs = {};  // in place of what the source says
   double tolerance = measure::default_tolerance;
   std::uint64_t seed = 0;            // of the inputs, and of the order within rounds
   double seconds = 10;               // of rounds for each kernel; the first round always runs
@@ -52,7 +52,7 @@ struct BenchKernel {
   std::string name;
   std::size_t first =
       0;  // the kernel of the list that it is equal to, and shares its times; itself where it is the first
-  Origin origin = Origin::heuristic;  // of the schedule, and as of Schedule the next three
+  engine::Origin origin = engine::Origin::heuristic;  // of the schedule, and as of Schedule the next three
   double measured_us = 0;
   std::string from, note;
   std::string trail;

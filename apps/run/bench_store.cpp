@@ -26,7 +26,7 @@ BenchBaseline baseline_of(const measure::BaselineRecord& record) {
 
 BenchStore::BenchStore(const std::string& file, const measure::DeviceInfo& device, const BenchOptions& options)
     : store_(measure::Store::open(file)), device_(store_.add_device(device)) {
-  run_ = store_.add_run({device_, std::string(revision()), options.config.value_or(""), "bench", options.seed,
+  run_ = store_.add_run({device_, std::string(engine::revision()), options.config.value_or(""), "bench", options.seed,
                          measure::host_name(), measure::this_process()});
 }
 
@@ -35,7 +35,7 @@ void BenchStore::enter(const std::string& name, const ir::Program& loop, std::st
   kernel_ = store_.add_kernel({name, print(measure::without_fills(loop))});
 }
 
-void BenchStore::add(const Prepared& prepared, const measure::Reply& reply) {
+void BenchStore::add(const engine::Prepared& prepared, const measure::Reply& reply) {
   measure::TrialRecord trial;
   trial.run = run_;
   trial.ordinal = ordinal_++;
@@ -44,7 +44,7 @@ void BenchStore::add(const Prepared& prepared, const measure::Reply& reply) {
   trial.digest = prepared.digest;
   trial.protocol = protocol_;
   trial.stage = measure::Stage::confirm;
-  fill(trial, reply);
+  engine::fill(trial, reply);
   store_.append(trial);
 }
 

@@ -59,16 +59,16 @@ int run_bench(Flags& flags) {
     throw Error("--ab: expected it without --tuned and --nearest, found both");
   options.source.symbols = parse_symbols(flags.symbols);
   if (!options.config)
-    check_source(options.source);
+    engine::check_source(options.source);
   else if (!options.source.is_empty())
     throw Error("--config: expected it in place of a graph and of --kernel, found both");
   options.device = flags.run.device;
   options.target = flags.run.target;
   options.seed = flags.run.seed;
   options.tolerance = flags.run.tolerance;
-  if (!flags.inputs.empty()) options.inputs = load_inputs(flags.inputs);
-  check_device(options.device, "--device");
-  check_target(options.target, "--target");
+  if (!flags.inputs.empty()) options.inputs = engine::load_inputs(flags.inputs);
+  engine::check_device(options.device, "--device");
+  engine::check_target(options.target, "--target");
   catch_interrupts();
   Progress progress(stderr, flags.json);
   BenchBoard board;
@@ -86,10 +86,10 @@ int run_graph(Flags& flags) {
     throw Error("--kernel, --symbol, --only, --config, --store, --ab: expected --bench with them, found none");
   RunOptions& options = flags.run;
   options.source = flags.bench.source.graph;
-  check_source(options.source);
-  check_device(options.device, "--device");
-  check_target(options.target, "--target");
-  if (!flags.inputs.empty()) options.inputs = load_inputs(flags.inputs);
+  engine::check_source(options.source);
+  engine::check_device(options.device, "--device");
+  engine::check_target(options.target, "--target");
+  if (!flags.inputs.empty()) options.inputs = engine::load_inputs(flags.inputs);
   Progress progress(stderr, flags.json);
   const RunReport report = run_graph(options, progress);
   print_report(report, flags.json, progress);
@@ -144,7 +144,7 @@ void add_run(CLI::App& command, int& exit_code) {
   add_inputs(command, flags->inputs);
   command
       .add_option("--tuned", options.tuned,
-                  "Use the schedules of this store of `deplo tune` [" + default_store() + ", if it is there].")
+                  "Use the schedules of this store of `deplo tune` [" + engine::default_store() + ", if it is there].")
       ->type_name("FILE");
   command
       .add_flag("--nearest", options.nearest,

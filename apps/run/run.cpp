@@ -31,9 +31,9 @@ ir::TensorType given_type(const ir::Tensor& tensor) {
 }
 
 std::vector<float> tensor_values(const ir::Tensor& tensor, std::uint64_t seed) {
-  if (tensor.of.empty()) return source_values(tensor.source, tensor.name, tensor.type, seed);
+  if (tensor.of.empty()) return engine::source_values(tensor.source, tensor.name, tensor.type, seed);
   const ir::TensorType type = given_type(tensor);
-  return permute(source_values(tensor.source, tensor.of, type, seed), type.shape, tensor.permutation);
+  return engine::permute(engine::source_values(tensor.source, tensor.of, type, seed), type.shape, tensor.permutation);
 }
 
 ir::Buffer buffer_of(const ir::Tensor& tensor) {
@@ -58,7 +58,7 @@ double reference_bytes(const ir::torch::Graph& graph) {
   return sources + 3 * largest;
 }
 
-void check_memory(const ir::torch::Graph& graph, const Plan& plan, const measure::DeviceInfo& device) {
+void check_memory(const ir::torch::Graph& graph, const engine::Plan& plan, const measure::DeviceInfo& device) {
   const double largest = plan.slots.empty() ? 0 : static_cast<double>(*std::ranges::max_element(plan.slots));
   double on_host = 2 * largest;
   if (device.cpu) on_host += plan.bytes();
@@ -73,10 +73,10 @@ void check_memory(const ir::torch::Graph& graph, const Plan& plan, const measure
 }
 
 ir::torch::Graph read_given(const RunOptions& options) {
-  ir::torch::Graph graph = read_graph(options.source, "-c");
-  Inputs inputs = options.inputs;
-  give(inputs, graph);
-  check_met(inputs);
+  ir::torch::Graph graph = engine::read_graph(options.source, "-c");
+  engine::Inputs inputs = options.inputs;
+  engine::give(inputs, graph);
+  engine::check_met(inputs);
   return graph;
 }
 
@@ -101,10 +101,10 @@ class Runner {
       : options_(options),
         progress_(progress),
         graph_(read_given(options)),
-        module_(lower_to_module(graph_, {}, "the graph")),
-        plan_(plan_buffers(module_)),
+        module_(engine::lower_to_module(graph_, {}, "the graph")),
+        plan_(engine::plan_buffers(module_)),
         device_(measure::open_device(options.device)),
-        target_(pick_target(options.target, device_->info(), device_->dialect(), options.device, "--target")),
+        target_(engine::pick_target(options.target, device_->info(), device_->dialect(), options.device, "--target")),
         cache_(options.tuned, device_->info(), target_, options.nearest, options.tolerance) {}
 
   RunReport run() {
@@ -120,7 +120,7 @@ class Runner {
  private:
   struct Built {
     std::unique_ptr<measure::Executable> executable;
-    Schedule schedule;
+    engine::Schedule schedule;
   };
 
   void build_all();
@@ -138,16 +138,16 @@ class Runner {
   Progress& progress_;
   ir::torch::Graph graph_;
   ir::Module module_;
-  Plan plan_;
+  engine::Plan plan_;
   std::unique_ptr<measure::Device> device_;
   Target target_;
-  TunedCache cache_;
+  engine::TunedCache cache_;
   std::vector<Built> built_;  // of the first of equal kernels
   RunReport report_;
 };
 
 void Runner::build_all() {
-  const std::vector<std::size_t> first = first_equals(module_.kernels);
+  const std::vector<std::size_t> first = engine::first_equals(module_.kernels);
   for (std::size_t i = 0; i < module_.kernels.size(); ++i) {
     const ir::Program& loop = module_.kernels[i];
     progress_.status(fmt::format("[{}/{}] {}", i + 1, module_.kernels.size(), loop.name), "building");
@@ -163,7 +163,7 @@ void Runner::build_all() {
 }
 
 Runner::Built Runner::build(const ir::Program& loop, KernelLaunch& launch) {
-  Schedule schedule = cache_.find(loop);
+  engine::Schedule schedule = cache_.find(loop);
   launch.origin = schedule.origin;
   launch.measured_us = schedule.measured_us;
   launch.from = schedule.from;
@@ -234,7 +234,7 @@ std::vector<ir::torch::Values> Runner::sources() const {
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
     const ir::torch::Node& node = graph_.nodes[i];
     if (!has_source(node)) continue;
-    const std::vector<float> values = source_values(node.source, node.name, node.type, options_.seed);
+    const std::vector<float> values = engine::source_values(node.source, node.name, node.type, options_.seed);
     sources[i].assign(values.begin(), values.end());
   }
   return sources;
@@ -282,13 +282,14 @@ void Runner::fill_report() {
   report_.seed = options_.seed;
   report_.tolerance = options_.tolerance;
   report_.buffer_bytes = plan_.bytes();
-  for (const ir::Tensor& tensor : module_.tensors) report_.tensor_bytes += static_cast<double>(slot_bytes(tensor.type));
+  for (const ir::Tensor& tensor : module_.tensors)
+    report_.tensor_bytes += static_cast<double>(engine::slot_bytes(tensor.type));
 }
 
 }  // namespace
 
 RunReport run_graph(const RunOptions& options, Progress& progress) {
-  check_source(options.source);
+  engine::check_source(options.source);
   return Runner(options, progress).run();
 }
 

@@ -16,10 +16,10 @@
 namespace deplo::apps {
 
 struct RunOptions {
-  GraphSource source;
+  engine::GraphSource source;
   std::string device = "opencl", target = "auto";
   std::uint64_t seed = 0;                         // of the inputs and parameters that have no values of their own
-  Inputs inputs = {};                             // in place of what the graph says; all must be in it
+  engine::Inputs inputs = {};                     // in place of what the graph says; all must be in it
   double tolerance = measure::default_tolerance;  // of every output, by its elements' scale
   std::optional<std::string> tuned;  // the store that schedules come from; nullopt: the user's own, if there is one
   bool nearest = false;              // the schedule of the nearest extents before the heuristic's
@@ -27,8 +27,8 @@ struct RunOptions {
 
 struct KernelLaunch {
   std::string name;
-  std::size_t first = 0;              // the kernel of the list that it is equal to; itself where it is the first
-  Origin origin = Origin::heuristic;  // of the schedule, and as of Schedule the next three
+  std::size_t first = 0;  // the kernel of the list that it is equal to; itself where it is the first
+  engine::Origin origin = engine::Origin::heuristic;  // of the schedule, and as of Schedule the next three
   double measured_us = 0;
   std::string from, note;
   std::string trail;

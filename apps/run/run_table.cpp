@@ -30,14 +30,14 @@ std::string measured(const KernelLaunch& kernel) {
 // Of the distinct kernels, with what is to be said of each.
 std::string schedules_text(const RunReport& report) {
   std::size_t distinct = 0;
-  std::map<Origin, std::size_t> counts;
+  std::map<engine::Origin, std::size_t> counts;
   std::string notes;
   for (std::size_t i = 0; i < report.kernels.size(); ++i) {
     const KernelLaunch& k = report.kernels[i];
     if (k.first != i) continue;
     ++distinct;
     ++counts[k.origin];
-    if (k.origin == Origin::nearest)
+    if (k.origin == engine::Origin::nearest)
       notes += fmt::format("{} {}: NOT TUNED, runs the schedule of {}\n", i, k.name, k.from);
     if (!k.note.empty()) notes += fmt::format("{} {}: {}\n", i, k.name, k.note);
   }

@@ -22,7 +22,7 @@ namespace deplo::apps {
 namespace {
 
 struct TuneFlags {
-  std::string config, store = default_store(), warm_start;
+  std::string config, store = engine::default_store(), warm_start;
   std::optional<std::string> search, device, target, shard;
   std::optional<std::int64_t> seed, trials, patience;
   std::size_t analytic_prior = 0;
@@ -40,20 +40,20 @@ void override(Field& field, const std::optional<T>& flag, const char* name, std:
   overrides += fmt::format(" {} {}", name, *flag);
 }
 
-std::string apply(const TuneFlags& flags, Experiment& experiment) {
-  if (flags.search) check_strategy(*flags.search, "--search");
-  if (flags.device) check_device(*flags.device, "--device");
-  if (flags.target) check_target(*flags.target, "--target");
+std::string apply(const TuneFlags& flags, engine::Experiment& experiment) {
+  if (flags.search) engine::check_strategy(*flags.search, "--search");
+  if (flags.device) engine::check_device(*flags.device, "--device");
+  if (flags.target) engine::check_target(*flags.target, "--target");
   std::string overrides;
   if (flags.search && *flags.search != experiment.strategy) experiment.options.parameters.clear();
   override(experiment.strategy, flags.search, "--search", overrides);
   for (const std::string& assignment : flags.set) {
-    set_parameter(experiment, assignment, "--set");
+    engine::set_parameter(experiment, assignment, "--set");
     overrides += " --set " + assignment;
   }
   for (const std::string& text : flags.restrictions) overrides += " --restrict " + text;
-  for (const Restriction& restriction : parse_restrictions(flags.restrictions))
-    for (KernelCase& kernel : experiment.kernels) kernel.restrictions.push_back(restriction);
+  for (const engine::Restriction& restriction : parse_restrictions(flags.restrictions))
+    for (engine::KernelCase& kernel : experiment.kernels) kernel.restrictions.push_back(restriction);
   override(experiment.device, flags.device, "--device", overrides);
   override(experiment.target, flags.target, "--target", overrides);
   override(experiment.options.seed, flags.seed, "--seed", overrides);
@@ -73,10 +73,10 @@ std::string one_line(std::string text) {
 }
 
 /// Throws Error where a kernel has no time.
-void check_tuned(const Summary& summary) {
-  std::vector<const Row*> left_out;
-  for (const Row& row : summary.rows) {
-    if (row.stop == untunable)
+void check_tuned(const engine::Summary& summary) {
+  std::vector<const engine::Row*> left_out;
+  for (const engine::Row& row : summary.rows) {
+    if (row.stop == engine::untunable)
       left_out.push_back(&row);
     else if (row.best_us <= 0)
       throw Error(
@@ -90,37 +90,40 @@ void check_tuned(const Summary& summary) {
 
 int run_tune(const TuneFlags& flags) {
   require(flags.config, "--config FILE");
-  const std::optional<Shard> shard = flags.shard ? std::optional(parse_shard(*flags.shard)) : std::nullopt;
-  Experiment experiment = load_experiment(flags.config, flags.inputs.empty() ? Inputs{} : load_inputs(flags.inputs));
+  const std::optional<engine::Shard> shard =
+      flags.shard ? std::optional(engine::parse_shard(*flags.shard)) : std::nullopt;
+  engine::Experiment experiment = engine::load_experiment(
+      flags.config, flags.inputs.empty() ? engine::Inputs{} : engine::load_inputs(flags.inputs));
   std::string overrides = apply(flags, experiment);
   catch_interrupts();
-  Board board;
+  engine::Board board;
   Progress progress(stderr, flags.quiet);
   const auto report = [&] {
     progress.end();
-    const Summary summary = board.read();
+    const engine::Summary summary = board.read();
     print_result(flags.json ? print_json(summary) : print_table(summary, terminal_width(STDOUT_FILENO)));
   };
-  TuneOptions options{flags.store, "", flags.retry_failed, flags.warm_start, flags.in_process, flags.analytic_prior};
+  engine::TuneOptions options{flags.store,         "", flags.retry_failed, flags.warm_start, flags.in_process,
+                              flags.analytic_prior};
   options.tolerance = flags.tolerance;
   Deadline deadline([&] {
     try {
-      abandon(options);
+      engine::abandon(options);
     } catch (const Error&) {
       // Another process holds the store: the next run settles what was begun.
     }
     report();
   });
   if (shard) {
-    progress.line(describe_shards(experiment, *shard));
+    progress.line(engine::describe_shards(experiment, *shard));
     overrides += " --shard " + *flags.shard;
-    take_shard(experiment, *shard);
+    engine::take_shard(experiment, *shard);
   }
   options.overrides = overrides;
   tune(experiment, options, progress, board);
   deadline.lift();
   report();
-  const Summary summary = board.read();
+  const engine::Summary summary = board.read();
   if (summary.interrupted) return 128 + interrupted();
   check_tuned(summary);
   return 0;
@@ -150,14 +153,14 @@ void add_budget(CLI::App& command, TuneFlags& flags) {
   command
       .add_option("--time", flags.seconds,
                   "Search for SECONDS, all kernels together. Each kernel gets at least its heuristic's schedule.")
-      ->check(between(0.0, most_seconds))
+      ->check(between(0.0, engine::most_seconds))
       ->type_name("SECONDS");
   command.add_option("--trials", flags.trials, "Make at most N new measurements of each kernel.")
-      ->check(between(std::int64_t{1}, most_count))
+      ->check(between(std::int64_t{1}, engine::most_count))
       ->type_name("N");
   command
       .add_option("--patience", flags.patience, "Stop a kernel after N new measurements in a row without a new best.")
-      ->check(between(std::int64_t{1}, most_count))
+      ->check(between(std::int64_t{1}, engine::most_count))
       ->type_name("N")
       ->group(seldom);
   command

@@ -17,20 +17,20 @@ constexpr double intensity_of_compute = 4;
 constexpr std::size_t least_table = 88;  // columns; narrower windows get two lines per kernel
 constexpr std::size_t numbers_width = 66;
 
-std::int64_t failed(const Row& row) {
+std::int64_t failed(const engine::Row& row) {
   std::int64_t sum = 0;
   for (const auto& [status, count] : row.failures) sum += count;
   return sum;
 }
 
-std::string speed(const Row& row) {
+std::string speed(const engine::Row& row) {
   if (row.best_us <= 0) return "-";
   const bool compute = row.flops > intensity_of_compute * row.bytes;
   const double giga = (compute ? row.flops : row.bytes) / row.best_us * 1e-3;
   return significant(giga) + (compute ? " GFLOP/s" : " GB/s");
 }
 
-std::string speed_up(const Row& row) {
+std::string speed_up(const engine::Row& row) {
   return row.best_us > 0 && row.heuristic_us > 0 ? fmt::format("{:.2f}x", row.heuristic_us / row.best_us) : "-";
 }
 
@@ -53,18 +53,18 @@ std::string numbers(const std::string& heuristic, const std::string& best, const
 }
 
 // "name x3" for a kernel that stands for three; the name is cut to the width, the count is not.
-std::string label(const Row& row, std::size_t width) {
+std::string label(const engine::Row& row, std::size_t width) {
   const std::string times = row.count() > 1 ? fmt::format(" x{}", row.count()) : "";
   return cut(row.name, width - std::min(width, times.size())) + times;
 }
 
-std::size_t label_width(const Row& row) { return columns(label(row, columns(row.name) + 24)); }
+std::size_t label_width(const engine::Row& row) { return columns(label(row, columns(row.name) + 24)); }
 
 // Every kernel as often as it stands for one; all zero while a kernel has no valid time.
-Row total(const Summary& summary) {
-  Row sum;
+engine::Row total(const engine::Summary& summary) {
+  engine::Row sum;
   sum.name = "total";
-  for (const Row& row : summary.rows) {
+  for (const engine::Row& row : summary.rows) {
     if (row.best_us <= 0 || row.heuristic_us <= 0) return {};
     const auto count = static_cast<double>(row.count());
     sum.heuristic_us += count * row.heuristic_us;
@@ -75,9 +75,9 @@ Row total(const Summary& summary) {
   return sum;
 }
 
-std::string wide(const Summary& summary, std::size_t width) {
+std::string wide(const engine::Summary& summary, std::size_t width) {
   std::size_t name_width = 6, trail_width = 0;
-  for (const Row& row : summary.rows) {
+  for (const engine::Row& row : summary.rows) {
     name_width = std::max(name_width, label_width(row));
     trail_width = std::max(trail_width, columns(row.trail));
   }
@@ -87,13 +87,13 @@ std::string wide(const Summary& summary, std::size_t width) {
   std::string text = left("kernel", name_width) +
                      numbers("heuristic µs", "best µs", "speed-up", "speed", "trials", "failures") +
                      (beside ? "  trail" : "") + "\n";
-  for (const Row& row : summary.rows) {
+  for (const engine::Row& row : summary.rows) {
     text += left(label(row, name_width), name_width) + numbers(microseconds(row.heuristic_us),
                                                                microseconds(row.best_us), speed_up(row), speed(row),
                                                                std::to_string(row.trials), std::to_string(failed(row)));
     text += beside ? "  " + row.trail + "\n" : "\n    " + wrap(row.trail, width, 4, 4) + "\n";
   }
-  if (const Row sum = total(summary); summary.rows.size() > 1 && sum.best_us > 0) {
+  if (const engine::Row sum = total(summary); summary.rows.size() > 1 && sum.best_us > 0) {
     const std::string cells =
         numbers(microseconds(sum.heuristic_us), microseconds(sum.best_us), speed_up(sum), speed(sum), "", "");
     text += left(sum.name, name_width) + cells.substr(0, cells.find_last_not_of(' ') + 1) + "\n";
@@ -101,9 +101,9 @@ std::string wide(const Summary& summary, std::size_t width) {
   return text;
 }
 
-std::string stacked(const Summary& summary, std::size_t width) {
+std::string stacked(const engine::Summary& summary, std::size_t width) {
   std::string text;
-  for (const Row& row : summary.rows) {
+  for (const engine::Row& row : summary.rows) {
     text += label(row, width) + "\n";
     text += cut(fmt::format("  {} µs, was {} ({}), {}", microseconds(row.best_us), microseconds(row.heuristic_us),
                             speed_up(row), speed(row)),
@@ -112,7 +112,7 @@ std::string stacked(const Summary& summary, std::size_t width) {
     text += cut(fmt::format("  {}, {}", counted(row.trials, "trial"), counted(failed(row), "failure")), width) +
             "\n  " + wrap(row.trail, width, 4, 2) + "\n";
   }
-  if (const Row sum = total(summary); summary.rows.size() > 1 && sum.best_us > 0)
+  if (const engine::Row sum = total(summary); summary.rows.size() > 1 && sum.best_us > 0)
     text += cut(fmt::format("total {} µs, was {} ({})", microseconds(sum.best_us), microseconds(sum.heuristic_us),
                             speed_up(sum)),
                 width) +
@@ -120,31 +120,31 @@ std::string stacked(const Summary& summary, std::size_t width) {
   return text;
 }
 
-std::string title(const Summary& summary) {
+std::string title(const engine::Summary& summary) {
   return summary.name.empty() ? summary.experiment : fmt::format("{} ({})", summary.name, summary.experiment);
 }
 
-std::string notes(const Summary& summary) {
+std::string notes(const engine::Summary& summary) {
   std::int64_t known = 0;
   std::string unconfirmed;
-  for (const Row& row : summary.rows) {
+  for (const engine::Row& row : summary.rows) {
     known += row.known;
-    if (!row.confirmed && row.stop != untunable) unconfirmed += (unconfirmed.empty() ? "" : ", ") + row.name;
+    if (!row.confirmed && row.stop != engine::untunable) unconfirmed += (unconfirmed.empty() ? "" : ", ") + row.name;
   }
   std::string text = fmt::format("{} on {} ({}), {}, seed {}, {}", title(summary), summary.device, summary.target,
                                  summary.strategy, summary.seed, duration(summary.seconds));
   if (known > 0) text += fmt::format("; {} known from {}", counted(known, "trial"), summary.store);
   text += "\n";
-  for (const Row& row : summary.rows)
+  for (const engine::Row& row : summary.rows)
     if (!row.same.empty()) text += fmt::format("{} is also {}\n", row.name, fmt::join(row.same, ", "));
-  for (const Row& row : summary.rows)
-    if (row.stop == untunable) text += fmt::format("{} {}: {}\n", row.name, untunable, row.fault);
+  for (const engine::Row& row : summary.rows)
+    if (row.stop == engine::untunable) text += fmt::format("{} {}: {}\n", row.name, engine::untunable, row.fault);
   if (!unconfirmed.empty()) text += "not confirmed by a full, fully checked run: " + unconfirmed + "\n";
   if (summary.interrupted) text += "interrupted: the same command goes on from " + summary.store + "\n";
   return text;
 }
 
-nlohmann::ordered_json to_json(const Row& row) {
+nlohmann::ordered_json to_json(const engine::Row& row) {
   nlohmann::ordered_json json;
   const auto or_null = [](double value) {
     return value > 0 ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
@@ -169,13 +169,13 @@ nlohmann::ordered_json to_json(const Row& row) {
 
 }  // namespace
 
-std::string print_table(const Summary& summary, std::size_t width) {
+std::string print_table(const engine::Summary& summary, std::size_t width) {
   const bool narrow = width != 0 && width < least_table;
   return (narrow ? stacked(summary, width) : wide(summary, width)) +
          wrap(notes(summary), width == 0 ? std::string::npos : width);
 }
 
-std::string print_json(const Summary& summary) {
+std::string print_json(const engine::Summary& summary) {
   nlohmann::ordered_json json;
   json["experiment"] = summary.experiment;
   json["name"] = summary.name.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(summary.name);
@@ -186,11 +186,11 @@ std::string print_json(const Summary& summary) {
   json["store"] = summary.store;
   json["seconds"] = summary.seconds;
   json["interrupted"] = summary.interrupted;
-  const Row sum = total(summary);  // each kernel `count` times
+  const engine::Row sum = total(summary);  // each kernel `count` times
   json["total_heuristic_us"] = sum.best_us > 0 ? nlohmann::ordered_json(sum.heuristic_us) : nlohmann::ordered_json();
   json["total_best_us"] = sum.best_us > 0 ? nlohmann::ordered_json(sum.best_us) : nlohmann::ordered_json();
   json["kernels"] = nlohmann::ordered_json::array();
-  for (const Row& row : summary.rows) json["kernels"].push_back(to_json(row));
+  for (const engine::Row& row : summary.rows) json["kernels"].push_back(to_json(row));
   // User text may hold bytes that are no UTF-8: shown as U+FFFD, never thrown over.
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }

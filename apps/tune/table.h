@@ -8,7 +8,7 @@
 namespace deplo::apps {
 
 /// For a window of that many columns; 0: no limit.
-std::string print_table(const Summary&, std::size_t width);
-std::string print_json(const Summary&);
+std::string print_table(const engine::Summary&, std::size_t width);
+std::string print_json(const engine::Summary&);
 
 }  // namespace deplo::apps

@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 namespace {
 
 class KernelPosition : public search::Position {
@@ -48,4 +48,4 @@ const rules::Lowering& KernelSpace::lowering(const search::Position& candidate) 
   return position->lowering();
 }
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

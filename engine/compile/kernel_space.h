@@ -5,7 +5,7 @@
 #include "rules/lower.h"
 #include "search/space.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 
 class KernelSpace : public search::Space {
  public:
@@ -20,4 +20,4 @@ class KernelSpace : public search::Space {
   search::PositionPtr root_;
 };
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-namespace deplo::apps {
+namespace deplo::engine {
 namespace {
 
 class Planner {
@@ -81,4 +81,4 @@ double Plan::bytes() const {
 
 Plan plan_buffers(const ir::Module& module) { return Planner(module).run(); }
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

@@ -7,7 +7,7 @@
 
 #include "ir/module.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 
 struct Plan {
   std::vector<std::int64_t> slots;                            // bytes of each, a multiple of 4
@@ -22,4 +22,4 @@ Plan plan_buffers(const ir::Module&);
 /// Of a tensor, at least 4 and a multiple of 4.
 std::int64_t slot_bytes(const ir::TensorType&);
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

@@ -10,7 +10,7 @@
 #include "rules/rule.h"
 #include "search/records/records.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 namespace {
 
 constexpr std::string_view heuristic = "heuristic";
@@ -85,4 +85,4 @@ std::string describe(const Restrictions& restrictions) {
   return text;
 }
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

@@ -9,7 +9,7 @@
 #include "core/config.h"
 #include "core/trail.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 
 struct Restriction {
   std::string knob;           // `rule.knob`; a `*` at the end stands for any rest
@@ -31,4 +31,4 @@ Restriction parse_restriction(const std::string& text, std::string_view place);
 /// `knob=1,4 knob=heuristic`: the same text, the same restrictions.
 std::string describe(const Restrictions&);
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

@@ -19,7 +19,7 @@
 #include "engine/tune/warm_start.h"
 #include "ir/walk.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 namespace {
 
 // The candidate that the trail leads to, if it is one of this space and complete.
@@ -257,4 +257,4 @@ Schedule TunedCache::find(const ir::Program& kernel) {
   return schedule;
 }
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

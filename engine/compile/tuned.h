@@ -10,7 +10,7 @@
 #include "ir/canonical/canonical.h"
 #include "measure/store/store.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 
 enum class Origin : std::uint8_t {
   tuned,      // this kernel, up to names, was measured on this device: its very source is run
@@ -80,4 +80,4 @@ class TunedCache {
   std::optional<std::int64_t> device_;  // its id in the store; none: nothing was measured on it
 };
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

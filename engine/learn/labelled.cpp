@@ -14,7 +14,7 @@
 #include "rules/cost/roofline.h"
 #include "rules/lower.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 namespace {
 
 /// nullopt: rules have changed since.
@@ -130,4 +130,4 @@ std::string print_points(const std::vector<search::Labelled>& sets) {
   return text;
 }
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

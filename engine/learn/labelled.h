@@ -8,7 +8,7 @@
 #include "search/compare/held_out.h"
 #include "search/records/records.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 
 /// One for each of the store_keys() (engine/learn/store_keys.h) of a kernel of ours: the latest valid trial of each trail.
 /// Points are rules::feature_vector(), the analytic model is measure::roofline_us() under the ceilings that the store
@@ -26,4 +26,4 @@ std::vector<search::Labelled> label_records(const search::Records&, std::size_t 
 /// name. Sets of a store only.
 std::string print_points(const std::vector<search::Labelled>&);
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

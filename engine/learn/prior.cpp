@@ -17,7 +17,7 @@
 #include "rules/lower.h"
 #include "search/count.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 namespace {
 
 search::Labelled empty_set(const std::string& kernel) {
@@ -103,4 +103,4 @@ std::shared_ptr<const search::Records> prior_records(const StoredSpace& space, c
   return believed.records.empty() ? nullptr : std::make_shared<const search::Records>(std::move(believed));
 }
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

@@ -13,7 +13,7 @@
 #include "search/compare/held_out.h"
 #include "search/searcher.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 
 /// The logs of the times of a set's candidates, of which it has the points and the analytic model but no times
 /// (engine/learn/labelled.h says what they are). For ranks: the times of one set compare, the scale means nothing.
@@ -37,4 +37,4 @@ search::Source prior_source(const KernelSpace&, const measure::Ceilings&, std::s
 /// says nothing, or the kernel is none of ours (imported).
 std::shared_ptr<const search::Records> prior_records(const StoredSpace&, const Prior&, std::string_view name);
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

@@ -14,7 +14,7 @@
 #include "engine/revision.h"
 #include "measure/store/store.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 namespace {
 
 constexpr std::string_view recorded = "recorded";  // the protocol; and how the text of such a kernel starts
@@ -211,4 +211,4 @@ bool is_store(const std::string& file) {
   return stream.read(head, sizeof head) && std::string_view(head, 15) == "SQLite format 3";
 }
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

@@ -11,7 +11,7 @@
 #include "rules/cost/ceilings.h"
 #include "search/records/records.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 
 /// The value of a knob that a trail does not have: other choices left it undecided.
 inline constexpr std::string_view absent = "-";
@@ -57,4 +57,4 @@ class TrailRecords {
 /// Is it a regular file that begins as databases of SQLite do?
 bool is_store(const std::string& file);
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

@@ -8,7 +8,7 @@
 #include "measure/store/device_row.h"
 #include "measure/store/open.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 
 std::vector<StoreKey> store_keys(const std::string& store) {
   if (!std::filesystem::exists(store)) throw Error(store + ": expected a store, found no such file");
@@ -27,4 +27,4 @@ std::vector<StoreKey> store_keys(const std::string& store) {
   return keys;
 }
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

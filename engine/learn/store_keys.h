@@ -6,7 +6,7 @@
 
 #include "measure/device_info.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 
 /// A kernel, a device and a protocol, with the numbers that measure::Store::known_trials() takes.
 struct StoreKey {
@@ -20,4 +20,4 @@ struct StoreKey {
 /// of their own: every valid time under one of those is `stopped`. Throws Error; also where there is no such file.
 std::vector<StoreKey> store_keys(const std::string& store);
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

@@ -5,7 +5,7 @@
 
 #include "ir/canonical/canonical.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 
 std::vector<std::size_t> first_equals(const std::vector<ir::Program>& kernels) {
   std::map<std::string, std::size_t> known;
@@ -15,4 +15,4 @@ std::vector<std::size_t> first_equals(const std::vector<ir::Program>& kernels) {
   return first;
 }
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

@@ -5,9 +5,9 @@
 
 #include "ir/program.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 
 /// For every kernel the number of the first that is equal to it but for names; its own where it is the first.
 std::vector<std::size_t> first_equals(const std::vector<ir::Program>& kernels);
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

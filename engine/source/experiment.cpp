@@ -12,7 +12,7 @@
 #include "core/text/nearest.h"
 #include "engine/source/experiment_kernels.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 namespace {
 
 void set_parameter(Experiment& experiment, const std::string& name, const std::string& value, std::string_view place) {
@@ -115,4 +115,4 @@ Experiment parse_experiment(std::string text, const std::string& file, const std
   return experiment;
 }
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

@@ -10,7 +10,7 @@
 #include "ir/program.h"
 #include "search/searcher.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 
 // What YAML and flags accept.
 inline constexpr std::int64_t most_extent = std::int64_t{1} << 31;
@@ -59,4 +59,4 @@ void set_parameter(Experiment&, const std::string& assignment, std::string_view 
 void check_target(const std::string& name, std::string_view place);
 void check_device(const std::string& name, std::string_view place);
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

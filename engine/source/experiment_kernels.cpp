@@ -12,7 +12,7 @@
 #include "engine/source/kernel.h"
 #include "ir/canonical/canonical.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 namespace {
 
 ir::Symbols read_symbols(const Config& config) {
@@ -159,4 +159,4 @@ std::vector<KernelCase> merge_equal(std::vector<KernelCase> kernels) {
   return result;
 }
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

@@ -6,7 +6,7 @@
 #include "core/config.h"
 #include "engine/source/experiment.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 
 /// The kernels of one entry: a kernel, or all that an expression, an exported program or a block of a model becomes.
 /// Files may be named as seen from `folder`. The entry's own restrictions come after `restrictions`, which are of all.
@@ -18,4 +18,4 @@ std::vector<KernelCase> read_entry(const Config&, const std::filesystem::path& f
 /// twice.
 std::vector<KernelCase> merge_equal(std::vector<KernelCase>);
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

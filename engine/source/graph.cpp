@@ -13,7 +13,7 @@
 #include "rules/decompose/decompose.h"
 #include "rules/fusion/fuse.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 namespace {
 
 int count(const GraphSource& source) {
@@ -75,4 +75,4 @@ ir::Module lower_to_measure(const ir::torch::Graph& graph, std::string_view plac
   return module;
 }
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

@@ -9,7 +9,7 @@
 #include "ir/tensor/tensor.h"
 #include "ir/torch/graph.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 
 /// An expression, a file that holds one, an exported program, or a block of a model: exactly one of the four.
 struct GraphSource {
@@ -38,4 +38,4 @@ ir::Module lower_to_module(const ir::torch::Graph&, const Passes&, std::string_v
 /// The same with all passes, each kernel's inputs to be drawn as the graph says (fill_kernels in engine/source/inputs.h).
 ir::Module lower_to_measure(const ir::torch::Graph&, std::string_view place);
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

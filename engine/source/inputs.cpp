@@ -21,7 +21,7 @@
 #include "measure/check/npy.h"
 #include "measure/check/reference.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 namespace {
 
 using Draw = ir::Fill::Draw;
@@ -285,4 +285,4 @@ void check_met(const Inputs& inputs) {
 
 void fill_kernels(ir::Module& module) { Filler(module).run(); }
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

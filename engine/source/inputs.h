@@ -11,7 +11,7 @@
 #include "ir/torch/graph.h"
 #include "measure/check/inputs.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 
 /// By name: of `--inputs FILE`, or of an entry's `inputs:` in an experiment.
 struct Inputs {
@@ -45,4 +45,4 @@ void check_met(const Inputs&);
 /// elements, else uniform over these (docs/measurement.md).
 void fill_kernels(ir::Module&);
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

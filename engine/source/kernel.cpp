@@ -15,7 +15,7 @@
 #include "ir/emit/reserved.h"
 #include "ir/walk.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 namespace {
 
 constexpr double most_bytes = 64e9;  // of all buffers: beyond what any device here holds, and far below 2^63
@@ -113,4 +113,4 @@ std::string print(const ir::Symbols& symbols) {
   return text;
 }
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

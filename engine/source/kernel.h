@@ -6,7 +6,7 @@
 
 #include "ir/program.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 
 /// `kernel` names configs/kernels/NAME.loop or is the path of a .loop file. Throws Error, prefixed by `place` where the
 /// fault is the caller's (an unknown kernel, a symbol too many or too few), by the file where it is the text's.
@@ -22,4 +22,4 @@ void check_size(const ir::Program&, std::string_view place);
 /// "M=512 N=3584 K=3584"
 std::string print(const ir::Symbols& symbols);
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

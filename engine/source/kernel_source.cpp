@@ -10,7 +10,7 @@
 #include "core/text/nearest.h"
 #include "engine/source/kernel.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 namespace {
 
 std::size_t pick_kernel(const std::vector<ir::Program>& kernels, const std::string& only) {
@@ -62,4 +62,4 @@ std::vector<NumberedKernel> read_kernels(const KernelSource& source, Inputs inpu
   return pick_kernels(lower_to_measure(graph, "the graph"), source.only);
 }
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

@@ -9,7 +9,7 @@
 #include "engine/source/inputs.h"
 #include "ir/module.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 
 struct KernelSource {
   std::string kernel;  // a name or a .loop file; "": the graph
@@ -30,4 +30,4 @@ std::vector<NumberedKernel> pick_kernels(const ir::Module&, const std::optional<
 /// Reads what the source names, with every pass, and gives it the inputs, all of which must be there.
 std::vector<NumberedKernel> read_kernels(const KernelSource&, Inputs = {});
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

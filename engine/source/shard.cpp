@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 namespace {
 
 std::size_t owner(std::size_t kernel, const Shard& shard) { return kernel % static_cast<std::size_t>(shard.count); }
@@ -51,4 +51,4 @@ std::string describe_shards(const Experiment& experiment, const Shard& shard) {
   return text;
 }
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

@@ -5,7 +5,7 @@
 
 #include "engine/source/experiment.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 
 /// One of `count`, from 1 on.
 struct Shard {
@@ -20,4 +20,4 @@ void take_shard(Experiment&, const Shard&);
 /// "shard 2/2 tunes b; 1/2: a, c", of the whole experiment.
 std::string describe_shards(const Experiment&, const Shard&);
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

@@ -8,7 +8,7 @@
 #include "core/hash.h"
 #include "core/rng.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 namespace {
 
 std::uint64_t mixed_seed(std::uint64_t seed, std::string_view name) {
@@ -62,4 +62,4 @@ std::vector<float> permute(const std::vector<float>& values, const ir::Shape& sh
   return result;
 }
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

@@ -7,7 +7,7 @@
 #include "ir/source.h"
 #include "ir/types.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 
 /// Row-major. Of a fill: the same for the same seed and name. i32: whole numbers, towards zero;
 /// boolean: 0 and 1. Throws Error that names the tensor where a file's values are not as many as its shape has.
@@ -17,4 +17,4 @@ std::vector<float> source_values(const ir::Source&, std::string_view name, const
 std::vector<float> permute(const std::vector<float>& values, const ir::Shape& shape,
                            const std::vector<int>& permutation);
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

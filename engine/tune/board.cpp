@@ -5,7 +5,7 @@
 
 #include "core/interrupt.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 
 void Board::start(Summary summary) {
   const std::lock_guard lock(mutex_);
@@ -28,4 +28,4 @@ Summary Board::read() const {
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

@@ -5,7 +5,7 @@
 
 #include "engine/tune/tuning_results.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 
 /// Thread-safe: the run writes, the one that waits for its end may read.
 class Board {
@@ -24,4 +24,4 @@ class Board {
 /// Of a steady clock, in seconds.
 double now();
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

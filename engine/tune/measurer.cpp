@@ -16,7 +16,7 @@
 #include "measure/store/retry.h"
 #include "rules/lower.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 namespace {
 
 // The same inputs in every run, so that the times in one store compare.
@@ -128,7 +128,7 @@ const Outcome* Measurer::known(const std::string& digest, double effort) {
 
 Prepared Measurer::lowered(const search::Candidate& candidate) {
   auto ahead = prepared_.extract(print(candidate->trail()));
-  if (!ahead) return apps::prepare(candidate, session_.target);
+  if (!ahead) return engine::prepare(candidate, session_.target);
   ahead.mapped().candidate = candidate;  // the very one that was asked for: callers compare
   return std::move(ahead.mapped());
 }
@@ -137,7 +137,7 @@ void Measurer::prepare(std::span<const search::Candidate> candidates) {
   prepared_.clear();
   std::vector<measure::Candidate> unknown;
   for (const search::Candidate& candidate : candidates) {
-    Prepared one = apps::prepare(candidate, session_.target);
+    Prepared one = engine::prepare(candidate, session_.target);
     if (known(one.digest, candidate.effort) == nullptr) unknown.push_back(one.code);
     prepared_.emplace(print(candidate->trail()), std::move(one));
   }
@@ -214,4 +214,4 @@ measure::TrialRecord Measurer::record_of(const Prepared& one, measure::Stage sta
   return record;
 }
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

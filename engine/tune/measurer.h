@@ -14,7 +14,7 @@
 #include "measure/worker/bench.h"
 #include "search/loop.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 
 /// A complete candidate as a device builds it.
 struct Prepared {
@@ -57,8 +57,8 @@ class Measurer {
   std::vector<Final> confirm(const std::vector<search::Candidate>&, double seconds);
 
   search::Candidate stored_best(const search::Space& space) {
-    return apps::stored_best(session_.store, kernel_id_, session_.device_id, space, session_.target,
-                             session_.protocol.tolerance);
+    return engine::stored_best(session_.store, kernel_id_, session_.device_id, space, session_.target,
+                               session_.protocol.tolerance);
   }
 
  private:
@@ -81,4 +81,4 @@ class Measurer {
   std::map<std::string, Prepared> prepared_;  // by trail: asked for next
 };
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

@@ -8,7 +8,7 @@
 #include "measure/worker/local_bench.h"
 #include "measure/worker/worker_bench.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 namespace {
 
 /// What `deplo worker` (commands_worker.cpp) takes.
@@ -30,4 +30,4 @@ std::unique_ptr<measure::Bench> open_bench(const std::string& device, bool in_pr
   return bench;
 }
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

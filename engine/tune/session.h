@@ -12,7 +12,7 @@
 #include "measure/worker/bench.h"
 #include "search/compare/held_out.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 
 struct Session {
   measure::Bench& bench;
@@ -30,4 +30,4 @@ struct Session {
   std::function<bool()> cancelled = [] { return interrupted() != 0; };  // polled: the rest is left undone
 };
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

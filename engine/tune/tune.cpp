@@ -20,7 +20,7 @@
 #include "measure/store/process_name.h"
 #include "search/loop.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 namespace {
 
 // Kernels that ran out of time go on while at least this much of it is left; less than that is spent on set-up alone.
@@ -170,4 +170,4 @@ void abandon(const TuneOptions& options) {
   measure::Store::open(options.store, soon).forget_process(measure::host_name(), measure::this_process());
 }
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

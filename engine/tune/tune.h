@@ -9,7 +9,7 @@
 #include "measure/protocol/protocol.h"
 #include "search/loop.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 
 /// One trial of one kernel, which is stored already.
 struct TrialNews {
@@ -38,4 +38,4 @@ void tune(const Experiment&, const TuneOptions&, Progress&, Board&);
 /// that the next run measures it. Throws Error where the store cannot be written.
 void abandon(const TuneOptions&);
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

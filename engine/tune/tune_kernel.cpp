@@ -17,7 +17,7 @@
 #include "measure/store/retry.h"
 #include "search/loop.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 namespace {
 
 constexpr std::size_t most_sources = 4;   // a model of each is made
@@ -209,4 +209,4 @@ Row tune_kernel(const KernelCase& kernel, const Experiment& experiment, const Ke
   return KernelTuner(kernel, experiment, budget, session, narrator).run();
 }
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

@@ -9,7 +9,7 @@
 #include "engine/tune/measurer.h"
 #include "engine/tune/tuning_results.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 
 struct KernelBudget {
   double seconds = 0;       // for all that is done here; the heuristic is measured even if there are none
@@ -29,4 +29,4 @@ struct Narrator {
 /// The best is the fastest of the confirmed, of which the heuristic is one: it is never slower than that.
 Row tune_kernel(const KernelCase&, const Experiment&, const KernelBudget&, Session&, Narrator&);
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

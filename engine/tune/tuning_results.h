@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace deplo::apps {
+namespace deplo::engine {
 
 /// Row::stop of a kernel that cannot be measured at all, whatever its schedule; Row::fault says why.
 inline constexpr const char* untunable = "cannot be tuned";
@@ -33,4 +33,4 @@ struct Summary {
   std::vector<Row> rows;
 };
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

@@ -12,7 +12,7 @@
 #include "engine/learn/store_keys.h"
 #include "measure/store/store.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -118,4 +118,4 @@ std::string describe(const std::vector<WarmSource>& sources) {
   return text;
 }
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

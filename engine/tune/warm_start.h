@@ -7,7 +7,7 @@
 
 #include "search/searcher.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 
 struct WarmSource {
   std::string kernel, device;  // names, as stored
@@ -29,4 +29,4 @@ std::vector<search::Candidate> fastest(const std::vector<WarmSource>&, const sea
 /// "312 trials of matmul on NVIDIA A100; 90 of another shape, matmul_512, on NVIDIA A100".
 std::string describe(const std::vector<WarmSource>&);
 
-}  // namespace deplo::apps
+}  // namespace deplo::engine

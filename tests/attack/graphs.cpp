@@ -110,7 +110,7 @@ void add_trails(std::vector<Seed>& seeds) {
     options.source.symbols = {{"M", 33}, {"N", 47}, {"K", 61}};
     options.target = target;
     options.sample = 3;
-    std::istringstream trails(apps::sample(options, apps::read_kernels(options.source)));
+    std::istringstream trails(apps::sample(options, engine::read_kernels(options.source)));
     for (std::string trail; std::getline(trails, trail);)
       seeds.push_back(
           {"schedule.trail",
@@ -127,7 +127,7 @@ void add_trails(std::vector<Seed>& seeds) {
 bool is_moderate(const ir::torch::Graph& graph) {
   for (const ir::torch::Node& node : graph.nodes) {
     if (node.kind != ir::torch::Node::Kind::parameter) continue;
-    for (const float value : apps::source_values(node.source, node.name, node.type, 0))
+    for (const float value : engine::source_values(node.source, node.name, node.type, 0))
       if (!(std::abs(value) <= 1e4F) || (value != 0 && std::abs(value) < 1e-6F)) return false;
   }
   return true;
@@ -140,9 +140,9 @@ std::string check_graph(const Source& source) {
   if (!source.pt2.empty()) options.source.pt2 = source.pt2;
   if (!source.expression.empty()) options.source.file = source.expression;
   options.device = "interpreter";
-  const ir::torch::Graph graph = apps::read_graph(options.source, "-c");
+  const ir::torch::Graph graph = engine::read_graph(options.source, "-c");
   double steps = 0;
-  for (const ir::Program& kernel : apps::lower_to_module(graph, {}, "the graph").kernels) {
+  for (const ir::Program& kernel : engine::lower_to_module(graph, {}, "the graph").kernels) {
     steps += rules::lane_steps(kernel);
     for (const ir::Buffer& buffer : kernel.buffers) steps += static_cast<double>(ir::span(buffer));
   }

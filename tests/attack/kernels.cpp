@@ -39,10 +39,10 @@ double steps_of(const ir::Program& program) {
 
 /// A kernel that is accepted reads back as it was printed, runs, and computes the same once it is scheduled.
 std::string check_kernel(const fs::path& file, const Target& target) {
-  const ir::Program loop = apps::parse_kernel(read_bytes(file), {}, file.string());
+  const ir::Program loop = engine::parse_kernel(read_bytes(file), {}, file.string());
   if (ir::parse(ir::print(loop)) != loop) return "its print reads as another program";
   if (!(steps_of(loop) < most_steps)) return "";
-  const apps::Schedule schedule = apps::heuristic_schedule(loop, target);
+  const engine::Schedule schedule = engine::heuristic_schedule(loop, target);
   const ir::Memory before = rules::random_memory(loop, 1);
   try {
     const ir::Program& kernel = schedule.prepared.code.kernel;
@@ -98,7 +98,7 @@ Kind yaml_files() {
                           text,
                           {{{"tune", "--config", "FILE", "--device", "cuda:99", "--quiet", "--store", "OUT"}}},
                           [](const fs::path& file) {
-                            apps::load_experiment(file);
+                            engine::load_experiment(file);
                             return std::string();
                           }});
   };

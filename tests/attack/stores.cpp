@@ -25,10 +25,10 @@ std::string small_store() {
   {
     measure::Store store = measure::Store::open(file);
     const measure::Ids ids = measure::add_context(store);
-    apps::GraphSource source;
+    engine::GraphSource source;
     source.code = graph;
-    const ir::Program loop = apps::lower_to_module(apps::read_graph(source, "-c"), {}, "the graph").kernels.front();
-    const apps::Prepared prepared = apps::heuristic_schedule(loop, load_target("opencl-cpu")).prepared;
+    const ir::Program loop = engine::lower_to_module(engine::read_graph(source, "-c"), {}, "the graph").kernels.front();
+    const engine::Prepared prepared = engine::heuristic_schedule(loop, load_target("opencl-cpu")).prepared;
     const std::int64_t ours = store.add_kernel({"matmul", ir::print(loop)});
     for (int i = 0; i < 30; ++i) {
       measure::TrialRecord trial = measure::some_trial(ids, i, print(prepared.candidate->trail()), 20.0 + i);

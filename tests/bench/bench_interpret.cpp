@@ -24,7 +24,7 @@ ir::Memory random_memory(const ir::Program& program) {
 
 // The 64 x 64 x 64 matmul, staged and register-tiled: the tile's size and each thread's part of it.
 ir::Program tiled_matmul(const char* fm, const Target& target) {
-  const ir::Program loop = apps::load_kernel("matmul", {{"M", 64}, {"N", 64}, {"K", 64}}, "bench");
+  const ir::Program loop = engine::load_kernel("matmul", {{"M", 64}, {"N", 64}, {"K", 64}}, "bench");
   rules::Lowering lowering(loop, target);
   while (lowering.fork()) {
     const Fork& fork = *lowering.fork();
@@ -55,7 +55,7 @@ BENCHMARK_CAPTURE(sanitize_matmul, fm_8, "8")->Unit(benchmark::kMillisecond);
 
 // The same in Loop IR: the reference that it is compared with.
 void interpret_loop(benchmark::State& state) {
-  const ir::Program loop = apps::load_kernel("matmul", {{"M", 64}, {"N", 64}, {"K", 64}}, "bench");
+  const ir::Program loop = engine::load_kernel("matmul", {{"M", 64}, {"N", 64}, {"K", 64}}, "bench");
   const ir::Memory memory = random_memory(loop);
   for (auto _ : state) {
     ir::Memory copy = memory;

@@ -13,7 +13,7 @@ namespace {
 
 using namespace deplo;
 
-ir::Program linear() { return apps::load_kernel("matmul", {{"M", 512}, {"N", 3584}, {"K", 3584}}, "bench"); }
+ir::Program linear() { return engine::load_kernel("matmul", {{"M", 512}, {"N", 3584}, {"K", 3584}}, "bench"); }
 
 // Linear(3584, 3584) at M = 512, options[0] all the way, from Loop IR to CUDA text.
 void lower_to_cuda(benchmark::State& state) {
@@ -57,7 +57,7 @@ BENCHMARK(features)->Arg(0)->Arg(1)->Unit(benchmark::kMicrosecond);
 
 // One ask and tell on the kernel's space; the rules run inside, once per new position.
 void ask_and_tell(benchmark::State& state) {
-  const apps::KernelSpace space(linear(), load_target("sm_90"));
+  const engine::KernelSpace space(linear(), load_target("sm_90"));
   auto searcher = search::make_searcher("mcts", space, {});
   Rng rng(1);
   for (auto _ : state) {

@@ -47,7 +47,7 @@ void report(benchmark::State& state, const Times& times, double work) {
 
 void matmul(benchmark::State& state) {
   const std::int64_t m = state.range(0), n = state.range(1), k = state.range(2);
-  bench::Tuned ours({"bench", "bench", apps::load_kernel("matmul", {{"M", m}, {"N", n}, {"K", k}}, "bench"), {}},
+  bench::Tuned ours({"bench", "bench", engine::load_kernel("matmul", {{"M", m}, {"N", n}, {"K", k}}, "bench"), {}},
                     flags);
   // The libraries get memory of the same kind as our arrays.
   const auto a = in_large_pages(ours.input(0)), b = in_large_pages(ours.input(1));

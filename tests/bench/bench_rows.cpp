@@ -43,7 +43,7 @@ class Copy {
 };
 
 void rows(benchmark::State& state, const std::string& name, const ir::Symbols& symbols) {
-  const ir::Program loop = apps::load_kernel(name, symbols, "bench");
+  const ir::Program loop = engine::load_kernel(name, symbols, "bench");
   bench::Tuned ours({name, "bench", loop, {}}, flags);
   const Copy copy;
   const double bytes = ir::work(loop).bytes, copied = 2.0 * Copy::bytes;

@@ -26,8 +26,8 @@ Candidate large_candidate() {
       "      in0 = load a[a0, a2]\n      in1 = load b[a2, a1]\n      v0 = multiply(in0, in1)\n      acc0 <- add(acc0, "
       "v0)\n"
       "    c[a0, a1] = acc0\n");
-  const apps::KernelSpace space(loop, target);
-  Candidate candidate = apps::prepare(search::heuristic(space), target).code;
+  const engine::KernelSpace space(loop, target);
+  Candidate candidate = engine::prepare(search::heuristic(space), target).code;
   candidate.source.text = "fault none launch\n" + candidate.source.text;
   return candidate;
 }

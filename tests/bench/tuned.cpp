@@ -19,20 +19,20 @@
 namespace deplo::bench {
 namespace {
 
-std::string search(const apps::KernelCase& kernel, const SearchFlags& flags) {
+std::string search(const engine::KernelCase& kernel, const SearchFlags& flags) {
   const std::string file = "/tmp/bench." + std::to_string(getpid()) + ".db";
   measure::Store store = measure::Store::open(file);
-  const auto bench = apps::open_bench("opencl", /*in_process=*/true, {});
-  apps::Session session{*bench, store, measure::target_of(bench->info()), {}};
+  const auto bench = engine::open_bench("opencl", /*in_process=*/true, {});
+  engine::Session session{*bench, store, measure::target_of(bench->info()), {}};
   session.device_id = store.add_device(bench->info());
   session.run_id = store.add_run({session.device_id, "", "", flags.strategy, 0, ""});
-  apps::Experiment experiment;
+  engine::Experiment experiment;
   experiment.strategy = flags.strategy;
   experiment.trials = experiment.patience = flags.trials;
   constexpr double long_enough = 3600;  // seconds: the trials end the search
   Progress progress(stderr, true);
-  apps::Narrator narrator{progress, kernel.name, apps::now() + long_enough, [](const apps::Row&) {}};
-  const apps::Row row = tune_kernel(kernel, experiment, {long_enough, flags.trials}, session, narrator);
+  engine::Narrator narrator{progress, kernel.name, engine::now() + long_enough, [](const engine::Row&) {}};
+  const engine::Row row = tune_kernel(kernel, experiment, {long_enough, flags.trials}, session, narrator);
   for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(file + suffix);
   return row.trail;
 }
@@ -67,7 +67,7 @@ SearchFlags take_search_flags(int& argc, char** argv) {
   return flags;
 }
 
-Tuned::Tuned(const apps::KernelCase& kernel, const SearchFlags& flags) : device_(measure::open_device("opencl")) {
+Tuned::Tuned(const engine::KernelCase& kernel, const SearchFlags& flags) : device_(measure::open_device("opencl")) {
   const Target target = measure::target_of(device_->info());
   trail_ = flags.schedule.empty() ? search(kernel, flags) : flags.schedule;
   const auto lowering = rules::follow(kernel.loop, target, parse_trail(trail_));

@@ -21,7 +21,7 @@ SearchFlags take_search_flags(int& argc, char** argv);
 class Tuned {
  public:
   /// Searches with seed 0 (or follows the schedule given) and builds. Inputs are random, in [-1, 1).
-  Tuned(const apps::KernelCase&, const SearchFlags&);
+  Tuned(const engine::KernelCase&, const SearchFlags&);
   const std::string& trail() const { return trail_; }
   /// Values of input `buffer`.
   const std::vector<float>& input(std::size_t buffer) const { return inputs_.at(buffer); }

@@ -17,7 +17,7 @@
 #include "ir/canonical/canonical.h"
 #include "ir/program.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 namespace {
 
 ir::Module lower(const std::string& code, const Passes& passes = {}) {
@@ -146,4 +146,4 @@ TEST(Suite84, EveryKernelOfTheTable) {
 }
 
 }  // namespace
-}  // namespace deplo::apps
+}  // namespace deplo::engine

@@ -10,7 +10,7 @@
 #include "measure/store_fixture.h"
 #include "search/strategies/searchers.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 namespace {
 
 using measure::Reply;
@@ -173,4 +173,4 @@ TEST_F(Measuring, WhatIsKnownIsNotBuiltAhead) {
 }
 
 }  // namespace
-}  // namespace deplo::apps
+}  // namespace deplo::engine

@@ -6,7 +6,7 @@
 
 #include "core/rng.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 namespace {
 
 using Kind = ir::Tensor::Kind;
@@ -138,4 +138,4 @@ TEST(Plan, NothingAliveIsOverwritten) {
 }
 
 }  // namespace
-}  // namespace deplo::apps
+}  // namespace deplo::engine

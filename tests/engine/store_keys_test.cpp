@@ -13,7 +13,7 @@
 #include "measure/store_fixture.h"
 #include "rules/lower.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 namespace {
 
 using ::testing::HasSubstr;
@@ -97,4 +97,4 @@ TEST_F(Guesses, NoStoreIsMadeWhereThereIsNone) {
 }
 
 }  // namespace
-}  // namespace deplo::apps
+}  // namespace deplo::engine

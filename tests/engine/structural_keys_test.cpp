@@ -14,7 +14,7 @@
 #include "ir/interpret/interpret.h"
 #include "ir/walk.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 namespace {
 
 std::vector<ir::Program> kernels_of(const std::string& model, std::int64_t seq) {
@@ -232,4 +232,4 @@ TEST(StructuralKeys, DifferForEachOfManyKernels) { EXPECT_EQ(distinct_keys(20'00
 TEST(StructuralKeys, DISABLED_DifferForEachOfAMillionKernels) { EXPECT_EQ(distinct_keys(1'000'000), 1'000'000u); }
 
 }  // namespace
-}  // namespace deplo::apps
+}  // namespace deplo::engine

@@ -16,7 +16,7 @@
 #include "ir/interpret/interpret.h"
 #include "measure/store_fixture.h"
 
-namespace deplo::apps {
+namespace deplo::engine {
 namespace {
 
 using ::testing::ElementsAre;
@@ -190,4 +190,4 @@ TEST_F(Tuned, AFileThatIsNamedMustBeThere) {
 }
 
 }  // namespace
-}  // namespace deplo::apps
+}  // namespace deplo::engine

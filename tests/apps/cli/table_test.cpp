@@ -13,33 +13,33 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Summary example() {
-  const Row fast{.name = "matmul.qwen.q_proj.s512",
-                 .same = {},
-                 .heuristic_us = 2521,
-                 .best_us = 812.4,
-                 .flops = 13.15e9,
-                 .bytes = 58.7e6,
-                 .trials = 45,
-                 .known = 3,
-                 .failures = {{"build_error", 2}},
-                 .fault = "bad",
-                 .trail = "a.b=1 c.d=2",
-                 .confirmed = true,
-                 .stop = "patience"};
-  const Row failed{.name = "gelu",
-                   .same = {},
-                   .heuristic_us = 0,
-                   .best_us = 0,
-                   .flops = 1e6,
-                   .bytes = 1e6,
-                   .trials = 4,
-                   .known = 0,
-                   .failures = {{"wrong_result", 4}},
-                   .fault = "worse",
-                   .trail = "",
-                   .confirmed = false,
-                   .stop = "exhausted"};
+engine::Summary example() {
+  const engine::Row fast{.name = "matmul.qwen.q_proj.s512",
+                         .same = {},
+                         .heuristic_us = 2521,
+                         .best_us = 812.4,
+                         .flops = 13.15e9,
+                         .bytes = 58.7e6,
+                         .trials = 45,
+                         .known = 3,
+                         .failures = {{"build_error", 2}},
+                         .fault = "bad",
+                         .trail = "a.b=1 c.d=2",
+                         .confirmed = true,
+                         .stop = "patience"};
+  const engine::Row failed{.name = "gelu",
+                           .same = {},
+                           .heuristic_us = 0,
+                           .best_us = 0,
+                           .flops = 1e6,
+                           .bytes = 1e6,
+                           .trials = 4,
+                           .known = 0,
+                           .failures = {{"wrong_result", 4}},
+                           .fault = "worse",
+                           .trail = "",
+                           .confirmed = false,
+                           .stop = "exhausted"};
   return {"x.yaml", "", "cpu", "opencl-cpu", "mcts", "deplo.db", 7, 61, false, {fast, failed}};
 }
 
@@ -56,7 +56,7 @@ TEST(Table, OneLinePerKernelWhereThereIsRoom) {
 }
 
 TEST(Table, EqualKernelsCount) {
-  Summary summary = example();
+  engine::Summary summary = example();
   summary.rows[1] = summary.rows[0];
   summary.rows[1].name = "gelu";
   summary.rows[1].same = {"gelu.1", "gelu.2"};
@@ -82,7 +82,7 @@ TEST(Table, FitsNarrowWindows) {
 }
 
 TEST(Table, JsonIsOneDocumentWithNullForWhatIsNotThere) {
-  Summary summary = example();
+  engine::Summary summary = example();
   summary.rows[1].name = "bad \xff byte";
   const auto json = nlohmann::json::parse(print_json(summary));
   EXPECT_EQ(json["kernels"][0]["best_us"], 812.4);

@@ -84,7 +84,7 @@ TEST_F(HyperbandPrograms, TuningStoresEveryEffortAndConfirmsTheBest) {
   EXPECT_THAT(query("SELECT digest FROM trial WHERE stage = 'screen' GROUP BY digest, protocol HAVING count(*) > 1"),
               IsEmpty());
   EXPECT_GT(run().at("known"), 0);
-  EXPECT_EQ(apps::read_store(store).size(), 1u) << "guesses are no space";
+  EXPECT_EQ(engine::read_store(store).size(), 1u) << "guesses are no space";
 }
 
 }  // namespace

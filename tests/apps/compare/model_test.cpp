@@ -37,7 +37,7 @@ class ModelEval : public ::testing::Test {
                                                            {"softmax", {{"M", 48}, {"N", 256}}}};
     const Target target = measure::target_of(info);
     for (const auto& [name, symbols] : kernels) {
-      const ir::Program loop = apps::load_kernel(name, symbols, "test");
+      const ir::Program loop = engine::load_kernel(name, symbols, "test");
       ids.kernel = store.add_kernel({name, print(loop)});
       Rng rng(5);
       for (int i = 0; i < trails; ++i) {
@@ -84,7 +84,7 @@ TEST_F(ModelEval, PointsAreATable) {
   int rows = 0;
   for (; std::getline(stream, line); ++rows) EXPECT_EQ(std::ranges::count(line, ','), columns);
   std::size_t records = 0;
-  for (const search::Labelled& set : apps::label_store(path(), 1)) records += set.logs.size();
+  for (const search::Labelled& set : engine::label_store(path(), 1)) records += set.logs.size();
   EXPECT_EQ(rows, static_cast<int>(records));
   EXPECT_GT(records, 2U * trails);  // equal trails count once
 }
@@ -109,7 +109,7 @@ TEST(Roofline, OrdersWhatWasMeasured) {
   const measure::TemporaryFolder folder;
   const std::string file = folder.file("s.db");
   std::filesystem::copy_file(DEPLO_SOURCE_DIR "/experiments/results/kernel_spaces.db", file);
-  const auto sets = apps::label_store(file, 50);
+  const auto sets = engine::label_store(file, 50);
   if (sets.empty()) GTEST_SKIP() << "the rules have changed since: no trail fits";
   for (const search::Labelled& set : sets) EXPECT_GT(search::spearman(set.logs, set.analytic), 0.5) << set.kernel;
 }
@@ -125,7 +125,7 @@ TEST(Labelled, RecordsOfOtherProgramsHaveTheirKnobsAndPairs) {
       record.outcome = {Status::ok, static_cast<double>(x + y), ""};
       builder.add(std::vector<Value>{x, y}, record);
     }
-  const auto sets = apps::label_records(builder.finish(), 20);
+  const auto sets = engine::label_records(builder.finish(), 20);
   ASSERT_EQ(sets.size(), 1U);
   EXPECT_EQ(sets[0].points.dimensions, 4U);
   EXPECT_EQ(sets[0].logs.size(), 42U);
@@ -148,7 +148,7 @@ TEST(Labelled, OptionsNeverShareAValue) {
       record.outcome = {Status::ok, 1, ""};
       builder.add(std::vector<Value>{on, other}, record);
     }
-  const auto sets = apps::label_records(builder.finish(), 6);
+  const auto sets = engine::label_records(builder.finish(), 6);
   ASSERT_EQ(sets.size(), 1U);
   EXPECT_EQ(sets[0].points.dimensions, 2U) << "a knob that is not of numbers only has no products";
   std::set<std::pair<float, float>> points;

@@ -52,9 +52,9 @@ search::Records sample() {
 
 TEST_F(Recorded, WhatIsImportedIsReadAgain) {
   const search::Records records = sample();
-  EXPECT_EQ(import_records(records, file("a.db")), 4u);
-  EXPECT_TRUE(is_store(file("a.db")));
-  const std::vector<search::Records> found = read_store(file("a.db"));
+  EXPECT_EQ(engine::import_records(records, file("a.db")), 4u);
+  EXPECT_TRUE(engine::is_store(file("a.db")));
+  const std::vector<search::Records> found = engine::read_store(file("a.db"));
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].kernel, "gemm");
   EXPECT_EQ(found[0].device, "A GPU");
@@ -77,14 +77,14 @@ TEST_F(Recorded, WhatIsImportedIsReadAgain) {
     again.kernel = "gemm";
     again.device = "A GPU";
     const std::string store = file(("b" + std::to_string(static_cast<int>(format)) + ".db").c_str());
-    import_records(again, store);
-    EXPECT_EQ(search::print_records(read_store(store)[0], format), search::print_records(found[0], format));
+    engine::import_records(again, store);
+    EXPECT_EQ(search::print_records(engine::read_store(store)[0], format), search::print_records(found[0], format));
   }
 }
 
 TEST_F(Recorded, StoresThatAreNotThere) {
-  EXPECT_THAT([&] { read_store(file("none.db")); }, ThrowsMessage<Error>(HasSubstr("no such file")));
-  EXPECT_FALSE(is_store(file("none.db")));
+  EXPECT_THAT([&] { engine::read_store(file("none.db")); }, ThrowsMessage<Error>(HasSubstr("no such file")));
+  EXPECT_FALSE(engine::is_store(file("none.db")));
   EXPECT_FALSE(std::filesystem::exists(file("none.db")));
 }
 

@@ -115,11 +115,11 @@ TEST(MachineCodeErrors, OneLine) {
 /// The heuristic's kernel for each of the suite's, every `step`-th from `first` on.
 void check_suite(const std::string& architecture, std::size_t first, std::size_t step) {
   if (!Nvrtc::available() || !Nvrtc::get().supports(architecture)) GTEST_SKIP() << "no NVRTC for " << architecture;
-  static const apps::Experiment suite = apps::load_experiment(data_folder() / "experiments/suite84.yaml");
+  static const engine::Experiment suite = engine::load_experiment(data_folder() / "experiments/suite84.yaml");
   const Target target = load_target(architecture);
   int built = 0, tma = 0;
   for (std::size_t i = first; i < suite.kernels.size(); i += step) {
-    const apps::KernelCase& kernel = suite.kernels[i];
+    const engine::KernelCase& kernel = suite.kernels[i];
     const auto lowering = rules::heuristic(kernel.loop, target);
     const ir::KernelSource source = emit(rules::materialize(lowering.program(), target), target);
     const std::string what = fmt::format("{} on {}: {}", kernel.name, architecture, print(lowering.trail()));

@@ -26,11 +26,11 @@ using ::testing::Not;
 const Fork fork{"mark_unroll.a4", {Value(8), Value(1), Value("all")}};
 
 std::vector<std::size_t> left(const std::string& restriction) {
-  return allowed_options(fork, {parse_restriction(restriction, "here")});
+  return engine::allowed_options(fork, {engine::parse_restriction(restriction, "here")});
 }
 
 TEST(Restrict, LeavesTheNamedOptionsInTheRulesOrder) {
-  EXPECT_THAT(allowed_options(fork, {}), ElementsAre(0, 1, 2));
+  EXPECT_THAT(engine::allowed_options(fork, {}), ElementsAre(0, 1, 2));
   EXPECT_THAT(left("mark_unroll.a4=all,1"), ElementsAre(1, 2));
   EXPECT_THAT(left("mark_unroll.a4=1,heuristic"), ElementsAre(0, 1));
   EXPECT_THAT(left("mark_unroll.*=8"), ElementsAre(0));
@@ -40,9 +40,9 @@ TEST(Restrict, LeavesTheNamedOptionsInTheRulesOrder) {
 }
 
 TEST(Restrict, TheLastThatMatchesCounts) {
-  const Restrictions both{{"mark_unroll.*", {Value(1)}}, {"mark_unroll.a4", {Value(8)}}};
-  EXPECT_THAT(allowed_options(fork, both), ElementsAre(0));
-  EXPECT_THAT(allowed_options(fork, {both[1], both[0]}), ElementsAre(1));
+  const engine::Restrictions both{{"mark_unroll.*", {Value(1)}}, {"mark_unroll.a4", {Value(8)}}};
+  EXPECT_THAT(engine::allowed_options(fork, both), ElementsAre(0));
+  EXPECT_THAT(engine::allowed_options(fork, {both[1], both[0]}), ElementsAre(1));
 }
 
 // Trails of the space, each with what every choice was taken from.
@@ -65,11 +65,11 @@ std::set<std::string> trails(const search::Space& space, const std::function<boo
 }
 
 TEST(Restrict, ARestrictedSpaceIsTheWholeOneFiltered) {
-  const ir::Program loop = load_kernel("rmsnorm", {{"M", 6}, {"D", 8}}, "here");
+  const ir::Program loop = engine::load_kernel("rmsnorm", {{"M", 6}, {"D", 8}}, "here");
   const Target target = load_target("opencl-cpu");
-  Restrictions restrictions;
+  engine::Restrictions restrictions;
   for (const char* text : {"vectorize.width=1,4", "prefetch.*=heuristic", "mark_unroll.*=2,5"})
-    restrictions.push_back(parse_restriction(text, "here"));
+    restrictions.push_back(engine::parse_restriction(text, "here"));
   const auto kept = [](const Choice& choice, const Fork& from) {
     const bool first = choice.value == from.options[0];
     const auto has = [&](std::int64_t value) { return std::ranges::count(from.options, Value(value)) > 0; };
@@ -82,7 +82,7 @@ TEST(Restrict, ARestrictedSpaceIsTheWholeOneFiltered) {
     return true;
   };
   const auto all = [](const Choice&, const Fork&) { return true; };
-  const KernelSpace whole(loop, target), restricted(loop, target, restrictions);
+  const engine::KernelSpace whole(loop, target), restricted(loop, target, restrictions);
   const std::set<std::string> expected = trails(whole, kept);
   EXPECT_GT(expected.size(), 10U);
   EXPECT_LT(expected.size() * 2, trails(whole, all).size());
@@ -91,7 +91,7 @@ TEST(Restrict, ARestrictedSpaceIsTheWholeOneFiltered) {
 
 std::string message(const std::string& yaml) {
   try {
-    parse_experiment(yaml + "kernels:\n  - {kernel: gelu, symbols: {M: 2, N: 6}}\n", "x.yaml", ".");
+    engine::parse_experiment(yaml + "kernels:\n  - {kernel: gelu, symbols: {M: 2, N: 6}}\n", "x.yaml", ".");
   } catch (const Error& e) {
     return e.what();
   }
@@ -112,7 +112,7 @@ TEST(Restrict, BadOnesOfAnExperimentNameTheirLine) {
 }
 
 TEST(Restrict, AnEntrysOwnComeAfterTheExperiments) {
-  const Experiment experiment = parse_experiment(
+  const engine::Experiment experiment = engine::parse_experiment(
       "restrict: {mark_unroll.*: [1, heuristic]}\n"
       "kernels:\n"
       "  - {kernel: gelu, symbols: {M: 2, N: 6}}\n"

@@ -19,7 +19,7 @@ using Draw = ir::Fill::Draw;
 
 std::vector<float> draw(Draw how, double a, double b, std::string_view name = "x", std::uint64_t seed = 0,
                         ir::DType dtype = ir::DType::f32) {
-  return source_values({{how, a, b}, nullptr}, name, {dtype, {100, 200}}, seed);
+  return engine::source_values({{how, a, b}, nullptr}, name, {dtype, {100, 200}}, seed);
 }
 
 double mean(const std::vector<float>& v) {
@@ -61,17 +61,17 @@ TEST(SourceValues, Types) {
 
 TEST(SourceValues, OfAFile) {
   const auto values = std::make_shared<const std::vector<float>>(std::vector<float>{1, 2, 3});
-  EXPECT_THAT(source_values({{}, values}, "w", {ir::DType::f32, {3}}, 0), ElementsAre(1, 2, 3));
-  EXPECT_THROW(source_values({{}, values}, "w", {ir::DType::f32, {4}}, 0), Error);
+  EXPECT_THAT(engine::source_values({{}, values}, "w", {ir::DType::f32, {3}}, 0), ElementsAre(1, 2, 3));
+  EXPECT_THROW(engine::source_values({{}, values}, "w", {ir::DType::f32, {4}}, 0), Error);
 }
 
 TEST(Permute, MovesDimensions) {
-  EXPECT_THAT(permute({0, 1, 2, 3, 4, 5}, {2, 3}, {1, 0}), ElementsAre(0, 3, 1, 4, 2, 5));
-  EXPECT_THAT(permute({7}, {}, {}), ElementsAre(7));
+  EXPECT_THAT(engine::permute({0, 1, 2, 3, 4, 5}, {2, 3}, {1, 0}), ElementsAre(0, 3, 1, 4, 2, 5));
+  EXPECT_THAT(engine::permute({7}, {}, {}), ElementsAre(7));
   // out[k, i, j] = in[i, j, k]
   std::vector<float> in(24);
   std::iota(in.begin(), in.end(), 0.0F);
-  const std::vector<float> out = permute(in, {2, 3, 4}, {2, 0, 1});
+  const std::vector<float> out = engine::permute(in, {2, 3, 4}, {2, 0, 1});
   for (std::size_t i = 0; i < 2; ++i)
     for (std::size_t j = 0; j < 3; ++j)
       for (std::size_t k = 0; k < 4; ++k) EXPECT_EQ(out[(k * 2 + i) * 3 + j], in[(i * 3 + j) * 4 + k]);
@@ -107,8 +107,8 @@ RunReport report() {
   r.device = "cpu";
   r.target = "opencl-cpu";
   r.tolerance = 1e-4;
-  r.kernels = {{"a", 0, Origin::tuned, 11.5, "", "", "t=1", 12.5, 1e6, 1e5},
-               {"b", 0, Origin::tuned, 11.5, "", "", "t=1", 13.5, 1e6, 1e5}};
+  r.kernels = {{"a", 0, engine::Origin::tuned, 11.5, "", "", "t=1", 12.5, 1e6, 1e5},
+               {"b", 0, engine::Origin::tuned, 11.5, "", "", "t=1", 13.5, 1e6, 1e5}};
   r.outputs = {{"y", {2, 3}, 0.5, "[1, 2]: expected 1, found 2", false}};
   r.store = "deplo.db";
   return r;

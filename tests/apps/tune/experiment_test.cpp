@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 std::string message(const std::string& yaml) {
   const measure::TemporaryFolder folder;
   try {
-    load_experiment(deplo::testing::write_file(folder.path(), "x.yaml", yaml));
+    engine::load_experiment(deplo::testing::write_file(folder.path(), "x.yaml", yaml));
   } catch (const Error& e) {
     EXPECT_EQ(e.exit(), Exit::user);
     const std::string text = e.what();
@@ -33,9 +33,9 @@ std::string message(const std::string& yaml) {
 
 const std::string one_kernel = "kernels:\n  - {kernel: gelu, symbols: {M: 3, N: 5}}\n";
 
-TEST(Experiment, ReadsAllFields) {
+TEST(engine::Experiment, ReadsAllFields) {
   const measure::TemporaryFolder folder;
-  const Experiment e = load_experiment(deplo::testing::write_file(
+  const engine::Experiment e = engine::load_experiment(deplo::testing::write_file(
       folder.path(), "x.yaml",
       "target: sm_90\ndevice: interpreter\nsearch: {strategy: mcts, seed: 7, parameters: {c: 0.25}}\n"
       "budget: {time: 1.5, trials: 2, patience: 3}\n"
@@ -55,15 +55,15 @@ TEST(Experiment, ReadsAllFields) {
   EXPECT_EQ(e.kernels[1].name, "gelu.M3.N5");
 }
 
-TEST(Experiment, EveryShippedOneLoads) {
+TEST(engine::Experiment, EveryShippedOneLoads) {
   const auto names = list_data("experiments", ".yaml");
   EXPECT_THAT(names,
               ::testing::IsSupersetOf({"qwen_s512", "smoke", "suite84", "tinyllama_block_s32", "tinyllama_s32"}));
   for (const auto& name : names)
-    EXPECT_GE(load_experiment(data_folder() / "experiments" / (name + ".yaml")).kernels.size(), 1u) << name;
+    EXPECT_GE(engine::load_experiment(data_folder() / "experiments" / (name + ".yaml")).kernels.size(), 1u) << name;
 }
 
-TEST(Experiment, BadKeysAndValuesNameTheirLine) {
+TEST(engine::Experiment, BadKeysAndValuesNameTheirLine) {
   EXPECT_EQ(
       message("budgte: {time: 1}\n" + one_kernel),
       "x.yaml:1: expected one of name, target, device, search, budget, restrict, kernels, found the key 'budgte'; did "
@@ -88,7 +88,7 @@ TEST(Experiment, BadKeysAndValuesNameTheirLine) {
   EXPECT_THAT(message("device: vulkan\n" + one_kernel), HasSubstr("x.yaml:1: expected a device (cuda, "));
 }
 
-TEST(Experiment, BadKernelsNameTheirLine) {
+TEST(engine::Experiment, BadKernelsNameTheirLine) {
   EXPECT_EQ(message("target: auto\n"), "x.yaml:1: expected the key 'kernels', found a map without it");
   EXPECT_EQ(message("kernels: []\n"), "x.yaml:1: expected at least one kernel, found a list");
   EXPECT_EQ(message("kernels: gelu\n"), "x.yaml:1: expected a list, found 'gelu'");
@@ -108,11 +108,11 @@ TEST(Experiment, BadKernelsNameTheirLine) {
               HasSubstr("x.yaml:3: expected each name once, found 'gelu.M3.N5' again"));
 }
 
-TEST(Experiment, GraphsGiveAllTheirKernels) {
+TEST(engine::Experiment, GraphsGiveAllTheirKernels) {
   const measure::TemporaryFolder folder;
   deplo::testing::write_file(folder.path(), "small.yaml",
                              read_file(data_folder() / "configs/models/tinyllama-1.1b.yaml"));
-  const Experiment e = load_experiment(deplo::testing::write_file(
+  const engine::Experiment e = engine::load_experiment(deplo::testing::write_file(
       folder.path(), "x.yaml",
       "kernels:\n  - {name: soft, expression: \"F.softmax(torch.randn(19, 61), dim=-1)\"}\n"
       "  - name: two\n    expression: |\n      x = torch.randn(8, 8)\n      F.softmax(x @ x, dim=-1) @ x\n"
@@ -121,12 +121,12 @@ TEST(Experiment, GraphsGiveAllTheirKernels) {
   EXPECT_EQ(e.kernels[0].place.substr(e.kernels[0].place.rfind('/')), "/x.yaml:2");
   EXPECT_THAT(e.kernels[1].name, ::testing::StartsWith("two."));
   EXPECT_THAT(e.kernels.back().name, ::testing::StartsWith("small.layer0.s7."));
-  for (const KernelCase& kernel : e.kernels) EXPECT_EQ(ir::verify(kernel.loop), "") << kernel.name;
+  for (const engine::KernelCase& kernel : e.kernels) EXPECT_EQ(ir::verify(kernel.loop), "") << kernel.name;
 }
 
-TEST(Experiment, EqualKernelsAreOneThatCountsForAll) {
+TEST(engine::Experiment, EqualKernelsAreOneThatCountsForAll) {
   const measure::TemporaryFolder folder;
-  const Experiment e = load_experiment(deplo::testing::write_file(
+  const engine::Experiment e = engine::load_experiment(deplo::testing::write_file(
       folder.path(), "x.yaml",
       one_kernel + "  - {kernel: softmax, symbols: {M: 3, N: 5}}\n"
                    "  - {name: again, expression: \"y = torch.randn(3, 5); F.softmax(y, dim=1)\"}\n"
@@ -140,7 +140,7 @@ TEST(Experiment, EqualKernelsAreOneThatCountsForAll) {
   EXPECT_EQ(e.kernels[2].count(), 1);
 }
 
-TEST(Experiment, BadGraphsNameTheirLine) {
+TEST(engine::Experiment, BadGraphsNameTheirLine) {
   const auto entry = [](const std::string& text) { return message("kernels:\n  - " + text + "\n"); };
   EXPECT_EQ(entry("{kernel: gelu, expression: x}"),
             "x.yaml:2: expected one of the keys kernel, expression, pt2, model, found several");
@@ -160,7 +160,7 @@ TEST(Experiment, BadGraphsNameTheirLine) {
               HasSubstr("x.yaml:3: expected each name once, found 'a' again"));
 }
 
-TEST(Experiment, AUsersOwnKernelFile) {
+TEST(engine::Experiment, AUsersOwnKernelFile) {
   const measure::TemporaryFolder folder;
   const std::string text = read_file(data_folder() / "configs/kernels/gelu.loop");
   const std::string kernel = deplo::testing::write_file(folder.path(), "mine.loop", text);
@@ -168,16 +168,18 @@ TEST(Experiment, AUsersOwnKernelFile) {
     return "kernels:\n  - {kernel: " + file + ", symbols: {M: 3, N: 5}}\n";
   };
   for (const std::string& name : {kernel, std::string("mine.loop")})  // as seen from anywhere, and from the experiment
-    EXPECT_EQ(load_experiment(deplo::testing::write_file(folder.path(), "x.yaml", yaml(name))).kernels.at(0).name,
-              "mine.M3.N5");
+    EXPECT_EQ(
+        engine::load_experiment(deplo::testing::write_file(folder.path(), "x.yaml", yaml(name))).kernels.at(0).name,
+        "mine.M3.N5");
   deplo::testing::write_file(folder.path(), "mine.loop", text + "for");
   try {
-    load_experiment(deplo::testing::write_file(folder.path(), "x.yaml", yaml(kernel)));
+    engine::load_experiment(deplo::testing::write_file(folder.path(), "x.yaml", yaml(kernel)));
     FAIL();
   } catch (const Error& e) {
     EXPECT_THAT(e.what(), ::testing::StartsWith(kernel + ":"));
   }
-  EXPECT_THROW(load_experiment(deplo::testing::write_file(folder.path(), "x.yaml", yaml("/nowhere.loop"))), Error);
+  EXPECT_THROW(engine::load_experiment(deplo::testing::write_file(folder.path(), "x.yaml", yaml("/nowhere.loop"))),
+               Error);
 }
 
 }  // namespace

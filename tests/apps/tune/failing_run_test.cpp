@@ -37,8 +37,9 @@ class FailingRun : public ::testing::Test {
   }
   void tune_here() const {
     Progress silent(stderr, true);
-    apps::Board board;
-    apps::tune(apps::load_experiment(config_), {.store = store_, .overrides = "", .in_process = true}, silent, board);
+    engine::Board board;
+    engine::tune(engine::load_experiment(config_), {.store = store_, .overrides = "", .in_process = true}, silent,
+                 board);
   }
   static Rows query(const std::string& store, const std::string& sql) {
     measure::Database database(store);

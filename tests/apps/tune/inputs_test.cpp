@@ -27,13 +27,13 @@ using Draw = ir::Fill::Draw;
 using Json = nlohmann::json;
 
 std::optional<ir::Fill> fill(const std::string& code, const std::string& input, std::size_t kernel = 0) {
-  const ir::Module module = lower_to_measure(ir::torch::parse_expression(code, "-c"), "the graph");
+  const ir::Module module = engine::lower_to_measure(ir::torch::parse_expression(code, "-c"), "the graph");
   const ir::Buffer* const buffer = module.kernels.at(kernel).find(input);
   EXPECT_NE(buffer, nullptr) << print(module);
   return buffer->fill;
 }
 
-TEST(Inputs, FollowTheExpression) {
+TEST(engine::Inputs, FollowTheExpression) {
   EXPECT_EQ(fill("x = torch.rand(100); x.log()", "x"), (ir::Fill{Draw::uniform, 0, 1}));
   EXPECT_EQ(fill("x = torch.randn(100); x.exp()", "x"), (ir::Fill{Draw::normal, 0, 1}));
   EXPECT_EQ(fill("i = torch.randint(3, 9, (5,)); F.embedding(i, torch.randn(9, 4))", "i"),
@@ -45,21 +45,22 @@ TEST(Inputs, FollowTheExpression) {
 }
 
 // Large enough that softmax is a kernel of its own; its results are positive, and so is what log is given.
-TEST(Inputs, OfTensorsBetweenKernelsFollowTheGraph) {
+TEST(engine::Inputs, OfTensorsBetweenKernelsFollowTheGraph) {
   const std::string code = "x = torch.randn(64, 512); p = F.softmax(x, dim=-1); (p @ torch.randn(512, 64), p)";
-  const ir::Module module = lower_to_measure(ir::torch::parse_expression(code, "-c"), "the graph");
+  const ir::Module module = engine::lower_to_measure(ir::torch::parse_expression(code, "-c"), "the graph");
   ASSERT_GE(module.kernels.size(), 2u);
   const ir::Buffer* const p = module.kernels[1].find("softmax");
   ASSERT_NE(p, nullptr) << print(module);
   ASSERT_TRUE(p->fill.has_value());
   EXPECT_GT(p->fill->a, 0);
   EXPECT_LT(p->fill->b, 1);
-  EXPECT_EQ(lower_to_measure(ir::torch::parse_expression(code, "-c"), "the graph"), module) << "the same each time";
+  EXPECT_EQ(engine::lower_to_measure(ir::torch::parse_expression(code, "-c"), "the graph"), module)
+      << "the same each time";
 }
 
-TEST(Inputs, BetweenKernelsTheUsualStandsForWhatContainsIt) {
-  const ir::Module module =
-      lower_to_measure(ir::torch::parse_expression("a = torch.randn(64, 64); b = a @ a; b @ a", "-c"), "the graph");
+TEST(engine::Inputs, BetweenKernelsTheUsualStandsForWhatContainsIt) {
+  const ir::Module module = engine::lower_to_measure(
+      ir::torch::parse_expression("a = torch.randn(64, 64); b = a @ a; b @ a", "-c"), "the graph");
   ASSERT_EQ(module.kernels.size(), 2u);
   for (const ir::Buffer& buffer : module.kernels[1].buffers)
     if (buffer.role == ir::Role::input && buffer.name != "a") {
@@ -68,10 +69,10 @@ TEST(Inputs, BetweenKernelsTheUsualStandsForWhatContainsIt) {
 }
 
 // Found by an attack: four rows of a reduction over 2^31 - 1 terms were evaluated before the device was looked at.
-TEST(Inputs, BehindALongReductionAreTheUsual) {
+TEST(engine::Inputs, BehindALongReductionAreTheUsual) {
   const auto fill_of_sums = [](const std::string& terms) {
     const std::string code = "a = torch.rand(4, " + terms + "); F.softmax(a @ a.T, dim=-1)";
-    const ir::Module module = lower_to_measure(ir::torch::parse_expression(code, "-c"), "the graph");
+    const ir::Module module = engine::lower_to_measure(ir::torch::parse_expression(code, "-c"), "the graph");
     EXPECT_EQ(module.kernels.size(), 2u) << print(module);
     return module.kernels.back().buffers.front().fill;
   };
@@ -81,15 +82,15 @@ TEST(Inputs, BehindALongReductionAreTheUsual) {
   EXPECT_GT(fill->a, 100) << "sums of 1,000 products of numbers from 0 to 1";
 }
 
-TEST(Inputs, Texts) {
-  EXPECT_EQ(parse_fill("uniform(0.1, 1)", "p"), (ir::Fill{Draw::uniform, 0.1, 1}));
-  EXPECT_EQ(parse_fill(" normal( 0 ,2e-1 ) ", "p"), (ir::Fill{Draw::normal, 0, 0.2}));
-  EXPECT_EQ(parse_fill("randint(-5, 5)", "p"), (ir::Fill{Draw::integers, -5, 5}));
-  EXPECT_EQ(parse_fill("constant(7)", "p"), (ir::Fill{Draw::constant, 7, 0}));
+TEST(engine::Inputs, Texts) {
+  EXPECT_EQ(engine::parse_fill("uniform(0.1, 1)", "p"), (ir::Fill{Draw::uniform, 0.1, 1}));
+  EXPECT_EQ(engine::parse_fill(" normal( 0 ,2e-1 ) ", "p"), (ir::Fill{Draw::normal, 0, 0.2}));
+  EXPECT_EQ(engine::parse_fill("randint(-5, 5)", "p"), (ir::Fill{Draw::integers, -5, 5}));
+  EXPECT_EQ(engine::parse_fill("constant(7)", "p"), (ir::Fill{Draw::constant, 7, 0}));
   for (const char* bad : {"", "(", ")", "uniform", "uniform(", "uniform()", "uniform(1)", "uniform(1, 2, 3)",
                           "uniform(a, b)", "uniform(1,, 2)", "gamma(1, 2)", "constant(1, 2)", "uniform(1, 2", "0.5"}) {
     try {
-      parse_fill(bad, "p");
+      engine::parse_fill(bad, "p");
       FAIL() << bad;
     } catch (const Error& error) {
       EXPECT_THAT(error.what(), HasSubstr("p: expected uniform(a, b), normal(mean, deviation), randint(first, end), "

@@ -54,14 +54,14 @@ class Priors : public ::testing::Test {
   measure::TemporaryFolder folder_;
   const measure::DeviceInfo info_{"opencl", "a CPU", "vendor", "1", "platform", 2, 2000, 1 << 20, 64, true};
   const Target target_ = measure::target_of(info_);
-  const ir::Program loop_ = load_kernel("matmul", {{"M", 64}, {"N", 96}, {"K", 80}}, "test");
+  const ir::Program loop_ = engine::load_kernel("matmul", {{"M", 64}, {"N", 96}, {"K", 80}}, "test");
 };
 
 TEST_F(Priors, RecordsCarryTheModelsTimes) {
-  const std::vector<StoredSpace> spaces = read_stored_spaces(path());
+  const std::vector<engine::StoredSpace> spaces = engine::read_stored_spaces(path());
   ASSERT_EQ(spaces.size(), 1U);
   const search::Records& records = spaces[0].records;
-  const auto analytic = prior_records(spaces[0], analytic_prior(), "analytic");
+  const auto analytic = engine::prior_records(spaces[0], engine::analytic_prior(), "analytic");
   ASSERT_NE(analytic, nullptr);
   ASSERT_EQ(analytic->records.size() + 1, records.records.size()) << "one is of rules that are gone";
   for (std::size_t row = 0; row < analytic->records.size(); ++row) {
@@ -70,20 +70,20 @@ TEST_F(Priors, RecordsCarryTheModelsTimes) {
     EXPECT_GE(noise, 1 - 1e-9);
     EXPECT_LE(noise, 1.05);
   }
-  StoredSpace imported = spaces[0];
+  engine::StoredSpace imported = spaces[0];
   imported.kernel_text = "recorded other\nk 1 2\n";
-  EXPECT_EQ(prior_records(imported, analytic_prior(), "analytic"), nullptr);
+  EXPECT_EQ(engine::prior_records(imported, engine::analytic_prior(), "analytic"), nullptr);
 }
 
 TEST_F(Priors, DrawsSchedulesAndTheHeuristics) {
-  const KernelSpace space(loop_, target_);
-  const search::Source source = prior_source(space, {}, 20, 3, analytic_prior());
+  const engine::KernelSpace space(loop_, target_);
+  const search::Source source = engine::prior_source(space, {}, 20, 3, engine::analytic_prior());
   ASSERT_GT(source.size(), 15U);
   ASSERT_LE(source.size(), 21U);
   EXPECT_EQ(print(source[0].trail), print(search::heuristic(space)->trail()));
   for (const search::Experience& each : source)
     EXPECT_DOUBLE_EQ(each.microseconds, roofline_of(rules::follow(loop_, target_, each.trail)));
-  EXPECT_NE(print(prior_source(space, {}, 20, 4, analytic_prior())[1].trail), print(source[1].trail));
+  EXPECT_NE(print(engine::prior_source(space, {}, 20, 4, engine::analytic_prior())[1].trail), print(source[1].trail));
 }
 
 TEST_F(Priors, AModelThatBeginsWithATrueOneComesFarther) {
@@ -160,10 +160,10 @@ search::Labelled set_of(const std::string& kernel, int seed) {
 
 TEST_F(Priors, ALearnedOneKnowsWhatTheAnalyticModelDoesNot) {
   const search::Labelled asked = set_of("c", 3);
-  const Prior prior = learned_prior({set_of("a", 1), set_of("b", 2)}, 0);
+  const engine::Prior prior = engine::learned_prior({set_of("a", 1), set_of("b", 2)}, 0);
   EXPECT_GT(search::spearman(asked.logs, prior(asked)), 0.9);
-  EXPECT_LT(search::spearman(asked.logs, analytic_prior()(asked)), 0.5);
-  EXPECT_TRUE(learned_prior({set_of("c", 1)}, 0)(asked).empty()) << "its own times tell nothing new";
+  EXPECT_LT(search::spearman(asked.logs, engine::analytic_prior()(asked)), 0.5);
+  EXPECT_TRUE(engine::learned_prior({set_of("c", 1)}, 0)(asked).empty()) << "its own times tell nothing new";
 }
 
 TEST_F(Priors, Mistakes) {

@@ -20,7 +20,7 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(ShapeDistance, IsOfTheNumbersAlone) {
-  using apps::shape_distance;
+  using engine::shape_distance;
   EXPECT_EQ(shape_distance("for a0 < 64: x[a0*3]", "for a0 < 64: x[a0*3]"), 0);
   EXPECT_DOUBLE_EQ(shape_distance("for a0 < 64: x[a0*3]", "for a0 < 128: x[a0*12]"), std::log(2) + std::log(4));
   EXPECT_DOUBLE_EQ(shape_distance("pad 0", "pad 3"), 3);
@@ -52,7 +52,7 @@ class WarmStore : public ::testing::Test {
 };
 
 TEST_F(WarmStore, GivesTheSameKernelFirstThenTheNearestShapes) {
-  const auto found = apps::warm_sources(path(), "n < 64", 4);
+  const auto found = engine::warm_sources(path(), "n < 64", 4);
   ASSERT_EQ(found.size(), 3u);
   EXPECT_EQ(found[0].kernel, "same");
   EXPECT_EQ(found[1].kernel, "near");
@@ -62,31 +62,31 @@ TEST_F(WarmStore, GivesTheSameKernelFirstThenTheNearestShapes) {
   EXPECT_EQ(print(found[0].trials[1].trail), "k=1");
   EXPECT_EQ(found[0].trials[1].microseconds, 11);
   EXPECT_EQ(found[0].trials[3].microseconds, std::numeric_limits<double>::infinity());
-  EXPECT_EQ(apps::warm_sources(path(), "n < 64", 1).size(), 1u);
-  EXPECT_TRUE(apps::warm_sources(path(), "k < 64", 4).empty());
+  EXPECT_EQ(engine::warm_sources(path(), "n < 64", 1).size(), 1u);
+  EXPECT_TRUE(engine::warm_sources(path(), "k < 64", 4).empty());
   EXPECT_EQ(
-      apps::describe(found),
+      engine::describe(found),
       "4 trials of same on cpu; 3 trials of near in another shape on cpu; 4 trials of far in another shape on cpu");
 }
 
 TEST_F(WarmStore, MustBeThere) {
-  EXPECT_THROW(apps::warm_sources(folder_.file("no.db"), "n < 64", 4), Error);
+  EXPECT_THROW(engine::warm_sources(folder_.file("no.db"), "n < 64", 4), Error);
   EXPECT_FALSE(std::filesystem::exists(folder_.file("no.db")));
 }
 
 TEST_F(WarmStore, TheFastestOfEachComeFirstThatExistHere) {
-  const auto found = apps::warm_sources(path(), "n < 64", 4);
+  const auto found = engine::warm_sources(path(), "n < 64", 4);
   // near: k=0, k=1; far and same: k=0 to k=2. The space has no k=2.
   search::RecordsBuilder builder("test");
   builder.add_knob("k");
   for (const std::int64_t k : {1, 0}) builder.add(std::array{Value{k}}, {});
   const search::TableSpace space(std::make_shared<search::Records>(builder.finish()));
-  const auto first = apps::fastest(found, space, 3);
+  const auto first = engine::fastest(found, space, 3);
   ASSERT_EQ(first.size(), 2u);
   EXPECT_EQ(print(first[0]->trail()), "k=0");
   EXPECT_EQ(print(first[1]->trail()), "k=1");
-  EXPECT_EQ(apps::fastest(found, space, 1).size(), 1u);
-  EXPECT_TRUE(apps::fastest({}, space, 3).empty());
+  EXPECT_EQ(engine::fastest(found, space, 1).size(), 1u);
+  EXPECT_TRUE(engine::fastest({}, space, 3).empty());
 }
 
 std::vector<std::string> column(const std::string& store, const std::string& sql) {
