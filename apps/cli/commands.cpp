@@ -124,7 +124,7 @@ engine::Restrictions parse_restrictions(const std::vector<std::string>& texts) {
   return restrictions;
 }
 
-void add_kernel_source(CLI::App& command, engine::KernelSource& source, std::vector<std::string>& symbols) {
+void add_kernel_selection(CLI::App& command, engine::KernelSelection& source, std::vector<std::string>& symbols) {
   add_graph_source(command, source.graph);
   command.add_option("-k,--kernel", source.kernel, "Read this kernel: a name under configs/kernels, or a .loop file.")
       ->type_name("KERNEL");
@@ -207,7 +207,7 @@ void add_compile(CLI::App& command) {
   auto symbols = std::make_shared<std::vector<std::string>>();
   auto no_guard = std::make_shared<bool>(false);
   command.description("Print a graph or a kernel at one of the levels of the compiler.");
-  add_kernel_source(command, options->source, *symbols);
+  add_kernel_selection(command, options->source, *symbols);
   add_schedule(command, *options);
   add_outputs(command, *options, *output);
   command

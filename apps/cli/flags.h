@@ -10,7 +10,7 @@
 
 #include "apps/cli/help.h"
 #include "engine/compile/restrict.h"
-#include "engine/source/kernel_source.h"
+#include "engine/source/kernel_selection.h"
 
 namespace deplo::apps {
 
@@ -25,7 +25,7 @@ void require(const std::string& value, const char* flag);
 /// -c, --file, --pt2, --model, --layer and --seq.
 void add_graph_source(CLI::App& command, engine::GraphSource& source);
 /// The same and --kernel, --symbol and --only. `symbols` are for parse_symbols().
-void add_kernel_source(CLI::App& command, engine::KernelSource& source, std::vector<std::string>& symbols);
+void add_kernel_selection(CLI::App& command, engine::KernelSelection& source, std::vector<std::string>& symbols);
 /// --inputs and --tolerance, of which the help of each command says the same.
 void add_inputs(CLI::App& command, std::string& file);
 void add_tolerance(CLI::App& command, double& tolerance);

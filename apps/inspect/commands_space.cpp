@@ -61,7 +61,7 @@ void add_space(CLI::App& command, int& exit_code) {
       "is estimated from random paths (Knuth 1975); --enumerate makes it exact. \"no effect\": how often another value "
       "of "
       "the knob gave the same kernel.");
-  add_kernel_source(command, options.source, flags->symbols);
+  add_kernel_selection(command, options.source, flags->symbols);
   command.add_option("--target", options.target, "Compile for a name under configs/targets.")
       ->type_name("TARGET")
       ->capture_default_str();

@@ -3,12 +3,12 @@
 #include <optional>
 #include <string>
 
-#include "engine/source/kernel_source.h"
+#include "engine/source/kernel_selection.h"
 
 namespace deplo::apps {
 
 struct CompileOptions {
-  engine::KernelSource source;
+  engine::KernelSelection source;
   std::optional<std::string> passes;  // "d", "do", "dol", "dolm"
   bool guard = true;
   bool summary = false;              // the table of kernels in place of their text

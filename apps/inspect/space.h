@@ -9,13 +9,13 @@
 #include "core/progress.h"
 #include "core/target.h"
 #include "engine/compile/restrict.h"
-#include "engine/source/kernel_source.h"
+#include "engine/source/kernel_selection.h"
 #include "search/count.h"
 
 namespace deplo::apps {
 
 struct SpaceOptions {
-  engine::KernelSource source;
+  engine::KernelSelection source;
   std::string target = "opencl-cpu";
   engine::Restrictions restrictions = {};
   std::size_t paths = 2000;

@@ -8,14 +8,14 @@
 
 #include "core/progress.h"
 #include "engine/compile/tuned.h"
-#include "engine/source/kernel_source.h"
+#include "engine/source/kernel_selection.h"
 #include "measure/protocol/interval.h"
 #include "measure/protocol/protocol.h"
 
 namespace deplo::apps {
 
 struct BenchOptions {
-  engine::KernelSource source;
+  engine::KernelSelection source;
   std::optional<std::string> config;  // in place of it: the kernels of an experiment
   std::string device = "opencl", target = "auto";
   engine::Inputs inputs = {};  // in place of what the source says

@@ -128,7 +128,7 @@ void add_run(CLI::App& command, int& exit_code) {
   command.description(
       "Run a graph and check its outputs, or time its kernels (--bench).\n"
       "The outputs are compared with a reference in double. Exit code 1: one is wrong.");
-  add_kernel_source(command, flags->bench.source, flags->symbols);
+  add_kernel_selection(command, flags->bench.source, flags->symbols);
   add_device(command, options.device);
   command
       .add_option("--target", options.target, "Compile for a name under configs/targets, or auto: what the device is.")

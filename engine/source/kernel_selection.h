@@ -11,7 +11,7 @@
 
 namespace deplo::engine {
 
-struct KernelSource {
+struct KernelSelection {
   std::string kernel;  // a name or a .loop file; "": the graph
   ir::Symbols symbols;
   GraphSource graph;
@@ -19,7 +19,7 @@ struct KernelSource {
   bool is_empty() const;
 };
 /// Throws Error unless there is exactly one source, with symbols and --only where they say something.
-void check_source(const KernelSource&);
+void check_source(const KernelSelection&);
 
 struct NumberedKernel {
   std::size_t number = 0;  // in its graph
@@ -28,6 +28,6 @@ struct NumberedKernel {
 /// All kernels, or the one that `only` names. Throws Error with the names there are.
 std::vector<NumberedKernel> pick_kernels(const ir::Module&, const std::optional<std::string>& only);
 /// Reads what the source names, with every pass, and gives it the inputs, all of which must be there.
-std::vector<NumberedKernel> read_kernels(const KernelSource&, Inputs = {});
+std::vector<NumberedKernel> read_kernels(const KernelSelection&, Inputs = {});
 
 }  // namespace deplo::engine

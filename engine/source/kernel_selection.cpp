@@ -1,4 +1,4 @@
-#include "engine/source/kernel_source.h"
+#include "engine/source/kernel_selection.h"
 
 #include <fmt/format.h>
 
@@ -29,12 +29,12 @@ std::size_t pick_kernel(const std::vector<ir::Program>& kernels, const std::stri
 
 }  // namespace
 
-bool KernelSource::is_empty() const {
+bool KernelSelection::is_empty() const {
   return kernel.empty() && symbols.empty() && !only && !graph.code && !graph.file && !graph.pt2 && !graph.model &&
          !graph.layer && !graph.seq;
 }
 
-void check_source(const KernelSource& source) {
+void check_source(const KernelSelection& source) {
   const bool graph = source.kernel.empty();
   check_source(source.graph, !graph);
   if (graph && !source.symbols.empty()) throw Error("--symbol: expected it beside --kernel, found a graph");
@@ -49,7 +49,7 @@ std::vector<NumberedKernel> pick_kernels(const ir::Module& module, const std::op
   return picked;
 }
 
-std::vector<NumberedKernel> read_kernels(const KernelSource& source, Inputs inputs) {
+std::vector<NumberedKernel> read_kernels(const KernelSelection& source, Inputs inputs) {
   if (!source.kernel.empty()) {
     NumberedKernel kernel{0, load_kernel(source.kernel, source.symbols, "--kernel")};
     give(inputs, kernel.loop);
