@@ -6,16 +6,16 @@
 #include <vector>
 
 #include "ir/program.h"
-#include "ir/source.h"
+#include "ir/value_source.h"
 
 namespace deplo::ir {
 
 struct Tensor {
   enum class Kind : std::uint8_t { input, parameter, computed };
   Kind kind = Kind::computed;
-  std::string name;  // that of the buffers of the kernels that read and write it
-  TensorType type;   // row-major; of inputs and outputs the graph's, which buffers may count in other dimensions
-  Source source;     // input, parameter
+  std::string name;    // that of the buffers of the kernels that read and write it
+  TensorType type;     // row-major; of inputs and outputs the graph's, which buffers may count in other dimensions
+  ValueSource source;  // input, parameter
   /// A parameter stored otherwise than it was given: dimension d of this tensor is dimension permutation[d] of `of`, a
   /// parameter that need not be in `tensors` itself. Empty: as it was given.
   std::string of;

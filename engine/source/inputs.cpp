@@ -72,7 +72,7 @@ void check_type(const Inputs::One& one, const std::string& name, ir::DType dtype
 
 /// What a tensor that the graph reads is drawn from in its kernels; nullopt: as where nothing is said.
 std::optional<ir::Fill> said(const ir::Tensor& tensor) {
-  const ir::Source& source = tensor.source;
+  const ir::ValueSource& source = tensor.source;
   const bool real = tensor.type.dtype != ir::DType::i32 && tensor.type.dtype != ir::DType::boolean;
   if (source.given && source.values) return std::nullopt;  // the file itself is read
   if (source.values) {                                     // theirs is the range, where that has one sign

@@ -24,7 +24,7 @@ double as_dtype(double value, ir::DType dtype) {
 
 }  // namespace
 
-std::vector<float> source_values(const ir::Source& source, std::string_view name, const ir::TensorType& type,
+std::vector<float> source_values(const ir::ValueSource& source, std::string_view name, const ir::TensorType& type,
                                  std::uint64_t seed) {
   const auto count = static_cast<std::size_t>(ir::element_count(type.shape));
   std::vector<float> values(count);

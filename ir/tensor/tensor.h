@@ -6,17 +6,17 @@
 
 #include "ir/expr.h"
 #include "ir/op.h"
-#include "ir/source.h"
 #include "ir/types.h"
+#include "ir/value_source.h"
 
 namespace deplo::ir::tensor {
 
 struct Input {
-  Source source;
+  ValueSource source;
   bool operator==(const Input&) const = default;
 };
 struct Parameter {
-  Source source;
+  ValueSource source;
   bool operator==(const Parameter&) const = default;
 };
 struct Scalar {  // rank 0

@@ -85,13 +85,13 @@ Id Builder::add(Node node, std::string_view name) {
   return static_cast<Id>(graph_.nodes.size()) - 1;
 }
 
-Id Builder::input(std::string_view name, TensorType type, Source source) {
+Id Builder::input(std::string_view name, TensorType type, ValueSource source) {
   check_type(name, type);
   CHECK(!source.values || static_cast<std::int64_t>(source.values->size()) == element_count(type.shape));
   return add({Node::Kind::input, {}, std::move(type), {}, {}, {}, 0, std::move(source)}, name);
 }
 
-Id Builder::parameter(std::string_view name, TensorType type, Source source) {
+Id Builder::parameter(std::string_view name, TensorType type, ValueSource source) {
   const Id id = input(name, std::move(type), std::move(source));
   graph_.nodes.back().kind = Node::Kind::parameter;
   return id;

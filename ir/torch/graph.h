@@ -8,8 +8,8 @@
 #include <variant>
 #include <vector>
 
-#include "ir/source.h"
 #include "ir/types.h"
+#include "ir/value_source.h"
 
 namespace deplo::ir::torch {
 
@@ -27,7 +27,7 @@ struct Node {
   std::vector<Id> args;   // earlier nodes
   Attributes attributes;  // call: all of the operation's, normalised (ops.h)
   double value = 0;       // scalar
-  Source source;          // input, parameter
+  ValueSource source;     // input, parameter
   bool operator==(const Node&) const = default;
 
   /// Of an attribute that the operation has.
@@ -55,8 +55,8 @@ class Builder {
  public:
   /// `name` is made an identifier that the graph does not have yet ("x", "x_1"). Throws Error on an extent below 0 or
   /// more than most_elements in all.
-  Id input(std::string_view name, TensorType, Source = {});
-  Id parameter(std::string_view name, TensorType, Source = {});
+  Id input(std::string_view name, TensorType, ValueSource = {});
+  Id parameter(std::string_view name, TensorType, ValueSource = {});
   /// A Python number: i32 or boolean where the literal is one, else f32. It does not widen the type of a tensor of its
   /// own kind (float, int). `name`: "" makes one up.
   Id scalar(double value, DType, std::string_view name = "");

@@ -28,7 +28,7 @@ std::filesystem::path model_file(const std::string& name) {
 }
 
 /// cos or sin (`wave`) of position * theta^(-2i / head_dim) at [position, i] and [position, i + head_dim / 2].
-Source rotary_table(const Model& model, std::int64_t seq, double (*wave)(double)) {
+ValueSource rotary_table(const Model& model, std::int64_t seq, double (*wave)(double)) {
   const std::int64_t half = model.head_dim / 2;
   auto values = std::make_shared<std::vector<float>>(static_cast<std::size_t>(seq * model.head_dim));
   for (std::int64_t i = 0; i < half; ++i) {
@@ -63,7 +63,7 @@ class Block {
  private:
   Id norm(Id x, const std::string& name) {
     // Around 1, but not 1: that would hide a forgotten multiplication.
-    const Source weights = {{Fill::Draw::uniform, 0.5, 1.5}, nullptr};
+    const ValueSource weights = {{Fill::Draw::uniform, 0.5, 1.5}, nullptr};
     const Id weight = builder_.parameter(name + "_weight", {f32, {builder_.type(x).shape.back()}}, weights);
     return builder_.call("rms_norm", {x, weight}, {{"dims", std::int64_t{1}}, {"eps", model_.norm_eps}}, name);
   }
@@ -71,7 +71,7 @@ class Block {
   Id linear(Id x, std::int64_t out, const std::string& name, bool bias = false) {
     const std::int64_t in = builder_.type(x).shape.back();
     const double bound = 1 / std::sqrt(static_cast<double>(in));  // PyTorch's kaiming_uniform_(a=sqrt(5))
-    const Source source = {{Fill::Draw::uniform, -bound, bound}, nullptr};
+    const ValueSource source = {{Fill::Draw::uniform, -bound, bound}, nullptr};
     std::vector<Id> args = {x, builder_.parameter(name + "_weight", {f32, {out, in}}, source)};
     if (bias) args.push_back(builder_.parameter(name + "_bias", {f32, {out}}, source));
     return builder_.call("linear", args, {}, name);

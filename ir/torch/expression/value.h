@@ -37,7 +37,7 @@ struct Tensor {
 struct Leaf {
   bool parameter = false;
   TensorType type;
-  Source source;
+  ValueSource source;
   std::string name;  // the attribute of `parent`, or a variable; may be empty
   const Object* parent = nullptr;
   std::optional<Id> id;

@@ -54,7 +54,7 @@ void Weights::add_raw(const std::string& folder, const std::string& config) {
   }
 }
 
-Source Weights::find(const std::string& name, const TensorType& type) {
+ValueSource Weights::find(const std::string& name, const TensorType& type) {
   if (stored_.empty()) return {{Fill::Draw::normal, 0, 0.02}, nullptr};  // the program alone, for timing
   const std::string where = fmt::format("{}: values of '{}'", archive_.where(), name);
   const auto found = stored_.find(name);

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "ir/source.h"
 #include "ir/torch/pt2/tensor.h"
 #include "ir/torch/pt2/zip.h"
 #include "ir/types.h"
+#include "ir/value_source.h"
 
 namespace deplo::ir::torch::pt2 {
 
@@ -19,7 +19,7 @@ class Weights {
   /// Of a tensor of that type, named as in the module ("norm.weight"); equal views of one storage share their values.
   /// An archive without any values gives random ones. Throws Error where the name is missing or stored with another
   /// type.
-  Source find(const std::string& name, const TensorType& type);
+  ValueSource find(const std::string& name, const TensorType& type);
 
  private:
   struct Stored {

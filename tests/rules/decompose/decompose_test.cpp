@@ -106,7 +106,7 @@ TEST(Decompose, NamesThatTheGraphHasAreNotGivenAgain) {
 
 TEST(Decompose, InputsAndParametersKeepNameOrderAndSource) {
   ir::torch::Builder b;
-  const ir::Source uniform{{ir::Fill::Draw::uniform, 0, 2}, {}};
+  const ir::ValueSource uniform{{ir::Fill::Draw::uniform, 0, 2}, {}};
   const auto x = b.input("x", {ir::DType::f32, {3}}, uniform);
   b.input("unread", {ir::DType::i32, {2}});
   const auto p = b.parameter("p", {ir::DType::f32, {3}}, uniform);

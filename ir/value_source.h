@@ -8,11 +8,11 @@
 namespace deplo::ir {
 
 /// Of one input or parameter. Values from a file, row-major, where it had them; shared, for they may be gigabytes.
-struct Source {
+struct ValueSource {
   Fill fill;
   std::shared_ptr<const std::vector<float>> values;
   bool given = false;  // by the user, beside the graph: kernels are measured with exactly this
-  bool operator==(const Source&) const = default;
+  bool operator==(const ValueSource&) const = default;
 };
 
 }  // namespace deplo::ir
