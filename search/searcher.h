@@ -40,7 +40,7 @@ struct Experience {
   Trail trail;
   double microseconds = 0;  // infinite: it failed
 };
-using Source = std::vector<Experience>;  // of one device and kernel
+using SourceTask = std::vector<Experience>;  // of one device and kernel
 
 /// Deterministic under its seed. Not thread-safe.
 class Searcher {
@@ -55,7 +55,7 @@ class Searcher {
   virtual bool learns() const { return false; }
   /// Before the first ask and tell: what was measured elsewhere, source by source. Its trails may not exist in this
   /// space. False: a strategy that cannot learn from it, and did not.
-  virtual bool warm_start(std::span<const Source>) { return false; }
+  virtual bool warm_start(std::span<const SourceTask>) { return false; }
 };
 
 /// Each searcher's file defines one; the reasons for the defaults of its parameters stand there.

@@ -62,10 +62,10 @@ Prior learned_prior(std::vector<search::Labelled> sets, std::uint64_t seed) {
   };
 }
 
-search::Source prior_source(const KernelSpace& space, const measure::Ceilings& ceilings, std::size_t count,
-                            std::uint64_t seed, const Prior& prior) {
+search::SourceTask prior_source(const KernelSpace& space, const measure::Ceilings& ceilings, std::size_t count,
+                                std::uint64_t seed, const Prior& prior) {
   Rng rng(seed);
-  search::Source source;
+  search::SourceTask source;
   search::Labelled set = empty_set("");
   std::set<std::string> seen;
   const auto note = [&](const search::Candidate& candidate) {

@@ -81,7 +81,7 @@ class KernelTuner {
   bool warm_up(search::Searcher& searcher, std::vector<search::Candidate>& first) {
     const std::vector<WarmSource> known = warm_sources(session_.warm_start, loop_text_, most_sources);
     if (known.empty()) return warm_up_by_others(searcher);
-    std::vector<search::Source> sources;
+    std::vector<search::SourceTask> sources;
     for (const WarmSource& source : known) sources.push_back(source.trials);
     const bool learns = searcher.warm_start(sources);
     first = fastest(known, space_, first_of_each);
@@ -94,7 +94,7 @@ class KernelTuner {
   // A model of the store's other kernels says what to expect of this one. False: it has none, or the strategy does not
   // learn from it.
   bool warm_up_by_others(search::Searcher& searcher) {
-    const std::vector<search::Source> sources{searcher.learns() ? ask_others() : search::Source()};
+    const std::vector<search::SourceTask> sources{searcher.learns() ? ask_others() : search::SourceTask()};
     const bool learns = !sources[0].empty() && searcher.warm_start(sources);
     narrator_.progress.line(fmt::format(
         "{}  warm start: {} has no trials of it, {}", narrator_.label, session_.warm_start,
@@ -104,20 +104,20 @@ class KernelTuner {
     return learns;
   }
 
-  search::Source ask_others() {
+  search::SourceTask ask_others() {
     if (!session_.learned_from)
       session_.learned_from = label_store(session_.warm_start, least_to_learn_from, most_to_learn_from);
     if (session_.learned_from->empty()) return {};
     return ask(learned_prior(*session_.learned_from, experiment_.options.seed), learned_schedules);
   }
 
-  search::Source ask(const Prior& prior, std::size_t schedules) const {
+  search::SourceTask ask(const Prior& prior, std::size_t schedules) const {
     return prior_source(space_, highest(session_.known, session_.seen), schedules, experiment_.options.seed, prior);
   }
 
   void begin_analytic(search::Searcher& searcher) {
-    const std::vector<search::Source> sources{searcher.learns() ? ask(analytic_prior(), session_.analytic_prior)
-                                                                : search::Source()};
+    const std::vector<search::SourceTask> sources{searcher.learns() ? ask(analytic_prior(), session_.analytic_prior)
+                                                                    : search::SourceTask()};
     const bool learns = searcher.warm_start(sources);
     narrator_.progress.line(fmt::format(
         "{}  analytic prior: {}", narrator_.label,

@@ -41,8 +41,8 @@ std::vector<Near> nearest(const std::string& store, const std::string& text) {
   return found;
 }
 
-search::Source source_of(const std::vector<measure::KnownTrial>& trials) {
-  search::Source source;
+search::SourceTask source_of(const std::vector<measure::KnownTrial>& trials) {
+  search::SourceTask source;
   for (const measure::KnownTrial& known : trials) {
     search::Experience each{parse_trail(known.trial.trail), infinity};
     if (known.trial.status == Status::ok && known.trial.median_us > 0) each.microseconds = known.trial.median_us;
@@ -52,7 +52,8 @@ search::Source source_of(const std::vector<measure::KnownTrial>& trials) {
 }
 
 // In order of time; of equal times the one stored first.
-std::vector<search::Candidate> fastest_of(const search::Source& trials, const search::Space& space, std::size_t most) {
+std::vector<search::Candidate> fastest_of(const search::SourceTask& trials, const search::Space& space,
+                                          std::size_t most) {
   std::vector<const search::Experience*> valid;
   for (const search::Experience& trial : trials)
     if (std::isfinite(trial.microseconds)) valid.push_back(&trial);
@@ -90,7 +91,7 @@ std::vector<WarmSource> warm_sources(const std::string& path, const std::string&
   std::vector<WarmSource> sources;
   for (const auto& [key, distance] : near) {
     if (sources.size() == most) break;
-    search::Source trials = source_of(store.known_trials(key.kernel, key.device, key.protocol));
+    search::SourceTask trials = source_of(store.known_trials(key.kernel, key.device, key.protocol));
     const auto valid = [](const search::Experience& each) { return std::isfinite(each.microseconds); };
     if (std::ranges::count_if(trials, valid) < 2) continue;  // nothing to learn from
     sources.push_back({key.name, key.info.name, distance, std::move(trials)});

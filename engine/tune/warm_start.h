@@ -12,7 +12,7 @@ namespace deplo::engine {
 struct WarmSource {
   std::string kernel, device;  // names, as stored
   double distance = 0;         // of the shapes; 0: the same kernel
-  search::Source trials;       // the latest of each trail; two valid times or more
+  search::SourceTask trials;   // the latest of each trail; two valid times or more
 };
 
 /// How far two kernels' texts are apart that differ only in numbers (extents, strides): Σ |log a/b|, of numbers below 1

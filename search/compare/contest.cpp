@@ -103,8 +103,8 @@ class Arena {
     cpu_[entrant][repeat] = cpu_seconds() - before;
   }
 
-  std::vector<Source> draw_sources(std::uint64_t seed) const {
-    std::vector<Source> drawn;
+  std::vector<SourceTask> draw_sources(std::uint64_t seed) const {
+    std::vector<SourceTask> drawn;
     for (const auto& source : sources_) {
       Rng rng(mix(mix(seed, "source"), source->name));
       drawn.push_back(draw(*source, contest_.warm_start, rng));

@@ -29,10 +29,10 @@ Sources sources_of(const Records& records, const Sources& all) {
   return found;
 }
 
-Source draw(const Records& records, std::size_t count, Rng& rng) {
+SourceTask draw(const Records& records, std::size_t count, Rng& rng) {
   std::vector<std::size_t> rows(records.records.size());
   std::iota(rows.begin(), rows.end(), 0);
-  Source source;
+  SourceTask source;
   for (std::size_t i = 0; i < std::min(count, rows.size()); ++i) {
     std::swap(rows[i], rows[i + rng.below(rows.size() - i)]);
     const Record& record = records.records[rows[i]];

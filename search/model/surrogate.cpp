@@ -43,7 +43,7 @@ void Surrogate::tell(const Candidate& candidate, const Outcome& outcome) {
   by_time_.insert(place, told_.size() - 1);
 }
 
-bool Surrogate::warm_start(std::span<const Source> sources) {
+bool Surrogate::warm_start(std::span<const SourceTask> sources) {
   transfer_.learn(sources, encoding_, rng_);
   for (const Trail& wish : transfer_.best()) pool_.keep(wish);
   return warm();

@@ -32,7 +32,7 @@ class Surrogate {
   void tell(const Candidate&, const Outcome&);
   std::size_t count_told() const { return told_.size(); }
   /// Before all else; false: the sources say nothing.
-  bool warm_start(std::span<const Source>);
+  bool warm_start(std::span<const SourceTask>);
   bool warm() const { return !transfer_.empty(); }
   /// Two valid times or more among three evaluations or more: below that there is nothing to learn from. A warm one is.
   bool ready() const;

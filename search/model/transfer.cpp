@@ -29,12 +29,12 @@ Points points(const std::vector<Codes>& codes, Encoding& encoding) {
 
 }  // namespace
 
-void Transfer::learn(std::span<const Source> sources, Encoding& encoding, Rng& rng) {
-  for (const Source& source : sources) add(source, encoding, rng);
+void Transfer::learn(std::span<const SourceTask> sources, Encoding& encoding, Rng& rng) {
+  for (const SourceTask& source : sources) add(source, encoding, rng);
   slopes_.assign(origins_.size(), 1 / static_cast<double>(std::max<std::size_t>(origins_.size(), 1)));
 }
 
-void Transfer::add(const Source& source, Encoding& encoding, Rng& rng) {
+void Transfer::add(const SourceTask& source, Encoding& encoding, Rng& rng) {
   std::vector<double> logs;
   for (const Experience& each : source) logs.push_back(std::log(each.microseconds));
   if (std::ranges::count_if(logs, [](double log) { return std::isfinite(log); }) < 2) return;

@@ -24,7 +24,7 @@ namespace deplo::search {
 class Transfer {
  public:
   /// Sources without two valid times say nothing and are left out. Their knobs and values become the encoding's.
-  void learn(std::span<const Source>, Encoding&, Rng&);
+  void learn(std::span<const SourceTask>, Encoding&, Rng&);
   bool empty() const { return origins_.empty(); }
   /// The mean over sources of the standard deviation of their log times, the slow half being clipped.
   double deviation() const;
@@ -43,7 +43,7 @@ class Transfer {
     double deviation = 1;
     std::unique_ptr<GaussianProcess> process;
   };
-  void add(const Source&, Encoding&, Rng&);
+  void add(const SourceTask&, Encoding&, Rng&);
   void refresh(Encoding&);
   /// f of each source, a row per candidate.
   std::vector<double> predictions(const std::vector<Codes>&, Encoding&);

@@ -15,7 +15,7 @@ class ModelSearcher : public Searcher {
   std::vector<Candidate> ask(std::size_t n) final;
   void tell(const Candidate&, const Outcome&) final;
   bool learns() const final { return true; }
-  bool warm_start(std::span<const Source> sources) final { return surrogate_.warm_start(sources); }
+  bool warm_start(std::span<const SourceTask> sources) final { return surrogate_.warm_start(sources); }
 
  protected:
   /// The next round, the best first; what was seen meanwhile is left out. Only while the surrogate is ready().

@@ -66,7 +66,7 @@ class Portfolio final : public Searcher {
     return std::ranges::any_of(searchers_, [](const auto& searcher) { return searcher->learns(); });
   }
 
-  bool warm_start(std::span<const Source> sources) override {
+  bool warm_start(std::span<const SourceTask> sources) override {
     bool any = false;
     for (const auto& searcher : searchers_) any = searcher->warm_start(sources) || any;
     return any;

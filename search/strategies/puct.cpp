@@ -61,7 +61,7 @@ class Puct final : public Searcher {
   }
 
   bool learns() const override { return true; }
-  bool warm_start(std::span<const Source> sources) override { return surrogate_.warm_start(sources); }
+  bool warm_start(std::span<const SourceTask> sources) override { return surrogate_.warm_start(sources); }
 
  private:
   Candidate next() {

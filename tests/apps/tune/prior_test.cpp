@@ -77,7 +77,7 @@ TEST_F(Priors, RecordsCarryTheModelsTimes) {
 
 TEST_F(Priors, DrawsSchedulesAndTheHeuristics) {
   const engine::KernelSpace space(loop_, target_);
-  const search::Source source = engine::prior_source(space, {}, 20, 3, engine::analytic_prior());
+  const search::SourceTask source = engine::prior_source(space, {}, 20, 3, engine::analytic_prior());
   ASSERT_GT(source.size(), 15U);
   ASSERT_LE(source.size(), 21U);
   EXPECT_EQ(print(source[0].trail), print(search::heuristic(space)->trail()));

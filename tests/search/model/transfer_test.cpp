@@ -22,8 +22,8 @@ double slope_time(const Trail& trail) {  // smooth; the least is 3 at k0 = 7, k1
   return 3 * std::exp(0.1 * (x - 7) * (x - 7) + 0.05 * std::abs(y - 2));
 }
 
-Source all_of(const Space& space, double factor) {
-  Source source;
+SourceTask all_of(const Space& space, double factor) {
+  SourceTask source;
   for (const Trail& trail : toy::leaves(space)) source.push_back({trail, factor * slope_time(trail)});
   return source;
 }
@@ -39,7 +39,7 @@ TEST(Transfer, PredictsTheSourceUpToAFactor) {
   Encoding encoding;
   Rng rng(1);
   Transfer transfer;
-  transfer.learn(std::vector<Source>{all_of(space, 1)}, encoding, rng);
+  transfer.learn(std::vector<SourceTask>{all_of(space, 1)}, encoding, rng);
   ASSERT_FALSE(transfer.empty());
   const std::vector<Trail> told = {parse_trail("toy.k0=7 toy.k1=2"), parse_trail("toy.k0=5 toy.k1=3"),
                                    parse_trail("toy.k0=8 toy.k1=6")};
@@ -53,12 +53,12 @@ TEST(Transfer, PredictsTheSourceUpToAFactor) {
 
 TEST(Transfer, BelievesTheSourceThatAgrees) {
   const toy::ToySpace space = toy::levels({12, 10});
-  Source liar;
+  SourceTask liar;
   for (const Trail& trail : toy::leaves(space)) liar.push_back({trail, 1 / slope_time(trail)});
   Encoding encoding;
   Rng rng(1);
   Transfer transfer;
-  transfer.learn(std::vector<Source>{all_of(space, 1), liar}, encoding, rng);
+  transfer.learn(std::vector<SourceTask>{all_of(space, 1), liar}, encoding, rng);
   const std::vector<Trail> leaves = toy::leaves(space);
   std::vector<Trail> told;
   std::vector<double> logs;
@@ -76,9 +76,9 @@ TEST(Transfer, SaysNothingWithoutTwoTimes) {
   Rng rng(1);
   Transfer transfer;
   const Trail trail = parse_trail("k=1"), other = parse_trail("k=2");
-  transfer.learn(std::vector<Source>{{}, {{trail, 3}}, {{trail, 3}, {other, infinity}}}, encoding, rng);
+  transfer.learn(std::vector<SourceTask>{{}, {{trail, 3}}, {{trail, 3}, {other, infinity}}}, encoding, rng);
   EXPECT_TRUE(transfer.empty());
-  transfer.learn(std::vector<Source>{{{trail, 3}, {other, 3}}}, encoding, rng);  // all alike
+  transfer.learn(std::vector<SourceTask>{{{trail, 3}, {other, 3}}}, encoding, rng);  // all alike
   EXPECT_TRUE(std::isfinite(transfer.means({encoding.codes(trail)}, encoding)[0]));
 }
 
@@ -87,7 +87,7 @@ std::vector<std::string> warm_kinds() {
   const toy::ToySpace space = toy::levels({12, 10});
   for (const SearcherKind* kind : searchers()) {
     const auto searcher = make_searcher(kind->name, space, {});
-    const bool learned = searcher->warm_start(std::vector<Source>{all_of(space, 1)});
+    const bool learned = searcher->warm_start(std::vector<SourceTask>{all_of(space, 1)});
     EXPECT_EQ(searcher->learns(), learned) << kind->name;
     if (learned) names.emplace_back(kind->name);
   }
@@ -102,7 +102,7 @@ TEST(WarmStart, AsksFirstWhatIsFastElsewhere) {
   const toy::ToySpace space = toy::levels({12, 10});
   for (const char* name : {"model", "puct", "evolve"}) {
     const auto searcher = make_searcher(name, space, {.seed = 2});
-    searcher->warm_start(std::vector<Source>{all_of(space, 40)});
+    searcher->warm_start(std::vector<SourceTask>{all_of(space, 40)});
     EXPECT_LT(slope_time(searcher->ask(1)[0]->trail()), 3.2) << name;
   }
 }
@@ -110,11 +110,11 @@ TEST(WarmStart, AsksFirstWhatIsFastElsewhere) {
 // Trails that this space does not have, failures first, and the space to its end.
 TEST(WarmStart, KeepsTheContract) {
   const toy::ToySpace space = toy::conditional(5);
-  Source source = all_of(toy::levels({12, 10}), 1);
+  SourceTask source = all_of(toy::levels({12, 10}), 1);
   source.push_back({parse_trail("toy.k0=3 unknown=x"), 2});
   for (const std::string& name : warm_kinds()) {
     const auto searcher = make_searcher(name, space, {.seed = 3});
-    searcher->warm_start(std::vector<Source>{source, source});
+    searcher->warm_start(std::vector<SourceTask>{source, source});
     std::set<std::string> asked;
     for (int round = 0;; ++round) {
       const std::vector<Candidate> candidates = searcher->ask(3);
@@ -154,7 +154,7 @@ TEST(Sources, AreDrawnWithoutReplacement) {
   const auto records = device("a", 0);
   Rng rng(4);
   std::set<std::string> trails;
-  const Source source = draw(*records, 500, rng);
+  const SourceTask source = draw(*records, 500, rng);
   for (const Experience& each : source) trails.insert(print(each.trail));
   EXPECT_EQ(trails.size(), 500u);
   EXPECT_EQ(draw(*records, 100000, rng).size(), records->records.size());
