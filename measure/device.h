@@ -17,7 +17,7 @@
 namespace deplo::measure {
 
 /// A candidate ready to build: Kernel IR and the source emitted from it.
-struct Candidate {
+struct KernelCode {
   ir::Program kernel;
   ir::KernelSource source;
 };
@@ -76,7 +76,7 @@ class Device {
   virtual const DeviceInfo& info() const = 0;
   virtual Dialect dialect() const = 0;
   virtual std::unique_ptr<Arrays> allocate(const std::vector<ir::Buffer>& buffers) = 0;
-  virtual Result<std::unique_ptr<Executable>> build(const Candidate&) = 0;
+  virtual Result<std::unique_ptr<Executable>> build(const KernelCode&) = 0;
   virtual void pause(double milliseconds);  // leaves the device alone, so that it cools down
 };
 

@@ -155,7 +155,7 @@ class Interpreter final : public Device {
   std::unique_ptr<Arrays> allocate(const std::vector<ir::Buffer>& buffers) override {
     return std::make_unique<HostArrays>(buffers);
   }
-  Result<std::unique_ptr<Executable>> build(const Candidate& candidate) override {
+  Result<std::unique_ptr<Executable>> build(const KernelCode& candidate) override {
     if (std::string violation = ir::verify(candidate.kernel); !violation.empty())
       return Failure{Status::build_error, std::move(violation)};
     const std::int64_t threads = ir::count_of(candidate.kernel.body, ir::Bind::thread);

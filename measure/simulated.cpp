@@ -100,7 +100,7 @@ std::unique_ptr<Arrays> SimulatedDevice::allocate(const std::vector<ir::Buffer>&
   return std::make_unique<HostArrays>(buffers);
 }
 
-Result<std::unique_ptr<Executable>> SimulatedDevice::build(const Candidate& candidate) {
+Result<std::unique_ptr<Executable>> SimulatedDevice::build(const KernelCode& candidate) {
   return std::unique_ptr<Executable>(
       std::make_unique<Kernel>(*this, model_(candidate), std::max<std::int64_t>(candidate.source.blocks, 1)));
 }

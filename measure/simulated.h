@@ -28,14 +28,14 @@ struct Disturbances {
 class SimulatedDevice final : public Device {
  public:
   /// Microseconds of an undisturbed launch of the whole grid.
-  using Model = std::function<double(const Candidate&)>;
+  using Model = std::function<double(const KernelCode&)>;
   /// The outputs are those of `loop`; the inputs of all arrays must be the same.
   SimulatedDevice(ir::Program loop, Model model, Disturbances disturbances, std::uint64_t seed);
 
   const DeviceInfo& info() const override { return info_; }
   Dialect dialect() const override { return Dialect::cuda; }
   std::unique_ptr<Arrays> allocate(const std::vector<ir::Buffer>&) override;
-  Result<std::unique_ptr<Executable>> build(const Candidate&) override;
+  Result<std::unique_ptr<Executable>> build(const KernelCode&) override;
   void pause(double milliseconds) override;
 
   /// Microseconds since the start.

@@ -135,7 +135,7 @@ Prepared Measurer::lowered(const search::Candidate& candidate) {
 
 void Measurer::prepare(std::span<const search::Candidate> candidates) {
   prepared_.clear();
-  std::vector<measure::Candidate> unknown;
+  std::vector<measure::KernelCode> unknown;
   for (const search::Candidate& candidate : candidates) {
     Prepared one = engine::prepare(candidate, session_.target);
     if (known(one.digest, candidate.effort) == nullptr) unknown.push_back(one.code);
@@ -181,7 +181,7 @@ search::Measured Measurer::screen(const search::Candidate& candidate, double bes
 
 std::vector<Measurer::Final> Measurer::confirm(const std::vector<search::Candidate>& candidates, double seconds) {
   std::vector<Prepared> all;
-  std::vector<measure::Candidate> codes;
+  std::vector<measure::KernelCode> codes;
   for (const search::Candidate& candidate : candidates) {
     Prepared one = lowered(candidate);
     const auto same = [&](const Prepared& other) { return other.digest == one.digest; };

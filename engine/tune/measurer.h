@@ -19,7 +19,7 @@ namespace deplo::engine {
 /// A complete candidate as a device builds it.
 struct Prepared {
   search::Candidate candidate;
-  measure::Candidate code;
+  measure::KernelCode code;
   std::string digest;  // of the source text: the identity of a candidate, whatever trail led to it
 };
 Prepared prepare(const search::Candidate&, const Target&);

@@ -91,7 +91,7 @@ std::unique_ptr<Arrays> CudaDevice::allocate(const std::vector<ir::Buffer>& buff
   return std::make_unique<CudaArrays>(context_, buffers);
 }
 
-Result<std::unique_ptr<Executable>> CudaDevice::build(const Candidate& candidate) {
+Result<std::unique_ptr<Executable>> CudaDevice::build(const KernelCode& candidate) {
   const ir::KernelSource& source = candidate.source;
   constexpr std::int64_t most_blocks = 0x7fffffff;  // CUDA C++ Programming Guide, "Technical Specifications"
   if (source.blocks > most_blocks)

@@ -11,7 +11,7 @@ class CudaDevice final : public Device {
   const DeviceInfo& info() const override { return info_; }
   Dialect dialect() const override { return Dialect::cuda; }
   std::unique_ptr<Arrays> allocate(const std::vector<ir::Buffer>& buffers) override;
-  Result<std::unique_ptr<Executable>> build(const Candidate&) override;
+  Result<std::unique_ptr<Executable>> build(const KernelCode&) override;
 
   const Context& context() const { return context_; }
   const ClockProbe& clock() const { return clock_; }

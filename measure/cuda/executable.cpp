@@ -164,7 +164,7 @@ LoadedKernel::~LoadedKernel() {
 }
 
 KernelExecutable::KernelExecutable(const Context& context, const ClockProbe& clock, EncodeTiled encode,
-                                   std::unique_ptr<LoadedKernel> kernel, const Candidate& candidate,
+                                   std::unique_ptr<LoadedKernel> kernel, const KernelCode& candidate,
                                    Resources resources)
     : CudaExecutable(context, clock, candidate.source.blocks, candidate.source.zeroed, std::move(resources)),
       encode_(encode),

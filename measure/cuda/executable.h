@@ -75,7 +75,7 @@ class LoadedKernel {
 
 class KernelExecutable final : public CudaExecutable {
  public:
-  KernelExecutable(const Context&, const ClockProbe&, EncodeTiled, std::unique_ptr<LoadedKernel>, const Candidate&,
+  KernelExecutable(const Context&, const ClockProbe&, EncodeTiled, std::unique_ptr<LoadedKernel>, const KernelCode&,
                    Resources);
 
  private:

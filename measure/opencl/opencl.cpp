@@ -118,7 +118,7 @@ class OpenclDevice final : public Device {
     return std::make_unique<OpenclArrays>(context_.get(), queue_.get(), info_.cpu, buffers);
   }
 
-  Result<std::unique_ptr<Executable>> build(const Candidate& candidate) override {
+  Result<std::unique_ptr<Executable>> build(const KernelCode& candidate) override {
     const ir::KernelSource& source = candidate.source;
     PoclFiles files("pocl-" + digest(fmt::format("{}\n{}\n{}\n{}\n{}", info_.name, info_.driver, info_.platform,
                                                  opencl_build_options, source.text)));
@@ -159,7 +159,7 @@ class OpenclDevice final : public Device {
   }
 
   /// What a launch would trip over. PoCL does not check local memory: a kernel that asks for too much would overrun it.
-  std::optional<Failure> unlaunchable(cl_kernel kernel, const Candidate& candidate) const {
+  std::optional<Failure> unlaunchable(cl_kernel kernel, const KernelCode& candidate) const {
     cl_uint arguments = 0;
     clGetKernelInfo(kernel, CL_KERNEL_NUM_ARGS, sizeof arguments, &arguments, nullptr);
     if (arguments != candidate.kernel.buffers.size())

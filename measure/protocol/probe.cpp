@@ -37,7 +37,7 @@ struct Extent {
 
 Probe::Load build(Device& device, std::string entry, const std::string& text, std::vector<ir::Buffer> buffers,
                   const Extent& extent) {
-  Candidate candidate;
+  KernelCode candidate;
   candidate.kernel.level = ir::Level::kernel;
   candidate.kernel.name = entry;
   candidate.kernel.buffers = std::move(buffers);

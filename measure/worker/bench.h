@@ -51,12 +51,12 @@ class Bench {
   /// How many candidates prepare() is best given at a time; 1: nothing is built ahead.
   virtual std::size_t batch() const = 0;
   /// These will be asked for soon: a backend that can builds them in the background.
-  virtual void prepare(std::span<const Candidate>) = 0;
+  virtual void prepare(std::span<const KernelCode>) = 0;
   /// As measure::screen, by the task's protocol with_effort(). Whatever a candidate does is its own failure; Error only
   /// when the device is of no more use.
-  virtual Reply screen(const Candidate&, double best_us, double effort) = 0;
+  virtual Reply screen(const KernelCode&, double best_us, double effort) = 0;
   /// As measure::confirm.
-  virtual std::vector<Reply> confirm(std::span<const Candidate>, const ConfirmOptions&) = 0;
+  virtual std::vector<Reply> confirm(std::span<const KernelCode>, const ConfirmOptions&) = 0;
 };
 
 /// After such a failure nothing that the process says of the device can be trusted: CUDA asks for a new process after

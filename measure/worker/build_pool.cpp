@@ -20,11 +20,11 @@ BuildPool::~BuildPool() {
   for (std::jthread& thread : threads_) thread.request_stop();  // all before the first is waited for
 }
 
-void BuildPool::prepare(std::span<const Candidate> candidates) {
+void BuildPool::prepare(std::span<const KernelCode> candidates) {
   const std::scoped_lock lock(mutex_);
   queue_.clear();
   std::map<std::string, JobPtr> jobs;
-  for (const Candidate& candidate : candidates) {
+  for (const KernelCode& candidate : candidates) {
     const auto [place, fresh] = jobs.try_emplace(candidate.source.text);
     if (!fresh) continue;
     if (const auto known = jobs_.find(candidate.source.text); known != jobs_.end() && known->second->reply) {
@@ -38,7 +38,7 @@ void BuildPool::prepare(std::span<const Candidate> candidates) {
   wanted_.notify_all();
 }
 
-Reply BuildPool::take(const Candidate& candidate, const std::function<bool()>& cancelled) {
+Reply BuildPool::take(const KernelCode& candidate, const std::function<bool()>& cancelled) {
   std::unique_lock lock(mutex_);
   JobPtr& job = jobs_[candidate.source.text];
   if (!job) {

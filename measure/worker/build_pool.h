@@ -33,14 +33,14 @@ class BuildPool {
   BuildPool& operator=(const BuildPool&) = delete;
 
   /// Begins to build them, in this order. What was prepared before and was not taken is forgotten.
-  void prepare(std::span<const Candidate>);
+  void prepare(std::span<const KernelCode>);
   /// Waits for the build of a candidate; it is built now if it was not prepared. Without times: a failure or what the
   /// compiler said. Throws when no worker can be started.
-  Reply take(const Candidate&, const std::function<bool()>& cancelled);
+  Reply take(const KernelCode&, const std::function<bool()>& cancelled);
 
  private:
   struct Job {
-    Candidate candidate;
+    KernelCode candidate;
     std::optional<Reply> reply;
     std::exception_ptr error;
   };

@@ -68,7 +68,7 @@ void LocalBench::open(const Task& task) {
   }
 }
 
-LocalBench::Built LocalBench::build(const Candidate& candidate, std::size_t number) {
+LocalBench::Built LocalBench::build(const KernelCode& candidate, std::size_t number) {
   enter_(Step::build, number);
   const auto start = std::chrono::steady_clock::now();
   auto built = device_->build(candidate);
@@ -79,7 +79,7 @@ LocalBench::Built LocalBench::build(const Candidate& candidate, std::size_t numb
           std::make_unique<Watched>(std::move(built.value()), enter_, number, spoilt_)};
 }
 
-Reply LocalBench::screen(const Candidate& candidate, double best_us, double effort) {
+Reply LocalBench::screen(const KernelCode& candidate, double best_us, double effort) {
   CHECK(problem_ != nullptr);
   spoilt_ = false;
   Built built = build(candidate, 0);
@@ -89,12 +89,12 @@ Reply LocalBench::screen(const Candidate& candidate, double best_us, double effo
   return std::move(built.reply);
 }
 
-std::vector<Reply> LocalBench::confirm(std::span<const Candidate> candidates, const ConfirmOptions& options) {
+std::vector<Reply> LocalBench::confirm(std::span<const KernelCode> candidates, const ConfirmOptions& options) {
   CHECK(problem_ != nullptr);
   spoilt_ = false;
   std::vector<Built> all;
   std::vector<Contender> contenders;
-  for (const Candidate& candidate : candidates) {
+  for (const KernelCode& candidate : candidates) {
     Built& built = all.emplace_back(build(candidate, all.size()));
     if (built.executable) contenders.push_back({built.executable.get(), grid_of(candidate.source, info())});
   }

@@ -23,13 +23,13 @@ class LocalBench final : public Bench {
   Ceilings ceilings() const override { return probe_ ? probe_->measured() : Ceilings{}; }
   std::size_t batch() const override { return 1; }
   /// Builds nothing: that would disturb what is being measured.
-  void prepare(std::span<const Candidate>) override {}
-  Reply screen(const Candidate&, double best_us, double effort) override;
-  std::vector<Reply> confirm(std::span<const Candidate>, const ConfirmOptions&) override;
+  void prepare(std::span<const KernelCode>) override {}
+  Reply screen(const KernelCode&, double best_us, double effort) override;
+  std::vector<Reply> confirm(std::span<const KernelCode>, const ConfirmOptions&) override;
 
  private:
   struct Built;
-  Built build(const Candidate&, std::size_t number);
+  Built build(const KernelCode&, std::size_t number);
 
   std::unique_ptr<Device> device_;
   Enter enter_;

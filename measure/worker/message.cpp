@@ -49,11 +49,11 @@ double number(const Json& json) {
   return json.is_null() ? std::numeric_limits<double>::infinity() : json.get<double>();
 }
 
-Json to_json(const Candidate& candidate) {
+Json to_json(const KernelCode& candidate) {
   return {{"kernel", ir::print(candidate.kernel)}, {"source", candidate.source}};
 }
 
-Candidate candidate_of(const Json& json) {
+KernelCode candidate_of(const Json& json) {
   return {ir::parse(json.at("kernel").get_ref<const std::string&>()), json.at("source").get<ir::KernelSource>()};
 }
 
@@ -116,14 +116,14 @@ Ceilings decode_ceilings(std::string_view text) {
   return decode(text, [](const Json& json) { return json.get<Ceilings>(); });
 }
 
-std::string encode(std::span<const Candidate> candidates, double best_us, double effort, std::uint64_t seed,
+std::string encode(std::span<const KernelCode> candidates, double best_us, double effort, std::uint64_t seed,
                    double seconds) {
   Json json{{"best_us", number(best_us)},
             {"effort", effort},
             {"seed", seed},
             {"seconds", number(seconds)},
             {"candidates", Json::array()}};
-  for (const Candidate& candidate : candidates) json["candidates"].push_back(to_json(candidate));
+  for (const KernelCode& candidate : candidates) json["candidates"].push_back(to_json(candidate));
   return dump(json);
 }
 

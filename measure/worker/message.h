@@ -28,13 +28,13 @@ Ceilings decode_ceilings(std::string_view);
 
 /// Of a screening, a confirmation or a build; the latter have no use for `best_us` and `effort`.
 struct Ask {
-  std::vector<Candidate> candidates;
+  std::vector<KernelCode> candidates;
   double best_us = 0;      // may be infinite
   double effort = 1;       // in (0, 1]
   std::uint64_t seed = 0;  // of a confirmation, as the next
   double seconds = 0;      // may be infinite
 };
-std::string encode(std::span<const Candidate>, double best_us, double effort, std::uint64_t seed, double seconds);
+std::string encode(std::span<const KernelCode>, double best_us, double effort, std::uint64_t seed, double seconds);
 Ask decode_ask(std::string_view);
 
 /// One for each candidate.

@@ -67,7 +67,7 @@ void WorkerBench::open(const Task& task) {
 
 std::size_t WorkerBench::batch() const { return builders_ ? batch_built_ahead : 1; }
 
-void WorkerBench::prepare(std::span<const Candidate> candidates) {
+void WorkerBench::prepare(std::span<const KernelCode> candidates) {
   if (builders_) builders_->prepare(candidates);
 }
 
@@ -129,13 +129,13 @@ std::variant<std::vector<Reply>, Lost> WorkerBench::ask(FrameType type, std::str
   return result;
 }
 
-std::variant<Reply, Lost> WorkerBench::ask_one(const Candidate& candidate, double best_us, double effort) {
+std::variant<Reply, Lost> WorkerBench::ask_one(const KernelCode& candidate, double best_us, double effort) {
   auto answer = ask(FrameType::screen, encode({&candidate, 1}, best_us, effort, 0, 0), 1);
   if (auto* lost = std::get_if<Lost>(&answer)) return std::move(*lost);
   return std::move(std::get<std::vector<Reply>>(answer).front());
 }
 
-Reply WorkerBench::screen(const Candidate& candidate, double best_us, double effort) {
+Reply WorkerBench::screen(const KernelCode& candidate, double best_us, double effort) {
   double build_ms = 0;
   if (builders_) {
     Reply built = builders_->take(candidate, options_.cancelled);
@@ -158,7 +158,7 @@ Reply WorkerBench::screen(const Candidate& candidate, double best_us, double eff
 }
 
 /// One confirmation. Where a candidate cost the worker, those that were with it are `device_lost`.
-std::vector<Reply> WorkerBench::ask_all(std::span<const Candidate> candidates, const ConfirmOptions& options) {
+std::vector<Reply> WorkerBench::ask_all(std::span<const KernelCode> candidates, const ConfirmOptions& options) {
   const double end = monotonic_now() + options.seconds;
   std::vector<int> tried(candidates.size(), 0);
   for (;;) {
@@ -176,7 +176,7 @@ std::vector<Reply> WorkerBench::ask_all(std::span<const Candidate> candidates, c
   }
 }
 
-std::vector<Reply> WorkerBench::confirm(std::span<const Candidate> candidates, const ConfirmOptions& options) {
+std::vector<Reply> WorkerBench::confirm(std::span<const KernelCode> candidates, const ConfirmOptions& options) {
   const auto failed = [](const Reply& reply) { return !reply.timing.ok(); };
   const auto lost = [](const Reply& reply) {
     return !reply.timing.ok() && reply.timing.failure().status == Status::device_lost;
@@ -185,7 +185,7 @@ std::vector<Reply> WorkerBench::confirm(std::span<const Candidate> candidates, c
   std::vector<std::size_t> left(candidates.size());
   std::iota(left.begin(), left.end(), 0);
   while (!left.empty()) {
-    std::vector<Candidate> again;
+    std::vector<KernelCode> again;
     for (const std::size_t i : left) again.push_back(candidates[i]);
     const auto results = ask_all(again, options);
     // Those that one took along with it are tried again without it.

@@ -31,9 +31,9 @@ class WorkerBench final : public Bench {
   void open(const Task&) override;
   Ceilings ceilings() const override { return ceilings_; }
   std::size_t batch() const override;
-  void prepare(std::span<const Candidate>) override;
-  Reply screen(const Candidate&, double best_us, double effort) override;
-  std::vector<Reply> confirm(std::span<const Candidate>, const ConfirmOptions&) override;
+  void prepare(std::span<const KernelCode>) override;
+  Reply screen(const KernelCode&, double best_us, double effort) override;
+  std::vector<Reply> confirm(std::span<const KernelCode>, const ConfirmOptions&) override;
 
   /// From now on what is prepared is built there; only for a backend whose build finds it again.
   void build_ahead(std::unique_ptr<BuildPool> pool) { builders_ = std::move(pool); }
@@ -42,7 +42,7 @@ class WorkerBench final : public Bench {
 
  private:
   struct Known {
-    Candidate candidate;
+    KernelCode candidate;
     double us = 0;
   };
   /// `why_not` says why there is no worker that is ready, "" where there is.
@@ -51,8 +51,8 @@ class WorkerBench final : public Bench {
   void ready();
   std::string probe();
   std::string check_known_good();
-  std::variant<Reply, Lost> ask_one(const Candidate&, double best_us, double effort);
-  std::vector<Reply> ask_all(std::span<const Candidate>, const ConfirmOptions&);
+  std::variant<Reply, Lost> ask_one(const KernelCode&, double best_us, double effort);
+  std::vector<Reply> ask_all(std::span<const KernelCode>, const ConfirmOptions&);
   std::variant<std::vector<Reply>, Lost> ask(FrameType, std::string_view payload, std::size_t count);
 
   Options options_;

@@ -35,7 +35,7 @@ ir::Program matmul() {
 }
 
 /// 50 to 500 µs, by the source.
-double model_us(const measure::Candidate& candidate) {
+double model_us(const measure::KernelCode& candidate) {
   return 50 * (1 + static_cast<double>(std::hash<std::string>()(candidate.source.text) % 10));
 }
 
@@ -60,11 +60,11 @@ class Tuning {
   Tuning& operator=(const Tuning&) = delete;
 
   /// A random walk through the rules and the text that comes of it.
-  measure::Candidate generate() {
+  measure::KernelCode generate() {
     rules::Lowering lowering(loop_, target_);
     Rng rng(seed_++);
     while (lowering.fork()) lowering.choose(rng.below(lowering.fork()->options.size()));
-    measure::Candidate candidate{rules::materialize(lowering.program(), target_), {}};
+    measure::KernelCode candidate{rules::materialize(lowering.program(), target_), {}};
     candidate.source = emit(candidate.kernel, target_);
     trial_.digest = digest(candidate.source.text);
     trial_.trail = print(lowering.trail());
@@ -72,7 +72,7 @@ class Tuning {
   }
 
   /// The protocol, with the checks.
-  void screen(const measure::Candidate& candidate) {
+  void screen(const measure::KernelCode& candidate) {
     const auto built = device_.build(candidate);
     const auto grid = measure::grid_of(candidate.source, device_.info());
     const auto timing = measure::screen(*built.value(), grid, problem_, protocol_, best_us_);
@@ -106,7 +106,7 @@ BENCHMARK(lower_and_emit)->Unit(benchmark::kMicrosecond)->UseRealTime();
 
 void screen(benchmark::State& state) {
   Tuning tuning;
-  const measure::Candidate candidate = tuning.generate();
+  const measure::KernelCode candidate = tuning.generate();
   for (auto _ : state) tuning.screen(candidate);
 }
 BENCHMARK(screen)->Unit(benchmark::kMicrosecond)->UseRealTime();

@@ -30,7 +30,7 @@ class Tuned {
  private:
   std::unique_ptr<measure::Device> device_;
   std::string trail_;
-  measure::Candidate candidate_;
+  measure::KernelCode candidate_;
   std::unique_ptr<measure::Arrays> arrays_;
   std::unique_ptr<measure::Executable> executable_;
   std::vector<std::vector<float>> inputs_;

@@ -23,10 +23,10 @@ class ToldBench final : public measure::Bench {
   void open(const measure::Task& task) override { known = task.known; }
   measure::Ceilings ceilings() const override { return {10, 12, 100}; }
   std::size_t batch() const override { return 4; }
-  void prepare(std::span<const measure::Candidate> candidates) override {
+  void prepare(std::span<const measure::KernelCode> candidates) override {
     for (const auto& one : candidates) prepared.push_back(one.source.text);
   }
-  Reply screen(const measure::Candidate& candidate, double, double effort) override {
+  Reply screen(const measure::KernelCode& candidate, double, double effort) override {
     screened.push_back(candidate.source.text);
     efforts.push_back(effort);
     if (before_reply) before_reply();
@@ -35,7 +35,7 @@ class ToldBench final : public measure::Bench {
     failures.pop_front();
     return {Failure{status, "as told"}};
   }
-  std::vector<Reply> confirm(std::span<const measure::Candidate> candidates, const measure::ConfirmOptions&) override {
+  std::vector<Reply> confirm(std::span<const measure::KernelCode> candidates, const measure::ConfirmOptions&) override {
     return std::vector<Reply>(candidates.size(), right());
   }
 

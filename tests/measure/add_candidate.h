@@ -9,8 +9,8 @@ namespace deplo::measure {
 inline constexpr std::int64_t blocks = 5, threads = 8, size = blocks * threads;
 
 /// c = a + b, with the product of the block's first element read through shared memory: c[i] = a[i] + b[block * 8].
-inline Candidate add_candidate() {
-  Candidate candidate;
+inline KernelCode add_candidate() {
+  KernelCode candidate;
   candidate.kernel = ir::parse(
       "=== kernel: add ===\n"
       "input a: f32[40]\n"

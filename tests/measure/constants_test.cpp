@@ -25,7 +25,7 @@ ir::Memory interpreted(const ir::Program& kernel) {
 TEST(Constants, OnOpencl) {
   if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
   const auto device = open_device("opencl");
-  Candidate candidate = {deplo::testing::constants_kernel(), {}};
+  KernelCode candidate = {deplo::testing::constants_kernel(), {}};
   candidate.source = emit(candidate.kernel, target_of(device->info()));
   auto built = device->build(candidate);
   ASSERT_TRUE(built.ok()) << built.failure().message << candidate.source.text;

@@ -60,7 +60,7 @@ TEST_P(AnyDevice, ArraysKeepWhatIsWritten) {
 }
 
 TEST_P(AnyDevice, RunsAKernel) {
-  const Candidate candidate = add_candidate();
+  const KernelCode candidate = add_candidate();
   auto built = device_->build(candidate);
   ASSERT_TRUE(built.ok()) << built.failure().message;
   const auto arrays = device_->allocate(candidate.kernel.buffers);
@@ -77,7 +77,7 @@ TEST_P(AnyDevice, RunsAKernel) {
 }
 
 TEST_P(AnyDevice, APrefixLeavesTheRestAlone) {
-  const Candidate candidate = add_candidate();
+  const KernelCode candidate = add_candidate();
   auto built = device_->build(candidate);
   ASSERT_TRUE(built.ok()) << built.failure().message;
   const auto arrays = device_->allocate(candidate.kernel.buffers);
@@ -90,7 +90,7 @@ TEST_P(AnyDevice, APrefixLeavesTheRestAlone) {
 }
 
 TEST_P(AnyDevice, BlocksAddToOutputsThatStartAtZero) {
-  Candidate candidate;
+  KernelCode candidate;
   candidate.kernel = ir::parse(
       "=== kernel: sums ===\n"
       "input a: f32[40]\n"
@@ -122,7 +122,7 @@ TEST_P(AnyDevice, BlocksAddToOutputsThatStartAtZero) {
 }
 
 TEST_P(AnyDevice, ABatchWorksOnEverySet) {
-  const Candidate candidate = add_candidate();
+  const KernelCode candidate = add_candidate();
   auto built = device_->build(candidate);
   ASSERT_TRUE(built.ok()) << built.failure().message;
   std::vector<std::unique_ptr<Arrays>> owned;
@@ -146,7 +146,7 @@ TEST_P(AnyDevice, ABatchWorksOnEverySet) {
 }
 
 TEST_P(AnyDevice, BuildErrorsAreData) {
-  Candidate candidate = add_candidate();
+  KernelCode candidate = add_candidate();
   candidate.source.text = "__kernel void add(__global float* a) {\n  a[0] = undefined_name;\n}\n";
   candidate.kernel.body[0].as<ir::Tile>()->body.emplace_back(ir::Load{"in9", {}, "no_such_buffer", {}});
   const auto built = device_->build(candidate);
@@ -157,7 +157,7 @@ TEST_P(AnyDevice, BuildErrorsAreData) {
 }
 
 TEST_P(AnyDevice, TooManyThreadsAreTooMuch) {
-  Candidate candidate = add_candidate();
+  KernelCode candidate = add_candidate();
   candidate.source.threads = device_->info().max_threads * 2;
   candidate.kernel = ir::parse(
       "=== kernel: add ===\n"
@@ -178,7 +178,7 @@ TEST_P(AnyDevice, BuildsFromSeveralThreads) {
   std::atomic<int> right = 0;
   for (int i = 0; i < 3; ++i)
     builders.emplace_back([&, i] {
-      Candidate candidate = add_candidate();
+      KernelCode candidate = add_candidate();
       candidate.source.text += "// another source " + std::to_string(i) + "\n";
       right += device_->build(candidate).ok();
     });
@@ -200,7 +200,7 @@ INSTANTIATE_TEST_SUITE_P(Devices, AnyDevice, testing::ValuesIn(names()), [](cons
 
 TEST(Interpreter, ItsTimeIsTheNumberOfStatements) {
   const auto device = open_device("interpreter");
-  const Candidate candidate = add_candidate();
+  const KernelCode candidate = add_candidate();
   const auto built = device->build(candidate);
   ASSERT_TRUE(built.ok());
   const auto arrays = device->allocate(candidate.kernel.buffers);

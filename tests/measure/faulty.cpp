@@ -170,7 +170,7 @@ class FaultyDevice final : public Device {
   std::unique_ptr<Arrays> allocate(const std::vector<ir::Buffer>& buffers) override {
     return std::make_unique<FaultyArrays>(buffers);
   }
-  Result<std::unique_ptr<Executable>> build(const Candidate& candidate) override {
+  Result<std::unique_ptr<Executable>> build(const KernelCode& candidate) override {
     Fault fault = fault_of(candidate.source);
     act(fault, "build");
     if (fault.what == "no-build") return Failure{Status::build_error, "expected ';'\xff"};
@@ -194,7 +194,7 @@ WorkerCommand command(const char* role) { return {"/proc/self/exe", {role, std::
 
 }  // namespace
 
-Candidate faulty_candidate(const std::string& what, const std::string& where, const std::string& first) {
+KernelCode faulty_candidate(const std::string& what, const std::string& where, const std::string& first) {
   return {ir::parse("=== kernel: copy ===\n"
                     "input a: f32[1000]\n"
                     "output b: f32[1000]\n"

@@ -11,7 +11,8 @@
 namespace deplo::measure {
 
 /// WHERE: build, launch, sample or check. WHAT: see faulty.cpp; "none" is a candidate that is right and takes 10 µs.
-Candidate faulty_candidate(const std::string& what, const std::string& where = "launch", const std::string& first = "");
+KernelCode faulty_candidate(const std::string& what, const std::string& where = "launch",
+                            const std::string& first = "");
 Task copy_task();
 
 /// Its vendor is the number of its process.

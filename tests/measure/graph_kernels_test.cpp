@@ -42,7 +42,7 @@ rules::Lowering lower(const ir::Program& loop, const Target& target, std::uint64
 /// "" where the device computes what the reference says.
 std::string run(const ir::Program& loop, Device& device, const rules::Lowering& lowering) {
   const Target target = target_of(device.info());
-  Candidate candidate{rules::materialize(lowering.program(), target), {}};
+  KernelCode candidate{rules::materialize(lowering.program(), target), {}};
   candidate.source = ir::emit(candidate.kernel, target);
   Problem problem(loop, device, 1);
   problem.poison_outputs();

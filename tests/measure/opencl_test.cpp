@@ -32,7 +32,7 @@ TEST(Opencl, ScreensARealKernel) {
       "  v0 = multiply(in0, 2)\n"
       "  b[a0] = v0\n");
   Problem problem(loop, *device, 1);
-  Candidate candidate;
+  KernelCode candidate;
   candidate.kernel.buffers = loop.buffers;
   candidate.source = {.entry = "twice",
                       .text =
@@ -64,7 +64,7 @@ std::vector<float> computed(const char* operation, const std::vector<float>& x) 
                             "  y[a0] = v0\n",
                             x.size(), operation));
   const Target target = target_of(device->info());
-  Candidate candidate = {rules::materialize(rules::heuristic(loop, target).program(), target), {}};
+  KernelCode candidate = {rules::materialize(rules::heuristic(loop, target).program(), target), {}};
   candidate.source = emit(candidate.kernel, target);
   EXPECT_THAT(candidate.source.text, HasSubstr(fmt::format("simd_{}", operation)));
   const auto arrays = device->allocate(loop.buffers);
@@ -121,7 +121,7 @@ TEST(Opencl, CpuDevicesComeLast) {
 TEST(Opencl, LocalMemoryIsLimited) {
   if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
   const auto device = open_device("opencl");
-  Candidate candidate = add_candidate();
+  KernelCode candidate = add_candidate();
   const std::string floats = std::to_string(device->info().shared_bytes / 4 + 1024);
   candidate.source.text =
       "__kernel void add(__global float* a, __global float* b, __global float* c) {\n"
@@ -143,7 +143,7 @@ TEST(Opencl, WritesBesideABufferAreSeen) {
   for (const auto& [index, where] : {std::pair{"size", "wrote beside 'c': 0 bytes past its end"},
                                      {"size + 9", "wrote beside 'c': 36 bytes past its end"},
                                      {"-1", "wrote beside 'c': 1 bytes before its start"}}) {
-    Candidate candidate = add_candidate();
+    KernelCode candidate = add_candidate();
     candidate.source.text =
         std::string("__kernel void add(__global float* a, __global float* b, __global float* c) {\n") +
         "  const int size = 40;\n  c[" + index + "] = 0;\n}\n";
@@ -160,7 +160,7 @@ TEST(Opencl, WritesBesideABufferAreSeen) {
 TEST(Opencl, ParametersMustBeTheBuffers) {
   if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
   const auto device = open_device("opencl");
-  Candidate candidate = add_candidate();
+  KernelCode candidate = add_candidate();
   candidate.source.text = "__kernel void add(__global float* a) { a[0] = 1; }\n";
   EXPECT_THAT(device->build(candidate).failure().message, HasSubstr("1 parameters for 3 buffers"));
   candidate.source.entry = "subtract";

@@ -39,7 +39,7 @@ class ScriptedDevice final : public Device {
   std::unique_ptr<Arrays> allocate(const std::vector<ir::Buffer>& buffers) override {
     return std::make_unique<ScriptedArrays>(buffers);
   }
-  Result<std::unique_ptr<Executable>> build(const Candidate&) override {
+  Result<std::unique_ptr<Executable>> build(const KernelCode&) override {
     return Failure{Status::build_error, "scripted"};
   }
 

@@ -65,13 +65,13 @@ class FakeDevice : public ::testing::Test {
     return {dense_buffer("x", ir::DType::f32, {elements}, ir::Role::input),
             dense_buffer("y", ir::DType::f32, {elements}, ir::Role::output)};
   }
-  static Candidate candidate(ir::KernelSource source = twice_source()) {
-    Candidate result;
+  static KernelCode candidate(ir::KernelSource source = twice_source()) {
+    KernelCode result;
     result.kernel.buffers = buffers();
     result.source = std::move(source);
     return result;
   }
-  std::unique_ptr<Executable> build(const Candidate& of) {
+  std::unique_ptr<Executable> build(const KernelCode& of) {
     auto executable = device_->build(of);
     if (!executable.ok()) throw std::runtime_error(executable.failure().message);
     return std::move(executable.value());

@@ -207,7 +207,7 @@ TEST_F(FakeDevice, ASampleIsOneGraph) {
 TEST_F(FakeDevice, FillsAreLaunchesOfTheCandidate) {
   const auto arrays = device_->allocate(buffers());
   arrays->write(0, numbers(64));
-  Candidate adds = candidate();
+  KernelCode adds = candidate();
   adds.source.zeroed = {1};
   fake().kernels["k"].run = [](const FakeLaunch& launch) {
     for (unsigned i = 0; i < launch.blocks * launch.threads; ++i) launch.pointer<float>(1)[i] += 1;
@@ -255,7 +255,7 @@ TEST_F(FakeDevice, DynamicSharedMemoryIsAskedFor) {
 
 // cuTensorMapEncodeTiled counts dimensions from the innermost, strides in bytes and without the innermost.
 TEST_F(FakeDevice, TensorMapsStandBehindTheBuffers) {
-  Candidate tma = candidate();
+  KernelCode tma = candidate();
   tma.kernel.buffers = {dense_buffer("x", ir::DType::f32, {6, 32, 128}, ir::Role::input),
                         dense_buffer("n", ir::DType::i32, {64, 32}, ir::Role::input),
                         dense_buffer("y", ir::DType::f32, {64}, ir::Role::output)};

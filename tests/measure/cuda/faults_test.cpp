@@ -38,7 +38,7 @@ TEST_F(FakeDevice, EveryFailedCallOfABuildIsACandidatesFailure) {
 TEST_F(FakeDevice, EveryFailedCallOfALaunchOrASampleIsToo) {
   const auto arrays = device_->allocate(buffers());
   Arrays* const set = arrays.get();
-  Candidate adds = candidate();
+  KernelCode adds = candidate();
   adds.source.zeroed = {1};
   for (const char* call : {"cuEventRecord", "cuMemsetD8Async", "cuLaunchKernel", "cuStreamSynchronize"}) {
     const auto executable = build(adds);

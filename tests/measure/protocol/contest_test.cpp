@@ -24,12 +24,12 @@ ir::Program small_copy() {
 }
 
 /// Its time is its name.
-Candidate candidate(double us) {
-  Candidate result;
+KernelCode candidate(double us) {
+  KernelCode result;
   result.source.entry = std::to_string(us);
   return result;
 }
-double named_time(const Candidate& candidate) { return std::stod(candidate.source.entry); }
+double named_time(const KernelCode& candidate) { return std::stod(candidate.source.entry); }
 
 /// Screens both and confirms what is left, as a tuning does. Whether the faster of them has the smaller time.
 bool right_one_wins(const Disturbances& disturbances, std::uint64_t seed) {

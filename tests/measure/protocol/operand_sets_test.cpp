@@ -50,7 +50,7 @@ class ClockedDevice final : public Device {
   std::unique_ptr<Arrays> allocate(const std::vector<ir::Buffer>& buffers) override {
     return std::make_unique<ScriptedArrays>(buffers);
   }
-  Result<std::unique_ptr<Executable>> build(const Candidate&) override { return Failure{}; }
+  Result<std::unique_ptr<Executable>> build(const KernelCode&) override { return Failure{}; }
   void pause(double milliseconds) override { rests.push_back(milliseconds); }
   std::vector<double> rests;
 

@@ -87,7 +87,7 @@ class CompilingDevice final : public Device {
   std::unique_ptr<Arrays> allocate(const std::vector<ir::Buffer>& buffers) override {
     return std::make_unique<ScriptedArrays>(buffers);
   }
-  Result<std::unique_ptr<Executable>> build(const Candidate& candidate) override {
+  Result<std::unique_ptr<Executable>> build(const KernelCode& candidate) override {
     const auto cubin = cuda::compile_cubin(candidate.source, "sm_90");
     built.push_back(cubin.ok() ? "" : cubin.failure().message);
     spills += cubin.ok() ? cubin.value().resources.spill_bytes : 0;

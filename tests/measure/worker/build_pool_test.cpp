@@ -18,14 +18,14 @@ using testing::HasSubstr;
 const Deadlines short_deadlines{.build = 0.4};
 
 /// Number `i` of a batch: told apart by its text.
-Candidate numbered(int i, const std::string& what = "none") {
-  Candidate candidate = faulty_candidate(what, "build");
+KernelCode numbered(int i, const std::string& what = "none") {
+  KernelCode candidate = faulty_candidate(what, "build");
   candidate.source.text += " " + std::to_string(i);
   return candidate;
 }
 
-std::vector<Candidate> batch(int begin, int end) {
-  std::vector<Candidate> candidates;
+std::vector<KernelCode> batch(int begin, int end) {
+  std::vector<KernelCode> candidates;
   for (int i = begin; i < end; ++i) candidates.push_back(numbered(i));
   return candidates;
 }
@@ -47,7 +47,7 @@ TEST(BuildPool, BuildsWhatIsAskedForInAnyOrder) {
 
 TEST(BuildPool, FaultsAreOneCandidates) {
   BuildPool pool(2, faulty_builder(), short_deadlines);
-  std::vector<Candidate> all;
+  std::vector<KernelCode> all;
   const std::vector<std::pair<std::string, Status>> kinds = {
       {"none", Status::ok},           {"no-build", Status::build_error}, {"segfault", Status::build_crash},
       {"exit3", Status::build_crash}, {"memory", Status::out_of_memory}, {"garbage", Status::worker_lost}};
@@ -65,20 +65,20 @@ TEST(BuildPool, FaultsAreOneCandidates) {
 TEST(BuildPool, ABuilderThatIsLostIsReplaced) {
   const TemporaryFolder folder;
   BuildPool pool(2, faulty_builder(), short_deadlines);
-  std::vector<Candidate> all;
+  std::vector<KernelCode> all;
   for (const std::string fault : {"killed 2", "terminated 2", "segfault 1", "exit3 1"}) {
     const std::string what = fault.substr(0, fault.find(' '));
     all.push_back(faulty_candidate(what, "build", folder.file(what) + fault.substr(fault.find(' '))));
   }
   pool.prepare(all);
-  for (const Candidate& candidate : all) EXPECT_TRUE(pool.take(candidate, {}).timing.ok()) << candidate.source.text;
+  for (const KernelCode& candidate : all) EXPECT_TRUE(pool.take(candidate, {}).timing.ok()) << candidate.source.text;
 }
 
 TEST(BuildPool, WhatIsNotTakenIsForgottenAndTheEndWaitsForNothing) {
   {
     BuildPool pool(1, faulty_builder(), Deadlines{});  // fifteen seconds for a build
     pool.prepare(batch(0, 50));
-    pool.prepare(std::vector<Candidate>{numbered(0, "hang")});
+    pool.prepare(std::vector<KernelCode>{numbered(0, "hang")});
     EXPECT_EQ(pool.take(numbered(0, "hang"), [] { return true; }).timing.failure().status, Status::cancelled);
   }
   EXPECT_TRUE(waitpid(-1, nullptr, WNOHANG) < 0 && errno == ECHILD);
@@ -102,12 +102,12 @@ TEST(BuildPool, ABenchAnswersTheSameWithAndWithoutOne) {
     bench.build_ahead(std::move(pool));
     EXPECT_EQ(bench.batch() > 1, pooled);
     bench.open(copy_task());
-    std::vector<Candidate> all = batch(0, 6);
+    std::vector<KernelCode> all = batch(0, 6);
     all[2] = numbered(2, "no-build");
     all[4] = numbered(4, "segfault");
     bench.prepare(all);
     std::vector<Status> statuses;
-    for (const Candidate& candidate : all) {
+    for (const KernelCode& candidate : all) {
       const Reply reply = bench.screen(candidate, 1e9, 1);
       statuses.push_back(reply.timing.ok() ? Status::ok : reply.timing.failure().status);
     }

@@ -90,7 +90,7 @@ TEST(Frames, DamagedStreams) {
 }
 
 TEST(Messages, CandidatesArriveWhole) {
-  Candidate candidate = faulty_candidate("none");
+  KernelCode candidate = faulty_candidate("none");
   candidate.source.tensor_maps = {{1, {2, 3}, {3, 1}, {2, 2}, 128}};
   candidate.source.zeroed = {1};
   candidate.source.dynamic_shared = true;

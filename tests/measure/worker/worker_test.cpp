@@ -181,10 +181,10 @@ TEST(Worker, AConfirmationOutlivesItsWorker) {
   const TemporaryFolder folder;
   WorkerBench bench = make_bench();
   bench.open(copy_task());
-  const std::vector<Candidate> candidates = {faulty_candidate("none"),
-                                             faulty_candidate("killed", "build", folder.file("a") + " 2"),
-                                             faulty_candidate("terminated", "sample", folder.file("b") + " 1"),
-                                             faulty_candidate("segfault", "build", folder.file("c") + " 1")};
+  const std::vector<KernelCode> candidates = {faulty_candidate("none"),
+                                              faulty_candidate("killed", "build", folder.file("a") + " 2"),
+                                              faulty_candidate("terminated", "sample", folder.file("b") + " 1"),
+                                              faulty_candidate("segfault", "build", folder.file("c") + " 1")};
   for (const Reply& reply : bench.confirm(candidates, {})) EXPECT_TRUE(reply.timing.ok());
 }
 
@@ -221,7 +221,7 @@ TEST(Worker, ConfirmationGoesOnWithoutTheOneThatBrokeIt) {
                                  {"hang", "launch", Status::hang},
                                  {"exit3", "build", Status::build_crash},
                                  {"none", "launch", Status::ok}};
-  std::vector<Candidate> candidates;
+  std::vector<KernelCode> candidates;
   for (const Case& one : all) candidates.push_back(faulty_candidate(one.what, one.where));
   const auto replies = bench.confirm(candidates, {});
   ASSERT_EQ(replies.size(), all.size());
@@ -231,7 +231,7 @@ TEST(Worker, ConfirmationGoesOnWithoutTheOneThatBrokeIt) {
 TEST(Worker, ADeviceThatIsLostForAllIsSaidOfAll) {
   WorkerBench bench = make_bench();
   bench.open(copy_task());
-  const std::vector<Candidate> candidates(2, faulty_candidate("error", "launch"));
+  const std::vector<KernelCode> candidates(2, faulty_candidate("error", "launch"));
   for (const Reply& reply : bench.confirm(candidates, {}))
     EXPECT_EQ(reply.timing.failure().status, Status::device_lost);
 }
@@ -246,7 +246,7 @@ TEST(Worker, CancelledWithinASecond) {
   EXPECT_EQ(reply.timing.failure().status, Status::cancelled);
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2)) << "its deadline";
   EXPECT_TRUE(asked);
-  const auto replies = bench.confirm(std::vector<Candidate>(2, faulty_candidate("none")), {});
+  const auto replies = bench.confirm(std::vector<KernelCode>(2, faulty_candidate("none")), {});
   EXPECT_EQ(replies.size(), 2U);
 }
 
