@@ -89,9 +89,9 @@ Measurer::Measurer(const KernelCase& kernel, Session& session)
 /// ends while inputs and reference are made.
 void Measurer::open() {
   if (opened_) return;
-  session_.bench.open(task_);
+  session_.runner.open(task_);
   opened_ = true;
-  if (const measure::Ceilings seen = session_.bench.ceilings(); seen != session_.seen) {
+  if (const measure::Ceilings seen = session_.runner.ceilings(); seen != session_.seen) {
     session_.store.add_ceilings(session_.run_id, seen);
     session_.seen = seen;
   }
@@ -141,7 +141,7 @@ void Measurer::prepare(std::span<const search::Candidate> candidates) {
     if (known(one.digest, candidate.effort) == nullptr) unknown.push_back(one.code);
     prepared_.emplace(print(candidate->trail()), std::move(one));
   }
-  session_.bench.prepare(unknown);
+  session_.runner.prepare(unknown);
 }
 
 /// Another tuner of the same store may be at this candidate: what it finds counts here, too.
@@ -168,7 +168,7 @@ search::Measured Measurer::screen(const search::Candidate& candidate, double bes
   if (claim.done) return {recalled.by_digest[one.digest] = outcome_of(*claim.done), true};
   const std::int64_t running = claim.running;
   if (running == 0) return {{Status::cancelled, 0, "cancelled", 0}, false};
-  fill(record, session_.bench.screen(one.code, best_us, candidate.effort));
+  fill(record, session_.runner.screen(one.code, best_us, candidate.effort));
   record.stopped = record.stopped || protocol != task_.protocol;
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
   if (record.status == Status::cancelled) {
@@ -190,7 +190,7 @@ std::vector<Measurer::Final> Measurer::confirm(const std::vector<search::Candida
     all.push_back(std::move(one));
   }
   open();
-  const auto replies = session_.bench.confirm(codes, {0, seconds, session_.cancelled});
+  const auto replies = session_.runner.confirm(codes, {0, seconds, session_.cancelled});
   std::vector<Final> finals;
   for (std::size_t i = 0; i < all.size(); ++i) {
     measure::TrialRecord record = record_of(all[i], measure::Stage::confirm, task_.protocol);

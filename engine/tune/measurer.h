@@ -11,7 +11,7 @@
 #include "engine/source/experiment.h"
 #include "engine/tune/session.h"
 #include "measure/store/store.h"
-#include "measure/worker/bench.h"
+#include "measure/worker/runner.h"
 #include "search/loop.h"
 
 namespace deplo::engine {

@@ -9,13 +9,13 @@
 #include "core/interrupt.h"
 #include "core/target.h"
 #include "measure/store/store.h"
-#include "measure/worker/bench.h"
+#include "measure/worker/runner.h"
 #include "search/compare/held_out.h"
 
 namespace deplo::engine {
 
 struct Session {
-  measure::Bench& bench;
+  measure::Runner& runner;
   measure::Store& store;
   Target target;
   measure::Protocol protocol;

@@ -15,7 +15,7 @@
 #include "engine/revision.h"
 #include "engine/tune/board.h"
 #include "engine/tune/measurer.h"
-#include "engine/tune/open_bench.h"
+#include "engine/tune/open_runner.h"
 #include "engine/tune/tune_kernel.h"
 #include "measure/store/process_name.h"
 #include "search/loop.h"
@@ -46,7 +46,7 @@ Summary blank_summary(const Experiment& experiment, const TuneOptions& options, 
   Summary summary;
   summary.experiment = experiment.file;
   summary.name = experiment.name;
-  summary.device = session.bench.info().name;
+  summary.device = session.runner.info().name;
   summary.target = session.target.name;
   summary.strategy = search::find_searcher(experiment.strategy).name;
   summary.store = options.store;
@@ -139,17 +139,17 @@ void tune(const Experiment& experiment, const TuneOptions& options, Progress& pr
   if (const std::int64_t lost = store.settle_lost(host); lost > 0)
     progress.line(fmt::format("{} in flight when an earlier run ended: stored as worker_lost",
                               lost == 1 ? "1 trial was" : fmt::format("{} trials were", lost)));
-  const auto bench = open_bench(experiment.device, options.in_process, [] { return interrupted() != 0; });
-  Session session{*bench,
+  const auto runner = open_runner(experiment.device, options.in_process, [] { return interrupted() != 0; });
+  Session session{*runner,
                   store,
-                  pick_target(experiment.target, bench->info(), bench->dialect(), experiment.device, experiment.file),
+                  pick_target(experiment.target, runner->info(), runner->dialect(), experiment.device, experiment.file),
                   {},
                   options.retry_failed,
                   options.warm_start,
                   options.analytic_prior};
   session.protocol.tolerance = options.tolerance;
   session.host = host;
-  session.device_id = store.add_device(bench->info());
+  session.device_id = store.add_device(runner->info());
   session.known = store.ceilings(session.device_id);
   session.run_id = store.add_run({session.device_id, std::string(revision()),
                                   experiment.text + (options.overrides.empty() ? "" : "\n#" + options.overrides + "\n"),

@@ -71,7 +71,7 @@ class KernelTuner {
     const auto measure_one = [this](const search::Candidate& candidate) {
       return candidate->trail() == heuristic_->trail() ? search::Measured{first_, true} : measure(candidate);
     };
-    budget.batch = session_.bench.batch();
+    budget.batch = session_.runner.batch();
     const auto prepare = [this](std::span<const search::Candidate> batch) { measurer_.prepare(batch); };
     return search::run(space_, *searcher, budget, {measure_one, {}, cancelled_, prepare}, std::move(first)).stop;
   }

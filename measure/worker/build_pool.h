@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "measure/worker/bench.h"
+#include "measure/worker/runner.h"
 #include "measure/worker/worker.h"
 
 namespace deplo::measure {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "measure/worker/bench.h"
+#include "measure/worker/runner.h"
 
 namespace deplo::measure {
 

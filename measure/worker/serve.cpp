@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "measure/worker/frame.h"
-#include "measure/worker/local_bench.h"
+#include "measure/worker/local_runner.h"
 #include "measure/worker/message.h"
 #include "measure/worker/process.h"
 
@@ -82,11 +82,11 @@ std::vector<Reply> attempt(std::size_t count, F work) {
   return std::vector<Reply>(count, Reply{failure});
 }
 
-std::vector<Reply> answer(Bench& bench, const Frame& frame) {
+std::vector<Reply> answer(Runner& runner, const Frame& frame) {
   const Ask ask = decode_ask(frame.payload);
   return attempt(ask.candidates.size(), [&]() -> std::vector<Reply> {
-    if (frame.type == FrameType::screen) return {bench.screen(ask.candidates.at(0), ask.best_us, ask.effort)};
-    return bench.confirm(ask.candidates, {ask.seed, ask.seconds, Tuner::wants_the_end});
+    if (frame.type == FrameType::screen) return {runner.screen(ask.candidates.at(0), ask.best_us, ask.effort)};
+    return runner.confirm(ask.candidates, {ask.seed, ask.seconds, Tuner::wants_the_end});
   });
 }
 
@@ -120,21 +120,21 @@ std::vector<Reply> compiled(const Frame& frame,
 int serve_device(pid_t parent, const std::function<std::unique_ptr<Device>()>& open) {
   Tuner tuner(parent);
   StepPage page = StepPage::attach(worker_page);
-  std::unique_ptr<LocalBench> bench;
+  std::unique_ptr<LocalRunner> runner;
   page.enter(Step::prepare);
   respond(tuner, {FrameType::hello, 0, ""}, [&] {
-    bench = std::make_unique<LocalBench>(open(), [&](Step step, std::size_t i) { page.enter(step, i); });
-    return encode(Hello{bench->info(), bench->dialect()});
+    runner = std::make_unique<LocalRunner>(open(), [&](Step step, std::size_t i) { page.enter(step, i); });
+    return encode(Hello{runner->info(), runner->dialect()});
   });
-  if (!bench) return 0;
+  if (!runner) return 0;
   for (;;) {
     page.enter(Step::idle);
     const Frame frame = tuner.receive();
     if (frame.type == FrameType::cancel) continue;  // it came too late
     respond(tuner, frame, [&]() -> std::string {
-      if (frame.type != FrameType::kernel) return encode(answer(*bench, frame));
-      bench->open(decode_task(frame.payload));
-      return encode(bench->ceilings());
+      if (frame.type != FrameType::kernel) return encode(answer(*runner, frame));
+      runner->open(decode_task(frame.payload));
+      return encode(runner->ceilings());
     });
   }
 }

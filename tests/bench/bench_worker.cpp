@@ -8,8 +8,8 @@
 #include "engine/tune/measurer.h"
 #include "ir/emit/emit.h"
 #include "measure/faulty.h"
-#include "measure/worker/local_bench.h"
-#include "measure/worker/worker_bench.h"
+#include "measure/worker/local_runner.h"
+#include "measure/worker/worker_runner.h"
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include "engine/compile/kernel_space.h"
 #include "engine/tune/board.h"
 #include "engine/tune/measurer.h"
-#include "engine/tune/open_bench.h"
+#include "engine/tune/open_runner.h"
 #include "engine/tune/tune_kernel.h"
 #include "rules/lower.h"
 
@@ -22,7 +22,7 @@ namespace {
 std::string search(const engine::KernelCase& kernel, const SearchFlags& flags) {
   const std::string file = "/tmp/bench." + std::to_string(getpid()) + ".db";
   measure::Store store = measure::Store::open(file);
-  const auto bench = engine::open_bench("opencl", /*in_process=*/true, {});
+  const auto bench = engine::open_runner("opencl", /*in_process=*/true, {});
   engine::Session session{*bench, store, measure::target_of(bench->info()), {}};
   session.device_id = store.add_device(bench->info());
   session.run_id = store.add_run({session.device_id, "", "", flags.strategy, 0, ""});

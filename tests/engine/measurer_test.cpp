@@ -16,7 +16,7 @@ namespace {
 using measure::Reply;
 
 /// Fails as told, else takes 5 µs; remembers what it was asked.
-class ToldBench final : public measure::Bench {
+class ToldRunner final : public measure::Runner {
  public:
   const measure::DeviceInfo& info() const override { return info_; }
   Dialect dialect() const override { return Dialect::opencl; }
@@ -76,7 +76,7 @@ class Measuring : public testing::Test {
   const measure::TemporaryFolder folder_;
   const std::string file_ = folder_.file("s.db");
   measure::Store store_ = measure::Store::open(file_);
-  ToldBench bench_;
+  ToldRunner bench_;
   Session session_{bench_, store_, load_target("opencl-cpu"), {}};
   const KernelCase kernel_{
       "gelu",

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "measure/device.h"
-#include "measure/worker/bench.h"
 #include "measure/worker/process.h"
+#include "measure/worker/runner.h"
 
 namespace deplo::measure {
 

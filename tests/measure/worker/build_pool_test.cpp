@@ -8,7 +8,7 @@
 
 #include "measure/faulty.h"
 #include "measure/store_fixture.h"
-#include "measure/worker/worker_bench.h"
+#include "measure/worker/worker_runner.h"
 
 namespace deplo::measure {
 namespace {
@@ -98,17 +98,17 @@ TEST(BuildPool, NoWorkerIsAnError) {
 TEST(BuildPool, ABenchAnswersTheSameWithAndWithoutOne) {
   const auto outcomes = [](std::unique_ptr<BuildPool> pool) {
     const bool pooled = pool != nullptr;
-    WorkerBench bench({faulty_worker(), short_deadlines, {}});
-    bench.build_ahead(std::move(pool));
-    EXPECT_EQ(bench.batch() > 1, pooled);
-    bench.open(copy_task());
+    WorkerRunner runner({faulty_worker(), short_deadlines, {}});
+    runner.build_ahead(std::move(pool));
+    EXPECT_EQ(runner.batch() > 1, pooled);
+    runner.open(copy_task());
     std::vector<KernelCode> all = batch(0, 6);
     all[2] = numbered(2, "no-build");
     all[4] = numbered(4, "segfault");
-    bench.prepare(all);
+    runner.prepare(all);
     std::vector<Status> statuses;
     for (const KernelCode& candidate : all) {
-      const Reply reply = bench.screen(candidate, 1e9, 1);
+      const Reply reply = runner.screen(candidate, 1e9, 1);
       statuses.push_back(reply.timing.ok() ? Status::ok : reply.timing.failure().status);
     }
     return statuses;

@@ -16,7 +16,7 @@
 #include "core/rng.h"
 #include "measure/faulty.h"
 #include "measure/store_fixture.h"
-#include "measure/worker/worker_bench.h"
+#include "measure/worker/worker_runner.h"
 
 namespace deplo::measure {
 namespace {
@@ -28,8 +28,8 @@ constexpr double none_yet = std::numeric_limits<double>::infinity();
 const Deadlines short_deadlines{
     .prepare = 20, .build = 0.4, .launch = 0.4, .sample = 0.4, .check = 0.4, .candidate = 5};
 
-WorkerBench make_bench(std::function<bool()> cancelled = {}) {
-  return WorkerBench({faulty_worker(), short_deadlines, std::move(cancelled)});
+WorkerRunner make_runner(std::function<bool()> cancelled = {}) {
+  return WorkerRunner({faulty_worker(), short_deadlines, std::move(cancelled)});
 }
 
 struct Case {
@@ -104,19 +104,19 @@ std::size_t resident_pages() {
   file >> size >> resident;
   return resident;
 }
-void run(WorkerBench& bench, const Case& one) {
-  expect(one, bench.screen(faulty_candidate(one.what, one.where), none_yet, 1));
+void run(WorkerRunner& runner, const Case& one) {
+  expect(one, runner.screen(faulty_candidate(one.what, one.where), none_yet, 1));
 }
 
 TEST(Worker, EachFaultIsOneCandidates) {
   const std::size_t descriptors = open_descriptors();
   {
-    WorkerBench bench = make_bench();
-    bench.open(copy_task());
+    WorkerRunner runner = make_runner();
+    runner.open(copy_task());
     for (const auto& list : {cases, slow_cases})
       for (const Case& one : list) {
-        run(bench, one);
-        run(bench, cases.front());
+        run(runner, one);
+        run(runner, cases.front());
       }
   }
   EXPECT_EQ(open_descriptors(), descriptors);
@@ -124,18 +124,18 @@ TEST(Worker, EachFaultIsOneCandidates) {
 }
 
 TEST(Worker, HundredsInARow) {
-  WorkerBench bench = make_bench();
-  bench.open(copy_task());
-  for (const Case& one : cases) run(bench, one);  // what is grown once
-  run(bench, cases.front());
+  WorkerRunner runner = make_runner();
+  runner.open(copy_task());
+  for (const Case& one : cases) run(runner, one);  // what is grown once
+  run(runner, cases.front());
   const std::size_t descriptors = open_descriptors();
   [[maybe_unused]] const std::size_t pages = resident_pages();
   Rng rng(7);
   for (int i = 0; i < 500; ++i)
-    run(bench, rng.below(40) == 0 ? slow_cases[rng.below(slow_cases.size())] : cases[rng.below(cases.size())]);
-  run(bench, cases.front());
+    run(runner, rng.below(40) == 0 ? slow_cases[rng.below(slow_cases.size())] : cases[rng.below(cases.size())]);
+  run(runner, cases.front());
   EXPECT_EQ(open_descriptors(), descriptors);
-  EXPECT_GT(bench.workers(), 200);
+  EXPECT_GT(runner.workers(), 200);
 #ifndef __SANITIZE_ADDRESS__  // it keeps what was freed
   EXPECT_LT(resident_pages(), pages + 1024) << "4 MiB";
 #endif
@@ -143,10 +143,10 @@ TEST(Worker, HundredsInARow) {
 
 TEST(Worker, FaultsBeforeAnythingWentWell) {
   for (const Case& one : cases) {
-    WorkerBench bench = make_bench();
-    bench.open(copy_task());
-    run(bench, one);
-    run(bench, one);
+    WorkerRunner runner = make_runner();
+    runner.open(copy_task());
+    run(runner, one);
+    run(runner, one);
   }
 }
 
@@ -154,24 +154,24 @@ TEST(Worker, FaultsBeforeAnythingWentWell) {
 TEST(Worker, EndedFromOutsideIsNobodysFault) {
   const TemporaryFolder folder;
   int file = 0;
-  WorkerBench bench = make_bench();
-  bench.open(copy_task());
+  WorkerRunner runner = make_runner();
+  runner.open(copy_task());
   for (const std::string what : {"killed", "terminated"})
     for (const std::string where : {"build", "launch", "sample", "check"}) {
       const std::string first = folder.file(std::to_string(file++));
-      const Reply reply = bench.screen(faulty_candidate(what, where, first + " 2"), none_yet, 1);
+      const Reply reply = runner.screen(faulty_candidate(what, where, first + " 2"), none_yet, 1);
       EXPECT_TRUE(reply.timing.ok()) << what << " in " << where;
     }
 }
 
 TEST(Worker, ABuildThatCostsTheWorkerIsTriedOnceAgain) {
   const TemporaryFolder folder;
-  WorkerBench bench = make_bench();
-  bench.open(copy_task());
+  WorkerRunner runner = make_runner();
+  runner.open(copy_task());
   for (const std::string what : {"segfault", "abort", "exit3"}) {
     const std::string first = folder.file(what);
-    EXPECT_TRUE(bench.screen(faulty_candidate(what, "build", first + " 1"), none_yet, 1).timing.ok()) << what;
-    const Reply reply = bench.screen(faulty_candidate(what, "build", first + "-again 2"), none_yet, 1);
+    EXPECT_TRUE(runner.screen(faulty_candidate(what, "build", first + " 1"), none_yet, 1).timing.ok()) << what;
+    const Reply reply = runner.screen(faulty_candidate(what, "build", first + "-again 2"), none_yet, 1);
     ASSERT_FALSE(reply.timing.ok()) << what;
     EXPECT_EQ(reply.timing.failure().status, Status::build_crash);
   }
@@ -179,13 +179,13 @@ TEST(Worker, ABuildThatCostsTheWorkerIsTriedOnceAgain) {
 
 TEST(Worker, AConfirmationOutlivesItsWorker) {
   const TemporaryFolder folder;
-  WorkerBench bench = make_bench();
-  bench.open(copy_task());
+  WorkerRunner runner = make_runner();
+  runner.open(copy_task());
   const std::vector<KernelCode> candidates = {faulty_candidate("none"),
                                               faulty_candidate("killed", "build", folder.file("a") + " 2"),
                                               faulty_candidate("terminated", "sample", folder.file("b") + " 1"),
                                               faulty_candidate("segfault", "build", folder.file("c") + " 1")};
-  for (const Reply& reply : bench.confirm(candidates, {})) EXPECT_TRUE(reply.timing.ok());
+  for (const Reply& reply : runner.confirm(candidates, {})) EXPECT_TRUE(reply.timing.ok());
 }
 
 TEST(Worker, KilledWhileItStartsIsReplaced) {
@@ -197,12 +197,12 @@ TEST(Worker, KilledWhileItStartsIsReplaced) {
         folder.file(file), times, getpid(), real.arguments.at(0));
     return WorkerCommand{"/bin/sh", {"-c", script}};
   };
-  WorkerBench bench({command("twice", 2), short_deadlines, {}});
-  EXPECT_EQ(bench.workers(), 3);
-  bench.open(copy_task());
-  run(bench, cases.front());
+  WorkerRunner runner({command("twice", 2), short_deadlines, {}});
+  EXPECT_EQ(runner.workers(), 3);
+  runner.open(copy_task());
+  run(runner, cases.front());
   try {
-    WorkerBench never({command("always", 1000), short_deadlines, {}});
+    WorkerRunner never({command("always", 1000), short_deadlines, {}});
     FAIL() << "expected an Error";
   } catch (const Error& error) {
     EXPECT_EQ(error.exit(), Exit::environment);
@@ -211,8 +211,8 @@ TEST(Worker, KilledWhileItStartsIsReplaced) {
 }
 
 TEST(Worker, ConfirmationGoesOnWithoutTheOneThatBrokeIt) {
-  WorkerBench bench = make_bench();
-  bench.open(copy_task());
+  WorkerRunner runner = make_runner();
+  runner.open(copy_task());
   const std::vector<Case> all = {{"none", "launch", Status::ok},
                                  {"segfault", "sample", Status::illegal_access},
                                  {"none", "launch", Status::ok},
@@ -223,54 +223,54 @@ TEST(Worker, ConfirmationGoesOnWithoutTheOneThatBrokeIt) {
                                  {"none", "launch", Status::ok}};
   std::vector<KernelCode> candidates;
   for (const Case& one : all) candidates.push_back(faulty_candidate(one.what, one.where));
-  const auto replies = bench.confirm(candidates, {});
+  const auto replies = runner.confirm(candidates, {});
   ASSERT_EQ(replies.size(), all.size());
   for (std::size_t i = 0; i < all.size(); ++i) expect(all[i], replies[i]);
 }
 
 TEST(Worker, ADeviceThatIsLostForAllIsSaidOfAll) {
-  WorkerBench bench = make_bench();
-  bench.open(copy_task());
+  WorkerRunner runner = make_runner();
+  runner.open(copy_task());
   const std::vector<KernelCode> candidates(2, faulty_candidate("error", "launch"));
-  for (const Reply& reply : bench.confirm(candidates, {}))
+  for (const Reply& reply : runner.confirm(candidates, {}))
     EXPECT_EQ(reply.timing.failure().status, Status::device_lost);
 }
 
 TEST(Worker, CancelledWithinASecond) {
   const auto start = std::chrono::steady_clock::now();
   bool asked = false;
-  WorkerBench bench({faulty_worker(), Deadlines{}, [&] { return asked = true; }});
-  bench.open(copy_task());
-  const Reply reply = bench.screen(faulty_candidate("hang", "launch"), none_yet, 1);
+  WorkerRunner runner({faulty_worker(), Deadlines{}, [&] { return asked = true; }});
+  runner.open(copy_task());
+  const Reply reply = runner.screen(faulty_candidate("hang", "launch"), none_yet, 1);
   ASSERT_FALSE(reply.timing.ok());
   EXPECT_EQ(reply.timing.failure().status, Status::cancelled);
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2)) << "its deadline";
   EXPECT_TRUE(asked);
-  const auto replies = bench.confirm(std::vector<KernelCode>(2, faulty_candidate("none")), {});
+  const auto replies = runner.confirm(std::vector<KernelCode>(2, faulty_candidate("none")), {});
   EXPECT_EQ(replies.size(), 2U);
 }
 
 TEST(Worker, MistakesOfTheUserCrossThePipe) {
-  WorkerBench bench = make_bench();
+  WorkerRunner runner = make_runner();
   Task task = copy_task();
   task.loop = ir::parse(
       "=== loop: big ===\ninput a: f32[1000000, 500000]\noutput b: f32[1000000, 500000]\n"
       "for a0 in 0..1000000: # free\n  for a1 in 0..500000: # free\n    in0 = load a[a0, a1]\n    b[a0, a1] = in0\n");
   try {
-    bench.open(task);
+    runner.open(task);
     FAIL() << "expected an Error";
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("kernel big: expected"));
     EXPECT_EQ(error.exit(), Exit::environment);
   }
-  bench.open(copy_task());
-  run(bench, cases.front());
+  runner.open(copy_task());
+  run(runner, cases.front());
 }
 
 TEST(Worker, AProgramThatIsNoWorkerIsSaid) {
   const auto message = [](WorkerCommand command) -> std::string {
     try {
-      WorkerBench({std::move(command), short_deadlines, {}});
+      WorkerRunner({std::move(command), short_deadlines, {}});
     } catch (const Error& error) {
       EXPECT_EQ(error.exit(), Exit::environment);
       return error.what();
@@ -295,11 +295,11 @@ TEST(Worker, DiesWithTheTuner) {
   ASSERT_EQ(pipe(ends), 0);
   const pid_t tuner = fork();
   if (tuner == 0) {
-    WorkerBench bench({faulty_worker(), Deadlines{}, {}});
-    const pid_t worker = std::stoi(bench.info().vendor);
+    WorkerRunner runner({faulty_worker(), Deadlines{}, {}});
+    const pid_t worker = std::stoi(runner.info().vendor);
     if (write(ends[1], &worker, sizeof worker) < 0) _exit(1);
-    bench.open(copy_task());
-    bench.screen(faulty_candidate("hang", "launch"), none_yet, 1);
+    runner.open(copy_task());
+    runner.screen(faulty_candidate("hang", "launch"), none_yet, 1);
     _exit(0);
   }
   pid_t worker = 0;
@@ -319,8 +319,8 @@ TEST(Worker, HasAProcessGroupAndSignalsOfItsOwn) {
   sigemptyset(&interrupt);
   sigaddset(&interrupt, SIGINT);  // as `deplo tune` does
   pthread_sigmask(SIG_BLOCK, &interrupt, &before);
-  WorkerBench bench = make_bench();
-  const pid_t worker = std::stoi(bench.info().vendor);
+  WorkerRunner runner = make_runner();
+  const pid_t worker = std::stoi(runner.info().vendor);
   EXPECT_EQ(getpgid(worker), worker);
   EXPECT_NE(getpgid(worker), getpgrp());
   std::ifstream file("/proc/" + std::to_string(worker) + "/status");
@@ -333,11 +333,11 @@ TEST(Worker, HasAProcessGroupAndSignalsOfItsOwn) {
 
 // A pipe that a second worker held open would hide the end of the first.
 TEST(Worker, InheritsNothingOfAnother) {
-  const auto descriptors = [](const WorkerBench& bench) {
-    const std::filesystem::directory_iterator all("/proc/" + bench.info().vendor + "/fd");
+  const auto descriptors = [](const WorkerRunner& runner) {
+    const std::filesystem::directory_iterator all("/proc/" + runner.info().vendor + "/fd");
     return std::distance(begin(all), end(all));
   };
-  const WorkerBench first = make_bench(), second = make_bench(), third = make_bench();
+  const WorkerRunner first = make_runner(), second = make_runner(), third = make_runner();
   EXPECT_EQ(descriptors(second), descriptors(first));
   EXPECT_EQ(descriptors(third), descriptors(first));
 }

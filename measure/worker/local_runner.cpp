@@ -1,4 +1,4 @@
-#include "measure/worker/local_bench.h"
+#include "measure/worker/local_runner.h"
 
 #include <chrono>
 #include <utility>
@@ -9,7 +9,7 @@ namespace {
 /// Says what it is about to do. After a failure that spoils the process nothing else is launched.
 class Watched final : public Executable {
  public:
-  Watched(std::unique_ptr<Executable> inner, const LocalBench::Enter& enter, std::size_t number, bool& spoilt)
+  Watched(std::unique_ptr<Executable> inner, const LocalRunner::Enter& enter, std::size_t number, bool& spoilt)
       : inner_(std::move(inner)), enter_(enter), number_(number), spoilt_(spoilt) {}
 
   Result<double> launch(Arrays& arrays, std::int64_t blocks) override {
@@ -32,7 +32,7 @@ class Watched final : public Executable {
   }
 
   std::unique_ptr<Executable> inner_;
-  const LocalBench::Enter& enter_;
+  const LocalRunner::Enter& enter_;
   std::size_t number_;
   bool& spoilt_;
 };
@@ -45,15 +45,15 @@ bool spoils_process(Status status) {
 }
 
 /// A reply as far as it is known, and the executable: null where the build failed.
-struct LocalBench::Built {
+struct LocalRunner::Built {
   Reply reply;
   std::unique_ptr<Executable> executable;
 };
 
-LocalBench::LocalBench(std::unique_ptr<Device> device, Enter enter)
+LocalRunner::LocalRunner(std::unique_ptr<Device> device, Enter enter)
     : device_(std::move(device)), enter_(std::move(enter)) {}
 
-void LocalBench::open(const Task& task) {
+void LocalRunner::open(const Task& task) {
   enter_(Step::prepare, 0);
   problem_.reset();  // before the next one needs its memory
   protocol_ = task.protocol;
@@ -68,7 +68,7 @@ void LocalBench::open(const Task& task) {
   }
 }
 
-LocalBench::Built LocalBench::build(const KernelCode& candidate, std::size_t number) {
+LocalRunner::Built LocalRunner::build(const KernelCode& candidate, std::size_t number) {
   enter_(Step::build, number);
   const auto start = std::chrono::steady_clock::now();
   auto built = device_->build(candidate);
@@ -79,7 +79,7 @@ LocalBench::Built LocalBench::build(const KernelCode& candidate, std::size_t num
           std::make_unique<Watched>(std::move(built.value()), enter_, number, spoilt_)};
 }
 
-Reply LocalBench::screen(const KernelCode& candidate, double best_us, double effort) {
+Reply LocalRunner::screen(const KernelCode& candidate, double best_us, double effort) {
   CHECK(problem_ != nullptr);
   spoilt_ = false;
   Built built = build(candidate, 0);
@@ -89,7 +89,7 @@ Reply LocalBench::screen(const KernelCode& candidate, double best_us, double eff
   return std::move(built.reply);
 }
 
-std::vector<Reply> LocalBench::confirm(std::span<const KernelCode> candidates, const ConfirmOptions& options) {
+std::vector<Reply> LocalRunner::confirm(std::span<const KernelCode> candidates, const ConfirmOptions& options) {
   CHECK(problem_ != nullptr);
   spoilt_ = false;
   std::vector<Built> all;

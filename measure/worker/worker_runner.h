@@ -9,14 +9,14 @@
 #include <variant>
 #include <vector>
 
-#include "measure/worker/bench.h"
 #include "measure/worker/build_pool.h"
 #include "measure/worker/message.h"
+#include "measure/worker/runner.h"
 #include "measure/worker/worker.h"
 
 namespace deplo::measure {
 
-class WorkerBench final : public Bench {
+class WorkerRunner final : public Runner {
  public:
   struct Options {
     WorkerCommand command;
@@ -24,7 +24,7 @@ class WorkerBench final : public Bench {
     std::function<bool()> cancelled = {};     // polled while a candidate is measured; may be empty
   };
   /// Starts the worker and waits until it has opened the device. Throws the Error that the worker had.
-  explicit WorkerBench(Options);
+  explicit WorkerRunner(Options);
 
   const DeviceInfo& info() const override { return hello_.info; }
   Dialect dialect() const override { return hello_.dialect; }

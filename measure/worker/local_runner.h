@@ -4,16 +4,16 @@
 #include <memory>
 
 #include "measure/check/problem.h"
-#include "measure/worker/bench.h"
+#include "measure/worker/runner.h"
 #include "measure/worker/step.h"
 
 namespace deplo::measure {
 
-class LocalBench final : public Bench {
+class LocalRunner final : public Runner {
  public:
   /// Called before each step of a candidate with its number in the request.
   using Enter = std::function<void(Step, std::size_t candidate)>;
-  explicit LocalBench(
+  explicit LocalRunner(
       std::unique_ptr<Device> device, Enter enter = [](Step, std::size_t) {});
 
   const DeviceInfo& info() const override { return device_->info(); }

@@ -1,4 +1,4 @@
-#include "measure/worker/worker_bench.h"
+#include "measure/worker/worker_runner.h"
 
 #include <fmt/format.h>
 
@@ -21,13 +21,13 @@ constexpr double probe_slowdown = 1.10;
 
 }  // namespace
 
-WorkerBench::WorkerBench(Options options) : options_(std::move(options)) {
+WorkerRunner::WorkerRunner(Options options) : options_(std::move(options)) {
   if (options_.deadlines) deadlines_ = *options_.deadlines;
   get_worker([this] { return start(); });
   if (!options_.deadlines) deadlines_ = Deadlines::of(info());
 }
 
-void WorkerBench::get_worker(const std::function<std::string()>& why_not) {
+void WorkerRunner::get_worker(const std::function<std::string()>& why_not) {
   std::string fault;
   for (int i = 0; i < most_attempts; ++i) {
     fault = why_not();
@@ -38,7 +38,7 @@ void WorkerBench::get_worker(const std::function<std::string()>& why_not) {
               Exit::environment);
 }
 
-std::string WorkerBench::start() {
+std::string WorkerRunner::start() {
   worker_.reset();  // the device's memory may not be enough for two
   worker_ = std::make_unique<Worker>(options_.command);
   ++workers_;
@@ -58,25 +58,25 @@ std::string WorkerBench::start() {
   return "";
 }
 
-void WorkerBench::open(const Task& task) {
+void WorkerRunner::open(const Task& task) {
   task_ = encode(task);
   task_told_ = false;
   good_.reset();
   ready();
 }
 
-std::size_t WorkerBench::batch() const { return builders_ ? batch_built_ahead : 1; }
+std::size_t WorkerRunner::batch() const { return builders_ ? batch_built_ahead : 1; }
 
-void WorkerBench::prepare(std::span<const KernelCode> candidates) {
+void WorkerRunner::prepare(std::span<const KernelCode> candidates) {
   if (builders_) builders_->prepare(candidates);
 }
 
 /// A worker that has the task and, where another ran a candidate of it well, has shown that the device still works.
-void WorkerBench::ready() {
+void WorkerRunner::ready() {
   get_worker([this] { return worker_ && task_told_ ? "" : probe(); });
 }
 
-std::string WorkerBench::probe() {
+std::string WorkerRunner::probe() {
   if (!worker_)
     if (std::string fault = start(); !fault.empty()) return fault;
   const auto told = [&] {
@@ -96,7 +96,7 @@ std::string WorkerBench::probe() {
   return good_ ? check_known_good() : "";
 }
 
-std::string WorkerBench::check_known_good() {
+std::string WorkerRunner::check_known_good() {
   const auto answer = ask_one(good_->candidate, infinity, 1);
   if (const auto* lost = std::get_if<Lost>(&answer)) return describe(*lost);
   const Reply& reply = std::get<Reply>(answer);
@@ -109,7 +109,7 @@ std::string WorkerBench::check_known_good() {
 }
 
 /// The worker is gone after a loss, and after a reply that says that it is of no more use.
-std::variant<std::vector<Reply>, Lost> WorkerBench::ask(FrameType type, std::string_view payload, std::size_t count) {
+std::variant<std::vector<Reply>, Lost> WorkerRunner::ask(FrameType type, std::string_view payload, std::size_t count) {
   auto answer = worker_->ask({type, payload, deadlines_, options_.cancelled});
   std::variant<std::vector<Reply>, Lost> result;
   if (auto* lost = std::get_if<Lost>(&answer)) {
@@ -129,13 +129,13 @@ std::variant<std::vector<Reply>, Lost> WorkerBench::ask(FrameType type, std::str
   return result;
 }
 
-std::variant<Reply, Lost> WorkerBench::ask_one(const KernelCode& candidate, double best_us, double effort) {
+std::variant<Reply, Lost> WorkerRunner::ask_one(const KernelCode& candidate, double best_us, double effort) {
   auto answer = ask(FrameType::screen, encode({&candidate, 1}, best_us, effort, 0, 0), 1);
   if (auto* lost = std::get_if<Lost>(&answer)) return std::move(*lost);
   return std::move(std::get<std::vector<Reply>>(answer).front());
 }
 
-Reply WorkerBench::screen(const KernelCode& candidate, double best_us, double effort) {
+Reply WorkerRunner::screen(const KernelCode& candidate, double best_us, double effort) {
   double build_ms = 0;
   if (builders_) {
     Reply built = builders_->take(candidate, options_.cancelled);
@@ -158,7 +158,7 @@ Reply WorkerBench::screen(const KernelCode& candidate, double best_us, double ef
 }
 
 /// One confirmation. Where a candidate cost the worker, those that were with it are `device_lost`.
-std::vector<Reply> WorkerBench::ask_all(std::span<const KernelCode> candidates, const ConfirmOptions& options) {
+std::vector<Reply> WorkerRunner::ask_all(std::span<const KernelCode> candidates, const ConfirmOptions& options) {
   const double end = monotonic_now() + options.seconds;
   std::vector<int> tried(candidates.size(), 0);
   for (;;) {
@@ -176,7 +176,7 @@ std::vector<Reply> WorkerBench::ask_all(std::span<const KernelCode> candidates, 
   }
 }
 
-std::vector<Reply> WorkerBench::confirm(std::span<const KernelCode> candidates, const ConfirmOptions& options) {
+std::vector<Reply> WorkerRunner::confirm(std::span<const KernelCode> candidates, const ConfirmOptions& options) {
   const auto failed = [](const Reply& reply) { return !reply.timing.ok(); };
   const auto lost = [](const Reply& reply) {
     return !reply.timing.ok() && reply.timing.failure().status == Status::device_lost;

@@ -38,9 +38,9 @@ class Untunable : public Error {
 
 /// Measures candidates of one kernel at a time on one device: in this process (local_bench.h) or in a child that may
 /// die of them (worker_bench.h). Not thread-safe.
-class Bench {
+class Runner {
  public:
-  virtual ~Bench() = default;
+  virtual ~Runner() = default;
   virtual const DeviceInfo& info() const = 0;
   virtual Dialect dialect() const = 0;
   /// The candidates from now on are of this kernel. It, or the first use after it, throws Untunable when the
