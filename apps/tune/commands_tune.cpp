@@ -8,7 +8,7 @@
 
 #include "apps/cli/commands.h"
 #include "apps/cli/flags.h"
-#include "apps/tune/table.h"
+#include "apps/tune/tuning_table.h"
 #include "core/error.h"
 #include "core/interrupt.h"
 #include "core/text/text.h"

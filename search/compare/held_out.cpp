@@ -12,7 +12,7 @@
 #include "search/compare/rank_quality.h"
 #include "search/compare/statistics.h"
 #include "search/model/boosted_trees.h"
-#include "search/model/targets.h"
+#include "search/model/regression_targets.h"
 #include "search/strategies/proposer.h"
 
 namespace deplo::search {

@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 #include "search/compare/statistics.h"
-#include "search/model/targets.h"
+#include "search/model/regression_targets.h"
 #include "search/strategies/tree.h"
 
 namespace deplo::search {

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "search/compare/statistics.h"
-#include "search/model/targets.h"
+#include "search/model/regression_targets.h"
 
 namespace deplo::search {
 namespace {

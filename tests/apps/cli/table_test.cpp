@@ -1,4 +1,4 @@
-#include "apps/tune/table.h"
+#include "apps/tune/tuning_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

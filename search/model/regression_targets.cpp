@@ -1,4 +1,4 @@
-#include "search/model/targets.h"
+#include "search/model/regression_targets.h"
 
 #include <algorithm>
 #include <cmath>
