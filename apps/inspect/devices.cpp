@@ -31,8 +31,8 @@ std::string limits(const measure::DeviceInfo& info) {
 }
 
 struct Measured {
-  measure::Ceilings best;  // of six times: on a busy machine each says less than the device can do, and none the same
-  double least = 1;        // of the best: how low the lowest was
+  rules::Ceilings best;  // of six times: on a busy machine each says less than the device can do, and none the same
+  double least = 1;      // of the best: how low the lowest was
   bool known() const { return best.gb_s() != 0 || best.fp32_gflop_s != 0; }
   bool reliable() const { return 1 - least <= 0.1; }  // of a machine at rest the repeats differ by a few per cent
 };
@@ -43,7 +43,7 @@ Measured measure_ceilings(std::string_view name) {
   measure::Probe probe(*device);
   Measured found;
   for (int i = 0; i < repeats; ++i) {
-    const measure::Ceilings now = probe.measure(), best = probe.ceilings();
+    const rules::Ceilings now = probe.measure(), best = probe.ceilings();
     for (const auto& [of, to] : {std::pair(now.copy_gb_s, best.copy_gb_s), std::pair(now.read_gb_s, best.read_gb_s),
                                  std::pair(now.fp32_gflop_s, best.fp32_gflop_s)})
       if (to > 0) found.least = std::min(found.least, of / to);

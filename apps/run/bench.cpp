@@ -92,7 +92,7 @@ class Bencher {
   BenchReport run(const std::function<void(const BenchReport&)>& on_kernel) {
     const std::vector<NamedLoop> loops = read_loops(options_);
     if (options_.store) store_.emplace(*options_.store, device_->info(), options_);
-    probe_.emplace(*device_, store_ ? store_->known_ceilings() : measure::Ceilings{});
+    probe_.emplace(*device_, store_ ? store_->known_ceilings() : rules::Ceilings{});
     if (!options_.ab.empty() && loops.size() != 1)
       throw Error(fmt::format("--ab: expected a single kernel, found {}; choose one by --only", loops.size()));
     BenchReport report{device_->info().name,

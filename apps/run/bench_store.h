@@ -26,8 +26,8 @@ class BenchStore {
   /// Baselines that were not timed beside ours now: of other programs, or of another day.
   std::vector<BenchBaseline> earlier(const std::vector<BenchBaseline>& now);
 
-  measure::Ceilings known_ceilings() { return store_.ceilings(device_); }
-  void add_ceilings(const measure::Ceilings& seen) { store_.add_ceilings(run_, seen); }
+  rules::Ceilings known_ceilings() { return store_.ceilings(device_); }
+  void add_ceilings(const rules::Ceilings& seen) { store_.add_ceilings(run_, seen); }
 
  private:
   measure::Store store_;

@@ -41,7 +41,7 @@ std::vector<measure::KnownTrial> valid_trials(measure::Store& store, const Store
 search::Labelled label(measure::Store& store, const StoreKey& key, std::size_t most) {
   const ir::Program loop = parse_kernel(key.text, {}, key.name);
   const Target target = measure::target_of(key.info);
-  const measure::Ceilings ceilings = store.ceilings(key.device);
+  const rules::Ceilings ceilings = store.ceilings(key.device);
   search::Labelled set{key.name, key.info.name, key.name, {rules::feature_names().size(), {}}, {}, {}};
   for (const measure::KnownTrial& known : valid_trials(store, key, most)) {
     const auto found = features_of(loop, target, known.trial.trail);
@@ -49,7 +49,7 @@ search::Labelled label(measure::Store& store, const StoreKey& key, std::size_t m
     const std::vector<float> values = rules::feature_vector(*found);
     std::ranges::copy(values, set.points.add());
     set.logs.push_back(std::log(known.trial.median_us));
-    set.analytic.push_back(std::log(measure::roofline_us(*found, target, ceilings)));
+    set.analytic.push_back(std::log(rules::roofline_us(*found, target, ceilings)));
   }
   return set;
 }

@@ -24,10 +24,10 @@ search::Labelled empty_set(const std::string& kernel) {
   return {kernel, "", kernel, {rules::feature_names().size(), {}}, {}, {}};
 }
 
-void add(search::Labelled& set, const rules::Lowering& lowering, const measure::Ceilings& ceilings) {
+void add(search::Labelled& set, const rules::Lowering& lowering, const rules::Ceilings& ceilings) {
   const rules::Features features = rules::features(lowering.program(), lowering.target());
   std::ranges::copy(rules::feature_vector(features), set.points.add());
-  set.analytic.push_back(std::log(measure::roofline_us(features, lowering.target(), ceilings)));
+  set.analytic.push_back(std::log(rules::roofline_us(features, lowering.target(), ceilings)));
 }
 
 /// The record's choices, whatever their order is; nullopt: not all of them are offered, or others are.
@@ -62,7 +62,7 @@ Prior learned_prior(std::vector<search::Labelled> sets, std::uint64_t seed) {
   };
 }
 
-search::SourceTask prior_source(const KernelSpace& space, const measure::Ceilings& ceilings, std::size_t count,
+search::SourceTask prior_source(const KernelSpace& space, const rules::Ceilings& ceilings, std::size_t count,
                                 std::uint64_t seed, const Prior& prior) {
   Rng rng(seed);
   search::SourceTask source;

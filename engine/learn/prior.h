@@ -29,7 +29,7 @@ Prior learned_prior(std::vector<search::Labelled> sets, std::uint64_t seed);
 
 /// What the prior says of the heuristic's candidate and of `count` drawn ones, each once. A candidate takes about 2 ms
 /// of one core, most of it its lowering.
-search::SourceTask prior_source(const KernelSpace&, const measure::Ceilings&, std::size_t count, std::uint64_t seed,
+search::SourceTask prior_source(const KernelSpace&, const rules::Ceilings&, std::size_t count, std::uint64_t seed,
                                 const Prior&);
 
 /// The space's schedules with what the prior says of them, under the ceilings that the store has of the device; `name`

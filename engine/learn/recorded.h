@@ -31,7 +31,7 @@ struct StoredSpace {
   search::Records records;
   std::string kernel_text;  // Loop IR; of what was imported its knobs
   measure::DeviceInfo info;
-  measure::Ceilings ceilings;
+  rules::Ceilings ceilings;
 };
 std::vector<StoredSpace> read_stored_spaces(const std::string& store);
 

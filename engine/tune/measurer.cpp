@@ -91,7 +91,7 @@ void Measurer::open() {
   if (opened_) return;
   session_.runner.open(task_);
   opened_ = true;
-  if (const measure::Ceilings seen = session_.runner.ceilings(); seen != session_.seen) {
+  if (const rules::Ceilings seen = session_.runner.ceilings(); seen != session_.seen) {
     session_.store.add_ceilings(session_.run_id, seen);
     session_.seen = seen;
   }

@@ -24,9 +24,9 @@ struct Session {
   std::size_t analytic_prior = 0;  // schedules; 0: without it. Where there is no warm start
   std::optional<std::vector<search::Labelled>> learned_from = {};  // all of warm_start, once a kernel asked for it
   std::int64_t device_id = 0, run_id = 0;
-  std::int64_t ordinal = 0;                 // of the next trial in the run
-  std::string host = {};                    // this machine's name
-  measure::Ceilings known = {}, seen = {};  // of the device: in earlier runs, and in this one as far as it is stored
+  std::int64_t ordinal = 0;               // of the next trial in the run
+  std::string host = {};                  // this machine's name
+  rules::Ceilings known = {}, seen = {};  // of the device: in earlier runs, and in this one as far as it is stored
   std::function<bool()> cancelled = [] { return interrupted() != 0; };  // polled: the rest is left undone
 };
 

@@ -124,7 +124,7 @@ Problem::Problem(const ir::Program& loop, Device& device, std::uint64_t seed, Pr
       seed_(seed),
       tolerance_(tolerance),
       files_(std::move(files)),
-      least_(least_work(loop_)) {
+      least_(rules::least_work(loop_)) {
   for (std::size_t i = 0; i < loop_.buffers.size(); ++i) {
     const bool input = loop_.buffers[i].role == ir::Role::input;
     const std::vector<float> values = input ? input_values(loop_, i, seed_, files_) : std::vector<float>();
@@ -169,7 +169,7 @@ std::optional<Failure> Problem::check(Coverage coverage, double least) {
 }
 
 double Problem::least_us(int batch) const {
-  return measure::least_us(least_, probe_->ceilings(), device_.info().l2_bytes, batch);
+  return rules::least_us(least_, probe_->ceilings(), device_.info().l2_bytes, batch);
 }
 
 std::optional<Failure> Problem::implausible(double us, int batch, double plausible) {
@@ -177,7 +177,7 @@ std::optional<Failure> Problem::implausible(double us, int batch, double plausib
   constexpr int again = 3;  // a neighbour's moment must not cost a good candidate
   for (int i = 0; us < plausible * least_us(batch) && i < again; ++i) probe_->measure();
   if (us >= plausible * least_us(batch)) return std::nullopt;
-  const Ceilings ceilings = probe_->ceilings();
+  const rules::Ceilings ceilings = probe_->ceilings();
   return Failure{Status::implausible,
                  fmt::format("{:.4g} µs: {:.3g} FLOPs at {:.4g} GFLOP/s and {:.3g} bytes at {:.4g} GB/s take at least "
                              "{:.4g}",

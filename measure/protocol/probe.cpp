@@ -138,16 +138,16 @@ double best_rate(const Probe::Load& load, Arrays& arrays) {
 
 }  // namespace
 
-Probe::Probe(Device& device, const Ceilings& known)
+Probe::Probe(Device& device, const rules::Ceilings& known)
     : device_(device), copy_(copy(device)), read_(read(device)), fma_(multiply_add(device)), known_(known) {
   if (fma_.executable) fma_arrays_ = operands(device_, fma_);
   measure();
 }
 
-Ceilings Probe::measure() {
+rules::Ceilings Probe::measure() {
   const auto rate = [&](const Load& load) { return load.executable ? best_rate(load, *operands(device_, load)) : 0; };
-  const Ceilings now{rate(copy_), rate(read_), rate(fma_)};
-  measured_ = highest(measured_, now);
+  const rules::Ceilings now{rate(copy_), rate(read_), rate(fma_)};
+  measured_ = rules::highest(measured_, now);
   return now;
 }
 

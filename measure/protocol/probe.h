@@ -14,14 +14,14 @@ class Probe {
   /// Builds the kernels and measures once, together 0.1 to 0.5 s. Where a kernel cannot be built (the interpreter takes
   /// no source) its ceiling stays unknown. Throws Error(environment) when memory for twice the last cache is short.
   /// `known`: what the device was seen to do before, in another process or on another day.
-  explicit Probe(Device&, const Ceilings& known = {});
+  explicit Probe(Device&, const rules::Ceilings& known = {});
   /// The best of all measurements and of what was known.
-  Ceilings ceilings() const { return highest(known_, measured_); }
+  rules::Ceilings ceilings() const { return rules::highest(known_, measured_); }
   /// The best of all measurements here.
-  const Ceilings& measured() const { return measured_; }
+  const rules::Ceilings& measured() const { return measured_; }
   /// Once more: the result of this one. The ceilings only rise: a busy neighbour makes a device look slower than it is,
   /// nothing makes it look faster.
-  Ceilings measure();
+  rules::Ceilings measure();
 
   /// One kernel with what a launch of it does, in bytes or FLOPs.
   struct Load {
@@ -38,7 +38,7 @@ class Probe {
   Device& device_;
   Load copy_, read_, fma_;
   std::unique_ptr<Arrays> fma_arrays_;
-  Ceilings known_, measured_;
+  rules::Ceilings known_, measured_;
 };
 
 }  // namespace deplo::measure

@@ -43,7 +43,7 @@ std::int64_t insert_baseline(Database& database, const BaselineRecord& baseline)
   return database.last_id();
 }
 
-std::int64_t insert_ceilings(Database& database, std::int64_t run, const Ceilings& seen) {
+std::int64_t insert_ceilings(Database& database, std::int64_t run, const rules::Ceilings& seen) {
   Statement insert(database, "INSERT INTO ceiling (run, copy_gb_s, read_gb_s, fp32_gflop_s) VALUES (?, ?, ?, ?)");
   insert.bind(1, run).bind(2, seen.copy_gb_s).bind(3, seen.read_gb_s).bind(4, seen.fp32_gflop_s).step();
   return database.last_id();
@@ -88,12 +88,12 @@ Rows library_times(Database& database, std::int64_t kernel, std::int64_t device)
   return query(database, select_latest("b.id, b.library, b.status, b.median_us"), of);
 }
 
-void Store::add_ceilings(std::int64_t run, const Ceilings& seen) {
+void Store::add_ceilings(std::int64_t run, const rules::Ceilings& seen) {
   if (state_->own) insert_ceilings(*state_->own->database, run, seen);
   state_->write([&](State& state) { return insert_ceilings(*state.database, run, seen); });
 }
 
-Ceilings Store::ceilings(std::int64_t device) {
+rules::Ceilings Store::ceilings(std::int64_t device) {
   Statement row(*state_->database,
                 "SELECT max(c.copy_gb_s), max(c.read_gb_s), max(c.fp32_gflop_s) FROM ceiling c "
                 "JOIN run r ON r.id = c.run WHERE r.device = ?");

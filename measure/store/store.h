@@ -85,9 +85,9 @@ class Store {
   std::vector<std::string> devices_of(std::string_view schedule_key);
 
   /// What a run saw its device do at best.
-  void add_ceilings(std::int64_t run, const Ceilings&);
+  void add_ceilings(std::int64_t run, const rules::Ceilings&);
   /// The highest of all runs.
-  Ceilings ceilings(std::int64_t device);
+  rules::Ceilings ceilings(std::int64_t device);
 
   std::int64_t append(const BaselineRecord&);
   /// The latest of each library, version, precision and number of threads, fastest first; failures last. On the device

@@ -20,7 +20,7 @@ class LocalRunner final : public Runner {
   Dialect dialect() const override { return device_->dialect(); }
   /// Makes the inputs and the reference; at first measures what the device can do at best.
   void open(const Task&) override;
-  Ceilings ceilings() const override { return probe_ ? probe_->measured() : Ceilings{}; }
+  rules::Ceilings ceilings() const override { return probe_ ? probe_->measured() : rules::Ceilings{}; }
   std::size_t batch() const override { return 1; }
   /// Builds nothing: that would disturb what is being measured.
   void prepare(std::span<const KernelCode>) override {}

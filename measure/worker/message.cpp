@@ -14,6 +14,10 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(KernelSource, entry, text, blocks, threads, s
                                    tensor_maps, zeroed)
 }  // namespace deplo::ir
 
+namespace deplo::rules {
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Ceilings, copy_gb_s, read_gb_s, fp32_gflop_s)
+}  // namespace deplo::rules
+
 namespace deplo::measure {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceInfo, backend, name, vendor, driver, platform, units, clock_mhz, shared_bytes,
                                    max_threads, cpu, architecture, l2_bytes, memory_bytes)
@@ -21,7 +25,6 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Protocol, tolerance, inputs, full_run_ms, slo
                                    discard_stop, early_stop, screen_clock, finalists, max_finalists, finalist_margin,
                                    rounds, max_rounds, tie, confirm_sample_us, confirm_clock, warm_samples, max_batch,
                                    plausible)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Ceilings, copy_gb_s, read_gb_s, fp32_gflop_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Resources, registers, spill_bytes, stack_bytes, static_shared_bytes,
                                    dynamic_shared_bytes, occupancy, limiter, binary_digest)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Timing, median_us, fidelity, samples, rejected, batch, sets, warm_us, clock_mhz,
@@ -105,15 +108,15 @@ std::string encode(const Task& task) {
 Task decode_task(std::string_view text) {
   return decode(text, [](const Json& json) {
     return Task{ir::parse(json.at("loop").get_ref<const std::string&>()), json.at("seed").get<std::uint64_t>(),
-                json.at("protocol").get<Protocol>(), json.at("known").get<Ceilings>(),
+                json.at("protocol").get<Protocol>(), json.at("known").get<rules::Ceilings>(),
                 json.at("files").get<InputFiles>()};
   });
 }
 
-std::string encode(const Ceilings& ceilings) { return dump(Json(ceilings)); }
+std::string encode(const rules::Ceilings& ceilings) { return dump(Json(ceilings)); }
 
-Ceilings decode_ceilings(std::string_view text) {
-  return decode(text, [](const Json& json) { return json.get<Ceilings>(); });
+rules::Ceilings decode_ceilings(std::string_view text) {
+  return decode(text, [](const Json& json) { return json.get<rules::Ceilings>(); });
 }
 
 std::string encode(std::span<const KernelCode> candidates, double best_us, double effort, std::uint64_t seed,

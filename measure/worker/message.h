@@ -23,8 +23,8 @@ Error decode_error(std::string_view);
 std::string encode(const Task&);
 Task decode_task(std::string_view);
 
-std::string encode(const Ceilings&);
-Ceilings decode_ceilings(std::string_view);
+std::string encode(const rules::Ceilings&);
+rules::Ceilings decode_ceilings(std::string_view);
 
 /// Of a screening, a confirmation or a build; the latter have no use for `best_us` and `effort`.
 struct Ask {

@@ -25,7 +25,7 @@ struct Task {
   ir::Program loop;
   std::uint64_t seed = 0;
   Protocol protocol;
-  Ceilings known = {};  // of the device, from earlier runs
+  rules::Ceilings known = {};  // of the device, from earlier runs
   InputFiles files = {};
 };
 
@@ -47,7 +47,7 @@ class Runner {
   /// kernel's inputs do not fit or it has no finite result.
   virtual void open(const Task&) = 0;
   /// The best that the device was measured to do at best since this bench was made, as of the last open().
-  virtual Ceilings ceilings() const = 0;
+  virtual rules::Ceilings ceilings() const = 0;
   /// How many candidates prepare() is best given at a time; 1: nothing is built ahead.
   virtual std::size_t batch() const = 0;
   /// These will be asked for soon: a backend that can builds them in the background.

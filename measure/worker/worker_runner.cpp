@@ -89,7 +89,7 @@ std::string WorkerRunner::probe() {
   if (const auto* lost = std::get_if<Lost>(&told)) return describe(*lost);
   task_told_ = true;
   try {
-    ceilings_ = highest(ceilings_, decode_ceilings(std::get<std::string>(told)));
+    ceilings_ = rules::highest(ceilings_, decode_ceilings(std::get<std::string>(told)));
   } catch (const Error& error) {
     return error.what();
   }

@@ -29,7 +29,7 @@ class WorkerRunner final : public Runner {
   const DeviceInfo& info() const override { return hello_.info; }
   Dialect dialect() const override { return hello_.dialect; }
   void open(const Task&) override;
-  Ceilings ceilings() const override { return ceilings_; }
+  rules::Ceilings ceilings() const override { return ceilings_; }
   std::size_t batch() const override;
   void prepare(std::span<const KernelCode>) override;
   Reply screen(const KernelCode&, double best_us, double effort) override;
@@ -61,7 +61,7 @@ class WorkerRunner final : public Runner {
   Deadlines deadlines_;
   std::unique_ptr<Worker> worker_;
   int workers_ = 0;
-  Ceilings ceilings_;          // of all workers
+  rules::Ceilings ceilings_;   // of all workers
   std::string task_;           // encoded
   bool task_told_ = false;     // the present worker knows it
   std::optional<Known> good_;  // the first candidate of the task that ran well: probes a new worker

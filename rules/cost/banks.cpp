@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 
-namespace deplo::ir {
+namespace deplo::rules {
 namespace {
 
 // Threads that are served together: they move 32 words.
@@ -45,7 +45,7 @@ int wavefronts(std::span<const std::int64_t> words, int lanes) {
 
 int least_wavefronts(int threads, int lanes) { return (threads + part_size(lanes) - 1) / part_size(lanes); }
 
-std::int64_t physical_offset(const Stage& stage, std::span<const std::int64_t> index) {
+std::int64_t physical_offset(const ir::Stage& stage, std::span<const std::int64_t> index) {
   CHECK(index.size() == stage.slab.size());
   std::int64_t row = 0, rows = 1, column = index.back(), panel = 0;
   for (std::size_t d = 0; d + 1 < index.size(); ++d) {
@@ -67,7 +67,7 @@ std::int64_t physical_offset(const Stage& stage, std::span<const std::int64_t> i
 namespace {
 
 // Where the threads' elements lie: a sum over dimensions unless panels or swizzles fold the columns.
-void place(const Stage& layout, const std::vector<WarpValues>& index, std::span<std::int64_t> words) {
+void place(const ir::Stage& layout, const std::vector<WarpValues>& index, std::span<std::int64_t> words) {
   std::fill(words.begin(), words.end(), 0);
   if (layout.panel == 0 && layout.swizzle == 0) {
     std::int64_t stride = 1;
@@ -86,7 +86,7 @@ void place(const Stage& layout, const std::vector<WarpValues>& index, std::span<
 
 }  // namespace
 
-BankCost bank_cost(const WarpAccess& access, const Stage& layout) {
+BankCost bank_cost(const WarpAccess& access, const ir::Stage& layout) {
   BankCost worst = {0, least_wavefronts(access.threads, access.lanes), 0};
   WarpValues memory;
   const std::span words(memory.data(), static_cast<std::size_t>(access.threads));
@@ -98,4 +98,4 @@ BankCost bank_cost(const WarpAccess& access, const Stage& layout) {
   return worst;
 }
 
-}  // namespace deplo::ir
+}  // namespace deplo::rules

@@ -10,7 +10,7 @@
 
 #include "ir/program.h"
 
-namespace deplo::ir {
+namespace deplo::rules {
 
 inline constexpr int kBanks = 32, kWarp = 32;
 
@@ -25,9 +25,9 @@ int least_wavefronts(int threads, int lanes);
 
 /// What the threads of a warp do to a staged buffer at once: a Load, or a copy that fills it.
 struct WarpAccess {
-  const Stage* stage = nullptr;  // the buffer's first
-  const Load* load = nullptr;    // nullptr: the fill
-  int lanes = 1;                 // elements that a thread moves
+  const ir::Stage* stage = nullptr;  // the buffer's first
+  const ir::Load* load = nullptr;    // nullptr: the fill
+  int lanes = 1;                     // elements that a thread moves
   int threads = kWarp;
   double times = 1;  // of a thread in one run of the tile's body
   /// What the slab is indexed by, a WarpValues per dimension: at warps, register copies and loop rounds that stand for
@@ -37,7 +37,7 @@ struct WarpAccess {
 
 /// The Loads of staged buffers and the fills that threads make, in the order of the program. Block axes and the slot
 /// only shift what a warp accesses and are left out; Loads by gathered values are, too.
-std::vector<WarpAccess> warp_accesses(const Program& tile);
+std::vector<WarpAccess> warp_accesses(const ir::Program& tile);
 
 /// The first of them that costs most.
 struct BankCost {
@@ -45,9 +45,9 @@ struct BankCost {
   std::size_t sample = 0;
 };
 /// `layout`: the access's stage, with the panel, pad and swizzle that are asked about.
-BankCost bank_cost(const WarpAccess&, const Stage& layout);
+BankCost bank_cost(const WarpAccess&, const ir::Stage& layout);
 
 /// Element of a slot in memory that `index` (one number per slab dimension) has: physical_index() in numbers.
-std::int64_t physical_offset(const Stage&, std::span<const std::int64_t> index);
+std::int64_t physical_offset(const ir::Stage&, std::span<const std::int64_t> index);
 
-}  // namespace deplo::ir
+}  // namespace deplo::rules

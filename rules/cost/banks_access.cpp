@@ -6,7 +6,7 @@
 #include "ir/walk.h"
 #include "rules/cost/banks.h"
 
-namespace deplo::ir {
+namespace deplo::rules {
 namespace {
 
 // An expression's value in every thread of a warp; where it is the same in all of them, only the first counts.
@@ -28,11 +28,11 @@ Value uniform(std::int64_t value, std::uint64_t regs = 0) {
   return result;
 }
 
-Value evaluate(const Expr& e, const Environment& environment) {
-  if (e.kind() == Expr::Kind::constant) return uniform(e.value());
-  if (e.kind() == Expr::Kind::variable) {
+Value evaluate(const ir::Expr& e, const Environment& environment) {
+  if (e.kind() == ir::Expr::Kind::constant) return uniform(e.value());
+  if (e.kind() == ir::Expr::Kind::variable) {
     const auto found = std::find_if(environment.rbegin(), environment.rend(),
-                                    [&](const auto& entry) { return same_name(*entry.first, e.name()); });
+                                    [&](const auto& entry) { return ir::same_name(*entry.first, e.name()); });
     if (found != environment.rend()) return found->second;
     Value unknown;
     unknown.known = false;
@@ -43,9 +43,9 @@ Value evaluate(const Expr& e, const Environment& environment) {
   result.threads = l.threads || r.threads;
   result.regs = l.regs | r.regs;
   result.known = l.known && r.known;
-  const bool sums = e.op() == ExprOp::add || e.op() == ExprOp::sub;
-  const bool scales =
-      e.op() == ExprOp::mul && (e.lhs().kind() == Expr::Kind::constant || e.rhs().kind() == Expr::Kind::constant);
+  const bool sums = e.op() == ir::ExprOp::add || e.op() == ir::ExprOp::sub;
+  const bool scales = e.op() == ir::ExprOp::mul &&
+                      (e.lhs().kind() == ir::Expr::Kind::constant || e.rhs().kind() == ir::Expr::Kind::constant);
   result.plain = !result.threads || ((sums || scales) && l.plain && r.plain);
   for (std::size_t t = 0; t < (result.threads ? kWarp : 1U); ++t) result.v[t] = fold(e.op(), l.at(t), r.at(t));
   return result;
@@ -61,16 +61,16 @@ bool blocks_are_shifts(const std::vector<std::int64_t>& extents) {
 }
 
 struct Site {
-  const Stmt* stmt = nullptr;
-  std::vector<const Loop*> loops;  // around it, in the tile
+  const ir::Stmt* stmt = nullptr;
+  std::vector<const ir::Loop*> loops;  // around it, in the tile
 };
 
-void collect(const Body& body, std::vector<const Loop*>& loops, std::vector<Site>& sites) {
-  for (const Stmt& stmt : body) {
-    const auto* loop = stmt.as<Loop>();
-    if (stmt.as<Load>() != nullptr || stmt.as<Stage>() != nullptr) sites.push_back({&stmt, loops});
+void collect(const ir::Body& body, std::vector<const ir::Loop*>& loops, std::vector<Site>& sites) {
+  for (const ir::Stmt& stmt : body) {
+    const auto* loop = stmt.as<ir::Loop>();
+    if (stmt.as<ir::Load>() != nullptr || stmt.as<ir::Stage>() != nullptr) sites.push_back({&stmt, loops});
     if (loop != nullptr) loops.push_back(loop);
-    if (const Body* inner = inner_body(stmt)) collect(*inner, loops, sites);
+    if (const ir::Body* inner = inner_body(stmt)) collect(*inner, loops, sites);
     if (loop != nullptr) loops.pop_back();
   }
 }
@@ -86,28 +86,29 @@ constexpr std::int64_t kSomeWarps = 4;  // where not one warp stands for all
 
 class Accesses {
  public:
-  Accesses(const Program& program, const Tile& tile) : program_(program), tile_(tile) {
-    for (const Axis& axis : tile.axes) {
-      if (axis.bind == Bind::thread) extents_.push_back(axis.extent);
-      if (axis.bind == Bind::reg) regs_.push_back(axis.extent);
-      if (axis.bind == Bind::vector) lanes_ = &axis;
+  Accesses(const ir::Program& program, const ir::Tile& tile) : program_(program), tile_(tile) {
+    for (const ir::Axis& axis : tile.axes) {
+      if (axis.bind == ir::Bind::thread) extents_.push_back(axis.extent);
+      if (axis.bind == ir::Bind::reg) regs_.push_back(axis.extent);
+      if (axis.bind == ir::Bind::vector) lanes_ = &axis;
     }
     for (const std::int64_t extent : extents_) threads_ *= extent;
-    std::vector<const Loop*> loops;
+    std::vector<const ir::Loop*> loops;
     collect(tile.body, loops, sites_);
   }
 
   std::vector<WarpAccess> run() {
     std::vector<WarpAccess> result;
     for (const Site& site : sites_)
-      if (const auto* stage = site.stmt->as<Stage>(); stage != nullptr && !find(stage->buffer))
+      if (const auto* stage = site.stmt->as<ir::Stage>(); stage != nullptr && !find(stage->buffer))
         stages_.push_back(stage);
     for (const Site& site : sites_) {
-      const auto* stage = site.stmt->as<Stage>();
-      const auto* load = site.stmt->as<Load>();
-      if (stage != nullptr && stage->transport != Transport::tma && words(*stage)) result.push_back(fill(site, *stage));
+      const auto* stage = site.stmt->as<ir::Stage>();
+      const auto* load = site.stmt->as<ir::Load>();
+      if (stage != nullptr && stage->transport != ir::Transport::tma && words(*stage))
+        result.push_back(fill(site, *stage));
       if (load == nullptr) continue;
-      const Stage* of = find(load->buffer);
+      const ir::Stage* of = find(load->buffer);
       if (of == nullptr || !words(*of)) continue;
       if (auto access = look(site, *load, *of)) result.push_back(std::move(*access));
     }
@@ -115,27 +116,27 @@ class Accesses {
   }
 
  private:
-  const Stage* find(const std::string& buffer) const {
-    for (const Stage* stage : stages_)
+  const ir::Stage* find(const std::string& buffer) const {
+    for (const ir::Stage* stage : stages_)
       if (stage->buffer == buffer) return stage;
     return nullptr;
   }
-  bool words(const Stage& stage) const { return bytes(program_.find(stage.source)->dtype) == 4; }
+  bool words(const ir::Stage& stage) const { return bytes(program_.find(stage.source)->dtype) == 4; }
   int warp_size() const { return static_cast<int>(std::min<std::int64_t>(threads_, kWarp)); }
   std::int64_t warps() const { return std::max<std::int64_t>(1, threads_ / kWarp); }
 
   Environment environment(const Site& site, const Where& where) const;
   double times(const Site& site, std::uint64_t regs) const;
-  std::optional<WarpAccess> look(const Site& site, const Load& load, const Stage& stage) const;
-  WarpAccess fill(const Site& site, const Stage& stage) const;
+  std::optional<WarpAccess> look(const Site& site, const ir::Load& load, const ir::Stage& stage) const;
+  WarpAccess fill(const Site& site, const ir::Stage& stage) const;
 
-  const Program& program_;
-  const Tile& tile_;
-  const Axis* lanes_ = nullptr;
+  const ir::Program& program_;
+  const ir::Tile& tile_;
+  const ir::Axis* lanes_ = nullptr;
   std::vector<std::int64_t> extents_, regs_;  // of the THREAD and the REG axes
   std::int64_t threads_ = 1;
   std::vector<Site> sites_;
-  std::vector<const Stage*> stages_;
+  std::vector<const ir::Stage*> stages_;
 };
 
 // Block axes and the vector's lane at 0, a loop at its round-th turn.
@@ -144,14 +145,14 @@ Environment Accesses::environment(const Site& site, const Where& where) const {
   result.reserve(tile_.axes.size() + site.loops.size());
   std::int64_t stride = threads_, copy = where.copy;
   std::uint64_t reg = 1;
-  for (const Axis& axis : tile_.axes) {
+  for (const ir::Axis& axis : tile_.axes) {
     Value value;
-    if (axis.bind == Bind::thread) {
+    if (axis.bind == ir::Bind::thread) {
       stride /= axis.extent;
       value.threads = true;
       for (std::size_t t = 0; t < kWarp; ++t)
         value.v[t] = (where.warp * kWarp + static_cast<std::int64_t>(t)) / stride % axis.extent;
-    } else if (axis.bind == Bind::reg) {
+    } else if (axis.bind == ir::Bind::reg) {
       const bool counted = (where.regs & reg) != 0;
       value = uniform(counted ? copy % axis.extent : 0, reg);
       if (counted) copy /= axis.extent;
@@ -159,7 +160,7 @@ Environment Accesses::environment(const Site& site, const Where& where) const {
     }
     result.emplace_back(&axis.name, value);
   }
-  for (const Loop* loop : site.loops) {
+  for (const ir::Loop* loop : site.loops) {
     Value value = evaluate(loop->start, result);
     const std::int64_t turns = std::max<std::int64_t>(1, loop->axis.extent / loop->step);
     for (std::int64_t& v : value.v) v += loop->step * (where.round % turns);
@@ -172,19 +173,19 @@ Environment Accesses::environment(const Site& site, const Where& where) const {
 double Accesses::times(const Site& site, std::uint64_t regs) const {
   double result = 1;
   std::size_t reg = 0;
-  for (const Loop* loop : site.loops)
+  for (const ir::Loop* loop : site.loops)
     result *= static_cast<double>(std::max<std::int64_t>(1, loop->axis.extent / loop->step));
-  for (const Axis& axis : tile_.axes) {
-    if (axis.bind != Bind::reg) continue;
+  for (const ir::Axis& axis : tile_.axes) {
+    if (axis.bind != ir::Bind::reg) continue;
     const bool replicated =
-        std::any_of(site.loops.begin(), site.loops.end(), [&](const Loop* loop) { return loop->per == axis.name; });
+        std::any_of(site.loops.begin(), site.loops.end(), [&](const ir::Loop* loop) { return loop->per == axis.name; });
     if (replicated || (regs >> reg & 1) != 0) result *= static_cast<double>(axis.extent);
     ++reg;
   }
   return result;
 }
 
-std::optional<WarpAccess> Accesses::look(const Site& site, const Load& load, const Stage& stage) const {
+std::optional<WarpAccess> Accesses::look(const Site& site, const ir::Load& load, const ir::Stage& stage) const {
   const std::size_t slot = stage.slots > 1 ? 1 : 0;
   const auto index_at = [&](const Where& where) {
     const Environment all = environment(site, where);
@@ -226,9 +227,9 @@ std::optional<WarpAccess> Accesses::look(const Site& site, const Load& load, con
 }
 
 // Thread `id` makes copies id, id + threads, … of the slab's, counted along the rows of the source.
-WarpAccess Accesses::fill(const Site& site, const Stage& stage) const {
+WarpAccess Accesses::fill(const Site& site, const ir::Stage& stage) const {
   WarpAccess access = {&stage, nullptr, std::max(1, stage.lanes), warp_size(), 1, {}};
-  const Buffer& source = *program_.find(stage.source);
+  const ir::Buffer& source = *program_.find(stage.source);
   std::vector<std::size_t> order(stage.slab.size());
   std::iota(order.begin(), order.end(), 0);
   const auto stride = [&](std::size_t s) { return source.strides[static_cast<std::size_t>(stage.slab[s].dim)]; };
@@ -257,10 +258,10 @@ WarpAccess Accesses::fill(const Site& site, const Stage& stage) const {
 
 }  // namespace
 
-std::vector<WarpAccess> warp_accesses(const Program& program) {
-  for (const Stmt& stmt : program.body)
-    if (const auto* tile = stmt.as<Tile>()) return Accesses(program, *tile).run();
+std::vector<WarpAccess> warp_accesses(const ir::Program& program) {
+  for (const ir::Stmt& stmt : program.body)
+    if (const auto* tile = stmt.as<ir::Tile>()) return Accesses(program, *tile).run();
   return {};
 }
 
-}  // namespace deplo::ir
+}  // namespace deplo::rules

@@ -18,14 +18,14 @@ constexpr std::int64_t rows_drawn = 8;  // a swizzle repeats after 8 rows, and a
 // Threads and columns 0 to 31 in one character each.
 char digit(std::int64_t number) { return "0123456789abcdefghijklmnopqrstuv"[number % 32]; }
 
-using Line = std::array<char, ir::kBanks>;
+using Line = std::array<char, kBanks>;
 Line empty_line() {
   Line line;
   line.fill('.');
   return line;
 }
 std::string text(const Line& line) { return fmt::format("{}", fmt::join(line, " ")); }
-std::size_t bank(std::int64_t word) { return static_cast<std::size_t>(word % ir::kBanks); }
+std::size_t bank(std::int64_t word) { return static_cast<std::size_t>(word % kBanks); }
 
 // `b_smem = b: 2 slots of [16][64 + 4] f32, 8704 bytes, async copies of 4`
 std::string layout_line(const ir::Stage& stage, ir::DType dtype) {
@@ -54,7 +54,7 @@ std::string ladder(const ir::Stage& stage) {
   std::int64_t rows = 1;
   for (std::size_t d = 0; d + 1 < stage.slab.size(); ++d) rows *= stage.slab[d].extent;
   std::string out = "  columns by bank:\n    row ";
-  for (int b = 0; b < ir::kBanks; ++b) out += b % 8 == 0 ? fmt::format("{:<16}", b) : "";
+  for (int b = 0; b < kBanks; ++b) out += b % 8 == 0 ? fmt::format("{:<16}", b) : "";
   out.erase(out.find_last_not_of(' ') + 1);
   for (std::int64_t row = 0; row < std::min(rows, rows_drawn); ++row) {
     std::vector<std::int64_t> index(stage.slab.size());
@@ -62,8 +62,8 @@ std::string ladder(const ir::Stage& stage) {
     for (std::size_t d = stage.slab.size() - 1; d-- > 0; rest /= stage.slab[d].extent)
       index[d] = rest % stage.slab[d].extent;
     Line line = empty_line();
-    for (index.back() = 0; index.back() < std::min<std::int64_t>(columns, ir::kBanks); ++index.back())
-      line[bank(ir::physical_offset(stage, index))] = digit(index.back());
+    for (index.back() = 0; index.back() < std::min<std::int64_t>(columns, kBanks); ++index.back())
+      line[bank(physical_offset(stage, index))] = digit(index.back());
     out += fmt::format("\n    {:<3} {}", row, text(line));
   }
   return out + "\n";
@@ -77,7 +77,7 @@ struct Part {
 
 Part part_of(const std::vector<std::int64_t>& words, std::size_t first, std::size_t size, int lanes) {
   Part part = {first, std::min(first + size, words.size()) - 1, {}};
-  std::array<std::vector<std::int64_t>, ir::kBanks> seen;
+  std::array<std::vector<std::int64_t>, kBanks> seen;
   for (std::size_t t = first; t <= part.last; ++t)
     for (std::int64_t word = words[t]; word < words[t] + lanes; ++word) {
       std::vector<std::int64_t>& in_bank = seen[bank(word)];
@@ -90,13 +90,13 @@ Part part_of(const std::vector<std::int64_t>& words, std::size_t first, std::siz
 }
 
 // The part of the warp that takes longest.
-std::string collisions(const ir::WarpAccess& access, const ir::Stage& layout, std::size_t sample) {
+std::string collisions(const WarpAccess& access, const ir::Stage& layout, std::size_t sample) {
   std::vector<std::int64_t> words, index(layout.slab.size());
   for (std::size_t t = 0; t < static_cast<std::size_t>(access.threads); ++t) {
     for (std::size_t d = 0; d < index.size(); ++d) index[d] = access.samples[sample][d][t];
-    words.push_back(ir::physical_offset(layout, index));
+    words.push_back(physical_offset(layout, index));
   }
-  const auto size = static_cast<std::size_t>(std::max(1, ir::kWarp / access.lanes));
+  const auto size = static_cast<std::size_t>(std::max(1, kWarp / access.lanes));
   Part worst;
   for (std::size_t first = 0; first < words.size(); first += size) {
     Part part = part_of(words, first, size, access.lanes);
@@ -110,7 +110,7 @@ std::string collisions(const ir::WarpAccess& access, const ir::Stage& layout, st
   return out;
 }
 
-std::string access_line(const ir::WarpAccess& access) {
+std::string access_line(const WarpAccess& access) {
   std::string what = "fill";
   if (access.load != nullptr) {
     std::vector<std::string> index;
@@ -118,7 +118,7 @@ std::string access_line(const ir::WarpAccess& access) {
     what = fmt::format("load {}[{}]", access.load->buffer, fmt::join(index, ", "));
   }
   if (access.lanes > 1) what += fmt::format(" of {}", access.lanes);
-  const ir::BankCost cost = ir::bank_cost(access, *access.stage);
+  const BankCost cost = bank_cost(access, *access.stage);
   const bool best = cost.wavefronts <= cost.least;
   std::string line = fmt::format("  {}: {} wavefront{}", what, cost.wavefronts, cost.wavefronts == 1 ? "" : "s");
   line += best ? ", no conflict\n" : fmt::format(", least {}\n", cost.least);
@@ -140,14 +140,14 @@ std::string draw_banks(const ir::Program& tile, const Target& target) {
   }
   out += target.warp == 1 ? "no warps: banks are not counted\n"
                           : "columns and threads are counted 0 to 9 and on from a to v; a dot is a bank without\n";
-  const std::vector<ir::WarpAccess> accesses = ir::warp_accesses(tile);
+  const std::vector<WarpAccess> accesses = warp_accesses(tile);
   for (const Staged& staged : buffers) {
     const ir::DType dtype = tile.find(staged.stage->source)->dtype;
     out += "\n" + layout_line(*staged.stage, dtype);
     if (target.warp == 1 || ir::bytes(dtype) != 4) continue;
     out += ladder(*staged.stage);
     std::vector<std::string> seen;  // a pipeline holds the same accesses several times
-    for (const ir::WarpAccess& access : accesses)
+    for (const WarpAccess& access : accesses)
       if (access.stage == staged.stage)
         if (std::string line = access_line(access); std::find(seen.begin(), seen.end(), line) == seen.end())
           seen.push_back(std::move(line));

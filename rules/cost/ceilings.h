@@ -2,7 +2,7 @@
 #pragma once
 #include <algorithm>
 
-namespace deplo::measure {
+namespace deplo::rules {
 
 /// The best that was ever seen; 0: not known.
 struct Ceilings {
@@ -19,4 +19,4 @@ inline Ceilings highest(const Ceilings& a, const Ceilings& b) {
           std::max(a.fp32_gflop_s, b.fp32_gflop_s)};
 }
 
-}  // namespace deplo::measure
+}  // namespace deplo::rules

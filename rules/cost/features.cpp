@@ -30,9 +30,9 @@ void find_launch(const ir::Program& tile, const Target& target, Features& out) {
 
 void find_conflicts(const ir::Program& tile, Features& out) {
   double least = 0;
-  const double warps = std::ceil(out.threads / ir::kWarp) * out.blocks;
-  for (const ir::WarpAccess& access : ir::warp_accesses(tile)) {
-    const ir::BankCost cost = ir::bank_cost(access, *access.stage);
+  const double warps = std::ceil(out.threads / kWarp) * out.blocks;
+  for (const WarpAccess& access : warp_accesses(tile)) {
+    const BankCost cost = bank_cost(access, *access.stage);
     out.wavefronts += cost.wavefronts * access.times * warps;
     least += cost.least * access.times * warps;
   }

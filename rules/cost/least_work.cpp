@@ -6,7 +6,7 @@
 
 #include "ir/walk.h"
 
-namespace deplo::measure {
+namespace deplo::rules {
 namespace {
 
 class Counter {
@@ -92,4 +92,4 @@ double least_us(const ir::Work& least, const Ceilings& ceilings, std::int64_t l2
   return std::max(us(least.flops, ceilings.fp32_gflop_s), us(std::max(least.bytes - cached, 0.0), ceilings.gb_s()));
 }
 
-}  // namespace deplo::measure
+}  // namespace deplo::rules

@@ -5,7 +5,7 @@
 #include "ir/program.h"
 #include "rules/cost/ceilings.h"
 
-namespace deplo::measure {
+namespace deplo::rules {
 
 /// Of verified Loop IR. Unlike ir::work: an f32 operation counts once for each value of the axes that its operands
 /// depend on (a compiler moves the rest out of the loops), a buffer only where an access walks all of it (a gather
@@ -16,4 +16,4 @@ ir::Work least_work(const ir::Program& loop);
 /// may hold what the batch reads, at its end what it wrote. A ceiling that is not known bounds nothing.
 double least_us(const ir::Work& least, const Ceilings&, std::int64_t l2_bytes, std::int64_t batch);
 
-}  // namespace deplo::measure
+}  // namespace deplo::rules

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace deplo::measure {
+namespace deplo::rules {
 namespace {
 
 // Intel, 64 and IA-32 Architectures Optimization Reference Manual (Skylake server): two multiply-adds and two loads a
@@ -25,8 +25,8 @@ Device device_of(const Ceilings& ceilings) {
   return {1e-3 / ceilings.fp32_gflop_s, 1e-3 / ceilings.gb_s()};
 }
 
-double cpu_us(const rules::Features& f, const Target& target, const Device& device) {
-  const rules::Mix& m = f.mix;
+double cpu_us(const Features& f, const Target& target, const Device& device) {
+  const Mix& m = f.mix;
   const double lanes = static_cast<double>(target.vector_lanes);
   const double cycle = device.flop_us * 2 * fma_ports * lanes;  // of all units together
   // A value that has no register is stored once and loaded once.
@@ -42,8 +42,8 @@ double cpu_us(const rules::Features& f, const Target& target, const Device& devi
   return core + caches + memory;
 }
 
-double gpu_us(const rules::Features& f, const Target& target, const Device& device) {
-  const rules::Mix& m = f.mix;
+double gpu_us(const Features& f, const Target& target, const Device& device) {
+  const Mix& m = f.mix;
   const double cycle = device.flop_us * 2 * cuda_cores;  // of all units together
   const double arithmetic = (m.arithmetic + cuda_special * m.special) / cuda_cores;
   const double shared = std::max(f.wavefronts, (m.shared_loads + m.shared_stores) / warp);
@@ -59,10 +59,10 @@ double gpu_us(const rules::Features& f, const Target& target, const Device& devi
 
 }  // namespace
 
-double roofline_us(const rules::Features& features, const Target& target, const Ceilings& ceilings) {
+double roofline_us(const Features& features, const Target& target, const Ceilings& ceilings) {
   const Device device = device_of(ceilings);
   const double us = target.cpu ? cpu_us(features, target, device) : gpu_us(features, target, device);
   return us * std::ceil(features.waves) / features.waves;
 }
 
-}  // namespace deplo::measure
+}  // namespace deplo::rules

@@ -4,7 +4,7 @@
 #include "rules/cost/ceilings.h"
 #include "rules/cost/features.h"
 
-namespace deplo::measure {
+namespace deplo::rules {
 
 /// Microseconds. The roofline (Williams, Waterman and Patterson, CACM 52, 2009) with a roof for each unit that work can
 /// wait for: arithmetic, loads and stores, the issue of instructions, chains of dependent sums, each level of the
@@ -13,6 +13,6 @@ namespace deplo::measure {
 /// performance at lower occupancy, GTC 2010: a quarter is enough where threads have work of their own).
 /// Ceilings that are not known are those of a device of 16 FLOPs a byte, and the time is then in arbitrary units. For
 /// ranks: a prior, no prediction.
-double roofline_us(const rules::Features&, const Target&, const Ceilings&);
+double roofline_us(const Features&, const Target&, const Ceilings&);
 
-}  // namespace deplo::measure
+}  // namespace deplo::rules

@@ -25,26 +25,26 @@ void set_pad(ir::Body& body, const std::string& buffer, std::int64_t pad) {
 }
 
 // Wavefronts of a warp in one run of the block beyond the fewest possible, all accesses of the buffer together.
-double conflicts(const std::vector<ir::WarpAccess>& accesses, const ir::Stage& layout) {
+double conflicts(const std::vector<WarpAccess>& accesses, const ir::Stage& layout) {
   double sum = 0;
-  for (const ir::WarpAccess& access : accesses) {
+  for (const WarpAccess& access : accesses) {
     if (access.stage->buffer != layout.buffer) continue;
-    const ir::BankCost cost = ir::bank_cost(access, layout);
+    const BankCost cost = bank_cost(access, layout);
     sum += access.times * (cost.wavefronts - cost.least);
   }
   return sum;
 }
 
 // What a pad must be a multiple of: rows start where the widest access may.
-std::int64_t pad_step(const std::vector<ir::WarpAccess>& accesses, const ir::Stage& stage) {
+std::int64_t pad_step(const std::vector<WarpAccess>& accesses, const ir::Stage& stage) {
   std::int64_t step = std::max(1, stage.lanes);
-  for (const ir::WarpAccess& access : accesses)
+  for (const WarpAccess& access : accesses)
     if (access.stage->buffer == stage.buffer) step = std::lcm(step, access.lanes);
   return step;
 }
 
 // The fewest conflicts first.
-std::vector<Value> pads(const ir::Program& program, const std::vector<ir::WarpAccess>& accesses, const ir::Stage& stage,
+std::vector<Value> pads(const ir::Program& program, const std::vector<WarpAccess>& accesses, const ir::Stage& stage,
                         const Target& target) {
   const std::int64_t step = pad_step(accesses, stage);
   std::vector<Value> result;
@@ -66,7 +66,7 @@ std::vector<Value> pads(const ir::Program& program, const std::vector<ir::WarpAc
 
 Verdict decide(const ir::Program& program, const Target& target, std::span<const Choice> pins) {
   if (target.warp == 1) return Skip{"no warps, no banks"};
-  const std::vector<ir::WarpAccess> accesses = ir::warp_accesses(program);
+  const std::vector<WarpAccess> accesses = warp_accesses(program);
   ir::Program padded = program;
   for (const Staged& staged : staged_buffers(program)) {
     const ir::Stage& stage = *staged.stage;

@@ -56,11 +56,10 @@ Strip find_strip(const ir::Tile& tile) {
 
 // Wavefronts of a warp, in one run of the block, of the loads that walk the columns when each thread owns strips of
 // `strip` of them. Of contiguous columns vectors are loaded; rows that threads walk down will be padded to odd lengths.
-double wavefronts(const std::vector<ir::WarpAccess>& accesses, const Strip& s, std::int64_t strip,
-                  const Target& target) {
+double wavefronts(const std::vector<WarpAccess>& accesses, const Strip& s, std::int64_t strip, const Target& target) {
   const std::int64_t fn = s.columns->extent;
   double sum = 0;
-  for (ir::WarpAccess access : accesses) {
+  for (WarpAccess access : accesses) {
     if (access.load == nullptr) continue;
     const std::size_t slot = access.stage->slots > 1 ? 1 : 0;
     for (std::size_t d = 0; d < access.stage->slab.size(); ++d) {
@@ -73,7 +72,7 @@ double wavefronts(const std::vector<ir::WarpAccess>& accesses, const Strip& s, s
       const bool contiguous = d + 1 == layout.slab.size() && *step == 1;
       if (contiguous) access.lanes = static_cast<int>(std::gcd(strip, target.vector_lanes));
       if (!contiguous && layout.slab.back().extent % 2 == 0) layout.pad = 1;
-      sum += access.times / access.lanes * ir::bank_cost(access, layout).wavefronts;
+      sum += access.times / access.lanes * bank_cost(access, layout).wavefronts;
     }
   }
   return sum;
@@ -81,7 +80,7 @@ double wavefronts(const std::vector<ir::WarpAccess>& accesses, const Strip& s, s
 
 // The fewest wavefronts first, then the widest strip.
 std::vector<Value> strips(const ir::Program& program, const Strip& s, const Target& target) {
-  const std::vector<ir::WarpAccess> accesses = ir::warp_accesses(program);
+  const std::vector<WarpAccess> accesses = warp_accesses(program);
   std::vector<std::pair<double, std::int64_t>> scored;
   const std::int64_t fn = s.columns->extent;
   std::vector<std::int64_t> offered = {fn};

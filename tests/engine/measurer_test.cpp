@@ -21,7 +21,7 @@ class ToldRunner final : public measure::Runner {
   const measure::DeviceInfo& info() const override { return info_; }
   Dialect dialect() const override { return Dialect::opencl; }
   void open(const measure::Task& task) override { known = task.known; }
-  measure::Ceilings ceilings() const override { return {10, 12, 100}; }
+  rules::Ceilings ceilings() const override { return {10, 12, 100}; }
   std::size_t batch() const override { return 4; }
   void prepare(std::span<const measure::KernelCode> candidates) override {
     for (const auto& one : candidates) prepared.push_back(one.source.text);
@@ -39,7 +39,7 @@ class ToldRunner final : public measure::Runner {
     return std::vector<Reply>(candidates.size(), right());
   }
 
-  measure::Ceilings known;
+  rules::Ceilings known;
   std::deque<Status> failures;
   std::function<void()> before_reply;
   std::vector<std::string> prepared, screened;
@@ -104,9 +104,9 @@ TEST_F(Measuring, CeilingsAreStoredOnceARunAndKnownToTheNext) {
   start().screen(candidate_, 1e9);
   EXPECT_FALSE(Measurer(kernel_, session_).screen(candidate_, 1e9).known) << "the same run goes on";
   EXPECT_EQ(count("ceiling"), 1);
-  EXPECT_EQ(bench_.known, measure::Ceilings{});
+  EXPECT_EQ(bench_.known, rules::Ceilings{});
   EXPECT_TRUE(start().screen(candidate_, 1e9).outcome.ok()) << "the ceilings were to blame, perhaps";
-  EXPECT_EQ(bench_.known, (measure::Ceilings{10, 12, 100}));
+  EXPECT_EQ(bench_.known, (rules::Ceilings{10, 12, 100}));
   EXPECT_EQ(count("ceiling"), 2);
 }
 

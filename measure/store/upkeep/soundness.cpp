@@ -21,8 +21,8 @@ namespace {
 // liquid helium, is 9.1 GHz), and no device does 10^18 FLOPs a second (the first machine that did, Frontier, fills a
 // hall) or moves 10^17 bytes (the memory on all of a Cerebras WSE-3 wafer moves 2.1e16).
 constexpr double least_possible_us = 1e-4;
-constexpr Ceilings of_any_device{1e8, 1e8, 1e9};  // in 10^9 a second
-constexpr double most_possible_us = 3e13;         // a year
+constexpr rules::Ceilings of_any_device{1e8, 1e8, 1e9};  // in 10^9 a second
+constexpr double most_possible_us = 3e13;                // a year
 /// Faster than the device was ever seen to be by this much is no time of it. Honest times were at least 0.9 of the
 /// least one when they were taken (Protocol::plausible), by ceilings that may have been seen after the last were
 /// stored.
@@ -39,7 +39,7 @@ bool judged_by_ceilings(const TrialRecord& trial) {
 ir::Work work_of(const std::string& text) {
   try {
     const ir::Program loop = ir::parse(text);
-    if (loop.level == ir::Level::loop && verify(loop).empty()) return least_work(loop);
+    if (loop.level == ir::Level::loop && verify(loop).empty()) return rules::least_work(loop);
   } catch (const Error&) {
     // What is no kernel is never run: others say so.
   }
@@ -84,13 +84,13 @@ class Faults {
     return found->second;
   }
 
-  Ceilings ceilings(std::int64_t device) {
+  rules::Ceilings ceilings(std::int64_t device) {
     if (!ceilings_)
       ceilings_.emplace(database_,
                         "SELECT max(c.copy_gb_s), max(c.read_gb_s), max(c.fp32_gflop_s) FROM ceiling c "
                         "JOIN run r ON r.id = c.run WHERE r.device = ?");
     CHECK(ceilings_->bind(1, device).step());
-    const Ceilings seen{ceilings_->real(0), ceilings_->real(1), ceilings_->real(2)};
+    const rules::Ceilings seen{ceilings_->real(0), ceilings_->real(1), ceilings_->real(2)};
     ceilings_->step();
     return seen;
   }
@@ -111,7 +111,7 @@ void fault_function(sqlite3_context* context, int /*count*/, sqlite3_value** arg
 
 }  // namespace
 
-std::string_view fault_of(const TrialRecord& trial, const ir::Work& least, const Ceilings& ceilings,
+std::string_view fault_of(const TrialRecord& trial, const ir::Work& least, const rules::Ceilings& ceilings,
                           std::int64_t l2_bytes) {
   if (!is_time(trial.median_us)) return "a time that is no positive number";
   if (trial.protocol == "recorded") return "";
@@ -120,9 +120,10 @@ std::string_view fault_of(const TrialRecord& trial, const ir::Work& least, const
   if (trial.samples.empty()) return "ok without samples";
   if (!std::ranges::all_of(trial.samples, is_time)) return "ok with a sample that is no positive number";
   if (std::abs(trial.median_us / median(trial.samples) - 1) > rounding) return "a median that its samples contradict";
-  const bool impossible = trial.median_us < least_possible_us || trial.median_us < least_us(least, of_any_device, 0, 1);
-  const bool unseen =
-      judged_by_ceilings(trial) && trial.median_us < unreachable * least_us(least, ceilings, l2_bytes, trial.batch);
+  const bool impossible =
+      trial.median_us < least_possible_us || trial.median_us < rules::least_us(least, of_any_device, 0, 1);
+  const bool unseen = judged_by_ceilings(trial) &&
+                      trial.median_us < unreachable * rules::least_us(least, ceilings, l2_bytes, trial.batch);
   return impossible || unseen ? "a time that no hardware can reach" : "";
 }
 

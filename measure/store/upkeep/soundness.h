@@ -12,7 +12,7 @@ namespace deplo::measure {
 /// What is wrong with a trial that is ok; "" where nothing is: a time and samples that are positive numbers, the time
 /// their median, and no less than what `least` takes, the work that no schedule avoids (least_work.h). `ceilings` and
 /// `l2_bytes` are the device's; what is not known of them is 0.
-std::string_view fault_of(const TrialRecord&, const ir::Work& least, const Ceilings&, std::int64_t l2_bytes);
+std::string_view fault_of(const TrialRecord&, const ir::Work& least, const rules::Ceilings&, std::int64_t l2_bytes);
 
 /// Adds deplo_fault(id) to the connection: the same of the trial of that number; NULL where nothing is wrong and where
 /// the trial is not ok. Of what `deplo db import` found elsewhere only the time has to be a number: some records have

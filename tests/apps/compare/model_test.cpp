@@ -43,7 +43,7 @@ class ModelEval : public ::testing::Test {
       for (int i = 0; i < trails; ++i) {
         rules::Lowering lowering(loop, target);
         while (lowering.fork()) lowering.choose(rng.below(lowering.fork()->options.size()));
-        const double us = measure::roofline_us(rules::features(lowering.program(), target), target, {});
+        const double us = rules::roofline_us(rules::features(lowering.program(), target), target, {});
         store.append(measure::some_trial(ids, i, print(lowering.trail()), us * rng.uniform(1, 1.05)));
       }
     }

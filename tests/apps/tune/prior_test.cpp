@@ -25,7 +25,7 @@ using ::testing::HasSubstr;
 constexpr int trails = 60;
 
 double roofline_of(const rules::Lowering& lowering) {
-  return measure::roofline_us(rules::features(lowering.program(), lowering.target()), lowering.target(), {});
+  return rules::roofline_us(rules::features(lowering.program(), lowering.target()), lowering.target(), {});
 }
 
 class Priors : public ::testing::Test {

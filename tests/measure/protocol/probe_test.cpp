@@ -32,10 +32,10 @@ ir::Program matmul(const std::string& b_index) {
 }
 
 TEST(LeastWork, CountsWhatNoCompilerCanAvoid) {
-  const ir::Work work = least_work(matmul("a2, a1"));
+  const ir::Work work = rules::least_work(matmul("a2, a1"));
   EXPECT_EQ(work.flops, 4 * 8 + 2 * 4 * 8 * 16);  // exp(a) can be computed once
   EXPECT_EQ(work.bytes, 4 * (4 * 8 + 8 * 16 + 4 * 16));
-  EXPECT_EQ(least_work(matmul("a2, 3")).bytes, 4 * (4 * 8 + 4 * 16));  // of b a part is read
+  EXPECT_EQ(rules::least_work(matmul("a2, 3")).bytes, 4 * (4 * 8 + 4 * 16));  // of b a part is read
 }
 
 TEST(Probe, CeilingsOfARealDevice) {
@@ -45,8 +45,8 @@ TEST(Probe, CeilingsOfARealDevice) {
   EXPECT_GT(probe.ceilings().copy_gb_s, 0.1);
   EXPECT_GT(probe.ceilings().read_gb_s, 0.1);
   EXPECT_GT(probe.ceilings().fp32_gflop_s, 1);
-  const Ceilings before = probe.ceilings(), now = probe.measure();
-  EXPECT_EQ(probe.ceilings(), highest(before, now));
+  const rules::Ceilings before = probe.ceilings(), now = probe.measure();
+  EXPECT_EQ(probe.ceilings(), rules::highest(before, now));
   EXPECT_EQ(probe.measured(), probe.ceilings());
 }
 
@@ -54,8 +54,8 @@ TEST(Probe, CeilingsOfARealDevice) {
 TEST(Probe, WhatWasKnownIsNotForgotten) {
   const auto device = open_device("interpreter");
   Probe probe(*device, {1, 20, 1000});
-  EXPECT_EQ(probe.ceilings(), (Ceilings{1, 20, 1000}));
-  EXPECT_EQ(probe.measured(), Ceilings{});
+  EXPECT_EQ(probe.ceilings(), (rules::Ceilings{1, 20, 1000}));
+  EXPECT_EQ(probe.measured(), rules::Ceilings{});
   Problem problem(matmul("a2, a1"), *device, 1, &probe);  // 896 bytes: 0.045 µs
   EXPECT_FALSE(problem.implausible(0.042, 1, 0.9).has_value());
   EXPECT_TRUE(problem.implausible(0.038, 1, 0.9).has_value());

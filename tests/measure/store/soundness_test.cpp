@@ -13,7 +13,7 @@ namespace deplo::measure {
 namespace {
 
 constexpr ir::Work work{.flops = 2e6, .bytes = 1e6};  // 20 µs and 50 µs by the ceilings below
-constexpr Ceilings seen{20, 10, 100};
+constexpr rules::Ceilings seen{20, 10, 100};
 
 TrialRecord trial(std::vector<double> samples, double median_us) {
   TrialRecord record;
@@ -25,7 +25,7 @@ TrialRecord trial(std::vector<double> samples, double median_us) {
   return record;
 }
 
-std::string_view fault(const TrialRecord& record, const Ceilings& ceilings = seen, std::int64_t l2_bytes = 0) {
+std::string_view fault(const TrialRecord& record, const rules::Ceilings& ceilings = seen, std::int64_t l2_bytes = 0) {
   return fault_of(record, work, ceilings, l2_bytes);
 }
 

@@ -124,10 +124,10 @@ TEST(StoreMigration, AStoreOfVersion2) {
     EXPECT_EQ(baselines[0].created, "2026-11-21T00:00:00.000Z");
     EXPECT_EQ(baselines[0].samples, (std::vector<double>{7, 7.5, 8}));
     EXPECT_EQ(baselines[0].batch, 0) << "not known";
-    EXPECT_EQ(store.ceilings(1), Ceilings{});
+    EXPECT_EQ(store.ceilings(1), rules::Ceilings{});
   }
   Store::open(file).add_ceilings(1, {1, 2, 3});
-  EXPECT_EQ(Store::open(file).ceilings(1), (Ceilings{1, 2, 3}));
+  EXPECT_EQ(Store::open(file).ceilings(1), (rules::Ceilings{1, 2, 3}));
   EXPECT_TRUE(is_intact(file));
 }
 
@@ -145,7 +145,7 @@ TEST(StoreMigration, AStoreOfVersion3) {
   const auto baselines = store.baselines(2, 1);
   ASSERT_EQ(baselines.size(), 1U);
   EXPECT_EQ(baselines[0].sets, 0) << "not known";
-  EXPECT_EQ(store.ceilings(1), Ceilings{});
+  EXPECT_EQ(store.ceilings(1), rules::Ceilings{});
 }
 
 }  // namespace

@@ -313,11 +313,11 @@ TEST(Store, CeilingsAreTheHighestOfTheDevice) {
   const TemporaryFolder folder;
   Store store = Store::open(folder.file("a.db"));
   const Ids ids = add_context(store);
-  EXPECT_EQ(store.ceilings(ids.device), Ceilings{});
+  EXPECT_EQ(store.ceilings(ids.device), rules::Ceilings{});
   store.add_ceilings(ids.run, {10, 12, 100});
   store.add_ceilings(ids.run, {11, 9, 90});
-  EXPECT_EQ(store.ceilings(ids.device), (Ceilings{11, 12, 100}));
-  EXPECT_EQ(store.ceilings(ids.device + 1), Ceilings{});
+  EXPECT_EQ(store.ceilings(ids.device), (rules::Ceilings{11, 12, 100}));
+  EXPECT_EQ(store.ceilings(ids.device + 1), rules::Ceilings{});
 }
 
 TEST(Store, ABatchIsAllOrNothing) {

@@ -88,9 +88,9 @@ Program program_of(const Case& c, std::int64_t rows, std::int64_t columns) {
                   rows, columns, c.axes, c.stage, c.index));
 }
 
-BankCost found(const Program& program) {
-  for (const WarpAccess& access : warp_accesses(program))
-    if (access.load != nullptr) return bank_cost(access, *access.stage);
+rules::BankCost found(const Program& program) {
+  for (const rules::WarpAccess& access : rules::warp_accesses(program))
+    if (access.load != nullptr) return rules::bank_cost(access, *access.stage);
   ADD_FAILURE() << "no load";
   return {};
 }
@@ -112,7 +112,7 @@ TEST(Banks, one_word_a_bank_is_one_wavefront) {
   std::vector<std::int64_t> words(32);
   const auto spread = [&](std::int64_t stride) {
     for (std::size_t t = 0; t < 32; ++t) words[t] = static_cast<std::int64_t>(t) * stride;
-    return wavefronts(words, 1);
+    return rules::wavefronts(words, 1);
   };
   EXPECT_EQ(spread(0), 1);  // a broadcast
   EXPECT_EQ(spread(1), 1);
@@ -126,14 +126,14 @@ TEST(Banks, one_word_a_bank_is_one_wavefront) {
 TEST(Banks, wide_accesses_are_served_in_parts) {
   std::vector<std::int64_t> words(32);
   for (std::size_t t = 0; t < 32; ++t) words[t] = static_cast<std::int64_t>(t) * 4;
-  EXPECT_EQ(wavefronts(words, 4), 4);
-  EXPECT_EQ(least_wavefronts(32, 4), 4);
+  EXPECT_EQ(rules::wavefronts(words, 4), 4);
+  EXPECT_EQ(rules::least_wavefronts(32, 4), 4);
   for (std::size_t t = 0; t < 32; ++t) words[t] = static_cast<std::int64_t>(t) * 8;  // the articles' strip of 8
-  EXPECT_EQ(wavefronts(words, 4), 8);
-  EXPECT_EQ(wavefronts(std::span(words).first(8), 4), 2);
-  EXPECT_EQ(least_wavefronts(8, 4), 1);
+  EXPECT_EQ(rules::wavefronts(words, 4), 8);
+  EXPECT_EQ(rules::wavefronts(std::span(words).first(8), 4), 2);
+  EXPECT_EQ(rules::least_wavefronts(8, 4), 1);
   for (std::size_t t = 0; t < 32; ++t) words[t] = static_cast<std::int64_t>(t) * 2;
-  EXPECT_EQ(wavefronts(words, 2), 2);
+  EXPECT_EQ(rules::wavefronts(words, 2), 2);
 }
 
 TEST(Banks, random_accesses_as_counted) {
@@ -142,7 +142,7 @@ TEST(Banks, random_accesses_as_counted) {
     const int lanes = pick(random, {1, 2, 4});
     std::vector<std::int64_t> elements(1 + random() % 32);
     for (std::int64_t& e : elements) e = static_cast<std::int64_t>(random() % 200);
-    ASSERT_EQ(wavefronts(elements, lanes), counted(elements, lanes));
+    ASSERT_EQ(rules::wavefronts(elements, lanes), counted(elements, lanes));
   }
 }
 
@@ -190,7 +190,7 @@ TEST(Banks, fills_as_counted) {
         const Case c = {"a1:4=THREAD, a2:16=THREAD", fmt::format("{} lanes={}", pad > 0 ? " pad=4" : "", lanes),
                         "k, a2"};
         const Program program = program_of(c, 16, columns);
-        const std::vector<WarpAccess> all = warp_accesses(program);
+        const std::vector<rules::WarpAccess> all = rules::warp_accesses(program);
         ASSERT_EQ(all[0].load, nullptr);
         int expected = 0;
         const int copies = 16 * columns / lanes;
@@ -200,7 +200,7 @@ TEST(Banks, fills_as_counted) {
             elements.push_back(f * lanes / columns * (columns + pad) + f * lanes % columns);
           expected = std::max(expected, counted(elements, lanes));
         }
-        EXPECT_EQ(bank_cost(all[0], *all[0].stage).wavefronts, expected) << print(program);
+        EXPECT_EQ(rules::bank_cost(all[0], *all[0].stage).wavefronts, expected) << print(program);
         EXPECT_DOUBLE_EQ(all[0].times, copies / 64.0);
       }
 }
@@ -212,9 +212,9 @@ TEST(Banks, sweeps_are_contiguous) {
       "  x_smem = Stage(x, origin=(0, 0), slab=(s0:1@0, s1:512@1))\n"
       "  StridedLoop(a1 = a0; < 512; += 64): # reduce\n    in0 = load x_smem[0, a1]\n    acc0 <- add(acc0, in0)\n"
       "  y[a0] = acc0\n");
-  const std::vector<WarpAccess> all = warp_accesses(program);
+  const std::vector<rules::WarpAccess> all = rules::warp_accesses(program);
   ASSERT_EQ(all.size(), 2U);
-  EXPECT_EQ(bank_cost(all[1], *all[1].stage).wavefronts, 1);
+  EXPECT_EQ(rules::bank_cost(all[1], *all[1].stage).wavefronts, 1);
   EXPECT_DOUBLE_EQ(all[1].times, 8);
 }
 
@@ -233,7 +233,7 @@ TEST(Banks, physical_offset_is_the_layout) {
     std::int64_t expected = 0;
     const std::vector<std::int64_t> shape = physical_shape(stage);
     for (std::size_t d = 0; d < shape.size(); ++d) expected = expected * shape[d] + evaluate(place[d], {});
-    EXPECT_EQ(physical_offset(stage, at), expected);
+    EXPECT_EQ(rules::physical_offset(stage, at), expected);
   }
 }
 
