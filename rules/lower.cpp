@@ -2,22 +2,22 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "core/error.h"
 #include "ir/walk.h"
 
 namespace deplo::rules {
 
-Lowering::Lowering(ir::Program loop, const Target& target) : Lowering(std::move(loop), target, {}) {}
-
-Lowering::Lowering(ir::Program loop, const Target& target, Observer observer)
-    : program_(std::move(loop)), target_(target), observer_(std::move(observer)) {
+Lowering::Lowering(ir::Program loop, const Target& target, Observer observer, Pipeline rules)
+    : program_(std::move(loop)), target_(target), rules_(rules), observer_(std::move(observer)) {
   advance();
 }
 
 void Lowering::choose(std::size_t option) {
   CHECK(fork_ && option < fork_->options.size());
-  const std::string_view rule = pipeline()[rule_]->name;
+  const std::string_view rule = rules_[rule_]->name;
   pins_.push_back({fork_->knob.substr(rule.size() + 1), fork_->options[option]});
   trail_.push_back({fork_->knob, fork_->options[option]});
   advance();
@@ -25,8 +25,8 @@ void Lowering::choose(std::size_t option) {
 
 void Lowering::advance() {
   fork_.reset();
-  for (; rule_ < pipeline().size(); ++rule_, pins_.clear()) {
-    const Rule& rule = *pipeline()[rule_];
+  for (; rule_ < rules_.size(); ++rule_, pins_.clear()) {
+    const Rule& rule = *rules_[rule_];
     Verdict verdict = rule.decide(program_, target_, pins_);
     if (auto* fork = std::get_if<Fork>(&verdict)) {
       CHECK(!fork->options.empty());
@@ -61,29 +61,53 @@ std::string list(const std::vector<Value>& options) {
   return text;
 }
 
+Failure misfit(const std::string& message) { return {Status::invalid, "schedule: " + message}; }
+
+/// The choices of a trail that were not taken yet.
+class Open {
+ public:
+  Open(const Trail& trail, TrailIs is) : left_(trail.begin(), trail.end()), is_(is) {}
+
+  /// Which option of the fork the trail takes.
+  Result<std::size_t> option(const Fork& fork, const std::optional<Value>& as_before) {
+    if (left_.empty() && is_ == TrailIs::beginning) return std::size_t{0};
+    const auto named = std::ranges::find(left_, fork.knob, &Choice::knob);
+    if (named == left_.end() && as_before) return number_of(fork, {fork.knob, *as_before});
+    if (named == left_.end() || (is_ == TrailIs::beginning && named != left_.begin()))
+      return misfit(fmt::format("expected the knob {} next, found {}", fork.knob,
+                                left_.empty() ? "the end" : print({left_.front()})));
+    const Choice choice = *named;
+    left_.erase(named);
+    return number_of(fork, choice);
+  }
+
+  std::optional<Failure> fault() const {
+    if (left_.empty()) return std::nullopt;
+    return misfit(fmt::format("{} is left over: this kernel has no such decision", print({left_.front()})));
+  }
+
+ private:
+  static Result<std::size_t> number_of(const Fork& fork, const Choice& choice) {
+    const auto found = std::ranges::find(fork.options, choice.value);
+    if (found == fork.options.end())
+      return misfit(fmt::format("{} is not legal here; expected one of {}", print({choice}), list(fork.options)));
+    return static_cast<std::size_t>(found - fork.options.begin());
+  }
+
+  std::vector<Choice> left_;
+  TrailIs is_;
+};
+
 }  // namespace
 
-Lowering follow(ir::Program loop, const Target& target, const Trail& trail, Lowering::Observer observer) {
-  Lowering lowering(std::move(loop), target, std::move(observer));
-  std::size_t next = 0;
-  while (const auto& fork = lowering.fork()) {
-    std::size_t option = 0;
-    if (next < trail.size()) {
-      const Choice& choice = trail[next++];
-      if (choice.knob != fork->knob)
-        throw Error(fmt::format("schedule: expected the knob {} next, found {}={}", fork->knob, choice.knob,
-                                print(choice.value)));
-      const auto found = std::find(fork->options.begin(), fork->options.end(), choice.value);
-      if (found == fork->options.end())
-        throw Error(fmt::format("schedule: {}={} is not legal here; expected one of {}", choice.knob,
-                                print(choice.value), list(fork->options)));
-      option = static_cast<std::size_t>(found - fork->options.begin());
-    }
-    lowering.choose(option);
+Result<Lowering> follow(Lowering lowering, const Trail& trail, TrailIs is) {
+  Open open(trail, is);
+  while (lowering.fork()) {
+    const Result<std::size_t> option = open.option(*lowering.fork(), lowering.as_before());
+    if (!option.ok()) return option.failure();
+    lowering.choose(option.value());
   }
-  if (next < trail.size())
-    throw Error(fmt::format("schedule: {}={} is left over: this kernel has no such decision", trail[next].knob,
-                            print(trail[next].value)));
+  if (const auto fault = open.fault()) return *fault;
   return lowering;
 }
 

@@ -5,8 +5,8 @@
 
 namespace deplo::rules {
 
-std::span<const Rule* const> pipeline() {
-  static constexpr std::array<const Rule*, 20> rules = {
+Pipeline pipeline() {
+  static constexpr std::array rules = {
       &tileify,
       &chunk_matmul_k,
       &split_matmul_k,

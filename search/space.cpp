@@ -12,6 +12,11 @@ std::optional<std::size_t> option_of(const Fork& fork, const Choice& choice) {
   return static_cast<std::size_t>(std::distance(fork.options.begin(), found));
 }
 
+PositionPtr Space::find(const Trail& trail) const {
+  PositionPtr position = walk(*this, trail);
+  return position != nullptr && !position->fork() ? position : nullptr;
+}
+
 PositionPtr walk(const Space& space, const Trail& trail) {
   PositionPtr position = space.root();
   for (const Choice& choice : trail) {

@@ -26,6 +26,8 @@ class Space {
  public:
   virtual ~Space() = default;
   virtual PositionPtr root() const = 0;
+  /// The candidate that a stored trail stands for; nullptr: it is none of this space.
+  virtual PositionPtr find(const Trail&) const;
 };
 
 /// Which option of the fork the choice takes; none: another knob, or a value that is not offered.

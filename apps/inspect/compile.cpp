@@ -67,7 +67,10 @@ std::string lower(const ir::Program& loop, const Target& target, const CompileOp
   rules::Lowering::Observer observer;
   if (options.verbose > 0)
     observer = [&](const rules::Lowering::Step& step) { text += trace(step, options.verbose, loop.name); };
-  const rules::Lowering lowering = rules::follow(loop, target, parse_trail(options.schedule), observer);
+  const auto lowered =
+      rules::follow(rules::Lowering(loop, target, observer), parse_trail(options.schedule), rules::TrailIs::beginning);
+  if (!lowered.ok()) throw Error(lowered.failure().message);
+  const rules::Lowering& lowering = lowered.value();
   if (options.verbose > 0) text += fmt::format("schedule: {}\n", print(lowering.trail()));
   if (options.smem) return text + rules::draw_banks(lowering.program(), target);
   if (options.level == "tile") return text + print(lowering.program());

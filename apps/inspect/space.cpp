@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/hash.h"
 #include "core/interrupt.h"
+#include "core/text/text.h"
 #include "engine/compile/kernel_space.h"
 #include "engine/source/equal_kernels.h"
 #include "engine/source/kernel.h"
@@ -69,9 +70,10 @@ class Explorer {
  private:
   // The path is walked once more: a place in the middle of the tree does not know what was skipped above it.
   void count_skips(const Trail& trail) {
-    rules::follow(loop_, target_, trail, [&](const rules::Lowering::Step& step) {
+    const auto count = [&](const rules::Lowering::Step& step) {
       if (!step.skipped.empty()) ++skips_[step.rule][step.skipped];
-    });
+    };
+    CHECK(rules::follow(rules::Lowering(loop_, target_, count), trail, rules::TrailIs::whole).ok());
   }
 
   // Two candidates that are one kernel seldom come up in one sample of a large space; neighbours tell.
@@ -138,7 +140,7 @@ void enumerate(Explorer& explorer, const SpaceOptions& options, Progress& progre
       throw Error(
           fmt::format("--enumerate: expected at most {} candidates, found more (--limit N takes more)", options.limit));
     explorer.add(path, true);
-    progress.status(report.kernel, fmt::format("{} candidates", found));
+    progress.status(report.kernel, counted(static_cast<std::int64_t>(found), "candidate"));
     return true;
   });
   report.interrupted = !all;

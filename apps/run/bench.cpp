@@ -147,10 +147,9 @@ class Bencher {
 
   engine::Prepared by_trail(const ir::Program& loop, const std::string& trail) const {
     const engine::KernelSpace space(loop, target_);
-    search::Candidate candidate = search::walk(space, parse_trail(trail));
-    if (!candidate) rules::follow(loop, target_, parse_trail(trail));  // says what does not fit
-    while (candidate->fork()) candidate = candidate->choose(0);
-    return engine::prepare(candidate, target_);
+    const auto lowered = rules::follow(loop, target_, parse_trail(trail));
+    if (!lowered.ok()) throw Error(lowered.failure().message);
+    return engine::prepare(space.find(lowered.value().trail()), target_);
   }
 
   /// What else of ours is timed beside it.

@@ -42,6 +42,12 @@ KernelSpace::KernelSpace(const ir::Program& loop, const Target& target, Restrict
     : root_(std::make_shared<KernelPosition>(rules::Lowering(loop, target),
                                              std::make_shared<const Restrictions>(std::move(restrictions)))) {}
 
+search::PositionPtr KernelSpace::find(const Trail& trail) const {
+  const Result<rules::Lowering> found = rules::follow(lowering(*root_), trail, rules::TrailIs::whole);
+  // Walked again: the restrictions may leave out what the rules offer.
+  return found.ok() ? search::walk(*this, found.value().trail()) : nullptr;
+}
+
 const rules::Lowering& KernelSpace::lowering(const search::Position& candidate) {
   const auto* const position = dynamic_cast<const KernelPosition*>(&candidate);
   CHECK(position != nullptr);

@@ -12,6 +12,8 @@ class KernelSpace : public search::Space {
   /// `loop` is verified Loop IR. Forks offer what the restrictions leave, in the rules' order.
   KernelSpace(const ir::Program& loop, const Target& target, Restrictions restrictions = {});
   search::PositionPtr root() const override { return root_; }
+  /// Also of a trail that is older than some rules (rules::follow()).
+  search::PositionPtr find(const Trail&) const override;
 
   /// The scheduled program behind a candidate that came from this kind of space.
   static const rules::Lowering& lowering(const search::Position& candidate);

@@ -25,8 +25,8 @@ namespace {
 // The candidate that the trail leads to, if it is one of this space and complete.
 std::optional<Prepared> follow(const ir::Program& loop, const Target& target, const std::string& trail) {
   const KernelSpace space(loop, target);
-  const search::Candidate candidate = search::walk(space, parse_trail(trail));
-  if (!candidate || candidate->fork()) return std::nullopt;
+  const search::Candidate candidate = space.find(parse_trail(trail));
+  if (!candidate) return std::nullopt;
   return prepare(candidate, target);
 }
 

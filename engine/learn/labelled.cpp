@@ -19,11 +19,9 @@ namespace {
 
 /// nullopt: rules have changed since.
 std::optional<rules::Features> features_of(const ir::Program& loop, const Target& target, const std::string& trail) {
-  try {
-    return rules::features(rules::follow(loop, target, parse_trail(trail)).program(), target);
-  } catch (const Error&) {
-    return std::nullopt;
-  }
+  const auto lowering = rules::follow(loop, target, parse_trail(trail), rules::TrailIs::whole);
+  if (!lowering.ok()) return std::nullopt;
+  return rules::features(lowering.value().program(), target);
 }
 
 /// The valid ones; at most `most`, evenly over them.

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -30,21 +28,12 @@ void add(search::Labelled& set, const rules::Lowering& lowering, const rules::Ce
   set.analytic.push_back(std::log(rules::roofline_us(features, lowering.target(), ceilings)));
 }
 
-/// The record's choices, whatever their order is; nullopt: not all of them are offered, or others are.
-std::optional<rules::Lowering> lower(rules::Lowering lowering, const search::Records& records, std::size_t row) {
-  std::map<std::string_view, const Value*> open;
+Trail trail_of(const search::Records& records, std::size_t row) {
+  Trail trail;
   for (std::size_t k = 0; k < records.knobs.size(); ++k)
     if (const Value& value = records.value(row, k); value != Value(std::string(absent)))
-      open[records.knobs[k].name] = &value;
-  while (lowering.fork()) {
-    const auto choice = open.find(lowering.fork()->knob);
-    if (choice == open.end()) return std::nullopt;
-    const auto option = search::option_of(*lowering.fork(), {lowering.fork()->knob, *choice->second});
-    if (!option) return std::nullopt;
-    lowering.choose(*option);
-    open.erase(choice);
-  }
-  return open.empty() ? std::optional(std::move(lowering)) : std::nullopt;
+      trail.push_back({records.knobs[k].name, value});
+  return trail;
 }
 
 }  // namespace
@@ -93,11 +82,11 @@ std::shared_ptr<const search::Records> prior_records(const StoredSpace& space, c
   believed.knobs = records.knobs;
   search::Labelled set = empty_set(records.kernel);
   for (std::size_t row = 0; row < records.records.size(); ++row) {
-    const std::optional<rules::Lowering> lowered = lower(root, records, row);
-    if (!lowered) continue;
+    const auto lowered = rules::follow(root, trail_of(records, row), rules::TrailIs::whole);
+    if (!lowered.ok()) continue;
     const auto options = records.options_of(row);
     believed.options.insert(believed.options.end(), options.begin(), options.end());
-    add(set, *lowered, space.ceilings);
+    add(set, lowered.value(), space.ceilings);
   }
   for (const double log : prior(set)) believed.records.emplace_back().outcome = {Status::ok, std::exp(log), {}};
   return believed.records.empty() ? nullptr : std::make_shared<const search::Records>(std::move(believed));

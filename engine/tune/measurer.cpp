@@ -62,8 +62,8 @@ search::Candidate stored_best(measure::Store& store, std::int64_t kernel, std::i
                               const search::Space& space, const Target& target, double tolerance) {
   const auto best = store.best(kernel, device, tolerance);
   if (!best) return nullptr;
-  search::Candidate candidate = search::walk(space, parse_trail(best->trail));
-  const bool same = candidate && !candidate->fork() && prepare(candidate, target).digest == best->digest;
+  search::Candidate candidate = space.find(parse_trail(best->trail));
+  const bool same = candidate && prepare(candidate, target).digest == best->digest;
   return same ? candidate : nullptr;
 }
 

@@ -34,12 +34,22 @@ Row merge(const Row& before, Row after) {
   return after;
 }
 
+/// For people; programs get name(Stop).
+std::string_view words(std::string_view stop) {
+  if (stop == name(search::Stop::seconds)) return "time is up";
+  if (stop == name(search::Stop::trials)) return "enough trials";
+  if (stop == name(search::Stop::patience)) return "no better one came";
+  if (stop == name(search::Stop::exhausted)) return "every schedule was tried";
+  return stop;
+}
+
 std::string report(const Row& row) {
   if (row.stop == untunable) return fmt::format("{}: {}", untunable, row.fault);
   if (row.best_us <= 0) return "no valid measurement, " + counted(row.trials, "trial");
   const std::string up = row.heuristic_us > 0 ? fmt::format(" ({:.2f}x)", row.heuristic_us / row.best_us) : "";
-  return fmt::format("best {} µs{}, {}, {} known, stopped: {}", significant(row.best_us), up,
-                     counted(row.trials, "trial"), row.known, row.stop);
+  return fmt::format("{} {} µs{}, {}{}: {}", row.confirmed ? "confirmed" : "best", significant(row.best_us), up,
+                     counted(row.trials, "trial"), row.known > 0 ? fmt::format(", {} known", row.known) : "",
+                     words(row.stop));
 }
 
 Summary blank_summary(const Experiment& experiment, const TuneOptions& options, const Session& session) {

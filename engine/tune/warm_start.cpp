@@ -61,8 +61,7 @@ std::vector<search::Candidate> fastest_of(const search::SourceTask& trials, cons
   std::vector<search::Candidate> found;
   for (const search::Experience* trial : valid) {
     if (found.size() == most) break;
-    if (auto position = search::walk(space, trial->trail); position != nullptr && !position->fork())
-      found.push_back(std::move(position));
+    if (auto position = space.find(trial->trail)) found.push_back(std::move(position));
   }
   return found;
 }

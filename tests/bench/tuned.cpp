@@ -71,7 +71,8 @@ Tuned::Tuned(const engine::KernelCase& kernel, const SearchFlags& flags) : devic
   const Target target = measure::target_of(device_->info());
   trail_ = flags.schedule.empty() ? search(kernel, flags) : flags.schedule;
   const auto lowering = rules::follow(kernel.loop, target, parse_trail(trail_));
-  candidate_.kernel = rules::materialize(lowering.program(), target);
+  if (!lowering.ok()) throw Error(lowering.failure().message);
+  candidate_.kernel = rules::materialize(lowering.value().program(), target);
   candidate_.source = emit(candidate_.kernel, target);
   auto built = device_->build(candidate_);
   if (!built.ok()) throw Error(built.failure().message);

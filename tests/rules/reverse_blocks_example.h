@@ -30,6 +30,6 @@ ir::Program apply(ir::Program program, const Target&, std::span<const Choice>) {
 
 }  // namespace
 
-extern const Rule reverse_blocks = {"reverse_blocks", decide, apply};
+extern const Rule reverse_blocks = {"reverse_blocks", decide, apply, 0};  // on=0: as before the rule
 
 }  // namespace deplo::rules

@@ -82,7 +82,7 @@ TEST_F(Priors, DrawsSchedulesAndTheHeuristics) {
   ASSERT_LE(source.size(), 21U);
   EXPECT_EQ(print(source[0].trail), print(search::heuristic(space)->trail()));
   for (const search::Experience& each : source)
-    EXPECT_DOUBLE_EQ(each.microseconds, roofline_of(rules::follow(loop_, target_, each.trail)));
+    EXPECT_DOUBLE_EQ(each.microseconds, roofline_of(rules::follow(loop_, target_, each.trail).value()));
   EXPECT_NE(print(engine::prior_source(space, {}, 20, 4, engine::analytic_prior())[1].trail), print(source[1].trail));
 }
 

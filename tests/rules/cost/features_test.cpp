@@ -17,7 +17,7 @@ ir::Program loop_of(std::string_view name, const ir::Symbols& symbols) {
 }
 
 ir::Program lower(std::string_view name, const ir::Symbols& symbols, std::string_view target, std::string_view trail) {
-  return follow(loop_of(name, symbols), load_target(target), parse_trail(trail)).program();
+  return follow(loop_of(name, symbols), load_target(target), parse_trail(trail)).value().program();
 }
 
 /// Runs the loops of every thread and counts what it meets.

@@ -13,7 +13,7 @@ double predicted(const std::string& kernel, const ir::Symbols& symbols, const st
                  const std::string& trail) {
   const Target target = load_target(target_name);
   const ir::Program loop = ir::parse(rules::kernel(kernel).text, symbols, kernel);
-  return roofline_us(rules::features(rules::follow(loop, target, parse_trail(trail)).program(), target), target,
+  return roofline_us(rules::features(rules::follow(loop, target, parse_trail(trail)).value().program(), target), target,
                      {100, 100, 1000});
 }
 

@@ -2,8 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/error.h"
+#include <algorithm>
+
 #include "rules/lower.h"
+#include "rules/newer_rule.h"
 #include "rules/programs.h"
 
 namespace deplo::rules {
@@ -11,13 +13,13 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-using testing::ThrowsMessage;
 
 ir::Program matmul() { return ir::parse(kernel("matmul").text, {{"M", 33}, {"N", 64}, {"K", 64}}); }
 
 void expect_error(const std::string& trail, const testing::Matcher<std::string>& message) {
-  EXPECT_THAT([&] { follow(matmul(), load_target("sm_90"), parse_trail(trail)); }, ThrowsMessage<Error>(message))
-      << trail;
+  const auto found = follow(matmul(), load_target("sm_90"), parse_trail(trail));
+  ASSERT_FALSE(found.ok()) << trail;
+  EXPECT_THAT(found.failure().message, message) << trail;
 }
 
 TEST(Follow, a_printed_trail_replays_to_the_same_program) {
@@ -25,7 +27,7 @@ TEST(Follow, a_printed_trail_replays_to_the_same_program) {
   Lowering lowering(matmul(), target);
   while (lowering.fork()) lowering.choose(lowering.fork()->options.size() - 1);
   const std::string text = print(lowering.trail());
-  const Lowering again = follow(matmul(), target, parse_trail(text));
+  const Lowering again = follow(matmul(), target, parse_trail(text)).value();
   EXPECT_EQ(again.program(), lowering.program());
   EXPECT_EQ(print(again.trail()), text);
 }
@@ -35,7 +37,9 @@ TEST(Follow, after_its_end_takes_the_first_option) {
   const Trail all = heuristic(matmul(), target).trail();
   ASSERT_GT(all.size(), 3U);
   for (std::size_t n = 0; n <= all.size(); ++n)
-    EXPECT_EQ(follow(matmul(), target, Trail(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(n))).trail(), all);
+    EXPECT_EQ(
+        follow(matmul(), target, Trail(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(n))).value().trail(),
+        all);
 }
 
 TEST(Follow, is_value_semantics) {
@@ -64,15 +68,48 @@ TEST(Follow, a_left_over_choice_is_named) {
   expect_error(all + " split_matmul_k.splits=4", HasSubstr("split_matmul_k.splits=4 is left over"));
 }
 
+TEST(Follow, a_whole_trail_is_read_by_name) {
+  const Target target = load_target("sm_90");
+  const Lowering all = heuristic(matmul(), target);
+  Trail trail = all.trail();
+  std::ranges::reverse(trail);
+  EXPECT_EQ(follow(matmul(), target, trail, TrailIs::whole).value().trail(), all.trail());
+  trail.pop_back();
+  EXPECT_THAT(follow(matmul(), target, trail, TrailIs::whole).failure().message,
+              HasSubstr("expected the knob chunk_matmul_k.bk next"));
+}
+
+TEST(Follow, a_trail_older_than_a_rule_means_what_it_meant) {
+  const Target target = load_target("sm_90");
+  Lowering before(matmul(), target);
+  while (before.fork()) before.choose(before.fork()->options.size() - 1);
+  Rule strict = newer_rule;
+  strict.as_before.reset();
+  for (std::size_t place = 1; place <= pipeline().size(); ++place) {
+    const auto rules = with_newer_rule(place);
+    const auto found = follow(Lowering(matmul(), target, {}, rules), before.trail(), TrailIs::whole);
+    ASSERT_TRUE(found.ok()) << place << ": " << found.failure().message;
+    EXPECT_EQ(found.value().program(), before.program()) << place;
+    EXPECT_EQ(found.value().trail().size(), before.trail().size() + 1) << "and can be stored again, in full";
+    const auto without = with_newer_rule(place, strict);
+    EXPECT_THAT(follow(Lowering(matmul(), target, {}, without), before.trail(), TrailIs::whole).failure().message,
+                HasSubstr("expected the knob newer.on next"));
+    EXPECT_NE(follow(Lowering(matmul(), target, {}, rules), {}, TrailIs::beginning).value().program(),
+              heuristic(matmul(), target).program())
+        << "a beginning leaves it to the heuristic";
+  }
+}
+
 TEST(Follow, the_observer_sees_each_rule_once_in_order) {
   std::vector<std::string_view> seen;
   ir::Program last = matmul();
-  follow(matmul(), load_target("opencl-cpu"), {}, [&](const Lowering::Step& step) {
+  const auto observe = [&](const Lowering::Step& step) {
     seen.push_back(step.rule);
     EXPECT_EQ(step.before, last);
     EXPECT_TRUE(step.skipped.empty() || step.after == step.before) << step.rule;
     last = step.after;
-  });
+  };
+  ASSERT_TRUE(follow(Lowering(matmul(), load_target("opencl-cpu"), observe), {}, TrailIs::beginning).ok());
   ASSERT_EQ(seen.size(), pipeline().size());
   for (std::size_t i = 0; i < seen.size(); ++i) EXPECT_EQ(seen[i], pipeline()[i]->name);
 }

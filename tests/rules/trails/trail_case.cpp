@@ -98,7 +98,7 @@ std::string check(const TrailCase& c, int report) {
     const std::string line = print(Trail{choice}) + "\n";
     if (write(report, line.data(), line.size()) < 0) throw Error("the pipe is closed");
   });
-  const Lowering again = follow(loop, target, parse_trail(print(lowering.trail())));
+  const Lowering again = follow(loop, target, parse_trail(print(lowering.trail()))).value();
   if (again.program() != lowering.program()) return "the trail does not replay to the same program";
   const ir::Program sound = materialize(lowering.program(), target);
   const ir::Program kernel = c.fault == nullptr ? sound : c.fault(sound);

@@ -1,0 +1,59 @@
+// Trails that stores of every version have replay after a rule is added, wherever in the pipeline it comes.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <vector>
+
+#include "core/file.h"
+#include "engine/learn/store_keys.h"
+#include "engine/source/kernel.h"
+#include "measure/device.h"
+#include "measure/store/store.h"
+#include "measure/store_fixture.h"
+#include "rules/lower.h"
+#include "rules/newer_rule.h"
+
+namespace deplo::engine {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Counts {
+  int trails = 0, stale = 0;
+};
+
+/// The trails of a kernel on a device, each under every pipeline with the new rule. Stale ones do not fit today's
+/// either: the fixtures are from before the rules had their present options.
+void replay(const StoreKey& key, measure::Store& store, Counts& counts) {
+  const ir::Program loop = parse_kernel(key.text, {}, key.name);
+  const Target target = measure::target_of(key.info);
+  for (const measure::KnownTrial& known : store.known_trials(key.kernel, key.device, key.protocol)) {
+    const Trail trail = parse_trail(known.trial.trail);
+    const auto today = rules::follow(loop, target, trail, rules::TrailIs::whole);
+    ++counts.trails;
+    counts.stale += today.ok() ? 0 : 1;
+    if (!today.ok()) continue;
+    for (std::size_t place = 1; place <= rules::pipeline().size(); ++place) {
+      const auto rules = rules::with_newer_rule(place);
+      const auto then = rules::follow(rules::Lowering(loop, target, {}, rules), trail, rules::TrailIs::whole);
+      ASSERT_TRUE(then.ok()) << place << ": " << then.failure().message;
+      EXPECT_EQ(then.value().program(), today.value().program()) << place << ": " << print(trail);
+    }
+  }
+}
+
+TEST(StoredTrails, OutliveANewRule) {
+  for (const char* name : {"store_v1.sqlite", "store_v2.sqlite", "store_v3.sqlite", "store_v4.sqlite"}) {
+    const measure::TemporaryFolder folder;
+    const std::string file = folder.file(name);  // a copy: reading it brings it to today's version
+    fs::copy_file(fs::path(DEPLO_SOURCE_DIR) / "tests" / "fixtures" / name, file);
+    measure::Store store = measure::Store::open(file);
+    Counts counts;
+    for (const StoreKey& key : store_keys(file)) replay(key, store, counts);
+    EXPECT_GT(counts.trails, 0) << name;
+    EXPECT_EQ(counts.stale, 0) << name << ": " << counts.trails;
+  }
+}
+
+}  // namespace
+}  // namespace deplo::engine
