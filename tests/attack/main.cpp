@@ -392,7 +392,7 @@ std::string read_bytes(const fs::path& file) {
 void write_bytes(const fs::path& file, const std::string& bytes) {
   std::ofstream stream(file, std::ios::binary);
   stream << bytes;
-  CHECK(stream.flush());
+  if (!stream.flush()) throw Error(fmt::format("{}: {}", file.string(), std::strerror(errno)), Exit::environment);
 }
 
 }  // namespace deplo::attack
