@@ -85,6 +85,8 @@ void add_commands(CLI::App& app, int& exit_code) {
   add_man(*add("man"));
   app.add_subcommand("help", "Show how to use a command.");  // words_of() has made flags of it
   add_worker(*add("worker"), exit_code);
+  // Else a word behind a command that is the name of another one were that command: `deplo strategies model`.
+  app.require_subcommand(0, 1);
 }
 
 int run(int argc, char** argv, bool tune_only) {
@@ -114,7 +116,8 @@ std::string shortened(const std::string& message) {
 }
 
 int fail(const std::string& message, Exit exit) {
-  std::fprintf(stderr, "deplo: %s\n", printable(message).c_str());  // one line whatever the names in it are
+  // One line whatever the names in it are; cut when its bytes are words, for these are longer.
+  std::fprintf(stderr, "deplo: %s\n", printable(shortened(printable(message))).c_str());
   return static_cast<int>(exit);
 }
 
@@ -132,7 +135,7 @@ int run_program(int argc, char** argv, bool tune_only) {
   try {
     return run(argc, argv, tune_only);
   } catch (const Error& e) {
-    return fail(shortened(e.what()), e.exit());
+    return fail(e.what(), e.exit());
   } catch (const std::bad_alloc&) {
     return fail("not enough memory", Exit::environment);
   }

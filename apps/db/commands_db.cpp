@@ -148,6 +148,7 @@ void add_db(CLI::App& command, int& exit_code) {
   add_db_writers(command);
   add_import(*command.add_subcommand("import"), exit_code);
   add_export(*command.add_subcommand("export"), exit_code);
+  command.require_subcommand(0, 1);  // a store may be called `best`
 }
 
 }  // namespace deplo::apps

@@ -77,6 +77,14 @@ TEST(Help, MisspeltWords) {
   EXPECT_THAT(refusal({"deplo", "nonsense"}), Not(HasSubstr("did you mean")));
 }
 
+// A control character is four on the screen: found by an attack, which had 2,394 bytes of message for it.
+TEST(Messages, AreShortWhateverIsInThem) {
+  const std::string message =
+      refusal({"deplo", "space", "-k", "matmul", "--restrict", std::string(3000, '\n') + "x.y=1"});
+  EXPECT_LT(message.size(), 1100U);
+  EXPECT_THAT(message, HasSubstr("[...]"));
+}
+
 TEST(Strategies, AreListed) {
   const std::string list = output({"deplo", "strategies"});
   EXPECT_THAT(list, HasSubstr("\nmcts        Monte Carlo tree search"));
@@ -85,6 +93,7 @@ TEST(Strategies, AreListed) {
   EXPECT_THAT(mcts, AllOf(HasSubstr("c=0.5: "), HasSubstr("backup=max: "), Not(HasSubstr("genetic"))));
   EXPECT_THAT(output({"deplo", "strategies", "-v"}), HasSubstr(mcts));
   EXPECT_THAT(output({"deplo", "strategies", "default"}), HasSubstr("kappa"));
+  EXPECT_THAT(output({"deplo", "strategies", "model"}), HasSubstr("kappa")) << "not the command `model`";
   EXPECT_THAT(refusal({"deplo", "strategies", "mtcs"}), HasSubstr("did you mean 'mcts'?"));
   const Json all = Json::parse(output({"deplo", "strategies", "--json"}));
   EXPECT_EQ(std::ranges::count(all, true, [](const Json& one) { return one["default"].get<bool>(); }), 1);
