@@ -24,38 +24,38 @@ PREFIX ?= /usr/local
 help: ## this list
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
 
-setup: ## install the distribution's packages that are missing
+setup: ## install missing packages
 	@$(SETUP)
 
-tune: setup ## set-up, build and run the main job: tune qwen's kernels on this machine (TIME=300 seconds)
+tune: setup ## build, and tune the kernels of Qwen2.5 (TIME=300 s)
 	$(call configure,$(PRESET))
 	@cmake --build $(BUILD) --target deplo deplo-tune
 	$(BUILD)/bin/deplo-tune --config $(CONFIG) --search mcts --time $(TIME)
 
-build: setup ## set-up and build everything (PRESET=release, dev or asan)
+build: setup ## build everything (PRESET=release, dev or asan)
 	$(call configure,$(PRESET))
 	@cmake --build $(BUILD)
 
-test: build ## set-up, build and run every test; none of them times anything
+test: build ## build, and run every test
 	@ctest --preset $(PRESET)
 
-bench: setup ## set-up, build and run the benchmarks of tests/bench
+bench: setup ## build, and run the benchmarks of tests/bench
 	$(call configure,$(PRESET))
 	@cmake --build $(BUILD) --target benches
 	@set -e; for bench in tests/bench/bench_*.cpp; do $(BUILD)/bin/$$(basename $$bench .cpp); done
 
-bundle: setup ## one folder with all that the programs need, to be copied to a machine with a GPU (bundle/gpu_check)
+bundle: setup ## a folder to copy to a machine with a GPU
 	$(call configure,$(PRESET))
 	@cmake --build $(BUILD) --target deplo deplo-tune
 	@scripts/bundle.sh $(BUILD) bundle
 
-install: setup ## set-up, build and install programs and library (PREFIX=/usr/local): find_package(deplo)
+install: setup ## build, and install (PREFIX=/usr/local)
 	$(call configure,$(PRESET))
 	@cmake --build $(BUILD) --target deplo deplo-tune library
 	@cmake --install $(BUILD) --prefix $(PREFIX)
 
 # The tests that compare with files under tests/golden, tests/listings and tests/traces write these instead.
-update-golden: setup ## rewrite every golden and listing of the tests with the present output; then look at git diff
+update-golden: setup ## rewrite goldens and listings of the tests
 	$(call configure,$(PRESET))
 	@cmake --build $(BUILD) --target test_rules test_apps
 	@UPDATE_GOLDEN=1 $(BUILD)/bin/test_rules --gtest_brief=1 --gtest_filter='*Goldens.*:Listings.*'
@@ -66,13 +66,13 @@ format: ## clang-format over the sources, in place
 	@$(SETUP) clang-format
 	@clang-format -i $(SOURCES)
 
-lint: ## clang-format and clang-tidy, nothing changed; warnings are errors
+lint: ## clang-format and clang-tidy, without changes
 	@$(SETUP) clang-format clang-tidy
 	@clang-format --dry-run --Werror $(SOURCES)
 	$(call configure,tidy)
 	@cmake --build build/tidy
 
-hooks: ## let git format staged sources and check commit subjects (scripts/hooks)
+hooks: ## format staged sources and check subjects at commits
 	@$(SETUP) clang-format
 	@git config core.hooksPath scripts/hooks
 

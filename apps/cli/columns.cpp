@@ -19,7 +19,7 @@ std::size_t name_column(const std::vector<bool>& right) {
   return static_cast<std::size_t>(std::ranges::find(right, false) - right.begin());
 }
 
-/// Each row as a paragraph. A cell with spaces in it begins a line where it does not fit the one before; none is cut.
+/// Each row as a paragraph, with an empty line between them. A cell with spaces in it begins a line where it does not fit the one before; none is cut.
 std::string stack_rows(const std::vector<std::vector<std::string>>& rows, const std::vector<bool>& right,
                        std::size_t width) {
   constexpr std::size_t indent = 2;
@@ -40,6 +40,7 @@ std::string stack_rows(const std::vector<std::vector<std::string>>& rows, const 
       (line += line.empty() ? "" : ", ") += cell;
     }
     flush();
+    if (r + 1 < rows.size()) text += "\n";
   }
   return text;
 }
@@ -50,21 +51,57 @@ std::string three_digits(double value) {
   return value < 100 ? fmt::format("{:.3g}", value) : fmt::format("{:.0f}", value);
 }
 
-std::string align_columns(std::vector<std::vector<std::string>> rows, const std::vector<bool>& right,
-                          std::size_t width) {
-  std::vector<std::size_t> widths(right.size(), 0);
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+std::vector<std::size_t> widths_of(const Rows& rows) {
+  std::vector<std::size_t> widths(rows.empty() ? 0 : rows.front().size(), 0);
+  for (const auto& row : rows)
+    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], columns(row[c]));
+  return widths;
+}
+
+/// Of the window, that all but the last column of the table take.
+std::size_t columns_of_others(const std::vector<std::size_t>& widths) {
+  std::size_t sum = 0;
+  for (std::size_t c = 0; c + 1 < widths.size(); ++c) sum += widths[c] + 2;
+  return sum;
+}
+
+/// Takes columns that say the same in every row, or nothing, out of the table: a line each.
+std::string take_constant_columns(Rows& rows, std::vector<bool>& right, std::size_t width) {
+  std::string text;
+  for (std::size_t c = rows.front().size(); c-- > 0;) {
+    if (c == name_column(right) || rows[1][c].empty() || rows[0][c].empty()) continue;
+    const auto alike = [&](const auto& row) { return &row == &rows.front() || row[c].empty() || row[c] == rows[1][c]; };
+    if (!std::ranges::all_of(rows, alike)) continue;
+    text = wrap(rows[0][c] + " " + rows[1][c], width, 2) + "\n" + text;
+    for (auto& row : rows) row.erase(row.begin() + static_cast<std::ptrdiff_t>(c));
+    right.erase(right.begin() + static_cast<std::ptrdiff_t>(c));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string align_columns(std::vector<std::vector<std::string>> rows, std::vector<bool> right, std::size_t width) {
   for (auto& row : rows)
-    for (std::size_t c = 0; c < row.size(); ++c) {
-      row[c] = printable(row[c]);
-      widths[c] = std::max(widths[c], columns(row[c]));
-    }
-  std::size_t others = 0;  // columns of the window that all but the last of the table take
-  for (std::size_t c = 0; c + 1 < widths.size(); ++c) others += widths[c] + 2;
-  const bool fits = width == 0 || others + widths.back() <= width;
-  if (!fits && (others > width + 2 || right.back())) return stack_rows(rows, right, width);
+    for (std::string& cell : row) cell = printable(cell);
+  std::vector<std::size_t> widths = widths_of(rows);
+  std::size_t others = columns_of_others(widths);
+  const auto fits_window = [&] { return width == 0 || others + widths.back() <= width; };
+  std::string text;
+  const bool whole = std::ranges::all_of(rows, [&](const auto& row) { return row.size() == right.size(); });
+  if (!fits_window() && whole && rows.size() > 2) {
+    text = take_constant_columns(rows, right, width);
+    widths = widths_of(rows);
+    others = columns_of_others(widths);
+  }
+  const bool fits = fits_window();
+  if (!fits && (others > width + 2 || right.back())) return text + stack_rows(rows, right, width);
   const bool beside = width >= others + least_beside;  // else below, a little to the right
   const std::size_t indent = beside ? others : 4;
-  std::string text;
   for (const auto& row : rows) {
     std::string line;
     for (std::size_t c = 0; c < row.size(); ++c) {

@@ -12,8 +12,8 @@ std::string three_digits(double value);
 /// Text in columns of the width of their widest cell, two spaces between them; numbers (`right`) flush right. The first
 /// row has the names of the columns. Where the last column does not fit the window it is wrapped, or stands below the
 /// others; where they do not fit without it every row is a paragraph: its name and, with the names of their columns,
-/// the other cells. Each cell is one line, whatever is in it (printable() in core/text/text.h).
-std::string align_columns(std::vector<std::vector<std::string>> rows, const std::vector<bool>& right,
-                          std::size_t width);
+/// the other cells. What does not fit is made narrower first: a column that says the same in every row becomes a line
+/// above. Each cell is one line, whatever is in it (printable() in core/text/text.h).
+std::string align_columns(std::vector<std::vector<std::string>> rows, std::vector<bool> right, std::size_t width);
 
 }  // namespace deplo::apps

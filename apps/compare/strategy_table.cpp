@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
+#include <vector>
 
 #include "apps/compare/strategy_compare.h"
 #include "core/text/text.h"
+#include "core/text/wrap.h"
 
 namespace deplo::apps {
 namespace {
@@ -17,16 +18,15 @@ using search::Interval;
 using search::SpaceResult;
 using search::Standing;
 
-constexpr std::array<std::size_t, 9> widths = {7, 19, 8, 19, 7, 8, 6, 8, 8};  // of the numbers beside a label
-constexpr std::size_t wide_columns = std::accumulate(widths.begin(), widths.end(), std::size_t{0});
 constexpr std::size_t least_label = 12;
 
 std::string right(const std::string& text, std::size_t width) {
   return std::string(width - std::min(width, columns(text)), ' ') + text;
 }
+/// A label that is too wide stands on a line of its own.
 std::string left(const std::string& text, std::size_t width) {
-  const std::string shortened = cut(text, width);
-  return shortened + std::string(width - columns(shortened), ' ');
+  const std::size_t wide = columns(text);
+  return wide > width ? text + "\n" + std::string(width, ' ') : text + std::string(width - wide, ' ');
 }
 
 std::string of(const Interval& interval) { return fmt::format("[{:.3f}, {:.3f}]", interval.low, interval.high); }
@@ -38,53 +38,72 @@ std::size_t label_width(const Comparison& comparison, std::size_t width, std::si
   std::size_t longest = least_label;
   for (const auto& entrant : comparison.contest.entrants) longest = std::max(longest, columns(entrant.label));
   if (width == 0) return longest;
-  return std::min(longest, width > beside + least_label ? width - beside : width);
+  return std::min(longest, std::max(least_label, width - std::min(width, beside)));
 }
 
-std::string row(const std::array<std::string, widths.size()>& cells) {
-  std::string text;
-  for (std::size_t i = 0; i < cells.size(); ++i) text += right(cells[i], widths[i]);
-  return text + "\n";
+/// A number beside a strategy. `reference`: the strategy that the others are compared with.
+struct Column {
+  const char* title;
+  std::size_t width;
+  int importance;  // the least important ones are left out of a narrow window
+  std::string (*text)(const Standing&, bool reference);
+};
+constexpr std::array<Column, 9> all_columns = {{
+    {"score", 7, 2, [](const Standing& s, bool) { return fmt::format("{:.3f}", s.score); }},
+    {"95 %", 16, 1, [](const Standing& s, bool) { return of(s.score_interval); }},
+    {"median", 8, 0, [](const Standing& s, bool) { return fmt::format("{:.3f}", s.median_score); }},
+    {"95 %", 16, 0, [](const Standing& s, bool) { return of(s.median_interval); }},
+    {"short", 7, 2, [](const Standing& s, bool) { return fmt::format("{:.3f}", s.short_score); }},
+    {"p", 8, 2, [](const Standing& s, bool reference) { return reference ? "" : probability(s.p); }},
+    {"A12", 6, 2, [](const Standing& s, bool reference) { return reference ? "" : fmt::format("{:.2f}", s.a12); }},
+    {"to 10%", 8, 2, [](const Standing& s, bool) { return evaluations(s.evaluations[0]); }},
+    {"to 5%", 8, 2, [](const Standing& s, bool) { return evaluations(s.evaluations[1]); }},
+}};
+
+std::vector<Column> columns_for(std::size_t width) {
+  for (const int least : {0, 1, 2}) {
+    std::vector<Column> fitting;
+    std::size_t sum = least_label;
+    for (const Column& column : all_columns)
+      if (column.importance >= least) sum += fitting.emplace_back(column).width;
+    if (width == 0 || sum <= width || least == 2) return fitting;
+  }
+  return {};
 }
 
-std::string wide(const Comparison& comparison, const Ordered& ordered, std::size_t width) {
-  const std::size_t label = label_width(comparison, width, wide_columns);
-  std::string text =
-      left("strategy", label) + row({"score", "95 %", "median", "95 %", "short", "p", "A12", "to 10%", "to 5%"});
+std::string standings_table(const Comparison& comparison, const Ordered& ordered, std::size_t width) {
+  const std::vector<Column> shown = columns_for(width);
+  std::size_t beside = 0;
+  for (const Column& column : shown) beside += column.width;
+  const std::size_t label = label_width(comparison, width, beside);
+  std::string text = left("strategy", label);
+  for (const Column& column : shown) text += right(column.title, column.width);
+  text += "\n";
   for (const Standing& s : ordered.standings) {
-    const bool reference = &s == &ordered.standings.front();
-    text += left(s.label, label) +
-            row({fmt::format("{:.3f}", s.score), of(s.score_interval), fmt::format("{:.3f}", s.median_score),
-                 of(s.median_interval), fmt::format("{:.3f}", s.short_score), reference ? "" : probability(s.p),
-                 reference ? "" : fmt::format("{:.2f}", s.a12), evaluations(s.evaluations[0]),
-                 evaluations(s.evaluations[1])});
+    text += left(s.label, label);
+    for (const Column& column : shown) text += right(column.text(s, &s == &ordered.standings.front()), column.width);
+    text += "\n";
   }
   return text;
 }
 
-std::string stacked(const Ordered& ordered, std::size_t width) {
-  std::string text;
-  for (const Standing& s : ordered.standings) {
-    text += cut(s.label, width) + "\n";
-    text +=
-        cut(fmt::format("  score {:.3f} {}, short {:.3f}", s.score, of(s.score_interval), s.short_score), width) + "\n";
-    text += cut(fmt::format("  median {:.3f} {}", s.median_score, of(s.median_interval)), width) + "\n";
-    text += cut(fmt::format("  p {}, A12 {:.2f}, {} to 10%, {} to 5%", probability(s.p), s.a12,
-                            evaluations(s.evaluations[0]), evaluations(s.evaluations[1])),
-                width) +
-            "\n";
-  }
-  return text;
+/// A paragraph in the window.
+std::string paragraph(const std::string& text, std::size_t width) {
+  return wrap(text, width == 0 ? std::string::npos : width) + "\n";
 }
 
 std::string space_table(const Comparison& comparison, const SpaceResult& space, std::size_t width) {
   const search::Difficulty& hard = space.difficulty;
-  std::string text = fmt::format(
-      "\n{}: {} configurations, {} valid; within 1/5/10% of the best: {:.3g}/{:.3g}/{:.3g}%; neighbours {:.2f}; "
-      "budget {} ({} evaluations of random search), short {} ({})\n",
-      space.name, hard.configurations, hard.valid, 100 * hard.within1, 100 * hard.within5, 100 * hard.within10,
-      hard.neighbours, duration(space.budget), space.evaluations, duration(space.short_budget),
-      space.short_evaluations);
+  std::string text =
+      "\n" +
+      paragraph(
+          fmt::format(
+              "{}: {} configurations, {} valid; within 1/5/10% of the best: {:.3g}/{:.3g}/{:.3g}%; neighbours {:.2f}; "
+              "budget {} ({} evaluations of random search), short {} ({})",
+              space.name, hard.configurations, hard.valid, 100 * hard.within1, 100 * hard.within5, 100 * hard.within10,
+              hard.neighbours, duration(space.budget), space.evaluations, duration(space.short_budget),
+              space.short_evaluations),
+          width);
   const std::size_t label = label_width(comparison, width, 48);
   text += "  " + left("strategy", label) + "   score   short       p   A12  to 10%   to 5%\n";
   for (std::size_t i = 0; i < space.cells.size(); ++i) {
@@ -135,14 +154,16 @@ std::string mode(const search::Contest& contest) {
 std::string print_comparison(const Comparison& comparison, bool verbose, std::size_t width) {
   const Ordered& first = comparison.orders.front();
   if (first.standings.empty()) return "interrupted before the first space was finished\n";
-  const bool narrow = width != 0 && width < wide_columns + least_label;
   const search::Contest& contest = comparison.contest;
-  std::string text = narrow ? stacked(first, width) : wide(comparison, first, width);
-  text += fmt::format("{} space{}, {} repeats, seed {}, levels {}{}; 0 is random search, 1 the best at once\n",
-                      first.spaces.size(), first.spaces.size() == 1 ? "" : "s", contest.repeats, contest.seed,
-                      search::name(first.order), mode(contest));
-  text += fmt::format("short: the score of the budget of p = {}; p, A12: against {}; to 10%: median evaluations\n",
-                      contest.short_cutoff, contest.entrants.front().label);
+  std::string text = standings_table(comparison, first, width) + "\n";
+  text += paragraph(fmt::format("{}, {} repeats, seed {}, levels {}{}; 0 is random search, 1 the best at once",
+                                counted(static_cast<std::int64_t>(first.spaces.size()), "space"), contest.repeats,
+                                contest.seed, search::name(first.order), mode(contest)),
+                    width);
+  text += paragraph(
+      fmt::format("short: the score of the budget of p = {}; p, A12: against {}; to 10%, to 5%: median evaluations",
+                  contest.short_cutoff, contest.entrants.front().label),
+      width);
   if (comparison.orders.size() > 1) text += order_table(comparison, width);
   if (verbose)
     for (const SpaceResult& space : first.spaces) text += space_table(comparison, space, width);

@@ -13,6 +13,7 @@
 #include "core/outcome.h"
 #include "core/text/select_names.h"
 #include "core/text/text.h"
+#include "core/text/wrap.h"
 #include "engine/source/experiment.h"
 #include "measure/store/open.h"
 #include "measure/store/upkeep/check.h"
@@ -36,7 +37,7 @@ std::unique_ptr<measure::Database> open(const ReadFlags& flags) {
 std::string print_sizes(const measure::Rows& sizes) {
   std::string text;
   for (const auto& row : sizes.rows)
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", measure::integer_of(row[1]), measure::text_of(row[0]));
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", measure::text_of(row[0]), measure::integer_of(row[1]));
   return text;
 }
 
@@ -64,8 +65,10 @@ void run_info(const ReadFlags& flags) {
     return;
   }
   const std::size_t width = terminal_width(STDOUT_FILENO);
-  std::string text = fmt::format("{}: version {}, {:.1f} MB\nrows: {}\n", file, version,
-                                 static_cast<double>(bytes) * 1e-6, print_sizes(sizes));
+  std::string text = wrap(fmt::format("{}: version {}, {:.1f} MB\nrows: {}", file, version,
+                                      static_cast<double>(bytes) * 1e-6, print_sizes(sizes)),
+                          width == 0 ? std::string::npos : width, 2) +
+                     "\n";
   for (const measure::Rows* part : {&devices, &statuses})
     if (!part->rows.empty()) text += "\n" + print_rows(*part, width);
   print_result(text);
@@ -163,7 +166,7 @@ void add_lists(CLI::App& db) {
                  "Show what went wrong, and how often.\n"
                  "Messages that differ only in numbers are one row, with the latest as the example.",
                  "deplo db failures --kernel matmul", [](const ReadFlags& flags) {
-                   print_answer(measure::failure_clusters(*open(flags), flags.filter), flags.json, "no such failure");
+                   print_answer(measure::failure_clusters(*open(flags), flags.filter), flags.json, "no failures");
                  });
   for (const auto& [name, flags] :
        {std::pair("best", best), {"trials", trials}, {"kernels", kernels}, {"failures", failures}}) {
