@@ -57,6 +57,7 @@ std::int64_t version_of(Database& database, const std::string& path) {
   const bool ours = database.integer("PRAGMA application_id") == application_id;
   if (!ours && !(empty && version == 0))
     throw Error(fmt::format("store {}: expected a deplo database, found another program's", path));
+  if (version < 0) throw Error(fmt::format("store {}: expected a version from 0 on, found {}", path, version));
   if (version > current_version)
     throw Error(
         fmt::format("store {}: has version {}, this deplo knows versions up to {}: use a newer deplo or "

@@ -64,6 +64,16 @@ TEST(StoreOpen, ANewerVersionIsRefused) {
   EXPECT_THAT(message, HasSubstr("has version 99, this deplo knows versions up to 4"));
 }
 
+// Found by an attack: the script of version -1 was looked for before the first one.
+TEST(StoreOpen, AVersionThatNoneHasIsRefused) {
+  const TemporaryFolder folder;
+  Store::open(folder.file("a.db"));
+  Database(folder.file("a.db")).execute("PRAGMA user_version = -1");
+  std::string message;
+  EXPECT_EQ(exit_of_open(folder.file("a.db"), message), 1);
+  EXPECT_THAT(message, HasSubstr("expected a version from 0 on, found -1"));
+}
+
 TEST(StoreOpen, AQueryWithoutEndIsGivenUp) {
   const TemporaryFolder folder;
   const auto expect_given_up = [](Database& database, const std::string& sql) {
