@@ -18,7 +18,7 @@ using namespace deplo::measure;
 
 /// The source and the Kernel IR of a large matmul's schedule, on a device that copies 1000 numbers whatever it is
 /// given.
-Candidate large_candidate() {
+KernelCode large_candidate() {
   const Target target = load_target("sm_90");
   const ir::Program loop = ir::parse(
       "=== loop: matmul ===\ninput a: f32[512, 3584]\ninput b: f32[3584, 3584]\noutput c: f32[512, 3584]\n"
@@ -27,13 +27,13 @@ Candidate large_candidate() {
       "v0)\n"
       "    c[a0, a1] = acc0\n");
   const engine::KernelSpace space(loop, target);
-  Candidate candidate = engine::prepare(search::heuristic(space), target).code;
+  KernelCode candidate = engine::prepare(search::heuristic(space), target).code;
   candidate.source.text = "fault none launch\n" + candidate.source.text;
   return candidate;
 }
 
 template <class Make>
-void screen(benchmark::State& state, const Candidate& candidate, Make make) {
+void screen(benchmark::State& state, const KernelCode& candidate, Make make) {
   auto bench = make();
   bench->open(copy_task());
   for (auto _ : state) benchmark::DoNotOptimize(bench->screen(candidate, 10, 1));
@@ -41,9 +41,9 @@ void screen(benchmark::State& state, const Candidate& candidate, Make make) {
   state.counters["kernel KB"] = static_cast<double>(print(candidate.kernel).size()) * 1e-3;
 }
 
-std::unique_ptr<Bench> here() { return std::make_unique<LocalBench>(open_faulty()); }
-std::unique_ptr<Bench> in_a_worker() {
-  return std::make_unique<WorkerBench>(WorkerBench::Options{faulty_worker(), {}, {}});
+std::unique_ptr<Runner> here() { return std::make_unique<LocalRunner>(open_faulty()); }
+std::unique_ptr<Runner> in_a_worker() {
+  return std::make_unique<WorkerRunner>(WorkerRunner::Options{faulty_worker(), {}, {}});
 }
 
 void SmallHere(benchmark::State& state) { screen(state, faulty_candidate("none"), here); }

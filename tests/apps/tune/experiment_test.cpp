@@ -33,7 +33,7 @@ std::string message(const std::string& yaml) {
 
 const std::string one_kernel = "kernels:\n  - {kernel: gelu, symbols: {M: 3, N: 5}}\n";
 
-TEST(engine::Experiment, ReadsAllFields) {
+TEST(Experiment, ReadsAllFields) {
   const measure::TemporaryFolder folder;
   const engine::Experiment e = engine::load_experiment(deplo::testing::write_file(
       folder.path(), "x.yaml",
@@ -55,7 +55,7 @@ TEST(engine::Experiment, ReadsAllFields) {
   EXPECT_EQ(e.kernels[1].name, "gelu.M3.N5");
 }
 
-TEST(engine::Experiment, EveryShippedOneLoads) {
+TEST(Experiment, EveryShippedOneLoads) {
   const auto names = list_data("experiments", ".yaml");
   EXPECT_THAT(names,
               ::testing::IsSupersetOf({"qwen_s512", "smoke", "suite84", "tinyllama_block_s32", "tinyllama_s32"}));
@@ -63,7 +63,7 @@ TEST(engine::Experiment, EveryShippedOneLoads) {
     EXPECT_GE(engine::load_experiment(data_folder() / "experiments" / (name + ".yaml")).kernels.size(), 1u) << name;
 }
 
-TEST(engine::Experiment, BadKeysAndValuesNameTheirLine) {
+TEST(Experiment, BadKeysAndValuesNameTheirLine) {
   EXPECT_EQ(
       message("budgte: {time: 1}\n" + one_kernel),
       "x.yaml:1: expected one of name, target, device, search, budget, restrict, kernels, found the key 'budgte'; did "
@@ -88,7 +88,7 @@ TEST(engine::Experiment, BadKeysAndValuesNameTheirLine) {
   EXPECT_THAT(message("device: vulkan\n" + one_kernel), HasSubstr("x.yaml:1: expected a device (cuda, "));
 }
 
-TEST(engine::Experiment, BadKernelsNameTheirLine) {
+TEST(Experiment, BadKernelsNameTheirLine) {
   EXPECT_EQ(message("target: auto\n"), "x.yaml:1: expected the key 'kernels', found a map without it");
   EXPECT_EQ(message("kernels: []\n"), "x.yaml:1: expected at least one kernel, found a list");
   EXPECT_EQ(message("kernels: gelu\n"), "x.yaml:1: expected a list, found 'gelu'");
@@ -108,7 +108,7 @@ TEST(engine::Experiment, BadKernelsNameTheirLine) {
               HasSubstr("x.yaml:3: expected each name once, found 'gelu.M3.N5' again"));
 }
 
-TEST(engine::Experiment, GraphsGiveAllTheirKernels) {
+TEST(Experiment, GraphsGiveAllTheirKernels) {
   const measure::TemporaryFolder folder;
   deplo::testing::write_file(folder.path(), "small.yaml",
                              read_file(data_folder() / "configs/models/tinyllama-1.1b.yaml"));
@@ -124,7 +124,7 @@ TEST(engine::Experiment, GraphsGiveAllTheirKernels) {
   for (const engine::KernelCase& kernel : e.kernels) EXPECT_EQ(ir::verify(kernel.loop), "") << kernel.name;
 }
 
-TEST(engine::Experiment, EqualKernelsAreOneThatCountsForAll) {
+TEST(Experiment, EqualKernelsAreOneThatCountsForAll) {
   const measure::TemporaryFolder folder;
   const engine::Experiment e = engine::load_experiment(deplo::testing::write_file(
       folder.path(), "x.yaml",
@@ -140,7 +140,7 @@ TEST(engine::Experiment, EqualKernelsAreOneThatCountsForAll) {
   EXPECT_EQ(e.kernels[2].count(), 1);
 }
 
-TEST(engine::Experiment, BadGraphsNameTheirLine) {
+TEST(Experiment, BadGraphsNameTheirLine) {
   const auto entry = [](const std::string& text) { return message("kernels:\n  - " + text + "\n"); };
   EXPECT_EQ(entry("{kernel: gelu, expression: x}"),
             "x.yaml:2: expected one of the keys kernel, expression, pt2, model, found several");
@@ -160,7 +160,7 @@ TEST(engine::Experiment, BadGraphsNameTheirLine) {
               HasSubstr("x.yaml:3: expected each name once, found 'a' again"));
 }
 
-TEST(engine::Experiment, AUsersOwnKernelFile) {
+TEST(Experiment, AUsersOwnKernelFile) {
   const measure::TemporaryFolder folder;
   const std::string text = read_file(data_folder() / "configs/kernels/gelu.loop");
   const std::string kernel = deplo::testing::write_file(folder.path(), "mine.loop", text);

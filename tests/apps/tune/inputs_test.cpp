@@ -33,7 +33,7 @@ std::optional<ir::Fill> fill(const std::string& code, const std::string& input, 
   return buffer->fill;
 }
 
-TEST(engine::Inputs, FollowTheExpression) {
+TEST(Inputs, FollowTheExpression) {
   EXPECT_EQ(fill("x = torch.rand(100); x.log()", "x"), (ir::Fill{Draw::uniform, 0, 1}));
   EXPECT_EQ(fill("x = torch.randn(100); x.exp()", "x"), (ir::Fill{Draw::normal, 0, 1}));
   EXPECT_EQ(fill("i = torch.randint(3, 9, (5,)); F.embedding(i, torch.randn(9, 4))", "i"),
@@ -45,7 +45,7 @@ TEST(engine::Inputs, FollowTheExpression) {
 }
 
 // Large enough that softmax is a kernel of its own; its results are positive, and so is what log is given.
-TEST(engine::Inputs, OfTensorsBetweenKernelsFollowTheGraph) {
+TEST(Inputs, OfTensorsBetweenKernelsFollowTheGraph) {
   const std::string code = "x = torch.randn(64, 512); p = F.softmax(x, dim=-1); (p @ torch.randn(512, 64), p)";
   const ir::Module module = engine::lower_to_measure(ir::torch::parse_expression(code, "-c"), "the graph");
   ASSERT_GE(module.kernels.size(), 2u);
@@ -58,7 +58,7 @@ TEST(engine::Inputs, OfTensorsBetweenKernelsFollowTheGraph) {
       << "the same each time";
 }
 
-TEST(engine::Inputs, BetweenKernelsTheUsualStandsForWhatContainsIt) {
+TEST(Inputs, BetweenKernelsTheUsualStandsForWhatContainsIt) {
   const ir::Module module = engine::lower_to_measure(
       ir::torch::parse_expression("a = torch.randn(64, 64); b = a @ a; b @ a", "-c"), "the graph");
   ASSERT_EQ(module.kernels.size(), 2u);
@@ -69,7 +69,7 @@ TEST(engine::Inputs, BetweenKernelsTheUsualStandsForWhatContainsIt) {
 }
 
 // Found by an attack: four rows of a reduction over 2^31 - 1 terms were evaluated before the device was looked at.
-TEST(engine::Inputs, BehindALongReductionAreTheUsual) {
+TEST(Inputs, BehindALongReductionAreTheUsual) {
   const auto fill_of_sums = [](const std::string& terms) {
     const std::string code = "a = torch.rand(4, " + terms + "); F.softmax(a @ a.T, dim=-1)";
     const ir::Module module = engine::lower_to_measure(ir::torch::parse_expression(code, "-c"), "the graph");
@@ -82,7 +82,7 @@ TEST(engine::Inputs, BehindALongReductionAreTheUsual) {
   EXPECT_GT(fill->a, 100) << "sums of 1,000 products of numbers from 0 to 1";
 }
 
-TEST(engine::Inputs, Texts) {
+TEST(Inputs, Texts) {
   EXPECT_EQ(engine::parse_fill("uniform(0.1, 1)", "p"), (ir::Fill{Draw::uniform, 0.1, 1}));
   EXPECT_EQ(engine::parse_fill(" normal( 0 ,2e-1 ) ", "p"), (ir::Fill{Draw::normal, 0, 0.2}));
   EXPECT_EQ(engine::parse_fill("randint(-5, 5)", "p"), (ir::Fill{Draw::integers, -5, 5}));
