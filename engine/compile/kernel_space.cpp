@@ -39,13 +39,14 @@ class KernelPosition : public search::Position {
 }  // namespace
 
 KernelSpace::KernelSpace(const ir::Program& loop, const Target& target, Restrictions restrictions)
-    : root_(std::make_shared<KernelPosition>(rules::Lowering(loop, target),
-                                             std::make_shared<const Restrictions>(std::move(restrictions)))) {}
+    : restrictions_(std::make_shared<const Restrictions>(std::move(restrictions))),
+      root_(std::make_shared<KernelPosition>(rules::Lowering(loop, target), restrictions_)) {}
 
 search::PositionPtr KernelSpace::find(const Trail& trail) const {
-  const Result<rules::Lowering> found = rules::follow(lowering(*root_), trail, rules::TrailIs::whole);
-  // Walked again: the restrictions may leave out what the rules offer.
-  return found.ok() ? search::walk(*this, found.value().trail()) : nullptr;
+  Result<rules::Lowering> found = rules::follow(lowering(*root_), trail, rules::TrailIs::whole);
+  if (!found.ok()) return nullptr;
+  if (restrictions_->empty()) return std::make_shared<KernelPosition>(std::move(found.value()), restrictions_);
+  return search::walk(*this, found.value().trail());  // again: the restrictions may leave out what the rules offer
 }
 
 const rules::Lowering& KernelSpace::lowering(const search::Position& candidate) {

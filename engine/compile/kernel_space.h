@@ -1,5 +1,7 @@
 // A kernel's schedules as a search space: a position is a lowering stopped at its open decision.
 #pragma once
+#include <memory>
+
 #include "engine/compile/restrict.h"
 #include "ir/program.h"
 #include "rules/lower.h"
@@ -19,6 +21,7 @@ class KernelSpace : public search::Space {
   static const rules::Lowering& lowering(const search::Position& candidate);
 
  private:
+  std::shared_ptr<const Restrictions> restrictions_;
   search::PositionPtr root_;
 };
 
