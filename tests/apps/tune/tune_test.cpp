@@ -109,7 +109,7 @@ TEST_F(Tune, TwoAtOnceMeasureNothingTwice) {
 TEST_F(Tune, ProgressIsPlainInAPipeAndTheTableIsOnStdout) {
   const Ran ran = run({"--config", tiny_, "--trials", "2"});
   EXPECT_EQ(ran.code, 0);
-  EXPECT_THAT(ran.err, HasSubstr("[2/2] softmax.M3.N11  best "));
+  EXPECT_THAT(ran.err, HasSubstr("[2/2] softmax.M3.N11  confirmed "));
   EXPECT_EQ(ran.err.find('\r'), std::string::npos);
   EXPECT_EQ(ran.err.find('\x1b'), std::string::npos);
   EXPECT_THAT(ran.out, ::testing::StartsWith("kernel "));
