@@ -63,6 +63,9 @@ Target target_of(const DeviceInfo& info) {
                             info.name, info.units, info.max_threads, info.shared_bytes));
   if (info.backend == "cuda") return cuda_target(info);
   Target target = load_target(info.cpu ? "opencl-cpu" : "opencl-gpu");
+  if (info.max_threads < target.warp)
+    throw Error(fmt::format("device {}: expected a warp of {} threads in a block, found at most {}", info.name,
+                            target.warp, info.max_threads));
   target.max_threads = std::min(target.max_threads, info.max_threads);
   // A CPU's "local" memory is a piece of its cache: the file says how much is useful, the driver how much is allowed.
   target.shared_bytes = info.cpu ? std::min(target.shared_bytes, info.shared_bytes) : info.shared_bytes;

@@ -13,7 +13,7 @@ git="git -c user.name=a -c user.email=a@b"
 
 says() {  # FOLDER FUNCTION
   cmake -DSOURCE="$1" -DVERSION="$version" -DFILE="$folder/revision.cpp" -P "$source/cmake/revision.cmake"
-  sed -n "s/.* deplo::apps::$2() { return \"\(.*\)\"; }/\1/p" "$folder/revision.cpp"
+  sed -n "s/.* deplo::engine::$2() { return \"\(.*\)\"; }/\1/p" "$folder/revision.cpp"
 }
 expect() { [ "$1" = "$2" ] || fail "expected '$2', found '$1'"; }
 

@@ -18,21 +18,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Counts {
-  int trails = 0, stale = 0;
-};
-
-/// The trails of a kernel on a device, each under every pipeline with the new rule. Stale ones do not fit today's
-/// either: the fixtures are from before the rules had their present options.
-void replay(const StoreKey& key, measure::Store& store, Counts& counts) {
+/// The trails of a kernel on a device, each under today's pipeline and under every one with the new rule.
+void replay(const StoreKey& key, measure::Store& store, int& trails) {
   const ir::Program loop = parse_kernel(key.text, {}, key.name);
   const Target target = measure::target_of(key.info);
   for (const measure::KnownTrial& known : store.known_trials(key.kernel, key.device, key.protocol)) {
     const Trail trail = parse_trail(known.trial.trail);
+    if (trail[0].knob == "made.up") continue;  // failures, written by hand
     const auto today = rules::follow(loop, target, trail, rules::TrailIs::whole);
-    ++counts.trails;
-    counts.stale += today.ok() ? 0 : 1;
-    if (!today.ok()) continue;
+    ASSERT_TRUE(today.ok()) << known.trial.trail << ": " << today.failure().message;
+    ++trails;
     for (std::size_t place = 1; place <= rules::pipeline().size(); ++place) {
       const auto rules = rules::with_newer_rule(place);
       const auto then = rules::follow(rules::Lowering(loop, target, {}, rules), trail, rules::TrailIs::whole);
@@ -48,10 +43,9 @@ TEST(StoredTrails, OutliveANewRule) {
     const std::string file = folder.file(name);  // a copy: reading it brings it to today's version
     fs::copy_file(fs::path(DEPLO_SOURCE_DIR) / "tests" / "fixtures" / name, file);
     measure::Store store = measure::Store::open(file);
-    Counts counts;
-    for (const StoreKey& key : store_keys(file)) replay(key, store, counts);
-    EXPECT_GT(counts.trails, 0) << name;
-    EXPECT_EQ(counts.stale, 0) << name << ": " << counts.trails;
+    int trails = 0;
+    for (const StoreKey& key : store_keys(file)) replay(key, store, trails);
+    EXPECT_GT(trails, 0) << name;
   }
 }
 

@@ -31,6 +31,20 @@ class AnyDevice : public testing::TestWithParam<std::string> {
   std::unique_ptr<Device> device_ = open_device(GetParam());
 };
 
+// Found by an attack: rules had forks without options for 7 threads a block.
+TEST(TargetOf, RefusesLimitsThatAreNoDevices) {
+  DeviceInfo info;
+  info.backend = "opencl";
+  info.units = 1;
+  info.shared_bytes = 1 << 15;
+  info.max_threads = 256;
+  EXPECT_EQ(target_of(info).max_threads, 256);
+  info.max_threads = 7;
+  EXPECT_THROW(target_of(info), Error);
+  info.cpu = true;  // a CPU has no warps
+  EXPECT_EQ(target_of(info).max_threads, 7);
+}
+
 TEST_P(AnyDevice, SaysWhatItIs) {
   const DeviceInfo& info = device_->info();
   EXPECT_FALSE(info.backend.empty());
