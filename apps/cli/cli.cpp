@@ -85,7 +85,7 @@ void add_commands(CLI::App& app, int& exit_code) {
   add_man(*add("man"));
   app.add_subcommand("help", "Show how to use a command.");  // words_of() has made flags of it
   add_worker(*add("worker"), exit_code);
-  // Else a word behind a command that is the name of another one were that command: `deplo strategies model`.
+  // One command a line: CLI11 would run `model` for the argument of `deplo strategies model`.
   app.require_subcommand(0, 1);
 }
 
@@ -116,7 +116,8 @@ std::string shortened(const std::string& message) {
 }
 
 int fail(const std::string& message, Exit exit) {
-  // One line whatever the names in it are; cut when its bytes are words, for these are longer.
+  // One line whatever is in it. Escapes are longer than the bytes they stand for, so they come before the cut; a cut
+  // may halve a character, so they come again behind it.
   std::fprintf(stderr, "deplo: %s\n", printable(shortened(printable(message))).c_str());
   return static_cast<int>(exit);
 }

@@ -12,8 +12,6 @@ namespace {
 
 constexpr std::size_t least_beside = 24;  // columns for the text of the last: narrower ones are hard to read
 
-std::string repeat(char c, std::size_t n) { return std::string(n, c); }
-
 /// Which cell of the rows is their name: the first that is text.
 std::size_t name_column(const std::vector<bool>& right) {
   return static_cast<std::size_t>(std::ranges::find(right, false) - right.begin());
@@ -30,7 +28,7 @@ std::string stack_rows(const std::vector<std::vector<std::string>>& rows, const 
     if (!rows[r][name].empty()) text += wrap((numbered ? rows[r][0] + " " : "") + rows[r][name], width, indent) + "\n";
     std::string line;
     const auto flush = [&] {
-      if (!line.empty()) text += repeat(' ', indent) + wrap(line, width, 2 * indent, indent) + "\n";
+      if (!line.empty()) text += std::string(indent, ' ') + wrap(line, width, 2 * indent, indent) + "\n";
       line.clear();
     };
     for (std::size_t c = 0; c < rows[r].size(); ++c) {
@@ -45,18 +43,10 @@ std::string stack_rows(const std::vector<std::vector<std::string>>& rows, const 
   return text;
 }
 
-}  // namespace
-
-std::string three_digits(double value) {
-  return value < 100 ? fmt::format("{:.3g}", value) : fmt::format("{:.0f}", value);
-}
-
-namespace {
-
 using Rows = std::vector<std::vector<std::string>>;
 
 std::vector<std::size_t> widths_of(const Rows& rows) {
-  std::vector<std::size_t> widths(rows.empty() ? 0 : rows.front().size(), 0);
+  std::vector<std::size_t> widths(rows.front().size(), 0);
   for (const auto& row : rows)
     for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], columns(row[c]));
   return widths;
@@ -85,6 +75,10 @@ std::string take_constant_columns(Rows& rows, std::vector<bool>& right, std::siz
 
 }  // namespace
 
+std::string three_digits(double value) {
+  return value < 100 ? fmt::format("{:.3g}", value) : fmt::format("{:.0f}", value);
+}
+
 std::string align_columns(std::vector<std::vector<std::string>> rows, std::vector<bool> right, std::size_t width) {
   for (auto& row : rows)
     for (std::string& cell : row) cell = printable(cell);
@@ -106,7 +100,7 @@ std::string align_columns(std::vector<std::vector<std::string>> rows, std::vecto
     std::string line;
     for (std::size_t c = 0; c < row.size(); ++c) {
       if (!fits && c + 1 == row.size()) break;
-      const std::string space = repeat(' ', widths[c] - columns(row[c]));
+      const std::string space(widths[c] - columns(row[c]), ' ');
       (line += c == 0 ? "" : "  ") += right[c] ? space + row[c] : row[c] + space;
     }
     const bool rest = !fits && !row.back().empty();

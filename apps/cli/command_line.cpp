@@ -7,20 +7,22 @@
 #include <string_view>
 
 #include "apps/cli/help.h"
+#include "apps/inspect/compile.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/outcome.h"
 #include "engine/compile/tuned.h"
+#include "search/compare/difficulty.h"
 #include "search/strategies/searchers.h"
 
 namespace deplo::apps {
 namespace {
 
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
   std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
+  for (std::string part; std::getline(in, part, separator);) parts.push_back(part);
+  return parts;
 }
 
 std::vector<std::string> strategies() {
@@ -45,13 +47,6 @@ std::vector<std::string> targets() {
 bool lists_words(const std::string& type) {
   return std::ranges::all_of(
       type, [](char c) { return std::islower(c) != 0 || std::isdigit(c) != 0 || c == '-' || c == '|'; });
-}
-
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  std::istringstream in(text);
-  for (std::string part; std::getline(in, part, separator);) parts.push_back(part);
-  return parts;
 }
 
 /// Of the store that is the user's own, whoever asks.
@@ -97,10 +92,9 @@ Values values_of(const std::string& type) {
   if (type == "DEVICE") return {.words = {"cuda", "opencl", "interpreter"}};
   if (type == "STRATEGY" || type == "[STRATEGY]") return {.words = strategies()};
   if (type == "STRATEGIES") return {.words = strategies(), .list = true};
-  if (type == "ORDERS") return {.words = {"recorded", "importance", "reversed", "shuffled"}, .list = true};
+  if (type == "ORDERS") return {.words = search::order_names(), .list = true};
   if (type == "STATUS") return {.words = statuses()};
-  if (type == "LEVEL")
-    return {.words = {"torch", "tensor", "loop", "tile", "kernel", "opencl", "cuda", "ptx", "cubin"}};
+  if (type == "LEVEL") return {.words = compile_levels(/*graph=*/true)};
   CHECK(lists_words(type));  // of a type that is new here
   return {.words = split(type, '|')};
 }
@@ -108,13 +102,13 @@ Values values_of(const std::string& type) {
 CommandText describe(const CLI::App& app) {
   CommandText text;
   if (app.get_parent() != nullptr) text.name = full_name(app).substr(full_name(app).find(' ') + 1);
-  const std::vector<std::string> lines = lines_of(without_home(app.get_description()));
+  const std::vector<std::string> lines = split(without_home(app.get_description()), '\n');
   text.summary = lines.front();
   for (std::size_t i = 1; i < lines.size(); ++i) text.details += lines[i] + "\n";
   for (const CLI::Option* option : app.get_options())
     (option->get_positional() ? text.arguments : text.options).push_back(describe(*option));
   for (const CLI::App* command : visible_commands(app)) text.commands.push_back(describe(*command));
-  text.examples = lines_of(without_home(app.get_footer()));
+  text.examples = split(without_home(app.get_footer()), '\n');
   return text;
 }
 

@@ -4,29 +4,23 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdint>
+#include <string_view>
 
+#include "core/error.h"
+#include "core/text/code_point.h"
 #include "engine/revision.h"
 
 namespace deplo::apps {
 namespace {
-
-/// The code point that begins at `at`, which is moved behind it.
-std::uint32_t code_point(const std::string& text, std::size_t& at) {
-  const auto first = static_cast<unsigned char>(text[at++]);
-  const int more = first < 0x80 ? 0 : first < 0xe0 ? 1 : first < 0xf0 ? 2 : 3;
-  std::uint32_t code = more == 0 ? first : first & (0x3fU >> more);
-  for (int i = 0; i < more && at < text.size(); ++i)
-    code = code << 6 | (static_cast<unsigned char>(text[at++]) & 0x3fU);
-  return code;
-}
 
 /// As roff takes text: every other program of man(7) too, so nothing but ASCII.
 std::string roff(const std::string& text) {
   std::string result;
   for (std::size_t at = 0; at < text.size();) {
     const bool begins = at == 0 || text[at - 1] == '\n';
-    const std::uint32_t code = code_point(text, at);
+    const auto [code, bytes] = code_point(std::string_view(text).substr(at));
+    CHECK(bytes > 0);  // the program's own words
+    at += bytes;
     if (begins && (code == '.' || code == '\'')) result += "\\&";  // not a request
     if (code >= 0x80)
       result += fmt::format("\\[u{:04X}]", code);

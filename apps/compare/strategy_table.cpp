@@ -87,23 +87,15 @@ std::string standings_table(const Comparison& comparison, const Ordered& ordered
   return text;
 }
 
-/// A paragraph in the window.
-std::string paragraph(const std::string& text, std::size_t width) {
-  return wrap(text, width == 0 ? std::string::npos : width) + "\n";
-}
-
 std::string space_table(const Comparison& comparison, const SpaceResult& space, std::size_t width) {
   const search::Difficulty& hard = space.difficulty;
-  std::string text =
-      "\n" +
-      paragraph(
-          fmt::format(
-              "{}: {} configurations, {} valid; within 1/5/10% of the best: {:.3g}/{:.3g}/{:.3g}%; neighbours {:.2f}; "
-              "budget {} ({} evaluations of random search), short {} ({})",
-              space.name, hard.configurations, hard.valid, 100 * hard.within1, 100 * hard.within5, 100 * hard.within10,
-              hard.neighbours, duration(space.budget), space.evaluations, duration(space.short_budget),
-              space.short_evaluations),
-          width);
+  const std::string about = fmt::format(
+      "{}: {} configurations, {} valid; within 1/5/10% of the best: {:.3g}/{:.3g}/{:.3g}%; neighbours {:.2f}; "
+      "budget {} ({} evaluations of random search), short {} ({})",
+      space.name, hard.configurations, hard.valid, 100 * hard.within1, 100 * hard.within5, 100 * hard.within10,
+      hard.neighbours, duration(space.budget), space.evaluations, duration(space.short_budget),
+      space.short_evaluations);
+  std::string text = "\n" + wrap(about, width) + "\n";
   const std::size_t label = label_width(comparison, width, 48);
   text += "  " + left("strategy", label) + "   score   short       p   A12  to 10%   to 5%\n";
   for (std::size_t i = 0; i < space.cells.size(); ++i) {
@@ -155,15 +147,12 @@ std::string print_comparison(const Comparison& comparison, bool verbose, std::si
   const Ordered& first = comparison.orders.front();
   if (first.standings.empty()) return "interrupted before the first space was finished\n";
   const search::Contest& contest = comparison.contest;
-  std::string text = standings_table(comparison, first, width) + "\n";
-  text += paragraph(fmt::format("{}, {} repeats, seed {}, levels {}{}; 0 is random search, 1 the best at once",
-                                counted(static_cast<std::int64_t>(first.spaces.size()), "space"), contest.repeats,
-                                contest.seed, search::name(first.order), mode(contest)),
-                    width);
-  text += paragraph(
-      fmt::format("short: the score of the budget of p = {}; p, A12: against {}; to 10%, to 5%: median evaluations",
-                  contest.short_cutoff, contest.entrants.front().label),
-      width);
+  const std::string legend = fmt::format(
+      "{}, {} repeats, seed {}, levels {}{}; 0 is random search, 1 the best at once\n"
+      "short: the score of the budget of p = {}; p, A12: against {}; to 10%, to 5%: median evaluations\n",
+      counted(static_cast<std::int64_t>(first.spaces.size()), "space"), contest.repeats, contest.seed,
+      search::name(first.order), mode(contest), contest.short_cutoff, contest.entrants.front().label);
+  std::string text = standings_table(comparison, first, width) + "\n" + wrap(legend, width);
   if (comparison.orders.size() > 1) text += order_table(comparison, width);
   if (verbose)
     for (const SpaceResult& space : first.spaces) text += space_table(comparison, space, width);

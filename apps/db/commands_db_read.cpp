@@ -67,7 +67,7 @@ void run_info(const ReadFlags& flags) {
   const std::size_t width = terminal_width(STDOUT_FILENO);
   std::string text = wrap(fmt::format("{}: version {}, {:.1f} MB\nrows: {}", file, version,
                                       static_cast<double>(bytes) * 1e-6, print_sizes(sizes)),
-                          width == 0 ? std::string::npos : width, 2) +
+                          width, 2) +
                      "\n";
   for (const measure::Rows* part : {&devices, &statuses})
     if (!part->rows.empty()) text += "\n" + print_rows(*part, width);

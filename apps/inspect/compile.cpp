@@ -155,9 +155,7 @@ void check_options(const CompileOptions& options) {
   refuse(options.passes.has_value(), "--passes");
   refuse(!options.guard, "--no-guard");
   refuse(options.summary, "--summary");
-  std::vector<std::string> levels{"loop", "tile", "kernel", "cuda", "opencl", "ptx", "cubin"};
-  if (graph) levels.insert(levels.begin(), {"torch", "tensor"});
-  engine::check_name("--ir", "a level", options.level, levels);
+  engine::check_name("--ir", "a level", options.level, compile_levels(graph));
   if (options.summary && options.level != "loop")
     throw Error(fmt::format("--summary: expected --ir loop beside it, found {}", options.level));
   if (options.summary && options.source.only) throw Error("--summary: expected all kernels, found --only beside it");
@@ -172,6 +170,12 @@ void check_options(const CompileOptions& options) {
 }
 
 }  // namespace
+
+std::vector<std::string> compile_levels(bool graph) {
+  std::vector<std::string> levels{"loop", "tile", "kernel", "cuda", "opencl", "ptx", "cubin"};
+  if (graph) levels.insert(levels.begin(), {"torch", "tensor"});
+  return levels;
+}
 
 std::string compile(CompileOptions options) {
   check_modes(options);

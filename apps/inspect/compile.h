@@ -2,6 +2,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/source/kernel_selection.h"
 
@@ -23,6 +24,9 @@ struct CompileOptions {
   int verbose = 0;                   // 1: what each rule did in one line; 2: with the difference it made
   std::size_t width = 0;             // of the window, in columns; 0: no limit
 };
+
+/// What --ir may be, of a graph or of a kernel.
+std::vector<std::string> compile_levels(bool graph);
 
 /// What the command prints. Throws Error for options that do not go together.
 std::string compile(CompileOptions);

@@ -61,9 +61,7 @@ std::string duplicates_line(const SpaceOptions& options, const SpaceReport& repo
                      percent(again, report.candidates));
 }
 
-std::string line(const std::string& text, std::size_t width) {
-  return wrap(text, width == 0 ? std::string::npos : width) + "\n";
-}
+std::string line(const std::string& text, std::size_t width) { return wrap(text, width) + "\n"; }
 
 std::string print(const SpaceOptions& options, const SpaceReport& report, std::size_t width) {
   std::string text = line(fmt::format("# {} on {}", report.kernel, options.target), width);

@@ -155,7 +155,7 @@ std::string print_table(const BenchReport& report, std::size_t width) {
   for (std::size_t i = 0; i < report.kernels.size(); ++i)
     if (const BenchKernel& k = report.kernels[i]; k.first == i && !(k.note.empty() && k.from.empty()))
       text += fmt::format("{} {}: {}{}\n", i, k.name, k.from.empty() ? "" : "the schedule of " + k.from + " ", k.note);
-  return text.substr(0, table) + wrap(text.substr(table), width == 0 ? std::string::npos : width);
+  return text.substr(0, table) + wrap(text.substr(table), width);
 }
 
 std::string print_json(const BenchReport& report) {

@@ -86,7 +86,7 @@ std::string print_table(const RunReport& report, std::size_t width) {
       fmt::format("\n{} ({}), seed {}; buffers {} MB, without sharing {} MB\n", report.device, report.target,
                   report.seed, three_digits(report.buffer_bytes / 1e6), three_digits(report.tensor_bytes / 1e6));
   if (!report.kernels.empty()) notes += schedules_text(report);
-  return text + wrap(notes, width == 0 ? std::string::npos : width);
+  return text + wrap(notes, width);
 }
 
 std::string print_json(const RunReport& report) {

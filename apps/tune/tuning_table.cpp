@@ -171,8 +171,7 @@ nlohmann::ordered_json to_json(const engine::Row& row) {
 
 std::string print_table(const engine::Summary& summary, std::size_t width) {
   const bool narrow = width != 0 && width < least_table;
-  return (narrow ? stacked(summary, width) : wide(summary, width)) +
-         wrap(notes(summary), width == 0 ? std::string::npos : width);
+  return (narrow ? stacked(summary, width) : wide(summary, width)) + wrap(notes(summary), width);
 }
 
 std::string print_json(const engine::Summary& summary) {

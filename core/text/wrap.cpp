@@ -34,6 +34,7 @@ std::string wrap_line(std::string_view line, std::size_t width, std::size_t inde
 
 std::string wrap_lines(std::string_view text, std::size_t width, std::size_t indent, std::size_t used,
                        std::string_view broken) {
+  if (width == 0) width = std::string::npos;
   std::string wrapped;
   while (true) {
     const std::size_t end = std::min(text.find('\n'), text.size());

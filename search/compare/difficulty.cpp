@@ -1,6 +1,7 @@
 #include "search/compare/difficulty.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -119,7 +120,13 @@ std::vector<double> importance(const Records& records) {
 Order parse_order(std::string_view name) {
   for (const auto& [word, order] : orders)
     if (word == name) return order;
-  throw Error(fmt::format("expected an order (recorded, importance, reversed, shuffled), found '{}'", name));
+  throw Error(fmt::format("expected an order ({}), found '{}'", fmt::join(order_names(), ", "), name));
+}
+
+std::vector<std::string> order_names() {
+  std::vector<std::string> names;
+  for (const auto& [word, order] : orders) names.emplace_back(word);
+  return names;
 }
 
 std::string_view name(Order order) {

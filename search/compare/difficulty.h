@@ -1,6 +1,7 @@
 // How hard a recorded space is, which of its knobs matter, and orders of its levels.
 #pragma once
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -25,6 +26,7 @@ std::vector<double> importance(const Records&);
 enum class Order { recorded, importance, reversed, shuffled };
 /// Throws Error that lists the names.
 Order parse_order(std::string_view name);
+std::vector<std::string> order_names();
 std::string_view name(Order);
 /// For TableSpace. importance: the most important knob first, as recorded where equal.
 std::vector<std::size_t> level_order(const Records&, Order, std::uint64_t seed);

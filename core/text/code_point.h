@@ -1,0 +1,19 @@
+// UTF-8, one code point at a time.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace deplo {
+
+struct CodePoint {
+  std::uint32_t value = 0;
+  std::size_t bytes = 0;  // that it takes
+};
+/// Of a text that is not empty: the one at its front. 0 bytes: no UTF-8 (RFC 3629: shortest form, no surrogates).
+CodePoint code_point(std::string_view text);
+
+/// No byte in the middle of one.
+inline bool starts_code_point(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
+
+}  // namespace deplo
