@@ -1,7 +1,7 @@
 #include "ir/stage_layout.h"
 
 #include "core/error.h"
-#include "ir/stmt_kernel.h"
+#include "ir/kernel.h"
 #include "ir/tma.h"
 
 namespace deplo::ir {

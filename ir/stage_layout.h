@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "ir/stmt_tile.h"
+#include "ir/tile.h"
 
 namespace deplo::ir {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "ir/stmt_async.h"
+#include "ir/kernel.h"
 #include "ir/types.h"
 
 namespace deplo::ir::tma {

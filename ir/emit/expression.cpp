@@ -9,8 +9,8 @@
 #include <optional>
 
 #include "core/error.h"
+#include "ir/loop.h"
 #include "ir/simplify/simplify_impl.h"
-#include "ir/stmt_leaves.h"
 #include "ir/walk.h"
 
 namespace deplo::ir {

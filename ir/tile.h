@@ -1,4 +1,4 @@
-// The statements of Tile IR alone: what the threads of a block do together, before it is decided how.
+// The statements that Tile IR adds: the launch, and what the threads of a block do together, before it is decided how.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -7,18 +7,35 @@
 
 #include "ir/axis.h"
 #include "ir/expr.h"
+#include "ir/loop.h"
 #include "ir/op.h"
 
 namespace deplo::ir {
+
+/// The launch, in Kernel IR too: block and thread axes, linearised with the last axis of each kind fastest.
+struct Tile {
+  std::vector<Axis> axes;
+  Body body;
+  bool operator==(const Tile&) const = default;
+};
+
+/// In Kernel IR too: asks for the memory around buffer[index…] before it is read, or written. No value depends on it,
+/// and the index may lie outside the buffer.
+struct Prefetch {
+  std::string buffer;
+  std::vector<Expr> index;
+  bool write = false;
+  bool operator==(const Prefetch&) const = default;
+};
 
 /// How a slab travels to shared memory. `copy`: loads and stores, complete at an implied barrier behind the Stage. The
 /// others are complete at an AsyncWait. `ahead`: loads and stores; `async`: cp.async (PTX ISA, "cp.async"); `tma`:
 /// tensor copies by one thread (PTX ISA, "cp.async.bulk.tensor").
 enum class Transport : std::uint8_t { copy, ahead, async, tma };
 
-/// Tile IR: slot `slot` of `buffer` becomes a copy in shared memory of a slab of `source`, made by all threads of the
-/// block together; elements outside the source are 0. With more than one slot the buffer's first index is the slot.
-/// What `panel`, `pad` and `swizzle` say is where an element lies (stage_layout.h), not what it is called.
+/// Slot `slot` of `buffer` becomes a copy in shared memory of a slab of `source`, made by all threads of the block
+/// together; elements outside the source are 0. With more than one slot the buffer's first index is the slot. What
+/// `panel`, `pad` and `swizzle` say is where an element lies (stage_layout.h), not what it is called.
 struct Stage {
   std::string buffer, source;
   std::vector<Expr> origin;    // one per dimension of the source
@@ -34,16 +51,16 @@ struct Stage {
   bool operator==(const Stage&) const = default;
 };
 
-/// Tile IR: a barrier after which all but the last `keep` groups of `ahead` and `async` stages are complete; a group is
-/// a run of neighbouring Stages that are not `copy`. Of the `tma` stages, those are complete that filled slot `slot`,
-/// as the even (phase 0) or odd (1) fill of this slot, counted from 0.
+/// A barrier after which all but the last `keep` groups of `ahead` and `async` stages are complete; a group is a run of
+/// neighbouring Stages that are not `copy`. Of the `tma` stages, those are complete that filled slot `slot`, as the even
+/// (phase 0) or odd (1) fill of this slot, counted from 0.
 struct AsyncWait {
   std::int64_t keep = 0;
   Expr phase = 0, slot = 0;
   bool operator==(const AsyncWait&) const = default;
 };
 
-/// Tile IR: merges the partials of `acc` over the named thread and vector axes; afterwards all of them hold the total.
+/// Merges the partials of `acc` over the named thread and vector axes; afterwards all of them hold the total.
 struct Combine {
   std::string acc;
   Op op = Op::add;

@@ -1,5 +1,4 @@
-// The statements that hold no others; those of Tile IR alone are in stmt_tile.h, those of Kernel IR in stmt_kernel.h
-// and stmt_async.h.
+// The statements of Loop IR, which Tile and Kernel IR have too.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -13,7 +12,27 @@
 
 namespace deplo::ir {
 
+struct Stmt;  // stmt.h
+using Body = std::vector<Stmt>;
 using Arg = std::variant<std::string, double>;  // an SSA value or a constant
+
+/// for v = start; v < axis.extent; v += step. `unroll`: 1 none, 0 full, n by n.
+/// A StridedLoop in the text is a Loop whose start is not 0 or whose step is not 1.
+struct Loop {
+  Axis axis;
+  Expr start = 0;
+  std::int64_t step = 1;
+  int unroll = 1;
+  Body body;
+  std::string per = {};  // Tile IR: a REG axis that the whole loop is replicated over; "": its statements are
+  bool operator==(const Loop&) const = default;
+};
+
+struct If {
+  Expr condition;
+  Body then;
+  bool operator==(const If&) const = default;
+};
 
 /// dst = buffer[index…]; with lanes > 1, that many consecutive elements of the last dimension (stride 1).
 struct Load {
@@ -61,15 +80,6 @@ struct Write {
   WriteMode mode = WriteMode::assign;
   int lanes = 1;  // consecutive elements of the last dimension
   bool operator==(const Write&) const = default;
-};
-
-/// Asks for the memory around buffer[index…] before it is read, or written. No value depends on it, and the index may
-/// lie outside the buffer.
-struct Prefetch {
-  std::string buffer;
-  std::vector<Expr> index;
-  bool write = false;
-  bool operator==(const Prefetch&) const = default;
 };
 
 }  // namespace deplo::ir
