@@ -25,7 +25,13 @@ struct Stmt {
   T* as() {
     return std::get_if<T>(&node);
   }
-  bool operator==(const Stmt&) const = default;
+  // In stmt.cpp: each is a table over all statements, which every file that copies a body would compile again.
+  Stmt(const Stmt&);
+  Stmt(Stmt&&) noexcept;
+  Stmt& operator=(const Stmt&);
+  Stmt& operator=(Stmt&&) noexcept;
+  ~Stmt();
+  bool operator==(const Stmt&) const;
 };
 
 }  // namespace deplo::ir
