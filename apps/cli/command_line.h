@@ -1,8 +1,11 @@
 // What the command line offers, as plain data: shell completions and man pages are made of it.
 #pragma once
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
+
+namespace CLI {
+class App;
+}
 
 namespace deplo::apps {
 
