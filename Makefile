@@ -66,9 +66,11 @@ format: ## clang-format over the sources, in place
 	@$(SETUP) clang-format
 	@clang-format -i $(SOURCES)
 
-lint: ## clang-format and clang-tidy, without changes
+lint: ## clang-format, clang-tidy, twin definitions
 	@$(SETUP) clang-format clang-tidy
 	@clang-format --dry-run --Werror $(SOURCES)
+	$(call configure,odr)
+	@cmake --build build/odr
 	$(call configure,tidy)
 	@cmake --build build/tidy
 
