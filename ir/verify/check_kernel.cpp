@@ -1,0 +1,138 @@
+// The statements of Kernel IR: shared memory, what the threads of a block do together, asynchronous copies and the
+// barriers that they report to.
+#include <algorithm>
+#include <bit>
+
+#include "ir/tma.h"
+#include "ir/verify/checks.h"
+#include "ir/verify/operands.h"
+#include "ir/verify/violation.h"
+
+namespace deplo::ir::verifier {
+namespace {
+
+// CUDA C++ Programming Guide, "Warp Shuffle Functions": within a warp of 32 threads.
+constexpr std::int64_t warp = 32;
+// PTX ISA, "Contents of the mbarrier object": bytes in flight are counted in 20 bits.
+constexpr std::int64_t max_transaction = (std::int64_t{1} << 20) - 1;
+
+void check_barrier(Context& c, const std::string& text, const Expr& slot) {
+  const Name* barrier = c.names.find(text);
+  if (barrier == nullptr || barrier->kind != Name::Kind::barrier) fail("`{}` is not a barrier before this", text);
+  c.index.in_range(slot, barrier->extents[0]);
+}
+
+bool is_power_of_two(std::int64_t n) { return n >= 1 && std::has_single_bit(static_cast<std::uint64_t>(n)); }
+
+}  // namespace
+
+void check(Context& c, const Smem& s) {
+  Name& buffer = c.names.define(s.buffer, Name::Kind::shared, "a buffer");
+  if (s.shape.empty()) fail("shared memory has at least one dimension");
+  buffer.type = {s.dtype, 1};
+  buffer.writable = true;
+  if (!is_power_of_two(s.align)) fail("an alignment of {} bytes", s.align);
+  for (const std::int64_t extent : s.shape)
+    if (extent < 1) fail("an extent of {}", extent);
+  buffer.extents = s.shape;
+}
+
+void check(Context& c, const Init& i) {
+  check_type(i.type, c.program.level);
+  if (!neutral(i.op)) fail("{} has no neutral element", name(i.op));
+  if (i.type.dtype == DType::boolean) fail("an accumulator is not bool");
+  Name& acc = c.names.define(i.acc, Name::Kind::accumulator, "an accumulator");
+  acc.type = i.type;
+  acc.op = i.op;
+}
+
+void check(Context& c, const Sync&) { check_convergent(c); }
+
+void check(Context& c, const TreeHalve& t) {
+  const Name* buffer = c.names.find(t.buffer);
+  if (buffer == nullptr || buffer->kind != Name::Kind::shared || !buffer->scope->open)
+    fail("`{}` is not shared memory in scope", t.buffer);
+  if (!neutral(t.op)) fail("{} has no neutral element", name(t.op));
+  const std::vector<std::int64_t>& extents = buffer->extents;
+  if (t.prefix.size() + 1 != extents.size())
+    fail("`{}` has {} dimensions, found {} and tid", t.buffer, extents.size(), t.prefix.size());
+  if (!is_power_of_two(t.length) || t.length > extents.back())
+    fail("length {} is not a power of two up to {}", t.length, extents.back());
+  for (std::size_t i = 0; i < t.prefix.size(); ++i) c.index.in_range(t.prefix[i], extents[i], 1, i);
+  if (c.index.evaluate(t.tid).range.low < 0) fail("tid may be negative");
+  check_convergent(c);
+}
+
+void check(Context& c, const WarpShuffle& s) {
+  if (!neutral(s.op)) fail("{} has no neutral element", name(s.op));
+  if (!is_power_of_two(s.length) || s.length > warp) fail("length {} is not a power of two up to {}", s.length, warp);
+  if (c.threads % s.length != 0) fail("{} threads are not groups of {}", c.threads, s.length);
+  if (s.type.lanes != 1 || s.type.dtype == DType::boolean) fail("a shuffle moves scalars, no bool");
+  check_arg(c.names, s.value, s.type);
+  c.names.define(s.dst, Name::Kind::value, "a value").type = s.type;
+  check_convergent(c);
+}
+
+// PTX ISA, "cp.async": 4, 8 or 16 bytes from global to shared memory.
+void check(Context& c, const CpAsyncCopy& s) {
+  const Name& to = check_shared_access(c, s.buffer, s.index, s.lanes);
+  c.index.set_gathers(true);
+  const Name& from = check_access(c, s.source, s.at, s.lanes);
+  c.index.set_gathers(false);
+  if (from.kind != Name::Kind::buffer) fail("`{}` is not in global memory", s.source);
+  const DType stored = from.type.dtype;
+  if (stored != to.type.dtype) fail("`{}` holds {}", s.source, name(stored));
+  const std::int64_t size = s.lanes * bytes(stored);
+  if (size != 4 && size != 8 && size != 16) fail("a copy of {} bytes, not 4, 8 or 16", size);
+}
+
+void check(Context&, const CpAsyncCommit&) {}
+
+void check(Context&, const CpAsyncWait& w) {
+  if (w.keep < 0) fail("keep={}", w.keep);
+}
+
+void check(Context& c, const MbarrierInit& m) {
+  if (m.slots < 1 || m.count < 1) fail("{} slots and a count of {}", m.slots, m.count);
+  const Scope* outer = c.names.scope()->parent;
+  if (outer == nullptr || outer->parent != nullptr) fail("it stands directly in the Tile");
+  c.names.define(m.barrier, Name::Kind::barrier, "a barrier").extents = {m.slots};
+}
+
+void check(Context& c, const MbarrierArriveExpectTx& m) {
+  check_barrier(c, m.barrier, m.slot);
+  if (m.bytes < 0 || m.bytes > max_transaction) fail("{} bytes, not 0 to {}", m.bytes, max_transaction);
+}
+
+void check(Context& c, const MbarrierWait& m) {
+  check_barrier(c, m.barrier, m.slot);
+  c.index.in_range(m.phase, 2);
+}
+
+void check(Context& c, const TmaDescriptor& d) {
+  if (c.names.scope()->parent != nullptr) fail("a descriptor stands before the Tile");
+  const Buffer* source = c.program.find(d.source);
+  if (source == nullptr) fail("`{}` is not a buffer of the program", d.source);
+  if (const std::string fault = tma::fault(d, *source); !fault.empty()) fail("{}", fault);
+  c.names.define(d.name, Name::Kind::descriptor, "a descriptor").descriptor = &d;
+}
+
+void check(Context& c, const TmaLoad& t) {
+  const Name& to = check_shared_access(c, t.buffer, t.index, 1);
+  const Name* descriptor = c.names.find(t.descriptor);
+  if (descriptor == nullptr || descriptor->kind != Name::Kind::descriptor)
+    fail("`{}` is not a descriptor before this", t.descriptor);
+  const TmaDescriptor& d = *descriptor->descriptor;
+  if (t.coordinates.size() != d.box.size())
+    fail("`{}` has {} dimensions, found {} coordinates", d.name, d.box.size(), t.coordinates.size());
+  for (const Expr& e : t.coordinates) c.index.evaluate(e);
+  const DType stored = c.program.find(d.source)->dtype;
+  if (stored != to.type.dtype) fail("`{}` holds {}", d.source, name(stored));
+  std::int64_t room = 1, box = 1;
+  for (const std::int64_t extent : to.extents) room *= extent;
+  for (const std::int64_t extent : d.box) box *= extent;
+  if (box > room) fail("a box of {} elements, `{}` has {}", box, t.buffer, room);
+  check_barrier(c, t.barrier, t.slot);
+}
+
+}  // namespace deplo::ir::verifier

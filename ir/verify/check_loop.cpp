@@ -1,0 +1,108 @@
+// The statements of Loop IR: loops and conditions, loads, values, accumulators and writes.
+#include "ir/verify/checks.h"
+#include "ir/verify/operands.h"
+#include "ir/verify/violation.h"
+
+namespace deplo::ir::verifier {
+namespace {
+
+void check_per(const Context& c, const std::string& text) {
+  const Name* axis = c.names.find(text);
+  if (axis == nullptr || axis->kind != Name::Kind::axis || !axis->active || axis->bind != Bind::reg)
+    fail("`{}` is not a REG axis", text);
+}
+
+void define_value(Context& c, const std::string& text, const Type& type) {
+  c.names.define(text, Name::Kind::value, "a value").type = type;
+}
+
+}  // namespace
+
+void check(Context& c, const Loop& l) {
+  if (l.axis.bind != Bind::free && l.axis.bind != Bind::reduce) fail("a loop is free or reduce");
+  if (l.step < 1) fail("a step of {}", l.step);
+  if (l.unroll < 0) fail("an unroll factor of {}", l.unroll);
+  const Value start = c.index.evaluate(l.start);
+  const auto trips = [&](std::int64_t from) {
+    return from >= l.axis.extent ? 0 : (l.axis.extent - 1 - from) / l.step + 1;
+  };
+  const bool diverges = start.varies && trips(start.range.low) != trips(start.range.high);
+  if (!l.per.empty()) check_per(c, l.per);
+  const IndexProver::Mark outside = c.index.mark();
+  c.index.enter(l.axis, start.varies, loop_values(start.range, l.step, l.axis.extent));
+  c.divergent += diverges;
+  check_body(c, l.body, &l);
+  c.divergent -= diverges;
+  c.index.leave(outside);
+}
+
+void check(Context& c, const If& s) {
+  const Value condition = c.index.evaluate(s.condition);
+  const IndexProver::Mark outside = c.index.mark();
+  c.index.assume(s.condition);
+  c.divergent += condition.varies;
+  check_body(c, s.then);
+  c.divergent -= condition.varies;
+  c.index.leave(outside);
+}
+
+void check(Context& c, const Load& l) {
+  check_type(l.type, c.program.level);
+  c.index.set_gathers(true);
+  const DType stored = check_access(c, l.buffer, l.index, l.type.lanes).type.dtype;
+  c.index.set_gathers(false);
+  if (stored != l.type.dtype) fail("`{}` holds {}", l.buffer, name(stored));
+  define_value(c, l.dst, l.type);
+}
+
+void check(Context& c, const Index& i) {
+  const DType d = i.type.dtype;
+  check_type(i.type, c.program.level);
+  if (d != DType::i32 && d != DType::boolean && d != DType::f32) fail("an index is i32, bool or f32, not {}", name(d));
+  c.index.begin_list();
+  c.index.set_gathers(true);
+  const Strided range =
+      (i.type.lanes > 1 ? c.index.evaluate_lanes(i.value, i.type.lanes) : c.index.evaluate(i.value)).range;
+  c.index.set_gathers(false);
+  if (d != DType::boolean && (range.low < INT32_MIN || range.high > INT32_MAX))
+    fail("`{}` is in {}..{}, more than 32 bits hold", print(i.value), range.low, range.high);
+  define_value(c, i.dst, i.type);
+}
+
+void check(Context& c, const Assign& a) {
+  check_type(a.type, c.program.level);
+  if (a.args.size() != static_cast<std::size_t>(arity(a.op)))
+    fail("{} takes {} arguments, found {}", name(a.op), arity(a.op), a.args.size());
+  check_operands(c.names, a);
+  define_value(c, a.dst, a.type);
+}
+
+void check(Context& c, const Accum& a) {
+  if (a.op == Op::fma && c.program.level != Level::kernel) fail("fma accumulates in Kernel IR only");
+  check_type(a.type, c.program.level);
+  if (a.args.size() + 1 != static_cast<std::size_t>(arity(a.op)))
+    fail("{} takes {} arguments, found {}", name(a.op), arity(a.op), a.args.size() + 1);
+  for (const Arg& arg : a.args)
+    if (const auto* text = std::get_if<std::string>(&arg); text != nullptr && *text == a.dst)
+      fail("`{}` accumulates itself", a.dst);
+  if (a.type.dtype == DType::boolean) fail("an accumulator is not bool");
+  for (const Arg& arg : a.args) check_arg(c.names, arg, a.type);
+  const Name& acc = check_accumulator(c, a.dst, a.type, a.op == Op::fma ? Op::add : a.op);
+  if (c.program.level == Level::loop) c.accumulations.emplace_back(&acc, c.names.scope());
+}
+
+void check(Context& c, const Write& w) {
+  check_type({DType::f32, w.lanes}, c.program.level);
+  const Name& target = check_access(c, w.buffer, w.index, w.lanes);
+  if (!target.writable) fail("`{}` cannot be written", w.buffer);
+  if (w.mode == WriteMode::add && target.kind == Name::Kind::shared) fail("+= works on global memory only");
+  if (c.program.level == Level::loop && w.mode == WriteMode::assign && c.index.reachable())
+    for (const Name* axis : c.index.axes())
+      if (!axis->range.single() && !c.index.is_indexed(*axis))
+        fail("every value of axis `{}` writes the same element", axis->text);
+  check_arg(c.names, w.value, {target.type.dtype, w.lanes});
+  if (const auto* value = std::get_if<std::string>(&w.value); value != nullptr)
+    if (c.names.find(*value)->type.lanes != w.lanes) fail("`{}` has fewer lanes than are written", *value);
+}
+
+}  // namespace deplo::ir::verifier

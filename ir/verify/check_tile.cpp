@@ -1,0 +1,170 @@
+// The statements of Tile IR: the launch, stages, their layouts and slots, what waits for them, and combinations.
+#include <algorithm>
+#include <bit>
+
+#include "ir/text/lexer.h"
+#include "ir/tma.h"
+#include "ir/verify/checks.h"
+#include "ir/verify/operands.h"
+#include "ir/verify/violation.h"
+
+namespace deplo::ir::verifier {
+namespace {
+
+const Name& buffer_of_program(const Context& c, const std::string& text) {
+  const Name* buffer = c.names.find(text);
+  if (buffer == nullptr || buffer->kind != Name::Kind::buffer) fail("`{}` is not a buffer of the program", text);
+  return *buffer;
+}
+
+// The same for all threads of the block, registers and lanes of a value.
+Strided evaluate_uniform(Context& c, const Expr& e, const char* what) {
+  c.index.begin_list();
+  const Value value = c.index.evaluate(e);
+  if (value.varies) fail("the {} `{}` differs between the threads of a block", what, print(e));
+  for (const Name* axis : c.index.axes())
+    if (c.index.is_indexed(*axis) && (axis->bind == Bind::reg || axis->bind == Bind::vector))
+      fail("the {} depends on the {} axis `{}`", what, bind_name(axis->bind), axis->text);
+  return value.range;
+}
+
+// Stages of one buffer agree in all but where they copy from and to.
+bool agree(const Stage& a, const Stage& b) {
+  return a.source == b.source && a.slab == b.slab && a.transport == b.transport && a.lanes == b.lanes &&
+         a.slots == b.slots && a.panel == b.panel && a.pad == b.pad && a.swizzle == b.swizzle &&
+         a.prefetch == b.prefetch;
+}
+
+void check_slab(const Stage& s, std::size_t rank) {
+  if (s.slab.empty()) fail("the slab has no axes");
+  for (const SlabAxis& a : s.slab) {
+    const auto same = [&](const SlabAxis& b) { return &b != &a && (b.dim == a.dim || b.name == a.name); };
+    if (!is_name(a.name)) fail("`{}` cannot name a slab axis", a.name);
+    if (a.extent < 1) fail("slab axis `{}` has an extent of {}", a.name, a.extent);
+    if (a.dim < 0 || static_cast<std::size_t>(a.dim) >= rank) fail("`{}` has no dimension {}", s.source, a.dim);
+    if (std::any_of(s.slab.begin(), s.slab.end(), same)) fail("slab axis `{}` repeats another", a.name);
+  }
+}
+
+// Elements of a row in memory, without the pad.
+std::int64_t columns(const Stage& s) { return s.panel > 0 ? s.panel : s.slab.back().extent; }
+
+// Where the elements lie and how they are copied.
+void check_layout(const Stage& s, DType stored) {
+  if (s.panel < 0 || (s.panel > 0 && s.slab.back().extent % s.panel != 0))
+    fail("a panel of {} does not divide {}", s.panel, s.slab.back().extent);
+  if (s.pad < 0) fail("a pad of {}", s.pad);
+  if (s.swizzle != 0 && s.swizzle != 32 && s.swizzle != 64 && s.swizzle != 128)
+    fail("a swizzle of {}, not 0, 32, 64 or 128 bytes", s.swizzle);
+  if (s.swizzle != 0 && (s.transport != Transport::tma || bytes(stored) != 4))
+    fail("a swizzle is of tma copies of 4-byte elements");
+  if (s.swizzle != 0 && columns(s) * bytes(stored) != s.swizzle)
+    fail("rows of {} bytes under a swizzle of {}", columns(s) * bytes(stored), s.swizzle);
+  if (s.transport == Transport::tma && s.pad != 0) fail("tma copies leave no pad");
+  if (s.lanes < 0 || s.lanes > 16 || (s.lanes > 0 && !std::has_single_bit(static_cast<unsigned>(s.lanes))))
+    fail("copies of {} lanes, not a power of two up to 16", s.lanes);
+  if (s.lanes > 1 && columns(s) % s.lanes != 0)
+    fail("copies of {} lanes do not divide a row of {}", s.lanes, columns(s));
+  if (s.prefetch < 0 || (s.prefetch > 0 && (s.transport == Transport::async || s.transport == Transport::tma)))
+    fail("prefetch={}: copies by loads and stores are asked for ahead", s.prefetch);
+  if (s.transport != Transport::async || s.lanes == 0) return;
+  const std::int64_t size = s.lanes * bytes(stored);
+  if (size != 4 && size != 8 && size != 16) fail("async copies of {} bytes, not 4, 8 or 16", size);
+  if (s.pad % s.lanes != 0) fail("a pad of {} leaves copies of {} lanes misaligned", s.pad, s.lanes);
+}
+
+// The box of a tma copy has the dimensions of the source, in its order.
+void check_box(const Stage& s, const Buffer& source) {
+  TmaDescriptor d{"", s.source, std::vector<std::int64_t>(source.shape.size(), 1), s.swizzle};
+  for (std::size_t i = 0; i < s.slab.size(); ++i) {
+    if (i > 0 && s.slab[i].dim < s.slab[i - 1].dim) fail("a tma copy keeps the order of the source's dimensions");
+    d.box[static_cast<std::size_t>(s.slab[i].dim)] = s.slab[i].extent;
+  }
+  if (static_cast<std::size_t>(s.slab.back().dim) + 1 != source.shape.size())
+    fail("the rows of a tma copy walk the last dimension of the source");
+  d.box.back() = columns(s);
+  if (const std::string fault = tma::fault(d, source); !fault.empty()) fail("{}", fault);
+}
+
+// The first stage of a buffer declares it.
+void declare(Context& c, const Stage& s, const Name& source) {
+  check_slab(s, source.extents.size());
+  check_layout(s, source.type.dtype);
+  if (s.transport == Transport::tma) check_box(s, *c.program.find(s.source));
+  Name& buffer = c.names.define(s.buffer, Name::Kind::shared, "a buffer");
+  buffer.type = source.type;
+  buffer.stage = &s;
+  if (s.slots > 1) buffer.extents.push_back(s.slots);
+  for (const SlabAxis& a : s.slab) buffer.extents.push_back(a.extent);
+}
+
+}  // namespace
+
+void check(Context& c, const Tile& t) {
+  if (c.names.scope()->parent != nullptr) fail("a Tile stands at the top level");
+  for (const Axis& a : t.axes) {
+    const bool launch = a.bind == Bind::block || a.bind == Bind::thread;
+    if (a.bind == Bind::thread && __builtin_mul_overflow(c.threads, a.extent, &c.threads))
+      fail("a block of too many threads");
+    const bool inner = c.program.level == Level::tile && (a.bind == Bind::reg || a.bind == Bind::vector);
+    if (!launch && !inner) fail("axis `{}` cannot be {} in {} IR", a.name, bind_name(a.bind), name(c.program.level));
+    if (a.bind == Bind::vector) {
+      if (c.vector_axis != nullptr) fail("more than one VECTOR axis");
+      check_lanes(static_cast<int>(std::min<std::int64_t>(a.extent, 17)));
+      c.vector_axis = &a.name;
+    }
+    c.index.enter(a, a.bind == Bind::thread && a.extent > 1, Strided{0, a.extent - 1, a.extent > 1 ? 1 : 0});
+  }
+  check_body(c, t.body);
+}
+
+void check(Context& c, const Stage& s) {
+  const Name& source = buffer_of_program(c, s.source);
+  const std::size_t rank = source.extents.size();
+  if (s.origin.size() != rank) fail("`{}` has {} dimensions, found {} in the origin", s.source, rank, s.origin.size());
+  for (const Expr& e : s.origin) evaluate_uniform(c, e, "origin");
+  if (s.slots < 1) fail("{} slots", s.slots);
+  evaluate_uniform(c, s.slot, "slot");
+  c.index.in_range(s.slot, s.slots);
+  const Name* buffer = c.names.find(s.buffer);
+  if (buffer == nullptr || buffer->stage == nullptr) {
+    declare(c, s, source);
+  } else {
+    if (!agree(s, *buffer->stage)) fail("the stages of `{}` agree in all but origin and slot", s.buffer);
+    if (!buffer->scope->open) fail("`{}` is out of scope", s.buffer);
+  }
+  check_convergent(c);
+}
+
+void check(Context& c, const AsyncWait& w) {
+  if (w.keep < 0) fail("keep={}", w.keep);
+  const Strided slot = evaluate_uniform(c, w.slot, "slot");
+  evaluate_uniform(c, w.phase, "phase");
+  if (slot.low < 0) fail("the slot may be negative");
+  c.index.in_range(w.phase, 2);
+  check_convergent(c);
+}
+
+void check(Context& c, const Combine& s) {
+  const Name* acc = c.names.find(s.acc);
+  if (acc == nullptr || acc->kind != Name::Kind::accumulator) fail("`{}` is not an accumulator before this", s.acc);
+  check_accumulator(c, s.acc, acc->type, s.op);
+  for (const std::string& text : s.over) {
+    const Name* axis = c.names.find(text);
+    const bool exists = axis != nullptr && axis->kind == Name::Kind::axis && axis->active;
+    const Bind bind = exists ? axis->bind : Bind::free;
+    if (bind != Bind::thread && bind != Bind::reg && bind != Bind::vector)
+      fail("`{}` is not a THREAD, REG or VECTOR axis", text);
+    if (std::count(s.over.begin(), s.over.end(), text) > 1) fail("axis `{}` is named twice", text);
+  }
+  check_convergent(c);
+}
+
+// Its index is not checked against the extents: what lies outside is not touched.
+void check(Context& c, const Prefetch& p) {
+  const std::size_t rank = buffer_of_program(c, p.buffer).extents.size();
+  if (p.index.size() != rank) fail("`{}` has {} dimensions, found {} indices", p.buffer, rank, p.index.size());
+  for (const Expr& e : p.index) c.index.evaluate(e);
+}
+
+}  // namespace deplo::ir::verifier

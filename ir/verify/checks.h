@@ -1,0 +1,41 @@
+// A check for each statement: what must hold where it stands. Each fails by a Violation. Private to ir/verify.
+#pragma once
+#include "ir/verify/context.h"
+
+namespace deplo::ir::verifier {
+
+/// The statements of a loop's body, or of another statement's: nullptr.
+void check_body(Context&, const Body&, const Loop* loop = nullptr);
+
+// check_loop.cpp: the statements of Loop IR
+void check(Context&, const Loop&);
+void check(Context&, const If&);
+void check(Context&, const Load&);
+void check(Context&, const Index&);
+void check(Context&, const Assign&);
+void check(Context&, const Accum&);
+void check(Context&, const Write&);
+
+// check_tile.cpp: those of Tile IR
+void check(Context&, const Tile&);
+void check(Context&, const Stage&);
+void check(Context&, const AsyncWait&);
+void check(Context&, const Combine&);
+void check(Context&, const Prefetch&);
+
+// check_kernel.cpp: those of Kernel IR
+void check(Context&, const Smem&);
+void check(Context&, const Init&);
+void check(Context&, const Sync&);
+void check(Context&, const TreeHalve&);
+void check(Context&, const WarpShuffle&);
+void check(Context&, const CpAsyncCopy&);
+void check(Context&, const CpAsyncCommit&);
+void check(Context&, const CpAsyncWait&);
+void check(Context&, const MbarrierInit&);
+void check(Context&, const MbarrierArriveExpectTx&);
+void check(Context&, const MbarrierWait&);
+void check(Context&, const TmaDescriptor&);
+void check(Context&, const TmaLoad&);
+
+}  // namespace deplo::ir::verifier

@@ -1,0 +1,155 @@
+#include "ir/verify/index_prover.h"
+
+#include "ir/verify/violation.h"
+
+namespace deplo::ir::verifier {
+
+// An axis, or in a gather an i32, of which nothing is known.
+Value IndexProver::variable(const std::string& text) {
+  Name* name = names_.find(text);
+  if (name != nullptr && name->kind == Name::Kind::value && gathers_) {
+    if (names_.use(text).type != Type{DType::i32, 1}) fail("`{}` is not an i32", text);
+    return {{INT32_MIN, INT32_MAX, 1}, true};
+  }
+  if (name == nullptr || name->kind != Name::Kind::axis || !name->active) fail("`{}` is not an axis in scope", text);
+  name->stamp = stamp_;
+  return {name->range, name->varies};
+}
+
+Value IndexProver::evaluate(const Expr& e) {
+  if (e.kind() == Expr::Kind::constant) {
+    if (e.value() > kMaxIndex || e.value() < -kMaxIndex) fail("the index {} is too large", e.value());
+    return {{e.value(), e.value(), 0}, false};
+  }
+  if (e.kind() == Expr::Kind::variable) return variable(e.name());
+  const Value l = evaluate(e.lhs()), r = evaluate(e.rhs());
+  const std::optional<Strided> range = combine(e.op(), l.range, r.range);
+  if (!range) {
+    const bool divides = e.op() == ExprOp::div || e.op() == ExprOp::mod;
+    const char* what = divides                  ? "does not divide by a positive constant"
+                       : e.op() == ExprOp::bxor ? "may have a negative side"
+                                                : "may overflow";
+    fail("`{}` {}", print(e), what);
+  }
+  Value value = {*range, (l.varies || r.varies) && !range->single()};
+  if (!facts_.empty()) apply_facts(e, value.range);
+  return value;
+}
+
+Value IndexProver::evaluate_lanes(const Expr& e, int lanes) {
+  Name* lane = names_.find(lane_variable);
+  if (lane == nullptr) lane = &names_.add(lane_variable, Name::Kind::axis);
+  lane->range = {0, lanes - 1, 1};
+  lane->active = true;
+  const Value value = evaluate(e);
+  lane->active = false;
+  return value;
+}
+
+// A condition about this very expression bounds it: `if (((a0 * 256) + a1) < 777)`.
+void IndexProver::apply_facts(const Expr& e, Strided& range) {
+  std::vector<Fact> held;
+  held.swap(facts_);  // the sides of a condition are evaluated without conditions
+  const auto side = [&](const Expr& other) -> std::optional<Strided> {
+    try {
+      return evaluate(other).range;
+    } catch (const Violation&) {  // another condition keeps it from overflowing
+      return std::nullopt;
+    }
+  };
+  for (const Fact& fact : held) {
+    std::optional<Strided> bound, inside;
+    if (e == *fact.less && (bound = side(*fact.more)))
+      inside = clamp(range, range.low, bound->high - fact.slack);
+    else if (e == *fact.more && (bound = side(*fact.less)))
+      inside = clamp(range, bound->low + fact.slack, range.high);
+    if (inside) range = *inside;
+  }
+  held.swap(facts_);
+}
+
+void IndexProver::in_range(const Expr& e, std::int64_t extent, int lanes, std::size_t dim) {
+  const Strided range = evaluate(e).range;
+  if (!reachable() || (range.low >= 0 && range.high <= extent - lanes)) return;
+  if (provable(e, 0, extent - lanes)) return;
+  fail("index {} `{}` is in {}..{}{}, not proven in 0..{}", dim, print(e), range.low, range.high,
+       lanes > 1 ? fmt::format(" and {} lanes", lanes) : "", extent - 1);
+}
+
+// The slow way, for indices that correlate with themselves or with a condition: `less + slack <= more` gives
+// e <= max(e - less + more) - slack and e >= min(e - more + less) + slack.
+bool IndexProver::provable(const Expr& e, std::int64_t low, std::int64_t high) const {
+  Ranges ranges;
+  for (const Name* a : axes_) ranges.emplace_back(a->text, Interval{a->range.low, a->range.high});
+  bool above = false, below = false;
+  const auto learn = [&](const Expr& shifted, std::int64_t lower, std::int64_t upper) {
+    const std::optional<Interval> b = bounds(simplify(shifted, ranges), ranges);
+    if (!b) return;
+    if (lower != INT64_MIN && b->low >= low - lower) above = true;
+    if (upper != INT64_MIN && b->high <= high + upper) below = true;
+  };
+  learn(e, 0, 0);
+  for (const Fact& f : facts_) {
+    learn(e - *f.less + *f.more, INT64_MIN, f.slack);
+    learn(e - *f.more + *f.less, f.slack, INT64_MIN);
+  }
+  return above && below;
+}
+
+// A sibling may reuse the name of an axis that has gone out of scope.
+void IndexProver::enter(const Axis& a, bool varies, const std::optional<Strided>& values) {
+  if (a.extent < 1) fail("axis `{}` has an extent of {}", a.name, a.extent);
+  Name* axis = names_.find(a.name);
+  if (axis == nullptr) axis = &names_.define(a.name, Name::Kind::axis, "an axis");
+  if (axis->kind != Name::Kind::axis || axis->active) fail("`{}` is defined twice", a.name);
+  axis->active = true;
+  axis->bind = a.bind;
+  axis->varies = varies;
+  axis->range = values.value_or(Strided{});
+  axes_.push_back(axis);
+  if (!values) ++unreachable_;
+}
+
+// Its axes exist: it has been evaluated. What it says is used, what is not understood is ignored.
+void IndexProver::assume(const Expr& condition) {
+  if (evaluate(condition).range.always_zero()) ++unreachable_;
+  if (condition.kind() != Expr::Kind::binary) return;
+  switch (condition.op()) {
+    case ExprOp::land:
+      assume(condition.lhs());
+      return assume(condition.rhs());
+    case ExprOp::lt:
+      return assume_less(condition.lhs(), condition.rhs(), 1);
+    case ExprOp::eq:
+      assume_less(condition.lhs(), condition.rhs(), 0);
+      return assume_less(condition.rhs(), condition.lhs(), 0);
+    default:
+      return;
+  }
+}
+
+void IndexProver::assume_less(const Expr& less, const Expr& more, std::int64_t slack) {
+  const Strided l = evaluate(less).range, m = evaluate(more).range;
+  restrict(less, -kMaxIndex, m.high - slack);
+  restrict(more, l.low + slack, kMaxIndex);
+  facts_.push_back({&less, &more, slack});
+}
+
+void IndexProver::restrict(const Expr& variable, std::int64_t low, std::int64_t high) {
+  if (variable.kind() != Expr::Kind::variable) return;
+  Name* axis = names_.find(variable.name());
+  saved_.emplace_back(axis, axis->range);
+  if (const std::optional<Strided> inside = clamp(axis->range, low, high))
+    axis->range = *inside;
+  else
+    ++unreachable_;
+}
+
+void IndexProver::leave(const Mark& mark) {
+  for (; axes_.size() > mark.axes; axes_.pop_back()) axes_.back()->active = false;
+  for (; saved_.size() > mark.saved; saved_.pop_back()) saved_.back().first->range = saved_.back().second;
+  facts_.resize(mark.facts);
+  unreachable_ = mark.unreachable;
+}
+
+}  // namespace deplo::ir::verifier

@@ -1,0 +1,87 @@
+#include "ir/verify/operands.h"
+
+#include <cmath>
+
+#include "ir/verify/violation.h"
+
+namespace deplo::ir::verifier {
+namespace {
+
+// A constant has the type that is expected of it.
+void check_constant(double value, DType d) {
+  if (std::isnan(value)) fail("a constant is not a number");
+  if (d == DType::boolean && value != 0 && value != 1) fail("{} is not 0 or 1 (bool)", value);
+  const bool whole = std::trunc(value) == value && value >= INT32_MIN && value <= INT32_MAX;
+  if (d == DType::i32 && !whole) fail("{} is not an i32", value);
+}
+
+// Of the first value among the arguments; f32 where all are constants.
+DType dtype_of(const std::vector<Arg>& args, const Names& names) {
+  for (const Arg& a : args)
+    if (const auto* text = std::get_if<std::string>(&a))
+      if (const Name* value = names.find(*text); value != nullptr) return value->type.dtype;
+  return DType::f32;
+}
+
+// Functions of real numbers: their results are seldom whole.
+bool is_real(Op op) {
+  switch (op) {
+    case Op::reciprocal:
+    case Op::exp:
+    case Op::log:
+    case Op::sqrt:
+    case Op::rsqrt:
+    case Op::tanh:
+    case Op::sigmoid:
+    case Op::erf:
+    case Op::sin:
+    case Op::cos:
+    case Op::divide:
+    case Op::power:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+void check_lanes(int n) {
+  if (n != 1 && n != 2 && n != 4 && n != 8 && n != 16) fail("the number of lanes is 1, 2, 4, 8 or 16");
+}
+
+void check_type(const Type& t, Level level) {
+  if (t.lanes != 1 && level != Level::kernel) fail("vector values belong to Kernel IR");
+  check_lanes(t.lanes);
+}
+
+void check_arg(Names& names, const Arg& arg, const Type& expected, bool horizontal) {
+  const auto* text = std::get_if<std::string>(&arg);
+  if (text == nullptr) {
+    if (horizontal) fail("expected a vector value");
+    return check_constant(*std::get_if<double>(&arg), expected.dtype);
+  }
+  const Type& t = names.use(*text).type;
+  if (t.dtype != expected.dtype) fail("`{}` is {}, expected {}", *text, name(t.dtype), name(expected.dtype));
+  const bool fits = horizontal ? t.lanes > 1 && expected.lanes == 1 : t.lanes == 1 || t.lanes == expected.lanes;
+  if (!fits) fail("`{}` has {} lanes where the result has {}", *text, t.lanes, expected.lanes);
+}
+
+// copy converts; comparisons take one type and give bool; logical operations take and give bool; select takes a bool
+// and two of the result's type; the others take and give the result's type, no bool, and where real no i32.
+void check_operands(Names& names, const Assign& a) {
+  const DType result = a.type.dtype;
+  const bool logical = a.op == Op::logical_not || a.op == Op::logical_and || a.op == Op::logical_or;
+  if (gives_truth(a.op) != (result == DType::boolean) && a.op != Op::copy && a.op != Op::select)
+    fail("{} does not give {}", name(a.op), name(result));
+  if (is_real(a.op) && result == DType::i32) fail("{} does not give i32", name(a.op));
+  const bool constant_copy = a.op == Op::copy && std::get_if<double>(a.args.data()) != nullptr;
+  const bool own = (gives_truth(a.op) && !logical) || (a.op == Op::copy && !constant_copy);  // not the result's type
+  const Type all = {own ? dtype_of(a.args, names) : result, a.type.lanes};
+  for (std::size_t i = 0; i < a.args.size(); ++i) {
+    const bool condition = a.op == Op::select && i == 0;
+    check_arg(names, a.args[i], condition ? Type{DType::boolean, all.lanes} : all, a.op >= Op::lanes_add);
+  }
+}
+
+}  // namespace deplo::ir::verifier

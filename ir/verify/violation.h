@@ -1,0 +1,20 @@
+// How a check says that a program breaks a rule of form. Private to ir/verify.
+#pragma once
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+
+namespace deplo::ir::verifier {
+
+/// Thrown by the checks, caught by verify(), which says where.
+struct Violation {
+  std::string message;
+};
+
+template <class... T>
+[[noreturn]] void fail(fmt::format_string<T...> message, T&&... values) {
+  throw Violation{fmt::format(message, std::forward<T>(values)...)};
+}
+
+}  // namespace deplo::ir::verifier
