@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/text/match.h"
+#include "ir/levels.h"
 #include "ir/text/lexer.h"
 #include "ir/verify/checks.h"
 #include "ir/verify/overlap.h"
@@ -10,17 +11,6 @@
 namespace deplo::ir {
 namespace verifier {
 namespace {
-
-template <class T, class... List>
-constexpr bool one_of = (std::is_same_v<T, List> || ...);
-
-template <class T>
-constexpr bool permitted_at(Level level) {
-  if (one_of<T, Loop, If, Load, Index, Assign, Accum, Write>) return true;
-  if (one_of<T, Stage, AsyncWait, Combine>) return level == Level::tile;
-  if (one_of<T, Tile, Prefetch>) return level != Level::loop;
-  return level == Level::kernel;
-}
 
 void check_buffer(Context& c, const Buffer& b) {
   Name& buffer = c.names.define(b.name, Name::Kind::buffer, "a buffer");

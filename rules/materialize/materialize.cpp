@@ -1,89 +1,32 @@
 // Scheduled Tile IR → Kernel IR. REG axes are expanded: a statement is replicated over those it depends on, no others.
-// The VECTOR axis becomes the lanes of types. Stages and Combines become shared memory and barriers
-// (stage.cpp, combine.cpp).
-#include "rules/materialize/materialize.h"
-
+// The VECTOR axis becomes the lanes of types. Stages and Combines become shared memory and barriers.
 #include <algorithm>
 
 #include "core/text/match.h"
+#include "ir/levels.h"
+#include "ir/walk.h"
 #include "rules/lower.h"
-#include "rules/tile/helpers/common.h"
+#include "rules/materialize/combine_lowering.h"
+#include "rules/materialize/kernel_builder.h"
+#include "rules/materialize/replication.h"
+#include "rules/materialize/stage_lowering.h"
 
 namespace deplo::rules {
+namespace materializer {
+namespace {
 
-Materializer::Materializer(const ir::Program& program, const Target& target)
-    : tile_program_(program), target_(target), tile_(&tile_of(program)) {
-  for (const ir::Axis& axis : tile_->axes) {
-    if (axis.bind == ir::Bind::reg) {
-      axes_[axis.name].reg = std::uint64_t{1} << regs_.size();
-      regs_.push_back(axis);
-    } else if (axis.bind == ir::Bind::vector) {
-      axes_[axis.name].vector = true;
-      lane_ = axis.name;
-      width_ = static_cast<int>(axis.extent);
-    } else {
-      scope_.emplace_back(axis.name, ir::Interval{0, axis.extent - 1});
-      if (axis.bind == ir::Bind::thread) threads_ *= axis.extent;
-    }
-  }
-  CHECK(regs_.size() <= 64);
-  fixed_.resize(regs_.size());
-}
-
-ir::Program Materializer::run() {
-  ir::Program out = {ir::Level::kernel, tile_program_.name, tile_program_.buffers, {}};
-  for (const ir::Buffer& buffer : tile_program_.buffers) buffers_.insert(buffer.name);
-  ir::for_each(tile_->body, [&](const ir::Stmt& stmt) {
-    if (const auto* stage = stmt.as<ir::Stage>()) declare(*stage);
-  });
-  while (barriers_ > 0 && !buffers_.insert(barrier_).second) barrier_ += "_";
-  find_dependences(tile_program_.body, {});
-  find_fusible(tile_->body);
-  starts_ = ir::accumulator_starts(tile_program_.body);
-  body(tile_program_.body, out.body);
-  std::move(descriptors_.begin(), descriptors_.end(), std::inserter(out.body, out.body.end() - 1));
-  ir::renumber_axes(out);
-  return out;
-}
-
-void Materializer::find_dependences(const ir::Body& from, Dependence context) {
-  for (const ir::Stmt& stmt : from) {
-    Dependence on = context;
-    ir::visit_reads(
-        stmt, [&](const ir::Expr& e) { on |= of(e); },
-        [&](const std::string& value) {
-          if (const auto found = values_.find(value); found != values_.end()) on |= found->second.on;
-        });
-    if (const auto* loop = stmt.as<ir::Loop>()) axes_[loop->axis.name] = on;
-    if (const ir::Body* inner = ir::inner_body(stmt)) {
-      // Twice: an accumulator of a loop may be read in it before the statement that makes it depend on an axis.
-      for (int pass = 0; pass < 2; ++pass) find_dependences(*inner, stmt.as<ir::Tile>() != nullptr ? context : on);
-    }
-    if (const auto* combine = stmt.as<ir::Combine>()) {
-      Dependence& acc = values_[combine->acc].on;
-      for (const std::string& axis : combine->over) {
-        const Dependence over = axes_.count(axis) > 0 ? axes_[axis] : Dependence{};
-        acc.reg &= ~over.reg;
-        acc.vector &= !over.vector;
-      }
-    }
-    if (const auto* accum = stmt.as<ir::Accum>()) accumulators_[accum->dst] = accum->type.dtype;
-    if (const std::string& name = ir::defined(stmt); !name.empty()) {
-      values_[name].on |= on;
-      partial_[name] |= values_[name].on;
-    }
-  }
-}
+using Products = std::map<std::string, std::vector<ir::Arg>>;
 
 // v = multiply(x, y) read by nothing but acc <- add(acc, v): one fused multiply-add.
-void Materializer::find_fusible(const ir::Body& from) {
+Products fusible_products(const ir::Body& body) {
+  Products result;
   std::map<std::string, int, std::less<>> uses;
   const auto use = [&](const std::string& value) { ++uses[value]; };
-  ir::for_each(from, [&](const ir::Stmt& stmt) {
+  ir::for_each(body, [&](const ir::Stmt& stmt) {
     ir::visit_reads(
         stmt, [&](const ir::Expr& e) { ir::for_each_variable(e, use); }, use);
   });
-  ir::for_each(from, [&](const ir::Stmt& outer) {
+  ir::for_each(body, [&](const ir::Stmt& outer) {
     const ir::Body* inner = ir::inner_body(outer);
     if (inner == nullptr) return;
     for (const ir::Stmt& stmt : *inner) {
@@ -94,139 +37,178 @@ void Materializer::find_fusible(const ir::Body& from) {
         if (const auto* product = other.as<ir::Assign>(); product != nullptr && value != nullptr &&
                                                           product->dst == *value && product->op == ir::Op::multiply &&
                                                           uses[*value] == 1)
-          fused_[*value] = product->args;
+          result[*value] = product->args;
     }
   });
-}
-
-Dependence Materializer::of(const ir::Expr& e) const {
-  Dependence result;
-  ir::for_each_variable(e, [&](const std::string& name) {
-    if (const auto found = axes_.find(name); found != axes_.end()) result |= found->second;
-    if (const auto found = values_.find(name); found != values_.end()) result |= found->second.on;
-  });
   return result;
 }
 
-Dependence Materializer::of(const std::vector<ir::Expr>& exprs) const {
-  Dependence result;
-  for (const ir::Expr& e : exprs) result |= of(e);
-  return result;
-}
+class Materializer {
+ public:
+  Materializer(const ir::Program& program, const Target& target)
+      : kernel_(program, target),
+        replication_(kernel_),
+        stages_(kernel_, replication_),
+        fused_(fusible_products(kernel_.tile.body)),
+        starts_(ir::accumulator_starts(program.body)) {}
 
-Dependence Materializer::of(const std::vector<ir::Arg>& args) const {
-  Dependence result;
-  for (const ir::Arg& arg : args)
-    if (const auto* name = std::get_if<std::string>(&arg)) {
-      const auto fused = fused_.find(*name);
-      result |= fused != fused_.end() ? of(fused->second) : values_.at(*name).on;
-    }
-  return result;
-}
-
-std::size_t Materializer::count(const Dependence& on) const {
-  std::size_t n = 1;
-  for (std::size_t i = 0; i < regs_.size(); ++i)
-    if ((on.reg >> i & 1) != 0) n *= static_cast<std::size_t>(regs_[i].extent);
-  return n;
-}
-
-// Mixed-radix number of the instance over the axes in `on`.
-std::size_t Materializer::position(const Dependence& on, const Instance& instance) const {
-  std::size_t result = 0;
-  for (std::size_t i = 0; i < regs_.size(); ++i)
-    if ((on.reg >> i & 1) != 0)
-      result = result * static_cast<std::size_t>(regs_[i].extent) + static_cast<std::size_t>(instance[i]);
-  return result;
-}
-
-std::vector<Materializer::Instance> Materializer::instances(const Dependence& on) const {
-  std::vector<Instance> result = {Instance(regs_.size(), 0)};
-  for (std::size_t i = 0; i < regs_.size(); ++i) {
-    if (fixed_[i])
-      for (Instance& instance : result) instance[i] = *fixed_[i];
-    if ((on.reg >> i & 1) == 0 || fixed_[i]) continue;
-    std::vector<Instance> next;
-    for (const Instance& instance : result)
-      for (std::int64_t v = 0; v < regs_[i].extent; ++v) {
-        next.push_back(instance);
-        next.back()[i] = v;
-      }
-    result = std::move(next);
+  ir::Program run() {
+    const ir::Program& tile = kernel_.tile_program;
+    ir::Program out = {ir::Level::kernel, tile.name, tile.buffers, {}};
+    lower(tile.body, out.body);
+    std::move(kernel_.descriptors.begin(), kernel_.descriptors.end(), std::inserter(out.body, out.body.end() - 1));
+    ir::renumber_axes(out);
+    return out;
   }
-  return result;
-}
 
-std::vector<ir::Arg> Materializer::at(const std::vector<ir::Arg>& args, const Instance& instance) const {
-  std::vector<ir::Arg> result = args;
-  for (ir::Arg& arg : result)
-    if (auto* name = std::get_if<std::string>(&arg)) {
-      const Copies& copies = values_.at(*name);
-      *name = copies.names[position(copies.on, instance)];
+ private:
+  void lower(const ir::Body& from, ir::Body& to) {
+    for (std::size_t i = 0; i < from.size();) {
+      for (const ir::AccumulatorStart& start : starts_)
+        if (start.body == &from && start.index == i) lower(start, to);
+      const std::size_t run = ir::stage_run(from, i);
+      if (run > 0)
+        stages_.fill(std::span(from).subspan(i, run), to);
+      else
+        match(from[i].node, [&](const auto& stmt) { lower(stmt, to); });
+      i += std::max<std::size_t>(run, 1);
     }
-  return result;
-}
+  }
 
-// What a variable of a Tile IR expression is in one instance; nullopt: itself.
-std::optional<ir::Expr> Materializer::replacement(const std::string& name, const Instance& instance,
-                                                  const ir::Expr& lane) const {
-  if (name == lane_) return lane;
-  for (std::size_t i = 0; i < regs_.size(); ++i)
-    if (regs_[i].name == name) return ir::Expr(instance[i]);
-  for (const auto& [before, after] : axis_names_)
-    if (before == name) return after;
-  const auto value = values_.find(name);
-  if (value == values_.end()) return std::nullopt;
-  const Copies& copies = value->second;
-  CHECK(!copies.on.vector);  // vectorize sees to it
-  return ir::var(copies.names[position(copies.on, instance)]);
-}
+  void lower(const ir::AccumulatorStart& start, ir::Body& to) {
+    const Dependence on = replication_.of_partial(start.acc);
+    const ir::DType dtype = replication_.copies(start.acc).dtype;
+    for (const Instance& instance : replication_.instances(on))
+      to.emplace_back(
+          ir::Init{replication_.define(start.acc, dtype, on, instance), replication_.type(dtype, on), start.op});
+  }
 
-ir::Expr Materializer::at(const ir::Expr& e, const Instance& instance, const ir::Expr& lane) const {
-  ir::Substitution substitution;
-  ir::for_each_variable(e, [&](const std::string& name) {
-    if (auto other = replacement(name, instance, lane)) substitution.emplace_back(name, std::move(*other));
-  });
-  return substitution.empty() ? e : ir::simplify(ir::substitute(e, substitution), scope_);
-}
+  void lower(const ir::Tile& s, ir::Body& to) {
+    ir::Tile launch;
+    for (const ir::Axis& axis : s.axes)
+      if (axis.bind == ir::Bind::block || axis.bind == ir::Bind::thread) launch.axes.push_back(axis);
+    ir::Body inside;
+    lower(s.body, inside);
+    launch.body = std::move(kernel_.shared);
+    stages_.initialise(launch.body);
+    std::move(inside.begin(), inside.end(), std::back_inserter(launch.body));
+    to.emplace_back(std::move(launch));
+  }
 
-std::vector<ir::Expr> Materializer::at(const std::vector<ir::Expr>& exprs, const Instance& instance) const {
-  std::vector<ir::Expr> result;
-  for (const ir::Expr& e : exprs) result.push_back(at(e, instance));
-  return result;
-}
+  void lower(const ir::Load& s, ir::Body& to) {
+    const Dependence on = replication_.of(s.index);
+    const ir::Type type = replication_.type(s.type.dtype, on);
+    for (const Instance& instance : replication_.instances(on)) {
+      std::vector<ir::Expr> index = stages_.place(s.buffer, replication_.at(s.index, instance));
+      to.emplace_back(ir::Load{replication_.define(s.dst, type.dtype, on, instance), type, s.buffer, std::move(index)});
+    }
+  }
 
-// Values are numbered by kind: in0, v0, acc0.
-std::string Materializer::fresh(const std::string& like) {
-  std::string prefix = like.substr(0, like.find_first_of("0123456789"));
-  if (prefix.empty()) prefix = "v";
-  std::string name;
-  do name = prefix + std::to_string(next_[prefix]++);
-  while (buffers_.count(name) > 0);
-  return name;
-}
+  void lower(const ir::Index& s, ir::Body& to) {
+    const Dependence on = replication_.of(s.value);
+    const ir::Type type = replication_.type(s.type.dtype, on);
+    for (const Instance& instance : replication_.instances(on))
+      to.emplace_back(ir::Index{replication_.define(s.dst, type.dtype, on, instance), type,
+                                replication_.at(s.value, instance, ir::var(ir::lane_variable))});
+  }
 
-const std::string& Materializer::define(const std::string& value, ir::DType dtype, const Dependence& on,
-                                        const Instance& instance) {
-  Copies& copies = values_[value];
-  copies.on = on;
-  copies.dtype = dtype;
-  copies.names.resize(count(on));
-  std::string& name = copies.names[position(on, instance)];
-  name = fresh(value);
-  return name;
-}
+  void lower(const ir::Assign& s, ir::Body& to) {
+    if (fused_.count(s.dst) > 0) return;
+    const Dependence on = replication_.of(s.args);
+    const ir::Type type = replication_.type(s.type.dtype, on);
+    for (const Instance& instance : replication_.instances(on)) {
+      std::vector<ir::Arg> args = replication_.at(s.args, instance);
+      to.emplace_back(ir::Assign{replication_.define(s.dst, type.dtype, on, instance), type, s.op, std::move(args)});
+    }
+  }
 
-ir::Expr Materializer::thread_id() const {
-  ir::Expr id = 0;
-  for (const ir::Axis& axis : tile_->axes)
-    if (axis.bind == ir::Bind::thread) id = id * axis.extent + ir::var(axis.name);
-  return ir::simplify(id, scope_);
-}
+  void lower(const ir::Accum& s, ir::Body& to) {
+    const auto* value = std::get_if<std::string>(&s.args[0]);
+    const auto fused = value == nullptr ? fused_.end() : fused_.find(*value);
+    const bool fuses = fused != fused_.end();
+    const Copies& acc = replication_.copies(s.dst);
+    for (const Instance& instance : replication_.instances(acc.on))
+      to.emplace_back(ir::Accum{replication_.name(acc, instance), replication_.type(acc.dtype, acc.on),
+                                fuses ? ir::Op::fma : s.op, replication_.at(fuses ? fused->second : s.args, instance)});
+  }
+
+  void lower(const ir::Write& s, ir::Body& to) {
+    Dependence on = replication_.of(s.index);
+    const Dependence own = replication_.of({s.value});
+    on |= own;
+    const auto* name = std::get_if<std::string>(&s.value);
+    for (const Instance& instance : replication_.instances(on)) {
+      ir::Arg value = replication_.at({s.value}, instance)[0];
+      if (on.vector && !own.vector && name != nullptr) {  // one value in all lanes
+        const std::string wide = kernel_.fresh("v");
+        const ir::Type type = replication_.type(replication_.copies(*name).dtype, on);
+        to.emplace_back(ir::Assign{wide, type, ir::Op::copy, {value}});
+        value = wide;
+      }
+      to.emplace_back(
+          ir::Write{s.buffer, replication_.at(s.index, instance), std::move(value), s.mode, replication_.lanes(on)});
+    }
+  }
+
+  void lower(const ir::Prefetch& s, ir::Body& to) {
+    for (const Instance& instance : replication_.instances(replication_.of(s.index)))
+      to.emplace_back(ir::Prefetch{s.buffer, replication_.at(s.index, instance), s.write});
+  }
+
+  // A start of its own for each register, or a loop `per` register: the whole statement is replicated.
+  void lower(const ir::Loop& s, ir::Body& to) {
+    Dependence on = replication_.of(s.start);
+    if (!s.per.empty()) on |= replication_.of_axis(s.per);
+    replication_.each_instance(on, [&](const Instance& instance) {
+      ir::Loop loop = {s.axis, replication_.at(s.start, instance), s.step, s.unroll, {}};
+      const bool renamed = on.reg != 0;
+      const std::size_t outside = kernel_.scope.size();
+      kernel_.scope.emplace_back(s.axis.name, ir::range_of(loop));
+      if (renamed) {
+        loop.axis.name = kernel_.fresh_axis();
+        kernel_.scope.emplace_back(loop.axis.name, ir::range_of(loop));
+        replication_.enter_loop(s.axis.name, loop.axis.name);
+      }
+      kernel_.loops.push_back(s.axis.name);
+      lower(s.body, loop.body);
+      kernel_.loops.pop_back();
+      if (renamed) replication_.leave_loop();
+      kernel_.scope.resize(outside);
+      to.emplace_back(std::move(loop));
+    });
+  }
+
+  // A condition of its own for each register: likewise.
+  void lower(const ir::If& s, ir::Body& to) {
+    replication_.each_instance(replication_.of(s.condition), [&](const Instance& instance) {
+      ir::If guard = {replication_.at(s.condition, instance), {}};
+      lower(s.then, guard.then);
+      to.emplace_back(std::move(guard));
+    });
+  }
+
+  void lower(const ir::Combine& s, ir::Body& to) { lower_combine(s, kernel_, replication_, to); }
+  void lower(const ir::AsyncWait& s, ir::Body& to) { stages_.wait(s, to); }
+
+  // A Stage is lowered with its run.
+  template <class T>
+  requires(!ir::permitted_at<T>(ir::Level::tile) || std::is_same_v<T, ir::Stage>) void lower(const T&, ir::Body&) {
+    CHECK(!"a statement of Tile IR");
+  }
+
+  KernelBuilder kernel_;
+  Replication replication_;
+  StageLowering stages_;
+  Products fused_;
+  std::vector<ir::AccumulatorStart> starts_;
+};
+
+}  // namespace
+}  // namespace materializer
 
 ir::Program materialize(const ir::Program& tile, const Target& target) {
   CHECK(tile.level == ir::Level::tile);
-  ir::Program kernel = Materializer(tile, target).run();
+  ir::Program kernel = materializer::Materializer(tile, target).run();
   if (const std::string violation = ir::verify(kernel); !violation.empty()) {
     std::fprintf(stderr, "materialize made an invalid program: %s\n%s", violation.c_str(), ir::print(kernel).c_str());
     CHECK(violation.empty());

@@ -1,12 +1,13 @@
-// Materializing stages: the fill of shared memory by ordinary copies, cp.async or TMA, and what waits for it.
+#include "rules/materialize/stage_lowering.h"
+
 #include <algorithm>
 #include <numeric>
 
 #include "ir/stage_layout.h"
+#include "ir/walk.h"
 #include "rules/cost/resources.h"
-#include "rules/materialize/materialize.h"
 
-namespace deplo::rules {
+namespace deplo::rules::materializer {
 namespace {
 
 // Position in the slab of copy number `flat`, the last dimension in units of `lanes`: along the rows of the source,
@@ -30,32 +31,48 @@ std::vector<ir::Expr> slab_position(const ir::Stage& stage, const ir::Buffer& so
 
 }  // namespace
 
-void Materializer::declare(const ir::Stage& stage) {
-  buffers_.insert(stage.buffer);
+StageLowering::StageLowering(KernelBuilder& kernel, const Replication& replication)
+    : kernel_(kernel), replication_(replication) {
+  ir::for_each(kernel.tile.body, [&](const ir::Stmt& stmt) {
+    if (const auto* stage = stmt.as<ir::Stage>()) declare(*stage);
+  });
+  while (barriers_ > 0 && !kernel.reserve(barrier_)) barrier_ += "_";
+}
+
+void StageLowering::declare(const ir::Stage& stage) {
+  kernel_.reserve(stage.buffer);
   async_ |= stage.transport == ir::Transport::async;
   if (!stages_.emplace(stage.buffer, &stage).second) return;
-  const ir::DType dtype = tile_program_.find(stage.source)->dtype;
-  shared_.emplace_back(ir::Smem{stage.buffer, dtype, ir::physical_shape(stage), ir::alignment(stage)});
+  kernel_.shared.emplace_back(
+      ir::Smem{stage.buffer, source_of(stage).dtype, ir::physical_shape(stage), ir::alignment(stage)});
   if (stage.transport != ir::Transport::tma) return;
   barriers_ = std::max<std::int64_t>(barriers_, stage.slots);
   std::vector<std::int64_t> box(stage.origin.size(), 1);
   for (const ir::SlabAxis& axis : stage.slab) box[static_cast<std::size_t>(axis.dim)] = axis.extent;
   if (stage.panel > 0) box.back() = stage.panel;
-  descriptors_.emplace_back(ir::TmaDescriptor{stage.buffer + "_desc", stage.source, std::move(box), stage.swizzle});
+  kernel_.descriptors.emplace_back(
+      ir::TmaDescriptor{stage.buffer + "_desc", stage.source, std::move(box), stage.swizzle});
+}
+
+void StageLowering::initialise(ir::Body& to) const {
+  if (barriers_ == 0) return;
+  to.emplace_back(ir::MbarrierInit{barrier_, barriers_, 1});
+  to.emplace_back(ir::Sync{});
 }
 
 // Before a slot is filled again its readers must be done. Where the loop around walks several slots, the barrier of the
 // next slot's fill stands between.
-bool Materializer::needs_barrier_before(std::span<const ir::Stmt> run) const {
-  if (loops_.empty()) return false;
+bool StageLowering::needs_barrier_before(std::span<const ir::Stmt> run) const {
+  const std::vector<std::string>& loops = kernel_.loops;
+  if (loops.empty()) return false;
   return std::any_of(run.begin(), run.end(), [&](const ir::Stmt& stmt) {
     const auto& stage = *stmt.as<ir::Stage>();
-    return stage.slots == 1 || loops_.size() > 1 || !ir::depends_on(stage.slot, loops_.back());
+    return stage.slots == 1 || loops.size() > 1 || !ir::depends_on(stage.slot, loops.back());
   });
 }
 
-// A run of neighbouring stages: what the threads copy, then what one thread starts.
-void Materializer::fill(std::span<const ir::Stmt> run, ir::Body& to) {
+// What one thread starts, then what the threads copy.
+void StageLowering::fill(std::span<const ir::Stmt> run, ir::Body& to) {
   if (needs_barrier_before(run)) to.emplace_back(ir::Sync{});
   const auto travels = [&](ir::Transport transport) {
     return std::any_of(run.begin(), run.end(),
@@ -63,33 +80,39 @@ void Materializer::fill(std::span<const ir::Stmt> run, ir::Body& to) {
   };
   if (travels(ir::Transport::tma)) load_boxes(run, to);
   for (const ir::Stmt& stmt : run)
-    if (stmt.as<ir::Stage>()->transport != ir::Transport::tma) fill(*stmt.as<ir::Stage>(), to);
+    if (stmt.as<ir::Stage>()->transport != ir::Transport::tma) copy(*stmt.as<ir::Stage>(), to);
   if (async_ && (travels(ir::Transport::async) || travels(ir::Transport::ahead)))
     to.emplace_back(ir::CpAsyncCommit{});  // also where nothing of the group is async: groups are counted
   if (travels(ir::Transport::copy)) to.emplace_back(ir::Sync{});
 }
 
-void Materializer::lower(const ir::AsyncWait& wait, ir::Body& to) {
+void StageLowering::wait(const ir::AsyncWait& wait, ir::Body& to) const {
   if (async_) to.emplace_back(ir::CpAsyncWait{wait.keep});
-  if (barriers_ > 0) to.emplace_back(ir::MbarrierWait{barrier_, at(wait.slot), at(wait.phase)});
+  if (barriers_ > 0)
+    to.emplace_back(ir::MbarrierWait{barrier_, replication_.at(wait.slot), replication_.at(wait.phase)});
   to.emplace_back(ir::Sync{});
 }
 
-std::vector<ir::Expr> Materializer::place(const ir::Stage& stage, std::vector<ir::Expr> in_slab) const {
-  if (stage.slots > 1) in_slab.insert(in_slab.begin(), at(stage.slot));
-  return ir::physical_index(stage, in_slab, scope_);
+std::vector<ir::Expr> StageLowering::place(const std::string& buffer, std::vector<ir::Expr> index) const {
+  const auto stage = stages_.find(buffer);
+  return stage == stages_.end() ? index : ir::physical_index(*stage->second, index, kernel_.scope);
+}
+
+std::vector<ir::Expr> StageLowering::place_in_slot(const ir::Stage& stage, std::vector<ir::Expr> in_slab) const {
+  if (stage.slots > 1) in_slab.insert(in_slab.begin(), replication_.at(stage.slot));
+  return ir::physical_index(stage, in_slab, kernel_.scope);
 }
 
 // One thread: an arrival that expects the bytes of all boxes of the run, and the boxes.
-void Materializer::load_boxes(std::span<const ir::Stmt> run, ir::Body& to) {
-  ir::If one = {ir::equal(thread_id(), 0), {}};
+void StageLowering::load_boxes(std::span<const ir::Stmt> run, ir::Body& to) const {
+  ir::If one = {ir::equal(kernel_.thread_id(), 0), {}};
   std::int64_t bytes = 0;
   ir::Expr slot = 0;
   for (const ir::Stmt& stmt : run) {
     const auto& stage = *stmt.as<ir::Stage>();
     if (stage.transport != ir::Transport::tma) continue;
-    bytes += ir::slot_count(stage) * ir::bytes(tile_program_.find(stage.source)->dtype);
-    slot = at(stage.slot);
+    bytes += ir::slot_count(stage) * ir::bytes(source_of(stage).dtype);
+    slot = replication_.at(stage.slot);
   }
   one.then.emplace_back(ir::MbarrierArriveExpectTx{barrier_, slot, bytes});
   for (const ir::Stmt& stmt : run)
@@ -98,50 +121,51 @@ void Materializer::load_boxes(std::span<const ir::Stmt> run, ir::Body& to) {
 }
 
 // One load per panel.
-void Materializer::load_box(const ir::Stage& stage, ir::Body& to) const {
+void StageLowering::load_box(const ir::Stage& stage, ir::Body& to) const {
   const std::int64_t columns = stage.slab.back().extent, width = stage.panel > 0 ? stage.panel : columns;
   for (std::int64_t column = 0; column < columns; column += width) {
-    std::vector<ir::Expr> in_slab(stage.slab.size(), 0), coordinates = at(stage.origin);
+    std::vector<ir::Expr> in_slab(stage.slab.size(), 0), coordinates = replication_.at(stage.origin);
     in_slab.back() = column;
-    coordinates.back() = ir::simplify(coordinates.back() + column, scope_);
+    coordinates.back() = ir::simplify(coordinates.back() + column, kernel_.scope);
     // The first element of a panel is where it is, swizzled or not.
-    to.emplace_back(ir::TmaLoad{stage.buffer, place(stage, std::move(in_slab)), stage.buffer + "_desc",
-                                std::move(coordinates), barrier_, at(stage.slot)});
+    to.emplace_back(ir::TmaLoad{stage.buffer, place_in_slot(stage, std::move(in_slab)), stage.buffer + "_desc",
+                                std::move(coordinates), barrier_, replication_.at(stage.slot)});
   }
 }
 
 // for flat = thread; flat < copies; flat += threads: stage[position] = source[origin + position], 0 outside the source.
-void Materializer::fill(const ir::Stage& stage, ir::Body& to) {
-  const ir::Buffer& source = *tile_program_.find(stage.source);
+void StageLowering::copy(const ir::Stage& stage, ir::Body& to) {
+  const ir::Buffer& source = source_of(stage);
+  ir::Ranges& scope = kernel_.scope;
   std::int64_t copies = 1;
   for (const ir::SlabAxis& axis : stage.slab) copies *= axis.extent;
-  const int lanes = stage.lanes > 0 ? stage.lanes : copy_widths(stage, source, target_, scope_).front();
+  const int lanes = stage.lanes > 0 ? stage.lanes : copy_widths(stage, source, kernel_.target, scope).front();
   ir::Loop loop = copy_loop(copies / lanes);
-  scope_.emplace_back(loop.axis.name, ir::range_of(loop));
-  const auto simple = [&](const ir::Expr& e) { return ir::simplify(e, scope_); };
-  const ir::Expr flat =
-      simple(loop.step == 1 ? thread_id() * loop.axis.extent + ir::var(loop.axis.name) : ir::var(loop.axis.name));
-  std::vector<ir::Expr> position = slab_position(stage, source, flat, lanes), index = at(stage.origin);
+  scope.emplace_back(loop.axis.name, ir::range_of(loop));
+  const auto simple = [&](const ir::Expr& e) { return ir::simplify(e, scope); };
+  const ir::Expr variable = ir::var(loop.axis.name);
+  const ir::Expr flat = simple(loop.step == 1 ? kernel_.thread_id() * loop.axis.extent + variable : variable);
+  std::vector<ir::Expr> position = slab_position(stage, source, flat, lanes), index = replication_.at(stage.origin);
   std::transform(position.begin(), position.end(), position.begin(), simple);
   ir::Expr inside = 1;
   for (std::size_t s = 0; s < stage.slab.size(); ++s) {
     const auto d = static_cast<std::size_t>(stage.slab[s].dim);
     index[d] = simple(index[d] + position[s]);
-    if (!reaches_over(stage, stage.slab[s], source, scope_)) continue;
+    if (!reaches_over(stage, stage.slab[s], source, scope)) continue;
     const ir::Expr condition = ir::less(index[d], source.shape[d]);
     inside = inside.is_constant(1) ? condition : ir::Expr(ir::ExprOp::land, inside, condition);
   }
-  const std::vector<ir::Expr> to_index = place(stage, position);
-  ir::Body copy = copy_element(stage, source, to_index, index, lanes);
+  const std::vector<ir::Expr> to_index = place_in_slot(stage, position);
+  ir::Body element = copy_element(stage, to_index, index, lanes);
   if (inside.is_constant(1)) {
-    loop.body = std::move(copy);
+    loop.body = std::move(element);
   } else {
     ir::Body zero;
     zero.emplace_back(ir::Write{stage.buffer, to_index, 0.0, ir::WriteMode::assign, lanes});
-    loop.body.emplace_back(ir::If{inside, std::move(copy)});
+    loop.body.emplace_back(ir::If{inside, std::move(element)});
     loop.body.emplace_back(ir::If{ir::equal(inside, 0), std::move(zero)});
   }
-  scope_.pop_back();
+  scope.pop_back();
   if (stage.prefetch > 0) {
     auto& row = index[static_cast<std::size_t>(stage.slab[0].dim)];
     row = row + stage.prefetch;
@@ -152,24 +176,25 @@ void Materializer::fill(const ir::Stage& stage, ir::Body& to) {
 
 // GPUs: neighbouring threads copy neighbours. The threads of a CPU's block run one after the other: each takes a run of
 // its own, so that rows are read from their beginning to their end.
-ir::Loop Materializer::copy_loop(std::int64_t copies) {
-  const std::string axis = fresh_axis();
-  if (target_.cpu && copies % threads_ == 0 && copies > threads_)
-    return {{axis, copies / threads_, ir::Bind::free}, 0, 1, 1, {}};
-  return {{axis, copies, ir::Bind::free}, thread_id(), threads_, 1, {}};
+ir::Loop StageLowering::copy_loop(std::int64_t copies) {
+  const std::string axis = kernel_.fresh_axis();
+  const std::int64_t threads = kernel_.threads;
+  if (kernel_.target.cpu && copies % threads == 0 && copies > threads)
+    return {{axis, copies / threads, ir::Bind::free}, 0, 1, 1, {}};
+  return {{axis, copies, ir::Bind::free}, kernel_.thread_id(), threads, 1, {}};
 }
 
-ir::Body Materializer::copy_element(const ir::Stage& stage, const ir::Buffer& source, const std::vector<ir::Expr>& to,
-                                    const std::vector<ir::Expr>& from, int lanes) {
+ir::Body StageLowering::copy_element(const ir::Stage& stage, const std::vector<ir::Expr>& to,
+                                     const std::vector<ir::Expr>& from, int lanes) {
   ir::Body body;
   if (stage.transport == ir::Transport::async) {
     body.emplace_back(ir::CpAsyncCopy{stage.buffer, to, stage.source, from, lanes});
     return body;
   }
-  const std::string value = fresh("in");
-  body.emplace_back(ir::Load{value, {source.dtype, lanes}, stage.source, from});
+  const std::string value = kernel_.fresh("in");
+  body.emplace_back(ir::Load{value, {source_of(stage).dtype, lanes}, stage.source, from});
   body.emplace_back(ir::Write{stage.buffer, to, value, ir::WriteMode::assign, lanes});
   return body;
 }
 
-}  // namespace deplo::rules
+}  // namespace deplo::rules::materializer

@@ -1,0 +1,108 @@
+// Expanding the REG axes: a value is copied once for each combination of those that it depends on, and the VECTOR axis
+// becomes the lanes of its type. Private to rules/materialize.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "ir/program.h"
+#include "rules/materialize/kernel_builder.h"
+
+namespace deplo::rules::materializer {
+
+/// Which REG axes (one bit each, by position) and whether the VECTOR axis a value depends on.
+struct Dependence {
+  std::uint64_t reg = 0;
+  bool vector = false;
+  Dependence& operator|=(const Dependence& other) {
+    reg |= other.reg;
+    vector |= other.vector;
+    return *this;
+  }
+};
+
+/// One value per REG axis.
+using Instance = std::vector<std::int64_t>;
+
+/// What a Tile IR value became: a Kernel IR name for each instance of the axes that it depends on.
+struct Copies {
+  Dependence on;
+  ir::DType dtype = ir::DType::f32;
+  std::vector<std::string> names;
+};
+
+class Replication {
+ public:
+  explicit Replication(KernelBuilder& kernel);
+
+  Dependence of(const ir::Expr&) const;
+  Dependence of(const std::vector<ir::Expr>&) const;
+  Dependence of(const std::vector<ir::Arg>&) const;
+  Dependence of_axis(const std::string& axis) const;  // REG, VECTOR, or of a loop whose start depends on them
+  Dependence of_partial(const std::string& acc) const { return partial_.at(acc); }  // before any Combine
+
+  /// The combinations of the axes, without those that each_instance holds fast; 0 along all others.
+  std::vector<Instance> instances(const Dependence& on) const;
+  /// Calls f(instance) for each, and inside it there is no other instance of these axes.
+  template <class F>
+  void each_instance(const Dependence& on, F&& f);
+
+  /// As it reads in one instance. The axes of the loops around have the kernel's names; the lane is 0 where not given.
+  ir::Expr at(const ir::Expr&, const Instance&, const ir::Expr& lane = 0) const;
+  std::vector<ir::Expr> at(const std::vector<ir::Expr>&, const Instance&) const;
+  std::vector<ir::Arg> at(const std::vector<ir::Arg>&, const Instance&) const;
+  /// What depends on no REG axis.
+  ir::Expr at(const ir::Expr& e) const { return at(e, Instance(regs_.size(), 0)); }
+  std::vector<ir::Expr> at(const std::vector<ir::Expr>& list) const { return at(list, Instance(regs_.size(), 0)); }
+
+  /// A fresh name for one instance of a value.
+  const std::string& define(const std::string& value, ir::DType, const Dependence& on, const Instance&);
+  const Copies& copies(const std::string& value) const { return values_.at(value); }
+  void set_copies(const std::string& value, Copies copies) { values_[value] = std::move(copies); }
+  /// One for each instance, without a name yet.
+  Copies unnamed(const Dependence& on, ir::DType) const;
+  std::string& name(Copies&, const Instance&) const;
+  const std::string& name(const Copies&, const Instance&) const;
+
+  int lanes(const Dependence& on) const { return on.vector ? width_ : 1; }
+  ir::Type type(ir::DType dtype, const Dependence& on) const { return {dtype, lanes(on)}; }
+
+  /// Inside a loop that the kernel calls by another name.
+  void enter_loop(const std::string& before, const std::string& after) {
+    axis_names_.emplace_back(before, ir::var(after));
+  }
+  void leave_loop() { axis_names_.pop_back(); }
+
+ private:
+  void find_dependences(const ir::Body&, Dependence context);
+  std::size_t count(const Dependence&) const;
+  std::size_t position(const Dependence&, const Instance&) const;
+  std::optional<ir::Expr> replacement(const std::string&, const Instance&, const ir::Expr& lane) const;
+
+  KernelBuilder& kernel_;
+  std::vector<ir::Axis> regs_;
+  std::string lane_;                                // the VECTOR axis
+  int width_ = 1;                                   // its extent
+  std::vector<std::optional<std::int64_t>> fixed_;  // one per REG axis: inside a statement replicated over it
+  std::map<std::string, Dependence> axes_;          // REG, VECTOR and loops that start by them
+  std::map<std::string, Dependence> partial_;       // of values, before any Combine
+  std::map<std::string, Copies> values_;
+  ir::Substitution axis_names_;
+};
+
+template <class F>
+void Replication::each_instance(const Dependence& on, F&& f) {
+  CHECK(!on.vector);  // vectorize sees to it
+  const auto outer = fixed_;
+  for (const Instance& instance : instances(on)) {
+    for (std::size_t i = 0; i < regs_.size(); ++i)
+      if ((on.reg >> i & 1) != 0) fixed_[i] = instance[i];
+    f(instance);
+    fixed_ = outer;
+  }
+}
+
+}  // namespace deplo::rules::materializer

@@ -1,0 +1,48 @@
+// Stages become shared memory, filled by ordinary copies, cp.async or TMA, and what waits for these. Private to
+// rules/materialize.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ir/program.h"
+#include "rules/materialize/replication.h"
+
+namespace deplo::rules::materializer {
+
+class StageLowering {
+ public:
+  /// Declares what the stages of the tile need.
+  StageLowering(KernelBuilder&, const Replication&);
+
+  /// At the head of the Tile: the barriers that tensor copies report to.
+  void initialise(ir::Body& to) const;
+  /// A run of neighbouring Stages (ir::stage_run).
+  void fill(std::span<const ir::Stmt> run, ir::Body& to);
+  void wait(const ir::AsyncWait&, ir::Body& to) const;
+  /// Where an element lies: in a stage's memory by its layout, in other buffers where it is.
+  std::vector<ir::Expr> place(const std::string& buffer, std::vector<ir::Expr> index) const;
+
+ private:
+  void declare(const ir::Stage&);
+  bool needs_barrier_before(std::span<const ir::Stmt> run) const;
+  void load_boxes(std::span<const ir::Stmt> run, ir::Body& to) const;
+  void load_box(const ir::Stage&, ir::Body& to) const;
+  void copy(const ir::Stage&, ir::Body& to);
+  ir::Loop copy_loop(std::int64_t copies);
+  ir::Body copy_element(const ir::Stage&, const std::vector<ir::Expr>& to, const std::vector<ir::Expr>& from,
+                        int lanes);
+  const ir::Buffer& source_of(const ir::Stage& stage) const { return *kernel_.tile_program.find(stage.source); }
+  std::vector<ir::Expr> place_in_slot(const ir::Stage&, std::vector<ir::Expr> in_slab) const;
+
+  KernelBuilder& kernel_;
+  const Replication& replication_;
+  std::map<std::string, const ir::Stage*, std::less<>> stages_;  // the first of each buffer
+  std::int64_t barriers_ = 0;                                    // one per slot that tensor copies fill
+  std::string barrier_ = "mbar";
+  bool async_ = false;  // cp.async somewhere
+};
+
+}  // namespace deplo::rules::materializer
