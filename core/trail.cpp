@@ -12,25 +12,11 @@ namespace {
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
-bool reads_as_integer(std::string_view word) {
-  if (word.starts_with('-')) word.remove_prefix(1);
-  return !word.empty() && word.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
-// A string value that is all digits would come back as an integer: spaces must offer such values as integers.
-Value parse_value(std::string_view text, std::string_view word) {
-  if (!reads_as_integer(text)) return std::string(text);
-  std::int64_t integer = 0;
-  if (std::from_chars(text.data(), text.data() + text.size(), integer).ec != std::errc())
-    throw Error("expected a 64-bit integer after '=', found '" + std::string(word) + "' in the trail");
-  return integer;
-}
-
 Choice parse_choice(std::string_view word) {
   const std::size_t equals = word.find('=');
   if (equals == std::string_view::npos || equals == 0 || equals + 1 == word.size())
     throw Error("expected knob=value, found '" + std::string(word) + "' in the trail");
-  return {std::string(word.substr(0, equals)), parse_value(word.substr(equals + 1), word)};
+  return {std::string(word.substr(0, equals)), parse_value(word.substr(equals + 1))};
 }
 
 }  // namespace
@@ -39,6 +25,14 @@ std::string print(const Value& value) {
   return match(
       value, [](std::int64_t integer) { return std::to_string(integer); },
       [](const std::string& text) { return text; });
+}
+
+Value parse_value(std::string_view text) {
+  std::int64_t integer = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, integer);
+  if (error == std::errc() && stop == end) return integer;
+  return std::string(text);
 }
 
 std::string print(const Trail& trail) {

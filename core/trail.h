@@ -25,6 +25,9 @@ struct Choice {
 using Trail = std::vector<Choice>;
 
 std::string print(const Value&);
+/// The integer that the text is in decimal digits, with a minus or without; else, as beyond 64 bits, the text. So
+/// parse_value(print(v)) == v where no text of a space reads as an integer.
+Value parse_value(std::string_view text);
 /// `chunk_matmul_k.bk=32 blockify_launch.bm=64 …`; parse_trail(print(t)) == t.
 std::string print(const Trail&);
 /// Throws Error with the first word that is not `knob=value`.

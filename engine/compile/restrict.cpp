@@ -8,7 +8,6 @@
 #include "core/error.h"
 #include "core/text/nearest.h"
 #include "rules/rule.h"
-#include "search/records/records.h"
 
 namespace deplo::engine {
 namespace {
@@ -55,7 +54,7 @@ Restrictions read_restrictions(const Config& config) {
   for (const auto& [knob, list] : config.entries()) {
     check_knob(knob, list.place());
     Restriction& restriction = restrictions.emplace_back(Restriction{knob, {}});
-    for (const Config& value : list.items()) restriction.values.push_back(search::to_value(value.text()));
+    for (const Config& value : list.items()) restriction.values.push_back(parse_value(value.text()));
     if (restriction.values.empty()) list.expected("at least one value of " + knob);
   }
   return restrictions;
@@ -69,7 +68,7 @@ Restriction parse_restriction(const std::string& text, std::string_view place) {
   for (std::size_t start = equals + 1; start <= text.size();) {
     const std::size_t end = std::min(text.find(',', start), text.size());
     if (end == start) throw Error(fmt::format("{}: expected a value at each comma, found none in '{}'", place, text));
-    restriction.values.push_back(search::to_value(text.substr(start, end - start)));
+    restriction.values.push_back(parse_value(text.substr(start, end - start)));
     start = end + 1;
   }
   return restriction;

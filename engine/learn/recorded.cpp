@@ -55,7 +55,7 @@ std::string word_of(const Value& value) {
 }
 
 Value value_of(const Value& word) {
-  if (const auto* text = std::get_if<std::string>(&word)) return search::to_value(decode(*text));
+  if (const auto* text = std::get_if<std::string>(&word)) return parse_value(decode(*text));
   return word;
 }
 
@@ -140,7 +140,7 @@ void TrailRecords::declare(const std::string& line) {
   search::Knob knob;
   words >> knob.name;
   for (std::string word; words >> word;)
-    knob.values.push_back(word == absent ? Value(word) : search::to_value(decode(word)));
+    knob.values.push_back(word == absent ? Value(word) : parse_value(decode(word)));
   if (!knob.name.empty()) knobs_.push_back(std::move(knob));
 }
 

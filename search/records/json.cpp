@@ -26,12 +26,12 @@ constexpr std::size_t most_members = 2000;  // of an object: 1,000 parameters an
 
 Value value_of(const Json& json) {
   if (json.is_boolean()) return std::int64_t{json.get<bool>()};
-  if (json.is_string()) return to_value(json.get_ref<const std::string&>());
+  if (json.is_string()) return parse_value(json.get_ref<const std::string&>());
   if (json.is_number_float()) {
     const double number = json.get<double>();
     if (std::floor(number) == number && std::abs(number) < 0x1p53) return static_cast<std::int64_t>(number);
   }
-  return to_value(json.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return parse_value(json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 std::string text_of(const Json& json, const char* key) {

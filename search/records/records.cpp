@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <utility>
 
@@ -65,14 +64,6 @@ Records RecordsBuilder::finish() {
   if (records_.knobs.empty()) throw Error(place_ + ": expected a recorded space, found no parameters");
   if (records_.records.empty()) throw Error(place_ + ": expected a recorded space, found no configurations");
   return std::move(records_);
-}
-
-Value to_value(std::string_view text) {
-  std::int64_t integer = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, integer);
-  if (error == std::errc() && stop == end && !text.empty()) return integer;
-  return std::string(text);
 }
 
 }  // namespace deplo::search

@@ -71,7 +71,4 @@ class RecordsBuilder {
   std::vector<std::map<Value, std::uint16_t>> seen_;  // per knob: value → option
 };
 
-/// The integer that the text reads as, else the text: what a trail would make of it.
-Value to_value(std::string_view text);
-
 }  // namespace deplo::search

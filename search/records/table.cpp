@@ -130,7 +130,7 @@ class Reader {
 
   void add(const std::vector<std::string>& cells) {
     values_.clear();
-    for (const std::size_t column : parameters_) values_.push_back(to_value(cells[column]));
+    for (const std::size_t column : parameters_) values_.push_back(parse_value(cells[column]));
     made_.clear();
     double sum = 0;
     for (const std::size_t column : launches_)

@@ -30,6 +30,16 @@ TEST(Trail, DigitsWithAnOptionalMinusAreIntegers) {
             (Trail{word("a", "-"), word("b", "1.5"), word("c", "3x"), word("d", "+1"), word("e", "x=y")}));
 }
 
+TEST(Trail, DigitsBeyond64BitsAreText) {
+  EXPECT_EQ(parse_value("9223372036854775807"), Value(std::numeric_limits<std::int64_t>::max()));
+  EXPECT_EQ(parse_value("-9223372036854775808"), Value(std::numeric_limits<std::int64_t>::min()));
+  for (const char* text : {"9223372036854775808", "-9223372036854775809", "99999999999999999999", "", "-", "4 "}) {
+    EXPECT_EQ(parse_value(text), Value(text)) << text;
+    EXPECT_EQ(print(parse_value(text)), text);
+  }
+  EXPECT_EQ(parse_trail("a=9223372036854775808"), Trail{word("a", "9223372036854775808")});
+}
+
 TEST(Trail, AnyBlanksSeparate) {
   EXPECT_EQ(parse_trail(" \t"), Trail{});
   EXPECT_EQ(parse_trail("\n a=1\t\tb=2 \r\n"), (Trail{integer("a", 1), integer("b", 2)}));
@@ -39,7 +49,6 @@ TEST(Trail, BadWordsAreNamed) {
   for (const char* bad : {"bm", "=64", "bm=", "="})
     EXPECT_THAT([&] { parse_trail("a=1 " + std::string(bad) + " c=3"); },
                 ThrowsMessage<Error>(HasSubstr("'" + std::string(bad) + "'")));
-  EXPECT_THAT([] { parse_trail("a=9223372036854775808"); }, ThrowsMessage<Error>(HasSubstr("a=9223372036854775808")));
 }
 
 TEST(Trail, RoundTrip) {
