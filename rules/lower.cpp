@@ -10,15 +10,49 @@
 
 namespace deplo::rules {
 
+namespace {
+
+std::string list(const std::vector<Value>& options) {
+  std::string text;
+  for (const Value& option : options) text += (text.empty() ? "" : ", ") + print(option);
+  return text;
+}
+
+std::string knob_within(const Rule& rule, const std::string& knob) { return knob.substr(rule.name.size() + 1); }
+
+// Bugs of a rule end the program, which says whose they are.
+
+void check_fork(const Rule& rule, const Fork& fork, const Trail& pins) {
+  const bool is_open = std::ranges::find(pins, fork.knob, &Choice::knob) == pins.end();
+  const bool is_right = is_open && !fork.options.empty() && declares(rule, fork);
+  if (!is_right)
+    fmt::print(stderr, "{} asks for {} out of [{}]: decided already, or not as its knobs say\n", rule.name, fork.knob,
+               list(fork.options));
+  CHECK(is_right);
+}
+
+void check_program(const Rule& rule, const ir::Program& program) {
+  const std::string violation = ir::verify(program);
+  if (!violation.empty())
+    fmt::print(stderr, "{} made an invalid program: {}\n{}", rule.name, violation, ir::print(program));
+  CHECK(violation.empty());
+}
+
+}  // namespace
+
 Lowering::Lowering(ir::Program loop, const Target& target, Observer observer, Pipeline rules)
     : program_(std::move(loop)), target_(target), rules_(rules), observer_(std::move(observer)) {
   advance();
 }
 
+std::optional<Value> Lowering::as_before() const {
+  const Rule& rule = *rules_[rule_];
+  return find_knob(rule, knob_within(rule, fork_->knob))->as_before;
+}
+
 void Lowering::choose(std::size_t option) {
   CHECK(fork_ && option < fork_->options.size());
-  const std::string_view rule = rules_[rule_]->name;
-  pins_.push_back({fork_->knob.substr(rule.size() + 1), fork_->options[option]});
+  pins_.push_back({knob_within(*rules_[rule_], fork_->knob), fork_->options[option]});
   trail_.push_back({fork_->knob, fork_->options[option]});
   advance();
 }
@@ -27,24 +61,22 @@ void Lowering::advance() {
   fork_.reset();
   for (; rule_ < rules_.size(); ++rule_, pins_.clear()) {
     const Rule& rule = *rules_[rule_];
-    Verdict verdict = rule.decide(program_, target_, pins_);
+    const Pins pins(pins_);
+    Verdict verdict = rule.decide(program_, target_, pins);
     if (auto* fork = std::get_if<Fork>(&verdict)) {
-      CHECK(!fork->options.empty());
+      check_fork(rule, *fork, pins_);
       fork->knob = fmt::format("{}.{}", rule.name, fork->knob);
       fork_ = std::move(*fork);
       return;
     }
-    Step step{.rule = rule.name, .skipped = {}, .before = {}, .after = {}};
+    Step step{.rule = rule, .skipped = {}, .before = {}, .after = {}};
     if (observer_) step.before = program_;
     if (const auto* skip = std::get_if<Skip>(&verdict)) {
       step.skipped = skip->reason;
     } else {
-      program_ = rule.apply(std::move(program_), target_, pins_);
+      program_ = rule.apply(std::move(program_), target_, pins);
       ir::renumber_axes(program_);
-      if (const std::string violation = ir::verify(program_); !violation.empty()) {
-        fmt::print(stderr, "{} made an invalid program: {}\n{}", rule.name, violation, ir::print(program_));
-        CHECK(violation.empty());
-      }
+      check_program(rule, program_);
     }
     if (observer_) {
       step.after = program_;
@@ -54,12 +86,6 @@ void Lowering::advance() {
 }
 
 namespace {
-
-std::string list(const std::vector<Value>& options) {
-  std::string text;
-  for (const Value& option : options) text += (text.empty() ? "" : ", ") + print(option);
-  return text;
-}
 
 Failure misfit(const std::string& message) { return {Status::invalid, "schedule: " + message}; }
 

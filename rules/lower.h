@@ -17,12 +17,12 @@ class Lowering {
   const ir::Program& program() const { return program_; }  // Tile IR so far
   const Target& target() const { return target_; }
   void choose(std::size_t option);
-  /// Of the rule whose fork is open.
-  const std::optional<Value>& as_before() const { return rules_[rule_]->as_before; }
+  /// Of the open fork's knob.
+  std::optional<Value> as_before() const;
 
   /// What the pipeline did, for -vv: each rule with its skip reason or the program before and after.
   struct Step {
-    std::string_view rule;
+    const Rule& rule;
     std::string skipped;  // "" when applied
     ir::Program before, after;
   };
@@ -43,7 +43,7 @@ class Lowering {
 
 enum class TrailIs {
   beginning,  // a person wrote it: its choices come in order, and options[0] decides what it leaves open
-  whole,      // a store has it: every decision of its time, by name. What is newer takes Rule::as_before
+  whole,      // a store has it: every decision of its time, by name. What is newer takes Knob::as_before
 };
 /// Replays the trail from a place without choices to a scheduled program. Failure: invalid, with the first knob or
 /// value that does not fit, and what would.

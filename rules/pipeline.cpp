@@ -1,9 +1,14 @@
+// Every tile rule (rules/tile/NAME.cpp), and their order.
+#include <algorithm>
 #include <array>
 
 #include "rules/rule.h"
-#include "rules/tile/rules.h"
 
 namespace deplo::rules {
+
+extern const Rule tileify, chunk_matmul_k, split_matmul_k, cooperative_reduce, blockify_launch, raster, chunk_reduce,
+    stage_inputs, register_tile, permute_register_tile, double_buffer, tma_copy, split_inner_for_swizzle, async_copy,
+    vectorize, pack_smem, pad_smem, pipeline_k_outer, prefetch, mark_unroll;
 
 Pipeline pipeline() {
   static constexpr std::array rules = {
@@ -29,6 +34,11 @@ Pipeline pipeline() {
       &mark_unroll,
   };
   return rules;
+}
+
+const Rule* find_rule(std::string_view name) {
+  const auto found = std::ranges::find(pipeline(), name, [](const Rule* rule) { return rule->name; });
+  return found == pipeline().end() ? nullptr : *found;
 }
 
 }  // namespace deplo::rules

@@ -71,7 +71,7 @@ class Explorer {
   // The path is walked once more: a place in the middle of the tree does not know what was skipped above it.
   void count_skips(const Trail& trail) {
     const auto count = [&](const rules::Lowering::Step& step) {
-      if (!step.skipped.empty()) ++skips_[step.rule][step.skipped];
+      if (!step.skipped.empty()) ++skips_[step.rule.name][step.skipped];
     };
     CHECK(rules::follow(rules::Lowering(loop_, target_, count), trail, rules::TrailIs::whole).ok());
   }

@@ -127,8 +127,6 @@ class TunedStore {
 
 /// Fills decisions, untuned, and schedule or why it is not known.
 void explain_schedule(TunedKernel&);
-/// What a rule decides, in some words; "" for one that is not known.
-std::string_view rule_words(std::string_view rule);
 
 /// A kernel in each store where it is.
 struct KernelRow {

@@ -9,6 +9,7 @@
 #include "apps/report/scale.h"
 #include "apps/report/tuning.h"
 #include "core/text/text.h"
+#include "rules/rule.h"
 
 namespace deplo::apps {
 namespace {
@@ -86,6 +87,11 @@ HtmlTable runs_table(const std::vector<TunedRun>& runs) {
   return table;
 }
 
+std::string_view summary_of(std::string_view rule) {
+  const rules::Rule* known = rules::find_rule(rule);
+  return known == nullptr ? "" : known->summary;
+}
+
 HtmlTable decision_table(const TunedKernel& kernel) {
   HtmlTable table{{"rule", "knob", "best"}, {}, {5}};
   if (!kernel.imported) table.heads.emplace_back("untuned");
@@ -99,7 +105,7 @@ HtmlTable decision_table(const TunedKernel& kernel) {
     if (!kernel.imported) row.push_back(decision.value == decision.untuned ? "same" : decision.untuned);
     if (!known) continue;
     row.push_back(fmt::format("{}", decision.options));
-    row.emplace_back(first ? rule_words(rule) : "");
+    row.emplace_back(first ? summary_of(rule) : "");
   }
   return table;
 }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "apps/report/tuning.h"
@@ -14,29 +13,6 @@
 
 namespace deplo::apps {
 namespace {
-
-constexpr auto words = std::to_array<std::pair<std::string_view, std::string_view>>({
-    {"tileify", "outer loops become thread axes"},
-    {"chunk_matmul_k", "K of a matmul in chunks of bk"},
-    {"split_matmul_k", "K split over so many blocks, partial sums added in memory"},
-    {"cooperative_reduce", "threads that share the sweeps of a row"},
-    {"blockify_launch", "threads per block: bm × bn outputs of a matmul; else threads and the elements of each"},
-    {"raster", "blocks run in groups of rows, which share operands in cache"},
-    {"chunk_reduce", "sweeps over a row in chunks"},
-    {"stage_inputs", "inputs copied to shared memory, once a block"},
-    {"register_tile", "each thread computes fm × fn outputs"},
-    {"permute_register_tile", "which columns a thread owns, and the order of its rows"},
-    {"double_buffer", "slots for staged slabs: one is filled while another is read"},
-    {"tma_copy", "slabs copied by the hardware's descriptor engine"},
-    {"split_inner_for_swizzle", "panels and swizzle of such slabs"},
-    {"async_copy", "copies that do not pass through registers"},
-    {"vectorize", "lanes of vector values, and of staging copies"},
-    {"pack_smem", "staged columns in panels, as a thread reads them"},
-    {"pad_smem", "pads of staged rows, against bank conflicts"},
-    {"pipeline_k_outer", "the next slab is filled while this one is computed on"},
-    {"prefetch", "vectors asked for ahead of time"},
-    {"mark_unroll", "small loops unrolled"},
-});
 
 std::string value_in(const Trail& trail, const std::string& knob) {
   const auto found = std::ranges::find(trail, knob, &Choice::knob);
@@ -91,11 +67,6 @@ Trail untuned_trail(const TunedKernel& kernel, const Origin& origin) {
 }
 
 }  // namespace
-
-std::string_view rule_words(std::string_view rule) {
-  const auto found = std::ranges::find(words, rule, [](const auto& each) { return each.first; });
-  return found == words.end() ? "" : found->second;
-}
 
 void explain_schedule(TunedKernel& kernel) {
   kernel.imported = kernel.text.starts_with("recorded ");

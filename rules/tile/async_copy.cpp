@@ -6,7 +6,6 @@
 
 #include "rules/cost/resources.h"
 #include "rules/tile/helpers/stages.h"
-#include "rules/tile/rules.h"
 
 namespace deplo::rules {
 namespace {
@@ -23,22 +22,22 @@ std::vector<Value> sizes(const ir::Program& program, const ir::Stage& stage, con
   return result;
 }
 
-Verdict decide(const ir::Program& program, const Target& target, std::span<const Choice> pins) {
+Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
   if (!target.async_copy) return Skip{"no cp.async on this target (CUDA has it from sm_80 on)"};
   const ir::Tile& tile = tile_of(program);
   for (const ChunkStage& at : chunk_stages(tile)) {
     const ir::Stage& stage = stage_at(tile, at);
     if (stage.transport != ir::Transport::copy || ir::bytes(program.find(stage.source)->dtype) != element) continue;
-    if (!pinned(pins, at.knob)) return Fork{at.knob, sizes(program, stage, loop_at(tile, at.loop), target)};
+    if (!pins.integer(at.knob)) return Fork{at.knob, sizes(program, stage, loop_at(tile, at.loop), target)};
   }
   if (pins.empty()) return Skip{"no Stage eligible for cp.async"};
   return Apply{};
 }
 
-ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pins) {
+ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
   ir::Tile& tile = tile_of(program);
   for (const ChunkStage& at : chunk_stages(tile)) {
-    const std::int64_t bytes = pinned(pins, at.knob).value_or(0);
+    const std::int64_t bytes = pins.integer(at.knob).value_or(0);
     if (bytes == 0) continue;
     ir::Stage& stage = stage_at(tile, at);
     stage.transport = ir::Transport::async;
@@ -50,6 +49,12 @@ ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pi
 
 }  // namespace
 
-const Rule async_copy = {"async_copy", decide, apply};
+extern const Rule async_copy = {
+    .name = "async_copy",
+    .summary = "copies that do not pass through registers",
+    .knobs = {{"*", KnobType::integer}},
+    .decide = decide,
+    .apply = apply,
+};
 
 }  // namespace deplo::rules

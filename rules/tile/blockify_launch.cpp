@@ -10,7 +10,6 @@
 #include "ir/walk.h"
 #include "rules/cost/resources.h"
 #include "rules/tile/helpers/common.h"
-#include "rules/tile/rules.h"
 
 namespace deplo::rules {
 namespace {
@@ -82,11 +81,10 @@ std::vector<std::int64_t> legal_columns(std::int64_t bm, std::int64_t n, const T
   return result;
 }
 
-Verdict decide_matmul(const ir::Program& program, const Matmul& matmul, const Target& target,
-                      std::span<const Choice> pins) {
+Verdict decide_matmul(const ir::Program& program, const Matmul& matmul, const Target& target, const Pins& pins) {
   const ir::Tile& tile = tile_of(program);
   const std::int64_t m = tile.axes[matmul.m].extent, n = tile.axes[matmul.n].extent;
-  const auto bm = pinned(pins, "bm");
+  const auto bm = pins.integer("bm");
   if (!bm) {
     std::vector<std::int64_t> rows;
     const std::vector<std::int64_t> columns = tile_sizes(n, column_unit(target));
@@ -98,7 +96,7 @@ Verdict decide_matmul(const ir::Program& program, const Matmul& matmul, const Ta
       if (legal(size)) rows.push_back(size);
     return Fork{"bm", near(std::move(rows), wanted_rows(target), m)};
   }
-  if (!pinned(pins, "bn"))
+  if (!pins.integer("bn"))
     return Fork{"bn", near(legal_columns(*bm, n, target), wanted_columns(*bm, program, matmul, target), n)};
   return Apply{};
 }
@@ -113,16 +111,16 @@ std::vector<Value> thread_options(std::int64_t extent, const Target& target) {
   return options({wanted, 16, 32, 64, 8, 4, 2, 1}, 1, high);
 }
 
-Verdict decide(const ir::Program& program, const Target& target, std::span<const Choice> pins) {
+Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
   const ir::Tile& tile = tile_of(program);
   if (has_bind(tile, ir::Bind::block)) return Skip{"the tile has blocks already"};
   if (const auto matmul = find_matmul(program)) return decide_matmul(program, *matmul, target, pins);
   const std::int64_t extent = tile.axes.back().extent;
-  const auto threads = pinned(pins, "threads");
+  const auto threads = pins.integer("threads");
   if (!threads) {
     return Fork{"threads", thread_options(extent, target)};
   }
-  if (!pinned(pins, "elements"))
+  if (!pins.integer("elements"))
     return Fork{"elements", target.cpu ? options({64, 32, 16, 128, 8, 4, 2, 1}, 1, extent / *threads)
                                        : options({4, 1, 2, 8, 16}, 1, extent / *threads)};
   return Apply{};
@@ -141,16 +139,16 @@ void block(ir::Program& program, std::size_t position, std::int64_t size) {
   guard_overlap(program, name, inner, size, extent);
 }
 
-ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pins) {
+ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
   const auto matmul = find_matmul(program);
   if (matmul) {
     const std::size_t m = matmul->m, n = matmul->n;
-    block(program, n, pin(pins, "bn"));
-    block(program, m, pin(pins, "bm"));
+    block(program, n, pins.integer("bn").value());
+    block(program, m, pins.integer("bm").value());
     for (std::size_t i = 0; i < m; ++i) tile_of(program).axes[i].bind = ir::Bind::block;
     return program;
   }
-  const std::int64_t threads = pin(pins, "threads"), elements = pin(pins, "elements");
+  const std::int64_t threads = pins.integer("threads").value(), elements = pins.integer("elements").value();
   const std::size_t last = tile_of(program).axes.size() - 1;
   block(program, last, threads * elements);
   ir::Tile& tile = tile_of(program);
@@ -168,6 +166,15 @@ ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pi
 
 }  // namespace
 
-const Rule blockify_launch = {"blockify_launch", decide, apply};
+extern const Rule blockify_launch = {
+    .name = "blockify_launch",
+    .summary = "threads per block: bm × bn outputs of a matmul; else threads and the elements of each",
+    .knobs = {{"bm", KnobType::integer},
+              {"bn", KnobType::integer},
+              {"threads", KnobType::integer},
+              {"elements", KnobType::integer}},
+    .decide = decide,
+    .apply = apply,
+};
 
 }  // namespace deplo::rules

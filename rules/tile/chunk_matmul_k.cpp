@@ -9,7 +9,6 @@
 #include "ir/walk.h"
 #include "rules/cost/resources.h"
 #include "rules/tile/helpers/common.h"
-#include "rules/tile/rules.h"
 
 namespace deplo::rules {
 namespace {
@@ -67,7 +66,7 @@ std::vector<Value> chunk_sizes(const ir::Program& program, const Matmul& matmul,
   return result;
 }
 
-Verdict decide(const ir::Program& program, const Target& target, std::span<const Choice> pins) {
+Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
   const auto matmul = find_matmul(program);
   if (!matmul) return Skip{"no matmul-shaped reduce loop"};
   if (!pins.empty()) return Apply{};
@@ -87,8 +86,8 @@ ir::Loop chunked(ir::Loop loop, std::int64_t bk, const std::string& inner_name) 
   return outer;
 }
 
-ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pins) {
-  const std::int64_t bk = pin(pins, "bk");
+ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
+  const std::int64_t bk = pins.integer("bk").value();
   auto* loop = const_cast<ir::Loop*>(find_matmul(program)->reduce);
   if (bk == loop->axis.extent) return program;
   const std::string outer = loop->axis.name, inner = ir::fresh_axis(program);
@@ -99,6 +98,12 @@ ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pi
 
 }  // namespace
 
-const Rule chunk_matmul_k = {"chunk_matmul_k", decide, apply};
+extern const Rule chunk_matmul_k = {
+    .name = "chunk_matmul_k",
+    .summary = "K of a matmul in chunks of bk",
+    .knobs = {{"bk", KnobType::integer}},
+    .decide = decide,
+    .apply = apply,
+};
 
 }  // namespace deplo::rules

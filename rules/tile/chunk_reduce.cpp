@@ -12,7 +12,6 @@
 #include "ir/walk.h"
 #include "rules/cost/resources.h"
 #include "rules/tile/helpers/common.h"
-#include "rules/tile/rules.h"
 
 namespace deplo::rules {
 namespace {
@@ -87,9 +86,9 @@ std::vector<Value> chunk_sizes(const Sweeps& sweeps, const Target& target) {
   return {sizes.begin(), sizes.end()};
 }
 
-Verdict decide(const ir::Program& program, const Target& target, std::span<const Choice> pins) {
+Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
   if (target.cpu) return Skip{"CPUs keep rows in their caches"};
-  if (const auto chunk = pinned(pins, "chunk"))
+  if (const auto chunk = pins.integer("chunk"))
     return *chunk == 0 ? Verdict(Skip{"chunk=0: the sweeps walk whole rows"}) : Apply{};
   if (find_matmul(program)) return Skip{"the reduce is a matmul's"};
   const Sweeps sweeps = find_sweeps(program);
@@ -102,8 +101,8 @@ Verdict decide(const ir::Program& program, const Target& target, std::span<const
   return Fork{"chunk", std::move(chunks)};
 }
 
-ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pins) {
-  const std::int64_t chunk = pin(pins, "chunk");
+ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
+  const std::int64_t chunk = pins.integer("chunk").value();
   for (const std::size_t at : find_sweeps(program).at) {
     const std::string inner = ir::fresh_axis(program);
     ir::Stmt& stmt = tile_of(program).body[at];
@@ -120,6 +119,12 @@ ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pi
 
 }  // namespace
 
-const Rule chunk_reduce = {"chunk_reduce", decide, apply};
+extern const Rule chunk_reduce = {
+    .name = "chunk_reduce",
+    .summary = "sweeps over a row in chunks",
+    .knobs = {{"chunk", KnobType::integer}},
+    .decide = decide,
+    .apply = apply,
+};
 
 }  // namespace deplo::rules

@@ -13,7 +13,6 @@
 
 #include "ir/walk.h"
 #include "rules/tile/helpers/common.h"
-#include "rules/tile/rules.h"
 
 namespace deplo::rules {
 namespace {
@@ -79,16 +78,16 @@ std::vector<Value> column_thread_options(std::int64_t sweep) {
       1, sweep);
 }
 
-Verdict decide(const ir::Program& program, const Target& target, std::span<const Choice> pins) {
+Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
   const ir::Tile& tile = tile_of(program);
   if (find_matmul(program)) return Skip{"the reduce is a matmul's"};
   const std::int64_t sweep = longest_sweep(tile);
   if (sweep == 0) return Skip{"the tile body has no reduce loop of its own"};
   if (row_extent(tile) == 0) return Skip{"no axis of rows"};
-  const auto threads = pinned(pins, "threads");
+  const auto threads = pins.integer("threads");
   const bool columns = !target.cpu && walks_columns(program);
   if (!threads) return Fork{"threads", columns ? column_thread_options(sweep) : thread_options(sweep, target)};
-  if (!pinned(pins, "rows")) {
+  if (!pins.integer("rows")) {
     const std::int64_t high = std::min(row_extent(tile), target.max_threads / *threads);
     if (target.cpu) return Fork{"rows", options({16, 32, 8, 64, 4, 2, 1}, 1, high)};
     if (columns) return Fork{"rows", options({32, 64, 128, 256, 16, 8, 4, 2, 1}, 1, high)};
@@ -164,16 +163,16 @@ void write_once(ir::Body& body, const ir::Axis& shared) {
   }
 }
 
-ir::Program apply(ir::Program program, const Target& target, std::span<const Choice> pins) {
+ir::Program apply(ir::Program program, const Target& target, const Pins& pins) {
   const bool columns = !target.cpu && walks_columns(program);
-  ir::Axis shared = {ir::fresh_axis(program), pin(pins, "threads"), ir::Bind::thread};
+  ir::Axis shared = {ir::fresh_axis(program), pins.integer("threads").value(), ir::Bind::thread};
   const bool has_column = has_column_axis(tile_of(program));
   ir::Axis column;
   if (has_column) {
     column = tile_of(program).axes.back();
     tile_of(program).axes.pop_back();
   }
-  const std::int64_t rows = pin(pins, "rows");
+  const std::int64_t rows = pins.integer("rows").value();
   const ir::Axis row = tile_of(program).axes.back();
   const std::string inner = launch_rows(program, rows, shared, columns);
   ir::Body& body = tile_of(program).body;
@@ -185,6 +184,12 @@ ir::Program apply(ir::Program program, const Target& target, std::span<const Cho
 
 }  // namespace
 
-const Rule cooperative_reduce = {"cooperative_reduce", decide, apply};
+extern const Rule cooperative_reduce = {
+    .name = "cooperative_reduce",
+    .summary = "threads that share the sweeps of a row",
+    .knobs = {{"threads", KnobType::integer}, {"rows", KnobType::integer}},
+    .decide = decide,
+    .apply = apply,
+};
 
 }  // namespace deplo::rules

@@ -8,7 +8,6 @@
 #include "ir/walk.h"
 #include "rules/cost/resources.h"
 #include "rules/tile/helpers/stages.h"
-#include "rules/tile/rules.h"
 
 namespace deplo::rules {
 namespace {
@@ -31,7 +30,7 @@ std::vector<Value> depths(const ir::Loop& loop, std::int64_t slot, std::int64_t 
   return target.async_copy ? options({2, 1, 3, 4}, 1, most) : options({1, 2, 3, 4}, 1, most);
 }
 
-Verdict decide(const ir::Program& program, const Target& target, std::span<const Choice> pins) {
+Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
   if (target.cpu) return Skip{"on a CPU nothing travels beside the arithmetic"};
   const ir::Tile& tile = tile_of(program);
   const std::vector<std::size_t> loops = chunk_loops(tile);
@@ -41,7 +40,7 @@ Verdict decide(const ir::Program& program, const Target& target, std::span<const
     const std::string knob = loop_knob("depth", i);
     const ir::Loop& loop = loop_at(tile, loops[i]);
     const std::int64_t slot = slot_bytes(program, loop);
-    if (const auto depth = pinned(pins, knob)) {
+    if (const auto depth = pins.integer(knob)) {
       room -= (*depth - 1) * slot;
       continue;
     }
@@ -60,11 +59,11 @@ void index_slot(ir::Body& body, const std::string& buffer, const ir::Expr& slot)
   }
 }
 
-ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pins) {
+ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
   ir::Tile& tile = tile_of(program);
   const std::vector<std::size_t> loops = chunk_loops(tile);
   for (std::size_t i = 0; i < loops.size(); ++i) {
-    const std::int64_t depth = pinned(pins, loop_knob("depth", i)).value_or(1);
+    const std::int64_t depth = pins.integer(loop_knob("depth", i)).value_or(1);
     if (depth == 1) continue;
     ir::Loop& loop = loop_at(tile, loops[i]);
     const ir::Expr slot = ir::simplify(ir::var(loop.axis.name) % depth, scope_in(tile, &loop));
@@ -80,6 +79,12 @@ ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pi
 
 }  // namespace
 
-const Rule double_buffer = {"double_buffer", decide, apply};
+extern const Rule double_buffer = {
+    .name = "double_buffer",
+    .summary = "slots for staged slabs: one is filled while another is read",
+    .knobs = {{"depth*", KnobType::integer}},
+    .decide = decide,
+    .apply = apply,
+};
 
 }  // namespace deplo::rules

@@ -7,7 +7,6 @@
 #include "ir/walk.h"
 #include "rules/cost/resources.h"
 #include "rules/tile/helpers/common.h"
-#include "rules/tile/rules.h"
 
 namespace deplo::rules {
 namespace {
@@ -104,7 +103,7 @@ std::vector<Value> factors(const Loops& loops, const ir::Tile& tile, const Targe
   return result;
 }
 
-Verdict decide(const ir::Program& program, const Target& target, std::span<const Choice> pins) {
+Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
   const ir::Tile& tile = tile_of(program);
   const std::vector<Loops> open = decisions(tile.body);
   if (open.empty()) return Skip{"no loop to unroll"};
@@ -113,15 +112,21 @@ Verdict decide(const ir::Program& program, const Target& target, std::span<const
   return Fork{next.front()->axis.name, factors(next, tile, target)};
 }
 
-ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pins) {
+ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
   for (const Loops& loops : decisions(tile_of(program).body))
     for (const ir::Loop* loop : loops)
-      const_cast<ir::Loop*>(loop)->unroll = static_cast<int>(pin(pins, loops.front()->axis.name));
+      const_cast<ir::Loop*>(loop)->unroll = static_cast<int>(pins.integer(loops.front()->axis.name).value());
   return program;
 }
 
 }  // namespace
 
-const Rule mark_unroll = {"mark_unroll", decide, apply};
+extern const Rule mark_unroll = {
+    .name = "mark_unroll",
+    .summary = "small loops unrolled",
+    .knobs = {{"*", KnobType::integer}},
+    .decide = decide,
+    .apply = apply,
+};
 
 }  // namespace deplo::rules

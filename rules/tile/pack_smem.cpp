@@ -8,7 +8,6 @@
 #include "ir/walk.h"
 #include "rules/cost/resources.h"
 #include "rules/tile/helpers/common.h"
-#include "rules/tile/rules.h"
 
 namespace deplo::rules {
 namespace {
@@ -53,12 +52,12 @@ std::vector<Panel> panels(const ir::Program& program) {
   return result;
 }
 
-Verdict decide(const ir::Program& program, const Target& target, std::span<const Choice> pins) {
+Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
   if (target.warp > 1) return Skip{"panels are for CPUs: a GPU's banks see no rows, TMA has split_inner_for_swizzle"};
   const std::vector<Panel> found = panels(program);
   if (found.empty()) return Skip{"no staged operand of a matmul that threads read panel by panel"};
   for (const Panel& panel : found)
-    if (!pinned(pins, panel.stage->source))
+    if (!pins.integer(panel.stage->source))
       return Fork{panel.stage->source, {Value{std::int64_t{0}}, Value{panel.columns}}};
   return Apply{};
 }
@@ -70,14 +69,20 @@ void set_panel(ir::Body& body, const std::string& buffer, std::int64_t panel) {
   }
 }
 
-ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pins) {
+ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
   for (const Staged& staged : staged_buffers(program))
-    if (const auto panel = pinned(pins, staged.stage->source)) set_panel(program.body, staged.stage->buffer, *panel);
+    if (const auto panel = pins.integer(staged.stage->source)) set_panel(program.body, staged.stage->buffer, *panel);
   return program;
 }
 
 }  // namespace
 
-const Rule pack_smem = {"pack_smem", decide, apply};
+extern const Rule pack_smem = {
+    .name = "pack_smem",
+    .summary = "staged columns in panels, as a thread reads them",
+    .knobs = {{"*", KnobType::integer}},
+    .decide = decide,
+    .apply = apply,
+};
 
 }  // namespace deplo::rules

@@ -9,7 +9,6 @@
 #include "rules/cost/banks.h"
 #include "rules/cost/resources.h"
 #include "rules/tile/helpers/common.h"
-#include "rules/tile/rules.h"
 
 namespace deplo::rules {
 namespace {
@@ -64,14 +63,14 @@ std::vector<Value> pads(const ir::Program& program, const std::vector<WarpAccess
   return result;
 }
 
-Verdict decide(const ir::Program& program, const Target& target, std::span<const Choice> pins) {
+Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
   if (target.warp == 1) return Skip{"no warps, no banks"};
   const std::vector<WarpAccess> accesses = warp_accesses(program);
   ir::Program padded = program;
   for (const Staged& staged : staged_buffers(program)) {
     const ir::Stage& stage = *staged.stage;
     if (stage.transport == ir::Transport::tma) continue;  // the hardware writes whole rows
-    if (const auto pad = pinned(pins, stage.source)) {
+    if (const auto pad = pins.integer(stage.source)) {
       set_pad(padded.body, stage.buffer, *pad);
       continue;
     }
@@ -82,14 +81,20 @@ Verdict decide(const ir::Program& program, const Target& target, std::span<const
   return Apply{};
 }
 
-ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pins) {
+ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
   for (const Staged& staged : staged_buffers(program))
-    if (const auto pad = pinned(pins, staged.stage->source)) set_pad(program.body, staged.stage->buffer, *pad);
+    if (const auto pad = pins.integer(staged.stage->source)) set_pad(program.body, staged.stage->buffer, *pad);
   return program;
 }
 
 }  // namespace
 
-const Rule pad_smem = {"pad_smem", decide, apply};
+extern const Rule pad_smem = {
+    .name = "pad_smem",
+    .summary = "pads of staged rows, against bank conflicts",
+    .knobs = {{"*", KnobType::integer}},
+    .decide = decide,
+    .apply = apply,
+};
 
 }  // namespace deplo::rules

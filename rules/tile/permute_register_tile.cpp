@@ -9,7 +9,6 @@
 #include "rules/cost/banks.h"
 #include "rules/cost/resources.h"
 #include "rules/tile/helpers/common.h"
-#include "rules/tile/rules.h"
 
 namespace deplo::rules {
 namespace {
@@ -93,16 +92,15 @@ std::vector<Value> strips(const ir::Program& program, const Strip& s, const Targ
   return result;
 }
 
-Verdict decide(const ir::Program& program, const Target& target, std::span<const Choice> pins) {
+Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
   // The columns of a thread are whole vectors there, and its accumulators fit the registers: loads of the columns
   // again for each row would only be more.
   if (target.cpu) return Skip{"a CPU has no banks and keeps all its rows in registers"};
   if (pins.empty() && (!has_bind(tile_of(program), ir::Bind::reg) || !find_matmul(program)))
     return Skip{"no matmul with a register tile"};
   const Strip s = find_strip(tile_of(program));
-  if (s.columns != nullptr && s.threads > 1 && !pinned(pins, "strip")) return Fork{"strip", strips(program, s, target)};
-  const auto has_order = std::any_of(pins.begin(), pins.end(), [](const Choice& c) { return c.knob == "order"; });
-  if (s.rows != nullptr && !has_order) return Fork{"order", {Value{"km"}, Value{"mk"}}};
+  if (s.columns != nullptr && s.threads > 1 && !pins.integer("strip")) return Fork{"strip", strips(program, s, target)};
+  if (s.rows != nullptr && !pins.text("order")) return Fork{"order", {Value{"km"}, Value{"mk"}}};
   return Apply{};
 }
 
@@ -127,18 +125,22 @@ void permute(ir::Program& program, const Strip& s, std::int64_t strip) {
   });
 }
 
-ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pins) {
+ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
   const Strip s = find_strip(tile_of(program));
-  for (const Choice& choice : pins)
-    if (choice.knob == "order" && choice.value == Value{"mk"})
-      const_cast<ir::Loop*>(find_matmul(program)->reduce)->per = s.rows->name;
-  const auto strip = pinned(pins, "strip");
+  if (pins.text("order") == "mk") const_cast<ir::Loop*>(find_matmul(program)->reduce)->per = s.rows->name;
+  const auto strip = pins.integer("strip");
   if (strip && *strip < s.columns->extent) permute(program, s, *strip);
   return program;
 }
 
 }  // namespace
 
-const Rule permute_register_tile = {"permute_register_tile", decide, apply};
+extern const Rule permute_register_tile = {
+    .name = "permute_register_tile",
+    .summary = "which columns a thread owns, and the order of its rows",
+    .knobs = {{"strip", KnobType::integer}, {"order", KnobType::text}},
+    .decide = decide,
+    .apply = apply,
+};
 
 }  // namespace deplo::rules

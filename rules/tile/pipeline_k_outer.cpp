@@ -10,7 +10,6 @@
 
 #include "ir/walk.h"
 #include "rules/tile/helpers/stages.h"
-#include "rules/tile/rules.h"
 
 namespace deplo::rules {
 namespace {
@@ -26,10 +25,10 @@ std::vector<std::size_t> pipelines(const ir::Tile& tile) {
   return places;
 }
 
-Verdict decide(const ir::Program& program, const Target&, std::span<const Choice> pins) {
+Verdict decide(const ir::Program& program, const Target&, const Pins& pins) {
   const std::size_t count = pipelines(tile_of(program)).size();
   if (count == 0) return Skip{"no chunk loop with buffered stages"};
-  if (pins.size() < count) return Fork{loop_knob("apply", pins.size()), {Value{1}, Value{0}}};
+  if (pins.size() < count) return on_off_fork(loop_knob("apply", pins.size()), true);
   return Apply{};
 }
 
@@ -120,12 +119,12 @@ class Pipeline {
   ir::Body stages_, compute_;
 };
 
-ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pins) {
+ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
   ir::Body& body = tile_of(program).body;
   std::size_t grown = 0;
   const std::vector<std::size_t> places = pipelines(tile_of(program));
   for (std::size_t i = 0; i < places.size(); ++i) {
-    if (pin(pins, loop_knob("apply", i)) == 0) continue;
+    if (!pins.on_off(loop_knob("apply", i)).value()) continue;
     const std::size_t place = places[i] + grown;
     ir::Body parts = Pipeline(program, loop_at(tile_of(program), place)).parts();
     grown += parts.size() - 1;
@@ -137,6 +136,12 @@ ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pi
 
 }  // namespace
 
-const Rule pipeline_k_outer = {"pipeline_k_outer", decide, apply};
+extern const Rule pipeline_k_outer = {
+    .name = "pipeline_k_outer",
+    .summary = "the next slab is filled while this one is computed on",
+    .knobs = {{"apply*", KnobType::on_off}},
+    .decide = decide,
+    .apply = apply,
+};
 
 }  // namespace deplo::rules

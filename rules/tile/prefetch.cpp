@@ -14,7 +14,6 @@
 #include "ir/walk.h"
 #include "rules/cost/resources.h"
 #include "rules/tile/helpers/common.h"
-#include "rules/tile/rules.h"
 
 namespace deplo::rules {
 namespace {
@@ -107,11 +106,11 @@ std::vector<Value> distances(const ir::Program& program, const Stream& stream) {
   return options({std::min(first, trips), 0, 2, 4, 8, 16, trips}, 0, trips);
 }
 
-Verdict decide(const ir::Program& program, const Target& target, std::span<const Choice> pins) {
+Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
   if (!target.prefetch) return Skip{"no prefetch by address on this target"};
   const std::vector<Stream> found = streams(program);
   for (const Stream& stream : found)
-    if (!pinned(pins, stream.buffer)) return Fork{stream.buffer, distances(program, stream)};
+    if (!pins.integer(stream.buffer)) return Fork{stream.buffer, distances(program, stream)};
   if (found.empty()) return Skip{"no wide access in a loop, or in a kernel without loops"};
   return Apply{};
 }
@@ -168,10 +167,10 @@ void set_prefetch(ir::Body& body, const std::string& source, int rows) {
   }
 }
 
-ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pins) {
+ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
   Additions additions;
   for (const Stream& stream : streams(program)) {
-    const std::int64_t distance = pin(pins, stream.buffer);
+    const std::int64_t distance = pins.integer(stream.buffer).value();
     if (stream.staged) set_prefetch(program.body, stream.buffer, static_cast<int>(distance));
     for (const Site& site : stream.sites)
       if (auto stmt = ahead(tile_of(program), site, distance)) additions.emplace_back(site.access, std::move(*stmt));
@@ -182,6 +181,12 @@ ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pi
 
 }  // namespace
 
-const Rule prefetch = {"prefetch", decide, apply};
+extern const Rule prefetch = {
+    .name = "prefetch",
+    .summary = "vectors asked for ahead of time",
+    .knobs = {{"*", KnobType::integer}},
+    .decide = decide,
+    .apply = apply,
+};
 
 }  // namespace deplo::rules

@@ -6,7 +6,6 @@
 // ("Matrix Multiplication", L2 Cache Optimizations).
 #include "ir/walk.h"
 #include "rules/tile/helpers/common.h"
-#include "rules/tile/rules.h"
 
 namespace deplo::rules {
 namespace {
@@ -17,9 +16,9 @@ bool is_blocked(const ir::Tile& tile, const Matmul& matmul) {
          tile.axes[matmul.n - 1].bind == ir::Bind::block;
 }
 
-Verdict decide(const ir::Program& program, const Target& target, std::span<const Choice> pins) {
+Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
   if (target.cpu) return Skip{"CPUs run few blocks at a time"};
-  if (const auto group = pinned(pins, "group"))
+  if (const auto group = pins.integer("group"))
     return *group == 1 ? Verdict(Skip{"group=1: the blocks run row by row"}) : Apply{};
   const auto matmul = find_matmul(program);
   if (!matmul) return Skip{"no matmul-shaped reduce loop"};
@@ -34,9 +33,9 @@ Verdict decide(const ir::Program& program, const Target& target, std::span<const
   return Fork{"group", std::move(groups)};
 }
 
-ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pins) {
+ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
   const Matmul matmul = *find_matmul(program);
-  const std::int64_t group = pin(pins, "group");
+  const std::int64_t group = pins.integer("group").value();
   const std::string inner = ir::fresh_axis(program);
   std::vector<ir::Axis>& axes = tile_of(program).axes;
   ir::Axis& rows = axes[matmul.m - 1];
@@ -49,6 +48,12 @@ ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pi
 
 }  // namespace
 
-const Rule raster = {"raster", decide, apply};
+extern const Rule raster = {
+    .name = "raster",
+    .summary = "blocks run in groups of rows, which share operands in cache",
+    .knobs = {{"group", KnobType::integer}},
+    .decide = decide,
+    .apply = apply,
+};
 
 }  // namespace deplo::rules

@@ -7,7 +7,6 @@
 #include "ir/walk.h"
 #include "rules/cost/resources.h"
 #include "rules/tile/helpers/common.h"
-#include "rules/tile/rules.h"
 
 namespace deplo::rules {
 namespace {
@@ -59,14 +58,14 @@ std::vector<Value> column_options(std::int64_t bm, std::int64_t bn, std::int64_t
   return by_preference(std::move(scored));
 }
 
-Verdict decide(const ir::Program& program, const Target& target, std::span<const Choice> pins) {
+Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
   const auto matmul = find_matmul(program);
   if (!matmul) return Skip{"no matmul-shaped reduce loop: register tiling has nothing to reuse"};
   const ir::Tile& tile = tile_of(program);
   const std::int64_t bm = tile.axes[matmul->m].extent, bn = tile.axes[matmul->n].extent;
-  const auto fm = pinned(pins, "fm");
+  const auto fm = pins.integer("fm");
   if (!fm) return Fork{"fm", row_options(bm, bn, target)};
-  if (!pinned(pins, "fn")) return Fork{"fn", column_options(bm, bn, *fm, target)};
+  if (!pins.integer("fn")) return Fork{"fn", column_options(bm, bn, *fm, target)};
   return Apply{};
 }
 
@@ -81,15 +80,21 @@ void split(ir::Program& program, std::size_t position, std::int64_t f) {
   ir::substitute_axes(program, {{thread, ir::var(thread) * f + ir::var(reg)}});
 }
 
-ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pins) {
+ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
   const auto matmul = find_matmul(program);
-  split(program, matmul->m, pin(pins, "fm"));
-  split(program, matmul->n, pin(pins, "fn"));
+  split(program, matmul->m, pins.integer("fm").value());
+  split(program, matmul->n, pins.integer("fn").value());
   return program;
 }
 
 }  // namespace
 
-const Rule register_tile = {"register_tile", decide, apply};
+extern const Rule register_tile = {
+    .name = "register_tile",
+    .summary = "each thread computes fm × fn outputs",
+    .knobs = {{"fm", KnobType::integer}, {"fn", KnobType::integer}},
+    .decide = decide,
+    .apply = apply,
+};
 
 }  // namespace deplo::rules

@@ -5,7 +5,6 @@
 #include "ir/tma.h"
 #include "rules/cost/resources.h"
 #include "rules/tile/helpers/stages.h"
-#include "rules/tile/rules.h"
 
 namespace deplo::rules {
 namespace {
@@ -28,7 +27,7 @@ std::vector<Value> patterns(const ir::Stage& stage, std::int64_t room) {
   return result;
 }
 
-Verdict decide(const ir::Program& program, const Target& target, std::span<const Choice> pins) {
+Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
   if (!target.tma) return Skip{"no tma stage to swizzle"};
   if (target.vector_lanes > chunk_lanes) return Skip{"vectors wider than the 16 bytes that a pattern keeps together"};
   const ir::Tile& tile = tile_of(program);
@@ -38,7 +37,7 @@ Verdict decide(const ir::Program& program, const Target& target, std::span<const
     const ir::Stage& stage = stage_at(tile, at);
     if (stage.transport != ir::Transport::tma) continue;
     any = true;
-    if (const auto swizzle = pinned(pins, at.knob)) {
+    if (const auto swizzle = pins.integer(at.knob)) {
       room -= pattern_rows * *swizzle;
       continue;
     }
@@ -50,10 +49,10 @@ Verdict decide(const ir::Program& program, const Target& target, std::span<const
   return Apply{};
 }
 
-ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pins) {
+ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
   ir::Tile& tile = tile_of(program);
   for (const ChunkStage& at : chunk_stages(tile)) {
-    const std::int64_t swizzle = pinned(pins, at.knob).value_or(0);
+    const std::int64_t swizzle = pins.integer(at.knob).value_or(0);
     if (swizzle == 0) continue;
     ir::Stage& stage = stage_at(tile, at);
     const std::int64_t panel = swizzle / element;
@@ -65,6 +64,12 @@ ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pi
 
 }  // namespace
 
-const Rule split_inner_for_swizzle = {"split_inner_for_swizzle", decide, apply};
+extern const Rule split_inner_for_swizzle = {
+    .name = "split_inner_for_swizzle",
+    .summary = "panels and swizzle of slabs that TMA copies",
+    .knobs = {{"*", KnobType::integer}},
+    .decide = decide,
+    .apply = apply,
+};
 
 }  // namespace deplo::rules

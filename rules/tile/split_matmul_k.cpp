@@ -11,7 +11,6 @@
 #include "rules/cost/resources.h"
 #include "rules/tile/helpers/common.h"
 #include "rules/tile/helpers/linear_epilogue.h"
-#include "rules/tile/rules.h"
 
 namespace deplo::rules {
 namespace {
@@ -80,9 +79,9 @@ std::vector<Value> split_options(std::int64_t chunks, std::int64_t blocks, const
   return result;
 }
 
-Verdict decide(const ir::Program& program, const Target& target, std::span<const Choice> pins) {
+Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
   if (!target.atomic_add) return Skip{"the target has no atomic addition of floats"};
-  if (const auto splits = pinned(pins, "splits"))
+  if (const auto splits = pins.integer("splits"))
     return *splits == 1 ? Verdict(Skip{"splits=1: every block sums the whole of K"}) : Apply{};
   const auto matmul = find_matmul(program);
   if (!matmul) return Skip{"no matmul-shaped reduce loop"};
@@ -108,9 +107,9 @@ void add_up(const ir::Program& program, ir::Body& body, std::size_t chunks, cons
   if (!parts.once.empty()) body.emplace_back(ir::If{ir::equal(ir::var(split), 0), std::move(parts.once)});
 }
 
-ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pins) {
+ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
   const std::size_t at = *chunk_loop(tile_of(program), *find_matmul(program));
-  const ir::Axis split = {ir::fresh_axis(program), pin(pins, "splits"), ir::Bind::thread};
+  const ir::Axis split = {ir::fresh_axis(program), pins.integer("splits").value(), ir::Bind::thread};
   ir::Tile& tile = tile_of(program);
   add_up(program, tile.body, at, split.name);
   tile.axes.insert(tile.axes.begin(), split);
@@ -130,6 +129,12 @@ ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pi
 
 }  // namespace
 
-const Rule split_matmul_k = {"split_matmul_k", decide, apply};
+extern const Rule split_matmul_k = {
+    .name = "split_matmul_k",
+    .summary = "K split over so many blocks, partial sums added in memory",
+    .knobs = {{"splits", KnobType::integer}},
+    .decide = decide,
+    .apply = apply,
+};
 
 }  // namespace deplo::rules

@@ -14,7 +14,6 @@
 #include "ir/walk.h"
 #include "rules/cost/resources.h"
 #include "rules/tile/helpers/common.h"
-#include "rules/tile/rules.h"
 
 namespace deplo::rules {
 namespace {
@@ -172,7 +171,7 @@ bool wanted(const Plan& plan, const ir::Program& program, const Target& target) 
   return columns != reads_in_place(program, *matmul, axes[matmul->m].extent);
 }
 
-Verdict decide(const ir::Program& program, const Target& target, std::span<const Choice> pins) {
+Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
   if (!has_reduce(tile_of(program).body)) return Skip{"no chunk loop and no shared reduction"};
   const std::vector<Plan> plans = find_plans(program);
   if (plans.empty()) return Skip{"no load qualifies for staging"};
@@ -188,10 +187,10 @@ Verdict decide(const ir::Program& program, const Target& target, std::span<const
       bytes += (plan.bytes + most_alignment - 1) / most_alignment * most_alignment;
       worth |= wanted(plan, program, target);
     }
-    const auto choice = pinned(pins, source);
+    const auto choice = pins.on_off(source);
     if (!choice && taken + bytes > target.shared_bytes) continue;
-    if (!choice) return Fork{source, {Value{std::int64_t{worth}}, Value{std::int64_t{!worth}}}};
-    if (*choice == 1) taken += bytes;
+    if (!choice) return on_off_fork(source, worth);
+    if (*choice) taken += bytes;
   }
   if (pins.empty()) return Skip{"no slab fits shared memory"};
   return Apply{};
@@ -213,13 +212,13 @@ void redirect_loads(ir::Body& body, const Plan& plan) {
   }
 }
 
-ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pins) {
+ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
   auto names = names_of(program);
   std::vector<Plan> plans = find_plans(program);  // those of the tile's body last: positions in it stay
   std::size_t at = 0;
   std::optional<std::size_t> last;
   for (Plan& plan : plans) {
-    if (pinned(pins, plan.stage.source).value_or(0) == 0) continue;
+    if (!pins.on_off(plan.stage.source).value_or(false)) continue;
     plan.stage.buffer = plan.stage.source + "_smem";
     for (int n = 1; !names.insert(plan.stage.buffer).second; ++n)
       plan.stage.buffer = plan.stage.source + "_smem" + std::to_string(n);
@@ -234,6 +233,12 @@ ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pi
 
 }  // namespace
 
-const Rule stage_inputs = {"stage_inputs", decide, apply};
+extern const Rule stage_inputs = {
+    .name = "stage_inputs",
+    .summary = "inputs copied to shared memory, once a block",
+    .knobs = {{"*", KnobType::on_off}},
+    .decide = decide,
+    .apply = apply,
+};
 
 }  // namespace deplo::rules

@@ -6,7 +6,6 @@
 
 #include "ir/walk.h"
 #include "rules/tile/helpers/common.h"
-#include "rules/tile/rules.h"
 
 namespace deplo::rules {
 namespace {
@@ -32,12 +31,12 @@ ir::Axis peel(ir::Body& body) {
   return loop.axis;
 }
 
-Verdict decide(const ir::Program& program, const Target&, std::span<const Choice>) {
+Verdict decide(const ir::Program& program, const Target&, const Pins&) {
   if (program.level != ir::Level::loop) return Skip{"not a Loop IR program"};
   return Apply{};
 }
 
-ir::Program apply(ir::Program program, const Target&, std::span<const Choice>) {
+ir::Program apply(ir::Program program, const Target&, const Pins&) {
   ir::renumber_axes(program);  // sibling loops may share a name, and one of them may become an axis of all
   program.level = ir::Level::tile;
   const ir::Axis alone = {ir::fresh_axis(program), 1, ir::Bind::thread};  // of a kernel without free loops
@@ -63,6 +62,12 @@ ir::Program apply(ir::Program program, const Target&, std::span<const Choice>) {
 
 }  // namespace
 
-const Rule tileify = {"tileify", decide, apply};
+extern const Rule tileify = {
+    .name = "tileify",
+    .summary = "outer loops become thread axes",
+    .knobs = {},
+    .decide = decide,
+    .apply = apply,
+};
 
 }  // namespace deplo::rules

@@ -10,7 +10,6 @@
 #include "ir/tma.h"
 #include "rules/cost/resources.h"
 #include "rules/tile/helpers/stages.h"
-#include "rules/tile/rules.h"
 
 namespace deplo::rules {
 namespace {
@@ -51,7 +50,7 @@ bool fits(ir::Program program, const std::vector<ChunkStage>& stages, const Targ
   return fits_shared(program, target);
 }
 
-Verdict decide(const ir::Program& program, const Target& target, std::span<const Choice> pins) {
+Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
   if (!target.tma) return Skip{"no TMA on this target (CUDA has it from sm_90 on)"};
   const ir::Tile& tile = tile_of(program);
   const std::vector<ChunkStage> stages = chunk_stages(tile);
@@ -62,17 +61,17 @@ Verdict decide(const ir::Program& program, const Target& target, std::span<const
   for (const ChunkStage& at : stages) {
     const ir::Stage& stage = stage_at(tile, at);
     std::string why = refusal(stage, *program.find(stage.source));
-    if (why.empty() && !pinned(pins, at.knob)) return Fork{at.knob, {Value{1}, Value{0}}};
+    if (why.empty() && !pins.on_off(at.knob)) return on_off_fork(at.knob, true);
     if (reason.empty()) reason = std::move(why);
   }
   if (pins.empty()) return Skip{"no slab for TMA: " + reason};
   return Apply{};
 }
 
-ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pins) {
+ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
   ir::Tile& tile = tile_of(program);
   for (const ChunkStage& at : chunk_stages(tile)) {
-    if (pinned(pins, at.knob).value_or(0) == 0) continue;
+    if (!pins.on_off(at.knob).value_or(false)) continue;
     ir::Stage& stage = stage_at(tile, at);
     stage.transport = ir::Transport::tma;
     stage.panel = panel_of(stage.slab.back().extent, ir::bytes(program.find(stage.source)->dtype));
@@ -83,6 +82,12 @@ ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pi
 
 }  // namespace
 
-const Rule tma_copy = {"tma_copy", decide, apply};
+extern const Rule tma_copy = {
+    .name = "tma_copy",
+    .summary = "slabs copied by the hardware's descriptor engine",
+    .knobs = {{"*", KnobType::on_off}},
+    .decide = decide,
+    .apply = apply,
+};
 
 }  // namespace deplo::rules

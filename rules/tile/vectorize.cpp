@@ -12,7 +12,6 @@
 #include "rules/cost/resources.h"
 #include "rules/tile/helpers/common.h"
 #include "rules/tile/helpers/vector_axis.h"
-#include "rules/tile/rules.h"
 
 namespace deplo::rules {
 namespace {
@@ -44,11 +43,11 @@ std::vector<Value> copies(const ir::Program& program, const Staged& staged, cons
   return result;
 }
 
-Verdict decide(const ir::Program& program, const Target& target, std::span<const Choice> pins) {
-  if (!pinned(pins, "width"))
+Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
+  if (!pins.integer("width"))
     if (const auto site = find_vector_site(program)) return Fork{"width", widths(program, *site, target)};
   for (const Staged& staged : staged_buffers(program)) {
-    if (!undecided(*staged.stage) || pinned(pins, knob_of(*staged.stage))) continue;
+    if (!undecided(*staged.stage) || pins.integer(knob_of(*staged.stage))) continue;
     std::vector<Value> options = copies(program, staged, target);
     if (options.size() > 1) return Fork{knob_of(*staged.stage), std::move(options)};
   }
@@ -56,17 +55,17 @@ Verdict decide(const ir::Program& program, const Target& target, std::span<const
   return Apply{};
 }
 
-void set_lanes(ir::Body& body, std::span<const Choice> pins) {
+void set_lanes(ir::Body& body, const Pins& pins) {
   for (ir::Stmt& stmt : body) {
     if (auto* stage = stmt.as<ir::Stage>(); stage != nullptr && undecided(*stage))
-      stage->lanes = static_cast<int>(pinned(pins, knob_of(*stage)).value_or(0));
+      stage->lanes = static_cast<int>(pins.integer(knob_of(*stage)).value_or(0));
     if (ir::Body* inner = ir::inner_body(stmt)) set_lanes(*inner, pins);
   }
 }
 
-ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pins) {
+ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
   set_lanes(program.body, pins);
-  const std::int64_t width = pinned(pins, "width").value_or(1);
+  const std::int64_t width = pins.integer("width").value_or(1);
   if (width == 1) return program;
   const auto site = find_vector_site(program);
   return with_vectors(std::move(program), *site, width);
@@ -74,6 +73,12 @@ ir::Program apply(ir::Program program, const Target&, std::span<const Choice> pi
 
 }  // namespace
 
-const Rule vectorize = {"vectorize", decide, apply};
+extern const Rule vectorize = {
+    .name = "vectorize",
+    .summary = "lanes of vector values, and of staging copies",
+    .knobs = {{"width", KnobType::integer}, {"copy_*", KnobType::integer}},
+    .decide = decide,
+    .apply = apply,
+};
 
 }  // namespace deplo::rules

@@ -17,10 +17,11 @@ constexpr double steps_per_golden = 3e6;  // then its further options are only v
 /// Calls f(pins) for every way through the rule's forks.
 void for_each_choice(const Rule& rule, const ir::Program& before, const Target& target, Trail& pins,
                      const std::function<void(const Trail&)>& f) {
-  const Verdict verdict = rule.decide(before, target, pins);
+  const Verdict verdict = rule.decide(before, target, Pins(pins));
   if (std::get_if<Apply>(&verdict) != nullptr) return f(pins);
   const auto* fork = std::get_if<Fork>(&verdict);
   if (fork == nullptr) return;
+  ASSERT_TRUE(declares(rule, *fork)) << fork->knob;
   for (const Value& option : fork->options) {
     pins.push_back({fork->knob, option});
     for_each_choice(rule, before, target, pins, f);
@@ -29,7 +30,7 @@ void for_each_choice(const Rule& rule, const ir::Program& before, const Target& 
 }
 
 ir::Program apply(const Rule& rule, const ir::Program& before, const Target& target, const Trail& pins) {
-  ir::Program after = rule.apply(before, target, pins);
+  ir::Program after = rule.apply(before, target, Pins(pins));
   ir::renumber_axes(after);
   return after;
 }

@@ -36,7 +36,8 @@ TEST(RuleExample, SaysWhyItSkips) {
   const Verdict on_cpu = reverse_blocks.decide(program, load_target("opencl-cpu"), {});
   EXPECT_THAT(std::get<Skip>(on_cpu).reason, HasSubstr("CPU"));
   const Trail off{{"on", Value(0)}};
-  EXPECT_THAT(std::get<Skip>(reverse_blocks.decide(program, load_target("sm_90"), off)).reason, HasSubstr("on=0"));
+  EXPECT_THAT(std::get<Skip>(reverse_blocks.decide(program, load_target("sm_90"), Pins(off))).reason,
+              HasSubstr("on=0"));
 }
 
 TEST(RuleExample, StandsInTheGuide) {

@@ -86,29 +86,24 @@ std::string text_of(const Golden& golden) {
   return text + golden.before + "----\n" + golden.after;
 }
 
-const Rule& find_rule(std::string_view name) {
-  for (const Rule* rule : pipeline())
-    if (rule->name == name) return *rule;
-  throw Error(fmt::format("no rule '{}'", name));
-}
-
 Effect run(const Rule& rule, const Golden& golden) {
   const Target target = load_target(golden.target);
   const ir::Program before = ir::parse(golden.before, {}, golden.path);
   Effect effect;
   Trail pins;
   for (;;) {
-    const Verdict verdict = rule.decide(before, target, pins);
+    const Verdict verdict = rule.decide(before, target, Pins(pins));
     if (const auto* skip = std::get_if<Skip>(&verdict)) {
       effect.after = "skip: " + skip->reason + "\n";
       break;
     }
     if (const auto* fork = std::get_if<Fork>(&verdict)) {
+      if (!declares(rule, *fork)) throw Error(fmt::format("{}: undeclared, {}", golden.path, fork_line(*fork)));
       effect.forks.push_back(fork_line(*fork));
       pins.push_back(pin_for(golden, *fork, pins.size()));
       continue;
     }
-    ir::Program after = rule.apply(before, target, pins);
+    ir::Program after = rule.apply(before, target, Pins(pins));
     ir::renumber_axes(after);
     effect.after = ir::print(after);
     break;

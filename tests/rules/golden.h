@@ -27,8 +27,6 @@ std::vector<std::string> golden_files(std::string_view rule);
 Golden read_golden(const std::string& path);
 std::string text_of(const Golden&);
 
-const Rule& find_rule(std::string_view name);
-
 /// What the rule decides on the program before, and what it makes of it, in the form of the file. Throws Error where a
 /// pin is missing, left over or not among the options.
 struct Effect {

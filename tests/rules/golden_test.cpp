@@ -44,7 +44,7 @@ INSTANTIATE_TEST_SUITE_P(rules, Goldens, testing::ValuesIn(pipeline().begin(), p
 
 TEST(Goldens, every_folder_is_a_rule) {
   for (const auto& entry : std::filesystem::directory_iterator(DEPLO_SOURCE_DIR "/tests/golden"))
-    EXPECT_NO_THROW(find_rule(entry.path().filename().string())) << entry.path();
+    EXPECT_NE(find_rule(entry.path().filename().string()), nullptr) << entry.path();
 }
 
 TEST(Goldens, the_text_of_a_golden_is_its_identity) {

@@ -8,16 +8,19 @@ namespace deplo::rules {
 
 /// Forks once, `newer.on`: the heuristic takes 1, which gives the kernel another name; 0 leaves it as it was.
 inline const Rule newer_rule = {
-    "newer",
-    [](const ir::Program&, const Target&, std::span<const Choice> pins) -> Verdict {
-      if (pins.empty()) return Fork{"on", {Value(std::int64_t{1}), Value(std::int64_t{0})}};
-      return pins[0].value == Value(std::int64_t{0}) ? Verdict(Skip{"on=0"}) : Apply{};
+    .name = "newer",
+    .summary = "another name",
+    .knobs = {{"on", KnobType::on_off, 0}},
+    .decide = [](const ir::Program&, const Target&, const Pins& pins) -> Verdict {
+      const auto on = pins.on_off("on");
+      if (!on) return on_off_fork("on", true);
+      return *on ? Verdict(Apply{}) : Skip{"on=0"};
     },
-    [](ir::Program program, const Target&, std::span<const Choice>) {
-      program.name += "_newer";
-      return program;
-    },
-    Value(std::int64_t{0}),
+    .apply =
+        [](ir::Program program, const Target&, const Pins&) {
+          program.name += "_newer";
+          return program;
+        },
 };
 
 /// The pipeline with the rule at that place.

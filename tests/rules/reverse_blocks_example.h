@@ -3,7 +3,6 @@
 //   Tile(axes=(a0:32=BLOCK, a1:64=THREAD)): … x[a0, a1] …   →   … x[(31 - a0), a1] …
 #include "ir/walk.h"
 #include "rules/tile/helpers/common.h"
-#include "rules/tile/rules.h"
 
 namespace deplo::rules {
 namespace {
@@ -14,15 +13,15 @@ const ir::Axis* first_block(const ir::Tile& tile) {
   return nullptr;
 }
 
-Verdict decide(const ir::Program& program, const Target& target, std::span<const Choice> pins) {
+Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
   if (target.cpu) return Skip{"the threads of a CPU take blocks in an order of their own"};
   if (first_block(tile_of(program)) == nullptr) return Skip{"one block has one order"};
-  const auto on = pinned(pins, "on");
-  if (!on) return Fork{"on", options({0, 1}, 0, 1)};  // the heuristic takes the first option
-  return *on == 0 ? Verdict(Skip{"on=0: from the first"}) : Apply{};
+  const auto on = pins.on_off("on");
+  if (!on) return on_off_fork("on", false);  // the heuristic leaves the order
+  return *on ? Verdict(Apply{}) : Skip{"on=0: from the first"};
 }
 
-ir::Program apply(ir::Program program, const Target&, std::span<const Choice>) {
+ir::Program apply(ir::Program program, const Target&, const Pins&) {
   const ir::Axis axis = *first_block(tile_of(program));
   ir::substitute_axes(program, {{axis.name, ir::Expr(axis.extent - 1) - ir::var(axis.name)}});
   return program;
@@ -30,6 +29,12 @@ ir::Program apply(ir::Program program, const Target&, std::span<const Choice>) {
 
 }  // namespace
 
-extern const Rule reverse_blocks = {"reverse_blocks", decide, apply, 0};  // on=0: as before the rule
+extern const Rule reverse_blocks = {
+    .name = "reverse_blocks",
+    .summary = "blocks run from the last to the first",
+    .knobs = {{"on", KnobType::on_off, 0}},  // stored trails are older than the rule and take 0
+    .decide = decide,
+    .apply = apply,
+};
 
 }  // namespace deplo::rules

@@ -112,18 +112,6 @@ const ir::Tile& tile_of(const ir::Program& program) {
 
 ir::Tile& tile_of(ir::Program& program) { return const_cast<ir::Tile&>(tile_of(std::as_const(program))); }
 
-std::optional<std::int64_t> pinned(std::span<const Choice> pins, std::string_view knob) {
-  for (const Choice& choice : pins)
-    if (choice.knob == knob) return std::get<std::int64_t>(choice.value);
-  return std::nullopt;
-}
-
-std::int64_t pin(std::span<const Choice> pins, std::string_view knob) {
-  const auto value = pinned(pins, knob);
-  CHECK(value.has_value());
-  return *value;
-}
-
 void add_option(std::vector<Value>& options, std::int64_t value) {
   if (std::find(options.begin(), options.end(), Value{value}) == options.end()) options.emplace_back(value);
 }

@@ -3,24 +3,18 @@
 #include <cstdint>
 #include <optional>
 #include <set>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "core/trail.h"
 #include "ir/program.h"
+#include "rules/rule.h"
 
 namespace deplo::rules {
 
 /// The one Tile statement of a Tile IR program.
 const ir::Tile& tile_of(const ir::Program&);
 ir::Tile& tile_of(ir::Program&);
-
-/// The integer choice taken for a knob of this rule; nullopt while it is open.
-std::optional<std::int64_t> pinned(std::span<const Choice> pins, std::string_view knob);
-/// The same for a decided one.
-std::int64_t pin(std::span<const Choice> pins, std::string_view knob);
 
 /// Values in the order wanted, duplicates and values outside [low, high] dropped.
 std::vector<Value> options(std::initializer_list<std::int64_t> preferred, std::int64_t low, std::int64_t high);

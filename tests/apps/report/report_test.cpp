@@ -18,7 +18,6 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/rng.h"
-#include "rules/rule.h"
 
 namespace deplo::apps {
 namespace {
@@ -113,10 +112,6 @@ TEST_F(Report, NamesAreNotCut) {
     EXPECT_THAT(text_of(chart.figure()), HasSubstr(name));
     EXPECT_THAT(standalone(chart.figure(), "k").svg, Not(HasSubstr("…")));
   }
-}
-
-TEST_F(Report, EveryRuleHasWords) {
-  for (const rules::Rule* rule : rules::pipeline()) EXPECT_NE(rule_words(rule->name), "") << rule->name;
 }
 
 TEST_F(Report, AComparisonIsTheSameFromItsFile) {

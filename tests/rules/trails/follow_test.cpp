@@ -84,7 +84,7 @@ TEST(Follow, a_trail_older_than_a_rule_means_what_it_meant) {
   Lowering before(matmul(), target);
   while (before.fork()) before.choose(before.fork()->options.size() - 1);
   Rule strict = newer_rule;
-  strict.as_before.reset();
+  strict.knobs[0].as_before.reset();
   for (std::size_t place = 1; place <= pipeline().size(); ++place) {
     const auto rules = with_newer_rule(place);
     const auto found = follow(Lowering(matmul(), target, {}, rules), before.trail(), TrailIs::whole);
@@ -104,9 +104,9 @@ TEST(Follow, the_observer_sees_each_rule_once_in_order) {
   std::vector<std::string_view> seen;
   ir::Program last = matmul();
   const auto observe = [&](const Lowering::Step& step) {
-    seen.push_back(step.rule);
+    seen.emplace_back(step.rule.name);
     EXPECT_EQ(step.before, last);
-    EXPECT_TRUE(step.skipped.empty() || step.after == step.before) << step.rule;
+    EXPECT_TRUE(step.skipped.empty() || step.after == step.before) << step.rule.name;
     last = step.after;
   };
   ASSERT_TRUE(follow(Lowering(matmul(), load_target("opencl-cpu"), observe), {}, TrailIs::beginning).ok());

@@ -139,7 +139,7 @@ std::set<std::string> applied_rules(const TrailCase& c) {
   lower(
       c, target_of(c), [](const Choice&) {},
       [&](const Lowering::Step& step) {
-        if (step.skipped.empty()) applied.emplace(step.rule);
+        if (step.skipped.empty()) applied.emplace(step.rule.name);
       });
   return applied;
 }
