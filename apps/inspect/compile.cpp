@@ -37,18 +37,12 @@ Target pick_target(const CompileOptions& options) {
   return target;
 }
 
-int number_of(std::string_view rule) {
-  const auto rules = rules::pipeline();
-  const auto found = std::find_if(rules.begin(), rules.end(), [&](const rules::Rule* r) { return r->name == rule; });
-  return static_cast<int>(found - rules.begin()) + 1;
-}
-
 // As in "A Principled ML Compiler Stack", part 1: `t` stands for the rules on Tile IR.
 std::string trace(const rules::Lowering::Step& step, int verbose, const std::string& kernel) {
-  const std::string rule = fmt::format("t:{:03}_{}", number_of(step.rule), step.rule);
+  const std::string rule = fmt::format("t:{}", step.rule.name);
   if (!step.skipped.empty()) return fmt::format("--- {} skipped at {}: {}\n", rule, kernel, step.skipped);
   if (verbose < 2) return fmt::format(">>> {}\n", rule);
-  return fmt::format(">>> {0}\n@@ matched at {1} (in-place) @@\n{2}<<< {0}\n", rule, kernel,
+  return fmt::format(">>> {0}: {1}\n@@ matched at {2} (in-place) @@\n{3}<<< {0}\n", rule, step.rule.summary, kernel,
                      unified_diff(print(step.before), print(step.after)));
 }
 

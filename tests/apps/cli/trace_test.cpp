@@ -3,7 +3,7 @@
 //   # what it is
 //   one argument of `deplo compile` a line
 //   ----
-//   the output
+//   the output, without the rules that skipped: a new rule would stand in every trace. tests/golden/ says why they skip.
 // `make update-golden` rewrites the outputs.
 #include <gtest/gtest.h>
 
@@ -36,6 +36,14 @@ Trace read(const std::filesystem::path& path) {
   return trace;
 }
 
+std::string without_skips(const std::string& output) {
+  std::string text;
+  std::stringstream lines(output);
+  for (std::string line; std::getline(lines, line);)
+    if (!line.starts_with("--- t:")) text += line + "\n";
+  return text;
+}
+
 TEST(Traces, AreTheSeeds) {
   int count = 0;
   for (const auto& entry :
@@ -47,9 +55,9 @@ TEST(Traces, AreTheSeeds) {
     ASSERT_EQ(ran.code, 0) << entry.path() << ": " << ran.err;
     ++count;
     if (std::getenv("UPDATE_GOLDEN") != nullptr)
-      std::ofstream(entry.path()) << trace.header << "----\n" << ran.out;
+      std::ofstream(entry.path()) << trace.header << "----\n" << without_skips(ran.out);
     else
-      EXPECT_EQ(ran.out, trace.output) << entry.path();
+      EXPECT_EQ(without_skips(ran.out), trace.output) << entry.path();
   }
   EXPECT_GE(count, 10);
 }

@@ -62,7 +62,7 @@ TEST(CompileKernel, BanksOfStagedBuffers) {
   };
   EXPECT_THAT(good(matmul), StartsWith("matmul on sm_90: "));
   EXPECT_THAT(good(matmul), HasSubstr("\na_smem = a: "));
-  EXPECT_THAT(good(with({"-v"})), StartsWith(">>> t:001_tileify\n"));
+  EXPECT_THAT(good(with({"-v"})), StartsWith(">>> t:tileify\n"));
   EXPECT_THAT(good({"-c", two_kernels, "--smem", "--target", "sm_80"}), HasSubstr("# 1: "));
   expect_error(with({"--ir", "tile"}), "--smem: expected no level beside it, found --ir tile");
   expect_error({"-c", two_kernels, "--smem", "--summary"}, "--smem: expected it without --summary");

@@ -171,8 +171,9 @@ TEST(Compile, PrintsEveryLevelAndReplaysASchedule) {
   EXPECT_THAT(with({"--ir", "opencl"}), HasSubstr("__kernel"));
   EXPECT_THAT(with({"--ir", "cuda"}), HasSubstr("__global__"));
   const std::string traced = with({"--ir", "tile", "-vv"});
-  EXPECT_THAT(traced, HasSubstr(">>> t:001_tileify\n@@ matched at matmul (in-place) @@\n@@ -1,"));
-  EXPECT_THAT(traced, HasSubstr("<<< t:001_tileify\n"));
+  EXPECT_THAT(traced,
+              HasSubstr(">>> t:tileify: outer loops become thread axes\n@@ matched at matmul (in-place) @@\n@@ -1,"));
+  EXPECT_THAT(traced, HasSubstr("<<< t:tileify\n"));
   EXPECT_THAT(traced, HasSubstr(" skipped at matmul: "));
   const std::size_t at = traced.find("schedule: ") + 10;
   const std::string schedule = traced.substr(at, traced.find('\n', at) - at);
