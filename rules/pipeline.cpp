@@ -1,7 +1,10 @@
 // Every tile rule (rules/tile/NAME.cpp), and their order.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
+#include "core/hash.h"
 #include "rules/rule.h"
 
 namespace deplo::rules {
@@ -39,6 +42,16 @@ Pipeline pipeline() {
 const Rule* find_rule(std::string_view name) {
   const auto found = std::ranges::find(pipeline(), name, [](const Rule* rule) { return rule->name; });
   return found == pipeline().end() ? nullptr : *found;
+}
+
+std::string version_of(Pipeline rules) {
+  std::string text;
+  for (const Rule* rule : rules) {
+    text += fmt::format("{}\n", rule->name);
+    for (const auto& [name, type, as_before] : rule->knobs)
+      text += fmt::format("  {} {} {}\n", name, static_cast<int>(type), as_before ? print(*as_before) : "");
+  }
+  return digest(text);
 }
 
 }  // namespace deplo::rules

@@ -70,5 +70,8 @@ using Pipeline = std::span<const Rule* const>;
 Pipeline pipeline();
 /// nullptr: there is none.
 const Rule* find_rule(std::string_view name);
+/// Which rules there are: another digest for another rule, order or knob. It says nothing of what a rule does with a
+/// kernel; the digest of the kernel's source does.
+std::string version_of(Pipeline);
 
 }  // namespace deplo::rules

@@ -60,5 +60,28 @@ TEST(PinsDeathTest, AskedForAnotherTypeAreABug) {
   EXPECT_DEATH((void)Pins(trail).integer("order"), "internal error");
 }
 
+TEST(Version, TellsRulesOrderAndKnobsApart) {
+  std::vector<const Rule*> swapped = with_newer_rule(3);
+  std::swap(swapped[3], swapped[4]);
+  std::vector<std::string> versions{version_of(pipeline()), version_of(with_newer_rule(3)), version_of(swapped)};
+  Rule changed = newer_rule;
+  const auto add = [&] { versions.push_back(version_of(with_newer_rule(3, changed))); };
+  changed.name = "newest";
+  add();
+  changed.knobs[0].name = "off";
+  add();
+  changed.knobs[0].type = KnobType::integer;
+  add();
+  changed.knobs[0].as_before.reset();
+  add();
+  changed.knobs.clear();
+  add();
+  EXPECT_EQ(std::set<std::string>(versions.begin(), versions.end()).size(), versions.size());
+  EXPECT_EQ(version_of(pipeline()), versions[0]);
+  Rule other_words = newer_rule;
+  other_words.summary = "other words";
+  EXPECT_EQ(version_of(with_newer_rule(3, other_words)), versions[1]);
+}
+
 }  // namespace
 }  // namespace deplo::rules
