@@ -15,6 +15,7 @@ using ir::DType;
 using ir::Expr;
 using ir::Op;
 namespace tensor = ir::tensor;
+using tensor::identity;
 using tensor::Node;
 
 bool is_given(const Node& n) { return n.as<tensor::Input>() != nullptr || n.as<tensor::Parameter>() != nullptr; }

@@ -3,10 +3,15 @@
 #pragma once
 #include <vector>
 
+#include "ir/tensor/emitter.h"
 #include "ir/torch/graph.h"
-#include "rules/decompose/emitter.h"
 
 namespace deplo::rules {
+
+using ir::tensor::Coordinates;
+using ir::tensor::Dims;
+using ir::tensor::Emitter;
+using ir::tensor::identity;
 
 struct Call {
   const ir::torch::Graph& graph;

@@ -2,9 +2,11 @@
 #pragma once
 #include <vector>
 
-#include "rules/decompose/emitter.h"
+#include "ir/tensor/emitter.h"
 
 namespace deplo::rules {
+
+using ir::tensor::Coordinates;
 
 /// A branch of an index map, with the node that it reads.
 struct Read {

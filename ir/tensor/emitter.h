@@ -1,4 +1,4 @@
-// Private to decompose: makes Tensor IR node by node.
+// Makes Tensor IR node by node: what the decompositions of operations are written with.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -9,23 +9,23 @@
 
 #include "ir/tensor/tensor.h"
 
-namespace deplo::rules {
+namespace deplo::ir::tensor {
 
 using Dims = std::vector<std::int64_t>;
-using Coordinates = std::vector<ir::Expr>;
+using Coordinates = std::vector<Expr>;
 
 /// Every function returns the index of a node. Intermediate nodes are named `<call>_<suffix>`.
 class Emitter {
  public:
   explicit Emitter(std::size_t expected) { graph_.nodes.reserve(expected); }
 
-  ir::tensor::Graph& graph() { return graph_; }
-  const ir::TensorType& type(int id) const { return node(id).type; }
-  const ir::Shape& shape(int id) const { return type(id).shape; }
-  ir::DType dtype(int id) const { return type(id).dtype; }
+  Graph& graph() { return graph_; }
+  const TensorType& type(int id) const { return node(id).type; }
+  const Shape& shape(int id) const { return type(id).shape; }
+  DType dtype(int id) const { return type(id).dtype; }
   std::size_t rank(int id) const { return shape(id).size(); }
   std::int64_t extent(int id, std::int64_t dim) const { return shape(id)[static_cast<std::size_t>(dim)]; }
-  const ir::tensor::Scalar* as_scalar(int id) const { return node(id).as<ir::tensor::Scalar>(); }
+  const Scalar* as_scalar(int id) const { return node(id).as<Scalar>(); }
   std::size_t size() const { return graph_.nodes.size(); }
 
   /// `name` is taken by a node of the graph that is decomposed: never given to an intermediate node.
@@ -34,39 +34,39 @@ class Emitter {
   void start(const std::string& call) { call_ = call; }
   void rename(int id, const std::string& name) { graph_.nodes[static_cast<std::size_t>(id)].name = name; }
 
-  int add(ir::tensor::Node node);
-  int scalar(double value, ir::DType, std::string_view suffix);
+  int add(Node node);
+  int scalar(double value, DType, std::string_view suffix);
   /// A copy of another dtype; a Scalar of it; `x` itself where it has the dtype.
-  int convert(int x, ir::DType);
+  int convert(int x, DType);
   /// `args` have one shape or are Scalars, and the dtypes that the operation wants. A Scalar comes second where that is
   /// the same.
-  int elementwise(ir::Op, std::vector<int> args, std::string_view suffix);
+  int elementwise(Op, std::vector<int> args, std::string_view suffix);
   /// The value at every place of a tensor.
-  int fill(int scalar, ir::Shape, std::string_view suffix);
+  int fill(int scalar, Shape, std::string_view suffix);
   /// Truth value or index, by the coordinates of a tensor of this shape.
-  int coordinate(ir::Expr value, ir::TensorType, std::string_view suffix);
+  int coordinate(Expr value, TensorType, std::string_view suffix);
 
   /// Reduces the dimensions, which keep extent 1, one after the other; the innermost comes last.
-  int reduce(ir::Op, int x, Dims dims, std::string_view suffix);
+  int reduce(Op, int x, Dims dims, std::string_view suffix);
   /// out[i, j, …] = x[coordinates].
-  int map(int x, ir::Shape, Coordinates, std::string_view suffix);
+  int map(int x, Shape, Coordinates, std::string_view suffix);
   /// NumPy's rule; Scalars stay what they are.
-  int broadcast(int x, const ir::Shape&);
-  int reshape(int x, const ir::Shape&, std::string_view suffix);
+  int broadcast(int x, const Shape&);
+  int reshape(int x, const Shape&, std::string_view suffix);
   /// Without the dimensions, which have extent 1.
   int drop(int x, const Dims& dims, std::string_view suffix);
 
  private:
-  const ir::tensor::Node& node(int id) const { return graph_.nodes[static_cast<std::size_t>(id)]; }
+  const Node& node(int id) const { return graph_.nodes[static_cast<std::size_t>(id)]; }
   std::string unique(std::string name);
   std::string named(std::string_view suffix);
 
-  ir::tensor::Graph graph_;
+  Graph graph_;
   std::string call_;
   std::unordered_map<std::string, int> names_;  // how many more were asked for
 };
 
 /// The coordinates i, j, … of a tensor, 0 in dimensions of extent 1.
-Coordinates identity(const ir::Shape&);
+Coordinates identity(const Shape&);
 
-}  // namespace deplo::rules
+}  // namespace deplo::ir::tensor

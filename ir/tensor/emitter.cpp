@@ -1,22 +1,15 @@
-#include "rules/decompose/emitter.h"
+#include "ir/tensor/emitter.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "ir/emit/reserved.h"
 
-namespace deplo::rules {
-
-using ir::DType;
-using ir::Expr;
-using ir::Op;
-using ir::Shape;
-using ir::TensorType;
-namespace tensor = ir::tensor;
+namespace deplo::ir::tensor {
 
 // No kernel compiles with a buffer named, say, get_ew: that prefix is OpenCL's.
 std::string Emitter::unique(std::string name) {
-  if (ir::is_reserved(name)) name.insert(0, "_");
+  if (is_reserved(name)) name.insert(0, "_");
   const auto [at, is_new] = names_.emplace(name, 0);
   if (is_new) return name;
   for (;;) {
@@ -31,7 +24,7 @@ std::string Emitter::named(std::string_view suffix) {
   return unique(((name += call_) += '_') += suffix);
 }
 
-int Emitter::add(tensor::Node node) {
+int Emitter::add(Node node) {
   graph_.nodes.push_back(std::move(node));
   return static_cast<int>(size()) - 1;
 }
@@ -46,33 +39,32 @@ double converted(double value, DType to) {
 }  // namespace
 
 int Emitter::scalar(double value, DType dtype, std::string_view suffix) {
-  return add({named(suffix), {dtype, {}}, tensor::Scalar{converted(value, dtype)}, {}});
+  return add({named(suffix), {dtype, {}}, Scalar{converted(value, dtype)}, {}});
 }
 
 int Emitter::convert(int x, DType to) {
   if (dtype(x) == to) return x;
-  if (const auto* s = as_scalar(x))
-    return add({unique(node(x).name), {to, {}}, tensor::Scalar{converted(s->value, to)}, {}});
-  return add({named(ir::name(to)), {to, shape(x)}, tensor::Elementwise{Op::copy}, {x}});
+  if (const auto* s = as_scalar(x)) return add({unique(node(x).name), {to, {}}, Scalar{converted(s->value, to)}, {}});
+  return add({named(ir::name(to)), {to, shape(x)}, Elementwise{Op::copy}, {x}});
 }
 
 int Emitter::elementwise(Op op, std::vector<int> args, std::string_view suffix) {
-  if (args.size() == 2 && ir::is_commutative(op) && as_scalar(args[0]) != nullptr && as_scalar(args[1]) == nullptr)
+  if (args.size() == 2 && is_commutative(op) && as_scalar(args[0]) != nullptr && as_scalar(args[1]) == nullptr)
     std::swap(args[0], args[1]);
   TensorType result{dtype(args[op == Op::select ? 1 : 0]), {}};
-  if (ir::gives_truth(op)) result.dtype = DType::boolean;
+  if (gives_truth(op)) result.dtype = DType::boolean;
   for (const int a : args)
     if (as_scalar(a) == nullptr) result.shape = shape(a);
-  return add({named(suffix), std::move(result), tensor::Elementwise{op}, std::move(args)});
+  return add({named(suffix), std::move(result), Elementwise{op}, std::move(args)});
 }
 
 int Emitter::fill(int scalar, Shape shape, std::string_view suffix) {
-  return add({named(suffix), {dtype(scalar), std::move(shape)}, tensor::Elementwise{Op::copy}, {scalar}});
+  return add({named(suffix), {dtype(scalar), std::move(shape)}, Elementwise{Op::copy}, {scalar}});
 }
 
 int Emitter::coordinate(Expr value, TensorType type, std::string_view suffix) {
-  const Expr simple = ir::simplify(value, tensor::coordinate_ranges(type.shape));
-  return add({named(suffix), std::move(type), tensor::Coordinate{simple}, {}});
+  const Expr simple = simplify(value, coordinate_ranges(type.shape));
+  return add({named(suffix), std::move(type), Coordinate{simple}, {}});
 }
 
 int Emitter::reduce(Op op, int x, Dims dims, std::string_view suffix) {
@@ -80,13 +72,13 @@ int Emitter::reduce(Op op, int x, Dims dims, std::string_view suffix) {
   for (const std::int64_t dim : dims) {
     TensorType collapsed = type(x);
     collapsed.shape[static_cast<std::size_t>(dim)] = 1;
-    x = add({named(suffix), std::move(collapsed), tensor::Reduction{op, static_cast<int>(dim)}, {x}});
+    x = add({named(suffix), std::move(collapsed), Reduction{op, static_cast<int>(dim)}, {x}});
   }
   return x;
 }
 
 int Emitter::map(int x, Shape result, Coordinates coordinates, std::string_view suffix) {
-  return add({named(suffix), {dtype(x), std::move(result)}, tensor::IndexMap{{{0, std::move(coordinates), 1}}}, {x}});
+  return add({named(suffix), {dtype(x), std::move(result)}, IndexMap{{{0, std::move(coordinates), 1}}}, {x}});
 }
 
 Coordinates identity(const Shape& shape) {
@@ -104,7 +96,7 @@ int Emitter::broadcast(int x, const Shape& to) {
   Coordinates coordinates;
   for (std::size_t d = 0; d < from.size(); ++d)
     coordinates.push_back(from[d] == 1 ? Expr(0) : tensor::coordinate(lead + d));
-  return add({unique(node(x).name + "_bc"), {dtype(x), to}, tensor::IndexMap{{{0, std::move(coordinates), 1}}}, {x}});
+  return add({unique(node(x).name + "_bc"), {dtype(x), to}, IndexMap{{{0, std::move(coordinates), 1}}}, {x}});
 }
 
 namespace {
@@ -121,12 +113,12 @@ Expr flatten(const Shape& shape, Run run) {
   return flat;
 }
 
-void unflatten(const Expr& flat, const Shape& shape, Run run, const ir::Ranges& ranges, Coordinates& out) {
+void unflatten(const Expr& flat, const Shape& shape, Run run, const Ranges& ranges, Coordinates& out) {
   std::int64_t stride = 1;
   for (std::size_t d = run.begin; d < run.end; ++d) stride *= shape[d];
   for (std::size_t d = run.begin; d < run.end; ++d) {
     stride /= shape[d];
-    out.push_back(shape[d] == 1 ? Expr(0) : ir::simplify(flat / stride % shape[d], ranges));
+    out.push_back(shape[d] == 1 ? Expr(0) : simplify(flat / stride % shape[d], ranges));
   }
 }
 
@@ -146,7 +138,7 @@ void next_runs(const Shape& a, Run& x, const Shape& b, Run& y) {
 // Runs of dimensions with equally many elements are reshaped on their own, so that most need no division at all.
 int Emitter::reshape(int x, const Shape& to, std::string_view suffix) {
   const Shape& from = shape(x);
-  const ir::Ranges ranges = tensor::coordinate_ranges(to);
+  const Ranges ranges = coordinate_ranges(to);
   Coordinates coordinates;
   Run source, result;
   while (source.end < from.size() && result.end < to.size()) {
@@ -171,4 +163,4 @@ int Emitter::drop(int x, const Dims& dims, std::string_view suffix) {
   return map(x, std::move(kept), std::move(coordinates), suffix);
 }
 
-}  // namespace deplo::rules
+}  // namespace deplo::ir::tensor
