@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/torch/evaluate/evaluate.h"
+#include "ir/torch/evaluate.h"
 
 namespace deplo::tests {
 

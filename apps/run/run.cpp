@@ -15,7 +15,7 @@
 #include "engine/source/values.h"
 #include "engine/tune/measurer.h"
 #include "ir/canonical/canonical.h"
-#include "ir/torch/evaluate/evaluate.h"
+#include "ir/torch/evaluate.h"
 #include "measure/host_memory.h"
 #include "measure/store/store.h"
 

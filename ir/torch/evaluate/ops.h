@@ -5,7 +5,7 @@
 #include <tuple>
 #include <vector>
 
-#include "ir/torch/evaluate/evaluate.h"
+#include "ir/torch/evaluate.h"
 
 namespace deplo::ir::torch {
 

@@ -12,7 +12,7 @@
 
 #include "ir/emit/dialect.h"
 #include "ir/interpret/interpret.h"
-#include "ir/torch/evaluate/evaluate.h"
+#include "ir/torch/evaluate.h"
 #include "ir/torch/expression/expression.h"
 
 namespace deplo::ir {

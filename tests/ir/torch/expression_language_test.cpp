@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "ir/torch/evaluate/evaluate.h"
+#include "ir/torch/evaluate.h"
 #include "ir/torch/expression_calls.h"
 
 namespace deplo::ir::torch {

@@ -3,7 +3,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
-#include "ir/torch/evaluate/evaluate.h"
+#include "ir/torch/evaluate.h"
 #include "ir/torch/pt2_file.h"
 #include "torch_values.h"
 

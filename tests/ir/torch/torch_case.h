@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "ir/torch/evaluate/evaluate.h"
+#include "ir/torch/evaluate.h"
 #include "ir/torch/graph.h"
 
 namespace deplo::ir::torch {

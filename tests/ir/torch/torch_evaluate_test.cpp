@@ -1,5 +1,5 @@
 // Every operation against values worked out by hand or taken from tables.
-#include "ir/torch/evaluate/evaluate.h"
+#include "ir/torch/evaluate.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "ir/torch/evaluate/evaluate.h"
+#include "ir/torch/evaluate.h"
 #include "ir/torch/expression/expression.h"
 #include "ir/torch/operations/ops.h"
 

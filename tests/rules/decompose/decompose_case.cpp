@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "ir/torch/evaluate/evaluate.h"
+#include "ir/torch/evaluate.h"
 #include "rules/decompose/decompose.h"
 
 namespace deplo::testing {

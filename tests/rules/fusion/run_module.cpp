@@ -8,7 +8,7 @@
 
 #include "core/rng.h"
 #include "ir/interpret/interpret.h"
-#include "ir/torch/evaluate/evaluate.h"
+#include "ir/torch/evaluate.h"
 #include "rules/decompose/decompose.h"
 #include "rules/fusion/fuse.h"
 

@@ -1,4 +1,4 @@
-#include "ir/torch/evaluate/evaluate.h"
+#include "ir/torch/evaluate.h"
 
 #include <algorithm>
 #include <array>
