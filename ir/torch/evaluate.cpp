@@ -1,90 +1,17 @@
 #include "ir/torch/evaluate.h"
 
-#include <algorithm>
-#include <array>
-
 #include "core/error.h"
 #include "core/rng.h"
-#include "ir/torch/evaluate/ops.h"
+#include "ir/torch/operations/operands.h"
+#include "ir/torch/operations/operation.h"
 
 namespace deplo::ir::torch {
 namespace {
 
-struct Row {
-  std::string_view op;
-  Values (*evaluate)(const Operands&);
-};
-
-constexpr std::array table = std::to_array<Row>({
-    {"abs", evaluate_unary},
-    {"add", evaluate_binary},
-    {"amax", evaluate_reduction},
-    {"amin", evaluate_reduction},
-    {"arange", evaluate_arange},
-    {"cat", evaluate_join},
-    {"cos", evaluate_unary},
-    {"div", evaluate_binary},
-    {"embedding", evaluate_embedding},
-    {"eq", evaluate_binary},
-    {"erf", evaluate_unary},
-    {"exp", evaluate_unary},
-    {"expand", evaluate_expand},
-    {"full", evaluate_full},
-    {"gather", evaluate_gather},
-    {"ge", evaluate_binary},
-    {"gelu", evaluate_unary},
-    {"gt", evaluate_binary},
-    {"layer_norm", evaluate_layer_norm},
-    {"le", evaluate_binary},
-    {"linear", evaluate_linear},
-    {"log", evaluate_unary},
-    {"log_softmax", evaluate_softmax},
-    {"logical_and", evaluate_binary},
-    {"logical_not", evaluate_unary},
-    {"logical_or", evaluate_binary},
-    {"lt", evaluate_binary},
-    {"masked_fill", evaluate_masked_fill},
-    {"matmul", evaluate_matmul},
-    {"maximum", evaluate_binary},
-    {"mean", evaluate_reduction},
-    {"minimum", evaluate_binary},
-    {"mul", evaluate_binary},
-    {"ne", evaluate_binary},
-    {"neg", evaluate_unary},
-    {"permute", evaluate_permute},
-    {"pow", evaluate_binary},
-    {"prod", evaluate_reduction},
-    {"reciprocal", evaluate_unary},
-    {"relu", evaluate_unary},
-    {"reshape", evaluate_copy},
-    {"rms_norm", evaluate_rms_norm},
-    {"rsqrt", evaluate_unary},
-    {"scaled_dot_product_attention", evaluate_attention},
-    {"select", evaluate_select},
-    {"sigmoid", evaluate_unary},
-    {"silu", evaluate_unary},
-    {"sin", evaluate_unary},
-    {"slice", evaluate_slice},
-    {"softmax", evaluate_softmax},
-    {"sqrt", evaluate_unary},
-    {"squeeze", evaluate_copy},
-    {"stack", evaluate_join},
-    {"sub", evaluate_binary},
-    {"sum", evaluate_reduction},
-    {"tanh", evaluate_unary},
-    {"to", evaluate_to},
-    {"transpose", evaluate_transpose},
-    {"tril", evaluate_triangle},
-    {"triu", evaluate_triangle},
-    {"unsqueeze", evaluate_copy},
-    {"var", evaluate_reduction},
-    {"where", evaluate_where},
-});
-
 Values evaluate_call(const Operands& operands) {
-  const auto row = std::ranges::find(table, operands.node.op, &Row::op);
-  CHECK(row != table.end());
-  Values values = row->evaluate(operands);
+  const Operation* operation = find_operation(operands.node.op);
+  CHECK(operation);
+  Values values = operation->evaluate(operands);
   CHECK(values.size() == operands.result_count());
   return values;
 }
@@ -97,18 +24,6 @@ std::vector<std::size_t> last_uses(const Graph& graph) {
   for (const Id output : graph.outputs) last[static_cast<std::size_t>(output)] = graph.nodes.size();
   return last;
 }
-
-}  // namespace
-
-Shape broadcast_strides(const Shape& operand, const Shape& result) {
-  const Shape own = row_major_strides(operand);
-  Shape strides(result.size(), 0);
-  const std::size_t extra = result.size() - operand.size();
-  for (std::size_t i = 0; i < operand.size(); ++i) strides[extra + i] = operand[i] == 1 ? 0 : own[i];
-  return strides;
-}
-
-namespace {
 
 /// `made` is called with each node whose values were just computed.
 template <class Made>

@@ -1,4 +1,4 @@
-// Torch IR → Tensor IR: one function per operation in one table, and what then makes the graph smaller.
+// Torch IR → Tensor IR: as the rows of the operations say, and what then makes the graph smaller.
 #pragma once
 #include "ir/tensor/tensor.h"
 #include "ir/torch/graph.h"

@@ -91,6 +91,9 @@ Call::Call(Session& s, std::string_view callee, std::string_view signature, Argu
   }
 }
 
+Call::Call(Session& s, const Function& function, Arguments arguments)
+    : Call(s, function.name, function.signature, std::move(arguments), function.op) {}
+
 void Call::bind_positions(const std::vector<Formal>& expected, Values& positional, std::vector<bool>& bound) {
   std::size_t next = 0;
   for (std::size_t i = 0; i < expected.size() && next < positional.size() && !expected[i].keyword_only; ++i) {
@@ -204,6 +207,15 @@ DType Call::dtype(std::string_view parameter) const {
   const DType* d = value(parameter).as<DType>();
   if (!d) fail(parameter, "a dtype such as torch.float16");
   return *d;
+}
+
+DType Call::dtype(std::string_view parameter, DType fallback) const {
+  return given(parameter) ? dtype(parameter) : fallback;
+}
+
+Id Call::converted(std::string_view parameter) const {
+  const Id x = tensor(parameter);
+  return has("dtype") && given("dtype") ? session.cast(x, dtype("dtype")) : x;
 }
 
 std::size_t Call::dim(std::string_view parameter, std::size_t rank) const {

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/torch/expression/function.h"
 #include "ir/torch/expression/session.h"
 
 namespace deplo::ir::torch::python {
@@ -20,6 +21,7 @@ class Call {
   /// Error where the arguments do not fit.
   Call(Session& session, std::string_view name, std::string_view signature, Arguments arguments,
        std::string_view op = "");
+  Call(Session& session, const Function& function, Arguments arguments);
 
   static bool takes(std::string_view signature, std::string_view parameter);
 
@@ -40,6 +42,9 @@ class Call {
   bool flag(std::string_view parameter) const;
   std::string_view text(std::string_view parameter) const;
   DType dtype(std::string_view parameter) const;
+  DType dtype(std::string_view parameter, DType fallback) const;  // where none is given
+  /// A tensor, in the dtype that a parameter `dtype` asks for.
+  Id converted(std::string_view parameter) const;
   /// A dimension of a tensor of that rank, normalised to 0 … rank - 1.
   std::size_t dim(std::string_view parameter, std::size_t rank) const;
 

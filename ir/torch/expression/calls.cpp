@@ -45,7 +45,7 @@ Value Interpreter::invoke(const Value& function, Arguments arguments) {
 
 Value Interpreter::invoke_builtin(const Builtin& b, Arguments arguments) {
   if (b.self) arguments.positional.insert(arguments.positional.begin(), *b.self);
-  return b.function->run(Call(session_, b.function->name, b.function->signature, std::move(arguments), b.function->op));
+  return b.function->run(Call(session_, *b.function, std::move(arguments)));
 }
 
 Scope Interpreter::bind(const Closure& closure, Object* self, Arguments arguments) {
@@ -105,7 +105,7 @@ Value Interpreter::construct(const ModuleType& type, Arguments arguments) {
   Object* object = session_.make_object();
   object->module = &type;
   for (const auto& [parameter, value] : call.all()) object->attributes.insert_or_assign(std::string(parameter), value);
-  type.build(call, *object);
+  if (type.build) type.build(call, *object);
   return {object};
 }
 
@@ -136,7 +136,7 @@ Value Interpreter::invoke_module(Object* object, const Value& input) {
   Arguments arguments = {{input}, {}};
   for (const auto& [name, value] : object->attributes)
     if (Call::takes(function->signature, name)) arguments.keywords.emplace_back(name, value);
-  return function->run(Call(session_, function->name, function->signature, std::move(arguments), function->op));
+  return function->run(Call(session_, *function, std::move(arguments)));
 }
 
 }  // namespace deplo::ir::torch::python

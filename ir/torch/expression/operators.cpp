@@ -2,33 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <cmath>
 
-#include "ir/op.h"
+#include "ir/torch/expression/functions/library.h"
 
 namespace deplo::ir::torch::python {
 namespace {
-
-struct TensorOperator {
-  std::string_view text, op;
-  bool commutes = false;
-};
-constexpr std::array kTensorOperators = {TensorOperator{"+", "add", true},
-                                         TensorOperator{"-", "sub"},
-                                         TensorOperator{"*", "mul", true},
-                                         TensorOperator{"/", "div"},
-                                         TensorOperator{"**", "pow"},
-                                         TensorOperator{"@", "matmul"},
-                                         TensorOperator{"&", "logical_and", true},
-                                         TensorOperator{"|", "logical_or", true},
-                                         TensorOperator{"<", "lt"},
-                                         TensorOperator{"<=", "le"},
-                                         TensorOperator{">", "gt"},
-                                         TensorOperator{">=", "ge"},
-                                         TensorOperator{"==", "eq", true},
-                                         TensorOperator{"!=", "ne", true}};
 
 constexpr bool is_truth_operator(std::string_view op) { return op == "&" || op == "|"; }
 
@@ -43,20 +22,16 @@ void check_truth(const Session& session, std::string_view op, const Value& v) {
 }
 
 Value on_tensors(Session& session, std::string_view op, const Value& left, const Value& right) {
-  const auto* const row = std::ranges::find(kTensorOperators, op, &TensorOperator::text);
+  const Function* function = find_function(kInfix, op);
   const bool fit = (is_tensor(left) || to_number(left)) && (is_tensor(right) || to_number(right));
-  if (row == kTensorOperators.end()) misfit(op, "numbers (tensors do not have it)", left, right);
+  if (!function) misfit(op, "numbers (tensors do not have it)", left, right);
   if (!fit) misfit(op, "tensors or numbers", left, right);
   if (op == "@" && (!is_tensor(left) || !is_tensor(right))) misfit(op, "tensors", left, right);
   if (is_truth_operator(op)) {
     check_truth(session, op, left);
     check_truth(session, op, right);
   }
-  // As FX has it: a number is the second argument where the order does not matter.
-  const bool swap = row->commutes && !is_tensor(left);
-  const Id first = session.operand(swap ? right : left, row->op, 0);
-  const Id second = session.operand(swap ? left : right, row->op, 1);
-  return {Tensor{session.call(row->op, {first, second})}};
+  return function->run(Call(session, *function, {{left, right}, {}}));
 }
 
 std::int64_t floor_divide(std::int64_t a, std::int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0); }
@@ -151,7 +126,9 @@ Value apply_unary(Session& session, std::string_view op, const Value& v) {
   if (is_tensor(v)) {
     if (op == "+") return v;
     if (op == "~") check_truth(session, op, v);
-    return {Tensor{session.call(op == "~" ? "logical_not" : "neg", {session.tensor(v)})}};
+    const Function* function = find_function(kPrefix, op);
+    CHECK(function);
+    return function->run(Call(session, *function, {{v}, {}}));
   }
   const std::optional<std::int64_t> i = to_integer(v);
   if (op == "~" && i && !v.as<bool>()) return {~*i};

@@ -16,7 +16,7 @@ namespace deplo::ir::torch::python {
 
 struct Value;
 using Values = std::vector<Value>;
-struct Function;  // library.h
+struct Function;  // function.h
 struct ModuleType;
 struct Object;
 struct None {};

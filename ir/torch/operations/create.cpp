@@ -1,35 +1,33 @@
-// Types of the operations that make a tensor of nothing.
-#include <fmt/format.h>
-
+// Tensors made of nothing.
+//   arange(start=0, end, step=1, dtype)   full(shape, value, dtype)
 #include <cmath>
 
-#include "ir/torch/operations/op_rows.h"
+#include "ir/torch/operations/family.h"
 
 namespace deplo::ir::torch {
 namespace {
 
 constexpr std::int64_t most_value = (std::int64_t{1} << 31) - 1;  // i32 stands for PyTorch's int64
 
-void check_bound(const Call& call, std::string_view attribute) {
+// What a `.pt2` file states as the result's type.
+void ignore_type(pt2::Call& call) {
+  call.ignore({"self", "size", "dtype", "layout", "device", "pin_memory", "memory_format"});
+}
+
+// arange
+
+constexpr AttributeSpec arange_attributes[] = {{"start", Kind::integer, std::int64_t{0}},
+                                               {"end", Kind::integer, Required{}},
+                                               {"step", Kind::integer, std::int64_t{1}},
+                                               {"dtype", Kind::dtype, Computed{}}};
+
+void check_bound(const Inference& call, std::string_view attribute) {
   const std::int64_t value = call.node().integer(attribute);
   if (value < -most_value - 1 || value > most_value)
     call.expected(fmt::format("{} from -2^31 to 2^31 - 1", attribute), std::to_string(value));
 }
 
-DType kind_of(const Attribute& literal) {
-  if (std::holds_alternative<bool>(literal)) return DType::boolean;
-  return std::holds_alternative<std::int64_t>(literal) ? DType::i32 : DType::f32;
-}
-
-double value_of(const Attribute& literal) {
-  if (const bool* flag = std::get_if<bool>(&literal)) return *flag ? 1 : 0;
-  if (const auto* whole = std::get_if<std::int64_t>(&literal)) return static_cast<double>(*whole);
-  return std::get<double>(literal);
-}
-
-}  // namespace
-
-TensorType infer_arange(const Call& call) {
+TensorType infer_arange(const Inference& call) {
   for (const std::string_view attribute : {"start", "end", "step"}) check_bound(call, attribute);
   const Node& node = call.node();
   const std::int64_t start = node.integer("start"), end = node.integer("end"), step = node.integer("step");
@@ -42,7 +40,70 @@ TensorType infer_arange(const Call& call) {
   return {std::get<DType>(node.attributes.at("dtype")), {count}};
 }
 
-TensorType infer_full(const Call& call) {
+Values evaluate_arange(const Operands& o) {
+  Values result(o.result_count());
+  for (std::size_t i = 0; i < result.size(); ++i)
+    result[i] = static_cast<double>(o.node.integer("start") + static_cast<std::int64_t>(i) * o.node.integer("step"));
+  return result;
+}
+
+int decompose_arange(Emitter& e, const TensorCall& call) {
+  const Expr value = tensor::coordinate(0) * call.node.integer("step") + call.node.integer("start");
+  return e.convert(e.coordinate(value, {DType::i32, call.shape()}, "range"), call.dtype());
+}
+
+// A whole number, also as a float; `real` says that one was.
+std::int64_t whole(const python::Call& c, std::string_view parameter, bool& real) {
+  const double* d = c.value(parameter).as<double>();
+  if (!d) return c.integer(parameter);
+  real = true;
+  if (*d != std::floor(*d) || std::abs(*d) > 0x1p31) c.fail(parameter, "a whole number");
+  return static_cast<std::int64_t>(*d);
+}
+
+// arange(end), arange(start, end), arange(start, end, step)
+python::Value call_arange(const python::Call& c) {
+  bool real = false;
+  const std::int64_t first = c.given("start") ? whole(c, "start", real) : 0;
+  if (!c.given("start") && !c.given("end")) c.fail("end", "a whole number");
+  const std::int64_t end = c.given("end") ? whole(c, "end", real) : first;
+  const std::int64_t step = whole(c, "step", real);
+  return c.node({}, {{"start", c.given("end") ? first : 0},
+                     {"end", end},
+                     {"step", step},
+                     {"dtype", c.dtype("dtype", real ? DType::f32 : DType::i32)}});
+}
+
+std::int64_t whole(pt2::Call& call, std::string_view argument, std::int64_t fallback) {
+  const double value = call.number(argument, static_cast<double>(fallback));
+  if (value != std::trunc(value) || std::abs(value) > 0x1p53) call.fail(argument, "a whole number");
+  return static_cast<std::int64_t>(value);
+}
+
+std::vector<Id> read_arange(pt2::Call& call) {
+  ignore_type(call);
+  const std::int64_t start = whole(call, "start", 0), end = whole(call, "end", 0), step = whole(call, "step", 1);
+  const DType dtype = call.output_type().dtype;
+  return call.node({}, {{"start", start}, {"end", end}, {"step", step}, {"dtype", dtype}});
+}
+
+// full
+
+constexpr AttributeSpec full_attributes[] = {
+    {"shape", Kind::integers, Required{}}, {"value", Kind::literal, Required{}}, {"dtype", Kind::dtype, Computed{}}};
+
+DType kind_of(const Attribute& literal) {
+  if (std::holds_alternative<bool>(literal)) return DType::boolean;
+  return std::holds_alternative<std::int64_t>(literal) ? DType::i32 : DType::f32;
+}
+
+double value_of(const Attribute& literal) {
+  if (const bool* flag = std::get_if<bool>(&literal)) return *flag ? 1 : 0;
+  if (const auto* whole = std::get_if<std::int64_t>(&literal)) return static_cast<double>(*whole);
+  return std::get<double>(literal);
+}
+
+TensorType infer_full(const Inference& call) {
   const Attribute literal = call.node().attributes.at("value");
   if (!call.has("dtype")) call.set("dtype", kind_of(literal));
   const DType dtype = std::get<DType>(call.node().attributes.at("dtype"));
@@ -54,5 +115,79 @@ TensorType infer_full(const Call& call) {
   call.set("value", value);
   return {dtype, call.node().integers("shape")};
 }
+
+Values evaluate_full(const Operands& o) { return Values(o.result_count(), o.node.number("value")); }
+
+int decompose_full(Emitter& e, const TensorCall& call) {
+  const int value = e.scalar(call.node.number("value"), call.dtype(), "value");
+  return call.shape().empty() ? value : e.fill(value, call.shape(), "ew");
+}
+
+Attribute literal(const python::Call& c, std::string_view parameter) {
+  const python::Value& v = c.value(parameter);
+  if (const bool* b = v.as<bool>()) return *b;
+  if (const auto* i = v.as<std::int64_t>()) return *i;
+  const double d = c.number(parameter);
+  if (std::isnan(d)) c.fail(parameter, "a number");
+  return d;
+}
+
+python::Value filled(const python::Call& c, Shape shape, Attribute value, std::optional<DType> dtype) {
+  if (c.given("dtype")) dtype = c.dtype("dtype");
+  Attributes attributes = {{"shape", std::move(shape)}, {"value", value}};
+  if (dtype) attributes.emplace("dtype", *dtype);
+  return c.node({}, std::move(attributes));
+}
+
+python::Value call_zeros(const python::Call& c) { return filled(c, c.integers("size"), 0.0, {}); }
+python::Value call_ones(const python::Call& c) { return filled(c, c.integers("size"), 1.0, {}); }
+python::Value call_full(const python::Call& c) { return filled(c, c.integers("size"), literal(c, "fill_value"), {}); }
+
+template <int value>
+python::Value call_constant_like(const python::Call& c) {
+  const TensorType& type = c.type(c.tensor("input"));
+  return filled(c, type.shape, static_cast<double>(value), type.dtype);
+}
+
+python::Value call_full_like(const python::Call& c) {
+  const TensorType& type = c.type(c.tensor("input"));
+  return filled(c, type.shape, literal(c, "fill_value"), type.dtype);
+}
+
+std::vector<Id> filled(pt2::Call& call, double value) {
+  ignore_type(call);
+  const TensorType& type = call.output_type();
+  return call.node({}, {{"shape", type.shape}, {"value", value}, {"dtype", type.dtype}});
+}
+
+std::vector<Id> read_full(pt2::Call& call) { return filled(call, call.number("fill_value", 0)); }
+std::vector<Id> read_zeros(pt2::Call& call) { return filled(call, 0); }
+std::vector<Id> read_ones(pt2::Call& call) { return filled(call, 1); }
+std::vector<Id> read_scalar(pt2::Call& call) { return filled(call, call.number("s", 0)); }
+
+constexpr std::string_view sized = "*size, dtype=None, device=None", like = "input, *, dtype=None, device=None";
+
+}  // namespace
+
+// clang-format off
+std::vector<Operation> creation_operations() {
+  return {
+      {"arange", 0, 0, arange_attributes, infer_arange, evaluate_arange, decompose_arange,
+       {{"arange", kTorch, "start=None, end=None, step=1, *, dtype=None, device=None", call_arange}},
+       {{"aten.arange", read_arange}}},
+      {"full", 0, 0, full_attributes, infer_full, evaluate_full, decompose_full,
+       {{"zeros", kTorch, sized, call_zeros},
+        {"ones", kTorch, sized, call_ones},
+        {"full", kTorch, "size, fill_value, *, dtype=None, device=None", call_full},
+        {"zeros_like", kTorch, like, call_constant_like<0>},
+        {"ones_like", kTorch, like, call_constant_like<1>},
+        {"full_like", kTorch, "input, fill_value, *, dtype=None, device=None", call_full_like}},
+       {{"aten.full", read_full}, {"aten.full_like", read_full}, {"aten.new_full", read_full},
+        {"aten.zeros", read_zeros}, {"aten.zeros_like", read_zeros}, {"aten.new_zeros", read_zeros},
+        {"aten.ones", read_ones}, {"aten.ones_like", read_ones}, {"aten.new_ones", read_ones},
+        {"aten.scalar_tensor", read_scalar}}},
+  };
+}
+// clang-format on
 
 }  // namespace deplo::ir::torch

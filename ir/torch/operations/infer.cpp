@@ -18,7 +18,7 @@ int priority(const Node& node) {
   return node.type.shape.empty() ? 1 : 2;
 }
 
-std::string describe(const Call& call) {
+std::string describe(const Inference& call) {
   std::string text = call.size() == 0 ? "no arguments" : "";
   for (std::size_t i = 0; i < call.size(); ++i) {
     if (i > 0) text += i + 1 == call.size() ? " and " : ", ";
@@ -29,26 +29,26 @@ std::string describe(const Call& call) {
 
 }  // namespace
 
-void Call::expected(std::string_view what) const { expected(what, describe(*this)); }
+void Inference::expected(std::string_view what) const { expected(what, describe(*this)); }
 
-void Call::expected(std::string_view what, std::string_view found) const {
+void Inference::expected(std::string_view what, std::string_view found) const {
   throw Error(fmt::format("{}: expected {}, found {}", op(), what, found));
 }
 
-std::int64_t Call::wrapped(std::string_view attribute, std::int64_t dim, std::int64_t rank) const {
+std::int64_t Inference::wrapped(std::string_view attribute, std::int64_t dim, std::int64_t rank) const {
   if (rank == 0) expected(fmt::format("a tensor with a dimension {}", dim));
   if (dim < -rank || dim >= rank)
     expected(fmt::format("{} from {} to {}", attribute, -rank, rank - 1), std::to_string(dim));
   return dim < 0 ? dim + rank : dim;
 }
 
-std::int64_t Call::normalise_dim(std::string_view attribute, std::int64_t rank) const {
+std::int64_t Inference::normalise_dim(std::string_view attribute, std::int64_t rank) const {
   const std::int64_t dim = wrapped(attribute, node_.integer(attribute), rank);
   set(attribute, dim);
   return dim;
 }
 
-Shape Call::normalise_dims(std::int64_t rank) const {
+Shape Inference::normalise_dims(std::int64_t rank) const {
   Shape dims = node_.integers("dims");
   for (std::int64_t& dim : dims) dim = wrapped("dims", dim, rank);
   Shape sorted = dims;

@@ -1,4 +1,4 @@
-// Private to ir/torch: what inference functions ask of a call.
+// What the type inference of an operation is given.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -11,9 +11,9 @@
 namespace deplo::ir::torch {
 
 /// One call whose attributes are there and of the right kind, to be normalised and typed.
-class Call {
+class Inference {
  public:
-  Call(Node& node, std::span<const Node* const> args) : node_(node), args_(args) {}
+  Inference(Node& node, std::span<const Node* const> args) : node_(node), args_(args) {}
 
   std::size_t size() const { return args_.size(); }
   const Node& arg(std::size_t i) const { return *args_[i]; }

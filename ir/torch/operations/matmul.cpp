@@ -1,52 +1,83 @@
-// Types of the matrix products and of attention.
-#include <fmt/format.h>
+// Products of matrices.
+//   matmul(T, T)   linear(T x, T weight (out, in)[, T bias])
+#include <array>
 
-#include <cmath>
-
-#include "ir/torch/operations/op_rows.h"
+#include "ir/torch/operations/family.h"
+#include "ir/torch/operations/ops.h"
 
 namespace deplo::ir::torch {
-namespace {
 
-void check_one_dtype(const Call& call, std::size_t count) {
+using tensor::coordinate;
+using tensor::identity;
+
+void check_one_dtype(const Inference& call, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i)
     if (call.dtype(i) != call.dtype(0) || call.dtype(i) == DType::boolean) call.expected("numbers of one dtype");
 }
 
-// All dimensions but the last two.
-Shape batch(const Shape& shape) { return {shape.begin(), shape.end() - 2}; }
+Shape batch_of(const Shape& shape) { return {shape.begin(), shape.end() - 2}; }
 
-// Batch dimensions of the result: heads of k and v are shared by groups of heads of q where `enable_gqa` says so.
-Shape attention_batch(const Call& call) {
-  const Shape& q = call.shape(0);
-  Shape k = call.shape(1), v = call.shape(2);
-  if (call.node().flag("enable_gqa")) {
-    if (q.size() < 3 || k.size() < 3 || v.size() < 3)
-      call.expected("q, k and v with a dimension of heads (enable_gqa)");
-    const std::int64_t heads = q.end()[-3], kv_heads = k.end()[-3];
-    if (v.end()[-3] != kv_heads) call.expected("as many heads of k as of v");
-    if (heads % kv_heads != 0) call.expected("heads of q that are a multiple of those of k and v");
-    k.end()[-3] = v.end()[-3] = heads;
-  }
-  const Shape pair = broadcast(call.op(), batch(q), batch(k));
-  return broadcast(call.op(), pair, batch(v));
+Shape batch_strides(const Shape& operand, const Shape& batch) {
+  Shape strides = broadcast_strides(batch_of(operand), batch);
+  for (std::int64_t& stride : strides) stride *= operand.end()[-2] * operand.end()[-1];
+  return strides;
 }
 
-void check_mask(const Call& call, const Shape& scores) {
-  if (call.node().flag("is_causal")) call.expected("is_causal or a mask", "both");
-  if (call.dtype(3) != DType::boolean && call.dtype(3) != call.dtype(0))
-    call.expected("a mask of dtype bool or of that of q");
-  bool fits = call.shape(3).size() <= scores.size();
-  for (std::size_t i = 0; fits && i < call.shape(3).size(); ++i) {
-    const std::int64_t extent = call.shape(3).end()[-1 - static_cast<std::ptrdiff_t>(i)];
-    fits = extent == 1 || extent == scores.end()[-1 - static_cast<std::ptrdiff_t>(i)];
-  }
-  if (!fits) call.expected(fmt::format("a mask that broadcasts to {}", print(scores)), print(call.shape(3)));
+namespace {
+
+// The space (batch…, m, k, n) of a product, and where its operands lie in it.
+struct Space {
+  Shape extents;
+  std::size_t batch;  // how many dimensions
+
+  Expr at(std::size_t dimension) const { return extents[dimension] == 1 ? Expr(0) : coordinate(dimension); }
+  Expr m() const { return at(batch); }
+  Expr k() const { return at(batch + 1); }
+  Expr n() const { return at(batch + 2); }
+};
+
+// An operand of shape (batch…, rest…): its batch dimensions are the last ones of the space's, broadcast.
+int spread(Emitter& e, int x, const Space& space, const Coordinates& rest, std::string_view suffix) {
+  const std::size_t own = e.rank(x) - rest.size();
+  Coordinates coordinates;
+  for (std::size_t d = 0; d < own; ++d)
+    coordinates.push_back(e.shape(x)[d] == 1 ? Expr(0) : space.at(space.batch - own + d));
+  coordinates.insert(coordinates.end(), rest.begin(), rest.end());
+  return e.map(x, space.extents, std::move(coordinates), suffix);
 }
 
 }  // namespace
 
-TensorType infer_matmul(const Call& call) {
+// A product at every (m, k, n), then a sum over k.
+int contract(Emitter& e, int a, int b, bool b_transposed, const Shape& result) {
+  const bool a_vector = e.rank(a) == 1, b_vector = e.rank(b) == 1;
+  const Shape &left = e.shape(a), &right = e.shape(b);
+  const std::size_t matrix = (a_vector ? 0 : 1) + (b_vector ? 0 : 1);
+  Space space{Shape(result.begin(), result.end() - static_cast<std::ptrdiff_t>(matrix)), result.size() - matrix};
+  space.extents.push_back(a_vector ? 1 : left[left.size() - 2]);
+  space.extents.push_back(left.back());
+  space.extents.push_back(b_vector ? 1 : right[right.size() - (b_transposed ? 2 : 1)]);
+
+  const Coordinates rows = a_vector ? Coordinates{space.k()} : Coordinates{space.m(), space.k()};
+  const Coordinates matrix_b = b_transposed ? Coordinates{space.n(), space.k()} : Coordinates{space.k(), space.n()};
+  const int a_bc = spread(e, a, space, rows, "a_bc");
+  const int b_bc = spread(e, b, space, b_vector ? Coordinates{space.k()} : matrix_b, "b_bc");
+  const int product = e.elementwise(Op::multiply, {a_bc, b_bc}, "ew");
+  const int sum = e.reduce(Op::add, product, {static_cast<std::int64_t>(space.batch) + 1}, "reduce");
+
+  Coordinates kept = identity(result);
+  const auto at = [&](std::size_t position) { return kept.begin() + static_cast<std::ptrdiff_t>(position); };
+  if (a_vector) kept.insert(at(space.batch), 0);
+  kept.insert(at(space.batch + 1), 0);
+  if (b_vector) kept.insert(at(space.batch + 2), 0);
+  return e.map(sum, result, std::move(kept), "product");
+}
+
+namespace {
+
+// matmul
+
+TensorType infer_matmul(const Inference& call) {
   check_one_dtype(call, 2);
   Shape a = call.shape(0), b = call.shape(1);
   const bool row = a.size() == 1, column = b.size() == 1;
@@ -54,13 +85,77 @@ TensorType infer_matmul(const Call& call) {
   if (row) a.insert(a.begin(), 1);
   if (column) b.push_back(1);
   if (a.back() != b.end()[-2]) call.expected("(…, M, K) and (…, K, N)");
-  Shape shape = broadcast(call.op(), batch(a), batch(b));
+  Shape shape = broadcast(call.op(), batch_of(a), batch_of(b));
   if (!row) shape.push_back(a.end()[-2]);
   if (!column) shape.push_back(b.back());
   return {call.dtype(0), shape};
 }
 
-TensorType infer_linear(const Call& call) {
+Values evaluate_matmul(const Operands& o) {
+  Shape a = o.shape(0), b = o.shape(1), shape = o.result();
+  if (a.size() == 1) {
+    shape.insert(shape.end() - (b.size() > 1 ? 1 : 0), 1);
+    a.insert(a.begin(), 1);
+  }
+  if (b.size() == 1) {
+    shape.push_back(1);
+    b.push_back(1);
+  }
+  const std::int64_t m = a.end()[-2], k = a.back(), n = b.back();
+  const Shape batch = batch_of(shape);
+  Values result(o.result_count());
+  double* to = result.data();
+  for_each_index(batch, std::array{batch_strides(a, batch), batch_strides(b, batch)},
+                 [&](std::size_t i, std::size_t j) {
+                   multiply({o.value(0).data() + i, m, k}, {o.value(1).data() + j, k, n}, to);
+                   to += m * n;
+                 });
+  return result;
+}
+
+int decompose_matmul(Emitter& e, const TensorCall& call) {
+  const int a = e.convert(call.args[0], call.dtype()), b = e.convert(call.args[1], call.dtype());
+  return contract(e, a, b, false, call.shape());
+}
+
+python::Value call_matmul(const python::Call& c) { return c.node({c.tensor("input"), c.tensor("other")}); }
+python::Value call_infix(const python::Call& c) { return c.node({c.tensor("left"), c.tensor("right")}); }
+
+// mm and bmm: of two and of three dimensions only
+template <std::size_t rank>
+python::Value call_matmul_of(const python::Call& c) {
+  const Id a = c.tensor("input"), b = c.tensor("mat2");
+  if (c.type(a).shape.size() != rank || c.type(b).shape.size() != rank)
+    throw Error(fmt::format("{}: expected two tensors of {} dimensions, found {} and {}", c.name, rank,
+                            print(c.type(a)), print(c.type(b))));
+  return c.node({a, b});
+}
+
+std::vector<Id> product(pt2::Call& call, std::string_view second) {
+  const Id self = call.tensor("self");
+  return call.node({self, call.tensor(second)});
+}
+
+std::vector<Id> read_matmul(pt2::Call& call) { return product(call, "other"); }
+std::vector<Id> read_mm(pt2::Call& call) { return product(call, "mat2"); }
+std::vector<Id> read_mv(pt2::Call& call) { return product(call, "vec"); }
+
+// beta * self + alpha * (a @ b)
+std::vector<Id> product_sum(pt2::Call& call, std::string_view a, std::string_view b) {
+  const Id first = call.tensor(a);
+  Id result = call.add("matmul", {first, call.tensor(b)});
+  Id self = call.tensor("self");
+  if (call.number("alpha", 1) != 1) result = call.add("mul", {result, call.operand("alpha")});
+  if (call.number("beta", 1) != 1) self = call.add("mul", {self, call.operand("beta")});
+  return {call.add("add", {result, self})};
+}
+
+std::vector<Id> read_addmm(pt2::Call& call) { return product_sum(call, "mat1", "mat2"); }
+std::vector<Id> read_baddbmm(pt2::Call& call) { return product_sum(call, "batch1", "batch2"); }
+
+// linear
+
+TensorType infer_linear(const Inference& call) {
   check_one_dtype(call, call.size());
   const Shape &x = call.shape(0), &weight = call.shape(1);
   if (x.empty() || weight.size() != 2 || x.back() != weight[1])
@@ -71,21 +166,52 @@ TensorType infer_linear(const Call& call) {
   return {call.dtype(0), shape};
 }
 
-TensorType infer_attention(const Call& call) {
-  check_one_dtype(call, 3);
-  if (!is_float(call.dtype(0))) call.expected("floating-point numbers");
-  const Shape &q = call.shape(0), &k = call.shape(1), &v = call.shape(2);
-  const bool ranks = q.size() >= 2 && k.size() >= 2 && v.size() >= 2;
-  if (!ranks || q.back() != k.back() || k.end()[-2] != v.end()[-2])
-    call.expected("q (…, L, E), k (…, S, E) and v (…, S, Ev)");
-  Shape shape = attention_batch(call);
-  Shape scores = shape;
-  scores.insert(scores.end(), {q.end()[-2], k.end()[-2]});
-  if (call.size() == 4) check_mask(call, scores);
-  check_type("the scores of scaled_dot_product_attention", {call.dtype(0), scores});
-  if (!call.has("scale")) call.set("scale", 1 / std::sqrt(static_cast<double>(q.back())));
-  shape.insert(shape.end(), {q.end()[-2], v.back()});
-  return {call.dtype(0), shape};
+Values evaluate_linear(const Operands& o) {
+  const std::int64_t out = o.shape(1)[0], in = o.shape(1)[1], rows = element_count(o.shape(0)) / in;
+  Values result(o.result_count());
+  multiply({o.value(0).data(), rows, in}, {o.value(1).data(), in, out, true}, result.data());
+  if (o.size() == 3)
+    for (std::size_t i = 0; i < result.size(); ++i) result[i] += o.value(2)[i % static_cast<std::size_t>(out)];
+  return result;
 }
+
+int decompose_linear(Emitter& e, const TensorCall& call) {
+  const int x = e.convert(call.args[0], call.dtype()), weight = e.convert(call.args[1], call.dtype());
+  const int product = contract(e, x, weight, true, call.shape());
+  if (call.args.size() < 3) return product;
+  const int bias = e.broadcast(e.convert(call.args[2], call.dtype()), call.shape());
+  return e.elementwise(Op::add, {product, bias}, "add");
+}
+
+python::Value call_linear(const python::Call& c) {
+  std::vector<Id> args = {c.tensor("input"), c.tensor("weight")};
+  if (c.given("bias")) args.push_back(c.tensor("bias"));
+  return c.node(std::move(args));
+}
+
+std::vector<Id> read_linear(pt2::Call& call) {
+  std::vector<Id> args = {call.tensor("input"), call.tensor("weight")};
+  if (call.has("bias")) args.push_back(call.tensor("bias"));
+  return call.node(std::move(args));
+}
+
+}  // namespace
+
+// clang-format off
+std::vector<Operation> matmul_operations() {
+  return {
+      {"linear", 2, 3, {}, infer_linear, evaluate_linear, decompose_linear,
+       {{"linear", kFunctional, "input, weight, bias=None", call_linear}},
+       {{"aten.linear", read_linear}}},
+      {"matmul", 2, 2, {}, infer_matmul, evaluate_matmul, decompose_matmul,
+       {{"matmul", kBoth, "input, other", call_matmul},
+        {"mm", kBoth, "input, mat2", call_matmul_of<2>},
+        {"bmm", kBoth, "input, mat2", call_matmul_of<3>},
+        {"@", kInfix, "left, right", call_infix}},
+       {{"aten.matmul", read_matmul}, {"aten.mm", read_mm}, {"aten.bmm", read_mm}, {"aten.mv", read_mv},
+        {"aten.addmm", read_addmm}, {"aten.baddbmm", read_baddbmm}}},
+  };
+}
+// clang-format on
 
 }  // namespace deplo::ir::torch

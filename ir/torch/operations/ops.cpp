@@ -4,122 +4,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
 #include "core/error.h"
 #include "core/text/match.h"
 #include "core/text/nearest.h"
 #include "ir/text/constant.h"
-#include "ir/torch/operations/op_rows.h"
+#include "ir/torch/operations/family.h"
 
 namespace deplo::ir::torch {
 namespace {
-
-using Kind = AttributeKind;
-
-constexpr double float_epsilon = 0x1p-23;  // torch.finfo(torch.float32).eps
-
-constexpr AttributeSpec dim_spec[] = {{"dim", Kind::integer, Required{}}};
-constexpr AttributeSpec join_spec[] = {{"dim", Kind::integer, std::int64_t{0}}};
-constexpr AttributeSpec transpose_spec[] = {{"dim0", Kind::integer, Required{}}, {"dim1", Kind::integer, Required{}}};
-constexpr AttributeSpec permute_spec[] = {{"dims", Kind::integers, Required{}}};
-constexpr AttributeSpec squeeze_spec[] = {{"dims", Kind::integers, Computed{}}};
-constexpr AttributeSpec shape_spec[] = {{"shape", Kind::integers, Required{}}};
-constexpr AttributeSpec slice_spec[] = {{"dim", Kind::integer, Required{}},
-                                        {"start", Kind::integer, std::int64_t{0}},
-                                        {"end", Kind::integer, Computed{}},
-                                        {"step", Kind::integer, std::int64_t{1}}};
-constexpr AttributeSpec select_spec[] = {{"dim", Kind::integer, Required{}}, {"index", Kind::integer, Required{}}};
-constexpr AttributeSpec triangle_spec[] = {{"diagonal", Kind::integer, std::int64_t{0}}};
-constexpr AttributeSpec reduce_spec[] = {{"dims", Kind::integers, Computed{}}, {"keepdim", Kind::flag, false}};
-constexpr AttributeSpec var_spec[] = {{"dims", Kind::integers, Computed{}},
-                                      {"keepdim", Kind::flag, false},
-                                      {"correction", Kind::integer, std::int64_t{1}}};
-constexpr AttributeSpec layer_norm_spec[] = {{"dims", Kind::integer, Required{}}, {"eps", Kind::number, 1e-5}};
-constexpr AttributeSpec rms_norm_spec[] = {{"dims", Kind::integer, Required{}}, {"eps", Kind::number, float_epsilon}};
-constexpr AttributeSpec gelu_spec[] = {{"approximate", Kind::text, std::string_view("none")}};
-constexpr AttributeSpec attention_spec[] = {
-    {"is_causal", Kind::flag, false}, {"scale", Kind::number, Computed{}}, {"enable_gqa", Kind::flag, false}};
-constexpr AttributeSpec arange_spec[] = {{"start", Kind::integer, std::int64_t{0}},
-                                         {"end", Kind::integer, Required{}},
-                                         {"step", Kind::integer, std::int64_t{1}},
-                                         {"dtype", Kind::dtype, Computed{}}};
-constexpr AttributeSpec full_spec[] = {
-    {"shape", Kind::integers, Required{}}, {"value", Kind::literal, Required{}}, {"dtype", Kind::dtype, Computed{}}};
-constexpr AttributeSpec to_spec[] = {{"dtype", Kind::dtype, Required{}}};
-
-constexpr std::array table = std::to_array<OpRow>({
-    {"abs", 1, 1, infer_number_unary, {}},
-    {"add", 2, 2, infer_arithmetic, {}},
-    {"amax", 1, 1, infer_extremum, reduce_spec},
-    {"amin", 1, 1, infer_extremum, reduce_spec},
-    {"arange", 0, 0, infer_arange, arange_spec},
-    {"cat", 1, any_number, infer_cat, join_spec},
-    {"cos", 1, 1, infer_float_unary, {}},
-    {"div", 2, 2, infer_div, {}},
-    {"embedding", 2, 2, infer_embedding, {}},
-    {"eq", 2, 2, infer_truth, {}},
-    {"erf", 1, 1, infer_float_unary, {}},
-    {"exp", 1, 1, infer_float_unary, {}},
-    {"expand", 1, 1, infer_expand, shape_spec},
-    {"full", 0, 0, infer_full, full_spec},
-    {"gather", 2, 2, infer_gather, dim_spec},
-    {"ge", 2, 2, infer_truth, {}},
-    {"gelu", 1, 1, infer_gelu, gelu_spec},
-    {"gt", 2, 2, infer_truth, {}},
-    {"layer_norm", 1, 3, infer_norm, layer_norm_spec},
-    {"le", 2, 2, infer_truth, {}},
-    {"linear", 2, 3, infer_linear, {}},
-    {"log", 1, 1, infer_float_unary, {}},
-    {"log_softmax", 1, 1, infer_softmax, dim_spec},
-    {"logical_and", 2, 2, infer_truth, {}},
-    {"logical_not", 1, 1, infer_logical_not, {}},
-    {"logical_or", 2, 2, infer_truth, {}},
-    {"lt", 2, 2, infer_truth, {}},
-    {"masked_fill", 3, 3, infer_masked_fill, {}},
-    {"matmul", 2, 2, infer_matmul, {}},
-    {"maximum", 2, 2, infer_arithmetic, {}},
-    {"mean", 1, 1, infer_mean, reduce_spec},
-    {"minimum", 2, 2, infer_arithmetic, {}},
-    {"mul", 2, 2, infer_arithmetic, {}},
-    {"ne", 2, 2, infer_truth, {}},
-    {"neg", 1, 1, infer_number_unary, {}},
-    {"permute", 1, 1, infer_permute, permute_spec},
-    {"pow", 2, 2, infer_pow, {}},
-    {"prod", 1, 1, infer_sum, reduce_spec},
-    {"reciprocal", 1, 1, infer_float_unary, {}},
-    {"relu", 1, 1, infer_number_unary, {}},
-    {"reshape", 1, 1, infer_reshape, shape_spec},
-    {"rms_norm", 1, 2, infer_norm, rms_norm_spec},
-    {"rsqrt", 1, 1, infer_float_unary, {}},
-    {"scaled_dot_product_attention", 3, 4, infer_attention, attention_spec},
-    {"select", 1, 1, infer_select, select_spec},
-    {"sigmoid", 1, 1, infer_float_unary, {}},
-    {"silu", 1, 1, infer_activation, {}},
-    {"sin", 1, 1, infer_float_unary, {}},
-    {"slice", 1, 1, infer_slice, slice_spec},
-    {"softmax", 1, 1, infer_softmax, dim_spec},
-    {"sqrt", 1, 1, infer_float_unary, {}},
-    {"squeeze", 1, 1, infer_squeeze, squeeze_spec},
-    {"stack", 1, any_number, infer_stack, join_spec},
-    {"sub", 2, 2, infer_sub, {}},
-    {"sum", 1, 1, infer_sum, reduce_spec},
-    {"tanh", 1, 1, infer_float_unary, {}},
-    {"to", 1, 1, infer_to, to_spec},
-    {"transpose", 1, 1, infer_transpose, transpose_spec},
-    {"tril", 1, 1, infer_triangle, triangle_spec},
-    {"triu", 1, 1, infer_triangle, triangle_spec},
-    {"unsqueeze", 1, 1, infer_unsqueeze, dim_spec},
-    {"var", 1, 1, infer_mean, var_spec},
-    {"where", 3, 3, infer_where, {}},
-});
-static_assert(std::ranges::is_sorted(table, {}, &OpRow::name));
-
-const OpRow* find(std::string_view name) {
-  const auto at = std::ranges::lower_bound(table, name, {}, &OpRow::name);
-  return at != table.end() && at->name == name ? &*at : nullptr;
-}
 
 std::string_view name(Kind kind) {
   switch (kind) {
@@ -166,7 +60,7 @@ bool coerce(Attribute& value, Kind kind) {
   return false;
 }
 
-void check_names(const OpRow& op, const Attributes& attributes) {
+void check_names(const Operation& op, const Attributes& attributes) {
   std::vector<std::string> known;
   for (const AttributeSpec& spec : op.attributes) known.emplace_back(spec.name);
   for (const auto& [attribute, value] : attributes)
@@ -183,7 +77,7 @@ std::optional<Attribute> fallback(const AttributeSpec& spec) {
       [](std::string_view text) -> Result { return std::string(text); }, [](auto value) -> Result { return value; });
 }
 
-void complete_attributes(const OpRow& op, Node& call) {
+void complete_attributes(const Operation& op, Node& call) {
   check_names(op, call.attributes);
   for (const AttributeSpec& spec : op.attributes) {
     const auto found = call.attributes.find(spec.name);
@@ -198,7 +92,7 @@ void complete_attributes(const OpRow& op, Node& call) {
   }
 }
 
-void check_count(const OpRow& op, const Call& call) {
+void check_count(const Operation& op, const Inference& call) {
   if (call.size() >= op.least && call.size() <= op.most) return;
   std::string range = std::to_string(op.least);
   if (op.most == any_number)
@@ -210,31 +104,51 @@ void check_count(const OpRow& op, const Call& call) {
 
 }  // namespace
 
+std::span<const Operation> operations() {
+  static const std::vector<Operation> all = [] {
+    std::vector<Operation> rows;
+    for (const auto& family :
+         {unary_operations(), binary_operations(), choice_operations(), reduction_operations(),
+          normalisation_operations(), matmul_operations(), attention_operations(), layout_operations(),
+          slice_operations(), index_operations(), join_operations(), creation_operations()})
+      rows.insert(rows.end(), family.begin(), family.end());
+    std::ranges::sort(rows, {}, &Operation::name);
+    CHECK(std::ranges::adjacent_find(rows, {}, &Operation::name) == rows.end());
+    return rows;
+  }();
+  return all;
+}
+
+const Operation* find_operation(std::string_view name) {
+  const auto found = std::ranges::lower_bound(operations(), name, {}, &Operation::name);
+  return found != operations().end() && found->name == name ? &*found : nullptr;
+}
+
 std::vector<std::string_view> op_names() {
   std::vector<std::string_view> names;
-  for (const OpRow& row : table) names.push_back(row.name);
+  for (const Operation& row : operations()) names.push_back(row.name);
   return names;
 }
 
 std::vector<std::string_view> attribute_names(std::string_view op) {
-  const OpRow* row = find(op);
+  const Operation* row = find_operation(op);
   CHECK(row);
   std::vector<std::string_view> names;
   for (const AttributeSpec& spec : row->attributes) names.push_back(spec.name);
   return names;
 }
 
-bool is_op(std::string_view name) { return find(name) != nullptr; }
+bool is_op(std::string_view name) { return find_operation(name) != nullptr; }
 
 TensorType infer(Node& call, std::span<const Node* const> args) {
-  const OpRow* op = find(call.op);
+  const Operation* op = find_operation(call.op);
   if (!op) {
     std::vector<std::string> names;
-    for (const OpRow& row : table) names.emplace_back(row.name);
+    for (const Operation& row : operations()) names.emplace_back(row.name);
     throw Error(fmt::format("expected an operation ({}), found '{}'{}", fmt::join(names, ", "), call.op,
                             did_you_mean(call.op, names)));
   }
-  const Call context(call, args);
+  const Inference context(call, args);
   check_count(*op, context);
   complete_attributes(*op, call);
   TensorType type = op->infer(context);
@@ -243,7 +157,7 @@ TensorType infer(Node& call, std::span<const Node* const> args) {
 }
 
 bool is_default(const Node& call, std::span<const Node* const> args, std::string_view attribute) {
-  const OpRow* op = find(call.op);
+  const Operation* op = find_operation(call.op);
   CHECK(op);
   const auto spec = std::ranges::find(op->attributes, attribute, &AttributeSpec::name);
   CHECK(spec != op->attributes.end());

@@ -1,15 +1,25 @@
-// Types of the reductions and of what normalises by one.
-#include <fmt/format.h>
-
+// Many elements become one.
+//   sum mean amax amin prod(T, dims=[] (all; normalised to all), keepdim=false)   var(T, dims, keepdim, correction=1)
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
 
-#include "ir/torch/operations/op_rows.h"
+#include "ir/torch/operations/family.h"
 
 namespace deplo::ir::torch {
 namespace {
 
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+constexpr AttributeSpec reduce_attributes[] = {{"dims", Kind::integers, Computed{}}, {"keepdim", Kind::flag, false}};
+constexpr AttributeSpec var_attributes[] = {{"dims", Kind::integers, Computed{}},
+                                            {"keepdim", Kind::flag, false},
+                                            {"correction", Kind::integer, std::int64_t{1}}};
+
 // `dims` sorted, all of them where none is given.
-Shape reduced_shape(const Call& call) {
+Shape reduced_shape(const Inference& call) {
   Shape dims = call.has("dims") ? call.normalise_dims(call.rank(0)) : Shape{};
   if (dims.empty())
     for (std::int64_t i = 0; i < call.rank(0); ++i) dims.push_back(i);
@@ -24,40 +34,202 @@ Shape reduced_shape(const Call& call) {
   return shape;
 }
 
-void check_float(const Call& call) {
-  if (!is_float(call.dtype(0))) call.expected("floating-point numbers");
-}
-
-}  // namespace
-
-TensorType infer_sum(const Call& call) {
+// Integers and truth values give i32.
+TensorType infer_sum(const Inference& call) {
   return {is_float(call.dtype(0)) ? call.dtype(0) : DType::i32, reduced_shape(call)};
 }
 
-TensorType infer_extremum(const Call& call) { return {call.dtype(0), reduced_shape(call)}; }
+TensorType infer_extremum(const Inference& call) { return {call.dtype(0), reduced_shape(call)}; }
 
-TensorType infer_mean(const Call& call) {
+TensorType infer_mean(const Inference& call) {
   check_float(call);
   return {call.dtype(0), reduced_shape(call)};
 }
 
-TensorType infer_softmax(const Call& call) {
-  check_float(call);
-  call.normalise_dim("dim", call.rank(0));
-  return call.type(0);
+// Strides into the result under the indices of the argument: 0 along the dimensions that are reduced.
+Shape result_strides(const Operands& o) {
+  Shape kept = o.shape(0);
+  for (const std::int64_t dim : o.node.integers("dims")) kept[static_cast<std::size_t>(dim)] = 1;
+  return broadcast_strides(kept, o.shape(0));
 }
 
-TensorType infer_norm(const Call& call) {
-  check_float(call);
-  const std::int64_t dims = call.node().integer("dims");
-  if (dims < 1 || dims > call.rank(0))
-    call.expected(fmt::format("dims from 1 to {}, the dimensions of the input", call.rank(0)), std::to_string(dims));
-  const Shape& shape = call.shape(0);
-  const TensorType normalised = {call.dtype(0), Shape(shape.end() - dims, shape.end())};
-  for (std::size_t i = 1; i < call.size(); ++i)
-    if (call.type(i) != normalised)
-      call.expected(fmt::format("a {} {}", i == 1 ? "weight" : "bias", print(normalised)));
-  return call.type(0);
+double reduced_count(const Operands& o) {
+  return static_cast<double>(element_count(o.shape(0))) / static_cast<double>(element_count(o.result()));
 }
+
+template <class F>
+Values reduce(const Operands& o, double start, F&& combine) {
+  Values result(o.result_count(), start);
+  const Values& x = o.value(0);
+  for_each_index(o.shape(0), std::array{row_major_strides(o.shape(0)), result_strides(o)},
+                 [&](std::size_t i, std::size_t j) { result[j] = combine(result[j], x[i], j); });
+  return result;
+}
+
+Values evaluate_sum(const Operands& o) {
+  return reduce(o, 0, [](double total, double x, std::size_t) { return total + x; });
+}
+
+Values evaluate_prod(const Operands& o) {
+  return reduce(o, 1, [](double total, double x, std::size_t) { return total * x; });
+}
+
+Values evaluate_amax(const Operands& o) {
+  return reduce(o, -infinity, [](double a, double b, std::size_t) { return std::isnan(a) || a > b ? a : b; });
+}
+
+Values evaluate_amin(const Operands& o) {
+  return reduce(o, infinity, [](double a, double b, std::size_t) { return std::isnan(a) || a < b ? a : b; });
+}
+
+Values evaluate_mean(const Operands& o) {
+  Values result = evaluate_sum(o);
+  for (double& value : result) value /= reduced_count(o);
+  return result;
+}
+
+Values evaluate_var(const Operands& o) {
+  const Values means = evaluate_mean(o);
+  Values result =
+      reduce(o, 0, [&](double total, double x, std::size_t j) { return total + (x - means[j]) * (x - means[j]); });
+  const double divisor = std::max(0.0, reduced_count(o) - static_cast<double>(o.node.integer("correction")));
+  for (double& value : result) value /= divisor;  // 0 / 0 is NaN, as in PyTorch
+  return result;
+}
+
+// None means all.
+Dims dims_of(const TensorCall& call) {
+  Dims dims = call.node.integers("dims");
+  if (!dims.empty()) return dims;
+  dims.resize(call.arg(0).type.shape.size());
+  std::iota(dims.begin(), dims.end(), 0);
+  return dims;
+}
+
+// The reduced dimensions have extent 1 so far.
+int finish(Emitter& e, const TensorCall& call, int x) {
+  return call.node.flag("keepdim") ? x : e.drop(x, dims_of(call), "dropped");
+}
+
+template <Op op>
+int decompose_reduction(Emitter& e, const TensorCall& call) {
+  const DType t = arithmetic_type(call.dtype());
+  const int reduced = e.reduce(op, e.convert(call.args[0], t), dims_of(call), "reduce");
+  return finish(e, call, e.convert(reduced, call.dtype()));
+}
+
+int decompose_mean(Emitter& e, const TensorCall& call) {
+  return finish(e, call, mean_over(e, e.convert(call.args[0], call.dtype()), dims_of(call)));
+}
+
+// In two passes: the mean first, then the squares of what is left.
+int decompose_var(Emitter& e, const TensorCall& call) {
+  const Dims dims = dims_of(call);
+  const int x = e.convert(call.args[0], call.dtype());
+  const int rest = centred(e, x, dims);
+  const double degrees = count_along(e, x, dims) - static_cast<double>(call.node.integer("correction"));
+  const int square = e.elementwise(Op::multiply, {rest, rest}, "sq");
+  return finish(e, call, divided_sum(e, square, dims, std::max(degrees, 0.0)));
+}
+
+// In expressions
+
+python::Value call_reduction(const python::Call& c) {
+  Attributes attributes = {{"keepdim", c.flag("keepdim")}};
+  if (c.given("dim")) attributes.emplace("dims", c.integers("dim"));
+  return c.node({c.converted("input")}, std::move(attributes));
+}
+
+// Of all elements; of two tensors; along a dimension, where the indices of the extremes would come with them.
+python::Value call_extremum(const python::Call& c) {
+  const Id x = c.tensor("input");
+  if (is_tensor(c.value("dim")))
+    return {python::Tensor{c.session.call(c.op == "amax" ? "maximum" : "minimum", {x, c.tensor("dim")})}};
+  if (!c.given("dim")) return c.node({x});
+  const Attributes attributes = {{"dims", Shape{c.integer("dim")}}, {"keepdim", c.flag("keepdim")}};
+  return {python::Tensor{c.session.call(c.op, {x}, attributes), true}};
+}
+
+python::Value call_var(const python::Call& c) {
+  std::int64_t correction = 1;
+  if (c.given("unbiased")) correction = c.flag("unbiased") ? 1 : 0;
+  if (c.given("correction")) correction = c.integer("correction");
+  Attributes attributes = {{"keepdim", c.flag("keepdim")}, {"correction", correction}};
+  if (c.given("dim")) attributes.emplace("dims", c.integers("dim"));
+  return c.node({c.tensor("input")}, std::move(attributes));
+}
+
+python::Value call_std(const python::Call& c) {
+  const python::Value variance = call_var(c);
+  return {python::Tensor{c.session.call("sqrt", {variance.as<python::Tensor>()->id}, {}, "std")}};
+}
+
+// In `.pt2` files
+
+Attributes dims_of(pt2::Call& call) {
+  return {{"dims", call.integers("dim")}, {"keepdim", call.flag("keepdim", false)}};
+}
+
+// `prod` and `max` have one dimension or all.
+std::vector<Id> read_reduction(pt2::Call& call) {
+  const Id x = call.converted("self");
+  return call.node({x}, dims_of(call));
+}
+
+// max.other is an elementwise maximum; max.dim gives indices too, which are not supported.
+std::vector<Id> read_extremum(pt2::Call& call) {
+  if (!call.has("other")) return read_reduction(call);
+  const Id self = call.tensor("self");
+  return {call.add(call.op == "amax" ? "maximum" : "minimum", {self, call.tensor("other")})};
+}
+
+// any, all: whether the largest (smallest) truth value is not 0.
+std::vector<Id> read_truth(pt2::Call& call) {
+  const Id x = call.to(call.to(call.tensor("self"), DType::boolean), DType::i32);
+  return {call.to(call.add(call.op, {x}, dims_of(call)), DType::boolean)};
+}
+
+Id variance(pt2::Call& call) {
+  const Id x = call.tensor("self");
+  Attributes attributes = dims_of(call);
+  const double correction = call.has("correction") ? call.number("correction", 1) : call.flag("unbiased", true);
+  if (correction != 0 && correction != 1) call.fail("correction", "0 or 1");
+  attributes["correction"] = static_cast<std::int64_t>(correction);
+  return call.add("var", {x}, std::move(attributes));
+}
+
+std::vector<Id> read_var(pt2::Call& call) { return {variance(call)}; }
+std::vector<Id> read_std(pt2::Call& call) { return {call.add("sqrt", {variance(call)})}; }
+
+constexpr std::string_view some = "input, dim=None, keepdim=False, *, dtype=None";
+constexpr std::string_view extremum = "input, dim=None, keepdim=False";
+constexpr std::string_view corrected = "input, dim=None, unbiased=None, keepdim=False, *, correction=None";
+
+}  // namespace
+
+// clang-format off
+std::vector<Operation> reduction_operations() {
+  return {
+      {"amax", 1, 1, reduce_attributes, infer_extremum, evaluate_amax, decompose_reduction<Op::maximum>,
+       {{"amax", kBoth, extremum, call_reduction}, {"max", kBoth, extremum, call_extremum}},
+       {{"aten.amax", read_reduction}, {"aten.max", read_extremum}, {"aten.any", read_truth}}},
+      {"amin", 1, 1, reduce_attributes, infer_extremum, evaluate_amin, decompose_reduction<Op::minimum>,
+       {{"amin", kBoth, extremum, call_reduction}, {"min", kBoth, extremum, call_extremum}},
+       {{"aten.amin", read_reduction}, {"aten.min", read_extremum}, {"aten.all", read_truth}}},
+      {"mean", 1, 1, reduce_attributes, infer_mean, evaluate_mean, decompose_mean,
+       {{"mean", kBoth, some, call_reduction}},
+       {{"aten.mean", read_reduction}}},
+      {"prod", 1, 1, reduce_attributes, infer_sum, evaluate_prod, decompose_reduction<Op::multiply>,
+       {{"prod", kBoth, some, call_reduction}},
+       {{"aten.prod", read_reduction}}},
+      {"sum", 1, 1, reduce_attributes, infer_sum, evaluate_sum, decompose_reduction<Op::add>,
+       {{"sum", kBoth, some, call_reduction}},
+       {{"aten.sum", read_reduction}}},
+      {"var", 1, 1, var_attributes, infer_mean, evaluate_var, decompose_var,
+       {{"var", kBoth, corrected, call_var}, {"std", kBoth, corrected, call_std}},
+       {{"aten.var", read_var}, {"aten.std", read_std}}},
+  };
+}
+// clang-format on
 
 }  // namespace deplo::ir::torch

@@ -157,8 +157,19 @@ const TensorType& Call::output_type(std::size_t i) const {
   return found->second.type;
 }
 
-Id Call::add(std::string_view op, std::vector<Id> args, Attributes attributes) const {
-  return builder_.call(op, std::move(args), std::move(attributes), node_.name);
+std::vector<Id> Call::node(std::vector<Id> args, Attributes attributes) const {
+  return {add(op, std::move(args), std::move(attributes))};
+}
+
+Id Call::add(std::string_view name, std::vector<Id> args, Attributes attributes) const {
+  return builder_.call(name, std::move(args), std::move(attributes), node_.name);
+}
+
+Id Call::converted(std::string_view argument) {
+  const Id x = tensor(argument);
+  if (!has("dtype")) return x;
+  ignore({"dtype"});
+  return to(x, output_type().dtype);
 }
 
 Id Call::reshape(Id id, const Shape& to) const { return shape(id) == to ? id : add("reshape", {id}, {{"shape", to}}); }

@@ -1,15 +1,15 @@
-// One node of the program while it becomes operations of the graph: what the functions of pt2_ops*.cpp work with.
+// One node of the program while it becomes operations of the graph.
 #pragma once
 #include <initializer_list>
 #include <map>
 #include <optional>
 #include <set>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "ir/torch/graph.h"
+#include "ir/torch/pt2/function.h"
 #include "ir/torch/pt2/program.h"
 
 namespace deplo::ir::torch::pt2 {
@@ -21,8 +21,9 @@ class Call {
   using Ids = std::map<std::string, Id, std::less<>>;
   Call(const ProgramNode& node, const ProgramGraph& graph, const Ids& ids, Builder& builder);
 
+  std::string_view op;  // of Torch IR: that of the row which names the function
+
   Builder& builder() const { return builder_; }
-  const std::string& name() const { return node_.name; }
   const Shape& shape(Id id) const { return builder_.type(id).shape; }
   std::int64_t rank(Id id) const { return static_cast<std::int64_t>(shape(id).size()); }
   DType dtype(Id id) const { return builder_.type(id).dtype; }
@@ -48,12 +49,17 @@ class Call {
   const std::vector<std::string>& outputs() const { return outputs_; }
   const TensorType& output_type(std::size_t i = 0) const;
 
+  /// Adds a call of `op`, which is the result.
+  std::vector<Id> node(std::vector<Id> args, Attributes attributes = {}) const;
   /// Adds an operation named after the node.
-  Id add(std::string_view op, std::vector<Id> args, Attributes attributes = {}) const;
-  Id reshape(Id, const Shape&) const;  // and these three: nothing where it is so already
+  Id add(std::string_view name, std::vector<Id> args, Attributes attributes = {}) const;
+  // Nothing where it is so already.
+  Id reshape(Id, const Shape&) const;
   Id expand(Id, const Shape&) const;
   Id to(Id, DType) const;
   Id slice(Id, std::int64_t dim, std::int64_t start, std::int64_t end, std::int64_t step = 1) const;
+  /// A tensor, in the dtype that an argument `dtype` asks for (the file states it as the result's).
+  Id converted(std::string_view argument);
   [[noreturn]] void fail(std::string_view argument, std::string_view expected) const;
 
  private:
@@ -67,18 +73,5 @@ class Call {
   std::vector<std::string> outputs_;
   std::set<std::string_view> asked_;
 };
-
-/// Makes the node's outputs, in order. Fewer than the node has: the others are not supported.
-using Reader = std::vector<Id> (*)(Call&, std::string_view op);
-/// `op` is what the reader is told: for the families that differ in the operation only.
-struct Row {
-  std::string_view aten;  // "aten.linear": of every overload
-  Reader read;
-  std::string_view op;
-};
-std::span<const Row> elementwise_rows();
-std::span<const Row> reduction_rows();
-std::span<const Row> shape_rows();
-std::span<const Row> creation_rows();
 
 }  // namespace deplo::ir::torch::pt2

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/text/nearest.h"
+#include "ir/torch/operations/operation.h"
 #include "ir/torch/pt2/call.h"
 #include "ir/torch/pt2/program.h"
 #include "ir/torch/pt2/weights.h"
@@ -19,15 +20,17 @@ namespace {
 
 constexpr std::string_view aten_prefix = "torch.ops.";
 
-std::span<const Row> table() {
-  static const std::vector<Row> rows = [] {
-    std::vector<Row> all;
-    for (const std::span<const Row> part : {elementwise_rows(), reduction_rows(), shape_rows(), creation_rows()})
-      all.insert(all.end(), part.begin(), part.end());
-    std::ranges::sort(all, {}, &Row::aten);
-    return all;
+// Sorted by name.
+const std::vector<Function>& functions() {
+  static const std::vector<Function> all = [] {
+    std::vector<Function> found = composite_readers();
+    for (const Operation& operation : operations())
+      for (const Function& f : operation.readers) found.emplace_back(f).op = operation.name;
+    std::ranges::sort(found, {}, &Function::name);
+    CHECK(std::ranges::adjacent_find(found, {}, &Function::name) == found.end());
+    return found;
   }();
-  return rows;
+  return all;
 }
 
 std::string unsupported(std::string_view target, std::string_view name) {
@@ -36,21 +39,21 @@ std::string unsupported(std::string_view target, std::string_view name) {
     hint = "; run_decompositions() before torch.export.save replaces in-place operations";
   else {
     std::vector<std::string> names;
-    for (const Row& row : table()) names.emplace_back(row.aten);
+    for (const Function& f : functions()) names.emplace_back(f.name);
     hint = did_you_mean(name, names);
   }
   return fmt::format("expected a supported operation, found {}{}", target, hint);
 }
 
-// "torch.ops.aten.add.Tensor" → the row "aten.add". Throws Error.
-const Row& row_of(const std::string& target) {
+// "torch.ops.aten.add.Tensor" → "aten.add". Throws Error.
+const Function& function_of(const std::string& target) {
   std::string_view name = target;
   if (name.starts_with(aten_prefix)) name.remove_prefix(aten_prefix.size());
   const std::size_t dot = name.find('.', name.find('.') + 1);  // before the overload
   const std::string_view overload = dot < name.size() ? name.substr(dot + 1) : "";
   name = name.substr(0, dot);
-  const auto found = std::ranges::lower_bound(table(), name, {}, &Row::aten);
-  if (found == table().end() || found->aten != name || overload == "out" || overload.ends_with("_out"))
+  const auto found = std::ranges::lower_bound(functions(), name, {}, &Function::name);
+  if (found == functions().end() || found->name != name || overload == "out" || overload.ends_with("_out"))
     throw Error(unsupported(target, name));
   return *found;
 }
@@ -88,8 +91,9 @@ class GraphReader {
   void read(const ProgramNode& node) {
     if (node.target.find("higher_order.wrap_with_") != std::string::npos) return read_subgraph(node);
     Call call(node, graph_, ids_, builder_);
-    const Row& row = row_of(node.target);
-    std::vector<Id> results = row.read(call, row.op);
+    const Function& function = function_of(node.target);
+    call.op = function.op;
+    std::vector<Id> results = function.read(call);
     call.finish();
     if (results.size() > call.outputs().size()) throw Error("expected an output for each result, found fewer");
     for (std::size_t i = 0; i < results.size(); ++i) bind(call, i, results[i]);

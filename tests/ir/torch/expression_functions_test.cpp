@@ -1,4 +1,5 @@
-// Every function, with the calls that it makes for x (2, 3), y (2, 3), w (4, 3), q (2, 5, 4), i: indices (5,).
+// Functions, with the calls that they make for x (2, 3), y (2, 3), w (4, 3), q (2, 5, 4), i: indices (5,). One that has
+// values of PyTorch's (tests/data/torch_values/values.json) needs no case here.
 #include <gtest/gtest.h>
 
 #include <cctype>
@@ -10,6 +11,7 @@
 
 #include "ir/torch/expression/functions/library.h"
 #include "ir/torch/expression_calls.h"
+#include "torch_values.h"
 
 namespace deplo::ir::torch {
 namespace {
@@ -70,6 +72,8 @@ const std::vector<Case> kElementwise = {
     {"0 < x", "lt(lt_c0, x) -> (2, 3) bool"},
     {"torch.gt(x, 0)", "gt(x, gt_c1) -> (2, 3) bool"},
     {"x.ge(y)", "ge(x, y) -> (2, 3) bool"},
+    {"x >= 0", "ge(x, ge_c1) -> (2, 3) bool"},
+    {"(x < y) | (x > y)", "lt(x, y) -> (2, 3) bool|gt(x, y) -> (2, 3) bool|logical_or(lt, gt) -> (2, 3) bool"},
     {"0 == x", "eq(x, eq_c1) -> (2, 3) bool"},
     {"(x < y) & (x != 0)", "lt(x, y) -> (2, 3) bool|ne(x, ne_c1) -> (2, 3) bool|logical_and(lt, ne) -> (2, 3) bool"},
     {"~(x < y)", "lt(x, y) -> (2, 3) bool|logical_not(lt) -> (2, 3) bool"},
@@ -241,6 +245,8 @@ const std::vector<Case> kModules = {
      "to(x, dtype=float16) -> (2, 3) float16|linear(to, p_weight, p_bias) -> (2, 4) float16"},
 };
 
+constexpr unsigned kNamed = ~unsigned{python::kInfix | python::kPrefix};  // not the operators
+
 // What the numbers in tests/ir/torch/expression_language_test.cpp cover.
 constexpr std::string_view kElsewhere =
     "math.sqrt( math.exp( math.log( math.sin( math.cos( math.tanh( math.pow( math.floor( math.ceil( int( float( bool( "
@@ -272,8 +278,13 @@ TEST(ExpressionFunctions, every_function_has_a_case) {
   std::string all(kElsewhere);
   for (const auto* cases : {&kElementwise, &kReductions, &kNetworks, &kShapes, &kCreations, &kModules})
     for (const Case& c : *cases) all.append("\n").append(c.text);
-  for (const std::string& name : python::function_names(~0U))
+  for (const tests::TorchCase& c : tests::torch_cases()) all.append("\n").append(c.code);
+  for (const std::string& name : python::function_names(kNamed))
     EXPECT_NE(all.find(name + "("), std::string::npos) << "no case of " << name;
+  for (const std::string& name : python::function_names(python::kInfix))
+    EXPECT_NE(all.find(" " + name + " "), std::string::npos) << "no case of " << name;
+  for (const std::string& name : python::function_names(python::kPrefix))
+    EXPECT_NE(all.find("\n" + name), std::string::npos) << "no case of " << name;
   for (const python::ModuleType& m : python::module_types())
     EXPECT_NE(all.find("nn." + std::string(m.name) + "("), std::string::npos) << "no case of " << m.name;
 }
@@ -287,7 +298,9 @@ TEST(ExpressionFunctions, every_function_is_in_the_docs) {
     for (end = at; end < docs.size() && is_letter(docs[end]);) ++end;
     words.insert(docs.substr(at, end - at));
   }
-  for (const std::string& name : python::function_names(~0U)) EXPECT_TRUE(words.contains(name)) << name;
+  for (const std::string& name : python::function_names(kNamed)) EXPECT_TRUE(words.contains(name)) << name;
+  for (const std::string& name : python::function_names(python::kInfix | python::kPrefix))
+    EXPECT_TRUE(docs.find("`" + name) != std::string::npos || docs.find(" " + name) != std::string::npos) << name;
   for (const python::ModuleType& m : python::module_types()) EXPECT_TRUE(words.contains(std::string(m.name))) << m.name;
 }
 

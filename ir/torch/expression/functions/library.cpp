@@ -9,13 +9,23 @@
 #include <optional>
 
 #include "core/text/nearest.h"
+#include "ir/torch/operations/operation.h"
 
 namespace deplo::ir::torch::python {
 namespace {
 
-std::array<std::span<const Function>, 6> tables() {
-  return {elementwise_functions(), reduction_functions(), shape_functions(),
-          network_functions(),     creation_functions(),  number_functions()};
+const std::vector<Function>& functions() {
+  static const std::vector<Function> all = [] {
+    std::vector<Function> found;
+    for (const Operation& operation : operations())
+      for (const Function& f : operation.functions)
+        if (f.spaces != kStateless) found.emplace_back(f).op = operation.name;
+    for (const Function& f : composite_functions()) found.push_back(f);
+    for (const std::span<const Function> others : {random_functions(), number_functions()})
+      found.insert(found.end(), others.begin(), others.end());
+    return found;
+  }();
+  return all;
 }
 
 struct NamedType {
@@ -61,18 +71,28 @@ Value constant(unsigned space, std::string_view name) {
 
 }  // namespace
 
+std::span<const ModuleType> module_types() {
+  static const std::vector<ModuleType> all = [] {
+    const std::span<const ModuleType> others = other_modules();
+    std::vector<ModuleType> found(others.begin(), others.end());
+    for (const Operation& operation : operations())
+      for (const Function& f : operation.functions)
+        if (f.spaces == kStateless) found.push_back({f.name, f.signature, operation.name});
+    return found;
+  }();
+  return all;
+}
+
 const Function* find_function(unsigned spaces, std::string_view name) {
-  for (const std::span<const Function> table : tables())
-    for (const Function& f : table)
-      if ((f.spaces & spaces) && f.name == name) return &f;
+  for (const Function& f : functions())
+    if ((f.spaces & spaces) && f.name == name) return &f;
   return nullptr;
 }
 
 std::vector<std::string> function_names(unsigned spaces) {
   std::vector<std::string> names;
-  for (const std::span<const Function> table : tables())
-    for (const Function& f : table)
-      if (f.spaces & spaces) names.emplace_back(f.name);
+  for (const Function& f : functions())
+    if (f.spaces & spaces) names.emplace_back(f.name);
   return names;
 }
 

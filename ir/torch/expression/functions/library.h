@@ -1,6 +1,5 @@
-// What the language knows of PyTorch: tables of functions and module types, one line each.
+// What the language knows of PyTorch: the functions of the operations (operations/operation.h), others, and modules.
 #pragma once
-#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,40 +9,20 @@
 
 namespace deplo::ir::torch::python {
 
-/// Where a function is found; several may be joined by |.
-enum Space : std::uint8_t {
-  kTorch = 1,       // torch.
-  kFunctional = 2,  // torch.nn.functional.
-  kNn = 4,          // torch.nn.
-  kMethod = 8,      // of a tensor, which is the first argument
-  kModule = 16,     // of a module, which is the first argument
-  kMath = 32,       // math.
-  kPython = 64,     // a built-in of Python
-};
-
-struct Function {
-  std::string_view name;
-  unsigned spaces = 0;
-  std::string_view signature;
-  Value (*run)(const Call&) = nullptr;
-  std::string_view op = {};  // of ops.h, where it is not the name
-};
-
 /// A module of torch.nn: its constructor's arguments become attributes, `build` adds parameters; a call passes the
 /// input and the attributes that `function` has arguments for.
 struct ModuleType {
   std::string_view name;
   std::string_view signature;
-  std::string_view function;  // empty: Sequential and ModuleList, which hold others
-  void (*build)(const Call&, Object&) = nullptr;
+  std::string_view function;                      // empty: Sequential and ModuleList, which hold others
+  void (*build)(const Call&, Object&) = nullptr;  // may be null
 };
 
-std::span<const Function> elementwise_functions();
-std::span<const Function> reduction_functions();
-std::span<const Function> shape_functions();
-std::span<const Function> network_functions();
-std::span<const Function> creation_functions();
+// Of no operation.
+std::span<const Function> random_functions();
 std::span<const Function> number_functions();
+std::span<const ModuleType> other_modules();
+
 std::span<const ModuleType> module_types();
 
 const Function* find_function(unsigned spaces, std::string_view name);  // nullptr: none

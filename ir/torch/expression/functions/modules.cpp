@@ -1,4 +1,4 @@
-// The modules of torch.nn.
+// The modules of torch.nn that have parameters, hold others or call no operation.
 #include <fmt/format.h>
 
 #include <array>
@@ -74,24 +74,15 @@ void build_list(const Call& c, Object& o) {
   }
 }
 
-void build_nothing(const Call&, Object&) {}
-
 // clang-format off
 constexpr std::array kModules = {
     ModuleType{"Linear", "in_features, out_features, bias=True, device=None, dtype=None", "linear", build_linear},
     ModuleType{"RMSNorm", "normalized_shape, eps=None, elementwise_affine=True, device=None, dtype=None", "rms_norm", build_rms_norm},
     ModuleType{"LayerNorm", "normalized_shape, eps=1e-05, elementwise_affine=True, bias=True, device=None, dtype=None", "layer_norm", build_layer_norm},
     ModuleType{"Embedding", "num_embeddings, embedding_dim, padding_idx=None, *, device=None, dtype=None", "embedding", build_embedding},
-    ModuleType{"Softmax", "dim=None", "softmax", build_nothing},
-    ModuleType{"LogSoftmax", "dim=None", "log_softmax", build_nothing},
-    ModuleType{"GELU", "approximate='none'", "gelu", build_nothing},
-    ModuleType{"SiLU", "inplace=False", "silu", build_nothing},
-    ModuleType{"ReLU", "inplace=False", "relu", build_nothing},
-    ModuleType{"Tanh", "", "tanh", build_nothing},
-    ModuleType{"Sigmoid", "", "sigmoid", build_nothing},
-    ModuleType{"Dropout", "p=0.5, inplace=False", "dropout", build_nothing},
-    ModuleType{"Identity", "*args", "clone", build_nothing},
-    ModuleType{"Flatten", "start_dim=1, end_dim=-1", "flatten", build_nothing},
+    ModuleType{"Dropout", "p=0.5, inplace=False", "dropout"},
+    ModuleType{"Identity", "*args", "clone"},
+    ModuleType{"Flatten", "start_dim=1, end_dim=-1", "flatten"},
     ModuleType{"Sequential", "*modules", "", build_list},
     ModuleType{"ModuleList", "modules=None", "", build_list},
 };
@@ -99,6 +90,6 @@ constexpr std::array kModules = {
 
 }  // namespace
 
-std::span<const ModuleType> module_types() { return kModules; }
+std::span<const ModuleType> other_modules() { return kModules; }
 
 }  // namespace deplo::ir::torch::python

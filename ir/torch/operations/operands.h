@@ -1,4 +1,4 @@
-// Private to ir/torch/evaluate: what the function of an operation is given, and how it walks over elements.
+// What the evaluation of an operation is given, and how it walks over elements.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -25,6 +25,13 @@ struct Operands {
 /// Strides of a row-major operand under the indices of a result that it broadcasts to: 0 where it repeats.
 Shape broadcast_strides(const Shape& operand, const Shape& result);
 
+/// result[index] = argument[start + index · strides], of the first argument.
+Values strided(const Operands&, const Shape& strides, std::int64_t start = 0);
+
+/// As a conversion to i32 and to bool gives them.
+double to_integer(double);
+double to_truth(double);
+
 /// Calls f with the offset under each of the strides, for every index of the shape in row-major order.
 template <std::size_t N, class F>
 void for_each_index(const Shape& shape, const std::array<Shape, N>& strides, F&& f) {
@@ -49,35 +56,5 @@ struct Matrix {
 };
 /// result (rows of a, columns of b), row-major, = a · b; on several threads where it is large. `a` is not transposed.
 void multiply(Matrix a, Matrix b, double* result);
-
-// elementwise.cpp
-Values evaluate_unary(const Operands&);
-Values evaluate_binary(const Operands&);
-Values evaluate_where(const Operands&);
-Values evaluate_masked_fill(const Operands&);
-Values evaluate_to(const Operands&);
-// reduce.cpp
-Values evaluate_reduction(const Operands&);  // sum, mean, var, prod, amax, amin
-Values evaluate_softmax(const Operands&);    // and log_softmax
-Values evaluate_layer_norm(const Operands&);
-Values evaluate_rms_norm(const Operands&);
-// matmul.cpp
-Values evaluate_matmul(const Operands&);
-Values evaluate_linear(const Operands&);
-Values evaluate_attention(const Operands&);
-// shape.cpp
-Values evaluate_copy(const Operands&);  // reshape, squeeze, unsqueeze
-Values evaluate_transpose(const Operands&);
-Values evaluate_permute(const Operands&);
-Values evaluate_expand(const Operands&);
-Values evaluate_slice(const Operands&);
-Values evaluate_select(const Operands&);
-Values evaluate_join(const Operands&);  // cat, stack
-// index.cpp
-Values evaluate_triangle(const Operands&);
-Values evaluate_embedding(const Operands&);
-Values evaluate_gather(const Operands&);
-Values evaluate_arange(const Operands&);
-Values evaluate_full(const Operands&);
 
 }  // namespace deplo::ir::torch

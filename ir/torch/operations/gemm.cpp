@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "ir/torch/evaluate/ops.h"
+#include "ir/torch/operations/operands.h"
 
 namespace deplo::ir::torch {
 namespace {

@@ -1,0 +1,241 @@
+// scaled_dot_product_attention(T q, T k, T v[, T mask], is_causal=false, scale (1/sqrt(E)), enable_gqa=false)
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "ir/torch/operations/family.h"
+#include "ir/torch/operations/ops.h"
+
+namespace deplo::ir::torch {
+namespace {
+
+using tensor::coordinate;
+using tensor::identity;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+constexpr AttributeSpec attention_attributes[] = {
+    {"is_causal", Kind::flag, false}, {"scale", Kind::number, Computed{}}, {"enable_gqa", Kind::flag, false}};
+
+// Batch dimensions of the result: heads of k and v are shared by groups of heads of q where `enable_gqa` says so.
+Shape attention_batch(const Inference& call) {
+  const Shape& q = call.shape(0);
+  Shape k = call.shape(1), v = call.shape(2);
+  if (call.node().flag("enable_gqa")) {
+    if (q.size() < 3 || k.size() < 3 || v.size() < 3)
+      call.expected("q, k and v with a dimension of heads (enable_gqa)");
+    const std::int64_t heads = q.end()[-3], kv_heads = k.end()[-3];
+    if (v.end()[-3] != kv_heads) call.expected("as many heads of k as of v");
+    if (heads % kv_heads != 0) call.expected("heads of q that are a multiple of those of k and v");
+    k.end()[-3] = v.end()[-3] = heads;
+  }
+  const Shape pair = broadcast(call.op(), batch_of(q), batch_of(k));
+  return broadcast(call.op(), pair, batch_of(v));
+}
+
+void check_mask(const Inference& call, const Shape& scores) {
+  if (call.node().flag("is_causal")) call.expected("is_causal or a mask", "both");
+  if (call.dtype(3) != DType::boolean && call.dtype(3) != call.dtype(0))
+    call.expected("a mask of dtype bool or of that of q");
+  bool fits = call.shape(3).size() <= scores.size();
+  for (std::size_t i = 0; fits && i < call.shape(3).size(); ++i) {
+    const std::int64_t extent = call.shape(3).end()[-1 - static_cast<std::ptrdiff_t>(i)];
+    fits = extent == 1 || extent == scores.end()[-1 - static_cast<std::ptrdiff_t>(i)];
+  }
+  if (!fits) call.expected(fmt::format("a mask that broadcasts to {}", print(scores)), print(call.shape(3)));
+}
+
+TensorType infer_attention(const Inference& call) {
+  check_one_dtype(call, 3);
+  check_float(call);
+  const Shape &q = call.shape(0), &k = call.shape(1), &v = call.shape(2);
+  const bool ranks = q.size() >= 2 && k.size() >= 2 && v.size() >= 2;
+  if (!ranks || q.back() != k.back() || k.end()[-2] != v.end()[-2])
+    call.expected("q (…, L, E), k (…, S, E) and v (…, S, Ev)");
+  Shape shape = attention_batch(call);
+  Shape scores = shape;
+  scores.insert(scores.end(), {q.end()[-2], k.end()[-2]});
+  if (call.size() == 4) check_mask(call, scores);
+  check_type("the scores of scaled_dot_product_attention", {call.dtype(0), scores});
+  if (!call.has("scale")) call.set("scale", 1 / std::sqrt(static_cast<double>(q.back())));
+  shape.insert(shape.end(), {q.end()[-2], v.back()});
+  return {call.dtype(0), shape};
+}
+
+// Batch index: (…, heads) → (…, kv_heads, group), so that a group of q's heads finds its one head of k and v.
+struct AttentionShape {
+  Shape batch, q, k, v;
+};
+
+AttentionShape split_heads(const Operands& o) {
+  AttentionShape s = {batch_of(o.result()), o.shape(0), o.shape(1), o.shape(2)};
+  if (!o.node.flag("enable_gqa")) return s;
+  const std::int64_t kv_heads = s.k.end()[-3], group = s.q.end()[-3] / kv_heads;
+  for (Shape* shape : {&s.q, &s.k, &s.v}) shape->insert(shape->end() - 2, shape == &s.q ? group : 1);
+  s.q.end()[-4] = kv_heads;
+  s.batch.back() = kv_heads;
+  s.batch.push_back(group);
+  return s;
+}
+
+// Rows of scores become rows of probabilities; a row without any key gives 0, as in PyTorch from 2.5 on.
+void softmax_rows(Values& scores, std::size_t keys) {
+  for (std::size_t row = 0; row < scores.size(); row += keys) {
+    const auto begin = scores.begin() + static_cast<std::ptrdiff_t>(row);
+    const auto end = begin + static_cast<std::ptrdiff_t>(keys);
+    const double most = *std::max_element(begin, end);
+    double total = 0;
+    for (auto p = begin; p != end; ++p) {
+      *p = most == -infinity ? 0 : std::exp(*p - most);
+      total += *p;
+    }
+    if (most == -infinity) continue;
+    for (auto p = begin; p != end; ++p) *p /= total;
+  }
+}
+
+// What is added to the score of each key, for all batches: (…, L, S) broadcast.
+class Mask {
+ public:
+  explicit Mask(const Operands& o)
+      : o_(o), causal_(o.node.flag("is_causal")), queries_(o.shape(0).end()[-2]), keys_(o.shape(1).end()[-2]) {
+    if (o.size() < 4) return;
+    Shape scores = o.result();
+    scores.back() = keys_;
+    strides_ = broadcast_strides(o.shape(3), scores);
+    for_each_index(batch_of(scores), std::array{batch_of(strides_)},
+                   [&](std::size_t offset) { offsets_.push_back(offset); });
+  }
+
+  /// To the scores of the matrix numbered `batch`.
+  void apply(std::size_t batch, Values& scores) const {
+    std::size_t at = 0;
+    for (std::int64_t query = 0; query < queries_; ++query)
+      for (std::int64_t key = 0; key < keys_; ++key) scores[at++] += added(batch, query, key);
+  }
+
+ private:
+  double added(std::size_t batch, std::int64_t query, std::int64_t key) const {
+    if (causal_ && key > query) return -infinity;
+    if (offsets_.empty()) return 0;
+    const std::int64_t within = query * strides_.end()[-2] + key * strides_.back();
+    const double value = o_.value(3)[offsets_[batch] + static_cast<std::size_t>(within)];
+    if (o_.args[3]->type.dtype != DType::boolean) return value;
+    return value != 0 ? 0 : -infinity;
+  }
+
+  const Operands& o_;
+  bool causal_;
+  std::int64_t queries_, keys_;
+  Shape strides_;
+  std::vector<std::size_t> offsets_;  // of the mask, for each matrix of the batch
+};
+
+Values evaluate_attention(const Operands& o) {
+  const AttentionShape s = split_heads(o);
+  const std::int64_t queries = s.q.end()[-2], keys = s.k.end()[-2], depth = s.q.back(), width = s.v.back();
+  const double scale = o.node.number("scale");
+  const Mask mask(o);
+  Values result(o.result_count()), scores(static_cast<std::size_t>(queries * keys));
+  std::size_t number = 0;
+  const std::array strides = {batch_strides(s.q, s.batch), batch_strides(s.k, s.batch), batch_strides(s.v, s.batch)};
+  for_each_index(s.batch, strides, [&](std::size_t q, std::size_t k, std::size_t v) {
+    multiply({o.value(0).data() + q, queries, depth}, {o.value(1).data() + k, depth, keys, true}, scores.data());
+    for (double& score : scores) score *= scale;
+    mask.apply(number, scores);
+    softmax_rows(scores, static_cast<std::size_t>(keys));
+    multiply({scores.data(), queries, keys}, {o.value(2).data() + v, keys, width},
+             result.data() + static_cast<std::int64_t>(number) * queries * width);
+    ++number;
+  });
+  return result;
+}
+
+// Each of the few heads of a key or value serves a group of query heads that follow each other.
+int expand_heads(Emitter& e, int x, std::int64_t heads, std::string_view suffix) {
+  Shape shape = e.shape(x);
+  const std::size_t head = shape.size() - 3;
+  if (shape[head] == heads) return x;
+  Coordinates coordinates = identity(shape);
+  if (shape[head] != 1) coordinates[head] = coordinate(head) / (heads / shape[head]);
+  shape[head] = heads;
+  return e.map(x, std::move(shape), std::move(coordinates), suffix);
+}
+
+// -inf where the mask is false, or where the key comes after the query.
+int masked(Emitter& e, const TensorCall& call, int scores) {
+  const Shape shape = e.shape(scores);
+  const std::size_t query = shape.size() - 2, key = shape.size() - 1;
+  const bool causal = call.node.flag("is_causal");
+  if (!causal && call.args.size() < 4) return scores;
+  if (!causal && e.dtype(call.args[3]) != DType::boolean)
+    return e.elementwise(Op::add, {scores, e.broadcast(e.convert(call.args[3], call.dtype()), shape)}, "masked");
+  const int mask = causal
+                       ? e.coordinate(less(coordinate(key), coordinate(query) + 1), {DType::boolean, shape}, "causal")
+                       : e.broadcast(call.args[3], shape);
+  const int never = e.scalar(-infinity, call.dtype(), "never");
+  return e.elementwise(Op::select, {mask, scores, never}, "masked");
+}
+
+int decompose_attention(Emitter& e, const TensorCall& call) {
+  const DType t = call.dtype();
+  const int q = e.convert(call.args[0], t);
+  int k = e.convert(call.args[1], t), v = e.convert(call.args[2], t);
+  if (call.node.flag("enable_gqa")) {
+    const std::int64_t heads = e.extent(q, static_cast<std::int64_t>(e.rank(q)) - 3);
+    k = expand_heads(e, k, heads, "k_heads");
+    v = expand_heads(e, v, heads, "v_heads");
+  }
+  Shape shape = call.shape();
+  shape.back() = e.shape(k)[e.rank(k) - 2];
+  const int product = contract(e, q, k, true, shape);
+  const int scale = e.scalar(call.node.number("scale"), t, "scale");
+  const int scores = e.elementwise(Op::multiply, {product, scale}, "scores");
+  const auto keys = static_cast<std::int64_t>(shape.size()) - 1;
+  return contract(e, softmax_over(e, masked(e, call, scores), keys), v, false, call.shape());
+}
+
+python::Value call_attention(const python::Call& c) {
+  std::vector<Id> args = {c.tensor("query"), c.tensor("key"), c.tensor("value")};
+  if (c.given("attn_mask")) args.push_back(c.tensor("attn_mask"));
+  if (c.number("dropout_p") != 0) c.fail("dropout_p", "0 (dropout is not supported)");
+  Attributes attributes = {{"is_causal", c.flag("is_causal")}, {"enable_gqa", c.flag("enable_gqa")}};
+  if (c.given("scale")) attributes.emplace("scale", c.number("scale"));
+  return c.node(std::move(args), std::move(attributes));
+}
+
+// The forms of single devices give more outputs, which are not supported.
+std::vector<Id> attention(pt2::Call& call, std::string_view mask) {
+  std::vector<Id> args = {call.tensor("query"), call.tensor("key"), call.tensor("value")};
+  if (call.has(mask)) args.push_back(call.tensor(mask));
+  if (call.number("dropout_p", 0) != 0) call.fail("dropout_p", "0 (a model in eval mode)");
+  Attributes attributes = {{"is_causal", call.flag("is_causal", false)},
+                           {"enable_gqa", call.flag("enable_gqa", false)}};
+  if (call.has("scale")) attributes["scale"] = call.number("scale", 1);
+  call.ignore({"return_debug_mask", "compute_log_sumexp"});
+  return call.node(std::move(args), std::move(attributes));
+}
+
+std::vector<Id> read_attention(pt2::Call& call) { return attention(call, "attn_mask"); }
+std::vector<Id> read_efficient_attention(pt2::Call& call) { return attention(call, "attn_bias"); }
+
+constexpr std::string_view signature =
+    "query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False";
+
+}  // namespace
+
+// clang-format off
+std::vector<Operation> attention_operations() {
+  return {
+      {"scaled_dot_product_attention", 3, 4, attention_attributes, infer_attention, evaluate_attention, decompose_attention,
+       {{"scaled_dot_product_attention", kFunctional, signature, call_attention}},
+       {{"aten.scaled_dot_product_attention", read_attention},
+        {"aten._scaled_dot_product_efficient_attention", read_efficient_attention},
+        {"aten._scaled_dot_product_flash_attention", read_attention},
+        {"aten._scaled_dot_product_flash_attention_for_cpu", read_attention}}},
+  };
+}
+// clang-format on
+
+}  // namespace deplo::ir::torch

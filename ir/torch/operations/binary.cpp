@@ -1,0 +1,251 @@
+// Two tensors or a tensor and a number, element by element; shapes broadcast.
+//   add sub mul div pow maximum minimum eq ne lt le gt ge logical_and logical_or(T, T)
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "ir/torch/operations/family.h"
+#include "ir/torch/operations/ops.h"
+
+namespace deplo::ir::torch {
+namespace {
+
+// Of the dtype that the two promote to.
+TensorType infer_arithmetic(const Inference& call) {
+  return {promote(call.arg(0), call.arg(1)), broadcast(call.op(), call.shape(0), call.shape(1))};
+}
+
+TensorType infer_truth(const Inference& call) {
+  return {DType::boolean, broadcast(call.op(), call.shape(0), call.shape(1))};
+}
+
+TensorType infer_sub(const Inference& call) {
+  if (call.dtype(0) == DType::boolean && call.dtype(1) == DType::boolean) call.expected("numbers");
+  return infer_arithmetic(call);
+}
+
+TensorType infer_div(const Inference& call) {
+  TensorType type = infer_arithmetic(call);
+  if (!is_float(type.dtype)) type.dtype = DType::f32;
+  return type;
+}
+
+TensorType infer_pow(const Inference& call) {
+  TensorType type = infer_arithmetic(call);
+  if (type.dtype == DType::boolean) call.expected("numbers");
+  const Node& exponent = call.arg(1);
+  if (!is_float(type.dtype) && exponent.kind == Node::Kind::scalar && exponent.value < 0)
+    call.expected("an exponent of at least 0 for integers", std::to_string(static_cast<std::int64_t>(exponent.value)));
+  return type;
+}
+
+template <double (*apply)(double, double)>
+Values evaluate_pairs(const Operands& o) {
+  const Values &a = o.value(0), &b = o.value(1);
+  Values result;
+  result.reserve(o.result_count());
+  for_each_index(o.result(),
+                 std::array{broadcast_strides(o.shape(0), o.result()), broadcast_strides(o.shape(1), o.result())},
+                 [&](std::size_t i, std::size_t j) { result.push_back(apply(a[i], b[j])); });
+  // The sum of two truth values is one; an integer to a negative power rounds towards zero.
+  if (o.node.type.dtype == DType::boolean) std::ranges::transform(result, result.begin(), to_truth);
+  if (o.node.type.dtype == DType::i32) std::ranges::transform(result, result.begin(), to_integer);
+  return result;
+}
+
+double add(double a, double b) { return a + b; }
+double subtract(double a, double b) { return a - b; }
+double multiply(double a, double b) { return a * b; }
+double divide(double a, double b) { return a / b; }
+// NaN wins, as in PyTorch.
+double maximum(double a, double b) { return std::isnan(a) || a > b ? a : b; }
+double minimum(double a, double b) { return std::isnan(a) || a < b ? a : b; }
+double equal(double a, double b) { return a == b ? 1.0 : 0.0; }
+double not_equal(double a, double b) { return a != b ? 1.0 : 0.0; }
+double less(double a, double b) { return a < b ? 1.0 : 0.0; }
+double less_equal(double a, double b) { return a <= b ? 1.0 : 0.0; }
+double greater(double a, double b) { return a > b ? 1.0 : 0.0; }
+double greater_equal(double a, double b) { return a >= b ? 1.0 : 0.0; }
+double logical_and(double a, double b) { return a != 0 && b != 0 ? 1.0 : 0.0; }
+double logical_or(double a, double b) { return a != 0 || b != 0 ? 1.0 : 0.0; }
+
+template <Op op>
+int decompose_arithmetic(Emitter& e, const TensorCall& call) {
+  const DType t = arithmetic_type(call.dtype());
+  const int a = operand(e, call, 0, t), b = operand(e, call, 1, t);
+  return e.convert(e.elementwise(op, {a, b}, "ew"), call.dtype());
+}
+
+// By a constant: x^2 = x * x, and so on.
+int decompose_pow(Emitter& e, const TensorCall& call) {
+  const DType t = arithmetic_type(call.dtype());
+  const int x = operand(e, call, 0, t);
+  const auto* exponent = e.as_scalar(call.args[1]);
+  const double n = exponent != nullptr ? exponent->value : 0;
+  if (n == 1) return e.elementwise(Op::copy, {x}, "ew");
+  if (n == 2) return e.elementwise(Op::multiply, {x, x}, "ew");
+  if (n == 3) return e.elementwise(Op::multiply, {e.elementwise(Op::multiply, {x, x}, "square"), x}, "ew");
+  if (n == 0.5) return e.elementwise(Op::sqrt, {x}, "ew");
+  if (n == -0.5) return e.elementwise(Op::rsqrt, {x}, "ew");
+  if (n == -1) return e.elementwise(Op::reciprocal, {x}, "ew");
+  return e.convert(e.elementwise(Op::power, {x, operand(e, call, 1, t)}, "ew"), call.dtype());
+}
+
+enum class Order : bool { kept, swapped };  // a > b is b < a
+
+template <Op op, Order order>
+int decompose_comparison(Emitter& e, const TensorCall& call) {
+  const DType t = arithmetic_type(promote(call.arg(0), call.arg(1)));
+  const int a = operand(e, call, 0, t), b = operand(e, call, 1, t);
+  return e.elementwise(op, order == Order::swapped ? std::vector{b, a} : std::vector{a, b}, "ew");
+}
+
+template <Op op>
+int decompose_logical(Emitter& e, const TensorCall& call) {
+  const int a = operand(e, call, 0, DType::boolean), b = operand(e, call, 1, DType::boolean);
+  return e.elementwise(op, {a, b}, "ew");
+}
+
+// In expressions
+
+python::Value call_binary(const python::Call& c) { return c.node({c.tensor("input"), c.operand("other", 1)}); }
+
+python::Value call_infix(const python::Call& c) {
+  const Id left = c.operand("left", 0);
+  return c.node({left, c.operand("right", 1)});
+}
+
+// As FX has it: a number is the second argument where the order does not matter.
+python::Value call_commuting(const python::Call& c) {
+  const bool swap = !is_tensor(c.value("left"));
+  const Id first = c.operand(swap ? "right" : "left", 0);
+  return c.node({first, c.operand(swap ? "left" : "right", 1)});
+}
+
+// input ± alpha * other
+python::Value call_scaled(const python::Call& c) {
+  const Id input = c.tensor("input");
+  const python::Value& alpha = c.value("alpha");
+  if (const auto* one = alpha.as<std::int64_t>(); one && *one == 1) return c.node({input, c.operand("other", 1)});
+  if (!to_number(alpha)) c.fail("alpha", "a number");
+  const Id other = c.operand("other", 1);
+  return c.node({input, c.session.call("mul", {other, c.session.operand(alpha, "mul", 1)})});
+}
+
+python::Value call_pow(const python::Call& c) {
+  if (!is_tensor(c.value("input")) && !is_tensor(c.value("exponent"))) c.fail("exponent", "a tensor");
+  const Id base = c.operand("input", 0);
+  return c.node({base, c.operand("exponent", 1)});
+}
+
+python::Value call_square(const python::Call& c) {
+  const Id x = c.tensor("input");
+  return c.node({x, x});
+}
+
+// (n,) × (m,) → (n, m)
+python::Value call_outer(const python::Call& c) {
+  const Id a = c.tensor("input"), b = c.tensor("vec2");
+  if (c.type(a).shape.size() != 1 || c.type(b).shape.size() != 1)
+    throw Error(fmt::format("outer: expected two vectors, found {} and {}", print(c.type(a)), print(c.type(b))));
+  return c.node({c.session.call("unsqueeze", {a}, {{"dim", std::int64_t{1}}}), b});
+}
+
+// In `.pt2` files
+
+std::vector<Id> read_binary(pt2::Call& call) {
+  const Id self = call.operand("self");
+  return call.node({self, call.operand("other")});
+}
+
+// Truth values only: of integers these work bit by bit.
+std::vector<Id> read_bitwise(pt2::Call& call) {
+  const Id self = call.operand("self"), other = call.operand("other");
+  for (const Id arg : {self, other})
+    if (call.dtype(arg) != DType::boolean) call.fail("self", "tensors of dtype bool");
+  return call.node({self, other});
+}
+
+// self ± alpha * other
+std::vector<Id> read_scaled(pt2::Call& call) {
+  const Id self = call.operand("self");
+  Id other = call.operand("other");
+  if (call.number("alpha", 1) != 1) other = call.add("mul", {other, call.operand("alpha")});
+  return call.node({self, other});
+}
+
+std::vector<Id> read_rsub(pt2::Call& call) {
+  if (call.number("alpha", 1) != 1) call.fail("alpha", "1");
+  const Id self = call.operand("self");
+  return call.node({call.operand("other"), self});
+}
+
+std::vector<Id> read_pow(pt2::Call& call) {
+  const Id self = call.operand("self");
+  return call.node({self, call.operand("exponent")});
+}
+
+std::vector<Id> read_square(pt2::Call& call) {
+  const Id self = call.tensor("self");
+  return call.node({self, self});
+}
+
+constexpr std::string_view pair = "input, other", scaled = "input, other, *, alpha=1", infix = "left, right";
+
+}  // namespace
+
+// clang-format off
+std::vector<Operation> binary_operations() {
+  return {
+      {"add", 2, 2, {}, infer_arithmetic, evaluate_pairs<add>, decompose_arithmetic<Op::add>,
+       {{"add", kBoth, scaled, call_scaled}, {"+", kInfix, infix, call_commuting}},
+       {{"aten.add", read_scaled}}},
+      {"div", 2, 2, {}, infer_div, evaluate_pairs<divide>, decompose_arithmetic<Op::divide>,
+       {{"div", kBoth, pair, call_binary}, {"divide", kBoth, pair, call_binary}, {"true_divide", kBoth, pair, call_binary},
+        {"/", kInfix, infix, call_infix}},
+       {{"aten.div", read_binary}, {"aten.true_divide", read_binary}}},
+      {"eq", 2, 2, {}, infer_truth, evaluate_pairs<equal>, decompose_comparison<Op::equal, Order::kept>,
+       {{"eq", kBoth, pair, call_binary}, {"==", kInfix, infix, call_commuting}},
+       {{"aten.eq", read_binary}}},
+      {"ge", 2, 2, {}, infer_truth, evaluate_pairs<greater_equal>, decompose_comparison<Op::less_equal, Order::swapped>,
+       {{"ge", kBoth, pair, call_binary}, {">=", kInfix, infix, call_infix}},
+       {{"aten.ge", read_binary}}},
+      {"gt", 2, 2, {}, infer_truth, evaluate_pairs<greater>, decompose_comparison<Op::less, Order::swapped>,
+       {{"gt", kBoth, pair, call_binary}, {">", kInfix, infix, call_infix}},
+       {{"aten.gt", read_binary}}},
+      {"le", 2, 2, {}, infer_truth, evaluate_pairs<less_equal>, decompose_comparison<Op::less_equal, Order::kept>,
+       {{"le", kBoth, pair, call_binary}, {"<=", kInfix, infix, call_infix}},
+       {{"aten.le", read_binary}}},
+      {"logical_and", 2, 2, {}, infer_truth, evaluate_pairs<logical_and>, decompose_logical<Op::logical_and>,
+       {{"logical_and", kBoth, pair, call_binary}, {"&", kInfix, infix, call_commuting}},
+       {{"aten.logical_and", read_binary}, {"aten.bitwise_and", read_bitwise}, {"aten.__and__", read_bitwise}}},
+      {"logical_or", 2, 2, {}, infer_truth, evaluate_pairs<logical_or>, decompose_logical<Op::logical_or>,
+       {{"logical_or", kBoth, pair, call_binary}, {"|", kInfix, infix, call_commuting}},
+       {{"aten.logical_or", read_binary}, {"aten.bitwise_or", read_bitwise}, {"aten.__or__", read_bitwise}}},
+      {"lt", 2, 2, {}, infer_truth, evaluate_pairs<less>, decompose_comparison<Op::less, Order::kept>,
+       {{"lt", kBoth, pair, call_binary}, {"<", kInfix, infix, call_infix}},
+       {{"aten.lt", read_binary}}},
+      {"maximum", 2, 2, {}, infer_arithmetic, evaluate_pairs<maximum>, decompose_arithmetic<Op::maximum>,
+       {{"maximum", kBoth, pair, call_binary}},
+       {{"aten.maximum", read_binary}}},
+      {"minimum", 2, 2, {}, infer_arithmetic, evaluate_pairs<minimum>, decompose_arithmetic<Op::minimum>,
+       {{"minimum", kBoth, pair, call_binary}},
+       {{"aten.minimum", read_binary}}},
+      {"mul", 2, 2, {}, infer_arithmetic, evaluate_pairs<multiply>, decompose_arithmetic<Op::multiply>,
+       {{"mul", kBoth, pair, call_binary}, {"multiply", kBoth, pair, call_binary}, {"*", kInfix, infix, call_commuting},
+        {"square", kBoth, "input", call_square}, {"outer", kBoth, "input, vec2", call_outer}},
+       {{"aten.mul", read_binary}, {"aten.square", read_square}}},
+      {"ne", 2, 2, {}, infer_truth, evaluate_pairs<not_equal>, decompose_comparison<Op::not_equal, Order::kept>,
+       {{"ne", kBoth, pair, call_binary}, {"!=", kInfix, infix, call_commuting}},
+       {{"aten.ne", read_binary}}},
+      {"pow", 2, 2, {}, infer_pow, evaluate_pairs<std::pow>, decompose_pow,
+       {{"pow", kBoth, "input, exponent", call_pow}, {"**", kInfix, infix, call_infix}},
+       {{"aten.pow", read_pow}}},
+      {"sub", 2, 2, {}, infer_sub, evaluate_pairs<subtract>, decompose_arithmetic<Op::subtract>,
+       {{"sub", kBoth, scaled, call_scaled}, {"subtract", kBoth, scaled, call_scaled}, {"-", kInfix, infix, call_infix}},
+       {{"aten.sub", read_scaled}, {"aten.rsub", read_rsub}}},
+  };
+}
+// clang-format on
+
+}  // namespace deplo::ir::torch

@@ -1,0 +1,167 @@
+// Elements that a mask chooses, and conversions.
+//   where(T condition, T, T)   masked_fill(T, T mask, T value)   to(T, dtype)
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "ir/torch/operations/family.h"
+#include "ir/torch/operations/ops.h"
+
+namespace deplo::ir::torch {
+namespace {
+
+// where
+
+TensorType infer_where(const Inference& call) {
+  if (call.dtype(0) != DType::boolean) call.expected("a condition of dtype bool");
+  const Shape values = broadcast(call.op(), call.shape(1), call.shape(2));
+  return {promote(call.arg(1), call.arg(2)), broadcast(call.op(), call.shape(0), values)};
+}
+
+Values evaluate_where(const Operands& o) {
+  Values result;
+  result.reserve(o.result_count());
+  const std::array strides = {broadcast_strides(o.shape(0), o.result()), broadcast_strides(o.shape(1), o.result()),
+                              broadcast_strides(o.shape(2), o.result())};
+  for_each_index(o.result(), strides, [&](std::size_t condition, std::size_t i, std::size_t j) {
+    result.push_back(o.value(0)[condition] != 0 ? o.value(1)[i] : o.value(2)[j]);
+  });
+  return result;
+}
+
+int decompose_where(Emitter& e, const TensorCall& call) {
+  const int condition = operand(e, call, 0, DType::boolean);
+  const int a = operand(e, call, 1, call.dtype()), b = operand(e, call, 2, call.dtype());
+  return e.elementwise(Op::select, {condition, a, b}, "ew");
+}
+
+python::Value call_where(const python::Call& c) {
+  const Id condition = c.tensor("condition"), yes = c.operand("input", 1);
+  return c.node({condition, yes, c.operand("other", 2)});
+}
+
+std::vector<Id> read_where(pt2::Call& call) {
+  const Id condition = call.tensor("condition"), self = call.operand("self");
+  return call.node({condition, self, call.operand("other")});
+}
+
+// masked_fill
+
+TensorType infer_masked_fill(const Inference& call) {
+  if (call.dtype(1) != DType::boolean) call.expected("a mask of dtype bool");
+  if (call.rank(2) != 0) call.expected("a value of no dimensions");
+  if (promote(call.arg(0), call.arg(2)) != call.dtype(0)) call.expected("a value that the tensor's dtype can hold");
+  return {call.dtype(0), broadcast(call.op(), call.shape(0), call.shape(1))};
+}
+
+Values evaluate_masked_fill(const Operands& o) {
+  Values result;
+  result.reserve(o.result_count());
+  for_each_index(o.result(),
+                 std::array{broadcast_strides(o.shape(0), o.result()), broadcast_strides(o.shape(1), o.result())},
+                 [&](std::size_t i, std::size_t mask) {
+                   result.push_back(o.value(1)[mask] != 0 ? o.value(2)[0] : o.value(0)[i]);
+                 });
+  return result;
+}
+
+int decompose_masked_fill(Emitter& e, const TensorCall& call) {
+  const int x = operand(e, call, 0, call.dtype()), mask = operand(e, call, 1, DType::boolean);
+  return e.elementwise(Op::select, {mask, operand(e, call, 2, call.dtype()), x}, "ew");
+}
+
+python::Value call_masked_fill(const python::Call& c) {
+  const Id x = c.tensor("input"), mask = c.tensor("mask");
+  return c.node({x, mask, c.operand("value", 2)});
+}
+
+std::vector<Id> read_masked_fill(pt2::Call& call) {
+  const Id self = call.tensor("self"), mask = call.tensor("mask");
+  return call.node({self, mask, call.operand("value")});
+}
+
+// to
+
+constexpr AttributeSpec to_attributes[] = {{"dtype", Kind::dtype, Required{}}};
+
+TensorType infer_to(const Inference& call) {
+  return {std::get<DType>(call.node().attributes.at("dtype")), call.shape(0)};
+}
+
+// To the nearest number with so many significant bits, ties to even; below 2^least_exponent the spacing stays as it is.
+double round_to(double x, int bits, int least_exponent, double largest) {
+  if (!std::isfinite(x) || x == 0) return x;
+  const double spacing = std::ldexp(1.0, std::max(std::ilogb(x), least_exponent) - (bits - 1));
+  const double rounded = std::nearbyint(x / spacing) * spacing;
+  return std::fabs(rounded) > largest ? std::copysign(std::numeric_limits<double>::infinity(), x) : rounded;
+}
+
+double to_f32(double x) { return static_cast<float>(x); }
+double to_f16(double x) { return round_to(x, 11, -14, 65504); }
+double to_bf16(double x) { return round_to(x, 8, -126, 0x1.FEp127); }
+
+Values evaluate_to(const Operands& o) {
+  const DType from = o.args[0]->type.dtype, to = o.node.type.dtype;
+  if (from == to) return o.value(0);
+  constexpr std::array conversions = {to_f32, to_f16, to_bf16, to_integer, to_truth};  // in the order of DType
+  Values result(o.value(0).size());
+  std::ranges::transform(o.value(0), result.begin(), conversions[static_cast<std::size_t>(to)]);
+  return result;
+}
+
+int decompose_to(Emitter& e, const TensorCall& call) { return e.convert(call.args[0], call.dtype()); }
+
+python::Value call_to(const python::Call& c) {
+  const Id x = c.tensor("input");
+  const python::Value& target = c.value("other");
+  if (const DType* dtype = c.value("dtype").as<DType>()) return {python::Tensor{c.session.cast(x, *dtype)}};
+  if (const DType* dtype = target.as<DType>()) return {python::Tensor{c.session.cast(x, *dtype)}};
+  if (is_tensor(target)) return {python::Tensor{c.session.cast(x, c.type(c.tensor("other")).dtype)}};
+  if (!target.none() && !target.as<std::string_view>()) c.fail("other", "a dtype, a tensor or a device");
+  return {python::Tensor{x}};  // a device
+}
+
+python::Value call_type_as(const python::Call& c) {
+  const Id x = c.tensor("input");
+  return {python::Tensor{c.session.cast(x, c.type(c.tensor("other")).dtype)}};
+}
+
+template <DType dtype>
+python::Value call_cast(const python::Call& c) {
+  return {python::Tensor{c.session.cast(c.tensor("input"), dtype)}};
+}
+
+// The file states the resulting dtype.
+std::vector<Id> read_to(pt2::Call& call) {
+  call.ignore({"dtype", "layout", "device", "pin_memory", "non_blocking", "memory_format", "copy", "other"});
+  return {call.to(call.tensor("self"), call.output_type().dtype)};
+}
+
+}  // namespace
+
+// clang-format off
+std::vector<Operation> choice_operations() {
+  return {
+      {"masked_fill", 3, 3, {}, infer_masked_fill, evaluate_masked_fill, decompose_masked_fill,
+       {{"masked_fill", kBoth, "input, mask, value", call_masked_fill}},
+       {{"aten.masked_fill", read_masked_fill}}},
+      {"to", 1, 1, to_attributes, infer_to, evaluate_to, decompose_to,
+       {{"to", kMethod, "input, other=None, dtype=None, *, device=None, copy=False", call_to},
+        {"type_as", kMethod, "input, other", call_type_as},
+        {"float", kMethod, "input", call_cast<DType::f32>},
+        {"half", kMethod, "input", call_cast<DType::f16>},
+        {"bfloat16", kMethod, "input", call_cast<DType::bf16>},
+        {"int", kMethod, "input", call_cast<DType::i32>},
+        {"long", kMethod, "input", call_cast<DType::i32>},
+        {"bool", kMethod, "input", call_cast<DType::boolean>}},
+       {{"aten.to", read_to}, {"aten._to_copy", read_to}, {"aten.type_as", read_to}}},
+      {"where", 3, 3, {}, infer_where, evaluate_where, decompose_where,
+       {{"where", kTorch, "condition, input, other", call_where},
+        {"where", kMethod, "input, condition, other", call_where}},
+       {{"aten.where", read_where}}},
+  };
+}
+// clang-format on
+
+}  // namespace deplo::ir::torch

@@ -1,0 +1,69 @@
+// What the file of a family of operations works with, and the list of families.
+#pragma once
+#include <string_view>
+#include <vector>
+
+#include "ir/torch/expression/call.h"
+#include "ir/torch/operations/infer.h"
+#include "ir/torch/operations/operands.h"
+#include "ir/torch/operations/operation.h"
+#include "ir/torch/operations/tensor_call.h"
+#include "ir/torch/pt2/call.h"
+
+namespace deplo::ir::torch {
+
+using python::kBoth;
+using python::kFunctional;
+using python::kInfix;
+using python::kMethod;
+using python::kPrefix;
+using python::kStateless;
+using python::kTorch;
+using tensor::Coordinates;
+using tensor::Dims;
+using tensor::Emitter;
+using Kind = AttributeKind;
+
+std::vector<Operation> unary_operations();
+std::vector<Operation> binary_operations();
+std::vector<Operation> choice_operations();
+std::vector<Operation> reduction_operations();
+std::vector<Operation> normalisation_operations();
+std::vector<Operation> matmul_operations();
+std::vector<Operation> attention_operations();
+std::vector<Operation> layout_operations();
+std::vector<Operation> slice_operations();
+std::vector<Operation> index_operations();
+std::vector<Operation> join_operations();
+std::vector<Operation> creation_operations();
+
+// What several families need.
+
+/// Refuses what is not of floats.
+void check_float(const Inference&);
+/// Refuses arguments of different dtypes among the first `count`, and truth values.
+void check_one_dtype(const Inference&, std::size_t count);
+/// All dimensions but the last two.
+Shape batch_of(const Shape&);
+/// Strides of the matrices of an operand under the indices of the result's batch.
+Shape batch_strides(const Shape& operand, const Shape& batch);
+
+/// An argument as an operand of an elementwise operation: of this dtype and, Scalars excepted, of the call's shape.
+int operand(Emitter&, const TensorCall&, std::size_t i, DType);
+/// Truth values are calculated with as the integers 0 and 1.
+DType arithmetic_type(DType);
+/// sum over k of a[batch…, m, k] * b[batch…, k, n] (b transposed: [batch…, n, k]). A vector has no m, or no n; nor has
+/// the result then.
+int contract(Emitter&, int a, int b, bool b_transposed, const Shape& result);
+/// a op b, where b has extent 1 in some dimensions.
+int with(Emitter&, Op, int a, int b, std::string_view suffix);
+/// Elements along the dimensions.
+double count_along(const Emitter&, int x, const Dims& dims);
+int divided_sum(Emitter&, int x, const Dims& dims, double divisor);
+int mean_over(Emitter&, int x, const Dims& dims);
+/// x - mean
+int centred(Emitter&, int x, const Dims& dims);
+/// exp(x - max) / sum of it, over one dimension.
+int softmax_over(Emitter&, int x, std::int64_t dim);
+
+}  // namespace deplo::ir::torch

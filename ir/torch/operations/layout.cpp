@@ -1,0 +1,345 @@
+// Every element stays, its indices change: index maps, nothing is computed.
+//   transpose(T, dim0, dim1)   permute(T, dims)   reshape(T, shape (a -1 is resolved))   unsqueeze(T, dim)
+//   squeeze(T, dims (none given: all of extent 1; normalised to those of extent 1))   expand(T, shape (-1 keeps))
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "ir/torch/operations/family.h"
+
+namespace deplo::ir::torch {
+namespace {
+
+using tensor::identity;
+
+constexpr AttributeSpec shape_attributes[] = {{"shape", Kind::integers, Required{}}};
+
+std::int64_t& at(Shape& shape, std::int64_t i) { return shape[static_cast<std::size_t>(i)]; }
+
+// Dimension d of the result is dimension order[d] of x.
+int permuted(Emitter& e, const TensorCall& call, const Dims& order) {
+  const Coordinates from = identity(call.shape());
+  Coordinates coordinates(order.size(), 0);
+  for (std::size_t d = 0; d < order.size(); ++d) coordinates[static_cast<std::size_t>(order[d])] = from[d];
+  return e.map(call.args[0], call.shape(), std::move(coordinates), "map");
+}
+
+// transpose
+
+constexpr AttributeSpec transpose_attributes[] = {{"dim0", Kind::integer, Required{}},
+                                                  {"dim1", Kind::integer, Required{}}};
+
+TensorType infer_transpose(const Inference& call) {
+  const std::int64_t a = call.normalise_dim("dim0", call.rank(0)), b = call.normalise_dim("dim1", call.rank(0));
+  TensorType type = call.type(0);
+  std::swap(at(type.shape, a), at(type.shape, b));
+  return type;
+}
+
+Values evaluate_transpose(const Operands& o) {
+  Shape strides = row_major_strides(o.shape(0));
+  std::swap(at(strides, o.node.integer("dim0")), at(strides, o.node.integer("dim1")));
+  return strided(o, strides);
+}
+
+int decompose_transpose(Emitter& e, const TensorCall& call) {
+  Dims order(call.shape().size());
+  std::iota(order.begin(), order.end(), 0);
+  if (!order.empty())
+    std::swap(order[static_cast<std::size_t>(call.node.integer("dim0"))],
+              order[static_cast<std::size_t>(call.node.integer("dim1"))]);
+  return permuted(e, call, order);
+}
+
+python::Value call_transpose(const python::Call& c) {
+  const Id x = c.tensor("input");
+  return c.node({x}, {{"dim0", c.integer("dim0")}, {"dim1", c.integer("dim1")}});
+}
+
+python::Value call_t(const python::Call& c) {
+  const Id x = c.tensor("input");
+  if (c.type(x).shape.size() > 2)
+    throw Error(fmt::format("t: expected at most two dimensions, found {}", print(c.type(x))));
+  if (c.type(x).shape.size() < 2) return {python::Tensor{x}};
+  return c.node({x}, {{"dim0", std::int64_t{0}}, {"dim1", std::int64_t{1}}});
+}
+
+std::vector<Id> read_transpose(pt2::Call& call) {
+  const Id x = call.tensor("self");
+  return call.node({x}, {{"dim0", call.integer("dim0")}, {"dim1", call.integer("dim1")}});
+}
+
+// t (at most two dimensions), mT (at least two)
+std::vector<Id> read_t(pt2::Call& call) {
+  const Id x = call.tensor("self");
+  if (call.rank(x) < 2) return {x};
+  return call.node({x}, {{"dim0", std::int64_t{-2}}, {"dim1", std::int64_t{-1}}});
+}
+
+// permute
+
+constexpr AttributeSpec permute_attributes[] = {{"dims", Kind::integers, Required{}}};
+
+TensorType infer_permute(const Inference& call) {
+  const Shape dims = call.normalise_dims(call.rank(0));
+  if (dims.size() != call.shape(0).size()) call.expected("each dimension once", print_list(dims));
+  TensorType type = {call.dtype(0), {}};
+  for (const std::int64_t dim : dims) type.shape.push_back(call.shape(0)[static_cast<std::size_t>(dim)]);
+  return type;
+}
+
+Values evaluate_permute(const Operands& o) {
+  Shape own = row_major_strides(o.shape(0)), strides;
+  for (const std::int64_t dim : o.node.integers("dims")) strides.push_back(at(own, dim));
+  return strided(o, strides);
+}
+
+int decompose_permute(Emitter& e, const TensorCall& call) { return permuted(e, call, call.node.integers("dims")); }
+
+python::Value call_permute(const python::Call& c) {
+  return c.node({c.tensor("input")}, {{"dims", c.integers("dims")}});
+}
+
+std::vector<Id> read_permute(pt2::Call& call) {
+  const Id x = call.tensor("self");
+  return call.node({x}, {{"dims", call.integers("dims")}});
+}
+
+// reshape; also unsqueeze and squeeze, where extents of 1 come and go
+
+// The shape's -1 is what is left of `count` elements; 0 where that is none.
+std::int64_t left_over(const Shape& shape, std::int64_t count) {
+  for (const std::int64_t extent : shape) {
+    if (extent == -1) continue;
+    if (extent < 1 || count % extent != 0) return 0;
+    count /= extent;
+  }
+  return count;
+}
+
+TensorType infer_reshape(const Inference& call) {
+  Shape shape = call.node().integers("shape");
+  const auto unknown = std::ranges::count(shape, -1);
+  const std::int64_t rest = left_over(shape, element_count(call.shape(0)));
+  if (unknown > 1 || rest == 0 || (unknown == 0 && rest != 1))
+    call.expected(fmt::format("a shape of {} elements, at most one extent -1", element_count(call.shape(0))),
+                  print(shape));
+  std::ranges::replace(shape, -1, rest);
+  call.set("shape", shape);
+  return {call.dtype(0), shape};
+}
+
+Values evaluate_reshape(const Operands& o) { return o.value(0); }
+
+int decompose_reshape(Emitter& e, const TensorCall& call) { return e.reshape(call.args[0], call.shape(), "map"); }
+
+python::Value call_reshape(const python::Call& c) {
+  return c.node({c.tensor("input")}, {{"shape", c.integers("shape")}});
+}
+
+// view_as, reshape_as, expand_as
+python::Value call_shape_of_other(const python::Call& c) {
+  const Id x = c.tensor("input");
+  return c.node({x}, {{"shape", c.type(c.tensor("other")).shape}});
+}
+
+python::Value call_flatten(const python::Call& c) {
+  const Id x = c.tensor("input");
+  const Shape& shape = c.type(x).shape;
+  if (shape.empty()) return c.node({x}, {{"shape", Shape{1}}});
+  const auto first = static_cast<std::ptrdiff_t>(c.dim("start_dim", shape.size()));
+  const auto last = static_cast<std::ptrdiff_t>(c.dim("end_dim", shape.size()));
+  if (first > last) c.fail("end_dim", "a dimension not before start_dim");
+  Shape flat(shape.begin(), shape.begin() + first);
+  flat.push_back(element_count(Shape(shape.begin() + first, shape.begin() + last + 1)));
+  flat.insert(flat.end(), shape.begin() + last + 1, shape.end());
+  return c.node({x}, {{"shape", flat}});
+}
+
+python::Value call_unflatten(const python::Call& c) {
+  const Id x = c.tensor("input");
+  Shape shape = c.type(x).shape, sizes = c.integers("sizes");
+  const std::size_t dim = c.dim("dim", shape.size());
+  std::int64_t rest = shape[dim];  // what the -1 stands for
+  for (const std::int64_t size : sizes)
+    if (size != -1) rest = size < 1 || rest % size != 0 ? 0 : rest / size;
+  const auto unknown = std::ranges::count(sizes, -1);
+  if (unknown > 1 || rest == 0 || (unknown == 0 && rest != 1))
+    c.fail("sizes", fmt::format("extents whose product is {}, at most one of them -1", shape[dim]));
+  std::ranges::replace(sizes, -1, rest);
+  const auto place = shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(dim));
+  shape.insert(place, sizes.begin(), sizes.end());
+  return c.node({x}, {{"shape", shape}});
+}
+
+// Views: the file states the resulting shape.
+std::vector<Id> read_view(pt2::Call& call) {
+  if (call.has("dtype")) call.fail("dtype", "None");
+  call.ignore({"size", "shape", "start_dim", "end_dim", "dim", "sizes"});
+  return {call.reshape(call.tensor("self"), call.output_type().shape)};
+}
+
+// unsqueeze
+
+constexpr AttributeSpec unsqueeze_attributes[] = {{"dim", Kind::integer, Required{}}};
+
+TensorType infer_unsqueeze(const Inference& call) {
+  TensorType type = call.type(0);
+  const std::int64_t dim = call.normalise_dim("dim", call.rank(0) + 1);
+  type.shape.insert(type.shape.begin() + dim, 1);
+  return type;
+}
+
+python::Value call_unsqueeze(const python::Call& c) { return c.node({c.tensor("input")}, {{"dim", c.integer("dim")}}); }
+
+std::vector<Id> read_unsqueeze(pt2::Call& call) {
+  const Id x = call.tensor("self");
+  return call.node({x}, {{"dim", call.integer("dim")}});
+}
+
+// squeeze
+
+constexpr AttributeSpec squeeze_attributes[] = {{"dims", Kind::integers, Computed{}}};
+
+TensorType infer_squeeze(const Inference& call) {
+  Shape dims;
+  if (call.has("dims"))
+    dims = call.normalise_dims(call.rank(0));
+  else
+    for (std::int64_t i = 0; i < call.rank(0); ++i) dims.push_back(i);
+  TensorType type = call.type(0);
+  std::erase_if(dims, [&](std::int64_t dim) { return at(type.shape, dim) != 1; });
+  std::ranges::sort(dims);
+  for (auto dim = dims.rbegin(); dim != dims.rend(); ++dim) type.shape.erase(type.shape.begin() + *dim);
+  call.set("dims", dims);
+  return type;
+}
+
+python::Value call_squeeze(const python::Call& c) {
+  Attributes attributes;
+  if (c.given("dim")) attributes.emplace("dims", c.integers("dim"));
+  return c.node({c.tensor("input")}, std::move(attributes));
+}
+
+// expand
+
+TensorType infer_expand(const Inference& call) {
+  Shape shape = call.node().integers("shape");
+  const Shape& from = call.shape(0);
+  bool fits = shape.size() >= from.size();
+  const std::size_t extra = fits ? shape.size() - from.size() : 0;
+  for (std::size_t i = 0; fits && i < from.size(); ++i) {
+    std::int64_t& extent = shape[extra + i];
+    if (extent == -1) extent = from[i];
+    fits = extent == from[i] || from[i] == 1;
+  }
+  if (!fits)
+    call.expected(fmt::format("a shape that {} expands to", print(from)), print(call.node().integers("shape")));
+  call.set("shape", shape);
+  return {call.dtype(0), shape};
+}
+
+Values evaluate_expand(const Operands& o) { return strided(o, broadcast_strides(o.shape(0), o.result())); }
+
+int decompose_expand(Emitter& e, const TensorCall& call) {
+  if (e.as_scalar(call.args[0]) != nullptr) return e.fill(call.args[0], call.shape(), "map");
+  return e.broadcast(call.args[0], call.shape());
+}
+
+python::Value call_expand(const python::Call& c) {
+  return c.node({c.tensor("input")}, {{"shape", c.integers("size")}});
+}
+
+std::vector<Id> read_expand(pt2::Call& call) {
+  call.ignore({"size", "implicit", "other"});
+  return {call.expand(call.tensor("self"), call.output_type().shape)};
+}
+
+// Several of these
+
+// (…, n, …) → (…, n, 1, …) → (…, n, repeats, …) → (…, n * repeats, …)
+python::Value call_repeat_interleave(const python::Call& c) {
+  const Id x = c.tensor("input");
+  Shape shape = c.type(x).shape;
+  const std::size_t dim = c.dim("dim", shape.size());
+  const std::int64_t repeats = c.integer("repeats");
+  if (repeats < 1 || repeats > most_elements / shape[dim]) c.fail("repeats", "at least 1 and not too many");
+  const Id apart = c.session.call("unsqueeze", {x}, {{"dim", static_cast<std::int64_t>(dim) + 1}});
+  Shape wide = shape;
+  wide.insert(wide.begin() + static_cast<std::ptrdiff_t>(dim) + 1, repeats);
+  shape[dim] *= repeats;
+  return c.node({c.session.call("expand", {apart}, {{"shape", wide}})}, {{"shape", shape}});
+}
+
+// (a, b) of dim 0: (a, 1, b) → (a, repeats, b) → (a * repeats, b)
+std::vector<Id> read_repeat_interleave(pt2::Call& call) {
+  call.ignore({"output_size"});
+  const Id x = call.tensor("self");
+  const std::int64_t repeats = call.integer("repeats"), dim = call.integer("dim");
+  const std::int64_t wrapped = dim < 0 ? dim + call.rank(x) : dim;
+  if (wrapped < 0 || wrapped >= call.rank(x)) call.fail("dim", "a dimension of the tensor");
+  Shape apart = call.shape(x);
+  apart.insert(apart.begin() + wrapped + 1, 1);
+  Shape wide = apart;
+  wide[static_cast<std::size_t>(wrapped) + 1] = repeats;
+  return {call.reshape(call.expand(call.reshape(x, apart), wide), call.output_type().shape)};
+}
+
+// repeat(2, 3) of (a, b): (1, a, 1, b) → (2, a, 3, b) → (2a, 3b)
+std::vector<Id> read_repeat(pt2::Call& call) {
+  const Id x = call.tensor("self");
+  const std::vector<std::int64_t> repeats = call.integers("repeats");
+  if (static_cast<std::int64_t>(repeats.size()) < call.rank(x)) call.fail("repeats", "one number per dimension");
+  Shape extents(repeats.size() - call.shape(x).size(), 1), apart, wide;
+  extents.insert(extents.end(), call.shape(x).begin(), call.shape(x).end());
+  for (std::size_t d = 0; d < repeats.size(); ++d) {
+    if (repeats[d] != 1) {
+      apart.push_back(1);
+      wide.push_back(repeats[d]);
+    }
+    apart.push_back(extents[d]);
+    wide.push_back(extents[d]);
+  }
+  return {call.reshape(call.expand(call.reshape(x, apart), wide), call.output_type().shape)};
+}
+
+}  // namespace
+
+// clang-format off
+std::vector<Operation> layout_operations() {
+  return {
+      {"expand", 1, 1, shape_attributes, infer_expand, evaluate_expand, decompose_expand,
+       {{"expand", kMethod, "input, *size", call_expand},
+        {"expand_as", kMethod, "input, other", call_shape_of_other},
+        {"broadcast_to", kBoth, "input, size", call_expand}},
+       {{"aten.expand", read_expand}, {"aten.expand_as", read_expand}}},
+      {"permute", 1, 1, permute_attributes, infer_permute, evaluate_permute, decompose_permute,
+       {{"permute", kBoth, "input, *dims", call_permute}},
+       {{"aten.permute", read_permute}}},
+      {"reshape", 1, 1, shape_attributes, infer_reshape, evaluate_reshape, decompose_reshape,
+       {{"reshape", kBoth, "input, *shape", call_reshape},
+        {"view", kMethod, "input, *shape", call_reshape},
+        {"view_as", kMethod, "input, other", call_shape_of_other},
+        {"reshape_as", kMethod, "input, other", call_shape_of_other},
+        {"flatten", kBoth, "input, start_dim=0, end_dim=-1", call_flatten},
+        {"unflatten", kBoth, "input, dim, sizes", call_unflatten},
+        {"repeat_interleave", kBoth, "input, repeats, dim", call_repeat_interleave}},
+       {{"aten.reshape", read_view}, {"aten.view", read_view}, {"aten._unsafe_view", read_view},
+        {"aten.flatten", read_view}, {"aten.unflatten", read_view},
+        {"aten.repeat", read_repeat}, {"aten.repeat_interleave", read_repeat_interleave}}},
+      {"squeeze", 1, 1, squeeze_attributes, infer_squeeze, evaluate_reshape, decompose_reshape,
+       {{"squeeze", kBoth, "input, dim=None", call_squeeze}},
+       {{"aten.squeeze", read_view}}},
+      {"transpose", 1, 1, transpose_attributes, infer_transpose, evaluate_transpose, decompose_transpose,
+       {{"transpose", kBoth, "input, dim0, dim1", call_transpose},
+        {"swapaxes", kBoth, "input, dim0, dim1", call_transpose},
+        {"t", kBoth, "input", call_t}},
+       {{"aten.transpose", read_transpose}, {"aten.t", read_t}, {"aten.mT", read_t}}},
+      {"unsqueeze", 1, 1, unsqueeze_attributes, infer_unsqueeze, evaluate_reshape, decompose_reshape,
+       {{"unsqueeze", kBoth, "input, dim", call_unsqueeze}},
+       {{"aten.unsqueeze", read_unsqueeze}}},
+  };
+}
+// clang-format on
+
+}  // namespace deplo::ir::torch

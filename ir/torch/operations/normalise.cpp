@@ -1,0 +1,258 @@
+// Elements divided by what many of them amount to.
+//   softmax log_softmax(T, dim)   layer_norm(T x[, T weight[, T bias]], dims (how many at the end), eps=1e-5)
+//   rms_norm(T x[, T weight], dims, eps=2^-23 (PyTorch's None))
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "ir/torch/operations/family.h"
+
+namespace deplo::ir::torch {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double float_epsilon = 0x1p-23;  // torch.finfo(torch.float32).eps
+
+// softmax, log_softmax
+
+constexpr AttributeSpec softmax_attributes[] = {{"dim", Kind::integer, Required{}}};
+
+TensorType infer_softmax(const Inference& call) {
+  check_float(call);
+  call.normalise_dim("dim", call.rank(0));
+  return call.type(0);
+}
+
+/// `size` elements that stand `stride` apart.
+struct Lane {
+  const double* from;
+  double* to;
+  std::size_t size, stride;
+};
+
+void softmax(const Lane& lane, bool logarithm) {
+  double most = -infinity, total = 0;
+  for (std::size_t i = 0; i < lane.size; ++i) most = std::max(most, lane.from[i * lane.stride]);
+  for (std::size_t i = 0; i < lane.size; ++i) total += std::exp(lane.from[i * lane.stride] - most);
+  for (std::size_t i = 0; i < lane.size; ++i) {
+    const double shifted = lane.from[i * lane.stride] - most;
+    lane.to[i * lane.stride] = logarithm ? shifted - std::log(total) : std::exp(shifted) / total;
+  }
+}
+
+template <bool logarithm>
+Values evaluate_softmax(const Operands& o) {
+  const auto dim = static_cast<std::size_t>(o.node.integer("dim"));
+  const auto size = static_cast<std::size_t>(o.shape(0)[dim]);
+  const auto stride = static_cast<std::size_t>(row_major_strides(o.shape(0))[dim]);
+  const Values& x = o.value(0);
+  Values result(x.size());
+  for (std::size_t block = 0; block < x.size(); block += size * stride)
+    for (std::size_t i = block; i < block + stride; ++i) softmax({&x[i], &result[i], size, stride}, logarithm);
+  return result;
+}
+
+Dims over(const Emitter& e, int x, std::int64_t dim) { return e.rank(x) == 0 ? Dims{} : Dims{dim}; }
+
+int less_maximum(Emitter& e, int x, const Dims& dims) {
+  return with(e, Op::subtract, x, e.reduce(Op::maximum, x, dims, "max"), "shifted");
+}
+
+int decompose_softmax(Emitter& e, const TensorCall& call) {
+  return softmax_over(e, e.convert(call.args[0], call.dtype()), call.node.integer("dim"));
+}
+
+// x - max - log(sum(exp(x - max)))
+int decompose_log_softmax(Emitter& e, const TensorCall& call) {
+  const int x = e.convert(call.args[0], call.dtype());
+  const Dims dims = over(e, x, call.node.integer("dim"));
+  const int shifted = less_maximum(e, x, dims);
+  const int sum = e.reduce(Op::add, e.elementwise(Op::exp, {shifted}, "exp"), dims, "sum");
+  return with(e, Op::subtract, shifted, e.elementwise(Op::log, {sum}, "log"), "ew");
+}
+
+python::Value call_softmax(const python::Call& c) {
+  const std::int64_t dim = c.integer("dim");
+  return c.node({c.converted("input")}, {{"dim", dim}});
+}
+
+std::vector<Id> read_softmax(pt2::Call& call) {
+  if (call.flag("half_to_float", false)) call.fail("half_to_float", "False");
+  const Id x = call.converted("self");
+  return call.node({x}, {{"dim", call.integer("dim")}});
+}
+
+// As softmax, but a row of -inf gives 0.
+std::vector<Id> read_safe_softmax(pt2::Call& call) {
+  const Id x = call.converted("self");
+  const std::int64_t dim = call.integer("dim");
+  const Id largest = call.add("amax", {x}, {{"dims", std::vector{dim}}, {"keepdim", true}});
+  const Id hidden = call.add("eq", {largest, call.builder().scalar(-infinity, DType::f32)});
+  const Id zero = call.builder().scalar(0, DType::f32);
+  return {call.add("where", {hidden, zero, call.add("softmax", {x}, {{"dim", dim}})})};
+}
+
+// layer_norm, rms_norm
+
+constexpr AttributeSpec layer_norm_attributes[] = {{"dims", Kind::integer, Required{}}, {"eps", Kind::number, 1e-5}};
+constexpr AttributeSpec rms_norm_attributes[] = {{"dims", Kind::integer, Required{}},
+                                                 {"eps", Kind::number, float_epsilon}};
+
+TensorType infer_norm(const Inference& call) {
+  check_float(call);
+  const std::int64_t dims = call.node().integer("dims");
+  if (dims < 1 || dims > call.rank(0))
+    call.expected(fmt::format("dims from 1 to {}, the dimensions of the input", call.rank(0)), std::to_string(dims));
+  const Shape& shape = call.shape(0);
+  const TensorType normalised = {call.dtype(0), Shape(shape.end() - dims, shape.end())};
+  for (std::size_t i = 1; i < call.size(); ++i)
+    if (call.type(i) != normalised)
+      call.expected(fmt::format("a {} {}", i == 1 ? "weight" : "bias", print(normalised)));
+  return call.type(0);
+}
+
+// Elements that are normalised together: the last `dims` dimensions.
+std::size_t row_size(const Operands& o) {
+  const Shape& shape = o.shape(0);
+  return static_cast<std::size_t>(element_count(Shape(shape.end() - o.node.integer("dims"), shape.end())));
+}
+
+double weight(const Operands& o, std::size_t i) { return o.size() > 1 ? o.value(1)[i] : 1; }
+double bias(const Operands& o, std::size_t i) { return o.size() > 2 ? o.value(2)[i] : 0; }
+
+Values evaluate_layer_norm(const Operands& o) {
+  const std::size_t n = row_size(o);
+  const Values& x = o.value(0);
+  Values result(x.size());
+  for (std::size_t row = 0; row < x.size(); row += n) {
+    double mean = 0, variance = 0;
+    for (std::size_t i = 0; i < n; ++i) mean += x[row + i] / static_cast<double>(n);
+    for (std::size_t i = 0; i < n; ++i) variance += (x[row + i] - mean) * (x[row + i] - mean) / static_cast<double>(n);
+    const double deviation = std::sqrt(variance + o.node.number("eps"));
+    for (std::size_t i = 0; i < n; ++i) result[row + i] = (x[row + i] - mean) / deviation * weight(o, i) + bias(o, i);
+  }
+  return result;
+}
+
+Values evaluate_rms_norm(const Operands& o) {
+  const std::size_t n = row_size(o);
+  const Values& x = o.value(0);
+  Values result(x.size());
+  for (std::size_t row = 0; row < x.size(); row += n) {
+    double squares = 0;
+    for (std::size_t i = 0; i < n; ++i) squares += x[row + i] * x[row + i];
+    const double scale = std::sqrt(squares / static_cast<double>(n) + o.node.number("eps"));
+    for (std::size_t i = 0; i < n; ++i) result[row + i] = x[row + i] / scale * weight(o, i);
+  }
+  return result;
+}
+
+// 1 / sqrt(mean of squares + eps)
+int inverse_root(Emitter& e, const TensorCall& call, int x, const Dims& dims) {
+  const int square = e.elementwise(Op::multiply, {x, x}, "sq");
+  const int mean_square = mean_over(e, square, dims);
+  const int eps = e.scalar(call.node.number("eps"), call.dtype(), "eps");
+  return e.elementwise(Op::rsqrt, {e.elementwise(Op::add, {mean_square, eps}, "add_eps")}, "rsq");
+}
+
+// The last `dims` dimensions of the argument.
+Dims normalised_dims(const TensorCall& call) {
+  Dims dims(static_cast<std::size_t>(call.node.integer("dims")));
+  std::iota(dims.begin(), dims.end(), static_cast<std::int64_t>(call.shape().size() - dims.size()));
+  return dims;
+}
+
+// x * weight + bias, as far as the call has them.
+int affine(Emitter& e, const TensorCall& call, int x) {
+  if (call.args.size() > 1) x = with(e, Op::multiply, x, e.convert(call.args[1], call.dtype()), "scaled");
+  if (call.args.size() > 2) x = with(e, Op::add, x, e.convert(call.args[2], call.dtype()), "shifted");
+  return x;
+}
+
+int decompose_layer_norm(Emitter& e, const TensorCall& call) {
+  const Dims dims = normalised_dims(call);
+  const int rest = centred(e, e.convert(call.args[0], call.dtype()), dims);
+  return affine(e, call, with(e, Op::multiply, rest, inverse_root(e, call, rest, dims), "norm"));
+}
+
+int decompose_rms_norm(Emitter& e, const TensorCall& call) {
+  const int x = e.convert(call.args[0], call.dtype());
+  return affine(e, call, with(e, Op::multiply, x, inverse_root(e, call, x, normalised_dims(call)), "norm"));
+}
+
+// How many dimensions at the end; their extents must be those that are named.
+std::int64_t normalised_dims(const python::Call& c, Id x) {
+  const Shape normalised = c.integers("normalized_shape"), &shape = c.type(x).shape;
+  const bool fits = !normalised.empty() && normalised.size() <= shape.size() &&
+                    std::equal(normalised.rbegin(), normalised.rend(), shape.rbegin());
+  if (!fits)
+    throw Error(
+        fmt::format("{}: expected an input that ends in {}, found {}", c.name, print(normalised), print(shape)));
+  return static_cast<std::int64_t>(normalised.size());
+}
+
+python::Value call_layer_norm(const python::Call& c) {
+  const Id x = c.tensor("input");
+  std::vector<Id> args = {x};
+  const bool weight = c.given("weight"), bias = c.given("bias");
+  if (weight) args.push_back(c.tensor("weight"));
+  if (weight && bias) args.push_back(c.tensor("bias"));
+  python::Value normalised = c.node(std::move(args), {{"dims", normalised_dims(c, x)}, {"eps", c.number("eps")}});
+  if (weight || !bias) return normalised;
+  return {python::Tensor{c.session.call("add", {normalised.as<python::Tensor>()->id, c.tensor("bias")})}};
+}
+
+python::Value call_rms_norm(const python::Call& c) {
+  const Id x = c.tensor("input");
+  std::vector<Id> args = {x};
+  if (c.given("weight")) args.push_back(c.tensor("weight"));
+  Attributes attributes = {{"dims", normalised_dims(c, x)}};
+  if (c.given("eps")) attributes.emplace("eps", c.number("eps"));
+  return c.node(std::move(args), std::move(attributes));
+}
+
+// native_layer_norm and _fused_rms_norm give mean and 1/σ too, which are not supported.
+std::vector<Id> read_norm(pt2::Call& call) {
+  std::vector<Id> args = {call.tensor("input")};
+  Attributes attributes = {{"dims", static_cast<std::int64_t>(call.integers("normalized_shape").size())}};
+  if (call.has("eps")) attributes["eps"] = call.number("eps", 0);
+  if (call.has("bias") && !call.has("weight")) call.fail("weight", "a tensor where there is a bias");
+  if (call.has("weight")) args.push_back(call.tensor("weight"));
+  if (call.has("bias")) args.push_back(call.tensor("bias"));
+  call.ignore({"cudnn_enable"});
+  return call.node(std::move(args), std::move(attributes));
+}
+
+constexpr std::string_view along = "input, dim, dtype=None", along_any = "input, dim=None, _stacklevel=3, dtype=None";
+
+}  // namespace
+
+int softmax_over(Emitter& e, int x, std::int64_t dim) {
+  const Dims dims = over(e, x, dim);
+  const int exp = e.elementwise(Op::exp, {less_maximum(e, x, dims)}, "exp");
+  return with(e, Op::divide, exp, e.reduce(Op::add, exp, dims, "sum"), "softmax");
+}
+
+// clang-format off
+std::vector<Operation> normalisation_operations() {
+  return {
+      {"layer_norm", 1, 3, layer_norm_attributes, infer_norm, evaluate_layer_norm, decompose_layer_norm,
+       {{"layer_norm", kTorch | kFunctional, "input, normalized_shape, weight=None, bias=None, eps=1e-05", call_layer_norm}},
+       {{"aten.layer_norm", read_norm}, {"aten.native_layer_norm", read_norm}}},
+      {"log_softmax", 1, 1, softmax_attributes, infer_softmax, evaluate_softmax<true>, decompose_log_softmax,
+       {{"log_softmax", kBoth, along, call_softmax}, {"log_softmax", kFunctional, along_any, call_softmax},
+        {"LogSoftmax", kStateless, "dim=None"}},
+       {{"aten.log_softmax", read_softmax}, {"aten._log_softmax", read_softmax}}},
+      {"rms_norm", 1, 2, rms_norm_attributes, infer_norm, evaluate_rms_norm, decompose_rms_norm,
+       {{"rms_norm", kTorch | kFunctional, "input, normalized_shape, weight=None, eps=None", call_rms_norm}},
+       {{"aten.rms_norm", read_norm}, {"aten._fused_rms_norm", read_norm}}},
+      {"softmax", 1, 1, softmax_attributes, infer_softmax, evaluate_softmax<false>, decompose_softmax,
+       {{"softmax", kBoth, along, call_softmax}, {"softmax", kFunctional, along_any, call_softmax},
+        {"Softmax", kStateless, "dim=None"}},
+       {{"aten.softmax", read_softmax}, {"aten._softmax", read_softmax}, {"aten._safe_softmax", read_safe_softmax}}},
+  };
+}
+// clang-format on
+
+}  // namespace deplo::ir::torch

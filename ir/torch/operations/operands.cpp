@@ -1,0 +1,26 @@
+#include "ir/torch/operations/operands.h"
+
+#include <cmath>
+
+namespace deplo::ir::torch {
+
+Shape broadcast_strides(const Shape& operand, const Shape& result) {
+  const Shape own = row_major_strides(operand);
+  Shape strides(result.size(), 0);
+  const std::size_t extra = result.size() - operand.size();
+  for (std::size_t i = 0; i < operand.size(); ++i) strides[extra + i] = operand[i] == 1 ? 0 : own[i];
+  return strides;
+}
+
+Values strided(const Operands& o, const Shape& strides, std::int64_t start) {
+  Values result;
+  result.reserve(o.result_count());
+  const double* from = o.value(0).data() + start;
+  for_each_index(o.result(), std::array{strides}, [&](std::size_t i) { result.push_back(from[i]); });
+  return result;
+}
+
+double to_integer(double x) { return std::isnan(x) ? 0 : std::trunc(x); }
+double to_truth(double x) { return x != 0 ? 1 : 0; }
+
+}  // namespace deplo::ir::torch

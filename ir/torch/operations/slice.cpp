@@ -1,0 +1,221 @@
+// Elements picked along a dimension.
+//   slice(T, dim, start=0, end=max, step=1 (≥ 1))   select(T, dim, index)
+#include <algorithm>
+#include <limits>
+
+#include "core/error.h"
+#include "ir/torch/operations/family.h"
+
+namespace deplo::ir::torch {
+namespace {
+
+using tensor::identity;
+
+std::int64_t& at(Shape& shape, std::int64_t i) { return shape[static_cast<std::size_t>(i)]; }
+
+// slice
+
+constexpr AttributeSpec slice_attributes[] = {{"dim", Kind::integer, Required{}},
+                                              {"start", Kind::integer, std::int64_t{0}},
+                                              {"end", Kind::integer, Computed{}},
+                                              {"step", Kind::integer, std::int64_t{1}}};
+
+// As Python clamps the bounds of a slice.
+std::int64_t clamp_bound(std::int64_t bound, std::int64_t extent) {
+  return std::clamp<std::int64_t>(bound < 0 ? std::max(bound, -extent) + extent : bound, 0, extent);
+}
+
+TensorType infer_slice(const Inference& call) {
+  const Node& node = call.node();
+  const std::int64_t dim = call.normalise_dim("dim", call.rank(0));
+  const std::int64_t extent = call.shape(0)[static_cast<std::size_t>(dim)], step = node.integer("step");
+  const std::int64_t start = clamp_bound(node.integer("start"), extent);
+  const std::int64_t end = call.has("end") ? clamp_bound(node.integer("end"), extent) : extent;
+  if (step < 1) call.expected("a step of at least 1", std::to_string(step));
+  if (start >= end)
+    call.expected("a slice of at least one element",
+                  fmt::format("{} to {} of dimension {} of {}", start, end, dim, print(call.type(0))));
+  const std::int64_t count = 1 + (end - start - 1) / step;
+  call.set("start", start);
+  call.set("end", count == 1 ? start + 1 : end);  // of one element the step says nothing, and may be huge
+  call.set("step", count == 1 ? 1 : step);
+  TensorType type = call.type(0);
+  type.shape[static_cast<std::size_t>(dim)] = count;
+  return type;
+}
+
+Values evaluate_slice(const Operands& o) {
+  Shape strides = row_major_strides(o.shape(0));
+  std::int64_t& stride = at(strides, o.node.integer("dim"));
+  const std::int64_t start = o.node.integer("start") * stride;
+  stride *= o.node.integer("step");
+  return strided(o, strides, start);
+}
+
+int decompose_slice(Emitter& e, const TensorCall& call) {
+  const auto dim = static_cast<std::size_t>(call.node.integer("dim"));
+  Coordinates coordinates = identity(call.shape());
+  coordinates[dim] = simplify(coordinates[dim] * call.node.integer("step") + call.node.integer("start"));
+  return e.map(call.args[0], call.shape(), std::move(coordinates), "map");
+}
+
+// Slices of these extents, one after the other.
+python::Value pieces(const python::Call& c, Id x, std::size_t dim, const Shape& extents) {
+  python::Values out;
+  std::int64_t start = 0;
+  for (const std::int64_t extent : extents) {
+    out.push_back(c.node({x}, {{"dim", static_cast<std::int64_t>(dim)}, {"start", start}, {"end", start + extent}}));
+    start += extent;
+  }
+  return make_list(std::move(out), true);
+}
+
+python::Value pieces_of(const python::Call& c, Id x, std::size_t dim, std::int64_t extent) {
+  const std::int64_t whole = c.type(x).shape[dim], count = (whole - 1) / extent + 1;
+  if (count > static_cast<std::int64_t>(python::most_nodes))
+    throw Error(fmt::format("{}: expected at most {} pieces, found {}", c.name, python::most_nodes, count));
+  Shape extents(static_cast<std::size_t>(count), extent);
+  extents.back() = whole - extent * (count - 1);
+  return pieces(c, x, dim, extents);
+}
+
+python::Value call_split(const python::Call& c) {
+  const Id x = c.tensor("input");
+  const std::size_t dim = c.dim("dim", c.type(x).shape.size());
+  if (!c.value("split_size").as<python::List>()) {
+    if (c.integer("split_size") < 1) c.fail("split_size", "at least 1");
+    return pieces_of(c, x, dim, c.integer("split_size"));
+  }
+  const Shape extents = c.integers("split_size");
+  std::int64_t left = c.type(x).shape[dim];
+  for (const std::int64_t extent : extents) left = extent < 1 || extent > left ? -1 : left - extent;
+  if (left != 0) c.fail("split_size", fmt::format("extents whose sum is {}", c.type(x).shape[dim]));
+  return pieces(c, x, dim, extents);
+}
+
+python::Value call_chunk(const python::Call& c) {
+  const Id x = c.tensor("input");
+  const std::size_t dim = c.dim("dim", c.type(x).shape.size());
+  const std::int64_t chunks = c.integer("chunks");
+  if (chunks < 1) c.fail("chunks", "at least 1");
+  return pieces_of(c, x, dim, (c.type(x).shape[dim] - 1) / chunks + 1);
+}
+
+python::Value call_narrow(const python::Call& c) {
+  const Id x = c.tensor("input");
+  const Shape& shape = c.type(x).shape;
+  const std::size_t dim = c.dim("dim", shape.size());
+  const std::int64_t start = c.integer("start"), length = c.integer("length");
+  if (start < 0 || start >= shape[dim]) c.fail("start", fmt::format("0 to {}", shape[dim] - 1));
+  if (length < 1 || length > shape[dim] - start) c.fail("length", fmt::format("1 to {}", shape[dim] - start));
+  return c.node({x}, {{"dim", static_cast<std::int64_t>(dim)}, {"start", start}, {"end", start + length}});
+}
+
+constexpr std::int64_t all = std::numeric_limits<std::int64_t>::max();
+
+std::vector<Id> read_slice(pt2::Call& call) {
+  const Id x = call.tensor("self");
+  const std::int64_t dim = call.integer("dim", 0), start = call.integer("start", 0), end = call.integer("end", all);
+  return {call.slice(x, dim, start, end, call.integer("step", 1))};
+}
+
+std::vector<Id> read_narrow(pt2::Call& call) {
+  const Id x = call.tensor("self");
+  const std::int64_t dim = call.integer("dim"), start = call.integer("start"), length = call.integer("length");
+  if (start < 0 || length < 0 || start > all - length) call.fail("start", "a start of at least 0, inside the tensor");
+  return {call.slice(x, dim, start, start + length)};
+}
+
+// split, chunk: the file states the parts' shapes.
+std::vector<Id> read_split(pt2::Call& call) {
+  call.ignore({"split_size", "split_sizes", "chunks", "sections", "indices"});
+  const Id x = call.tensor("self");
+  const std::int64_t dim = call.integer("dim", 0), wrapped = dim < 0 ? dim + call.rank(x) : dim;
+  std::vector<Id> parts;
+  std::int64_t start = 0;
+  for (std::size_t i = 0; i < call.outputs().size(); ++i) {
+    const Shape& shape = call.output_type(i).shape;
+    if (wrapped < 0 || wrapped >= static_cast<std::int64_t>(shape.size())) call.fail("dim", "a dimension of the parts");
+    const std::int64_t end = start + shape[static_cast<std::size_t>(wrapped)];
+    if (end > most_elements) call.fail("self", "parts that fit");
+    parts.push_back(call.slice(x, dim, start, end));
+    start = end;
+  }
+  return parts;
+}
+
+// select
+
+constexpr AttributeSpec select_attributes[] = {{"dim", Kind::integer, Required{}},
+                                               {"index", Kind::integer, Required{}}};
+
+TensorType infer_select(const Inference& call) {
+  TensorType type = call.type(0);
+  const std::int64_t dim = call.normalise_dim("dim", call.rank(0));
+  call.normalise_dim("index", type.shape[static_cast<std::size_t>(dim)]);
+  type.shape.erase(type.shape.begin() + dim);
+  return type;
+}
+
+Values evaluate_select(const Operands& o) {
+  Shape strides = row_major_strides(o.shape(0));
+  const std::int64_t dim = o.node.integer("dim"), start = o.node.integer("index") * at(strides, dim);
+  strides.erase(strides.begin() + dim);
+  return strided(o, strides, start);
+}
+
+int decompose_select(Emitter& e, const TensorCall& call) {
+  Coordinates coordinates = identity(call.shape());
+  coordinates.insert(coordinates.begin() + call.node.integer("dim"), call.node.integer("index"));
+  return e.map(call.args[0], call.shape(), std::move(coordinates), "map");
+}
+
+python::Value call_select(const python::Call& c) {
+  return c.node({c.tensor("input")}, {{"dim", c.integer("dim")}, {"index", c.integer("index")}});
+}
+
+python::Value call_unbind(const python::Call& c) {
+  const Id x = c.tensor("input");
+  const std::size_t dim = c.dim("dim", c.type(x).shape.size());
+  const std::int64_t count = c.type(x).shape[dim];
+  if (count > static_cast<std::int64_t>(python::most_nodes))
+    throw Error(fmt::format("unbind: expected at most {} pieces, found {}", python::most_nodes, count));
+  python::Values out;
+  for (std::int64_t i = 0; i < count; ++i)
+    out.push_back(c.node({x}, {{"dim", static_cast<std::int64_t>(dim)}, {"index", i}}));
+  return make_list(std::move(out), true);
+}
+
+std::vector<Id> read_select(pt2::Call& call) {
+  const Id x = call.tensor("self");
+  return call.node({x}, {{"dim", call.integer("dim")}, {"index", call.integer("index")}});
+}
+
+std::vector<Id> read_unbind(pt2::Call& call) {
+  const Id x = call.tensor("self");
+  const std::int64_t dim = call.integer("dim", 0);
+  std::vector<Id> parts;
+  for (std::size_t i = 0; i < call.outputs().size(); ++i)
+    parts.push_back(call.add("select", {x}, {{"dim", dim}, {"index", static_cast<std::int64_t>(i)}}));
+  return parts;
+}
+
+}  // namespace
+
+// clang-format off
+std::vector<Operation> slice_operations() {
+  return {
+      {"select", 1, 1, select_attributes, infer_select, evaluate_select, decompose_select,
+       {{"select", kBoth, "input, dim, index", call_select}, {"unbind", kBoth, "input, dim=0", call_unbind}},
+       {{"aten.select", read_select}, {"aten.unbind", read_unbind}}},
+      {"slice", 1, 1, slice_attributes, infer_slice, evaluate_slice, decompose_slice,
+       {{"split", kBoth, "input, split_size, dim=0", call_split},
+        {"chunk", kBoth, "input, chunks, dim=0", call_chunk},
+        {"narrow", kBoth, "input, dim, start, length", call_narrow}},
+       {{"aten.slice", read_slice}, {"aten.narrow", read_narrow}, {"aten.chunk", read_split}, {"aten.split", read_split},
+        {"aten.split_with_sizes", read_split}}},
+  };
+}
+// clang-format on
+
+}  // namespace deplo::ir::torch

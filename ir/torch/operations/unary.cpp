@@ -1,0 +1,182 @@
+// One tensor, element by element.
+//   neg exp log sqrt rsqrt tanh sigmoid silu relu erf sin cos abs reciprocal logical_not(T)
+//   gelu(T, approximate="none" | "tanh")
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "ir/torch/operations/family.h"
+
+namespace deplo::ir::torch {
+namespace {
+
+// Integers and truth values give f32.
+TensorType infer_float(const Inference& call) {
+  return {is_float(call.dtype(0)) ? call.dtype(0) : DType::f32, call.shape(0)};
+}
+
+// Of integers or floats.
+TensorType infer_number(const Inference& call) {
+  if (call.dtype(0) == DType::boolean) call.expected("numbers");
+  return call.type(0);
+}
+
+TensorType infer_activation(const Inference& call) {
+  check_float(call);
+  return call.type(0);
+}
+
+TensorType infer_logical_not(const Inference& call) { return {DType::boolean, call.shape(0)}; }
+
+template <double (*apply)(double)>
+Values evaluate_each(const Operands& o) {
+  Values result(o.value(0).size());
+  std::ranges::transform(o.value(0), result.begin(), apply);
+  return result;
+}
+
+template <Op op>
+int decompose_each(Emitter& e, const TensorCall& call) {
+  return e.elementwise(op, {operand(e, call, 0, call.dtype())}, "ew");
+}
+
+python::Value call_unary(const python::Call& c) { return c.node({c.tensor("input")}); }
+std::vector<Id> read_unary(pt2::Call& call) { return call.node({call.operand("self")}); }
+
+double negative(double x) { return -x; }
+double reciprocal(double x) { return 1 / x; }
+double rsqrt(double x) { return 1 / std::sqrt(x); }
+double relu(double x) { return x < 0 ? 0.0 : x; }
+double logical_not(double x) { return x == 0 ? 1.0 : 0.0; }
+// Either form is exact where the other would overflow.
+double sigmoid(double x) { return x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x)); }
+double silu(double x) { return x * sigmoid(x); }
+
+// x * sigmoid(x)
+int decompose_silu(Emitter& e, const TensorCall& call) {
+  const int x = operand(e, call, 0, call.dtype());
+  return e.elementwise(Op::multiply, {x, e.elementwise(Op::sigmoid, {x}, "sigmoid")}, "ew");
+}
+
+// gelu
+
+constexpr AttributeSpec gelu_attributes[] = {{"approximate", Kind::text, std::string_view("none")}};
+
+TensorType infer_gelu(const Inference& call) {
+  const std::string& form = call.node().text("approximate");
+  if (form != "none" && form != "tanh") call.expected("approximate 'none' or 'tanh'", "'" + form + "'");
+  return infer_activation(call);
+}
+
+// x Φ(x), with erfc so that no digits cancel at the left.
+double gelu(double x) { return 0.5 * x * std::erfc(-x * std::numbers::sqrt2 / 2); }
+double gelu_tanh(double x) {
+  const double inner = std::sqrt(2 * std::numbers::inv_pi) * (x + 0.044715 * x * x * x);
+  return 0.5 * x * (1 + std::tanh(inner));
+}
+
+Values evaluate_gelu(const Operands& o) {
+  return o.node.text("approximate") == "tanh" ? evaluate_each<gelu_tanh>(o) : evaluate_each<gelu>(o);
+}
+
+// (1 + erf(x / sqrt 2)), the exact form
+int erf_gate(Emitter& e, int x, DType t) {
+  const int scaled = e.elementwise(Op::multiply, {x, e.scalar(std::numbers::sqrt2 / 2, t, "rsqrt_2")}, "scaled");
+  const int erf = e.elementwise(Op::erf, {scaled}, "erf");
+  return e.elementwise(Op::add, {erf, e.scalar(1, t, "one")}, "add");
+}
+
+// (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x * x * x)))
+int tanh_gate(Emitter& e, int x, DType t) {
+  const double root = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
+  int cube = e.elementwise(Op::multiply, {x, e.scalar(0.044715, t, "coefficient")}, "cube");
+  cube = e.elementwise(Op::multiply, {cube, x}, "cube");
+  cube = e.elementwise(Op::multiply, {cube, x}, "cube");
+  const int sum = e.elementwise(Op::add, {x, cube}, "inner");
+  const int scaled = e.elementwise(Op::multiply, {sum, e.scalar(root, t, "root")}, "scaled");
+  const int tanh = e.elementwise(Op::tanh, {scaled}, "tanh");
+  return e.elementwise(Op::add, {tanh, e.scalar(1, t, "one")}, "add");
+}
+
+int decompose_gelu(Emitter& e, const TensorCall& call) {
+  const DType t = call.dtype();
+  const int x = operand(e, call, 0, t);
+  const int gate = call.node.text("approximate") == "tanh" ? tanh_gate(e, x, t) : erf_gate(e, x, t);
+  const int half = e.elementwise(Op::multiply, {x, e.scalar(0.5, t, "half")}, "halved");
+  return e.elementwise(Op::multiply, {half, gate}, "ew");
+}
+
+python::Value call_gelu(const python::Call& c) {
+  return c.node({c.tensor("input")}, {{"approximate", std::string(c.text("approximate"))}});
+}
+
+std::vector<Id> read_gelu(pt2::Call& call) {
+  return call.node({call.tensor("self")}, {{"approximate", call.text("approximate", "none")}});
+}
+
+// Truth values only: of integers it works bit by bit.
+std::vector<Id> read_bitwise_not(pt2::Call& call) {
+  const Id self = call.operand("self");
+  if (call.dtype(self) != DType::boolean) call.fail("self", "tensors of dtype bool");
+  return call.node({self});
+}
+
+}  // namespace
+
+// clang-format off
+std::vector<Operation> unary_operations() {
+  return {
+      {"abs", 1, 1, {}, infer_number, evaluate_each<std::fabs>, decompose_each<Op::absolute>,
+       {{"abs", kBoth, "input", call_unary}, {"absolute", kBoth, "input", call_unary}},
+       {{"aten.abs", read_unary}}},
+      {"cos", 1, 1, {}, infer_float, evaluate_each<std::cos>, decompose_each<Op::cos>,
+       {{"cos", kBoth, "input", call_unary}},
+       {{"aten.cos", read_unary}}},
+      {"erf", 1, 1, {}, infer_float, evaluate_each<std::erf>, decompose_each<Op::erf>,
+       {{"erf", kBoth, "input", call_unary}},
+       {{"aten.erf", read_unary}}},
+      {"exp", 1, 1, {}, infer_float, evaluate_each<std::exp>, decompose_each<Op::exp>,
+       {{"exp", kBoth, "input", call_unary}},
+       {{"aten.exp", read_unary}}},
+      {"gelu", 1, 1, gelu_attributes, infer_gelu, evaluate_gelu, decompose_gelu,
+       {{"gelu", kFunctional, "input, approximate='none'", call_gelu}, {"GELU", kStateless, "approximate='none'"}},
+       {{"aten.gelu", read_gelu}}},
+      {"log", 1, 1, {}, infer_float, evaluate_each<std::log>, decompose_each<Op::log>,
+       {{"log", kBoth, "input", call_unary}},
+       {{"aten.log", read_unary}}},
+      {"logical_not", 1, 1, {}, infer_logical_not, evaluate_each<logical_not>, decompose_each<Op::logical_not>,
+       {{"logical_not", kBoth, "input", call_unary}, {"~", kPrefix, "input", call_unary}},
+       {{"aten.logical_not", read_unary}, {"aten.bitwise_not", read_bitwise_not}}},
+      {"neg", 1, 1, {}, infer_number, evaluate_each<negative>, decompose_each<Op::negative>,
+       {{"neg", kBoth, "input", call_unary}, {"negative", kBoth, "input", call_unary}, {"-", kPrefix, "input", call_unary}},
+       {{"aten.neg", read_unary}}},
+      {"reciprocal", 1, 1, {}, infer_float, evaluate_each<reciprocal>, decompose_each<Op::reciprocal>,
+       {{"reciprocal", kBoth, "input", call_unary}},
+       {{"aten.reciprocal", read_unary}}},
+      {"relu", 1, 1, {}, infer_number, evaluate_each<relu>, decompose_each<Op::relu>,
+       {{"relu", kBoth, "input", call_unary}, {"relu", kFunctional, "input, inplace=False", call_unary},
+        {"ReLU", kStateless, "inplace=False"}},
+       {{"aten.relu", read_unary}}},
+      {"rsqrt", 1, 1, {}, infer_float, evaluate_each<rsqrt>, decompose_each<Op::rsqrt>,
+       {{"rsqrt", kBoth, "input", call_unary}},
+       {{"aten.rsqrt", read_unary}}},
+      {"sigmoid", 1, 1, {}, infer_float, evaluate_each<sigmoid>, decompose_each<Op::sigmoid>,
+       {{"sigmoid", kBoth | kFunctional, "input", call_unary}, {"Sigmoid", kStateless, ""}},
+       {{"aten.sigmoid", read_unary}}},
+      {"silu", 1, 1, {}, infer_activation, evaluate_each<silu>, decompose_silu,
+       {{"silu", kFunctional, "input, inplace=False", call_unary}, {"SiLU", kStateless, "inplace=False"}},
+       {{"aten.silu", read_unary}}},
+      {"sin", 1, 1, {}, infer_float, evaluate_each<std::sin>, decompose_each<Op::sin>,
+       {{"sin", kBoth, "input", call_unary}},
+       {{"aten.sin", read_unary}}},
+      {"sqrt", 1, 1, {}, infer_float, evaluate_each<std::sqrt>, decompose_each<Op::sqrt>,
+       {{"sqrt", kBoth, "input", call_unary}},
+       {{"aten.sqrt", read_unary}}},
+      {"tanh", 1, 1, {}, infer_float, evaluate_each<std::tanh>, decompose_each<Op::tanh>,
+       {{"tanh", kBoth | kFunctional, "input", call_unary}, {"Tanh", kStateless, ""}},
+       {{"aten.tanh", read_unary}}},
+  };
+}
+// clang-format on
+
+}  // namespace deplo::ir::torch
