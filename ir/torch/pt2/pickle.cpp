@@ -2,18 +2,52 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <cstdint>
 #include <cstring>
 #include <deque>
 #include <unordered_map>
 #include <vector>
 
 #include "core/error.h"
-#include "ir/torch/pt2/pickle_value.h"
 
 namespace deplo::ir::torch::pt2 {
 namespace {
 
-using namespace pickle;
+// The values of the machine, and the names that it knows.
+// clang-format off
+enum class Kind : std::uint8_t {
+  none, boolean, integer, text, list, dictionary, storage_class, storage, tensor,  // values
+  make_tensor, make_parameter, make_dictionary                                     // what REDUCE may call
+};
+// clang-format on
+// Composite values are indices into the machine's pools: a pickle may make cycles, and nest as deep as it likes.
+struct Value {
+  Kind kind = Kind::none;
+  std::int64_t number = 0;  // boolean, integer; storage_class: the ScalarType; else the index
+};
+
+struct Global {
+  std::string_view name;
+  Kind kind;
+  ScalarType type = ScalarType::unknown;
+};
+constexpr auto globals = std::to_array<Global>({
+    {"torch._utils _rebuild_tensor_v2", Kind::make_tensor},
+    {"torch._utils _rebuild_parameter", Kind::make_parameter},
+    {"torch._utils _rebuild_parameter_with_state", Kind::make_parameter},
+    {"collections OrderedDict", Kind::make_dictionary},
+    {"torch FloatStorage", Kind::storage_class, ScalarType::float32},
+    {"torch HalfStorage", Kind::storage_class, ScalarType::float16},
+    {"torch BFloat16Storage", Kind::storage_class, ScalarType::bfloat16},
+    {"torch DoubleStorage", Kind::storage_class, ScalarType::float64},
+    {"torch LongStorage", Kind::storage_class, ScalarType::int64},
+    {"torch IntStorage", Kind::storage_class, ScalarType::int32},
+    {"torch ShortStorage", Kind::storage_class, ScalarType::int16},
+    {"torch CharStorage", Kind::storage_class, ScalarType::int8},
+    {"torch ByteStorage", Kind::storage_class, ScalarType::uint8},
+    {"torch BoolStorage", Kind::storage_class, ScalarType::boolean},
+});
 
 // The stack machine of the format (CPython's Lib/pickletools.py describes every opcode).
 class Machine {
@@ -182,79 +216,39 @@ class Machine {
   // False at the end.
   bool step() {
     const char op = take(1)[0];
+    // clang-format off
     switch (op) {
-      case '.':
-        return false;
-      case '\x80':
-        take(1);
-        break;  // protocol
-      case '(':
-        marks_.push_back(stack_.size());
-        break;
-      case 'q':
-      case 'r':
-        memo_put(unsigned_(op == 'q' ? 1 : 4));
-        break;
-      case 'h':
-      case 'j':
-        memo_get(unsigned_(op == 'h' ? 1 : 4));
-        break;
-      case 'R':
-        reduce();
-        break;
-      case 'Q':
-        push_storage();
-        break;
-      case 's':
-        set_items(pop_last(2));
-        break;
-      case 'u':
-        set_items(pop_marked());
-        break;
-      case 'b':
-        pop();
-        break;  // the attributes of an object: a state dictionary's _metadata
-      default:
-        literal(op);
+      case '.': return false;
+      case '\x80': take(1); break;  // protocol
+      case '(': marks_.push_back(stack_.size()); break;
+      case 'q': memo_put(unsigned_(1)); break;
+      case 'r': memo_put(unsigned_(4)); break;
+      case 'h': memo_get(unsigned_(1)); break;
+      case 'j': memo_get(unsigned_(4)); break;
+      case 'N': push({Kind::none, 0}); break;
+      case '\x88': push({Kind::boolean, 1}); break;
+      case '\x89': push({Kind::boolean, 0}); break;
+      case 'K': push({Kind::integer, unsigned_(1)}); break;
+      case 'M': push({Kind::integer, unsigned_(2)}); break;
+      case 'J': push({Kind::integer, static_cast<std::int32_t>(unsigned_(4))}); break;
+      case '\x8a': push_long(); break;
+      case 'X': push_text(take(unsigned_(4))); break;
+      case 'c': push_global(); break;
+      case ')': push_list({}); break;
+      case '\x85': push_list(pop_last(1)); break;
+      case '\x86': push_list(pop_last(2)); break;
+      case '\x87': push_list(pop_last(3)); break;
+      case 't': push_list(pop_marked()); break;
+      case '}': push_dictionary(); break;
+      case 's': set_items(pop_last(2)); break;
+      case 'u': set_items(pop_marked()); break;
+      case 'Q': push_storage(); break;
+      case 'R': reduce(); break;
+      case 'b': pop(); break;  // the attributes of an object: a state dictionary's _metadata
+      default: fail("an opcode that torch.save writes for tensors", fmt::format("0x{:02x}", op & 0xff));
     }
+    // clang-format on
     return true;
-  }
-
-  void literal(char op) {
-    switch (op) {
-      case '}':
-        return push_dictionary();
-      case ')':
-        return push_list({});
-      case 't':
-        return push_list(pop_marked());
-      case '\x85':
-        return push_list(pop_last(1));
-      case '\x86':
-        return push_list(pop_last(2));
-      case '\x87':
-        return push_list(pop_last(3));
-      case 'X':
-        return push_text(take(unsigned_(4)));
-      case 'c':
-        return push_global();
-      case 'J':
-        return push({Kind::integer, static_cast<std::int32_t>(unsigned_(4))});
-      case 'K':
-        return push({Kind::integer, unsigned_(1)});
-      case 'M':
-        return push({Kind::integer, unsigned_(2)});
-      case '\x8a':
-        return push_long();
-      case 'N':
-        return push({Kind::none, 0});
-      case '\x88':
-        return push({Kind::boolean, 1});
-      case '\x89':
-        return push({Kind::boolean, 0});
-      default:
-        fail("an opcode that torch.save writes for tensors", fmt::format("0x{:02x}", op & 0xff));
-    }
   }
 
   std::string_view bytes_;
