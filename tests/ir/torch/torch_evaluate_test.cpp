@@ -1,4 +1,5 @@
-// Every operation against values worked out by hand or taken from tables.
+// Values worked out by hand or taken from tables, at infinities, NaN, ties and other corners. That every operation has
+// values at all is asked of those that PyTorch computed (torch_values_test.cpp).
 #include "ir/torch/evaluate.h"
 
 #include <gtest/gtest.h>
@@ -6,9 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <set>
 
-#include "ir/torch/operations/ops.h"
 #include "ir/torch/torch_case.h"
 
 namespace deplo::ir::torch {
@@ -222,15 +221,12 @@ void check(const Case& c) {
   }
 }
 
-TEST(TorchEvaluate, EveryOperationGivesTheKnownValues) {
-  std::set<std::string_view> seen;
+TEST(TorchEvaluate, OperationsGiveTheKnownValues) {
   for (const auto* group : {&elementwise, &reductions, &products, &shapes, &attentions, &conversions})
     for (std::size_t i = 0; i < group->size(); ++i) {
       SCOPED_TRACE(std::string((*group)[i].op) + ", case " + std::to_string(i));
       check((*group)[i]);
-      seen.insert((*group)[i].op);
     }
-  for (const std::string_view op : op_names()) EXPECT_TRUE(seen.contains(op)) << op << " has no case";
 }
 
 TEST(TorchEvaluate, NamesAnIndexThatIsOutOfRange) {

@@ -1,4 +1,4 @@
-// The calls that every decomposition is checked with: extents 1, 7, 33, every dtype, every attribute.
+// The calls that decompositions are checked with: extents 1, 7, 33, every dtype, every attribute.
 #include <cmath>
 
 #include "rules/decompose/decompose_case.h"
