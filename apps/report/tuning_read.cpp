@@ -130,7 +130,7 @@ TunedStore& TunedStore::operator=(TunedStore&&) noexcept = default;
 TunedKernel TunedStore::read(const Entry& entry) {
   TunedKernel kernel;
   Statement row(*database_, fmt::format("SELECT k.text, {} FROM kernel k JOIN device d ON d.id = ?2 WHERE k.id = ?1",
-                                        measure::device_columns));
+                                        measure::device_columns()));
   row.bind(1, entry.kernel).bind(2, entry.device);
   CHECK(row.step());
   kernel.text = row.text(0);

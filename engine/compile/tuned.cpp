@@ -149,7 +149,7 @@ std::optional<Schedule> TunedCache::replay(const measure::StoredSchedule& stored
   }
   schedule.arguments = all_of(schedule.loop);
   schedule.prepared = std::move(*prepared);
-  schedule.measured_us = stored.best.median_us;
+  schedule.measured_us = stored.best.timing.median_us;
   return schedule;
 }
 
@@ -174,7 +174,7 @@ std::optional<Schedule> TunedCache::transfer(const ir::Program& kernel, const me
                   std::move(mine.program),
                   std::move(mine.buffers),
                   std::move(*prepared),
-                  stored.best.median_us,
+                  stored.best.timing.median_us,
                   stored.kernel.name,
                   ""};
 }
@@ -185,7 +185,7 @@ std::optional<Schedule> TunedCache::find_tuned(const ir::Program& kernel, const 
   std::ranges::stable_sort(stored, [&](const auto& a, const auto& b) {
     const bool exact = a.exact_key == keys.exact;
     if (exact != (b.exact_key == keys.exact)) return exact;
-    return a.best.median_us < b.best.median_us;
+    return a.best.timing.median_us < b.best.timing.median_us;
   });
   for (const measure::StoredSchedule& one : stored) {
     auto schedule = replay(one, note);  // of another computation, too: what is stale there would be stale here

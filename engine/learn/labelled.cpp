@@ -28,7 +28,7 @@ std::optional<rules::Features> features_of(const ir::Program& loop, const Target
 std::vector<measure::KnownTrial> valid_trials(measure::Store& store, const StoreKey& key, std::size_t most) {
   std::vector<measure::KnownTrial> trials = store.known_trials(key.kernel, key.device, key.protocol);
   std::erase_if(trials, [](const measure::KnownTrial& known) {
-    return known.trial.status != Status::ok || !(known.trial.median_us > 0);
+    return known.trial.status != Status::ok || !(known.trial.timing.median_us > 0);
   });
   if (trials.size() <= most) return trials;
   std::vector<measure::KnownTrial> some;
@@ -46,7 +46,7 @@ search::Labelled label(measure::Store& store, const StoreKey& key, std::size_t m
     if (!found) continue;
     const std::vector<float> values = rules::feature_vector(*found);
     std::ranges::copy(values, set.points.add());
-    set.logs.push_back(std::log(known.trial.median_us));
+    set.logs.push_back(std::log(known.trial.timing.median_us));
     set.analytic.push_back(std::log(rules::roofline_us(*found, target, ceilings)));
   }
   return set;

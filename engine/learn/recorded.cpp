@@ -88,17 +88,17 @@ measure::TrialRecord trial_of(const search::Records& records, std::size_t row) {
   trial.status = record.outcome.status;
   trial.message = record.outcome.message;
   trial.build_ms = record.build_seconds * 1e3;
-  trial.median_us = record.outcome.microseconds;
-  trial.fidelity = record.outcome.ok() ? 1 : 0;
+  trial.timing.median_us = record.outcome.microseconds;
+  trial.timing.fidelity = record.outcome.ok() ? 1 : 0;
   const auto launches = records.launches_of(record);
-  trial.samples.assign(launches.begin(), launches.end());
+  trial.timing.samples.assign(launches.begin(), launches.end());
   trial.protocol = recorded;
   return trial;
 }
 
 search::Record record_of(const measure::TrialRecord& trial, std::span<const double> launches) {
   search::Record record;
-  record.outcome = {trial.status, trial.median_us, trial.message};
+  record.outcome = {trial.status, trial.timing.median_us, trial.message};
   record.build_seconds = trial.build_ms * 1e-3;
   for (const double launch : launches) record.run_seconds += launch * 1e-6;
   return record;
@@ -115,7 +115,8 @@ std::optional<search::Records> read_space(measure::Store& store, const StoreKey&
   if (!space.has_knobs() || trials.empty()) return std::nullopt;  // a kernel without a decision
   for (std::size_t i = 0; i < trials.size(); ++i) {
     std::vector<double> launches;
-    std::ranges::copy_if(trials[i].trial.samples, std::back_inserter(launches), [](double us) { return us > 0; });
+    std::ranges::copy_if(trials[i].trial.timing.samples, std::back_inserter(launches),
+                         [](double us) { return us > 0; });
     space.add(trails[i], record_of(trials[i].trial, launches), launches);
   }
   search::Records records = space.finish();

@@ -19,7 +19,7 @@ std::vector<StoreKey> store_keys(const std::string& store) {
                                       "JOIN device d ON d.id = r.device GROUP BY 1, 2, 5 "
                                       "HAVING max(t.status = 'ok') = max(t.status = 'ok' AND NOT t.stopped) "
                                       "ORDER BY 1, 2, 5",
-                                      measure::device_columns));
+                                      measure::device_columns()));
   std::vector<StoreKey> keys;
   while (rows.step())
     keys.push_back(

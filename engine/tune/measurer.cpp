@@ -23,7 +23,7 @@ namespace {
 constexpr std::uint64_t input_seed = 0;
 
 Outcome outcome_of(const measure::TrialRecord& record, double seconds = 0) {
-  return {record.status, record.median_us, record.message, seconds};
+  return {record.status, record.timing.median_us, record.message, seconds};
 }
 
 }  // namespace
@@ -36,18 +36,9 @@ void fill(measure::TrialRecord& record, const measure::Reply& reply) {
     record.message = reply.timing.failure().message;
     return;
   }
-  const measure::Timing& timing = reply.timing.value();
   record.status = Status::ok;
-  record.median_us = timing.median_us;
-  record.fidelity = timing.fidelity;
-  record.samples = timing.samples;
-  record.rejected = timing.rejected;
-  record.batch = timing.batch;
-  record.sets = timing.sets;
-  record.warm_us = timing.warm_us;
-  record.clock_mhz = timing.clock_mhz;
-  record.stopped = timing.stopped;
-  record.build_ms += timing.first_launch_ms;
+  record.timing = reply.timing.value();
+  record.build_ms += record.timing.first_launch_ms;
 }
 
 Prepared prepare(const search::Candidate& candidate, const Target& target) {
@@ -169,7 +160,7 @@ search::Measured Measurer::screen(const search::Candidate& candidate, double bes
   const std::int64_t running = claim.running;
   if (running == 0) return {{Status::cancelled, 0, "cancelled", 0}, false};
   fill(record, session_.runner.screen(one.code, best_us, candidate.effort));
-  record.stopped = record.stopped || protocol != task_.protocol;
+  record.timing.stopped = record.timing.stopped || protocol != task_.protocol;
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
   if (record.status == Status::cancelled) {
     session_.store.forget(running);

@@ -45,7 +45,8 @@ search::SourceTask source_of(const std::vector<measure::KnownTrial>& trials) {
   search::SourceTask source;
   for (const measure::KnownTrial& known : trials) {
     search::Experience each{parse_trail(known.trial.trail), infinity};
-    if (known.trial.status == Status::ok && known.trial.median_us > 0) each.microseconds = known.trial.median_us;
+    if (known.trial.status == Status::ok && known.trial.timing.median_us > 0)
+      each.microseconds = known.trial.timing.median_us;
     source.push_back(std::move(each));
   }
   return source;

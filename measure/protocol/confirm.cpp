@@ -33,7 +33,10 @@ class Confirmation {
         sampler_(problem.device(), protocol.confirm_clock),
         // Other programs disturb a device that does not say its clock more than 3 %: what the screening bears.
         watch_(problem.device(), protocol.screen_clock) {
-    for (const Contender& contender : contenders) entries_.push_back({contender, {}, {}, 0, {}, {}});
+    for (const Contender& contender : contenders) {
+      entries_.push_back({contender, {}, {}, 0, {}, {}});
+      entries_.back().timing.fidelity = 1;
+    }
   }
 
   std::vector<Result<Timing>> run() {

@@ -24,7 +24,7 @@ Grid grid_of(const ir::KernelSource&, const DeviceInfo&);
 
 struct Timing {
   double median_us = 0;               // of one full run
-  double fidelity = 1;                // part of the grid that ran; times are scaled by its inverse
+  double fidelity = 0;                // part of the grid that ran, 0 where nothing did; times are scaled by its inverse
   std::vector<double> samples;        // µs per full run, in the order taken
   std::vector<double> rejected = {};  // the same, taken at too low a clock
   int batch = 1;                      // launches per sample

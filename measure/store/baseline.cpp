@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "measure/sqlite/sqlite.h"
+#include "measure/store/columns.h"
 #include "measure/store/state.h"
 #include "measure/store/store.h"
-#include "measure/store/trial.h"
 #include "measure/store/upkeep/report.h"
 
 namespace deplo::measure {
@@ -22,23 +22,41 @@ std::string select_latest(std::string_view columns) {
       columns);
 }
 
-std::int64_t insert_baseline(Database& database, const BaselineRecord& baseline) {
-  const std::string samples = print_samples(baseline.samples);
-  Statement insert(database,
-                   "INSERT INTO baseline (run, kernel, library, version, precision, threads, status, message, "
-                   "median_us, samples, warm_us, protocol, batch, sets, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-                   "?, ?, ?, ?, coalesce(?, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')))");
-  const auto bind_if = [&](bool known, int column, auto value) {
-    known ? insert.bind(column, value) : insert.bind_null(column);
-  };
-  insert.bind(1, baseline.run).bind(2, baseline.kernel).bind(3, baseline.library).bind(4, baseline.version);
-  insert.bind(5, baseline.precision).bind(6, baseline.threads).bind(7, status_name(baseline.status));
-  insert.bind(8, baseline.message).bind(10, samples).bind(12, baseline.protocol);
-  bind_if(baseline.status == Status::ok, 9, baseline.median_us);
-  bind_if(baseline.warm_us > 0, 11, baseline.warm_us);
-  bind_if(baseline.batch > 0, 13, baseline.batch);
-  bind_if(baseline.sets > 0, 14, baseline.sets);
-  bind_if(!baseline.created.empty(), 15, std::string_view(baseline.created));
+template <class Baseline, class Column>
+void list_baseline(Baseline& baseline, Column& column) {
+  column("run", baseline.run);
+  column("kernel", baseline.kernel);
+  column("library", baseline.library);
+  column("version", baseline.version);
+  column("precision", baseline.precision);
+  column("threads", baseline.threads);
+  column("status", baseline.status);
+  column("message", baseline.message);
+  column("median_us", baseline.median_us, baseline.status == Status::ok);
+  column("samples", baseline.samples);
+  column("warm_us", baseline.warm_us, baseline.warm_us > 0);
+  column("protocol", baseline.protocol);
+  column("batch", baseline.batch, baseline.batch > 0);
+  column("sets", baseline.sets, baseline.sets > 0);
+  column("created", baseline.created);
+}
+
+ColumnNames names(std::string_view table) {
+  const BaselineRecord any;
+  ColumnNames columns(table);
+  list_baseline(any, columns);
+  return columns;
+}
+
+std::int64_t insert_baseline(Database& database, BaselineRecord baseline) {
+  if (baseline.created.empty()) {
+    Statement now(database, "SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now')");
+    CHECK(now.step());
+    baseline.created = now.text(0);
+  }
+  Statement insert(database, names("").insert_into("baseline"));
+  ColumnBinder values(insert);
+  list_baseline(baseline, values);
   insert.step();
   return database.last_id();
 }
@@ -57,28 +75,12 @@ std::int64_t Store::append(const BaselineRecord& baseline) {
 }
 
 std::vector<BaselineRecord> Store::baselines(std::int64_t kernel, std::int64_t device) {
-  Statement row(*state_->database,
-                select_latest("b.run, b.kernel, b.library, b.version, b.precision, b.threads, b.status, b.message, "
-                              "b.median_us, b.samples, b.warm_us, b.protocol, b.batch, b.sets, b.created"));
+  Statement row(*state_->database, select_latest(names("b").text()));
   row.bind(1, kernel).bind(2, device);
   std::vector<BaselineRecord> all;
   while (row.step()) {
-    BaselineRecord& one = all.emplace_back();
-    one.run = row.integer(0);
-    one.kernel = row.integer(1);
-    one.library = row.text(2);
-    one.version = row.text(3);
-    one.precision = row.text(4);
-    one.threads = row.integer(5);
-    one.status = parse_status(row.text(6));
-    one.message = row.text(7);
-    one.median_us = row.real(8);
-    one.samples = parse_samples(row.text(9));
-    one.warm_us = row.real(10);
-    one.protocol = row.text(11);
-    one.batch = row.integer(12);
-    one.sets = row.integer(13);
-    one.created = row.text(14);
+    ColumnReader columns(row);
+    list_baseline(all.emplace_back(), columns);
   }
   return all;
 }

@@ -1,24 +1,51 @@
 #include "measure/store/device_row.h"
 
+#include "measure/store/columns.h"
+
 namespace deplo::measure {
 
+namespace {
+
+template <class Info, class Column>
+void list_device(Info& info, Column& column) {
+  column("backend", info.backend);
+  column("name", info.name);
+  column("vendor", info.vendor);
+  column("driver", info.driver);
+  column("platform", info.platform);
+  column("units", info.units);
+  column("clock_mhz", info.clock_mhz);
+  column("shared_bytes", info.shared_bytes);
+  column("max_threads", info.max_threads);
+  column("cpu", info.cpu);
+  column("architecture", info.architecture);
+  column("l2_bytes", info.l2_bytes);
+  column("memory_bytes", info.memory_bytes);
+}
+
+ColumnNames names(std::string_view table) {
+  const DeviceInfo any;
+  ColumnNames columns(table);
+  list_device(any, columns);
+  return columns;
+}
+
+}  // namespace
+
+std::string device_columns() { return names("d").text(); }
+
 DeviceInfo read_device(const Statement& row, int first) {
-  int column = first;
   DeviceInfo info;
-  info.backend = row.text(column++);
-  info.name = row.text(column++);
-  info.vendor = row.text(column++);
-  info.driver = row.text(column++);
-  info.platform = row.text(column++);
-  info.units = row.integer(column++);
-  info.clock_mhz = row.integer(column++);
-  info.shared_bytes = row.integer(column++);
-  info.max_threads = row.integer(column++);
-  info.cpu = row.integer(column++) != 0;
-  info.architecture = row.text(column++);
-  info.l2_bytes = row.integer(column++);
-  info.memory_bytes = row.integer(column);
+  ColumnReader columns(row, first);
+  list_device(info, columns);
   return info;
+}
+
+void insert_device(Database& database, const DeviceInfo& info) {
+  Statement insert(database, names("").insert_into("device") + " ON CONFLICT DO NOTHING");
+  ColumnBinder values(insert);
+  list_device(info, values);
+  insert.step();
 }
 
 std::optional<std::int64_t> find_device(Database& database, const DeviceInfo& info) {

@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
-#include <string_view>
+#include <string>
 
 #include "measure/device_info.h"
 #include "measure/sqlite/sqlite.h"
@@ -10,12 +10,12 @@
 namespace deplo::measure {
 
 /// Of a device `d`, as read_device() reads them.
-inline constexpr std::string_view device_columns =
-    "d.backend, d.name, d.vendor, d.driver, d.platform, d.units, d.clock_mhz, d.shared_bytes, d.max_threads, d.cpu, "
-    "d.architecture, d.l2_bytes, d.memory_bytes";
+std::string device_columns();
 /// `first`: the place of the first of these columns.
 DeviceInfo read_device(const Statement& row, int first);
 
+/// Unless it is there.
+void insert_device(Database&, const DeviceInfo&);
 /// The id of the device with the same backend, name, vendor, driver, platform and units.
 std::optional<std::int64_t> find_device(Database&, const DeviceInfo&);
 

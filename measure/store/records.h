@@ -8,6 +8,7 @@
 
 #include "core/outcome.h"
 #include "measure/device.h"
+#include "measure/protocol/sampling.h"
 
 namespace deplo::measure {
 
@@ -39,16 +40,10 @@ struct TrialRecord {
   std::string digest;  // of the source text: a trail means what the emitter of its time made of it
   Status status = Status::invalid;
   std::string message;
-  double build_ms = 0;
-  double median_us = 0;         // of one full run; when ok
-  double fidelity = 0;          // part of the grid that ran, 0 where nothing ran
-  std::vector<double> samples;  // µs per full run
+  double build_ms = 0;  // the first launches' part included
+  Timing timing = {};   // its median when ok
   std::string protocol;
   Stage stage = Stage::screen;
-  std::int64_t batch = 1, sets = 1;   // as of Timing, like the next four
-  std::vector<double> rejected = {};  // µs per full run
-  double warm_us = 0, clock_mhz = 0;
-  bool stopped = false;
   Resources resources = {};
   std::string created = {};
   std::int64_t id = 0;

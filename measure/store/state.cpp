@@ -20,8 +20,9 @@ void OwnRows::copy(Database& from, std::string_view table, std::int64_t id) {
 }
 
 std::int64_t Store::State::announce(const TrialRecord& trial) {
-  begin.bind(1, trial.run).bind(2, trial.ordinal).bind(3, trial.kernel).bind(4, trial.trail).bind(5, trial.digest);
-  begin.bind(6, trial.protocol).bind(7, name(trial.stage)).step();
+  ColumnBinder values(begin);
+  list_key(trial, values);
+  begin.step();
   return database->last_id();
 }
 

@@ -17,17 +17,15 @@ namespace deplo::measure {
 /// What this connection wrote, once more in memory: the files may go away or be overwritten.
 struct OwnRows {
   std::unique_ptr<Database> database;
-  Statement insert{*database, insert_trial};
+  Statement insert{*database, insert_trial()};
   /// The row of that number in the same table of `from`, unless it is there.
   void copy(Database& from, std::string_view table, std::int64_t id);
 };
 
 struct Store::State {
   std::unique_ptr<Database> database;
-  Statement insert{*database, insert_trial};
-  Statement begin{*database,
-                  "INSERT INTO running (run, ordinal, kernel, trail, digest, protocol, stage) "
-                  "VALUES (?, ?, ?, ?, ?, ?, ?)"};
+  Statement insert{*database, insert_trial()};
+  Statement begin{*database, insert_running()};
   Statement end{*database, "DELETE FROM running WHERE id = ?"};
   std::optional<StoreWatch> watch = {};  // of what is written to, like the next two
   std::unique_ptr<OwnRows> own = {};

@@ -23,7 +23,6 @@ std::string select_known() {
       select_evidence(fmt::format("t.kernel = ? AND r.device = ? AND (t.protocol = ? OR t.status IN ({}))",
                                   statuses(quarantined))));
 }
-constexpr int known_transient_column = 29;
 
 std::string select_best() {
   return fmt::format("SELECT {} FROM ({}) t WHERE status = 'ok' AND NOT stopped ORDER BY {} LIMIT 1", trial_columns(),
@@ -56,14 +55,7 @@ Store Store::open_to_read(const std::string& path) {
 
 std::int64_t Store::add_device(const DeviceInfo& info) {
   const std::int64_t device = state_->write([&](State& state) {
-    Statement insert(*state.database,
-                     "INSERT INTO device (backend, name, vendor, driver, platform, units, clock_mhz, shared_bytes, "
-                     "max_threads, cpu, architecture, l2_bytes, memory_bytes) "
-                     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING");
-    insert.bind(1, info.backend).bind(2, info.name).bind(3, info.vendor).bind(4, info.driver).bind(5, info.platform);
-    insert.bind(6, info.units).bind(7, info.clock_mhz).bind(8, info.shared_bytes).bind(9, info.max_threads);
-    insert.bind(10, std::int64_t{info.cpu}).bind(11, info.architecture).bind(12, info.l2_bytes);
-    insert.bind(13, info.memory_bytes).step();
+    insert_device(*state.database, info);
     const std::optional<std::int64_t> id = measure::find_device(*state.database, info);
     CHECK(id.has_value());
     return *id;
@@ -136,23 +128,22 @@ void Store::check_files() {
 
 std::int64_t Store::settle_lost(std::string_view host) {
   return state_->write([&](State& state) {
-    Statement select(*state.database,
-                     "SELECT r.process, u.id, u.run, u.ordinal, u.kernel, u.trail, u.digest, u.protocol, u.stage, "
-                     "r.host = ?, u.created < strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 hour') "
-                     "FROM running u JOIN run r ON r.id = u.run");
+    const TrialRecord any;
+    ColumnNames key("u");
+    list_key(any, key);
+    Statement select(
+        *state.database,
+        fmt::format("SELECT r.process, u.id, r.host = ?, u.created < strftime('%Y-%m-%dT%H:%M:%fZ', 'now', "
+                    "'-1 hour'), {} FROM running u JOIN run r ON r.id = u.run",
+                    key.text()));
     select.bind(1, host);
     std::vector<std::pair<std::int64_t, TrialRecord>> lost;
     while (select.step()) {
-      const bool here = select.integer(9) != 0, old = select.integer(10) != 0;
+      const bool here = select.integer(2) != 0, old = select.integer(3) != 0;
       if (here ? is_running(select.text(0)) : !old) continue;
       TrialRecord& trial = lost.emplace_back(select.integer(1), TrialRecord{}).second;
-      trial.run = select.integer(2);
-      trial.ordinal = select.integer(3);
-      trial.kernel = select.integer(4);
-      trial.trail = select.text(5);
-      trial.digest = select.text(6);
-      trial.protocol = select.text(7);
-      trial.stage = select.text(8) == name(Stage::confirm) ? Stage::confirm : Stage::screen;
+      ColumnReader columns(select, 4);
+      list_key(trial, columns);
       trial.status = Status::worker_lost;
       trial.message = "lost: the tuner ended while it was being measured";
     }
@@ -169,7 +160,7 @@ std::vector<KnownTrial> Store::known_trials(std::int64_t kernel, std::int64_t de
     Statement select(*state_->database, select_known());
     select.bind(1, kernel).bind(2, device).bind(3, protocol);
     std::vector<KnownTrial> trials;
-    while (select.step()) trials.push_back({read_trial(select), select.integer(known_transient_column)});
+    while (select.step()) trials.push_back({read_trial(select), select.integer(select.columns() - 1)});
     return trials;
   });
 }

@@ -44,7 +44,7 @@ std::vector<DeviceInfo> Store::devices() {
   Statement select(*state_->database,
                    fmt::format("SELECT {} FROM device d WHERE d.id IN (SELECT r.device FROM run r JOIN trial t ON "
                                "t.run = r.id WHERE t.status = 'ok') ORDER BY d.id",
-                               device_columns));
+                               device_columns()));
   std::vector<DeviceInfo> found;
   while (select.step()) found.push_back(read_device(select, 0));
   return found;

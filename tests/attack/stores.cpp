@@ -39,7 +39,7 @@ std::string small_store() {
       if (i % 10 == 9) {
         trial.status = i % 20 == 9 ? Status::build_error : Status::hang;
         trial.message = "error: expected ';' in line 12";
-        trial.median_us = trial.fidelity = 0;
+        trial.timing.median_us = trial.timing.fidelity = 0;
       }
       if (i > 26) trial.stage = measure::Stage::confirm;
       store.append(trial);

@@ -48,7 +48,7 @@ class Tuning {
     trial_.run = store_->add_run({store_->add_device(device_.info()), "", "", "random", 0, ""});
     trial_.kernel = store_->add_kernel({"matmul", print(loop_)});
     trial_.status = Status::ok;
-    trial_.median_us = 1;
+    trial_.timing.median_us = 1;
     trial_.protocol = protocol_.text();
     screen(generate());  // the reference and the device's answers are computed once for all candidates
   }
@@ -78,7 +78,7 @@ class Tuning {
     const auto timing = measure::screen(*built.value(), grid, problem_, protocol_, best_us_);
     if (!timing.ok()) return;  // slow: given up on before it could be checked
     best_us_ = std::min(best_us_, timing.value().median_us);
-    trial_.samples = timing.value().samples;
+    trial_.timing.samples = timing.value().samples;
   }
   void append() { store_->append(trial_); }
 

@@ -28,9 +28,9 @@ class Fixture {
         "register_tile.fm=12 register_tile.fn=32 vectorize.lanes=16 mark_unroll.factor=4";
     trial.digest = "d41d8cd98f00b204e9800998ecf8427e";
     trial.status = Status::ok;
-    trial.median_us = 123.4;
-    trial.fidelity = 1;
-    trial.samples = {123.45, 123.35, 123.4, 125.5, 122.25};
+    trial.timing.median_us = 123.4;
+    trial.timing.fidelity = 1;
+    trial.timing.samples = {123.45, 123.35, 123.4, 125.5, 122.25};
     trial.protocol = "screen 5x200us; confirm 15x1000us";
     trials_.assign(1000, trial);
   }

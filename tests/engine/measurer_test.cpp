@@ -49,6 +49,7 @@ class ToldRunner final : public measure::Runner {
   static Reply right() {
     measure::Timing timing;
     timing.median_us = 5;
+    timing.fidelity = 1;
     timing.samples = {5, 5};
     Reply reply{timing};
     reply.resources.registers = 33;

@@ -47,7 +47,7 @@ class Guesses : public ::testing::Test {
       measure::TrialRecord trial = measure::some_trial(ids, ordinal_++, print(lowering.trail()), 10.0 + i);
       trial.status = status;
       trial.protocol = protocol;
-      trial.stopped = status == Status::ok && trial.protocol == "samples=1";
+      trial.timing.stopped = status == Status::ok && trial.protocol == "samples=1";
       store.append(trial);
     }
   }

@@ -66,9 +66,9 @@ class Tuned : public ::testing::Test {
     trial.trail = print(at->trail());
     trial.digest = digest.empty() ? prepare(at, target_).digest : digest;
     trial.status = Status::ok;
-    trial.median_us = 12.5;
-    trial.samples = {12.5};
-    trial.fidelity = 1;
+    trial.timing.median_us = 12.5;
+    trial.timing.samples = {12.5};
+    trial.timing.fidelity = 1;
     trial.stage = measure::Stage::confirm;
     store.append(trial);
     return trial.trail;

@@ -66,9 +66,9 @@ inline TrialRecord some_trial(const Ids& ids, std::int64_t ordinal, std::string 
   trial.digest = "d41d8cd98f00b204e9800998ecf8427e";
   trial.status = Status::ok;
   trial.build_ms = 12.5;
-  trial.median_us = median_us;
-  trial.fidelity = 1;
-  trial.samples = {median_us, median_us * 1.1, 0.1};
+  trial.timing.median_us = median_us;
+  trial.timing.fidelity = 1;
+  trial.timing.samples = {median_us, median_us * 1.1, 0.1};
   trial.protocol = "p1";
   return trial;
 }

@@ -1,5 +1,6 @@
 #include "measure/store/upkeep/soundness.h"
 
+#include <fmt/format.h>
 #include <sqlite3.h>
 
 #include <algorithm>
@@ -33,7 +34,7 @@ bool is_time(double us) { return std::isfinite(us) && us > 0 && us < most_possib
 
 /// The trial's own ceilings judged it when it was taken: of older protocols and of prefixes nobody asked.
 bool judged_by_ceilings(const TrialRecord& trial) {
-  return trial.fidelity == 1 && !trial.stopped && trial.protocol.find("plausible=") != std::string::npos;
+  return trial.timing.fidelity == 1 && !trial.timing.stopped && trial.protocol.find("plausible=") != std::string::npos;
 }
 
 ir::Work work_of(const std::string& text) {
@@ -53,24 +54,24 @@ class Faults {
 
   /// nullopt: NULL.
   std::optional<std::string_view> of(std::int64_t id) {
-    if (!trial_)
-      trial_.emplace(database_,
-                     "SELECT t.median_us, t.samples, t.batch, t.sets, t.fidelity, t.protocol, t.stopped, t.kernel, "
-                     "r.device, d.l2_bytes FROM trial t JOIN run r ON r.id = t.run JOIN device d ON d.id = r.device "
-                     "WHERE t.id = ? AND t.status = 'ok'");
+    TrialRecord trial;
+    if (!trial_) {
+      ColumnNames timing("t");
+      list_timing(trial, timing);
+      trial_.emplace(database_, fmt::format("SELECT r.device, d.l2_bytes, t.kernel, t.protocol, {} FROM trial t JOIN "
+                                            "run r ON r.id = t.run JOIN device d ON d.id = r.device WHERE t.id = ? AND "
+                                            "t.status = 'ok'",
+                                            timing.text()));
+    }
     Statement& row = *trial_;
     if (!row.bind(1, id).step()) return std::nullopt;
-    TrialRecord trial;
-    trial.median_us = row.real(0);
-    trial.samples = parse_samples(row.text(1));
-    trial.batch = row.is_null(2) ? 1 : row.integer(2);
-    trial.sets = row.is_null(3) ? 1 : row.integer(3);
-    trial.fidelity = row.real(4);
-    trial.protocol = row.text(5);
-    trial.stopped = row.integer(6) != 0;
-    const std::int64_t kernel = row.integer(7), device = row.integer(8), l2_bytes = row.integer(9);
+    const std::int64_t device = row.integer(0), l2_bytes = row.integer(1);
+    trial.kernel = row.integer(2);
+    trial.protocol = row.text(3);
+    ColumnReader columns(row, 4);
+    list_timing(trial, columns);
     row.step();  // done: the statement is free for the next
-    const std::string_view fault = fault_of(trial, least_work_of(kernel), ceilings(device), l2_bytes);
+    const std::string_view fault = fault_of(trial, least_work_of(trial.kernel), ceilings(device), l2_bytes);
     return fault.empty() ? std::nullopt : std::optional(fault);
   }
 
@@ -113,17 +114,18 @@ void fault_function(sqlite3_context* context, int /*count*/, sqlite3_value** arg
 
 std::string_view fault_of(const TrialRecord& trial, const ir::Work& least, const rules::Ceilings& ceilings,
                           std::int64_t l2_bytes) {
-  if (!is_time(trial.median_us)) return "a time that is no positive number";
+  const Timing& timing = trial.timing;
+  if (!is_time(timing.median_us)) return "a time that is no positive number";
   if (trial.protocol == "recorded") return "";
-  if (trial.batch < 1 || trial.sets < 1) return "a batch or sets below one";
-  if (!(trial.fidelity > 0 && trial.fidelity <= 1)) return "a part of the grid that is none";
-  if (trial.samples.empty()) return "ok without samples";
-  if (!std::ranges::all_of(trial.samples, is_time)) return "ok with a sample that is no positive number";
-  if (std::abs(trial.median_us / median(trial.samples) - 1) > rounding) return "a median that its samples contradict";
+  if (timing.batch < 1 || timing.sets < 1) return "a batch or sets below one";
+  if (!(timing.fidelity > 0 && timing.fidelity <= 1)) return "a part of the grid that is none";
+  if (timing.samples.empty()) return "ok without samples";
+  if (!std::ranges::all_of(timing.samples, is_time)) return "ok with a sample that is no positive number";
+  if (std::abs(timing.median_us / median(timing.samples) - 1) > rounding) return "a median that its samples contradict";
   const bool impossible =
-      trial.median_us < least_possible_us || trial.median_us < rules::least_us(least, of_any_device, 0, 1);
+      timing.median_us < least_possible_us || timing.median_us < rules::least_us(least, of_any_device, 0, 1);
   const bool unseen = judged_by_ceilings(trial) &&
-                      trial.median_us < unreachable * rules::least_us(least, ceilings, l2_bytes, trial.batch);
+                      timing.median_us < unreachable * rules::least_us(least, ceilings, l2_bytes, timing.batch);
   return impossible || unseen ? "a time that no hardware can reach" : "";
 }
 

@@ -62,20 +62,20 @@ class Queries : public ::testing::Test {
 
   measure::TrialRecord trial(int ordinal, const std::string& trail, double us) const {
     measure::TrialRecord made = measure::some_trial(ids_, ordinal, trail, us);
-    made.samples = {us, us * 1.25};
+    made.timing.samples = {us, us * 1.25};
     return made;
   }
   void screen(measure::Store& store, int ordinal, const std::string& trail, double us, Status status) {
     measure::TrialRecord made = trial(ordinal, trail, us);
     made.status = status;
-    if (status != Status::ok) made.samples.clear();
+    if (status != Status::ok) made.timing.samples.clear();
     store.append(made);
   }
   void confirm(measure::Store& store, int ordinal, const std::string& trail, double us) {
     measure::TrialRecord made = trial(ordinal, trail, us);
     made.stage = Stage::confirm;
-    made.samples.clear();
-    for (int i = 15; i >= 1; --i) made.samples.push_back(us - 8 + i);  // the 4th is us - 4, the 12th us + 4
+    made.timing.samples.clear();
+    for (int i = 15; i >= 1; --i) made.timing.samples.push_back(us - 8 + i);  // the 4th is us - 4, the 12th us + 4
     store.append(made);
   }
   void add_baseline(measure::Store& store) {

@@ -55,7 +55,7 @@ class Db : public ::testing::Test {
     const measure::Ids ids = measure::add_context(store);
     const auto add = [&](int ordinal, double us, Status status, const char* message) {
       auto trial = measure::some_trial(ids, ordinal, "bm=" + std::to_string(ordinal), us);
-      trial.samples = {us, us * 1.5, us * 0.9};
+      trial.timing.samples = {us, us * 1.5, us * 0.9};
       trial.status = status;
       trial.message = message;
       store.append(trial);

@@ -45,7 +45,7 @@ inline void fill_store(const std::string& file, int failures, int valid, const s
     if (i >= failures) continue;
     trials.back().status = i % 2 == 0 ? Status::build_error : Status::hang;
     trials.back().message = "it said <b>" + hostile + "</b>";
-    trials.back().median_us = trials.back().fidelity = 0;
+    trials.back().timing.median_us = trials.back().timing.fidelity = 0;
   }
   store.append(trials);
 }

@@ -299,11 +299,11 @@ TEST_F(Report, ALargeStoreFitsIntoLittleMemory) {
     for (int i = 0; i < 40'000; ++i) {
       measure::TrialRecord trial =
           measure::some_trial(ids, i, fmt::format("block.bm={} block.bn={}", i % 200, i / 200), 10);
-      trial.samples = samples;
+      trial.timing.samples = samples;
       if (i % 2 == 0) {
         trial.status = Status::build_error;
         trial.message.assign(2500, 'x');
-        trial.median_us = trial.fidelity = 0;
+        trial.timing.median_us = trial.timing.fidelity = 0;
       }
       trials.push_back(std::move(trial));
       if (trials.size() == 1000) store.append(std::exchange(trials, {}));

@@ -18,9 +18,9 @@ constexpr rules::Ceilings seen{20, 10, 100};
 TrialRecord trial(std::vector<double> samples, double median_us) {
   TrialRecord record;
   record.status = Status::ok;
-  record.median_us = median_us;
-  record.samples = std::move(samples);
-  record.fidelity = 1;
+  record.timing.median_us = median_us;
+  record.timing.samples = std::move(samples);
+  record.timing.fidelity = 1;
   record.protocol = "v2 plausible=0.9";
   return record;
 }
@@ -55,7 +55,7 @@ TEST(Soundness, NoTimeIsFasterThanTheDevice) {
   EXPECT_EQ(fault(trial({24}, 24), seen, 600'000), "") << "the cache may hold all";
   EXPECT_EQ(fault(trial({5e-5}, 5e-5), {}), "a time that no hardware can reach") << "less than a cycle";
   TrialRecord prefix = trial({24}, 24);
-  prefix.fidelity = 0.5;
+  prefix.timing.fidelity = 0.5;
   EXPECT_EQ(fault(prefix), "") << "of which nobody asks";
   TrialRecord old = trial({24}, 24);
   old.protocol = "v1 warm-operands";
@@ -63,15 +63,15 @@ TEST(Soundness, NoTimeIsFasterThanTheDevice) {
 }
 
 TEST(Soundness, NumbersOfTheRow) {
-  for (const auto& [field, value, text] : {std::tuple(&TrialRecord::batch, 0, "a batch or sets below one"),
-                                           {&TrialRecord::sets, -1, "a batch or sets below one"}}) {
+  for (const auto& [field, value, text] :
+       {std::tuple(&Timing::batch, 0, "a batch or sets below one"), {&Timing::sets, -1, "a batch or sets below one"}}) {
     TrialRecord record = trial({60}, 60);
-    record.*field = value;
+    record.timing.*field = value;
     EXPECT_EQ(fault(record), text);
   }
   for (const double fidelity : {0.0, -1.0, 1.5}) {
     TrialRecord record = trial({60}, 60);
-    record.fidelity = fidelity;
+    record.timing.fidelity = fidelity;
     EXPECT_EQ(fault(record), "a part of the grid that is none");
   }
 }
@@ -80,7 +80,7 @@ TEST(Soundness, WhatWasRecordedElsewhereIsAsItWasFound) {
   TrialRecord record = trial({}, 50);
   record.protocol = "recorded";
   EXPECT_EQ(fault(record), "");
-  record.median_us = -1;
+  record.timing.median_us = -1;
   EXPECT_EQ(fault(record), "a time that is no positive number");
 }
 

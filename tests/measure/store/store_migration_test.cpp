@@ -99,7 +99,7 @@ TEST(StoreMigration, AStoreOfVersion1) {
     EXPECT_EQ(trials.back().trial.trail, "made.up=wrong_result");
     EXPECT_EQ(trials.back().trial.message, "c[0, 0]: is NaN");
     EXPECT_EQ(trials.back().trial.resources.registers, -1);
-    EXPECT_DOUBLE_EQ(store.best(1, 1).value().median_us, 18.143346153846153);
+    EXPECT_DOUBLE_EQ(store.best(1, 1).value().timing.median_us, 18.143346153846153);
     EXPECT_EQ(store.settle_lost("elsewhere"), 0);
   }
   Store store = Store::open(file);
@@ -117,8 +117,8 @@ TEST(StoreMigration, AStoreOfVersion2) {
   copy_fixture(2, file);
   for (int i = 0; i < 2; ++i) {
     Store store = Store::open(file);
-    EXPECT_DOUBLE_EQ(store.best(1, 1).value().median_us, 2.22934375);
-    EXPECT_EQ(store.best(1, 1).value().sets, 64);
+    EXPECT_DOUBLE_EQ(store.best(1, 1).value().timing.median_us, 2.22934375);
+    EXPECT_EQ(store.best(1, 1).value().timing.sets, 64);
     const auto baselines = store.baselines(1, 1);
     ASSERT_EQ(baselines.size(), 1U);
     EXPECT_EQ(baselines[0].created, "2026-11-21T00:00:00.000Z");
@@ -137,7 +137,7 @@ TEST(StoreMigration, AStoreOfVersion3) {
   const std::string file = folder.file("a.db");
   copy_fixture(3, file);
   Store store = Store::open(file);
-  EXPECT_DOUBLE_EQ(store.best(2, 1).value().median_us, 5472.738);
+  EXPECT_DOUBLE_EQ(store.best(2, 1).value().timing.median_us, 5472.738);
   EXPECT_EQ(store.best(2, 1).value().stage, Stage::confirm);
   const auto found = store.schedules("96754cab399e74f6b6f2202df21987c6", 1);
   ASSERT_EQ(found.size(), 1U) << "by its structural key";

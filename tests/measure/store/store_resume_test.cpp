@@ -176,7 +176,7 @@ TEST(StoreClaim, WhoBeginsFirstHasItAndTheOtherGetsTheTrial) {
   const Claim done = second.claim(theirs, a.device, before);
   EXPECT_EQ(done.running, 0);
   ASSERT_TRUE(done.done);
-  EXPECT_EQ(done.done->median_us, 10);
+  EXPECT_EQ(done.done->timing.median_us, 10);
   EXPECT_NE(second.claim(theirs, a.device, second.latest_trial()).running, 0) << "what was known before is no answer";
 }
 

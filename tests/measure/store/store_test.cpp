@@ -26,14 +26,14 @@ TEST(Store, KeepsEveryFieldAcrossReopening) {
     ids = add_context(store);
     written = some_trial(ids, 7, "blockify_launch.bm=64 register_tile.fm=12", 123.456789012345678);
     written.message = "odd 'quotes' and \n lines";
-    written.fidelity = 0.25;
+    written.timing.fidelity = 0.25;
     written.stage = Stage::confirm;
-    written.batch = 17;
-    written.sets = 3;
-    written.rejected = {99.5};
-    written.warm_us = 120.5;
-    written.clock_mhz = 1980;
-    written.stopped = true;
+    written.timing.batch = 17;
+    written.timing.sets = 3;
+    written.timing.rejected = {99.5};
+    written.timing.warm_us = 120.5;
+    written.timing.clock_mhz = 1980;
+    written.timing.stopped = true;
     written.resources = {168, 8, 16, 1024, 65536, 0.375, "registers", "abc"};
     written.id = store.append(written);
   }
@@ -50,17 +50,17 @@ TEST(Store, KeepsEveryFieldAcrossReopening) {
   EXPECT_EQ(read.status, Status::ok);
   EXPECT_EQ(read.message, written.message);
   EXPECT_EQ(read.build_ms, written.build_ms);
-  EXPECT_EQ(read.median_us, written.median_us);
-  EXPECT_EQ(read.fidelity, 0.25);
-  EXPECT_EQ(read.samples, written.samples);
+  EXPECT_EQ(read.timing.median_us, written.timing.median_us);
+  EXPECT_EQ(read.timing.fidelity, 0.25);
+  EXPECT_EQ(read.timing.samples, written.timing.samples);
   EXPECT_EQ(read.protocol, "p1");
   EXPECT_EQ(read.stage, Stage::confirm);
-  EXPECT_EQ(read.batch, 17);
-  EXPECT_EQ(read.sets, 3);
-  EXPECT_EQ(read.rejected, written.rejected);
-  EXPECT_EQ(read.warm_us, 120.5);
-  EXPECT_EQ(read.clock_mhz, 1980);
-  EXPECT_TRUE(read.stopped);
+  EXPECT_EQ(read.timing.batch, 17);
+  EXPECT_EQ(read.timing.sets, 3);
+  EXPECT_EQ(read.timing.rejected, written.timing.rejected);
+  EXPECT_EQ(read.timing.warm_us, 120.5);
+  EXPECT_EQ(read.timing.clock_mhz, 1980);
+  EXPECT_TRUE(read.timing.stopped);
   EXPECT_EQ(read.resources.registers, 168);
   EXPECT_EQ(read.resources.spill_bytes, 8);
   EXPECT_EQ(read.resources.stack_bytes, 16);
@@ -92,16 +92,17 @@ TEST(Store, FailuresAndOddSamples) {
   const Ids ids = add_context(store);
   TrialRecord trial = some_trial(ids, 0, "a", 1);
   trial.status = Status::implausible;
-  trial.samples = {std::nan(""), HUGE_VAL, -1, 1e-300, 0.1};
+  trial.timing.samples = {std::nan(""), HUGE_VAL, -1, 1e-300, 0.1};
   store.append(trial);
-  trial.samples.clear();
+  trial.timing.samples.clear();
   trial.trail = "b";
   store.append(trial);
   const auto trials = store.known_trials(ids.kernel, ids.device, "p1");
   ASSERT_EQ(trials.size(), 2U);
   EXPECT_EQ(trials[0].trial.status, Status::implausible);
-  EXPECT_THAT(trials[0].trial.samples, testing::ElementsAre(testing::IsNan(), testing::IsNan(), -1, 1e-300, 0.1));
-  EXPECT_TRUE(trials[1].trial.samples.empty());
+  EXPECT_THAT(trials[0].trial.timing.samples,
+              testing::ElementsAre(testing::IsNan(), testing::IsNan(), -1, 1e-300, 0.1));
+  EXPECT_TRUE(trials[1].trial.timing.samples.empty());
   EXPECT_FALSE(store.best(ids.kernel, ids.device).has_value());
 }
 
@@ -118,7 +119,7 @@ TEST(Store, KnownAreTheLatestOfEachTrailOldestFirst) {
   const auto trials = store.known_trials(ids.kernel, ids.device, "p1");
   ASSERT_EQ(trials.size(), 2U);
   EXPECT_EQ(trials[0].trial.trail, "b");
-  EXPECT_EQ(trials[1].trial.median_us, 3);
+  EXPECT_EQ(trials[1].trial.timing.median_us, 3);
   EXPECT_TRUE(store.known_trials(ids.kernel, ids.device + 1, "p1").empty());
   EXPECT_TRUE(store.known_trials(ids.kernel + 1, ids.device, "p1").empty());
 }
@@ -129,7 +130,7 @@ TEST(Store, BestPrefersConfirmedThenFullThenFast) {
   const Ids ids = add_context(store);
   const auto best = [&] { return store.best(ids.kernel, ids.device).value().trail; };
   TrialRecord prefix = some_trial(ids, 0, "prefix", 1);
-  prefix.fidelity = 0.5;
+  prefix.timing.fidelity = 0.5;
   store.append(prefix);
   EXPECT_EQ(best(), "prefix");
   store.append(some_trial(ids, 1, "full", 5));
@@ -166,7 +167,7 @@ TEST(Store, WhatSaysNothingDemotesNobody) {
     EXPECT_EQ(store.best(ids.kernel, ids.device).value().trail, "proven") << status_name(status);
     const auto known = store.known_trials(ids.kernel, ids.device, "p1");
     ASSERT_EQ(known.size(), 2U);
-    EXPECT_EQ(known[0].trial.median_us, 5) << status_name(status);
+    EXPECT_EQ(known[0].trial.timing.median_us, 5) << status_name(status);
     const auto database = open_read_only(folder.file("a.db"));
     EXPECT_EQ(text_of(best_schedules(*database, {}).rows.at(0).back()), "proven");
     EXPECT_EQ(ranked_trials(*database, ids.kernel, ids.device).at(0), 1) << "in reports, too";
@@ -201,10 +202,10 @@ TEST(Store, OfAnotherSourceNothingIsProven) {
   const Ids ids = add_context(store);
   TrialRecord trial = some_trial(ids, 0, "a", 5);
   store.append(trial);
-  trial.stopped = true;
+  trial.timing.stopped = true;
   store.append(trial);
   EXPECT_TRUE(store.best(ids.kernel, ids.device));
-  trial.stopped = false;
+  trial.timing.stopped = false;
   trial.status = Status::build_crash;
   trial.digest = "another";
   store.append(trial);
@@ -218,7 +219,7 @@ TEST(Store, WhatIsNotKnownIsNull) {
   const Ids ids = add_context(store);
   TrialRecord trial = some_trial(ids, 0, "a", 1);
   trial.status = Status::build_error;
-  trial.samples.clear();
+  trial.timing.samples.clear();
   store.append(trial);
   Database database(folder.file("a.db"));
   EXPECT_EQ(
@@ -237,7 +238,7 @@ TEST(Store, BestIsNoneThatWasStopped) {
   const Ids ids = add_context(store);
   store.append(some_trial(ids, 0, "full", 5));
   TrialRecord stopped = some_trial(ids, 1, "stopped", 4);
-  stopped.stopped = true;
+  stopped.timing.stopped = true;
   store.append(stopped);
   EXPECT_EQ(store.best(ids.kernel, ids.device).value().trail, "full");
 }
