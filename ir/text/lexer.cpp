@@ -3,78 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "core/error.h"
 
-namespace deplo::ir {
+namespace deplo::ir::text {
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
-constexpr std::array<std::string_view, 31> kReserved = {"for",
-                                                        "if",
-                                                        "in",
-                                                        "load",
-                                                        "min",
-                                                        "max",
-                                                        "inf",
-                                                        "nan",
-                                                        "free",
-                                                        "reduce",
-                                                        lane_variable,
-                                                        "write",
-                                                        "Prefetch",
-                                                        "Tile",
-                                                        "Stage",
-                                                        "Combine",
-                                                        "AsyncWait",
-                                                        "StridedLoop",
-                                                        "Smem",
-                                                        "Init",
-                                                        "Sync",
-                                                        "TreeHalve",
-                                                        "WarpShuffle",
-                                                        "CpAsyncCopy",
-                                                        "CpAsyncCommit",
-                                                        "CpAsyncWait",
-                                                        "MbarrierInit",
-                                                        "MbarrierArriveExpectTx",
-                                                        "MbarrierWait",
-                                                        "TmaDescriptor",
-                                                        "TmaLoad"};
-
 }  // namespace
-
-std::string_view bind_name(Bind b) {
-  switch (b) {
-    case Bind::free:
-      return "free";
-    case Bind::reduce:
-      return "reduce";
-    case Bind::block:
-      return "BLOCK";
-    case Bind::thread:
-      return "THREAD";
-    case Bind::reg:
-      return "REG";
-    case Bind::vector:
-      return "VECTOR";
-  }
-  check_failed("bind is known", __FILE__, __LINE__);
-}
-
-std::string_view name(Transport t) {
-  constexpr std::array<std::string_view, 4> names = {"copy", "ahead", "async", "tma"};
-  return names.at(static_cast<std::size_t>(t));
-}
-
-bool is_name(std::string_view s) {
-  if (s.empty() || !is_letter(s[0])) return false;
-  if (!std::all_of(s.begin(), s.end(), [](char c) { return is_letter(c) || is_digit(c); })) return false;
-  return std::find(kReserved.begin(), kReserved.end(), s) == kReserved.end();
-}
 
 Lexer::Lexer(std::string_view text, std::string_view where) : rest_(text), where_(where) { open_line(); }
 
@@ -154,6 +92,10 @@ void Lexer::expect(std::string_view word) {
   if (!take_if(word)) fail(fmt::format("`{}`", word));
 }
 
+void Lexer::expect(std::initializer_list<std::string_view> words) {
+  for (const std::string_view word : words) expect(word);
+}
+
 bool Lexer::take_marker() {
   if (at_ >= line_.size() || line_[at_] != '#') return false;
   ++at_;
@@ -185,4 +127,4 @@ void Lexer::fail(std::string_view expected, const Token& t) const {
   throw Error(fmt::format("{}: expected {}, found {}", place(t), expected, found(t)));
 }
 
-}  // namespace deplo::ir
+}  // namespace deplo::ir::text

@@ -1,19 +1,11 @@
-// Words of the text form, line by line, with their places for messages. Private to the parser, the printer and the
-// verifier.
+// A text as tokens, line by line, with their places for messages. Private to ir/text.
 #pragma once
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
-#include "ir/stmt.h"
-
-namespace deplo::ir {
-
-/// free, reduce, BLOCK, THREAD, REG, VECTOR.
-std::string_view bind_name(Bind);
-std::string_view name(Transport);  // "copy", "ahead", "async", "tma"
-/// Letters, digits and _, not starting with a digit, and not a word of the text form such as `for` or `inf`.
-bool is_name(std::string_view);
+namespace deplo::ir::text {
 
 struct Token {
   enum class Kind : std::uint8_t { name, integer, real, sign, end };
@@ -34,9 +26,10 @@ class Lexer {
   Token take();  // the current word; moves to the next one of the line
   bool take_if(std::string_view word);
   void expect(std::string_view word);
-  bool take_marker();         // the `#` of `# free`
-  void next_line();           // fails unless the current line is used up
-  std::string place() const;  // where:line:column of the current word
+  void expect(std::initializer_list<std::string_view> words);  // one after the other
+  bool take_marker();                                          // the `#` of `# free`
+  void next_line();                                            // fails unless the current line is used up
+  std::string place() const;                                   // where:line:column of the current word
   /// Throws `where:line:column: expected …, found …` about the current word.
   [[noreturn]] void fail(std::string_view expected) const;
   [[noreturn]] void fail(std::string_view expected, const Token& found) const;
@@ -54,4 +47,4 @@ class Lexer {
   Token token_;
 };
 
-}  // namespace deplo::ir
+}  // namespace deplo::ir::text

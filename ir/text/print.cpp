@@ -3,7 +3,7 @@
 
 #include "core/text/match.h"
 #include "ir/program.h"
-#include "ir/text/lexer.h"
+#include "ir/text/words.h"
 
 namespace deplo::ir {
 namespace {

@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "ir/emit/reserved.h"
 #include "ir/text/constant.h"
-#include "ir/text/lexer.h"
+#include "ir/text/words.h"
 #include "ir/torch/operations/infer.h"
 
 namespace deplo::ir::torch {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "ir/text/lexer.h"
+#include "ir/text/words.h"
 #include "ir/tma.h"
 #include "ir/verify/checks.h"
 #include "ir/verify/operands.h"

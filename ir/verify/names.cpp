@@ -1,6 +1,6 @@
 #include "ir/verify/names.h"
 
-#include "ir/text/lexer.h"
+#include "ir/text/words.h"
 #include "ir/verify/violation.h"
 
 namespace deplo::ir::verifier {

@@ -3,7 +3,7 @@
 
 #include "core/text/match.h"
 #include "ir/levels.h"
-#include "ir/text/lexer.h"
+#include "ir/text/words.h"
 #include "ir/verify/checks.h"
 #include "ir/verify/overlap.h"
 #include "ir/verify/violation.h"

@@ -2,7 +2,7 @@
 
 #include "core/error.h"
 #include "ir/emit/reserved.h"
-#include "ir/text/lexer.h"
+#include "ir/text/words.h"
 #include "ir/torch/graph.h"
 
 namespace deplo::ir::torch {

@@ -1,0 +1,157 @@
+// The statements that Kernel IR adds.
+#include "ir/text/statements.h"
+
+namespace deplo::ir::text {
+namespace {
+
+Stmt smem(Terms& in) {
+  Smem s;
+  std::int64_t elements = 1;
+  s.buffer = in.new_name("a buffer");
+  in.expect("[");
+  in.separated("]", [&] { s.shape.push_back(in.extent(elements)); });
+  in.expect("(");
+  s.dtype = in.dtype();
+  in.expect(")");
+  s.align = in.option("align", Smem{}.align, 1 << 16);
+  return s;
+}
+
+Stmt init(Terms& in) {
+  Init i;
+  in.expect("(");
+  i.acc = in.new_name("an accumulator");
+  if (in.take_if(":")) i.type = in.type();
+  in.expect(",");
+  i.op = in.op_field();
+  in.expect(")");
+  return i;
+}
+
+Stmt tree_halve(Terms& in) {
+  TreeHalve t;
+  in.expect("(");
+  t.buffer = in.name("a buffer");
+  if (in.take_if("[")) t.prefix = in.indices("]");
+  in.expect(",");
+  t.op = in.op_field();
+  in.expect({",", "length", "="});
+  t.length = in.integer("a length", 1, most_extent);
+  in.expect({",", "tid", "="});
+  t.tid = in.expression();
+  in.expect(")");
+  return t;
+}
+
+Stmt warp_shuffle(Terms& in) {
+  WarpShuffle s;
+  in.expect("(");
+  s.dst = in.new_name("a value");
+  if (in.take_if(":")) s.type = in.type();
+  in.expect({"<", "-"});
+  s.value = in.name("a value");
+  in.expect(",");
+  s.op = in.op_field();
+  in.expect(",");
+  s.length = in.field("length", 1, 1024);
+  in.expect(")");
+  return s;
+}
+
+Stmt cp_async_copy(Terms& in) {
+  CpAsyncCopy s;
+  in.expect("(");
+  in.element(s.buffer, s.index);
+  in.expect(",");
+  in.element(s.source, s.at);
+  in.expect(",");
+  s.lanes = static_cast<int>(in.field("lanes", 1, 16));
+  in.expect(")");
+  return s;
+}
+
+Stmt cp_async_wait(Terms& in) {
+  in.expect("(");
+  const CpAsyncWait s = {in.field("keep", 0, 64)};
+  in.expect(")");
+  return s;
+}
+
+Stmt mbarrier_init(Terms& in) {
+  MbarrierInit s;
+  s.barrier = in.new_name("a barrier");
+  in.expect("[");
+  s.slots = in.integer("a number of barriers", 1, 64);
+  in.expect({"]", "("});
+  s.count = in.field("count", 1, 1024);
+  in.expect(")");
+  return s;
+}
+
+Stmt mbarrier_arrive(Terms& in) {
+  MbarrierArriveExpectTx s;
+  in.expect("(");
+  in.slot(s.barrier, s.slot);
+  in.expect(",");
+  s.bytes = in.field("bytes", 0, most_extent);
+  in.expect(")");
+  return s;
+}
+
+Stmt mbarrier_wait(Terms& in) {
+  MbarrierWait s;
+  in.expect("(");
+  in.slot(s.barrier, s.slot);
+  in.expect({",", "phase", "="});
+  s.phase = in.expression();
+  in.expect(")");
+  return s;
+}
+
+Stmt tma_descriptor(Terms& in) {
+  TmaDescriptor s;
+  std::int64_t elements = 1;
+  s.name = in.new_name("a descriptor");
+  in.expect("(");
+  s.source = in.name("a buffer");
+  in.expect({",", "box", "=", "("});
+  in.separated(")", [&] { s.box.push_back(in.extent(elements)); });
+  in.expect(")");
+  s.swizzle = static_cast<int>(in.option("swizzle", 0, 128));
+  return s;
+}
+
+Stmt tma_load(Terms& in) {
+  TmaLoad s;
+  in.expect("(");
+  in.element(s.buffer, s.index);
+  in.expect(",");
+  in.element(s.descriptor, s.coordinates);
+  in.expect(",");
+  in.slot(s.barrier, s.slot);
+  in.expect(")");
+  return s;
+}
+
+}  // namespace
+
+std::span<const Keyword> kernel_keywords() {
+  static constexpr Keyword keywords[] = {
+      {"Smem", smem},
+      {"Init", init},
+      {"Sync", [](Terms&) -> Stmt { return Sync{}; }},
+      {"TreeHalve", tree_halve},
+      {"WarpShuffle", warp_shuffle},
+      {"CpAsyncCopy", cp_async_copy},
+      {"CpAsyncCommit", [](Terms&) -> Stmt { return CpAsyncCommit{}; }},
+      {"CpAsyncWait", cp_async_wait},
+      {"MbarrierInit", mbarrier_init},
+      {"MbarrierArriveExpectTx", mbarrier_arrive},
+      {"MbarrierWait", mbarrier_wait},
+      {"TmaDescriptor", tma_descriptor},
+      {"TmaLoad", tma_load},
+  };
+  return keywords;
+}
+
+}  // namespace deplo::ir::text

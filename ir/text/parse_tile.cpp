@@ -1,0 +1,110 @@
+// The statements that Tile IR adds.
+#include "ir/text/statements.h"
+#include "ir/text/words.h"
+
+namespace deplo::ir::text {
+namespace {
+
+Stmt tile(Terms& in) {
+  Tile t;
+  std::int64_t threads = 1;
+  in.expect({"(", "axes", "=", "("});
+  in.separated(")", [&] {
+    Axis a;
+    a.name = in.new_name("an axis");
+    in.expect(":");
+    a.extent = in.extent(threads);
+    in.expect("=");
+    a.bind = in.bind_word(Bind::block, Bind::vector, "BLOCK, THREAD, REG or VECTOR");
+    t.axes.push_back(std::move(a));
+  });
+  in.expect({")", ":"});
+  t.body = nested(in);
+  return t;
+}
+
+Stmt prefetch(Terms& in) {
+  Prefetch s;
+  in.expect("(");
+  in.element(s.buffer, s.index);
+  if (in.take_if(",")) {
+    in.expect("write");
+    s.write = true;
+  }
+  in.expect(")");
+  return s;
+}
+
+Stmt async_wait(Terms& in) {
+  AsyncWait s;
+  in.expect("(");
+  s.keep = in.field("keep", 0, 64);
+  if (in.take_if(",")) {
+    in.expect({"phase", "="});
+    s.phase = in.expression();
+    in.expect({",", "slot", "="});
+    s.slot = in.expression();
+  }
+  in.expect(")");
+  return s;
+}
+
+Stmt combine(Terms& in) {
+  Combine c;
+  in.expect("(");
+  c.acc = in.name("an accumulator");
+  in.expect(",");
+  c.op = in.op_field();
+  in.expect({",", "over", "=", "("});
+  in.separated(")", [&] { c.over.push_back(in.name("an axis")); });
+  in.expect(")");
+  return c;
+}
+
+void stage_options(Terms& in, Stage& s) {
+  s.panel = in.option("panel", 0, most_extent);
+  s.pad = in.option("pad", 0, 1 << 16);
+  s.swizzle = static_cast<int>(in.option("swizzle", 0, 128));
+  s.lanes = static_cast<int>(in.option("lanes", 0, 16));
+  s.prefetch = static_cast<int>(in.option("prefetch", 0, 1024));
+  s.slots = static_cast<int>(in.option("buffers", 1, 64));
+  if (s.slots > 1) {
+    in.expect("@");
+    s.slot = in.expression();
+  }
+  for (const Transport t : {Transport::ahead, Transport::async, Transport::tma})
+    if (in.take_if(name(t))) s.transport = t;
+}
+
+}  // namespace
+
+Stmt stage(Terms& in, std::string buffer) {
+  Stage s;
+  std::int64_t elements = 1;
+  s.buffer = std::move(buffer);
+  in.expect("(");
+  s.source = in.name("a buffer");
+  in.expect({",", "origin", "=", "("});
+  s.origin = in.indices(")");
+  in.expect({",", "slab", "=", "("});
+  in.separated(")", [&] {
+    SlabAxis a;
+    a.name = in.new_name("an axis");
+    in.expect(":");
+    a.extent = in.extent(elements);
+    in.expect("@");
+    a.dim = static_cast<int>(in.integer("a dimension", 0, 63));
+    s.slab.push_back(std::move(a));
+  });
+  in.expect(")");
+  stage_options(in, s);
+  return s;
+}
+
+std::span<const Keyword> tile_keywords() {
+  static constexpr Keyword keywords[] = {
+      {"Tile", tile}, {"Prefetch", prefetch}, {"AsyncWait", async_wait}, {"Combine", combine}};
+  return keywords;
+}
+
+}  // namespace deplo::ir::text

@@ -1,0 +1,66 @@
+// What statements are made of: names, numbers, types, arguments, index expressions. Private to ir/text.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ir/stmt.h"
+#include "ir/text/lexer.h"
+
+namespace deplo::ir::text {
+
+/// Keeps every product of a shape inside 64 bits.
+inline constexpr std::int64_t most_extent = std::int64_t{1} << 40;
+
+/// The tokens of a text, read as terms. Each call reads one, or fails with a message about what was expected.
+class Terms : public Lexer {
+ public:
+  Terms(std::string_view text, std::string_view where) : Lexer(text, where) {}
+
+  /// From here on the name stands for a number.
+  void bind(std::string symbol, std::int64_t value) { symbols_.emplace_back(std::move(symbol), value); }
+
+  std::int64_t integer(std::string_view what, std::int64_t low, std::int64_t high);
+  std::int64_t extent(std::int64_t& product);   // keeps the product of all extents of a list in range
+  std::string name(std::string_view what);      // a use
+  std::string new_name(std::string_view what);  // a definition
+  Op op();
+  DType dtype();
+  Type type();  // after `:`
+  int lanes();  // `x4`
+  Bind bind_word(Bind first, Bind last, std::string_view expected);
+  double constant();
+  Arg argument();
+  std::vector<Arg> arguments(Op);  // as many as it takes, and `)`
+  Expr expression();
+  std::vector<Expr> indices(std::string_view close);
+  void element(std::string& buffer, std::vector<Expr>& index);  // `buffer[index]`
+  void slot(std::string& barrier, Expr& slot);                  // `barrier[slot]`
+
+  Op op_field();                                                                   // `op=add`
+  std::int64_t field(std::string_view word, std::int64_t low, std::int64_t high);  // `word=n`
+  /// `word=n`, or what it is where nothing is said.
+  std::int64_t option(std::string_view word, std::int64_t otherwise, std::int64_t high);
+
+  template <class F>
+  void separated(std::string_view close, F&& item);  // `item, item close`
+
+ private:
+  class Expressions;
+  int lanes_of(const Token& word, std::string_view digits);
+  const std::int64_t* symbol(std::string_view name) const;
+
+  std::vector<std::pair<std::string, std::int64_t>> symbols_;  // few: searched in order
+};
+
+template <class F>
+void Terms::separated(std::string_view close, F&& item) {
+  if (take_if(close)) return;
+  do item();
+  while (take_if(","));
+  if (!take_if(close)) fail(std::string("`,` or `").append(close).append("`"));
+}
+
+}  // namespace deplo::ir::text
