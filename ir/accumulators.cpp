@@ -2,24 +2,19 @@
 
 #include <algorithm>
 
+#include "ir/walk.h"
+
 namespace deplo::ir {
 namespace {
-
-bool names(const std::vector<Arg>& args, const std::string& name) {
-  return std::any_of(args.begin(), args.end(), [&](const Arg& arg) {
-    const auto* value = std::get_if<std::string>(&arg);
-    return value != nullptr && *value == name;
-  });
-}
 
 bool uses(const Stmt& stmt, const std::string& acc) {
   if (const Body* body = inner_body(stmt))
     return std::any_of(body->begin(), body->end(), [&](const Stmt& s) { return uses(s, acc); });
-  if (const auto* s = stmt.as<Accum>()) return s->dst == acc || names(s->args, acc);
-  if (const auto* s = stmt.as<Assign>()) return names(s->args, acc);
-  if (const auto* s = stmt.as<Write>()) return names({s->value}, acc);
-  const auto* s = stmt.as<Combine>();
-  return s != nullptr && s->acc == acc;
+  bool found = false;
+  for_each_name(stmt, [&](Use use, const std::string& name) {
+    found |= (use == Use::value || use == Use::defines) && name == acc;
+  });
+  return found;
 }
 
 void collect(const Body& body, std::vector<AccumulatorStart>& starts) {
@@ -44,13 +39,6 @@ void place(const Body& body, AccumulatorStart& start) {
 }
 
 }  // namespace
-
-const Body* inner_body(const Stmt& stmt) {
-  if (const auto* s = stmt.as<Loop>()) return &s->body;
-  if (const auto* s = stmt.as<If>()) return &s->then;
-  if (const auto* s = stmt.as<Tile>()) return &s->body;
-  return nullptr;
-}
 
 std::vector<AccumulatorStart> accumulator_starts(const Body& body) {
   std::vector<AccumulatorStart> starts;

@@ -19,7 +19,4 @@ struct AccumulatorStart {
 /// One per accumulator, in order of first appearance. Points into `body`.
 std::vector<AccumulatorStart> accumulator_starts(const Body& body);
 
-/// The statements inside a Loop, If or Tile; nullptr for the others.
-const Body* inner_body(const Stmt&);
-
 }  // namespace deplo::ir

@@ -6,6 +6,7 @@
 
 #include "ir/expr.h"
 #include "ir/op.h"
+#include "ir/parts.h"
 #include "ir/types.h"
 
 namespace deplo::ir {
@@ -15,15 +16,21 @@ struct Smem {
   DType dtype = DType::f32;
   std::vector<std::int64_t> shape;
   std::int64_t align = 16;  // bytes; the widest access of a thread, more where TMA asks for it
+  static constexpr Levels levels = Levels::kernel;
+  static void parts(auto& s, auto& see) { see(Use::declares, s.buffer); }
   bool operator==(const Smem&) const = default;
 };
 struct Init {  // acc = neutral(op)
   std::string acc;
   Type type;
   Op op = Op::add;
+  static constexpr Levels levels = Levels::kernel;
+  static void parts(auto& s, auto& see) { see(Use::defines, s.acc); }
   bool operator==(const Init&) const = default;
 };
 struct Sync {
+  static constexpr Levels levels = Levels::kernel;
+  static void parts(auto&, auto&) {}
   bool operator==(const Sync&) const = default;
 };
 /// for s = length/2 … 1: if (tid < s) buffer[…, tid] = op(buffer[…, tid], buffer[…, tid + s]); Sync after each step.
@@ -34,6 +41,8 @@ struct TreeHalve {
   std::int64_t length = 1;
   std::vector<Expr> prefix;
   Expr tid;
+  static constexpr Levels levels = Levels::kernel;
+  static void parts(auto& s, auto& see) { see(Use::writes, s.buffer), see(s.prefix), see(s.tid); }
   bool operator==(const TreeHalve&) const = default;
 };
 
@@ -45,6 +54,8 @@ struct WarpShuffle {
   std::string value;
   Op op = Op::add;
   std::int64_t length = 32;
+  static constexpr Levels levels = Levels::kernel;
+  static void parts(auto& s, auto& see) { see(Use::value, s.value), see(Use::defines, s.dst); }
   bool operator==(const WarpShuffle&) const = default;
 };
 
@@ -57,14 +68,22 @@ struct CpAsyncCopy {
   std::string source;
   std::vector<Expr> at;
   int lanes = 1;
+  static constexpr Levels levels = Levels::kernel;
+  static void parts(auto& s, auto& see) {
+    see(Use::reads, s.source), see(s.at), see(Use::writes, s.buffer), see(s.index);
+  }
   bool operator==(const CpAsyncCopy&) const = default;
 };
 struct CpAsyncCommit {  // the thread's copies since the last one are a group
+  static constexpr Levels levels = Levels::kernel;
+  static void parts(auto&, auto&) {}
   bool operator==(const CpAsyncCommit&) const = default;
 };
 /// All but the thread's last `keep` groups have landed; the others of the block see that after a Sync.
 struct CpAsyncWait {
   std::int64_t keep = 0;
+  static constexpr Levels levels = Levels::kernel;
+  static void parts(auto&, auto&) {}
   bool operator==(const CpAsyncWait&) const = default;
 };
 
@@ -73,18 +92,24 @@ struct CpAsyncWait {
 struct MbarrierInit {
   std::string barrier;
   std::int64_t slots = 1, count = 1;
+  static constexpr Levels levels = Levels::kernel;
+  static void parts(auto& s, auto& see) { see(Use::declares, s.barrier); }
   bool operator==(const MbarrierInit&) const = default;
 };
 struct MbarrierArriveExpectTx {
   std::string barrier;
   Expr slot;
   std::int64_t bytes = 0;
+  static constexpr Levels levels = Levels::kernel;
+  static void parts(auto& s, auto& see) { see(Use::refers, s.barrier), see(s.slot); }
   bool operator==(const MbarrierArriveExpectTx&) const = default;
 };
 /// Waits until the phase of this parity (0 or 1) is complete.
 struct MbarrierWait {
   std::string barrier;
   Expr slot, phase;
+  static constexpr Levels levels = Levels::kernel;
+  static void parts(auto& s, auto& see) { see(Use::refers, s.barrier), see(s.slot), see(s.phase); }
   bool operator==(const MbarrierWait&) const = default;
 };
 
@@ -94,6 +119,8 @@ struct TmaDescriptor {
   std::string name, source;
   std::vector<std::int64_t> box;
   int swizzle = 0;  // bytes
+  static constexpr Levels levels = Levels::kernel;
+  static void parts(auto& s, auto& see) { see(Use::reads, s.source), see(Use::declares, s.name); }
   bool operator==(const TmaDescriptor&) const = default;
 };
 /// The thread starts to copy the box at `coordinates` to `buffer` from `index` on, in the box's order; what lies
@@ -105,6 +132,11 @@ struct TmaLoad {
   std::vector<Expr> coordinates;  // one per dimension of the source
   std::string barrier;
   Expr slot;
+  static constexpr Levels levels = Levels::kernel;
+  static void parts(auto& s, auto& see) {
+    see(Use::refers, s.descriptor), see(s.coordinates), see(Use::refers, s.barrier), see(s.slot);
+    see(Use::writes, s.buffer), see(s.index);
+  }
   bool operator==(const TmaLoad&) const = default;
 };
 

@@ -8,6 +8,7 @@
 #include "ir/axis.h"
 #include "ir/expr.h"
 #include "ir/op.h"
+#include "ir/parts.h"
 #include "ir/types.h"
 
 namespace deplo::ir {
@@ -25,12 +26,20 @@ struct Loop {
   int unroll = 1;
   Body body;
   std::string per = {};  // Tile IR: a REG axis that the whole loop is replicated over; "": its statements are
+  static constexpr Levels levels = Levels::all;
+  static void parts(auto& s, auto& see) {
+    see(s.start);
+    if (!s.per.empty()) see(Use::axis, s.per);
+    see(s.axis), see(s.body);
+  }
   bool operator==(const Loop&) const = default;
 };
 
 struct If {
   Expr condition;
   Body then;
+  static constexpr Levels levels = Levels::all;
+  static void parts(auto& s, auto& see) { see(s.condition), see(s.then); }
   bool operator==(const If&) const = default;
 };
 
@@ -40,6 +49,8 @@ struct Load {
   Type type;
   std::string buffer;
   std::vector<Expr> index;
+  static constexpr Levels levels = Levels::all;
+  static void parts(auto& s, auto& see) { see(Use::reads, s.buffer), see(s.index), see(Use::defines, s.dst); }
   bool operator==(const Load&) const = default;
 };
 
@@ -49,6 +60,8 @@ struct Index {
   std::string dst;
   Type type;
   Expr value;
+  static constexpr Levels levels = Levels::all;
+  static void parts(auto& s, auto& see) { see(s.value), see(Use::defines, s.dst); }
   bool operator==(const Index&) const = default;
 };
 inline constexpr const char* lane_variable = "lane";
@@ -59,6 +72,8 @@ struct Assign {
   Type type;
   Op op = Op::copy;
   std::vector<Arg> args;
+  static constexpr Levels levels = Levels::all;
+  static void parts(auto& s, auto& see) { see(s.args), see(Use::defines, s.dst); }
   bool operator==(const Assign&) const = default;
 };
 
@@ -69,6 +84,8 @@ struct Accum {
   Type type;
   Op op = Op::add;
   std::vector<Arg> args;
+  static constexpr Levels levels = Levels::all;
+  static void parts(auto& s, auto& see) { see(s.args), see(Use::defines, s.dst); }
   bool operator==(const Accum&) const = default;
 };
 
@@ -79,6 +96,8 @@ struct Write {
   Arg value;
   WriteMode mode = WriteMode::assign;
   int lanes = 1;  // consecutive elements of the last dimension
+  static constexpr Levels levels = Levels::all;
+  static void parts(auto& s, auto& see) { see(Use::writes, s.buffer), see(s.index), see(s.value); }
   bool operator==(const Write&) const = default;
 };
 

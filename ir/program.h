@@ -9,7 +9,6 @@
 
 namespace deplo::ir {
 
-enum class Level : std::uint8_t { loop, tile, kernel };
 std::string_view name(Level);  // "loop", "tile", "kernel"
 
 struct Program {

@@ -9,6 +9,7 @@
 #include "ir/expr.h"
 #include "ir/loop.h"
 #include "ir/op.h"
+#include "ir/parts.h"
 
 namespace deplo::ir {
 
@@ -16,6 +17,8 @@ namespace deplo::ir {
 struct Tile {
   std::vector<Axis> axes;
   Body body;
+  static constexpr Levels levels = Levels::tile_and_kernel;
+  static void parts(auto& s, auto& see) { see(s.axes), see(s.body); }
   bool operator==(const Tile&) const = default;
 };
 
@@ -25,6 +28,8 @@ struct Prefetch {
   std::string buffer;
   std::vector<Expr> index;
   bool write = false;
+  static constexpr Levels levels = Levels::tile_and_kernel;
+  static void parts(auto& s, auto& see) { see(Use::reads, s.buffer), see(s.index); }
   bool operator==(const Prefetch&) const = default;
 };
 
@@ -48,6 +53,10 @@ struct Stage {
   std::int64_t pad = 0;    // unused elements behind each row (of a panel)
   int swizzle = 0;         // bytes of TMA's pattern: 0, 32, 64, 128
   int prefetch = 0;        // rows: how far ahead of a copy its source is asked for
+  static constexpr Levels levels = Levels::tile;
+  static void parts(auto& s, auto& see) {
+    see(Use::reads, s.source), see(s.origin), see(s.slot), see(Use::declares, s.buffer);
+  }
   bool operator==(const Stage&) const = default;
 };
 
@@ -57,6 +66,8 @@ struct Stage {
 struct AsyncWait {
   std::int64_t keep = 0;
   Expr phase = 0, slot = 0;
+  static constexpr Levels levels = Levels::tile;
+  static void parts(auto& s, auto& see) { see(s.phase), see(s.slot); }
   bool operator==(const AsyncWait&) const = default;
 };
 
@@ -65,6 +76,8 @@ struct Combine {
   std::string acc;
   Op op = Op::add;
   std::vector<std::string> over;
+  static constexpr Levels levels = Levels::tile;
+  static void parts(auto& s, auto& see) { see(Use::value, s.acc), see(Use::axis, s.over); }
   bool operator==(const Combine&) const = default;
 };
 

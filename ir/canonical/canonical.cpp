@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "core/hash.h"
-#include "core/text/match.h"
 #include "ir/canonical/order.h"
 #include "ir/simplify/simplify_impl.h"
 #include "ir/walk.h"
@@ -44,11 +43,10 @@ class UnitAxes {
     std::erase_if(list, [&](const T&) { return gone[i++]; });
   }
   void dimensions(Body& statements) {
-    for (Stmt& stmt : statements) {
+    for_each(statements, [&](Stmt& stmt) {
       if (auto* load = stmt.as<Load>()) erase(load->index, unit_.at(load->buffer));
       if (auto* write = stmt.as<Write>()) erase(write->index, unit_.at(write->buffer));
-      if (Body* inner = inner_body(stmt)) dimensions(*inner);
-    }
+    });
   }
   void loops(Body& statements) {
     Body kept;
@@ -141,12 +139,28 @@ class Renamer {
   }
 
   void body(Body& statements) {
-    for (Stmt& stmt : statements) match(stmt.node, [&](auto& node) { statement(node); });
+    for (Stmt& stmt : statements) statement(stmt);
   }
 
-  void expression(Expr& e) { e = sorted(substitute(e, variables_)); }
-  void expressions(std::vector<Expr>& list) {
-    for (Expr& e : list) expression(e);
+  void statement(Stmt& stmt) {
+    const std::size_t outside = variables_.size();
+    const bool accumulates = stmt.as<Accum>() != nullptr;
+    for_each_part(stmt, cases{[&](Expr& e) { e = sorted(substitute(e, variables_)); },
+                              [&](Use use, std::string& n) { name(use, n, accumulates); },
+                              [&](Axis& a) { axis(a.name); }, [&](Body& inside) { body(inside); }});
+    auto* assign = stmt.as<Assign>();
+    if (assign != nullptr && product_commutes(assign->op) && argument_before(assign->args[1], assign->args[0]))
+      std::swap(assign->args[0], assign->args[1]);
+    if (inner_body(stmt) != nullptr) variables_.resize(outside);
+  }
+
+  void name(Use use, std::string& name, bool accumulates) {
+    if (use == Use::value)
+      value(name);
+    else if (use == Use::defines)
+      accumulates ? accumulator(name) : definition(name);
+    else
+      buffer(name);
   }
   void buffer(std::string& name) { name = fresh(buffers_, name, "b"); }
   void accumulator(std::string& name) { name = fresh(accumulators_, name, "acc"); }
@@ -154,62 +168,19 @@ class Renamer {
     const auto found = accumulators_.find(name);
     name = found != accumulators_.end() ? found->second : fresh(values_, name, "v");
   }
-  void values(std::vector<Arg>& args, Op op) {
-    for (Arg& arg : args)
-      if (auto* name = std::get_if<std::string>(&arg)) value(*name);
-    if (product_commutes(op) && argument_before(args[1], args[0])) std::swap(args[0], args[1]);
-  }
   // Integers may stand in the indices of what follows.
-  void definition(std::string& name, const Type& type) {
+  void definition(std::string& name) {
     std::string before = name;
     value(name);
-    if (type == Type{DType::i32, 1}) variables_.emplace_back(std::move(before), var(name));
+    variables_.emplace_back(std::move(before), var(name));
   }
   void axis(std::string& name) {
     std::string next = "a" + std::to_string(axes_++);
     variables_.emplace_back(std::exchange(name, next), var(next));
   }
 
-  void statement(Loop& s) {
-    expression(s.start);
-    const std::size_t outside = variables_.size();
-    axis(s.axis.name);
-    body(s.body);
-    variables_.resize(outside, {"", Expr(0)});
-  }
-  void statement(If& s) {
-    expression(s.condition);
-    body(s.then);
-  }
-  void statement(Load& s) {
-    buffer(s.buffer);
-    expressions(s.index);
-    definition(s.dst, s.type);
-  }
-  void statement(Index& s) {
-    expression(s.value);
-    definition(s.dst, s.type);
-  }
-  void statement(Assign& s) {
-    values(s.args, s.op);
-    definition(s.dst, s.type);
-  }
-  void statement(Accum& s) {
-    values(s.args, Op::copy);
-    accumulator(s.dst);
-  }
-  void statement(Write& s) {
-    buffer(s.buffer);
-    expressions(s.index);
-    if (auto* name = std::get_if<std::string>(&s.value)) value(*name);
-  }
-  template <class T>
-  void statement(T&) {
-    CHECK(!"a statement of Loop IR");
-  }
-
   Names buffers_, values_, accumulators_;
-  Substitution variables_;  // axes in scope and integer values
+  Substitution variables_;  // axes and values in scope
   int axes_ = 0;
 };
 
@@ -229,10 +200,9 @@ Op representative(Op op) {
 }
 
 void collapse_clusters(Body& body) {
-  for (Stmt& stmt : body) {
+  for_each(body, [](Stmt& stmt) {
     if (auto* assign = stmt.as<Assign>()) assign->op = representative(assign->op);
-    if (Body* inner = inner_body(stmt)) collapse_clusters(*inner);
-  }
+  });
 }
 
 }  // namespace

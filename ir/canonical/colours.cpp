@@ -79,7 +79,10 @@ Colour SymbolColours::describe(const Stmt& stmt) const {
       [&](const Write& s) {
         return mix(mix(8, static_cast<Colour>(s.mode)), mix(mix(at(s.buffer), indices(s.index)), of(s.value)));
       },
-      [](const auto&) { return Colour{0}; });
+      []<class S>(const S&) requires(!permits(S::levels, Level::loop)) {
+        CHECK(!"a statement of Loop IR");
+        return Colour{0};
+      });
 }
 
 }  // namespace deplo::ir

@@ -5,10 +5,8 @@
 #include "ir/canonical/order.h"
 
 #include <algorithm>
-#include <span>
 #include <utility>
 
-#include "core/text/match.h"
 #include "ir/canonical/colours.h"
 #include "ir/walk.h"
 
@@ -61,10 +59,6 @@ class Order {
   }
   void collect(Body& body, int parent, std::vector<int>& list);
   // What a statement touches. Names are kept as views: they must be those of the program.
-  void read(Node& node, const std::string& name, Colour role);
-  void read(Node& node, std::span<const Expr> expressions);
-  void read(Node& node, std::span<const Arg> args, bool first_two_commute);
-  void write(Node& node, const std::string& name);
   void touch(Node& node);
   std::size_t round();
   void refine();
@@ -97,55 +91,23 @@ void Order::collect(Body& body, int parent, std::vector<int>& list) {
   }
 }
 
-void Order::read(Node& node, const std::string& name, Colour role) {
-  node.touches.push_back({symbol(name), role, false});
-}
-void Order::write(Node& node, const std::string& name) { node.touches.push_back({symbol(name), 1, true}); }
-
-void Order::read(Node& node, std::span<const Expr> expressions) {
-  for (std::size_t d = 0; d < expressions.size(); ++d)
-    for_each_variable(expressions[d], [&](const std::string& name) { read(node, name, 16 + d); });
-}
-
-void Order::read(Node& node, std::span<const Arg> args, bool first_two_commute) {
-  for (std::size_t i = 0; i < args.size(); ++i)
-    if (const auto* name = std::get_if<std::string>(&args[i]))
-      read(node, *name, first_two_commute && i < 2 ? 2 : 2 + i);
-}
-
 void Order::touch(Node& node) {
-  match(
-      node.stmt->node,
-      [&](const Loop& s) {
-        write(node, s.axis.name);
-        read(node, {&s.start, 1});
-      },
-      [&](const If& s) {
-        read(node, {&s.condition, 1});
-      },
-      [&](const Load& s) {
-        read(node, s.buffer, 0);
-        read(node, s.index);
-        write(node, s.dst);
-      },
-      [&](const Index& s) {
-        read(node, {&s.value, 1});
-        write(node, s.dst);
-      },
-      [&](const Assign& s) {
-        read(node, s.args, product_commutes(s.op));
-        write(node, s.dst);
-      },
-      [&](const Accum& s) {
-        read(node, s.args, false);
-        write(node, s.dst);
-      },
-      [&](const Write& s) {
-        write(node, s.buffer);
-        read(node, s.index);
-        read(node, {&s.value, 1}, false);
-      },
-      [](const auto&) { CHECK(!"a statement of Loop IR"); });
+  const auto* assign = node.stmt->as<Assign>();
+  const std::size_t alike = assign != nullptr && product_commutes(assign->op) ? 2 : 1;  // arguments of one role
+  std::size_t dimension = 0, argument = 0;
+  const auto read = [&](const std::string& name, Colour role) { node.touches.push_back({symbol(name), role, false}); };
+  const auto write = [&](const std::string& name) { node.touches.push_back({symbol(name), 1, true}); };
+  const auto expression = [&](const Expr& e) {
+    for_each_variable(e, [&](const std::string& name) { read(name, 16 + dimension); });
+    ++dimension;
+  };
+  const auto value = [&](const Arg& arg) {
+    if (const auto* name = std::get_if<std::string>(&arg)) read(*name, argument < alike ? 2 : 2 + argument);
+    ++argument;
+  };
+  const auto name = [&](Use use, const std::string& n) { use == Use::reads ? read(n, 0) : write(n); };
+  for_each_part(std::as_const(*node.stmt),
+                cases{expression, value, name, [&](const Axis& axis) { write(axis.name); }, [](const Body&) {}});
 }
 
 // Returns how many colours there are.

@@ -37,9 +37,8 @@ class Emitter : SourceText {
   void emit(const Smem&);
   void emit(const Sync&) { line(spell_.barrier); }
   void emit(const TreeHalve&);
-  void emit(const Stage&) { CHECK(!"not Kernel IR"); }
-  void emit(const AsyncWait&) { CHECK(!"not Kernel IR"); }
-  void emit(const Combine&) { CHECK(!"not Kernel IR"); }
+  template <class S>
+  requires(!permits(S::levels, Level::kernel)) void emit(const S&) { CHECK(!"a statement of Kernel IR"); }
 
   // emit_async.cpp: CUDA only
   std::string warp_mask() const;

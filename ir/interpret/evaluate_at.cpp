@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "ir/accumulators.h"
 #include "ir/interpret/machine.h"
+#include "ir/walk.h"
 
 namespace deplo::ir {
 namespace {

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "core/text/match.h"
-#include "ir/levels.h"
 #include "ir/text/words.h"
 #include "ir/verify/checks.h"
 #include "ir/verify/overlap.h"
@@ -81,8 +80,8 @@ void check_body(Context& c, const Body& body, const Loop* loop) {
   c.names.enter(loop);
   for (const Stmt& s : body) {
     c.statement = &s;
-    match(s.node, [&]<class T>(const T& statement) {
-      if (!permitted_at<T>(c.program.level)) fail("not a statement of {} IR", name(c.program.level));
+    match(s.node, [&](const auto& statement) {
+      if (!permits(statement.levels, c.program.level)) fail("not a statement of {} IR", name(c.program.level));
       check(c, statement);
     });
   }

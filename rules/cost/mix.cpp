@@ -102,32 +102,39 @@ class Counter {
   }
 
   void statement(const ir::Stmt& stmt, double times) {
-    if (const auto* load = stmt.as<ir::Load>()) access(load->buffer, load->type.lanes, false, times);
-    if (const auto* write = stmt.as<ir::Write>()) {
-      access(write->buffer, write->lanes, true, times);
-      if (write->mode == ir::WriteMode::add) mix_.atomics += write->lanes * times;
-    }
-    if (const auto* assign = stmt.as<ir::Assign>()) operation(assign->op, assign->type, times);
-    if (const auto* accum = stmt.as<ir::Accum>()) operation(accum->op, accum->type, times);
-    if (const auto* copy = stmt.as<ir::CpAsyncCopy>()) {
-      access(copy->source, copy->lanes, false, times);
-      mix_.shared_stores += times;
-    }
-    if (const auto* load = stmt.as<ir::TmaLoad>()) box(*load, times);
-    if (stmt.as<ir::Prefetch>() != nullptr) mix_.prefetches += times;
-    if (stmt.as<ir::If>() != nullptr) mix_.branches += times;
-    if (stmt.as<ir::Sync>() != nullptr || stmt.as<ir::MbarrierWait>() != nullptr) mix_.barriers += times;
-    if (const auto* shuffle = stmt.as<ir::WarpShuffle>()) {
-      const auto steps = std::countr_zero(static_cast<std::uint64_t>(shuffle->length));
-      operation(shuffle->op, shuffle->type, steps * times);
-      mix_.arithmetic += steps * times;  // the exchange
-    }
-    if (const auto* halve = stmt.as<ir::TreeHalve>()) {  // half of the threads in the first step, a quarter in the next
-      mix_.barriers += std::countr_zero(static_cast<std::uint64_t>(halve->length)) * times;
-      mix_.shared_loads += 2 * times;
-      mix_.shared_stores += times;
-      operation(halve->op, {}, times);
-    }
+    match(
+        stmt.node, [&](const ir::Load& s) { access(s.buffer, s.type.lanes, false, times); },
+        [&](const ir::Write& s) {
+          access(s.buffer, s.lanes, true, times);
+          if (s.mode == ir::WriteMode::add) mix_.atomics += s.lanes * times;
+        },
+        [&](const ir::Assign& s) { operation(s.op, s.type, times); },
+        [&](const ir::Accum& s) { operation(s.op, s.type, times); },
+        [&](const ir::CpAsyncCopy& s) {
+          access(s.source, s.lanes, false, times);
+          mix_.shared_stores += times;
+        },
+        [&](const ir::TmaLoad& s) { box(s, times); }, [&](const ir::Prefetch&) { mix_.prefetches += times; },
+        [&](const ir::If&) { mix_.branches += times; }, [&](const ir::Sync&) { mix_.barriers += times; },
+        [&](const ir::MbarrierWait&) { mix_.barriers += times; },
+        [&](const ir::WarpShuffle& s) {
+          const auto steps = std::countr_zero(static_cast<std::uint64_t>(s.length));
+          operation(s.op, s.type, steps * times);
+          mix_.arithmetic += steps * times;  // the exchange
+        },
+        [&](const ir::TreeHalve& s) {  // half of the threads in the first step, a quarter in the next
+          mix_.barriers += std::countr_zero(static_cast<std::uint64_t>(s.length)) * times;
+          mix_.shared_loads += 2 * times;
+          mix_.shared_stores += times;
+          operation(s.op, {}, times);
+        },
+        // Counted where its body is, declared, or one instruction among thousands.
+        [](const ir::Loop&) {}, [](const ir::Tile&) {}, [](const ir::Index&) {}, [](const ir::Init&) {},
+        [](const ir::Smem&) {}, [](const ir::CpAsyncCommit&) {}, [](const ir::CpAsyncWait&) {},
+        [](const ir::MbarrierInit&) {}, [](const ir::MbarrierArriveExpectTx&) {}, [](const ir::TmaDescriptor&) {},
+        []<class S>(const S&) requires(!ir::permits(S::levels, ir::Level::kernel)) {
+          CHECK(!"a statement of Kernel IR");
+        });
   }
 
   /// One thread of the block starts it.
@@ -154,9 +161,8 @@ class Counter {
     if (const auto* s = stmt.as<ir::Load>()) type = s->type;
     if (const auto* s = stmt.as<ir::Assign>()) type = s->type;
     if (const auto* s = stmt.as<ir::Accum>()) type = s->type;
-    const auto* init = stmt.as<ir::Init>();
-    if (init != nullptr) type = init->type;
-    const std::string& name = init != nullptr ? init->acc : ir::defined(stmt);
+    if (const auto* s = stmt.as<ir::Init>()) type = s->type;
+    const std::string& name = ir::defined(stmt);
     if (name.empty()) return;
     const auto [life, fresh] = lives_.try_emplace(name, Life{position_, position_, 1});
     life->second.last = position_;

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/text/match.h"
-#include "ir/levels.h"
 #include "ir/walk.h"
 #include "rules/lower.h"
 #include "rules/materialize/combine_lowering.h"
@@ -192,7 +191,7 @@ class Materializer {
 
   // A Stage is lowered with its run.
   template <class T>
-  requires(!ir::permitted_at<T>(ir::Level::tile) || std::is_same_v<T, ir::Stage>) void lower(const T&, ir::Body&) {
+  requires(!ir::permits(T::levels, ir::Level::tile) || std::is_same_v<T, ir::Stage>) void lower(const T&, ir::Body&) {
     CHECK(!"a statement of Tile IR");
   }
 
