@@ -37,11 +37,10 @@ std::vector<std::size_t> all_of(const ir::Program& loop) {
 }
 
 void rename_buffers(ir::Body& body, const std::map<std::string, std::string>& names) {
-  for (ir::Stmt& stmt : body) {
+  ir::for_each(body, [&](ir::Stmt& stmt) {
     if (auto* load = stmt.as<ir::Load>()) load->buffer = names.at(load->buffer);
     if (auto* write = stmt.as<ir::Write>()) write->buffer = names.at(write->buffer);
-    if (ir::Body* inner = ir::inner_body(stmt)) rename_buffers(*inner, names);
-  }
+  });
 }
 
 // nullopt: not what a kernel's text was; replay() says so of one that is looked for.

@@ -88,10 +88,10 @@ ir::Loop chunked(ir::Loop loop, std::int64_t bk, const std::string& inner_name) 
 
 ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
   const std::int64_t bk = pins.integer("bk").value();
-  auto* loop = const_cast<ir::Loop*>(find_matmul(program)->reduce);
-  if (bk == loop->axis.extent) return program;
-  const std::string outer = loop->axis.name, inner = ir::fresh_axis(program);
-  *loop = chunked(std::move(*loop), bk, inner);
+  ir::Loop& loop = to_edit(program, *find_matmul(program)->reduce);
+  if (bk == loop.axis.extent) return program;
+  const std::string outer = loop.axis.name, inner = ir::fresh_axis(program);
+  loop = chunked(std::move(loop), bk, inner);
   ir::substitute_axes(program, {{outer, ir::var(outer) * bk + ir::var(inner)}});
   return program;
 }

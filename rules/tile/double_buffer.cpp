@@ -52,11 +52,10 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
 }
 
 void index_slot(ir::Body& body, const std::string& buffer, const ir::Expr& slot) {
-  for (ir::Stmt& stmt : body) {
+  ir::for_each(body, [&](ir::Stmt& stmt) {
     if (auto* load = stmt.as<ir::Load>(); load != nullptr && load->buffer == buffer)
       load->index.insert(load->index.begin(), slot);
-    if (ir::Body* inner = ir::inner_body(stmt)) index_slot(*inner, buffer, slot);
-  }
+  });
 }
 
 ir::Program apply(ir::Program program, const Target&, const Pins& pins) {

@@ -115,7 +115,7 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
 ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
   for (const Loops& loops : decisions(tile_of(program).body))
     for (const ir::Loop* loop : loops)
-      const_cast<ir::Loop*>(loop)->unroll = static_cast<int>(pins.integer(loops.front()->axis.name).value());
+      to_edit(program, *loop).unroll = static_cast<int>(pins.integer(loops.front()->axis.name).value());
   return program;
 }
 

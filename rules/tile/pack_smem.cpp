@@ -63,10 +63,9 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
 }
 
 void set_panel(ir::Body& body, const std::string& buffer, std::int64_t panel) {
-  for (ir::Stmt& stmt : body) {
+  ir::for_each(body, [&](ir::Stmt& stmt) {
     if (auto* stage = stmt.as<ir::Stage>(); stage != nullptr && stage->buffer == buffer) stage->panel = panel;
-    if (ir::Body* inner = ir::inner_body(stmt)) set_panel(*inner, buffer, panel);
-  }
+  });
 }
 
 ir::Program apply(ir::Program program, const Target&, const Pins& pins) {

@@ -17,10 +17,9 @@ namespace {
 constexpr std::int64_t max_steps = 8;
 
 void set_pad(ir::Body& body, const std::string& buffer, std::int64_t pad) {
-  for (ir::Stmt& stmt : body) {
+  ir::for_each(body, [&](ir::Stmt& stmt) {
     if (auto* stage = stmt.as<ir::Stage>(); stage != nullptr && stage->buffer == buffer) stage->pad = pad;
-    if (ir::Body* inner = ir::inner_body(stmt)) set_pad(*inner, buffer, pad);
-  }
+  });
 }
 
 // Wavefronts of a warp in one run of the block beyond the fewest possible, all accesses of the buffer together.

@@ -127,7 +127,7 @@ void permute(ir::Program& program, const Strip& s, std::int64_t strip) {
 
 ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
   const Strip s = find_strip(tile_of(program));
-  if (pins.text("order") == "mk") const_cast<ir::Loop*>(find_matmul(program)->reduce)->per = s.rows->name;
+  if (pins.text("order") == "mk") to_edit(program, *find_matmul(program)->reduce).per = s.rows->name;
   const auto strip = pins.integer("strip");
   if (strip && *strip < s.columns->extent) permute(program, s, *strip);
   return program;

@@ -161,10 +161,9 @@ void insert(ir::Body& body, const Additions& additions) {
 }
 
 void set_prefetch(ir::Body& body, const std::string& source, int rows) {
-  for (ir::Stmt& stmt : body) {
+  ir::for_each(body, [&](ir::Stmt& stmt) {
     if (auto* stage = stmt.as<ir::Stage>(); stage != nullptr && stage->source == source) stage->prefetch = rows;
-    if (ir::Body* inner = ir::inner_body(stmt)) set_prefetch(*inner, source, rows);
-  }
+  });
 }
 
 ir::Program apply(ir::Program program, const Target&, const Pins& pins) {

@@ -86,8 +86,9 @@ std::optional<Plan> plan_load(const ir::Program& program, const ir::Load& load, 
   return plan;
 }
 
-const ir::Body& body_of(const ir::Tile& tile, std::optional<std::size_t> loop) {
-  return loop ? tile.body[*loop].as<ir::Loop>()->body : tile.body;
+template <class T>
+auto& body_of(T& tile, std::optional<std::size_t> loop) {
+  return loop ? tile.body[*loop].template as<ir::Loop>()->body : tile.body;
 }
 
 // Does some thread of the block read what another one reads too? Those that share a sweep do not.
@@ -197,19 +198,18 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
 }
 
 void redirect_loads(ir::Body& body, const Plan& plan) {
-  for (ir::Stmt& stmt : body) {
-    if (auto* load = stmt.as<ir::Load>(); load != nullptr && load->buffer == plan.stage.source) {
-      // The same slab, but each load has its own position in it.
-      std::vector<ir::Expr> local;
-      for (std::size_t s = 0; s < plan.stage.slab.size(); ++s) {
-        const auto d = static_cast<std::size_t>(plan.stage.slab[s].dim);
-        local.push_back(ir::simplify(load->index[d] - plan.stage.origin[d]));
-      }
-      load->buffer = plan.stage.buffer;
-      load->index = std::move(local);
+  ir::for_each(body, [&](ir::Stmt& stmt) {
+    auto* load = stmt.as<ir::Load>();
+    if (load == nullptr || load->buffer != plan.stage.source) return;
+    // The same slab, but each load has its own position in it.
+    std::vector<ir::Expr> local;
+    for (std::size_t s = 0; s < plan.stage.slab.size(); ++s) {
+      const auto d = static_cast<std::size_t>(plan.stage.slab[s].dim);
+      local.push_back(ir::simplify(load->index[d] - plan.stage.origin[d]));
     }
-    if (ir::Body* inner = ir::inner_body(stmt)) redirect_loads(*inner, plan);
-  }
+    load->buffer = plan.stage.buffer;
+    load->index = std::move(local);
+  });
 }
 
 ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
@@ -222,7 +222,7 @@ ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
     plan.stage.buffer = plan.stage.source + "_smem";
     for (int n = 1; !names.insert(plan.stage.buffer).second; ++n)
       plan.stage.buffer = plan.stage.source + "_smem" + std::to_string(n);
-    auto& region = const_cast<ir::Body&>(body_of(tile_of(program), plan.loop));
+    ir::Body& region = body_of(tile_of(program), plan.loop);
     redirect_loads(region, plan);
     if (plan.loop != last) at = 0;
     last = plan.loop;

@@ -56,11 +56,10 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
 }
 
 void set_lanes(ir::Body& body, const Pins& pins) {
-  for (ir::Stmt& stmt : body) {
+  ir::for_each(body, [&](ir::Stmt& stmt) {
     if (auto* stage = stmt.as<ir::Stage>(); stage != nullptr && undecided(*stage))
       stage->lanes = static_cast<int>(pins.integer(knob_of(*stage)).value_or(0));
-    if (ir::Body* inner = ir::inner_body(stmt)) set_lanes(*inner, pins);
-  }
+  });
 }
 
 ir::Program apply(ir::Program program, const Target&, const Pins& pins) {

@@ -102,15 +102,26 @@ void find_product_sums(const ir::Body& body, std::vector<const ir::Loop*>& found
   }
 }
 
-}  // namespace
-
-const ir::Tile& tile_of(const ir::Program& program) {
-  for (const ir::Stmt& stmt : program.body)
-    if (const auto* tile = stmt.as<ir::Tile>()) return *tile;
+template <class P>
+auto& find_tile(P& program) {
+  for (auto& stmt : program.body)
+    if (auto* tile = stmt.template as<ir::Tile>()) return *tile;
   check_failed("the program has a Tile", __FILE__, __LINE__);
 }
 
-ir::Tile& tile_of(ir::Program& program) { return const_cast<ir::Tile&>(tile_of(std::as_const(program))); }
+}  // namespace
+
+const ir::Tile& tile_of(const ir::Program& program) { return find_tile(program); }
+ir::Tile& tile_of(ir::Program& program) { return find_tile(program); }
+
+ir::Loop& to_edit(ir::Program& program, const ir::Loop& found) {
+  ir::Loop* same = nullptr;
+  ir::for_each(program.body, [&](ir::Stmt& stmt) {
+    if (auto* loop = stmt.as<ir::Loop>(); loop == &found) same = loop;
+  });
+  CHECK(same != nullptr);
+  return *same;
+}
 
 void add_option(std::vector<Value>& options, std::int64_t value) {
   if (std::find(options.begin(), options.end(), Value{value}) == options.end()) options.emplace_back(value);
@@ -217,14 +228,8 @@ bool is_scalar(const ir::Stmt& stmt) {
 
 Names names_of(const ir::Program& program) {
   Names names;
-  for (const ir::Buffer& buffer : program.buffers) names.insert(buffer.name);
-  ir::for_each(program.body, [&](const ir::Stmt& stmt) {
-    if (const std::string& name = ir::defined(stmt); !name.empty()) names.insert(name);
-    if (const auto* stage = stmt.as<ir::Stage>()) names.insert(stage->buffer);
-    if (const auto* loop = stmt.as<ir::Loop>()) names.insert(loop->axis.name);
-    if (const auto* tile = stmt.as<ir::Tile>())
-      for (const ir::Axis& axis : tile->axes) names.insert(axis.name);
-  });
+  const auto take = [&](const std::string& name) { names.insert(name); };
+  ir::for_each_new_name(program, take, take);
   return names;
 }
 

@@ -15,6 +15,8 @@ namespace deplo::rules {
 /// The one Tile statement of a Tile IR program.
 const ir::Tile& tile_of(const ir::Program&);
 ir::Tile& tile_of(ir::Program&);
+/// A loop of the program that was found in it, to edit.
+ir::Loop& to_edit(ir::Program&, const ir::Loop& found);
 
 /// Values in the order wanted, duplicates and values outside [low, high] dropped.
 std::vector<Value> options(std::initializer_list<std::int64_t> preferred, std::int64_t low, std::int64_t high);

@@ -4,7 +4,6 @@
 #include <map>
 #include <utility>
 
-#include "core/text/match.h"
 #include "ir/walk.h"
 
 namespace deplo::rules {
@@ -64,28 +63,18 @@ class Renaming {
   }
 
   void operator()(ir::Body& body) const {
-    for (ir::Stmt& stmt : body) {
-      match(
-          stmt.node, [&](ir::Load& s) { rename(s.dst), rename(s.index); },
-          [&](ir::Index& s) { rename(s.dst), s.value = ir::substitute(s.value, in_indices_); },
-          [&](ir::Assign& s) { rename(s.dst), rename(s.args); }, [&](ir::Accum& s) { rename(s.dst), rename(s.args); },
-          [&](ir::Write& s) { rename(s.value); }, [&](ir::Combine& s) { rename(s.acc); }, [](auto&) {});
-      if (ir::Body* inner = ir::inner_body(stmt)) (*this)(*inner);
-    }
+    const auto name = [&](ir::Use use, std::string& n) {
+      if (use == ir::Use::value || use == ir::Use::defines) rename(n);
+    };
+    ir::for_each(body, [&](ir::Stmt& stmt) {
+      ir::for_each_part(stmt, cases{[&](ir::Expr& e) { e = ir::substitute(e, in_indices_); }, name,
+                                    [](const ir::Axis&) {}, [](const ir::Body&) {}});
+    });
   }
 
  private:
   void rename(std::string& name) const {
     if (const auto found = to_.find(name); found != to_.end()) name = found->second;
-  }
-  void rename(ir::Arg& arg) const {
-    if (auto* name = std::get_if<std::string>(&arg)) rename(*name);
-  }
-  void rename(std::vector<ir::Arg>& args) const {
-    for (ir::Arg& arg : args) rename(arg);
-  }
-  void rename(std::vector<ir::Expr>& index) const {
-    for (ir::Expr& e : index) e = ir::substitute(e, in_indices_);
   }
 
   Names taken_;
@@ -110,7 +99,9 @@ const ir::Loop& loop_at(const ir::Tile& tile, std::size_t place) {
 }
 
 ir::Loop& loop_at(ir::Tile& tile, std::size_t place) {
-  return const_cast<ir::Loop&>(loop_at(std::as_const(tile), place));
+  auto* loop = tile.body[place].as<ir::Loop>();
+  CHECK(loop != nullptr);
+  return *loop;
 }
 
 std::size_t leading_stages(const ir::Body& body) {
@@ -136,7 +127,7 @@ const ir::Stage& stage_at(const ir::Tile& tile, const ChunkStage& at) {
 }
 
 ir::Stage& stage_at(ir::Tile& tile, const ChunkStage& at) {
-  return const_cast<ir::Stage&>(stage_at(std::as_const(tile), at));
+  return *loop_at(tile, at.loop).body[at.at].as<ir::Stage>();
 }
 
 std::string loop_knob(const std::string& name, std::size_t i) { return i == 0 ? name : name + std::to_string(i); }

@@ -90,17 +90,15 @@ ir::Expr without_lane(const ir::Expr& condition, const std::string& lane, std::i
 }
 
 void drop_lane(ir::Body& body, const std::string& lane, std::int64_t width) {
-  for (ir::Stmt& stmt : body) {
+  ir::for_each(body, [&](ir::Stmt& stmt) {
     if (auto* guard = stmt.as<ir::If>()) guard->condition = without_lane(guard->condition, lane, width);
-    if (ir::Body* inner = ir::inner_body(stmt)) drop_lane(*inner, lane, width);
-  }
+  });
 }
 
 void clear_per(ir::Body& body, const std::string& axis) {
-  for (ir::Stmt& stmt : body) {
+  ir::for_each(body, [&](ir::Stmt& stmt) {
     if (auto* loop = stmt.as<ir::Loop>(); loop != nullptr && loop->per == axis) loop->per.clear();
-    if (ir::Body* inner = ir::inner_body(stmt)) clear_per(*inner, axis);
-  }
+  });
 }
 
 // A REG axis of one element is no axis.
