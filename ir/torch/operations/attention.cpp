@@ -1,4 +1,6 @@
 // scaled_dot_product_attention(T q, T k, T v[, T mask], is_causal=false, scale (1/sqrt(E)), enable_gqa=false)
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,5 +1,7 @@
 // Two tensors or a tensor and a number, element by element; shapes broadcast.
 //   add sub mul div pow maximum minimum eq ne lt le gt ge logical_and logical_or(T, T)
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>

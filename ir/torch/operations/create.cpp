@@ -1,5 +1,7 @@
 // Tensors made of nothing.
 //   arange(start=0, end, step=1, dtype)   full(shape, value, dtype)
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "ir/torch/operations/family.h"

@@ -2,6 +2,57 @@
 #include "ir/torch/operations/family.h"
 
 namespace deplo::ir::torch {
+namespace {
+
+bool is_required(const AttributeSpec& spec) { return std::holds_alternative<Required>(spec.fallback); }
+bool is_computed(const AttributeSpec& spec) { return std::holds_alternative<Computed>(spec.fallback); }
+
+Attribute attribute_of(const python::Call& c, const AttributeSpec& spec) {
+  switch (spec.kind) {
+    case Kind::flag:
+      return c.flag(spec.name);
+    case Kind::integer:
+      return c.integer(spec.name);
+    case Kind::number:
+    case Kind::literal:
+      return c.number(spec.name);
+    case Kind::text:
+      return std::string(c.text(spec.name));
+    case Kind::integers:
+      return c.integers(spec.name);
+    case Kind::dtype:
+      return c.dtype(spec.name);
+  }
+  CHECK(false);
+}
+
+// Dtypes have no place here: a file states the result's.
+Attribute attribute_of(pt2::Call& call, const AttributeSpec& spec) {
+  CHECK(spec.kind != Kind::dtype);
+  if (spec.kind == Kind::flag) return call.flag(spec.name, false);
+  if (spec.kind == Kind::integer) return call.integer(spec.name);
+  if (spec.kind == Kind::text) return call.text(spec.name, "");
+  if (spec.kind == Kind::integers) return call.integers(spec.name);
+  return call.number(spec.name, 0);
+}
+
+}  // namespace
+
+python::Value call_plain(const python::Call& c) {
+  Attributes attributes;
+  for (const AttributeSpec& spec : find_operation(c.op)->attributes)
+    if (c.has(spec.name) && (c.given(spec.name) || !is_computed(spec)))
+      attributes.emplace(spec.name, attribute_of(c, spec));
+  return c.node({c.tensor("input")}, std::move(attributes));
+}
+
+std::vector<Id> read_plain(pt2::Call& call) {
+  const Id self = call.tensor("self");
+  Attributes attributes;
+  for (const AttributeSpec& spec : find_operation(call.op)->attributes)
+    if (call.has(spec.name) || is_required(spec)) attributes.emplace(spec.name, attribute_of(call, spec));
+  return call.node({self}, std::move(attributes));
+}
 
 void check_float(const Inference& call) {
   if (!is_float(call.dtype(0))) call.expected("floating-point numbers");

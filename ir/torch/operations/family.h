@@ -39,6 +39,10 @@ std::vector<Operation> creation_operations();
 
 // What several families need.
 
+/// A call of a tensor `input` (in `.pt2` files: `self`) and of the attributes by their names, as far as the signature
+/// (the call) has them.
+python::Value call_plain(const python::Call&);
+std::vector<Id> read_plain(pt2::Call&);
 /// Refuses what is not of floats.
 void check_float(const Inference&);
 /// Refuses arguments of different dtypes among the first `count`, and truth values.

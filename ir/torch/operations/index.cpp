@@ -1,5 +1,7 @@
 // Elements looked up or dropped by their indices.
 //   embedding(T weight, T indices)   gather(T, T index, dim)   triu tril(T, diagonal=0)
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -57,15 +59,6 @@ int decompose_triu(Emitter& e, const TensorCall& call) {
 // column <= row + diagonal
 int decompose_tril(Emitter& e, const TensorCall& call) {
   return where_in_triangle(e, call, less(column(call), row(call) + (call.node.integer("diagonal") + 1)));
-}
-
-python::Value call_triangle(const python::Call& c) {
-  return c.node({c.tensor("input")}, {{"diagonal", c.integer("diagonal")}});
-}
-
-std::vector<Id> read_triangle(pt2::Call& call) {
-  const Id x = call.tensor("self");
-  return call.node({x}, {{"diagonal", call.integer("diagonal", 0)}});
 }
 
 // embedding, gather
@@ -206,11 +199,11 @@ std::vector<Operation> index_operations() {
        {{"gather", kBoth, "input, dim, index", call_gather}},
        {{"aten.gather", read_gather}}},
       {"tril", 1, 1, triangle_attributes, infer_triangle, evaluate_triangle<false>, decompose_tril,
-       {{"tril", kBoth, "input, diagonal=0", call_triangle}},
-       {{"aten.tril", read_triangle}}},
+       {{"tril", kBoth, "input, diagonal=0", call_plain}},
+       {{"aten.tril", read_plain}}},
       {"triu", 1, 1, triangle_attributes, infer_triangle, evaluate_triangle<true>, decompose_triu,
-       {{"triu", kBoth, "input, diagonal=0", call_triangle}},
-       {{"aten.triu", read_triangle}}},
+       {{"triu", kBoth, "input, diagonal=0", call_plain}},
+       {{"aten.triu", read_plain}}},
   };
 }
 // clang-format on

@@ -1,5 +1,7 @@
 // Tensors put together.
 //   cat(T…, dim=0)   stack(T…, dim=0)
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 

@@ -1,6 +1,8 @@
 // Every element stays, its indices change: index maps, nothing is computed.
 //   transpose(T, dim0, dim1)   permute(T, dims)   reshape(T, shape (a -1 is resolved))   unsqueeze(T, dim)
 //   squeeze(T, dims (none given: all of extent 1; normalised to those of extent 1))   expand(T, shape (-1 keeps))
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -51,22 +53,12 @@ int decompose_transpose(Emitter& e, const TensorCall& call) {
   return permuted(e, call, order);
 }
 
-python::Value call_transpose(const python::Call& c) {
-  const Id x = c.tensor("input");
-  return c.node({x}, {{"dim0", c.integer("dim0")}, {"dim1", c.integer("dim1")}});
-}
-
 python::Value call_t(const python::Call& c) {
   const Id x = c.tensor("input");
   if (c.type(x).shape.size() > 2)
     throw Error(fmt::format("t: expected at most two dimensions, found {}", print(c.type(x))));
   if (c.type(x).shape.size() < 2) return {python::Tensor{x}};
   return c.node({x}, {{"dim0", std::int64_t{0}}, {"dim1", std::int64_t{1}}});
-}
-
-std::vector<Id> read_transpose(pt2::Call& call) {
-  const Id x = call.tensor("self");
-  return call.node({x}, {{"dim0", call.integer("dim0")}, {"dim1", call.integer("dim1")}});
 }
 
 // t (at most two dimensions), mT (at least two)
@@ -96,15 +88,6 @@ Values evaluate_permute(const Operands& o) {
 
 int decompose_permute(Emitter& e, const TensorCall& call) { return permuted(e, call, call.node.integers("dims")); }
 
-python::Value call_permute(const python::Call& c) {
-  return c.node({c.tensor("input")}, {{"dims", c.integers("dims")}});
-}
-
-std::vector<Id> read_permute(pt2::Call& call) {
-  const Id x = call.tensor("self");
-  return call.node({x}, {{"dims", call.integers("dims")}});
-}
-
 // reshape; also unsqueeze and squeeze, where extents of 1 come and go
 
 // The shape's -1 is what is left of `count` elements; 0 where that is none.
@@ -132,10 +115,6 @@ TensorType infer_reshape(const Inference& call) {
 Values evaluate_reshape(const Operands& o) { return o.value(0); }
 
 int decompose_reshape(Emitter& e, const TensorCall& call) { return e.reshape(call.args[0], call.shape(), "map"); }
-
-python::Value call_reshape(const python::Call& c) {
-  return c.node({c.tensor("input")}, {{"shape", c.integers("shape")}});
-}
 
 // view_as, reshape_as, expand_as
 python::Value call_shape_of_other(const python::Call& c) {
@@ -188,13 +167,6 @@ TensorType infer_unsqueeze(const Inference& call) {
   const std::int64_t dim = call.normalise_dim("dim", call.rank(0) + 1);
   type.shape.insert(type.shape.begin() + dim, 1);
   return type;
-}
-
-python::Value call_unsqueeze(const python::Call& c) { return c.node({c.tensor("input")}, {{"dim", c.integer("dim")}}); }
-
-std::vector<Id> read_unsqueeze(pt2::Call& call) {
-  const Id x = call.tensor("self");
-  return call.node({x}, {{"dim", call.integer("dim")}});
 }
 
 // squeeze
@@ -314,11 +286,11 @@ std::vector<Operation> layout_operations() {
         {"broadcast_to", kBoth, "input, size", call_expand}},
        {{"aten.expand", read_expand}, {"aten.expand_as", read_expand}}},
       {"permute", 1, 1, permute_attributes, infer_permute, evaluate_permute, decompose_permute,
-       {{"permute", kBoth, "input, *dims", call_permute}},
-       {{"aten.permute", read_permute}}},
+       {{"permute", kBoth, "input, *dims", call_plain}},
+       {{"aten.permute", read_plain}}},
       {"reshape", 1, 1, shape_attributes, infer_reshape, evaluate_reshape, decompose_reshape,
-       {{"reshape", kBoth, "input, *shape", call_reshape},
-        {"view", kMethod, "input, *shape", call_reshape},
+       {{"reshape", kBoth, "input, *shape", call_plain},
+        {"view", kMethod, "input, *shape", call_plain},
         {"view_as", kMethod, "input, other", call_shape_of_other},
         {"reshape_as", kMethod, "input, other", call_shape_of_other},
         {"flatten", kBoth, "input, start_dim=0, end_dim=-1", call_flatten},
@@ -331,13 +303,13 @@ std::vector<Operation> layout_operations() {
        {{"squeeze", kBoth, "input, dim=None", call_squeeze}},
        {{"aten.squeeze", read_view}}},
       {"transpose", 1, 1, transpose_attributes, infer_transpose, evaluate_transpose, decompose_transpose,
-       {{"transpose", kBoth, "input, dim0, dim1", call_transpose},
-        {"swapaxes", kBoth, "input, dim0, dim1", call_transpose},
+       {{"transpose", kBoth, "input, dim0, dim1", call_plain},
+        {"swapaxes", kBoth, "input, dim0, dim1", call_plain},
         {"t", kBoth, "input", call_t}},
-       {{"aten.transpose", read_transpose}, {"aten.t", read_t}, {"aten.mT", read_t}}},
+       {{"aten.transpose", read_plain}, {"aten.t", read_t}, {"aten.mT", read_t}}},
       {"unsqueeze", 1, 1, unsqueeze_attributes, infer_unsqueeze, evaluate_reshape, decompose_reshape,
-       {{"unsqueeze", kBoth, "input, dim", call_unsqueeze}},
-       {{"aten.unsqueeze", read_unsqueeze}}},
+       {{"unsqueeze", kBoth, "input, dim", call_plain}},
+       {{"aten.unsqueeze", read_plain}}},
   };
 }
 // clang-format on

@@ -1,5 +1,7 @@
 // Products of matrices.
 //   matmul(T, T)   linear(T x, T weight (out, in)[, T bias])
+#include <fmt/format.h>
+
 #include <array>
 
 #include "ir/torch/operations/family.h"

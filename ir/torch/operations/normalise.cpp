@@ -1,6 +1,8 @@
 // Elements divided by what many of them amount to.
 //   softmax log_softmax(T, dim)   layer_norm(T x[, T weight[, T bias]], dims (how many at the end), eps=1e-5)
 //   rms_norm(T x[, T weight], dims, eps=2^-23 (PyTorch's None))
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>

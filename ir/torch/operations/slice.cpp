@@ -1,5 +1,7 @@
 // Elements picked along a dimension.
 //   slice(T, dim, start=0, end=max, step=1 (≥ 1))   select(T, dim, index)
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -170,10 +172,6 @@ int decompose_select(Emitter& e, const TensorCall& call) {
   return e.map(call.args[0], call.shape(), std::move(coordinates), "map");
 }
 
-python::Value call_select(const python::Call& c) {
-  return c.node({c.tensor("input")}, {{"dim", c.integer("dim")}, {"index", c.integer("index")}});
-}
-
 python::Value call_unbind(const python::Call& c) {
   const Id x = c.tensor("input");
   const std::size_t dim = c.dim("dim", c.type(x).shape.size());
@@ -184,11 +182,6 @@ python::Value call_unbind(const python::Call& c) {
   for (std::int64_t i = 0; i < count; ++i)
     out.push_back(c.node({x}, {{"dim", static_cast<std::int64_t>(dim)}, {"index", i}}));
   return make_list(std::move(out), true);
-}
-
-std::vector<Id> read_select(pt2::Call& call) {
-  const Id x = call.tensor("self");
-  return call.node({x}, {{"dim", call.integer("dim")}, {"index", call.integer("index")}});
 }
 
 std::vector<Id> read_unbind(pt2::Call& call) {
@@ -206,8 +199,8 @@ std::vector<Id> read_unbind(pt2::Call& call) {
 std::vector<Operation> slice_operations() {
   return {
       {"select", 1, 1, select_attributes, infer_select, evaluate_select, decompose_select,
-       {{"select", kBoth, "input, dim, index", call_select}, {"unbind", kBoth, "input, dim=0", call_unbind}},
-       {{"aten.select", read_select}, {"aten.unbind", read_unbind}}},
+       {{"select", kBoth, "input, dim, index", call_plain}, {"unbind", kBoth, "input, dim=0", call_unbind}},
+       {{"aten.select", read_plain}, {"aten.unbind", read_unbind}}},
       {"slice", 1, 1, slice_attributes, infer_slice, evaluate_slice, decompose_slice,
        {{"split", kBoth, "input, split_size, dim=0", call_split},
         {"chunk", kBoth, "input, chunks, dim=0", call_chunk},

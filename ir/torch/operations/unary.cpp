@@ -40,7 +40,6 @@ int decompose_each(Emitter& e, const TensorCall& call) {
   return e.elementwise(op, {operand(e, call, 0, call.dtype())}, "ew");
 }
 
-python::Value call_unary(const python::Call& c) { return c.node({c.tensor("input")}); }
 std::vector<Id> read_unary(pt2::Call& call) { return call.node({call.operand("self")}); }
 
 double negative(double x) { return -x; }
@@ -106,14 +105,6 @@ int decompose_gelu(Emitter& e, const TensorCall& call) {
   return e.elementwise(Op::multiply, {half, gate}, "ew");
 }
 
-python::Value call_gelu(const python::Call& c) {
-  return c.node({c.tensor("input")}, {{"approximate", std::string(c.text("approximate"))}});
-}
-
-std::vector<Id> read_gelu(pt2::Call& call) {
-  return call.node({call.tensor("self")}, {{"approximate", call.text("approximate", "none")}});
-}
-
 // Truth values only: of integers it works bit by bit.
 std::vector<Id> read_bitwise_not(pt2::Call& call) {
   const Id self = call.operand("self");
@@ -127,53 +118,53 @@ std::vector<Id> read_bitwise_not(pt2::Call& call) {
 std::vector<Operation> unary_operations() {
   return {
       {"abs", 1, 1, {}, infer_number, evaluate_each<std::fabs>, decompose_each<Op::absolute>,
-       {{"abs", kBoth, "input", call_unary}, {"absolute", kBoth, "input", call_unary}},
+       {{"abs", kBoth, "input", call_plain}, {"absolute", kBoth, "input", call_plain}},
        {{"aten.abs", read_unary}}},
       {"cos", 1, 1, {}, infer_float, evaluate_each<std::cos>, decompose_each<Op::cos>,
-       {{"cos", kBoth, "input", call_unary}},
+       {{"cos", kBoth, "input", call_plain}},
        {{"aten.cos", read_unary}}},
       {"erf", 1, 1, {}, infer_float, evaluate_each<std::erf>, decompose_each<Op::erf>,
-       {{"erf", kBoth, "input", call_unary}},
+       {{"erf", kBoth, "input", call_plain}},
        {{"aten.erf", read_unary}}},
       {"exp", 1, 1, {}, infer_float, evaluate_each<std::exp>, decompose_each<Op::exp>,
-       {{"exp", kBoth, "input", call_unary}},
+       {{"exp", kBoth, "input", call_plain}},
        {{"aten.exp", read_unary}}},
       {"gelu", 1, 1, gelu_attributes, infer_gelu, evaluate_gelu, decompose_gelu,
-       {{"gelu", kFunctional, "input, approximate='none'", call_gelu}, {"GELU", kStateless, "approximate='none'"}},
-       {{"aten.gelu", read_gelu}}},
+       {{"gelu", kFunctional, "input, approximate='none'", call_plain}, {"GELU", kStateless, "approximate='none'"}},
+       {{"aten.gelu", read_plain}}},
       {"log", 1, 1, {}, infer_float, evaluate_each<std::log>, decompose_each<Op::log>,
-       {{"log", kBoth, "input", call_unary}},
+       {{"log", kBoth, "input", call_plain}},
        {{"aten.log", read_unary}}},
       {"logical_not", 1, 1, {}, infer_logical_not, evaluate_each<logical_not>, decompose_each<Op::logical_not>,
-       {{"logical_not", kBoth, "input", call_unary}, {"~", kPrefix, "input", call_unary}},
+       {{"logical_not", kBoth, "input", call_plain}, {"~", kPrefix, "input", call_plain}},
        {{"aten.logical_not", read_unary}, {"aten.bitwise_not", read_bitwise_not}}},
       {"neg", 1, 1, {}, infer_number, evaluate_each<negative>, decompose_each<Op::negative>,
-       {{"neg", kBoth, "input", call_unary}, {"negative", kBoth, "input", call_unary}, {"-", kPrefix, "input", call_unary}},
+       {{"neg", kBoth, "input", call_plain}, {"negative", kBoth, "input", call_plain}, {"-", kPrefix, "input", call_plain}},
        {{"aten.neg", read_unary}}},
       {"reciprocal", 1, 1, {}, infer_float, evaluate_each<reciprocal>, decompose_each<Op::reciprocal>,
-       {{"reciprocal", kBoth, "input", call_unary}},
+       {{"reciprocal", kBoth, "input", call_plain}},
        {{"aten.reciprocal", read_unary}}},
       {"relu", 1, 1, {}, infer_number, evaluate_each<relu>, decompose_each<Op::relu>,
-       {{"relu", kBoth, "input", call_unary}, {"relu", kFunctional, "input, inplace=False", call_unary},
+       {{"relu", kBoth, "input", call_plain}, {"relu", kFunctional, "input, inplace=False", call_plain},
         {"ReLU", kStateless, "inplace=False"}},
        {{"aten.relu", read_unary}}},
       {"rsqrt", 1, 1, {}, infer_float, evaluate_each<rsqrt>, decompose_each<Op::rsqrt>,
-       {{"rsqrt", kBoth, "input", call_unary}},
+       {{"rsqrt", kBoth, "input", call_plain}},
        {{"aten.rsqrt", read_unary}}},
       {"sigmoid", 1, 1, {}, infer_float, evaluate_each<sigmoid>, decompose_each<Op::sigmoid>,
-       {{"sigmoid", kBoth | kFunctional, "input", call_unary}, {"Sigmoid", kStateless, ""}},
+       {{"sigmoid", kBoth | kFunctional, "input", call_plain}, {"Sigmoid", kStateless, ""}},
        {{"aten.sigmoid", read_unary}}},
       {"silu", 1, 1, {}, infer_activation, evaluate_each<silu>, decompose_silu,
-       {{"silu", kFunctional, "input, inplace=False", call_unary}, {"SiLU", kStateless, "inplace=False"}},
+       {{"silu", kFunctional, "input, inplace=False", call_plain}, {"SiLU", kStateless, "inplace=False"}},
        {{"aten.silu", read_unary}}},
       {"sin", 1, 1, {}, infer_float, evaluate_each<std::sin>, decompose_each<Op::sin>,
-       {{"sin", kBoth, "input", call_unary}},
+       {{"sin", kBoth, "input", call_plain}},
        {{"aten.sin", read_unary}}},
       {"sqrt", 1, 1, {}, infer_float, evaluate_each<std::sqrt>, decompose_each<Op::sqrt>,
-       {{"sqrt", kBoth, "input", call_unary}},
+       {{"sqrt", kBoth, "input", call_plain}},
        {{"aten.sqrt", read_unary}}},
       {"tanh", 1, 1, {}, infer_float, evaluate_each<std::tanh>, decompose_each<Op::tanh>,
-       {{"tanh", kBoth | kFunctional, "input", call_unary}, {"Tanh", kStateless, ""}},
+       {{"tanh", kBoth | kFunctional, "input", call_plain}, {"Tanh", kStateless, ""}},
        {{"aten.tanh", read_unary}}},
   };
 }

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <deque>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
