@@ -34,9 +34,9 @@ Axes free_axes(const Program& loop) {
 
 namespace {
 
-using FreeValues = std::map<std::string, std::int64_t, std::less<>>;
+using exec::FreeValues;
 
-exec::Machine compile_at(const Program& loop, const FreeValues& free_values) {
+void check_free(const Program& loop, const FreeValues& free_values) {
   if (loop.level != Level::loop)
     throw Error("evaluate_at: expected Loop IR, found " + std::string(name(loop.level)) + " IR");
   for (const auto& [axis, extent] : free_axes(loop)) {
@@ -47,7 +47,6 @@ exec::Machine compile_at(const Program& loop, const FreeValues& free_values) {
       throw Error("evaluate_at: expected " + axis + " below " + std::to_string(extent) + ", found " +
                   std::to_string(value->second));
   }
-  return exec::compile(loop, &free_values);
 }
 
 }  // namespace
@@ -55,10 +54,11 @@ exec::Machine compile_at(const Program& loop, const FreeValues& free_values) {
 std::vector<Point> evaluate_at(const Program& loop,
                                const std::map<std::string, std::span<const float>, std::less<>>& inputs,
                                const FreeValues& free_values, bool rounding) {
-  exec::Machine machine = compile_at(loop, free_values);
+  check_free(loop, free_values);
+  exec::Machine machine(loop, &free_values);
   std::vector<Point> points;
-  machine.points = &points;
-  machine.rounds = rounding;
+  machine.global.points = &points;
+  if (rounding) machine.roundings.start(machine.lanes);
   for (std::size_t i = 0; i < loop.buffers.size(); ++i) {
     const Buffer& buffer = loop.buffers[i];
     if (buffer.role == Role::output) continue;
@@ -68,19 +68,20 @@ std::vector<Point> evaluate_at(const Program& loop,
     if (static_cast<std::int64_t>(input->second.size()) < span(buffer))
       throw Error("evaluate_at: expected " + std::to_string(span(buffer)) + " elements of the input " + buffer.name +
                   ", found " + std::to_string(input->second.size()));
-    machine.globals[i].floats = input->second;
+    machine.global.buffers[i].floats = input->second;
   }
   machine.run();
   return points;
 }
 
 std::vector<Point> evaluate_at(const Program& loop, const ReadInput& read, const FreeValues& free_values) {
-  exec::Machine machine = compile_at(loop, free_values);
+  check_free(loop, free_values);
+  exec::Machine machine(loop, &free_values);
   std::vector<Point> points;
-  machine.points = &points;
+  machine.global.points = &points;
   for (std::size_t i = 0; i < loop.buffers.size(); ++i)
     if (const Buffer& buffer = loop.buffers[i]; buffer.role == Role::input)
-      machine.globals[i].element = [&read, &buffer](std::int64_t offset) { return read(buffer, offset); };
+      machine.global.buffers[i].element = [&read, &buffer](std::int64_t offset) { return read(buffer, offset); };
   machine.run();
   return points;
 }

@@ -1,7 +1,8 @@
-// Private to the interpreter: index expressions resolved to slots, and accesses to memory by them.
+// Private to the interpreter: index expressions resolved to slots, and the elements of memory that they lead to.
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -27,7 +28,7 @@ struct Atom {  // coefficient * (lhs op rhs), the part that is not affine
 };
 
 struct Operand {
-  std::size_t value = 0;  // where its lanes start in Machine::values
+  std::size_t value = 0;  // where its lanes start in Lanes::values
   int lanes = 1;          // 1 is broadcast
 };
 struct Access {
@@ -36,6 +37,20 @@ struct Access {
   int lanes = 1;
   bool varies = false;
   std::vector<Index> index = {};
+};
+
+/// Of a buffer in global or shared memory.
+struct Layout {
+  std::string name;
+  std::vector<std::int64_t> shape, strides;
+};
+
+/// The offset of an access in each lane.
+struct Offsets {
+  bool uniform;
+  std::int64_t base;
+  const std::int64_t* lanes;
+  std::int64_t operator[](int lane) const { return uniform ? base : lanes[lane]; }
 };
 
 }  // namespace deplo::ir::exec

@@ -1,110 +1,55 @@
-// Private to the interpreter: the state of a block and the execution of its instructions.
+// Private to the interpreter: a program as instructions, and the state of the block that runs them.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
-#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "ir/interpret/cells.h"
-#include "ir/interpret/impl.h"
+#include "ir/interpret/async_copies.h"
+#include "ir/interpret/global_memory.h"
+#include "ir/interpret/rounding.h"
+#include "ir/interpret/shared_memory.h"
 
 namespace deplo::ir::exec {
 
-/// One bit per lane; nullptr where all are active.
-using Mask = const std::uint8_t*;
+struct Machine;
 
-struct Variable {
-  bool varies = false;
-  std::int64_t scalar = 0;
-  std::vector<std::int64_t> lanes = {};
+/// What a statement does, in all lanes that are active.
+struct Instruction {
+  const Stmt* source;
+  std::function<void(Machine&, Mask)> run;
 };
+using Code = std::vector<Instruction>;
 
-/// How far rounding in f32 may have taken a value. Of a sum: the terms' own errors, and the squares of those of adding.
-struct Rounding {
-  double error = 0, terms = 0, squares = 0;
-};
+using FreeValues = std::map<std::string, std::int64_t, std::less<>>;
 
 struct Machine {
-  int threads = 1, registers = 1, lanes = 1;
+  /// Resolves the names. `free_values`: where given, each free loop runs for its value only.
+  explicit Machine(const Program&, const FreeValues* free_values = nullptr, const Limits& = {});
+  Machine(const Machine&) = delete;  // its parts refer to each other
+  Machine& operator=(const Machine&) = delete;
+
+  Lanes lanes;
+  Roundings roundings;
+  GlobalMemory global{lanes, roundings};
+  SharedMemory shared{lanes};
+  AsyncCopies copies{lanes, shared};
   std::vector<std::pair<int, std::int64_t>> block_axes;  // variable, extent
-  std::vector<Variable> variables;
-  std::vector<double> values;  // element w of lane l of a value at its start + w * lanes + l
-  std::vector<Global> globals;
-  std::vector<Shared> shared;
-  std::vector<Barrier> barriers;
-  std::vector<Descriptor> descriptors;
   Code code;
-  std::vector<Point>* points = nullptr;  // of evaluate_at: receives what is written
-  bool rounds = false;                   // Loop IR: keep beside each value how far rounding in f32 may have taken it
+  std::vector<std::int64_t> index, offset;  // scratch, one per lane
+  std::vector<double> result;
 
-  void run();
-
- private:
-  double* element(std::size_t value, int w) { return values.data() + value + std::ptrdiff_t{w} * lanes; }
-  void execute(Code& code, Mask mask);
-  void loop(LoopCode&c, Mask mask), strided_loop(LoopCode&c, Mask mask);
-  void branch(IfCode& c, Mask mask);
-
-  std::int64_t scalar(const Index& index) const;
-  void vector(Index& index, std::int64_t* out) const;
-  Offsets locate(const Instruction& at, Access& access, Mask mask);
-  void check_range(const Instruction& at, const Layout& layout, std::size_t dim, std::int64_t i, int more,
-                   int lane) const;
-
-  void load(const Instruction& at, LoadCode& c, Mask mask);
-  template <class T>
-  void gather(const LoadCode& c, const T* data, const Offsets& offsets, Mask mask);
-  const Point& read_point(const Instruction& at, const Global& global, std::int64_t offset) const;
-  void evaluate(IndexCode&c), compute(const ComputeCode&c, Mask mask), init(const InitCode&c, Mask mask);
-  void write(const Instruction& at, WriteCode& c, Mask mask);
-  void write_global(const Instruction& at, const WriteCode& c, std::int64_t offset, int lane, double value);
-  void combine(const Instruction& at, const CombineCode& c, Mask mask);
-  // rounding.cpp
-  void start_rounding();
-  void compute_rounded(const ComputeCode& c);
-  // stage.cpp
-  void stage(const Instruction& at, StageCode& c, Mask mask);
-  void fill(const Instruction& at, const StageCode& c, std::int64_t first);
-  void check_refill(const Instruction& at, const Shared& s, const Cell& cell) const;
-  void wait(const Instruction& at, const AsyncWaitCode& c, Mask mask);
-  void wait_slot(const Instruction& at, std::int64_t slot, std::int64_t phase);
-  void tree(const Instruction& at, TreeCode& c, Mask mask);
-  void barrier(const Instruction& at, Mask mask);
-  void converge(const Instruction& at, Mask mask) const;
-  void shuffle(const Instruction& at, const ShuffleCode& c, Mask mask);
-  // async.cpp
-  void copy(const Instruction& at, CopyCode& c, Mask mask);
-  void commit(Mask mask);
-  void wait(const CopyWaitCode& c, Mask mask);
-  void init(const Instruction& at, const BarrierInitCode& c, Mask mask);
-  void arrive(const Instruction& at, const ArriveCode& c, Mask mask);
-  void wait(const Instruction& at, const BarrierWaitCode& c, Mask mask);
-  void load(const Instruction& at, TmaCode& c, Mask mask);
-  void load_box(const Instruction& at, const TmaCode& c, std::int64_t first, int lane);
-  Barrier::Slot& slot_of(const Instruction& at, int barrier, const Index& slot, int lane);
-
-  void land(const Flight& flight, int writer);
-  void check_completed() const;
-  void start_block();
-  double read_shared(const Instruction& at, const Shared& s, Cell& cell, int lane) const;
-  void write_shared(const Instruction& at, const Shared& s, Cell& cell, int lane, double value) const;
-  void claim(const Instruction& at, const WriteCode& c, Global& global, std::size_t i, int lane, double value) const;
-  void check_overwrite(const Instruction& at, const Shared& s, const Cell& cell, int lane) const;
-  void issue(const Instruction& at, const Shared& s, Cell& cell, int lane, double value) const;
-  [[noreturn]] void fault(const Instruction& at, const std::string& what, int lane) const;
-  std::int64_t at_lane(const Index& index, int lane) const;
-  bool full(Mask mask) const;
-  int thread(int lane) const { return lane / registers; }
-  std::string place(int lane) const;  // "block 3, thread 5"
-
-  std::int64_t block_ = 0;
-  std::uint32_t epoch_ = 0;
-  std::vector<Flight> flights_;
-  std::vector<std::int64_t> groups_;                 // how many each thread, or the block, has asked for
-  std::vector<std::int64_t> index_, offset_, from_;  // scratch, one per lane
-  std::vector<double> result_;
-  std::vector<Rounding> roundings_;  // of the values, where `rounds`
+  void run();  // every block
+  void execute(Code&, Mask);
+  /// All threads of the block reach the statement.
+  void converge(Mask) const;
+  void barrier(Mask);
+  /// Into `offset`. Throws Error on an index out of range.
+  Offsets locate(Access&, Mask);
+  /// Of index i and `more` behind it.
+  void check_range(const Layout&, std::size_t dim, std::int64_t i, int more, int lane) const;
 };
 
 }  // namespace deplo::ir::exec

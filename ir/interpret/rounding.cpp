@@ -3,12 +3,14 @@
 // its operands, as far as they move its result, and adds its own rounding. The roundings of the additions of a long sum
 // count as independent, so their squares are added (Higham and Mary, A new approach to probabilistic rounding error
 // analysis, SIAM J. Sci. Comput. 41, 2019); all else may be correlated, and is added as it is.
+#include "ir/interpret/rounding.h"
+
 #include <array>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "core/error.h"
-#include "ir/interpret/machine.h"
 
 namespace deplo::ir::exec {
 namespace {
@@ -65,21 +67,21 @@ double spread(std::span<double> args, std::span<const double> errors, double res
 }  // namespace
 
 // A constant is off by what f32 makes of it, an input's element is what it is.
-void Machine::start_rounding() {
-  CHECK(lanes == 1);
-  roundings_.resize(values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const double error = std::abs(values[i] - static_cast<double>(static_cast<float>(values[i])));
-    roundings_[i] = {std::isfinite(error) ? error : 0};
+void Roundings::start(const Lanes& lanes) {
+  CHECK(lanes.count == 1);
+  of_.resize(lanes.values.size());
+  for (std::size_t i = 0; i < of_.size(); ++i) {
+    const double value = lanes.values[i], error = std::abs(value - static_cast<double>(static_cast<float>(value)));
+    of_[i] = {std::isfinite(error) ? error : 0};
   }
 }
 
-void Machine::compute_rounded(const ComputeCode& c) {
+void Roundings::compute(const Computation& c, Lanes& lanes) {
   std::array<double, 3> args = {}, errors = {};
   std::size_t count = 0;
   const auto take = [&](std::size_t value) {
-    args[count] = values[value];
-    errors[count++] = roundings_[value].error;
+    args[count] = lanes.values[value];
+    errors[count++] = of_[value].error;
   };
   if (c.accumulates) take(c.dst);
   for (const Operand& arg : c.args) take(arg.value);
@@ -90,8 +92,8 @@ void Machine::compute_rounded(const ComputeCode& c) {
     return result;
   };
   const double result = apply_op();
-  Rounding& rounding = roundings_[c.dst];
-  values[c.dst] = result;
+  Rounding& rounding = of_[c.dst];
+  lanes.values[c.dst] = result;
   if (!std::isfinite(result)) {
     rounding = {};  // compared as what it is
     return;

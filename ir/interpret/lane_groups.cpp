@@ -1,6 +1,8 @@
-// Which register and vector axes a statement depends on: by its indices, by the values it reads, or by the conditions
-// and loop starts around it.
-#include "ir/interpret/machine.h"
+#include "ir/interpret/lane_groups.h"
+
+#include <string>
+#include <utility>
+
 #include "ir/walk.h"
 
 namespace deplo::ir::exec {
@@ -8,6 +10,8 @@ namespace {
 
 using Axes = std::uint64_t;
 
+// Which register and vector axes a statement depends on: by its indices, by the values it reads, or by the conditions
+// and loop starts around it.
 class Dependences {
  public:
   std::map<const Stmt*, Axes> of_statement;
@@ -53,10 +57,31 @@ class Dependences {
 
 }  // namespace
 
-std::map<const Stmt*, std::uint64_t> register_dependences(const Body& body) {
+LaneGroups::LaneGroups(const Body& program) {
   Dependences dependences;
-  dependences.walk(body, 0);
-  return std::move(dependences.of_statement);
+  dependences.walk(program, 0);
+  dependences_ = std::move(dependences.of_statement);
+}
+
+void LaneGroups::add_axis(Bind bind, int step, int extent) {
+  if (bind == Bind::thread) threads_ |= std::uint64_t{1} << axes_.size();
+  axes_.push_back({step, extent});
+}
+
+std::uint64_t LaneGroups::axes_of(const Stmt& stmt) const {
+  const auto found = dependences_.find(&stmt);
+  return found == dependences_.end() ? threads_ : threads_ | found->second;
+}
+
+std::vector<int> LaneGroups::first_lanes(std::uint64_t axes, int lanes) const {
+  std::vector<int> result(static_cast<std::size_t>(lanes));
+  for (int l = 0; l < lanes; ++l) {
+    int first = l;
+    for (std::size_t i = 0; i < axes_.size(); ++i)
+      if (((axes >> i) & 1) != 0 && axes_[i].step > 0) first -= l / axes_[i].step % axes_[i].extent * axes_[i].step;
+    result[static_cast<std::size_t>(l)] = first;
+  }
+  return result;
 }
 
 }  // namespace deplo::ir::exec

@@ -1,0 +1,123 @@
+#include "ir/interpret/async_copies.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace deplo::ir::exec {
+namespace {
+
+std::string text(std::int64_t n) { return std::to_string(n); }
+
+}  // namespace
+
+void AsyncCopies::start_block() {
+  for (Barrier& b : barriers) std::fill(b.slots.begin(), b.slots.end(), Barrier::Slot{});
+  flights_.clear();
+  groups_.assign(static_cast<std::size_t>(lanes_.threads), 0);
+}
+
+void AsyncCopies::check_completed() const {
+  for (const Barrier& b : barriers)
+    for (const Barrier::Slot& s : b.slots)
+      if (s.arrivals > 0 || s.expected != s.delivered || !s.flights.empty())
+        throw Error("phase " + text(s.phase) + " of " + b.name + "[" + text(&s - b.slots.data()) +
+                    "] is not complete at the end of block " + text(lanes_.block) + ", at `" + text_of(*b.source) +
+                    "`");
+}
+
+void AsyncCopies::start(int buffer, std::int64_t first, std::int64_t count, int thread) {
+  flights_.push_back({buffer, first, count, thread, groups_[static_cast<std::size_t>(thread)]});
+}
+
+void AsyncCopies::commit(Mask mask) {
+  for (std::size_t t = 0; t < groups_.size(); ++t) groups_[t] += mask == nullptr || mask[t] != 0 ? 1 : 0;
+}
+
+void AsyncCopies::wait_groups(std::int64_t keep, Mask mask) {
+  std::erase_if(flights_, [&](const Flight& flight) {
+    const auto t = static_cast<std::size_t>(flight.thread);
+    const bool landed = (mask == nullptr || mask[t] != 0) && flight.group < groups_[t] - keep;
+    if (landed) land(flight, flight.thread);
+    return landed;
+  });
+}
+
+void AsyncCopies::init(int barrier) {
+  Barrier& b = barriers[static_cast<std::size_t>(barrier)];
+  std::fill(b.slots.begin(), b.slots.end(), Barrier::Slot{});
+  b.epoch = shared_.epoch();
+}
+
+Barrier::Slot& AsyncCopies::slot(int barrier, std::int64_t slot, int lane) {
+  Barrier& b = barriers[static_cast<std::size_t>(barrier)];
+  if (slot < 0 || slot >= std::ssize(b.slots))
+    lanes_.fail("index out of range: " + text(slot) + " of " + b.name + ", which has " + text(std::ssize(b.slots)),
+                lane);
+  if (b.epoch == shared_.epoch() && lanes_.thread(lane) != 0)
+    lanes_.fail("race: the barrier " + b.name + " is used with no Sync after its initialisation", lane);
+  return b.slots[static_cast<std::size_t>(slot)];
+}
+
+void AsyncCopies::arrive(int barrier, std::int64_t slot, std::int64_t bytes, int lane) {
+  Barrier::Slot& s = this->slot(barrier, slot, lane);
+  const Barrier& b = barriers[static_cast<std::size_t>(barrier)];
+  if (++s.arrivals > b.count)
+    lanes_.fail("one arrival too many: phase " + text(s.phase) + " of " + b.name + " counts " + text(b.count), lane);
+  s.expected += bytes;
+}
+
+void AsyncCopies::wait(int barrier, std::int64_t slot, std::int64_t parity, int lane, int writer) {
+  Barrier::Slot& s = this->slot(barrier, slot, lane);
+  if (s.phase % 2 != parity) return;  // complete already
+  const Barrier& b = barriers[static_cast<std::size_t>(barrier)];
+  if (s.arrivals != b.count || s.expected != s.delivered)
+    lanes_.fail("would hang: phase " + text(s.phase) + " of " + b.name + " never completes with " + text(s.arrivals) +
+                    " of " + text(b.count) + " arrivals, " + text(s.expected) + " bytes expected and " +
+                    text(s.delivered) + " copied",
+                lane);
+  complete(s, writer);
+}
+
+void AsyncCopies::complete(Barrier::Slot& s, int writer) {
+  for (const Flight& flight : s.flights) land(flight, writer);
+  s = {0, 0, 0, s.phase + 1, {}};
+}
+
+void AsyncCopies::start_stage(int buffer, std::int64_t first, std::int64_t count, bool opens_group) {
+  if (opens_group) ++groups_[0];
+  flights_.push_back({buffer, first, count, Cell::several, groups_[0]});
+}
+
+void AsyncCopies::start_stage(int buffer, std::int64_t first, std::int64_t count, int barrier, std::int64_t slot) {
+  Barrier::Slot& s = barriers[static_cast<std::size_t>(barrier)].slots[static_cast<std::size_t>(slot)];
+  s.arrivals = 1;
+  s.flights.push_back({buffer, first, count, Cell::several});
+}
+
+void AsyncCopies::wait_stages(std::int64_t keep) {
+  const std::int64_t last = groups_[0] - keep;
+  std::erase_if(flights_, [&](const Flight& flight) {
+    if (flight.group <= last) land(flight, Cell::several);
+    return flight.group <= last;
+  });
+}
+
+// The stages that filled the slot: one whose phase is another one is read too early or never.
+void AsyncCopies::wait_stages(std::int64_t slot, std::int64_t phase) {
+  const auto where = [&] { return ", in block " + text(lanes_.block) + " at `" + lanes_.text() + "`"; };
+  bool filled = false;
+  for (Barrier& b : barriers) {
+    if (slot < 0 || slot >= std::ssize(b.slots)) continue;
+    Barrier::Slot& s = b.slots[static_cast<std::size_t>(slot)];
+    if (s.phase % 2 == phase && s.arrivals > 0)
+      complete(s, Cell::several);
+    else if (s.arrivals > 0)
+      throw Error("wrong phase: slot " + text(slot) + " of " + b.name + " is under way in phase " + text(s.phase % 2) +
+                  where());
+    filled = filled || s.phase % 2 != phase;
+  }
+  if (!filled) throw Error("would hang: nothing fills slot " + text(slot) + " in phase " + text(phase) + where());
+}
+
+}  // namespace deplo::ir::exec

@@ -1,0 +1,98 @@
+#include "ir/interpret/global_memory.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "core/error.h"
+
+namespace deplo::ir::exec {
+
+void GlobalMemory::load(std::size_t dst, const Access& from, const Offsets& offsets, Mask mask) {
+  const Global& global = buffers[static_cast<std::size_t>(from.buffer)];
+  if (!global.floats.empty()) return gather(dst, from, global.floats.data(), offsets, mask);
+  if (!global.data.empty()) {
+    if (roundings_.kept())
+      roundings_[dst] = {global.rounding.empty() ? 0 : global.rounding[static_cast<std::size_t>(offsets[0])]};
+    return gather(dst, from, global.data.data(), offsets, mask);
+  }
+  if (global.element) {
+    *lanes_.element(dst, 0) = global.element(offsets[0]);
+    return;
+  }
+  for (int w = 0; w < from.lanes; ++w) {
+    const Point& point = written_point(global, offsets[0] + w);
+    *lanes_.element(dst, w) = point.value;
+    if (roundings_.kept()) roundings_[dst] = {point.rounding};
+  }
+}
+
+template <class T>
+void GlobalMemory::gather(std::size_t dst, const Access& access, const T* data, const Offsets& offsets, Mask mask) {
+  const std::int64_t stride = access.lanes == 1 ? 0 : buffers[static_cast<std::size_t>(access.buffer)].strides.back();
+  for (int w = 0; w < access.lanes; ++w) {
+    double* out = lanes_.element(dst, w);
+    const T* from = data + w * stride;
+    if (offsets.uniform)
+      std::fill(out, out + lanes_.count, static_cast<double>(from[offsets.base]));
+    else if (mask == nullptr)
+      for (int l = 0; l < lanes_.count; ++l) out[l] = static_cast<double>(from[offsets.lanes[l]]);
+    else
+      for (int l = 0; l < lanes_.count; ++l)
+        if (mask[l] != 0) out[l] = static_cast<double>(from[offsets.lanes[l]]);
+  }
+}
+
+// In evaluate_at an output can be read back only where this evaluation wrote it.
+const Point& GlobalMemory::written_point(const Global& global, std::int64_t offset) const {
+  for (auto point = points->rbegin(); point != points->rend(); ++point)
+    if (point->offset == offset && point->buffer == global.name) return *point;
+  throw Error("read of an element of " + global.name + " that nothing wrote, at `" + lanes_.text() + "`");
+}
+
+void GlobalMemory::write(const Access& to, WriteMode mode, std::int64_t offset, int lane, double value,
+                         double rounding) {
+  Global& global = buffers[static_cast<std::size_t>(to.buffer)];
+  if (points != nullptr) return write_point(global, mode, offset, value, rounding);
+  const auto i = static_cast<std::size_t>(offset);
+  const bool adds = mode == WriteMode::add;
+  if (!global.writers.empty()) claim(global, mode, i, lane, value);
+  if (!global.rounding.empty()) global.rounding[i] = (adds ? global.rounding[i] : 0) + rounding;
+  global.data[i] = adds ? global.data[i] + value : value;
+}
+
+void GlobalMemory::write_point(const Global& global, WriteMode mode, std::int64_t offset, double value,
+                               double rounding) {
+  const auto same = [&](const Point& p) { return p.offset == offset && p.buffer == global.name; };
+  const auto point = std::find_if(points->begin(), points->end(), same);
+  if (point == points->end()) return points->push_back({global.name, offset, value, rounding});
+  const bool adds = mode == WriteMode::add;
+  point->value = adds ? point->value + value : value;
+  point->rounding = adds ? point->rounding + rounding : rounding;
+}
+
+// Several threads may write an element only to the same bits, or all of them add to it.
+void GlobalMemory::claim(Global& global, WriteMode mode, std::size_t i, int lane, double value) const {
+  constexpr std::int64_t several = -INT64_MAX;  // no thread, and its negation is a number
+  const std::int64_t me = lanes_.block * lanes_.threads + lanes_.thread(lane) + 1;
+  std::int64_t& writer = global.writers[i];
+  const bool adds = mode == WriteMode::add;
+  const auto same_bits = [&] {
+    return std::bit_cast<std::uint64_t>(global.data[i]) == std::bit_cast<std::uint64_t>(value);
+  };
+  const bool mine = writer == 0 || writer == me || writer == -me;
+  if (!mine && (adds ? writer > 0 : writer < 0 || !same_bits())) {
+    const std::int64_t other = std::abs(writer) - 1;
+    const std::string who = writer == several ? "other threads"
+                                              : "block " + std::to_string(other / lanes_.threads) + ", thread " +
+                                                    std::to_string(other % lanes_.threads);
+    const std::string how = adds ? " adds to" : writer < 0 ? " writes" : " writes another value to";
+    throw Error("race: " + lanes_.place(lane) + how + " element " + std::to_string(i) + " of " + global.name +
+                " than " + who + ", at `" + lanes_.text() + "`");
+  }
+  if (adds)
+    writer = mine ? (writer == me ? me : -me) : several;
+  else
+    writer = me;
+}
+
+}  // namespace deplo::ir::exec

@@ -1,0 +1,64 @@
+// Private to the interpreter: the lanes of a block, in lockstep. A lane is one thread, at Tile level one combination of
+// thread, register and vector axes: lane = thread * registers + register.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ir/interpret/index.h"
+#include "ir/stmt.h"
+
+namespace deplo::ir::exec {
+
+/// One bit per lane; nullptr where all are active.
+using Mask = const std::uint8_t*;
+
+/// An axis. It is uniform, and then a scalar, where it is the same in all lanes of a block.
+struct Variable {
+  bool varies = false;
+  std::int64_t scalar = 0;
+  std::vector<std::int64_t> lanes = {};
+};
+
+struct Lanes {
+  int threads = 1, registers = 1, count = 1;
+  std::vector<Variable> variables;
+  std::vector<double> values;       // element w of lane l of a value at its start + w * count + l
+  std::int64_t block = 0;           // that runs
+  const Stmt* statement = nullptr;  // that runs, for messages
+
+  double* element(std::size_t value, int w) { return values.data() + value + std::ptrdiff_t{w} * count; }
+  int thread(int lane) const { return lane / registers; }
+  bool all(Mask mask) const;
+
+  std::int64_t scalar(const Index& uniform) const;  // inline: half of what a scalar program does
+  std::int64_t at(const Index&, int lane) const;
+  void evaluate(Index&, std::int64_t* out) const;  // in all lanes
+
+  std::string place(int lane) const;  // "block 3, thread 5"
+  std::string text() const;           // of the statement
+  [[noreturn]] void fail(const std::string& what, int lane) const;
+
+ private:
+  std::int64_t add_scalar_atoms(std::int64_t sum, const Index&) const;
+};
+
+/// First line of the statement's text.
+std::string text_of(const Stmt& stmt);
+
+// --- inline
+
+/// Wraps: an index that overflows is out of range or harmless, never undefined.
+inline std::int64_t multiply_add(std::int64_t sum, std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) +
+                                   static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+}
+
+inline std::int64_t Lanes::scalar(const Index& index) const {
+  std::int64_t sum = index.constant;
+  for (const auto& [slot, coefficient] : index.uniform)
+    sum = multiply_add(sum, coefficient, variables[static_cast<std::size_t>(slot)].scalar);
+  return index.atoms.empty() ? sum : add_scalar_atoms(sum, index);
+}
+
+}  // namespace deplo::ir::exec

@@ -1,0 +1,211 @@
+// The statements of Loop IR: loops and conditions, loads, values, accumulators and writes.
+#include <algorithm>
+
+#include "core/error.h"
+#include "ir/interpret/statements.h"
+
+namespace deplo::ir::exec {
+namespace {
+
+struct RunLoop {
+  int variable;
+  Index start;
+  std::int64_t extent, step;
+  Code body;
+
+  void operator()(Machine& m, Mask mask) {
+    for (std::int64_t v = m.lanes.scalar(start); v < extent;) {
+      m.lanes.variables[static_cast<std::size_t>(variable)].scalar = v;
+      m.execute(body, mask);
+      if (__builtin_add_overflow(v, step, &v)) break;
+    }
+  }
+};
+
+// Each lane has its own start, and leaves when its own variable reaches the extent.
+struct RunStridedLoop {
+  int variable;
+  Index start;
+  std::int64_t extent, step;
+  Code body;
+  std::vector<std::uint8_t> inside;  // a mask
+
+  void operator()(Machine& m, Mask mask) {
+    std::vector<std::int64_t>& v = m.lanes.variables[static_cast<std::size_t>(variable)].lanes;
+    m.lanes.evaluate(start, v.data());
+    for (;;) {
+      int active = 0;
+      for (std::size_t l = 0; l < v.size(); ++l) {
+        inside[l] = (mask == nullptr || mask[l] != 0) && v[l] < extent ? 1 : 0;
+        active += inside[l];
+      }
+      if (active == 0) return;
+      m.execute(body, active == m.lanes.count ? nullptr : inside.data());
+      for (std::size_t l = 0; l < v.size(); ++l)
+        if (inside[l] != 0 && __builtin_add_overflow(v[l], step, &v[l])) v[l] = INT64_MAX;
+    }
+  }
+};
+
+struct RunIf {
+  Index condition;
+  Code then;
+  std::vector<std::uint8_t> inside;  // a mask
+
+  void operator()(Machine& m, Mask mask) {
+    if (!condition.varies) {
+      if (m.lanes.scalar(condition) != 0) m.execute(then, mask);
+      return;
+    }
+    m.lanes.evaluate(condition, m.index.data());
+    int active = 0;
+    for (std::size_t l = 0; l < inside.size(); ++l) {
+      inside[l] = (mask == nullptr || mask[l] != 0) && m.index[l] != 0 ? 1 : 0;
+      active += inside[l];
+    }
+    if (active > 0) m.execute(then, active == m.lanes.count ? nullptr : inside.data());
+  }
+};
+
+struct RunLoad {
+  Access from;
+  std::size_t dst;
+
+  void operator()(Machine& m, Mask mask) {
+    const Offsets offsets = m.locate(from, mask);
+    if (!from.shared) return m.global.load(dst, from, offsets, mask);
+    Shared& shared = m.shared.buffers[static_cast<std::size_t>(from.buffer)];
+    for (int w = 0; w < from.lanes; ++w)
+      for (int l = 0; l < m.lanes.count; ++l)
+        if (mask == nullptr || mask[l] != 0)
+          m.lanes.element(dst, w)[l] = m.shared.read(shared, shared.cells[static_cast<std::size_t>(offsets[l] + w)], l);
+  }
+};
+
+struct RunIndex {
+  std::size_t dst;
+  bool truth;
+  std::vector<Index> lanes;
+
+  void operator()(Machine& m, Mask) {
+    for (std::size_t w = 0; w < lanes.size(); ++w) {
+      double* out = m.lanes.element(dst, static_cast<int>(w));
+      m.lanes.evaluate(lanes[w], m.index.data());
+      for (std::size_t l = 0; l < m.index.size(); ++l)
+        out[l] = truth ? (m.index[l] != 0 ? 1 : 0) : static_cast<double>(m.index[l]);
+    }
+  }
+};
+
+struct RunComputation {
+  Computation computation;
+
+  void operator()(Machine& m, Mask mask) const {
+    if (m.roundings.kept()) return m.roundings.compute(computation, m.lanes);
+    compute(computation, m.lanes, mask, m.result.data());
+  }
+};
+
+struct RunWrite {
+  Access to;
+  Operand value;
+  WriteMode mode;
+  std::vector<int> leads;  // the lanes that execute it: one for all registers that it does not depend on
+
+  void operator()(Machine& m, Mask mask) {
+    const Offsets offsets = m.locate(to, mask);
+    const auto buffer = static_cast<std::size_t>(to.buffer);
+    const std::int64_t stride = to.lanes == 1 || to.shared ? 1 : m.global.buffers[buffer].strides.back();
+    const double rounding = m.roundings.error(value.value);
+    for (const int l : leads) {
+      if (mask != nullptr && mask[l] == 0) continue;
+      for (int w = 0; w < to.lanes; ++w) {
+        double element = m.lanes.element(value.value, value.lanes == 1 ? 0 : w)[l];
+        const std::int64_t offset = offsets[l] + w * stride;
+        if (!to.shared) {
+          m.global.write(to, mode, offset, l, element, rounding);
+          continue;
+        }
+        Shared& shared = m.shared.buffers[buffer];
+        Cell& cell = shared.cells[static_cast<std::size_t>(offset)];
+        if (mode == WriteMode::add) element += m.shared.read(shared, cell, l);
+        m.shared.write(shared, cell, l, element);
+      }
+    }
+  }
+};
+
+Computation computation(Compiler& c, const std::string& dst, const Type& type, Op op, const std::vector<Arg>& args,
+                        bool accumulates) {
+  if (args.size() + (accumulates ? 1 : 0) != static_cast<std::size_t>(arity(op))) c.fail("wrong number of arguments");
+  const bool reduces = op >= Op::lanes_add;
+  Computation result{op, type.dtype, 0, type.lanes, accumulates, {}};
+  for (const Arg& arg : args) result.args.push_back(c.operand(arg, reduces ? 0 : type.lanes));
+  if (!accumulates) {
+    result.dst = c.define(dst, type.lanes);
+    return result;
+  }
+  const Operand acc = c.operand(dst, type.lanes);
+  if (acc.lanes != type.lanes) c.fail("the lanes of " + dst + " do not agree");
+  result.dst = acc.value;
+  return result;
+}
+
+}  // namespace
+
+void compile(Compiler& c, const Loop& s) {
+  if (s.step < 1) c.fail("expected a positive step, found " + std::to_string(s.step));
+  Index start = c.index(s.start);
+  std::int64_t extent = s.axis.extent;
+  if (c.free_values != nullptr && s.axis.bind == Bind::free) {
+    const auto value = c.free_values->find(s.axis.name);
+    if (value == c.free_values->end()) c.fail("expected a value of the free axis " + s.axis.name);
+    start = {};
+    start.constant = value->second;
+    extent = std::min(extent, value->second + 1);
+  }
+  const int variable = c.variable(start.varies);
+  if (start.varies) {
+    const auto lanes = static_cast<std::size_t>(c.machine.lanes.count);
+    Code body = c.code_of(s, variable);
+    c.emit(
+        RunStridedLoop{variable, std::move(start), extent, s.step, std::move(body), std::vector<std::uint8_t>(lanes)});
+  } else {
+    Code body = c.code_of(s, variable);
+    c.emit(RunLoop{variable, std::move(start), extent, s.step, std::move(body)});
+  }
+}
+
+void compile(Compiler& c, const If& s) {
+  Index condition = c.index(s.condition);
+  Code then = c.code_of(s.then);
+  c.emit(RunIf{std::move(condition), std::move(then),
+               std::vector<std::uint8_t>(static_cast<std::size_t>(c.machine.lanes.count))});
+}
+
+void compile(Compiler& c, const Load& s) {
+  Access from = c.access(s.buffer, s.index, s.type.lanes);
+  c.emit(RunLoad{std::move(from), c.define(s.dst, s.type.lanes)});
+}
+
+void compile(Compiler& c, const ir::Index& s) {
+  RunIndex run{c.define(s.dst, s.type.lanes), s.type.dtype == DType::boolean, {}};
+  for (int w = 0; w < s.type.lanes; ++w)
+    run.lanes.push_back(c.index(s.type.lanes == 1 ? s.value : substitute(s.value, {{lane_variable, Expr(w)}})));
+  c.emit(std::move(run));
+}
+
+void compile(Compiler& c, const Assign& s) {
+  c.emit(RunComputation{computation(c, s.dst, s.type, s.op, s.args, false)});
+}
+void compile(Compiler& c, const Accum& s) { c.emit(RunComputation{computation(c, s.dst, s.type, s.op, s.args, true)}); }
+
+void compile(Compiler& c, const Write& s) {
+  RunWrite run{c.access(s.buffer, s.index, s.lanes), c.operand(s.value, s.lanes), s.mode, {}};
+  const std::vector<int> first = c.groups.first_lanes(~c.groups.axes_of(c.statement()), c.machine.lanes.count);
+  for (int l = 0; l < c.machine.lanes.count; ++l)
+    if (first[static_cast<std::size_t>(l)] == l) run.leads.push_back(l);
+  c.emit(std::move(run));
+}
+
+}  // namespace deplo::ir::exec

@@ -1,0 +1,82 @@
+#include "ir/interpret/machine.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace deplo::ir::exec {
+
+void Machine::run() {
+  const auto n = static_cast<std::size_t>(lanes.count);
+  index.resize(n);
+  offset.resize(n);
+  result.resize(n);
+  std::int64_t blocks = 1;
+  for (const auto& axis : block_axes) blocks *= axis.second;
+  for (lanes.block = 0; lanes.block < blocks; ++lanes.block) {
+    std::int64_t rest = lanes.block;
+    for (auto axis = block_axes.rbegin(); axis != block_axes.rend(); ++axis) {
+      lanes.variables[static_cast<std::size_t>(axis->first)].scalar = rest % axis->second;
+      rest /= axis->second;
+    }
+    shared.start_block();
+    copies.start_block();
+    execute(code, nullptr);
+    copies.check_completed();
+  }
+}
+
+void Machine::execute(Code& body, Mask mask) {
+  for (Instruction& instruction : body) {
+    lanes.statement = instruction.source;
+    instruction.run(*this, mask);
+  }
+}
+
+void Machine::converge(Mask mask) const {
+  if (lanes.all(mask)) return;
+  const auto idle = static_cast<int>(std::find(mask, mask + lanes.count, 0) - mask);
+  throw Error("barrier in divergent control flow: " + lanes.place(idle) + " does not reach `" + lanes.text() + "`");
+}
+
+void Machine::barrier(Mask mask) {
+  converge(mask);
+  shared.barrier();
+}
+
+void Machine::check_range(const Layout& layout, std::size_t dim, std::int64_t i, int more, int lane) const {
+  const std::int64_t extent = layout.shape[dim];
+  if (i >= 0 && i < extent - more) return;
+  lanes.fail("index out of range: " + std::to_string(i >= 0 && i < extent ? i + more : i) + " in dimension " +
+                 std::to_string(dim) + " of " + layout.name + ", which has " + std::to_string(extent),
+             lane);
+}
+
+Offsets Machine::locate(Access& access, Mask mask) {
+  const auto buffer = static_cast<std::size_t>(access.buffer);
+  const Layout& layout = access.shared ? static_cast<const Layout&>(shared.buffers[buffer]) : global.buffers[buffer];
+  const std::size_t rank = access.index.size();
+  std::int64_t base = 0;
+  if (access.varies) std::fill(offset.begin(), offset.end(), 0);
+  for (std::size_t d = 0; d < rank; ++d) {
+    const int more = d + 1 == rank ? access.lanes - 1 : 0;
+    const std::int64_t end = layout.shape[d] - more;
+    if (!access.index[d].varies) {
+      const std::int64_t i = lanes.scalar(access.index[d]);
+      if (i < 0 || i >= end) check_range(layout, d, i, more, 0);
+      base += i * layout.strides[d];
+      continue;
+    }
+    lanes.evaluate(access.index[d], index.data());
+    for (std::size_t l = 0; l < offset.size(); ++l) {
+      if (mask != nullptr && mask[l] == 0) continue;
+      if (index[l] < 0 || index[l] >= end) check_range(layout, d, index[l], more, static_cast<int>(l));
+      offset[l] += index[l] * layout.strides[d];
+    }
+  }
+  if (access.varies && base != 0)
+    for (std::int64_t& o : offset) o += base;
+  return {!access.varies, base, offset.data()};
+}
+
+}  // namespace deplo::ir::exec

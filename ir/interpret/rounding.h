@@ -1,0 +1,27 @@
+// Private to the interpreter: how far rounding in f32 may take each value of a Loop program, beside the value in double.
+#pragma once
+#include <vector>
+
+#include "ir/interpret/arithmetic.h"
+
+namespace deplo::ir::exec {
+
+/// How far rounding may have taken a value. Of a sum: the terms' own errors, and the squares of those of adding.
+struct Rounding {
+  double error = 0, terms = 0, squares = 0;
+};
+
+class Roundings {
+ public:
+  /// From here on they are kept. The program has one lane, and its constants are in place.
+  void start(const Lanes&);
+  bool kept() const { return !of_.empty(); }
+  Rounding& operator[](std::size_t value) { return of_[value]; }
+  double error(std::size_t value) const { return kept() ? of_[value].error : 0; }
+  void compute(const Computation&, Lanes&);  // the value as well
+
+ private:
+  std::vector<Rounding> of_;  // each value; empty where they are not kept
+};
+
+}  // namespace deplo::ir::exec

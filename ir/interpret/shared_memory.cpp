@@ -1,0 +1,80 @@
+#include "ir/interpret/shared_memory.h"
+
+#include <algorithm>
+#include <span>
+
+#include "core/error.h"
+
+namespace deplo::ir::exec {
+
+void SharedMemory::start_block() {
+  ++epoch_;
+  for (Shared& s : buffers) std::fill(s.cells.begin(), s.cells.end(), Cell{});
+}
+
+double SharedMemory::read(const Shared& s, Cell& cell, int lane) const {
+  const int me = lanes_.thread(lane);
+  if (cell.writer == Cell::nobody)
+    throw Error("read of shared memory that nothing wrote: " + s.name + " in " + lanes_.place(lane) + " at `" +
+                lanes_.text() + "`");
+  if (cell.write_epoch == Cell::in_flight)
+    throw Error("read of an asynchronous copy that was not waited for: an element of " + s.name + " in " +
+                lanes_.place(lane) + " at `" + lanes_.text() + "`");
+  if (cell.writer != me && cell.writer != Cell::several && cell.write_epoch == epoch_)
+    throw Error("race: " + lanes_.place(lane) + " reads an element of " + s.name + " that thread " +
+                std::to_string(cell.writer) + " wrote with no Sync between, at `" + lanes_.text() + "`");
+  cell.reader = cell.read_epoch == epoch_ && cell.reader != me ? Cell::several : me;
+  cell.read_epoch = epoch_;
+  return cell.value;
+}
+
+void SharedMemory::write(const Shared& s, Cell& cell, int lane, double value) const {
+  check_overwrite(s, cell, lane);
+  cell.writer = lanes_.thread(lane);
+  cell.write_epoch = epoch_;
+  cell.value = value;
+}
+
+void SharedMemory::start_copy(const Shared& s, Cell& cell, int lane, double value) const {
+  check_overwrite(s, cell, lane);
+  cell.writer = lanes_.thread(lane);
+  cell.write_epoch = Cell::in_flight;
+  cell.value = value;
+}
+
+// Nobody else may have touched the cell since the last barrier, nor may a copy be under way.
+void SharedMemory::check_overwrite(const Shared& s, const Cell& cell, int lane) const {
+  const int me = lanes_.thread(lane);
+  if (cell.write_epoch == Cell::in_flight)
+    throw Error("overwrite of an asynchronous copy that was not waited for: an element of " + s.name + " in " +
+                lanes_.place(lane) + " at `" + lanes_.text() + "`");
+  const bool written =
+      cell.writer != Cell::nobody && cell.writer != Cell::several && cell.write_epoch == epoch_ && cell.writer != me;
+  const bool read = cell.reader != Cell::nobody && cell.read_epoch == epoch_ && cell.reader != me;
+  if (written || read)
+    throw Error("race: " + lanes_.place(lane) + " writes an element of " + s.name + " that another thread " +
+                (written ? "wrote" : "read") + " with no Sync between, at `" + lanes_.text() + "`");
+}
+
+// Any thread of the block may be the one that copies the element.
+void SharedMemory::fill(const Shared& s, Cell& cell, double value, bool starts) const {
+  const auto fail = [&](const char* what) {
+    throw Error(what + (": an element of " + s.name) + " in block " + std::to_string(lanes_.block) + " at `" +
+                lanes_.text() + "`");
+  };
+  if (cell.write_epoch == Cell::in_flight) fail("overwrite of an asynchronous copy that was not waited for");
+  if (cell.reader != Cell::nobody && cell.read_epoch == epoch_)
+    fail("race: a slot that is read with no barrier between is filled");
+  cell = Cell{.value = value, .writer = Cell::several};
+  if (starts) cell.write_epoch = Cell::in_flight;
+}
+
+void SharedMemory::land(int buffer, std::int64_t first, std::int64_t count, int writer) {
+  const auto cells = std::span(buffers[static_cast<std::size_t>(buffer)].cells);
+  for (Cell& cell : cells.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count))) {
+    cell.writer = writer;
+    cell.write_epoch = epoch_;
+  }
+}
+
+}  // namespace deplo::ir::exec

@@ -1,0 +1,52 @@
+// Private to the interpreter: shared memory of a block, with its sanitizer.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "ir/interpret/lanes.h"
+
+namespace deplo::ir::exec {
+
+/// A cell with what the sanitizer must know. Epochs count barriers.
+struct Cell {
+  double value = 0;
+  int writer = nobody, reader = nobody;
+  std::uint32_t write_epoch = 0, read_epoch = 0;
+  static constexpr int nobody = -1, several = -2;         // several: as a writer, all threads together
+  static constexpr std::uint32_t in_flight = UINT32_MAX;  // as a write epoch: `value` is on its way, after all others
+};
+
+struct Shared : Layout {
+  std::vector<Cell> cells;
+  std::int64_t element_bytes, align;  // in bytes
+};
+
+/// Every access throws Error where the memory was not written, where another thread touched it with no barrier between,
+/// and where a copy is under way.
+class SharedMemory {
+ public:
+  explicit SharedMemory(const Lanes& lanes) : lanes_(lanes) {}
+
+  std::vector<Shared> buffers;
+
+  void start_block();           // nothing is written
+  void barrier() { ++epoch_; }  // of all threads
+  std::uint32_t epoch() const { return epoch_; }
+
+  double read(const Shared&, Cell&, int lane) const;
+  void write(const Shared&, Cell&, int lane, double value) const;
+  /// A copy by one thread starts; `value` is there when it lands.
+  void start_copy(const Shared&, Cell&, int lane, double value) const;
+  /// By all threads together: at once, or a copy that starts.
+  void fill(const Shared&, Cell&, double value, bool starts) const;
+  /// Copies of `count` cells from `first` on are there, as if `writer` had just written them.
+  void land(int buffer, std::int64_t first, std::int64_t count, int writer);
+
+ private:
+  void check_overwrite(const Shared&, const Cell&, int lane) const;
+
+  const Lanes& lanes_;
+  std::uint32_t epoch_ = 0;
+};
+
+}  // namespace deplo::ir::exec

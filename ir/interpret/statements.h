@@ -1,0 +1,38 @@
+// Private to the interpreter: the meaning of each statement. A statement becomes instructions, or declares something.
+#pragma once
+#include "ir/interpret/compiler.h"
+
+namespace deplo::ir::exec {
+
+// loop_statements.cpp
+void compile(Compiler&, const Loop&);
+void compile(Compiler&, const If&);
+void compile(Compiler&, const Load&);
+void compile(Compiler&, const ir::Index&);
+void compile(Compiler&, const Assign&);
+void compile(Compiler&, const Accum&);
+void compile(Compiler&, const Write&);
+
+// tile_statements.cpp
+void compile(Compiler&, const Tile&);
+void compile(Compiler&, const Stage&);
+void compile(Compiler&, const AsyncWait&);
+void compile(Compiler&, const Combine&);
+void compile(Compiler&, const Prefetch&);
+
+// kernel_statements.cpp
+void compile(Compiler&, const Smem&);
+void compile(Compiler&, const Init&);
+void compile(Compiler&, const Sync&);
+void compile(Compiler&, const TreeHalve&);
+void compile(Compiler&, const WarpShuffle&);
+void compile(Compiler&, const CpAsyncCopy&);
+void compile(Compiler&, const CpAsyncCommit&);
+void compile(Compiler&, const CpAsyncWait&);
+void compile(Compiler&, const MbarrierInit&);
+void compile(Compiler&, const MbarrierArriveExpectTx&);
+void compile(Compiler&, const MbarrierWait&);
+void compile(Compiler&, const TmaDescriptor&);
+void compile(Compiler&, const TmaLoad&);
+
+}  // namespace deplo::ir::exec

@@ -1,0 +1,165 @@
+// The statements of Tile IR: the launch, stages, what waits for them, and combinations.
+#include <algorithm>
+
+#include "core/error.h"
+#include "ir/interpret/statements.h"
+#include "ir/stage_layout.h"
+
+namespace deplo::ir::exec {
+namespace {
+
+// A barrier follows a copy; the others are under way until an AsyncWait.
+struct RunStage {
+  int buffer, source;
+  std::vector<Index> origin;
+  std::vector<SlabAxis> slab;
+  Transport transport;
+  Index slot;
+  std::int64_t count;  // cells of a slot
+  bool opens_group;    // the first of a run that is waited for together
+  bool behind_barrier;
+  int barrier;  // of a TMA stage
+
+  void operator()(Machine& m, Mask mask) {
+    m.converge(mask);
+    if (behind_barrier) m.shared.barrier();
+    const std::int64_t n = m.lanes.scalar(slot);
+    const Shared& to = m.shared.buffers[static_cast<std::size_t>(buffer)];
+    const std::int64_t slots = std::ssize(to.cells) / count;
+    if (n < 0 || n >= slots)
+      throw Error("index out of range: slot " + std::to_string(n) + " of " + to.name + ", which has " +
+                  std::to_string(slots) + ", at `" + m.lanes.text() + "`");
+    const std::int64_t first = n * count;
+    fill(m, first);
+    if (transport == Transport::copy)
+      m.shared.barrier();
+    else if (transport == Transport::tma)
+      m.copies.start_stage(buffer, first, count, barrier, n);
+    else
+      m.copies.start_stage(buffer, first, count, opens_group);
+  }
+
+  // What is outside the source is 0.
+  void fill(Machine& m, std::int64_t first) const {
+    Shared& to = m.shared.buffers[static_cast<std::size_t>(buffer)];
+    const Global& from = m.global.buffers[static_cast<std::size_t>(source)];
+    std::vector<std::int64_t> corner, at_source, position(slab.size(), 0);
+    for (const Index& index : origin) corner.push_back(m.lanes.scalar(index));
+    for (std::int64_t n = first; n < first + count; ++n) {
+      std::int64_t offset = 0;
+      bool inside = true;
+      at_source = corner;
+      for (std::size_t i = 0; i < position.size(); ++i) at_source[static_cast<std::size_t>(slab[i].dim)] += position[i];
+      for (std::size_t d = 0; d < corner.size(); ++d) {
+        inside = inside && at_source[d] >= 0 && at_source[d] < from.shape[d];
+        if (inside) offset += at_source[d] * from.strides[d];
+      }
+      m.shared.fill(to, to.cells[static_cast<std::size_t>(n)], inside ? from.data[static_cast<std::size_t>(offset)] : 0,
+                    transport != Transport::copy);
+      for (std::size_t i = position.size(); i-- > 0;) {
+        if (++position[i] < slab[i].extent) break;
+        position[i] = 0;
+      }
+    }
+  }
+};
+
+struct RunAsyncWait {
+  std::int64_t keep;
+  Index phase, slot;
+
+  void operator()(Machine& m, Mask mask) const {
+    m.converge(mask);
+    m.copies.wait_stages(keep);
+    if (!m.copies.barriers.empty()) m.copies.wait_stages(m.lanes.scalar(slot), m.lanes.scalar(phase));
+    m.shared.barrier();
+  }
+};
+
+struct RunCombine {
+  std::size_t acc;
+  Op op;
+  bool across_threads;
+  std::vector<int> first;  // of each lane: the first lane of its group
+
+  void operator()(Machine& m, Mask mask) const {
+    if (across_threads) m.barrier(mask);
+    double* value = m.lanes.element(acc, 0);
+    std::vector<double>& total = m.result;
+    std::fill(total.begin(), total.end(), *neutral(op));
+    for (std::size_t l = 0; l < total.size(); ++l) {
+      double& sum = total[static_cast<std::size_t>(first[l])];
+      apply_lanes(op, 1, &sum, &sum, value + l);
+    }
+    for (std::size_t l = 0; l < total.size(); ++l)
+      if (mask == nullptr || mask[l] != 0) value[l] = total[static_cast<std::size_t>(first[l])];
+  }
+};
+
+// In a loop, unless the loop walks several slots: then the barrier of the next one's fill stands between.
+bool is_behind_barrier(const Compiler& c, const Stage& s) {
+  return !c.loops.empty() && (s.slots == 1 || c.loops.size() > 1 || !depends_on(s.slot, c.loops.back()));
+}
+
+}  // namespace
+
+void compile(Compiler& c, const Tile& s) { c.append(s.body); }
+
+void compile(Compiler& c, const Stage& s) {
+  const int source = c.global(s.source);
+  if (source < 0) c.fail("nothing defines the buffer " + s.source);
+  if (s.slab.empty() || s.slots < 1) c.fail("expected slab axes and slots");
+  if (c.shared(s.buffer) < 0) {
+    c.declare_shared(s.buffer, c.program.find(s.source)->dtype, logical_shape(s), physical_count(s), alignment(s));
+    if (s.transport == Transport::tma) c.declare_barriers(s.buffer, s.slots, 1);
+  }
+  RunStage run{.buffer = c.shared(s.buffer),
+               .source = source,
+               .origin = {},
+               .slab = s.slab,
+               .transport = s.transport,
+               .slot = c.index(s.slot),
+               .count = 1,
+               .opens_group = c.opens_group,
+               .behind_barrier = is_behind_barrier(c, s),
+               .barrier = c.barrier(s.buffer)};
+  if (s.transport == Transport::ahead || s.transport == Transport::async) c.opens_group = false;
+  for (const SlabAxis& axis : s.slab) run.count *= axis.extent;
+  if (c.machine.shared.buffers[static_cast<std::size_t>(run.buffer)].shape != logical_shape(s) ||
+      (s.transport == Transport::tma) != (run.barrier >= 0))
+    c.fail("expected stages of " + s.buffer + " that agree");
+  for (const Expr& e : s.origin) run.origin.push_back(c.index(e));
+  const auto varies = [](const Index& i) { return i.varies; };
+  if (run.slot.varies || std::any_of(run.origin.begin(), run.origin.end(), varies))
+    c.fail("expected an origin and a slot that all threads share");
+  if (run.origin.size() != c.machine.global.buffers[static_cast<std::size_t>(source)].shape.size())
+    c.fail("expected one origin per dimension of " + s.source);
+  for (const SlabAxis& axis : s.slab)
+    if (axis.dim < 0 || axis.dim >= static_cast<int>(run.origin.size())) c.fail("a slab axis walks no dimension");
+  c.emit(std::move(run));
+}
+
+void compile(Compiler& c, const AsyncWait& s) {
+  RunAsyncWait run{s.keep, c.index(s.phase), c.index(s.slot)};
+  if (run.phase.varies || run.slot.varies) c.fail("expected a phase and a slot that all threads share");
+  c.emit(std::move(run));
+}
+
+void compile(Compiler& c, const Combine& s) {
+  if (c.tile == nullptr || !neutral(s.op)) c.fail("expected a reduction in a Tile");
+  const std::uint64_t depends = c.groups.axes_of(c.statement());
+  std::uint64_t over = 0;
+  RunCombine run{c.operand(s.acc, 1).value, s.op, false, {}};
+  for (std::size_t i = 0; i < c.tile->axes.size(); ++i) {
+    const Axis& axis = c.tile->axes[i];
+    if (std::find(s.over.begin(), s.over.end(), axis.name) == s.over.end()) continue;
+    if (((depends >> i) & 1) != 0) over |= std::uint64_t{1} << i;
+    run.across_threads = run.across_threads || axis.bind == Bind::thread;
+  }
+  run.first = c.groups.first_lanes(over, c.machine.lanes.count);
+  c.emit(std::move(run));
+}
+
+void compile(Compiler&, const Prefetch&) {}
+
+}  // namespace deplo::ir::exec
