@@ -43,6 +43,7 @@ struct Estimate {
   double low = 0, high = 0;  // mean ± 1.96 standard errors, of at least as many leaves as were seen
   double largest_share = 0;  // of one path in the sum; weights have a heavy tail: above a few percent, draw more
 };
+
 /// Of the paths' weights (at least one). `seen`: distinct candidates among them.
 Estimate estimate_leaves(const std::vector<double>& weights, std::size_t seen);
 

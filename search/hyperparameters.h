@@ -18,23 +18,28 @@ struct Hyperparameter {
   double least, most;         // of numbers, both included
   std::string_view doc;       // one line
 };
+
 constexpr Hyperparameter number(std::string_view name, std::string_view fallback, double least, double most,
                                 std::string_view grid, std::string_view doc) {
   return {name, Hyperparameter::Type::number, fallback, grid, least, most, doc};
 }
+
 constexpr Hyperparameter integer(std::string_view name, std::string_view fallback, double least, double most,
                                  std::string_view grid, std::string_view doc) {
   return {name, Hyperparameter::Type::integer, fallback, grid, least, most, doc};
 }
+
 constexpr Hyperparameter word(std::string_view name, std::string_view fallback, std::string_view words,
                               std::string_view doc) {
   return {name, Hyperparameter::Type::word, fallback, words, 0, 0, doc};
 }
+
 /// The same with another default.
 constexpr Hyperparameter with_default(Hyperparameter parameter, std::string_view fallback) {
   parameter.fallback = fallback;
   return parameter;
 }
+
 /// The values of its grid.
 std::vector<std::string> grid(const Hyperparameter&);
 /// "c=0.5 (0 to 1000)", "backup=max (max, mean)".

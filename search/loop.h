@@ -50,6 +50,7 @@ struct Measured {
   Outcome outcome;
   bool known = false;
 };
+
 struct Callbacks {
   std::function<Measured(const Candidate&)> measure;
   std::function<void(const Trial&, const LoopResult& so_far)> observe;

@@ -65,6 +65,7 @@ struct SearcherKind {
   std::span<const Hyperparameter> parameters;  // every one that it reads
   std::unique_ptr<Searcher> (*make)(const Space&, const Settings&);
 };
+
 /// The explicit list, in searchers.cpp.
 std::span<const SearcherKind* const> searchers();
 /// Of that name; "default" is what the evidence in docs/strategies.md picks. Throws Error that lists the known names.

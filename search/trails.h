@@ -43,6 +43,7 @@ class Moves {
   std::vector<std::vector<Value>> others_;  // of each fork
   std::vector<std::size_t> open_;           // forks that have some
 };
+
 /// A wish with each knob's choice of one of the parents, evenly drawn; what one parent lacks is the other's.
 Trail crossover(const Trail&, const Trail&, Rng&);
 

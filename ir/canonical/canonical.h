@@ -16,6 +16,7 @@ struct Canonical {
   Program program;
   std::vector<std::size_t> buffers;  // buffers[i]: which buffer of the given program is the canonical one's i-th
 };
+
 /// `loop` is verified Loop IR.
 Canonical canonical(Program loop);
 

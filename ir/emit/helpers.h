@@ -19,6 +19,7 @@ enum class Helper {
   tma_load_5d,
   atomic_add_float,  // OpenCL
 };
+
 /// The definition, with a line break at its end.
 std::string definition(Helper);
 

@@ -16,6 +16,7 @@ struct Computation {
   bool accumulates;
   std::vector<Operand> args;
 };
+
 /// `scratch`: a number per lane.
 void compute(const Computation&, Lanes&, Mask, double* scratch);
 

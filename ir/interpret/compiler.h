@@ -30,21 +30,23 @@ class Compiler {
   const Stmt& statement() const { return *at_; }
   [[noreturn]] void fail(const std::string& what) const;
 
+  /// The statement does run(machine, mask), which may change what `run` holds.
   template <class F>
   void emit(F run) {
     out_->push_back({at_, std::move(run)});
   }
-  void append(const Body& body);
+  void append(const Body& body);  // its statements, one after the other
   Code code_of(const Body& body);
   /// The same inside a loop over the variable.
   Code code_of(const Loop& loop, int variable);
 
   int variable(bool varies);
+  // Each fails where a name is not defined before the statement.
   Index index(const Expr& e);
   Access access(const std::string& buffer, const std::vector<Expr>& indices, int lanes);
   /// A constant, or a value of so many lanes or one; 0: of any.
   Operand operand(const Arg& arg, int lanes);
-  std::size_t define(const std::string& name, int lanes);
+  std::size_t define(const std::string& name, int lanes);  // where its lanes start
 
   int global(const std::string& name) const;  // the buffer's number; -1: there is none
   int shared(const std::string& name) const;

@@ -19,6 +19,7 @@ struct Index {
   std::vector<Atom> atoms;  // no initializer: clang would want Atom complete
   bool varies = false;
 };
+
 struct Atom {  // coefficient * (lhs op rhs), the part that is not affine
   std::int64_t coefficient = 1;
   ExprOp op = ExprOp::div;
@@ -31,6 +32,7 @@ struct Operand {
   std::size_t value = 0;  // where its lanes start in Lanes::values
   int lanes = 1;          // 1 is broadcast
 };
+
 struct Access {
   bool shared = false;
   int buffer = 0;

@@ -37,6 +37,7 @@ struct Point {
   double value = 0;
   double rounding = 0;  // as of interpret_rounding, where it was asked for
 };
+
 /// An element of an input, by its buffer and offset.
 using ReadInput = std::function<double(const Buffer&, std::int64_t offset)>;
 /// The output elements at one value per free axis: nothing else is computed, no other input element read.

@@ -19,6 +19,7 @@ inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a
 inline bool same_name(const std::string& a, const std::string& b) {
   return a.size() == b.size() && (a.empty() || (a.back() == b.back() && a == b));
 }
+
 /// The smallest 2^n - 1 that is no less than v >= 0.
 std::int64_t all_ones(std::int64_t v);
 /// One operation on values; add, sub and mul wrap.

@@ -15,31 +15,37 @@ struct Input {
   ValueSource source;
   bool operator==(const Input&) const = default;
 };
+
 struct Parameter {
   ValueSource source;
   bool operator==(const Parameter&) const = default;
 };
+
 struct Scalar {  // rank 0
   double value = 0;
   bool operator==(const Scalar&) const = default;
 };
+
 /// out[i, j, …] = op(args[0][i, j, …], …). An argument has the shape of the result or is a Scalar node. `copy` to
 /// another dtype converts (to i32: towards zero; to bool: is not zero).
 struct Elementwise {
   Op op = Op::copy;
   bool operator==(const Elementwise&) const = default;
 };
+
 /// out[i, j, …] = expression of the coordinates: arange, masks. i32, or boolean for a condition. No arguments.
 struct Coordinate {
   Expr value;
   bool operator==(const Coordinate&) const = default;
 };
+
 /// Collapses `axis` to extent 1.
 struct Reduction {
   Op op = Op::add;  // one with a neutral element
   int axis = 0;
   bool operator==(const Reduction&) const = default;
 };
+
 /// out[i, j, …] = args[b.arg][b.coordinates] for the first branch b whose condition holds; the last one's is 1. Every
 /// coordinate is in range for all i, j, … of the result, whether the condition holds or not (clamped by min and max).
 /// Coordinates may name `g1`, `g2`, …: the value (i32) of args[1], args[2], … at [i, j, …]: gather.
@@ -65,6 +71,7 @@ struct Node {
     return std::get_if<T>(&op);
   }
 };
+
 struct Graph {
   std::vector<Node> nodes;
   std::vector<int> outputs;

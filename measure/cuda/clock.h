@@ -11,6 +11,7 @@ namespace deplo::measure::cuda {
 struct ClockReading {
   std::uint64_t unit = 0, nanoseconds = 0, cycles = 0;
 };
+
 /// Each multiprocessor counts cycles for itself: those that both readings have are compared, the median counts. 0:
 /// none.
 double clock_mhz(std::span<const ClockReading> before, std::span<const ClockReading> after);

@@ -82,7 +82,8 @@ class Driver {
 
  private:
   Driver();
-  void open(const class Library&), find_functions(const class Library&);
+  void open(const class Library&);
+  void find_functions(const class Library&);
   int version_ = 0;
 };
 

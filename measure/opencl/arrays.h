@@ -21,6 +21,7 @@ struct Release {
     release(object);
   }
 };
+
 template <class T, auto release>
 using Owned = std::unique_ptr<std::remove_pointer_t<T>, Release<release>>;
 using Context = Owned<cl_context, clReleaseContext>;

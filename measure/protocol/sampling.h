@@ -49,11 +49,13 @@ struct Contender {
   Grid grid;
   bool tf32 = false;  // a library's, in reduced precision: checked by tf32_tolerance, and bound by no ceiling of fp32
 };
+
 struct ConfirmOptions {
   std::uint64_t seed = 0;                                    // of the order within each round
   double seconds = std::numeric_limits<double>::infinity();  // no round starts later than this; the first always runs
   std::function<bool()> cancelled;                           // polled before each sample; may be empty
 };
+
 /// Times the contenders against each other on full runs: rounds of one sample each in shuffled order, so that a drift
 /// of the clock meets all alike, until the first is known or the rounds are used up. Each output is checked in full
 /// before the first and after the last sample. One result each, in the contenders' order; number i of the samples is of

@@ -33,6 +33,7 @@ struct Lost {
   StepPage::Now at;
   Process::End end;
 };
+
 /// Whether another process ended it by a signal that no fault raises: the system where memory runs out, a batch system,
 /// a person. It says nothing of the candidate.
 bool ended_from_outside(const Lost&);

@@ -16,6 +16,7 @@ struct Difficulty {
   double neighbours =
       0;  // Pearson correlation of the logarithms of the times of configurations that differ in one knob
 };
+
 /// Neighbours: all of up to 20,000 drawn configurations.
 Difficulty difficulty(const TableSpace&, const Landscape&, std::uint64_t seed);
 

@@ -41,6 +41,7 @@ struct HeldOutOptions {
   std::size_t top = 10;
   std::uint64_t seed = 0;
 };
+
 inline constexpr double interval_level = 0.9;
 
 /// One model on one set.
@@ -50,6 +51,7 @@ struct HeldOutScore {
   double spearman = 0, recall = 0, regret = 0;
   double coverage = 0, width = 0;  // share of the times in their intervals; mean width as a factor
 };
+
 /// For each set with others to learn from, in their order, each model. Sets have three records or more. Deterministic.
 std::vector<HeldOutScore> evaluate_held_out(std::span<const Labelled>, const HeldOutOptions&);
 

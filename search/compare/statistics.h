@@ -29,6 +29,7 @@ struct Event {
   double at = 0;
   bool censored = false;
 };
+
 /// The share that it had happened to by each distinct time of an event, ascending: 1 - the estimate of Kaplan and Meier
 /// (1958), which right-censored ones do not bias.
 struct Reached {
@@ -41,6 +42,7 @@ double time_to_share(std::span<const Reached>, double q);
 struct Interval {
   double low = 0, high = 0;
 };
+
 /// 95 %, by percentiles, of the mean and the median over groups: each time groups are drawn with replacement, and of
 /// each one of its replicates (statistics of its members, themselves drawn with replacement): Davison and Hinkley,
 /// Bootstrap Methods and their Application (1997), 3.8. No groups: [0, 0].

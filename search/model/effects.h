@@ -33,6 +33,7 @@ struct PairEffect {
   std::string first, second;
   double share = 0;  // epsilon squared of their pairs of values, less that of either knob
 };
+
 /// The `most` largest, above 0, of knobs whose pairs of values have five records on average at least.
 std::vector<PairEffect> pair_effects(const Records&, std::size_t most);
 

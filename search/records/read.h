@@ -20,6 +20,7 @@ struct Columns {
   std::string build = {}, run = {};        // seconds; both "": the sum of the launches
   std::vector<std::string> ignored = {};
 };
+
 /// By their heads: `status`, `message`, `build (s)`, `run (s)`, `time (UNIT)`; other heads that end with (s), (ms),
 /// (us) or (µs) are launches.
 Columns guess_columns(const std::vector<std::string>& heads, const std::string& place);

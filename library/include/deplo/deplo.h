@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "deplo/program.h"
+
 #define DEPLO_API __attribute__((visibility("default")))
 
 namespace deplo {
@@ -91,6 +92,7 @@ struct Device {
   std::string name;    // as its driver says it
   std::string target;  // what is compiled for it; "": nothing here is
 };
+
 /// Of this machine; an OpenCL or CUDA that is not there has none.
 DEPLO_API std::vector<Device> devices();
 

@@ -29,6 +29,7 @@ struct CubinFacts {
   std::int64_t shared_section_bytes = -1;  // from sm_90 on with the system's 1 KiB; 0 where the kernel has none
   std::string digest;                      // of all machine code and constants, and of nothing else
 };
+
 /// nullopt: no cubin.
 std::optional<CubinFacts> inspect_cubin(std::string_view cubin, std::string_view entry);
 

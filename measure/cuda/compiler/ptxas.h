@@ -11,6 +11,7 @@ struct PtxasLog {
   std::int64_t registers = -1, spill_bytes = -1, stack_bytes = -1, static_shared_bytes = -1;
   std::string warnings;  // NVRTC's, one a line, but for names that are not used
 };
+
 /// Any text may be given.
 PtxasLog parse_log(std::string_view log, std::string_view entry);
 
