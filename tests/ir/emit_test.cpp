@@ -25,7 +25,7 @@ std::string source(const char* target, const std::string& body, const std::strin
   return emit(kernel, load_target(target)).text;
 }
 
-TEST(Emit, buffers_of_every_dtype) {
+TEST(Emit, BuffersOfEveryDtype) {
   const std::string opencl = source("opencl-cpu", "  in0:bool = load b[a0]\n  t[a0] = in0\n");
   EXPECT_THAT(opencl, HasSubstr("__global const int* restrict i, __global const uchar* restrict b"));
   EXPECT_THAT(opencl, HasSubstr("const int in0 = b[a0];"));
@@ -38,7 +38,7 @@ TEST(Emit, buffers_of_every_dtype) {
   }
 }
 
-TEST(Emit, truth_in_vectors_is_minus_one) {
+TEST(Emit, TruthInVectorsIsMinusOne) {
   const std::string text = source("opencl-cpu",
                                   "  in0:boolx4 = load b[(a0 * 4)]\n"
                                   "  in1:bool = load b[a1]\n"
@@ -57,7 +57,7 @@ TEST(Emit, truth_in_vectors_is_minus_one) {
   EXPECT_THAT(text, HasSubstr("vstore4(convert_uchar4(-in0), 0, &t[a0 * 4]);"));
 }
 
-TEST(Emit, scalars_and_lanes_in_cuda) {
+TEST(Emit, ScalarsAndLanesInCuda) {
   const std::string text = source("sm_90",
                                   "  v0:boolx2 = index ((a0 + lane) < a1)\n"
                                   "  in0:f32x2 = load x[(a0 * 2)]\n"
@@ -67,7 +67,7 @@ TEST(Emit, scalars_and_lanes_in_cuda) {
   EXPECT_THAT(text, HasSubstr("const float v1_1 = v0_1 ? in0_1 : 0.0f;"));
 }
 
-TEST(Emit, index_vectors) {
+TEST(Emit, IndexVectors) {
   const std::string text = source("opencl-cpu",
                                   "  v0:i32x4 = index ((a0 * 4) + (lane * 3))\n"
                                   "  v1:boolx4 = index (((a0 * 4) + lane) < (a1 + 1))\n"
@@ -80,7 +80,7 @@ TEST(Emit, index_vectors) {
   EXPECT_THAT(text, HasSubstr("const int4 v2 = (int4)((int)(a0 % 3), (int)((a0 + 1) % 3), "));
 }
 
-TEST(Emit, division_of_what_may_be_negative_floors) {
+TEST(Emit, DivisionOfWhatMayBeNegativeFloors) {
   const std::string text = source("opencl-gpu",
                                   "  v0:i32 = index ((a0 - 3) % 5)\n  v1:i32 = index ((a0 - 3) / 2)\n"
                                   "  v2:i32 = index ((a0 + 3) / 2)\n  n[0] = v0\n");
@@ -89,13 +89,13 @@ TEST(Emit, division_of_what_may_be_negative_floors) {
   EXPECT_THAT(text, HasSubstr("v2 = (a0 + 3) / 2;"));
 }
 
-TEST(Emit, gathers_are_wide_where_axes_are) {
+TEST(Emit, GathersAreWideWhereAxesAre) {
   const std::string body = "  in0:i32 = load i[a0]\n  in1 = load x[min(max(in0, 0), 63)]\n  y[a0] = in1\n";
   EXPECT_THAT(source("opencl-cpu", body), HasSubstr("x[min(max((long)in0, 0L), 63L)]"));
   EXPECT_THAT(source("sm_90", body), HasSubstr("x[min(max(in0, 0), 63)]"));
 }
 
-TEST(Emit, functions_of_vectors_on_cpus) {
+TEST(Emit, FunctionsOfVectorsOnCpus) {
   const std::string body =
       "  in0:f32x16 = load x[a0]\n  in1 = load x[a1]\n  v0:f32x16 = sigmoid(in0)\n"
       "  v1:f32x16 = divide(v0, in1)\n  y[a0]:x16 = v1\n";
@@ -107,13 +107,13 @@ TEST(Emit, functions_of_vectors_on_cpus) {
   EXPECT_THAT(gpu, HasSubstr("v1 = v0 / (float16)(in1);"));
 }
 
-TEST(Emit, prefetches) {
+TEST(Emit, Prefetches) {
   const std::string text = source("opencl-cpu", "  Prefetch(x[(a0 + 80)])\n  Prefetch(y[a1], write)\n");
   EXPECT_THAT(text, HasSubstr("__builtin_prefetch(&x[a0 + 80]);"));
   EXPECT_THAT(text, HasSubstr("__builtin_prefetch(&y[a1], 1);"));
 }
 
-TEST(Emit, integers) {
+TEST(Emit, Integers) {
   const std::string text = source("opencl-cpu",
                                   "  in0:i32 = load i[a0]\n"
                                   "  v0:i32 = maximum(in0, -3)\n"
@@ -145,7 +145,7 @@ std::string shuffle(int threads, int length) {
 }
 
 // The mask names threads that exist, or the shuffle waits for ever.
-TEST(Emit, shuffles_name_the_threads_of_the_warp) {
+TEST(Emit, ShufflesNameTheThreadsOfTheWarp) {
   EXPECT_THAT(shuffle(64, 4), HasSubstr("  float v0 = in0;\n"
                                         "  v0 = fmaxf(v0, __shfl_xor_sync(0xffffffff, v0, 2));\n"
                                         "  v0 = fmaxf(v0, __shfl_xor_sync(0xffffffff, v0, 1));\n"));
@@ -154,7 +154,7 @@ TEST(Emit, shuffles_name_the_threads_of_the_warp) {
   EXPECT_THAT(shuffle(8, 1), Not(HasSubstr("__shfl")));
 }
 
-TEST(Emit, additions_to_memory) {
+TEST(Emit, AdditionsToMemory) {
   const std::string body = "  in0:f32x2 = load x[(a0 * 2)]\n  y[(a0 * 2)]:x2 += in0\n  y[a1] += 0.5\n  n[0] += 3\n";
   const std::string cuda = source("sm_90", body), opencl = source("opencl-gpu", body);
   EXPECT_THAT(cuda,
@@ -177,7 +177,7 @@ std::string buffers_of(std::int64_t first, std::int64_t second) {
       first, second);
 }
 
-TEST(Emit, shared_memory_is_static_up_to_48_kib) {
+TEST(Emit, SharedMemoryIsStaticUpTo48Kib) {
   const KernelSource fits = whole("sm_90", buffers_of(12288 - 64, 64));
   EXPECT_FALSE(fits.dynamic_shared);
   EXPECT_EQ(fits.shared_bytes, 49152);
@@ -191,7 +191,7 @@ TEST(Emit, shared_memory_is_static_up_to_48_kib) {
   EXPECT_FALSE(whole("opencl-gpu", buffers_of(16384, 64)).dynamic_shared);
 }
 
-TEST(Emit, tensor_copies) {
+TEST(Emit, TensorCopies) {
   const KernelSource source = whole("sm_90",
                                     "input x: f32[8, 60, 128]\noutput y: f32[32]\n"
                                     "TmaDescriptor x_desc(x, box=(1, 4, 32)) swizzle=128\n"
@@ -217,7 +217,7 @@ TEST(Emit, tensor_copies) {
   EXPECT_THAT(source.text, Not(HasSubstr("cp_async_16")));
 }
 
-TEST(Emit, asynchronous_copies) {
+TEST(Emit, AsynchronousCopies) {
   const std::string text =
       whole("sm_80",
             "input x: f32[64]\noutput y: f32[64]\nTile(axes=(a0:1=BLOCK, a1:16=THREAD)):\n  Smem x_smem[64] (f32)\n"
@@ -231,7 +231,7 @@ TEST(Emit, asynchronous_copies) {
 }
 
 // A sum is written without the simplifier; both must say the same.
-TEST(Emit, offsets_of_sums_read_as_simplified) {
+TEST(Emit, OffsetsOfSumsReadAsSimplified) {
   const Ranges axes = {{"a0", {0, 7}}, {"a1", {0, 7}}};
   const Expr a = var("a0"), b = var("a1");
   const std::vector<std::int64_t> strides = {100, 1};

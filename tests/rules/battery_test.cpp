@@ -68,7 +68,7 @@ int check_golden(const Rule& rule, const Golden& golden) {
 
 class Battery : public testing::TestWithParam<const Rule*> {};
 
-TEST_P(Battery, every_choice_keeps_the_meaning) {
+TEST_P(Battery, EveryChoiceKeepsTheMeaning) {
   int small = 0;
   for (const std::string& file : golden_files(GetParam()->name)) {
     small += check_golden(*GetParam(), read_golden(file)) > 0 ? 1 : 0;
@@ -79,7 +79,7 @@ TEST_P(Battery, every_choice_keeps_the_meaning) {
 
 std::string rule_name(const testing::TestParamInfo<const Rule*>& info) { return std::string(info.param->name); }
 
-INSTANTIATE_TEST_SUITE_P(rules, Battery, testing::ValuesIn(pipeline().begin(), pipeline().end()), rule_name);
+INSTANTIATE_TEST_SUITE_P(Rules, Battery, testing::ValuesIn(pipeline().begin(), pipeline().end()), rule_name);
 
 }  // namespace
 }  // namespace deplo::rules

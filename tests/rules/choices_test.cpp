@@ -25,20 +25,20 @@ std::vector<Value> options(const ir::Program& loop, const char* target, std::str
   return lowering.fork() ? lowering.fork()->options : std::vector<Value>{};
 }
 
-TEST(Choices, k_is_split_where_blocks_of_64_x_128_do_not_fill_the_device) {
+TEST(Choices, KIsSplitWhereBlocksOf64X128DoNotFillTheDevice) {
   EXPECT_EQ(first(matmul(32, 512, 3584), "sm_120", "split_matmul_k.splits"), 56);   // 4 blocks, 170 units, 224 chunks
   EXPECT_EQ(first(matmul(512, 3584, 3584), "sm_120", "split_matmul_k.splits"), 1);  // 224 blocks
   EXPECT_EQ(first(matmul(256, 3584, 3584), "sm_120", "split_matmul_k.splits"), 2);
   EXPECT_EQ(first(matmul(32, 512, 3584), "opencl-cpu", "split_matmul_k.splits"), std::nullopt);
 }
 
-TEST(Choices, blocks_run_row_by_row_first) {
+TEST(Choices, BlocksRunRowByRowFirst) {
   EXPECT_EQ(first(matmul(512, 3584, 3584), "sm_90", "raster.group"), 1);
   EXPECT_EQ(options(matmul(512, 3584, 3584), "sm_90", "raster.group").size(), 4U);
   EXPECT_TRUE(options(matmul(512, 3584, 3584), "opencl-cpu", "raster.group").empty());
 }
 
-TEST(Choices, chunks_of_k_are_divisors_that_hold_whole_accesses_first) {
+TEST(Choices, ChunksOfKAreDivisorsThatHoldWholeAccessesFirst) {
   const std::vector<Value> wanted = {Value{16L}, Value{32L}, Value{8L},   Value{64L}, Value{128L},
                                      Value{28L}, Value{56L}, Value{112L}, Value{14L}};
   EXPECT_EQ(options(matmul(512, 3584, 3584), "sm_90", "chunk_matmul_k.bk"), wanted);
@@ -48,7 +48,7 @@ TEST(Choices, chunks_of_k_are_divisors_that_hold_whole_accesses_first) {
 }
 
 // Copied: pages between its rows, or more rows to share the copy.
-TEST(Choices, a_cpu_copies_the_panel_unless_few_rows_share_it) {
+TEST(Choices, ACpuCopiesThePanelUnlessFewRowsShareIt) {
   const ir::Program in_place = matmul(32, 256, 2048), far_rows = matmul(32, 2048, 2048), many = matmul(128, 256, 2048);
   EXPECT_EQ(first(in_place, "opencl-cpu", "stage_inputs.b"), 0);
   EXPECT_EQ(first(in_place, "opencl-cpu", "stage_inputs.a"), 1);
@@ -63,7 +63,7 @@ ir::Program softmax(std::int64_t rows, std::int64_t columns) {
   return ir::parse(kernel("softmax").text, {{"M", rows}, {"N", columns}});
 }
 
-TEST(Choices, a_row_is_chunked_first_where_it_does_not_fit) {
+TEST(Choices, ARowIsChunkedFirstWhereItDoesNotFit) {
   EXPECT_EQ(first(softmax(32, 2048), "sm_120", "chunk_reduce.chunk"), 0);
   EXPECT_GT(first(softmax(32, 32768), "sm_120", "chunk_reduce.chunk"), 0);
 }

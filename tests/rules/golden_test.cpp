@@ -14,7 +14,7 @@ namespace {
 
 class Goldens : public testing::TestWithParam<const Rule*> {};
 
-TEST_P(Goldens, are_what_the_rule_does) {
+TEST_P(Goldens, AreWhatTheRuleDoes) {
   const Rule& rule = *GetParam();
   const std::vector<std::string> files = golden_files(rule.name);
   EXPECT_FALSE(files.empty()) << "tests/golden/" << rule.name << " has no case";
@@ -40,14 +40,14 @@ TEST_P(Goldens, are_what_the_rule_does) {
 
 std::string rule_name(const testing::TestParamInfo<const Rule*>& info) { return std::string(info.param->name); }
 
-INSTANTIATE_TEST_SUITE_P(rules, Goldens, testing::ValuesIn(pipeline().begin(), pipeline().end()), rule_name);
+INSTANTIATE_TEST_SUITE_P(Rules, Goldens, testing::ValuesIn(pipeline().begin(), pipeline().end()), rule_name);
 
-TEST(Goldens, every_folder_is_a_rule) {
+TEST(Goldens, EveryFolderIsARule) {
   for (const auto& entry : std::filesystem::directory_iterator(DEPLO_SOURCE_DIR "/tests/golden"))
     EXPECT_NE(find_rule(entry.path().filename().string()), nullptr) << entry.path();
 }
 
-TEST(Goldens, the_text_of_a_golden_is_its_identity) {
+TEST(Goldens, TheTextOfAGoldenIsItsIdentity) {
   for (const Rule* rule : pipeline())
     for (const std::string& file : golden_files(rule->name))
       EXPECT_EQ(text_of(read_golden(file)), [&] {

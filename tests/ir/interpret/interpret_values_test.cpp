@@ -16,7 +16,7 @@ Memory run_on(const std::string& text, Memory memory) {
   return memory;
 }
 
-TEST(InterpretValues, a_gather_reads_what_is_named) {
+TEST(InterpretValues, AGatherReadsWhatIsNamed) {
   const char* text =
       "=== loop: g ===\ninput i: i32[4]\ninput x: f32[3, 2]\noutput y: f32[4, 2]\n"
       "for a0 in 0..4: # free\n"
@@ -33,7 +33,7 @@ TEST(InterpretValues, a_gather_reads_what_is_named) {
   EXPECT_EQ(points[0].value, 20);
 }
 
-TEST(InterpretValues, index_values_and_conversions) {
+TEST(InterpretValues, IndexValuesAndConversions) {
   const Memory memory = run_on(
       "=== loop: v ===\ninput x: f32[4]\noutput y: i32[4]\noutput t: bool[4]\noutput z: f32[4]\n"
       "for a0 in 0..4: # free\n"
@@ -54,7 +54,7 @@ TEST(InterpretValues, index_values_and_conversions) {
   EXPECT_EQ(memory.at("z"), (Values{0, 1, 2, 3}));
 }
 
-TEST(InterpretValues, lanes_of_an_index) {
+TEST(InterpretValues, LanesOfAnIndex) {
   const Memory memory = run_on(
       "=== kernel: l ===\noutput y: i32[8]\noutput z: f32[8]\n"
       "Tile(axes=(a0:2=BLOCK, a1:1=THREAD)):\n"

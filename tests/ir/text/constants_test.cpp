@@ -31,7 +31,7 @@ double number(std::string_view text) {
 
 std::uint32_t bits(double value) { return std::bit_cast<std::uint32_t>(static_cast<float>(value)); }
 
-TEST(Constants, in_c) {
+TEST(Constants, InC) {
   const auto f32 = [](double value) { return literal(value, DType::f32, Dialect::opencl); };
   EXPECT_EQ(f32(0), "0.0f");
   EXPECT_EQ(f32(-0.0), "-0.0f");
@@ -55,7 +55,7 @@ TEST(Constants, in_c) {
   }
 }
 
-TEST(Constants, in_the_text_of_each_level) {
+TEST(Constants, InTheTextOfEachLevel) {
   for (const std::string_view constant : f32_constants)
     for (const std::string_view level : {"loop", "tile", "kernel"}) {
       const std::string tile = level == "loop" ? "" : "Tile(axes=(a0:1=BLOCK)):\n", in = level == "loop" ? "" : "  ";
@@ -78,7 +78,7 @@ TEST(Constants, in_the_text_of_each_level) {
                 HasSubstr("is not an i32"));
 }
 
-TEST(Constants, in_the_interpreter) {
+TEST(Constants, InTheInterpreter) {
   const Program kernel = constants_kernel();
   ASSERT_EQ(verify(kernel), "");
   Memory memory;
@@ -100,7 +100,7 @@ TEST(Constants, in_the_interpreter) {
 }
 
 // What PyTorch gives: a number beside a tensor of f32 becomes one.
-TEST(Constants, in_expressions) {
+TEST(Constants, InExpressions) {
   const auto value = [](const std::string& text) {
     const torch::Graph graph = torch::parse_expression(text);
     std::vector<torch::Values> sources(graph.nodes.size());

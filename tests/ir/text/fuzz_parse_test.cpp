@@ -183,7 +183,7 @@ std::string mutate(std::string text, Rng& rng) {
   return text;
 }
 
-TEST(FuzzParse, mutated_texts_parse_and_round_trip_or_fail_with_a_place) {
+TEST(FuzzParse, MutatedTextsParseAndRoundTripOrFailWithAPlace) {
   Rng rng(7);
   int parsed = 0, verified = 0;
   constexpr int kTexts = 24000;
@@ -205,7 +205,7 @@ TEST(FuzzParse, mutated_texts_parse_and_round_trip_or_fail_with_a_place) {
   EXPECT_LT(verified, parsed);
 }
 
-TEST(FuzzParse, seeds_are_legal_and_every_prefix_is_handled) {
+TEST(FuzzParse, SeedsAreLegalAndEveryPrefixIsHandled) {
   for (const std::string_view seed : kSeeds) {
     const Program p = parse(seed);
     EXPECT_EQ(verify(p), "");
@@ -219,7 +219,7 @@ TEST(FuzzParse, seeds_are_legal_and_every_prefix_is_handled) {
   }
 }
 
-TEST(FuzzParse, noise) {
+TEST(FuzzParse, Noise) {
   Rng rng(11);
   for (int i = 0; i < 2000; ++i) {
     std::string text = "=== kernel: k ===\n";

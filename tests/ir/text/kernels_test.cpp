@@ -27,7 +27,7 @@ Program instance(const std::string& file, const std::string& text, std::int64_t 
   return parse(text, symbols, file);
 }
 
-TEST(Kernels, every_file_parses_verifies_and_round_trips) {
+TEST(Kernels, EveryFileParsesVerifiesAndRoundTrips) {
   const auto texts = kernel_texts();
   for (const char* file : {"gelu", "matmul", "matmul_add", "rmsnorm", "silu_mul", "softmax"})
     EXPECT_TRUE(texts.contains(file));
@@ -41,7 +41,7 @@ TEST(Kernels, every_file_parses_verifies_and_round_trips) {
     }
 }
 
-TEST(Kernels, matmul_is_the_listing_of_the_documentation) {
+TEST(Kernels, MatmulIsTheListingOfTheDocumentation) {
   const Program p = parse(kernel_texts().at("matmul"), {{"M", 33}, {"N", 509}, {"K", 777}});
   EXPECT_EQ(print(p), R"(=== loop: matmul ===
 input a: f32[33, 777]

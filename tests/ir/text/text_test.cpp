@@ -91,11 +91,11 @@ const char* const statements[] = {
     "v0 = load a[((a1 ^ (a0 % 4)) * 4)]\n",
 };
 
-TEST(Text, every_statement_form_prints_as_it_reads) {
+TEST(Text, EveryStatementFormPrintsAsItReads) {
   for (const char* body : statements) expect_same_text(body);
 }
 
-TEST(Text, headers_and_buffers) {
+TEST(Text, HeadersAndBuffers) {
   for (const char* level : {"loop", "tile", "kernel"})
     expect_same_text(
         "input a: f32[33, 777]\ninput b: f32[777, 509] strides=(1, 777)\ninput s: i32[]\n"
@@ -109,14 +109,14 @@ TEST(Text, headers_and_buffers) {
   EXPECT_EQ(p.find("inpu"), nullptr);
 }
 
-TEST(Text, empty_bodies_and_deep_nesting_round_trip) {
+TEST(Text, EmptyBodiesAndDeepNestingRoundTrip) {
   Program p{Level::loop, "x", {}, {Loop{}}};
   p.body[0].as<Loop>()->axis.name = "a0";
   p.body.push_back(If{var("a0"), {}});
   EXPECT_EQ(parse(print(p)), p);
 }
 
-TEST(Text, constants_are_the_shortest_that_read_back) {
+TEST(Text, ConstantsAreTheShortestThatReadBack) {
   const double inf = std::numeric_limits<double>::infinity();
   for (const auto& [value, text] : std::vector<std::pair<double, std::string>>{{0.044, "0.044"},
                                                                                {2048, "2048"},
@@ -132,7 +132,7 @@ TEST(Text, constants_are_the_shortest_that_read_back) {
   }
 }
 
-TEST(Text, indentation_comments_and_line_ends) {
+TEST(Text, IndentationCommentsAndLineEnds) {
   const Program p = parse(
       "# c = 1\r\n\r\n=== loop: x ===  # a comment\r\n"
       "output c: f32[4]\n   # odd comment\n\nfor a0 in 0..4: # free # of dependence\n\n  c[a0] = 1  # one");
@@ -140,7 +140,7 @@ TEST(Text, indentation_comments_and_line_ends) {
   EXPECT_EQ(print(p.body, 2), "    for a0 in 0..4: # free\n      c[a0] = 1\n");
 }
 
-TEST(Text, precedence) {
+TEST(Text, Precedence) {
   const Program p = parse("=== loop: x ===\nif a0 + 2 * a1 - -3 < 5 && a2 / 4 % 3 == min(a0, a1 + 1):\n  Sync\n");
   EXPECT_EQ(print(p.body), "if ((((a0 + (2 * a1)) - -3) < 5) && (((a2 / 4) % 3) == min(a0, (a1 + 1)))):\n  Sync\n");
   const Program bits = parse("=== loop: x ===\nif a0 ^ a1 * 2 < 3 ^ 1 && a2:\n  Sync\n");
@@ -153,7 +153,7 @@ constexpr std::string_view kSymbols =
     "=== loop: x ===\nsymbols M, N\ninput a: f32[M, 4] strides=(N, 1)\nfor a0 in 0..M: # free\n"
     "  in0 = load a[a0, N - 4]\n  v0 = divide(in0, M)\n  v1 = add(v0, -N)\n";
 
-TEST(Text, symbols_are_bound) {
+TEST(Text, SymbolsAreBound) {
   EXPECT_THAT(declared_symbols(kSymbols), testing::ElementsAre("M", "N"));
   EXPECT_THAT(declared_symbols("=== loop: x ===\n"), testing::IsEmpty());
   EXPECT_EQ(print(parse(kSymbols, {{"M", 3}, {"N", 5}})),
@@ -161,7 +161,7 @@ TEST(Text, symbols_are_bound) {
             "  in0 = load a[a0, (5 - 4)]\n  v0 = divide(in0, 3)\n  v1 = add(v0, -5)\n");
 }
 
-TEST(Text, symbols_that_do_not_fit) {
+TEST(Text, SymbolsThatDoNotFit) {
   EXPECT_EQ(message(kSymbols), "t:2:1: expected values for the symbols M, N, found none");
   EXPECT_EQ(message(kSymbols, {{"N", 1}}), "t:2:1: expected values for the symbols M, N, found N");
   EXPECT_EQ(message(kSymbols, {{"M", 1}, {"N", 4}, {"Q", 2}}),
@@ -175,7 +175,7 @@ TEST(Text, symbols_that_do_not_fit) {
             "t:3:1: expected a statement (not a symbol), found `M`");
 }
 
-TEST(Text, headers_that_do_not_read) {
+TEST(Text, HeadersThatDoNotRead) {
   EXPECT_EQ(message(""), "t:1:1: expected a header `=== loop: name ===` (or tile, kernel), found the end of the text");
   EXPECT_EQ(message("# x\n for"), "t:2:2: expected a header `=== loop: name ===` (or tile, kernel), found `for`");
   EXPECT_EQ(message("=== lop: x ==="), "t:1:5: expected loop, tile or kernel, found `lop`");
@@ -199,7 +199,7 @@ TEST(Text, headers_that_do_not_read) {
             "t:2:7: expected a buffer (not a word of the text form), found `for`");
 }
 
-TEST(Text, indentation_that_does_not_read) {
+TEST(Text, IndentationThatDoesNotRead) {
   EXPECT_EQ(message("=== loop: x ===\n\tv = exp(1)"), "t:2:1: expected two spaces per level, found a tab");
   EXPECT_EQ(message("=== loop: x ===\nv =\texp(1)"), "t:2:4: expected spaces between words, found a tab");
   EXPECT_EQ(message("=== loop: x ===\n  v = exp(1)"), "t:2:3: expected at most 0 spaces before this line, found `v`");
@@ -273,11 +273,11 @@ const std::vector<std::pair<std::string, std::string>> unreadable_lines = {
     {std::string(60, 'x') + "!", "t:2:61: expected `[`, `:`, `=` or `<-`, found `!`"},
 };
 
-TEST(Text, statements_that_do_not_read) {
+TEST(Text, StatementsThatDoNotRead) {
   for (const auto& [line, expected] : unreadable_lines) EXPECT_EQ(line_message(line), expected) << line;
 }
 
-TEST(Text, nesting_and_length_are_limited) {
+TEST(Text, NestingAndLengthAreLimited) {
   const std::string deep = std::string(100000, '(') + "1" + std::string(100000, ')');
   EXPECT_THAT(line_message("v = load a[" + deep + "]"), testing::HasSubstr("at most 256 terms and parentheses"));
   std::string chain = "a0";

@@ -22,7 +22,7 @@ void check(const std::vector<Case>& cases) {
   }
 }
 
-TEST(ExpressionErrors, words) {
+TEST(ExpressionErrors, Words) {
   check({
       {"", "1:1", "expected an expression"},
       {"# nothing", "1:1", "expected an expression"},
@@ -64,7 +64,7 @@ TEST(ExpressionErrors, words) {
   });
 }
 
-TEST(ExpressionErrors, names) {
+TEST(ExpressionErrors, Names) {
   check({
       {"torch.softmx(torch.randn(4), 0)", "1:7", "found `softmx`; did you mean 'softmax'?"},
       {"F.scaled_dot_product_atention(1)", "1:3", "did you mean 'scaled_dot_product_attention'?"},
@@ -80,7 +80,7 @@ TEST(ExpressionErrors, names) {
   });
 }
 
-TEST(ExpressionErrors, arguments) {
+TEST(ExpressionErrors, Arguments) {
   const std::string x = "x = torch.randn(2, 3); ";  // 23 letters
   check({
       {x + "torch.exp(x, x)", "1:30",
@@ -118,7 +118,7 @@ TEST(ExpressionErrors, arguments) {
   });
 }
 
-TEST(ExpressionErrors, arguments_of_what_makes_tensors_modules_and_functions) {
+TEST(ExpressionErrors, ArgumentsOfWhatMakesTensorsModulesAndFunctions) {
   check({
       {"torch.tensor([[1, 2]])", "1:7", "tensor: expected a number"},
       {"torch.randn(4, dtype=torch.int32)", "1:7", "expected a dtype of floats for dtype, found torch.int32"},
@@ -143,7 +143,7 @@ TEST(ExpressionErrors, arguments_of_what_makes_tensors_modules_and_functions) {
   });
 }
 
-TEST(ExpressionErrors, values) {
+TEST(ExpressionErrors, Values) {
   const std::string x = "x = torch.randn(2, 3); ";
   check({
       {"3 + 4", "1:1", "expected a tensor as output, found the integer 7"},
@@ -184,7 +184,7 @@ TEST(ExpressionErrors, values) {
   });
 }
 
-TEST(ExpressionErrors, where_stands_in_the_message) {
+TEST(ExpressionErrors, WhereStandsInTheMessage) {
   try {
     parse_expression("x = torch.randn(3)\n  \ny", "model.py");
     FAIL();
@@ -200,7 +200,7 @@ std::string repeated(std::string_view piece, std::size_t count) {
 }
 
 // Each would exhaust the stack, the memory or the patience of an interpreter without limits.
-TEST(ExpressionErrors, limits) {
+TEST(ExpressionErrors, Limits) {
   const auto fails = [](const std::string& text, std::string_view words) {
     const std::string message = error_of(text);
     EXPECT_NE(message.find(words), std::string::npos) << text.substr(0, 60) << "\n" << message.substr(0, 200);
@@ -238,7 +238,7 @@ TEST(ExpressionErrors, limits) {
         "at most 200000 steps");
 }
 
-TEST(ExpressionErrors, objects_that_hold_themselves_are_freed) {
+TEST(ExpressionErrors, ObjectsThatHoldThemselvesAreFreed) {
   EXPECT_EQ(error_of("class M(nn.Module):\n  def forward(self, x): return x.exp()\n"
                      "m = M(); n = M(); m.self = m; m.n = n; n.m = m; m.n.m.n(torch.randn(2))"),
             "");

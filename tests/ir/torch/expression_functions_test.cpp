@@ -267,14 +267,14 @@ void check(const std::vector<Case>& cases) {
   }
 }
 
-TEST(ExpressionFunctions, elementwise) { check(kElementwise); }
-TEST(ExpressionFunctions, reductions) { check(kReductions); }
-TEST(ExpressionFunctions, networks) { check(kNetworks); }
-TEST(ExpressionFunctions, shapes) { check(kShapes); }
-TEST(ExpressionFunctions, creations) { check(kCreations); }
-TEST(ExpressionFunctions, modules) { check(kModules); }
+TEST(ExpressionFunctions, Elementwise) { check(kElementwise); }
+TEST(ExpressionFunctions, Reductions) { check(kReductions); }
+TEST(ExpressionFunctions, Networks) { check(kNetworks); }
+TEST(ExpressionFunctions, Shapes) { check(kShapes); }
+TEST(ExpressionFunctions, Creations) { check(kCreations); }
+TEST(ExpressionFunctions, Modules) { check(kModules); }
 
-TEST(ExpressionFunctions, every_function_has_a_case) {
+TEST(ExpressionFunctions, EveryFunctionHasACase) {
   std::string all(kElsewhere);
   for (const auto* cases : {&kElementwise, &kReductions, &kNetworks, &kShapes, &kCreations, &kModules})
     for (const Case& c : *cases) all.append("\n").append(c.text);
@@ -289,7 +289,7 @@ TEST(ExpressionFunctions, every_function_has_a_case) {
     EXPECT_NE(all.find("nn." + std::string(m.name) + "("), std::string::npos) << "no case of " << m.name;
 }
 
-TEST(ExpressionFunctions, every_function_is_in_the_docs) {
+TEST(ExpressionFunctions, EveryFunctionIsInTheDocs) {
   std::ifstream file(DEPLO_SOURCE_DIR "/docs/expressions.md");
   const std::string docs((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   const auto is_letter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };

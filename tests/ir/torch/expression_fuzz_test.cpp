@@ -195,14 +195,14 @@ bool survives(std::string_view text) {
   }
 }
 
-TEST(ExpressionFuzz, the_expressions_are_valid_and_every_prefix_is_handled) {
+TEST(ExpressionFuzz, TheExpressionsAreValidAndEveryPrefixIsHandled) {
   for (const std::string_view text : kValid) {
     EXPECT_TRUE(survives(text)) << text;
     for (std::size_t n = 0; n < text.size(); ++n) survives(text.substr(0, n));
   }
 }
 
-TEST(ExpressionFuzz, mutated_expressions) {
+TEST(ExpressionFuzz, MutatedExpressions) {
   RecordProperty("seed", std::to_string(kSeed));
   Rng rng(kSeed);
   std::size_t graphs = 0;
@@ -216,7 +216,7 @@ TEST(ExpressionFuzz, mutated_expressions) {
   EXPECT_LT(graphs, kTexts);
 }
 
-TEST(ExpressionFuzz, noise) {
+TEST(ExpressionFuzz, Noise) {
   Rng rng(kSeed);
   for (int i = 0; i < 2000; ++i) {
     std::string text;

@@ -16,7 +16,7 @@ double value(const std::string& text) {
   return parse_expression("torch.full((1,), " + text + ")").nodes[0].number("value");
 }
 
-TEST(ExpressionLanguage, order_of_operators) {
+TEST(ExpressionLanguage, OrderOfOperators) {
   const std::string_view a = "a=torch.randn(2);b=torch.randn(2);c=torch.randn(2);";
   const auto is = [&](std::string_view text, std::string_view same) {
     EXPECT_EQ(parse_expression(std::string(a).append(text)), parse_expression(std::string(a).append(same))) << text;
@@ -36,7 +36,7 @@ TEST(ExpressionLanguage, order_of_operators) {
   is("x = a; x += b; x *= c; x", "(a + b) * c");
 }
 
-TEST(ExpressionLanguage, numbers_are_folded_as_python_has_them) {
+TEST(ExpressionLanguage, NumbersAreFoldedAsPythonHasThem) {
   EXPECT_EQ(value("2 + 3 * 4"), 14);
   EXPECT_EQ(value("7 // 2"), 3);
   EXPECT_EQ(value("-7 // 2"), -4);
@@ -58,7 +58,7 @@ TEST(ExpressionLanguage, numbers_are_folded_as_python_has_them) {
   EXPECT_EQ(value("(1 < 2) == True"), 1);
 }
 
-TEST(ExpressionLanguage, indices) {
+TEST(ExpressionLanguage, Indices) {
   const auto index = [](std::string_view text) { return calls("x=torch.randn(4,6,8);x" + std::string(text)); };
   EXPECT_EQ(index("[1]"), "select(x, dim=0, index=1) -> (6, 8) float32\n");
   EXPECT_EQ(index("[-1]"), "select(x, dim=0, index=3) -> (6, 8) float32\n");
@@ -75,7 +75,7 @@ TEST(ExpressionLanguage, indices) {
   EXPECT_EQ(calls("x=torch.randn(4,6);n=x.shape[-1];x[:, n//2:]"), "slice(x, dim=1, start=3) -> (4, 3) float32\n");
 }
 
-TEST(ExpressionLanguage, rotary_embedding) {
+TEST(ExpressionLanguage, RotaryEmbedding) {
   EXPECT_EQ(calls(R"(
 def rotate_half(x):
     x1, x2 = x.chunk(2, dim=-1)
@@ -121,7 +121,7 @@ class Block(nn.Module):
 m = Block().eval()
 m(torch.randn(3, 4)))";
 
-TEST(ExpressionLanguage, modules_inside_modules_name_their_parameters) {
+TEST(ExpressionLanguage, ModulesInsideModulesNameTheirParameters) {
   EXPECT_EQ(printed(modules_inside_modules), R"(
 # Graph: 18 nodes, 2 inputs, 1 outputs
 inputs:
@@ -149,7 +149,7 @@ add: (3, 4) float32
 )");
 }
 
-TEST(ExpressionLanguage, the_output_is_the_last_expression_or_else_the_last_assignment) {
+TEST(ExpressionLanguage, TheOutputIsTheLastExpressionOrElseTheLastAssignment) {
   EXPECT_EQ(calls("x = torch.randn(4); y = x.exp(); z = x.neg()"), "neg(x) -> (4,) float32\n");
   EXPECT_EQ(calls("x = torch.randn(4); x.exp(); z = x.neg()"), "exp(x) -> (4,) float32\n");
   EXPECT_EQ(parse_expression("x = torch.randn(4, 6); x.chunk(3, 1)").outputs.size(), 3U);
@@ -157,7 +157,7 @@ TEST(ExpressionLanguage, the_output_is_the_last_expression_or_else_the_last_assi
   EXPECT_EQ(calls("torch.arange(8)"), "arange(end=8) -> (8,) int32\n");
 }
 
-TEST(ExpressionLanguage, inputs_have_names_and_values) {
+TEST(ExpressionLanguage, InputsHaveNamesAndValues) {
   const Graph g = parse_expression(
       "ids = torch.randint(2, 9, (5,)); torch.rand(3, dtype=torch.float16); (torch.randn(2, 1), torch.randn(2, 1), "
       "ids)");
@@ -170,7 +170,7 @@ TEST(ExpressionLanguage, inputs_have_names_and_values) {
   EXPECT_EQ(g.nodes[2].name, "x_1");
 }
 
-TEST(ExpressionLanguage, parameters_have_the_values_of_pytorch_but_for_norms) {
+TEST(ExpressionLanguage, ParametersHaveTheValuesOfPytorchButForNorms) {
   const auto fill = [](std::string_view text, std::string_view name) {
     for (const Node& n : parse_expression(text).nodes)
       if (n.name == name) return n.source.fill;
@@ -187,7 +187,7 @@ TEST(ExpressionLanguage, parameters_have_the_values_of_pytorch_but_for_norms) {
   EXPECT_EQ(fill("w = nn.Parameter(torch.rand(4)); w * 2", "p_w"), (Fill{Fill::Draw::uniform, 0, 1}));
 }
 
-TEST(ExpressionLanguage, lines) {
+TEST(ExpressionLanguage, Lines) {
   EXPECT_EQ(calls("x = torch.randn(\n    4,  # a comment\n  8)\n\n\n(x\n +\n x)\n"), "add(x, x) -> (4, 8) float32\n");
   EXPECT_EQ(calls("x = torch.randn(4) \\\n  + 1\r\n# the end"), "add(x, add_c1) -> (4,) float32\n");
   EXPECT_EQ(calls("def f(x):\n\ty = x.exp()\n\n        # eight spaces are a tab\n        return y\nf(torch.randn(4));"),
@@ -197,7 +197,7 @@ TEST(ExpressionLanguage, lines) {
             "reshape(x, shape=[4, 2, 3]) -> (4, 2, 3) float32\n");
 }
 
-TEST(ExpressionLanguage, scalars_are_named_after_the_operation_and_their_place) {
+TEST(ExpressionLanguage, ScalarsAreNamedAfterTheOperationAndTheirPlace) {
   const auto scalar = [](std::string_view text) {
     for (const Node& n : parse_expression(text).nodes)
       if (n.kind == Node::Kind::scalar) return n.name + (n.type.dtype == DType::i32 ? " int" : " other");
@@ -211,7 +211,7 @@ TEST(ExpressionLanguage, scalars_are_named_after_the_operation_and_their_place) 
   EXPECT_EQ(scalar("10000000000 * torch.randn(4)"), "mul_c1 other");  // more than 32 bits
 }
 
-TEST(ExpressionLanguage, math) {
+TEST(ExpressionLanguage, Math) {
   EXPECT_DOUBLE_EQ(value("math.exp(1)"), 2.718281828459045);
   EXPECT_DOUBLE_EQ(value("math.e"), 2.718281828459045);
   EXPECT_DOUBLE_EQ(value("math.log(10)"), 2.302585092994046);
@@ -230,7 +230,7 @@ Values computed(std::string_view text) {
   return evaluate(g, sources)[0];
 }
 
-TEST(ExpressionLanguage, what_is_made_of_several_operations_has_the_values_of_pytorch) {
+TEST(ExpressionLanguage, WhatIsMadeOfSeveralOperationsHasTheValuesOfPytorch) {
   EXPECT_EQ(computed("x.repeat_interleave(2, dim=1)"), (Values{1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6}));
   EXPECT_EQ(computed("torch.repeat_interleave(x, 2, 0)"), (Values{1, 2, 3, 1, 2, 3, 4, 5, 6, 4, 5, 6}));
   EXPECT_EQ(computed("torch.outer(x[0], x[1])"), (Values{4, 5, 6, 8, 10, 12, 12, 15, 18}));

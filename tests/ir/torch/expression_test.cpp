@@ -8,7 +8,7 @@ namespace {
 
 std::string printed(std::string_view text) { return "\n" + print(parse_expression(text)); }
 
-TEST(Expression, rms_norm_module) {
+TEST(Expression, RmsNormModule) {
   EXPECT_EQ(printed("nn.RMSNorm(2048)(torch.randn(1,32,2048))"), R"(
 # Graph: 3 nodes, 1 inputs, 1 outputs
 inputs:
@@ -23,7 +23,7 @@ rms_norm: (1, 32, 2048) float32
   EXPECT_EQ(g.nodes.back().number("eps"), 1.1920928955078125e-07);  // what PyTorch takes for None
 }
 
-TEST(Expression, linear_module) {
+TEST(Expression, LinearModule) {
   EXPECT_EQ(printed("torch.nn.Linear(64,256,bias=False)(torch.randn(8,64))"), R"(
 # Graph: 3 nodes, 1 inputs, 1 outputs
 inputs:
@@ -36,7 +36,7 @@ linear: (8, 256) float32
 )");
 }
 
-TEST(Expression, gelu_of_operators) {
+TEST(Expression, GeluOfOperators) {
   EXPECT_EQ(printed("x=torch.randn(32,18944);0.5*x*(1+torch.tanh(0.797*(x+0.044*x*x*x)))"), R"(
 # Graph: 14 nodes, 1 inputs, 1 outputs
 inputs:
@@ -60,7 +60,7 @@ mul_5: (32, 18944) float32
 )");
 }
 
-TEST(Expression, sliced_window) {
+TEST(Expression, SlicedWindow) {
   EXPECT_EQ(printed("torch.exp(torch.neg(torch.randn(16))[5:8])"), R"(
 # Graph: 4 nodes, 1 inputs, 1 outputs
 inputs:
@@ -73,19 +73,19 @@ exp_1: (3,) float32
 )");
 }
 
-TEST(Expression, sum_then_exp) {
+TEST(Expression, SumThenExp) {
   EXPECT_EQ(calls("torch.exp(torch.randn(4,8).sum(-1,True))"),
             "sum(x, dims=[1], keepdim=True) -> (4, 1) float32\n"
             "exp(sum_1) -> (4, 1) float32\n");
 }
 
-TEST(Expression, softmax) {
+TEST(Expression, Softmax) {
   EXPECT_EQ(calls("F.softmax(torch.randn(4, 8), dim=-1)"), "softmax(x, dim=1) -> (4, 8) float32\n");
   EXPECT_EQ(calls("torch.nn.Softmax(dim=-1)(torch.randn(1, 28, 2048, 2048))"),
             "softmax(x, dim=3) -> (1, 28, 2048, 2048) float32\n");
 }
 
-TEST(Expression, softmax_of_steps) {
+TEST(Expression, SoftmaxOfSteps) {
   EXPECT_EQ(calls(R"(
 x = torch.randn(4, 8)
 mx = x.max(dim=-1, keepdim=True) # reduce #1 over cols
@@ -111,7 +111,7 @@ constexpr std::string_view kMlp = R"(
 
     MLP()(torch.randn(8, 64)))";
 
-TEST(Expression, class_with_indentation_as_on_a_command_line) {
+TEST(Expression, ClassWithIndentationAsOnACommandLine) {
   EXPECT_EQ(printed(kMlp), R"(
 # Graph: 5 nodes, 1 inputs, 1 outputs
 inputs:
@@ -126,7 +126,7 @@ linear_1: (8, 64) float32
 )");
 }
 
-TEST(Expression, matmul_of_two_named_inputs) {
+TEST(Expression, MatmulOfTwoNamedInputs) {
   EXPECT_EQ(printed("a=torch.randn(1,32,2048);b=torch.randn(2048,5632);torch.matmul(a,b)"), R"(
 # Graph: 3 nodes, 2 inputs, 1 outputs
 inputs:
@@ -138,7 +138,7 @@ matmul: (1, 32, 5632) float32
 )");
 }
 
-TEST(Expression, function_definition) {
+TEST(Expression, FunctionDefinition) {
   EXPECT_EQ(calls("def gelu(x):\n"
                   "  return 0.5 * x * (1.0 + torch.tanh(0.7978845608 * (x + 0.044715 * x * x * x)))\n"
                   "gelu(torch.randn(1, 32, 18944))"),

@@ -18,7 +18,7 @@ std::string stage(const std::string& options, const std::string& more = "") {
   return tile("s = Stage(a, origin=((a0 * 8), 0), slab=(x:8@0, y:16@1)) " + options + "\n" + more);
 }
 
-TEST(VerifyStage, layouts) {
+TEST(VerifyStage, Layouts) {
   for (const char* legal : {"panel=4", "pad=3", "panel=8 pad=1", "lanes=4", "lanes=16", "pad=4 lanes=4 async", "ahead",
                             "panel=8 swizzle=32 tma", "swizzle=64 tma", "tma", "buffers=4@(a0 % 4) async"})
     EXPECT_EQ(stage(legal), "") << legal;
@@ -35,7 +35,7 @@ TEST(VerifyStage, layouts) {
   EXPECT_THAT(stage("pad=1 lanes=4 async"), HasSubstr("a pad of 1 leaves copies of 4 lanes misaligned"));
 }
 
-TEST(VerifyStage, slots) {
+TEST(VerifyStage, Slots) {
   EXPECT_EQ(stage("buffers=2@(a0 % 2)", "v0 = load s[1, a1, a3]\n"), "");
   EXPECT_THAT(stage("buffers=2@(a0 % 2)", "v0 = load s[a1, a3]\n"), HasSubstr("`s` has 3 dimensions, found 2"));
   EXPECT_THAT(stage("buffers=2@a0"), HasSubstr("index 0 `a0` is in 0..3, not proven in 0..1"));
@@ -44,7 +44,7 @@ TEST(VerifyStage, slots) {
   EXPECT_THAT(stage("", "v0 = load s[0, a1, a3]\n"), HasSubstr("`s` has 2 dimensions, found 3"));
 }
 
-TEST(VerifyStage, several_stages_of_one_buffer) {
+TEST(VerifyStage, SeveralStagesOfOneBuffer) {
   const std::string again = "s = Stage(a, origin=((a0 * 8), 16), slab=(x:8@0, y:16@1)) ";
   EXPECT_EQ(stage("buffers=2@0 async", "for a4 in 0..2: # free\n  " + again + "buffers=2@a4 async\n"), "");
   for (const char* other : {"buffers=2@1", "buffers=4@1 async", "pad=4 buffers=2@1 async", "lanes=2 buffers=2@1 async"})
@@ -55,7 +55,7 @@ TEST(VerifyStage, several_stages_of_one_buffer) {
   EXPECT_THAT(tile("s = exp(1)\n" + again + "\n"), HasSubstr("`s` is defined twice"));
 }
 
-TEST(VerifyStage, tma) {
+TEST(VerifyStage, Tma) {
   EXPECT_EQ(tile("s = Stage(a, origin=(0, 0), slab=(y:16@1)) tma\n"), "");
   EXPECT_THAT(tile("s = Stage(a, origin=(0, 0), slab=(y:16@1, x:8@0)) tma\n"), HasSubstr("keeps the order"));
   EXPECT_THAT(tile("s = Stage(a, origin=(0, 0), slab=(x:8@0)) tma\n"), HasSubstr("walk the last dimension"));
@@ -65,7 +65,7 @@ TEST(VerifyStage, tma) {
               HasSubstr("rows of 24 bytes in the box, not a multiple of 16"));
 }
 
-TEST(VerifyStage, waits) {
+TEST(VerifyStage, Waits) {
   EXPECT_EQ(
       tile("AsyncWait(keep=1)\nfor a4 in 0..8: # free\n  AsyncWait(keep=0, phase=((a4 / 2) % 2), slot=(a4 % 2))\n"),
       "");
@@ -79,14 +79,14 @@ TEST(VerifyStage, waits) {
   EXPECT_THAT(verify(negative), HasSubstr("keep=-1"));
 }
 
-TEST(VerifyStage, loops_per_register) {
+TEST(VerifyStage, LoopsPerRegister) {
   EXPECT_EQ(tile("for a4 in 0..8: # reduce per a2\n  v0 = load a[a4, a2]\n"), "");
   EXPECT_THAT(tile("for a4 in 0..8: # reduce per a1\n  v0 = exp(1)\n"), HasSubstr("`a1` is not a REG axis"));
   EXPECT_THAT(tile("for a4 in 0..8: # reduce per a9\n  v0 = exp(1)\n"), HasSubstr("`a9` is not a REG axis"));
   EXPECT_THAT(kernel("for a4 in 0..8: # reduce per a1\n  v0 = exp(1)\n"), HasSubstr("`a1` is not a REG axis"));
 }
 
-TEST(VerifyKernel, shuffles) {
+TEST(VerifyKernel, Shuffles) {
   EXPECT_EQ(kernel("v0 = load a[0, a1]\nWarpShuffle(v1 <- v0, op=maximum, length=8)\nc[a0, a1] = v1\n"), "");
   EXPECT_THAT(kernel("v0 = copy(1)\nWarpShuffle(v1 <- v0, op=add, length=6)\n"),
               HasSubstr("length 6 is not a power of"));
@@ -102,7 +102,7 @@ TEST(VerifyKernel, shuffles) {
               HasSubstr("may not reach this"));
 }
 
-TEST(VerifyKernel, cp_async) {
+TEST(VerifyKernel, CpAsync) {
   const auto copy = [](const std::string& rest) {
     return kernel("Smem s[8, 16] (f32)\nSmem h_smem[32] (f16)\n" + rest);
   };
@@ -128,7 +128,7 @@ std::string with_tma(const std::string& descriptors, const std::string& body) {
 const std::string descriptor = "TmaDescriptor d(a, box=(8, 16)) swizzle=64\n";
 const std::string declared = "Smem s[2, 8, 16] (f32) align=512\nMbarrierInit m[2] (count=1)\nSync\n";
 
-TEST(VerifyKernel, tma) {
+TEST(VerifyKernel, Tma) {
   EXPECT_EQ(with_tma(descriptor, declared + "MbarrierArriveExpectTx(m[0], bytes=512)\n"
                                             "TmaLoad(s[1, 0, 0], d[(a0 - 9), 0], m[0])\nMbarrierWait(m[0], phase=0)\n"),
             "");
@@ -151,7 +151,7 @@ TEST(VerifyKernel, tma) {
               HasSubstr("`a` holds f32"));
 }
 
-TEST(VerifyKernel, tma_descriptors) {
+TEST(VerifyKernel, TmaDescriptors) {
   const auto d = [](const std::string& text) { return with_tma("TmaDescriptor d(" + text + "\n", "Sync\n"); };
   EXPECT_EQ(d("a, box=(32, 64))"), "");
   EXPECT_THAT(d("a, box=(32))"), HasSubstr("`a` has 2 dimensions, found 1 in the box"));
@@ -166,7 +166,7 @@ TEST(VerifyKernel, tma_descriptors) {
               HasSubstr("not a statement of tile IR"));
 }
 
-TEST(VerifyKernel, mbarriers) {
+TEST(VerifyKernel, Mbarriers) {
   EXPECT_THAT(kernel("for a2 in 0..2: # free\n  MbarrierInit m[1] (count=1)\n"), HasSubstr("directly in the Tile"));
   EXPECT_THAT(kernel("MbarrierInit m[1] (count=1)\nMbarrierInit m[1] (count=1)\n"), HasSubstr("`m` is defined twice"));
   EXPECT_THAT(kernel("MbarrierWait(m[0], phase=0)\n"), HasSubstr("`m` is not a barrier before this"));
@@ -176,14 +176,14 @@ TEST(VerifyKernel, mbarriers) {
               HasSubstr("1048576 bytes, not 0 to 1048575"));
 }
 
-TEST(VerifyKernel, adding_writes_and_alignments) {
+TEST(VerifyKernel, AddingWritesAndAlignments) {
   EXPECT_EQ(kernel("c[a0, a1] += 1\n"), "");
   EXPECT_EQ(kernel("v0:f32x4 = copy(1)\nc[a0, 0]:x4 += v0\n"), "") << "one addition a lane";
   EXPECT_THAT(kernel("a[a0, a1] += 1\n"), HasSubstr("`a` cannot be written"));
   EXPECT_THAT(kernel("Smem s[4] (f32) align=48\n"), HasSubstr("an alignment of 48 bytes"));
 }
 
-TEST(VerifyIndex, exclusive_or) {
+TEST(VerifyIndex, ExclusiveOr) {
   EXPECT_EQ(kernel("v0 = load a[(a1 ^ (a0 % 4)), (((a1 ^ 5) * 4) + 3)]\n"), "");
   EXPECT_EQ(kernel("v0:f32x4 = load a[0, ((a1 ^ a0) * 4)]\n"), "") << "multiples of 4";
   EXPECT_THAT(kernel("v0 = load a[0, ((a1 - 1) ^ 3)]\n"), HasSubstr("`((a1 - 1) ^ 3)` may have a negative side"));

@@ -61,7 +61,7 @@ Program load_in(const Nest& n, std::int64_t extent, int lanes) {
   return {Level::kernel, "k", {{"x", DType::f32, Role::input, {extent}, {1}}}, {Tile{{}, std::move(body)}}};
 }
 
-TEST(VerifyIndex, accepts_only_what_is_in_range) {
+TEST(VerifyIndex, AcceptsOnlyWhatIsInRange) {
   Rng rng(3);
   int accepted = 0, legal = 0;
   for (int i = 0; i < 6000; ++i) {

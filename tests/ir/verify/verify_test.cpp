@@ -14,7 +14,7 @@ namespace {
 using ::testing::HasSubstr;
 using testing::loop;
 
-TEST(Verify, legal_loops) {
+TEST(Verify, LegalLoops) {
   EXPECT_EQ(
       loop("for a0 in 0..32: # free\n  for a1 in 0..64: # free\n    in0 = load a[a0, a1]\n    in1 = load t[a1, a0]\n"
            "    v0 = add(in0, in1)\n    c[a0, a1] = v0\n"),
@@ -32,7 +32,7 @@ TEST(Verify, legal_loops) {
             "");
 }
 
-TEST(Verify, index_ranges) {
+TEST(Verify, IndexRanges) {
   EXPECT_THAT(loop("for a0 in 0..33: # free\n  c[a0, 0] = 1\n"),
               ::testing::StrEq("k: `c[a0, 0] = 1`: index 0 `a0` is in 0..32, not proven in 0..31"));
   EXPECT_THAT(loop("for a0 in 0..32: # free\n  c[a0, (a0 - 1)] = 1\n"), HasSubstr("index 1 `(a0 - 1)` is in -1..30"));
@@ -48,7 +48,7 @@ TEST(Verify, index_ranges) {
             "");
 }
 
-TEST(Verify, conditions_bound_indices) {
+TEST(Verify, ConditionsBoundIndices) {
   EXPECT_EQ(loop("for a0 in 0..40: # free\n  if (a0 < 32):\n    c[a0, 0] = 1\n"), "");
   EXPECT_EQ(loop("for a0 in 0..40: # free\n  if (7 < a0):\n    c[(a0 - 8), 0] = 1\n"), "");
   EXPECT_EQ(loop("for a0 in 0..40: # free\n  if ((a0 < 33) && (0 < a0)):\n    c[(a0 - 1), 0] = 1\n"), "");
@@ -75,7 +75,7 @@ TEST(Verify, conditions_bound_indices) {
               HasSubstr("`a1` is not an axis in scope"));
 }
 
-TEST(Verify, names_and_scopes) {
+TEST(Verify, NamesAndScopes) {
   EXPECT_THAT(loop("v0 = exp(v1)\n"), ::testing::StrEq("k: `v0 = exp(v1)`: `v1` is not defined before this"));
   EXPECT_THAT(loop("v0 = exp(1)\nv0 = exp(2)\n"), HasSubstr("`v0` is defined twice"));
   EXPECT_THAT(loop("a = exp(1)\n"), HasSubstr("`a` is defined twice"));
@@ -92,7 +92,7 @@ TEST(Verify, names_and_scopes) {
   EXPECT_THAT(verify(parse("=== loop: k ===\ninput a: f32[1]\ninput a: f32[1]\n")), HasSubstr("`a` is defined twice"));
 }
 
-TEST(Verify, programs_that_no_text_gives) {
+TEST(Verify, ProgramsThatNoTextGives) {
   const auto with = [](Stmt s) {
     return verify({Level::loop, "k", {{"c", DType::f32, Role::output, {4}, {1}}}, {std::move(s)}});
   };
@@ -117,7 +117,7 @@ TEST(Verify, programs_that_no_text_gives) {
 }
 
 // Two elements of an output at one address: what is there in the end depends on the schedule.
-TEST(Verify, elements_of_an_output_lie_apart) {
+TEST(Verify, ElementsOfAnOutputLieApart) {
   const auto output = [](Shape shape, std::vector<std::int64_t> strides, Role role = Role::output) {
     return verify({Level::loop, "k", {{"y", DType::f32, role, std::move(shape), std::move(strides)}}, {}});
   };
@@ -145,7 +145,7 @@ TEST(Verify, elements_of_an_output_lie_apart) {
               HasSubstr("output `y` has "));
 }
 
-TEST(Verify, elements_of_an_output_lie_apart_as_counting_says) {
+TEST(Verify, ElementsOfAnOutputLieApartAsCountingSays) {
   Rng rng(5);
   int apart = 0, together = 0;
   for (int i = 0; i < 20'000; ++i) {
@@ -170,7 +170,7 @@ TEST(Verify, elements_of_an_output_lie_apart_as_counting_says) {
   EXPECT_GT(together, 2000);
 }
 
-TEST(Verify, types) {
+TEST(Verify, Types) {
   EXPECT_EQ(loop("v0:f16 = load h[1]\nv1 = copy(v0)\nv2 = add(v1, 0.5)\n"), "");
   EXPECT_THAT(loop("v0 = load h[1]\n"), HasSubstr("`h` holds f16"));
   EXPECT_THAT(loop("v0:f16 = load h[1]\nv1 = exp(v0)\n"), HasSubstr("`v0` is f16, expected f32"));
@@ -180,7 +180,7 @@ TEST(Verify, types) {
   EXPECT_THAT(loop("a[0, 0] = 1\n"), HasSubstr("`a` cannot be written"));
 }
 
-TEST(Verify, accumulators) {
+TEST(Verify, Accumulators) {
   EXPECT_THAT(loop("for a0 in 0..2: # reduce\n  v0 = exp(acc0)\n  acc0 <- add(acc0, v0)\n"),
               HasSubstr("`acc0` is not defined before this"));
   EXPECT_THAT(loop("acc0 <- subtract(acc0, 1)\n"), HasSubstr("subtract has no neutral element"));
@@ -201,7 +201,7 @@ TEST(Verify, accumulators) {
             "");
 }
 
-TEST(Verify, loop_level) {
+TEST(Verify, LoopLevel) {
   for (const char* statement : {"Sync", "Smem s[4] (f32)", "Init(acc0, op=add)", "Combine(acc0, op=add, over=())",
                                 "s = Stage(a, origin=(0, 0), slab=(x:4@0))", "TreeHalve(s, op=add, length=4, tid=0)",
                                 "Tile(axes=()):\n  v0 = exp(1)"})

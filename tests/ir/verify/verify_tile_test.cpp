@@ -12,7 +12,7 @@ using testing::kBuffers;
 using testing::kernel;
 using testing::tile;
 
-TEST(Verify, legal_tiles) {
+TEST(Verify, LegalTiles) {
   EXPECT_EQ(tile("in0 = load a[((a0 * 8) + a1), ((a2 * 16) + a3)]\nc[((a0 * 8) + a1), ((a2 * 16) + a3)] += in0\n"), "");
   EXPECT_EQ(tile("for a4 in 0..4: # free\n  s = Stage(a, origin=((a0 * 8), (a4 * 16)), slab=(x:8@0, y:16@1))\n"
                  "  for a5 in 0..16: # reduce\n    in0 = load s[a1, a5]\n    acc0 <- add(acc0, in0)\n"
@@ -24,7 +24,7 @@ TEST(Verify, legal_tiles) {
   EXPECT_EQ(verify(parse("=== tile: k ===\noutput c: f32[1]\nv0 = reciprocal(3)\nTile(axes=()):\n  c[0] = v0\n")), "");
 }
 
-TEST(Verify, tile_level) {
+TEST(Verify, TileLevel) {
   const auto top = [](const std::string& body) {
     return verify(parse("=== tile: k ===\n" + std::string(kBuffers) + body));
   };
@@ -43,7 +43,7 @@ TEST(Verify, tile_level) {
   EXPECT_THAT(tile("v0:f32x2 = copy(1)\n"), HasSubstr("vector values belong to Kernel IR"));
 }
 
-TEST(Verify, vector_axis) {
+TEST(Verify, VectorAxis) {
   EXPECT_EQ(tile("v0 = load a[a2, (a3 + (a1 * 2))]\n"), "");
   EXPECT_EQ(tile("v0 = load a[a2, (min((a1 * 16), 48) + a3)]\n"), "");
   EXPECT_THAT(tile("v0 = load a[a3, 0]\n"), HasSubstr("stands in another index than the last"));
@@ -53,7 +53,7 @@ TEST(Verify, vector_axis) {
   EXPECT_THAT(tile("c[0, (a3 * 3)] = 1\n"), HasSubstr("has a coefficient other than 1"));
 }
 
-TEST(Verify, stages) {
+TEST(Verify, Stages) {
   EXPECT_EQ(tile("s = Stage(a, origin=((a0 * 99), 0), slab=(x:8@1))\nv0 = load s[a1]\n"), "")
       << "the origin may leave the source";
   EXPECT_THAT(tile("s = Stage(a, origin=(a0), slab=(x:8@0))\n"),
@@ -73,7 +73,7 @@ TEST(Verify, stages) {
               HasSubstr("some threads of the block may not reach this"));
 }
 
-TEST(Verify, combines) {
+TEST(Verify, Combines) {
   EXPECT_THAT(tile("Combine(acc0, op=add, over=(a1))\n"), HasSubstr("`acc0` is not an accumulator before this"));
   EXPECT_THAT(tile("acc0 <- add(acc0, 1)\nCombine(acc0, op=maximum, over=(a1))\n"),
               HasSubstr("`acc0` is accumulated by add"));
@@ -86,7 +86,7 @@ TEST(Verify, combines) {
               HasSubstr("may not reach this"));
 }
 
-TEST(Verify, legal_kernels) {
+TEST(Verify, LegalKernels) {
   EXPECT_EQ(
       kernel("Smem s[8, 16] (f32)\nInit(acc0:f32x16, op=add)\nin0:f32x16 = load a[a1, (a0 * 16)]\nv0 = load a[0, 0]\n"
              "acc0:f32x16 <- fma(acc0, in0, v0)\nacc0:f32x16 <- add(acc0, 0.5)\nv1:f32x16 = multiply(acc0, v0)\n"
@@ -105,7 +105,7 @@ TEST(Verify, legal_kernels) {
   EXPECT_EQ(kernel("if (a0 == 0):\n  Sync\n"), "") << "all threads of a block agree";
 }
 
-TEST(Verify, kernel_level) {
+TEST(Verify, KernelLevel) {
   const auto top = [](const std::string& body) {
     return verify(parse("=== kernel: k ===\n" + std::string(kBuffers) + body));
   };
@@ -128,7 +128,7 @@ TEST(Verify, kernel_level) {
   EXPECT_THAT(kernel("Smem s[4] (f32)\ns[0] += 1\n"), HasSubstr("+= works on global memory only"));
 }
 
-TEST(Verify, lanes) {
+TEST(Verify, Lanes) {
   EXPECT_THAT(kernel("v0:f32x4 = load a[0, 61]\n"),
               HasSubstr("index 1 `61` is in 61..61 and 4 lanes, not proven in 0..63"));
   EXPECT_THAT(kernel("v0:f32x4 = load t[0, 0]\n"), HasSubstr("the last dimension of `t` has no stride of 1"));
@@ -142,7 +142,7 @@ TEST(Verify, lanes) {
   EXPECT_THAT(verify(odd), HasSubstr("lanes is 1, 2, 4, 8 or 16"));
 }
 
-TEST(Verify, barriers_are_reached_by_all_threads) {
+TEST(Verify, BarriersAreReachedByAllThreads) {
   EXPECT_THAT(kernel("if (a1 == 0):\n  Sync\n"),
               ::testing::StrEq("k: `Sync`: some threads of the block may not reach this"));
   EXPECT_THAT(kernel("StridedLoop(a2 = a1; < 60; += 8): # free\n  Sync\n"), HasSubstr("may not reach this"));
@@ -152,7 +152,7 @@ TEST(Verify, barriers_are_reached_by_all_threads) {
               HasSubstr("may not reach this"));
 }
 
-TEST(Verify, tree_halve) {
+TEST(Verify, TreeHalve) {
   EXPECT_THAT(kernel("Smem s[8] (f32)\nTreeHalve(s, op=add, length=6, tid=a1)\n"),
               HasSubstr("length 6 is not a power of two up to 8"));
   EXPECT_THAT(kernel("Smem s[8] (f32)\nTreeHalve(s, op=add, length=16, tid=a1)\n"),

@@ -28,7 +28,7 @@ std::string kernel(std::string_view body) {
   return verify(parse(text));
 }
 
-TEST(VerifyTypes, comparisons_take_one_type_and_give_bool) {
+TEST(VerifyTypes, ComparisonsTakeOneTypeAndGiveBool) {
   EXPECT_EQ(loop("v0:bool = less(in0, 0.5)\nv1:bool = equal(3, in1)\nv2:bool = not_equal(in2, v1)\n"), "");
   EXPECT_EQ(loop("v0:bool = less_equal(1.5, 2.5)\n"), "") << "constants alone are f32";
   EXPECT_THAT(loop("v0 = less(in0, 0.5)\n"), HasSubstr("less does not give f32"));
@@ -37,20 +37,20 @@ TEST(VerifyTypes, comparisons_take_one_type_and_give_bool) {
   EXPECT_THAT(loop("v0:bool = less(in1, 0.5)\n"), HasSubstr("0.5 is not an i32"));
 }
 
-TEST(VerifyTypes, logic_is_of_bool) {
+TEST(VerifyTypes, LogicIsOfBool) {
   EXPECT_EQ(loop("v0:bool = logical_and(in2, 1)\nv1:bool = logical_not(v0)\nv2:bool = logical_or(v1, in2)\n"), "");
   EXPECT_THAT(loop("v0:bool = logical_not(in1)\n"), HasSubstr("`in1` is i32, expected bool"));
   EXPECT_THAT(loop("v0:bool = logical_and(in2, 2)\n"), HasSubstr("2 is not 0 or 1"));
 }
 
-TEST(VerifyTypes, select_gives_the_type_of_its_branches) {
+TEST(VerifyTypes, SelectGivesTheTypeOfItsBranches) {
   EXPECT_EQ(loop("v0 = select(in2, in0, -inf)\nv1:i32 = select(in2, 7, in1)\nv2:bool = select(in2, 0, in2)\n"), "");
   EXPECT_THAT(loop("v0 = select(in0, in0, 1)\n"), HasSubstr("`in0` is f32, expected bool"));
   EXPECT_THAT(loop("v0 = select(in2, in0, in1)\n"), HasSubstr("`in1` is i32, expected f32"));
   EXPECT_THAT(loop("v0:i32 = select(in2, in1, inf)\n"), HasSubstr("inf is not an i32"));
 }
 
-TEST(VerifyTypes, arithmetic_and_conversions) {
+TEST(VerifyTypes, ArithmeticAndConversions) {
   EXPECT_EQ(
       loop("v0:i32 = add(in1, 3)\nv1:i32 = copy(in0)\nv2:bool = copy(v1)\nv3 = copy(v2)\nv4:i32 = absolute(v0)\n"), "");
   EXPECT_THAT(loop("v0:bool = add(in2, in2)\n"), HasSubstr("add does not give bool"));
@@ -61,14 +61,14 @@ TEST(VerifyTypes, arithmetic_and_conversions) {
   EXPECT_EQ(loop("acc0:i32 <- maximum(acc0, in1)\nn[0] = acc0\n"), "");
 }
 
-TEST(VerifyTypes, writes_are_of_the_buffers_type) {
+TEST(VerifyTypes, WritesAreOfTheBuffersType) {
   EXPECT_EQ(loop("y[0] = in0\nn[0] = in1\nt[0] = in2\nn[1] = -3\nt[1] = 1\n"), "");
   EXPECT_THAT(loop("n[0] = in0\n"), HasSubstr("`in0` is f32, expected i32"));
   EXPECT_THAT(loop("n[0] = 0.5\n"), HasSubstr("0.5 is not an i32"));
   EXPECT_THAT(loop("t[0] = 2\n"), HasSubstr("2 is not 0 or 1"));
 }
 
-TEST(VerifyTypes, index_values) {
+TEST(VerifyTypes, IndexValues) {
   EXPECT_EQ(loop("for a0 in 0..8: # free\n  v0:i32 = index (a0 + 3)\n  n[a0] = v0\n"), "");
   EXPECT_EQ(loop("for a0 in 0..8: # free\n  v0:bool = index (a0 < 3)\n  t[a0] = v0\n"), "");
   EXPECT_EQ(loop("v0 = index 3\ny[0] = v0\n"), "");
@@ -81,7 +81,7 @@ TEST(VerifyTypes, index_values) {
   EXPECT_EQ(kernel("v0:boolx4 = index (lane < a0)\nv1:f32x4 = select(v0, in0, 0)\ny[(a0 * 4)]:x4 = v1\n"), "");
 }
 
-TEST(VerifyTypes, gathers_are_clamped) {
+TEST(VerifyTypes, GathersAreClamped) {
   EXPECT_EQ(loop("v0 = load x[min(max(in1, 0), 7)]\n"), "");
   EXPECT_EQ(loop("v0 = load x[max(min((in1 * 2), 7), 0)]\nv1:i32 = index min(in1, 5)\n"), "");
   EXPECT_THAT(loop("v0 = load x[in1]\n"), HasSubstr("not proven in 0..7"));

@@ -70,7 +70,7 @@ class Compiles : public testing::TestWithParam<const char*> {
   int compiled_ = 0;
 };
 
-TEST_P(Compiles, the_heuristic_schedule_of_every_kernel) {
+TEST_P(Compiles, TheHeuristicScheduleOfEveryKernel) {
   for (const Shapes& s : shapes)
     for (const std::string& symbols : s.symbols) {
       check(rules::heuristic(loop_program(s.kernel, symbols), target_), fmt::format("{} {}", s.kernel, symbols));
@@ -78,7 +78,7 @@ TEST_P(Compiles, the_heuristic_schedule_of_every_kernel) {
     }
 }
 
-TEST_P(Compiles, random_schedules) {
+TEST_P(Compiles, RandomSchedules) {
   const Clock::time_point end = Clock::now() + most_time;
   for (std::uint64_t seed = 1; seed <= 100 && Clock::now() < end && !HasFatalFailure(); ++seed) {
     Rng rng(seed);

@@ -32,7 +32,7 @@ class Primitives : public testing::TestWithParam<const char*> {
 };
 
 // A warp, part of one, several, and a block that ends within its last warp.
-TEST_P(Primitives, shuffles) {
+TEST_P(Primitives, Shuffles) {
   for (const int threads : {1, 2, 8, 32, 48, 256})
     for (const char* op : {"add", "multiply", "maximum", "minimum"})
       for (const char* type : {"", ":i32"}) {
@@ -45,7 +45,7 @@ TEST_P(Primitives, shuffles) {
 }
 
 // A row's sum: a shuffle in each warp, one partial of each in shared memory, a second shuffle.
-TEST_P(Primitives, block_sum_by_two_shuffles) {
+TEST_P(Primitives, BlockSumByTwoShuffles) {
   compile(
       "input x: f32[64, 2048]\noutput y: f32[64]\nTile(axes=(a0:64=BLOCK, a1:256=THREAD)):\n"
       "  Smem acc0_smem[8] (f32)\n  Init(acc0, op=add)\n"
@@ -56,7 +56,7 @@ TEST_P(Primitives, block_sum_by_two_shuffles) {
       "  if (a1 == 0):\n    y[a0] = v1\n");
 }
 
-TEST_P(Primitives, additions_to_memory) {
+TEST_P(Primitives, AdditionsToMemory) {
   compile(
       "input x: f32[64, 4]\ninput i: i32[64]\noutput y: f32[4]\noutput n: i32[1]\n"
       "Tile(axes=(a0:2=BLOCK, a1:32=THREAD)):\n"
@@ -64,7 +64,7 @@ TEST_P(Primitives, additions_to_memory) {
       "  y[0]:x4 += in0\n  y[1] += 0.5\n  n[0] += in1\n");
 }
 
-TEST_P(Primitives, asynchronous_copies) {
+TEST_P(Primitives, AsynchronousCopies) {
   for (const char* dtype : {"f32", "i32"})
     for (const int lanes : {1, 2, 4}) {
       const std::string element = fmt::format("a1 * {}", lanes);
@@ -108,7 +108,7 @@ std::string tensor_copies(int rank, int swizzle) {
       swizzle == 0 ? 128 : 8 * swizzle, bytes, zeros);
 }
 
-TEST_P(Primitives, tensor_copies_of_every_rank_and_swizzle) {
+TEST_P(Primitives, TensorCopiesOfEveryRankAndSwizzle) {
   if (!target_.tma) GTEST_SKIP() << GetParam() << " has no TMA";
   for (int rank = 1; rank <= 5; ++rank)
     for (const int swizzle : {0, 32, 64, 128}) {
@@ -121,7 +121,7 @@ TEST_P(Primitives, tensor_copies_of_every_rank_and_swizzle) {
 }
 
 // Above 48 KiB the memory is the launch's: up to what the target has, filled by cp.async and by TMA.
-TEST_P(Primitives, dynamic_shared_memory) {
+TEST_P(Primitives, DynamicSharedMemory) {
   const std::int64_t half = target_.shared_bytes / 2 / 1024 * 256 - 256;  // elements; whole KiB, one left for barriers
   const std::string body = fmt::format(
       "  Smem a_smem[{0}] (f32)\n  Smem b_smem[{0}] (f32) align=1024\n"

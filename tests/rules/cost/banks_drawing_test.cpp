@@ -20,7 +20,7 @@ std::string drawn(const std::string& layout, const char* target = "sm_80") {
   return draw_banks(ir::parse(program_text(layout)), load_target(target));
 }
 
-TEST(DrawBanks, threads_that_meet_in_a_bank) {
+TEST(DrawBanks, ThreadsThatMeetInABank) {
   const std::string text = drawn("");
   EXPECT_NE(text.find("b_smem = b: [16][16] f32, 1024 bytes, by copies\n"), std::string::npos) << text;
   EXPECT_NE(text.find("    0   0 1 2 3 4 5 6 7 8 9 a b c d e f . . . . . . . . . . . . . . . .\n"
@@ -35,7 +35,7 @@ TEST(DrawBanks, threads_that_meet_in_a_bank) {
       << text;
 }
 
-TEST(DrawBanks, a_pad_is_a_ladder_of_single_steps) {
+TEST(DrawBanks, APadIsALadderOfSingleSteps) {
   std::string source = program_text(" pad=1 lanes=1 buffers=2@0");
   source.replace(source.find("b_smem[a1"), 9, "b_smem[0, a1");
   const std::string text = draw_banks(ir::parse(source), load_target("sm_80"));
@@ -45,21 +45,21 @@ TEST(DrawBanks, a_pad_is_a_ladder_of_single_steps) {
       << text;
 }
 
-TEST(DrawBanks, no_line_is_too_wide_for_a_terminal) {
+TEST(DrawBanks, NoLineIsTooWideForATerminal) {
   for (const char* layout : {"", " pad=1", " panel=8 swizzle=32 tma", " pad=4 lanes=4 async"}) {
     std::istringstream lines(drawn(layout, "sm_90"));
     for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100U) << line;
   }
 }
 
-TEST(DrawBanks, without_warps_the_layout_alone) {
+TEST(DrawBanks, WithoutWarpsTheLayoutAlone) {
   const std::string text = drawn(" panel=8 lanes=8", "opencl-cpu");
   EXPECT_NE(text.find("no warps: banks are not counted\n"), std::string::npos);
   EXPECT_NE(text.find("b_smem = b: 2 panels of [16][8] f32, 1024 bytes, by copies of 8\n"), std::string::npos) << text;
   EXPECT_EQ(text.find("wavefront"), std::string::npos);
 }
 
-TEST(DrawBanks, nothing_staged) {
+TEST(DrawBanks, NothingStaged) {
   const ir::Program program = ir::parse(
       "=== tile: t ===\ninput b: f32[16]\noutput c: f32[16]\nTile(axes=(a0:16=THREAD)):\n  in0 = load b[a0]\n"
       "  c[a0] = in0\n");

@@ -108,7 +108,7 @@ T pick(std::mt19937& random, std::initializer_list<T> from) {
   return from.begin()[random() % from.size()];
 }
 
-TEST(Banks, one_word_a_bank_is_one_wavefront) {
+TEST(Banks, OneWordABankIsOneWavefront) {
   std::vector<std::int64_t> words(32);
   const auto spread = [&](std::int64_t stride) {
     for (std::size_t t = 0; t < 32; ++t) words[t] = static_cast<std::int64_t>(t) * stride;
@@ -123,7 +123,7 @@ TEST(Banks, one_word_a_bank_is_one_wavefront) {
   EXPECT_EQ(spread(-1), 1);
 }
 
-TEST(Banks, wide_accesses_are_served_in_parts) {
+TEST(Banks, WideAccessesAreServedInParts) {
   std::vector<std::int64_t> words(32);
   for (std::size_t t = 0; t < 32; ++t) words[t] = static_cast<std::int64_t>(t) * 4;
   EXPECT_EQ(rules::wavefronts(words, 4), 4);
@@ -136,7 +136,7 @@ TEST(Banks, wide_accesses_are_served_in_parts) {
   EXPECT_EQ(rules::wavefronts(words, 2), 2);
 }
 
-TEST(Banks, random_accesses_as_counted) {
+TEST(Banks, RandomAccessesAsCounted) {
   std::mt19937 random(7);
   for (int i = 0; i < 2000; ++i) {
     const int lanes = pick(random, {1, 2, 4});
@@ -146,7 +146,7 @@ TEST(Banks, random_accesses_as_counted) {
   }
 }
 
-TEST(Banks, random_strides_and_pads_as_counted) {
+TEST(Banks, RandomStridesAndPadsAsCounted) {
   std::mt19937 random(11);
   for (int i = 0; i < 150; ++i) {
     const int m = pick(random, {1, 3, 8, 16}), n = pick(random, {4, 5, 8, 16, 32}), f = pick(random, {1, 2, 3, 4, 8});
@@ -165,7 +165,7 @@ TEST(Banks, random_strides_and_pads_as_counted) {
   }
 }
 
-TEST(Banks, random_panels_and_swizzles_as_counted) {
+TEST(Banks, RandomPanelsAndSwizzlesAsCounted) {
   std::mt19937 random(13);
   for (int i = 0; i < 60; ++i) {
     const int swizzle = pick(random, {0, 32, 64, 128}), panel = swizzle > 0 ? swizzle / 4 : pick(random, {4, 8, 16});
@@ -183,7 +183,7 @@ TEST(Banks, random_panels_and_swizzles_as_counted) {
 }
 
 // The fill as materialize makes it: copies id, id + threads, … along the rows.
-TEST(Banks, fills_as_counted) {
+TEST(Banks, FillsAsCounted) {
   for (const int lanes : {1, 2, 4})
     for (const int pad : {0, 4})
       for (const int columns : {16, 24, 64}) {
@@ -206,7 +206,7 @@ TEST(Banks, fills_as_counted) {
 }
 
 // A sweep of all threads: the loop starts from the thread.
-TEST(Banks, sweeps_are_contiguous) {
+TEST(Banks, SweepsAreContiguous) {
   const Program program = parse(
       "=== tile: t ===\ninput x: f32[1, 512]\noutput y: f32[64]\nTile(axes=(a0:64=THREAD)):\n"
       "  x_smem = Stage(x, origin=(0, 0), slab=(s0:1@0, s1:512@1))\n"
@@ -218,7 +218,7 @@ TEST(Banks, sweeps_are_contiguous) {
   EXPECT_DOUBLE_EQ(all[1].times, 8);
 }
 
-TEST(Banks, physical_offset_is_the_layout) {
+TEST(Banks, PhysicalOffsetIsTheLayout) {
   std::mt19937 random(5);
   for (int i = 0; i < 100; ++i) {
     Stage stage;

@@ -71,7 +71,7 @@ bool plain(const ir::Program& kernel) {
   return all;
 }
 
-TEST(Features, the_mix_is_what_a_run_meets) {
+TEST(Features, TheMixIsWhatARunMeets) {
   const std::pair<const char*, ir::Symbols> cases[] = {{"matmul", {{"M", 33}, {"N", 24}, {"K", 20}}},
                                                        {"rmsnorm", {{"M", 6}, {"D", 96}}},
                                                        {"silu_mul", {{"M", 5}, {"N", 77}}},
@@ -106,7 +106,7 @@ constexpr const char* cpu_matmul =
     "chunk_matmul_k.bk=64 blockify_launch.bm=32 blockify_launch.bn=32 stage_inputs.a=0 stage_inputs.b=0 "
     "register_tile.fm=4 register_tile.fn=16 vectorize.width=16";
 
-TEST(Features, a_matmul_on_a_cpu_by_hand) {
+TEST(Features, AMatmulOnACpuByHand) {
   const Target target = load_target("opencl-cpu");
   const Features f = features(lower("matmul", {{"M", 64}, {"N", 64}, {"K", 64}}, "opencl-cpu", cpu_matmul), target);
   EXPECT_EQ(f.blocks, 4);
@@ -128,7 +128,7 @@ TEST(Features, a_matmul_on_a_cpu_by_hand) {
 // The three matrices of 16 KiB do not fit 24 KB. One turn of the outer block axis (rows) touches 32 rows of a and of c
 // and all of b, 32 KiB: no. One of the inner (columns) 32 rows of a, 8 KiB, 32 columns of b, 8 KiB, and 32 x 32 of c, 4
 // KiB: that fits, so that all turns of it load their a once and their b as a whole, and so in each of two outer turns.
-TEST(Features, traffic_of_a_matmul_by_hand) {
+TEST(Features, TrafficOfAMatmulByHand) {
   const Target target = load_target("opencl-cpu");
   const Traffic traffic(lower("matmul", {{"M", 64}, {"N", 64}, {"K", 64}}, "opencl-cpu", cpu_matmul), target);
   EXPECT_EQ(traffic.through(1e6), 3 * 16384);                    // everything once
@@ -138,7 +138,7 @@ TEST(Features, traffic_of_a_matmul_by_hand) {
   EXPECT_EQ(traffic.through(64), 4 * 16 * (64.0 * (4 + 1) + 4) * 64);
 }
 
-TEST(Features, a_staged_matmul_on_a_gpu_by_hand) {
+TEST(Features, AStagedMatmulOnAGpuByHand) {
   const Target target = load_target("sm_80");
   const ir::Program tile =
       lower("matmul", {{"M", 512}, {"N", 512}, {"K", 128}}, "sm_80",
@@ -159,7 +159,7 @@ TEST(Features, a_staged_matmul_on_a_gpu_by_hand) {
   EXPECT_GE(f.conflicts, 1);
 }
 
-TEST(Features, each_has_a_name_and_is_finite) {
+TEST(Features, EachHasANameAndIsFinite) {
   Rng rng(3);
   for (const Kernel& each : kernels()) {
     ir::Symbols symbols;

@@ -10,7 +10,7 @@
 namespace deplo::rules {
 namespace {
 
-TEST(Resources, a_thread_may_have_its_part_of_the_register_file_in_steps_of_8) {
+TEST(Resources, AThreadMayHaveItsPartOfTheRegisterFileInStepsOf8) {
   const Target target = load_target("sm_90");
   EXPECT_EQ(thread_registers(1024, target), 64);
   EXPECT_EQ(thread_registers(512, target), 128);
@@ -21,7 +21,7 @@ TEST(Resources, a_thread_may_have_its_part_of_the_register_file_in_steps_of_8) {
 }
 
 // From CUDA's occupancy calculator: (threads, registers, shared bytes) → blocks of a unit.
-TEST(Resources, occupancy_is_that_of_the_calculator) {
+TEST(Resources, OccupancyIsThatOfTheCalculator) {
   const Target a100 = load_target("sm_80"), geforce = load_target("sm_120");
   EXPECT_EQ(occupancy(256, 32, 0, a100).blocks, 8);   // 2048 threads
   EXPECT_EQ(occupancy(256, 128, 0, a100).blocks, 2);  // 16 warps of 4096 registers
@@ -36,11 +36,11 @@ TEST(Resources, occupancy_is_that_of_the_calculator) {
   EXPECT_DOUBLE_EQ(occupancy(1024, 32, 0, geforce).fraction, 1024.0 / 1536);
 }
 
-TEST(Resources, a_target_that_says_nothing_of_its_units_runs_a_block) {
+TEST(Resources, ATargetThatSaysNothingOfItsUnitsRunsABlock) {
   EXPECT_EQ(occupancy(256, 32, 0, load_target("opencl-gpu")).blocks, 1);
 }
 
-TEST(Resources, a_register_tile_fits_the_register_file) {
+TEST(Resources, ARegisterTileFitsTheRegisterFile) {
   const Target target = load_target("sm_90");
   EXPECT_TRUE(legal_register_tile(128, 128, 8, 8, target));   // 256 threads
   EXPECT_TRUE(legal_register_tile(128, 256, 8, 8, target));   // 512 threads of 128 registers, 104 needed
@@ -52,7 +52,7 @@ TEST(Resources, a_register_tile_fits_the_register_file) {
   EXPECT_FALSE(legal_register_tile(128, 128, 3, 8, target));    // does not divide
 }
 
-TEST(Resources, a_cpu_counts_vectors) {
+TEST(Resources, ACpuCountsVectors) {
   const Target target = load_target("opencl-cpu");
   EXPECT_TRUE(legal_register_tile(48, 64, 12, 32, target));
   EXPECT_FALSE(legal_register_tile(48, 64, 16, 32, target));
@@ -73,18 +73,18 @@ Tile(axes=(a0:2=THREAD, a1:64=THREAD, a2:2=BLOCK)):
     y[((a2 * 2) + a0)] = acc0
 )";
 
-TEST(Resources, a_combine_takes_a_float_per_warp_or_thread) {
+TEST(Resources, ACombineTakesAFloatPerWarpOrThread) {
   EXPECT_EQ(shared_bytes(parsed(rows), load_target("sm_90")), 2 * 64 * 4 + 2 * 2 * 4);
   EXPECT_EQ(shared_bytes(parsed(rows), load_target("opencl-gpu")), 2 * 64 * 4 + 2 * 64 * 4);
 }
 
-TEST(Resources, a_combine_of_one_warp_takes_nothing) {
+TEST(Resources, ACombineOfOneWarpTakesNothing) {
   std::string text = rows;
   for (const std::string_view from : {"a1:64=THREAD", "+= 64)"}) text.replace(text.find(from) + 3, 2, "32");
   EXPECT_EQ(shared_bytes(parsed(text), load_target("sm_90")), 2 * 64 * 4);
 }
 
-TEST(Resources, slots_pads_and_barriers_count) {
+TEST(Resources, SlotsPadsAndBarriersCount) {
   const char* text = R"(=== tile: pipeline ===
 input x: f32[8, 64]
 output y: f32[8]
@@ -101,7 +101,7 @@ Tile(axes=(a0:8=THREAD)):
 }
 
 // What the rules count is what the source declares.
-TEST(Resources, shared_bytes_are_those_of_the_source) {
+TEST(Resources, SharedBytesAreThoseOfTheSource) {
   for (const char* name : {"sm_80", "sm_120", "opencl-gpu"})
     for (const char* of : {"matmul", "rmsnorm", "softmax"}) {
       const Target target = load_target(name);

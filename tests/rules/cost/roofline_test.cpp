@@ -18,7 +18,7 @@ double predicted(const std::string& kernel, const ir::Symbols& symbols, const st
 }
 
 // One unit busy with nothing but 1000 multiply-adds of 16 lanes at 1000 GFLOP/s: 32,000 FLOPs.
-TEST(Roofline, arithmetic_by_hand) {
+TEST(Roofline, ArithmeticByHand) {
   Target target = load_target("opencl-cpu");
   target.units = 1;
   rules::Features f;
@@ -28,7 +28,7 @@ TEST(Roofline, arithmetic_by_hand) {
   EXPECT_NEAR(roofline_us(f, target, {100, 100, 1000}), 0.032 * 2 / 1.5, 1e-12);
 }
 
-TEST(Roofline, memory_by_hand) {
+TEST(Roofline, MemoryByHand) {
   rules::Features f;
   f.compulsory_bytes = f.traffic[2] = 1e6;  // at 100 GB/s
   EXPECT_NEAR(roofline_us(f, load_target("opencl-cpu"), {80, 100, 1000}), 10, 1e-9);
@@ -36,7 +36,7 @@ TEST(Roofline, memory_by_hand) {
 }
 
 // Measured on PoCL: 197 and 2,483 µs (experiments/results, matmul_256).
-TEST(Roofline, what_is_twelve_times_slower_on_a_cpu_is_seen_to_be) {
+TEST(Roofline, WhatIsTwelveTimesSlowerOnACpuIsSeenToBe) {
   const ir::Symbols sizes = {{"M", 256}, {"N", 256}, {"K", 256}};
   const double best = predicted("matmul", sizes, "opencl-cpu",
                                 "chunk_matmul_k.bk=256 blockify_launch.bm=256 blockify_launch.bn=64 stage_inputs.a=0 "
@@ -47,7 +47,7 @@ TEST(Roofline, what_is_twelve_times_slower_on_a_cpu_is_seen_to_be) {
   EXPECT_GT(scalar, 4 * best);
 }
 
-TEST(Roofline, few_threads_and_no_tile_are_slower_on_a_gpu) {
+TEST(Roofline, FewThreadsAndNoTileAreSlowerOnAGpu) {
   const ir::Symbols sizes = {{"M", 2048}, {"N", 2048}, {"K", 2048}};
   const double heuristic = predicted("matmul", sizes, "sm_80", "");
   const double small = predicted("matmul", sizes, "sm_80",

@@ -22,7 +22,7 @@ void expect_error(const std::string& trail, const testing::Matcher<std::string>&
   EXPECT_THAT(found.failure().message, message) << trail;
 }
 
-TEST(Follow, a_printed_trail_replays_to_the_same_program) {
+TEST(Follow, APrintedTrailReplaysToTheSameProgram) {
   const Target target = load_target("sm_90");
   Lowering lowering(matmul(), target);
   while (lowering.fork()) lowering.choose(lowering.fork()->options.size() - 1);
@@ -32,7 +32,7 @@ TEST(Follow, a_printed_trail_replays_to_the_same_program) {
   EXPECT_EQ(print(again.trail()), text);
 }
 
-TEST(Follow, after_its_end_takes_the_first_option) {
+TEST(Follow, AfterItsEndTakesTheFirstOption) {
   const Target target = load_target("sm_90");
   const Trail all = heuristic(matmul(), target).trail();
   ASSERT_GT(all.size(), 3U);
@@ -42,7 +42,7 @@ TEST(Follow, after_its_end_takes_the_first_option) {
         all);
 }
 
-TEST(Follow, is_value_semantics) {
+TEST(Follow, IsValueSemantics) {
   const Lowering start(matmul(), load_target("sm_90"));
   Lowering one = start, two = start;
   one.choose(0);
@@ -51,24 +51,24 @@ TEST(Follow, is_value_semantics) {
   EXPECT_TRUE(start.trail().empty());
 }
 
-TEST(Follow, a_wrong_knob_names_the_one_expected) {
+TEST(Follow, AWrongKnobNamesTheOneExpected) {
   expect_error("blockify_launch.bm=33",
                AllOf(HasSubstr("expected the knob chunk_matmul_k.bk"), HasSubstr("blockify_launch.bm=33")));
   expect_error("chunk_matmul_k.bk=16 split_matmul_k.splits=1 blockify_launch.bn=64",
                AllOf(HasSubstr("expected the knob blockify_launch.bm"), HasSubstr("blockify_launch.bn=64")));
 }
 
-TEST(Follow, an_illegal_value_names_the_legal_ones) {
+TEST(Follow, AnIllegalValueNamesTheLegalOnes) {
   expect_error("chunk_matmul_k.bk=17", AllOf(HasSubstr("chunk_matmul_k.bk=17 is not legal here"), HasSubstr("16")));
   expect_error("chunk_matmul_k.bk=wide", HasSubstr("chunk_matmul_k.bk=wide is not legal here"));
 }
 
-TEST(Follow, a_left_over_choice_is_named) {
+TEST(Follow, ALeftOverChoiceIsNamed) {
   const std::string all = print(heuristic(matmul(), load_target("sm_90")).trail());
   expect_error(all + " split_matmul_k.splits=4", HasSubstr("split_matmul_k.splits=4 is left over"));
 }
 
-TEST(Follow, a_whole_trail_is_read_by_name) {
+TEST(Follow, AWholeTrailIsReadByName) {
   const Target target = load_target("sm_90");
   const Lowering all = heuristic(matmul(), target);
   Trail trail = all.trail();
@@ -79,7 +79,7 @@ TEST(Follow, a_whole_trail_is_read_by_name) {
               HasSubstr("expected the knob chunk_matmul_k.bk next"));
 }
 
-TEST(Follow, a_trail_older_than_a_rule_means_what_it_meant) {
+TEST(Follow, ATrailOlderThanARuleMeansWhatItMeant) {
   const Target target = load_target("sm_90");
   Lowering before(matmul(), target);
   while (before.fork()) before.choose(before.fork()->options.size() - 1);
@@ -100,7 +100,7 @@ TEST(Follow, a_trail_older_than_a_rule_means_what_it_meant) {
   }
 }
 
-TEST(Follow, the_observer_sees_each_rule_once_in_order) {
+TEST(Follow, TheObserverSeesEachRuleOnceInOrder) {
   std::vector<std::string_view> seen;
   ir::Program last = matmul();
   const auto observe = [&](const Lowering::Step& step) {

@@ -41,26 +41,26 @@ Tile(axes=(a0:8=THREAD)):
 
 ir::Program program() { return ir::parse(two_loops); }
 
-TEST(ChunkLoops, are_free_loops_of_the_tile_that_begin_with_stages) {
+TEST(ChunkLoops, AreFreeLoopsOfTheTileThatBeginWithStages) {
   const ir::Program p = program();
   EXPECT_EQ(chunk_loops(tile_of(p)), (std::vector<std::size_t>{1, 4}));
 }
 
-TEST(ChunkLoops, hold_no_other_stages) {
+TEST(ChunkLoops, HoldNoOtherStages) {
   ir::Program p = program();
   ir::Loop& loop = loop_at(tile_of(p), 1);
   loop.body.push_back(loop.body.front());
   EXPECT_EQ(chunk_loops(tile_of(p)), (std::vector<std::size_t>{4}));
 }
 
-TEST(ChunkLoops, start_at_0_and_walk_by_1) {
+TEST(ChunkLoops, StartAt0AndWalkBy1) {
   ir::Program p = program();
   loop_at(tile_of(p), 1).step = 2;
   loop_at(tile_of(p), 4).start = 1;
   EXPECT_TRUE(chunk_loops(tile_of(p)).empty());
 }
 
-TEST(ChunkStages, are_called_by_their_source_and_where_that_is_staged_again_by_their_buffer) {
+TEST(ChunkStages, AreCalledByTheirSourceAndWhereThatIsStagedAgainByTheirBuffer) {
   const ir::Program p = program();
   const std::vector<ChunkStage> stages = chunk_stages(tile_of(p));
   ASSERT_EQ(stages.size(), 3U);
@@ -71,7 +71,7 @@ TEST(ChunkStages, are_called_by_their_source_and_where_that_is_staged_again_by_t
   EXPECT_EQ(stage_at(tile_of(p), stages[2]).buffer, "x_smem1");
 }
 
-TEST(WaitFor, says_phase_and_slot_where_something_travels_by_tma) {
+TEST(WaitFor, SaysPhaseAndSlotWhereSomethingTravelsByTma) {
   const ir::Program p = program();
   const ir::Tile& tile = tile_of(p);
   const ir::Loop& loop = loop_at(tile, 1);
@@ -84,7 +84,7 @@ TEST(WaitFor, says_phase_and_slot_where_something_travels_by_tma) {
   EXPECT_EQ(wait_for(other, ir::var("a6"), 2, {}), (ir::AsyncWait{2, 0, 0}));
 }
 
-TEST(PutWait, stands_once_behind_the_stages) {
+TEST(PutWait, StandsOnceBehindTheStages) {
   ir::Program p = program();
   ir::Tile& tile = tile_of(p);
   for (int i = 0; i < 2; ++i) put_wait(tile, 1);
@@ -96,7 +96,7 @@ TEST(PutWait, stands_once_behind_the_stages) {
   EXPECT_EQ(loop_at(tile, 4).body.size(), 5U);
 }
 
-TEST(Carried, are_the_accumulators_that_start_outside_the_loop) {
+TEST(Carried, AreTheAccumulatorsThatStartOutsideTheLoop) {
   const ir::Program p = program();
   const ir::Tile& tile = tile_of(p);
   using Names = std::set<std::string, std::less<>>;
@@ -104,7 +104,7 @@ TEST(Carried, are_the_accumulators_that_start_outside_the_loop) {
   EXPECT_EQ(carried(tile, loop_at(tile, 4)), (Names{"acc0", "acc1"}));  // acc2 starts anew in every trip
 }
 
-TEST(RenameValues, gives_names_that_the_program_does_not_have) {
+TEST(RenameValues, GivesNamesThatTheProgramDoesNotHave) {
   const ir::Program p = program();
   ir::Body copy = loop_at(tile_of(p), 4).body;
   rename_values(copy, p, {"acc1"});
@@ -116,7 +116,7 @@ TEST(RenameValues, gives_names_that_the_program_does_not_have) {
             "acc1 <- add(acc1, acc3)\n");
 }
 
-TEST(RenameValues, follows_values_into_indices_guards_and_combines) {
+TEST(RenameValues, FollowsValuesIntoIndicesGuardsAndCombines) {
   ir::Program p = ir::parse(R"(=== tile: k ===
 input t: i32[4]
 input x: f32[9]
@@ -143,7 +143,7 @@ Tile(axes=(a0:2=THREAD)):
             "y[a0] = acc1\n");
 }
 
-TEST(ReplaceAxis, drops_guards_that_always_hold) {
+TEST(ReplaceAxis, DropsGuardsThatAlwaysHold) {
   ir::Body body = loop_at(tile_of(ir::parse(R"(=== tile: k ===
 input x: f32[9]
 output y: f32[9]

@@ -49,7 +49,7 @@ TrailCase first_failing(const char* target, Fault fault) {
   return {};
 }
 
-TEST(PlantedFaults, a_missing_barrier_is_a_race) {
+TEST(PlantedFaults, AMissingBarrierIsARace) {
   const TrailCase drawn = first_failing("sm_80", without_barriers);
   ASSERT_NE(drawn.kernel, "") << "nothing found";
   const TrailCase small = shrink(drawn);
@@ -68,7 +68,7 @@ TEST(PlantedFaults, a_missing_barrier_is_a_race) {
   }
 }
 
-TEST(PlantedFaults, a_lost_sum_is_a_wrong_value_of_a_register_tile) {
+TEST(PlantedFaults, ALostSumIsAWrongValueOfARegisterTile) {
   const TrailCase drawn = first_failing("opencl-gpu", with_lost_sums);
   ASSERT_NE(drawn.kernel, "") << "nothing found";
   const TrailCase small = shrink(drawn);
@@ -77,12 +77,12 @@ TEST(PlantedFaults, a_lost_sum_is_a_wrong_value_of_a_register_tile) {
 }
 
 // One seed draws one case, whoever tries it.
-TEST(PlantedFaults, several_processes_find_what_one_finds) {
+TEST(PlantedFaults, SeveralProcessesFindWhatOneFinds) {
   const auto alone = failing_seeds("opencl-gpu", 1, 24, 1, 24);
   EXPECT_EQ(failing_seeds("opencl-gpu", 1, 24, 3, 24), alone);
 }
 
-TEST(Options, are_words_and_assignments) {
+TEST(Options, AreWordsAndAssignments) {
   TestOptions options;
   EXPECT_EQ(parse_options({"--cases", "100000", "--seed=7", "--jobs", "4"}, options), "");
   EXPECT_EQ(options.cases, 100000U);

@@ -27,7 +27,7 @@ const std::vector<std::string>& targets() {
 
 class Trails : public testing::TestWithParam<std::string> {};
 
-TEST_P(Trails, every_schedule_means_the_same) {
+TEST_P(Trails, EveryScheduleMeansTheSame) {
   constexpr std::size_t most_reports = 5;
   const TestOptions& options = test_options();
   const std::uint64_t count = (options.cases + targets().size() - 1) / targets().size();
@@ -47,10 +47,10 @@ std::string target_name(const testing::TestParamInfo<std::string>& info) {
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(targets, Trails, testing::ValuesIn(targets()), target_name);
+INSTANTIATE_TEST_SUITE_P(Targets, Trails, testing::ValuesIn(targets()), target_name);
 
 // Silence about a rule that no case reaches says nothing. CPUs pack, GPUs do the rest.
-TEST(Trails, reach_every_rule) {
+TEST(Trails, ReachEveryRule) {
   std::map<std::string, int, std::less<>> cases;
   for (const char* target : {"sm_90", "opencl-cpu"})
     for (std::uint64_t seed = 1; seed <= 500; ++seed)
@@ -60,7 +60,7 @@ TEST(Trails, reach_every_rule) {
 }
 
 // What a search asks first, on every kernel.
-TEST(Heuristic, is_right_on_every_kernel) {
+TEST(Heuristic, IsRightOnEveryKernel) {
   for (const Kernel& kernel : kernels())
     for (const char* target : {"opencl-cpu", "opencl-gpu", "sm_90"})
       for (const std::int64_t size : {1, 13, 33}) {
@@ -72,7 +72,7 @@ TEST(Heuristic, is_right_on_every_kernel) {
 }
 
 // Each was found by the trails above.
-TEST(Trails, that_once_failed) {
+TEST(Trails, ThatOnceFailed) {
   const TrailCase cases[] = {
       // One row has no row index: register_tile took it for no matmul and left 96 threads on a target of 64.
       {.kernel = "matmul_transposed_b",

@@ -13,7 +13,7 @@
 namespace deplo::search {
 namespace {
 
-TEST(RankQuality, spearman_is_that_of_textbooks) {
+TEST(RankQuality, SpearmanIsThatOfTextbooks) {
   // Ranks 1 2 3 4 5 against 2 1 4 3 5: 1 - 6 * 4 / (5 * 24).
   EXPECT_NEAR(spearman(std::vector<double>{1, 2, 3, 4, 50}, std::vector<double>{20, 10, 40, 30, 50}), 0.8, 1e-12);
   EXPECT_NEAR(spearman(std::vector<double>{1, 2, 3}, std::vector<double>{9, 5, 1}), -1, 1e-12);
@@ -22,7 +22,7 @@ TEST(RankQuality, spearman_is_that_of_textbooks) {
   EXPECT_EQ(spearman(std::vector<double>{1, 1, 1}, std::vector<double>{1, 2, 3}), 0);
 }
 
-TEST(RankQuality, recall_and_regret_of_the_two_fastest) {
+TEST(RankQuality, RecallAndRegretOfTheTwoFastest) {
   const std::vector<double> logs = {std::log(10), std::log(11), std::log(20), std::log(40)};
   const std::vector<double> good = {2, 1, 3, 4}, half = {3, 1, 2, 4}, bad = {4, 3, 2, 1};
   EXPECT_EQ(top_recall(logs, good, 2), 1);
@@ -43,7 +43,7 @@ Points random_points(std::size_t count, Rng& rng) {
   return points;
 }
 
-TEST(BoostedTrees, learn_a_step_and_an_interaction_and_are_the_same_every_time) {
+TEST(BoostedTrees, LearnAStepAndAnInteractionAndAreTheSameEveryTime) {
   Rng rng(1);
   const Points points = random_points(600, rng), others = random_points(200, rng);
   const auto law = [](const float* x) { return (x[0] > 2 ? 3.0 : 0.0) + (x[1] > 1 && x[2] > 1 ? 2.0 : 0.0); };
@@ -78,7 +78,7 @@ Labelled make(const std::string& kernel, const std::string& device, std::uint64_
   return set;
 }
 
-TEST(HeldOut, models_learn_what_the_analytic_one_leaves) {
+TEST(HeldOut, ModelsLearnWhatTheAnalyticOneLeaves) {
   const std::vector<Labelled> sets = {make("a", "x", 1), make("b", "x", 2), make("c", "x", 3), make("d", "x", 4)};
   const std::vector<HeldOutScore> scores = evaluate_held_out(sets, {});
   ASSERT_EQ(scores.size(), 12U);
@@ -98,7 +98,7 @@ TEST(HeldOut, models_learn_what_the_analytic_one_leaves) {
   EXPECT_NEAR(covered, interval_level, 0.12);  // of four sets of one law, two models
 }
 
-TEST(HeldOut, a_seed_gives_the_same_figures) {
+TEST(HeldOut, ASeedGivesTheSameFigures) {
   const std::vector<Labelled> sets = {make("a", "x", 1), make("b", "x", 2), make("c", "x", 3)};
   const auto one = evaluate_held_out(sets, {}), two = evaluate_held_out(sets, {});
   ASSERT_EQ(one.size(), two.size());
@@ -109,7 +109,7 @@ TEST(HeldOut, a_seed_gives_the_same_figures) {
   }
 }
 
-TEST(HeldOut, a_device_is_learned_from_the_same_kernel_on_others) {
+TEST(HeldOut, ADeviceIsLearnedFromTheSameKernelOnOthers) {
   std::vector<Labelled> sets = {make("a", "x", 1), make("a", "y", 2), make("b", "x", 3)};
   for (Labelled& set : sets) set.analytic.clear();
   HeldOutOptions options;
@@ -125,7 +125,7 @@ TEST(HeldOut, a_device_is_learned_from_the_same_kernel_on_others) {
   EXPECT_EQ(evaluate_held_out(std::span(sets).first(2), options).size(), 0U);  // one kernel: nothing to learn from
 }
 
-TEST(HeldOut, what_is_left_out_has_two_names) {
+TEST(HeldOut, WhatIsLeftOutHasTwoNames) {
   EXPECT_EQ(parse_leave_out("kernel"), LeaveOut::kernel);
   EXPECT_EQ(parse_leave_out("device"), LeaveOut::device);
   EXPECT_THROW(parse_leave_out("kernels"), Error);
