@@ -13,7 +13,7 @@
 #include "core/outcome.h"
 #include "engine/compile/tuned.h"
 #include "search/compare/difficulty.h"
-#include "search/strategies/searchers.h"
+#include "search/searcher.h"
 
 namespace deplo::apps {
 namespace {

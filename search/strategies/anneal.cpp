@@ -9,7 +9,6 @@
 #include <cmath>
 
 #include "search/strategies/proposer.h"
-#include "search/strategies/searchers.h"
 #include "search/trails.h"
 
 namespace deplo::search {
@@ -57,10 +56,14 @@ class Anneal final : public Proposer {
 
 }  // namespace
 
-constinit const SearcherKind kinds::anneal{
+namespace kinds {
+
+extern constinit const SearcherKind anneal{
     "anneal", "simulated annealing", parameters,
     [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
       return std::make_unique<Anneal>(space, settings);
     }};
+
+}  // namespace kinds
 
 }  // namespace deplo::search

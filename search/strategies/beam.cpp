@@ -10,7 +10,6 @@
 #include <array>
 
 #include "search/strategies/proposer.h"
-#include "search/strategies/searchers.h"
 #include "search/trails.h"
 
 namespace deplo::search {
@@ -90,9 +89,13 @@ class Beam final : public Proposer {
 
 }  // namespace
 
-constinit const SearcherKind kinds::beam{"beam", "beam search over the levels, with sampled completions", parameters,
+namespace kinds {
+
+extern constinit const SearcherKind beam{"beam", "beam search over the levels, with sampled completions", parameters,
                                          [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
                                            return std::make_unique<Beam>(space, settings);
                                          }};
+
+}  // namespace kinds
 
 }  // namespace deplo::search

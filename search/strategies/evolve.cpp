@@ -14,7 +14,6 @@
 #include <optional>
 
 #include "search/strategies/model_searcher.h"
-#include "search/strategies/searchers.h"
 
 namespace deplo::search {
 namespace {
@@ -93,10 +92,14 @@ class Evolve final : public ModelSearcher {
 
 }  // namespace
 
-constinit const SearcherKind kinds::evolve{
+namespace kinds {
+
+extern constinit const SearcherKind evolve{
     "evolve", "evolutionary search guided by the model, as in Ansor", parameters,
     [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
       return std::make_unique<Evolve>(space, settings);
     }};
+
+}  // namespace kinds
 
 }  // namespace deplo::search

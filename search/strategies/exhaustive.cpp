@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "search/strategies/searchers.h"
 #include "search/strategies/tree.h"
 
 namespace deplo::search {
@@ -25,11 +24,15 @@ class Exhaustive final : public Searcher {
 
 }  // namespace
 
-constinit const SearcherKind kinds::exhaustive{"exhaustive",
+namespace kinds {
+
+extern constinit const SearcherKind exhaustive{"exhaustive",
                                                "everything, depth first in option order",
                                                {},
                                                [](const Space& space, const Settings&) -> std::unique_ptr<Searcher> {
                                                  return std::make_unique<Exhaustive>(space);
                                                }};
+
+}  // namespace kinds
 
 }  // namespace deplo::search

@@ -11,7 +11,6 @@
 #include <cmath>
 
 #include "search/strategies/proposer.h"
-#include "search/strategies/searchers.h"
 #include "search/trails.h"
 
 namespace deplo::search {
@@ -73,10 +72,14 @@ class Genetic final : public Proposer {
 
 }  // namespace
 
-constinit const SearcherKind kinds::genetic{
+namespace kinds {
+
+extern constinit const SearcherKind genetic{
     "genetic", "steady-state genetic algorithm with repair by replay", parameters,
     [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
       return std::make_unique<Genetic>(space, settings);
     }};
+
+}  // namespace kinds
 
 }  // namespace deplo::search

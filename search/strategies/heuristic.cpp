@@ -1,5 +1,5 @@
 // Heuristic: options[0] of every fork, once; what the compiler does when nothing was tuned.
-#include "search/strategies/searchers.h"
+#include "search/searcher.h"
 
 namespace deplo::search {
 namespace {
@@ -25,11 +25,15 @@ class Heuristic final : public Searcher {
 
 }  // namespace
 
-constinit const SearcherKind kinds::heuristic{"heuristic",
+namespace kinds {
+
+extern constinit const SearcherKind heuristic{"heuristic",
                                               "the first option of every fork: the untuned compiler",
                                               {},
                                               [](const Space& space, const Settings&) -> std::unique_ptr<Searcher> {
                                                 return std::make_unique<Heuristic>(space);
                                               }};
+
+}  // namespace kinds
 
 }  // namespace deplo::search

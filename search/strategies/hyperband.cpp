@@ -16,7 +16,6 @@
 #include <string>
 #include <unordered_map>
 
-#include "search/strategies/searchers.h"
 #include "search/strategies/tree.h"
 
 namespace deplo::search {
@@ -141,10 +140,14 @@ class Hyperband final : public Searcher {
 
 }  // namespace
 
-constinit const SearcherKind kinds::hyperband{
+namespace kinds {
+
+extern constinit const SearcherKind hyperband{
     "hyperband", "successive halving: little effort on many, all on the best", parameters,
     [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
       return std::make_unique<Hyperband>(space, settings);
     }};
+
+}  // namespace kinds
 
 }  // namespace deplo::search

@@ -15,7 +15,6 @@
 #include <cmath>
 
 #include "search/strategies/proposer.h"
-#include "search/strategies/searchers.h"
 #include "search/trails.h"
 
 namespace deplo::search {
@@ -69,7 +68,9 @@ constexpr std::array ils_parameters = {
 
 }  // namespace
 
-constinit const SearcherKind kinds::local{
+namespace kinds {
+
+extern constinit const SearcherKind local{
     "local",
     "hill climbing from random starts: the strong simple baseline",
     {},
@@ -77,11 +78,13 @@ constinit const SearcherKind kinds::local{
       return std::make_unique<Local>(space, settings.seed(), 0);
     }};
 
-constinit const SearcherKind kinds::ils{
+extern constinit const SearcherKind ils{
     "ils", "iterated local search: hill climbing from changes of the best optimum", ils_parameters,
     [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
       return std::make_unique<Local>(space, settings.seed(),
                                      static_cast<std::size_t>(settings.integer("perturbation")));
     }};
+
+}  // namespace kinds
 
 }  // namespace deplo::search

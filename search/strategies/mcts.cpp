@@ -23,7 +23,6 @@
 #include <cmath>
 
 #include "core/rng.h"
-#include "search/strategies/searchers.h"
 #include "search/strategies/tree.h"
 
 namespace deplo::search {
@@ -128,9 +127,13 @@ class Mcts final : public Searcher {
 
 }  // namespace
 
-constinit const SearcherKind kinds::mcts{"mcts", "Monte Carlo tree search with max backup", parameters,
+namespace kinds {
+
+extern constinit const SearcherKind mcts{"mcts", "Monte Carlo tree search with max backup", parameters,
                                          [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
                                            return std::make_unique<Mcts>(space, settings);
                                          }};
+
+}  // namespace kinds
 
 }  // namespace deplo::search

@@ -12,7 +12,6 @@
 #include <array>
 
 #include "search/strategies/model_searcher.h"
-#include "search/strategies/searchers.h"
 
 namespace deplo::search {
 namespace {
@@ -37,10 +36,14 @@ class Model final : public ModelSearcher {
 
 }  // namespace
 
-constinit const SearcherKind kinds::model{
+namespace kinds {
+
+extern constinit const SearcherKind model{
     "model", "Gaussian process with a lower confidence bound (Bayesian optimisation)", parameters,
     [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
       return std::make_unique<Model>(space, settings);
     }};
+
+}  // namespace kinds
 
 }  // namespace deplo::search

@@ -9,9 +9,9 @@
 #include <array>
 #include <cmath>
 #include <deque>
+#include <string_view>
 #include <unordered_set>
 
-#include "search/strategies/searchers.h"
 #include "search/strategies/tree.h"
 
 namespace deplo::search {
@@ -21,14 +21,14 @@ constexpr std::array parameters = {
     number("c", "0.05", 0, 10, "0.02 0.05 0.2", "exploration constant of the bandit"),
     integer("window", "100", 1, 100000, "50 100 500", "evaluations that the bandit remembers"),
 };
-constexpr std::array members = {&kinds::model, &kinds::ils, &kinds::genetic};
+constexpr std::array<std::string_view, 3> members = {"model", "ils", "genetic"};
 
 class Portfolio final : public Searcher {
  public:
   Portfolio(const Space& space, const Settings& settings)
       : c_(settings.number("c")), window_(static_cast<std::size_t>(settings.integer("window"))) {
-    for (const SearcherKind* kind : members)
-      searchers_.push_back(make_searcher(kind->name, space, {.seed = settings.seed() + searchers_.size()}));
+    for (const std::string_view name : members)
+      searchers_.push_back(make_searcher(name, space, {.seed = settings.seed() + searchers_.size()}));
   }
 
   std::vector<Candidate> ask(std::size_t n) override {
@@ -114,10 +114,14 @@ class Portfolio final : public Searcher {
 
 }  // namespace
 
-constinit const SearcherKind kinds::portfolio{
+namespace kinds {
+
+extern constinit const SearcherKind portfolio{
     "portfolio", "model, ils and genetic, each as often as it yields", parameters,
     [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
       return std::make_unique<Portfolio>(space, settings);
     }};
+
+}  // namespace kinds
 
 }  // namespace deplo::search

@@ -13,7 +13,6 @@
 
 #include "search/model/surrogate.h"
 #include "search/strategies/model_parameters.h"
-#include "search/strategies/searchers.h"
 #include "search/strategies/tree.h"
 
 namespace deplo::search {
@@ -155,9 +154,13 @@ class Puct final : public Searcher {
 
 }  // namespace
 
-constinit const SearcherKind kinds::puct{"puct", "Monte Carlo tree search with the model as its prior", parameters,
+namespace kinds {
+
+extern constinit const SearcherKind puct{"puct", "Monte Carlo tree search with the model as its prior", parameters,
                                          [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
                                            return std::make_unique<Puct>(space, settings);
                                          }};
+
+}  // namespace kinds
 
 }  // namespace deplo::search

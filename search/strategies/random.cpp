@@ -3,7 +3,6 @@
 // choices, P(o) = 1/#open. The baseline of every comparison: Bergstra and Bengio, Random Search for Hyper-Parameter
 // Optimization, JMLR 13 (2012).
 #include "core/rng.h"
-#include "search/strategies/searchers.h"
 #include "search/strategies/tree.h"
 
 namespace deplo::search {
@@ -25,12 +24,16 @@ class Random final : public Searcher {
 
 }  // namespace
 
-constinit const SearcherKind kinds::random{
+namespace kinds {
+
+extern constinit const SearcherKind random{
     "random",
     "uniform choices without repetition: the baseline of every comparison",
     {},
     [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
       return std::make_unique<Random>(space, settings);
     }};
+
+}  // namespace kinds
 
 }  // namespace deplo::search

@@ -1,4 +1,5 @@
-#include "search/strategies/searchers.h"
+// Every searcher (search/strategies/NAME.cpp), in the order in which they are listed.
+#include "search/searcher.h"
 
 #include <fmt/format.h>
 
@@ -9,6 +10,12 @@
 #include "core/text/nearest.h"
 
 namespace deplo::search {
+namespace kinds {
+
+extern const SearcherKind model, puct, evolve, portfolio, mcts, local, ils, anneal, genetic, beam, hyperband, random,
+    exhaustive, heuristic;
+
+}  // namespace kinds
 namespace {
 
 constexpr std::array all = {&kinds::model,     &kinds::puct,   &kinds::evolve,     &kinds::portfolio, &kinds::mcts,

@@ -8,7 +8,7 @@
 
 #include "engine/compile/kernel_space.h"
 #include "measure/store_fixture.h"
-#include "search/strategies/searchers.h"
+#include "search/searcher.h"
 
 namespace deplo::engine {
 namespace {

@@ -10,7 +10,7 @@
 #include <set>
 
 #include "core/rng.h"
-#include "search/strategies/searchers.h"
+#include "search/searcher.h"
 #include "search/toy_space.h"
 
 namespace deplo::search {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-#include "search/strategies/searchers.h"
+#include "search/searcher.h"
 #include "search/toy_space.h"
 
 namespace deplo::search {

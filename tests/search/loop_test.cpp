@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "search/strategies/searchers.h"
+#include "search/searcher.h"
 #include "search/toy_space.h"
 
 namespace deplo::search {

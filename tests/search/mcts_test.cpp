@@ -5,7 +5,7 @@
 
 #include "core/rng.h"
 #include "search/loop.h"
-#include "search/strategies/searchers.h"
+#include "search/searcher.h"
 #include "search/toy_space.h"
 
 namespace deplo::search {

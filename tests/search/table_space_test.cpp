@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "search/strategies/searchers.h"
+#include "search/searcher.h"
 #include "search/tables.h"
 #include "search/toy_space.h"
 
