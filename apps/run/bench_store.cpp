@@ -6,6 +6,7 @@
 #include "engine/revision.h"
 #include "measure/check/inputs.h"
 #include "measure/store/process_name.h"
+#include "rules/rule.h"
 
 namespace deplo::apps {
 namespace {
@@ -27,7 +28,7 @@ BenchBaseline baseline_of(const measure::BaselineRecord& record) {
 BenchStore::BenchStore(const std::string& file, const measure::DeviceInfo& device, const BenchOptions& options)
     : store_(measure::Store::open(file)), device_(store_.add_device(device)) {
   run_ = store_.add_run({device_, std::string(engine::revision()), options.config.value_or(""), "bench", options.seed,
-                         measure::host_name(), measure::this_process()});
+                         measure::host_name(), measure::this_process(), rules::version_of(rules::pipeline())});
 }
 
 void BenchStore::enter(const std::string& name, const ir::Program& loop, std::string protocol) {

@@ -18,6 +18,7 @@
 #include "engine/tune/open_runner.h"
 #include "engine/tune/tune_kernel.h"
 #include "measure/store/process_name.h"
+#include "rules/rule.h"
 #include "search/loop.h"
 
 namespace deplo::engine {
@@ -163,7 +164,8 @@ void tune(const Experiment& experiment, const TuneOptions& options, Progress& pr
   session.known = store.ceilings(session.device_id);
   session.run_id = store.add_run({session.device_id, std::string(revision()),
                                   experiment.text + (options.overrides.empty() ? "" : "\n#" + options.overrides + "\n"),
-                                  experiment.strategy, experiment.options.seed, host, measure::this_process()});
+                                  experiment.strategy, experiment.options.seed, host, measure::this_process(),
+                                  rules::version_of(rules::pipeline())});
   board.start(blank_summary(experiment, options, session));
   try {
     Tuner(experiment, session, progress, board, options.on_trial).run();

@@ -20,6 +20,8 @@ struct RunRecord {
   std::uint64_t seed = 0;
   std::string host;
   std::string process = {};  // this_process() of the tuner (measure/store/process_name.h)
+  /// Of the rules that made the trails: rules::version_of(). "" where none did, or it was not known.
+  std::string pipeline = {};
 };
 
 /// `key` identifies the kernel: the digest of its Loop IR text.

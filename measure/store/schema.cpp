@@ -6,7 +6,7 @@ namespace deplo::measure {
 namespace {
 
 // Never edited once released: append.
-constexpr std::array<std::string_view, 4> scripts = {R"sql(
+constexpr std::array<std::string_view, 5> scripts = {R"sql(
 CREATE TABLE device (
   id           INTEGER PRIMARY KEY,
   backend      TEXT NOT NULL,
@@ -134,6 +134,9 @@ CREATE TABLE ceiling (
 
 ALTER TABLE baseline ADD COLUMN batch INTEGER;
 ALTER TABLE baseline ADD COLUMN sets INTEGER;
+)sql",
+                                                     R"sql(
+ALTER TABLE run ADD COLUMN pipeline TEXT NOT NULL DEFAULT '';
 )sql"};
 
 }  // namespace

@@ -67,10 +67,11 @@ std::int64_t Store::add_device(const DeviceInfo& info) {
 std::int64_t Store::add_run(const RunRecord& run) {
   const std::int64_t id = state_->write([&](State& state) {
     Statement insert(*state.database,
-                     "INSERT INTO run (device, revision, config, searcher, seed, host, process) "
-                     "VALUES (?, ?, ?, ?, ?, ?, ?)");
+                     "INSERT INTO run (device, revision, config, searcher, seed, host, process, pipeline) "
+                     "VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
     insert.bind(1, run.device).bind(2, run.revision).bind(3, run.config).bind(4, run.searcher);
-    insert.bind(5, static_cast<std::int64_t>(run.seed)).bind(6, run.host).bind(7, run.process).step();
+    insert.bind(5, static_cast<std::int64_t>(run.seed)).bind(6, run.host).bind(7, run.process);
+    insert.bind(8, run.pipeline).step();
     return state.database->last_id();
   });
   if (state_->own) state_->own->copy(*state_->database, "run", id);

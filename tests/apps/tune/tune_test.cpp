@@ -10,6 +10,7 @@
 #include "apps/run_program.h"
 #include "core/file.h"
 #include "measure/store_fixture.h"
+#include "rules/rule.h"
 
 namespace deplo::testing {
 namespace {
@@ -99,6 +100,7 @@ TEST_F(Tune, TwoAtOnceMeasureNothingTwice) {
   EXPECT_EQ(mine.code, 0) << mine.err;
   EXPECT_EQ(other.code, 0) << other.err;
   EXPECT_EQ(query("SELECT count(*) FROM run"), std::vector<std::string>{"2"});
+  EXPECT_EQ(query("SELECT DISTINCT pipeline FROM run"), std::vector<std::string>{rules::version_of(rules::pipeline())});
   EXPECT_EQ(query("SELECT count(DISTINCT run) FROM trial WHERE stage = 'screen'"), std::vector<std::string>{"2"});
   EXPECT_THAT(query("SELECT group_concat(id) FROM trial WHERE stage = 'screen' GROUP BY kernel, digest "
                     "HAVING count(*) > 1"),
