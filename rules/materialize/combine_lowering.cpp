@@ -24,7 +24,7 @@ class ThreadMerge {
   std::string shuffle(const std::string& partial, ir::Body& to) {
     const std::int64_t threads = merged_.extent, width = std::min(threads, kernel_.target.warp),
                        warps = threads / width;
-    const std::string sum = kernel_.fresh("v");
+    std::string sum = kernel_.fresh("v");
     to.emplace_back(ir::WarpShuffle{sum, {dtype_, 1}, partial, op_, width});
     if (warps == 1) return sum;
     CHECK(warps <= kernel_.target.warp);
@@ -35,7 +35,8 @@ class ThreadMerge {
     first.then.emplace_back(ir::Write{buffer, index(ir::simplify(thread / width, kernel_.scope)), sum});
     to.emplace_back(std::move(first));
     to.emplace_back(ir::Sync{});
-    const std::string one = kernel_.fresh("in"), total = kernel_.fresh("v");
+    const std::string one = kernel_.fresh("in");
+    std::string total = kernel_.fresh("v");
     to.emplace_back(ir::Load{one, {dtype_, 1}, buffer, index(ir::simplify(thread % warps, kernel_.scope))});
     to.emplace_back(ir::WarpShuffle{total, {dtype_, 1}, one, op_, warps});
     return total;

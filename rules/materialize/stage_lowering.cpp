@@ -93,7 +93,7 @@ void StageLowering::wait(const ir::AsyncWait& wait, ir::Body& to) const {
   to.emplace_back(ir::Sync{});
 }
 
-std::vector<ir::Expr> StageLowering::place(const std::string& buffer, std::vector<ir::Expr> index) const {
+std::vector<ir::Expr> StageLowering::place(const std::string& buffer, const std::vector<ir::Expr>& index) const {
   const auto stage = stages_.find(buffer);
   return stage == stages_.end() ? index : ir::physical_index(*stage->second, index, kernel_.scope);
 }

@@ -23,7 +23,7 @@ class StageLowering {
   void fill(std::span<const ir::Stmt> run, ir::Body& to);
   void wait(const ir::AsyncWait&, ir::Body& to) const;
   /// Where an element lies: in a stage's memory by its layout, in other buffers where it is.
-  std::vector<ir::Expr> place(const std::string& buffer, std::vector<ir::Expr> index) const;
+  std::vector<ir::Expr> place(const std::string& buffer, const std::vector<ir::Expr>& index) const;
 
  private:
   void declare(const ir::Stage&);
