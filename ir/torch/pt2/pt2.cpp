@@ -67,17 +67,20 @@ class GraphReader {
       : graph_(graph), builder_(builder), ids_(std::move(ids)) {}
 
   std::vector<Id> read() {
-    for (const ProgramNode& node : graph_.nodes) try {
+    for (const ProgramNode& node : graph_.nodes) {
+      try {
         read(node);
       } catch (const Error& e) {
         throw Error(fmt::format("node '{}': {}", node.name, e.what()));
       }
+    }
     std::vector<Id> outputs;
-    for (const Argument& output : graph_.outputs)
+    for (const Argument& output : graph_.outputs) {
       if (const auto* t = std::get_if<Tensor>(&output))
         outputs.push_back(id(t->name));
       else if (!std::holds_alternative<None>(output))
         throw Error("outputs: expected tensors, found another value");
+    }
     return outputs;
   }
 
