@@ -289,6 +289,13 @@ TEST(ExpressionFunctions, EveryFunctionHasACase) {
     EXPECT_NE(all.find("nn." + std::string(m.name) + "("), std::string::npos) << "no case of " << m.name;
 }
 
+TEST(ExpressionFunctions, ANameHasOneMeaningInEachSpace) {
+  for (unsigned space = 1; space <= python::kInfix; space *= 2) {
+    const std::vector<std::string> names = python::function_names(space);
+    EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size()) << "space " << space;
+  }
+}
+
 TEST(ExpressionFunctions, EveryFunctionIsInTheDocs) {
   std::ifstream file(DEPLO_SOURCE_DIR "/docs/expressions.md");
   const std::string docs((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
