@@ -66,11 +66,7 @@ void check_names(const ir::Program& program, const std::string& file) {
     if (ir::is_reserved(name))
       throw Error(fmt::format("{}: expected a name that OpenCL C and CUDA C++ leave free, found '{}'", file, name));
   };
-  for (const ir::Buffer& buffer : program.buffers) check(buffer.name);
-  ir::for_each(program.body, [&](const ir::Stmt& stmt) {
-    check(ir::defined(stmt));
-    if (const auto* loop = stmt.as<ir::Loop>()) check(loop->axis.name);
-  });
+  ir::for_each_new_name(program, check, check);
 }
 
 }  // namespace

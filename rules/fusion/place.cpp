@@ -155,38 +155,24 @@ class Placer {
 // in0, in1, … for loads, acc0 … for accumulators, v0 … for the rest, in order of appearance.
 void rename_values(ir::Body& top) {
   std::map<std::string, std::string> names;
+  ir::Substitution in_indices;  // gathers
   int loads = 0, accumulators = 0, others = 0;
-  const auto define = [&](std::string& name, const char* prefix, int& count) {
-    name = names[name] = prefix + std::to_string(count++);
-  };
-  const auto use = [&](ir::Arg& arg) {
-    if (auto* name = std::get_if<std::string>(&arg)) *name = names.at(*name);
-  };
-  const auto use_in = [&](std::vector<ir::Expr>& index) {
-    ir::Substitution substitution;
-    for (const auto& [from, to] : names) substitution.emplace_back(from, ir::var(to));
-    for (ir::Expr& e : index) e = ir::substitute(e, substitution);
-  };
-  const std::function<void(ir::Body&)> walk = [&](ir::Body& body) {
-    for (ir::Stmt& stmt : body) {
-      if (auto* load = stmt.as<ir::Load>()) {
-        if (gathers(*load)) use_in(load->index);
-        define(load->dst, "in", loads);
-      }
-      if (auto* index = stmt.as<ir::Index>()) define(index->dst, "v", others);
-      if (auto* assign = stmt.as<ir::Assign>()) {
-        for (ir::Arg& arg : assign->args) use(arg);
-        define(assign->dst, "v", others);
-      }
-      if (auto* accum = stmt.as<ir::Accum>()) {
-        for (ir::Arg& arg : accum->args) use(arg);
-        define(accum->dst, "acc", accumulators);
-      }
-      if (auto* write = stmt.as<ir::Write>()) use(write->value);
-      if (ir::Body* inner = ir::inner_body(stmt)) walk(*inner);
-    }
-  };
-  walk(top);
+  ir::for_each(top, [&](ir::Stmt& stmt) {
+    const auto* load = stmt.as<ir::Load>();
+    const bool gather = load != nullptr && gathers(*load), accumulates = stmt.as<ir::Accum>() != nullptr;
+    const char* prefix = load != nullptr ? "in" : accumulates ? "acc" : "v";
+    int& number = load != nullptr ? loads : accumulates ? accumulators : others;
+    const auto rename = [&](ir::Use use, std::string& name) {
+      if (use == ir::Use::value) name = names.at(name);
+      if (use != ir::Use::defines) return;
+      std::string fresh = prefix + std::to_string(number++);
+      in_indices.emplace_back(name, ir::var(fresh));
+      names[name] = fresh;
+      name = std::move(fresh);
+    };
+    const auto in_index = [&](ir::Expr& e) { e = gather ? ir::substitute(e, in_indices) : e; };
+    ir::for_each_part(stmt, cases{in_index, rename, [](const ir::Axis&) {}, [](const ir::Body&) {}});
+  });
 }
 
 ir::Buffer buffer(const Fusion& fusion, int tensor, ir::Role role) {
