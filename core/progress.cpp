@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/text/text.h"
+#include "core/text/wrap.h"
 
 namespace deplo {
 namespace {
@@ -55,7 +56,8 @@ void Progress::end() {
 void Progress::write_line(std::string_view text) {
   if (quiet_) return;
   clear();
-  std::fprintf(out_, "%s\n", printable_lines(text).c_str());
+  constexpr std::size_t indent = 4;  // of what does not fit the window
+  std::fprintf(out_, "%s\n", wrap(printable_lines(text), terminal_width(fileno(out_)), indent).c_str());
   std::fflush(out_);
 }
 

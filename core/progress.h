@@ -19,7 +19,7 @@ class Progress {
   /// The present state; shown on a terminal only, at most ten times a second. In a narrow window first the name is
   /// shortened, then the details.
   void status(std::string_view name, std::string_view details);
-  /// A line that stays.
+  /// A line that stays, wrapped in a window that is too narrow for it.
   void line(std::string_view text);
   /// A line that stays off a terminal, where no status shows the same, at most one a second.
   void news(std::string_view text);

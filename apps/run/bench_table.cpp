@@ -33,6 +33,11 @@ std::string title(const BenchBaseline& baseline) {
                      baseline.precision == "fp32" ? "" : " " + baseline.precision);
 }
 
+std::string short_title(const BenchBaseline& baseline) {
+  const bool plain = baseline.precision == "fp32" || baseline.precision == own_precision;
+  return plain ? baseline.library : baseline.library + " " + baseline.precision;
+}
+
 std::string why(const BenchKernel& kernel) {
   return kernel.ours.failure.empty() ? "none: " + kernel.no_baseline : kernel.ours.failure;
 }
@@ -126,8 +131,8 @@ std::string describe(const BenchKernel& kernel) {
   if (!kernel.ours.failure.empty()) return kernel.ours.failure;
   std::string text = fmt::format("{} µs ({})", significant(kernel.ours.median_us), name(kernel.origin));
   for (const BenchBaseline& b : kernel.baselines)
-    if (b.ratio > 0) text += fmt::format("; {}: {} µs, {:.3f} of ours", title(b), microseconds(b.time), b.ratio);
-  return kernel.baselines.empty() ? text + "; no baseline: " + kernel.no_baseline : text;
+    if (b.ratio > 0) text += fmt::format("; {} {:.3f}x", short_title(b), b.ratio);
+  return kernel.baselines.empty() ? text + "; " + kernel.no_baseline : text;
 }
 
 std::string print_table(const BenchReport& report, std::size_t width) {
