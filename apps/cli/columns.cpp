@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "core/text/text.h"
 #include "core/text/wrap.h"
@@ -59,6 +60,12 @@ std::size_t columns_of_others(const std::vector<std::size_t>& widths) {
   return sum;
 }
 
+void erase_column(Rows& rows, std::vector<bool>& right, std::size_t column) {
+  const auto at = static_cast<std::ptrdiff_t>(column);
+  for (auto& row : rows) row.erase(row.begin() + at);
+  right.erase(right.begin() + at);
+}
+
 /// Takes columns that say the same in every row, or nothing, out of the table: a line each.
 std::string take_constant_columns(Rows& rows, std::vector<bool>& right, std::size_t width) {
   std::string text;
@@ -67,10 +74,22 @@ std::string take_constant_columns(Rows& rows, std::vector<bool>& right, std::siz
     const auto alike = [&](const auto& row) { return &row == &rows.front() || row[c].empty() || row[c] == rows[1][c]; };
     if (!std::ranges::all_of(rows, alike)) continue;
     text = wrap(rows[0][c] + " " + rows[1][c], width, 2) + "\n" + text;
-    for (auto& row : rows) row.erase(row.begin() + static_cast<std::ptrdiff_t>(c));
-    right.erase(right.begin() + static_cast<std::ptrdiff_t>(c));
+    erase_column(rows, right, c);
   }
   return text;
+}
+
+/// Without the first of the spare columns, as many as it takes to fit; nullopt where they are too few.
+std::optional<Rows> without_spare_columns(Rows rows, std::vector<bool>& right, std::size_t width,
+                                          std::span<const std::string_view> spare) {
+  for (const std::string_view name : spare) {
+    const auto found = std::ranges::find(rows.front(), name);
+    if (found == rows.front().end()) continue;
+    erase_column(rows, right, static_cast<std::size_t>(found - rows.front().begin()));
+    const std::vector<std::size_t> widths = widths_of(rows);
+    if (columns_of_others(widths) + widths.back() <= width) return rows;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -79,7 +98,8 @@ std::string three_digits(double value) {
   return value < 100 ? fmt::format("{:.3g}", value) : fmt::format("{:.0f}", value);
 }
 
-std::string align_columns(std::vector<std::vector<std::string>> rows, std::vector<bool> right, std::size_t width) {
+std::string align_columns(std::vector<std::vector<std::string>> rows, std::vector<bool> right, std::size_t width,
+                          std::span<const std::string_view> spare) {
   for (auto& row : rows)
     for (std::string& cell : row) cell = printable(cell);
   std::vector<std::size_t> widths = widths_of(rows);
@@ -92,6 +112,9 @@ std::string align_columns(std::vector<std::vector<std::string>> rows, std::vecto
     widths = widths_of(rows);
     others = columns_of_others(widths);
   }
+  std::vector<bool> right_of_fitting = right;
+  if (auto fitting = fits_window() ? std::nullopt : without_spare_columns(rows, right_of_fitting, width, spare))
+    return text + align_columns(std::move(*fitting), std::move(right_of_fitting), width);
   const bool fits = fits_window();
   if (!fits && (others > width + 2 || right.back())) return text + stack_rows(rows, right, width);
   const bool beside = width >= others + least_beside;  // else below, a little to the right

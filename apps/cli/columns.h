@@ -1,7 +1,9 @@
 // Rows of text as a table.
 #pragma once
 #include <cstddef>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace deplo::apps {
@@ -13,7 +15,9 @@ std::string three_digits(double value);
 /// row has the names of the columns. Where the last column does not fit the window it is wrapped, or stands below the
 /// others; where they do not fit without it every row is a paragraph: its name and, with the names of their columns,
 /// the other cells. What does not fit is made narrower first: a column that says the same in every row becomes a line
-/// above. Each cell is one line, whatever is in it (printable() in core/text/text.h).
-std::string align_columns(std::vector<std::vector<std::string>> rows, std::vector<bool> right, std::size_t width);
+/// above, and the columns named in `spare` are left out, from the first on, until the others fit. Each cell is one
+/// line, whatever is in it (printable() in core/text/text.h).
+std::string align_columns(std::vector<std::vector<std::string>> rows, std::vector<bool> right, std::size_t width,
+                          std::span<const std::string_view> spare = {});
 
 }  // namespace deplo::apps

@@ -45,7 +45,7 @@ nlohmann::ordered_json to_json(const Cell& cell) {
 
 }  // namespace
 
-std::string print_rows(const measure::Rows& rows, std::size_t width) {
+std::string print_rows(const measure::Rows& rows, std::size_t width, std::span<const std::string_view> spare) {
   if (rows.rows.empty()) return "";
   std::vector<std::vector<std::string>> lines{rows.columns};
   std::vector<bool> right(rows.columns.size(), false);
@@ -56,7 +56,7 @@ std::string print_rows(const measure::Rows& rows, std::size_t width) {
       if (is_number(row[c])) right[c] = true;
     }
   }
-  return align_columns(lines, right, width);
+  return align_columns(lines, right, width, spare);
 }
 
 std::string print_json(const measure::Rows& rows) {

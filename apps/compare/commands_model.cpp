@@ -117,7 +117,8 @@ void run_eval(const ModelFlags& flags) {
                     "found {} such sets of records",
                     flags.leave_out, least_records, sets.size()));
   const measure::Rows rows = table(sets, scores, options);
-  print_result(flags.json ? print_json(rows) : print_rows(rows, terminal_width(STDOUT_FILENO)));
+  constexpr std::string_view spare[] = {"learned from", "records", "interval", "90 % covers"};
+  print_result(flags.json ? print_json(rows) : print_rows(rows, terminal_width(STDOUT_FILENO), spare));
 }
 
 }  // namespace

@@ -73,6 +73,16 @@ TEST_F(ModelEval, EachKernelIsLeftOutOnce) {
   EXPECT_THAT(table.out, HasSubstr("top-5 recall"));
 }
 
+TEST_F(ModelEval, ANarrowWindowHasFewerColumns) {
+  How how;
+  how.terminal = 80;
+  const Ran ran = run_program({"deplo", "model", "eval", "--store", path()}, how);
+  const std::vector<std::string> lines = screen(ran.out, 80);
+  ASSERT_EQ(lines.size(), 14U) << ran.out;  // the device, the heads, three kernels and the mean by three models
+  EXPECT_EQ(lines[0], "device a CPU");
+  EXPECT_THAT(lines[1], ::testing::MatchesRegex("left out +model +spearman +top-10 recall +top-10 regret.*"));
+}
+
 TEST_F(ModelEval, PointsAreATable) {
   const std::string file = folder_.file("points.csv");
   ASSERT_EQ(run_program({"deplo", "model", "eval", "--store", path(), "--points", file}).code, 0);

@@ -196,5 +196,14 @@ TEST(AlignColumns, FitsTheWindow) {
   for (std::string line; std::getline(lines, line);) EXPECT_LE(columns(line), 20u) << line;
 }
 
+TEST(AlignColumns, LeavesSpareColumnsOutBeforeItStacks) {
+  const std::vector<std::vector<std::string>> rows{{"name", "x", "y"}, {"a", "1", "2"}, {"b", "3", "4"}};
+  constexpr std::string_view spare[] = {"x"};
+  const auto aligned = [&](std::size_t width) { return apps::align_columns(rows, {false, true, true}, width, spare); };
+  EXPECT_EQ(aligned(10), "name  x  y\na     1  2\nb     3  4\n");
+  EXPECT_EQ(aligned(7), "name  y\na     2\nb     4\n");
+  EXPECT_EQ(aligned(6), "a\n  x 1\n  y 2\n\nb\n  x 3\n  y 4\n") << "with all of them";
+}
+
 }  // namespace
 }  // namespace deplo::testing
