@@ -15,9 +15,9 @@ namespace deplo::search {
 namespace {
 
 constexpr std::array parameters = {
-    number("first", "0.2", 0.001, 100, "0.2 0.5 1", "first temperature, of log time"),
-    number("last", "0.005", 0.0001, 100, "0.005 0.01 0.05", "temperature below which it starts again from the best"),
-    number("fall", "0.98", 0.1, 0.9999, "0.95 0.98 0.99", "factor of the temperature after each evaluation"),
+    number("first", "0.2", 0.001, 100, "0.2 0.5 1", "starting temperature, in log time"),
+    number("last", "0.005", 0.0001, 100, "0.005 0.01 0.05", "temperature at which it restarts from the best"),
+    number("fall", "0.98", 0.1, 0.9999, "0.95 0.98 0.99", "cooling factor per evaluation"),
 };
 
 class Anneal final : public Proposer {

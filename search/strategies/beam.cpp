@@ -17,8 +17,8 @@ namespace {
 
 // Tuned on dedispersion and GEMM, and better on the convolutions too: docs/strategies.md, "Tuning the tuners".
 constexpr std::array parameters = {
-    integer("width", "2", 1, 10000, "2 4 8", "beginnings that are kept at each level"),
-    integer("samples", "1", 1, 10000, "1 2 4", "evaluations of each beginning"),
+    integer("width", "2", 1, 10000, "2 4 8", "partial schedules kept per level"),
+    integer("samples", "1", 1, 10000, "1 2 4", "evaluations of each partial schedule"),
 };
 
 class Beam final : public Proposer {

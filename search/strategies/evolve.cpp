@@ -30,7 +30,7 @@ constexpr std::array parameters = {
     batch_parameter,
     random_parameter,
     integer("population", "32", 2, 10000, "16 32 64", "members of a generation"),
-    integer("generations", "2", 1, 100, "1 2 3 5", "between two rounds of evaluations"),
+    integer("generations", "2", 1, 100, "1 2 3 5", "generations between two rounds of evaluations"),
 };
 
 class Evolve final : public ModelSearcher {

@@ -27,7 +27,7 @@ class Exhaustive final : public Searcher {
 namespace kinds {
 
 extern constinit const SearcherKind exhaustive{"exhaustive",
-                                               "everything, depth first in option order",
+                                               "every schedule, depth first in the order of the options",
                                                {},
                                                [](const Space& space, const Settings&) -> std::unique_ptr<Searcher> {
                                                  return std::make_unique<Exhaustive>(space);

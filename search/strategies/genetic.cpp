@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::array parameters = {
     integer("population", "20", 2, 10000, "10 20 40", "candidates that may be parents"),
-    integer("tournament", "3", 1, 1000, "2 3 5", "drawn for each parent, of which the fastest is one"),
-    number("mutation", "0.5", 0, 1, "0.2 0.5 0.8", "probability that a child has one choice changed"),
+    integer("tournament", "3", 1, 1000, "2 3 5", "candidates drawn per parent; the fastest is chosen"),
+    number("mutation", "0.5", 0, 1, "0.2 0.5 0.8", "probability that one choice of a child changes"),
 };
 
 class Genetic final : public Proposer {

@@ -22,8 +22,8 @@ namespace deplo::search {
 namespace {
 
 constexpr std::array parameters = {
-    integer("eta", "4", 2, 1000, "2 3 4", "one in so many goes on, with so many times the effort"),
-    integer("R", "64", 1, 1000000, "4 16 64", "the least effort is 1/R, or as much more as powers of eta make it"),
+    integer("eta", "4", 2, 1000, "2 3 4", "one in eta candidates goes on, with eta times the effort"),
+    integer("R", "64", 1, 1000000, "4 16 64", "the least effort is 1/R, rounded up to a power of 1/eta"),
 };
 
 struct Entry {

@@ -63,7 +63,7 @@ class Local final : public Proposer {
 };
 
 constexpr std::array ils_parameters = {
-    integer("perturbation", "2", 1, 100, "2 3 4", "choices of the best optimum that change at a new start"),
+    integer("perturbation", "2", 1, 100, "2 3 4", "choices of the best optimum that a new start changes"),
 };
 
 }  // namespace

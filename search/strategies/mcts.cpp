@@ -33,9 +33,9 @@ constexpr double widening = 2;
 
 constexpr std::array parameters = {
     number("c", "0.5", 0, 1000, "0.1 0.25 0.5 1 1.5", "exploration constant of UCB1"),
-    word("backup", "max", "max mean", "what a node is worth: the fastest below it, or their mean"),
+    word("backup", "max", "max mean", "value of a node: the fastest time below it, or the mean"),
     number("D", "0", 0, 1000, "0 0.01 0.1 1",
-           "of the third term of SP-MCTS for subtrees that vary; 0: without the term"),
+           "constant of the third term of SP-MCTS, for subtrees that vary; 0: no such term"),
 };
 
 class Mcts final : public Searcher {

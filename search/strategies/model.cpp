@@ -39,7 +39,7 @@ class Model final : public ModelSearcher {
 namespace kinds {
 
 extern constinit const SearcherKind model{
-    "model", "Gaussian process with a lower confidence bound (Bayesian optimisation)", parameters,
+    "model", "Bayesian optimisation: Gaussian process, lower confidence bound", parameters,
     [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
       return std::make_unique<Model>(space, settings);
     }};

@@ -5,24 +5,23 @@
 namespace deplo::search {
 
 constexpr Hyperparameter kappa_parameter =
-    number("kappa", "1.5", 0, 10, "0.5 1 1.5 2", "the bound that ranks candidates is the mean less so many deviations");
+    number("kappa", "1.5", 0, 10, "0.5 1 1.5 2", "candidates are ranked by their mean minus kappa deviations");
 constexpr Hyperparameter cost_parameter =
-    number("cost", "0.5", 0, 10, "0 0.5 1", "weight of the log of the seconds that an evaluation is to take");
+    number("cost", "0.5", 0, 10, "0 0.5 1", "weight of the log of an evaluation's expected seconds");
 constexpr Hyperparameter clip_parameter =
-    number("clip", "0.5", 0.01, 1, "0.3 0.5 0.75 1", "times above this quantile are all the same, from 32 on");
+    number("clip", "0.5", 0.01, 1, "0.3 0.5 0.75 1", "times above this quantile count as equal, from 32 times on");
 constexpr Hyperparameter pool_parameter =
     integer("pool", "600", 1, 1000000, "300 600 1200",
-            "random candidates that a round ranks; half of them before 200 evaluations, all from 400 on");
+            "random candidates ranked per round; half as many before 200 evaluations, all from 400 on");
 constexpr Hyperparameter mutants_parameter =
     integer("mutants", "400", 0, 1000000, "0 200 400 800",
-            "ranked with them, two to four choices from one of the fastest; grows alike");
+            "changed copies of the fastest, ranked too; two to four choices differ; grows like pool");
 constexpr Hyperparameter design_parameter =
     integer("design", "6", 1, 1000, "4 6 8", "evaluations before the model decides");
 // A round larger than this would be ranked by a model that is stale at its end.
 constexpr double most_batch = 64;
-constexpr Hyperparameter batch_parameter =
-    number("batch", "0.08", 0, 1, "0.04 0.06 0.08 0.12", "evaluations of a round, over all before it; 64 at most");
-constexpr Hyperparameter random_parameter =
-    number("random", "0.05", 0, 1, "0 0.05 0.1", "share of evaluations that are drawn");
+constexpr Hyperparameter batch_parameter = number("batch", "0.08", 0, 1, "0.04 0.06 0.08 0.12",
+                                                  "evaluations per round, as a share of all before it; 64 at most");
+constexpr Hyperparameter random_parameter = number("random", "0.05", 0, 1, "0 0.05 0.1", "share of random evaluations");
 
 }  // namespace deplo::search

@@ -117,7 +117,7 @@ class Portfolio final : public Searcher {
 namespace kinds {
 
 extern constinit const SearcherKind portfolio{
-    "portfolio", "model, ils and genetic, each as often as it yields", parameters,
+    "portfolio", "model, ils and genetic; a bandit prefers the most successful", parameters,
     [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
       return std::make_unique<Portfolio>(space, settings);
     }};

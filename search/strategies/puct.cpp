@@ -27,9 +27,10 @@ constexpr std::array parameters = {
     pool_parameter,
     mutants_parameter,
     number("c", "5", 0, 1000, "0.5 2 5 10", "exploration constant"),
-    number("temperature", "0.2", 0.001, 1000, "0.1 0.2 0.5", "of the prior, in standard deviations of the log times"),
+    number("temperature", "0.2", 0.001, 1000, "0.1 0.2 0.5",
+           "temperature of the prior, in standard deviations of the log times"),
     number("batch", "0.08", 0, 1, "0.04 0.06 0.08 0.12",
-           "evaluations between two rankings, over all before; 64 at most"),
+           "evaluations between two rankings, as a share of all before; 64 at most"),
     integer("design", "6", 1, 1000, "4 6 8", "evaluations before the model decides"),
 };
 
