@@ -45,7 +45,7 @@ class HostArrays final : public Arrays {
   }
   std::optional<std::string> overrun() override { return std::nullopt; }  // the interpreter checks every index
   std::size_t count() const { return slots_.size(); }
-  /// Stores what changed only: an element that nothing wrote keeps its bytes.
+  /// Stores only the changes: an element that nothing wrote keeps its bytes.
   void update(std::size_t buffer, const std::vector<double>& before, const std::vector<double>& after) {
     const Slot& slot = slots_.at(buffer);
     const auto size = static_cast<std::size_t>(ir::bytes(slot.dtype));
@@ -95,8 +95,7 @@ double statement_count(const ir::Body& body) {
   return count;
 }
 
-/// About what the interpreter takes for one on a processor of 2.5 GHz, so that the protocol's budgets mean what they
-/// say.
+/// About the real time of one statement on a processor of 2.5 GHz, so that the protocol's budgets hold.
 constexpr double statement_us = 0.01;
 
 class InterpretedKernel final : public Executable {

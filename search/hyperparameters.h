@@ -14,7 +14,7 @@ struct Hyperparameter {
   std::string_view name;
   Type type;
   std::string_view fallback;  // the default
-  std::string_view grid;      // what tuning tries, with spaces between; of a word: all that it may be
+  std::string_view grid;      // the values that tuning tries, with spaces between; for a word: all legal ones
   double least, most;         // of numbers, both included
   std::string_view doc;       // one line
 };

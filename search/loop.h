@@ -42,10 +42,10 @@ struct LoopResult {
 };
 
 /// `measure` answers each candidate (it may say the answer was known); `observe` sees each trial as it is told;
-/// `cancelled` is polled before each measurement; `prepare` is told what will be measured next, in this order, so that
-/// it can be built ahead.
+/// `cancelled` is polled before each measurement; `prepare` gets the next candidates in order, so that they can be
+/// built ahead.
 /// The heuristic's candidate (options[0] all the way) is always measured first and told to the searcher, then `first`
-/// in their order: what is good elsewhere, and no strategy has to know of.
+/// in their order: candidates that are good elsewhere. No strategy has to know of them.
 struct Measured {
   Outcome outcome;
   bool known = false;

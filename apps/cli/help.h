@@ -1,4 +1,4 @@
-// The text of --help, and what is said of a command line that cannot be parsed. Includes CLI11, so only cli.cpp and
+// The text of --help, and the message for a command line that cannot be parsed. Includes CLI11, so only cli.cpp and
 // commands*.cpp include it.
 #pragma once
 #include <CLI/CLI.hpp>
@@ -22,11 +22,11 @@ const CLI::App& latest_command(const CLI::App&);
 std::string full_name(const CLI::App&);
 /// Those that --help lists.
 std::vector<const CLI::App*> visible_commands(const CLI::App&);
-/// What --help says of an option or an argument, with its default.
+/// The text of --help for an option or an argument, with its default.
 std::string help_text(const CLI::Option&);
 
-/// One line: what was expected, what was found, what may have been meant. Of a command line that `error` says cannot be
-/// parsed, or that asks for help on a command that there is not.
+/// One line: expected, found, and a guess at what was meant. For a command line that cannot be parsed (`error` says
+/// why), or that asks for help on an unknown command.
 std::string explain(const CLI::App&, const CLI::ParseError& error);
 
 }  // namespace deplo::apps

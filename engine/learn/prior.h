@@ -27,14 +27,14 @@ inline constexpr std::size_t least_to_learn_from = 20;
 /// none of those: an empty vector.
 Prior learned_prior(std::vector<search::Labelled> sets, std::uint64_t seed);
 
-/// What the prior says of the heuristic's candidate and of `count` drawn ones, each once. A candidate takes about 2 ms
-/// of one core, most of it its lowering.
+/// The prior's times of the heuristic's candidate and of `count` drawn ones, each once. A candidate takes about 2 ms of
+/// one core, mostly for its lowering.
 search::SourceTask prior_source(const KernelSpace&, const rules::Ceilings&, std::size_t count, std::uint64_t seed,
                                 const Prior&);
 
-/// The space's schedules with what the prior says of them, under the ceilings that the store has of the device; `name`
-/// is the prior's, for tables. Left out are those that the rules no longer offer; nullptr where none is left, the prior
-/// says nothing, or the kernel is none of ours (imported).
+/// The space's schedules with the prior's times, under the ceilings that the store has of the device; `name` is the
+/// prior's, for tables. Schedules that the rules no longer offer are left out. nullptr if none is left, if the prior has
+/// no times, or if the kernel is imported.
 std::shared_ptr<const search::Records> prior_records(const StoredSpace&, const Prior&, std::string_view name);
 
 }  // namespace deplo::engine

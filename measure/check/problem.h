@@ -34,8 +34,8 @@ struct Reference {
   std::vector<Output> outputs;
 };
 
-/// Of what was computed with operands rounded to TF32: ten times what that makes in the mean. A library is not looked
-/// for wrong indices as ours are, but what it computes has to be this product.
+/// For results of operands rounded to TF32: ten times their mean error. It would not find a wrong index in a kernel of
+/// ours, but it tells whether a library computes this product.
 inline constexpr double tf32_tolerance = 5e-3;
 
 /// At most this many statement executions: the reference is complete (a second or less), else at least 64 elements.

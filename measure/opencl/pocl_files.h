@@ -1,6 +1,6 @@
-// PoCL loads what lies in its cache folder without looking at it: a file that lost its end (a full disk, a power cut)
-// kills the process by SIGBUS, or is another kernel. So PoCL gets a folder that this process alone writes to, and what
-// it made of a source is kept in ours (disk_cache.h), where damage is noticed.
+// PoCL loads files of its cache folder without checking them: a file that lost its end (a full disk, a power cut) kills
+// the process by SIGBUS, or is another kernel. So PoCL gets a folder that this process alone writes to, and compiled
+// code is kept in our own cache (disk_cache.h), where damage is noticed.
 #pragma once
 #include <string>
 #include <utility>

@@ -74,8 +74,8 @@ Result<Extent> warm_up(FirstLaunches& first, const Grid& grid, const Protocol& p
   }
 }
 
-/// Compares what the last launch left. Where blocks add to the outputs that says something after a whole run only: one
-/// is made for it, unless the candidate is too slow to be of interest.
+/// Compares the outputs of the last launch. If blocks add to the outputs, only a whole run can be compared: it is made
+/// here, unless the candidate is too slow to be of interest.
 std::optional<Failure> verify(FirstLaunches& first, const Grid& grid, const Extent& extent, Problem& problem) {
   if (extent.blocks == grid.blocks) return problem.check(Coverage::whole);
   if (!grid.adds) return problem.check(Coverage::prefix);
@@ -113,8 +113,8 @@ std::optional<Failure> take_samples(Executable& executable, Problem& problem, co
   return std::nullopt;
 }
 
-/// Once more what was checked at first: the same bits, where no block adds to another's. (Of a part of blocks that add
-/// nothing can be said; such a one is checked when it is confirmed.)
+/// Repeats the first check, and expects the same bits unless blocks add to each other's. (A part of such blocks cannot
+/// be checked; the candidate is when it is confirmed.)
 std::optional<Failure> check_again(Executable& executable, const Grid& grid, std::int64_t blocks, Problem& problem) {
   if (grid.adds && blocks != grid.blocks) return std::nullopt;
   const std::uint64_t bits = problem.checked_bits();

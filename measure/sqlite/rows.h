@@ -27,7 +27,7 @@ double real_of(const Cell&);
 /// hexadecimal digits. Throws Error.
 Rows query(Database&, std::string_view sql, std::span<const Cell> parameters = {});
 
-/// The same of what a user wrote: one statement that only reads. Throws Error for another.
+/// The same for a user's text: one statement that only reads. Throws Error for any other.
 Rows select(Database&, const std::string& sql);
 
 }  // namespace deplo::measure

@@ -20,9 +20,9 @@ inline bool quarantined(Status status) {
          status == Status::build_crash || status == Status::build_timeout;
 }
 
-/// Whether a trial that ended so says anything against the times of earlier ones. Not where the machine may have been
-/// the reason; nor where a compiler died of what it had compiled before. A time that was given up on (`stopped`) says
-/// no more. The rule in SQL: measure/store/evidence.h.
+/// Whether a trial that ended so counts against the times of earlier ones. It does not if the machine may have been the
+/// reason, or if a compiler died. Neither does a time that was given up on (`stopped`). The rule in SQL:
+/// measure/store/evidence.h.
 inline bool conclusive(Status status) {
   return !transient(status) && status != Status::cancelled && status != Status::timeout &&
          status != Status::build_crash && status != Status::build_timeout;

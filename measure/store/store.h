@@ -32,9 +32,9 @@ class Store {
   Store(Store&&) noexcept;
   Store& operator=(Store&&) noexcept;
 
-  /// Throws Error(environment) where the files were deleted, replaced or overwritten since they were opened, as does
-  /// all that writes; what they held, or where that is gone what was written here, is then in a new file, which the
-  /// Error names (not what the batch below held: its source is there still).
+  /// Throws Error(environment) if the files were deleted, replaced or overwritten since they were opened, as all
+  /// functions that write do. Their contents, or at least the rows written here, are then in a new file, which the Error
+  /// names (without the batch below: its source still exists).
   void check_files();
 
   /// The id of the device; a new row only where none has the same backend, name, vendor, driver, platform and units.
@@ -91,8 +91,8 @@ class Store {
 
   std::int64_t append(const BaselineRecord&);
   /// The latest of each library, version, precision and number of threads, fastest first; failures last. On the device
-  /// itself, and on what another program calls by a name that is the end of the device's ("Intel(R) Xeon(R) …" of
-  /// PoCL's "pthread-skylake-avx512-Intel(R) Xeon(R) …").
+  /// itself, and on devices of other programs whose name is the end of the device's ("Intel(R) Xeon(R) …" of PoCL's
+  /// "pthread-skylake-avx512-Intel(R) Xeon(R) …").
   std::vector<BaselineRecord> baselines(std::int64_t kernel, std::int64_t device);
 
  private:

@@ -1,4 +1,4 @@
-// The boundary between what decides (search, store) and what runs foreign code: one device that measures candidates.
+// The boundary between decisions (search, store) and foreign code: one device that measures candidates.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -68,7 +68,7 @@ class Tuner {
   FrameReader reader_;
 };
 
-/// One candidate whose request cannot be carried out for what `work` throws fails by that; the tuner tries the device.
+/// If `work` throws, the one candidate of the request fails with that message; the tuner then tries the device.
 template <class F>
 std::vector<Reply> attempt(std::size_t count, F work) {
   Failure failure;

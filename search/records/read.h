@@ -11,7 +11,7 @@
 
 namespace deplo::search {
 
-/// Which columns of a table are what. Columns that are named nowhere are parameters.
+/// The roles of a table's columns. Columns without a role are parameters.
 struct Columns {
   std::vector<std::string> launches = {};  // one time each; empty cells are launches that were not made
   std::string time = {};                   // the time that counts; "": the mean of the launches
@@ -25,12 +25,11 @@ struct Columns {
 /// (us) or (µs) are launches.
 Columns guess_columns(const std::vector<std::string>& heads, const std::string& place);
 
-/// What the text is, is told by its content. A Kernel Tuner cache may be unfinished: the configurations that are
-/// complete count. Times in seconds, milliseconds and microseconds are told apart as each format allows; Kernel Tuner's
-/// costs are seconds where the benchmark time is a thousandth of what the launches took. A cost that a file does not
-/// tell (a table's, T4's time of benchmarking) is the sum of the launches. The text is UTF-8, with a byte order mark or
-/// without. What is larger than any recorded space is refused, before it takes more than 2 GiB beside the text. Throws
-/// Error, prefixed by `place`.
+/// The content tells the format. A Kernel Tuner cache may be unfinished: its complete configurations count. Times in
+/// seconds, milliseconds and microseconds are told apart as each format allows; Kernel Tuner's costs are in seconds if
+/// the benchmark time is a thousandth of the sum of the launches. A cost that a file does not have (a table's, T4's time
+/// of benchmarking) is the sum of the launches. The text is UTF-8, with a byte order mark or without. A text larger than
+/// any recorded space is refused, before it takes more than 2 GiB beside the text. Throws Error, prefixed by `place`.
 Records parse_records(std::string_view text, const std::string& place, const std::optional<Columns>& columns = {});
 Records parse_json_records(std::string_view text, const std::string& place);
 Records parse_table_records(std::string_view text, const std::string& place, const std::optional<Columns>& columns);

@@ -13,8 +13,8 @@
 
 namespace deplo::search {
 
-/// A searcher says what it wishes for (made legal by replay) and learns of times. A wish that leads to a candidate with
-/// a known time is learned of at once, at no cost; after many such wishes in a row a random unseen candidate is asked.
+/// A searcher makes wishes (made legal by replay) and learns of times. If a wish leads to a candidate with a known time,
+/// the searcher learns of it at once, at no cost; after many such wishes in a row a random unseen candidate is asked.
 class Proposer : public Searcher {
  public:
   Proposer(const Space& space, std::uint64_t seed) : space_(space), tree_(space), rng_(seed) {}

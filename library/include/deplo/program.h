@@ -69,7 +69,7 @@ struct Kernel {
   Origin origin = Origin::heuristic;
   std::string trail;       // the schedule's decisions, as `deplo compile --schedule` takes them
   double measured_us = 0;  // microseconds of one launch when it was tuned; 0: never measured
-  std::string from;        // the measured kernel where it is another than this one
+  std::string from;        // the measured kernel, if it is another one
   std::string note;        // why not a better origin, and what to do about it; "" where there is nothing to say
 };
 
@@ -80,12 +80,12 @@ struct Launch {
 
 struct Program {
   enum class Language { opencl_c, cuda_cpp } language = Language::opencl_c;
-  std::string target;                      // what the sources are made for: "opencl-cpu", "sm_90"
+  std::string target;                      // the target of the sources: "opencl-cpu", "sm_90"
   std::string device;                      // whose measurements were looked up, as its driver names it; "": nobody's
   std::vector<std::string> build_options;  // of clBuildProgram or NVRTC; with others the times are others
   std::vector<Tensor> tensors;             // inputs and parameters first
   std::vector<Kernel> kernels;
-  std::vector<Launch> launches;      // in order: each reads what those before it have written
+  std::vector<Launch> launches;      // in order: each may read the results of those before it
   std::vector<std::size_t> outputs;  // tensors, in the order of the graph's outputs
   std::vector<std::int64_t> slots;   // bytes of each; must begin at a multiple of 128 bytes, as all allocators give it
 };

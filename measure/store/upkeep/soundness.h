@@ -9,14 +9,13 @@
 
 namespace deplo::measure {
 
-/// What is wrong with a trial that is ok; "" where nothing is: a time and samples that are positive numbers, the time
-/// their median, and no less than what `least` takes, the work that no schedule avoids (least_work.h). `ceilings` and
-/// `l2_bytes` are the device's; what is not known of them is 0.
+/// The fault of a trial that is ok; "" if it has none. Its time and samples are positive numbers, the time is their
+/// median, and not below the time of `least`, the work that no schedule avoids (least_work.h). `ceilings` and `l2_bytes`
+/// are the device's; unknown ones are 0.
 std::string_view fault_of(const TrialRecord&, const ir::Work& least, const rules::Ceilings&, std::int64_t l2_bytes);
 
-/// Adds deplo_fault(id) to the connection: the same of the trial of that number; NULL where nothing is wrong and where
-/// the trial is not ok. Of what `deplo db import` found elsewhere only the time has to be a number: some records have
-/// no samples, and no kernel.
+/// Adds deplo_fault(id) to the connection: the same for the trial of that number; NULL if nothing is wrong or the trial
+/// is not ok. An imported trial needs only a time that is a number: some records have no samples, and no kernel.
 void add_fault_function(Database&);
 
 }  // namespace deplo::measure
