@@ -52,7 +52,7 @@ void check(const Source& source) {
     throw Error(fmt::format("Source: expected one of expression, pt2, model, kernel, found {}",
                             found == 0 ? "none" : "several"));
   if (source.kernel.empty() && !source.symbols.empty())
-    throw Error("Source: expected symbols beside a kernel only, found them beside a graph");
+    throw Error("Source: expected symbols with a kernel only, found them with a graph");
   for (const auto& [name, value] : source.symbols)
     if (value < 1 || value > engine::most_extent)
       throw Error(fmt::format("Source: expected {} from 1 to {}, found {}", name, engine::most_extent, value));

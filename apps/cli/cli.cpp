@@ -23,11 +23,10 @@ namespace deplo::apps {
 namespace {
 
 constexpr const char* about =
-    "Compiles PyTorch expressions, exported programs and models to kernels, by small rules whose choices it searches "
-    "and measures.\n"
-    "`deplo help COMMAND` says how to use a command.\n"
-    "Exit codes: 0 done; 1 a mistake in the command or its files; 2 the environment (no device, no space, …); 128 + "
-    "signal: interrupted, with all that was measured in the store.";
+    "Compiles PyTorch expressions, exported programs and models to a few fused kernels, and searches for their fastest "
+    "schedules.\n`deplo help COMMAND` explains a command.\nExit codes: 0: done; 1: a mistake in the command or its "
+    "files; 2: a problem of the environment (no device, disk full, …); 128 + signal: interrupted, with all "
+    "measurements stored.";
 constexpr std::size_t piped_width = 80, widest = 100;  // columns: where there is no terminal; more are hard to read
 
 std::size_t help_width() {
@@ -83,7 +82,7 @@ void add_commands(CLI::App& app, int& exit_code) {
   add_devices(*add("devices"));
   add_completion(*add("completion"));
   add_man(*add("man"));
-  app.add_subcommand("help", "Show how to use a command.");  // words_of() has made flags of it
+  app.add_subcommand("help", "Explain a command.");  // words_of() has made flags of it
   add_worker(*add("worker"), exit_code);
   // One command a line: CLI11 would run `model` for the argument of `deplo strategies model`.
   app.require_subcommand(0, 1);

@@ -53,18 +53,18 @@ void require(const std::string& value, const char* flag) {
 }
 
 void add_graph_source(CLI::App& command, engine::GraphSource& source) {
-  command.add_option("-c,--code", source.code, "Read this expression of PyTorch, such as \"F.relu(torch.randn(8))\".")
+  command.add_option("-c,--code", source.code, "Read this PyTorch expression, such as \"F.relu(torch.randn(8))\".")
       ->type_name("CODE");
   command.add_option("--file", source.file, "Read the expression from FILE.")->type_name("FILE")->group(seldom);
-  command.add_option("--pt2", source.pt2, "Read the program that torch.export.save wrote to FILE.")->type_name("FILE");
+  command.add_option("--pt2", source.pt2, "Read a program from FILE, written by torch.export.save.")->type_name("FILE");
   command
-      .add_option("--model", source.model, "Build a block of this model: a name under configs/models, or a .yaml file.")
+      .add_option("--model", source.model, "Build one block of a model: a name under configs/models, or a .yaml file.")
       ->type_name("MODEL");
   command.add_option("--layer", source.layer, "Build block N of the model [0].")
       ->check(between(std::int64_t{0}, engine::most_extent))
       ->type_name("N")
       ->group(seldom);
-  command.add_option("--seq", source.seq, "Let the block see a sequence of length N.")
+  command.add_option("--seq", source.seq, "Set the sequence length of the block.")
       ->check(between(std::int64_t{1}, engine::most_extent))
       ->type_name("N");
 }
@@ -80,18 +80,19 @@ ir::Symbols parse_symbols(const std::vector<std::string>& texts) {
 }
 
 void add_device(CLI::App& command, std::string& device) {
-  command.add_option("--device", device, "Use cuda, cuda:N, opencl, opencl:N (see `deplo devices`) or interpreter.")
+  command
+      .add_option("--device", device,
+                  "Use this device: cuda, cuda:N, opencl, opencl:N or interpreter (see `deplo devices`).")
       ->type_name("DEVICE")
       ->capture_default_str();
 }
 
 void add_restrictions(CLI::App& command, std::vector<std::string>& restrictions) {
   command
-      .add_option(
-          "--restrict", restrictions,
-          "Allow only these values of a knob; if none is legal, use the heuristic's. 'heuristic' stands for the "
-          "heuristic's value, mark_unroll.* for every knob that begins so. May be repeated; the last that matches "
-          "counts.")
+      .add_option("--restrict", restrictions,
+                  "Allow only these values of a knob; if none is legal, use the heuristic's. The word 'heuristic' "
+                  "stands for the heuristic's value. A * at the end of KNOB matches all knobs with that beginning, "
+                  "such as mark_unroll.*. May be repeated; the last match counts.")
       ->type_name("KNOB=VALUE,…")
       ->take_all()
       ->allow_extra_args(false)
@@ -101,8 +102,8 @@ void add_restrictions(CLI::App& command, std::vector<std::string>& restrictions)
 void add_inputs(CLI::App& command, std::string& file) {
   command
       .add_option("--inputs", file,
-                  "Draw inputs and parameters as this YAML file says, by name: x: uniform(0.1, 1), normal(mean, "
-                  "deviation), randint(first, end), constant(value), or x.npy with the values (NumPy).")
+                  "Take the values of inputs and parameters from a YAML file, by name. A value is uniform(first, end), "
+                  "normal(mean, deviation), randint(first, end), constant(value) or a NumPy file, such as x: x.npy.")
       ->type_name("FILE")
       ->group(seldom);
 }
@@ -110,8 +111,8 @@ void add_inputs(CLI::App& command, std::string& file) {
 void add_tolerance(CLI::App& command, double& tolerance) {
   command
       .add_option("--tolerance", tolerance,
-                  "Accept this error, relative to the root mean square of an output or, where that is more, to what "
-                  "rounding explains (docs/measurement.md).")
+                  "Accept errors up to X, relative to the root mean square of an output or to its rounding error, "
+                  "whichever is larger (docs/measurement.md).")
       ->check(between(0.0, 1e30))
       ->type_name("X")
       ->capture_default_str()
@@ -126,12 +127,12 @@ engine::Restrictions parse_restrictions(const std::vector<std::string>& texts) {
 
 void add_kernel_selection(CLI::App& command, engine::KernelSelection& source, std::vector<std::string>& symbols) {
   add_graph_source(command, source.graph);
-  command.add_option("-k,--kernel", source.kernel, "Read this kernel: a name under configs/kernels, or a .loop file.")
+  command.add_option("-k,--kernel", source.kernel, "Read a kernel: a name under configs/kernels, or a .loop file.")
       ->type_name("KERNEL");
-  command.add_option("-s,--symbol", symbols, "Give a symbol of the kernel its size; once for each.")
+  command.add_option("-s,--symbol", symbols, "Set the size of a symbol of the kernel. Repeat for each symbol.")
       ->type_name("NAME=SIZE")
       ->take_all();
-  command.add_option("--only", source.only, "Take one kernel of the graph, by number or name.")
+  command.add_option("--only", source.only, "Take only one kernel of the graph, by name or number.")
       ->type_name("NAME|NUMBER")
       ->group(seldom);
 }
@@ -152,51 +153,51 @@ void run_compile(const CompileOptions& options, const std::string& output) {
 
 void add_schedule(CLI::App& command, CompileOptions& options) {
   command
-      .add_option(
-          "--schedule", options.schedule,
-          "Take these decisions for the one kernel: a quoted trail, as `deplo tune` and `deplo db best` print it. "
-          "The heuristic takes those that it leaves open.")
+      .add_option("--schedule", options.schedule,
+                  "Use this schedule for a single kernel: a quoted trail, as printed by `deplo tune` and `deplo db "
+                  "best`. The heuristic makes the remaining decisions.")
       ->type_name("TRAIL");
   command
       .add_option("--tuned", options.tuned,
-                  "Use the schedules of this store of `deplo tune` [" + engine::default_store() + "].")
+                  "Use schedules from a store written by `deplo tune` [" + engine::default_store() + "].")
       ->expected(0, 1)
       ->type_name("[FILE]")
       ->group(seldom);
   command
-      .add_option("--tuned-on", options.tuned_on, "Use those measured on this device, or on one with this in its name.")
+      .add_option("--tuned-on", options.tuned_on,
+                  "With --tuned: use schedules measured on this device. A part of its name is enough.")
       ->type_name("NAME")
       ->group(seldom);
   command
       .add_flag("--nearest", options.nearest,
-                "Give a kernel that was not tuned the schedule of the nearest sizes that were, where it is legal.")
+                "For an untuned kernel, use the schedule of the nearest tuned sizes if it is legal.")
       ->group(seldom);
 }
 
 void add_outputs(CLI::App& command, CompileOptions& options, std::string& output) {
   command
-      .add_option("--ir", options.level,
-                  "Print this level: torch or tensor (of a graph), loop, tile, kernel, opencl, cuda, ptx or cubin "
-                  "[opencl].")
+      .add_option(
+          "--ir", options.level,
+          "Print this level: torch or tensor (graphs only), loop, tile, kernel, opencl, cuda, ptx or cubin [opencl].")
       ->type_name("LEVEL");
   command
       .add_option("--target", options.target,
-                  "Compile for a name under configs/targets [sm_90 for cuda, ptx, cubin, --smem and --resources, else "
-                  "opencl-cpu].")
+                  "Compile for this target: a name under configs/targets [sm_90 with --ir cuda, ptx or cubin, --smem "
+                  "and --resources; otherwise opencl-cpu].")
       ->type_name("TARGET");
   command.add_flag("--summary", options.summary,
-                   "Print a table of the graph's kernels and their work (with --ir loop).");
+                   "With --ir loop: print a table of the graph's kernels and their work.");
   command
       .add_flag("--smem", options.smem,
-                "In place of a level, draw where staged buffers lie in the banks of shared memory.")
+                "Instead of a level, draw the layout of staged buffers in the banks of shared memory.")
       ->group(seldom);
   command
-      .add_flag("--resources", options.resources,
-                "In place of a level, print registers, spills, stack, shared memory (bytes) and occupancy on a CUDA "
-                "target.")
+      .add_flag(
+          "--resources", options.resources,
+          "Instead of a level, print registers, spills, stack, shared memory (bytes) and occupancy. CUDA targets only.")
       ->group(seldom);
   command.add_option("-o,--output", output, "Write output to FILE instead of stdout.")->type_name("FILE");
-  command.add_flag("-v", options.verbose, "Print what each rule did; -vv: also what it changed.");
+  command.add_flag("-v", options.verbose, "Print a line for each rule; -vv also prints its changes.");
 }
 
 }  // namespace
@@ -211,10 +212,11 @@ void add_compile(CLI::App& command) {
   add_schedule(command, *options);
   add_outputs(command, *options, *output);
   command
-      .add_option("--passes", options->passes, "Of a graph, run only d(ecompose), o(ptimise), l(ift), m(erge) [dolm].")
+      .add_option("--passes", options->passes,
+                  "Run only these passes on a graph: d(ecompose), o(ptimise), l(ift), m(erge) [dolm].")
       ->type_name("d|do|dol|dolm")
       ->group(seldom);
-  command.add_flag("--no-guard", *no_guard, "Merge kernels whatever it costs.")->group(seldom);
+  command.add_flag("--no-guard", *no_guard, "Merge kernels regardless of the cost.")->group(seldom);
   command.footer(
       "deplo compile -c \"nn.RMSNorm(2048)(torch.randn(1,32,2048))\" --ir tile -vv\n"
       "deplo compile --model qwen2.5-7b --seq 512 --ir loop --summary\n"
@@ -230,10 +232,10 @@ void add_compile(CLI::App& command) {
 void add_devices(CLI::App& command) {
   auto measure = std::make_shared<bool>(false), json = std::make_shared<bool>(false);
   command.description(
-      "List the devices that --device may name, and their limits.\n"
-      "It says why a kind of device that is not listed cannot be used.");
-  command.add_flag("--measure", *measure,
-                   "Measure what each can do at best: copying, reading, multiply-adds of f32 (half a second each).");
+      "List the devices for --device, and their limits.\nIf a kind of device cannot be used, the list says why.");
+  command.add_flag(
+      "--measure", *measure,
+      "Measure the peak rates of each device: copying, reading and f32 multiply-adds (half a second each).");
   command.add_flag("--json", *json, "Print one JSON document instead of the list.");
   command.footer("deplo devices --measure");
   command.callback([measure, json] {

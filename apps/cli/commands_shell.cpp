@@ -26,7 +26,7 @@ std::string write_pages(const std::string& folder, const CommandText& program) {
   if (folder.empty()) throw Error("expected a folder for the pages, found none");
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (error) throw Error(folder + ": cannot be made: " + error.message(), Exit::environment);
+  if (error) throw Error(folder + ": cannot be created: " + error.message(), Exit::environment);
   const std::vector<ManPage> pages = man_pages(program);
   for (const ManPage& page : pages) write_file(std::filesystem::path(folder) / page.file, page.text);
   return folder + ": " + counted(static_cast<std::int64_t>(pages.size()), "page") + "\n";
@@ -37,8 +37,8 @@ std::string write_pages(const std::string& folder, const CommandText& program) {
 void add_completion(CLI::App& command) {
   auto shell = std::make_shared<std::string>();
   command.description(
-      "Print a script that lets a shell complete commands, flags and their values.\n"
-      "`make install` installs it for all three shells.");
+      "Print a shell script that completes commands, flags and values.\n`make install` installs it for all three "
+      "shells.");
   command.add_option("shell", *shell, "The shell.")->type_name("bash|zsh|fish");
   command.footer(
       "source <(deplo completion bash)\n"
@@ -51,7 +51,7 @@ void add_man(CLI::App& command) {
   command.description(
       "Write a man page for each command into a folder.\n"
       "`make install` installs them: `man deplo`, `man deplo-db-best`.");
-  command.add_option("folder", *folder, "The folder.")->type_name("FOLDER");
+  command.add_option("folder", *folder, "The folder to write to.")->type_name("FOLDER");
   command.footer("deplo man pages && man pages/deplo-tune.1");
   command.callback([folder, &command] { print_result(write_pages(*folder, describe(*command.get_parent()))); });
 }

@@ -45,13 +45,12 @@ void add_worker(CLI::App& command, int& exit_code) {
   auto flags = std::make_shared<WorkerFlags>();
   command.group("");  // in no list of commands
   command.description(
-      "Run candidates for `deplo tune`, so that one that hangs or crashes costs itself alone.\n"
-      "`deplo tune` starts it with a socket as descriptor 3 and a shared page as 4; it is of no use by hand "
-      "(docs/measurement.md, Isolation).");
+      "Run candidates for `deplo tune`, which survives if one hangs or crashes.\n`deplo tune` starts workers itself, "
+      "with a socket as descriptor 3 and a shared page as 4 (docs/measurement.md, Isolation).");
   command.add_option("--device", flags->device, "Measure on this device.")->type_name("NAME");
   command.add_option("--build-for", flags->build_for, "Compile CUDA into the cache of cubins.")
       ->type_name("ARCHITECTURE");
-  command.add_option("--tuner", flags->tuner, "The process to work for, which is the parent.")
+  command.add_option("--tuner", flags->tuner, "The parent process, to work for.")
       ->check(between(std::int64_t{1}, std::int64_t{std::numeric_limits<pid_t>::max()}))
       ->type_name("NUMBER");
   command.callback([flags, &exit_code] { exit_code = run_worker(*flags); });

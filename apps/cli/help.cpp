@@ -86,7 +86,7 @@ class HelpFormatter : public CLI::Formatter {
   std::string make_option(const CLI::Option* option, bool positional) const override {
     std::string name = positional ? "" : option->get_name(false, true);
     if (const std::size_t comma = name.find(','); comma != std::string::npos) name.insert(comma + 1, " ");
-    if (option->get_type_size() != 0) name += (name.empty() ? "" : " ") + option->get_type_name();
+    if (const std::string type = option->get_type_name(); !type.empty()) name += (name.empty() ? "" : " ") + type;
     return entry(name, help_text(*option), width_);
   }
 

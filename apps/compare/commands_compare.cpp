@@ -30,7 +30,7 @@ struct TuningFlags {
 
 int run_tuning(const CompareFlags& flags, const TuningFlags& tuning, Progress& progress) {
   if (flags.json || !flags.csv.empty() || !flags.html.empty() || !flags.output.empty())
-    throw Error("--tune-hyperparameters: expected no --json, --csv, --html or --output: it prints text");
+    throw Error("--tune-hyperparameters: expected no --json, --csv, --html or --output, found one; it prints text");
   const TunedParameters tuned = tune_hyperparameters(flags, tuning.scored, tuning.rounds, progress);
   progress.end();
   print_result(print_tuned(tuned, flags, terminal_width(STDOUT_FILENO)));
@@ -41,7 +41,7 @@ int run_compare(const CompareFlags& flags, const TuningFlags& tuning) {
   catch_interrupts();
   Progress progress(stderr, flags.quiet);
   if (tuning.on) return run_tuning(flags, tuning, progress);
-  if (!tuning.scored.empty()) throw Error("--score-on: expected --tune-hyperparameters beside it");
+  if (!tuning.scored.empty()) throw Error("--score-on: expected --tune-hyperparameters with it, found none");
   for (const std::string& file : {flags.csv, flags.output, flags.html}) expect_no_store(file);
   const Comparison comparison = compare(flags, progress);
   if (!flags.csv.empty()) write_file(flags.csv, print_comparison_csv(comparison));
@@ -64,37 +64,38 @@ void add_contest(CLI::App& command, CompareFlags& flags) {
       ->check(between(std::int64_t{1}, most_repeats))
       ->type_name("N")
       ->capture_default_str();
-  command.add_option("--seed", contest.seed, "The same seed gives the same figures, whatever --jobs is.")
+  command.add_option("--seed", contest.seed, "Set the seed. The same seed gives the same figures, for any --jobs.")
       ->check(between(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
       ->type_name("N")
       ->capture_default_str()
       ->group(seldom);
-  command.add_option("--jobs", contest.threads, "Use N threads [one for each processor].")
+  command.add_option("--jobs", contest.threads, "Use N threads [one per processor].")
       ->check(between(std::int64_t{1}, std::int64_t{1024}))
       ->type_name("N");
   command
-      .add_option("--cutoff", contest.cutoff,
-                  "The budget is the time in which random search comes this far from the median to the optimum.")
+      .add_option(
+          "--cutoff", contest.cutoff,
+          "Set the budget to the time that random search needs to come this far from the median to the optimum.")
       ->check(between(0.05, 0.9999))
       ->type_name("P")
       ->capture_default_str()
       ->group(seldom);
-  command.add_option("--short-cutoff", contest.short_cutoff, "The same of the short budget.")
+  command.add_option("--short-cutoff", contest.short_cutoff, "The same for the short budget.")
       ->check(between(0.05, 0.9999))
       ->type_name("P")
       ->capture_default_str()
       ->group(seldom);
   command
       .add_option("--evaluations", contest.evaluations,
-                  "Make at least N evaluations in a run, so that evaluations to 10% and 5% are known.")
+                  "Make at least N evaluations per run, to fill the columns to 10% and to 5%.")
       ->check(between(std::int64_t{0}, std::int64_t{100'000'000}))
       ->type_name("N")
       ->group(seldom);
-  command.add_flag("--noise", contest.noisy, "Tell times drawn anew from the recorded launches, not their mean.")
+  command.add_flag("--noise", contest.noisy, "Report times drawn from the recorded launches instead of their mean.")
       ->group(seldom);
   command
       .add_option("--compilers", contest.workers,
-                  "Let N compilers work beside the device; 0: one step after the other [0].")
+                  "Simulate N compilers that work beside the device; 0: compile and measure in turn [0].")
       ->check(between(std::int64_t{0}, std::int64_t{1024}))
       ->type_name("N")
       ->group(seldom);
@@ -108,28 +109,29 @@ void add_beginnings(CLI::App& command, CompareFlags& flags) {
         ->group(seldom);
   };
   add("--warm-start", flags.contest.warm_start,
-      "Teach models N random records of each other device's space of the same kernel among --spaces [0].");
+      "Teach models N random records of the same kernel from each other device in --spaces [0].");
   add("--analytic-prior", flags.analytic_prior,
-      "Teach models what the analytic model (docs/model.md) says of N random records, of spaces from stores of `deplo "
+      "Teach models the analytic model's estimates of N random records (docs/model.md). It needs stores of `deplo "
       "tune` [0].");
   add("--learned-prior", flags.learned_prior,
-      "Teach models what boosted trees, learned from the other kernels of these stores, say of N random records [0].");
+      "Teach models the estimates of boosted trees for N random records. The trees learn from the stores' other "
+      "kernels [0].");
 }
 
 void add_tuning(CLI::App& command, TuningFlags& tuning) {
   command
-      .add_flag(
-          "--tune-hyperparameters", tuning.on,
-          "Search the grid of the one strategy of --search for its best hyperparameters on --spaces; 25 repeats are "
-          "enough.")
+      .add_flag("--tune-hyperparameters", tuning.on,
+                "Search for the best hyperparameters of the one strategy in --search on --spaces, along its grid; 25 "
+                "repeats are enough.")
       ->group(seldom);
   command
       .add_option("--score-on", tuning.scored,
-                  "With --tune-hyperparameters: compare the found values with the defaults on these other spaces.")
+                  "With --tune-hyperparameters: compare the best values with the defaults on these other spaces.")
       ->type_name("FILES|FOLDERS")
       ->take_all()
       ->group(seldom);
-  command.add_option("--rounds", tuning.rounds, "With --tune-hyperparameters: change each one at most N times.")
+  command
+      .add_option("--rounds", tuning.rounds, "With --tune-hyperparameters: change each hyperparameter at most N times.")
       ->check(between(std::int64_t{1}, std::int64_t{100}))
       ->type_name("N")
       ->capture_default_str()
@@ -137,11 +139,11 @@ void add_tuning(CLI::App& command, TuningFlags& tuning) {
 }
 
 void add_outputs(CLI::App& command, CompareFlags& flags) {
-  command.add_option("-o,--output", flags.output, "Also write everything to FILE, for `deplo report FILE`.")
+  command.add_option("-o,--output", flags.output, "Also write the results to FILE, for `deplo report FILE`.")
       ->type_name("FILE");
   command.add_option("--html", flags.html, "Also write a report with plots to FILE.")->type_name("FILE");
-  command.add_option("--csv", flags.csv, "Also write the figures of every run to FILE.")->type_name("FILE");
-  command.add_flag("-v", flags.verbose, "Show every space by itself too.");
+  command.add_option("--csv", flags.csv, "Also write the figures of every run to FILE (CSV).")->type_name("FILE");
+  command.add_flag("-v", flags.verbose, "Also show each space by itself.");
   command.add_flag("--json", flags.json, "Print one JSON document instead of the table.");
   command.add_flag("--quiet", flags.quiet, "Show no progress.");
 }
@@ -152,33 +154,31 @@ void add_compare(CLI::App& command, int& exit_code) {
   auto flags = std::make_shared<CompareFlags>();
   flags->contest.threads = std::max(1u, std::thread::hardware_concurrency());
   command.description(
-      "Compare search strategies on recorded spaces; no device is needed.\n"
-      "It replays many runs of each strategy. The score is 0 for random search and 1 for finding the best at once, "
-      "averaged "
-      "over time and spaces (docs/comparing.md).");
+      "Compare search strategies on recorded spaces, without a device.\nEach strategy runs many times on each space. "
+      "The score is 0 for random search and 1 for finding the best schedule at once, averaged over time and spaces "
+      "(docs/comparing.md).");
   command
       .add_option("--spaces", flags->spaces,
-                  "Recorded spaces: Kernel Tuner caches, T4, CSV, .gz or .zip of them; stores.")
+                  "Read recorded spaces: Kernel Tuner caches, T4 or CSV files (also .gz or .zip), and stores.")
       ->type_name("FILES|FOLDERS")
       ->take_all();
   flags->search = {"random", "default"};
   command
       .add_option("--search", flags->search,
-                  "Compare these strategies (see `deplo strategies`), with commas between. NAME:PARAMETER=VALUE sets a "
-                  "hyperparameter. The others are tested against the first [random,default].")
+                  "Compare these strategies, separated by commas (see `deplo strategies`). NAME:PARAMETER=VALUE sets a "
+                  "hyperparameter. The first one is the reference [random,default].")
       ->type_name("STRATEGIES")
       ->delimiter(',')
       ->take_all();
-  command.add_option("--set", flags->set, "Set a hyperparameter of every strategy that has it. May be repeated.")
+  command.add_option("--set", flags->set, "Set a hyperparameter of each strategy that has it. May be repeated.")
       ->type_name("NAME=VALUE")
       ->take_all()
       ->group(seldom);
   flags->orders = {"recorded"};
   command
-      .add_option(
-          "--order", flags->orders,
-          "Order the levels as recorded, by importance, reversed or shuffled. Several with commas between show how "
-          "much it moves each strategy [recorded].")
+      .add_option("--order", flags->orders,
+                  "Order the levels: recorded, importance, reversed or shuffled. Several orders, separated by commas, "
+                  "show how much the order moves each score [recorded].")
       ->type_name("ORDERS")
       ->delimiter(',')
       ->take_all()

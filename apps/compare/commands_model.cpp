@@ -101,7 +101,7 @@ measure::Rows table(const std::vector<search::Labelled>& sets, const std::vector
 }
 
 void run_eval(const ModelFlags& flags) {
-  if (flags.stores.empty() && flags.spaces.empty()) throw Error("expected --store or --spaces, found neither");
+  if (flags.stores.empty() && flags.spaces.empty()) throw Error("expected --store or --spaces, found none");
   search::HeldOutOptions options = flags.options;
   options.leave_out = search::parse_leave_out(flags.leave_out);
   const std::vector<search::Labelled> sets = read(flags);
@@ -113,8 +113,8 @@ void run_eval(const ModelFlags& flags) {
   const std::vector<search::HeldOutScore> scores = evaluate_held_out(sets, options);
   if (scores.empty())
     throw Error(
-        fmt::format("expected a {} to leave out and others to learn from, each with {} valid records or more; "
-                    "found {} such sets of records",
+        fmt::format("expected a {} to leave out and others to learn from, each with at least {} valid records, found "
+                    "{} such sets of records",
                     flags.leave_out, least_records, sets.size()));
   const measure::Rows rows = table(sets, scores, options);
   constexpr std::string_view spare[] = {"learned from", "records", "interval", "90 % covers"};
@@ -124,27 +124,27 @@ void run_eval(const ModelFlags& flags) {
 }  // namespace
 
 void add_model(CLI::App& command) {
-  command.description("Say how good models are that learn from many kernels.");
-  CLI::App& eval =
-      *command.add_subcommand("eval",
-                              "Learn from all kernels or devices but one, and rank the candidates of that one.\n"
-                              "Each is left out once. docs/model.md says what the columns are.");
+  command.description("Rate models that learn from many kernels.");
+  CLI::App& eval = *command.add_subcommand("eval",
+                                           "Learn from all kernels or devices but one, and rank the candidates of that "
+                                           "one.\nEach one is left out in turn. docs/model.md explains the columns.");
   eval.footer("deplo model eval --store experiments/results/kernel_spaces.db");
   auto flags = std::make_shared<ModelFlags>();
   eval.add_option("--store", flags->stores,
-                  "Read these stores of `deplo tune`: features of the kernels, and the analytic model.")
+                  "Read stores of `deplo tune`. Models use kernel features and the analytic model.")
       ->type_name("FILES");
-  eval.add_option("--spaces", flags->spaces, "Read these recorded spaces: features of the knobs alone.")
+  eval.add_option("--spaces", flags->spaces, "Read recorded spaces. Models use only the values of knobs.")
       ->type_name("FILES|FOLDERS");
-  eval.add_option("--leave-out", flags->leave_out,
-                  "Leave out a kernel, or a device: then the same kernel on other devices is learned from.")
-      ->type_name("NAME")
+  eval.add_option(
+          "--leave-out", flags->leave_out,
+          "Leave out each kernel, or each device. A model then learns from the same kernel on the other devices.")
+      ->type_name("kernel|device")
       ->capture_default_str();
   eval.add_option("--top", flags->options.top, "Compute recall and regret of the N best.")
       ->check(between(std::size_t{1}, std::size_t{100000}))
       ->type_name("N")
       ->capture_default_str();
-  eval.add_option("--seed", flags->options.seed, "The seed of the models; the same prints the same bytes.")
+  eval.add_option("--seed", flags->options.seed, "Set the seed of the models. The same seed prints the same bytes.")
       ->check(between(std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max()))
       ->type_name("N")
       ->capture_default_str();

@@ -90,8 +90,8 @@ std::string standings_table(const Comparison& comparison, const Ordered& ordered
 std::string space_table(const Comparison& comparison, const SpaceResult& space, std::size_t width) {
   const search::Difficulty& hard = space.difficulty;
   const std::string about = fmt::format(
-      "{}: {} configurations, {} valid; within 1/5/10% of the best: {:.3g}/{:.3g}/{:.3g}%; neighbours {:.2f}; "
-      "budget {} ({} evaluations of random search), short {} ({})",
+      "{}: {} configurations, {} valid; within 1/5/10% of the best: {:.3g}/{:.3g}/{:.3g}%; correlation of neighbours "
+      "{:.2f}; budget {} ({} evaluations of random search), short {} ({})",
       space.name, hard.configurations, hard.valid, 100 * hard.within1, 100 * hard.within5, 100 * hard.within10,
       hard.neighbours, duration(space.budget), space.evaluations, duration(space.short_budget),
       space.short_evaluations);
@@ -137,7 +137,8 @@ std::string mode(const search::Contest& contest) {
   std::string text;
   if (contest.noisy) text += ", launches resampled";
   if (contest.workers > 0) text += fmt::format(", {} compilers beside the device", contest.workers);
-  if (contest.warm_start > 0) text += fmt::format(", models start from {} records of each source", contest.warm_start);
+  if (contest.warm_start > 0)
+    text += fmt::format(", models learn first from {} records of each source", contest.warm_start);
   return text;
 }
 
@@ -148,15 +149,15 @@ std::string print_comparison(const Comparison& comparison, bool verbose, std::si
   if (first.standings.empty()) return "interrupted before the first space was finished\n";
   const search::Contest& contest = comparison.contest;
   const std::string legend = fmt::format(
-      "{}, {} repeats, seed {}, levels {}{}; 0 is random search, 1 the best at once\n"
-      "short: the score of the budget of p = {}; p, A12: against {}; to 10%, to 5%: median evaluations\n",
+      "{}, {} repeats, seed {}, levels {}{}; 0 is random search, 1 the best at once\nshort: the score at the short "
+      "budget (cutoff {}); p, A12: against {}; to 10%, to 5%: median evaluations\n",
       counted(static_cast<std::int64_t>(first.spaces.size()), "space"), contest.repeats, contest.seed,
       search::name(first.order), mode(contest), contest.short_cutoff, contest.entrants.front().label);
   std::string text = standings_table(comparison, first, width) + "\n" + wrap(legend, width);
   if (comparison.orders.size() > 1) text += order_table(comparison, width);
   if (verbose)
     for (const SpaceResult& space : first.spaces) text += space_table(comparison, space, width);
-  if (comparison.interrupted) text += "interrupted: spaces that were not finished are left out\n";
+  if (comparison.interrupted) text += "interrupted: unfinished spaces are not shown\n";
   return text;
 }
 

@@ -26,14 +26,13 @@ void refuse_overlap(const std::vector<std::string>& training, const std::vector<
   const std::set<std::string> trained_on = canonical(training);
   for (const std::string& file : canonical(scored))
     if (trained_on.contains(file))
-      throw Error(file +
-                  ": expected spaces to score on that hyperparameters are not tuned on, found it in --spaces too");
+      throw Error(file + ": expected other spaces for --score-on than for --spaces, found it in both");
 }
 
 const search::SearcherKind& only_strategy(const CompareFlags& flags) {
   const std::vector<search::Entrant> entrants = parse_entrants(flags.search, flags.set);
   if (entrants.size() != 1 || !entrants[0].options.parameters.empty())
-    throw Error("--tune-hyperparameters: expected one strategy in --search, its parameters left to tuning");
+    throw Error("--tune-hyperparameters: expected one strategy in --search, without parameters");
   const search::SearcherKind& kind = search::find_searcher(entrants[0].name);
   if (kind.parameters.empty())
     throw Error(fmt::format("--search {}: expected a strategy that has parameters", kind.name));
@@ -46,8 +45,8 @@ void refuse_overlap(const std::vector<search::SpaceResult>& training, const std:
     for (const search::SpaceResult& b : scored)
       if (!a.kernel.empty() && a.kernel == b.kernel && a.device == b.device &&
           a.difficulty.configurations == b.difficulty.configurations)
-        throw Error(fmt::format("{}: expected spaces to score on that hyperparameters are not tuned on, found {} again",
-                                b.name, a.name));
+        throw Error(
+            fmt::format("{}: expected other spaces for --score-on than for --spaces, found {} again", b.name, a.name));
 }
 
 std::string value_of(const search::Hyperparameter& parameter, const Parameters& set) {
@@ -116,10 +115,10 @@ std::string print_tuned(const TunedParameters& tuned, const CompareFlags& flags,
     const auto& [labels, scores] = tuned.rounds[round];
     for (std::size_t i = 0; i < labels.size(); ++i) text += fmt::format("  {:7.3f}  {}\n", scores[i], labels[i]);
   }
-  if (interrupted() != 0) text += "interrupted: a round that was not finished is left out\n";
+  if (interrupted() != 0) text += "interrupted: the unfinished round is not shown\n";
   text += "best: " + (tuned.best.empty() ? "the defaults" : label("", tuned.best).substr(1)) + "\n";
   if (!tuned.scored.orders.empty())
-    text += "\non spaces that it was not tuned on:\n" + print_comparison(tuned.scored, flags.verbose, width);
+    text += "\non the spaces of --score-on:\n" + print_comparison(tuned.scored, flags.verbose, width);
   return text;
 }
 

@@ -39,11 +39,11 @@ int run_import(const ImportFlags& flags) {
   std::string text;
   for (const std::string& file : flags.files) {
     if (file.ends_with(".jsonl")) {
-      if (columns) throw Error(fmt::format("{}: expected no flags of a table beside baselines, found some", file));
+      if (columns) throw Error(fmt::format("{}: expected no flags of tables with baselines, found some", file));
       const ImportedBaselines found = import_baselines(file, flags.store);
       text += fmt::format("{}: {} times of {} kernels{}{}\n", file, found.times, found.kernels,
-                          found.ours == 0 ? "" : fmt::format("; {} of deplo itself left out", found.ours),
-                          found.several == 0 ? "" : fmt::format("; {} of several kernels left out", found.several));
+                          found.ours == 0 ? "" : fmt::format("; {} of deplo itself skipped", found.ours),
+                          found.several == 0 ? "" : fmt::format("; {} of several kernels skipped", found.several));
       continue;
     }
     const search::Records records = search::read_records(file, columns);
@@ -95,29 +95,31 @@ int run_export(const ExportFlags& flags) {
 void add_import(CLI::App& command, int& exit_code) {
   auto flags = std::make_shared<ImportFlags>();
   command.description(
-      "Add recorded spaces, or times of libraries, to a store.\n"
-      "Columns of a table are found by their heads, such as 'time (ms)' or 'Run1 (ms)', or named by flags. Times of "
-      "libraries are the .jsonl that experiments/baselines/torch_suite.py writes; `deplo run --bench --store` then "
-      "shows "
-      "them beside ours.");
+      "Import recorded spaces, or times of libraries, into a store.\nThe columns of a table are known by their "
+      "headings, such as 'time (ms)' or 'Run1 (ms)', or named by flags. Times of libraries are .jsonl files from "
+      "experiments/baselines/torch_suite.py; `deplo run --bench --store` then shows them beside ours.");
   command.footer(
       "deplo db import A100.json.gz --store recorded.db\n"
       "deplo db import torch.jsonl --store deplo.db");
-  command.add_option("files", flags->files, "Kernel Tuner caches, T4, CSV; also in .gz or .zip; .jsonl: baselines.")
+  command
+      .add_option("files", flags->files,
+                  "Kernel Tuner caches, T4 or CSV files (also .gz or .zip), or .jsonl files with times of libraries.")
       ->type_name("FILES");
   command.add_option("--store", flags->store, "Write to this SQLite file.")->type_name("FILE")->capture_default_str();
-  command.add_option("--launches", flags->columns.launches, "Of a table: the columns with a time each.")
+  command.add_option("--launches", flags->columns.launches, "Tables only: the columns that hold one launch time each.")
       ->delimiter(',')
       ->type_name("COLUMNS")
       ->take_all();
-  command.add_option("--time", flags->columns.time, "Of a table: the column of the time [mean of the launches].")
+  command.add_option("--time", flags->columns.time, "Tables only: the column of the time [mean of the launches].")
       ->type_name("COLUMN");
-  command.add_option("--unit", flags->columns.unit, "Of a table: the unit of its times.")
+  command.add_option("--unit", flags->columns.unit, "Tables only: the unit of the times.")
       ->type_name("s|ms|us")
       ->capture_default_str();
-  command.add_option("--status", flags->columns.status, "Of a table: the column that says ok or why not.")
+  command
+      .add_option("--status", flags->columns.status,
+                  "Tables only: the column that holds ok or the reason of a failure.")
       ->type_name("COLUMN");
-  command.add_option("--ignore", flags->columns.ignored, "Of a table: columns that are no parameters.")
+  command.add_option("--ignore", flags->columns.ignored, "Tables only: columns that are not parameters.")
       ->delimiter(',')
       ->type_name("COLUMNS")
       ->take_all();
@@ -126,15 +128,19 @@ void add_import(CLI::App& command, int& exit_code) {
 
 void add_export(CLI::App& command, int& exit_code) {
   auto flags = std::make_shared<ExportFlags>();
-  command.description("Write what a store has of one kernel on one device, for other tools.");
+  command.description("Export the trials of one kernel on one device, for other tools.");
   command.footer("deplo db export --store tuned.db --kernel matmul --format t4 -o matmul.json");
   command.add_option("--store", flags->store, "Read this SQLite file.")->type_name("FILE")->capture_default_str();
   command.add_option("--format", flags->format, "Write in this format.")
       ->type_name("kernel-tuner|t4|csv")
       ->capture_default_str();
-  command.add_option("--kernel", flags->kernel, "Where the store has several: a name, its beginning, or a pattern.")
+  command
+      .add_option("--kernel", flags->kernel,
+                  "If the store has several, choose one: a name, its beginning, or a pattern.")
       ->type_name("NAME");
-  command.add_option("--device", flags->device, "Where the store has several: a name, its beginning, or a pattern.")
+  command
+      .add_option("--device", flags->device,
+                  "If the store has several, choose one: a name, its beginning, or a pattern.")
       ->type_name("NAME");
   command.add_option("-o,--output", flags->output, "Write output to FILE instead of stdout.")->type_name("FILE");
   command.callback([flags, &exit_code] { exit_code = run_export(*flags); });
@@ -143,7 +149,7 @@ void add_export(CLI::App& command, int& exit_code) {
 }  // namespace
 
 void add_db(CLI::App& command, int& exit_code) {
-  command.description("Show what stores hold: look, compare, check, merge, prune, import, export.");
+  command.description("Look into stores, and compare, check, merge, prune, import and export them.");
   add_db_readers(command, exit_code);
   add_db_writers(command);
   add_import(*command.add_subcommand("import"), exit_code);

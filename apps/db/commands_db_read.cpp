@@ -83,11 +83,9 @@ std::string nothing_valid(measure::Database& database, const measure::Filter& fi
     names.push_back(measure::text_of(row[0]));
     trials += measure::integer_of(row[2]);
   }
-  if (trials == 0) return "expected a valid trial, found no trial at all";
-  return fmt::format(
-      "expected a valid trial, found {} that failed or cannot be true, of {}; see `deplo db failures` and "
-      "`deplo db check`",
-      trials, list_names(names));
+  if (trials == 0) return "expected a valid trial, found no trials";
+  return fmt::format("expected a valid trial, found {} of {}; see `deplo db failures` and `deplo db check`",
+                     counted(trials, "failed or impossible trial"), list_names(names));
 }
 
 void run_best(const ReadFlags& flags) {
@@ -102,7 +100,7 @@ void run_diff(const ReadFlags& flags) {
   if (flags.stores.size() != 2)
     throw Error(fmt::format("diff: expected two stores, found {}; see --help", flags.stores.size()));
   const auto a = measure::open_read_only(flags.stores[0]), b = measure::open_read_only(flags.stores[1]);
-  print_answer(measure::compare_bests(*a, *b), flags.json, "neither has a valid trial");
+  print_answer(measure::compare_bests(*a, *b), flags.json, "no valid trials");
 }
 
 int run_check(const ReadFlags& flags) {
@@ -120,16 +118,17 @@ void run_sql(const ReadFlags& flags) {
 
 void add_kernel_filter(CLI::App& command, measure::Filter& filter) {
   command
-      .add_option("--kernel", filter.kernel, "Only this kernel: a name, its beginning, or a pattern such as '*.M33*'.")
+      .add_option("--kernel", filter.kernel,
+                  "Show only this kernel: a name, its beginning, or a pattern such as '*.M33*'.")
       ->type_name("NAME");
 }
 
 void add_filter(CLI::App& command, measure::Filter& filter, bool status) {
   add_kernel_filter(command, filter);
-  command.add_option("--device", filter.device, "Only this device: a name, its beginning, or a pattern.")
+  command.add_option("--device", filter.device, "Show only this device: a name, its beginning, or a pattern.")
       ->type_name("NAME");
   if (status)
-    command.add_option("--status", filter.status, "Only trials with this outcome: ok, wrong_result, …")
+    command.add_option("--status", filter.status, "Show only trials with this status, such as ok or wrong_result.")
         ->type_name("STATUS");
   command.add_option("--limit", filter.limit, "Show at most N rows.")
       ->check(between(std::int64_t{1}, engine::most_count))
@@ -153,18 +152,18 @@ void add_lists(CLI::App& db) {
   const auto best = add_reader(db, "best", "Show the fastest verified schedule of each kernel on each device.",
                                "deplo db best --kernel matmul tuned.db", run_best);
   const auto trials =
-      add_reader(db, "trials", "Show trials, the latest first.", "deplo db trials --status hang --limit 5",
+      add_reader(db, "trials", "Show trials, latest first.", "deplo db trials --status hang --limit 5",
                  [](const ReadFlags& flags) {
-                   print_answer(measure::latest_trials(*open(flags), flags.filter), flags.json, "no such trial");
+                   print_answer(measure::latest_trials(*open(flags), flags.filter), flags.json, "no such trials");
                  });
   const auto kernels = add_reader(
       db, "kernels", "Show each kernel, with its trials and keys.", "deplo db kernels", [](const ReadFlags& flags) {
-        print_answer(measure::kernel_summaries(*open(flags), flags.filter), flags.json, "no kernel");
+        print_answer(measure::kernel_summaries(*open(flags), flags.filter), flags.json, "no kernels");
       });
   const auto failures =
       add_reader(db, "failures",
-                 "Show what went wrong, and how often.\n"
-                 "Messages that differ only in numbers are one row, with the latest as the example.",
+                 "Show failures, and how often each occurred.\nMessages that differ only in numbers share a row, which "
+                 "shows the latest one.",
                  "deplo db failures --kernel matmul", [](const ReadFlags& flags) {
                    print_answer(measure::failure_clusters(*open(flags), flags.filter), flags.json, "no failures");
                  });
@@ -182,26 +181,26 @@ void add_lists(CLI::App& db) {
 }  // namespace
 
 void add_db_readers(CLI::App& db, int& exit_code) {
-  const auto info = add_reader(db, "info", "Show what a store is and has.", "deplo db info tuned.db", run_info);
+  const auto info = add_reader(db, "info", "Show the version, the size and the contents of a store.",
+                               "deplo db info tuned.db", run_info);
   add_store(*db.get_subcommand("info"), info->store);
-  db.get_subcommand("info")->add_flag("--migrate", info->migrate, "Bring a store of an older deplo up to date first.");
+  db.get_subcommand("info")->add_flag("--migrate", info->migrate, "First update a store written by an older deplo.");
   add_lists(db);
-  const auto diff = add_reader(db, "diff",
-                               "Compare the best times of two stores, kernel by kernel.\n"
-                               "speed_up is of B over A.",
-                               "deplo db diff yesterday.db today.db", run_diff);
+  const auto diff = add_reader(
+      db, "diff",
+      "Compare the best times of two stores, kernel by kernel.\nspeed_up is the time in A divided by the time in B.",
+      "deplo db diff yesterday.db today.db", run_diff);
   db.get_subcommand("diff")->add_option("stores", diff->stores, "The two stores.")->type_name("A B");
-  const auto check =
-      add_reader(db, "check",
-                 "Look for damage, rows that belong to nothing and times that cannot be.\n"
-                 "Exit code 1: there are some.",
-                 "deplo db check tuned.db", [&exit_code](const ReadFlags& flags) { exit_code = run_check(flags); });
+  const auto check = add_reader(
+      db, "check",
+      "Find damage, rows that belong to nothing, and impossible times.\nIf there are any, the exit code is 1.",
+      "deplo db check tuned.db", [&exit_code](const ReadFlags& flags) { exit_code = run_check(flags); });
   add_store(*db.get_subcommand("check"), check->store);
-  const auto sql = add_reader(db, "sql",
-                              "Answer a query of your own; nothing can be written.\n"
-                              "docs/database.md has the tables and examples.",
-                              "deplo db sql \"SELECT status, count(*) FROM trial GROUP BY 1\" tuned.db", run_sql);
-  db.get_subcommand("sql")->add_option("query", sql->sql, "One SELECT.")->type_name("SQL");
+  const auto sql = add_reader(
+      db, "sql",
+      "Run a query of your own. It cannot change the store.\ndocs/database.md describes the tables and has examples.",
+      "deplo db sql \"SELECT status, count(*) FROM trial GROUP BY 1\" tuned.db", run_sql);
+  db.get_subcommand("sql")->add_option("query", sql->sql, "One SELECT statement.")->type_name("SQL");
   add_store(*db.get_subcommand("sql"), sql->store);
 }
 

@@ -47,7 +47,8 @@ void run_prune(const PruneFlags& flags) {
   }
   if (flags.apply) rows = measure::prune(*measure::open_database(file));
   print_answer(rows, flags.json, fmt::format("{}: nothing to prune", file));
-  if (!flags.apply && !flags.json && !rows.rows.empty()) print_result("nothing was removed: --apply does it\n");
+  if (!flags.apply && !flags.json && !rows.rows.empty())
+    print_result("nothing was removed; --apply removes these rows\n");
 }
 
 }  // namespace
@@ -55,21 +56,21 @@ void run_prune(const PruneFlags& flags) {
 void add_db_writers(CLI::App& db) {
   auto merge = std::make_shared<MergeFlags>();
   CLI::App* command = db.add_subcommand("merge",
-                                        "Add what other stores have to the first one.\n"
-                                        "The first is made where there is none. Merging again adds nothing.");
+                                        "Add the contents of other stores to the first one.\nThe first is created if "
+                                        "it does not exist. Merging again adds nothing.");
   command->footer("deplo db merge all.db shard1.db shard2.db");
-  command->add_option("stores", merge->stores, "The store to write, then those to read.")->type_name("OUT IN...");
+  command->add_option("stores", merge->stores, "The store to write, then the stores to read.")->type_name("OUT IN...");
   add_json(*command, merge->json);
   command->callback([merge] { run_merge(*merge); });
 
   auto prune = std::make_shared<PruneFlags>();
-  command = db.add_subcommand("prune",
-                              "List what is out of date, and remove it with --apply.\n"
-                              "That is: trials whose schedules have become another source since, and runs that have "
-                              "nothing. Never the best, and no failure that a resumed run heeds.");
+  command = db.add_subcommand(
+      "prune",
+      "List outdated rows, and remove them with --apply.\nOutdated are trials whose schedule now gives another source, "
+      "and empty runs. The best trials stay, and so do failures that keep a resumed run from measuring again.");
   command->footer("deplo db prune --apply tuned.db");
   add_store(*command, prune->store);
-  command->add_flag("--apply", prune->apply, "Remove it.");
+  command->add_flag("--apply", prune->apply, "Remove the rows.");
   add_json(*command, prune->json);
   command->callback([prune] { run_prune(*prune); });
 }

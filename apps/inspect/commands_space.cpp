@@ -25,8 +25,8 @@ void check(const SpaceFlags& flags) {
   engine::check_source(flags.options.source);
   load_target(flags.options.target);
   if (flags.options.sample == 0) return;
-  if (flags.options.enumerate) throw Error("--sample: expected it without --enumerate, found both");
-  if (flags.json) throw Error("--sample: expected it without --json, found both; it prints one trail a line");
+  if (flags.options.enumerate) throw Error("--sample: expected no --enumerate with it, found both");
+  if (flags.json) throw Error("--sample: expected no --json with it, found both; it prints one trail per line");
 }
 
 int run_space(SpaceFlags flags) {
@@ -55,14 +55,11 @@ void add_space(CLI::App& command, int& exit_code) {
   SpaceOptions& options = flags->options;
   const auto count = between(std::int64_t{1}, engine::most_count);
   command.description(
-      "Count the schedules of a kernel, and show its decisions.\n"
-      "It says how many schedules there are, how many of them are the same kernel, and why rules do not apply. The "
-      "number "
-      "is estimated from random paths (Knuth 1975); --enumerate makes it exact. \"no effect\": how often another value "
-      "of "
-      "the knob gave the same kernel.");
+      "Count the schedules of a kernel, and show its decisions.\nThe counts are estimated from random paths (Knuth "
+      "1975); --enumerate makes them exact. The output also shows how many schedules give the same kernel, and why "
+      "rules do not apply. The column \"no effect\" shows how often another value of the knob gave the same kernel.");
   add_kernel_selection(command, options.source, flags->symbols);
-  command.add_option("--target", options.target, "Compile for a name under configs/targets.")
+  command.add_option("--target", options.target, "Compile for this target: a name under configs/targets.")
       ->type_name("TARGET")
       ->capture_default_str();
   add_restrictions(command, flags->restrictions);
@@ -82,7 +79,7 @@ void add_space(CLI::App& command, int& exit_code) {
       ->type_name("N")
       ->capture_default_str()
       ->group(seldom);
-  command.add_option("--sample", options.sample, "Print N random schedules, one a line, and nothing else.")
+  command.add_option("--sample", options.sample, "Print only N random schedules, one per line.")
       ->check(count)
       ->type_name("N");
   command.add_flag("--json", flags->json, "Print one JSON document instead of the tables.");

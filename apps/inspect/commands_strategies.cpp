@@ -19,10 +19,10 @@ void add_strategies(CLI::App& command) {
   };
   auto flags = std::make_shared<Flags>();
   command.description(
-      "List the search strategies; with a name, its hyperparameters and their defaults.\n"
-      "docs/strategies.md says how they work, and which is good at what.");
+      "List the search strategies, or describe one with its hyperparameters.\ndocs/strategies.md explains how they "
+      "work and when to choose which.");
   command.add_option("name", flags->name, "The strategy to describe.")->type_name("[STRATEGY]");
-  command.add_flag("-v", flags->verbose, "List the hyperparameters of every strategy.");
+  command.add_flag("-v", flags->verbose, "Also list the hyperparameters of every strategy.");
   command.add_flag("--json", flags->json, "Print one JSON document instead of the list.");
   command.footer("deplo strategies\ndeplo strategies mcts");
   command.callback([flags] {

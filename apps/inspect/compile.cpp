@@ -87,7 +87,7 @@ std::string compile_kernels(const std::vector<engine::NumberedKernel>& kernels, 
     cache.emplace(file, device, target, options.nearest);
   }
   if (kernels.size() != 1 && (!options.schedule.empty() || options.level == "cubin"))
-    throw Error(fmt::format("{}: expected a single kernel, found {}; choose one by --only",
+    throw Error(fmt::format("{}: expected a single kernel, found {}; choose one with --only",
                             options.schedule.empty() ? "--ir cubin" : "--schedule", kernels.size()));
   titles = titles && !options.resources && options.level != "cubin";
   ResourceTable table(target);
@@ -134,33 +134,33 @@ void check_modes(const CompileOptions& options) {
       throw Error("-v: expected a level that is text, found --ir cubin");
     return;
   }
-  if (options.smem && options.resources) throw Error("--smem: expected it without --resources, found both");
-  if (options.summary) throw Error(fmt::format("{}: expected it without --summary, found both", mode));
+  if (options.smem && options.resources) throw Error("--smem: expected no --resources with it, found both");
+  if (options.summary) throw Error(fmt::format("{}: expected no --summary with it, found both", mode));
   if (!options.level.empty())
-    throw Error(fmt::format("{}: expected no level beside it, found --ir {}", mode, options.level));
+    throw Error(fmt::format("{}: expected no level with it, found --ir {}", mode, options.level));
 }
 
 /// Options that say nothing about what is compiled.
 void check_options(const CompileOptions& options) {
   const bool graph = options.source.kernel.empty();
   const auto refuse = [&](bool given, const char* flag) {
-    if (given && !graph) throw Error(fmt::format("{}: expected it beside a graph (-c, …), found --kernel", flag));
+    if (given && !graph) throw Error(fmt::format("{}: expected a graph (-c, …) with it, found --kernel", flag));
   };
   refuse(options.passes.has_value(), "--passes");
   refuse(!options.guard, "--no-guard");
   refuse(options.summary, "--summary");
   engine::check_name("--ir", "a level", options.level, compile_levels(graph));
   if (options.summary && options.level != "loop")
-    throw Error(fmt::format("--summary: expected --ir loop beside it, found {}", options.level));
-  if (options.summary && options.source.only) throw Error("--summary: expected all kernels, found --only beside it");
+    throw Error(fmt::format("--summary: expected --ir loop with it, found {}", options.level));
+  if (options.summary && options.source.only) throw Error("--summary: expected all kernels, found --only");
   const bool scheduled = options.level != "torch" && options.level != "tensor" && options.level != "loop";
   if (!scheduled && !options.schedule.empty())
     throw Error(fmt::format("--schedule: expected a level below loop, found --ir {}", options.level));
   if (!scheduled && options.tuned)
     throw Error(fmt::format("--tuned: expected a level below loop, found --ir {}", options.level));
-  if (options.tuned && !options.schedule.empty()) throw Error("--tuned: expected it without --schedule, found both");
+  if (options.tuned && !options.schedule.empty()) throw Error("--tuned: expected no --schedule with it, found both");
   if (!options.tuned && (options.nearest || !options.tuned_on.empty()))
-    throw Error("--nearest, --tuned-on: expected --tuned beside them, found none");
+    throw Error("--nearest, --tuned-on: expected --tuned with them, found none");
 }
 
 }  // namespace

@@ -54,12 +54,12 @@ Measured measure_ceilings(std::string_view name) {
 
 std::string ceilings(std::string_view name) {
   const Measured measured = measure_ceilings(name);
-  if (!measured.known()) return "not measured: it does not run source text";
+  if (!measured.known()) return "not measured: the device does not run source text";
   std::string text =
       fmt::format("measured: copy {:.1f} GB/s, read {:.1f} GB/s, fp32 {:.0f} GFLOP/s; the best of {}",
                   measured.best.copy_gb_s, measured.best.read_gb_s, measured.best.fp32_gflop_s, repeats + 1);
   if (!measured.reliable())
-    text += fmt::format("\nunreliable: the same was measured up to {:.0f} % lower; is the machine busy?",
+    text += fmt::format("\nunreliable: repeats were up to {:.0f} % lower; is the machine busy?",
                         100 * (1 - measured.least));
   return text;
 }

@@ -127,7 +127,7 @@ void check_limit(Explorer& explorer, std::size_t limit) {
   if (weights.empty()) return;
   const search::Estimate estimate = search::estimate_leaves(weights, 1);
   if (estimate.low > static_cast<double>(limit))
-    throw Error(fmt::format("--enumerate: expected at most {} candidates, found about {:.2g} (--limit N takes more)",
+    throw Error(fmt::format("--enumerate: expected at most {} candidates, found about {:.2g} (--limit N allows more)",
                             limit, estimate.leaves));
 }
 
@@ -137,8 +137,8 @@ void enumerate(Explorer& explorer, const SpaceOptions& options, Progress& progre
   const bool all = search::for_each_path(explorer.space(), [&](const Path& path) {
     if (interrupted()) return false;
     if (++found > options.limit)
-      throw Error(
-          fmt::format("--enumerate: expected at most {} candidates, found more (--limit N takes more)", options.limit));
+      throw Error(fmt::format("--enumerate: expected at most {} candidates, found more (--limit N allows more)",
+                              options.limit));
     explorer.add(path, true);
     progress.status(report.kernel, counted(static_cast<std::int64_t>(found), "candidate"));
     return true;

@@ -28,7 +28,8 @@ std::string list(const std::vector<Value>& values) {
 }
 
 std::string level_table(const SpaceReport& report, std::size_t width) {
-  std::vector<std::vector<std::string>> rows{{"knob", "paths", "options", "mean", "no effect", "of the heuristic"}};
+  std::vector<std::vector<std::string>> rows{
+      {"knob", "paths", "options", "mean", "no effect", "on the heuristic's path"}};
   for (const auto& [level, heuristic, changed, unchanged] : report.levels)
     rows.push_back(
         {level.knob, percent(level.paths, report.leaves.paths),
@@ -38,7 +39,7 @@ std::string level_table(const SpaceReport& report, std::size_t width) {
 }
 
 std::string skip_table(const SpaceReport& report, std::size_t width) {
-  std::vector<std::vector<std::string>> rows{{"rule", "skipped", "", "most often because"}};
+  std::vector<std::vector<std::string>> rows{{"rule", "skipped", "", "most frequent reason"}};
   for (const auto& [rule, paths, reasons] : report.skips)
     rows.push_back({rule, percent(paths, report.examined),
                     reasons.size() == 1 ? "" : percent(reasons.front().second, paths), reasons.front().first});
@@ -49,15 +50,15 @@ std::string leaves_line(const SpaceOptions& options, const SpaceReport& report) 
   const search::Estimate& leaves = report.leaves;
   if (options.enumerate) return fmt::format("candidates: {}{}", report.interrupted ? "at least " : "", leaves.paths);
   return fmt::format(
-      "candidates: about {} (95%: {} … {}), by {} random paths, seed {}; the largest is {:.1f}% of the sum",
+      "candidates: about {} (95%: {} … {}), from {} random paths, seed {}; the largest path is {:.1f}% of the sum",
       count(leaves.leaves), count(leaves.low), count(leaves.high), leaves.paths, options.seed,
       100 * leaves.largest_share);
 }
 
 std::string duplicates_line(const SpaceOptions& options, const SpaceReport& report) {
   const std::size_t again = report.candidates - report.kernels;
-  return fmt::format("duplicates: {} of {} {} ({}) lower to a kernel that another of them gives", again,
-                     report.candidates, options.enumerate ? "candidates" : "distinct candidates looked at",
+  return fmt::format("duplicates: {} of {} {} ({}) give the same kernel as another", again, report.candidates,
+                     options.enumerate ? "candidates" : "distinct candidates examined",
                      percent(again, report.candidates));
 }
 

@@ -12,15 +12,17 @@ namespace deplo::apps {
 void add_report(CLI::App& command) {
   auto flags = std::make_shared<ReportFlags>();
   command.description(
-      "Draw a store or a comparison as an HTML page with plots.\n"
-      "Of a store: how each kernel's search went, its times, knobs, best schedule and failures; of two stores: both "
-      "side by side. The page needs no network (docs/report.md).");
-  command.add_option("files", flags->files, "A store, two stores, or what `deplo compare --output` wrote.")
+      "Draw a store or a comparison as an HTML page with plots.\nThe page of a store shows each kernel's search, "
+      "times, knobs, best schedule and failures; two stores stand side by side. The page needs no network "
+      "(docs/report.md).");
+  command.add_option("files", flags->files, "A store, two stores, or a file written by `deplo compare --output`.")
       ->type_name("FILE [FILE]");
   command.add_option("-o,--output", flags->output.html, "Write the page to FILE.")
       ->type_name("FILE")
       ->capture_default_str();
-  command.add_option("--kernel", flags->kernel, "Of a store: only this kernel (a name, its beginning, or a pattern).")
+  command
+      .add_option("--kernel", flags->kernel,
+                  "Stores only: draw only this kernel (a name, its beginning, or a pattern).")
       ->type_name("NAME");
   const auto folder = [&](const char* name, std::string& into, const char* kind) {
     command.add_option(name, into, fmt::format("Also write each plot as {} into this folder.", kind))

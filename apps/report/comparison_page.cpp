@@ -221,14 +221,12 @@ void add_order(Page& page, const Comparison& comparison, const Ordered& ordered)
   page.plots(subject.empty() ? "all spaces" : subject + ", all spaces", std::move(figures));
   page.table(standings_table(ordered));
   page.text(
-      "95 %: hierarchical bootstrap over spaces and repeats. short: score of the short budget. p: Wilcoxon's "
-      "signed-rank "
-      "test over spaces against the first strategy, Holm's correction. A12: probability that a run is better than one "
-      "of "
-      "the first. to 10 %, 5 %: evaluations until half of the runs came so near to the best.");
+      "95 %: hierarchical bootstrap over spaces and repeats. short: score at the short budget. p: Wilcoxon's "
+      "signed-rank test over spaces against the first strategy, Holm's correction. A12: probability that a run beats a "
+      "run of the first strategy. to 10 %, 5 %: evaluations until half of the runs are this close to the best.");
   page.table(spaces_table(comparison, ordered));
   page.text(
-      "within: share of the valid configurations so near to the best. M*: evaluations of random search that make the "
+      "within: share of the valid configurations this close to the best. M*: evaluations of random search within the "
       "budget. neighbours: correlation of log times of configurations that differ in one knob.");
 }
 
@@ -240,9 +238,10 @@ std::string description(const Comparison& comparison) {
                                  search::name(first.order));
   if (contest.noisy) text += ", with noise";
   if (contest.workers > 0) text += fmt::format(", {} compilers beside the device", contest.workers);
-  if (contest.warm_start > 0) text += fmt::format(", models start from {} records of each source", contest.warm_start);
+  if (contest.warm_start > 0)
+    text += fmt::format(", models learn first from {} records of each source", contest.warm_start);
   text += ". The score is 0 for random search and 1 for finding the best configuration at once.";
-  if (comparison.interrupted) text += " Interrupted: spaces that were not finished are left out.";
+  if (comparison.interrupted) text += " Interrupted: unfinished spaces are not shown.";
   return text;
 }
 
@@ -253,7 +252,7 @@ std::string description(const SpaceResult& space) {
   text += fmt::format("{} configurations, {} valid; budget {} ({} evaluations of random search)",
                       space.difficulty.configurations, space.difficulty.valid, print(space.budget, Unit::seconds),
                       space.evaluations);
-  if (!space.sources.empty()) text += fmt::format("; models start from {}", fmt::join(space.sources, ", "));
+  if (!space.sources.empty()) text += fmt::format("; models learn first from {}", fmt::join(space.sources, ", "));
   return text;
 }
 

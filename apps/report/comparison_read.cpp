@@ -164,7 +164,7 @@ Comparison parse_comparison(std::string_view text, const std::string& place) {
   const Json json = Json::parse(text, nullptr, false);
   if (json.is_discarded() || !json.is_object() || !json.contains("deplo") || json["deplo"] != "comparison")
     throw Error(place +
-                ": expected a store, or a comparison that `deplo compare --output` wrote, found something else");
+                ": expected a store, or a comparison written by `deplo compare --output`, found something else");
   const Node document(json, place);
   Comparison comparison;
   search::Contest& contest = comparison.contest;

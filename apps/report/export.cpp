@@ -51,7 +51,7 @@ fs::path make_folder(const std::string& folder) {
   fs::create_directories(folder, error);
   if (!fs::is_directory(folder))
     throw Error(
-        fmt::format("{}: expected a folder that can be made: {}", folder, error ? error.message() : "it is a file"),
+        fmt::format("{}: expected a folder that can be created: {}", folder, error ? error.message() : "it is a file"),
         Exit::environment);
   return folder;
 }

@@ -21,7 +21,7 @@ void check_file(const std::string& file, const ReportFiles& output) {
   std::error_code error;
   if (!fs::exists(file, error)) throw Error(file + ": expected a store or a comparison, found no such file");
   if (fs::equivalent(file, output.html, error))
-    throw Error(fmt::format("--output {}: expected another file than the one that is read", output.html));
+    throw Error(fmt::format("--output {}: expected another file than the input, found the same", output.html));
 }
 
 /// `damaged`: how many rows of the stores it leaves out.
@@ -32,7 +32,7 @@ Page page_of(const ReportFlags& flags, std::size_t& damaged) {
   }
   std::vector<TunedStore> stores;
   for (const std::string& file : flags.files) {
-    if (!engine::is_store(file)) throw Error(file + ": expected a store beside the other one, found something else");
+    if (!engine::is_store(file)) throw Error(file + ": expected a second store, found something else");
     stores.emplace_back(file, flags.kernel);
   }
   Page page = tuning_page(stores);

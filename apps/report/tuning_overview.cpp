@@ -176,7 +176,8 @@ std::string without_time(const std::vector<KernelRow>& rows, std::size_t store) 
   std::vector<std::string> names;
   for (const KernelRow& row : rows)
     if (row.in[store] && row.in[store]->speed_up().best <= 0) names.push_back(row.title);
-  return names.empty() ? "" : fmt::format("No valid time of {}: {}. ", names.size(), fmt::join(names, ", "));
+  return names.empty() ? ""
+                       : fmt::format("Kernels without a valid time ({}): {}. ", names.size(), fmt::join(names, ", "));
 }
 
 }  // namespace
@@ -192,9 +193,9 @@ void add_overview(Page& page, const std::vector<KernelRow>& rows) {
     page.text(text + without_time(rows, i));
   }
   std::vector<Figure> figures = ratio_figures(rows, over_untuned, "speed-up", "Speed-up over the untuned schedule",
-                                              "Pale: both times as screened; else both are confirmed.");
+                                              "Pale bars: both times are screened; other bars: both are confirmed.");
   std::ranges::move(ratio_figures(rows, over_library, "over-the-library", "Speed-up over " + cut(library, 30),
-                                  "Pale: our time as screened; else both are confirmed."),
+                                  "Pale bars: our time is screened; other bars: it is confirmed."),
                     std::back_inserter(figures));
   page.plots("all kernels", std::move(figures));
   constexpr std::size_t most_unfolded = 8;

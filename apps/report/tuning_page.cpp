@@ -96,7 +96,7 @@ HtmlTable decision_table(const TunedKernel& kernel) {
   HtmlTable table{{"rule", "knob", "best"}, {}, {5}};
   if (!kernel.imported) table.heads.emplace_back("untuned");
   const bool known = !kernel.schedule.empty();
-  if (known) table.heads.insert(table.heads.end(), {"options", "what it decides"});
+  if (known) table.heads.insert(table.heads.end(), {"options", "decision"});
   std::string rule;
   for (const TunedKernel::Decision& decision : kernel.decisions) {
     const bool first = decision.rule != rule;
@@ -118,7 +118,7 @@ std::string words(const StageTimes& times) {
 }
 
 void add_schedule(Page& page, const TunedKernel& kernel, const std::string& store) {
-  if (kernel.best_trail.empty()) return page.text(store + "No schedule of it has a valid time.");
+  if (kernel.best_trail.empty()) return page.text(store + "No schedule has a valid time.");
   const SpeedUp speed = kernel.summary.speed_up();
   std::string text = fmt::format("{}The best schedule: {}.", store, words(kernel.summary.best));
   if (speed.factor() > 0)
@@ -134,7 +134,7 @@ void add_schedule(Page& page, const TunedKernel& kernel, const std::string& stor
 
 void add_failure_messages(Page& page, const TunedKernel& kernel, const std::string& store) {
   if (kernel.failures.empty()) return;
-  HtmlTable table{{"failure", "trials", "the latest said", "its trail"}, {}, {2, 3}};
+  HtmlTable table{{"failure", "trials", "latest message", "its trail"}, {}, {2, 3}};
   for (const auto& [status, kind] : kernel.failures)
     table.rows.push_back({store + status, fmt::format("{}", kind.count), kind.message, kind.trail});
   page.table(table);
@@ -175,20 +175,18 @@ std::string left_out(const TunedStore& store) {
   constexpr std::size_t most = 5;
   const std::vector<std::string>& rows = store.damaged();
   std::string text =
-      fmt::format("Left out of {}, damaged: {} (`deplo db check` lists all). ", store.file(), rows.size());
+      fmt::format("Damaged rows of {}, not shown: {} (`deplo db check` lists all). ", store.file(), rows.size());
   for (std::size_t i = 0; i < std::min(rows.size(), most); ++i) text += (i == 0 ? "" : "; ") + rows[i];
   return text + (rows.size() > most ? "; …" : "");
 }
 
 constexpr const char* legend =
-    "Plots of a kernel have times as screened, in one stage: a dot is a trial, a stroke at the upper edge a failed "
-    "one, "
-    "the line the best so far (of what ran to the end). Confirmed times are of another protocol: the finalists', the "
-    "untuned schedule's, the libraries'. Time spent on a kernel is that of its trials, builds included. Knobs: the "
-    "share "
-    "of the variance of log time that a knob's values explain (epsilon squared), of what the search tried; a × b is "
-    "what "
-    "both explain beyond each. Values: below 1 is faster than the mean.";
+    "The plots of a kernel show times as screened. A dot is a trial, a stroke at the upper edge is a failed trial, and "
+    "the line is the best so far of all complete trials. Confirmed times follow another protocol; the finalists, the "
+    "untuned schedule and the libraries have them. The time spent on a kernel is that of its trials, builds included. "
+    "Knobs: the share of the variance of log time that the values of a knob explain (epsilon squared), among the "
+    "schedules that were tried; a × b is the share that only both together explain. Values: below 1 is faster than the "
+    "mean.";
 
 }  // namespace
 

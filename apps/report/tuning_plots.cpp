@@ -173,7 +173,7 @@ void caution(Figure& figure, const Kernels& kernels) {
     if (kernel != nullptr && !kernel->knobs.empty()) fewest = std::min(fewest, kernel->valid);
   if (fewest < enough)
     figure.add_note(
-        fmt::format("Caution: of {} valid trials, fewer than {}. Much of this may be chance.", fewest, enough));
+        fmt::format("Caution: only {} valid trials, fewer than {}. Much of this may be chance.", fewest, enough));
 }
 
 /// Shares per store of each knob, and of the pairs that say more than their knobs.

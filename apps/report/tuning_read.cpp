@@ -120,7 +120,7 @@ TunedStore::TunedStore(const std::string& file, const std::string& name) : file_
   if (const std::int64_t lost = database_->integer(
           "SELECT count(*) FROM trial t LEFT JOIN run r ON r.id = t.run LEFT JOIN device d ON d.id = "
           "r.device LEFT JOIN kernel k ON k.id = t.kernel WHERE d.id IS NULL OR k.id IS NULL"))
-    damaged_.push_back(fmt::format("{} trials whose run, device or kernel is not there", lost));
+    damaged_.push_back(fmt::format("{} trials whose run, device or kernel is missing", lost));
 }
 
 TunedStore::~TunedStore() = default;

@@ -71,7 +71,7 @@ Trail untuned_trail(const TunedKernel& kernel, const Origin& origin) {
 void explain_schedule(TunedKernel& kernel) {
   kernel.imported = kernel.text.starts_with("recorded ");
   if (kernel.imported) {
-    kernel.unreadable = "Recorded by another program: it has no schedule that these rules know.";
+    kernel.unreadable = "Recorded by another program: these rules do not know its schedules.";
     return explain_by_trail(kernel, {});
   }
   if (kernel.trials.empty()) return;  // all of them damaged
@@ -81,7 +81,7 @@ void explain_schedule(TunedKernel& kernel) {
     untuned = untuned_trail(kernel, origin);
     if (!kernel.best_trail.empty()) explain_by_rules(kernel, origin, untuned);
   } catch (const Error& error) {  // of another version, or for another target than the device's
-    kernel.unreadable = fmt::format("The rules of this program do not read it: {}.", error.what());
+    kernel.unreadable = fmt::format("The rules of this program cannot replay it: {}.", error.what());
     explain_by_trail(kernel, untuned);
   }
   kernel.summary.untuned = kernel.times_of(print(untuned));

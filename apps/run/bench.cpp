@@ -94,7 +94,7 @@ class Bencher {
     if (options_.store) store_.emplace(*options_.store, device_->info(), options_);
     probe_.emplace(*device_, store_ ? store_->known_ceilings() : rules::Ceilings{});
     if (!options_.ab.empty() && loops.size() != 1)
-      throw Error(fmt::format("--ab: expected a single kernel, found {}; choose one by --only", loops.size()));
+      throw Error(fmt::format("--ab: expected a single kernel, found {}; choose one with --only", loops.size()));
     BenchReport report{device_->info().name,
                        target_.name,
                        options_.store.value_or(""),

@@ -155,8 +155,8 @@ std::string print_table(const BenchReport& report, std::size_t width) {
     text += fmt::format("\ngeometric mean of baseline/ours over {}: {:.3f}  {}",
                         counted(static_cast<std::int64_t>(mean.kernels), "kernel"), mean.ratio(), mean.title);
   text += fmt::format("\n{} ({}); operands cold, medians of alternating rounds\n", report.device, report.target);
-  text += report.tuned.empty() ? "no tuned store: schedules are the heuristic's (`deplo tune` makes one)\n"
-                               : fmt::format("schedules by {}\n", report.tuned);
+  text += report.tuned.empty() ? "no tuned store (`deplo tune` writes one): all schedules are the heuristic's\n"
+                               : fmt::format("schedules from {}\n", report.tuned);
   for (std::size_t i = 0; i < report.kernels.size(); ++i)
     if (const BenchKernel& k = report.kernels[i]; k.first == i && !(k.note.empty() && k.from.empty()))
       text += fmt::format("{} {}: {}{}\n", i, k.name, k.from.empty() ? "" : "the schedule of " + k.from + " ", k.note);

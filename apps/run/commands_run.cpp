@@ -56,12 +56,12 @@ int run_bench(Flags& flags) {
   options.tuned = flags.run.tuned;
   options.nearest = flags.run.nearest;
   if (!options.ab.empty() && (options.tuned || options.nearest))
-    throw Error("--ab: expected it without --tuned and --nearest, found both");
+    throw Error("--ab: expected no --tuned and no --nearest with it, found one");
   options.source.symbols = parse_symbols(flags.symbols);
   if (!options.config)
     engine::check_source(options.source);
   else if (!options.source.is_empty())
-    throw Error("--config: expected it in place of a graph and of --kernel, found both");
+    throw Error("--config: expected no graph and no --kernel with it, found one");
   options.device = flags.run.device;
   options.target = flags.run.target;
   options.seed = flags.run.seed;
@@ -97,9 +97,9 @@ int run_graph(Flags& flags) {
 }
 
 void add_bench_flags(CLI::App& command, Flags& flags) {
-  command.add_flag("--bench", flags.is_bench,
-                   "Time each kernel beside the libraries that have it, in alternating rounds, instead of checking the "
-                   "graph's outputs.");
+  command.add_flag(
+      "--bench", flags.is_bench,
+      "Instead of checking outputs, time each kernel and the libraries that have it, in alternating rounds.");
   command
       .add_option("--config", flags.bench.config,
                   "With --bench: time the kernels of an experiment, such as experiments/suite84.yaml.")
@@ -108,13 +108,13 @@ void add_bench_flags(CLI::App& command, Flags& flags) {
       ->check(between(0.0, 1e6))
       ->type_name("SECONDS");
   command
-      .add_option(
-          "--store", flags.bench.store,
-          "With --bench: take schedules from this store, write the times there, and show what else it has of the "
-          "kernels (see `deplo db import`).")
+      .add_option("--store", flags.bench.store,
+                  "With --bench: take schedules from this store, add the times to it, and show its other times of the "
+                  "kernels (see `deplo db import`).")
       ->type_name("FILE")
       ->group(seldom);
-  command.add_option("--ab", flags.bench.ab, "With --bench: time two schedules of one kernel, each a quoted trail.")
+  command
+      .add_option("--ab", flags.bench.ab, "With --bench: time two schedules of a single kernel, each a quoted trail.")
       ->expected(2)
       ->type_name("TRAIL TRAIL")
       ->group(seldom);
@@ -126,16 +126,17 @@ void add_run(CLI::App& command, int& exit_code) {
   auto flags = std::make_shared<Flags>();
   RunOptions& options = flags->run;
   command.description(
-      "Run a graph and check its outputs, or time its kernels (--bench).\n"
-      "The outputs are compared with a reference in double. Exit code 1: one is wrong.");
+      "Run a graph and check its outputs, or time its kernels (--bench).\nA reference in double tells whether the "
+      "outputs are right. If one is wrong, the exit code is 1.");
   add_kernel_selection(command, flags->bench.source, flags->symbols);
   add_device(command, options.device);
   command
-      .add_option("--target", options.target, "Compile for a name under configs/targets, or auto: what the device is.")
+      .add_option("--target", options.target,
+                  "Compile for this target: a name under configs/targets, or auto (that of the device).")
       ->type_name("TARGET")
       ->capture_default_str()
       ->group(seldom);
-  command.add_option("--seed", options.seed, "Draw the inputs and parameters that have no values from this seed.")
+  command.add_option("--seed", options.seed, "Draw random inputs and parameters from this seed.")
       ->check(between(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
       ->type_name("N")
       ->capture_default_str()
@@ -144,11 +145,11 @@ void add_run(CLI::App& command, int& exit_code) {
   add_inputs(command, flags->inputs);
   command
       .add_option("--tuned", options.tuned,
-                  "Use the schedules of this store of `deplo tune` [" + engine::default_store() + ", if it is there].")
+                  "Use schedules from a store written by `deplo tune` [" + engine::default_store() + ", if it exists].")
       ->type_name("FILE");
   command
       .add_flag("--nearest", options.nearest,
-                "Give a kernel that was not tuned the schedule of the nearest sizes that were, where it is legal.")
+                "For an untuned kernel, use the schedule of the nearest tuned sizes if it is legal.")
       ->group(seldom);
   add_bench_flags(command, *flags);
   command.add_flag("--json", flags->json, "Print one JSON document instead of the tables.");

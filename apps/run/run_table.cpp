@@ -38,13 +38,16 @@ std::string schedules_text(const RunReport& report) {
     ++distinct;
     ++counts[k.origin];
     if (k.origin == engine::Origin::nearest)
-      notes += fmt::format("{} {}: NOT TUNED, runs the schedule of {}\n", i, k.name, k.from);
+      notes += fmt::format("{} {}: NOT TUNED, uses the schedule of {}\n", i, k.name, k.from);
     if (!k.note.empty()) notes += fmt::format("{} {}: {}\n", i, k.name, k.note);
   }
-  if (report.store.empty()) return "no tuned store: all schedules are the heuristic's (`deplo tune` makes one)\n";
+  if (report.store.empty()) return "no tuned store (`deplo tune` writes one): all schedules are the heuristic's\n";
   std::string text =
-      fmt::format("schedules of {}, by {}:", counted(static_cast<std::int64_t>(distinct), "kernel"), report.store);
-  for (const auto& [origin, count] : counts) text += fmt::format(" {} {}", count, name(origin));
+      fmt::format("schedules of {} from {}:", counted(static_cast<std::int64_t>(distinct), "kernel"), report.store);
+  for (std::string_view comma = ""; const auto& [origin, count] : counts) {
+    text += fmt::format("{} {} {}", comma, count, name(origin));
+    comma = ",";
+  }
   return text + "\n" + notes;
 }
 

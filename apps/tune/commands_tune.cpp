@@ -80,7 +80,7 @@ void check_tuned(const engine::Summary& summary) {
       left_out.push_back(&row);
     else if (row.best_us <= 0)
       throw Error(
-          fmt::format("no candidate of {} gave a valid time; the latest said: {}", row.name, one_line(row.fault)),
+          fmt::format("no candidate of {} gave a valid time; the last failure: {}", row.name, one_line(row.fault)),
           Exit::environment);
   }
   if (!left_out.empty())
@@ -132,8 +132,8 @@ int run_tune(const TuneFlags& flags) {
 void add_search(CLI::App& command, TuneFlags& flags) {
   command
       .add_option("--search", flags.search,
-                  "Search by this strategy (see `deplo strategies`). Choosing a different strategy discards the file's "
-                  "parameters.")
+                  "Search with this strategy (see `deplo strategies`). Choosing a different strategy discards the "
+                  "file's parameters.")
       ->type_name("STRATEGY");
   command
       .add_option("--set", flags.set,
@@ -143,7 +143,7 @@ void add_search(CLI::App& command, TuneFlags& flags) {
       ->allow_extra_args(false)
       ->group(seldom);
   add_restrictions(command, flags.restrictions);
-  command.add_option("--seed", flags.seed, "The same seed tries the same schedules in the same order.")
+  command.add_option("--seed", flags.seed, "Set the seed. The same seed tries the same schedules in the same order.")
       ->check(between(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
       ->type_name("N")
       ->group(seldom);
@@ -152,20 +152,19 @@ void add_search(CLI::App& command, TuneFlags& flags) {
 void add_budget(CLI::App& command, TuneFlags& flags) {
   command
       .add_option("--time", flags.seconds,
-                  "Search for SECONDS, all kernels together. Each kernel gets at least its heuristic's schedule.")
+                  "Search for SECONDS in all. Every kernel is measured at least once, with the heuristic's schedule.")
       ->check(between(0.0, engine::most_seconds))
       ->type_name("SECONDS");
-  command.add_option("--trials", flags.trials, "Make at most N new measurements of each kernel.")
+  command.add_option("--trials", flags.trials, "Make at most N new measurements per kernel.")
       ->check(between(std::int64_t{1}, engine::most_count))
       ->type_name("N");
-  command
-      .add_option("--patience", flags.patience, "Stop a kernel after N new measurements in a row without a new best.")
+  command.add_option("--patience", flags.patience, "Stop a kernel after N new measurements without a new best.")
       ->check(between(std::int64_t{1}, engine::most_count))
       ->type_name("N")
       ->group(seldom);
   command
       .add_option("--shard", flags.shard,
-                  "Tune the kernels that are the I-th of N processes' share; `deplo db merge` joins what they store.")
+                  "Tune the I-th of N shares of the kernels, one process each. `deplo db merge` joins their stores.")
       ->type_name("I/N")
       ->group(seldom);
 }
@@ -173,14 +172,13 @@ void add_budget(CLI::App& command, TuneFlags& flags) {
 void add_beginnings(CLI::App& command, TuneFlags& flags) {
   command
       .add_option("--warm-start", flags.warm_start,
-                  "First measure the fastest schedules that STORE has of the same kernels on other devices, and of the "
+                  "First measure the fastest schedules in STORE, of the same kernels on other devices and of the "
                   "nearest other sizes. A strategy with a model also learns from them.")
       ->type_name("STORE");
   command
-      .add_option(
-          "--analytic-prior", flags.analytic_prior,
-          "Without a warm start, teach a strategy with a model what the analytic model (docs/model.md) says of N "
-          "random schedules, 2 ms each [0].")
+      .add_option("--analytic-prior", flags.analytic_prior,
+                  "Without a warm start, teach a strategy with a model the analytic model's estimates of N random "
+                  "schedules, 2 ms each (docs/model.md) [0].")
       ->check(between(std::int64_t{0}, std::int64_t{100'000}))
       ->type_name("N")
       ->group(seldom);
@@ -191,22 +189,24 @@ void add_beginnings(CLI::App& command, TuneFlags& flags) {
 void add_tune(CLI::App& command, int& exit_code) {
   auto flags = std::make_shared<TuneFlags>();
   command.description(
-      "Search for the fastest schedule of every kernel of an experiment.\n"
-      "Flags override what the experiment's file says. Ctrl-C prints what was found; the same command goes on from "
-      "there.");
-  command.add_option("--config", flags->config, "The experiment (YAML): kernels, search, budget.")->type_name("FILE");
+      "Search for the fastest schedule of every kernel of an experiment.\nFlags override the experiment's file. Ctrl-C "
+      "prints the results so far; the same command continues from there.");
+  command.add_option("--config", flags->config, "Read the experiment from FILE (YAML): kernels, search and budget.")
+      ->type_name("FILE");
   add_budget(command, *flags);
   add_search(command, *flags);
   command
-      .add_option("--device", flags->device, "Use cuda, cuda:N, opencl, opencl:N (see `deplo devices`) or interpreter.")
+      .add_option("--device", flags->device,
+                  "Use this device: cuda, cuda:N, opencl, opencl:N or interpreter (see `deplo devices`).")
       ->type_name("DEVICE");
   command
-      .add_option("--target", flags->target, "Compile for a name under configs/targets, or auto: what the device is.")
+      .add_option("--target", flags->target,
+                  "Compile for this target: a name under configs/targets, or auto (that of the device).")
       ->type_name("TARGET")
       ->group(seldom);
   command
       .add_option("--store", flags->store,
-                  "Keep every measurement in this SQLite file; what it has is not measured again.")
+                  "Keep all measurements in this SQLite file. Those that it has are not repeated.")
       ->type_name("FILE")
       ->capture_default_str();
   add_beginnings(command, *flags);
@@ -214,11 +214,11 @@ void add_tune(CLI::App& command, int& exit_code) {
   add_tolerance(command, flags->tolerance);
   command
       .add_flag("--retry-failed", flags->retry_failed,
-                "Measure again what failed in an earlier run (it may hang or crash again).")
+                "Measure failures of earlier runs again. They may hang or crash again.")
       ->group(seldom);
   command
       .add_flag("--in-process", flags->in_process,
-                "Run candidates in this process, for a debugger: one that crashes ends it.")
+                "Run candidates in this process, for a debugger. If one crashes, so does the process.")
       ->group(seldom);
   command.add_flag("--json", flags->json, "Print one JSON document instead of the table.");
   command.add_flag("--quiet", flags->quiet, "Show no progress.");

@@ -139,8 +139,8 @@ std::string notes(const engine::Summary& summary) {
     if (!row.same.empty()) text += fmt::format("{} is also {}\n", row.name, fmt::join(row.same, ", "));
   for (const engine::Row& row : summary.rows)
     if (row.stop == engine::untunable) text += fmt::format("{} {}: {}\n", row.name, engine::untunable, row.fault);
-  if (!unconfirmed.empty()) text += "not confirmed by a full, fully checked run: " + unconfirmed + "\n";
-  if (summary.interrupted) text += "interrupted: the same command goes on from " + summary.store + "\n";
+  if (!unconfirmed.empty()) text += "not confirmed by a full, checked run: " + unconfirmed + "\n";
+  if (summary.interrupted) text += "interrupted: the same command continues from " + summary.store + "\n";
   return text;
 }
 

@@ -25,7 +25,7 @@ void check_knob(const std::string& knob, std::string_view place) {
   const std::size_t star = knob.find('*');
   if (dot == std::string::npos || dot + 1 == knob.size() || (star != std::string::npos && star + 1 < knob.size()))
     throw Error(
-        fmt::format("{}: expected a knob, RULE.NAME, or the beginning of one and *, such as mark_unroll.*, found '{}'",
+        fmt::format("{}: expected a knob (RULE.NAME), or the beginning of one and *, such as mark_unroll.*, found '{}'",
                     place, knob));
   std::vector<std::string> names;
   for (const rules::Rule* rule : rules::pipeline()) names.emplace_back(rule->name);

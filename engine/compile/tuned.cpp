@@ -86,7 +86,7 @@ measure::DeviceInfo device_for(const std::string& file, const Target& target, co
     if (own == target.name && info.name.find(name) != std::string::npos) fitting.push_back(std::move(info));
   }
   if (fitting.size() != 1)
-    throw Error(fmt::format("--tuned: expected one device for {}{} in {} (choose by --tuned-on NAME), found {}: {}",
+    throw Error(fmt::format("--tuned: expected one device for {}{} in {} (choose with --tuned-on NAME), found {}: {}",
                             target.name, name.empty() ? "" : " named '" + name + "'", file, fitting.size(),
                             names.empty() ? "nothing was measured" : fmt::format("it has {}", fmt::join(names, ", "))));
   return std::move(fitting.front());
@@ -133,7 +133,7 @@ std::optional<Schedule> TunedCache::replay(const measure::StoredSchedule& stored
   std::optional<Prepared> prepared;
   try {
     schedule.loop = parse_kernel(stored.kernel.text, {}, "the kernel's text");
-    if (ir::structural_keys(schedule.loop).exact != stored.exact_key) throw Error("the key is not that of the text");
+    if (ir::structural_keys(schedule.loop).exact != stored.exact_key) throw Error("the key does not match the text");
     prepared = follow(schedule.loop, target_, stored.best.trail);
   } catch (const Error& error) {
     note = fmt::format("damaged: trial {} of {}: {}", stored.best.id, file_, error.what());
@@ -141,9 +141,8 @@ std::optional<Schedule> TunedCache::replay(const measure::StoredSchedule& stored
   }
   if (!prepared || prepared->digest != stored.best.digest) {
     note = fmt::format(
-        "stale: this deplo makes {} from the trail of trial {} than was measured ({}); `deplo tune --store {}` again "
-        "measures it anew",
-        prepared ? "another source" : "no kernel any more", stored.best.id, stored.kernel.name, file_);
+        "stale: the trail of trial {} of {} now gives {}; run `deplo tune --store {}` to measure it again",
+        stored.best.id, stored.kernel.name, prepared ? "another source than the measured one" : "no kernel", file_);
     return std::nullopt;
   }
   schedule.arguments = all_of(schedule.loop);
@@ -217,9 +216,8 @@ std::optional<Schedule> TunedCache::find_nearest(const ir::Program& kernel, std:
     if (auto schedule = transfer(kernel, stored, Origin::nearest)) return schedule;
   }
   if (note.empty())
-    note = near.empty()
-               ? "no such kernel was tuned with other extents"
-               : fmt::format("none of the schedules of the {} tuned with other extents is legal here", near.size());
+    note = near.empty() ? "not tuned with other extents either"
+                        : fmt::format("none of the {} schedules for other extents is legal here", near.size());
   return std::nullopt;
 }
 

@@ -29,8 +29,8 @@ void check_source(const GraphSource& source, std::optional<bool> kernel) {
     throw Error(fmt::format("expected one of -c CODE, --file FILE, --pt2 FILE, --model NAME{}, found {}; see --help",
                             kernel ? ", --kernel NAME" : "", found == 0 ? "none" : "several"));
   if (!source.model && (source.layer || source.seq))
-    throw Error(fmt::format("{}: expected it beside --model, found it alone", source.layer ? "--layer" : "--seq"));
-  if (source.model && !source.seq) throw Error("expected the flag --seq N beside --model, found none; see --help");
+    throw Error(fmt::format("{}: expected --model with it, found none", source.layer ? "--layer" : "--seq"));
+  if (source.model && !source.seq) throw Error("--model: expected --seq N with it, found none; see --help");
 }
 
 ir::torch::Graph read_graph(const GraphSource& source, std::string_view where) {

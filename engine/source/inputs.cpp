@@ -145,8 +145,8 @@ class Filler {
   void see_file(const ir::Tensor& tensor) {
     if (!tensor.permutation.empty())
       throw Error(
-          fmt::format("the values of {}: expected a distribution, found a file: its kernels read it with its "
-                      "dimensions in another order",
+          fmt::format("{}: expected a distribution, found a file; the kernels read this tensor with its dimensions in "
+                      "another order",
                       tensor.of));
     Range range;
     for (const float value : *tensor.source.values) range.add(value);

@@ -37,8 +37,8 @@ bool KernelSelection::is_empty() const {
 void check_source(const KernelSelection& source) {
   const bool graph = source.kernel.empty();
   check_source(source.graph, !graph);
-  if (graph && !source.symbols.empty()) throw Error("--symbol: expected it beside --kernel, found a graph");
-  if (!graph && source.only) throw Error("--only: expected it beside a graph (-c, …), found --kernel");
+  if (graph && !source.symbols.empty()) throw Error("--symbol: expected --kernel with it, found a graph");
+  if (!graph && source.only) throw Error("--only: expected a graph (-c, …) with it, found --kernel");
 }
 
 std::vector<NumberedKernel> pick_kernels(const ir::Module& module, const std::optional<std::string>& only) {

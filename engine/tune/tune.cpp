@@ -38,9 +38,9 @@ Row merge(const Row& before, Row after) {
 /// For people; programs get name(Stop).
 std::string_view words(std::string_view stop) {
   if (stop == name(search::Stop::seconds)) return "time is up";
-  if (stop == name(search::Stop::trials)) return "enough trials";
-  if (stop == name(search::Stop::patience)) return "no better one came";
-  if (stop == name(search::Stop::exhausted)) return "every schedule was tried";
+  if (stop == name(search::Stop::trials)) return "all trials made";
+  if (stop == name(search::Stop::patience)) return "no improvement";
+  if (stop == name(search::Stop::exhausted)) return "every schedule tried";
   return stop;
 }
 

@@ -85,9 +85,9 @@ class KernelTuner {
     for (const WarmSource& source : known) sources.push_back(source.trials);
     const bool learns = searcher.warm_start(sources);
     first = fastest(known, space_, first_of_each);
-    narrator_.progress.line(fmt::format("{}  warm start: {}; {} of their schedules first{}", narrator_.label,
+    narrator_.progress.line(fmt::format("{}  warm start: {}; trying {} of their schedules first{}", narrator_.label,
                                         describe(known), first.size(),
-                                        learns ? ", and the model begins with all" : ""));
+                                        learns ? ", and the model learns from all" : ""));
     return true;
   }
 
@@ -97,10 +97,9 @@ class KernelTuner {
     const std::vector<search::SourceTask> sources{searcher.learns() ? ask_others() : search::SourceTask()};
     const bool learns = !sources[0].empty() && searcher.warm_start(sources);
     narrator_.progress.line(fmt::format(
-        "{}  warm start: {} has no trials of it, {}", narrator_.label, session_.warm_start,
-        learns ? fmt::format("begins with what trees that learned from its other kernels say of {} schedules",
-                             sources[0].size())
-               : "cold"));
+        "{}  warm start: {} has no trials of it; {}", narrator_.label, session_.warm_start,
+        learns ? fmt::format("trees that learned from its other kernels estimate {} schedules", sources[0].size())
+               : "cold start"));
     return learns;
   }
 
@@ -121,7 +120,7 @@ class KernelTuner {
     const bool learns = searcher.warm_start(sources);
     narrator_.progress.line(fmt::format(
         "{}  analytic prior: {}", narrator_.label,
-        learns ? fmt::format("{} schedules", sources[0].size()) : experiment_.strategy + " learns from none"));
+        learns ? fmt::format("{} schedules", sources[0].size()) : experiment_.strategy + " does not learn"));
   }
 
   search::Measured measure(const search::Candidate& candidate) {

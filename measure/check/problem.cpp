@@ -88,8 +88,8 @@ const ir::Program& fitting(const ir::Program& loop, const DeviceInfo& device) {
   double inputs = 0, all = 0, largest = 0;
   for (const ir::Buffer& buffer : loop.buffers) {
     if (buffer.dtype == ir::DType::f16 || buffer.dtype == ir::DType::bf16)
-      throw Error(fmt::format("kernel {}: buffer {}: expected f32, i32 or bool, which can run, found {}", loop.name,
-                              buffer.name, name(buffer.dtype)));
+      throw Error(fmt::format("kernel {}: buffer {}: expected f32, i32 or bool, found {}", loop.name, buffer.name,
+                              name(buffer.dtype)));
     const double bytes = static_cast<double>(ir::span(buffer)) * sizeof(float);  // on the host as f32
     all += bytes;
     largest = std::max(largest, bytes);

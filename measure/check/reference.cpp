@@ -142,8 +142,8 @@ void require_finite(const ir::Program& loop, Reference::Output& output) {
       inputs += fmt::format("{}{}: {}", inputs.empty() ? "" : ", ", buffer.name,
                             buffer.fill ? print(*buffer.fill) : usual_input(buffer.dtype));
   throw Error(
-      fmt::format("kernel {}: expected finite results in f32, found {} = {:.7g} ({} of {}) for {}; other "
-                  "inputs are given by --inputs FILE",
+      fmt::format("kernel {}: expected finite results in f32, found {} = {:.7g} ({} of {}) for {}; choose other inputs "
+                  "with --inputs FILE",
                   loop.name, element_name(loop.buffers[output.buffer], found->offset),
                   std::isnan(found->value) ? std::abs(found->value) : found->value,
                   std::count_if(output.elements.begin(), output.elements.end(), fault), output.elements.size(),

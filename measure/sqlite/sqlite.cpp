@@ -44,7 +44,7 @@ class TemporaryFolder {
  public:
   TemporaryFolder() : path_((std::filesystem::temp_directory_path() / "deplo-XXXXXX").string()) {
     if (mkdtemp(path_.data()) == nullptr)
-      throw Error(fmt::format("{}: cannot be made: {}", path_, std::strerror(errno)), Exit::environment);
+      throw Error(fmt::format("{}: cannot be created: {}", path_, std::strerror(errno)), Exit::environment);
   }
   ~TemporaryFolder() {
     std::error_code ignored;
@@ -194,7 +194,7 @@ std::string Database::explain(int code, int system_error, const char* message) c
       return fmt::format("locked by another program for more than {:.3g} s",
                          std::chrono::duration<double>(longest_wait_).count());
     case SQLITE_INTERRUPT:
-      return fmt::format("a query of deplo's own was given up after {:.3g} s: expected a store that deplo wrote",
+      return fmt::format("a query took more than {:.3g} s: expected a store written by deplo",
                          std::chrono::duration<double>(longest_statement_).count());
     case SQLITE_IOERR:
     case SQLITE_CANTOPEN:

@@ -67,7 +67,7 @@ Rescued rescue(const Database* lost, Database& own, const std::string& path) {
   std::string file = make_new(wanted);
   if (file.empty()) file = make_new(fs::temp_directory_path() / wanted.filename());
   if (file.empty())
-    throw Error(fmt::format("store {}: no file can be made to save it in: {}", path, std::strerror(errno)),
+    throw Error(fmt::format("store {}: cannot create a file to save it in: {}", path, std::strerror(errno)),
                 Exit::environment);
   const bool whole = lost != nullptr && copy_whole(*lost, own, file);
   if (!whole) {

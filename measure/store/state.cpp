@@ -38,18 +38,18 @@ void Store::State::give_up(const StoreLoss& loss, const std::function<void(State
       last_write(rescued);
       rescued.database->execute("DELETE FROM running");  // nobody is at work on this one
       transaction.commit();
-      lost += fmt::format("; all that it held and what was measured since is in {}", saved.file);
+      lost += fmt::format("; its contents and all later measurements are in {}", saved.file);
     } else if (const std::int64_t rows =
                    Database(saved.file)
                        .integer("SELECT (SELECT count(*) FROM trial) + (SELECT count(*) FROM baseline)");
                rows > 0) {
-      lost += fmt::format("; what this run measured, {} times and failures, is in {}", rows, saved.file);
+      lost += fmt::format("; the {} times and failures of this run are in {}", rows, saved.file);
     } else {
       std::filesystem::remove(saved.file);
       lost += "; nothing had been measured";
     }
   } catch (const Error& error) {
-    lost += fmt::format("; what was measured is lost, too: {}", error.what());
+    lost += fmt::format("; the measurements are lost, too: {}", error.what());
   }
   // Beside another store our log would be taken for its own.
   if (loss.other_file) watch->remove_log();

@@ -70,7 +70,7 @@ class Arena {
     short_budget_ = std::max(landscape_.seconds(contest.short_cutoff), start_);
     limit_ = run_factor * budget_;
     if (landscape_.random_at(start_) <= landscape_.optimum())
-      throw Error(space.records().name + ": expected a space that random search does not solve at once");
+      throw Error(space.records().name + ": expected a harder space, found one that random search solves at once");
     runs_.resize(contest.entrants.size(), std::vector<Steps>(contest.repeats));
     cpu_.resize(contest.entrants.size(), std::vector<double>(contest.repeats));
   }

@@ -202,7 +202,7 @@ HeldOutScore judge(const Learner& learner, const Rows& from, const Labelled& set
 LeaveOut parse_leave_out(std::string_view name) {
   if (name == "kernel") return LeaveOut::kernel;
   if (name == "device") return LeaveOut::device;
-  throw Error(fmt::format("expected what is left out (kernel or device), found '{}'", name));
+  throw Error(fmt::format("--leave-out: expected kernel or device, found '{}'", name));
 }
 
 std::vector<HeldOutScore> evaluate_held_out(std::span<const Labelled> sets, const HeldOutOptions& options) {

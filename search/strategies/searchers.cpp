@@ -37,7 +37,7 @@ const SearcherKind& find_searcher(std::string_view name) {
     known += ", " + std::string(kind->name);
     names.emplace_back(kind->name);
   }
-  throw Error(fmt::format("expected a searcher ({}), found '{}'{}", known, name, did_you_mean(name, names)));
+  throw Error(fmt::format("expected a strategy ({}), found '{}'{}", known, name, did_you_mean(name, names)));
 }
 
 std::unique_ptr<Searcher> make_searcher(std::string_view name, const Space& space, const SearchOptions& options) {

@@ -57,13 +57,13 @@ std::optional<Cubin> describe(const std::string& log, std::string code, const ir
 
 // From the first error on: warnings stand before it.
 Failure failure_of(const Nvrtc::Output& output, double seconds) {
-  if (output.timed_out) return {Status::build_timeout, fmt::format("NVRTC had no code after {:g} s", seconds)};
+  if (output.timed_out) return {Status::build_timeout, fmt::format("NVRTC did not finish within {:g} s", seconds)};
   const std::size_t error = output.log.find("error");
   const std::size_t line = error == std::string::npos ? 0 : output.log.rfind('\n', error) + 1;
   const std::string text = first_lines(output.log.substr(line));
   // ptxas: "Entry function 'k' uses too much shared data (0x10000 bytes, 0xc000 max)".
   const bool too_much = text.find("uses too much") != std::string::npos;
-  return {too_much ? Status::resource : Status::build_error, text.empty() ? "NVRTC made no code and no log" : text};
+  return {too_much ? Status::resource : Status::build_error, text.empty() ? "NVRTC gave no code and no log" : text};
 }
 
 std::optional<Failure> unsupported(const Nvrtc& nvrtc, std::string_view architecture) {

@@ -19,22 +19,22 @@ struct Rule {
 // Of trials that are ok fault_of() (soundness.h) has the rest.
 // @samples: as rows. Text that is no JSON is a fault of its own, and no error of every query that looks into it.
 constexpr std::array rules{
-    Rule{"a warm time that is no positive number", "trial", "warm_us <= 0 OR warm_us > 1e300"},
-    Rule{"a time that is no positive number", "baseline", "median_us <= 0 OR median_us > 1e300 OR warm_us <= 0"},
-    Rule{"a build that took less than no time", "trial", "build_ms < 0 OR build_ms > 1e300"},
+    Rule{"a warm time that is not a positive number", "trial", "warm_us <= 0 OR warm_us > 1e300"},
+    Rule{"a time that is not a positive number", "baseline", "median_us <= 0 OR median_us > 1e300 OR warm_us <= 0"},
+    Rule{"a negative build time", "trial", "build_ms < 0 OR build_ms > 1e300"},
     Rule{"ok without a time, or a time without being ok", "trial", "(status = 'ok') <> (median_us IS NOT NULL)"},
     Rule{"ok without a time, or a time without being ok", "baseline", "(status = 'ok') <> (median_us IS NOT NULL)"},
-    Rule{"samples that are no JSON array", "trial",
+    Rule{"samples that are not a JSON array", "trial",
          "NOT json_valid(samples) OR json_type(samples) <> 'array' OR NOT json_valid(rejected)"},
-    Rule{"samples that are no JSON array", "baseline", "NOT json_valid(samples) OR json_type(samples) <> 'array'"},
-    Rule{"samples that are no numbers", "trial",
+    Rule{"samples that are not a JSON array", "baseline", "NOT json_valid(samples) OR json_type(samples) <> 'array'"},
+    Rule{"samples that are not numbers", "trial",
          "EXISTS (SELECT 1 FROM @samples WHERE type NOT IN ('integer', 'real', 'null'))"},
-    Rule{"a part of the grid that is none", "trial", "status <> 'ok' AND (fidelity < 0 OR fidelity > 1)"},
-    Rule{"a ceiling that is no positive number", "ceiling",
+    Rule{"an impossible part of the grid", "trial", "status <> 'ok' AND (fidelity < 0 OR fidelity > 1)"},
+    Rule{"a ceiling that is not a positive number", "ceiling",
          "min(copy_gb_s, read_gb_s, fp32_gflop_s) < 0 OR max(copy_gb_s, read_gb_s, fp32_gflop_s) > 1e300"},
-    Rule{"a moment that is none", "trial", "julianday(created) IS NULL"},
-    Rule{"a moment that is none", "run", "julianday(started) IS NULL"},
-    Rule{"structural keys that are not its text's", "kernel",
+    Rule{"an impossible date", "trial", "julianday(created) IS NULL"},
+    Rule{"an impossible date", "run", "julianday(started) IS NULL"},
+    Rule{"structural keys that do not match the text", "kernel",
          "schedule_key <> deplo_schedule_key(text) OR exact_key <> deplo_exact_key(text)"},
 };
 
@@ -65,7 +65,7 @@ void check_references(Database& database, Rows& found) {
                              "SELECT \"table\", parent, count(*), min(rowid) FROM pragma_foreign_key_check "
                              "GROUP BY 1, 2");
   for (const auto& row : orphans.rows)
-    add(found, fmt::format("a {} that is not there", text_of(row[1])), text_of(row[0]), integer_of(row[2]), row[3]);
+    add(found, fmt::format("a missing {}", text_of(row[1])), text_of(row[0]), integer_of(row[2]), row[3]);
 }
 
 void check_statuses(Database& database, Rows& found) {
@@ -94,7 +94,7 @@ void check_kernel_keys(Database& database, Rows& found) {
       ++count;
       example = kernel.integer(0);
     }
-  add(found, "a key that is not its text's digest", "kernel", count, example);
+  add(found, "a key that is not the digest of the text", "kernel", count, example);
 }
 
 }  // namespace

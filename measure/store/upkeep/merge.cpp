@@ -71,8 +71,7 @@ std::vector<Table> tables_of(Database& database, const std::string& store) {
     });
     if (next == waiting.end())
       throw Error(
-          fmt::format("store {}: expected the tables of a deplo database, found '{}' with references that lead "
-                      "to none of them",
+          fmt::format("store {}: expected the tables of a deplo database, found '{}' with references to other tables",
                       store, waiting.front().name));
     next->is_referenced = referenced.contains(next->name);
     done.insert(next->name);

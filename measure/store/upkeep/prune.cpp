@@ -48,7 +48,7 @@ Rows describe(Database& database, const std::vector<std::int64_t>& runs) {
   Rows rows = query(database, with_stale() +
                                   "SELECT 'trials of an older source' AS what, k.name AS kernel, count(*) AS rows "
                                   "FROM stale s JOIN kernel k ON k.id = s.kernel GROUP BY k.id ORDER BY k.name");
-  if (!runs.empty()) rows.rows.push_back({"runs without anything", {}, static_cast<std::int64_t>(runs.size())});
+  if (!runs.empty()) rows.rows.push_back({"empty runs", {}, static_cast<std::int64_t>(runs.size())});
   return rows;
 }
 

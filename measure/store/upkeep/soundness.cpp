@@ -115,13 +115,14 @@ void fault_function(sqlite3_context* context, int /*count*/, sqlite3_value** arg
 std::string_view fault_of(const TrialRecord& trial, const ir::Work& least, const rules::Ceilings& ceilings,
                           std::int64_t l2_bytes) {
   const Timing& timing = trial.timing;
-  if (!is_time(timing.median_us)) return "a time that is no positive number";
+  if (!is_time(timing.median_us)) return "a time that is not a positive number";
   if (trial.protocol == "recorded") return "";
   if (timing.batch < 1 || timing.sets < 1) return "a batch or sets below one";
-  if (!(timing.fidelity > 0 && timing.fidelity <= 1)) return "a part of the grid that is none";
+  if (!(timing.fidelity > 0 && timing.fidelity <= 1)) return "an impossible part of the grid";
   if (timing.samples.empty()) return "ok without samples";
-  if (!std::ranges::all_of(timing.samples, is_time)) return "ok with a sample that is no positive number";
-  if (std::abs(timing.median_us / median(timing.samples) - 1) > rounding) return "a median that its samples contradict";
+  if (!std::ranges::all_of(timing.samples, is_time)) return "ok with a sample that is not a positive number";
+  if (std::abs(timing.median_us / median(timing.samples) - 1) > rounding)
+    return "a median that contradicts its samples";
   const bool impossible =
       timing.median_us < least_possible_us || timing.median_us < rules::least_us(least, of_any_device, 0, 1);
   const bool unseen = judged_by_ceilings(trial) &&

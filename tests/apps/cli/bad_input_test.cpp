@@ -51,7 +51,7 @@ TEST_F(BadInput, Flags) {
   for (const char* seed : {"-1", "99999999999999999999"})
     expect_tune(good_, 1, "--seed: expected an integer between 0 and 9223372036854775807, found", {"--seed", seed});
   expect_tune(good_, 1, "--patience: expected a value, found none", {"--patience"});
-  expect_tune(good_, 1, "--search: expected a searcher (default, ", {"--search", "mtcs"});
+  expect_tune(good_, 1, "--search: expected a strategy (default, ", {"--search", "mtcs"});
   expect_tune(good_, 1, "--set: expected NAME=VALUE, found 'c'", {"--search", "mcts", "--set", "c"});
   expect_tune(good_, 1, "--set: c: expected a number between 0 and 1000, found '-1'",
               {"--search", "mcts", "--set", "c=1", "--set", "c=-1"});
@@ -81,7 +81,7 @@ TEST_F(BadInput, Experiments) {
   expect_tune("1", 1, "x.yaml:1: expected a map");
   expect_tune("kernels: [\n", 1, "expected YAML");
   expect_tune("kernels:\n  - {kernel: gelo, symbols: {M: 2, N: 3}}\n", 1, "x.yaml:2: expected a kernel (");
-  expect_tune("search: {strategy: best}\n" + good_, 1, "x.yaml:1: expected a searcher (");
+  expect_tune("search: {strategy: best}\n" + good_, 1, "x.yaml:1: expected a strategy (");
   expect_tune("tme: 1\n" + good_, 1, "x.yaml:1: expected one of");
 }
 

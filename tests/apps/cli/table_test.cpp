@@ -51,7 +51,7 @@ TEST(Table, OneLinePerKernelWhereThereIsRoom) {
           "matmul.qwen.q_proj.s512         2521         812     3.10x  16187 GFLOP/s     45        2  a.b=1 c.d=2\n"));
   EXPECT_THAT(text,
               HasSubstr("gelu                               -           -         -              -      4        4"));
-  EXPECT_THAT(text, HasSubstr("not confirmed by a full, fully checked run: gelu\n"));
+  EXPECT_THAT(text, HasSubstr("not confirmed by a full, checked run: gelu\n"));
   EXPECT_THAT(text, HasSubstr("3 trials known from deplo.db"));
 }
 

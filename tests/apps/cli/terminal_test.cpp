@@ -59,7 +59,7 @@ TEST_F(Terminal, AnInterruptedTableStandsAloneToo) {
   how.signal_at = "trials";  // of the status
   const auto lines = see({"deplo", "tune", "--config", config, "--store", file("s.db")}, wide, 130, how);
   EXPECT_THAT(lines, Contains(StartsWith("kernel ")));
-  EXPECT_THAT(joined(lines), HasSubstr("interrupted: the same command goes on from"));
+  EXPECT_THAT(joined(lines), HasSubstr("interrupted: the same command continues from"));
   EXPECT_THAT(joined(lines), HasSubstr("my test (" + config + ") on ")) << "the experiment's own name";
 }
 

@@ -100,7 +100,7 @@ TEST_F(ModelEval, PointsAreATable) {
 }
 
 TEST_F(ModelEval, MistakesAreNamed) {
-  EXPECT_THAT(run_program({"deplo", "model", "eval"}).err, HasSubstr("expected --store or --spaces, found neither"));
+  EXPECT_THAT(run_program({"deplo", "model", "eval"}).err, HasSubstr("expected --store or --spaces, found none"));
   EXPECT_THAT(run_program({"deplo", "model", "eval", "--store", "/no/such.db"}).err, HasSubstr("found no such file"));
   EXPECT_THAT(run_program({"deplo", "model", "eval", "--store", path(), "--leave-out", "x"}).err,
               HasSubstr("kernel or device"));

@@ -98,7 +98,7 @@ TEST(Entrants, SettingsAreCheckedAndKeptApart) {
     EXPECT_THAT([&] { parse_entrants(search, set); }, ThrowsMessage<Error>(HasSubstr(what)));
   };
   says({"random", "random"}, {}, "'random' twice");
-  says({"rendom"}, {}, "expected a searcher");
+  says({"rendom"}, {}, "expected a strategy");
   says({"mcts:c"}, {}, "NAME=VALUE");
   says({"random"}, {"c=1"}, "of one of the strategies");
 }

@@ -142,7 +142,7 @@ TEST_F(Db, KernelsAndDevicesAreNamedByTheirBeginningOrAPattern) {
 TEST_F(Db, NoValidTrialIsAMistakeThatSaysWhatThereIs) {
   execute("DELETE FROM trial WHERE status = 'ok'");
   EXPECT_THAT(refusal({"best", store_}),
-              HasSubstr("expected a valid trial, found 3 that failed or cannot be true, of matmul 4x4x4; see `deplo db "
+              HasSubstr("expected a valid trial, found 3 failed or impossible trials of matmul 4x4x4; see `deplo db "
                         "failures` and `deplo db check`"));
   EXPECT_THAT(refusal({"best", store_, "--json"}), HasSubstr("found 3 that failed"));
   measure::Store::open(file("empty.db"));
@@ -240,19 +240,19 @@ TEST_F(Db, CheckFindsWhatCannotBe) {
     EXPECT_EQ(ran.code, 1) << sql;
     EXPECT_THAT(ran.out, HasSubstr(fault)) << sql;
   };
-  breaks("UPDATE trial SET median_us = -1 WHERE id = 1", "a time that is no positive number");
-  breaks("UPDATE trial SET median_us = 9e999 WHERE id = 1", "a time that is no positive number");
-  breaks("UPDATE trial SET median_us = 100 WHERE id = 1", "a median that its samples contradict");
+  breaks("UPDATE trial SET median_us = -1 WHERE id = 1", "a time that is not a positive number");
+  breaks("UPDATE trial SET median_us = 9e999 WHERE id = 1", "a time that is not a positive number");
+  breaks("UPDATE trial SET median_us = 100 WHERE id = 1", "a median that contradicts its samples");
   breaks("UPDATE trial SET samples = '[]' WHERE id = 1", "ok without samples");
-  breaks("UPDATE trial SET samples = '[2, null]' WHERE id = 1", "ok with a sample that is no positive number");
-  breaks("UPDATE trial SET samples = '[\"2\"]' WHERE id = 3", "samples that are no numbers");
-  breaks("UPDATE trial SET samples = 'nan' WHERE id = 3", "samples that are no JSON array");
+  breaks("UPDATE trial SET samples = '[2, null]' WHERE id = 1", "ok with a sample that is not a positive number");
+  breaks("UPDATE trial SET samples = '[\"2\"]' WHERE id = 3", "samples that are not numbers");
+  breaks("UPDATE trial SET samples = 'nan' WHERE id = 3", "samples that are not a JSON array");
   breaks("UPDATE trial SET median_us = NULL WHERE id = 1", "ok without a time");
   breaks("UPDATE trial SET status = 'fine' WHERE id = 1", "an unknown status 'fine'");
-  breaks("UPDATE trial SET created = 'soon' WHERE id = 1", "a moment that is none");
-  breaks("UPDATE kernel SET text = 'another'", "a key that is not its text's digest");
-  breaks("UPDATE kernel SET exact_key = 'another'", "structural keys that are not its text's");
-  breaks("DELETE FROM run", "a run that is not there");
+  breaks("UPDATE trial SET created = 'soon' WHERE id = 1", "an impossible date");
+  breaks("UPDATE kernel SET text = 'another'", "a key that is not the digest of the text");
+  breaks("UPDATE kernel SET exact_key = 'another'", "structural keys that do not match the text");
+  breaks("DELETE FROM run", "a missing run");
 }
 
 TEST_F(Db, PruneRemovesOnlyWhatWasReplacedAndOnlyWhenTold) {
@@ -269,7 +269,7 @@ TEST_F(Db, PruneRemovesOnlyWhatWasReplacedAndOnlyWhenTold) {
       "INSERT INTO run (device, revision, config, searcher, seed, host, started) VALUES (1, '', '', '', 0, '', "
       "'2026-01-01T00:00:00.000Z')");
   const Json expected = Json::array({{{"what", "trials of an older source"}, {"kernel", "matmul 4x4x4"}, {"rows", 1}},
-                                     {{"what", "runs without anything"}, {"kernel", nullptr}, {"rows", 1}}});
+                                     {{"what", "empty runs"}, {"kernel", nullptr}, {"rows", 1}}});
   EXPECT_EQ(json({"prune", store_}), expected);
   EXPECT_THAT(db({"prune", store_}).out, HasSubstr("nothing was removed"));
   EXPECT_EQ(json({"info", store_})["rows"]["trial"], 7);

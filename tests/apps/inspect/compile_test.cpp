@@ -64,8 +64,8 @@ TEST(CompileKernel, BanksOfStagedBuffers) {
   EXPECT_THAT(good(matmul), HasSubstr("\na_smem = a: "));
   EXPECT_THAT(good(with({"-v"})), StartsWith(">>> t:tileify\n"));
   EXPECT_THAT(good({"-c", two_kernels, "--smem", "--target", "sm_80"}), HasSubstr("# 1: "));
-  expect_error(with({"--ir", "tile"}), "--smem: expected no level beside it, found --ir tile");
-  expect_error({"-c", two_kernels, "--smem", "--summary"}, "--smem: expected it without --summary");
+  expect_error(with({"--ir", "tile"}), "--smem: expected no level with it, found --ir tile");
+  expect_error({"-c", two_kernels, "--smem", "--summary"}, "--smem: expected no --summary with it");
 }
 
 TEST(CompileGraph, PassesAndGuard) {
@@ -132,9 +132,9 @@ TEST(CompileTuned, ByTheUsersOwnStore) {
     words.insert(words.end(), more.begin(), more.end());
     return run_program(words, home).err;
   };
-  EXPECT_THAT(refused({"--schedule", "a.b=1"}), HasSubstr("--tuned: expected it without --schedule, found both"));
+  EXPECT_THAT(refused({"--schedule", "a.b=1"}), HasSubstr("--tuned: expected no --schedule with it, found both"));
   EXPECT_THAT(refused({"--tuned-on", "H100"}), HasSubstr("expected one device for opencl-gpu named 'H100'"));
-  expect_error({"-c", code, "--nearest"}, "--nearest, --tuned-on: expected --tuned beside them, found none");
+  expect_error({"-c", code, "--nearest"}, "--nearest, --tuned-on: expected --tuned with them, found none");
   expect_error({"-c", code, "--ir", "loop", "--tuned"}, "--tuned: expected a level below loop, found --ir loop");
 }
 
@@ -145,7 +145,7 @@ TEST(CompileGraph, Summary) {
   EXPECT_THAT(text, HasSubstr(" distinct "));
   EXPECT_THAT(text, HasSubstr("  as "));
   EXPECT_EQ(good({"--model", "qwen2.5-7b", "--seq", "512", "--summary"}), text) << "layer 0 and --ir loop by default";
-  expect_error({"-c", rms_norm, "--summary", "--ir", "cuda"}, "--summary: expected --ir loop beside it, found cuda");
+  expect_error({"-c", rms_norm, "--summary", "--ir", "cuda"}, "--summary: expected --ir loop with it, found cuda");
 }
 
 TEST(CompileGraph, Verbose) {
@@ -175,15 +175,15 @@ TEST(CompileGraph, BadSources) {
   expect_error({"-c", "torch.randm(4)"}, "-c:1:");
   expect_error({"-c"}, "--code: expected a value, found none");
   expect_error({"--model", "qwen2.5-8b", "--seq", "1"}, "qwen2.5-7b");
-  expect_error({"--model", "qwen2.5-7b"}, "expected the flag --seq N beside --model");
+  expect_error({"--model", "qwen2.5-7b"}, "--model: expected --seq N with it");
   for (const char* seq : {"0", "-1", "x", "1.5"})
     expect_error({"--model", "qwen2.5-7b", "--seq", seq}, "--seq: expected an integer between 1 and");
   expect_error({"--model", "qwen2.5-7b", "--seq", "1", "--layer", "28"}, "layer");
   expect_error({"--model", "qwen2.5-7b", "--seq", "2147483648"}, "expected");
-  expect_error({"-c", rms_norm, "--seq", "4"}, "--seq: expected it beside --model");
-  expect_error({"-c", rms_norm, "-s", "M=3"}, "--symbol: expected it beside --kernel, found a graph");
+  expect_error({"-c", rms_norm, "--seq", "4"}, "--seq: expected --model with it");
+  expect_error({"-c", rms_norm, "-s", "M=3"}, "--symbol: expected --kernel with it, found a graph");
   for (const char* flag : {"--summary", "--no-guard"})
-    expect_error({"-k", "gelu", "-s", "M=2", "-s", "N=3", flag}, "expected it beside a graph (-c, …), found --kernel");
+    expect_error({"-k", "gelu", "-s", "M=2", "-s", "N=3", flag}, "expected a graph (-c, …) with it, found --kernel");
   expect_error({"-c", rms_norm, "--ir", "sass"},
                "--ir: expected a level (torch, tensor, loop, tile, kernel, cuda, opencl, ptx, cubin), found 'sass'");
   expect_error({"-k", "gelu", "-s", "M=2", "-s", "N=3", "--ir", "torch"}, "--ir: expected a level (loop, ");

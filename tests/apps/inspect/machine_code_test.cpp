@@ -105,9 +105,9 @@ TEST(MachineCodeErrors, OneLine) {
         fmt::format("--ir: expected opencl (or loop, tile, kernel) for the target opencl-cpu, found {}", level));
   expect_error(with({"--resources", "--target", "opencl-gpu"}), 1,
                "--resources: expected a target of CUDA (sm_80, sm_90, …), found opencl-gpu");
-  expect_error(with({"--resources", "--ir", "cuda"}), 1, "--resources: expected no level beside it, found --ir cuda");
-  expect_error(with({"--resources", "--smem"}), 1, "--smem: expected it without --resources, found both");
-  expect_error({"-c", two_kernels, "--resources", "--summary"}, 1, "--resources: expected it without --summary");
+  expect_error(with({"--resources", "--ir", "cuda"}), 1, "--resources: expected no level with it, found --ir cuda");
+  expect_error(with({"--resources", "--smem"}), 1, "--smem: expected no --resources with it, found both");
+  expect_error({"-c", two_kernels, "--resources", "--summary"}, 1, "--resources: expected no --summary with it");
   expect_error({"-c", two_kernels, "--ir", "cubin"}, 1, "--ir cubin: expected a single kernel, found ");
   expect_error(with({"--ir", "cubin", "-v"}), 1, "-v: expected a level that is text, found --ir cubin");
 }

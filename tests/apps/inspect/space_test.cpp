@@ -113,8 +113,8 @@ TEST(Space, Mistakes) {
   expect_error(with(gelu, {"-c", "torch.randn(3)"}), "found several");
   expect_error({"-k", "gelo", "-s", "M=2"}, "expected a kernel (");
   expect_error({"-k", "gelu", "-s", "M=2"}, "found no value for 'N'");
-  expect_error({"-c", "torch.exp(torch.randn(3))", "-s", "M=2"}, "--symbol: expected it beside --kernel");
-  expect_error(with(gelu, {"--only", "0"}), "--only: expected it beside a graph");
+  expect_error({"-c", "torch.exp(torch.randn(3))", "-s", "M=2"}, "--symbol: expected --kernel with it");
+  expect_error(with(gelu, {"--only", "0"}), "--only: expected a graph");
   expect_error({"-c", two_kernels, "--only", "9"}, "--only: expected a kernel's number (0 … ");
   expect_error(with(gelu, {"--target", "sm_1"}), "expected a target (");
   expect_error(with(gelu, {"--target", "auto"}), "expected a target (");
@@ -124,8 +124,8 @@ TEST(Space, Mistakes) {
       expect_error(with(gelu, {flag, count}),
                    fmt::format("{}: expected an integer between 1 and 1000000000, found '{}'", flag, count));
   expect_error(with(gelu, {"--seed", "-1"}), "--seed: expected an integer between 0 and");
-  expect_error(with(gelu, {"--sample", "2", "--enumerate"}), "--sample: expected it without --enumerate");
-  expect_error(with(gelu, {"--sample", "2", "--json"}), "--sample: expected it without --json");
+  expect_error(with(gelu, {"--sample", "2", "--enumerate"}), "--sample: expected no --enumerate with it");
+  expect_error(with(gelu, {"--sample", "2", "--json"}), "--sample: expected no --json with it");
   expect_error(with(gelu, {"--enumerate", "--limit", "1"}), "--enumerate: expected at most 1 candidates, found ");
   const std::vector<std::string> large{"-k", "matmul", "-s", "M=512", "-s", "N=512", "-s", "K=512"};
   expect_error(with(large, {"--enumerate", "--target", "sm_90"}), "--enumerate: expected at most 100000 candidates");

@@ -155,7 +155,7 @@ TEST_F(Report, NamesAndMessagesAreText) {
   const std::string page = page_of({file("a.db")});
   EXPECT_THAT(page, AllOf(Not(HasSubstr("<script")), Not(HasSubstr("<b>")), HasSubstr("&lt;script&gt;")));
   for (const char* part : {"Every trial", "Best so far over the time", "Distribution", "share of the variance",
-                           "build_error", "hang", "block", "The rules of this program do not read it"})
+                           "build_error", "hang", "block", "The rules of this program cannot replay it"})
     EXPECT_THAT(page, HasSubstr(part));
   for (const char* loads : {"http:", "https:", "src=", "url(", "@import", "<script", "file:"})
     EXPECT_THAT(page, Not(HasSubstr(loads)));
@@ -164,8 +164,8 @@ TEST_F(Report, NamesAndMessagesAreText) {
 TEST_F(Report, OnlyFailures) {
   fill_store(file("a.db"), 9, 0);
   const std::string page = page_of({file("a.db")});
-  EXPECT_THAT(page, AllOf(HasSubstr("No schedule of it has a valid time."), HasSubstr("Failures"),
-                          Not(HasSubstr("Every trial"))));
+  EXPECT_THAT(page,
+              AllOf(HasSubstr("No schedule has a valid time."), HasSubstr("Failures"), Not(HasSubstr("Every trial"))));
 }
 
 TEST_F(Report, OfAKernelWithoutStatements) {
@@ -205,10 +205,10 @@ TEST_F(Report, PlotsOfTrialsAreOfOneStage) {
 
 TEST_F(Report, OnlyTimesOfOneStageAreCompared) {
   fill_stages(file("a.db"), {{100, 0}, {50, 80}});
-  EXPECT_THAT(page_of({file("a.db")}), AllOf(HasSubstr("2.00×"), HasSubstr("<td>screened</td>"), HasSubstr("Pale:")));
+  EXPECT_THAT(page_of({file("a.db")}), AllOf(HasSubstr("2.00×"), HasSubstr("<td>screened</td>"), HasSubstr("Pale bars:")));
   fill_stages(file("b.db"), {{100, 120}, {50, 80}});
   EXPECT_THAT(page_of({file("b.db")}),
-              AllOf(HasSubstr("1.50×"), HasSubstr("<td>confirmed</td>"), Not(HasSubstr("Pale:"))));
+              AllOf(HasSubstr("1.50×"), HasSubstr("<td>confirmed</td>"), Not(HasSubstr("Pale bars:"))));
 }
 
 // As `deplo db best`: what the machine did to a later trial takes nothing from the time before it, another source does.
@@ -240,7 +240,7 @@ TEST_F(Report, OpensWithTheSpeedUps) {
   EXPECT_LT(bars, library);
   EXPECT_LT(library, page.find("<table"));
   EXPECT_THAT(page, AllOf(HasSubstr("geometric mean of 2 kernels"), HasSubstr("Speed-up over onednn: 0.50×"),
-                          HasSubstr("No valid time of 1: no_valid_time")));
+                          HasSubstr("Kernels without a valid time (1): no_valid_time")));
 }
 
 TEST_F(Report, SharesOfFewTrialsHaveACaution) {
@@ -281,8 +281,7 @@ TEST_F(Report, DamagedRowsAreNamed) {
 TEST_F(Report, AStoreOfDamagedRowsOnly) {
   fill_store(file("a.db"), 0, 3, "k");
   measure::Database(file("a.db")).execute("UPDATE trial SET trail = '='");
-  EXPECT_THAT(page_of({file("a.db")}),
-              AllOf(HasSubstr("damaged: 3 "), HasSubstr("No schedule of it has a valid time.")));
+  EXPECT_THAT(page_of({file("a.db")}), AllOf(HasSubstr("damaged: 3 "), HasSubstr("No schedule has a valid time.")));
 }
 
 // Kernels are read one at a time, and of their trials neither messages nor samples are kept: 40,000 trials in a store
@@ -395,9 +394,9 @@ TEST_F(Report, BadInput) {
   refuses({file("new.db"), out}, 1, "use a newer deplo");
   refuses({file("broken.db"), out}, 1, "broken.db");
   refuses({file("good.db"), "--kernel", "x", out}, 1, "expected a kernel of the store (k, matmul 4x4x4), found 'x'");
-  refuses({file("good.db"), text, out}, 1, "expected a store beside the other one");
+  refuses({file("good.db"), text, out}, 1, "expected a second store");
   refuses({file("good.db"), file("good.db"), file("good.db"), out}, 1, "found 3 files");
-  refuses({file("good.db"), "-o", file("good.db")}, 1, "expected another file than the one that is read");
+  refuses({file("good.db"), "-o", file("good.db")}, 1, "expected another file than the input");
   refuses({file("good.db"), "-o", file("empty.db")}, 1, "found a database");
   refuses({file("good.db"), "-o", file("no/such/x.html")}, 2, "cannot be written: No such file");
   refuses({file("good.db"), "-o", "/dev/full"}, 2, "cannot be written: No space left");
@@ -405,7 +404,7 @@ TEST_F(Report, BadInput) {
   const std::string json =
       deplo::testing::write_file(folder_.path(), "c.json", print_comparison_json(small_comparison(folder_)));
   refuses({json, out}, 2, "cannot be written: File too large", {.largest_file = 4096});
-  refuses({json, file("good.db"), out}, 1, "expected a store beside the other one");
+  refuses({json, file("good.db"), out}, 1, "expected a second store");
   refuses({json, "--kernel", "x", out}, 1, "expected a store, found a comparison");
   EXPECT_EQ(run_program({"deplo", "report", file("good.db"), out}).code, 0) << "it was not harmed";
 }

@@ -76,7 +76,7 @@ TEST(Experiment, BadKeysAndValuesNameTheirLine) {
   EXPECT_THAT(message("search:\n  seed: -1\n" + one_kernel), HasSubstr("x.yaml:2: expected an integer of at least 0"));
   EXPECT_THAT(
       message("search: {strategy: mtcs}\n" + one_kernel),
-      AllOf(HasSubstr("x.yaml:1: expected a searcher (default, "), HasSubstr("found 'mtcs'; did you mean 'mcts'?")));
+      AllOf(HasSubstr("x.yaml:1: expected a strategy (default, "), HasSubstr("found 'mtcs'; did you mean 'mcts'?")));
   EXPECT_EQ(message("search:\n  strategy: mcts\n  parameters:\n    c: much\n" + one_kernel),
             "x.yaml:4: c: expected a number between 0 and 1000, found 'much'");
   EXPECT_THAT(message("search:\n  strategy: mcts\n  parameters: {x: 1}\n" + one_kernel),

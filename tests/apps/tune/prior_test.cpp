@@ -114,8 +114,8 @@ TEST_F(Priors, TuneBeginsWithItWhereNothingWarmerIsKnown) {
     return ran.err;
   };
   EXPECT_THAT(tune({}), HasSubstr("analytic prior: "));
-  EXPECT_THAT(tune({"--search", "random"}), HasSubstr("analytic prior: random learns from none"));
-  EXPECT_THAT(tune({"--warm-start", path(), "--search", "random"}), HasSubstr("has no trials of it, cold"));
+  EXPECT_THAT(tune({"--search", "random"}), HasSubstr("analytic prior: random does not learn"));
+  EXPECT_THAT(tune({"--warm-start", path(), "--search", "random"}), HasSubstr("has no trials of it; cold start"));
   measure::Database store(folder_.file("t.db"));
   measure::Statement config(store, "SELECT config FROM run");
   ASSERT_TRUE(config.step());
@@ -131,7 +131,7 @@ TEST_F(Priors, NothingIsLoweredForAStrategyThatDoesNotLearn) {
   const Ran ran = run_program({"deplo-tune", "--config", file, "--store", folder_.file("t.db"), "--analytic-prior",
                                "100000", "--search", "random", "--json"});
   EXPECT_EQ(ran.code, 0) << ran.err;
-  EXPECT_THAT(ran.err, HasSubstr("analytic prior: random learns from none"));
+  EXPECT_THAT(ran.err, HasSubstr("analytic prior: random does not learn"));
   EXPECT_EQ(nlohmann::json::parse(ran.out)["kernels"][0]["trials"], 3);
 }
 
@@ -142,7 +142,7 @@ TEST_F(Priors, TuneLearnsFromTheOtherKernelsOfAStore) {
   const Ran ran =
       run_program({"deplo-tune", "--config", file, "--store", folder_.file("t.db"), "--warm-start", path()});
   EXPECT_EQ(ran.code, 0) << ran.err;
-  EXPECT_THAT(ran.err, HasSubstr("has no trials of it, begins with what trees that learned from its other kernels"));
+  EXPECT_THAT(ran.err, HasSubstr("has no trials of it; trees that learned from its other kernels"));
 }
 
 /// A kernel whose times are the first number of each point, which the analytic model does not know.

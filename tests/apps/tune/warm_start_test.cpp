@@ -116,7 +116,7 @@ TEST(TuneWarm, BeginsWithTheFastestOfAnotherShapeWhateverTheStrategy) {
     EXPECT_EQ(ran.code, 0) << ran.err;
     EXPECT_THAT(ran.err, HasSubstr("in another shape"));
     EXPECT_THAT(ran.err, HasSubstr("of their schedules first"));
-    EXPECT_EQ(ran.err.find("the model begins with all") != std::string::npos, std::string(strategy) == "model");
+    EXPECT_EQ(ran.err.find("the model learns from all") != std::string::npos, std::string(strategy) == "model");
     const auto trails = column(second, "SELECT trail FROM trial ORDER BY id");
     ASSERT_GE(trails.size(), 5u);
     EXPECT_THAT(known, ::testing::Contains(trails[1]));  // behind the heuristic's

@@ -37,15 +37,15 @@ TEST(Soundness, WhatWasMeasuredIsSound) {
 
 TEST(Soundness, TimesThatAreNone) {
   for (const double us : {0.0, -1.0, 1e300, std::numeric_limits<double>::infinity(), std::nan("")}) {
-    EXPECT_EQ(fault(trial({us}, us)), "a time that is no positive number") << us;
-    EXPECT_EQ(fault(trial({60, 50, us}, 50)), "ok with a sample that is no positive number") << us;
+    EXPECT_EQ(fault(trial({us}, us)), "a time that is not a positive number") << us;
+    EXPECT_EQ(fault(trial({60, 50, us}, 50)), "ok with a sample that is not a positive number") << us;
   }
   EXPECT_EQ(fault(trial({}, 50)), "ok without samples");
 }
 
 TEST(Soundness, TheTimeIsTheMedianOfTheSamples) {
   for (const double us : {50.0, 60.0, 54.9, 55.1})
-    EXPECT_EQ(fault(trial({60, 50, 55}, us)), "a median that its samples contradict") << us;
+    EXPECT_EQ(fault(trial({60, 50, 55}, us)), "a median that contradicts its samples") << us;
 }
 
 TEST(Soundness, NoTimeIsFasterThanTheDevice) {
@@ -72,7 +72,7 @@ TEST(Soundness, NumbersOfTheRow) {
   for (const double fidelity : {0.0, -1.0, 1.5}) {
     TrialRecord record = trial({60}, 60);
     record.timing.fidelity = fidelity;
-    EXPECT_EQ(fault(record), "a part of the grid that is none");
+    EXPECT_EQ(fault(record), "an impossible part of the grid");
   }
 }
 
@@ -81,7 +81,7 @@ TEST(Soundness, WhatWasRecordedElsewhereIsAsItWasFound) {
   record.protocol = "recorded";
   EXPECT_EQ(fault(record), "");
   record.timing.median_us = -1;
-  EXPECT_EQ(fault(record), "a time that is no positive number");
+  EXPECT_EQ(fault(record), "a time that is not a positive number");
 }
 
 }  // namespace
