@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "core/text/text.h"
 #include "core/text/wrap.h"
@@ -11,7 +10,7 @@
 namespace deplo::apps {
 namespace {
 
-constexpr std::size_t least_beside = 24;  // columns for the text of the last: narrower ones are hard to read
+constexpr std::size_t least_beside = 32;  // columns for the text of the last: one decision of a trail has about 30
 
 /// Which cell of the rows is their name: the first that is text.
 std::size_t name_column(const std::vector<bool>& right) {
@@ -79,17 +78,31 @@ std::string take_constant_columns(Rows& rows, std::vector<bool>& right, std::siz
   return text;
 }
 
-/// Without the first of the spare columns, as many as it takes to fit; nullopt where they are too few.
-std::optional<Rows> without_spare_columns(Rows rows, std::vector<bool>& right, std::size_t width,
-                                          std::span<const std::string_view> spare) {
+/// How a table stands in its window: whole, with its last column wrapped, or each row as a paragraph.
+enum class Fit { whole, wrapped, stacked };
+
+Fit fit_of(const Rows& rows, const std::vector<bool>& right, std::size_t width) {
+  const std::vector<std::size_t> widths = widths_of(rows);
+  const std::size_t others = columns_of_others(widths);
+  if (width == 0 || others + widths.back() <= width) return Fit::whole;
+  return others > width + 2 || right.back() ? Fit::stacked : Fit::wrapped;
+}
+
+/// Leaves out the first spare columns, as many as it takes to stand so; false: they are too few, and all stay.
+bool leave_out(std::span<const std::string_view> spare, Fit wanted, Rows& rows, std::vector<bool>& right,
+               std::size_t width) {
+  Rows fewer = rows;
+  std::vector<bool> right_of_fewer = right;
   for (const std::string_view name : spare) {
-    const auto found = std::ranges::find(rows.front(), name);
-    if (found == rows.front().end()) continue;
-    erase_column(rows, right, static_cast<std::size_t>(found - rows.front().begin()));
-    const std::vector<std::size_t> widths = widths_of(rows);
-    if (columns_of_others(widths) + widths.back() <= width) return rows;
+    const auto found = std::ranges::find(fewer.front(), name);
+    if (found == fewer.front().end()) continue;
+    erase_column(fewer, right_of_fewer, static_cast<std::size_t>(found - fewer.front().begin()));
+    if (fit_of(fewer, right_of_fewer, width) > wanted) continue;
+    rows = std::move(fewer);
+    right = std::move(right_of_fewer);
+    return true;
   }
-  return std::nullopt;
+  return false;
 }
 
 }  // namespace
@@ -102,21 +115,19 @@ std::string align_columns(std::vector<std::vector<std::string>> rows, std::vecto
                           std::span<const std::string_view> spare) {
   for (auto& row : rows)
     for (std::string& cell : row) cell = printable(cell);
-  std::vector<std::size_t> widths = widths_of(rows);
-  std::size_t others = columns_of_others(widths);
-  const auto fits_window = [&] { return width == 0 || others + widths.back() <= width; };
   std::string text;
+  Fit fit = fit_of(rows, right, width);
   const bool whole = std::ranges::all_of(rows, [&](const auto& row) { return row.size() == right.size(); });
-  if (!fits_window() && whole && rows.size() > 2) {
+  if (fit != Fit::whole && whole && rows.size() > 2) {
     text = take_constant_columns(rows, right, width);
-    widths = widths_of(rows);
-    others = columns_of_others(widths);
+    fit = fit_of(rows, right, width);
   }
-  std::vector<bool> right_of_fitting = right;
-  if (auto fitting = fits_window() ? std::nullopt : without_spare_columns(rows, right_of_fitting, width, spare))
-    return text + align_columns(std::move(*fitting), std::move(right_of_fitting), width);
-  const bool fits = fits_window();
-  if (!fits && (others > width + 2 || right.back())) return text + stack_rows(rows, right, width);
+  if (fit != Fit::whole && leave_out(spare, Fit::whole, rows, right, width)) fit = Fit::whole;
+  if (fit == Fit::stacked && leave_out(spare, Fit::wrapped, rows, right, width)) fit = Fit::wrapped;
+  if (fit == Fit::stacked) return text + stack_rows(rows, right, width);
+  const std::vector<std::size_t> widths = widths_of(rows);
+  const std::size_t others = columns_of_others(widths);
+  const bool fits = fit == Fit::whole;
   const bool beside = width >= others + least_beside;  // else below, a little to the right
   const std::size_t indent = beside ? others : 4;
   for (const auto& row : rows) {

@@ -158,7 +158,8 @@ void add_lists(CLI::App& db) {
                  });
   const auto kernels = add_reader(
       db, "kernels", "Show each kernel, with its trials and keys.", "deplo db kernels", [](const ReadFlags& flags) {
-        print_answer(measure::kernel_summaries(*open(flags), flags.filter), flags.json, "no kernels");
+        constexpr std::string_view spare[] = {"schedule_key"};
+        print_answer(measure::kernel_summaries(*open(flags), flags.filter), flags.json, "no kernels", spare);
       });
   const auto failures =
       add_reader(db, "failures",

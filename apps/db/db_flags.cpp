@@ -38,11 +38,12 @@ void add_json(CLI::App& command, bool& json) {
   command.add_flag("--json", json, "Print one JSON document instead of the table.");
 }
 
-void print_answer(const measure::Rows& rows, bool json, const std::string& none) {
+void print_answer(const measure::Rows& rows, bool json, const std::string& none,
+                  std::span<const std::string_view> spare) {
   if (json)
     print_result(print_json(rows));
   else
-    print_result(rows.rows.empty() ? none + "\n" : print_rows(rows, terminal_width(STDOUT_FILENO)));
+    print_result(rows.rows.empty() ? none + "\n" : print_rows(rows, terminal_width(STDOUT_FILENO), spare));
 }
 
 }  // namespace deplo::apps

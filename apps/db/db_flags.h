@@ -1,7 +1,9 @@
 // What the subcommands of `deplo db` share. Includes CLI11, so only commands_db*.cpp include it.
 #pragma once
 #include <CLI/CLI.hpp>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "measure/sqlite/rows.h"
 
@@ -18,8 +20,9 @@ struct StoreChoice {
 void add_store(CLI::App& command, StoreChoice& store);
 void add_json(CLI::App& command, bool& json);
 
-/// To standard output, as a table for this terminal or as JSON; `none` is said where there are no rows.
-void print_answer(const measure::Rows&, bool json, const std::string& none);
+/// To standard output, as a table for this terminal or as JSON; `none` if there are no rows. `spare` as in print_rows().
+void print_answer(const measure::Rows&, bool json, const std::string& none,
+                  std::span<const std::string_view> spare = {});
 
 /// info, best, trials, kernels, failures, diff, sql, check.
 void add_db_readers(CLI::App& db, int& exit_code);

@@ -52,9 +52,11 @@ std::string print_summary(const ir::Module& module, std::size_t width) {
     total.bytes += work.bytes;
     distinct += first[i] == i;
   }
-  rows.push_back({"", "total", fmt::format("{} kernels, {} distinct", module.kernels.size(), distinct),
-                  three_digits(total.flops / 1e9), three_digits(total.bytes / 1e6), intensity(total), "", ""});
-  return align_columns(rows, {true, false, false, true, true, true, false, false}, width);
+  rows.push_back(
+      {"", "total", "", three_digits(total.flops / 1e9), three_digits(total.bytes / 1e6), intensity(total), "", ""});
+  constexpr std::string_view spare[] = {"reads"};
+  return align_columns(rows, {true, false, false, true, true, true, false, false}, width, spare) +
+         fmt::format("{} kernels, {} distinct\n", module.kernels.size(), distinct);
 }
 
 }  // namespace deplo::apps

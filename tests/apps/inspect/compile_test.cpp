@@ -142,7 +142,7 @@ TEST(CompileGraph, Summary) {
   const std::string text = good({"--model", "qwen2.5-7b", "--layer", "0", "--seq", "512", "--ir", "loop", "--summary"});
   EXPECT_THAT(text, HasSubstr("kernel"));
   EXPECT_THAT(text, HasSubstr("FLOP/byte"));
-  EXPECT_THAT(text, HasSubstr(" distinct "));
+  EXPECT_THAT(text, HasSubstr(" distinct\n"));
   EXPECT_THAT(text, HasSubstr("  as "));
   EXPECT_EQ(good({"--model", "qwen2.5-7b", "--seq", "512", "--summary"}), text) << "layer 0 and --ir loop by default";
   expect_error({"-c", rms_norm, "--summary", "--ir", "cuda"}, "--summary: expected --ir loop with it, found cuda");
