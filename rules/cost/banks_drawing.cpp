@@ -102,7 +102,7 @@ std::string collisions(const WarpAccess& access, const ir::Stage& layout, std::s
     Part part = part_of(words, first, size, access.lanes);
     if (part.wavefronts.size() > worst.wavefronts.size()) worst = std::move(part);
   }
-  std::string out = fmt::format("    threads {} to {} by bank, one line a wavefront:\n", worst.first, worst.last);
+  std::string out = fmt::format("    threads {} to {} by bank, one line per wavefront:\n", worst.first, worst.last);
   for (std::size_t i = 0; i < worst.wavefronts.size() && i < static_cast<std::size_t>(rows_drawn); ++i)
     out += fmt::format("        {}\n", text(worst.wavefronts[i]));
   if (worst.wavefronts.size() > static_cast<std::size_t>(rows_drawn))
@@ -139,7 +139,7 @@ std::string draw_banks(const ir::Program& tile, const Target& target) {
                        most.blocks, 100 * most.fraction);
   }
   out += target.warp == 1 ? "no warps: banks are not counted\n"
-                          : "columns and threads are counted 0 to 9 and on from a to v; a dot is a bank without\n";
+                          : "0 to 9 and a to v number columns and threads; a dot is an unused bank\n";
   const std::vector<WarpAccess> accesses = warp_accesses(tile);
   for (const Staged& staged : buffers) {
     const ir::DType dtype = tile.find(staged.stage->source)->dtype;

@@ -28,7 +28,7 @@ TEST(DrawBanks, ThreadsThatMeetInABank) {
             std::string::npos)
       << text;
   EXPECT_NE(text.find("  load b_smem[a1, a2]: 8 wavefronts, least 1\n"
-                      "    threads 0 to 15 by bank, one line a wavefront:\n"
+                      "    threads 0 to 15 by bank, one line per wavefront:\n"
                       "        0 . . . . . . . . . . . . . . . 1 . . . . . . . . . . . . . . .\n"
                       "        2 . . . . . . . . . . . . . . . 3 . . . . . . . . . . . . . . .\n"),
             std::string::npos)
