@@ -91,7 +91,9 @@ void add_contest(CLI::App& command, CompareFlags& flags) {
       ->check(between(std::int64_t{0}, std::int64_t{100'000'000}))
       ->type_name("N")
       ->group(seldom);
-  command.add_flag("--noise", contest.noisy, "Report times drawn from the recorded launches instead of their mean.")
+  command
+      .add_flag("--noise", contest.noisy,
+                "Give strategies times drawn from the recorded launches instead of their mean.")
       ->group(seldom);
   command
       .add_option("--compilers", contest.workers,

@@ -13,7 +13,7 @@ namespace {
 const LibraryName library_name{
     "NVIDIA driver",
     {"libcuda.so.1", "libcuda.so"},
-    "it comes with the driver of the machine's NVIDIA GPU (525 or later), in a container by its NVIDIA runtime"};
+    "it comes with the driver of an NVIDIA GPU (525 or later); a container gets it from its NVIDIA runtime"};
 
 // CUresult, as far as we tell them apart.
 constexpr int out_of_memory = 2, stub_library = 34, device_unavailable = 46, no_device = 100, invalid_device = 101,

@@ -41,7 +41,7 @@ Library::Library(const LibraryName& name) : title_(name.title) {
       handle_ = dlopen(file_.c_str(), RTLD_NOW | RTLD_LOCAL);
       if (handle_ != nullptr) return;
     }
-  throw Error(fmt::format("no {}: expected {} beside the program, where the loader looks or in /usr/local/cuda*/lib64, "
+  throw Error(fmt::format("no {}: expected {} beside the program, on the loader's path or in /usr/local/cuda*/lib64, "
                           "found none; {}",
                           name.title, fmt::join(name.files, " or "), name.advice),
               Exit::environment);
@@ -56,8 +56,9 @@ Library::Library(const LibraryName& name, const fs::path& file) : title_(name.ti
 void* Library::symbol(const char* name) const { return dlsym(handle_, name); }
 
 void Library::lacks(const char* name) const {
-  throw Error(fmt::format("{}: expected the function {} in {}, found none: a newer one is needed", title_, name, file_),
-              Exit::environment);
+  throw Error(
+      fmt::format("{}: expected the function {} in {}, found none; install a newer version", title_, name, file_),
+      Exit::environment);
 }
 
 }  // namespace deplo::measure::cuda
