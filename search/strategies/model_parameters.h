@@ -15,7 +15,7 @@ constexpr Hyperparameter pool_parameter =
             "random candidates ranked per round; half as many before 200 evaluations, all from 400 on");
 constexpr Hyperparameter mutants_parameter =
     integer("mutants", "400", 0, 1000000, "0 200 400 800",
-            "changed copies of the fastest, ranked too; two to four choices differ; grows like pool");
+            "changed copies of the fastest (two to four choices), ranked too; grow like pool");
 constexpr Hyperparameter design_parameter =
     integer("design", "6", 1, 1000, "4 6 8", "evaluations before the model decides");
 // A round larger than this would be ranked by a model that is stale at its end.
