@@ -29,7 +29,7 @@ std::string list(const std::vector<Value>& values) {
 
 std::string level_table(const SpaceReport& report, std::size_t width) {
   std::vector<std::vector<std::string>> rows{
-      {"knob", "paths", "options", "mean", "no effect", "on the heuristic's path"}};
+      {"knob", "paths", "options", "mean", "no effect", "heuristic's values"}};
   for (const auto& [level, heuristic, changed, unchanged] : report.levels)
     rows.push_back(
         {level.knob, percent(level.paths, report.leaves.paths),
