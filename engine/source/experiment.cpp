@@ -52,7 +52,7 @@ void check_name(std::string_view place, std::string_view what, const std::string
 void check_strategy(const std::string& name, std::string_view place) {
   std::vector<std::string> names{"default"};
   for (const auto* kind : search::searchers()) names.emplace_back(kind->name);
-  check_name(place, "a searcher", name, names);
+  check_name(place, "a strategy", name, names);
 }
 
 void set_parameter(Experiment& experiment, const std::string& assignment, std::string_view place) {

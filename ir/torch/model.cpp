@@ -22,7 +22,7 @@ std::filesystem::path model_file(const std::string& name) {
   if (name.ends_with(".yaml")) return find_data(name);
   const std::vector<std::string> names = list_data("configs/models", ".yaml");
   if (std::ranges::find(names, name) == names.end())
-    throw Error(fmt::format("expected a model ({}) or a file .yaml, found '{}'{}", fmt::join(names, ", "), name,
+    throw Error(fmt::format("expected a model ({}) or a .yaml file, found '{}'{}", fmt::join(names, ", "), name,
                             did_you_mean(name, names)));
   return data_folder() / "configs/models" / (name + ".yaml");
 }

@@ -5,6 +5,8 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <memory>
 
 #include "core/error.h"
@@ -36,7 +38,7 @@ struct Close {
 // zlib hands through what is not compressed.
 std::string read_gz(const std::string& place) {
   const std::unique_ptr<gzFile_s, Close> file(gzopen(place.c_str(), "rb"));
-  if (!file) throw Error(place + ": expected a readable file");
+  if (!file) throw Error(fmt::format("{}: expected a readable file: {}", place, std::strerror(errno)));
   std::string bytes = read_pieces(place, [&](char* to) {
     return static_cast<std::size_t>(std::max(gzread(file.get(), to, static_cast<unsigned>(piece)), 0));
   });
