@@ -87,7 +87,7 @@ void add_contest(CLI::App& command, CompareFlags& flags) {
       ->group(seldom);
   command
       .add_option("--evaluations", contest.evaluations,
-                  "Make at least N evaluations per run, to fill the columns to 10% and to 5%.")
+                  "Make at least N evaluations per run, to fill the columns 'to 10%' and 'to 5%'.")
       ->check(between(std::int64_t{0}, std::int64_t{100'000'000}))
       ->type_name("N")
       ->group(seldom);
@@ -113,7 +113,7 @@ void add_beginnings(CLI::App& command, CompareFlags& flags) {
   add("--warm-start", flags.contest.warm_start,
       "Teach models N random records of the same kernel from each other device in --spaces [0].");
   add("--analytic-prior", flags.analytic_prior,
-      "Teach models the analytic model's estimates of N random records (docs/model.md). It needs stores of `deplo "
+      "Teach models the analytic model's estimates of N random records (docs/model.md). Only for stores of `deplo "
       "tune` [0].");
   add("--learned-prior", flags.learned_prior,
       "Teach models the estimates of boosted trees for N random records. The trees learn from the stores' other "
@@ -123,8 +123,8 @@ void add_beginnings(CLI::App& command, CompareFlags& flags) {
 void add_tuning(CLI::App& command, TuningFlags& tuning) {
   command
       .add_flag("--tune-hyperparameters", tuning.on,
-                "Search for the best hyperparameters of the one strategy in --search on --spaces, along its grid; 25 "
-                "repeats are enough.")
+                "Find the best hyperparameters on --spaces for the one strategy in --search, among the values of its "
+                "grid. 25 repeats are enough.")
       ->group(seldom);
   command
       .add_option("--score-on", tuning.scored,
@@ -168,7 +168,7 @@ void add_compare(CLI::App& command, int& exit_code) {
   command
       .add_option("--search", flags->search,
                   "Compare these strategies, separated by commas (see `deplo strategies`). NAME:PARAMETER=VALUE sets a "
-                  "hyperparameter. The first one is the reference [random,default].")
+                  "hyperparameter. All are tested against the first one [random,default].")
       ->type_name("STRATEGIES")
       ->delimiter(',')
       ->take_all();

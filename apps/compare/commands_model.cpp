@@ -137,7 +137,7 @@ void add_model(CLI::App& command) {
       ->type_name("FILES|FOLDERS");
   eval.add_option(
           "--leave-out", flags->leave_out,
-          "Leave out each kernel, or each device. A model then learns from the same kernel on the other devices.")
+          "Leave out each kernel, or each device. With device, models learn from the same kernel on the other devices.")
       ->type_name("kernel|device")
       ->capture_default_str();
   eval.add_option("--top", flags->options.top, "Compute recall and regret of the N best.")

@@ -95,7 +95,7 @@ int run_export(const ExportFlags& flags) {
 void add_import(CLI::App& command, int& exit_code) {
   auto flags = std::make_shared<ImportFlags>();
   command.description(
-      "Import recorded spaces, or times of libraries, into a store.\nThe columns of a table are known by their "
+      "Import recorded spaces, or times of libraries, into a store.\nColumns of a table are recognized by their "
       "headings, such as 'time (ms)' or 'Run1 (ms)', or named by flags. Times of libraries are .jsonl files from "
       "experiments/baselines/torch_suite.py; `deplo run --bench --store` then shows them beside ours.");
   command.footer(

@@ -66,8 +66,8 @@ void add_db_writers(CLI::App& db) {
   auto prune = std::make_shared<PruneFlags>();
   command = db.add_subcommand(
       "prune",
-      "List outdated rows, and remove them with --apply.\nOutdated are trials whose schedule now gives another source, "
-      "and empty runs. The best trials stay, and so do failures that keep a resumed run from measuring again.");
+      "List outdated rows, and remove them with --apply.\nA trial is outdated if its schedule now gives another "
+      "source, a run if it is empty. The best trials stay, and so do failures that spare a resumed run a measurement.");
   command->footer("deplo db prune --apply tuned.db");
   add_store(*command, prune->store);
   command->add_flag("--apply", prune->apply, "Remove the rows.");

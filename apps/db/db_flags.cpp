@@ -31,7 +31,7 @@ std::string StoreChoice::existing_file() const {
 void add_store(CLI::App& command, StoreChoice& store) {
   command.add_option("file", store.argument, fmt::format("The store [{}].", engine::default_store()))
       ->type_name("[STORE]");
-  command.add_option("--store", store.option, "The same, as a flag.")->type_name("FILE");
+  command.add_option("--store", store.option, "Another way to name the store.")->type_name("FILE");
 }
 
 void add_json(CLI::App& command, bool& json) {

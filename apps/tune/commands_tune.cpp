@@ -152,7 +152,7 @@ void add_search(CLI::App& command, TuneFlags& flags) {
 void add_budget(CLI::App& command, TuneFlags& flags) {
   command
       .add_option("--time", flags.seconds,
-                  "Search for SECONDS in all. Every kernel is measured at least once, with the heuristic's schedule.")
+                  "Search for SECONDS in total. Every kernel is measured at least once, with the heuristic's schedule.")
       ->check(between(0.0, engine::most_seconds))
       ->type_name("SECONDS");
   command.add_option("--trials", flags.trials, "Make at most N new measurements per kernel.")
@@ -164,7 +164,8 @@ void add_budget(CLI::App& command, TuneFlags& flags) {
       ->group(seldom);
   command
       .add_option("--shard", flags.shard,
-                  "Tune the I-th of N shares of the kernels, one process each. `deplo db merge` joins their stores.")
+                  "Tune share I of N of the kernels, to split an experiment over N processes. `deplo db merge` joins "
+                  "their stores.")
       ->type_name("I/N")
       ->group(seldom);
 }
@@ -206,7 +207,7 @@ void add_tune(CLI::App& command, int& exit_code) {
       ->group(seldom);
   command
       .add_option("--store", flags->store,
-                  "Keep all measurements in this SQLite file. Those that it has are not repeated.")
+                  "Store all measurements in this SQLite file. Those already in it are not repeated.")
       ->type_name("FILE")
       ->capture_default_str();
   add_beginnings(command, *flags);
