@@ -78,9 +78,9 @@ TEST_F(ModelEval, ANarrowWindowHasFewerColumns) {
   how.terminal = 80;
   const Ran ran = run_program({"deplo", "model", "eval", "--store", path()}, how);
   const std::vector<std::string> lines = screen(ran.out, 80);
-  ASSERT_EQ(lines.size(), 14U) << ran.out;  // the device, the heads, three kernels and the mean by three models
-  EXPECT_EQ(lines[0], "device a CPU");
-  EXPECT_THAT(lines[1], ::testing::MatchesRegex("left out +model +spearman +top-10 recall +top-10 regret.*"));
+  const auto heads = std::ranges::find_if(lines, [](const auto& line) { return line.starts_with("left out  "); });
+  ASSERT_EQ(lines.end() - heads, 13) << ran.out;  // three kernels and the mean, three models
+  EXPECT_THAT(*heads, ::testing::AllOf(HasSubstr("  top-10 regret"), ::testing::Not(HasSubstr("learned from"))));
 }
 
 TEST_F(ModelEval, PointsAreATable) {

@@ -144,9 +144,9 @@ TEST_F(Db, NoValidTrialIsAMistakeThatSaysWhatThereIs) {
   EXPECT_THAT(refusal({"best", store_}),
               HasSubstr("expected a valid trial, found 3 failed or impossible trials of matmul 4x4x4; see `deplo db "
                         "failures` and `deplo db check`"));
-  EXPECT_THAT(refusal({"best", store_, "--json"}), HasSubstr("found 3 that failed"));
+  EXPECT_THAT(refusal({"best", store_, "--json"}), HasSubstr("found 3 failed or impossible trials"));
   measure::Store::open(file("empty.db"));
-  EXPECT_THAT(refusal({"best", file("empty.db")}), HasSubstr("expected a valid trial, found no trial at all"));
+  EXPECT_THAT(refusal({"best", file("empty.db")}), HasSubstr("expected a valid trial, found no trials"));
 }
 
 TEST_F(Db, DiffComparesTheBest) {

@@ -56,7 +56,7 @@ TEST(Space, Table) {
   const std::string text = good(with(gelu, {"--probes", "50", "--seed", "3"}));
   EXPECT_THAT(text, StartsWith("# gelu M=2 N=6 on opencl-cpu\nknob"));
   EXPECT_THAT(text, HasSubstr("candidates: about "));
-  EXPECT_THAT(text, HasSubstr("by 50 random paths, seed 3"));
+  EXPECT_THAT(text, HasSubstr("from 50 random paths, seed 3"));
   EXPECT_THAT(text, HasSubstr("duplicates: "));
   EXPECT_THAT(text, HasSubstr("\nchunk_matmul_k "));
   EXPECT_EQ(text, good(with(gelu, {"--probes", "50", "--seed", "3"})));

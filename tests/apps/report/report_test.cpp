@@ -205,7 +205,8 @@ TEST_F(Report, PlotsOfTrialsAreOfOneStage) {
 
 TEST_F(Report, OnlyTimesOfOneStageAreCompared) {
   fill_stages(file("a.db"), {{100, 0}, {50, 80}});
-  EXPECT_THAT(page_of({file("a.db")}), AllOf(HasSubstr("2.00×"), HasSubstr("<td>screened</td>"), HasSubstr("Pale bars:")));
+  EXPECT_THAT(page_of({file("a.db")}),
+              AllOf(HasSubstr("2.00×"), HasSubstr("<td>screened</td>"), HasSubstr("Pale bars:")));
   fill_stages(file("b.db"), {{100, 120}, {50, 80}});
   EXPECT_THAT(page_of({file("b.db")}),
               AllOf(HasSubstr("1.50×"), HasSubstr("<td>confirmed</td>"), Not(HasSubstr("Pale bars:"))));
@@ -245,7 +246,7 @@ TEST_F(Report, OpensWithTheSpeedUps) {
 
 TEST_F(Report, SharesOfFewTrialsHaveACaution) {
   fill_store(file("few.db"), 1, 40, "k");
-  EXPECT_THAT(page_of({file("few.db")}), HasSubstr("Caution: of 40 valid trials, fewer than 50."));
+  EXPECT_THAT(page_of({file("few.db")}), HasSubstr("Caution: only 40 valid trials, fewer than 50."));
   fill_store(file("enough.db"), 1, 50, "k");
   EXPECT_THAT(page_of({file("enough.db")}), AllOf(HasSubstr("share of the variance"), Not(HasSubstr("Caution"))));
 }
@@ -271,7 +272,7 @@ TEST_F(Report, DamagedRowsAreNamed) {
   EXPECT_THAT(ran.out, HasSubstr("without 5 damaged rows"));
   const std::string page = read_file(file("a.html"));
   EXPECT_THAT(page,
-              AllOf(HasSubstr("damaged: 5 "), HasSubstr("trial 5 of k: expected knob=value, found 'garbage [31m'"),
+              AllOf(HasSubstr("not shown: 5 "), HasSubstr("trial 5 of k: expected knob=value, found 'garbage [31m'"),
                     HasSubstr("trial 6 of k: "), HasSubstr("trial 7 of k: expected samples"),
                     HasSubstr("trial 8 of k: expected a time, found -1"), HasSubstr("baseline 1 of other")));
   EXPECT_THAT(page, AllOf(HasSubstr("The best schedule: 209 µs"), HasSubstr("sound 150 µs"),
@@ -281,7 +282,7 @@ TEST_F(Report, DamagedRowsAreNamed) {
 TEST_F(Report, AStoreOfDamagedRowsOnly) {
   fill_store(file("a.db"), 0, 3, "k");
   measure::Database(file("a.db")).execute("UPDATE trial SET trail = '='");
-  EXPECT_THAT(page_of({file("a.db")}), AllOf(HasSubstr("damaged: 3 "), HasSubstr("No schedule has a valid time.")));
+  EXPECT_THAT(page_of({file("a.db")}), AllOf(HasSubstr("not shown: 3 "), HasSubstr("No schedule has a valid time.")));
 }
 
 // Kernels are read one at a time, and of their trials neither messages nor samples are kept: 40,000 trials in a store

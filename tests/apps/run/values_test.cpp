@@ -119,7 +119,7 @@ TEST(RunTable, SaysWhatIsWrong) {
   EXPECT_THAT(text, HasSubstr("\n0  a       tuned "));
   EXPECT_THAT(text, HasSubstr("\n1  b       as 0 "));
   EXPECT_THAT(text, HasSubstr("WRONG at [1, 2]: expected 1, found 2"));
-  EXPECT_THAT(text, HasSubstr("schedules of 1 kernel, by deplo.db: 1 tuned"));
+  EXPECT_THAT(text, HasSubstr("schedules of 1 kernel from deplo.db: 1 tuned"));
   EXPECT_THAT(print_json(report()), HasSubstr("\"right\": false"));
 }
 
