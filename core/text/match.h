@@ -17,9 +17,9 @@ template <class... F>
 cases(F...) -> cases<F...>;
 
 namespace detail {
-template <std::size_t I, class V, class F>
+template <std::size_t index, class V, class F>
 decltype(auto) match_at(V&& v, F&& f) {
-  return std::forward<F>(f)(*std::get_if<I>(&v));
+  return std::forward<F>(f)(*std::get_if<index>(&v));
 }
 
 template <class V, class F>

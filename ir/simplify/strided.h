@@ -17,9 +17,9 @@ struct Strided {
 };
 
 /// Bounds beyond this count as overflow.
-inline constexpr std::int64_t kMaxIndex = std::int64_t{1} << 60;
+inline constexpr std::int64_t most_index = std::int64_t{1} << 60;
 
-/// The values of `l op r`; nullopt where they leave ±kMaxIndex or the divisor is not a positive constant.
+/// The values of `l op r`; nullopt where they leave ±most_index or the divisor is not a positive constant.
 std::optional<Strided> combine(ExprOp, const Strided& l, const Strided& r);
 /// The values of `s` in low..high; nullopt where there are none.
 std::optional<Strided> clamp(const Strided& s, std::int64_t low, std::int64_t high);

@@ -8,13 +8,13 @@ namespace deplo::rules {
 namespace {
 
 // Threads that are served together: they move 32 words.
-int part_size(int lanes) { return std::max(1, kWarp / lanes); }
+int part_size(int lanes) { return std::max(1, warp_lanes / lanes); }
 
 // The words of one part, by bank. A word that several threads ask for is read once.
 class Banks {
  public:
   void touch(std::int64_t word) {
-    const auto bank = static_cast<std::size_t>(word & (kBanks - 1));
+    const auto bank = static_cast<std::size_t>(word & (bank_count - 1));
     const auto end = words_[bank].begin() + count_[bank];
     if (std::find(words_[bank].begin(), end, word) != end) return;
     *end = word;
@@ -23,15 +23,15 @@ class Banks {
   int fullest() const { return fullest_; }
 
  private:
-  std::array<std::array<std::int64_t, kWarp>, kBanks> words_;  // a part moves 32 words at most
-  std::array<int, kBanks> count_{};
+  std::array<std::array<std::int64_t, warp_lanes>, bank_count> words_;  // a part moves 32 words at most
+  std::array<int, bank_count> count_{};
   int fullest_ = 0;
 };
 
 }  // namespace
 
 int wavefronts(std::span<const std::int64_t> words, int lanes) {
-  CHECK(lanes >= 1 && lanes <= kWarp && words.size() <= kWarp);
+  CHECK(lanes >= 1 && lanes <= warp_lanes && words.size() <= warp_lanes);
   int total = 0;
   const auto part = static_cast<std::size_t>(part_size(lanes));
   for (std::size_t first = 0; first < words.size(); first += part) {

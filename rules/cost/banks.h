@@ -12,10 +12,10 @@
 
 namespace deplo::rules {
 
-inline constexpr int kBanks = 32, kWarp = 32;
+inline constexpr int bank_count = 32, warp_lanes = 32;
 
 /// One number per thread of a warp.
-using WarpValues = std::array<std::int64_t, kWarp>;
+using WarpValues = std::array<std::int64_t, warp_lanes>;
 
 /// Wavefronts of one access: threads that each move `lanes` consecutive words from `words[thread]` on. Accesses of 8
 /// bytes are served by half-warps, of 16 by quarter-warps, so that each part moves at most 32 words.
@@ -28,7 +28,7 @@ struct WarpAccess {
   const ir::Stage* stage = nullptr;  // the buffer's first
   const ir::Load* load = nullptr;    // nullptr: the fill
   int lanes = 1;                     // elements that a thread moves
-  int threads = kWarp;
+  int threads = warp_lanes;
   double times = 1;  // of a thread in one run of the tile's body
   /// What the slab is indexed by, a WarpValues per dimension: at warps, register copies and loop rounds that stand for
   /// all others, one where all others only shift it.

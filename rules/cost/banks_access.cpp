@@ -47,7 +47,7 @@ Value evaluate(const ir::Expr& e, const Environment& environment) {
   const bool scales = e.op() == ir::ExprOp::mul &&
                       (e.lhs().kind() == ir::Expr::Kind::constant || e.rhs().kind() == ir::Expr::Kind::constant);
   result.plain = !result.threads || ((sums || scales) && l.plain && r.plain);
-  for (std::size_t t = 0; t < (result.threads ? kWarp : 1U); ++t) result.v[t] = fold(e.op(), l.at(t), r.at(t));
+  for (std::size_t t = 0; t < (result.threads ? warp_lanes : 1U); ++t) result.v[t] = fold(e.op(), l.at(t), r.at(t));
   return result;
 }
 
@@ -56,8 +56,8 @@ Value evaluate(const ir::Expr& e, const Environment& environment) {
 bool blocks_are_shifts(const std::vector<std::int64_t>& extents) {
   std::int64_t inner = 1;
   for (std::size_t i = extents.size(); i-- > 0; inner *= extents[i])
-    if (kWarp % inner == 0 && inner * extents[i] % kWarp == 0) return true;
-  return inner <= kWarp;
+    if (warp_lanes % inner == 0 && inner * extents[i] % warp_lanes == 0) return true;
+  return inner <= warp_lanes;
 }
 
 struct Site {
@@ -80,9 +80,9 @@ struct Where {
   std::int64_t warp = 0, copy = 0, round = 0;
   std::uint64_t regs = 0;  // the axes that the copies are counted over
 };
-constexpr std::int64_t kRounds = 8;     // a swizzle repeats after 8 rows
-constexpr std::int64_t kCopies = 64;    // register copies
-constexpr std::int64_t kSomeWarps = 4;  // where not one warp stands for all
+constexpr std::int64_t most_rounds = 8;   // a swizzle repeats after 8 rows
+constexpr std::int64_t most_copies = 64;  // register copies
+constexpr std::int64_t some_warps = 4;    // where not one warp stands for all
 
 class Accesses {
  public:
@@ -122,8 +122,8 @@ class Accesses {
     return nullptr;
   }
   bool words(const ir::Stage& stage) const { return bytes(program_.find(stage.source)->dtype) == 4; }
-  int warp_size() const { return static_cast<int>(std::min<std::int64_t>(threads_, kWarp)); }
-  std::int64_t warps() const { return std::max<std::int64_t>(1, threads_ / kWarp); }
+  int warp_size() const { return static_cast<int>(std::min<std::int64_t>(threads_, warp_lanes)); }
+  std::int64_t warps() const { return std::max<std::int64_t>(1, threads_ / warp_lanes); }
 
   Environment environment(const Site& site, const Where& where) const;
   double times(const Site& site, std::uint64_t regs) const;
@@ -150,8 +150,8 @@ Environment Accesses::environment(const Site& site, const Where& where) const {
     if (axis.bind == ir::Bind::thread) {
       stride /= axis.extent;
       value.threads = true;
-      for (std::size_t t = 0; t < kWarp; ++t)
-        value.v[t] = (where.warp * kWarp + static_cast<std::int64_t>(t)) / stride % axis.extent;
+      for (std::size_t t = 0; t < warp_lanes; ++t)
+        value.v[t] = (where.warp * warp_lanes + static_cast<std::int64_t>(t)) / stride % axis.extent;
     } else if (axis.bind == ir::Bind::reg) {
       const bool counted = (where.regs & reg) != 0;
       value = uniform(counted ? copy % axis.extent : 0, reg);
@@ -207,7 +207,7 @@ std::optional<WarpAccess> Accesses::look(const Site& site, const ir::Load& load,
   std::int64_t copies = 1;
   for (std::size_t i = 0; i < regs_.size(); ++i) copies *= (regs >> i & 1) != 0 ? regs_[i] : 1;
   const bool one_warp = plain && blocks_are_shifts(extents_);
-  const std::int64_t warps = plain ? this->warps() : std::min(this->warps(), kSomeWarps);
+  const std::int64_t warps = plain ? this->warps() : std::min(this->warps(), some_warps);
   const auto sample = [&](std::vector<Value> index) {
     std::vector<WarpValues>& values = access.samples.emplace_back();
     for (Value& value : index) {
@@ -221,8 +221,8 @@ std::optional<WarpAccess> Accesses::look(const Site& site, const ir::Load& load,
   }
   Where where = {0, 0, 0, regs};
   for (where.warp = 0; where.warp < warps; ++where.warp)
-    for (where.copy = 0; where.copy < (plain ? 1 : std::min(copies, kCopies)); ++where.copy)
-      for (where.round = 0; where.round < (plain ? 1 : kRounds); ++where.round) sample(index_at(where));
+    for (where.copy = 0; where.copy < (plain ? 1 : std::min(copies, most_copies)); ++where.copy)
+      for (where.round = 0; where.round < (plain ? 1 : most_rounds); ++where.round) sample(index_at(where));
   return access;
 }
 
@@ -241,13 +241,13 @@ WarpAccess Accesses::fill(const Site& site, const ir::Stage& stage) const {
     copies *= steps.back();
   }
   access.times = times(site, 0) * static_cast<double>(copies) / static_cast<double>(threads_);
-  const bool shifts = stage.panel == 0 && blocks_are_shifts(steps) && threads_ % kWarp == 0;
-  const std::int64_t rounds = shifts ? 1 : std::min((copies + threads_ - 1) / threads_, kRounds);
-  for (std::int64_t warp = 0; warp < (shifts ? 1 : std::min(warps(), kSomeWarps)); ++warp)
+  const bool shifts = stage.panel == 0 && blocks_are_shifts(steps) && threads_ % warp_lanes == 0;
+  const std::int64_t rounds = shifts ? 1 : std::min((copies + threads_ - 1) / threads_, most_rounds);
+  for (std::int64_t warp = 0; warp < (shifts ? 1 : std::min(warps(), some_warps)); ++warp)
     for (std::int64_t round = 0; round < rounds; ++round) {
       std::vector<WarpValues> sample(order.size());
-      for (std::size_t t = 0; t < kWarp; ++t) {
-        std::int64_t rest = std::min(warp * kWarp + static_cast<std::int64_t>(t) + threads_ * round, copies - 1);
+      for (std::size_t t = 0; t < warp_lanes; ++t) {
+        std::int64_t rest = std::min(warp * warp_lanes + static_cast<std::int64_t>(t) + threads_ * round, copies - 1);
         for (std::size_t i = order.size(); i-- > 0; rest /= steps[i])
           sample[order[i]][t] = rest % steps[i] * (order[i] + 1 == order.size() ? access.lanes : 1);
       }

@@ -18,14 +18,14 @@ constexpr std::int64_t rows_drawn = 8;  // a swizzle repeats after 8 rows, and a
 // Threads and columns 0 to 31 in one character each.
 char digit(std::int64_t number) { return "0123456789abcdefghijklmnopqrstuv"[number % 32]; }
 
-using Line = std::array<char, kBanks>;
+using Line = std::array<char, bank_count>;
 Line empty_line() {
   Line line;
   line.fill('.');
   return line;
 }
 std::string text(const Line& line) { return fmt::format("{}", fmt::join(line, " ")); }
-std::size_t bank(std::int64_t word) { return static_cast<std::size_t>(word % kBanks); }
+std::size_t bank(std::int64_t word) { return static_cast<std::size_t>(word % bank_count); }
 
 // `b_smem = b: 2 slots of [16][64 + 4] f32, 8704 bytes, async copies of 4`
 std::string layout_line(const ir::Stage& stage, ir::DType dtype) {
@@ -54,7 +54,7 @@ std::string ladder(const ir::Stage& stage) {
   std::int64_t rows = 1;
   for (std::size_t d = 0; d + 1 < stage.slab.size(); ++d) rows *= stage.slab[d].extent;
   std::string out = "  columns by bank:\n    row ";
-  for (int b = 0; b < kBanks; ++b) out += b % 8 == 0 ? fmt::format("{:<16}", b) : "";
+  for (int b = 0; b < bank_count; ++b) out += b % 8 == 0 ? fmt::format("{:<16}", b) : "";
   out.erase(out.find_last_not_of(' ') + 1);
   for (std::int64_t row = 0; row < std::min(rows, rows_drawn); ++row) {
     std::vector<std::int64_t> index(stage.slab.size());
@@ -62,7 +62,7 @@ std::string ladder(const ir::Stage& stage) {
     for (std::size_t d = stage.slab.size() - 1; d-- > 0; rest /= stage.slab[d].extent)
       index[d] = rest % stage.slab[d].extent;
     Line line = empty_line();
-    for (index.back() = 0; index.back() < std::min<std::int64_t>(columns, kBanks); ++index.back())
+    for (index.back() = 0; index.back() < std::min<std::int64_t>(columns, bank_count); ++index.back())
       line[bank(physical_offset(stage, index))] = digit(index.back());
     out += fmt::format("\n    {:<3} {}", row, text(line));
   }
@@ -77,7 +77,7 @@ struct Part {
 
 Part part_of(const std::vector<std::int64_t>& words, std::size_t first, std::size_t size, int lanes) {
   Part part = {first, std::min(first + size, words.size()) - 1, {}};
-  std::array<std::vector<std::int64_t>, kBanks> seen;
+  std::array<std::vector<std::int64_t>, bank_count> seen;
   for (std::size_t t = first; t <= part.last; ++t)
     for (std::int64_t word = words[t]; word < words[t] + lanes; ++word) {
       std::vector<std::int64_t>& in_bank = seen[bank(word)];
@@ -96,7 +96,7 @@ std::string collisions(const WarpAccess& access, const ir::Stage& layout, std::s
     for (std::size_t d = 0; d < index.size(); ++d) index[d] = access.samples[sample][d][t];
     words.push_back(physical_offset(layout, index));
   }
-  const auto size = static_cast<std::size_t>(std::max(1, kWarp / access.lanes));
+  const auto size = static_cast<std::size_t>(std::max(1, warp_lanes / access.lanes));
   Part worst;
   for (std::size_t first = 0; first < words.size(); first += size) {
     Part part = part_of(words, first, size, access.lanes);

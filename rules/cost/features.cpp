@@ -30,7 +30,7 @@ void find_launch(const ir::Program& tile, const Target& target, Features& out) {
 
 void find_conflicts(const ir::Program& tile, Features& out) {
   double least = 0;
-  const double warps = std::ceil(out.threads / kWarp) * out.blocks;
+  const double warps = std::ceil(out.threads / warp_lanes) * out.blocks;
   for (const WarpAccess& access : warp_accesses(tile)) {
     const BankCost cost = bank_cost(access, *access.stage);
     out.wavefronts += cost.wavefronts * access.times * warps;

@@ -130,8 +130,8 @@ Value Interpreter::invoke_module(Object* object, const Value& input) {
     for (const Value& item : object->items) x = invoke(item, {{x}, {}});
     return x;
   }
-  const Function* function = find_function(kFunctional, type.function);
-  if (!function) function = find_function(kTorch, type.function);
+  const Function* function = find_function(in_functional, type.function);
+  if (!function) function = find_function(in_torch, type.function);
   CHECK(function);
   Arguments arguments = {{input}, {}};
   for (const auto& [name, value] : object->attributes)

@@ -125,7 +125,7 @@ Value Interpreter::attribute_of(const Value& object, std::string_view name) {
 }
 
 Value Interpreter::tensor_attribute(const Value& tensor, std::string_view name) {
-  if (const Function* f = find_function(kMethod, name)) return {Builtin{f, std::make_shared<const Value>(tensor)}};
+  if (const Function* f = find_function(as_method, name)) return {Builtin{f, std::make_shared<const Value>(tensor)}};
   const Id id = session_.tensor(tensor);
   const TensorType type = session_.type(id);
   const auto rank = static_cast<std::int64_t>(type.shape.size());
@@ -145,7 +145,7 @@ Value Interpreter::tensor_attribute(const Value& tensor, std::string_view name) 
     for (std::int64_t d = rank; d-- > 0;) reversed.push_back(d);
     return {Tensor{rank < 2 ? id : session_.call("permute", {id}, {{"dims", reversed}})}};
   }
-  std::vector<std::string> known = function_names(kMethod);
+  std::vector<std::string> known = function_names(as_method);
   for (const char* plain : {"shape", "dtype", "ndim", "T", "mT"}) known.emplace_back(plain);
   throw Error(fmt::format("expected a name that a tensor has (docs/expressions.md), found `{}`{}", name,
                           did_you_mean(name, known)));
@@ -156,9 +156,9 @@ Value Interpreter::object_attribute(Object* object, std::string_view name) {
   if (object->type)
     if (const auto m = object->type->methods.find(name); m != object->type->methods.end())
       return {Method{&m->second, object}};
-  if (const Function* f = find_function(kModule, name))
+  if (const Function* f = find_function(of_module, name))
     return {Builtin{f, std::make_shared<const Value>(Value{object})}};
-  std::vector<std::string> known = function_names(kModule);
+  std::vector<std::string> known = function_names(of_module);
   for (const auto& [attribute, value] : object->attributes)
     if (known.size() < 1000) known.push_back(attribute);
   throw Error(fmt::format("expected an attribute of {}, found `{}`{}", describe(Value{object}), name,

@@ -10,17 +10,17 @@ struct Value;
 
 /// Where a function is found; several may be joined by |.
 enum Space : std::uint16_t {
-  kTorch = 1,        // torch.
-  kFunctional = 2,   // torch.nn.functional.
-  kNn = 4,           // torch.nn.
-  kMethod = 8,       // of a tensor, which is the first argument
-  kModule = 16,      // of a module, which is the first argument
-  kMath = 32,        // math.
-  kPython = 64,      // a built-in of Python
-  kPrefix = 128,     // an operator before a tensor
-  kInfix = 256,      // an operator between two values, one of them a tensor
-  kStateless = 512,  // a module of torch.nn without parameters, which calls the operation: no `run`
-  kBoth = kTorch | kMethod
+  in_torch = 1,            // torch.
+  in_functional = 2,       // torch.nn.functional.
+  in_nn = 4,               // torch.nn.
+  as_method = 8,           // of a tensor, which is the first argument
+  of_module = 16,          // of a module, which is the first argument
+  in_math = 32,            // math.
+  in_python = 64,          // a built-in of Python
+  as_prefix = 128,         // an operator before a tensor
+  as_infix = 256,          // an operator between two values, one of them a tensor
+  stateless_module = 512,  // a module of torch.nn without parameters, which calls the operation: no `run`
+  either = in_torch | as_method
 };
 
 struct Function {

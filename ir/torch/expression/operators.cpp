@@ -22,7 +22,7 @@ void check_truth(const Session& session, std::string_view op, const Value& v) {
 }
 
 Value on_tensors(Session& session, std::string_view op, const Value& left, const Value& right) {
-  const Function* function = find_function(kInfix, op);
+  const Function* function = find_function(as_infix, op);
   const bool fit = (is_tensor(left) || to_number(left)) && (is_tensor(right) || to_number(right));
   if (!function) misfit(op, "numbers (tensors do not have it)", left, right);
   if (!fit) misfit(op, "tensors or numbers", left, right);
@@ -126,7 +126,7 @@ Value apply_unary(Session& session, std::string_view op, const Value& v) {
   if (is_tensor(v)) {
     if (op == "+") return v;
     if (op == "~") check_truth(session, op, v);
-    const Function* function = find_function(kPrefix, op);
+    const Function* function = find_function(as_prefix, op);
     CHECK(function);
     return function->run(Call(session, *function, {{v}, {}}));
   }

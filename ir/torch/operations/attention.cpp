@@ -231,7 +231,7 @@ constexpr std::string_view signature =
 std::vector<Operation> attention_operations() {
   return {
       {"scaled_dot_product_attention", 3, 4, attention_attributes, infer_attention, evaluate_attention, decompose_attention,
-       {{"scaled_dot_product_attention", kFunctional, signature, call_attention}},
+       {{"scaled_dot_product_attention", in_functional, signature, call_attention}},
        {{"aten.scaled_dot_product_attention", read_attention},
         {"aten._scaled_dot_product_efficient_attention", read_efficient_attention},
         {"aten._scaled_dot_product_flash_attention", read_attention},

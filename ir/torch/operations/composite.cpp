@@ -69,20 +69,20 @@ std::vector<Id> read_nothing(pt2::Call& call) {
 // clang-format off
 std::vector<python::Function> composite_functions() {
   return {
-      {"clamp", kBoth, "input, min=None, max=None", call_clamp},
-      {"clip", kBoth, "input, min=None, max=None", call_clamp},
-      {"clamp_min", kBoth, "input, min", call_clamp},
-      {"clamp_max", kBoth, "input, max", call_clamp},
-      {"contiguous", kMethod, "input", call_identity},
-      {"clone", kBoth, "input", call_identity},
-      {"detach", kBoth, "input", call_identity},
-      {"cpu", kMethod, "input", call_identity},
-      {"cuda", kMethod, "input", call_identity},
-      {"dropout", kFunctional, "input, p=0.5, training=True, inplace=False", call_identity},
-      {"dropout", kTorch, "input, p, train", call_identity},
-      {"size", kMethod, "input, dim=None", call_size},
-      {"dim", kMethod, "input", call_dim},
-      {"numel", kBoth, "input", call_numel},
+      {"clamp", either, "input, min=None, max=None", call_clamp},
+      {"clip", either, "input, min=None, max=None", call_clamp},
+      {"clamp_min", either, "input, min", call_clamp},
+      {"clamp_max", either, "input, max", call_clamp},
+      {"contiguous", as_method, "input", call_identity},
+      {"clone", either, "input", call_identity},
+      {"detach", either, "input", call_identity},
+      {"cpu", as_method, "input", call_identity},
+      {"cuda", as_method, "input", call_identity},
+      {"dropout", in_functional, "input, p=0.5, training=True, inplace=False", call_identity},
+      {"dropout", in_torch, "input, p, train", call_identity},
+      {"size", as_method, "input, dim=None", call_size},
+      {"dim", as_method, "input", call_dim},
+      {"numel", either, "input", call_numel},
   };
 }
 

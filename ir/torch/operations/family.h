@@ -12,13 +12,13 @@
 
 namespace deplo::ir::torch {
 
-using python::kBoth;
-using python::kFunctional;
-using python::kInfix;
-using python::kMethod;
-using python::kPrefix;
-using python::kStateless;
-using python::kTorch;
+using python::as_infix;
+using python::as_method;
+using python::as_prefix;
+using python::either;
+using python::in_functional;
+using python::in_torch;
+using python::stateless_module;
 using tensor::Coordinates;
 using tensor::Dims;
 using tensor::Emitter;

@@ -193,16 +193,16 @@ std::vector<Id> read_gather(pt2::Call& call) {
 std::vector<Operation> index_operations() {
   return {
       {"embedding", 2, 2, {}, infer_embedding, evaluate_embedding, decompose_embedding,
-       {{"embedding", kFunctional, "input, weight, padding_idx=None", call_embedding}},
+       {{"embedding", in_functional, "input, weight, padding_idx=None", call_embedding}},
        {{"aten.embedding", read_embedding}, {"aten.index", read_index}, {"aten.index_select", read_index_select}}},
       {"gather", 2, 2, gather_attributes, infer_gather, evaluate_gather, decompose_gather,
-       {{"gather", kBoth, "input, dim, index", call_gather}},
+       {{"gather", either, "input, dim, index", call_gather}},
        {{"aten.gather", read_gather}}},
       {"tril", 1, 1, triangle_attributes, infer_triangle, evaluate_triangle<false>, decompose_tril,
-       {{"tril", kBoth, "input, diagonal=0", call_plain}},
+       {{"tril", either, "input, diagonal=0", call_plain}},
        {{"aten.tril", read_plain}}},
       {"triu", 1, 1, triangle_attributes, infer_triangle, evaluate_triangle<true>, decompose_triu,
-       {{"triu", kBoth, "input, diagonal=0", call_plain}},
+       {{"triu", either, "input, diagonal=0", call_plain}},
        {{"aten.triu", read_plain}}},
   };
 }

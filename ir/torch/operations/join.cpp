@@ -110,10 +110,10 @@ std::vector<Id> read_join(pt2::Call& call) {
 std::vector<Operation> join_operations() {
   return {
       {"cat", 1, any_number, join_attributes, infer_cat, evaluate_join, decompose_cat,
-       {{"cat", kTorch, "tensors, dim=0", call_join}, {"concat", kTorch, "tensors, dim=0", call_join}},
+       {{"cat", in_torch, "tensors, dim=0", call_join}, {"concat", in_torch, "tensors, dim=0", call_join}},
        {{"aten.cat", read_join}}},
       {"stack", 1, any_number, join_attributes, infer_stack, evaluate_join, decompose_stack,
-       {{"stack", kTorch, "tensors, dim=0", call_join}},
+       {{"stack", in_torch, "tensors, dim=0", call_join}},
        {{"aten.stack", read_join}}},
   };
 }

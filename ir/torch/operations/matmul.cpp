@@ -203,13 +203,13 @@ std::vector<Id> read_linear(pt2::Call& call) {
 std::vector<Operation> matmul_operations() {
   return {
       {"linear", 2, 3, {}, infer_linear, evaluate_linear, decompose_linear,
-       {{"linear", kFunctional, "input, weight, bias=None", call_linear}},
+       {{"linear", in_functional, "input, weight, bias=None", call_linear}},
        {{"aten.linear", read_linear}}},
       {"matmul", 2, 2, {}, infer_matmul, evaluate_matmul, decompose_matmul,
-       {{"matmul", kBoth, "input, other", call_matmul},
-        {"mm", kBoth, "input, mat2", call_matmul_of<2>},
-        {"bmm", kBoth, "input, mat2", call_matmul_of<3>},
-        {"@", kInfix, "left, right", call_infix}},
+       {{"matmul", either, "input, other", call_matmul},
+        {"mm", either, "input, mat2", call_matmul_of<2>},
+        {"bmm", either, "input, mat2", call_matmul_of<3>},
+        {"@", as_infix, "left, right", call_infix}},
        {{"aten.matmul", read_matmul}, {"aten.mm", read_mm}, {"aten.bmm", read_mm}, {"aten.mv", read_mv},
         {"aten.addmm", read_addmm}, {"aten.baddbmm", read_baddbmm}}},
   };

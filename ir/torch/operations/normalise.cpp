@@ -240,18 +240,19 @@ int softmax_over(Emitter& e, int x, std::int64_t dim) {
 std::vector<Operation> normalisation_operations() {
   return {
       {"layer_norm", 1, 3, layer_norm_attributes, infer_norm, evaluate_layer_norm, decompose_layer_norm,
-       {{"layer_norm", kTorch | kFunctional, "input, normalized_shape, weight=None, bias=None, eps=1e-05", call_layer_norm}},
+       {{"layer_norm", in_torch | in_functional, "input, normalized_shape, weight=None, bias=None, eps=1e-05",
+         call_layer_norm}},
        {{"aten.layer_norm", read_norm}, {"aten.native_layer_norm", read_norm}}},
       {"log_softmax", 1, 1, softmax_attributes, infer_softmax, evaluate_softmax<true>, decompose_log_softmax,
-       {{"log_softmax", kBoth, along, call_softmax}, {"log_softmax", kFunctional, along_any, call_softmax},
-        {"LogSoftmax", kStateless, "dim=None"}},
+       {{"log_softmax", either, along, call_softmax}, {"log_softmax", in_functional, along_any, call_softmax},
+        {"LogSoftmax", stateless_module, "dim=None"}},
        {{"aten.log_softmax", read_softmax}, {"aten._log_softmax", read_softmax}}},
       {"rms_norm", 1, 2, rms_norm_attributes, infer_norm, evaluate_rms_norm, decompose_rms_norm,
-       {{"rms_norm", kTorch | kFunctional, "input, normalized_shape, weight=None, eps=None", call_rms_norm}},
+       {{"rms_norm", in_torch | in_functional, "input, normalized_shape, weight=None, eps=None", call_rms_norm}},
        {{"aten.rms_norm", read_norm}, {"aten._fused_rms_norm", read_norm}}},
       {"softmax", 1, 1, softmax_attributes, infer_softmax, evaluate_softmax<false>, decompose_softmax,
-       {{"softmax", kBoth, along, call_softmax}, {"softmax", kFunctional, along_any, call_softmax},
-        {"Softmax", kStateless, "dim=None"}},
+       {{"softmax", either, along, call_softmax}, {"softmax", in_functional, along_any, call_softmax},
+        {"Softmax", stateless_module, "dim=None"}},
        {{"aten.softmax", read_softmax}, {"aten._softmax", read_softmax}, {"aten._safe_softmax", read_safe_softmax}}},
   };
 }

@@ -33,16 +33,16 @@ double to_integer(double);
 double to_truth(double);
 
 /// Calls f with the offset under each of the strides, for every index of the shape in row-major order.
-template <std::size_t N, class F>
-void for_each_index(const Shape& shape, const std::array<Shape, N>& strides, F&& f) {
+template <std::size_t count, class F>
+void for_each_index(const Shape& shape, const std::array<Shape, count>& strides, F&& f) {
   Shape index(shape.size(), 0);
-  std::array<std::int64_t, N> at{};
+  std::array<std::int64_t, count> at{};
   for (std::int64_t left = element_count(shape); left > 0; --left) {
     std::apply([&](auto... offset) { f(static_cast<std::size_t>(offset)...); }, at);
     for (std::size_t d = shape.size(); d-- > 0;) {
-      for (std::size_t i = 0; i < N; ++i) at[i] += strides[i][d];
+      for (std::size_t i = 0; i < count; ++i) at[i] += strides[i][d];
       if (++index[d] < shape[d]) break;
-      for (std::size_t i = 0; i < N; ++i) at[i] -= strides[i][d] * shape[d];
+      for (std::size_t i = 0; i < count; ++i) at[i] -= strides[i][d] * shape[d];
       index[d] = 0;
     }
   }

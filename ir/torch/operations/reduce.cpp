@@ -211,22 +211,22 @@ constexpr std::string_view corrected = "input, dim=None, unbiased=None, keepdim=
 std::vector<Operation> reduction_operations() {
   return {
       {"amax", 1, 1, reduce_attributes, infer_extremum, evaluate_amax, decompose_reduction<Op::maximum>,
-       {{"amax", kBoth, extremum, call_reduction}, {"max", kBoth, extremum, call_extremum}},
+       {{"amax", either, extremum, call_reduction}, {"max", either, extremum, call_extremum}},
        {{"aten.amax", read_reduction}, {"aten.max", read_extremum}, {"aten.any", read_truth}}},
       {"amin", 1, 1, reduce_attributes, infer_extremum, evaluate_amin, decompose_reduction<Op::minimum>,
-       {{"amin", kBoth, extremum, call_reduction}, {"min", kBoth, extremum, call_extremum}},
+       {{"amin", either, extremum, call_reduction}, {"min", either, extremum, call_extremum}},
        {{"aten.amin", read_reduction}, {"aten.min", read_extremum}, {"aten.all", read_truth}}},
       {"mean", 1, 1, reduce_attributes, infer_mean, evaluate_mean, decompose_mean,
-       {{"mean", kBoth, some, call_reduction}},
+       {{"mean", either, some, call_reduction}},
        {{"aten.mean", read_reduction}}},
       {"prod", 1, 1, reduce_attributes, infer_sum, evaluate_prod, decompose_reduction<Op::multiply>,
-       {{"prod", kBoth, some, call_reduction}},
+       {{"prod", either, some, call_reduction}},
        {{"aten.prod", read_reduction}}},
       {"sum", 1, 1, reduce_attributes, infer_sum, evaluate_sum, decompose_reduction<Op::add>,
-       {{"sum", kBoth, some, call_reduction}},
+       {{"sum", either, some, call_reduction}},
        {{"aten.sum", read_reduction}}},
       {"var", 1, 1, var_attributes, infer_mean, evaluate_var, decompose_var,
-       {{"var", kBoth, corrected, call_var}, {"std", kBoth, corrected, call_std}},
+       {{"var", either, corrected, call_var}, {"std", either, corrected, call_std}},
        {{"aten.var", read_var}, {"aten.std", read_std}}},
   };
 }

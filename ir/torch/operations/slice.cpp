@@ -199,12 +199,12 @@ std::vector<Id> read_unbind(pt2::Call& call) {
 std::vector<Operation> slice_operations() {
   return {
       {"select", 1, 1, select_attributes, infer_select, evaluate_select, decompose_select,
-       {{"select", kBoth, "input, dim, index", call_plain}, {"unbind", kBoth, "input, dim=0", call_unbind}},
+       {{"select", either, "input, dim, index", call_plain}, {"unbind", either, "input, dim=0", call_unbind}},
        {{"aten.select", read_plain}, {"aten.unbind", read_unbind}}},
       {"slice", 1, 1, slice_attributes, infer_slice, evaluate_slice, decompose_slice,
-       {{"split", kBoth, "input, split_size, dim=0", call_split},
-        {"chunk", kBoth, "input, chunks, dim=0", call_chunk},
-        {"narrow", kBoth, "input, dim, start, length", call_narrow}},
+       {{"split", either, "input, split_size, dim=0", call_split},
+        {"chunk", either, "input, chunks, dim=0", call_chunk},
+        {"narrow", either, "input, dim, start, length", call_narrow}},
        {{"aten.slice", read_slice}, {"aten.narrow", read_narrow}, {"aten.chunk", read_split}, {"aten.split", read_split},
         {"aten.split_with_sizes", read_split}}},
   };

@@ -12,7 +12,7 @@
 namespace deplo::ir {
 namespace {
 
-constexpr std::array<std::string_view, 5> kSeeds = {
+constexpr std::array<std::string_view, 5> seeds = {
     R"(=== loop: rms ===
 input x: f32[33, 777]
 input w: f32[777] strides=(1)
@@ -93,34 +93,34 @@ Tile(axes=(a0:32=BLOCK, a1:32=THREAD)):
   c[a0, a1] += v0
 )"};
 
-constexpr std::array<std::string_view, 28> kWords = {"9223372036854775807",
-                                                     "-9223372036854775808",
-                                                     "1099511627776",
-                                                     "99999999999999999999",
-                                                     "1e308",
-                                                     "0",
-                                                     "-1",
-                                                     "a0",
-                                                     "acc0",
-                                                     "((((((((",
-                                                     "))",
-                                                     "..",
-                                                     "==",
-                                                     "&&",
-                                                     "\t",
-                                                     "\r\n",
-                                                     "\n      ",
-                                                     "# free",
-                                                     "# reduce unroll=65536",
-                                                     "min(",
-                                                     " / 3",
-                                                     " % a1",
-                                                     "\nif a0 < 1:\n  ",
-                                                     " ^ ",
-                                                     " buffers=2@",
-                                                     " swizzle=64",
-                                                     " tma",
-                                                     "inf"};
+constexpr std::array<std::string_view, 28> words = {"9223372036854775807",
+                                                    "-9223372036854775808",
+                                                    "1099511627776",
+                                                    "99999999999999999999",
+                                                    "1e308",
+                                                    "0",
+                                                    "-1",
+                                                    "a0",
+                                                    "acc0",
+                                                    "((((((((",
+                                                    "))",
+                                                    "..",
+                                                    "==",
+                                                    "&&",
+                                                    "\t",
+                                                    "\r\n",
+                                                    "\n      ",
+                                                    "# free",
+                                                    "# reduce unroll=65536",
+                                                    "min(",
+                                                    " / 3",
+                                                    " % a1",
+                                                    "\nif a0 < 1:\n  ",
+                                                    " ^ ",
+                                                    " buffers=2@",
+                                                    " swizzle=64",
+                                                    " tma",
+                                                    "inf"};
 
 // The word around or after a random place: what keeps its kind keeps most texts readable.
 std::pair<std::size_t, std::size_t> word(const std::string& text, Rng& rng) {
@@ -152,10 +152,10 @@ void mutate_bytes(std::string& text, Rng& rng) {
       text.insert(at, 1, static_cast<char>(rng.below(256)));
       break;
     case 1:
-      text.insert(at, kWords[rng.below(kWords.size())]);
+      text.insert(at, words[rng.below(words.size())]);
       break;
     case 2:
-      text.replace(at, length, kWords[rng.below(kWords.size())]);
+      text.replace(at, length, words[rng.below(words.size())]);
       break;
     case 3:
       text.erase(at, length);
@@ -186,9 +186,9 @@ std::string mutate(std::string text, Rng& rng) {
 TEST(FuzzParse, MutatedTextsParseAndRoundTripOrFailWithAPlace) {
   Rng rng(7);
   int parsed = 0, verified = 0;
-  constexpr int kTexts = 24000;
-  for (int i = 0; i < kTexts; ++i) {
-    const std::string text = mutate(std::string(kSeeds[rng.below(kSeeds.size())]), rng);
+  constexpr int texts = 24000;
+  for (int i = 0; i < texts; ++i) {
+    const std::string text = mutate(std::string(seeds[rng.below(seeds.size())]), rng);
     try {
       const Program p = parse(text, {}, "fuzz");
       ++parsed;
@@ -200,13 +200,13 @@ TEST(FuzzParse, MutatedTextsParseAndRoundTripOrFailWithAPlace) {
   }
   RecordProperty("parsed", parsed);
   RecordProperty("verified", verified);
-  EXPECT_GT(parsed, kTexts / 20);  // the mutations reach beyond the first error
-  EXPECT_GT(verified, kTexts / 100);
+  EXPECT_GT(parsed, texts / 20);  // the mutations reach beyond the first error
+  EXPECT_GT(verified, texts / 100);
   EXPECT_LT(verified, parsed);
 }
 
 TEST(FuzzParse, SeedsAreLegalAndEveryPrefixIsHandled) {
-  for (const std::string_view seed : kSeeds) {
+  for (const std::string_view seed : seeds) {
     const Program p = parse(seed);
     EXPECT_EQ(verify(p), "");
     EXPECT_EQ(parse(print(p)), p);

@@ -149,26 +149,27 @@ TEST(Text, Precedence) {
   EXPECT_EQ(parse(print(edge)), edge);
 }
 
-constexpr std::string_view kSymbols =
+constexpr std::string_view symbols_text =
     "=== loop: x ===\nsymbols M, N\ninput a: f32[M, 4] strides=(N, 1)\nfor a0 in 0..M: # free\n"
     "  in0 = load a[a0, N - 4]\n  v0 = divide(in0, M)\n  v1 = add(v0, -N)\n";
 
 TEST(Text, SymbolsAreBound) {
-  EXPECT_THAT(declared_symbols(kSymbols), testing::ElementsAre("M", "N"));
+  EXPECT_THAT(declared_symbols(symbols_text), testing::ElementsAre("M", "N"));
   EXPECT_THAT(declared_symbols("=== loop: x ===\n"), testing::IsEmpty());
-  EXPECT_EQ(print(parse(kSymbols, {{"M", 3}, {"N", 5}})),
+  EXPECT_EQ(print(parse(symbols_text, {{"M", 3}, {"N", 5}})),
             "=== loop: x ===\ninput a: f32[3, 4] strides=(5, 1)\nfor a0 in 0..3: # free\n"
             "  in0 = load a[a0, (5 - 4)]\n  v0 = divide(in0, 3)\n  v1 = add(v0, -5)\n");
 }
 
 TEST(Text, SymbolsThatDoNotFit) {
-  EXPECT_EQ(message(kSymbols), "t:2:1: expected values for the symbols M, N, found none");
-  EXPECT_EQ(message(kSymbols, {{"N", 1}}), "t:2:1: expected values for the symbols M, N, found N");
-  EXPECT_EQ(message(kSymbols, {{"M", 1}, {"N", 4}, {"Q", 2}}),
+  EXPECT_EQ(message(symbols_text), "t:2:1: expected values for the symbols M, N, found none");
+  EXPECT_EQ(message(symbols_text, {{"N", 1}}), "t:2:1: expected values for the symbols M, N, found N");
+  EXPECT_EQ(message(symbols_text, {{"M", 1}, {"N", 4}, {"Q", 2}}),
             "t:2:1: expected values for the symbols M, N, found M, N, Q");
-  EXPECT_EQ(message(kSymbols, {{"M", 1}, {"Q", 2}}), "t:2:1: expected values for the symbols M, N, found M, Q");
+  EXPECT_EQ(message(symbols_text, {{"M", 1}, {"Q", 2}}), "t:2:1: expected values for the symbols M, N, found M, Q");
   EXPECT_EQ(message("=== loop: x ===\n", {{"M", 1}}), "t:2:1: expected values for the symbols none, found M");
-  EXPECT_EQ(message(kSymbols, {{"M", 0}, {"N", 1}}), "t:3:14: expected an extent from 1 to 1099511627776, found `M`");
+  EXPECT_EQ(message(symbols_text, {{"M", 0}, {"N", 1}}),
+            "t:3:14: expected an extent from 1 to 1099511627776, found `M`");
   EXPECT_EQ(message("=== loop: x ===\nsymbols M, M\n"),
             "t:2:13: expected `M` to be declared once, found the end of the line");
   EXPECT_EQ(message("=== loop: x ===\nsymbols M\nM = exp(1)\n", {{"M", 1}}),

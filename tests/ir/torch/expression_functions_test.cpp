@@ -16,7 +16,7 @@
 namespace deplo::ir::torch {
 namespace {
 
-constexpr std::string_view kInputs =
+constexpr std::string_view inputs =
     "x = torch.randn(2, 3); y = torch.randn(2, 3); w = torch.randn(4, 3); q = torch.randn(2, 5, 4); i = "
     "torch.randint(4, (5,))\n";
 
@@ -24,7 +24,7 @@ struct Case {
   std::string_view text, calls;
 };
 
-const std::vector<Case> kElementwise = {
+const std::vector<Case> elementwise_cases = {
     {"torch.abs(x)", "abs(x) -> (2, 3) float32"},
     {"x.absolute()", "abs(x) -> (2, 3) float32"},
     {"abs(x)", "abs(x) -> (2, 3) float32"},
@@ -101,7 +101,7 @@ const std::vector<Case> kElementwise = {
     {"torch.clone(x.contiguous()).detach()", ""},
 };
 
-const std::vector<Case> kReductions = {
+const std::vector<Case> reduction_cases = {
     {"x.sum()", "sum(x) -> () float32"},
     {"torch.sum(q, (0, -1))", "sum(q, dims=[0, 2]) -> (5,) float32"},
     {"q.sum(axis=1, keepdims=True)", "sum(q, dims=[1], keepdim=True) -> (2, 1, 4) float32"},
@@ -133,7 +133,7 @@ const std::vector<Case> kReductions = {
      "select(w, dim=0, index=1) -> (3,) float32|rms_norm(x, select_1, dims=1) -> (2, 3) float32"},
 };
 
-const std::vector<Case> kNetworks = {
+const std::vector<Case> network_cases = {
     {"torch.matmul(x, w.T)", "transpose(w, dim0=0, dim1=1) -> (3, 4) float32|matmul(x, transpose) -> (2, 4) float32"},
     {"x @ w.mT", "transpose(w, dim0=0, dim1=1) -> (3, 4) float32|matmul(x, transpose) -> (2, 4) float32"},
     {"torch.mm(x, w.t())", "transpose(w, dim0=0, dim1=1) -> (3, 4) float32|matmul(x, transpose) -> (2, 4) float32"},
@@ -157,7 +157,7 @@ const std::vector<Case> kNetworks = {
     {"torch.dropout(x, 0.5, False)", ""},
 };
 
-const std::vector<Case> kShapes = {
+const std::vector<Case> shape_cases = {
     {"x.transpose(0, -1)", "transpose(x, dim0=0, dim1=1) -> (3, 2) float32"},
     {"torch.swapaxes(x, 0, 1)", "transpose(x, dim0=0, dim1=1) -> (3, 2) float32"},
     {"q.T", "permute(q, dims=[2, 1, 0]) -> (4, 5, 2) float32"},
@@ -199,7 +199,7 @@ const std::vector<Case> kShapes = {
      "full(shape=[2, 3, 2, 2, 6, 2, 3], value=0.0) -> (2, 3, 2, 2, 6, 2, 3) float32"},
 };
 
-const std::vector<Case> kCreations = {
+const std::vector<Case> creation_cases = {
     {"torch.randn((2, 3)) + torch.rand(2, 3) + torch.randn(size=[2, 3])",
      "add(x_1, x_2) -> (2, 3) float32|add(add, x_3) -> (2, 3) float32"},
     {"torch.randn_like(x, dtype=torch.float16) * 2", "mul(x_1, mul_c1) -> (2, 3) float16"},
@@ -220,7 +220,7 @@ const std::vector<Case> kCreations = {
     {"nn.Parameter(torch.randn(3)) + x", "add(p_weight, x) -> (2, 3) float32"},
 };
 
-const std::vector<Case> kModules = {
+const std::vector<Case> module_cases = {
     {"nn.Linear(3, 4)(x)", "linear(x, p_weight, p_bias) -> (2, 4) float32"},
     {"nn.RMSNorm((3,), eps=1e-6, elementwise_affine=False)(x)", "rms_norm(x, dims=1, eps=1e-06) -> (2, 3) float32"},
     {"nn.LayerNorm(3)(x)", "layer_norm(x, p_weight, p_bias, dims=1) -> (2, 3) float32"},
@@ -245,10 +245,10 @@ const std::vector<Case> kModules = {
      "to(x, dtype=float16) -> (2, 3) float16|linear(to, p_weight, p_bias) -> (2, 4) float16"},
 };
 
-constexpr unsigned kNamed = ~unsigned{python::kInfix | python::kPrefix};  // not the operators
+constexpr unsigned named = ~unsigned{python::as_infix | python::as_prefix};  // not the operators
 
 // What the numbers in tests/ir/torch/expression_language_test.cpp cover.
-constexpr std::string_view kElsewhere =
+constexpr std::string_view elsewhere =
     "math.sqrt( math.exp( math.log( math.sin( math.cos( math.tanh( math.pow( math.floor( math.ceil( int( float( bool( "
     "len( "
     "max( min( register_buffer(";
@@ -260,37 +260,38 @@ void check(const std::vector<Case>& cases) {
       if (letter == '|') letter = '\n';
     if (!expected.empty()) expected += '\n';
     try {
-      EXPECT_EQ(calls(std::string(kInputs).append(c.text)), expected) << c.text;
+      EXPECT_EQ(calls(std::string(inputs).append(c.text)), expected) << c.text;
     } catch (const Error& e) {
       ADD_FAILURE() << c.text << "\n" << e.what();
     }
   }
 }
 
-TEST(ExpressionFunctions, Elementwise) { check(kElementwise); }
-TEST(ExpressionFunctions, Reductions) { check(kReductions); }
-TEST(ExpressionFunctions, Networks) { check(kNetworks); }
-TEST(ExpressionFunctions, Shapes) { check(kShapes); }
-TEST(ExpressionFunctions, Creations) { check(kCreations); }
-TEST(ExpressionFunctions, Modules) { check(kModules); }
+TEST(ExpressionFunctions, Elementwise) { check(elementwise_cases); }
+TEST(ExpressionFunctions, Reductions) { check(reduction_cases); }
+TEST(ExpressionFunctions, Networks) { check(network_cases); }
+TEST(ExpressionFunctions, Shapes) { check(shape_cases); }
+TEST(ExpressionFunctions, Creations) { check(creation_cases); }
+TEST(ExpressionFunctions, Modules) { check(module_cases); }
 
 TEST(ExpressionFunctions, EveryFunctionHasACase) {
-  std::string all(kElsewhere);
-  for (const auto* cases : {&kElementwise, &kReductions, &kNetworks, &kShapes, &kCreations, &kModules})
+  std::string all(elsewhere);
+  for (const auto* cases :
+       {&elementwise_cases, &reduction_cases, &network_cases, &shape_cases, &creation_cases, &module_cases})
     for (const Case& c : *cases) all.append("\n").append(c.text);
   for (const tests::TorchCase& c : tests::torch_cases()) all.append("\n").append(c.code);
-  for (const std::string& name : python::function_names(kNamed))
+  for (const std::string& name : python::function_names(named))
     EXPECT_NE(all.find(name + "("), std::string::npos) << "no case of " << name;
-  for (const std::string& name : python::function_names(python::kInfix))
+  for (const std::string& name : python::function_names(python::as_infix))
     EXPECT_NE(all.find(" " + name + " "), std::string::npos) << "no case of " << name;
-  for (const std::string& name : python::function_names(python::kPrefix))
+  for (const std::string& name : python::function_names(python::as_prefix))
     EXPECT_NE(all.find("\n" + name), std::string::npos) << "no case of " << name;
   for (const python::ModuleType& m : python::module_types())
     EXPECT_NE(all.find("nn." + std::string(m.name) + "("), std::string::npos) << "no case of " << m.name;
 }
 
 TEST(ExpressionFunctions, ANameHasOneMeaningInEachSpace) {
-  for (unsigned space = 1; space <= python::kInfix; space *= 2) {
+  for (unsigned space = 1; space <= python::as_infix; space *= 2) {
     const std::vector<std::string> names = python::function_names(space);
     EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size()) << "space " << space;
   }
@@ -305,8 +306,8 @@ TEST(ExpressionFunctions, EveryFunctionIsInTheDocs) {
     for (end = at; end < docs.size() && is_letter(docs[end]);) ++end;
     words.insert(docs.substr(at, end - at));
   }
-  for (const std::string& name : python::function_names(kNamed)) EXPECT_TRUE(words.contains(name)) << name;
-  for (const std::string& name : python::function_names(python::kInfix | python::kPrefix))
+  for (const std::string& name : python::function_names(named)) EXPECT_TRUE(words.contains(name)) << name;
+  for (const std::string& name : python::function_names(python::as_infix | python::as_prefix))
     EXPECT_TRUE(docs.find("`" + name) != std::string::npos || docs.find(" " + name) != std::string::npos) << name;
   for (const python::ModuleType& m : python::module_types()) EXPECT_TRUE(words.contains(std::string(m.name))) << m.name;
 }

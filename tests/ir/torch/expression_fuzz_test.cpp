@@ -13,10 +13,10 @@
 namespace deplo::ir::torch {
 namespace {
 
-constexpr std::size_t kTexts = 10'000;
-constexpr std::uint64_t kSeed = 20'240'611;
+constexpr std::size_t texts = 10'000;
+constexpr std::uint64_t seed = 20'240'611;
 
-constexpr std::array<std::string_view, 22> kValid = {
+constexpr std::array<std::string_view, 22> valid_texts = {
     "nn.RMSNorm(2048)(torch.randn(1,32,2048))",
     "torch.nn.Linear(64,256,bias=False)(torch.randn(8,64))",
     "x=torch.randn(32,18944);0.5*x*(1+torch.tanh(0.797*(x+0.044*x*x*x)))",
@@ -55,42 +55,42 @@ constexpr std::array<std::string_view, 22> kValid = {
     "x = torch.randn(2, 3)\nw = torch.full((3,), 0.5)\nF.layer_norm(x, (3,), weight=w, bias=None, "
     "eps=1e-6).mean().unsqueeze(0)"};
 
-constexpr std::array<std::string_view, 34> kWords = {"9223372036854775807",
-                                                     "-1",
-                                                     "99999999999999999999",
-                                                     "1e308",
-                                                     "1e999",
-                                                     "1099511627776",
-                                                     "0",
-                                                     "(",
-                                                     ")",
-                                                     "[",
-                                                     "]",
-                                                     ",",
-                                                     ";",
-                                                     "\n",
-                                                     "\n    ",
-                                                     "\t",
-                                                     "\\\n",
-                                                     "#",
-                                                     "'",
-                                                     "\"\"\"",
-                                                     "**",
-                                                     "*",
-                                                     ":",
-                                                     "...",
-                                                     "None",
-                                                     "x",
-                                                     "self",
-                                                     "torch",
-                                                     "=",
-                                                     "def f(x): return f(x)\n",
-                                                     "\xff",
-                                                     "lambda",
-                                                     "for",
-                                                     "torch.randn(1)"};
+constexpr std::array<std::string_view, 34> words = {"9223372036854775807",
+                                                    "-1",
+                                                    "99999999999999999999",
+                                                    "1e308",
+                                                    "1e999",
+                                                    "1099511627776",
+                                                    "0",
+                                                    "(",
+                                                    ")",
+                                                    "[",
+                                                    "]",
+                                                    ",",
+                                                    ";",
+                                                    "\n",
+                                                    "\n    ",
+                                                    "\t",
+                                                    "\\\n",
+                                                    "#",
+                                                    "'",
+                                                    "\"\"\"",
+                                                    "**",
+                                                    "*",
+                                                    ":",
+                                                    "...",
+                                                    "None",
+                                                    "x",
+                                                    "self",
+                                                    "torch",
+                                                    "=",
+                                                    "def f(x): return f(x)\n",
+                                                    "\xff",
+                                                    "lambda",
+                                                    "for",
+                                                    "torch.randn(1)"};
 
-constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
 
 struct Range {
   std::size_t at = 0, length = 0;
@@ -100,8 +100,8 @@ struct Range {
 Range token(const std::string& text, Rng& rng) {
   const std::size_t at = text.find_first_not_of(" \n", rng.below(text.size() + 1));
   if (at == std::string::npos) return {};
-  const bool word = kLetters.find(text[at]) != std::string_view::npos;
-  return {at, word ? std::min(text.find_first_not_of(kLetters, at), text.size()) - at : 1};
+  const bool word = letters.find(text[at]) != std::string_view::npos;
+  return {at, word ? std::min(text.find_first_not_of(letters, at), text.size()) - at : 1};
 }
 
 // What keeps most expressions readable.
@@ -140,11 +140,11 @@ void mutate_bytes(std::string& text, Rng& rng) {
       if (at < text.size()) text[at] = static_cast<char>(text[at] ^ (1 << rng.below(8)));
       break;
     case 1:
-      text.insert(at, kWords[rng.below(kWords.size())]);
+      text.insert(at, words[rng.below(words.size())]);
       break;
     case 2: {
       const Range t = token(text, rng);
-      text.replace(t.at, t.length, kWords[rng.below(kWords.size())]);
+      text.replace(t.at, t.length, words[rng.below(words.size())]);
       break;
     }
     case 3:
@@ -158,7 +158,7 @@ void mutate_bytes(std::string& text, Rng& rng) {
 
 std::string mutate(std::string text, Rng& rng) {
   for (std::uint64_t edits = 1 + rng.below(2); edits > 0; --edits) {
-    const std::string_view other = kValid[rng.below(kValid.size())];
+    const std::string_view other = valid_texts[rng.below(valid_texts.size())];
     switch (rng.below(8)) {
       case 0:  // splice
         text.insert(rng.below(text.size() + 1), other.substr(rng.below(other.size()), rng.below(40)));
@@ -196,32 +196,32 @@ bool survives(std::string_view text) {
 }
 
 TEST(ExpressionFuzz, TheExpressionsAreValidAndEveryPrefixIsHandled) {
-  for (const std::string_view text : kValid) {
+  for (const std::string_view text : valid_texts) {
     EXPECT_TRUE(survives(text)) << text;
     for (std::size_t n = 0; n < text.size(); ++n) survives(text.substr(0, n));
   }
 }
 
 TEST(ExpressionFuzz, MutatedExpressions) {
-  RecordProperty("seed", std::to_string(kSeed));
-  Rng rng(kSeed);
+  RecordProperty("seed", std::to_string(seed));
+  Rng rng(seed);
   std::size_t graphs = 0;
-  for (std::size_t i = 0; i < kTexts; ++i) {
-    const std::string text = mutate(std::string(kValid[rng.below(kValid.size())]), rng);
+  for (std::size_t i = 0; i < texts; ++i) {
+    const std::string text = mutate(std::string(valid_texts[rng.below(valid_texts.size())]), rng);
     graphs += survives(text);
-    ASSERT_FALSE(HasFailure()) << "seed " << kSeed << ", text " << i << ":\n" << text;
+    ASSERT_FALSE(HasFailure()) << "seed " << seed << ", text " << i << ":\n" << text;
   }
   RecordProperty("graphs", std::to_string(graphs));
-  EXPECT_GT(graphs, kTexts / 20);  // the mutations reach beyond the first error
-  EXPECT_LT(graphs, kTexts);
+  EXPECT_GT(graphs, texts / 20);  // the mutations reach beyond the first error
+  EXPECT_LT(graphs, texts);
 }
 
 TEST(ExpressionFuzz, Noise) {
-  Rng rng(kSeed);
+  Rng rng(seed);
   for (int i = 0; i < 2000; ++i) {
     std::string text;
     for (std::uint64_t n = rng.below(20); n > 0; --n)
-      text += rng.below(2) == 0 ? std::string(kWords[rng.below(kWords.size())])
+      text += rng.below(2) == 0 ? std::string(words[rng.below(words.size())])
                                 : std::string(1, static_cast<char>(rng.below(256)));
     survives(text);
   }

@@ -99,7 +99,7 @@ out = e / s)"),
             "div(exp_1, sum_1) -> (4, 8) float32\n");
 }
 
-constexpr std::string_view kMlp = R"(
+constexpr std::string_view mlp = R"(
     class MLP(torch.nn.Module):
         def __init__(self):
             super().__init__()
@@ -112,7 +112,7 @@ constexpr std::string_view kMlp = R"(
     MLP()(torch.randn(8, 64)))";
 
 TEST(Expression, ClassWithIndentationAsOnACommandLine) {
-  EXPECT_EQ(printed(kMlp), R"(
+  EXPECT_EQ(printed(mlp), R"(
 # Graph: 5 nodes, 1 inputs, 1 outputs
 inputs:
 x: (8, 64) float32

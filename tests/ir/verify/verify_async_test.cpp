@@ -8,8 +8,8 @@
 namespace deplo::ir {
 namespace {
 
+using testing::buffers;
 using ::testing::HasSubstr;
-using testing::kBuffers;
 using testing::kernel;
 using testing::tile;
 
@@ -122,7 +122,7 @@ TEST(VerifyKernel, CpAsync) {
 
 // Descriptors and the body of a Tile.
 std::string with_tma(const std::string& descriptors, const std::string& body) {
-  return verify(parse("=== kernel: k ===\n" + std::string(kBuffers) + descriptors +
+  return verify(parse("=== kernel: k ===\n" + std::string(buffers) + descriptors +
                       "Tile(axes=(a0:4=BLOCK, a1:8=THREAD)):\n" + testing::indented(body)));
 }
 const std::string descriptor = "TmaDescriptor d(a, box=(8, 16)) swizzle=64\n";
@@ -161,7 +161,7 @@ TEST(VerifyKernel, TmaDescriptors) {
   EXPECT_THAT(d("a, box=(1, 4)) swizzle=32"), HasSubstr("rows of 16 bytes in the box under a swizzle of 32"));
   EXPECT_THAT(d("t, box=(4, 4))"), HasSubstr("the last dimension of `t` has no stride of 1"));
   EXPECT_THAT(kernel("TmaDescriptor d(a, box=(32, 64))\n"), HasSubstr("a descriptor stands before the Tile"));
-  EXPECT_THAT(verify(parse("=== tile: k ===\n" + std::string(kBuffers) +
+  EXPECT_THAT(verify(parse("=== tile: k ===\n" + std::string(buffers) +
                            "TmaDescriptor d(a, box=(32, 64))\nTile(axes=()):\n  v0 = exp(1)\n")),
               HasSubstr("not a statement of tile IR"));
 }

@@ -7,8 +7,8 @@
 namespace deplo::ir {
 namespace {
 
+using testing::buffers;
 using ::testing::HasSubstr;
-using testing::kBuffers;
 using testing::kernel;
 using testing::tile;
 
@@ -26,7 +26,7 @@ TEST(Verify, LegalTiles) {
 
 TEST(Verify, TileLevel) {
   const auto top = [](const std::string& body) {
-    return verify(parse("=== tile: k ===\n" + std::string(kBuffers) + body));
+    return verify(parse("=== tile: k ===\n" + std::string(buffers) + body));
   };
   EXPECT_THAT(top("v0 = exp(1)\n"), HasSubstr("expected one Tile, found 0"));
   EXPECT_THAT(top("Tile(axes=()):\n  v0 = exp(1)\nTile(axes=()):\n  v1 = exp(1)\n"),
@@ -107,7 +107,7 @@ TEST(Verify, LegalKernels) {
 
 TEST(Verify, KernelLevel) {
   const auto top = [](const std::string& body) {
-    return verify(parse("=== kernel: k ===\n" + std::string(kBuffers) + body));
+    return verify(parse("=== kernel: k ===\n" + std::string(buffers) + body));
   };
   EXPECT_THAT(top("Tile(axes=(a0:4=REG)):\n  v0 = exp(1)\n"), HasSubstr("axis `a0` cannot be REG in kernel IR"));
   EXPECT_THAT(top("Tile(axes=(a0:4=VECTOR)):\n  v0 = exp(1)\n"), HasSubstr("axis `a0` cannot be VECTOR in kernel IR"));

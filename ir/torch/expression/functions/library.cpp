@@ -19,7 +19,7 @@ const std::vector<Function>& functions() {
     std::vector<Function> found;
     for (const Operation& operation : operations())
       for (const Function& f : operation.functions)
-        if (f.spaces != kStateless) found.emplace_back(f).op = operation.name;
+        if (f.spaces != stateless_module) found.emplace_back(f).op = operation.name;
     for (const Function& f : composite_functions()) found.push_back(f);
     for (const std::span<const Function> others : {random_functions(), number_functions()})
       found.insert(found.end(), others.begin(), others.end());
@@ -33,32 +33,32 @@ struct NamedType {
   DType dtype;
 };
 // int64 is i32 here: indices and counters are all that needs it.
-constexpr std::array kTypes = {NamedType{"float32", DType::f32},   NamedType{"float", DType::f32},
-                               NamedType{"float16", DType::f16},   NamedType{"half", DType::f16},
-                               NamedType{"bfloat16", DType::bf16}, NamedType{"int32", DType::i32},
-                               NamedType{"int", DType::i32},       NamedType{"int64", DType::i32},
-                               NamedType{"long", DType::i32},      NamedType{"bool", DType::boolean}};
+constexpr std::array named_types = {NamedType{"float32", DType::f32},   NamedType{"float", DType::f32},
+                                    NamedType{"float16", DType::f16},   NamedType{"half", DType::f16},
+                                    NamedType{"bfloat16", DType::bf16}, NamedType{"int32", DType::i32},
+                                    NamedType{"int", DType::i32},       NamedType{"int64", DType::i32},
+                                    NamedType{"long", DType::i32},      NamedType{"bool", DType::boolean}};
 
 struct NamedSpace {
   std::string_view name;
   unsigned functions;
 };
-constexpr std::array kNamespaces = {NamedSpace{"torch", kTorch}, NamedSpace{"torch.nn", kNn},
-                                    NamedSpace{"torch.nn.functional", kFunctional}, NamedSpace{"math", kMath}};
+constexpr std::array named_spaces = {NamedSpace{"torch", in_torch}, NamedSpace{"torch.nn", in_nn},
+                                     NamedSpace{"torch.nn.functional", in_functional}, NamedSpace{"math", in_math}};
 
 unsigned functions_of(std::string_view name) {
-  const auto* const s = std::ranges::find(kNamespaces, name, &NamedSpace::name);
-  CHECK(s != kNamespaces.end());
+  const auto* const s = std::ranges::find(named_spaces, name, &NamedSpace::name);
+  CHECK(s != named_spaces.end());
   return s->functions;
 }
 
 Value constant(unsigned space, std::string_view name) {
-  if (!(space & (kTorch | kMath))) return {};
+  if (!(space & (in_torch | in_math))) return {};
   if (name == "pi") return {std::numbers::pi};
   if (name == "e") return {std::numbers::e};
   if (name == "inf") return {std::numeric_limits<double>::infinity()};
-  const auto* const type = std::ranges::find(kTypes, name, &NamedType::name);
-  return (space & kTorch) && type != kTypes.end() ? Value{type->dtype} : Value{};
+  const auto* const type = std::ranges::find(named_types, name, &NamedType::name);
+  return (space & in_torch) && type != named_types.end() ? Value{type->dtype} : Value{};
 }
 
 [[noreturn]] void unknown_member(const Namespace& space, std::string_view name) {
@@ -77,7 +77,7 @@ std::span<const ModuleType> module_types() {
     std::vector<ModuleType> found(others.begin(), others.end());
     for (const Operation& operation : operations())
       for (const Function& f : operation.functions)
-        if (f.spaces == kStateless) found.push_back({f.name, f.signature, operation.name});
+        if (f.spaces == stateless_module) found.push_back({f.name, f.signature, operation.name});
     return found;
   }();
   return all;
@@ -106,7 +106,7 @@ Value find_member(const Namespace& space, std::string_view name) {
   const unsigned functions = functions_of(space.name);
   if (const Function* f = find_function(functions, name)) return {Builtin{f, nullptr}};
   if (Value v = constant(functions, name); !v.none()) return v;
-  for (const NamedSpace& inner : kNamespaces)
+  for (const NamedSpace& inner : named_spaces)
     if (inner.name == fmt::format("{}.{}", space.name, name)) return {Namespace{inner.name}};
   if (space.name == "torch.nn" && name == "Module") return {ModuleBase{}};
   if (space.name == "torch.nn")
@@ -120,7 +120,7 @@ Value find_global(std::string_view name) {
   if (name == "F") return {Namespace{"torch.nn.functional"}};
   if (name == "nn") return {Namespace{"torch.nn"}};
   if (name == "torch" || name == "math") return {Namespace{name == "torch" ? "torch" : "math"}};
-  if (const Function* f = find_function(kPython, name)) return {Builtin{f, nullptr}};
+  if (const Function* f = find_function(in_python, name)) return {Builtin{f, nullptr}};
   return {Missing{}};
 }
 

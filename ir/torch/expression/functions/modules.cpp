@@ -41,18 +41,18 @@ void build_linear(const Call& c, Object& o) {
 }
 
 // Not ones and zeros, as PyTorch has them: these would hide a kernel that forgets the weight.
-constexpr Fill kNormWeight = {Fill::Draw::uniform, 0.5, 1.5};
-constexpr Fill kNormBias = {Fill::Draw::uniform, -0.5, 0.5};
+constexpr Fill norm_weight = {Fill::Draw::uniform, 0.5, 1.5};
+constexpr Fill norm_bias = {Fill::Draw::uniform, -0.5, 0.5};
 
 void build_rms_norm(const Call& c, Object& o) {
-  if (c.flag("elementwise_affine")) add_parameter(c, o, "weight", c.integers("normalized_shape"), kNormWeight);
+  if (c.flag("elementwise_affine")) add_parameter(c, o, "weight", c.integers("normalized_shape"), norm_weight);
 }
 
 void build_layer_norm(const Call& c, Object& o) {
   const bool affine = c.flag("elementwise_affine"), bias = c.flag("bias");
   o.attributes.insert_or_assign("bias", Value{});
-  if (affine) add_parameter(c, o, "weight", c.integers("normalized_shape"), kNormWeight);
-  if (affine && bias) add_parameter(c, o, "bias", c.integers("normalized_shape"), kNormBias);
+  if (affine) add_parameter(c, o, "weight", c.integers("normalized_shape"), norm_weight);
+  if (affine && bias) add_parameter(c, o, "bias", c.integers("normalized_shape"), norm_bias);
 }
 
 void build_embedding(const Call& c, Object& o) {
@@ -75,7 +75,7 @@ void build_list(const Call& c, Object& o) {
 }
 
 // clang-format off
-constexpr std::array kModules = {
+constexpr std::array modules = {
     ModuleType{"Linear", "in_features, out_features, bias=True, device=None, dtype=None", "linear", build_linear},
     ModuleType{"RMSNorm", "normalized_shape, eps=None, elementwise_affine=True, device=None, dtype=None", "rms_norm", build_rms_norm},
     ModuleType{"LayerNorm", "normalized_shape, eps=1e-05, elementwise_affine=True, bias=True, device=None, dtype=None", "layer_norm", build_layer_norm},
@@ -90,6 +90,6 @@ constexpr std::array kModules = {
 
 }  // namespace
 
-std::span<const ModuleType> other_modules() { return kModules; }
+std::span<const ModuleType> other_modules() { return modules; }
 
 }  // namespace deplo::ir::torch::python

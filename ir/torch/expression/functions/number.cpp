@@ -96,34 +96,34 @@ Value register_buffer(const Call& c) {
 }
 
 // clang-format off
-constexpr std::array kFunctions = {
-    Function{"sqrt", kMath, "x", of_number<std::sqrt>},
-    Function{"exp", kMath, "x", of_number<std::exp>},
-    Function{"log", kMath, "x", of_number<std::log>},
-    Function{"sin", kMath, "x", of_number<std::sin>},
-    Function{"cos", kMath, "x", of_number<std::cos>},
-    Function{"tanh", kMath, "x", of_number<std::tanh>},
-    Function{"pow", kMath, "x, y", power},
-    Function{"floor", kMath, "x", rounded<std::floor>},
-    Function{"ceil", kMath, "x", rounded<std::ceil>},
-    Function{"int", kPython, "x", to_int},
-    Function{"float", kPython, "x", to_float},
-    Function{"bool", kPython, "x", to_bool},
-    Function{"len", kPython, "x", length},
-    Function{"abs", kPython, "x", absolute},
-    Function{"max", kPython, "*values", extreme<true>},
-    Function{"min", kPython, "*values", extreme<false>},
-    Function{"eval", kModule, "self", itself},
-    Function{"train", kModule, "self, mode=True", itself},
-    Function{"cpu", kModule, "self", itself},
-    Function{"cuda", kModule, "self", itself},
-    Function{"requires_grad_", kModule, "self, requires_grad=True", itself},
-    Function{"register_buffer", kModule, "self, name, tensor, persistent=True", register_buffer},
+constexpr std::array functions = {
+    Function{"sqrt", in_math, "x", of_number<std::sqrt>},
+    Function{"exp", in_math, "x", of_number<std::exp>},
+    Function{"log", in_math, "x", of_number<std::log>},
+    Function{"sin", in_math, "x", of_number<std::sin>},
+    Function{"cos", in_math, "x", of_number<std::cos>},
+    Function{"tanh", in_math, "x", of_number<std::tanh>},
+    Function{"pow", in_math, "x, y", power},
+    Function{"floor", in_math, "x", rounded<std::floor>},
+    Function{"ceil", in_math, "x", rounded<std::ceil>},
+    Function{"int", in_python, "x", to_int},
+    Function{"float", in_python, "x", to_float},
+    Function{"bool", in_python, "x", to_bool},
+    Function{"len", in_python, "x", length},
+    Function{"abs", in_python, "x", absolute},
+    Function{"max", in_python, "*values", extreme<true>},
+    Function{"min", in_python, "*values", extreme<false>},
+    Function{"eval", of_module, "self", itself},
+    Function{"train", of_module, "self, mode=True", itself},
+    Function{"cpu", of_module, "self", itself},
+    Function{"cuda", of_module, "self", itself},
+    Function{"requires_grad_", of_module, "self, requires_grad=True", itself},
+    Function{"register_buffer", of_module, "self, name, tensor, persistent=True", register_buffer},
 };
 // clang-format on
 
 }  // namespace
 
-std::span<const Function> number_functions() { return kFunctions; }
+std::span<const Function> number_functions() { return functions; }
 
 }  // namespace deplo::ir::torch::python

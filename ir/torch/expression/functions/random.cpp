@@ -61,19 +61,19 @@ Value parameter(const Call& c) {
 }
 
 // clang-format off
-constexpr std::array kFunctions = {
-    Function{"randn", kTorch, "*size, dtype=None, device=None, requires_grad=False", randn},
-    Function{"rand", kTorch, "*size, dtype=None, device=None, requires_grad=False", rand},
-    Function{"randn_like", kTorch, "input, *, dtype=None, device=None", randn_like},
-    Function{"rand_like", kTorch, "input, *, dtype=None, device=None", rand_like},
-    Function{"randint", kTorch, "low=None, high=None, size=None, *, dtype=None, device=None", randint},
-    Function{"tensor", kTorch, "data, *, dtype=None, device=None", tensor},
-    Function{"Parameter", kNn, "data, requires_grad=True", parameter},
+constexpr std::array functions = {
+    Function{"randn", in_torch, "*size, dtype=None, device=None, requires_grad=False", randn},
+    Function{"rand", in_torch, "*size, dtype=None, device=None, requires_grad=False", rand},
+    Function{"randn_like", in_torch, "input, *, dtype=None, device=None", randn_like},
+    Function{"rand_like", in_torch, "input, *, dtype=None, device=None", rand_like},
+    Function{"randint", in_torch, "low=None, high=None, size=None, *, dtype=None, device=None", randint},
+    Function{"tensor", in_torch, "data, *, dtype=None, device=None", tensor},
+    Function{"Parameter", in_nn, "data, requires_grad=True", parameter},
 };
 // clang-format on
 
 }  // namespace
 
-std::span<const Function> random_functions() { return kFunctions; }
+std::span<const Function> random_functions() { return functions; }
 
 }  // namespace deplo::ir::torch::python

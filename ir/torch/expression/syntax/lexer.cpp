@@ -12,10 +12,10 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
 // Longest first.
-constexpr std::array<std::string_view, 24> kSigns = {"**=", "//=", "<<=", ">>=", "...", "**", "//", "<<",
-                                                     ">>",  "<=",  ">=",  "==",  "!=",  "->", ":=", "+=",
-                                                     "-=",  "*=",  "/=",  "%=",  "@=",  "&=", "|=", "^="};
-constexpr std::string_view kSingleSigns = "()[]{},:;.+-*/%@&|^~<>=";
+constexpr std::array<std::string_view, 24> long_signs = {"**=", "//=", "<<=", ">>=", "...", "**", "//", "<<",
+                                                         ">>",  "<=",  ">=",  "==",  "!=",  "->", ":=", "+=",
+                                                         "-=",  "*=",  "/=",  "%=",  "@=",  "&=", "|=", "^="};
+constexpr std::string_view single_signs = "()[]{},:;.+-*/%@&|^~<>=";
 
 class Lexer {
  public:
@@ -148,10 +148,10 @@ void Lexer::string() {
 }
 
 void Lexer::sign() {
-  const auto* const known = std::find_if(kSigns.begin(), kSigns.end(), [&](auto s) { return starts(s); });
-  if (known != kSigns.end()) return take(Token::Kind::sign, known->size());
+  const auto* const known = std::find_if(long_signs.begin(), long_signs.end(), [&](auto s) { return starts(s); });
+  if (known != long_signs.end()) return take(Token::Kind::sign, known->size());
   const char c = text_[at_];
-  if (kSingleSigns.find(c) == std::string_view::npos)
+  if (single_signs.find(c) == std::string_view::npos)
     fail(where_, place(at_),
          fmt::format("expected an expression, found {}", describe({Token::Kind::sign, text_.substr(at_, 1), {}})));
   if (c == '(' || c == '[' || c == '{') ++brackets_;

@@ -14,17 +14,18 @@ struct Infix {
   std::string_view text;
   int precedence;
 };
-constexpr std::array kInfix = {Infix{"|", 1}, Infix{"&", 2}, Infix{"+", 3},  Infix{"-", 3}, Infix{"*", 4},
-                               Infix{"/", 4}, Infix{"%", 4}, Infix{"//", 4}, Infix{"@", 4}};
-constexpr std::array<std::string_view, 6> kComparisons = {"<", "<=", ">", ">=", "==", "!="};
+constexpr std::array infix_operators = {Infix{"|", 1}, Infix{"&", 2}, Infix{"+", 3},  Infix{"-", 3}, Infix{"*", 4},
+                                        Infix{"/", 4}, Infix{"%", 4}, Infix{"//", 4}, Infix{"@", 4}};
+constexpr std::array<std::string_view, 6> comparison_signs = {"<", "<=", ">", ">=", "==", "!="};
 
 int precedence(const Token& t) {
-  const auto* const i = std::find_if(kInfix.begin(), kInfix.end(), [&](const Infix& o) { return t.is(o.text); });
-  return i == kInfix.end() ? 0 : i->precedence;
+  const auto* const i =
+      std::find_if(infix_operators.begin(), infix_operators.end(), [&](const Infix& o) { return t.is(o.text); });
+  return i == infix_operators.end() ? 0 : i->precedence;
 }
 
 bool is_comparison(const Token& t) {
-  return std::any_of(kComparisons.begin(), kComparisons.end(), [&](std::string_view c) { return t.is(c); });
+  return std::any_of(comparison_signs.begin(), comparison_signs.end(), [&](std::string_view c) { return t.is(c); });
 }
 
 }  // namespace

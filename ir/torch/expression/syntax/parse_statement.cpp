@@ -11,57 +11,56 @@ namespace {
 struct Keyword {
   std::string_view word, note;
 };
-constexpr std::string_view kLoops = "loops and comprehensions are not supported: write the steps out";
-constexpr std::string_view kConditions = "conditions are not supported: use torch.where";
-constexpr std::string_view kLogic = "on tensors use & | ~";
-constexpr std::string_view kOthers =
+constexpr std::string_view about_loops = "loops and comprehensions are not supported: write the steps out";
+constexpr std::string_view about_conditions = "conditions are not supported: use torch.where";
+constexpr std::string_view about_logic = "on tensors use & | ~";
+constexpr std::string_view about_others =
     "supported are expressions, assignments, def, class, return, pass and import: docs/expressions.md";
-constexpr std::array kKeywords = {Keyword{"for", kLoops},
-                                  Keyword{"while", kLoops},
-                                  Keyword{"break", kLoops},
-                                  Keyword{"continue", kLoops},
-                                  Keyword{"if", kConditions},
-                                  Keyword{"elif", kConditions},
-                                  Keyword{"else", kConditions},
-                                  Keyword{"and", kLogic},
-                                  Keyword{"or", kLogic},
-                                  Keyword{"not", kLogic},
-                                  Keyword{"in", kLogic},
-                                  Keyword{"is", kLogic},
-                                  Keyword{"lambda", "use def"},
-                                  Keyword{"with", kOthers},
-                                  Keyword{"try", kOthers},
-                                  Keyword{"except", kOthers},
-                                  Keyword{"finally", kOthers},
-                                  Keyword{"raise", kOthers},
-                                  Keyword{"assert", kOthers},
-                                  Keyword{"del", kOthers},
-                                  Keyword{"global", kOthers},
-                                  Keyword{"nonlocal", kOthers},
-                                  Keyword{"async", kOthers},
-                                  Keyword{"await", kOthers},
-                                  Keyword{"yield", kOthers},
-                                  Keyword{"as", kOthers},
-                                  Keyword{"class", kOthers},
-                                  Keyword{"def", kOthers},
-                                  Keyword{"return", kOthers},
-                                  Keyword{"pass", kOthers},
-                                  Keyword{"import", kOthers},
-                                  Keyword{"from", kOthers},
-                                  Keyword{"{", "dicts and sets are not supported"},
-                                  Keyword{":=", "assign in a statement of its own"},
-                                  Keyword{"<<", "shifts are not supported"},
-                                  Keyword{">>", "shifts are not supported"},
-                                  Keyword{"^", "use != on truth values"},
-                                  Keyword{"->", kOthers}};
+constexpr std::array keywords = {Keyword{"for", about_loops},
+                                 Keyword{"while", about_loops},
+                                 Keyword{"break", about_loops},
+                                 Keyword{"continue", about_loops},
+                                 Keyword{"if", about_conditions},
+                                 Keyword{"elif", about_conditions},
+                                 Keyword{"else", about_conditions},
+                                 Keyword{"and", about_logic},
+                                 Keyword{"or", about_logic},
+                                 Keyword{"not", about_logic},
+                                 Keyword{"in", about_logic},
+                                 Keyword{"is", about_logic},
+                                 Keyword{"lambda", "use def"},
+                                 Keyword{"with", about_others},
+                                 Keyword{"try", about_others},
+                                 Keyword{"except", about_others},
+                                 Keyword{"finally", about_others},
+                                 Keyword{"raise", about_others},
+                                 Keyword{"assert", about_others},
+                                 Keyword{"del", about_others},
+                                 Keyword{"global", about_others},
+                                 Keyword{"nonlocal", about_others},
+                                 Keyword{"async", about_others},
+                                 Keyword{"await", about_others},
+                                 Keyword{"yield", about_others},
+                                 Keyword{"as", about_others},
+                                 Keyword{"class", about_others},
+                                 Keyword{"def", about_others},
+                                 Keyword{"return", about_others},
+                                 Keyword{"pass", about_others},
+                                 Keyword{"import", about_others},
+                                 Keyword{"from", about_others},
+                                 Keyword{"{", "dicts and sets are not supported"},
+                                 Keyword{":=", "assign in a statement of its own"},
+                                 Keyword{"<<", "shifts are not supported"},
+                                 Keyword{">>", "shifts are not supported"},
+                                 Keyword{"^", "use != on truth values"},
+                                 Keyword{"->", about_others}};
 
 const Keyword* find_keyword(const Token& t) {
-  const auto* const k =
-      std::find_if(kKeywords.begin(), kKeywords.end(), [&](const Keyword& w) { return t.is(w.word); });
-  return k == kKeywords.end() ? nullptr : k;
+  const auto* const k = std::find_if(keywords.begin(), keywords.end(), [&](const Keyword& w) { return t.is(w.word); });
+  return k == keywords.end() ? nullptr : k;
 }
 
-constexpr std::array<std::string_view, 8> kAugmented = {"+=", "-=", "*=", "/=", "//=", "%=", "**=", "@="};
+constexpr std::array<std::string_view, 8> augmented_signs = {"+=", "-=", "*=", "/=", "//=", "%=", "**=", "@="};
 
 }  // namespace
 
@@ -150,9 +149,9 @@ Statement Parser::simple(Block inside) {
 
 Statement Parser::assignment(Statement s) {
   const auto* const augmented =
-      std::find_if(kAugmented.begin(), kAugmented.end(), [&](std::string_view w) { return peek().is(w); });
+      std::find_if(augmented_signs.begin(), augmented_signs.end(), [&](std::string_view w) { return peek().is(w); });
   s.kind = Statement::Kind::expression;
-  if (augmented != kAugmented.end()) {
+  if (augmented != augmented_signs.end()) {
     s.kind = Statement::Kind::augment;
     s.place = take().place;
     s.name = augmented->substr(0, augmented->size() - 1);
