@@ -1,7 +1,8 @@
 // pad_smem: rows of a staged slab get a pad, so that threads which walk down a column meet different banks.
 //   b_smem = Stage(b, …, slab=(s0:128@0, s1:16@1)) lanes=1 async: 16 t is in bank 0 or 16 for all threads t
 //     →   b_smem = Stage(b, …, slab=(s0:128@0, s1:16@1)) pad=1 lanes=1 async: 17 t is in another bank for each
-// One knob per staged buffer: 0 and each pad with fewer wavefronts than all smaller ones (rules/cost/banks.h counts them).
+// One knob per staged buffer: 0 and each pad with fewer wavefronts than all smaller ones, as rules/cost/banks.h counts
+// them.
 #include <algorithm>
 #include <numeric>
 

@@ -3,7 +3,8 @@
 //   # what it is
 //   one argument of `deplo compile` a line
 //   ----
-//   the output, without the rules that skipped: a new rule would stand in every trace. tests/golden/ says why they skip.
+//   the output, without the rules that skipped: a new rule would stand in every trace, and tests/golden/ says why
+//   they skip
 // `make update-golden` rewrites the outputs.
 #include <gtest/gtest.h>
 
