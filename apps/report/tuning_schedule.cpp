@@ -46,15 +46,14 @@ Origin origin_of(const TunedKernel& kernel) {
 }
 
 void explain_by_rules(TunedKernel& kernel, const Origin& origin, const Trail& untuned) {
-  rules::Lowering lowering(origin.loop, origin.target);
-  for (const Choice& choice : parse_trail(kernel.best_trail)) {
-    const auto& fork = lowering.fork();
-    const bool asked = fork && fork->knob == choice.knob;
-    const auto option = asked ? std::ranges::find(fork->options, choice.value) : std::vector<Value>::const_iterator();
-    if (!asked || option == fork->options.end())
-      throw Error(fmt::format("they do not offer {}={} there", choice.knob, deplo::print(choice.value)));
-    kernel.decisions.push_back(decision(choice, untuned, fork->options.size()));
-    lowering.choose(static_cast<std::size_t>(option - fork->options.begin()));
+  const rules::Lowering start(origin.loop, origin.target);
+  const auto best = rules::follow(start, parse_trail(kernel.best_trail), rules::TrailIs::whole);
+  if (!best.ok()) throw Error(best.failure().message);
+  rules::Lowering lowering = start;
+  for (const Choice& choice : best.value().trail()) {
+    const std::vector<Value>& options = lowering.fork()->options;
+    kernel.decisions.push_back(decision(choice, untuned, options.size()));
+    lowering.choose(static_cast<std::size_t>(std::ranges::find(options, choice.value) - options.begin()));
   }
   kernel.schedule = print(lowering.program());
 }
