@@ -111,7 +111,7 @@ TEST_P(LostStore, IsSaidAndSaved) {
   EXPECT_EQ(ran.out, "");
   EXPECT_THAT(ran.err, HasSubstr("deplo: store " + store_ + ": "));
   EXPECT_THAT(ran.err, HasSubstr(loss.said));
-  EXPECT_THAT(ran.err, HasSubstr(" is in " + rescued_ + "\n"));
+  EXPECT_THAT(ran.err, HasSubstr(" are in " + rescued_ + "\n"));
   EXPECT_EQ(std::ranges::count(ran.err, '\n'), 1);
 
   ASSERT_TRUE(fs::exists(rescued_)) << ran.err;
