@@ -57,6 +57,11 @@ class Result {
     CHECK(ok());
     return *std::get_if<0>(&state_);
   }
+  /// The value; Error with the failure's message where there is none.
+  T value_or_throw() && {
+    if (!ok()) throw Error(failure().message);
+    return std::move(value());
+  }
   const Failure& failure() const {
     CHECK(!ok());
     return *std::get_if<1>(&state_);

@@ -5,9 +5,8 @@
 
 #include "core/trail.h"
 #include "deplo/deplo.h"
+#include "engine/compile/compiled_module.h"
 #include "engine/compile/plan.h"
-#include "engine/compile/tuned.h"
-#include "engine/source/equal_kernels.h"
 #include "engine/source/graph.h"
 #include "library/errors.h"
 #include "library/source.h"
@@ -42,7 +41,7 @@ Origin public_origin(engine::Origin origin) {
 }
 
 Kernel public_kernel(const engine::Schedule& schedule) {
-  const ir::KernelSource& source = schedule.prepared.code.source;
+  const ir::KernelSource& source = schedule.compiled.code.source;
   Kernel kernel;
   kernel.entry = source.entry;
   kernel.source = source.text;
@@ -53,7 +52,7 @@ Kernel public_kernel(const engine::Schedule& schedule) {
   for (const ir::KernelSource::TensorMap& map : source.tensor_maps)
     kernel.tensor_maps.push_back({map.buffer, map.shape, map.strides, map.box, map.swizzle});
   kernel.origin = public_origin(schedule.origin);
-  kernel.trail = print(schedule.prepared.candidate->trail());
+  kernel.trail = print(schedule.compiled.trail);
   kernel.measured_us = schedule.measured_us;
   kernel.from = schedule.from;
   kernel.note = schedule.note;
@@ -127,22 +126,16 @@ void Compiler::add_tensors() {
 }
 
 void Compiler::add_kernels() {
-  const std::vector<std::size_t> first = engine::first_equals(module_.kernels);
-  std::map<std::size_t, std::pair<std::size_t, engine::Schedule>>
-      made;  // by the first of equal kernels: its place here
-  for (std::size_t i = 0; i < module_.kernels.size(); ++i) {
-    const ir::Program& loop = module_.kernels[i];
-    if (first[i] == i) {
-      engine::Schedule schedule = cache_ ? cache_->find(loop) : engine::heuristic_schedule(loop, target_);
-      program_.kernels.push_back(public_kernel(schedule));
-      program_.kernels.back().name = kernel_name(source_, module_, loop);
-      made.emplace(i, std::pair(program_.kernels.size() - 1, std::move(schedule)));
-    }
-    const auto& [kernel, schedule] = made.at(first[i]);
+  const engine::CompiledModule compiled = engine::compile(module_, [&](const ir::Program& loop) {
+    return cache_ ? cache_->find(loop) : engine::heuristic_schedule(loop, target_);
+  });
+  for (const engine::Schedule& schedule : compiled.kernels) program_.kernels.push_back(public_kernel(schedule));
+  for (std::size_t i = compiled.launches.size(); i-- > 0;)  // the first of equal kernels gives the name
+    program_.kernels[compiled.launches[i].kernel].name = kernel_name(source_, module_, module_.kernels[i]);
+  for (const auto& [kernel, tensors] : compiled.launches) {
     Launch& launch = program_.launches.emplace_back();
     launch.kernel = kernel;
-    for (const std::string& name : engine::parameters(loop, module_.kernels[first[i]], schedule))
-      launch.arguments.push_back(tensors_.at(name));
+    for (const std::string& tensor : tensors) launch.arguments.push_back(tensors_.at(tensor));
   }
 }
 

@@ -14,7 +14,6 @@
 #include "engine/compile/tuned.h"
 #include "engine/source/experiment.h"
 #include "engine/source/kernel.h"
-#include "ir/emit/emit.h"
 #include "rules/cost/banks_drawing.h"
 #include "rules/lower.h"
 
@@ -61,16 +60,14 @@ std::string lower(const ir::Program& loop, const Target& target, const CompileOp
   rules::Lowering::Observer observer;
   if (options.verbose > 0)
     observer = [&](const rules::Lowering::Step& step) { text += trace(step, options.verbose, loop.name); };
-  const auto lowered =
-      rules::follow(rules::Lowering(loop, target, observer), parse_trail(options.schedule), rules::TrailIs::beginning);
-  if (!lowered.ok()) throw Error(lowered.failure().message);
-  const rules::Lowering& lowering = lowered.value();
+  const rules::Lowering lowering =
+      rules::follow(rules::Lowering(loop, target, observer), parse_trail(options.schedule), rules::TrailIs::beginning)
+          .value_or_throw();
   if (options.verbose > 0) text += fmt::format("schedule: {}\n", print(lowering.trail()));
   if (options.smem) return text + rules::draw_banks(lowering.program(), target);
   if (options.level == "tile") return text + print(lowering.program());
-  const ir::Program kernel = rules::materialize(lowering.program(), target);
+  const auto [kernel, source] = engine::compile(lowering).code;
   if (options.level == "kernel") return text + print(kernel);
-  const ir::KernelSource source = emit(kernel, target);
   if (table != nullptr) table->add(loop.name, source);
   if (table != nullptr) return text;
   return text + (is_machine(options.level) ? machine_code(source, target, options.level, loop.name) : source.text);
@@ -100,7 +97,7 @@ std::string compile_kernels(const std::vector<engine::NumberedKernel>& kernels, 
     }
     CompileOptions own = options;
     const engine::Schedule schedule = cache ? cache->find(loop) : engine::Schedule{};
-    if (cache) own.schedule = print(schedule.prepared.candidate->trail());
+    if (cache) own.schedule = print(schedule.compiled.trail);
     if (cache && options.level != "cubin") text += remark(schedule, *cache, options);
     text += lower(cache ? schedule.loop : loop, target, own, options.resources ? &table : nullptr);
   }

@@ -10,10 +10,10 @@
 #include "core/hash.h"
 #include "core/interrupt.h"
 #include "core/text/text.h"
+#include "engine/compile/compiled.h"
 #include "engine/compile/kernel_space.h"
 #include "engine/source/equal_kernels.h"
 #include "engine/source/kernel.h"
-#include "ir/emit/emit.h"
 
 namespace deplo::apps {
 namespace {
@@ -21,8 +21,7 @@ namespace {
 using search::Path;
 
 std::string source_digest(const search::Position& candidate) {
-  const rules::Lowering& lowering = engine::KernelSpace::lowering(candidate);
-  const ir::KernelSource source = emit(rules::materialize(lowering.program(), lowering.target()), lowering.target());
+  const ir::KernelSource source = engine::compile(engine::KernelSpace::lowering(candidate)).code.source;
   return digest(fmt::format("{} {}\n{}", source.blocks, source.threads, source.text));
 }
 

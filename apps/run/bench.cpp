@@ -12,7 +12,6 @@
 #include "apps/run/bench_store.h"
 #include "core/error.h"
 #include "core/interrupt.h"
-#include "engine/compile/kernel_space.h"
 #include "engine/revision.h"
 #include "engine/source/equal_kernels.h"
 #include "engine/source/experiment.h"
@@ -141,47 +140,43 @@ class Bencher {
     }
     schedule.loop = loop;
     for (std::size_t i = 0; i < loop.buffers.size(); ++i) schedule.arguments.push_back(i);
-    schedule.prepared = by_trail(loop, options_.ab[0]);
+    schedule.compiled = by_trail(loop, options_.ab[0]);
     return schedule;
   }
 
-  engine::Prepared by_trail(const ir::Program& loop, const std::string& trail) const {
-    const engine::KernelSpace space(loop, target_);
-    const auto lowered = rules::follow(loop, target_, parse_trail(trail));
-    if (!lowered.ok()) throw Error(lowered.failure().message);
-    return engine::prepare(space.find(lowered.value().trail()), target_);
+  engine::Compiled by_trail(const ir::Program& loop, const std::string& trail) const {
+    return engine::compile(rules::follow(loop, target_, parse_trail(trail)).value_or_throw());
   }
 
   /// What else of ours is timed beside it.
-  std::optional<engine::Prepared> other(const engine::Schedule& schedule) const {
+  std::optional<engine::Compiled> other(const engine::Schedule& schedule) const {
     if (!options_.ab.empty()) return by_trail(schedule.loop, options_.ab[1]);
     if (schedule.origin == engine::Origin::heuristic) return std::nullopt;
-    engine::Prepared heuristic =
-        engine::prepare(search::heuristic(engine::KernelSpace(schedule.loop, target_)), target_);
-    if (heuristic.digest == schedule.prepared.digest) return std::nullopt;  // nothing faster was found
+    engine::Compiled heuristic = engine::compile(rules::heuristic(schedule.loop, target_));
+    if (heuristic.digest == schedule.compiled.digest) return std::nullopt;  // nothing faster was found
     return heuristic;
   }
 
   BenchKernel bench(const NamedLoop& kernel) {
     BenchKernel row;
     const engine::Schedule schedule = choose(kernel.loop);
-    const engine::Prepared& prepared = schedule.prepared;
+    const engine::Compiled& compiled = schedule.compiled;
     row.origin = schedule.origin;
     row.measured_us = schedule.measured_us;
     row.from = schedule.from;
     row.note = schedule.note;
-    row.trail = print(prepared.candidate->trail());
+    row.trail = print(compiled.trail);
     files_ = files_of(kernel, schedule);
     protocol_.inputs = measure::describe_inputs(measure::with_index_ranges(schedule.loop), files_);
     if (store_) store_->enter(kernel.name, schedule.loop, protocol_.text());
     const auto start = std::chrono::steady_clock::now();
-    auto built = device_->build(prepared.code);
+    auto built = device_->build(compiled.code);
     const std::chrono::duration<double, std::milli> build_time = std::chrono::steady_clock::now() - start;
     measure::Reply reply{Failure{}, {}, build_time.count()};
     if (built.ok()) {
       reply.resources = built.value()->resources();
       try {
-        reply.timing = time(schedule, {built.value().get(), grid_of(prepared.code.source, device_->info())}, row);
+        reply.timing = time(schedule, {built.value().get(), grid_of(compiled.code.source, device_->info())}, row);
       } catch (const Error& error) {  // it has no finite result, or too little memory: the others are timed
         row.baselines.clear();
         row.ours.failure = error.what();
@@ -193,7 +188,7 @@ class Bencher {
     row.ours = bench_time(reply.timing);
     if (interrupted() != 0) return row;
     if (store_) {
-      store_->add(prepared, reply);
+      store_->add(compiled, reply);
       store_->enter(kernel.name, kernel.loop, protocol_.text());
       std::ranges::move(store_->earlier(row.baselines), std::back_inserter(row.baselines));
     }
@@ -208,7 +203,7 @@ class Bencher {
     std::vector<measure::Contender> contenders{ours};
     for (const measure::Baseline& b : baselines.found)
       contenders.push_back({b.executable.get(), {}, b.precision == "tf32"});
-    const std::optional<engine::Prepared> second = other(schedule);
+    const std::optional<engine::Compiled> second = other(schedule);
     std::unique_ptr<measure::Executable> own;
     if (second) {
       auto built = device_->build(second->code);

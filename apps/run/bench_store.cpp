@@ -36,13 +36,13 @@ void BenchStore::enter(const std::string& name, const ir::Program& loop, std::st
   kernel_ = store_.add_kernel({name, print(measure::without_fills(loop))});
 }
 
-void BenchStore::add(const engine::Prepared& prepared, const measure::Reply& reply) {
+void BenchStore::add(const engine::Compiled& compiled, const measure::Reply& reply) {
   measure::TrialRecord trial;
   trial.run = run_;
   trial.ordinal = ordinal_++;
   trial.kernel = kernel_;
-  trial.trail = print(prepared.candidate->trail());
-  trial.digest = prepared.digest;
+  trial.trail = print(compiled.trail);
+  trial.digest = compiled.digest;
   trial.protocol = protocol_;
   trial.stage = measure::Stage::confirm;
   engine::fill(trial, reply);

@@ -9,12 +9,10 @@
 #include <utility>
 
 #include "core/error.h"
-#include "engine/compile/kernel_space.h"
+#include "engine/compile/compiled_module.h"
 #include "engine/compile/plan.h"
-#include "engine/source/equal_kernels.h"
 #include "engine/source/values.h"
 #include "engine/tune/measurer.h"
-#include "ir/canonical/canonical.h"
 #include "ir/torch/evaluate.h"
 #include "measure/host_memory.h"
 #include "measure/store/store.h"
@@ -118,16 +116,10 @@ class Runner {
   }
 
  private:
-  struct Built {
-    std::unique_ptr<measure::Executable> executable;
-    engine::Schedule schedule;
-  };
-
   void build_all();
-  Built build(const ir::Program& loop, KernelLaunch& launch);
+  std::unique_ptr<measure::Executable> build(const std::string& name, const engine::Schedule&);
   std::unique_ptr<measure::Arrays> allocate();
-  std::vector<std::size_t> slots_of(std::size_t kernel) const;
-  double launch(std::size_t kernel, measure::Arrays& slots);
+  double launch(std::size_t number, measure::Arrays& slots);
   std::vector<std::vector<float>> launch_all();
   std::vector<ir::torch::Values> sources() const;
   void compare(const std::vector<std::vector<float>>& found);
@@ -142,39 +134,44 @@ class Runner {
   std::unique_ptr<measure::Device> device_;
   Target target_;
   engine::TunedCache cache_;
-  std::vector<Built> built_;  // of the first of equal kernels
+  engine::CompiledModule compiled_;
+  std::vector<std::unique_ptr<measure::Executable>> executables_;  // of its kernels, and as the next
+  std::vector<std::size_t> first_;                                 // the number of the first launch
   RunReport report_;
 };
 
 void Runner::build_all() {
-  const std::vector<std::size_t> first = engine::first_equals(module_.kernels);
+  compiled_ = engine::compile(module_, [&](const ir::Program& loop) { return cache_.find(loop); });
   for (std::size_t i = 0; i < module_.kernels.size(); ++i) {
     const ir::Program& loop = module_.kernels[i];
     progress_.status(fmt::format("[{}/{}] {}", i + 1, module_.kernels.size(), loop.name), "building");
+    const std::size_t number = compiled_.launches[i].kernel;
+    const engine::Schedule& schedule = compiled_.kernels[number];
+    if (number == executables_.size()) {
+      first_.push_back(i);
+      executables_.push_back(build(loop.name, schedule));
+    }
     const ir::Work work = ir::work(loop);
     KernelLaunch& row = report_.kernels.emplace_back();
-    if (first[i] != i) row = report_.kernels[first[i]];
     row.name = loop.name;
-    row.first = first[i];
+    row.first = first_[number];
+    row.origin = schedule.origin;
+    row.measured_us = schedule.measured_us;
+    row.from = schedule.from;
+    row.note = schedule.note;
+    row.trail = print(schedule.compiled.trail);
     row.flops = work.flops;
     row.bytes = work.bytes;
-    built_.push_back(first[i] == i ? build(loop, row) : Built{});
   }
 }
 
-Runner::Built Runner::build(const ir::Program& loop, KernelLaunch& launch) {
-  engine::Schedule schedule = cache_.find(loop);
-  launch.origin = schedule.origin;
-  launch.measured_us = schedule.measured_us;
-  launch.from = schedule.from;
-  launch.note = schedule.note;
-  launch.trail = print(schedule.prepared.candidate->trail());
-  auto built = device_->build(schedule.prepared.code);
+std::unique_ptr<measure::Executable> Runner::build(const std::string& name, const engine::Schedule& schedule) {
+  auto built = device_->build(schedule.compiled.code);
   if (!built.ok())
-    throw Error(fmt::format("kernel {}: expected it to build on {}, found: {}", loop.name, device_->info().name,
+    throw Error(fmt::format("kernel {}: expected it to build on {}, found: {}", name, device_->info().name,
                             built.failure().message),
                 Exit::environment);
-  return {std::move(built.value()), std::move(schedule)};
+  return std::move(built.value());
 }
 
 std::unique_ptr<measure::Arrays> Runner::allocate() {
@@ -193,23 +190,16 @@ std::unique_ptr<measure::Arrays> Runner::allocate() {
   return slots;
 }
 
-// What was built is of the first of equal kernels, or of one that was measured: buffers may stand in another order.
-std::vector<std::size_t> Runner::slots_of(std::size_t kernel) const {
-  const std::size_t first = report_.kernels[kernel].first;
-  std::vector<std::size_t> slots;
-  for (const std::string& name : parameters(module_.kernels[kernel], module_.kernels[first], built_[first].schedule))
-    slots.push_back(plan_.placement.at(name));
-  return slots;
-}
-
-double Runner::launch(std::size_t kernel, measure::Arrays& slots) {
-  const Built& built = built_[report_.kernels[kernel].first];
-  const ir::Program& loop = module_.kernels[kernel];
-  const auto arrays = slots.view(slots_of(kernel), built.schedule.loop.buffers);
-  const Result<double> time = built.executable->launch(*arrays, built.schedule.prepared.code.source.blocks);
+double Runner::launch(std::size_t number, measure::Arrays& slots) {
+  const auto& [kernel, tensors] = compiled_.launches[number];
+  const engine::Schedule& schedule = compiled_.kernels[kernel];
+  std::vector<std::size_t> places;
+  for (const std::string& tensor : tensors) places.push_back(plan_.placement.at(tensor));
+  const auto arrays = slots.view(places, schedule.loop.buffers);
+  const Result<double> time = executables_[kernel]->launch(*arrays, schedule.compiled.code.source.blocks);
   if (!time.ok())
-    throw Error(fmt::format("kernel {}: expected it to run on {}, found: {}", loop.name, device_->info().name,
-                            time.failure().message),
+    throw Error(fmt::format("kernel {}: expected it to run on {}, found: {}", module_.kernels[number].name,
+                            device_->info().name, time.failure().message),
                 Exit::environment);
   return time.value();
 }

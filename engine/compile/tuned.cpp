@@ -14,7 +14,6 @@
 #include "core/error.h"
 #include "core/trail.h"
 #include "core/user_cache.h"
-#include "engine/compile/kernel_space.h"
 #include "engine/source/kernel.h"
 #include "engine/tune/warm_start.h"
 #include "ir/walk.h"
@@ -22,12 +21,11 @@
 namespace deplo::engine {
 namespace {
 
-// The candidate that the trail leads to, if it is one of this space and complete.
-std::optional<Prepared> follow(const ir::Program& loop, const Target& target, const std::string& trail) {
-  const KernelSpace space(loop, target);
-  const search::Candidate candidate = space.find(parse_trail(trail));
-  if (!candidate) return std::nullopt;
-  return prepare(candidate, target);
+// What a stored trail makes of the kernel, if it is legal there.
+std::optional<Compiled> compile(const ir::Program& loop, const Target& target, const std::string& trail) {
+  const auto lowering = rules::follow(loop, target, parse_trail(trail), rules::TrailIs::whole);
+  if (!lowering.ok()) return std::nullopt;
+  return engine::compile(lowering.value());
 }
 
 std::vector<std::size_t> all_of(const ir::Program& loop) {
@@ -116,37 +114,30 @@ Schedule heuristic_schedule(const ir::Program& kernel, const Target& target) {
   Schedule schedule;
   schedule.loop = kernel;
   schedule.arguments = all_of(kernel);
-  schedule.prepared = prepare(search::heuristic(KernelSpace(kernel, target)), target);
+  schedule.compiled = engine::compile(rules::heuristic(kernel, target));
   return schedule;
-}
-
-std::vector<std::string> parameters(const ir::Program& kernel, const ir::Program& equal, const Schedule& schedule) {
-  const auto own = corresponding_buffers(ir::canonical(kernel), ir::canonical(equal));
-  std::vector<std::string> names;
-  for (const std::size_t buffer : schedule.arguments) names.push_back(kernel.buffers[own[buffer]].name);
-  return names;
 }
 
 // The measured kernel itself, if this program makes the source of it that was measured.
 std::optional<Schedule> TunedCache::replay(const measure::StoredSchedule& stored, std::string& note) const {
   Schedule schedule;
-  std::optional<Prepared> prepared;
+  std::optional<Compiled> compiled;
   try {
     schedule.loop = parse_kernel(stored.kernel.text, {}, "the kernel's text");
     if (ir::structural_keys(schedule.loop).exact != stored.exact_key) throw Error("the key does not match the text");
-    prepared = follow(schedule.loop, target_, stored.best.trail);
+    compiled = compile(schedule.loop, target_, stored.best.trail);
   } catch (const Error& error) {
     note = fmt::format("damaged: trial {} of {}: {}", stored.best.id, file_, error.what());
     return std::nullopt;
   }
-  if (!prepared || prepared->digest != stored.best.digest) {
+  if (!compiled || compiled->digest != stored.best.digest) {
     note = fmt::format(
         "stale: the trail of trial {} of {} now gives {}; run `deplo tune --store {}` to measure it again",
-        stored.best.id, stored.kernel.name, prepared ? "another source than the measured one" : "no kernel", file_);
+        stored.best.id, stored.kernel.name, compiled ? "another source than the measured one" : "no kernel", file_);
     return std::nullopt;
   }
   schedule.arguments = all_of(schedule.loop);
-  schedule.prepared = std::move(*prepared);
+  schedule.compiled = std::move(*compiled);
   schedule.measured_us = stored.best.timing.median_us;
   return schedule;
 }
@@ -166,12 +157,12 @@ std::optional<Schedule> TunedCache::transfer(const ir::Program& kernel, const me
   }
   rename_buffers(mine.program.body, names);
   if (!verify(mine.program).empty()) return std::nullopt;  // a value has the name of one of their buffers
-  auto prepared = follow(mine.program, target_, stored.best.trail);
-  if (!prepared) return std::nullopt;
+  auto compiled = compile(mine.program, target_, stored.best.trail);
+  if (!compiled) return std::nullopt;
   return Schedule{origin,
                   std::move(mine.program),
                   std::move(mine.buffers),
-                  std::move(*prepared),
+                  std::move(*compiled),
                   stored.best.timing.median_us,
                   stored.kernel.name,
                   ""};

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/tune/measurer.h"
+#include "engine/compile/compiled.h"
 #include "ir/canonical/canonical.h"
 #include "measure/store/store.h"
 
@@ -24,7 +24,7 @@ struct Schedule {
   Origin origin = Origin::heuristic;
   ir::Program loop;                    // what is lowered: the kernel itself, or the equal one that was measured
   std::vector<std::size_t> arguments;  // [i]: which buffer of the kernel is `loop`'s i-th
-  Prepared prepared;
+  Compiled compiled;
   double measured_us = 0;  // by the tuning run; 0: never measured
   std::string from;        // the measured kernel and its extents where it is not this one
   std::string note;        // why not a better origin, and what to do about it; "" where there is nothing to say
@@ -32,10 +32,6 @@ struct Schedule {
 
 /// The first option of every fork, for verified Loop IR.
 Schedule heuristic_schedule(const ir::Program& kernel, const Target&);
-
-/// The names of `kernel`'s buffers in the order of the parameters of a schedule that was found for `equal`, a kernel
-/// that is equal to it but for names.
-std::vector<std::string> parameters(const ir::Program& kernel, const ir::Program& equal, const Schedule&);
 
 /// The user's own store, where `deplo tune` writes and `compile` and `run` look unless told otherwise:
 /// $XDG_CACHE_HOME/deplo/tuned.db, ~/.cache without it.

@@ -8,13 +8,9 @@
 #include <thread>
 #include <utility>
 
-#include "core/hash.h"
 #include "core/trail.h"
-#include "engine/compile/kernel_space.h"
-#include "ir/emit/emit.h"
 #include "measure/check/inputs.h"
 #include "measure/store/retry.h"
-#include "rules/lower.h"
 
 namespace deplo::engine {
 namespace {
@@ -25,6 +21,8 @@ constexpr std::uint64_t input_seed = 0;
 Outcome outcome_of(const measure::TrialRecord& record, double seconds = 0) {
   return {record.status, record.timing.median_us, record.message, seconds};
 }
+
+Compiled compile(const search::Position& candidate) { return engine::compile(KernelSpace::lowering(candidate)); }
 
 }  // namespace
 
@@ -39,23 +37,6 @@ void fill(measure::TrialRecord& record, const measure::Reply& reply) {
   record.status = Status::ok;
   record.timing = reply.timing.value();
   record.build_ms += record.timing.first_launch_ms;
-}
-
-Prepared prepare(const search::Candidate& candidate, const Target& target) {
-  Prepared result{candidate, {}, {}};
-  result.code.kernel = rules::materialize(KernelSpace::lowering(*candidate).program(), target);
-  result.code.source = emit(result.code.kernel, target);
-  result.digest = digest(result.code.source.text);
-  return result;
-}
-
-search::Candidate stored_best(measure::Store& store, std::int64_t kernel, std::int64_t device,
-                              const search::Space& space, const Target& target, double tolerance) {
-  const auto best = store.best(kernel, device, tolerance);
-  if (!best) return nullptr;
-  search::Candidate candidate = space.find(parse_trail(best->trail));
-  const bool same = candidate && prepare(candidate, target).digest == best->digest;
-  return same ? candidate : nullptr;
 }
 
 Target pick_target(const std::string& name, const measure::DeviceInfo& info, Dialect dialect,
@@ -117,20 +98,18 @@ const Outcome* Measurer::known(const std::string& digest, double effort) {
   return nullptr;
 }
 
-Prepared Measurer::lowered(const search::Candidate& candidate) {
-  auto ahead = prepared_.extract(print(candidate->trail()));
-  if (!ahead) return engine::prepare(candidate, session_.target);
-  ahead.mapped().candidate = candidate;  // the very one that was asked for: callers compare
-  return std::move(ahead.mapped());
+Compiled Measurer::compiled(const search::Candidate& candidate) {
+  auto ahead = ahead_.extract(print(candidate->trail()));
+  return ahead ? std::move(ahead.mapped()) : compile(*candidate);
 }
 
 void Measurer::prepare(std::span<const search::Candidate> candidates) {
-  prepared_.clear();
+  ahead_.clear();
   std::vector<measure::KernelCode> unknown;
   for (const search::Candidate& candidate : candidates) {
-    Prepared one = engine::prepare(candidate, session_.target);
+    Compiled one = compile(*candidate);
     if (known(one.digest, candidate.effort) == nullptr) unknown.push_back(one.code);
-    prepared_.emplace(print(candidate->trail()), std::move(one));
+    ahead_.emplace(print(candidate->trail()), std::move(one));
   }
   session_.runner.prepare(unknown);
 }
@@ -149,7 +128,7 @@ measure::Claim Measurer::wait_for_claim(const measure::TrialRecord& record, std:
 
 search::Measured Measurer::screen(const search::Candidate& candidate, double best_us) {
   const auto start = std::chrono::steady_clock::now();
-  const Prepared one = lowered(candidate);
+  const Compiled one = compiled(candidate);
   if (const Outcome* const answer = known(one.digest, candidate.effort)) return {*answer, true};
   const measure::Protocol protocol = task_.protocol.with_effort(candidate.effort);
   Recalled& recalled = recall(protocol);
@@ -171,13 +150,15 @@ search::Measured Measurer::screen(const search::Candidate& candidate, double bes
 }
 
 std::vector<Measurer::Final> Measurer::confirm(const std::vector<search::Candidate>& candidates, double seconds) {
-  std::vector<Prepared> all;
+  std::vector<search::Candidate> distinct;
+  std::vector<Compiled> all;  // of `distinct`
   std::vector<measure::KernelCode> codes;
   for (const search::Candidate& candidate : candidates) {
-    Prepared one = lowered(candidate);
-    const auto same = [&](const Prepared& other) { return other.digest == one.digest; };
+    Compiled one = compiled(candidate);
+    const auto same = [&](const Compiled& other) { return other.digest == one.digest; };
     if (std::any_of(all.begin(), all.end(), same)) continue;
     codes.push_back(one.code);
+    distinct.push_back(candidate);
     all.push_back(std::move(one));
   }
   open();
@@ -188,17 +169,25 @@ std::vector<Measurer::Final> Measurer::confirm(const std::vector<search::Candida
     fill(record, replies[i]);
     if (record.status != Status::ok && session_.cancelled()) continue;  // it did not fail: its turn did not come
     session_.store.append(record);
-    finals.push_back({all[i].candidate, outcome_of(record)});
+    finals.push_back({distinct[i], outcome_of(record)});
   }
   return finals;
 }
 
-measure::TrialRecord Measurer::record_of(const Prepared& one, measure::Stage stage, const measure::Protocol& protocol) {
+search::Candidate Measurer::stored_best(const KernelSpace& space) {
+  const auto best = session_.store.best(kernel_id_, session_.device_id, session_.protocol.tolerance);
+  if (!best) return nullptr;
+  search::Candidate candidate = space.find(parse_trail(best->trail));
+  const bool same = candidate && compile(*candidate).digest == best->digest;
+  return same ? candidate : nullptr;
+}
+
+measure::TrialRecord Measurer::record_of(const Compiled& one, measure::Stage stage, const measure::Protocol& protocol) {
   measure::TrialRecord record;
   record.run = session_.run_id;
   record.ordinal = session_.ordinal++;
   record.kernel = kernel_id_;
-  record.trail = print(one.candidate->trail());
+  record.trail = print(one.trail);
   record.digest = one.digest;
   record.protocol = protocol.text();
   record.stage = stage;

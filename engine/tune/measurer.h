@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "core/target.h"
+#include "engine/compile/compiled.h"
+#include "engine/compile/kernel_space.h"
 #include "engine/source/experiment.h"
 #include "engine/tune/session.h"
 #include "measure/store/store.h"
@@ -15,19 +17,6 @@
 #include "search/loop.h"
 
 namespace deplo::engine {
-
-/// A complete candidate as a device builds it.
-struct Prepared {
-  search::Candidate candidate;
-  measure::KernelCode code;
-  std::string digest;  // of the source text: the identity of a candidate, whatever trail led to it
-};
-Prepared prepare(const search::Candidate&, const Target&);
-
-/// The fastest that any run has stored for the kernel on the device, if this program makes the same source from its
-/// trail; else nullptr. `tolerance`: as of Store::best.
-search::Candidate stored_best(measure::Store&, std::int64_t kernel, std::int64_t device, const search::Space&,
-                              const Target&, double tolerance);
 
 /// What was measured, as a row of the store.
 void fill(measure::TrialRecord&, const measure::Reply&);
@@ -56,10 +45,9 @@ class Measurer {
   /// Times the candidates against each other, those with the same source once. Stops at a round's end after `seconds`.
   std::vector<Final> confirm(const std::vector<search::Candidate>&, double seconds);
 
-  search::Candidate stored_best(const search::Space& space) {
-    return engine::stored_best(session_.store, kernel_id_, session_.device_id, space, session_.target,
-                               session_.protocol.tolerance);
-  }
+  /// The fastest that any run has stored for the kernel on the device, if this program makes the same source from its
+  /// trail; else nullptr.
+  search::Candidate stored_best(const KernelSpace&);
 
  private:
   struct Recalled {
@@ -69,16 +57,16 @@ class Measurer {
   Recalled& recall(const measure::Protocol&);
   const Outcome* known(const std::string& digest, double effort);
   void open();
-  Prepared lowered(const search::Candidate&);
+  Compiled compiled(const search::Candidate&);
   measure::Claim wait_for_claim(const measure::TrialRecord&, std::int64_t since);
-  measure::TrialRecord record_of(const Prepared&, measure::Stage, const measure::Protocol&);
+  measure::TrialRecord record_of(const Compiled&, measure::Stage, const measure::Protocol&);
 
   Session& session_;
   measure::Task task_;   // its protocol says what the inputs are
   bool opened_ = false;  // the bench has the task
   std::int64_t kernel_id_ = 0;
   std::map<std::string, Recalled> recalled_;  // by the text of the protocol
-  std::map<std::string, Prepared> prepared_;  // by trail: asked for next
+  std::map<std::string, Compiled> ahead_;     // by trail: asked for next
 };
 
 }  // namespace deplo::engine

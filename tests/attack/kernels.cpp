@@ -60,7 +60,7 @@ std::string check_kernel(const fs::path& file, const Target& target) {
   const engine::Schedule schedule = engine::heuristic_schedule(loop, target);
   const ir::Memory before = rules::random_memory(loop, 1);
   try {
-    const ir::Program& kernel = schedule.prepared.code.kernel;
+    const ir::Program& kernel = schedule.compiled.code.kernel;
     const ir::Memory expected = rules::result(loop, before);
     ir::Memory found = rules::result(kernel, before, {target.shared_bytes});
     forget_unwritten(loop, before, expected, found);

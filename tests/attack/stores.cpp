@@ -29,12 +29,12 @@ std::string small_store() {
     engine::GraphSource source;
     source.code = graph;
     const ir::Program loop = engine::lower_to_module(engine::read_graph(source, "-c"), {}, "the graph").kernels.front();
-    const engine::Prepared prepared = engine::heuristic_schedule(loop, load_target("opencl-cpu")).prepared;
+    const engine::Compiled compiled = engine::heuristic_schedule(loop, load_target("opencl-cpu")).compiled;
     const std::int64_t ours = store.add_kernel({"matmul", ir::print(loop)});
     for (int i = 0; i < 30; ++i) {
-      measure::TrialRecord trial = measure::some_trial(ids, i, print(prepared.candidate->trail()), 20.0 + i);
+      measure::TrialRecord trial = measure::some_trial(ids, i, print(compiled.trail), 20.0 + i);
       trial.kernel = i % 3 == 0 ? ids.kernel : ours;
-      trial.digest = prepared.digest;
+      trial.digest = compiled.digest;
       if (i % 3 == 0) trial.trail = fmt::format("block.bm={} block.bn={}", i, i % 5);
       if (i % 10 == 9) {
         trial.status = i % 20 == 9 ? Status::build_error : Status::hang;

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "engine/compile/kernel_space.h"
+#include "engine/compile/compiled.h"
 #include "engine/tune/measurer.h"
 #include "ir/emit/emit.h"
 #include "measure/faulty.h"
@@ -26,8 +26,7 @@ KernelCode large_candidate() {
       "      in0 = load a[a0, a2]\n      in1 = load b[a2, a1]\n      v0 = multiply(in0, in1)\n      acc0 <- add(acc0, "
       "v0)\n"
       "    c[a0, a1] = acc0\n");
-  const engine::KernelSpace space(loop, target);
-  KernelCode candidate = engine::prepare(search::heuristic(space), target).code;
+  KernelCode candidate = engine::compile(rules::heuristic(loop, target)).code;
   candidate.source.text = "fault none launch\n" + candidate.source.text;
   return candidate;
 }

@@ -9,7 +9,7 @@
 #include <filesystem>
 
 #include "core/rng.h"
-#include "engine/compile/kernel_space.h"
+#include "engine/compile/compiled.h"
 #include "engine/tune/board.h"
 #include "engine/tune/measurer.h"
 #include "engine/tune/open_runner.h"
@@ -70,13 +70,8 @@ SearchFlags take_search_flags(int& argc, char** argv) {
 Tuned::Tuned(const engine::KernelCase& kernel, const SearchFlags& flags) : device_(measure::open_device("opencl")) {
   const Target target = measure::target_of(device_->info());
   trail_ = flags.schedule.empty() ? search(kernel, flags) : flags.schedule;
-  const auto lowering = rules::follow(kernel.loop, target, parse_trail(trail_));
-  if (!lowering.ok()) throw Error(lowering.failure().message);
-  candidate_.kernel = rules::materialize(lowering.value().program(), target);
-  candidate_.source = emit(candidate_.kernel, target);
-  auto built = device_->build(candidate_);
-  if (!built.ok()) throw Error(built.failure().message);
-  executable_ = std::move(built.value());
+  candidate_ = engine::compile(rules::follow(kernel.loop, target, parse_trail(trail_)).value_or_throw()).code;
+  executable_ = device_->build(candidate_).value_or_throw();
   arrays_ = device_->allocate(kernel.loop.buffers);
   for (std::size_t i = 0; i < kernel.loop.buffers.size(); ++i) {
     const ir::Buffer& buffer = kernel.loop.buffers[i];

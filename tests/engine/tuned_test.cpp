@@ -64,7 +64,7 @@ class Tuned : public ::testing::Test {
     trial.run = store.add_run({id, "test", "", "random", 0, "here"});
     trial.kernel = store.add_kernel({loop.name, print(loop)});
     trial.trail = print(at->trail());
-    trial.digest = digest.empty() ? prepare(at, target_).digest : digest;
+    trial.digest = digest.empty() ? compile(KernelSpace::lowering(*at)).digest : digest;
     trial.status = Status::ok;
     trial.timing.median_us = 12.5;
     trial.timing.samples = {12.5};
@@ -92,7 +92,7 @@ TEST_F(Tuned, RunsTheSourceThatWasMeasured) {
   EXPECT_EQ(found.origin, Origin::tuned);
   EXPECT_EQ(found.loop, measured);
   EXPECT_THAT(found.arguments, ElementsAre(2, 1, 0));
-  EXPECT_EQ(print(found.prepared.candidate->trail()), trail);
+  EXPECT_EQ(print(found.compiled.trail), trail);
   EXPECT_EQ(found.measured_us, 12.5);
   EXPECT_EQ(found.note, "");
 }
@@ -109,7 +109,7 @@ void expect_same_results(const ir::Program& kernel, const Schedule& schedule) {
     expected[buffer.name] = std::move(values);
   }
   interpret(kernel, expected);
-  interpret(schedule.prepared.code.kernel, found);
+  interpret(schedule.compiled.code.kernel, found);
   for (std::size_t i = 0; i < schedule.arguments.size(); ++i)
     EXPECT_EQ(expected.at(kernel.buffers[schedule.arguments[i]].name), found.at(schedule.loop.buffers[i].name));
 }
@@ -119,7 +119,7 @@ TEST_F(Tuned, SharesTheScheduleOfAnOperationOfTheSameCluster) {
   const ir::Program sum = ir::parse(replaced(replaced(difference, "subtract(in0, in1)", "add(in1, in0)"), "left", "x"));
   const Schedule found = find(sum);
   EXPECT_EQ(found.origin, Origin::shared);
-  EXPECT_EQ(print(found.prepared.candidate->trail()), trail);
+  EXPECT_EQ(print(found.compiled.trail), trail);
   EXPECT_EQ(found.from, "difference");
   expect_same_results(sum, found);
 }
@@ -159,8 +159,8 @@ TEST_F(Tuned, DamagedStoresNeverGiveAnotherSource) {
   add(ir::parse(replaced(replaced(difference, "64", "4096"), "difference", "far")));
   const ir::Program kernel = ir::parse(difference);
   const std::string intact = read_file(file());
-  const std::string measured = find(kernel).prepared.digest;
-  const std::string untuned = TunedCache(std::nullopt, device("none"), target_, false).find(kernel).prepared.digest;
+  const std::string measured = find(kernel).compiled.digest;
+  const std::string untuned = TunedCache(std::nullopt, device("none"), target_, false).find(kernel).compiled.digest;
   int tuned = 0, refused = 0;
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     Rng rng(seed);
@@ -173,7 +173,7 @@ TEST_F(Tuned, DamagedStoresNeverGiveAnotherSource) {
     try {
       const Schedule found = find(kernel);
       const bool is_tuned = found.origin == Origin::tuned;
-      EXPECT_EQ(found.prepared.digest, is_tuned ? measured : untuned) << "seed " << seed;
+      EXPECT_EQ(found.compiled.digest, is_tuned ? measured : untuned) << "seed " << seed;
       tuned += is_tuned;
     } catch (const Error& error) {
       EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << "seed " << seed << ": " << error.what();
