@@ -7,7 +7,6 @@
 #include "deplo/deplo.h"
 #include "engine/compile/compiled_module.h"
 #include "engine/compile/plan.h"
-#include "engine/source/graph.h"
 #include "library/errors.h"
 #include "library/source.h"
 #include "measure/cuda/compiler/nvrtc.h"
@@ -62,7 +61,7 @@ Kernel public_kernel(const engine::Schedule& schedule) {
 class Compiler {
  public:
   Compiler(const Source& source, const CompileOptions& options)
-      : source_(source), options_(options), module_(read_module(source)), plan_(engine::plan_buffers(module_)) {}
+      : source_(source), options_(options), module_(engine::read_module(source_of(source, "Source"))), plan_(engine::plan_buffers(module_)) {}
 
   Program run() {
     choose_target();
@@ -131,7 +130,8 @@ void Compiler::add_kernels() {
   });
   for (const engine::Schedule& schedule : compiled.kernels) program_.kernels.push_back(public_kernel(schedule));
   for (std::size_t i = compiled.launches.size(); i-- > 0;)  // the first of equal kernels gives the name
-    program_.kernels[compiled.launches[i].kernel].name = kernel_name(source_, module_, module_.kernels[i]);
+    program_.kernels[compiled.launches[i].kernel].name =
+        module_.kernels.size() == 1 ? source_.name : source_.name + "." + module_.kernels[i].name;
   for (const auto& [kernel, tensors] : compiled.launches) {
     Launch& launch = program_.launches.emplace_back();
     launch.kernel = kernel;

@@ -1,20 +1,13 @@
-// Private to library/: what a Source becomes.
+// Private to library/: what a Source is to the engine.
 #pragma once
 #include <string>
-#include <vector>
 
 #include "deplo/deplo.h"
-#include "ir/module.h"
+#include "engine/source/source.h"
 
 namespace deplo {
 
-/// Throws Error unless the source is exactly one of the four.
-void check(const Source&);
-/// A kernel of its own is a module of one. Throws Error.
-ir::Module read_module(const Source&);
-/// Of the module's kernels, as the caller knows them.
-std::string kernel_name(const Source&, const ir::Module&, const ir::Program& kernel);
-/// The source as an entry of an experiment's `kernels:`, in JSON, which is YAML.
-std::string experiment_entry(const Source&);
+/// `place` begins messages about a kernel of its own. Throws Error unless the source is exactly one of the four.
+engine::Source source_of(const Source&, const std::string& place);
 
 }  // namespace deplo

@@ -1,26 +1,50 @@
 #include "engine/tune/tune.h"
 
+#include <fmt/format.h>
+
 #include <cstdio>
-#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "core/trail.h"
 #include "deplo/deplo.h"
 #include "engine/compile/tuned.h"
+#include "engine/source/experiment_text.h"
 #include "library/errors.h"
 #include "library/source.h"
 
 namespace deplo {
 namespace {
 
-/// The text is an experiment of `deplo tune`, too: it is stored with the run.
+constexpr const char* place = "deplo::tune:1";  // for messages: as of the text that is stored with the run
+
+template <class Number>
+void check_range(Number value, const char* kind, Number least, Number most) {
+  if (!(value >= least && value <= most))
+    throw Error(fmt::format("{}: expected {} between {} and {}, found '{}'", place, kind, least, most, value));
+}
+
 engine::Experiment experiment_of(const Source& source, const TuneOptions& options) {
-  using nlohmann::json;
-  nlohmann::ordered_json text;
-  text["device"] = options.device;
-  text["search"] = {{"strategy", options.strategy}, {"seed", options.seed}};
-  text["budget"] = {{"time", options.seconds}, {"trials", options.trials}, {"patience", options.patience}};
-  text["kernels"] = {nlohmann::ordered_json::parse(experiment_entry(source))};
-  return engine::parse_experiment(text.dump(-1, ' ', false, json::error_handler_t::replace), "deplo::tune", "");
+  engine::check_device(options.device, place);
+  engine::check_strategy(options.strategy, place);
+  if (options.seed < 0)
+    throw Error(fmt::format("{}: expected an integer of at least 0, found '{}'", place, options.seed));
+  check_range(options.seconds, "a number", 0.0, engine::most_seconds);
+  check_range(options.trials, "an integer", std::int64_t{1}, engine::most_count);
+  check_range(options.patience, "an integer", std::int64_t{1}, engine::most_count);
+  if (source.name.empty()) throw Error(fmt::format("{}: expected text, found text \"\"", place));
+  engine::Experiment experiment;
+  experiment.file = "deplo::tune";
+  experiment.device = options.device;
+  experiment.strategy = options.strategy;
+  experiment.options.seed = static_cast<std::uint64_t>(options.seed);
+  experiment.seconds = options.seconds;
+  experiment.trials = options.trials;
+  experiment.patience = options.patience;
+  engine::Entry entry{source_of(source, place), source.name, place};
+  experiment.text = print(experiment, entry);
+  engine::Inputs none;
+  experiment.kernels = engine::merge_equal(engine::kernels_of(std::move(entry), none));
+  return experiment;
 }
 
 Trial public_trial(const engine::TrialNews& news) {

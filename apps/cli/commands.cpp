@@ -4,15 +4,14 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <limits>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "apps/cli/flags.h"
 #include "apps/cli/help.h"
+#include "apps/cli/source_flags.h"
 #include "apps/cli/write_file.h"
 #include "apps/inspect/compile.h"
 #include "apps/inspect/devices.h"
@@ -23,24 +22,6 @@
 #include "measure/device.h"
 
 namespace deplo::apps {
-namespace {
-
-// "M=33" → {"M", 33}
-std::pair<std::string, std::int64_t> parse_symbol(const std::string& text) {
-  const std::size_t equals = text.find('=');
-  std::int64_t value = 0;
-  if (equals != std::string::npos && equals > 0) {
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data() + equals + 1, end, value);
-    if (error == std::errc() && stop == end && value >= 1 && value <= engine::most_extent)
-      return {text.substr(0, equals), value};
-  }
-  throw Error(
-      fmt::format("--symbol: expected NAME=SIZE with a size between 1 and {}, found '{}'", engine::most_extent, text));
-}
-
-}  // namespace
-
 void print_bytes(const std::string& bytes) {
   const bool whole = std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size();
   if (!whole || std::fflush(stdout) != 0) throw Error("cannot write to standard output", Exit::environment);
@@ -50,33 +31,6 @@ void print_result(const std::string& text) { print_bytes(printable_lines(text));
 
 void require(const std::string& value, const char* flag) {
   if (value.empty()) throw Error(fmt::format("expected the flag {}, found none; see --help", flag));
-}
-
-void add_graph_source(CLI::App& command, engine::GraphSource& source) {
-  command.add_option("-c,--code", source.code, "Read this PyTorch expression, such as \"F.relu(torch.randn(8))\".")
-      ->type_name("CODE");
-  command.add_option("--file", source.file, "Read the expression from FILE.")->type_name("FILE")->group(seldom);
-  command.add_option("--pt2", source.pt2, "Read a program from FILE, written by torch.export.save.")->type_name("FILE");
-  command
-      .add_option("--model", source.model, "Build one block of a model: a name under configs/models, or a .yaml file.")
-      ->type_name("MODEL");
-  command.add_option("--layer", source.layer, "Build block N of the model [0].")
-      ->check(between(std::int64_t{0}, engine::most_extent))
-      ->type_name("N")
-      ->group(seldom);
-  command.add_option("--seq", source.seq, "Set the sequence length of the block.")
-      ->check(between(std::int64_t{1}, engine::most_extent))
-      ->type_name("N");
-}
-
-ir::Symbols parse_symbols(const std::vector<std::string>& texts) {
-  ir::Symbols symbols;
-  for (const std::string& text : texts) {
-    const auto [name, value] = parse_symbol(text);
-    if (!symbols.emplace(name, value).second)
-      throw Error(fmt::format("--symbol: expected each symbol once, found {} twice", name));
-  }
-  return symbols;
 }
 
 void add_device(CLI::App& command, std::string& device) {
@@ -123,18 +77,6 @@ engine::Restrictions parse_restrictions(const std::vector<std::string>& texts) {
   engine::Restrictions restrictions;
   for (const std::string& text : texts) restrictions.push_back(engine::parse_restriction(text, "--restrict"));
   return restrictions;
-}
-
-void add_kernel_selection(CLI::App& command, engine::KernelSelection& source, std::vector<std::string>& symbols) {
-  add_graph_source(command, source.graph);
-  command.add_option("-k,--kernel", source.kernel, "Read a kernel: a name under configs/kernels, or a .loop file.")
-      ->type_name("KERNEL");
-  command.add_option("-s,--symbol", symbols, "Set the size of a symbol of the kernel. Repeat for each symbol.")
-      ->type_name("NAME=SIZE")
-      ->take_all();
-  command.add_option("--only", source.only, "Take only one kernel of the graph, by name or number.")
-      ->type_name("NAME|NUMBER")
-      ->group(seldom);
 }
 
 namespace {
@@ -205,10 +147,10 @@ void add_outputs(CLI::App& command, CompileOptions& options, std::string& output
 void add_compile(CLI::App& command) {
   auto options = std::make_shared<CompileOptions>();
   auto output = std::make_shared<std::string>();
-  auto symbols = std::make_shared<std::vector<std::string>>();
+  auto source = std::make_shared<SourceFlags>();
   auto no_guard = std::make_shared<bool>(false);
   command.description("Print a graph or a kernel at one of the levels of the compiler.");
-  add_kernel_selection(command, options->source, *symbols);
+  add_source_flags(command, *source);
   add_schedule(command, *options);
   add_outputs(command, *options, *output);
   command
@@ -221,8 +163,8 @@ void add_compile(CLI::App& command) {
       "deplo compile -c \"nn.RMSNorm(2048)(torch.randn(1,32,2048))\" --ir tile -vv\n"
       "deplo compile --model qwen2.5-7b --seq 512 --ir loop --summary\n"
       "deplo compile -k matmul -s M=33 -s N=509 -s K=777 --target sm_90 --ir cuda");
-  command.callback([options, symbols, no_guard, output] {
-    options->source.symbols = parse_symbols(*symbols);
+  command.callback([options, source, no_guard, output] {
+    options->selection = source->selection();
     options->guard = !*no_guard;
     options->width = output->empty() ? terminal_width(STDOUT_FILENO) : 0;
     run_compile(*options, *output);

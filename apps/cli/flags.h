@@ -10,7 +10,6 @@
 
 #include "apps/cli/help.h"
 #include "engine/compile/restrict.h"
-#include "engine/source/kernel_selection.h"
 
 namespace deplo::apps {
 
@@ -22,15 +21,9 @@ void print_bytes(const std::string& bytes);
 // Not left to CLI11, which would speak of a missing flag before one that is misspelt.
 void require(const std::string& value, const char* flag);
 
-/// -c, --file, --pt2, --model, --layer and --seq.
-void add_graph_source(CLI::App& command, engine::GraphSource& source);
-/// The same and --kernel, --symbol and --only. `symbols` are for parse_symbols().
-void add_kernel_selection(CLI::App& command, engine::KernelSelection& source, std::vector<std::string>& symbols);
 /// --inputs and --tolerance, of which the help of each command says the same.
 void add_inputs(CLI::App& command, std::string& file);
 void add_tolerance(CLI::App& command, double& tolerance);
-/// Each is NAME=SIZE. Throws Error.
-ir::Symbols parse_symbols(const std::vector<std::string>& symbols);
 
 /// --device.
 void add_device(CLI::App& command, std::string& device);

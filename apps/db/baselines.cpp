@@ -12,7 +12,7 @@
 
 #include "core/error.h"
 #include "engine/revision.h"
-#include "engine/source/graph.h"
+#include "engine/source/source.h"
 #include "measure/store/store.h"
 
 namespace deplo::apps {
@@ -37,9 +37,7 @@ class Kernels {
 
  private:
   static std::optional<ir::Program> lower(const std::string& expression) {
-    engine::GraphSource source;
-    source.code = expression;
-    ir::Module module = engine::lower_to_module(engine::read_graph(source, "expression"), {}, "the graph");
+    ir::Module module = engine::read_module(engine::Expression{expression, "expression"});
     if (module.kernels.size() != 1) return std::nullopt;
     return std::move(module.kernels.front());
   }

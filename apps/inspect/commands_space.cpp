@@ -6,6 +6,7 @@
 
 #include "apps/cli/commands.h"
 #include "apps/cli/flags.h"
+#include "apps/cli/source_flags.h"
 #include "apps/inspect/space.h"
 #include "core/error.h"
 #include "core/interrupt.h"
@@ -17,12 +18,12 @@ namespace {
 
 struct SpaceFlags {
   SpaceOptions options;
-  std::vector<std::string> symbols, restrictions;
+  SourceFlags source;
+  std::vector<std::string> restrictions;
   bool json = false;
 };
 
 void check(const SpaceFlags& flags) {
-  engine::check_source(flags.options.source);
   load_target(flags.options.target);
   if (flags.options.sample == 0) return;
   if (flags.options.enumerate) throw Error("--sample: expected no --enumerate with it, found both");
@@ -30,10 +31,10 @@ void check(const SpaceFlags& flags) {
 }
 
 int run_space(SpaceFlags flags) {
-  flags.options.source.symbols = parse_symbols(flags.symbols);
+  flags.options.selection = flags.source.selection();
   flags.options.restrictions = parse_restrictions(flags.restrictions);
   check(flags);
-  const std::vector<engine::NumberedKernel> kernels = engine::read_kernels(flags.options.source);
+  const std::vector<engine::NumberedKernel> kernels = engine::read_kernels(flags.options.selection);
   catch_interrupts();
   std::string text;
   if (flags.options.sample > 0) {
@@ -58,7 +59,7 @@ void add_space(CLI::App& command, int& exit_code) {
       "Count the schedules of a kernel, and show its decisions.\nThe counts are estimated from random paths (Knuth "
       "1975); --enumerate makes them exact. The output also shows how many schedules give the same kernel, and why "
       "rules do not apply. The column \"no effect\" shows how often another value of the knob gave the same kernel.");
-  add_kernel_selection(command, options.source, flags->symbols);
+  add_source_flags(command, flags->source);
   command.add_option("--target", options.target, "Compile for this target: a name under configs/targets.")
       ->type_name("TARGET")
       ->capture_default_str();

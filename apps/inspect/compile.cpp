@@ -13,7 +13,7 @@
 #include "core/text/text.h"
 #include "engine/compile/tuned.h"
 #include "engine/source/experiment.h"
-#include "engine/source/kernel.h"
+#include "engine/source/graph.h"
 #include "rules/cost/banks_drawing.h"
 #include "rules/lower.h"
 
@@ -104,23 +104,18 @@ std::string compile_kernels(const std::vector<engine::NumberedKernel>& kernels, 
   return options.resources ? text + table.print(options.width) : text;
 }
 
-std::string compile_kernel(const CompileOptions& options) {
-  return compile_kernels({{0, engine::load_kernel(options.source.kernel, options.source.symbols, "--kernel")}}, false,
-                         options);
-}
-
-std::string compile_graph(const CompileOptions& options) {
+std::string compile_graph(const engine::GraphSource& source, const CompileOptions& options) {
   const std::string passes_text = options.passes.value_or("dolm");
   engine::Passes passes = engine::parse_passes(passes_text);
   passes.guard = options.guard;
   if (!passes.lift && options.level != "torch" && options.level != "tensor")
     throw Error(fmt::format("--passes: expected dol or dolm for --ir {}, found '{}'", options.level, passes_text));
-  const ir::torch::Graph graph = engine::read_graph(options.source.graph, "-c");
+  const ir::torch::Graph graph = engine::read_graph(source);
   if (options.level == "torch") return print(graph);
   if (options.level == "tensor") return print(engine::lower_to_tensor(graph, passes));
-  const ir::Module module = engine::lower_to_module(graph, passes, "the graph");
+  const ir::Module module = engine::lower_to_module(graph, passes);
   return options.summary ? print_summary(module, options.width)
-                         : compile_kernels(engine::pick_kernels(module, options.source.only), true, options);
+                         : compile_kernels(engine::pick_kernels(module, options.selection.only), true, options);
 }
 
 /// What stands in place of a level stands alone.
@@ -139,7 +134,7 @@ void check_modes(const CompileOptions& options) {
 
 /// Options that say nothing about what is compiled.
 void check_options(const CompileOptions& options) {
-  const bool graph = options.source.kernel.empty();
+  const bool graph = std::holds_alternative<engine::GraphSource>(options.selection.source);
   const auto refuse = [&](bool given, const char* flag) {
     if (given && !graph) throw Error(fmt::format("{}: expected a graph (-c, …) with it, found --kernel", flag));
   };
@@ -149,7 +144,7 @@ void check_options(const CompileOptions& options) {
   engine::check_name("--ir", "a level", options.level, compile_levels(graph));
   if (options.summary && options.level != "loop")
     throw Error(fmt::format("--summary: expected --ir loop with it, found {}", options.level));
-  if (options.summary && options.source.only) throw Error("--summary: expected all kernels, found --only");
+  if (options.summary && options.selection.only) throw Error("--summary: expected all kernels, found --only");
   const bool scheduled = options.level != "torch" && options.level != "tensor" && options.level != "loop";
   if (!scheduled && !options.schedule.empty())
     throw Error(fmt::format("--schedule: expected a level below loop, found --ir {}", options.level));
@@ -173,9 +168,10 @@ std::string compile(CompileOptions options) {
   if (options.smem) options.level = "tile";
   if (options.resources) options.level = "cuda";
   if (options.level.empty()) options.level = options.summary ? "loop" : "opencl";
-  engine::check_source(options.source);
   check_options(options);
-  return options.source.kernel.empty() ? compile_graph(options) : compile_kernel(options);
+  const engine::Source& source = options.selection.source;
+  if (const auto* graph = std::get_if<engine::GraphSource>(&source)) return compile_graph(*graph, options);
+  return compile_kernels({{0, engine::read_kernel(std::get<engine::LoopKernel>(source))}}, false, options);
 }
 
 }  // namespace deplo::apps

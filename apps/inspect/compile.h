@@ -9,7 +9,7 @@
 namespace deplo::apps {
 
 struct CompileOptions {
-  engine::KernelSelection source;
+  engine::KernelSelection selection;
   std::optional<std::string> passes;  // "d", "do", "dol", "dolm"
   bool guard = true;
   bool summary = false;              // the table of kernels in place of their text

@@ -156,8 +156,9 @@ SpaceReport explore_kernel(const ir::Program& loop, const Target& target, const 
 }
 
 std::string title_of(const engine::NumberedKernel& kernel, const SpaceOptions& options) {
-  if (options.source.kernel.empty()) return title(kernel.loop, kernel.number);
-  const std::string symbols = engine::print(options.source.symbols);
+  const auto* source = std::get_if<engine::LoopKernel>(&options.selection.source);
+  if (source == nullptr) return title(kernel.loop, kernel.number);
+  const std::string symbols = engine::print(source->symbols);
   return kernel.loop.name + (symbols.empty() ? "" : " ") + symbols;
 }
 

@@ -15,7 +15,7 @@
 namespace deplo::apps {
 
 struct SpaceOptions {
-  engine::KernelSelection source;
+  engine::KernelSelection selection;
   std::string target = "opencl-cpu";
   engine::Restrictions restrictions = {};
   std::size_t paths = 2000;

@@ -62,7 +62,7 @@ std::vector<NamedLoop> read_loops(const BenchOptions& options) {
     return loops;
   }
   std::vector<ir::Program> programs;
-  for (engine::NumberedKernel& kernel : engine::read_kernels(options.source, options.inputs))
+  for (engine::NumberedKernel& kernel : engine::read_kernels(options.selection, options.inputs))
     programs.push_back(std::move(kernel.loop));
   const std::vector<std::size_t> first = engine::first_equals(programs);
   for (std::size_t i = 0; i < programs.size(); ++i)

@@ -15,7 +15,7 @@
 namespace deplo::apps {
 
 struct BenchOptions {
-  engine::KernelSelection source;
+  engine::KernelSelection selection;
   std::optional<std::string> config;  // in place of it: the kernels of an experiment
   std::string device = "opencl", target = "auto";
   engine::Inputs inputs = {};  // in place of what the source says

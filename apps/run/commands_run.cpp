@@ -10,6 +10,7 @@
 
 #include "apps/cli/commands.h"
 #include "apps/cli/flags.h"
+#include "apps/cli/source_flags.h"
 #include "apps/run/bench.h"
 #include "apps/run/run.h"
 #include "core/error.h"
@@ -23,7 +24,7 @@ namespace {
 struct Flags {
   RunOptions run;
   BenchOptions bench;  // what it shares with `run` is taken from there
-  std::vector<std::string> symbols;
+  SourceFlags source;
   std::string inputs;
   bool is_bench = false, json = false;
 };
@@ -57,10 +58,9 @@ int run_bench(Flags& flags) {
   options.nearest = flags.run.nearest;
   if (!options.ab.empty() && (options.tuned || options.nearest))
     throw Error("--ab: expected no --tuned and no --nearest with it, found one");
-  options.source.symbols = parse_symbols(flags.symbols);
   if (!options.config)
-    engine::check_source(options.source);
-  else if (!options.source.is_empty())
+    options.selection = flags.source.selection();
+  else if (!flags.source.is_empty())
     throw Error("--config: expected no graph and no --kernel with it, found one");
   options.device = flags.run.device;
   options.target = flags.run.target;
@@ -81,12 +81,12 @@ int run_bench(Flags& flags) {
 }
 
 int run_graph(Flags& flags) {
-  if (!flags.bench.source.kernel.empty() || !flags.symbols.empty() || flags.bench.source.only || flags.bench.config ||
-      flags.bench.store || !flags.bench.ab.empty())
+  const SourceFlags& source = flags.source;
+  if (!source.kernel.empty() || !source.symbols.empty() || source.only || flags.bench.config || flags.bench.store ||
+      !flags.bench.ab.empty())
     throw Error("--kernel, --symbol, --only, --config, --store, --ab: expected --bench with them, found none");
   RunOptions& options = flags.run;
-  options.source = flags.bench.source.graph;
-  engine::check_source(options.source);
+  options.source = source.graph();
   engine::check_device(options.device, "--device");
   engine::check_target(options.target, "--target");
   if (!flags.inputs.empty()) options.inputs = engine::load_inputs(flags.inputs);
@@ -128,7 +128,7 @@ void add_run(CLI::App& command, int& exit_code) {
   command.description(
       "Run a graph and check its outputs, or time its kernels (--bench).\nA reference in double tells whether the "
       "outputs are right. If one is wrong, the exit code is 1.");
-  add_kernel_selection(command, flags->bench.source, flags->symbols);
+  add_source_flags(command, flags->source);
   add_device(command, options.device);
   command
       .add_option("--target", options.target,

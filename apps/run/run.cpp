@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "engine/compile/compiled_module.h"
 #include "engine/compile/plan.h"
+#include "engine/source/graph.h"
 #include "engine/source/values.h"
 #include "engine/tune/measurer.h"
 #include "ir/torch/evaluate.h"
@@ -71,7 +72,7 @@ void check_memory(const ir::torch::Graph& graph, const engine::Plan& plan, const
 }
 
 ir::torch::Graph read_given(const RunOptions& options) {
-  ir::torch::Graph graph = engine::read_graph(options.source, "-c");
+  ir::torch::Graph graph = engine::read_graph(options.source);
   engine::Inputs inputs = options.inputs;
   engine::give(inputs, graph);
   engine::check_met(inputs);
@@ -99,7 +100,7 @@ class Runner {
       : options_(options),
         progress_(progress),
         graph_(read_given(options)),
-        module_(engine::lower_to_module(graph_, {}, "the graph")),
+        module_(engine::lower_to_module(graph_, {})),
         plan_(engine::plan_buffers(module_)),
         device_(measure::open_device(options.device)),
         target_(engine::pick_target(options.target, device_->info(), device_->dialect(), options.device, "--target")),
@@ -279,7 +280,6 @@ void Runner::fill_report() {
 }  // namespace
 
 RunReport run_graph(const RunOptions& options, Progress& progress) {
-  engine::check_source(options.source);
   return Runner(options, progress).run();
 }
 

@@ -8,8 +8,8 @@
 
 #include "core/progress.h"
 #include "engine/compile/tuned.h"
-#include "engine/source/graph.h"
 #include "engine/source/inputs.h"
+#include "engine/source/source.h"
 #include "ir/types.h"
 #include "measure/protocol/protocol.h"
 

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "core/config.h"
@@ -106,9 +107,11 @@ Experiment parse_experiment(std::string text, const std::string& file, const std
   const Config kernels = config.at("kernels");
   Restrictions restrictions;
   if (const auto restrict_all = config.find("restrict")) restrictions = read_restrictions(*restrict_all);
-  for (const Config& item : kernels.items())
-    for (KernelCase& kernel : read_entry(item, folder, restrictions, inputs))
-      experiment.kernels.push_back(std::move(kernel));
+  for (const Config& item : kernels.items()) {
+    Entry entry = read_entry(item, folder);
+    entry.restrictions.insert(entry.restrictions.begin(), restrictions.begin(), restrictions.end());
+    std::ranges::move(kernels_of(std::move(entry), inputs), std::back_inserter(experiment.kernels));
+  }
   check_met(inputs);
   experiment.kernels = merge_equal(std::move(experiment.kernels));
   if (experiment.kernels.empty()) kernels.expected("at least one kernel");

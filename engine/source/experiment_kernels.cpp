@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <utility>
 
 #include "core/error.h"
 #include "engine/source/graph.h"
-#include "engine/source/kernel.h"
 #include "ir/canonical/canonical.h"
 
 namespace deplo::engine {
@@ -34,15 +32,44 @@ std::string resolve(const std::string& file, const char* extension, const std::f
   return beside ? (folder / file).string() : file;
 }
 
-/// First what the entry says, which is returned, then what the command line does.
+void read_graph(const Config& config, const std::filesystem::path& folder, Entry& entry) {
+  if (config.has("expression")) {
+    config.only({"expression", "name", "restrict", "inputs"});
+    entry.source = Expression{config.at("expression").text(), "expression"};
+    entry.name = config.at("name").text();
+  } else if (config.has("pt2")) {
+    config.only({"pt2", "name", "restrict", "inputs"});
+    const std::string file = config.at("pt2").text();
+    entry.source = Pt2File{resolve(file, ".pt2", folder)};
+    entry.name = config.text_or("name", std::filesystem::path(file).stem().string());
+  } else {
+    config.only({"model", "layer", "seq", "name", "restrict", "inputs"});
+    const std::string model = config.at("model").text();
+    const ModelBlock block{resolve(model, ".yaml", folder), config.integer_or("layer", 0, 0, most_extent),
+                           config.at("seq").integer(1, most_extent)};
+    const std::string stem = model.ends_with(".yaml") ? std::filesystem::path(model).stem().string() : model;
+    entry.source = block;
+    entry.name = config.text_or("name", fmt::format("{}.layer{}.s{}", stem, block.layer, block.seq));
+  }
+  entry.place = config.place();
+}
+
+void read_kernel(const Config& config, const std::filesystem::path& folder, Entry& entry) {
+  config.only({"kernel", "name", "symbols", "restrict", "inputs"});
+  const Config kernel = config.at("kernel");
+  const auto symbols = config.find("symbols");
+  const ir::Symbols bound = symbols ? read_symbols(*symbols) : ir::Symbols{};
+  entry.source = LoopKernel{resolve(kernel.text(), ".loop", folder), bound, (symbols ? *symbols : kernel).place()};
+  entry.name = config.text_or("name", default_name(kernel.text(), bound));
+  entry.place = kernel.place();
+}
+
+/// First what the entry says, then what the command line does.
 template <class T>
-Inputs give_all(const Config& config, const std::filesystem::path& folder, Inputs& inputs, T& to) {
-  const auto own = config.find("inputs");
-  Inputs said = own ? read_inputs(*own, folder) : Inputs{};
-  give(said, to);
-  check_met(said);
+void give_all(Entry& entry, Inputs& inputs, T& to) {
+  give(entry.inputs, to);
+  check_met(entry.inputs);
   give(inputs, to);
-  return said;
 }
 
 measure::InputFiles files_of(const Inputs& own, const Inputs& inputs, const ir::Program& loop) {
@@ -50,48 +77,6 @@ measure::InputFiles files_of(const Inputs& own, const Inputs& inputs, const ir::
   for (auto& [name, file] : files_of(own, loop))
     if (!inputs.by_name.contains(name)) files[name] = file;
   return files;
-}
-
-KernelCase read_kernel(const Config& config, const std::filesystem::path& folder, Inputs& inputs) {
-  config.only({"kernel", "name", "symbols", "restrict", "inputs"});
-  const Config kernel = config.at("kernel");
-  const auto symbols = config.find("symbols");
-  const ir::Symbols bound = symbols ? read_symbols(*symbols) : ir::Symbols{};
-  KernelCase result;
-  result.place = kernel.place();
-  result.name = config.text_or("name", default_name(kernel.text(), bound));
-  result.loop = load_kernel(resolve(kernel.text(), ".loop", folder), bound, (symbols ? *symbols : kernel).place());
-  const Inputs own = give_all(config, folder, inputs, result.loop);
-  result.files = files_of(own, inputs, result.loop);
-  return result;
-}
-
-struct Entry {
-  GraphSource source;
-  std::string name;
-};
-
-Entry read_source(const Config& config, const std::filesystem::path& folder) {
-  Entry entry;
-  if (config.has("expression")) {
-    config.only({"expression", "name", "restrict", "inputs"});
-    entry.source.code = config.at("expression").text();
-    entry.name = config.at("name").text();
-  } else if (config.has("pt2")) {
-    config.only({"pt2", "name", "restrict", "inputs"});
-    const std::string file = config.at("pt2").text();
-    entry.source.pt2 = resolve(file, ".pt2", folder);
-    entry.name = config.text_or("name", std::filesystem::path(file).stem().string());
-  } else {
-    config.only({"model", "layer", "seq", "name", "restrict", "inputs"});
-    const std::string model = config.at("model").text();
-    entry.source.model = resolve(model, ".yaml", folder);
-    entry.source.layer = config.integer_or("layer", 0, 0, most_extent);
-    entry.source.seq = config.at("seq").integer(1, most_extent);
-    const std::string stem = model.ends_with(".yaml") ? std::filesystem::path(model).stem().string() : model;
-    entry.name = config.text_or("name", fmt::format("{}.layer{}.s{}", stem, *entry.source.layer, *entry.source.seq));
-  }
-  return entry;
 }
 
 /// What is thrown knows nothing of the experiment.
@@ -104,39 +89,50 @@ auto at_place(const std::string& place, F work) {
   }
 }
 
-std::vector<KernelCase> read_graph_kernels(const Config& config, const std::filesystem::path& folder, Inputs& inputs) {
-  const Entry entry = read_source(config, folder);
-  ir::torch::Graph graph = at_place(config.place(), [&] { return read_graph(entry.source, "expression"); });
-  const Inputs own = give_all(config, folder, inputs, graph);
-  const ir::Module module = at_place(config.place(), [&] { return lower_to_measure(graph, "the graph"); });
-  if (module.kernels.empty()) throw Error(config.place() + ": expected a graph that computes something, found none");
-  std::vector<KernelCase> result;
-  for (const ir::Program& loop : module.kernels)
-    result.push_back({.name = module.kernels.size() == 1 ? entry.name : entry.name + "." + loop.name,
-                      .place = config.place(),
-                      .loop = loop,
-                      .files = files_of(own, inputs, loop)});
-  return result;
+std::vector<ir::Program> read_loops(Entry& entry, Inputs& inputs) {
+  if (const auto* kernel = std::get_if<LoopKernel>(&entry.source)) {
+    ir::Program loop = engine::read_kernel(*kernel);
+    give_all(entry, inputs, loop);
+    return {std::move(loop)};
+  }
+  const auto& source = std::get<GraphSource>(entry.source);
+  ir::torch::Graph graph = at_place(entry.place, [&] { return engine::read_graph(source); });
+  give_all(entry, inputs, graph);
+  ir::Module module = at_place(entry.place, [&] { return lower_to_measure(graph); });
+  if (module.kernels.empty()) throw Error(entry.place + ": expected a graph that computes something, found none");
+  return std::move(module.kernels);
 }
 
 }  // namespace
 
-std::vector<KernelCase> read_entry(const Config& config, const std::filesystem::path& folder,
-                                   const Restrictions& restrictions, Inputs& inputs) {
+Entry read_entry(const Config& config, const std::filesystem::path& folder) {
   config.only({"kernel", "expression", "pt2", "model", "name", "symbols", "layer", "seq", "restrict", "inputs"});
   int kinds = 0;
   for (const char* kind : {"kernel", "expression", "pt2", "model"}) kinds += config.has(kind);
   if (kinds != 1)
     throw Error(fmt::format("{}: expected one of the keys kernel, expression, pt2, model, found {}", config.place(),
                             kinds == 0 ? "none of them" : "several"));
-  std::vector<KernelCase> kernels;
+  Entry entry;
   if (config.has("kernel"))
-    kernels.push_back(read_kernel(config, folder, inputs));
+    read_kernel(config, folder, entry);
   else
-    kernels = read_graph_kernels(config, folder, inputs);
-  Restrictions all = restrictions;
-  if (const auto own = config.find("restrict")) std::ranges::move(read_restrictions(*own), std::back_inserter(all));
-  for (KernelCase& kernel : kernels) kernel.restrictions = all;
+    read_graph(config, folder, entry);
+  if (const auto inputs = config.find("inputs")) entry.inputs = read_inputs(*inputs, folder);
+  if (const auto restrict_own = config.find("restrict")) entry.restrictions = read_restrictions(*restrict_own);
+  return entry;
+}
+
+std::vector<KernelCase> kernels_of(Entry entry, Inputs& inputs) {
+  std::vector<KernelCase> kernels;
+  for (ir::Program& loop : read_loops(entry, inputs)) {
+    KernelCase& kernel = kernels.emplace_back();
+    kernel.name = loop.name;
+    kernel.place = entry.place;
+    kernel.restrictions = entry.restrictions;
+    kernel.files = files_of(entry.inputs, inputs, loop);
+    kernel.loop = std::move(loop);
+  }
+  for (KernelCase& kernel : kernels) kernel.name = kernels.size() == 1 ? entry.name : entry.name + "." + kernel.name;
   return kernels;
 }
 

@@ -1,18 +1,27 @@
 // The entries of an experiment's `kernels:` list. docs in experiments/smoke.yaml.
 #pragma once
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include "core/config.h"
 #include "engine/source/experiment.h"
+#include "engine/source/source.h"
 
 namespace deplo::engine {
 
-/// The kernels of one entry: a kernel, or all that an expression, an exported program or a block of a model becomes.
-/// Files may be named as seen from `folder`. The entry's own restrictions come after `restrictions`, which are of all.
-/// `inputs` come after the entry's own. Throws Error `file:line: …`.
-std::vector<KernelCase> read_entry(const Config&, const std::filesystem::path& folder, const Restrictions& restrictions,
-                                   Inputs& inputs);
+struct Entry {
+  Source source;
+  std::string name;   // of its kernels: NAME where there is one, else NAME.WHAT_IT_COMPUTES
+  std::string place;  // file:line, for messages
+  Inputs inputs = {};
+  Restrictions restrictions = {};
+};
+/// Files may be named as seen from `folder`. Throws Error `file:line: …`.
+Entry read_entry(const Config&, const std::filesystem::path& folder);
+
+/// A kernel, or all that a graph becomes. `inputs` come after the entry's own. Throws Error with the entry's place.
+std::vector<KernelCase> kernels_of(Entry, Inputs& inputs);
 
 /// Equal kernels with equal restrictions become one, the first, that counts for all. Throws Error where a name comes
 /// twice.

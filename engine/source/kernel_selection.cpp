@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 #include "core/text/nearest.h"
-#include "engine/source/kernel.h"
+#include "engine/source/graph.h"
 
 namespace deplo::engine {
 namespace {
@@ -29,18 +29,6 @@ std::size_t pick_kernel(const std::vector<ir::Program>& kernels, const std::stri
 
 }  // namespace
 
-bool KernelSelection::is_empty() const {
-  return kernel.empty() && symbols.empty() && !only && !graph.code && !graph.file && !graph.pt2 && !graph.model &&
-         !graph.layer && !graph.seq;
-}
-
-void check_source(const KernelSelection& source) {
-  const bool graph = source.kernel.empty();
-  check_source(source.graph, !graph);
-  if (graph && !source.symbols.empty()) throw Error("--symbol: expected --kernel with it, found a graph");
-  if (!graph && source.only) throw Error("--only: expected a graph (-c, …) with it, found --kernel");
-}
-
 std::vector<NumberedKernel> pick_kernels(const ir::Module& module, const std::optional<std::string>& only) {
   std::size_t begin = 0, end = module.kernels.size();
   if (only) end = (begin = pick_kernel(module.kernels, *only)) + 1;
@@ -49,17 +37,17 @@ std::vector<NumberedKernel> pick_kernels(const ir::Module& module, const std::op
   return picked;
 }
 
-std::vector<NumberedKernel> read_kernels(const KernelSelection& source, Inputs inputs) {
-  if (!source.kernel.empty()) {
-    NumberedKernel kernel{0, load_kernel(source.kernel, source.symbols, "--kernel")};
-    give(inputs, kernel.loop);
+std::vector<NumberedKernel> read_kernels(const KernelSelection& selection, Inputs inputs) {
+  if (const auto* kernel = std::get_if<LoopKernel>(&selection.source)) {
+    NumberedKernel only{0, read_kernel(*kernel)};
+    give(inputs, only.loop);
     check_met(inputs);
-    return {std::move(kernel)};
+    return {std::move(only)};
   }
-  ir::torch::Graph graph = read_graph(source.graph, "-c");
+  ir::torch::Graph graph = read_graph(std::get<GraphSource>(selection.source));
   give(inputs, graph);
   check_met(inputs);
-  return pick_kernels(lower_to_measure(graph, "the graph"), source.only);
+  return pick_kernels(lower_to_measure(graph), selection.only);
 }
 
 }  // namespace deplo::engine

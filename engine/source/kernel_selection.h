@@ -5,21 +5,16 @@
 #include <string>
 #include <vector>
 
-#include "engine/source/graph.h"
 #include "engine/source/inputs.h"
+#include "engine/source/source.h"
 #include "ir/module.h"
 
 namespace deplo::engine {
 
 struct KernelSelection {
-  std::string kernel;  // a name or a .loop file; "": the graph
-  ir::Symbols symbols;
-  GraphSource graph;
-  std::optional<std::string> only;  // a kernel's number or name: the others are left out
-  bool is_empty() const;
+  Source source;
+  std::optional<std::string> only;  // of a graph: a kernel's number or name; the others are left out
 };
-/// Throws Error unless there is exactly one source, with symbols and --only where they say something.
-void check_source(const KernelSelection&);
 
 struct NumberedKernel {
   std::size_t number = 0;  // in its graph

@@ -106,11 +106,10 @@ std::vector<std::string> with_sizes(std::vector<std::string> words) {
 void add_trails(std::vector<Seed>& seeds) {
   for (const auto& [target, ir] : {std::pair("opencl-cpu", "opencl"), {"opencl-gpu", "opencl"}, {"sm_90", "cuda"}}) {
     apps::SpaceOptions options;
-    options.source.kernel = "matmul";
-    options.source.symbols = {{"M", 33}, {"N", 47}, {"K", 61}};
+    options.selection.source = engine::LoopKernel{"matmul", {{"M", 33}, {"N", 47}, {"K", 61}}, "--kernel"};
     options.target = target;
     options.sample = 3;
-    std::istringstream trails(apps::sample(options, engine::read_kernels(options.source)));
+    std::istringstream trails(apps::sample(options, engine::read_kernels(options.selection)));
     for (std::string trail; std::getline(trails, trail);)
       seeds.push_back(
           {"schedule.trail",
@@ -137,12 +136,12 @@ bool is_moderate(const ir::torch::Graph& graph) {
 
 std::string check_graph(const Source& source) {
   apps::RunOptions options;
-  if (!source.pt2.empty()) options.source.pt2 = source.pt2;
-  if (!source.expression.empty()) options.source.file = source.expression;
+  if (!source.pt2.empty()) options.source = engine::Pt2File{source.pt2};
+  if (!source.expression.empty()) options.source = engine::ExpressionFile{source.expression};
   options.device = "interpreter";
-  const ir::torch::Graph graph = engine::read_graph(options.source, "-c");
+  const ir::torch::Graph graph = engine::read_graph(options.source);
   double steps = 0;
-  for (const ir::Program& kernel : engine::lower_to_module(graph, {}, "the graph").kernels) {
+  for (const ir::Program& kernel : engine::lower_to_module(graph, {}).kernels) {
     steps += rules::lane_steps(kernel);
     for (const ir::Buffer& buffer : kernel.buffers) steps += static_cast<double>(ir::span(buffer));
   }

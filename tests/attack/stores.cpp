@@ -8,7 +8,7 @@
 #include "attack/mutate.h"
 #include "core/target.h"
 #include "engine/compile/tuned.h"
-#include "engine/source/graph.h"
+#include "engine/source/source.h"
 #include "measure/store_fixture.h"
 
 namespace deplo::attack {
@@ -26,9 +26,7 @@ std::string small_store() {
   {
     measure::Store store = measure::Store::open(file);
     const measure::Ids ids = measure::add_context(store);
-    engine::GraphSource source;
-    source.code = graph;
-    const ir::Program loop = engine::lower_to_module(engine::read_graph(source, "-c"), {}, "the graph").kernels.front();
+    const ir::Program loop = engine::read_module(engine::Expression{graph, "-c"}).kernels.front();
     const engine::Compiled compiled = engine::heuristic_schedule(loop, load_target("opencl-cpu")).compiled;
     const std::int64_t ours = store.add_kernel({"matmul", ir::print(loop)});
     for (int i = 0; i < 30; ++i) {

@@ -14,6 +14,7 @@
 #include "core/file.h"
 #include "engine/source/experiment.h"
 #include "engine/source/kernel.h"
+#include "engine/source/source.h"
 #include "ir/canonical/canonical.h"
 #include "ir/program.h"
 
@@ -21,9 +22,7 @@ namespace deplo::engine {
 namespace {
 
 ir::Module lower(const std::string& code, const Passes& passes = {}) {
-  GraphSource source;
-  source.code = code;
-  return lower_to_module(read_graph(source, "-c"), passes, "the graph");
+  return lower_to_module(read_graph(Expression{code, "-c"}), passes);
 }
 
 // Up to names, what a person wrote by hand in configs/kernels.
@@ -57,35 +56,25 @@ TEST(Graph, Passes) {
 TEST(Graph, BlocksOfTheModels) {
   for (const char* model : {"tinyllama-1.1b", "qwen2.5-7b", "qwen3-embedding-0.6b"})
     for (const std::int64_t seq : {1, 33, 512}) {
-      GraphSource source;
-      source.model = model;
-      source.seq = seq;
-      const auto kernels = lower_to_module(read_graph(source, ""), {}, model).kernels;
+      const auto kernels = read_module(ModelBlock{model, 0, seq}).kernels;
       EXPECT_GE(kernels.size(), 9u) << model << " " << seq;
       EXPECT_LE(kernels.size(), 16u) << model << " " << seq;
     }
 }
 
 TEST(Graph, Errors) {
-  const auto message = [](GraphSource source) -> std::string {
+  const auto message = [](const char* code) -> std::string {
     try {
-      check_source(source);
-      lower_to_module(read_graph(source, "-c"), {}, "the graph");
+      lower(code);
     } catch (const Error& e) {
       return e.what();
     }
     return "no error";
   };
-  const auto code = [](const char* text) {
-    GraphSource source;
-    source.code = text;
-    return source;
-  };
   using ::testing::HasSubstr;
-  EXPECT_THAT(message({}), HasSubstr("expected one of -c CODE, --file FILE, --pt2 FILE, --model NAME, found none"));
-  EXPECT_THAT(message(code("torch.randn(4) + torch.randn(5)")), ::testing::StartsWith("-c:1:"));
-  EXPECT_THAT(message(code("torch.randn(1000000, 1000000) + 1")), HasSubstr("at most 64 GB"));
-  EXPECT_THAT(message(code("torch.randn(4).half()")), HasSubstr("float16"));
+  EXPECT_THAT(message("torch.randn(4) + torch.randn(5)"), ::testing::StartsWith("-c:1:"));
+  EXPECT_THAT(message("torch.randn(1000000, 1000000) + 1"), HasSubstr("at most 64 GB"));
+  EXPECT_THAT(message("torch.randn(4).half()"), HasSubstr("float16"));
 }
 
 struct SuiteRow {

@@ -38,7 +38,7 @@ TEST(TorchValuesRun, EveryOperationIsRightOnTheDevice) {
   Progress quiet(stderr, true);
   for (const std::string& code : cases) {
     RunOptions options;
-    options.source.code = code;
+    options.source = engine::Expression{code, "-c"};
     for (const OutputCheck& check : run_graph(options, quiet).outputs)
       EXPECT_TRUE(check.right) << code << "\n" << check.name << " " << check.worst << " error " << check.error;
   }

@@ -27,7 +27,7 @@ using Draw = ir::Fill::Draw;
 using Json = nlohmann::json;
 
 std::optional<ir::Fill> fill(const std::string& code, const std::string& input, std::size_t kernel = 0) {
-  const ir::Module module = engine::lower_to_measure(ir::torch::parse_expression(code, "-c"), "the graph");
+  const ir::Module module = engine::lower_to_measure(ir::torch::parse_expression(code, "-c"));
   const ir::Buffer* const buffer = module.kernels.at(kernel).find(input);
   EXPECT_NE(buffer, nullptr) << print(module);
   return buffer->fill;
@@ -47,20 +47,20 @@ TEST(Inputs, FollowTheExpression) {
 // Large enough that softmax is a kernel of its own; its results are positive, and so is what log is given.
 TEST(Inputs, OfTensorsBetweenKernelsFollowTheGraph) {
   const std::string code = "x = torch.randn(64, 512); p = F.softmax(x, dim=-1); (p @ torch.randn(512, 64), p)";
-  const ir::Module module = engine::lower_to_measure(ir::torch::parse_expression(code, "-c"), "the graph");
+  const ir::Module module = engine::lower_to_measure(ir::torch::parse_expression(code, "-c"));
   ASSERT_GE(module.kernels.size(), 2u);
   const ir::Buffer* const p = module.kernels[1].find("softmax");
   ASSERT_NE(p, nullptr) << print(module);
   ASSERT_TRUE(p->fill.has_value());
   EXPECT_GT(p->fill->a, 0);
   EXPECT_LT(p->fill->b, 1);
-  EXPECT_EQ(engine::lower_to_measure(ir::torch::parse_expression(code, "-c"), "the graph"), module)
+  EXPECT_EQ(engine::lower_to_measure(ir::torch::parse_expression(code, "-c")), module)
       << "the same each time";
 }
 
 TEST(Inputs, BetweenKernelsTheUsualStandsForWhatContainsIt) {
   const ir::Module module = engine::lower_to_measure(
-      ir::torch::parse_expression("a = torch.randn(64, 64); b = a @ a; b @ a", "-c"), "the graph");
+      ir::torch::parse_expression("a = torch.randn(64, 64); b = a @ a; b @ a", "-c"));
   ASSERT_EQ(module.kernels.size(), 2u);
   for (const ir::Buffer& buffer : module.kernels[1].buffers)
     if (buffer.role == ir::Role::input && buffer.name != "a") {
@@ -72,7 +72,7 @@ TEST(Inputs, BetweenKernelsTheUsualStandsForWhatContainsIt) {
 TEST(Inputs, BehindALongReductionAreTheUsual) {
   const auto fill_of_sums = [](const std::string& terms) {
     const std::string code = "a = torch.rand(4, " + terms + "); F.softmax(a @ a.T, dim=-1)";
-    const ir::Module module = engine::lower_to_measure(ir::torch::parse_expression(code, "-c"), "the graph");
+    const ir::Module module = engine::lower_to_measure(ir::torch::parse_expression(code, "-c"));
     EXPECT_EQ(module.kernels.size(), 2u) << print(module);
     return module.kernels.back().buffers.front().fill;
   };

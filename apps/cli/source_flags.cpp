@@ -1,0 +1,104 @@
+#include "apps/cli/source_flags.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <utility>
+
+#include "apps/cli/flags.h"
+#include "core/error.h"
+#include "engine/source/experiment.h"
+
+namespace deplo::apps {
+namespace {
+
+// "M=33" → {"M", 33}
+std::pair<std::string, std::int64_t> parse_symbol(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  std::int64_t value = 0;
+  if (equals != std::string::npos && equals > 0) {
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data() + equals + 1, end, value);
+    if (error == std::errc() && stop == end && value >= 1 && value <= engine::most_extent)
+      return {text.substr(0, equals), value};
+  }
+  throw Error(
+      fmt::format("--symbol: expected NAME=SIZE with a size between 1 and {}, found '{}'", engine::most_extent, text));
+}
+
+ir::Symbols parse_symbols(const std::vector<std::string>& texts) {
+  ir::Symbols symbols;
+  for (const std::string& text : texts) {
+    const auto [name, value] = parse_symbol(text);
+    if (!symbols.emplace(name, value).second)
+      throw Error(fmt::format("--symbol: expected each symbol once, found {} twice", name));
+  }
+  return symbols;
+}
+
+/// `kernel`: what the flags are told to be one of.
+void check_one(const SourceFlags& flags, bool kernel) {
+  const int found = int{flags.code.has_value()} + int{flags.file.has_value()} + int{flags.pt2.has_value()} +
+                    int{flags.model.has_value()} + int{kernel && !flags.kernel.empty()};
+  if (found != 1)
+    throw Error(fmt::format("expected one of -c CODE, --file FILE, --pt2 FILE, --model NAME{}, found {}; see --help",
+                            kernel ? ", --kernel NAME" : "", found == 0 ? "none" : "several"));
+  if (!flags.model && (flags.layer || flags.seq))
+    throw Error(fmt::format("{}: expected --model with it, found none", flags.layer ? "--layer" : "--seq"));
+  if (flags.model && !flags.seq) throw Error("--model: expected --seq N with it, found none; see --help");
+}
+
+engine::GraphSource graph_of(const SourceFlags& flags) {
+  if (flags.code) return engine::Expression{*flags.code, "-c"};
+  if (flags.file) return engine::ExpressionFile{*flags.file};
+  if (flags.pt2) return engine::Pt2File{*flags.pt2};
+  return engine::ModelBlock{*flags.model, flags.layer.value_or(0), *flags.seq};
+}
+
+}  // namespace
+
+bool SourceFlags::is_empty() const {
+  return kernel.empty() && symbols.empty() && !only && !code && !file && !pt2 && !model && !layer && !seq;
+}
+
+engine::GraphSource SourceFlags::graph() const {
+  check_one(*this, false);
+  return graph_of(*this);
+}
+
+engine::KernelSelection SourceFlags::selection() const {
+  const ir::Symbols sizes = parse_symbols(symbols);
+  check_one(*this, true);
+  if (kernel.empty() && !sizes.empty()) throw Error("--symbol: expected --kernel with it, found a graph");
+  if (!kernel.empty() && only) throw Error("--only: expected a graph (-c, …) with it, found --kernel");
+  if (kernel.empty()) return {graph_of(*this), only};
+  return {engine::LoopKernel{kernel, sizes, "--kernel"}, {}};
+}
+
+void add_source_flags(CLI::App& command, SourceFlags& source) {
+  command.add_option("-c,--code", source.code, "Read this PyTorch expression, such as \"F.relu(torch.randn(8))\".")
+      ->type_name("CODE");
+  command.add_option("--file", source.file, "Read the expression from FILE.")->type_name("FILE")->group(seldom);
+  command.add_option("--pt2", source.pt2, "Read a program from FILE, written by torch.export.save.")->type_name("FILE");
+  command
+      .add_option("--model", source.model, "Build one block of a model: a name under configs/models, or a .yaml file.")
+      ->type_name("MODEL");
+  command.add_option("--layer", source.layer, "Build block N of the model [0].")
+      ->check(between(std::int64_t{0}, engine::most_extent))
+      ->type_name("N")
+      ->group(seldom);
+  command.add_option("--seq", source.seq, "Set the sequence length of the block.")
+      ->check(between(std::int64_t{1}, engine::most_extent))
+      ->type_name("N");
+  command.add_option("-k,--kernel", source.kernel, "Read a kernel: a name under configs/kernels, or a .loop file.")
+      ->type_name("KERNEL");
+  command.add_option("-s,--symbol", source.symbols, "Set the size of a symbol of the kernel. Repeat for each symbol.")
+      ->type_name("NAME=SIZE")
+      ->take_all();
+  command.add_option("--only", source.only, "Take only one kernel of the graph, by name or number.")
+      ->type_name("NAME|NUMBER")
+      ->group(seldom);
+}
+
+}  // namespace deplo::apps

@@ -1,0 +1,35 @@
+// The flags that say what is compiled, run or timed.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/source/kernel_selection.h"
+
+namespace CLI {
+class App;
+}
+
+namespace deplo::apps {
+
+/// As they were given; what they say must be one thing.
+struct SourceFlags {
+  std::optional<std::string> code, file, pt2, model;
+  std::optional<std::int64_t> layer, seq;  // of a model's block
+  std::string kernel;                      // "": none
+  std::vector<std::string> symbols;        // of the kernel, each NAME=SIZE
+  std::optional<std::string> only;         // of a graph's kernels
+
+  /// None was given.
+  bool is_empty() const;
+  /// A graph. Throws Error unless exactly one is given, and what goes with it.
+  engine::GraphSource graph() const;
+  /// A graph or a kernel; the same.
+  engine::KernelSelection selection() const;
+};
+
+/// -c, --file, --pt2, --model, --layer and --seq; --kernel, --symbol and --only.
+void add_source_flags(CLI::App& command, SourceFlags&);
+
+}  // namespace deplo::apps

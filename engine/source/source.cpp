@@ -1,0 +1,58 @@
+#include "engine/source/source.h"
+
+#include "core/file.h"
+#include "engine/source/graph.h"
+#include "engine/source/kernel.h"
+#include "ir/torch/expression/expression.h"
+#include "ir/torch/model.h"
+#include "ir/torch/pt2/pt2.h"
+
+namespace deplo::engine {
+namespace {
+
+ir::torch::Graph read(const Expression& source) { return ir::torch::parse_expression(source.text, source.place); }
+
+ir::torch::Graph read(const ExpressionFile& source) {
+  const auto path = find_data(source.file);
+  return ir::torch::parse_expression(read_file(path), path.string());
+}
+
+ir::torch::Graph read(const Pt2File& source) { return ir::torch::read_pt2(find_data(source.file)); }
+
+ir::torch::Graph read(const ModelBlock& source) {
+  return ir::torch::build_block(ir::torch::load_model(source.model), source.layer, source.seq);
+}
+
+ir::Tensor tensor_of(const ir::Buffer& buffer) {
+  ir::Tensor tensor;
+  tensor.kind = buffer.role == ir::Role::input ? ir::Tensor::Kind::input : ir::Tensor::Kind::computed;
+  tensor.name = buffer.name;
+  tensor.type = {buffer.dtype, buffer.shape};
+  return tensor;
+}
+
+ir::Module module_of(const ir::Program& kernel) {
+  ir::Module module;
+  for (const ir::Role role : {ir::Role::input, ir::Role::output})
+    for (const ir::Buffer& buffer : kernel.buffers)
+      if (buffer.role == role) module.tensors.push_back(tensor_of(buffer));
+  for (const ir::Buffer& buffer : kernel.buffers)
+    if (buffer.role == ir::Role::output) module.outputs.push_back(buffer.name);
+  module.kernels.push_back(kernel);
+  return module;
+}
+
+}  // namespace
+
+ir::torch::Graph read_graph(const GraphSource& source) {
+  return std::visit([](const auto& one) { return read(one); }, source);
+}
+
+ir::Program read_kernel(const LoopKernel& source) { return load_kernel(source.name, source.symbols, source.place); }
+
+ir::Module read_module(const Source& source) {
+  if (const auto* kernel = std::get_if<LoopKernel>(&source)) return module_of(read_kernel(*kernel));
+  return lower_to_module(read_graph(std::get<GraphSource>(source)), {});
+}
+
+}  // namespace deplo::engine

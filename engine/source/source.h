@@ -1,0 +1,44 @@
+// What is compiled, run or tuned: a graph from one of four places, or a kernel of its own. Who takes it from a user (a
+// command line, an experiment, the library) sees to it that it is one of them.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include "ir/module.h"
+#include "ir/program.h"
+#include "ir/torch/graph.h"
+
+namespace deplo::engine {
+
+struct Expression {
+  std::string text;   // docs/expressions.md
+  std::string place;  // for messages: "-c"
+};
+struct ExpressionFile {
+  std::string file;
+};
+struct Pt2File {  // an exported program
+  std::string file;
+};
+struct ModelBlock {
+  std::string model;  // a name under configs/models, or a .yaml file
+  std::int64_t layer = 0, seq = 1;
+};
+using GraphSource = std::variant<Expression, ExpressionFile, Pt2File, ModelBlock>;
+
+struct LoopKernel {
+  std::string name;  // under configs/kernels, or a .loop file
+  ir::Symbols symbols;
+  std::string place;  // for messages: "--kernel"
+};
+using Source = std::variant<GraphSource, LoopKernel>;
+
+/// Throws Error, one line: what is wrong with the source and where.
+ir::torch::Graph read_graph(const GraphSource&);
+/// The same.
+ir::Program read_kernel(const LoopKernel&);
+/// The kernels of a graph by all passes; a kernel of its own is a module of one. Throws Error.
+ir::Module read_module(const Source&);
+
+}  // namespace deplo::engine

@@ -1,0 +1,64 @@
+#include "apps/cli/source_flags.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+
+namespace deplo::apps {
+namespace {
+
+using testing::HasSubstr;
+
+template <class Read>
+std::string message(Read read) {
+  try {
+    read();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(SourceFlags, SayOneThing) {
+  SourceFlags flags;
+  const auto graph = [&] { return message([&] { flags.graph(); }); };
+  const auto selection = [&] { return message([&] { flags.selection(); }); };
+  EXPECT_TRUE(flags.is_empty());
+  EXPECT_EQ(graph(), "expected one of -c CODE, --file FILE, --pt2 FILE, --model NAME, found none; see --help");
+  EXPECT_EQ(selection(),
+            "expected one of -c CODE, --file FILE, --pt2 FILE, --model NAME, --kernel NAME, found none; see --help");
+  flags.code = "torch.randn(3)";
+  EXPECT_EQ(graph(), "no error");
+  EXPECT_EQ(std::get<engine::Expression>(flags.graph()).text, "torch.randn(3)");
+  EXPECT_FALSE(flags.is_empty());
+  flags.symbols = {"M=3"};
+  EXPECT_EQ(selection(), "--symbol: expected --kernel with it, found a graph");
+  flags.seq = 7;
+  EXPECT_EQ(graph(), "--seq: expected --model with it, found none");
+  flags.kernel = "softmax";
+  EXPECT_THAT(selection(), HasSubstr("found several; see --help"));
+}
+
+TEST(SourceFlags, OfAModelAndOfAKernel) {
+  SourceFlags flags;
+  flags.model = "tinyllama-1.1b";
+  EXPECT_EQ(message([&] { flags.graph(); }), "--model: expected --seq N with it, found none; see --help");
+  flags.seq = 7;
+  const auto block = std::get<engine::ModelBlock>(flags.graph());
+  EXPECT_EQ(block.layer, 0);
+  EXPECT_EQ(block.seq, 7);
+
+  flags = {};
+  flags.kernel = "softmax";
+  flags.symbols = {"M=3", "N=5"};
+  const auto kernel = std::get<engine::LoopKernel>(flags.selection().source);
+  EXPECT_EQ(kernel.symbols, (ir::Symbols{{"M", 3}, {"N", 5}}));
+  flags.only = "0";
+  EXPECT_EQ(message([&] { flags.selection(); }), "--only: expected a graph (-c, …) with it, found --kernel");
+  flags.symbols = {"M=3", "M=5"};
+  EXPECT_EQ(message([&] { flags.selection(); }), "--symbol: expected each symbol once, found M twice");
+}
+
+}  // namespace
+}  // namespace deplo::apps
