@@ -29,10 +29,32 @@ void for_each_element(const ir::Buffer& buffer, const Visit& visit, std::size_t 
 /// From the first to the last address; at least one element.
 std::size_t size_in_bytes(const ir::Buffer&);
 
-/// Numbers to elements of f32, i32 (the nearest) or bool (a byte, 1 where not 0), and back. A poisoned element (all
-/// bits 1) reads as a NaN, -1 or 255: of an i32 output that may be -1 it cannot be told.
+/// Numbers to elements of f32, i32 (the nearest) or bool (a byte, 1 where not 0), and back.
 void encode(std::span<const float> values, ir::DType, std::byte* to);
 std::vector<float> decode(std::span<const std::byte> from, ir::DType);
+
+/// write(bytes) with the elements that the numbers are; where they are f32, with the numbers themselves.
+template <class Write>
+void write_elements(std::span<const float> values, ir::DType dtype, const Write& write) {
+  if (dtype == ir::DType::f32) return write(values.data());
+  std::vector<std::byte> elements(values.size() * static_cast<std::size_t>(ir::bytes(dtype)));
+  encode(values, dtype, elements.data());
+  write(elements.data());
+}
+/// The numbers of the elements that read(bytes) fetches, `size` bytes of them.
+template <class Read>
+std::vector<float> read_elements(std::size_t size, ir::DType dtype, const Read& read) {
+  if (dtype == ir::DType::f32) {
+    std::vector<float> values(size / sizeof(float));
+    read(values.data());
+    return values;
+  }
+  std::vector<std::byte> elements(size);
+  read(elements.data());
+  return decode(elements, dtype);
+}
+
+/// A poisoned element (all bits 1) reads as a NaN, -1 or 255: of an i32 output that may be -1 it cannot be told.
 bool is_poison(float value, ir::DType);
 
 }  // namespace deplo::measure

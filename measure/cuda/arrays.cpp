@@ -50,33 +50,20 @@ void CudaArrays::copy_from(void* to, Address from, std::size_t bytes) const {
 void CudaArrays::write(std::size_t buffer, std::span<const float> values) {
   const Slot& slot = slots_.at(buffer);
   CHECK(values.size() * static_cast<std::size_t>(ir::bytes(slot.dtype)) == slot.size);
-  std::vector<std::byte> elements;
-  const void* from = values.data();
-  if (slot.dtype != ir::DType::f32) {
-    elements.resize(slot.size);
-    encode(values, slot.dtype, elements.data());
-    from = elements.data();
-  }
-  context_.enter();
-  copy_to(slot.address, from, slot.size);
-  context_.driver().require(context_.wait(), "copy to the device");  // `values` may go
+  write_elements(values, slot.dtype, [&](const void* from) {
+    context_.enter();
+    copy_to(slot.address, from, slot.size);
+    context_.driver().require(context_.wait(), "copy to the device");  // what is copied may go
+  });
 }
 
 std::vector<float> CudaArrays::read(std::size_t buffer) {
   const Slot& slot = slots_.at(buffer);
-  const auto read_into = [&](void* to) {
+  return read_elements(slot.size, slot.dtype, [&](void* to) {
     context_.enter();
     copy_from(to, slot.address, slot.size);
     context_.driver().require(context_.wait(), "copy from the device");
-  };
-  if (slot.dtype == ir::DType::f32) {
-    std::vector<float> values(slot.size / sizeof(float));
-    read_into(values.data());
-    return values;
-  }
-  std::vector<std::byte> elements(slot.size);
-  read_into(elements.data());
-  return decode(elements, slot.dtype);
+  });
 }
 
 void CudaArrays::poison(std::size_t buffer) {

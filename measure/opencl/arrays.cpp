@@ -54,29 +54,16 @@ std::optional<std::string> OpenclArrays::overrun() {
 void OpenclArrays::write(std::size_t buffer, std::span<const float> values) {
   const Slot& slot = slots_.at(buffer);
   CHECK(values.size() * static_cast<std::size_t>(ir::bytes(slot.dtype)) == slot.size);
-  std::vector<std::byte> elements;
-  const void* from = values.data();
-  if (slot.dtype != ir::DType::f32) {
-    elements.resize(slot.size);
-    encode(values, slot.dtype, elements.data());
-    from = elements.data();
-  }
-  require(clEnqueueWriteBuffer(queue_, slot.memory.get(), CL_TRUE, 0, slot.size, from, 0, nullptr, nullptr), "write");
+  write_elements(values, slot.dtype, [&](const void* from) {
+    require(clEnqueueWriteBuffer(queue_, slot.memory.get(), CL_TRUE, 0, slot.size, from, 0, nullptr, nullptr), "write");
+  });
 }
 
 std::vector<float> OpenclArrays::read(std::size_t buffer) {
   const Slot& slot = slots_.at(buffer);
-  const auto read_into = [&](void* to) {
+  return read_elements(slot.size, slot.dtype, [&](void* to) {
     require(clEnqueueReadBuffer(queue_, slot.memory.get(), CL_TRUE, 0, slot.size, to, 0, nullptr, nullptr), "read");
-  };
-  if (slot.dtype == ir::DType::f32) {
-    std::vector<float> values(slot.size / sizeof(float));
-    read_into(values.data());
-    return values;
-  }
-  std::vector<std::byte> elements(slot.size);
-  read_into(elements.data());
-  return decode(elements, slot.dtype);
+  });
 }
 
 void OpenclArrays::poison(std::size_t buffer) {
