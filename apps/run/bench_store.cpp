@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/revision.h"
+#include "engine/tune/measurer.h"
 #include "measure/check/inputs.h"
 #include "measure/store/process_name.h"
 #include "rules/rule.h"

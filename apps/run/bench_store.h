@@ -5,9 +5,10 @@
 #include <vector>
 
 #include "apps/run/bench.h"
-#include "engine/tune/measurer.h"
+#include "engine/compile/compiled.h"
 #include "ir/program.h"
 #include "measure/store/store.h"
+#include "measure/worker/runner.h"
 
 namespace deplo::apps {
 

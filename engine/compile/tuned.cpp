@@ -14,8 +14,8 @@
 #include "core/error.h"
 #include "core/trail.h"
 #include "core/user_cache.h"
+#include "engine/compile/shape_distance.h"
 #include "engine/source/kernel.h"
-#include "engine/tune/warm_start.h"
 #include "ir/walk.h"
 
 namespace deplo::engine {

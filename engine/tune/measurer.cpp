@@ -1,7 +1,5 @@
 #include "engine/tune/measurer.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <functional>
@@ -37,16 +35,6 @@ void fill(measure::TrialRecord& record, const measure::Reply& reply) {
   record.status = Status::ok;
   record.timing = reply.timing.value();
   record.build_ms += record.timing.first_launch_ms;
-}
-
-Target pick_target(const std::string& name, const measure::DeviceInfo& info, Dialect dialect,
-                   std::string_view device_name, std::string_view place) {
-  if (name == "auto") return measure::target_of(info);
-  Target target = load_target(name);
-  if (target.dialect != dialect)
-    throw Error(fmt::format("{}: expected a target in {} for the device {}, found {} ({})", place, deplo::name(dialect),
-                            device_name, target.name, deplo::name(target.dialect)));
-  return target;
 }
 
 Measurer::Measurer(const KernelCase& kernel, Session& session)

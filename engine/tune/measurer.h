@@ -4,10 +4,8 @@
 #include <map>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "core/target.h"
 #include "engine/compile/compiled.h"
 #include "engine/compile/kernel_space.h"
 #include "engine/source/experiment.h"
@@ -20,11 +18,6 @@ namespace deplo::engine {
 
 /// What was measured, as a row of the store.
 void fill(measure::TrialRecord&, const measure::Reply&);
-
-/// The target of that name, or what the device is for "auto". `place` and `device_name` are for the message of the
-/// Error that a target in another language gives.
-Target pick_target(const std::string& name, const measure::DeviceInfo&, Dialect, std::string_view device_name,
-                   std::string_view place);
 
 /// One kernel on one device. Whatever it returns is in the store.
 class Measurer {

@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/interrupt.h"
 #include "core/text/text.h"
+#include "engine/compile/target.h"
 #include "engine/compile/tuned.h"
 #include "engine/learn/store_keys.h"
 #include "engine/revision.h"

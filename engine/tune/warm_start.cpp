@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <set>
 #include <utility>
 
+#include "engine/compile/shape_distance.h"
 #include "engine/learn/store_keys.h"
 #include "measure/store/store.h"
 
@@ -16,16 +16,6 @@ namespace deplo::engine {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-
-bool digit(char c) { return c >= '0' && c <= '9'; }
-
-/// The run of digits at the front, which is taken away. 0 without one; infinite beyond 64 bits.
-double take_number(std::string_view& text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  return error == std::errc::result_out_of_range ? infinity : static_cast<double>(value);
-}
 
 struct Near {
   StoreKey key;
@@ -68,22 +58,6 @@ std::vector<search::Candidate> fastest_of(const search::SourceTask& trials, cons
 }
 
 }  // namespace
-
-double shape_distance(std::string_view a, std::string_view b) {
-  double sum = 0;
-  while (!a.empty() && !b.empty()) {
-    if (digit(a[0]) && digit(b[0])) {
-      const double x = take_number(a), y = take_number(b);
-      if (x != y) sum += x >= 1 && y >= 1 ? std::abs(std::log(x / y)) : std::abs(x - y);
-      continue;
-    }
-    if (a[0] != b[0]) return infinity;
-    a.remove_prefix(1);
-    b.remove_prefix(1);
-  }
-  if (!a.empty() || !b.empty()) return infinity;
-  return sum;
-}
 
 std::vector<WarmSource> warm_sources(const std::string& path, const std::string& kernel_text, std::size_t most) {
   const std::vector<Near> near = nearest(path, kernel_text);

@@ -15,10 +15,6 @@ struct WarmSource {
   search::SourceTask trials;   // the latest of each trail; two valid times or more
 };
 
-/// How far two kernels' texts are apart that differ only in numbers (extents, strides): Σ |log a/b|, of numbers below 1
-/// of |a - b|. Infinite where they differ in more.
-double shape_distance(std::string_view a, std::string_view b);
-
 /// Of the kernel with this text, on every device of the store; then of the nearest other shapes. At most `most` of the
 /// store_keys() (engine/learn/store_keys.h), the nearest first. Throws Error where the file is no store or not there.
 std::vector<WarmSource> warm_sources(const std::string& store, const std::string& kernel_text, std::size_t most);

@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "engine/compile/compiled.h"
-#include "engine/tune/measurer.h"
 #include "ir/emit/emit.h"
 #include "measure/faulty.h"
 #include "measure/worker/local_runner.h"

@@ -11,6 +11,7 @@
 
 #include "apps/run_program.h"
 #include "core/error.h"
+#include "engine/compile/shape_distance.h"
 #include "measure/store_fixture.h"
 #include "search/records/table_space.h"
 

@@ -1,0 +1,41 @@
+#include "engine/compile/shape_distance.h"
+
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+namespace deplo::engine {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+bool digit(char c) { return c >= '0' && c <= '9'; }
+
+/// The run of digits at the front, which is taken away. 0 without one; infinite beyond 64 bits.
+double take_number(std::string_view& text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return error == std::errc::result_out_of_range ? infinity : static_cast<double>(value);
+}
+
+}  // namespace
+
+double shape_distance(std::string_view a, std::string_view b) {
+  double sum = 0;
+  while (!a.empty() && !b.empty()) {
+    if (digit(a[0]) && digit(b[0])) {
+      const double x = take_number(a), y = take_number(b);
+      if (x != y) sum += x >= 1 && y >= 1 ? std::abs(std::log(x / y)) : std::abs(x - y);
+      continue;
+    }
+    if (a[0] != b[0]) return infinity;
+    a.remove_prefix(1);
+    b.remove_prefix(1);
+  }
+  if (!a.empty() || !b.empty()) return infinity;
+  return sum;
+}
+
+}  // namespace deplo::engine
