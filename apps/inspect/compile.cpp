@@ -54,15 +54,15 @@ std::string remark(const engine::Schedule& schedule, const engine::TunedCache& c
   return text + (schedule.note.empty() ? "" : "; " + schedule.note) + "\n";
 }
 
-/// Below Loop IR: the kernel by the schedule of the options. Machine code goes into `table` where there is one.
-std::string lower(const ir::Program& loop, const Target& target, const CompileOptions& options, ResourceTable* table) {
+/// Below Loop IR: the kernel by this schedule. Machine code goes into `table` where there is one.
+std::string lower(const ir::Program& loop, const Target& target, const Trail& trail, const CompileOptions& options,
+                  ResourceTable* table) {
   std::string text;
   rules::Lowering::Observer observer;
   if (options.verbose > 0)
     observer = [&](const rules::Lowering::Step& step) { text += trace(step, options.verbose, loop.name); };
   const rules::Lowering lowering =
-      rules::follow(rules::Lowering(loop, target, observer), parse_trail(options.schedule), rules::TrailIs::beginning)
-          .value_or_throw();
+      rules::follow(rules::Lowering(loop, target, observer), trail, rules::TrailIs::beginning).value_or_throw();
   if (options.verbose > 0) text += fmt::format("schedule: {}\n", print(lowering.trail()));
   if (options.smem) return text + rules::draw_banks(lowering.program(), target);
   if (options.level == "tile") return text + print(lowering.program());
@@ -95,11 +95,14 @@ std::string compile_kernels(const std::vector<engine::NumberedKernel>& kernels, 
       text += print(loop);
       continue;
     }
-    CompileOptions own = options;
-    const engine::Schedule schedule = cache ? cache->find(loop) : engine::Schedule{};
-    if (cache) own.schedule = print(schedule.compiled.trail);
-    if (cache && options.level != "cubin") text += remark(schedule, *cache, options);
-    text += lower(cache ? schedule.loop : loop, target, own, options.resources ? &table : nullptr);
+    ResourceTable* const resources = options.resources ? &table : nullptr;
+    if (!cache) {
+      text += lower(loop, target, parse_trail(options.schedule), options, resources);
+      continue;
+    }
+    const engine::Schedule schedule = cache->find(loop);
+    if (options.level != "cubin") text += remark(schedule, *cache, options);
+    text += lower(schedule.loop, target, schedule.compiled.trail, options, resources);
   }
   return options.resources ? text + table.print(options.width) : text;
 }
