@@ -205,9 +205,9 @@ Graph read(const Zip& archive) {
   Builder builder;
   Call::Ids ids;
   for (const InputSpec& spec : program.inputs) add_input(program, spec, weights, builder, ids);
-  std::vector<Id> outputs = GraphReader(program.graph, builder, std::move(ids)).read();
+  const std::vector<Id> outputs = GraphReader(program.graph, builder, std::move(ids)).read();
   if (outputs.empty()) throw Error("outputs: expected at least one tensor, found none");
-  Graph graph = builder.finish(std::move(outputs));
+  Graph graph = builder.finish(outputs);
   draw_whole_inputs(graph);
   return graph;
 }
