@@ -117,7 +117,7 @@ for i in 0..64: # free
   output0[i] = c
 )";
 
-TEST(StructuralKeys, TheSeedsTwoOperationsShareASchedule) {
+TEST(StructuralKeys, TwoOperationsShareASchedule) {
   const StructuralKeys a = structural_keys(parse(op_a)), b = structural_keys(parse(op_b));
   EXPECT_EQ(a.schedule, b.schedule);
   EXPECT_NE(a.exact, b.exact);

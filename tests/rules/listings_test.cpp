@@ -52,7 +52,7 @@ std::string text_at(const Listing& listing, const std::string& level) {
   return level == "tensor" ? ir::tensor::print(tensor) : ir::print(fuse(tensor, listing.options));
 }
 
-TEST(Listings, AreTheSeeds) {
+TEST(Listings, AreWhatThePassesMake) {
   int count = 0;
   const std::filesystem::path folder = std::filesystem::path(DEPLO_SOURCE_DIR) / "tests/listings";
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {

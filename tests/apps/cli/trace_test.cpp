@@ -45,7 +45,7 @@ std::string without_skips(const std::string& output) {
   return text;
 }
 
-TEST(Traces, AreTheSeeds) {
+TEST(Traces, AreWhatCompilePrints) {
   int count = 0;
   for (const auto& entry :
        std::filesystem::directory_iterator(std::filesystem::path(DEPLO_SOURCE_DIR) / "tests/traces")) {

@@ -15,7 +15,7 @@ const Expr a1 = var("a1"), a2 = var("a2"), a3 = var("a3"), n = var("n");
 
 std::string simplified(const Expr& e) { return print(simplify(e, ranges)); }
 
-TEST(Simplify, SumsReadLikeTheSeeds) {
+TEST(Simplify, SumsReadAsInTheArticles) {
   EXPECT_EQ(simplified(a1 * 256 + a2), "((a1 * 256) + a2)");
   EXPECT_EQ(simplified((a1 * 56 + a2) * 16 + 3), "(((a1 * 896) + (a2 * 16)) + 3)");
   EXPECT_EQ(simplified(a1 + 2 + a2 + 3 - a1), "(a2 + 5)");

@@ -11,7 +11,7 @@ namespace {
 constexpr DType f32 = DType::f32;
 using List = std::vector<std::int64_t>;
 
-TEST(TorchGraph, PrintsAsTheSeedsDo) {
+TEST(TorchGraph, PrintsAsTheArticlesDo) {
   Builder b;
   const Id x = b.input("x", {f32, {1, 32, 2048}});
   const Id weight = b.parameter("p_weight", {f32, {2048}});
