@@ -140,4 +140,7 @@ struct TmaLoad {
   bool operator==(const TmaLoad&) const = default;
 };
 
+using KernelStatements = Statements<Smem, Init, Sync, TreeHalve, WarpShuffle, CpAsyncCopy, CpAsyncCommit, CpAsyncWait,
+                                    MbarrierInit, MbarrierArriveExpectTx, MbarrierWait, TmaDescriptor, TmaLoad>;
+
 }  // namespace deplo::ir

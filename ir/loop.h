@@ -101,4 +101,6 @@ struct Write {
   bool operator==(const Write&) const = default;
 };
 
+using LoopStatements = Statements<Loop, If, Load, Index, Assign, Accum, Write>;
+
 }  // namespace deplo::ir

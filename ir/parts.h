@@ -2,6 +2,7 @@
 // from the parts (walk.h).
 #pragma once
 #include <cstdint>
+#include <variant>
 
 namespace deplo::ir {
 
@@ -26,5 +27,11 @@ enum class Use : std::uint8_t {
   refers,    // to this barrier or descriptor
   axis,      // names this axis, outside of index expressions
 };
+
+/// The statements of a header; `joined` is the variant of them all (stmt.h).
+template <class... S>
+struct Statements {};
+template <class... A, class... B, class... C>
+std::variant<A..., B..., C...> joined(Statements<A...>, Statements<B...>, Statements<C...>);
 
 }  // namespace deplo::ir

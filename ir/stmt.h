@@ -10,9 +10,7 @@
 namespace deplo::ir {
 
 struct Stmt {
-  using Node = std::variant<Loop, Load, Index, Assign, Accum, Write, Prefetch, If, Tile, Stage, AsyncWait, Combine,
-                            Smem, Init, Sync, TreeHalve, WarpShuffle, CpAsyncCopy, CpAsyncCommit, CpAsyncWait,
-                            MbarrierInit, MbarrierArriveExpectTx, MbarrierWait, TmaDescriptor, TmaLoad>;
+  using Node = decltype(joined(LoopStatements(), TileStatements(), KernelStatements()));
   Node node;
   template <class T>
   // NOLINTNEXTLINE(google-explicit-constructor): a node is a statement

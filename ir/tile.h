@@ -81,4 +81,6 @@ struct Combine {
   bool operator==(const Combine&) const = default;
 };
 
+using TileStatements = Statements<Tile, Prefetch, Stage, AsyncWait, Combine>;
+
 }  // namespace deplo::ir
