@@ -69,21 +69,21 @@ void parse(CLI::App& app, std::vector<std::string> words) {
 }
 
 void add_commands(CLI::App& app, int& exit_code) {
-  const auto add = [&](const char* name) { return app.add_subcommand(name); };
-  add_tune(*add("tune"), exit_code);
-  add_run(*add("run"), exit_code);
-  add_compile(*add("compile"));
-  add_space(*add("space"), exit_code);
-  add_db(*add("db"), exit_code);
-  add_report(*add("report"));
-  add_compare(*add("compare"), exit_code);
-  add_strategies(*add("strategies"));
-  add_model(*add("model"));
-  add_devices(*add("devices"));
-  add_completion(*add("completion"));
-  add_man(*add("man"));
+  const auto add = [&](const char* name) { return Command(*app.add_subcommand(name)); };
+  add_tune(add("tune"), exit_code);
+  add_run(add("run"), exit_code);
+  add_compile(add("compile"));
+  add_space(add("space"), exit_code);
+  add_db(add("db"), exit_code);
+  add_report(add("report"));
+  add_compare(add("compare"), exit_code);
+  add_strategies(add("strategies"));
+  add_model(add("model"));
+  add_devices(add("devices"));
+  add_completion(add("completion"));
+  add_man(add("man"));
   app.add_subcommand("help", "Explain a command.");  // words_of() has made flags of it
-  add_worker(*add("worker"), exit_code);
+  add_worker(add("worker"), exit_code);
   // One command a line: CLI11 would run `model` for the argument of `deplo strategies model`.
   app.require_subcommand(0, 1);
 }
@@ -100,7 +100,7 @@ int run(int argc, char** argv, bool tune_only) {
   app.set_help_all_flag("--help-all", "Show every option.");
   app.set_version_flag("--version", fmt::format("{} {}", app.get_name(), engine::version()), "Show the version.");
   if (tune_only)
-    add_tune(app, exit_code);
+    add_tune(Command(app), exit_code);
   else
     add_commands(app, exit_code);
   parse(app, std::move(words));

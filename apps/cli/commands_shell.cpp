@@ -1,5 +1,4 @@
 // `deplo completion` and `deplo man`: the command line, for shells and for man.
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -34,26 +33,26 @@ std::string write_pages(const std::string& folder, const CommandText& program) {
 
 }  // namespace
 
-void add_completion(CLI::App& command) {
+void add_completion(Command command) {
   auto shell = std::make_shared<std::string>();
-  command.description(
+  command.describe(
       "Print a shell script that completes commands, flags and values.\n`make install` installs it for all three "
       "shells.");
-  command.add_option("shell", *shell, "The shell.")->type_name("bash|zsh|fish");
-  command.footer(
+  command.option("shell", *shell, "bash|zsh|fish", "The shell.");
+  command.examples(
       "source <(deplo completion bash)\n"
       "deplo completion fish > ~/.config/fish/completions/deplo.fish");
-  command.callback([shell, &command] { print_result(script(*shell, describe(*command.get_parent()))); });
+  command.run([shell, command] { print_result(script(*shell, describe(command.parent()))); });
 }
 
-void add_man(CLI::App& command) {
+void add_man(Command command) {
   auto folder = std::make_shared<std::string>();
-  command.description(
+  command.describe(
       "Write a man page for each command into a folder.\n"
       "`make install` installs them: `man deplo`, `man deplo-db-best`.");
-  command.add_option("folder", *folder, "The folder to write to.")->type_name("FOLDER");
-  command.footer("deplo man pages && man pages/deplo-tune.1");
-  command.callback([folder, &command] { print_result(write_pages(*folder, describe(*command.get_parent()))); });
+  command.option("folder", *folder, "FOLDER", "The folder to write to.");
+  command.examples("deplo man pages && man pages/deplo-tune.1");
+  command.run([folder, command] { print_result(write_pages(*folder, describe(command.parent()))); });
 }
 
 }  // namespace deplo::apps

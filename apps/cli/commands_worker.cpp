@@ -1,5 +1,4 @@
 // `deplo worker`: the process that candidates run in. Not for people.
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -41,19 +40,17 @@ int run_worker(const WorkerFlags& flags) {
 
 }  // namespace
 
-void add_worker(CLI::App& command, int& exit_code) {
+void add_worker(Command command, int& exit_code) {
   auto flags = std::make_shared<WorkerFlags>();
-  command.group("");  // in no list of commands
-  command.description(
+  command.hide();  // in no list of commands
+  command.describe(
       "Run candidates for `deplo tune`, which survives if one hangs or crashes.\n`deplo tune` starts workers itself, "
       "with a socket as descriptor 3 and a shared page as 4 (docs/measurement.md, Isolation).");
-  command.add_option("--device", flags->device, "Measure on this device.")->type_name("NAME");
-  command.add_option("--build-for", flags->build_for, "Compile CUDA into the cache of cubins.")
-      ->type_name("ARCHITECTURE");
-  command.add_option("--tuner", flags->tuner, "The parent process, to work for.")
-      ->check(between(std::int64_t{1}, std::int64_t{std::numeric_limits<pid_t>::max()}))
-      ->type_name("NUMBER");
-  command.callback([flags, &exit_code] { exit_code = run_worker(*flags); });
+  command.option("--device", flags->device, "NAME", "Measure on this device.");
+  command.option("--build-for", flags->build_for, "ARCHITECTURE", "Compile CUDA into the cache of cubins.");
+  command.option("--tuner", flags->tuner, "NUMBER", "The parent process, to work for.")
+      .between(std::int64_t{1}, std::int64_t{std::numeric_limits<pid_t>::max()});
+  command.run([flags, &exit_code] { exit_code = run_worker(*flags); });
 }
 
 }  // namespace deplo::apps

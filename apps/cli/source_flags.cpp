@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <charconv>
 #include <utility>
 
@@ -76,29 +75,25 @@ engine::KernelSelection SourceFlags::selection() const {
   return {engine::LoopKernel{kernel, sizes, "--kernel"}, {}};
 }
 
-void add_source_flags(CLI::App& command, SourceFlags& source) {
-  command.add_option("-c,--code", source.code, "Read this PyTorch expression, such as \"F.relu(torch.randn(8))\".")
-      ->type_name("CODE");
-  command.add_option("--file", source.file, "Read the expression from FILE.")->type_name("FILE")->group(seldom);
-  command.add_option("--pt2", source.pt2, "Read a program from FILE, written by torch.export.save.")->type_name("FILE");
+void add_source_flags(Command command, SourceFlags& source) {
+  command.option("-c,--code", source.code, "CODE", "Read this PyTorch expression, such as \"F.relu(torch.randn(8))\".");
+  command.option("--file", source.file, "FILE", "Read the expression from FILE.").seldom();
+  command.option("--pt2", source.pt2, "FILE", "Read a program from FILE, written by torch.export.save.");
+  command.option("--model", source.model, "MODEL",
+                 "Build one block of a model: a name under configs/models, or a .yaml file.");
+  command.option("--layer", source.layer, "N", "Build block N of the model [0].")
+      .between(std::int64_t{0}, engine::most_extent)
+      .seldom();
+  command.option("--seq", source.seq, "N", "Set the sequence length of the block.")
+      .between(std::int64_t{1}, engine::most_extent);
+  command.option("-k,--kernel", source.kernel, "KERNEL",
+                 "Read a kernel: a name under configs/kernels, or a .loop file.");
   command
-      .add_option("--model", source.model, "Build one block of a model: a name under configs/models, or a .yaml file.")
-      ->type_name("MODEL");
-  command.add_option("--layer", source.layer, "Build block N of the model [0].")
-      ->check(between(std::int64_t{0}, engine::most_extent))
-      ->type_name("N")
-      ->group(seldom);
-  command.add_option("--seq", source.seq, "Set the sequence length of the block.")
-      ->check(between(std::int64_t{1}, engine::most_extent))
-      ->type_name("N");
-  command.add_option("-k,--kernel", source.kernel, "Read a kernel: a name under configs/kernels, or a .loop file.")
-      ->type_name("KERNEL");
-  command.add_option("-s,--symbol", source.symbols, "Set the size of a symbol of the kernel. Repeat for each symbol.")
-      ->type_name("NAME=SIZE")
-      ->take_all();
-  command.add_option("--only", source.only, "Take only one kernel of the graph, by name or number.")
-      ->type_name("NAME|NUMBER")
-      ->group(seldom);
+      .option("-s,--symbol", source.symbols, "NAME=SIZE",
+              "Set the size of a symbol of the kernel. Repeat for each symbol.")
+      .take_all();
+  command.option("--only", source.only, "NAME|NUMBER", "Take only one kernel of the graph, by name or number.")
+      .seldom();
 }
 
 }  // namespace deplo::apps

@@ -5,11 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "apps/cli/command.h"
 #include "engine/source/kernel_selection.h"
-
-namespace CLI {
-class App;
-}
 
 namespace deplo::apps {
 
@@ -30,6 +27,6 @@ struct SourceFlags {
 };
 
 /// -c, --file, --pt2, --model, --layer and --seq; --kernel, --symbol and --only.
-void add_source_flags(CLI::App& command, SourceFlags&);
+void add_source_flags(Command command, SourceFlags&);
 
 }  // namespace deplo::apps

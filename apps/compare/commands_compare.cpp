@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <limits>
 #include <memory>
 #include <thread>
@@ -58,57 +57,45 @@ int run_compare(const CompareFlags& flags, const TuningFlags& tuning) {
   return comparison.interrupted ? 128 + interrupted() : 0;
 }
 
-void add_contest(CLI::App& command, CompareFlags& flags) {
+void add_contest(Command command, CompareFlags& flags) {
   search::Contest& contest = flags.contest;
-  command.add_option("--repeats", contest.repeats, "Run each strategy N times on each space.")
-      ->check(between(std::int64_t{1}, most_repeats))
-      ->type_name("N")
-      ->capture_default_str();
-  command.add_option("--seed", contest.seed, "Set the seed. The same seed gives the same figures, for any --jobs.")
-      ->check(between(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
-      ->type_name("N")
-      ->capture_default_str()
-      ->group(seldom);
-  command.add_option("--jobs", contest.threads, "Use N threads [one per processor].")
-      ->check(between(std::int64_t{1}, std::int64_t{1024}))
-      ->type_name("N");
+  command.option("--repeats", contest.repeats, "N", "Run each strategy N times on each space.")
+      .between(std::int64_t{1}, most_repeats)
+      .show_default();
+  command.option("--seed", contest.seed, "N", "Set the seed. The same seed gives the same figures, for any --jobs.")
+      .between(std::int64_t{0}, std::numeric_limits<std::int64_t>::max())
+      .show_default()
+      .seldom();
+  command.option("--jobs", contest.threads, "N", "Use N threads [one per processor].")
+      .between(std::int64_t{1}, std::int64_t{1024});
   command
-      .add_option(
-          "--cutoff", contest.cutoff,
-          "Set the budget to the time that random search needs to come this far from the median to the optimum.")
-      ->check(between(0.05, 0.9999))
-      ->type_name("P")
-      ->capture_default_str()
-      ->group(seldom);
-  command.add_option("--short-cutoff", contest.short_cutoff, "The same for the short budget.")
-      ->check(between(0.05, 0.9999))
-      ->type_name("P")
-      ->capture_default_str()
-      ->group(seldom);
+      .option("--cutoff", contest.cutoff, "P",
+              "Set the budget to the time that random search needs to come this far from the median to the optimum.")
+      .between(0.05, 0.9999)
+      .show_default()
+      .seldom();
+  command.option("--short-cutoff", contest.short_cutoff, "P", "The same for the short budget.")
+      .between(0.05, 0.9999)
+      .show_default()
+      .seldom();
   command
-      .add_option("--evaluations", contest.evaluations,
-                  "Make at least N evaluations per run, to fill the columns 'to 10%' and 'to 5%'.")
-      ->check(between(std::int64_t{0}, std::int64_t{100'000'000}))
-      ->type_name("N")
-      ->group(seldom);
+      .option("--evaluations", contest.evaluations, "N",
+              "Make at least N evaluations per run, to fill the columns 'to 10%' and 'to 5%'.")
+      .between(std::int64_t{0}, std::int64_t{100'000'000})
+      .seldom();
   command
-      .add_flag("--noise", contest.noisy,
-                "Give strategies times drawn from the recorded launches instead of their mean.")
-      ->group(seldom);
+      .flag("--noise", contest.noisy, "Give strategies times drawn from the recorded launches instead of their mean.")
+      .seldom();
   command
-      .add_option("--compilers", contest.workers,
-                  "Simulate N compilers that work beside the device; 0: compile and measure in turn [0].")
-      ->check(between(std::int64_t{0}, std::int64_t{1024}))
-      ->type_name("N")
-      ->group(seldom);
+      .option("--compilers", contest.workers, "N",
+              "Simulate N compilers that work beside the device; 0: compile and measure in turn [0].")
+      .between(std::int64_t{0}, std::int64_t{1024})
+      .seldom();
 }
 
-void add_beginnings(CLI::App& command, CompareFlags& flags) {
+void add_beginnings(Command command, CompareFlags& flags) {
   const auto add = [&](const char* name, std::size_t& records, const char* what) {
-    command.add_option(name, records, what)
-        ->check(between(std::int64_t{0}, std::int64_t{1'000'000}))
-        ->type_name("N")
-        ->group(seldom);
+    command.option(name, records, "N", what).between(std::int64_t{0}, std::int64_t{1'000'000}).seldom();
   };
   add("--warm-start", flags.contest.warm_start,
       "Teach models N random records of the same kernel from each other device in --spaces [0].");
@@ -120,78 +107,73 @@ void add_beginnings(CLI::App& command, CompareFlags& flags) {
       "kernels [0].");
 }
 
-void add_tuning(CLI::App& command, TuningFlags& tuning) {
+void add_tuning(Command command, TuningFlags& tuning) {
   command
-      .add_flag("--tune-hyperparameters", tuning.on,
-                "Find the best hyperparameters on --spaces for the one strategy in --search, among the values of its "
-                "grid. 25 repeats are enough.")
-      ->group(seldom);
+      .flag("--tune-hyperparameters", tuning.on,
+            "Find the best hyperparameters on --spaces for the one strategy in --search, among the values of its "
+            "grid. 25 repeats are enough.")
+      .seldom();
   command
-      .add_option("--score-on", tuning.scored,
-                  "With --tune-hyperparameters: compare the best values with the defaults on these other spaces.")
-      ->type_name("FILES|FOLDERS")
-      ->take_all()
-      ->group(seldom);
+      .option("--score-on", tuning.scored, "FILES|FOLDERS",
+              "With --tune-hyperparameters: compare the best values with the defaults on these other spaces.")
+      .take_all()
+      .seldom();
   command
-      .add_option("--rounds", tuning.rounds, "With --tune-hyperparameters: change each hyperparameter at most N times.")
-      ->check(between(std::int64_t{1}, std::int64_t{100}))
-      ->type_name("N")
-      ->capture_default_str()
-      ->group(seldom);
+      .option("--rounds", tuning.rounds, "N",
+              "With --tune-hyperparameters: change each hyperparameter at most N times.")
+      .between(std::int64_t{1}, std::int64_t{100})
+      .show_default()
+      .seldom();
 }
 
-void add_outputs(CLI::App& command, CompareFlags& flags) {
-  command.add_option("-o,--output", flags.output, "Also write the results to FILE, for `deplo report FILE`.")
-      ->type_name("FILE");
-  command.add_option("--html", flags.html, "Also write a report with plots to FILE.")->type_name("FILE");
-  command.add_option("--csv", flags.csv, "Also write the figures of every run to FILE (CSV).")->type_name("FILE");
-  command.add_flag("-v", flags.verbose, "Also show each space by itself.");
-  command.add_flag("--json", flags.json, "Print one JSON document instead of the table.");
-  command.add_flag("--quiet", flags.quiet, "Show no progress.");
+void add_outputs(Command command, CompareFlags& flags) {
+  command.option("-o,--output", flags.output, "FILE", "Also write the results to FILE, for `deplo report FILE`.");
+  command.option("--html", flags.html, "FILE", "Also write a report with plots to FILE.");
+  command.option("--csv", flags.csv, "FILE", "Also write the figures of every run to FILE (CSV).");
+  command.flag("-v", flags.verbose, "Also show each space by itself.");
+  command.flag("--json", flags.json, "Print one JSON document instead of the table.");
+  command.flag("--quiet", flags.quiet, "Show no progress.");
 }
 
 }  // namespace
 
-void add_compare(CLI::App& command, int& exit_code) {
+void add_compare(Command command, int& exit_code) {
   auto flags = std::make_shared<CompareFlags>();
   flags->contest.threads = std::max(1u, std::thread::hardware_concurrency());
-  command.description(
+  command.describe(
       "Compare search strategies on recorded spaces, without a device.\nEach strategy runs many times on each space. "
       "The score is 0 for random search and 1 for finding the best schedule at once, averaged over time and spaces "
       "(docs/comparing.md).");
   command
-      .add_option("--spaces", flags->spaces,
-                  "Read recorded spaces: Kernel Tuner caches, T4 or CSV files (also .gz or .zip), and stores.")
-      ->type_name("FILES|FOLDERS")
-      ->take_all();
+      .option("--spaces", flags->spaces, "FILES|FOLDERS",
+              "Read recorded spaces: Kernel Tuner caches, T4 or CSV files (also .gz or .zip), and stores.")
+      .take_all();
   flags->search = {"random", "default"};
   command
-      .add_option("--search", flags->search,
-                  "Compare these strategies, separated by commas (see `deplo strategies`). NAME:PARAMETER=VALUE sets a "
-                  "hyperparameter. All are tested against the first one [random,default].")
-      ->type_name("STRATEGIES")
-      ->delimiter(',')
-      ->take_all();
-  command.add_option("--set", flags->set, "Set a hyperparameter of each strategy that has it. May be repeated.")
-      ->type_name("NAME=VALUE")
-      ->take_all()
-      ->group(seldom);
+      .option("--search", flags->search, "STRATEGIES",
+              "Compare these strategies, separated by commas (see `deplo strategies`). NAME:PARAMETER=VALUE sets a "
+              "hyperparameter. All are tested against the first one [random,default].")
+      .delimiter(',')
+      .take_all();
+  command
+      .option("--set", flags->set, "NAME=VALUE", "Set a hyperparameter of each strategy that has it. May be repeated.")
+      .take_all()
+      .seldom();
   flags->orders = {"recorded"};
   command
-      .add_option("--order", flags->orders,
-                  "Order the levels: recorded, importance, reversed or shuffled. Several orders, separated by commas, "
-                  "show how much the order moves each score [recorded].")
-      ->type_name("ORDERS")
-      ->delimiter(',')
-      ->take_all()
-      ->group(seldom);
+      .option("--order", flags->orders, "ORDERS",
+              "Order the levels: recorded, importance, reversed or shuffled. Several orders, separated by commas, "
+              "show how much the order moves each score [recorded].")
+      .delimiter(',')
+      .take_all()
+      .seldom();
   add_contest(command, *flags);
   add_beginnings(command, *flags);
   auto tuning = std::make_shared<TuningFlags>();
   add_tuning(command, *tuning);
   add_outputs(command, *flags);
-  command.footer("deplo compare --spaces spaces/ --search random,mcts,mcts:c=0.2 --repeats 25 -v");
-  command.callback([flags, tuning, &exit_code] { exit_code = run_compare(*flags, *tuning); });
+  command.examples("deplo compare --spaces spaces/ --search random,mcts,mcts:c=0.2 --repeats 25 -v");
+  command.run([flags, tuning, &exit_code] { exit_code = run_compare(*flags, *tuning); });
 }
 
 }  // namespace deplo::apps

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -123,35 +122,29 @@ void run_eval(const ModelFlags& flags) {
 
 }  // namespace
 
-void add_model(CLI::App& command) {
-  command.description("Rate models that learn from many kernels.");
-  CLI::App& eval = *command.add_subcommand("eval",
-                                           "Learn from all kernels or devices but one, and rank the candidates of that "
-                                           "one.\nEach one is left out in turn. docs/model.md explains the columns.");
-  eval.footer("deplo model eval --store experiments/results/kernel_spaces.db");
+void add_model(Command command) {
+  command.describe("Rate models that learn from many kernels.");
+  Command eval = command.add("eval",
+                             "Learn from all kernels or devices but one, and rank the candidates of that "
+                             "one.\nEach one is left out in turn. docs/model.md explains the columns.");
+  eval.examples("deplo model eval --store experiments/results/kernel_spaces.db");
   auto flags = std::make_shared<ModelFlags>();
-  eval.add_option("--store", flags->stores,
-                  "Read stores of `deplo tune`. Models use kernel features and the analytic model.")
-      ->type_name("FILES");
-  eval.add_option("--spaces", flags->spaces, "Read recorded spaces. Models use only the values of knobs.")
-      ->type_name("FILES|FOLDERS");
-  eval.add_option(
-          "--leave-out", flags->leave_out,
+  eval.option("--store", flags->stores, "FILES",
+              "Read stores of `deplo tune`. Models use kernel features and the analytic model.");
+  eval.option("--spaces", flags->spaces, "FILES|FOLDERS", "Read recorded spaces. Models use only the values of knobs.");
+  eval.option(
+          "--leave-out", flags->leave_out, "kernel|device",
           "Leave out each kernel, or each device. With device, models learn from the same kernel on the other devices.")
-      ->type_name("kernel|device")
-      ->capture_default_str();
-  eval.add_option("--top", flags->options.top, "Compute recall and regret of the N best.")
-      ->check(between(std::size_t{1}, std::size_t{100000}))
-      ->type_name("N")
-      ->capture_default_str();
-  eval.add_option("--seed", flags->options.seed, "Set the seed of the models. The same seed prints the same bytes.")
-      ->check(between(std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max()))
-      ->type_name("N")
-      ->capture_default_str();
-  eval.add_option("--points", flags->points, "Also write the features of the stores' trials to FILE (CSV).")
-      ->type_name("FILE");
-  eval.add_flag("--json", flags->json, "Print one JSON document instead of the table.");
-  eval.callback([flags] { run_eval(*flags); });
+      .show_default();
+  eval.option("--top", flags->options.top, "N", "Compute recall and regret of the N best.")
+      .between(std::size_t{1}, std::size_t{100000})
+      .show_default();
+  eval.option("--seed", flags->options.seed, "N", "Set the seed of the models. The same seed prints the same bytes.")
+      .between(std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max())
+      .show_default();
+  eval.option("--points", flags->points, "FILE", "Also write the features of the stores' trials to FILE (CSV).");
+  eval.flag("--json", flags->json, "Print one JSON document instead of the table.");
+  eval.run([flags] { run_eval(*flags); });
 }
 
 }  // namespace deplo::apps

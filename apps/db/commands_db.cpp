@@ -2,7 +2,6 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <memory>
 #include <optional>
@@ -92,69 +91,57 @@ int run_export(const ExportFlags& flags) {
   return 0;
 }
 
-void add_import(CLI::App& command, int& exit_code) {
+void add_import(Command command, int& exit_code) {
   auto flags = std::make_shared<ImportFlags>();
-  command.description(
+  command.describe(
       "Import recorded spaces, or times of libraries, into a store.\nColumns of a table are recognized by their "
       "headings, such as 'time (ms)' or 'Run1 (ms)', or named by flags. Times of libraries are .jsonl files from "
       "experiments/baselines/torch_suite.py; `deplo run --bench --store` then shows them beside ours.");
-  command.footer(
+  command.examples(
       "deplo db import A100.json.gz --store recorded.db\n"
       "deplo db import torch.jsonl --store deplo.db");
+  command.option("files", flags->files, "FILES",
+                 "Kernel Tuner caches, T4 or CSV files (also .gz or .zip), or .jsonl files with times of libraries.");
+  command.option("--store", flags->store, "FILE", "Write to this SQLite file.").show_default();
   command
-      .add_option("files", flags->files,
-                  "Kernel Tuner caches, T4 or CSV files (also .gz or .zip), or .jsonl files with times of libraries.")
-      ->type_name("FILES");
-  command.add_option("--store", flags->store, "Write to this SQLite file.")->type_name("FILE")->capture_default_str();
-  command.add_option("--launches", flags->columns.launches, "Tables only: the columns that hold one launch time each.")
-      ->delimiter(',')
-      ->type_name("COLUMNS")
-      ->take_all();
-  command.add_option("--time", flags->columns.time, "Tables only: the column of the time [mean of the launches].")
-      ->type_name("COLUMN");
-  command.add_option("--unit", flags->columns.unit, "Tables only: the unit of the times.")
-      ->type_name("s|ms|us")
-      ->capture_default_str();
-  command
-      .add_option("--status", flags->columns.status,
-                  "Tables only: the column that holds ok or the reason of a failure.")
-      ->type_name("COLUMN");
-  command.add_option("--ignore", flags->columns.ignored, "Tables only: columns that are not parameters.")
-      ->delimiter(',')
-      ->type_name("COLUMNS")
-      ->take_all();
-  command.callback([flags, &exit_code] { exit_code = run_import(*flags); });
+      .option("--launches", flags->columns.launches, "COLUMNS",
+              "Tables only: the columns that hold one launch time each.")
+      .delimiter(',')
+      .take_all();
+  command.option("--time", flags->columns.time, "COLUMN",
+                 "Tables only: the column of the time [mean of the launches].");
+  command.option("--unit", flags->columns.unit, "s|ms|us", "Tables only: the unit of the times.").show_default();
+  command.option("--status", flags->columns.status, "COLUMN",
+                 "Tables only: the column that holds ok or the reason of a failure.");
+  command.option("--ignore", flags->columns.ignored, "COLUMNS", "Tables only: columns that are not parameters.")
+      .delimiter(',')
+      .take_all();
+  command.run([flags, &exit_code] { exit_code = run_import(*flags); });
 }
 
-void add_export(CLI::App& command, int& exit_code) {
+void add_export(Command command, int& exit_code) {
   auto flags = std::make_shared<ExportFlags>();
-  command.description("Export the trials of one kernel on one device, for other tools.");
-  command.footer("deplo db export --store tuned.db --kernel matmul --format t4 -o matmul.json");
-  command.add_option("--store", flags->store, "Read this SQLite file.")->type_name("FILE")->capture_default_str();
-  command.add_option("--format", flags->format, "Write in this format.")
-      ->type_name("kernel-tuner|t4|csv")
-      ->capture_default_str();
-  command
-      .add_option("--kernel", flags->kernel,
-                  "If the store has several, choose one: a name, its beginning, or a pattern.")
-      ->type_name("NAME");
-  command
-      .add_option("--device", flags->device,
-                  "If the store has several, choose one: a name, its beginning, or a pattern.")
-      ->type_name("NAME");
-  command.add_option("-o,--output", flags->output, "Write output to FILE instead of stdout.")->type_name("FILE");
-  command.callback([flags, &exit_code] { exit_code = run_export(*flags); });
+  command.describe("Export the trials of one kernel on one device, for other tools.");
+  command.examples("deplo db export --store tuned.db --kernel matmul --format t4 -o matmul.json");
+  command.option("--store", flags->store, "FILE", "Read this SQLite file.").show_default();
+  command.option("--format", flags->format, "kernel-tuner|t4|csv", "Write in this format.").show_default();
+  command.option("--kernel", flags->kernel, "NAME",
+                 "If the store has several, choose one: a name, its beginning, or a pattern.");
+  command.option("--device", flags->device, "NAME",
+                 "If the store has several, choose one: a name, its beginning, or a pattern.");
+  command.option("-o,--output", flags->output, "FILE", "Write output to FILE instead of stdout.");
+  command.run([flags, &exit_code] { exit_code = run_export(*flags); });
 }
 
 }  // namespace
 
-void add_db(CLI::App& command, int& exit_code) {
-  command.description("Look into stores, and compare, check, merge, prune, import and export them.");
+void add_db(Command command, int& exit_code) {
+  command.describe("Look into stores, and compare, check, merge, prune, import and export them.");
   add_db_readers(command, exit_code);
   add_db_writers(command);
-  add_import(*command.add_subcommand("import"), exit_code);
-  add_export(*command.add_subcommand("export"), exit_code);
-  command.require_subcommand(0, 1);  // a store may be called `best`
+  add_import(command.add("import"), exit_code);
+  add_export(command.add("export"), exit_code);
+  command.one_at_most();  // a store may be called `best`
 }
 
 }  // namespace deplo::apps

@@ -116,93 +116,90 @@ void run_sql(const ReadFlags& flags) {
   print_answer(measure::select(*open(flags), flags.sql), flags.json, "no rows");
 }
 
-void add_kernel_filter(CLI::App& command, measure::Filter& filter) {
-  command
-      .add_option("--kernel", filter.kernel,
-                  "Show only this kernel: a name, its beginning, or a pattern such as '*.M33*'.")
-      ->type_name("NAME");
+void add_kernel_filter(Command command, measure::Filter& filter) {
+  command.option("--kernel", filter.kernel, "NAME",
+                 "Show only this kernel: a name, its beginning, or a pattern such as '*.M33*'.");
 }
 
-void add_filter(CLI::App& command, measure::Filter& filter, bool status) {
+void add_filter(Command command, measure::Filter& filter, bool status) {
   add_kernel_filter(command, filter);
-  command.add_option("--device", filter.device, "Show only this device: a name, its beginning, or a pattern.")
-      ->type_name("NAME");
+  command.option("--device", filter.device, "NAME", "Show only this device: a name, its beginning, or a pattern.");
   if (status)
-    command.add_option("--status", filter.status, "Show only trials with this status, such as ok or wrong_result.")
-        ->type_name("STATUS");
-  command.add_option("--limit", filter.limit, "Show at most N rows.")
-      ->check(between(std::int64_t{1}, engine::most_count))
-      ->type_name("N");
+    command.option("--status", filter.status, "STATUS",
+                   "Show only trials with this status, such as ok or wrong_result.");
+  command.option("--limit", filter.limit, "N", "Show at most N rows.").between(std::int64_t{1}, engine::most_count);
 }
 
-std::shared_ptr<ReadFlags> add_reader(CLI::App& db, const char* name, const char* help, const char* example,
-                                      const std::function<void(const ReadFlags&)>& run) {
-  auto flags = std::make_shared<ReadFlags>();
-  CLI::App* command = db.add_subcommand(name, help);
-  command->footer(example);
-  command->callback([flags, run] {
+struct Reader {
+  Command command;
+  std::shared_ptr<ReadFlags> flags;
+};
+
+Reader add_reader(Command db, const char* name, const char* help, const char* example,
+                  const std::function<void(const ReadFlags&)>& run) {
+  const Reader reader = {db.add(name, help), std::make_shared<ReadFlags>()};
+  Command command = reader.command;
+  command.examples(example);
+  command.run([flags = reader.flags, run] {
     if (!flags->filter.status.empty()) parse_status(flags->filter.status);
     run(*flags);
   });
-  add_json(*command, flags->json);
-  return flags;
+  add_json(command, reader.flags->json);
+  return reader;
 }
 
-void add_lists(CLI::App& db) {
-  const auto best = add_reader(db, "best", "Show the fastest verified schedule of each kernel on each device.",
-                               "deplo db best --kernel matmul tuned.db", run_best);
-  const auto trials =
+void add_lists(Command db) {
+  const Reader best = add_reader(db, "best", "Show the fastest verified schedule of each kernel on each device.",
+                                 "deplo db best --kernel matmul tuned.db", run_best);
+  const Reader trials =
       add_reader(db, "trials", "Show trials, latest first.", "deplo db trials --status hang --limit 5",
                  [](const ReadFlags& flags) {
                    print_answer(measure::latest_trials(*open(flags), flags.filter), flags.json, "no such trials");
                  });
-  const auto kernels = add_reader(
+  const Reader kernels = add_reader(
       db, "kernels", "Show each kernel, with its trials and keys.", "deplo db kernels", [](const ReadFlags& flags) {
         constexpr std::string_view spare[] = {"schedule_key"};
         print_answer(measure::kernel_summaries(*open(flags), flags.filter), flags.json, "no kernels", spare);
       });
-  const auto failures =
+  const Reader failures =
       add_reader(db, "failures",
                  "Show failures, and how often each occurred.\nMessages that differ only in numbers share a row, which "
                  "shows the latest one.",
                  "deplo db failures --kernel matmul", [](const ReadFlags& flags) {
                    print_answer(measure::failure_clusters(*open(flags), flags.filter), flags.json, "no failures");
                  });
-  for (const auto& [name, flags] :
-       {std::pair("best", best), {"trials", trials}, {"kernels", kernels}, {"failures", failures}}) {
-    add_store(*db.get_subcommand(name), flags->store);
-    if (flags == kernels)
-      add_kernel_filter(*db.get_subcommand(name), flags->filter);
-    else
-      add_filter(*db.get_subcommand(name), flags->filter, flags != best);
-  }
-  trials->filter.limit = 20;
+  for (const Reader& reader : {best, trials, kernels, failures}) add_store(reader.command, reader.flags->store);
+  add_filter(best.command, best.flags->filter, /*status=*/false);
+  add_filter(trials.command, trials.flags->filter, /*status=*/true);
+  add_kernel_filter(kernels.command, kernels.flags->filter);
+  add_filter(failures.command, failures.flags->filter, /*status=*/true);
+  trials.flags->filter.limit = 20;
 }
 
 }  // namespace
 
-void add_db_readers(CLI::App& db, int& exit_code) {
-  const auto info = add_reader(db, "info", "Show the version, the size and the contents of a store.",
-                               "deplo db info tuned.db", run_info);
-  add_store(*db.get_subcommand("info"), info->store);
-  db.get_subcommand("info")->add_flag("--migrate", info->migrate, "First update a store written by an older deplo.");
+void add_db_readers(Command db, int& exit_code) {
+  Reader info = add_reader(db, "info", "Show the version, the size and the contents of a store.",
+                           "deplo db info tuned.db", run_info);
+  add_store(info.command, info.flags->store);
+  info.command.flag("--migrate", info.flags->migrate, "First update a store written by an older deplo.");
   add_lists(db);
-  const auto diff = add_reader(
+  Reader diff = add_reader(
       db, "diff",
       "Compare the best times of two stores, kernel by kernel.\nspeed_up is the time in A divided by the time in B.",
       "deplo db diff yesterday.db today.db", run_diff);
-  db.get_subcommand("diff")->add_option("stores", diff->stores, "The two stores.")->type_name("A B");
-  const auto check = add_reader(
+  diff.command.option("stores", diff.flags->stores, "A B", "The two stores.");
+  const Reader check = add_reader(
       db, "check",
       "Find damage, rows that belong to nothing, and impossible times.\nIf there are any, the exit code is 1.",
       "deplo db check tuned.db", [&exit_code](const ReadFlags& flags) { exit_code = run_check(flags); });
-  add_store(*db.get_subcommand("check"), check->store);
-  const auto sql = add_reader(
+  add_store(check.command, check.flags->store);
+  Reader sql = add_reader(
       db, "sql",
       "Run a query of your own. It cannot change the store.\ndocs/database.md describes the tables and has examples.",
       "deplo db sql \"SELECT status, count(*) FROM trial GROUP BY 1\" tuned.db", run_sql);
-  db.get_subcommand("sql")->add_option("query", sql->sql, "One SELECT statement.")->type_name("SQL");
-  add_store(*db.get_subcommand("sql"), sql->store);
+  sql.command.option("query", sql.flags->sql, "SQL", "One SELECT statement.");
+  add_store(sql.command, sql.flags->store);
 }
 
 }  // namespace deplo::apps

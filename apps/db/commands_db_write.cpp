@@ -53,26 +53,26 @@ void run_prune(const PruneFlags& flags) {
 
 }  // namespace
 
-void add_db_writers(CLI::App& db) {
+void add_db_writers(Command db) {
   auto merge = std::make_shared<MergeFlags>();
-  CLI::App* command = db.add_subcommand("merge",
-                                        "Add the contents of other stores to the first one.\nThe first is created if "
-                                        "it does not exist. Merging again adds nothing.");
-  command->footer("deplo db merge all.db shard1.db shard2.db");
-  command->add_option("stores", merge->stores, "The store to write, then the stores to read.")->type_name("OUT IN...");
-  add_json(*command, merge->json);
-  command->callback([merge] { run_merge(*merge); });
+  Command command = db.add("merge",
+                           "Add the contents of other stores to the first one.\nThe first is created if "
+                           "it does not exist. Merging again adds nothing.");
+  command.examples("deplo db merge all.db shard1.db shard2.db");
+  command.option("stores", merge->stores, "OUT IN...", "The store to write, then the stores to read.");
+  add_json(command, merge->json);
+  command.run([merge] { run_merge(*merge); });
 
   auto prune = std::make_shared<PruneFlags>();
-  command = db.add_subcommand(
+  command = db.add(
       "prune",
       "List outdated rows, and remove them with --apply.\nA trial is outdated if its schedule now gives another "
       "source, a run if it is empty. The best trials stay, and so do failures that spare a resumed run a measurement.");
-  command->footer("deplo db prune --apply tuned.db");
-  add_store(*command, prune->store);
-  command->add_flag("--apply", prune->apply, "Remove the rows.");
-  add_json(*command, prune->json);
-  command->callback([prune] { run_prune(*prune); });
+  command.examples("deplo db prune --apply tuned.db");
+  add_store(command, prune->store);
+  command.flag("--apply", prune->apply, "Remove the rows.");
+  add_json(command, prune->json);
+  command.run([prune] { run_prune(*prune); });
 }
 
 }  // namespace deplo::apps

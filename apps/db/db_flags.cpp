@@ -28,14 +28,13 @@ std::string StoreChoice::existing_file() const {
   return name;
 }
 
-void add_store(CLI::App& command, StoreChoice& store) {
-  command.add_option("file", store.argument, fmt::format("The store [{}].", engine::default_store()))
-      ->type_name("[STORE]");
-  command.add_option("--store", store.option, "Another way to name the store.")->type_name("FILE");
+void add_store(Command command, StoreChoice& store) {
+  command.option("file", store.argument, "[STORE]", fmt::format("The store [{}].", engine::default_store()));
+  command.option("--store", store.option, "FILE", "Another way to name the store.");
 }
 
-void add_json(CLI::App& command, bool& json) {
-  command.add_flag("--json", json, "Print one JSON document instead of the table.");
+void add_json(Command command, bool& json) {
+  command.flag("--json", json, "Print one JSON document instead of the table.");
 }
 
 void print_answer(const measure::Rows& rows, bool json, const std::string& none,

@@ -1,10 +1,10 @@
-// What the subcommands of `deplo db` share. Includes CLI11, so only commands_db*.cpp include it.
+// What the subcommands of `deplo db` share.
 #pragma once
-#include <CLI/CLI.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "apps/cli/command.h"
 #include "measure/sqlite/rows.h"
 
 namespace deplo::apps {
@@ -17,16 +17,16 @@ struct StoreChoice {
   /// The same of a store that has to be there.
   std::string existing_file() const;
 };
-void add_store(CLI::App& command, StoreChoice& store);
-void add_json(CLI::App& command, bool& json);
+void add_store(Command command, StoreChoice& store);
+void add_json(Command command, bool& json);
 
 /// To standard output, as a table for this terminal or as JSON; `none` if there are no rows. `spare` as in print_rows().
 void print_answer(const measure::Rows&, bool json, const std::string& none,
                   std::span<const std::string_view> spare = {});
 
 /// info, best, trials, kernels, failures, diff, sql, check.
-void add_db_readers(CLI::App& db, int& exit_code);
+void add_db_readers(Command db, int& exit_code);
 /// merge, prune.
-void add_db_writers(CLI::App& db);
+void add_db_writers(Command db);
 
 }  // namespace deplo::apps

@@ -1,6 +1,5 @@
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <limits>
 #include <memory>
 
@@ -51,43 +50,37 @@ int run_space(SpaceFlags flags) {
 
 }  // namespace
 
-void add_space(CLI::App& command, int& exit_code) {
+void add_space(Command command, int& exit_code) {
   auto flags = std::make_shared<SpaceFlags>();
   SpaceOptions& options = flags->options;
-  const auto count = between(std::int64_t{1}, engine::most_count);
-  command.description(
+  command.describe(
       "Count the schedules of a kernel, and show its decisions.\nThe counts are estimated from random paths (Knuth "
       "1975); --enumerate makes them exact. The output also shows how many schedules give the same kernel, and why "
       "rules do not apply. The column \"no effect\" shows how often another value of the knob gave the same kernel.");
   add_source_flags(command, flags->source);
-  command.add_option("--target", options.target, "Compile for this target: a name under configs/targets.")
-      ->type_name("TARGET")
-      ->capture_default_str();
+  command.option("--target", options.target, "TARGET", "Compile for this target: a name under configs/targets.")
+      .show_default();
   add_restrictions(command, flags->restrictions);
-  command.add_option("--probes", options.paths, "Estimate from N random paths.")
-      ->check(count)
-      ->type_name("N")
-      ->capture_default_str()
-      ->group(seldom);
-  command.add_option("--seed", options.seed, "Draw the random paths from this seed.")
-      ->check(between(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
-      ->type_name("N")
-      ->capture_default_str()
-      ->group(seldom);
-  command.add_flag("--enumerate", options.enumerate, "Walk every schedule instead of random paths.");
-  command.add_option("--limit", options.limit, "Enumerate at most N schedules.")
-      ->check(count)
-      ->type_name("N")
-      ->capture_default_str()
-      ->group(seldom);
-  command.add_option("--sample", options.sample, "Print only N random schedules, one per line.")
-      ->check(count)
-      ->type_name("N");
-  command.add_flag("--json", flags->json, "Print one JSON document instead of the tables.");
-  command.footer(
+  command.option("--probes", options.paths, "N", "Estimate from N random paths.")
+      .between(std::int64_t{1}, engine::most_count)
+      .show_default()
+      .seldom();
+  command.option("--seed", options.seed, "N", "Draw the random paths from this seed.")
+      .between(std::int64_t{0}, std::numeric_limits<std::int64_t>::max())
+      .show_default()
+      .seldom();
+  command.flag("--enumerate", options.enumerate, "Walk every schedule instead of random paths.");
+  command.option("--limit", options.limit, "N", "Enumerate at most N schedules.")
+      .between(std::int64_t{1}, engine::most_count)
+      .show_default()
+      .seldom();
+  command.option("--sample", options.sample, "N", "Print only N random schedules, one per line.")
+      .between(std::int64_t{1}, engine::most_count);
+  command.flag("--json", flags->json, "Print one JSON document instead of the tables.");
+  command.examples(
       "deplo space -c \"nn.Linear(3584, 3584)(torch.randn(512, 3584))\" --target sm_90\n"
       "deplo space -k softmax -s M=32 -s N=2048 --sample 5");
-  command.callback([flags, &exit_code] { exit_code = run_space(*flags); });
+  command.run([flags, &exit_code] { exit_code = run_space(*flags); });
 }
 
 }  // namespace deplo::apps

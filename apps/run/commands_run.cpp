@@ -1,7 +1,6 @@
 // `deplo run`, with and without --bench.
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -96,67 +95,58 @@ int run_graph(Flags& flags) {
   return report.right() ? 0 : 1;
 }
 
-void add_bench_flags(CLI::App& command, Flags& flags) {
-  command.add_flag(
-      "--bench", flags.is_bench,
-      "Instead of checking outputs, time each kernel and the libraries that have it, in alternating rounds.");
+void add_bench_flags(Command command, Flags& flags) {
+  command.flag("--bench", flags.is_bench,
+               "Instead of checking outputs, time each kernel and the libraries that have it, in alternating rounds.");
+  command.option("--config", flags.bench.config, "FILE",
+                 "With --bench: time the kernels of an experiment, such as experiments/suite84.yaml.");
+  command.option("--time", flags.bench.seconds, "SECONDS", "With --bench: time each kernel for SECONDS [10].")
+      .between(0.0, 1e6);
   command
-      .add_option("--config", flags.bench.config,
-                  "With --bench: time the kernels of an experiment, such as experiments/suite84.yaml.")
-      ->type_name("FILE");
-  command.add_option("--time", flags.bench.seconds, "With --bench: time each kernel for SECONDS [10].")
-      ->check(between(0.0, 1e6))
-      ->type_name("SECONDS");
+      .option("--store", flags.bench.store, "FILE",
+              "With --bench: take schedules from this store, add the times to it, and show its other times of the "
+              "kernels (see `deplo db import`).")
+      .seldom();
   command
-      .add_option("--store", flags.bench.store,
-                  "With --bench: take schedules from this store, add the times to it, and show its other times of the "
-                  "kernels (see `deplo db import`).")
-      ->type_name("FILE")
-      ->group(seldom);
-  command
-      .add_option("--ab", flags.bench.ab, "With --bench: time two schedules of a single kernel, each a quoted trail.")
-      ->expected(2)
-      ->type_name("TRAIL TRAIL")
-      ->group(seldom);
+      .option("--ab", flags.bench.ab, "TRAIL TRAIL",
+              "With --bench: time two schedules of a single kernel, each a quoted trail.")
+      .words(2, 2)
+      .seldom();
 }
 
 }  // namespace
 
-void add_run(CLI::App& command, int& exit_code) {
+void add_run(Command command, int& exit_code) {
   auto flags = std::make_shared<Flags>();
   RunOptions& options = flags->run;
-  command.description(
+  command.describe(
       "Run a graph and check its outputs, or time its kernels (--bench).\nA reference in double tells whether the "
       "outputs are right. If one is wrong, the exit code is 1.");
   add_source_flags(command, flags->source);
   add_device(command, options.device);
   command
-      .add_option("--target", options.target,
-                  "Compile for this target: a name under configs/targets, or auto (that of the device).")
-      ->type_name("TARGET")
-      ->capture_default_str()
-      ->group(seldom);
-  command.add_option("--seed", options.seed, "Draw random inputs and parameters from this seed.")
-      ->check(between(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
-      ->type_name("N")
-      ->capture_default_str()
-      ->group(seldom);
+      .option("--target", options.target, "TARGET",
+              "Compile for this target: a name under configs/targets, or auto (that of the device).")
+      .show_default()
+      .seldom();
+  command.option("--seed", options.seed, "N", "Draw random inputs and parameters from this seed.")
+      .between(std::int64_t{0}, std::numeric_limits<std::int64_t>::max())
+      .show_default()
+      .seldom();
   add_tolerance(command, options.tolerance);
   add_inputs(command, flags->inputs);
+  command.option("--tuned", options.tuned, "FILE",
+                 "Use schedules from a store written by `deplo tune` [" + engine::default_store() + ", if it exists].");
   command
-      .add_option("--tuned", options.tuned,
-                  "Use schedules from a store written by `deplo tune` [" + engine::default_store() + ", if it exists].")
-      ->type_name("FILE");
-  command
-      .add_flag("--nearest", options.nearest,
-                "For an untuned kernel, use the schedule of the nearest tuned sizes if it is legal.")
-      ->group(seldom);
+      .flag("--nearest", options.nearest,
+            "For an untuned kernel, use the schedule of the nearest tuned sizes if it is legal.")
+      .seldom();
   add_bench_flags(command, *flags);
-  command.add_flag("--json", flags->json, "Print one JSON document instead of the tables.");
-  command.footer(
+  command.flag("--json", flags->json, "Print one JSON document instead of the tables.");
+  command.examples(
       "deplo run -c \"F.softmax(torch.randn(4, 1000), dim=-1)\"\n"
       "deplo run --bench --model tinyllama-1.1b --seq 32");
-  command.callback([flags, &exit_code] { exit_code = flags->is_bench ? run_bench(*flags) : run_graph(*flags); });
+  command.run([flags, &exit_code] { exit_code = flags->is_bench ? run_bench(*flags) : run_graph(*flags); });
 }
 
 }  // namespace deplo::apps

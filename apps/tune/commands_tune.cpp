@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -129,106 +128,90 @@ int run_tune(const TuneFlags& flags) {
   return 0;
 }
 
-void add_search(CLI::App& command, TuneFlags& flags) {
+void add_search(Command command, TuneFlags& flags) {
+  command.option("--search", flags.search, "STRATEGY",
+                 "Search with this strategy (see `deplo strategies`). Choosing a different strategy discards the "
+                 "file's parameters.");
   command
-      .add_option("--search", flags.search,
-                  "Search with this strategy (see `deplo strategies`). Choosing a different strategy discards the "
-                  "file's parameters.")
-      ->type_name("STRATEGY");
-  command
-      .add_option("--set", flags.set,
-                  "Set a hyperparameter of the strategy (see `deplo strategies NAME`). May be repeated.")
-      ->type_name("NAME=VALUE")
-      ->take_all()
-      ->allow_extra_args(false)
-      ->group(seldom);
+      .option("--set", flags.set, "NAME=VALUE",
+              "Set a hyperparameter of the strategy (see `deplo strategies NAME`). May be repeated.")
+      .repeated()
+      .seldom();
   add_restrictions(command, flags.restrictions);
-  command.add_option("--seed", flags.seed, "Set the seed. The same seed tries the same schedules in the same order.")
-      ->check(between(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
-      ->type_name("N")
-      ->group(seldom);
+  command.option("--seed", flags.seed, "N", "Set the seed. The same seed tries the same schedules in the same order.")
+      .between(std::int64_t{0}, std::numeric_limits<std::int64_t>::max())
+      .seldom();
 }
 
-void add_budget(CLI::App& command, TuneFlags& flags) {
+void add_budget(Command command, TuneFlags& flags) {
   command
-      .add_option("--time", flags.seconds,
-                  "Search for SECONDS in total. Every kernel is measured at least once, with the heuristic's schedule.")
-      ->check(between(0.0, engine::most_seconds))
-      ->type_name("SECONDS");
-  command.add_option("--trials", flags.trials, "Make at most N new measurements per kernel.")
-      ->check(between(std::int64_t{1}, engine::most_count))
-      ->type_name("N");
-  command.add_option("--patience", flags.patience, "Stop a kernel after N new measurements without a new best.")
-      ->check(between(std::int64_t{1}, engine::most_count))
-      ->type_name("N")
-      ->group(seldom);
+      .option("--time", flags.seconds, "SECONDS",
+              "Search for SECONDS in total. Every kernel is measured at least once, with the heuristic's schedule.")
+      .between(0.0, engine::most_seconds);
+  command.option("--trials", flags.trials, "N", "Make at most N new measurements per kernel.")
+      .between(std::int64_t{1}, engine::most_count);
+  command.option("--patience", flags.patience, "N", "Stop a kernel after N new measurements without a new best.")
+      .between(std::int64_t{1}, engine::most_count)
+      .seldom();
   command
-      .add_option("--shard", flags.shard,
-                  "Tune share I of N of the kernels, to split an experiment over N processes. `deplo db merge` joins "
-                  "their stores.")
-      ->type_name("I/N")
-      ->group(seldom);
+      .option("--shard", flags.shard, "I/N",
+              "Tune share I of N of the kernels, to split an experiment over N processes. `deplo db merge` joins "
+              "their stores.")
+      .seldom();
 }
 
-void add_beginnings(CLI::App& command, TuneFlags& flags) {
+void add_beginnings(Command command, TuneFlags& flags) {
+  command.option("--warm-start", flags.warm_start, "STORE",
+                 "First measure the fastest schedules in STORE, of the same kernels on other devices and of the "
+                 "nearest other sizes. A strategy with a model also learns from them.");
   command
-      .add_option("--warm-start", flags.warm_start,
-                  "First measure the fastest schedules in STORE, of the same kernels on other devices and of the "
-                  "nearest other sizes. A strategy with a model also learns from them.")
-      ->type_name("STORE");
-  command
-      .add_option("--analytic-prior", flags.analytic_prior,
-                  "Without a warm start, teach a strategy with a model the analytic model's estimates of N random "
-                  "schedules, 2 ms each (docs/model.md) [0].")
-      ->check(between(std::int64_t{0}, std::int64_t{100'000}))
-      ->type_name("N")
-      ->group(seldom);
+      .option("--analytic-prior", flags.analytic_prior, "N",
+              "Without a warm start, teach a strategy with a model the analytic model's estimates of N random "
+              "schedules, 2 ms each (docs/model.md) [0].")
+      .between(std::int64_t{0}, std::int64_t{100'000})
+      .seldom();
 }
 
 }  // namespace
 
-void add_tune(CLI::App& command, int& exit_code) {
+void add_tune(Command command, int& exit_code) {
   auto flags = std::make_shared<TuneFlags>();
-  command.description(
+  command.describe(
       "Search for the fastest schedule of every kernel of an experiment.\nFlags override the experiment's file. Ctrl-C "
       "prints the results so far; the same command continues from there.");
-  command.add_option("--config", flags->config, "Read the experiment from FILE (YAML): kernels, search and budget.")
-      ->type_name("FILE");
+  command.option("--config", flags->config, "FILE",
+                 "Read the experiment from FILE (YAML): kernels, search and budget.");
   add_budget(command, *flags);
   add_search(command, *flags);
+  command.option("--device", flags->device, "DEVICE",
+                 "Use this device: cuda, cuda:N, opencl, opencl:N or interpreter (see `deplo devices`).");
   command
-      .add_option("--device", flags->device,
-                  "Use this device: cuda, cuda:N, opencl, opencl:N or interpreter (see `deplo devices`).")
-      ->type_name("DEVICE");
+      .option("--target", flags->target, "TARGET",
+              "Compile for this target: a name under configs/targets, or auto (that of the device).")
+      .seldom();
   command
-      .add_option("--target", flags->target,
-                  "Compile for this target: a name under configs/targets, or auto (that of the device).")
-      ->type_name("TARGET")
-      ->group(seldom);
-  command
-      .add_option("--store", flags->store,
-                  "Store all measurements in this SQLite file. Those already in it are not repeated.")
-      ->type_name("FILE")
-      ->capture_default_str();
+      .option("--store", flags->store, "FILE",
+              "Store all measurements in this SQLite file. Those already in it are not repeated.")
+      .show_default();
   add_beginnings(command, *flags);
   add_inputs(command, flags->inputs);
   add_tolerance(command, flags->tolerance);
   command
-      .add_flag("--retry-failed", flags->retry_failed,
-                "Measure failures of earlier runs again. They may hang or crash again.")
-      ->group(seldom);
+      .flag("--retry-failed", flags->retry_failed,
+            "Measure failures of earlier runs again. They may hang or crash again.")
+      .seldom();
   command
-      .add_flag("--in-process", flags->in_process,
-                "Run candidates in this process, for a debugger. If one crashes, so does the process.")
-      ->group(seldom);
-  command.add_flag("--json", flags->json, "Print one JSON document instead of the table.");
-  command.add_flag("--quiet", flags->quiet, "Show no progress.");
-  const std::string name = full_name(command);
-  command.footer(
+      .flag("--in-process", flags->in_process,
+            "Run candidates in this process, for a debugger. If one crashes, so does the process.")
+      .seldom();
+  command.flag("--json", flags->json, "Print one JSON document instead of the table.");
+  command.flag("--quiet", flags->quiet, "Show no progress.");
+  const std::string name = command.full_name();
+  command.examples(
       fmt::format("{0} --config experiments/smoke.yaml --time 10\n"
                   "{0} --config experiments/suite84.yaml --search mcts --device cuda --store suite.db",
                   name));
-  command.callback([flags, &exit_code] { exit_code = run_tune(*flags); });
+  command.run([flags, &exit_code] { exit_code = run_tune(*flags); });
 }
 
 }  // namespace deplo::apps

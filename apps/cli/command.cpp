@@ -1,0 +1,111 @@
+#include "apps/cli/command.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+
+#include "apps/cli/help.h"
+
+namespace deplo::apps {
+namespace {
+
+// In place of CLI11's own, which takes NaN for a number in every range and prints bounds as 0.000000.
+template <class Number>
+CLI::Validator in_range(Number least, Number most) {
+  const auto check = [least, most](const std::string& text) -> std::string {
+    Number value{};
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    // A NaN is in no range.
+    if (error == std::errc() && end == text.data() + text.size() && value >= least && value <= most) return "";
+    const char* const kind = std::is_integral_v<Number> ? "an integer" : "a number";
+    return fmt::format("expected {} between {} and {}, found '{}'", kind, least, most, text);
+  };
+  return CLI::Validator(check, "");
+}
+
+}  // namespace
+
+Option& Option::seldom() {
+  option_->group(apps::seldom);
+  return *this;
+}
+
+Option& Option::show_default() {
+  option_->capture_default_str();
+  return *this;
+}
+
+Option& Option::between(std::int64_t least, std::int64_t most) {
+  option_->check(in_range(least, most));
+  return *this;
+}
+
+Option& Option::between(std::uint64_t least, std::uint64_t most) {
+  option_->check(in_range(least, most));
+  return *this;
+}
+
+Option& Option::between(double least, double most) {
+  option_->check(in_range(least, most));
+  return *this;
+}
+
+Option& Option::repeated() {
+  option_->take_all()->allow_extra_args(false);
+  return *this;
+}
+
+Option& Option::take_all() {
+  option_->take_all();
+  return *this;
+}
+
+Option& Option::delimiter(char between) {
+  option_->delimiter(between);
+  return *this;
+}
+
+Option& Option::words(int least, int most) {
+  option_->expected(least, most);
+  return *this;
+}
+
+template <FlagValue T>
+Option Command::option(const std::string& names, T& value, const char* type, const std::string& help) {
+  return Option(*app_->add_option(names, value, help)->type_name(type));
+}
+
+template Option Command::option(const std::string&, std::string&, const char*, const std::string&);
+template Option Command::option(const std::string&, std::int64_t&, const char*, const std::string&);
+template Option Command::option(const std::string&, std::uint64_t&, const char*, const std::string&);
+template Option Command::option(const std::string&, double&, const char*, const std::string&);
+template Option Command::option(const std::string&, std::vector<std::string>&, const char*, const std::string&);
+template Option Command::option(const std::string&, std::optional<std::string>&, const char*, const std::string&);
+template Option Command::option(const std::string&, std::optional<std::int64_t>&, const char*, const std::string&);
+template Option Command::option(const std::string&, std::optional<double>&, const char*, const std::string&);
+
+Option Command::flag(const std::string& names, bool& value, const std::string& help) {
+  return Option(*app_->add_flag(names, value, help));
+}
+
+Option Command::flag(const std::string& names, int& count, const std::string& help) {
+  return Option(*app_->add_flag(names, count, help));
+}
+
+void Command::describe(const std::string& text) { app_->description(text); }
+void Command::examples(const std::string& lines) { app_->footer(lines); }
+void Command::run(std::function<void()> body) { app_->callback(std::move(body)); }
+void Command::hide() { app_->group(""); }
+
+Command Command::add(const std::string& name, const std::string& description) {
+  return Command(*app_->add_subcommand(name, description));
+}
+
+void Command::one_at_most() { app_->require_subcommand(0, 1); }
+
+std::string Command::full_name() const { return apps::full_name(*app_); }
+
+const CLI::App& Command::parent() const { return *app_->get_parent(); }
+
+}  // namespace deplo::apps
