@@ -18,18 +18,18 @@ ir::StructuralKeys keys_of(std::string_view text) {
   return {};
 }
 
-template <std::string ir::StructuralKeys::*Key>
+template <std::string ir::StructuralKeys::*wanted>
 void key_function(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) {
   const auto* text = reinterpret_cast<const char*>(sqlite3_value_text(arguments[0]));
   const auto bytes = static_cast<std::size_t>(sqlite3_value_bytes(arguments[0]));
-  const std::string key = keys_of({text == nullptr ? "" : text, bytes}).*Key;
+  const std::string key = keys_of({text == nullptr ? "" : text, bytes}).*wanted;
   sqlite3_result_text(context, key.c_str(), static_cast<int>(key.size()), SQLITE_TRANSIENT);
 }
 
-template <std::string ir::StructuralKeys::*Key>
+template <std::string ir::StructuralKeys::*wanted>
 void add(Database& database, const char* name) {
   const int code = sqlite3_create_function_v2(database.handle(), name, 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nullptr,
-                                              key_function<Key>, nullptr, nullptr, nullptr);
+                                              key_function<wanted>, nullptr, nullptr, nullptr);
   if (code != SQLITE_OK) database.fail(code);
 }
 

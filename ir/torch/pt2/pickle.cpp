@@ -79,7 +79,7 @@ class Machine {
     if (bytes_.size() - at_ < n) fail("more bytes", "the end");
     return bytes_.substr(std::exchange(at_, at_ + n), n);
   }
-  std::uint32_t unsigned_(std::size_t n) {  // little-endian
+  std::uint32_t unsigned_integer(std::size_t n) {  // little-endian
     std::uint32_t value = 0;
     std::memcpy(&value, take(n).data(), n);
     return value;
@@ -137,7 +137,7 @@ class Machine {
     fail("a tensor, a parameter or a dictionary", fmt::format("'{}.{}'", module.substr(0, 64), name.substr(0, 64)));
   }
   void push_long() {
-    const std::size_t n = unsigned_(1);
+    const std::size_t n = unsigned_integer(1);
     if (n > 8) fail("an integer of at most 8 bytes", fmt::format("{}", n));
     const std::string_view raw = take(n);
     std::int64_t value = n > 0 && (raw.back() & 0x80) ? -1 : 0;
@@ -222,18 +222,18 @@ class Machine {
       case '.': return false;
       case '\x80': take(1); break;  // protocol
       case '(': marks_.push_back(stack_.size()); break;
-      case 'q': memo_put(unsigned_(1)); break;
-      case 'r': memo_put(unsigned_(4)); break;
-      case 'h': memo_get(unsigned_(1)); break;
-      case 'j': memo_get(unsigned_(4)); break;
+      case 'q': memo_put(unsigned_integer(1)); break;
+      case 'r': memo_put(unsigned_integer(4)); break;
+      case 'h': memo_get(unsigned_integer(1)); break;
+      case 'j': memo_get(unsigned_integer(4)); break;
       case 'N': push({Kind::none, 0}); break;
       case '\x88': push({Kind::boolean, 1}); break;
       case '\x89': push({Kind::boolean, 0}); break;
-      case 'K': push({Kind::integer, unsigned_(1)}); break;
-      case 'M': push({Kind::integer, unsigned_(2)}); break;
-      case 'J': push({Kind::integer, static_cast<std::int32_t>(unsigned_(4))}); break;
+      case 'K': push({Kind::integer, unsigned_integer(1)}); break;
+      case 'M': push({Kind::integer, unsigned_integer(2)}); break;
+      case 'J': push({Kind::integer, static_cast<std::int32_t>(unsigned_integer(4))}); break;
       case '\x8a': push_long(); break;
-      case 'X': push_text(take(unsigned_(4))); break;
+      case 'X': push_text(take(unsigned_integer(4))); break;
       case 'c': push_global(); break;
       case ')': push_list({}); break;
       case '\x85': push_list(pop_last(1)); break;
