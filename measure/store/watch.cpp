@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -73,7 +74,7 @@ std::optional<StoreLoss> StoreWatch::missing(Part part) const {
 }
 
 /// Whether what is in the files cannot be what SQLite wrote.
-std::optional<StoreLoss> StoreWatch::damaged() const {
+std::optional<StoreLoss> StoreWatch::damaged() {
   sqlite3_file* const main = file_of(database_, SQLITE_FCNTL_FILE_POINTER);
   if (main == nullptr) return std::nullopt;
   std::array<unsigned char, header_bytes> header{};
@@ -94,9 +95,22 @@ std::optional<StoreLoss> StoreWatch::damaged() const {
   const auto* const index = static_cast<const char*>(const_cast<const void*>(shared));
   std::memcpy(&log_page, index + index_page_size_at, sizeof log_page);
   std::memcpy(&frames, index + index_frames_at, sizeof frames);
-  if (frames > 0 && log->st_size < log_header_bytes + frames * (page_size(log_page) + frame_header_bytes))
+  const std::int64_t frame_bytes = page_size(log_page) + frame_header_bytes;
+  const std::int64_t known = std::min(frames_, std::int64_t{frames});
+  const bool is_short = log->st_size < log_header_bytes + frames * frame_bytes;
+  // What we write next goes behind the frames that are gone: then only the hole before it tells.
+  if (frames > 0 && (is_short || is_hole(0) || (known > 0 && is_hole(log_header_bytes + (known - 1) * frame_bytes))))
     return StoreLoss{fmt::format("lost a part of {}, which was truncated", name(Part::log))};
+  frames_ = frames;
   return std::nullopt;
+}
+
+/// Whether the log has zeros there, where a header or a frame begins by a number that is none.
+bool StoreWatch::is_hole(std::int64_t at) const {
+  sqlite3_file* const log = file_of(database_, SQLITE_FCNTL_JOURNAL_POINTER);
+  std::array<unsigned char, 4> number{};
+  return log != nullptr && log->pMethods->xRead(log, number.data(), number.size(), at) == SQLITE_OK &&
+         big_endian(number.data(), number.size()) == 0;
 }
 
 /// What tells a run from all others, also of other stores; "" where there is none of that number.

@@ -36,13 +36,15 @@ class StoreWatch {
   enum class Part { main, log, index };
   std::string name(Part) const;
   std::optional<StoreLoss> missing(Part) const;
-  std::optional<StoreLoss> damaged() const;
+  std::optional<StoreLoss> damaged();
+  bool is_hole(std::int64_t at) const;
   std::string identity_of_run(Database&) const;
   bool has_run() const;
 
   Database& database_;
   std::array<std::optional<struct stat>, 3> files_;  // as they were opened; nullopt: there was none
   timespec looked_at_{};                             // when the file's contents were changed last, as far as we know
+  std::int64_t frames_ = 0;                          // of the log, when it was looked at last
   std::int64_t run_ = 0;
   std::string run_identity_;
   bool run_is_there_ = false;  // it was seen in the file itself, not in the log alone

@@ -1,0 +1,43 @@
+// Losses that only show in what the files hold; those of a whole program are in tests/apps/db/lost_store_test.cpp.
+#include "measure/store/watch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "measure/store/open.h"
+#include "measure/store_fixture.h"
+
+namespace deplo::measure {
+namespace {
+
+namespace fs = std::filesystem;
+
+class CutLog : public ::testing::TestWithParam<int> {};  // how much of it is left, in percent
+
+TEST_P(CutLog, IsNoticedAfterItGrewAgain) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("s.db"), log = path + "-wal";
+  const auto database = open_database(path);
+  database->execute("PRAGMA wal_autocheckpoint = 0");
+  database->execute("CREATE TABLE lines (text TEXT)");
+  const auto write = [&](int value) {
+    database->execute("INSERT INTO lines VALUES ('line " + std::to_string(value) + "')");
+  };
+  StoreWatch watch(*database);
+  for (int i = 0; i < 50; ++i) write(i);
+  ASSERT_FALSE(watch.look());
+  const std::uintmax_t size = fs::file_size(log);
+  fs::resize_file(log, size * static_cast<std::uintmax_t>(GetParam()) / 100);
+  write(50);
+  ASSERT_GT(fs::file_size(log), size) << "SQLite writes behind what is gone";
+  const auto loss = watch.look();
+  ASSERT_TRUE(loss);
+  EXPECT_THAT(loss->what, ::testing::HasSubstr("-wal, which was truncated"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Percent, CutLog, ::testing::Values(0, 1, 50));
+
+}  // namespace
+}  // namespace deplo::measure
