@@ -1,6 +1,8 @@
 // Reads what print_comparison_json() wrote.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -151,7 +153,11 @@ std::vector<search::Entrant> read_entrants(const Node& document) {
 }
 
 Ordered read_order(const Node& node, std::size_t entrants) {
-  Ordered ordered{search::parse_order(node.at("order").text()), {}, {}};
+  const Node order = node.at("order");
+  const std::vector<std::string> orders = search::order_names();
+  if (std::ranges::find(orders, order.text()) == orders.end())
+    order.expected(fmt::format("an order ({}), found '{}'", fmt::join(orders, ", "), order.text()));
+  Ordered ordered{search::parse_order(order.text()), {}, {}};
   for (const Node& space : node.at("spaces").items()) ordered.spaces.push_back(read_space(space, entrants));
   for (const Node& standing : node.at("standings").items(ordered.spaces.empty() ? 0 : entrants))
     ordered.standings.push_back(read_standing(standing));

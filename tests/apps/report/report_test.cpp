@@ -150,6 +150,18 @@ TEST_F(Report, DamagedComparisonsAreRefused) {
   EXPECT_GT(refused, 100);
 }
 
+TEST_F(Report, AnUnknownOrderIsSaidWithItsPlace) {
+  std::string json = print_comparison_json(small_comparison(folder_));
+  json.replace(json.find("\"recorded\""), 10, "\"sideways\"");
+  try {
+    parse_comparison(json, "it");
+    FAIL() << "an order that there is not";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "it/orders/0/order: expected an order (recorded, importance, reversed, shuffled), found 'sideways'");
+  }
+}
+
 TEST_F(Report, NamesAndMessagesAreText) {
   fill_store(file("a.db"), 7, 60);
   const std::string page = page_of({file("a.db")});
