@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "apps/cli/flags.h"
-#include "apps/cli/help.h"
 #include "apps/cli/source_flags.h"
 #include "apps/cli/write_file.h"
 #include "apps/inspect/compile.h"

@@ -1,5 +1,5 @@
-// The text of --help, and the message for a command line that cannot be parsed. Includes CLI11, so only cli.cpp and
-// commands*.cpp include it.
+// The text of --help, and the message for a command line that cannot be parsed. Includes CLI11, so only cli/
+// includes it.
 #pragma once
 #include <CLI/CLI.hpp>
 #include <cstddef>

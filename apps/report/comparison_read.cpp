@@ -1,8 +1,6 @@
 // Reads what print_comparison_json() wrote.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -39,6 +37,14 @@ class Node {
   std::string text() const {
     if (!json_.is_string()) expected("a text");
     return json_.get<std::string>();
+  }
+  search::Order order() const {
+    const std::string name = text();
+    try {
+      return search::parse_order(name);
+    } catch (const Error& error) {
+      throw Error(fmt::format("{}: {}", place_, error.what()));
+    }
   }
   bool flag() const {
     if (!json_.is_boolean()) expected("true or false");
@@ -153,11 +159,7 @@ std::vector<search::Entrant> read_entrants(const Node& document) {
 }
 
 Ordered read_order(const Node& node, std::size_t entrants) {
-  const Node order = node.at("order");
-  const std::vector<std::string> orders = search::order_names();
-  if (std::ranges::find(orders, order.text()) == orders.end())
-    order.expected(fmt::format("an order ({}), found '{}'", fmt::join(orders, ", "), order.text()));
-  Ordered ordered{search::parse_order(order.text()), {}, {}};
+  Ordered ordered{node.at("order").order(), {}, {}};
   for (const Node& space : node.at("spaces").items()) ordered.spaces.push_back(read_space(space, entrants));
   for (const Node& standing : node.at("standings").items(ordered.spaces.empty() ? 0 : entrants))
     ordered.standings.push_back(read_standing(standing));
