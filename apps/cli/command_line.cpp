@@ -92,7 +92,7 @@ Values values_of(const std::string& type) {
   if (type == "DEVICE") return {.words = {"cuda", "opencl", "interpreter"}};
   if (type == "STRATEGY" || type == "[STRATEGY]") return {.words = strategies()};
   if (type == "STRATEGIES") return {.words = strategies(), .list = true};
-  if (type == "ORDERS") return {.words = search::order_names(), .list = true};
+  if (type == "ORDERS") return {.words = search::compare::order_names(), .list = true};
   if (type == "STATUS") return {.words = statuses()};
   if (type == "LEVEL") return {.words = compile_levels(/*graph=*/true)};
   CHECK(lists_words(type));  // of a type that is new here

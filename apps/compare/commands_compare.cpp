@@ -42,12 +42,12 @@ int run_compare(const CompareFlags& flags, const TuningFlags& tuning) {
   if (tuning.on) return run_tuning(flags, tuning, progress);
   if (!tuning.scored.empty()) throw Error("--score-on: expected --tune-hyperparameters with it, found none");
   for (const std::string& file : {flags.csv, flags.output, flags.html}) expect_no_store(file);
-  const Comparison comparison = compare(flags, progress);
+  const Comparison comparison = compare_strategies(flags, progress);
   if (!flags.csv.empty()) write_file(flags.csv, print_comparison_csv(comparison));
   if (!flags.output.empty()) write_file(flags.output, print_comparison_json(comparison));
   if (!flags.html.empty()) write_report(comparison_page(comparison), {flags.html, "", "", ""});
   if (flags.verbose)  // not among the results: those are the same every time
-    for (const search::SpaceResult& space : comparison.orders.front().spaces)
+    for (const search::compare::SpaceResult& space : comparison.orders.front().spaces)
       for (std::size_t i = 0; i < space.cells.size(); ++i)
         progress.line(fmt::format("{}, {}: {:.3g} s of CPU per 1,000 evaluations", space.name,
                                   comparison.contest.entrants[i].label, space.cells[i].cpu_per_1000));
@@ -58,7 +58,7 @@ int run_compare(const CompareFlags& flags, const TuningFlags& tuning) {
 }
 
 void add_contest(Command command, CompareFlags& flags) {
-  search::Contest& contest = flags.contest;
+  search::compare::Contest& contest = flags.contest;
   command.option("--repeats", contest.repeats, "N", "Run each strategy N times on each space.")
       .between(std::int64_t{1}, most_repeats)
       .show_default();

@@ -19,6 +19,9 @@
 #include "search/records/read.h"
 
 namespace deplo::apps {
+
+namespace compare = search::compare;
+
 namespace {
 
 constexpr std::size_t least_records = 20;  // of a set: below that ranks say little
@@ -26,13 +29,13 @@ constexpr std::size_t least_records = 20;  // of a set: below that ranks say lit
 struct ModelFlags {
   std::vector<std::string> stores, spaces;
   std::string leave_out = "kernel", points;
-  search::HeldOutOptions options;
+  compare::HeldOutOptions options;
   bool json = false;
 };
 
-std::vector<search::Labelled> read(const ModelFlags& flags) {
-  std::vector<search::Labelled> sets;
-  const auto add = [&](std::vector<search::Labelled> more) { std::ranges::move(more, std::back_inserter(sets)); };
+std::vector<compare::Labelled> read(const ModelFlags& flags) {
+  std::vector<compare::Labelled> sets;
+  const auto add = [&](std::vector<compare::Labelled> more) { std::ranges::move(more, std::back_inserter(sets)); };
   for (const std::string& store : flags.stores) add(engine::label_store(store, least_records));
   if (!flags.spaces.empty())
     for (const std::string& file : find_spaces(flags.spaces)) {
@@ -48,7 +51,7 @@ std::vector<search::Labelled> read(const ModelFlags& flags) {
 
 double rounded(double value) { return std::round(value * 1e4) / 1e4; }
 
-std::vector<measure::Cell> row(std::string name, std::string device, const search::HeldOutScore& s,
+std::vector<measure::Cell> row(std::string name, std::string device, const compare::HeldOutScore& s,
                                measure::Cell records) {
   return {
       std::move(name),     std::move(device), s.model,           std::move(records),  static_cast<std::int64_t>(s.sets),
@@ -56,10 +59,10 @@ std::vector<measure::Cell> row(std::string name, std::string device, const searc
 }
 
 /// The mean of each model over the sets, behind all.
-void add_means(measure::Rows& rows, const std::vector<search::HeldOutScore>& scores) {
+void add_means(measure::Rows& rows, const std::vector<compare::HeldOutScore>& scores) {
   std::vector<std::string> order;
-  std::map<std::string, std::pair<search::HeldOutScore, double>> sums;
-  for (const search::HeldOutScore& s : scores) {
+  std::map<std::string, std::pair<compare::HeldOutScore, double>> sums;
+  for (const compare::HeldOutScore& s : scores) {
     auto& [sum, count] = sums[s.model];
     if (count == 0) order.push_back(s.model);
     sum.model = s.model;
@@ -79,8 +82,8 @@ void add_means(measure::Rows& rows, const std::vector<search::HeldOutScore>& sco
   }
 }
 
-measure::Rows table(const std::vector<search::Labelled>& sets, const std::vector<search::HeldOutScore>& scores,
-                    const search::HeldOutOptions& options) {
+measure::Rows table(const std::vector<compare::Labelled>& sets, const std::vector<compare::HeldOutScore>& scores,
+                    const compare::HeldOutOptions& options) {
   measure::Rows rows;
   rows.columns = {"left out",
                   "device",
@@ -92,7 +95,7 @@ measure::Rows table(const std::vector<search::Labelled>& sets, const std::vector
                   fmt::format("top-{} regret", options.top),
                   "90 % covers",
                   "interval"};
-  for (const search::HeldOutScore& s : scores)
+  for (const compare::HeldOutScore& s : scores)
     rows.rows.push_back(
         row(sets[s.set].name, sets[s.set].device, s, static_cast<std::int64_t>(sets[s.set].logs.size())));
   add_means(rows, scores);
@@ -101,15 +104,15 @@ measure::Rows table(const std::vector<search::Labelled>& sets, const std::vector
 
 void run_eval(const ModelFlags& flags) {
   if (flags.stores.empty() && flags.spaces.empty()) throw Error("expected --store or --spaces, found none");
-  search::HeldOutOptions options = flags.options;
-  options.leave_out = search::parse_leave_out(flags.leave_out);
-  const std::vector<search::Labelled> sets = read(flags);
+  compare::HeldOutOptions options = flags.options;
+  options.leave_out = compare::parse_leave_out(flags.leave_out);
+  const std::vector<compare::Labelled> sets = read(flags);
   if (!flags.points.empty()) {
     if (!flags.spaces.empty())
       throw Error("--points: expected --store alone, found --spaces: knobs differ between them");
     write_file(flags.points, engine::print_points(sets));
   }
-  const std::vector<search::HeldOutScore> scores = evaluate_held_out(sets, options);
+  const std::vector<compare::HeldOutScore> scores = evaluate_held_out(sets, options);
   if (scores.empty())
     throw Error(
         fmt::format("expected a {} to leave out and others to learn from, each with at least {} valid records, found "

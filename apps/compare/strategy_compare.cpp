@@ -19,6 +19,9 @@
 #include "search/records/read.h"
 
 namespace deplo::apps {
+
+namespace compare = search::compare;
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -43,10 +46,10 @@ bool has(const search::SearcherKind& kind, std::string_view parameter) {
   return std::ranges::find(kind.parameters, parameter, &search::Hyperparameter::name) != kind.parameters.end();
 }
 
-search::Entrant parse_entrant(const std::string& text) {
+compare::Entrant parse_entrant(const std::string& text) {
   const std::vector<std::string> parts = split(text, ':');
   const search::SearcherKind& kind = search::find_searcher(parts[0]);
-  search::Entrant entrant{text, std::string(kind.name), {}};
+  compare::Entrant entrant{text, std::string(kind.name), {}};
   for (std::size_t i = 1; i < parts.size(); ++i) {
     const auto [name, value] = assignment(parts[i], "--search " + text);
     search::check_hyperparameter(kind.name, kind.parameters, name, value, "--search " + text);
@@ -93,7 +96,7 @@ class Board {
     progress_.status(space, fmt::format("{}/{} runs, space {}/{}, about {} left", done, of, finished_ + 1, spaces_,
                                         duration(elapsed / share * (1 - share))));
   }
-  void finish(const search::SpaceResult& result, const search::Contest& contest) {
+  void finish(const compare::SpaceResult& result, const compare::Contest& contest) {
     ++finished_;
     std::string scores;
     for (std::size_t i = 0; i < result.cells.size(); ++i)
@@ -112,8 +115,8 @@ class Board {
 bool stopped() { return interrupted() != 0; }
 
 struct Spaces {
-  search::Sources all;
-  std::vector<search::Sources> believed;  // of each: what the prior says, where there is one and it says anything
+  compare::Sources all;
+  std::vector<compare::Sources> believed;  // of each: what the prior says, where there is one and it says anything
 };
 
 std::vector<engine::StoredSpace> read_nonempty(const std::string& store) {
@@ -138,7 +141,7 @@ Spaces read_spaces(const std::vector<std::string>& files, const engine::Prior& p
     }
   }
   spaces.believed.resize(spaces.all.size());
-  if (prior && std::ranges::all_of(spaces.believed, &search::Sources::empty))
+  if (prior && std::ranges::all_of(spaces.believed, &compare::Sources::empty))
     throw Error(
         fmt::format("--{}-prior: expected a store with schedules that the rules offer among --spaces{}, found none",
                     name, name == "learned" ? ", and other kernels to learn from" : ""));
@@ -146,7 +149,7 @@ Spaces read_spaces(const std::vector<std::string>& files, const engine::Prior& p
 }
 
 engine::Prior learn(const std::vector<std::string>& files, std::uint64_t seed) {
-  std::vector<search::Labelled> sets;
+  std::vector<compare::Labelled> sets;
   for (const std::string& file : files)
     if (engine::is_store(file))
       std::ranges::move(engine::label_store(file, engine::least_to_learn_from), std::back_inserter(sets));
@@ -160,19 +163,19 @@ Spaces read_spaces(const CompareFlags& flags) {
 }
 
 /// What runs on the space begin with.
-search::Sources sources_of(const Spaces& spaces, std::size_t number, const CompareFlags& flags) {
+compare::Sources sources_of(const Spaces& spaces, std::size_t number, const CompareFlags& flags) {
   if (flags.analytic_prior + flags.learned_prior > 0) return spaces.believed[number];
   if (flags.contest.warm_start == 0) return {};
-  return search::sources_of(*spaces.all[number], spaces.all);
+  return compare::sources_of(*spaces.all[number], spaces.all);
 }
 
 // Space by space, each in all orders: the runs on a space are in memory only while it is searched.
-void compare_on(const std::shared_ptr<const search::Records>& records, const search::Sources& sources,
+void compare_on(const std::shared_ptr<const search::Records>& records, const compare::Sources& sources,
                 Comparison& comparison, Board& board) {
   for (Ordered& ordered : comparison.orders) {
     if (stopped()) return;
-    const search::TableSpace space(records, search::level_order(*records, ordered.order, comparison.contest.seed));
-    search::SpaceResult result = search::compete(
+    const search::TableSpace space(records, compare::level_order(*records, ordered.order, comparison.contest.seed));
+    compare::SpaceResult result = compare::compete(
         space, comparison.contest, [&](std::size_t done, std::size_t of) { board.tick(records->name, done, of); },
         stopped, sources);
     if (stopped()) return;
@@ -183,11 +186,11 @@ void compare_on(const std::shared_ptr<const search::Records>& records, const sea
 
 }  // namespace
 
-std::vector<search::Entrant> parse_entrants(const std::vector<std::string>& search,
-                                            const std::vector<std::string>& set) {
-  std::vector<search::Entrant> entrants;
+std::vector<compare::Entrant> parse_entrants(const std::vector<std::string>& search,
+                                             const std::vector<std::string>& set) {
+  std::vector<compare::Entrant> entrants;
   for (const std::string& text : search) {
-    if (std::ranges::find(entrants, text, &search::Entrant::label) != entrants.end())
+    if (std::ranges::find(entrants, text, &compare::Entrant::label) != entrants.end())
       throw Error(fmt::format("--search: expected each strategy once, found '{}' twice", text));
     entrants.push_back(parse_entrant(text));
   }
@@ -195,7 +198,7 @@ std::vector<search::Entrant> parse_entrants(const std::vector<std::string>& sear
   for (const std::string& text : set) {
     const auto [name, value] = assignment(text, "--set");
     bool taken = false;
-    for (search::Entrant& entrant : entrants) {
+    for (compare::Entrant& entrant : entrants) {
       const search::SearcherKind& kind = search::find_searcher(entrant.name);
       if (!has(kind, name)) continue;
       taken = true;
@@ -222,21 +225,21 @@ std::vector<std::string> find_spaces(const std::vector<std::string>& paths) {
   return files;
 }
 
-Comparison compare(const CompareFlags& flags, Progress& progress) {
+Comparison compare_strategies(const CompareFlags& flags, Progress& progress) {
   Comparison comparison;
   if ((flags.analytic_prior > 0) + (flags.learned_prior > 0) + (flags.contest.warm_start > 0) > 1)
     throw Error("expected one of --warm-start, --analytic-prior and --learned-prior, found more");
   comparison.contest = flags.contest;
   comparison.contest.warm_start += flags.analytic_prior + flags.learned_prior;
   comparison.contest.entrants = parse_entrants(flags.search, flags.set);
-  for (const std::string& order : flags.orders) comparison.orders.push_back({search::parse_order(order), {}, {}});
+  for (const std::string& order : flags.orders) comparison.orders.push_back({compare::parse_order(order), {}, {}});
   const Spaces spaces = read_spaces(flags);
   Board board(progress, spaces.all.size() * comparison.orders.size());
   for (std::size_t i = 0; i < spaces.all.size() && !stopped(); ++i)
     compare_on(spaces.all[i], sources_of(spaces, i, flags), comparison, board);
   comparison.interrupted = stopped();
   for (Ordered& ordered : comparison.orders)
-    if (!ordered.spaces.empty()) ordered.standings = search::standings(comparison.contest, ordered.spaces);
+    if (!ordered.spaces.empty()) ordered.standings = compare::standings(comparison.contest, ordered.spaces);
   return comparison;
 }
 

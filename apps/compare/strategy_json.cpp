@@ -7,6 +7,9 @@
 #include "apps/compare/strategy_compare.h"
 
 namespace deplo::apps {
+
+namespace compare = search::compare;
+
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -19,15 +22,15 @@ Json array(const std::vector<double>& values) {
   return json;
 }
 
-Json of(const search::Interval& interval) { return {interval.low, interval.high}; }
+Json of(const compare::Interval& interval) { return {interval.low, interval.high}; }
 
-Json of(const std::vector<search::Event>& events) {
+Json of(const std::vector<compare::Event>& events) {
   Json json = Json::array();
-  for (const search::Event& event : events) json.push_back({event.at, !event.censored});
+  for (const compare::Event& event : events) json.push_back({event.at, !event.censored});
   return json;
 }
 
-Json of(const search::Standing& s) {
+Json of(const compare::Standing& s) {
   Json json;
   json["strategy"] = s.label;
   json["score"] = s.score;
@@ -37,20 +40,20 @@ Json of(const search::Standing& s) {
   json["short_score"] = s.short_score;
   json["p"] = s.p;
   json["a12"] = s.a12;
-  for (std::size_t i = 0; i < search::target_percent.size(); ++i)
-    json[fmt::format("evaluations_to_{}_percent", search::target_percent[i])] = number(s.evaluations[i]);
+  for (std::size_t i = 0; i < compare::target_percent.size(); ++i)
+    json[fmt::format("evaluations_to_{}_percent", compare::target_percent[i])] = number(s.evaluations[i]);
   return json;
 }
 
-Json of(const search::Cell& cell, const std::string& label) {
+Json of(const compare::Cell& cell, const std::string& label) {
   Json json;
   json["strategy"] = label;
   json["score"] = cell.score;
   json["short_score"] = cell.short_score;
   json["runs"] = array(cell.runs);
   // [evaluations, whether it came so far by then] of each run
-  for (std::size_t i = 0; i < search::target_percent.size(); ++i)
-    json[fmt::format("first_within_{}_percent", search::target_percent[i])] = of(cell.first[i]);
+  for (std::size_t i = 0; i < compare::target_percent.size(); ++i)
+    json[fmt::format("first_within_{}_percent", compare::target_percent[i])] = of(cell.first[i]);
   json["score_curve"] = array(cell.score_curve);
   json["best_lower_quartile"] = array(cell.best_curve[0]);
   json["best_median"] = array(cell.best_curve[1]);
@@ -58,7 +61,7 @@ Json of(const search::Cell& cell, const std::string& label) {
   return json;
 }
 
-Json of(const search::SpaceResult& space, const search::Contest& contest) {
+Json of(const compare::SpaceResult& space, const compare::Contest& contest) {
   Json json;
   json["space"] = space.name;
   json["kernel"] = space.kernel;
@@ -93,7 +96,7 @@ std::string quoted(const std::string& text) {
 }  // namespace
 
 std::string print_comparison_json(const Comparison& comparison) {
-  const search::Contest& contest = comparison.contest;
+  const compare::Contest& contest = comparison.contest;
   Json json;
   json["deplo"] = "comparison";
   json["repeats"] = contest.repeats;
@@ -105,15 +108,15 @@ std::string print_comparison_json(const Comparison& comparison) {
   json["warm_start"] = contest.warm_start;
   json["interrupted"] = comparison.interrupted;
   json["strategies"] = Json::array();
-  for (const search::Entrant& entrant : contest.entrants) json["strategies"].push_back(entrant.label);
+  for (const compare::Entrant& entrant : contest.entrants) json["strategies"].push_back(entrant.label);
   json["orders"] = Json::array();
   for (const Ordered& ordered : comparison.orders) {
     Json order;
-    order["order"] = search::name(ordered.order);
+    order["order"] = compare::name(ordered.order);
     order["standings"] = Json::array();
-    for (const search::Standing& s : ordered.standings) order["standings"].push_back(of(s));
+    for (const compare::Standing& s : ordered.standings) order["standings"].push_back(of(s));
     order["spaces"] = Json::array();
-    for (const search::SpaceResult& space : ordered.spaces) order["spaces"].push_back(of(space, contest));
+    for (const compare::SpaceResult& space : ordered.spaces) order["spaces"].push_back(of(space, contest));
     json["orders"].push_back(std::move(order));
   }
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -121,15 +124,15 @@ std::string print_comparison_json(const Comparison& comparison) {
 
 std::string print_comparison_csv(const Comparison& comparison) {
   std::string text = "order,space,strategy,repeat,score";
-  for (const int percent : search::target_percent)
+  for (const int percent : compare::target_percent)
     text += fmt::format(",evaluations within {0}%,reached {0}%", percent);
   text += "\n";
   for (const Ordered& ordered : comparison.orders)
-    for (const search::SpaceResult& space : ordered.spaces)
+    for (const compare::SpaceResult& space : ordered.spaces)
       for (std::size_t i = 0; i < space.cells.size(); ++i)
         for (std::size_t repeat = 0; repeat < space.cells[i].runs.size(); ++repeat) {
-          const search::Cell& cell = space.cells[i];
-          text += fmt::format("{},{},{},{},{}", search::name(ordered.order), quoted(space.name),
+          const compare::Cell& cell = space.cells[i];
+          text += fmt::format("{},{},{},{},{}", compare::name(ordered.order), quoted(space.name),
                               quoted(comparison.contest.entrants[i].label), repeat, cell.runs[repeat]);
           for (const auto& first : cell.first)
             text += fmt::format(",{},{}", first[repeat].at, first[repeat].censored ? 0 : 1);

@@ -11,12 +11,15 @@
 #include "core/text/wrap.h"
 
 namespace deplo::apps {
+
+namespace compare = search::compare;
+
 namespace {
 
-using search::Cell;
-using search::Interval;
-using search::SpaceResult;
-using search::Standing;
+using compare::Cell;
+using compare::Interval;
+using compare::SpaceResult;
+using compare::Standing;
 
 constexpr std::size_t least_label = 12;
 
@@ -88,7 +91,7 @@ std::string standings_table(const Comparison& comparison, const Ordered& ordered
 }
 
 std::string space_table(const Comparison& comparison, const SpaceResult& space, std::size_t width) {
-  const search::Difficulty& hard = space.difficulty;
+  const compare::Difficulty& hard = space.difficulty;
   const std::string about = fmt::format(
       "{}: {} configurations, {} valid; within 1/5/10% of the best: {:.3g}/{:.3g}/{:.3g}%; correlation of neighbours "
       "{:.2f}; budget {} ({} evaluations of random search), short {} ({})",
@@ -103,12 +106,12 @@ std::string space_table(const Comparison& comparison, const SpaceResult& space, 
     std::vector<double> differences;
     for (std::size_t r = 0; r < cell.runs.size(); ++r) differences.push_back(cell.runs[r] - space.cells[0].runs[r]);
     const auto half = [&](std::size_t target) {
-      return search::time_to_share(search::reached(cell.first[target]), 0.5);
+      return compare::time_to_share(compare::reached(cell.first[target]), 0.5);
     };
     text += "  " + left(comparison.contest.entrants[i].label, label) +
             fmt::format("{:8.3f}{:8.3f}{:>8}{:>6}{:>8}{:>8}\n", cell.score, cell.short_score,
-                        i == 0 ? "" : probability(search::wilcoxon(differences)),
-                        i == 0 ? "" : fmt::format("{:.2f}", search::a12(cell.runs, space.cells[0].runs)),
+                        i == 0 ? "" : probability(compare::wilcoxon(differences)),
+                        i == 0 ? "" : fmt::format("{:.2f}", compare::a12(cell.runs, space.cells[0].runs)),
                         evaluations(half(0)), evaluations(half(1)));
   }
   return text;
@@ -118,7 +121,7 @@ std::string space_table(const Comparison& comparison, const SpaceResult& space, 
 std::string order_table(const Comparison& comparison, std::size_t width) {
   const std::size_t label = label_width(comparison, width, 12 * comparison.orders.size() + 10);
   std::string text = "\nscore by order of the levels\n" + left("strategy", label);
-  for (const Ordered& ordered : comparison.orders) text += fmt::format("{:>12}", search::name(ordered.order));
+  for (const Ordered& ordered : comparison.orders) text += fmt::format("{:>12}", compare::name(ordered.order));
   text += fmt::format("{:>10}\n", "spread");
   for (std::size_t i = 0; i < comparison.contest.entrants.size(); ++i) {
     text += left(comparison.contest.entrants[i].label, label);
@@ -133,7 +136,7 @@ std::string order_table(const Comparison& comparison, std::size_t width) {
   return text;
 }
 
-std::string mode(const search::Contest& contest) {
+std::string mode(const compare::Contest& contest) {
   std::string text;
   if (contest.noisy) text += ", launches resampled";
   if (contest.workers > 0) text += fmt::format(", {} compilers beside the device", contest.workers);
@@ -147,12 +150,12 @@ std::string mode(const search::Contest& contest) {
 std::string print_comparison(const Comparison& comparison, bool verbose, std::size_t width) {
   const Ordered& first = comparison.orders.front();
   if (first.standings.empty()) return "interrupted before the first space was finished\n";
-  const search::Contest& contest = comparison.contest;
+  const compare::Contest& contest = comparison.contest;
   const std::string legend = fmt::format(
       "{}, {} repeats, seed {}, levels {}{}; 0 is random search, 1 the best at once\nshort: the score at the short "
       "budget (cutoff {}); p, A12: against {}; to 10%, to 5%: median evaluations\n",
       counted(static_cast<std::int64_t>(first.spaces.size()), "space"), contest.repeats, contest.seed,
-      search::name(first.order), mode(contest), contest.short_cutoff, contest.entrants.front().label);
+      compare::name(first.order), mode(contest), contest.short_cutoff, contest.entrants.front().label);
   std::string text = standings_table(comparison, first, width) + "\n" + wrap(legend, width);
   if (comparison.orders.size() > 1) text += order_table(comparison, width);
   if (verbose)

@@ -10,6 +10,9 @@
 #include "core/interrupt.h"
 
 namespace deplo::apps {
+
+namespace compare = search::compare;
+
 namespace {
 
 std::set<std::string> canonical(const std::vector<std::string>& paths) {
@@ -30,7 +33,7 @@ void refuse_overlap(const std::vector<std::string>& training, const std::vector<
 }
 
 const search::SearcherKind& only_strategy(const CompareFlags& flags) {
-  const std::vector<search::Entrant> entrants = parse_entrants(flags.search, flags.set);
+  const std::vector<compare::Entrant> entrants = parse_entrants(flags.search, flags.set);
   if (entrants.size() != 1 || !entrants[0].options.parameters.empty())
     throw Error("--tune-hyperparameters: expected one strategy in --search, without parameters");
   const search::SearcherKind& kind = search::find_searcher(entrants[0].name);
@@ -40,9 +43,10 @@ const search::SearcherKind& only_strategy(const CompareFlags& flags) {
 }
 
 /// In another format a space has the same kernel and device.
-void refuse_overlap(const std::vector<search::SpaceResult>& training, const std::vector<search::SpaceResult>& scored) {
-  for (const search::SpaceResult& a : training)
-    for (const search::SpaceResult& b : scored)
+void refuse_overlap(const std::vector<compare::SpaceResult>& training,
+                    const std::vector<compare::SpaceResult>& scored) {
+  for (const compare::SpaceResult& a : training)
+    for (const compare::SpaceResult& b : scored)
       if (!a.kernel.empty() && a.kernel == b.kernel && a.device == b.device &&
           a.difficulty.configurations == b.difficulty.configurations)
         throw Error(
@@ -83,16 +87,16 @@ TunedParameters tune_hyperparameters(const CompareFlags& flags, const std::vecto
   TunedParameters tuned;
   CompareFlags one = flags;
   one.orders.resize(1);
-  std::vector<search::SpaceResult> training;
+  std::vector<compare::SpaceResult> training;
   while (tuned.rounds.size() < most_rounds) {
     std::vector<Parameters> tried = single_changes(kind, tuned.best);
     tried.insert(tried.begin(), tuned.best);
     one.search.clear();
     for (const Parameters& each : tried) one.search.push_back(label(strategy, each));
-    const Comparison comparison = compare(one, progress);
+    const Comparison comparison = compare_strategies(one, progress);
     if (comparison.interrupted) break;
     std::vector<double> scores;
-    for (const search::Standing& standing : comparison.orders[0].standings) scores.push_back(standing.score);
+    for (const compare::Standing& standing : comparison.orders[0].standings) scores.push_back(standing.score);
     const auto best = static_cast<std::size_t>(std::ranges::max_element(scores) - scores.begin());
     tuned.rounds.push_back({one.search, scores});
     training = comparison.orders[0].spaces;
@@ -103,7 +107,7 @@ TunedParameters tune_hyperparameters(const CompareFlags& flags, const std::vecto
   one.spaces = scored_spaces;
   one.search = {strategy};
   if (!tuned.best.empty()) one.search.push_back(label(strategy, tuned.best));
-  tuned.scored = compare(one, progress);
+  tuned.scored = compare_strategies(one, progress);
   refuse_overlap(training, tuned.scored.orders[0].spaces);
   return tuned;
 }

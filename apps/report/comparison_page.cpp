@@ -13,18 +13,21 @@
 #include "core/text/text.h"
 
 namespace deplo::apps {
+
+namespace compare = search::compare;
+
 namespace {
 
-using search::Cell;
-using search::SpaceResult;
+using compare::Cell;
+using compare::SpaceResult;
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-std::string interval(const search::Interval& i) { return fmt::format("{:.3f} … {:.3f}", i.low, i.high); }
+std::string interval(const compare::Interval& i) { return fmt::format("{:.3f} … {:.3f}", i.low, i.high); }
 
 std::size_t longest_label(const Comparison& comparison) {
   std::size_t longest = 0;
-  for (const search::Entrant& entrant : comparison.contest.entrants)
+  for (const compare::Entrant& entrant : comparison.contest.entrants)
     longest = std::max(longest, columns(entrant.label));
   return longest;
 }
@@ -33,8 +36,8 @@ std::string evaluations(double count) { return std::isfinite(count) ? fmt::forma
 
 HtmlTable standings_table(const Ordered& ordered) {
   HtmlTable table{{"strategy", "score", "95 %", "median", "95 %", "short", "p", "A12"}, {}};
-  for (const int percent : search::target_percent) table.heads.push_back(fmt::format("to {} %", percent));
-  for (const search::Standing& s : ordered.standings) {
+  for (const int percent : compare::target_percent) table.heads.push_back(fmt::format("to {} %", percent));
+  for (const compare::Standing& s : ordered.standings) {
     const bool first = &s == &ordered.standings.front();
     table.rows.push_back({s.label, fmt::format("{:.3f}", s.score), interval(s.score_interval),
                           fmt::format("{:.3f}", s.median_score), interval(s.median_interval),
@@ -49,7 +52,7 @@ Figure standings_figure(const Ordered& ordered) {
   std::vector<BarRow> rows;
   double least = 0;
   for (std::size_t i = 0; i < ordered.standings.size(); ++i) {
-    const search::Standing& s = ordered.standings[i];
+    const compare::Standing& s = ordered.standings[i];
     rows.push_back({s.label, s.score, s.score_interval.low, s.score_interval.high, i, fmt::format("{:.3f}", s.score)});
     least = std::min(least, s.score_interval.low);
   }
@@ -66,7 +69,7 @@ Middle middle(const Ordered& ordered, std::size_t entrant, std::size_t time) {
   for (const SpaceResult& space : ordered.spaces)
     if (const double score = space.cells[entrant].score_curve[time]; !std::isnan(score)) scores.push_back(score);
   if (scores.empty()) return {};
-  return {search::mean(scores), search::quantile(scores, 0.25), search::quantile(scores, 0.75)};
+  return {compare::mean(scores), compare::quantile(scores, 0.25), compare::quantile(scores, 0.75)};
 }
 
 Figure score_over_time(const Comparison& comparison, const Ordered& ordered) {
@@ -74,7 +77,7 @@ Figure score_over_time(const Comparison& comparison, const Ordered& ordered) {
   std::vector<std::vector<double>> means(count), lows(count), highs(count);
   double least = -0.2;
   for (std::size_t i = 0; i < count; ++i)
-    for (std::size_t t = 0; t < search::curve_times; ++t) {
+    for (std::size_t t = 0; t < compare::curve_times; ++t) {
       const Middle at = middle(ordered, i, t);
       means[i].push_back(at.mean);
       lows[i].push_back(at.low);
@@ -85,7 +88,7 @@ Figure score_over_time(const Comparison& comparison, const Ordered& ordered) {
               {"share of the budget", 0, 1, false, Unit::percent}, {"score", std::max(least, -1.0), 1},
               longest_label(comparison));
   chart.rule(0);
-  const std::vector<double> x = search::equidistant(0, 1, search::curve_times);
+  const std::vector<double> x = compare::equidistant(0, 1, compare::curve_times);
   constexpr std::size_t most_bands = 3;  // more hide one another
   for (std::size_t i = 0; i < count && count <= most_bands; ++i) chart.band(x, lows[i], highs[i], i);
   for (std::size_t i = 0; i < count; ++i) chart.line(x, means[i], i, comparison.contest.entrants[i].label);
@@ -93,23 +96,23 @@ Figure score_over_time(const Comparison& comparison, const Ordered& ordered) {
 }
 
 Figure arrivals(const Comparison& comparison, std::span<const SpaceResult> spaces, std::size_t target) {
-  std::vector<std::vector<search::Reached>> curves;
+  std::vector<std::vector<compare::Reached>> curves;
   double longest = 10;
   for (std::size_t i = 0; i < comparison.contest.entrants.size(); ++i) {
-    std::vector<search::Event> events;
+    std::vector<compare::Event> events;
     for (const SpaceResult& space : spaces)
       events.insert(events.end(), space.cells[i].first[target].begin(), space.cells[i].first[target].end());
-    for (const search::Event& event : events) longest = std::max(longest, event.at);
-    curves.push_back(search::reached(std::move(events)));
+    for (const compare::Event& event : events) longest = std::max(longest, event.at);
+    curves.push_back(compare::reached(std::move(events)));
   }
-  const int percent = search::target_percent[target];
+  const int percent = compare::target_percent[target];
   Chart chart(fmt::format("within-{}-percent", percent),
               fmt::format("Runs that came within {} % of the best (ECDF)", percent),
               {"evaluations", 1, longest, true, Unit::count}, {"share of the runs", 0, 1, false, Unit::percent},
               longest_label(comparison));
   for (std::size_t i = 0; i < curves.size(); ++i) {
     std::vector<double> x{1}, y{0};
-    for (const search::Reached& step : curves[i]) {
+    for (const compare::Reached& step : curves[i]) {
       x.push_back(step.at);
       y.push_back(step.share);
     }
@@ -150,7 +153,7 @@ HtmlTable spaces_table(const Comparison& comparison, const Ordered& ordered) {
 double lowest(const SpaceResult& space) {
   double low = 0.8;
   for (const Cell& cell : space.cells)
-    for (std::size_t t = search::curve_times / 20; t < search::curve_times; ++t)
+    for (std::size_t t = compare::curve_times / 20; t < compare::curve_times; ++t)
       if (cell.best_curve[0][t] < low) low = cell.best_curve[0][t];
   return std::max(0.0, std::floor(low * 5) / 5);
 }
@@ -171,7 +174,7 @@ Figure best_so_far(const Comparison& comparison, const SpaceResult& space) {
   Chart chart("best-so-far", "Best so far: median and quartiles of the runs",
               around("time of the search", space.start, space.budget, false, Unit::seconds),
               {"best of all / best so far", lowest(space), 1, false, Unit::percent}, longest_label(comparison));
-  const std::vector<double> times = search::equidistant(space.start, space.budget, search::curve_times);
+  const std::vector<double> times = compare::equidistant(space.start, space.budget, compare::curve_times);
   for (const std::size_t i : banded(space))
     chart.band(times, space.cells[i].best_curve[0], space.cells[i].best_curve[2], i);
   for (std::size_t i = 0; i < space.cells.size(); ++i)
@@ -213,9 +216,10 @@ void add_order(Page& page, const Comparison& comparison, const Ordered& ordered)
     for (const auto& entrant : comparison.contest.entrants) labels.push_back(entrant.label);
     return labels;
   }());
-  const std::string subject = comparison.orders.size() > 1 ? fmt::format("levels {}", search::name(ordered.order)) : "";
+  const std::string subject =
+      comparison.orders.size() > 1 ? fmt::format("levels {}", compare::name(ordered.order)) : "";
   std::vector<Figure> figures = {standings_figure(ordered), score_over_time(comparison, ordered)};
-  for (std::size_t target = 0; target < search::target_percent.size(); ++target)
+  for (std::size_t target = 0; target < compare::target_percent.size(); ++target)
     figures.push_back(arrivals(comparison, ordered.spaces, target));
   figures.push_back(score_map(comparison, ordered));
   page.plots(subject.empty() ? "all spaces" : subject + ", all spaces", std::move(figures));
@@ -232,10 +236,10 @@ void add_order(Page& page, const Comparison& comparison, const Ordered& ordered)
 
 std::string description(const Comparison& comparison) {
   const Ordered& first = comparison.orders.front();
-  const search::Contest& contest = comparison.contest;
+  const compare::Contest& contest = comparison.contest;
   std::string text = fmt::format("{} {}, {} repeats, seed {}, levels {}", first.spaces.size(),
                                  first.spaces.size() == 1 ? "space" : "spaces", contest.repeats, contest.seed,
-                                 search::name(first.order));
+                                 compare::name(first.order));
   if (contest.noisy) text += ", with noise";
   if (contest.workers > 0) text += fmt::format(", {} compilers beside the device", contest.workers);
   if (contest.warm_start > 0)
@@ -264,7 +268,7 @@ Page comparison_page(const Comparison& comparison) {
   page.text(description(comparison));
   for (const Ordered& ordered : comparison.orders) {
     if (ordered.spaces.empty()) continue;
-    if (&ordered != &first) page.section(fmt::format("Levels {}", search::name(ordered.order)), true);
+    if (&ordered != &first) page.section(fmt::format("Levels {}", compare::name(ordered.order)), true);
     add_order(page, comparison, ordered);
   }
   constexpr std::size_t most_unfolded = 12;

@@ -10,6 +10,9 @@
 #include "core/error.h"
 
 namespace deplo::apps {
+
+namespace compare = search::compare;
+
 namespace {
 
 using Json = nlohmann::json;
@@ -38,10 +41,10 @@ class Node {
     if (!json_.is_string()) expected("a text");
     return json_.get<std::string>();
   }
-  search::Order order() const {
+  compare::Order order() const {
     const std::string name = text();
     try {
-      return search::parse_order(name);
+      return compare::parse_order(name);
     } catch (const Error& error) {
       throw Error(fmt::format("{}: {}", place_, error.what()));
     }
@@ -74,7 +77,7 @@ class Node {
     for (const Node& item : items(count)) values.push_back(item.number(none));
     return values;
   }
-  search::Interval interval() const {
+  compare::Interval interval() const {
     const auto ends = items(2);
     return {ends[0].number(), ends[1].number()};
   }
@@ -84,8 +87,8 @@ class Node {
   std::string place_;
 };
 
-search::Standing read_standing(const Node& node) {
-  search::Standing s;
+compare::Standing read_standing(const Node& node) {
+  compare::Standing s;
   s.label = node.at("strategy").text();
   s.score = node.at("score").number();
   s.score_interval = node.at("score_95").interval();
@@ -94,33 +97,33 @@ search::Standing read_standing(const Node& node) {
   s.short_score = node.at("short_score").number();
   s.p = node.at("p").number();
   s.a12 = node.at("a12").number();
-  for (std::size_t i = 0; i < search::target_percent.size(); ++i)
+  for (std::size_t i = 0; i < compare::target_percent.size(); ++i)
     s.evaluations[i] =
-        node.at(fmt::format("evaluations_to_{}_percent", search::target_percent[i]).c_str()).number(infinity);
+        node.at(fmt::format("evaluations_to_{}_percent", compare::target_percent[i]).c_str()).number(infinity);
   return s;
 }
 
-search::Cell read_cell(const Node& node) {
+compare::Cell read_cell(const Node& node) {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-  search::Cell cell;
+  compare::Cell cell;
   cell.score = node.at("score").number();
   cell.short_score = node.at("short_score").number();
   cell.runs = node.at("runs").numbers({}, nan);
-  for (std::size_t i = 0; i < search::target_percent.size(); ++i)
+  for (std::size_t i = 0; i < compare::target_percent.size(); ++i)
     for (const Node& event :
-         node.at(fmt::format("first_within_{}_percent", search::target_percent[i]).c_str()).items()) {
+         node.at(fmt::format("first_within_{}_percent", compare::target_percent[i]).c_str()).items()) {
       const auto pair = event.items(2);
       cell.first[i].push_back({static_cast<double>(pair[0].count()), !pair[1].flag()});
     }
-  cell.score_curve = node.at("score_curve").numbers(search::curve_times, nan);
-  cell.best_curve[0] = node.at("best_lower_quartile").numbers(search::curve_times, nan);
-  cell.best_curve[1] = node.at("best_median").numbers(search::curve_times, nan);
-  cell.best_curve[2] = node.at("best_upper_quartile").numbers(search::curve_times, nan);
+  cell.score_curve = node.at("score_curve").numbers(compare::curve_times, nan);
+  cell.best_curve[0] = node.at("best_lower_quartile").numbers(compare::curve_times, nan);
+  cell.best_curve[1] = node.at("best_median").numbers(compare::curve_times, nan);
+  cell.best_curve[2] = node.at("best_upper_quartile").numbers(compare::curve_times, nan);
   return cell;
 }
 
-search::Difficulty read_difficulty(const Node& node) {
-  search::Difficulty difficulty;
+compare::Difficulty read_difficulty(const Node& node) {
+  compare::Difficulty difficulty;
   difficulty.configurations = static_cast<std::size_t>(node.at("configurations").count());
   difficulty.valid = static_cast<std::size_t>(node.at("valid").count());
   difficulty.within1 = node.at("share_within_1_percent").number();
@@ -130,8 +133,8 @@ search::Difficulty read_difficulty(const Node& node) {
   return difficulty;
 }
 
-search::SpaceResult read_space(const Node& node, std::size_t entrants) {
-  search::SpaceResult space;
+compare::SpaceResult read_space(const Node& node, std::size_t entrants) {
+  compare::SpaceResult space;
   space.name = node.at("space").text();
   space.kernel = node.at("kernel").text();
   space.device = node.at("device").text();
@@ -151,8 +154,8 @@ search::SpaceResult read_space(const Node& node, std::size_t entrants) {
   return space;
 }
 
-std::vector<search::Entrant> read_entrants(const Node& document) {
-  std::vector<search::Entrant> entrants;
+std::vector<compare::Entrant> read_entrants(const Node& document) {
+  std::vector<compare::Entrant> entrants;
   for (const Node& label : document.at("strategies").items()) entrants.push_back({label.text(), "", {}});
   if (entrants.empty()) document.at("strategies").expected("a strategy, found none");
   return entrants;
@@ -175,7 +178,7 @@ Comparison parse_comparison(std::string_view text, const std::string& place) {
                 ": expected a store, or a comparison written by `deplo compare --output`, found something else");
   const Node document(json, place);
   Comparison comparison;
-  search::Contest& contest = comparison.contest;
+  compare::Contest& contest = comparison.contest;
   contest.entrants = read_entrants(document);
   contest.repeats = static_cast<std::size_t>(document.at("repeats").count());
   contest.seed = document.at("seed").seed();

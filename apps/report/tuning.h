@@ -69,8 +69,8 @@ struct TunedKernel {
   std::string best_trail;                       // "": none is valid
   /// Of the valid trials of its trails under the protocol that most of them have, the latest of each trail.
   std::size_t valid = 0;
-  std::vector<search::KnobEffect> knobs;
-  std::vector<search::PairEffect> pairs;
+  std::vector<search::model::KnobEffect> knobs;
+  std::vector<search::model::PairEffect> pairs;
   /// The best trail as these rules read it.
   struct Decision {
     std::string rule, knob, value, untuned;  // "-": the untuned schedule has no such knob

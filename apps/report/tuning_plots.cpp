@@ -188,8 +188,8 @@ Shares shares_of(const Kernels& kernels) {
   };
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     if (kernels[i] == nullptr) continue;
-    for (const search::KnobEffect& effect : kernels[i]->knobs) keep(effect.knob, i, effect.share, least_share);
-    for (const search::PairEffect& pair : kernels[i]->pairs)
+    for (const search::model::KnobEffect& effect : kernels[i]->knobs) keep(effect.knob, i, effect.share, least_share);
+    for (const search::model::PairEffect& pair : kernels[i]->pairs)
       keep(pair.first + " × " + pair.second, i, pair.share, least_pair_share);
   }
   return shares;
@@ -224,13 +224,13 @@ void add_values(std::vector<Figure>& figures, const TunedKernel& kernel, std::si
   constexpr std::size_t most_knobs = 3, most_values = 8;
   std::vector<FactorRow> rows;
   std::size_t knobs = 0;
-  for (const search::KnobEffect& effect : kernel.knobs) {
+  for (const search::model::KnobEffect& effect : kernel.knobs) {
     if (effect.share < least_share || ++knobs > most_knobs) break;
-    std::vector<search::ValueEffect> kept = effect.values;
-    std::ranges::stable_sort(kept, std::greater(), &search::ValueEffect::count);
+    std::vector<search::model::ValueEffect> kept = effect.values;
+    std::ranges::stable_sort(kept, std::greater(), &search::model::ValueEffect::count);
     if (kept.size() > most_values) kept.resize(most_values);
-    std::ranges::sort(kept, {}, &search::ValueEffect::value);
-    for (const search::ValueEffect& value : kept)
+    std::ranges::sort(kept, {}, &search::model::ValueEffect::value);
+    for (const search::model::ValueEffect& value : kept)
       rows.push_back({effect.knob, fmt::format("{} ({})", deplo::print(value.value), value.count), value.factor, series,
                       fmt::format("{:.2f}×", value.factor)});
   }

@@ -85,8 +85,8 @@ void add_effects(const std::string& place, const std::map<std::string, std::vect
     records.add(parse_trail(trial->trail), std::move(record));
   }
   const search::Records all = records.finish();
-  kernel.knobs = search::knob_effects(all);
-  kernel.pairs = search::pair_effects(all, most_pairs);
+  kernel.knobs = search::model::knob_effects(all);
+  kernel.pairs = search::model::pair_effects(all, most_pairs);
 }
 
 }  // namespace

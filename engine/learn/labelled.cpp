@@ -15,6 +15,9 @@
 #include "rules/lower.h"
 
 namespace deplo::engine {
+
+using search::compare::Labelled;
+
 namespace {
 
 /// nullopt: rules have changed since.
@@ -36,11 +39,11 @@ std::vector<measure::KnownTrial> valid_trials(measure::Store& store, const Store
   return some;
 }
 
-search::Labelled label(measure::Store& store, const StoreKey& key, std::size_t most) {
+Labelled label(measure::Store& store, const StoreKey& key, std::size_t most) {
   const ir::Program loop = parse_kernel(key.text, {}, key.name);
   const Target target = measure::target_of(key.info);
   const rules::Ceilings ceilings = store.ceilings(key.device);
-  search::Labelled set{key.name, key.info.name, key.name, {rules::feature_names().size(), {}}, {}, {}};
+  Labelled set{key.name, key.info.name, key.name, {rules::feature_names().size(), {}}, {}, {}};
   for (const measure::KnownTrial& known : valid_trials(store, key, most)) {
     const auto found = features_of(loop, target, known.trial.trail);
     if (!found) continue;
@@ -76,26 +79,26 @@ Column column(const search::Knob& knob) {
 
 }  // namespace
 
-std::vector<search::Labelled> label_store(const std::string& file, std::size_t least, std::size_t most) {
+std::vector<Labelled> label_store(const std::string& file, std::size_t least, std::size_t most) {
   const std::vector<StoreKey> keys = store_keys(file);
   measure::Store store = measure::Store::open_to_read(file);
-  std::vector<search::Labelled> sets;
+  std::vector<Labelled> sets;
   for (const StoreKey& key : keys) {
     if (!key.text.starts_with("===")) continue;  // imported: no kernel of ours
-    search::Labelled set = label(store, key, most);
+    Labelled set = label(store, key, most);
     if (set.logs.size() >= least) sets.push_back(std::move(set));
   }
   return sets;
 }
 
-std::vector<search::Labelled> label_records(const search::Records& records, std::size_t least) {
+std::vector<Labelled> label_records(const search::Records& records, std::size_t least) {
   std::vector<Column> columns;
   for (const search::Knob& knob : records.knobs) columns.push_back(column(knob));
   std::vector<std::pair<std::size_t, std::size_t>> pairs;
   for (std::size_t a = 0; a < columns.size(); ++a)
     for (std::size_t b = a + 1; b < columns.size(); ++b)
       if (columns[a].numeric && columns[b].numeric) pairs.emplace_back(a, b);
-  search::Labelled set{records.kernel, records.device, records.name, {columns.size() + 2 * pairs.size(), {}}, {}, {}};
+  Labelled set{records.kernel, records.device, records.name, {columns.size() + 2 * pairs.size(), {}}, {}, {}};
   for (std::size_t i = 0; i < records.records.size(); ++i) {
     const Outcome& outcome = records.records[i].outcome;
     if (!outcome.ok() || !(outcome.microseconds > 0)) continue;
@@ -113,11 +116,11 @@ std::vector<search::Labelled> label_records(const search::Records& records, std:
   return {std::move(set)};
 }
 
-std::string print_points(const std::vector<search::Labelled>& sets) {
+std::string print_points(const std::vector<Labelled>& sets) {
   std::string text = "kernel,device,us,analytic_us";
   for (const std::string_view name : rules::feature_names()) text += fmt::format(",{}", name);
   text += "\n";
-  for (const search::Labelled& set : sets)
+  for (const Labelled& set : sets)
     for (std::size_t i = 0; i < set.logs.size(); ++i) {
       text += fmt::format("\"{}\",\"{}\",{:.6g},{:.6g}", set.kernel, set.device, std::exp(set.logs[i]),
                           std::exp(set.analytic[i]));

@@ -16,13 +16,16 @@
 #include "search/count.h"
 
 namespace deplo::engine {
+
+using search::compare::Labelled;
+
 namespace {
 
-search::Labelled empty_set(const std::string& kernel) {
+Labelled empty_set(const std::string& kernel) {
   return {kernel, "", kernel, {rules::feature_names().size(), {}}, {}, {}};
 }
 
-void add(search::Labelled& set, const rules::Lowering& lowering, const rules::Ceilings& ceilings) {
+void add(Labelled& set, const rules::Lowering& lowering, const rules::Ceilings& ceilings) {
   const rules::Features features = rules::features(lowering.program(), lowering.target());
   std::ranges::copy(rules::feature_vector(features), set.points.add());
   set.analytic.push_back(std::log(rules::roofline_us(features, lowering.target(), ceilings)));
@@ -39,15 +42,15 @@ Trail trail_of(const search::Records& records, std::size_t row) {
 }  // namespace
 
 Prior analytic_prior() {
-  return [](const search::Labelled& set) { return set.analytic; };
+  return [](const Labelled& set) { return set.analytic; };
 }
 
-Prior learned_prior(std::vector<search::Labelled> sets, std::uint64_t seed) {
-  return [sets = std::move(sets), seed](const search::Labelled& set) {
-    std::vector<search::Labelled> others;
-    for (const search::Labelled& other : sets)
+Prior learned_prior(std::vector<Labelled> sets, std::uint64_t seed) {
+  return [sets = std::move(sets), seed](const Labelled& set) {
+    std::vector<Labelled> others;
+    for (const Labelled& other : sets)
       if (other.kernel != set.kernel) others.push_back(other);
-    return others.empty() ? std::vector<double>() : search::predict_by_trees(others, set, seed);
+    return others.empty() ? std::vector<double>() : search::compare::predict_by_trees(others, set, seed);
   };
 }
 
@@ -55,7 +58,7 @@ search::SourceTask prior_source(const KernelSpace& space, const rules::Ceilings&
                                 std::uint64_t seed, const Prior& prior) {
   Rng rng(seed);
   search::SourceTask source;
-  search::Labelled set = empty_set("");
+  Labelled set = empty_set("");
   std::set<std::string> seen;
   const auto note = [&](const search::Candidate& candidate) {
     if (!seen.insert(print(candidate->trail())).second) return;
@@ -80,7 +83,7 @@ std::shared_ptr<const search::Records> prior_records(const StoredSpace& space, c
   believed.kernel = records.kernel;
   believed.device = fmt::format("the {} model of {}", name, records.device);
   believed.knobs = records.knobs;
-  search::Labelled set = empty_set(records.kernel);
+  Labelled set = empty_set(records.kernel);
   for (std::size_t row = 0; row < records.records.size(); ++row) {
     const auto lowered = rules::follow(root, trail_of(records, row), rules::TrailIs::whole);
     if (!lowered.ok()) continue;

@@ -13,7 +13,7 @@
 
 #include "core/error.h"
 
-namespace deplo::search {
+namespace deplo::search::compare {
 namespace {
 
 // As the published figures; more bags change a score by less than 0.002.
@@ -99,7 +99,7 @@ class Arena {
     searcher->warm_start(draw_sources(seed));
     const Replay replay{
         .seconds = limit_, .evaluations = contest_.evaluations, .noisy = contest_.noisy, .workers = contest_.workers};
-    runs_[entrant][repeat] = search::replay(space_, landscape_, *searcher, replay, mix(seed, "noise"));
+    runs_[entrant][repeat] = search::compare::replay(space_, landscape_, *searcher, replay, mix(seed, "noise"));
     cpu_[entrant][repeat] = cpu_seconds() - before;
   }
 
@@ -217,4 +217,4 @@ SpaceResult compete(const TableSpace& space, const Contest& contest, const Tick&
   return Arena(space, contest, sources).compete(tick, cancelled);
 }
 
-}  // namespace deplo::search
+}  // namespace deplo::search::compare

@@ -11,7 +11,7 @@
 #include "search/compare/sources.h"
 #include "search/compare/statistics.h"
 
-namespace deplo::search {
+namespace deplo::search::compare {
 
 struct Entrant {
   std::string label;  // in the table; each once
@@ -78,4 +78,4 @@ struct Standing {
 };
 std::vector<Standing> standings(const Contest&, std::span<const SpaceResult>);
 
-}  // namespace deplo::search
+}  // namespace deplo::search::compare

@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 
-namespace deplo::search {
+namespace deplo::search::compare {
 namespace {
 
 struct Block {
@@ -135,4 +135,4 @@ double mean_score(std::span<const double> scores) {
   return count > 0 ? sum / static_cast<double>(count) : std::numeric_limits<double>::quiet_NaN();
 }
 
-}  // namespace deplo::search
+}  // namespace deplo::search::compare

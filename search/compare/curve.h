@@ -10,7 +10,7 @@
 #include "core/rng.h"
 #include "search/compare/landscape.h"
 
-namespace deplo::search {
+namespace deplo::search::compare {
 
 /// After an evaluation: when it ended, and the rank of the best so far; 0 (the worst) while nothing was valid.
 struct Step {
@@ -54,4 +54,4 @@ std::vector<double> scores(const Landscape&, std::span<const double> ranks, std:
 /// The mean of those that are defined; NaN where none is.
 double mean_score(std::span<const double> scores);
 
-}  // namespace deplo::search
+}  // namespace deplo::search::compare

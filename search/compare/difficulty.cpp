@@ -12,7 +12,7 @@
 #include "core/error.h"
 #include "core/rng.h"
 
-namespace deplo::search {
+namespace deplo::search::compare {
 namespace {
 
 constexpr std::size_t most_sampled = 20000;  // the correlation's standard error is then below 0.01
@@ -148,4 +148,4 @@ std::vector<std::size_t> level_order(const Records& records, Order order, std::u
   return levels;
 }
 
-}  // namespace deplo::search
+}  // namespace deplo::search::compare

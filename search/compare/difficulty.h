@@ -7,7 +7,7 @@
 
 #include "search/compare/landscape.h"
 
-namespace deplo::search {
+namespace deplo::search::compare {
 
 struct Difficulty {
   std::size_t configurations = 0, valid = 0;
@@ -32,4 +32,4 @@ std::string_view name(Order);
 /// For TableSpace. importance: the most important knob first, as recorded where equal.
 std::vector<std::size_t> level_order(const Records&, Order, std::uint64_t seed);
 
-}  // namespace deplo::search
+}  // namespace deplo::search::compare

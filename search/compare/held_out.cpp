@@ -15,7 +15,7 @@
 #include "search/model/regression_targets.h"
 #include "search/strategies/proposer.h"
 
-namespace deplo::search {
+namespace deplo::search::compare {
 namespace {
 
 constexpr std::size_t most_fitted = 128, most_conditioned = 512;  // a fit and a conditioning take the cube of them
@@ -25,7 +25,7 @@ constexpr std::size_t folds = 5;  // of rows, where there is one set to learn fr
 /// Candidates of one set or more; y is what the analytic model leaves.
 struct Rows {
   std::size_t dimensions = 0;  // of a point as it came
-  Points points;               // as they came, then less the median
+  model::Points points;        // as they came, then less the median
   std::vector<double> y, weights;
   std::vector<std::size_t> groups;  // which set
   std::size_t size() const { return y.size(); }
@@ -89,8 +89,8 @@ Estimate by_analysis(const Rows&, const Rows& at, std::uint64_t) {
 }
 
 Estimate by_trees(const Rows& from, const Rows& at, std::uint64_t seed) {
-  BoostedTrees trees;
-  TreeOptions options;
+  model::BoostedTrees trees;
+  model::TreeOptions options;
   options.seed = seed;
   trees.fit(from.points, from.y, from.weights, options);
   const std::vector<float> mean = trees.predict(at.points);
@@ -98,8 +98,8 @@ Estimate by_trees(const Rows& from, const Rows& at, std::uint64_t seed) {
 }
 
 /// The second half of each point, over the deviations of `from`.
-Points scaled(const Rows& rows, const std::vector<float>& deviations) {
-  Points out{rows.dimensions, {}};
+model::Points scaled(const Rows& rows, const std::vector<float>& deviations) {
+  model::Points out{rows.dimensions, {}};
   for (std::size_t i = 0; i < rows.size(); ++i) {
     float* const point = out.add();
     for (std::size_t k = 0; k < rows.dimensions; ++k)
@@ -125,16 +125,16 @@ Estimate by_process(const Rows& from, const Rows& at, std::uint64_t seed) {
   Rng rng(seed);
   std::vector<std::size_t> numbers(from.size());
   std::iota(numbers.begin(), numbers.end(), 0);
-  shuffle(numbers, rng);
+  strategies::shuffle(numbers, rng);
   numbers.resize(std::min(numbers.size(), most_conditioned));
   const Rows all = pick(from, numbers);
   const Rows some = pick(from, std::span(numbers).first(std::min(numbers.size(), most_fitted)));
   const std::vector<float> sizes = deviations(all);
   std::vector<double> y = all.y;
-  const double middle = mean(y), deviation = std::max(standardise(y), 1e-9);
+  const double middle = mean(y), deviation = std::max(model::standardise(y), 1e-9);
   std::vector<std::size_t> each(from.dimensions);
   std::iota(each.begin(), each.end(), 0);
-  GaussianProcess process;
+  model::GaussianProcess process;
   process.fit(scaled(some, sizes), std::span(y).first(some.size()), each, each.size(), fit_steps);
   process.condition(scaled(all, sizes), each, y);
   process.predict(scaled(at, sizes));
@@ -237,4 +237,4 @@ std::vector<double> predict_by_trees(std::span<const Labelled> others, const Lab
   return result;
 }
 
-}  // namespace deplo::search
+}  // namespace deplo::search::compare

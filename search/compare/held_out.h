@@ -21,12 +21,12 @@
 
 #include "search/model/gp.h"
 
-namespace deplo::search {
+namespace deplo::search::compare {
 
 /// The valid records of one kernel on one device.
 struct Labelled {
   std::string kernel, device, name;
-  Points points;                 // the same dimensions in all sets that learn from each other
+  model::Points points;          // the same dimensions in all sets that learn from each other
   std::vector<double> logs;      // of the times
   std::vector<double> analytic;  // logs; empty: no analytic model
 };
@@ -59,4 +59,4 @@ std::vector<HeldOutScore> evaluate_held_out(std::span<const Labelled>, const Hel
 /// of as many dimensions. The set's own times are not read.
 std::vector<double> predict_by_trees(std::span<const Labelled> others, const Labelled&, std::uint64_t seed);
 
-}  // namespace deplo::search
+}  // namespace deplo::search::compare

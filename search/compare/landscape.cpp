@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "search/compare/statistics.h"
 
-namespace deplo::search {
+namespace deplo::search::compare {
 
 Landscape::Landscape(const TableSpace& space) {
   const Records& records = space.records();
@@ -68,4 +68,4 @@ double score(double value, double random, double optimum) {
   return (value - random) / (optimum - random);
 }
 
-}  // namespace deplo::search
+}  // namespace deplo::search::compare

@@ -9,7 +9,7 @@
 
 #include "search/records/table_space.h"
 
-namespace deplo::search {
+namespace deplo::search::compare {
 
 /// Immutable. Values in µs, costs in seconds.
 class Landscape {
@@ -50,4 +50,4 @@ class Landscape {
 /// P = (f - f_rand) / (f_opt - f_rand): 0 is random search, 1 the optimum. NaN where random search is at the optimum.
 double score(double value, double random, double optimum);
 
-}  // namespace deplo::search
+}  // namespace deplo::search::compare

@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 
-namespace deplo::search {
+namespace deplo::search::compare {
 namespace {
 
 std::vector<std::size_t> in_order(std::span<const double> values) {
@@ -65,4 +65,4 @@ double top_regret(std::span<const double> logs, std::span<const double> predicte
   return std::exp(best - *std::ranges::min_element(logs)) - 1;
 }
 
-}  // namespace deplo::search
+}  // namespace deplo::search::compare

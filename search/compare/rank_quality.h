@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <span>
 
-namespace deplo::search {
+namespace deplo::search::compare {
 
 /// Spearman's rank correlation, equal values sharing ranks; 0 where one of them does not vary.
 double spearman(std::span<const double> a, std::span<const double> b);
@@ -13,4 +13,4 @@ double top_recall(std::span<const double> logs, std::span<const double> predicte
 /// How much slower the fastest of the `count` that the model would try is than the fastest of all: 0.1 is 10 %.
 double top_regret(std::span<const double> logs, std::span<const double> predicted, std::size_t count);
 
-}  // namespace deplo::search
+}  // namespace deplo::search::compare

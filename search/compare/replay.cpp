@@ -12,7 +12,7 @@
 #include "core/rng.h"
 #include "search/loop.h"
 
-namespace deplo::search {
+namespace deplo::search::compare {
 namespace {
 
 /// How many launches an evaluation takes of those that were recorded.
@@ -172,4 +172,4 @@ Steps replay(const TableSpace& space, const Landscape& landscape, Searcher& sear
   return replay.workers == 0 ? replayer.in_sequence() : replayer.with_workers();
 }
 
-}  // namespace deplo::search
+}  // namespace deplo::search::compare

@@ -4,7 +4,7 @@
 
 #include "search/compare/curve.h"
 
-namespace deplo::search {
+namespace deplo::search::compare {
 
 struct Replay {
   double seconds = 0;            // of recorded time: the evaluation that passes it is the last one
@@ -25,4 +25,4 @@ struct Replay {
 /// each time. The best so far is search/loop.h's Incumbent.
 Steps replay(const TableSpace&, const Landscape&, Searcher&, const Replay&, std::uint64_t seed);
 
-}  // namespace deplo::search
+}  // namespace deplo::search::compare

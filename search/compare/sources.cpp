@@ -9,7 +9,7 @@
 
 #include "search/strategies/tree.h"
 
-namespace deplo::search {
+namespace deplo::search::compare {
 namespace {
 
 std::set<std::string> knob_names(const Records& records) {
@@ -39,10 +39,10 @@ SourceTask draw(const Records& records, std::size_t count, Rng& rng) {
     Trail trail;
     for (std::size_t k = 0; k < records.knobs.size(); ++k)
       trail.push_back({records.knobs[k].name, records.value(rows[i], k)});
-    const double speed = reward(record.outcome);
+    const double speed = strategies::reward(record.outcome);
     source.push_back({std::move(trail), speed > 0 ? 1 / speed : std::numeric_limits<double>::infinity()});
   }
   return source;
 }
 
-}  // namespace deplo::search
+}  // namespace deplo::search::compare

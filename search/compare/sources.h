@@ -8,7 +8,7 @@
 #include "search/records/table_space.h"
 #include "search/searcher.h"
 
-namespace deplo::search {
+namespace deplo::search::compare {
 
 /// Recorded elsewhere.
 using Sources = std::vector<std::shared_ptr<const Records>>;
@@ -17,4 +17,4 @@ Sources sources_of(const Records&, const Sources& all);
 /// `count` of the records, all where there are fewer, as a searcher is told them.
 SourceTask draw(const Records&, std::size_t count, Rng&);
 
-}  // namespace deplo::search
+}  // namespace deplo::search::compare

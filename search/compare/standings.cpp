@@ -4,7 +4,7 @@
 #include "core/error.h"
 #include "search/compare/contest.h"
 
-namespace deplo::search {
+namespace deplo::search::compare {
 namespace {
 
 constexpr std::size_t bootstrap_draws = 10000;  // ends of the interval are then stable to a hundredth of its length
@@ -55,4 +55,4 @@ std::vector<Standing> standings(const Contest& contest, std::span<const SpaceRes
   return rows;
 }
 
-}  // namespace deplo::search
+}  // namespace deplo::search::compare

@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 
-namespace deplo::search {
+namespace deplo::search::compare {
 namespace {
 
 constexpr std::size_t most_exact = 40;  // 2^40 sign patterns are still exact as doubles
@@ -138,4 +138,4 @@ Bootstrap hierarchical_bootstrap(std::span<const std::vector<double>> replicates
   return {interval(means), interval(medians)};
 }
 
-}  // namespace deplo::search
+}  // namespace deplo::search::compare

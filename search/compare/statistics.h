@@ -7,7 +7,7 @@
 
 #include "core/rng.h"
 
-namespace deplo::search {
+namespace deplo::search::compare {
 
 /// Linear between order statistics (type 7 of Hyndman and Fan 1996). At least one value, none NaN; q in [0, 1].
 double quantile(std::vector<double> values, double q);
@@ -51,4 +51,4 @@ struct Bootstrap {
 };
 Bootstrap hierarchical_bootstrap(std::span<const std::vector<double>> replicates, std::size_t draws, Rng&);
 
-}  // namespace deplo::search
+}  // namespace deplo::search::compare

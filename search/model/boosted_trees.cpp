@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 
-namespace deplo::search {
+namespace deplo::search::model {
 namespace {
 
 void check(int status) {
@@ -88,4 +88,4 @@ std::vector<float> BoostedTrees::predict(const Points& points) const {
   return {result, result + points.size()};
 }
 
-}  // namespace deplo::search
+}  // namespace deplo::search::model

@@ -8,7 +8,7 @@
 
 #include "search/model/gp.h"
 
-namespace deplo::search {
+namespace deplo::search::model {
 
 struct TreeOptions {
   int trees = 200, depth = 5;
@@ -35,4 +35,4 @@ class BoostedTrees {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace deplo::search
+}  // namespace deplo::search::model

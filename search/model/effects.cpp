@@ -5,7 +5,7 @@
 #include <functional>
 #include <map>
 
-namespace deplo::search {
+namespace deplo::search::model {
 namespace {
 
 constexpr std::size_t least_per_pair = 5;  // records of a pair of values on average: with fewer the share is chance
@@ -101,4 +101,4 @@ std::vector<PairEffect> pair_effects(const Records& records, std::size_t most) {
   return pairs;
 }
 
-}  // namespace deplo::search
+}  // namespace deplo::search::model

@@ -6,7 +6,7 @@
 
 #include "search/records/records.h"
 
-namespace deplo::search {
+namespace deplo::search::model {
 
 /// Records of one value of a knob.
 struct ValueEffect {
@@ -37,4 +37,4 @@ struct PairEffect {
 /// The `most` largest, above 0, of knobs whose pairs of values have five records on average at least.
 std::vector<PairEffect> pair_effects(const Records&, std::size_t most);
 
-}  // namespace deplo::search
+}  // namespace deplo::search::model

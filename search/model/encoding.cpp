@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 
-namespace deplo::search {
+namespace deplo::search::model {
 namespace {
 
 constexpr float v2_weight = 0.7F;  // methodology: factors of two raised the score from 0.86 to 0.90
@@ -153,4 +153,4 @@ void Encoding::point(const Codes& codes, float* out) {
   }
 }
 
-}  // namespace deplo::search
+}  // namespace deplo::search::model

@@ -9,7 +9,7 @@
 
 #include "core/trail.h"
 
-namespace deplo::search {
+namespace deplo::search::model {
 
 /// Which of its values each knob has, in the order in which Encoding met them; absent: -1, and none at the end.
 using Codes = std::vector<std::int16_t>;
@@ -59,4 +59,4 @@ class Encoding {
   std::vector<std::size_t> dimensions_;
 };
 
-}  // namespace deplo::search
+}  // namespace deplo::search::model

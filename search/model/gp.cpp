@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 
-namespace deplo::search {
+namespace deplo::search::model {
 namespace {
 
 using Matrix = Eigen::MatrixXd;
@@ -226,4 +226,4 @@ void GaussianProcess::expect(std::size_t point) {
   s.expected.push_back(std::move(row));
 }
 
-}  // namespace deplo::search
+}  // namespace deplo::search::model

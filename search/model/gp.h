@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-namespace deplo::search {
+namespace deplo::search::model {
 
 /// Points, one after the other, `dimensions` numbers each.
 struct Points {
@@ -52,4 +52,4 @@ class GaussianProcess {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace deplo::search
+}  // namespace deplo::search::model

@@ -7,7 +7,7 @@
 
 #include "search/model/gp.h"
 
-namespace deplo::search {
+namespace deplo::search::model {
 
 /// Squared distances from points to the nearest of those given so far.
 class Nearest {
@@ -38,4 +38,4 @@ inline std::vector<float> middle(const Points& points) {
   return mean;
 }
 
-}  // namespace deplo::search
+}  // namespace deplo::search::model

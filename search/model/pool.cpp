@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "search/model/maximin.h"
 
-namespace deplo::search {
+namespace deplo::search::model {
 namespace {
 
 constexpr std::size_t incumbents = 4;  // whose neighbours are in the pool
@@ -187,4 +187,4 @@ void Pool::renew_parents(const std::vector<Trail>& fastest) {
   parents_ = std::move(next);
 }
 
-}  // namespace deplo::search
+}  // namespace deplo::search::model

@@ -18,7 +18,7 @@
 #include "search/model/gp.h"
 #include "search/trails.h"
 
-namespace deplo::search {
+namespace deplo::search::model {
 
 /// A candidate without its position, which may be large: a kernel's holds a program.
 struct Sample {
@@ -84,4 +84,4 @@ class Pool {
 /// One point for each sample.
 Points points(const std::vector<SamplePtr>&, Encoding&);
 
-}  // namespace deplo::search
+}  // namespace deplo::search::model

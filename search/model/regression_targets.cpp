@@ -5,7 +5,7 @@
 #include <limits>
 #include <numeric>
 
-namespace deplo::search {
+namespace deplo::search::model {
 
 double standardise(std::vector<double>& values) {
   const auto n = static_cast<double>(values.size());
@@ -44,4 +44,4 @@ std::vector<double> at(std::span<const double> values, std::span<const std::size
   return result;
 }
 
-}  // namespace deplo::search
+}  // namespace deplo::search::model

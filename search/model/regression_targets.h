@@ -6,7 +6,7 @@
 
 #include "core/rng.h"
 
-namespace deplo::search {
+namespace deplo::search::model {
 
 /// Mean 0 and variance 1 (of equal values: 0). The deviation it had.
 double standardise(std::vector<double>& values);
@@ -20,4 +20,4 @@ double clip_quantile(std::size_t n, double last);
 std::vector<std::size_t> subset(std::vector<std::size_t> by_time, std::size_t most, Rng& rng);
 std::vector<double> at(std::span<const double> values, std::span<const std::size_t> numbers);
 
-}  // namespace deplo::search
+}  // namespace deplo::search::model

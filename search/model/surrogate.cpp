@@ -10,7 +10,7 @@
 #include "search/model/regression_targets.h"
 #include "search/strategies/tree.h"
 
-namespace deplo::search {
+namespace deplo::search::model {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -36,7 +36,7 @@ void Surrogate::tell(const Candidate& candidate, const Outcome& outcome) {
   Codes codes = encoding_.codes(candidate->trail());
   pool_.asked(codes);
   if (!known_.insert(codes).second) return;
-  const double speed = reward(outcome);
+  const double speed = strategies::reward(outcome);
   told_.push_back({std::move(codes), candidate->trail(), speed > 0 ? -std::log(speed) : infinity,
                    outcome.seconds > 0 ? std::log(outcome.seconds) : std::nan("")});
   const auto place = std::ranges::upper_bound(by_time_, told_.back().time, {}, [&](auto i) { return told_[i].time; });
@@ -69,7 +69,7 @@ std::vector<double> Surrogate::targets() {
   std::vector<double> logs;
   for (const Told& told : told_) logs.push_back(told.time);
   replace_failures(logs);
-  limit_ = quantile(logs, clip_quantile(logs.size(), clip_));
+  limit_ = compare::quantile(logs, clip_quantile(logs.size(), clip_));
   for (double& log : logs) log = std::min(log, limit_);
   if (warm()) return residuals(std::move(logs));
   standardise(logs);
@@ -140,7 +140,7 @@ void Surrogate::learn() {
 std::vector<double> Surrogate::rank(const std::vector<SamplePtr>& samples) {
   CHECK(ready());
   learn();
-  process_.predict(search::points(samples, encoding_));
+  process_.predict(model::points(samples, encoding_));
   ranked_ = samples.size();
   prior_.assign(ranked_, 0);
   if (warm()) find_prior(samples);
@@ -167,4 +167,4 @@ std::vector<std::size_t> Surrogate::pick(std::size_t count, double random) {
   return chosen;
 }
 
-}  // namespace deplo::search
+}  // namespace deplo::search::model

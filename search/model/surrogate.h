@@ -21,7 +21,7 @@
 #include "search/model/transfer.h"
 #include "search/searcher.h"
 
-namespace deplo::search {
+namespace deplo::search::model {
 
 /// Reads kappa, cost, clip, pool and mutants (model_parameters.h). Not thread-safe.
 class Surrogate {
@@ -86,4 +86,4 @@ class Surrogate {
   std::size_t ranked_ = 0;
 };
 
-}  // namespace deplo::search
+}  // namespace deplo::search::model

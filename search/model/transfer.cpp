@@ -9,7 +9,7 @@
 #include "search/compare/statistics.h"
 #include "search/model/regression_targets.h"
 
-namespace deplo::search {
+namespace deplo::search::model {
 namespace {
 
 // most_fitted as in surrogate.cpp. Conditioning is done once: with 256 of all records of the six spaces it scored
@@ -42,7 +42,7 @@ void Transfer::add(const SourceTask& source, Encoding& encoding, Rng& rng) {
   std::iota(by_time.begin(), by_time.end(), 0);
   std::ranges::stable_sort(by_time, {}, [&](std::size_t i) { return logs[i]; });
   replace_failures(logs);
-  const double limit = quantile(logs, source_clip);
+  const double limit = compare::quantile(logs, source_clip);
   for (double& log : logs) log = std::min(log, limit);
 
   Origin origin;
@@ -135,4 +135,4 @@ std::vector<double> Transfer::means(const std::vector<Codes>& codes, Encoding& e
   return result;
 }
 
-}  // namespace deplo::search
+}  // namespace deplo::search::model

@@ -18,7 +18,7 @@
 #include "search/model/gp.h"
 #include "search/searcher.h"
 
-namespace deplo::search {
+namespace deplo::search::model {
 
 /// Not thread-safe.
 class Transfer {
@@ -57,4 +57,4 @@ class Transfer {
   double offset_ = 0;
 };
 
-}  // namespace deplo::search
+}  // namespace deplo::search::model

@@ -34,7 +34,7 @@ Records parse_records(std::string_view text, const std::string& place, const std
 }
 
 Records read_records(const std::filesystem::path& file, const std::optional<Columns>& columns) {
-  Records records = parse_records(read_unpacked(file), file.string(), columns);
+  Records records = parse_records(records::read_unpacked(file), file.string(), columns);
   records.name = name_of(file);
   return records;
 }

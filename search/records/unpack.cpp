@@ -11,7 +11,7 @@
 
 #include "core/error.h"
 
-namespace deplo::search {
+namespace deplo::search::records {
 namespace {
 
 // A cache of a million configurations; and what a small hostile file may unpack to.
@@ -99,4 +99,4 @@ std::string read_unpacked(const std::filesystem::path& file) {
   return bytes.starts_with("PK\x03\x04") ? read_zip(bytes, place) : bytes;
 }
 
-}  // namespace deplo::search
+}  // namespace deplo::search::records

@@ -11,7 +11,7 @@
 #include "search/strategies/proposer.h"
 #include "search/trails.h"
 
-namespace deplo::search {
+namespace deplo::search::strategies {
 namespace {
 
 constexpr std::array parameters = {
@@ -66,4 +66,4 @@ extern constinit const SearcherKind anneal{
 
 }  // namespace kinds
 
-}  // namespace deplo::search
+}  // namespace deplo::search::strategies

@@ -12,7 +12,7 @@
 #include "search/strategies/proposer.h"
 #include "search/trails.h"
 
-namespace deplo::search {
+namespace deplo::search::strategies {
 namespace {
 
 // Tuned on dedispersion and GEMM, and better on the convolutions too: docs/strategies.md, "Tuning the tuners".
@@ -98,4 +98,4 @@ extern constinit const SearcherKind beam{"beam", "beam search over the levels, w
 
 }  // namespace kinds
 
-}  // namespace deplo::search
+}  // namespace deplo::search::strategies

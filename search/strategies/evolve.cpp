@@ -15,7 +15,7 @@
 
 #include "search/strategies/model_searcher.h"
 
-namespace deplo::search {
+namespace deplo::search::strategies {
 namespace {
 
 constexpr double rank_scale = 8;  // ranks after which a member is half as likely a parent
@@ -41,8 +41,8 @@ class Evolve final : public ModelSearcher {
         generations_(settings.integer("generations")) {}
 
  private:
-  std::vector<SamplePtr> propose(std::size_t count) override {
-    std::vector<SamplePtr> members = surrogate().candidates();
+  std::vector<model::SamplePtr> propose(std::size_t count) override {
+    std::vector<model::SamplePtr> members = surrogate().candidates();
     if (members.empty()) return {};
     for (std::int64_t generation = 0; generation < generations_; ++generation) {
       const std::vector<double> bounds = surrogate().rank(members);
@@ -51,21 +51,21 @@ class Evolve final : public ModelSearcher {
       breed(members);
     }
     surrogate().rank(members);
-    std::vector<SamplePtr> round;
+    std::vector<model::SamplePtr> round;
     for (const std::size_t i : surrogate().pick(count, random_share())) round.push_back(members[i]);
     return round;
   }
 
-  void select(std::vector<SamplePtr>& members, const std::vector<double>& bounds) {
+  void select(std::vector<model::SamplePtr>& members, const std::vector<double>& bounds) {
     std::vector<std::size_t> order(members.size());
     std::iota(order.begin(), order.end(), 0);
     std::ranges::stable_sort(order, {}, [&](std::size_t i) { return bounds[i]; });
-    std::vector<SamplePtr> best;
+    std::vector<model::SamplePtr> best;
     for (std::size_t i = 0; i < std::min(size_, order.size()); ++i) best.push_back(members[order[i]]);
     members = std::move(best);
   }
 
-  void breed(std::vector<SamplePtr>& members) {
+  void breed(std::vector<model::SamplePtr>& members) {
     const std::vector<Trail> fastest = surrogate().best(4);
     std::vector<std::optional<Moves>> parents(members.size());  // the first few have most of the children
     Rng& rng = surrogate().rng();
@@ -102,4 +102,4 @@ extern constinit const SearcherKind evolve{
 
 }  // namespace kinds
 
-}  // namespace deplo::search
+}  // namespace deplo::search::strategies

@@ -4,7 +4,7 @@
 
 #include "search/strategies/tree.h"
 
-namespace deplo::search {
+namespace deplo::search::strategies {
 namespace {
 
 std::size_t first_open(const Node& node) {
@@ -35,4 +35,4 @@ extern constinit const SearcherKind exhaustive{"exhaustive",
 
 }  // namespace kinds
 
-}  // namespace deplo::search
+}  // namespace deplo::search::strategies

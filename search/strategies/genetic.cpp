@@ -13,7 +13,7 @@
 #include "search/strategies/proposer.h"
 #include "search/trails.h"
 
-namespace deplo::search {
+namespace deplo::search::strategies {
 namespace {
 
 constexpr std::array parameters = {
@@ -82,4 +82,4 @@ extern constinit const SearcherKind genetic{
 
 }  // namespace kinds
 
-}  // namespace deplo::search
+}  // namespace deplo::search::strategies

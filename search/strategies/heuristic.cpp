@@ -1,7 +1,7 @@
 // Heuristic: options[0] of every fork, once; what the compiler does when nothing was tuned.
 #include "search/searcher.h"
 
-namespace deplo::search {
+namespace deplo::search::strategies {
 namespace {
 
 class Heuristic final : public Searcher {
@@ -36,4 +36,4 @@ extern constinit const SearcherKind heuristic{"heuristic",
 
 }  // namespace kinds
 
-}  // namespace deplo::search
+}  // namespace deplo::search::strategies

@@ -18,7 +18,7 @@
 
 #include "search/strategies/tree.h"
 
-namespace deplo::search {
+namespace deplo::search::strategies {
 namespace {
 
 constexpr std::array parameters = {
@@ -150,4 +150,4 @@ extern constinit const SearcherKind hyperband{
 
 }  // namespace kinds
 
-}  // namespace deplo::search
+}  // namespace deplo::search::strategies

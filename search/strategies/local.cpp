@@ -17,7 +17,7 @@
 #include "search/strategies/proposer.h"
 #include "search/trails.h"
 
-namespace deplo::search {
+namespace deplo::search::strategies {
 namespace {
 
 class Local final : public Proposer {
@@ -87,4 +87,4 @@ extern constinit const SearcherKind ils{
 
 }  // namespace kinds
 
-}  // namespace deplo::search
+}  // namespace deplo::search::strategies

@@ -25,7 +25,7 @@
 #include "core/rng.h"
 #include "search/strategies/tree.h"
 
-namespace deplo::search {
+namespace deplo::search::strategies {
 namespace {
 
 constexpr double follow_best = 0.6, follow_heuristic = 0.15;
@@ -136,4 +136,4 @@ extern constinit const SearcherKind mcts{"mcts", "Monte Carlo tree search with m
 
 }  // namespace kinds
 
-}  // namespace deplo::search
+}  // namespace deplo::search::strategies

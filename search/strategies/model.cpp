@@ -13,7 +13,7 @@
 
 #include "search/strategies/model_searcher.h"
 
-namespace deplo::search {
+namespace deplo::search::strategies {
 namespace {
 
 constexpr std::array parameters = {kappa_parameter,   cost_parameter,   clip_parameter,  pool_parameter,
@@ -24,11 +24,11 @@ class Model final : public ModelSearcher {
   using ModelSearcher::ModelSearcher;
 
  private:
-  std::vector<SamplePtr> propose(std::size_t count) override {
-    const std::vector<SamplePtr> pool = surrogate().candidates();
+  std::vector<model::SamplePtr> propose(std::size_t count) override {
+    const std::vector<model::SamplePtr> pool = surrogate().candidates();
     if (pool.empty()) return {};
     surrogate().pool().ranked(surrogate().rank(pool));
-    std::vector<SamplePtr> round;
+    std::vector<model::SamplePtr> round;
     for (const std::size_t i : surrogate().pick(count, random_share())) round.push_back(pool[i]);
     return round;
   }
@@ -46,4 +46,4 @@ extern constinit const SearcherKind model{
 
 }  // namespace kinds
 
-}  // namespace deplo::search
+}  // namespace deplo::search::strategies

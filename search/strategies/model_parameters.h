@@ -2,7 +2,7 @@
 #pragma once
 #include "search/hyperparameters.h"
 
-namespace deplo::search {
+namespace deplo::search::strategies {
 
 constexpr Hyperparameter kappa_parameter =
     number("kappa", "1.5", 0, 10, "0.5 1 1.5 2", "candidates are ranked by their mean minus kappa deviations");
@@ -24,4 +24,4 @@ constexpr Hyperparameter batch_parameter = number("batch", "0.08", 0, 1, "0.04 0
                                                   "evaluations per round, as a share of all before it; 64 at most");
 constexpr Hyperparameter random_parameter = number("random", "0.05", 0, 1, "0 0.05 0.1", "share of random evaluations");
 
-}  // namespace deplo::search
+}  // namespace deplo::search::strategies

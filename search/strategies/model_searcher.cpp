@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace deplo::search {
+namespace deplo::search::strategies {
 ModelSearcher::ModelSearcher(const Space& space, const Settings& settings)
     : space_(space),
       tree_(space),
@@ -30,7 +30,7 @@ void ModelSearcher::tell(const Candidate& candidate, const Outcome& outcome) {
 Candidate ModelSearcher::next() {
   if (queue_.empty()) fill();
   while (!queue_.empty()) {
-    const SamplePtr sample = std::move(queue_.front());
+    const model::SamplePtr sample = std::move(queue_.front());
     queue_.pop_front();
     if (surrogate_.pool().seen(*sample)) continue;  // told by others meanwhile
     Candidate candidate = follow(space_, *sample);
@@ -43,7 +43,7 @@ Candidate ModelSearcher::next() {
 void ModelSearcher::fill() {
   if (tree_.root().finished) return;
   const std::size_t asked = surrogate_.pool().count_asked();
-  std::vector<SamplePtr> round;
+  std::vector<model::SamplePtr> round;
   if (!surrogate_.ready() || (asked < design_ && !surrogate_.warm())) {
     round = surrogate_.pool().design(asked < design_ ? design_ - asked : 1);
   } else {
@@ -53,4 +53,4 @@ void ModelSearcher::fill() {
   queue_.assign(round.begin(), round.end());
 }
 
-}  // namespace deplo::search
+}  // namespace deplo::search::strategies

@@ -7,7 +7,7 @@
 #include "search/strategies/model_parameters.h"
 #include "search/strategies/tree.h"
 
-namespace deplo::search {
+namespace deplo::search::strategies {
 
 class ModelSearcher : public Searcher {
  public:
@@ -19,10 +19,10 @@ class ModelSearcher : public Searcher {
 
  protected:
   /// The next round, the best first; what was seen meanwhile is left out. Only while the surrogate is ready().
-  virtual std::vector<SamplePtr> propose(std::size_t count) = 0;
+  virtual std::vector<model::SamplePtr> propose(std::size_t count) = 0;
 
   const Space& space() const { return space_; }
-  Surrogate& surrogate() { return surrogate_; }
+  model::Surrogate& surrogate() { return surrogate_; }
   double random_share() const { return random_; }
 
  private:
@@ -31,10 +31,10 @@ class ModelSearcher : public Searcher {
 
   const Space& space_;
   Tree tree_;
-  Surrogate surrogate_;
+  model::Surrogate surrogate_;
   std::size_t design_;
   double batch_, random_;
-  std::deque<SamplePtr> queue_;
+  std::deque<model::SamplePtr> queue_;
 };
 
-}  // namespace deplo::search
+}  // namespace deplo::search::strategies

@@ -14,7 +14,7 @@
 
 #include "search/strategies/tree.h"
 
-namespace deplo::search {
+namespace deplo::search::strategies {
 namespace {
 
 constexpr std::array parameters = {
@@ -124,4 +124,4 @@ extern constinit const SearcherKind portfolio{
 
 }  // namespace kinds
 
-}  // namespace deplo::search
+}  // namespace deplo::search::strategies

@@ -4,7 +4,7 @@
 
 #include "search/trails.h"
 
-namespace deplo::search {
+namespace deplo::search::strategies {
 namespace {
 
 constexpr int most_known = 100;  // wishes in a row: the searcher stands still
@@ -51,4 +51,4 @@ void Proposer::tell(const Candidate& candidate, const Outcome& outcome) {
   learn(candidate->trail(), *known);
 }
 
-}  // namespace deplo::search
+}  // namespace deplo::search::strategies

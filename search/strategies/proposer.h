@@ -11,7 +11,7 @@
 #include "search/searcher.h"
 #include "search/strategies/tree.h"
 
-namespace deplo::search {
+namespace deplo::search::strategies {
 
 /// A searcher makes wishes (made legal by replay) and learns of times. If a wish leads to a candidate with a known time,
 /// the searcher learns of it at once, at no cost; after many such wishes in a row a random unseen candidate is asked.
@@ -50,4 +50,4 @@ void shuffle(std::vector<T>& values, Rng& rng) {
   for (std::size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[rng.below(i)]);
 }
 
-}  // namespace deplo::search
+}  // namespace deplo::search::strategies

@@ -15,7 +15,7 @@
 #include "search/strategies/model_parameters.h"
 #include "search/strategies/tree.h"
 
-namespace deplo::search {
+namespace deplo::search::strategies {
 namespace {
 
 // c: Q is the ratio of two of the best times, near 1 for most children of a good node, so that at 0.5 the first good
@@ -143,13 +143,13 @@ class Puct final : public Searcher {
   }
 
   Tree tree_;
-  Surrogate surrogate_;
+  model::Surrogate surrogate_;
   double c_, temperature_, batch_;
   std::size_t design_, left_ = 0, level_ = 0;
-  std::vector<SamplePtr> designed_, pool_;
+  std::vector<model::SamplePtr> designed_, pool_;
   std::vector<double> bounds_;
   std::vector<std::size_t> below_;  // of the pool, on the way of this descent
-  Sample wish_;
+  model::Sample wish_;
   Trail best_;
 };
 
@@ -164,4 +164,4 @@ extern constinit const SearcherKind puct{"puct", "Monte Carlo tree search with t
 
 }  // namespace kinds
 
-}  // namespace deplo::search
+}  // namespace deplo::search::strategies

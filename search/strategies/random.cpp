@@ -5,7 +5,7 @@
 #include "core/rng.h"
 #include "search/strategies/tree.h"
 
-namespace deplo::search {
+namespace deplo::search::strategies {
 namespace {
 
 class Random final : public Searcher {
@@ -36,4 +36,4 @@ extern constinit const SearcherKind random{
 
 }  // namespace kinds
 
-}  // namespace deplo::search
+}  // namespace deplo::search::strategies

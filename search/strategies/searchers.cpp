@@ -10,13 +10,15 @@
 #include "core/text/nearest.h"
 
 namespace deplo::search {
-namespace kinds {
+namespace strategies::kinds {
 
 extern const SearcherKind model, puct, evolve, portfolio, mcts, local, ils, anneal, genetic, beam, hyperband, random,
     exhaustive, heuristic;
 
-}  // namespace kinds
+}  // namespace strategies::kinds
 namespace {
+
+namespace kinds = strategies::kinds;
 
 constexpr std::array all = {&kinds::model,     &kinds::puct,   &kinds::evolve,     &kinds::portfolio, &kinds::mcts,
                             &kinds::local,     &kinds::ils,    &kinds::anneal,     &kinds::genetic,   &kinds::beam,

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace deplo::search {
+namespace deplo::search::strategies {
 namespace {
 
 // A node without a position enters it; its children stay untouched.
@@ -105,4 +105,4 @@ double reward(const Outcome& outcome) {
   return valid ? 1 / outcome.microseconds : 0;
 }
 
-}  // namespace deplo::search
+}  // namespace deplo::search::strategies

@@ -8,7 +8,7 @@
 #include "core/rng.h"
 #include "search/searcher.h"
 
-namespace deplo::search {
+namespace deplo::search::strategies {
 
 /// A subtree. Its position and children exist only between the first visit and the end: untouched subtrees cost 80
 /// bytes, finished ones keep just their statistics.
@@ -54,4 +54,4 @@ std::size_t random_unfinished(const Node&, Rng&);
 /// The reward of all tree searchers: 1/time, and 0 for a failure.
 double reward(const Outcome&);
 
-}  // namespace deplo::search
+}  // namespace deplo::search::strategies

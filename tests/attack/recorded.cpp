@@ -95,7 +95,7 @@ std::string comparison() {
   flags.contest.repeats = 2;
   flags.contest.threads = 1;
   Progress progress(stderr, true);
-  std::string text = apps::print_comparison_json(apps::compare(flags, progress));
+  std::string text = apps::print_comparison_json(apps::compare_strategies(flags, progress));
   fs::remove(file);
   return text;
 }

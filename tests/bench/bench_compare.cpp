@@ -69,11 +69,11 @@ class Listed final : public Searcher {
 };
 
 void evaluation(benchmark::State& state) {
-  static const Landscape landscape(space());
+  static const compare::Landscape landscape(space());
   const std::vector<Candidate> all = candidates(4096);
   for (auto _ : state) {
     Listed searcher(all);
-    benchmark::DoNotOptimize(replay(space(), landscape, searcher, {.seconds = 1e9}, 1));
+    benchmark::DoNotOptimize(compare::replay(space(), landscape, searcher, {.seconds = 1e9}, 1));
   }
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(all.size()));
 }

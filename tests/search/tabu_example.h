@@ -12,7 +12,7 @@
 #include "search/strategies/proposer.h"
 #include "search/trails.h"
 
-namespace deplo::search {
+namespace deplo::search::strategies {
 
 class Tabu final : public Proposer {
  public:
@@ -46,4 +46,4 @@ class Tabu final : public Proposer {
 
 inline constexpr std::array tabu_parameters = {integer("tenure", "50", 1, 1000, "20 50", "centres that are tabu")};
 
-}  // namespace deplo::search
+}  // namespace deplo::search::strategies

@@ -9,7 +9,7 @@
 #include "core/file.h"
 #include "search/toy_space.h"
 
-namespace deplo::search {
+namespace deplo::search::strategies {
 namespace {
 
 double bowl(const Trail& trail) {
@@ -51,4 +51,4 @@ TEST(TabuExample, IsInTheDocumentation) {
 }
 
 }  // namespace
-}  // namespace deplo::search
+}  // namespace deplo::search::strategies

@@ -124,9 +124,9 @@ TEST_F(Recorded, ATableOfSpacesIsTheSameTwice) {
   flags.orders = {"recorded", "reversed"};
   flags.contest.repeats = 10;
   Progress progress(stderr, true);
-  const Comparison one = compare(flags, progress);
+  const Comparison one = compare_strategies(flags, progress);
   flags.contest.threads = 3;
-  const Comparison three = compare(flags, progress);
+  const Comparison three = compare_strategies(flags, progress);
   EXPECT_EQ(print_comparison(one, true, 0), print_comparison(three, true, 0));
   EXPECT_EQ(print_comparison_json(one), print_comparison_json(three));
   EXPECT_EQ(print_comparison_csv(one), print_comparison_csv(three));

@@ -26,7 +26,7 @@ inline Comparison small_comparison(const measure::TemporaryFolder& folder) {
   flags.orders = {"recorded", "reversed"};
   flags.contest.repeats = 4;
   Progress progress(stderr, true);
-  return compare(flags, progress);
+  return compare_strategies(flags, progress);
 }
 
 inline const std::string hostile = "<script>alert(\"1\")</script> & 'x' \xff\xc3";

@@ -9,7 +9,7 @@
 #include "search/records/read.h"
 #include "search/tables.h"
 
-namespace deplo::search {
+namespace deplo::search::compare {
 namespace {
 
 using tables::Options;
@@ -286,4 +286,4 @@ TEST(SharedSpaces, BudgetsAndRandomSearch) {
 }
 
 }  // namespace
-}  // namespace deplo::search
+}  // namespace deplo::search::compare

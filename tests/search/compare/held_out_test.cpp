@@ -10,7 +10,7 @@
 #include "search/compare/rank_quality.h"
 #include "search/model/boosted_trees.h"
 
-namespace deplo::search {
+namespace deplo::search::compare {
 namespace {
 
 TEST(RankQuality, SpearmanIsThatOfTextbooks) {
@@ -34,8 +34,8 @@ TEST(RankQuality, RecallAndRegretOfTheTwoFastest) {
   EXPECT_EQ(top_recall(logs, bad, 9), 1);
 }
 
-Points random_points(std::size_t count, Rng& rng) {
-  Points points{3, {}};
+model::Points random_points(std::size_t count, Rng& rng) {
+  model::Points points{3, {}};
   for (std::size_t i = 0; i < count; ++i) {
     float* const point = points.add();
     for (int k = 0; k < 3; ++k) point[k] = static_cast<float>(rng.uniform(0, 4));
@@ -45,13 +45,13 @@ Points random_points(std::size_t count, Rng& rng) {
 
 TEST(BoostedTrees, LearnAStepAndAnInteractionAndAreTheSameEveryTime) {
   Rng rng(1);
-  const Points points = random_points(600, rng), others = random_points(200, rng);
+  const model::Points points = random_points(600, rng), others = random_points(200, rng);
   const auto law = [](const float* x) { return (x[0] > 2 ? 3.0 : 0.0) + (x[1] > 1 && x[2] > 1 ? 2.0 : 0.0); };
   std::vector<double> values;
   for (std::size_t i = 0; i < points.size(); ++i) values.push_back(law(&points.values[i * 3]));
-  BoostedTrees trees, again;
+  model::BoostedTrees trees, again;
   const std::vector<double> weights(points.size(), 1);
-  TreeOptions options;
+  model::TreeOptions options;
   options.columns = 1;  // half of three would be one: no interaction
   trees.fit(points, values, weights, options);
   again.fit(points, values, weights, options);
@@ -132,4 +132,4 @@ TEST(HeldOut, WhatIsLeftOutHasTwoNames) {
 }
 
 }  // namespace
-}  // namespace deplo::search
+}  // namespace deplo::search::compare

@@ -5,7 +5,7 @@
 #include "search/compare/replay.h"
 #include "search/toy_space.h"
 
-namespace deplo::search {
+namespace deplo::search::compare {
 namespace {
 
 using testing::ElementsAre;
@@ -105,4 +105,4 @@ TEST_F(EffortReplay, AGuessCountsUntilMoreEffortSaysMore) {
 }
 
 }  // namespace
-}  // namespace deplo::search
+}  // namespace deplo::search::compare

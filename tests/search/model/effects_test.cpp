@@ -7,7 +7,7 @@
 
 #include "core/rng.h"
 
-namespace deplo::search {
+namespace deplo::search::model {
 namespace {
 
 Record timed(double log_time) { return {.outcome = {Status::ok, std::exp(log_time), ""}}; }
@@ -84,4 +84,4 @@ TEST(Effects, NothingFromNothing) {
 }
 
 }  // namespace
-}  // namespace deplo::search
+}  // namespace deplo::search::model

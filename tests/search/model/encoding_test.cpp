@@ -6,7 +6,7 @@
 
 #include "search/model/encoding.h"
 
-namespace deplo::search {
+namespace deplo::search::model {
 namespace {
 
 using testing::FloatNear;
@@ -66,4 +66,4 @@ TEST(Encoding, VersionRisesWithEveryNews) {
 }
 
 }  // namespace
-}  // namespace deplo::search
+}  // namespace deplo::search::model

@@ -5,7 +5,7 @@
 
 #include "search/model/gp.h"
 
-namespace deplo::search {
+namespace deplo::search::model {
 namespace {
 
 Points line(const std::vector<float>& xs) { return {1, xs}; }
@@ -87,4 +87,4 @@ TEST(GaussianProcess, EqualPointsAndConstantValuesAreNoTrouble) {
 }
 
 }  // namespace
-}  // namespace deplo::search
+}  // namespace deplo::search::model

@@ -12,10 +12,10 @@
 #include "search/strategies/model_parameters.h"
 #include "search/tables.h"
 
-namespace deplo::search {
+namespace deplo::search::model {
 namespace {
 
-constexpr std::array parameters = {pool_parameter, mutants_parameter};
+constexpr std::array parameters = {strategies::pool_parameter, strategies::mutants_parameter};
 
 Trail trail_of(const std::vector<std::int64_t>& values) {
   Trail trail;
@@ -140,4 +140,4 @@ TEST_F(PoolOfFive, KeepsAWishUntilItIsAsked) {
 }
 
 }  // namespace
-}  // namespace deplo::search
+}  // namespace deplo::search::model

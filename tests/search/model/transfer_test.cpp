@@ -11,7 +11,7 @@
 #include "search/tables.h"
 #include "search/toy_space.h"
 
-namespace deplo::search {
+namespace deplo::search::model {
 namespace {
 
 using tables::Options;
@@ -146,36 +146,36 @@ TEST(Sources, AreTheSameKernelOnOtherDevices) {
     records->kernel = "k";
     return records;
   }();
-  EXPECT_THAT(sources_of(*a, {a, b, other, nameless, fewer}), testing::ElementsAre(b));
-  EXPECT_TRUE(sources_of(*nameless, {a, b, nameless, device("f", 0, "")}).empty());
+  EXPECT_THAT(compare::sources_of(*a, {a, b, other, nameless, fewer}), testing::ElementsAre(b));
+  EXPECT_TRUE(compare::sources_of(*nameless, {a, b, nameless, device("f", 0, "")}).empty());
 }
 
 TEST(Sources, AreDrawnWithoutReplacement) {
   const auto records = device("a", 0);
   Rng rng(4);
   std::set<std::string> trails;
-  const SourceTask source = draw(*records, 500, rng);
+  const SourceTask source = compare::draw(*records, 500, rng);
   for (const Experience& each : source) trails.insert(print(each.trail));
   EXPECT_EQ(trails.size(), 500u);
-  EXPECT_EQ(draw(*records, 100000, rng).size(), records->records.size());
+  EXPECT_EQ(compare::draw(*records, 100000, rng).size(), records->records.size());
   EXPECT_THAT(source, testing::Contains(testing::Field(&Experience::microseconds, infinity)));  // failures too
 }
 
 TEST(Sources, RaiseTheScoreAndNotWithThreads) {
   const TableSpace space(device("a", 0));
-  Contest contest;
+  compare::Contest contest;
   contest.entrants = {{"random", "random", {}}, {"model", "model", {}}};
   contest.repeats = 6;
   contest.warm_start = 100;
-  const Sources sources = {device("b", 1)};
-  const SpaceResult warm = compete(space, contest, {}, {}, sources);
+  const compare::Sources sources = {device("b", 1)};
+  const compare::SpaceResult warm = compare::compete(space, contest, {}, {}, sources);
   contest.threads = 2;
-  EXPECT_EQ(warm.cells[1].runs, compete(space, contest, {}, {}, sources).cells[1].runs);
-  const SpaceResult cold = compete(space, contest, {}, {});
+  EXPECT_EQ(warm.cells[1].runs, compare::compete(space, contest, {}, {}, sources).cells[1].runs);
+  const compare::SpaceResult cold = compare::compete(space, contest, {}, {});
   EXPECT_GT(warm.cells[1].score, cold.cells[1].score);
   EXPECT_EQ(warm.cells[0].runs, cold.cells[0].runs);
   EXPECT_EQ(warm.sources, std::vector<std::string>{"b"});
 }
 
 }  // namespace
-}  // namespace deplo::search
+}  // namespace deplo::search::model
