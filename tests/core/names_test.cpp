@@ -1,9 +1,16 @@
-// Suites and tests are named as types are: clang-tidy (readability-identifier-naming) does not look into TEST().
+// Names that no tool checks in every build. Suites and tests are named as types are: clang-tidy
+// (readability-identifier-naming) does not look into TEST(). No type is defined twice: -Wodr sees that only where
+// `make lint` links.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <map>
 #include <regex>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "core/file.h"
 
@@ -22,6 +29,65 @@ TEST(Names, OfTestsAreThoseOfTypes) {
         EXPECT_TRUE(std::regex_match((*one)[part].str(), good)) << entry.path() << ": " << (*one)[part];
   }
   EXPECT_GT(found, 1000U);
+}
+
+/// The types that a source defines in namespaces with names: "deplo::search::Space". Of formatted text, in which such a
+/// definition and the ends of namespaces begin their lines.
+std::vector<std::string> defined_types(const std::string& text) {
+  const std::regex type(R"((?:template <.*> )?(?:struct|class|union|enum class|enum) (?:alignas\(\w+\) )?)"
+                        R"(([\w:]+(?:<.*>)?)(?: .*)?)");
+  const std::string open = "namespace ", close = "}  // namespace";
+  std::vector<std::string> found, scopes;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::smatch match;
+    if (line.starts_with(open) && line.ends_with("{")) {
+      const std::string name = line.substr(open.size(), line.size() - open.size() - 1);
+      scopes.push_back(name.empty() ? "" : name.substr(0, name.size() - 1) + "::");
+    } else if (line.starts_with(close)) {
+      scopes.pop_back();
+    } else if (!scopes.empty() && !std::ranges::count(scopes, "") && std::regex_match(line, match, type)) {
+      found.push_back(match[1]);
+      for (auto scope = scopes.rbegin(); scope != scopes.rend(); ++scope) found.back().insert(0, *scope);
+    }
+  }
+  return found;
+}
+
+/// By the name of a type: the files that define it.
+using Definitions = std::map<std::string, std::vector<std::string>>;
+
+void add(Definitions& definitions, const std::string& file, const std::string& text) {
+  for (const std::string& type : defined_types(text)) definitions[type].push_back(file);
+}
+
+Definitions twins(Definitions definitions) {
+  std::erase_if(definitions, [](const auto& entry) { return entry.second.size() == 1; });
+  return definitions;
+}
+
+TEST(Names, NoTypeIsDefinedTwice) {
+  Definitions definitions;
+  for (const char* layer : {"core", "ir", "rules", "search", "measure", "engine", "apps", "library"})
+    for (const auto& entry :
+         std::filesystem::recursive_directory_iterator(std::filesystem::path(DEPLO_SOURCE_DIR) / layer))
+      if (entry.path().extension() == ".h" || entry.path().extension() == ".cpp")
+        add(definitions, entry.path().lexically_relative(DEPLO_SOURCE_DIR), read_file(entry.path()));
+  EXPECT_THAT(twins(definitions), testing::IsEmpty());
+  EXPECT_GT(definitions.size(), 400U);
+}
+
+TEST(Names, ATypeThatIsDefinedTwiceIsFound) {
+  const std::string pool = "namespace deplo::search {\n\nclass Pool final : public Base {\n};\n";
+  const std::string end = "\n}  // namespace deplo::search\n";
+  Definitions definitions;
+  add(definitions, "pool.h", pool + "struct Sample;\n" + end);
+  add(definitions, "hidden.cpp", "namespace deplo::search {\nnamespace {\nclass Pool {\n};\n}  // namespace\n" + end);
+  add(definitions, "sample.h", "namespace deplo::search {\nstruct Sample {};\n" + end);
+  EXPECT_THAT(twins(definitions), testing::IsEmpty());
+  add(definitions, "curve.h", "namespace deplo {\nnamespace search {\ntemplate <class T>\nclass Pool {\n};\n");
+  EXPECT_THAT(twins(definitions),
+              testing::ElementsAre(testing::Pair("deplo::search::Pool", testing::ElementsAre("pool.h", "curve.h"))));
 }
 
 }  // namespace
