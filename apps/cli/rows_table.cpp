@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "apps/cli/columns.h"
 #include "core/text/text.h"
@@ -32,17 +31,6 @@ bool is_number(const Cell& cell) {
   return std::holds_alternative<std::int64_t>(cell) || std::holds_alternative<double>(cell);
 }
 
-nlohmann::ordered_json to_json(const Cell& cell) {
-  return std::visit(
-      [](const auto& value) -> nlohmann::ordered_json {
-        if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::monostate>)
-          return nullptr;
-        else
-          return value;
-      },
-      cell);
-}
-
 }  // namespace
 
 std::string print_rows(const measure::Rows& rows, std::size_t width, std::span<const std::string_view> spare) {
@@ -59,14 +47,14 @@ std::string print_rows(const measure::Rows& rows, std::size_t width, std::span<c
   return align_columns(lines, right, width, spare);
 }
 
-std::string print_json(const measure::Rows& rows) {
-  nlohmann::ordered_json array = nlohmann::ordered_json::array();
-  for (const auto& row : rows.rows) {
-    nlohmann::ordered_json object;
-    for (std::size_t c = 0; c < row.size(); ++c) object[rows.columns[c]] = to_json(row[c]);
-    array.push_back(std::move(object));
-  }
-  return array.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+Json json_of(const measure::Rows& rows) {
+  return Json::array(rows.rows, [&](const std::vector<Cell>& row) {
+    Json object = Json::object();
+    for (std::size_t c = 0; c < row.size(); ++c) object.set(rows.columns[c], row[c]);
+    return object;
+  });
 }
+
+std::string print_json(const measure::Rows& rows) { return json_of(rows).print_lines(2); }
 
 }  // namespace deplo::apps

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/text/json.h"
 #include "measure/sqlite/rows.h"
 
 namespace deplo::apps {
@@ -13,6 +14,7 @@ namespace deplo::apps {
 /// no limit. `spare`: columns that a narrow window may do without, as in align_columns().
 std::string print_rows(const measure::Rows&, std::size_t width, std::span<const std::string_view> spare = {});
 /// An array of objects.
+Json json_of(const measure::Rows&);
 std::string print_json(const measure::Rows&);
 
 }  // namespace deplo::apps

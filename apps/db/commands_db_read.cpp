@@ -4,7 +4,6 @@
 #include <array>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "apps/cli/flags.h"
 #include "apps/cli/rows_table.h"
@@ -54,14 +53,15 @@ void run_info(const ReadFlags& flags) {
   const measure::Rows sizes = measure::table_sizes(*database), devices = measure::device_summaries(*database),
                       statuses = measure::status_counts(*database);
   if (flags.json) {
-    nlohmann::ordered_json json;
-    json["file"] = file;
-    json["version"] = version;
-    json["bytes"] = bytes;
-    for (const auto& row : sizes.rows) json["rows"][measure::text_of(row[0])] = measure::integer_of(row[1]);
-    json["devices"] = nlohmann::ordered_json::parse(print_json(devices));
-    json["statuses"] = nlohmann::ordered_json::parse(print_json(statuses));
-    print_result(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+    Json rows = Json::object();
+    for (const auto& row : sizes.rows) rows.set(measure::text_of(row[0]), row[1]);
+    const Json json = Json::object({{"file", file},
+                                    {"version", version},
+                                    {"bytes", bytes},
+                                    {"rows", rows},
+                                    {"devices", json_of(devices)},
+                                    {"statuses", json_of(statuses)}});
+    print_result(json.print_lines(2));
     return;
   }
   const std::size_t width = terminal_width(STDOUT_FILENO);

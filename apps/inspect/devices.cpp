@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/error.h"
+#include "core/text/json.h"
 #include "core/text/text.h"
 #include "core/text/wrap.h"
 #include "measure/device.h"
@@ -89,28 +89,26 @@ std::string entry(std::string_view name, const std::string& text, std::size_t wi
   return wrap(fmt::format("{:<{}}{}", name, indent, text), width, indent) + "\n";
 }
 
-nlohmann::ordered_json to_json(const std::string& name, const measure::DeviceInfo& info, bool measure) {
-  using Json = nlohmann::ordered_json;
-  const auto or_null = [](auto value) { return value > 0 ? Json(value) : Json(); };
-  Json json{{"device", name},
-            {"name", info.name},
-            {"backend", info.backend},
-            {"platform", info.platform},
-            {"driver", info.driver},
-            {"cpu", info.cpu},
-            {"units", info.units},
-            {"clock_mhz", or_null(info.clock_mhz)},
-            {"architecture", info.architecture.empty() ? Json() : Json(info.architecture)},
-            {"threads_per_block", info.max_threads},
-            {"shared_bytes", info.shared_bytes},
-            {"last_cache_bytes", or_null(info.l2_bytes)},
-            {"memory_bytes", or_null(info.memory_bytes)}};
+Json json_of(const std::string& name, const measure::DeviceInfo& info, bool measure) {
+  Json json = Json::object({{"device", name},
+                            {"name", info.name},
+                            {"backend", info.backend},
+                            {"platform", info.platform},
+                            {"driver", info.driver},
+                            {"cpu", info.cpu},
+                            {"units", info.units},
+                            {"clock_mhz", Json::or_null(info.clock_mhz)},
+                            {"architecture", Json::or_null(info.architecture)},
+                            {"threads_per_block", info.max_threads},
+                            {"shared_bytes", info.shared_bytes},
+                            {"last_cache_bytes", Json::or_null(info.l2_bytes)},
+                            {"memory_bytes", Json::or_null(info.memory_bytes)}});
   if (!measure) return json;
   const Measured measured = measure_ceilings(name);
-  json["copy_gb_s"] = or_null(measured.best.copy_gb_s);
-  json["read_gb_s"] = or_null(measured.best.read_gb_s);
-  json["fp32_gflop_s"] = or_null(measured.best.fp32_gflop_s);
-  json["reliable"] = measured.known() ? Json(measured.reliable()) : Json();
+  json.set("copy_gb_s", Json::or_null(measured.best.copy_gb_s));
+  json.set("read_gb_s", Json::or_null(measured.best.read_gb_s));
+  json.set("fp32_gflop_s", Json::or_null(measured.best.fp32_gflop_s));
+  json.set("reliable", measured.known() ? Json(measured.reliable()) : Json());
   return json;
 }
 
@@ -131,11 +129,9 @@ std::string devices_text(bool measure, std::size_t width) {
 
 std::string devices_json(bool measure) {
   const auto devices = measure::list_devices();
-  nlohmann::ordered_json json{{"devices", nlohmann::ordered_json::array()},
-                              {"not_usable", nlohmann::ordered_json::object()}};
-  for (const auto& [name, info] : devices) json["devices"].push_back(to_json(name, info, measure));
-  for (const auto& [backend, reason] : unusable(devices)) json["not_usable"][std::string(backend)] = reason;
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  Json usable = Json::array();
+  for (const auto& [name, info] : devices) usable.push_back(json_of(name, info, measure));
+  return Json::object({{"devices", usable}, {"not_usable", Json::object(unusable(devices))}}).print_lines(2);
 }
 
 }  // namespace deplo::apps

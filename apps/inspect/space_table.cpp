@@ -1,16 +1,13 @@
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "apps/cli/columns.h"
 #include "apps/inspect/space.h"
+#include "core/text/json.h"
 #include "core/text/text.h"
 #include "core/text/wrap.h"
 
 namespace deplo::apps {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string percent(std::size_t part, std::size_t whole) {
   if (whole == 0) return "-";
@@ -28,8 +25,7 @@ std::string list(const std::vector<Value>& values) {
 }
 
 std::string level_table(const SpaceReport& report, std::size_t width) {
-  std::vector<std::vector<std::string>> rows{
-      {"knob", "paths", "options", "mean", "no effect", "heuristic's values"}};
+  std::vector<std::vector<std::string>> rows{{"knob", "paths", "options", "mean", "no effect", "heuristic's values"}};
   for (const auto& [level, heuristic, changed, unchanged] : report.levels)
     rows.push_back(
         {level.knob, percent(level.paths, report.leaves.paths),
@@ -74,41 +70,40 @@ std::string print(const SpaceOptions& options, const SpaceReport& report, std::s
   return report.skips.empty() ? text : text + "\n" + skip_table(report, width);
 }
 
-Json json_of(const std::vector<Value>& values) {
-  Json array = Json::array();
-  for (const Value& value : values) std::visit([&](const auto& v) { array.push_back(v); }, value);
-  return array;
+Json level_json(const SpaceLevel& row) {
+  return Json::object({{"knob", row.level.knob},
+                       {"paths", row.level.paths},
+                       {"least", row.level.least},
+                       {"most", row.level.most},
+                       {"mean", row.level.mean()},
+                       {"heuristic", Json::array(row.heuristic)},
+                       {"changed", row.changed},
+                       {"unchanged", row.unchanged}});
 }
 
-Json json_of(const SpaceLevel& row) {
-  return {{"knob", row.level.knob}, {"paths", row.level.paths},  {"least", row.level.least},
-          {"most", row.level.most}, {"mean", row.level.mean()},  {"heuristic", json_of(row.heuristic)},
-          {"changed", row.changed}, {"unchanged", row.unchanged}};
+Json skips_json(const RuleSkips& skips) {
+  const Json reasons = Json::array(skips.reasons, [](const auto& reason) {
+    return Json::object({{"reason", reason.first}, {"paths", reason.second}});
+  });
+  return Json::object({{"rule", skips.rule}, {"paths", skips.paths}, {"reasons", reasons}});
 }
 
-Json json_of(const RuleSkips& skips) {
-  Json reasons = Json::array();
-  for (const auto& [reason, paths] : skips.reasons) reasons.push_back({{"reason", reason}, {"paths", paths}});
-  return {{"rule", skips.rule}, {"paths", skips.paths}, {"reasons", reasons}};
-}
-
-Json json_of(const SpaceOptions& options, const SpaceReport& report) {
-  Json json{{"kernel", report.kernel}, {"number", report.number}};
-  if (report.as) return json["as"] = *report.as, json;
-  json["exact"] = options.enumerate && !report.interrupted;
-  json["candidates"] = report.leaves.leaves;
-  json["low"] = report.leaves.low;
-  json["high"] = report.leaves.high;
-  json["paths"] = report.leaves.paths;
-  json["largest_share"] = report.leaves.largest_share;
-  json["examined"] = report.examined;
-  json["distinct_candidates"] = report.candidates;
-  json["distinct_kernels"] = report.kernels;
-  json["interrupted"] = report.interrupted;
-  json["levels"] = json["skips"] = Json::array();
-  for (const SpaceLevel& level : report.levels) json["levels"].push_back(json_of(level));
-  for (const RuleSkips& skips : report.skips) json["skips"].push_back(json_of(skips));
-  return json;
+Json report_json(const SpaceOptions& options, const SpaceReport& report) {
+  if (report.as) return Json::object({{"kernel", report.kernel}, {"number", report.number}, {"as", *report.as}});
+  return Json::object({{"kernel", report.kernel},
+                       {"number", report.number},
+                       {"exact", options.enumerate && !report.interrupted},
+                       {"candidates", report.leaves.leaves},
+                       {"low", report.leaves.low},
+                       {"high", report.leaves.high},
+                       {"paths", report.leaves.paths},
+                       {"largest_share", report.leaves.largest_share},
+                       {"examined", report.examined},
+                       {"distinct_candidates", report.candidates},
+                       {"distinct_kernels", report.kernels},
+                       {"interrupted", report.interrupted},
+                       {"skips", Json::array(report.skips, skips_json)},
+                       {"levels", Json::array(report.levels, level_json)}});
 }
 
 }  // namespace
@@ -120,9 +115,8 @@ std::string print_table(const SpaceOptions& options, const std::vector<SpaceRepo
 }
 
 std::string print_json(const SpaceOptions& options, const std::vector<SpaceReport>& reports) {
-  Json json{{"target", options.target}, {"seed", options.seed}, {"kernels", Json::array()}};
-  for (const SpaceReport& report : reports) json["kernels"].push_back(json_of(options, report));
-  return json.dump(2) + "\n";
+  const Json kernels = Json::array(reports, [&](const SpaceReport& report) { return report_json(options, report); });
+  return Json::object({{"target", options.target}, {"seed", options.seed}, {"kernels", kernels}}).print_lines(2);
 }
 
 }  // namespace deplo::apps

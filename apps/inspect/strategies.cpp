@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "core/text/json.h"
 #include "core/text/wrap.h"
 #include "search/searcher.h"
 
@@ -24,16 +24,20 @@ std::string parameters(const search::SearcherKind& kind, std::size_t width) {
   return text;
 }
 
-nlohmann::ordered_json to_json(const search::SearcherKind& kind) {
-  nlohmann::ordered_json json{{"strategy", kind.name}, {"summary", kind.summary}};
-  json["default"] = &kind == &search::find_searcher("default");
-  json["hyperparameters"] = nlohmann::ordered_json::array();
-  for (const search::Hyperparameter& p : kind.parameters) {
-    nlohmann::ordered_json one{{"name", p.name}, {"default", p.fallback}, {"text", p.doc}, {"grid", grid(p)}};
-    if (p.type != search::Hyperparameter::Type::word) one.update({{"least", p.least}, {"most", p.most}});
-    json["hyperparameters"].push_back(one);
-  }
+Json parameter_json(const search::Hyperparameter& p) {
+  Json json =
+      Json::object({{"name", p.name}, {"default", p.fallback}, {"text", p.doc}, {"grid", Json::array(grid(p))}});
+  if (p.type == search::Hyperparameter::Type::word) return json;
+  json.set("least", p.least);
+  json.set("most", p.most);
   return json;
+}
+
+Json strategy_json(const search::SearcherKind& kind) {
+  return Json::object({{"strategy", kind.name},
+                       {"summary", kind.summary},
+                       {"default", &kind == &search::find_searcher("default")},
+                       {"hyperparameters", Json::array(kind.parameters, parameter_json)}});
 }
 
 }  // namespace
@@ -51,12 +55,9 @@ std::string strategies_text(const std::string& name, bool verbose, std::size_t w
 }
 
 std::string strategies_json(const std::string& name) {
-  nlohmann::ordered_json json = nlohmann::ordered_json::array();
-  if (name.empty())
-    for (const search::SearcherKind* kind : search::searchers()) json.push_back(to_json(*kind));
-  else
-    json = to_json(search::find_searcher(name));
-  return json.dump(2) + "\n";
+  if (!name.empty()) return strategy_json(search::find_searcher(name)).print_lines(2);
+  const auto of = [](const search::SearcherKind* kind) { return strategy_json(*kind); };
+  return Json::array(search::searchers(), of).print_lines(2);
 }
 
 }  // namespace deplo::apps

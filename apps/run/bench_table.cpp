@@ -2,17 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "apps/cli/columns.h"
 #include "apps/run/bench.h"
+#include "core/text/json.h"
 #include "core/text/text.h"
 #include "core/text/wrap.h"
 
 namespace deplo::apps {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Row = std::vector<std::string>;
 
 std::string schedule(const BenchKernel& kernel, std::size_t number) {
@@ -107,22 +106,42 @@ std::vector<Mean> means(const BenchReport& report) {
   return all;
 }
 
-Json json_of(const BenchTime& time) {
-  if (!time.failure.empty()) return {{"failure", time.failure}};
-  return {{"microseconds", time.median_us},
-          {"warm_us", time.warm_us > 0 ? Json(time.warm_us) : Json()},
-          {"batch", time.batch},
-          {"sets", time.sets},
-          {"samples_us", time.samples}};
+void set_time(Json& json, const BenchTime& time) {
+  if (!time.failure.empty()) return json.set("failure", time.failure);
+  json.set("microseconds", time.median_us);
+  json.set("warm_us", Json::or_null(time.warm_us));
+  json.set("batch", time.batch);
+  json.set("sets", time.sets);
+  json.set("samples_us", Json::array(time.samples));
 }
 
-Json json_of(const BenchBaseline& b) {
-  Json json{{"library", b.library}, {"version", b.version}, {"precision", b.precision}, {"threads", b.threads}};
-  json.update(json_of(b.time));
-  if (b.ratio > 0) json["ratio"] = b.ratio;
-  if (!b.date.empty()) json["date"] = b.date;
-  if (b.ratio > 0 && std::isfinite(b.interval.high)) json["interval"] = {b.interval.low, b.interval.high};
+Json baseline_json(const BenchBaseline& b) {
+  Json json = Json::object(
+      {{"library", b.library}, {"version", b.version}, {"precision", b.precision}, {"threads", b.threads}});
+  set_time(json, b.time);
+  if (b.ratio > 0) json.set("ratio", b.ratio);
+  if (!b.date.empty()) json.set("date", b.date);
+  if (b.ratio > 0 && std::isfinite(b.interval.high))
+    json.set("interval", Json::array({b.interval.low, b.interval.high}));
   return json;
+}
+
+Json kernel_json(const BenchKernel& k) {
+  Json json = Json::object({{"kernel", k.name},
+                            {"first", k.first},
+                            {"schedule", name(k.origin)},
+                            {"measured_us", Json::or_null(k.measured_us)},
+                            {"from", k.from},
+                            {"note", k.note},
+                            {"trail", k.trail}});
+  set_time(json, k.ours);
+  json.set("baselines", Json::array(k.baselines, baseline_json));
+  if (!k.no_baseline.empty()) json.set("no_baseline", k.no_baseline);
+  return json;
+}
+
+Json mean_json(const Mean& mean) {
+  return Json::object({{"baseline", mean.title}, {"kernels", mean.kernels}, {"ratio", mean.ratio()}});
 }
 
 }  // namespace
@@ -165,35 +184,21 @@ std::string print_table(const BenchReport& report, std::size_t width) {
 }
 
 std::string print_json(const BenchReport& report) {
-  Json json{{"device", report.device},
-            {"target", report.target},
-            {"store", report.store.empty() ? Json() : Json(report.store)},
-            {"tuned", report.tuned.empty() ? Json() : Json(report.tuned)},
-            {"protocol", report.protocol},
-            {"asked", report.asked}};
   const Total sum = total(report);
-  json["ours_us"] = sum.ours;
-  json["other_schedules_us"] = sum.untuned;
-  json["with_baseline"] = {{"kernels", sum.kernels}, {"ours_us", sum.compared}, {"baseline_us", sum.baseline}};
-  json["means"] = Json::array();
-  for (const Mean& mean : means(report))
-    json["means"].push_back({{"baseline", mean.title}, {"kernels", mean.kernels}, {"ratio", mean.ratio()}});
-  json["kernels"] = Json::array();
-  for (const BenchKernel& k : report.kernels) {
-    Json kernel{{"kernel", k.name},
-                {"first", k.first},
-                {"schedule", name(k.origin)},
-                {"measured_us", k.measured_us > 0 ? Json(k.measured_us) : Json()},
-                {"from", k.from},
-                {"note", k.note},
-                {"trail", k.trail}};
-    kernel.update(json_of(k.ours));
-    kernel["baselines"] = Json::array();
-    for (const BenchBaseline& b : k.baselines) kernel["baselines"].push_back(json_of(b));
-    if (!k.no_baseline.empty()) kernel["no_baseline"] = k.no_baseline;
-    json["kernels"].push_back(kernel);
-  }
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  const Json compared =
+      Json::object({{"kernels", sum.kernels}, {"ours_us", sum.compared}, {"baseline_us", sum.baseline}});
+  return Json::object({{"device", report.device},
+                       {"target", report.target},
+                       {"store", Json::or_null(report.store)},
+                       {"tuned", Json::or_null(report.tuned)},
+                       {"protocol", report.protocol},
+                       {"asked", report.asked},
+                       {"ours_us", sum.ours},
+                       {"other_schedules_us", sum.untuned},
+                       {"with_baseline", compared},
+                       {"means", Json::array(means(report), mean_json)},
+                       {"kernels", Json::array(report.kernels, kernel_json)}})
+      .print_lines(2);
 }
 
 }  // namespace deplo::apps

@@ -1,18 +1,15 @@
 #include <fmt/format.h>
 
-#include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "apps/cli/columns.h"
 #include "apps/run/run.h"
+#include "core/text/json.h"
 #include "core/text/text.h"
 #include "core/text/wrap.h"
 
 namespace deplo::apps {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string speed(double amount, double microseconds) {
   return microseconds > 0 ? significant(amount / microseconds * 1e-3) : "-";
@@ -75,8 +72,26 @@ std::string output_table(const RunReport& report, std::size_t width) {
   return align_columns(rows, {false, false, true, true, false}, width);
 }
 
-// JSON has no infinity.
-Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(); }
+Json kernel_json(const KernelLaunch& k) {
+  return Json::object({{"kernel", k.name},
+                       {"first", k.first},
+                       {"schedule", name(k.origin)},
+                       {"measured_us", Json::or_null(k.measured_us)},
+                       {"from", k.from},
+                       {"note", k.note},
+                       {"trail", k.trail},
+                       {"microseconds", k.microseconds},
+                       {"flops", k.flops},
+                       {"bytes", k.bytes}});
+}
+
+Json output_json(const OutputCheck& o) {
+  return Json::object({{"output", o.name},
+                       {"shape", Json::array(o.shape)},
+                       {"error", o.error},
+                       {"worst", o.worst},
+                       {"right", o.right}});
+}
 
 }  // namespace
 
@@ -93,32 +108,17 @@ std::string print_table(const RunReport& report, std::size_t width) {
 }
 
 std::string print_json(const RunReport& report) {
-  Json json;
-  json["device"] = report.device;
-  json["target"] = report.target;
-  json["store"] = report.store.empty() ? Json() : Json(report.store);
-  json["seed"] = report.seed;
-  json["tolerance"] = report.tolerance;
-  json["right"] = report.right();
-  json["buffer_bytes"] = report.buffer_bytes;
-  json["tensor_bytes"] = report.tensor_bytes;
-  json["kernels"] = Json::array();
-  for (const KernelLaunch& k : report.kernels)
-    json["kernels"].push_back({{"kernel", k.name},
-                               {"first", k.first},
-                               {"schedule", name(k.origin)},
-                               {"measured_us", k.measured_us > 0 ? Json(k.measured_us) : Json()},
-                               {"from", k.from},
-                               {"note", k.note},
-                               {"trail", k.trail},
-                               {"microseconds", k.microseconds},
-                               {"flops", k.flops},
-                               {"bytes", k.bytes}});
-  json["outputs"] = Json::array();
-  for (const OutputCheck& o : report.outputs)
-    json["outputs"].push_back(
-        {{"output", o.name}, {"shape", o.shape}, {"error", finite(o.error)}, {"worst", o.worst}, {"right", o.right}});
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return Json::object({{"device", report.device},
+                       {"target", report.target},
+                       {"store", Json::or_null(report.store)},
+                       {"seed", report.seed},
+                       {"tolerance", report.tolerance},
+                       {"right", report.right()},
+                       {"buffer_bytes", report.buffer_bytes},
+                       {"tensor_bytes", report.tensor_bytes},
+                       {"kernels", Json::array(report.kernels, kernel_json)},
+                       {"outputs", Json::array(report.outputs, output_json)}})
+      .print_lines(2);
 }
 
 }  // namespace deplo::apps

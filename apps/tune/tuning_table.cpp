@@ -4,8 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "core/text/json.h"
 #include "core/text/text.h"
 #include "core/text/wrap.h"
 
@@ -144,27 +144,22 @@ std::string notes(const engine::Summary& summary) {
   return text;
 }
 
-nlohmann::ordered_json to_json(const engine::Row& row) {
-  nlohmann::ordered_json json;
-  const auto or_null = [](double value) {
-    return value > 0 ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
-  };
-  json["kernel"] = row.name;
-  json["count"] = row.count();
-  json["same"] = row.same;
-  json["heuristic_us"] = or_null(row.heuristic_us);
-  json["best_us"] = or_null(row.best_us);
-  json["speed_up"] = or_null(row.best_us > 0 ? row.heuristic_us / row.best_us : 0);
-  json["gflops"] = or_null(row.best_us > 0 ? row.flops / row.best_us * 1e-3 : 0);
-  json["gb_per_s"] = or_null(row.best_us > 0 ? row.bytes / row.best_us * 1e-3 : 0);
-  json["trials"] = row.trials;
-  json["known"] = row.known;
-  json["failures"] = row.failures;
-  json["fault"] = row.fault.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(row.fault);
-  json["trail"] = row.trail;
-  json["confirmed"] = row.confirmed;
-  json["stop"] = row.stop;
-  return json;
+Json row_json(const engine::Row& row) {
+  return Json::object({{"kernel", row.name},
+                       {"count", row.count()},
+                       {"same", Json::array(row.same)},
+                       {"heuristic_us", Json::or_null(row.heuristic_us)},
+                       {"best_us", Json::or_null(row.best_us)},
+                       {"speed_up", Json::or_null(row.best_us > 0 ? row.heuristic_us / row.best_us : 0)},
+                       {"gflops", Json::or_null(row.best_us > 0 ? row.flops / row.best_us * 1e-3 : 0)},
+                       {"gb_per_s", Json::or_null(row.best_us > 0 ? row.bytes / row.best_us * 1e-3 : 0)},
+                       {"trials", row.trials},
+                       {"known", row.known},
+                       {"failures", Json::object(row.failures)},
+                       {"fault", Json::or_null(row.fault)},
+                       {"trail", row.trail},
+                       {"confirmed", row.confirmed},
+                       {"stop", row.stop}});
 }
 
 }  // namespace
@@ -175,23 +170,20 @@ std::string print_table(const engine::Summary& summary, std::size_t width) {
 }
 
 std::string print_json(const engine::Summary& summary) {
-  nlohmann::ordered_json json;
-  json["experiment"] = summary.experiment;
-  json["name"] = summary.name.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(summary.name);
-  json["device"] = summary.device;
-  json["target"] = summary.target;
-  json["strategy"] = summary.strategy;
-  json["seed"] = summary.seed;
-  json["store"] = summary.store;
-  json["seconds"] = summary.seconds;
-  json["interrupted"] = summary.interrupted;
   const engine::Row sum = total(summary);  // each kernel `count` times
-  json["total_heuristic_us"] = sum.best_us > 0 ? nlohmann::ordered_json(sum.heuristic_us) : nlohmann::ordered_json();
-  json["total_best_us"] = sum.best_us > 0 ? nlohmann::ordered_json(sum.best_us) : nlohmann::ordered_json();
-  json["kernels"] = nlohmann::ordered_json::array();
-  for (const engine::Row& row : summary.rows) json["kernels"].push_back(to_json(row));
-  // User text may hold bytes that are no UTF-8: shown as U+FFFD, never thrown over.
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return Json::object({{"experiment", summary.experiment},
+                       {"name", Json::or_null(summary.name)},
+                       {"device", summary.device},
+                       {"target", summary.target},
+                       {"strategy", summary.strategy},
+                       {"seed", summary.seed},
+                       {"store", summary.store},
+                       {"seconds", summary.seconds},
+                       {"interrupted", summary.interrupted},
+                       {"total_heuristic_us", Json::or_null(sum.heuristic_us)},
+                       {"total_best_us", Json::or_null(sum.best_us)},
+                       {"kernels", Json::array(summary.rows, row_json)}})
+      .print_lines(2);
 }
 
 }  // namespace deplo::apps

@@ -1,39 +1,27 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
-#include <utility>
 
+#include "core/text/json.h"
 #include "search/records/read.h"
 
 namespace deplo::search {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json json_of(const Value& value) {
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
-  return std::get<std::string>(value);
-}
-
-std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
 Json configuration(const Records& records, std::size_t row) {
   Json json = Json::object();
-  for (std::size_t p = 0; p < records.knobs.size(); ++p) json[records.knobs[p].name] = json_of(records.value(row, p));
+  for (std::size_t p = 0; p < records.knobs.size(); ++p) json.set(records.knobs[p].name, records.value(row, p));
   return json;
 }
 
 Json milliseconds(std::span<const double> launches) {
-  Json json = Json::array();
-  for (const double us : launches) json.push_back(us / 1e3);
-  return json;
+  return Json::array(launches, [](double us) { return us / 1e3; });
 }
 
 // The formats' own words know fewer failures than we do, and no messages.
 void add_own_failure(Json& json, const Outcome& outcome) {
-  json["status"] = status_name(outcome.status);
-  json["message"] = outcome.message;
+  json.set("status", status_name(outcome.status));
+  json.set("message", outcome.message);
 }
 
 // T4 has the coarser words of the two.
@@ -72,41 +60,38 @@ Json cached(const Records& records, std::size_t row) {
   const Record& record = records.records[row];
   Json json = configuration(records, row);
   if (record.outcome.ok())
-    json["time"] = record.outcome.microseconds / 1e3;
+    json.set("time", record.outcome.microseconds / 1e3);
   else
-    json["time"] = kernel_tuner_word(record.outcome.status);
+    json.set("time", kernel_tuner_word(record.outcome.status));
   if (!record.outcome.ok() && record.outcome.message != kernel_tuner_word(record.outcome.status))
     add_own_failure(json, record.outcome);
-  if (record.launches > 0) json["times"] = milliseconds(records.launches_of(record));
-  json["compile_time"] = record.build_seconds * 1e3;
-  json["verification_time"] = 0;
-  json["benchmark_time"] = record.run_seconds * 1e3;
-  json["strategy_time"] = 0;
-  json["framework_time"] = 0;
+  if (record.launches > 0) json.set("times", milliseconds(records.launches_of(record)));
+  json.set("compile_time", record.build_seconds * 1e3);
+  json.set("verification_time", 0);
+  json.set("benchmark_time", record.run_seconds * 1e3);
+  json.set("strategy_time", 0);
+  json.set("framework_time", 0);
   return json;
 }
 
 std::string print_kernel_tuner(const Records& records) {
-  Json head;
-  head["device_name"] = records.device;
-  head["kernel_name"] = records.kernel;
-  head["problem_size"] = Json::array();
-  head["timeunit"] = "ms";
-  Json keys = Json::array(), values = Json::object();
-  for (const Knob& knob : records.knobs) {
-    keys.push_back(knob.name);
-    for (const Value& value : knob.values) values[knob.name].push_back(json_of(value));
-  }
-  head["tune_params_keys"] = std::move(keys);
-  head["tune_params"] = std::move(values);
-  head["objective"] = "time";
-  std::string text = dump(head);
+  Json values = Json::object();
+  for (const Knob& knob : records.knobs)
+    if (!knob.values.empty()) values.set(knob.name, Json::array(knob.values));
+  std::string text = Json::object({{"device_name", records.device},
+                                   {"kernel_name", records.kernel},
+                                   {"problem_size", Json::array()},
+                                   {"timeunit", "ms"},
+                                   {"tune_params_keys", Json::array(records.knobs, &Knob::name)},
+                                   {"tune_params", values},
+                                   {"objective", "time"}})
+                         .print();
   text.back() = ',';  // a line each from here on, as Kernel Tuner appends them
   text += "\n\"cache\": {";
   for (std::size_t row = 0; row < records.records.size(); ++row) {
     std::string key;
     for (std::size_t p = 0; p < records.knobs.size(); ++p) key += (p > 0 ? "," : "") + print(records.value(row, p));
-    text += fmt::format("{}\n{}: {}", row > 0 ? "," : "", dump(Json(key)), dump(cached(records, row)));
+    text += fmt::format("{}\n{}: {}", row > 0 ? "," : "", Json(key).print(), cached(records, row).print());
   }
   return text + "\n}}\n";
 }
@@ -116,31 +101,31 @@ Json result(const Records& records, std::size_t row) {
   const bool ok = record.outcome.ok();
   double launched = 0;
   for (const double us : records.launches_of(record)) launched += us * 1e-6;
-  Json json;
-  json["configuration"] = configuration(records, row);
   // There is no place for the time that benchmarking took beside its launches.
-  json["times"] = {{"compilation", record.build_seconds * 1e3},
-                   {"framework", std::max(0.0, record.run_seconds - launched) * 1e3},
-                   {"search_algorithm", 0},
-                   {"validation", 0},
-                   {"runtimes", milliseconds(records.launches_of(record))}};
-  json["invalidity"] = t4_word(record.outcome.status);
+  const Json times = Json::object({{"compilation", record.build_seconds * 1e3},
+                                   {"framework", std::max(0.0, record.run_seconds - launched) * 1e3},
+                                   {"search_algorithm", 0},
+                                   {"validation", 0},
+                                   {"runtimes", milliseconds(records.launches_of(record))}});
+  Json json = Json::object({{"configuration", configuration(records, row)},
+                            {"times", times},
+                            {"invalidity", t4_word(record.outcome.status)}});
   if (!ok && record.outcome.message != t4_word(record.outcome.status)) add_own_failure(json, record.outcome);
-  json["correctness"] = ok ? 1 : 0;
+  json.set("correctness", ok ? 1 : 0);
   const Json value = ok ? Json(record.outcome.microseconds / 1e3) : Json(t4_word(record.outcome.status));
-  json["measurements"] = Json::array({{{"name", "time"}, {"value", value}, {"unit", "ms"}}});
-  json["objectives"] = {"time"};
+  json.set("measurements", Json::array({Json::object({{"name", "time"}, {"value", value}, {"unit", "ms"}})}));
+  json.set("objectives", Json::array({"time"}));
   return json;
 }
 
 std::string print_t4(const Records& records) {
-  Json metadata = {{"timeunit", "milliseconds"}};
+  const Json metadata = Json::object({{"timeunit", "milliseconds"}});
   std::string text = fmt::format(
       "{{\n\"schema_version\": \"1.0.0\",\n\"device_name\": {},\n\"kernel_name\": {},\n\"metadata\": {},\n\"results\": "
       "[",
-      dump(Json(records.device)), dump(Json(records.kernel)), dump(metadata));
+      Json(records.device).print(), Json(records.kernel).print(), metadata.print());
   for (std::size_t row = 0; row < records.records.size(); ++row)
-    text += (row > 0 ? ",\n" : "\n") + dump(result(records, row));
+    text += (row > 0 ? ",\n" : "\n") + result(records, row).print();
   return text + "\n]\n}\n";
 }
 
