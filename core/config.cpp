@@ -1,7 +1,6 @@
 #include "core/config.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
@@ -14,6 +13,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/text/nearest.h"
+#include "core/text/text.h"
 
 namespace deplo {
 
@@ -181,7 +181,7 @@ const Config& Config::only(std::initializer_list<std::string_view> known) const 
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     const std::vector<std::string> names(known.begin(), known.end());
     throw Error(fmt::format("{}:{}: expected one of {}, found the key '{}'{}", document_->name, node_->children[i].line,
-                            fmt::join(names, ", "), shortened(key), did_you_mean(key, names)));
+                            join(names, ", "), shortened(key), did_you_mean(key, names)));
   }
   return *this;
 }
@@ -243,7 +243,7 @@ bool Config::boolean() const {
 
 std::string Config::one_of(const std::vector<std::string>& names) const {
   const bool known = node_->kind == Kind::scalar && std::find(names.begin(), names.end(), node_->scalar) != names.end();
-  if (!known) expected(fmt::format("one of {}", fmt::join(names, ", ")));
+  if (!known) expected(fmt::format("one of {}", join(names, ", ")));
   return node_->scalar;
 }
 

@@ -1,7 +1,6 @@
 #include "core/target.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -9,6 +8,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/text/nearest.h"
+#include "core/text/text.h"
 
 namespace deplo {
 
@@ -17,8 +17,8 @@ std::string_view name(Dialect dialect) { return dialect == Dialect::cuda ? "cuda
 Target load_target(std::string_view wanted) {
   const std::vector<std::string> names = list_data("configs/targets", ".yaml");
   if (std::find(names.begin(), names.end(), wanted) == names.end())
-    throw Error(fmt::format("expected a target ({}), found '{}'{}", fmt::join(names, ", "), wanted,
-                            did_you_mean(wanted, names)));
+    throw Error(
+        fmt::format("expected a target ({}), found '{}'{}", join(names, ", "), wanted, did_you_mean(wanted, names)));
   const Config config = Config::load(data_folder() / "configs/targets" / (std::string(wanted) + ".yaml"));
   config.only({"source", "dialect", "cpu", "max_threads", "warp", "shared_bytes", "register_floats", "vector_lanes",
                "units", "unit_registers", "unit_threads", "unit_blocks", "unit_shared_bytes", "shuffle", "atomic_add",

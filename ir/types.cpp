@@ -1,7 +1,8 @@
 #include "ir/types.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+
+#include "core/text/text.h"
 
 namespace deplo::ir {
 
@@ -57,9 +58,7 @@ std::string_view torch_name(DType dtype) {
   return "?";
 }
 
-std::string print(const Shape& shape) {
-  return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
-}
+std::string print(const Shape& shape) { return fmt::format("({}{})", join(shape, ", "), shape.size() == 1 ? "," : ""); }
 
 std::string print(const TensorType& type) { return fmt::format("{} {}", print(type.shape), torch_name(type.dtype)); }
 

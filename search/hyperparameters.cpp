@@ -1,7 +1,6 @@
 #include "search/hyperparameters.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -10,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/text/nearest.h"
+#include "core/text/text.h"
 
 namespace deplo::search {
 namespace {
@@ -25,7 +25,7 @@ std::optional<Number> read(const std::string& text) {
 std::string legal(const Hyperparameter& parameter) {
   switch (parameter.type) {
     case Hyperparameter::Type::word:
-      return fmt::format("one of {}", fmt::join(grid(parameter), ", "));
+      return fmt::format("one of {}", join(grid(parameter), ", "));
     case Hyperparameter::Type::integer:
       return fmt::format("an integer between {:.10g} and {:.10g}", parameter.least, parameter.most);
     case Hyperparameter::Type::number:
@@ -61,7 +61,7 @@ void check_hyperparameter(std::string_view searcher, std::span<const Hyperparame
   if (found == parameters.end()) {
     std::vector<std::string> names;
     for (const Hyperparameter& parameter : parameters) names.emplace_back(parameter.name);
-    const std::string known = names.empty() ? "it has none" : fmt::format("{}", fmt::join(names, ", "));
+    const std::string known = names.empty() ? "it has none" : join(names, ", ");
     throw Error(fmt::format("{}: expected a hyperparameter of {} ({}), found '{}'{}", place, searcher, known, name,
                             did_you_mean(name, names)));
   }

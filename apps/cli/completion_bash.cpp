@@ -1,7 +1,7 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "apps/cli/completion.h"
+#include "core/text/text.h"
 
 namespace deplo::apps {
 namespace {
@@ -72,7 +72,7 @@ complete -F _deplo deplo deplo-tune
 
 std::string values_line(const std::string& pattern, const OptionText& option) {
   std::string line = fmt::format("        {}) takes=1", pattern);
-  if (!option.values.words.empty()) line += fmt::format(" words='{}'", fmt::join(option.values.words, " "));
+  if (!option.values.words.empty()) line += fmt::format(" words='{}'", join(option.values.words, " "));
   if (option.values.files) line += " files=1";
   if (option.values.folders) line += " folders=1";
   if (option.values.list) line += " list=1";
@@ -84,7 +84,7 @@ std::string values_line(const std::string& pattern, const OptionText& option) {
 std::string values(const CommandText& command) {
   std::string text;
   for (const OptionText& option : command.options)
-    if (!option.type.empty()) text += values_line(fmt::format("{}", fmt::join(option.names, "|")), option);
+    if (!option.type.empty()) text += values_line(join(option.names, "|"), option);
   for (std::size_t i = 0; i < command.arguments.size(); ++i) {
     const bool last = i + 1 == command.arguments.size();
     text += values_line(last ? "[0-9]*" : fmt::format("{}", i + 1), command.arguments[i]);
@@ -97,8 +97,8 @@ std::string branches(const CommandText& command) {
   for (const CommandText& one : command.commands) names.push_back(last_word(one.name));
   for (const OptionText& option : command.options) flags.insert(flags.end(), option.names.begin(), option.names.end());
   std::string text = fmt::format("    '{}')\n", command.name);
-  if (!names.empty()) text += fmt::format("      commands='{}'\n", fmt::join(names, " "));
-  text += fmt::format("      flags='{}'\n", fmt::join(flags, " ")) + values(command) + "      ;;\n";
+  if (!names.empty()) text += fmt::format("      commands='{}'\n", join(names, " "));
+  text += fmt::format("      flags='{}'\n", join(flags, " ")) + values(command) + "      ;;\n";
   for (const CommandText& one : command.commands) text += branches(one);
   return text;
 }

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "apps/cli/completion.h"
+#include "core/text/text.h"
 
 namespace deplo::apps {
 namespace {
@@ -41,7 +41,7 @@ std::string value_flags(const OptionText& option) {
   if (option.type.empty()) return "";
   std::string text = values.files ? " -r -F" : " -x";
   if (option.optional) text = values.files ? " -F" : " -f";
-  const std::string words = fmt::format("{}", fmt::join(values.words, " "));
+  const std::string words = join(values.words, " ");
   if (values.list) return text + fmt::format(" -a '(__fish_complete_list , \"string split \\\" \\\" {}\")'", words);
   if (!words.empty()) return text + fmt::format(" -a '{}'", words);
   return values.folders && !values.files ? text + " -a '(__fish_complete_directories)'" : text;
@@ -64,7 +64,7 @@ std::string lines(const CommandText& command) {
     if (const Values& values = argument.values; values.files)
       text += at + " -F\n";
     else if (!values.words.empty())
-      text += fmt::format("{} -a '{}'\n", at, fmt::join(values.words, " "));
+      text += fmt::format("{} -a '{}'\n", at, join(values.words, " "));
     else if (values.folders)
       text += at + " -a '(__fish_complete_directories)'\n";
   for (const CommandText& one : command.commands) text += lines(one);
@@ -83,7 +83,7 @@ void add_names(const CommandText& command, std::vector<std::string>& names) {
 std::string fish_completion(const CommandText& program) {
   std::vector<std::string> names;
   add_names(program, names);
-  return fmt::format("{}\nset -g __fish_deplo_commands {}\n{}", head, fmt::join(names, " "), lines(program));
+  return fmt::format("{}\nset -g __fish_deplo_commands {}\n{}", head, join(names, " "), lines(program));
 }
 
 }  // namespace deplo::apps

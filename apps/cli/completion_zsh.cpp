@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <map>
 
@@ -53,13 +52,13 @@ std::string function_name(const std::string& command) {
 std::string action(const OptionText& option) {
   const Values& values = option.values;
   if (values.list || (!values.words.empty() && values.files)) return "_deplo_type_" + option.type;
-  if (!values.words.empty()) return fmt::format("({})", fmt::join(values.words, " "));
+  if (!values.words.empty()) return fmt::format("({})", join(values.words, " "));
   if (values.files) return "_files";
   return values.folders ? "_files -/" : "";
 }
 
 std::string type_function(const OptionText& option) {
-  const std::string words = fmt::format("{}", fmt::join(option.values.words, " "));
+  const std::string words = join(option.values.words, " ");
   const std::string begin = fmt::format("_deplo_type_{}() {{\n", option.type);
   if (option.values.list) return begin + fmt::format("  _values -s , {} {}\n}}\n\n", option.type, words);
   return begin + fmt::format("  _alternative 'words:{0}:({1})' 'files:file:_files'\n}}\n\n", option.type, words);
@@ -86,8 +85,8 @@ std::string flag_spec(const OptionText& option) {
     names.push_back(option.type.empty() ? name : name + (name.starts_with("--") ? "=" : "+"));
   const std::string repeated = option.repeats ? "'*'" : "";
   if (names.size() == 1) return fmt::format("{}{}'{}'", repeated, names.front(), help);
-  const std::string others = option.repeats ? "" : fmt::format("'({})'", fmt::join(option.names, " "));
-  return fmt::format("{}{}{{{}}}'{}'", others, repeated, fmt::join(names, ","), help);
+  const std::string others = option.repeats ? "" : fmt::format("'({})'", join(option.names, " "));
+  return fmt::format("{}{}{{{}}}'{}'", others, repeated, join(names, ","), help);
 }
 
 std::string argument_specs(const CommandText& command) {

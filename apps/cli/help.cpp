@@ -1,7 +1,6 @@
 #include "apps/cli/help.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <sstream>
@@ -133,7 +132,7 @@ std::string explain_extra(const CLI::App& command, const std::string& word, cons
     found = word.substr(0, word.find('='));
     guess = did_you_mean(found, flag_names(command));
   } else if (!names.empty()) {
-    expected = fmt::format("a command ({})", fmt::join(names, ", "));
+    expected = fmt::format("a command ({})", join(names, ", "));
     guess = did_you_mean(word, names);
   }
   return fmt::format("{}expected {}, found '{}'{}", place(command), expected, found, guess.empty() ? help : guess);

@@ -1,13 +1,13 @@
 #include "apps/cli/manual.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <string_view>
 
 #include "core/error.h"
 #include "core/text/code_point.h"
+#include "core/text/text.h"
 #include "engine/revision.h"
 
 namespace deplo::apps {
@@ -70,7 +70,7 @@ std::string synopsis(const CommandText& command) {
 std::string entry(const OptionText& option) {
   std::vector<std::string> names;
   for (const std::string& name : option.names) names.push_back(fmt::format("\\fB{}\\fR", roff(name)));
-  std::string head = fmt::format("{}", fmt::join(names, ", "));
+  std::string head = join(names, ", ");
   if (!option.type.empty()) head += fmt::format("{}\\fI{}\\fR", head.empty() ? "" : " ", roff(option.type));
   return ".TP\n" + head + "\n" + roff(option.help) + "\n";
 }

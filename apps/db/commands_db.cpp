@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <array>
@@ -13,6 +12,7 @@
 #include "apps/db/db_flags.h"
 #include "core/error.h"
 #include "core/text/select_names.h"
+#include "core/text/text.h"
 #include "engine/compile/tuned.h"
 #include "engine/learn/recorded.h"
 #include "search/records/read.h"
@@ -81,7 +81,7 @@ int run_export(const ExportFlags& flags) {
     for (const search::Records& records : found)
       names.push_back(fmt::format("'{}' on '{}'", records.kernel, records.device));
     throw Error(fmt::format("{}: expected --kernel and --device to name one, found {}: {}", flags.store, names.size(),
-                            fmt::join(names, ", ")));
+                            join(names, ", ")));
   }
   const std::string text = search::print_records(found[0], format);
   if (flags.output.empty())

@@ -1,6 +1,5 @@
 // A comparison of strategies as a page.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -256,7 +255,7 @@ std::string description(const SpaceResult& space) {
   text += fmt::format("{} configurations, {} valid; budget {} ({} evaluations of random search)",
                       space.difficulty.configurations, space.difficulty.valid, print(space.budget, Unit::seconds),
                       space.evaluations);
-  if (!space.sources.empty()) text += fmt::format("; models learn first from {}", fmt::join(space.sources, ", "));
+  if (!space.sources.empty()) text += fmt::format("; models learn first from {}", join(space.sources, ", "));
   return text;
 }
 

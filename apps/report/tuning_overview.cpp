@@ -1,6 +1,5 @@
 // How a report of a store opens: the speed-up of every kernel, over its untuned schedule and over the library.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -176,8 +175,7 @@ std::string without_time(const std::vector<KernelRow>& rows, std::size_t store) 
   std::vector<std::string> names;
   for (const KernelRow& row : rows)
     if (row.in[store] && row.in[store]->speed_up().best <= 0) names.push_back(row.title);
-  return names.empty() ? ""
-                       : fmt::format("Kernels without a valid time ({}): {}. ", names.size(), fmt::join(names, ", "));
+  return names.empty() ? "" : fmt::format("Kernels without a valid time ({}): {}. ", names.size(), join(names, ", "));
 }
 
 }  // namespace

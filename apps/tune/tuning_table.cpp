@@ -1,7 +1,6 @@
 #include "apps/tune/tuning_table.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -136,7 +135,7 @@ std::string notes(const engine::Summary& summary) {
   if (known > 0) text += fmt::format("; {} known from {}", counted(known, "trial"), summary.store);
   text += "\n";
   for (const engine::Row& row : summary.rows)
-    if (!row.same.empty()) text += fmt::format("{} is also {}\n", row.name, fmt::join(row.same, ", "));
+    if (!row.same.empty()) text += fmt::format("{} is also {}\n", row.name, join(row.same, ", "));
   for (const engine::Row& row : summary.rows)
     if (row.stop == engine::untunable) text += fmt::format("{} {}: {}\n", row.name, engine::untunable, row.fault);
   if (!unconfirmed.empty()) text += "not confirmed by a full, checked run: " + unconfirmed + "\n";

@@ -1,14 +1,15 @@
 #include "core/text/select_names.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <fnmatch.h>
 
 #include <algorithm>
 #include <functional>
+#include <span>
 
 #include "core/error.h"
 #include "core/text/nearest.h"
+#include "core/text/text.h"
 
 namespace deplo {
 namespace {
@@ -22,7 +23,7 @@ std::string list_names(std::vector<std::string> names) {
   std::ranges::sort(names);
   names.erase(std::unique(names.begin(), names.end()), names.end());
   const std::size_t shown = std::min(names.size(), most_shown);
-  std::string text = fmt::format("{}", fmt::join(names.begin(), names.begin() + static_cast<long>(shown), ", "));
+  std::string text = join(std::span(names).first(shown), ", ");
   if (shown < names.size()) text += fmt::format(" and {} more", names.size() - shown);
   return text;
 }

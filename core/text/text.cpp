@@ -69,6 +69,18 @@ std::string counted(std::int64_t count, std::string_view one) {
   return fmt::format("{} {}{}", count, one, count == 1 ? "" : hisses ? "es" : "s");
 }
 
+std::string join(std::span<const std::string> texts, std::string_view separator) {
+  std::string line;
+  for (std::size_t i = 0; i < texts.size(); ++i) (line += i > 0 ? separator : "") += texts[i];
+  return line;
+}
+
+std::string join(std::span<const std::int64_t> numbers, std::string_view separator) {
+  std::string line;
+  for (std::size_t i = 0; i < numbers.size(); ++i) (line += i > 0 ? separator : "") += std::to_string(numbers[i]);
+  return line;
+}
+
 std::string duration(double seconds) {
   const auto total = static_cast<long>(std::clamp(std::ceil(seconds), 0.0, 1e9));
   if (total >= 3600) return fmt::format("{}:{:02}:{:02}", total / 3600, total / 60 % 60, total % 60);

@@ -1,6 +1,7 @@
 // Text as a person reads it on a terminal.
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -22,6 +23,9 @@ std::string printable(std::string_view text);
 std::string printable_lines(std::string_view text);
 /// "1 kernel", "2 kernels".
 std::string counted(std::int64_t count, std::string_view one);
+/// "a, b, c" by the separator ", ".
+std::string join(std::span<const std::string> texts, std::string_view separator);
+std::string join(std::span<const std::int64_t> numbers, std::string_view separator);
 /// "0:05", "12:34", "1:02:03".
 std::string duration(double seconds);
 

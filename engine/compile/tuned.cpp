@@ -1,7 +1,6 @@
 #include "engine/compile/tuned.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +11,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/text/text.h"
 #include "core/trail.h"
 #include "core/user_cache.h"
 #include "engine/compile/shape_distance.h"
@@ -86,7 +86,7 @@ measure::DeviceInfo device_for(const std::string& file, const Target& target, co
   if (fitting.size() != 1)
     throw Error(fmt::format("--tuned: expected one device for {}{} in {} (choose with --tuned-on NAME), found {}: {}",
                             target.name, name.empty() ? "" : " named '" + name + "'", file, fitting.size(),
-                            names.empty() ? "nothing was measured" : fmt::format("it has {}", fmt::join(names, ", "))));
+                            names.empty() ? "nothing was measured" : fmt::format("it has {}", join(names, ", "))));
   return std::move(fitting.front());
 }
 
@@ -233,7 +233,7 @@ Schedule TunedCache::find(const ir::Program& kernel) {
     const std::vector<std::string> others = store_->devices_of(keys.schedule);
     if (note.empty()) note = refused;
     if (note.empty() && !others.empty() && !device_)
-      note = fmt::format("tuned on {}, not on this device", fmt::join(others, ", "));
+      note = fmt::format("tuned on {}, not on this device", join(others, ", "));
     if (device_ && nearest_)
       if (auto schedule = find_nearest(kernel, note)) {
         schedule->note = std::move(note);

@@ -1,7 +1,6 @@
 #include "engine/source/experiment.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
@@ -11,6 +10,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/text/nearest.h"
+#include "core/text/text.h"
 #include "engine/source/experiment_kernels.h"
 
 namespace deplo::engine {
@@ -46,7 +46,7 @@ void read_budget(const Config& config, Experiment& experiment) {
 void check_name(std::string_view place, std::string_view what, const std::string& name,
                 const std::vector<std::string>& names) {
   if (std::find(names.begin(), names.end(), name) == names.end())
-    throw Error(fmt::format("{}: expected {} ({}), found '{}'{}", place, what, fmt::join(names, ", "), name,
+    throw Error(fmt::format("{}: expected {} ({}), found '{}'{}", place, what, join(names, ", "), name,
                             did_you_mean(name, names)));
 }
 

@@ -1,7 +1,6 @@
 #include "engine/source/inputs.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -17,6 +16,7 @@
 #include "core/hash.h"
 #include "core/rng.h"
 #include "core/text/nearest.h"
+#include "core/text/text.h"
 #include "ir/interpret/interpret.h"
 #include "measure/check/npy.h"
 #include "measure/check/reference.h"
@@ -278,8 +278,7 @@ void check_met(const Inputs& inputs) {
     if (inputs.met.contains(name)) continue;
     const std::vector<std::string> names(inputs.met.begin(), inputs.met.end());
     throw Error(fmt::format("{}: expected an input or a parameter ({}), found '{}'{}", one.place,
-                            names.empty() ? "there is none" : fmt::format("{}", fmt::join(names, ", ")), name,
-                            did_you_mean(name, names)));
+                            names.empty() ? "there is none" : join(names, ", "), name, did_you_mean(name, names)));
   }
 }
 

@@ -1,7 +1,6 @@
 #include "engine/source/kernel.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -12,6 +11,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/text/nearest.h"
+#include "core/text/text.h"
 #include "ir/emit/reserved.h"
 #include "ir/walk.h"
 
@@ -26,7 +26,7 @@ std::filesystem::path kernel_file(std::string_view kernel, std::string_view plac
   const std::vector<std::string> names = list_data("configs/kernels", ".loop");
   if (std::find(names.begin(), names.end(), kernel) == names.end())
     throw Error(fmt::format("{}: expected a kernel ({}) or the path of a .loop file, found '{}'{}", place,
-                            fmt::join(names, ", "), kernel, did_you_mean(kernel, names)));
+                            join(names, ", "), kernel, did_you_mean(kernel, names)));
   return data_folder() / "configs/kernels" / (std::string(kernel) + ".loop");
 }
 
@@ -34,8 +34,7 @@ void check_symbols(const std::vector<std::string>& declared, const ir::Symbols& 
                    std::string_view place) {
   const auto fail = [&](std::string_view fault, std::string_view name, const std::string& help) {
     throw Error(fmt::format("{}: expected the symbols {} of kernel '{}', found {} '{}'{}", place,
-                            declared.empty() ? "none" : fmt::format("{}", fmt::join(declared, ", ")), kernel, fault,
-                            name, help));
+                            declared.empty() ? "none" : join(declared, ", "), kernel, fault, name, help));
   };
   for (const auto& [name, value] : given)
     if (std::find(declared.begin(), declared.end(), name) == declared.end())

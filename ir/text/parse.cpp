@@ -1,10 +1,10 @@
 // Text to programs, by recursive descent: the header, the symbols, the buffers. statements.h reads the rest.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/text/text.h"
 #include "ir/program.h"
 #include "ir/text/statements.h"
 
@@ -74,9 +74,7 @@ void bind(Terms& in, const Header& head, const Symbols& given) {
   if (fits) return;
   std::vector<std::string> names;
   for (const auto& [symbol, value] : given) names.push_back(symbol);
-  const auto list = [](const std::vector<std::string>& v) {
-    return v.empty() ? std::string("none") : fmt::format("{}", fmt::join(v, ", "));
-  };
+  const auto list = [](const std::vector<std::string>& v) { return v.empty() ? std::string("none") : join(v, ", "); };
   throw Error(fmt::format("{}: expected values for the symbols {}, found {}", head.symbols_at, list(head.symbols),
                           list(names)));
 }

@@ -1,7 +1,6 @@
 #include "ir/torch/model.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +9,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/text/nearest.h"
+#include "core/text/text.h"
 
 namespace deplo::ir::torch {
 namespace {
@@ -22,7 +22,7 @@ std::filesystem::path model_file(const std::string& name) {
   if (name.ends_with(".yaml")) return find_data(name);
   const std::vector<std::string> names = list_data("configs/models", ".yaml");
   if (std::ranges::find(names, name) == names.end())
-    throw Error(fmt::format("expected a model ({}) or a .yaml file, found '{}'{}", fmt::join(names, ", "), name,
+    throw Error(fmt::format("expected a model ({}) or a .yaml file, found '{}'{}", join(names, ", "), name,
                             did_you_mean(name, names)));
   return data_folder() / "configs/models" / (name + ".yaml");
 }

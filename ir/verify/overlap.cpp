@@ -5,10 +5,11 @@
 #include "ir/verify/overlap.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <numeric>
+
+#include "core/text/text.h"
 
 namespace deplo::ir {
 namespace {
@@ -43,7 +44,7 @@ class Search {
         one.push_back(std::max<std::int64_t>(-d, 0));
         other.push_back(std::max<std::int64_t>(d, 0));
       }
-      return fmt::format("elements [{}] and [{}] at one address", fmt::join(one, ", "), fmt::join(other, ", "));
+      return fmt::format("elements [{}] and [{}] at one address", join(one, ", "), join(other, ", "));
     }
     return steps_ > 0 ? "" : "strides for which it takes too long to tell whether two indices lie at one address";
   }

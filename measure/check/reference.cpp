@@ -1,7 +1,6 @@
 #include "measure/check/reference.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "core/rng.h"
+#include "core/text/text.h"
 #include "ir/interpret/interpret.h"
 #include "measure/check/elements.h"
 
@@ -209,7 +209,7 @@ std::string element_name(const ir::Buffer& buffer, std::int64_t offset) {
     index[dim] = offset / buffer.strides[dim];
     offset %= buffer.strides[dim];
   }
-  return fmt::format("{}[{}]", buffer.name, fmt::join(index, ", "));
+  return fmt::format("{}[{}]", buffer.name, join(index, ", "));
 }
 
 }  // namespace deplo::measure

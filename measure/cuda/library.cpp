@@ -2,11 +2,11 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/text/text.h"
 
 namespace deplo::measure::cuda {
 namespace {
@@ -43,7 +43,7 @@ Library::Library(const LibraryName& name) : title_(name.title) {
     }
   throw Error(fmt::format("no {}: expected {} beside the program, on the loader's path or in /usr/local/cuda*/lib64, "
                           "found none; {}",
-                          name.title, fmt::join(name.files, " or "), name.advice),
+                          name.title, join(name.files, " or "), name.advice),
               Exit::environment);
 }
 

@@ -1,10 +1,10 @@
 #include "rules/cost/banks_drawing.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
+#include "core/text/text.h"
 #include "ir/stage_layout.h"
 #include "ir/walk.h"
 #include "rules/cost/banks.h"
@@ -24,7 +24,11 @@ Line empty_line() {
   line.fill('.');
   return line;
 }
-std::string text(const Line& line) { return fmt::format("{}", fmt::join(line, " ")); }
+std::string text(const Line& line) {
+  std::string out;
+  for (const char c : line) (out += out.empty() ? "" : " ") += c;
+  return out;
+}
 std::size_t bank(std::int64_t word) { return static_cast<std::size_t>(word % bank_count); }
 
 // `b_smem = b: 2 slots of [16][64 + 4] f32, 8704 bytes, async copies of 4`
@@ -115,7 +119,7 @@ std::string access_line(const WarpAccess& access) {
   if (access.load != nullptr) {
     std::vector<std::string> index;
     for (const ir::Expr& e : access.load->index) index.push_back(ir::print(e));
-    what = fmt::format("load {}[{}]", access.load->buffer, fmt::join(index, ", "));
+    what = fmt::format("load {}[{}]", access.load->buffer, join(index, ", "));
   }
   if (access.lanes > 1) what += fmt::format(" of {}", access.lanes);
   const BankCost cost = bank_cost(access, *access.stage);

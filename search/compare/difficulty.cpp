@@ -1,7 +1,6 @@
 #include "search/compare/difficulty.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -11,6 +10,7 @@
 
 #include "core/error.h"
 #include "core/rng.h"
+#include "core/text/text.h"
 
 namespace deplo::search::compare {
 namespace {
@@ -120,7 +120,7 @@ std::vector<double> importance(const Records& records) {
 Order parse_order(std::string_view name) {
   for (const auto& [word, order] : orders)
     if (word == name) return order;
-  throw Error(fmt::format("expected an order ({}), found '{}'", fmt::join(order_names(), ", "), name));
+  throw Error(fmt::format("expected an order ({}), found '{}'", join(order_names(), ", "), name));
 }
 
 std::vector<std::string> order_names() {

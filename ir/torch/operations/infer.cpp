@@ -1,11 +1,11 @@
 #include "ir/torch/operations/infer.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/text/text.h"
 
 namespace deplo::ir::torch {
 namespace {
@@ -71,7 +71,7 @@ void check_type(std::string_view who, const TensorType& type) {
   }
 }
 
-std::string print_list(std::span<const std::int64_t> list) { return fmt::format("[{}]", fmt::join(list, ", ")); }
+std::string print_list(std::span<const std::int64_t> list) { return fmt::format("[{}]", join(list, ", ")); }
 
 Shape broadcast(std::string_view op, const Shape& a, const Shape& b) {
   const std::size_t rank = std::max(a.size(), b.size());

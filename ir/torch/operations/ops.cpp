@@ -1,7 +1,6 @@
 #include "ir/torch/operations/ops.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
@@ -9,6 +8,7 @@
 #include "core/error.h"
 #include "core/text/match.h"
 #include "core/text/nearest.h"
+#include "core/text/text.h"
 #include "ir/text/constant.h"
 #include "ir/torch/operations/family.h"
 
@@ -67,7 +67,7 @@ void check_names(const Operation& op, const Attributes& attributes) {
     if (std::ranges::find(known, attribute) == known.end())
       throw Error(known.empty() ? fmt::format("{}: expected no attributes, found '{}'", op.name, attribute)
                                 : fmt::format("{}: expected one of the attributes {}, found '{}'{}", op.name,
-                                              fmt::join(known, ", "), attribute, did_you_mean(attribute, known)));
+                                              join(known, ", "), attribute, did_you_mean(attribute, known)));
 }
 
 std::optional<Attribute> fallback(const AttributeSpec& spec) {
@@ -145,7 +145,7 @@ TensorType infer(Node& call, std::span<const Node* const> args) {
   if (!op) {
     std::vector<std::string> names;
     for (const Operation& row : operations()) names.emplace_back(row.name);
-    throw Error(fmt::format("expected an operation ({}), found '{}'{}", fmt::join(names, ", "), call.op,
+    throw Error(fmt::format("expected an operation ({}), found '{}'{}", join(names, ", "), call.op,
                             did_you_mean(call.op, names)));
   }
   const Inference context(call, args);

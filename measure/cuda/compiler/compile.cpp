@@ -1,12 +1,12 @@
 #include "measure/cuda/compiler/compile.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <charconv>
 #include <utility>
 
 #include "core/hash.h"
+#include "core/text/text.h"
 #include "measure/cuda/compiler/elf.h"
 #include "measure/cuda/compiler/ptxas.h"
 #include "measure/opencl/opencl.h"
@@ -19,7 +19,7 @@ const Nvrtc& nvrtc_of(const CompileOptions& options) { return options.nvrtc ? *o
 
 // Everything that the machine code depends on.
 std::string key_of(const std::string& source, const std::vector<std::string>& options, const Nvrtc& nvrtc) {
-  return digest(fmt::format("NVRTC {}\n{}\n{}", nvrtc.version(), fmt::join(options, " "), source));
+  return digest(fmt::format("NVRTC {}\n{}\n{}", nvrtc.version(), join(options, " "), source));
 }
 
 // An entry of the cache: the size of the log, the log, the code.
@@ -68,9 +68,8 @@ Failure failure_of(const Nvrtc::Output& output, double seconds) {
 
 std::optional<Failure> unsupported(const Nvrtc& nvrtc, std::string_view architecture) {
   if (nvrtc.supports(architecture)) return std::nullopt;
-  return Failure{Status::build_error,
-                 fmt::format("expected an architecture that NVRTC {} knows ({}), found '{}'", nvrtc.version(),
-                             fmt::join(nvrtc.architectures(), ", "), architecture)};
+  return Failure{Status::build_error, fmt::format("expected an architecture that NVRTC {} knows ({}), found '{}'",
+                                                  nvrtc.version(), join(nvrtc.architectures(), ", "), architecture)};
 }
 
 }  // namespace

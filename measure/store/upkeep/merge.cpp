@@ -3,7 +3,6 @@
 #include "measure/store/upkeep/merge.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "core/progress.h"
 
 namespace deplo {
@@ -14,6 +16,12 @@ TEST(Text, CutsByColumnsNotBytes) {
   EXPECT_EQ(cut("µµµµ", 3), "µµ…");
   EXPECT_EQ(cut("abc", 1), "…");
   EXPECT_EQ(cut("abc", 0), "");
+}
+
+TEST(Text, JoinsTextsAndNumbers) {
+  EXPECT_EQ(join(std::vector<std::string>{}, ", "), "");
+  EXPECT_EQ(join(std::vector<std::string>{"", "b", "c d"}, ", "), ", b, c d");
+  EXPECT_EQ(join(std::vector<std::int64_t>{-1, 2}, " or "), "-1 or 2");
 }
 
 TEST(Text, NumbersAsPeopleReadThem) {
