@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "core/error.h"
 
@@ -53,6 +54,10 @@ void Json::fail(std::string_view expected, std::string_view found) const {
   throw Error(fmt::format("{}: {}: expected {}, found {}", *where_, path_.empty() ? "/" : path_, expected, found));
 }
 
+Json Json::inner(const json& value, std::string path) const {
+  return {std::shared_ptr<const json>(value_, &value), *where_, std::move(path)};
+}
+
 bool Json::has(std::string_view key) const {
   if (!value_->is_object()) return false;
   const auto found = value_->find(key);
@@ -63,7 +68,7 @@ Json Json::at(std::string_view key) const {
   if (!value_->is_object()) fail(fmt::format("an object with '{}'", key));
   const auto found = value_->find(key);
   if (found == value_->end()) fail(fmt::format("a member '{}'", key), "none");
-  return {*found, *where_, fmt::format("{}/{}", path_, key)};
+  return inner(*found, fmt::format("{}/{}", path_, key));
 }
 
 std::string Json::text() const {
@@ -93,12 +98,12 @@ bool Json::flag() const {
 
 void Json::each(const std::function<void(const Json&)>& element) const {
   if (!value_->is_array()) fail("an array");
-  for (std::size_t i = 0; i < value_->size(); ++i) element({(*value_)[i], *where_, fmt::format("{}/{}", path_, i)});
+  for (std::size_t i = 0; i < value_->size(); ++i) element(inner((*value_)[i], fmt::format("{}/{}", path_, i)));
 }
 
 void Json::each_member(const std::function<void(const std::string&, const Json&)>& member) const {
   if (!value_->is_object()) fail("an object");
-  for (const auto& [key, value] : value_->items()) member(key, {value, *where_, fmt::format("{}/{}", path_, key)});
+  for (const auto& [key, value] : value_->items()) member(key, inner(value, fmt::format("{}/{}", path_, key)));
 }
 
 std::string Json::alternative() const {
@@ -106,7 +111,7 @@ std::string Json::alternative() const {
   return value_->begin().key();
 }
 
-json parse_json(const std::string& text, const std::string& where) {
+Json Json::parse(const std::string& text, const std::string& where) {
   std::size_t values = 0;
   const auto limit = [&](int depth, json::parse_event_t, const json&) {
     if (depth > most_levels) throw Error(fmt::format("{}: expected at most {} nested levels", where, most_levels));
@@ -114,7 +119,7 @@ json parse_json(const std::string& text, const std::string& where) {
     return true;
   };
   try {
-    return json::parse(quote_non_finite(text), limit);
+    return {std::make_shared<const json>(json::parse(quote_non_finite(text), limit)), where, ""};
   } catch (const json::exception& e) {
     throw Error(fmt::format("{}: expected JSON: {}", where, e.what()));
   }

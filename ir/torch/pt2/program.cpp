@@ -181,8 +181,7 @@ Payload payload(const Json& json) {
 }  // namespace
 
 Program parse_program(const std::string& text, const std::string& where) {
-  const nlohmann::json document = parse_json(text, where);
-  const Json module = Json(document, where).at("graph_module");
+  const Json module = Json::parse(text, where).at("graph_module");
   Program program;
   program.graph = program_graph(module.at("graph"));
   const Json signature = module.at("signature");
@@ -192,9 +191,8 @@ Program parse_program(const std::string& text, const std::string& where) {
 }
 
 std::map<std::string, Payload> parse_payloads(const std::string& text, const std::string& where) {
-  const nlohmann::json document = parse_json(text, where);
   std::map<std::string, Payload> payloads;
-  Json(document, where).at("config").each_member([&](const std::string& name, const Json& e) {
+  Json::parse(text, where).at("config").each_member([&](const std::string& name, const Json& e) {
     payloads.emplace(name, payload(e));
   });
   return payloads;
