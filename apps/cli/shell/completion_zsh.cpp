@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "apps/cli/completion.h"
+#include "apps/cli/shell/completion.h"
 #include "core/text/text.h"
 
 namespace deplo::apps {

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "apps/cli/completion.h"
+#include "apps/cli/shell/completion.h"
 #include "core/text/text.h"
 
 namespace deplo::apps {

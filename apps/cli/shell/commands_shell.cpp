@@ -4,9 +4,9 @@
 #include <string>
 
 #include "apps/cli/commands.h"
-#include "apps/cli/completion.h"
 #include "apps/cli/flags.h"
-#include "apps/cli/manual.h"
+#include "apps/cli/shell/completion.h"
+#include "apps/cli/shell/manual.h"
 #include "apps/cli/write_file.h"
 #include "core/error.h"
 #include "core/text/text.h"

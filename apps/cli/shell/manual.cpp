@@ -1,4 +1,4 @@
-#include "apps/cli/manual.h"
+#include "apps/cli/shell/manual.h"
 
 #include <fmt/format.h>
 
