@@ -11,6 +11,7 @@
 #include <string>
 
 #include "core/error.h"
+#include "measure/fields.h"
 #include "measure/protocol/interval.h"
 #include "measure/store/trial.h"
 #include "rules/cost/least_work.h"
@@ -57,7 +58,7 @@ class Faults {
     TrialRecord trial;
     if (!trial_) {
       ColumnNames timing("t");
-      list_timing(trial, timing);
+      list_fields(trial.timing, timing);
       trial_.emplace(database_, fmt::format("SELECT r.device, d.l2_bytes, t.kernel, t.protocol, {} FROM trial t JOIN "
                                             "run r ON r.id = t.run JOIN device d ON d.id = r.device WHERE t.id = ? AND "
                                             "t.status = 'ok'",
@@ -69,7 +70,7 @@ class Faults {
     trial.kernel = row.integer(2);
     trial.protocol = row.text(3);
     ColumnReader columns(row, 4);
-    list_timing(trial, columns);
+    list_fields(trial.timing, columns);
     row.step();  // done: the statement is free for the next
     const std::string_view fault = fault_of(trial, least_work_of(trial.kernel), ceilings(device), l2_bytes);
     return fault.empty() ? std::nullopt : std::optional(fault);
