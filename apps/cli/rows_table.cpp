@@ -11,7 +11,7 @@
 namespace deplo::apps {
 namespace {
 
-using measure::Cell;
+using measure::sqlite::Cell;
 
 constexpr double least_plain = 0.01;  // below it fixed decimals would lose the digits that count
 
@@ -33,7 +33,7 @@ bool is_number(const Cell& cell) {
 
 }  // namespace
 
-std::string print_rows(const measure::Rows& rows, std::size_t width, std::span<const std::string_view> spare) {
+std::string print_rows(const measure::sqlite::Rows& rows, std::size_t width, std::span<const std::string_view> spare) {
   if (rows.rows.empty()) return "";
   std::vector<std::vector<std::string>> lines{rows.columns};
   std::vector<bool> right(rows.columns.size(), false);
@@ -47,7 +47,7 @@ std::string print_rows(const measure::Rows& rows, std::size_t width, std::span<c
   return align_columns(lines, right, width, spare);
 }
 
-Json json_of(const measure::Rows& rows) {
+Json json_of(const measure::sqlite::Rows& rows) {
   return Json::array(rows.rows, [&](const std::vector<Cell>& row) {
     Json object = Json::object();
     for (std::size_t c = 0; c < row.size(); ++c) object.set(rows.columns[c], row[c]);
@@ -55,6 +55,6 @@ Json json_of(const measure::Rows& rows) {
   });
 }
 
-std::string print_json(const measure::Rows& rows) { return json_of(rows).print_lines(2); }
+std::string print_json(const measure::sqlite::Rows& rows) { return json_of(rows).print_lines(2); }
 
 }  // namespace deplo::apps

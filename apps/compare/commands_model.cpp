@@ -51,15 +51,15 @@ std::vector<compare::Labelled> read(const ModelFlags& flags) {
 
 double rounded(double value) { return std::round(value * 1e4) / 1e4; }
 
-std::vector<measure::Cell> row(std::string name, std::string device, const compare::HeldOutScore& s,
-                               measure::Cell records) {
+std::vector<measure::sqlite::Cell> row(std::string name, std::string device, const compare::HeldOutScore& s,
+                                       measure::sqlite::Cell records) {
   return {
       std::move(name),     std::move(device), s.model,           std::move(records),  static_cast<std::int64_t>(s.sets),
       rounded(s.spearman), rounded(s.recall), rounded(s.regret), rounded(s.coverage), rounded(s.width)};
 }
 
 /// The mean of each model over the sets, behind all.
-void add_means(measure::Rows& rows, const std::vector<compare::HeldOutScore>& scores) {
+void add_means(measure::sqlite::Rows& rows, const std::vector<compare::HeldOutScore>& scores) {
   std::vector<std::string> order;
   std::map<std::string, std::pair<compare::HeldOutScore, double>> sums;
   for (const compare::HeldOutScore& s : scores) {
@@ -82,9 +82,9 @@ void add_means(measure::Rows& rows, const std::vector<compare::HeldOutScore>& sc
   }
 }
 
-measure::Rows table(const std::vector<compare::Labelled>& sets, const std::vector<compare::HeldOutScore>& scores,
-                    const compare::HeldOutOptions& options) {
-  measure::Rows rows;
+measure::sqlite::Rows table(const std::vector<compare::Labelled>& sets,
+                            const std::vector<compare::HeldOutScore>& scores, const compare::HeldOutOptions& options) {
+  measure::sqlite::Rows rows;
   rows.columns = {"left out",
                   "device",
                   "model",
@@ -118,7 +118,7 @@ void run_eval(const ModelFlags& flags) {
         fmt::format("expected a {} to leave out and others to learn from, each with at least {} valid records, found "
                     "{} such sets of records",
                     flags.leave_out, least_records, sets.size()));
-  const measure::Rows rows = table(sets, scores, options);
+  const measure::sqlite::Rows rows = table(sets, scores, options);
   constexpr std::string_view spare[] = {"learned from", "records", "interval", "90 % covers"};
   print_result(flags.json ? print_json(rows) : print_rows(rows, terminal_width(STDOUT_FILENO), spare));
 }

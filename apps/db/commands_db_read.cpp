@@ -29,14 +29,15 @@ struct ReadFlags {
   bool json = false, migrate = false;
 };
 
-std::unique_ptr<measure::Database> open(const ReadFlags& flags) {
+std::unique_ptr<measure::sqlite::Database> open(const ReadFlags& flags) {
   return measure::open_read_only(flags.store.existing_file());
 }
 
-std::string print_sizes(const measure::Rows& sizes) {
+std::string print_sizes(const measure::sqlite::Rows& sizes) {
   std::string text;
   for (const auto& row : sizes.rows)
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", measure::text_of(row[0]), measure::integer_of(row[1]));
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", measure::sqlite::text_of(row[0]),
+                        measure::sqlite::integer_of(row[1]));
   return text;
 }
 
@@ -50,11 +51,11 @@ void run_info(const ReadFlags& flags) {
   const auto database = measure::open_read_only(file);
   const std::int64_t version = database->integer("PRAGMA user_version");
   const std::uintmax_t bytes = std::filesystem::file_size(file);
-  const measure::Rows sizes = measure::table_sizes(*database), devices = measure::device_summaries(*database),
-                      statuses = measure::status_counts(*database);
+  const measure::sqlite::Rows sizes = measure::table_sizes(*database), devices = measure::device_summaries(*database),
+                              statuses = measure::status_counts(*database);
   if (flags.json) {
     Json rows = Json::object();
-    for (const auto& row : sizes.rows) rows.set(measure::text_of(row[0]), row[1]);
+    for (const auto& row : sizes.rows) rows.set(measure::sqlite::text_of(row[0]), row[1]);
     const Json json = Json::object({{"file", file},
                                     {"version", version},
                                     {"bytes", bytes},
@@ -69,19 +70,19 @@ void run_info(const ReadFlags& flags) {
                                       static_cast<double>(bytes) * 1e-6, print_sizes(sizes)),
                           width, 2) +
                      "\n";
-  for (const measure::Rows* part : {&devices, &statuses})
+  for (const measure::sqlite::Rows* part : {&devices, &statuses})
     if (!part->rows.empty()) text += "\n" + print_rows(*part, width);
   print_result(text);
 }
 
 /// What there is in place of a valid trial.
-std::string nothing_valid(measure::Database& database, const measure::Filter& filter) {
-  const measure::Rows kernels = measure::kernel_summaries(database, filter);
+std::string nothing_valid(measure::sqlite::Database& database, const measure::Filter& filter) {
+  const measure::sqlite::Rows kernels = measure::kernel_summaries(database, filter);
   std::int64_t trials = 0;
   std::vector<std::string> names;
   for (const auto& row : kernels.rows) {
-    names.push_back(measure::text_of(row[0]));
-    trials += measure::integer_of(row[2]);
+    names.push_back(measure::sqlite::text_of(row[0]));
+    trials += measure::sqlite::integer_of(row[2]);
   }
   if (trials == 0) return "expected a valid trial, found no trials";
   return fmt::format("expected a valid trial, found {} of {}; see `deplo db failures` and `deplo db check`",
@@ -90,7 +91,7 @@ std::string nothing_valid(measure::Database& database, const measure::Filter& fi
 
 void run_best(const ReadFlags& flags) {
   const auto database = open(flags);
-  const measure::Rows best = measure::best_schedules(*database, flags.filter);
+  const measure::sqlite::Rows best = measure::best_schedules(*database, flags.filter);
   if (best.rows.empty())
     throw Error(fmt::format("{}: {}", flags.store.existing_file(), nothing_valid(*database, flags.filter)));
   print_answer(best, flags.json, "");
@@ -106,14 +107,14 @@ void run_diff(const ReadFlags& flags) {
 int run_check(const ReadFlags& flags) {
   const std::string file = flags.store.existing_file();
   const auto database = measure::open_read_only(file);
-  const measure::Rows faults = measure::check_store(*database);
+  const measure::sqlite::Rows faults = measure::check_store(*database);
   print_answer(faults, flags.json, fmt::format("{}: sound", file));
   return faults.rows.empty() ? 0 : static_cast<int>(Exit::user);
 }
 
 void run_sql(const ReadFlags& flags) {
   if (flags.sql.empty()) throw Error("sql: expected a SELECT, found none; see --help");
-  print_answer(measure::select(*open(flags), flags.sql), flags.json, "no rows");
+  print_answer(measure::sqlite::select(*open(flags), flags.sql), flags.json, "no rows");
 }
 
 void add_kernel_filter(Command command, measure::Filter& filter) {

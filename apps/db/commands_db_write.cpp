@@ -24,7 +24,7 @@ void run_merge(const MergeFlags& flags) {
                 (flags.stores.empty() ? std::string("none") : "only " + flags.stores[0]) + "; see --help");
   const std::string& into = flags.stores.front();
   engine::make_default_folder(into);
-  measure::Rows rows{{"from", "table", "rows", "added"}, {}};
+  measure::sqlite::Rows rows{{"from", "table", "rows", "added"}, {}};
   const std::vector<std::string> sources(flags.stores.begin() + 1, flags.stores.end());
   for (const std::string& from : sources) measure::open_read_only(from);  // before anything is written
   for (const std::string& from : sources)
@@ -40,7 +40,7 @@ struct PruneFlags {
 
 void run_prune(const PruneFlags& flags) {
   const std::string file = flags.store.existing_file();
-  measure::Rows rows;
+  measure::sqlite::Rows rows;
   {
     const auto reader = measure::open_read_only(file);
     rows = measure::prunable(*reader);

@@ -37,7 +37,7 @@ void add_json(Command command, bool& json) {
   command.flag("--json", json, "Print one JSON document instead of the table.");
 }
 
-void print_answer(const measure::Rows& rows, bool json, const std::string& none,
+void print_answer(const measure::sqlite::Rows& rows, bool json, const std::string& none,
                   std::span<const std::string_view> spare) {
   if (json)
     print_result(print_json(rows));

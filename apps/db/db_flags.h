@@ -21,7 +21,7 @@ void add_store(Command command, StoreChoice& store);
 void add_json(Command command, bool& json);
 
 /// To standard output, as a table for this terminal or as JSON; `none` if there are no rows. `spare` as in print_rows().
-void print_answer(const measure::Rows&, bool json, const std::string& none,
+void print_answer(const measure::sqlite::Rows&, bool json, const std::string& none,
                   std::span<const std::string_view> spare = {});
 
 /// info, best, trials, kernels, failures, diff, sql, check.

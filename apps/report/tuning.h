@@ -13,7 +13,7 @@
 #include "measure/device.h"
 #include "search/model/effects.h"
 
-namespace deplo::measure {
+namespace deplo::measure::sqlite {
 class Database;
 }
 
@@ -120,7 +120,7 @@ class TunedStore {
   void read_best(const Entry&, TunedKernel&);
   void read_library(const Entry&, TunedKernel&);
   std::string file_;
-  std::unique_ptr<measure::Database> database_;
+  std::unique_ptr<measure::sqlite::Database> database_;
   std::vector<Entry> entries_;
   std::vector<std::string> damaged_;
 };

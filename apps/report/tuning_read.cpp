@@ -18,8 +18,8 @@
 namespace deplo::apps {
 namespace {
 
-using measure::Database;
-using measure::Statement;
+using measure::sqlite::Database;
+using measure::sqlite::Statement;
 
 std::vector<TunedStore::Entry> read_entries(Database& database, const std::string& name) {
   Statement rows(database,
@@ -196,15 +196,15 @@ void TunedStore::read_best(const Entry& entry, TunedKernel& kernel) {
 
 void TunedStore::read_library(const Entry& entry, TunedKernel& kernel) {
   for (const auto& row : measure::library_times(*database_, entry.kernel, entry.device).rows) try {
-      if (parse_status(measure::text_of(row[2])) != Status::ok) continue;
-      const double us = measure::real_of(row[3]);
+      if (parse_status(measure::sqlite::text_of(row[2])) != Status::ok) continue;
+      const double us = measure::sqlite::real_of(row[3]);
       require_time(us);
       if (kernel.summary.library_us > 0) continue;
-      kernel.summary.library = measure::text_of(row[1]);
+      kernel.summary.library = measure::sqlite::text_of(row[1]);
       kernel.summary.library_us = us;
     } catch (const Error& error) {
-      damaged_.push_back(
-          fmt::format("baseline {} of {}: {}", measure::integer_of(row[0]), entry.name, cut_line(error.what())));
+      damaged_.push_back(fmt::format("baseline {} of {}: {}", measure::sqlite::integer_of(row[0]), entry.name,
+                                     cut_line(error.what())));
     }
 }
 

@@ -13,13 +13,13 @@ namespace deplo::engine {
 std::vector<StoreKey> store_keys(const std::string& store) {
   if (!std::filesystem::exists(store)) throw Error(store + ": expected a store, found no such file");
   const auto database = measure::open_to_read(store);
-  measure::Statement rows(*database,
-                          fmt::format("SELECT t.kernel, r.device, k.name, k.text, t.protocol, {} "
-                                      "FROM trial t JOIN run r ON r.id = t.run JOIN kernel k ON k.id = t.kernel "
-                                      "JOIN device d ON d.id = r.device GROUP BY 1, 2, 5 "
-                                      "HAVING max(t.status = 'ok') = max(t.status = 'ok' AND NOT t.stopped) "
-                                      "ORDER BY 1, 2, 5",
-                                      measure::device_columns()));
+  measure::sqlite::Statement rows(
+      *database, fmt::format("SELECT t.kernel, r.device, k.name, k.text, t.protocol, {} "
+                             "FROM trial t JOIN run r ON r.id = t.run JOIN kernel k ON k.id = t.kernel "
+                             "JOIN device d ON d.id = r.device GROUP BY 1, 2, 5 "
+                             "HAVING max(t.status = 'ok') = max(t.status = 'ok' AND NOT t.stopped) "
+                             "ORDER BY 1, 2, 5",
+                             measure::device_columns()));
   std::vector<StoreKey> keys;
   while (rows.step())
     keys.push_back(

@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 
-namespace deplo::measure {
+namespace deplo::measure::sqlite {
 namespace {
 
 void bind(Statement& statement, int parameter, const Cell& cell) {
@@ -99,4 +99,4 @@ Rows select(Database& database, const std::string& sql) {
   return query(database, std::string_view(sql).substr(0, sql.size() - rest.size()));
 }
 
-}  // namespace deplo::measure
+}  // namespace deplo::measure::sqlite

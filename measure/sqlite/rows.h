@@ -9,7 +9,7 @@
 
 #include "measure/sqlite/sqlite.h"
 
-namespace deplo::measure {
+namespace deplo::measure::sqlite {
 
 using Cell = std::variant<std::monostate, std::int64_t, double, std::string>;  // monostate: NULL
 
@@ -30,4 +30,4 @@ Rows query(Database&, std::string_view sql, std::span<const Cell> parameters = {
 /// The same for a user's text: one statement that only reads. Throws Error for any other.
 Rows select(Database&, const std::string& sql);
 
-}  // namespace deplo::measure
+}  // namespace deplo::measure::sqlite

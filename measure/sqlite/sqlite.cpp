@@ -15,7 +15,7 @@
 #include "core/error.h"
 #include "core/text/text.h"
 
-namespace deplo::measure {
+namespace deplo::measure::sqlite {
 namespace {
 
 std::string uri(const std::string& path, std::string_view query) {
@@ -291,4 +291,4 @@ std::string Statement::text(int column) const {
   return data == nullptr ? "" : std::string(data, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column)));
 }
 
-}  // namespace deplo::measure
+}  // namespace deplo::measure::sqlite

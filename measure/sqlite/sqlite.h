@@ -11,7 +11,7 @@
 struct sqlite3;
 struct sqlite3_stmt;
 
-namespace deplo::measure {
+namespace deplo::measure::sqlite {
 
 /// `create`: makes the file where there is none. `read`: nothing can be written through this connection; also where the
 /// user has no right to write, to the file or beside it. `sealed`: read as the file was at its last checkpoint, without
@@ -129,4 +129,4 @@ class Transaction {
   Database& database_;
 };
 
-}  // namespace deplo::measure
+}  // namespace deplo::measure::sqlite

@@ -48,21 +48,22 @@ ColumnNames names(std::string_view table) {
   return columns;
 }
 
-std::int64_t insert_baseline(Database& database, BaselineRecord baseline) {
+std::int64_t insert_baseline(sqlite::Database& database, BaselineRecord baseline) {
   if (baseline.created.empty()) {
-    Statement now(database, "SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now')");
+    sqlite::Statement now(database, "SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now')");
     CHECK(now.step());
     baseline.created = now.text(0);
   }
-  Statement insert(database, names("").insert_into("baseline"));
+  sqlite::Statement insert(database, names("").insert_into("baseline"));
   ColumnBinder values(insert);
   list_baseline(baseline, values);
   insert.step();
   return database.last_id();
 }
 
-std::int64_t insert_ceilings(Database& database, std::int64_t run, const rules::Ceilings& seen) {
-  Statement insert(database, "INSERT INTO ceiling (run, copy_gb_s, read_gb_s, fp32_gflop_s) VALUES (?, ?, ?, ?)");
+std::int64_t insert_ceilings(sqlite::Database& database, std::int64_t run, const rules::Ceilings& seen) {
+  sqlite::Statement insert(database,
+                           "INSERT INTO ceiling (run, copy_gb_s, read_gb_s, fp32_gflop_s) VALUES (?, ?, ?, ?)");
   insert.bind(1, run).bind(2, seen.copy_gb_s).bind(3, seen.read_gb_s).bind(4, seen.fp32_gflop_s).step();
   return database.last_id();
 }
@@ -75,7 +76,7 @@ std::int64_t Store::append(const BaselineRecord& baseline) {
 }
 
 std::vector<BaselineRecord> Store::baselines(std::int64_t kernel, std::int64_t device) {
-  Statement row(*state_->database, select_latest(names("b").text()));
+  sqlite::Statement row(*state_->database, select_latest(names("b").text()));
   row.bind(1, kernel).bind(2, device);
   std::vector<BaselineRecord> all;
   while (row.step()) {
@@ -85,8 +86,8 @@ std::vector<BaselineRecord> Store::baselines(std::int64_t kernel, std::int64_t d
   return all;
 }
 
-Rows library_times(Database& database, std::int64_t kernel, std::int64_t device) {
-  const std::array<Cell, 2> of{kernel, device};
+sqlite::Rows library_times(sqlite::Database& database, std::int64_t kernel, std::int64_t device) {
+  const std::array<sqlite::Cell, 2> of{kernel, device};
   return query(database, select_latest("b.id, b.library, b.status, b.median_us"), of);
 }
 
@@ -96,9 +97,9 @@ void Store::add_ceilings(std::int64_t run, const rules::Ceilings& seen) {
 }
 
 rules::Ceilings Store::ceilings(std::int64_t device) {
-  Statement row(*state_->database,
-                "SELECT max(c.copy_gb_s), max(c.read_gb_s), max(c.fp32_gflop_s) FROM ceiling c "
-                "JOIN run r ON r.id = c.run WHERE r.device = ?");
+  sqlite::Statement row(*state_->database,
+                        "SELECT max(c.copy_gb_s), max(c.read_gb_s), max(c.fp32_gflop_s) FROM ceiling c "
+                        "JOIN run r ON r.id = c.run WHERE r.device = ?");
   CHECK(row.bind(1, device).step());
   return {row.real(0), row.real(1), row.real(2)};  // NULL, where there are none, reads as 0
 }

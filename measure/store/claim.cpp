@@ -17,7 +17,7 @@ std::string select_same(std::string_view table, std::string_view condition) {
       table, condition);
 }
 
-void bind(Statement& select, const TrialRecord& trial, std::int64_t device) {
+void bind(sqlite::Statement& select, const TrialRecord& trial, std::int64_t device) {
   select.bind(1, trial.kernel).bind(2, trial.digest).bind(3, trial.protocol).bind(4, name(trial.stage));
   select.bind(5, device);
 }
@@ -28,14 +28,15 @@ Claim Store::claim(const TrialRecord& trial, std::int64_t device, std::int64_t s
   return state_->write([&](State& state) {
     Claim claim;
     // Not one that was lost on the way, perhaps with its tuner: nothing was found out.
-    Statement finished(*state.database,
-                       select_same("trial", fmt::format("c.id > ? AND c.status NOT IN ({}) ORDER BY c.id DESC LIMIT 1",
-                                                        statuses(transient))));
+    sqlite::Statement finished(
+        *state.database,
+        select_same("trial",
+                    fmt::format("c.id > ? AND c.status NOT IN ({}) ORDER BY c.id DESC LIMIT 1", statuses(transient))));
     bind(finished, trial, device);
-    Statement taken(*state.database, select_same("running", "c.run <> ?"));
+    sqlite::Statement taken(*state.database, select_same("running", "c.run <> ?"));
     bind(taken, trial, device);
     if (finished.bind(6, since).step()) {
-      Statement read(*state.database, fmt::format("SELECT {} FROM trial t WHERE t.id = ?", trial_columns()));
+      sqlite::Statement read(*state.database, fmt::format("SELECT {} FROM trial t WHERE t.id = ?", trial_columns()));
       CHECK(read.bind(1, finished.integer(0)).step());
       claim.done = read_trial(read);
     } else if (!taken.bind(6, trial.run).step()) {

@@ -40,7 +40,7 @@ class ColumnNames {
 /// so must this.
 class ColumnBinder {
  public:
-  explicit ColumnBinder(Statement& statement) : statement_(statement) {}
+  explicit ColumnBinder(sqlite::Statement& statement) : statement_(statement) {}
   template <class T>
   void operator()(std::string_view /*name*/, const T& member, bool known = true) {
     ++parameter_;
@@ -58,7 +58,7 @@ class ColumnBinder {
   void bind(Stage stage) { statement_.bind(parameter_, name(stage)); }
   void bind(const std::vector<double>& samples) { bind(texts_.emplace_back(print_samples(samples))); }
 
-  Statement& statement_;
+  sqlite::Statement& statement_;
   std::list<std::string> texts_;
   int parameter_ = 0;
 };
@@ -66,7 +66,7 @@ class ColumnBinder {
 /// Reads a row's columns into members.
 class ColumnReader {
  public:
-  explicit ColumnReader(const Statement& row, int first = 0) : row_(row), column_(first) {}
+  explicit ColumnReader(const sqlite::Statement& row, int first = 0) : row_(row), column_(first) {}
   template <class T>
   void operator()(std::string_view /*name*/, T& member, bool /*known*/ = true) {
     if (!row_.is_null(column_)) read(member);
@@ -86,7 +86,7 @@ class ColumnReader {
   void read(Stage& stage) { stage = row_.text(column_) == name(Stage::confirm) ? Stage::confirm : Stage::screen; }
   void read(std::vector<double>& samples) { samples = parse_samples(row_.text(column_)); }
 
-  const Statement& row_;
+  const sqlite::Statement& row_;
   int column_;
 };
 

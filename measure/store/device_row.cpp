@@ -17,24 +17,24 @@ ColumnNames names(std::string_view table) {
 
 std::string device_columns() { return names("d").text(); }
 
-DeviceInfo read_device(const Statement& row, int first) {
+DeviceInfo read_device(const sqlite::Statement& row, int first) {
   DeviceInfo info;
   ColumnReader columns(row, first);
   list_fields(info, columns);
   return info;
 }
 
-void insert_device(Database& database, const DeviceInfo& info) {
-  Statement insert(database, names("").insert_into("device") + " ON CONFLICT DO NOTHING");
+void insert_device(sqlite::Database& database, const DeviceInfo& info) {
+  sqlite::Statement insert(database, names("").insert_into("device") + " ON CONFLICT DO NOTHING");
   ColumnBinder values(insert);
   list_fields(info, values);
   insert.step();
 }
 
-std::optional<std::int64_t> find_device(Database& database, const DeviceInfo& info) {
-  Statement select(database,
-                   "SELECT id FROM device WHERE backend = ? AND name = ? AND vendor = ? AND driver = ? AND "
-                   "platform = ? AND units = ?");
+std::optional<std::int64_t> find_device(sqlite::Database& database, const DeviceInfo& info) {
+  sqlite::Statement select(database,
+                           "SELECT id FROM device WHERE backend = ? AND name = ? AND vendor = ? AND driver = ? AND "
+                           "platform = ? AND units = ?");
   select.bind(1, info.backend).bind(2, info.name).bind(3, info.vendor).bind(4, info.driver).bind(5, info.platform);
   if (!select.bind(6, info.units).step()) return std::nullopt;
   return select.integer(0);

@@ -12,11 +12,11 @@ namespace deplo::measure {
 /// Of a device `d`, as read_device() reads them.
 std::string device_columns();
 /// `first`: the place of the first of these columns.
-DeviceInfo read_device(const Statement& row, int first);
+DeviceInfo read_device(const sqlite::Statement& row, int first);
 
 /// Unless it is there.
-void insert_device(Database&, const DeviceInfo&);
+void insert_device(sqlite::Database&, const DeviceInfo&);
 /// The id of the device with the same backend, name, vendor, driver, platform and units.
-std::optional<std::int64_t> find_device(Database&, const DeviceInfo&);
+std::optional<std::int64_t> find_device(sqlite::Database&, const DeviceInfo&);
 
 }  // namespace deplo::measure

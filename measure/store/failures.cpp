@@ -40,7 +40,7 @@ std::size_t number_length(std::string_view text) {
 struct Cluster {
   std::int64_t trials = 0;
   std::map<std::string, std::int64_t> kernels;
-  Cell id, trail, message;  // of the latest
+  sqlite::Cell id, trail, message;  // of the latest
 };
 
 }  // namespace
@@ -58,29 +58,30 @@ std::string mask_numbers(std::string_view text) {
   return masked;
 }
 
-Rows failure_clusters(Database& database, const Filter& filter) {
-  const std::array<Cell, 3> parameters{chosen_kernels(database, filter.kernel), chosen_devices(database, filter.device),
-                                       filter.status};
-  const Rows all = query(database,
-                         "SELECT t.status, t.message, k.name, t.id, t.trail FROM trial t JOIN run r ON r.id = t.run "
-                         "JOIN kernel k ON k.id = t.kernel JOIN device d ON d.id = r.device WHERE t.status <> 'ok' AND "
-                         "k.id IN (SELECT value FROM json_each(?1)) AND d.id IN (SELECT value FROM json_each(?2)) "
-                         "AND ?3 IN ('', t.status) ORDER BY t.id",
-                         parameters);
+sqlite::Rows failure_clusters(sqlite::Database& database, const Filter& filter) {
+  const std::array<sqlite::Cell, 3> parameters{chosen_kernels(database, filter.kernel),
+                                               chosen_devices(database, filter.device), filter.status};
+  const sqlite::Rows all =
+      query(database,
+            "SELECT t.status, t.message, k.name, t.id, t.trail FROM trial t JOIN run r ON r.id = t.run "
+            "JOIN kernel k ON k.id = t.kernel JOIN device d ON d.id = r.device WHERE t.status <> 'ok' AND "
+            "k.id IN (SELECT value FROM json_each(?1)) AND d.id IN (SELECT value FROM json_each(?2)) "
+            "AND ?3 IN ('', t.status) ORDER BY t.id",
+            parameters);
   std::map<std::pair<std::string, std::string>, Cluster> clusters;
   for (const auto& row : all.rows) {
-    Cluster& cluster = clusters[{text_of(row[0]), mask_numbers(text_of(row[1]))}];
+    Cluster& cluster = clusters[{sqlite::text_of(row[0]), mask_numbers(sqlite::text_of(row[1]))}];
     ++cluster.trials;
-    ++cluster.kernels[text_of(row[2])];
+    ++cluster.kernels[sqlite::text_of(row[2])];
     cluster.id = row[3];
     cluster.trail = row[4];
     cluster.message = row[1];
   }
-  Rows rows{{"trials", "kernels", "status", "example", "message", "trail"}, {}};
+  sqlite::Rows rows{{"trials", "kernels", "status", "example", "message", "trail"}, {}};
   for (const auto& [key, cluster] : clusters)
     rows.rows.push_back({cluster.trials, static_cast<std::int64_t>(cluster.kernels.size()), key.first, cluster.id,
                          cluster.message, cluster.trail});
-  std::ranges::stable_sort(rows.rows, std::greater(), [](const auto& row) { return integer_of(row[0]); });
+  std::ranges::stable_sort(rows.rows, std::greater(), [](const auto& row) { return sqlite::integer_of(row[0]); });
   if (filter.limit >= 0 && rows.rows.size() > static_cast<std::size_t>(filter.limit))
     rows.rows.resize(static_cast<std::size_t>(filter.limit));
   return rows;

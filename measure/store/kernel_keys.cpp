@@ -27,7 +27,7 @@ void key_function(sqlite3_context* context, int /*count*/, sqlite3_value** argum
 }
 
 template <std::string ir::StructuralKeys::*wanted>
-void add(Database& database, const char* name) {
+void add(sqlite::Database& database, const char* name) {
   const int code = sqlite3_create_function_v2(database.handle(), name, 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nullptr,
                                               key_function<wanted>, nullptr, nullptr, nullptr);
   if (code != SQLITE_OK) database.fail(code);
@@ -35,7 +35,7 @@ void add(Database& database, const char* name) {
 
 }  // namespace
 
-void add_key_functions(Database& database) {
+void add_key_functions(sqlite::Database& database) {
   add<&ir::StructuralKeys::schedule>(database, "deplo_schedule_key");
   add<&ir::StructuralKeys::exact>(database, "deplo_exact_key");
 }

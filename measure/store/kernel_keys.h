@@ -6,6 +6,6 @@ namespace deplo::measure {
 
 /// Adds deplo_schedule_key(text) and deplo_exact_key(text) to the connection: '' for what is no Loop IR, such as the
 /// description of an imported space.
-void add_key_functions(Database&);
+void add_key_functions(sqlite::Database&);
 
 }  // namespace deplo::measure

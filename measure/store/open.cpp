@@ -50,7 +50,7 @@ void check_path(const std::string& path) {
 }
 
 /// The file's version. Refuses what is not ours.
-std::int64_t version_of(Database& database, const std::string& path) {
+std::int64_t version_of(sqlite::Database& database, const std::string& path) {
   // In this order: another process may make the file ours between two of these reads, and then the last one sees it.
   const std::int64_t version = database.integer("PRAGMA user_version");
   const bool empty = database.integer("SELECT count(*) FROM sqlite_schema") == 0;
@@ -67,7 +67,7 @@ std::int64_t version_of(Database& database, const std::string& path) {
 }
 
 /// A file that another process is just making has no tables yet.
-std::int64_t version_when_made(Database& database, const std::string& path) {
+std::int64_t version_when_made(sqlite::Database& database, const std::string& path) {
   using namespace std::chrono;
   const auto end = steady_clock::now() + seconds(1);  // it takes milliseconds; longer is an empty file
   std::int64_t version = version_of(database, path);
@@ -77,11 +77,12 @@ std::int64_t version_when_made(Database& database, const std::string& path) {
 }
 
 /// Refuses what has the name of one of our tables and is a view, or a table of another kind.
-void check_tables(Database& database, const std::string& path, bool all) {
+void check_tables(sqlite::Database& database, const std::string& path, bool all) {
   std::int64_t tables = 0;
-  Statement found(database,
-                  "SELECT name, type, rootpage FROM sqlite_schema WHERE lower(name) IN ('device', 'run', 'kernel', "
-                  "'trial', 'running', 'baseline', 'ceiling')");
+  sqlite::Statement found(
+      database,
+      "SELECT name, type, rootpage FROM sqlite_schema WHERE lower(name) IN ('device', 'run', 'kernel', "
+      "'trial', 'running', 'baseline', 'ceiling')");
   for (; found.step(); ++tables)
     if (found.text(1) != "table" || found.integer(2) <= 0)
       throw Error(fmt::format("store {}: expected '{}' to be a table, found a {}", path, found.text(0),
@@ -91,8 +92,8 @@ void check_tables(Database& database, const std::string& path, bool all) {
     throw Error(fmt::format("store {}: expected {} tables of deplo, found {}", path, count, tables));
 }
 
-void migrate(Database& database, const std::string& path) {
-  Transaction transaction(database);
+void migrate(sqlite::Database& database, const std::string& path) {
+  sqlite::Transaction transaction(database);
   // Read again under the lock: another process may have done it in the meantime.
   for (std::int64_t version = version_of(database, path); version < current_version; ++version)
     database.execute(std::string(migrations()[static_cast<std::size_t>(version)]));
@@ -103,13 +104,13 @@ void migrate(Database& database, const std::string& path) {
 
 }  // namespace
 
-std::unique_ptr<Database> open_database(const std::string& path, std::chrono::milliseconds longest_wait) {
+std::unique_ptr<sqlite::Database> open_database(const std::string& path, std::chrono::milliseconds longest_wait) {
   check_path(path);
-  auto database = std::make_unique<Database>(path);
+  auto database = std::make_unique<sqlite::Database>(path);
   database->wait_for_locks(longest_wait);
   const std::int64_t version = version_of(*database, path);
   check_tables(*database, path, version == current_version);
-  database->limit_statements(longest_statement);
+  database->limit_statements(sqlite::longest_statement);
   add_key_functions(*database);
   add_fault_function(*database);
   database->execute_when_free("PRAGMA journal_mode = WAL");
@@ -124,13 +125,13 @@ std::unique_ptr<Database> open_database(const std::string& path, std::chrono::mi
 namespace {
 
 /// The version; nothing is checked but that it is a store.
-std::unique_ptr<Database> open_existing(const std::string& path, std::int64_t& version) {
+std::unique_ptr<sqlite::Database> open_existing(const std::string& path, std::int64_t& version) {
   check_file(path);
   std::error_code error;
   if (!fs::exists(path, error)) throw Error(fmt::format("store {}: expected a store, found no such file", path));
   if (access(path.c_str(), R_OK) != 0)
     throw Error(fmt::format("store {}: cannot be read: {}", path, std::strerror(errno)), Exit::environment);
-  auto database = std::make_unique<Database>(path, Access::read);
+  auto database = std::make_unique<sqlite::Database>(path, sqlite::Access::read);
   version = version_when_made(*database, path);
   if (version == 0) throw Error(fmt::format("store {}: expected a deplo database, found an empty file", path));
   return database;
@@ -138,29 +139,29 @@ std::unique_ptr<Database> open_existing(const std::string& path, std::int64_t& v
 
 }  // namespace
 
-std::unique_ptr<Database> open_read_only(const std::string& path) {
+std::unique_ptr<sqlite::Database> open_read_only(const std::string& path) {
   std::int64_t version = 0;
   auto database = open_existing(path, version);
   if (version < current_version)
     throw Error(fmt::format("store {}: has version {}, expected {}: `deplo db info --migrate {}` brings it up to date",
                             path, version, current_version, path));
   check_tables(*database, path, true);
-  database->limit_statements(longest_statement);
+  database->limit_statements(sqlite::longest_statement);
   add_key_functions(*database);
   add_fault_function(*database);
   database->execute("PRAGMA query_only = ON");
   return database;
 }
 
-std::unique_ptr<Database> open_to_read(const std::string& path) {
+std::unique_ptr<sqlite::Database> open_to_read(const std::string& path) {
   std::int64_t version = 0;
   open_existing(path, version);
   if (version < current_version && access(path.c_str(), W_OK) == 0) open_database(path);
   return open_read_only(path);
 }
 
-std::unique_ptr<Database> open_in_memory() {
-  auto database = std::make_unique<Database>("in memory", Access::memory);
+std::unique_ptr<sqlite::Database> open_in_memory() {
+  auto database = std::make_unique<sqlite::Database>("in memory", sqlite::Access::memory);
   add_key_functions(*database);
   add_fault_function(*database);
   migrate(*database, database->path());

@@ -33,12 +33,13 @@ void remove_store(const std::string& file) {
 }
 
 /// Whether it is whole: no damaged page, no row that belongs to nothing, and all trials that `own` has.
-bool is_sound(Database& copy, Database& own) {
+bool is_sound(sqlite::Database& copy, sqlite::Database& own) {
   if (copy.integer("SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'") != 1) return false;
   if (copy.integer("SELECT count(*) FROM pragma_foreign_key_check") != 0) return false;
-  Statement runs(own, "SELECT r.id, r.started, count(t.id) FROM run r LEFT JOIN trial t ON t.run = r.id GROUP BY r.id");
-  Statement same(copy,
-                 "SELECT count(t.id) FROM run r LEFT JOIN trial t ON t.run = r.id WHERE r.id = ? AND r.started = ?");
+  sqlite::Statement runs(
+      own, "SELECT r.id, r.started, count(t.id) FROM run r LEFT JOIN trial t ON t.run = r.id GROUP BY r.id");
+  sqlite::Statement same(
+      copy, "SELECT count(t.id) FROM run r LEFT JOIN trial t ON t.run = r.id WHERE r.id = ? AND r.started = ?");
   while (runs.step()) {
     const std::string started = runs.text(1);
     // One more may be on its way.
@@ -48,10 +49,10 @@ bool is_sound(Database& copy, Database& own) {
   return true;
 }
 
-bool copy_whole(const Database& lost, Database& own, const std::string& file) {
+bool copy_whole(const sqlite::Database& lost, sqlite::Database& own, const std::string& file) {
   try {
-    Database copy(file);
-    copy_database(lost, copy);
+    sqlite::Database copy(file);
+    sqlite::copy_database(lost, copy);
     if (is_sound(copy, own)) return true;
   } catch (const Error&) {
     // Pages are missing: what is known without them is saved.
@@ -62,7 +63,7 @@ bool copy_whole(const Database& lost, Database& own, const std::string& file) {
 
 }  // namespace
 
-Rescued rescue(const Database* lost, Database& own, const std::string& path) {
+Rescued rescue(const sqlite::Database* lost, sqlite::Database& own, const std::string& path) {
   const fs::path wanted = path + ".rescued";
   std::string file = make_new(wanted);
   if (file.empty()) file = make_new(fs::temp_directory_path() / wanted.filename());
@@ -71,8 +72,8 @@ Rescued rescue(const Database* lost, Database& own, const std::string& path) {
                 Exit::environment);
   const bool whole = lost != nullptr && copy_whole(*lost, own, file);
   if (!whole) {
-    Database copy(file);
-    copy_database(own, copy);
+    sqlite::Database copy(file);
+    sqlite::copy_database(own, copy);
   }
   return {file, whole};
 }

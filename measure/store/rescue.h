@@ -15,6 +15,6 @@ struct Rescued {
 
 /// `lost`: all that can be read of the store through its connection; nullptr: nothing can. `own`: a store that has what
 /// the caller wrote. Throws Error(environment) where nothing can be written.
-Rescued rescue(const Database* lost, Database& own, const std::string& path);
+Rescued rescue(const sqlite::Database* lost, sqlite::Database& own, const std::string& path);
 
 }  // namespace deplo::measure

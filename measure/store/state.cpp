@@ -10,9 +10,9 @@
 
 namespace deplo::measure {
 
-void OwnRows::copy(Database& from, std::string_view table, std::int64_t id) {
-  const Cell number = id;
-  const Rows found = query(from, fmt::format("SELECT * FROM {} WHERE id = ?1", table), {&number, 1});
+void OwnRows::copy(sqlite::Database& from, std::string_view table, std::int64_t id) {
+  const sqlite::Cell number = id;
+  const sqlite::Rows found = query(from, fmt::format("SELECT * FROM {} WHERE id = ?1", table), {&number, 1});
   std::string places;
   for (std::size_t i = 1; i <= found.columns.size(); ++i) places += fmt::format("{}?{}", i == 1 ? "" : ", ", i);
   for (const auto& row : found.rows)
@@ -34,13 +34,13 @@ void Store::State::give_up(const StoreLoss& loss, const std::function<void(State
     const Rescued saved = rescue(loss.readable ? database.get() : nullptr, *own->database, path);
     if (saved.whole) {
       State rescued{open_database(saved.file)};
-      Transaction transaction(*rescued.database);
+      sqlite::Transaction transaction(*rescued.database);
       last_write(rescued);
       rescued.database->execute("DELETE FROM running");  // nobody is at work on this one
       transaction.commit();
       lost += fmt::format("; its contents and all later measurements are in {}", saved.file);
     } else if (const std::int64_t rows =
-                   Database(saved.file)
+                   sqlite::Database(saved.file)
                        .integer("SELECT (SELECT count(*) FROM trial) + (SELECT count(*) FROM baseline)");
                rows > 0) {
       lost += fmt::format("; the {} times and failures of this run are in {}", rows, saved.file);

@@ -16,17 +16,17 @@ namespace deplo::measure {
 
 /// What this connection wrote, once more in memory: the files may go away or be overwritten.
 struct OwnRows {
-  std::unique_ptr<Database> database;
-  Statement insert{*database, insert_trial()};
+  std::unique_ptr<sqlite::Database> database;
+  sqlite::Statement insert{*database, insert_trial()};
   /// The row of that number in the same table of `from`, unless it is there.
-  void copy(Database& from, std::string_view table, std::int64_t id);
+  void copy(sqlite::Database& from, std::string_view table, std::int64_t id);
 };
 
 struct Store::State {
-  std::unique_ptr<Database> database;
-  Statement insert{*database, insert_trial()};
-  Statement begin{*database, insert_running()};
-  Statement end{*database, "DELETE FROM running WHERE id = ?"};
+  std::unique_ptr<sqlite::Database> database;
+  sqlite::Statement insert{*database, insert_trial()};
+  sqlite::Statement begin{*database, insert_running()};
+  sqlite::Statement end{*database, "DELETE FROM running WHERE id = ?"};
   std::optional<StoreWatch> watch = {};  // of what is written to, like the next two
   std::unique_ptr<OwnRows> own = {};
   std::string lost = {};  // why nothing can be written any more
@@ -38,7 +38,7 @@ struct Store::State {
     if (!lost.empty()) throw Error(lost, Exit::environment);
     std::optional<StoreLoss> loss;
     try {
-      Transaction transaction(*database);
+      sqlite::Transaction transaction(*database);
       if (watch) loss = watch->look();
       if (!loss) {
         auto result = f(*this);

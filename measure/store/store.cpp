@@ -66,9 +66,9 @@ std::int64_t Store::add_device(const DeviceInfo& info) {
 
 std::int64_t Store::add_run(const RunRecord& run) {
   const std::int64_t id = state_->write([&](State& state) {
-    Statement insert(*state.database,
-                     "INSERT INTO run (device, revision, config, searcher, seed, host, process, pipeline) "
-                     "VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
+    sqlite::Statement insert(*state.database,
+                             "INSERT INTO run (device, revision, config, searcher, seed, host, process, pipeline) "
+                             "VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
     insert.bind(1, run.device).bind(2, run.revision).bind(3, run.config).bind(4, run.searcher);
     insert.bind(5, static_cast<std::int64_t>(run.seed)).bind(6, run.host).bind(7, run.process);
     insert.bind(8, run.pipeline).step();
@@ -82,11 +82,11 @@ std::int64_t Store::add_run(const RunRecord& run) {
 std::int64_t Store::add_kernel(const KernelRecord& kernel) {
   const std::string key = kernel.key();
   const std::int64_t id = state_->write([&](State& state) {
-    Statement insert(*state.database,
-                     "INSERT INTO kernel (key, name, text, schedule_key, exact_key) "
-                     "VALUES (?1, ?2, ?3, deplo_schedule_key(?3), deplo_exact_key(?3)) ON CONFLICT DO NOTHING");
+    sqlite::Statement insert(*state.database,
+                             "INSERT INTO kernel (key, name, text, schedule_key, exact_key) "
+                             "VALUES (?1, ?2, ?3, deplo_schedule_key(?3), deplo_exact_key(?3)) ON CONFLICT DO NOTHING");
     insert.bind(1, key).bind(2, kernel.name).bind(3, kernel.text).step();
-    Statement select(*state.database, "SELECT id FROM kernel WHERE key = ?");
+    sqlite::Statement select(*state.database, "SELECT id FROM kernel WHERE key = ?");
     CHECK(select.bind(1, key).step());
     return select.integer(0);
   });
@@ -117,8 +117,8 @@ void Store::forget(std::int64_t running) {
 
 void Store::forget_process(std::string_view host, std::string_view process) {
   state_->write([&](State& state) {
-    Statement remove(*state.database,
-                     "DELETE FROM running WHERE run IN (SELECT id FROM run WHERE host = ? AND process = ?)");
+    sqlite::Statement remove(*state.database,
+                             "DELETE FROM running WHERE run IN (SELECT id FROM run WHERE host = ? AND process = ?)");
     return remove.bind(1, host).bind(2, process).step();
   });
 }
@@ -132,7 +132,7 @@ std::int64_t Store::settle_lost(std::string_view host) {
     const TrialRecord any;
     ColumnNames key("u");
     list_key(any, key);
-    Statement select(
+    sqlite::Statement select(
         *state.database,
         fmt::format("SELECT r.process, u.id, r.host = ?, u.created < strftime('%Y-%m-%dT%H:%M:%fZ', 'now', "
                     "'-1 hour'), {} FROM running u JOIN run r ON r.id = u.run",
@@ -158,7 +158,7 @@ std::int64_t Store::settle_lost(std::string_view host) {
 
 std::vector<KnownTrial> Store::known_trials(std::int64_t kernel, std::int64_t device, std::string_view protocol) {
   return state_->read([&] {
-    Statement select(*state_->database, select_known());
+    sqlite::Statement select(*state_->database, select_known());
     select.bind(1, kernel).bind(2, device).bind(3, protocol);
     std::vector<KnownTrial> trials;
     while (select.step()) trials.push_back({read_trial(select), select.integer(select.columns() - 1)});
@@ -168,7 +168,7 @@ std::vector<KnownTrial> Store::known_trials(std::int64_t kernel, std::int64_t de
 
 std::optional<TrialRecord> Store::best(std::int64_t kernel, std::int64_t device, double tolerance) {
   return state_->read([&]() -> std::optional<TrialRecord> {
-    Statement select(*state_->database, select_best());
+    sqlite::Statement select(*state_->database, select_best());
     if (!select.bind(1, kernel).bind(2, device).bind(3, tolerance).step()) return std::nullopt;
     return read_trial(select);
   });

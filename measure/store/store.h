@@ -25,7 +25,7 @@ class Store {
   /// Opens the file, creates it where there is none, migrates an older version. Throws Error that says what is wrong
   /// with the path, or that the file is no database, another program's, damaged or from a newer version.
   /// `longest_wait`: for others' locks, then and later.
-  static Store open(const std::string& path, std::chrono::milliseconds longest_wait = longest_lock);
+  static Store open(const std::string& path, std::chrono::milliseconds longest_wait = sqlite::longest_lock);
   /// One that exists, to read alone: also where the user may not write to it or beside it. What writes throws Error.
   static Store open_to_read(const std::string& path);
   ~Store();

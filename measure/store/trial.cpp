@@ -30,7 +30,7 @@ std::string insert_running() {
   return columns.insert_into("running");
 }
 
-void run_insert(Statement& insert, const TrialRecord& trial) {
+void run_insert(sqlite::Statement& insert, const TrialRecord& trial) {
   CHECK(trial.status != Status::ok || std::isfinite(trial.timing.median_us));
   ColumnBinder values(insert);
   list_trial(trial, values);
@@ -45,7 +45,7 @@ std::string trial_columns() {
   return columns.text();
 }
 
-TrialRecord read_trial(const Statement& row) {
+TrialRecord read_trial(const sqlite::Statement& row) {
   TrialRecord trial;
   ColumnReader columns(row);
   list_trial(trial, columns);

@@ -40,10 +40,10 @@ inline constexpr std::string_view tolerance_column =
 
 std::string insert_trial();
 std::string insert_running();
-void run_insert(Statement&, const TrialRecord&);
+void run_insert(sqlite::Statement&, const TrialRecord&);
 
 /// Of a trial `t`, as read_trial() reads them.
 std::string trial_columns();
-TrialRecord read_trial(const Statement& row);
+TrialRecord read_trial(const sqlite::Statement& row);
 
 }  // namespace deplo::measure

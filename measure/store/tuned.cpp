@@ -8,10 +8,11 @@ namespace deplo::measure {
 std::vector<StoredSchedule> Store::schedules(std::optional<std::string_view> schedule_key, std::int64_t device,
                                              double tolerance) {
   // A kernel that was only met, or tuned elsewhere, has no valid trial of the device.
-  Statement select(*state_->database,
-                   "SELECT id, name, text, exact_key FROM kernel WHERE (?1 IS NULL OR schedule_key = ?1) AND exact_key "
-                   "<> '' AND id IN (SELECT t.kernel FROM trial t JOIN run r ON r.id = t.run WHERE r.device = ?2 AND "
-                   "t.status = 'ok') ORDER BY id");
+  sqlite::Statement select(
+      *state_->database,
+      "SELECT id, name, text, exact_key FROM kernel WHERE (?1 IS NULL OR schedule_key = ?1) AND exact_key "
+      "<> '' AND id IN (SELECT t.kernel FROM trial t JOIN run r ON r.id = t.run WHERE r.device = ?2 AND "
+      "t.status = 'ok') ORDER BY id");
   if (schedule_key)
     select.bind(1, *schedule_key);
   else
@@ -25,7 +26,7 @@ std::vector<StoredSchedule> Store::schedules(std::optional<std::string_view> sch
 }
 
 std::vector<FaultyTrial> Store::faulty_trials(std::string_view schedule_key, std::int64_t device) {
-  Statement select(
+  sqlite::Statement select(
       *state_->database,
       "SELECT id, median_us, fault FROM (SELECT t.id, t.median_us, deplo_fault(t.id) AS fault FROM trial t "
       "JOIN run r ON r.id = t.run JOIN kernel k ON k.id = t.kernel WHERE k.schedule_key = ? AND "
@@ -41,20 +42,21 @@ std::optional<std::int64_t> Store::find_device(const DeviceInfo& info) {
 }
 
 std::vector<DeviceInfo> Store::devices() {
-  Statement select(*state_->database,
-                   fmt::format("SELECT {} FROM device d WHERE d.id IN (SELECT r.device FROM run r JOIN trial t ON "
-                               "t.run = r.id WHERE t.status = 'ok') ORDER BY d.id",
-                               device_columns()));
+  sqlite::Statement select(
+      *state_->database,
+      fmt::format("SELECT {} FROM device d WHERE d.id IN (SELECT r.device FROM run r JOIN trial t ON "
+                  "t.run = r.id WHERE t.status = 'ok') ORDER BY d.id",
+                  device_columns()));
   std::vector<DeviceInfo> found;
   while (select.step()) found.push_back(read_device(select, 0));
   return found;
 }
 
 std::vector<std::string> Store::devices_of(std::string_view schedule_key) {
-  Statement select(*state_->database,
-                   "SELECT DISTINCT d.name || ' (' || d.driver || ')' FROM trial t JOIN run r ON r.id = t.run "
-                   "JOIN device d ON d.id = r.device JOIN kernel k ON k.id = t.kernel "
-                   "WHERE k.schedule_key = ? AND t.status = 'ok' ORDER BY 1");
+  sqlite::Statement select(*state_->database,
+                           "SELECT DISTINCT d.name || ' (' || d.driver || ')' FROM trial t JOIN run r ON r.id = t.run "
+                           "JOIN device d ON d.id = r.device JOIN kernel k ON k.id = t.kernel "
+                           "WHERE k.schedule_key = ? AND t.status = 'ok' ORDER BY 1");
   select.bind(1, schedule_key);
   std::vector<std::string> names;
   while (select.step()) names.push_back(select.text(0));

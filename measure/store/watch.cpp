@@ -32,7 +32,7 @@ std::int64_t big_endian(const unsigned char* at, int bytes) {
 std::int64_t page_size(std::int64_t stored) { return stored == 1 ? 65'536 : stored; }
 
 // Through SQLite's own handles: to close another one would give its locks away (POSIX).
-sqlite3_file* file_of(const Database& database, int which) {
+sqlite3_file* file_of(const sqlite::Database& database, int which) {
   sqlite3_file* file = nullptr;
   sqlite3_file_control(database.handle(), "main", which, &file);
   return file != nullptr && file->pMethods != nullptr ? file : nullptr;
@@ -49,7 +49,7 @@ bool same_time(const timespec& a, const timespec& b) { return a.tv_sec == b.tv_s
 
 }  // namespace
 
-StoreWatch::StoreWatch(Database& database) : database_(database) {
+StoreWatch::StoreWatch(sqlite::Database& database) : database_(database) {
   database_.integer("SELECT count(*) FROM sqlite_schema");  // opens the log and its index
   for (const Part part : {Part::main, Part::log, Part::index})
     files_[static_cast<std::size_t>(part)] = status(name(part));
@@ -114,15 +114,15 @@ bool StoreWatch::is_hole(std::int64_t at) const {
 }
 
 /// What tells a run from all others, also of other stores; "" where there is none of that number.
-std::string StoreWatch::identity_of_run(Database& database) const {
-  Statement run(database, "SELECT host || ' ' || process || ' ' || started FROM run WHERE id = ?");
+std::string StoreWatch::identity_of_run(sqlite::Database& database) const {
+  sqlite::Statement run(database, "SELECT host || ' ' || process || ' ' || started FROM run WHERE id = ?");
   return run.bind(1, run_).step() ? run.text(0) : "";
 }
 
 /// Whether the file itself, as of the last checkpoint, has our run.
 bool StoreWatch::has_run() const {
   try {
-    Database file(database_.path(), Access::sealed);
+    sqlite::Database file(database_.path(), sqlite::Access::sealed);
     return identity_of_run(file) == run_identity_;
   } catch (const Error&) {
     return false;

@@ -22,7 +22,7 @@ struct StoreLoss {
 /// Of one connection in WAL mode. Not thread-safe.
 class StoreWatch {
  public:
-  explicit StoreWatch(Database&);
+  explicit StoreWatch(sqlite::Database&);
 
   /// nullopt: all is as it was. Costs about 10 µs; up to a second where something looks wrong that a checkpoint of
   /// another process would explain.
@@ -38,10 +38,10 @@ class StoreWatch {
   std::optional<StoreLoss> missing(Part) const;
   std::optional<StoreLoss> damaged();
   bool is_hole(std::int64_t at) const;
-  std::string identity_of_run(Database&) const;
+  std::string identity_of_run(sqlite::Database&) const;
   bool has_run() const;
 
-  Database& database_;
+  sqlite::Database& database_;
   std::array<std::optional<struct stat>, 3> files_;  // as they were opened; nullopt: there was none
   timespec looked_at_{};                             // when the file's contents were changed last, as far as we know
   std::int64_t frames_ = 0;                          // of the log, when it was looked at last

@@ -55,7 +55,7 @@ std::string small_store() {
                                          .protocol = "p1"});
   }
   {
-    measure::Database database(file);
+    measure::sqlite::Database database(file);
     for (const char* column :
          {"trial SET created", "run SET started", "running SET created", "ceiling SET created", "baseline SET created"})
       database.execute(fmt::format("UPDATE {} = '2024-06-11T10:00:00.000Z'", column));
@@ -113,14 +113,14 @@ std::string hostile_value(Rng& rng) {
 }
 
 /// Names of tables, and of the columns of one.
-std::vector<std::string> names(measure::Database& database, const std::string& sql) {
+std::vector<std::string> names(measure::sqlite::Database& database, const std::string& sql) {
   std::vector<std::string> found;
-  measure::Statement rows(database, sql);
+  measure::sqlite::Statement rows(database, sql);
   while (rows.step()) found.push_back(rows.text(0));
   return found;
 }
 
-std::string tampering(measure::Database& database, Rng& rng) {
+std::string tampering(measure::sqlite::Database& database, Rng& rng) {
   const auto tables = names(database, "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name");
   if (tables.empty()) return "CREATE TABLE trial (x)";
   const std::string& table = tables[rng.below(tables.size())];
@@ -173,7 +173,7 @@ std::string damage(const Seed& seed, const std::string& other, Rng& rng, const f
   const fs::path file = folder / "damaged.db";
   write_bytes(file, seed.bytes);
   {
-    measure::Database database(file);
+    measure::sqlite::Database database(file);
     // Of a table that became a view without an end a sort would fill the disk.
     database.limit_statements(std::chrono::milliseconds(500));
     for (const char* setting : {"synchronous = OFF", "ignore_check_constraints = ON", "writable_schema = ON"})

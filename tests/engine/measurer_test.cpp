@@ -71,7 +71,7 @@ class Measuring : public testing::Test {
     return {kernel_, session_};
   }
   std::int64_t count(const std::string& what) const {
-    return measure::Database(file_).integer("SELECT count(*) FROM " + what);
+    return measure::sqlite::Database(file_).integer("SELECT count(*) FROM " + what);
   }
 
   const measure::TemporaryFolder folder_;

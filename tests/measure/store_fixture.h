@@ -74,7 +74,7 @@ inline TrialRecord some_trial(const Ids& ids, std::int64_t ordinal, std::string 
 }
 
 inline bool is_intact(const std::string& file) {
-  Database database(file);
+  sqlite::Database database(file);
   return database.integer("SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'") == 1 &&
          database.integer("SELECT count(*) FROM pragma_foreign_key_check") == 0;
 }

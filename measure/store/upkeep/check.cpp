@@ -48,47 +48,50 @@ std::string expand(std::string_view condition) {
   return text;
 }
 
-void add(Rows& found, std::string_view fault, std::string_view table, std::int64_t count, Cell example) {
+void add(sqlite::Rows& found, std::string_view fault, std::string_view table, std::int64_t count,
+         sqlite::Cell example) {
   if (count > 0) found.rows.push_back({std::string(fault), std::string(table), count, std::move(example)});
 }
 
 /// False: the file itself is damaged.
-bool check_file(Database& database, Rows& found) {
-  const Rows pages = query(database, "PRAGMA integrity_check(100)");
-  if (pages.rows.size() == 1 && pages.rows[0][0] == Cell("ok")) return true;
+bool check_file(sqlite::Database& database, sqlite::Rows& found) {
+  const sqlite::Rows pages = query(database, "PRAGMA integrity_check(100)");
+  if (pages.rows.size() == 1 && pages.rows[0][0] == sqlite::Cell("ok")) return true;
   add(found, "a damaged file", "", static_cast<std::int64_t>(pages.rows.size()), pages.rows[0][0]);
   return false;
 }
 
-void check_references(Database& database, Rows& found) {
-  const Rows orphans = query(database,
-                             "SELECT \"table\", parent, count(*), min(rowid) FROM pragma_foreign_key_check "
-                             "GROUP BY 1, 2");
+void check_references(sqlite::Database& database, sqlite::Rows& found) {
+  const sqlite::Rows orphans = query(database,
+                                     "SELECT \"table\", parent, count(*), min(rowid) FROM pragma_foreign_key_check "
+                                     "GROUP BY 1, 2");
   for (const auto& row : orphans.rows)
-    add(found, fmt::format("a missing {}", text_of(row[1])), text_of(row[0]), integer_of(row[2]), row[3]);
+    add(found, fmt::format("a missing {}", sqlite::text_of(row[1])), sqlite::text_of(row[0]),
+        sqlite::integer_of(row[2]), row[3]);
 }
 
-void check_statuses(Database& database, Rows& found) {
+void check_statuses(sqlite::Database& database, sqlite::Rows& found) {
   for (const std::string table : {"trial", "baseline"})
     for (const auto& row : query(database, "SELECT status, count(*), min(id) FROM " + table + " GROUP BY 1").rows) {
       try {
-        parse_status(text_of(row[0]));
+        parse_status(sqlite::text_of(row[0]));
       } catch (const Error&) {
-        add(found, fmt::format("an unknown status '{}'", text_of(row[0])), table, integer_of(row[1]), row[2]);
+        add(found, fmt::format("an unknown status '{}'", sqlite::text_of(row[0])), table, sqlite::integer_of(row[1]),
+            row[2]);
       }
     }
 }
 
-void check_times(Database& database, Rows& found) {
-  const Rows faults = query(database,
-                            "SELECT deplo_fault(id) AS fault, count(*), min(id) FROM trial WHERE status = 'ok' "
-                            "GROUP BY fault HAVING fault IS NOT NULL ORDER BY 1");
-  for (const auto& row : faults.rows) add(found, text_of(row[0]), "trial", integer_of(row[1]), row[2]);
+void check_times(sqlite::Database& database, sqlite::Rows& found) {
+  const sqlite::Rows faults = query(database,
+                                    "SELECT deplo_fault(id) AS fault, count(*), min(id) FROM trial WHERE status = 'ok' "
+                                    "GROUP BY fault HAVING fault IS NOT NULL ORDER BY 1");
+  for (const auto& row : faults.rows) add(found, sqlite::text_of(row[0]), "trial", sqlite::integer_of(row[1]), row[2]);
 }
 
-void check_kernel_keys(Database& database, Rows& found) {
+void check_kernel_keys(sqlite::Database& database, sqlite::Rows& found) {
   std::int64_t count = 0, example = 0;
-  Statement kernel(database, "SELECT id, key, text FROM kernel ORDER BY id DESC");
+  sqlite::Statement kernel(database, "SELECT id, key, text FROM kernel ORDER BY id DESC");
   while (kernel.step())
     if (kernel.text(1) != digest(kernel.text(2))) {
       ++count;
@@ -99,8 +102,8 @@ void check_kernel_keys(Database& database, Rows& found) {
 
 }  // namespace
 
-Rows check_store(Database& database) {
-  Rows found{{"fault", "table", "rows", "example"}, {}};
+sqlite::Rows check_store(sqlite::Database& database) {
+  sqlite::Rows found{{"fault", "table", "rows", "example"}, {}};
   database.limit_statements({});  // takes as long as there are pages
   if (!check_file(database, found)) return found;
   check_references(database, found);
@@ -108,9 +111,9 @@ Rows check_store(Database& database) {
   check_kernel_keys(database, found);
   check_times(database, found);
   for (const Rule& rule : rules) {
-    const Rows rows =
+    const sqlite::Rows rows =
         query(database, fmt::format("SELECT count(*), min(id) FROM {} WHERE {}", rule.table, expand(rule.broken)));
-    add(found, rule.fault, rule.table, integer_of(rows.rows[0][0]), rows.rows[0][1]);
+    add(found, rule.fault, rule.table, sqlite::integer_of(rows.rows[0][0]), rows.rows[0][1]);
   }
   return found;
 }

@@ -8,7 +8,7 @@ namespace deplo::measure {
 
 /// The ids as a JSON array, for `IN (SELECT value FROM json_each(?1))`. Each throws Error with the names that there are
 /// where the filter means none; "" means all.
-std::string chosen_kernels(Database&, const std::string& filter);
-std::string chosen_devices(Database&, const std::string& filter);
+std::string chosen_kernels(sqlite::Database&, const std::string& filter);
+std::string chosen_devices(sqlite::Database&, const std::string& filter);
 
 }  // namespace deplo::measure

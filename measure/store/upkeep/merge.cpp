@@ -26,9 +26,9 @@ struct Table {
   bool is_referenced = false;
 };
 
-std::vector<std::string> texts(Database& database, const std::string& sql) {
+std::vector<std::string> texts(sqlite::Database& database, const std::string& sql) {
   std::vector<std::string> result;
-  for (const auto& row : query(database, sql).rows) result.push_back(text_of(row[0]));
+  for (const auto& row : query(database, sql).rows) result.push_back(sqlite::text_of(row[0]));
   return result;
 }
 
@@ -38,12 +38,12 @@ std::string list(const std::vector<std::string>& columns, std::string_view prefi
   return text;
 }
 
-Table describe(Database& database, const std::string& name) {
+Table describe(sqlite::Database& database, const std::string& name) {
   Table table{.name = name, .columns = {}, .references = {}, .identity = {}};
   table.columns = texts(database, fmt::format("SELECT name FROM pragma_table_info('{}') WHERE name <> 'id'", name));
   for (const auto& row :
        query(database, fmt::format("SELECT \"from\", \"table\" FROM pragma_foreign_key_list('{}')", name)).rows)
-    table.references[text_of(row[0])] = text_of(row[1]);
+    table.references[sqlite::text_of(row[0])] = sqlite::text_of(row[1]);
   table.identity =
       texts(database, fmt::format("SELECT i.name FROM pragma_index_list('{}') l, pragma_index_info(l.name) "
                                   "i WHERE l.origin = 'u' ORDER BY i.seqno",
@@ -53,7 +53,7 @@ Table describe(Database& database, const std::string& name) {
 }
 
 /// Each behind those that it refers to. Throws Error, which names the store, where there is no such order.
-std::vector<Table> tables_of(Database& database, const std::string& store) {
+std::vector<Table> tables_of(sqlite::Database& database, const std::string& store) {
   std::vector<Table> waiting, sorted;
   for (const std::string& name :
        texts(database,
@@ -82,7 +82,7 @@ std::vector<Table> tables_of(Database& database, const std::string& store) {
 
 class Merge {
  public:
-  explicit Merge(Database& database) : database_(database) {}
+  explicit Merge(sqlite::Database& database) : database_(database) {}
 
   MergedTable merge(const Table& table) {
     const std::int64_t before = count("main", table);
@@ -167,10 +167,10 @@ class Merge {
     database_.execute(fmt::format("CREATE UNIQUE INDEX temp.\"{0}_by_old\" ON \"{0}_ids\" (old)", table.name));
   }
 
-  Database& database_;
+  sqlite::Database& database_;
 };
 
-void check_source(Database& source, const std::string& into, const std::string& from) {
+void check_source(sqlite::Database& source, const std::string& into, const std::string& from) {
   std::error_code none;
   if (std::filesystem::equivalent(into, from, none))
     throw Error(fmt::format("store {}: expected another store to merge, found the same file: {}", into, from));
@@ -185,12 +185,12 @@ std::vector<MergedTable> merge_store(const std::string& into, const std::string&
   check_source(*source, into, from);
   const auto database = open_database(into);
   {
-    Statement attach(*database, "ATTACH ? AS source");
-    const std::string uri = read_only_uri(from);
+    sqlite::Statement attach(*database, "ATTACH ? AS source");
+    const std::string uri = sqlite::read_only_uri(from);
     attach.bind(1, uri).step();
   }
   database->limit_statements({});  // takes as long as there are rows
-  Transaction transaction(*database);
+  sqlite::Transaction transaction(*database);
   Merge merge(*database);
   std::vector<MergedTable> merged;
   for (const Table& table : tables_of(*database, into)) merged.push_back(merge.merge(table));

@@ -23,16 +23,16 @@ std::string with_stale() {
 }
 
 /// Tables whose rows belong to a run.
-std::vector<std::string> tables_of_runs(Database& database) {
-  const Rows tables = query(database,
-                            "SELECT DISTINCT s.name FROM sqlite_schema s, pragma_foreign_key_list(s.name) f "
-                            "WHERE s.type = 'table' AND f.\"table\" = 'run' AND f.\"from\" = 'run'");
+std::vector<std::string> tables_of_runs(sqlite::Database& database) {
+  const sqlite::Rows tables = query(database,
+                                    "SELECT DISTINCT s.name FROM sqlite_schema s, pragma_foreign_key_list(s.name) f "
+                                    "WHERE s.type = 'table' AND f.\"table\" = 'run' AND f.\"from\" = 'run'");
   std::vector<std::string> names;
-  for (const auto& row : tables.rows) names.push_back(text_of(row[0]));
+  for (const auto& row : tables.rows) names.push_back(sqlite::text_of(row[0]));
   return names;
 }
 
-std::vector<std::int64_t> empty_runs(Database& database) {
+std::vector<std::int64_t> empty_runs(sqlite::Database& database) {
   std::string sql =
       with_stale() + "SELECT id, process FROM run r WHERE julianday(r.started) < julianday('now', '-1 day')";
   for (const std::string& table : tables_of_runs(database))
@@ -40,31 +40,32 @@ std::vector<std::int64_t> empty_runs(Database& database) {
            (table == "trial" ? " AND x.id NOT IN (SELECT id FROM stale))" : ")");
   std::vector<std::int64_t> ids;
   for (const auto& row : query(database, sql).rows)
-    if (!is_running(text_of(row[1]))) ids.push_back(integer_of(row[0]));
+    if (!is_running(sqlite::text_of(row[1]))) ids.push_back(sqlite::integer_of(row[0]));
   return ids;
 }
 
-Rows describe(Database& database, const std::vector<std::int64_t>& runs) {
-  Rows rows = query(database, with_stale() +
-                                  "SELECT 'trials of an older source' AS what, k.name AS kernel, count(*) AS rows "
-                                  "FROM stale s JOIN kernel k ON k.id = s.kernel GROUP BY k.id ORDER BY k.name");
+sqlite::Rows describe(sqlite::Database& database, const std::vector<std::int64_t>& runs) {
+  sqlite::Rows rows =
+      query(database, with_stale() +
+                          "SELECT 'trials of an older source' AS what, k.name AS kernel, count(*) AS rows "
+                          "FROM stale s JOIN kernel k ON k.id = s.kernel GROUP BY k.id ORDER BY k.name");
   if (!runs.empty()) rows.rows.push_back({"empty runs", {}, static_cast<std::int64_t>(runs.size())});
   return rows;
 }
 
 }  // namespace
 
-Rows prunable(Database& database) { return describe(database, empty_runs(database)); }
+sqlite::Rows prunable(sqlite::Database& database) { return describe(database, empty_runs(database)); }
 
-Rows prune(Database& database) {
-  Rows removed;
+sqlite::Rows prune(sqlite::Database& database) {
+  sqlite::Rows removed;
   database.limit_statements({});  // takes as long as there are rows
   {
-    Transaction transaction(database);
+    sqlite::Transaction transaction(database);
     const std::vector<std::int64_t> runs = empty_runs(database);
     removed = describe(database, runs);
     database.execute(with_stale() + "DELETE FROM trial WHERE id IN (SELECT id FROM stale)");
-    Statement remove(database, "DELETE FROM run WHERE id = ?");
+    sqlite::Statement remove(database, "DELETE FROM run WHERE id = ?");
     for (const std::int64_t run : runs) remove.bind(1, run).step();
     transaction.commit();
   }

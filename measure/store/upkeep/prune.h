@@ -9,8 +9,8 @@ namespace deplo::measure {
 ///   protocol and stage has another digest. Never one of those that count when a run is resumed (measure/store/retry.h), and
 ///   never a best one, whose source is the latest of its trail;
 /// - runs of which nothing else is stored, started more than a day ago by a process that is gone.
-Rows prunable(Database&);
+sqlite::Rows prunable(sqlite::Database&);
 /// Removes them in one transaction and gives the space back. What it removed, as above. Throws Error.
-Rows prune(Database&);
+sqlite::Rows prune(sqlite::Database&);
 
 }  // namespace deplo::measure

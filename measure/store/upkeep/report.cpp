@@ -28,7 +28,7 @@ constexpr std::string_view from_ranked =
     "FROM ranked b JOIN kernel k ON k.id = b.kernel JOIN device d ON d.id = b.device WHERE b.place = 1 ";
 
 // ?1 to ?4 of the queries that take a filter.
-std::array<Cell, 4> parameters(Database& database, const Filter& filter) {
+std::array<sqlite::Cell, 4> parameters(sqlite::Database& database, const Filter& filter) {
   return {chosen_kernels(database, filter.kernel), chosen_devices(database, filter.device), filter.status,
           filter.limit};
 }
@@ -36,35 +36,35 @@ constexpr std::string_view is_chosen =
     "k.id IN (SELECT value FROM json_each(?1)) AND d.id IN (SELECT value FROM json_each(?2)) ";
 
 struct Best {
-  Cell kernel, device, median_us, trail;
+  sqlite::Cell kernel, device, median_us, trail;
 };
 
 /// By the kernel's key and what identifies the device.
-std::map<std::vector<Cell>, Best> bests(Database& database) {
-  const Rows rows =
+std::map<std::vector<sqlite::Cell>, Best> bests(sqlite::Database& database) {
+  const sqlite::Rows rows =
       query(database, fmt::format("{}SELECT k.key, d.backend, d.name, d.vendor, d.driver, d.platform, d.units, k.name, "
                                   "d.name, b.median_us, b.trail {}",
                                   ranked(), from_ranked));
-  std::map<std::vector<Cell>, Best> found;
+  std::map<std::vector<sqlite::Cell>, Best> found;
   for (const auto& row : rows.rows) found[{row.begin(), row.begin() + 7}] = {row[7], row[8], row[9], row[10]};
   return found;
 }
 
 }  // namespace
 
-Rows table_sizes(Database& database) {
-  Rows sizes{{"table", "rows"}, {}};
-  const Rows tables = query(database,
-                            "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' "
-                            "ORDER BY rootpage");
+sqlite::Rows table_sizes(sqlite::Database& database) {
+  sqlite::Rows sizes{{"table", "rows"}, {}};
+  const sqlite::Rows tables = query(database,
+                                    "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' "
+                                    "ORDER BY rootpage");
   for (const auto& row : tables.rows) {
-    const auto& name = text_of(row[0]);
+    const auto& name = sqlite::text_of(row[0]);
     sizes.rows.push_back({name, database.integer("SELECT count(*) FROM \"" + name + "\"")});
   }
   return sizes;
 }
 
-Rows device_summaries(Database& database) {
+sqlite::Rows device_summaries(sqlite::Database& database) {
   return query(database,
                "SELECT d.name AS device, d.backend, d.driver, count(DISTINCT r.id) AS runs, count(DISTINCT t.kernel) "
                "AS kernels, count(t.id) AS trials, min(r.started) AS first_run, max(t.created) AS latest_trial "
@@ -72,13 +72,13 @@ Rows device_summaries(Database& database) {
                "GROUP BY d.id ORDER BY d.id");
 }
 
-Rows status_counts(Database& database) {
+sqlite::Rows status_counts(sqlite::Database& database) {
   return query(database,
                "SELECT status, count(*) AS trials, count(DISTINCT kernel) AS kernels FROM trial GROUP BY status "
                "ORDER BY status <> 'ok', trials DESC, status");
 }
 
-Rows best_schedules(Database& database, const Filter& filter) {
+sqlite::Rows best_schedules(sqlite::Database& database, const Filter& filter) {
   return query(database,
                fmt::format("{}SELECT k.name AS kernel, d.name AS device, b.median_us, b.stage, b.created, b.trail {}"
                            "AND {}AND ?3 = ?3 ORDER BY k.name, k.id, d.id LIMIT ?4",
@@ -86,7 +86,7 @@ Rows best_schedules(Database& database, const Filter& filter) {
                parameters(database, filter));
 }
 
-Rows latest_trials(Database& database, const Filter& filter) {
+sqlite::Rows latest_trials(sqlite::Database& database, const Filter& filter) {
   return query(
       database,
       fmt::format("SELECT t.id, t.run, k.name AS kernel, d.name AS device, t.stage, t.status, t.median_us, t.created, "
@@ -96,8 +96,8 @@ Rows latest_trials(Database& database, const Filter& filter) {
       parameters(database, filter));
 }
 
-Rows kernel_summaries(Database& database, const Filter& filter) {
-  const std::array<Cell, 1> kernels{chosen_kernels(database, filter.kernel)};
+sqlite::Rows kernel_summaries(sqlite::Database& database, const Filter& filter) {
+  const std::array<sqlite::Cell, 1> kernels{chosen_kernels(database, filter.kernel)};
   return query(database,
                "SELECT k.name AS kernel, count(DISTINCT r.device) AS devices, count(t.id) AS trials, "
                "count(t.id) FILTER (WHERE t.status <> 'ok') AS failures, count(DISTINCT t.trail) AS trails, "
@@ -107,20 +107,20 @@ Rows kernel_summaries(Database& database, const Filter& filter) {
                kernels);
 }
 
-std::vector<std::int64_t> ranked_trials(Database& database, std::int64_t kernel, std::int64_t device) {
+std::vector<std::int64_t> ranked_trials(sqlite::Database& database, std::int64_t kernel, std::int64_t device) {
   const std::string evidence =
       select_evidence("t.kernel = ? AND r.device = ? AND " + usual_tolerance(),
                       "t.id, t.kernel, t.trail, t.digest, t.status, t.stopped, t.stage, t.fidelity, t.median_us");
-  Statement rows(database, fmt::format("SELECT id FROM ({}) WHERE status = 'ok' AND NOT stopped ORDER BY {}", evidence,
-                                       best_first));
+  sqlite::Statement rows(database, fmt::format("SELECT id FROM ({}) WHERE status = 'ok' AND NOT stopped ORDER BY {}",
+                                               evidence, best_first));
   rows.bind(1, kernel).bind(2, device);
   std::vector<std::int64_t> ids;
   while (rows.step()) ids.push_back(rows.integer(0));
   return ids;
 }
 
-Rows compare_bests(Database& a, Database& b) {
-  Rows rows{{"kernel", "device", "a_us", "b_us", "speed_up", "schedule"}, {}};
+sqlite::Rows compare_bests(sqlite::Database& a, sqlite::Database& b) {
+  sqlite::Rows rows{{"kernel", "device", "a_us", "b_us", "speed_up", "schedule"}, {}};
   auto others = bests(b);
   for (const auto& [key, mine] : bests(a)) {
     const auto other = others.find(key);
@@ -129,7 +129,7 @@ Rows compare_bests(Database& a, Database& b) {
       continue;
     }
     const Best& theirs = other->second;
-    const double ratio = real_of(mine.median_us) / real_of(theirs.median_us);
+    const double ratio = sqlite::real_of(mine.median_us) / sqlite::real_of(theirs.median_us);
     rows.rows.push_back({mine.kernel, mine.device, mine.median_us, theirs.median_us, ratio,
                          mine.trail == theirs.trail ? "same" : "other"});
     others.erase(other);

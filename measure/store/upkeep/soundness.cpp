@@ -51,7 +51,7 @@ ir::Work work_of(const std::string& text) {
 /// deplo_fault() of one connection. The statements are made when they are first needed: an older store lacks tables.
 class Faults {
  public:
-  explicit Faults(Database& database) : database_(database) {}
+  explicit Faults(sqlite::Database& database) : database_(database) {}
 
   /// nullopt: NULL.
   std::optional<std::string_view> of(std::int64_t id) {
@@ -64,7 +64,7 @@ class Faults {
                                             "t.status = 'ok'",
                                             timing.text()));
     }
-    Statement& row = *trial_;
+    sqlite::Statement& row = *trial_;
     if (!row.bind(1, id).step()) return std::nullopt;
     const std::int64_t device = row.integer(0), l2_bytes = row.integer(1);
     trial.kernel = row.integer(2);
@@ -80,7 +80,7 @@ class Faults {
   const ir::Work& least_work_of(std::int64_t kernel) {
     const auto [found, fresh] = work_.try_emplace(kernel);
     if (fresh) {
-      Statement text(database_, "SELECT text FROM kernel WHERE id = ?");
+      sqlite::Statement text(database_, "SELECT text FROM kernel WHERE id = ?");
       if (text.bind(1, kernel).step()) found->second = work_of(text.text(0));
     }
     return found->second;
@@ -97,8 +97,8 @@ class Faults {
     return seen;
   }
 
-  Database& database_;
-  std::optional<Statement> trial_, ceilings_;
+  sqlite::Database& database_;
+  std::optional<sqlite::Statement> trial_, ceilings_;
   std::map<std::int64_t, ir::Work> work_;  // by kernel
 };
 
@@ -131,7 +131,7 @@ std::string_view fault_of(const TrialRecord& trial, const ir::Work& least, const
   return impossible || unseen ? "a time that no hardware can reach" : "";
 }
 
-void add_fault_function(Database& database) {
+void add_fault_function(sqlite::Database& database) {
   const auto faults = std::make_shared<Faults>(database);
   database.keep(faults);
   const int code = sqlite3_create_function_v2(database.handle(), "deplo_fault", 1, SQLITE_UTF8, faults.get(),

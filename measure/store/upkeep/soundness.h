@@ -16,6 +16,6 @@ std::string_view fault_of(const TrialRecord&, const ir::Work& least, const rules
 
 /// Adds deplo_fault(id) to the connection: the same for the trial of that number; NULL if nothing is wrong or the trial
 /// is not ok. An imported trial needs only a time that is a number: some records have no samples, and no kernel.
-void add_fault_function(Database&);
+void add_fault_function(sqlite::Database&);
 
 }  // namespace deplo::measure

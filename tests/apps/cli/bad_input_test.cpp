@@ -124,8 +124,8 @@ TEST_F(BadInput, FullDiskStopsWithTheStoreIntact) {
                  "device: interpreter\nsearch: {strategy: random}\nbudget: {trials: 1000, patience: 1000}\n"
                  "kernels:\n  - {kernel: matmul, symbols: {M: 4, N: 6, K: 8}}\n");
   expect({"deplo-tune", "--quiet", "--store", store(), "--config", yaml}, 2, "store ", {.largest_file = 150'000});
-  measure::Database database(store());
-  measure::Statement check(database, "PRAGMA integrity_check");
+  measure::sqlite::Database database(store());
+  measure::sqlite::Statement check(database, "PRAGMA integrity_check");
   ASSERT_TRUE(check.step());
   EXPECT_EQ(check.text(0), "ok");
   EXPECT_GT(database.integer("SELECT count(*) FROM trial"), 0) << "what was measured before is there";
@@ -199,7 +199,7 @@ TEST_F(BadInput, ClosedOutputHarmsNoStore) {
   const How how{.no_output = true};
   expect({"deplo-tune", "--quiet", "--store", store(), "--config", write_file(folder_.path(), "x.yaml", good_)}, 2,
          "cannot write to standard output", how);
-  measure::Database database(store());
+  measure::sqlite::Database database(store());
   EXPECT_EQ(database.integer("SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"), 1);
   EXPECT_GT(database.integer("SELECT count(*) FROM trial"), 0);
 }

@@ -66,8 +66,8 @@ TEST_F(HyperbandPrograms, TuningStoresEveryEffortAndConfirmsTheBest) {
     return Json::parse(ran.out).at("kernels").at(0);
   };
   const auto query = [&](const std::string& sql) {
-    measure::Database database(store);
-    measure::Statement statement(database, sql);
+    measure::sqlite::Database database(store);
+    measure::sqlite::Statement statement(database, sql);
     std::vector<std::string> rows;
     while (statement.step()) rows.push_back(statement.text(0));
     return rows;

@@ -47,7 +47,7 @@ class Db : public ::testing::Test {
     return names;
   }
   std::string file(const std::string& name) const { return folder_.file(name); }
-  void execute(const std::string& sql) { measure::Database(store_).execute(sql); }
+  void execute(const std::string& sql) { measure::sqlite::Database(store_).execute(sql); }
 
   /// Two good trials, three failures of two kinds.
   std::string make_store(const std::string& name, double best = 2) {
@@ -166,7 +166,7 @@ TEST_F(Db, BadStoresAreOneLine) {
   write_file(folder_.path(), "empty", "");
   fs::copy_file(fs::path(DEPLO_SOURCE_DIR) / "tests/fixtures/store_v1.sqlite", file("old.db"));
   const std::string future = make_store("future.db"), cut = make_store("cut.db");
-  measure::Database(future).execute("PRAGMA user_version = 99");
+  measure::sqlite::Database(future).execute("PRAGMA user_version = 99");
   fs::resize_file(cut, fs::file_size(cut) / 2);
   const auto before = files();
   for (const std::string command : {"info", "best", "trials", "kernels", "failures", "check", "prune"}) {
@@ -235,7 +235,7 @@ TEST_F(Db, CheckFindsWhatCannotBe) {
   const auto breaks = [&](const std::string& sql, const char* fault) {
     const std::string broken = file("broken.db");
     fs::copy_file(store_, broken, fs::copy_options::overwrite_existing);
-    measure::Database(broken).execute("PRAGMA ignore_check_constraints = ON; " + sql);
+    measure::sqlite::Database(broken).execute("PRAGMA ignore_check_constraints = ON; " + sql);
     const Ran ran = db({"check", broken});
     EXPECT_EQ(ran.code, 1) << sql;
     EXPECT_THAT(ran.out, HasSubstr(fault)) << sql;

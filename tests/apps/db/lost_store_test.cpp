@@ -75,7 +75,7 @@ class Lost : public ::testing::Test {
     return {"deplo-tune", "--quiet", "--store", store, "--config", config_, "--trials", std::to_string(trials)};
   }
   static std::int64_t count(const std::string& store, const std::string& table = "trial") {
-    return measure::Database(store).integer("SELECT count(*) FROM " + table);
+    return measure::sqlite::Database(store).integer("SELECT count(*) FROM " + table);
   }
   /// Until so many trials more are stored.
   void wait_for(std::int64_t trials) const {
@@ -147,14 +147,14 @@ TEST_F(Lost, NothingIsOverwrittenByWhatIsSaved) {
 TEST_F(Lost, CheckpointsVacuumAndMergeAreNone) {
   ASSERT_EQ(run_program(tune(store_, 3)).code, 0);
   fs::copy_file(store_, folder_.file("more.db"));
-  const Ran ran =
-      run_program(tune(store_, 40), {.meanwhile = [&] {
-                    for (int i = 0; i < 10; ++i) {
-                      wait_for(1);
-                      measure::Database(store_).try_execute(i % 2 == 0 ? "PRAGMA wal_checkpoint(TRUNCATE)" : "VACUUM");
-                    }
-                    run_program({"deplo", "db", "merge", store_, folder_.file("more.db")});
-                  }});
+  const Ran ran = run_program(
+      tune(store_, 40), {.meanwhile = [&] {
+        for (int i = 0; i < 10; ++i) {
+          wait_for(1);
+          measure::sqlite::Database(store_).try_execute(i % 2 == 0 ? "PRAGMA wal_checkpoint(TRUNCATE)" : "VACUUM");
+        }
+        run_program({"deplo", "db", "merge", store_, folder_.file("more.db")});
+      }});
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_TRUE(measure::is_intact(store_));
   EXPECT_FALSE(fs::exists(rescued_));

@@ -59,7 +59,7 @@ class SharedStore : public ::testing::Test {
     expect({"deplo", "compare", "--spaces", store, "--search", "random", "--repeats", "2", "--quiet"}, "random");
   }
   std::int64_t trials(const std::string& store) const {
-    return measure::Database(store).integer("SELECT count(*) FROM trial");
+    return measure::sqlite::Database(store).integer("SELECT count(*) FROM trial");
   }
 
   measure::TemporaryFolder folder_;
@@ -91,7 +91,7 @@ TEST_F(SharedStore, ALogWithoutItsIndex) {
   if (geteuid() != 0) GTEST_SKIP() << "cannot become another user";
   const std::string copy = folder_.file("copy.db");
   {
-    measure::Database writer(store_);
+    measure::sqlite::Database writer(store_);
     writer.execute("PRAGMA wal_autocheckpoint = 0; INSERT INTO kernel (key, name, text) VALUES ('k', 'late', '')");
     writer.execute("UPDATE kernel SET key = (SELECT key FROM kernel WHERE name = 'm') || 'x' WHERE name = 'late'");
     writer.execute("DELETE FROM kernel WHERE name = 'late'; UPDATE run SET host = 'late'");
@@ -117,7 +117,7 @@ TEST_F(SharedStore, AFileSystemThatIsReadOnly) {
 
 TEST_F(SharedStore, ALockIsWaitedFor) {
   const std::int64_t before = trials(store_);
-  measure::Database holder(store_);
+  measure::sqlite::Database holder(store_);
   holder.execute("BEGIN IMMEDIATE");
   std::thread later([&] {
     sleep_ms(4000);
@@ -131,7 +131,7 @@ TEST_F(SharedStore, ALockIsWaitedFor) {
 }
 
 TEST_F(SharedStore, CtrlCEndsTheWait) {
-  measure::Database holder(store_);
+  measure::sqlite::Database holder(store_);
   holder.execute("BEGIN IMMEDIATE");
   const auto start = std::chrono::steady_clock::now();
   const Ran ran = tune(store_, {.signal_after_ms = 3000});

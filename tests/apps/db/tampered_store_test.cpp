@@ -149,7 +149,7 @@ class Tampered : public ::testing::TestWithParam<Tampering> {
     fs::copy_file(folder_->file("sound.db"), file);
     const std::string name = GetParam().name;
     if (std::string(GetParam().sql) != "") {
-      measure::Database database(file);
+      measure::sqlite::Database database(file);
       database.execute(
           "PRAGMA journal_mode = DELETE; PRAGMA ignore_check_constraints = ON; PRAGMA foreign_keys = OFF; "
           "PRAGMA legacy_alter_table = ON; " +

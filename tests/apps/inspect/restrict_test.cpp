@@ -144,12 +144,12 @@ TEST(Restrict, SpaceAndTuneTakeThem) {
   const auto tuned = run_program({"deplo-tune", "--config", file, "--store", folder.file("s.db"), "--restrict",
                                   "vectorize.width=1,2", "--json", "--quiet"});
   EXPECT_EQ(tuned.code, 0) << tuned.err;
-  measure::Database store(folder.file("s.db"));
-  measure::Statement rows(store, "SELECT DISTINCT trail FROM trial");
+  measure::sqlite::Database store(folder.file("s.db"));
+  measure::sqlite::Statement rows(store, "SELECT DISTINCT trail FROM trial");
   std::size_t measured = 0;
   for (; rows.step(); ++measured) EXPECT_THAT(rows.text(0), Not(HasSubstr("threads=2 ")));
   EXPECT_EQ(measured, left) << tuned.out;
-  measure::Statement config(store, "SELECT config FROM run");
+  measure::sqlite::Statement config(store, "SELECT config FROM run");
   ASSERT_TRUE(config.step());
   EXPECT_THAT(config.text(0), HasSubstr("restrict: {blockify_launch.t*: [1, 4]}"));
   EXPECT_THAT(config.text(0), HasSubstr("--restrict vectorize.width=1,2"));

@@ -57,7 +57,7 @@ inline void add_library(const std::string& file, const std::string& library, dou
   const Ids ids = add_context(store);
   BaselineRecord record;
   record.run = ids.run;
-  record.kernel = Database(file).integer("SELECT max(kernel) FROM trial");
+  record.kernel = sqlite::Database(file).integer("SELECT max(kernel) FROM trial");
   record.library = library;
   record.median_us = us;
   record.samples = {us};

@@ -270,7 +270,7 @@ TEST_F(Report, DamagedRowsAreNamed) {
   add_library(file("a.db"), "odd", 100);
   add_library(file("a.db"), "sound", 150);
   {
-    measure::Database database(file("a.db"));
+    measure::sqlite::Database database(file("a.db"));
     database.execute("PRAGMA ignore_check_constraints = ON");
     database.execute("UPDATE trial SET trail = 'garbage' || char(27) || '[31m' WHERE id = 5");
     database.execute("UPDATE trial SET status = 'fine' WHERE id = 6");
@@ -293,7 +293,7 @@ TEST_F(Report, DamagedRowsAreNamed) {
 
 TEST_F(Report, AStoreOfDamagedRowsOnly) {
   fill_store(file("a.db"), 0, 3, "k");
-  measure::Database(file("a.db")).execute("UPDATE trial SET trail = '='");
+  measure::sqlite::Database(file("a.db")).execute("UPDATE trial SET trail = '='");
   EXPECT_THAT(page_of({file("a.db")}), AllOf(HasSubstr("not shown: 3 "), HasSubstr("No schedule has a valid time.")));
 }
 
@@ -336,7 +336,7 @@ TEST_F(Report, TwoStoresBesideEachOther) {
 
 TEST_F(Report, OfAStoreThatIsBeingWritten) {
   fill_store(file("a.db"), 1, 20, "k");
-  measure::Database writer(file("a.db"));
+  measure::sqlite::Database writer(file("a.db"));
   writer.execute("BEGIN IMMEDIATE");
   writer.execute("DELETE FROM trial WHERE id > 5");
   EXPECT_THAT(page_of({file("a.db")}), HasSubstr("<td>21</td>"));
@@ -396,7 +396,7 @@ TEST_F(Report, BadInput) {
   const std::string text = deplo::testing::write_file(folder_.path(), "text", "hello\n");
   measure::Store::open(file("empty.db"));
   fill_store(file("new.db"), 1, 1);
-  measure::Database(file("new.db")).execute("PRAGMA user_version = 99");
+  measure::sqlite::Database(file("new.db")).execute("PRAGMA user_version = 99");
   deplo::testing::write_file(folder_.path(), "broken.db", "SQLite format 3" + std::string(5000, 'x'));
   const std::string out = "--output=" + file("o.html");
   refuses({}, 1, "expected a store or a comparison, found none");

@@ -79,13 +79,14 @@ TEST(Bench, AStoreGetsTheTimesAndGivesEarlierOnes) {
   ASSERT_EQ(before["kernels"].size(), 3U);
   EXPECT_EQ(before["kernels"][1]["kernel"], "second");
   EXPECT_EQ(before["kernels"][1]["first"], 0);
-  measure::Database database(store);
+  measure::sqlite::Database database(store);
   EXPECT_EQ(database.integer("SELECT count(*) FROM trial WHERE stage = 'confirm' AND status = 'ok'"), 2);
   EXPECT_EQ(database.integer("SELECT count(*) FROM baseline"), before["kernels"][0]["baselines"].size());
   EXPECT_EQ(database.integer("SELECT count(*) FROM run WHERE searcher = 'bench'"), 1);
   EXPECT_EQ(database.integer("SELECT count(*) FROM ceiling"), 1);
 
-  measure::Statement name(database, "SELECT substr(name, 9) FROM device");  // as PyTorch would, without "pthread-"
+  // as PyTorch would, without "pthread-"
+  measure::sqlite::Statement name(database, "SELECT substr(name, 9) FROM device");
   ASSERT_TRUE(name.step());
   const std::string device = name.text(0);
   const auto line = [&](const std::string& variant, double us) {

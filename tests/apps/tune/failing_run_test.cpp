@@ -24,12 +24,12 @@ class FailingRun : public ::testing::Test {
 
   /// From now on the store refuses every trial that was announced after so many.
   void refuse_after(int trials) const {
-    measure::Database(store_).execute(
+    measure::sqlite::Database(store_).execute(
         fmt::format("CREATE TRIGGER refuse BEFORE INSERT ON trial WHEN (SELECT count(*) FROM trial) >= {} AND "
                     "EXISTS (SELECT 1 FROM running) BEGIN SELECT RAISE(ABORT, 'no more trials'); END",
                     trials));
   }
-  void accept() const { measure::Database(store_).execute("DROP TRIGGER refuse"); }
+  void accept() const { measure::sqlite::Database(store_).execute("DROP TRIGGER refuse"); }
 
   Ran run(const std::string& store, int trials, const How& how = {}) const {
     return run_program(
@@ -42,8 +42,8 @@ class FailingRun : public ::testing::Test {
                  board);
   }
   static Rows query(const std::string& store, const std::string& sql) {
-    measure::Database database(store);
-    measure::Statement statement(database, sql);
+    measure::sqlite::Database database(store);
+    measure::sqlite::Statement statement(database, sql);
     Rows rows;
     while (statement.step()) rows.push_back(statement.text(0));
     return rows;
@@ -96,7 +96,7 @@ TEST_F(FailingRun, TheSameProcessGoesOn) {
 // Not even the announcement can be taken back then. The next run finds it, and tries the candidate again.
 TEST_F(FailingRun, AStoreThatTakesNothingAnyMore) {
   refuse_after(2);
-  measure::Database(store_).execute(
+  measure::sqlite::Database(store_).execute(
       "CREATE TRIGGER keep BEFORE DELETE ON running WHEN OLD.ordinal >= 2 "
       "BEGIN SELECT RAISE(ABORT, 'nothing is deleted'); END");
   const Ran failed = run(store_, 6);
@@ -106,7 +106,7 @@ TEST_F(FailingRun, AStoreThatTakesNothingAnyMore) {
   ASSERT_THAT(left, SizeIs(1));
 
   accept();
-  measure::Database(store_).execute("DROP TRIGGER keep");
+  measure::sqlite::Database(store_).execute("DROP TRIGGER keep");
   EXPECT_EQ(run(store_, 4).code, 0);
   EXPECT_THAT(begun(), IsEmpty());
   EXPECT_THAT(failures(), ::testing::ElementsAre(HasSubstr("worker_lost lost: the tuner ended")));

@@ -54,13 +54,12 @@ TEST(Inputs, OfTensorsBetweenKernelsFollowTheGraph) {
   ASSERT_TRUE(p->fill.has_value());
   EXPECT_GT(p->fill->a, 0);
   EXPECT_LT(p->fill->b, 1);
-  EXPECT_EQ(engine::lower_to_measure(ir::torch::parse_expression(code, "-c")), module)
-      << "the same each time";
+  EXPECT_EQ(engine::lower_to_measure(ir::torch::parse_expression(code, "-c")), module) << "the same each time";
 }
 
 TEST(Inputs, BetweenKernelsTheUsualStandsForWhatContainsIt) {
-  const ir::Module module = engine::lower_to_measure(
-      ir::torch::parse_expression("a = torch.randn(64, 64); b = a @ a; b @ a", "-c"));
+  const ir::Module module =
+      engine::lower_to_measure(ir::torch::parse_expression("a = torch.randn(64, 64); b = a @ a; b @ a", "-c"));
   ASSERT_EQ(module.kernels.size(), 2u);
   for (const ir::Buffer& buffer : module.kernels[1].buffers)
     if (buffer.role == ir::Role::input && buffer.name != "a") {
@@ -110,8 +109,8 @@ class InputsProgram : public ::testing::Test {
     return run_program(flags);
   }
   std::string protocol() {
-    measure::Database database(store());
-    measure::Statement select(database, "SELECT protocol FROM trial ORDER BY id DESC LIMIT 1");
+    measure::sqlite::Database database(store());
+    measure::sqlite::Statement select(database, "SELECT protocol FROM trial ORDER BY id DESC LIMIT 1");
     return select.step() ? select.text(0) : "";
   }
   measure::TemporaryFolder folder_;
@@ -192,7 +191,7 @@ TEST_F(InputsProgram, ARangeInTheKernel) {
   const Ran ran = tune("  - {kernel: log.loop, symbols: {N: 64}}\n");
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(protocol(), HasSubstr(" inputs={x: uniform(0.1, 1)}"));
-  measure::Database database(store());
+  measure::sqlite::Database database(store());
   EXPECT_EQ(database.integer("SELECT count(*) FROM kernel WHERE text LIKE '% in (%'"), 0)
       << "one kernel whatever it is";
   // The tuned schedule is timed with the kernel's own range.

@@ -37,8 +37,8 @@ class Killed : public ::testing::Test {
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, tuner};
   }
   std::vector<std::string> query(const std::string& sql) const {
-    measure::Database database(store_);
-    measure::Statement row(database, sql);
+    measure::sqlite::Database database(store_);
+    measure::sqlite::Statement row(database, sql);
     std::vector<std::string> rows;
     while (row.step()) rows.push_back(row.text(0));
     return rows;

@@ -53,8 +53,8 @@ struct Toll {
 class KilledWorker : public ::testing::Test {
  protected:
   std::vector<std::string> query(const std::string& store, const std::string& sql) const {
-    measure::Database database(store);
-    measure::Statement row(database, sql);
+    measure::sqlite::Database database(store);
+    measure::sqlite::Statement row(database, sql);
     std::vector<std::string> rows;
     while (row.step()) rows.push_back(row.text(0));
     return rows;
@@ -72,8 +72,8 @@ class KilledWorker : public ::testing::Test {
     const auto database = measure::open_read_only(store);
     std::vector<std::string> lines;
     for (const auto& row : measure::best_schedules(*database, {}).rows)
-      lines.push_back(fmt::format("{} {} {} {}", measure::text_of(row[0]), measure::real_of(row[2]),
-                                  measure::text_of(row[3]), measure::text_of(row[5])));
+      lines.push_back(fmt::format("{} {} {} {}", measure::sqlite::text_of(row[0]), measure::sqlite::real_of(row[2]),
+                                  measure::sqlite::text_of(row[3]), measure::sqlite::text_of(row[5])));
     return lines;
   }
 

@@ -116,8 +116,8 @@ TEST_F(Priors, TuneBeginsWithItWhereNothingWarmerIsKnown) {
   EXPECT_THAT(tune({}), HasSubstr("analytic prior: "));
   EXPECT_THAT(tune({"--search", "random"}), HasSubstr("analytic prior: random does not learn"));
   EXPECT_THAT(tune({"--warm-start", path(), "--search", "random"}), HasSubstr("has no trials of it; cold start"));
-  measure::Database store(folder_.file("t.db"));
-  measure::Statement config(store, "SELECT config FROM run");
+  measure::sqlite::Database store(folder_.file("t.db"));
+  measure::sqlite::Statement config(store, "SELECT config FROM run");
   ASSERT_TRUE(config.step());
   EXPECT_THAT(config.text(0), HasSubstr("--analytic-prior 4"));
 }

@@ -33,8 +33,8 @@ class Tune : public ::testing::Test {
   std::string store() const { return folder_.file("s.db"); }
   /// First column of all rows.
   std::vector<std::string> query(const std::string& sql) const {
-    measure::Database database(store());
-    measure::Statement statement(database, sql);
+    measure::sqlite::Database database(store());
+    measure::sqlite::Statement statement(database, sql);
     std::vector<std::string> rows;
     while (statement.step()) rows.push_back(statement.text(0));
     return rows;

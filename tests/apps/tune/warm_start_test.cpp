@@ -91,8 +91,8 @@ TEST_F(WarmStore, TheFastestOfEachComeFirstThatExistHere) {
 }
 
 std::vector<std::string> column(const std::string& store, const std::string& sql) {
-  measure::Database database(store);
-  measure::Statement rows(database, sql);
+  measure::sqlite::Database database(store);
+  measure::sqlite::Statement rows(database, sql);
   std::vector<std::string> result;
   while (rows.step()) result.push_back(rows.text(0));
   return result;

@@ -63,8 +63,8 @@ TEST(StoreFaults, AReaderDoesNotBlockTheWriter) {
   Store store = Store::open(folder.file("a.db"));
   const Ids ids = add_context(store);
   store.append(some_trial(ids, 0, "a", 1));
-  Database reader(folder.file("a.db"));
-  Statement rows(reader, "SELECT id FROM trial");
+  sqlite::Database reader(folder.file("a.db"));
+  sqlite::Statement rows(reader, "SELECT id FROM trial");
   ASSERT_TRUE(rows.step());  // a snapshot is held open
   store.append(some_trial(ids, 1, "b", 1));
   EXPECT_EQ(store.known_trials(ids.kernel, ids.device, "p1").size(), 2U);
@@ -127,7 +127,7 @@ TEST(StoreFaults, FullDiskWhileAppending) {
   ASSERT_LT(stored, 100'000);
   EXPECT_GT(stored, 0);
   EXPECT_TRUE(is_intact(file));
-  Database database(file);
+  sqlite::Database database(file);
   EXPECT_EQ(database.integer("SELECT count(*) FROM trial WHERE trail <> 'batch'"), stored);
   EXPECT_EQ(database.integer("SELECT count(*) FROM trial WHERE trail = 'batch'"), 0);
 }

@@ -16,11 +16,11 @@ namespace deplo::measure {
 namespace {
 
 using testing::HasSubstr;
-using Facts = std::multiset<std::vector<Cell>>;
+using Facts = std::multiset<std::vector<sqlite::Cell>>;
 
 /// Every trial and baseline with all that it belongs to, and every run, without any id.
 Facts facts(const std::string& file) {
-  Database database(file);
+  sqlite::Database database(file);
   const std::string run = "d.backend, d.name, d.driver, r.revision, r.config, r.searcher, r.seed, r.host, r.started ";
   const std::string of = "JOIN run r ON r.id = x.run JOIN device d ON d.id = r.device JOIN kernel k ON k.id = x.kernel";
   Facts all;
@@ -76,8 +76,8 @@ void grow(const std::string& file, Rng& rng, std::uint64_t& clock) {
     const std::string text = "text " + std::to_string(rng.below(3));
     const std::int64_t kernel = store.add_kernel({rng.below(2) == 0 ? text : "another name", text});
     const std::int64_t id = store.append(random_trial(rng, run, kernel, i));
-    Database(file).execute("UPDATE trial SET created = '" + moment(clock += 1 + rng.below(1000)) +
-                           "' WHERE id = " + std::to_string(id));
+    sqlite::Database(file).execute("UPDATE trial SET created = '" + moment(clock += 1 + rng.below(1000)) +
+                                   "' WHERE id = " + std::to_string(id));
     if (rng.below(4) > 0) continue;
     BaselineRecord baseline;
     baseline.run = run;
@@ -90,18 +90,18 @@ void grow(const std::string& file, Rng& rng, std::uint64_t& clock) {
 }
 
 void copy(const std::string& from, const std::string& to) {
-  Database(from).execute("PRAGMA wal_checkpoint(TRUNCATE)");
+  sqlite::Database(from).execute("PRAGMA wal_checkpoint(TRUNCATE)");
   std::filesystem::copy_file(from, to);
 }
 
 Facts union_of(const Facts& a, const Facts& b) {
-  std::set<std::vector<Cell>> all(a.begin(), a.end());
+  std::set<std::vector<sqlite::Cell>> all(a.begin(), a.end());
   all.insert(b.begin(), b.end());
   return {all.begin(), all.end()};
 }
 
-Rows bests(const std::string& file) {
-  Rows rows = best_schedules(*open_read_only(file), {});
+sqlite::Rows bests(const std::string& file) {
+  sqlite::Rows rows = best_schedules(*open_read_only(file), {});
   std::ranges::sort(rows.rows);
   return rows;
 }
@@ -148,8 +148,8 @@ TEST(StoreMerge, TheLatestTrialCountsWhateverStoreItCameFrom) {
       if (wrong) trial.status = Status::wrong_result;
       store.append(trial);
       if (!wrong) store.append(some_trial(ids, 1, "slow", 2));
-      Database(file).execute(wrong ? "UPDATE trial SET created = '2026-02-01T00:00:00.000Z'"
-                                   : "UPDATE trial SET created = '2026-01-01T00:00:00.000Z'");
+      sqlite::Database(file).execute(wrong ? "UPDATE trial SET created = '2026-02-01T00:00:00.000Z'"
+                                           : "UPDATE trial SET created = '2026-01-01T00:00:00.000Z'");
     }
     merge_store(a, b);
     Store store = Store::open(a);
@@ -163,7 +163,7 @@ TEST(StoreMerge, WhatIsBeingMeasuredStaysWhereItIs) {
   const Ids ids = add_context(store);
   store.begin(some_trial(ids, 0, "a", 1));
   merge_store(folder.file("b.db"), folder.file("a.db"));
-  Database merged(folder.file("b.db"));
+  sqlite::Database merged(folder.file("b.db"));
   EXPECT_EQ(merged.integer("SELECT count(*) FROM running"), 0);
   EXPECT_EQ(merged.integer("SELECT count(*) FROM run"), 1);
 }
@@ -178,13 +178,14 @@ TEST(StoreMerge, TablesThatItDoesNotKnow) {
     other.backend = "another";
     if (file == b) store.add_device(other);  // so that ids differ
     add_context(store);
-    Database(file).execute("CREATE TABLE note (id INTEGER PRIMARY KEY, run INTEGER REFERENCES run (id), text TEXT)");
-    Database(file).execute("INSERT INTO note (run, text) VALUES ((SELECT max(id) FROM run), '" + file + "')");
-    Database(file).execute("UPDATE run SET host = '" + file + "'");
+    sqlite::Database(file).execute(
+        "CREATE TABLE note (id INTEGER PRIMARY KEY, run INTEGER REFERENCES run (id), text TEXT)");
+    sqlite::Database(file).execute("INSERT INTO note (run, text) VALUES ((SELECT max(id) FROM run), '" + file + "')");
+    sqlite::Database(file).execute("UPDATE run SET host = '" + file + "'");
   }
   merge_store(a, b);
   EXPECT_EQ(added(a, b), 0);
-  Database merged(a);
+  sqlite::Database merged(a);
   EXPECT_EQ(merged.integer("SELECT count(*) FROM note n JOIN run r ON r.id = n.run WHERE r.host = n.text"), 2);
 }
 
@@ -213,7 +214,7 @@ TEST(StoreMerge, IntoTablesThatReferInACircle) {
   Store::open(from);
   {
     Store::open(into);
-    Database database(into);
+    sqlite::Database database(into);
     database.execute(
         "CREATE TABLE egg (hen INTEGER REFERENCES hen (id)); CREATE TABLE hen (egg INTEGER REFERENCES egg)");
   }

@@ -18,7 +18,7 @@ const int newest = static_cast<int>(migrations().size());
 /// A store of that version; 0: a database that is empty.
 void copy_fixture(int version, const std::string& file) {
   if (version == 0) {
-    Database(file).execute("PRAGMA user_version = 0; VACUUM");
+    sqlite::Database(file).execute("PRAGMA user_version = 0; VACUUM");
     return;
   }
   std::filesystem::copy_file(
@@ -26,22 +26,22 @@ void copy_fixture(int version, const std::string& file) {
       file);
 }
 
-std::vector<std::string> texts(Database& database, const std::string& sql) {
-  Statement row(database, sql);
+std::vector<std::string> texts(sqlite::Database& database, const std::string& sql) {
+  sqlite::Statement row(database, sql);
   std::vector<std::string> all;
   while (row.step()) all.push_back(row.text(0));
   return all;
 }
 
 /// Every column of every table and index.
-std::vector<std::string> schema(Database& database) {
+std::vector<std::string> schema(sqlite::Database& database) {
   return texts(database,
                "SELECT m.type || ' ' || m.name || '.' || c.name || ' ' || c.type || ' ' || c.\"notnull\" FROM "
                "sqlite_schema m, pragma_table_xinfo(m.name) c ORDER BY 1");
 }
 
 /// The rows of each table, as far as the older version had columns for them.
-std::map<std::string, std::vector<std::string>> contents(Database& database,
+std::map<std::string, std::vector<std::string>> contents(sqlite::Database& database,
                                                          const std::map<std::string, std::string>& columns) {
   std::map<std::string, std::vector<std::string>> rows;
   for (const auto& [table, names] : columns)
@@ -49,7 +49,7 @@ std::map<std::string, std::vector<std::string>> contents(Database& database,
   return rows;
 }
 
-std::map<std::string, std::string> columns(Database& database) {
+std::map<std::string, std::string> columns(sqlite::Database& database) {
   std::map<std::string, std::string> all;
   for (const std::string& table : texts(database, "SELECT name FROM sqlite_schema WHERE type = 'table'"))
     all[table] = texts(database, "SELECT group_concat(name) FROM pragma_table_info('" + table + "')").at(0);
@@ -60,7 +60,7 @@ std::map<std::string, std::string> columns(Database& database) {
 TEST(StoreMigration, EveryEarlierVersionKeepsItsRowsAndGetsTheNewSchema) {
   const TemporaryFolder folder;
   Store::open(folder.file("new.db"));
-  Database fresh(folder.file("new.db"));
+  sqlite::Database fresh(folder.file("new.db"));
   for (int version = 0; version <= newest; ++version) {
     SCOPED_TRACE(version);
     const std::string file = folder.file("v" + std::to_string(version) + ".db");
@@ -68,7 +68,7 @@ TEST(StoreMigration, EveryEarlierVersionKeepsItsRowsAndGetsTheNewSchema) {
     std::map<std::string, std::string> known;
     std::map<std::string, std::vector<std::string>> before;
     {
-      Database old(file);
+      sqlite::Database old(file);
       ASSERT_EQ(old.integer("PRAGMA user_version"), version);
       known = columns(old);
       before = contents(old, known);
@@ -106,7 +106,7 @@ TEST(StoreMigration, AStoreOfVersion1) {
   const Ids ids = add_context(store);
   store.append(some_trial(ids, 0, "new", 1));
   EXPECT_TRUE(is_intact(file));
-  Database database(file);
+  sqlite::Database database(file);
   EXPECT_EQ(database.integer("SELECT count(*) FROM trial"), 10);
 }
 

@@ -48,17 +48,17 @@ TEST(StoreOpen, NotADatabaseIsLeftAlone) {
 
 TEST(StoreOpen, AnotherProgramsDatabaseIsLeftAlone) {
   const TemporaryFolder folder;
-  Database(folder.file("a.db")).execute("CREATE TABLE songs (name TEXT)");
+  sqlite::Database(folder.file("a.db")).execute("CREATE TABLE songs (name TEXT)");
   std::string message;
   EXPECT_EQ(exit_of_open(folder.file("a.db"), message), 1);
   EXPECT_THAT(message, HasSubstr("another program's"));
-  EXPECT_EQ(Database(folder.file("a.db")).integer("SELECT count(*) FROM sqlite_schema"), 1);
+  EXPECT_EQ(sqlite::Database(folder.file("a.db")).integer("SELECT count(*) FROM sqlite_schema"), 1);
 }
 
 TEST(StoreOpen, ANewerVersionIsRefused) {
   const TemporaryFolder folder;
   Store::open(folder.file("a.db"));
-  Database(folder.file("a.db")).execute("PRAGMA user_version = 99");
+  sqlite::Database(folder.file("a.db")).execute("PRAGMA user_version = 99");
   std::string message;
   EXPECT_EQ(exit_of_open(folder.file("a.db"), message), 1);
   EXPECT_THAT(message, HasSubstr("has version 99, this deplo knows versions up to 5"));
@@ -68,7 +68,7 @@ TEST(StoreOpen, ANewerVersionIsRefused) {
 TEST(StoreOpen, AVersionThatNoneHasIsRefused) {
   const TemporaryFolder folder;
   Store::open(folder.file("a.db"));
-  Database(folder.file("a.db")).execute("PRAGMA user_version = -1");
+  sqlite::Database(folder.file("a.db")).execute("PRAGMA user_version = -1");
   std::string message;
   EXPECT_EQ(exit_of_open(folder.file("a.db"), message), 1);
   EXPECT_THAT(message, HasSubstr("expected a version from 0 on, found -1"));
@@ -76,7 +76,7 @@ TEST(StoreOpen, AVersionThatNoneHasIsRefused) {
 
 TEST(StoreOpen, AQueryWithoutEndIsGivenUp) {
   const TemporaryFolder folder;
-  const auto expect_given_up = [](Database& database, const std::string& sql) {
+  const auto expect_given_up = [](sqlite::Database& database, const std::string& sql) {
     database.limit_statements(std::chrono::milliseconds(50));
     try {
       database.execute(sql);
@@ -87,7 +87,7 @@ TEST(StoreOpen, AQueryWithoutEndIsGivenUp) {
     }
   };
   const std::string endless = "WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r) SELECT count(*) FROM r";
-  Database database(folder.file("a.db"));
+  sqlite::Database database(folder.file("a.db"));
   expect_given_up(database, endless);
   database.execute("CREATE TABLE t (a); CREATE TRIGGER b AFTER INSERT ON t BEGIN SELECT (" + endless + "); END");
   expect_given_up(database, "INSERT INTO t VALUES (1)");

@@ -86,7 +86,7 @@ TEST(StoreRunning, WhatALivingProcessGivesUpIsNeverLost) {
   begin_trial(store, this_process());
   const std::int64_t elsewhere = begin_trial(store, this_process(), "elsewhere");
   const std::int64_t gone = begin_trial(store, "boot 1 1");
-  Database reader(folder.file("a.db"));
+  sqlite::Database reader(folder.file("a.db"));
   store.forget_process("here", "boot 2 2");
   EXPECT_EQ(reader.integer("SELECT count(*) FROM running"), 4);
   store.forget_process("here", this_process());
@@ -108,12 +108,12 @@ TEST(StoreRunning, WhatOthersMeasureIsLeftAlone) {
   const std::int64_t mine = begin_trial(store, this_process());
   const std::int64_t elsewhere = begin_trial(store, "boot 1 1", "elsewhere");
   EXPECT_EQ(store.settle_lost("here"), 0);
-  Database(folder.file("a.db")).execute("UPDATE running SET created = '2020-01-01T00:00:00.000Z'");
+  sqlite::Database(folder.file("a.db")).execute("UPDATE running SET created = '2020-01-01T00:00:00.000Z'");
   EXPECT_EQ(store.settle_lost("here"), 1) << "an hour is enough for any trial of another host";
   const Ids ids = add_context(store);
   store.append(some_trial(ids, 0, "done", 1), mine);
   store.forget(elsewhere);
-  EXPECT_EQ(Database(folder.file("a.db")).integer("SELECT count(*) FROM running"), 0);
+  EXPECT_EQ(sqlite::Database(folder.file("a.db")).integer("SELECT count(*) FROM running"), 0);
 }
 
 TEST(Retry, ByTheKindOfFailure) {

@@ -169,7 +169,7 @@ TEST(Store, WhatSaysNothingDemotesNobody) {
     ASSERT_EQ(known.size(), 2U);
     EXPECT_EQ(known[0].trial.timing.median_us, 5) << status_name(status);
     const auto database = open_read_only(folder.file("a.db"));
-    EXPECT_EQ(text_of(best_schedules(*database, {}).rows.at(0).back()), "proven");
+    EXPECT_EQ(sqlite::text_of(best_schedules(*database, {}).rows.at(0).back()), "proven");
     EXPECT_EQ(ranked_trials(*database, ids.kernel, ids.device).at(0), 1) << "in reports, too";
   }
 }
@@ -221,7 +221,7 @@ TEST(Store, WhatIsNotKnownIsNull) {
   trial.status = Status::build_error;
   trial.timing.samples.clear();
   store.append(trial);
-  Database database(folder.file("a.db"));
+  sqlite::Database database(folder.file("a.db"));
   EXPECT_EQ(
       database.integer("SELECT count(*) FROM trial WHERE median_us IS NULL AND batch IS NULL AND sets IS NULL AND "
                        "warm_us IS NULL AND clock_mhz IS NULL AND registers IS NULL AND spill_bytes IS NULL AND "
