@@ -32,10 +32,10 @@ Result<measure::Resources> compile_for(const std::string& architecture, const ir
 int run_worker(const WorkerFlags& flags) {
   const auto tuner = static_cast<pid_t>(flags.tuner);
   if (!flags.build_for.empty())
-    return measure::serve_builds(tuner,
-                                 [&](const ir::KernelSource& source) { return compile_for(flags.build_for, source); });
+    return measure::worker::serve_builds(
+        tuner, [&](const ir::KernelSource& source) { return compile_for(flags.build_for, source); });
   require(flags.device, "--device NAME or --build-for ARCHITECTURE");
-  return measure::serve_device(tuner, [&] { return measure::open_device(flags.device); });
+  return measure::worker::serve_device(tuner, [&] { return measure::open_device(flags.device); });
 }
 
 }  // namespace

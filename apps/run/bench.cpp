@@ -172,7 +172,7 @@ class Bencher {
     const auto start = std::chrono::steady_clock::now();
     auto built = device_->build(compiled.code);
     const std::chrono::duration<double, std::milli> build_time = std::chrono::steady_clock::now() - start;
-    measure::Reply reply{Failure{}, {}, build_time.count()};
+    measure::worker::Reply reply{Failure{}, {}, build_time.count()};
     if (built.ok()) {
       reply.resources = built.value()->resources();
       try {

@@ -37,7 +37,7 @@ void BenchStore::enter(const std::string& name, const ir::Program& loop, std::st
   kernel_ = store_.add_kernel({name, print(measure::without_fills(loop))});
 }
 
-void BenchStore::add(const engine::Compiled& compiled, const measure::Reply& reply) {
+void BenchStore::add(const engine::Compiled& compiled, const measure::worker::Reply& reply) {
   measure::TrialRecord trial;
   trial.run = run_;
   trial.ordinal = ordinal_++;

@@ -24,7 +24,7 @@ Compiled compile(const search::Position& candidate) { return engine::compile(Ker
 
 }  // namespace
 
-void fill(measure::TrialRecord& record, const measure::Reply& reply) {
+void fill(measure::TrialRecord& record, const measure::worker::Reply& reply) {
   record.resources = reply.resources;
   record.build_ms = reply.build_ms;
   if (!reply.timing.ok()) {

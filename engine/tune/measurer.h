@@ -17,7 +17,7 @@
 namespace deplo::engine {
 
 /// What was measured, as a row of the store.
-void fill(measure::TrialRecord&, const measure::Reply&);
+void fill(measure::TrialRecord&, const measure::worker::Reply&);
 
 /// One kernel on one device. Whatever it returns is in the store.
 class Measurer {
@@ -55,8 +55,8 @@ class Measurer {
   measure::TrialRecord record_of(const Compiled&, measure::Stage, const measure::Protocol&);
 
   Session& session_;
-  measure::Task task_;   // its protocol says what the inputs are
-  bool opened_ = false;  // the bench has the task
+  measure::worker::Task task_;  // its protocol says what the inputs are
+  bool opened_ = false;         // the bench has the task
   std::int64_t kernel_id_ = 0;
   std::map<std::string, Recalled> recalled_;  // by the text of the protocol
   std::map<std::string, Compiled> ahead_;     // by trail: asked for next

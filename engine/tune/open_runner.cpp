@@ -12,21 +12,21 @@ namespace deplo::engine {
 namespace {
 
 /// What `deplo worker` (commands_worker.cpp) takes.
-measure::WorkerCommand worker(const std::string& role, const std::string& what) {
+measure::worker::WorkerCommand worker(const std::string& role, const std::string& what) {
   return {worker_program().string(), {"worker", "--tuner", std::to_string(getpid()), role, what}};
 }
 
 }  // namespace
 
-std::unique_ptr<measure::Runner> open_runner(const std::string& device, bool in_process,
-                                             std::function<bool()> cancelled) {
-  if (in_process) return std::make_unique<measure::LocalRunner>(measure::open_device(device));
-  auto runner = std::make_unique<measure::WorkerRunner>(
-      measure::WorkerRunner::Options{worker("--device", device), {}, std::move(cancelled)});
+std::unique_ptr<measure::worker::Runner> open_runner(const std::string& device, bool in_process,
+                                                     std::function<bool()> cancelled) {
+  if (in_process) return std::make_unique<measure::worker::LocalRunner>(measure::open_device(device));
+  auto runner = std::make_unique<measure::worker::WorkerRunner>(
+      measure::worker::WorkerRunner::Options{worker("--device", device), {}, std::move(cancelled)});
   // On a CPU building would disturb what is being measured.
   if (runner->info().backend == "cuda")
-    runner->build_ahead(std::make_unique<measure::BuildPool>(measure::BuildPool::default_workers(),
-                                                             worker("--build-for", runner->info().architecture)));
+    runner->build_ahead(std::make_unique<measure::worker::BuildPool>(
+        measure::worker::BuildPool::default_workers(), worker("--build-for", runner->info().architecture)));
   return runner;
 }
 

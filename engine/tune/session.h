@@ -15,7 +15,7 @@
 namespace deplo::engine {
 
 struct Session {
-  measure::Runner& runner;
+  measure::worker::Runner& runner;
   measure::Store& store;
   Target target;
   measure::Protocol protocol;

@@ -112,7 +112,7 @@ class Tuner {
       };
       try {
         rows_[i] = merge(rows_[i], tune_kernel(kernel, experiment_, budget, session_, narrator));
-      } catch (const measure::Untunable& error) {  // the others can be
+      } catch (const measure::worker::Untunable& error) {  // the others can be
         rows_[i].stop = untunable;
         rows_[i].fault = error.what();
       }

@@ -6,7 +6,7 @@
 
 #include "measure/worker/message.h"
 
-namespace deplo::measure {
+namespace deplo::measure::worker {
 
 std::size_t BuildPool::default_workers() { return std::max<std::size_t>(std::thread::hardware_concurrency(), 2) - 1; }
 
@@ -107,4 +107,4 @@ std::optional<Lost> BuildPool::try_build(Job& job, std::unique_ptr<Worker>& work
   return std::nullopt;
 }
 
-}  // namespace deplo::measure
+}  // namespace deplo::measure::worker

@@ -18,7 +18,7 @@
 #include "measure/worker/runner.h"
 #include "measure/worker/worker.h"
 
-namespace deplo::measure {
+namespace deplo::measure::worker {
 
 /// To be used from one thread.
 class BuildPool {
@@ -59,4 +59,4 @@ class BuildPool {
   std::vector<std::jthread> threads_;   // last: they end first
 };
 
-}  // namespace deplo::measure
+}  // namespace deplo::measure::worker

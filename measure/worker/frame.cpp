@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "core/hash.h"
 
-namespace deplo::measure {
+namespace deplo::measure::worker {
 namespace {
 
 // Both ends are the same program on the same machine: the byte order is the host's, and the version changes with the
@@ -76,4 +76,4 @@ std::optional<Frame> FrameReader::next() {
   return frame;
 }
 
-}  // namespace deplo::measure
+}  // namespace deplo::measure::worker

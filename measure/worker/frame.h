@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace deplo::measure {
+namespace deplo::measure::worker {
 
 /// The payloads are those of message.h.
 enum class FrameType : std::uint16_t {
@@ -51,4 +51,4 @@ class FrameReader {
   std::string fault_;
 };
 
-}  // namespace deplo::measure
+}  // namespace deplo::measure::worker

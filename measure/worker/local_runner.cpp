@@ -3,7 +3,7 @@
 #include <chrono>
 #include <utility>
 
-namespace deplo::measure {
+namespace deplo::measure::worker {
 namespace {
 
 /// Says what it is about to do. After a failure that spoils the process nothing else is launched.
@@ -108,4 +108,4 @@ std::vector<Reply> LocalRunner::confirm(std::span<const KernelCode> candidates, 
   return replies;
 }
 
-}  // namespace deplo::measure
+}  // namespace deplo::measure::worker

@@ -7,7 +7,7 @@
 #include "measure/worker/runner.h"
 #include "measure/worker/step.h"
 
-namespace deplo::measure {
+namespace deplo::measure::worker {
 
 class LocalRunner final : public Runner {
  public:
@@ -39,4 +39,4 @@ class LocalRunner final : public Runner {
   bool spoilt_ = false;  // a failure of the present request spoilt the process: the rest of it is not run
 };
 
-}  // namespace deplo::measure
+}  // namespace deplo::measure::worker

@@ -48,6 +48,9 @@ void from_json(const Json& json, Record& record) {
   list_fields(record, field);
 }
 
+}  // namespace deplo::measure
+
+namespace deplo::measure::worker {
 namespace {
 
 /// A compiler's message may be any bytes.
@@ -188,4 +191,4 @@ std::vector<Reply> decode_replies(std::string_view text, std::size_t count) {
   return replies;
 }
 
-}  // namespace deplo::measure
+}  // namespace deplo::measure::worker

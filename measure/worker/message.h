@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "measure/worker/runner.h"
 
-namespace deplo::measure {
+namespace deplo::measure::worker {
 
 struct Hello {
   DeviceInfo info;
@@ -42,4 +42,4 @@ std::string encode(std::span<const Reply>);
 /// Throws Error too when they are not `count`.
 std::vector<Reply> decode_replies(std::string_view, std::size_t count);
 
-}  // namespace deplo::measure
+}  // namespace deplo::measure::worker

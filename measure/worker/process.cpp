@@ -19,7 +19,7 @@
 #include "core/error.h"
 #include "core/text/text.h"
 
-namespace deplo::measure {
+namespace deplo::measure::worker {
 namespace {
 
 constexpr std::size_t kept_log_bytes = 4096;  // enough for an assertion and its stack
@@ -235,4 +235,4 @@ std::string Process::last_lines() const {
   return lines;
 }
 
-}  // namespace deplo::measure
+}  // namespace deplo::measure::worker

@@ -12,7 +12,7 @@
 #include "measure/worker/frame.h"
 #include "measure/worker/step.h"
 
-namespace deplo::measure {
+namespace deplo::measure::worker {
 
 /// What to run: the file, and its words behind argv[0].
 struct WorkerCommand {
@@ -75,4 +75,4 @@ class Process {
   std::string log_tail_;
 };
 
-}  // namespace deplo::measure
+}  // namespace deplo::measure::worker

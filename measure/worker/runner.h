@@ -11,7 +11,7 @@
 #include "measure/protocol/sampling.h"
 #include "rules/cost/ceilings.h"
 
-namespace deplo::measure {
+namespace deplo::measure::worker {
 
 /// What is stored of a candidate.
 struct Reply {
@@ -63,4 +63,4 @@ class Runner {
 /// an illegal access, and what was written beside a buffer may have been ours.
 bool spoils_process(Status);
 
-}  // namespace deplo::measure
+}  // namespace deplo::measure::worker

@@ -19,7 +19,7 @@
 #include "measure/worker/message.h"
 #include "measure/worker/process.h"
 
-namespace deplo::measure {
+namespace deplo::measure::worker {
 namespace {
 
 /// The worker's end of the socket. A tuner that is gone, or that writes what is no frame, is the end of this process.
@@ -151,4 +151,4 @@ int serve_builds(pid_t parent, const std::function<Result<Resources>(const ir::K
   }
 }
 
-}  // namespace deplo::measure
+}  // namespace deplo::measure::worker

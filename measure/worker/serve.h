@@ -8,7 +8,7 @@
 #include "ir/emit/emit.h"
 #include "measure/device.h"
 
-namespace deplo::measure {
+namespace deplo::measure::worker {
 
 /// Measures on the device until the tuner closes its end, which is the end: returns the exit code. `tuner`: the process
 /// with which this one dies. What `open` throws is told to the tuner.
@@ -17,4 +17,4 @@ int serve_device(pid_t tuner, const std::function<std::unique_ptr<Device>()>& op
 /// Builds ahead, until the tuner closes its end. `compile` leaves what it made where the device's build will find it.
 int serve_builds(pid_t tuner, const std::function<Result<Resources>(const ir::KernelSource&)>& compile);
 
-}  // namespace deplo::measure
+}  // namespace deplo::measure::worker

@@ -13,7 +13,7 @@
 
 #include "core/error.h"
 
-namespace deplo::measure {
+namespace deplo::measure::worker {
 namespace {
 
 constexpr std::array<std::string_view, 6> names = {"idle", "prepare", "build", "launch", "sample", "check"};
@@ -79,4 +79,4 @@ StepPage::Now StepPage::read() const {
           page_->since.load()};
 }
 
-}  // namespace deplo::measure
+}  // namespace deplo::measure::worker

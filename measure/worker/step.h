@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace deplo::measure {
+namespace deplo::measure::worker {
 
 /// In the order in which a candidate meets them. `prepare` is no candidate's: the inputs and the reference are made.
 enum class Step : std::uint32_t { idle, prepare, build, launch, sample, check };
@@ -44,4 +44,4 @@ class StepPage {
 /// Seconds of the clock that all processes share (CLOCK_MONOTONIC).
 double monotonic_now();
 
-}  // namespace deplo::measure
+}  // namespace deplo::measure::worker

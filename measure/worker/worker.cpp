@@ -9,7 +9,7 @@
 
 #include "measure/worker/message.h"
 
-namespace deplo::measure {
+namespace deplo::measure::worker {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -173,4 +173,4 @@ Lost Worker::lose(Lost::Cause cause, std::string_view why) {
   return lost;
 }
 
-}  // namespace deplo::measure
+}  // namespace deplo::measure::worker

@@ -9,7 +9,7 @@
 #include "measure/device.h"
 #include "measure/worker/process.h"
 
-namespace deplo::measure {
+namespace deplo::measure::worker {
 
 /// Seconds after which a step of a worker is given up, and with it the worker.
 struct Deadlines {
@@ -72,4 +72,4 @@ class Worker {
   std::uint64_t job_ = 0;
 };
 
-}  // namespace deplo::measure
+}  // namespace deplo::measure::worker

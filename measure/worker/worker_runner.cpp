@@ -7,7 +7,7 @@
 #include <numeric>
 #include <utility>
 
-namespace deplo::measure {
+namespace deplo::measure::worker {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -203,4 +203,4 @@ std::vector<Reply> WorkerRunner::confirm(std::span<const KernelCode> candidates,
   return replies;
 }
 
-}  // namespace deplo::measure
+}  // namespace deplo::measure::worker

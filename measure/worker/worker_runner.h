@@ -14,7 +14,7 @@
 #include "measure/worker/runner.h"
 #include "measure/worker/worker.h"
 
-namespace deplo::measure {
+namespace deplo::measure::worker {
 
 class WorkerRunner final : public Runner {
  public:
@@ -67,4 +67,4 @@ class WorkerRunner final : public Runner {
   std::optional<Known> good_;  // the first candidate of the task that ran well: probes a new worker
 };
 
-}  // namespace deplo::measure
+}  // namespace deplo::measure::worker

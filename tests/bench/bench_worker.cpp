@@ -14,6 +14,7 @@ namespace {
 
 using namespace deplo;
 using namespace deplo::measure;
+using namespace deplo::measure::worker;
 
 /// The source and the Kernel IR of a large matmul's schedule, on a device that copies 1000 numbers whatever it is
 /// given.

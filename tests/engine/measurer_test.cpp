@@ -13,14 +13,14 @@
 namespace deplo::engine {
 namespace {
 
-using measure::Reply;
+using measure::worker::Reply;
 
 /// Fails as told, else takes 5 µs; remembers what it was asked.
-class ToldRunner final : public measure::Runner {
+class ToldRunner final : public measure::worker::Runner {
  public:
   const measure::DeviceInfo& info() const override { return info_; }
   Dialect dialect() const override { return Dialect::opencl; }
-  void open(const measure::Task& task) override { known = task.known; }
+  void open(const measure::worker::Task& task) override { known = task.known; }
   rules::Ceilings ceilings() const override { return {10, 12, 100}; }
   std::size_t batch() const override { return 4; }
   void prepare(std::span<const measure::KernelCode> candidates) override {

@@ -14,7 +14,7 @@
 #include "measure/worker/frame.h"
 #include "measure/worker/serve.h"
 
-namespace deplo::measure {
+namespace deplo::measure::worker {
 namespace {
 
 constexpr double right_us = 10;
@@ -237,4 +237,4 @@ int run_as_worker(int argc, char** argv) {
   return -1;
 }
 
-}  // namespace deplo::measure
+}  // namespace deplo::measure::worker

@@ -8,7 +8,7 @@
 #include "measure/worker/process.h"
 #include "measure/worker/runner.h"
 
-namespace deplo::measure {
+namespace deplo::measure::worker {
 
 /// WHERE: build, launch, sample or check. WHAT: see faulty.cpp; "none" is a candidate that is right and takes 10 µs.
 KernelCode faulty_candidate(const std::string& what, const std::string& where = "launch",
@@ -26,4 +26,4 @@ WorkerCommand faulty_builder();
 /// Runs it when the words ask for that; -1 otherwise.
 int run_as_worker(int argc, char** argv);
 
-}  // namespace deplo::measure
+}  // namespace deplo::measure::worker

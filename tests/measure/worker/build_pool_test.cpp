@@ -10,7 +10,7 @@
 #include "measure/store_fixture.h"
 #include "measure/worker/worker_runner.h"
 
-namespace deplo::measure {
+namespace deplo::measure::worker {
 namespace {
 
 using testing::HasSubstr;
@@ -120,4 +120,4 @@ TEST(BuildPool, ABenchAnswersTheSameWithAndWithoutOne) {
 }
 
 }  // namespace
-}  // namespace deplo::measure
+}  // namespace deplo::measure::worker

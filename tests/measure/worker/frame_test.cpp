@@ -9,7 +9,7 @@
 #include "measure/faulty.h"
 #include "measure/worker/message.h"
 
-namespace deplo::measure {
+namespace deplo::measure::worker {
 namespace {
 
 using testing::HasSubstr;
@@ -141,4 +141,4 @@ TEST(Messages, WhatIsNoMessageIsAnError) {
 }
 
 }  // namespace
-}  // namespace deplo::measure
+}  // namespace deplo::measure::worker

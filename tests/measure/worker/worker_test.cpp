@@ -18,7 +18,7 @@
 #include "measure/store_fixture.h"
 #include "measure/worker/worker_runner.h"
 
-namespace deplo::measure {
+namespace deplo::measure::worker {
 namespace {
 
 using testing::HasSubstr;
@@ -343,4 +343,4 @@ TEST(Worker, InheritsNothingOfAnother) {
 }
 
 }  // namespace
-}  // namespace deplo::measure
+}  // namespace deplo::measure::worker
