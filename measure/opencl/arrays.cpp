@@ -8,7 +8,7 @@
 #include "measure/check/red_zone.h"
 #include "measure/opencl/opencl.h"
 
-namespace deplo::measure {
+namespace deplo::measure::opencl {
 
 void require(cl_int code, const std::string& what) {
   if (code != CL_SUCCESS) throw Error(fmt::format("OpenCL: {}: {}", what, opencl_error_name(code)), Exit::environment);
@@ -98,4 +98,4 @@ std::unique_ptr<Arrays> OpenclArrays::view(std::span<const std::size_t> buffers,
   return result;
 }
 
-}  // namespace deplo::measure
+}  // namespace deplo::measure::opencl

@@ -11,7 +11,7 @@
 #include "measure/device.h"
 #include "measure/host_memory.h"
 
-namespace deplo::measure {
+namespace deplo::measure::opencl {
 
 /// Owns one reference to a cl_ object.
 template <auto release>
@@ -67,4 +67,4 @@ class OpenclArrays final : public Arrays {
   std::vector<Slot> slots_;
 };
 
-}  // namespace deplo::measure
+}  // namespace deplo::measure::opencl

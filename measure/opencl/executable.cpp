@@ -8,7 +8,7 @@
 
 #include "measure/opencl/opencl.h"
 
-namespace deplo::measure {
+namespace deplo::measure::opencl {
 namespace {
 
 /// Start and end of a command that is done, in nanoseconds of the device's clock.
@@ -118,4 +118,4 @@ Failure OpenclExecutable::failure(cl_int code) const {
   return {status_of(code), fmt::format("{} with {} threads a block", opencl_error_name(code), threads_)};
 }
 
-}  // namespace deplo::measure
+}  // namespace deplo::measure::opencl

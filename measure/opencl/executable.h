@@ -6,7 +6,7 @@
 #include "measure/opencl/arrays.h"
 #include "measure/opencl/pocl_files.h"
 
-namespace deplo::measure {
+namespace deplo::measure::opencl {
 
 class OpenclExecutable final : public Executable {
  public:
@@ -38,4 +38,4 @@ class OpenclExecutable final : public Executable {
   Resources resources_;
 };
 
-}  // namespace deplo::measure
+}  // namespace deplo::measure::opencl

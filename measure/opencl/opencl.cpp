@@ -15,6 +15,7 @@
 #include "measure/opencl/pocl_files.h"
 
 namespace deplo::measure {
+namespace opencl {
 namespace {
 
 std::string text_of(cl_device_id device, cl_device_info key) {
@@ -207,21 +208,22 @@ class OpenclDevice final : public Device {
 }
 
 }  // namespace
+}  // namespace opencl
 
 std::vector<DeviceInfo> opencl_devices() {
   std::vector<DeviceInfo> infos;
-  for (cl_device_id device : find_devices()) infos.push_back(describe(device));
+  for (cl_device_id device : opencl::find_devices()) infos.push_back(opencl::describe(device));
   return infos;
 }
 
 std::unique_ptr<Device> open_opencl(std::size_t index) {
-  const auto devices = find_devices();
-  if (devices.empty()) no_device();
+  const auto devices = opencl::find_devices();
+  if (devices.empty()) opencl::no_device();
   if (index >= devices.size())
     throw Error(fmt::format("expected a device from opencl:0 to opencl:{}, found opencl:{}; see `deplo devices`",
                             devices.size() - 1, index),
                 Exit::environment);
-  return std::make_unique<OpenclDevice>(devices[index]);
+  return std::make_unique<opencl::OpenclDevice>(devices[index]);
 }
 
 }  // namespace deplo::measure

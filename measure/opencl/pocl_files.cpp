@@ -18,7 +18,7 @@
 #include "measure/disk_cache.h"
 #include "measure/work_folder.h"
 
-namespace deplo::measure {
+namespace deplo::measure::opencl {
 namespace {
 
 namespace fs = std::filesystem;
@@ -138,4 +138,4 @@ PoclFiles::~PoclFiles() {
   if (!key_.empty()) try_to([&](OwnFolder& own) { own.keep(key_); });
 }
 
-}  // namespace deplo::measure
+}  // namespace deplo::measure::opencl

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-namespace deplo::measure {
+namespace deplo::measure::opencl {
 
 /// Sets PoCL's cache folder to one of this process that goes with it (work_folder.h). To be called before OpenCL is
 /// asked for anything; later calls change nothing. Where there can be none, PoCL uses its own.
@@ -27,4 +27,4 @@ class PoclFiles {
   std::string key_;  // "": nothing is kept
 };
 
-}  // namespace deplo::measure
+}  // namespace deplo::measure::opencl
