@@ -23,7 +23,7 @@ namespace {
 
 struct ReadFlags {
   StoreChoice store;
-  measure::Filter filter;
+  measure::upkeep::Filter filter;
   std::string sql;
   std::vector<std::string> stores;
   bool json = false, migrate = false;
@@ -51,8 +51,9 @@ void run_info(const ReadFlags& flags) {
   const auto database = measure::open_read_only(file);
   const std::int64_t version = database->integer("PRAGMA user_version");
   const std::uintmax_t bytes = std::filesystem::file_size(file);
-  const measure::sqlite::Rows sizes = measure::table_sizes(*database), devices = measure::device_summaries(*database),
-                              statuses = measure::status_counts(*database);
+  const measure::sqlite::Rows sizes = measure::upkeep::table_sizes(*database),
+                              devices = measure::upkeep::device_summaries(*database),
+                              statuses = measure::upkeep::status_counts(*database);
   if (flags.json) {
     Json rows = Json::object();
     for (const auto& row : sizes.rows) rows.set(measure::sqlite::text_of(row[0]), row[1]);
@@ -76,8 +77,8 @@ void run_info(const ReadFlags& flags) {
 }
 
 /// What there is in place of a valid trial.
-std::string nothing_valid(measure::sqlite::Database& database, const measure::Filter& filter) {
-  const measure::sqlite::Rows kernels = measure::kernel_summaries(database, filter);
+std::string nothing_valid(measure::sqlite::Database& database, const measure::upkeep::Filter& filter) {
+  const measure::sqlite::Rows kernels = measure::upkeep::kernel_summaries(database, filter);
   std::int64_t trials = 0;
   std::vector<std::string> names;
   for (const auto& row : kernels.rows) {
@@ -91,7 +92,7 @@ std::string nothing_valid(measure::sqlite::Database& database, const measure::Fi
 
 void run_best(const ReadFlags& flags) {
   const auto database = open(flags);
-  const measure::sqlite::Rows best = measure::best_schedules(*database, flags.filter);
+  const measure::sqlite::Rows best = measure::upkeep::best_schedules(*database, flags.filter);
   if (best.rows.empty())
     throw Error(fmt::format("{}: {}", flags.store.existing_file(), nothing_valid(*database, flags.filter)));
   print_answer(best, flags.json, "");
@@ -101,13 +102,13 @@ void run_diff(const ReadFlags& flags) {
   if (flags.stores.size() != 2)
     throw Error(fmt::format("diff: expected two stores, found {}; see --help", flags.stores.size()));
   const auto a = measure::open_read_only(flags.stores[0]), b = measure::open_read_only(flags.stores[1]);
-  print_answer(measure::compare_bests(*a, *b), flags.json, "no valid trials");
+  print_answer(measure::upkeep::compare_bests(*a, *b), flags.json, "no valid trials");
 }
 
 int run_check(const ReadFlags& flags) {
   const std::string file = flags.store.existing_file();
   const auto database = measure::open_read_only(file);
-  const measure::sqlite::Rows faults = measure::check_store(*database);
+  const measure::sqlite::Rows faults = measure::upkeep::check_store(*database);
   print_answer(faults, flags.json, fmt::format("{}: sound", file));
   return faults.rows.empty() ? 0 : static_cast<int>(Exit::user);
 }
@@ -117,12 +118,12 @@ void run_sql(const ReadFlags& flags) {
   print_answer(measure::sqlite::select(*open(flags), flags.sql), flags.json, "no rows");
 }
 
-void add_kernel_filter(Command command, measure::Filter& filter) {
+void add_kernel_filter(Command command, measure::upkeep::Filter& filter) {
   command.option("--kernel", filter.kernel, "NAME",
                  "Show only this kernel: a name, its beginning, or a pattern such as '*.M33*'.");
 }
 
-void add_filter(Command command, measure::Filter& filter, bool status) {
+void add_filter(Command command, measure::upkeep::Filter& filter, bool status) {
   add_kernel_filter(command, filter);
   command.option("--device", filter.device, "NAME", "Show only this device: a name, its beginning, or a pattern.");
   if (status)
@@ -152,23 +153,23 @@ Reader add_reader(Command db, const char* name, const char* help, const char* ex
 void add_lists(Command db) {
   const Reader best = add_reader(db, "best", "Show the fastest verified schedule of each kernel on each device.",
                                  "deplo db best --kernel matmul tuned.db", run_best);
-  const Reader trials =
-      add_reader(db, "trials", "Show trials, latest first.", "deplo db trials --status hang --limit 5",
-                 [](const ReadFlags& flags) {
-                   print_answer(measure::latest_trials(*open(flags), flags.filter), flags.json, "no such trials");
-                 });
+  const Reader trials = add_reader(db, "trials", "Show trials, latest first.",
+                                   "deplo db trials --status hang --limit 5", [](const ReadFlags& flags) {
+                                     print_answer(measure::upkeep::latest_trials(*open(flags), flags.filter),
+                                                  flags.json, "no such trials");
+                                   });
   const Reader kernels = add_reader(
       db, "kernels", "Show each kernel, with its trials and keys.", "deplo db kernels", [](const ReadFlags& flags) {
         constexpr std::string_view spare[] = {"schedule_key"};
-        print_answer(measure::kernel_summaries(*open(flags), flags.filter), flags.json, "no kernels", spare);
+        print_answer(measure::upkeep::kernel_summaries(*open(flags), flags.filter), flags.json, "no kernels", spare);
       });
-  const Reader failures =
-      add_reader(db, "failures",
-                 "Show failures, and how often each occurred.\nMessages that differ only in numbers share a row, which "
-                 "shows the latest one.",
-                 "deplo db failures --kernel matmul", [](const ReadFlags& flags) {
-                   print_answer(measure::failure_clusters(*open(flags), flags.filter), flags.json, "no failures");
-                 });
+  const Reader failures = add_reader(
+      db, "failures",
+      "Show failures, and how often each occurred.\nMessages that differ only in numbers share a row, which "
+      "shows the latest one.",
+      "deplo db failures --kernel matmul", [](const ReadFlags& flags) {
+        print_answer(measure::upkeep::failure_clusters(*open(flags), flags.filter), flags.json, "no failures");
+      });
   for (const Reader& reader : {best, trials, kernels, failures}) add_store(reader.command, reader.flags->store);
   add_filter(best.command, best.flags->filter, /*status=*/false);
   add_filter(trials.command, trials.flags->filter, /*status=*/true);

@@ -28,7 +28,7 @@ void run_merge(const MergeFlags& flags) {
   const std::vector<std::string> sources(flags.stores.begin() + 1, flags.stores.end());
   for (const std::string& from : sources) measure::open_read_only(from);  // before anything is written
   for (const std::string& from : sources)
-    for (const measure::MergedTable& table : measure::merge_store(into, from))
+    for (const measure::upkeep::MergedTable& table : measure::upkeep::merge_store(into, from))
       rows.rows.push_back({from, table.table, table.read, table.added});
   print_answer(rows, flags.json, "");
 }
@@ -43,9 +43,9 @@ void run_prune(const PruneFlags& flags) {
   measure::sqlite::Rows rows;
   {
     const auto reader = measure::open_read_only(file);
-    rows = measure::prunable(*reader);
+    rows = measure::upkeep::prunable(*reader);
   }
-  if (flags.apply) rows = measure::prune(*measure::open_database(file));
+  if (flags.apply) rows = measure::upkeep::prune(*measure::open_database(file));
   print_answer(rows, flags.json, fmt::format("{}: nothing to prune", file));
   if (!flags.apply && !flags.json && !rows.rows.empty())
     print_result("nothing was removed; --apply removes these rows\n");

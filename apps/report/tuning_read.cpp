@@ -26,7 +26,7 @@ std::vector<TunedStore::Entry> read_entries(Database& database, const std::strin
                  "SELECT DISTINCT k.id, d.id, k.key, k.name, d.name FROM trial t JOIN run r ON r.id = t.run "
                  "JOIN kernel k ON k.id = t.kernel JOIN device d ON d.id = r.device "
                  "WHERE k.id IN (SELECT value FROM json_each(?1)) ORDER BY k.id, d.id");
-  const std::string chosen = measure::chosen_kernels(database, name);
+  const std::string chosen = measure::upkeep::chosen_kernels(database, name);
   rows.bind(1, std::string_view(chosen));
   std::vector<TunedStore::Entry> entries;
   while (rows.step()) entries.push_back({rows.integer(0), rows.integer(1), rows.text(2), rows.text(3), rows.text(4)});
@@ -185,7 +185,7 @@ void TunedStore::read_trials(const Entry& entry, TunedKernel& kernel) {
 }
 
 void TunedStore::read_best(const Entry& entry, TunedKernel& kernel) {
-  for (const std::int64_t id : measure::ranked_trials(*database_, entry.kernel, entry.device)) {
+  for (const std::int64_t id : measure::upkeep::ranked_trials(*database_, entry.kernel, entry.device)) {
     const auto trial = std::ranges::lower_bound(kernel.trials, id, {}, &ReportTrial::id);
     if (trial == kernel.trials.end() || trial->id != id) continue;  // damaged
     kernel.best_trail = trial->trail;
@@ -195,7 +195,7 @@ void TunedStore::read_best(const Entry& entry, TunedKernel& kernel) {
 }
 
 void TunedStore::read_library(const Entry& entry, TunedKernel& kernel) {
-  for (const auto& row : measure::library_times(*database_, entry.kernel, entry.device).rows) try {
+  for (const auto& row : measure::upkeep::library_times(*database_, entry.kernel, entry.device).rows) try {
       if (parse_status(measure::sqlite::text_of(row[2])) != Status::ok) continue;
       const double us = measure::sqlite::real_of(row[3]);
       require_time(us);

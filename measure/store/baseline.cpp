@@ -86,7 +86,7 @@ std::vector<BaselineRecord> Store::baselines(std::int64_t kernel, std::int64_t d
   return all;
 }
 
-sqlite::Rows library_times(sqlite::Database& database, std::int64_t kernel, std::int64_t device) {
+sqlite::Rows upkeep::library_times(sqlite::Database& database, std::int64_t kernel, std::int64_t device) {
   const std::array<sqlite::Cell, 2> of{kernel, device};
   return query(database, select_latest("b.id, b.library, b.status, b.median_us"), of);
 }

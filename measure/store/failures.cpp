@@ -7,7 +7,7 @@
 #include "measure/store/upkeep/choice.h"
 #include "measure/store/upkeep/report.h"
 
-namespace deplo::measure {
+namespace deplo::measure::upkeep {
 namespace {
 
 constexpr std::size_t least_hash = 8;  // hexadecimal digits in a row, one of them 0 to 9: no word
@@ -87,4 +87,4 @@ sqlite::Rows failure_clusters(sqlite::Database& database, const Filter& filter) 
   return rows;
 }
 
-}  // namespace deplo::measure
+}  // namespace deplo::measure::upkeep

@@ -112,7 +112,7 @@ std::unique_ptr<sqlite::Database> open_database(const std::string& path, std::ch
   check_tables(*database, path, version == current_version);
   database->limit_statements(sqlite::longest_statement);
   add_key_functions(*database);
-  add_fault_function(*database);
+  upkeep::add_fault_function(*database);
   database->execute_when_free("PRAGMA journal_mode = WAL");
   // A kill of the process loses nothing that was committed; only a power cut may lose the last commits, and none of
   // them damages the file.
@@ -148,7 +148,7 @@ std::unique_ptr<sqlite::Database> open_read_only(const std::string& path) {
   check_tables(*database, path, true);
   database->limit_statements(sqlite::longest_statement);
   add_key_functions(*database);
-  add_fault_function(*database);
+  upkeep::add_fault_function(*database);
   database->execute("PRAGMA query_only = ON");
   return database;
 }
@@ -163,7 +163,7 @@ std::unique_ptr<sqlite::Database> open_to_read(const std::string& path) {
 std::unique_ptr<sqlite::Database> open_in_memory() {
   auto database = std::make_unique<sqlite::Database>("in memory", sqlite::Access::memory);
   add_key_functions(*database);
-  add_fault_function(*database);
+  upkeep::add_fault_function(*database);
   migrate(*database, database->path());
   return database;
 }

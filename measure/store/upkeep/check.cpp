@@ -7,7 +7,7 @@
 #include "core/hash.h"
 #include "core/outcome.h"
 
-namespace deplo::measure {
+namespace deplo::measure::upkeep {
 namespace {
 
 struct Rule {
@@ -118,4 +118,4 @@ sqlite::Rows check_store(sqlite::Database& database) {
   return found;
 }
 
-}  // namespace deplo::measure
+}  // namespace deplo::measure::upkeep

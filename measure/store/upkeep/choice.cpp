@@ -7,7 +7,7 @@
 #include "core/text/select_names.h"
 #include "measure/sqlite/rows.h"
 
-namespace deplo::measure {
+namespace deplo::measure::upkeep {
 namespace {
 
 std::string chosen(sqlite::Database& database, const char* table, const std::string& filter) {
@@ -30,4 +30,4 @@ std::string chosen_devices(sqlite::Database& database, const std::string& filter
   return chosen(database, "device", filter);
 }
 
-}  // namespace deplo::measure
+}  // namespace deplo::measure::upkeep

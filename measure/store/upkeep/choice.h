@@ -4,11 +4,11 @@
 
 #include "measure/sqlite/sqlite.h"
 
-namespace deplo::measure {
+namespace deplo::measure::upkeep {
 
 /// The ids as a JSON array, for `IN (SELECT value FROM json_each(?1))`. Each throws Error with the names that there are
 /// where the filter means none; "" means all.
 std::string chosen_kernels(sqlite::Database&, const std::string& filter);
 std::string chosen_devices(sqlite::Database&, const std::string& filter);
 
-}  // namespace deplo::measure
+}  // namespace deplo::measure::upkeep

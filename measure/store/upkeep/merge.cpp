@@ -14,7 +14,7 @@
 #include "measure/sqlite/rows.h"
 #include "measure/store/open.h"
 
-namespace deplo::measure {
+namespace deplo::measure::upkeep {
 namespace {
 
 struct Table {
@@ -198,4 +198,4 @@ std::vector<MergedTable> merge_store(const std::string& into, const std::string&
   return merged;
 }
 
-}  // namespace deplo::measure
+}  // namespace deplo::measure::upkeep

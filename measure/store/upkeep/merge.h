@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace deplo::measure {
+namespace deplo::measure::upkeep {
 
 struct MergedTable {
   std::string table;
@@ -19,4 +19,4 @@ struct MergedTable {
 /// are of the current version. All or nothing; throws Error.
 std::vector<MergedTable> merge_store(const std::string& into, const std::string& from);
 
-}  // namespace deplo::measure
+}  // namespace deplo::measure::upkeep

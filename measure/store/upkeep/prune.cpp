@@ -7,7 +7,7 @@
 #include "measure/store/process_name.h"
 #include "measure/store/retry.h"
 
-namespace deplo::measure {
+namespace deplo::measure::upkeep {
 namespace {
 
 /// `stale`: trials whose schedule has become another source since.
@@ -73,4 +73,4 @@ sqlite::Rows prune(sqlite::Database& database) {
   return removed;
 }
 
-}  // namespace deplo::measure
+}  // namespace deplo::measure::upkeep

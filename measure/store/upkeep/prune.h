@@ -2,7 +2,7 @@
 #pragma once
 #include "measure/sqlite/rows.h"
 
-namespace deplo::measure {
+namespace deplo::measure::upkeep {
 
 /// A row for each kernel and kind of thing that can go: what, the kernel (NULL for runs), how many. These are
 /// - trials of a source that the same schedule no longer becomes: a later trial of the same kernel, device, trail,
@@ -13,4 +13,4 @@ sqlite::Rows prunable(sqlite::Database&);
 /// Removes them in one transaction and gives the space back. What it removed, as above. Throws Error.
 sqlite::Rows prune(sqlite::Database&);
 
-}  // namespace deplo::measure
+}  // namespace deplo::measure::upkeep

@@ -12,7 +12,7 @@
 #include "measure/store/trial.h"
 #include "measure/store/upkeep/choice.h"
 
-namespace deplo::measure {
+namespace deplo::measure::upkeep {
 namespace {
 
 /// As Store::best() by default: a result that only a laxer check took for right is nobody's best.
@@ -140,4 +140,4 @@ sqlite::Rows compare_bests(sqlite::Database& a, sqlite::Database& b) {
   return rows;
 }
 
-}  // namespace deplo::measure
+}  // namespace deplo::measure::upkeep

@@ -7,7 +7,7 @@
 
 #include "measure/sqlite/rows.h"
 
-namespace deplo::measure {
+namespace deplo::measure::upkeep {
 
 /// Of each table: how many rows.
 sqlite::Rows table_sizes(sqlite::Database&);
@@ -39,4 +39,4 @@ sqlite::Rows compare_bests(sqlite::Database& a, sqlite::Database& b);
 /// The text with `#` for each number and each word of hexadecimal digits.
 std::string mask_numbers(std::string_view text);
 
-}  // namespace deplo::measure
+}  // namespace deplo::measure::upkeep

@@ -16,7 +16,7 @@
 #include "measure/store/trial.h"
 #include "rules/cost/least_work.h"
 
-namespace deplo::measure {
+namespace deplo::measure::upkeep {
 namespace {
 
 // Where nothing is known of the device, a time is still no less than a cycle of a clock of 10 GHz (the record, with
@@ -139,4 +139,4 @@ void add_fault_function(sqlite::Database& database) {
   if (code != SQLITE_OK) database.fail(code);
 }
 
-}  // namespace deplo::measure
+}  // namespace deplo::measure::upkeep

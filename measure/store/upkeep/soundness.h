@@ -7,7 +7,7 @@
 #include "measure/store/records.h"
 #include "rules/cost/ceilings.h"
 
-namespace deplo::measure {
+namespace deplo::measure::upkeep {
 
 /// The fault of a trial that is ok; "" if it has none. Its time and samples are positive numbers, the time is their
 /// median, and not below the time of `least`, the work that no schedule avoids (least_work.h). `ceilings` and `l2_bytes`
@@ -18,4 +18,4 @@ std::string_view fault_of(const TrialRecord&, const ir::Work& least, const rules
 /// is not ok. An imported trial needs only a time that is a number: some records have no samples, and no kernel.
 void add_fault_function(sqlite::Database&);
 
-}  // namespace deplo::measure
+}  // namespace deplo::measure::upkeep

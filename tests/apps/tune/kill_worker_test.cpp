@@ -71,7 +71,7 @@ class KilledWorker : public ::testing::Test {
   static std::vector<std::string> bests(const std::string& store) {
     const auto database = measure::open_read_only(store);
     std::vector<std::string> lines;
-    for (const auto& row : measure::best_schedules(*database, {}).rows)
+    for (const auto& row : measure::upkeep::best_schedules(*database, {}).rows)
       lines.push_back(fmt::format("{} {} {} {}", measure::sqlite::text_of(row[0]), measure::sqlite::real_of(row[2]),
                                   measure::sqlite::text_of(row[3]), measure::sqlite::text_of(row[5])));
     return lines;

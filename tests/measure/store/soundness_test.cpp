@@ -26,7 +26,7 @@ TrialRecord trial(std::vector<double> samples, double median_us) {
 }
 
 std::string_view fault(const TrialRecord& record, const rules::Ceilings& ceilings = seen, std::int64_t l2_bytes = 0) {
-  return fault_of(record, work, ceilings, l2_bytes);
+  return upkeep::fault_of(record, work, ceilings, l2_bytes);
 }
 
 TEST(Soundness, WhatWasMeasuredIsSound) {

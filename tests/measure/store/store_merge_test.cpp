@@ -37,7 +37,7 @@ Facts facts(const std::string& file) {
 
 std::int64_t added(const std::string& into, const std::string& from) {
   std::int64_t sum = 0;
-  for (const MergedTable& table : merge_store(into, from)) sum += table.added;
+  for (const upkeep::MergedTable& table : upkeep::merge_store(into, from)) sum += table.added;
   return sum;
 }
 
@@ -101,7 +101,7 @@ Facts union_of(const Facts& a, const Facts& b) {
 }
 
 sqlite::Rows bests(const std::string& file) {
-  sqlite::Rows rows = best_schedules(*open_read_only(file), {});
+  sqlite::Rows rows = upkeep::best_schedules(*open_read_only(file), {});
   std::ranges::sort(rows.rows);
   return rows;
 }
@@ -151,7 +151,7 @@ TEST(StoreMerge, TheLatestTrialCountsWhateverStoreItCameFrom) {
       sqlite::Database(file).execute(wrong ? "UPDATE trial SET created = '2026-02-01T00:00:00.000Z'"
                                            : "UPDATE trial SET created = '2026-01-01T00:00:00.000Z'");
     }
-    merge_store(a, b);
+    upkeep::merge_store(a, b);
     Store store = Store::open(a);
     EXPECT_EQ(store.best(1, 1).value().trail, "slow") << wrong_first;
   }
@@ -162,7 +162,7 @@ TEST(StoreMerge, WhatIsBeingMeasuredStaysWhereItIs) {
   Store store = Store::open(folder.file("a.db"));
   const Ids ids = add_context(store);
   store.begin(some_trial(ids, 0, "a", 1));
-  merge_store(folder.file("b.db"), folder.file("a.db"));
+  upkeep::merge_store(folder.file("b.db"), folder.file("a.db"));
   sqlite::Database merged(folder.file("b.db"));
   EXPECT_EQ(merged.integer("SELECT count(*) FROM running"), 0);
   EXPECT_EQ(merged.integer("SELECT count(*) FROM run"), 1);
@@ -183,7 +183,7 @@ TEST(StoreMerge, TablesThatItDoesNotKnow) {
     sqlite::Database(file).execute("INSERT INTO note (run, text) VALUES ((SELECT max(id) FROM run), '" + file + "')");
     sqlite::Database(file).execute("UPDATE run SET host = '" + file + "'");
   }
-  merge_store(a, b);
+  upkeep::merge_store(a, b);
   EXPECT_EQ(added(a, b), 0);
   sqlite::Database merged(a);
   EXPECT_EQ(merged.integer("SELECT count(*) FROM note n JOIN run r ON r.id = n.run WHERE r.host = n.text"), 2);
@@ -194,18 +194,18 @@ TEST(StoreMerge, RefusesItselfAndWhatIsNoStore) {
   const std::string a = folder.file("a.db");
   Store::open(a);
   for (const std::string& from : {a, folder.file("none.db"), folder.path().string()})
-    EXPECT_THROW(merge_store(a, from), Error) << from;
-  EXPECT_THROW(merge_store(folder.file("new.db"), folder.file("none.db")), Error);
+    EXPECT_THROW(upkeep::merge_store(a, from), Error) << from;
+  EXPECT_THROW(upkeep::merge_store(folder.file("new.db"), folder.file("none.db")), Error);
   EXPECT_FALSE(std::filesystem::exists(folder.file("new.db")));
 }
 
 TEST(StoreFailures, NumbersAreMasked) {
-  EXPECT_EQ(mask_numbers("expected 12 found -1.5e-06 at 0x7fff12, id d41d8cd98f00b204"),
+  EXPECT_EQ(upkeep::mask_numbers("expected 12 found -1.5e-06 at 0x7fff12, id d41d8cd98f00b204"),
             "expected # found # at #, id #");
-  EXPECT_EQ(mask_numbers("c[3, 4] is 1.25, not 1."), "c[#, #] is #, not #.");
-  EXPECT_EQ(mask_numbers("a-b accede deadline"), "a-b accede deadline");
-  EXPECT_EQ(mask_numbers("bm64 of 3e"), "bm# of #e");
-  EXPECT_EQ(mask_numbers(""), "");
+  EXPECT_EQ(upkeep::mask_numbers("c[3, 4] is 1.25, not 1."), "c[#, #] is #, not #.");
+  EXPECT_EQ(upkeep::mask_numbers("a-b accede deadline"), "a-b accede deadline");
+  EXPECT_EQ(upkeep::mask_numbers("bm64 of 3e"), "bm# of #e");
+  EXPECT_EQ(upkeep::mask_numbers(""), "");
 }
 
 TEST(StoreMerge, IntoTablesThatReferInACircle) {
@@ -219,7 +219,7 @@ TEST(StoreMerge, IntoTablesThatReferInACircle) {
         "CREATE TABLE egg (hen INTEGER REFERENCES hen (id)); CREATE TABLE hen (egg INTEGER REFERENCES egg)");
   }
   try {
-    merge_store(into, from);
+    upkeep::merge_store(into, from);
     FAIL() << "it was merged";
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("expected the tables of a deplo database, found 'egg' with references"));

@@ -79,7 +79,7 @@ TEST(StoreMigration, EveryEarlierVersionKeepsItsRowsAndGetsTheNewSchema) {
     EXPECT_EQ(database->integer("PRAGMA user_version"), newest);
     EXPECT_EQ(schema(*database), schema(fresh));
     EXPECT_EQ(contents(*database, known), before);
-    EXPECT_EQ(check_store(*database).rows.size(), 0U);
+    EXPECT_EQ(upkeep::check_store(*database).rows.size(), 0U);
     EXPECT_EQ(database->integer("SELECT count(*) > 0 FROM trial"), version > 0);
   }
 }

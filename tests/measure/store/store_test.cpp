@@ -169,8 +169,8 @@ TEST(Store, WhatSaysNothingDemotesNobody) {
     ASSERT_EQ(known.size(), 2U);
     EXPECT_EQ(known[0].trial.timing.median_us, 5) << status_name(status);
     const auto database = open_read_only(folder.file("a.db"));
-    EXPECT_EQ(sqlite::text_of(best_schedules(*database, {}).rows.at(0).back()), "proven");
-    EXPECT_EQ(ranked_trials(*database, ids.kernel, ids.device).at(0), 1) << "in reports, too";
+    EXPECT_EQ(sqlite::text_of(upkeep::best_schedules(*database, {}).rows.at(0).back()), "proven");
+    EXPECT_EQ(upkeep::ranked_trials(*database, ids.kernel, ids.device).at(0), 1) << "in reports, too";
   }
 }
 
@@ -190,7 +190,7 @@ TEST(Store, WhatIsFoundOutLaterDoes) {
     EXPECT_FALSE(store.best(ids.kernel, ids.device)) << status_name(status);
     EXPECT_EQ(store.known_trials(ids.kernel, ids.device, "p1").at(0).trial.status, status);
     const auto database = open_read_only(folder.file("a.db"));
-    EXPECT_TRUE(best_schedules(*database, {}).rows.empty());
+    EXPECT_TRUE(upkeep::best_schedules(*database, {}).rows.empty());
   }
 }
 
