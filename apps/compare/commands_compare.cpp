@@ -45,7 +45,7 @@ int run_compare(const CompareFlags& flags, const TuningFlags& tuning) {
   const Comparison comparison = compare_strategies(flags, progress);
   if (!flags.csv.empty()) write_file(flags.csv, print_comparison_csv(comparison));
   if (!flags.output.empty()) write_file(flags.output, print_comparison_json(comparison));
-  if (!flags.html.empty()) write_report(comparison_page(comparison), {flags.html, "", "", ""});
+  if (!flags.html.empty()) report::write_report(report::comparison_page(comparison), {flags.html, "", "", ""});
   if (flags.verbose)  // not among the results: those are the same every time
     for (const search::compare::SpaceResult& space : comparison.orders.front().spaces)
       for (std::size_t i = 0; i < space.cells.size(); ++i)

@@ -7,7 +7,7 @@
 
 #include "core/text/text.h"
 
-namespace deplo::apps {
+namespace deplo::apps::report {
 namespace {
 
 constexpr double top = 24, bar_height = 19, numbers = 296;  // from where on the numbers beside bars stand
@@ -161,4 +161,4 @@ Figure heat_map(std::string name, std::string title, const HeatMap& map) {
   return figure;
 }
 
-}  // namespace deplo::apps
+}  // namespace deplo::apps::report

@@ -7,7 +7,7 @@
 #include "apps/report/scale.h"
 #include "apps/report/svg.h"
 
-namespace deplo::apps {
+namespace deplo::apps::report {
 
 /// A bar to its value, with a whisker where low < high.
 struct BarRow {
@@ -40,4 +40,4 @@ struct HeatMap {
 };
 Figure heat_map(std::string name, std::string title, const HeatMap&);
 
-}  // namespace deplo::apps
+}  // namespace deplo::apps::report

@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "core/text/text.h"
 
-namespace deplo::apps {
+namespace deplo::apps::report {
 namespace {
 
 constexpr double height = 234, left = 52, top = 40, bottom = 194;
@@ -186,4 +186,4 @@ Figure Chart::figure() const {
   return figure;
 }
 
-}  // namespace deplo::apps
+}  // namespace deplo::apps::report

@@ -9,7 +9,7 @@
 #include "apps/report/scale.h"
 #include "apps/report/svg.h"
 
-namespace deplo::apps {
+namespace deplo::apps::report {
 
 /// What is outside of the axes is drawn at their ends. Values that are no numbers are left out. Labels are text.
 class Chart {
@@ -58,4 +58,4 @@ class Chart {
   std::string body_;
 };
 
-}  // namespace deplo::apps
+}  // namespace deplo::apps::report

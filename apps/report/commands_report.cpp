@@ -9,7 +9,7 @@
 namespace deplo::apps {
 
 void add_report(Command command) {
-  auto flags = std::make_shared<ReportFlags>();
+  auto flags = std::make_shared<report::ReportFlags>();
   command.describe(
       "Draw a store or a comparison as an HTML page with plots.\nThe page of a store shows each kernel's search, "
       "times, knobs, best schedule and failures; two stores stand side by side. The page needs no network "
@@ -29,7 +29,7 @@ void add_report(Command command) {
       "deplo report deplo.db\n"
       "deplo report before.db after.db --kernel matmul -o both.html --png plots\n"
       "deplo compare --spaces spaces/ --output result.json && deplo report result.json");
-  command.run([flags] { print_result(report(*flags)); });
+  command.run([flags] { print_result(report::report(*flags)); });
 }
 
 }  // namespace deplo::apps

@@ -6,7 +6,7 @@
 #include "apps/compare/strategy_compare.h"
 #include "apps/report/page.h"
 
-namespace deplo::apps {
+namespace deplo::apps::report {
 
 Page comparison_page(const Comparison&);
 
@@ -14,4 +14,4 @@ Page comparison_page(const Comparison&);
 /// by `place`, where it is something else.
 Comparison parse_comparison(std::string_view text, const std::string& place);
 
-}  // namespace deplo::apps
+}  // namespace deplo::apps::report

@@ -11,7 +11,7 @@
 #include "apps/report/comparison.h"
 #include "core/text/text.h"
 
-namespace deplo::apps {
+namespace deplo::apps::report {
 
 namespace compare = search::compare;
 
@@ -279,4 +279,4 @@ Page comparison_page(const Comparison& comparison) {
   return page;
 }
 
-}  // namespace deplo::apps
+}  // namespace deplo::apps::report

@@ -9,7 +9,7 @@
 #include "apps/report/comparison.h"
 #include "core/error.h"
 
-namespace deplo::apps {
+namespace deplo::apps::report {
 
 namespace compare = search::compare;
 
@@ -194,4 +194,4 @@ Comparison parse_comparison(std::string_view text, const std::string& place) {
   return comparison;
 }
 
-}  // namespace deplo::apps
+}  // namespace deplo::apps::report

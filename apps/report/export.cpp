@@ -11,7 +11,7 @@
 #include "apps/report/paint.h"
 #include "core/error.h"
 
-namespace deplo::apps {
+namespace deplo::apps::report {
 namespace {
 
 namespace fs = std::filesystem;
@@ -76,4 +76,4 @@ void write_report(const Page& page, const ReportFiles& files) {
   }
 }
 
-}  // namespace deplo::apps
+}  // namespace deplo::apps::report

@@ -4,7 +4,7 @@
 
 #include "apps/report/page.h"
 
-namespace deplo::apps {
+namespace deplo::apps::report {
 
 /// Where a report goes: "" is nowhere. Folders are made.
 struct ReportFiles {
@@ -13,4 +13,4 @@ struct ReportFiles {
 /// Throws Error(environment) in one line where it cannot be written.
 void write_report(const Page&, const ReportFiles&);
 
-}  // namespace deplo::apps
+}  // namespace deplo::apps::report

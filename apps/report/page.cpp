@@ -6,7 +6,7 @@
 #include <iterator>
 #include <utility>
 
-namespace deplo::apps {
+namespace deplo::apps::report {
 namespace {
 
 // The policy says to the browser what holds anyway: nothing is loaded from anywhere.
@@ -103,4 +103,4 @@ std::string Page::html() const {
                      escape(title_), style, figure_style, escape(title_), body_, open_);
 }
 
-}  // namespace deplo::apps
+}  // namespace deplo::apps::report

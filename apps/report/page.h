@@ -6,7 +6,7 @@
 
 #include "apps/report/svg.h"
 
-namespace deplo::apps {
+namespace deplo::apps::report {
 
 /// Cells are text. The first column is left-aligned, as are those listed.
 struct HtmlTable {
@@ -49,4 +49,4 @@ class Page {
   std::vector<Plot> plots_;
 };
 
-}  // namespace deplo::apps
+}  // namespace deplo::apps::report

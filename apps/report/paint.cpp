@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "measure/cuda/library.h"
 
-namespace deplo::apps {
+namespace deplo::apps::report {
 namespace {
 
 using measure::cuda::Library;
@@ -126,4 +126,4 @@ void write_pdf(const Picture& picture, const std::string& file) {
   write_file(file, bytes);
 }
 
-}  // namespace deplo::apps
+}  // namespace deplo::apps::report

@@ -12,7 +12,7 @@
 #include "core/file.h"
 #include "engine/learn/recorded.h"
 
-namespace deplo::apps {
+namespace deplo::apps::report {
 namespace {
 
 namespace fs = std::filesystem;
@@ -59,4 +59,4 @@ std::string report(const ReportFlags& flags) {
   return fmt::format("{}: {} plots{}\n", places, page.all_plots().size(), without);
 }
 
-}  // namespace deplo::apps
+}  // namespace deplo::apps::report

@@ -5,7 +5,7 @@
 
 #include "apps/report/export.h"
 
-namespace deplo::apps {
+namespace deplo::apps::report {
 
 struct ReportFlags {
   std::vector<std::string> files;  // one or two stores, or one comparison
@@ -15,4 +15,4 @@ struct ReportFlags {
 /// Writes the files. One line that says where they are. Throws Error.
 std::string report(const ReportFlags&);
 
-}  // namespace deplo::apps
+}  // namespace deplo::apps::report

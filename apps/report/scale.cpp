@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-namespace deplo::apps {
+namespace deplo::apps::report {
 namespace {
 
 // 1, 2 or 5 times a power of ten apart, in the unit that the numbers are shown in; no less than `finest` apart.
@@ -91,4 +91,4 @@ Axis around(std::string title, double low, double high, bool logarithmic, Unit u
   return {std::move(title), low - room, high + room, false, unit};
 }
 
-}  // namespace deplo::apps
+}  // namespace deplo::apps::report

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-namespace deplo::apps {
+namespace deplo::apps::report {
 
 /// count: of whole things, ticks are whole numbers. percent: of a share of a whole, no tick stands beyond 100 %.
 enum class Unit { none, count, seconds, microseconds, percent };
@@ -28,4 +28,4 @@ struct Axis {
 /// An axis that shows all of [low, high] with a little room, also where they are the same. low > 0 where logarithmic.
 Axis around(std::string title, double low, double high, bool logarithmic, Unit unit);
 
-}  // namespace deplo::apps
+}  // namespace deplo::apps::report

@@ -10,7 +10,7 @@
 #include "core/error.h"
 #include "core/text/text.h"
 
-namespace deplo::apps {
+namespace deplo::apps::report {
 namespace {
 
 constexpr std::array colours = {"#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "currentColor"};
@@ -143,4 +143,4 @@ Picture standalone(const Figure& figure, std::string_view subject) {
           Figure::width, height};
 }
 
-}  // namespace deplo::apps
+}  // namespace deplo::apps::report

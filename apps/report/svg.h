@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace deplo::apps {
+namespace deplo::apps::report {
 
 /// & < > " as entities; control characters as spaces; bytes that are no UTF-8 and what XML has no place for as U+FFFD.
 std::string escape(std::string_view text);
@@ -63,4 +63,4 @@ inline constexpr std::string_view figure_style =
     ".grid{stroke:var(--faint);stroke-width:.7}.rule{stroke:var(--soft);stroke-width:1;stroke-dasharray:3 3}"
     ".whisker{stroke:var(--ink);stroke-width:1.6}";
 
-}  // namespace deplo::apps
+}  // namespace deplo::apps::report

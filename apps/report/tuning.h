@@ -17,7 +17,7 @@ namespace deplo::measure::sqlite {
 class Database;
 }
 
-namespace deplo::apps {
+namespace deplo::apps::report {
 
 /// One row of the store.
 struct ReportTrial {
@@ -141,4 +141,4 @@ Page tuning_page(std::vector<TunedStore>&);
 /// Of the same kernel in each store; null where it is not there.
 std::vector<Figure> kernel_figures(const std::vector<const TunedKernel*>&, const std::vector<std::string>& stores);
 
-}  // namespace deplo::apps
+}  // namespace deplo::apps::report

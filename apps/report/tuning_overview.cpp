@@ -12,7 +12,7 @@
 #include "apps/report/tuning.h"
 #include "core/text/text.h"
 
-namespace deplo::apps {
+namespace deplo::apps::report {
 namespace {
 
 std::string letter(std::size_t store) { return std::string(1, static_cast<char>('A' + store)); }
@@ -201,4 +201,4 @@ void add_overview(Page& page, const std::vector<KernelRow>& rows) {
   page.table(table_of(rows));
 }
 
-}  // namespace deplo::apps
+}  // namespace deplo::apps::report

@@ -11,7 +11,7 @@
 #include "core/text/text.h"
 #include "rules/rule.h"
 
-namespace deplo::apps {
+namespace deplo::apps::report {
 namespace {
 
 using Entry = TunedStore::Entry;
@@ -214,4 +214,4 @@ Page tuning_page(std::vector<TunedStore>& stores) {
   return page;
 }
 
-}  // namespace deplo::apps
+}  // namespace deplo::apps::report

@@ -15,7 +15,7 @@
 #include "core/trail.h"
 #include "search/model/effects.h"
 
-namespace deplo::apps {
+namespace deplo::apps::report {
 namespace {
 
 constexpr std::size_t longest_library = 20;                            // letters: library names are words
@@ -278,4 +278,4 @@ std::vector<Figure> kernel_figures(const std::vector<const TunedKernel*>& kernel
   return figures;
 }
 
-}  // namespace deplo::apps
+}  // namespace deplo::apps::report

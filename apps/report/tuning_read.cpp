@@ -15,7 +15,7 @@
 #include "measure/store/upkeep/choice.h"
 #include "measure/store/upkeep/report.h"
 
-namespace deplo::apps {
+namespace deplo::apps::report {
 namespace {
 
 using measure::sqlite::Database;
@@ -221,4 +221,4 @@ std::vector<TunedRun> TunedStore::runs() {
   return runs;
 }
 
-}  // namespace deplo::apps
+}  // namespace deplo::apps::report

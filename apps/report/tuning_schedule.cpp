@@ -11,7 +11,7 @@
 #include "engine/source/kernel.h"
 #include "rules/lower.h"
 
-namespace deplo::apps {
+namespace deplo::apps::report {
 namespace {
 
 std::string value_in(const Trail& trail, const std::string& knob) {
@@ -86,4 +86,4 @@ void explain_schedule(TunedKernel& kernel) {
   kernel.summary.untuned = kernel.times_of(print(untuned));
 }
 
-}  // namespace deplo::apps
+}  // namespace deplo::apps::report

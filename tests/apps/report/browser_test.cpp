@@ -17,7 +17,7 @@
 #include "apps/run_program.h"
 #include "core/file.h"
 
-namespace deplo::apps {
+namespace deplo::apps::report {
 namespace {
 
 /// The program in PATH; "": there is none.
@@ -130,4 +130,4 @@ TEST_F(Browser, AStoreAndTwo) {
 }
 
 }  // namespace
-}  // namespace deplo::apps
+}  // namespace deplo::apps::report

@@ -9,7 +9,7 @@
 #include "apps/compare/strategy_compare.h"
 #include "measure/store_fixture.h"
 
-namespace deplo::apps {
+namespace deplo::apps::report {
 
 /// Of two strategies on a space of 144 configurations.
 inline Comparison small_comparison(const measure::TemporaryFolder& folder) {
@@ -64,4 +64,4 @@ inline void add_library(const std::string& file, const std::string& library, dou
   store.append(record);
 }
 
-}  // namespace deplo::apps
+}  // namespace deplo::apps::report

@@ -19,7 +19,7 @@
 #include "core/file.h"
 #include "core/rng.h"
 
-namespace deplo::apps {
+namespace deplo::apps::report {
 namespace {
 
 using deplo::testing::How;
@@ -423,4 +423,4 @@ TEST_F(Report, BadInput) {
 }
 
 }  // namespace
-}  // namespace deplo::apps
+}  // namespace deplo::apps::report
