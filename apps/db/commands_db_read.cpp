@@ -14,7 +14,7 @@
 #include "core/text/text.h"
 #include "core/text/wrap.h"
 #include "engine/source/experiment.h"
-#include "measure/store/open.h"
+#include "measure/store/file/open.h"
 #include "measure/store/upkeep/check.h"
 #include "measure/store/upkeep/report.h"
 

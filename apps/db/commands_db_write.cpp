@@ -6,7 +6,7 @@
 #include "apps/db/db_flags.h"
 #include "core/error.h"
 #include "engine/compile/tuned.h"
-#include "measure/store/open.h"
+#include "measure/store/file/open.h"
 #include "measure/store/upkeep/merge.h"
 #include "measure/store/upkeep/prune.h"
 

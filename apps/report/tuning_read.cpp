@@ -11,7 +11,7 @@
 #include "engine/learn/recorded.h"
 #include "engine/source/experiment.h"
 #include "measure/store/device_row.h"
-#include "measure/store/open.h"
+#include "measure/store/file/open.h"
 #include "measure/store/upkeep/choice.h"
 #include "measure/store/upkeep/report.h"
 

@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 #include "measure/store/device_row.h"
-#include "measure/store/open.h"
+#include "measure/store/file/open.h"
 
 namespace deplo::engine {
 

@@ -5,8 +5,8 @@
 #include <filesystem>
 
 #include "measure/sqlite/rows.h"
-#include "measure/store/open.h"
-#include "measure/store/rescue.h"
+#include "measure/store/file/open.h"
+#include "measure/store/file/rescue.h"
 
 namespace deplo::measure {
 

@@ -8,7 +8,7 @@
 #include "measure/sqlite/sqlite.h"
 #include "measure/store/device_row.h"
 #include "measure/store/evidence.h"
-#include "measure/store/open.h"
+#include "measure/store/file/open.h"
 #include "measure/store/process_name.h"
 #include "measure/store/retry.h"
 #include "measure/store/state.h"

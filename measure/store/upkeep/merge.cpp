@@ -12,7 +12,7 @@
 
 #include "core/error.h"
 #include "measure/sqlite/rows.h"
-#include "measure/store/open.h"
+#include "measure/store/file/open.h"
 
 namespace deplo::measure::upkeep {
 namespace {

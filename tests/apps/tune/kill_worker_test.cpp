@@ -14,7 +14,7 @@
 
 #include "apps/run_program.h"
 #include "core/rng.h"
-#include "measure/store/open.h"
+#include "measure/store/file/open.h"
 #include "measure/store/upkeep/report.h"
 #include "measure/store_fixture.h"
 

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "core/rng.h"
-#include "measure/store/open.h"
+#include "measure/store/file/open.h"
 #include "measure/store/upkeep/report.h"
 #include "measure/store_fixture.h"
 

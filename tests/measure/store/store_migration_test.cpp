@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <map>
 
-#include "measure/store/open.h"
-#include "measure/store/schema.h"
+#include "measure/store/file/open.h"
+#include "measure/store/file/schema.h"
 #include "measure/store/upkeep/check.h"
 #include "measure/store_fixture.h"
 

@@ -1,5 +1,5 @@
 // Files that are no store of ours, or not any more: one clear line, and they stay as they are.
-#include "measure/store/open.h"
+#include "measure/store/file/open.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <fstream>
 
-#include "measure/store/open.h"
-#include "measure/store/schema.h"
+#include "measure/store/file/open.h"
+#include "measure/store/file/schema.h"
 #include "measure/store/upkeep/report.h"
 #include "measure/store_fixture.h"
 

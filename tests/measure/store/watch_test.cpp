@@ -1,12 +1,12 @@
 // Losses that only show in what the files hold; those of a whole program are in tests/apps/db/lost_store_test.cpp.
-#include "measure/store/watch.h"
+#include "measure/store/file/watch.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
-#include "measure/store/open.h"
+#include "measure/store/file/open.h"
 #include "measure/store_fixture.h"
 
 namespace deplo::measure {

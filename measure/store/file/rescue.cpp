@@ -1,4 +1,4 @@
-#include "measure/store/rescue.h"
+#include "measure/store/file/rescue.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "measure/store/schema.h"
+#include "measure/store/file/schema.h"
 
 #include <array>
 

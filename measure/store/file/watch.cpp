@@ -1,4 +1,4 @@
-#include "measure/store/watch.h"
+#include "measure/store/file/watch.h"
 
 #include <fmt/format.h>
 #include <sqlite3.h>

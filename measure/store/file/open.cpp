@@ -1,4 +1,4 @@
-#include "measure/store/open.h"
+#include "measure/store/file/open.h"
 
 #include <fmt/format.h>
 #include <sqlite3.h>
@@ -11,8 +11,8 @@
 #include <thread>
 
 #include "core/error.h"
+#include "measure/store/file/schema.h"
 #include "measure/store/kernel_keys.h"
-#include "measure/store/schema.h"
 #include "measure/store/upkeep/soundness.h"
 
 namespace deplo::measure {
