@@ -10,6 +10,7 @@
 #include "apps/report/chart.h"
 #include "apps/report/comparison.h"
 #include "core/text/text.h"
+#include "search/quantile.h"
 
 namespace deplo::apps::report {
 
@@ -68,7 +69,7 @@ Middle middle(const Ordered& ordered, std::size_t entrant, std::size_t time) {
   for (const SpaceResult& space : ordered.spaces)
     if (const double score = space.cells[entrant].score_curve[time]; !std::isnan(score)) scores.push_back(score);
   if (scores.empty()) return {};
-  return {compare::mean(scores), compare::quantile(scores, 0.25), compare::quantile(scores, 0.75)};
+  return {compare::mean(scores), search::quantile(scores, 0.25), search::quantile(scores, 0.75)};
 }
 
 Figure score_over_time(const Comparison& comparison, const Ordered& ordered) {

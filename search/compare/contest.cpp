@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "search/quantile.h"
 
 namespace deplo::search::compare {
 namespace {

@@ -13,6 +13,7 @@
 #include "search/compare/statistics.h"
 #include "search/model/boosted_trees.h"
 #include "search/model/regression_targets.h"
+#include "search/quantile.h"
 #include "search/strategies/proposer.h"
 
 namespace deplo::search::compare {

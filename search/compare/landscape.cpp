@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "core/error.h"
-#include "search/compare/statistics.h"
+#include "search/quantile.h"
 
 namespace deplo::search::compare {
 

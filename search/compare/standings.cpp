@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "search/compare/contest.h"
+#include "search/quantile.h"
 
 namespace deplo::search::compare {
 namespace {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "search/quantile.h"
 
 namespace deplo::search::compare {
 namespace {
@@ -51,15 +52,6 @@ double normal_p(const std::vector<std::size_t>& ranks, std::size_t positive) {
 }
 
 }  // namespace
-
-double quantile(std::vector<double> values, double q) {
-  CHECK(!values.empty() && q >= 0 && q <= 1);
-  std::ranges::sort(values);
-  const double place = q * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  if (below + 1 == values.size()) return values.back();
-  return std::lerp(values[below], values[below + 1], place - static_cast<double>(below));
-}
 
 double mean(std::span<const double> values) {
   CHECK(!values.empty());

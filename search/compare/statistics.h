@@ -9,8 +9,6 @@
 
 namespace deplo::search::compare {
 
-/// Linear between order statistics (type 7 of Hyndman and Fan 1996). At least one value, none NaN; q in [0, 1].
-double quantile(std::vector<double> values, double q);
 double mean(std::span<const double> values);
 
 /// Wilcoxon's signed-rank test of paired samples, two-sided: the probability of differences at least as one-sided if

@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "core/error.h"
-#include "search/compare/statistics.h"
 #include "search/model/regression_targets.h"
+#include "search/quantile.h"
 #include "search/strategies/tree.h"
 
 namespace deplo::search::model {
@@ -69,7 +69,7 @@ std::vector<double> Surrogate::targets() {
   std::vector<double> logs;
   for (const Told& told : told_) logs.push_back(told.time);
   replace_failures(logs);
-  limit_ = compare::quantile(logs, clip_quantile(logs.size(), clip_));
+  limit_ = quantile(logs, clip_quantile(logs.size(), clip_));
   for (double& log : logs) log = std::min(log, limit_);
   if (warm()) return residuals(std::move(logs));
   standardise(logs);

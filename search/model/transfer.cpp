@@ -6,8 +6,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "search/compare/statistics.h"
 #include "search/model/regression_targets.h"
+#include "search/quantile.h"
 
 namespace deplo::search::model {
 namespace {
@@ -42,7 +42,7 @@ void Transfer::add(const SourceTask& source, Encoding& encoding, Rng& rng) {
   std::iota(by_time.begin(), by_time.end(), 0);
   std::ranges::stable_sort(by_time, {}, [&](std::size_t i) { return logs[i]; });
   replace_failures(logs);
-  const double limit = compare::quantile(logs, source_clip);
+  const double limit = quantile(logs, source_clip);
   for (double& log : logs) log = std::min(log, limit);
 
   Origin origin;

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "search/compare/contest.h"
+#include "search/quantile.h"
 #include "search/records/read.h"
 #include "search/tables.h"
 
