@@ -16,11 +16,13 @@
 #include "engine/learn/labelled.h"
 #include "engine/learn/recorded.h"
 #include "measure/sqlite/rows.h"
+#include "search/compare/held_out.h"
 #include "search/records/read.h"
 
 namespace deplo::apps {
 
 namespace compare = search::compare;
+using search::model::Labelled;
 
 namespace {
 
@@ -33,9 +35,9 @@ struct ModelFlags {
   bool json = false;
 };
 
-std::vector<compare::Labelled> read(const ModelFlags& flags) {
-  std::vector<compare::Labelled> sets;
-  const auto add = [&](std::vector<compare::Labelled> more) { std::ranges::move(more, std::back_inserter(sets)); };
+std::vector<Labelled> read(const ModelFlags& flags) {
+  std::vector<Labelled> sets;
+  const auto add = [&](std::vector<Labelled> more) { std::ranges::move(more, std::back_inserter(sets)); };
   for (const std::string& store : flags.stores) add(engine::label_store(store, least_records));
   if (!flags.spaces.empty())
     for (const std::string& file : find_spaces(flags.spaces)) {
@@ -82,8 +84,8 @@ void add_means(measure::sqlite::Rows& rows, const std::vector<compare::HeldOutSc
   }
 }
 
-measure::sqlite::Rows table(const std::vector<compare::Labelled>& sets,
-                            const std::vector<compare::HeldOutScore>& scores, const compare::HeldOutOptions& options) {
+measure::sqlite::Rows table(const std::vector<Labelled>& sets, const std::vector<compare::HeldOutScore>& scores,
+                            const compare::HeldOutOptions& options) {
   measure::sqlite::Rows rows;
   rows.columns = {"left out",
                   "device",
@@ -106,7 +108,7 @@ void run_eval(const ModelFlags& flags) {
   if (flags.stores.empty() && flags.spaces.empty()) throw Error("expected --store or --spaces, found none");
   compare::HeldOutOptions options = flags.options;
   options.leave_out = compare::parse_leave_out(flags.leave_out);
-  const std::vector<compare::Labelled> sets = read(flags);
+  const std::vector<Labelled> sets = read(flags);
   if (!flags.points.empty()) {
     if (!flags.spaces.empty())
       throw Error("--points: expected --store alone, found --spaces: knobs differ between them");

@@ -149,7 +149,7 @@ Spaces read_spaces(const std::vector<std::string>& files, const engine::Prior& p
 }
 
 engine::Prior learn(const std::vector<std::string>& files, std::uint64_t seed) {
-  std::vector<compare::Labelled> sets;
+  std::vector<search::model::Labelled> sets;
   for (const std::string& file : files)
     if (engine::is_store(file))
       std::ranges::move(engine::label_store(file, engine::least_to_learn_from), std::back_inserter(sets));

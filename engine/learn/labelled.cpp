@@ -16,7 +16,7 @@
 
 namespace deplo::engine {
 
-using search::compare::Labelled;
+using search::model::Labelled;
 
 namespace {
 

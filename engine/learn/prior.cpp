@@ -17,7 +17,7 @@
 
 namespace deplo::engine {
 
-using search::compare::Labelled;
+using search::model::Labelled;
 
 namespace {
 
@@ -50,7 +50,7 @@ Prior learned_prior(std::vector<Labelled> sets, std::uint64_t seed) {
     std::vector<Labelled> others;
     for (const Labelled& other : sets)
       if (other.kernel != set.kernel) others.push_back(other);
-    return others.empty() ? std::vector<double>() : search::compare::predict_by_trees(others, set, seed);
+    return others.empty() ? std::vector<double>() : search::model::predict_by_trees(others, set, seed);
   };
 }
 

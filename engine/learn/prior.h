@@ -10,14 +10,14 @@
 #include "engine/compile/kernel_space.h"
 #include "engine/learn/recorded.h"
 #include "rules/cost/ceilings.h"
-#include "search/compare/held_out.h"
+#include "search/model/labelled.h"
 #include "search/searcher.h"
 
 namespace deplo::engine {
 
 /// The logs of the times of a set's candidates, of which it has the points and the analytic model but no times
 /// (engine/learn/labelled.h says what they are). For ranks: the times of one set compare, the scale means nothing.
-using Prior = std::function<std::vector<double>(const search::compare::Labelled&)>;
+using Prior = std::function<std::vector<double>(const search::model::Labelled&)>;
 /// The roofline (rules/cost/roofline.h).
 Prior analytic_prior();
 /// So many valid trials a kernel must have to be learned from (label_store()). Its times count relative to their own
@@ -25,7 +25,7 @@ Prior analytic_prior();
 inline constexpr std::size_t least_to_learn_from = 20;
 /// Boosted trees that learned from the sets, those of other kernels than the one they are asked about. Where there are
 /// none of those: an empty vector.
-Prior learned_prior(std::vector<search::compare::Labelled> sets, std::uint64_t seed);
+Prior learned_prior(std::vector<search::model::Labelled> sets, std::uint64_t seed);
 
 /// The prior's times of the heuristic's candidate and of `count` drawn ones, each once. A candidate takes about 2 ms of
 /// one core, mostly for its lowering.

@@ -10,7 +10,7 @@
 #include "core/target.h"
 #include "measure/store/store.h"
 #include "measure/worker/runner.h"
-#include "search/compare/held_out.h"
+#include "search/model/labelled.h"
 
 namespace deplo::engine {
 
@@ -22,7 +22,7 @@ struct Session {
   bool retry_failed = false;       // what an earlier run found to fail is measured again
   std::string warm_start = {};     // a store, or "": engine/tune/warm_start.h
   std::size_t analytic_prior = 0;  // schedules; 0: without it. Where there is no warm start
-  std::optional<std::vector<search::compare::Labelled>> learned_from =
+  std::optional<std::vector<search::model::Labelled>> learned_from =
       {};  // all of warm_start, once a kernel asked for it
   std::int64_t device_id = 0, run_id = 0;
   std::int64_t ordinal = 0;               // of the next trial in the run

@@ -11,7 +11,7 @@
 #include "core/rng.h"
 #include "search/compare/rank_quality.h"
 #include "search/compare/statistics.h"
-#include "search/model/boosted_trees.h"
+#include "search/model/gp.h"
 #include "search/model/regression_targets.h"
 #include "search/quantile.h"
 #include "search/strategies/proposer.h"
@@ -19,18 +19,14 @@
 namespace deplo::search::compare {
 namespace {
 
+using model::add;
+using model::Labelled;
+using Rows = model::LabelledRows;
+
 constexpr std::size_t most_fitted = 128, most_conditioned = 512;  // a fit and a conditioning take the cube of them
 constexpr int fit_steps = 24;
 constexpr std::size_t folds = 5;  // of rows, where there is one set to learn from
 
-/// Candidates of one set or more; y is what the analytic model leaves.
-struct Rows {
-  std::size_t dimensions = 0;  // of a point as it came
-  model::Points points;        // as they came, then less the median
-  std::vector<double> y, weights;
-  std::vector<std::size_t> groups;  // which set
-  std::size_t size() const { return y.size(); }
-};
 struct Estimate {
   std::vector<double> mean, scale;
 };
@@ -38,40 +34,6 @@ struct Learner {
   std::string_view name;
   Estimate (*learn)(const Rows& from, const Rows& at, std::uint64_t seed);
 };
-
-std::vector<double> centred(std::vector<double> values) {
-  const double middle = quantile(values, 0.5);
-  for (double& value : values) value -= middle;
-  return values;
-}
-
-/// The analytic model's, 0 without one.
-std::vector<double> baseline(const Labelled& set) {
-  return set.analytic.empty() ? std::vector<double>(set.logs.size()) : centred(set.analytic);
-}
-
-void add(Rows& rows, const Labelled& set, std::size_t group) {
-  const std::size_t d = set.points.dimensions, n = set.logs.size();
-  rows.dimensions = d;
-  rows.points.dimensions = 2 * d;
-  std::vector<float> middle(d);
-  for (std::size_t k = 0; k < d; ++k) {
-    std::vector<double> column(n);
-    for (std::size_t i = 0; i < n; ++i) column[i] = set.points.values[i * d + k];
-    middle[k] = static_cast<float>(quantile(column, 0.5));
-  }
-  const std::vector<double> logs = centred(set.logs), before = baseline(set);
-  for (std::size_t i = 0; i < n; ++i) {
-    float* const point = rows.points.add();
-    for (std::size_t k = 0; k < d; ++k) {
-      point[k] = set.points.values[i * d + k];
-      point[d + k] = point[k] - middle[k];
-    }
-    rows.y.push_back(logs[i] - before[i]);
-    rows.weights.push_back(100.0 / static_cast<double>(n));
-    rows.groups.push_back(group);
-  }
-}
 
 Rows pick(const Rows& rows, std::span<const std::size_t> numbers) {
   Rows out{rows.dimensions, {rows.points.dimensions, {}}, {}, {}, {}};
@@ -90,12 +52,7 @@ Estimate by_analysis(const Rows&, const Rows& at, std::uint64_t) {
 }
 
 Estimate by_trees(const Rows& from, const Rows& at, std::uint64_t seed) {
-  model::BoostedTrees trees;
-  model::TreeOptions options;
-  options.seed = seed;
-  trees.fit(from.points, from.y, from.weights, options);
-  const std::vector<float> mean = trees.predict(at.points);
-  return {{mean.begin(), mean.end()}, std::vector<double>(at.size(), 1)};
+  return {model::left_by_trees(from, at, seed), std::vector<double>(at.size(), 1)};
 }
 
 /// The second half of each point, over the deviations of `from`.
@@ -181,7 +138,7 @@ HeldOutScore judge(const Learner& learner, const Rows& from, const Labelled& set
   add(at, set, 0);
   const Estimate estimate = learner.learn(from, at, options.seed);
   const double q = half_width(learner, from, options.seed);
-  const std::vector<double> before = baseline(set);
+  const std::vector<double> before = model::analytic_baseline(set);
   std::vector<double> predicted;
   HeldOutScore score;
   for (std::size_t i = 0; i < at.size(); ++i) {
@@ -224,18 +181,6 @@ std::vector<HeldOutScore> evaluate_held_out(std::span<const Labelled> sets, cons
     }
   }
   return scores;
-}
-
-std::vector<double> predict_by_trees(std::span<const Labelled> others, const Labelled& set, std::uint64_t seed) {
-  Rows from, at;
-  for (std::size_t i = 0; i < others.size(); ++i) add(from, others[i], i);
-  Labelled asked = set;
-  asked.logs.assign(set.points.size(), 0);
-  add(at, asked, 0);
-  std::vector<double> result = baseline(asked);
-  const Estimate left = by_trees(from, at, seed);
-  for (std::size_t i = 0; i < result.size(); ++i) result[i] += left.mean[i];
-  return result;
 }
 
 }  // namespace deplo::search::compare

@@ -1,9 +1,5 @@
 // How well models that learn from some kernels and devices do on others: leave one out.
 //
-// A candidate is a point of numbers that need no measurement; times are logs over the median of their set, so that a
-// model says which candidates of a kernel are fast, not how fast the kernel is. Points are given twice, as they are and
-// less the set's median, which needs no measurement either.
-//
 //   analytic  the log of what an analytic model says
 //   process   a Gaussian process (gp.h) of what analytic leaves, on the points less the median
 //   trees     boosted trees (boosted_trees.h) of what analytic leaves, on all; each set weighs alike
@@ -19,17 +15,9 @@
 #include <string_view>
 #include <vector>
 
-#include "search/model/gp.h"
+#include "search/model/labelled.h"
 
 namespace deplo::search::compare {
-
-/// The valid records of one kernel on one device.
-struct Labelled {
-  std::string kernel, device, name;
-  model::Points points;          // the same dimensions in all sets that learn from each other
-  std::vector<double> logs;      // of the times
-  std::vector<double> analytic;  // logs; empty: no analytic model
-};
 
 /// What is left out: a kernel on all devices, or a device, of which the same kernel on others tells.
 enum class LeaveOut { kernel, device };
@@ -53,10 +41,5 @@ struct HeldOutScore {
 };
 
 /// For each set with others to learn from, in their order, each model. Sets have three records or more. Deterministic.
-std::vector<HeldOutScore> evaluate_held_out(std::span<const Labelled>, const HeldOutOptions&);
-
-/// The logs of the times of a set's candidates (less their median) by trees that learned from the others, at least one
-/// of as many dimensions. The set's own times are not read.
-std::vector<double> predict_by_trees(std::span<const Labelled> others, const Labelled&, std::uint64_t seed);
-
+std::vector<HeldOutScore> evaluate_held_out(std::span<const model::Labelled>, const HeldOutOptions&);
 }  // namespace deplo::search::compare

@@ -94,7 +94,7 @@ TEST_F(ModelEval, PointsAreATable) {
   int rows = 0;
   for (; std::getline(stream, line); ++rows) EXPECT_EQ(std::ranges::count(line, ','), columns);
   std::size_t records = 0;
-  for (const search::compare::Labelled& set : engine::label_store(path(), 1)) records += set.logs.size();
+  for (const search::model::Labelled& set : engine::label_store(path(), 1)) records += set.logs.size();
   EXPECT_EQ(rows, static_cast<int>(records));
   EXPECT_GT(records, 2U * trails);  // equal trails count once
 }
@@ -121,7 +121,7 @@ TEST(Roofline, OrdersWhatWasMeasured) {
   std::filesystem::copy_file(DEPLO_SOURCE_DIR "/experiments/results/kernel_spaces.db", file);
   const auto sets = engine::label_store(file, 50);
   if (sets.empty()) GTEST_SKIP() << "the rules have changed since: no trail fits";
-  for (const search::compare::Labelled& set : sets)
+  for (const search::model::Labelled& set : sets)
     EXPECT_GT(search::compare::spearman(set.logs, set.analytic), 0.5) << set.kernel;
 }
 

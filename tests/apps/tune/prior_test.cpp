@@ -146,8 +146,8 @@ TEST_F(Priors, TuneLearnsFromTheOtherKernelsOfAStore) {
 }
 
 /// A kernel whose times are the first number of each point, which the analytic model does not know.
-search::compare::Labelled set_of(const std::string& kernel, int seed) {
-  search::compare::Labelled set{kernel, "d", kernel, {3, {}}, {}, {}};
+search::model::Labelled set_of(const std::string& kernel, int seed) {
+  search::model::Labelled set{kernel, "d", kernel, {3, {}}, {}, {}};
   Rng rng(static_cast<std::uint64_t>(seed));
   for (int i = 0; i < 80; ++i) {
     float* const point = set.points.add();
@@ -159,7 +159,7 @@ search::compare::Labelled set_of(const std::string& kernel, int seed) {
 }
 
 TEST_F(Priors, ALearnedOneKnowsWhatTheAnalyticModelDoesNot) {
-  const search::compare::Labelled asked = set_of("c", 3);
+  const search::model::Labelled asked = set_of("c", 3);
   const engine::Prior prior = engine::learned_prior({set_of("a", 1), set_of("b", 2)}, 0);
   EXPECT_GT(search::compare::spearman(asked.logs, prior(asked)), 0.9);
   EXPECT_LT(search::compare::spearman(asked.logs, engine::analytic_prior()(asked)), 0.5);

@@ -66,9 +66,9 @@ TEST(BoostedTrees, LearnAStepAndAnInteractionAndAreTheSameEveryTime) {
 constexpr std::size_t records = 60;
 
 /// log time = offset of the kernel + x0 + 0.5 x1², seen with noise; the analytic model knows of x0 alone.
-Labelled make(const std::string& kernel, const std::string& device, std::uint64_t seed) {
+model::Labelled make(const std::string& kernel, const std::string& device, std::uint64_t seed) {
   Rng rng(seed);
-  Labelled set{kernel, device, kernel, random_points(records, rng), {}, {}};
+  model::Labelled set{kernel, device, kernel, random_points(records, rng), {}, {}};
   const double offset = rng.uniform(-5, 5);
   for (std::size_t i = 0; i < records; ++i) {
     const float* const x = &set.points.values[i * 3];
@@ -79,7 +79,8 @@ Labelled make(const std::string& kernel, const std::string& device, std::uint64_
 }
 
 TEST(HeldOut, ModelsLearnWhatTheAnalyticOneLeaves) {
-  const std::vector<Labelled> sets = {make("a", "x", 1), make("b", "x", 2), make("c", "x", 3), make("d", "x", 4)};
+  const std::vector<model::Labelled> sets = {make("a", "x", 1), make("b", "x", 2), make("c", "x", 3),
+                                             make("d", "x", 4)};
   const std::vector<HeldOutScore> scores = evaluate_held_out(sets, {});
   ASSERT_EQ(scores.size(), 12U);
   double covered = 0;
@@ -99,7 +100,7 @@ TEST(HeldOut, ModelsLearnWhatTheAnalyticOneLeaves) {
 }
 
 TEST(HeldOut, ASeedGivesTheSameFigures) {
-  const std::vector<Labelled> sets = {make("a", "x", 1), make("b", "x", 2), make("c", "x", 3)};
+  const std::vector<model::Labelled> sets = {make("a", "x", 1), make("b", "x", 2), make("c", "x", 3)};
   const auto one = evaluate_held_out(sets, {}), two = evaluate_held_out(sets, {});
   ASSERT_EQ(one.size(), two.size());
   for (std::size_t i = 0; i < one.size(); ++i) {
@@ -110,8 +111,8 @@ TEST(HeldOut, ASeedGivesTheSameFigures) {
 }
 
 TEST(HeldOut, ADeviceIsLearnedFromTheSameKernelOnOthers) {
-  std::vector<Labelled> sets = {make("a", "x", 1), make("a", "y", 2), make("b", "x", 3)};
-  for (Labelled& set : sets) set.analytic.clear();
+  std::vector<model::Labelled> sets = {make("a", "x", 1), make("a", "y", 2), make("b", "x", 3)};
+  for (model::Labelled& set : sets) set.analytic.clear();
   HeldOutOptions options;
   options.leave_out = LeaveOut::device;
   const std::vector<HeldOutScore> scores = evaluate_held_out(sets, options);
