@@ -2,8 +2,12 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <iterator>
+#include <sstream>
 
 #include "core/error.h"
 #include "core/text/text.h"
@@ -13,25 +17,70 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// /usr/local/cuda-13.0/lib64, …; the newest first.
-std::vector<fs::path> toolkits() {
+// Folders in `folder` whose names begin so, in the order of their names.
+std::vector<fs::path> folders_in(const fs::path& folder, std::string_view beginning) {
   std::vector<fs::path> found;
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator("/usr/local", error))
-    if (entry.path().filename().string().starts_with("cuda-")) found.push_back(entry.path() / "lib64");
-  std::sort(found.rbegin(), found.rend());
+  for (const auto& entry : fs::directory_iterator(folder, error))
+    if (entry.path().filename().string().starts_with(beginning)) found.push_back(entry.path());
+  std::ranges::sort(found);
+  return found;
+}
+
+// /usr/local/cuda, /usr/local/cuda-13.0, …; the newest first.
+std::vector<fs::path> toolkits() {
+  std::vector<fs::path> found = folders_in("/usr/local", "cuda-");
+  found.emplace_back("/usr/local/cuda");
+  std::ranges::reverse(found);
+  found.emplace_back("/opt/cuda");
+  return found;
+}
+
+fs::path program_folder() {
+  std::error_code error;
+  return fs::read_symlink("/proc/self/exe", error).parent_path();
+}
+
+// Where the shell looks for programs.
+std::vector<fs::path> path_folders() {
+  const char* const path = std::getenv("PATH");
+  std::vector<fs::path> folders;
+  std::istringstream text(path == nullptr ? "" : path);
+  for (std::string folder; std::getline(text, folder, ':');)
+    if (folder.starts_with('/')) folders.emplace_back(folder);
+  return folders;
+}
+
+// What `pip install nvidia-…` makes: PREFIX/lib/python3.11/site-packages/nvidia/cu13, for each PREFIX/bin that the shell
+// looks in, be it a virtual environment's or the system's.
+std::vector<fs::path> wheels() {
+  std::vector<fs::path> found;
+  for (const fs::path& bin : path_folders())
+    for (const fs::path& python : folders_in(bin.parent_path() / "lib", "python3"))
+      for (const char* const packages : {"site-packages", "dist-packages"})
+        for (fs::path& wheel : folders_in(python / packages / "nvidia", "")) found.push_back(std::move(wheel));
   return found;
 }
 
 }  // namespace
 
 std::vector<fs::path> library_folders() {
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
-  std::vector<fs::path> folders{program, program / "lib", "", "/usr/local/cuda/lib64"};
-  for (fs::path& folder : toolkits()) folders.push_back(std::move(folder));
-  folders.emplace_back("/opt/cuda/lib64");
+  const fs::path program = program_folder();
+  std::vector<fs::path> folders{program, program / "lib", ""};
+  for (const fs::path& toolkit : toolkits()) folders.push_back(toolkit / "lib64");
+  for (const fs::path& wheel : wheels()) folders.push_back(wheel / "lib");
   return folders;
+}
+
+std::optional<fs::path> find_program(const std::string& name) {
+  std::vector<fs::path> folders{program_folder()};
+  std::ranges::copy(path_folders(), std::back_inserter(folders));
+  for (const fs::path& toolkit : toolkits()) folders.push_back(toolkit / "bin");
+  for (const fs::path& wheel : wheels()) folders.push_back(wheel / "bin");
+  for (const fs::path& folder : folders)
+    if (std::error_code error; fs::is_regular_file(folder / name, error) && access((folder / name).c_str(), X_OK) == 0)
+      return folder / name;
+  return std::nullopt;
 }
 
 Library::Library(const LibraryName& name) : title_(name.title) {
@@ -41,8 +90,8 @@ Library::Library(const LibraryName& name) : title_(name.title) {
       handle_ = dlopen(file_.c_str(), RTLD_NOW | RTLD_LOCAL);
       if (handle_ != nullptr) return;
     }
-  throw Error(fmt::format("no {}: expected {} beside the program, on the loader's path or in /usr/local/cuda*/lib64, "
-                          "found none; {}",
+  throw Error(fmt::format("no {}: expected {} beside the program, on the loader's path, in /usr/local/cuda*/lib64 or "
+                          "in Python's packages, found none; {}",
                           name.title, join(name.files, " or "), name.advice),
               Exit::environment);
 }

@@ -1,6 +1,8 @@
-// Shared libraries opened at run time, by small tables of functions: nothing of CUDA is needed to build or to start.
+// Shared libraries opened at run time, by small tables of functions, and programs of the toolkit: nothing of CUDA is
+// needed to build or to start.
 #pragma once
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,7 +19,7 @@ struct LibraryName {
 /// An open library; it stays open until the process ends, because NVIDIA's libraries do not close cleanly.
 class Library {
  public:
-  /// The first that opens: beside the program, where the loader looks, in the toolkit's usual folders. Throws
+  /// The first that opens: beside the program, where the loader looks, in the toolkit's usual folders or a wheel. Throws
   /// Error(environment) in one line: what was looked for, and how to get it.
   explicit Library(const LibraryName&);
   /// The very file. Throws Error(environment).
@@ -44,7 +46,11 @@ class Library {
 };
 
 /// Folders where a toolkit's libraries may be beside the loader's own ("" stands for these), in the order they are
-/// tried.
+/// tried. The last are those of NVIDIA's wheels for a Python on the shell's path.
 std::vector<std::filesystem::path> library_folders();
+
+/// A program of the toolkit: beside this one, where the shell looks, in the toolkit's usual folders, or in such a
+/// wheel. nullopt: there is none.
+std::optional<std::filesystem::path> find_program(const std::string& name);
 
 }  // namespace deplo::measure::cuda

@@ -13,11 +13,9 @@
 namespace deplo::measure::cuda {
 namespace {
 
-const LibraryName library_name{
-    "NVRTC",
-    {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"},
-    "it comes with the CUDA toolkit 12 or later, or by `pip install nvidia-cuda-nvrtc`, whose "
-    "libraries may lie beside the program"};
+const LibraryName library_name{"NVRTC",
+                               {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"},
+                               "it comes with the CUDA toolkit 12 or later, or by `pip install nvidia-cuda-nvrtc`"};
 
 using Clock = std::chrono::steady_clock;
 
