@@ -1,0 +1,94 @@
+#include "measure/cuda/sass/instruction_mix.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace deplo::measure::cuda::sass {
+namespace {
+
+// Results per cycle of a multiprocessor, from this compute capability on. CUDA C++ Programming Guide 12.9 and Best
+// Practices Guide 13.4, "Throughput of Native Arithmetic Instructions": 32-bit floating-point add, multiply,
+// multiply-add; 32-bit integer add, compare, minimum. Where rows of the ALU differ (10.0: 128 for floating-point
+// minimum; 12.0: 128 for integer addition, 64 for shifts) the larger stands here: it is a bound.
+struct Throughput {
+  int since, fma, alu;
+};
+constexpr Throughput throughputs[] = {{80, 64, 64}, {86, 128, 64}, {100, 128, 128}};
+// The same for every architecture since: 32-bit integer multiply-add, reciprocal and its like, warp shuffle.
+constexpr int imad = 64, special = 16, shuffle = 32;
+constexpr int schedulers = 4, warp = 32;
+constexpr int lanes = schedulers * warp;  // that are issued in a cycle
+static_assert(shuffle == warp);           // one transfer, as a load of 4 bytes a thread
+
+Throughput throughput_of(std::string_view architecture) {
+  int capability = 0;
+  const std::string_view number = architecture.substr(std::min(architecture.find('_'), architecture.size() - 1) + 1);
+  std::from_chars(number.data(), number.data() + number.size(), capability);
+  Throughput found = throughputs[0];
+  for (const Throughput& row : throughputs)
+    if (row.since <= capability) found = row;
+  return found;
+}
+
+/// Transfers of 128 bytes between memory and registers for one warp. Lanes that load the same 8 or 16 bytes share a
+/// transfer in pairs, so that a load takes half as many at best; stores have bytes of their own.
+std::int64_t transfers(const Kind& kind) {
+  const bool shares = kind.what == InstructionClass::shared_load || kind.what == InstructionClass::global_load;
+  return std::max(1, kind.width / (shares ? 8 : 4));
+}
+
+}  // namespace
+
+void InstructionMix::add(const Instruction& instruction, const Listing& listing) {
+  const Kind kind = kind_of(instruction);
+  const Pipe pipe = pipe_of(instruction);
+  ++instructions;
+  ++kinds[kind];
+  pipes[pipe] += pipe == Pipe::memory ? transfers(kind) : 1;
+  if (kind.what == InstructionClass::other) unknown.emplace(instruction.mnemonic());
+  if (instruction.mnemonic() != "CALL") return;
+  const std::vector<std::string> names = mentioned(instruction);
+  const auto called = [&](const Function& f) { return std::ranges::find(names, f.name) != names.end(); };
+  calls += std::ranges::any_of(listing.functions, called);
+}
+
+double InstructionMix::arithmetic_share() const {
+  std::int64_t arithmetic = 0;
+  for (const auto& [kind, count] : kinds)
+    if (is_arithmetic(kind.what)) arithmetic += count;
+  return instructions == 0 ? 0 : static_cast<double>(arithmetic) / static_cast<double>(instructions);
+}
+
+IssueBound issue_bound(const InstructionMix& mix, std::string_view architecture) {
+  const Throughput throughput = throughput_of(architecture);
+  const auto count = [&](Pipe pipe) {
+    const auto found = mix.pipes.find(pipe);
+    return found == mix.pipes.end() ? 0 : found->second;
+  };
+  const std::pair<Pipe, std::int64_t> cycles[] = {
+      {Pipe::issue, mix.instructions},
+      {Pipe::fma, (count(Pipe::fma) + count(Pipe::imad)) * lanes / throughput.fma},
+      {Pipe::imad, count(Pipe::imad) * lanes / imad},
+      {Pipe::alu, count(Pipe::alu) * lanes / throughput.alu},
+      {Pipe::special, count(Pipe::special) * lanes / special},
+      {Pipe::memory, count(Pipe::memory) * schedulers}};
+  IssueBound bound;
+  for (const auto& [pipe, least] : cycles)
+    if (least > bound.cycles) bound = {least, pipe};
+  return bound;
+}
+
+KernelMix kernel_mix(const Listing& listing) {
+  KernelMix kernel;
+  for (const Function& function : listing.functions) {
+    for (const Instruction& one : function.instructions) kernel.whole.add(one, listing);
+    for (const Loop& loop : find_loops(function)) {
+      LoopMix mix{function.name, loop.label, loop.depth, {}};
+      for (const std::size_t i : loop.instructions) mix.mix.add(function.instructions[i], listing);
+      kernel.loops.push_back(std::move(mix));
+    }
+  }
+  return kernel;
+}
+
+}  // namespace deplo::measure::cuda::sass
