@@ -106,12 +106,12 @@ void add_schedule(Command command, CompileOptions& options) {
 }
 
 void add_outputs(Command command, CompileOptions& options, std::string& output) {
-  command.option(
-      "--ir", options.level, "LEVEL",
-      "Print this level: torch or tensor (graphs only), loop, tile, kernel, opencl, cuda, ptx or cubin [opencl].");
+  command.option("--ir", options.level, "LEVEL",
+                 "Print this level: torch or tensor (graphs only), loop, tile, kernel, opencl, cuda, ptx, cubin or "
+                 "sass [opencl].");
   command.option("--target", options.target, "TARGET",
-                 "Compile for this target: a name under configs/targets [sm_90 with --ir cuda, ptx or cubin, --smem "
-                 "and --resources; otherwise opencl-cpu].");
+                 "Compile for this target: a name under configs/targets [sm_90 with --ir cuda, ptx, cubin or sass, "
+                 "--smem, --resources and --instructions; otherwise opencl-cpu].");
   command.flag("--summary", options.summary, "With --ir loop: print a table of the graph's kernels and their work.");
   command
       .flag("--smem", options.smem,
@@ -121,6 +121,11 @@ void add_outputs(Command command, CompileOptions& options, std::string& output) 
       .flag(
           "--resources", options.resources,
           "Instead of a level, print registers, spills, stack, shared memory (bytes) and occupancy. CUDA targets only.")
+      .seldom();
+  command
+      .flag("--instructions", options.instructions,
+            "Instead of a level, count the machine instructions of each loop by class, with the least cycles of a "
+            "trip. CUDA targets only.")
       .seldom();
   command.option("-o,--output", output, "FILE", "Write output to FILE instead of stdout.");
   command.flag("-v", options.verbose, "Print a line for each rule; -vv also prints its changes.");

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -20,18 +20,28 @@
 namespace deplo::apps {
 namespace {
 
-bool is_machine(const std::string& level) { return level == "ptx" || level == "cubin"; }
+bool is_machine(const std::string& level) { return level == "ptx" || level == "cubin" || level == "sass"; }
 bool is_source(const std::string& level) { return level == "cuda" || level == "opencl" || is_machine(level); }
 bool is_cuda(const std::string& level) { return level == "cuda" || is_machine(level); }
+
+/// The flags of what stands in place of a level.
+std::vector<std::string> modes(const CompileOptions& options) {
+  std::vector<std::string> given;
+  if (options.smem) given.emplace_back("--smem");
+  if (options.resources) given.emplace_back("--resources");
+  if (options.instructions) given.emplace_back("--instructions");
+  return given;
+}
 
 Target pick_target(const CompileOptions& options) {
   if (options.target.empty()) return load_target(is_cuda(options.level) || options.smem ? "sm_90" : "opencl-cpu");
   Target target = load_target(options.target);
-  if (options.resources && target.dialect != Dialect::cuda)
-    throw Error(fmt::format("--resources: expected a target of CUDA (sm_80, sm_90, …), found {}", target.name));
+  if ((options.resources || options.instructions) && target.dialect != Dialect::cuda)
+    throw Error(
+        fmt::format("{}: expected a target of CUDA (sm_80, sm_90, …), found {}", modes(options).front(), target.name));
   if (is_source(options.level) && is_cuda(options.level) != (target.dialect == Dialect::cuda))
     throw Error(fmt::format("--ir: expected {} (or loop, tile, kernel) for the target {}, found {}",
-                            target.dialect == Dialect::cuda ? "cuda, ptx, cubin" : "opencl", target.name,
+                            target.dialect == Dialect::cuda ? "cuda, ptx, cubin, sass" : "opencl", target.name,
                             options.level));
   return target;
 }
@@ -54,9 +64,12 @@ std::string remark(const engine::Schedule& schedule, const engine::TunedCache& c
   return text + (schedule.note.empty() ? "" : "; " + schedule.note) + "\n";
 }
 
-/// Below Loop IR: the kernel by this schedule. Machine code goes into `table` where there is one.
+/// What takes a kernel's name and source in place of printing it.
+using Table = std::function<void(const std::string&, const ir::KernelSource&)>;
+
+/// Below Loop IR: the kernel by this schedule. Its source goes into `table` where there is one.
 std::string lower(const ir::Program& loop, const Target& target, const Trail& trail, const CompileOptions& options,
-                  ResourceTable* table) {
+                  const Table& table) {
   std::string text;
   rules::Lowering::Observer observer;
   if (options.verbose > 0)
@@ -68,8 +81,8 @@ std::string lower(const ir::Program& loop, const Target& target, const Trail& tr
   if (options.level == "tile") return text + print(lowering.program());
   const auto [kernel, source] = engine::compile(lowering).code;
   if (options.level == "kernel") return text + print(kernel);
-  if (table != nullptr) table->add(loop.name, source);
-  if (table != nullptr) return text;
+  if (table) table(loop.name, source);
+  if (table) return text;
   return text + (is_machine(options.level) ? machine_code(source, target, options.level, loop.name) : source.text);
 }
 
@@ -86,8 +99,12 @@ std::string compile_kernels(const std::vector<engine::NumberedKernel>& kernels, 
   if (kernels.size() != 1 && (!options.schedule.empty() || options.level == "cubin"))
     throw Error(fmt::format("{}: expected a single kernel, found {}; choose one with --only",
                             options.schedule.empty() ? "--ir cubin" : "--schedule", kernels.size()));
-  titles = titles && !options.resources && options.level != "cubin";
-  ResourceTable table(target);
+  ResourceTable resources(target);
+  InstructionTable instructions(target);
+  Table table;
+  if (options.resources) table = std::bind_front(&ResourceTable::add, &resources);
+  if (options.instructions) table = std::bind_front(&InstructionTable::add, &instructions);
+  titles = titles && !table && options.level != "cubin";
   std::string text;
   for (const auto& [number, loop] : kernels) {
     if (titles) text += fmt::format("{} {}\n", is_source(options.level) ? "//" : "#", title(loop, number));
@@ -95,16 +112,17 @@ std::string compile_kernels(const std::vector<engine::NumberedKernel>& kernels, 
       text += print(loop);
       continue;
     }
-    ResourceTable* const resources = options.resources ? &table : nullptr;
     if (!cache) {
-      text += lower(loop, target, parse_trail(options.schedule), options, resources);
+      text += lower(loop, target, parse_trail(options.schedule), options, table);
       continue;
     }
     const engine::Schedule schedule = cache->find(loop);
     if (options.level != "cubin") text += remark(schedule, *cache, options);
-    text += lower(schedule.loop, target, schedule.compiled.trail, options, resources);
+    text += lower(schedule.loop, target, schedule.compiled.trail, options, table);
   }
-  return options.resources ? text + table.print(options.width) : text;
+  if (options.resources) text += resources.print(options.width);
+  if (options.instructions) text += instructions.print(options.width);
+  return text;
 }
 
 std::string compile_graph(const engine::GraphSource& source, const CompileOptions& options) {
@@ -123,13 +141,14 @@ std::string compile_graph(const engine::GraphSource& source, const CompileOption
 
 /// What stands in place of a level stands alone.
 void check_modes(const CompileOptions& options) {
-  const char* const mode = options.smem ? "--smem" : "--resources";
-  if (!options.smem && !options.resources) {
+  const std::vector<std::string> given = modes(options);
+  if (given.empty()) {
     if (options.level == "cubin" && options.verbose > 0)
       throw Error("-v: expected a level that is text, found --ir cubin");
     return;
   }
-  if (options.smem && options.resources) throw Error("--smem: expected no --resources with it, found both");
+  const std::string& mode = given.front();
+  if (given.size() > 1) throw Error(fmt::format("{}: expected no {} with it, found both", mode, given[1]));
   if (options.summary) throw Error(fmt::format("{}: expected no --summary with it, found both", mode));
   if (!options.level.empty())
     throw Error(fmt::format("{}: expected no level with it, found --ir {}", mode, options.level));
@@ -161,7 +180,7 @@ void check_options(const CompileOptions& options) {
 }  // namespace
 
 std::vector<std::string> compile_levels(bool graph) {
-  std::vector<std::string> levels{"loop", "tile", "kernel", "cuda", "opencl", "ptx", "cubin"};
+  std::vector<std::string> levels{"loop", "tile", "kernel", "cuda", "opencl", "ptx", "cubin", "sass"};
   if (graph) levels.insert(levels.begin(), {"torch", "tensor"});
   return levels;
 }
@@ -169,7 +188,7 @@ std::vector<std::string> compile_levels(bool graph) {
 std::string compile(CompileOptions options) {
   check_modes(options);
   if (options.smem) options.level = "tile";
-  if (options.resources) options.level = "cuda";
+  if (options.resources || options.instructions) options.level = "cuda";
   if (options.level.empty()) options.level = options.summary ? "loop" : "opencl";
   check_options(options);
   const engine::Source& source = options.selection.source;

@@ -2,9 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "apps/cli/columns.h"
 #include "core/error.h"
+#include "core/text/text.h"
 #include "measure/cuda/compiler/compile.h"
+#include "measure/cuda/sass/disassemble.h"
+#include "measure/cuda/sass/instruction_mix.h"
 
 namespace deplo::apps {
 namespace {
@@ -16,13 +21,26 @@ T built(Result<T> result, const std::string& place) {
   return std::move(result.value());
 }
 
+/// "fp32 1024, LDS.128 64, …": the most frequent first. Of what has no class, the names.
+std::string by_class(const measure::cuda::sass::InstructionMix& mix) {
+  using measure::cuda::sass::Kind;
+  std::vector<std::pair<Kind, std::int64_t>> kinds(mix.kinds.begin(), mix.kinds.end());
+  std::ranges::stable_sort(kinds, std::greater(), &std::pair<Kind, std::int64_t>::second);
+  std::vector<std::string> words;
+  for (const auto& [kind, count] : kinds) words.push_back(fmt::format("{} {}", name(kind), count));
+  std::string text = join(words, ", ");
+  if (!mix.unknown.empty()) text += " (" + join(std::vector(mix.unknown.begin(), mix.unknown.end()), ", ") + ")";
+  return text;
+}
+
 }  // namespace
 
 std::string machine_code(const ir::KernelSource& source, const Target& target, const std::string& level,
                          const std::string& place) {
   using namespace measure::cuda;
   if (level == "ptx") return built(compile_ptx(source, target.name), place);
-  return built(compile_cubin(source, target.name), place).code;
+  std::string code = built(compile_cubin(source, target.name), place).code;
+  return level == "cubin" ? code : print(sass::parse_listing(sass::disassemble(code)));
 }
 
 void ResourceTable::add(const std::string& name, const ir::KernelSource& source) {
@@ -39,6 +57,34 @@ std::string ResourceTable::print(std::size_t width) const {
                                               "static shared", "dynamic shared", "occupancy", "limited by"}};
   rows.insert(rows.end(), rows_.begin(), rows_.end());
   return align_columns(rows, {false, true, true, true, true, true, true, true, true, false}, width);
+}
+
+void InstructionTable::add(const std::string& name, const ir::KernelSource& source) {
+  using namespace measure::cuda;
+  const Cubin cubin = built(compile_cubin(source, target_.name), name);
+  const measure::Resources r = built(with_occupancy(cubin.resources, source, target_), name);
+  const sass::KernelMix kernel = kernel_mix(sass::parse_listing(sass::disassemble(cubin.code)));
+  kernels_.push_back({name, std::to_string(kernel.whole.instructions), std::to_string(kernel.whole.calls),
+                      std::to_string(r.registers), std::to_string(r.spill_bytes),
+                      fmt::format("{:.1f}%", 100 * r.occupancy), r.limiter, by_class(kernel.whole)});
+  for (const sass::LoopMix& loop : kernel.loops) {
+    const sass::IssueBound bound = issue_bound(loop.mix, target_.name);
+    loops_.push_back({name, std::string(2 * loop.depth, ' ') + loop.label, std::to_string(loop.mix.instructions),
+                      fmt::format("{:.1f}%", 100 * loop.mix.arithmetic_share()), std::to_string(loop.mix.calls),
+                      std::to_string(bound.cycles), std::string(sass::name(bound.limiter)), by_class(loop.mix)});
+  }
+}
+
+std::string InstructionTable::print(std::size_t width) const {
+  std::vector<std::vector<std::string>> kernels{
+      {target_.name, "instructions", "calls", "registers", "spilled", "occupancy", "limited by", "by class"}};
+  kernels.insert(kernels.end(), kernels_.begin(), kernels_.end());
+  std::string text = align_columns(kernels, {false, true, true, true, true, true, false, false}, width);
+  if (loops_.empty()) return text;
+  std::vector<std::vector<std::string>> loops{
+      {"kernel", "loop", "instructions", "arithmetic", "calls", "cycles", "bound by", "by class"}};
+  loops.insert(loops.end(), loops_.begin(), loops_.end());
+  return text + "\n" + align_columns(loops, {false, false, true, true, true, true, false, false}, width);
 }
 
 }  // namespace deplo::apps

@@ -1,4 +1,4 @@
-// What NVRTC makes of a kernel: assembly text, machine code, and what that takes of the machine.
+// What NVRTC makes of a kernel: assembly text, machine code, its instructions, and what it takes of the machine.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -9,8 +9,9 @@
 
 namespace deplo::apps {
 
-/// `level`: "ptx" or "cubin", for the target's architecture. Throws Error in one line, prefixed by `place`, with what
-/// the compiler says; Error(environment) where there is no NVRTC.
+/// `level`: "ptx", "cubin" or "sass" (the text of the cubin's instructions), for the target's architecture. Throws Error
+/// in one line, prefixed by `place`, with what the compiler says; Error(environment) where there is no NVRTC or, for
+/// "sass", no nvdisasm.
 std::string machine_code(const ir::KernelSource&, const Target&, const std::string& level, const std::string& place);
 
 /// Rows of one table: registers, spills, stack, shared memory and occupancy of kernels on one target.
@@ -25,6 +26,20 @@ class ResourceTable {
  private:
   Target target_;
   std::vector<std::vector<std::string>> rows_;
+};
+
+/// Two tables: all of each kernel's code, and its loops, by the classes of their instructions.
+class InstructionTable {
+ public:
+  explicit InstructionTable(Target target) : target_(std::move(target)) {}
+  /// Compiles and disassembles it. Throws as machine_code() does.
+  void add(const std::string& name, const ir::KernelSource&);
+  /// For a window of that many columns; 0: no limit.
+  std::string print(std::size_t width) const;
+
+ private:
+  Target target_;
+  std::vector<std::vector<std::string>> kernels_, loops_;
 };
 
 }  // namespace deplo::apps

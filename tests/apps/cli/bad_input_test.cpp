@@ -217,11 +217,11 @@ TEST_F(BadInput, Compile) {
     flags.insert(flags.begin(), gelu.begin(), gelu.end());
     return flags;
   };
-  expect(with({"--ir", "sass"}), 1,
-         "--ir: expected a level (loop, tile, kernel, cuda, opencl, ptx, cubin), found 'sass'");
+  expect(with({"--ir", "llvm"}), 1,
+         "--ir: expected a level (loop, tile, kernel, cuda, opencl, ptx, cubin, sass), found 'llvm'");
   expect(with({"--target", "sm_91"}), 1, "did you mean 'sm_90'?");
   expect(with({"--target", "sm_90", "--ir", "opencl"}), 1,
-         "--ir: expected cuda, ptx, cubin (or loop, tile, kernel) for the target sm_90, found opencl");
+         "--ir: expected cuda, ptx, cubin, sass (or loop, tile, kernel) for the target sm_90, found opencl");
   expect(with({"--schedule", "nonsense"}), 1, "nonsense");
   expect(with({"--schedule", "no_rule.knob=1"}), 1, "no_rule.knob");
 }

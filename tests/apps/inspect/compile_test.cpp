@@ -184,8 +184,9 @@ TEST(CompileGraph, BadSources) {
   expect_error({"-c", rms_norm, "-s", "M=3"}, "--symbol: expected --kernel with it, found a graph");
   for (const char* flag : {"--summary", "--no-guard"})
     expect_error({"-k", "gelu", "-s", "M=2", "-s", "N=3", flag}, "expected a graph (-c, …) with it, found --kernel");
-  expect_error({"-c", rms_norm, "--ir", "sass"},
-               "--ir: expected a level (torch, tensor, loop, tile, kernel, cuda, opencl, ptx, cubin), found 'sass'");
+  expect_error({"-c", rms_norm, "--ir", "llvm"},
+               "--ir: expected a level (torch, tensor, loop, tile, kernel, cuda, opencl, ptx, cubin, sass), found "
+               "'llvm'");
   expect_error({"-k", "gelu", "-s", "M=2", "-s", "N=3", "--ir", "torch"}, "--ir: expected a level (loop, ");
 }
 

@@ -1,4 +1,4 @@
-// `deplo compile --ir ptx|cubin` and `--resources`, as a user runs them; the machine code of the published suite.
+// `deplo compile --ir ptx|cubin|sass`, `--resources` and `--instructions`, as a user runs them; the machine code of the published suite.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,6 +13,7 @@
 #include "ir/emit/emit.h"
 #include "measure/cuda/compiler/compile.h"
 #include "measure/cuda/compiler/elf.h"
+#include "measure/cuda/library.h"
 #include "measure/store_fixture.h"
 #include "rules/lower.h"
 
@@ -92,6 +93,26 @@ TEST_F(MachineCode, Resources) {
   EXPECT_EQ(std::ranges::count(good({"-c", two_kernels, "--resources", "--only", "0"}), '\n'), 2);
 }
 
+// Where nvdisasm is missing, what is expected is the line that says so.
+TEST_F(MachineCode, Instructions) {
+  const std::vector<std::string> sass = with({"--ir", "sass"}), instructions = with({"--instructions"});
+  if (!measure::cuda::find_program("nvdisasm")) {
+    for (const auto& flags : {sass, instructions})
+      expect_error(flags, 2, "it comes with the CUDA toolkit, or by `pip install nvidia-cuda-nvdisasm`");
+    GTEST_SKIP() << "no nvdisasm";
+  }
+  const std::string text = good(sass);
+  EXPECT_THAT(text, StartsWith("k_matmul:\n        "));
+  EXPECT_THAT(text, HasSubstr(" FFMA R"));
+  EXPECT_THAT(text, Not(HasSubstr("/*")));
+  EXPECT_THAT(good({"-c", two_kernels, "--ir", "sass"}), StartsWith("// 0: "));
+  const std::string table = good(instructions);
+  EXPECT_THAT(table, StartsWith("sm_90 "));
+  EXPECT_THAT(table, HasSubstr("\nmatmul "));
+  EXPECT_THAT(table, HasSubstr("fp32 "));
+  EXPECT_THAT(good(with({"--instructions", "--target", "sm_80"})), StartsWith("sm_80 "));
+}
+
 TEST(MachineCodeErrors, OneLine) {
   const std::vector<std::string> gelu{"-k", "gelu", "-s", "M=2", "-s", "N=3"};
   const auto with = [&](const std::vector<std::string>& more) {
@@ -99,12 +120,16 @@ TEST(MachineCodeErrors, OneLine) {
     flags.insert(flags.end(), more.begin(), more.end());
     return flags;
   };
-  for (const char* level : {"ptx", "cubin"})
+  for (const char* level : {"ptx", "cubin", "sass"})
     expect_error(
         with({"--ir", level, "--target", "opencl-cpu"}), 1,
         fmt::format("--ir: expected opencl (or loop, tile, kernel) for the target opencl-cpu, found {}", level));
   expect_error(with({"--resources", "--target", "opencl-gpu"}), 1,
                "--resources: expected a target of CUDA (sm_80, sm_90, …), found opencl-gpu");
+  expect_error(with({"--instructions", "--target", "opencl-gpu"}), 1,
+               "--instructions: expected a target of CUDA (sm_80, sm_90, …), found opencl-gpu");
+  expect_error(with({"--resources", "--instructions"}), 1,
+               "--resources: expected no --instructions with it, found both");
   expect_error(with({"--resources", "--ir", "cuda"}), 1, "--resources: expected no level with it, found --ir cuda");
   expect_error(with({"--resources", "--smem"}), 1, "--smem: expected no --resources with it, found both");
   expect_error({"-c", two_kernels, "--resources", "--summary"}, 1, "--resources: expected no --summary with it");
