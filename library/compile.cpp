@@ -61,7 +61,10 @@ Kernel public_kernel(const engine::Schedule& schedule) {
 class Compiler {
  public:
   Compiler(const Source& source, const CompileOptions& options)
-      : source_(source), options_(options), module_(engine::read_module(source_of(source, "Source"))), plan_(engine::plan_buffers(module_)) {}
+      : source_(source),
+        options_(options),
+        module_(engine::read_module(source_of(source, "Source"))),
+        plan_(engine::plan_buffers(module_)) {}
 
   Program run() {
     choose_target();

@@ -279,8 +279,6 @@ void Runner::fill_report() {
 
 }  // namespace
 
-RunReport run_graph(const RunOptions& options, Progress& progress) {
-  return Runner(options, progress).run();
-}
+RunReport run_graph(const RunOptions& options, Progress& progress) { return Runner(options, progress).run(); }
 
 }  // namespace deplo::apps

@@ -8,8 +8,8 @@
 #include <sstream>
 
 #include "core/rng.h"
-#include "engine/source/source.h"
 #include "engine/source/kernel.h"
+#include "engine/source/source.h"
 #include "ir/canonical/canonical.h"
 #include "ir/interpret/interpret.h"
 #include "ir/walk.h"
@@ -28,8 +28,7 @@ std::vector<ir::Program> corpus() {
   for (const char* code : {"F.layer_norm(torch.randn(7, 33), (33,))", "F.gelu(torch.randn(4, 9), approximate='tanh')",
                            "torch.where(torch.randn(5, 8) > 0, torch.randn(5, 8), torch.randn(8) * 2 - 1)",
                            "F.embedding(torch.arange(3), torch.randn(3, 8))"}) {
-    for (ir::Program& kernel : read_module(Expression{code, "-c"}).kernels)
-      result.push_back(std::move(kernel));
+    for (ir::Program& kernel : read_module(Expression{code, "-c"}).kernels) result.push_back(std::move(kernel));
   }
   return result;
 }
