@@ -10,7 +10,7 @@
 namespace deplo::measure {
 namespace {
 
-constexpr double unknown = std::numeric_limits<double>::infinity();
+constexpr double no_limit = std::numeric_limits<double>::infinity();
 
 // "MemAvailable:   23456 kB"
 double available_in_machine() {
@@ -19,7 +19,7 @@ double available_in_machine() {
   double kilobytes = 0;
   for (std::string rest; stream >> key && key != "MemAvailable:";) std::getline(stream, rest);
   if (stream >> kilobytes && kilobytes > 0) return kilobytes * 1024;
-  return unknown;
+  return no_limit;
 }
 
 // Of a container: "max" or a number. What it holds already is small beside that, or cache that can go.
@@ -27,7 +27,7 @@ double limit_of_container() {
   std::ifstream stream("/sys/fs/cgroup/memory.max");
   double bytes = 0;
   if (stream >> bytes && bytes > 0) return bytes;
-  return unknown;
+  return no_limit;
 }
 
 }  // namespace

@@ -64,12 +64,12 @@ class HelpFormatter : public CLI::Formatter {
   std::string commands(const CLI::App& app) const {
     const auto all = visible_commands(app);
     if (all.empty()) return "";
-    std::size_t widest = 0;
-    for (const CLI::App* command : all) widest = std::max(widest, command->get_name().size());
+    std::size_t longest = 0;
+    for (const CLI::App* command : all) longest = std::max(longest, command->get_name().size());
     std::string text = "\nCommands:\n";
     for (const CLI::App* command : all) {
-      const std::size_t used = widest + 4;
-      text += fmt::format("  {:<{}}  {}\n", command->get_name(), widest,
+      const std::size_t used = longest + 4;
+      text += fmt::format("  {:<{}}  {}\n", command->get_name(), longest,
                           wrap(first_line(command->get_description()), width_, used, used));
     }
     return text;

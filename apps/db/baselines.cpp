@@ -18,7 +18,7 @@
 namespace deplo::apps {
 namespace {
 
-using Json = nlohmann::json;
+using Fields = nlohmann::json;
 
 struct Line {
   measure::DeviceInfo device;
@@ -50,23 +50,23 @@ std::string utc(std::string date) {
   return date;
 }
 
-double number_or_zero(const Json& json, const char* field) {
+double number_or_zero(const Fields& json, const char* field) {
   const auto found = json.find(field);
   return found == json.end() || found->is_null() ? 0 : found->get<double>();
 }
 
-std::int64_t integer(const Json& value, const char* field) {
+std::int64_t integer(const Fields& value, const char* field) {
   if (!value.is_number_integer())
     throw Error(fmt::format("expected '{}' as an integer, found {}", field, value.type_name()));
   return value.get<std::int64_t>();
 }
 
-std::int64_t integer_or_zero(const Json& json, const char* field) {
+std::int64_t integer_or_zero(const Fields& json, const char* field) {
   const auto found = json.find(field);
   return found == json.end() || found->is_null() ? 0 : integer(*found, field);
 }
 
-Line read_line(const Json& json, const ir::Program& kernel) {
+Line read_line(const Fields& json, const ir::Program& kernel) {
   Line line;
   line.kernel = {json.at("kernel").get<std::string>(), print(kernel)};
   measure::BaselineRecord& baseline = line.baseline;
@@ -100,14 +100,14 @@ std::vector<Line> read(const std::string& file, ImportedBaselines& result) {
   std::string text;
   for (std::size_t number = 1; std::getline(stream, text); ++number) {
     try {
-      const Json json = Json::parse(text);
+      const Fields json = Fields::parse(text);
       if (json.at("variant") == "ours")
         ++result.ours;
       else if (const auto& kernel = kernels.of(json.at("expression").get_ref<const std::string&>()))
         lines.push_back(read_line(json, *kernel));
       else
         ++result.several;
-    } catch (const Json::exception& error) {
+    } catch (const Fields::exception& error) {
       throw Error(fmt::format("{}:{}: expected a line of torch_suite.py: {}", file, number, error.what()));
     } catch (const Error& error) {
       throw Error(fmt::format("{}:{}: {}", file, number, error.what()), error.exit());

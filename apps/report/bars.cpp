@@ -10,8 +10,8 @@
 namespace deplo::apps::report {
 namespace {
 
-constexpr double top = 24, bar_height = 19, numbers = 296;  // from where on the numbers beside bars stand
-constexpr std::size_t most_beside = 27, text_length = 9;    // letters
+constexpr double above_bars = 24, bar_height = 19, numbers = 296;  // from where on the numbers beside bars stand
+constexpr std::size_t longest_beside = 27, text_length = 9;        // letters
 
 /// Where the labels of rows stand: all of them beside their bars, or each in lines of its own above.
 struct Labels {
@@ -22,7 +22,7 @@ struct Labels {
   explicit Labels(const std::vector<Row>& rows) {
     std::size_t longest = 17;  // short ones give the bars of most figures one start
     for (const Row& row : rows) longest = std::max(longest, columns(row.label));
-    above = longest > most_beside;
+    above = longest > longest_beside;
     end = above ? 4 : 7 + 7 * static_cast<double>(longest);
   }
 
@@ -50,7 +50,7 @@ Figure bars(std::string name, std::string title, const std::vector<BarRow>& rows
   const auto at = [&](double value) { return start + (numbers - start) * axis.share(value); };
   const double zero = at(axis.logarithmic ? 1 : 0);
   const std::vector<double> ticks = axis.logarithmic ? axis.ticks() : std::vector<double>();
-  double y = top;
+  double y = above_bars;
   std::string body;
   for (const BarRow& row : rows) {
     body += labels.draw(row.label, y);
@@ -87,7 +87,7 @@ Figure factors(std::string name, std::string title, const std::vector<FactorRow>
   const Labels labels(rows);
   const double start = labels.end + 6;
   const auto at = [&](double factor) { return start + 6 + (numbers - start - 12) * axis.share(factor); };
-  double y = top;
+  double y = above_bars;
   std::string group, body;
   for (const FactorRow& row : rows) {
     if (row.group != group) {
@@ -104,7 +104,7 @@ Figure factors(std::string name, std::string title, const std::vector<FactorRow>
     body += number_at(y + 13, row.text);
     y += 17;
   }
-  return {std::move(name), std::move(title), y + 6, line_at("rule", at(1), top + bar_height, at(1), y) + body};
+  return {std::move(name), std::move(title), y + 6, line_at("rule", at(1), above_bars + bar_height, at(1), y) + body};
 }
 
 std::string heat(double score) {
@@ -130,12 +130,12 @@ Figure heat_map(std::string name, std::string title, const HeatMap& map) {
   const double cell =
       std::min(40.0, (Figure::width - names - 0.65 * letter_width * static_cast<double>(longest_column)) /
                          static_cast<double>(map.columns.size()));
-  Figure figure{std::move(name), std::move(title), top + head, ""};
+  Figure figure{std::move(name), std::move(title), above_bars + head, ""};
   const auto x_of = [&](std::size_t column) { return names + cell * static_cast<double>(column); };
   for (std::size_t c = 0; c < map.columns.size(); ++c)
-    figure.body +=
-        fmt::format("<g transform=\"translate({:.1f} {:.1f}) rotate(-50)\">{}</g>", x_of(c) + cell / 2 + 3,
-                    top + head - 4, text_at(0, 0, Anchor::start, numbered ? fmt::format("{}", c + 1) : map.columns[c]));
+    figure.body += fmt::format("<g transform=\"translate({:.1f} {:.1f}) rotate(-50)\">{}</g>", x_of(c) + cell / 2 + 3,
+                               above_bars + head - 4,
+                               text_at(0, 0, Anchor::start, numbered ? fmt::format("{}", c + 1) : map.columns[c]));
   std::string cells;
   for (std::size_t r = 0; r < map.rows.size(); ++r) {
     const double y = figure.height;

@@ -11,7 +11,7 @@
 namespace deplo::apps::report {
 namespace {
 
-constexpr double height = 234, left = 52, top = 40, bottom = 194;
+constexpr double chart_height = 234, left = 52, top = 40, bottom = 194;
 constexpr std::size_t most_beside = 16;  // letters of labels beside lines
 constexpr std::size_t most_dots = 1000;  // more cannot be told apart, and a page of 100 kernels would take 10 MB
 
@@ -172,7 +172,7 @@ std::string Chart::marks() const {
 }
 
 Figure Chart::figure() const {
-  Figure figure{name_, title_, height, frame() + body_ + marks()};
+  Figure figure{name_, title_, chart_height, frame() + body_ + marks()};
   if (longest_label_ == 0) return figure;
   if (names_beside()) {
     figure.body += names();

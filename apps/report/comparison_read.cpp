@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double never = std::numeric_limits<double>::infinity();
 
 /// A value of the document and where it is.
 class Node {
@@ -99,26 +99,26 @@ compare::Standing read_standing(const Node& node) {
   s.a12 = node.at("a12").number();
   for (std::size_t i = 0; i < compare::target_percent.size(); ++i)
     s.evaluations[i] =
-        node.at(fmt::format("evaluations_to_{}_percent", compare::target_percent[i]).c_str()).number(infinity);
+        node.at(fmt::format("evaluations_to_{}_percent", compare::target_percent[i]).c_str()).number(never);
   return s;
 }
 
 compare::Cell read_cell(const Node& node) {
-  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double absent = std::numeric_limits<double>::quiet_NaN();
   compare::Cell cell;
   cell.score = node.at("score").number();
   cell.short_score = node.at("short_score").number();
-  cell.runs = node.at("runs").numbers({}, nan);
+  cell.runs = node.at("runs").numbers({}, absent);
   for (std::size_t i = 0; i < compare::target_percent.size(); ++i)
     for (const Node& event :
          node.at(fmt::format("first_within_{}_percent", compare::target_percent[i]).c_str()).items()) {
       const auto pair = event.items(2);
       cell.first[i].push_back({static_cast<double>(pair[0].count()), !pair[1].flag()});
     }
-  cell.score_curve = node.at("score_curve").numbers(compare::curve_times, nan);
-  cell.best_curve[0] = node.at("best_lower_quartile").numbers(compare::curve_times, nan);
-  cell.best_curve[1] = node.at("best_median").numbers(compare::curve_times, nan);
-  cell.best_curve[2] = node.at("best_upper_quartile").numbers(compare::curve_times, nan);
+  cell.score_curve = node.at("score_curve").numbers(compare::curve_times, absent);
+  cell.best_curve[0] = node.at("best_lower_quartile").numbers(compare::curve_times, absent);
+  cell.best_curve[1] = node.at("best_median").numbers(compare::curve_times, absent);
+  cell.best_curve[2] = node.at("best_upper_quartile").numbers(compare::curve_times, absent);
   return cell;
 }
 

@@ -10,7 +10,7 @@ namespace deplo::apps::report {
 namespace {
 
 // The policy says to the browser what holds anyway: nothing is loaded from anywhere.
-constexpr std::string_view head = R"(<!DOCTYPE html>
+constexpr std::string_view html_head = R"(<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
 <link rel="icon" href="data:,">
@@ -99,8 +99,8 @@ void Page::append(Page&& other) {
 }
 
 std::string Page::html() const {
-  return fmt::format("{}<title>{}</title><style>{}{}</style></head><body>\n<h1>{}</h1>\n{}{}</body></html>\n", head,
-                     escape(title_), style, figure_style, escape(title_), body_, open_);
+  return fmt::format("{}<title>{}</title><style>{}{}</style></head><body>\n<h1>{}</h1>\n{}{}</body></html>\n",
+                     html_head, escape(title_), style, figure_style, escape(title_), body_, open_);
 }
 
 }  // namespace deplo::apps::report

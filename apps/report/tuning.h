@@ -141,4 +141,7 @@ Page tuning_page(std::vector<TunedStore>&);
 /// Of the same kernel in each store; null where it is not there.
 std::vector<Figure> kernel_figures(const std::vector<const TunedKernel*>&, const std::vector<std::string>& stores);
 
+/// "A" of the first store.
+std::string letter(std::size_t store);
+
 }  // namespace deplo::apps::report

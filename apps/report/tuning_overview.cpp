@@ -13,9 +13,10 @@
 #include "core/text/text.h"
 
 namespace deplo::apps::report {
-namespace {
 
 std::string letter(std::size_t store) { return std::string(1, static_cast<char>('A' + store)); }
+
+namespace {
 
 /// One factor of a kernel in each store; 0: not known.
 struct Ratio {

@@ -66,9 +66,7 @@ std::vector<Group> group(const std::vector<TunedStore>& stores) {
   return groups;
 }
 
-std::string letter(std::size_t store) { return std::string(1, static_cast<char>('A' + store)); }
-
-std::string time(double us) { return print(us, Unit::microseconds); }
+std::string print_time(double us) { return print(us, Unit::microseconds); }
 
 /// The store, and the experiment where all its runs are of one that has a name.
 std::string title(TunedStore& store) {
@@ -112,9 +110,10 @@ HtmlTable decision_table(const TunedKernel& kernel) {
 
 /// "12 µs confirmed on the full grid, 11.8 µs as screened".
 std::string words(const StageTimes& times) {
-  if (times.confirmed <= 0) return times.screened > 0 ? time(times.screened) + " as screened, not confirmed" : "-";
-  const std::string confirmed = time(times.confirmed) + " confirmed on the full grid";
-  return times.screened > 0 ? fmt::format("{}, {} as screened", confirmed, time(times.screened)) : confirmed;
+  if (times.confirmed <= 0)
+    return times.screened > 0 ? print_time(times.screened) + " as screened, not confirmed" : "-";
+  const std::string confirmed = print_time(times.confirmed) + " confirmed on the full grid";
+  return times.screened > 0 ? fmt::format("{}, {} as screened", confirmed, print_time(times.screened)) : confirmed;
 }
 
 void add_schedule(Page& page, const TunedKernel& kernel, const std::string& store) {

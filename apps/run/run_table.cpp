@@ -72,7 +72,7 @@ std::string output_table(const RunReport& report, std::size_t width) {
   return align_columns(rows, {false, false, true, true, false}, width);
 }
 
-Json kernel_json(const KernelLaunch& k) {
+Json launch_json(const KernelLaunch& k) {
   return Json::object({{"kernel", k.name},
                        {"first", k.first},
                        {"schedule", name(k.origin)},
@@ -116,7 +116,7 @@ std::string print_json(const RunReport& report) {
                        {"right", report.right()},
                        {"buffer_bytes", report.buffer_bytes},
                        {"tensor_bytes", report.tensor_bytes},
-                       {"kernels", Json::array(report.kernels, kernel_json)},
+                       {"kernels", Json::array(report.kernels, launch_json)},
                        {"outputs", Json::array(report.outputs, output_json)}})
       .print_lines(2);
 }

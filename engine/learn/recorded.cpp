@@ -51,7 +51,7 @@ std::string decode(std::string_view text) {
 
 std::string word_of(const Value& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return *text == absent ? *text : encode(*text);
-  return print(value);
+  return deplo::print(value);
 }
 
 Value value_of(const Value& word) {
@@ -71,20 +71,20 @@ std::string describe(const search::Records& records) {
   return text;
 }
 
-std::string trail_of(const search::Records& records, std::size_t row) {
+std::string trail_text(const search::Records& records, std::size_t row) {
   Trail trail;
   for (std::size_t k = 0; k < records.knobs.size(); ++k) {
     const Value& value = records.value(row, k);
     if (value != Value(std::string(absent))) trail.push_back({encode(records.knobs[k].name, "="), word_of(value)});
   }
-  return print(trail);
+  return deplo::print(trail);
 }
 
 measure::TrialRecord trial_of(const search::Records& records, std::size_t row) {
   const search::Record& record = records.records[row];
   measure::TrialRecord trial;
   trial.ordinal = static_cast<std::int64_t>(row);
-  trial.trail = trail_of(records, row);
+  trial.trail = trail_text(records, row);
   trial.status = record.outcome.status;
   trial.message = record.outcome.message;
   trial.build_ms = record.build_seconds * 1e3;

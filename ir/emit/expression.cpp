@@ -16,12 +16,12 @@
 namespace deplo::ir {
 namespace {
 
-struct Spelling {
+struct Operator {
   const char* text;
   int precedence;  // of C, higher binds tighter
 };
 
-Spelling spelling(ExprOp op) {
+Operator operator_of(ExprOp op) {
   switch (op) {
     case ExprOp::add:
       return {"+", 5};
@@ -56,7 +56,7 @@ class Text {
   void text(const Expr& e, int outer, bool in_call) {
     if (e.kind() == Expr::Kind::constant) return constant(e.value(), in_call);
     if (e.kind() == Expr::Kind::variable) return variable(e.name());
-    const Spelling s = spelling(e.op());
+    const Operator s = operator_of(e.op());
     if (s.precedence == 0) return function(s.text, e);
     const bool cast = wide_ && in_call && is_condition(e), parentheses = cast || s.precedence < outer;
     if (cast) out += "(long)";
@@ -140,7 +140,7 @@ class Ramp {
       const auto l = vector(e.lhs()), r = vector(e.rhs());
       if (!l || !r) return std::nullopt;
       if (both) return fmt::format("({}) & ({})", *l, *r);
-      return fmt::format("{}({}) {} {}({})", sign(e.lhs()), *l, spelling(e.op()).text, sign(e.rhs()), *r);
+      return fmt::format("{}({}) {} {}({})", sign(e.lhs()), *l, operator_of(e.op()).text, sign(e.rhs()), *r);
     }
     constexpr std::int64_t far = 1 << 20;  // 15 of them stay far from the end of 32 bits
     const auto step = coefficient(e, lane_variable);

@@ -5,11 +5,7 @@
 #include "core/error.h"
 
 namespace deplo::ir::exec {
-namespace {
-
-std::string text(std::int64_t n) { return std::to_string(n); }
-
-}  // namespace
+namespace {}  // namespace
 
 void AsyncCopies::start_block() {
   for (Barrier& b : barriers) std::fill(b.slots.begin(), b.slots.end(), Barrier::Slot{});
@@ -21,9 +17,9 @@ void AsyncCopies::check_completed() const {
   for (const Barrier& b : barriers)
     for (const Barrier::Slot& s : b.slots)
       if (s.arrivals > 0 || s.expected != s.delivered || !s.flights.empty())
-        throw Error("phase " + text(s.phase) + " of " + b.name + "[" + text(&s - b.slots.data()) +
-                    "] is not complete at the end of block " + text(lanes_.block) + ", at `" + text_of(*b.source) +
-                    "`");
+        throw Error("phase " + std::to_string(s.phase) + " of " + b.name + "[" + std::to_string(&s - b.slots.data()) +
+                    "] is not complete at the end of block " + std::to_string(lanes_.block) + ", at `" +
+                    text_of(*b.source) + "`");
 }
 
 void AsyncCopies::start(int buffer, std::int64_t first, std::int64_t count, int thread) {
@@ -52,7 +48,8 @@ void AsyncCopies::init(int barrier) {
 Barrier::Slot& AsyncCopies::slot(int barrier, std::int64_t slot, int lane) {
   Barrier& b = barriers[static_cast<std::size_t>(barrier)];
   if (slot < 0 || slot >= std::ssize(b.slots))
-    lanes_.fail("index out of range: " + text(slot) + " of " + b.name + ", which has " + text(std::ssize(b.slots)),
+    lanes_.fail("index out of range: " + std::to_string(slot) + " of " + b.name + ", which has " +
+                    std::to_string(std::ssize(b.slots)),
                 lane);
   if (b.epoch == shared_.epoch() && lanes_.thread(lane) != 0)
     lanes_.fail("race: the barrier " + b.name + " is used with no Sync after its initialisation", lane);
@@ -63,7 +60,9 @@ void AsyncCopies::arrive(int barrier, std::int64_t slot, std::int64_t bytes, int
   Barrier::Slot& s = this->slot(barrier, slot, lane);
   const Barrier& b = barriers[static_cast<std::size_t>(barrier)];
   if (++s.arrivals > b.count)
-    lanes_.fail("one arrival too many: phase " + text(s.phase) + " of " + b.name + " counts " + text(b.count), lane);
+    lanes_.fail("one arrival too many: phase " + std::to_string(s.phase) + " of " + b.name + " counts " +
+                    std::to_string(b.count),
+                lane);
   s.expected += bytes;
 }
 
@@ -72,9 +71,9 @@ void AsyncCopies::wait(int barrier, std::int64_t slot, std::int64_t parity, int 
   if (s.phase % 2 != parity) return;  // complete already
   const Barrier& b = barriers[static_cast<std::size_t>(barrier)];
   if (s.arrivals != b.count || s.expected != s.delivered)
-    lanes_.fail("would hang: phase " + text(s.phase) + " of " + b.name + " never completes with " + text(s.arrivals) +
-                    " of " + text(b.count) + " arrivals, " + text(s.expected) + " bytes expected and " +
-                    text(s.delivered) + " copied",
+    lanes_.fail("would hang: phase " + std::to_string(s.phase) + " of " + b.name + " never completes with " +
+                    std::to_string(s.arrivals) + " of " + std::to_string(b.count) + " arrivals, " +
+                    std::to_string(s.expected) + " bytes expected and " + std::to_string(s.delivered) + " copied",
                 lane);
   complete(s, writer);
 }
@@ -105,7 +104,7 @@ void AsyncCopies::wait_stages(std::int64_t keep) {
 
 // The stages that filled the slot: one whose phase is another one is read too early or never.
 void AsyncCopies::wait_stages(std::int64_t slot, std::int64_t phase) {
-  const auto where = [&] { return ", in block " + text(lanes_.block) + " at `" + lanes_.text() + "`"; };
+  const auto where = [&] { return ", in block " + std::to_string(lanes_.block) + " at `" + lanes_.text() + "`"; };
   bool filled = false;
   for (Barrier& b : barriers) {
     if (slot < 0 || slot >= std::ssize(b.slots)) continue;
@@ -113,11 +112,13 @@ void AsyncCopies::wait_stages(std::int64_t slot, std::int64_t phase) {
     if (s.phase % 2 == phase && s.arrivals > 0)
       complete(s, Cell::several);
     else if (s.arrivals > 0)
-      throw Error("wrong phase: slot " + text(slot) + " of " + b.name + " is under way in phase " + text(s.phase % 2) +
-                  where());
+      throw Error("wrong phase: slot " + std::to_string(slot) + " of " + b.name + " is under way in phase " +
+                  std::to_string(s.phase % 2) + where());
     filled = filled || s.phase % 2 != phase;
   }
-  if (!filled) throw Error("would hang: nothing fills slot " + text(slot) + " in phase " + text(phase) + where());
+  if (!filled)
+    throw Error("would hang: nothing fills slot " + std::to_string(slot) + " in phase " + std::to_string(phase) +
+                where());
 }
 
 }  // namespace deplo::ir::exec

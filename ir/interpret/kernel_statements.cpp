@@ -10,8 +10,6 @@
 namespace deplo::ir::exec {
 namespace {
 
-std::string text(std::int64_t n) { return std::to_string(n); }
-
 bool is_active(Mask mask, int lane) { return mask == nullptr || mask[lane] != 0; }
 
 struct RunInit {
@@ -88,8 +86,9 @@ struct RunCpAsyncCopy {
       if (!is_active(mask, l)) continue;
       const std::int64_t first = from_offsets[static_cast<std::size_t>(l)];
       if (first % to.lanes != 0 || offsets[l] % to.lanes != 0 || target.align % size != 0)
-        m.lanes.fail("misaligned cp.async: " + text(size) + " bytes from byte " + text(first * element) + " of " +
-                         source.name + " to byte " + text(offsets[l] * element) + " of " + target.name,
+        m.lanes.fail("misaligned cp.async: " + std::to_string(size) + " bytes from byte " +
+                         std::to_string(first * element) + " of " + source.name + " to byte " +
+                         std::to_string(offsets[l] * element) + " of " + target.name,
                      l);
       for (int w = 0; w < to.lanes; ++w)
         m.shared.start_copy(target, target.cells[static_cast<std::size_t>(offsets[l] + w)], l,
@@ -141,11 +140,12 @@ struct RunTmaLoad {
     for (int l = 0; l < m.lanes.count; ++l) {
       if (!is_active(mask, l)) continue;
       if (offsets[l] * element % align != 0 || target.align % align != 0)
-        m.lanes.fail("misaligned TMA destination: byte " + text(offsets[l] * element) + " of " + target.name +
-                         " (align " + text(target.align) + "), expected a multiple of " + text(align),
+        m.lanes.fail("misaligned TMA destination: byte " + std::to_string(offsets[l] * element) + " of " + target.name +
+                         " (align " + std::to_string(target.align) + "), expected a multiple of " +
+                         std::to_string(align),
                      l);
       if (offsets[l] + count > std::ssize(target.cells))
-        m.lanes.fail("index out of range: a box of " + text(count) + " elements leaves " + target.name, l);
+        m.lanes.fail("index out of range: a box of " + std::to_string(count) + " elements leaves " + target.name, l);
       Barrier::Slot& phase = m.copies.slot(barrier, m.lanes.at(slot, l), l);
       load_box(m, offsets[l], l);
       phase.flights.push_back({to.buffer, offsets[l], count, l});
@@ -275,8 +275,8 @@ void compile(Compiler& c, const TmaLoad& s) {
   if (found == c.descriptors.end()) c.fail("nothing defines the descriptor " + s.descriptor);
   const TmaDescriptor& d = **found;
   if (s.coordinates.size() != d.box.size())
-    c.fail("wrong TMA box: " + text(std::ssize(d.box)) + " dimensions, found " + text(std::ssize(s.coordinates)) +
-           " coordinates");
+    c.fail("wrong TMA box: " + std::to_string(std::ssize(d.box)) + " dimensions, found " +
+           std::to_string(std::ssize(s.coordinates)) + " coordinates");
   if (c.machine.shared.buffers[static_cast<std::size_t>(to.buffer)].element_bytes !=
       bytes(c.program.find(d.source)->dtype))
     c.fail("expected elements of one size in " + s.buffer + " and its source");

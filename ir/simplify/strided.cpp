@@ -46,7 +46,7 @@ std::optional<Strided> exclusive(const Strided& l, const Strided& r) {
   return make(0, all_ones(l.high | r.high) / step * step, step);
 }
 
-Strided truth(bool always, bool never) { return {always ? 1 : 0, never ? 0 : 1, always || never ? 0 : 1}; }
+Strided strided_truth(bool always, bool never) { return {always ? 1 : 0, never ? 0 : 1, always || never ? 0 : 1}; }
 
 }  // namespace
 
@@ -70,11 +70,11 @@ std::optional<Strided> combine(ExprOp op, const Strided& l, const Strided& r) {
     case ExprOp::max:
       return make(std::max(l.low, r.low), std::max(l.high, r.high), either());
     case ExprOp::lt:
-      return truth(l.high < r.low, l.low >= r.high);
+      return strided_truth(l.high < r.low, l.low >= r.high);
     case ExprOp::eq:
-      return truth(l.single() && r.single() && l.low == r.low, l.high < r.low || r.high < l.low);
+      return strided_truth(l.single() && r.single() && l.low == r.low, l.high < r.low || r.high < l.low);
     case ExprOp::land:
-      return truth(l.never_zero() && r.never_zero(), l.always_zero() || r.always_zero());
+      return strided_truth(l.never_zero() && r.never_zero(), l.always_zero() || r.always_zero());
     case ExprOp::bxor:
       if (l.low < 0 || r.low < 0) return {};
       return exclusive(l, r);

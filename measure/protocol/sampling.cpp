@@ -35,7 +35,7 @@ struct FirstLaunches {
 };
 
 /// What the warm-up decides: how many blocks a screening launch runs, and about how long that takes.
-struct Extent {
+struct Launched {
   std::int64_t blocks = 1;
   double us = 0;
   bool hopeless = false;
@@ -43,66 +43,66 @@ struct Extent {
 };
 
 /// Launches a growing prefix of the grid until it is the whole, or takes as long as a full run may, or is hopeless.
-Result<Extent> warm_up(FirstLaunches& first, const Grid& grid, const Protocol& protocol, double best_us) {
+Result<Launched> warm_up(FirstLaunches& first, const Grid& grid, const Protocol& protocol, double best_us) {
   constexpr std::int64_t probe_waves = 2;  // enough to see the throughput, a small part of a long run
   constexpr double growth = 1.5;           // a prefix that would not grow by this is long enough
-  Extent extent{std::min(grid.blocks, probe_waves * grid.wave)};
+  Launched launched{std::min(grid.blocks, probe_waves * grid.wave)};
   const double limit_us = protocol.full_run_ms * 1e3;
   for (;;) {
-    auto time = first.launch(extent.blocks);
+    auto time = first.launch(launched.blocks);
     if (!time.ok()) return time.failure();
-    extent.us = time.value();
-    if (extent.blocks == grid.blocks) return extent;
+    launched.us = time.value();
+    if (launched.blocks == grid.blocks) return launched;
     const auto full_us = [&] {
-      return extent.us * static_cast<double>(grid.blocks) / static_cast<double>(extent.blocks);
+      return launched.us * static_cast<double>(grid.blocks) / static_cast<double>(launched.blocks);
     };
     const auto hopeless = [&] { return full_us() > std::max(protocol.slow * best_us, protocol.slow_us); };
     if (hopeless()) {  // the first launch of a kernel is often slower: judge it by its second
-      time = first.launch(extent.blocks);
+      time = first.launch(launched.blocks);
       if (!time.ok()) return time.failure();
-      extent.us = std::min(extent.us, time.value());
-      extent.hopeless = hopeless();
-      if (extent.hopeless) return extent;
+      launched.us = std::min(launched.us, time.value());
+      launched.hopeless = hopeless();
+      if (launched.hopeless) return launched;
     }
     auto next = grid.blocks;
     if (full_us() > limit_us) {
-      next = static_cast<std::int64_t>(limit_us / extent.us * static_cast<double>(extent.blocks));
+      next = static_cast<std::int64_t>(limit_us / launched.us * static_cast<double>(launched.blocks));
       next = next / grid.wave * grid.wave;  // whole waves: a started one would count as a full one
-      if (static_cast<double>(next) < growth * static_cast<double>(extent.blocks)) return extent;
+      if (static_cast<double>(next) < growth * static_cast<double>(launched.blocks)) return launched;
     }
-    extent.blocks = std::min(next, grid.blocks);
+    launched.blocks = std::min(next, grid.blocks);
   }
 }
 
 /// Compares the outputs of the last launch. If blocks add to the outputs, only a whole run can be compared: it is made
 /// here, unless the candidate is too slow to be of interest.
-std::optional<Failure> verify(FirstLaunches& first, const Grid& grid, const Extent& extent, Problem& problem) {
-  if (extent.blocks == grid.blocks) return problem.check(Coverage::whole);
+std::optional<Failure> verify(FirstLaunches& first, const Grid& grid, const Launched& launched, Problem& problem) {
+  if (launched.blocks == grid.blocks) return problem.check(Coverage::whole);
   if (!grid.adds) return problem.check(Coverage::prefix);
-  if (extent.hopeless)
-    return Failure{Status::slow,
-                   fmt::format("{:.4g} µs for {} of {} blocks, not checked", extent.us, extent.blocks, grid.blocks)};
+  if (launched.hopeless)
+    return Failure{Status::slow, fmt::format("{:.4g} µs for {} of {} blocks, not checked", launched.us, launched.blocks,
+                                             grid.blocks)};
   if (const auto time = first.launch(grid.blocks); !time.ok()) return time.failure();
   return problem.check(Coverage::whole);
 }
 
 /// Fills in the times. The warm-up's last launch is the discarded sample where a sample is one launch.
 std::optional<Failure> take_samples(Executable& executable, Problem& problem, const Protocol& protocol,
-                                    const Extent& extent, double best_us, Timing& timing) {
+                                    const Launched& launched, double best_us, Timing& timing) {
   Sampler& sampler = problem.screening(protocol.screen_clock);
   ScreenRule rule(protocol, best_us);
-  timing.batch = batch_size(protocol.sample_us, extent.us, protocol);
-  if (auto failure = sampler.wake(executable, problem.sets(), extent.blocks, timing.batch)) return failure;
-  bool discard = timing.batch > 1 || !extent.warmed_up;
-  if (!discard) rule.add(extent.us / timing.fidelity);
+  timing.batch = batch_size(protocol.sample_us, launched.us, protocol);
+  if (auto failure = sampler.wake(executable, problem.sets(), launched.blocks, timing.batch)) return failure;
+  bool discard = timing.batch > 1 || !launched.warmed_up;
+  if (!discard) rule.add(launched.us / timing.fidelity);
   std::vector<double> clocks;
   while (!rule.done()) {
-    auto taken = sampler.take(executable, problem.sets(), extent.blocks, timing.batch);
+    auto taken = sampler.take(executable, problem.sets(), launched.blocks, timing.batch);
     if (!taken.ok()) return taken.failure();
     const auto& [sample, rejected] = taken.value();
     for (const double us : rejected) timing.rejected.push_back(us / timing.fidelity);
     // An outlier among the first launches must not end it: the warm-up's last has to be as slow.
-    rule.add((discard ? std::min(sample.us, extent.us) : sample.us) / timing.fidelity);
+    rule.add((discard ? std::min(sample.us, launched.us) : sample.us) / timing.fidelity);
     clocks.push_back(sample.clock_mhz);
     if (std::exchange(discard, false)) timing.batch = batch_size(protocol.sample_us, sample.us, protocol);
   }
@@ -159,23 +159,23 @@ Result<Timing> screen(Executable& executable, const Grid& grid, Problem& problem
   FirstLaunches first{executable, problem.arrays()};
   const auto warm = warm_up(first, grid, protocol, best_us);
   if (!warm.ok()) return warm.failure();
-  Extent extent = warm.value();
-  extent.warmed_up = first.count > 1;
-  if (auto wrong = verify(first, grid, extent, problem)) return *wrong;
+  Launched launched = warm.value();
+  launched.warmed_up = first.count > 1;
+  if (auto wrong = verify(first, grid, launched, problem)) return *wrong;
 
   Timing timing;
   timing.first_launch_ms = first.extra_ms;
-  timing.fidelity = static_cast<double>(extent.blocks) / static_cast<double>(grid.blocks);
+  timing.fidelity = static_cast<double>(launched.blocks) / static_cast<double>(grid.blocks);
   timing.sets = static_cast<int>(problem.sets().size());
-  if (extent.hopeless) {
-    timing.samples = {extent.us / timing.fidelity};
+  if (launched.hopeless) {
+    timing.samples = {launched.us / timing.fidelity};
     timing.median_us = timing.samples.front();
     timing.stopped = true;
     return timing;
   }
-  if (auto failure = take_samples(executable, problem, protocol, extent, best_us, timing)) return *failure;
+  if (auto failure = take_samples(executable, problem, protocol, launched, best_us, timing)) return *failure;
   if (timing.stopped) return timing;
-  if (auto wrong = check_again(executable, grid, extent.blocks, problem)) return *wrong;
+  if (auto wrong = check_again(executable, grid, launched.blocks, problem)) return *wrong;
   if (timing.fidelity == 1)
     if (auto gate = problem.implausible(timing.median_us, timing.batch, protocol.plausible)) return *gate;
   return timing;

@@ -6,7 +6,7 @@
 namespace deplo::measure {
 namespace {
 
-ColumnNames names(std::string_view table) {
+ColumnNames device_names(std::string_view table) {
   const DeviceInfo any;
   ColumnNames columns(table);
   list_fields(any, columns);
@@ -15,7 +15,7 @@ ColumnNames names(std::string_view table) {
 
 }  // namespace
 
-std::string device_columns() { return names("d").text(); }
+std::string device_columns() { return device_names("d").text(); }
 
 DeviceInfo read_device(const sqlite::Statement& row, int first) {
   DeviceInfo info;
@@ -25,7 +25,7 @@ DeviceInfo read_device(const sqlite::Statement& row, int first) {
 }
 
 void insert_device(sqlite::Database& database, const DeviceInfo& info) {
-  sqlite::Statement insert(database, names("").insert_into("device") + " ON CONFLICT DO NOTHING");
+  sqlite::Statement insert(database, device_names("").insert_into("device") + " ON CONFLICT DO NOTHING");
   ColumnBinder values(insert);
   list_fields(info, values);
   insert.step();

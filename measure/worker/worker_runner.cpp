@@ -10,7 +10,6 @@
 namespace deplo::measure::worker {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr int most_attempts = 3;  // to get a worker that works: one may be killed for a reason of the machine's
 // A searcher that hears of its results sixteen late loses little (measurement.md trains and asks in such batches), and
 // fifteen builders have something to do.
@@ -97,7 +96,7 @@ std::string WorkerRunner::probe() {
 }
 
 std::string WorkerRunner::check_known_good() {
-  const auto answer = ask_one(good_->candidate, infinity, 1);
+  const auto answer = ask_one(good_->candidate, std::numeric_limits<double>::infinity(), 1);
   if (const auto* lost = std::get_if<Lost>(&answer)) return describe(*lost);
   const Reply& reply = std::get<Reply>(answer);
   if (!reply.timing.ok())

@@ -19,7 +19,7 @@ namespace {
 
 // As the published figures; more bags change a score by less than 0.002.
 constexpr std::size_t bags = 20;
-constexpr std::size_t replicates = 200;
+constexpr std::size_t cell_replicates = 200;
 constexpr double run_factor = 1.1;  // searches run for 1.1 T*
 constexpr std::size_t histogram_bins = 50;
 
@@ -151,7 +151,7 @@ class Arena {
     Cell cell;
     cell.score = mean_of(pool.bagged(bags, times, rng), times);
     cell.short_score = mean_of(pool.bagged(bags, short_times, rng), short_times);
-    for (std::size_t i = 0; i < replicates; ++i)
+    for (std::size_t i = 0; i < cell_replicates; ++i)
       cell.replicates.push_back(mean_of(pool.fit(pool.draw(rng), times), times));
     for (const Steps& run : runs) cell.runs.push_back(mean_of(ranks_at(run, times), times));
     for (std::size_t i = 0; i < target_percent.size(); ++i)

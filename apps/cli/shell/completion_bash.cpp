@@ -6,7 +6,7 @@
 namespace deplo::apps {
 namespace {
 
-constexpr const char* head =
+constexpr const char* bash_head =
     R"(# Completion of deplo and deplo-tune for bash 4 and later, made by `deplo completion bash`.
 
 # Of a command, such as 'db best': its commands and flags. Of a flag of it, or of its argument by number: the words that
@@ -16,7 +16,7 @@ _deplo_describe() {
   case $1 in
 )";
 
-constexpr const char* tail = R"(  esac
+constexpr const char* bash_tail = R"(  esac
 }
 
 _deplo() {
@@ -105,6 +105,6 @@ std::string branches(const CommandText& command) {
 
 }  // namespace
 
-std::string bash_completion(const CommandText& program) { return head + branches(program) + tail; }
+std::string bash_completion(const CommandText& program) { return bash_head + branches(program) + bash_tail; }
 
 }  // namespace deplo::apps

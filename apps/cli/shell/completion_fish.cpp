@@ -6,7 +6,7 @@
 namespace deplo::apps {
 namespace {
 
-constexpr const char* head = R"(# Completion of deplo and deplo-tune for fish, made by `deplo completion fish`.
+constexpr const char* fish_head = R"(# Completion of deplo and deplo-tune for fish, made by `deplo completion fish`.
 
 # The command that is being written, such as 'db best'; empty of the program.
 function __fish_deplo_command
@@ -83,7 +83,7 @@ void add_names(const CommandText& command, std::vector<std::string>& names) {
 std::string fish_completion(const CommandText& program) {
   std::vector<std::string> names;
   add_names(program, names);
-  return fmt::format("{}\nset -g __fish_deplo_commands {}\n{}", head, join(names, " "), lines(program));
+  return fmt::format("{}\nset -g __fish_deplo_commands {}\n{}", fish_head, join(names, " "), lines(program));
 }
 
 }  // namespace deplo::apps

@@ -8,12 +8,12 @@
 namespace deplo::apps {
 namespace {
 
-constexpr const char* head = R"(#compdef deplo deplo-tune
+constexpr const char* zsh_head = R"(#compdef deplo deplo-tune
 # Completion of deplo and deplo-tune for zsh, made by `deplo completion zsh`.
 
 )";
 
-constexpr const char* tail = R"(_deplo() {
+constexpr const char* zsh_tail = R"(_deplo() {
   case ${service:t} in
     deplo-tune) _deplo_tune ;;
     *) _deplo_program ;;
@@ -131,11 +131,11 @@ void add_functions(const CommandText& command, std::string& functions, std::map<
 }  // namespace
 
 std::string zsh_completion(const CommandText& program) {
-  std::string functions, text = head;
+  std::string functions, text = zsh_head;
   std::map<std::string, std::string> types;
   add_functions(program, functions, types);
   for (const auto& [type, function] : types) text += function;
-  return text + functions + tail;
+  return text + functions + zsh_tail;
 }
 
 }  // namespace deplo::apps

@@ -70,9 +70,9 @@ std::string synopsis(const CommandText& command) {
 std::string entry(const OptionText& option) {
   std::vector<std::string> names;
   for (const std::string& name : option.names) names.push_back(fmt::format("\\fB{}\\fR", roff(name)));
-  std::string head = join(names, ", ");
-  if (!option.type.empty()) head += fmt::format("{}\\fI{}\\fR", head.empty() ? "" : " ", roff(option.type));
-  return ".TP\n" + head + "\n" + roff(option.help) + "\n";
+  std::string title = join(names, ", ");
+  if (!option.type.empty()) title += fmt::format("{}\\fI{}\\fR", title.empty() ? "" : " ", roff(option.type));
+  return ".TP\n" + title + "\n" + roff(option.help) + "\n";
 }
 
 template <class Wanted>

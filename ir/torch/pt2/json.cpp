@@ -12,12 +12,12 @@
 namespace deplo::ir::torch::pt2 {
 namespace {
 
-using nlohmann::json;
+using Document = nlohmann::json;
 
 constexpr int most_levels = 128;
 constexpr std::size_t most_values = 4'000'000;
 
-std::string describe(const json& value) {
+std::string describe(const Document& value) {
   if (value.is_string()) return fmt::format("'{}'", value.get_ref<const std::string&>().substr(0, 64));
   if (value.is_number()) return value.dump();
   return fmt::format("{} {}", value.is_array() || value.is_object() ? "an" : "a", value.type_name());
@@ -54,8 +54,8 @@ void Json::fail(std::string_view expected, std::string_view found) const {
   throw Error(fmt::format("{}: {}: expected {}, found {}", *where_, path_.empty() ? "/" : path_, expected, found));
 }
 
-Json Json::inner(const json& value, std::string path) const {
-  return {std::shared_ptr<const json>(value_, &value), *where_, std::move(path)};
+Json Json::inner(const Document& value, std::string path) const {
+  return {std::shared_ptr<const Document>(value_, &value), *where_, std::move(path)};
 }
 
 bool Json::has(std::string_view key) const {
@@ -113,14 +113,14 @@ std::string Json::alternative() const {
 
 Json Json::parse(const std::string& text, const std::string& where) {
   std::size_t values = 0;
-  const auto limit = [&](int depth, json::parse_event_t, const json&) {
+  const auto limit = [&](int depth, Document::parse_event_t, const Document&) {
     if (depth > most_levels) throw Error(fmt::format("{}: expected at most {} nested levels", where, most_levels));
     if (++values > most_values) throw Error(fmt::format("{}: expected at most {} values", where, most_values));
     return true;
   };
   try {
-    return {std::make_shared<const json>(json::parse(quote_non_finite(text), limit)), where, ""};
-  } catch (const json::exception& e) {
+    return {std::make_shared<const Document>(Document::parse(quote_non_finite(text), limit)), where, ""};
+  } catch (const Document::exception& e) {
     throw Error(fmt::format("{}: expected JSON: {}", where, e.what()));
   }
 }

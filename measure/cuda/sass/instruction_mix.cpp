@@ -15,10 +15,10 @@ struct Throughput {
 };
 constexpr Throughput throughputs[] = {{80, 64, 64}, {86, 128, 64}, {100, 128, 128}};
 // The same for every architecture since: 32-bit integer multiply-add, reciprocal and its like, warp shuffle.
-constexpr int imad = 64, special = 16, shuffle = 32;
+constexpr int imad_rate = 64, special_rate = 16, shuffle_rate = 32;
 constexpr int schedulers = 4, warp = 32;
 constexpr int lanes = schedulers * warp;  // that are issued in a cycle
-static_assert(shuffle == warp);           // one transfer, as a load of 4 bytes a thread
+static_assert(shuffle_rate == warp);      // one transfer, as a load of 4 bytes a thread
 
 Throughput throughput_of(std::string_view architecture) {
   int capability = 0;
@@ -68,9 +68,9 @@ IssueBound issue_bound(const InstructionMix& mix, std::string_view architecture)
   const std::pair<Pipe, std::int64_t> cycles[] = {
       {Pipe::issue, mix.instructions},
       {Pipe::fma, (count(Pipe::fma) + count(Pipe::imad)) * lanes / throughput.fma},
-      {Pipe::imad, count(Pipe::imad) * lanes / imad},
+      {Pipe::imad, count(Pipe::imad) * lanes / imad_rate},
       {Pipe::alu, count(Pipe::alu) * lanes / throughput.alu},
-      {Pipe::special, count(Pipe::special) * lanes / special},
+      {Pipe::special, count(Pipe::special) * lanes / special_rate},
       {Pipe::memory, count(Pipe::memory) * schedulers}};
   IssueBound bound;
   for (const auto& [pipe, least] : cycles)

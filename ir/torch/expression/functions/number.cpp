@@ -96,7 +96,7 @@ Value register_buffer(const Call& c) {
 }
 
 // clang-format off
-constexpr std::array functions = {
+constexpr std::array number_rows = {
     Function{"sqrt", in_math, "x", of_number<std::sqrt>},
     Function{"exp", in_math, "x", of_number<std::exp>},
     Function{"log", in_math, "x", of_number<std::log>},
@@ -124,6 +124,6 @@ constexpr std::array functions = {
 
 }  // namespace
 
-std::span<const Function> number_functions() { return functions; }
+std::span<const Function> number_functions() { return number_rows; }
 
 }  // namespace deplo::ir::torch::python

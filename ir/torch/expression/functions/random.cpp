@@ -61,7 +61,7 @@ Value parameter(const Call& c) {
 }
 
 // clang-format off
-constexpr std::array functions = {
+constexpr std::array random_rows = {
     Function{"randn", in_torch, "*size, dtype=None, device=None, requires_grad=False", randn},
     Function{"rand", in_torch, "*size, dtype=None, device=None, requires_grad=False", rand},
     Function{"randn_like", in_torch, "input, *, dtype=None, device=None", randn_like},
@@ -74,6 +74,6 @@ constexpr std::array functions = {
 
 }  // namespace
 
-std::span<const Function> random_functions() { return functions; }
+std::span<const Function> random_functions() { return random_rows; }
 
 }  // namespace deplo::ir::torch::python
