@@ -33,7 +33,31 @@ function(deplo_layer name)
   foreach(part ${parts})
     target_include_directories(${part} PUBLIC ${root})
     target_link_libraries(${part} PUBLIC ${layer_UNPARSED_ARGUMENTS})
+    deplo_compile_by_room(${part})
   endforeach()
+endfunction()
+
+# deplo_compile_by_room(TARGET): in Release up to eight files of a room (a folder) are one compile, which halves the time of
+# a clean build: what a header and its templates cost is paid once. A name of such a file is then known in the others, so it
+# stands once in a room. Rooms of files alike, where each calls its parts as the others do, are compiled file by file.
+function(deplo_compile_by_room target)
+  if(NOT CMAKE_BUILD_TYPE STREQUAL Release)
+    return()
+  endif()
+  set(apart ir/torch/operations measure/cuda rules/cost rules/tile search search/records search/strategies)
+  get_target_property(sources ${target} SOURCES)
+  foreach(source ${sources})
+    cmake_path(ABSOLUTE_PATH source)
+    cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE room)
+    cmake_path(GET room PARENT_PATH room)
+    if(NOT room IN_LIST apart)
+      math(EXPR files_${room} "0${files_${room}} + 1")
+      math(EXPR part "(${files_${room}} - 1) / 8")
+      string(MAKE_C_IDENTIFIER "${room}_${part}" group)
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
+    endif()
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()
 
 # deplo_precompile(TARGET FIRST HEADER): compiles HEADER once, in FIRST, and uses it in TARGET. What the standard library
