@@ -62,7 +62,7 @@ double neighbour_correlation(const TableSpace& space, double centre, std::uint64
       for (std::size_t other = 0; other < records.knobs[k].values.size(); ++other) {
         if (other == own) continue;
         options[k] = static_cast<std::uint16_t>(other);
-        const auto found = space.find(options);
+        const auto found = space.find_record(options);
         if (found && records.records[*found].outcome.ok()) correlation.add(log_time(row), log_time(*found));
       }
       options[k] = own;

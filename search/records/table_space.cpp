@@ -133,7 +133,7 @@ std::uint32_t TableSpace::row(const Candidate& candidate) const {
   return rows_[position->node()];
 }
 
-std::optional<std::uint32_t> TableSpace::find(std::span<const std::uint16_t> options) const {
+std::optional<std::uint32_t> TableSpace::find_record(std::span<const std::uint16_t> options) const {
   CHECK(options.size() == order_.size());
   const auto found = std::ranges::lower_bound(
       rows_, options,

@@ -33,7 +33,7 @@ class TableSpace final : public Space {
   /// Its number in records().
   std::uint32_t row(const Candidate&) const;
   /// The number of the record with these options (in the order of records().knobs); none: not recorded.
-  std::optional<std::uint32_t> find(std::span<const std::uint16_t> options) const;
+  std::optional<std::uint32_t> find_record(std::span<const std::uint16_t> options) const;
 
  private:
   friend class TablePosition;
