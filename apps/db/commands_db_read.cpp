@@ -139,7 +139,7 @@ struct Reader {
 
 Reader add_reader(Command db, const char* name, const char* help, const char* example,
                   const std::function<void(const ReadFlags&)>& run) {
-  const Reader reader = {db.add(name, help), std::make_shared<ReadFlags>()};
+  Reader reader = {db.add(name, help), std::make_shared<ReadFlags>()};
   Command command = reader.command;
   command.examples(example);
   command.run([flags = reader.flags, run] {
