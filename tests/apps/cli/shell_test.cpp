@@ -255,7 +255,8 @@ TEST(Completion, OffersLevelsThatThereAre) {
   std::istringstream levels(words[1]);
   for (std::string level; levels >> level;) {
     const Ran ran = run_program({"deplo", "compile", "-c", "torch.randn(8) + 1", "--ir", level, "-o", "/dev/null"});
-    EXPECT_TRUE(ran.code == 0 || ran.err.find("NVRTC") != std::string::npos) << level << ": " << ran.err;
+    // The tools of the toolkit may be missing, and are named then.
+    EXPECT_TRUE(ran.code == 0 || std::regex_search(ran.err, std::regex("NVRTC|no nvdisasm"))) << level << ": " << ran.err;
   }
 }
 
