@@ -41,7 +41,7 @@ std::string schedules_text(const RunReport& report) {
   if (report.store.empty()) return "no tuned store (`deplo tune` writes one): all schedules are the heuristic's\n";
   std::string text =
       fmt::format("schedules of {} from {}:", counted(static_cast<std::int64_t>(distinct), "kernel"), report.store);
-  for (std::string_view comma = ""; const auto& [origin, count] : counts) {
+  for (std::string_view comma; const auto& [origin, count] : counts) {
     text += fmt::format("{} {} {}", comma, count, name(origin));
     comma = ",";
   }
