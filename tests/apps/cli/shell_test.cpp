@@ -256,7 +256,8 @@ TEST(Completion, OffersLevelsThatThereAre) {
   for (std::string level; levels >> level;) {
     const Ran ran = run_program({"deplo", "compile", "-c", "torch.randn(8) + 1", "--ir", level, "-o", "/dev/null"});
     // The tools of the toolkit may be missing, and are named then.
-    EXPECT_TRUE(ran.code == 0 || std::regex_search(ran.err, std::regex("NVRTC|no nvdisasm"))) << level << ": " << ran.err;
+    EXPECT_TRUE(ran.code == 0 || std::regex_search(ran.err, std::regex("NVRTC|no nvdisasm")))
+        << level << ": " << ran.err;
   }
 }
 
