@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -85,9 +84,9 @@ std::int64_t Json::integer() const {
 
 double Json::number() const {
   if (value_->is_number()) return value_->get<double>();
-  if (*value_ == "Infinity") return INFINITY;
-  if (*value_ == "-Infinity") return -INFINITY;
-  if (*value_ == "NaN") return NAN;
+  if (*value_ == "Infinity") return std::numeric_limits<double>::infinity();
+  if (*value_ == "-Infinity") return -std::numeric_limits<double>::infinity();
+  if (*value_ == "NaN") return std::numeric_limits<double>::quiet_NaN();
   fail("a number");
 }
 
