@@ -43,6 +43,7 @@ bool is_arithmetic(InstructionClass);
 struct Kind {
   InstructionClass what = InstructionClass::other;
   int width = 0;
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes its 0 for a pointer
   auto operator<=>(const Kind&) const = default;
 };
 /// "fp32", "LDS.128".
