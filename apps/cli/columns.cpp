@@ -72,7 +72,7 @@ std::string take_constant_columns(Rows& rows, std::vector<bool>& right, std::siz
     if (c == name_column(right) || rows[1][c].empty() || rows[0][c].empty()) continue;
     const auto alike = [&](const auto& row) { return &row == &rows.front() || row[c].empty() || row[c] == rows[1][c]; };
     if (!std::ranges::all_of(rows, alike)) continue;
-    text = wrap(rows[0][c] + " " + rows[1][c], width, 2) + "\n" + text;
+    text.insert(0, wrap(rows[0][c] + " " + rows[1][c], width, 2) + "\n");
     erase_column(rows, right, c);
   }
   return text;

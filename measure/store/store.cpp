@@ -44,6 +44,7 @@ Store Store::open(const std::string& path, std::chrono::milliseconds longest_wai
   // NOLINTNEXTLINE(modernize-make-unique): clang 14 initializes no aggregate in parentheses
   std::unique_ptr<State> state(new State{open_database(path, longest_wait)});
   state->watch.emplace(*state->database);
+  // NOLINTNEXTLINE(modernize-make-unique): the same
   state->own.reset(new OwnRows{open_in_memory()});
   return Store(std::move(state));
 }
