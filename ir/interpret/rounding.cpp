@@ -59,7 +59,8 @@ double spread(std::span<double> args, std::span<const double> errors, double res
       if (std::isfinite(moved)) most = std::max(most, moved);
     }
     args[i] = exact;
-    sum += most < 0 ? std::numeric_limits<double>::infinity() : most;  // no digit of it is known
+    if (most < 0) return std::numeric_limits<double>::infinity();  // no digit of it is known
+    sum += most;
   }
   return sum;
 }

@@ -62,7 +62,7 @@ int Emitter::fill(int scalar, Shape shape, std::string_view suffix) {
   return add({named(suffix), {dtype(scalar), std::move(shape)}, Elementwise{Op::copy}, {scalar}});
 }
 
-int Emitter::coordinate(Expr value, TensorType type, std::string_view suffix) {
+int Emitter::coordinate(const Expr& value, TensorType type, std::string_view suffix) {
   const Expr simple = simplify(value, coordinate_ranges(type.shape));
   return add({named(suffix), std::move(type), Coordinate{simple}, {}});
 }

@@ -44,7 +44,7 @@ class Emitter {
   /// The value at every place of a tensor.
   int fill(int scalar, Shape, std::string_view suffix);
   /// Truth value or index, by the coordinates of a tensor of this shape.
-  int coordinate(Expr value, TensorType, std::string_view suffix);
+  int coordinate(const Expr& value, TensorType, std::string_view suffix);
 
   /// Reduces the dimensions, which keep extent 1, one after the other; the innermost comes last.
   int reduce(Op, int x, Dims dims, std::string_view suffix);
