@@ -7,6 +7,6 @@ Stmt::Stmt(Stmt&&) noexcept = default;
 Stmt& Stmt::operator=(const Stmt&) = default;
 Stmt& Stmt::operator=(Stmt&&) noexcept = default;
 Stmt::~Stmt() = default;
-bool Stmt::operator==(const Stmt&) const = default;
+bool Stmt::operator==(const Stmt& other) const { return node == other.node; }
 
 }  // namespace deplo::ir
