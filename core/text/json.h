@@ -1,4 +1,5 @@
-// JSON for programs to read. nlohmann's header takes seconds to compile: only json.cpp includes it.
+// JSON that is printed for other programs. Who only prints need not compile nlohmann's templates, which takes seconds a
+// file: json.cpp does it once. Who reads JSON includes them.
 #pragma once
 #include <concepts>
 #include <cstdint>

@@ -22,7 +22,7 @@ void list_key(Trial& trial, Column& column) {
 }
 
 /// All columns but those that the store gives. Another is a line here or in measure/fields.h, and a
-/// migration (schema.cpp).
+/// migration (file/schema.cpp).
 template <class Trial, class Column>
 void list_trial(Trial& trial, Column& column) {
   list_key(trial, column);
