@@ -213,6 +213,8 @@ std::vector<Config> Config::items() const {
   return result;
 }
 
+bool Config::is_map() const { return node_->kind == Kind::map; }
+
 std::string Config::text() const {
   if (node_->kind != Kind::scalar || node_->scalar.empty()) expected("text");
   return node_->scalar;

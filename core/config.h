@@ -30,6 +30,7 @@ class Config {
   std::vector<std::pair<std::string, Config>> entries() const;  // of a map, in the order of the file
   std::vector<Config> items() const;                            // of a list
 
+  bool is_map() const;
   std::string text() const;  // never empty
   std::int64_t integer(std::int64_t least = std::numeric_limits<std::int64_t>::min(),
                        std::int64_t most = std::numeric_limits<std::int64_t>::max()) const;

@@ -20,9 +20,26 @@ Target load_target(std::string_view wanted) {
     throw Error(
         fmt::format("expected a target ({}), found '{}'{}", join(names, ", "), wanted, did_you_mean(wanted, names)));
   const Config config = Config::load(data_folder() / "configs/targets" / (std::string(wanted) + ".yaml"));
-  config.only({"source", "dialect", "cpu", "max_threads", "warp", "shared_bytes", "register_floats", "vector_lanes",
-               "units", "unit_registers", "unit_threads", "unit_blocks", "unit_shared_bytes", "shuffle", "atomic_add",
-               "async_copy", "tma", "prefetch"});
+  config.only({"source",
+               "dialect",
+               "cpu",
+               "max_threads",
+               "warp",
+               "shared_bytes",
+               "register_floats",
+               "vector_lanes",
+               "units",
+               "cluster",
+               "unit_registers",
+               "unit_threads",
+               "unit_blocks",
+               "unit_shared_bytes",
+               "shuffle",
+               "atomic_add",
+               "vector_add",
+               "async_copy",
+               "tma",
+               "prefetch"});
   config.at("source").text();
   Target target;
   target.name = wanted;
@@ -34,12 +51,14 @@ Target load_target(std::string_view wanted) {
   target.register_floats = config.at("register_floats").integer(1);
   target.vector_lanes = config.at("vector_lanes").integer(1, 16);
   target.units = config.at("units").integer(1);
+  target.cluster = config.at("cluster").integer(1, 16);
   target.unit_registers = config.at("unit_registers").integer(0);
   target.unit_threads = config.at("unit_threads").integer(0);
   target.unit_blocks = config.at("unit_blocks").integer(0);
   target.unit_shared_bytes = config.at("unit_shared_bytes").integer(0);
   target.shuffle = config.at("shuffle").boolean();
   target.atomic_add = config.at("atomic_add").boolean();
+  target.vector_add = config.at("vector_add").boolean();
   target.async_copy = config.at("async_copy").boolean();
   target.tma = config.at("tma").boolean();
   target.prefetch = config.at("prefetch").boolean();

@@ -21,11 +21,13 @@ struct Target {
   std::int64_t register_floats = 128;  // accumulators one thread may hold: fm * fn at most this
   std::int64_t vector_lanes = 4;       // widest vector value (OpenCL) or access (CUDA) in f32 lanes
   std::int64_t units = 1;              // multiprocessors or cores that blocks are spread over
+  std::int64_t cluster = 1;            // most blocks of a cluster, which read each other's shared memory; 1: none
   // What one unit has, for occupancy; 0: not known, does not limit.
   std::int64_t unit_registers = 0, unit_threads = 0, unit_blocks = 0, unit_shared_bytes = 0;
   // Capabilities: a rule that needs one skips without it.
   bool shuffle = false;     // warp shuffles
   bool atomic_add = false;  // of floats in global memory: += writes
+  bool vector_add = false;  // of 2 and 4 aligned floats in global memory at once
   bool async_copy = false;  // cp.async
   bool tma = false;         // cp.async.bulk.tensor and mbarriers
   bool prefetch = false;    // of cache lines by address

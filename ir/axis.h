@@ -6,8 +6,9 @@
 namespace deplo::ir {
 
 /// free and reduce bind loops; the others axes of a Tile. A lane bound to reg or vector is run by the same thread:
-/// a statement that depends on such an axis is replicated over it (reg) or becomes a vector value (vector).
-enum class Bind : std::uint8_t { free, reduce, block, thread, reg, vector };
+/// a statement that depends on such an axis is replicated over it (reg) or becomes a vector value (vector). The blocks
+/// along cluster run at the same time and read each other's shared memory.
+enum class Bind : std::uint8_t { free, reduce, block, cluster, thread, reg, vector };
 
 struct Axis {
   std::string name;

@@ -84,6 +84,8 @@ using Substitution = std::vector<std::pair<std::string, Expr>>;
 Expr simplify(const Expr&, const Ranges& = {});
 /// Bounds under the ranges; nullopt where a variable has no range.
 std::optional<Interval> bounds(const Expr&, const Ranges&);
+/// The ranges where the condition holds: those of variables that it bounds one by one, as `((a5 + 1) < 128)` does.
+Ranges narrowed(Ranges, const Expr& condition);
 Expr substitute(const Expr&, const Substitution&);
 bool depends_on(const Expr&, const std::string& variable);
 void collect_variables(const Expr&, std::vector<std::string>& names);  // each once, in order of appearance

@@ -59,6 +59,28 @@ struct WarpShuffle {
   bool operator==(const WarpShuffle&) const = default;
 };
 
+// Blocks of a cluster (PTX ISA, "barrier.cluster", "mapa" and "ld").
+
+/// All threads of all blocks of the cluster reach it, and see what these wrote to shared memory before.
+struct ClusterSync {
+  static constexpr Levels levels = Levels::kernel;
+  static void parts(auto&, auto&) {}
+  bool operator==(const ClusterSync&) const = default;
+};
+/// dst = buffer[index…] of shared memory, f32, as block number `block` of the cluster has it.
+struct ClusterLoad {
+  std::string dst;
+  Type type;
+  std::string buffer;
+  std::vector<Expr> index;
+  Expr block;
+  static constexpr Levels levels = Levels::kernel;
+  static void parts(auto& s, auto& see) {
+    see(Use::reads, s.buffer), see(s.index), see(s.block), see(Use::defines, s.dst);
+  }
+  bool operator==(const ClusterLoad&) const = default;
+};
+
 // Asynchronous copies: cp.async, mbarriers and TMA (PTX ISA, "Data Movement and Conversion Instructions").
 
 /// The thread starts to copy `lanes` elements of global `source` to shared `buffer`: 4, 8 or 16 bytes, aligned to that.
@@ -140,7 +162,8 @@ struct TmaLoad {
   bool operator==(const TmaLoad&) const = default;
 };
 
-using KernelStatements = Statements<Smem, Init, Sync, TreeHalve, WarpShuffle, CpAsyncCopy, CpAsyncCommit, CpAsyncWait,
-                                    MbarrierInit, MbarrierArriveExpectTx, MbarrierWait, TmaDescriptor, TmaLoad>;
+using KernelStatements =
+    Statements<Smem, Init, Sync, TreeHalve, WarpShuffle, ClusterSync, ClusterLoad, CpAsyncCopy, CpAsyncCommit,
+               CpAsyncWait, MbarrierInit, MbarrierArriveExpectTx, MbarrierWait, TmaDescriptor, TmaLoad>;
 
 }  // namespace deplo::ir

@@ -89,7 +89,9 @@ struct Accum {
   bool operator==(const Accum&) const = default;
 };
 
-enum class WriteMode : std::uint8_t { assign, add };  // =  +=
+/// = += and, in Kernel IR, += of all lanes at once: the first element is at a multiple of their number.
+enum class WriteMode : std::uint8_t { assign, add, add_together };
+inline bool adds(WriteMode mode) { return mode != WriteMode::assign; }
 struct Write {
   std::string buffer;
   std::vector<Expr> index;

@@ -27,7 +27,7 @@ std::vector<std::size_t> zeroed_buffers(const Program& program) {
   std::vector<bool> added(program.buffers.size());
   for_each(program.body, [&](const Stmt& stmt) {
     const auto* write = stmt.as<Write>();
-    if (write == nullptr || write->mode != WriteMode::add) return;
+    if (write == nullptr || !adds(write->mode)) return;
     for (std::size_t i = 0; i < program.buffers.size(); ++i)
       if (program.buffers[i].name == write->buffer) added[i] = true;
   });

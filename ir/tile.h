@@ -1,6 +1,7 @@
 // The statements that Tile IR adds: the launch, and what the threads of a block do together, before it is decided how.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,10 +14,12 @@
 
 namespace deplo::ir {
 
-/// The launch, in Kernel IR too: block and thread axes, linearised with the last axis of each kind fastest.
+/// The launch, in Kernel IR too: block and thread axes, linearised with the last axis of each kind fastest. Of the
+/// blocks, those along the cluster axis are neighbours.
 struct Tile {
   std::vector<Axis> axes;
   Body body;
+  std::int64_t resident = 0;  // blocks that a unit shall hold at a time: a limit of registers; 0: none
   static constexpr Levels levels = Levels::tile_and_kernel;
   static void parts(auto& s, auto& see) { see(s.axes), see(s.body); }
   bool operator==(const Tile&) const = default;
@@ -49,19 +52,20 @@ struct Stage {
   int lanes = 0;  // elements of one copy; 0: not decided, the widest that both sides allow
   int slots = 1;
   Expr slot = 0;
+  Expr when = 1;           // 0: nothing is copied, but the group is counted
   std::int64_t panel = 0;  // columns of a panel: the last dimension is stored panel after panel; 0: whole rows
   std::int64_t pad = 0;    // unused elements behind each row (of a panel)
   int swizzle = 0;         // bytes of TMA's pattern: 0, 32, 64, 128
   int prefetch = 0;        // rows: how far ahead of a copy its source is asked for
   static constexpr Levels levels = Levels::tile;
   static void parts(auto& s, auto& see) {
-    see(Use::reads, s.source), see(s.origin), see(s.slot), see(Use::declares, s.buffer);
+    see(Use::reads, s.source), see(s.origin), see(s.slot), see(s.when), see(Use::declares, s.buffer);
   }
   bool operator==(const Stage&) const = default;
 };
 
 /// A barrier after which all but the last `keep` groups of `ahead` and `async` stages are complete; a group is a run of
-/// neighbouring Stages that are not `copy`. Of the `tma` stages, those are complete that filled slot `slot`, as the even
+/// neighbouring Stages that are not `copy`, of one condition. Of the `tma` stages, those are complete that filled slot `slot`, as the even
 /// (phase 0) or odd (1) fill of this slot, counted from 0.
 struct AsyncWait {
   std::int64_t keep = 0;
@@ -71,13 +75,18 @@ struct AsyncWait {
   bool operator==(const AsyncWait&) const = default;
 };
 
-/// Merges the partials of `acc` over the named thread and vector axes; afterwards all of them hold the total.
+/// Merges the partials of `acc` over the named thread and vector axes; afterwards all of them hold the total. Where `to`
+/// is given, `over` is one thread or cluster axis: who is at this position along it holds the total, the others nothing.
 struct Combine {
   std::string acc;
   Op op = Op::add;
   std::vector<std::string> over;
+  std::optional<Expr> to = std::nullopt;
   static constexpr Levels levels = Levels::tile;
-  static void parts(auto& s, auto& see) { see(Use::value, s.acc), see(Use::axis, s.over); }
+  static void parts(auto& s, auto& see) {
+    see(Use::value, s.acc), see(Use::axis, s.over);
+    if (s.to) see(*s.to);
+  }
   bool operator==(const Combine&) const = default;
 };
 

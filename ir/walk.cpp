@@ -152,7 +152,10 @@ std::size_t stage_run(const Body& body, std::size_t i) {
     return std::any_of(body.begin() + static_cast<std::ptrdiff_t>(i), body.begin() + static_cast<std::ptrdiff_t>(end),
                        [&](const Stmt& s) { return s.as<Stage>()->buffer == stage.buffer; });
   };
-  while (end < body.size() && body[end].as<Stage>() != nullptr && !repeats(*body[end].as<Stage>())) ++end;
+  const auto belongs = [&](const Stage* stage) {
+    return stage != nullptr && stage->when == body[i].as<Stage>()->when && !repeats(*stage);
+  };
+  while (end < body.size() && belongs(body[end].as<Stage>())) ++end;
   return end - i;
 }
 

@@ -76,7 +76,8 @@ std::int64_t count_of(const Tile& tile, Bind bind);
 /// The same of the body's tile; 1 where there is none.
 std::int64_t count_of(const Body& body, Bind bind);
 
-/// How many Stages from statement `i` on belong together: a run of neighbours ends before a buffer's second Stage.
+/// How many Stages from statement `i` on belong together: a run of neighbours of one condition
+/// ends before a buffer's second Stage.
 std::size_t stage_run(const Body& body, std::size_t i);
 
 /// The range of a loop's variable.

@@ -69,6 +69,14 @@ class Executable {
   virtual const Resources& resources() const = 0;
 };
 
+/// A kernel in a chain of them: its arrays are these buffers of the chain's, as Arrays::view() takes them.
+struct ChainLink {
+  Executable* executable = nullptr;
+  std::int64_t blocks = 1;
+  std::vector<std::size_t> buffers = {};
+  std::vector<ir::Buffer> as = {};
+};
+
 /// One device; build may be called from any thread, launches one at a time.
 class Device {
  public:
@@ -77,6 +85,9 @@ class Device {
   virtual Dialect dialect() const = 0;
   virtual std::unique_ptr<Arrays> allocate(const std::vector<ir::Buffer>& buffers) = 0;
   virtual Result<std::unique_ptr<Executable>> build(const KernelCode&) = 0;
+  /// Built kernels one after the other, as a grid of one block; they must outlive it. CUDA replays them in one graph,
+  /// elsewhere their times add up.
+  virtual std::unique_ptr<Executable> chain(std::vector<ChainLink> links);
   virtual void pause(double milliseconds);  // leaves the device alone, so that it cools down
 };
 

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
 #include <vector>
 
 #include "core/error.h"
@@ -82,9 +83,10 @@ std::optional<std::string> DiskCache::get(const std::string& key) {
   const fs::path path = file_of(key);
   std::ifstream stream(path, std::ios::binary);
   if (!stream) return std::nullopt;
-  const std::string file{std::istreambuf_iterator<char>(stream), {}};
+  std::ostringstream file;
+  file << stream.rdbuf();   // does not throw where the disk fails, or a folder has the file's name
   std::error_code ignored;  // the folder may be someone else's, to be read only
-  auto bytes = open_seal(file);
+  auto bytes = open_seal(file.str());
   if (bytes)
     fs::last_write_time(path, fs::file_time_type::clock::now(), ignored);  // used last
   else

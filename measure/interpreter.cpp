@@ -65,20 +65,6 @@ class HostArrays final : public Arrays {
   std::vector<Slot> slots_;
 };
 
-/// The blocks before `blocks` in launch order only: the others find a false condition around all they do.
-void keep_prefix(ir::Tile& tile, std::int64_t blocks) {
-  if (blocks >= ir::count_of(tile, ir::Bind::block)) return;
-  ir::Expr linear = 0;
-  for (const ir::Axis& axis : tile.axes)
-    if (axis.bind == ir::Bind::block) linear = linear * axis.extent + ir::var(axis.name);
-  ir::Body declarations;
-  ir::If guarded{ir::less(linear, blocks), {}};
-  for (ir::Stmt& statement : tile.body)
-    (statement.as<ir::Smem>() ? declarations : guarded.then).push_back(std::move(statement));
-  tile.body = std::move(declarations);
-  tile.body.emplace_back(std::move(guarded));
-}
-
 /// Statements that the threads of a launch execute together, those behind a condition included.
 double statement_count(const ir::Body& body) {
   double count = 0;
@@ -103,27 +89,24 @@ class InterpretedKernel final : public Executable {
   explicit InterpretedKernel(ir::Program program)
       : program_(std::move(program)),
         us_(statement_us * statement_count(program_.body)),
-        blocks_(ir::count_of(program_.body, ir::Bind::block)) {}
+        blocks_(ir::count_of(program_.body, ir::Bind::block) * ir::count_of(program_.body, ir::Bind::cluster)) {}
 
   Result<double> launch(Arrays& arrays, std::int64_t blocks) override {
     auto& host = static_cast<HostArrays&>(arrays);
     CHECK(host.count() == program_.buffers.size());
-    ir::Program program = program_;
-    for (ir::Stmt& statement : program.body)
-      if (auto* tile = statement.as<ir::Tile>()) keep_prefix(*tile, blocks);
     ir::Memory memory;
     for (std::size_t i = 0; i < host.count(); ++i) {
       const std::vector<float> values = host.read(i);
-      memory[program.buffers[i].name].assign(values.begin(), values.end());
+      memory[program_.buffers[i].name].assign(values.begin(), values.end());
     }
     const ir::Memory before = memory;
     try {
-      ir::interpret(program, memory);
+      ir::interpret(program_, memory, {.shared_bytes = 0, .blocks = blocks});
     } catch (const Error& error) {  // the sanitizer's finding is this candidate's failure, not the user's mistake
       return Failure{Status::launch_error, error.what()};
     }
     for (std::size_t i = 0; i < host.count(); ++i) {
-      const std::string& name = program.buffers[i].name;
+      const std::string& name = program_.buffers[i].name;
       host.update(i, before.at(name), memory.at(name));
     }
     return us_ * static_cast<double>(blocks) / static_cast<double>(blocks_);

@@ -10,10 +10,12 @@
 namespace deplo::rules {
 
 extern const Rule tileify, chunk_matmul_k, split_matmul_k, cooperative_reduce, blockify_launch, raster, chunk_reduce,
-    stage_inputs, register_tile, permute_register_tile, double_buffer, tma_copy, split_inner_for_swizzle, async_copy,
-    vectorize, pack_smem, pad_smem, pipeline_k_outer, prefetch, mark_unroll;
+    stage_inputs, order_slab, register_tile, permute_register_tile, cluster_matmul_k, slice_matmul_k, double_buffer,
+    tma_copy, async_copy, vectorize, pack_smem, warp_tile, split_inner_for_swizzle, pad_smem, pipeline_k_outer,
+    prefetch, mark_unroll, limit_registers;
 
 Pipeline pipeline() {
+  // clang-format off
   static constexpr std::array rules = {
       &tileify,
       &chunk_matmul_k,
@@ -23,19 +25,25 @@ Pipeline pipeline() {
       &raster,
       &chunk_reduce,
       &stage_inputs,
+      &order_slab,
       &register_tile,
       &permute_register_tile,
+      &cluster_matmul_k,
+      &slice_matmul_k,
       &double_buffer,
       &tma_copy,
-      &split_inner_for_swizzle,
       &async_copy,
       &vectorize,
       &pack_smem,
+      &warp_tile,
+      &split_inner_for_swizzle,
       &pad_smem,
       &pipeline_k_outer,
       &prefetch,
       &mark_unroll,
+      &limit_registers,
   };
+  // clang-format on
   return rules;
 }
 

@@ -18,4 +18,4 @@ ldd "$folder"/bin/* | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u |
   grep -Ev '/(lib(c|m|dl|rt|pthread|resolv)\.so|ld-linux)' | while read -r library; do cp -L "$library" "$folder/lib/"; done
 megabytes=$(du -sm "$folder" | cut -f1)
 [ "$megabytes" -lt 60 ] || { echo "bundle: expected less than 60 MB, found $megabytes MB in $folder" >&2; exit 1; }
-echo "$folder: $megabytes MB; copy it to another machine and run $(basename "$folder")/gpu_check --minutes 30 there"
+echo "$folder: $megabytes MB; copy it to another machine and run $(basename "$folder")/gpu_check there, once for each stage"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# bundle_test.sh SOURCE BUILD: the bundle needs nothing but glibc, runs where it is copied to, and its gpu_check works, by
-# the same steps on PoCL. Exit code 77: a tool is missing here.
+# bundle_test.sh SOURCE BUILD: the bundle needs nothing but glibc, runs where it is copied to, and the four stages of its
+# gpu_check work, by the same steps on PoCL. Exit code 77: a tool is missing here.
 set -euo pipefail
 source=$1 build=$2
 for tool in readelf ldd strip cmake awk timeout; do command -v $tool >/dev/null || { echo "no $tool"; exit 77; }; done
@@ -34,6 +34,21 @@ env -i $path elsewhere/gpu_check --minutes 5 --device interpreter:7 --output no 
 code=0
 env -i $path elsewhere/gpu_check --minutes many >out.txt 2>&1 || code=$?
 [ $code = 1 ] || fail "a wrong flag: code $code"
+code=0
+env -i $path elsewhere/gpu_check warm-up >out.txt 2>&1 || code=$?
+[ $code = 1 ] && grep -q 'expected a stage (correctness counters tune bench)' out.txt || fail "a wrong stage: code $code"
+
+# check STAGE: right, with what it found on the page of results; again where a busy machine takes longer than its time.
+check() {
+  for minutes in 0.5 1 2 4; do
+    code=0
+    env -i $path HOME="$folder" elsewhere/gpu_check $3 --minutes $minutes --device opencl --suite tiny.yaml --output run \
+      2>out.txt || code=$?
+    [ $code = 3 ] || break
+  done
+  [ $code = 0 ] || fail "gpu_check, $1, code $code: $(cat out.txt run/results.txt run/errors.txt)"
+  grep -q "$2" run/results.txt || fail "gpu_check, $1: $(cat run/results.txt)"
+}
 
 if grep -q '^opencl' <<<"$(env -i elsewhere/bin/deplo devices)"; then
   cat >tiny.yaml <<'YAML'
@@ -43,10 +58,26 @@ search: {strategy: default, seed: 0}
 budget: {time: 5, trials: 3, patience: 3}
 kernels:
   - {kernel: softmax, symbols: {M: 5, N: 17}}
+  - {name: product, expression: "torch.randn(5, 17) @ torch.randn(17, 64)"}
 YAML
-  SECONDS=0
-  env -i $path HOME="$folder" elsewhere/gpu_check --minutes 0.3 --device opencl --suite tiny.yaml --output run ||
-    fail "gpu_check on OpenCL: $(cat run/report.txt run/errors.txt)"
-  [ -s run/gpu_check.db ] && grep -q '^softmax' run/report.txt || fail "gpu_check's report: $(cat run/report.txt)"
+  check correctness '^  correctness  right [0-9]* kernels, [0-9]* schedules' correctness
+  grep -q '^VERDICT: no mistake so far: 1 of 4 stages' run/results.txt || fail "$(head -n 9 run/results.txt)"
+  check counters '^left out: there is none here, or none for this device' ''
+  grep -q '^5 rmsnorm\|model µs' run/results.txt || fail "no time of the model: $(cat run/results.txt)"
+  check tune '^\$ bin/deplo tune .*--config tiny.yaml' ''
+  check bench '^VERDICT: deplo works on this device: all four stages are right' ''
+  [ -s run/gpu_check.db ] && tar -tzf run.tar.gz run/gpu_check.db >out.txt || fail "nothing to send back"
+  code=0
+  env -i $path HOME="$folder" elsewhere/gpu_check --device opencl --output run 2>out.txt || code=$?
+  [ $code = 1 ] && grep -q 'all stages are done' out.txt || fail "after all: code $code, $(cat out.txt)"
+  # A kernel without finite results: told, whatever else is right.
+  echo 'kernels: [{name: bad, expression: "torch.log(torch.randn(100))"}]' >bad.yaml
+  for minutes in 0.2 1 2; do
+    code=0
+    env -i $path HOME="$folder" elsewhere/gpu_check --minutes $minutes --device opencl --suite bad.yaml --output bad \
+      2>out.txt || code=$?
+    [ $code = 3 ] || break
+  done
+  [ $code = 1 ] && grep -q '^VERDICT: SOMETHING IS WRONG: see correctness' bad/results.txt || fail "a bad kernel: code $code"
 fi
 echo "the bundle is whole"

@@ -38,12 +38,15 @@ void add_device(Command command, std::string& device) {
       .show_default();
 }
 
-void add_restrictions(Command command, std::vector<std::string>& restrictions) {
+void add_restrictions(Command command, std::vector<std::string>& restrictions, std::string_view otherwise) {
   command
-      .option("--restrict", restrictions, "KNOB=VALUE,…",
-              "Allow only these values of a knob; if none is legal, use the heuristic's. The word 'heuristic' "
-              "stands for the heuristic's value. A * at the end of KNOB matches all knobs with that beginning, "
-              "such as mark_unroll.*. May be repeated; the last match counts.")
+      .option(
+          "--restrict", restrictions, "KNOB=VALUE,…",
+          fmt::format("Allow only these values of a knob; if none is legal, use the heuristic's. The word 'heuristic' "
+                      "stands for the heuristic's value. A * at the end of KNOB matches all knobs with that beginning, "
+                      "such as mark_unroll.*. May be repeated; the last match counts. A name instead (none, or a file "
+                      "under configs/restrictions) says which restrictions come before these [{}].",
+                      otherwise))
       .repeated()
       .seldom();
 }
@@ -66,10 +69,15 @@ void add_tolerance(Command command, double& tolerance) {
       .seldom();
 }
 
-engine::Restrictions parse_restrictions(const std::vector<std::string>& texts) {
-  engine::Restrictions restrictions;
-  for (const std::string& text : texts) restrictions.push_back(engine::parse_restriction(text, "--restrict"));
-  return restrictions;
+RestrictFlags parse_restrictions(const std::vector<std::string>& texts) {
+  RestrictFlags flags;
+  for (const std::string& text : texts) {
+    if (text.find_first_of(".=*") == std::string::npos)
+      engine::check_restrictions(flags.set = text, "--restrict");
+    else
+      flags.own.push_back(engine::parse_restriction(text, "--restrict"));
+  }
+  return flags;
 }
 
 namespace {

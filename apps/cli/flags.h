@@ -1,6 +1,7 @@
 // The flags that several commands have.
 #pragma once
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "apps/cli/command.h"
@@ -22,9 +23,14 @@ void add_tolerance(Command command, double& tolerance);
 
 /// --device.
 void add_device(Command command, std::string& device);
-/// --restrict, which may be repeated; its values are for parse_restrictions().
-void add_restrictions(Command command, std::vector<std::string>& restrictions);
+/// --restrict, which may be repeated; its values are for parse_restrictions(). `otherwise`: the set of restrictions
+/// that is used where the flag names none, for the help.
+void add_restrictions(Command command, std::vector<std::string>& restrictions, std::string_view otherwise);
+struct RestrictFlags {
+  std::string set;           // the last name among them: of a file under configs/restrictions, or none; "": no name
+  engine::Restrictions own;  // KNOB=VALUE,…
+};
 /// Throws Error.
-engine::Restrictions parse_restrictions(const std::vector<std::string>& restrictions);
+RestrictFlags parse_restrictions(const std::vector<std::string>& restrictions);
 
 }  // namespace deplo::apps

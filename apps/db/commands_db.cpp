@@ -138,7 +138,7 @@ void add_export(Command command, int& exit_code) {
 void add_db(Command command, int& exit_code) {
   command.describe("Look into stores, and compare, check, merge, prune, import and export them.");
   add_db_readers(command, exit_code);
-  add_db_writers(command);
+  add_db_writers(command, exit_code);
   add_import(command.add("import"), exit_code);
   add_export(command.add("export"), exit_code);
   command.one_at_most();  // a store may be called `best`

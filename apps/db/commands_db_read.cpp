@@ -13,7 +13,6 @@
 #include "core/text/select_names.h"
 #include "core/text/text.h"
 #include "core/text/wrap.h"
-#include "engine/source/experiment.h"
 #include "measure/store/file/open.h"
 #include "measure/store/upkeep/check.h"
 #include "measure/store/upkeep/report.h"
@@ -116,20 +115,6 @@ int run_check(const ReadFlags& flags) {
 void run_sql(const ReadFlags& flags) {
   if (flags.sql.empty()) throw Error("sql: expected a SELECT, found none; see --help");
   print_answer(measure::sqlite::select(*open(flags), flags.sql), flags.json, "no rows");
-}
-
-void add_kernel_filter(Command command, measure::upkeep::Filter& filter) {
-  command.option("--kernel", filter.kernel, "NAME",
-                 "Show only this kernel: a name, its beginning, or a pattern such as '*.M33*'.");
-}
-
-void add_filter(Command command, measure::upkeep::Filter& filter, bool status) {
-  add_kernel_filter(command, filter);
-  command.option("--device", filter.device, "NAME", "Show only this device: a name, its beginning, or a pattern.");
-  if (status)
-    command.option("--status", filter.status, "STATUS",
-                   "Show only trials with this status, such as ok or wrong_result.");
-  command.option("--limit", filter.limit, "N", "Show at most N rows.").between(std::int64_t{1}, engine::most_count);
 }
 
 struct Reader {

@@ -5,6 +5,10 @@
 #include "apps/cli/flags.h"
 #include "apps/db/db_flags.h"
 #include "core/error.h"
+#include "core/interrupt.h"
+#include "core/progress.h"
+#include "core/text/text.h"
+#include "engine/compile/store_machine_code.h"
 #include "engine/compile/tuned.h"
 #include "measure/store/file/open.h"
 #include "measure/store/upkeep/merge.h"
@@ -51,9 +55,47 @@ void run_prune(const PruneFlags& flags) {
     print_result("nothing was removed; --apply removes these rows\n");
 }
 
+struct InstructionFlags {
+  StoreChoice store;
+  measure::upkeep::Filter filter;
+  bool all = false, json = false;
+};
+
+/// Why figures are missing; "" where none are.
+std::string what_is_missing(const engine::MachineCodeCounts& counts) {
+  std::string text;
+  if (counts.other_compiler > 0)
+    text +=
+        fmt::format("{}: another version of NVRTC made the measured code\n", counted(counts.other_compiler, "trial"));
+  if (counts.stale > 0)
+    text += fmt::format("{}: this deplo makes another source than the measured one\n", counted(counts.stale, "trial"));
+  return text;
+}
+
+int run_instructions(const InstructionFlags& flags) {
+  using measure::upkeep::Chosen;
+  const Chosen chosen = flags.all ? Chosen::all : Chosen::best;
+  const std::string file = flags.store.existing_file();
+  measure::open_read_only(file);  // of the current version; one that does not exist is not made
+  const auto store = measure::open_database(file);
+  catch_interrupts();
+  Progress progress(stderr, flags.json);
+  const engine::MachineCodeCounts counts =
+      engine::add_machine_code(*store, flags.filter, chosen, [&](const std::string& kernel, std::int64_t left) {
+        progress.status(kernel, fmt::format("{} left", counted(left, "trial")));
+        return interrupted() == 0;
+      });
+  progress.end();
+  constexpr std::string_view spare[] = {"trail", "occupancy", "spill_bytes"};
+  print_answer(measure::upkeep::machine_code(*store, flags.filter, chosen), flags.json,
+               "no valid trials of CUDA devices", spare);
+  if (!flags.json) print_result(what_is_missing(counts));
+  return interrupted() == 0 ? 0 : 128 + interrupted();
+}
+
 }  // namespace
 
-void add_db_writers(Command db) {
+void add_db_writers(Command db, int& exit_code) {
   auto merge = std::make_shared<MergeFlags>();
   Command command = db.add("merge",
                            "Add the contents of other stores to the first one.\nThe first is created if "
@@ -73,6 +115,17 @@ void add_db_writers(Command db) {
   command.flag("--apply", prune->apply, "Remove the rows.");
   add_json(command, prune->json);
   command.run([prune] { run_prune(*prune); });
+
+  auto instructions = std::make_shared<InstructionFlags>();
+  command = db.add("instructions",
+                   "Show the machine code of the best schedules on NVIDIA GPUs in figures, and store them.\nThe trails "
+                   "are compiled again; that needs NVRTC and nvdisasm, but no GPU. docs/cuda.md explains the figures.");
+  command.examples("deplo db instructions --kernel matmul tuned.db");
+  add_store(command, instructions->store);
+  add_filter(command, instructions->filter, /*status=*/false);
+  command.flag("--all", instructions->all, "Take all valid schedules, not only the best of each kernel and device.");
+  add_json(command, instructions->json);
+  command.run([instructions, &exit_code] { exit_code = run_instructions(*instructions); });
 }
 
 }  // namespace deplo::apps

@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/text/text.h"
 #include "engine/compile/tuned.h"
+#include "engine/source/experiment.h"
 
 namespace deplo::apps {
 
@@ -31,6 +32,20 @@ std::string StoreChoice::existing_file() const {
 void add_store(Command command, StoreChoice& store) {
   command.option("file", store.argument, "[STORE]", fmt::format("The store [{}].", engine::default_store()));
   command.option("--store", store.option, "FILE", "Another way to name the store.");
+}
+
+void add_kernel_filter(Command command, measure::upkeep::Filter& filter) {
+  command.option("--kernel", filter.kernel, "NAME",
+                 "Show only this kernel: a name, its beginning, or a pattern such as '*.M33*'.");
+}
+
+void add_filter(Command command, measure::upkeep::Filter& filter, bool status) {
+  add_kernel_filter(command, filter);
+  command.option("--device", filter.device, "NAME", "Show only this device: a name, its beginning, or a pattern.");
+  if (status)
+    command.option("--status", filter.status, "STATUS",
+                   "Show only trials with this status, such as ok or wrong_result.");
+  command.option("--limit", filter.limit, "N", "Show at most N rows.").between(std::int64_t{1}, engine::most_count);
 }
 
 void add_json(Command command, bool& json) {

@@ -6,6 +6,7 @@
 
 #include "apps/cli/command.h"
 #include "measure/sqlite/rows.h"
+#include "measure/store/upkeep/report.h"
 
 namespace deplo::apps {
 
@@ -19,6 +20,10 @@ struct StoreChoice {
 };
 void add_store(Command command, StoreChoice& store);
 void add_json(Command command, bool& json);
+/// --kernel.
+void add_kernel_filter(Command command, measure::upkeep::Filter& filter);
+/// --kernel, --device, --limit; --status if `status`.
+void add_filter(Command command, measure::upkeep::Filter& filter, bool status);
 
 /// To standard output, as a table for this terminal or as JSON; `none` if there are no rows. `spare` as in print_rows().
 void print_answer(const measure::sqlite::Rows&, bool json, const std::string& none,
@@ -26,7 +31,7 @@ void print_answer(const measure::sqlite::Rows&, bool json, const std::string& no
 
 /// info, best, trials, kernels, failures, diff, sql, check.
 void add_db_readers(Command db, int& exit_code);
-/// merge, prune.
-void add_db_writers(Command db);
+/// merge, prune, instructions.
+void add_db_writers(Command db, int& exit_code);
 
 }  // namespace deplo::apps

@@ -31,7 +31,10 @@ void check(const SpaceFlags& flags) {
 
 int run_space(SpaceFlags flags) {
   flags.options.selection = flags.source.selection();
-  flags.options.restrictions = parse_restrictions(flags.restrictions);
+  const RestrictFlags restrict_flags = parse_restrictions(flags.restrictions);
+  flags.options.restrictions =
+      joined(engine::load_restrictions(restrict_flags.set.empty() ? "none" : restrict_flags.set, "--restrict"),
+             restrict_flags.own);
   check(flags);
   const std::vector<engine::NumberedKernel> kernels = engine::read_kernels(flags.options.selection);
   catch_interrupts();
@@ -60,7 +63,7 @@ void add_space(Command command, int& exit_code) {
   add_source_flags(command, flags->source);
   command.option("--target", options.target, "TARGET", "Compile for this target: a name under configs/targets.")
       .show_default();
-  add_restrictions(command, flags->restrictions);
+  add_restrictions(command, flags->restrictions, "none");
   command.option("--probes", options.paths, "N", "Estimate from N random paths.")
       .between(std::int64_t{1}, engine::most_count)
       .show_default()

@@ -67,6 +67,7 @@ struct TunedKernel {
   std::vector<ReportTrial> trials;              // in the order of the store
   std::map<std::string, FailureKind> failures;  // by status
   std::string best_trail;                       // "": none is valid
+  std::string machine_code;                     // of the best schedule, in words; "": not of an NVIDIA GPU
   /// Of the valid trials of its trails under the protocol that most of them have, the latest of each trail.
   std::size_t valid = 0;
   std::vector<search::model::KnobEffect> knobs;
@@ -119,6 +120,7 @@ class TunedStore {
   void read_trials(const Entry&, TunedKernel&);
   void read_best(const Entry&, TunedKernel&);
   void read_library(const Entry&, TunedKernel&);
+  std::string describe_code(std::int64_t trial);
   std::string file_;
   std::unique_ptr<measure::sqlite::Database> database_;
   std::vector<Entry> entries_;

@@ -60,6 +60,15 @@ ReportTrial trial_of(const Statement& row) {
   return trial;
 }
 
+/// "fp32 1024, LDS.128 64": what is in the hot loop, the most frequent first.
+std::string print_classes(Database& database, const std::string& classes) {
+  Statement rows(database, "SELECT key, value FROM json_each(?) ORDER BY value DESC, key");
+  rows.bind(1, std::string_view(classes));
+  std::vector<std::string> words;
+  while (rows.step()) words.push_back(fmt::format("{} {}", rows.text(0), rows.integer(1)));
+  return cut_line(join(words, ", "));
+}
+
 /// Knobs and pairs of the protocol that most valid trials have; not of guesses of less effort, which have protocols of
 /// their own, under which every valid time is `stopped`.
 void add_effects(const std::string& place, const std::map<std::string, std::vector<const ReportTrial*>>& protocols,
@@ -190,8 +199,31 @@ void TunedStore::read_best(const Entry& entry, TunedKernel& kernel) {
     if (trial == kernel.trials.end() || trial->id != id) continue;  // damaged
     kernel.best_trail = trial->trail;
     kernel.summary.best = kernel.times_of(kernel.best_trail);
+    if (kernel.summary.device.backend == "cuda") kernel.machine_code = describe_code(id);
     return;
   }
+}
+
+std::string TunedStore::describe_code(std::int64_t trial) {
+  Statement row(*database_,
+                "SELECT t.registers, t.spill_bytes, t.occupancy, t.limiter, m.instructions, m.calls, "
+                "m.loop_instructions, m.arithmetic_share, m.issue_cycles, m.issue_limiter, m.classes FROM trial t "
+                "LEFT JOIN machine_code m ON m.binary_digest = t.binary_digest WHERE t.id = ?");
+  row.bind(1, trial);
+  CHECK(row.step());
+  std::string text;
+  if (!row.is_null(0)) text += fmt::format("{} registers, {} bytes spilled", row.integer(0), row.integer(1));
+  if (!row.is_null(2))
+    text += fmt::format("{}occupancy {:.0f} % (limited by {})", text.empty() ? "" : ", ", 100 * row.real(2),
+                        cut_line(row.text(3)));
+  if (!text.empty()) text += ". ";
+  if (row.is_null(4)) return text + fmt::format("`deplo db instructions {}` adds figures of its instructions.", file_);
+  text +=
+      fmt::format("{}, {} of slow paths. ", counted(row.integer(4), "instruction"), counted(row.integer(5), "call"));
+  if (row.integer(6) == 0) return text + "No loop.";
+  return text + fmt::format("Hot loop: {}, {:.1f} % arithmetic, at least {} a trip (bound by {}): {}.",
+                            counted(row.integer(6), "instruction"), 100 * row.real(7), counted(row.integer(8), "cycle"),
+                            cut_line(row.text(9)), print_classes(*database_, row.text(10)));
 }
 
 void TunedStore::read_library(const Entry& entry, TunedKernel& kernel) {

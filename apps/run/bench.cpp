@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <iterator>
 #include <memory>
@@ -16,9 +15,9 @@
 #include "engine/revision.h"
 #include "engine/source/equal_kernels.h"
 #include "engine/source/experiment.h"
-#include "measure/baselines/baselines.h"
+#include "engine/tune/open_runner.h"
 #include "measure/check/inputs.h"
-#include "measure/protocol/probe.h"
+#include "rules/cost/roofline.h"
 #include "rules/lower.h"
 
 namespace deplo::apps {
@@ -82,19 +81,20 @@ class Bencher {
   Bencher(const BenchOptions& options, Progress& progress)
       : options_(options),
         progress_(progress),
-        device_(measure::open_device(options.device)),
-        target_(engine::pick_target(options.target, device_->info(), device_->dialect(), options.device, "--target")),
-        cache_(schedules_of(options), device_->info(), target_, options.nearest, options.tolerance) {
+        runner_(engine::open_runner(
+            options.device, options.in_process, [] { return interrupted() != 0; },
+            [&](const std::string& what) { progress.line("warning: " + what); })),
+        target_(engine::pick_target(options.target, runner_->info(), runner_->dialect(), options.device, "--target")),
+        cache_(schedules_of(options), runner_->info(), target_, options.nearest, options.tolerance) {
     protocol_.tolerance = options.tolerance;
   }
 
   BenchReport run(const std::function<void(const BenchReport&)>& on_kernel) {
     const std::vector<NamedLoop> loops = read_loops(options_);
-    if (options_.store) store_.emplace(*options_.store, device_->info(), options_);
-    probe_.emplace(*device_, store_ ? store_->known_ceilings() : rules::Ceilings{});
+    if (options_.store) store_.emplace(*options_.store, runner_->info(), options_);
     if (!options_.ab.empty() && loops.size() != 1)
       throw Error(fmt::format("--ab: expected a single kernel, found {}; choose one with --only", loops.size()));
-    BenchReport report{device_->info().name,
+    BenchReport report{runner_->info().name,
                        target_.name,
                        options_.store.value_or(""),
                        cache_.file(),
@@ -114,7 +114,7 @@ class Bencher {
                      (loops[i].first == i ? describe(report.kernels.back()) : fmt::format("as {}", loops[i].first)));
       on_kernel(report);
     }
-    if (store_) store_->add_ceilings(probe_->measured());
+    if (store_) store_->add_ceilings(runner_->ceilings());
     return report;
   }
 
@@ -169,21 +169,13 @@ class Bencher {
     files_ = files_of(kernel, schedule);
     protocol_.inputs = measure::describe_inputs(measure::with_index_ranges(schedule.loop), files_);
     if (store_) store_->enter(kernel.name, schedule.loop, protocol_.text());
-    const auto start = std::chrono::steady_clock::now();
-    auto built = device_->build(compiled.code);
-    const std::chrono::duration<double, std::milli> build_time = std::chrono::steady_clock::now() - start;
-    measure::worker::Reply reply{Failure{}, {}, build_time.count()};
-    if (built.ok()) {
-      reply.resources = built.value()->resources();
-      try {
-        reply.timing = time(schedule, {built.value().get(), grid_of(compiled.code.source, device_->info())}, row);
-      } catch (const Error& error) {  // it has no finite result, or too little memory: the others are timed
-        row.baselines.clear();
-        row.ours.failure = error.what();
-        return row;
-      }
-    } else {
-      reply.timing = built.failure();
+    measure::worker::Reply reply{Failure{}};
+    try {
+      reply = time(schedule, row);
+    } catch (const Error& error) {  // no finite result, too little memory, a lost device: the others are timed
+      row.baselines.clear();
+      row.ours.failure = error.what();
+      return row;
     }
     row.ours = bench_time(reply.timing);
     if (interrupted() != 0) return row;
@@ -197,33 +189,36 @@ class Bencher {
   }
 
   /// Ours, and in the row the libraries and ours by another schedule.
-  Result<measure::Timing> time(const engine::Schedule& schedule, const measure::Contender& ours, BenchKernel& row) {
-    const measure::Baselines baselines = measure::find_baselines(schedule.loop, *device_);
-    row.no_baseline = baselines.none;
-    std::vector<measure::Contender> contenders{ours};
-    for (const measure::Baseline& b : baselines.found)
-      contenders.push_back({b.executable.get(), {}, b.precision == "tf32"});
+  measure::worker::Reply time(const engine::Schedule& schedule, BenchKernel& row) {
+    runner_->open({.loop = schedule.loop,
+                   .seed = options_.seed,
+                   .protocol = protocol_,
+                   .known = store_ ? store_->known_ceilings() : rules::Ceilings{},
+                   .files = files_,
+                   .libraries = true});
+    std::vector<measure::KernelCode> candidates{schedule.compiled.code};
     const std::optional<engine::Compiled> second = other(schedule);
-    std::unique_ptr<measure::Executable> own;
-    if (second) {
-      auto built = device_->build(second->code);
-      if (built.ok()) {
-        own = std::move(built.value());
-        contenders.push_back({own.get(), grid_of(second->code.source, device_->info())});
-      } else {
-        row.baselines.push_back(own_row({built.failure().message, 0, 0, 1, 1, {}}));
-      }
+    if (second) candidates.push_back(second->code);
+    auto replies = runner_->confirm(candidates, {options_.seed, options_.seconds, [] { return interrupted() != 0; }});
+    const measure::worker::Libraries& libraries = runner_->libraries();
+    row.no_baseline = libraries.none;
+    row.model_us = model_us(schedule);
+    for (std::size_t i = 0; i < libraries.found.size(); ++i) {
+      const auto& [library, version, precision, threads] = libraries.found[i];
+      const Result<measure::Timing>& timing = replies[candidates.size() + i].timing;
+      row.baselines.push_back({library, version, precision, threads, bench_time(timing)});
+      if (store_ && interrupted() == 0) store_->add(row.baselines.back(), timing);
     }
-    measure::Problem problem(schedule.loop, *device_, options_.seed, &*probe_, protocol_.tolerance, files_);
-    auto times = measure::confirm(contenders, problem, protocol_,
-                                  {options_.seed, options_.seconds, [] { return interrupted() != 0; }});
-    for (std::size_t i = 0; i < baselines.found.size(); ++i) {
-      const measure::Baseline& b = baselines.found[i];
-      row.baselines.push_back({b.library, b.version, b.precision, b.threads, bench_time(times[i + 1])});
-      if (store_ && interrupted() == 0) store_->add(row.baselines.back(), times[i + 1]);
-    }
-    if (own) row.baselines.push_back(own_row(bench_time(times.back())));
-    return std::move(times[0]);
+    if (second) row.baselines.push_back(own_row(bench_time(replies[1].timing)));
+    return std::move(replies[0]);
+  }
+
+  /// What the model, which knows no time of this kernel, says of it.
+  double model_us(const engine::Schedule& schedule) const {
+    const rules::Ceilings ceilings = runner_->ceilings();
+    if (ceilings == rules::Ceilings{}) return 0;  // it would be in arbitrary units
+    const auto lowered = rules::follow(schedule.loop, target_, schedule.compiled.trail).value_or_throw();
+    return rules::roofline_us(rules::features(lowered.program(), target_), target_, ceilings);
   }
 
   BenchBaseline own_row(BenchTime time) const {
@@ -232,11 +227,10 @@ class Bencher {
 
   const BenchOptions& options_;
   Progress& progress_;
-  std::unique_ptr<measure::Device> device_;
+  std::unique_ptr<measure::worker::Runner> runner_;
   Target target_;
   measure::Protocol protocol_;  // of the present kernel, as the next
   measure::InputFiles files_;
-  std::optional<measure::Probe> probe_;
   std::optional<BenchStore> store_;
   engine::TunedCache cache_;
 };

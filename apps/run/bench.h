@@ -25,6 +25,7 @@ struct BenchOptions {
   std::optional<std::string> store;  // where results are recorded
   std::optional<std::string> tuned;  // where schedules come from; nullopt: `store`, or the user's own without
   bool nearest = false;              // the schedule of the nearest extents before the heuristic's
+  bool in_process = false;           // what is timed runs in this process: for a debugger
   std::vector<std::string> ab;       // two trails in place of what is known: the first is ours, the second beside it
 };
 
@@ -57,6 +58,7 @@ struct BenchKernel {
   std::string from, note;
   std::string trail;
   BenchTime ours;
+  double model_us = 0;  // the analytic model's, under the ceilings that the device was measured to have; 0: none
   std::vector<BenchBaseline> baselines;
   std::string no_baseline;  // why there is none
 };
@@ -69,8 +71,8 @@ struct BenchReport {
 };
 
 /// `on_kernel` is called with all that is known at the start and behind each kernel. An interrupt (core/interrupt.h)
-/// ends it early, without the kernel that it meets. Throws Error: of the user where the source or the options are
-/// wrong; of the environment where the device, memory or a compiler fails.
+/// ends it early, without the kernel that it meets. A kernel that costs its process loses its own row. Throws Error: of
+/// the user where the source or the options are wrong; of the environment where there is no such device.
 BenchReport bench_kernels(const BenchOptions&, Progress&, const std::function<void(const BenchReport&)>& on_kernel);
 
 /// "45.2 µs (heuristic); oneDNN 1.135x": the time of ours, and how often it goes into that of each baseline.

@@ -42,7 +42,8 @@ std::string why(const BenchKernel& kernel) {
 }
 
 void add_rows(const BenchKernel& k, std::size_t number, std::vector<Row>& rows) {
-  Row start{std::to_string(number), k.name, schedule(k, number), microseconds(k.ours)};
+  Row start{std::to_string(number), k.name, schedule(k, number), microseconds(k.ours),
+            k.model_us > 0 ? significant(k.model_us) : "-"};
   if (k.baselines.empty()) {
     start.insert(start.end(), {"", "", "", why(k)});
     rows.push_back(start);
@@ -55,7 +56,7 @@ void add_rows(const BenchKernel& k, std::size_t number, std::vector<Row>& rows) 
     row.insert(row.end(), {microseconds(b.time), compared ? fmt::format("{:.3f}", b.ratio) : "-", compared ? when : "",
                            failure.empty() ? title(b) : title(b) + ": " + failure});
     rows.push_back(row);
-    start = {"", "", "", ""};
+    start = {"", "", "", "", ""};
   }
 }
 
@@ -135,6 +136,7 @@ Json kernel_json(const BenchKernel& k) {
                             {"note", k.note},
                             {"trail", k.trail}});
   set_time(json, k.ours);
+  json.set("model_us", Json::or_null(k.model_us));
   json.set("baselines", Json::array(k.baselines, baseline_json));
   if (!k.no_baseline.empty()) json.set("no_baseline", k.no_baseline);
   return json;
@@ -155,10 +157,11 @@ std::string describe(const BenchKernel& kernel) {
 }
 
 std::string print_table(const BenchReport& report, std::size_t width) {
-  std::vector<Row> rows{{"#", "kernel", "schedule", "ours µs", "baseline µs", "baseline/ours", "95 %", "baseline"}};
+  std::vector<Row> rows{
+      {"#", "kernel", "schedule", "ours µs", "model µs", "baseline µs", "baseline/ours", "95 %", "baseline"}};
   for (std::size_t i = 0; i < report.kernels.size(); ++i) add_rows(report.kernels[i], i, rows);
-  constexpr std::string_view spare[] = {"95 %"};
-  std::string text = align_columns(rows, {true, false, false, true, true, true, false, false}, width, spare);
+  constexpr std::string_view spare[] = {"model µs", "95 %"};
+  std::string text = align_columns(rows, {true, false, false, true, true, true, true, false, false}, width, spare);
   const std::size_t table = text.size();
   if (report.kernels.size() < report.asked)
     text += fmt::format("\ninterrupted: {} of {} kernels were timed\n", report.kernels.size(), report.asked);

@@ -52,6 +52,7 @@ class BenchBoard {
 };
 
 int run_bench(Flags& flags) {
+  if (flags.run.whole || flags.run.outputs) throw Error("--whole, --outputs: expected no --bench with them, found one");
   BenchOptions& options = flags.bench;
   options.tuned = flags.run.tuned;
   options.nearest = flags.run.nearest;
@@ -82,9 +83,11 @@ int run_bench(Flags& flags) {
 int run_graph(Flags& flags) {
   const SourceFlags& source = flags.source;
   if (!source.kernel.empty() || !source.symbols.empty() || source.only || flags.bench.config || flags.bench.store ||
-      !flags.bench.ab.empty())
-    throw Error("--kernel, --symbol, --only, --config, --store, --ab: expected --bench with them, found none");
+      !flags.bench.ab.empty() || flags.bench.in_process)
+    throw Error(
+        "--kernel, --symbol, --only, --config, --store, --in-process, --ab: expected --bench with them, found none");
   RunOptions& options = flags.run;
+  if (options.whole && options.outputs) throw Error("--whole: expected no --outputs with it, found one");
   options.source = source.graph();
   engine::check_device(options.device, "--device");
   engine::check_target(options.target, "--target");
@@ -106,6 +109,10 @@ void add_bench_flags(Command command, Flags& flags) {
       .option("--store", flags.bench.store, "FILE",
               "With --bench: take schedules from this store, add the times to it, and show its other times of the "
               "kernels (see `deplo db import`).")
+      .seldom();
+  command
+      .flag("--in-process", flags.bench.in_process,
+            "With --bench: run the kernels in this process, for a debugger: a crash is the end of all.")
       .seldom();
   command
       .option("--ab", flags.bench.ab, "TRAIL TRAIL",
@@ -140,6 +147,15 @@ void add_run(Command command, int& exit_code) {
   command
       .flag("--nearest", options.nearest,
             "For an untuned kernel, use the schedule of the nearest tuned sizes if it is legal.")
+      .seldom();
+  command
+      .option("--outputs", options.outputs, "FOLDER",
+              "Write the outputs to this folder, as NumPy files 0.npy, 1.npy, … of f32.")
+      .seldom();
+  command
+      .flag("--whole", options.whole,
+            "Time the graph as a whole, its kernels one after the other, and compare with these one by one instead of "
+            "with the reference.")
       .seldom();
   add_bench_flags(command, *flags);
   command.flag("--json", flags->json, "Print one JSON document instead of the tables.");

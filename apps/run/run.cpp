@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "apps/cli/write_file.h"
 #include "core/error.h"
 #include "engine/compile/compiled_module.h"
 #include "engine/compile/plan.h"
@@ -15,7 +16,9 @@
 #include "engine/source/graph.h"
 #include "engine/source/values.h"
 #include "ir/torch/evaluate.h"
+#include "measure/check/npy.h"
 #include "measure/host_memory.h"
+#include "measure/protocol/operand_sets.h"
 #include "measure/store/store.h"
 
 namespace deplo::apps {
@@ -109,9 +112,16 @@ class Runner {
   RunReport run() {
     check_memory(graph_, plan_, device_->info());
     build_all();
-    const std::vector<std::vector<float>> found = launch_all();
-    progress_.status("reference", "in double");
-    compare(found);
+    if (options_.whole) {
+      time_whole();
+    } else {
+      const auto slots = device_->allocate(slot_buffers());
+      fill({slots.get()});
+      const std::vector<std::vector<float>> found = launch_all(*slots);
+      if (options_.outputs) write_outputs(found);
+      progress_.status("reference", "in double");
+      compare(found);
+    }
     fill_report();
     return std::move(report_);
   }
@@ -119,9 +129,14 @@ class Runner {
  private:
   void build_all();
   std::unique_ptr<measure::Executable> build(const std::string& name, const engine::Schedule&);
-  std::unique_ptr<measure::Arrays> allocate();
+  std::vector<ir::Buffer> slot_buffers() const;
+  void fill(const std::vector<measure::Arrays*>& sets);
+  std::vector<std::size_t> places(std::size_t number) const;
   double launch(std::size_t number, measure::Arrays& slots);
-  std::vector<std::vector<float>> launch_all();
+  std::vector<std::vector<float>> launch_all(measure::Arrays& slots);
+  std::vector<std::vector<float>> read_outputs(measure::Arrays& slots) const;
+  void write_outputs(const std::vector<std::vector<float>>& found) const;
+  void time_whole();
   std::vector<ir::torch::Values> sources() const;
   void compare(const std::vector<std::vector<float>>& found);
   std::vector<std::vector<double>> rounding(const std::vector<ir::torch::Values>& expected) const;
@@ -175,28 +190,37 @@ std::unique_ptr<measure::Executable> Runner::build(const std::string& name, cons
   return std::move(built.value());
 }
 
-std::unique_ptr<measure::Arrays> Runner::allocate() {
+std::vector<ir::Buffer> Runner::slot_buffers() const {
   std::vector<ir::Buffer> buffers;
   for (std::size_t i = 0; i < plan_.slots.size(); ++i)
     buffers.push_back({fmt::format("slot{}", i), ir::DType::f32, ir::Role::output, {plan_.slots[i] / 4}, {1}});
-  auto slots = device_->allocate(buffers);
+  return buffers;
+}
+
+void Runner::fill(const std::vector<measure::Arrays*>& sets) {
   // What a kernel reads and none has written shall not look like a result.
-  for (std::size_t i = 0; i < plan_.slots.size(); ++i) slots->poison(i);
+  for (measure::Arrays* const slots : sets)
+    for (std::size_t i = 0; i < plan_.slots.size(); ++i) slots->poison(i);
   for (const ir::Tensor& tensor : module_.tensors) {
     if (tensor.kind == ir::Tensor::Kind::computed) continue;
     progress_.status(tensor.name, "drawing");
     const std::size_t slot = plan_.placement.at(tensor.name);
-    slots->view(std::span(&slot, 1), {buffer_of(tensor)})->write(0, tensor_values(tensor, options_.seed));
+    const std::vector<float> values = tensor_values(tensor, options_.seed);
+    for (measure::Arrays* const slots : sets) slots->view(std::span(&slot, 1), {buffer_of(tensor)})->write(0, values);
   }
-  return slots;
+}
+
+/// The slots of a kernel's tensors, in the order of its parameters.
+std::vector<std::size_t> Runner::places(std::size_t number) const {
+  std::vector<std::size_t> places;
+  for (const std::string& tensor : compiled_.launches[number].tensors) places.push_back(plan_.placement.at(tensor));
+  return places;
 }
 
 double Runner::launch(std::size_t number, measure::Arrays& slots) {
-  const auto& [kernel, tensors] = compiled_.launches[number];
+  const std::size_t kernel = compiled_.launches[number].kernel;
   const engine::Schedule& schedule = compiled_.kernels[kernel];
-  std::vector<std::size_t> places;
-  for (const std::string& tensor : tensors) places.push_back(plan_.placement.at(tensor));
-  const auto arrays = slots.view(places, schedule.loop.buffers);
+  const auto arrays = slots.view(places(number), schedule.loop.buffers);
   const Result<double> time = executables_[kernel]->launch(*arrays, schedule.compiled.code.source.blocks);
   if (!time.ok())
     throw Error(fmt::format("kernel {}: expected it to run on {}, found: {}", module_.kernels[number].name,
@@ -205,19 +229,72 @@ double Runner::launch(std::size_t number, measure::Arrays& slots) {
   return time.value();
 }
 
-std::vector<std::vector<float>> Runner::launch_all() {
-  const auto slots = allocate();
+std::vector<std::vector<float>> Runner::launch_all(measure::Arrays& slots) {
   for (std::size_t i = 0; i < module_.kernels.size(); ++i) {
     KernelLaunch& row = report_.kernels[i];
     progress_.status(fmt::format("[{}/{}] {}", i + 1, module_.kernels.size(), row.name), "running");
-    row.microseconds = launch(i, *slots);
+    row.microseconds = launch(i, slots);
   }
+  return read_outputs(slots);
+}
+
+std::vector<std::vector<float>> Runner::read_outputs(measure::Arrays& slots) const {
   std::vector<std::vector<float>> found;
   for (const std::string& name : module_.outputs) {
     const std::size_t slot = plan_.placement.at(name);
-    found.push_back(slots->view(std::span(&slot, 1), {buffer_of(*module_.find(name))})->read(0));
+    found.push_back(slots.view(std::span(&slot, 1), {buffer_of(*module_.find(name))})->read(0));
   }
   return found;
+}
+
+void Runner::write_outputs(const std::vector<std::vector<float>>& found) const {
+  std::error_code error;
+  std::filesystem::create_directories(*options_.outputs, error);
+  if (error)
+    throw Error(fmt::format("--outputs: expected a folder, found that '{}' cannot be made: {}", *options_.outputs,
+                            error.message()),
+                Exit::environment);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const ir::Shape& shape = graph_.nodes[static_cast<std::size_t>(graph_.outputs[i])].type.shape;
+    write_file(fmt::format("{}/{}.npy", *options_.outputs, i), measure::npy_bytes(found[i], shape));
+  }
+}
+
+/// As in a model that runs it: what a kernel leaves in the caches is there for the next, the graph's inputs are not.
+void Runner::time_whole() {
+  const std::int64_t l2_bytes = device_->info().l2_bytes;
+  measure::OperandSets sets(*device_, slot_buffers(),
+                            measure::operand_set_count(measure::footprint(slot_buffers()), l2_bytes));
+  std::vector<measure::Arrays*> all;
+  for (std::size_t i = 0; i < sets.size(); ++i) all.push_back(&sets[i]);
+  fill(all);
+  const std::vector<std::vector<float>> expected = launch_all(sets[0]);
+  for (const ir::Tensor& tensor : module_.tensors)
+    if (tensor.kind == ir::Tensor::Kind::computed) sets[0].poison(plan_.placement.at(tensor.name));
+  std::vector<measure::ChainLink> links;
+  for (std::size_t i = 0; i < module_.kernels.size(); ++i) {
+    const engine::Schedule& schedule = compiled_.kernels[compiled_.launches[i].kernel];
+    links.push_back({executables_[compiled_.launches[i].kernel].get(), schedule.compiled.code.source.blocks, places(i),
+                     schedule.loop.buffers});
+  }
+  const auto chain = device_->chain(std::move(links));
+  progress_.status("the whole graph", "timing");
+  measure::Protocol protocol;
+  protocol.tolerance = options_.tolerance;
+  report_.protocol = protocol.text();
+  auto timing = measure::time_alone(*chain, sets, *device_, protocol);
+  if (!timing.ok())
+    throw Error(
+        fmt::format("the graph: expected it to run on {}, found: {}", device_->info().name, timing.failure().message),
+        Exit::environment);
+  report_.whole = std::move(timing.value());
+  const std::vector<std::vector<float>> found = read_outputs(sets[0]);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const ir::torch::Node& node = graph_.nodes[static_cast<std::size_t>(graph_.outputs[i])];
+    const std::vector<double> one_by_one(expected[i].begin(), expected[i].end());
+    report_.outputs.push_back(compare_output(found[i], one_by_one, node.type, options_.tolerance));
+    report_.outputs.back().name = node.name;
+  }
 }
 
 std::vector<ir::torch::Values> Runner::sources() const {

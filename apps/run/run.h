@@ -11,7 +11,7 @@
 #include "engine/source/inputs.h"
 #include "engine/source/source.h"
 #include "ir/types.h"
-#include "measure/protocol/protocol.h"
+#include "measure/protocol/sampling.h"
 
 namespace deplo::apps {
 
@@ -23,6 +23,9 @@ struct RunOptions {
   double tolerance = measure::default_tolerance;  // of every output, by its elements' scale
   std::optional<std::string> tuned;  // the store that schedules come from; nullopt: the user's own, if there is one
   bool nearest = false;              // the schedule of the nearest extents before the heuristic's
+  std::optional<std::string> outputs = {};  // the folder that they are written to, as 0.npy, 1.npy, …
+  bool whole = false;  // the graph is timed, and its outputs compared with its kernels' one by one in place of the
+                       // reference
 };
 
 struct KernelLaunch {
@@ -51,6 +54,8 @@ struct RunReport {
   double buffer_bytes = 0, tensor_bytes = 0;  // of all slots; of all tensors, were none to share
   std::vector<KernelLaunch> kernels;
   std::vector<OutputCheck> outputs;
+  std::string protocol;                  // of the next
+  std::optional<measure::Timing> whole;  // of all kernels in one chain
   bool right() const;
 };
 

@@ -100,6 +100,11 @@ bool RunReport::right() const { return std::ranges::all_of(outputs, &OutputCheck
 std::string print_table(const RunReport& report, std::size_t width) {
   std::string text = report.kernels.empty() ? "" : kernel_table(report, width) + "\n";
   text += output_table(report, width);
+  if (report.whole)
+    text +=
+        fmt::format("\nthe whole graph: {} µs, its inputs cold; {} µs warm; {} of {} passes\n",
+                    significant(report.whole->median_us), significant(report.whole->warm_us),
+                    counted(static_cast<std::int64_t>(report.whole->samples.size()), "sample"), report.whole->batch);
   std::string notes =
       fmt::format("\n{} ({}), seed {}; buffers {} MB, without sharing {} MB\n", report.device, report.target,
                   report.seed, three_digits(report.buffer_bytes / 1e6), three_digits(report.tensor_bytes / 1e6));
@@ -108,17 +113,25 @@ std::string print_table(const RunReport& report, std::size_t width) {
 }
 
 std::string print_json(const RunReport& report) {
-  return Json::object({{"device", report.device},
-                       {"target", report.target},
-                       {"store", Json::or_null(report.store)},
-                       {"seed", report.seed},
-                       {"tolerance", report.tolerance},
-                       {"right", report.right()},
-                       {"buffer_bytes", report.buffer_bytes},
-                       {"tensor_bytes", report.tensor_bytes},
-                       {"kernels", Json::array(report.kernels, launch_json)},
-                       {"outputs", Json::array(report.outputs, output_json)}})
-      .print_lines(2);
+  Json json = Json::object({{"device", report.device},
+                            {"target", report.target},
+                            {"store", Json::or_null(report.store)},
+                            {"seed", report.seed},
+                            {"tolerance", report.tolerance},
+                            {"right", report.right()},
+                            {"buffer_bytes", report.buffer_bytes},
+                            {"tensor_bytes", report.tensor_bytes},
+                            {"kernels", Json::array(report.kernels, launch_json)},
+                            {"outputs", Json::array(report.outputs, output_json)}});
+  if (report.whole) {
+    json.set("protocol", report.protocol);
+    json.set("microseconds", report.whole->median_us);
+    json.set("warm_us", report.whole->warm_us);
+    json.set("batch", report.whole->batch);
+    json.set("sets", report.whole->sets);
+    json.set("samples_us", Json::array(report.whole->samples));
+  }
+  return json.print_lines(2);
 }
 
 }  // namespace deplo::apps

@@ -51,8 +51,10 @@ std::string apply(const TuneFlags& flags, engine::Experiment& experiment) {
     overrides += " --set " + assignment;
   }
   for (const std::string& text : flags.restrictions) overrides += " --restrict " + text;
-  for (const engine::Restriction& restriction : parse_restrictions(flags.restrictions))
-    for (engine::KernelCase& kernel : experiment.kernels) kernel.restrictions.push_back(restriction);
+  const RestrictFlags restrict_flags = parse_restrictions(flags.restrictions);
+  if (!restrict_flags.set.empty()) experiment.restrictions = restrict_flags.set;
+  for (engine::KernelCase& kernel : experiment.kernels)
+    kernel.restrictions = joined(std::move(kernel.restrictions), restrict_flags.own);
   override(experiment.device, flags.device, "--device", overrides);
   override(experiment.target, flags.target, "--target", overrides);
   override(experiment.options.seed, flags.seed, "--seed", overrides);
@@ -137,7 +139,7 @@ void add_search(Command command, TuneFlags& flags) {
               "Set a hyperparameter of the strategy (see `deplo strategies NAME`). May be repeated.")
       .repeated()
       .seldom();
-  add_restrictions(command, flags.restrictions);
+  add_restrictions(command, flags.restrictions, "gpu on GPUs, else none");
   command.option("--seed", flags.seed, "N", "Set the seed. The same seed tries the same schedules in the same order.")
       .between(std::int64_t{0}, std::numeric_limits<std::int64_t>::max())
       .seldom();

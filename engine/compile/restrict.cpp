@@ -6,13 +6,15 @@
 #include <numeric>
 
 #include "core/error.h"
+#include "core/file.h"
 #include "core/text/nearest.h"
+#include "core/text/text.h"
 #include "rules/rule.h"
 
 namespace deplo::engine {
 namespace {
 
-constexpr std::string_view heuristic = "heuristic";
+constexpr std::string_view heuristic = "heuristic", none = "none", folder = "configs/restrictions";
 
 bool matches(std::string_view pattern, std::string_view knob) {
   if (!pattern.ends_with('*')) return pattern == knob;
@@ -72,6 +74,27 @@ Restriction parse_restriction(const std::string& text, std::string_view place) {
     start = end + 1;
   }
   return restriction;
+}
+
+void check_restrictions(const std::string& name, std::string_view place) {
+  std::vector<std::string> names = list_data(folder, ".yaml");
+  names.insert(names.begin(), std::string(none));
+  if (std::ranges::find(names, name) == names.end())
+    throw Error(fmt::format("{}: expected KNOB=VALUE,VALUE,… or restrictions ({}), found '{}'{}", place,
+                            join(names, ", "), name, did_you_mean(name, names)));
+}
+
+Restrictions load_restrictions(const std::string& name, std::string_view place) {
+  check_restrictions(name, place);
+  if (name == none) return {};
+  return read_restrictions(Config::load(data_folder() / folder / (name + ".yaml")));
+}
+
+std::string_view default_restrictions(const Target& target) { return target.cpu ? none : "gpu"; }
+
+Restrictions joined(Restrictions first, const Restrictions& last) {
+  first.insert(first.end(), last.begin(), last.end());
+  return first;
 }
 
 std::string describe(const Restrictions& restrictions) {

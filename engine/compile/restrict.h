@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/config.h"
+#include "core/target.h"
 #include "core/trail.h"
 
 namespace deplo::engine {
@@ -27,6 +28,16 @@ std::vector<std::size_t> allowed_options(const Fork&, const Restrictions&);
 Restrictions read_restrictions(const Config&);
 /// `KNOB=VALUE,VALUE,…`. Throws Error, prefixed by `place`.
 Restriction parse_restriction(const std::string& text, std::string_view place);
+
+/// Those of configs/restrictions/NAME.yaml; "none": none. Throws Error, prefixed by `place`, with the names there are.
+Restrictions load_restrictions(const std::string& name, std::string_view place);
+/// What tuning begins from where nothing else is said: "gpu" on GPUs, "none" on CPUs.
+std::string_view default_restrictions(const Target&);
+/// Throws Error, prefixed by `place`, unless it is "none" or a name under configs/restrictions.
+void check_restrictions(const std::string& name, std::string_view place);
+
+/// Those of `last` count where both match.
+Restrictions joined(Restrictions first, const Restrictions& last);
 
 /// `knob=1,4 knob=heuristic`: the same text, the same restrictions.
 std::string describe(const Restrictions&);

@@ -106,7 +106,12 @@ Experiment parse_experiment(std::string text, const std::string& file, const std
   if (const auto budget = config.find("budget")) read_budget(*budget, experiment);
   const Config kernels = config.at("kernels");
   Restrictions restrictions;
-  if (const auto restrict_all = config.find("restrict")) restrictions = read_restrictions(*restrict_all);
+  if (const auto restrict_all = config.find("restrict")) {
+    if (restrict_all->is_map())
+      restrictions = read_restrictions(*restrict_all);
+    else
+      check_restrictions(experiment.restrictions = restrict_all->text(), restrict_all->place());
+  }
   for (const Config& item : kernels.items()) {
     Entry entry = read_entry(item, folder);
     entry.restrictions.insert(entry.restrictions.begin(), restrictions.begin(), restrictions.end());

@@ -29,9 +29,10 @@ struct KernelCase {
 
 struct Experiment {
   std::string file;
-  std::string name;             // its own, "": it has none
-  std::string text;             // of the file: stored with the run
-  std::string target = "auto";  // a name under configs/targets, or auto: what the device is
+  std::string name;                   // its own, "": it has none
+  std::string text;                   // of the file: stored with the run
+  std::string target = "auto";        // a name under configs/targets, or auto: what the device is
+  std::string restrictions = "auto";  // a name under configs/restrictions, none, or auto: the target's default
   std::string device = "opencl";
   std::string strategy = "default";
   search::SearchOptions options;

@@ -19,10 +19,11 @@ measure::worker::WorkerCommand worker(const std::string& role, const std::string
 }  // namespace
 
 std::unique_ptr<measure::worker::Runner> open_runner(const std::string& device, bool in_process,
-                                                     std::function<bool()> cancelled) {
+                                                     std::function<bool()> cancelled,
+                                                     std::function<void(const std::string&)> warn) {
   if (in_process) return std::make_unique<measure::worker::LocalRunner>(measure::open_device(device));
   auto runner = std::make_unique<measure::worker::WorkerRunner>(
-      measure::worker::WorkerRunner::Options{worker("--device", device), {}, std::move(cancelled)});
+      measure::worker::WorkerRunner::Options{worker("--device", device), {}, std::move(cancelled), std::move(warn)});
   // On a CPU building would disturb what is being measured.
   if (runner->info().backend == "cuda")
     runner->build_ahead(std::make_unique<measure::worker::BuildPool>(

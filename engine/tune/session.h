@@ -23,7 +23,8 @@ struct Session {
   std::string warm_start = {};     // a store, or "": engine/tune/warm_start.h
   std::size_t analytic_prior = 0;  // schedules; 0: without it. Where there is no warm start
   std::optional<std::vector<search::model::Labelled>> learned_from =
-      {};  // all of warm_start, once a kernel asked for it
+      {};                          // all of warm_start, once a kernel asked for it
+  Restrictions restrictions = {};  // of every kernel, before its own
   std::int64_t device_id = 0, run_id = 0;
   std::int64_t ordinal = 0;               // of the next trial in the run
   std::string host = {};                  // this machine's name

@@ -97,14 +97,17 @@ class Tuner {
  private:
   double left() const { return deadline_ - now(); }
 
-  // An equal share of the time that is left for each: what one leaves over goes to those after it.
+  // A share of the time that is left for each, by the kernels that it stands for: what one leaves over goes to those
+  // after it.
   void pass(const std::vector<std::size_t>& kernels) {
-    for (std::size_t done = 0; done < kernels.size(); ++done) {
+    std::int64_t shares = 0;
+    for (const std::size_t i : kernels) shares += experiment_.kernels[i].count();
+    for (const std::size_t i : kernels) {
       if (session_.cancelled()) return;
-      const std::size_t i = kernels[done];
       const KernelCase& kernel = experiment_.kernels[i];
-      const KernelBudget budget{left() / static_cast<double>(kernels.size() - done),
-                                experiment_.trials - rows_[i].trials};
+      const double part = static_cast<double>(kernel.count()) / static_cast<double>(shares);
+      shares -= kernel.count();
+      const KernelBudget budget{left() * part, experiment_.trials - rows_[i].trials};
       const auto publish = [&](const Row& row) { board_.set(i, merge(rows_[i], row)); };
       Narrator narrator{progress_, fmt::format("[{}/{}] {}", i + 1, rows_.size(), kernel.name), deadline_, publish};
       narrator.on_trial = [this](const Row& row, const search::Candidate& candidate, const search::Measured& measured) {
@@ -141,6 +144,20 @@ void forget_begun(measure::Store& store, const std::string& host) {
   }
 }
 
+Restrictions restrictions_of(const Experiment& experiment, const Target& target) {
+  const bool named = experiment.restrictions != "auto";
+  return load_restrictions(named ? experiment.restrictions : std::string(default_restrictions(target)),
+                           experiment.file);
+}
+
+/// What the store keeps of a run: the experiment, and what is not in its file.
+std::string text_of_run(const Experiment& experiment, const TuneOptions& options, const Restrictions& restrictions) {
+  std::string text = experiment.text;
+  if (!options.overrides.empty()) text += "\n#" + options.overrides + "\n";
+  if (!restrictions.empty()) text += "\n# first restricted to " + describe(restrictions) + "\n";
+  return text;
+}
+
 }  // namespace
 
 void tune(const Experiment& experiment, const TuneOptions& options, Progress& progress, Board& board) {
@@ -151,7 +168,9 @@ void tune(const Experiment& experiment, const TuneOptions& options, Progress& pr
   if (const std::int64_t lost = store.settle_lost(host); lost > 0)
     progress.line(fmt::format("{} in flight when an earlier run ended: stored as worker_lost",
                               lost == 1 ? "1 trial was" : fmt::format("{} trials were", lost)));
-  const auto runner = open_runner(experiment.device, options.in_process, [] { return interrupted() != 0; });
+  const auto runner = open_runner(
+      experiment.device, options.in_process, [] { return interrupted() != 0; },
+      [&](const std::string& what) { progress.line("warning: " + what); });
   Session session{*runner,
                   store,
                   pick_target(experiment.target, runner->info(), runner->dialect(), experiment.device, experiment.file),
@@ -163,10 +182,11 @@ void tune(const Experiment& experiment, const TuneOptions& options, Progress& pr
   session.host = host;
   session.device_id = store.add_device(runner->info());
   session.known = store.ceilings(session.device_id);
-  session.run_id = store.add_run({session.device_id, std::string(revision()),
-                                  experiment.text + (options.overrides.empty() ? "" : "\n#" + options.overrides + "\n"),
-                                  experiment.strategy, experiment.options.seed, host, measure::this_process(),
-                                  rules::version_of(rules::pipeline())});
+  session.restrictions = restrictions_of(experiment, session.target);
+  session.run_id =
+      store.add_run({session.device_id, std::string(revision()), text_of_run(experiment, options, session.restrictions),
+                     experiment.strategy, experiment.options.seed, host, measure::this_process(),
+                     rules::version_of(rules::pipeline())});
   board.start(blank_summary(experiment, options, session));
   try {
     Tuner(experiment, session, progress, board, options.on_trial).run();

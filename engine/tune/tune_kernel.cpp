@@ -35,7 +35,7 @@ class KernelTuner {
         narrator_(narrator),
         session_(session),
         cancelled_(session.cancelled),
-        space_(kernel.loop, session.target, kernel.restrictions),
+        space_(kernel.loop, session.target, joined(session.restrictions, kernel.restrictions)),
         measurer_(kernel, session),
         loop_text_(print(measure::without_fills(kernel.loop))) {
     const ir::Work work = ir::work(kernel.loop);

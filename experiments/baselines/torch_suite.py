@@ -7,8 +7,8 @@ CUDA graph, on a CPU calls from Python, with what PyTorch itself takes for a cal
   torch_suite.py --output torch.jsonl [--device cuda] [--deplo PROGRAM [--store FILE]]   measures, and prints the table
   torch_suite.py --table torch.jsonl [MORE.jsonl …]                                      only prints it
 
-With --deplo each row is measured by `PROGRAM run --bench`, too (the stored schedules with --store, else the heuristic's).
-One JSON object a line; docs/measurement.md names the fields."""
+With --deplo each row is measured by `PROGRAM run --bench`, too (the stored schedules with --store, else the heuristic's),
+and with it the libraries that have it. One JSON object a line; docs/measurement.md names the fields."""
 import argparse
 import datetime
 import json
@@ -25,12 +25,17 @@ import time
 SUITE = pathlib.Path(__file__).resolve().parent.parent / "suite84.yaml"
 SAMPLE_US, MAX_BATCH, COLD, MAX_SETS, MAX_BYTES = 1000, 64, 3, 64, 1 << 30  # as measure/protocol/protocol.h, operand_sets.h
 LEAST, ROUNDS, MOST, WARM, TIE = 6, 15, 45, 5, 0.005
+# Holds the device while the events and the graph are enqueued, as measure/cuda/clock.h does: else the first event is reached
+# before the graph is there, and the host's time for it is in the sample. About half a millisecond, for Python.
+HOLD_CYCLES = 1_000_000
 PROTOCOL = "torch v1: batches of 1000 us / 64, cold operands by rotation (3 L2), 15 to 45 rounds, warm 5"
 
 
-def rows(pattern):
-    found = re.findall(r'^  - \{name: (\S+), expression: "(.*)"\}$', SUITE.read_text(), re.M)
-    assert len(found) == 84, "expected 84 rows in %s, found %d" % (SUITE, len(found))
+def rows(suite, pattern):
+    text = pathlib.Path(suite).read_text(encoding="utf-8")
+    found = re.findall(r'^  - \{name: (\S+), expression: "(.*)"\}$', text, re.M)
+    expected = text.count("\n  - ")
+    assert len(found) == expected, "expected %d expressions in %s, found %d" % (expected, suite, len(found))
     return [row for row in found if re.search(pattern, row[0])]
 
 
@@ -75,6 +80,7 @@ class Device:
 
         def on_gpu():
             begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            torch.cuda._sleep(HOLD_CYCLES)
             begin.record()
             graph.replay()
             end.record()
@@ -145,39 +151,73 @@ def measure(device, functions, expression, seconds):
 
 
 def ours(program, store, device, expression, seconds):
-    """By `deplo run --bench`, whose own confirmation times each kernel; the sum of a row's kernels."""
+    """By `deplo run --bench`, whose own confirmation times each kernel; several kernels as a whole by `run --whole`."""
+    name = "cuda" if device.kind == "cuda" else "opencl"
     command = [program, "run", "--bench", "--json", "-c", expression, "--time", str(seconds),
-               "--device", "cuda" if device.kind == "cuda" else "opencl"] + (["--store", store] if store else [])
+               "--device", name] + (["--store", store] if store else [])
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
-    if ran.returncode != 0:
+    if not ran.stdout:
         return {"status": "launch_error", "message": ran.stderr.strip()[:200], "samples": []}
     report = json.loads(ran.stdout)
     kernels = [report["kernels"][k["first"]] for k in report["kernels"]]
-    samples = kernels[0]["samples_us"] if len(kernels) == 1 else []
-    return {"status": "ok", "message": "", "samples": samples, "median_us": report["ours_us"],
-            "kernels": len(kernels), "schedule": "store" if store else "heuristic"}
+    failures = [k["failure"] for k in kernels if "failure" in k]
+    if failures:
+        return {"status": "launch_error", "message": failures[0][:200], "samples": []}
+    one = len(kernels) == 1
+    libraries = {b["library"]: b["microseconds"] for b in kernels[0]["baselines"]
+                 if one and b["precision"] == "fp32" and "microseconds" in b and "date" not in b}
+    fields = {"status": "ok", "message": "", "samples": kernels[0]["samples_us"] if one else [],
+              "median_us": report["ours_us"], "kernels": len(kernels), "schedule": "store" if store else "heuristic",
+              "libraries": libraries}
+    if not one:  # as eager runs it: what a kernel leaves in the caches is there for the next
+        command = [program, "run", "--whole", "--json", "-c", expression, "--device", name]
+        ran = subprocess.run(command + (["--tuned", store] if store else []), capture_output=True, text=True, check=False)
+        if ran.returncode != 0:
+            return {"status": "launch_error", "message": (ran.stderr or ran.stdout).strip()[:200], "samples": []}
+        whole = json.loads(ran.stdout)
+        fields.update(median_us=whole["microseconds"], warm_us=whole["warm_us"], samples=whole["samples_us"],
+                      sum_us=report["ours_us"])
+    return fields
 
 
 def print_table(lines):
-    """Rows by name: ours, eager, compile, and how many times ours each of these takes."""
-    table, seen = {}, ("ours", "eager", "compile")
+    """Rows by name: ours and the others, and how many times ours each of these takes."""
+    table, others = {}, []
     for line in lines:
-        table.setdefault(line["kernel"], {})[line["variant"]] = line.get("median_us")
+        row = table.setdefault(line["kernel"], {})
+        for variant, us in {line["variant"]: line.get("median_us"), **line.get("libraries", {})}.items():
+            row[variant] = us
+            if variant != "ours" and variant not in others:
+                others.append(variant)
 
     def cell(value):
         return "-" if value is None else "%.4g" % value
 
     def ratio(row, variant):
         return row[variant] / row["ours"] if row.get(variant) and row.get("ours") else None
-    print("%-36s %10s %10s %10s %12s %13s" % ("kernel", "ours µs", "eager µs", "compile µs", "eager/ours", "compile/ours"))
+    titles = ["ours µs"] + [v + " µs" for v in others] + [v + "/ours" for v in others]
+    print("%-36s" % "kernel" + "".join("%13s" % title for title in titles))
     for name, row in table.items():
-        print("%-36s %10s %10s %10s %12s %13s" % (name, *[cell(row.get(v)) for v in seen],
-                                                  cell(ratio(row, "eager")), cell(ratio(row, "compile"))))
-    for variant in ("eager", "compile"):
+        cells = [cell(row.get(v)) for v in ["ours"] + others] + [cell(ratio(row, v)) for v in others]
+        print("%-36s" % name + "".join("%13s" % c for c in cells))
+    for variant in others:
         ratios = [r for r in (ratio(row, variant) for row in table.values()) if r]
         if ratios:
             mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-            print("geometric mean of %s/ours over %d rows: %.3g" % (variant, len(ratios), mean))
+            print("geometric mean of %s/ours over %d rows: %.3g; ours is faster in %d"
+                  % (variant, len(ratios), mean, sum(r > 1 for r in ratios)))
+
+
+def read_lines(files):
+    return [json.loads(line) for file in files for line in pathlib.Path(file).read_text(encoding="utf-8").splitlines()]
+
+
+def measure_both(args, device, functions, expression):
+    fields = measure(device, functions, expression, args.seconds)
+    if args.deplo:
+        fields["ours"] = {**ours(args.deplo, args.store, device, expression, args.seconds),
+                          "library": "deplo", "version": args.deplo_version, "protocol": "deplo run --bench"}
+    return fields
 
 
 def measure_all(args):
@@ -186,31 +226,39 @@ def measure_all(args):
         sys.exit("torch_suite.py: expected a GPU that PyTorch can use, found none")
     device = Device(torch, args.device, args.threads)
     torch.set_grad_enabled(False)
-    known = {"eager": lambda f: f, "compile": lambda f: torch.compile(f, dynamic=False)}
-    functions = {v: known[v] for v in args.variants.split(",")}
+    variants = {"eager": lambda f: f, "compile": lambda f: torch.compile(f, dynamic=False)}
+    functions = {v: variants[v] for v in args.variants.split(",")}
     common = {"library": "PyTorch", "version": torch.__version__, "device": device.name, "threads": device.threads,
               "precision": "fp32", "protocol": PROTOCOL}
-    measured, lines = {}, []
-    with open(args.output, "w", encoding="utf-8") as output:
-        for name, expression in rows(args.only):
-            if expression not in measured:  # q_proj and o_proj, gate_proj and up_proj: one measurement
-                fields = measure(device, functions, expression, args.seconds)
-                if args.deplo:
-                    fields["ours"] = {**ours(args.deplo, args.store, device, expression, args.seconds),
-                                      "library": "deplo", "version": args.deplo_version, "protocol": "deplo run --bench"}
-                measured[expression] = (name, fields)
+    measured, lines = {}, read_lines([args.output]) if args.resume and os.path.exists(args.output) else []
+    known = {line["kernel"] for line in lines}
+    interrupted = False
+    with open(args.output, "a" if args.resume else "w", encoding="utf-8") as output:
+        for name, expression in rows(args.suite, args.only):
+            if name in known:
+                continue
+            try:
+                if expression not in measured:  # q_proj and o_proj, gate_proj and up_proj: one measurement
+                    measured[expression] = (name, measure_both(args, device, functions, expression))
+            except KeyboardInterrupt:  # the rows so far are a result
+                interrupted = True
+                break
             first, fields = measured[expression]
+            row = []
             for variant, of in fields.items():
                 date = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
                 line = {"kernel": name, "variant": variant, **common, **of, "date": date, "expression": expression}
                 line.update({"as": first} if first != name else {})
                 line["samples"] = [round(s, 3) for s in of["samples"]]
-                lines.append(line)
-                output.write(json.dumps(line) + "\n")
+                row.append(line)
+            lines.extend(row)
+            output.write("".join(json.dumps(line) + "\n" for line in row))  # whole: a row is there or is not
             output.flush()
             print(name, {v: round(f["median_us"], 1) if "median_us" in f else f["message"] for v, f in fields.items()},
                   file=sys.stderr)
     print_table(lines)
+    if interrupted:
+        sys.exit(130)
 
 
 def main():
@@ -219,6 +267,8 @@ def main():
     parser.add_argument("--table", nargs="+", metavar="FILE", help="print the table of what these files hold")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--threads", type=int, default=0, help="of a CPU [as many as the process may use]")
+    parser.add_argument("--suite", default=SUITE, metavar="FILE", help="an experiment of expressions [suite84.yaml]")
+    parser.add_argument("--resume", action="store_true", help="go on in the output: its rows are not measured again")
     parser.add_argument("--only", default="", metavar="REGEX", help="rows whose name matches")
     parser.add_argument("--variants", default="eager,compile")
     parser.add_argument("--seconds", type=float, default=5, help="of rounds for each row; six rounds always run [5]")
@@ -228,7 +278,7 @@ def main():
     if bool(args.output) == bool(args.table):
         parser.error("expected either --output or --table")
     if args.table:
-        print_table([json.loads(line) for file in args.table for line in open(file, encoding="utf-8")])
+        print_table(read_lines(args.table))
         return
     if args.deplo:
         args.deplo_version = subprocess.run([args.deplo, "--version"], capture_output=True, text=True, check=True).stdout.strip()

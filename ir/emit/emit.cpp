@@ -47,7 +47,8 @@ KernelSource Emitter::run() {
     if (const auto* descriptor = stmt.as<TmaDescriptor>()) declare(*descriptor);
   layout_ = shared_layout(kernel_.body, target_);
   source_.entry = "k_" + kernel_.name;
-  source_.blocks = count_of(kernel_.body, Bind::block);
+  source_.cluster = count_of(kernel_.body, Bind::cluster);
+  source_.blocks = count_of(kernel_.body, Bind::block) * source_.cluster;
   source_.threads = count_of(kernel_.body, Bind::thread);
   source_.shared_bytes = layout_.bytes;
   source_.dynamic_shared = layout_.dynamic;
@@ -73,10 +74,15 @@ KernelSource Emitter::run() {
 }
 
 std::string Emitter::signature() const {
-  std::string text = fmt::format(fmt::runtime(cuda() ? "extern \"C\" __global__ __launch_bounds__({})\nvoid {}("
-                                                     : "__kernel __attribute__((reqd_work_group_size({}, 1, 1)))\n"
+  const std::string cluster = source_.cluster > 1 ? fmt::format(" __cluster_dims__({}, 1, 1)", source_.cluster) : "";
+  std::string bounds = std::to_string(source_.threads);
+  for (const Stmt& stmt : kernel_.body)
+    if (const auto* tile = stmt.as<Tile>(); tile != nullptr && tile->resident > 0)
+      bounds += fmt::format(", {}", tile->resident);
+  std::string text = fmt::format(fmt::runtime(cuda() ? "extern \"C\" __global__ __launch_bounds__({}){}\nvoid {}("
+                                                     : "__kernel __attribute__((reqd_work_group_size({}, 1, 1))){}\n"
                                                        "void {}("),
-                                 source_.threads, source_.entry);
+                                 bounds, cluster, source_.entry);
   std::string_view comma;
   for (const Buffer& buffer : kernel_.buffers) {
     const std::string_view space = buffer.role == Role::input ? spell_.global_in : spell_.global_out;
@@ -105,10 +111,29 @@ void Emitter::axes(const Tile& tile, Bind bind, std::string_view id) {
 
 void Emitter::emit(const Tile& tile) {
   for (const Axis& axis : tile.axes) ranges_.emplace_back(axis.name, Interval{0, axis.extent - 1});
-  print("const {0} block = {1}, thread = {2};", spell_.index_type, spell_.block_id, spell_.thread_id);
+  const std::int64_t cluster = source_.cluster;
+  print("const {0} block = {1}{2}, thread = {3};", spell_.index_type, spell_.block_id,
+        cluster == 1 ? "" : fmt::format(" / {}", cluster), spell_.thread_id);
+  if (cuda()) {
+    // A loop that starts at the thread has a known number of trips then: NVRTC does not conclude it from the bounds of
+    // the launch, nor from the sum of the axes, for which the thread itself is written.
+    print("__builtin_assume(thread >= 0 && thread < {});", source_.threads);
+    Expr sum = 0;
+    for (const Axis& axis : tile.axes)
+      if (axis.bind == Bind::thread) sum = sum * axis.extent + var(axis.name);
+    thread_ = simplify(sum, ranges_);
+  }
+  if (!descriptors_.empty()) prepare_issue();
   axes(tile, Bind::block, "block");
+  axes(tile, Bind::cluster, fmt::format("{} % {}", spell_.block_id, cluster));
   axes(tile, Bind::thread, "thread");
   body(tile.body);
+}
+
+Expr Emitter::by_thread(const Expr& e) const {
+  if (e.kind() != Expr::Kind::binary) return e;
+  if (e == thread_) return var("thread");
+  return e.op() == ExprOp::eq && e.lhs() == thread_ ? equal(var("thread"), e.rhs()) : e;
 }
 
 void Emitter::emit(const Loop& s) {
@@ -128,7 +153,7 @@ void Emitter::emit(const Loop& s) {
 }
 
 void Emitter::emit(const If& s) {
-  print("if ({}) {{", code(s.condition));
+  print("if ({}) {{", is_issue(s) ? first_warp_elects() : code(s.condition));
   ++indent_;
   body(s.then);
   --indent_;

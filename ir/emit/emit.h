@@ -27,6 +27,7 @@ struct KernelSource {
   bool dynamic_shared = false;    // CUDA, above 48 KiB: the launch passes shared_bytes
   std::vector<TensorMap> tensor_maps = {};
   std::vector<std::size_t> zeroed = {};  // buffers that a launch of its own fills with 0 before each launch (+= writes)
+  std::int64_t cluster = 1;  // neighbouring blocks that run at the same time: so many divide `blocks`; the text says it
 };
 
 /// `kernel` is a verified Kernel IR program. Throws Error when an element type (f16, bf16) has no emitter yet.

@@ -1,18 +1,27 @@
-// Warp shuffles, cp.async, mbarriers and TMA: CUDA only.
+// Warp shuffles, clusters, cp.async, mbarriers and TMA: CUDA only.
+#include <algorithm>
 #include <array>
 
 #include "core/error.h"
 #include "ir/emit/emitter.h"
+#include "ir/walk.h"
 
 namespace deplo::ir {
 
+namespace {
+
+constexpr std::int64_t warp_threads = 32;
+
+std::string mask_of(std::int64_t threads) { return fmt::format("{:#x}", (std::uint64_t{1} << threads) - 1); }
+
+}  // namespace
+
 // All threads of the warp take part; a block may end within its last one.
 std::string Emitter::warp_mask() const {
-  constexpr std::int64_t warp = 32;
-  const std::int64_t whole = source_.threads / warp, rest = source_.threads % warp;
-  if (rest == 0) return "0xffffffff";
-  const std::string last = fmt::format("{:#x}", (std::uint64_t{1} << rest) - 1);
-  return whole == 0 ? last : fmt::format("thread < {} ? 0xffffffff : {}", whole * warp, last);
+  const std::int64_t whole = source_.threads / warp_threads, rest = source_.threads % warp_threads;
+  if (rest == 0) return mask_of(warp_threads);
+  return whole == 0 ? mask_of(rest)
+                    : fmt::format("thread < {} ? {} : {}", whole * warp_threads, mask_of(warp_threads), mask_of(rest));
 }
 
 void Emitter::emit(const WarpShuffle& s) {
@@ -28,6 +37,23 @@ void Emitter::emit(const WarpShuffle& s) {
       print("{} = {};", dst, call(s.op, std::array<std::string_view, 2>{dst, other}, {s.type.dtype, 1}, dialect()));
     }
   }
+}
+
+// PTX ISA, "barrier.cluster": what was written before the arrival is there for all behind the wait.
+void Emitter::emit(const ClusterSync&) {
+  CHECK(cuda());
+  line("asm volatile(\"barrier.cluster.arrive.release.aligned;\\n\"");
+  line("             \"barrier.cluster.wait.acquire.aligned;\" ::: \"memory\");");
+}
+
+void Emitter::emit(const ClusterLoad& s) {
+  const int n = s.type.lanes;
+  CHECK(cuda() && (n == 1 || n == 2 || n == 4));
+  helpers_.insert(n == 1 ? Helper::cluster_load_1 : n == 2 ? Helper::cluster_load_2 : Helper::cluster_load_4);
+  types_[s.dst] = s.type;
+  print("const {} {} = cluster_load_{}(&{}, {});", element_name(s.type, dialect()), s.dst, n,
+        element(s.buffer, s.index), code(s.block));
+  if (n > 1) name_lanes(s.dst, s.type);
 }
 
 void Emitter::emit(const CpAsyncCopy& s) {
@@ -72,6 +98,31 @@ void Emitter::emit(const MbarrierWait& s) {
 
 // Parameters, which signature() wrote.
 void Emitter::emit(const TmaDescriptor&) { CHECK(cuda()); }
+
+// What one thread of the first warp is to know before it starts copies.
+void Emitter::prepare_issue() {
+  helpers_.insert({Helper::prefetch_tensor_map, Helper::elect_one});
+  line("if (thread == 0) {");  // the first copy waits for its map otherwise
+  ++indent_;
+  for (const TmaDescriptor* descriptor : descriptors_) print("prefetch_tensor_map({});", descriptor->name);
+  --indent_;
+  line("}");
+  print("const int warp = __shfl_sync({}, thread / 32, 0);", warp_mask());
+}
+
+// Does the first thread start copies, and nothing else? Then any thread of its warp may: of one that is elected the
+// compiler knows that it is alone, of thread 0 it does not, and writes a loop around each copy.
+bool Emitter::is_issue(const If& s) const {
+  if (s.condition != equal(thread_, 0) || descriptors_.empty()) return false;
+  return std::ranges::all_of(s.then, [&](const Stmt& stmt) {
+    if (stmt.as<MbarrierArriveExpectTx>() == nullptr && stmt.as<TmaLoad>() == nullptr) return false;
+    return std::ranges::none_of(reads(stmt).axes, [&](const std::string& axis) { return depends_on(thread_, axis); });
+  });
+}
+
+std::string Emitter::first_warp_elects() const {
+  return fmt::format("warp == 0 && elect_one({})", mask_of(std::min(source_.threads, warp_threads)));
+}
 
 void Emitter::emit(const TmaLoad& s) {
   constexpr std::array ranks = {Helper::tma_load_1d, Helper::tma_load_2d, Helper::tma_load_3d, Helper::tma_load_4d,

@@ -31,11 +31,15 @@ void Emitter::emit(const Load& s) {
   }
   const std::string wide = element_name(s.type, dialect());
   line({"const ", wide, " ", s.dst, " = *reinterpret_cast<const ", wide, "*>(&", s.buffer, "[", at, "]);"});
-  for (int i = 0; i < n; ++i) {
-    constexpr std::string_view members = "xyzw";
-    line({"const ", type, " ", lane_name(s.dst, i), " = ", s.dst, ".", members.substr(static_cast<std::size_t>(i), 1),
-          ";"});
-  }
+  name_lanes(s.dst, s.type);
+}
+
+// Of a CUDA vector: operations are on its lanes.
+void Emitter::name_lanes(const std::string& value, Type type) {
+  constexpr std::string_view members = "xyzw";
+  for (int i = 0; i < type.lanes; ++i)
+    line({"const ", type_name(type, dialect()), " ", lane_name(value, i), " = ", value, ".",
+          members.substr(static_cast<std::size_t>(i), 1), ";"});
 }
 
 void Emitter::emit(const Index& s) {
@@ -134,8 +138,13 @@ void Emitter::emit(const Init& s) {
   for (int i = 0; i < s.type.lanes; ++i) line({type, " ", lane_name(s.acc, i), " = ", value, ";"});
 }
 
-// One addition a lane: neither dialect has a wide one that all its targets know.
 void Emitter::add(const Write& s) {
+  if (s.mode == WriteMode::add_together) {
+    CHECK(cuda());
+    const std::string wide = element_name({DType::f32, s.lanes}, dialect());
+    return line({"atomicAdd(reinterpret_cast<", wide, "*>(&", element(s.buffer, s.index), "), make_", wide, "(",
+                 scalars(s.value, {DType::f32, s.lanes}), "));"});
+  }
   const DType dtype = memory_.at(s.buffer).dtype;
   const bool emulated = !cuda() && dtype == DType::f32;
   const bool vector = native_ && type_of(s.value, dtype).lanes > 1;
@@ -152,6 +161,13 @@ void Emitter::add(const Write& s) {
   }
 }
 
+// CUDA's lanes: "acc0_0, acc0_1".
+std::string Emitter::scalars(const Arg& value, Type type) const {
+  std::string parts;
+  for (int i = 0; i < type.lanes; ++i) parts += (i == 0 ? "" : ", ") + argument(value, type.dtype, i);
+  return parts;
+}
+
 // Clang's, on which the OpenCL compilers for CPUs stand; OpenCL's own prefetch does nothing in PoCL.
 void Emitter::emit(const Prefetch& s) {
   CHECK(!cuda() && target_.prefetch);
@@ -159,7 +175,7 @@ void Emitter::emit(const Prefetch& s) {
 }
 
 void Emitter::emit(const Write& s) {
-  if (s.mode == WriteMode::add) return add(s);
+  if (adds(s.mode)) return add(s);
   const std::string at = offset(s.buffer, s.index);
   const Type type = {memory_.at(s.buffer).dtype, s.lanes};
   if (s.lanes == 1) return line({s.buffer, "[", at, "] = ", argument(s.value, type.dtype, -1), ";"});
@@ -169,10 +185,8 @@ void Emitter::emit(const Write& s) {
     return print("vstore{}({}, 0, &{}[{}]);", s.lanes,
                  truth ? fmt::format("convert_uchar{}(-{})", s.lanes, value) : value, s.buffer, at);
   }
-  std::string parts;
-  for (int i = 0; i < s.lanes; ++i) parts += (i == 0 ? "" : ", ") + argument(s.value, type.dtype, i);
   const std::string wide = element_name(type, dialect());
-  line({"*reinterpret_cast<", wide, "*>(&", s.buffer, "[", at, "]) = make_", wide, "(", parts, ");"});
+  line({"*reinterpret_cast<", wide, "*>(&", s.buffer, "[", at, "]) = make_", wide, "(", scalars(s.value, type), ");"});
 }
 
 }  // namespace deplo::ir

@@ -43,6 +43,8 @@ class Emitter : SourceText {
   // emit_async.cpp: CUDA only
   std::string warp_mask() const;
   void emit(const WarpShuffle&);
+  void emit(const ClusterSync&);
+  void emit(const ClusterLoad&);
   void emit(const CpAsyncCopy&);
   void emit(const CpAsyncCommit&);
   void emit(const CpAsyncWait&);
@@ -50,10 +52,14 @@ class Emitter : SourceText {
   void emit(const MbarrierArriveExpectTx&);
   void emit(const MbarrierWait&);
   void emit(const TmaDescriptor&);
+  void prepare_issue();
+  bool is_issue(const If&) const;
+  std::string first_warp_elects() const;
   void emit(const TmaLoad&);
 
   // emit_values.cpp
   void emit(const Load&);
+  void name_lanes(const std::string& value, Type);
   void emit(const Index&);
   void emit(const Assign&);
   void emit(const Accum&);
@@ -61,6 +67,7 @@ class Emitter : SourceText {
   void emit(const Write&);
   void emit(const Prefetch&);
   void add(const Write&);
+  std::string scalars(const Arg&, Type) const;
   void assign(const std::string& name, Type, Op, const std::vector<Arg>&, bool declare);
   std::string operation(Op, std::span<const std::string_view> texts, const std::vector<Arg>&, Type);
   Type type_of(const Arg&, DType of_constant) const;
@@ -68,7 +75,8 @@ class Emitter : SourceText {
   std::string broadcast(const Arg&, Type) const;
 
   Dialect dialect() const { return target_.dialect; }
-  std::string code(const Expr& e) const { return index_code(e, ranges_, spell_.index_type == "long"); }
+  std::string code(const Expr& e) const { return index_code(by_thread(e), ranges_, spell_.index_type == "long"); }
+  Expr by_thread(const Expr&) const;
   bool cuda() const { return target_.dialect == Dialect::cuda; }
   std::string offset(const std::string& buffer, const std::vector<Expr>& index) const;
   std::string element(const std::string& buffer, const std::vector<Expr>& index) const {
@@ -85,6 +93,7 @@ class Emitter : SourceText {
   const bool native_;
   bool hide_bounds_ = false;
   Ranges ranges_;                                     // of the axes in scope
+  Expr thread_ = 0;                                   // CUDA: its number, the sum of the thread axes
   std::unordered_map<std::string_view, Type> types_;  // the names are the kernel's
   std::unordered_map<std::string_view, Memory> memory_;
   std::vector<const TmaDescriptor*> descriptors_;

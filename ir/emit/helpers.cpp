@@ -9,6 +9,27 @@ namespace {
 
 constexpr const char* inlined = "static __device__ __forceinline__";
 
+// PTX ISA, "mapa": the same place in the shared memory of another block of the cluster.
+std::string cluster_load(int lanes) {
+  const std::string type = lanes == 1 ? "float" : fmt::format("float{}", lanes);
+  std::string values, outputs;
+  for (int i = 0; i < lanes; ++i) {
+    values += fmt::format("{}%{}", i == 0 ? "" : ", ", i);
+    outputs += fmt::format("{}\"=f\"(value{})", i == 0 ? "" : ", ", lanes == 1 ? "" : std::string{'.', "xyzw"[i]});
+  }
+  if (lanes > 1) values = "{" + values + "}";
+  return fmt::format(R"({0} {1} cluster_load_{2}(const float* shared, int block) {{
+  unsigned afar;
+  {1} value;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;"
+      : "=r"(afar) : "r"((unsigned)__cvta_generic_to_shared(shared)), "r"(block));
+  asm volatile("ld.shared::cluster{3}.f32 {4}, [%{2}];" : {5} : "r"(afar) : "memory");
+  return value;
+}}
+)",
+                     inlined, type, lanes, lanes == 1 ? "" : fmt::format(".v{}", lanes), values, outputs);
+}
+
 // PTX ISA, "cp.async": .cg, which leaves out the first level cache, takes 16 bytes only.
 std::string cp_async(int bytes) {
   return fmt::format(R"({} void cp_async_{}(void* shared, const void* global) {{
@@ -21,6 +42,27 @@ std::string cp_async(int bytes) {
 
 // The driver's type without its header: an opaque parameter.
 constexpr const char* tensor_map = "struct __align__(64) CUtensorMap { unsigned long long opaque[16]; };\n";
+
+std::string prefetch_tensor_map() {
+  return fmt::format(R"({} void prefetch_tensor_map(const CUtensorMap& map) {{
+  asm volatile("prefetch.tensormap [%0];" :: "l"(&map) : "memory");
+}}
+)",
+                     inlined);
+}
+
+// One of the threads in the mask, all of which call it.
+std::string elect_one() {
+  return fmt::format(R"({} int elect_one(unsigned mask) {{
+  int elected;
+  asm volatile("{{.reg .pred p;\n"
+               "elect.sync _|p, %1;\n"
+               "selp.s32 %0, 1, 0, p;}}" : "=r"(elected) : "r"(mask));
+  return elected;
+}}
+)",
+                     inlined);
+}
 
 // The fence shows the barrier to the asynchronous proxy, which TMA reports through (PTX ISA, "membar/fence").
 std::string mbarrier_init() {
@@ -56,7 +98,9 @@ std::string mbarrier_wait() {
                      inlined);
 }
 
-// shared::cluster takes the addresses of the own block too, and every version of PTX that knows TMA knows it.
+// The destination is of the own block. PTX says so from version 8.6 on; before, shared::cluster takes its addresses too,
+// but an architecture whose blocks share no memory (sm_120) calls a function to look whose an address is. The compilers
+// of sm_100 and later know 8.6.
 std::string tma_load(int rank) {
   std::string parameters, places, values;
   for (int i = 0; i < rank; ++i) {
@@ -66,8 +110,13 @@ std::string tma_load(int rank) {
   }
   return fmt::format(
       R"({0} void tma_load_{1}d(void* shared, const CUtensorMap& map, {2}unsigned long long* barrier) {{
-  asm volatile("cp.async.bulk.tensor.{1}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-               " [%0], [%1, {{{3}}}], [%2];"
+  asm volatile("cp.async.bulk.tensor.{1}d."
+#if __CUDA_ARCH__ >= 1000
+               "shared::cta"
+#else
+               "shared::cluster"
+#endif
+               ".global.tile.mbarrier::complete_tx::bytes [%0], [%1, {{{3}}}], [%2];"
                :: "r"((unsigned)__cvta_generic_to_shared(shared)), "l"(&map),
                   "r"((unsigned)__cvta_generic_to_shared(barrier)){4} : "memory");
 }}
@@ -90,6 +139,12 @@ constexpr const char* atomic_add_float = R"(void atomic_add_float(volatile __glo
 
 std::string definition(Helper helper) {
   switch (helper) {
+    case Helper::cluster_load_1:
+      return cluster_load(1);
+    case Helper::cluster_load_2:
+      return cluster_load(2);
+    case Helper::cluster_load_4:
+      return cluster_load(4);
     case Helper::cp_async_4:
       return cp_async(4);
     case Helper::cp_async_8:
@@ -98,6 +153,10 @@ std::string definition(Helper helper) {
       return cp_async(16);
     case Helper::tensor_map:
       return tensor_map;
+    case Helper::prefetch_tensor_map:
+      return prefetch_tensor_map();
+    case Helper::elect_one:
+      return elect_one();
     case Helper::mbarrier_init:
       return mbarrier_init();
     case Helper::mbarrier_arrive_expect_tx:

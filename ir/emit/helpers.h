@@ -5,10 +5,15 @@
 namespace deplo::ir {
 
 enum class Helper {
+  cluster_load_1,  // floats
+  cluster_load_2,
+  cluster_load_4,
   cp_async_4,  // bytes
   cp_async_8,
   cp_async_16,
   tensor_map,
+  prefetch_tensor_map,
+  elect_one,
   mbarrier_init,
   mbarrier_arrive_expect_tx,
   mbarrier_wait,

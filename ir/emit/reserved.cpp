@@ -45,7 +45,8 @@ constexpr std::array functions = std::to_array<std::string_view>(
      "fmin",        "fminf",    "gridDim", "isequal",  "isgreater", "isless", "log",       "logf",    "main",
      "max",         "min",      "pow",     "powf",     "printf",    "rsqrt",  "rsqrtf",    "select",  "sin",
      "sinf",        "sqrt",     "sqrtf",   "tan",      "tanh",      "tanhf",  "threadIdx", "warpSize"});
-constexpr std::array own = std::to_array<std::string_view>({"block", "smem", "thread", "zero"});
+constexpr std::array own =
+    std::to_array<std::string_view>({"block", "elect_one", "prefetch_tensor_map", "smem", "thread", "warp", "zero"});
 
 bool contains(std::span<const std::string_view> words, std::string_view word) {
   return std::ranges::find(words, word) != words.end();
@@ -69,8 +70,8 @@ bool is_vector_type(std::string_view name) {
 
 bool is_reserved(std::string_view name) {
   return contains(keywords, name) || contains(functions, name) || contains(own, name) || is_vector_type(name) ||
-         starts_with_any(name, {"__", "CLK_", "atomic", "cl_", "convert_", "cp_async_", "get_", "mbarrier_", "native_",
-                                "simd_", "tma_load_", "vload", "vstore"});
+         starts_with_any(name, {"__", "CLK_", "atomic", "cl_", "cluster_load_", "convert_", "cp_async_", "get_",
+                                "mbarrier_", "native_", "simd_", "tma_load_", "vload", "vstore"});
 }
 
 }  // namespace deplo::ir

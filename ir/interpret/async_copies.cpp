@@ -5,12 +5,11 @@
 #include "core/error.h"
 
 namespace deplo::ir::exec {
-namespace {}  // namespace
 
 void AsyncCopies::start_block() {
   for (Barrier& b : barriers) std::fill(b.slots.begin(), b.slots.end(), Barrier::Slot{});
-  flights_.clear();
-  groups_.assign(static_cast<std::size_t>(lanes_.threads), 0);
+  flights.clear();
+  groups.assign(static_cast<std::size_t>(lanes_.threads), 0);
 }
 
 void AsyncCopies::check_completed() const {
@@ -23,17 +22,17 @@ void AsyncCopies::check_completed() const {
 }
 
 void AsyncCopies::start(int buffer, std::int64_t first, std::int64_t count, int thread) {
-  flights_.push_back({buffer, first, count, thread, groups_[static_cast<std::size_t>(thread)]});
+  flights.push_back({buffer, first, count, thread, groups[static_cast<std::size_t>(thread)]});
 }
 
 void AsyncCopies::commit(Mask mask) {
-  for (std::size_t t = 0; t < groups_.size(); ++t) groups_[t] += mask == nullptr || mask[t] != 0 ? 1 : 0;
+  for (std::size_t t = 0; t < groups.size(); ++t) groups[t] += mask == nullptr || mask[t] != 0 ? 1 : 0;
 }
 
 void AsyncCopies::wait_groups(std::int64_t keep, Mask mask) {
-  std::erase_if(flights_, [&](const Flight& flight) {
+  std::erase_if(flights, [&](const Flight& flight) {
     const auto t = static_cast<std::size_t>(flight.thread);
-    const bool landed = (mask == nullptr || mask[t] != 0) && flight.group < groups_[t] - keep;
+    const bool landed = (mask == nullptr || mask[t] != 0) && flight.group < groups[t] - keep;
     if (landed) land(flight, flight.thread);
     return landed;
   });
@@ -42,7 +41,7 @@ void AsyncCopies::wait_groups(std::int64_t keep, Mask mask) {
 void AsyncCopies::init(int barrier) {
   Barrier& b = barriers[static_cast<std::size_t>(barrier)];
   std::fill(b.slots.begin(), b.slots.end(), Barrier::Slot{});
-  b.epoch = shared_.epoch();
+  b.epoch = shared_.epoch;
 }
 
 Barrier::Slot& AsyncCopies::slot(int barrier, std::int64_t slot, int lane) {
@@ -51,7 +50,7 @@ Barrier::Slot& AsyncCopies::slot(int barrier, std::int64_t slot, int lane) {
     lanes_.fail("index out of range: " + std::to_string(slot) + " of " + b.name + ", which has " +
                     std::to_string(std::ssize(b.slots)),
                 lane);
-  if (b.epoch == shared_.epoch() && lanes_.thread(lane) != 0)
+  if (b.epoch == shared_.epoch && lanes_.thread(lane) != 0)
     lanes_.fail("race: the barrier " + b.name + " is used with no Sync after its initialisation", lane);
   return b.slots[static_cast<std::size_t>(slot)];
 }
@@ -84,8 +83,8 @@ void AsyncCopies::complete(Barrier::Slot& s, int writer) {
 }
 
 void AsyncCopies::start_stage(int buffer, std::int64_t first, std::int64_t count, bool opens_group) {
-  if (opens_group) ++groups_[0];
-  flights_.push_back({buffer, first, count, Cell::several, groups_[0]});
+  if (opens_group) ++groups[0];
+  flights.push_back({buffer, first, count, Cell::several, groups[0]});
 }
 
 void AsyncCopies::start_stage(int buffer, std::int64_t first, std::int64_t count, int barrier, std::int64_t slot) {
@@ -95,8 +94,8 @@ void AsyncCopies::start_stage(int buffer, std::int64_t first, std::int64_t count
 }
 
 void AsyncCopies::wait_stages(std::int64_t keep) {
-  const std::int64_t last = groups_[0] - keep;
-  std::erase_if(flights_, [&](const Flight& flight) {
+  const std::int64_t last = groups[0] - keep;
+  std::erase_if(flights, [&](const Flight& flight) {
     if (flight.group <= last) land(flight, Cell::several);
     return flight.group <= last;
   });

@@ -32,11 +32,16 @@ struct Barrier {
   std::uint32_t epoch = 0;  // of its initialisation
 };
 
-class AsyncCopies {
+/// Of one block.
+struct CopyState {
+  std::vector<Barrier> barriers;
+  std::vector<Flight> flights;       // but those that report to a barrier
+  std::vector<std::int64_t> groups;  // how many each thread, or in Tile IR the block, has asked for
+};
+
+class AsyncCopies : public CopyState {
  public:
   AsyncCopies(const Lanes& lanes, SharedMemory& shared) : lanes_(lanes), shared_(shared) {}
-
-  std::vector<Barrier> barriers;
 
   void start_block();
   /// At its end: a phase that nobody waits for outlives the block.
@@ -57,6 +62,8 @@ class AsyncCopies {
   // Tile IR: slots that the block fills together.
   void start_stage(int buffer, std::int64_t first, std::int64_t count, bool opens_group);
   void start_stage(int buffer, std::int64_t first, std::int64_t count, int barrier, std::int64_t slot);
+  /// Nothing is copied, and yet its group is counted.
+  void skip_stage(bool opens_group) { groups[0] += opens_group ? 1 : 0; }
   void wait_stages(std::int64_t keep);
   void wait_stages(std::int64_t slot, std::int64_t phase);
 
@@ -66,8 +73,6 @@ class AsyncCopies {
 
   const Lanes& lanes_;
   SharedMemory& shared_;
-  std::vector<Flight> flights_;       // but those that report to a barrier
-  std::vector<std::int64_t> groups_;  // how many each thread, or in Tile IR the block, has asked for
 };
 
 }  // namespace deplo::ir::exec

@@ -34,6 +34,7 @@ Compiler::Compiler(Machine& m, const Program& p, const FreeValues* values, const
       fail("expected one stride, not negative, per dimension of " + b.name);
     static_cast<Layout&>(machine.global.buffers.emplace_back()) = {b.name, b.shape, b.strides};
   }
+  if (limits.blocks > 0) machine.most_blocks = limits.blocks;
   if (program.level != Level::kernel) starts_ = accumulator_starts(program.body);
   if (program.level == Level::tile) groups = LaneGroups(program.body);
 }
@@ -97,12 +98,14 @@ void Compiler::launch(const Tile& t) {
   }
   lanes.count = lanes.threads * lanes.registers;
   int thread_step = lanes.count, register_step = lanes.registers;
+  std::vector<std::pair<int, std::int64_t>> cluster;
   for (const Axis& axis : t.axes) {
     const auto extent = static_cast<int>(axis.extent);
-    const int slot = variable(axis.bind != Bind::block && lanes.count > 1);
+    const bool launch = axis.bind == Bind::block || axis.bind == Bind::cluster;
+    const int slot = variable(!launch && lanes.count > 1);
     scope_.emplace_back(axis.name, slot);
-    if (axis.bind == Bind::block) {
-      machine.block_axes.emplace_back(slot, axis.extent);
+    if (launch) {
+      (axis.bind == Bind::block ? machine.block_axes : cluster).emplace_back(slot, axis.extent);
       groups.add_axis(axis.bind, 0, extent);
       continue;
     }
@@ -111,6 +114,10 @@ void Compiler::launch(const Tile& t) {
     groups.add_axis(axis.bind, step, extent);
     Variable& v = lanes.variables[static_cast<std::size_t>(slot)];
     for (std::size_t l = 0; l < v.lanes.size(); ++l) v.lanes[l] = static_cast<int>(l) / step % extent;
+  }
+  for (const auto& axis : cluster) {
+    machine.block_axes.push_back(axis);
+    machine.cluster *= static_cast<int>(axis.second);
   }
 }
 
@@ -198,6 +205,13 @@ Access Compiler::access(const std::string& buffer, const std::vector<Expr>& indi
     result.varies = result.varies || result.index.back().varies;
   }
   return result;
+}
+
+int Compiler::axis(const std::string& name) const {
+  const auto found =
+      std::find_if(scope_.rbegin(), scope_.rend(), [&](const auto& entry) { return entry.first == name; });
+  if (found == scope_.rend()) fail("nothing defines the axis " + name);
+  return found->second;
 }
 
 int Compiler::global(const std::string& name) const { return position(machine.global.buffers, name); }

@@ -35,6 +35,12 @@ class Compiler {
   void emit(F run) {
     out_->push_back({at_, std::move(run)});
   }
+  /// Once for all blocks of a cluster; of a statement that stands directly in the Tile.
+  template <class F>
+  void emit_of_cluster(F run) {
+    if (out_ != &machine.code) fail("expected it directly in the Tile");
+    out_->push_back({at_, std::move(run), true});
+  }
   void append(const Body& body);  // its statements, one after the other
   Code code_of(const Body& body);
   /// The same inside a loop over the variable.
@@ -56,6 +62,7 @@ class Compiler {
                       std::int64_t align);
   void declare_barriers(const std::string& name, std::int64_t slots, std::int64_t count);
   void reserve_shared(std::int64_t size, std::int64_t align);
+  int axis(const std::string& name) const;  // its variable
 
  private:
   void launch(const Tile& tile);

@@ -54,7 +54,7 @@ void GlobalMemory::write(const Access& to, WriteMode mode, std::int64_t offset, 
   Global& global = buffers[static_cast<std::size_t>(to.buffer)];
   if (points != nullptr) return write_point(global, mode, offset, value, rounding);
   const auto i = static_cast<std::size_t>(offset);
-  const bool adds = mode == WriteMode::add;
+  const bool adds = ir::adds(mode);
   if (!global.writers.empty()) claim(global, mode, i, lane, value);
   if (!global.rounding.empty()) global.rounding[i] = (adds ? global.rounding[i] : 0) + rounding;
   global.data[i] = adds ? global.data[i] + value : value;
@@ -65,7 +65,7 @@ void GlobalMemory::write_point(const Global& global, WriteMode mode, std::int64_
   const auto same = [&](const Point& p) { return p.offset == offset && p.buffer == global.name; };
   const auto point = std::find_if(points->begin(), points->end(), same);
   if (point == points->end()) return points->push_back({global.name, offset, value, rounding});
-  const bool adds = mode == WriteMode::add;
+  const bool adds = ir::adds(mode);
   point->value = adds ? point->value + value : value;
   point->rounding = adds ? point->rounding + rounding : rounding;
 }
@@ -75,7 +75,7 @@ void GlobalMemory::claim(Global& global, WriteMode mode, std::size_t i, int lane
   constexpr std::int64_t several = -INT64_MAX;  // no thread, and its negation is a number
   const std::int64_t me = lanes_.block * lanes_.threads + lanes_.thread(lane) + 1;
   std::int64_t& writer = global.writers[i];
-  const bool adds = mode == WriteMode::add;
+  const bool adds = ir::adds(mode);
   const auto same_bits = [&] {
     return std::bit_cast<std::uint64_t>(global.data[i]) == std::bit_cast<std::uint64_t>(value);
   };

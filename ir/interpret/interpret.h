@@ -16,6 +16,7 @@ using Memory = std::map<std::string, std::vector<double>, std::less<>>;
 
 struct Limits {
   std::int64_t shared_bytes = 0;  // of a block; 0: any
+  std::int64_t blocks = 0;        // the first so many run, whole clusters; 0: all
 };
 
 /// Executes the program at any level, block by block with all threads of a block in lockstep, on `memory` in place.
@@ -23,7 +24,8 @@ struct Limits {
 /// those of zeroed_buffers() start at 0. Throws Error with the statement, block and thread on an index out of range, a
 /// read of shared memory that nothing wrote, a race between threads with no Sync between, a read or an overwrite of an
 /// asynchronous copy that was not waited for, a phase of an mbarrier that never completes, a Sync in divergent control
-/// flow, a misaligned asynchronous copy, or more shared memory than the limit.
+/// flow, a misaligned asynchronous copy, a read of another block's shared memory with no ClusterSync before or behind
+/// it, or more shared memory than the limit.
 void interpret(const Program&, Memory& memory, const Limits& limits = {});
 
 /// The same of a Loop program; returns, of each element of each output, how far rounding in f32 may take it from the

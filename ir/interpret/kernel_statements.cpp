@@ -71,6 +71,28 @@ struct RunWarpShuffle {
   }
 };
 
+struct RunClusterLoad {
+  Access from;
+  Index block;
+  std::size_t dst;
+
+  void operator()(Machine& m, Mask mask) {
+    const Offsets offsets = m.locate(from, mask);
+    for (int l = 0; l < m.lanes.count; ++l) {
+      if (!is_active(mask, l)) continue;
+      const std::int64_t rank = m.lanes.at(block, l);
+      if (rank < 0 || rank >= m.cluster)
+        m.lanes.fail(
+            "index out of range: block " + std::to_string(rank) + " of a cluster of " + std::to_string(m.cluster), l);
+      SharedState& of = m.shared_of(static_cast<int>(rank));
+      Shared& shared = of.buffers[static_cast<std::size_t>(from.buffer)];
+      for (int w = 0; w < from.lanes; ++w)
+        m.lanes.element(dst, w)[l] =
+            m.shared.read_afar(of, shared, shared.cells[static_cast<std::size_t>(offsets[l] + w)], l);
+    }
+  }
+};
+
 struct RunCpAsyncCopy {
   Access to, from;
   std::vector<std::int64_t> from_offsets;  // one per lane
@@ -214,6 +236,17 @@ void compile(Compiler& c, const WarpShuffle& s) {
     c.fail("expected a length that is a power of two and divides the number of threads");
   if (!neutral(s.op)) c.fail("expected an operation that reduces");
   c.emit(RunWarpShuffle{c.define(s.dst, 1), value, s.op, static_cast<int>(s.length)});
+}
+
+void compile(Compiler& c, const ClusterSync&) {
+  c.emit_of_cluster([](Machine& m, Mask) { m.for_each_block([&](int) { m.shared.cluster_barrier(); }); });
+}
+
+void compile(Compiler& c, const ClusterLoad& s) {
+  RunClusterLoad run{c.access(s.buffer, s.index, s.type.lanes), c.index(s.block), 0};
+  if (!run.from.shared) c.fail("expected a shared buffer, found " + s.buffer);
+  run.dst = c.define(s.dst, s.type.lanes);
+  c.emit(std::move(run));
 }
 
 void compile(Compiler& c, const CpAsyncCopy& s) {

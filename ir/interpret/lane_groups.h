@@ -15,7 +15,7 @@ class LaneGroups {
   /// Above Kernel IR: which register and vector axes the writes and combines of the program depend on.
   explicit LaneGroups(const Body& program);
 
-  /// The next axis of the Tile. `step`: between its lanes; 0: of the blocks.
+  /// The next axis of the Tile. `step`: between its lanes; 0: of blocks and clusters.
   void add_axis(Bind, int step, int extent);
   /// The axes that a Write, or a Combine's accumulator before it, depends on. Threads always count: each runs its own
   /// statements.

@@ -119,6 +119,10 @@ struct RunWrite {
     const double rounding = m.roundings.error(value.value);
     for (const int l : leads) {
       if (mask != nullptr && mask[l] == 0) continue;
+      if (mode == WriteMode::add_together && offsets[l] % to.lanes != 0)
+        m.lanes.fail("misaligned addition of " + std::to_string(to.lanes) + " lanes to element " +
+                         std::to_string(offsets[l]) + " of " + m.global.buffers[buffer].name,
+                     l);
       for (int w = 0; w < to.lanes; ++w) {
         double element = m.lanes.element(value.value, value.lanes == 1 ? 0 : w)[l];
         const std::int64_t offset = offsets[l] + w * stride;
@@ -128,7 +132,7 @@ struct RunWrite {
         }
         Shared& shared = m.shared.buffers[buffer];
         Cell& cell = shared.cells[static_cast<std::size_t>(offset)];
-        if (mode == WriteMode::add) element += m.shared.read(shared, cell, l);
+        if (adds(mode)) element += m.shared.read(shared, cell, l);
         m.shared.write(shared, cell, l, element);
       }
     }

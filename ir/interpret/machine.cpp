@@ -13,20 +13,49 @@ void Machine::run() {
   result.resize(n);
   std::int64_t blocks = 1;
   for (const auto& axis : block_axes) blocks *= axis.second;
-  for (lanes.block = 0; lanes.block < blocks; ++lanes.block) {
-    std::int64_t rest = lanes.block;
-    for (auto axis = block_axes.rbegin(); axis != block_axes.rend(); ++axis) {
-      lanes.variables[static_cast<std::size_t>(axis->first)].scalar = rest % axis->second;
-      rest /= axis->second;
-    }
+  if (cluster > 1) waiting_.assign(static_cast<std::size_t>(cluster), BlockState{lanes.values, shared, copies});
+  for (first_ = 0; first_ < std::min(blocks, most_blocks); first_ += cluster) run_cluster();
+}
+
+// Each block runs as far as the next statement of the cluster.
+void Machine::run_cluster() {
+  for_each_block([&](int) {
     shared.start_block();
     copies.start_block();
-    execute(code, nullptr);
+  });
+  for (auto at = code.begin(); at != code.end();) {
+    const auto stop = std::find_if(at, code.end(), [](const Instruction& i) { return i.of_cluster; });
+    for_each_block([&](int) { execute({at, stop}, nullptr); });
+    if (stop != code.end()) execute({stop, stop + 1}, nullptr);
+    at = stop == code.end() ? stop : stop + 1;
+  }
+  for_each_block([&](int) {
+    shared.check_finished();
     copies.check_completed();
+  });
+}
+
+void Machine::enter(int rank) {
+  if (rank != rank_) {
+    exchange(waiting_[static_cast<std::size_t>(rank_)]);
+    exchange(waiting_[static_cast<std::size_t>(rank)]);
+    rank_ = rank;
+  }
+  lanes.block = first_ + rank;
+  std::int64_t rest = lanes.block;
+  for (auto axis = block_axes.rbegin(); axis != block_axes.rend(); ++axis) {
+    lanes.variables[static_cast<std::size_t>(axis->first)].scalar = rest % axis->second;
+    rest /= axis->second;
   }
 }
 
-void Machine::execute(Code& body, Mask mask) {
+void Machine::exchange(BlockState& state) {
+  std::swap(lanes.values, state.values);
+  std::swap(static_cast<SharedState&>(shared), state.shared);
+  std::swap(static_cast<CopyState&>(copies), state.copies);
+}
+
+void Machine::execute(std::span<Instruction> body, Mask mask) {
   for (Instruction& instruction : body) {
     lanes.statement = instruction.source;
     instruction.run(*this, mask);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,10 +21,18 @@ struct Machine;
 struct Instruction {
   const Stmt* source;
   std::function<void(Machine&, Mask)> run;
+  bool of_cluster = false;  // runs once, when all blocks of the cluster have come here
 };
 using Code = std::vector<Instruction>;
 
 using FreeValues = std::map<std::string, std::int64_t, std::less<>>;
+
+/// What a block keeps while another one of its cluster runs.
+struct BlockState {
+  std::vector<double> values;
+  SharedState shared;
+  CopyState copies;
+};
 
 struct Machine {
   /// Resolves the names. `free_values`: where given, each free loop runs for its value only.
@@ -36,13 +45,21 @@ struct Machine {
   GlobalMemory global{lanes, roundings};
   SharedMemory shared{lanes};
   AsyncCopies copies{lanes, shared};
-  std::vector<std::pair<int, std::int64_t>> block_axes;  // variable, extent
+  std::vector<std::pair<int, std::int64_t>> block_axes;  // variable, extent; the cluster's last
+  int cluster = 1;                                       // blocks of a cluster
+  std::int64_t most_blocks = INT64_MAX;                  // that run
   Code code;
   std::vector<std::int64_t> index, offset;  // scratch, one per lane
   std::vector<double> result;
 
   void run();  // every block
-  void execute(Code&, Mask);
+  void execute(std::span<Instruction>, Mask);
+  /// Calls f(rank) for each block of the cluster, as that block.
+  template <class F>
+  void for_each_block(F&& f) {
+    for (int rank = 0; rank < cluster; ++rank) enter(rank), f(rank);
+  }
+  SharedState& shared_of(int rank) { return rank == rank_ ? shared : waiting_[static_cast<std::size_t>(rank)].shared; }
   /// All threads of the block reach the statement.
   void converge(Mask) const;
   void barrier(Mask);
@@ -50,6 +67,15 @@ struct Machine {
   Offsets locate(Access&, Mask);
   /// Of index i and `more` behind it.
   void check_range(const Layout&, std::size_t dim, std::int64_t i, int more, int lane) const;
+
+ private:
+  void run_cluster();
+  void enter(int rank);
+  void exchange(BlockState&);
+
+  std::int64_t first_ = 0;           // block of the cluster that runs
+  int rank_ = 0;                     // of the block whose state the machine has
+  std::vector<BlockState> waiting_;  // of the others, by rank
 };
 
 }  // namespace deplo::ir::exec

@@ -8,7 +8,7 @@
 namespace deplo::ir::exec {
 
 void SharedMemory::start_block() {
-  ++epoch_;
+  cluster_barrier();
   for (Shared& s : buffers) std::fill(s.cells.begin(), s.cells.end(), Cell{});
 }
 
@@ -20,18 +20,37 @@ double SharedMemory::read(const Shared& s, Cell& cell, int lane) const {
   if (cell.write_epoch == Cell::in_flight)
     throw Error("read of an asynchronous copy that was not waited for: an element of " + s.name + " in " +
                 lanes_.place(lane) + " at `" + lanes_.text() + "`");
-  if (cell.writer != me && cell.writer != Cell::several && cell.write_epoch == epoch_)
+  if (cell.writer != me && cell.writer != Cell::several && cell.write_epoch == epoch)
     throw Error("race: " + lanes_.place(lane) + " reads an element of " + s.name + " that thread " +
                 std::to_string(cell.writer) + " wrote with no Sync between, at `" + lanes_.text() + "`");
-  cell.reader = cell.read_epoch == epoch_ && cell.reader != me ? Cell::several : me;
-  cell.read_epoch = epoch_;
+  cell.reader = cell.read_epoch == epoch && cell.reader != me ? Cell::several : me;
+  cell.read_epoch = epoch;
   return cell.value;
+}
+
+double SharedMemory::read_afar(const SharedState& of, Shared& s, const Cell& cell, int lane) const {
+  const auto fail = [&](const char* what) {
+    throw Error(what + (": " + lanes_.place(lane)) + " reads an element of another block's " + s.name + " at `" +
+                lanes_.text() + "`");
+  };
+  if (cell.writer == Cell::nobody) fail("read of shared memory that nothing wrote");
+  if (cell.write_epoch == Cell::in_flight) fail("read of an asynchronous copy that was not waited for");
+  if (cell.write_epoch >= of.cluster_epoch) fail("race: no ClusterSync stands between the write and the read");
+  s.read_afar = of.cluster_epoch;
+  return cell.value;
+}
+
+void SharedMemory::check_finished() const {
+  for (const Shared& s : buffers)
+    if (s.read_afar == cluster_epoch)
+      throw Error("block " + std::to_string(lanes_.block) + " may end while another one reads its " + s.name +
+                  ": no ClusterSync stands behind the last ClusterLoad");
 }
 
 void SharedMemory::write(const Shared& s, Cell& cell, int lane, double value) const {
   check_overwrite(s, cell, lane);
   cell.writer = lanes_.thread(lane);
-  cell.write_epoch = epoch_;
+  cell.write_epoch = epoch;
   cell.value = value;
 }
 
@@ -48,9 +67,12 @@ void SharedMemory::check_overwrite(const Shared& s, const Cell& cell, int lane) 
   if (cell.write_epoch == Cell::in_flight)
     throw Error("overwrite of an asynchronous copy that was not waited for: an element of " + s.name + " in " +
                 lanes_.place(lane) + " at `" + lanes_.text() + "`");
+  if (s.read_afar == cluster_epoch)
+    throw Error("race: " + lanes_.place(lane) + " writes to " + s.name +
+                ", which another block reads, with no ClusterSync between, at `" + lanes_.text() + "`");
   const bool written =
-      cell.writer != Cell::nobody && cell.writer != Cell::several && cell.write_epoch == epoch_ && cell.writer != me;
-  const bool read = cell.reader != Cell::nobody && cell.read_epoch == epoch_ && cell.reader != me;
+      cell.writer != Cell::nobody && cell.writer != Cell::several && cell.write_epoch == epoch && cell.writer != me;
+  const bool read = cell.reader != Cell::nobody && cell.read_epoch == epoch && cell.reader != me;
   if (written || read)
     throw Error("race: " + lanes_.place(lane) + " writes an element of " + s.name + " that another thread " +
                 (written ? "wrote" : "read") + " with no Sync between, at `" + lanes_.text() + "`");
@@ -63,7 +85,8 @@ void SharedMemory::fill(const Shared& s, Cell& cell, double value, bool starts) 
                 lanes_.text() + "`");
   };
   if (cell.write_epoch == Cell::in_flight) fail("overwrite of an asynchronous copy that was not waited for");
-  if (cell.reader != Cell::nobody && cell.read_epoch == epoch_)
+  if (s.read_afar == cluster_epoch) fail("race: a slot that another block reads is filled with no ClusterSync between");
+  if (cell.reader != Cell::nobody && cell.read_epoch == epoch)
     fail("race: a slot that is read with no barrier between is filled");
   cell = Cell{.value = value, .writer = Cell::several};
   if (starts) cell.write_epoch = Cell::in_flight;
@@ -73,7 +96,7 @@ void SharedMemory::land(int buffer, std::int64_t first, std::int64_t count, int 
   const auto cells = std::span(buffers[static_cast<std::size_t>(buffer)].cells);
   for (Cell& cell : cells.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count))) {
     cell.writer = writer;
-    cell.write_epoch = epoch_;
+    cell.write_epoch = epoch;
   }
 }
 

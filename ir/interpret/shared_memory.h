@@ -19,21 +19,30 @@ struct Cell {
 struct Shared : Layout {
   std::vector<Cell> cells;
   std::int64_t element_bytes, align;  // in bytes
+  std::uint32_t read_afar = 0;        // behind which cluster barrier another block read it last; 0: none did
+};
+
+/// Of one block. The blocks of a cluster take turns on the machine.
+struct SharedState {
+  std::vector<Shared> buffers;
+  std::uint32_t epoch = 0, cluster_epoch = 0;  // now, and behind the last barrier of the cluster
 };
 
 /// Every access throws Error where the memory was not written, where another thread touched it with no barrier between,
 /// and where a copy is under way.
-class SharedMemory {
+class SharedMemory : public SharedState {
  public:
   explicit SharedMemory(const Lanes& lanes) : lanes_(lanes) {}
 
-  std::vector<Shared> buffers;
-
-  void start_block();           // nothing is written
-  void barrier() { ++epoch_; }  // of all threads
-  std::uint32_t epoch() const { return epoch_; }
+  void start_block();                                  // nothing is written
+  void barrier() { ++epoch; }                          // of all threads
+  void cluster_barrier() { cluster_epoch = ++epoch; }  // of all threads of the cluster
+  /// At a block's end, which takes its memory away: nobody may read it afar without a cluster barrier behind that.
+  void check_finished() const;
 
   double read(const Shared&, Cell&, int lane) const;
+  /// Of a buffer of another block of the cluster, or of the own one.
+  double read_afar(const SharedState& of, Shared&, const Cell&, int lane) const;
   void write(const Shared&, Cell&, int lane, double value) const;
   /// A copy by one thread starts; `value` is there when it lands.
   void start_copy(const Shared&, Cell&, int lane, double value) const;
@@ -46,7 +55,6 @@ class SharedMemory {
   void check_overwrite(const Shared&, const Cell&, int lane) const;
 
   const Lanes& lanes_;
-  std::uint32_t epoch_ = 0;
 };
 
 }  // namespace deplo::ir::exec

@@ -1,5 +1,7 @@
 // The statements of Tile IR: the launch, stages, what waits for them, and combinations.
 #include <algorithm>
+#include <limits>
+#include <optional>
 
 #include "core/error.h"
 #include "ir/interpret/statements.h"
@@ -14,7 +16,7 @@ struct RunStage {
   std::vector<Index> origin;
   std::vector<SlabAxis> slab;
   Transport transport;
-  Index slot;
+  Index slot, when;
   std::int64_t count;  // cells of a slot
   bool opens_group;    // the first of a run that is waited for together
   bool behind_barrier;
@@ -23,6 +25,10 @@ struct RunStage {
   void operator()(Machine& m, Mask mask) {
     m.converge(mask);
     if (behind_barrier) m.shared.barrier();
+    if (m.lanes.scalar(when) == 0) {
+      if (transport != Transport::tma) m.copies.skip_stage(opens_group);
+      return;
+    }
     const std::int64_t n = m.lanes.scalar(slot);
     const Shared& to = m.shared.buffers[static_cast<std::size_t>(buffer)];
     const std::int64_t slots = std::ssize(to.cells) / count;
@@ -76,11 +82,24 @@ struct RunAsyncWait {
   }
 };
 
+/// Who holds the total along an axis; the others hold nothing.
+struct Receiver {
+  int axis;
+  Index position;
+
+  bool is(const Machine& m, int lane) const {
+    const Variable& along = m.lanes.variables[static_cast<std::size_t>(axis)];
+    return m.lanes.at(position, lane) == (along.varies ? along.lanes[static_cast<std::size_t>(lane)] : along.scalar);
+  }
+};
+constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
+
 struct RunCombine {
   std::size_t acc;
   Op op;
   bool across_threads;
   std::vector<int> first;  // of each lane: the first lane of its group
+  std::optional<Receiver> to;
 
   void operator()(Machine& m, Mask mask) const {
     if (across_threads) m.barrier(mask);
@@ -92,7 +111,25 @@ struct RunCombine {
       apply_lanes(op, 1, &sum, &sum, value + l);
     }
     for (std::size_t l = 0; l < total.size(); ++l)
-      if (mask == nullptr || mask[l] != 0) value[l] = total[static_cast<std::size_t>(first[l])];
+      if (mask == nullptr || mask[l] != 0)
+        value[l] = !to || to->is(m, static_cast<int>(l)) ? total[static_cast<std::size_t>(first[l])] : nothing;
+  }
+};
+
+/// Over the blocks of a cluster, lane by lane.
+struct RunClusterCombine {
+  std::size_t acc;
+  Op op;
+  Receiver to;
+
+  void operator()(Machine& m, Mask) {
+    std::vector<double> total(static_cast<std::size_t>(m.lanes.count), *neutral(op));
+    m.for_each_block([&](int) { apply_lanes(op, m.lanes.count, total.data(), total.data(), m.lanes.element(acc, 0)); });
+    m.for_each_block([&](int) {
+      for (int l = 0; l < m.lanes.count; ++l)
+        m.lanes.element(acc, 0)[l] = to.is(m, l) ? total[static_cast<std::size_t>(l)] : nothing;
+      m.shared.cluster_barrier();
+    });
   }
 };
 
@@ -119,6 +156,7 @@ void compile(Compiler& c, const Stage& s) {
                .slab = s.slab,
                .transport = s.transport,
                .slot = c.index(s.slot),
+               .when = c.index(s.when),
                .count = 1,
                .opens_group = c.opens_group,
                .behind_barrier = is_behind_barrier(c, s),
@@ -130,8 +168,8 @@ void compile(Compiler& c, const Stage& s) {
     c.fail("expected stages of " + s.buffer + " that agree");
   for (const Expr& e : s.origin) run.origin.push_back(c.index(e));
   const auto varies = [](const Index& i) { return i.varies; };
-  if (run.slot.varies || std::any_of(run.origin.begin(), run.origin.end(), varies))
-    c.fail("expected an origin and a slot that all threads share");
+  if (run.slot.varies || run.when.varies || std::any_of(run.origin.begin(), run.origin.end(), varies))
+    c.fail("expected an origin, a slot and a condition that all threads share");
   if (run.origin.size() != c.machine.global.buffers[static_cast<std::size_t>(source)].shape.size())
     c.fail("expected one origin per dimension of " + s.source);
   for (const SlabAxis& axis : s.slab)
@@ -149,10 +187,15 @@ void compile(Compiler& c, const Combine& s) {
   if (c.tile == nullptr || !neutral(s.op)) c.fail("expected a reduction in a Tile");
   const std::uint64_t depends = c.groups.axes_of(c.statement());
   std::uint64_t over = 0;
-  RunCombine run{c.operand(s.acc, 1).value, s.op, false, {}};
+  RunCombine run{c.operand(s.acc, 1).value, s.op, false, {}, std::nullopt};
+  if (s.to) run.to = Receiver{c.axis(s.over.front()), c.index(*s.to)};
   for (std::size_t i = 0; i < c.tile->axes.size(); ++i) {
     const Axis& axis = c.tile->axes[i];
     if (std::find(s.over.begin(), s.over.end(), axis.name) == s.over.end()) continue;
+    if (axis.bind == Bind::cluster) {
+      if (!run.to) c.fail("expected a block that gets the total");
+      return c.emit_of_cluster(RunClusterCombine{run.acc, s.op, std::move(*run.to)});
+    }
     if (((depends >> i) & 1) != 0) over |= std::uint64_t{1} << i;
     run.across_threads = run.across_threads || axis.bind == Bind::thread;
   }

@@ -147,4 +147,20 @@ std::optional<Interval> bounds(const Expr& e, const Ranges& ranges) {
   return finite(range) ? std::optional(range) : std::nullopt;
 }
 
+Ranges narrowed(Ranges ranges, const Expr& condition) {
+  if (condition.kind() != Expr::Kind::binary) return ranges;
+  if (condition.op() == ExprOp::land) return narrowed(narrowed(std::move(ranges), condition.lhs()), condition.rhs());
+  if (condition.op() != ExprOp::lt) return ranges;
+  const Expr above = simplify(condition.rhs() - condition.lhs());  // at least 1
+  for (auto& [name, range] : ranges) {
+    const auto step = coefficient(above, name);
+    if (step != 1 && step != -1) continue;
+    const auto others = bounds(simplify(substitute(above, {{name, Expr(0)}})), ranges);
+    if (!others) continue;
+    if (step == -1) range.high = std::max(range.low, std::min(range.high, others->high - 1));
+    if (step == 1) range.low = std::min(range.high, std::max(range.low, 1 - others->high));
+  }
+  return ranges;
+}
+
 }  // namespace deplo::ir

@@ -58,6 +58,19 @@ Stmt warp_shuffle(Terms& in) {
   return s;
 }
 
+Stmt cluster_load(Terms& in) {
+  ClusterLoad s;
+  in.expect("(");
+  s.dst = in.new_name("a value");
+  if (in.take_if(":")) s.type = in.type();
+  in.expect({"<", "-"});
+  in.element(s.buffer, s.index);
+  in.expect({",", "block", "="});
+  s.block = in.expression();
+  in.expect(")");
+  return s;
+}
+
 Stmt cp_async_copy(Terms& in) {
   CpAsyncCopy s;
   in.expect("(");
@@ -142,6 +155,8 @@ std::span<const Keyword> kernel_keywords() {
       {"Sync", [](Terms&) -> Stmt { return Sync{}; }},
       {"TreeHalve", tree_halve},
       {"WarpShuffle", warp_shuffle},
+      {"ClusterSync", [](Terms&) -> Stmt { return ClusterSync{}; }},
+      {"ClusterLoad", cluster_load},
       {"CpAsyncCopy", cp_async_copy},
       {"CpAsyncCommit", [](Terms&) -> Stmt { return CpAsyncCommit{}; }},
       {"CpAsyncWait", cp_async_wait},

@@ -87,6 +87,7 @@ Stmt write(Terms& in, std::string buffer) {
   else
     in.expect("=");
   w.value = in.argument();
+  if (w.mode == WriteMode::add && in.take_if("together")) w.mode = WriteMode::add_together;
   return w;
 }
 

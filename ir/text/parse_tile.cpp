@@ -15,9 +15,10 @@ Stmt tile(Terms& in) {
     in.expect(":");
     a.extent = in.extent(threads);
     in.expect("=");
-    a.bind = in.bind_word(Bind::block, Bind::vector, "BLOCK, THREAD, REG or VECTOR");
+    a.bind = in.bind_word(Bind::block, Bind::vector, "BLOCK, CLUSTER, THREAD, REG or VECTOR");
     t.axes.push_back(std::move(a));
   });
+  if (in.take_if(",")) t.resident = in.field("resident", 1, 1024);
   in.expect({")", ":"});
   t.body = nested(in);
   return t;
@@ -57,6 +58,10 @@ Stmt combine(Terms& in) {
   c.op = in.op_field();
   in.expect({",", "over", "=", "("});
   in.separated(")", [&] { c.over.push_back(in.name("an axis")); });
+  if (in.take_if(",")) {
+    in.expect({"to", "="});
+    c.to = in.expression();
+  }
   in.expect(")");
   return c;
 }
@@ -74,6 +79,10 @@ void stage_options(Terms& in, Stage& s) {
   }
   for (const Transport t : {Transport::ahead, Transport::async, Transport::tma})
     if (in.take_if(name(t))) s.transport = t;
+  if (in.take_if("when")) {
+    in.expect("=");
+    s.when = in.expression();
+  }
 }
 
 }  // namespace

@@ -157,8 +157,9 @@ class Printer {
     access(w.buffer, w.index);
     if (w.lanes != 1) out += ':';
     lanes(w.lanes);
-    out += w.mode == WriteMode::add ? " += " : " = ";
+    out += adds(w.mode) ? " += " : " = ";
     argument(w.value);
+    if (w.mode == WriteMode::add_together) out += " together";
     out += '\n';
   }
   void statement(const If& s, int indent) {
@@ -172,7 +173,12 @@ class Printer {
       integer(a.extent);
       (out += '=') += bind_name(a.bind);
     });
-    out += ")):\n";
+    out += ')';
+    if (t.resident > 0) {
+      out += ", resident=";
+      integer(t.resident);
+    }
+    out += "):\n";
     body(t.body, indent + 1);
   }
   void statement(const Stage& s, int) {
@@ -205,6 +211,7 @@ class Printer {
       out.append("@").append(print(s.slot));
     }
     if (s.transport != Transport::copy) (out += ' ') += name(s.transport);
+    if (!s.when.is_constant(1)) out.append(" when=").append(print(s.when));
   }
   void statement(const AsyncWait& s, int) {
     integer("AsyncWait(keep=", s.keep);
@@ -215,7 +222,9 @@ class Printer {
   void statement(const Combine& c, int) {
     (out.append("Combine(").append(c.acc).append(", op=") += name(c.op)).append(", over=(");
     separated(c.over, [&](const std::string& axis) { out += axis; });
-    out += "))\n";
+    out += ')';
+    if (c.to) out.append(", to=").append(print(*c.to));
+    out += ")\n";
   }
   void statement(const Smem& s, int) {
     out.append("Smem ").append(s.buffer) += '[';
@@ -245,6 +254,14 @@ class Printer {
     value(s.dst, s.type);
     out.append(" <- ").append(s.value).append(", op=") += name(s.op);
     integer(", length=", s.length, ")\n");
+  }
+  void statement(const ClusterSync&, int) { out += "ClusterSync\n"; }
+  void statement(const ClusterLoad& s, int) {
+    out += "ClusterLoad(";
+    value(s.dst, s.type);
+    out += " <- ";
+    access(s.buffer, s.index);
+    out.append(", block=").append(print(s.block)).append(")\n");
   }
   void statement(const Prefetch& s, int) {
     out += "Prefetch(";

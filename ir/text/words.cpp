@@ -25,6 +25,8 @@ std::string_view bind_name(Bind b) {
       return "reduce";
     case Bind::block:
       return "BLOCK";
+    case Bind::cluster:
+      return "CLUSTER";
     case Bind::thread:
       return "THREAD";
     case Bind::reg:

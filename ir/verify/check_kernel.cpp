@@ -73,6 +73,20 @@ void check(Context& c, const WarpShuffle& s) {
   check_convergent(c);
 }
 
+void check(Context& c, const ClusterSync&) { check_in_cluster(c); }
+
+void check(Context& c, const ClusterLoad& l) {
+  check_type(l.type, c.program.level);
+  const Name& buffer = check_shared_access(c, l.buffer, l.index, l.type.lanes);
+  if (l.type.dtype != DType::f32 || buffer.type.dtype != DType::f32) fail("it moves f32");
+  if (c.cluster == 0) fail("the Tile has no CLUSTER axis");
+  const Value block = c.index.evaluate(l.block);
+  if (block.range.low < 0 || block.range.high >= c.cluster)
+    fail("block `{}` is in {}..{}, not proven in 0..{}", print(l.block), block.range.low, block.range.high,
+         c.cluster - 1);
+  c.names.define(l.dst, Name::Kind::value, "a value").type = l.type;
+}
+
 // PTX ISA, "cp.async": 4, 8 or 16 bytes from global to shared memory.
 void check(Context& c, const CpAsyncCopy& s) {
   const Name& to = check_shared_access(c, s.buffer, s.index, s.lanes);
@@ -94,8 +108,7 @@ void check(Context&, const CpAsyncWait& w) {
 
 void check(Context& c, const MbarrierInit& m) {
   if (m.slots < 1 || m.count < 1) fail("{} slots and a count of {}", m.slots, m.count);
-  const Scope* outer = c.names.scope()->parent;
-  if (outer == nullptr || outer->parent != nullptr) fail("it stands directly in the Tile");
+  check_in_tile(c);
   c.names.define(m.barrier, Name::Kind::barrier, "a barrier").extents = {m.slots};
 }
 

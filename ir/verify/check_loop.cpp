@@ -2,6 +2,7 @@
 #include "ir/verify/checks.h"
 #include "ir/verify/operands.h"
 #include "ir/verify/violation.h"
+#include "ir/walk.h"
 
 namespace deplo::ir::verifier {
 namespace {
@@ -14,6 +15,14 @@ void check_per(const Context& c, const std::string& text) {
 
 void define_value(Context& c, const std::string& text, const Type& type) {
   c.names.define(text, Name::Kind::value, "a value").type = type;
+}
+
+// CUDA C++ Programming Guide, "atomicAdd": float2 and float4, at addresses of their alignment.
+void check_together(const Context& c, const Write& w, DType stored) {
+  if (c.program.level != Level::kernel) fail("lanes are added together in Kernel IR only");
+  if (stored != DType::f32 || (w.lanes != 2 && w.lanes != 4)) fail("2 or 4 lanes of f32 are added together");
+  if (known_divisor(flat_offset(w.index, c.program.find(w.buffer)->strides)) % w.lanes != 0)
+    fail("{} lanes are added together to `{}` at no known multiple of {}", w.lanes, w.buffer, w.lanes);
 }
 
 }  // namespace
@@ -95,7 +104,8 @@ void check(Context& c, const Write& w) {
   check_type({DType::f32, w.lanes}, c.program.level);
   const Name& target = check_access(c, w.buffer, w.index, w.lanes);
   if (!target.writable) fail("`{}` cannot be written", w.buffer);
-  if (w.mode == WriteMode::add && target.kind == Name::Kind::shared) fail("+= works on global memory only");
+  if (adds(w.mode) && target.kind == Name::Kind::shared) fail("+= works on global memory only");
+  if (w.mode == WriteMode::add_together) check_together(c, w, target.type.dtype);
   if (c.program.level == Level::loop && w.mode == WriteMode::assign && c.index.reachable())
     for (const Name* axis : c.index.axes())
       if (!axis->range.single() && !c.index.is_indexed(*axis))

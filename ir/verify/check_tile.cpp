@@ -11,6 +11,9 @@
 namespace deplo::ir::verifier {
 namespace {
 
+// CUDA C++ Programming Guide, "Thread Block Clusters": 8, and 16 where a device is asked for it.
+constexpr std::int64_t most_in_cluster = 16;
+
 const Name& buffer_of_program(const Context& c, const std::string& text) {
   const Name* buffer = c.names.find(text);
   if (buffer == nullptr || buffer->kind != Name::Kind::buffer) fail("`{}` is not a buffer of the program", text);
@@ -102,8 +105,14 @@ void declare(Context& c, const Stage& s, const Name& source) {
 
 void check(Context& c, const Tile& t) {
   if (c.names.scope()->parent != nullptr) fail("a Tile stands at the top level");
+  if (t.resident < 0) fail("{} resident blocks", t.resident);
   for (const Axis& a : t.axes) {
-    const bool launch = a.bind == Bind::block || a.bind == Bind::thread;
+    const bool launch = a.bind == Bind::block || a.bind == Bind::cluster || a.bind == Bind::thread;
+    if (a.bind == Bind::cluster) {
+      if (c.cluster != 0) fail("more than one CLUSTER axis");
+      if (a.extent > most_in_cluster) fail("a cluster of {} blocks, at most {}", a.extent, most_in_cluster);
+      c.cluster = a.extent;
+    }
     if (a.bind == Bind::thread && __builtin_mul_overflow(c.threads, a.extent, &c.threads))
       fail("a block of too many threads");
     const bool inner = c.program.level == Level::tile && (a.bind == Bind::reg || a.bind == Bind::vector);
@@ -123,6 +132,8 @@ void check(Context& c, const Stage& s) {
   const std::size_t rank = source.extents.size();
   if (s.origin.size() != rank) fail("`{}` has {} dimensions, found {} in the origin", s.source, rank, s.origin.size());
   for (const Expr& e : s.origin) evaluate_uniform(c, e, "origin");
+  evaluate_uniform(c, s.when, "condition");
+  if (s.transport == Transport::copy && !s.when.is_constant(1)) fail("a copy has no group that could be empty");
   if (s.slots < 1) fail("{} slots", s.slots);
   evaluate_uniform(c, s.slot, "slot");
   c.index.in_range(s.slot, s.slots);
@@ -130,7 +141,7 @@ void check(Context& c, const Stage& s) {
   if (buffer == nullptr || buffer->stage == nullptr) {
     declare(c, s, source);
   } else {
-    if (!agree(s, *buffer->stage)) fail("the stages of `{}` agree in all but origin and slot", s.buffer);
+    if (!agree(s, *buffer->stage)) fail("the stages of `{}` agree in all but origin, slot and condition", s.buffer);
     if (!buffer->scope->open) fail("`{}` is out of scope", s.buffer);
   }
   check_convergent(c);
@@ -145,6 +156,21 @@ void check(Context& c, const AsyncWait& w) {
   check_convergent(c);
 }
 
+namespace {
+
+void check_receiver(Context& c, const Combine& s) {
+  const Name* axis = s.over.size() == 1 ? c.names.find(s.over[0]) : nullptr;
+  if (axis == nullptr || (axis->bind != Bind::thread && axis->bind != Bind::cluster))
+    fail("`to` is a position along one THREAD or CLUSTER axis");
+  c.index.begin_list();
+  if (c.index.evaluate(*s.to).varies) fail("`to` differs between the threads of a block");
+  if (c.index.is_indexed(*axis)) fail("`to` depends on `{}`, along which it is a position", axis->text);
+  if (c.vector_axis != nullptr && depends_on(*s.to, *c.vector_axis)) fail("`to` depends on the VECTOR axis");
+  c.index.in_range(*s.to, axis->range.high + 1);
+}
+
+}  // namespace
+
 void check(Context& c, const Combine& s) {
   const Name* acc = c.names.find(s.acc);
   if (acc == nullptr || acc->kind != Name::Kind::accumulator) fail("`{}` is not an accumulator before this", s.acc);
@@ -153,10 +179,15 @@ void check(Context& c, const Combine& s) {
     const Name* axis = c.names.find(text);
     const bool exists = axis != nullptr && axis->kind == Name::Kind::axis && axis->active;
     const Bind bind = exists ? axis->bind : Bind::free;
-    if (bind != Bind::thread && bind != Bind::reg && bind != Bind::vector)
-      fail("`{}` is not a THREAD, REG or VECTOR axis", text);
+    if (bind == Bind::cluster) {
+      if (!s.to) fail("of the blocks along `{}` one gets the total: to=", text);
+      check_in_cluster(c);
+    } else if (bind != Bind::thread && bind != Bind::reg && bind != Bind::vector) {
+      fail("`{}` is not a CLUSTER, THREAD, REG or VECTOR axis", text);
+    }
     if (std::count(s.over.begin(), s.over.end(), text) > 1) fail("axis `{}` is named twice", text);
   }
+  if (s.to) check_receiver(c, s);
   check_convergent(c);
 }
 

@@ -57,4 +57,14 @@ void check_convergent(const Context& c) {
   if (c.divergent != 0) fail("some threads of the block may not reach this");
 }
 
+void check_in_tile(const Context& c) {
+  const Scope* outer = c.names.scope()->parent;
+  if (outer == nullptr || outer->parent != nullptr) fail("it stands directly in the Tile");
+}
+
+void check_in_cluster(const Context& c) {
+  check_in_tile(c);
+  if (c.cluster == 0) fail("the Tile has no CLUSTER axis");
+}
+
 }  // namespace deplo::ir::verifier

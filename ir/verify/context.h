@@ -21,6 +21,7 @@ struct Context {
   IndexProver index;
   const std::string* vector_axis = nullptr;  // of the tile
   std::int64_t threads = 1;                  // of a block
+  std::int64_t cluster = 0;                  // its blocks; 0: no cluster axis
   int divergent = 0;                         // bodies around that some of them may skip
   std::vector<std::pair<const Name*, const Scope*>>
       accumulations;  // Loop IR: of each Accum, by which body it stands in
@@ -34,5 +35,9 @@ Name& check_shared_access(Context&, const std::string& buffer, const std::vector
 Name& check_accumulator(Context&, const std::string& name, const Type&, Op);
 /// All threads of the block reach the statement.
 void check_convergent(const Context&);
+/// It stands directly in the Tile.
+void check_in_tile(const Context&);
+/// The same, of a cluster of blocks.
+void check_in_cluster(const Context&);
 
 }  // namespace deplo::ir::verifier

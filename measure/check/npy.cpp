@@ -122,8 +122,8 @@ class NpyFile {
 
   float element(double value, ir::DType dtype) const {
     const double most = dtype == ir::DType::boolean ? 1
-                        : dtype == ir::DType::i32   ? std::numeric_limits<std::int32_t>::max()
-                                                    : std::numeric_limits<float>::max();
+                        : dtype == ir::DType::i32   ? double{std::numeric_limits<std::int32_t>::max()}
+                                                    : double{std::numeric_limits<float>::max()};
     const bool whole = dtype == ir::DType::boolean || dtype == ir::DType::i32;
     const double least = dtype == ir::DType::boolean ? 0 : -most;
     if (!(value >= least && value <= most) || (whole && value != std::trunc(value)))
@@ -138,5 +138,20 @@ class NpyFile {
 }  // namespace
 
 std::vector<float> read_npy(const std::string& file, const ir::TensorType& type) { return NpyFile(file).values(type); }
+
+std::string npy_bytes(std::span<const float> values, const ir::Shape& shape) {
+  std::string extents;
+  for (const std::int64_t extent : shape) extents += fmt::format("{}, ", extent);
+  std::string header = fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}), }}", extents);
+  // The elements begin at a multiple of 64 bytes, behind the magic, the version, the length and a newline.
+  constexpr std::size_t before = 10, alignment = 64;
+  header.resize((before + header.size() + 1 + alignment - 1) / alignment * alignment - before - 1, ' ');
+  header += '\n';
+  std::string bytes("\x93NUMPY\x01\x00", 8);
+  bytes += static_cast<char>(header.size() & 0xff);
+  bytes += static_cast<char>(header.size() >> 8);
+  bytes += header;
+  return bytes.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
+}
 
 }  // namespace deplo::measure

@@ -1,5 +1,6 @@
 // Arrays in NumPy's .npy files (numpy.lib.format, versions 1 to 3).
 #pragma once
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,5 +11,8 @@ namespace deplo::measure {
 /// Values of the file, row-major, as a tensor of that type has them: the same shape, in C order, of bool, int32, int64,
 /// float32 or float64; reals for floats, whole numbers for i32 and bool. Throws Error that names the file.
 std::vector<float> read_npy(const std::string& file, const ir::TensorType&);
+
+/// The bytes of a file of float32 (version 1.0).
+std::string npy_bytes(std::span<const float> values, const ir::Shape&);
 
 }  // namespace deplo::measure

@@ -78,6 +78,11 @@ int CudaArrays::fill(std::size_t buffer, unsigned char byte) const {
 }
 
 std::unique_ptr<Arrays> CudaArrays::view(std::span<const std::size_t> buffers, const std::vector<ir::Buffer>& as) {
+  return seen(buffers, as);
+}
+
+std::unique_ptr<CudaArrays> CudaArrays::seen(std::span<const std::size_t> buffers,
+                                             const std::vector<ir::Buffer>& as) const {
   CHECK(buffers.size() == as.size());
   std::unique_ptr<CudaArrays> result(new CudaArrays(context_));
   for (std::size_t i = 0; i < as.size(); ++i) {

@@ -20,6 +20,8 @@ class CudaArrays final : public Arrays {
   std::vector<float> read(std::size_t buffer) override;
   void poison(std::size_t buffer) override;
   std::unique_ptr<Arrays> view(std::span<const std::size_t> buffers, const std::vector<ir::Buffer>& as) override;
+  /// The view as what it is.
+  std::unique_ptr<CudaArrays> seen(std::span<const std::size_t> buffers, const std::vector<ir::Buffer>& as) const;
   std::optional<std::string> overrun() override;
 
   std::size_t count() const { return slots_.size(); }

@@ -61,6 +61,7 @@ struct Cublas::Handle {
     require(table.create(&handle), "start");
     require(table.set_stream(handle, context.stream()), "use our stream");
     context.driver().require(context.driver().allocate(&workspace, cuda::workspace_bytes), "allocate a workspace");
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): a device's address is an integer in the driver's API
     require(table.set_workspace(handle, reinterpret_cast<void*>(workspace), cuda::workspace_bytes), "use a workspace");
     int number = 0;
     require(table.get_version(handle, &number), "ask for its version");
@@ -86,17 +87,17 @@ struct Cublas::Handle {
 namespace cuda {
 namespace {
 
-class GemmExecutable final : public CudaExecutable {
+class GemmLaunches final : public Launches {
  public:
-  GemmExecutable(CudaDevice& device, const Table& table, HandlePointer handle, const Gemm& gemm)
-      : CudaExecutable(device.context(), device.clock(), 1, {}, {}), table_(table), handle_(handle), gemm_(gemm) {}
+  GemmLaunches(const Table& table, HandlePointer handle, const Gemm& gemm)
+      : table_(table), handle_(handle), gemm_(gemm) {}
 
- private:
   // cuBLAS is column-major: its C = op(A) B is our transposed c = b a, with the same bytes.
   std::optional<Failure> enqueue(const CudaArrays& arrays, std::int64_t) const override {
     constexpr float one = 1, zero = 0;
     const auto number = [](std::int64_t value) { return static_cast<int>(value); };
     const int m = number(gemm_.n), n = number(gemm_.m), k = number(gemm_.k);
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): as above
     const auto at = [&](std::size_t buffer) { return reinterpret_cast<float*>(arrays.address(buffer)); };
     const int transpose = gemm_.b_transposed ? 1 : 0, lda = gemm_.b_transposed ? k : m;  // CUBLAS_OP_T, CUBLAS_OP_N
     // CUBLAS_DEFAULT_MATH is fp32 for sgemm, with every algorithm allowed; CUBLAS_PEDANTIC_MATH would take the fast
@@ -114,6 +115,7 @@ class GemmExecutable final : public CudaExecutable {
   }
   std::string what() const override { return gemm_.tf32 ? "cuBLAS's sgemm in TF32" : "cuBLAS's sgemm"; }
 
+ private:
   const Table& table_;
   HandlePointer handle_;
   Gemm gemm_;
@@ -140,8 +142,10 @@ Result<std::unique_ptr<Executable>> Cublas::gemm(const Gemm& gemm) const {
   for (const std::int64_t extent : {gemm.m, gemm.n, gemm.k, gemm.batch})
     if (extent < 1 || extent > std::numeric_limits<int>::max())
       return Failure{Status::invalid, fmt::format("cuBLAS takes extents up to 2^31 - 1, found {}", extent)};
-  return std::unique_ptr<Executable>(
-      std::make_unique<cuda::GemmExecutable>(handle_->device, handle_->table, handle_->handle, gemm));
+  const cuda::CudaDevice& device = handle_->device;
+  return std::unique_ptr<Executable>(std::make_unique<cuda::CudaExecutable>(
+      device.context(), device.clock(), std::make_unique<cuda::GemmLaunches>(handle_->table, handle_->handle, gemm), 1,
+      std::vector<std::size_t>{}, Resources{}));
 }
 
 }  // namespace deplo::measure

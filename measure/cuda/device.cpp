@@ -103,8 +103,14 @@ Result<std::unique_ptr<Executable>> CudaDevice::build(const KernelCode& candidat
   auto kernel =
       LoadedKernel::load(context_, cubin.value().code, source.entry, cubin.value().resources.dynamic_shared_bytes);
   if (!kernel.ok()) return kernel.failure();
-  return std::unique_ptr<Executable>(std::make_unique<KernelExecutable>(
-      context_, clock_, encode_, std::move(kernel.value()), candidate, std::move(resources.value())));
+  return std::unique_ptr<Executable>(std::make_unique<CudaExecutable>(
+      context_, clock_, std::make_unique<KernelLaunches>(context_, encode_, std::move(kernel.value()), candidate),
+      source.blocks, source.zeroed, std::move(resources.value())));
+}
+
+std::unique_ptr<Executable> CudaDevice::chain(std::vector<ChainLink> links) {
+  return std::make_unique<CudaExecutable>(context_, clock_, std::make_unique<ChainLaunches>(std::move(links)), 1,
+                                          std::vector<std::size_t>{}, Resources{});
 }
 
 }  // namespace cuda

@@ -12,6 +12,7 @@ class CudaDevice final : public Device {
   Dialect dialect() const override { return Dialect::cuda; }
   std::unique_ptr<Arrays> allocate(const std::vector<ir::Buffer>& buffers) override;
   Result<std::unique_ptr<Executable>> build(const KernelCode&) override;
+  std::unique_ptr<Executable> chain(std::vector<ChainLink> links) override;
 
   const Context& context() const { return context_; }
   const ClockProbe& clock() const { return clock_; }

@@ -15,9 +15,15 @@ const CudaArrays& arrays_of(std::span<Arrays* const> sets, int launch) {
 
 }  // namespace
 
-CudaExecutable::CudaExecutable(const Context& context, const ClockProbe& clock, std::int64_t blocks,
+CudaExecutable::CudaExecutable(const Context& context, const ClockProbe& clock,
+                               std::unique_ptr<const Launches> launches, std::int64_t blocks,
                                std::vector<std::size_t> zeroed, Resources resources)
-    : context_(context), clock_(clock), blocks_(blocks), zeroed_(std::move(zeroed)), resources_(std::move(resources)) {}
+    : context_(context),
+      clock_(clock),
+      launches_(std::move(launches)),
+      blocks_(blocks),
+      zeroed_(std::move(zeroed)),
+      resources_(std::move(resources)) {}
 
 CudaExecutable::~CudaExecutable() {
   context_.enter_to_free();
@@ -25,7 +31,7 @@ CudaExecutable::~CudaExecutable() {
 }
 
 Failure CudaExecutable::failure(int code) const {
-  return context_.driver().failure(code, Status::launch_error, what());
+  return context_.driver().failure(code, Status::launch_error, launches_->what());
 }
 
 // A fill is of the whole buffer also where a part of the blocks runs: of its time their part is taken.
@@ -48,7 +54,7 @@ Result<double> CudaExecutable::launch(Arrays& arrays, std::int64_t blocks) {
   if (code == 0) code = context_.mark(start);
   std::optional<Failure> failed = enqueue_fills(memory);
   if (code == 0) code = context_.mark(middle);
-  if (!failed) failed = enqueue(memory, blocks);
+  if (!failed) failed = launches_->enqueue(memory, blocks);
   if (code == 0) code = context_.mark(end);
   // Also when enqueueing failed: what runs must be done before the arrays go.
   const int finished = context_.wait();
@@ -88,11 +94,16 @@ Result<double> CudaExecutable::replay(GraphExec graph) const {
   return context_.elapsed_us(start, end);
 }
 
+std::optional<Failure> CudaExecutable::enqueue(const CudaArrays& arrays) const {
+  if (auto failed = enqueue_fills(arrays)) return failed;
+  return launches_->enqueue(arrays, blocks_);
+}
+
 std::optional<Failure> CudaExecutable::enqueue_all(const Plan& plan) const {
   for (int i = 0; i < plan.batch; ++i) {
     if (auto failed = enqueue_fills(arrays_of(plan.sets, i))) return failed;
     if (plan.fills_only) continue;
-    if (auto failed = enqueue(arrays_of(plan.sets, i), plan.blocks)) return failed;
+    if (auto failed = launches_->enqueue(arrays_of(plan.sets, i), plan.blocks)) return failed;
   }
   return std::nullopt;
 }
@@ -108,7 +119,7 @@ Result<GraphExec> CudaExecutable::graph_of(const Plan& plan) {
   }
   for (const KeptGraph& graph : graphs_)
     if (graph.key == key) return graph.exec;
-  const auto exec = build_graph(plan);
+  auto exec = build_graph(plan);
   if (!exec.ok()) return exec;
   graphs_.push_front({std::move(key), exec.value()});
   constexpr std::size_t most_graphs = 4;  // cold and warm caches, a batch of screening and one of confirmation
@@ -147,8 +158,8 @@ Result<std::unique_ptr<LoadedKernel>> LoadedKernel::load(const Context& context,
   code = driver.module_function(&kernel->function_, kernel->module_, entry.c_str());
   if (code != 0) return driver.failure(code, Status::load_error, fmt::format("find the kernel '{}'", entry));
   constexpr int dynamic_shared_size = 8;  // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-  constexpr std::int64_t without_asking =
-      48 * 1024;  // CUDA C++ Programming Guide, "Shared Memory" of each architecture
+  // CUDA C++ Programming Guide, "Shared Memory" of each architecture.
+  constexpr std::int64_t without_asking = std::int64_t{48} * 1024;
   if (dynamic_shared > without_asking) {
     code = driver.function_set(kernel->function_, dynamic_shared_size, static_cast<int>(dynamic_shared));
     if (code != 0)
@@ -163,10 +174,9 @@ LoadedKernel::~LoadedKernel() {
   context_.driver().module_unload(module_);
 }
 
-KernelExecutable::KernelExecutable(const Context& context, const ClockProbe& clock, EncodeTiled encode,
-                                   std::unique_ptr<LoadedKernel> kernel, const KernelCode& candidate,
-                                   Resources resources)
-    : CudaExecutable(context, clock, candidate.source.blocks, candidate.source.zeroed, std::move(resources)),
+KernelLaunches::KernelLaunches(const Context& context, EncodeTiled encode, std::unique_ptr<LoadedKernel> kernel,
+                               const KernelCode& candidate)
+    : context_(context),
       encode_(encode),
       kernel_(std::move(kernel)),
       threads_(candidate.source.threads),
@@ -175,10 +185,10 @@ KernelExecutable::KernelExecutable(const Context& context, const ClockProbe& clo
   for (const auto& map : maps_) map_types_.push_back(candidate.kernel.buffers.at(map.buffer).dtype);
 }
 
-std::string KernelExecutable::what() const { return fmt::format("{} threads a block", threads_); }
+std::string KernelLaunches::what() const { return fmt::format("{} threads a block", threads_); }
 
 // The parameters: the address of each buffer, then each tensor map by value.
-std::optional<Failure> KernelExecutable::enqueue(const CudaArrays& arrays, std::int64_t blocks) const {
+std::optional<Failure> KernelLaunches::enqueue(const CudaArrays& arrays, std::int64_t blocks) const {
   const Driver& driver = context_.driver();
   std::vector<Address> addresses(arrays.count());
   std::vector<TensorMap> maps(maps_.size());
@@ -197,6 +207,16 @@ std::optional<Failure> KernelExecutable::enqueue(const CudaArrays& arrays, std::
       driver.launch(kernel_->function(), static_cast<unsigned>(blocks), 1, 1, static_cast<unsigned>(threads_), 1, 1,
                     dynamic_shared_, context_.stream(), parameters.data(), nullptr);
   if (code != 0) return driver.failure(code, Status::launch_error, what());
+  return std::nullopt;
+}
+
+std::string ChainLaunches::what() const { return fmt::format("{} kernels", links_.size()); }
+
+std::optional<Failure> ChainLaunches::enqueue(const CudaArrays& arrays, std::int64_t) const {
+  for (const ChainLink& link : links_) {
+    const auto seen = arrays.seen(link.buffers, link.as);
+    if (auto failed = static_cast<const CudaExecutable&>(*link.executable).enqueue(*seen)) return failed;
+  }
   return std::nullopt;
 }
 

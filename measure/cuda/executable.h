@@ -9,9 +9,22 @@
 
 namespace deplo::measure::cuda {
 
-/// What one launch is made of is the derived class's; how it is repeated and timed is here.
-class CudaExecutable : public Executable {
+/// What a launch is made of: a kernel, or a library's function.
+class Launches {
  public:
+  virtual ~Launches() = default;
+  /// Enqueues the first `blocks` blocks on the context's stream.
+  virtual std::optional<Failure> enqueue(const CudaArrays&, std::int64_t blocks) const = 0;
+  /// For messages: "128 threads a block".
+  virtual std::string what() const = 0;
+};
+
+/// How launches are repeated and timed.
+class CudaExecutable final : public Executable {
+ public:
+  /// `zeroed`: buffers to be filled with 0 before each launch of the whole grid of `blocks`.
+  CudaExecutable(const Context&, const ClockProbe&, std::unique_ptr<const Launches>, std::int64_t blocks,
+                 std::vector<std::size_t> zeroed, Resources);
   ~CudaExecutable() override;
   CudaExecutable(const CudaExecutable&) = delete;
   CudaExecutable& operator=(const CudaExecutable&) = delete;
@@ -21,15 +34,8 @@ class CudaExecutable : public Executable {
   /// sample of the same addresses.
   Result<Sample> sample(std::span<Arrays* const> sets, std::int64_t blocks, int batch) override;
   const Resources& resources() const override { return resources_; }
-
- protected:
-  /// `zeroed`: buffers to be filled with 0 before each launch of the whole grid of `blocks`.
-  CudaExecutable(const Context&, const ClockProbe&, std::int64_t blocks, std::vector<std::size_t> zeroed, Resources);
-  /// Enqueues the first `blocks` blocks on the context's stream.
-  virtual std::optional<Failure> enqueue(const CudaArrays&, std::int64_t blocks) const = 0;
-  /// For messages: "128 threads a block".
-  virtual std::string what() const = 0;
-  const Context& context_;
+  /// Enqueues one launch of the whole grid, with its fills.
+  std::optional<Failure> enqueue(const CudaArrays&) const;
 
  private:
   struct Plan {
@@ -50,7 +56,9 @@ class CudaExecutable : public Executable {
   Failure failure(int code) const;
   double part_left_out(std::int64_t blocks) const;
 
+  const Context& context_;
   const ClockProbe& clock_;
+  std::unique_ptr<const Launches> launches_;  // outlives the graphs, whose nodes are of its code
   std::int64_t blocks_;
   std::vector<std::size_t> zeroed_;
   Resources resources_;
@@ -73,21 +81,31 @@ class LoadedKernel {
   Function function_ = nullptr;
 };
 
-class KernelExecutable final : public CudaExecutable {
+class KernelLaunches final : public Launches {
  public:
-  KernelExecutable(const Context&, const ClockProbe&, EncodeTiled, std::unique_ptr<LoadedKernel>, const KernelCode&,
-                   Resources);
-
- private:
+  KernelLaunches(const Context&, EncodeTiled, std::unique_ptr<LoadedKernel>, const KernelCode&);
   std::optional<Failure> enqueue(const CudaArrays&, std::int64_t blocks) const override;
   std::string what() const override;
 
+ private:
+  const Context& context_;
   EncodeTiled encode_;
   std::unique_ptr<LoadedKernel> kernel_;
   std::int64_t threads_;
   unsigned dynamic_shared_;
   std::vector<ir::KernelSource::TensorMap> maps_;
   std::vector<ir::DType> map_types_;  // of the buffers that the maps are of
+};
+
+/// Kernels of one device, one after the other.
+class ChainLaunches final : public Launches {
+ public:
+  explicit ChainLaunches(std::vector<ChainLink> links) : links_(std::move(links)) {}
+  std::optional<Failure> enqueue(const CudaArrays&, std::int64_t blocks) const override;
+  std::string what() const override;
+
+ private:
+  std::vector<ChainLink> links_;
 };
 
 }  // namespace deplo::measure::cuda

@@ -52,13 +52,17 @@ std::vector<fs::path> path_folders() {
 }
 
 // What `pip install nvidia-…` makes: PREFIX/lib/python3.11/site-packages/nvidia/cu13, for each PREFIX/bin that the shell
-// looks in, be it a virtual environment's or the system's.
+// looks in, be it a virtual environment's or the system's, and where `pip install --user` puts packages.
 std::vector<fs::path> wheels() {
+  std::vector<fs::path> prefixes;
+  for (const fs::path& bin : path_folders()) prefixes.push_back(bin.parent_path());
+  if (const char* const home = std::getenv("HOME"); home != nullptr) prefixes.push_back(fs::path(home) / ".local");
   std::vector<fs::path> found;
-  for (const fs::path& bin : path_folders())
-    for (const fs::path& python : folders_in(bin.parent_path() / "lib", "python3"))
-      for (const char* const packages : {"site-packages", "dist-packages"})
-        for (fs::path& wheel : folders_in(python / packages / "nvidia", "")) found.push_back(std::move(wheel));
+  for (const fs::path& prefix : prefixes)
+    for (const char* const lib : {"lib", "lib64"})  // Fedora's Python has both
+      for (const fs::path& python : folders_in(prefix / lib, "python3"))
+        for (const char* const packages : {"site-packages", "dist-packages"})
+          for (fs::path& wheel : folders_in(python / packages / "nvidia", "")) found.push_back(std::move(wheel));
   return found;
 }
 

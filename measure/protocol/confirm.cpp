@@ -74,12 +74,13 @@ class Confirmation {
     entry.bits = problem_.checked_bits();
     entry.timing.sets = static_cast<int>(problem_.sets().size());
     const std::int64_t blocks = entry.contender.grid.blocks;
-    const int batch = batch_size(protocol_.confirm_sample_us, time.value(), protocol_);
+    const int batch = batch_size(protocol_.confirm_sample_us, time.value(), protocol_, problem_.sets());
     if (auto failure = sampler_.wake(*entry.contender.executable, problem_.sets(), blocks, batch))
       return fail(entry, *failure);
     const auto taken = sampler_.take(*entry.contender.executable, problem_.sets(), blocks, batch);
     if (!taken.ok()) return fail(entry, taken.failure());
-    entry.timing.batch = batch_size(protocol_.confirm_sample_us, taken.value().sample.us, protocol_);
+    const double us = taken.value().sample.us;
+    entry.timing.batch = batch_size(protocol_.confirm_sample_us, us, protocol_, problem_.sets());
   }
 
   static void fail(Entry& entry, Failure failure) { entry.failure = std::move(failure); }

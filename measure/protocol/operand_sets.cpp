@@ -19,7 +19,8 @@ std::size_t operand_set_count(std::int64_t footprint, std::int64_t l2_bytes) {
   return static_cast<std::size_t>(std::min(std::clamp<std::int64_t>(cold, 1, max_operand_sets), affordable));
 }
 
-OperandSets::OperandSets(Device& device, const std::vector<ir::Buffer>& buffers, std::size_t count) {
+OperandSets::OperandSets(Device& device, const std::vector<ir::Buffer>& buffers, std::size_t count)
+    : on_cpu_(device.info().cpu) {
   CHECK(count >= 1);
   for (std::size_t i = 0; i < count; ++i) ring_.push_back(owned_.emplace_back(device.allocate(buffers)).get());
   ring_.insert(ring_.end(), ring_.begin(), ring_.begin() + static_cast<std::ptrdiff_t>(count));

@@ -26,6 +26,7 @@ class OperandSets {
   /// Throws Error(environment) when the device has not enough memory.
   OperandSets(Device&, const std::vector<ir::Buffer>&, std::size_t count);
   std::size_t size() const { return owned_.size(); }
+  bool on_cpu() const { return on_cpu_; }
   Arrays& operator[](std::size_t index) { return *owned_.at(index); }
   /// For a batch of that many launches: the sets after those of the batch before, so that also batches of one rotate.
   std::span<Arrays* const> next(int launches);
@@ -36,6 +37,7 @@ class OperandSets {
   std::vector<std::unique_ptr<Arrays>> owned_;
   std::vector<Arrays*> ring_;  // twice around, so that every rotation is a part of it
   std::size_t cursor_ = 0;
+  bool on_cpu_;
 };
 
 }  // namespace deplo::measure

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "measure/protocol/interval.h"
+#include "measure/protocol/warm_up.h"
 
 namespace deplo::measure {
 namespace {
@@ -41,14 +42,15 @@ Result<Sampler::Taken> Sampler::watch(Executable& executable, Arrays& arrays, st
 
 std::optional<Failure> Sampler::wake(Executable& executable, OperandSets& sets, std::int64_t blocks, int batch) {
   constexpr std::chrono::milliseconds idle{20};
-  constexpr double spin_us = 10e3;
   if (device_.info().cpu || std::chrono::steady_clock::now() - last_ < idle) return std::nullopt;
-  for (double us = 0; us < spin_us;) {
+  WarmUp warm_up(static_cast<double>(device_.info().clock_mhz), woken_mhz_);
+  while (!warm_up.done()) {
     const auto sample = executable.sample(sets.next(batch), blocks, batch);
     if (!sample.ok()) return sample.failure();
     if (auto noop = check_time(sample.value().us)) return noop;
-    us += sample.value().us * batch;
+    warm_up.add(sample.value().us * batch, sample.value().clock_mhz);
   }
+  woken_mhz_ = warm_up.mhz();
   return std::nullopt;
 }
 

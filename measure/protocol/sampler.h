@@ -29,7 +29,7 @@ class Sampler {
   Result<Taken> take_warm(Executable&, OperandSets&, std::int64_t blocks, int batch);
   /// A launch of a reference kernel, whose speed is the clock of a device that does not say it.
   Result<Taken> watch(Executable&, Arrays&, std::int64_t blocks);
-  /// After 20 ms without a sample the clocks of a GPU are down: launches for 10 ms bring them up again. Nothing on
+  /// After 20 ms without a sample the clocks of a GPU are down: launches bring them up again (warm_up.h). Nothing on
   /// CPUs.
   std::optional<Failure> wake(Executable&, OperandSets&, std::int64_t blocks, int batch);
 
@@ -42,6 +42,7 @@ class Sampler {
   Device& device_;
   double least_clock_;
   std::deque<double> clocks_;  // of the last samples, rejected ones too, so that a lasting change is got used to
+  double woken_mhz_ = 0;       // where the last wake() ended
   double rest_ms_ = 0;         // the last rest since a sample that was not low
   std::chrono::steady_clock::time_point last_{};
 };

@@ -91,7 +91,7 @@ std::optional<Failure> take_samples(Executable& executable, Problem& problem, co
                                     const Launched& launched, double best_us, Timing& timing) {
   Sampler& sampler = problem.screening(protocol.screen_clock);
   ScreenRule rule(protocol, best_us);
-  timing.batch = batch_size(protocol.sample_us, launched.us, protocol);
+  timing.batch = batch_size(protocol.sample_us, launched.us, protocol, problem.sets());
   if (auto failure = sampler.wake(executable, problem.sets(), launched.blocks, timing.batch)) return failure;
   bool discard = timing.batch > 1 || !launched.warmed_up;
   if (!discard) rule.add(launched.us / timing.fidelity);
@@ -104,7 +104,8 @@ std::optional<Failure> take_samples(Executable& executable, Problem& problem, co
     // An outlier among the first launches must not end it: the warm-up's last has to be as slow.
     rule.add((discard ? std::min(sample.us, launched.us) : sample.us) / timing.fidelity);
     clocks.push_back(sample.clock_mhz);
-    if (std::exchange(discard, false)) timing.batch = batch_size(protocol.sample_us, sample.us, protocol);
+    if (std::exchange(discard, false))
+      timing.batch = batch_size(protocol.sample_us, sample.us, protocol, problem.sets());
   }
   timing.samples = rule.samples();
   timing.median_us = rule.value();
@@ -131,11 +132,15 @@ Grid grid_of(const ir::KernelSource& source, const DeviceInfo& device) {
   // A GPU's multiprocessor holds up to 2048 threads and 32 blocks (CUDA; other vendors hold about as much); a CPU's
   // core runs one block at a time.
   const std::int64_t per_unit = device.cpu ? 1 : std::clamp<std::int64_t>(2048 / source.threads, 1, 32);
-  return {source.blocks, std::max<std::int64_t>(device.units, 1) * per_unit, !source.zeroed.empty()};
+  const std::int64_t wave = std::max<std::int64_t>(device.units, 1) * per_unit;
+  return {source.blocks, (wave + source.cluster - 1) / source.cluster * source.cluster, !source.zeroed.empty()};
 }
 
-int batch_size(double sample_us, double launch_us, const Protocol& protocol) {
-  return static_cast<int>(std::clamp(sample_us / launch_us, 1.0, static_cast<double>(protocol.max_batch)));
+int batch_size(double sample_us, double launch_us, const Protocol& protocol, const OperandSets& sets) {
+  const auto batch = static_cast<int>(std::clamp(sample_us / launch_us, 1.0, static_cast<double>(protocol.max_batch)));
+  const auto all = static_cast<int>(sets.size());
+  if (sets.on_cpu() || launch_us * all > protocol.full_run_ms * 1e3) return batch;
+  return std::max(batch / all, 1) * all;
 }
 
 std::vector<std::size_t> finalists(std::span<const double> us, const Protocol& protocol) {

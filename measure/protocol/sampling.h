@@ -17,8 +17,8 @@ namespace deplo::measure {
 /// The launch: how many blocks, and how many of them the device has in flight at a time (at most).
 struct Grid {
   std::int64_t blocks = 1;
-  std::int64_t wave = 1;
-  bool adds = false;  // blocks add to outputs: after a prefix of the grid no element needs be right
+  std::int64_t wave = 1;  // whole clusters
+  bool adds = false;      // blocks add to outputs: after a prefix of the grid no element needs be right
 };
 Grid grid_of(const ir::KernelSource&, const DeviceInfo&);
 
@@ -62,7 +62,12 @@ struct ConfirmOptions {
 /// the same round in all. A cancelled confirmation has fewer samples, without any the status is cancelled.
 std::vector<Result<Timing>> confirm(std::span<const Contender>, Problem&, const Protocol&, const ConfirmOptions&);
 
-/// Launches in a sample of about `sample_us` where one takes `launch_us`.
-int batch_size(double sample_us, double launch_us, const Protocol&);
+/// One executable of a grid of one block, whose outputs the caller has checked: `rounds` samples of confirm_sample_us on
+/// cold operands, then the warm ones. Fails with what a launch says, or noop.
+Result<Timing> time_alone(Executable&, OperandSets&, Device&, const Protocol&);
+
+/// Launches in a sample of about `sample_us` where one takes `launch_us`. On a GPU a multiple of the operand sets, if
+/// these take no longer than a full run may: each sample then begins with the same set, and is a replay of one graph.
+int batch_size(double sample_us, double launch_us, const Protocol&, const OperandSets&);
 
 }  // namespace deplo::measure

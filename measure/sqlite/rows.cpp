@@ -71,9 +71,13 @@ const std::string& text_of(const Cell& cell) { return value_of<std::string>(cell
 std::int64_t integer_of(const Cell& cell) { return value_of<std::int64_t>(cell, "an integer"); }
 double real_of(const Cell& cell) { return value_of<double>(cell, "a real number"); }
 
+void bind(Statement& statement, std::span<const Cell> parameters) {
+  for (std::size_t i = 0; i < parameters.size(); ++i) bind(statement, static_cast<int>(i) + 1, parameters[i]);
+}
+
 Rows query(Database& database, std::string_view sql, std::span<const Cell> parameters) {
   Statement statement(database, sql);
-  for (std::size_t i = 0; i < parameters.size(); ++i) bind(statement, static_cast<int>(i) + 1, parameters[i]);
+  bind(statement, parameters);
   Rows result;
   for (int c = 0; c < statement.columns(); ++c) result.columns.push_back(statement.name(c));
   while (statement.step()) {

@@ -23,7 +23,9 @@ const std::string& text_of(const Cell&);
 std::int64_t integer_of(const Cell&);
 double real_of(const Cell&);
 
-/// All rows of one statement; `parameters` take the places of its `?1`, `?2`, … A BLOB becomes the text of its bytes in
+/// The values take the places of `?1`, `?2`, …
+void bind(Statement&, std::span<const Cell>);
+/// All rows of one statement with these parameters. A BLOB becomes the text of its bytes in
 /// hexadecimal digits. Throws Error.
 Rows query(Database&, std::string_view sql, std::span<const Cell> parameters = {});
 

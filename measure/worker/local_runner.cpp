@@ -9,16 +9,16 @@ namespace {
 /// Says what it is about to do. After a failure that spoils the process nothing else is launched.
 class Watched final : public Executable {
  public:
-  Watched(std::unique_ptr<Executable> inner, const LocalRunner::Enter& enter, std::size_t number, bool& spoilt)
-      : inner_(std::move(inner)), enter_(enter), number_(number), spoilt_(spoilt) {}
+  Watched(Executable& inner, const LocalRunner::Enter& enter, std::size_t number, bool& spoilt)
+      : inner_(inner), enter_(enter), number_(number), spoilt_(spoilt) {}
 
   Result<double> launch(Arrays& arrays, std::int64_t blocks) override {
-    return run(Step::launch, [&] { return inner_->launch(arrays, blocks); });
+    return run(Step::launch, [&] { return inner_.launch(arrays, blocks); });
   }
   Result<Sample> sample(std::span<Arrays* const> sets, std::int64_t blocks, int batch) override {
-    return run(Step::sample, [&] { return inner_->sample(sets, blocks, batch); });
+    return run(Step::sample, [&] { return inner_.sample(sets, blocks, batch); });
   }
-  const Resources& resources() const override { return inner_->resources(); }
+  const Resources& resources() const override { return inner_.resources(); }
 
  private:
   template <class F>
@@ -31,7 +31,7 @@ class Watched final : public Executable {
     return result;
   }
 
-  std::unique_ptr<Executable> inner_;
+  Executable& inner_;
   const LocalRunner::Enter& enter_;
   std::size_t number_;
   bool& spoilt_;
@@ -44,10 +44,10 @@ bool spoils_process(Status status) {
          status == Status::device_lost;
 }
 
-/// A reply as far as it is known, and the executable: null where the build failed.
+/// A reply as far as it is known, and the executable, itself and watched: null where the build failed.
 struct LocalRunner::Built {
   Reply reply;
-  std::unique_ptr<Executable> executable;
+  std::unique_ptr<Executable> itself = nullptr, executable = nullptr;
 };
 
 LocalRunner::LocalRunner(std::unique_ptr<Device> device, Enter enter)
@@ -56,16 +56,25 @@ LocalRunner::LocalRunner(std::unique_ptr<Device> device, Enter enter)
 void LocalRunner::open(const Task& task) {
   enter_(Step::prepare, 0);
   problem_.reset();  // before the next one needs its memory
+  baselines_ = {};
+  libraries_ = {};
   protocol_ = task.protocol;
   if (!probe_) probe_ = std::make_unique<Probe>(*device_, task.known);
   try {
     problem_ =
         std::make_unique<Problem>(task.loop, *device_, task.seed, probe_.get(), task.protocol.tolerance, task.files);
     problem_->reference();  // now: no candidate is to blame for the time it takes
+    if (task.libraries) find_libraries(task.loop);
   } catch (const Error& error) {
     problem_.reset();
     throw Untunable(error);
   }
+}
+
+void LocalRunner::find_libraries(const ir::Program& loop) {
+  baselines_ = find_baselines(loop, *device_);
+  libraries_.none = baselines_.none;
+  for (const Baseline& b : baselines_.found) libraries_.found.push_back({b.library, b.version, b.precision, b.threads});
 }
 
 LocalRunner::Built LocalRunner::build(const KernelCode& candidate, std::size_t number) {
@@ -73,10 +82,9 @@ LocalRunner::Built LocalRunner::build(const KernelCode& candidate, std::size_t n
   const auto start = std::chrono::steady_clock::now();
   auto built = device_->build(candidate);
   const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
-  if (!built.ok()) return {{built.failure(), {}, time.count()}, nullptr};
-  const Resources resources = built.value()->resources();
-  return {{Failure{}, resources, time.count()},
-          std::make_unique<Watched>(std::move(built.value()), enter_, number, spoilt_)};
+  if (!built.ok()) return {{built.failure(), {}, time.count()}};
+  auto watched = std::make_unique<Watched>(*built.value(), enter_, number, spoilt_);
+  return {{Failure{}, built.value()->resources(), time.count()}, std::move(built.value()), std::move(watched)};
 }
 
 Reply LocalRunner::screen(const KernelCode& candidate, double best_us, double effort) {
@@ -98,6 +106,11 @@ std::vector<Reply> LocalRunner::confirm(std::span<const KernelCode> candidates, 
     Built& built = all.emplace_back(build(candidate, all.size()));
     if (built.executable) contenders.push_back({built.executable.get(), grid_of(candidate.source, info())});
   }
+  std::vector<std::unique_ptr<Watched>> watched;
+  for (const Baseline& b : baselines_.found) {
+    watched.push_back(std::make_unique<Watched>(*b.executable, enter_, all.size() + watched.size(), spoilt_));
+    contenders.push_back({watched.back().get(), {}, b.precision == "tf32"});
+  }
   auto results = measure::confirm(contenders, *problem_, protocol_, options);
   auto result = results.begin();
   std::vector<Reply> replies;
@@ -105,6 +118,7 @@ std::vector<Reply> LocalRunner::confirm(std::span<const KernelCode> candidates, 
     if (built.executable) built.reply.timing = std::move(*result++);
     replies.push_back(std::move(built.reply));
   }
+  for (; result != results.end(); ++result) replies.push_back({std::move(*result)});
   return replies;
 }
 

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 
+#include "measure/baselines/baselines.h"
 #include "measure/check/problem.h"
 #include "measure/worker/runner.h"
 #include "measure/worker/step.h"
@@ -25,10 +26,12 @@ class LocalRunner final : public Runner {
   /// Builds nothing: that would disturb what is being measured.
   void prepare(std::span<const KernelCode>) override {}
   Reply screen(const KernelCode&, double best_us, double effort) override;
+  const Libraries& libraries() const override { return libraries_; }
   std::vector<Reply> confirm(std::span<const KernelCode>, const ConfirmOptions&) override;
 
  private:
   struct Built;
+  void find_libraries(const ir::Program& loop);
   Built build(const KernelCode&, std::size_t number);
 
   std::unique_ptr<Device> device_;
@@ -36,6 +39,8 @@ class LocalRunner final : public Runner {
   Protocol protocol_;
   std::unique_ptr<Probe> probe_;  // from the first task on
   std::unique_ptr<Problem> problem_;
+  Baselines baselines_;  // of the present task, as the next
+  Libraries libraries_;
   bool spoilt_ = false;  // a failure of the present request spoilt the process: the rest of it is not run
 };
 

@@ -13,7 +13,7 @@
 // By name and in full, as in measure/fields.h: a field that is forgotten is one that does not arrive.
 namespace deplo::ir {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(KernelSource::TensorMap, buffer, shape, strides, box, swizzle)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(KernelSource, entry, text, blocks, threads, shared_bytes, dynamic_shared,
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(KernelSource, entry, text, blocks, threads, cluster, shared_bytes, dynamic_shared,
                                    tensor_maps, zeroed)
 }  // namespace deplo::ir
 
@@ -51,6 +51,8 @@ void from_json(const Json& json, Record& record) {
 }  // namespace deplo::measure
 
 namespace deplo::measure::worker {
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LibraryName, library, version, precision, threads)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Libraries, found, none)
 namespace {
 
 /// A compiler's message may be any bytes.
@@ -72,7 +74,7 @@ double number(const Json& json) {
   return json.is_null() ? std::numeric_limits<double>::infinity() : json.get<double>();
 }
 
-Json to_json(const KernelCode& candidate) {
+Json json_of(const KernelCode& candidate) {
   return {{"kernel", ir::print(candidate.kernel)}, {"source", candidate.source}};
 }
 
@@ -80,7 +82,7 @@ KernelCode candidate_of(const Json& json) {
   return {ir::parse(json.at("kernel").get_ref<const std::string&>()), json.at("source").get<ir::KernelSource>()};
 }
 
-Json to_json(const Reply& reply) {
+Json json_of(const Reply& reply) {
   Json json{{"resources", reply.resources}, {"build_ms", reply.build_ms}};
   if (reply.timing.ok()) {
     json["timing"] = reply.timing.value();
@@ -128,21 +130,29 @@ std::string encode(const Task& task) {
                {"seed", task.seed},
                {"protocol", task.protocol},
                {"known", task.known},
-               {"files", task.files}});
+               {"files", task.files},
+               {"libraries", task.libraries}});
 }
 
 Task decode_task(std::string_view text) {
   return decode(text, [](const Json& json) {
-    return Task{ir::parse(json.at("loop").get_ref<const std::string&>()), json.at("seed").get<std::uint64_t>(),
-                json.at("protocol").get<Protocol>(), json.at("known").get<rules::Ceilings>(),
-                json.at("files").get<InputFiles>()};
+    return Task{ir::parse(json.at("loop").get_ref<const std::string&>()),
+                json.at("seed").get<std::uint64_t>(),
+                json.at("protocol").get<Protocol>(),
+                json.at("known").get<rules::Ceilings>(),
+                json.at("files").get<InputFiles>(),
+                json.at("libraries").get<bool>()};
   });
 }
 
-std::string encode(const rules::Ceilings& ceilings) { return dump(Json(ceilings)); }
+std::string encode(const Opened& opened) {
+  return dump({{"ceilings", opened.ceilings}, {"libraries", opened.libraries}});
+}
 
-rules::Ceilings decode_ceilings(std::string_view text) {
-  return decode(text, [](const Json& json) { return json.get<rules::Ceilings>(); });
+Opened decode_opened(std::string_view text) {
+  return decode(text, [](const Json& json) {
+    return Opened{json.at("ceilings").get<rules::Ceilings>(), json.at("libraries").get<Libraries>()};
+  });
 }
 
 std::string encode(std::span<const KernelCode> candidates, double best_us, double effort, std::uint64_t seed,
@@ -152,7 +162,7 @@ std::string encode(std::span<const KernelCode> candidates, double best_us, doubl
             {"seed", seed},
             {"seconds", number(seconds)},
             {"candidates", Json::array()}};
-  for (const KernelCode& candidate : candidates) json["candidates"].push_back(to_json(candidate));
+  for (const KernelCode& candidate : candidates) json["candidates"].push_back(json_of(candidate));
   return dump(json);
 }
 
@@ -173,7 +183,7 @@ Ask decode_ask(std::string_view text) {
 
 std::string encode(std::span<const Reply> replies) {
   Json json = Json::array();
-  for (const Reply& reply : replies) json.push_back(to_json(reply));
+  for (const Reply& reply : replies) json.push_back(json_of(reply));
   return dump(json);
 }
 

@@ -23,8 +23,13 @@ Error decode_error(std::string_view);
 std::string encode(const Task&);
 Task decode_task(std::string_view);
 
-std::string encode(const rules::Ceilings&);
-rules::Ceilings decode_ceilings(std::string_view);
+/// What a worker says of a task that it has.
+struct Opened {
+  rules::Ceilings ceilings;  // of its device, so far
+  Libraries libraries;
+};
+std::string encode(const Opened&);
+Opened decode_opened(std::string_view);
 
 /// Of a screening, a confirmation or a build; the latter have no use for `best_us` and `effort`.
 struct Ask {

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/error.h"
@@ -27,6 +28,19 @@ struct Task {
   Protocol protocol;
   rules::Ceilings known = {};  // of the device, from earlier runs
   InputFiles files = {};
+  bool libraries = false;  // those that have the kernel take part in confirmations
+};
+
+/// A library's function that computes the task's kernel, as measure::Baseline says it.
+struct LibraryName {
+  std::string library, version, precision;
+  std::int64_t threads = 0;
+};
+
+/// What a task found.
+struct Libraries {
+  std::vector<LibraryName> found;
+  std::string none;  // why there is none, where they were asked for; "" where there is one
 };
 
 /// Thrown where a kernel, not the device, is why nothing of it can be measured; others can.
@@ -36,8 +50,8 @@ class Untunable : public Error {
   explicit Untunable(const Error& error) : Error(error) {}
 };
 
-/// Measures candidates of one kernel at a time on one device: in this process (local_bench.h) or in a child that may
-/// die of them (worker_bench.h). Not thread-safe.
+/// Measures candidates of one kernel at a time on one device: in this process (local_runner.h) or in a child that may
+/// die of them (worker_runner.h). Not thread-safe.
 class Runner {
  public:
   virtual ~Runner() = default;
@@ -55,7 +69,9 @@ class Runner {
   /// As measure::screen, by the task's protocol with_effort(). Whatever a candidate does is its own failure; Error only
   /// when the device is of no more use.
   virtual Reply screen(const KernelCode&, double best_us, double effort) = 0;
-  /// As measure::confirm.
+  /// The task's; none where it does not ask for them.
+  virtual const Libraries& libraries() const = 0;
+  /// As measure::confirm. A reply for each candidate, then one for each of the libraries.
   virtual std::vector<Reply> confirm(std::span<const KernelCode>, const ConfirmOptions&) = 0;
 };
 

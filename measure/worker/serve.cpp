@@ -84,8 +84,10 @@ std::vector<Reply> attempt(std::size_t count, F work) {
 
 std::vector<Reply> answer(Runner& runner, const Frame& frame) {
   const Ask ask = decode_ask(frame.payload);
-  return attempt(ask.candidates.size(), [&]() -> std::vector<Reply> {
-    if (frame.type == FrameType::screen) return {runner.screen(ask.candidates.at(0), ask.best_us, ask.effort)};
+  if (frame.type == FrameType::screen)
+    return attempt(
+        1, [&]() -> std::vector<Reply> { return {runner.screen(ask.candidates.at(0), ask.best_us, ask.effort)}; });
+  return attempt(ask.candidates.size() + runner.libraries().found.size(), [&] {
     return runner.confirm(ask.candidates, {ask.seed, ask.seconds, Tuner::wants_the_end});
   });
 }
@@ -134,7 +136,7 @@ int serve_device(pid_t parent, const std::function<std::unique_ptr<Device>()>& o
     respond(tuner, frame, [&]() -> std::string {
       if (frame.type != FrameType::kernel) return encode(answer(*runner, frame));
       runner->open(decode_task(frame.payload));
-      return encode(runner->ceilings());
+      return encode(Opened{runner->ceilings(), runner->libraries()});
     });
   }
 }

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <numeric>
+#include <thread>
 #include <utility>
 
 namespace deplo::measure::worker {
@@ -18,7 +20,19 @@ constexpr std::size_t batch_built_ahead = 16;
 // (measurement.md); a CPU's time is its load's.
 constexpr double probe_slowdown = 1.10;
 
+/// "10.2 µs at 1755 MHz"
+std::string describe(const Timing& timing) {
+  return fmt::format("{:.4g} µs{}", timing.median_us,
+                     timing.clock_mhz > 0 ? fmt::format(" at {:.0f} MHz", timing.clock_mhz) : "");
+}
+
 }  // namespace
+
+bool is_slower(const Timing& before, const Timing& now) {
+  const bool known = before.clock_mhz > 0 && now.clock_mhz > 0;
+  const double clocks = known ? std::max(before.clock_mhz / now.clock_mhz, 1.0) : 1;
+  return now.median_us > probe_slowdown * before.median_us * clocks;
+}
 
 WorkerRunner::WorkerRunner(Options options) : options_(std::move(options)) {
   if (options_.deadlines) deadlines_ = *options_.deadlines;
@@ -58,7 +72,8 @@ std::string WorkerRunner::start() {
 }
 
 void WorkerRunner::open(const Task& task) {
-  task_ = encode(task);
+  task_ = task;
+  libraries_ = {};
   task_told_ = false;
   good_.reset();
   ready();
@@ -78,9 +93,10 @@ void WorkerRunner::ready() {
 std::string WorkerRunner::probe() {
   if (!worker_)
     if (std::string fault = start(); !fault.empty()) return fault;
+  const std::string task = encode(task_);
   const auto told = [&] {
     try {
-      return worker_->ask({FrameType::kernel, task_, deadlines_});
+      return worker_->ask({FrameType::kernel, task, deadlines_});
     } catch (const Error& error) {  // the worker's word: it lives on
       throw Untunable(error);
     }
@@ -88,23 +104,38 @@ std::string WorkerRunner::probe() {
   if (const auto* lost = std::get_if<Lost>(&told)) return describe(*lost);
   task_told_ = true;
   try {
-    ceilings_ = rules::highest(ceilings_, decode_ceilings(std::get<std::string>(told)));
+    Opened opened = decode_opened(std::get<std::string>(told));
+    ceilings_ = rules::highest(ceilings_, opened.ceilings);
+    if (task_.libraries) libraries_ = std::move(opened.libraries);
   } catch (const Error& error) {
     return error.what();
   }
   return good_ ? check_known_good() : "";
 }
 
+/// Where it is only slower, a person is told, and the device gets time to recover: it may be hot, or somebody else's for
+/// a moment.
 std::string WorkerRunner::check_known_good() {
-  const auto answer = ask_one(good_->candidate, std::numeric_limits<double>::infinity(), 1);
-  if (const auto* lost = std::get_if<Lost>(&answer)) return describe(*lost);
-  const Reply& reply = std::get<Reply>(answer);
-  if (!reply.timing.ok())
-    return fmt::format("a schedule that was right before is now {}: {}", status_name(reply.timing.failure().status),
-                       reply.timing.failure().message);
-  const double us = reply.timing.value().median_us;
-  if (info().cpu || us <= probe_slowdown * good_->us) return "";
-  return fmt::format("a schedule that took {:.4g} µs now takes {:.4g} µs", good_->us, us);
+  constexpr int most_tries = 3;
+  for (int tried = 1;; ++tried) {
+    const auto answer = ask_one(good_->candidate, std::numeric_limits<double>::infinity(), 1);
+    if (const auto* lost = std::get_if<Lost>(&answer)) return describe(*lost);
+    const auto& timing = std::get<Reply>(answer).timing;
+    if (!timing.ok())
+      return fmt::format("a schedule that was right before is now {}: {}", status_name(timing.failure().status),
+                         timing.failure().message);
+    const Timing &before = good_->timing, &now = timing.value();
+    if (info().cpu || now.median_us <= probe_slowdown * before.median_us) return "";
+    const std::string what = fmt::format("a schedule that took {} now takes {}", describe(before), describe(now));
+    if (!is_slower(before, now)) {
+      if (options_.warn) options_.warn(what + ": the device's clock is lower");
+      return "";
+    }
+    if (tried == most_tries)
+      throw Error(fmt::format("device {}: {}, {} times in a row", info().name, what, tried), Exit::environment);
+    if (options_.warn) options_.warn(fmt::format("{}; trying again in {:g} s", what, options_.rest_s));
+    std::this_thread::sleep_for(std::chrono::duration<double>(options_.rest_s));
+  }
 }
 
 /// The worker is gone after a loss, and after a reply that says that it is of no more use.
@@ -151,25 +182,26 @@ Reply WorkerRunner::screen(const KernelCode& candidate, double best_us, double e
     }
     Reply& reply = std::get<Reply>(answer);
     reply.build_ms += build_ms;
-    if (reply.timing.ok() && !good_) good_ = Known{candidate, reply.timing.value().median_us};
+    if (reply.timing.ok() && !good_) good_ = Known{candidate, reply.timing.value()};
     return std::move(reply);
   }
 }
 
-/// One confirmation. Where a candidate cost the worker, those that were with it are `device_lost`.
+/// One confirmation. Where a candidate or a library cost the worker, those that were with it are `device_lost`.
 std::vector<Reply> WorkerRunner::ask_all(std::span<const KernelCode> candidates, const ConfirmOptions& options) {
   const double end = monotonic_now() + options.seconds;
-  std::vector<int> tried(candidates.size(), 0);
+  std::vector<int> tried(candidates.size() + libraries_.found.size(), 0);
   for (;;) {
     ready();
     const double seconds = std::max(end - monotonic_now(), 0.0);
-    auto answer = ask(FrameType::confirm, encode(candidates, 0, 1, options.seed, seconds), candidates.size());
+    const std::size_t count = candidates.size() + (task_.libraries ? libraries_.found.size() : 0);
+    auto answer = ask(FrameType::confirm, encode(candidates, 0, 1, options.seed, seconds), count);
     const auto* lost = std::get_if<Lost>(&answer);
     if (lost == nullptr) return std::move(std::get<std::vector<Reply>>(answer));
-    if (lost->cause == Lost::Cause::cancelled) return std::vector<Reply>(candidates.size(), Reply{failure_of(*lost)});
-    const std::size_t culprit = std::min<std::size_t>(lost->at.candidate, candidates.size() - 1);
+    if (lost->cause == Lost::Cause::cancelled) return std::vector<Reply>(count, Reply{failure_of(*lost)});
+    const std::size_t culprit = std::min<std::size_t>(lost->at.candidate, count - 1);
     if (++tried[culprit] < tries(*lost)) continue;
-    std::vector<Reply> replies(candidates.size(), Reply{Failure{Status::device_lost, "its worker was lost"}});
+    std::vector<Reply> replies(count, Reply{Failure{Status::device_lost, "its worker was lost"}});
     replies[culprit].timing = failure_of(*lost);
     return replies;
   }
@@ -180,18 +212,26 @@ std::vector<Reply> WorkerRunner::confirm(std::span<const KernelCode> candidates,
   const auto lost = [](const Reply& reply) {
     return !reply.timing.ok() && reply.timing.failure().status == Status::device_lost;
   };
-  std::vector<Reply> replies(candidates.size(), Reply{Failure{Status::device_lost, ""}});
+  ready();  // the libraries are known
+  std::vector<Reply> replies(candidates.size() + libraries_.found.size(), Reply{Failure{Status::device_lost, ""}});
   std::vector<std::size_t> left(candidates.size());
   std::iota(left.begin(), left.end(), 0);
   while (!left.empty()) {
     std::vector<KernelCode> again;
     for (const std::size_t i : left) again.push_back(candidates[i]);
     const auto results = ask_all(again, options);
-    // Those that one took along with it are tried again without it.
-    const bool culprit =
-        std::any_of(results.begin(), results.end(), [&](const Reply& reply) { return failed(reply) && !lost(reply); });
+    const std::span of_candidates(results.data(), left.size()),
+        of_libraries(results.data() + left.size(), results.data() + results.size());
+    std::ranges::copy(of_libraries, replies.begin() + static_cast<std::ptrdiff_t>(candidates.size()));
+    // Those that one took along with it are tried again without it: without all libraries where it was one of them.
+    const auto is_culprit = [&](const Reply& reply) { return failed(reply) && !lost(reply); };
+    const bool culprit = std::ranges::any_of(results, is_culprit);
+    if (culprit && std::ranges::none_of(of_candidates, is_culprit) && std::ranges::any_of(of_candidates, lost)) {
+      task_.libraries = false;
+      task_told_ = false;
+    }
     std::vector<std::size_t> taken_along;
-    for (std::size_t i = 0; i < results.size(); ++i) {
+    for (std::size_t i = 0; i < left.size(); ++i) {
       if (culprit && lost(results[i]))
         taken_along.push_back(left[i]);
       else

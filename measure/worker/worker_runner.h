@@ -16,12 +16,17 @@
 
 namespace deplo::measure::worker {
 
+/// Whether what ran before in `before` takes more than 10 % longer now, and a lower clock does not explain it.
+bool is_slower(const Timing& before, const Timing& now);
+
 class WorkerRunner final : public Runner {
  public:
   struct Options {
     WorkerCommand command;
-    std::optional<Deadlines> deadlines = {};  // else those of the device
-    std::function<bool()> cancelled = {};     // polled while a candidate is measured; may be empty
+    std::optional<Deadlines> deadlines = {};            // else those of the device
+    std::function<bool()> cancelled = {};               // polled while a candidate is measured; may be empty
+    std::function<void(const std::string&)> warn = {};  // of a device that is slower than before; may be empty
+    double rest_s = 1;                                  // before such a device is tried again
   };
   /// Starts the worker and waits until it has opened the device. Throws the Error that the worker had.
   explicit WorkerRunner(Options);
@@ -30,6 +35,7 @@ class WorkerRunner final : public Runner {
   Dialect dialect() const override { return hello_.dialect; }
   void open(const Task&) override;
   rules::Ceilings ceilings() const override { return ceilings_; }
+  const Libraries& libraries() const override { return libraries_; }
   std::size_t batch() const override;
   void prepare(std::span<const KernelCode>) override;
   Reply screen(const KernelCode&, double best_us, double effort) override;
@@ -43,7 +49,7 @@ class WorkerRunner final : public Runner {
  private:
   struct Known {
     KernelCode candidate;
-    double us = 0;
+    Timing timing;
   };
   /// `why_not` says why there is no worker that is ready, "" where there is.
   void get_worker(const std::function<std::string()>& why_not);
@@ -61,8 +67,9 @@ class WorkerRunner final : public Runner {
   Deadlines deadlines_;
   std::unique_ptr<Worker> worker_;
   int workers_ = 0;
-  rules::Ceilings ceilings_;   // of all workers
-  std::string task_;           // encoded
+  rules::Ceilings ceilings_;  // of all workers
+  Task task_;
+  Libraries libraries_;        // that have its kernel
   bool task_told_ = false;     // the present worker knows it
   std::optional<Known> good_;  // the first candidate of the task that ran well: probes a new worker
 };

@@ -1,14 +1,19 @@
 #include "rules/cost/banks.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/error.h"
 
 namespace deplo::rules {
 namespace {
 
-// Threads that are served together: they move 32 words.
-int part_size(int lanes) { return std::max(1, warp_lanes / lanes); }
+// Has every thread the address of its partner? Beyond the last thread of a block there is nobody.
+bool in_pairs(std::span<const std::int64_t> words, std::size_t apart) {
+  for (std::size_t t = 0; t < words.size(); ++t)
+    if ((t ^ apart) < words.size() && words[t ^ apart] != words[t]) return false;
+  return true;
+}
 
 // The words of one part, by bank. A word that several threads ask for is read once.
 class Banks {
@@ -23,17 +28,22 @@ class Banks {
   int fullest() const { return fullest_; }
 
  private:
-  std::array<std::array<std::int64_t, warp_lanes>, bank_count> words_;  // a part moves 32 words at most
+  std::array<std::array<std::int64_t, warp_lanes>, bank_count> words_;  // a part moves 32 different words at most
   std::array<int, bank_count> count_{};
   int fullest_ = 0;
 };
 
 }  // namespace
 
-int wavefronts(std::span<const std::int64_t> words, int lanes) {
+int served_together(std::span<const std::int64_t> words, int lanes, Moves moves) {
+  const bool packed = moves == Moves::load && lanes == 4 && (in_pairs(words, 1) || in_pairs(words, 2));
+  return std::max(1, warp_lanes / lanes) * (packed ? 2 : 1);
+}
+
+int wavefronts(std::span<const std::int64_t> words, int lanes, Moves moves) {
   CHECK(lanes >= 1 && lanes <= warp_lanes && words.size() <= warp_lanes);
   int total = 0;
-  const auto part = static_cast<std::size_t>(part_size(lanes));
+  const auto part = static_cast<std::size_t>(served_together(words, lanes, moves));
   for (std::size_t first = 0; first < words.size(); first += part) {
     Banks banks;
     for (std::size_t t = first; t < std::min(first + part, words.size()); ++t)
@@ -42,8 +52,6 @@ int wavefronts(std::span<const std::int64_t> words, int lanes) {
   }
   return total;
 }
-
-int least_wavefronts(int threads, int lanes) { return (threads + part_size(lanes) - 1) / part_size(lanes); }
 
 std::int64_t physical_offset(const ir::Stage& stage, std::span<const std::int64_t> index) {
   CHECK(index.size() == stage.slab.size());
@@ -66,8 +74,9 @@ std::int64_t physical_offset(const ir::Stage& stage, std::span<const std::int64_
 
 namespace {
 
-// Where the threads' elements lie: a sum over dimensions unless panels or swizzles fold the columns.
-void place(const ir::Stage& layout, const std::vector<WarpValues>& index, std::span<std::int64_t> words) {
+// Where the threads' elements lie: a sum over dimensions unless panels or swizzles fold the columns. A wide access
+// begins at a multiple of its width.
+void place(const ir::Stage& layout, const std::vector<WarpValues>& index, int lanes, std::span<std::int64_t> words) {
   std::fill(words.begin(), words.end(), 0);
   if (layout.panel == 0 && layout.swizzle == 0) {
     std::int64_t stride = 1;
@@ -75,25 +84,45 @@ void place(const ir::Stage& layout, const std::vector<WarpValues>& index, std::s
       for (std::size_t t = 0; t < words.size(); ++t) words[t] += index[d][t] * stride;
       stride *= layout.slab[d].extent + (d + 1 == index.size() ? layout.pad : 0);
     }
-    return;
+  } else {
+    std::vector<std::int64_t> at(index.size());
+    for (std::size_t t = 0; t < words.size(); ++t) {
+      for (std::size_t d = 0; d < at.size(); ++d) at[d] = index[d][t];
+      words[t] = physical_offset(layout, at);
+    }
   }
-  std::vector<std::int64_t> at(index.size());
-  for (std::size_t t = 0; t < words.size(); ++t) {
-    for (std::size_t d = 0; d < at.size(); ++d) at[d] = index[d][t];
-    words[t] = physical_offset(layout, at);
-  }
+  for (std::int64_t& word : words) word -= lanes > 1 ? word % lanes : 0;
+}
+
+// Rows must begin where the access may.
+int width_of(const WarpAccess& access, const ir::Stage& layout) {
+  if (access.lanes > 1 || access.run == 1) return access.lanes;
+  const std::int64_t row = (layout.panel > 0 ? layout.panel : layout.slab.back().extent) + layout.pad;
+  const bool one_row = layout.slab.size() == 1 && layout.slots == 1 && layout.panel == 0;
+  return one_row ? access.run : static_cast<int>(std::gcd<std::int64_t>(access.run, row));
 }
 
 }  // namespace
 
+std::vector<std::int64_t> words_of(const WarpAccess& access, const ir::Stage& layout, std::size_t sample, int lanes) {
+  std::vector<std::int64_t> words(static_cast<std::size_t>(access.threads));
+  place(layout, access.samples[sample], access.run > 1 ? lanes : 1, words);
+  return words;
+}
+
 BankCost bank_cost(const WarpAccess& access, const ir::Stage& layout) {
-  BankCost worst = {0, least_wavefronts(access.threads, access.lanes), 0};
+  const Moves moves = access.load != nullptr ? Moves::load : Moves::store;
+  BankCost worst;
+  worst.lanes = width_of(access, layout);
+  worst.times = access.times * access.lanes / worst.lanes;
   WarpValues memory;
   const std::span words(memory.data(), static_cast<std::size_t>(access.threads));
   for (std::size_t s = 0; s < access.samples.size(); ++s) {
-    place(layout, access.samples[s], words);
-    const int cost = wavefronts(words, access.lanes);
-    if (cost > worst.wavefronts) worst = {cost, worst.least, s};
+    place(layout, access.samples[s], access.run > 1 ? worst.lanes : 1, words);
+    const int cost = wavefronts(words, worst.lanes, moves);
+    if (cost <= worst.wavefronts) continue;
+    const int part = served_together(words, worst.lanes, moves);
+    worst.wavefronts = cost, worst.least = (access.threads + part - 1) / part, worst.sample = s;
   }
   return worst;
 }

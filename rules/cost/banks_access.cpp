@@ -5,6 +5,7 @@
 #include "ir/simplify/simplify_impl.h"
 #include "ir/walk.h"
 #include "rules/cost/banks.h"
+#include "rules/cost/resources.h"
 
 namespace deplo::rules {
 namespace {
@@ -63,14 +64,16 @@ bool blocks_are_shifts(const std::vector<std::int64_t>& extents) {
 struct Site {
   const ir::Stmt* stmt = nullptr;
   std::vector<const ir::Loop*> loops;  // around it, in the tile
+  bool always = true;                  // no guard between the innermost loop and it
 };
 
-void collect(const ir::Body& body, std::vector<const ir::Loop*>& loops, std::vector<Site>& sites) {
+void collect(const ir::Body& body, bool always, std::vector<const ir::Loop*>& loops, std::vector<Site>& sites) {
   for (const ir::Stmt& stmt : body) {
     const auto* loop = stmt.as<ir::Loop>();
-    if (stmt.as<ir::Load>() != nullptr || stmt.as<ir::Stage>() != nullptr) sites.push_back({&stmt, loops});
+    if (stmt.as<ir::Load>() != nullptr || stmt.as<ir::Stage>() != nullptr) sites.push_back({&stmt, loops, always});
     if (loop != nullptr) loops.push_back(loop);
-    if (const ir::Body* inner = inner_body(stmt)) collect(*inner, loops, sites);
+    if (const ir::Body* inner = inner_body(stmt))
+      collect(*inner, loop != nullptr || (always && stmt.as<ir::If>() == nullptr), loops, sites);
     if (loop != nullptr) loops.pop_back();
   }
 }
@@ -86,7 +89,8 @@ constexpr std::int64_t some_warps = 4;    // where not one warp stands for all
 
 class Accesses {
  public:
-  Accesses(const ir::Program& program, const ir::Tile& tile) : program_(program), tile_(tile) {
+  Accesses(const ir::Program& program, const ir::Tile& tile, Unrolled unrolled)
+      : program_(program), tile_(tile), unrolled_(unrolled) {
     for (const ir::Axis& axis : tile.axes) {
       if (axis.bind == ir::Bind::thread) extents_.push_back(axis.extent);
       if (axis.bind == ir::Bind::reg) regs_.push_back(axis.extent);
@@ -94,10 +98,10 @@ class Accesses {
     }
     for (const std::int64_t extent : extents_) threads_ *= extent;
     std::vector<const ir::Loop*> loops;
-    collect(tile.body, loops, sites_);
+    collect(tile.body, true, loops, sites_);
   }
 
-  std::vector<WarpAccess> run() {
+  std::vector<WarpAccess> all() {
     std::vector<WarpAccess> result;
     for (const Site& site : sites_)
       if (const auto* stage = site.stmt->as<ir::Stage>(); stage != nullptr && !find(stage->buffer))
@@ -127,11 +131,15 @@ class Accesses {
 
   Environment environment(const Site& site, const Where& where) const;
   double times(const Site& site, std::uint64_t regs) const;
+  std::int64_t turns_in_text(const ir::Loop&) const;
+  int run_along(const ir::Load&, const std::string& axis, std::int64_t extent) const;
+  int run(const Site& site, const ir::Load& load) const;
   std::optional<WarpAccess> look(const Site& site, const ir::Load& load, const ir::Stage& stage) const;
   WarpAccess fill(const Site& site, const ir::Stage& stage) const;
 
   const ir::Program& program_;
   const ir::Tile& tile_;
+  Unrolled unrolled_;
   const ir::Axis* lanes_ = nullptr;
   std::vector<std::int64_t> extents_, regs_;  // of the THREAD and the REG axes
   std::int64_t threads_ = 1;
@@ -185,6 +193,42 @@ double Accesses::times(const Site& site, std::uint64_t regs) const {
   return result;
 }
 
+std::int64_t Accesses::turns_in_text(const ir::Loop& loop) const {
+  if (!loop.start.is_constant(0) || loop.step != 1) return 1;
+  return unrolled_ == Unrolled::all || loop.unroll == 0 ? loop.axis.extent : loop.unroll;
+}
+
+// Elements that lie side by side along the axis, from a multiple of their number on.
+int Accesses::run_along(const ir::Load& load, const std::string& axis, std::int64_t extent) const {
+  constexpr std::int64_t widest = 4;  // 16 bytes
+  const auto on_axis = [&](const ir::Expr& e) { return ir::depends_on(e, axis); };
+  if (std::any_of(load.index.begin(), load.index.end() - 1, on_axis) || ir::coefficient(load.index.back(), axis) != 1)
+    return 1;
+  const ir::Expr first = ir::simplify(ir::substitute(load.index.back(), {{axis, ir::Expr(0)}}));
+  return static_cast<int>(std::gcd(std::gcd(extent, widest), ir::known_divisor(first)));
+}
+
+int Accesses::run(const Site& site, const ir::Load& load) const {
+  int longest = 1;
+  if (!site.loops.empty() && site.always) {
+    const ir::Loop& loop = *site.loops.back();
+    longest = run_along(load, loop.axis.name, turns_in_text(loop));
+  }
+  for (const ir::Axis& axis : tile_.axes)
+    if (axis.bind == ir::Bind::reg) longest = std::max(longest, run_along(load, axis.name, axis.extent));
+  return longest;
+}
+
+// Of a warp's threads, dimension by dimension.
+std::vector<WarpValues> values_of(std::vector<Value> index) {
+  std::vector<WarpValues> values;
+  for (Value& value : index) {
+    if (!value.threads) value.v.fill(value.v[0]);
+    values.push_back(value.v);
+  }
+  return values;
+}
+
 std::optional<WarpAccess> Accesses::look(const Site& site, const ir::Load& load, const ir::Stage& stage) const {
   const std::size_t slot = stage.slots > 1 ? 1 : 0;
   const auto index_at = [&](const Where& where) {
@@ -194,8 +238,11 @@ std::optional<WarpAccess> Accesses::look(const Site& site, const ir::Load& load,
     return index;
   };
   std::vector<Value> first = index_at({});
-  WarpAccess access = {&stage, &load, 1, warp_size(), 1, {}};
-  if (lanes_ != nullptr && depends_on(load.index.back(), lanes_->name)) access.lanes = static_cast<int>(lanes_->extent);
+  WarpAccess access = {&stage, &load, 1, 1, warp_size(), 1, {}};
+  if (lanes_ != nullptr && depends_on(load.index.back(), lanes_->name))
+    access.lanes = static_cast<int>(lanes_->extent);
+  else
+    access.run = run(site, load);
   std::uint64_t regs = 0;
   bool plain = stage.panel == 0 && stage.swizzle == 0;
   for (const Value& value : first) {
@@ -208,27 +255,21 @@ std::optional<WarpAccess> Accesses::look(const Site& site, const ir::Load& load,
   for (std::size_t i = 0; i < regs_.size(); ++i) copies *= (regs >> i & 1) != 0 ? regs_[i] : 1;
   const bool one_warp = plain && blocks_are_shifts(extents_);
   const std::int64_t warps = plain ? this->warps() : std::min(this->warps(), some_warps);
-  const auto sample = [&](std::vector<Value> index) {
-    std::vector<WarpValues>& values = access.samples.emplace_back();
-    for (Value& value : index) {
-      if (!value.threads) value.v.fill(value.v[0]);
-      values.push_back(value.v);
-    }
-  };
   if (one_warp) {
-    sample(std::move(first));
+    access.samples.push_back(values_of(std::move(first)));
     return access;
   }
   Where where = {0, 0, 0, regs};
   for (where.warp = 0; where.warp < warps; ++where.warp)
     for (where.copy = 0; where.copy < (plain ? 1 : std::min(copies, most_copies)); ++where.copy)
-      for (where.round = 0; where.round < (plain ? 1 : most_rounds); ++where.round) sample(index_at(where));
+      for (where.round = 0; where.round < (plain ? 1 : most_rounds); ++where.round)
+        access.samples.push_back(values_of(index_at(where)));
   return access;
 }
 
 // Thread `id` makes copies id, id + threads, … of the slab's, counted along the rows of the source.
 WarpAccess Accesses::fill(const Site& site, const ir::Stage& stage) const {
-  WarpAccess access = {&stage, nullptr, std::max(1, stage.lanes), warp_size(), 1, {}};
+  WarpAccess access = {&stage, nullptr, std::max(1, stage.lanes), 1, warp_size(), 1, {}};
   const ir::Buffer& source = *program_.find(stage.source);
   std::vector<std::size_t> order(stage.slab.size());
   std::iota(order.begin(), order.end(), 0);
@@ -240,7 +281,10 @@ WarpAccess Accesses::fill(const Site& site, const ir::Stage& stage) const {
     steps.push_back(stage.slab[s].extent / (s + 1 == stage.slab.size() ? access.lanes : 1));
     copies *= steps.back();
   }
-  access.times = times(site, 0) * static_cast<double>(copies) / static_cast<double>(threads_);
+  ir::Ranges turns;
+  for (const ir::Loop* loop : site.loops) turns.emplace_back(loop->axis.name, ir::range_of(*loop));
+  access.times = times(site, 0) * share_that_holds(stage.when, turns) * static_cast<double>(copies) /
+                 static_cast<double>(threads_);
   const bool shifts = stage.panel == 0 && blocks_are_shifts(steps) && threads_ % warp_lanes == 0;
   const std::int64_t rounds = shifts ? 1 : std::min((copies + threads_ - 1) / threads_, most_rounds);
   for (std::int64_t warp = 0; warp < (shifts ? 1 : std::min(warps(), some_warps)); ++warp)
@@ -258,9 +302,9 @@ WarpAccess Accesses::fill(const Site& site, const ir::Stage& stage) const {
 
 }  // namespace
 
-std::vector<WarpAccess> warp_accesses(const ir::Program& program) {
+std::vector<WarpAccess> warp_accesses(const ir::Program& program, Unrolled unrolled) {
   for (const ir::Stmt& stmt : program.body)
-    if (const auto* tile = stmt.as<ir::Tile>()) return Accesses(program, *tile).run();
+    if (const auto* tile = stmt.as<ir::Tile>()) return Accesses(program, *tile, unrolled).all();
   return {};
 }
 

@@ -94,16 +94,13 @@ Part part_of(const std::vector<std::int64_t>& words, std::size_t first, std::siz
 }
 
 // The part of the warp that takes longest.
-std::string collisions(const WarpAccess& access, const ir::Stage& layout, std::size_t sample) {
-  std::vector<std::int64_t> words, index(layout.slab.size());
-  for (std::size_t t = 0; t < static_cast<std::size_t>(access.threads); ++t) {
-    for (std::size_t d = 0; d < index.size(); ++d) index[d] = access.samples[sample][d][t];
-    words.push_back(physical_offset(layout, index));
-  }
-  const auto size = static_cast<std::size_t>(std::max(1, warp_lanes / access.lanes));
+std::string collisions(const WarpAccess& access, const ir::Stage& layout, const BankCost& cost) {
+  const std::vector<std::int64_t> words = words_of(access, layout, cost.sample, cost.lanes);
+  const Moves moves = access.load != nullptr ? Moves::load : Moves::store;
+  const auto size = static_cast<std::size_t>(served_together(words, cost.lanes, moves));
   Part worst;
   for (std::size_t first = 0; first < words.size(); first += size) {
-    Part part = part_of(words, first, size, access.lanes);
+    Part part = part_of(words, first, size, cost.lanes);
     if (part.wavefronts.size() > worst.wavefronts.size()) worst = std::move(part);
   }
   std::string out = fmt::format("    threads {} to {} by bank, one line per wavefront:\n", worst.first, worst.last);
@@ -121,12 +118,12 @@ std::string access_line(const WarpAccess& access) {
     for (const ir::Expr& e : access.load->index) index.push_back(ir::print(e));
     what = fmt::format("load {}[{}]", access.load->buffer, join(index, ", "));
   }
-  if (access.lanes > 1) what += fmt::format(" of {}", access.lanes);
   const BankCost cost = bank_cost(access, *access.stage);
+  if (cost.lanes > 1) what += fmt::format(" of {}", cost.lanes);
   const bool best = cost.wavefronts <= cost.least;
   std::string line = fmt::format("  {}: {} wavefront{}", what, cost.wavefronts, cost.wavefronts == 1 ? "" : "s");
   line += best ? ", no conflict\n" : fmt::format(", least {}\n", cost.least);
-  return best ? line : line + collisions(access, *access.stage, cost.sample);
+  return best ? line : line + collisions(access, *access.stage, cost);
 }
 
 }  // namespace
@@ -144,7 +141,7 @@ std::string draw_banks(const ir::Program& tile, const Target& target) {
   }
   out += target.warp == 1 ? "no warps: banks are not counted\n"
                           : "0 to 9 and a to v number columns and threads; a dot is an unused bank\n";
-  const std::vector<WarpAccess> accesses = warp_accesses(tile);
+  const std::vector<WarpAccess> accesses = warp_accesses(tile, Unrolled::as_marked);
   for (const Staged& staged : buffers) {
     const ir::DType dtype = tile.find(staged.stage->source)->dtype;
     out += "\n" + layout_line(*staged.stage, dtype);

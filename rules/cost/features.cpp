@@ -1,7 +1,9 @@
 #include "rules/cost/features.h"
 
+#include <algorithm>
 #include <cmath>
 
+#include "ir/stage_layout.h"
 #include "ir/walk.h"
 #include "rules/cost/banks.h"
 #include "rules/cost/resources.h"
@@ -11,32 +13,52 @@
 namespace deplo::rules {
 namespace {
 
-// Addresses, coordinates and counters of a GPU's thread, which no value of the IR stands for (resources.cpp).
-constexpr double address_registers = 24;
-
 void find_launch(const ir::Program& tile, const Target& target, Features& out) {
-  out.blocks = static_cast<double>(ir::count_of(tile_of(tile), ir::Bind::block));
+  out.blocks = static_cast<double>(ir::count_of(tile_of(tile), ir::Bind::block) *
+                                   ir::count_of(tile_of(tile), ir::Bind::cluster));
   out.threads = static_cast<double>(ir::count_of(tile_of(tile), ir::Bind::thread));
   out.lanes = static_cast<double>(ir::count_of(tile_of(tile), ir::Bind::vector));
   out.shared_bytes = static_cast<double>(shared_bytes(tile, target));
-  out.registers = out.mix.registers + (target.cpu ? 0 : address_registers);
+  out.registers = out.mix.registers + static_cast<double>(target.cpu ? 0 : other_registers);
+  if (const std::int64_t resident = tile_of(tile).resident; resident > 0)
+    out.registers = std::min(
+        out.registers, static_cast<double>(thread_registers(static_cast<std::int64_t>(out.threads), target, resident)));
   const Occupancy fits = occupancy(static_cast<std::int64_t>(out.threads), static_cast<std::int64_t>(out.registers),
                                    static_cast<std::int64_t>(out.shared_bytes), target);
   out.occupancy = fits.fraction;
-  const auto resident = static_cast<double>(std::max<std::int64_t>(fits.blocks, 1));
-  out.waves = out.blocks / (static_cast<double>(target.units) * resident);
+  out.resident = static_cast<double>(std::max<std::int64_t>(fits.blocks, 1));
+  out.waves = out.blocks / (static_cast<double>(target.units) * out.resident);
   out.tail = 1 - out.waves / std::ceil(out.waves);
 }
 
 void find_conflicts(const ir::Program& tile, Features& out) {
   double least = 0;
   const double warps = std::ceil(out.threads / warp_lanes) * out.blocks;
-  for (const WarpAccess& access : warp_accesses(tile)) {
+  for (const WarpAccess& access : warp_accesses(tile, Unrolled::as_marked)) {
     const BankCost cost = bank_cost(access, *access.stage);
-    out.wavefronts += cost.wavefronts * access.times * warps;
-    least += cost.least * access.times * warps;
+    out.wavefronts += cost.wavefronts * cost.times * warps;
+    least += cost.least * cost.times * warps;
+    out.joined_loads += (access.times - cost.times) * out.threads * out.blocks;
   }
   out.conflicts = least > 0 ? out.wavefronts / least : 1;
+}
+
+// What a body waits for: slabs that are filled in it, each once a turn. A pipeline's loop waits before it fills. What
+// TMA writes passes the banks as well, all of them at a time.
+void find_slabs(const ir::Body& body, double times, Features& out) {
+  constexpr double bank_bytes = 4 * bank_count;
+  bool fills = false;
+  for (const ir::Stmt& stmt : body) {
+    if (const auto* stage = stmt.as<ir::Stage>()) {
+      fills = true;
+      if (stage->transport == ir::Transport::tma)
+        out.wavefronts += static_cast<double>(ir::slot_count(*stage) * 4) / bank_bytes * times * out.blocks;
+      if (body.front().as<ir::AsyncWait>() != nullptr) out.ahead = std::max(out.ahead, stage->slots - 1.0);
+    }
+    if (const auto* loop = stmt.as<ir::Loop>())
+      find_slabs(loop->body, times * static_cast<double>(ceil_div(loop->axis.extent, loop->step)), out);
+  }
+  if (fills) out.slabs += times;
 }
 
 }  // namespace
@@ -45,11 +67,21 @@ Features features(const ir::Program& tile, const Target& target) {
   Features out;
   out.mix = count_mix(materialize(tile, target), target);
   find_launch(tile, target, out);
-  if (!target.cpu) find_conflicts(tile, out);
+  if (!target.cpu) {
+    find_conflicts(tile, out);
+    find_slabs(tile_of(tile).body, 1, out);
+  }
   for (const ir::Buffer& buffer : tile.buffers)
     out.compulsory_bytes += static_cast<double>(std::min(element_count(buffer), span(buffer)) * bytes(buffer.dtype));
+  ir::for_each(tile.body, [&](const ir::Stmt& stmt) {
+    const auto* write = stmt.as<ir::Write>();
+    if (write != nullptr && write->mode == ir::WriteMode::add)
+      out.zeroed_bytes = static_cast<double>(span(*tile.find(write->buffer)) * ir::bytes(ir::DType::f32));
+  });
   const Traffic traffic(tile, target);
-  for (std::size_t i = 0; i < traffic_caches.size(); ++i) out.traffic[i] = traffic.through(traffic_caches[i]);
+  const auto units = static_cast<double>(target.units);
+  for (std::size_t i = 0; i < traffic_caches.size(); ++i)
+    out.traffic[i] = traffic.through(traffic_caches[i], i == 0 || target.cpu ? 1 : units * out.resident);
   return out;
 }
 

@@ -6,6 +6,7 @@
 
 #include "ir/walk.h"
 #include "rules/cost/features.h"
+#include "rules/cost/resources.h"
 #include "rules/tile/helpers/common.h"
 
 namespace deplo::rules {
@@ -37,10 +38,10 @@ class Counter {
     const ir::Tile& tile = tile_of(kernel);
     for (const ir::Axis& axis : tile.axes) scope_.emplace_back(axis.name, ir::Interval{0, axis.extent - 1});
     threads_ = static_cast<double>(ir::count_of(tile, ir::Bind::thread));
-    blocks_ = static_cast<double>(ir::count_of(tile, ir::Bind::block));
+    blocks_ = static_cast<double>(ir::count_of(tile, ir::Bind::block) * ir::count_of(tile, ir::Bind::cluster));
     for (const ir::Stmt& stmt : kernel.body)
       if (const auto* descriptor = stmt.as<ir::TmaDescriptor>()) boxes_[descriptor->name] = descriptor;
-    count(tile.body, 1);
+    count(tile.body, 1, 1);
   }
 
   Mix result() {
@@ -52,27 +53,41 @@ class Counter {
   }
 
  private:
-  void count(const ir::Body& body, double times) {
+  /// `times`: how often the body runs; `visits`: how often where what is unrolled is straight code.
+  void count(const ir::Body& body, double times, double visits) {
+    bool shared = false, global = false;
     std::unordered_map<std::string, double> links;  // of the chain of an accumulator in one turn
     for (const ir::Stmt& stmt : body) {
       live(stmt);
       statement(stmt, times);
+      if (const auto* s = stmt.as<ir::Load>()) (kernel_.find(s->buffer) != nullptr ? global : shared) = true;
+      if (const auto* s = stmt.as<ir::WarpShuffle>()) mix_.shared_waits += visits * steps_of(s->length);
+      if (const auto* s = stmt.as<ir::TreeHalve>()) mix_.shared_waits += visits * steps_of(s->length);
       if (const auto* s = stmt.as<ir::Accum>()) ++links[s->dst];
-      if (const auto* s = stmt.as<ir::If>()) count(s->then, times);
-      if (const auto* s = stmt.as<ir::Loop>()) enter(*s, times);
+      if (const auto* s = stmt.as<ir::If>()) {
+        const double share = share_that_holds(s->condition, scope_);
+        count(s->then, times * share, visits * share);
+      }
+      if (const auto* s = stmt.as<ir::Loop>()) enter(*s, times, visits);
     }
     double longest = 0;
     for (const auto& [name, length] : links) longest = std::max(longest, length);
     mix_.chain += longest * times;
+    if (shared) mix_.shared_waits += visits;
+    if (global) mix_.global_waits += visits;
   }
 
-  void enter(const ir::Loop& loop, double times) {
+  static double steps_of(std::int64_t length) { return std::countr_zero(static_cast<std::uint64_t>(length)); }
+
+  void enter(const ir::Loop& loop, double times, double visits) {
     const double turns = mean_turns(loop, scope_);
     const auto start = ir::bounds(loop.start, scope_);
     mix_.branches += turns * times;
+    const double left = loop.unroll == 0 ? 1 : std::max(1.0, turns / loop.unroll);
+    if (left > 1) mix_.jumps += visits * left;
     scope_.emplace_back(loop.axis.name, ir::Interval{start ? start->low : 0, loop.axis.extent - 1});
     const std::size_t before = position_;
-    count(loop.body, times * turns);
+    count(loop.body, times * turns, visits * left);
     scope_.pop_back();
     // What is read in a loop and made before it lives until the loop's end.
     for (auto& [name, life] : lives_)
@@ -106,7 +121,7 @@ class Counter {
         stmt.node, [&](const ir::Load& s) { access(s.buffer, s.type.lanes, false, times); },
         [&](const ir::Write& s) {
           access(s.buffer, s.lanes, true, times);
-          if (s.mode == ir::WriteMode::add) mix_.atomics += s.lanes * times;
+          if (ir::adds(s.mode)) mix_.atomics += (s.mode == ir::WriteMode::add ? s.lanes : 1) * times;
         },
         [&](const ir::Assign& s) { operation(s.op, s.type, times); },
         [&](const ir::Accum& s) { operation(s.op, s.type, times); },
@@ -114,9 +129,10 @@ class Counter {
           access(s.source, s.lanes, false, times);
           mix_.shared_stores += times;
         },
-        [&](const ir::TmaLoad& s) { box(s, times); }, [&](const ir::Prefetch&) { mix_.prefetches += times; },
-        [&](const ir::If&) { mix_.branches += times; }, [&](const ir::Sync&) { mix_.barriers += times; },
-        [&](const ir::MbarrierWait&) { mix_.barriers += times; },
+        [&](const ir::ClusterLoad&) { mix_.shared_loads += times; },
+        [&](const ir::ClusterSync&) { mix_.barriers += times; }, [&](const ir::TmaLoad& s) { box(s, times); },
+        [&](const ir::Prefetch&) { mix_.prefetches += times; }, [&](const ir::If&) { mix_.branches += times; },
+        [&](const ir::Sync&) { mix_.barriers += times; }, [&](const ir::MbarrierWait&) { mix_.barriers += times; },
         [&](const ir::WarpShuffle& s) {
           const auto steps = std::countr_zero(static_cast<std::uint64_t>(s.length));
           operation(s.op, s.type, steps * times);
@@ -159,6 +175,7 @@ class Counter {
         stmt, [&](const ir::Expr& e) { ir::for_each_variable(e, touch); }, touch);
     ir::Type type;
     if (const auto* s = stmt.as<ir::Load>()) type = s->type;
+    if (const auto* s = stmt.as<ir::ClusterLoad>()) type = s->type;
     if (const auto* s = stmt.as<ir::Assign>()) type = s->type;
     if (const auto* s = stmt.as<ir::Accum>()) type = s->type;
     if (const auto* s = stmt.as<ir::Init>()) type = s->type;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -42,22 +43,43 @@ namespace {
 constexpr std::int64_t most_registers = 255, register_step = 8, warp_register_step = 256, schedulers = 4;
 constexpr std::int64_t shared_step = 128;
 
-// Beside the accumulators and the operands of a step: three base addresses of 64 bits (6), coordinates of the thread
-// and the block (4), loop counters and bounds (4), offsets into two staged slabs (2), four elements on their way to
-// shared memory and their addresses (8).
-constexpr std::int64_t other_registers = 24;
+using Names = std::set<std::string, std::less<>>;
 
 std::int64_t round_up(std::int64_t value, std::int64_t step) { return (value + step - 1) / step * step; }
 
 }  // namespace
 
-std::int64_t thread_registers(std::int64_t threads, const Target& target) {
+std::int64_t thread_registers(std::int64_t threads, const Target& target, std::int64_t blocks) {
   if (target.unit_registers == 0) return most_registers;
-  const std::int64_t each = target.unit_registers / round_up(threads, target.warp);
+  const std::int64_t each = target.unit_registers / (blocks * round_up(threads, target.warp));
   return std::min(most_registers, each / register_step * register_step);
 }
 
 std::int64_t register_tile_registers(std::int64_t fm, std::int64_t fn) { return fm * fn + fm + fn + other_registers; }
+
+namespace {
+
+// Registers that a load is made for: over each axis that its index depends on.
+std::int64_t copies_of(const ir::Load& load, const ir::Tile& tile) {
+  std::int64_t count = 1;
+  for (const ir::Axis& axis : tile.axes)
+    if (axis.bind == ir::Bind::reg && std::any_of(load.index.begin(), load.index.end(),
+                                                  [&](const ir::Expr& e) { return ir::depends_on(e, axis.name); }))
+      count *= axis.extent;
+  return count;
+}
+
+}  // namespace
+
+std::int64_t trip_instructions(const ir::Loop& loop, const ir::Tile& tile) {
+  const std::int64_t outputs = ir::count_of(tile, ir::Bind::reg) * ir::count_of(tile, ir::Bind::vector);
+  std::int64_t count = 0;
+  ir::for_each(loop.body, [&](const ir::Stmt& s) {
+    const auto* load = s.as<ir::Load>();
+    count += s.as<ir::Accum>() != nullptr ? outputs : load != nullptr ? copies_of(*load, tile) : 1;
+  });
+  return count;
+}
 
 Occupancy occupancy(std::int64_t threads, std::int64_t registers, std::int64_t shared_bytes, const Target& target) {
   if (target.unit_threads == 0) return {1, 1, ""};
@@ -84,13 +106,63 @@ bool legal_register_tile(std::int64_t bm, std::int64_t bn, std::int64_t fm, std:
          (target.cpu || register_tile_registers(fm, fn) <= thread_registers(threads, target));
 }
 
-bool legal_block_tile(std::int64_t bm, std::int64_t bn, const Target& target) {
+namespace {
+
+template <class Good>
+bool any_register_tile(std::int64_t bm, std::int64_t bn, const Target& target, const Good& good) {
   for (std::int64_t fm = std::min(bm, target.register_floats); fm > 0; --fm) {
     if (bm % fm != 0) continue;
     for (std::int64_t fn = std::min(bn, target.register_floats / fm); fn > 0; --fn)
-      if (legal_register_tile(bm, bn, fm, fn, target)) return true;
+      if (legal_register_tile(bm, bn, fm, fn, target) && good((bm / fm) * (bn / fn))) return true;
   }
   return false;
+}
+
+// Values that a thread loads for one multiply-add.
+double loads_each(const RegisterTile& tile) {
+  return static_cast<double>(tile.fm + tile.fn) / static_cast<double>(tile.fm * tile.fn);
+}
+
+}  // namespace
+
+bool legal_block_tile(std::int64_t bm, std::int64_t bn, const Target& target) {
+  return any_register_tile(bm, bn, target, [](std::int64_t) { return true; });
+}
+
+bool whole_warps(std::int64_t threads, const Target& target) {
+  return target.cpu || (threads % target.warp == 0 && threads >= 2 * target.warp);
+}
+
+bool block_tile_of_warps(std::int64_t bm, std::int64_t bn, const Target& target) {
+  return any_register_tile(bm, bn, target, [&](std::int64_t threads) { return whole_warps(threads, target); });
+}
+
+std::vector<RegisterTile> register_tiles(std::int64_t bm, std::int64_t bn, const Target& target) {
+  std::vector<RegisterTile> tiles;
+  for (const std::int64_t fm : divisors(bm, 1, target.register_floats))
+    for (const std::int64_t fn : divisors(bn, 1, target.register_floats / fm))
+      if (legal_register_tile(bm, bn, fm, fn, target)) tiles.push_back({fm, fn});
+  if (target.cpu) return tiles;
+  const auto ragged = [&](const RegisterTile& t) { return !whole_warps((bm / t.fm) * (bn / t.fn), target); };
+  if (std::all_of(tiles.begin(), tiles.end(), ragged)) return tiles;
+  std::erase_if(tiles, ragged);
+  const auto scalar = [&](const RegisterTile& t) {
+    return t.fn > target.vector_lanes / 2 && t.fn % target.vector_lanes != 0;
+  };
+  if (!std::all_of(tiles.begin(), tiles.end(), scalar)) std::erase_if(tiles, scalar);
+  std::map<std::int64_t, double> least;  // by outputs
+  double best = loads_each(tiles.front());
+  for (const RegisterTile& tile : tiles) {
+    const double loads = loads_each(tile);
+    double& known = least.try_emplace(tile.fm * tile.fn, loads).first->second;
+    known = std::min(known, loads);
+    best = std::min(best, loads);
+  }
+  std::erase_if(tiles, [&](const RegisterTile& tile) {
+    const double loads = loads_each(tile);
+    return loads >= 1.5 * least.at(tile.fm * tile.fn) || loads > 3 * best;
+  });
+  return tiles;
 }
 
 Merge thread_merge(const ir::Tile& tile, const ir::Combine& combine, const Target& target) {
@@ -108,6 +180,23 @@ Merge thread_merge(const ir::Tile& tile, const ir::Combine& combine, const Targe
 }
 
 namespace {
+
+// Where the partial sums of a Combine with a receiver meet: one per thread, which in a cluster is all of a block's;
+// threads along `merged` axes hold none any more.
+std::int64_t exchange_places(const ir::Tile& tile, const ir::Combine& combine, const Names& merged) {
+  std::int64_t places = 1;
+  for (const ir::Axis& axis : tile.axes) {
+    if (axis.name == combine.over.front()) {
+      if (axis.extent == 1) return 0;
+      places *= axis.bind == ir::Bind::cluster ? 1 : axis.extent;
+    } else if (axis.bind == ir::Bind::thread) {
+      places *= merged.count(axis.name) > 0 ? 1 : axis.extent;
+    } else if (axis.bind == ir::Bind::reg || axis.bind == ir::Bind::vector) {
+      places *= dependent_names(tile.body, axis.name).count(combine.acc) > 0 ? axis.extent : 1;
+    }
+  }
+  return places;
+}
 
 // Where the partial sums of a Combine meet: one per warp where they are shuffled, else one per thread; a place of its
 // own for every group of threads and for each register that holds a partial sum of its own.
@@ -131,6 +220,7 @@ std::int64_t meeting_places(const ir::Program& program, const ir::Combine& combi
 
 std::int64_t shared_bytes(const ir::Program& program, const Target& target) {
   ir::Body declarations;
+  std::map<std::string, Names> merged;      // of each accumulator
   std::set<std::string, std::less<>> seen;  // a pipelined buffer is filled in several places
   std::int64_t barriers = 0;
   const auto declare = [&](const std::string& name, ir::DType dtype, std::int64_t count, std::int64_t align) {
@@ -141,11 +231,27 @@ std::int64_t shared_bytes(const ir::Program& program, const Target& target) {
       declare(stage->buffer, program.find(stage->source)->dtype, ir::physical_count(*stage), ir::alignment(*stage));
       if (stage->transport == ir::Transport::tma) barriers = std::max<std::int64_t>(barriers, stage->slots);
     }
-    if (const auto* combine = stmt.as<ir::Combine>())
+    const auto* combine = stmt.as<ir::Combine>();
+    if (combine != nullptr && combine->to) {
+      Names& before = merged[combine->acc];
+      declare(combine->acc, ir::DType::f32, exchange_places(tile_of(program), *combine, before), ir::Smem{}.align);
+      before.insert(combine->over.front());
+    } else if (combine != nullptr) {
       declare(combine->acc, ir::DType::f32, meeting_places(program, *combine, target), ir::Smem{}.align);
+    }
   });
   if (barriers > 0) declarations.emplace_back(ir::MbarrierInit{"mbar", barriers, 1});
   return ir::shared_layout(declarations, target).bytes;
+}
+
+double share_that_holds(const ir::Expr& condition, const ir::Ranges& ranges) {
+  const ir::Ranges where = ir::narrowed(ranges, condition);
+  const auto count = [](const ir::Interval& range) {
+    return static_cast<double>(std::max<std::int64_t>(1, range.high - range.low + 1));
+  };
+  double share = 1;
+  for (std::size_t i = 0; i < ranges.size(); ++i) share *= count(where[i].second) / count(ranges[i].second);
+  return share;
 }
 
 bool aligned(const ir::Expr& offset, int lanes, const Target& target) {

@@ -17,10 +17,22 @@ std::int64_t registers(std::int64_t values, std::int64_t lanes, const Target&);
 /// How many of them a thread may hold.
 std::int64_t register_budget(const Target&);
 
-/// 32-bit registers that a thread of a block of `threads` may have on a GPU.
-std::int64_t thread_registers(std::int64_t threads, const Target&);
+/// 32-bit registers that a thread of a block of `threads` may have on a GPU, `blocks` of which a unit is to hold.
+std::int64_t thread_registers(std::int64_t threads, const Target&, std::int64_t blocks = 1);
+/// A GPU's thread, beside the accumulators and the operands of a step: three base addresses of 64 bits (6), coordinates
+/// of the thread and the block (4), loop counters and bounds (4), offsets into two staged slabs (2), four elements on
+/// their way to shared memory and their addresses (8).
+inline constexpr std::int64_t other_registers = 24;
 /// An estimate of what a thread of a GPU needs for fm x fn accumulators.
 std::int64_t register_tile_registers(std::int64_t fm, std::int64_t fn);
+
+/// The instructions that the copies of an unrolled loop have at most on GPUs, together: 64 KiB of 16 bytes, half of
+/// what the L1.5 instruction cache holds (Jia et al., Dissecting the NVIDIA Volta GPU Architecture via
+/// Microbenchmarking, 2018). ptxas takes seconds for more.
+inline constexpr std::int64_t most_unrolled = 4096;
+/// Of one trip of a loop that holds no other: an accumulation for each of the thread's outputs, the loads for them, the
+/// other statements once.
+std::int64_t trip_instructions(const ir::Loop&, const ir::Tile&);
 
 /// What one unit runs at a time: blocks, and their part of the threads that it could run. 1 block where the target does
 /// not say what a unit has. CUDA's occupancy calculator (cuda_occupancy.h).
@@ -39,6 +51,22 @@ bool legal_register_tile(std::int64_t bm, std::int64_t bn, std::int64_t fm, std:
 /// Is there any legal (fm, fn) for the block tile?
 bool legal_block_tile(std::int64_t bm, std::int64_t bn, const Target&);
 
+/// A GPU runs warps: a block of 40 threads takes the time of 64. It also has places for so few blocks that those of one
+/// warp fill half of its threads (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability": 32
+/// blocks and 2,048 threads a unit). Two or more whole warps? On CPUs always.
+bool whole_warps(std::int64_t threads, const Target&);
+/// Is there a legal (fm, fn) that leaves the block tile whole warps?
+bool block_tile_of_warps(std::int64_t bm, std::int64_t bn, const Target&);
+struct RegisterTile {
+  std::int64_t fm = 1, fn = 1;
+};
+/// The register tiles that a block tile may have, by fm, then fn. On CPUs all legal ones. On GPUs those of them that
+/// leave whole warps, where there are any, but for those that load too much. A thread loads fm + fn values for fm * fn
+/// multiply-adds; too much are one and a half times what another tile of as many outputs loads, and more than three
+/// times what the best tile loads for a multiply-add; and columns that are no whole vectors, where others are. Of the
+/// register tiles of deplodock's fastest matmuls all but one are among the rest (8 x 2 in a block of 128 x 128).
+std::vector<RegisterTile> register_tiles(std::int64_t bm, std::int64_t bn, const Target&);
+
 /// The THREAD axis that a Combine merges; nullptr where it merges registers and lanes only. `shuffles`: it does so in
 /// the warps' registers first, which needs neighbours and a power of two of them.
 struct Merge {
@@ -52,6 +80,9 @@ std::int64_t shared_bytes(const ir::Program& tile, const Target&);
 inline bool fits_shared(const ir::Program& tile, const Target& target) {
   return shared_bytes(tile, target) <= target.shared_bytes;
 }
+
+/// The part of the ranges' points at which a condition holds, where it bounds variables one by one; else 1.
+double share_that_holds(const ir::Expr& condition, const ir::Ranges&);
 
 /// May a copy or value of `lanes` elements start at this flat element offset? OpenCL's vloadn asks for the alignment of
 /// an element only (OpenCL C, 6.15.7); CUDA's float2 and float4 for their own size (CUDA C++ Programming Guide, 5.3.2).

@@ -1,6 +1,7 @@
 #include "rules/cost/roofline.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace deplo::rules {
@@ -11,17 +12,34 @@ namespace {
 // and half of it for long, the last about 8.
 constexpr double fma_ports = 2, fma_latency = 4, special_slots = 20, loop_instructions = 2, issue_width = 4;
 constexpr double l2_bytes_cycle = 32, l3_bytes_cycle = 8, vector_registers = 32;
-// CUDA C++ Programming Guide, "Arithmetic Instructions": 128 multiply-adds a cycle and unit, 16 special; 32 words of
-// shared memory. The second level gives about three times the memory's bytes.
-constexpr double cuda_cores = 128, cuda_special = 8, schedulers = 4, warp = 32, l2_over_memory = 3, enough = 0.25;
-constexpr double balance = 16;  // FLOPs a byte: A100 12, H100 20, this project's CPU 16
+// CUDA C++ Programming Guide, "Arithmetic Instructions" and "Hardware Multithreading": a unit has 4 schedulers, each of
+// which issues an instruction of one warp a cycle: 32 multiply-adds, or the 8th part of a special function.
+constexpr double warp = 32, schedulers = 4, special_cycles = 8;
+// A unit's first-level cache and shared memory are one and give 128 bytes a cycle (NVIDIA Tesla V100 GPU Architecture,
+// and its successors). The second level gives 5,120 bytes a cycle to all units (NVIDIA A100 Tensor Core GPU
+// Architecture): 39 to each of an H100's; a sector of 32 is taken, for what conflicts of its slices cost.
+constexpr double l1_bytes_cycle = 128, l2_sector = 32;
+// Luo et al., Benchmarking and Dissecting the Nvidia Hopper GPU Architecture via Microbenchmarking (arXiv 2402.13499):
+// about 30 cycles to shared memory, 270 to the second level, 500 to memory, on A100, RTX 4090 and H100. A barrier takes
+// about as long as shared memory.
+constexpr double shared_cycles = 30, barrier_cycles = 30, l2_cycles = 270, memory_cycles = 500;
+// Instructions beside those that statements stand for, as `deplo compile -k matmul --instructions` shows them for sm_80
+// and sm_90: the condition, step and jump of a loop, a barrier with its phase, the addresses of a copy or load.
+constexpr double jump_instructions = 4, barrier_instructions = 8, copy_instructions = 4;
+// A kernel behind others in a graph, from the end of the one before. Assumed, not measured: deplodock's fastest kernel
+// with two launches, of which one zeroes what is added to, takes 4.9 µs in all. Within one shape it tells these
+// schedules apart.
+constexpr double launch_us = 1;
+constexpr double usual_gflop_s = 435;  // of a unit: 128 multiply-adds a cycle at 1.7 GHz
+constexpr double balance = 16;         // FLOPs a byte: A100 12, H100 20, this project's CPU 16
 
 struct Device {
   double flop_us, byte_us;  // µs of one
 };
-Device device_of(const Ceilings& ceilings) {
+Device device_of(const Target& target, const Ceilings& ceilings) {
   const bool known = ceilings.fp32_gflop_s > 0 && ceilings.gb_s() > 0;
-  if (!known) return {1e-6, balance * 1e-6};
+  const double flop_us = target.cpu ? 1e-6 : 1e-3 / (usual_gflop_s * static_cast<double>(target.units));
+  if (!known) return {flop_us, balance * flop_us};
   return {1e-3 / ceilings.fp32_gflop_s, 1e-3 / ceilings.gb_s()};
 }
 
@@ -42,27 +60,95 @@ double cpu_us(const Features& f, const Target& target, const Device& device) {
   return core + caches + memory;
 }
 
-double gpu_us(const Features& f, const Target& target, const Device& device) {
+/// What a warp asks of each place that it may have to queue for, in cycles, and the cycles that it waits for nobody.
+struct Demands {
+  double issue = 0, special = 0;         // of its scheduler
+  double shared = 0, l2 = 0, bytes = 0;  // of its unit; bytes: of memory, which all units share
+  double wait = 0;
+};
+
+Demands demands_of(const Features& f) {
   const Mix& m = f.mix;
-  const double cycle = device.flop_us * 2 * cuda_cores;  // of all units together
-  const double arithmetic = (m.arithmetic + cuda_special * m.special) / cuda_cores;
-  const double shared = std::max(f.wavefronts, (m.shared_loads + m.shared_stores) / warp);
-  const double accesses = (m.loads + m.stores + m.shared_loads + m.shared_stores) / warp;
-  const double issue = (m.arithmetic + m.special + 2 * m.branches) / warp / schedulers + accesses;
-  const double core = cycle * std::max({arithmetic, shared, issue});
-  const double l2 = f.traffic[0] * device.byte_us / l2_over_memory;
-  const double memory = std::max(f.traffic[2], f.compulsory_bytes) * device.byte_us;
-  const double hidden = std::clamp(f.occupancy / enough, 0.05, 1.0);
-  const double chain = m.chain * fma_latency * cycle * static_cast<double>(target.units) * std::ceil(f.waves);
-  return std::max(std::max({core, l2, memory}) / hidden, chain);
+  const double threads = f.blocks * f.threads, warps = f.blocks * std::ceil(f.threads / warp);
+  const double accesses = m.loads + m.stores + m.shared_loads + m.shared_stores - f.joined_loads;
+  const double added = std::max(0.0, m.atomics - m.stores);  // one instruction for each element
+  Demands d;
+  d.issue = (m.arithmetic + m.special + accesses + added + copy_instructions * (m.loads + m.shared_stores)) / threads +
+            jump_instructions * m.jumps + barrier_instructions * m.barriers;
+  d.special = special_cycles * m.special / threads;
+  const double first_level = f.slabs > 0 ? 0 : m.requested_bytes;  // copies pass it by, or stage_inputs has left little
+  d.shared = (std::max(f.wavefronts, (m.shared_loads + m.shared_stores - f.joined_loads) / warp) +
+              first_level / l1_bytes_cycle) /
+             warps;
+  d.l2 = (f.traffic[0] + 2 * sizeof(float) * m.atomics) / l2_sector / warps;  // an addition reads and writes there
+  // Where all fits the last cache, the hulls of what blocks touch say more than they load.
+  const bool fits = f.compulsory_bytes <= traffic_caches.back();
+  d.bytes = (fits ? f.compulsory_bytes : std::max(f.traffic.back(), f.compulsory_bytes)) / warps;
+  const double beyond = std::min(1.0, d.bytes / std::max(d.l2 * l2_sector, 1.0));
+  const double latency = l2_cycles + (memory_cycles - l2_cycles) * beyond;
+  d.wait = shared_cycles * m.shared_waits + barrier_cycles * m.barriers + latency * m.global_waits;
+  if (f.ahead == 0) d.wait += latency * f.slabs;
+  if (f.ahead > 0)
+    d.wait = std::max(d.wait + latency, latency * f.slabs / f.ahead - d.issue);  // the first hides nowhere
+  d.wait = std::max(d.wait, fma_latency * m.chain - d.issue);
+  return d;
+}
+
+/// Cycles in which as many warps on each of `active` schedulers do all that they ask for: mean value analysis of a
+/// closed network (Reiser and Lavenberg, Mean-value analysis of closed multichain queuing networks, JACM 27, 1980). A
+/// warp that comes to a place finds there what it would find if it were not there itself; at what the unit has once it
+/// finds the other schedulers' warps, too. One warp takes the sum of its demands, many take what the busiest place
+/// takes; between the two, places idle although there is work elsewhere.
+double network_cycles(const Demands& d, double bytes_cycle, double warps, double active) {
+  const std::array own = {d.issue, d.special};
+  const std::array common = {d.shared, d.l2, d.bytes / bytes_cycle};
+  std::array<double, own.size()> own_queue{};
+  std::array<double, common.size()> common_queue{};  // of one scheduler's warps
+  double all = d.wait;
+  for (double i = 1; i <= warps; ++i) {
+    const auto before = common_queue;
+    auto others = before;
+    std::array<double, own.size()> own_spent{};
+    constexpr int steps = 30;  // to where the other schedulers' warps are as many as this one's
+    for (int step = 0; step < steps; ++step) {
+      all = d.wait;
+      for (std::size_t k = 0; k < own.size(); ++k) all += own_spent[k] = own[k] * (1 + own_queue[k]);
+      std::array<double, common.size()> spent{};
+      for (std::size_t k = 0; k < common.size(); ++k)
+        all += spent[k] = common[k] * (1 + before[k] + (active - 1) * others[k]);
+      for (std::size_t k = 0; k < common.size(); ++k) others[k] = i / all * spent[k];
+    }
+    for (std::size_t k = 0; k < own.size(); ++k) own_queue[k] = i / all * own_spent[k];
+    common_queue = others;
+  }
+  return all;
+}
+
+/// A round of blocks: `resident` on each of `units`, which share the memory.
+double round_cycles(const Features& f, const Demands& d, double resident, double units, double bytes_cycle) {
+  const double warps = resident * std::ceil(f.threads / warp);
+  return network_cycles(d, bytes_cycle / units, std::ceil(warps / schedulers), std::min(schedulers, warps));
+}
+
+double gpu_us(const Features& f, const Target& target, const Device& device) {
+  const auto units = static_cast<double>(target.units);
+  const double cycle = device.flop_us * 2 * warp * schedulers * units;  // µs
+  const double bytes_cycle = cycle / device.byte_us;
+  const Demands d = demands_of(f);
+  const double whole = std::floor(f.blocks / (units * f.resident)), rest = f.blocks - whole * units * f.resident;
+  double cycles = whole > 0 ? whole * round_cycles(f, d, f.resident, units, bytes_cycle) : 0;
+  if (rest > 0) cycles += round_cycles(f, d, std::ceil(rest / units), std::min(rest, units), bytes_cycle);
+  const double zeroing = f.zeroed_bytes > 0 ? launch_us + f.zeroed_bytes * device.byte_us : 0;
+  cycles += memory_cycles;  // what the last blocks write is there before another kernel begins
+  return launch_us + zeroing + cycles * cycle;
 }
 
 }  // namespace
 
 double roofline_us(const Features& features, const Target& target, const Ceilings& ceilings) {
-  const Device device = device_of(ceilings);
-  const double us = target.cpu ? cpu_us(features, target, device) : gpu_us(features, target, device);
-  return us * std::ceil(features.waves) / features.waves;
+  const Device device = device_of(target, ceilings);
+  if (!target.cpu) return gpu_us(features, target, device);
+  return cpu_us(features, target, device) * std::ceil(features.waves) / features.waves;
 }
 
 }  // namespace deplo::rules

@@ -7,6 +7,7 @@
 #include "ir/stage_layout.h"
 #include "ir/walk.h"
 #include "rules/cost/features.h"
+#include "rules/cost/resources.h"
 #include "rules/tile/helpers/common.h"
 
 namespace deplo::rules {
@@ -59,6 +60,7 @@ struct Traffic::Nest {
     ir::Expr start;
     std::int64_t extent;
     double turns, turn_bytes;
+    bool grid = false;
   };
   static constexpr std::size_t none = SIZE_MAX;
   /// Of one access: what it touches in the innermost turn, then in all turns of each node, from the inside out.
@@ -75,7 +77,10 @@ struct Traffic::Nest {
     });
     std::size_t node = none;
     for (const ir::Axis& axis : tile.axes) {
-      if (axis.bind == ir::Bind::block) node = add(node, axis.name, 0, axis.extent, static_cast<double>(axis.extent));
+      if (axis.bind == ir::Bind::block || axis.bind == ir::Bind::cluster) {
+        node = add(node, axis.name, 0, axis.extent, static_cast<double>(axis.extent));
+        nodes[node].grid = true;
+      }
       if (axis.bind == ir::Bind::thread && cpu_) thread_axes_.push_back(axis);
       if (axis.bind == ir::Bind::reg || axis.bind == ir::Bind::vector || (axis.bind == ir::Bind::thread && !cpu_))
         inner_.emplace_back(axis.name, ir::Interval{0, axis.extent - 1});
@@ -85,7 +90,7 @@ struct Traffic::Nest {
   }
 
   std::size_t add(std::size_t parent, const std::string& axis, ir::Expr start, std::int64_t extent, double turns) {
-    nodes.push_back({parent, axis, std::move(start), extent, turns, 0});
+    nodes.push_back({parent, axis, std::move(start), extent, turns, 0, false});
     return nodes.size() - 1;
   }
 
@@ -139,6 +144,7 @@ struct Traffic::Nest {
     std::vector<std::int64_t> more(stage.origin.size(), 0);  // elements beyond the origin
     for (const ir::SlabAxis& axis : stage.slab) more[static_cast<std::size_t>(axis.dim)] += axis.extent - 1;
     add_boxes(*source, stage.origin, more, node);
+    accesses.back().bytes[0] *= share_that_holds(stage.when, turns_around(node));
     if (!to) return;
     std::vector<ir::Expr> origin(to->shape.size(), 0);
     more.clear();
@@ -163,6 +169,13 @@ struct Traffic::Nest {
       boxes.bytes.push_back(box_bytes(widths, memory.shape, memory.strides, memory.element));
     }
     accesses.push_back(std::move(boxes));
+  }
+
+  ir::Ranges turns_around(std::size_t node) const {
+    ir::Ranges scope;
+    for (std::size_t n = node; n != none; n = nodes[n].parent)
+      scope.emplace_back(nodes[n].axis, ir::Interval{0, nodes[n].extent - 1});
+    return scope;
   }
 
   /// The innermost `open` nodes run through all their turns, the others stand at the first.
@@ -207,17 +220,27 @@ Traffic::Traffic(const ir::Program& tile, const Target& target) {
     Access access{boxes.bytes[0], {}};
     std::size_t outer = 1;
     for (std::size_t n = boxes.node; n != Nest::none; n = nest.nodes[n].parent)
-      access.levels.push_back({nest.nodes[n].turns, nest.nodes[n].turn_bytes, boxes.bytes[outer++]});
+      access.levels.push_back(
+          {nest.nodes[n].turns, nest.nodes[n].turn_bytes, boxes.bytes[outer++], nest.nodes[n].grid});
     accesses_.push_back(std::move(access));
   }
 }
 
-double Traffic::through(double cache_bytes) const {
+double Traffic::through(double cache_bytes, double together) const {
   double sum = 0;
   for (const Access& access : accesses_) {
-    double bytes = access.bytes;
-    for (const Level& level : access.levels)
-      bytes = level.turn_bytes <= cache_bytes ? level.bytes : level.turns * bytes;
+    double bytes = access.bytes, blocks = together;
+    for (const Level& level : access.levels) {
+      if (level.turn_bytes <= cache_bytes) {
+        bytes = level.bytes;
+      } else if (const double at_once = level.grid ? std::min(level.turns, blocks) : 1; at_once > 1) {
+        const double further = std::max(0.0, level.bytes - bytes) / (level.turns - 1);  // of a turn
+        bytes = level.turns / at_once * (bytes + further * (at_once - 1));
+      } else {
+        bytes = level.turns * bytes;
+      }
+      if (level.grid) blocks = std::max(1.0, blocks / level.turns);
+    }
     sum += bytes;
   }
   return sum;

@@ -1,4 +1,4 @@
-// A Combine becomes sums of registers and lanes, shuffles and shared memory. Private to rules/materialize.
+// A Combine that leaves the total with all becomes sums of registers and lanes, shuffles and shared memory. Private to rules/materialize.
 #pragma once
 #include "rules/materialize/replication.h"
 

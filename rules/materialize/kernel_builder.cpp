@@ -8,7 +8,7 @@ KernelBuilder::KernelBuilder(const ir::Program& program, const Target& t)
     : tile_program(program), tile(tile_of(program)), target(t) {
   for (const ir::Axis& axis : tile.axes) {
     if (axis.bind == ir::Bind::thread) threads *= axis.extent;
-    if (axis.bind == ir::Bind::thread || axis.bind == ir::Bind::block)
+    if (axis.bind == ir::Bind::thread || axis.bind == ir::Bind::block || axis.bind == ir::Bind::cluster)
       scope.emplace_back(axis.name, ir::Interval{0, axis.extent - 1});
   }
   for (const ir::Buffer& buffer : program.buffers) reserve(buffer.name);

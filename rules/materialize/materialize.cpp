@@ -4,8 +4,10 @@
 
 #include "core/text/match.h"
 #include "ir/walk.h"
+#include "rules/cost/resources.h"
 #include "rules/lower.h"
 #include "rules/materialize/combine_lowering.h"
+#include "rules/materialize/exchange_lowering.h"
 #include "rules/materialize/kernel_builder.h"
 #include "rules/materialize/replication.h"
 #include "rules/materialize/stage_lowering.h"
@@ -48,6 +50,7 @@ class Materializer {
       : kernel_(program, target),
         replication_(kernel_),
         stages_(kernel_, replication_),
+        exchanges_(kernel_, replication_),
         fused_(fusible_products(kernel_.tile.body)),
         starts_(ir::accumulator_starts(program.body)) {}
 
@@ -65,12 +68,14 @@ class Materializer {
     for (std::size_t i = 0; i < from.size();) {
       for (const ir::AccumulatorStart& start : starts_)
         if (start.body == &from && start.index == i) lower(start, to);
-      const std::size_t run = ir::stage_run(from, i);
-      if (run > 0)
-        stages_.fill(std::span(from).subspan(i, run), to);
+      const std::size_t stages = ir::stage_run(from, i), combines = exchange_run(from, i);
+      if (stages > 0)
+        stages_.fill(std::span(from).subspan(i, stages), to);
+      else if (combines > 0)
+        exchanges_.exchange(std::span(from).subspan(i, combines), to);
       else
         match(from[i].node, [&](const auto& stmt) { lower(stmt, to); });
-      i += std::max<std::size_t>(run, 1);
+      i += std::max<std::size_t>(stages + combines, 1);
     }
   }
 
@@ -84,8 +89,9 @@ class Materializer {
 
   void lower(const ir::Tile& s, ir::Body& to) {
     ir::Tile launch;
+    launch.resident = s.resident;
     for (const ir::Axis& axis : s.axes)
-      if (axis.bind == ir::Bind::block || axis.bind == ir::Bind::thread) launch.axes.push_back(axis);
+      if (axis.bind != ir::Bind::reg && axis.bind != ir::Bind::vector) launch.axes.push_back(axis);
     ir::Body inside;
     lower(s.body, inside);
     launch.body = std::move(kernel_.shared);
@@ -144,9 +150,17 @@ class Materializer {
         to.emplace_back(ir::Assign{wide, type, ir::Op::copy, {value}});
         value = wide;
       }
-      to.emplace_back(
-          ir::Write{s.buffer, replication_.at(s.index, instance), std::move(value), s.mode, replication_.lanes(on)});
+      ir::Write write = {s.buffer, replication_.at(s.index, instance), std::move(value), s.mode,
+                         replication_.lanes(on)};
+      if (s.mode == ir::WriteMode::add && adds_together(write)) write.mode = ir::WriteMode::add_together;
+      to.emplace_back(std::move(write));
     }
+  }
+
+  bool adds_together(const ir::Write& s) const {
+    const ir::Buffer& buffer = *kernel_.tile_program.find(s.buffer);
+    return kernel_.target.vector_add && buffer.dtype == ir::DType::f32 && (s.lanes == 2 || s.lanes == 4) &&
+           aligned(ir::flat_offset(s.index, buffer.strides), s.lanes, kernel_.target);
   }
 
   void lower(const ir::Prefetch& s, ir::Body& to) {
@@ -198,6 +212,7 @@ class Materializer {
   KernelBuilder kernel_;
   Replication replication_;
   StageLowering stages_;
+  ExchangeLowering exchanges_;
   Products fused_;
   std::vector<ir::AccumulatorStart> starts_;
 };

@@ -71,16 +71,24 @@ bool StageLowering::needs_barrier_before(std::span<const ir::Stmt> run) const {
   });
 }
 
-// What one thread starts, then what the threads copy.
+// What one thread starts, then what the threads copy, both under the condition of the group.
 void StageLowering::fill(std::span<const ir::Stmt> run, ir::Body& to) {
   if (needs_barrier_before(run)) to.emplace_back(ir::Sync{});
   const auto travels = [&](ir::Transport transport) {
     return std::any_of(run.begin(), run.end(),
                        [&](const ir::Stmt& stmt) { return stmt.as<ir::Stage>()->transport == transport; });
   };
-  if (travels(ir::Transport::tma)) load_boxes(run, to);
+  ir::If copies = {replication_.at(run.front().as<ir::Stage>()->when), {}};
+  const ir::Ranges around = kernel_.scope;
+  kernel_.scope = ir::narrowed(around, copies.condition);
+  if (travels(ir::Transport::tma)) load_boxes(run, copies.then);
   for (const ir::Stmt& stmt : run)
-    if (stmt.as<ir::Stage>()->transport != ir::Transport::tma) copy(*stmt.as<ir::Stage>(), to);
+    if (stmt.as<ir::Stage>()->transport != ir::Transport::tma) copy(*stmt.as<ir::Stage>(), copies.then);
+  kernel_.scope = around;
+  if (copies.condition.is_constant(1))
+    std::move(copies.then.begin(), copies.then.end(), std::back_inserter(to));
+  else
+    to.emplace_back(std::move(copies));
   if (async_ && (travels(ir::Transport::async) || travels(ir::Transport::ahead)))
     to.emplace_back(ir::CpAsyncCommit{});  // also where nothing of the group is async: groups are counted
   if (travels(ir::Transport::copy)) to.emplace_back(ir::Sync{});

@@ -12,12 +12,14 @@ namespace {
 
 constexpr std::int64_t element = 4, widest = 16;  // bytes: PTX ISA, cp.async copies 4, 8 or 16
 
-// Widest first. A slab that lies across the rows of its source still goes element by element.
+// Widest first, single elements where they help. A slab that lies across the rows of its source still goes element by
+// element.
 std::vector<Value> sizes(const ir::Program& program, const ir::Stage& stage, const ir::Loop& loop,
                          const Target& target) {
   std::vector<Value> result;
   for (const int lanes : copy_widths(stage, *program.find(stage.source), target, scope_in(tile_of(program), &loop)))
-    if (lanes * element <= widest) add_option(result, lanes * element);
+    if (lanes * element <= widest && (result.empty() || (lanes == 1 && walks_rows(program, stage))))
+      add_option(result, lanes * element);
   add_option(result, 0);
   return result;
 }

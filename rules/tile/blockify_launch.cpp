@@ -6,6 +6,8 @@
 // the last axis, each with `elements` outputs (a REG axis). A last block that would reach over the edge is shifted
 // inwards.
 #include <algorithm>
+#include <array>
+#include <span>
 
 #include "ir/walk.h"
 #include "rules/cost/resources.h"
@@ -19,19 +21,27 @@ double waste(std::int64_t size, std::int64_t extent) {
   return static_cast<double>(ceil_div(extent, size) * size) / static_cast<double>(extent) - 1;
 }
 
+// What the sides of a block tile along one axis are: `least`, multiples of it that divide the extent, and multiples of
+// `unit`, up to `high`; some of them cut to blocks of the extent by these multiples.
+struct Sides {
+  std::int64_t least, unit, high;
+  std::span<const std::int64_t> multiples;
+};
+
 // Powers of two, and those times 3, 5, 7 and 13, for the register tiles 6, 10, 12, 14 and 26 of deplodock's fastest
 // matmuls; sizes that cut the extent into a few even blocks of such a multiple (264 = 22 * 12 covers 512 in two); and
-// the extent itself. Multiples of `unit`; a tile that does a third of its work twice only where it is the unit itself.
-std::vector<std::int64_t> tile_sizes(std::int64_t extent, std::int64_t unit) {
-  constexpr std::int64_t high = 512;  // deplodock's fastest matmuls have no larger block tile
+// the extent itself. A tile that does a third of its work twice only where it is the least.
+std::vector<std::int64_t> tile_sizes(std::int64_t extent, const Sides& sides) {
+  const std::int64_t high = sides.high;
   std::vector<std::int64_t> sizes;
   const auto add = [&](std::int64_t size) {
-    const bool even = size == extent || (size % unit == 0 && (size == unit || waste(size, extent) < 1.0 / 3));
+    const std::int64_t unit = extent % size == 0 ? sides.least : sides.unit;
+    const bool even = size == extent || size == sides.least || (size % unit == 0 && waste(size, extent) < 1.0 / 3);
     if (size <= std::min(extent, high) && even) sizes.push_back(size);
   };
   for (const std::int64_t odd : {1, 3, 5, 7, 13})
     for (std::int64_t size = odd; size <= high; size *= 2) add(size);
-  for (const std::int64_t multiple : {6, 10, 12, 14, 26})
+  for (const std::int64_t multiple : sides.multiples)
     for (const std::int64_t blocks : {1, 2, 3, 4}) add(ceil_div(ceil_div(extent, blocks), multiple) * multiple);
   add(extent);
   std::sort(sizes.begin(), sizes.end());
@@ -39,9 +49,21 @@ std::vector<std::int64_t> tile_sizes(std::int64_t extent, std::int64_t unit) {
   return sizes;
 }
 
-// Columns are read and written as vectors; two rows share what is loaded of a column.
-std::int64_t column_unit(const Target& target) { return target.cpu ? target.vector_lanes : 8; }
-constexpr std::int64_t row_unit = 2;
+constexpr std::array<std::int64_t, 5> register_multiples = {6, 10, 12, 14, 26};
+
+// Columns are read and written as vectors; two rows share what is loaded of a column. On GPUs a warp of 8 rows of 4
+// threads with 2 x 8 outputs each takes 16 x 32, and 32 columns of a slab are a line of the cache; the articles'
+// example has 16 x 16. Axes that are short of four such warps keep the finer sizes. Instead of a side above 256, half of it
+// beside twice the other side loads less. All block tiles of deplodock's fastest matmuls are among the rest.
+std::vector<std::int64_t> row_sizes(std::int64_t m, const Target& target) {
+  const bool fine = target.cpu || m < std::int64_t{4} * 16;
+  return tile_sizes(m, fine ? Sides{2, 2, 512, register_multiples} : Sides{16, 16, 256, {}});
+}
+std::vector<std::int64_t> column_sizes(std::int64_t n, const Target& target) {
+  const bool fine = target.cpu || n < std::int64_t{4} * 32;
+  const std::int64_t unit = target.cpu ? target.vector_lanes : 8;
+  return tile_sizes(n, fine ? Sides{unit, unit, 512, register_multiples} : Sides{16, 32, 256, {}});
+}
 
 // Nearest to the wanted size first. GPU: 64 x 128, as the articles. CPU: all rows of a column panel in one block, so
 // that all of them read its copy of the panel, and as many columns as fill the block with threads of 8 x 32 outputs.
@@ -74,31 +96,53 @@ std::vector<Value> near(std::vector<std::int64_t> sizes, std::int64_t wanted, st
   return result;
 }
 
-std::vector<std::int64_t> legal_columns(std::int64_t bm, std::int64_t n, const Target& target) {
-  std::vector<std::int64_t> result;
-  for (const std::int64_t bn : tile_sizes(n, column_unit(target)))
-    if (legal_block_tile(bm, bn, target)) result.push_back(bn);
-  return result;
-}
+// The block tiles on offer. GPUs run whole warps, and overlap the copies of one slab with the arithmetic on another,
+// for which two slabs of each operand fit shared memory; where no block tile has both, or none either, the rest is
+// offered.
+class BlockTiles {
+ public:
+  BlockTiles(const ir::Program& program, const Matmul& matmul, const Target& target)
+      : target_(target),
+        chunk_(matmul.reduce->axis.extent),
+        rows_(row_sizes(tile_of(program).axes[matmul.m].extent, target)),
+        columns_(column_sizes(tile_of(program).axes[matmul.n].extent, target)) {
+    const auto unfit = [&](std::int64_t bm) {
+      return std::none_of(columns_.begin(), columns_.end(), [&](std::int64_t bn) { return has(bm, bn); });
+    };
+    while (grade_ > 0 && std::all_of(rows_.begin(), rows_.end(), unfit)) --grade_;
+    std::erase_if(rows_, unfit);
+  }
+
+  const std::vector<std::int64_t>& rows() const { return rows_; }
+  std::vector<std::int64_t> columns(std::int64_t bm) const {
+    std::vector<std::int64_t> result;
+    for (const std::int64_t bn : columns_)
+      if (has(bm, bn)) result.push_back(bn);
+    return result;
+  }
+
+ private:
+  bool has(std::int64_t bm, std::int64_t bn) const {
+    if (grade_ == 2 && !target_.cpu && 2 * (bm + bn) * chunk_ * ir::bytes(ir::DType::f32) > target_.shared_bytes)
+      return false;
+    return grade_ > 0 ? block_tile_of_warps(bm, bn, target_) : legal_block_tile(bm, bn, target_);
+  }
+
+  const Target& target_;
+  const std::int64_t chunk_;
+  std::vector<std::int64_t> rows_;
+  const std::vector<std::int64_t> columns_;
+  int grade_ = 2;  // 2: whole warps and two slabs, 1: whole warps, 0: what is legal
+};
 
 Verdict decide_matmul(const ir::Program& program, const Matmul& matmul, const Target& target, const Pins& pins) {
   const ir::Tile& tile = tile_of(program);
   const std::int64_t m = tile.axes[matmul.m].extent, n = tile.axes[matmul.n].extent;
   const auto bm = pins.integer("bm");
-  if (!bm) {
-    std::vector<std::int64_t> rows;
-    const std::vector<std::int64_t> columns = tile_sizes(n, column_unit(target));
-    const auto legal = [&](std::int64_t size) {
-      return std::any_of(columns.begin(), columns.end(),
-                         [&](std::int64_t bn) { return legal_block_tile(size, bn, target); });
-    };
-    for (const std::int64_t size : tile_sizes(m, row_unit))
-      if (legal(size)) rows.push_back(size);
-    return Fork{"bm", near(std::move(rows), wanted_rows(target), m)};
-  }
-  if (!pins.integer("bn"))
-    return Fork{"bn", near(legal_columns(*bm, n, target), wanted_columns(*bm, program, matmul, target), n)};
-  return Apply{};
+  if (bm && pins.integer("bn")) return Apply{};
+  const BlockTiles tiles(program, matmul, target);
+  if (!bm) return Fork{"bm", near(tiles.rows(), wanted_rows(target), m)};
+  return Fork{"bn", near(tiles.columns(*bm), wanted_columns(*bm, program, matmul, target), n)};
 }
 
 // CPU: as many as leave each a whole vector, up to 16. GPU: 256 first, as the articles.

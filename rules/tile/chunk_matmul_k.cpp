@@ -14,6 +14,9 @@ namespace deplo::rules {
 namespace {
 
 constexpr std::array<std::int64_t, 5> gpu_chunks = {16, 32, 8, 64, 128};  // 16 first, as the articles do
+// Slices of a chunk (slice_matmul_k) shall be as long as the chunks of others.
+constexpr std::array<std::int64_t, 5> gpu_few_rows = {32, 16, 64, 8, 128};
+constexpr std::int64_t sliced_rows = 32;
 
 // On CPUs long chunks pay: the accumulators of every thread of a block are spilled and reloaded once per chunk. Best is
 // one chunk, while a panel of 32 columns of it takes no more than half of the cache; with few rows there is little to
@@ -31,13 +34,16 @@ std::int64_t nearest(const std::vector<std::int64_t>& sizes, std::int64_t wanted
                            [&](std::int64_t a, std::int64_t b) { return distance(a) < distance(b); });
 }
 
-// Further divisors from 8 to 128, those first whose rows are read in the widest accesses: of 3584 also 28, 56, 112, 14.
+// Further divisors from 8 to 128, those first whose rows are read in the widest accesses: of 3584 also 28, 56, 112.
+// Narrower ones only where few are wide.
 void add_divisors(std::vector<Value>& options, const std::vector<std::int64_t>& chunks, std::size_t guarded) {
   constexpr std::size_t most = 12;  // options, with the guarded ones: more would say little more of the same choice
-  for (const std::int64_t wide : {4, 2, 1})
+  for (const std::int64_t wide : {4, 2, 1}) {
+    if (wide < 4 && options.size() >= gpu_chunks.size()) return;
     for (const std::int64_t size : chunks)
       if (size >= 8 && size <= 128 && size < chunks.back() && size % wide == 0 && options.size() + guarded < most)
         add_option(options, size);
+  }
 }
 
 // Divisors near what is wanted; where there is none within a factor of 1.5, the wanted size with a guarded tail.
@@ -52,7 +58,8 @@ std::vector<Value> chunk_sizes(const ir::Program& program, const Matmul& matmul,
   if (whole) add_option(result, k);
   const bool long_chunks = rows > few_rows || reads_in_place(program, matmul, rows);
   const std::span<const std::int64_t> cpu = long_chunks ? cpu_chunks : cpu_few_rows;
-  for (const std::int64_t wanted : target.cpu ? cpu : std::span<const std::int64_t>(gpu_chunks)) {
+  const std::span<const std::int64_t> gpu = rows <= sliced_rows ? gpu_few_rows : gpu_chunks;
+  for (const std::int64_t wanted : target.cpu ? cpu : gpu) {
     const std::int64_t d = nearest(chunks, wanted);
     const bool near = d < k && 2 * d <= 3 * wanted && 3 * d >= 2 * wanted;
     if (near)

@@ -15,9 +15,6 @@ using Loops = std::vector<const ir::Loop*>;  // a loop and its copies
 
 constexpr std::int64_t full_trips = 64;   // the articles' budget: a loop of up to 64 trips may be unrolled whole
 constexpr std::int64_t most_copies = 16;  // in a part: what a trip costs beside its body is lost in more
-// On GPUs 64 KiB of 16-byte instructions, half of what the L1.5 instruction cache holds (Jia et al., Dissecting the
-// NVIDIA Volta GPU Architecture via Microbenchmarking, 2018). ptxas takes seconds for more.
-constexpr std::int64_t most_instructions = 4096;
 
 std::int64_t trips(const ir::Loop& loop) { return ceil_div(loop.axis.extent, loop.step); }
 
@@ -39,11 +36,12 @@ void collect_innermost(const ir::Stmt& stmt, Loops& found) {
     for (const ir::Stmt& s : *inner) collect_innermost(s, found);
 }
 
-// A pipeline's: it waits for a slab and stages a later one.
+// A pipeline's whose last slabs are peeled: it waits for a slab and always stages a later one.
 bool is_steady_state(const ir::Stmt& stmt) {
   const auto* loop = stmt.as<ir::Loop>();
-  return loop != nullptr && loop->body.size() > 1 && loop->body[0].as<ir::AsyncWait>() != nullptr &&
-         loop->body[1].as<ir::Stage>() != nullptr;
+  if (loop == nullptr || loop->body.size() < 2 || loop->body[0].as<ir::AsyncWait>() == nullptr) return false;
+  const auto* stage = loop->body[1].as<ir::Stage>();
+  return stage != nullptr && stage->when.is_constant(1);
 }
 
 // In order, copies with their first. What follows a steady state on its last slabs has as many loops.
@@ -67,33 +65,12 @@ std::vector<Loops> decisions(const ir::Body& body) {
   return result;
 }
 
-// Registers that a load is made for: over each axis that its index depends on.
-std::int64_t loads(const ir::Load& load, const ir::Tile& tile) {
-  std::int64_t count = 1;
-  for (const ir::Axis& axis : tile.axes)
-    if (axis.bind == ir::Bind::reg && std::any_of(load.index.begin(), load.index.end(),
-                                                  [&](const ir::Expr& e) { return ir::depends_on(e, axis.name); }))
-      count *= axis.extent;
-  return count;
-}
-
-// Of one trip, in all copies: an accumulation for each of the thread's outputs, the loads for them, the other
-// statements once.
-std::int64_t instructions(const Loops& loops, const ir::Tile& tile) {
-  const std::int64_t outputs = ir::count_of(tile, ir::Bind::reg) * ir::count_of(tile, ir::Bind::vector);
-  std::int64_t count = 0;
-  ir::for_each(loops.front()->body, [&](const ir::Stmt& s) {
-    const auto* load = s.as<ir::Load>();
-    count += s.as<ir::Accum>() != nullptr ? outputs : load != nullptr ? loads(*load, tile) : 1;
-  });
-  return count * static_cast<std::int64_t>(loops.size());
-}
-
 // 0 stands for a full unroll. The compilers for CPUs unroll by themselves; on GPUs a loop over shared memory wants it.
 std::vector<Value> factors(const Loops& loops, const ir::Tile& tile, const Target& target) {
   const ir::Loop& loop = *loops.front();
   std::vector<Value> result;
-  const std::int64_t most = target.cpu ? full_trips : most_instructions / instructions(loops, tile);
+  const std::int64_t trip = trip_instructions(loop, tile) * static_cast<std::int64_t>(loops.size());
+  const std::int64_t most = target.cpu ? full_trips : most_unrolled / trip;
   const bool small = trips(loop) <= std::min(full_trips, most);
   if (!target.cpu && small) add_option(result, 0);
   add_option(result, 1);

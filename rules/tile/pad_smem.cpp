@@ -23,13 +23,18 @@ void set_pad(ir::Body& body, const std::string& buffer, std::int64_t pad) {
   });
 }
 
-// Wavefronts of a warp in one run of the block beyond the fewest possible, all accesses of the buffer together.
-double conflicts(const std::vector<WarpAccess>& accesses, const ir::Stage& layout) {
-  double sum = 0;
+// Of a warp in one run of the block, all accesses of the buffer together.
+struct Walks {
+  double wavefronts = 0;
+  bool conflicts = false;
+};
+Walks walks(const std::vector<WarpAccess>& accesses, const ir::Stage& layout) {
+  Walks sum;
   for (const WarpAccess& access : accesses) {
     if (access.stage->buffer != layout.buffer) continue;
     const BankCost cost = bank_cost(access, layout);
-    sum += access.times * (cost.wavefronts - cost.least);
+    sum.wavefronts += cost.times * cost.wavefronts;
+    sum.conflicts |= cost.wavefronts > cost.least;
   }
   return sum;
 }
@@ -42,17 +47,17 @@ std::int64_t pad_step(const std::vector<WarpAccess>& accesses, const ir::Stage& 
   return step;
 }
 
-// The fewest conflicts first.
+// The fewest wavefronts first.
 std::vector<Value> pads(const ir::Program& program, const std::vector<WarpAccess>& accesses, const ir::Stage& stage,
                         const Target& target) {
   const std::int64_t step = pad_step(accesses, stage);
   std::vector<Value> result;
   result.emplace_back(std::int64_t{0});
   ir::Stage layout = stage;
-  double least = conflicts(accesses, stage);
-  for (layout.pad = step; least > 0 && layout.pad <= max_steps * step; layout.pad += step) {
-    const double left = conflicts(accesses, layout);
-    if (left >= least) continue;
+  Walks least = walks(accesses, stage);
+  for (layout.pad = step; least.conflicts && layout.pad <= max_steps * step; layout.pad += step) {
+    const Walks left = walks(accesses, layout);
+    if (left.wavefronts >= least.wavefronts) continue;
     ir::Program padded = program;
     set_pad(padded.body, stage.buffer, layout.pad);
     if (shared_bytes(padded, target) > target.shared_bytes) break;
@@ -65,7 +70,7 @@ std::vector<Value> pads(const ir::Program& program, const std::vector<WarpAccess
 
 Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
   if (target.warp == 1) return Skip{"no warps, no banks"};
-  const std::vector<WarpAccess> accesses = warp_accesses(program);
+  const std::vector<WarpAccess> accesses = warp_accesses(program, Unrolled::all);
   ir::Program padded = program;
   for (const Staged& staged : staged_buffers(program)) {
     const ir::Stage& stage = *staged.stage;

@@ -21,19 +21,6 @@ struct Strip {
   std::string thread;
 };
 
-// Does an index walk both axes?
-bool together(const ir::Tile& tile, const std::string& a, const std::string& b) {
-  bool found = false;
-  ir::for_each(tile.body, [&](const ir::Stmt& stmt) {
-    const auto* load = stmt.as<ir::Load>();
-    const auto* write = stmt.as<ir::Write>();
-    if (load == nullptr && write == nullptr) return;
-    for (const ir::Expr& e : load != nullptr ? load->index : write->index)
-      found |= ir::depends_on(e, a) && ir::depends_on(e, b);
-  });
-  return found;
-}
-
 // Of a program that has a matmul. register_tile puts the axis of the rows before that of the columns, and none where
 // there is one of them.
 Strip find_strip(const ir::Tile& tile) {
@@ -47,7 +34,7 @@ Strip find_strip(const ir::Tile& tile) {
   if (regs.size() == 2) s.rows = regs[0], s.columns = regs[1];
   if (regs.size() == 1) {  // an axis of one thread stands in no index
     const std::string& reg = regs[0]->name;
-    const bool columns = together(tile, n.name, reg) || (n.extent == 1 && !together(tile, m.name, reg));
+    const bool columns = walk_together(tile, n.name, reg) || (n.extent == 1 && !walk_together(tile, m.name, reg));
     (columns ? s.columns : s.rows) = regs[0];
   }
   return s;
@@ -69,9 +56,10 @@ double wavefronts(const std::vector<WarpAccess>& accesses, const Strip& s, std::
           sample[d][static_cast<std::size_t>(t)] -= *step * (fn - strip) * (t % s.threads);
       ir::Stage layout = *access.stage;
       const bool contiguous = d + 1 == layout.slab.size() && *step == 1;
-      if (contiguous) access.lanes = static_cast<int>(std::gcd(strip, target.vector_lanes));
-      if (!contiguous && layout.slab.back().extent % 2 == 0) layout.pad = 1;
-      sum += access.times / access.lanes * bank_cost(access, layout).wavefronts;
+      if (contiguous) access.lanes = static_cast<int>(std::gcd(strip, target.vector_lanes)), access.run = 1;
+      if (!contiguous && layout.slab.back().extent % 2 == 0) layout.pad = access.run;
+      const BankCost cost = bank_cost(access, layout);
+      sum += cost.times / access.lanes * cost.wavefronts;
     }
   }
   return sum;
@@ -79,7 +67,7 @@ double wavefronts(const std::vector<WarpAccess>& accesses, const Strip& s, std::
 
 // The fewest wavefronts first, then the widest strip.
 std::vector<Value> strips(const ir::Program& program, const Strip& s, const Target& target) {
-  const std::vector<WarpAccess> accesses = warp_accesses(program);
+  const std::vector<WarpAccess> accesses = warp_accesses(program, Unrolled::all);
   std::vector<std::pair<double, std::int64_t>> scored;
   const std::int64_t fn = s.columns->extent;
   std::vector<std::int64_t> offered = {fn};

@@ -1,14 +1,20 @@
 // pipeline_k_outer: a chunk loop whose stages have d slots fills slab k + d - 1 while it computes on slab k.
 //   for k in 0..n: # free { stage(k); AsyncWait(keep=0); compute(k) }
-//     →   stage(0) … stage(d - 2)
+//     →   tail=peeled:
+//         stage(0) … stage(d - 2)
 //         for k in 0..n-(d-1): # free { AsyncWait(keep=d-2); stage(k + d - 1); compute(k) }
 //         for e in 0..d-1: # free { AsyncWait(keep=0); compute(n - (d-1) + e) }
+//     →   tail=predicated:
+//         stage(0) … stage(d - 2)
+//         for k in 0..n: # free { AsyncWait(keep=d-2); stage(k + d - 1) when k + d - 1 < n; compute(k) }
 // With two slots the last loop is straight code. The wait of trip k is also the barrier behind the reads of
-// slab k - 1, whose slot is filled next.
+// slab k - 1, whose slot is filled next. Predicated, the arithmetic stands in the text once, so that twice as long a
+// loop over a slab may be unrolled; the trips on the last slabs wait for empty groups.
 #include <iterator>
 #include <utility>
 
 #include "ir/walk.h"
+#include "rules/cost/resources.h"
 #include "rules/tile/helpers/stages.h"
 
 namespace deplo::rules {
@@ -25,10 +31,33 @@ std::vector<std::size_t> pipelines(const ir::Tile& tile) {
   return places;
 }
 
+constexpr const char *peeled = "peeled", *predicated = "predicated";
+
+// Predicated first where the arithmetic on a slab can be unrolled once, but not twice. Else it costs a few instructions
+// a trip, and the guard of the last elements of k, which peeled is needed on the last slabs only.
+std::vector<Value> tails(const ir::Loop& pipeline, const ir::Tile& tile) {
+  bool once = false, guarded = false;
+  ir::for_each(pipeline.body, [&](const ir::Stmt& stmt) {
+    guarded |= stmt.as<ir::If>() != nullptr;
+    const auto* loop = stmt.as<ir::Loop>();
+    if (loop == nullptr) return;
+    const std::int64_t unrolled = trip_instructions(*loop, tile) * ceil_div(loop->axis.extent, loop->step);
+    once |= unrolled <= most_unrolled && 2 * unrolled > most_unrolled;
+  });
+  std::vector<Value> result = {Value{peeled}, Value{predicated}};
+  if (once && !guarded) std::swap(result[0], result[1]);
+  return result;
+}
+
 Verdict decide(const ir::Program& program, const Target&, const Pins& pins) {
-  const std::size_t count = pipelines(tile_of(program)).size();
-  if (count == 0) return Skip{"no chunk loop with buffered stages"};
-  if (pins.size() < count) return on_off_fork(loop_knob("apply", pins.size()), true);
+  const ir::Tile& tile = tile_of(program);
+  const std::vector<std::size_t> places = pipelines(tile);
+  if (places.empty()) return Skip{"no chunk loop with buffered stages"};
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const std::string apply = loop_knob("apply", i), tail = loop_knob("tail", i);
+    if (!pins.on_off(apply)) return on_off_fork(apply, true);
+    if (*pins.on_off(apply) && !pins.text(tail)) return Fork{tail, tails(loop_at(tile, places[i]), tile)};
+  }
   return Apply{};
 }
 
@@ -41,14 +70,15 @@ void append(ir::Body& to, ir::Body from) { std::move(from.begin(), from.end(), s
 // What the parts of a pipeline are made of.
 class Pipeline {
  public:
-  Pipeline(const ir::Program& program, const ir::Loop& loop)
+  Pipeline(const ir::Program& program, const ir::Loop& loop, bool peels)
       : program_(program),
         loop_(loop),
         axis_(loop.axis.name),
         around_(scope_in(tile_of(program))),
         kept_(carried(tile_of(program), loop)),
+        peels_(peels),
         ahead_(slots_of(loop) - 1),
-        steady_(loop.axis.extent - ahead_) {
+        steady_(loop.axis.extent - (peels ? ahead_ : 0)) {
     for (const ir::Stmt& stmt : loop.body) {
       if (const auto* stage = stmt.as<ir::Stage>()) {
         stages_.push_back(*stage);
@@ -63,7 +93,7 @@ class Pipeline {
   ir::Body parts() const {
     ir::Body result = prologue();
     result.emplace_back(steady());
-    append(result, epilogue());
+    if (peels_) append(result, epilogue());
     return result;
   }
 
@@ -90,6 +120,14 @@ class Pipeline {
     ir::Loop loop = free_loop(axis_, steady_);
     loop.body.emplace_back(wait_for(loop_, ir::var(axis_), ahead_ - 1, ranges));
     append(loop.body, at(stages_, ir::var(axis_) + ahead_, ranges));
+    const ir::Expr exists = ir::simplify(ir::less(ir::var(axis_) + ahead_, loop_.axis.extent), ranges);
+    for (ir::Stmt& stmt : loop.body) {
+      auto* stage = stmt.as<ir::Stage>();
+      if (stage == nullptr || peels_) continue;
+      stage->when = exists;
+      // With as many chunks as slots the slot was simplified to the chunk; the one behind the last is 0 again.
+      stage->slot = ir::simplify((ir::var(axis_) + ahead_) % stage->slots, ranges);
+    }
     append(loop.body, at(compute_, ir::var(axis_), ranges));
     return loop;
   }
@@ -115,6 +153,7 @@ class Pipeline {
   const std::string& axis_;
   ir::Ranges around_;
   std::set<std::string, std::less<>> kept_;
+  bool peels_;
   std::int64_t ahead_, steady_;  // slabs under way; trips of the steady state
   ir::Body stages_, compute_;
 };
@@ -126,7 +165,8 @@ ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
   for (std::size_t i = 0; i < places.size(); ++i) {
     if (!pins.on_off(loop_knob("apply", i)).value()) continue;
     const std::size_t place = places[i] + grown;
-    ir::Body parts = Pipeline(program, loop_at(tile_of(program), place)).parts();
+    const bool peels = pins.text(loop_knob("tail", i)) == peeled;
+    ir::Body parts = Pipeline(program, loop_at(tile_of(program), place), peels).parts();
     grown += parts.size() - 1;
     const auto at = body.erase(body.begin() + static_cast<std::ptrdiff_t>(place));
     body.insert(at, std::make_move_iterator(parts.begin()), std::make_move_iterator(parts.end()));
@@ -139,7 +179,7 @@ ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
 extern const Rule pipeline_k_outer = {
     .name = "pipeline_k_outer",
     .summary = "the next slab is filled while this one is computed on",
-    .knobs = {{"apply*", KnobType::on_off}},
+    .knobs = {{"apply*", KnobType::on_off}, {"tail*", KnobType::text, peeled}},
     .decide = decide,
     .apply = apply,
 };

@@ -26,15 +26,9 @@ double preference(std::int64_t bm, std::int64_t bn, std::int64_t fm, std::int64_
     const double registers = fma / static_cast<double>(target.vector_lanes) + 2;
     return (vectors ? fma / static_cast<double>(target.vector_lanes) / loads : fma / 256) - (registers > 28 ? 1 : 0);
   }
-  const double warps_short = std::max(0.0, 1 - threads / 128);
+  const double slices = bm <= 32 ? 2 : 1;  // slice_matmul_k gives a block of few rows more threads
+  const double warps_short = std::max(0.0, 1 - threads * slices / 128);
   return fma / static_cast<double>(fm + fn) - 4 * warps_short - (fma > 64 ? 2 : 0) - (fn % 4 != 0 ? 0.5 : 0);
-}
-
-double best_with(std::int64_t bm, std::int64_t bn, std::int64_t fm, const Target& target) {
-  double best = -1e9;
-  for (const std::int64_t fn : divisors(bn, 1, target.register_floats / fm))
-    if (legal_register_tile(bm, bn, fm, fn, target)) best = std::max(best, preference(bm, bn, fm, fn, target));
-  return best;
 }
 
 std::vector<Value> by_preference(std::vector<std::pair<double, std::int64_t>> scored) {
@@ -44,17 +38,23 @@ std::vector<Value> by_preference(std::vector<std::pair<double, std::int64_t>> sc
   return result;
 }
 
+// Each with the best of its columns.
 std::vector<Value> row_options(std::int64_t bm, std::int64_t bn, const Target& target) {
   std::vector<std::pair<double, std::int64_t>> scored;
-  for (const std::int64_t fm : divisors(bm, 1, target.register_floats))
-    if (const double score = best_with(bm, bn, fm, target); score > -1e9) scored.emplace_back(score, fm);
+  for (const auto& [fm, fn] : register_tiles(bm, bn, target)) {
+    const double score = preference(bm, bn, fm, fn, target);
+    if (scored.empty() || scored.back().second != fm)
+      scored.emplace_back(score, fm);
+    else
+      scored.back().first = std::max(scored.back().first, score);
+  }
   return by_preference(std::move(scored));
 }
 
-std::vector<Value> column_options(std::int64_t bm, std::int64_t bn, std::int64_t fm, const Target& target) {
+std::vector<Value> column_options(std::int64_t bm, std::int64_t bn, std::int64_t rows, const Target& target) {
   std::vector<std::pair<double, std::int64_t>> scored;
-  for (const std::int64_t fn : divisors(bn, 1, target.register_floats / fm))
-    if (legal_register_tile(bm, bn, fm, fn, target)) scored.emplace_back(preference(bm, bn, fm, fn, target), fn);
+  for (const auto& [fm, fn] : register_tiles(bm, bn, target))
+    if (fm == rows) scored.emplace_back(preference(bm, bn, fm, fn, target), fn);
   return by_preference(std::move(scored));
 }
 

@@ -1,8 +1,13 @@
 // split_inner_for_swizzle: TMA stores the rows of a slab in panels as wide as its pattern, each 16-byte chunk where the
-// pattern says; the loads look there (ir/stage_layout.h).
+// pattern says; the loads look there (ir/stage_layout.h). The pattern with the fewest wavefronts, then the fewest
+// panels, comes first.
 //   n1_smem = Stage(n1, …, slab=(s0:16@0, s1:128@1)) tma
 //     →   n1_smem = Stage(n1, …, slab=(s0:16@0, s1:128@1)) panel=32 swizzle=128 tma
+#include <algorithm>
+#include <tuple>
+
 #include "ir/tma.h"
+#include "rules/cost/banks.h"
 #include "rules/cost/resources.h"
 #include "rules/tile/helpers/stages.h"
 
@@ -10,20 +15,34 @@ namespace deplo::rules {
 namespace {
 
 using ir::tma::pattern_rows;
-constexpr std::int64_t element = 4;      // bytes, of all that TMA copies here
 constexpr std::int64_t chunk_lanes = 4;  // elements that a pattern keeps together
 
-// Every panel is a whole number of patterns.
-bool legal(const ir::Stage& stage, std::int64_t swizzle) {
-  std::int64_t rows = 1;
-  for (std::size_t i = 0; i + 1 < stage.slab.size(); ++i) rows *= stage.slab[i].extent;
-  return stage.slab.back().extent % (swizzle / element) == 0 && rows % pattern_rows == 0;
+// Of a warp's loads in one run of the block.
+double wavefronts(const std::vector<WarpAccess>& accesses, const ir::Stage& layout) {
+  double sum = 0;
+  for (const WarpAccess& access : accesses) {
+    if (access.stage->buffer != layout.buffer) continue;
+    const BankCost cost = bank_cost(access, layout);
+    sum += cost.times * cost.wavefronts;
+  }
+  return sum;
 }
 
-std::vector<Value> patterns(const ir::Stage& stage, std::int64_t room) {
-  std::vector<Value> result = {Value{0}};
-  for (const std::int64_t swizzle : {32, 64, 128})
-    if (legal(stage, swizzle) && pattern_rows * swizzle <= room) add_option(result, swizzle);
+std::vector<Value> patterns(const std::vector<WarpAccess>& accesses, const ir::Stage& stage, std::int64_t room) {
+  struct Scored {
+    double wavefronts;
+    std::int64_t panels, swizzle;  // a copy of its own for each panel
+  };
+  std::vector<Scored> scored;
+  for (const ir::Stage& layout : tma_layouts(stage)) {
+    const std::int64_t panels = layout.panel > 0 ? layout.slab.back().extent / layout.panel : 1;
+    if (pattern_rows * layout.swizzle <= room) scored.push_back({wavefronts(accesses, layout), panels, layout.swizzle});
+  }
+  std::ranges::stable_sort(scored, [](const Scored& a, const Scored& b) {
+    return std::tie(a.wavefronts, a.panels) < std::tie(b.wavefronts, b.panels);
+  });
+  std::vector<Value> result;
+  for (const Scored& each : scored) result.emplace_back(each.swizzle);
   return result;
 }
 
@@ -31,6 +50,7 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
   if (!target.tma) return Skip{"no tma stage to swizzle"};
   if (target.vector_lanes > chunk_lanes) return Skip{"vectors wider than the 16 bytes that a pattern keeps together"};
   const ir::Tile& tile = tile_of(program);
+  const std::vector<WarpAccess> accesses = warp_accesses(program, Unrolled::all);
   bool any = false;
   std::int64_t room = target.shared_bytes - shared_bytes(program, target);  // for the alignment that patterns ask for
   for (const ChunkStage& at : chunk_stages(tile)) {
@@ -41,7 +61,7 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
       room -= pattern_rows * *swizzle;
       continue;
     }
-    std::vector<Value> legal = patterns(stage, room);
+    std::vector<Value> legal = patterns(accesses, stage, room);
     if (legal.size() > 1) return Fork{at.knob, std::move(legal)};
   }
   if (!any) return Skip{"no tma stage to swizzle"};
@@ -55,9 +75,8 @@ ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
     const std::int64_t swizzle = pins.integer(at.knob).value_or(0);
     if (swizzle == 0) continue;
     ir::Stage& stage = stage_at(tile, at);
-    const std::int64_t panel = swizzle / element;
-    stage.panel = stage.slab.back().extent == panel ? 0 : panel;
-    stage.swizzle = static_cast<int>(swizzle);
+    for (ir::Stage& layout : tma_layouts(stage))
+      if (layout.swizzle == swizzle) stage = std::move(layout);
   }
   return program;
 }

@@ -16,6 +16,9 @@ namespace deplo::rules {
 namespace {
 
 constexpr std::int64_t most_splits = 64;  // beyond it the atomics on one element queue up
+// Twice the 8 blocks of 256 threads that a multiprocessor holds (CUDA C++ Programming Guide, "Technical
+// Specifications"): with two rounds the last one wastes little, and each further split only adds its sums in memory.
+constexpr std::int64_t most_blocks_a_unit = 16;
 
 // Position in the tile's body of the loop over the chunks of the matmul's sum; nullopt: the sum is not chunked.
 std::optional<std::size_t> chunk_loop(const ir::Tile& tile, const Matmul& matmul) {
@@ -69,13 +72,22 @@ std::int64_t natural_blocks(const ir::Tile& tile, const Matmul& matmul) {
   return blocks;
 }
 
-// First the smallest split whose blocks fill the target, then the others in order.
+// Do so many blocks, each with `chunks` of K, fill the target, as clusters (cluster_matmul_k) where it has them?
+bool fill(std::int64_t blocks, std::int64_t chunks, const Target& target) {
+  std::int64_t cluster = 1;
+  while (blocks * cluster < target.units && cluster < target.cluster) cluster *= 2;
+  return blocks * cluster >= target.units && chunks % cluster == 0;
+}
+
+// First the smallest split whose blocks fill the target: a cluster's sums meet without additions in memory. Then the
+// others in order.
 std::vector<Value> split_options(std::int64_t chunks, std::int64_t blocks, const Target& target) {
   const std::vector<std::int64_t> splits = divisors(chunks, 1, most_splits);
-  const auto fills = [&](std::int64_t split) { return blocks * split >= target.units; };
+  const auto fills = [&](std::int64_t split) { return fill(blocks * split, chunks / split, target); };
   const auto first = std::find_if(splits.begin(), splits.end(), fills);
   std::vector<Value> result = {Value{first == splits.end() ? splits.back() : *first}};
-  for (const std::int64_t split : splits) add_option(result, split);
+  for (const std::int64_t split : splits)
+    if (split == 1 || target.cpu || blocks * split <= most_blocks_a_unit * target.units) add_option(result, split);
   return result;
 }
 

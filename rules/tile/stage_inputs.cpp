@@ -25,8 +25,8 @@ struct Plan {
   std::vector<ir::Expr> index;      // of the loads, into the stage's buffer
   std::optional<std::size_t> loop;  // in whose body of the tile's statements it stands; nullopt: in the tile's
   std::int64_t bytes = 0;
-  int uses = 0;         // loads of the slab; below 0: some load is of another one
-  bool reused = false;  // a thread reads what another one reads
+  int uses = 0;              // loads of the slab; below 0: some load is of another one
+  std::int64_t readers = 1;  // threads that read one element
 };
 
 // Ranges of what varies inside the staged region: thread axes and the loops below it. Everything else is the origin.
@@ -91,17 +91,18 @@ auto& body_of(T& tile, std::optional<std::size_t> loop) {
   return loop ? tile.body[*loop].template as<ir::Loop>()->body : tile.body;
 }
 
-// Does some thread of the block read what another one reads too? Those that share a sweep do not.
-bool is_reused(const ir::Tile& tile, const ir::Body& region, const std::vector<ir::Expr>& index) {
+// How many threads of the block read the same element? Those that share a sweep do not.
+std::int64_t count_readers(const ir::Tile& tile, const ir::Body& region, const std::vector<ir::Expr>& index) {
   std::vector<std::string> own;
   for (const ir::Expr& e : index) ir::collect_variables(e, own);
   ir::for_each(region, [&](const ir::Stmt& stmt) {
     if (const auto* loop = stmt.as<ir::Loop>()) ir::collect_variables(loop->start, own);
   });
-  return std::any_of(tile.axes.begin(), tile.axes.end(), [&](const ir::Axis& axis) {
-    return axis.bind == ir::Bind::thread && axis.extent > 1 &&
-           std::find(own.begin(), own.end(), axis.name) == own.end();
-  });
+  std::int64_t readers = 1;
+  for (const ir::Axis& axis : tile.axes)
+    if (axis.bind == ir::Bind::thread && std::find(own.begin(), own.end(), axis.name) == own.end())
+      readers *= axis.extent;
+  return readers;
 }
 
 // The buffers of a region, each with the slab that every load of it must be of.
@@ -125,7 +126,7 @@ std::vector<Plan> plan_region(const ir::Program& program, std::optional<std::siz
     plans.back().stage.source = load->buffer;
     plans.back().uses = plan ? 1 : -1;
     plans.back().loop = loop;
-    plans.back().reused = plan && is_reused(tile, region, plan->index);
+    plans.back().readers = plan ? count_readers(tile, region, plan->index) : 1;
   });
   return plans;
 }
@@ -164,12 +165,19 @@ std::vector<Plan> find_plans(const ir::Program& program) {
 // pages apart, so in one set of the caches. One operand of a matmul gains by it: that which is read along n, or, where
 // that is read in place, the other.
 bool wanted(const Plan& plan, const ir::Program& program, const Target& target) {
-  if (!target.cpu) return !plan.loop || plan.uses > 1 || plan.reused;
+  if (!target.cpu) return !plan.loop || plan.uses > 1 || plan.readers > 1;
   const auto matmul = find_matmul(program);
   if (!matmul) return false;
   const std::vector<ir::Axis>& axes = tile_of(program).axes;
   const bool columns = ir::depends_on(plan.index.back(), axes[matmul->n].name);
   return columns != reads_in_place(program, *matmul, axes[matmul->m].extent);
+}
+
+// Without a copy each thread of a matmul waits for the caches at every step, and no slab travels beside the arithmetic.
+// What few outputs share may be read from the caches: registers reuse most of it.
+bool needed(const Plan& plan, const ir::Program& program, const Target& target) {
+  constexpr std::int64_t few = 16;  // the rows of a large register tile
+  return !target.cpu && plan.readers >= few && find_matmul(program).has_value();
 }
 
 Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
@@ -182,14 +190,16 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
     const std::string& source = first.stage.source;
     if (!seen.insert(source).second) continue;
     std::int64_t bytes = 0;
-    bool worth = false;
+    bool worth = false, must = false;
     for (const Plan& plan : plans) {
       if (plan.stage.source != source) continue;
       bytes += (plan.bytes + most_alignment - 1) / most_alignment * most_alignment;
       worth |= wanted(plan, program, target);
+      must |= needed(plan, program, target);
     }
     const auto choice = pins.on_off(source);
     if (!choice && taken + bytes > target.shared_bytes) continue;
+    if (!choice && must) return Fork{source, {Value{std::int64_t{1}}}};
     if (!choice) return on_off_fork(source, worth);
     if (*choice) taken += bytes;
   }

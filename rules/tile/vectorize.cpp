@@ -35,11 +35,11 @@ bool undecided(const ir::Stage& stage) { return stage.transport == ir::Transport
 
 std::string knob_of(const ir::Stage& stage) { return "copy_" + stage.source; }
 
-// On CPUs the widest copies and single elements are what differs.
+// The widest copies and single elements are what differs.
 std::vector<Value> copies(const ir::Program& program, const Staged& staged, const Target& target) {
   std::vector<Value> result;
   for (const int lanes : copy_widths(*staged.stage, *program.find(staged.stage->source), target, staged.scope))
-    if (!target.cpu || result.empty() || lanes == 1) add_option(result, lanes);
+    if (result.empty() || lanes == 1) add_option(result, lanes);
   return result;
 }
 

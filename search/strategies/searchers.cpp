@@ -13,16 +13,16 @@ namespace deplo::search {
 namespace strategies::kinds {
 
 extern const SearcherKind model, puct, evolve, portfolio, mcts, local, ils, anneal, genetic, beam, hyperband, random,
-    exhaustive, heuristic;
+    cover, exhaustive, heuristic;
 
 }  // namespace strategies::kinds
 namespace {
 
 namespace kinds = strategies::kinds;
 
-constexpr std::array all = {&kinds::model,     &kinds::puct,   &kinds::evolve,     &kinds::portfolio, &kinds::mcts,
-                            &kinds::local,     &kinds::ils,    &kinds::anneal,     &kinds::genetic,   &kinds::beam,
-                            &kinds::hyperband, &kinds::random, &kinds::exhaustive, &kinds::heuristic};
+constexpr std::array all = {&kinds::model,     &kinds::puct,   &kinds::evolve, &kinds::portfolio,  &kinds::mcts,
+                            &kinds::local,     &kinds::ils,    &kinds::anneal, &kinds::genetic,    &kinds::beam,
+                            &kinds::hyperband, &kinds::random, &kinds::cover,  &kinds::exhaustive, &kinds::heuristic};
 constexpr const SearcherKind* chosen = &kinds::model;
 
 }  // namespace

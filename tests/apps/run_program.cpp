@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
 #include <thread>
 
 #include "core/error.h"
@@ -159,8 +160,9 @@ std::vector<pid_t> workers_of(pid_t tuner) {
     const std::string name = entry.path().filename().string();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
     std::ifstream file(entry.path() / "cmdline", std::ios::binary);
-    if (std::string(std::istreambuf_iterator<char>(file), {}).find(words) != std::string::npos)
-      found.push_back(std::stoi(name));
+    std::ostringstream text;
+    text << file.rdbuf();  // of a process that ends meanwhile it is nothing
+    if (text.str().find(words) != std::string::npos) found.push_back(std::stoi(name));
   }
   return found;
 }

@@ -231,8 +231,8 @@ Kind stores() {
   const std::string small = small_store();
   for (int thrice = 0; thrice < 3; ++thrice)  // more often than those that need to be migrated
     kind.seeds.push_back({"store.db", small, store_commands()});
-  for (const char* name :
-       {"store_v1.sqlite", "store_v2.sqlite", "store_v3.sqlite", "store_v4.sqlite", "store_v5.sqlite"})
+  for (const char* name : {"store_v1.sqlite", "store_v2.sqlite", "store_v3.sqlite", "store_v4.sqlite",
+                           "store_v5.sqlite", "store_v6.sqlite"})
     kind.seeds.push_back(
         {"store.db", read_bytes(fs::path(DEPLO_SOURCE_DIR) / "tests/fixtures" / name), store_commands()});
   return kind;

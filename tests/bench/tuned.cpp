@@ -22,7 +22,7 @@ namespace {
 std::string search(const engine::KernelCase& kernel, const SearchFlags& flags) {
   const std::string file = "/tmp/bench." + std::to_string(getpid()) + ".db";
   measure::Store store = measure::Store::open(file);
-  const auto bench = engine::open_runner("opencl", /*in_process=*/true, {});
+  const auto bench = engine::open_runner("opencl", /*in_process=*/true, {}, {});
   engine::Session session{*bench, store, measure::target_of(bench->info()), {}};
   session.device_id = store.add_device(bench->info());
   session.run_id = store.add_run({session.device_id, "", "", flags.strategy, 0, ""});

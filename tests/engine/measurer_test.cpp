@@ -35,6 +35,7 @@ class ToldRunner final : public measure::worker::Runner {
     failures.pop_front();
     return {Failure{status, "as told"}};
   }
+  const measure::worker::Libraries& libraries() const override { return libraries_; }
   std::vector<Reply> confirm(std::span<const measure::KernelCode> candidates, const measure::ConfirmOptions&) override {
     return std::vector<Reply>(candidates.size(), right());
   }
@@ -57,6 +58,7 @@ class ToldRunner final : public measure::worker::Runner {
     return reply;
   }
   measure::DeviceInfo info_ = measure::some_device();
+  measure::worker::Libraries libraries_;
 };
 
 class Measuring : public testing::Test {

@@ -38,8 +38,8 @@ void replay(const StoreKey& key, measure::Store& store, int& trails) {
 }
 
 TEST(StoredTrails, OutliveANewRule) {
-  for (const char* name :
-       {"store_v1.sqlite", "store_v2.sqlite", "store_v3.sqlite", "store_v4.sqlite", "store_v5.sqlite"}) {
+  for (const char* name : {"store_v1.sqlite", "store_v2.sqlite", "store_v3.sqlite", "store_v4.sqlite",
+                           "store_v5.sqlite", "store_v6.sqlite"}) {
     const measure::TemporaryFolder folder;
     const std::string file = folder.file(name);  // a copy: reading it brings it to today's version
     fs::copy_file(fs::path(DEPLO_SOURCE_DIR) / "tests" / "fixtures" / name, file);

@@ -123,6 +123,7 @@ int cuModuleLoadData(void** module, const void* image) {
   return 0;
 }
 int cuModuleUnload(void*) {
+  state.calls.emplace_back("cuModuleUnload");
   --state.modules;
   return 0;
 }
@@ -260,6 +261,7 @@ int cuGraphLaunch(void* exec, void*) {
   return 0;
 }
 int cuGraphExecDestroy(void* exec) {
+  state.calls.emplace_back("cuGraphExecDestroy");
   --state.execs;
   delete static_cast<FakeGraph*>(exec);
   return 0;

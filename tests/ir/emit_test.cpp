@@ -210,11 +210,67 @@ TEST(Emit, TensorCopies) {
   EXPECT_THAT(source.text, HasSubstr("float* __restrict__ y, const __grid_constant__ CUtensorMap x_desc) {"));
   EXPECT_THAT(source.text, HasSubstr("  if (thread == 0) {\n    mbarrier_init(&mbar[0], 1);\n"
                                      "    mbarrier_init(&mbar[1], 1);\n  }\n  __syncthreads();\n"));
+  EXPECT_THAT(source.text, HasSubstr("  if (thread == 0) {\n    prefetch_tensor_map(x_desc);\n  }\n"));
+  EXPECT_THAT(source.text, HasSubstr("  const int warp = __shfl_sync(0xffffffff, thread / 32, 0);\n"));
+  EXPECT_THAT(source.text, HasSubstr("  if (warp == 0 && elect_one(0xffffffff)) {\n    mbarrier_arrive_expect_tx("));
   // The innermost coordinate first.
   EXPECT_THAT(source.text, HasSubstr("    tma_load_3d(&x_smem[0], x_desc, 64, a0 * 4, a0, &mbar[0]);\n"));
   EXPECT_THAT(source.text, HasSubstr("void tma_load_3d("));
   EXPECT_THAT(source.text, Not(HasSubstr("void tma_load_2d(")));
   EXPECT_THAT(source.text, Not(HasSubstr("cp_async_16")));
+}
+
+// Only what is the same for all threads may be done by any of them.
+TEST(Emit, TensorCopiesByTheThreadThatTheyName) {
+  const auto text_of = [](const std::string& threads, const std::string& column, const std::string& more) {
+    return whole("sm_90",
+                 "input x: f32[4, 64]\noutput y: f32[32]\nTmaDescriptor x_desc(x, box=(4, 32))\n"
+                 "Tile(axes=(a0:1=BLOCK, " +
+                     threads +
+                     ")):\n"
+                     "  Smem x_smem[4, 32] (f32) align=128\n  MbarrierInit mbar[1] (count=1)\n  Sync\n"
+                     "  if (a1 == 0):\n    MbarrierArriveExpectTx(mbar[0], bytes=512)\n"
+                     "    TmaLoad(x_smem[0, 0], x_desc[0, " +
+                     column + "], mbar[0])\n" + more +
+                     "  MbarrierWait(mbar[0], phase=0)\n  in0 = load x_smem[0, a1]\n  y[a1] = in0\n")
+        .text;
+  };
+  EXPECT_THAT(text_of("a1:32=THREAD", "32", ""), HasSubstr("  if (warp == 0 && elect_one(0xffffffff)) {\n"));
+  EXPECT_THAT(text_of("a1:12=THREAD", "32", ""), HasSubstr("  if (warp == 0 && elect_one(0xfff)) {\n"));
+  EXPECT_THAT(text_of("a1:32=THREAD", "a1", ""), Not(HasSubstr("elect_one(0x")));
+  EXPECT_THAT(text_of("a1:32=THREAD", "32", "    y[a1] = 0\n"), Not(HasSubstr("elect_one(0x")));
+}
+
+TEST(Emit, TheRangeOfThreads) {
+  const auto text_of = [](const char* target, const std::string& start) {
+    return whole(target,
+                 "input x: f32[96]\noutput y: f32[96]\nTile(axes=(a0:1=BLOCK, a1:3=THREAD, a2:16=THREAD)):\n"
+                 "  StridedLoop(a3 = " +
+                     start +
+                     "; < 96; += 48): # free\n"
+                     "    in0 = load x[a3]\n    y[a3] = in0\n")
+        .text;
+  };
+  const std::string cuda = text_of("sm_80", "((a1 * 16) + a2)");
+  EXPECT_THAT(cuda, HasSubstr("thread = threadIdx.x;\n  __builtin_assume(thread >= 0 && thread < 48);\n"));
+  EXPECT_THAT(cuda, HasSubstr("  for (int a3 = thread; a3 < 96; a3 += 48) {\n"));
+  EXPECT_THAT(text_of("sm_80", "((a1 * 16) + 5)"), HasSubstr("  for (int a3 = a1 * 16 + 5; a3 < 96;"));
+  const std::string opencl = text_of("opencl-gpu", "((a1 * 16) + a2)");
+  EXPECT_THAT(opencl, HasSubstr("  for (int a3 = a1 * 16 + a2; a3 < 96; a3 += 48) {\n"));
+  EXPECT_THAT(opencl, Not(HasSubstr("assume")));
+}
+
+TEST(Emit, ALimitOfRegisters) {
+  const std::string text =
+      "=== kernel: k ===\noutput y: f32[8]\nTile(axes=(a0:2=BLOCK, a1:4=THREAD), resident=6):\n"
+      "  y[((a0 * 4) + a1)] = 1\n";
+  EXPECT_EQ(print(parse(text)), text);
+  EXPECT_EQ(verify(parse(text)), "");
+  EXPECT_THAT(emit(parse(text), load_target("sm_80")).text, HasSubstr("__launch_bounds__(4, 6)\n"));
+  for (const char* wrong : {"resident=0", "resident=-1", "resident", "blocks=2"}) {
+    std::string other = text;
+    EXPECT_THROW(parse(other.replace(other.find("resident=6"), 10, wrong)), Error) << wrong;
+  }
 }
 
 TEST(Emit, AsynchronousCopies) {

@@ -69,6 +69,18 @@ TEST(DiskCache, DamagedEntriesAreAbsentAndGo) {
   }
 }
 
+TEST(DiskCache, AFolderInPlaceOfAnEntryIsAbsent) {
+  const TemporaryFolder folder;
+  DiskCache cache(folder.path());
+  fs::create_directory(folder.path() / "a.bin");
+  EXPECT_EQ(cache.get("a"), std::nullopt);
+  EXPECT_TRUE(cache.put("a", "x")) << "an empty one goes";
+  EXPECT_EQ(cache.get("a"), "x");
+  fs::create_directories(folder.path() / "b.bin/more");
+  EXPECT_EQ(cache.get("b"), std::nullopt);
+  EXPECT_FALSE(cache.put("b", "x"));
+}
+
 TEST(DiskCache, TheLeastRecentlyUsedGo) {
   const TemporaryFolder folder;
   DiskCache cache(folder.path(), 100'000);

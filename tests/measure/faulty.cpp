@@ -133,7 +133,7 @@ Resources some_resources() {
 
 class FaultyKernel final : public Executable {
  public:
-  explicit FaultyKernel(Fault fault) : fault_(std::move(fault)) {}
+  FaultyKernel(Fault fault, double us) : fault_(std::move(fault)), us_(us) {}
   Result<double> launch(Arrays& arrays, std::int64_t) override {
     const char* const where = launches_++ == 0 ? "launch" : "sample";
     act(fault_, where);
@@ -152,13 +152,14 @@ class FaultyKernel final : public Executable {
     auto& faulty = static_cast<FaultyArrays&>(arrays);
     faulty.fault = fault_;
     faulty.data[1] = faulty.data[0];
-    if (fault_.where != where) return right_us;
+    if (fault_.where != where) return us_;
     if (fault_.what == "wrong") faulty.data[1][7] += 1;
     if (fault_.what == "illegal") return Failure{Status::illegal_access, "CUDA_ERROR_ILLEGAL_ADDRESS"};
     if (fault_.what == "zero") return 0;
-    return fault_.what == "slow" ? 1e6 * right_us : right_us;
+    return fault_.what == "slow" ? 1e6 * us_ : us_;
   }
   Fault fault_;
+  double us_;
   int launches_ = 0;
   Resources resources_ = some_resources();
 };
@@ -174,7 +175,8 @@ class FaultyDevice final : public Device {
     Fault fault = fault_of(candidate.source);
     act(fault, "build");
     if (fault.what == "no-build") return Failure{Status::build_error, "expected ';'\xff"};
-    return std::unique_ptr<Executable>(std::make_unique<FaultyKernel>(std::move(fault)));
+    const double us = fault.what == "quick" && happens(fault) ? right_us / 2 : right_us;
+    return std::unique_ptr<Executable>(std::make_unique<FaultyKernel>(std::move(fault), us));
   }
 
  private:

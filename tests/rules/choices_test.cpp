@@ -1,8 +1,15 @@
 // What the untuned compiler takes: the first option of each fork, by rule and target.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "core/rng.h"
+#include "ir/walk.h"
 #include "rules/lower.h"
 #include "rules/programs.h"
+#include "rules/tile/helpers/common.h"
 
 namespace deplo::rules {
 namespace {
@@ -32,6 +39,29 @@ TEST(Choices, KIsSplitWhereBlocksOf64X128DoNotFillTheDevice) {
   EXPECT_EQ(first(matmul(32, 512, 3584), "opencl-cpu", "split_matmul_k.splits"), std::nullopt);
 }
 
+TEST(Choices, AClusterSplitsKWhereItFillsTheDevice) {
+  const ir::Program few_rows = matmul(32, 3584, 3584), few_columns = matmul(32, 512, 3584);
+  EXPECT_EQ(first(few_rows, "sm_90", "split_matmul_k.splits"), 1);
+  EXPECT_EQ(first(few_rows, "sm_90", "cluster_matmul_k.blocks"), 8);  // 28 blocks, 132 units
+  EXPECT_EQ(first(matmul(256, 3584, 3584), "sm_90", "cluster_matmul_k.blocks"), 2);
+  EXPECT_EQ(first(matmul(2048, 2048, 2048), "sm_90", "cluster_matmul_k.blocks"), 1);
+  EXPECT_EQ(first(few_columns, "sm_90", "split_matmul_k.splits"), 7);  // 4 blocks: 8 times as many are too few
+  EXPECT_EQ(first(few_columns, "sm_90", "cluster_matmul_k.blocks"), 8);
+  EXPECT_EQ(first(few_rows, "sm_80", "cluster_matmul_k.blocks"), std::nullopt);
+}
+
+TEST(Choices, ABlockOfFewRowsHasSlicesOfK) {
+  for (const char* target : {"sm_80", "sm_90"}) {
+    const ir::Program few_rows = matmul(32, 3584, 3584), many_rows = matmul(2048, 2048, 2048);
+    EXPECT_EQ(first(few_rows, target, "chunk_matmul_k.bk"), 32);
+    EXPECT_EQ(first(few_rows, target, "register_tile.fm"), 8);
+    EXPECT_EQ(first(few_rows, target, "slice_matmul_k.slices"), 2);
+    EXPECT_EQ(first(many_rows, target, "chunk_matmul_k.bk"), 16);
+    EXPECT_EQ(first(many_rows, target, "slice_matmul_k.slices"), 1);
+  }
+  EXPECT_EQ(first(matmul(32, 512, 3584), "opencl-cpu", "slice_matmul_k.slices"), std::nullopt);
+}
+
 TEST(Choices, BlocksRunRowByRowFirst) {
   EXPECT_EQ(first(matmul(512, 3584, 3584), "sm_90", "raster.group"), 1);
   EXPECT_EQ(options(matmul(512, 3584, 3584), "sm_90", "raster.group").size(), 4U);
@@ -39,12 +69,99 @@ TEST(Choices, BlocksRunRowByRowFirst) {
 }
 
 TEST(Choices, ChunksOfKAreDivisorsThatHoldWholeAccessesFirst) {
-  const std::vector<Value> wanted = {Value{16L}, Value{32L}, Value{8L},   Value{64L}, Value{128L},
-                                     Value{28L}, Value{56L}, Value{112L}, Value{14L}};
+  const std::vector<Value> wanted = {Value{16L},  Value{32L}, Value{8L},  Value{64L},
+                                     Value{128L}, Value{28L}, Value{56L}, Value{112L}};
   EXPECT_EQ(options(matmul(512, 3584, 3584), "sm_90", "chunk_matmul_k.bk"), wanted);
   const std::vector<Value> guarded = {Value{16L}, Value{32L}, Value{8L}, Value{64L}, Value{128L}};
   EXPECT_EQ(options(matmul(64, 64, 509), "sm_90", "chunk_matmul_k.bk"), guarded);
   EXPECT_LE(options(matmul(64, 64, 5040), "sm_90", "chunk_matmul_k.bk").size(), 12U);
+}
+
+// What an expert would try of a matmul of some size (a review of machine code for the H100).
+bool is_expert(const std::map<std::string, Value, std::less<>>& trail) {
+  const auto value = [&](const std::string& knob) {
+    const auto found = trail.find(knob);
+    return found == trail.end() ? -1 : std::get<std::int64_t>(found->second);
+  };
+  const auto within = [&](const char* knob, std::int64_t low, std::int64_t high) {
+    return value(knob) >= low && value(knob) <= high;
+  };
+  const auto tile = [&](const char* knob) { return value(knob) == 4 || value(knob) == 8 || value(knob) == 16; };
+  const auto copied = [&](const std::string& source) {
+    return value("stage_inputs." + source) == 1 &&
+           (value("tma_copy." + source) == 1 || value("async_copy." + source) == 16 ||
+            value("vectorize.copy_" + source) == 4);
+  };
+  return within("blockify_launch.bm", 32, 256) && within("blockify_launch.bn", 64, 256) && tile("register_tile.fm") &&
+         tile("register_tile.fn") && within("chunk_matmul_k.bk", 8, 32) && within("double_buffer.depth", 2, 4) &&
+         copied("a") && copied("b");
+}
+
+TEST(Choices, RandomMatmulsOnAGpuHaveWholeWarpsAndOneInTwentyIsAnExperts) {
+  const Lowering start(matmul(512, 3584, 3584), load_target("sm_90"));
+  Rng rng(0);
+  constexpr int drawn = 2000;
+  int experts = 0;
+  for (int i = 0; i < drawn; ++i) {
+    Lowering lowering = start;
+    while (lowering.fork()) lowering.choose(rng.below(lowering.fork()->options.size()));
+    const std::int64_t threads = ir::count_of(tile_of(lowering.program()), ir::Bind::thread);
+    EXPECT_TRUE(threads % 32 == 0 && threads >= 64) << print(lowering.trail());
+    std::map<std::string, Value, std::less<>> trail;
+    for (const Choice& choice : lowering.trail()) trail[choice.knob] = choice.value;
+    experts += is_expert(trail) ? 1 : 0;
+  }
+  EXPECT_GE(experts, drawn / 20);
+}
+
+// Tiles that are short of two warps, and sizes that nothing divides.
+TEST(Choices, SmallAndOddMatmulsHaveASchedule) {
+  for (const char* target : {"sm_80", "sm_90", "opencl-gpu"})
+    for (const auto& [m, n, k] :
+         {std::array{1L, 1L, 1L}, {1L, 10L, 7L}, {3L, 5L, 7L}, {10L, 10L, 10L}, {33L, 7L, 509L}, {7L, 129L, 61L}}) {
+      Lowering lowering(matmul(m, n, k), load_target(target));
+      while (lowering.fork()) lowering.choose(lowering.fork()->options.size() - 1);
+      EXPECT_GT(ir::count_of(tile_of(lowering.program()), ir::Bind::thread), 0) << target << m << "x" << n;
+    }
+}
+
+// 512 columns share each element of a, four rows each of b.
+TEST(Choices, AGpuStagesTheOperandsOfAMatmul) {
+  EXPECT_EQ(options(matmul(512, 512, 512), "sm_90", "stage_inputs.a"), std::vector{Value{1L}});
+  EXPECT_EQ(options(matmul(4, 512, 512), "sm_90", "stage_inputs.b").size(), 2U);
+  EXPECT_EQ(options(matmul(512, 512, 512), "opencl-cpu", "stage_inputs.a").size(), 2U);
+}
+
+TEST(Choices, CopiesAreNarrowOnlyWhereThreadsWalkDownRows) {
+  Lowering lowering(matmul(512, 512, 512), load_target("sm_80"));
+  std::map<std::string, std::size_t> options;
+  for (; lowering.fork(); lowering.choose(0)) options[lowering.fork()->knob] = lowering.fork()->options.size();
+  EXPECT_EQ(options.at("async_copy.a"), 3U);  // 16 and 4 bytes, through registers
+  EXPECT_EQ(options.at("async_copy.b"), 2U);
+}
+
+TEST(Choices, TheCompilerChoosesRegistersFirst) {
+  const std::vector<Value> wanted = {Value{0L}, Value{3L}, Value{4L}};
+  EXPECT_EQ(options(matmul(4096, 4096, 4096), "sm_90", "limit_registers.blocks"), wanted);
+  EXPECT_TRUE(options(matmul(4096, 4096, 4096), "opencl-gpu", "limit_registers.blocks").empty());
+}
+
+// With K split over blocks where that can be, and with no cluster of them.
+bool adds_together(const ir::Program& loop, const char* target) {
+  Lowering lowering(loop, load_target(target));
+  while (const auto& fork = lowering.fork()) {
+    const bool splits = fork->knob == "split_matmul_k.splits", cluster = fork->knob == "cluster_matmul_k.blocks";
+    const auto& options = fork->options;
+    const auto one = std::find(options.begin(), options.end(), Value{1L});
+    lowering.choose(splits ? options.size() - 1 : cluster ? static_cast<std::size_t>(one - options.begin()) : 0);
+  }
+  return ir::print(materialize(lowering.program(), load_target(target))).find(" together\n") != std::string::npos;
+}
+
+TEST(Choices, PartialSumsAreAddedTogetherWhereTheyAreAligned) {
+  EXPECT_TRUE(adds_together(matmul(32, 512, 3584), "sm_90"));
+  EXPECT_FALSE(adds_together(matmul(32, 512, 3584), "sm_80")) << "the target adds one by one";
+  EXPECT_FALSE(adds_together(matmul(32, 509, 3584), "sm_90")) << "rows begin anywhere";
 }
 
 // Copied: pages between its rows, or more rows to share the copy.
@@ -57,6 +174,32 @@ TEST(Choices, ACpuCopiesThePanelUnlessFewRowsShareIt) {
     EXPECT_EQ(first(copied, "opencl-cpu", "stage_inputs.b"), 1);
     EXPECT_EQ(first(copied, "opencl-cpu", "stage_inputs.a"), 0);
   }
+}
+
+// 32 steps of 8 x 8 multiply-adds are within the budget of an unrolled loop once, 16 also twice. A guard of the last
+// elements of k would stand in every trip.
+TEST(Choices, TheTailOfAPipelineIsPredicatedWhereOneCopyOfTheArithmeticCanBeUnrolled) {
+  struct Picked {
+    std::string tail;
+    Value unroll;
+    bool operator==(const Picked&) const = default;
+  };
+  const auto picked = [](std::int64_t k, std::int64_t bk, const std::string& tail) {
+    Lowering lowering(matmul(512, 3584, k), load_target("sm_90"));
+    while (lowering.fork() && lowering.fork()->knob.find("mark_unroll.") != 0) {
+      const auto& [knob, options] = *lowering.fork();
+      const Value wanted = knob == "chunk_matmul_k.bk" ? Value{bk} : Value{tail};
+      const auto at = std::ranges::find(options, wanted);
+      lowering.choose(at == options.end() ? 0 : static_cast<std::size_t>(at - options.begin()));
+    }
+    const Trail& trail = lowering.trail();
+    const auto taken = std::ranges::find(trail, "pipeline_k_outer.tail", &Choice::knob);
+    return Picked{std::get<std::string>(taken->value), lowering.fork()->options.front()};
+  };
+  EXPECT_EQ(picked(3584, 16, ""), (Picked{"peeled", Value{0L}}));
+  EXPECT_EQ(picked(3584, 32, ""), (Picked{"predicated", Value{0L}}));
+  EXPECT_EQ(picked(3584, 32, "peeled"), (Picked{"peeled", Value{1L}}));
+  EXPECT_EQ(picked(3583, 32, "").tail, "peeled");
 }
 
 ir::Program softmax(std::int64_t rows, std::int64_t columns) {

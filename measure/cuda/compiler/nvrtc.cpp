@@ -93,7 +93,8 @@ std::vector<std::string> Nvrtc::architectures() const {
 }
 
 std::vector<std::string> Nvrtc::code_options(std::string_view architecture) {
-  return {fmt::format("--gpu-architecture={}", architecture), "--std=c++17", "-default-device"};
+  return {fmt::format("--gpu-architecture={}", architecture), "--std=c++17", "-default-device", "--prec-div=false",
+          "--prec-sqrt=false"};
 }
 
 std::vector<std::string> Nvrtc::options(std::string_view architecture) const {

@@ -52,11 +52,15 @@ void InstructionMix::add(const Instruction& instruction, const Listing& listing)
   calls += std::ranges::any_of(listing.functions, called);
 }
 
+std::int64_t InstructionMix::arithmetic() const {
+  std::int64_t count = 0;
+  for (const auto& [kind, of_kind] : kinds)
+    if (is_arithmetic(kind.what)) count += of_kind;
+  return count;
+}
+
 double InstructionMix::arithmetic_share() const {
-  std::int64_t arithmetic = 0;
-  for (const auto& [kind, count] : kinds)
-    if (is_arithmetic(kind.what)) arithmetic += count;
-  return instructions == 0 ? 0 : static_cast<double>(arithmetic) / static_cast<double>(instructions);
+  return instructions == 0 ? 0 : static_cast<double>(arithmetic()) / static_cast<double>(instructions);
 }
 
 IssueBound issue_bound(const InstructionMix& mix, std::string_view architecture) {
@@ -89,6 +93,25 @@ KernelMix kernel_mix(const Listing& listing) {
     }
   }
   return kernel;
+}
+
+const LoopMix* hot_loop(const KernelMix& kernel) {
+  const LoopMix* hot = nullptr;
+  std::pair<std::int64_t, std::int64_t> most;
+  for (std::size_t i = 0; i < kernel.loops.size(); ++i) {
+    const LoopMix& loop = kernel.loops[i];
+    std::pair own(loop.mix.arithmetic(), loop.mix.instructions);
+    // A loop within another comes behind it, in the order of their headers.
+    for (std::size_t k = i + 1; k < kernel.loops.size() && kernel.loops[k].depth > loop.depth; ++k)
+      if (kernel.loops[k].depth == loop.depth + 1) {
+        own.first -= kernel.loops[k].mix.arithmetic();
+        own.second -= kernel.loops[k].mix.instructions;
+      }
+    if (hot != nullptr && own <= most) continue;
+    hot = &loop;
+    most = own;
+  }
+  return hot;
 }
 
 }  // namespace deplo::measure::cuda::sass

@@ -22,6 +22,8 @@ struct InstructionMix {
   std::set<std::string> unknown;  // mnemonics that count as `other`
 
   void add(const Instruction&, const Listing&);
+  /// Instructions that compute what the kernel is for (is_arithmetic).
+  std::int64_t arithmetic() const;
   /// Of all instructions; 0 where there are none.
   double arithmetic_share() const;
 };
@@ -47,5 +49,10 @@ struct KernelMix {
   std::vector<LoopMix> loops;
 };
 KernelMix kernel_mix(const Listing&);
+
+/// Where the kernel spends its time, as far as the code alone can say: the loop with the most arithmetic of its own,
+/// outside the loops within it; where no loop has any, the one with the most instructions of its own. Null of a kernel
+/// without loops.
+const LoopMix* hot_loop(const KernelMix&);
 
 }  // namespace deplo::measure::cuda::sass

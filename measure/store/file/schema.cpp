@@ -6,7 +6,7 @@ namespace deplo::measure {
 namespace {
 
 // Never edited once released: append.
-constexpr std::array<std::string_view, 5> scripts = {R"sql(
+constexpr std::array<std::string_view, 6> scripts = {R"sql(
 CREATE TABLE device (
   id           INTEGER PRIMARY KEY,
   backend      TEXT NOT NULL,
@@ -137,6 +137,19 @@ ALTER TABLE baseline ADD COLUMN sets INTEGER;
 )sql",
                                                      R"sql(
 ALTER TABLE run ADD COLUMN pipeline TEXT NOT NULL DEFAULT '';
+)sql",
+                                                     R"sql(
+CREATE TABLE machine_code (
+  id                INTEGER PRIMARY KEY,
+  binary_digest     TEXT NOT NULL UNIQUE,
+  instructions      INTEGER NOT NULL,
+  calls             INTEGER NOT NULL,
+  loop_instructions INTEGER NOT NULL,
+  arithmetic_share  REAL NOT NULL,
+  issue_cycles      INTEGER NOT NULL,
+  issue_limiter     TEXT NOT NULL,
+  classes           TEXT NOT NULL CHECK (json_valid(classes))
+) STRICT;
 )sql"};
 
 }  // namespace

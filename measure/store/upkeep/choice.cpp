@@ -5,7 +5,10 @@
 #include <vector>
 
 #include "core/text/select_names.h"
+#include "measure/protocol/protocol.h"
 #include "measure/sqlite/rows.h"
+#include "measure/store/evidence.h"
+#include "measure/store/trial.h"
 
 namespace deplo::measure::upkeep {
 namespace {
@@ -28,6 +31,20 @@ std::string chosen_kernels(sqlite::Database& database, const std::string& filter
 }
 std::string chosen_devices(sqlite::Database& database, const std::string& filter) {
   return chosen(database, "device", filter);
+}
+
+std::array<sqlite::Cell, 4> parameters(sqlite::Database& database, const Filter& filter) {
+  return {chosen_kernels(database, filter.kernel), chosen_devices(database, filter.device), filter.status,
+          filter.limit};
+}
+
+std::string usual_tolerance() { return fmt::format("{} <= {}", tolerance_column, default_tolerance); }
+
+std::string ranked() {
+  return fmt::format(
+      "WITH evidence AS ({}), ranked AS (SELECT *, row_number() OVER (PARTITION BY kernel, device "
+      "ORDER BY {}) AS place FROM evidence WHERE status = 'ok' AND NOT stopped) ",
+      select_evidence(usual_tolerance()), best_first);
 }
 
 }  // namespace deplo::measure::upkeep

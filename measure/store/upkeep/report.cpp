@@ -15,25 +15,8 @@
 namespace deplo::measure::upkeep {
 namespace {
 
-/// As Store::best() by default: a result that only a laxer check took for right is nobody's best.
-std::string usual_tolerance() { return fmt::format("{} <= {}", tolerance_column, default_tolerance); }
-
-std::string ranked() {
-  return fmt::format(
-      "WITH evidence AS ({}), ranked AS (SELECT *, row_number() OVER (PARTITION BY kernel, device "
-      "ORDER BY {}) AS place FROM evidence WHERE status = 'ok' AND NOT stopped) ",
-      select_evidence(usual_tolerance()), best_first);
-}
 constexpr std::string_view from_ranked =
     "FROM ranked b JOIN kernel k ON k.id = b.kernel JOIN device d ON d.id = b.device WHERE b.place = 1 ";
-
-// ?1 to ?4 of the queries that take a filter.
-std::array<sqlite::Cell, 4> parameters(sqlite::Database& database, const Filter& filter) {
-  return {chosen_kernels(database, filter.kernel), chosen_devices(database, filter.device), filter.status,
-          filter.limit};
-}
-constexpr std::string_view is_chosen =
-    "k.id IN (SELECT value FROM json_each(?1)) AND d.id IN (SELECT value FROM json_each(?2)) ";
 
 struct Best {
   sqlite::Cell kernel, device, median_us, trail;

@@ -213,6 +213,18 @@ bool gathers(const ir::Program& program, const std::vector<ir::Expr>& index) {
   return found;
 }
 
+bool walk_together(const ir::Tile& tile, const std::string& a, const std::string& b) {
+  bool found = false;
+  ir::for_each(tile.body, [&](const ir::Stmt& stmt) {
+    const auto* load = stmt.as<ir::Load>();
+    const auto* write = stmt.as<ir::Write>();
+    if (load == nullptr && write == nullptr) return;
+    for (const ir::Expr& e : load != nullptr ? load->index : write->index)
+      found |= ir::depends_on(e, a) && ir::depends_on(e, b);
+  });
+  return found;
+}
+
 bool loads(const ir::Body& body, const std::string& buffer) {
   bool found = false;
   ir::for_each(body, [&](const ir::Stmt& stmt) {

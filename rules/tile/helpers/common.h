@@ -28,6 +28,8 @@ std::set<std::string, std::less<>> dependent_names(const ir::Body&, const std::s
 bool depends(const ir::Stmt&, const std::set<std::string, std::less<>>& names);
 /// Does the index name a value?
 bool gathers(const ir::Program&, const std::vector<ir::Expr>& index);
+/// Does an index of a Load or a Write depend on both axes?
+bool walk_together(const ir::Tile&, const std::string& a, const std::string& b);
 /// Is the buffer read in the body?
 bool loads(const ir::Body&, const std::string& buffer);
 /// A statement that does nothing but define a value.

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "ir/tma.h"
 #include "ir/walk.h"
 
 namespace deplo::rules {
@@ -128,6 +129,34 @@ const ir::Stage& stage_at(const ir::Tile& tile, const ChunkStage& at) {
 
 ir::Stage& stage_at(ir::Tile& tile, const ChunkStage& at) {
   return *loop_at(tile, at.loop).body[at.at].as<ir::Stage>();
+}
+
+std::vector<ir::Stage> tma_layouts(const ir::Stage& stage) {
+  constexpr std::int64_t element = 4;  // bytes, of all that TMA copies here
+  std::int64_t rows = 1;
+  for (std::size_t i = 0; i + 1 < stage.slab.size(); ++i) rows *= stage.slab[i].extent;
+  std::vector<ir::Stage> result = {stage};
+  for (const int swizzle : {32, 64, 128}) {
+    const std::int64_t panel = swizzle / element, columns = stage.slab.back().extent;
+    if (columns % panel != 0 || rows % ir::tma::pattern_rows != 0) continue;
+    result.push_back(stage);
+    result.back().panel = columns == panel ? 0 : panel;
+    result.back().swizzle = swizzle;
+  }
+  return result;
+}
+
+bool walks_rows(const ir::Program& program, const ir::Stage& stage) {
+  const ir::Tile& tile = tile_of(program);
+  bool found = false;
+  ir::for_each(tile.body, [&](const ir::Stmt& stmt) {
+    const auto* load = stmt.as<ir::Load>();
+    if (load == nullptr || load->buffer != stage.buffer) return;
+    for (const ir::Axis& axis : tile.axes)
+      for (std::size_t d = 0; axis.bind == ir::Bind::thread && d + 1 < load->index.size(); ++d)
+        found |= ir::depends_on(load->index[d], axis.name);
+  });
+  return found;
 }
 
 std::string loop_knob(const std::string& name, std::size_t i) { return i == 0 ? name : name + std::to_string(i); }

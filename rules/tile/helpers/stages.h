@@ -27,6 +27,13 @@ std::vector<ChunkStage> chunk_stages(const ir::Tile&);
 const ir::Stage& stage_at(const ir::Tile&, const ChunkStage&);
 ir::Stage& stage_at(ir::Tile&, const ChunkStage&);
 
+/// How TMA can lay out a slab: as it does, then in each of its patterns, of which every panel is a whole number.
+std::vector<ir::Stage> tma_layouts(const ir::Stage&);
+
+/// Do threads walk down the rows of the stage's slab? Then an odd pad spreads their banks, for which elements are
+/// copied one by one; else nothing is gained by copies narrower than the widest.
+bool walks_rows(const ir::Program&, const ir::Stage&);
+
 /// A knob that every chunk loop has: `depth` of the first, `depth1` of the second …
 std::string loop_knob(const std::string& name, std::size_t i);
 

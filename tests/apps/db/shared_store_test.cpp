@@ -66,7 +66,7 @@ class SharedStore : public ::testing::Test {
   const std::string store_ = folder_.file("s.db");
   const std::string config_ =
       write_file(folder_.path(), "x.yaml",
-                 fmt::format("device: interpreter\nsearch: {{strategy: random}}\nbudget: {{trials: 5, patience: 99}}\n"
+                 fmt::format("device: interpreter\nsearch: {{strategy: random}}\nbudget: {{trials: 20, patience: 99}}\n"
                              "kernels:\n  - {{name: m, expression: \"{}\"}}\n",
                              code));
 };

@@ -9,6 +9,8 @@
 
 #include "apps/run_program.h"
 #include "core/error.h"
+#include "core/file.h"
+#include "core/rng.h"
 #include "engine/compile/kernel_space.h"
 #include "engine/source/experiment.h"
 #include "engine/source/kernel.h"
@@ -107,7 +109,7 @@ TEST(Restrict, BadOnesOfAnExperimentNameTheirLine) {
   EXPECT_THAT(message("restrict:\n  mark_unroll.*: [[1]]\n"), HasSubstr("x.yaml:2: expected "));
   for (const char* knob : {"bm", "mark_unroll", "mark_unroll.", "mark_unroll.*a", "'*'", "'*.bm'", "'mark_unroll.**'"})
     EXPECT_THAT(message(std::string("restrict: {") + knob + ": [1]}\n"), HasSubstr("x.yaml:1: expected ")) << knob;
-  EXPECT_THAT(message("restrict: [1]\n"), HasSubstr("x.yaml:1: expected a map"));
+  EXPECT_THAT(message("restrict: [1]\n"), HasSubstr("x.yaml:1: expected text"));
   EXPECT_EQ(message("restrict: {}\n"), "no error");
 }
 
@@ -162,6 +164,65 @@ TEST(Restrict, SpaceAndTuneTakeThem) {
     EXPECT_EQ(bad.code, 1);
     EXPECT_THAT(bad.err, HasSubstr(text));
   }
+}
+
+TEST(Restrict, EveryFileIsReadAndKeepsTheHeuristic) {
+  for (const std::string& name : list_data("configs/restrictions", ".yaml"))
+    for (const engine::Restriction& each : engine::load_restrictions(name, "here"))
+      EXPECT_EQ(std::ranges::count(each.values, Value("heuristic")), 1) << name << " " << each.knob;
+  EXPECT_TRUE(engine::load_restrictions("none", "here").empty());
+  EXPECT_EQ(engine::default_restrictions(load_target("sm_90")), "gpu");
+  EXPECT_EQ(engine::default_restrictions(load_target("opencl-cpu")), "none");
+}
+
+// A kernel of a GPU's: the untuned schedule is in the restricted space, which has fewer schedules.
+TEST(Restrict, AnExpertsSpaceOfAMatmulKeepsTheHeuristic) {
+  const ir::Program loop = engine::load_kernel("matmul", {{"M", 512}, {"N", 3584}, {"K", 3584}}, "here");
+  for (const char* name : {"sm_80", "sm_90", "sm_120"}) {
+    const Target target = load_target(name);
+    const engine::KernelSpace expert(loop, target, engine::load_restrictions("gpu", "here")), whole(loop, target);
+    EXPECT_EQ(search::heuristic(expert)->trail(), search::heuristic(whole)->trail()) << name;
+    Rng rng(0);
+    std::vector<double> few, all;
+    for (int i = 0; i < 200; ++i) {
+      few.push_back(weight(search::random_path(expert, rng)));
+      all.push_back(weight(search::random_path(whole, rng)));
+    }
+    EXPECT_LT(search::estimate_leaves(few, 1).leaves, search::estimate_leaves(all, 1).leaves / 100) << name;
+  }
+}
+
+std::string config_of_tune(const std::string& yaml, const std::vector<std::string>& flags) {
+  const measure::TemporaryFolder folder;
+  const std::string file = deplo::testing::write_file(
+      folder.path(), "x.yaml", yaml + "device: interpreter\nkernels:\n  - {kernel: gelu, symbols: {M: 2, N: 6}}\n");
+  std::vector<std::string> words{"deplo-tune",        "--config", file,       "--store",
+                                 folder.file("s.db"), "--quiet",  "--trials", "1"};
+  words.insert(words.end(), flags.begin(), flags.end());
+  const auto tuned = run_program(words);
+  EXPECT_EQ(tuned.code, 0) << tuned.err;
+  measure::sqlite::Database store(folder.file("s.db"));
+  measure::sqlite::Statement config(store, "SELECT config FROM run");
+  return config.step() ? config.text(0) : "";
+}
+
+TEST(Restrict, TuningOnAGpuIsRestrictedUnlessToldOtherwise) {
+  const auto restricted = HasSubstr("# first restricted to chunk_matmul_k.bk=8,16,32,64,heuristic ");
+  EXPECT_THAT(config_of_tune("target: opencl-gpu\n", {}), restricted);
+  EXPECT_THAT(config_of_tune("target: opencl-gpu\n", {"--restrict", "mark_unroll.*=1"}), restricted);
+  EXPECT_THAT(config_of_tune("target: opencl-gpu\n", {"--restrict", "none"}), Not(HasSubstr("first restricted")));
+  EXPECT_THAT(config_of_tune("target: opencl-gpu\nrestrict: none\n", {}), Not(HasSubstr("first restricted")));
+  EXPECT_THAT(config_of_tune("target: opencl-gpu\nrestrict: none\n", {"--restrict", "gpu"}), restricted);
+  EXPECT_THAT(config_of_tune("target: opencl-cpu\n", {}), Not(HasSubstr("first restricted")));
+  EXPECT_THAT(config_of_tune("target: opencl-cpu\nrestrict: gpu\n", {}), restricted);
+}
+
+TEST(Restrict, AnUnknownNameListsThose) {
+  EXPECT_EQ(message("restrict: gpus\n"),
+            "x.yaml:1: expected KNOB=VALUE,VALUE,… or restrictions (none, gpu), found 'gpus'; did you mean 'gpu'?");
+  const auto bad = run_program({"deplo", "space", "-k", "gelu", "-s", "M=2", "-s", "N=6", "--restrict", "gpus"});
+  EXPECT_EQ(bad.code, 1);
+  EXPECT_THAT(bad.err, HasSubstr("--restrict: expected KNOB=VALUE,VALUE,… or restrictions (none, gpu), found 'gpus'"));
 }
 
 }  // namespace

@@ -1,10 +1,14 @@
 // `deplo run --bench`, as a user runs it. No time is asserted.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 
 #include <algorithm>
+#include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "apps/run/bench.h"
 #include "apps/run_program.h"
@@ -54,6 +58,36 @@ TEST(Bench, ARowAsItComesAndATableOfThoseThatCame) {
   EXPECT_THAT(ran.out, HasSubstr("\n0  softmax.M200.N1009  heuristic"));
   EXPECT_EQ(ran.out.find("softmax.M207"), std::string::npos);
   EXPECT_THAT(ran.out, HasSubstr(" of 8 kernels were timed\n"));
+}
+
+// As a sticky error of a GPU does: the process of a row ends, and the next one is timed in another.
+TEST(Bench, AProcessThatDiesLosesOneRow) {
+  const measure::TemporaryFolder folder;
+  const std::string store = folder.file("s.db");
+  std::string yaml = "kernels:\n";
+  for (int m = 200; m < 208; ++m) yaml += "  - {kernel: softmax, symbols: {M: " + std::to_string(m) + ", N: 1009}}\n";
+  const std::string config = write_file(folder.path(), "many.yaml", yaml);
+  const auto rows = [&](const std::string& condition) {
+    measure::sqlite::Database database(store);
+    const bool made = database.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'trial'") > 0;
+    return made ? database.integer("SELECT count(*) FROM trial WHERE " + condition) : 0;
+  };
+  const pid_t bench = start_program({"deplo", "run", "--bench", "--config", config, "--store", store, "--time", "1"});
+  int status = 0, kills = 0;
+  for (std::int64_t before = 0; waitpid(bench, &status, WNOHANG) != bench;) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (kills == 3 || !std::filesystem::exists(store) || rows("true") == before) continue;
+    before = rows("true");
+    std::this_thread::sleep_for(std::chrono::milliseconds(30 * kills));  // into what a row begins with, and beyond
+    for (const pid_t worker : workers_of(bench)) kills += kill(worker, SIGSEGV) == 0 ? 1 : 0;
+  }
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(kills, 3);
+  const std::int64_t lost = rows("status <> 'ok'");
+  EXPECT_EQ(WEXITSTATUS(status), lost == 0 ? 0 : 1);
+  EXPECT_EQ(rows("status = 'illegal_access'"), lost) << "a fault of the host while a kernel runs on it";
+  EXPECT_LE(lost, kills);
+  EXPECT_EQ(rows("true"), 8);
 }
 
 TEST(Bench, KernelsByNameAndGraphsWithEqualKernels) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/run_program.h"
+#include "measure/check/npy.h"
 #include "measure/host_memory.h"
 #include "measure/store_fixture.h"
 
@@ -112,6 +113,40 @@ TEST(Run, EqualKernelsAreBuiltOnceAndBuffersShared) {
   ASSERT_EQ(report["kernels"].size(), 5u);
   for (const Json& kernel : report["kernels"]) EXPECT_EQ(kernel["first"], 0);
   EXPECT_LT(report["buffer_bytes"], report["tensor_bytes"]);
+}
+
+TEST(Run, AGraphAsAWhole) {
+  for (const char* device : {"opencl", "interpreter"}) {
+    const Json report = run_json({"--whole", "-c", attention, "--device", device});
+    ASSERT_GT(report["kernels"].size(), 1U);
+    EXPECT_EQ(report["samples_us"].size(), 15U);
+    EXPECT_GT(report["microseconds"], 0);
+    EXPECT_GT(report["warm_us"], 0);
+    EXPECT_TRUE(report["right"]) << "as the kernels one by one";
+    EXPECT_EQ(report["outputs"].size(), 1U);
+  }
+  // The interpreter's time is a count of statements: that of all is the sum.
+  const Json counted = run_json({"--whole", "-c", attention, "--device", "interpreter"});
+  double sum = 0;
+  for (const Json& kernel : counted["kernels"]) sum += double(kernel["microseconds"]);
+  EXPECT_NEAR(counted["microseconds"], sum, 1e-6 * sum);
+  EXPECT_FALSE(run_json({"-c", "torch.randn(5)"}).contains("microseconds"));
+  expect_error({"--whole", "--bench", "-c", attention}, 1, "--whole, --outputs: expected no --bench");
+}
+
+// What one run writes another reads.
+TEST(Run, OutputsAreWritten) {
+  const measure::TemporaryFolder folder;
+  run_json({"-c", "x = torch.randn(3, 5); (x * 2, x.sum())", "--outputs", folder.file("new/out")});
+  const std::string file = folder.file("new/out/0.npy"), scalar = folder.file("new/out/1.npy");
+  const std::string inputs = write_file(folder.path(), "inputs.yaml", "y: " + file + "\ns: " + scalar + "\n");
+  // 0 only where both are what they were.
+  const Json again = run_json({"-c", "y = torch.randn(3, 5); s = torch.randn(()); y.sum() / 2 - s", "--inputs", inputs,
+                               "--outputs", folder.file("again")});
+  EXPECT_TRUE(again["right"]);
+  const float zero = measure::read_npy(folder.file("again/0.npy"), {ir::DType::f32, {}}).at(0);
+  EXPECT_NEAR(zero, 0, 1e-5);
+  expect_error({"-c", "torch.randn(5)", "--outputs", file}, 2, "--outputs: expected a folder");
 }
 
 TEST(Run, OverTheToleranceIsOne) {

@@ -98,7 +98,8 @@ void Killed::kill_times(int rounds) {
   }
   const auto lost = query("SELECT count(*) FROM trial WHERE status = 'worker_lost'").at(0);
   EXPECT_LE(std::stoi(lost), kills);
-  EXPECT_THAT(query("SELECT status FROM trial WHERE status NOT IN ('ok', 'slow', 'worker_lost')"),
+  // A machine that is busy enough takes too long for a build.
+  EXPECT_THAT(query("SELECT status FROM trial WHERE status NOT IN ('ok', 'slow', 'worker_lost', 'build_timeout')"),
               ::testing::IsEmpty());
   EXPECT_THAT(query("SELECT message FROM trial WHERE status = 'worker_lost' AND message NOT LIKE 'lost: the tuner%'"),
               ::testing::IsEmpty());

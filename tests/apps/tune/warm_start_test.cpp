@@ -101,10 +101,10 @@ std::vector<std::string> column(const std::string& store, const std::string& sql
 TEST(TuneWarm, BeginsWithTheFastestOfAnotherShapeWhateverTheStrategy) {
   measure::TemporaryFolder folder;
   const auto experiment = [&](const char* name, int columns) {
-    return write_file(
-        folder.path(), name,
-        "device: interpreter\nbudget: {time: 60, trials: 8}\nkernels:\n  - {kernel: matmul, symbols: {M: 5, N: " +
-            std::to_string(columns) + ", K: 7}}\n");
+    return write_file(folder.path(), name,
+                      "device: interpreter\nrestrict: none\nbudget: {time: 60, trials: 8}\nkernels:\n  - {kernel: "
+                      "matmul, symbols: {M: 5, N: " +
+                          std::to_string(columns) + ", K: 7}}\n");
   };
   const std::string first = folder.file("first.db"), small = experiment("small.yaml", 8),
                     wide = experiment("wide.yaml", 16);

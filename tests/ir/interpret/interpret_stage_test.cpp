@@ -8,6 +8,7 @@ namespace deplo::ir {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 std::string replaced(std::string text, const std::string& what, const std::string& by) {
@@ -71,6 +72,28 @@ Tile(axes=(a0:4=THREAD, a1:4=THREAD)):
   c[a0, a1] = acc0
 )";
 
+// The same product in as many slots with the last fills under a condition; each trip waits alike.
+std::string predicated(const std::string& transport) {
+  return replaced(R"(=== tile: mm ===
+input a: f32[4, 16]
+input b: f32[16, 4]
+output c: f32[4, 4]
+Tile(axes=(a0:4=THREAD, a1:4=THREAD)):
+  a_smem = Stage(a, origin=(0, 0), slab=(s0:4@0, s1:4@1)) buffers=3@0 T
+  a_smem = Stage(a, origin=(0, 4), slab=(s0:4@0, s1:4@1)) buffers=3@1 T
+  for a2 in 0..4: # reduce
+    AsyncWait(keep=1, phase=((a2 / 3) % 2), slot=(a2 % 3))
+    a_smem = Stage(a, origin=(0, ((a2 + 2) * 4)), slab=(s0:4@0, s1:4@1)) buffers=3@((a2 + 2) % 3) T when=(a2 < 2)
+    for a3 in 0..4: # reduce
+      in0 = load a_smem[(a2 % 3), a0, a3]
+      in1 = load b[((a2 * 4) + a3), a1]
+      v0 = multiply(in0, in1)
+      acc0 <- add(acc0, v0)
+  c[a0, a1] = acc0
+)",
+                  " T", " " + transport);
+}
+
 class Pipelined : public ::testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Transports, Pipelined, ::testing::Values("ahead", "async", "tma"),
                          [](const auto& value) { return std::string(value.param); });
@@ -79,6 +102,29 @@ TEST_P(Pipelined, TwoSlots) {
   EXPECT_EQ(verify(parse(two_slots(GetParam()))), "");
   const Memory memory = run(two_slots(GetParam()));
   expect_near(memory.at("c"), product(memory, 4, 4, 12));
+}
+
+TEST_P(Pipelined, EmptyGroupsAreCounted) {
+  EXPECT_EQ(verify(parse(predicated(GetParam()))), "");
+  const Memory memory = run(predicated(GetParam()));
+  expect_near(memory.at("c"), product(memory, 4, 4, 16));
+}
+
+TEST_P(Pipelined, FindsAFillThatAnEarlyConditionDrops) {
+  const std::string text = with(predicated(GetParam()), "when=(a2 < 2)", "when=(a2 < 1)");
+  if (std::string(GetParam()) == "tma") {
+    EXPECT_THAT(error_of(text), HasSubstr("would hang: nothing fills slot 0 in phase 1"));
+  } else {
+    const Memory memory = run(text);
+    EXPECT_GT(std::abs(memory.at("c")[0] - product(memory, 4, 4, 16)[0]), 1e-3);
+  }
+}
+
+// Slab 3 goes where slab 0 is still read.
+TEST_P(Pipelined, FindsASlotThatIsReusedEarly) {
+  const std::string text = with(with(predicated(GetParam()), "buffers=3@((a2 + 2) % 3)", "buffers=3@(a2 % 3)"),
+                                "origin=(0, ((a2 + 2) * 4))", "origin=(0, ((a2 + 3) * 4))");
+  EXPECT_THAT(error_of(text), AnyOf(HasSubstr("read of an asynchronous copy"), HasSubstr("wrong phase")));
 }
 
 // An implied barrier stands before a Stage of one slot in a loop.

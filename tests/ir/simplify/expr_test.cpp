@@ -108,5 +108,18 @@ TEST(Types, SpanFollowsTheStrides) {
   EXPECT_EQ(element_count(Buffer{"b", DType::f32, Role::input, {3, 4}, {8, 1}}), 12);
 }
 
+TEST(Expr, AConditionNarrowsWhatItBounds) {
+  const Ranges ranges = {{"x", {0, 9}}, {"y", {2, 5}}};
+  const auto narrow = [&](const Expr& condition) { return narrowed(ranges, condition); };
+  EXPECT_EQ(narrow(less(x + 2, 10)), (Ranges{{"x", {0, 7}}, {"y", {2, 5}}}));
+  EXPECT_EQ(narrow(less(3, x)), (Ranges{{"x", {4, 9}}, {"y", {2, 5}}}));
+  EXPECT_EQ(narrow(less(x, y)), (Ranges{{"x", {0, 4}}, {"y", {2, 5}}}));
+  EXPECT_EQ(narrow({ExprOp::land, less(x, 8), less(2, y)}), (Ranges{{"x", {0, 7}}, {"y", {3, 5}}}));
+  EXPECT_EQ(narrow(less(x * 2, 8)), ranges);  // not one by one
+  EXPECT_EQ(narrow(less(x, 100)), ranges);
+  EXPECT_EQ(narrow(less(x, var("z"))), ranges);
+  EXPECT_EQ(narrow(1), ranges);
+}
+
 }  // namespace
 }  // namespace deplo::ir

@@ -44,12 +44,19 @@ TEST(VerifyStage, Slots) {
   EXPECT_THAT(stage("", "v0 = load s[0, a1, a3]\n"), HasSubstr("`s` has 2 dimensions, found 3"));
 }
 
+TEST(VerifyStage, Conditions) {
+  EXPECT_EQ(stage("async when=(a0 < 3)"), "");
+  EXPECT_THAT(stage("async when=(a1 < 3)"), HasSubstr("the condition `(a1 < 3)` differs between the threads"));
+  EXPECT_THAT(stage("async when=(a2 < 1)"), HasSubstr("the condition depends on the REG axis `a2`"));
+  EXPECT_THAT(stage("when=(a0 < 3)"), HasSubstr("a copy has no group that could be empty"));
+}
+
 TEST(VerifyStage, SeveralStagesOfOneBuffer) {
   const std::string again = "s = Stage(a, origin=((a0 * 8), 16), slab=(x:8@0, y:16@1)) ";
   EXPECT_EQ(stage("buffers=2@0 async", "for a4 in 0..2: # free\n  " + again + "buffers=2@a4 async\n"), "");
   for (const char* other : {"buffers=2@1", "buffers=4@1 async", "pad=4 buffers=2@1 async", "lanes=2 buffers=2@1 async"})
     EXPECT_THAT(stage("buffers=2@0 async", again + other + "\n"),
-                HasSubstr("the stages of `s` agree in all but origin and slot"));
+                HasSubstr("the stages of `s` agree in all but origin, slot and condition"));
   EXPECT_THAT(stage("", "s = Stage(a, origin=((a0 * 8), 16), slab=(x:8@0, y:8@1))\n"), HasSubstr("agree"));
   EXPECT_THAT(tile("if (a0 < 1):\n  " + again + "\n" + again + "\n"), HasSubstr("`s` is out of scope"));
   EXPECT_THAT(tile("s = exp(1)\n" + again + "\n"), HasSubstr("`s` is defined twice"));

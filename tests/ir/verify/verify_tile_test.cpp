@@ -78,8 +78,9 @@ TEST(Verify, Combines) {
   EXPECT_THAT(tile("acc0 <- add(acc0, 1)\nCombine(acc0, op=maximum, over=(a1))\n"),
               HasSubstr("`acc0` is accumulated by add"));
   EXPECT_THAT(tile("acc0 <- add(acc0, 1)\nCombine(acc0, op=add, over=(a0))\n"),
-              HasSubstr("`a0` is not a THREAD, REG or VECTOR axis"));
-  EXPECT_THAT(tile("acc0 <- add(acc0, 1)\nCombine(acc0, op=add, over=(a9))\n"), HasSubstr("`a9` is not a THREAD"));
+              HasSubstr("`a0` is not a CLUSTER, THREAD, REG or VECTOR axis"));
+  EXPECT_THAT(tile("acc0 <- add(acc0, 1)\nCombine(acc0, op=add, over=(a9))\n"),
+              HasSubstr("`a9` is not a CLUSTER, THREAD"));
   EXPECT_THAT(tile("acc0 <- add(acc0, 1)\nCombine(acc0, op=add, over=(a1, a1))\n"),
               HasSubstr("axis `a1` is named twice"));
   EXPECT_THAT(tile("acc0 <- add(acc0, 1)\nif (a1 == 0):\n  Combine(acc0, op=add, over=(a1))\n"),

@@ -53,6 +53,17 @@ class Npy : public ::testing::Test {
 
 const ir::TensorType floats{ir::DType::f32, {2, 3}}, integers{ir::DType::i32, {3}}, truths{ir::DType::boolean, {2}};
 
+TEST_F(Npy, WritesWhatItReads) {
+  const std::vector<float> values{0, -1, 2.5F, 3, 4, 5};
+  for (const ir::Shape& shape : {ir::Shape{2, 3}, ir::Shape{6}, ir::Shape{1, 3, 1, 2}}) {
+    const std::string bytes = npy_bytes(values, shape);
+    EXPECT_EQ(read(bytes, {ir::DType::f32, shape}), values);
+    EXPECT_EQ((bytes.size() - 6 * sizeof(float)) % 64, 0U);
+  }
+  EXPECT_EQ(read(npy_bytes(std::vector{7.0F}, {}), {ir::DType::f32, {}}), std::vector{7.0F}) << "a scalar";
+  EXPECT_EQ(read(npy_bytes({}, {0, 3}), {ir::DType::f32, {0, 3}}), std::vector<float>());
+}
+
 TEST_F(Npy, ReadsWhatNumpyWrites) {
   const auto six = ElementsAre(0, 1, 2, 3, 4, 5.5F);
   EXPECT_THAT(read(npy<float>("<f4", "(2, 3)", {0, 1, 2, 3, 4, 5.5F}), floats), six);
@@ -76,6 +87,7 @@ TEST_F(Npy, SaysWhatIsWrong) {
   EXPECT_THAT(message(npy<float>("<f4", "(2, 3)", {0, 1, 2, NAN, 4, 5}), floats), HasSubstr("finite numbers that f32"));
   EXPECT_THAT(message(npy<double>("<f8", "(3,)", {0, 0.5, 1}), integers), HasSubstr("found 0.5"));
   EXPECT_THAT(message(npy<std::int64_t>("<i8", "(3,)", {0, 1LL << 40, 1}), integers), HasSubstr("that i32 holds"));
+  EXPECT_THAT(message(npy<std::int64_t>("<i8", "(3,)", {0, 1LL << 31, 1}), integers), HasSubstr("that i32 holds"));
   EXPECT_THROW(read_npy("/nonexistent.npy", floats), Error);
   EXPECT_THROW(read_npy(folder_.path().string(), floats), Error);
 }

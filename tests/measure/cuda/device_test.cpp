@@ -204,6 +204,41 @@ TEST_F(FakeDevice, ASampleIsOneGraph) {
   EXPECT_LE(fake().execs, 4);
 }
 
+// A graph's nodes are of the module's code.
+TEST_F(FakeDevice, GraphsGoBeforeTheirModule) {
+  const auto arrays = device_->allocate(buffers());
+  Arrays* const set = arrays.get();
+  auto executable = build(candidate());
+  ASSERT_TRUE(executable->sample({&set, 1}, 2, 4).ok());
+  ASSERT_TRUE(executable->sample({&set, 1}, 1, 4).ok());
+  forget();
+  executable.reset();
+  std::erase_if(fake().calls,
+                [](const std::string& call) { return !call.starts_with("cuGraph") && !call.starts_with("cuModule"); });
+  EXPECT_THAT(fake().calls, ElementsAre("cuGraphExecDestroy", "cuGraphExecDestroy", "cuModuleUnload"));
+}
+
+TEST_F(FakeDevice, AChainIsOneGraph) {
+  // x -> y -> z, and z added to.
+  const auto slot = [](const std::string& name) { return dense_buffer(name, ir::DType::f32, {64}, ir::Role::output); };
+  const auto arrays = device_->allocate({slot("x"), slot("y"), slot("z")});
+  arrays->write(0, numbers(64));
+  KernelCode adds = candidate();
+  adds.source.zeroed = {1};
+  const auto first = build(candidate()), second = build(adds);
+  const auto chain = device_->chain({{first.get(), 2, {0, 1}, buffers()}, {second.get(), 2, {1, 2}, buffers()}});
+  Arrays* const set = arrays.get();
+  forget();
+  const auto sample = chain->sample({&set, 1}, 1, 3);
+  ASSERT_TRUE(sample.ok()) << sample.failure().message;
+  EXPECT_FLOAT_EQ(static_cast<float>(sample.value().us), 22) << "two kernels of 10 and a fill of 2";
+  EXPECT_THAT(calls("cuGraphInstantiate"), ElementsAre("cuGraphInstantiate steps=9"));
+  EXPECT_EQ(arrays->read(2)[63], 4 * 64);
+  arrays->poison(2);
+  EXPECT_FLOAT_EQ(static_cast<float>(chain->launch(*arrays, 1).value()), 22);
+  EXPECT_EQ(arrays->read(2)[0], 4);
+}
+
 TEST_F(FakeDevice, FillsAreLaunchesOfTheCandidate) {
   const auto arrays = device_->allocate(buffers());
   arrays->write(0, numbers(64));

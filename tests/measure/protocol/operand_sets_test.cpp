@@ -45,6 +45,7 @@ TEST(OperandSets, BatchesGoOnWhereTheLastEnded) {
 /// Says clocks by a script, and counts its rests.
 class ClockedDevice final : public Device {
  public:
+  explicit ClockedDevice(bool cpu = true) { info_.cpu = cpu; }
   const DeviceInfo& info() const override { return info_; }
   Dialect dialect() const override { return Dialect::opencl; }
   std::unique_ptr<Arrays> allocate(const std::vector<ir::Buffer>& buffers) override {
@@ -55,7 +56,7 @@ class ClockedDevice final : public Device {
   std::vector<double> rests;
 
  private:
-  DeviceInfo info_{.backend = "", .name = "", .vendor = "", .driver = "", .platform = "", .cpu = true};
+  DeviceInfo info_{.backend = "", .name = "", .vendor = "", .driver = "", .platform = ""};
 };
 
 class ClockedKernel final : public Executable {
@@ -73,6 +74,17 @@ class ClockedKernel final : public Executable {
   std::function<double(int)> clock_;
   Resources resources_;
 };
+
+TEST(OperandSets, OnAGpuABatchIsAWholeNumberOfRotations) {
+  ClockedDevice gpu(false), cpu(true);
+  const Protocol protocol;
+  const OperandSets ten(gpu, copy_program().buffers, 10), on_cpu(cpu, copy_program().buffers, 10);
+  EXPECT_EQ(batch_size(200, 6, protocol, ten), 30) << "33 launches, rounded down";
+  EXPECT_EQ(batch_size(200, 6, protocol, on_cpu), 33);
+  EXPECT_EQ(batch_size(200, 1, protocol, ten), 60) << "within the most of a batch";
+  EXPECT_EQ(batch_size(200, 150, protocol, ten), 10) << "each set once";
+  EXPECT_EQ(batch_size(200, 20e3, protocol, ten), 1) << "ten launches take 200 ms";
+}
 
 TEST(Sampler, SamplesAtALowClockAreTakenAgain) {
   ClockedDevice device;

@@ -267,6 +267,10 @@ TEST(Grid, WavesFollowTheDevice) {
   source.threads = 256;
   EXPECT_EQ(grid_of(source, cpu).wave, 2);
   EXPECT_EQ(grid_of(source, gpu).wave, 132 * 8);
+  source.cluster = 8;
+  gpu.units = 114;
+  source.threads = 1024;
+  EXPECT_EQ(grid_of(source, gpu).wave, 232) << "whole clusters";
 }
 
 }  // namespace

@@ -177,6 +177,44 @@ TEST(Worker, ABuildThatCostsTheWorkerIsTriedOnceAgain) {
   }
 }
 
+TEST(Worker, ADeviceThatBecameSlowerIsWarnedOfBeforeTheEnd) {
+  const TemporaryFolder folder;
+  std::vector<std::string> warnings;
+  WorkerRunner runner({.command = faulty_worker(),
+                       .deadlines = short_deadlines,
+                       .warn = [&](const std::string& what) { warnings.push_back(what); },
+                       .rest_s = 0.01});
+  runner.open(copy_task());
+  const KernelCode quick_once = faulty_candidate("quick", "built", folder.file("once") + " 1");
+  EXPECT_EQ(runner.screen(quick_once, none_yet, 1).timing.value().median_us, 5);
+  EXPECT_FALSE(runner.screen(faulty_candidate("segfault"), none_yet, 1).timing.ok());
+  EXPECT_TRUE(warnings.empty());
+  try {
+    runner.screen(faulty_candidate("none"), none_yet, 1);
+    FAIL() << "expected an Error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit(), Exit::environment);
+    EXPECT_THAT(error.what(), HasSubstr("a schedule that took 5 µs now takes 10 µs, 3 times in a row"));
+  }
+  EXPECT_THAT(warnings, testing::ElementsAre(HasSubstr("now takes 10 µs; trying again in 0.01 s"),
+                                             HasSubstr("now takes 10 µs; trying again in 0.01 s")));
+}
+
+TEST(Worker, ALowerClockExplainsALongerTime) {
+  const auto timing = [](double us, double mhz) {
+    Timing result;
+    result.median_us = us;
+    result.clock_mhz = mhz;
+    return result;
+  };
+  EXPECT_FALSE(is_slower(timing(10, 0), timing(10.9, 0)));
+  EXPECT_TRUE(is_slower(timing(10, 0), timing(11.1, 0)));
+  EXPECT_FALSE(is_slower(timing(10, 1980), timing(13, 1600)));
+  EXPECT_TRUE(is_slower(timing(10, 1980), timing(14, 1600)));
+  EXPECT_TRUE(is_slower(timing(10, 1600), timing(11.1, 1980))) << "a higher clock is no reason to be slower";
+  EXPECT_FALSE(is_slower(timing(10, 1600), timing(10, 1980)));
+}
+
 TEST(Worker, AConfirmationOutlivesItsWorker) {
   const TemporaryFolder folder;
   WorkerRunner runner = make_runner();

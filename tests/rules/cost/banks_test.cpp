@@ -17,9 +17,22 @@ namespace {
 
 using Point = std::vector<std::pair<std::string, std::int64_t>>;
 
+using rules::Moves;
+
+// Does every thread ask for what its neighbour `apart` from it asks for?
+bool paired(const std::vector<std::int64_t>& elements, std::size_t apart) {
+  bool same = true;
+  for (std::size_t t = 0; t < elements.size(); ++t) {
+    const std::size_t partner = t / apart % 2 == 0 ? t + apart : t - apart;
+    if (partner < elements.size()) same &= elements[t] == elements[partner];
+  }
+  return same;
+}
+
 // Byte by byte: which word of which bank each thread of a part touches.
-int counted(const std::vector<std::int64_t>& elements, int lanes) {
-  const std::size_t part = lanes == 1 ? 32 : lanes == 2 ? 16 : 8;
+int counted(const std::vector<std::int64_t>& elements, int lanes, Moves moves = Moves::load) {
+  std::size_t part = lanes == 1 ? 32 : lanes == 2 ? 16 : 8;
+  if (lanes == 4 && moves == Moves::load && (paired(elements, 1) || paired(elements, 2))) part = 16;
   int total = 0;
   for (std::size_t first = 0; first < elements.size(); first += part) {
     std::map<std::int64_t, std::set<std::int64_t>> words;
@@ -89,7 +102,7 @@ Program program_of(const Case& c, std::int64_t rows, std::int64_t columns) {
 }
 
 rules::BankCost found(const Program& program) {
-  for (const rules::WarpAccess& access : rules::warp_accesses(program))
+  for (const rules::WarpAccess& access : rules::warp_accesses(program, rules::Unrolled::as_marked))
     if (access.load != nullptr) return rules::bank_cost(access, *access.stage);
   ADD_FAILURE() << "no load";
   return {};
@@ -112,7 +125,7 @@ TEST(Banks, OneWordABankIsOneWavefront) {
   std::vector<std::int64_t> words(32);
   const auto spread = [&](std::int64_t stride) {
     for (std::size_t t = 0; t < 32; ++t) words[t] = static_cast<std::int64_t>(t) * stride;
-    return rules::wavefronts(words, 1);
+    return rules::wavefronts(words, 1, Moves::load);
   };
   EXPECT_EQ(spread(0), 1);  // a broadcast
   EXPECT_EQ(spread(1), 1);
@@ -126,14 +139,58 @@ TEST(Banks, OneWordABankIsOneWavefront) {
 TEST(Banks, WideAccessesAreServedInParts) {
   std::vector<std::int64_t> words(32);
   for (std::size_t t = 0; t < 32; ++t) words[t] = static_cast<std::int64_t>(t) * 4;
-  EXPECT_EQ(rules::wavefronts(words, 4), 4);
-  EXPECT_EQ(rules::least_wavefronts(32, 4), 4);
+  EXPECT_EQ(rules::wavefronts(words, 4, Moves::load), 4);
   for (std::size_t t = 0; t < 32; ++t) words[t] = static_cast<std::int64_t>(t) * 8;  // the articles' strip of 8
-  EXPECT_EQ(rules::wavefronts(words, 4), 8);
-  EXPECT_EQ(rules::wavefronts(std::span(words).first(8), 4), 2);
-  EXPECT_EQ(rules::least_wavefronts(8, 4), 1);
+  EXPECT_EQ(rules::wavefronts(words, 4, Moves::load), 8);
+  EXPECT_EQ(rules::wavefronts(std::span(words).first(8), 4, Moves::load), 2);
   for (std::size_t t = 0; t < 32; ++t) words[t] = static_cast<std::int64_t>(t) * 2;
-  EXPECT_EQ(rules::wavefronts(words, 2), 2);
+  EXPECT_EQ(rules::wavefronts(words, 2, Moves::load), 2);
+}
+
+// Lanes as […, n, m]: neighbours share a column, every second pair a row.
+TEST(Banks, PairsThatShareAnAddressAreServedTwiceAsFast) {
+  std::vector<std::int64_t> columns(32), rows(32), quads(32);
+  for (std::size_t t = 0; t < 32; ++t) {
+    columns[t] = static_cast<std::int64_t>(t / 2 % 8) * 4;
+    rows[t] = static_cast<std::int64_t>(t / 16 * 2 + t % 2) * 4;
+    quads[t] = static_cast<std::int64_t>(t / 4) * 4;
+  }
+  for (const auto& words : {columns, rows, quads}) {
+    EXPECT_EQ(rules::wavefronts(words, 4, Moves::load), 2);
+    EXPECT_EQ(rules::wavefronts(words, 4, Moves::store), 4);
+  }
+  columns[5] += 32;  // one thread is enough
+  EXPECT_EQ(rules::wavefronts(columns, 4, Moves::load), 5);
+  for (std::int64_t& word : rows) word *= 8;  // both rows of a half-warp in the same banks
+  EXPECT_EQ(rules::wavefronts(rows, 4, Moves::load), 4);
+}
+
+// The turns of an unrolled loop, or registers, read neighbours: one access where rows are aligned and nothing guards it.
+TEST(Banks, NeighboursAreReadAtOnce) {
+  const auto load_of = [](const std::string& mark, const std::string& layout, const std::string& index,
+                          const std::string& guard = "") {
+    const Program program = parse(
+        "=== tile: t ===\ninput x: f32[64, 16]\noutput y: f32[64]\nTile(axes=(a0:16=THREAD, a1:4=REG)):\n"
+        "  x_smem = Stage(x, origin=(0, 0), slab=(s0:64@0, s1:16@1))" +
+        layout + "\n  for k in 0..12: # reduce" + mark + "\n" + (guard.empty() ? "" : "    " + guard + "\n  ") +
+        "    in0 = load x_smem[" + index + "]\n" + (guard.empty() ? "" : "  ") +
+        "    acc0 <- add(acc0, in0)\n  y[((a0 * 4) + a1)] = acc0\n");
+    return found(program);
+  };
+  const std::string row = "((a0 * 4) + a1), k", column = "((a0 * 4) + k), a1";
+  EXPECT_EQ(load_of(" unroll", "", row).lanes, 4);
+  EXPECT_DOUBLE_EQ(load_of(" unroll", "", row).times, 12);  // 12 turns of 4 rows
+  EXPECT_EQ(load_of("", "", row).lanes, 1);
+  EXPECT_EQ(load_of(" unroll=2", "", row).lanes, 2);
+  EXPECT_EQ(load_of(" unroll", " pad=4", row).lanes, 4);
+  EXPECT_EQ(load_of(" unroll", " pad=2", row).lanes, 2);
+  EXPECT_EQ(load_of(" unroll", " pad=1", row).lanes, 1);
+  EXPECT_EQ(load_of(" unroll", "", "((a0 * 4) + a1), (k + 2)").lanes, 2);
+  EXPECT_EQ(load_of(" unroll", "", "((a0 * 4) + a1), (k + 1)").lanes, 1);
+  EXPECT_EQ(load_of(" unroll", "", "((a0 * 4) + k), (k + a1)").lanes, 1);
+  EXPECT_EQ(load_of(" unroll", "", row, "if (k < 10):").lanes, 1);
+  EXPECT_EQ(load_of("", "", column).lanes, 4);  // registers
+  EXPECT_DOUBLE_EQ(load_of("", "", column).times, 12);
 }
 
 TEST(Banks, RandomAccessesAsCounted) {
@@ -142,7 +199,10 @@ TEST(Banks, RandomAccessesAsCounted) {
     const int lanes = pick(random, {1, 2, 4});
     std::vector<std::int64_t> elements(1 + random() % 32);
     for (std::int64_t& e : elements) e = static_cast<std::int64_t>(random() % 200);
-    ASSERT_EQ(rules::wavefronts(elements, lanes), counted(elements, lanes));
+    if (i % 2 == 0)
+      for (std::size_t t = 2; t < elements.size(); ++t) elements[t] = elements[i % 4 == 0 ? t ^ (t & 1) : t ^ (t & 2)];
+    for (const Moves moves : {Moves::load, Moves::store})
+      ASSERT_EQ(rules::wavefronts(elements, lanes, moves), counted(elements, lanes, moves));
   }
 }
 
@@ -190,7 +250,7 @@ TEST(Banks, FillsAsCounted) {
         const Case c = {"a1:4=THREAD, a2:16=THREAD", fmt::format("{} lanes={}", pad > 0 ? " pad=4" : "", lanes),
                         "k, a2"};
         const Program program = program_of(c, 16, columns);
-        const std::vector<rules::WarpAccess> all = rules::warp_accesses(program);
+        const std::vector<rules::WarpAccess> all = rules::warp_accesses(program, rules::Unrolled::as_marked);
         ASSERT_EQ(all[0].load, nullptr);
         int expected = 0;
         const int copies = 16 * columns / lanes;
@@ -198,7 +258,7 @@ TEST(Banks, FillsAsCounted) {
           std::vector<std::int64_t> elements;
           for (int f = first; f < std::min(first + 32, copies); ++f)
             elements.push_back(f * lanes / columns * (columns + pad) + f * lanes % columns);
-          expected = std::max(expected, counted(elements, lanes));
+          expected = std::max(expected, counted(elements, lanes, Moves::store));
         }
         EXPECT_EQ(rules::bank_cost(all[0], *all[0].stage).wavefronts, expected) << print(program);
         EXPECT_DOUBLE_EQ(all[0].times, copies / 64.0);
@@ -212,7 +272,7 @@ TEST(Banks, SweepsAreContiguous) {
       "  x_smem = Stage(x, origin=(0, 0), slab=(s0:1@0, s1:512@1))\n"
       "  StridedLoop(a1 = a0; < 512; += 64): # reduce\n    in0 = load x_smem[0, a1]\n    acc0 <- add(acc0, in0)\n"
       "  y[a0] = acc0\n");
-  const std::vector<rules::WarpAccess> all = rules::warp_accesses(program);
+  const std::vector<rules::WarpAccess> all = rules::warp_accesses(program, rules::Unrolled::as_marked);
   ASSERT_EQ(all.size(), 2U);
   EXPECT_EQ(rules::bank_cost(all[1], *all[1].stage).wavefronts, 1);
   EXPECT_DOUBLE_EQ(all[1].times, 8);

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+#include <optional>
+
 #include "core/rng.h"
 #include "ir/walk.h"
 #include "rules/lower.h"
@@ -157,6 +161,63 @@ TEST(Features, AStagedMatmulOnAGpuByHand) {
   EXPECT_LT(f.waves, 1);  // 108 units
   EXPECT_DOUBLE_EQ(f.tail, 1 - f.waves);
   EXPECT_GE(f.conflicts, 1);
+}
+
+// K = 16 of two chunks, unrolled whole: each of 4 rows of a is read as 4 vectors of 4 steps, b as vectors anyway.
+TEST(Features, LoadsAlongAnUnrolledLoopAreOneWideLoad) {
+  const Target target = load_target("sm_80");
+  // Each knob as it was before there was it, else as named, else the first option.
+  const auto of = [&](std::int64_t unroll) {
+    const std::map<std::string, std::int64_t, std::less<>> named = {
+        {"chunk_matmul_k.bk", 16}, {"split_matmul_k.splits", 1}, {"blockify_launch.bm", 64}, {"blockify_launch.bn", 64},
+        {"register_tile.fm", 4},   {"register_tile.fn", 4},      {"double_buffer.depth", 1}, {"pad_smem.a", 0}};
+    Lowering lowering(loop_of("matmul", {{"M", 128}, {"N", 128}, {"K", 32}}), target);
+    while (lowering.fork()) {
+      const Fork& fork = *lowering.fork();
+      const auto name = named.find(fork.knob);
+      std::optional<Value> wanted = lowering.as_before();
+      if (name != named.end()) wanted = Value{name->second};
+      if (fork.knob.starts_with("mark_unroll")) wanted = Value{unroll};
+      const auto at = wanted ? std::ranges::find(fork.options, *wanted) : fork.options.begin();
+      lowering.choose(static_cast<std::size_t>(at - fork.options.begin()));
+    }
+    return features(lowering.program(), target);
+  };
+  const Features whole = of(0), rolled = of(1), half = of(2);
+  const double a_loads = 128.0 * 128 / 4 * 32;  // 16 outputs a thread, 4 scalars of a a step
+  EXPECT_EQ(rolled.joined_loads, 0);
+  EXPECT_EQ(whole.joined_loads, a_loads * 3 / 4);
+  EXPECT_EQ(half.joined_loads, a_loads / 2);
+  EXPECT_EQ(whole.mix.shared_loads, rolled.mix.shared_loads);
+  EXPECT_LT(whole.wavefronts, rolled.wavefronts);
+  EXPECT_EQ(rolled.mix.shared_waits, 32);
+  EXPECT_EQ(half.mix.shared_waits, 16);
+  EXPECT_EQ(whole.mix.shared_waits, 2);
+  EXPECT_EQ(whole.slabs, 2);
+  EXPECT_EQ(whole.ahead, 0);
+}
+
+TEST(Features, APipelinesSlabsAreAhead) {
+  const Target target = load_target("sm_90");
+  const Features f =
+      features(heuristic(loop_of("matmul", {{"M", 512}, {"N", 512}, {"K", 512}}), target).program(), target);
+  EXPECT_EQ(f.ahead, 1);
+  EXPECT_GT(f.slabs, 1);
+  EXPECT_EQ(f.zeroed_bytes > 0, f.mix.atomics > 0);
+}
+
+// 64 blocks, all at once: what one row of them reads of b serves all rows. One at a time they read b anew for each row.
+TEST(Features, BlocksThatRunTogetherShareTheLastCache) {
+  const Target target = load_target("sm_80");
+  const Traffic traffic(lower("matmul", {{"M", 512}, {"N", 512}, {"K", 128}}, "sm_80",
+                              "chunk_matmul_k.bk=16 split_matmul_k.splits=1 blockify_launch.bm=64 "
+                              "blockify_launch.bn=64 raster.group=1 stage_inputs.a=1 stage_inputs.b=1"),
+                        target);
+  const double a = 4.0 * 512 * 128, b = a, c = 4.0 * 512 * 512;
+  EXPECT_EQ(traffic.through(1e3, 64), a + b + c);
+  EXPECT_EQ(traffic.through(1e3, 8), a + 8 * b + c);  // a row of blocks at a time
+  EXPECT_EQ(traffic.through(1e3), 8 * a + 8 * b + c);
+  EXPECT_EQ(traffic.through(1e8, 1), a + b + c);
 }
 
 TEST(Features, EachHasANameAndIsFinite) {

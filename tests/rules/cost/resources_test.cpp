@@ -1,7 +1,11 @@
 // Limits, against numbers of CUDA's occupancy calculator and of the layout of shared memory.
 #include "rules/cost/resources.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <set>
+#include <utility>
 
 #include "ir/emit/emit.h"
 #include "rules/lower.h"
@@ -52,6 +56,41 @@ TEST(Resources, ARegisterTileFitsTheRegisterFile) {
   EXPECT_FALSE(legal_register_tile(128, 128, 3, 8, target));    // does not divide
 }
 
+TEST(Resources, BlocksOfAGpuAreTwoWholeWarpsOrMore) {
+  const Target target = load_target("sm_90");
+  EXPECT_FALSE(whole_warps(32, target));
+  EXPECT_TRUE(whole_warps(64, target));
+  EXPECT_FALSE(whole_warps(80, target));
+  EXPECT_TRUE(whole_warps(96, target));
+  EXPECT_TRUE(whole_warps(3, load_target("opencl-cpu")));
+  EXPECT_TRUE(block_tile_of_warps(16, 32, target));
+  EXPECT_FALSE(block_tile_of_warps(4, 8, target));
+  EXPECT_FALSE(block_tile_of_warps(10, 10, target));  // 100, 50, 25, 20 … threads
+}
+
+std::set<std::pair<std::int64_t, std::int64_t>> tiles(std::int64_t bm, std::int64_t bn, const char* target) {
+  std::set<std::pair<std::int64_t, std::int64_t>> result;
+  for (const auto& [fm, fn] : register_tiles(bm, bn, load_target(target))) result.emplace(fm, fn);
+  return result;
+}
+
+TEST(Resources, RegisterTilesThatLoadTooMuchAreNotOffered) {
+  const auto large = tiles(128, 128, "sm_90");
+  for (const auto& tile : {std::pair{8L, 8L}, {8L, 16L}, {16L, 8L}, {4L, 8L}, {4L, 4L}})
+    EXPECT_EQ(large.count(tile), 1U);
+  EXPECT_EQ(large.count({64, 2}), 0U);  // 66 for 128, as 8 x 16 with 24
+  EXPECT_EQ(large.count({2, 8}), 0U);   // 10 for 16, more than three times the 24 for 128
+  for (const auto& [fm, fn] : tiles(64, 96, "sm_90")) EXPECT_TRUE(fn <= 2 || fn % 4 == 0) << fm << " x " << fn;
+  EXPECT_EQ(tiles(208, 128, "sm_120").count({26, 4}), 1U);
+  EXPECT_EQ(tiles(112, 32, "sm_120").count({14, 2}), 1U);
+  EXPECT_EQ(tiles(32, 32, "sm_120").count({2, 2}), 1U);
+}
+
+TEST(Resources, ABlockTileWithoutWholeWarpsHasAllRegisterTiles) {
+  EXPECT_EQ(tiles(10, 10, "sm_90").size(), 16U);
+  EXPECT_EQ(tiles(4, 64, "opencl-cpu").count({1, 64}), 1U);
+}
+
 TEST(Resources, ACpuCountsVectors) {
   const Target target = load_target("opencl-cpu");
   EXPECT_TRUE(legal_register_tile(48, 64, 12, 32, target));
@@ -82,6 +121,26 @@ TEST(Resources, ACombineOfOneWarpTakesNothing) {
   std::string text = rows;
   for (const std::string_view from : {"a1:64=THREAD", "+= 64)"}) text.replace(text.find(from) + 3, 2, "32");
   EXPECT_EQ(shared_bytes(parsed(text), load_target("sm_90")), 2 * 64 * 4);
+}
+
+TEST(Resources, AnExchangeTakesAFloatForEachSumOfABlock) {
+  const auto bytes = [](const char* axis) {
+    const std::string text = fmt::format(R"(=== tile: parts ===
+input x: f32[4, 8, 16]
+output y: f32[8, 16]
+Tile(axes=(a0:4={}, a1:8=THREAD, a2:4=REG, a3:4=REG)):
+  for a4 in 0..1: # reduce
+    in0 = load x[a0, a1, ((a2 * 4) + a3)]
+    acc0 <- add(acc0, in0)
+  Combine(acc0, op=add, over=(a0), to=a2)
+  if (a0 == a2):
+    y[a1, ((a2 * 4) + a3)] = acc0
+)",
+                                         axis);
+    return shared_bytes(parsed(text), load_target("sm_90"));
+  };
+  EXPECT_EQ(bytes("THREAD"), 4 * 8 * 16 * 4);
+  EXPECT_EQ(bytes("CLUSTER"), 8 * 16 * 4);
 }
 
 TEST(Resources, SlotsPadsAndBarriersCount) {

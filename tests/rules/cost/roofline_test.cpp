@@ -32,7 +32,92 @@ TEST(Roofline, MemoryByHand) {
   rules::Features f;
   f.compulsory_bytes = f.traffic[2] = 1e6;  // at 100 GB/s
   EXPECT_NEAR(roofline_us(f, load_target("opencl-cpu"), {80, 100, 1000}), 10, 1e-9);
-  EXPECT_NEAR(roofline_us(f, load_target("sm_90"), {80, 100, 1000}), 10, 1e-9);
+}
+
+// A block of 4 warps on one unit of a GPU of 1000 GFLOP/s: a cycle is 256 FLOPs, 0.256 ns.
+rules::Features one_block() {
+  rules::Features f;
+  f.threads = 128;
+  return f;
+}
+Target one_unit() {
+  Target target = load_target("sm_90");
+  target.units = 1;
+  return target;
+}
+constexpr double launch = 1, cycle = 0.256e-3;
+constexpr double last_writes = 500;  // cycles
+double cycles(const rules::Features& f) {
+  return (roofline_us(f, one_unit(), {100, 100, 1000}) - launch) / cycle - last_writes;
+}
+
+TEST(Roofline, OneWarpOnEachSchedulerOfAGpuTakesTheSumOfItsDemands) {
+  rules::Features f = one_block();
+  f.mix.arithmetic = 128 * 1000;  // of each thread 1000
+  EXPECT_NEAR(cycles(f), 1000, 1e-6);
+  f.mix.special = 128 * 10;
+  EXPECT_NEAR(cycles(f), 1000 + 10 + 80, 1e-6);
+  f.mix.shared_waits = 5;
+  EXPECT_NEAR(cycles(f), 1090 + 150, 1e-6);
+  f.mix.jumps = 2;
+  EXPECT_NEAR(cycles(f), 1240 + 8, 1e-6);
+}
+
+// Four warps meet at shared memory: 100 cycles of each, and at most 300 of the others.
+TEST(Roofline, WarpsQueueForWhatAUnitHasOnce) {
+  rules::Features f = one_block();
+  f.mix.arithmetic = 128 * 1000;
+  f.wavefronts = 400;
+  EXPECT_GT(cycles(f), 1100);
+  EXPECT_LT(cycles(f), 1400);
+}
+
+TEST(Roofline, ManyWarpsOfAGpuTakeWhatTheBusiestPlaceTakes) {
+  rules::Features f = one_block();
+  f.blocks = f.resident = 16;
+  f.mix.arithmetic = 128 * 1000 * f.blocks;
+  f.wavefronts = 100 * 64;
+  f.mix.shared_waits = 20;
+  EXPECT_GE(cycles(f), 16 * 1000);
+  EXPECT_LT(cycles(f), 1.05 * 16 * 1000);
+}
+
+// 17 blocks where 16 fit take two rounds, the second of one block.
+TEST(Roofline, ATailWaveOfAGpuIsARoundOfItsOwn) {
+  rules::Features f = one_block();
+  f.resident = 16;
+  const auto of = [&](double blocks) {
+    f.blocks = blocks;
+    f.mix.arithmetic = 128 * 1000 * blocks;
+    return cycles(f);
+  };
+  EXPECT_NEAR(of(17), of(16) + of(1), 1e-6);
+  EXPECT_NEAR(of(32), 2 * of(16), 1e-6);
+}
+
+// 1 MB at 100 GB/s are 10 µs. What is added to is zeroed first, and goes to the second level twice.
+TEST(Roofline, MemoryAtomicsAndASecondLaunchOfAGpu) {
+  rules::Features f = one_block();
+  f.compulsory_bytes = 1e6;
+  const double once = roofline_us(f, one_unit(), {80, 100, 1000});
+  EXPECT_NEAR(once, launch + cycle * last_writes + 10, 0.1);
+  f.zeroed_bytes = 1e5;
+  EXPECT_NEAR(roofline_us(f, one_unit(), {80, 100, 1000}), once + launch + 1, 1e-6);
+  f.mix.atomics = 128 * 100;
+  f.mix.stores = 128 * 25;  // of 4 lanes each
+  EXPECT_GT(roofline_us(f, one_unit(), {80, 100, 1000}), once + launch + 1 + cycle * 200);
+}
+
+// Slabs that nothing travels beside are waited for, each; of a pipeline only what the arithmetic does not cover.
+TEST(Roofline, APipelineHidesTheWayOfItsSlabs) {
+  rules::Features f = one_block();
+  f.mix.arithmetic = 128 * 10'000;
+  f.slabs = 10;
+  EXPECT_NEAR(cycles(f), 10'000 + 10 * 270, 1e-6);
+  f.ahead = 1;
+  EXPECT_NEAR(cycles(f), 10'000 + 270, 1e-6);  // the first
+  f.mix.arithmetic = 128 * 100;
+  EXPECT_NEAR(cycles(f), 10 * 270, 1e-6);
 }
 
 // Measured on PoCL: 197 and 2,483 µs (experiments/results, matmul_256).
@@ -52,8 +137,8 @@ TEST(Roofline, FewThreadsAndNoTileAreSlowerOnAGpu) {
   const double heuristic = predicted("matmul", sizes, "sm_80", "");
   const double small = predicted("matmul", sizes, "sm_80",
                                  "chunk_matmul_k.bk=16 split_matmul_k.splits=1 blockify_launch.bm=16 "
-                                 "blockify_launch.bn=16 raster.group=1 stage_inputs.a=1 stage_inputs.b=1 "
-                                 "register_tile.fm=1 register_tile.fn=1");
+                                 "blockify_launch.bn=32 raster.group=1 stage_inputs.a=1 stage_inputs.b=1 "
+                                 "register_tile.fm=2 register_tile.fn=2");
   EXPECT_GT(small, 2 * heuristic);
 }
 

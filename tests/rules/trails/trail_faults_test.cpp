@@ -13,6 +13,7 @@
 namespace deplo::rules {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 /// Applies `edit` to every body, the outermost first.
@@ -29,6 +30,18 @@ ir::Program without_barriers(ir::Program kernel) {
   return kernel;
 }
 
+// The first or the last ClusterSync is an ordinary barrier.
+template <bool last>
+ir::Program without_cluster_barrier(ir::Program kernel) {
+  std::vector<ir::Stmt*> barriers;
+  edit_bodies(kernel.body, [&](ir::Body& body) {
+    for (ir::Stmt& stmt : body)
+      if (stmt.as<ir::ClusterSync>() != nullptr) barriers.push_back(&stmt);
+  });
+  if (!barriers.empty()) *(last ? barriers.back() : barriers.front()) = ir::Sync{};
+  return kernel;
+}
+
 // Every second sum of a run of accumulators is lost: wrong only where a thread owns several.
 ir::Program with_lost_sums(ir::Program kernel) {
   edit_bodies(kernel.body, [](ir::Body& body) {
@@ -38,13 +51,28 @@ ir::Program with_lost_sums(ir::Program kernel) {
   return kernel;
 }
 
-/// The first case from seed 1 on that the fault makes fail, on a matmul.
-TrailCase first_failing(const char* target, Fault fault) {
+// The barrier behind the wait for a slab comes behind the fill of a later one, too: its slot may still be read.
+ir::Program with_late_barriers(ir::Program kernel) {
+  edit_bodies(kernel.body, [](ir::Body& body) {
+    for (std::size_t i = 0; i + 1 < body.size(); ++i) {
+      if (body[i].as<ir::CpAsyncWait>() == nullptr || body[i + 1].as<ir::Sync>() == nullptr) continue;
+      const auto commits = [](const ir::Stmt& stmt) { return stmt.as<ir::CpAsyncCommit>() != nullptr; };
+      const auto barrier = body.begin() + static_cast<std::ptrdiff_t>(i) + 1;
+      const auto commit = std::find_if(barrier, body.end(), commits);
+      if (commit != body.end()) std::rotate(barrier, barrier + 1, commit + 1);
+    }
+  });
+  return kernel;
+}
+
+/// The first case from seed 1 on that the fault makes fail, on a matmul, with such a trail.
+TrailCase first_failing(
+    const char* target, Fault fault, const std::function<bool(const Trail&)>& has = [](const Trail&) { return true; }) {
   for (std::uint64_t seed = 1; seed < 500; ++seed) {
     TrailCase c = random_case(target, seed);
     if (c.kernel.find("matmul") != 0) continue;
     c.fault = fault;
-    if (!attempt(c).failure.empty()) return c;
+    if (const Finding found = attempt(c); !found.failure.empty() && has(found.trail)) return c;
   }
   return {};
 }
@@ -68,12 +96,32 @@ TEST(PlantedFaults, AMissingBarrierIsARace) {
   }
 }
 
+TEST(PlantedFaults, AMissingBarrierOfAClusterIsFound) {
+  const TrailCase before = first_failing("sm_90", without_cluster_barrier<false>);
+  ASSERT_NE(before.kernel, "") << "nothing found";
+  EXPECT_THAT(attempt(before).failure, AnyOf(HasSubstr("nothing wrote"), HasSubstr("race: no ClusterSync")));
+  const TrailCase behind = first_failing("sm_90", without_cluster_barrier<true>);
+  ASSERT_NE(behind.kernel, "") << "nothing found";
+  EXPECT_THAT(attempt(behind).failure, HasSubstr("may end while another one reads"));
+}
+
 TEST(PlantedFaults, ALostSumIsAWrongValueOfARegisterTile) {
   const TrailCase drawn = first_failing("opencl-gpu", with_lost_sums);
   ASSERT_NE(drawn.kernel, "") << "nothing found";
   const TrailCase small = shrink(drawn);
   EXPECT_THAT(attempt(small).failure, HasSubstr("kernel IR means something else")) << describe(small);
   EXPECT_LE(small.wanted.size(), 3U) << describe(small);
+}
+
+// Of both kinds of pipelines.
+TEST(PlantedFaults, ASlotThatIsReusedEarlyIsARace) {
+  for (const char* tail : {"peeled", "predicated"}) {
+    const TrailCase drawn = first_failing("sm_80", with_late_barriers, [&](const Trail& trail) {
+      return std::ranges::any_of(trail, [&](const Choice& choice) { return choice.value == Value{tail}; });
+    });
+    ASSERT_NE(drawn.kernel, "") << "nothing found: " << tail;
+    EXPECT_THAT(attempt(drawn).failure, HasSubstr("race")) << describe(drawn);
+  }
 }
 
 // One seed draws one case, whoever tries it.

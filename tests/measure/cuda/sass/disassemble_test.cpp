@@ -27,22 +27,25 @@ fs::path write_program(const fs::path& file, const std::string& text) {
   return file;
 }
 
-/// The shell's path, for as long as this lives.
-class PathIs {
+/// A variable of the shell that is there before, for as long as this lives.
+class VariableIs {
  public:
-  explicit PathIs(const std::string& path) : before_(std::getenv("PATH")) { setenv("PATH", path.c_str(), 1); }
-  ~PathIs() { setenv("PATH", before_.c_str(), 1); }
-  PathIs(const PathIs&) = delete;
-  PathIs& operator=(const PathIs&) = delete;
+  VariableIs(const char* name, const std::string& value) : name_(name), before_(std::getenv(name)) {
+    setenv(name, value.c_str(), 1);
+  }
+  ~VariableIs() { setenv(name_, before_.c_str(), 1); }
+  VariableIs(const VariableIs&) = delete;
+  VariableIs& operator=(const VariableIs&) = delete;
 
  private:
+  const char* name_;
   std::string before_;
 };
 
 TEST(FindProgram, OnThePathAndInWheels) {
   const TemporaryFolder folder;
   const std::string name = "deplo_no_such_program";
-  const PathIs path("relative:" + (folder.path() / "env/bin").string());
+  const VariableIs path("PATH", "relative:" + (folder.path() / "env/bin").string());
   EXPECT_FALSE(find_program(name));
   const fs::path wheel = folder.path() / "env/lib/python3.11/site-packages/nvidia/cu13";
   write_program(wheel / "bin" / name, "#!/bin/sh\n");
@@ -53,6 +56,18 @@ TEST(FindProgram, OnThePathAndInWheels) {
   fs::remove(folder.path() / "env/bin" / name);
   write_program(folder.path() / "env/bin" / name, "#!/bin/sh\n");
   EXPECT_EQ(find_program(name), folder.path() / "env/bin" / name);
+}
+
+TEST(LibraryFolders, PackagesOfTheUserAndOfTheProcessor) {
+  const TemporaryFolder folder;
+  const VariableIs path("PATH", (folder.path() / "env/bin").string());
+  const VariableIs home("HOME", (folder.path() / "home").string());
+  const fs::path own = folder.path() / "home/.local/lib/python3.12/site-packages/nvidia/cuda_nvrtc/lib";
+  const fs::path wide = folder.path() / "env/lib64/python3.13/site-packages/nvidia/cublas/lib";
+  EXPECT_THAT(library_folders(), ::testing::Not(::testing::Contains(own)));
+  fs::create_directories(own);
+  fs::create_directories(wide);
+  EXPECT_THAT(library_folders(), ::testing::IsSupersetOf({own, wide}));
 }
 
 TEST(Disassemble, FailuresAreOneLine) {

@@ -82,6 +82,21 @@ TEST(InstructionMix, AMatmulThatCopiesByThreads) {
   EXPECT_EQ(issue_bound(hot, "sm_80").limiter, Pipe::memory);
 }
 
+TEST(InstructionMix, TheHotLoopHasMostArithmeticOfItsOwn) {
+  const auto hot = [](const Listing& listing) {
+    const KernelMix kernel = kernel_mix(listing);
+    const LoopMix* loop = hot_loop(kernel);
+    return loop == nullptr ? "none" : loop->label;
+  };
+  EXPECT_EQ(hot(parse_listing(captured("matmul_sm_90"))), ".L_x_11");
+  EXPECT_EQ(hot(parse_listing(captured("matmul_sm_80"))), ".L_x_23") << "loops of copies are within";
+  const std::string fma = "FFMA R0, R1, R2, R0", add = "IADD3 R0, R1, R2, RZ";
+  EXPECT_EQ(hot(listing_of({fma, "EXIT"})), "none");
+  EXPECT_EQ(hot(listing_of({".L_a:", fma, ".L_b:", fma, fma, "@P0 BRA `(.L_b)", "@P1 BRA `(.L_a)", "EXIT"})), ".L_b")
+      << "the outer loop has one of its own";
+  EXPECT_EQ(hot(listing_of({".L_a:", add, "@P0 BRA `(.L_a)", ".L_b:", add, add, "@P1 BRA `(.L_b)", "EXIT"})), ".L_b");
+}
+
 TEST(InstructionMix, ASoftmaxThatDividesByTheLongWay) {
   for (const char* architecture : {"sm_80", "sm_90"}) {
     const KernelMix kernel = kernel_mix(parse_listing(captured(std::string("softmax_") + architecture)));

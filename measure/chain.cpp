@@ -1,0 +1,46 @@
+// Kernels one after the other, where a device has no way of its own to enqueue them together.
+#include <utility>
+
+#include "measure/device.h"
+
+namespace deplo::measure {
+namespace {
+
+class Chain final : public Executable {
+ public:
+  explicit Chain(std::vector<ChainLink> links) : links_(std::move(links)) {}
+
+  Result<double> launch(Arrays& arrays, std::int64_t) override {
+    double sum = 0;
+    for (const ChainLink& link : links_) {
+      const auto seen = arrays.view(link.buffers, link.as);
+      auto time = link.executable->launch(*seen, link.blocks);
+      if (!time.ok()) return time;
+      sum += time.value();
+    }
+    return sum;
+  }
+
+  Result<Sample> sample(std::span<Arrays* const> sets, std::int64_t blocks, int batch) override {
+    double sum = 0;
+    for (int i = 0; i < batch; ++i) {
+      const auto time = launch(*sets[static_cast<std::size_t>(i) % sets.size()], blocks);
+      if (!time.ok()) return time.failure();
+      sum += time.value();
+    }
+    return Sample{sum / batch, 0};
+  }
+  const Resources& resources() const override { return resources_; }
+
+ private:
+  std::vector<ChainLink> links_;
+  Resources resources_;
+};
+
+}  // namespace
+
+std::unique_ptr<Executable> Device::chain(std::vector<ChainLink> links) {
+  return std::make_unique<Chain>(std::move(links));
+}
+
+}  // namespace deplo::measure

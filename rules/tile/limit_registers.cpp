@@ -1,0 +1,65 @@
+// limit_registers: the compiler may give a thread only so many registers that a unit holds `blocks` blocks at a time.
+//   Tile(axes=(a0:16=BLOCK, a1:128=THREAD, a2:64=REG)):   →   Tile(axes=(…), resident=4):
+// It weighs registers against threads by rules of thumb of its own: with fewer registers more warps hide each other's
+// latencies, with too few it spills (CUDA C++ Programming Guide, "Launch Bounds").
+#include "ir/walk.h"
+#include "rules/cost/resources.h"
+#include "rules/tile/helpers/common.h"
+
+namespace deplo::rules {
+namespace {
+
+constexpr std::int64_t few_values = 16;  // of a thread: its registers limit nothing
+
+// What the values of a thread take, with as few operands as a square tile of them reads.
+std::int64_t least_registers(std::int64_t values) {
+  std::int64_t side = 1;
+  while ((side + 1) * (side + 1) <= values) ++side;
+  return register_tile_registers(side, ceil_div(values, side));
+}
+
+// Those whose limit is at least what the thread needs, and no more than twice of that, beyond which it hardly limits
+// anything; of equal limits the most blocks.
+std::vector<Value> blocks(const ir::Program& program, const Target& target) {
+  const ir::Tile& tile = tile_of(program);
+  const std::int64_t threads = ir::count_of(tile, ir::Bind::thread),
+                     values = ir::count_of(tile, ir::Bind::reg) * ir::count_of(tile, ir::Bind::vector),
+                     least = least_registers(values),
+                     fit = occupancy(threads, 1, shared_bytes(program, target), target).blocks;
+  std::vector<Value> result = {Value{std::int64_t{0}}};
+  for (std::int64_t count = 1; count <= fit; ++count) {
+    const std::int64_t limit = thread_registers(threads, target, count);
+    const bool last = count == fit || thread_registers(threads, target, count + 1) < limit;
+    if (last && limit >= least && limit <= 2 * least) add_option(result, count);
+  }
+  return result;
+}
+
+Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
+  if (target.dialect != Dialect::cuda) return Skip{"only CUDA takes a limit"};
+  if (const auto count = pins.integer("blocks"))
+    return *count == 0 ? Verdict(Skip{"blocks=0: the compiler chooses"}) : Apply{};
+  const ir::Tile& tile = tile_of(program);
+  if (ir::count_of(tile, ir::Bind::reg) * ir::count_of(tile, ir::Bind::vector) < few_values)
+    return Skip{"a thread of few values takes few registers"};
+  std::vector<Value> options = blocks(program, target);
+  if (options.size() == 1) return Skip{"no number of blocks limits the registers"};
+  return Fork{"blocks", std::move(options)};
+}
+
+ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
+  tile_of(program).resident = pins.integer("blocks").value();
+  return program;
+}
+
+}  // namespace
+
+extern const Rule limit_registers = {
+    .name = "limit_registers",
+    .summary = "as few registers as so many blocks of a unit have",
+    .knobs = {{"blocks", KnobType::integer, 0}},
+    .decide = decide,
+    .apply = apply,
+};
+
+}  // namespace deplo::rules

@@ -1,0 +1,246 @@
+// warp_tile: the threads of a warp take a block of a matmul's outputs, `rows` threads high, not one row after the other.
+//   Tile(…, a1:8=THREAD, …, a3:16=THREAD, a4:8=REG, …): … a_smem[((a1 * 8) + a4), a8] … b_smem[a8, ((a3 * 4) + a6)] …
+//     →   rows=4 interleave=2 strip=1: Tile(…, a2:2=THREAD, a3:2=THREAD, a4:2=THREAD, a5:8=THREAD, a6:2=THREAD, a7:8=REG, …)
+//           … a_smem[((((a2 * 32) + (a7 * 4)) + (a4 * 2)) + a6), a8] … b_smem[a8, (((a3 * 32) + (a5 * 4)) + a9)] …
+// The axes are the warps' rows and columns, then within a warp rows, columns, and neighbours of `interleave` rows
+// (CUTLASS calls the last two the interleaved lane layout of its SIMT policies): each operand's elements are then read
+// by pairs of neighbouring lanes, which shared memory serves at twice the rate (rules/cost/banks.h). `strip`: so many
+// rows of a thread lie together; with 1 neighbouring threads own neighbouring rows, which lie in different banks.
+#include <algorithm>
+#include <compare>
+#include <functional>
+
+#include "ir/walk.h"
+#include "rules/cost/banks.h"
+#include "rules/cost/resources.h"
+#include "rules/tile/helpers/split_sums.h"
+#include "rules/tile/helpers/stages.h"
+
+namespace deplo::rules {
+namespace {
+
+// How the outputs of a block are dealt to threads. Rows and columns count threads.
+struct Threads {
+  ir::Axis m, n;
+  std::string row;         // the REG axis of a thread's rows; "" where it has one
+  std::int64_t fm = 1;     // rows of a thread
+  std::int64_t fn = 1;     // columns of a thread
+  std::int64_t warp = 32;  // threads
+};
+
+struct WarpTile {
+  std::int64_t rows = 0;  // 0: the threads lie row by row
+  std::int64_t interleave = 1, strip = 1;
+};
+
+Threads threads_of(const ir::Tile& tile, const Matmul& matmul, const Target& target) {
+  Threads threads = {tile.axes[matmul.m], tile.axes[matmul.n], "", 1, 1, target.warp};
+  for (const ir::Axis& axis : tile.axes) {
+    if (axis.bind != ir::Bind::reg || !threads.row.empty()) continue;
+    if (walk_together(tile, threads.m.name, axis.name)) threads.row = axis.name, threads.fm = axis.extent;
+  }
+  threads.fn = ir::count_of(tile, ir::Bind::reg) * ir::count_of(tile, ir::Bind::vector) / threads.fm;
+  return threads;
+}
+
+// Row by row under another name?
+bool changes_nothing(const Threads& threads, const WarpTile& tile) {
+  return tile.rows * threads.n.extent == threads.warp && tile.interleave == 1 && tile.strip == threads.fm;
+}
+
+std::vector<WarpTile> tiles_of(const Threads& threads) {
+  std::vector<WarpTile> result;
+  for (const std::int64_t rows : {4, 2, 8, 16}) {
+    if (threads.m.extent % rows != 0 || threads.n.extent % (threads.warp / rows) != 0) continue;
+    for (const std::int64_t interleave : {2, 1})
+      for (const std::int64_t strip : threads.fm > 1 ? std::vector<std::int64_t>{1, threads.fm} : std::vector{1L})
+        if (const WarpTile tile = {rows, interleave, strip}; !changes_nothing(threads, tile)) result.push_back(tile);
+  }
+  return result;
+}
+
+// In order of weight.
+struct Cost {
+  double wavefronts = 0;
+  int patterns = 0;        // buffers that want a pad or a pattern: more memory, or arithmetic on addresses
+  std::int64_t words = 0;  // that a warp loads in a step
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes its 0 for a pointer
+  auto operator<=>(const Cost&) const = default;
+};
+
+// What a warp does to the staged buffers, and what it costs in each shape.
+class Accesses {
+ public:
+  Accesses(const ir::Program& program, const Threads& threads) : threads_(threads) {
+    for (WarpAccess& access : warp_accesses(program, Unrolled::all)) {
+      // Of the places where a swizzle is looked at the first ones: rounds of the reduce loop.
+      constexpr std::size_t some = 8;
+      if (access.samples.size() > some) access.samples.resize(some);
+      accesses_.push_back(std::move(access));
+    }
+  }
+
+  // Of a warp in one run of the block, with the best of TMA's patterns, or of no pad and one that keeps rows aligned.
+  Cost cost(const WarpTile& tile) const {
+    constexpr std::int64_t aligned_pad = 4;
+    Cost sum;
+    std::vector<std::string> seen;
+    for (const WarpAccess& each : accesses_) {
+      const std::string& buffer = each.stage->buffer;
+      if (std::find(seen.begin(), seen.end(), buffer) != seen.end()) continue;
+      seen.push_back(buffer);
+      std::vector<ir::Stage> layouts = {*each.stage, *each.stage};
+      layouts.back().pad = aligned_pad;
+      if (each.stage->transport == ir::Transport::tma) layouts = tma_layouts(*each.stage);
+      const double plain = of_buffer(layouts.front(), tile);
+      double best = plain;
+      for (const ir::Stage& layout : layouts) best = std::min(best, of_buffer(layout, tile));
+      sum.wavefronts += best;
+      sum.patterns += best < plain ? 1 : 0;
+    }
+    return sum;
+  }
+
+ private:
+  double of_buffer(const ir::Stage& layout, const WarpTile& tile) const {
+    double sum = 0;
+    for (const WarpAccess& access : accesses_) {
+      if (access.stage->buffer != layout.buffer) continue;
+      const bool stays = tile.rows == 0 || access.load == nullptr;
+      const BankCost cost = bank_cost(stays ? access : in_tile(access, tile), layout);
+      sum += cost.times * cost.wavefronts;
+    }
+    return sum;
+  }
+
+  // What the lanes index by when they lie otherwise. An index that no axis scales stays as it is in all shapes.
+  WarpAccess in_tile(WarpAccess access, const WarpTile& tile) const {
+    const std::size_t slot = access.stage->slots > 1 ? 1 : 0;
+    const std::int64_t columns = threads_.warp / tile.rows;
+    for (std::size_t d = 0; d < access.stage->slab.size(); ++d) {
+      const ir::Expr& index = access.load->index[d + slot];
+      const auto m = ir::coefficient(index, threads_.m.name), n = ir::coefficient(index, threads_.n.name);
+      if (!m || !n) continue;
+      for (auto& sample : access.samples)
+        for (std::int64_t t = 0; t < threads_.warp; ++t) {
+          const std::int64_t row = t / (columns * tile.interleave) * tile.interleave + t % tile.interleave;
+          const std::int64_t column = t / tile.interleave % columns;
+          sample[d][static_cast<std::size_t>(t)] = sample[d][0] + *m / threads_.fm * tile.strip * row + *n * column;
+        }
+    }
+    const bool along_rows = !threads_.row.empty() && ir::depends_on(access.load->index.back(), threads_.row);
+    if (along_rows && tile.strip == 1) access.run = 1;
+    return access;
+  }
+
+  const Threads& threads_;
+  std::vector<WarpAccess> accesses_;
+};
+
+// The values that a knob has in the shapes, those of the cheapest first.
+std::vector<Value> by_cost(const std::vector<WarpTile>& tiles, std::int64_t WarpTile::*knob, const Threads& threads,
+                           const Accesses& accesses) {
+  std::vector<std::pair<Cost, std::int64_t>> scored;
+  for (const WarpTile& tile : tiles) {
+    Cost cost = accesses.cost(tile);
+    if (tile.rows > 0) cost.words = tile.rows * threads.fm + threads.warp / tile.rows * threads.fn;
+    scored.emplace_back(cost, tile.*knob);
+  }
+  std::ranges::stable_sort(scored, std::less(), &std::pair<Cost, std::int64_t>::first);
+  std::vector<Value> result;
+  for (const auto& [cost, value] : scored) add_option(result, value);
+  return result;
+}
+
+Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
+  if (target.warp == 1) return Skip{"no warps"};
+  const auto matmul = find_matmul(program);
+  if (!matmul) return Skip{"no matmul-shaped reduce loop"};
+  const auto rows = pins.integer("rows"), interleave = pins.integer("interleave");
+  if (rows == 0) return Skip{"rows=0: the threads of a warp lie row by row"};
+  const Threads threads = threads_of(tile_of(program), *matmul, target);
+  std::vector<WarpTile> tiles = tiles_of(threads);
+  if (tiles.empty()) return Skip{"the threads of a block are no whole number of warps in another shape"};
+  std::erase_if(tiles, [&](const WarpTile& tile) {
+    return (rows && tile.rows != *rows) || (interleave && tile.interleave != *interleave);
+  });
+  if (!rows) tiles.insert(tiles.begin(), WarpTile{});
+  const Accesses accesses(program, threads);
+  if (!rows) return Fork{"rows", by_cost(tiles, &WarpTile::rows, threads, accesses)};
+  if (!interleave) return Fork{"interleave", by_cost(tiles, &WarpTile::interleave, threads, accesses)};
+  if (!pins.integer("strip") && threads.fm > 1)
+    return Fork{"strip", by_cost(tiles, &WarpTile::strip, threads, accesses)};
+  return Apply{};
+}
+
+// The thread axes of the shape, and a block's rows and columns of threads by them.
+struct Shaped {
+  std::vector<ir::Axis> axes;
+  ir::Expr warp_row, row_in_warp, column;
+};
+
+Shaped shape(const ir::Program& program, const Threads& threads, const WarpTile& tile) {
+  const std::int64_t columns = threads.warp / tile.rows;
+  const std::int64_t extents[] = {threads.m.extent / tile.rows, threads.n.extent / columns, tile.rows / tile.interleave,
+                                  columns, tile.interleave};
+  Shaped result;
+  std::vector<ir::Expr> at;
+  ir::Program named = program;
+  for (const std::int64_t extent : extents) {
+    at.emplace_back(0);
+    if (extent == 1) continue;
+    result.axes.push_back({ir::fresh_axis(named), extent, ir::Bind::thread});
+    tile_of(named).axes.push_back(result.axes.back());
+    at.back() = ir::var(result.axes.back().name);
+  }
+  result.warp_row = at[0];
+  result.row_in_warp = at[2] * tile.interleave + at[4];
+  result.column = at[1] * columns + at[3];
+  return result;
+}
+
+// Row ((m * fm) + r) of a block becomes (((warp * fm) + r) * rows) + the thread's row in the warp.
+void deal_rows(ir::Program& program, const Threads& threads, const WarpTile& tile, const Shaped& to) {
+  const std::string &m = threads.m.name, &r = threads.row;
+  const std::string whole = ir::lane_variable;  // no axis and no value is called so
+  const ir::Expr row = (to.warp_row * threads.fm + ir::var(r)) * tile.rows + to.row_in_warp;
+  std::vector<ir::Expr> stay;
+  for (const ir::Expr* receiver : receivers(tile_of(program))) stay.push_back(*receiver);
+  ir::Ranges scope;
+  ir::map_expressions(program.body, scope, [&](const ir::Expr& index, const ir::Ranges& ranges) {
+    if (!ir::depends_on(index, m) && !ir::depends_on(index, r)) return index;
+    // Most indices hold m and r as m * fm + r.
+    const ir::Expr by_row = ir::simplify(ir::substitute(index, {{r, ir::var(whole) - ir::var(m) * threads.fm}}));
+    const ir::Substitution together = {{whole, row}}, apart = {{m, row / threads.fm}, {r, row % threads.fm}};
+    return ir::simplify(ir::depends_on(by_row, m) ? ir::substitute(index, apart) : ir::substitute(by_row, together),
+                        ranges);
+  });
+  for (std::size_t i = 0; ir::Expr * receiver : receivers(tile_of(program))) *receiver = stay[i++];
+}
+
+ir::Program apply(ir::Program program, const Target& target, const Pins& pins) {
+  const Matmul matmul = *find_matmul(program);
+  const Threads threads = threads_of(tile_of(program), matmul, target);
+  const WarpTile tile = {pins.integer("rows").value(), pins.integer("interleave").value(),
+                         pins.integer("strip").value_or(1)};
+  const Shaped to = shape(program, threads, tile);
+  std::vector<ir::Axis>& axes = tile_of(program).axes;
+  axes.insert(axes.erase(axes.begin() + static_cast<std::ptrdiff_t>(matmul.n)), to.axes.begin(), to.axes.end());
+  axes.erase(axes.begin() + static_cast<std::ptrdiff_t>(matmul.m));
+  if (threads.fm > 1 && tile.strip == 1) deal_rows(program, threads, tile, to);
+  ir::substitute_axes(program,
+                      {{threads.m.name, to.warp_row * tile.rows + to.row_in_warp}, {threads.n.name, to.column}});
+  return program;
+}
+
+}  // namespace
+
+extern const Rule warp_tile = {
+    .name = "warp_tile",
+    .summary = "the threads of a warp take a block of outputs, not a row",
+    .knobs = {{"rows", KnobType::integer, 0}, {"interleave", KnobType::integer}, {"strip", KnobType::integer}},
+    .decide = decide,
+    .apply = apply,
+};
+
+}  // namespace deplo::rules
