@@ -83,7 +83,12 @@ std::optional<StoreLoss> StoreWatch::damaged() {
   if (main->pMethods->xRead(main, header.data(), header_bytes, 0) != SQLITE_OK) return StoreLoss{"was truncated"};
   if (std::memcmp(header.data(), magic.data(), magic.size()) != 0) return StoreLoss{"was overwritten"};
   const std::int64_t bytes = page_size(big_endian(&header[page_size_at], 2)) * big_endian(&header[page_count_at], 4);
-  if (size < bytes) return StoreLoss{"was truncated"};
+  if (size >= bytes) {
+    short_size_ = -1;
+  } else if (size != short_size_) {
+    if (!is_whole()) return StoreLoss{"was truncated"};
+    short_size_ = size;
+  }
 
   const auto log = status(name(Part::log));
   void volatile* shared = nullptr;
@@ -129,6 +134,20 @@ bool StoreWatch::has_run() const {
   }
 }
 
+/// Whether all of the store is in the file and the log together. A checkpoint that a reader cuts short writes the pages
+/// up to that reader's, but none that has a later version: until the next one the file may end early, or have pages that
+/// do not fit together.
+bool StoreWatch::is_whole() const {
+  try {
+    sqlite::Database store(database_.path(), sqlite::Access::read);
+    store.limit_statements(sqlite::longest_statement);
+    return store.integer("SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'") == 1 &&
+           (run_ == 0 || identity_of_run(store) == run_identity_);
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 void StoreWatch::expect_run(std::int64_t id) {
   run_ = id;
   run_identity_ = identity_of_run(database_);
@@ -154,7 +173,7 @@ std::optional<StoreLoss> StoreWatch::look() {
     if (!loss && now && !same_time(now->st_ctim, looked_at_)) {
       // A checkpoint changes the file, ours or another process's; so does one who copies another store over it.
       const bool found = run_ != 0 && has_run();
-      if (run_is_there_ && !found) loss = StoreLoss{"was overwritten", false, true};
+      if (run_is_there_ && !found && !is_whole()) loss = StoreLoss{"was overwritten", false, true};
       run_is_there_ = run_is_there_ || found;
       if (!loss) looked_at_ = now->st_ctim;
     }

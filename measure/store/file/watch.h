@@ -40,10 +40,12 @@ class StoreWatch {
   bool is_hole(std::int64_t at) const;
   std::string identity_of_run(sqlite::Database&) const;
   bool has_run() const;
+  bool is_whole() const;
 
   sqlite::Database& database_;
   std::array<std::optional<struct stat>, 3> files_;  // as they were opened; nullopt: there was none
   timespec looked_at_{};                             // when the file's contents were changed last, as far as we know
+  std::int64_t short_size_ = -1;                     // bytes of a file that ended early and was whole with its log
   std::int64_t frames_ = 0;                          // of the log, when it was looked at last
   std::int64_t run_ = 0;
   std::string run_identity_;

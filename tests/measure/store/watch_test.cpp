@@ -37,6 +37,39 @@ TEST_P(CutLog, IsNoticedAfterItGrewAgain) {
   EXPECT_THAT(loss->what, ::testing::HasSubstr("-wal, which was truncated"));
 }
 
+// A reader holds a snapshot of when the file grew; the pages that were written again since then stay in the log.
+TEST(StoreWatch, ACheckpointThatAReaderCutsShortIsNoLoss) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("s.db");
+  const auto database = open_database(path);
+  database->execute("PRAGMA wal_autocheckpoint = 0");
+  database->execute("PRAGMA wal_checkpoint(TRUNCATE)");
+  StoreWatch watch(*database);
+  database->execute("CREATE TABLE lines (text TEXT)");
+  const auto write = [&](const char* text) {
+    database->execute(
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000) INSERT INTO "
+        "lines SELECT '" +
+        std::string(text) + "' FROM n");
+  };
+  write("some line of text");
+  sqlite::Database reader(path);
+  sqlite::Statement snapshot(reader, "SELECT * FROM lines");
+  ASSERT_TRUE(snapshot.step());
+  database->execute("UPDATE lines SET text = 'another line text'");
+  const std::int64_t bytes = database->integer("PRAGMA page_size") * database->integer("PRAGMA page_count");
+  database->execute("PRAGMA wal_checkpoint(PASSIVE)");
+  ASSERT_LT(fs::file_size(path), bytes);
+  const auto loss = watch.look();
+  EXPECT_FALSE(loss) << loss->what;
+  EXPECT_FALSE(watch.look());
+
+  fs::resize_file(path, fs::file_size(path) / 2);  // pages that the log does not have
+  const auto truncated = watch.look();
+  ASSERT_TRUE(truncated);
+  EXPECT_EQ(truncated->what, "was truncated");
+}
+
 INSTANTIATE_TEST_SUITE_P(Percent, CutLog, ::testing::Values(0, 1, 50));
 
 }  // namespace
