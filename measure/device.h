@@ -64,8 +64,8 @@ class Executable {
   /// own, whose time counts in proportion to the blocks that run.
   virtual Result<double> launch(Arrays&, std::int64_t blocks) = 0;
   /// `batch` such launches with one wait at the end: launch i works on *sets[i % sets.size()] (more than one set: cold
-  /// caches, by rotation).
-  virtual Result<Sample> sample(std::span<Arrays* const> sets, std::int64_t blocks, int batch) = 0;
+  /// caches, by rotation). Here each is a launch() that is waited for, and their times add up.
+  virtual Result<Sample> sample(std::span<Arrays* const> sets, std::int64_t blocks, int batch);
   virtual const Resources& resources() const = 0;
 };
 

@@ -21,6 +21,16 @@ namespace {
 
 }  // namespace
 
+Result<Sample> Executable::sample(std::span<Arrays* const> sets, std::int64_t blocks, int batch) {
+  double sum = 0;
+  for (int i = 0; i < batch; ++i) {
+    const auto time = launch(*sets[static_cast<std::size_t>(i) % sets.size()], blocks);
+    if (!time.ok()) return time.failure();
+    sum += time.value();
+  }
+  return Sample{sum / batch, 0};
+}
+
 void Device::pause(double milliseconds) {
   std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(milliseconds));
 }

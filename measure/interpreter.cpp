@@ -112,15 +112,6 @@ class InterpretedKernel final : public Executable {
     return us_ * static_cast<double>(blocks) / static_cast<double>(blocks_);
   }
 
-  Result<Sample> sample(std::span<Arrays* const> sets, std::int64_t blocks, int batch) override {
-    double sum = 0;
-    for (int i = 0; i < batch; ++i) {
-      const auto time = launch(*sets[static_cast<std::size_t>(i) % sets.size()], blocks);
-      if (!time.ok()) return time.failure();
-      sum += time.value();
-    }
-    return Sample{sum / batch, 0};
-  }
   const Resources& resources() const override { return resources_; }
 
  private:

@@ -73,15 +73,6 @@ class ScriptedCopy final : public Executable {
     return script_(launches++, blocks);
   }
 
-  Result<Sample> sample(std::span<Arrays* const> sets, std::int64_t blocks, int batch) override {
-    double sum = 0;
-    for (int i = 0; i < batch; ++i) {
-      const auto time = launch(*sets[static_cast<std::size_t>(i) % sets.size()], blocks);
-      if (!time.ok()) return time.failure();
-      sum += time.value();
-    }
-    return Sample{sum / batch, 0};
-  }
   const Resources& resources() const override { return resources_; }
 
   std::function<void(int launch, std::vector<float>& output)> damage;
