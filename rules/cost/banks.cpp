@@ -127,4 +127,15 @@ BankCost bank_cost(const WarpAccess& access, const ir::Stage& layout) {
   return worst;
 }
 
+BufferCost buffer_cost(const std::vector<WarpAccess>& accesses, const ir::Stage& layout) {
+  BufferCost sum;
+  for (const WarpAccess& access : accesses) {
+    if (access.stage->buffer != layout.buffer) continue;
+    const BankCost cost = bank_cost(access, layout);
+    sum.wavefronts += cost.times * cost.wavefronts;
+    sum.conflicts |= cost.wavefronts > cost.least;
+  }
+  return sum;
+}
+
 }  // namespace deplo::rules

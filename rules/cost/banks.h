@@ -59,6 +59,13 @@ struct BankCost {
 };
 /// `layout`: the access's stage, with the panel, pad and swizzle that are asked about.
 BankCost bank_cost(const WarpAccess&, const ir::Stage& layout);
+/// Of a warp in one run of the block, all accesses of the buffer of `layout` together.
+struct BufferCost {
+  double wavefronts = 0;
+  bool conflicts = false;  // does an access take more than it must?
+};
+BufferCost buffer_cost(const std::vector<WarpAccess>&, const ir::Stage& layout);
+
 /// What the threads of the warp ask for in one of the samples: the first word of each.
 std::vector<std::int64_t> words_of(const WarpAccess&, const ir::Stage& layout, std::size_t sample, int lanes);
 

@@ -23,22 +23,6 @@ void set_pad(ir::Body& body, const std::string& buffer, std::int64_t pad) {
   });
 }
 
-// Of a warp in one run of the block, all accesses of the buffer together.
-struct Walks {
-  double wavefronts = 0;
-  bool conflicts = false;
-};
-Walks walks(const std::vector<WarpAccess>& accesses, const ir::Stage& layout) {
-  Walks sum;
-  for (const WarpAccess& access : accesses) {
-    if (access.stage->buffer != layout.buffer) continue;
-    const BankCost cost = bank_cost(access, layout);
-    sum.wavefronts += cost.times * cost.wavefronts;
-    sum.conflicts |= cost.wavefronts > cost.least;
-  }
-  return sum;
-}
-
 // What a pad must be a multiple of: rows start where the widest access may.
 std::int64_t pad_step(const std::vector<WarpAccess>& accesses, const ir::Stage& stage) {
   std::int64_t step = std::max(1, stage.lanes);
@@ -54,9 +38,9 @@ std::vector<Value> pads(const ir::Program& program, const std::vector<WarpAccess
   std::vector<Value> result;
   result.emplace_back(std::int64_t{0});
   ir::Stage layout = stage;
-  Walks least = walks(accesses, stage);
+  BufferCost least = buffer_cost(accesses, stage);
   for (layout.pad = step; least.conflicts && layout.pad <= max_steps * step; layout.pad += step) {
-    const Walks left = walks(accesses, layout);
+    const BufferCost left = buffer_cost(accesses, layout);
     if (left.wavefronts >= least.wavefronts) continue;
     ir::Program padded = program;
     set_pad(padded.body, stage.buffer, layout.pad);

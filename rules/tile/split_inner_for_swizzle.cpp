@@ -17,17 +17,6 @@ namespace {
 using ir::tma::pattern_rows;
 constexpr std::int64_t chunk_lanes = 4;  // elements that a pattern keeps together
 
-// Of a warp's loads in one run of the block.
-double wavefronts(const std::vector<WarpAccess>& accesses, const ir::Stage& layout) {
-  double sum = 0;
-  for (const WarpAccess& access : accesses) {
-    if (access.stage->buffer != layout.buffer) continue;
-    const BankCost cost = bank_cost(access, layout);
-    sum += cost.times * cost.wavefronts;
-  }
-  return sum;
-}
-
 std::vector<Value> patterns(const std::vector<WarpAccess>& accesses, const ir::Stage& stage, std::int64_t room) {
   struct Scored {
     double wavefronts;
@@ -36,7 +25,8 @@ std::vector<Value> patterns(const std::vector<WarpAccess>& accesses, const ir::S
   std::vector<Scored> scored;
   for (const ir::Stage& layout : tma_layouts(stage)) {
     const std::int64_t panels = layout.panel > 0 ? layout.slab.back().extent / layout.panel : 1;
-    if (pattern_rows * layout.swizzle <= room) scored.push_back({wavefronts(accesses, layout), panels, layout.swizzle});
+    if (pattern_rows * layout.swizzle <= room)
+      scored.push_back({buffer_cost(accesses, layout).wavefronts, panels, layout.swizzle});
   }
   std::ranges::stable_sort(scored, [](const Scored& a, const Scored& b) {
     return std::tie(a.wavefronts, a.panels) < std::tie(b.wavefronts, b.panels);

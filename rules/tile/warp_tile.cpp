@@ -83,18 +83,19 @@ class Accesses {
   // Of a warp in one run of the block, with the best of TMA's patterns, or of no pad and one that keeps rows aligned.
   Cost cost(const WarpTile& tile) const {
     constexpr std::int64_t aligned_pad = 4;
+    const std::vector<WarpAccess> accesses = in_tile(tile);
     Cost sum;
     std::vector<std::string> seen;
-    for (const WarpAccess& each : accesses_) {
+    for (const WarpAccess& each : accesses) {
       const std::string& buffer = each.stage->buffer;
       if (std::find(seen.begin(), seen.end(), buffer) != seen.end()) continue;
       seen.push_back(buffer);
       std::vector<ir::Stage> layouts = {*each.stage, *each.stage};
       layouts.back().pad = aligned_pad;
       if (each.stage->transport == ir::Transport::tma) layouts = tma_layouts(*each.stage);
-      const double plain = of_buffer(layouts.front(), tile);
+      const double plain = buffer_cost(accesses, layouts.front()).wavefronts;
       double best = plain;
-      for (const ir::Stage& layout : layouts) best = std::min(best, of_buffer(layout, tile));
+      for (const ir::Stage& layout : layouts) best = std::min(best, buffer_cost(accesses, layout).wavefronts);
       sum.wavefronts += best;
       sum.patterns += best < plain ? 1 : 0;
     }
@@ -102,19 +103,15 @@ class Accesses {
   }
 
  private:
-  double of_buffer(const ir::Stage& layout, const WarpTile& tile) const {
-    double sum = 0;
-    for (const WarpAccess& access : accesses_) {
-      if (access.stage->buffer != layout.buffer) continue;
-      const bool stays = tile.rows == 0 || access.load == nullptr;
-      const BankCost cost = bank_cost(stays ? access : in_tile(access, tile), layout);
-      sum += cost.times * cost.wavefronts;
-    }
-    return sum;
+  std::vector<WarpAccess> in_tile(const WarpTile& tile) const {
+    std::vector<WarpAccess> result = accesses_;
+    for (WarpAccess& access : result)
+      if (tile.rows > 0 && access.load != nullptr) lie_in(tile, access);
+    return result;
   }
 
   // What the lanes index by when they lie otherwise. An index that no axis scales stays as it is in all shapes.
-  WarpAccess in_tile(WarpAccess access, const WarpTile& tile) const {
+  void lie_in(const WarpTile& tile, WarpAccess& access) const {
     const std::size_t slot = access.stage->slots > 1 ? 1 : 0;
     const std::int64_t columns = threads_.warp / tile.rows;
     for (std::size_t d = 0; d < access.stage->slab.size(); ++d) {
@@ -130,7 +127,6 @@ class Accesses {
     }
     const bool along_rows = !threads_.row.empty() && ir::depends_on(access.load->index.back(), threads_.row);
     if (along_rows && tile.strip == 1) access.run = 1;
-    return access;
   }
 
   const Threads& threads_;
