@@ -9,6 +9,7 @@
 #include "ir/walk.h"
 #include "rules/cost/resources.h"
 #include "rules/tile/helpers/common.h"
+#include "rules/tile/helpers/split_sums.h"
 
 namespace deplo::rules {
 namespace {
@@ -16,7 +17,6 @@ namespace {
 constexpr std::array<std::int64_t, 5> gpu_chunks = {16, 32, 8, 64, 128};  // 16 first, as the articles do
 // Slices of a chunk (slice_matmul_k) shall be as long as the chunks of others.
 constexpr std::array<std::int64_t, 5> gpu_few_rows = {32, 16, 64, 8, 128};
-constexpr std::int64_t sliced_rows = 32;
 
 // On CPUs long chunks pay: the accumulators of every thread of a block are spilled and reloaded once per chunk. Best is
 // one chunk, while a panel of 32 columns of it takes no more than half of the cache; with few rows there is little to

@@ -27,8 +27,8 @@ const ir::Loop* chunk_loop(const ir::Program& program, const Matmul& matmul, con
 std::vector<Value> block_options(const ir::Program& program, std::int64_t chunks, const SplitSums& sums,
                                  const Target& target) {
   std::vector<std::int64_t> legal = {1};
-  for (std::int64_t blocks = 2; blocks <= target.cluster && chunks % blocks == 0; blocks *= 2)
-    if (has_room(program, sums, 1, target)) legal.push_back(blocks);
+  if (!has_room(program, sums, 1, target)) return {Value{std::int64_t{1}}};
+  for (std::int64_t blocks = 2; blocks <= target.cluster && chunks % blocks == 0; blocks *= 2) legal.push_back(blocks);
   const std::int64_t grid = ir::count_of(tile_of(program), ir::Bind::block);
   const auto first = std::ranges::find_if(legal, [&](std::int64_t blocks) { return grid * blocks >= target.units; });
   std::vector<Value> result = {Value{first == legal.end() ? legal.back() : *first}};

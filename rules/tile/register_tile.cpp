@@ -7,6 +7,7 @@
 #include "ir/walk.h"
 #include "rules/cost/resources.h"
 #include "rules/tile/helpers/common.h"
+#include "rules/tile/helpers/split_sums.h"
 
 namespace deplo::rules {
 namespace {
@@ -26,7 +27,7 @@ double preference(std::int64_t bm, std::int64_t bn, std::int64_t fm, std::int64_
     const double registers = fma / static_cast<double>(target.vector_lanes) + 2;
     return (vectors ? fma / static_cast<double>(target.vector_lanes) / loads : fma / 256) - (registers > 28 ? 1 : 0);
   }
-  const double slices = bm <= 32 ? 2 : 1;  // slice_matmul_k gives a block of few rows more threads
+  const double slices = bm <= sliced_rows ? 2 : 1;  // slice_matmul_k gives a block of few rows more threads
   const double warps_short = std::max(0.0, 1 - threads * slices / 128);
   return fma / static_cast<double>(fm + fn) - 4 * warps_short - (fma > 64 ? 2 : 0) - (fn % 4 != 0 ? 0.5 : 0);
 }

@@ -22,7 +22,7 @@
 namespace deplo::rules {
 namespace {
 
-constexpr std::int64_t most_slices = 8;
+constexpr std::int64_t most_slices = 8;  // of a chunk of 32 each has four steps, a vector of an operand that walks k
 // Warps of a unit, two a scheduler: one multiplies while the other waits for its operands.
 constexpr double enough_warps = 8;
 

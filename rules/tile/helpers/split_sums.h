@@ -10,6 +10,10 @@
 
 namespace deplo::rules {
 
+/// Blocks of so many rows and fewer are sliced (slice_matmul_k): they have too few outputs for enough threads with large
+/// register tiles.
+inline constexpr std::int64_t sliced_rows = 32;
+
 /// Sums of f32 that a matmul makes, and that are used behind its loop only, by statements that may be one thread's.
 struct SplitSums {
   std::size_t at = 0;  // position in the tile's body of the statement that holds the loop
