@@ -199,7 +199,11 @@ void TunedStore::read_best(const Entry& entry, TunedKernel& kernel) {
     if (trial == kernel.trials.end() || trial->id != id) continue;  // damaged
     kernel.best_trail = trial->trail;
     kernel.summary.best = kernel.times_of(kernel.best_trail);
-    if (kernel.summary.device.backend == "cuda") kernel.machine_code = describe_code(id);
+    if (kernel.summary.device.backend == "cuda") try {
+        kernel.machine_code = describe_code(id);
+      } catch (const Error& error) {
+        damaged_.push_back(fmt::format("machine code of trial {} of {}: {}", id, entry.name, cut_line(error.what())));
+      }
     return;
   }
 }
