@@ -13,24 +13,48 @@ namespace {
 // Of a lane's scalar in CUDA.
 std::string lane_name(const std::string& value, int lane) { return value + "_" + std::to_string(lane); }
 
+// As a swizzle does (stage_layout.h).
+bool has_flips(const Expr& index) {
+  return index.kind() == Expr::Kind::binary &&
+         (index.op() == ExprOp::bxor || has_flips(index.lhs()) || has_flips(index.rhs()));
+}
+
 }  // namespace
 
 std::string Emitter::offset(const std::string& buffer, const std::vector<Expr>& index) const {
   return offset_code(index, memory_.at(buffer).strides, ranges_, spell_.index_type == "long");
 }
 
+// ptxas (13.0) takes the shift by an element's size behind the flips and all additions, and so makes every address of
+// its own; in bytes the addresses share what the flips give, and differ by constants of the loads.
+std::string Emitter::flipped_place(const std::string& buffer, const std::vector<Expr>& index,
+                                   std::string_view type) const {
+  const Memory& memory = memory_.at(buffer);
+  std::vector<std::int64_t> strides = memory.strides;
+  for (std::int64_t& stride : strides) stride *= bytes(memory.dtype);
+  return fmt::format("*reinterpret_cast<const {}*>(reinterpret_cast<const char*>({}) + ({}))", type, buffer,
+                     offset_code(index, strides, ranges_, spell_.index_type == "long"));
+}
+
 void Emitter::emit(const Load& s) {
   const int n = s.type.lanes;
-  const std::string at = offset(s.buffer, s.index), type = type_name(s.type, dialect());
+  const bool flips = cuda() && std::ranges::any_of(s.index, has_flips);
+  const std::string type = type_name(s.type, dialect());
   types_[s.dst] = s.type;
-  if (n == 1) return line({"const ", type, " ", s.dst, " = ", s.buffer, "[", at, "];"});
+  if (n == 1)
+    return line({"const ", type, " ", s.dst, " = ",
+                 flips ? flipped_place(s.buffer, s.index, type) : element(s.buffer, s.index), ";"});
+  const std::string at = offset(s.buffer, s.index);
   const bool truth = s.type.dtype == DType::boolean;
   if (native_) {
     const std::string value = fmt::format("vload{}(0, &{}[{}])", n, s.buffer, at);
     return print("const {} {} = {};", type, s.dst, truth ? fmt::format("-convert_int{}({})", n, value) : value);
   }
   const std::string wide = element_name(s.type, dialect());
-  line({"const ", wide, " ", s.dst, " = *reinterpret_cast<const ", wide, "*>(&", s.buffer, "[", at, "]);"});
+  if (flips)
+    line({"const ", wide, " ", s.dst, " = ", flipped_place(s.buffer, s.index, wide), ";"});
+  else
+    line({"const ", wide, " ", s.dst, " = *reinterpret_cast<const ", wide, "*>(&", s.buffer, "[", at, "]);"});
   name_lanes(s.dst, s.type);
 }
 

@@ -59,6 +59,7 @@ class Emitter : SourceText {
 
   // emit_values.cpp
   void emit(const Load&);
+  std::string flipped_place(const std::string& buffer, const std::vector<Expr>& index, std::string_view type) const;
   void name_lanes(const std::string& value, Type);
   void emit(const Index&);
   void emit(const Assign&);
