@@ -196,6 +196,7 @@ class Materializer {
     replication_.each_instance(replication_.of(s.condition), [&](const Instance& instance) {
       ir::If guard = {replication_.at(s.condition, instance), {}};
       lower(s.then, guard.then);
+      stages_.leave_condition();
       to.emplace_back(std::move(guard));
     });
   }

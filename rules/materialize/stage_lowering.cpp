@@ -61,19 +61,24 @@ void StageLowering::initialise(ir::Body& to) const {
 }
 
 // Before a slot is filled again its readers must be done. Where the loop around walks several slots, the barrier of the
-// next slot's fill stands between.
+// next slot's fill stands between; between its last round and its first one in the next round of the loops around it, a
+// barrier before it in those.
 bool StageLowering::needs_barrier_before(std::span<const ir::Stmt> run) const {
   const std::vector<std::string>& loops = kernel_.loops;
   if (loops.empty()) return false;
+  const bool ready = loops.size() == 1 || ready_in_ == std::vector(loops.begin(), loops.end() - 1);
   return std::any_of(run.begin(), run.end(), [&](const ir::Stmt& stmt) {
     const auto& stage = *stmt.as<ir::Stage>();
-    return stage.slots == 1 || loops.size() > 1 || !ir::depends_on(stage.slot, loops.back());
+    return stage.slots == 1 || !ready || !ir::depends_on(stage.slot, loops.back());
   });
 }
 
 // What one thread starts, then what the threads copy, both under the condition of the group.
 void StageLowering::fill(std::span<const ir::Stmt> run, ir::Body& to) {
-  if (needs_barrier_before(run)) to.emplace_back(ir::Sync{});
+  if (needs_barrier_before(run)) {
+    to.emplace_back(ir::Sync{});
+    ready_in_ = kernel_.loops;
+  }
   const auto travels = [&](ir::Transport transport) {
     return std::any_of(run.begin(), run.end(),
                        [&](const ir::Stmt& stmt) { return stmt.as<ir::Stage>()->transport == transport; });

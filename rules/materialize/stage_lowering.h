@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,6 +23,8 @@ class StageLowering {
   /// A run of neighbouring Stages (ir::stage_run).
   void fill(std::span<const ir::Stmt> run, ir::Body& to);
   void wait(const ir::AsyncWait&, ir::Body& to) const;
+  /// What was filled last was filled under a condition.
+  void leave_condition() { ready_in_.reset(); }
   /// Where an element lies: in a stage's memory by its layout, in other buffers where it is.
   std::vector<ir::Expr> place(const std::string& buffer, const std::vector<ir::Expr>& index) const;
 
@@ -43,6 +46,8 @@ class StageLowering {
   std::int64_t barriers_ = 0;                                    // one per slot that tensor copies fill
   std::string barrier_ = "mbar";
   bool async_ = false;  // cp.async somewhere
+  /// The loops around the last barrier before a fill: in each of their rounds all slots were free there.
+  std::optional<std::vector<std::string>> ready_in_;
 };
 
 }  // namespace deplo::rules::materializer
