@@ -167,9 +167,9 @@ constexpr Opcode table[] = {
     {"STS", shared_store, Pipe::memory},
     {"STSM", shared_store, Pipe::memory},
     {"STAS", shared_store, Pipe::memory},
-    {"LD", global_load, Pipe::memory},
+    {"LD", generic_load, Pipe::memory},
     {"LDG", global_load, Pipe::memory},
-    {"ST", global_store, Pipe::memory},
+    {"ST", generic_store, Pipe::memory},
     {"STG", global_store, Pipe::memory},
     {"LDL", local, Pipe::memory},
     {"STL", local, Pipe::memory},
@@ -254,6 +254,8 @@ bool has_width(InstructionClass what) {
     case shared_store:
     case global_load:
     case global_store:
+    case generic_load:
+    case generic_store:
     case local:
     case async_copy:
       return true;
@@ -278,9 +280,10 @@ bool sets_a_constant(const Instruction& instruction) {
 }  // namespace
 
 std::string_view name(InstructionClass what) {
-  constexpr std::array<std::string_view, 22> names{
-      "fp32", "half", "fp64", "tensor", "special", "compare", "integer",   "convert", "move",    "shuffle", "constant",
-      "LDS",  "STS",  "LDG",  "STG",    "local",   "LDGSTS",  "bulk copy", "atomic",  "barrier", "control", "other"};
+  constexpr std::array<std::string_view, 24> names{"fp32",    "half",      "fp64",   "tensor",  "special",  "compare",
+                                                   "integer", "convert",   "move",   "shuffle", "constant", "LDS",
+                                                   "STS",     "LDG",       "STG",    "LD",      "ST",       "local",
+                                                   "LDGSTS",  "bulk copy", "atomic", "barrier", "control",  "other"};
   static_assert(names.size() == static_cast<std::size_t>(other) + 1);
   return names.at(static_cast<std::size_t>(what));
 }

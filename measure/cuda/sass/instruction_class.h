@@ -10,28 +10,30 @@
 namespace deplo::measure::cuda::sass {
 
 enum class InstructionClass : std::uint8_t {
-  fp32,          // additions, multiplications and both in one
-  half,          // of 16 bits, two at a time
-  fp64,          //
-  tensor,        // products of matrices
-  special,       // reciprocal, square root, exponential, logarithm, sine
-  compare,       // minimum, comparison and choice of floats
-  integer,       // with addresses, logic and shifts
-  convert,       // between types
-  move,          // between registers, of constants and of special registers
-  shuffle,       // between the lanes of a warp
-  constant,      // loads of parameters and constants
-  shared_load,   //
-  shared_store,  //
-  global_load,   //
-  global_store,  //
-  local,         // loads and stores of a thread's own memory: spilled registers
-  async_copy,    // global to shared memory, a thread's part at a time
-  bulk_copy,     // the same, and back, by the copy engine
-  atomic,        // and reductions
-  barrier,       // with waits and fences
-  control,       // branches, calls, masks of threads
-  other,         // an opcode that the table does not have
+  fp32,           // additions, multiplications and both in one
+  half,           // of 16 bits, two at a time
+  fp64,           //
+  tensor,         // products of matrices
+  special,        // reciprocal, square root, exponential, logarithm, sine
+  compare,        // minimum, comparison and choice of floats
+  integer,        // with addresses, logic and shifts
+  convert,        // between types
+  move,           // between registers, of constants and of special registers
+  shuffle,        // between the lanes of a warp
+  constant,       // loads of parameters and constants
+  shared_load,    //
+  shared_store,   //
+  global_load,    //
+  global_store,   //
+  generic_load,   // by addresses of any memory, as of another block's shared memory
+  generic_store,  //
+  local,          // loads and stores of a thread's own memory: spilled registers
+  async_copy,     // global to shared memory, a thread's part at a time
+  bulk_copy,      // the same, and back, by the copy engine
+  atomic,         // and reductions
+  barrier,        // with waits and fences
+  control,        // branches, calls, masks of threads
+  other,          // an opcode that the table does not have
 };
 
 /// "fp32"; the mnemonic of what has a width: "LDS".

@@ -33,7 +33,8 @@ Throughput throughput_of(std::string_view architecture) {
 /// Transfers of 128 bytes between memory and registers for one warp. Lanes that load the same 8 or 16 bytes share a
 /// transfer in pairs, so that a load takes half as many at best; stores have bytes of their own.
 std::int64_t transfers(const Kind& kind) {
-  const bool shares = kind.what == InstructionClass::shared_load || kind.what == InstructionClass::global_load;
+  const bool shares = kind.what == InstructionClass::shared_load || kind.what == InstructionClass::global_load ||
+                      kind.what == InstructionClass::generic_load;
   return std::max(1, kind.width / (shares ? 8 : 4));
 }
 
