@@ -103,14 +103,7 @@ void permute(ir::Program& program, const Strip& s, std::int64_t strip) {
     tile.axes.insert(axis, {outer, fn / strip, ir::Bind::reg});
   }
   const ir::Expr column = (ir::var(outer) * threads + ir::var(t)) * strip + (strip == 1 ? ir::Expr(0) : ir::var(r));
-  const std::string whole = ir::lane_variable;  // no axis and no value is called so
-  ir::Ranges scope;
-  ir::map_expressions(program.body, scope, [&](const ir::Expr& index, const ir::Ranges& ranges) {
-    if (!ir::depends_on(index, t)) return index;
-    const ir::Expr by_column =
-        ir::simplify(ir::substitute(index, {{r, ir::var(whole) - ir::var(t) * fn}}), {{whole, {0, threads * fn - 1}}});
-    return ir::simplify(ir::substitute(by_column, {{whole, column}}), ranges);
-  });
+  renumber(program, t, r, fn, column);
 }
 
 ir::Program apply(ir::Program program, const Target&, const Pins& pins) {

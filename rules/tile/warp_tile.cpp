@@ -197,20 +197,10 @@ Shaped shape(const ir::Program& program, const Threads& threads, const WarpTile&
 
 // Row ((m * fm) + r) of a block becomes (((warp * fm) + r) * rows) + the thread's row in the warp.
 void deal_rows(ir::Program& program, const Threads& threads, const WarpTile& tile, const Shaped& to) {
-  const std::string &m = threads.m.name, &r = threads.row;
-  const std::string whole = ir::lane_variable;  // no axis and no value is called so
-  const ir::Expr row = (to.warp_row * threads.fm + ir::var(r)) * tile.rows + to.row_in_warp;
+  const ir::Expr row = (to.warp_row * threads.fm + ir::var(threads.row)) * tile.rows + to.row_in_warp;
   std::vector<ir::Expr> stay;
   for (const ir::Expr* receiver : receivers(tile_of(program))) stay.push_back(*receiver);
-  ir::Ranges scope;
-  ir::map_expressions(program.body, scope, [&](const ir::Expr& index, const ir::Ranges& ranges) {
-    if (!ir::depends_on(index, m) && !ir::depends_on(index, r)) return index;
-    // Most indices hold m and r as m * fm + r.
-    const ir::Expr by_row = ir::simplify(ir::substitute(index, {{r, ir::var(whole) - ir::var(m) * threads.fm}}));
-    const ir::Substitution together = {{whole, row}}, apart = {{m, row / threads.fm}, {r, row % threads.fm}};
-    return ir::simplify(ir::depends_on(by_row, m) ? ir::substitute(index, apart) : ir::substitute(by_row, together),
-                        ranges);
-  });
+  renumber(program, threads.m.name, threads.row, threads.fm, row);
   for (std::size_t i = 0; ir::Expr * receiver : receivers(tile_of(program))) *receiver = stay[i++];
 }
 

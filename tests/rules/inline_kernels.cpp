@@ -5,7 +5,7 @@
 namespace deplo::rules {
 namespace {
 
-constexpr std::array<InlineKernel, 17> all = {{
+constexpr std::array<InlineKernel, 19> all = {{
     {"row_sum", R"(=== loop: row_sum ===
 symbols M, K
 input x: f32[M, K]
@@ -130,6 +130,35 @@ for a0 in 0..M: # free
     in2 = load bias[a1]
     v1 = add(acc0, in2)
     y[a0, a1] = v1
+)"},
+    // As the projections around attention do: columns, and steps of the sum, in six heads of 16.
+    {"split_heads", R"(=== loop: split_heads ===
+symbols M, K
+input a: f32[M, K]
+input b: f32[K, 96]
+output c: f32[6, M, 16]
+for a0 in 0..M: # free
+  for a1 in 0..96: # free
+    for a2 in 0..K: # reduce
+      in0 = load a[a0, a2]
+      in1 = load b[a2, a1]
+      v0 = multiply(in0, in1)
+      acc0 <- add(acc0, v0)
+    c[(a1 / 16), a0, (a1 % 16)] = acc0
+)"},
+    {"merge_heads", R"(=== loop: merge_heads ===
+symbols M, N
+input a: f32[6, M, 16]
+input b: f32[96, N]
+output c: f32[M, N]
+for a0 in 0..M: # free
+  for a1 in 0..N: # free
+    for a2 in 0..96: # reduce
+      in0 = load a[(a2 / 16), a0, (a2 % 16)]
+      in1 = load b[a2, a1]
+      v0 = multiply(in0, in1)
+      acc0 <- add(acc0, v0)
+    c[a0, a1] = acc0
 )"},
     {"padded_rows_matmul", R"(=== loop: padded_rows_matmul ===
 symbols M, N, K

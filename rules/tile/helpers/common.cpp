@@ -225,6 +225,20 @@ bool walk_together(const ir::Tile& tile, const std::string& a, const std::string
   return found;
 }
 
+void renumber(ir::Program& program, const std::string& outer, const std::string& inner, std::int64_t count,
+              const ir::Expr& to) {
+  const std::string whole = ir::lane_variable;  // no axis and no value is called so
+  const ir::Substitution together = {{whole, to}}, apart = {{outer, to / count}, {inner, to % count}};
+  ir::Ranges scope;
+  ir::map_expressions(program.body, scope, [&](const ir::Expr& index, const ir::Ranges& ranges) {
+    if (!ir::depends_on(index, outer) && !ir::depends_on(index, inner)) return index;
+    // Most indices hold the two as outer * count + inner.
+    const ir::Expr by_number = ir::simplify(ir::substitute(index, {{inner, ir::var(whole) - ir::var(outer) * count}}));
+    return ir::simplify(
+        ir::depends_on(by_number, outer) ? ir::substitute(index, apart) : ir::substitute(by_number, together), ranges);
+  });
+}
+
 bool loads(const ir::Body& body, const std::string& buffer) {
   bool found = false;
   ir::for_each(body, [&](const ir::Stmt& stmt) {

@@ -30,6 +30,9 @@ bool depends(const ir::Stmt&, const std::set<std::string, std::less<>>& names);
 bool gathers(const ir::Program&, const std::vector<ir::Expr>& index);
 /// Does an index of a Load or a Write depend on both axes?
 bool walk_together(const ir::Tile&, const std::string& a, const std::string& b);
+/// What was element ((outer * count) + inner) of a block becomes element `to`, by axes that stand in the program or will:
+/// also where an index has the two apart, as (outer / 2) and ((outer % 2) * 8) + inner of an output in groups of 16.
+void renumber(ir::Program&, const std::string& outer, const std::string& inner, std::int64_t count, const ir::Expr& to);
 /// Is the buffer read in the body?
 bool loads(const ir::Body&, const std::string& buffer);
 /// A statement that does nothing but define a value.
