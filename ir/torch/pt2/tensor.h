@@ -40,6 +40,7 @@ struct StoredTensor {
   std::vector<std::int64_t> strides;
   std::int64_t offset = 0;
   bool operator==(const StoredTensor&) const = default;
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes its 0 for a pointer
   auto operator<=>(const StoredTensor&) const = default;
 };
 
