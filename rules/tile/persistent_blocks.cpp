@@ -1,14 +1,17 @@
 // persistent_blocks: only so many blocks are launched as the units hold, and each takes several blocks of the grid.
-//   Tile(axes=(a0:8=BLOCK, a1:28=BLOCK, a2:128=THREAD, …)):     Tile(axes=(a0:132=BLOCK, a1:128=THREAD, …)):
-//     x_smem = Stage(x, origin=((a0 * 64), 0), …)           →     for a9 in 0..2: # free
-//     …                                                             if (((a9 * 132) + a0) < 224):
-//                                                                     x_smem = Stage(x, origin=((((a9 * 132) + a0) / 28) * 64, 0), …)
-//                                                                     …
-// `order`: the blocks that one takes are a grid's apart ("waves", as the hardware deals them), or neighbours ("shares").
-// Where K is split (split_matmul_k) neighbours are parts of one sum, and the shares are those of Stream-K (Osama, Merrill,
-// Cecka, Garland, Owens, "Stream-K: Work-Centric Parallel Decomposition for Dense Matrix-Matrix Multiplication on the
-// GPU", PPoPP 2023) in units of a split: every block has the same part of the multiplications, however few tiles there
-// are. Each unit adds its sum in memory.
+//   Tile(axes=(a0:8=BLOCK, a1:28=BLOCK, a2:128=THREAD, …)):
+//     x_smem = Stage(x, origin=((a0 * 64), 0), …)
+//     …
+//       →   Tile(axes=(a0:132=BLOCK, a1:128=THREAD, …)):
+//             for a9 in 0..2: # free
+//               if (((a9 * 132) + a0) < 224):
+//                 x_smem = Stage(x, origin=((min((((a9 * 132) + a0) / 28), 7) * 64), 0), …)
+//                 …
+// `order`: those that a block takes are a launch apart ("waves", as the hardware deals them), or neighbours ("shares").
+// Where K is split (split_matmul_k) neighbours are parts of one sum, and the shares are those of Stream-K (Osama,
+// Merrill, Cecka, Garland, Owens, "Stream-K: Work-Centric Parallel Decomposition for Dense Matrix-Matrix Multiplication
+// on the GPU", PPoPP 2023) in units of a split: every block has the same part of the multiplications, however few tiles
+// there are. Each unit adds its sum in memory.
 #include <algorithm>
 
 #include "ir/walk.h"
