@@ -27,6 +27,7 @@ Target target_of(const TrailCase& c) {
   target.max_threads = std::min<std::int64_t>(target.max_threads, c.tight == 1 ? 256 : 64);
   target.shared_bytes = c.tight == 1 ? 4096 : 1024;
   target.register_floats = c.tight == 1 ? 32 : target.cpu ? 48 : 8;
+  if (!target.cpu) target.units = 2;  // which have fewer blocks than most grids
   return target;
 }
 
