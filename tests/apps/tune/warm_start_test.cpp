@@ -109,7 +109,8 @@ TEST(TuneWarm, BeginsWithTheFastestOfAnotherShapeWhateverTheStrategy) {
   const std::string first = folder.file("first.db"), small = experiment("small.yaml", 8),
                     wide = experiment("wide.yaml", 16);
   ASSERT_EQ(run_program({"deplo-tune", "--config", small, "--store", first, "--search", "random"}).code, 0);
-  const auto known = column(first, "SELECT trail FROM trial WHERE status = 'ok'");
+  const auto known =
+      column(first, "SELECT replace(trail, ' persistent_blocks.blocks=0', '') FROM trial WHERE status = 'ok'");
   for (const char* strategy : {"model", "random"}) {
     const std::string second = folder.file(strategy);
     const Ran ran =
@@ -118,7 +119,9 @@ TEST(TuneWarm, BeginsWithTheFastestOfAnotherShapeWhateverTheStrategy) {
     EXPECT_THAT(ran.err, HasSubstr("in another shape"));
     EXPECT_THAT(ran.err, HasSubstr("of their schedules first"));
     EXPECT_EQ(ran.err.find("the model learns from all") != std::string::npos, std::string(strategy) == "model");
-    const auto trails = column(second, "SELECT trail FROM trial ORDER BY id");
+    // Of a fork that only the wider shape has, the schedule takes what it did without.
+    const auto trails =
+        column(second, "SELECT replace(trail, ' persistent_blocks.blocks=0', '') FROM trial ORDER BY id");
     ASSERT_GE(trails.size(), 5u);
     EXPECT_THAT(known, ::testing::Contains(trails[1]));  // behind the heuristic's
   }
