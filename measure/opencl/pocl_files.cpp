@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -113,7 +114,10 @@ class OwnFolder {
 template <class F>
 void try_to(F work) {
   try {
-    if (!is_library() && OwnFolder::get().exists()) work(OwnFolder::get());
+    if (is_library() || !OwnFolder::get().exists()) return;
+    static std::mutex mutex;  // several threads build
+    const std::lock_guard lock(mutex);
+    work(OwnFolder::get());
   } catch (const std::exception&) {
     return;
   }
