@@ -1,4 +1,4 @@
-// Names of devices, and what the rules may assume of one.
+// Names of devices, what the rules may assume of one, and what those do that have no better way.
 #include <fmt/format.h>
 
 #include <algorithm>

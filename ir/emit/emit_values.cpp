@@ -38,23 +38,22 @@ std::string Emitter::flipped_place(const std::string& buffer, const std::vector<
 
 void Emitter::emit(const Load& s) {
   const int n = s.type.lanes;
-  const bool flips = cuda() && std::ranges::any_of(s.index, has_flips);
-  const std::string type = type_name(s.type, dialect());
+  const std::string at = offset(s.buffer, s.index), type = type_name(s.type, dialect());
   types_[s.dst] = s.type;
-  if (n == 1)
-    return line({"const ", type, " ", s.dst, " = ",
-                 flips ? flipped_place(s.buffer, s.index, type) : element(s.buffer, s.index), ";"});
-  const std::string at = offset(s.buffer, s.index);
+  if (cuda() && std::ranges::any_of(s.index, has_flips)) {
+    const std::string whole = n == 1 ? type : element_name(s.type, dialect());
+    line({"const ", whole, " ", s.dst, " = ", flipped_place(s.buffer, s.index, whole), ";"});
+    if (n > 1) name_lanes(s.dst, s.type);
+    return;
+  }
+  if (n == 1) return line({"const ", type, " ", s.dst, " = ", s.buffer, "[", at, "];"});
   const bool truth = s.type.dtype == DType::boolean;
   if (native_) {
     const std::string value = fmt::format("vload{}(0, &{}[{}])", n, s.buffer, at);
     return print("const {} {} = {};", type, s.dst, truth ? fmt::format("-convert_int{}({})", n, value) : value);
   }
   const std::string wide = element_name(s.type, dialect());
-  if (flips)
-    line({"const ", wide, " ", s.dst, " = ", flipped_place(s.buffer, s.index, wide), ";"});
-  else
-    line({"const ", wide, " ", s.dst, " = *reinterpret_cast<const ", wide, "*>(&", s.buffer, "[", at, "]);"});
+  line({"const ", wide, " ", s.dst, " = *reinterpret_cast<const ", wide, "*>(&", s.buffer, "[", at, "]);"});
   name_lanes(s.dst, s.type);
 }
 

@@ -57,6 +57,16 @@ std::int64_t thread_registers(std::int64_t threads, const Target& target, std::i
 
 std::int64_t register_tile_registers(std::int64_t fm, std::int64_t fn) { return fm * fn + fm + fn + other_registers; }
 
+std::int64_t least_registers(std::int64_t values) {
+  std::int64_t side = 1;
+  while ((side + 1) * (side + 1) <= values) ++side;
+  return register_tile_registers(side, ceil_div(values, side));
+}
+
+std::int64_t thread_values(const ir::Tile& tile) {
+  return ir::count_of(tile, ir::Bind::reg) * ir::count_of(tile, ir::Bind::vector);
+}
+
 namespace {
 
 // Registers that a load is made for: over each axis that its index depends on.
@@ -72,7 +82,7 @@ std::int64_t copies_of(const ir::Load& load, const ir::Tile& tile) {
 }  // namespace
 
 std::int64_t trip_instructions(const ir::Loop& loop, const ir::Tile& tile) {
-  const std::int64_t outputs = ir::count_of(tile, ir::Bind::reg) * ir::count_of(tile, ir::Bind::vector);
+  const std::int64_t outputs = thread_values(tile);
   std::int64_t count = 0;
   ir::for_each(loop.body, [&](const ir::Stmt& s) {
     const auto* load = s.as<ir::Load>();

@@ -25,6 +25,10 @@ std::int64_t thread_registers(std::int64_t threads, const Target&, std::int64_t 
 inline constexpr std::int64_t other_registers = 24;
 /// An estimate of what a thread of a GPU needs for fm x fn accumulators.
 std::int64_t register_tile_registers(std::int64_t fm, std::int64_t fn);
+/// The same for so many accumulators with as few operands as a square tile of them reads.
+std::int64_t least_registers(std::int64_t values);
+/// Outputs of a thread: the copies over the REG and the VECTOR axes.
+std::int64_t thread_values(const ir::Tile&);
 
 /// The instructions that the copies of an unrolled loop have at most on GPUs, together: 64 KiB of 16 bytes, half of
 /// what the L1.5 instruction cache holds (Jia et al., Dissecting the NVIDIA Volta GPU Architecture via

@@ -11,20 +11,11 @@ namespace {
 
 constexpr std::int64_t few_values = 16;  // of a thread: its registers limit nothing
 
-// What the values of a thread take, with as few operands as a square tile of them reads.
-std::int64_t least_registers(std::int64_t values) {
-  std::int64_t side = 1;
-  while ((side + 1) * (side + 1) <= values) ++side;
-  return register_tile_registers(side, ceil_div(values, side));
-}
-
 // Those whose limit is at least what the thread needs, and no more than twice of that, beyond which it hardly limits
 // anything; of equal limits the most blocks.
 std::vector<Value> blocks(const ir::Program& program, const Target& target) {
   const ir::Tile& tile = tile_of(program);
-  const std::int64_t threads = ir::count_of(tile, ir::Bind::thread),
-                     values = ir::count_of(tile, ir::Bind::reg) * ir::count_of(tile, ir::Bind::vector),
-                     least = least_registers(values),
+  const std::int64_t threads = ir::count_of(tile, ir::Bind::thread), least = least_registers(thread_values(tile)),
                      fit = occupancy(threads, 1, shared_bytes(program, target), target).blocks;
   std::vector<Value> result = {Value{std::int64_t{0}}};
   for (std::int64_t count = 1; count <= fit; ++count) {
@@ -39,9 +30,7 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
   if (target.dialect != Dialect::cuda) return Skip{"only CUDA takes a limit"};
   if (const auto count = pins.integer("blocks"))
     return *count == 0 ? Verdict(Skip{"blocks=0: the compiler chooses"}) : Apply{};
-  const ir::Tile& tile = tile_of(program);
-  if (ir::count_of(tile, ir::Bind::reg) * ir::count_of(tile, ir::Bind::vector) < few_values)
-    return Skip{"a thread of few values takes few registers"};
+  if (thread_values(tile_of(program)) < few_values) return Skip{"a thread of few values takes few registers"};
   std::vector<Value> options = blocks(program, target);
   if (options.size() == 1) return Skip{"no number of blocks limits the registers"};
   return Fork{"blocks", std::move(options)};

@@ -100,8 +100,8 @@ bool adds_up(const ir::Tile& tile) {
 std::vector<Value> block_options(const ir::Program& program, const Target& target) {
   const ir::Tile& tile = tile_of(program);
   const std::int64_t grid = ir::count_of(tile, ir::Bind::block), threads = ir::count_of(tile, ir::Bind::thread),
-                     values = ir::count_of(tile, ir::Bind::reg) * ir::count_of(tile, ir::Bind::vector),
-                     fit = occupancy(threads, values + other_registers, shared_bytes(program, target), target).blocks;
+                     registers = least_registers(thread_values(tile)),
+                     fit = occupancy(threads, registers, shared_bytes(program, target), target).blocks;
   std::vector<Value> result = {Value{std::int64_t{0}}};
   for (std::int64_t resident = 1; resident <= std::min(fit, most_resident); ++resident)
     if (resident * target.units < grid) add_option(result, resident * target.units);

@@ -39,7 +39,7 @@ Threads threads_of(const ir::Tile& tile, const Matmul& matmul, const Target& tar
     if (axis.bind != ir::Bind::reg || !threads.row.empty()) continue;
     if (walk_together(tile, threads.m.name, axis.name)) threads.row = axis.name, threads.fm = axis.extent;
   }
-  threads.fn = ir::count_of(tile, ir::Bind::reg) * ir::count_of(tile, ir::Bind::vector) / threads.fm;
+  threads.fn = thread_values(tile) / threads.fm;
   return threads;
 }
 

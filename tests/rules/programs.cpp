@@ -62,6 +62,12 @@ const Kernel& kernel(std::string_view name) {
   return *found;
 }
 
+void edit_bodies(ir::Body& body, const std::function<void(ir::Body&)>& edit) {
+  edit(body);
+  for (ir::Stmt& stmt : body)
+    if (ir::Body* inner = ir::inner_body(stmt)) edit_bodies(*inner, edit);
+}
+
 std::string read_text(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};

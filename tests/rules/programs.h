@@ -1,6 +1,7 @@
 // Loop IR programs to lower, and how two programs are compared: shared by the tests of the rules.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,9 @@ ir::Memory random_memory(const ir::Program&, std::uint64_t seed);
 ir::Memory result(const ir::Program&, ir::Memory memory, const ir::Limits& = {});
 /// "" where all outputs agree to 1e-9 of the output's scale and the gaps between rows are untouched; else where not.
 std::string difference(const ir::Program&, const ir::Memory& expected, const ir::Memory& found);
+
+/// Applies `edit` to every body, the outermost first: to plant a fault.
+void edit_bodies(ir::Body&, const std::function<void(ir::Body&)>& edit);
 
 /// Statements that the interpreter executes, lanes counted one by one.
 double lane_steps(const ir::Program&);

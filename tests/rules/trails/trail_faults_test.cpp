@@ -8,6 +8,7 @@
 #include "ir/walk.h"
 #include "rules/lower.h"
 #include "rules/options.h"
+#include "rules/programs.h"
 #include "rules/trails/trail_case.h"
 
 namespace deplo::rules {
@@ -15,13 +16,6 @@ namespace {
 
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
-
-/// Applies `edit` to every body, the outermost first.
-void edit_bodies(ir::Body& body, const std::function<void(ir::Body&)>& edit) {
-  edit(body);
-  for (ir::Stmt& stmt : body)
-    if (ir::Body* inner = ir::inner_body(stmt)) edit_bodies(*inner, edit);
-}
 
 ir::Program without_barriers(ir::Program kernel) {
   edit_bodies(kernel.body, [](ir::Body& body) {
