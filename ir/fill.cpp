@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 #include "core/rng.h"
-#include "ir/types.h"
+#include "ir/float16.h"
 
 namespace deplo::ir {
 namespace {
@@ -41,7 +41,7 @@ double draw(const Fill& fill, DType dtype, Rng& rng) {
   const double value = number(fill, rng);
   if (dtype == DType::i32) return std::trunc(value);
   if (dtype == DType::boolean) return value != 0 ? 1 : 0;
-  return value;
+  return is_float16(dtype) ? rounded(value, dtype) : value;
 }
 
 std::string fault(const Fill& fill, DType dtype) {

@@ -18,7 +18,7 @@ struct Fill {
   bool operator==(const Fill&) const = default;
 };
 
-/// One value, as a tensor of that type has it: i32 towards zero, boolean 0 or 1.
+/// One value, as a tensor of that type has it: i32 towards zero, boolean 0 or 1, of 16 bits the nearest.
 double draw(const Fill&, DType, Rng&);
 /// Why no tensor of that type can be filled so, as "expected …, found …"; "" where it can.
 std::string fault(const Fill&, DType);

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/error.h"
+#include "ir/float16.h"
 
 namespace deplo::ir {
 namespace {
@@ -32,6 +33,8 @@ constexpr std::array table{
     Row{Op::sin, "sin", 1},
     Row{Op::cos, "cos", 1},
     Row{Op::logical_not, "logical_not", 1},
+    Row{Op::round_f16, "round_f16", 1},
+    Row{Op::round_bf16, "round_bf16", 1},
     Row{Op::add, "add", 2},
     Row{Op::subtract, "subtract", 2},
     Row{Op::multiply, "multiply", 2},
@@ -94,6 +97,10 @@ double unary(Op op, double a) {
       return std::cos(a);
     case Op::logical_not:
       return a == 0 ? 1 : 0;
+    case Op::round_f16:
+      return rounded(a, DType::f16);
+    case Op::round_bf16:
+      return rounded(a, DType::bf16);
     default:
       check_failed("a scalar operation of one argument", __FILE__, __LINE__);
   }

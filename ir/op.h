@@ -11,6 +11,7 @@ namespace deplo::ir {
 // clang-format off
 enum class Op : std::uint8_t {
   copy, negative, reciprocal, exp, log, sqrt, rsqrt, tanh, sigmoid, relu, erf, absolute, sin, cos, logical_not,  // one
+  round_f16, round_bf16,                                  // a f32 to the nearest number that has 16 bits
   add, subtract, multiply, divide, maximum, minimum, power, logical_and, logical_or,  // two arguments
   less, less_equal, equal, not_equal,                                                 // two of one type → bool
   fma, select,                                             // a * b + c; a truth value ? b : c

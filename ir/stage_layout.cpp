@@ -11,8 +11,8 @@ std::int64_t columns(const Stage& s) { return s.panel > 0 ? s.panel : s.slab.bac
 
 // Chunk c of 16 bytes in row r of the panel lies where chunk c ^ (r / (128 / swizzle) % (swizzle / 16)) would: address
 // bits 4 and up are flipped by the bits from 7 on.
-Expr swizzled(const Expr& column, const Expr& row, int swizzle) {
-  constexpr std::int64_t chunk = 4;  // elements of 4 bytes
+Expr swizzled(const Expr& column, const Expr& row, int swizzle, DType dtype) {
+  const std::int64_t chunk = 16 / bytes(dtype);
   const Expr flip = row / (128 / swizzle) % (swizzle / 16);
   return Expr(ExprOp::bxor, column / chunk, flip) * chunk + column % chunk;
 }
@@ -47,7 +47,7 @@ std::vector<Expr> physical_index(const Stage& s, const std::vector<Expr>& index,
   if (s.swizzle > 0) {
     Expr row = 0;
     for (std::size_t i = 0; i + 1 < s.slab.size(); ++i) row = row * s.slab[i].extent + index[i + (s.slots > 1 ? 1 : 0)];
-    column = swizzled(column, row, s.swizzle);
+    column = swizzled(column, row, s.swizzle, s.dtype);
   }
   result.back() = simplify(column, scope);
   return result;

@@ -11,6 +11,7 @@
 #include "ir/loop.h"
 #include "ir/op.h"
 #include "ir/parts.h"
+#include "ir/types.h"
 
 namespace deplo::ir {
 
@@ -46,6 +47,7 @@ enum class Transport : std::uint8_t { copy, ahead, async, tma };
 /// `panel`, `pad` and `swizzle` say is where an element lies (stage_layout.h), not what it is called.
 struct Stage {
   std::string buffer, source;
+  DType dtype = DType::f32;    // of its elements: the source's, or f32 where 16 bits are converted on the way
   std::vector<Expr> origin;    // one per dimension of the source
   std::vector<SlabAxis> slab;  // the dimensions of a slot, in order
   Transport transport = Transport::copy;

@@ -6,31 +6,31 @@
 
 #include "apps/run/run.h"
 #include "core/error.h"
+#include "ir/float16.h"
 
 namespace deplo::apps {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-double in_range(double value) {
-  return std::abs(value) > static_cast<double>(std::numeric_limits<float>::max()) ? std::copysign(infinity, value)
-                                                                                  : value;
+double in_range(double value, ir::DType dtype) {
+  return std::isinf(ir::rounded(value, dtype)) ? std::copysign(infinity, value) : value;
 }
 
-double root_mean_square(const std::vector<double>& values) {
+double root_mean_square(const std::vector<double>& values, ir::DType dtype) {
   double sum = 0;
   std::size_t count = 0;
   for (const double value : values) {
-    if (!std::isfinite(in_range(value))) continue;
+    if (!std::isfinite(in_range(value, dtype))) continue;
     sum += value * value;
     ++count;
   }
   return sum > 0 ? std::sqrt(sum / static_cast<double>(count)) : 1;
 }
 
-double error_of(double found, double expected, double scale) {
-  if (found == expected || (std::isnan(found) && std::isnan(expected))) return 0;
-  const double error = std::abs(found - expected) / scale;
+double error_of(float found, double expected, double scale, ir::DType dtype) {
+  if (static_cast<double>(found) == expected || (std::isnan(found) && std::isnan(expected))) return 0;
+  const double error = (std::isfinite(expected) ? ir::stored_error(expected, found, dtype) : infinity) / scale;
   if (std::isnan(error)) return infinity;
   return error;
 }
@@ -50,11 +50,11 @@ OutputCheck compare_output(const std::vector<float>& found, const std::vector<do
   CHECK(found.size() == expected.size() && (rounding.empty() || rounding.size() == expected.size()));
   OutputCheck check;
   check.shape = type.shape;
-  const double scale = root_mean_square(expected);
+  const double scale = root_mean_square(expected, type.dtype);
   std::size_t worst = 0;
   for (std::size_t i = 0; i < found.size(); ++i) {
     const double explained = rounding.empty() ? 0 : rounding[i] / measure::default_tolerance;
-    const double error = error_of(static_cast<double>(found[i]), in_range(expected[i]), std::max(scale, explained));
+    const double error = error_of(found[i], in_range(expected[i], type.dtype), std::max(scale, explained), type.dtype);
     if (error <= check.error) continue;
     check.error = error;
     worst = i;

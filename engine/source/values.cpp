@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/hash.h"
 #include "core/rng.h"
+#include "ir/float16.h"
 
 namespace deplo::engine {
 namespace {
@@ -19,7 +20,7 @@ std::uint64_t mixed_seed(std::uint64_t seed, std::string_view name) {
 double as_dtype(double value, ir::DType dtype) {
   if (dtype == ir::DType::i32) return std::trunc(value);
   if (dtype == ir::DType::boolean) return value != 0 ? 1 : 0;
-  return value;
+  return ir::is_float16(dtype) ? ir::rounded(value, dtype) : value;
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "core/error.h"
+#include "ir/float16.h"
 
 namespace deplo::ir {
 
@@ -34,15 +35,26 @@ const Speller& speller(const Target& target) {
   return target.cpu ? opencl_cpu : opencl_gpu;
 }
 
+namespace {
+
+// In CUDA pairs are words.
+std::string float16_element(int lanes, Dialect dialect) {
+  if (dialect == Dialect::opencl) return lanes == 1 ? "ushort" : fmt::format("ushort{}", lanes);
+  CHECK(lanes <= 8);
+  return lanes == 1 ? "unsigned short" : lanes == 2 ? "unsigned" : fmt::format("uint{}", lanes / 2);
+}
+
+}  // namespace
+
 std::string type_name(Type type, Dialect dialect) {
-  if (type.dtype == DType::f16 || type.dtype == DType::bf16)
-    throw Error(fmt::format("expected values of f32, i32 or bool, which can be emitted, found {}", name(type.dtype)));
+  if (is_float16(type.dtype)) return element_name(type, dialect);  // bits that are moved
   const std::string scalar = type.dtype == DType::f32 ? "float" : "int";
   return type.lanes == 1 || dialect == Dialect::cuda ? scalar : scalar + std::to_string(type.lanes);
 }
 
 std::string element_name(Type type, Dialect dialect) {
   const std::string lanes = type.lanes == 1 ? "" : std::to_string(type.lanes);
+  if (is_float16(type.dtype)) return float16_element(type.lanes, dialect);
   if (type.dtype != DType::boolean) return type_name({type.dtype, 1}, dialect) + lanes;
   return dialect == Dialect::cuda && lanes.empty() ? "unsigned char" : "uchar" + lanes;
 }

@@ -29,9 +29,10 @@ std::string convert(const std::string& value, DType from, Type to);
 /// A constant: "0.5f", "-INFINITY", "7". NVRTC has no INFINITY without a header, so CUDA spells it by its bits. The
 /// neutral elements of i32 are its ends.
 std::string literal(double value, DType, Dialect);
-/// Of a value: "float", "float16", "int4"; Error for a dtype that has no emitter yet.
+/// Of a value: "float", "float16", "int4"; of the bits of 16-bit floats what element_name gives.
 std::string type_name(Type, Dialect);
-/// Of elements in memory: "float", "int", "uchar"; with lanes: "uchar4".
+/// Of elements in memory: "float", "int", "uchar"; with lanes: "uchar4". 16-bit floats are integers: "ushort8" in OpenCL,
+/// "uint4" for eight in CUDA.
 std::string element_name(Type, Dialect);
 
 }  // namespace deplo::ir

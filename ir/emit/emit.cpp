@@ -1,8 +1,9 @@
-// Programs, loops, shared memory; emit_values.cpp has the rest.
+// Programs, loops, shared memory; the other emit_*.cpp have the rest.
 #include "ir/emit/emitter.h"
 
 #include "core/error.h"
 #include "core/text/match.h"
+#include "ir/emit/float16.h"
 #include "ir/walk.h"
 
 namespace deplo::ir {
@@ -23,10 +24,8 @@ bool has_loop(const Body& body) {
 }  // namespace
 
 void Emitter::declare(const Buffer& buffer) {
-  if (buffer.dtype == DType::f16 || buffer.dtype == DType::bf16)
-    throw Error(fmt::format("buffer {}: expected f32, i32 or bool, which can be emitted, found {}", buffer.name,
-                            name(buffer.dtype)));
-  memory_[buffer.name] = {buffer.dtype, buffer.strides};
+  const std::string_view space = buffer.role == Role::input ? spell_.global_in : spell_.global_out;
+  memory_[buffer.name] = {buffer.dtype, buffer.strides, space};
 }
 
 void Emitter::body(const Body& statements) {
@@ -67,6 +66,7 @@ KernelSource Emitter::run() {
   body(kernel_.body);
   --indent_;
   line("}");
+  for (const auto& [dtype, lanes] : float16_) source_.text += float16_definition(dtype, lanes, dialect()) + "\n";
   for (const auto& [op, lanes] : simd_) source_.text += simd_definition(op, lanes) + "\n";
   for (const Helper helper : helpers_) source_.text += definition(helper) + "\n";
   source_.text += out_;
@@ -85,7 +85,7 @@ std::string Emitter::signature() const {
                                  bounds, cluster, source_.entry);
   std::string_view comma;
   for (const Buffer& buffer : kernel_.buffers) {
-    const std::string_view space = buffer.role == Role::input ? spell_.global_in : spell_.global_out;
+    const std::string_view space = memory_.at(buffer.name).space;
     text += fmt::format("{}{}{}{}* {} {}", comma, space, space.empty() ? "" : " ",
                         element_name({buffer.dtype, 1}, dialect()), cuda() ? "__restrict__" : "restrict", buffer.name);
     comma = ", ";
@@ -169,7 +169,7 @@ void Emitter::shared_array(std::string_view element, const std::string& name, st
 }
 
 void Emitter::emit(const Smem& s) {
-  memory_[s.buffer] = {s.dtype, row_major_strides(s.shape)};
+  memory_[s.buffer] = {s.dtype, row_major_strides(s.shape), spell_.shared};
   shared_array(element_name({s.dtype, 1}, dialect()), s.buffer, element_count(s.shape), alignment(s, target_));
 }
 

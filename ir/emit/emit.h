@@ -30,7 +30,7 @@ struct KernelSource {
   std::int64_t cluster = 1;  // neighbouring blocks that run at the same time: so many divide `blocks`; the text says it
 };
 
-/// `kernel` is a verified Kernel IR program. Throws Error when an element type (f16, bf16) has no emitter yet.
+/// `kernel` is a verified Kernel IR program.
 KernelSource emit(const Program& kernel, const Target&);
 
 }  // namespace deplo::ir

@@ -53,7 +53,7 @@ void Emitter::emit(const ClusterLoad& s) {
   types_[s.dst] = s.type;
   print("const {} {} = cluster_load_{}(&{}, {});", element_name(s.type, dialect()), s.dst, n,
         element(s.buffer, s.index), code(s.block));
-  if (n > 1) name_lanes(s.dst, s.type);
+  if (n > 1) name_lanes(s.dst, s.type, s.dst, s.type, 0);
 }
 
 void Emitter::emit(const CpAsyncCopy& s) {

@@ -57,23 +57,32 @@ class Emitter : SourceText {
   std::string first_warp_elects() const;
   void emit(const TmaLoad&);
 
-  // emit_values.cpp
+  // emit_memory.cpp
   void emit(const Load&);
-  std::string flipped_place(const std::string& buffer, const std::vector<Expr>& index, std::string_view type) const;
-  void name_lanes(const std::string& value, Type);
+  std::string native_load(const Load&, bool converts);
+  void load_lanes(const Load&, int first, int count);
+  void name_lanes(const std::string& value, Type, const std::string& wide, Type of, int first);
+  std::string place(const std::string& buffer, const std::vector<Expr>& index, std::string_view type) const;
+  void emit(const Write&);
+  void native_write(const Write&, bool converts);
+  void write_lanes(const Write&, int first, int count);
+  void add(const Write&);
+  std::string scalars(const Arg&, Type, int first = 0) const;
+  void emit(const Prefetch&);
+
+  // emit_values.cpp
   void emit(const Index&);
   void emit(const Assign&);
   void emit(const Accum&);
   void emit(const Init&);
-  void emit(const Write&);
-  void emit(const Prefetch&);
-  void add(const Write&);
-  std::string scalars(const Arg&, Type) const;
   void assign(const std::string& name, Type, Op, const std::vector<Arg>&, bool declare);
   std::string operation(Op, std::span<const std::string_view> texts, const std::vector<Arg>&, Type);
   Type type_of(const Arg&, DType of_constant) const;
   std::string argument(const Arg&, DType of_constant, int lane) const;
   std::string broadcast(const Arg&, Type) const;
+
+  // Of a lane's scalar in CUDA.
+  static std::string lane_name(const std::string& value, int lane) { return value + "_" + std::to_string(lane); }
 
   Dialect dialect() const { return target_.dialect; }
   std::string code(const Expr& e) const { return index_code(by_thread(e), ranges_, spell_.index_type == "long"); }
@@ -87,6 +96,7 @@ class Emitter : SourceText {
   struct Memory {
     DType dtype = DType::f32;
     std::vector<std::int64_t> strides;
+    std::string_view space;
   };
   const Program& kernel_;
   const Target& target_;
@@ -101,6 +111,7 @@ class Emitter : SourceText {
   SharedLayout layout_;
   std::set<Helper> helpers_;           // that the text calls
   std::set<std::pair<Op, int>> simd_;  // likewise, with their lanes
+  std::set<std::pair<DType, int>> float16_;
   KernelSource source_;
 };
 

@@ -32,7 +32,7 @@ Compiler::Compiler(Machine& m, const Program& p, const FreeValues* values, const
     const auto negative = [](std::int64_t stride) { return stride < 0; };
     if (b.strides.size() != b.shape.size() || std::any_of(b.strides.begin(), b.strides.end(), negative))
       fail("expected one stride, not negative, per dimension of " + b.name);
-    static_cast<Layout&>(machine.global.buffers.emplace_back()) = {b.name, b.shape, b.strides};
+    static_cast<Layout&>(machine.global.buffers.emplace_back()) = {b.name, b.shape, b.strides, b.dtype};
   }
   if (limits.blocks > 0) machine.most_blocks = limits.blocks;
   if (program.level != Level::kernel) starts_ = accumulator_starts(program.body);
@@ -228,7 +228,7 @@ void Compiler::declare_shared(const std::string& name, DType dtype, std::vector<
   }
   if (align < 1) fail("expected a positive alignment");
   reserve_shared(count * bytes(dtype), align);
-  Shared s{{name, shape, row_major_strides(shape)}, {}, bytes(dtype), align};
+  Shared s{{name, shape, row_major_strides(shape), dtype}, {}, bytes(dtype), align};
   s.cells.resize(static_cast<std::size_t>(cells));
   machine.shared.buffers.push_back(std::move(s));
 }

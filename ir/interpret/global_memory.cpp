@@ -13,7 +13,9 @@ void GlobalMemory::load(std::size_t dst, const Access& from, const Offsets& offs
   if (!global.data.empty()) {
     if (roundings_.kept())
       roundings_[dst] = {global.rounding.empty() ? 0 : global.rounding[static_cast<std::size_t>(offsets[0])]};
-    return gather(dst, from, global.data.data(), offsets, mask);
+    gather(dst, from, global.data.data(), offsets, mask);
+    if (exact && is_float16(global.dtype)) round(dst, from, global);
+    return;
   }
   if (global.element) {
     *lanes_.element(dst, 0) = global.element(offsets[0]);
@@ -21,9 +23,14 @@ void GlobalMemory::load(std::size_t dst, const Access& from, const Offsets& offs
   }
   for (int w = 0; w < from.lanes; ++w) {
     const Point& point = written_point(global, offsets[0] + w);
-    *lanes_.element(dst, w) = point.value;
+    *lanes_.element(dst, w) = global.stored(point.value);
     if (roundings_.kept()) roundings_[dst] = {point.rounding};
   }
+}
+
+void GlobalMemory::round(std::size_t dst, const Access& access, const Layout& layout) {
+  for (int w = 0; w < access.lanes; ++w)
+    for (int l = 0; l < lanes_.count; ++l) lanes_.element(dst, w)[l] = layout.stored(lanes_.element(dst, w)[l]);
 }
 
 template <class T>
@@ -53,6 +60,7 @@ void GlobalMemory::write(const Access& to, WriteMode mode, std::int64_t offset, 
                          double rounding) {
   Global& global = buffers[static_cast<std::size_t>(to.buffer)];
   if (points != nullptr) return write_point(global, mode, offset, value, rounding);
+  if (!exact) value = global.stored(value);
   const auto i = static_cast<std::size_t>(offset);
   const bool adds = ir::adds(mode);
   if (!global.writers.empty()) claim(global, mode, i, lane, value);

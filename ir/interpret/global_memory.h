@@ -26,6 +26,7 @@ class GlobalMemory {
 
   std::vector<Global> buffers;           // of the program, in order
   std::vector<Point>* points = nullptr;  // of evaluate_at: receives what is written
+  bool exact = false;                    // outputs keep what is written; they are rounded when they are read
 
   void load(std::size_t dst, const Access&, const Offsets&, Mask);
   /// `rounding`: how far the value may be off. Throws Error on a race between threads.
@@ -34,6 +35,7 @@ class GlobalMemory {
  private:
   template <class T>
   void gather(std::size_t dst, const Access&, const T* data, const Offsets&, Mask);
+  void round(std::size_t dst, const Access&, const Layout&);
   const Point& written_point(const Global&, std::int64_t offset) const;
   void write_point(const Global&, WriteMode, std::int64_t offset, double value, double rounding);
   void claim(Global&, WriteMode, std::size_t i, int lane, double value) const;

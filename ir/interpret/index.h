@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/expr.h"
+#include "ir/float16.h"
 
 namespace deplo::ir::exec {
 
@@ -45,6 +46,9 @@ struct Access {
 struct Layout {
   std::string name;
   std::vector<std::int64_t> shape, strides;
+  DType dtype = DType::f32;
+  /// What an element is where `value` is stored: rounded to 16 bits; all else stays in double.
+  double stored(double value) const { return is_float16(dtype) ? rounded(value, dtype) : value; }
 };
 
 /// The offset of an access in each lane.

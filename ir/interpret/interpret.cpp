@@ -3,14 +3,16 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "ir/float16.h"
 #include "ir/interpret/machine.h"
 
 namespace deplo::ir {
 
 namespace {
 
-void run(const Program& program, Memory& memory, const Limits& limits, Memory* rounding) {
+void run(const Program& program, Memory& memory, const Limits& limits, Outputs outputs, Memory* rounding) {
   exec::Machine machine(program, nullptr, limits);
+  machine.global.exact = outputs == Outputs::exact;
   if (rounding != nullptr) machine.roundings.start(machine.lanes);
   for (std::size_t i = 0; i < program.buffers.size(); ++i) {
     const Buffer& buffer = program.buffers[i];
@@ -21,7 +23,11 @@ void run(const Program& program, Memory& memory, const Limits& limits, Memory* r
       throw Error("interpret: expected " + std::to_string(expected) + " elements in buffer " + buffer.name +
                   ", found " + std::to_string(found->second.size()));
     machine.global.buffers[i].data = found->second;
-    if (buffer.role != Role::output) continue;
+    if (buffer.role != Role::output) {
+      if (is_float16(buffer.dtype))
+        for (double& element : found->second) element = rounded(element, buffer.dtype);
+      continue;
+    }
     machine.global.buffers[i].writers.assign(found->second.size(), 0);
     if (rounding != nullptr) {
       (*rounding)[buffer.name].assign(found->second.size(), 0);
@@ -34,12 +40,14 @@ void run(const Program& program, Memory& memory, const Limits& limits, Memory* r
 
 }  // namespace
 
-void interpret(const Program& program, Memory& memory, const Limits& limits) { run(program, memory, limits, nullptr); }
+void interpret(const Program& program, Memory& memory, const Limits& limits, Outputs outputs) {
+  run(program, memory, limits, outputs, nullptr);
+}
 
 Memory interpret_rounding(const Program& loop, Memory& memory) {
   CHECK(loop.level == Level::loop);
   Memory rounding;
-  run(loop, memory, {}, &rounding);
+  run(loop, memory, {}, Outputs::exact, &rounding);
   return rounding;
 }
 

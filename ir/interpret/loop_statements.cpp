@@ -133,7 +133,7 @@ struct RunWrite {
         Shared& shared = m.shared.buffers[buffer];
         Cell& cell = shared.cells[static_cast<std::size_t>(offset)];
         if (adds(mode)) element += m.shared.read(shared, cell, l);
-        m.shared.write(shared, cell, l, element);
+        m.shared.write(shared, cell, l, shared.stored(element));
       }
     }
   }

@@ -147,7 +147,7 @@ void compile(Compiler& c, const Stage& s) {
   if (source < 0) c.fail("nothing defines the buffer " + s.source);
   if (s.slab.empty() || s.slots < 1) c.fail("expected slab axes and slots");
   if (c.shared(s.buffer) < 0) {
-    c.declare_shared(s.buffer, c.program.find(s.source)->dtype, logical_shape(s), physical_count(s), alignment(s));
+    c.declare_shared(s.buffer, s.dtype, logical_shape(s), physical_count(s), alignment(s));
     if (s.transport == Transport::tma) c.declare_barriers(s.buffer, s.slots, 1);
   }
   RunStage run{.buffer = c.shared(s.buffer),

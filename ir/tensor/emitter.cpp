@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ir/emit/reserved.h"
+#include "ir/float16.h"
 
 namespace deplo::ir::tensor {
 
@@ -46,6 +47,12 @@ int Emitter::convert(int x, DType to) {
   if (dtype(x) == to) return x;
   if (const auto* s = as_scalar(x)) return add({unique(node(x).name), {to, {}}, Scalar{converted(s->value, to)}, {}});
   return add({named(ir::name(to)), {to, shape(x)}, Elementwise{Op::copy}, {x}});
+}
+
+int Emitter::round(int x, DType to) {
+  if (const auto* s = as_scalar(x)) return add({unique(node(x).name), {to, {}}, Scalar{rounded(s->value, to)}, {}});
+  const Op op = to == DType::f16 ? Op::round_f16 : Op::round_bf16;
+  return add({named(ir::name(to)), {to, shape(x)}, Elementwise{op}, {x}});
 }
 
 int Emitter::elementwise(Op op, std::vector<int> args, std::string_view suffix) {

@@ -36,8 +36,11 @@ class Emitter {
 
   int add(Node node);
   int scalar(double value, DType, std::string_view suffix);
-  /// A copy of another dtype; a Scalar of it; `x` itself where it has the dtype.
+  /// A copy of another dtype; a Scalar of it; `x` itself where it has the dtype. Nothing is rounded to 16 bits: that is
+  /// done where a tensor is stored.
   int convert(int x, DType);
+  /// The nearest numbers that f16 or bf16 can be, of f32.
+  int round(int x, DType to);
   /// `args` have one shape or are Scalars, and the dtypes that the operation wants. A Scalar comes second where that is
   /// the same.
   int elementwise(Op, std::vector<int> args, std::string_view suffix);

@@ -5,9 +5,9 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <limits>
 
 #include "core/text/match.h"
+#include "ir/float16.h"
 #include "ir/simplify/simplify_impl.h"
 #include "ir/tensor/tensor.h"
 
@@ -77,30 +77,10 @@ void for_each_element(const Shape& shape, std::vector<std::int64_t>& slots, F&& 
   }
 }
 
-// To the nearest value with `bits` bits of significand, ties to even, above the smallest normal 2^least.
-double round_to(double v, int bits, int least, double largest) {
-  if (v == 0 || !std::isfinite(v)) return v;
-  int exponent = 0;
-  std::frexp(v, &exponent);  // |v| in [2^(exponent-1), 2^exponent)
-  const int ulp = std::max(exponent - bits, least - bits + 1);
-  const double rounded = std::ldexp(std::nearbyint(std::ldexp(v, -ulp)), ulp);
-  return std::fabs(rounded) > largest ? std::copysign(std::numeric_limits<double>::infinity(), v) : rounded;
-}
-
 double convert(double v, DType to) {
-  switch (to) {
-    case DType::boolean:
-      return v != 0 ? 1 : 0;
-    case DType::i32:
-      return std::trunc(v);
-    case DType::f16:
-      return round_to(v, 11, -14, 65504);
-    case DType::bf16:
-      return round_to(v, 8, -126, 0x1.fep127);
-    case DType::f32:
-      return static_cast<double>(static_cast<float>(v));
-  }
-  return v;
+  if (to == DType::boolean) return v != 0 ? 1 : 0;
+  if (to == DType::i32) return std::trunc(v);
+  return to == DType::f32 ? rounded(v, to) : v;
 }
 
 using Values = std::vector<double>;

@@ -27,7 +27,8 @@ struct Scalar {  // rank 0
 };
 
 /// out[i, j, …] = op(args[0][i, j, …], …). An argument has the shape of the result or is a Scalar node. `copy` to
-/// another dtype converts (to i32: towards zero; to bool: is not zero).
+/// another dtype converts (to i32: towards zero; to bool: is not zero). Tensors of f16 and bf16 are rounded where they
+/// are stored; round_f16 and round_bf16 of an f32 round in any case.
 struct Elementwise {
   Op op = Op::copy;
   bool operator==(const Elementwise&) const = default;

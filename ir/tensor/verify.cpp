@@ -69,6 +69,7 @@ class Verifier {
 
   void types(const Node& n, Op op) {
     if (op == Op::copy) return;
+    if (op == Op::round_f16 || op == Op::round_bf16) return rounding(n, op == Op::round_f16 ? DType::f16 : DType::bf16);
     const bool logical = op == Op::logical_not || op == Op::logical_and || op == Op::logical_or;
     const DType result = n.type.dtype;
     if (gives_truth(op)) require(result == DType::boolean, n, "a bool result, found {}", torch_name(result));
@@ -78,6 +79,11 @@ class Verifier {
     for (std::size_t a = first; a < n.args.size(); ++a)
       require(arg(n, a).dtype == wanted, n, "arguments of {}, found {}: {}", torch_name(wanted), at(n.args[a]).name,
               print(arg(n, a)));
+  }
+
+  void rounding(const Node& n, DType to) {
+    require(n.type.dtype == to, n, "a result of {}, found {}", torch_name(to), print(n.type));
+    require(arg(n, 0).dtype == DType::f32, n, "an argument of float32, found {}", print(arg(n, 0)));
   }
 
   void check(const Node& n, const Coordinate& c) {

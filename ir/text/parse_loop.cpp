@@ -53,7 +53,7 @@ Stmt if_statement(Terms& in) {
 }
 
 Stmt assignment(Terms& in, std::string dst, Type t) {
-  if (t == Type{} && in.take_if("Stage")) return stage(in, std::move(dst));
+  if (t.lanes == 1 && in.take_if("Stage")) return stage(in, std::move(dst), t.dtype);
   if (in.take_if("load")) {
     Load l{std::move(dst), t, in.name("a buffer"), {}};
     in.expect("[");

@@ -87,8 +87,9 @@ void stage_options(Terms& in, Stage& s) {
 
 }  // namespace
 
-Stmt stage(Terms& in, std::string buffer) {
+Stmt stage(Terms& in, std::string buffer, DType dtype) {
   Stage s;
+  s.dtype = dtype;
   std::int64_t elements = 1;
   s.buffer = std::move(buffer);
   in.expect("(");

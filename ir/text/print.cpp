@@ -182,7 +182,8 @@ class Printer {
     body(t.body, indent + 1);
   }
   void statement(const Stage& s, int) {
-    out.append(s.buffer).append(" = Stage(").append(s.source).append(", origin=(");
+    value(s.buffer, {s.dtype, 1});
+    out.append(" = Stage(").append(s.source).append(", origin=(");
     indices(s.origin);
     out += "), slab=(";
     separated(s.slab, [&](const SlabAxis& a) {

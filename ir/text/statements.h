@@ -21,8 +21,8 @@ std::span<const Keyword> kernel_keywords();  // parse_kernel.cpp
 /// nullptr: no statement begins with the word.
 const Keyword* find_keyword(std::string_view word);
 
-Stmt named(Terms&, std::string name);    // parse_loop.cpp: a statement that begins with the name
-Stmt stage(Terms&, std::string buffer);  // parse_tile.cpp: behind `buffer = Stage`
+Stmt named(Terms&, std::string name);           // parse_loop.cpp: a statement that begins with the name
+Stmt stage(Terms&, std::string buffer, DType);  // parse_tile.cpp: behind `buffer = Stage`
 
 /// The lines at this depth, up to one that is less deep.
 Body body(Terms&, std::size_t depth);

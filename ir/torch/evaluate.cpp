@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "core/rng.h"
+#include "ir/float16.h"
 #include "ir/torch/operations/operands.h"
 #include "ir/torch/operations/operation.h"
 
@@ -65,12 +66,14 @@ std::vector<Values> evaluate(const Graph& graph, const std::vector<Values>& sour
 std::vector<Values> evaluate_disturbed(const Graph& graph, std::vector<Values> sources, double relative,
                                        std::uint64_t seed) {
   Rng rng(seed);
-  const auto disturb = [&](const Node& node, Values& values) {
-    if (node.type.dtype == DType::i32 || node.type.dtype == DType::boolean) return;
-    for (double& value : values) value *= 1 + rng.uniform(-relative, relative);
+  const auto disturb = [&](DType dtype, Values& values, double by) {
+    if (dtype == DType::i32 || dtype == DType::boolean) return;
+    for (double& value : values) value *= 1 + rng.uniform(-by, by);
   };
-  for (std::size_t i = 0; i < sources.size(); ++i) disturb(graph.nodes[i], sources[i]);
-  return evaluate_all(graph, sources, disturb);
+  for (std::size_t i = 0; i < sources.size(); ++i) disturb(graph.nodes[i].type.dtype, sources[i], relative);
+  return evaluate_all(graph, sources, [&](const Node& node, Values& values) {
+    disturb(node.type.dtype, values, relative + unit_roundoff(node.type.dtype));
+  });
 }
 
 }  // namespace deplo::ir::torch

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "ir/float16.h"
 #include "ir/tma.h"
 #include "ir/verify/checks.h"
 #include "ir/verify/operands.h"
@@ -52,6 +53,7 @@ void check(Context& c, const TreeHalve& t) {
   const Name* buffer = c.names.find(t.buffer);
   if (buffer == nullptr || buffer->kind != Name::Kind::shared || !buffer->scope->open)
     fail("`{}` is not shared memory in scope", t.buffer);
+  if (is_float16(buffer->type.dtype)) fail("`{}` holds {}, no values to merge", t.buffer, name(buffer->type.dtype));
   if (!neutral(t.op)) fail("{} has no neutral element", name(t.op));
   const std::vector<std::int64_t>& extents = buffer->extents;
   if (t.prefix.size() + 1 != extents.size())

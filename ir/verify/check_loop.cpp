@@ -1,4 +1,5 @@
 // The statements of Loop IR: loops and conditions, loads, values, accumulators and writes.
+#include "ir/float16.h"
 #include "ir/verify/checks.h"
 #include "ir/verify/operands.h"
 #include "ir/verify/violation.h"
@@ -56,18 +57,18 @@ void check(Context& c, const If& s) {
 }
 
 void check(Context& c, const Load& l) {
-  check_type(l.type, c.program.level);
+  const bool bits = is_float16(l.type.dtype) && c.program.level == Level::kernel;
+  check_type({bits ? DType::f32 : l.type.dtype, l.type.lanes}, c.program.level);
   c.index.set_gathers(true);
   const DType stored = check_access(c, l.buffer, l.index, l.type.lanes).type.dtype;
   c.index.set_gathers(false);
-  if (stored != l.type.dtype) fail("`{}` holds {}", l.buffer, name(stored));
+  if (l.type.dtype != (bits ? stored : value_type(stored))) fail("`{}` holds {}", l.buffer, name(stored));
   define_value(c, l.dst, l.type);
 }
 
 void check(Context& c, const Index& i) {
   const DType d = i.type.dtype;
   check_type(i.type, c.program.level);
-  if (d != DType::i32 && d != DType::boolean && d != DType::f32) fail("an index is i32, bool or f32, not {}", name(d));
   c.index.begin_list();
   c.index.set_gathers(true);
   const Strided range =
@@ -110,9 +111,14 @@ void check(Context& c, const Write& w) {
     for (const Name* axis : c.index.axes())
       if (!axis->range.single() && !c.index.is_indexed(*axis))
         fail("every value of axis `{}` writes the same element", axis->text);
-  check_arg(c.names, w.value, {target.type.dtype, w.lanes});
-  if (const auto* value = std::get_if<std::string>(&w.value); value != nullptr)
-    if (c.names.find(*value)->type.lanes != w.lanes) fail("`{}` has fewer lanes than are written", *value);
+  const DType stored = target.type.dtype;
+  if (adds(w.mode) && is_float16(stored)) fail("`{}` holds {}: += is exact to f32 only", w.buffer, name(stored));
+  const auto* value = std::get_if<std::string>(&w.value);
+  const Name* moved = value == nullptr ? nullptr : c.names.find(*value);
+  const bool bits = moved != nullptr && is_float16(moved->type.dtype);
+  check_arg(c.names, w.value, {bits ? stored : value_type(stored), w.lanes});
+  if (value != nullptr && c.names.find(*value)->type.lanes != w.lanes)
+    fail("`{}` has fewer lanes than are written", *value);
 }
 
 }  // namespace deplo::ir::verifier

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "ir/float16.h"
 #include "ir/text/words.h"
 #include "ir/tma.h"
 #include "ir/verify/checks.h"
@@ -33,8 +34,8 @@ Strided evaluate_uniform(Context& c, const Expr& e, const char* what) {
 
 // Stages of one buffer agree in all but where they copy from and to.
 bool agree(const Stage& a, const Stage& b) {
-  return a.source == b.source && a.slab == b.slab && a.transport == b.transport && a.lanes == b.lanes &&
-         a.slots == b.slots && a.panel == b.panel && a.pad == b.pad && a.swizzle == b.swizzle &&
+  return a.source == b.source && a.dtype == b.dtype && a.slab == b.slab && a.transport == b.transport &&
+         a.lanes == b.lanes && a.slots == b.slots && a.panel == b.panel && a.pad == b.pad && a.swizzle == b.swizzle &&
          a.prefetch == b.prefetch;
 }
 
@@ -53,16 +54,17 @@ void check_slab(const Stage& s, std::size_t rank) {
 std::int64_t columns(const Stage& s) { return s.panel > 0 ? s.panel : s.slab.back().extent; }
 
 // Where the elements lie and how they are copied.
-void check_layout(const Stage& s, DType stored) {
+void check_layout(const Stage& s) {
+  const std::int64_t element = bytes(s.dtype);
   if (s.panel < 0 || (s.panel > 0 && s.slab.back().extent % s.panel != 0))
     fail("a panel of {} does not divide {}", s.panel, s.slab.back().extent);
   if (s.pad < 0) fail("a pad of {}", s.pad);
   if (s.swizzle != 0 && s.swizzle != 32 && s.swizzle != 64 && s.swizzle != 128)
     fail("a swizzle of {}, not 0, 32, 64 or 128 bytes", s.swizzle);
-  if (s.swizzle != 0 && (s.transport != Transport::tma || bytes(stored) != 4))
-    fail("a swizzle is of tma copies of 4-byte elements");
-  if (s.swizzle != 0 && columns(s) * bytes(stored) != s.swizzle)
-    fail("rows of {} bytes under a swizzle of {}", columns(s) * bytes(stored), s.swizzle);
+  if (s.swizzle != 0 && (s.transport != Transport::tma || element == 1))
+    fail("a swizzle is of tma copies of elements of 2 or 4 bytes");
+  if (s.swizzle != 0 && columns(s) * element != s.swizzle)
+    fail("rows of {} bytes under a swizzle of {}", columns(s) * element, s.swizzle);
   if (s.transport == Transport::tma && s.pad != 0) fail("tma copies leave no pad");
   if (s.lanes < 0 || s.lanes > 16 || (s.lanes > 0 && !std::has_single_bit(static_cast<unsigned>(s.lanes))))
     fail("copies of {} lanes, not a power of two up to 16", s.lanes);
@@ -71,7 +73,7 @@ void check_layout(const Stage& s, DType stored) {
   if (s.prefetch < 0 || (s.prefetch > 0 && (s.transport == Transport::async || s.transport == Transport::tma)))
     fail("prefetch={}: copies by loads and stores are asked for ahead", s.prefetch);
   if (s.transport != Transport::async || s.lanes == 0) return;
-  const std::int64_t size = s.lanes * bytes(stored);
+  const std::int64_t size = s.lanes * element;
   if (size != 4 && size != 8 && size != 16) fail("async copies of {} bytes, not 4, 8 or 16", size);
   if (s.pad % s.lanes != 0) fail("a pad of {} leaves copies of {} lanes misaligned", s.pad, s.lanes);
 }
@@ -92,10 +94,15 @@ void check_box(const Stage& s, const Buffer& source) {
 // The first stage of a buffer declares it.
 void declare(Context& c, const Stage& s, const Name& source) {
   check_slab(s, source.extents.size());
-  check_layout(s, source.type.dtype);
+  const DType stored = source.type.dtype;
+  if (s.dtype != stored && s.dtype != value_type(stored))
+    fail("`{}` holds {}, a stage of it not {}", s.source, name(stored), name(s.dtype));
+  if (s.dtype != stored && (s.transport == Transport::async || s.transport == Transport::tma))
+    fail("{} copies convert nothing", name(s.transport));
+  check_layout(s);
   if (s.transport == Transport::tma) check_box(s, *c.program.find(s.source));
   Name& buffer = c.names.define(s.buffer, Name::Kind::shared, "a buffer");
-  buffer.type = source.type;
+  buffer.type = {s.dtype, 1};
   buffer.stage = &s;
   if (s.slots > 1) buffer.extents.push_back(s.slots);
   for (const SlabAxis& a : s.slab) buffer.extents.push_back(a.extent);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "ir/float16.h"
 #include "ir/verify/violation.h"
 
 namespace deplo::ir::verifier {
@@ -36,6 +37,8 @@ bool is_real(Op op) {
     case Op::erf:
     case Op::sin:
     case Op::cos:
+    case Op::round_f16:
+    case Op::round_bf16:
     case Op::divide:
     case Op::power:
       return true;
@@ -51,6 +54,7 @@ void check_lanes(int n) {
 }
 
 void check_type(const Type& t, Level level) {
+  if (is_float16(t.dtype)) fail("{} is a type of memory: its values are f32", name(t.dtype));
   if (t.lanes != 1 && level != Level::kernel) fail("vector values belong to Kernel IR");
   check_lanes(t.lanes);
 }

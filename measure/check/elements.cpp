@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "ir/float16.h"
 
 namespace deplo::measure {
 namespace {
@@ -30,6 +31,12 @@ void encode(std::span<const float> values, ir::DType dtype, std::byte* to) {
       std::memcpy(to, &element, sizeof element);
       to += sizeof element;
     }
+  } else if (ir::is_float16(dtype)) {
+    for (const float value : values) {
+      const std::uint16_t element = ir::float16_bits(value, dtype);
+      std::memcpy(to, &element, sizeof element);
+      to += sizeof element;
+    }
   } else {
     CHECK(dtype == ir::DType::boolean);
     for (const float value : values) *to++ = std::byte{value != 0 ? std::uint8_t{1} : std::uint8_t{0}};
@@ -46,6 +53,12 @@ std::vector<float> decode(std::span<const std::byte> from, ir::DType dtype) {
       std::memcpy(&element, from.data() + i * sizeof element, sizeof element);
       values[i] = static_cast<float>(element);
     }
+  } else if (ir::is_float16(dtype)) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      std::uint16_t element = 0;
+      std::memcpy(&element, from.data() + i * sizeof element, sizeof element);
+      values[i] = ir::float16_value(element, dtype);
+    }
   } else {
     CHECK(dtype == ir::DType::boolean);
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = std::to_integer<std::uint8_t>(from[i]);
@@ -55,6 +68,8 @@ std::vector<float> decode(std::span<const std::byte> from, ir::DType dtype) {
 
 bool is_poison(float value, ir::DType dtype) {
   if (dtype == ir::DType::f32) return std::bit_cast<std::uint32_t>(value) == 0xffffffffU;
+  if (ir::is_float16(dtype))
+    return std::bit_cast<std::uint32_t>(value) == std::bit_cast<std::uint32_t>(ir::float16_value(0xffff, dtype));
   return value == (dtype == ir::DType::i32 ? -1.0F : 255.0F);
 }
 

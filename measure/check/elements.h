@@ -29,7 +29,7 @@ void for_each_element(const ir::Buffer& buffer, const Visit& visit, std::size_t 
 /// From the first to the last address; at least one element.
 std::size_t size_in_bytes(const ir::Buffer&);
 
-/// Numbers to elements of f32, i32 (the nearest) or bool (a byte, 1 where not 0), and back.
+/// Numbers to elements of f32, f16, bf16, i32 (the nearest) or bool (a byte, 1 where not 0), and back.
 void encode(std::span<const float> values, ir::DType, std::byte* to);
 std::vector<float> decode(std::span<const std::byte> from, ir::DType);
 

@@ -10,6 +10,7 @@
 
 #include "core/hash.h"
 #include "core/rng.h"
+#include "ir/float16.h"
 #include "ir/walk.h"
 #include "measure/check/elements.h"
 #include "measure/check/npy.h"
@@ -85,7 +86,9 @@ std::vector<float> input_values(const ir::Program& loop, std::size_t index, std:
   const std::vector<float> rows = read_npy(file->second, {buffer.dtype, buffer.shape});
   std::vector<float> values(static_cast<std::size_t>(ir::span(buffer)));
   std::size_t row = 0;
-  for_each_element(buffer, [&](std::int64_t offset) { values[static_cast<std::size_t>(offset)] = rows[row++]; });
+  for_each_element(buffer, [&](std::int64_t offset) {
+    values[static_cast<std::size_t>(offset)] = static_cast<float>(ir::rounded(rows[row++], buffer.dtype));
+  });
   return values;
 }
 
@@ -101,6 +104,7 @@ std::vector<float> random_input(const ir::Buffer& buffer, std::size_t index, std
       value = static_cast<float>(rng.below(2));
     else
       value = static_cast<float>(rng.uniform(-1, 1));
+    if (ir::is_float16(buffer.dtype)) value = ir::float16_value(ir::float16_bits(value, buffer.dtype), buffer.dtype);
   }
   return values;
 }

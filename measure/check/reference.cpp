@@ -11,6 +11,7 @@
 
 #include "core/rng.h"
 #include "core/text/text.h"
+#include "ir/float16.h"
 #include "ir/interpret/interpret.h"
 #include "measure/check/elements.h"
 
@@ -67,7 +68,7 @@ Reference complete(const ir::Program& loop, std::uint64_t seed, const InputFiles
   if (rounding)
     errors = ir::interpret_rounding(loop, memory);
   else
-    ir::interpret(loop, memory);
+    ir::interpret(loop, memory, {}, ir::Outputs::exact);
   Reference reference;
   for (std::size_t i = 0; i < loop.buffers.size(); ++i) {
     if (loop.buffers[i].role != ir::Role::output) continue;
@@ -124,12 +125,12 @@ double scale_of(const Reference::Output& output) {
   return scale > 0 ? scale : 1;  // the scale of the inputs
 }
 
-/// What is beyond the range of f32 is infinite there. Infinities beside finite elements are a mask's, or those of an
+/// What is beyond the range of the output's type is infinite there. Infinities beside finite elements are a mask's, or those of an
 /// overflow that the kernel asks for.
 void require_finite(const ir::Program& loop, Reference::Output& output) {
+  const ir::DType dtype = loop.buffers[output.buffer].dtype;
   for (auto& [offset, value, rounding] : output.elements)
-    if (std::abs(value) > std::numeric_limits<float>::max())
-      value = std::copysign(std::numeric_limits<double>::infinity(), value);
+    if (std::isinf(ir::rounded(value, dtype))) value = std::copysign(std::numeric_limits<double>::infinity(), value);
   const auto finite = [](const auto& element) { return std::isfinite(element.value); };
   const auto fault = [masked = std::any_of(output.elements.begin(), output.elements.end(), finite)](const auto& e) {
     return std::isnan(e.value) || (std::isinf(e.value) && !masked);
@@ -142,9 +143,9 @@ void require_finite(const ir::Program& loop, Reference::Output& output) {
       inputs += fmt::format("{}{}: {}", inputs.empty() ? "" : ", ", buffer.name,
                             buffer.fill ? print(*buffer.fill) : usual_input(buffer.dtype));
   throw Error(
-      fmt::format("kernel {}: expected finite results in f32, found {} = {:.7g} ({} of {}) for {}; choose other inputs "
+      fmt::format("kernel {}: expected finite results in {}, found {} = {:.7g} ({} of {}) for {}; choose other inputs "
                   "with --inputs FILE",
-                  loop.name, element_name(loop.buffers[output.buffer], found->offset),
+                  loop.name, name(dtype), element_name(loop.buffers[output.buffer], found->offset),
                   std::isnan(found->value) ? std::abs(found->value) : found->value,
                   std::count_if(output.elements.begin(), output.elements.end(), fault), output.elements.size(),
                   inputs.empty() ? "no inputs" : inputs));

@@ -9,9 +9,19 @@ constexpr std::size_t most_rank = 5;
 
 // CUtensorMapDataType, CUtensorMapSwizzle, CUtensorMapL2promotion.
 int type_of(ir::DType dtype) {
-  constexpr int int32 = 3, float32 = 7;
-  CHECK(dtype == ir::DType::f32 || dtype == ir::DType::i32);
-  return dtype == ir::DType::f32 ? float32 : int32;
+  switch (dtype) {
+    case ir::DType::i32:
+      return 3;
+    case ir::DType::f16:
+      return 6;
+    case ir::DType::f32:
+      return 7;
+    case ir::DType::bf16:
+      return 9;
+    case ir::DType::boolean:
+      break;
+  }
+  check_failed("TMA copies no truth values", __FILE__, __LINE__);
 }
 
 int swizzle_of(int bytes) {

@@ -65,9 +65,9 @@ std::int64_t physical_offset(const ir::Stage& stage, std::span<const std::int64_
     panel = column / width;
     column %= width;
   }
-  if (stage.swizzle > 0) {  // as stage_layout.cpp: chunks of 4 elements
-    const std::int64_t flip = row / (128 / stage.swizzle) % (stage.swizzle / 16);
-    column = ((column / 4) ^ flip) * 4 + column % 4;
+  if (stage.swizzle > 0) {  // as stage_layout.cpp: chunks of 16 bytes
+    const std::int64_t flip = row / (128 / stage.swizzle) % (stage.swizzle / 16), chunk = 16 / ir::bytes(stage.dtype);
+    column = ((column / chunk) ^ flip) * chunk + column % chunk;
   }
   return (panel * rows + row) * (width + stage.pad) + column;
 }
@@ -91,7 +91,8 @@ void place(const ir::Stage& layout, const std::vector<WarpValues>& index, int la
       words[t] = physical_offset(layout, at);
     }
   }
-  for (std::int64_t& word : words) word -= lanes > 1 ? word % lanes : 0;
+  const std::int64_t in_word = elements_of_word(layout);
+  for (std::int64_t& word : words) word = (word - (lanes > 1 ? word % lanes : 0)) / in_word;
 }
 
 // Rows must begin where the access may.
@@ -119,9 +120,9 @@ BankCost bank_cost(const WarpAccess& access, const ir::Stage& layout) {
   const std::span words(memory.data(), static_cast<std::size_t>(access.threads));
   for (std::size_t s = 0; s < access.samples.size(); ++s) {
     place(layout, access.samples[s], access.run > 1 ? worst.lanes : 1, words);
-    const int cost = wavefronts(words, worst.lanes, moves);
+    const int cost = wavefronts(words, width_in_words(layout, worst.lanes), moves);
     if (cost <= worst.wavefronts) continue;
-    const int part = served_together(words, worst.lanes, moves);
+    const int part = served_together(words, width_in_words(layout, worst.lanes), moves);
     worst.wavefronts = cost, worst.least = (access.threads + part - 1) / part, worst.sample = s;
   }
   return worst;

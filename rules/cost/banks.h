@@ -2,6 +2,7 @@
 // "Shared Memory": 32 banks of 4 bytes, neighbouring words in neighbouring banks; one word a bank and cycle, a word
 // that several threads read is read once). A wavefront takes a cycle.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -66,6 +67,12 @@ struct BufferCost {
 };
 BufferCost buffer_cost(const std::vector<WarpAccess>&, const ir::Stage& layout);
 
+/// Elements of a bank's word: two of 16 bits. An access narrower than a word takes the whole of it.
+inline std::int64_t elements_of_word(const ir::Stage& s) { return std::max<std::int64_t>(1, 4 / ir::bytes(s.dtype)); }
+/// Words of an access of so many elements.
+inline int width_in_words(const ir::Stage& s, int lanes) {
+  return static_cast<int>(std::max<std::int64_t>(1, lanes / elements_of_word(s)));
+}
 /// What the threads of the warp ask for in one of the samples: the first word of each.
 std::vector<std::int64_t> words_of(const WarpAccess&, const ir::Stage& layout, std::size_t sample, int lanes);
 

@@ -125,15 +125,15 @@ class Accesses {
       if (stage->buffer == buffer) return stage;
     return nullptr;
   }
-  bool words(const ir::Stage& stage) const { return bytes(program_.find(stage.source)->dtype) == 4; }
+  static bool words(const ir::Stage& stage) { return bytes(stage.dtype) > 1; }
   int warp_size() const { return static_cast<int>(std::min<std::int64_t>(threads_, warp_lanes)); }
   std::int64_t warps() const { return std::max<std::int64_t>(1, threads_ / warp_lanes); }
 
   Environment environment(const Site& site, const Where& where) const;
   double times(const Site& site, std::uint64_t regs) const;
   std::int64_t turns_in_text(const ir::Loop&) const;
-  int run_along(const ir::Load&, const std::string& axis, std::int64_t extent) const;
-  int run(const Site& site, const ir::Load& load) const;
+  static int run_along(const ir::Load&, const std::string& axis, std::int64_t extent, const ir::Stage&);
+  int run(const Site& site, const ir::Load& load, const ir::Stage&) const;
   std::optional<WarpAccess> look(const Site& site, const ir::Load& load, const ir::Stage& stage) const;
   WarpAccess fill(const Site& site, const ir::Stage& stage) const;
 
@@ -199,8 +199,8 @@ std::int64_t Accesses::turns_in_text(const ir::Loop& loop) const {
 }
 
 // Elements that lie side by side along the axis, from a multiple of their number on.
-int Accesses::run_along(const ir::Load& load, const std::string& axis, std::int64_t extent) const {
-  constexpr std::int64_t widest = 4;  // 16 bytes
+int Accesses::run_along(const ir::Load& load, const std::string& axis, std::int64_t extent, const ir::Stage& stage) {
+  const std::int64_t widest = 16 / bytes(stage.dtype);
   const auto on_axis = [&](const ir::Expr& e) { return ir::depends_on(e, axis); };
   if (std::any_of(load.index.begin(), load.index.end() - 1, on_axis) || ir::coefficient(load.index.back(), axis) != 1)
     return 1;
@@ -208,14 +208,14 @@ int Accesses::run_along(const ir::Load& load, const std::string& axis, std::int6
   return static_cast<int>(std::gcd(std::gcd(extent, widest), ir::known_divisor(first)));
 }
 
-int Accesses::run(const Site& site, const ir::Load& load) const {
+int Accesses::run(const Site& site, const ir::Load& load, const ir::Stage& stage) const {
   int longest = 1;
   if (!site.loops.empty() && site.always) {
     const ir::Loop& loop = *site.loops.back();
-    longest = run_along(load, loop.axis.name, turns_in_text(loop));
+    longest = run_along(load, loop.axis.name, turns_in_text(loop), stage);
   }
   for (const ir::Axis& axis : tile_.axes)
-    if (axis.bind == ir::Bind::reg) longest = std::max(longest, run_along(load, axis.name, axis.extent));
+    if (axis.bind == ir::Bind::reg) longest = std::max(longest, run_along(load, axis.name, axis.extent, stage));
   return longest;
 }
 
@@ -242,7 +242,7 @@ std::optional<WarpAccess> Accesses::look(const Site& site, const ir::Load& load,
   if (lanes_ != nullptr && depends_on(load.index.back(), lanes_->name))
     access.lanes = static_cast<int>(lanes_->extent);
   else
-    access.run = run(site, load);
+    access.run = run(site, load, stage);
   std::uint64_t regs = 0;
   bool plain = stage.panel == 0 && stage.swizzle == 0;
   for (const Value& value : first) {

@@ -32,7 +32,7 @@ std::string text(const Line& line) {
 std::size_t bank(std::int64_t word) { return static_cast<std::size_t>(word % bank_count); }
 
 // `b_smem = b: 2 slots of [16][64 + 4] f32, 8704 bytes, async copies of 4`
-std::string layout_line(const ir::Stage& stage, ir::DType dtype) {
+std::string layout_line(const ir::Stage& stage) {
   std::vector<std::int64_t> shape = ir::physical_shape(stage);
   if (stage.slots > 1) shape.erase(shape.begin());
   std::string box;
@@ -44,7 +44,8 @@ std::string layout_line(const ir::Stage& stage, ir::DType dtype) {
   box += fmt::format("[{}", shape.back() - stage.pad) + (stage.pad > 0 ? fmt::format(" + {}]", stage.pad) : "]");
   std::string line = fmt::format("{} = {}: ", stage.buffer, stage.source);
   if (stage.slots > 1) line += fmt::format("{} slots of ", stage.slots);
-  line += fmt::format("{} {}, {} bytes", box, ir::name(dtype), ir::physical_count(stage) * ir::bytes(dtype));
+  line +=
+      fmt::format("{} {}, {} bytes", box, ir::name(stage.dtype), ir::physical_count(stage) * ir::bytes(stage.dtype));
   if (stage.swizzle > 0) line += fmt::format(", swizzle of {} bytes", stage.swizzle);
   constexpr const char* transports[] = {"copies", "copies ahead", "cp.async", "TMA"};
   line += fmt::format(", by {}", transports[static_cast<std::size_t>(stage.transport)]);
@@ -52,7 +53,7 @@ std::string layout_line(const ir::Stage& stage, ir::DType dtype) {
   return line + "\n";
 }
 
-// Which column of a row lies in which bank; the 33rd is where the first one would be again.
+// Which column of a row lies in which bank, of 16 bits which pair of columns; the 33rd is where the first would be again.
 std::string ladder(const ir::Stage& stage) {
   const std::int64_t columns = stage.panel > 0 ? stage.panel : stage.slab.back().extent;
   std::int64_t rows = 1;
@@ -66,8 +67,9 @@ std::string ladder(const ir::Stage& stage) {
     for (std::size_t d = stage.slab.size() - 1; d-- > 0; rest /= stage.slab[d].extent)
       index[d] = rest % stage.slab[d].extent;
     Line line = empty_line();
-    for (index.back() = 0; index.back() < std::min<std::int64_t>(columns, bank_count); ++index.back())
-      line[bank(physical_offset(stage, index))] = digit(index.back());
+    const std::int64_t in_word = elements_of_word(stage), drawn = std::min<std::int64_t>(columns, bank_count * in_word);
+    for (index.back() = 0; index.back() < drawn; index.back() += in_word)
+      line[bank(physical_offset(stage, index) / in_word)] = digit(index.back() / in_word);
     out += fmt::format("\n    {:<3} {}", row, text(line));
   }
   return out + "\n";
@@ -97,10 +99,11 @@ Part part_of(const std::vector<std::int64_t>& words, std::size_t first, std::siz
 std::string collisions(const WarpAccess& access, const ir::Stage& layout, const BankCost& cost) {
   const std::vector<std::int64_t> words = words_of(access, layout, cost.sample, cost.lanes);
   const Moves moves = access.load != nullptr ? Moves::load : Moves::store;
-  const auto size = static_cast<std::size_t>(served_together(words, cost.lanes, moves));
+  const int width = width_in_words(layout, cost.lanes);
+  const auto size = static_cast<std::size_t>(served_together(words, width, moves));
   Part worst;
   for (std::size_t first = 0; first < words.size(); first += size) {
-    Part part = part_of(words, first, size, cost.lanes);
+    Part part = part_of(words, first, size, width);
     if (part.wavefronts.size() > worst.wavefronts.size()) worst = std::move(part);
   }
   std::string out = fmt::format("    threads {} to {} by bank, one line per wavefront:\n", worst.first, worst.last);
@@ -143,9 +146,8 @@ std::string draw_banks(const ir::Program& tile, const Target& target) {
                           : "0 to 9 and a to v number columns and threads; a dot is an unused bank\n";
   const std::vector<WarpAccess> accesses = warp_accesses(tile, Unrolled::as_marked);
   for (const Staged& staged : buffers) {
-    const ir::DType dtype = tile.find(staged.stage->source)->dtype;
-    out += "\n" + layout_line(*staged.stage, dtype);
-    if (target.warp == 1 || ir::bytes(dtype) != 4) continue;
+    out += "\n" + layout_line(*staged.stage);
+    if (target.warp == 1 || ir::bytes(staged.stage->dtype) == 1) continue;
     out += ladder(*staged.stage);
     std::vector<std::string> seen;  // a pipeline holds the same accesses several times
     for (const WarpAccess& access : accesses)

@@ -52,7 +52,8 @@ void find_slabs(const ir::Body& body, double times, Features& out) {
     if (const auto* stage = stmt.as<ir::Stage>()) {
       fills = true;
       if (stage->transport == ir::Transport::tma)
-        out.wavefronts += static_cast<double>(ir::slot_count(*stage) * 4) / bank_bytes * times * out.blocks;
+        out.wavefronts +=
+            static_cast<double>(ir::slot_count(*stage) * ir::bytes(stage->dtype)) / bank_bytes * times * out.blocks;
       if (body.front().as<ir::AsyncWait>() != nullptr) out.ahead = std::max(out.ahead, stage->slots - 1.0);
     }
     if (const auto* loop = stmt.as<ir::Loop>())

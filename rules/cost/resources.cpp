@@ -7,6 +7,7 @@
 #include <set>
 
 #include "ir/emit/shared_layout.h"
+#include "ir/float16.h"
 #include "ir/stage_layout.h"
 #include "ir/walk.h"
 #include "rules/tile/helpers/common.h"
@@ -238,7 +239,7 @@ std::int64_t shared_bytes(const ir::Program& program, const Target& target) {
   };
   ir::for_each(program.body, [&](const ir::Stmt& stmt) {
     if (const auto* stage = stmt.as<ir::Stage>(); stage != nullptr && seen.insert(stage->buffer).second) {
-      declare(stage->buffer, program.find(stage->source)->dtype, ir::physical_count(*stage), ir::alignment(*stage));
+      declare(stage->buffer, stage->dtype, ir::physical_count(*stage), ir::alignment(*stage));
       if (stage->transport == ir::Transport::tma) barriers = std::max<std::int64_t>(barriers, stage->slots);
     }
     const auto* combine = stmt.as<ir::Combine>();
@@ -300,6 +301,16 @@ bool reaches_over(const ir::Stage& stage, const ir::SlabAxis& axis, const ir::Bu
   return !range || range->low < 0 || range->high + axis.extent > source.shape[d];
 }
 
+namespace {
+
+// Of 16 bits twice as many elements are as wide, but OpenCL has no vector of more than 16.
+int widest_copy(ir::DType dtype, const Target& target) {
+  constexpr std::int64_t most = 16;
+  return static_cast<int>(ir::is_float16(dtype) ? std::min(2 * target.vector_lanes, most) : target.vector_lanes);
+}
+
+}  // namespace
+
 std::vector<int> copy_widths(const ir::Stage& stage, const ir::Buffer& source, const Target& target,
                              const ir::Ranges& scope) {
   const ir::SlabAxis& inner = stage.slab.back();
@@ -313,7 +324,7 @@ std::vector<int> copy_widths(const ir::Stage& stage, const ir::Buffer& source, c
   if (stage.pad > 0) start = std::gcd(start, stage.pad);
   const std::int64_t columns = stage.panel > 0 ? stage.panel : inner.extent;
   std::vector<int> widths;
-  for (int lanes = static_cast<int>(target.vector_lanes); lanes > 1; lanes /= 2)
+  for (int lanes = widest_copy(source.dtype, target); lanes > 1; lanes /= 2)
     if (columns % lanes == 0 && (target.dialect == Dialect::opencl || start % lanes == 0)) widths.push_back(lanes);
   widths.push_back(1);
   return widths;

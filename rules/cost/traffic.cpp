@@ -131,7 +131,7 @@ struct Traffic::Nest {
     const auto stage = stages_.find(name);
     if (!cpu_ || stage == stages_.end()) return std::nullopt;
     const std::vector<std::int64_t> shape = ir::logical_shape(*stage->second);
-    return Memory{name, shape, ir::row_major_strides(shape), ir::bytes(program_.find(stage->second->source)->dtype)};
+    return Memory{name, shape, ir::row_major_strides(shape), ir::bytes(stage->second->dtype)};
   }
 
   void access(const std::string& buffer, const std::vector<ir::Expr>& index, std::size_t node) {

@@ -11,8 +11,7 @@ struct FuseOptions {
   bool layouts = true;  // parameters and results between kernels are stored in the order that their readers want
 };
 
-/// `graph` is what compose() gives: every output is computed. Throws Error for a dtype that kernels cannot hold yet
-/// (f16, bf16).
+/// `graph` is what compose() gives: every output is computed.
 ir::Module fuse(const ir::tensor::Graph&, const FuseOptions& = {});
 
 }  // namespace deplo::rules

@@ -1,11 +1,9 @@
 // Every node of Tensor IR becomes a kernel of its own.
 //   s = sum(x, axis=-1) -> (4, 1)   →   for a0 in 0..4: # free { for a1 in 0..8: # reduce { … acc0 <- add(acc0, x[a0,
 //   a1]) } s[a0, 0] = acc0 }
-#include <fmt/format.h>
-
 #include <algorithm>
 
-#include "core/error.h"
+#include "ir/float16.h"
 #include "rules/fusion/loop_op.h"
 
 namespace deplo::rules::fusion {
@@ -28,7 +26,7 @@ class Lifter {
   ValueId load(int tensor, std::vector<ir::Expr> index, std::vector<ValueId> args = {}) {
     const Node& node = fusion_.graph.nodes[static_cast<std::size_t>(tensor)];
     Value value;
-    value.dtype = node.type.dtype;
+    value.dtype = ir::value_type(node.type.dtype);
     if (const auto* scalar = node.as<ir::tensor::Scalar>()) {
       value.constant = scalar->value;
     } else {
@@ -45,9 +43,18 @@ class Lifter {
   }
 
   ValueId elementwise(const Node& node) {
-    Value value{.kind = Value::Kind::assign, .dtype = node.type.dtype, .op = node.as<ir::tensor::Elementwise>()->op};
+    Value value{.kind = Value::Kind::assign,
+                .dtype = ir::value_type(node.type.dtype),
+                .op = node.as<ir::tensor::Elementwise>()->op};
     for (const int arg : node.args) value.args.push_back(load(arg, identity(node.type.shape)));
-    return values_.add(std::move(value));
+    return value.op == ir::Op::copy ? conversion(node, std::move(value)) : values_.add(std::move(value));
+  }
+
+  // Between floats of any size it is the value itself.
+  ValueId conversion(const Node& node, Value copy) {
+    const ir::DType from = fusion_.type(node.args[0]).dtype, to = node.type.dtype;
+    if (from != to && ir::value_type(from) == ir::value_type(to)) return copy.args[0];
+    return values_.add(std::move(copy));
   }
 
   ValueId reduce(const Node& node, const ir::tensor::Reduction& reduction) {
@@ -58,8 +65,11 @@ class Lifter {
     const int axis = values_.new_axis(shape[d]);
     at[d] = values_.axis(axis);
     const ValueId element = load(node.args[0], std::move(at));
-    return values_.add(
-        {.kind = Value::Kind::reduce, .dtype = node.type.dtype, .op = reduction.op, .axis = axis, .args = {element}});
+    return values_.add({.kind = Value::Kind::reduce,
+                        .dtype = ir::value_type(node.type.dtype),
+                        .op = reduction.op,
+                        .axis = axis,
+                        .args = {element}});
   }
 
   // The first branch whose condition holds: selects, the last branch innermost.
@@ -77,7 +87,7 @@ class Lifter {
       }
       const ValueId condition = index(branch.condition, ir::DType::boolean);
       result = values_.add({.kind = Value::Kind::assign,
-                            .dtype = node.type.dtype,
+                            .dtype = ir::value_type(node.type.dtype),
                             .op = ir::Op::select,
                             .args = {condition, element, result}});
     }
@@ -95,12 +105,6 @@ class Lifter {
   Fusion& fusion_;
   Values& values_;
 };
-
-void check_dtype(const Node& node) {
-  if (node.type.dtype == ir::DType::f16 || node.type.dtype == ir::DType::bf16)
-    throw Error(fmt::format("tensor {}: expected float32, int32 or bool, the types that kernels hold so far, found {}",
-                            node.name, ir::torch_name(node.type.dtype)));
-}
 
 }  // namespace
 
@@ -128,7 +132,6 @@ void lift(Fusion& fusion) {
   Lifter lifter(fusion);
   for (std::size_t i = 0; i < fusion.graph.nodes.size(); ++i) {
     const Node& node = fusion.graph.nodes[i];
-    check_dtype(node);
     if (node.as<ir::tensor::Input>() || node.as<ir::tensor::Parameter>() || node.as<ir::tensor::Scalar>()) continue;
     LoopOp op{.output = static_cast<int>(i), .root = lifter(node)};
     complete(fusion, op);

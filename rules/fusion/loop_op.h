@@ -41,7 +41,7 @@ struct Fusion {
   const ir::Shape& shape(const LoopOp& op) const { return type(op.output).shape; }
 };
 
-/// One kernel per node that computes something. Throws Error for a tensor of f16 or bf16.
+/// One kernel per node that computes something. What it computes of 16-bit floats is f32, until it is written.
 void lift(Fusion&);
 /// Fills in what follows from the root: reads and cost.
 void complete(const Fusion&, LoopOp&);

@@ -108,6 +108,8 @@ class Merger {
     const auto source = std::find_if(fusion_.ops.begin(), fusion_.ops.end(),
                                      [&](const LoopOp& op) { return op.output == load.tensor; });
     if (source == fusion_.ops.end() || is_output(*source) || consumers(*source).size() != 1) return false;
+    const bool wider = ir::bytes(fusion_.type(view.output).dtype) > ir::bytes(fusion_.type(source->output).dtype);
+    if (wider) return false;  // what is stored in 16 bits stays so
     const auto merged = splice(fusion_, *source, view);
     if (!merged) return false;
     view = *merged;

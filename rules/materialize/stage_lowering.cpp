@@ -43,8 +43,7 @@ void StageLowering::declare(const ir::Stage& stage) {
   kernel_.reserve(stage.buffer);
   async_ |= stage.transport == ir::Transport::async;
   if (!stages_.emplace(stage.buffer, &stage).second) return;
-  kernel_.shared.emplace_back(
-      ir::Smem{stage.buffer, source_of(stage).dtype, ir::physical_shape(stage), ir::alignment(stage)});
+  kernel_.shared.emplace_back(ir::Smem{stage.buffer, stage.dtype, ir::physical_shape(stage), ir::alignment(stage)});
   if (stage.transport != ir::Transport::tma) return;
   barriers_ = std::max<std::int64_t>(barriers_, stage.slots);
   std::vector<std::int64_t> box(stage.origin.size(), 1);
@@ -124,7 +123,7 @@ void StageLowering::load_boxes(std::span<const ir::Stmt> run, ir::Body& to) cons
   for (const ir::Stmt& stmt : run) {
     const auto& stage = *stmt.as<ir::Stage>();
     if (stage.transport != ir::Transport::tma) continue;
-    bytes += ir::slot_count(stage) * ir::bytes(source_of(stage).dtype);
+    bytes += ir::slot_count(stage) * ir::bytes(stage.dtype);
     slot = replication_.at(stage.slot);
   }
   one.then.emplace_back(ir::MbarrierArriveExpectTx{barrier_, slot, bytes});
@@ -205,7 +204,7 @@ ir::Body StageLowering::copy_element(const ir::Stage& stage, const std::vector<i
     return body;
   }
   const std::string value = kernel_.fresh("in");
-  body.emplace_back(ir::Load{value, {source_of(stage).dtype, lanes}, stage.source, from});
+  body.emplace_back(ir::Load{value, {stage.dtype, lanes}, stage.source, from});
   body.emplace_back(ir::Write{stage.buffer, to, value, ir::WriteMode::assign, lanes});
   return body;
 }

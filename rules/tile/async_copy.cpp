@@ -10,16 +10,18 @@
 namespace deplo::rules {
 namespace {
 
-constexpr std::int64_t element = 4, widest = 16;  // bytes: PTX ISA, cp.async copies 4, 8 or 16
+constexpr std::int64_t narrowest = 4, widest = 16;  // bytes: PTX ISA, cp.async copies 4, 8 or 16
 
-// Widest first, single elements where they help. A slab that lies across the rows of its source still goes element by
-// element.
+// Widest first, the narrowest where they help. A slab of 4-byte elements that lies across the rows of its source still
+// goes element by element.
 std::vector<Value> sizes(const ir::Program& program, const ir::Stage& stage, const ir::Loop& loop,
                          const Target& target) {
   std::vector<Value> result;
-  for (const int lanes : copy_widths(stage, *program.find(stage.source), target, scope_in(tile_of(program), &loop)))
-    if (lanes * element <= widest && (result.empty() || (lanes == 1 && walks_rows(program, stage))))
-      add_option(result, lanes * element);
+  for (const int lanes : copy_widths(stage, *program.find(stage.source), target, scope_in(tile_of(program), &loop))) {
+    const std::int64_t size = lanes * ir::bytes(stage.dtype);
+    if (size < narrowest || size > widest) continue;
+    if (result.empty() || (size == narrowest && walks_rows(program, stage))) add_option(result, size);
+  }
   add_option(result, 0);
   return result;
 }
@@ -29,8 +31,10 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
   const ir::Tile& tile = tile_of(program);
   for (const ChunkStage& at : chunk_stages(tile)) {
     const ir::Stage& stage = stage_at(tile, at);
-    if (stage.transport != ir::Transport::copy || ir::bytes(program.find(stage.source)->dtype) != element) continue;
-    if (!pins.integer(at.knob)) return Fork{at.knob, sizes(program, stage, loop_at(tile, at.loop), target)};
+    if (stage.transport != ir::Transport::copy || ir::bytes(stage.dtype) == 1) continue;
+    if (pins.integer(at.knob)) continue;
+    std::vector<Value> options = sizes(program, stage, loop_at(tile, at.loop), target);
+    if (options.size() > 1) return Fork{at.knob, std::move(options)};
   }
   if (pins.empty()) return Skip{"no Stage eligible for cp.async"};
   return Apply{};
@@ -43,7 +47,7 @@ ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
     if (bytes == 0) continue;
     ir::Stage& stage = stage_at(tile, at);
     stage.transport = ir::Transport::async;
-    stage.lanes = static_cast<int>(bytes / element);
+    stage.lanes = static_cast<int>(bytes / ir::bytes(stage.dtype));
     put_wait(tile, at.loop);
   }
   return program;

@@ -13,12 +13,12 @@ namespace deplo::rules {
 namespace {
 
 // Shared memory that each further slot takes.
-std::int64_t slot_bytes(const ir::Program& program, const ir::Loop& loop) {
+std::int64_t slot_bytes(const ir::Loop& loop) {
   constexpr std::int64_t granule = 16;  // what the next buffer is aligned to
   std::int64_t total = 0;
   for (std::size_t i = 0; i < leading_stages(loop.body); ++i) {
     const auto& stage = *loop.body[i].as<ir::Stage>();
-    total += ceil_div(ir::slot_count(stage) * ir::bytes(program.find(stage.source)->dtype), granule) * granule;
+    total += ceil_div(ir::slot_count(stage) * ir::bytes(stage.dtype), granule) * granule;
   }
   return total;
 }
@@ -39,7 +39,7 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
   for (std::size_t i = 0; i < loops.size(); ++i) {
     const std::string knob = loop_knob("depth", i);
     const ir::Loop& loop = loop_at(tile, loops[i]);
-    const std::int64_t slot = slot_bytes(program, loop);
+    const std::int64_t slot = slot_bytes(loop);
     if (const auto depth = pins.integer(knob)) {
       room -= (*depth - 1) * slot;
       continue;

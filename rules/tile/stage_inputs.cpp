@@ -7,9 +7,10 @@
 //           for a6 in 0..16: # reduce
 //             in0 = load b_smem[a6, a4]
 // One knob per stageable buffer. A matmul stages the chunks of its operands, a reduction a row that is read more than
-// once, or the chunks of its row, in each sweep a buffer of its own.
+// once, or the chunks of its row, in each sweep a buffer of its own. On CPUs 16 bits are converted once, on the way.
 #include <algorithm>
 
+#include "ir/float16.h"
 #include "ir/stage_layout.h"
 #include "ir/walk.h"
 #include "rules/cost/resources.h"
@@ -61,11 +62,12 @@ bool split_index(const ir::Expr& index, const ir::Ranges& ranges, ir::Expr& orig
 // `columns`: what a matmul's loads walk along n by. It comes last in the slab, so that vectors lie along n also where
 // the source has it in another place (k transposed in q @ k.T).
 std::optional<Plan> plan_load(const ir::Program& program, const ir::Load& load, const ir::Ranges& ranges,
-                              const std::string& columns) {
+                              const std::string& columns, const Target& target) {
   const ir::Buffer* source = program.find(load.buffer);
   if (source == nullptr || source->role != ir::Role::input || gathers(program, load.index)) return std::nullopt;
   Plan plan;
   plan.stage.source = load.buffer;
+  plan.stage.dtype = target.cpu ? ir::value_type(source->dtype) : source->dtype;
   std::vector<ir::Expr> locals(load.index.size());
   std::vector<std::size_t> dims(load.index.size());
   for (std::size_t d = 0; d < load.index.size(); ++d) {
@@ -82,7 +84,7 @@ std::optional<Plan> plan_load(const ir::Program& program, const ir::Load& load, 
     plan.index.push_back(locals[d]);
   }
   if (plan.stage.slab.empty()) return std::nullopt;
-  plan.bytes = ir::physical_count(plan.stage) * ir::bytes(source->dtype);
+  plan.bytes = ir::physical_count(plan.stage) * ir::bytes(plan.stage.dtype);
   return plan;
 }
 
@@ -106,7 +108,8 @@ std::int64_t count_readers(const ir::Tile& tile, const ir::Body& region, const s
 }
 
 // The buffers of a region, each with the slab that every load of it must be of.
-std::vector<Plan> plan_region(const ir::Program& program, std::optional<std::size_t> loop, const std::string& columns) {
+std::vector<Plan> plan_region(const ir::Program& program, std::optional<std::size_t> loop, const std::string& columns,
+                              const Target& target) {
   const ir::Tile& tile = tile_of(program);
   const ir::Body& region = body_of(tile, loop);
   const ir::Ranges ranges = inside(tile, region);
@@ -117,7 +120,7 @@ std::vector<Plan> plan_region(const ir::Program& program, std::optional<std::siz
     const auto same = [&](const Plan& p) { return p.stage.source == load->buffer; };
     const auto known = std::find_if(plans.begin(), plans.end(), same);
     if (known != plans.end() && known->uses < 0) return;
-    auto plan = plan_load(program, *load, ranges, columns);
+    auto plan = plan_load(program, *load, ranges, columns, target);
     if (known != plans.end()) {
       known->uses = plan && plan->stage == known->stage ? known->uses + 1 : -1;
       return;
@@ -141,7 +144,7 @@ bool is_chunk_loop(const ir::Stmt& stmt) {
 
 // A matmul stages the operands of its product (what the epilogue adds is read once), chunk by chunk. A row has to be
 // read twice to be worth a copy; a chunk of it once, the copy can be ahead of its use.
-std::vector<Plan> find_plans(const ir::Program& program) {
+std::vector<Plan> find_plans(const ir::Program& program, const Target& target) {
   const ir::Tile& tile = tile_of(program);
   const auto matmul = find_matmul(program);
   const std::string columns = matmul ? tile.axes[matmul->n].name : "";
@@ -149,13 +152,13 @@ std::vector<Plan> find_plans(const ir::Program& program) {
   std::set<std::string, std::less<>> chunked;
   for (std::size_t i = 0; i < tile.body.size(); ++i) {
     if (!is_chunk_loop(tile.body[i])) continue;
-    for (Plan& plan : plan_region(program, i, columns)) {
+    for (Plan& plan : plan_region(program, i, columns, target)) {
       chunked.insert(plan.stage.source);
       if (plan.uses > 0) result.push_back(std::move(plan));
     }
   }
   if ((!matmul || chunked.empty()) && has_reduce(tile.body))
-    for (Plan& plan : plan_region(program, std::nullopt, columns))
+    for (Plan& plan : plan_region(program, std::nullopt, columns, target))
       if (plan.uses >= (matmul ? 1 : 2) && chunked.count(plan.stage.source) == 0) result.push_back(std::move(plan));
   if (matmul) std::erase_if(result, [&](const Plan& plan) { return !loads(matmul->reduce->body, plan.stage.source); });
   return result;
@@ -182,7 +185,7 @@ bool needed(const Plan& plan, const ir::Program& program, const Target& target) 
 
 Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
   if (!has_reduce(tile_of(program).body)) return Skip{"no chunk loop and no shared reduction"};
-  const std::vector<Plan> plans = find_plans(program);
+  const std::vector<Plan> plans = find_plans(program, target);
   if (plans.empty()) return Skip{"no load qualifies for staging"};
   std::int64_t taken = shared_bytes(program, target);
   std::set<std::string, std::less<>> seen;
@@ -222,9 +225,9 @@ void redirect_loads(ir::Body& body, const Plan& plan) {
   });
 }
 
-ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
+ir::Program apply(ir::Program program, const Target& target, const Pins& pins) {
   auto names = names_of(program);
-  std::vector<Plan> plans = find_plans(program);  // those of the tile's body last: positions in it stay
+  std::vector<Plan> plans = find_plans(program, target);  // those of the tile's body last: positions in it stay
   std::size_t at = 0;
   std::optional<std::size_t> last;
   for (Plan& plan : plans) {

@@ -26,7 +26,7 @@ std::int64_t panel_of(std::int64_t columns, std::int64_t element) {
 // Why no descriptor can describe the slab; "" where one can.
 std::string refusal(const ir::Stage& stage, const ir::Buffer& source) {
   const std::int64_t element = ir::bytes(source.dtype);
-  if (element != 4) return fmt::format("`{}` has elements of {} bytes", source.name, element);
+  if (element == 1) return fmt::format("`{}` has elements of {} bytes", source.name, element);
   const auto descends = [](const ir::SlabAxis& a, const ir::SlabAxis& b) { return a.dim >= b.dim; };
   const bool in_order = std::adjacent_find(stage.slab.begin(), stage.slab.end(), descends) == stage.slab.end();
   if (!in_order || static_cast<std::size_t>(stage.slab.back().dim) + 1 != source.shape.size())
@@ -74,7 +74,7 @@ ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
     if (!pins.on_off(at.knob).value_or(false)) continue;
     ir::Stage& stage = stage_at(tile, at);
     stage.transport = ir::Transport::tma;
-    stage.panel = panel_of(stage.slab.back().extent, ir::bytes(program.find(stage.source)->dtype));
+    stage.panel = panel_of(stage.slab.back().extent, ir::bytes(stage.dtype));
     put_wait(tile, at.loop);
   }
   return program;

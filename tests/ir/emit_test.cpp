@@ -30,12 +30,53 @@ TEST(Emit, BuffersOfEveryDtype) {
   EXPECT_THAT(opencl, HasSubstr("__global const int* restrict i, __global const uchar* restrict b"));
   EXPECT_THAT(opencl, HasSubstr("const int in0 = b[a0];"));
   EXPECT_THAT(source("sm_90", "  t[a0] = 1\n"), HasSubstr("const unsigned char* __restrict__ b"));
-  try {
-    source("opencl-cpu", "  t[a0] = 1\n", "input h: f16[2]\n");
-    FAIL() << "f16 is emitted";
-  } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "buffer h: expected f32, i32 or bool, which can be emitted, found f16");
-  }
+}
+
+TEST(Emit, SixteenBitsAreIntegersInMemory) {
+  const char* buffers = "input h: f16[64]\ninput g: bf16[64]\noutput o: f16[64]\noutput p: bf16[64]\n";
+  const std::string one =
+      "  in0 = load h[a0]\n  in1 = load g[a0]\n  o[a0] = in1\n  p[a0] = in0\n"
+      "  v0 = round_bf16(in0)\n  y[a0] = v0\n";
+  const std::string opencl = source("opencl-cpu", one, buffers);
+  EXPECT_THAT(opencl, HasSubstr("__global const ushort* restrict h, __global const ushort* restrict g"));
+  EXPECT_THAT(opencl, HasSubstr("const float in0 = vload_half(a0, (__global const half*)h);"));
+  EXPECT_THAT(opencl, HasSubstr("const float in1 = as_float((uint)g[a0] << 16);"));
+  EXPECT_THAT(opencl, HasSubstr("vstore_half_rte(in1, a0, (__global half*)o);"));
+  EXPECT_THAT(opencl, HasSubstr("p[a0] = bf16_bits(in0);"));
+  EXPECT_THAT(opencl, HasSubstr("const float v0 = round_bf16(in0);"));
+  const std::string cuda = source("sm_80", one, buffers);
+  EXPECT_THAT(cuda, HasSubstr("const unsigned short* __restrict__ h"));
+  EXPECT_THAT(cuda, HasSubstr("const float in0 = f16_value(h[a0]);"));
+  EXPECT_THAT(cuda, HasSubstr("o[a0] = f16_bits(in1);"));
+  const std::string eight = "  in0:f32x8 = load h[(a0 * 8)]\n  p[(a0 * 8)]:x8 = in0\n";
+  EXPECT_THAT(source("opencl-cpu", eight, buffers), HasSubstr("vload_half8(0, (__global const half*)h + (a0 * 8))"));
+  EXPECT_THAT(source("opencl-cpu", eight, buffers), HasSubstr("vstore8(bf16_bits8(in0), 0, &p[a0 * 8]);"));
+  const std::string wide = source("sm_80", eight, buffers);
+  EXPECT_THAT(wide, HasSubstr("const uint4 in0 = *reinterpret_cast<const uint4*>(&h[a0 * 8]);"));
+  EXPECT_THAT(wide, HasSubstr("const float in0_5 = f16_high(in0.z);"));
+  EXPECT_THAT(wide, HasSubstr("make_uint4(bf16_pair(in0_0, in0_1), bf16_pair(in0_2, in0_3), "));
+}
+
+// What is only moved is not converted: a copy to shared memory.
+TEST(Emit, BitsAreMovedAsTheyAre) {
+  const char* buffers = "input h: f16[64]\n";
+  const std::string body =
+      "  Smem s[64] (f16)\n  in0:f16x8 = load h[(a1 * 8)]\n  s[(a1 * 8)]:x8 = in0\n  s[0]:x4 = 0\n"
+      "  Sync\n  in1 = load s[a1]\n  y[a1] = in1\n";
+  const std::string opencl = source("opencl-cpu", body, buffers);
+  EXPECT_THAT(opencl, HasSubstr("const ushort8 in0 = vload8(0, &h[a1 * 8]);"));
+  EXPECT_THAT(opencl, HasSubstr("vstore8(in0, 0, &s[a1 * 8]);"));
+  EXPECT_THAT(opencl, HasSubstr("vload_half(a1, (__local half*)s)"));
+  const std::string cuda = source("sm_80", body, buffers);
+  EXPECT_THAT(cuda, HasSubstr("*reinterpret_cast<uint4*>(&s[a1 * 8]) = in0;"));
+}
+
+// A thread moves 16 bytes at once: eight f32 are two accesses.
+TEST(Emit, WiderThanAnAccessIsSeveral) {
+  const std::string text = source("sm_80", "  in0:f32x8 = load x[(a0 * 8)]\n  y[(a0 * 8)]:x8 = in0\n");
+  EXPECT_THAT(text, HasSubstr("const float4 in0_from_4 = *reinterpret_cast<const float4*>(&x[a0 * 8 + 4]);"));
+  EXPECT_THAT(text, HasSubstr("const float in0_7 = in0_from_4.w;"));
+  EXPECT_THAT(text, HasSubstr("*reinterpret_cast<float4*>(&y[a0 * 8 + 4]) = make_float4(in0_4, in0_5, in0_6, in0_7);"));
 }
 
 TEST(Emit, TruthInVectorsIsMinusOne) {

@@ -1,6 +1,7 @@
 // One battery for every device that is here: OpenCL ones and the interpreter.
 #include "measure/device.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -11,6 +12,8 @@
 #include <cstdlib>
 #include <thread>
 
+#include "core/rng.h"
+#include "ir/float16.h"
 #include "measure/add_candidate.h"
 #include "measure/opencl/opencl.h"
 
@@ -88,6 +91,85 @@ TEST_P(AnyDevice, RunsAKernel) {
   const auto c = arrays->read(2);
   for (std::size_t i = 0; i < c.size(); ++i)
     EXPECT_EQ(c[i], 1 + static_cast<float>(i) + 100 + static_cast<float>(i / threads * threads)) << i;
+}
+
+// Every f16 or bf16 as f32 and back, NaN, infinities and subnormals among them, by vectors of each width.
+TEST_P(AnyDevice, KeepsEveryNumberOfSixteenBits) {
+  std::vector<float> all(0x10000);
+  for (const ir::DType dtype : {ir::DType::f16, ir::DType::bf16})
+    for (const int lanes : {1, 2, 4, 8, 16}) {
+      for (std::size_t i = 0; i < all.size(); ++i) all[i] = ir::float16_value(static_cast<std::uint16_t>(i), dtype);
+      KernelCode candidate;
+      const std::string at = fmt::format("[(((a0 * {}) + a1) * {})]", 64 / lanes, lanes);
+      const std::string wide = lanes == 1 ? "" : fmt::format(":f32x{}", lanes),
+                        to = lanes == 1 ? "" : fmt::format(":x{}", lanes);
+      candidate.kernel = ir::parse(fmt::format(
+          "=== kernel: widths ===\ninput x: {0}[65536]\noutput y: f32[65536]\noutput z: {0}[65536]\n"
+          "Tile(axes=(a0:1024=BLOCK, a1:{1}=THREAD)):\n  in0{2} = load x{3}\n  y{3}{4} = in0\n  z{3}{4} = in0\n",
+          name(dtype), 64 / lanes, wide, at, to));
+      ASSERT_EQ(ir::verify(candidate.kernel), "");
+      candidate.source = emit(candidate.kernel, target_of(device_->info()));
+      auto built = device_->build(candidate);
+      ASSERT_TRUE(built.ok()) << built.failure().message << candidate.source.text;
+      const auto arrays = device_->allocate(candidate.kernel.buffers);
+      arrays->write(0, all);
+      for (const std::size_t output : {1, 2}) arrays->poison(output);
+      ASSERT_TRUE(built.value()->launch(*arrays, 1024).ok());
+      for (const std::size_t output : {1, 2}) {
+        const std::vector<float> found = arrays->read(output);
+        for (std::size_t i = 0; i < all.size(); ++i)
+          ASSERT_TRUE(std::isnan(all[i])
+                          ? std::isnan(found[i])
+                          : std::bit_cast<std::uint32_t>(all[i]) == std::bit_cast<std::uint32_t>(found[i]))
+              << name(dtype) << " " << i << ": " << all[i] << " became " << found[i];
+      }
+    }
+}
+
+// f32 to 16 bits, where they are stored and where a kernel says so: ties, overflow, subnormals, NaN.
+TEST_P(AnyDevice, RoundsToSixteenBits) {
+  std::vector<float> values;
+  Rng rng(1);
+  for (int i = 0; i < 2048; ++i)
+    values.push_back(static_cast<float>(std::ldexp(rng.uniform(-2, 2), static_cast<int>(rng.below(200)) - 100)));
+  for (std::uint32_t bits = 0x3f80'0000; values.size() < 3072; bits += 0x800)
+    values.push_back(std::bit_cast<float>(bits));
+  for (const float value :
+       {0.0F, -0.0F, 65504.0F, 65519.9F, 65520.0F, -65520.0F, 0x1p-14F, 0x1p-24F, 0x1p-25F, 0x1.000002p-25F,
+        0x1.FEp127F, 0x1.FFp127F, 0x1.FFFFFEp127F, INFINITY, -INFINITY, std::nanf("")})
+    values.push_back(value);
+  while (values.size() < 4096)
+    values.push_back(static_cast<float>(std::ldexp(rng.uniform(-2, 2), -14 - static_cast<int>(rng.below(14)))));
+  for (const int lanes : {1, 4, 8}) {
+    KernelCode candidate;
+    const std::string at = fmt::format("[(((a0 * {}) + a1) * {})]", 64 / lanes, lanes);
+    const std::string wide = lanes == 1 ? "" : fmt::format(":f32x{}", lanes),
+                      to = lanes == 1 ? "" : fmt::format(":x{}", lanes);
+    candidate.kernel = ir::parse(
+        fmt::format("=== kernel: rounding ===\ninput x: f32[4096]\noutput h: f16[4096]\noutput b: bf16[4096]\n"
+                    "output r: f32[4096]\noutput s: f32[4096]\nTile(axes=(a0:64=BLOCK, a1:{0}=THREAD)):\n"
+                    "  in0{1} = load x{2}\n  h{2}{3} = in0\n  b{2}{3} = in0\n  v0{1} = round_f16(in0)\n"
+                    "  r{2}{3} = v0\n  v1{1} = round_bf16(in0)\n  s{2}{3} = v1\n",
+                    64 / lanes, wide, at, to));
+    ASSERT_EQ(ir::verify(candidate.kernel), "");
+    candidate.source = emit(candidate.kernel, target_of(device_->info()));
+    auto built = device_->build(candidate);
+    ASSERT_TRUE(built.ok()) << built.failure().message << candidate.source.text;
+    const auto arrays = device_->allocate(candidate.kernel.buffers);
+    arrays->write(0, values);
+    for (const std::size_t output : {1, 2, 3, 4}) arrays->poison(output);
+    ASSERT_TRUE(built.value()->launch(*arrays, 64).ok());
+    for (const std::size_t output : {1, 2, 3, 4}) {
+      const std::vector<float> found = arrays->read(output);
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const double expected =
+            ir::rounded(static_cast<double>(values[i]), output % 2 == 1 ? ir::DType::f16 : ir::DType::bf16);
+        ASSERT_TRUE(std::isnan(expected) ? std::isnan(found[i]) : static_cast<float>(expected) == found[i])
+            << candidate.kernel.buffers[output].name << ": " << values[i] << " became " << found[i] << ", expected "
+            << expected << ", " << lanes << " lanes";
+      }
+    }
+  }
 }
 
 TEST_P(AnyDevice, APrefixLeavesTheRestAlone) {

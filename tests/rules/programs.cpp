@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/rng.h"
+#include "ir/float16.h"
 #include "ir/walk.h"
 #include "rules/inline_kernels.h"
 
@@ -101,9 +102,13 @@ std::string difference(const ir::Program& program, const ir::Memory& expected, c
     double scale = 0;
     for (const double v : want)
       if (std::isfinite(v)) scale = std::max(scale, std::abs(v));
+    // What lies halfway between two numbers of 16 bits may be rounded to either.
+    const double spacing = 2 * ir::unit_roundoff(buffer.dtype), least = ir::is_float16(buffer.dtype) ? 0x1p-24 : 0;
     for (std::size_t i = 0; i < want.size(); ++i) {
-      const bool same =
-          std::isnan(want[i]) ? std::isnan(have[i]) : want[i] == have[i] || std::abs(want[i] - have[i]) <= 1e-9 * scale;
+      const bool same = std::isnan(want[i])
+                            ? std::isnan(have[i])
+                            : want[i] == have[i] || std::abs(want[i] - have[i]) <=
+                                                        std::max({1e-9 * scale, spacing * std::abs(want[i]), least});
       if (!same)
         return buffer.name + "[" + std::to_string(i) + "]: expected " + std::to_string(want[i]) + ", found " +
                std::to_string(have[i]);

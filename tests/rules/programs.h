@@ -26,7 +26,8 @@ std::string read_text(const std::string& path);
 ir::Memory random_memory(const ir::Program&, std::uint64_t seed);
 /// What `program` leaves in `memory`.
 ir::Memory result(const ir::Program&, ir::Memory memory, const ir::Limits& = {});
-/// "" where all outputs agree to 1e-9 of the output's scale and the gaps between rows are untouched; else where not.
+/// "" where all outputs agree to 1e-9 of the output's scale, or of 16 bits to the neighbour, and the gaps between rows
+/// are untouched; else where not.
 std::string difference(const ir::Program&, const ir::Memory& expected, const ir::Memory& found);
 
 /// Applies `edit` to every body, the outermost first: to plant a fault.

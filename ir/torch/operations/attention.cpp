@@ -172,16 +172,16 @@ int masked(Emitter& e, const TensorCall& call, int scores) {
   const bool causal = call.node.flag("is_causal");
   if (!causal && call.args.size() < 4) return scores;
   if (!causal && e.dtype(call.args[3]) != DType::boolean)
-    return e.elementwise(Op::add, {scores, e.broadcast(e.convert(call.args[3], call.dtype()), shape)}, "masked");
+    return e.elementwise(Op::add, {scores, e.broadcast(e.convert(call.args[3], e.dtype(scores)), shape)}, "masked");
   const int mask = causal
                        ? e.coordinate(less(coordinate(key), coordinate(query) + 1), {DType::boolean, shape}, "causal")
                        : e.broadcast(call.args[3], shape);
-  const int never = e.scalar(-infinity, call.dtype(), "never");
+  const int never = e.scalar(-infinity, e.dtype(scores), "never");
   return e.elementwise(Op::select, {mask, scores, never}, "masked");
 }
 
 int decompose_attention(Emitter& e, const TensorCall& call) {
-  const DType t = call.dtype();
+  const DType t = accumulation_type(call.dtype());  // of the scores, too
   const int q = e.convert(call.args[0], t);
   int k = e.convert(call.args[1], t), v = e.convert(call.args[2], t);
   if (call.node.flag("enable_gqa")) {
@@ -195,7 +195,8 @@ int decompose_attention(Emitter& e, const TensorCall& call) {
   const int scale = e.scalar(call.node.number("scale"), t, "scale");
   const int scores = e.elementwise(Op::multiply, {product, scale}, "scores");
   const auto keys = static_cast<std::int64_t>(shape.size()) - 1;
-  return contract(e, softmax_over(e, masked(e, call, scores), keys), v, false, call.shape());
+  const int probabilities = softmax_over(e, masked(e, call, scores), keys);
+  return e.convert(contract(e, probabilities, v, false, call.shape()), call.dtype());
 }
 
 python::Value call_attention(const python::Call& c) {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
+#include "ir/float16.h"
 #include "ir/torch/operations/family.h"
 #include "ir/torch/operations/ops.h"
 
@@ -89,28 +89,21 @@ TensorType infer_to(const Inference& call) {
   return {std::get<DType>(call.node().attributes.at("dtype")), call.shape(0)};
 }
 
-// To the nearest number with so many significant bits, ties to even; below 2^least_exponent the spacing stays as it is.
-double round_to(double x, int bits, int least_exponent, double largest) {
-  if (!std::isfinite(x) || x == 0) return x;
-  const double spacing = std::ldexp(1.0, std::max(std::ilogb(x), least_exponent) - (bits - 1));
-  const double rounded = std::nearbyint(x / spacing) * spacing;
-  return std::fabs(rounded) > largest ? std::copysign(std::numeric_limits<double>::infinity(), x) : rounded;
-}
-
-double to_f32(double x) { return static_cast<float>(x); }
-double to_f16(double x) { return round_to(x, 11, -14, 65504); }
-double to_bf16(double x) { return round_to(x, 8, -126, 0x1.FEp127); }
-
 Values evaluate_to(const Operands& o) {
   const DType from = o.args[0]->type.dtype, to = o.node.type.dtype;
   if (from == to) return o.value(0);
-  constexpr std::array conversions = {to_f32, to_f16, to_bf16, to_integer, to_truth};  // in the order of DType
   Values result(o.value(0).size());
-  std::ranges::transform(o.value(0), result.begin(), conversions[static_cast<std::size_t>(to)]);
+  std::ranges::transform(o.value(0), result.begin(), [to](double x) {
+    return to == DType::i32 ? to_integer(x) : to == DType::boolean ? to_truth(x) : rounded(x, to);
+  });
   return result;
 }
 
-int decompose_to(Emitter& e, const TensorCall& call) { return e.convert(call.args[0], call.dtype()); }
+int decompose_to(Emitter& e, const TensorCall& call) {
+  const int x = call.args[0];
+  const DType to = call.dtype();
+  return e.dtype(x) != to && is_float16(to) ? e.round(e.convert(x, DType::f32), to) : e.convert(x, to);
+}
 
 python::Value call_to(const python::Call& c) {
   const Id x = c.tensor("input");

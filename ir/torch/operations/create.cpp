@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "ir/float16.h"
 #include "ir/torch/operations/family.h"
 
 namespace deplo::ir::torch {
@@ -45,7 +46,9 @@ TensorType infer_arange(const Inference& call) {
 Values evaluate_arange(const Operands& o) {
   Values result(o.result_count());
   for (std::size_t i = 0; i < result.size(); ++i)
-    result[i] = static_cast<double>(o.node.integer("start") + static_cast<std::int64_t>(i) * o.node.integer("step"));
+    result[i] =
+        rounded(static_cast<double>(o.node.integer("start") + static_cast<std::int64_t>(i) * o.node.integer("step")),
+                o.node.type.dtype);
   return result;
 }
 
@@ -114,6 +117,7 @@ TensorType infer_full(const Inference& call) {
     call.expected("a value that int32 holds", fmt::format("{}", value));
   if (dtype == DType::i32) value = std::trunc(value);
   if (dtype == DType::boolean) value = value != 0 ? 1 : 0;
+  if (is_float16(dtype)) value = rounded(value, dtype);
   call.set("value", value);
   return {dtype, call.node().integers("shape")};
 }

@@ -1,6 +1,8 @@
 // What several families of operations need.
 #include "ir/torch/operations/family.h"
 
+#include "ir/float16.h"
+
 namespace deplo::ir::torch {
 namespace {
 
@@ -63,6 +65,8 @@ int operand(Emitter& e, const TensorCall& call, std::size_t i, DType dtype) {
 }
 
 DType arithmetic_type(DType dtype) { return dtype == DType::boolean ? DType::i32 : dtype; }
+
+DType accumulation_type(DType dtype) { return arithmetic_type(value_type(dtype)); }
 
 int with(Emitter& e, Op op, int a, int b, std::string_view suffix) {
   return e.elementwise(op, {a, e.broadcast(b, Shape(e.shape(a)))}, suffix);

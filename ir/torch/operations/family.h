@@ -56,6 +56,8 @@ Shape batch_strides(const Shape& operand, const Shape& batch);
 int operand(Emitter&, const TensorCall&, std::size_t i, DType);
 /// Truth values are calculated with as the integers 0 and 1.
 DType arithmetic_type(DType);
+/// Besides, many elements of 16 bits amount to an f32, and what comes of that within an operation is one too.
+DType accumulation_type(DType);
 /// sum over k of a[batch…, m, k] * b[batch…, k, n] (b transposed: [batch…, n, k]). A vector has no m, or no n; nor has
 /// the result then.
 int contract(Emitter&, int a, int b, bool b_transposed, const Shape& result);

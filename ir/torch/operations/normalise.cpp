@@ -62,16 +62,17 @@ int less_maximum(Emitter& e, int x, const Dims& dims) {
 }
 
 int decompose_softmax(Emitter& e, const TensorCall& call) {
-  return softmax_over(e, e.convert(call.args[0], call.dtype()), call.node.integer("dim"));
+  const int x = e.convert(call.args[0], accumulation_type(call.dtype()));
+  return e.convert(softmax_over(e, x, call.node.integer("dim")), call.dtype());
 }
 
 // x - max - log(sum(exp(x - max)))
 int decompose_log_softmax(Emitter& e, const TensorCall& call) {
-  const int x = e.convert(call.args[0], call.dtype());
+  const int x = e.convert(call.args[0], accumulation_type(call.dtype()));
   const Dims dims = over(e, x, call.node.integer("dim"));
   const int shifted = less_maximum(e, x, dims);
   const int sum = e.reduce(Op::add, e.elementwise(Op::exp, {shifted}, "exp"), dims, "sum");
-  return with(e, Op::subtract, shifted, e.elementwise(Op::log, {sum}, "log"), "ew");
+  return e.convert(with(e, Op::subtract, shifted, e.elementwise(Op::log, {sum}, "log"), "ew"), call.dtype());
 }
 
 python::Value call_softmax(const python::Call& c) {
@@ -154,7 +155,7 @@ Values evaluate_rms_norm(const Operands& o) {
 int inverse_root(Emitter& e, const TensorCall& call, int x, const Dims& dims) {
   const int square = e.elementwise(Op::multiply, {x, x}, "sq");
   const int mean_square = mean_over(e, square, dims);
-  const int eps = e.scalar(call.node.number("eps"), call.dtype(), "eps");
+  const int eps = e.scalar(call.node.number("eps"), e.dtype(x), "eps");
   return e.elementwise(Op::rsqrt, {e.elementwise(Op::add, {mean_square, eps}, "add_eps")}, "rsq");
 }
 
@@ -167,19 +168,20 @@ Dims normalised_dims(const TensorCall& call) {
 
 // x * weight + bias, as far as the call has them.
 int affine(Emitter& e, const TensorCall& call, int x) {
-  if (call.args.size() > 1) x = with(e, Op::multiply, x, e.convert(call.args[1], call.dtype()), "scaled");
-  if (call.args.size() > 2) x = with(e, Op::add, x, e.convert(call.args[2], call.dtype()), "shifted");
-  return x;
+  const DType t = e.dtype(x);
+  if (call.args.size() > 1) x = with(e, Op::multiply, x, e.convert(call.args[1], t), "scaled");
+  if (call.args.size() > 2) x = with(e, Op::add, x, e.convert(call.args[2], t), "shifted");
+  return e.convert(x, call.dtype());
 }
 
 int decompose_layer_norm(Emitter& e, const TensorCall& call) {
   const Dims dims = normalised_dims(call);
-  const int rest = centred(e, e.convert(call.args[0], call.dtype()), dims);
+  const int rest = centred(e, e.convert(call.args[0], accumulation_type(call.dtype())), dims);
   return affine(e, call, with(e, Op::multiply, rest, inverse_root(e, call, rest, dims), "norm"));
 }
 
 int decompose_rms_norm(Emitter& e, const TensorCall& call) {
-  const int x = e.convert(call.args[0], call.dtype());
+  const int x = e.convert(call.args[0], accumulation_type(call.dtype()));
   return affine(e, call, with(e, Op::multiply, x, inverse_root(e, call, x, normalised_dims(call)), "norm"));
 }
 

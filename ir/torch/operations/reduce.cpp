@@ -113,23 +113,24 @@ int finish(Emitter& e, const TensorCall& call, int x) {
 
 template <Op op>
 int decompose_reduction(Emitter& e, const TensorCall& call) {
-  const DType t = arithmetic_type(call.dtype());
+  const DType t = accumulation_type(call.dtype());
   const int reduced = e.reduce(op, e.convert(call.args[0], t), dims_of(call), "reduce");
   return finish(e, call, e.convert(reduced, call.dtype()));
 }
 
 int decompose_mean(Emitter& e, const TensorCall& call) {
-  return finish(e, call, mean_over(e, e.convert(call.args[0], call.dtype()), dims_of(call)));
+  const int mean = mean_over(e, e.convert(call.args[0], accumulation_type(call.dtype())), dims_of(call));
+  return finish(e, call, e.convert(mean, call.dtype()));
 }
 
 // In two passes: the mean first, then the squares of what is left.
 int decompose_var(Emitter& e, const TensorCall& call) {
   const Dims dims = dims_of(call);
-  const int x = e.convert(call.args[0], call.dtype());
+  const int x = e.convert(call.args[0], accumulation_type(call.dtype()));
   const int rest = centred(e, x, dims);
   const double degrees = count_along(e, x, dims) - static_cast<double>(call.node.integer("correction"));
   const int square = e.elementwise(Op::multiply, {rest, rest}, "sq");
-  return finish(e, call, divided_sum(e, square, dims, std::max(degrees, 0.0)));
+  return finish(e, call, e.convert(divided_sum(e, square, dims, std::max(degrees, 0.0)), call.dtype()));
 }
 
 // In expressions

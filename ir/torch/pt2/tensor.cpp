@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <bit>
 #include <cmath>
 #include <cstring>
 
 #include "core/error.h"
+#include "ir/float16.h"
 #include "ir/torch/graph.h"
 
 namespace deplo::ir::torch::pt2 {
@@ -22,14 +22,6 @@ T load(const char* bytes) {
   T value;
   std::memcpy(&value, bytes, sizeof value);
   return value;
-}
-
-float from_half(std::uint16_t bits) {
-  const int exponent = (bits >> 10) & 31, fraction = bits & 1023;
-  const float sign = bits & 0x8000 ? -1.0F : 1.0F;
-  if (exponent == 31) return sign * (fraction ? NAN : INFINITY);
-  return sign * (exponent == 0 ? std::ldexp(static_cast<float>(fraction), -24)
-                               : std::ldexp(static_cast<float>(fraction + 1024), exponent - 25));
 }
 
 float from_integer(std::int64_t value, const std::string& where) {
@@ -64,9 +56,9 @@ float element(ScalarType type, const char* bytes, const std::string& where) {
     case ScalarType::boolean:
       return *bytes ? 1.0F : 0.0F;
     case ScalarType::float16:
-      return from_half(load<std::uint16_t>(bytes));
+      return float16_value(load<std::uint16_t>(bytes), DType::f16);
     default:
-      return std::bit_cast<float>(std::uint32_t{load<std::uint16_t>(bytes)} << 16);  // bfloat16
+      return float16_value(load<std::uint16_t>(bytes), DType::bf16);
   }
 }
 

@@ -132,7 +132,7 @@ ir::Stage& stage_at(ir::Tile& tile, const ChunkStage& at) {
 }
 
 std::vector<ir::Stage> tma_layouts(const ir::Stage& stage) {
-  constexpr std::int64_t element = 4;  // bytes, of all that TMA copies here
+  const std::int64_t element = ir::bytes(stage.dtype);
   std::int64_t rows = 1;
   for (std::size_t i = 0; i + 1 < stage.slab.size(); ++i) rows *= stage.slab[i].extent;
   std::vector<ir::Stage> result = {stage};

@@ -33,6 +33,25 @@ TEST(InterpretValues, AGatherReadsWhatIsNamed) {
   EXPECT_EQ(points[0].value, 20);
 }
 
+TEST(InterpretValues, SixteenBitsAreRoundedWhereTheyAreStored) {
+  const char* text =
+      "=== loop: r ===\ninput x: bf16[3]\noutput y: f16[3]\noutput z: f32[3]\n"
+      "for a0 in 0..3: # free\n"
+      "  in0 = load x[a0]\n"
+      "  v0 = multiply(in0, 1.0009765625)\n"
+      "  y[a0] = v0\n"
+      "  v1 = round_bf16(v0)\n"
+      "  z[a0] = v1\n";
+  const double x = 1.0009765625;  // 1 + 2^-10, which f16 holds and bf16 rounds to 1
+  Memory memory = {{"x", {x, 1.5, 100'000}}, {"y", Values(3, NAN)}, {"z", Values(3, NAN)}};
+  const Memory rounded = run_on(text, memory);
+  EXPECT_EQ(rounded.at("x"), (Values{1, 1.5, 99'840}));
+  EXPECT_EQ(rounded.at("y"), (Values{x, 1.501953125, INFINITY}));  // 1.50146484375 lies halfway, 1.501953125 is even
+  EXPECT_EQ(rounded.at("z"), (Values{1, 1.5, 99'840}));
+  interpret(parse(text), memory, {}, Outputs::exact);
+  EXPECT_EQ(memory.at("y"), (Values{x, 1.50146484375, 99'840 * x}));
+}
+
 TEST(InterpretValues, IndexValuesAndConversions) {
   const Memory memory = run_on(
       "=== loop: v ===\ninput x: f32[4]\noutput y: i32[4]\noutput t: bool[4]\noutput z: f32[4]\n"

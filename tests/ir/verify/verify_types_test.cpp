@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 const std::string buffers =
     "input x: f32[8]\ninput i: i32[8]\ninput b: bool[8]\ninput h: f16[8]\noutput y: f32[8]\noutput n: i32[8]\n"
     "output t: bool[8]\n";
-const std::string values = "in0 = load x[0]\nin1:i32 = load i[0]\nin2:bool = load b[0]\nin3:f16 = load h[0]\n";
+const std::string values = "in0 = load x[0]\nin1:i32 = load i[0]\nin2:bool = load b[0]\nin3 = load h[0]\n";
 
 std::string loop(std::string_view body) {
   std::string text = "=== loop: k ===\n";
@@ -68,6 +68,21 @@ TEST(VerifyTypes, WritesAreOfTheBuffersType) {
   EXPECT_THAT(loop("t[0] = 2\n"), HasSubstr("2 is not 0 or 1"));
 }
 
+TEST(VerifyTypes, SixteenBitsAreOfMemory) {
+  EXPECT_EQ(loop("y[0] = in3\n"), "");
+  EXPECT_THAT(loop("v0:f16 = load h[0]\n"), HasSubstr("f16 is a type of memory: its values are f32"));
+  EXPECT_THAT(loop("v0:f16 = copy(in0)\n"), HasSubstr("f16 is a type of memory"));
+  EXPECT_THAT(loop("acc0:f16 <- add(acc0, in0)\n"), HasSubstr("f16 is a type of memory"));
+  EXPECT_EQ(kernel("Smem s[8] (f16)\nv0:f16 = load h[0]\ns[0] = v0\ns[1] = in0\ns[2] = 0.5\n"), "");
+  EXPECT_THAT(kernel("v0:f16 = load h[0]\ny[0] = v0\n"), HasSubstr("`v0` is f16, expected f32"));
+  EXPECT_THAT(kernel("v0:f16 = load h[0]\nv1 = add(v0, in0)\n"), HasSubstr("`v0` is f16, expected f32"));
+  EXPECT_THAT(kernel("v0:bf16 = load h[0]\n"), HasSubstr("`h` holds f16"));
+  EXPECT_THAT(kernel("Smem s[8] (f16)\ns[a1] = 0\nSync\nTreeHalve(s, op=add, length=8, tid=a1)\n"),
+              HasSubstr("`s` holds f16, no values to merge"));
+  const char* sums = "=== loop: k ===\noutput z: bf16[8]\nfor a0 in 0..8: # free\n  z[a0] += 1\n";
+  EXPECT_THAT(verify(parse(sums)), HasSubstr("`z` holds bf16: += is exact to f32 only"));
+}
+
 TEST(VerifyTypes, IndexValues) {
   EXPECT_EQ(loop("for a0 in 0..8: # free\n  v0:i32 = index (a0 + 3)\n  n[a0] = v0\n"), "");
   EXPECT_EQ(loop("for a0 in 0..8: # free\n  v0:bool = index (a0 < 3)\n  t[a0] = v0\n"), "");
@@ -75,7 +90,7 @@ TEST(VerifyTypes, IndexValues) {
   EXPECT_THAT(loop("v0:i32 = index a0\n"), HasSubstr("`a0` is not an axis in scope"));
   EXPECT_THAT(loop("for a0 in 0..3: # free\n  v0:i32 = index (a0 * 2147483647)\n"),
               HasSubstr("more than 32 bits hold"));
-  EXPECT_THAT(loop("v0:f16 = index 3\n"), HasSubstr("an index is i32, bool or f32, not f16"));
+  EXPECT_THAT(loop("v0:f16 = index 3\n"), HasSubstr("f16 is a type of memory"));
   EXPECT_THAT(loop("v0:i32 = index lane\n"), HasSubstr("`lane` is not an axis in scope"));
   EXPECT_EQ(kernel("v0:i32x4 = index ((a0 * 4) + lane)\nn[(a0 * 4)]:x4 = v0\n"), "");
   EXPECT_EQ(kernel("v0:boolx4 = index (lane < a0)\nv1:f32x4 = select(v0, in0, 0)\ny[(a0 * 4)]:x4 = v1\n"), "");

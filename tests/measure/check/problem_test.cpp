@@ -9,6 +9,7 @@
 #include <functional>
 #include <set>
 
+#include "ir/float16.h"
 #include "measure/check/elements.h"
 #include "measure/check/inputs.h"
 #include "measure/check/reference.h"
@@ -153,6 +154,51 @@ TEST(Problem, OperandsRoundedToTf32AreFound) {
         for (std::int64_t p = 0; p < k; ++p) matmul.at(i, j) += tf32(data[0][i * k + p]) * tf32(data[1][p * 8 + j]);
       }
     EXPECT_TRUE(matmul.check().has_value()) << k;
+  }
+}
+
+// Outputs of 16 bits are compared as what they are rounded from: that costs no strictness.
+TEST(Problem, FaultsOfSixteenBitKernelsAreFound) {
+  for (const ir::DType dtype : {ir::DType::f16, ir::DType::bf16}) {
+    const std::int64_t m = 16, n = 16, k = 512;
+    ir::Program loop = matmul(m, n, k);
+    for (ir::Buffer& buffer : loop.buffers) buffer.dtype = dtype;
+    ScriptedDevice device;
+    Problem problem(loop, device, 5);
+    auto& data = static_cast<ScriptedArrays&>(problem.arrays()).data;
+    const auto store = [&](const std::function<float(std::int64_t, std::int64_t)>& element) {
+      for (std::int64_t i = 0; i < m; ++i)
+        for (std::int64_t j = 0; j < n; ++j) data[2][static_cast<std::size_t>(i * n + j)] = element(i, j);
+    };
+    const auto rounded = [&](double value) { return static_cast<float>(ir::rounded(value, dtype)); };
+    const auto a = [&](std::int64_t i, std::int64_t p) { return data[0][static_cast<std::size_t>(i * k + p)]; };
+    const auto b = [&](std::int64_t p, std::int64_t j) { return data[1][static_cast<std::size_t>(p * n + j)]; };
+    const auto sum = [&](std::int64_t i, std::int64_t j, std::int64_t terms) {
+      float total = 0;
+      for (std::int64_t p = 0; p < terms; ++p) total += a(i, p) * b(p, j);
+      return static_cast<double>(total);
+    };
+    for (const float value : data[0])
+      ASSERT_EQ(value, rounded(static_cast<double>(value))) << "the inputs have 16 bits";
+    store([&](auto i, auto j) { return rounded(sum(i, j, k)); });
+    EXPECT_FALSE(problem.check(Coverage::whole).has_value()) << problem.check(Coverage::whole)->message;
+    store([&](auto i, auto j) { return rounded(sum(i, j, k - 1)); });
+    EXPECT_TRUE(problem.check(Coverage::whole).has_value()) << "a missing term";
+    store([&](auto i, auto j) {  // towards zero
+      const std::uint32_t cut = dtype == ir::DType::f16 ? 0xffffe000U : 0xffff0000U;
+      return std::bit_cast<float>(std::bit_cast<std::uint32_t>(static_cast<float>(sum(i, j, k))) & cut);
+    });
+    EXPECT_TRUE(problem.check(Coverage::whole).has_value()) << "cut off in place of rounded";
+    store([&](auto i, auto j) {
+      float total = 0;
+      for (std::int64_t p = 0; p < k; ++p) total = rounded(static_cast<double>(total + a(i, p) * b(p, j)));
+      return total;
+    });
+    EXPECT_TRUE(problem.check(Coverage::whole).has_value()) << "sums of 16 bits";
+    store([&](auto i, auto j) { return i == 3 && j == 5 ? INFINITY : rounded(sum(i, j, k)); });
+    EXPECT_TRUE(problem.check(Coverage::whole).has_value()) << "an infinity";
+    problem.poison_outputs();
+    EXPECT_TRUE(problem.check(Coverage::whole).has_value()) << "nothing written";
   }
 }
 

@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
+#include <utility>
 
 #include "core/rng.h"
 #include "ir/emit/emit.h"
@@ -84,7 +86,11 @@ TEST_P(Compiles, RandomSchedules) {
     Rng rng(seed);
     const Shapes& s = shapes[rng.below(shapes.size())];
     const std::string& symbols = s.symbols[rng.below(s.symbols.size())];
-    rules::Lowering lowering(loop_program(s.kernel, symbols), target_);
+    ir::Program loop = loop_program(s.kernel, symbols);
+    constexpr std::array types = {ir::DType::f32, ir::DType::f16, ir::DType::bf16};
+    for (ir::Buffer& buffer : loop.buffers)
+      if (buffer.dtype == ir::DType::f32 && seed % 2 == 0) buffer.dtype = types[rng.below(types.size())];
+    rules::Lowering lowering(std::move(loop), target_);
     while (lowering.fork()) lowering.choose(rng.below(lowering.fork()->options.size()));
     check(lowering, fmt::format("{} {}, seed {}", s.kernel, symbols, seed));
   }

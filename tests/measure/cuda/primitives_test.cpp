@@ -56,6 +56,22 @@ TEST_P(Primitives, BlockSumByTwoShuffles) {
       "  if (a1 == 0):\n    y[a0] = v1\n");
 }
 
+// Loads, stores and copies of each width, conversions, and what is only moved.
+TEST_P(Primitives, SixteenBits) {
+  for (const char* type : {"f16", "bf16"})
+    for (const int lanes : {1, 2, 4, 8}) {
+      const std::string x = lanes == 1 ? "" : fmt::format(":f32x{}", lanes),
+                        to = lanes == 1 ? "" : fmt::format(":x{}", lanes),
+                        bits = lanes == 1 ? std::string(":") + type : fmt::format(":{}x{}", type, lanes);
+      compile(fmt::format(
+          "input x: {0}[2048]\noutput y: {0}[2048]\noutput z: f32[2048]\nTile(axes=(a0:8=BLOCK, a1:32=THREAD)):\n"
+          "  Smem s[256] ({0})\n  in0{2} = load x[((a0 * 256) + (a1 * {1}))]\n  in1{4} = load x[(a1 * {1})]\n"
+          "  s[(a1 * {1})]{3} = in1\n  Sync\n  in2{2} = load s[(a1 * {1})]\n  v0{2} = add(in0, in2)\n"
+          "  v1{2} = round_{0}(v0)\n  y[((a0 * 256) + (a1 * {1}))]{3} = v1\n  z[((a0 * 256) + (a1 * {1}))]{3} = v0\n",
+          type, lanes, x, to, bits));
+    }
+}
+
 TEST_P(Primitives, AdditionsToMemory) {
   compile(
       "input x: f32[64, 4]\ninput i: i32[64]\noutput y: f32[4]\noutput n: i32[1]\n"

@@ -161,13 +161,26 @@ TEST(Fuse, NamesOfTheUserAreNotThoseOfKernels) {
   EXPECT_THAT(ir::print(fused(code)), testing::HasSubstr("load a0_1[a0, a1]"));
 }
 
-TEST(Fuse, HalvesAreRefusedByName) {
-  try {
-    fused("torch.exp(torch.randn(4).to(torch.float16))");
-    FAIL() << "expected an Error";
-  } catch (const Error& e) {
-    EXPECT_THAT(e.what(), testing::HasSubstr("expected float32, int32 or bool"));
-    EXPECT_THAT(e.what(), testing::HasSubstr("found float16"));
+// Between the operations of a kernel values are f32: rounded where a tensor is stored, and where the user says so.
+TEST(Fuse, HalvesAreRoundedWhereTheyAreStored) {
+  const std::string text = ir::print(fused("x = torch.randn(4, dtype=torch.float16); torch.exp(x * 3) + 1"));
+  EXPECT_THAT(text, testing::HasSubstr("input x: f16[4]"));
+  EXPECT_THAT(text, testing::HasSubstr("output add: f16[4]"));
+  EXPECT_THAT(text, testing::Not(testing::HasSubstr("round_f16(")));
+  EXPECT_THAT(ir::print(fused("(torch.randn(4) * 3).to(torch.bfloat16).float() + 1")),
+              testing::HasSubstr("= round_bf16("));
+}
+
+// f16 ends at 65504, which neither the mean nor the sum of squares may pass through.
+TEST(Fuse, WhatManyHalvesAmountToIsF32) {
+  for (const char* code : {"torch.randn(64, 4, dtype=torch.float16).sum((0, 1)) * 1e-3",
+                           "(torch.rand(64, 64, dtype=torch.float16) * 200).mean((0, 1))",
+                           "torch.nn.functional.softmax(torch.randn(4, 9, dtype=torch.bfloat16), -1)"}) {
+    const ir::Module module = fused(code);
+    for (const ir::Tensor& tensor : module.tensors) {
+      const bool between = tensor.kind == ir::Tensor::Kind::computed && tensor.name != module.outputs.at(0);
+      EXPECT_TRUE(!between || tensor.type.dtype == ir::DType::f32) << code << "\n" << tensor.name;
+    }
   }
 }
 

@@ -19,8 +19,6 @@ namespace {
 
 constexpr unsigned most_seconds = 30;  // of one case
 
-ir::Program loop_program(const TrailCase& c) { return ir::parse(kernel(c.kernel).text, c.symbols, c.kernel); }
-
 Target target_of(const TrailCase& c) {
   Target target = load_target(c.target);
   if (c.tight == 0) return target;
@@ -134,6 +132,17 @@ std::string read_all(int from) {
 }
 
 }  // namespace
+
+ir::Program loop_program(const TrailCase& c) {
+  ir::Program program = ir::parse(kernel(c.kernel).text, c.symbols, c.kernel);
+  std::uint64_t types = c.types;
+  for (ir::Buffer& buffer : program.buffers) {
+    if (buffer.dtype == ir::DType::f32 && types % 3 > 0)
+      buffer.dtype = types % 3 == 1 ? ir::DType::f16 : ir::DType::bf16;
+    types /= 3;
+  }
+  return program;
+}
 
 std::set<std::string> applied_rules(const TrailCase& c) {
   std::set<std::string> applied;

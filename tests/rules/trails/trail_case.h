@@ -16,13 +16,15 @@ using Fault = ir::Program (*)(ir::Program);
 struct TrailCase {
   std::string kernel, target;
   ir::Symbols symbols;
-  Trail wanted = {};       // choices by knob; the others are options[0]
-  std::uint64_t seed = 0;  // not 0: choices are drawn …
-  std::uint64_t lazy = 0;  // … at this percentage of the forks options[0], at the others all alike
-  int tight = 0;           // 1, 2: a device that reports limits which small extents reach
-  Fault fault = nullptr;   // in the Kernel IR
+  Trail wanted = {};        // choices by knob; the others are options[0]
+  std::uint64_t seed = 0;   // not 0: choices are drawn …
+  std::uint64_t lazy = 0;   // … at this percentage of the forks options[0], at the others all alike
+  int tight = 0;            // 1, 2: a device that reports limits which small extents reach
+  std::uint64_t types = 0;  // in base 3, the first buffer's the lowest digit: 1, 2 make f32 an f16, a bf16
+  Fault fault = nullptr;    // in the Kernel IR
 };
 std::string describe(const TrailCase&);
+ir::Program loop_program(const TrailCase&);
 
 /// Kernel, extents, limits drawn; the work bounded, so that interpreting takes milliseconds.
 TrailCase random_case(std::string_view target, std::uint64_t seed);

@@ -89,6 +89,11 @@ TrailCase shrink(TrailCase c) {
     if (!fails(replayed)) return c;  // fails for this seed's data only
     c = std::move(replayed);
   }
+  if (c.types != 0) {
+    TrailCase simpler = c;
+    simpler.types = 0;
+    take(c, std::move(simpler));
+  }
   if (c.tight != 0) {
     TrailCase simpler = c;
     simpler.tight = 0;

@@ -1,0 +1,181 @@
+// Memory: loads, writes, additions, prefetches.
+#include <algorithm>
+
+#include "core/error.h"
+#include "ir/emit/emitter.h"
+#include "ir/emit/float16.h"
+#include "ir/float16.h"
+#include "ir/walk.h"
+
+namespace deplo::ir {
+
+namespace {
+
+// CUDA C++ Programming Guide, "Device Memory Accesses": the widest access of a thread.
+constexpr std::int64_t widest_access = 16;
+
+// As a swizzle does (stage_layout.h).
+bool has_flips(const Expr& index) {
+  return index.kind() == Expr::Kind::binary &&
+         (index.op() == ExprOp::bxor || has_flips(index.lhs()) || has_flips(index.rhs()));
+}
+
+}  // namespace
+
+std::string Emitter::offset(const std::string& buffer, const std::vector<Expr>& index) const {
+  return offset_code(index, memory_.at(buffer).strides, ranges_, spell_.index_type == "long");
+}
+
+// CUDA: what is there, as a C type of one or more elements. ptxas (13.0) takes the shift by an element's size behind a
+// swizzle's flips and all additions, and so makes every address of its own; in bytes the addresses share what the flips
+// give, and differ by constants of the loads.
+std::string Emitter::place(const std::string& buffer, const std::vector<Expr>& index, std::string_view type) const {
+  const Memory& memory = memory_.at(buffer);
+  if (std::ranges::none_of(index, has_flips))
+    return type == element_name({memory.dtype, 1}, dialect())
+               ? element(buffer, index)
+               : fmt::format("*reinterpret_cast<const {}*>(&{})", type, element(buffer, index));
+  std::vector<std::int64_t> strides = memory.strides;
+  for (std::int64_t& stride : strides) stride *= bytes(memory.dtype);
+  return fmt::format("*reinterpret_cast<const {}*>(reinterpret_cast<const char*>({}) + ({}))", type, buffer,
+                     offset_code(index, strides, ranges_, spell_.index_type == "long"));
+}
+
+void Emitter::emit(const Load& s) {
+  types_[s.dst] = s.type;
+  const DType stored = memory_.at(s.buffer).dtype;
+  const bool converts = is_float16(stored) && !is_float16(s.type.dtype);
+  if (native_) return print("const {} {} = {};", type_name(s.type, dialect()), s.dst, native_load(s, converts));
+  const int n = s.type.lanes, each = static_cast<int>(std::min<std::int64_t>(n, widest_access / bytes(stored)));
+  if (n > 1 && !is_float16(s.type.dtype)) {
+    for (int lane = 0; lane < n; lane += each) load_lanes(s, lane, each);
+    return;
+  }
+  CHECK(n == each);
+  const std::string type = element_name({stored, n}, dialect()), value = place(s.buffer, s.index, type);
+  if (!converts) return line({"const ", n == 1 ? type_name(s.type, dialect()) : type, " ", s.dst, " = ", value, ";"});
+  float16_.emplace(stored, 1);
+  line({"const float ", s.dst, " = ", name(stored), "_value(", value, ");"});
+}
+
+std::string Emitter::native_load(const Load& s, bool converts) {
+  const Memory& memory = memory_.at(s.buffer);
+  const int n = s.type.lanes;
+  const std::string at = offset(s.buffer, s.index);
+  if (converts) return load_float16(s.buffer, at, memory.dtype, n, memory.space);
+  if (n == 1) return fmt::format("{}[{}]", s.buffer, at);
+  const std::string value = fmt::format("vload{}(0, &{}[{}])", n, s.buffer, at);
+  return s.type.dtype == DType::boolean ? fmt::format("-convert_int{}({})", n, value) : value;
+}
+
+// CUDA: one access for the lanes from `first` on.
+void Emitter::load_lanes(const Load& s, int first, int count) {
+  std::vector<Expr> index = s.index;
+  if (first > 0) index.back() = index.back() + first;
+  const DType stored = memory_.at(s.buffer).dtype;
+  const std::string wide = count == s.type.lanes ? s.dst : fmt::format("{}_from_{}", s.dst, first);
+  const std::string type = element_name({stored, count}, dialect());
+  line({"const ", type, " ", wide, " = ", place(s.buffer, index, type), ";"});
+  name_lanes(s.dst, s.type, wide, {stored, count}, first);
+}
+
+// CUDA: operations are on lanes. `of` is the type of `wide`: a vector of elements, or of words with two of 16 bits.
+void Emitter::name_lanes(const std::string& value, Type type, const std::string& wide, Type of, int first) {
+  constexpr std::string_view members = "xyzw";
+  const bool pairs = is_float16(of.dtype);
+  if (pairs) float16_.emplace(of.dtype, 1);
+  for (int i = 0; i < of.lanes; ++i) {
+    const auto word = static_cast<std::size_t>(pairs ? i / 2 : i);
+    const std::string text = pairs && of.lanes == 2 ? wide : wide + "." + members[word];
+    line({"const ", type_name({type.dtype, 1}, dialect()), " ", lane_name(value, first + i), " = ",
+          pairs ? unpack_float16(text, of.dtype, i) : text, ";"});
+  }
+}
+
+void Emitter::add(const Write& s) {
+  if (s.mode == WriteMode::add_together) {
+    CHECK(cuda());
+    const std::string wide = element_name({DType::f32, s.lanes}, dialect());
+    return line({"atomicAdd(reinterpret_cast<", wide, "*>(&", element(s.buffer, s.index), "), make_", wide, "(",
+                 scalars(s.value, {DType::f32, s.lanes}), "));"});
+  }
+  const DType dtype = memory_.at(s.buffer).dtype;
+  const bool emulated = !cuda() && dtype == DType::f32;
+  const bool vector = native_ && type_of(s.value, dtype).lanes > 1;
+  if (emulated) helpers_.insert(Helper::atomic_add_float);
+  for (int lane = 0; lane < s.lanes; ++lane) {
+    std::vector<Expr> index = s.index;
+    if (lane > 0) index.back() = index.back() + lane;
+    std::string value = argument(s.value, dtype, lane);
+    if (vector) value += fmt::format(".s{:x}", lane);
+    line({cuda()     ? "atomicAdd"
+          : emulated ? "atomic_add_float"
+                     : "atomic_add",
+          "(&", element(s.buffer, index), ", ", value, ");"});
+  }
+}
+
+// CUDA's lanes: "acc0_0, acc0_1".
+std::string Emitter::scalars(const Arg& value, Type type, int first) const {
+  std::string parts;
+  for (int i = first; i < first + type.lanes; ++i) parts += (i == first ? "" : ", ") + argument(value, type.dtype, i);
+  return parts;
+}
+
+// Clang's, on which the OpenCL compilers for CPUs stand; OpenCL's own prefetch does nothing in PoCL.
+void Emitter::emit(const Prefetch& s) {
+  CHECK(!cuda() && target_.prefetch);
+  line({"__builtin_prefetch(&", s.buffer, "[", offset(s.buffer, s.index), "]", s.write ? ", 1);" : ");"});
+}
+
+void Emitter::emit(const Write& s) {
+  if (adds(s.mode)) return add(s);
+  const DType stored = memory_.at(s.buffer).dtype;
+  const bool converts = is_float16(stored) && !is_float16(type_of(s.value, DType::f32).dtype);
+  if (native_) return native_write(s, converts);
+  const int n = s.lanes, each = static_cast<int>(std::min<std::int64_t>(n, widest_access / bytes(stored)));
+  if (n == 1) {
+    std::string value = argument(s.value, value_type(stored), -1);
+    if (converts) float16_.emplace(stored, 1), value = fmt::format("{}_bits({})", name(stored), value);
+    return line({element(s.buffer, s.index), " = ", value, ";"});
+  }
+  for (int lane = 0; lane < n; lane += each) write_lanes(s, lane, each);
+}
+
+void Emitter::native_write(const Write& s, bool converts) {
+  const Memory& memory = memory_.at(s.buffer);
+  const std::string at = offset(s.buffer, s.index);
+  const Type type = {converts ? DType::f32 : memory.dtype, s.lanes};
+  const std::string value = s.lanes == 1 ? argument(s.value, type.dtype, -1) : broadcast(s.value, type);
+  if (converts) {
+    if (memory.dtype == DType::bf16) float16_.emplace(memory.dtype, s.lanes);
+    return line(store_float16(s.buffer, at, memory.dtype, s.lanes, memory.space, value));
+  }
+  if (s.lanes == 1) return line({s.buffer, "[", at, "] = ", value, ";"});
+  print("vstore{}({}, 0, &{}[{}]);", s.lanes,
+        type.dtype == DType::boolean ? fmt::format("convert_uchar{}(-{})", s.lanes, value) : value, s.buffer, at);
+}
+
+// CUDA: one access for the lanes from `first` on.
+void Emitter::write_lanes(const Write& s, int first, int count) {
+  const DType stored = memory_.at(s.buffer).dtype;
+  const std::string wide = element_name({stored, count}, dialect());
+  std::vector<Expr> index = s.index;
+  if (first > 0) index.back() = index.back() + first;
+  std::string value;
+  if (!is_float16(stored)) {
+    value = "make_" + wide + "(" + scalars(s.value, {stored, count}, first) + ")";
+  } else if (is_float16(type_of(s.value, DType::f32).dtype)) {
+    CHECK(first == 0 && count == s.lanes);
+    value = argument(s.value, stored, -1);
+  } else {
+    float16_.emplace(stored, 1);
+    for (int i = first; i < first + count; i += 2)
+      value += (i == first ? "" : ", ") +
+               pack_float16(argument(s.value, DType::f32, i), argument(s.value, DType::f32, i + 1), stored);
+    if (count > 2) value = "make_" + wide + "(" + value + ")";
+  }
+  line({"*reinterpret_cast<", wide, "*>(&", element(s.buffer, index), ") = ", value, ";"});
+}
+
+}  // namespace deplo::ir

@@ -1,0 +1,107 @@
+#include "ir/emit/float16.h"
+
+#include <fmt/format.h>
+
+#include "ir/float16.h"
+
+namespace deplo::ir {
+namespace {
+
+std::string count(int lanes) { return lanes == 1 ? "" : std::to_string(lanes); }
+
+// Every OpenCL has these without cl_khr_fp16 (OpenCL C 1.2, 6.12.7). {0}: lanes.
+constexpr const char* opencl_f16 = R"(float{0} round_f16{0}(const float{0} x) {{
+  ushort bits[{1}];
+  vstore_half{0}_rte(x, 0, (half*)bits);
+  return vload_half{0}(0, (const half*)bits);
+}}
+)";
+// To nearest even: half of what is cut off is added, or a bit less where the rest is even. A NaN could lose its bits.
+constexpr const char* opencl_bf16 = R"(ushort{0} bf16_bits{0}(const float{0} x) {{
+  const uint{0} bits = as_uint{0}(x);
+  const uint{0} nearest = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+  return convert_ushort{0}(isnan(x) ? (uint{0})(0x7fc0u) : nearest);
+}}
+float{0} round_bf16{0}(const float{0} x) {{
+  return as_float{0}(convert_uint{0}(bf16_bits{0}(x)) << 16);
+}}
+)";
+
+// PTX ISA, "cvt": of a pair the first operand becomes the upper half.
+constexpr const char* cuda_f16 = R"({0} float f16_value(unsigned short bits) {{
+  float value;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+  return value;
+}}
+{0} float f16_low(unsigned pair) {{ return f16_value((unsigned short)pair); }}
+{0} float f16_high(unsigned pair) {{ return f16_value((unsigned short)(pair >> 16)); }}
+{0} unsigned short f16_bits(float value) {{
+  unsigned short bits;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+  return bits;
+}}
+{0} unsigned f16_pair(float low, float high) {{
+  unsigned pair;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  return pair;
+}}
+{0} float round_f16(float value) {{ return f16_value(f16_bits(value)); }}
+)";
+constexpr const char* cuda_bf16 =
+    R"({0} float bf16_value(unsigned short bits) {{ return __uint_as_float((unsigned)bits << 16); }}
+{0} float bf16_low(unsigned pair) {{ return __uint_as_float(pair << 16); }}
+{0} float bf16_high(unsigned pair) {{ return __uint_as_float(pair & 0xffff0000u); }}
+{0} unsigned short bf16_bits(float value) {{
+  unsigned short bits;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+  return bits;
+}}
+{0} unsigned bf16_pair(float low, float high) {{
+  unsigned pair;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  return pair;
+}}
+{0} float round_bf16(float value) {{ return bf16_value(bf16_bits(value)); }}
+)";
+
+}  // namespace
+
+std::string load_float16(std::string_view buffer, std::string_view at, DType dtype, int lanes, std::string_view space) {
+  const std::string n = count(lanes);
+  if (dtype == DType::f16)
+    return lanes == 1 ? fmt::format("vload_half({}, ({} half*){})", at, space, buffer)
+                      : fmt::format("vload_half{}(0, ({} half*){} + ({}))", n, space, buffer, at);
+  return lanes == 1 ? fmt::format("as_float((uint){}[{}] << 16)", buffer, at)
+                    : fmt::format("as_float{0}(convert_uint{0}(vload{0}(0, &{1}[{2}])) << 16)", n, buffer, at);
+}
+
+std::string store_float16(std::string_view buffer, std::string_view at, DType dtype, int lanes, std::string_view space,
+                          std::string_view value) {
+  const std::string n = count(lanes);
+  if (dtype == DType::f16)
+    return lanes == 1 ? fmt::format("vstore_half_rte({}, {}, ({} half*){});", value, at, space, buffer)
+                      : fmt::format("vstore_half{}_rte({}, 0, ({} half*){} + ({}));", n, value, space, buffer, at);
+  return lanes == 1 ? fmt::format("{}[{}] = bf16_bits({});", buffer, at, value)
+                    : fmt::format("vstore{0}(bf16_bits{0}({1}), 0, &{2}[{3}]);", n, value, buffer, at);
+}
+
+std::string unpack_float16(std::string_view word, DType dtype, int lane) {
+  return fmt::format("{}_{}({})", name(dtype), lane % 2 == 0 ? "low" : "high", word);
+}
+
+std::string pack_float16(std::string_view low, std::string_view high, DType dtype) {
+  return fmt::format("{}_pair({}, {})", name(dtype), low, high);
+}
+
+std::string round_float16(Op op, std::string_view value, int lanes) {
+  return fmt::format("{}{}({})", name(op), count(lanes), value);
+}
+
+std::string float16_definition(DType dtype, int lanes, Dialect dialect) {
+  const bool half = dtype == DType::f16;
+  if (dialect == Dialect::cuda)
+    return fmt::format(fmt::runtime(half ? cuda_f16 : cuda_bf16), "static __device__ __forceinline__");
+  return fmt::format(fmt::runtime(half ? opencl_f16 : opencl_bf16), count(lanes), lanes);
+}
+
+}  // namespace deplo::ir

@@ -1,0 +1,90 @@
+#include "ir/float16.h"
+
+#include <bit>
+#include <cmath>
+#include <limits>
+
+namespace deplo::ir {
+namespace {
+
+constexpr std::uint32_t sign_bit = 0x80000000, infinity = 0x7f800000;
+
+// The upper 16 bits, rounded to nearest even: adding half of what is cut off, or a bit less where that is even already.
+std::uint16_t upper_half(std::uint32_t bits) {
+  if ((bits & ~sign_bit) > infinity) return static_cast<std::uint16_t>(bits >> 16 | 0x40);  // a quiet NaN
+  return static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+std::uint16_t half_bits(std::uint32_t bits) {
+  const auto sign = static_cast<std::uint16_t>((bits & sign_bit) >> 16);
+  const std::uint32_t magnitude = bits & ~sign_bit;
+  if (magnitude > infinity) return sign | 0x7e00;
+  if (magnitude >= 0x477ff000) return sign | 0x7c00;  // 65520, halfway beyond the largest
+  if (magnitude < 0x38800000) {                       // below 2^-14 they are multiples of 2^-24, as f32s about 0.5 are
+    const float shifted = std::bit_cast<float>(magnitude) + 0.5F;
+    return sign |
+           static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(shifted) - std::bit_cast<std::uint32_t>(0.5F));
+  }
+  constexpr std::uint32_t bias = (127 - 15) << 23;  // of the exponents
+  const std::uint32_t moved = magnitude - bias;
+  return sign | static_cast<std::uint16_t>((moved + 0xfff + (moved >> 13 & 1)) >> 13);
+}
+
+float half_value(std::uint16_t bits) {
+  const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000) << 16, magnitude = bits & 0x7fff;
+  if (magnitude >= 0x7c00) return std::bit_cast<float>(sign | infinity | magnitude << 13);
+  const float value = std::bit_cast<float>(magnitude << 13) * 0x1p112F;  // subnormals too: the product is exact
+  return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(value));
+}
+
+// Towards zero, and odd where that is not exact: rounded again to fewer bits, it gives what the value itself would
+// (Boldo and Melquiond, Emulation of FMA and Correctly Rounded Sums: Proved Algorithms Using Rounding to Odd, 2008).
+float to_odd(double value) {
+  const auto nearest = static_cast<float>(value);
+  const auto back = static_cast<double>(nearest);
+  if (back == value || std::isnan(value)) return nearest;
+  std::uint32_t bits = std::bit_cast<std::uint32_t>(nearest);
+  if (std::abs(back) > std::abs(value)) --bits;
+  return std::bit_cast<float>(bits | 1);
+}
+
+// Halfway to the next number towards `value`: what is beyond rounds to `found`.
+double edge_towards(double value, float found, DType dtype) {
+  const std::uint16_t bits = float16_bits(found, dtype);
+  const auto magnitude = static_cast<std::uint16_t>(bits & 0x7fff);
+  const auto of = [&](int step) {
+    return std::abs(static_cast<double>(float16_value(static_cast<std::uint16_t>(magnitude + step), dtype)));
+  };
+  const auto at = static_cast<double>(found);
+  if (magnitude == 0) return std::copysign(of(1) / 2, value);
+  if (std::isinf(at)) return std::copysign(of(-1) + (of(-1) - of(-2)) / 2, at);
+  const bool outwards = std::signbit(at) == std::signbit(value) && std::abs(value) > std::abs(at);
+  const double next = outwards ? of(1) : of(-1), here = std::abs(at);
+  return std::copysign(std::isinf(next) ? here + (here - of(-1)) / 2 : (here + next) / 2, at);
+}
+
+}  // namespace
+
+std::uint16_t float16_bits(float value, DType dtype) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  return dtype == DType::f16 ? half_bits(bits) : upper_half(bits);
+}
+
+float float16_value(std::uint16_t bits, DType dtype) {
+  return dtype == DType::f16 ? half_value(bits) : std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+}
+
+double rounded(double value, DType dtype) {
+  if (dtype == DType::f32) return static_cast<double>(static_cast<float>(value));
+  if (!is_float16(dtype)) return value;
+  return static_cast<double>(float16_value(float16_bits(to_odd(value), dtype), dtype));
+}
+
+double stored_error(double value, float found, DType dtype) {
+  if (std::isnan(found)) return std::numeric_limits<double>::infinity();
+  if (!is_float16(dtype)) return std::abs(static_cast<double>(found) - value);
+  if (rounded(value, dtype) == static_cast<double>(found)) return 0;
+  return std::abs(edge_towards(value, found, dtype) - value);
+}
+
+}  // namespace deplo::ir

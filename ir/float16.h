@@ -1,0 +1,26 @@
+// The 16-bit floats: f16 (IEEE 754-2019 binary16) and bf16 (the upper half of an f32).
+#pragma once
+#include <cstdint>
+
+#include "ir/types.h"
+
+namespace deplo::ir {
+
+/// Whether it is f16 or bf16: types of elements in memory, whose values are f32.
+constexpr bool is_float16(DType d) { return d == DType::f16 || d == DType::bf16; }
+/// The type of the value that an element of memory is read as: f32 for the 16-bit floats.
+constexpr DType value_type(DType stored) { return is_float16(stored) ? DType::f32 : stored; }
+
+/// The bits of the nearest f16 or bf16, ties to even; beyond the largest an infinity. A NaN stays one, and quiet.
+std::uint16_t float16_bits(float value, DType);
+float float16_value(std::uint16_t bits, DType);
+
+/// The nearest number that an f32, f16 or bf16 can be, ties to even; of another dtype the value itself.
+double rounded(double value, DType);
+/// How much of a number rounding it to f16 or bf16 takes or adds at most, unless it is subnormal; 0 of another dtype.
+constexpr double unit_roundoff(DType d) { return d == DType::f16 ? 0x1p-11 : d == DType::bf16 ? 0x1p-8 : 0; }
+/// How far a number that is stored as `found` is at least from `value`, which is finite: 0 where rounding `value` gives
+/// `found`. Of f32 the difference; of a NaN infinity.
+double stored_error(double value, float found, DType);
+
+}  // namespace deplo::ir

@@ -1,0 +1,110 @@
+#include "ir/float16.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "core/rng.h"
+
+namespace deplo::ir {
+namespace {
+
+constexpr std::array float16s = {DType::f16, DType::bf16};
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// By the definition of the formats, in double: the nearest multiple of the spacing, ties to even.
+double by_definition(double value, DType dtype) {
+  if (value == 0 || !std::isfinite(value)) return value;
+  const int bits = dtype == DType::f16 ? 11 : 8, least = dtype == DType::f16 ? -14 : -126;
+  const double largest = dtype == DType::f16 ? 65504 : 0x1.FEp127;
+  const double spacing = std::ldexp(1, std::max(std::ilogb(value), least) - (bits - 1));
+  const double nearest = std::nearbyint(value / spacing) * spacing;
+  return std::fabs(nearest) > largest ? std::copysign(infinity, value) : nearest;
+}
+
+std::uint64_t pattern(double value) { return std::bit_cast<std::uint64_t>(value); }
+
+TEST(Float16, EveryPatternIsANumberThatReadsBack) {
+  for (const DType dtype : float16s)
+    for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
+      const auto pattern = static_cast<std::uint16_t>(bits);
+      const float value = float16_value(pattern, dtype);
+      if (std::isnan(value)) {
+        EXPECT_TRUE(std::isnan(float16_value(float16_bits(value, dtype), dtype))) << name(dtype) << " " << bits;
+        EXPECT_EQ(float16_bits(value, dtype) & 0x8000, pattern & 0x8000);
+      } else {
+        ASSERT_EQ(float16_bits(value, dtype), pattern) << name(dtype) << " " << value;
+      }
+    }
+  EXPECT_EQ(float16_value(0x0001, DType::f16), 0x1p-24F);
+  EXPECT_EQ(float16_value(0x03ff, DType::f16), 0x3ffp-24F);
+  EXPECT_EQ(float16_value(0x7bff, DType::f16), 65504.0F);
+  EXPECT_EQ(float16_value(0x3c00, DType::f16), 1.0F);
+  EXPECT_EQ(float16_value(0x3f80, DType::bf16), 1.0F);
+  EXPECT_EQ(float16_value(0x0001, DType::bf16), 0x1p-133F);
+}
+
+// Between every two neighbours: just below the middle, the middle, just above.
+TEST(Float16, RoundsToTheNearestAndTiesToEven) {
+  for (const DType dtype : float16s)
+    for (std::uint32_t bits = 0; bits < 0x7fff; ++bits) {
+      const double low = float16_value(static_cast<std::uint16_t>(bits), dtype),
+                   high = float16_value(static_cast<std::uint16_t>(bits + 1), dtype);
+      if (!std::isfinite(low) || !std::isfinite(high)) continue;
+      const double middle = (low + high) / 2, even = bits % 2 == 0 ? low : high;
+      for (const double sign : {1.0, -1.0}) {
+        ASSERT_EQ(rounded(sign * std::nextafter(middle, low), dtype), sign * low);
+        ASSERT_EQ(pattern(rounded(sign * middle, dtype)), pattern(sign * even)) << name(dtype) << " " << middle;
+        ASSERT_EQ(rounded(sign * std::nextafter(middle, high), dtype), sign * high);
+      }
+    }
+  EXPECT_EQ(rounded(65519.999, DType::f16), 65504);
+  EXPECT_EQ(rounded(65520, DType::f16), infinity);
+  EXPECT_EQ(rounded(-1e300, DType::bf16), -infinity);
+  EXPECT_EQ(pattern(rounded(-1e-300, DType::f16)), pattern(-0.0));
+  EXPECT_TRUE(std::isnan(rounded(NAN, DType::bf16)));
+  EXPECT_EQ(rounded(0.1, DType::f32), static_cast<double>(0.1F));
+  EXPECT_EQ(rounded(0.1, DType::i32), 0.1);
+}
+
+TEST(Float16, RandomDoublesAreRoundedOnce) {
+  Rng rng(1);
+  for (int i = 0; i < 200'000; ++i) {
+    const double value = std::ldexp(rng.uniform(-2, 2), static_cast<int>(rng.below(300)) - 160);
+    for (const DType dtype : float16s)
+      ASSERT_EQ(pattern(rounded(value, dtype)), pattern(by_definition(value, dtype))) << name(dtype) << " " << value;
+  }
+}
+
+TEST(Float16, AStoredErrorIsTheDistanceToWhatRoundsSo) {
+  EXPECT_EQ(stored_error(1.003, 1.0F, DType::bf16), 0);       // the middle to the next is 1 + 2^-8
+  EXPECT_EQ(stored_error(1 + 0x1p-8, 1.0F, DType::bf16), 0);  // a tie, 1 is even
+  EXPECT_EQ(stored_error(1 + 0x1.8p-8, 1.0F, DType::bf16), 0x1p-9);
+  EXPECT_EQ(stored_error(1 - 0x1p-8, 1.0F, DType::bf16), 0x1p-9);  // below a power of 2 they lie closer
+  EXPECT_EQ(stored_error(65530, 65504.0F, DType::f16), 10);
+  EXPECT_EQ(stored_error(65000, std::numeric_limits<float>::infinity(), DType::f16), 520);
+  EXPECT_EQ(stored_error(0x1p-24, 0.0F, DType::f16), 0x1p-25);
+  EXPECT_EQ(stored_error(0.5, std::nanf(""), DType::f16), infinity);
+  EXPECT_EQ(stored_error(0.5, 0.75F, DType::f32), 0.25);
+  Rng rng(2);
+  for (int i = 0; i < 100'000; ++i)
+    for (const DType dtype : float16s) {
+      const double value = rng.uniform(-3, 3), off = value + rng.uniform(-0.1, 0.1);
+      const auto found = static_cast<float>(rounded(off, dtype));
+      const double error = stored_error(value, found, dtype);
+      ASSERT_LE(error, std::abs(off - value)) << name(dtype) << " " << value << " " << found;
+      ASSERT_EQ(error == 0, rounded(value, dtype) == static_cast<double>(found));
+      const double least =
+          value + (static_cast<double>(found) < value ? -error : error);  // the edge: either side of it
+      const double beyond = std::nextafter(least, static_cast<double>(found));
+      ASSERT_TRUE(rounded(least, dtype) == static_cast<double>(found) ||
+                  rounded(beyond, dtype) == static_cast<double>(found))
+          << name(dtype) << " " << value << " " << found;
+    }
+}
+
+}  // namespace
+}  // namespace deplo::ir
