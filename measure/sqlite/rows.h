@@ -1,9 +1,11 @@
 // The answer to a query as values, whatever its columns are.
 #pragma once
+#include <concepts>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -25,6 +27,10 @@ double real_of(const Cell&);
 
 /// The values take the places of `?1`, `?2`, …
 void bind(Statement&, std::span<const Cell>);
+/// Their texts must live until the statement is done.
+template <class Cells>
+requires(!std::is_lvalue_reference_v<Cells> &&
+         !std::same_as<std::remove_cv_t<Cells>, std::span<const Cell>>) void bind(Statement&, Cells&&) = delete;
 /// All rows of one statement with these parameters. A BLOB becomes the text of its bytes in
 /// hexadecimal digits. Throws Error.
 Rows query(Database&, std::string_view sql, std::span<const Cell> parameters = {});

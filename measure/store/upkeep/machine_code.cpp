@@ -27,7 +27,8 @@ std::vector<UnknownCode> unknown_code(sqlite::Database& database, const Filter& 
                   "c.device WHERE NOT EXISTS (SELECT 1 FROM machine_code m WHERE m.binary_digest = c.binary_digest) "
                   "ORDER BY c.name, c.kernel, c.device, c.place",
                   ranked(), chosen_trials(chosen), device_columns()));
-  sqlite::bind(rows, parameters(database, filter));
+  const auto given = parameters(database, filter);
+  sqlite::bind(rows, given);
   std::vector<UnknownCode> codes;
   while (rows.step())
     codes.push_back({.kernel = rows.text(0),
