@@ -36,6 +36,12 @@ std::int64_t bytes(DType dtype) {
   return 1;
 }
 
+std::optional<DType> parse_dtype(std::string_view text) {
+  for (const DType d : {DType::f32, DType::f16, DType::bf16, DType::i32, DType::boolean})
+    if (text == name(d) || text == torch_name(d)) return d;
+  return std::nullopt;
+}
+
 std::vector<std::int64_t> row_major_strides(const Shape& shape) {
   std::vector<std::int64_t> strides(shape.size(), 1);
   for (std::size_t i = shape.size(); i-- > 1;) strides[i - 1] = strides[i] * shape[i];

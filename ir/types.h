@@ -13,6 +13,9 @@ namespace deplo::ir {
 enum class DType : std::uint8_t { f32, f16, bf16, i32, boolean };
 std::string_view name(DType);  // "f32", "f16", "bf16", "i32", "bool"
 std::int64_t bytes(DType);     // bool takes one byte
+constexpr bool is_float(DType d) { return d != DType::i32 && d != DType::boolean; }
+/// "f16" or "float16"; nullopt for another word.
+std::optional<DType> parse_dtype(std::string_view);
 
 /// Of an SSA value. Text: nothing for a f32 scalar, else `:f32x16`, `:i32`.
 struct Type {

@@ -26,11 +26,14 @@ void check(const Source& source) {
 
 engine::Source source_of(const Source& source, const std::string& place) {
   check(source);
+  std::optional<ir::DType> dtype;
+  if (!source.dtype.empty()) dtype = engine::parse_float_type(source.dtype, "Source: dtype");
+  if (dtype && !source.pt2.empty()) throw Error("Source: expected no dtype with pt2, which names its own, found one");
   if (!source.kernel.empty())
-    return engine::LoopKernel{source.kernel, {source.symbols.begin(), source.symbols.end()}, place};
+    return engine::LoopKernel{source.kernel, {source.symbols.begin(), source.symbols.end()}, place, dtype};
   if (!source.pt2.empty()) return engine::Pt2File{source.pt2};
-  if (!source.model.empty()) return engine::ModelBlock{source.model, source.layer, source.seq};
-  return engine::Expression{source.expression, "expression"};
+  if (!source.model.empty()) return engine::ModelBlock{source.model, source.layer, source.seq, dtype};
+  return engine::Expression{source.expression, "expression", dtype};
 }
 
 }  // namespace deplo

@@ -48,11 +48,18 @@ void check_one(const SourceFlags& flags, bool kernel) {
   if (flags.model && !flags.seq) throw Error("--model: expected --seq N with it, found none; see --help");
 }
 
+std::optional<ir::DType> dtype_of(const SourceFlags& flags) {
+  if (!flags.dtype) return std::nullopt;
+  if (flags.pt2) throw Error("--dtype: expected a source that leaves types open, found --pt2, which names its own");
+  return engine::parse_float_type(*flags.dtype, "--dtype");
+}
+
 engine::GraphSource graph_of(const SourceFlags& flags) {
-  if (flags.code) return engine::Expression{*flags.code, "-c"};
-  if (flags.file) return engine::ExpressionFile{*flags.file};
+  const std::optional<ir::DType> dtype = dtype_of(flags);
+  if (flags.code) return engine::Expression{*flags.code, "-c", dtype};
+  if (flags.file) return engine::ExpressionFile{*flags.file, dtype};
   if (flags.pt2) return engine::Pt2File{*flags.pt2};
-  return engine::ModelBlock{*flags.model, flags.layer.value_or(0), *flags.seq};
+  return engine::ModelBlock{*flags.model, flags.layer.value_or(0), *flags.seq, dtype};
 }
 
 }  // namespace
@@ -72,7 +79,7 @@ engine::KernelSelection SourceFlags::selection() const {
   if (kernel.empty() && !sizes.empty()) throw Error("--symbol: expected --kernel with it, found a graph");
   if (!kernel.empty() && only) throw Error("--only: expected a graph (-c, …) with it, found --kernel");
   if (kernel.empty()) return {graph_of(*this), only};
-  return {engine::LoopKernel{kernel, sizes, "--kernel"}, {}};
+  return {engine::LoopKernel{kernel, sizes, "--kernel", dtype_of(*this)}, {}};
 }
 
 void add_source_flags(Command command, SourceFlags& source) {
@@ -92,6 +99,8 @@ void add_source_flags(Command command, SourceFlags& source) {
       .option("-s,--symbol", source.symbols, "NAME=SIZE",
               "Set the size of a symbol of the kernel. Repeat for each symbol.")
       .take_all();
+  command.option("--dtype", source.dtype, "TYPE",
+                 "Let floats be f16 or bf16 where the source names no type [f32, of a model what its file says].");
   command.option("--only", source.only, "NAME|NUMBER", "Take only one kernel of the graph, by name or number.")
       .seldom();
 }

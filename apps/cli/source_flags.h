@@ -17,8 +17,9 @@ struct SourceFlags {
   std::string kernel;                      // "": none
   std::vector<std::string> symbols;        // of the kernel, each NAME=SIZE
   std::optional<std::string> only;         // of a graph's kernels
+  std::optional<std::string> dtype;        // of floats whose type the source leaves open
 
-  /// None was given.
+  /// None was given that names a source.
   bool is_empty() const;
   /// A graph. Throws Error unless exactly one is given, and what goes with it.
   engine::GraphSource graph() const;
@@ -26,7 +27,7 @@ struct SourceFlags {
   engine::KernelSelection selection() const;
 };
 
-/// -c, --file, --pt2, --model, --layer and --seq; --kernel, --symbol and --only.
+/// -c, --file, --pt2, --model, --layer and --seq; --kernel, --symbol and --only; --dtype.
 void add_source_flags(Command command, SourceFlags&);
 
 }  // namespace deplo::apps

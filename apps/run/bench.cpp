@@ -53,7 +53,7 @@ struct NamedLoop {
 std::vector<NamedLoop> read_loops(const BenchOptions& options) {
   std::vector<NamedLoop> loops;
   if (options.config) {
-    for (engine::KernelCase& kernel : engine::load_experiment(*options.config, options.inputs).kernels) {
+    for (engine::KernelCase& kernel : engine::load_experiment(*options.config, options.inputs, options.dtype).kernels) {
       const std::size_t first = loops.size();
       loops.push_back({kernel.name, std::move(kernel.loop), first, std::move(kernel.files)});
       for (std::string& name : kernel.same) loops.push_back({std::move(name), {}, first});

@@ -16,7 +16,8 @@ namespace deplo::apps {
 
 struct BenchOptions {
   engine::KernelSelection selection;
-  std::optional<std::string> config;  // in place of it: the kernels of an experiment
+  std::optional<std::string> config;  // in place of it: the kernels of an experiment …
+  std::optional<ir::DType> dtype;     // … with floats of this type
   std::string device = "opencl", target = "auto";
   engine::Inputs inputs = {};  // in place of what the source says
   double tolerance = measure::default_tolerance;

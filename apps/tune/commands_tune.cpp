@@ -14,6 +14,7 @@
 #include "engine/compile/tuned.h"
 #include "engine/source/experiment.h"
 #include "engine/source/shard.h"
+#include "engine/source/source.h"
 #include "engine/tune/board.h"
 #include "engine/tune/tune.h"
 
@@ -22,7 +23,7 @@ namespace {
 
 struct TuneFlags {
   std::string config, store = engine::default_store(), warm_start;
-  std::optional<std::string> search, device, target, shard;
+  std::optional<std::string> search, device, target, shard, dtype;
   std::optional<std::int64_t> seed, trials, patience;
   std::size_t analytic_prior = 0;
   std::optional<double> seconds;
@@ -61,6 +62,7 @@ std::string apply(const TuneFlags& flags, engine::Experiment& experiment) {
   override(experiment.trials, flags.trials, "--trials", overrides);
   override(experiment.patience, flags.patience, "--patience", overrides);
   override(experiment.seconds, flags.seconds, "--time", overrides);
+  if (flags.dtype) overrides += " --dtype " + *flags.dtype;
   if (!flags.warm_start.empty()) overrides += " --warm-start " + flags.warm_start;
   if (flags.tolerance != measure::default_tolerance) overrides += fmt::format(" --tolerance {}", flags.tolerance);
   if (!flags.inputs.empty()) overrides += " --inputs " + flags.inputs;
@@ -94,7 +96,8 @@ int run_tune(const TuneFlags& flags) {
   const std::optional<engine::Shard> shard =
       flags.shard ? std::optional(engine::parse_shard(*flags.shard)) : std::nullopt;
   engine::Experiment experiment = engine::load_experiment(
-      flags.config, flags.inputs.empty() ? engine::Inputs{} : engine::load_inputs(flags.inputs));
+      flags.config, flags.inputs.empty() ? engine::Inputs{} : engine::load_inputs(flags.inputs),
+      flags.dtype ? std::optional(engine::parse_float_type(*flags.dtype, "--dtype")) : std::nullopt);
   std::string overrides = apply(flags, experiment);
   catch_interrupts();
   engine::Board board;
@@ -187,6 +190,8 @@ void add_tune(Command command, int& exit_code) {
   add_search(command, *flags);
   command.option("--device", flags->device, "DEVICE",
                  "Use this device: cuda, cuda:N, opencl, opencl:N or interpreter (see `deplo devices`).");
+  command.option("--dtype", flags->dtype, "TYPE",
+                 "Let floats be f16 or bf16 where the experiment's kernels name no type.");
   command
       .option("--target", flags->target, "TARGET",
               "Compile for this target: a name under configs/targets, or auto (that of the device).")

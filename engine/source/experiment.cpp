@@ -41,6 +41,19 @@ void read_budget(const Config& config, Experiment& experiment) {
   experiment.patience = config.integer_or("patience", experiment.patience, 1, most_count);
 }
 
+// A list, or the file of another experiment, whose list it is.
+Config entries_of(const Config& kernels, const std::filesystem::path& folder) {
+  if (!kernels.is_text() || !kernels.text().ends_with(".yaml")) return kernels;
+  const std::string file = kernels.text();
+  std::error_code error;
+  const bool beside = std::filesystem::exists(folder / file, error);
+  if (!beside && !std::filesystem::exists(find_data(file), error))
+    kernels.expected("a list of kernels, or the file of another experiment");
+  const Config list = Config::load(beside ? folder / file : find_data(file)).at("kernels");
+  if (list.is_text()) list.expected("a list of kernels, which another experiment can take");
+  return list;
+}
+
 }  // namespace
 
 void check_name(std::string_view place, std::string_view what, const std::string& name,
@@ -85,26 +98,28 @@ std::string experiment_name(const std::string& text) {
   }
 }
 
-Experiment load_experiment(const std::filesystem::path& file, Inputs inputs) {
+Experiment load_experiment(const std::filesystem::path& file, Inputs inputs, std::optional<ir::DType> dtype) {
   const std::filesystem::path found = find_data(file);
-  Experiment experiment = parse_experiment(read_file(found), found.string(), found.parent_path(), std::move(inputs));
+  Experiment experiment =
+      parse_experiment(read_file(found), found.string(), found.parent_path(), std::move(inputs), dtype);
   experiment.file = file.string();
   return experiment;
 }
 
 Experiment parse_experiment(std::string text, const std::string& file, const std::filesystem::path& folder,
-                            Inputs inputs) {
+                            Inputs inputs, std::optional<ir::DType> dtype) {
   Experiment experiment;
   experiment.file = file;
   experiment.text = std::move(text);
   const Config config = Config::parse(experiment.text, file);
-  config.only({"name", "target", "device", "search", "budget", "restrict", "kernels"});
+  config.only({"name", "target", "device", "dtype", "search", "budget", "restrict", "kernels"});
   experiment.name = config.text_or("name", "");
   if (const auto target = config.find("target")) check_target(experiment.target = target->text(), target->place());
   if (const auto device = config.find("device")) check_device(experiment.device = device->text(), device->place());
   if (const auto search = config.find("search")) read_search(*search, experiment);
   if (const auto budget = config.find("budget")) read_budget(*budget, experiment);
-  const Config kernels = config.at("kernels");
+  if (const auto own = config.find("dtype"); own && !dtype) dtype = parse_float_type(own->text(), own->place());
+  const Config kernels = entries_of(config.at("kernels"), folder);
   Restrictions restrictions;
   if (const auto restrict_all = config.find("restrict")) {
     if (restrict_all->is_map())
@@ -113,7 +128,7 @@ Experiment parse_experiment(std::string text, const std::string& file, const std
       check_restrictions(experiment.restrictions = restrict_all->text(), restrict_all->place());
   }
   for (const Config& item : kernels.items()) {
-    Entry entry = read_entry(item, folder);
+    Entry entry = read_entry(item, folder, dtype);
     entry.restrictions.insert(entry.restrictions.begin(), restrictions.begin(), restrictions.end());
     std::ranges::move(kernels_of(std::move(entry), inputs), std::back_inserter(experiment.kernels));
   }

@@ -32,10 +32,11 @@ std::string resolve(const std::string& file, const char* extension, const std::f
   return beside ? (folder / file).string() : file;
 }
 
-void read_graph(const Config& config, const std::filesystem::path& folder, Entry& entry) {
+void read_graph(const Config& config, const std::filesystem::path& folder, std::optional<ir::DType> dtype,
+                Entry& entry) {
   if (config.has("expression")) {
-    config.only({"expression", "name", "restrict", "inputs"});
-    entry.source = Expression{config.at("expression").text(), "expression"};
+    config.only({"expression", "name", "dtype", "restrict", "inputs"});
+    entry.source = Expression{config.at("expression").text(), "expression", dtype};
     entry.name = config.at("name").text();
   } else if (config.has("pt2")) {
     config.only({"pt2", "name", "restrict", "inputs"});
@@ -43,10 +44,10 @@ void read_graph(const Config& config, const std::filesystem::path& folder, Entry
     entry.source = Pt2File{resolve(file, ".pt2", folder)};
     entry.name = config.text_or("name", std::filesystem::path(file).stem().string());
   } else {
-    config.only({"model", "layer", "seq", "name", "restrict", "inputs"});
+    config.only({"model", "layer", "seq", "name", "dtype", "restrict", "inputs"});
     const std::string model = config.at("model").text();
     const ModelBlock block{resolve(model, ".yaml", folder), config.integer_or("layer", 0, 0, most_extent),
-                           config.at("seq").integer(1, most_extent)};
+                           config.at("seq").integer(1, most_extent), dtype};
     const std::string stem = model.ends_with(".yaml") ? std::filesystem::path(model).stem().string() : model;
     entry.source = block;
     entry.name = config.text_or("name", fmt::format("{}.layer{}.s{}", stem, block.layer, block.seq));
@@ -54,12 +55,14 @@ void read_graph(const Config& config, const std::filesystem::path& folder, Entry
   entry.place = config.place();
 }
 
-void read_kernel(const Config& config, const std::filesystem::path& folder, Entry& entry) {
-  config.only({"kernel", "name", "symbols", "restrict", "inputs"});
+void read_kernel(const Config& config, const std::filesystem::path& folder, std::optional<ir::DType> dtype,
+                 Entry& entry) {
+  config.only({"kernel", "name", "symbols", "dtype", "restrict", "inputs"});
   const Config kernel = config.at("kernel");
   const auto symbols = config.find("symbols");
   const ir::Symbols bound = symbols ? read_symbols(*symbols) : ir::Symbols{};
-  entry.source = LoopKernel{resolve(kernel.text(), ".loop", folder), bound, (symbols ? *symbols : kernel).place()};
+  entry.source =
+      LoopKernel{resolve(kernel.text(), ".loop", folder), bound, (symbols ? *symbols : kernel).place(), dtype};
   entry.name = config.text_or("name", default_name(kernel.text(), bound));
   entry.place = kernel.place();
 }
@@ -105,18 +108,23 @@ std::vector<ir::Program> read_loops(Entry& entry, Inputs& inputs) {
 
 }  // namespace
 
-Entry read_entry(const Config& config, const std::filesystem::path& folder) {
-  config.only({"kernel", "expression", "pt2", "model", "name", "symbols", "layer", "seq", "restrict", "inputs"});
+Entry read_entry(const Config& config, const std::filesystem::path& folder, std::optional<ir::DType> dtype) {
+  config.only(
+      {"kernel", "expression", "pt2", "model", "name", "symbols", "layer", "seq", "dtype", "restrict", "inputs"});
   int kinds = 0;
   for (const char* kind : {"kernel", "expression", "pt2", "model"}) kinds += config.has(kind);
   if (kinds != 1)
     throw Error(fmt::format("{}: expected one of the keys kernel, expression, pt2, model, found {}", config.place(),
                             kinds == 0 ? "none of them" : "several"));
+  const auto own = config.find("dtype");
+  if (own) dtype = parse_float_type(own->text(), own->place());
   Entry entry;
   if (config.has("kernel"))
-    read_kernel(config, folder, entry);
+    read_kernel(config, folder, dtype, entry);
   else
-    read_graph(config, folder, entry);
+    read_graph(config, folder, dtype, entry);
+  const bool open = !config.has("pt2");  // an exported program names its types
+  if (open && !own && dtype && *dtype != ir::DType::f32) entry.name += fmt::format(".{}", name(*dtype));
   if (const auto inputs = config.find("inputs")) entry.inputs = read_inputs(*inputs, folder);
   if (const auto restrict_own = config.find("restrict")) entry.restrictions = read_restrictions(*restrict_own);
   return entry;

@@ -1,6 +1,7 @@
 // The entries of an experiment's `kernels:` list. docs in experiments/smoke.yaml.
 #pragma once
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,9 @@ struct Entry {
   Inputs inputs = {};
   Restrictions restrictions = {};
 };
-/// Files may be named as seen from `folder`. Throws Error `file:line: …`.
-Entry read_entry(const Config&, const std::filesystem::path& folder);
+/// Files may be named as seen from `folder`. `dtype` is the experiment's, for entries that name none; where it is not
+/// f32, it ends their names. Throws Error `file:line: …`.
+Entry read_entry(const Config&, const std::filesystem::path& folder, std::optional<ir::DType> dtype = {});
 
 /// A kernel, or all that a graph becomes. `inputs` come after the entry's own. Throws Error with the entry's place.
 std::vector<KernelCase> kernels_of(Entry, Inputs& inputs);

@@ -6,18 +6,26 @@
 namespace deplo::engine {
 namespace {
 
-Json source_of(const Expression& source) { return Json::object({{"expression", source.text}}); }
+Json with_dtype(Json json, std::optional<ir::DType> dtype) {
+  if (dtype) json.set("dtype", name(*dtype));
+  return json;
+}
+
+Json source_of(const Expression& source) {
+  return with_dtype(Json::object({{"expression", source.text}}), source.dtype);
+}
 Json source_of(const Pt2File& source) { return Json::object({{"pt2", source.file}}); }
 Json source_of(const ModelBlock& source) {
-  return Json::object({{"model", source.model}, {"layer", source.layer}, {"seq", source.seq}});
+  return with_dtype(Json::object({{"model", source.model}, {"layer", source.layer}, {"seq", source.seq}}),
+                    source.dtype);
 }
 Json source_of(const ExpressionFile& source) {
-  return Json::object({{"expression", read_file(find_data(source.file))}});
+  return with_dtype(Json::object({{"expression", read_file(find_data(source.file))}}), source.dtype);
 }
 Json source_of(const LoopKernel& source) {
   Json json = Json::object({{"kernel", source.name}});
   if (!source.symbols.empty()) json.set("symbols", Json::object(source.symbols));
-  return json;
+  return with_dtype(std::move(json), source.dtype);
 }
 Json source_of(const GraphSource& source) {
   return std::visit([](const auto& one) { return source_of(one); }, source);

@@ -1,5 +1,8 @@
 #include "engine/source/source.h"
 
+#include <fmt/format.h>
+
+#include "core/error.h"
 #include "core/file.h"
 #include "engine/source/graph.h"
 #include "engine/source/kernel.h"
@@ -10,17 +13,21 @@
 namespace deplo::engine {
 namespace {
 
-ir::torch::Graph read(const Expression& source) { return ir::torch::parse_expression(source.text, source.place); }
+ir::torch::Graph read(const Expression& source) {
+  return ir::torch::parse_expression(source.text, source.place, source.dtype.value_or(ir::DType::f32));
+}
 
 ir::torch::Graph read(const ExpressionFile& source) {
   const auto path = find_data(source.file);
-  return ir::torch::parse_expression(read_file(path), path.string());
+  return ir::torch::parse_expression(read_file(path), path.string(), source.dtype.value_or(ir::DType::f32));
 }
 
 ir::torch::Graph read(const Pt2File& source) { return ir::torch::read_pt2(find_data(source.file)); }
 
 ir::torch::Graph read(const ModelBlock& source) {
-  return ir::torch::build_block(ir::torch::load_model(source.model), source.layer, source.seq);
+  ir::torch::Model model = ir::torch::load_model(source.model);
+  model.dtype = source.dtype.value_or(model.dtype);
+  return ir::torch::build_block(model, source.layer, source.seq);
 }
 
 ir::Tensor tensor_of(const ir::Buffer& buffer) {
@@ -44,11 +51,27 @@ ir::Module module_of(const ir::Program& kernel) {
 
 }  // namespace
 
+ir::DType parse_float_type(const std::string& name, std::string_view place) {
+  const std::optional<ir::DType> dtype = ir::parse_dtype(name);
+  if (!dtype || !ir::is_float(*dtype))
+    throw Error(fmt::format("{}: expected a type of floats (f32, f16 or bf16), found '{}'", place, name));
+  return *dtype;
+}
+
 ir::torch::Graph read_graph(const GraphSource& source) {
   return std::visit([](const auto& one) { return read(one); }, source);
 }
 
-ir::Program read_kernel(const LoopKernel& source) { return load_kernel(source.name, source.symbols, source.place); }
+ir::Program read_kernel(const LoopKernel& source) {
+  ir::Program loop = load_kernel(source.name, source.symbols, source.place);
+  if (!source.dtype || *source.dtype == ir::DType::f32) return loop;
+  for (ir::Buffer& buffer : loop.buffers)
+    if (buffer.dtype == ir::DType::f32) buffer.dtype = *source.dtype;
+  if (const std::string fault = ir::verify(loop); !fault.empty())
+    throw Error(
+        fmt::format("{}: expected a kernel that can be of {}, found: {}", source.place, name(*source.dtype), fault));
+  return loop;
+}
 
 ir::Module read_module(const Source& source) {
   if (const auto* kernel = std::get_if<LoopKernel>(&source)) return module_of(read_kernel(*kernel));

@@ -2,7 +2,9 @@
 // command line, an experiment, the library) sees to it that it is one of them.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 
 #include "ir/module.h"
@@ -11,29 +13,36 @@
 
 namespace deplo::engine {
 
+// `dtype` is that of floats for which the source names none; nullopt: f32, of a model what its file says.
 struct Expression {
   std::string text;   // docs/expressions.md
   std::string place;  // for messages: "-c"
+  std::optional<ir::DType> dtype = {};
 };
 struct ExpressionFile {
   std::string file;
+  std::optional<ir::DType> dtype = {};
 };
-struct Pt2File {  // an exported program
+struct Pt2File {  // an exported program, which names all its types
   std::string file;
 };
 struct ModelBlock {
   std::string model;  // a name under configs/models, or a .yaml file
   std::int64_t layer = 0, seq = 1;
+  std::optional<ir::DType> dtype = {};
 };
 using GraphSource = std::variant<Expression, ExpressionFile, Pt2File, ModelBlock>;
 
 struct LoopKernel {
   std::string name;  // under configs/kernels, or a .loop file
   ir::Symbols symbols;
-  std::string place;  // for messages: "--kernel"
+  std::string place;                    // for messages: "--kernel"
+  std::optional<ir::DType> dtype = {};  // in place of f32, of all its buffers
 };
 using Source = std::variant<GraphSource, LoopKernel>;
 
+/// Of floats, by its name: f32, f16, bf16, or as PyTorch calls it. Throws Error.
+ir::DType parse_float_type(const std::string& name, std::string_view place);
 /// Throws Error, one line: what is wrong with the source and where.
 ir::torch::Graph read_graph(const GraphSource&);
 /// The same.

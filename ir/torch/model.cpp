@@ -15,7 +15,6 @@ namespace deplo::ir::torch {
 namespace {
 
 constexpr std::int64_t most_extent = 1 << 20;  // of a dimension and of the sequence: far beyond any model
-constexpr DType f32 = DType::f32;
 using List = std::vector<std::int64_t>;
 
 std::filesystem::path model_file(const std::string& name) {
@@ -48,8 +47,8 @@ class Block {
   Block(const Model& model, std::int64_t seq) : model_(model), seq_(seq) {}
 
   Graph build() {
-    const Id hidden = builder_.input("hidden_states", {f32, {1, seq_, model_.hidden}});
-    const TensorType angles = {f32, {seq_, model_.head_dim}};
+    const Id hidden = builder_.input("hidden_states", {model_.dtype, {1, seq_, model_.hidden}});
+    const TensorType angles = {model_.dtype, {seq_, model_.head_dim}};
     cos_ = builder_.input("rope_cos", angles, rotary_table(model_, seq_, std::cos));
     sin_ = builder_.input("rope_sin", angles, rotary_table(model_, seq_, std::sin));
     cos_ = builder_.call("unsqueeze", {cos_}, {{"dim", std::int64_t{0}}}, "cos_heads");
@@ -64,7 +63,7 @@ class Block {
   Id norm(Id x, const std::string& name) {
     // Around 1, but not 1: that would hide a forgotten multiplication.
     const ValueSource weights = {{Fill::Draw::uniform, 0.5, 1.5}, nullptr};
-    const Id weight = builder_.parameter(name + "_weight", {f32, {builder_.type(x).shape.back()}}, weights);
+    const Id weight = builder_.parameter(name + "_weight", {model_.dtype, {builder_.type(x).shape.back()}}, weights);
     return builder_.call("rms_norm", {x, weight}, {{"dims", std::int64_t{1}}, {"eps", model_.norm_eps}}, name);
   }
 
@@ -72,8 +71,8 @@ class Block {
     const std::int64_t in = builder_.type(x).shape.back();
     const double bound = 1 / std::sqrt(static_cast<double>(in));  // PyTorch's kaiming_uniform_(a=sqrt(5))
     const ValueSource source = {{Fill::Draw::uniform, -bound, bound}, nullptr};
-    std::vector<Id> args = {x, builder_.parameter(name + "_weight", {f32, {out, in}}, source)};
-    if (bias) args.push_back(builder_.parameter(name + "_bias", {f32, {out}}, source));
+    std::vector<Id> args = {x, builder_.parameter(name + "_weight", {model_.dtype, {out, in}}, source)};
+    if (bias) args.push_back(builder_.parameter(name + "_bias", {model_.dtype, {out}}, source));
     return builder_.call("linear", args, {}, name);
   }
 
@@ -129,7 +128,7 @@ Model load_model(const std::string& name) {
   const std::filesystem::path file = model_file(name);
   const Config config = Config::load(file);
   config.only({"source", "hidden", "ffn", "heads", "kv_heads", "head_dim", "layers", "rope_theta", "norm_eps",
-               "qkv_bias", "qk_norm"});
+               "qkv_bias", "qk_norm", "dtype"});
   const auto extent = [&](std::string_view key) { return config.at(key).integer(1, most_extent); };
   Model model;
   model.name = file.stem().string();
@@ -144,6 +143,7 @@ Model load_model(const std::string& name) {
   model.norm_eps = config.at("norm_eps").number(0, 1);
   model.qkv_bias = config.boolean_or("qkv_bias", false);
   model.qk_norm = config.boolean_or("qk_norm", false);
+  if (const auto dtype = config.find("dtype")) model.dtype = *parse_dtype(dtype->one_of({"f32", "f16", "bf16"}));
   if (model.heads % model.kv_heads != 0)
     config.at("kv_heads").expected(fmt::format("a divisor of heads ({})", model.heads));
   if (model.head_dim % 2 != 0) config.at("head_dim").expected("an even number (rotary halves)");

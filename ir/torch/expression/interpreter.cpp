@@ -157,8 +157,8 @@ void Interpreter::declare(const Statement& s, Scope& scope) {
 
 namespace deplo::ir::torch {
 
-Graph parse_expression(std::string_view text, std::string_view where) {
-  return python::Interpreter(where).run(python::parse(text, where));
+Graph parse_expression(std::string_view text, std::string_view where, DType default_dtype) {
+  return python::Interpreter(where, default_dtype).run(python::parse(text, where));
 }
 
 }  // namespace deplo::ir::torch

@@ -16,7 +16,7 @@ using Scope = std::map<std::string_view, Value>;
 
 class Interpreter {
  public:
-  explicit Interpreter(std::string_view where) : where_(where) {}
+  Interpreter(std::string_view where, DType default_dtype) : where_(where) { session_.default_dtype = default_dtype; }
   Graph run(const std::vector<Statement>&);
 
  private:

@@ -16,6 +16,8 @@ inline constexpr std::size_t most_path_bytes = 200;  // of a parameter's name
 
 class Session {
  public:
+  DType default_dtype = DType::f32;  // of floats where nothing names one
+
   /// Counts work; throws Error where it is too much.
   void spend(std::size_t steps = 1);
   /// A node; throws Error as Builder::call, and where there are too many.

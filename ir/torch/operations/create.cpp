@@ -76,7 +76,7 @@ python::Value call_arange(const python::Call& c) {
   return c.node({}, {{"start", c.given("end") ? first : 0},
                      {"end", end},
                      {"step", step},
-                     {"dtype", c.dtype("dtype", real ? DType::f32 : DType::i32)}});
+                     {"dtype", c.dtype("dtype", real ? c.session.default_dtype : DType::i32)}});
 }
 
 std::int64_t whole(pt2::Call& call, std::string_view argument, std::int64_t fallback) {
@@ -140,6 +140,7 @@ Attribute literal(const python::Call& c, std::string_view parameter) {
 
 python::Value filled(const python::Call& c, Shape shape, Attribute value, std::optional<DType> dtype) {
   if (c.given("dtype")) dtype = c.dtype("dtype");
+  if (!dtype && std::holds_alternative<double>(value)) dtype = c.session.default_dtype;
   Attributes attributes = {{"shape", std::move(shape)}, {"value", value}};
   if (dtype) attributes.emplace("dtype", *dtype);
   return c.node({}, std::move(attributes));

@@ -46,7 +46,6 @@ class Inference {
 /// Refuses extents below 1, more than most_dimensions or most_elements; `who` begins the message.
 void check_type(std::string_view who, const TensorType&);
 
-inline bool is_float(DType t) { return t == DType::f32 || t == DType::f16 || t == DType::bf16; }
 /// PyTorch's promotion of two tensors of one priority.
 DType promote_types(DType a, DType b);
 /// Of an operation, in the order of its row.

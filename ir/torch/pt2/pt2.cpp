@@ -58,8 +58,6 @@ const Function& function_of(const std::string& target) {
   return *found;
 }
 
-bool is_float(DType d) { return d == DType::f32 || d == DType::f16 || d == DType::bf16; }
-
 // Graphs within graphs (torch.no_grad, autocast) are read in place: their operands are named by their inputs.
 class GraphReader {
  public:

@@ -31,6 +31,7 @@ struct Source {
   std::int64_t layer = 0, seq = 1;              // … which block, and the number of tokens
   std::string kernel;                           // Loop IR: a name under configs/kernels, or a .loop file …
   std::map<std::string, std::int64_t> symbols;  // … and its sizes
+  std::string dtype;           // of floats whose type the source leaves open: "f32", "f16", "bf16"; "": f32
   std::string name = "graph";  // kernels are called by it: NAME where there is one, else NAME.WHAT_IT_COMPUTES
 };
 

@@ -60,5 +60,28 @@ TEST(SourceFlags, OfAModelAndOfAKernel) {
   EXPECT_EQ(message([&] { flags.selection(); }), "--symbol: expected each symbol once, found M twice");
 }
 
+TEST(SourceFlags, TypesThatTheSourceLeavesOpen) {
+  SourceFlags flags;
+  flags.code = "torch.randn(3)";
+  flags.dtype = "bfloat16";
+  EXPECT_EQ(std::get<engine::Expression>(flags.graph()).dtype, ir::DType::bf16);
+  EXPECT_EQ(engine::read_graph(flags.graph()).nodes.at(0).type.dtype, ir::DType::bf16);
+  for (const char* other : {"f64", "i32", "", "bf17"}) {
+    flags.dtype = other;
+    EXPECT_EQ(message([&] { flags.graph(); }),
+              std::string("--dtype: expected a type of floats (f32, f16 or bf16), found '") + other + "'");
+  }
+  flags = {};
+  flags.pt2 = "x.pt2";
+  flags.dtype = "f16";
+  EXPECT_THAT(message([&] { flags.graph(); }), HasSubstr("found --pt2, which names its own"));
+  flags = {};
+  flags.kernel = "matmul";
+  flags.symbols = {"M=3", "N=5", "K=7"};
+  flags.dtype = "f16";
+  const ir::Program loop = engine::read_kernel(std::get<engine::LoopKernel>(flags.selection().source));
+  for (const ir::Buffer& buffer : loop.buffers) EXPECT_EQ(buffer.dtype, ir::DType::f16);
+}
+
 }  // namespace
 }  // namespace deplo::apps

@@ -83,6 +83,7 @@ TEST(Run, BlocksOfASmallModel) {
     EXPECT_LT(report["outputs"][0]["error"], 1e-4);
   };
   for (const char* seq : {"1", "7", "33"}) expect_right("", seq);
+  for (const char* dtype : {"dtype: bf16\n", "dtype: f16\nqk_norm: true\n"}) expect_right(dtype, "33");
   expect_right("qkv_bias: true\n", "33");
   expect_right("qk_norm: true\n", "7");
 }

@@ -57,18 +57,59 @@ TEST(Experiment, ReadsAllFields) {
 
 TEST(Experiment, EveryShippedOneLoads) {
   const auto names = list_data("experiments", ".yaml");
-  EXPECT_THAT(names,
-              ::testing::IsSupersetOf({"qwen_s512", "smoke", "suite84", "tinyllama_block_s32", "tinyllama_s32"}));
+  EXPECT_THAT(names, ::testing::IsSupersetOf(
+                         {"qwen_s512", "smoke", "suite84", "suite84_bf16", "tinyllama_block_s32", "tinyllama_s32"}));
   for (const auto& name : names)
     EXPECT_GE(engine::load_experiment(data_folder() / "experiments" / (name + ".yaml")).kernels.size(), 1u) << name;
 }
 
+TEST(Experiment, FloatsOfSixteenBits) {
+  const std::string kernels =
+      "kernels:\n  - {kernel: softmax, symbols: {M: 3, N: 5}}\n"
+      "  - {name: a, expression: torch.randn(3) * 2}\n  - {name: b, expression: torch.randn(3) * 3, dtype: f16}\n";
+  const auto types = [](const engine::Experiment& experiment) {
+    std::vector<std::string> result;
+    for (const engine::KernelCase& kernel : experiment.kernels)
+      result.push_back(kernel.name + " " + std::string(name(kernel.loop.buffers.back().dtype)));
+    return result;
+  };
+  using ::testing::ElementsAre;
+  EXPECT_THAT(types(engine::parse_experiment(kernels, "x.yaml", "")),
+              ElementsAre("softmax.M3.N5 f32", "a f32", "b f16"));
+  const std::string in_bf16 = "dtype: bf16\n" + kernels;
+  const auto all = ElementsAre("softmax.M3.N5.bf16 bf16", "a.bf16 bf16", "b f16");
+  EXPECT_THAT(types(engine::parse_experiment(in_bf16, "x.yaml", "")), all);
+  EXPECT_THAT(types(engine::parse_experiment(kernels, "x.yaml", "", {}, ir::DType::bf16)), all);
+  EXPECT_THAT(types(engine::parse_experiment(in_bf16, "x.yaml", "", {}, ir::DType::f32)),
+              ElementsAre("softmax.M3.N5 f32", "a f32", "b f16"));
+  EXPECT_EQ(message("dtype: f64\n" + one_kernel),
+            "x.yaml:1: expected a type of floats (f32, f16 or bf16), found 'f64'");
+}
+
+TEST(Experiment, TakesTheKernelsOfAnother) {
+  const auto folder = data_folder() / "experiments";
+  const auto names = [](const engine::Experiment& experiment) {
+    std::vector<std::string> result;
+    for (const engine::KernelCase& kernel : experiment.kernels) result.push_back(kernel.name);
+    return result;
+  };
+  EXPECT_EQ(names(engine::parse_experiment("kernels: smoke.yaml", "x.yaml", folder)),
+            names(engine::load_experiment(folder / "smoke.yaml")));
+  const auto rows = [&](const char* file) {
+    std::int64_t count = 0;
+    for (const engine::KernelCase& kernel : engine::load_experiment(folder / file).kernels) count += kernel.count();
+    return count;
+  };
+  EXPECT_EQ(rows("suite84_bf16.yaml"), rows("suite84.yaml"));
+  EXPECT_EQ(message("kernels: nowhere.yaml"),
+            "x.yaml:1: expected a list of kernels, or the file of another experiment, found 'nowhere.yaml'");
+}
+
 TEST(Experiment, BadKeysAndValuesNameTheirLine) {
-  EXPECT_EQ(
-      message("budgte: {time: 1}\n" + one_kernel),
-      "x.yaml:1: expected one of name, target, device, search, budget, restrict, kernels, found the key 'budgte'; did "
-      "you mean "
-      "'budget'?");
+  EXPECT_EQ(message("budgte: {time: 1}\n" + one_kernel),
+            "x.yaml:1: expected one of name, target, device, dtype, search, budget, restrict, kernels, found the key "
+            "'budgte'; "
+            "did you mean 'budget'?");
   EXPECT_EQ(message("budget:\n  time: soon\n" + one_kernel),
             "x.yaml:2: expected a number between 0 and 2592000, found 'soon'");
   EXPECT_THAT(message("budget:\n  time: 1\n  trials: 0\n" + one_kernel),
@@ -146,7 +187,7 @@ TEST(Experiment, BadGraphsNameTheirLine) {
             "x.yaml:2: expected one of the keys kernel, expression, pt2, model, found several");
   EXPECT_EQ(entry("{expression: \"torch.randn(3)\"}"), "x.yaml:2: expected the key 'name', found a map without it");
   EXPECT_THAT(entry("{name: a, expression: \"torch.rand(\"}"), ::testing::StartsWith("x.yaml:2: expression:1:"));
-  EXPECT_THAT(entry("{name: a, expression: \"torch.randn(3).half() + 1\"}"), ::testing::StartsWith("x.yaml:2: "));
+  EXPECT_THAT(entry("{name: a, expression: \"torch.randn(3).double() + 1\"}"), ::testing::StartsWith("x.yaml:2: "));
   EXPECT_THAT(entry("{name: a, expression: \"torch.exp(torch.randn(3))\", symbols: {M: 1}}"), HasSubstr("'symbols'"));
   EXPECT_THAT(entry("{name: a, expression: \"torch.exp(torch.randn(1000000, 1000000))\"}"), HasSubstr("at most 64 GB"));
   EXPECT_THAT(entry("{pt2: nowhere.pt2}"), HasSubstr("x.yaml:2: nowhere.pt2"));

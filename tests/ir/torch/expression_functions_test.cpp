@@ -216,6 +216,8 @@ const std::vector<Case> creation_cases = {
     {"torch.arange(2, 10, 3)", "arange(start=2, end=10, step=3) -> (3,) int32"},
     {"torch.arange(0, 4, dtype=torch.float32)", "arange(end=4, dtype=float32) -> (4,) float32"},
     {"torch.arange(4.0)", "arange(end=4, dtype=float32) -> (4,) float32"},
+    {"torch.set_default_dtype(torch.float16); torch.zeros(2, dtype=torch.get_default_dtype())",
+     "full(shape=[2], value=0.0, dtype=float16) -> (2,) float16"},
     {"x * torch.tensor(0.5)", "mul(x, tensor_c0) -> (2, 3) float32"},
     {"nn.Parameter(torch.randn(3)) + x", "add(p_weight, x) -> (2, 3) float32"},
 };

@@ -255,5 +255,26 @@ TEST(ExpressionLanguage, WhatIsMadeOfSeveralOperationsHasTheValuesOfPytorch) {
   EXPECT_EQ(computed("v, _ = torch.max(x, 0); v - torch.min(x, 0).values"), (Values{3, 3, 3}));
 }
 
+TEST(ExpressionLanguage, TheDefaultTypeOfFloats) {
+  const auto type = [](std::string_view text, DType dtype = DType::f32) {
+    const Graph g = parse_expression(text, "test", dtype);
+    return g.nodes[static_cast<std::size_t>(g.outputs.at(0))].type.dtype;
+  };
+  for (const char* text : {"torch.randn(3)", "torch.zeros(3)", "torch.full((3,), 0.5)", "torch.arange(0., 3.)",
+                           "torch.nn.Linear(3, 4)(torch.rand(3))", "torch.randn(3) * 2 + 0.5"}) {
+    EXPECT_EQ(type(text), DType::f32) << text;
+    EXPECT_EQ(type(text, DType::bf16), DType::bf16) << text;
+    EXPECT_EQ(type(std::string("torch.set_default_dtype(torch.float16); ") + text), DType::f16) << text;
+  }
+  EXPECT_EQ(type("torch.randn(3, dtype=torch.float32)", DType::bf16), DType::f32);
+  EXPECT_EQ(type("torch.arange(3)", DType::bf16), DType::i32);
+  EXPECT_EQ(type("torch.zeros(3, dtype=torch.get_default_dtype())", DType::f16), DType::f16);
+  // As PyTorch promotes them.
+  EXPECT_EQ(type("torch.randn(3, dtype=torch.float16) + torch.randn(3, dtype=torch.bfloat16)"), DType::f32);
+  EXPECT_EQ(type("torch.randn(3, dtype=torch.float16) + torch.randn(3)"), DType::f32);
+  EXPECT_EQ(type("torch.randn(3, dtype=torch.bfloat16) + torch.arange(3)"), DType::bf16);
+  EXPECT_EQ(type("torch.randn(3, dtype=torch.bfloat16) * 0.1"), DType::bf16);
+}
+
 }  // namespace
 }  // namespace deplo::ir::torch

@@ -33,6 +33,10 @@ struct NamedType {
   DType dtype;
 };
 // int64 is i32 here: indices and counters are all that needs it.
+constexpr std::array other_types = std::to_array<std::string_view>(
+    {"float64",       "double",      "complex32",       "complex64",       "cfloat", "complex128", "cdouble",
+     "uint8",         "int8",        "int16",           "short",           "uint16", "uint32",     "uint64",
+     "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "quint8", "qint8"});
 constexpr std::array named_types = {NamedType{"float32", DType::f32},   NamedType{"float", DType::f32},
                                     NamedType{"float16", DType::f16},   NamedType{"half", DType::f16},
                                     NamedType{"bfloat16", DType::bf16}, NamedType{"int32", DType::i32},
@@ -111,6 +115,9 @@ Value find_member(const Namespace& space, std::string_view name) {
   if (space.name == "torch.nn" && name == "Module") return {ModuleBase{}};
   if (space.name == "torch.nn")
     if (const ModuleType* m = find_module(name)) return {m};
+  if (space.name == "torch" && std::ranges::find(other_types, name) != other_types.end())
+    throw Error(fmt::format(
+        "expected a type that kernels have (float32, float16, bfloat16, int32, int64, bool), found `{}`", name));
   unknown_member(space, name);
 }
 

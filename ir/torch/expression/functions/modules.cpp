@@ -10,9 +10,8 @@ namespace deplo::ir::torch::python {
 namespace {
 
 DType parameter_dtype(const Call& c) {
-  if (!c.given("dtype")) return DType::f32;
-  const DType dtype = c.dtype("dtype");
-  if (dtype == DType::i32 || dtype == DType::boolean) c.fail("dtype", "a dtype of floats");
+  const DType dtype = c.dtype("dtype", c.session.default_dtype);
+  if (!is_float(dtype)) c.fail("dtype", "a dtype of floats");
   return dtype;
 }
 

@@ -9,15 +9,15 @@ namespace deplo::ir::torch::python {
 namespace {
 
 Value random(const Call& c, Shape shape, DType dtype, Fill fill) {
-  if (dtype != DType::f32 && dtype != DType::f16 && dtype != DType::bf16) c.fail("dtype", "a dtype of floats");
+  if (!is_float(dtype)) c.fail("dtype", "a dtype of floats");
   return {c.session.make_leaf({dtype, std::move(shape)}, fill, false)};
 }
 
 Value randn(const Call& c) {
-  return random(c, c.integers("size"), c.dtype("dtype", DType::f32), {Fill::Draw::normal, 0, 1});
+  return random(c, c.integers("size"), c.dtype("dtype", c.session.default_dtype), {Fill::Draw::normal, 0, 1});
 }
 Value rand(const Call& c) {
-  return random(c, c.integers("size"), c.dtype("dtype", DType::f32), {Fill::Draw::uniform, 0, 1});
+  return random(c, c.integers("size"), c.dtype("dtype", c.session.default_dtype), {Fill::Draw::uniform, 0, 1});
 }
 Value randn_like(const Call& c) {
   const TensorType& type = c.type(c.tensor("input"));
@@ -38,6 +38,15 @@ Value randint(const Call& c) {
   const Fill fill = {Fill::Draw::integers, static_cast<double>(low), static_cast<double>(end)};
   return {c.session.make_leaf({c.dtype("dtype", DType::i32), c.integers(size)}, fill, false)};
 }
+
+Value set_default_dtype(const Call& c) {
+  const DType dtype = c.dtype("d");
+  if (!is_float(dtype)) c.fail("d", "a dtype of floats");
+  c.session.default_dtype = dtype;
+  return {};
+}
+
+Value get_default_dtype(const Call& c) { return {c.session.default_dtype}; }
 
 Value tensor(const Call& c) {
   const Value& data = c.value("data");
@@ -68,6 +77,8 @@ constexpr std::array random_rows = {
     Function{"rand_like", in_torch, "input, *, dtype=None, device=None", rand_like},
     Function{"randint", in_torch, "low=None, high=None, size=None, *, dtype=None, device=None", randint},
     Function{"tensor", in_torch, "data, *, dtype=None, device=None", tensor},
+    Function{"set_default_dtype", in_torch, "d", set_default_dtype},
+    Function{"get_default_dtype", in_torch, "", get_default_dtype},
     Function{"Parameter", in_nn, "data, requires_grad=True", parameter},
 };
 // clang-format on
