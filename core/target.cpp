@@ -39,7 +39,8 @@ Target load_target(std::string_view wanted) {
                "vector_add",
                "async_copy",
                "tma",
-               "prefetch"});
+               "prefetch",
+               "mma"});
   config.at("source").text();
   Target target;
   target.name = wanted;
@@ -62,6 +63,7 @@ Target load_target(std::string_view wanted) {
   target.async_copy = config.at("async_copy").boolean();
   target.tma = config.at("tma").boolean();
   target.prefetch = config.at("prefetch").boolean();
+  target.mma = config.at("mma").boolean();
   return target;
 }
 

@@ -59,6 +59,33 @@ struct WarpShuffle {
   bool operator==(const WarpShuffle&) const = default;
 };
 
+// Matrix instructions of a warp (PTX ISA, "ldmatrix" and "mma"); fragments are bits of elements (mma.h).
+
+/// dst = 8 x 8 matrices of 16-bit elements of shared memory, two or four of them. Thread 8 j + i of the warp names where
+/// row i of matrix j begins; thread 4 g + t gets elements 2 t and 2 t + 1 of row g of each, or of column g where they
+/// are transposed. The type has two lanes for each matrix.
+struct LdMatrix {
+  std::string dst;
+  Type type;
+  std::string buffer;
+  std::vector<Expr> index;
+  bool transposed = false;
+  static constexpr Levels levels = Levels::kernel;
+  static void parts(auto& s, auto& see) { see(Use::reads, s.buffer), see(s.index), see(Use::defines, s.dst); }
+  bool operator==(const LdMatrix&) const = default;
+};
+/// The warp adds a (16 x 16, four matrices) times b (16 x 8, two matrices, from number `part` on) to 16 x 8 sums: those
+/// of rows g and 8 + g are in sums[0] and sums[1] of two lanes, or lane by lane in four.
+struct Mma {
+  std::vector<std::string> sums;
+  std::string a, b;
+  std::int64_t part = 0;
+  std::string atom;
+  static constexpr Levels levels = Levels::kernel;
+  static void parts(auto& s, auto& see) { see(Use::value, s.a), see(Use::value, s.b), see(Use::defines, s.sums); }
+  bool operator==(const Mma&) const = default;
+};
+
 // Blocks of a cluster (PTX ISA, "barrier.cluster", "mapa" and "ld").
 
 /// All threads of all blocks of the cluster reach it, and see what these wrote to shared memory before.
@@ -163,7 +190,7 @@ struct TmaLoad {
 };
 
 using KernelStatements =
-    Statements<Smem, Init, Sync, TreeHalve, WarpShuffle, ClusterSync, ClusterLoad, CpAsyncCopy, CpAsyncCommit,
-               CpAsyncWait, MbarrierInit, MbarrierArriveExpectTx, MbarrierWait, TmaDescriptor, TmaLoad>;
+    Statements<Smem, Init, Sync, TreeHalve, WarpShuffle, LdMatrix, Mma, ClusterSync, ClusterLoad, CpAsyncCopy,
+               CpAsyncCommit, CpAsyncWait, MbarrierInit, MbarrierArriveExpectTx, MbarrierWait, TmaDescriptor, TmaLoad>;
 
 }  // namespace deplo::ir

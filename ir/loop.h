@@ -26,6 +26,7 @@ struct Loop {
   int unroll = 1;
   Body body;
   std::string per = {};  // Tile IR: a REG axis that the whole loop is replicated over; "": its statements are
+  std::string atom = {};  // Tile IR: the matrix instruction that executes it (mma.h); "": none
   static constexpr Levels levels = Levels::all;
   static void parts(auto& s, auto& see) {
     see(s.start);

@@ -10,7 +10,7 @@
 namespace deplo::rules {
 
 extern const Rule tileify, chunk_matmul_k, split_matmul_k, cooperative_reduce, blockify_launch, raster, chunk_reduce,
-    stage_inputs, order_slab, register_tile, permute_register_tile, cluster_matmul_k, slice_matmul_k, double_buffer,
+    stage_inputs, order_slab, mma, register_tile, permute_register_tile, cluster_matmul_k, slice_matmul_k, double_buffer,
     tma_copy, async_copy, vectorize, pack_smem, warp_tile, split_inner_for_swizzle, pad_smem, pipeline_k_outer,
     prefetch, mark_unroll, persistent_blocks, limit_registers;
 
@@ -26,6 +26,7 @@ Pipeline pipeline() {
       &chunk_reduce,
       &stage_inputs,
       &order_slab,
+      &mma,
       &register_tile,
       &permute_register_tile,
       &cluster_matmul_k,

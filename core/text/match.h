@@ -25,7 +25,7 @@ decltype(auto) match_at(V&& v, F&& f) {
 template <class V, class F>
 decltype(auto) match_switch(V& v, F&& f) {  // NOLINT(readability-function-size): one case per alternative
   constexpr std::size_t n = std::variant_size_v<std::remove_const_t<V>>;
-  static_assert(n <= 28, "extend match_switch");
+  static_assert(n <= 32, "extend match_switch");
   // clang-format off
 #define DEPLO_CASE(I) \
   case (I):           \
@@ -34,7 +34,8 @@ decltype(auto) match_switch(V& v, F&& f) {  // NOLINT(readability-function-size)
     DEPLO_CASE(0) DEPLO_CASE(1) DEPLO_CASE(2) DEPLO_CASE(3) DEPLO_CASE(4) DEPLO_CASE(5) DEPLO_CASE(6) DEPLO_CASE(7)
     DEPLO_CASE(8) DEPLO_CASE(9) DEPLO_CASE(10) DEPLO_CASE(11) DEPLO_CASE(12) DEPLO_CASE(13) DEPLO_CASE(14)
     DEPLO_CASE(15) DEPLO_CASE(16) DEPLO_CASE(17) DEPLO_CASE(18) DEPLO_CASE(19) DEPLO_CASE(20) DEPLO_CASE(21)
-    DEPLO_CASE(22) DEPLO_CASE(23) DEPLO_CASE(24) DEPLO_CASE(25) DEPLO_CASE(26) DEPLO_CASE(27)
+    DEPLO_CASE(22) DEPLO_CASE(23) DEPLO_CASE(24) DEPLO_CASE(25) DEPLO_CASE(26) DEPLO_CASE(27) DEPLO_CASE(28)
+    DEPLO_CASE(29) DEPLO_CASE(30) DEPLO_CASE(31)
     default: break;
   }
 #undef DEPLO_CASE

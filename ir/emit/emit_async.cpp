@@ -1,4 +1,4 @@
-// Warp shuffles, clusters, cp.async, mbarriers and TMA: CUDA only.
+// Warp shuffles, matrix instructions, clusters, cp.async, mbarriers and TMA: CUDA only.
 #include <algorithm>
 #include <array>
 
@@ -37,6 +37,29 @@ void Emitter::emit(const WarpShuffle& s) {
       print("{} = {};", dst, call(s.op, std::array<std::string_view, 2>{dst, other}, {s.type.dtype, 1}, dialect()));
     }
   }
+}
+
+void Emitter::emit(const LdMatrix& s) {
+  CHECK(cuda());
+  const int matrices = s.type.lanes / 2;
+  const Helper plain = matrices == 2 ? Helper::ld_matrix_2 : Helper::ld_matrix_4,
+               transposed = matrices == 2 ? Helper::ld_matrix_2_transposed : Helper::ld_matrix_4_transposed;
+  helpers_.insert(s.transposed ? transposed : plain);
+  types_[s.dst] = s.type;
+  print("const {} {} = ld_matrix_{}{}(&{});", element_name(s.type, dialect()), s.dst, matrices,
+        s.transposed ? "_transposed" : "", place(s.buffer, s.index, element_name({s.type.dtype, 1}, dialect())));
+}
+
+void Emitter::emit(const Mma& s) {
+  CHECK(cuda());
+  const DType dtype = types_.at(s.a).dtype;
+  helpers_.insert(dtype == DType::f16 ? Helper::mma_f16 : Helper::mma_bf16);
+  std::string sums;
+  for (const std::string& sum : s.sums)
+    sums += s.sums.size() == 2 ? lane_name(sum, 0) + ", " + lane_name(sum, 1) + ", " : sum + ", ";
+  constexpr std::string_view words = "xyzw";
+  const auto part = static_cast<std::size_t>(s.part);
+  print("mma_{}({}{}, {}.{}, {}.{});", name(dtype), sums, s.a, s.b, words[part], s.b, words[part + 1]);
 }
 
 // PTX ISA, "barrier.cluster": what was written before the arrival is there for all behind the wait.

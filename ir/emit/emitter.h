@@ -43,6 +43,8 @@ class Emitter : SourceText {
   // emit_async.cpp: CUDA only
   std::string warp_mask() const;
   void emit(const WarpShuffle&);
+  void emit(const LdMatrix&);
+  void emit(const Mma&);
   void emit(const ClusterSync&);
   void emit(const ClusterLoad&);
   void emit(const CpAsyncCopy&);

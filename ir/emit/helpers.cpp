@@ -30,6 +30,36 @@ std::string cluster_load(int lanes) {
                      inlined, type, lanes, lanes == 1 ? "" : fmt::format(".v{}", lanes), values, outputs);
 }
 
+std::string ld_matrix(int matrices, bool transposed) {
+  const std::string type = matrices == 2 ? "uint2" : "uint4";
+  std::string values, outputs;
+  for (int i = 0; i < matrices; ++i) {
+    values += fmt::format("{}%{}", i == 0 ? "" : ", ", i);
+    outputs += fmt::format("{}\"=r\"(value.{})", i == 0 ? "" : ", ", "xyzw"[i]);
+  }
+  return fmt::format(R"({0} {1} ld_matrix_{2}{3}(const void* shared) {{
+  {1} value;
+  asm volatile("ldmatrix.sync.aligned.m8n8.x{2}{4}.shared.b16 {{{5}}}, [%{2}];"
+               : {6} : "r"((unsigned)__cvta_generic_to_shared(shared)) : "memory");
+  return value;
+}}
+)",
+                     inlined, type, matrices, transposed ? "_transposed" : "", transposed ? ".trans" : "", values,
+                     outputs);
+}
+
+std::string mma(std::string_view type) {
+  return fmt::format(
+      R"({0} void mma_{1}(float& c0, float& c1, float& c2, float& c3, uint4 a, unsigned b0, unsigned b1) {{
+  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.{1}.{1}.f32 {{%0, %1, %2, %3}}, {{%4, %5, %6, %7}}, {{%8, %9}}, "
+               "{{%0, %1, %2, %3}};"
+               : "+f"(c0), "+f"(c1), "+f"(c2), "+f"(c3)
+               : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "r"(b0), "r"(b1));
+}}
+)",
+      inlined, type);
+}
+
 // PTX ISA, "cp.async": .cg, which leaves out the first level cache, takes 16 bytes only.
 std::string cp_async(int bytes) {
   return fmt::format(R"({} void cp_async_{}(void* shared, const void* global) {{
@@ -139,6 +169,18 @@ constexpr const char* atomic_add_float = R"(void atomic_add_float(volatile __glo
 
 std::string definition(Helper helper) {
   switch (helper) {
+    case Helper::ld_matrix_2:
+      return ld_matrix(2, false);
+    case Helper::ld_matrix_4:
+      return ld_matrix(4, false);
+    case Helper::ld_matrix_2_transposed:
+      return ld_matrix(2, true);
+    case Helper::ld_matrix_4_transposed:
+      return ld_matrix(4, true);
+    case Helper::mma_f16:
+      return mma("f16");
+    case Helper::mma_bf16:
+      return mma("bf16");
     case Helper::cluster_load_1:
       return cluster_load(1);
     case Helper::cluster_load_2:

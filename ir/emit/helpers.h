@@ -5,6 +5,12 @@
 namespace deplo::ir {
 
 enum class Helper {
+  ld_matrix_2,  // matrices
+  ld_matrix_4,
+  ld_matrix_2_transposed,
+  ld_matrix_4_transposed,
+  mma_f16,
+  mma_bf16,
   cluster_load_1,  // floats
   cluster_load_2,
   cluster_load_4,

@@ -230,6 +230,97 @@ void compile(Compiler& c, const TreeHalve& s) {
   c.emit(std::move(run));
 }
 
+namespace {
+
+constexpr int warp_lanes = 32, matrix = 8;  // rows and columns of a matrix
+
+/// Each thread reads the row that it names; then the warp deals out the elements.
+struct RunLdMatrix {
+  Access from;
+  std::size_t dst;
+  int matrices;
+  bool transposed;
+
+  void operator()(Machine& m, Mask mask) {
+    m.converge(mask);
+    const Offsets offsets = m.locate(from, mask);
+    Shared& shared = m.shared.buffers[static_cast<std::size_t>(from.buffer)];
+    for (int warp = 0; warp < m.lanes.count; warp += warp_lanes) {
+      double element[4][matrix][matrix];
+      for (int j = 0; j < matrices; ++j)
+        for (int row = 0; row < matrix; ++row) {
+          const int lane = warp + j * matrix + row;
+          const std::int64_t at = offsets[lane];
+          if (at % matrix != 0)
+            m.lanes.fail("misaligned row of a matrix at element " + std::to_string(at) + " of " + shared.name, lane);
+          for (int column = 0; column < matrix; ++column)
+            element[j][row][column] = m.shared.read(shared, shared.cells[static_cast<std::size_t>(at + column)], lane);
+        }
+      for (int lane = 0; lane < warp_lanes; ++lane)
+        for (int w = 0; w < 2 * matrices; ++w) {
+          const int along = lane / 4, pair = lane % 4 * 2 + w % 2;
+          m.lanes.element(dst, w)[warp + lane] = transposed ? element[w / 2][pair][along] : element[w / 2][along][pair];
+        }
+    }
+  }
+};
+
+/// Collects the fragments of a warp's threads, multiplies, and deals the sums out again.
+struct RunMma {
+  std::vector<Operand> sums;
+  std::size_t a, b;
+  int part;
+
+  void operator()(Machine& m, Mask mask) const {
+    m.converge(mask);
+    for (int warp = 0; warp < m.lanes.count; warp += warp_lanes) {
+      double left[16][16], right[16][8];
+      for (int lane = 0; lane < warp_lanes; ++lane) {
+        const int g = lane / 4, t = lane % 4;
+        for (int w = 0; w < 8; ++w)  // rows g and 8 + g of the lower half of k, then of the upper
+          left[g + w / 2 % 2 * 8][w / 4 * 8 + 2 * t + w % 2] = m.lanes.element(a, w)[warp + lane];
+        for (int w = 0; w < 4; ++w) right[w / 2 * 8 + 2 * t + w % 2][g] = m.lanes.element(b, 2 * part + w)[warp + lane];
+      }
+      for (int lane = 0; lane < warp_lanes; ++lane)
+        for (int r = 0; r < 2; ++r)
+          for (int v = 0; v < 2; ++v) {
+            double& sum = sums.size() == 2
+                              ? m.lanes.element(sums[static_cast<std::size_t>(r)].value, v)[warp + lane]
+                              : m.lanes.element(sums[static_cast<std::size_t>(2 * r + v)].value, 0)[warp + lane];
+            for (int k = 0; k < 16; ++k) sum += left[lane / 4 + 8 * r][k] * right[k][lane % 4 * 2 + v];
+          }
+    }
+  }
+};
+
+void check_warps(Compiler& c) {
+  if (c.machine.lanes.count % warp_lanes != 0) c.fail("expected whole warps of threads");
+}
+
+}  // namespace
+
+void compile(Compiler& c, const LdMatrix& s) {
+  check_warps(c);
+  if (s.type.lanes != 4 && s.type.lanes != 8) c.fail("expected two or four matrices");
+  RunLdMatrix run{c.access(s.buffer, s.index, matrix), 0, s.type.lanes / 2, s.transposed};
+  if (!run.from.shared) c.fail("expected a shared buffer, found " + s.buffer);
+  run.dst = c.define(s.dst, s.type.lanes);
+  c.emit(std::move(run));
+}
+
+void compile(Compiler& c, const Mma& s) {
+  check_warps(c);
+  const Operand a = c.operand(s.a, 0), b = c.operand(s.b, 0);
+  if (a.lanes != 8 || b.lanes < 2 * s.part + 4 || s.part < 0) c.fail("expected four and two matrices");
+  RunMma run{{}, a.value, b.value, static_cast<int>(s.part)};
+  for (const std::string& sum : s.sums) run.sums.push_back(c.operand(sum, 0));
+  const bool vectors = run.sums.size() == 2;
+  if (!vectors && run.sums.size() != 4) c.fail("expected two or four accumulators");
+  for (const Operand& sum : run.sums)
+    if (sum.lanes != (vectors ? 2 : 1)) c.fail("expected accumulators of two lanes, or four of one");
+  c.emit(std::move(run));
+}
+
 void compile(Compiler& c, const WarpShuffle& s) {
   const std::size_t value = c.operand(s.value, 1).value;
   if (s.length < 1 || (s.length & (s.length - 1)) != 0 || c.machine.lanes.count % s.length != 0)

@@ -26,6 +26,8 @@ void compile(Compiler&, const Init&);
 void compile(Compiler&, const Sync&);
 void compile(Compiler&, const TreeHalve&);
 void compile(Compiler&, const WarpShuffle&);
+void compile(Compiler&, const LdMatrix&);
+void compile(Compiler&, const Mma&);
 void compile(Compiler&, const ClusterSync&);
 void compile(Compiler&, const ClusterLoad&);
 void compile(Compiler&, const CpAsyncCopy&);

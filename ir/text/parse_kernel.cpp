@@ -58,6 +58,40 @@ Stmt warp_shuffle(Terms& in) {
   return s;
 }
 
+Stmt ld_matrix(Terms& in) {
+  LdMatrix s;
+  in.expect("(");
+  s.dst = in.new_name("a value");
+  in.expect(":");
+  s.type = in.type();
+  in.expect({"<", "-"});
+  in.element(s.buffer, s.index);
+  if (in.take_if(",")) {
+    in.expect("transposed");
+    s.transposed = true;
+  }
+  in.expect(")");
+  return s;
+}
+
+// Mma(acc0, acc1 <- in0, in1, part=2, atom=m16n8k16)
+Stmt mma(Terms& in) {
+  Mma s;
+  in.expect("(");
+  do s.sums.push_back(in.name("an accumulator"));
+  while (s.sums.size() < 4 && in.take_if(","));
+  in.expect({"<", "-"});
+  s.a = in.name("a value");
+  in.expect(",");
+  s.b = in.name("a value");
+  in.expect(",");
+  s.part = in.field("part", 0, 2);
+  in.expect({",", "atom", "="});
+  s.atom = in.name("a matrix instruction");
+  in.expect(")");
+  return s;
+}
+
 Stmt cluster_load(Terms& in) {
   ClusterLoad s;
   in.expect("(");
@@ -155,6 +189,8 @@ std::span<const Keyword> kernel_keywords() {
       {"Sync", [](Terms&) -> Stmt { return Sync{}; }},
       {"TreeHalve", tree_halve},
       {"WarpShuffle", warp_shuffle},
+      {"LdMatrix", ld_matrix},
+      {"Mma", mma},
       {"ClusterSync", [](Terms&) -> Stmt { return ClusterSync{}; }},
       {"ClusterLoad", cluster_load},
       {"CpAsyncCopy", cp_async_copy},

@@ -16,6 +16,10 @@ Stmt marked(Terms& in, Loop loop) {
     if (in.take_if("=")) loop.unroll = static_cast<int>(in.integer("a number of copies", 2, 1 << 16));
   }
   if (in.take_if("per")) loop.per = in.name("an axis");
+  if (in.take_if("mma")) {
+    in.expect("=");
+    loop.atom = in.name("a matrix instruction");
+  }
   loop.body = nested(in);
   return loop;
 }

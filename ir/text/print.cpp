@@ -128,6 +128,7 @@ class Printer {
       integer(l.unroll);
     }
     if (!l.per.empty()) (out += " per ") += l.per;
+    if (!l.atom.empty()) (out += " mma=") += l.atom;
     out += '\n';
     body(l.body, indent + 1);
   }
@@ -249,6 +250,20 @@ class Printer {
     out.append(", op=") += name(t.op);
     integer(", length=", t.length);
     out.append(", tid=").append(print(t.tid)).append(")\n");
+  }
+  void statement(const LdMatrix& s, int) {
+    out += "LdMatrix(";
+    value(s.dst, s.type);
+    out += " <- ";
+    access(s.buffer, s.index);
+    out += s.transposed ? ", transposed)\n" : ")\n";
+  }
+  void statement(const Mma& s, int) {
+    out += "Mma(";
+    separated(s.sums, [&](const std::string& sum) { out += sum; });
+    out.append(" <- ").append(s.a).append(", ").append(s.b);
+    integer(", part=", s.part);
+    out.append(", atom=").append(s.atom).append(")\n");
   }
   void statement(const WarpShuffle& s, int) {
     out += "WarpShuffle(";

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "ir/float16.h"
+#include "ir/mma.h"
 #include "ir/tma.h"
 #include "ir/verify/checks.h"
 #include "ir/verify/operands.h"
@@ -72,6 +73,32 @@ void check(Context& c, const WarpShuffle& s) {
   if (s.type.lanes != 1 || s.type.dtype == DType::boolean) fail("a shuffle moves scalars, no bool");
   check_arg(c.names, s.value, s.type);
   c.names.define(s.dst, Name::Kind::value, "a value").type = s.type;
+  check_convergent(c);
+}
+
+void check(Context& c, const LdMatrix& l) {
+  if (!is_float16(l.type.dtype) || (l.type.lanes != 4 && l.type.lanes != 8))
+    fail("two or four matrices of 16 bits are 4 or 8 lanes of f16 or bf16");
+  if (c.threads % mma::warp != 0) fail("{} threads are no whole warps", c.threads);
+  constexpr int row = 8;  // elements
+  const Name& buffer = check_shared_access(c, l.buffer, l.index, row);
+  if (buffer.type.dtype != l.type.dtype) fail("`{}` holds {}", l.buffer, name(buffer.type.dtype));
+  c.names.define(l.dst, Name::Kind::value, "a value").type = l.type;
+  check_convergent(c);
+}
+
+void check(Context& c, const Mma& m) {
+  if (mma::find_atom(m.atom) == nullptr) fail("`{}` is no matrix instruction", m.atom);
+  if (m.sums.size() != 2 && m.sums.size() != 4) fail("it adds to two vectors or four scalars, found {}", m.sums.size());
+  const Type sums = {DType::f32, m.sums.size() == 2 ? 2 : 1};
+  for (const std::string& sum : m.sums) {
+    if (std::ranges::count(m.sums, sum) > 1) fail("`{}` is named twice", sum);
+    check_accumulator(c, sum, sums, Op::add);
+  }
+  const Type &a = c.names.use(m.a).type, &b = c.names.use(m.b).type;
+  if (!is_float16(a.dtype) || a.lanes != 8) fail("`{}` is no four matrices of 16 bits", m.a);
+  if (b.dtype != a.dtype || b.lanes < 2 * (m.part + 2))
+    fail("`{}` has no matrices {} and {} of {}", m.b, m.part, m.part + 1, name(a.dtype));
   check_convergent(c);
 }
 

@@ -1,5 +1,8 @@
 // The statements of Loop IR: loops and conditions, loads, values, accumulators and writes.
+#include <utility>
+
 #include "ir/float16.h"
+#include "ir/mma.h"
 #include "ir/verify/checks.h"
 #include "ir/verify/operands.h"
 #include "ir/verify/violation.h"
@@ -12,6 +15,25 @@ void check_per(const Context& c, const std::string& text) {
   const Name* axis = c.names.find(text);
   if (axis == nullptr || axis->kind != Name::Kind::axis || !axis->active || axis->bind != Bind::reg)
     fail("`{}` is not a REG axis", text);
+}
+
+// By whole warps, from shared memory of 16-bit elements.
+void check_atom(Context& c, const Loop& l) {
+  if (c.program.level != Level::tile) fail("a loop is executed by matrix instructions in Tile IR only");
+  const Tile* tile = nullptr;
+  for (const Stmt& stmt : c.program.body)
+    if (const auto* found = stmt.as<Tile>()) tile = found;
+  if (tile == nullptr) fail("a loop of matrix instructions stands in a Tile");
+  mma::Product product;
+  if (const std::string fault = mma::find_product(*tile, l, product); !fault.empty()) fail("{}", fault);
+  const auto stage_of = [&](const Load& load) {
+    const Name* buffer = c.names.find(load.buffer);
+    if (buffer == nullptr || buffer->stage == nullptr || !is_float16(buffer->stage->dtype))
+      fail("{} reads staged elements of 16 bits, `{}` is not", l.atom, load.buffer);
+    return buffer->stage;
+  };
+  if (stage_of(*product.a)->dtype != stage_of(*product.b)->dtype) fail("{} takes operands of one type", l.atom);
+  check_convergent(c);
 }
 
 void define_value(Context& c, const std::string& text, const Type& type) {
@@ -40,9 +62,13 @@ void check(Context& c, const Loop& l) {
   if (!l.per.empty()) check_per(c, l.per);
   const IndexProver::Mark outside = c.index.mark();
   c.index.enter(l.axis, start.varies, loop_values(start.range, l.step, l.axis.extent));
+  if (!l.atom.empty()) check_atom(c, l);
+  // Which lane holds an element of an operand is the instruction's matter.
+  const std::string* const lanes = std::exchange(c.vector_axis, l.atom.empty() ? c.vector_axis : nullptr);
   c.divergent += diverges;
   check_body(c, l.body, &l);
   c.divergent -= diverges;
+  c.vector_axis = lanes;
   c.index.leave(outside);
 }
 

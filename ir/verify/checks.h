@@ -29,6 +29,8 @@ void check(Context&, const Init&);
 void check(Context&, const Sync&);
 void check(Context&, const TreeHalve&);
 void check(Context&, const WarpShuffle&);
+void check(Context&, const LdMatrix&);
+void check(Context&, const Mma&);
 void check(Context&, const ClusterSync&);
 void check(Context&, const ClusterLoad&);
 void check(Context&, const CpAsyncCopy&);

@@ -142,7 +142,7 @@ std::string describe_inputs(const ir::Program& loop, const InputFiles& files) {
     said[buffer.name] = print(fill);
   }
   std::string text;
-  for (const auto& [name, fill] : said) text += (text.empty() ? "" : ", ") + name + ": " + fill;
+  for (const auto& [name, fill] : said) text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", name, fill);
   return text;
 }
 

@@ -29,7 +29,8 @@ int served_together(std::span<const std::int64_t> words, int lanes, Moves);
 /// Wavefronts of one access, all parts of the warp together.
 int wavefronts(std::span<const std::int64_t> words, int lanes, Moves);
 
-/// What the threads of a warp do to a staged buffer at once: a Load, or a copy that fills it.
+/// What the threads of a warp do to a staged buffer at once: a Load, the rows of matrices that they name, or a copy that
+/// fills it.
 struct WarpAccess {
   const ir::Stage* stage = nullptr;  // the buffer's first
   const ir::Load* load = nullptr;    // nullptr: the fill

@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ir/mma.h"
 #include "ir/simplify/simplify_impl.h"
 #include "ir/walk.h"
 #include "rules/cost/banks.h"
+#include "rules/cost/fragments.h"
 #include "rules/cost/resources.h"
 
 namespace deplo::rules {
@@ -70,7 +72,10 @@ struct Site {
 void collect(const ir::Body& body, bool always, std::vector<const ir::Loop*>& loops, std::vector<Site>& sites) {
   for (const ir::Stmt& stmt : body) {
     const auto* loop = stmt.as<ir::Loop>();
-    if (stmt.as<ir::Load>() != nullptr || stmt.as<ir::Stage>() != nullptr) sites.push_back({&stmt, loops, always});
+    const bool products = loop != nullptr && !loop->atom.empty();
+    if (stmt.as<ir::Load>() != nullptr || stmt.as<ir::Stage>() != nullptr || products)
+      sites.push_back({&stmt, loops, always});
+    if (products) continue;  // its loads are those of fragments
     if (loop != nullptr) loops.push_back(loop);
     if (const ir::Body* inner = inner_body(stmt))
       collect(*inner, loop != nullptr || (always && stmt.as<ir::If>() == nullptr), loops, sites);
@@ -111,6 +116,7 @@ class Accesses {
       const auto* load = site.stmt->as<ir::Load>();
       if (stage != nullptr && stage->transport != ir::Transport::tma && words(*stage))
         result.push_back(fill(site, *stage));
+      if (const auto* loop = site.stmt->as<ir::Loop>()) look_at_fragments(site, *loop, result);
       if (load == nullptr) continue;
       const ir::Stage* of = find(load->buffer);
       if (of == nullptr || !words(*of)) continue;
@@ -136,6 +142,8 @@ class Accesses {
   int run(const Site& site, const ir::Load& load, const ir::Stage&) const;
   std::optional<WarpAccess> look(const Site& site, const ir::Load& load, const ir::Stage& stage) const;
   WarpAccess fill(const Site& site, const ir::Stage& stage) const;
+  void look_at_fragments(const Site& site, const ir::Loop&, std::vector<WarpAccess>& result) const;
+  std::optional<WarpAccess> look_at(const Site& site, const Fragment&) const;
 
   const ir::Program& program_;
   const ir::Tile& tile_;
@@ -264,6 +272,49 @@ std::optional<WarpAccess> Accesses::look(const Site& site, const ir::Load& load,
     for (where.copy = 0; where.copy < (plain ? 1 : std::min(copies, most_copies)); ++where.copy)
       for (where.round = 0; where.round < (plain ? 1 : most_rounds); ++where.round)
         access.samples.push_back(values_of(index_at(where)));
+  return access;
+}
+
+void Accesses::look_at_fragments(const Site& site, const ir::Loop& loop, std::vector<WarpAccess>& result) const {
+  ir::mma::Product product;
+  if (!ir::mma::find_product(tile_, loop, product).empty()) return;
+  for (const Fragment& fragment : {fragment_of_a(product, loop.axis.name), fragment_of_b(product, loop.axis.name, "")})
+    if (auto access = look_at(site, fragment)) {
+      access->times *= static_cast<double>(ir::mma::trips(loop));
+      result.push_back(std::move(*access));
+    }
+}
+
+// A row of a matrix is 16 bytes; all 32 threads name one, also of two matrices only. The turn of the loop and the
+// registers shift all rows alike, but where a swizzle folds them: two turns, and some registers, are looked at.
+std::optional<WarpAccess> Accesses::look_at(const Site& site, const Fragment& fragment) const {
+  constexpr int row = 8;  // elements
+  const ir::Stage* stage = find(fragment.load->buffer);
+  if (stage == nullptr) return std::nullopt;
+  const std::size_t slot = stage->slots > 1 ? 1 : 0;
+  WarpAccess access = {stage, fragment.load, row, 1, std::min(warp_size(), row * fragment.matrices), 1, {}};
+  std::uint64_t regs = 0;
+  const auto index_at = [&](const Where& where, std::int64_t turn) {
+    Environment all = environment(site, where);
+    const std::string& axis = site.stmt->as<ir::Loop>()->axis.name;
+    all.emplace_back(&axis, uniform(turn));
+    std::vector<Value> index;
+    for (std::size_t d = slot; d < fragment.index.size(); ++d) {
+      index.push_back(evaluate(fragment.index[d], all));
+      regs |= index.back().regs;
+    }
+    return index;
+  };
+  index_at({}, 0);
+  std::int64_t copies = 1;
+  for (std::size_t i = 0; i < regs_.size(); ++i) copies *= (regs >> i & 1) != 0 ? regs_[i] : 1;
+  access.times = times(site, regs);
+  Where where = {0, 0, 0, regs};
+  for (where.warp = 0; where.warp < std::min(warps(), some_warps); ++where.warp)
+    for (where.copy = 0; where.copy < std::min(copies, most_copies / 8); ++where.copy)
+      for (const std::int64_t turn : {0, 1})
+        if (turn < ir::mma::trips(*site.stmt->as<ir::Loop>()))
+          access.samples.push_back(values_of(index_at(where, turn)));
   return access;
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "ir/mma.h"
 #include "ir/walk.h"
 #include "rules/cost/features.h"
 #include "rules/cost/resources.h"
@@ -129,6 +130,12 @@ class Counter {
           access(s.source, s.lanes, false, times);
           mix_.shared_stores += times;
         },
+        [&](const ir::LdMatrix&) { mix_.shared_loads += times; },
+        [&](const ir::Mma& s) {
+          const ir::mma::Atom& atom = *ir::mma::find_atom(s.atom);
+          mix_.arithmetic += times;
+          mix_.flops += 2 * static_cast<double>(atom.m * atom.n * atom.k) / ir::mma::warp * times;
+        },
         [&](const ir::ClusterLoad&) { mix_.shared_loads += times; },
         [&](const ir::ClusterSync&) { mix_.barriers += times; }, [&](const ir::TmaLoad& s) { box(s, times); },
         [&](const ir::Prefetch&) { mix_.prefetches += times; }, [&](const ir::If&) { mix_.branches += times; },
@@ -175,6 +182,7 @@ class Counter {
         stmt, [&](const ir::Expr& e) { ir::for_each_variable(e, touch); }, touch);
     ir::Type type;
     if (const auto* s = stmt.as<ir::Load>()) type = s->type;
+    if (const auto* s = stmt.as<ir::LdMatrix>()) type = {ir::DType::f32, s->type.lanes / 2};  // registers
     if (const auto* s = stmt.as<ir::ClusterLoad>()) type = s->type;
     if (const auto* s = stmt.as<ir::Assign>()) type = s->type;
     if (const auto* s = stmt.as<ir::Accum>()) type = s->type;

@@ -8,6 +8,7 @@
 
 #include "ir/emit/shared_layout.h"
 #include "ir/float16.h"
+#include "ir/mma.h"
 #include "ir/stage_layout.h"
 #include "ir/walk.h"
 #include "rules/tile/helpers/common.h"
@@ -84,6 +85,11 @@ std::int64_t copies_of(const ir::Load& load, const ir::Tile& tile) {
 
 std::int64_t trip_instructions(const ir::Loop& loop, const ir::Tile& tile) {
   const std::int64_t outputs = thread_values(tile);
+  if (!loop.atom.empty()) {
+    // One instruction for four sums; of the operands half a load for each row and column of them.
+    constexpr std::int64_t sums = ir::mma::row_registers * ir::mma::column_registers;
+    return 2 * ceil_div(outputs, sums);
+  }
   std::int64_t count = 0;
   ir::for_each(loop.body, [&](const ir::Stmt& s) {
     const auto* load = s.as<ir::Load>();

@@ -9,6 +9,7 @@
 #include "rules/materialize/combine_lowering.h"
 #include "rules/materialize/exchange_lowering.h"
 #include "rules/materialize/kernel_builder.h"
+#include "rules/materialize/mma_lowering.h"
 #include "rules/materialize/replication.h"
 #include "rules/materialize/stage_lowering.h"
 
@@ -170,6 +171,7 @@ class Materializer {
 
   // A start of its own for each register, or a loop `per` register: the whole statement is replicated.
   void lower(const ir::Loop& s, ir::Body& to) {
+    if (!s.atom.empty()) return lower_products(s, kernel_, replication_, stages_, to);
     Dependence on = replication_.of(s.start);
     if (!s.per.empty()) on |= replication_.of_axis(s.per);
     replication_.each_instance(on, [&](const Instance& instance) {

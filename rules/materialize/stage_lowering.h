@@ -27,6 +27,8 @@ class StageLowering {
   void leave_condition() { ready_in_.reset(); }
   /// Where an element lies: in a stage's memory by its layout, in other buffers where it is.
   std::vector<ir::Expr> place(const std::string& buffer, const std::vector<ir::Expr>& index) const;
+  /// Of the elements of a stage's buffer.
+  ir::DType dtype_of(const std::string& buffer) const { return stages_.at(buffer)->dtype; }
 
  private:
   void declare(const ir::Stage&);

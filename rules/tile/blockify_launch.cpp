@@ -67,11 +67,19 @@ std::vector<std::int64_t> column_sizes(std::int64_t n, const Target& target) {
 
 // Nearest to the wanted size first. GPU: 64 x 128, as the articles. CPU: all rows of a column panel in one block, so
 // that all of them read its copy of the panel, and as many columns as fill the block with threads of 8 x 32 outputs.
-std::int64_t wanted_rows(const Target& target) { return target.cpu ? 8 * target.max_threads : 64; }
-std::int64_t wanted_columns(std::int64_t bm, const ir::Program& program, const Matmul& matmul, const Target& target) {
-  if (!target.cpu) return 128;
+// Matrix instructions read less for each product from blocks of 128 x 128, where as many fill the units.
+std::int64_t wanted_rows(const ir::Program& program, const Matmul& matmul, const Target& target) {
+  if (target.cpu) return 8 * target.max_threads;
   const ir::Tile& tile = tile_of(program);
   const std::int64_t m = tile.axes[matmul.m].extent, n = tile.axes[matmul.n].extent;
+  const bool large = ceil_div(m, 128) * ceil_div(n, 128) >= target.units;
+  return large && multiplies_matrices(program, matmul, target) ? 128 : 64;
+}
+std::int64_t wanted_columns(std::int64_t bm, const ir::Program& program, const Matmul& matmul, const Target& target) {
+  const ir::Tile& tile = tile_of(program);
+  const std::int64_t m = tile.axes[matmul.m].extent, n = tile.axes[matmul.n].extent;
+  if (!target.cpu)
+    return multiplies_matrices(program, matmul, target) && ceil_div(m, bm) * ceil_div(n, 128) < target.units ? 64 : 128;
   const std::int64_t row_threads = std::max<std::int64_t>(1, bm / 8);
   const std::int64_t by_threads = 32 * std::clamp<std::int64_t>(target.max_threads / row_threads, 1, 8);
   // A copy of the panel takes at most half of the cache, what is read in place an eighth, because its rows share sets.
@@ -104,6 +112,7 @@ class BlockTiles {
   BlockTiles(const ir::Program& program, const Matmul& matmul, const Target& target)
       : target_(target),
         chunk_(matmul.reduce->axis.extent),
+        element_(ir::bytes(multiplies_matrices(program, matmul, target) ? ir::DType::f16 : ir::DType::f32)),
         rows_(row_sizes(tile_of(program).axes[matmul.m].extent, target)),
         columns_(column_sizes(tile_of(program).axes[matmul.n].extent, target)) {
     const auto unfit = [&](std::int64_t bm) {
@@ -123,13 +132,12 @@ class BlockTiles {
 
  private:
   bool has(std::int64_t bm, std::int64_t bn) const {
-    if (grade_ == 2 && !target_.cpu && 2 * (bm + bn) * chunk_ * ir::bytes(ir::DType::f32) > target_.shared_bytes)
-      return false;
+    if (grade_ == 2 && !target_.cpu && 2 * (bm + bn) * chunk_ * element_ > target_.shared_bytes) return false;
     return grade_ > 0 ? block_tile_of_warps(bm, bn, target_) : legal_block_tile(bm, bn, target_);
   }
 
   const Target& target_;
-  const std::int64_t chunk_;
+  const std::int64_t chunk_, element_;  // turns; bytes
   std::vector<std::int64_t> rows_;
   const std::vector<std::int64_t> columns_;
   int grade_ = 2;  // 2: whole warps and two slabs, 1: whole warps, 0: what is legal
@@ -141,7 +149,7 @@ Verdict decide_matmul(const ir::Program& program, const Matmul& matmul, const Ta
   const auto bm = pins.integer("bm");
   if (bm && pins.integer("bn")) return Apply{};
   const BlockTiles tiles(program, matmul, target);
-  if (!bm) return Fork{"bm", near(tiles.rows(), wanted_rows(target), m)};
+  if (!bm) return Fork{"bm", near(tiles.rows(), wanted_rows(program, matmul, target), m)};
   return Fork{"bn", near(tiles.columns(*bm), wanted_columns(*bm, program, matmul, target), n)};
 }
 

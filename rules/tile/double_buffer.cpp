@@ -27,6 +27,8 @@ std::int64_t slot_bytes(const ir::Loop& loop) {
 // wait in registers gain little.
 std::vector<Value> depths(const ir::Loop& loop, std::int64_t slot, std::int64_t room, const Target& target) {
   const std::int64_t most = std::min(loop.axis.extent, 1 + room / slot);
+  // Matrix instructions are done with a slab sooner than the next one has travelled.
+  if (target.async_copy && has_products(loop.body)) return options({3, 4, 2, 1, 5, 6}, 1, most);
   return target.async_copy ? options({2, 1, 3, 4}, 1, most) : options({1, 2, 3, 4}, 1, most);
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <deque>
 
+#include "ir/mma.h"
 #include "ir/walk.h"
 #include "rules/cost/resources.h"
 #include "rules/tile/helpers/common.h"
@@ -16,8 +17,6 @@ using Loops = std::vector<const ir::Loop*>;  // a loop and its copies
 constexpr std::int64_t full_trips = 64;   // the articles' budget: a loop of up to 64 trips may be unrolled whole
 constexpr std::int64_t most_copies = 16;  // in a part: what a trip costs beside its body is lost in more
 
-std::int64_t trips(const ir::Loop& loop) { return ceil_div(loop.axis.extent, loop.step); }
-
 bool computes_only(const ir::Loop& loop) {
   bool good = true;
   ir::for_each(loop.body, [&](const ir::Stmt& s) {
@@ -29,7 +28,7 @@ bool computes_only(const ir::Loop& loop) {
 void collect_innermost(const ir::Stmt& stmt, Loops& found) {
   const auto* loop = stmt.as<ir::Loop>();
   if (loop != nullptr && computes_only(*loop)) {
-    if (trips(*loop) > 1) found.push_back(loop);
+    if (ir::mma::trips(*loop) > 1) found.push_back(loop);
     return;
   }
   if (const ir::Body* inner = ir::inner_body(stmt))
@@ -71,11 +70,12 @@ std::vector<Value> factors(const Loops& loops, const ir::Tile& tile, const Targe
   std::vector<Value> result;
   const std::int64_t trip = trip_instructions(loop, tile) * static_cast<std::int64_t>(loops.size());
   const std::int64_t most = target.cpu ? full_trips : most_unrolled / trip;
-  const bool small = trips(loop) <= std::min(full_trips, most);
+  const bool small = ir::mma::trips(loop) <= std::min(full_trips, most);
   if (!target.cpu && small) add_option(result, 0);
   add_option(result, 1);
-  for (const std::int64_t factor : divisors(trips(loop), 2, target.cpu ? most_copies / 2 : std::min(most, most_copies)))
-    if (trips(loop) > factor && (!target.cpu || (factor & (factor - 1)) == 0)) add_option(result, factor);
+  for (const std::int64_t factor :
+       divisors(ir::mma::trips(loop), 2, target.cpu ? most_copies / 2 : std::min(most, most_copies)))
+    if (ir::mma::trips(loop) > factor && (!target.cpu || (factor & (factor - 1)) == 0)) add_option(result, factor);
   if (small) add_option(result, 0);
   return result;
 }

@@ -13,6 +13,7 @@
 #include <iterator>
 #include <utility>
 
+#include "ir/mma.h"
 #include "ir/walk.h"
 #include "rules/cost/resources.h"
 #include "rules/tile/helpers/stages.h"
@@ -41,7 +42,7 @@ std::vector<Value> tails(const ir::Loop& pipeline, const ir::Tile& tile) {
     guarded |= stmt.as<ir::If>() != nullptr;
     const auto* loop = stmt.as<ir::Loop>();
     if (loop == nullptr) return;
-    const std::int64_t unrolled = trip_instructions(*loop, tile) * ceil_div(loop->axis.extent, loop->step);
+    const std::int64_t unrolled = trip_instructions(*loop, tile) * ir::mma::trips(*loop);
     once |= unrolled <= most_unrolled && 2 * unrolled > most_unrolled;
   });
   std::vector<Value> result = {Value{peeled}, Value{predicated}};

@@ -7,7 +7,6 @@
 // to them is added by one block, `if (a0 == 0)`.
 #include <algorithm>
 
-#include "ir/float16.h"
 #include "ir/walk.h"
 #include "rules/cost/resources.h"
 #include "rules/tile/helpers/common.h"
@@ -92,12 +91,6 @@ std::vector<Value> split_options(std::int64_t chunks, std::int64_t blocks, const
   return result;
 }
 
-bool writes_float16(const ir::Program& program) {
-  return std::ranges::any_of(program.buffers, [](const ir::Buffer& buffer) {
-    return buffer.role == ir::Role::output && ir::is_float16(buffer.dtype);
-  });
-}
-
 Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
   if (!target.atomic_add) return Skip{"the target has no atomic addition of floats"};
   if (const auto splits = pins.integer("splits"))
@@ -110,7 +103,6 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
   if (std::string why = obstacle(program, tile.body, *chunks); !why.empty()) return Skip{std::move(why)};
   const ir::Body epilogue(tile.body.begin() + static_cast<std::ptrdiff_t>(*chunks) + 1, tile.body.end());
   if (!distribute(program, epilogue, only_accumulator(program)->dst)) return Skip{not_linear};
-  if (writes_float16(program)) return Skip{"partial sums are added in f32, the output has 16 bits"};
   const std::int64_t extent = tile.body[*chunks].as<ir::Loop>()->axis.extent;
   std::vector<Value> options = split_options(extent, natural_blocks(tile, *matmul), target);
   if (options.size() == 1) return Skip{"no split from 2 to 64 divides the number of chunks"};

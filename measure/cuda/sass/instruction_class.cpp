@@ -46,7 +46,7 @@ constexpr Opcode table[] = {
     {"BMMA", tensor, Pipe::issue},
     {"DMMA", tensor, Pipe::issue},
     {"HGMMA", tensor, Pipe::issue},
-    {"HMMA", tensor, Pipe::issue},
+    {"HMMA", tensor, Pipe::tensor},
     {"IGMMA", tensor, Pipe::issue},
     {"IMMA", tensor, Pipe::issue},
     {"OMMA", tensor, Pipe::issue},
@@ -266,6 +266,8 @@ bool has_width(InstructionClass what) {
 
 // Bits of a modifier: "128", "U8", "S16".
 int width_of(const Instruction& instruction) {
+  if (instruction.mnemonic() == "LDSM")  // of each matrix a word
+    return instruction.has_modifier("4") ? 16 : instruction.has_modifier("2") ? 8 : 4;
   for (const auto& [modifier, bytes] :
        {std::pair("U8", 1), {"S8", 1}, {"U16", 2}, {"S16", 2}, {"64", 8}, {"128", 16}, {"256", 32}})
     if (instruction.has_modifier(modifier)) return bytes;
@@ -295,7 +297,7 @@ std::string name(const Kind& kind) {
 }
 
 std::string_view name(Pipe pipe) {
-  constexpr std::array<std::string_view, 6> names{"issue", "FMA", "IMAD", "ALU", "special", "memory"};
+  constexpr std::array<std::string_view, 7> names{"issue", "FMA", "IMAD", "ALU", "special", "tensor", "memory"};
   return names.at(static_cast<std::size_t>(pipe));
 }
 

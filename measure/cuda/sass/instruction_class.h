@@ -58,6 +58,7 @@ enum class Pipe : std::uint8_t {
   imad,     // integer multiplication, by the half of the FMA unit that can
   alu,      // the other integer instructions and comparisons
   special,  // transcendental functions
+  tensor,   // products of matrices by HMMA
   memory,   // loads, stores and shuffles, of all schedulers together
 };
 std::string_view name(Pipe);

@@ -9,11 +9,14 @@ namespace {
 // Results per cycle of a multiprocessor, from this compute capability on. CUDA C++ Programming Guide 12.9 and Best
 // Practices Guide 13.4, "Throughput of Native Arithmetic Instructions": 32-bit floating-point add, multiply,
 // multiply-add; 32-bit integer add, compare, minimum. Where rows of the ALU differ (10.0: 128 for floating-point
-// minimum; 12.0: 128 for integer addition, 64 for shifts) the larger stands here: it is a bound.
+// minimum; 12.0: 128 for integer addition, 64 for shifts) the larger stands here: it is a bound. `tensor`: multiply-adds
+// of 16-bit operands into f32, dense, as the peaks of an A100, RTX 3090 and 4090, H100, B200 and RTX 5090 say in NVIDIA's
+// architecture whitepapers; those of compute capability 9.0 and 10.0 are not reached by mma.sync.
 struct Throughput {
-  int since, fma, alu;
+  int since, fma, alu, tensor;
 };
-constexpr Throughput throughputs[] = {{80, 64, 64}, {86, 128, 64}, {100, 128, 128}};
+constexpr Throughput throughputs[] = {
+    {80, 64, 64, 1024}, {86, 128, 64, 256}, {90, 128, 64, 2048}, {100, 128, 128, 4096}, {120, 128, 128, 256}};
 // The same for every architecture since: 32-bit integer multiply-add, reciprocal and its like, warp shuffle.
 constexpr int imad_rate = 64, special_rate = 16, shuffle_rate = 32;
 constexpr int schedulers = 4, warp = 32;
@@ -38,6 +41,13 @@ std::int64_t transfers(const Kind& kind) {
   return std::max(1, kind.width / (shares ? 8 : 4));
 }
 
+/// What an instruction asks of its pipe. ldmatrix shares nothing; HMMA.16816 is a product of 16 x 8 x 16 by a warp.
+std::int64_t load_of(const Instruction& instruction, const Kind& kind, Pipe pipe) {
+  if (pipe == Pipe::memory) return instruction.mnemonic() == "LDSM" ? kind.width / 4 : transfers(kind);
+  if (pipe == Pipe::tensor) return 16 * 8 * (instruction.has_modifier("1688") ? 8 : 16);
+  return 1;
+}
+
 }  // namespace
 
 void InstructionMix::add(const Instruction& instruction, const Listing& listing) {
@@ -45,7 +55,7 @@ void InstructionMix::add(const Instruction& instruction, const Listing& listing)
   const Pipe pipe = pipe_of(instruction);
   ++instructions;
   ++kinds[kind];
-  pipes[pipe] += pipe == Pipe::memory ? transfers(kind) : 1;
+  pipes[pipe] += load_of(instruction, kind, pipe);
   if (kind.what == InstructionClass::other) unknown.emplace(instruction.mnemonic());
   if (instruction.mnemonic() != "CALL") return;
   const std::vector<std::string> names = mentioned(instruction);
@@ -76,6 +86,7 @@ IssueBound issue_bound(const InstructionMix& mix, std::string_view architecture)
       {Pipe::imad, count(Pipe::imad) * lanes / imad_rate},
       {Pipe::alu, count(Pipe::alu) * lanes / throughput.alu},
       {Pipe::special, count(Pipe::special) * lanes / special_rate},
+      {Pipe::tensor, count(Pipe::tensor) * schedulers / throughput.tensor},
       {Pipe::memory, count(Pipe::memory) * schedulers}};
   IssueBound bound;
   for (const auto& [pipe, least] : cycles)

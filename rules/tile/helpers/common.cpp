@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "ir/float16.h"
 #include "ir/walk.h"
 
 namespace deplo::rules {
@@ -143,6 +144,7 @@ std::optional<Matmul> find_matmul(const ir::Program& program) {
   if (threads.size() < 2) return std::nullopt;
   result.m = threads[threads.size() - 2];
   result.n = threads.back();
+  if (has_products(tile.body)) return std::nullopt;  // warps multiply: no thread has rows or columns to arrange
   std::vector<const ir::Loop*> candidates;
   find_product_sums(tile.body, candidates);
   if (candidates.empty()) return std::nullopt;
@@ -169,6 +171,16 @@ void for_each_columns_load(const ir::Program& program, const Matmul& matmul, Vis
 }
 
 }  // namespace
+
+bool multiplies_matrices(const ir::Program& program, const Matmul& matmul, const Target& target) {
+  std::set<ir::DType> types;
+  ir::for_each(matmul.reduce->body, [&](const ir::Stmt& stmt) {
+    const auto* load = stmt.as<ir::Load>();
+    const ir::Buffer* buffer = load == nullptr ? nullptr : program.find(load->buffer);
+    if (buffer != nullptr) types.insert(buffer->dtype);
+  });
+  return target.mma && types.size() == 1 && ir::is_float16(*types.begin());
+}
 
 bool is_transposed(const ir::Program& program, const Matmul& matmul) {
   bool found = false;
@@ -257,6 +269,15 @@ Names names_of(const ir::Program& program) {
   const auto take = [&](const std::string& name) { names.insert(name); };
   ir::for_each_new_name(program, take, take);
   return names;
+}
+
+bool has_products(const ir::Body& body) {
+  bool found = false;
+  ir::for_each(body, [&](const ir::Stmt& stmt) {
+    const auto* loop = stmt.as<ir::Loop>();
+    found |= loop != nullptr && !loop->atom.empty();
+  });
+  return found;
 }
 
 bool has_reduce(const ir::Body& body) {

@@ -46,7 +46,9 @@ struct Matmul {
   const ir::Loop* reduce = nullptr;
   std::size_t m = 0, n = 0;  // positions in the tile's axes
 };
-std::optional<Matmul> find_matmul(const ir::Program&);
+std::optional<Matmul> find_matmul(const ir::Program&);  // none where matrix instructions multiply
+/// Can matrix instructions of the target multiply the operands: inputs of 16 bits and one type?
+bool multiplies_matrices(const ir::Program&, const Matmul&, const Target&);
 /// Is an operand that walks n laid out in another order than along n? Vectors of it want a copy in shared memory.
 bool is_transposed(const ir::Program&, const Matmul&);
 /// Up to so many rows of a block on a CPU share a panel too seldom to pay for its copy or its place in the cache. It
@@ -57,6 +59,8 @@ inline constexpr std::int64_t few_rows = 64;
 /// would share the copy and rows of the panel lie less than a page apart (docs/performance.md, "TinyLlama's matmuls").
 bool reads_in_place(const ir::Program&, const Matmul&, std::int64_t rows);
 
+/// Does the tile body have a loop that matrix instructions execute (ir/mma.h)?
+bool has_products(const ir::Body&);
 /// Does the tile body have a reduce loop (at any depth)?
 bool has_reduce(const ir::Body&);
 bool has_bind(const ir::Tile&, ir::Bind);

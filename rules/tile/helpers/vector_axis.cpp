@@ -181,6 +181,16 @@ class Legality {
   Names combined_;  // over the lanes: what is accumulated must be another value in each
 };
 
+// Matrix instructions have lanes of their own.
+bool all_legal(const ir::Body& body, const Legality& legal) {
+  return std::ranges::all_of(body, [&](const ir::Stmt& stmt) {
+    const auto* loop = stmt.as<ir::Loop>();
+    if (loop != nullptr && !loop->atom.empty()) return true;
+    const ir::Body* inner = ir::inner_body(stmt);
+    return legal(stmt) && (inner == nullptr || all_legal(*inner, legal));
+  });
+}
+
 }  // namespace
 
 std::optional<VectorSite> find_vector_site(const ir::Program& program) {
@@ -189,7 +199,7 @@ std::optional<VectorSite> find_vector_site(const ir::Program& program) {
   if (!tile.axes.empty() && tile.axes.back().bind == ir::Bind::reg) {
     site.axis = tile.axes.size() - 1;
     // A register tile's neighbours are neighbours in memory, the elements of a pointwise thread lie `threads` apart.
-    const bool dealt = tile.axes[site.axis - 1].extent > 1 && !find_matmul(program);
+    const bool dealt = tile.axes[site.axis - 1].extent > 1 && !find_matmul(program) && !has_products(tile.body);
     site.kind = dealt ? Kind::elements : Kind::register_axis;
     site.extent = tile.axes.back().extent;
     return site;
@@ -228,9 +238,7 @@ ir::Program with_vectors(ir::Program program, const VectorSite& site, std::int64
 bool legal_vectors(const ir::Program& program, const VectorSite& site, std::int64_t width, const Target& target) {
   const ir::Program vector = with_vectors(program, site, width);
   const Legality legal(vector, site, width, target);
-  bool good = true;
-  ir::for_each(tile_of(vector).body, [&](const ir::Stmt& stmt) { good = good && legal(stmt); });
-  return good;
+  return all_legal(tile_of(vector).body, legal);
 }
 
 }  // namespace deplo::rules

@@ -8,6 +8,7 @@
 #include "measure/cuda/library.h"
 #include "measure/cuda/sass/disassemble.h"
 #include "measure/cuda/sass/instruction_mix.h"
+#include "rules/cost/banks.h"
 #include "rules/lower.h"
 #include "rules/programs.h"
 
@@ -76,6 +77,35 @@ TEST_P(Floors, Divisions) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Cuda, Floors, testing::Values("sm_80", "sm_90"));
+
+class TensorFloors : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override { DEPLO_NEED_MACHINE_CODE(GetParam()); }
+};
+
+// Of the least cycles of a trip at least 70 % are those of the tensor cores: nothing else takes longer than they by more.
+TEST_P(TensorFloors, MatmulsOfSixteenBits) {
+  const Target target = load_target(GetParam());
+  for (const std::int64_t n : {1024, 2048, 4096}) {
+    SCOPED_TRACE(n);
+    ir::Program loop = ir::parse(rules::kernel("matmul").text, {{"M", n}, {"N", n}, {"K", n}}, "matmul");
+    for (ir::Buffer& buffer : loop.buffers) buffer.dtype = ir::DType::bf16;
+    const KernelMix kernel = mix_of(loop, GetParam());
+    const LoopMix* hot = hot_loop(kernel);
+    ASSERT_NE(hot, nullptr);
+    InstructionMix products;
+    products.pipes[Pipe::tensor] = hot->mix.pipes.at(Pipe::tensor);
+    const auto cycles = static_cast<double>(issue_bound(hot->mix, GetParam()).cycles);
+    EXPECT_GE(static_cast<double>(issue_bound(products, GetParam()).cycles) / cycles, 0.7) << cycles;
+    const ir::Program tile = rules::heuristic(loop, target).program();
+    for (const rules::WarpAccess& access : rules::warp_accesses(tile, rules::Unrolled::as_marked)) {
+      const rules::BankCost cost = rules::bank_cost(access, *access.stage);
+      EXPECT_LE(cost.wavefronts, cost.least) << access.stage->buffer;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cuda, TensorFloors, testing::Values("sm_80", "sm_120"));
 
 }  // namespace
 }  // namespace deplo::measure::cuda::sass

@@ -1,0 +1,111 @@
+#include "ir/mma.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "ir/walk.h"
+
+namespace deplo::ir::mma {
+namespace {
+
+constexpr std::array all = {Atom{"m16n8k16", 16, 8, 16}};
+
+/// The one dimension of an index that depends on the axis; -1: none or several.
+int dimension_of(const std::vector<Expr>& index, const std::string& axis) {
+  int found = -1;
+  for (std::size_t d = 0; d < index.size(); ++d) {
+    if (!depends_on(index[d], axis)) continue;
+    if (found >= 0) return -1;
+    found = static_cast<int>(d);
+  }
+  return found;
+}
+
+bool steps(const std::vector<Expr>& index, int dimension, const std::string& axis, std::int64_t by) {
+  return dimension >= 0 && dimension_of(index, axis) == dimension &&
+         coefficient(index[static_cast<std::size_t>(dimension)], axis) == by;
+}
+
+/// Along one dimension the index steps by 1 with `unit`, by `wide` with `outer`; along another by 1 with `depth`; one of
+/// them is the last. Sets whether that is the depth's.
+bool walks(const std::vector<Expr>& index, const std::string& unit, const std::string& outer, std::int64_t wide,
+           const std::string& depth, bool& by_depth) {
+  const int along = dimension_of(index, unit), deep = dimension_of(index, depth);
+  const auto last = static_cast<int>(index.size()) - 1;
+  by_depth = deep == last;
+  return along != deep && (along == last || deep == last) && steps(index, along, unit, 1) &&
+         steps(index, along, outer, wide) && steps(index, deep, depth, 1);
+}
+
+const Load* load_of(const Body& body, const Arg& value) {
+  const auto* name = std::get_if<std::string>(&value);
+  for (const Stmt& stmt : body)
+    if (const auto* load = stmt.as<Load>(); load != nullptr && name != nullptr && load->dst == *name) return load;
+  return nullptr;
+}
+
+bool any_depends(const std::vector<Expr>& index, const std::string& axis) {
+  return std::ranges::any_of(index, [&](const Expr& e) { return depends_on(e, axis); });
+}
+
+}  // namespace
+
+std::span<const Atom> atoms() { return all; }
+
+const Atom* find_atom(std::string_view name) {
+  const auto* const found = std::ranges::find(all, name, &Atom::name);
+  return found == all.end() ? nullptr : found;
+}
+
+std::int64_t trips(const Loop& loop) {
+  const Atom* atom = find_atom(loop.atom);
+  const std::int64_t step = atom != nullptr ? atom->k : loop.step;
+  return (loop.axis.extent + step - 1) / step;
+}
+
+std::string find_product(const Tile& tile, const Loop& loop, Product& product) {
+  product.atom = find_atom(loop.atom);
+  if (product.atom == nullptr) return fmt::format("`{}` is no matrix instruction", loop.atom);
+  if (loop.axis.bind != Bind::reduce || !loop.start.is_constant(0) || loop.step != 1 ||
+      loop.axis.extent % product.atom->k != 0)
+    return fmt::format("{} takes a reduce loop from 0 by 1 of whole {}s", loop.atom, product.atom->k);
+  std::vector<const Axis*> threads;
+  for (const Axis& axis : tile.axes)
+    if (axis.bind == Bind::thread) threads.push_back(&axis);
+  if (threads.size() < 2 || threads.back()->extent != column_threads || threads.end()[-2]->extent != row_threads)
+    return fmt::format("{} takes {} x {} threads as the last axes", loop.atom, row_threads, column_threads);
+  product.row_thread = threads.end()[-2]->name;
+  product.column_thread = threads.back()->name;
+  const auto* sum = loop.body.size() == 4 ? loop.body[3].as<Accum>() : nullptr;
+  const auto* times = loop.body.size() == 4 ? loop.body[2].as<Assign>() : nullptr;
+  const bool product_sum = sum != nullptr && times != nullptr && sum->op == Op::add && times->op == Op::multiply &&
+                           sum->args.front() == Arg(times->dst);
+  if (product_sum) {
+    product.a = load_of(loop.body, times->args[0]);
+    product.b = load_of(loop.body, times->args[1]);
+  }
+  if (product.a == nullptr || product.b == nullptr)
+    return fmt::format("{} takes the sum of a product of two loads and nothing else", loop.atom);
+  if (!any_depends(product.a->index, product.row_thread)) std::swap(product.a, product.b);
+  product.acc = sum->dst;
+  for (const Axis& axis : tile.axes) {
+    if ((axis.bind != Bind::reg && axis.bind != Bind::vector) || axis.extent != 2) continue;
+    if (axis.bind == Bind::reg && product.rows.empty() &&
+        walks(product.a->index, product.row_thread, axis.name, row_threads, loop.axis.name, product.a_by_rows))
+      product.rows = axis.name;
+    else if (product.columns.empty() && walks(product.b->index, axis.name, product.column_thread, column_registers,
+                                              loop.axis.name, product.b_by_columns))
+      product.columns = axis.name;
+  }
+  const auto apart = [&](const Load& load, const std::string& one, const std::string& other) {
+    return !any_depends(load.index, one) && !any_depends(load.index, other);
+  };
+  if (product.rows.empty() || product.columns.empty() || !apart(*product.a, product.columns, product.column_thread) ||
+      !apart(*product.b, product.rows, product.row_thread))
+    return fmt::format("{} takes rows 8 r + g and columns 2 t + v of two operands, for registers r and v", loop.atom);
+  return "";
+}
+
+}  // namespace deplo::ir::mma

@@ -1,0 +1,132 @@
+#include "rules/materialize/mma_lowering.h"
+
+#include <bit>
+#include <utility>
+#include <vector>
+
+#include "ir/mma.h"
+#include "ir/walk.h"
+#include "rules/cost/fragments.h"
+
+namespace deplo::rules::materializer {
+namespace {
+
+class ProductLowering {
+ public:
+  ProductLowering(const ir::Loop& loop, KernelBuilder& kernel, Replication& replication, const StageLowering& stages)
+      : loop_(loop), kernel_(kernel), replication_(replication), stages_(stages) {
+    const std::string fault = ir::mma::find_product(kernel.tile, loop, product_);
+    CHECK(fault.empty());
+  }
+
+  ir::Loop run() {
+    ir::Loop loop = {loop_.axis, 0, 1, loop_.unroll, {}};
+    loop.axis.extent = ir::mma::trips(loop_);
+    kernel_.scope.emplace_back(loop.axis.name, ir::range_of(loop));
+    kernel_.loops.push_back(loop.axis.name);
+    const Operand a = rows(loop.body), b = columns(loop.body);
+    const Copies& sums = replication_.copies(product_.acc);
+    for (const auto& [at_a, left] : a.fragments)
+      for (const auto& [at_b, right] : b.fragments)
+        multiply(sums, joined(at_a, a.on, at_b, b.on), left, right, loop.body);
+    kernel_.loops.pop_back();
+    kernel_.scope.pop_back();
+    return loop;
+  }
+
+ private:
+  struct Part {
+    std::string name;
+    std::int64_t part = 0;  // the first of its matrices
+  };
+  struct Operand {
+    std::uint64_t on = 0;  // REG axes
+    std::vector<std::pair<Instance, Part>> fragments;
+  };
+
+  std::uint64_t bit(const std::string& axis) const { return replication_.of_axis(axis).reg; }
+
+  // Of the axes in `mask` that the load depends on.
+  std::uint64_t registers_of(const ir::Load& load, const std::string& without) const {
+    return replication_.of(load.index).reg & ~bit(without);
+  }
+
+  std::string load(const Fragment& fragment, const Instance& instance, ir::Body& to) {
+    std::vector<ir::Expr> index = replication_.at(fragment.index, instance);
+    std::string name = kernel_.fresh("in");
+    const ir::DType dtype = stages_.dtype_of(fragment.load->buffer);
+    to.emplace_back(ir::LdMatrix{name,
+                                 {dtype, 2 * fragment.matrices},
+                                 fragment.load->buffer,
+                                 stages_.place(fragment.load->buffer, index),
+                                 fragment.transposed});
+    return name;
+  }
+
+  Operand rows(ir::Body& to) {
+    Operand result;
+    result.on = registers_of(*product_.a, product_.rows);
+    const Fragment fragment = fragment_of_a(product_, loop_.axis.name);
+    for (const Instance& instance : replication_.instances({result.on, false}))
+      result.fragments.push_back({instance, {load(fragment, instance, to), 0}});
+    return result;
+  }
+
+  // Two neighbours along the innermost REG axis are one load.
+  Operand columns(ir::Body& to) {
+    Operand result;
+    result.on = registers_of(*product_.b, product_.columns);
+    std::string next;
+    for (const ir::Axis& axis : kernel_.tile.axes)
+      if (axis.bind == ir::Bind::reg && (bit(axis.name) & result.on) != 0) next = axis.extent % 2 == 0 ? axis.name : "";
+    const Fragment fragment = fragment_of_b(product_, loop_.axis.name, next);
+    const std::size_t place = next.empty() ? 0 : static_cast<std::size_t>(std::countr_zero(bit(next)));
+    for (Instance& instance : replication_.instances({result.on, false})) {
+      if (!next.empty() && instance[place] % 2 == 1) continue;
+      const std::string name = load(fragment, instance, to);
+      result.fragments.push_back({instance, {name, 0}});
+      if (next.empty()) continue;
+      ++instance[place];
+      result.fragments.push_back({instance, {name, 2}});
+    }
+    return result;
+  }
+
+  static Instance joined(const Instance& a, std::uint64_t on_a, const Instance& b, std::uint64_t on_b) {
+    Instance result = a;
+    for (std::size_t i = 0; i < result.size(); ++i)
+      if ((on_b >> i & 1) != 0 && (on_a >> i & 1) == 0) result[i] = b[i];
+    return result;
+  }
+
+  void multiply(const Copies& sums, Instance instance, const Part& a, const Part& b, ir::Body& to) {
+    ir::Mma mma = {{}, a.name, b.name, b.part, std::string(product_.atom->name)};
+    const auto set = [&](const std::string& axis, std::int64_t value) {
+      const std::uint64_t mask = bit(axis);
+      if (mask != 0) instance[static_cast<std::size_t>(std::countr_zero(mask))] = value;
+    };
+    for (std::int64_t r = 0; r < ir::mma::row_registers; ++r) {
+      set(product_.rows, r);
+      for (std::int64_t v = 0; v < (sums.on.vector ? 1 : ir::mma::column_registers); ++v) {
+        set(product_.columns, v);
+        mma.sums.push_back(replication_.name(sums, instance));
+      }
+    }
+    to.emplace_back(std::move(mma));
+  }
+
+  const ir::Loop& loop_;
+  KernelBuilder& kernel_;
+  Replication& replication_;
+  const StageLowering& stages_;
+  ir::mma::Product product_;
+};
+
+}  // namespace
+
+void lower_products(const ir::Loop& loop, KernelBuilder& kernel, Replication& replication, const StageLowering& stages,
+                    ir::Body& to) {
+  to.emplace_back(ProductLowering(loop, kernel, replication, stages).run());
+}
+
+}  // namespace deplo::rules::materializer

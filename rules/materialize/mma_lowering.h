@@ -1,0 +1,12 @@
+// A loop that matrix instructions execute (ir/mma.h): fragments by ldmatrix, each once, then the products of all.
+#pragma once
+#include "ir/program.h"
+#include "rules/materialize/kernel_builder.h"
+#include "rules/materialize/replication.h"
+#include "rules/materialize/stage_lowering.h"
+
+namespace deplo::rules::materializer {
+
+void lower_products(const ir::Loop&, KernelBuilder&, Replication&, const StageLowering&, ir::Body& to);
+
+}  // namespace deplo::rules::materializer
