@@ -61,8 +61,10 @@ void check_layout(const Stage& s) {
   if (s.pad < 0) fail("a pad of {}", s.pad);
   if (s.swizzle != 0 && s.swizzle != 32 && s.swizzle != 64 && s.swizzle != 128)
     fail("a swizzle of {}, not 0, 32, 64 or 128 bytes", s.swizzle);
-  if (s.swizzle != 0 && (s.transport != Transport::tma || element == 1))
-    fail("a swizzle is of tma copies of elements of 2 or 4 bytes");
+  const bool chunks = s.transport == Transport::async && s.lanes * element == 16;
+  if (s.swizzle != 0 && ((s.transport != Transport::tma && !chunks) || element == 1))
+    fail("a swizzle is of tma copies, or of async ones of 16 bytes, of elements of 2 or 4 bytes");
+  if (s.swizzle != 0 && s.pad != 0) fail("a swizzle leaves no pad");
   if (s.swizzle != 0 && columns(s) * element != s.swizzle)
     fail("rows of {} bytes under a swizzle of {}", columns(s) * element, s.swizzle);
   if (s.transport == Transport::tma && s.pad != 0) fail("tma copies leave no pad");

@@ -58,7 +58,7 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
   ir::Program padded = program;
   for (const Staged& staged : staged_buffers(program)) {
     const ir::Stage& stage = *staged.stage;
-    if (stage.transport == ir::Transport::tma) continue;  // the hardware writes whole rows
+    if (stage.transport == ir::Transport::tma || stage.swizzle > 0) continue;  // whole rows, or a pattern of them
     if (const auto pad = pins.integer(stage.source)) {
       set_pad(padded.body, stage.buffer, *pad);
       continue;

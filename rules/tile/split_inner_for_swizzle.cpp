@@ -1,6 +1,7 @@
 // split_inner_for_swizzle: TMA stores the rows of a slab in panels as wide as its pattern, each 16-byte chunk where the
 // pattern says; the loads look there (ir/stage_layout.h). The pattern with the fewest wavefronts, then the fewest
-// panels, comes first.
+// panels, comes first. Copies of 16 bytes by cp.async can store so too, where matrix instructions read: a pad would
+// keep their rows apart, but not what fills them.
 //   n1_smem = Stage(n1, …, slab=(s0:16@0, s1:128@1)) tma
 //     →   n1_smem = Stage(n1, …, slab=(s0:16@0, s1:128@1)) panel=32 swizzle=128 tma
 #include <algorithm>
@@ -36,8 +37,14 @@ std::vector<Value> patterns(const std::vector<WarpAccess>& accesses, const ir::S
   return result;
 }
 
+bool can_swizzle(const ir::Stage& stage, bool products) {
+  const bool chunks = stage.lanes * ir::bytes(stage.dtype) == 16;
+  return stage.transport == ir::Transport::tma || (stage.transport == ir::Transport::async && chunks && products);
+}
+
 Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
-  if (!target.tma) return Skip{"no tma stage to swizzle"};
+  const bool products = has_products(tile_of(program).body);
+  if (!target.tma && !products) return Skip{"no tma stage to swizzle"};
   if (target.vector_lanes > chunk_lanes) return Skip{"vectors wider than the 16 bytes that a pattern keeps together"};
   const ir::Tile& tile = tile_of(program);
   const std::vector<WarpAccess> accesses = warp_accesses(program, Unrolled::all);
@@ -45,7 +52,7 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
   std::int64_t room = target.shared_bytes - shared_bytes(program, target);  // for the alignment that patterns ask for
   for (const ChunkStage& at : chunk_stages(tile)) {
     const ir::Stage& stage = stage_at(tile, at);
-    if (stage.transport != ir::Transport::tma) continue;
+    if (!can_swizzle(stage, products)) continue;
     any = true;
     if (const auto swizzle = pins.integer(at.knob)) {
       room -= pattern_rows * *swizzle;

@@ -24,7 +24,7 @@ TEST(VerifyStage, Layouts) {
     EXPECT_EQ(stage(legal), "") << legal;
   EXPECT_THAT(stage("panel=5"), HasSubstr("a panel of 5 does not divide 16"));
   EXPECT_THAT(stage("swizzle=48 tma"), HasSubstr("a swizzle of 48, not 0, 32, 64 or 128 bytes"));
-  EXPECT_THAT(stage("swizzle=64"), HasSubstr("a swizzle is of tma copies of elements of 2 or 4 bytes"));
+  EXPECT_THAT(stage("swizzle=64"), HasSubstr("a swizzle is of tma copies, or of async ones of 16 bytes"));
   EXPECT_THAT(stage("swizzle=64 async"), HasSubstr("a swizzle is of tma copies"));
   EXPECT_THAT(stage("swizzle=128 tma"), HasSubstr("rows of 64 bytes under a swizzle of 128"));
   EXPECT_THAT(stage("panel=8 swizzle=64 tma"), HasSubstr("rows of 32 bytes under a swizzle of 64"));
