@@ -33,8 +33,6 @@ constexpr std::array table{
     Row{Op::sin, "sin", 1},
     Row{Op::cos, "cos", 1},
     Row{Op::logical_not, "logical_not", 1},
-    Row{Op::round_f16, "round_f16", 1},
-    Row{Op::round_bf16, "round_bf16", 1},
     Row{Op::add, "add", 2},
     Row{Op::subtract, "subtract", 2},
     Row{Op::multiply, "multiply", 2},
@@ -54,6 +52,8 @@ constexpr std::array table{
     Row{Op::lanes_multiply, "lanes_multiply", 1},
     Row{Op::lanes_maximum, "lanes_maximum", 1},
     Row{Op::lanes_minimum, "lanes_minimum", 1},
+    Row{Op::round_f16, "round_f16", 1},
+    Row{Op::round_bf16, "round_bf16", 1},
 };
 
 constexpr bool in_order() {

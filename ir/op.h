@@ -7,15 +7,15 @@
 
 namespace deplo::ir {
 
-// A line per arity.
+// A line per arity. The numbers are in the structural keys of stores (canonical/colours.cpp): new ones come last.
 // clang-format off
 enum class Op : std::uint8_t {
   copy, negative, reciprocal, exp, log, sqrt, rsqrt, tanh, sigmoid, relu, erf, absolute, sin, cos, logical_not,  // one
-  round_f16, round_bf16,                                  // a f32 to the nearest number that has 16 bits
   add, subtract, multiply, divide, maximum, minimum, power, logical_and, logical_or,  // two arguments
   less, less_equal, equal, not_equal,                                                 // two of one type → bool
   fma, select,                                             // a * b + c; a truth value ? b : c
-  lanes_add, lanes_multiply, lanes_maximum, lanes_minimum  // vector value → scalar
+  lanes_add, lanes_multiply, lanes_maximum, lanes_minimum, // vector value → scalar
+  round_f16, round_bf16                                    // an f32 to the nearest that has 16 bits
 };
 // clang-format on
 
@@ -30,6 +30,8 @@ std::optional<double> neutral(Op);
 bool gives_truth(Op);
 /// Whether op(a, b) is op(b, a) for all numbers.
 bool is_commutative(Op);
+/// Whether it is one of the lanes_ operations.
+constexpr bool is_horizontal(Op op) { return op >= Op::lanes_add && op <= Op::lanes_minimum; }
 /// lanes_add for add, …: the horizontal form of an operation that may reduce.
 std::optional<Op> horizontal(Op);
 

@@ -16,8 +16,19 @@ namespace deplo {
 namespace {
 
 DType public_type(ir::DType dtype) {
-  CHECK(dtype == ir::DType::f32 || dtype == ir::DType::i32 || dtype == ir::DType::boolean);  // others have no kernels
-  return dtype == ir::DType::f32 ? DType::f32 : dtype == ir::DType::i32 ? DType::i32 : DType::boolean;
+  switch (dtype) {
+    case ir::DType::f32:
+      return DType::f32;
+    case ir::DType::f16:
+      return DType::f16;
+    case ir::DType::bf16:
+      return DType::bf16;
+    case ir::DType::i32:
+      return DType::i32;
+    case ir::DType::boolean:
+      return DType::boolean;
+  }
+  check_failed("the dtype is known", __FILE__, __LINE__);
 }
 
 Tensor::Kind public_kind(ir::Tensor::Kind kind) {

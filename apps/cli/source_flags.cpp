@@ -99,7 +99,7 @@ void add_source_flags(Command command, SourceFlags& source) {
       .option("-s,--symbol", source.symbols, "NAME=SIZE",
               "Set the size of a symbol of the kernel. Repeat for each symbol.")
       .take_all();
-  command.option("--dtype", source.dtype, "TYPE",
+  command.option("--dtype", source.dtype, "f32|f16|bf16",
                  "Let floats be f16 or bf16 where the source names no type [f32, of a model what its file says].");
   command.option("--only", source.only, "NAME|NUMBER", "Take only one kernel of the graph, by name or number.")
       .seldom();

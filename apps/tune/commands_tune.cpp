@@ -190,7 +190,7 @@ void add_tune(Command command, int& exit_code) {
   add_search(command, *flags);
   command.option("--device", flags->device, "DEVICE",
                  "Use this device: cuda, cuda:N, opencl, opencl:N or interpreter (see `deplo devices`).");
-  command.option("--dtype", flags->dtype, "TYPE",
+  command.option("--dtype", flags->dtype, "f32|f16|bf16",
                  "Let floats be f16 or bf16 where the experiment's kernels name no type.");
   command
       .option("--target", flags->target, "TARGET",

@@ -4,6 +4,7 @@
 #include <CL/cl.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -52,8 +53,47 @@ std::size_t count(const deplo::Tensor& tensor) {
 }
 
 std::size_t bytes(const deplo::Tensor& tensor) {
-  return count(tensor) * (tensor.dtype == deplo::DType::boolean ? 1 : 4);
+  const bool half = tensor.dtype == deplo::DType::f16 || tensor.dtype == deplo::DType::bf16;
+  return count(tensor) * (tensor.dtype == deplo::DType::boolean ? 1 : half ? 2 : 4);
 }
+
+/// IEEE 754 binary16: 10 bits of fraction, an exponent from -14 on. To the nearest, ties to even.
+struct Half {
+  std::uint16_t bits = 0;
+  Half() = default;
+  explicit Half(float value) {
+    const double size = std::abs(static_cast<double>(value));
+    const int exponent = size > 0 ? std::max(std::ilogb(size), -14) : -14;
+    bits = size < 65520
+               ? static_cast<std::uint16_t>((exponent + 14) * 1024 + std::nearbyint(std::ldexp(size, 10 - exponent)))
+           : std::isnan(value) ? 0x7e00
+                               : 0x7c00;
+    if (std::signbit(value)) bits |= 0x8000;
+  }
+  explicit operator float() const {
+    const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+    const double size = exponent == 31  ? (fraction == 0 ? INFINITY : NAN)
+                        : exponent == 0 ? std::ldexp(fraction, -24)
+                                        : std::ldexp(1024 + fraction, exponent - 25);
+    return static_cast<float>((bits & 0x8000) != 0 ? -size : size);
+  }
+};
+/// The upper half of a float. To the nearest, ties to even.
+struct Bfloat16 {
+  std::uint16_t bits = 0;
+  Bfloat16() = default;
+  explicit Bfloat16(float value) {
+    std::uint32_t word = 0;
+    std::memcpy(&word, &value, sizeof word);
+    bits = std::isnan(value) ? 0x7fc0 : static_cast<std::uint16_t>((word + 0x7fff + (word >> 16 & 1)) >> 16);
+  }
+  explicit operator float() const {
+    const std::uint32_t word = static_cast<std::uint32_t>(bits) << 16;
+    float value = 0;
+    std::memcpy(&value, &word, sizeof value);
+    return value;
+  }
+};
 
 /// From and to what lies in the device's memory.
 template <class Stored>
@@ -111,9 +151,11 @@ class Runtime {
 
   void write(const deplo::Tensor& tensor, const std::vector<float>& values) {
     if (values.size() != count(tensor)) throw std::runtime_error(tensor.name + ": another number of values");
-    const std::vector<char> memory = tensor.dtype == deplo::DType::f32   ? stored<float>(values)
-                                     : tensor.dtype == deplo::DType::i32 ? stored<std::int32_t>(values)
-                                                                         : stored<std::uint8_t>(values);
+    const std::vector<char> memory = tensor.dtype == deplo::DType::f32    ? stored<float>(values)
+                                     : tensor.dtype == deplo::DType::f16  ? stored<Half>(values)
+                                     : tensor.dtype == deplo::DType::bf16 ? stored<Bfloat16>(values)
+                                     : tensor.dtype == deplo::DType::i32  ? stored<std::int32_t>(values)
+                                                                          : stored<std::uint8_t>(values);
     check(clEnqueueWriteBuffer(queue_.get(), slots_[tensor.slot].get(), CL_TRUE, 0, memory.size(), memory.data(), 0,
                                nullptr, nullptr),
           "write");
@@ -125,6 +167,8 @@ class Runtime {
                               nullptr, nullptr),
           "read");
     if (tensor.dtype == deplo::DType::f32) return loaded<float>(memory);
+    if (tensor.dtype == deplo::DType::f16) return loaded<Half>(memory);
+    if (tensor.dtype == deplo::DType::bf16) return loaded<Bfloat16>(memory);
     return tensor.dtype == deplo::DType::i32 ? loaded<std::int32_t>(memory) : loaded<std::uint8_t>(memory);
   }
 

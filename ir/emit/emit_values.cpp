@@ -76,7 +76,7 @@ void Emitter::assign(const std::string& name, Type type, Op op, const std::vecto
   Type from = {gives_truth(op) ? DType::f32 : type.dtype, type.lanes};
   if (op == Op::logical_not || op == Op::logical_and || op == Op::logical_or) from.dtype = DType::boolean;
   for (std::size_t i = args.size(); i-- > first;) from.dtype = type_of(args[i], from.dtype).dtype;
-  if (op >= Op::lanes_add) from.lanes = type_of(args[0], from.dtype).lanes;
+  if (is_horizontal(op)) from.lanes = type_of(args[0], from.dtype).lanes;
   if (declare) types_[name] = type;
   const bool split = type.lanes > 1 && !native_;
   const Type one = split ? Type{type.dtype, 1} : type;

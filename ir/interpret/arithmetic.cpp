@@ -60,7 +60,7 @@ void apply_lanes(Op op, std::int64_t n, double* out, const double* a, const doub
 
 void compute(const Computation& c, Lanes& lanes, Mask mask, double* scratch) {
   const int n = lanes.count;
-  if (c.op >= Op::lanes_add) {
+  if (is_horizontal(c.op)) {
     const Op op = vertical(c.op);
     double* out = lanes.element(c.dst, 0);
     std::copy_n(lanes.element(c.args[0].value, 0), n, out);

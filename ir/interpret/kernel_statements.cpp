@@ -282,12 +282,14 @@ struct RunMma {
         for (int w = 0; w < 4; ++w) right[w / 2 * 8 + 2 * t + w % 2][g] = m.lanes.element(b, 2 * part + w)[warp + lane];
       }
       for (int lane = 0; lane < warp_lanes; ++lane)
-        for (int r = 0; r < 2; ++r)
-          for (int v = 0; v < 2; ++v) {
-            double& sum = sums.size() == 2
-                              ? m.lanes.element(sums[static_cast<std::size_t>(r)].value, v)[warp + lane]
-                              : m.lanes.element(sums[static_cast<std::size_t>(2 * r + v)].value, 0)[warp + lane];
-            for (int k = 0; k < 16; ++k) sum += left[lane / 4 + 8 * r][k] * right[k][lane % 4 * 2 + v];
+        for (std::size_t r = 0; r < 2; ++r)
+          for (std::size_t v = 0; v < 2; ++v) {
+            const bool vectors = sums.size() == 2;
+            const Operand& of = sums[vectors ? r : 2 * r + v];
+            double& sum = m.lanes.element(of.value, vectors ? static_cast<int>(v) : 0)[warp + lane];
+            const auto row = static_cast<std::size_t>(lane / 4) + 8 * r,
+                       column = static_cast<std::size_t>(lane % 4) * 2 + v;
+            for (std::size_t k = 0; k < 16; ++k) sum += left[row][k] * right[k][column];
           }
     }
   }

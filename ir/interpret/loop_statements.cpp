@@ -142,7 +142,7 @@ struct RunWrite {
 Computation computation(Compiler& c, const std::string& dst, const Type& type, Op op, const std::vector<Arg>& args,
                         bool accumulates) {
   if (args.size() + (accumulates ? 1 : 0) != static_cast<std::size_t>(arity(op))) c.fail("wrong number of arguments");
-  const bool reduces = op >= Op::lanes_add;
+  const bool reduces = is_horizontal(op);
   Computation result{op, type.dtype, 0, type.lanes, accumulates, {}};
   for (const Arg& arg : args) result.args.push_back(c.operand(arg, reduces ? 0 : type.lanes));
   if (!accumulates) {

@@ -55,16 +55,12 @@ class Verifier {
   }
 
   void check(const Node& n, const Elementwise& e) {
-    if (!require(horizontal_free(e.op), n, "a scalar operation, found {}", ir::name(e.op))) return;
+    if (!require(!is_horizontal(e.op), n, "a scalar operation, found {}", ir::name(e.op))) return;
     if (!arity(n, static_cast<std::size_t>(ir::arity(e.op)))) return;
     for (const int a : n.args)
       require(at(a).as<Scalar>() != nullptr || at(a).type.shape == n.type.shape, n,
               "arguments of shape {} or scalars, found {}: {}", ir::print(n.type.shape), at(a).name, print(at(a).type));
     if (problem_.empty()) types(n, e.op);
-  }
-
-  static bool horizontal_free(Op op) {
-    return op != Op::lanes_add && op != Op::lanes_multiply && op != Op::lanes_maximum && op != Op::lanes_minimum;
   }
 
   void types(const Node& n, Op op) {

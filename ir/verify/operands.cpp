@@ -84,7 +84,7 @@ void check_operands(Names& names, const Assign& a) {
   const Type all = {own ? dtype_of(a.args, names) : result, a.type.lanes};
   for (std::size_t i = 0; i < a.args.size(); ++i) {
     const bool condition = a.op == Op::select && i == 0;
-    check_arg(names, a.args[i], condition ? Type{DType::boolean, all.lanes} : all, a.op >= Op::lanes_add);
+    check_arg(names, a.args[i], condition ? Type{DType::boolean, all.lanes} : all, is_horizontal(a.op));
   }
 }
 

@@ -11,6 +11,7 @@
 
 #include "core/error.h"
 #include "examples/library/opencl_runtime.h"
+#include "ir/float16.h"
 #include "ir/torch/evaluate.h"
 #include "ir/torch/expression/expression.h"
 #include "library/random_expression.h"
@@ -32,9 +33,11 @@ deplo::Program compiled(const std::string& text) {
 }
 
 bool same(ir::DType graph, deplo::DType program) {
-  return graph == (program == deplo::DType::f32   ? ir::DType::f32
-                   : program == deplo::DType::i32 ? ir::DType::i32
-                                                  : ir::DType::boolean);
+  return graph == (program == deplo::DType::f32    ? ir::DType::f32
+                   : program == deplo::DType::f16  ? ir::DType::f16
+                   : program == deplo::DType::bf16 ? ir::DType::bf16
+                   : program == deplo::DType::i32  ? ir::DType::i32
+                                                   : ir::DType::boolean);
 }
 
 /// "": the tensor is the graph's node, in the order of dimensions that it says.
@@ -51,12 +54,13 @@ std::string misplaced(const deplo::Tensor& tensor, const ir::torch::Node& node) 
   return "";
 }
 
-std::string difference(const std::vector<float>& found, const std::vector<double>& expected) {
+std::string difference(const std::vector<float>& found, const std::vector<double>& expected, ir::DType dtype) {
   if (found.size() != expected.size()) return fmt::format("{} values, expected {}", found.size(), expected.size());
   double scale = 1;
+  const double tolerance = 1e-3 + 2 * ir::unit_roundoff(dtype);
   for (const double value : expected) scale = std::max(scale, std::fabs(value));
   for (std::size_t i = 0; i < found.size(); ++i)
-    if (!(std::fabs(static_cast<double>(found[i]) - expected[i]) <= 1e-3 * scale))
+    if (!(std::fabs(static_cast<double>(found[i]) - expected[i]) <= tolerance * scale))
       return fmt::format("element {}: expected {}, found {}", i, expected[i], found[i]);
   return "";
 }
@@ -64,7 +68,10 @@ std::string difference(const std::vector<float>& found, const std::vector<double
 /// What is wrong with the program of this text, as a caller finds it; "": nothing.
 std::string fault_of(const std::string& text) {
   const ir::torch::Graph graph = ir::torch::parse_expression(text);
-  const auto sources = random_sources(text);
+  auto sources = random_sources(text);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+    if (const ir::DType dtype = graph.nodes[i].type.dtype; ir::is_float16(dtype))
+      for (double& value : sources[i]) value = ir::rounded(value, dtype);
   const deplo::Program program = compiled(text);
   Inputs inputs;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i)
@@ -85,7 +92,9 @@ std::string fault_of(const std::string& text) {
   const auto found = run(program, inputs);
   const auto expected = ir::torch::evaluate(graph, sources);
   for (std::size_t o = 0; o < expected.size(); ++o)
-    if (const std::string fault = difference(found.at(o), expected[o]); !fault.empty())
+    if (const std::string fault =
+            difference(found.at(o), expected[o], graph.nodes[static_cast<std::size_t>(graph.outputs[o])].type.dtype);
+        !fault.empty())
       return fmt::format("output {}: {}", o, fault);
   return "";
 }
@@ -99,6 +108,21 @@ std::string fault(const std::string& text) {
   } catch (const std::exception& e) {
     return e.what();
   }
+}
+
+TEST(Contract, OfSixteenBits) {
+  if (!on_opencl()) GTEST_SKIP() << "no OpenCL device";
+  for (const char* dtype : {"float16", "bfloat16"})
+    for (const char* text :
+         {"torch.randn(7, 33) @ nn.Parameter(torch.randn(33, 5))", "F.softmax(torch.randn(3, 65), -1).float()",
+          "x = torch.randn(2, 3, 5); (x.transpose(0, 2), x.sum(), x * 0.1)"})
+      EXPECT_EQ(fault(std::string("torch.set_default_dtype(torch.") + dtype + "); " + text), "") << dtype << text;
+  deplo::Source source;
+  source.expression = "torch.randn(3) * 2";
+  source.dtype = "bf16";
+  EXPECT_EQ(deplo::compile(source).tensors.front().dtype, deplo::DType::bf16);
+  source.dtype = "f64";
+  EXPECT_THROW(deplo::compile(source), std::invalid_argument);
 }
 
 // Where a fault was found once.

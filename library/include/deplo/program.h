@@ -9,7 +9,7 @@
 
 namespace deplo {
 
-enum class DType { f32, i32, boolean };  // 4, 4 and 1 bytes an element; a boolean is 0 or 1
+enum class DType { f32, i32, boolean, f16, bf16 };  // 4, 4, 1, 2 and 2 bytes an element; a boolean is 0 or 1
 
 /// An argument of kernels, in the device's memory.
 struct Tensor {
