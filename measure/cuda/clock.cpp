@@ -44,7 +44,7 @@ double clock_mhz(std::span<const ClockReading> before, std::span<const ClockRead
 }
 
 ClockProbe::ClockProbe(const Context& context, const std::string& architecture, int units)
-    : context_(context), units_(static_cast<unsigned>(units)) {
+    : context_(context), units_(static_cast<std::size_t>(units)) {
   const Driver& driver = context_.driver();
   const auto cubin = compile_cubin({.entry = "clock_probe", .text = source}, architecture);
   if (!cubin.ok()) throw Error("CUDA: cannot build the clock's kernel: " + cubin.failure().message, Exit::environment);
@@ -60,10 +60,11 @@ ClockProbe::~ClockProbe() {
   context_.driver().module_unload(module_);
 }
 
-int ClockProbe::launch(unsigned first, long long cycles) const {
+int ClockProbe::launch(std::size_t first, long long cycles) const {
   Address to = readings_ + first * sizeof(ClockReading);
   void* parameters[] = {&to, &cycles};
-  return context_.driver().launch(function_, units_, 1, 1, 1, 1, 1, 0, context_.stream(), parameters, nullptr);
+  return context_.driver().launch(function_, static_cast<unsigned>(units_), 1, 1, 1, 1, 1, 0, context_.stream(),
+                                  parameters, nullptr);
 }
 
 double ClockProbe::mhz() const {

@@ -35,9 +35,9 @@ class ClockProbe {
  private:
   // About 50 us: ten times what a driver takes to start a graph.
   static constexpr long long hold_cycles = 100'000;
-  int launch(unsigned first, long long cycles) const;
+  int launch(std::size_t first, long long cycles) const;
   const Context& context_;
-  unsigned units_;
+  std::size_t units_;
   Module module_ = nullptr;
   Function function_ = nullptr;
   Address readings_ = 0;

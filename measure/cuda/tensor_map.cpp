@@ -60,9 +60,11 @@ Result<TensorMap> encode_tensor_map(const Driver& driver, EncodeTiled encode, co
     if (i > 0) strides[i - 1] = static_cast<std::uint64_t>(map.strides[d] * ir::bytes(dtype));
   }
   TensorMap result;
-  const int code = encode(&result, type_of(dtype), static_cast<std::uint32_t>(rank), reinterpret_cast<void*>(address),
-                          shape.data(), strides.data(), box.data(), element_strides.data(), interleave_none,
-                          swizzle_of(map.swizzle), promotion_128, fill_zero);
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): a device's address is an integer in the driver's API
+  void* const start = reinterpret_cast<void*>(address);
+  const int code =
+      encode(&result, type_of(dtype), static_cast<std::uint32_t>(rank), start, shape.data(), strides.data(), box.data(),
+             element_strides.data(), interleave_none, swizzle_of(map.swizzle), promotion_128, fill_zero);
   if (code != 0) return driver.failure(code, Status::load_error, "cuTensorMapEncodeTiled");
   return result;
 }

@@ -44,7 +44,7 @@ std::int64_t transfers(const Kind& kind) {
 /// What an instruction asks of its pipe. ldmatrix shares nothing; HMMA.16816 is a product of 16 x 8 x 16 by a warp.
 std::int64_t load_of(const Instruction& instruction, const Kind& kind, Pipe pipe) {
   if (pipe == Pipe::memory) return instruction.mnemonic() == "LDSM" ? kind.width / 4 : transfers(kind);
-  if (pipe == Pipe::tensor) return 16 * 8 * (instruction.has_modifier("1688") ? 8 : 16);
+  if (pipe == Pipe::tensor) return std::int64_t{16} * 8 * (instruction.has_modifier("1688") ? 8 : 16);
   return 1;
 }
 
