@@ -49,7 +49,7 @@ Config entries_of(const Config& kernels, const std::filesystem::path& folder) {
   const bool beside = std::filesystem::exists(folder / file, error);
   if (!beside && !std::filesystem::exists(find_data(file), error))
     kernels.expected("a list of kernels, or the file of another experiment");
-  const Config list = Config::load(beside ? folder / file : find_data(file)).at("kernels");
+  Config list = Config::load(beside ? folder / file : find_data(file)).at("kernels");
   if (list.is_text()) list.expected("a list of kernels, which another experiment can take");
   return list;
 }

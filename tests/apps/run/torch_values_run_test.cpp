@@ -51,5 +51,23 @@ TEST(TorchValuesRun, OperationsOfSixteenBitsAreRightOnTheDevice) {
   }
 }
 
+// The roundings of results in between add up. They are allowed for, and not by much more than they come to.
+TEST(TorchValuesRun, RoundingsOfALongChainAreNoError) {
+  std::string code = "x = torch.randn(512, 256)\n";
+  for (int layer = 0; layer < 5; ++layer) code += "x = x + F.gelu(nn.Linear(256, 256)(x))\n";
+  Progress quiet(stderr, true);
+  for (const ir::DType dtype : {ir::DType::f16, ir::DType::bf16}) {
+    for (const std::uint64_t seed : {1, 2, 3}) {
+      RunOptions options;
+      options.source = engine::Expression{code + "x", "-c", dtype};
+      options.seed = seed;
+      for (const OutputCheck& check : run_graph(options, quiet).outputs) {
+        EXPECT_TRUE(check.right) << name(dtype) << ", seed " << seed << ": " << check.worst;
+        EXPECT_GT(check.error, options.tolerance / 10) << name(dtype) << ", seed " << seed;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace deplo::apps
