@@ -37,6 +37,12 @@ float half_value(std::uint16_t bits) {
   return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(value));
 }
 
+// The f32 nearest to it that is no larger in magnitude; beyond the largest that one.
+float towards_zero(double value) {
+  const auto nearest = static_cast<float>(value);
+  return std::abs(static_cast<double>(nearest)) > std::abs(value) ? std::nextafter(nearest, 0.0F) : nearest;
+}
+
 // Towards zero, and odd where that is not exact: rounded again to fewer bits, it gives what the value itself would
 // (Boldo and Melquiond, Emulation of FMA and Correctly Rounded Sums: Proved Algorithms Using Rounding to Odd, 2008).
 float to_odd(double value) {
@@ -72,6 +78,13 @@ std::uint16_t float16_bits(float value, DType dtype) {
 
 float float16_value(std::uint16_t bits, DType dtype) {
   return dtype == DType::f16 ? half_value(bits) : std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+}
+
+// Half a unit in the last of 10 bits is added to the magnitude, and what is behind them cut off.
+double rounded_tf32(double value) {
+  if (!std::isfinite(value)) return value;
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(towards_zero(value));
+  return static_cast<double>(std::bit_cast<float>((bits + 0x1000) & 0xffffe000));
 }
 
 double rounded(double value, DType dtype) {

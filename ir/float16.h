@@ -1,4 +1,5 @@
-// The 16-bit floats: f16 (IEEE 754-2019 binary16) and bf16 (the upper half of an f32).
+// The 16-bit floats: f16 (IEEE 754-2019 binary16) and bf16 (the upper half of an f32). And tf32, an f32 with as few bits
+// of mantissa as an f16, which is no type of memory: tensor cores multiply f32s rounded to it.
 #pragma once
 #include <cstdint>
 
@@ -17,6 +18,9 @@ float float16_value(std::uint16_t bits, DType);
 
 /// The nearest number that an f32, f16 or bf16 can be, ties to even; of another dtype the value itself.
 double rounded(double value, DType);
+/// The nearest tf32, ties away from zero (PTX ISA, "cvt.rna.tf32.f32").
+double rounded_tf32(double value);
+inline constexpr double tf32_roundoff = 0x1p-11;  // how much of a number that takes or adds at most
 /// How much of a number rounding it to f16 or bf16 takes or adds at most, unless it is subnormal; 0 of another dtype.
 constexpr double unit_roundoff(DType d) { return d == DType::f16 ? 0x1p-11 : d == DType::bf16 ? 0x1p-8 : 0; }
 /// How far a number that is stored as `found` is at least from `value`, which is finite: 0 where rounding `value` gives

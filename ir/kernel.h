@@ -59,11 +59,11 @@ struct WarpShuffle {
   bool operator==(const WarpShuffle&) const = default;
 };
 
-// Matrix instructions of a warp (PTX ISA, "ldmatrix" and "mma"); fragments are bits of elements (mma.h).
+// Matrix instructions of a warp (PTX ISA, "ldmatrix" and "mma"); fragments are bits of 16-bit elements, or f32 (mma.h).
 
-/// dst = 8 x 8 matrices of 16-bit elements of shared memory, two or four of them. Thread 8 j + i of the warp names where
-/// row i of matrix j begins; thread 4 g + t gets elements 2 t and 2 t + 1 of row g of each, or of column g where they
-/// are transposed. The type has two lanes for each matrix.
+/// dst = one, two or four matrices of 8 rows of 16 bytes in shared memory. Thread 8 j + i of the warp names where row i of
+/// matrix j begins; thread 4 g + t gets word t of row g of each: elements 2 t and 2 t + 1 of 16 bits, of column g where
+/// the matrices are transposed, or one f32. The type has two lanes for each matrix, or one.
 struct LdMatrix {
   std::string dst;
   Type type;
@@ -74,8 +74,8 @@ struct LdMatrix {
   static void parts(auto& s, auto& see) { see(Use::reads, s.buffer), see(s.index), see(Use::defines, s.dst); }
   bool operator==(const LdMatrix&) const = default;
 };
-/// The warp adds a (16 x 16, four matrices) times b (16 x 8, two matrices, from number `part` on) to 16 x 8 sums: those
-/// of rows g and 8 + g are in sums[0] and sums[1] of two lanes, or lane by lane in four.
+/// The warp adds a times b (of which the matrices begin at number `part`) to 16 x 8 sums: those of rows g and 8 + g are in
+/// sums[0] and sums[1] of two lanes, or lane by lane in four. Factors of tf32 are f32 that tf32 holds (round_tf32).
 struct Mma {
   std::vector<std::string> sums;
   std::string a, b;

@@ -25,7 +25,7 @@ struct Loop {
   std::int64_t step = 1;
   int unroll = 1;
   Body body;
-  std::string per = {};  // Tile IR: a REG axis that the whole loop is replicated over; "": its statements are
+  std::string per = {};   // Tile IR: a REG axis that the whole loop is replicated over; "": its statements are
   std::string atom = {};  // Tile IR: the matrix instruction that executes it (mma.h); "": none
   static constexpr Levels levels = Levels::all;
   static void parts(auto& s, auto& see) {
@@ -44,7 +44,10 @@ struct If {
   bool operator==(const If&) const = default;
 };
 
-/// dst = buffer[index…]; with lanes > 1, that many consecutive elements of the last dimension (stride 1).
+inline constexpr const char* lane_variable = "lane";
+
+/// dst = buffer[index…]; with lanes > 1, that many consecutive elements of the last dimension (stride 1), or in Kernel IR,
+/// of shared memory, those where the variable `lane` of the index is 0, 1, …
 struct Load {
   std::string dst;
   Type type;
@@ -65,8 +68,6 @@ struct Index {
   static void parts(auto& s, auto& see) { see(s.value), see(Use::defines, s.dst); }
   bool operator==(const Index&) const = default;
 };
-inline constexpr const char* lane_variable = "lane";
-
 /// Scalars among the args of a vector operation are broadcast.
 struct Assign {
   std::string dst;

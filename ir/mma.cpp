@@ -10,7 +10,10 @@
 namespace deplo::ir::mma {
 namespace {
 
-constexpr std::array all = {Atom{"m16n8k16", 16, 8, 16}};
+// PTX ISA, "Matrix shape". The deeper one of a type is the faster one, and comes first.
+constexpr std::array all = {Atom{"m16n8k16", 16, 8, 16, Operands::float16},
+                            Atom{"m16n8k8", 16, 8, 8, Operands::float16},
+                            Atom{"m16n8k8_tf32", 16, 8, 8, Operands::tf32}};
 
 /// The one dimension of an index that depends on the axis; -1: none or several.
 int dimension_of(const std::vector<Expr>& index, const std::string& axis) {
@@ -59,6 +62,8 @@ const Atom* find_atom(std::string_view name) {
   return found == all.end() ? nullptr : found;
 }
 
+std::string_view element_names(const Atom& atom) { return atom.operands == Operands::float16 ? "f16 or bf16" : "f32"; }
+
 std::int64_t trips(const Loop& loop) {
   const Atom* atom = find_atom(loop.atom);
   const std::int64_t step = atom != nullptr ? atom->k : loop.step;
@@ -106,6 +111,34 @@ std::string find_product(const Tile& tile, const Loop& loop, Product& product) {
       !apart(*product.b, product.rows, product.row_thread))
     return fmt::format("{} takes rows 8 r + g and columns 2 t + v of two operands, for registers r and v", loop.atom);
   return "";
+}
+
+std::vector<std::string> find_products(const Program& program, Operands operands) {
+  std::vector<std::string> found;
+  const auto is_operand = [&](const Load* load) {
+    const Buffer* buffer = load == nullptr ? nullptr : program.find(load->buffer);
+    return buffer != nullptr && takes(operands, buffer->dtype);
+  };
+  for_each(program.body, [&](const Stmt& stmt) {
+    const Body* body = inner_body(stmt);
+    if (body == nullptr) return;
+    for (const Stmt& inner : *body) {
+      const auto* sum = inner.as<Accum>();
+      if (sum == nullptr || sum->op != Op::add) continue;
+      for (const Stmt& other : *body)
+        if (const auto* times = other.as<Assign>();
+            times != nullptr && times->op == Op::multiply && sum->args.front() == Arg(times->dst) &&
+            times->args[0] != times->args[1] && is_operand(load_of(*body, times->args[0])) &&
+            is_operand(load_of(*body, times->args[1])))
+          found.push_back(times->dst);
+    }
+  });
+  return found;
+}
+
+bool may_multiply(const Program& program) {
+  return !find_products(program, Operands::float16).empty() ||
+         (program.allow_tf32 && !find_products(program, Operands::tf32).empty());
 }
 
 }  // namespace deplo::ir::mma

@@ -6,19 +6,39 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "ir/stmt.h"
+#include "ir/float16.h"
+#include "ir/program.h"
 
 namespace deplo::ir::mma {
 
-/// Rows, columns and depth of the product that one instruction adds to m x n sums; operands of 16 bits, sums of f32.
-/// Of a warp, thread 4 g + t (g < 8, t < 4) holds the sums (8 r + g, 2 t + v) for r, v < 2.
+/// f16 or bf16, both operands of the one type; or f32, rounded to tf32.
+enum class Operands : std::uint8_t { float16, tf32 };
+/// Elements of what type in memory they are.
+constexpr bool takes(Operands operands, DType dtype) {
+  return operands == Operands::float16 ? is_float16(dtype) : dtype == DType::f32;
+}
+
+/// Rows, columns and depth of the product that one instruction adds to m x n sums of f32. All of them are there from
+/// sm_80 on. Of a warp, thread 4 g + t (g < 8, t < 4) holds the sums (8 r + g, 2 t + v) for r, v < 2.
+///
+/// Operands come in matrices of 8 rows (of a; of b columns) and 16 bytes along k, a register of each thread: thread
+/// 4 g + t has the elements t packed() + e of row g. They are counted rows first, then along k.
 struct Atom {
   std::string_view name;
   std::int64_t m, n, k;
+  Operands operands;
+
+  std::int64_t packed() const { return operands == Operands::float16 ? 2 : 1; }  // elements of a register
+  std::int64_t depth() const { return 4 * packed(); }                            // of a matrix, along k
+  std::int64_t a_matrices() const { return m / 8 * (k / depth()); }
+  std::int64_t b_matrices() const { return n / 8 * (k / depth()); }
+  bool takes(DType dtype) const { return mma::takes(operands, dtype); }
 };
 std::span<const Atom> atoms();
 const Atom* find_atom(std::string_view name);  // nullptr: none
+std::string_view element_names(const Atom&);   // for messages: "f16 or bf16"
 inline constexpr std::int64_t row_threads = 8, column_threads = 4, row_registers = 2, column_registers = 2;
 inline constexpr std::int64_t warp = row_threads * column_threads;
 
@@ -37,5 +57,11 @@ struct Product {
 };
 /// "" where the marked loop is one, with what it multiplies in `product`; else why not, in one line.
 std::string find_product(const Tile&, const Loop&, Product& product);
+
+/// Of a Loop program the values that are products of two loads of such operands, and that a sum adds up: what the
+/// instructions are for, if the program allows tf32 or not.
+std::vector<std::string> find_products(const Program&, Operands);
+/// Whether tensor cores may execute such products of the program.
+bool may_multiply(const Program&);
 
 }  // namespace deplo::ir::mma

@@ -54,6 +54,7 @@ constexpr std::array table{
     Row{Op::lanes_minimum, "lanes_minimum", 1},
     Row{Op::round_f16, "round_f16", 1},
     Row{Op::round_bf16, "round_bf16", 1},
+    Row{Op::round_tf32, "round_tf32", 1},
 };
 
 constexpr bool in_order() {
@@ -101,6 +102,8 @@ double unary(Op op, double a) {
       return rounded(a, DType::f16);
     case Op::round_bf16:
       return rounded(a, DType::bf16);
+    case Op::round_tf32:
+      return rounded_tf32(a);
     default:
       check_failed("a scalar operation of one argument", __FILE__, __LINE__);
   }

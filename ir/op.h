@@ -15,7 +15,8 @@ enum class Op : std::uint8_t {
   less, less_equal, equal, not_equal,                                                 // two of one type → bool
   fma, select,                                             // a * b + c; a truth value ? b : c
   lanes_add, lanes_multiply, lanes_maximum, lanes_minimum, // vector value → scalar
-  round_f16, round_bf16                                    // an f32 to the nearest that has 16 bits
+  round_f16, round_bf16,                                   // an f32 to the nearest that has 16 bits
+  round_tf32                                               // … that tensor cores multiply, ties away from zero
 };
 // clang-format on
 

@@ -16,6 +16,9 @@ struct Program {
   std::string name;
   std::vector<Buffer> buffers;  // launch arguments, in order
   Body body;
+  /// A sum of products of f32 may take its factors rounded to tf32, as tensor cores multiply them: the error of a
+  /// result is then that of 11 bits (docs/measurement.md). Where it is not set, no schedule does.
+  bool allow_tf32 = false;
   bool operator==(const Program&) const = default;
   const Buffer* find(std::string_view buffer) const;  // nullptr where there is none
 };

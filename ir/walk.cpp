@@ -25,6 +25,7 @@ Interval range_of(const Stmt& stmt, const Axis& axis) {
 void map_statement(Stmt& stmt, Ranges& scope, const MapExpr& f) {
   const std::size_t outer = scope.size();
   if (const auto* index = stmt.as<Index>()) scope.emplace_back(lane_variable, Interval{0, index->type.lanes - 1});
+  if (const auto* load = stmt.as<Load>()) scope.emplace_back(lane_variable, Interval{0, load->type.lanes - 1});
   for_each_part(stmt, cases{[&](Expr& e) { e = f(e, scope); }, [](Use, const std::string&) {},
                             [&](const Axis& axis) { scope.emplace_back(axis.name, range_of(stmt, axis)); },
                             [&](Body& body) { map_expressions(body, scope, f); }});
@@ -123,6 +124,17 @@ const std::string& defined(const Stmt& stmt) {
     if (use == Use::defines) found = &name;
   });
   return *found;
+}
+
+bool reads_apart(const Load& load) {
+  return load.type.lanes > 1 &&
+         std::any_of(load.index.begin(), load.index.end(), [](const Expr& e) { return depends_on(e, lane_variable); });
+}
+
+std::vector<Expr> in_lane(const std::vector<Expr>& index, int lane) {
+  std::vector<Expr> result;
+  for (const Expr& e : index) result.push_back(substitute(e, {{lane_variable, Expr(lane)}}));
+  return result;
 }
 
 Expr flat_offset(const std::vector<Expr>& index, const std::vector<std::int64_t>& strides, const Ranges& ranges) {

@@ -68,6 +68,10 @@ void for_each_variable(const Expr& e, F&& f);
 /// The value that a statement defines or accumulates into; "" when it does neither.
 const std::string& defined(const Stmt& stmt);
 
+/// Of a Load: does its index name the lane, and how does it read in one?
+bool reads_apart(const Load& load);
+std::vector<Expr> in_lane(const std::vector<Expr>& index, int lane);
+
 /// The flat element offset of an index: sum of index * stride.
 Expr flat_offset(const std::vector<Expr>& index, const std::vector<std::int64_t>& strides, const Ranges& = {});
 

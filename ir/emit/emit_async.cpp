@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "ir/emit/emitter.h"
+#include "ir/float16.h"
 #include "ir/walk.h"
 
 namespace deplo::ir {
@@ -41,25 +42,38 @@ void Emitter::emit(const WarpShuffle& s) {
 
 void Emitter::emit(const LdMatrix& s) {
   CHECK(cuda());
-  const int matrices = s.type.lanes / 2;
-  const Helper plain = matrices == 2 ? Helper::ld_matrix_2 : Helper::ld_matrix_4,
-               transposed = matrices == 2 ? Helper::ld_matrix_2_transposed : Helper::ld_matrix_4_transposed;
-  helpers_.insert(s.transposed ? transposed : plain);
+  constexpr std::array plain = {Helper::ld_matrix_1, Helper::ld_matrix_2, Helper::ld_matrix_4};
+  constexpr std::array transposed = {Helper::ld_matrix_1_transposed, Helper::ld_matrix_2_transposed,
+                                     Helper::ld_matrix_4_transposed};
+  const bool bits = is_float16(s.type.dtype);
+  const int matrices = bits ? s.type.lanes / 2 : s.type.lanes;
+  helpers_.insert((s.transposed ? transposed : plain).at(static_cast<std::size_t>(matrices / 2)));  // of 1, 2 or 4
   types_[s.dst] = s.type;
-  print("const {} {} = ld_matrix_{}{}(&{});", element_name(s.type, dialect()), s.dst, matrices,
+  const Type words = {DType::bf16, 2 * matrices};  // as the instruction sees them
+  print("const {} {} = ld_matrix_{}{}(&{});", element_name(words, dialect()), s.dst, matrices,
         s.transposed ? "_transposed" : "", place(s.buffer, s.index, element_name({s.type.dtype, 1}, dialect())));
+  if (bits) return;
+  for (int i = 0; i < matrices; ++i)
+    print("const float {} = __uint_as_float({}{});", lane_name(s.dst, i), s.dst,
+          matrices == 1 ? "" : std::string{'.', "xyzw"[i]});
 }
 
 void Emitter::emit(const Mma& s) {
   CHECK(cuda());
-  const DType dtype = types_.at(s.a).dtype;
-  helpers_.insert(dtype == DType::f16 ? Helper::mma_f16 : Helper::mma_bf16);
-  std::string sums;
+  const mma::Atom& atom = *mma::find_atom(s.atom);
+  const Type &a = types_.at(s.a), &b = types_.at(s.b);
+  mma_.emplace(&atom, a.dtype);
+  std::string registers;
+  const auto add = [&](const std::string& text) { registers += (registers.empty() ? "" : ", ") + text; };
   for (const std::string& sum : s.sums)
-    sums += s.sums.size() == 2 ? lane_name(sum, 0) + ", " + lane_name(sum, 1) + ", " : sum + ", ";
-  constexpr std::string_view words = "xyzw";
-  const auto part = static_cast<std::size_t>(s.part);
-  print("mma_{}({}{}, {}.{}, {}.{});", name(dtype), sums, s.a, s.b, words[part], s.b, words[part + 1]);
+    for (int v = 0; v < (s.sums.size() == 2 ? 2 : 1); ++v) add(s.sums.size() == 2 ? lane_name(sum, v) : sum);
+  const auto matrix = [&](const std::string& value, const Type& type, std::int64_t i) {
+    if (!is_float16(type.dtype)) return lane_name(value, static_cast<int>(i));
+    return type.lanes == 2 ? value : value + "." + "xyzw"[i];
+  };
+  for (std::int64_t i = 0; i < atom.a_matrices(); ++i) add(matrix(s.a, a, i));
+  for (std::int64_t i = 0; i < atom.b_matrices(); ++i) add(matrix(s.b, b, s.part + i));
+  print("{}({});", mma_function(atom, a.dtype), registers);
 }
 
 // PTX ISA, "barrier.cluster": what was written before the arrival is there for all behind the wait.

@@ -43,6 +43,7 @@ std::string Emitter::place(const std::string& buffer, const std::vector<Expr>& i
 
 void Emitter::emit(const Load& s) {
   types_[s.dst] = s.type;
+  if (reads_apart(s)) return load_apart(s);
   const DType stored = memory_.at(s.buffer).dtype;
   const bool converts = is_float16(stored) && !is_float16(s.type.dtype);
   if (native_) return print("const {} {} = {};", type_name(s.type, dialect()), s.dst, native_load(s, converts));
@@ -56,6 +57,14 @@ void Emitter::emit(const Load& s) {
   if (!converts) return line({"const ", n == 1 ? type_name(s.type, dialect()) : type, " ", s.dst, " = ", value, ";"});
   float16_.emplace(stored, 1);
   line({"const float ", s.dst, " = ", name(stored), "_value(", value, ");"});
+}
+
+// CUDA: an access for each lane.
+void Emitter::load_apart(const Load& s) {
+  CHECK(cuda());
+  const std::string type = type_name({s.type.dtype, 1}, dialect());
+  for (int lane = 0; lane < s.type.lanes; ++lane)
+    line({"const ", type, " ", lane_name(s.dst, lane), " = ", place(s.buffer, in_lane(s.index, lane), type), ";"});
 }
 
 std::string Emitter::native_load(const Load& s, bool converts) {

@@ -53,9 +53,12 @@ std::string Emitter::broadcast(const Arg& arg, Type type) const {
 // On CPUs vectors have functions of their own, and one division serves all lanes that are divided by the same value.
 std::string Emitter::operation(Op op, std::span<const std::string_view> texts, const std::vector<Arg>& args,
                                Type type) {
-  if (op == Op::round_f16 || op == Op::round_bf16) {
-    float16_.emplace(op == Op::round_f16 ? DType::f16 : DType::bf16, type.lanes);
-    return round_float16(op, texts[0], type.lanes);
+  if (op == Op::round_f16 || op == Op::round_bf16 || op == Op::round_tf32) {
+    if (op == Op::round_tf32)
+      tf32_.insert(type.lanes);
+    else
+      float16_.emplace(op == Op::round_f16 ? DType::f16 : DType::bf16, type.lanes);
+    return round_float(op, texts[0], type.lanes);
   }
   if (target_.cpu && !cuda() && type.dtype == DType::f32 && type.lanes > 1) {
     if (has_simd(op)) {

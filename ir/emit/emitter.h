@@ -63,6 +63,7 @@ class Emitter : SourceText {
   void emit(const Load&);
   std::string native_load(const Load&, bool converts);
   void load_lanes(const Load&, int first, int count);
+  void load_apart(const Load&);
   void name_lanes(const std::string& value, Type, const std::string& wide, Type of, int first);
   std::string place(const std::string& buffer, const std::vector<Expr>& index, std::string_view type) const;
   void emit(const Write&);
@@ -111,9 +112,11 @@ class Emitter : SourceText {
   std::unordered_map<std::string_view, Memory> memory_;
   std::vector<const TmaDescriptor*> descriptors_;
   SharedLayout layout_;
-  std::set<Helper> helpers_;           // that the text calls
+  std::set<Helper> helpers_;  // that the text calls
+  std::set<std::pair<const mma::Atom*, DType>> mma_;
   std::set<std::pair<Op, int>> simd_;  // likewise, with their lanes
   std::set<std::pair<DType, int>> float16_;
+  std::set<int> tf32_;  // lanes
   KernelSource source_;
 };
 

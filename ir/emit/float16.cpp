@@ -64,6 +64,19 @@ constexpr const char* cuda_bf16 =
 {0} float round_bf16(float value) {{ return bf16_value(bf16_bits(value)); }}
 )";
 
+// An infinity stays one; a NaN could lose its bits.
+constexpr const char* opencl_tf32 = R"(float{0} round_tf32{0}(const float{0} x) {{
+  return isnan(x) ? x : as_float{0}((as_uint{0}(x) + 0x1000u) & 0xffffe000u);
+}}
+)";
+constexpr const char* cuda_tf32 = R"({0} float round_tf32(float value) {{
+  unsigned bits;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(value));
+  return __uint_as_float(bits);
+}}
+)";
+constexpr const char* cuda_function = "static __device__ __forceinline__";
+
 }  // namespace
 
 std::string load_float16(std::string_view buffer, std::string_view at, DType dtype, int lanes, std::string_view space) {
@@ -93,15 +106,18 @@ std::string pack_float16(std::string_view low, std::string_view high, DType dtyp
   return fmt::format("{}_pair({}, {})", name(dtype), low, high);
 }
 
-std::string round_float16(Op op, std::string_view value, int lanes) {
+std::string round_float(Op op, std::string_view value, int lanes) {
   return fmt::format("{}{}({})", name(op), count(lanes), value);
 }
 
 std::string float16_definition(DType dtype, int lanes, Dialect dialect) {
   const bool half = dtype == DType::f16;
-  if (dialect == Dialect::cuda)
-    return fmt::format(fmt::runtime(half ? cuda_f16 : cuda_bf16), "static __device__ __forceinline__");
+  if (dialect == Dialect::cuda) return fmt::format(fmt::runtime(half ? cuda_f16 : cuda_bf16), cuda_function);
   return fmt::format(fmt::runtime(half ? opencl_f16 : opencl_bf16), count(lanes), lanes);
+}
+
+std::string tf32_definition(int lanes, Dialect dialect) {
+  return dialect == Dialect::cuda ? fmt::format(cuda_tf32, cuda_function) : fmt::format(opencl_tf32, count(lanes));
 }
 
 }  // namespace deplo::ir

@@ -19,9 +19,10 @@ std::string store_float16(std::string_view buffer, std::string_view at, DType, i
 /// The f32 in lane `lane` of `word`, which in CUDA holds two elements; the word that holds two values.
 std::string unpack_float16(std::string_view word, DType, int lane);
 std::string pack_float16(std::string_view low, std::string_view high, DType);
-/// The nearest number of 16 bits: `op` is round_f16 or round_bf16.
-std::string round_float16(Op op, std::string_view value, int lanes);
+/// The nearest number of 16 bits or of tf32: `op` is round_f16, round_bf16 or round_tf32.
+std::string round_float(Op op, std::string_view value, int lanes);
 /// The functions that the texts above call.
 std::string float16_definition(DType, int lanes, Dialect);
+std::string tf32_definition(int lanes, Dialect);
 
 }  // namespace deplo::ir

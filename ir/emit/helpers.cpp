@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "ir/float16.h"
 
 namespace deplo::ir {
 namespace {
@@ -31,11 +32,11 @@ std::string cluster_load(int lanes) {
 }
 
 std::string ld_matrix(int matrices, bool transposed) {
-  const std::string type = matrices == 2 ? "uint2" : "uint4";
+  const std::string type = matrices == 1 ? "unsigned" : fmt::format("uint{}", matrices);
   std::string values, outputs;
   for (int i = 0; i < matrices; ++i) {
     values += fmt::format("{}%{}", i == 0 ? "" : ", ", i);
-    outputs += fmt::format("{}\"=r\"(value.{})", i == 0 ? "" : ", ", "xyzw"[i]);
+    outputs += fmt::format("{}\"=r\"(value{})", i == 0 ? "" : ", ", matrices == 1 ? "" : std::string{'.', "xyzw"[i]});
   }
   return fmt::format(R"({0} {1} ld_matrix_{2}{3}(const void* shared) {{
   {1} value;
@@ -46,18 +47,6 @@ std::string ld_matrix(int matrices, bool transposed) {
 )",
                      inlined, type, matrices, transposed ? "_transposed" : "", transposed ? ".trans" : "", values,
                      outputs);
-}
-
-std::string mma(std::string_view type) {
-  return fmt::format(
-      R"({0} void mma_{1}(float& c0, float& c1, float& c2, float& c3, uint4 a, unsigned b0, unsigned b1) {{
-  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.{1}.{1}.f32 {{%0, %1, %2, %3}}, {{%4, %5, %6, %7}}, {{%8, %9}}, "
-               "{{%0, %1, %2, %3}};"
-               : "+f"(c0), "+f"(c1), "+f"(c2), "+f"(c3)
-               : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "r"(b0), "r"(b1));
-}}
-)",
-      inlined, type);
 }
 
 // PTX ISA, "cp.async": .cg, which leaves out the first level cache, takes 16 bytes only.
@@ -169,18 +158,18 @@ constexpr const char* atomic_add_float = R"(void atomic_add_float(volatile __glo
 
 std::string definition(Helper helper) {
   switch (helper) {
+    case Helper::ld_matrix_1:
+      return ld_matrix(1, false);
     case Helper::ld_matrix_2:
       return ld_matrix(2, false);
     case Helper::ld_matrix_4:
       return ld_matrix(4, false);
+    case Helper::ld_matrix_1_transposed:
+      return ld_matrix(1, true);
     case Helper::ld_matrix_2_transposed:
       return ld_matrix(2, true);
     case Helper::ld_matrix_4_transposed:
       return ld_matrix(4, true);
-    case Helper::mma_f16:
-      return mma("f16");
-    case Helper::mma_bf16:
-      return mma("bf16");
     case Helper::cluster_load_1:
       return cluster_load(1);
     case Helper::cluster_load_2:
@@ -210,6 +199,35 @@ std::string definition(Helper helper) {
     default:
       return tma_load(static_cast<int>(helper) - static_cast<int>(Helper::tma_load_1d) + 1);
   }
+}
+
+std::string mma_function(const mma::Atom& atom, DType dtype) {
+  return is_float16(dtype) ? fmt::format("mma_{}_{}", atom.name, name(dtype)) : fmt::format("mma_{}", atom.name);
+}
+
+// The sums come first, then the matrices of a and of b, a register each: two elements of 16 bits, or an f32.
+std::string mma_definition(const mma::Atom& atom, DType dtype) {
+  const bool bits = is_float16(dtype);
+  const auto a = static_cast<int>(atom.a_matrices()), b = static_cast<int>(atom.b_matrices());
+  std::string parameters = "float& c0, float& c1, float& c2, float& c3", inputs;
+  for (int i = 0; i < a + b; ++i) {
+    const std::string name = i < a ? fmt::format("a{}", i) : fmt::format("b{}", i - a);
+    parameters += fmt::format(", {} {}", bits ? "unsigned" : "float", name);
+    inputs += fmt::format("{}\"r\"({})", i == 0 ? "" : ", ", bits ? name : fmt::format("__float_as_uint({})", name));
+  }
+  const auto registers = [](int first, int count) {
+    std::string list;
+    for (int i = first; i < first + count; ++i) list += fmt::format("{}%{}", i == first ? "" : ", ", i);
+    return list;
+  };
+  return fmt::format(R"({0} void {1}({2}) {{
+  asm volatile("mma.sync.aligned.m{3}n{4}k{5}.row.col.f32.{6}.{6}.f32 {{{7}}}, {{{8}}}, {{{9}}}, {{{7}}};"
+               : "+f"(c0), "+f"(c1), "+f"(c2), "+f"(c3)
+               : {10});
+}}
+)",
+                     inlined, mma_function(atom, dtype), parameters, atom.m, atom.n, atom.k,
+                     bits ? name(dtype) : "tf32", registers(0, 4), registers(4, a), registers(4 + a, b), inputs);
 }
 
 }  // namespace deplo::ir

@@ -2,15 +2,17 @@
 #pragma once
 #include <string>
 
+#include "ir/mma.h"
+
 namespace deplo::ir {
 
 enum class Helper {
-  ld_matrix_2,  // matrices
+  ld_matrix_1,  // matrices
+  ld_matrix_2,
   ld_matrix_4,
+  ld_matrix_1_transposed,
   ld_matrix_2_transposed,
   ld_matrix_4_transposed,
-  mma_f16,
-  mma_bf16,
   cluster_load_1,  // floats
   cluster_load_2,
   cluster_load_4,
@@ -33,5 +35,9 @@ enum class Helper {
 
 /// The definition, with a line break at its end.
 std::string definition(Helper);
+
+/// The function of a matrix instruction with operands of a type of memory, and its definition.
+std::string mma_function(const mma::Atom&, DType);
+std::string mma_definition(const mma::Atom&, DType);
 
 }  // namespace deplo::ir

@@ -15,6 +15,7 @@ struct Computation {
   int lanes;
   bool accumulates;
   std::vector<Operand> args;
+  bool tf32 = false;  // a product whose factors may be rounded to that before
 };
 
 /// `scratch`: a number per lane.

@@ -2,9 +2,12 @@
 // barriers that they report to.
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "core/error.h"
+#include "ir/float16.h"
 #include "ir/interpret/statements.h"
+#include "ir/mma.h"
 #include "ir/tma.h"
 
 namespace deplo::ir::exec {
@@ -232,13 +235,13 @@ void compile(Compiler& c, const TreeHalve& s) {
 
 namespace {
 
-constexpr int warp_lanes = 32, matrix = 8;  // rows and columns of a matrix
+constexpr int warp_lanes = 32, matrix_rows = 8;
 
 /// Each thread reads the row that it names; then the warp deals out the elements.
 struct RunLdMatrix {
   Access from;
   std::size_t dst;
-  int matrices;
+  int matrices, packed;  // elements of a register
   bool transposed;
 
   void operator()(Machine& m, Mask mask) {
@@ -246,20 +249,20 @@ struct RunLdMatrix {
     const Offsets offsets = m.locate(from, mask);
     Shared& shared = m.shared.buffers[static_cast<std::size_t>(from.buffer)];
     for (int warp = 0; warp < m.lanes.count; warp += warp_lanes) {
-      double element[4][matrix][matrix];
+      double element[4][matrix_rows][8];
       for (int j = 0; j < matrices; ++j)
-        for (int row = 0; row < matrix; ++row) {
-          const int lane = warp + j * matrix + row;
+        for (int row = 0; row < matrix_rows; ++row) {
+          const int lane = warp + j * matrix_rows + row;
           const std::int64_t at = offsets[lane];
-          if (at % matrix != 0)
+          if (at % from.lanes != 0)
             m.lanes.fail("misaligned row of a matrix at element " + std::to_string(at) + " of " + shared.name, lane);
-          for (int column = 0; column < matrix; ++column)
+          for (int column = 0; column < from.lanes; ++column)
             element[j][row][column] = m.shared.read(shared, shared.cells[static_cast<std::size_t>(at + column)], lane);
         }
       for (int lane = 0; lane < warp_lanes; ++lane)
-        for (int w = 0; w < 2 * matrices; ++w) {
-          const int along = lane / 4, pair = lane % 4 * 2 + w % 2;
-          m.lanes.element(dst, w)[warp + lane] = transposed ? element[w / 2][pair][along] : element[w / 2][along][pair];
+        for (int w = 0; w < packed * matrices; ++w) {
+          const int j = w / packed, along = lane / 4, k = lane % 4 * packed + w % packed;
+          m.lanes.element(dst, w)[warp + lane] = transposed ? element[j][k][along] : element[j][along][k];
         }
     }
   }
@@ -267,19 +270,34 @@ struct RunLdMatrix {
 
 /// Collects the fragments of a warp's threads, multiplies, and deals the sums out again.
 struct RunMma {
+  const mma::Atom* atom;
   std::vector<Operand> sums;
   std::size_t a, b;
   int part;
 
+  /// Of a register's element. The instruction does not say what it makes of the other bits of an f32.
+  double operand(Machine& m, std::size_t value, int w, int lane) const {
+    const double element = m.lanes.element(value, w)[lane];
+    if (atom->operands == mma::Operands::tf32 && std::isfinite(element) && element != rounded_tf32(element))
+      m.lanes.fail("an operand of " + std::string(atom->name) + " that is not rounded: " + std::to_string(element),
+                   lane);
+    return element;
+  }
+
   void operator()(Machine& m, Mask mask) const {
     m.converge(mask);
+    const auto packed = static_cast<int>(atom->packed()), depth = static_cast<int>(atom->depth());
+    const auto k_of = [&](int matrix, int w, int t) { return matrix * depth + t * packed + w % packed; };
     for (int warp = 0; warp < m.lanes.count; warp += warp_lanes) {
       double left[16][16], right[16][8];
       for (int lane = 0; lane < warp_lanes; ++lane) {
         const int g = lane / 4, t = lane % 4;
-        for (int w = 0; w < 8; ++w)  // rows g and 8 + g of the lower half of k, then of the upper
-          left[g + w / 2 % 2 * 8][w / 4 * 8 + 2 * t + w % 2] = m.lanes.element(a, w)[warp + lane];
-        for (int w = 0; w < 4; ++w) right[w / 2 * 8 + 2 * t + w % 2][g] = m.lanes.element(b, 2 * part + w)[warp + lane];
+        for (int w = 0; w < packed * atom->a_matrices(); ++w) {  // rows g and 8 + g, and this along k
+          const int matrix = w / packed;
+          left[g + matrix % 2 * 8][k_of(matrix / 2, w, t)] = operand(m, a, w, warp + lane);
+        }
+        for (int w = 0; w < packed * atom->b_matrices(); ++w)
+          right[k_of(w / packed, w, t)][g] = operand(m, b, packed * part + w, warp + lane);
       }
       for (int lane = 0; lane < warp_lanes; ++lane)
         for (std::size_t r = 0; r < 2; ++r)
@@ -289,7 +307,7 @@ struct RunMma {
             double& sum = m.lanes.element(of.value, vectors ? static_cast<int>(v) : 0)[warp + lane];
             const auto row = static_cast<std::size_t>(lane / 4) + 8 * r,
                        column = static_cast<std::size_t>(lane % 4) * 2 + v;
-            for (std::size_t k = 0; k < 16; ++k) sum += left[row][k] * right[k][column];
+            for (std::size_t k = 0; k < static_cast<std::size_t>(atom->k); ++k) sum += left[row][k] * right[k][column];
           }
     }
   }
@@ -303,8 +321,10 @@ void check_warps(Compiler& c) {
 
 void compile(Compiler& c, const LdMatrix& s) {
   check_warps(c);
-  if (s.type.lanes != 4 && s.type.lanes != 8) c.fail("expected two or four matrices");
-  RunLdMatrix run{c.access(s.buffer, s.index, matrix), 0, s.type.lanes / 2, s.transposed};
+  const int packed = is_float16(s.type.dtype) ? 2 : 1, matrices = s.type.lanes / packed;
+  if (s.transposed && packed == 1) c.fail("expected matrices of 16 bits to transpose");
+  if (matrices < 1 || matrices > 4 || s.type.lanes % packed != 0) c.fail("expected one, two or four matrices");
+  RunLdMatrix run{c.access(s.buffer, s.index, 4 * packed), 0, matrices, packed, s.transposed};
   if (!run.from.shared) c.fail("expected a shared buffer, found " + s.buffer);
   run.dst = c.define(s.dst, s.type.lanes);
   c.emit(std::move(run));
@@ -313,8 +333,12 @@ void compile(Compiler& c, const LdMatrix& s) {
 void compile(Compiler& c, const Mma& s) {
   check_warps(c);
   const Operand a = c.operand(s.a, 0), b = c.operand(s.b, 0);
-  if (a.lanes != 8 || b.lanes < 2 * s.part + 4 || s.part < 0) c.fail("expected four and two matrices");
-  RunMma run{{}, a.value, b.value, static_cast<int>(s.part)};
+  const mma::Atom* atom = mma::find_atom(s.atom);
+  if (atom == nullptr) c.fail("expected a matrix instruction, found " + s.atom);
+  if (a.lanes != atom->packed() * atom->a_matrices() || s.part < 0 ||
+      b.lanes < atom->packed() * (s.part + atom->b_matrices()))
+    c.fail("expected the matrices of " + s.atom);
+  RunMma run{atom, {}, a.value, b.value, static_cast<int>(s.part)};
   for (const std::string& sum : s.sums) run.sums.push_back(c.operand(sum, 0));
   const bool vectors = run.sums.size() == 2;
   if (!vectors && run.sums.size() != 4) c.fail("expected two or four accumulators");

@@ -3,6 +3,8 @@
 
 #include "core/error.h"
 #include "ir/interpret/statements.h"
+#include "ir/mma.h"
+#include "ir/walk.h"
 
 namespace deplo::ir::exec {
 namespace {
@@ -79,6 +81,23 @@ struct RunLoad {
       for (int l = 0; l < m.lanes.count; ++l)
         if (mask == nullptr || mask[l] != 0)
           m.lanes.element(dst, w)[l] = m.shared.read(shared, shared.cells[static_cast<std::size_t>(offsets[l] + w)], l);
+  }
+};
+
+/// Each lane from a place of its own in shared memory.
+struct RunLoadApart {
+  std::vector<Access> lanes;
+  std::size_t dst;
+
+  void operator()(Machine& m, Mask mask) {
+    for (std::size_t w = 0; w < lanes.size(); ++w) {
+      const Offsets offsets = m.locate(lanes[w], mask);
+      Shared& shared = m.shared.buffers[static_cast<std::size_t>(lanes[w].buffer)];
+      double* out = m.lanes.element(dst, static_cast<int>(w));
+      for (int l = 0; l < m.lanes.count; ++l)
+        if (mask == nullptr || mask[l] != 0)
+          out[l] = m.shared.read(shared, shared.cells[static_cast<std::size_t>(offsets[l])], l);
+    }
   }
 };
 
@@ -188,6 +207,12 @@ void compile(Compiler& c, const If& s) {
 }
 
 void compile(Compiler& c, const Load& s) {
+  if (reads_apart(s)) {
+    RunLoadApart run{{}, c.define(s.dst, s.type.lanes)};
+    for (int w = 0; w < s.type.lanes; ++w) run.lanes.push_back(c.access(s.buffer, in_lane(s.index, w), 1));
+    if (!run.lanes.front().shared) c.fail("expected a shared buffer, found " + s.buffer);
+    return c.emit(std::move(run));
+  }
   Access from = c.access(s.buffer, s.index, s.type.lanes);
   c.emit(RunLoad{std::move(from), c.define(s.dst, s.type.lanes)});
 }
@@ -200,7 +225,9 @@ void compile(Compiler& c, const ir::Index& s) {
 }
 
 void compile(Compiler& c, const Assign& s) {
-  c.emit(RunComputation{computation(c, s.dst, s.type, s.op, s.args, false)});
+  Computation run = computation(c, s.dst, s.type, s.op, s.args, false);
+  run.tf32 = c.program.allow_tf32 && std::ranges::count(mma::find_products(c.program, mma::Operands::tf32), s.dst) > 0;
+  c.emit(RunComputation{std::move(run)});
 }
 void compile(Compiler& c, const Accum& s) { c.emit(RunComputation{computation(c, s.dst, s.type, s.op, s.args, true)}); }
 

@@ -2,7 +2,7 @@
 // (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.3). An operation takes over the errors of
 // its operands, as far as they move its result, and adds its own rounding. The roundings of the additions of a long sum
 // count as independent, so their squares are added (Higham and Mary, A new approach to probabilistic rounding error
-// analysis, SIAM J. Sci. Comput. 41, 2019); all else may be correlated, and is added as it is.
+// analysis, SIAM J. Sci. Comput. 41, 2019), and likewise those of factors to tf32; all else may be correlated, and is added as it is.
 #include "ir/interpret/rounding.h"
 
 #include <array>
@@ -11,6 +11,7 @@
 #include <span>
 
 #include "core/error.h"
+#include "ir/float16.h"
 
 namespace deplo::ir::exec {
 namespace {
@@ -101,8 +102,9 @@ void Roundings::compute(const Computation& c, Lanes& lanes) {
   }
   const double own = c.dtype == DType::f32 ? units(c.op) * unit * std::abs(result) : 0;
   if (c.accumulates && c.op == Op::add) {
-    rounding.terms += errors[1];
-    rounding.squares += own * own;
+    const double factors = of_[c.args.front().value].factors;
+    rounding.terms += errors[1] - factors;
+    rounding.squares += own * own + factors * factors;
     rounding.error = rounding.terms + std::sqrt(rounding.squares);
     return;
   }
@@ -113,7 +115,8 @@ void Roundings::compute(const Computation& c, Lanes& lanes) {
     carried = std::abs(args[0]) * errors[1] + std::abs(args[1]) * errors[0];
   else
     carried = spread(std::span(args).first(count), std::span(errors).first(count), result, apply_op);
-  rounding = {carried + own};
+  const double factors = c.tf32 ? std::sqrt(2) * tf32_roundoff * std::abs(result) : 0;  // two roundings
+  rounding = {carried + own + factors, 0, 0, factors};
 }
 
 }  // namespace deplo::ir::exec

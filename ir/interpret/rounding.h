@@ -6,9 +6,10 @@
 
 namespace deplo::ir::exec {
 
-/// How far rounding may have taken a value. Of a sum: the terms' own errors, and the squares of those of adding.
+/// How far rounding may have taken a value. Of a sum: the terms' own errors, and the squares of those of adding; of a
+/// product the part that is of factors rounded to tf32, which is independent in each term.
 struct Rounding {
-  double error = 0, terms = 0, squares = 0;
+  double error = 0, terms = 0, squares = 0, factors = 0;
 };
 
 class Roundings {

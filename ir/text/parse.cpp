@@ -16,10 +16,11 @@ using text::most_extent;
 using text::Terms;
 using text::Token;
 
-/// The `=== level: name ===` line and the `symbols` line.
+/// The `=== level: name ===` line, the `allow tf32` line and the `symbols` line.
 struct Header {
   Level level = Level::loop;
   std::string name;
+  bool allow_tf32 = false;
   std::vector<std::string> symbols;
   std::string symbols_at;  // where:line:column of the `symbols` line, or of the place for it
 };
@@ -29,6 +30,15 @@ Level level(Terms& in) {
   for (const Level each : {Level::loop, Level::tile, Level::kernel})
     if (word.is(name(each))) return each;
   in.fail("loop, tile or kernel", word);
+}
+
+bool allow_tf32(Terms& in) {
+  Lexer ahead = in;  // a value may be called `allow`
+  if (in.done() || !ahead.take_if("allow") || ahead.peek().kind != Token::Kind::name) return false;
+  in.take();
+  in.expect("tf32");
+  in.next_line();
+  return true;
 }
 
 std::vector<std::string> symbols(Terms& in) {
@@ -57,6 +67,7 @@ Header header(Terms& in) {
   for (const char* word : {"==", "="})
     if (!in.take_if(word)) in.fail("`===`");
   in.next_line();
+  head.allow_tf32 = allow_tf32(in);
   head.symbols_at = in.place();
   head.symbols = symbols(in);
   return head;
@@ -150,7 +161,7 @@ Program parse(std::string_view text, const Symbols& symbols, std::string_view wh
   const Header head = header(in);
   bind(in, head, symbols);
   std::vector<Buffer> arguments = buffers(in);
-  return {head.level, head.name, std::move(arguments), text::body(in, 0)};
+  return {head.level, head.name, std::move(arguments), text::body(in, 0), head.allow_tf32};
 }
 
 std::vector<std::string> declared_symbols(std::string_view text, std::string_view where) {

@@ -337,6 +337,7 @@ std::string print(const Body& body, int indent) {
 std::string print(const Program& program) {
   Printer p;
   (p.out.append("=== ") += name(program.level)).append(": ").append(program.name).append(" ===\n");
+  if (program.allow_tf32) p.out += "allow tf32\n";
   for (const Buffer& b : program.buffers) p.buffer(b);
   p.body(program.body, 0);
   return std::move(p.out);

@@ -77,18 +77,23 @@ void check(Context& c, const WarpShuffle& s) {
 }
 
 void check(Context& c, const LdMatrix& l) {
-  if (!is_float16(l.type.dtype) || (l.type.lanes != 4 && l.type.lanes != 8))
-    fail("two or four matrices of 16 bits are 4 or 8 lanes of f16 or bf16");
+  const bool bits = is_float16(l.type.dtype);
+  const int packed = bits ? 2 : 1, matrices = l.type.lanes / packed;
+  if ((!bits && l.type.dtype != DType::f32) || l.type.lanes % packed != 0 ||
+      (matrices != 1 && matrices != 2 && matrices != 4))
+    fail("1, 2 or 4 matrices are 2, 4 or 8 lanes of f16 or bf16, or as many of f32 as there are");
+  if (l.transposed && !bits) fail("only matrices of 16 bits are transposed");
   if (c.threads % mma::warp != 0) fail("{} threads are no whole warps", c.threads);
-  constexpr int row = 8;  // elements
-  const Name& buffer = check_shared_access(c, l.buffer, l.index, row);
+  const Name& buffer = check_shared_access(c, l.buffer, l.index, 4 * packed);
   if (buffer.type.dtype != l.type.dtype) fail("`{}` holds {}", l.buffer, name(buffer.type.dtype));
   c.names.define(l.dst, Name::Kind::value, "a value").type = l.type;
   check_convergent(c);
 }
 
 void check(Context& c, const Mma& m) {
-  if (mma::find_atom(m.atom) == nullptr) fail("`{}` is no matrix instruction", m.atom);
+  const mma::Atom* atom = mma::find_atom(m.atom);
+  if (atom == nullptr) fail("`{}` is no matrix instruction", m.atom);
+  check_allowed(c, *atom);
   if (m.sums.size() != 2 && m.sums.size() != 4) fail("it adds to two vectors or four scalars, found {}", m.sums.size());
   const Type sums = {DType::f32, m.sums.size() == 2 ? 2 : 1};
   for (const std::string& sum : m.sums) {
@@ -96,9 +101,10 @@ void check(Context& c, const Mma& m) {
     check_accumulator(c, sum, sums, Op::add);
   }
   const Type &a = c.names.use(m.a).type, &b = c.names.use(m.b).type;
-  if (!is_float16(a.dtype) || a.lanes != 8) fail("`{}` is no four matrices of 16 bits", m.a);
-  if (b.dtype != a.dtype || b.lanes < 2 * (m.part + 2))
-    fail("`{}` has no matrices {} and {} of {}", m.b, m.part, m.part + 1, name(a.dtype));
+  if (!atom->takes(a.dtype) || a.lanes != atom->packed() * atom->a_matrices())
+    fail("`{}` is not {} matrices of {}", m.a, atom->a_matrices(), mma::element_names(*atom));
+  if (b.dtype != a.dtype || b.lanes < atom->packed() * (m.part + atom->b_matrices()))
+    fail("`{}` has fewer than {} matrices of {}", m.b, m.part + atom->b_matrices(), name(a.dtype));
   check_convergent(c);
 }
 

@@ -17,7 +17,7 @@ void check_per(const Context& c, const std::string& text) {
     fail("`{}` is not a REG axis", text);
 }
 
-// By whole warps, from shared memory of 16-bit elements.
+// By whole warps, from shared memory; operands are rounded to tf32 only where the program allows it.
 void check_atom(Context& c, const Loop& l) {
   if (c.program.level != Level::tile) fail("a loop is executed by matrix instructions in Tile IR only");
   const Tile* tile = nullptr;
@@ -28,16 +28,25 @@ void check_atom(Context& c, const Loop& l) {
   if (const std::string fault = mma::find_product(*tile, l, product); !fault.empty()) fail("{}", fault);
   const auto stage_of = [&](const Load& load) {
     const Name* buffer = c.names.find(load.buffer);
-    if (buffer == nullptr || buffer->stage == nullptr || !is_float16(buffer->stage->dtype))
-      fail("{} reads staged elements of 16 bits, `{}` is not", l.atom, load.buffer);
+    if (buffer == nullptr || buffer->stage == nullptr || !product.atom->takes(buffer->stage->dtype))
+      fail("{} reads staged elements of {}, `{}` has none", l.atom, mma::element_names(*product.atom), load.buffer);
     return buffer->stage;
   };
   if (stage_of(*product.a)->dtype != stage_of(*product.b)->dtype) fail("{} takes operands of one type", l.atom);
+  check_allowed(c, *product.atom);
   check_convergent(c);
 }
 
 void define_value(Context& c, const std::string& text, const Type& type) {
   c.names.define(text, Name::Kind::value, "a value").type = type;
+}
+
+const Name& check_lanes_apart(Context& c, const Load& l) {
+  if (c.program.level != Level::kernel || l.type.dtype != DType::f32)
+    fail("lanes are read apart in Kernel IR only, f32 of shared memory");
+  const Name* buffer = nullptr;
+  for (int lane = 0; lane < l.type.lanes; ++lane) buffer = &check_shared_access(c, l.buffer, in_lane(l.index, lane), 1);
+  return *buffer;
 }
 
 // CUDA C++ Programming Guide, "atomicAdd": float2 and float4, at addresses of their alignment.
@@ -86,7 +95,8 @@ void check(Context& c, const Load& l) {
   const bool bits = is_float16(l.type.dtype) && c.program.level == Level::kernel;
   check_type({bits ? DType::f32 : l.type.dtype, l.type.lanes}, c.program.level);
   c.index.set_gathers(true);
-  const DType stored = check_access(c, l.buffer, l.index, l.type.lanes).type.dtype;
+  const DType stored =
+      (reads_apart(l) ? check_lanes_apart(c, l) : check_access(c, l.buffer, l.index, l.type.lanes)).type.dtype;
   c.index.set_gathers(false);
   if (l.type.dtype != (bits ? stored : value_type(stored))) fail("`{}` holds {}", l.buffer, name(stored));
   define_value(c, l.dst, l.type);

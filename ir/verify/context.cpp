@@ -67,4 +67,9 @@ void check_in_cluster(const Context& c) {
   if (c.cluster == 0) fail("the Tile has no CLUSTER axis");
 }
 
+void check_allowed(const Context& c, const mma::Atom& atom) {
+  if (atom.operands == mma::Operands::tf32 && !c.program.allow_tf32)
+    fail("{} rounds factors to tf32, which the program does not allow", atom.name);
+}
+
 }  // namespace deplo::ir::verifier

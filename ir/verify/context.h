@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/mma.h"
 #include "ir/verify/index_prover.h"
 #include "ir/verify/names.h"
 
@@ -39,5 +40,7 @@ void check_convergent(const Context&);
 void check_in_tile(const Context&);
 /// The same, of a cluster of blocks.
 void check_in_cluster(const Context&);
+/// The program allows what the instruction does with its factors.
+void check_allowed(const Context&, const mma::Atom&);
 
 }  // namespace deplo::ir::verifier

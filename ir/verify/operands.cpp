@@ -39,6 +39,7 @@ bool is_real(Op op) {
     case Op::cos:
     case Op::round_f16:
     case Op::round_bf16:
+    case Op::round_tf32:
     case Op::divide:
     case Op::power:
       return true;

@@ -280,24 +280,30 @@ void Accesses::look_at_fragments(const Site& site, const ir::Loop& loop, std::ve
   if (!ir::mma::find_product(tile_, loop, product).empty()) return;
   for (const Fragment& fragment : {fragment_of_a(product, loop.axis.name), fragment_of_b(product, loop.axis.name, "")})
     if (auto access = look_at(site, fragment)) {
-      access->times *= static_cast<double>(ir::mma::trips(loop));
+      access->times *=
+          static_cast<double>(ir::mma::trips(loop) * (fragment.fetch == Fetch::elements ? fragment.matrices : 1));
       result.push_back(std::move(*access));
     }
 }
 
-// A row of a matrix is 16 bytes; all 32 threads name one, also of two matrices only. The turn of the loop and the
-// registers shift all rows alike, but where a swizzle folds them: two turns, and some registers, are looked at.
+// A row of a matrix is 16 bytes; all 32 threads name one, also of two matrices only. Elements that each thread loads
+// itself are looked at for the first matrix. The turn of the loop and the registers shift all rows alike, but where a
+// swizzle folds them: two turns, and some registers, are looked at.
 std::optional<WarpAccess> Accesses::look_at(const Site& site, const Fragment& fragment) const {
-  constexpr int row = 8;  // elements
   const ir::Stage* stage = find(fragment.load->buffer);
   if (stage == nullptr) return std::nullopt;
+  const bool rows = fragment.fetch != Fetch::elements;
+  const int lanes = rows ? static_cast<int>(16 / ir::bytes(stage->dtype)) : 1;
   const std::size_t slot = stage->slots > 1 ? 1 : 0;
-  WarpAccess access = {stage, fragment.load, row, 1, std::min(warp_size(), row * fragment.matrices), 1, {}};
+  WarpAccess access = {
+      stage, fragment.load, lanes, 1, rows ? std::min(warp_size(), 8 * fragment.matrices) : warp_size(), 1, {}};
   std::uint64_t regs = 0;
   const auto index_at = [&](const Where& where, std::int64_t turn) {
     Environment all = environment(site, where);
     const std::string& axis = site.stmt->as<ir::Loop>()->axis.name;
     all.emplace_back(&axis, uniform(turn));
+    static const std::string lane = ir::lane_variable;
+    all.emplace_back(&lane, uniform(0));
     std::vector<Value> index;
     for (std::size_t d = slot; d < fragment.index.size(); ++d) {
       index.push_back(evaluate(fragment.index[d], all));

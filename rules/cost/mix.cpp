@@ -119,7 +119,10 @@ class Counter {
 
   void statement(const ir::Stmt& stmt, double times) {
     match(
-        stmt.node, [&](const ir::Load& s) { access(s.buffer, s.type.lanes, false, times); },
+        stmt.node,
+        [&](const ir::Load& s) {
+          access(s.buffer, s.type.lanes, false, ir::reads_apart(s) ? s.type.lanes * times : times);
+        },
         [&](const ir::Write& s) {
           access(s.buffer, s.lanes, true, times);
           if (ir::adds(s.mode)) mix_.atomics += (s.mode == ir::WriteMode::add ? s.lanes : 1) * times;
@@ -182,7 +185,8 @@ class Counter {
         stmt, [&](const ir::Expr& e) { ir::for_each_variable(e, touch); }, touch);
     ir::Type type;
     if (const auto* s = stmt.as<ir::Load>()) type = s->type;
-    if (const auto* s = stmt.as<ir::LdMatrix>()) type = {ir::DType::f32, s->type.lanes / 2};  // registers
+    if (const auto* s = stmt.as<ir::LdMatrix>())  // registers
+      type = {ir::DType::f32, ir::is_float16(s->type.dtype) ? s->type.lanes / 2 : s->type.lanes};
     if (const auto* s = stmt.as<ir::ClusterLoad>()) type = s->type;
     if (const auto* s = stmt.as<ir::Assign>()) type = s->type;
     if (const auto* s = stmt.as<ir::Accum>()) type = s->type;

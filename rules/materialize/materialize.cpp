@@ -57,7 +57,7 @@ class Materializer {
 
   ir::Program run() {
     const ir::Program& tile = kernel_.tile_program;
-    ir::Program out = {ir::Level::kernel, tile.name, tile.buffers, {}};
+    ir::Program out = {ir::Level::kernel, tile.name, tile.buffers, {}, tile.allow_tf32};
     lower(tile.body, out.body);
     std::move(kernel_.descriptors.begin(), kernel_.descriptors.end(), std::inserter(out.body, out.body.end() - 1));
     ir::renumber_axes(out);

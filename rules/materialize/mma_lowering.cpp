@@ -52,15 +52,20 @@ class ProductLowering {
   }
 
   std::string load(const Fragment& fragment, const Instance& instance, ir::Body& to) {
-    std::vector<ir::Expr> index = replication_.at(fragment.index, instance);
+    const std::string& buffer = fragment.load->buffer;
+    const ir::Type type = {stages_.dtype_of(buffer), static_cast<int>(product_.atom->packed()) * fragment.matrices};
+    kernel_.scope.emplace_back(ir::lane_variable, ir::Interval{0, fragment.matrices - 1});
+    std::vector<ir::Expr> index = stages_.place(buffer, replication_.at(fragment.index, instance));
+    kernel_.scope.pop_back();
     std::string name = kernel_.fresh("in");
-    const ir::DType dtype = stages_.dtype_of(fragment.load->buffer);
-    to.emplace_back(ir::LdMatrix{name,
-                                 {dtype, 2 * fragment.matrices},
-                                 fragment.load->buffer,
-                                 stages_.place(fragment.load->buffer, index),
-                                 fragment.transposed});
-    return name;
+    if (fragment.fetch == Fetch::elements)
+      to.emplace_back(ir::Load{name, type, buffer, std::move(index)});
+    else
+      to.emplace_back(ir::LdMatrix{name, type, buffer, std::move(index), fragment.fetch == Fetch::transposed});
+    if (product_.atom->operands != ir::mma::Operands::tf32) return name;
+    std::string rounded = kernel_.fresh("v");
+    to.emplace_back(ir::Assign{rounded, type, ir::Op::round_tf32, {name}});
+    return rounded;
   }
 
   Operand rows(ir::Body& to) {
@@ -87,7 +92,7 @@ class ProductLowering {
       result.fragments.push_back({instance, {name, 0}});
       if (next.empty()) continue;
       ++instance[place];
-      result.fragments.push_back({instance, {name, 2}});
+      result.fragments.push_back({instance, {name, product_.atom->b_matrices()}});
     }
     return result;
   }

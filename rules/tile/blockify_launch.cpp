@@ -112,7 +112,8 @@ class BlockTiles {
   BlockTiles(const ir::Program& program, const Matmul& matmul, const Target& target)
       : target_(target),
         chunk_(matmul.reduce->axis.extent),
-        element_(ir::bytes(multiplies_matrices(program, matmul, target) ? ir::DType::f16 : ir::DType::f32)),
+        element_(ir::bytes(multiplies_matrices(program, matmul, target) && !program.allow_tf32 ? ir::DType::f16
+                                                                                               : ir::DType::f32)),
         rows_(row_sizes(tile_of(program).axes[matmul.m].extent, target)),
         columns_(column_sizes(tile_of(program).axes[matmul.n].extent, target)) {
     const auto unfit = [&](std::int64_t bm) {

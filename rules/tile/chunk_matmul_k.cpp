@@ -18,7 +18,7 @@ constexpr std::array<std::int64_t, 5> gpu_chunks = {16, 32, 8, 64, 128};  // 16 
 // Slices of a chunk (slice_matmul_k) shall be as long as the chunks of others.
 constexpr std::array<std::int64_t, 5> gpu_few_rows = {32, 16, 64, 8, 128};
 
-// Of 16 bits: rows of 64 or 128 bytes, and some products between two barriers.
+// Of matrix instructions: rows of 64 or 128 bytes (of tf32 128), and some products between two barriers.
 constexpr std::array<std::int64_t, 5> product_chunks = {32, 64, 16, 128, 8};
 
 // On CPUs long chunks pay: the accumulators of every thread of a block are spilled and reloaded once per chunk. Best is

@@ -33,7 +33,7 @@ Block block_of(const ir::Program& program, const Matmul& matmul) {
 // A warp's fragments, besides the sums: each row and column of atoms has two registers of operands.
 bool fits(const Block& warp, std::int64_t threads, const Atom& atom, const Target& target) {
   const std::int64_t sums = warp.m * warp.n / ir::mma::warp;
-  const std::int64_t operands = 4 * (warp.m / atom.m) + 2 * (warp.n / atom.n);
+  const std::int64_t operands = atom.a_matrices() * (warp.m / atom.m) + atom.b_matrices() * (warp.n / atom.n);
   return threads <= target.max_threads && sums <= target.register_floats &&
          sums + operands + other_registers <= thread_registers(threads, target);
 }
@@ -85,8 +85,8 @@ ir::Program with_products(ir::Program program, const Atom& atom, std::int64_t ro
   return program;
 }
 
-// Why the products of a matmul are none for an atom; "" where they are. Rows of 8 elements, which fragments are read by,
-// begin at multiples of 8 in the slabs.
+// Why the products of a matmul are none for an atom; "" where they are. Rows of 16 bytes, which ldmatrix reads, begin at
+// multiples of that in the slabs.
 std::string obstacle(const ir::Program& program, const Matmul& matmul, const Atom& atom, const Target& target) {
   if (matmul.reduce->axis.extent % atom.k != 0) return "a chunk is no whole number of atoms deep";
   const Block block = block_of(program, matmul);
@@ -100,14 +100,17 @@ std::string obstacle(const ir::Program& program, const Matmul& matmul, const Ato
   });
   ir::mma::Product product;
   if (std::string fault = ir::mma::find_product(tile_of(made), *marked, product); !fault.empty()) return fault;
+  const bool tf32 = atom.operands == ir::mma::Operands::tf32;
   ir::DType dtype = ir::DType::f32;
   for (const ir::Load* load : {product.a, product.b}) {
     const ir::Stage* stage = nullptr;
     for (const Staged& staged : staged_buffers(made))
       if (staged.stage->buffer == load->buffer) stage = staged.stage;
     if (stage == nullptr) return "an operand is not in shared memory";
-    if (!ir::is_float16(stage->dtype)) return "the operands have no 16 bits";
-    if (stage->slab.back().extent % ir::mma::row_threads != 0) return "rows of a slab that matrices do not divide";
+    if (!atom.takes(stage->dtype)) return tf32 ? "the operands are not f32" : "the operands have no 16 bits";
+    const bool along_k = load == product.a ? product.a_by_rows : product.b_by_columns;
+    if ((along_k || !tf32) && stage->slab.back().extent * ir::bytes(stage->dtype) % 16 != 0)
+      return "rows of a slab that matrices do not divide";
     if (load == product.b && stage->dtype != dtype) return "the operands have two types";
     dtype = stage->dtype;
   }
@@ -123,9 +126,10 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
     std::vector<Value> atoms;
     std::string why;
     for (const Atom& atom : ir::mma::atoms()) {
+      if (atom.operands == ir::mma::Operands::tf32 && !program.allow_tf32) continue;
       std::string fault = obstacle(program, *matmul, atom, target);
       if (fault.empty()) atoms.emplace_back(std::string(atom.name));
-      if (why.empty()) why = std::move(fault);
+      if (why.empty() || program.allow_tf32) why = std::move(fault);  // of what the program is made for
     }
     if (atoms.empty()) return Skip{std::move(why)};
     atoms.emplace_back(std::string(none));
@@ -150,7 +154,7 @@ ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
 
 extern const Rule mma = {
     .name = "mma",
-    .summary = "products of 16 bits by matrix instructions of a grid of warps",
+    .summary = "products of 16 bits, or of tf32, by matrix instructions of a grid of warps",
     .knobs = {{"atom", KnobType::text, none}, {"warps_m", KnobType::integer}, {"warps_n", KnobType::integer}},
     .decide = decide,
     .apply = apply,

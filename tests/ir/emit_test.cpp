@@ -57,6 +57,13 @@ TEST(Emit, SixteenBitsAreIntegersInMemory) {
   EXPECT_THAT(wide, HasSubstr("make_uint4(bf16_pair(in0_0, in0_1), bf16_pair(in0_2, in0_3), "));
 }
 
+TEST(Emit, Tf32IsAFunction) {
+  const std::string one = "  in0 = load x[a0]\n  v0 = round_tf32(in0)\n  y[a0] = v0\n";
+  EXPECT_THAT(source("opencl-cpu", one),
+              AllOf(HasSubstr("float round_tf32(const float x) {"), HasSubstr("const float v0 = round_tf32(in0);")));
+  EXPECT_THAT(source("sm_80", one), HasSubstr("cvt.rna.tf32.f32"));
+}
+
 // What is only moved is not converted: a copy to shared memory.
 TEST(Emit, BitsAreMovedAsTheyAre) {
   const char* buffers = "input h: f16[64]\n";

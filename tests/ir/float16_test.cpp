@@ -79,6 +79,27 @@ TEST(Float16, RandomDoublesAreRoundedOnce) {
   }
 }
 
+TEST(Float16, Tf32IsRoundedAwayFromZeroAtTies) {
+  for (const double sign : {1.0, -1.0}) {
+    EXPECT_EQ(rounded_tf32(sign * (1 + 0x1p-11)), sign * (1 + 0x1p-10)) << "halfway";
+    EXPECT_EQ(rounded_tf32(sign * (1 + 0x1p-11 - 0x1p-40)), sign) << "no f32: rounded once";
+    EXPECT_EQ(rounded_tf32(sign * (1 + 0x3p-11)), sign * (1 + 0x1p-9));
+    EXPECT_EQ(rounded_tf32(sign * (2 - 0x1p-12)), sign * 2);
+    EXPECT_EQ(rounded_tf32(sign * infinity), sign * infinity);
+    EXPECT_EQ(rounded_tf32(sign * 0.0), 0);
+  }
+  EXPECT_TRUE(std::isnan(rounded_tf32(std::nan(""))));
+  Rng rng(3);
+  for (int i = 0; i < 100'000; ++i) {
+    const double value = std::ldexp(rng.uniform(-2, 2), static_cast<int>(rng.below(200)) - 100);
+    const double found = rounded_tf32(value), unit = std::ldexp(1, std::ilogb(value) - 10);
+    ASSERT_LE(std::abs(found - value), unit / 2) << value;
+    ASSERT_LE(std::abs(found - value), tf32_roundoff * std::abs(value)) << value;
+    ASSERT_EQ(std::fmod(found, unit), 0) << value;
+    ASSERT_EQ(rounded_tf32(found), found);
+  }
+}
+
 TEST(Float16, AStoredErrorIsTheDistanceToWhatRoundsSo) {
   EXPECT_EQ(stored_error(1.003, 1.0F, DType::bf16), 0);       // the middle to the next is 1 + 2^-8
   EXPECT_EQ(stored_error(1 + 0x1p-8, 1.0F, DType::bf16), 0);  // a tie, 1 is even

@@ -6,13 +6,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "core/error.h"
 #include "core/rng.h"
+#include "ir/canonical/canonical.h"
 #include "ir/emit/emit.h"
+#include "ir/float16.h"
 #include "ir/walk.h"
 #include "rules/lower.h"
 #include "rules/options.h"
@@ -31,20 +36,21 @@ ir::Program drawn_loop(Rng& rng) {
   ir::Symbols symbols;
   for (const std::string& symbol : drawn.symbols) symbols[symbol] = extents[rng.below(extents.size())];
   ir::Program loop = ir::parse(drawn.text, symbols, drawn.name);
-  const ir::DType dtype = rng.below(2) == 0 ? ir::DType::f16 : ir::DType::bf16;
+  const ir::DType dtype = std::array{ir::DType::f16, ir::DType::bf16, ir::DType::f32}.at(rng.below(3));
   for (ir::Buffer& buffer : loop.buffers)
     if (buffer.role == ir::Role::input || rng.below(2) == 0) buffer.dtype = dtype;
+  loop.allow_tf32 = dtype == ir::DType::f32;
   return loop;
 }
 
-/// A random schedule whose products are matrix instructions; nullopt where none is legal.
+/// A random schedule whose products are matrix instructions, by any of them; nullopt where none is legal.
 std::optional<Lowering> drawn_schedule(const ir::Program& loop, const Target& target, Rng& rng) {
   Lowering lowering(loop, target);
   bool products = false;
   while (const auto& fork = lowering.fork()) {
     const bool atom = fork->knob == "mma.atom";
     products |= atom;
-    lowering.choose(atom ? 0 : rng.below(fork->options.size()));
+    lowering.choose(rng.below(fork->options.size() - (atom ? 1 : 0)));
   }
   return products ? std::optional(std::move(lowering)) : std::nullopt;
 }
@@ -58,11 +64,40 @@ std::string finding(const ir::Program& loop, const ir::Program& program, std::ui
   }
 }
 
+/// The buffers of what is multiplied.
+std::set<std::string> factors(const ir::Program& loop) {
+  std::set<std::string> buffers;
+  const std::vector<std::string> products = ir::mma::find_products(loop, ir::mma::Operands::tf32);
+  std::map<std::string, std::string> loads;
+  ir::for_each(loop.body, [&](const ir::Stmt& stmt) {
+    if (const auto* load = stmt.as<ir::Load>()) loads[load->dst] = load->buffer;
+    const auto* product = stmt.as<ir::Assign>();
+    if (product != nullptr && std::ranges::count(products, product->dst) > 0)
+      for (const ir::Arg& arg : product->args) buffers.insert(loads.at(std::get<std::string>(arg)));
+  });
+  return buffers;
+}
+
+/// Of the outputs: what else is in memory differs.
+ir::Memory results(const ir::Program& program, const ir::Memory& memory) {
+  ir::Memory all = result(program, memory);
+  for (const ir::Buffer& buffer : program.buffers)
+    if (buffer.role == ir::Role::input) all.at(buffer.name).clear();
+  return all;
+}
+
 class Products : public testing::TestWithParam<const char*> {};
+
+std::string atom_of(const Lowering& lowering) {
+  for (const Choice& choice : lowering.trail())
+    if (choice.knob == "mma.atom") return std::get<std::string>(choice.value);
+  return "";
+}
 
 TEST_P(Products, OfRandomSchedulesAreRight) {
   const Target target = load_target(GetParam());
   int found = 0;
+  std::map<std::string, int> atoms;
   for (std::uint64_t seed = test_options().seed; found < 40; ++seed) {
     ASSERT_LT(seed, test_options().seed + 2000);
     Rng rng(seed);
@@ -77,7 +112,34 @@ TEST_P(Products, OfRandomSchedulesAreRight) {
     const ir::Program kernel = materialize(lowering->program(), target);
     ASSERT_EQ(ir::parse(ir::print(kernel)), kernel) << what;
     ASSERT_EQ(finding(loop, kernel, seed), "") << what << "\n" << ir::print(kernel);
-    EXPECT_THAT(ir::emit(kernel, target).text, HasSubstr("mma.sync.aligned.m16n8k16")) << what;
+    const ir::mma::Atom& atom = *ir::mma::find_atom(atom_of(*lowering));
+    EXPECT_THAT(ir::emit(kernel, target).text, HasSubstr(fmt::format("mma.sync.aligned.m16n8k{}.row.col.f32.{}", atom.k,
+                                                                     loop.allow_tf32 ? "tf32" : "")))
+        << what;
+    ++atoms[atom_of(*lowering)];
+  }
+  for (const ir::mma::Atom& atom : ir::mma::atoms()) EXPECT_GE(atoms[std::string(atom.name)], 3) << atom.name;
+}
+
+// What the loop gives for factors that are rounded before.
+TEST_P(Products, OfF32AreOfRoundedFactors) {
+  const Target target = load_target(GetParam());
+  int found = 0;
+  for (std::uint64_t seed = 1; found < 10; ++seed) {
+    Rng rng(seed);
+    const ir::Program loop = drawn_loop(rng);
+    const auto lowering = loop.allow_tf32 ? drawn_schedule(loop, target, rng) : std::nullopt;
+    if (!lowering) continue;
+    ++found;
+    ir::Program strict = loop;
+    strict.allow_tf32 = false;  // inputs of any bits
+    const ir::Memory memory = random_memory(strict, seed);
+    ir::Memory rounded = memory;
+    for (const std::string& factor : factors(loop))
+      for (double& value : rounded.at(factor)) value = ir::rounded_tf32(value);
+    const ir::Program kernel = materialize(lowering->program(), target);
+    EXPECT_EQ(difference(loop, results(loop, rounded), results(kernel, memory)), "") << print(lowering->trail());
+    EXPECT_NE(difference(loop, results(loop, memory), results(kernel, memory)), "") << "nothing was rounded";
   }
 }
 
@@ -103,9 +165,24 @@ TEST(ProductFaults, ShowInEverySchedule) {
     ++found;
     const ir::Program kernel = materialize(lowering->program(), target);
     ASSERT_EQ(finding(loop, kernel, seed), "");
-    EXPECT_NE(finding(loop, edited<ir::LdMatrix>(kernel, [](ir::LdMatrix& s) { s.transposed = !s.transposed; }), seed),
-              "")
-        << "a transposed fragment, seed " << seed;
+    bool matrices = false, apart = false, rounds = false;
+    const ir::Program transposed =
+        edited<ir::LdMatrix>(kernel, [&](ir::LdMatrix& s) { matrices = true, s.transposed = !s.transposed; });
+    EXPECT_TRUE(!matrices || !finding(loop, transposed, seed).empty()) << "a transposed fragment, seed " << seed;
+    const ir::Program turned = edited<ir::Load>(kernel, [&](ir::Load& s) {
+      if (!ir::reads_apart(s)) return;
+      apart = true;
+      for (ir::Expr& e : s.index)
+        e = ir::substitute(e, {{ir::lane_variable, (ir::var(ir::lane_variable) + 1) % s.type.lanes}});
+    });
+    EXPECT_TRUE(!apart || !finding(loop, turned, seed).empty()) << "elements of other lanes, seed " << seed;
+    const ir::Program exact = edited<ir::Assign>(kernel, [&](ir::Assign& s) {
+      if (s.op == ir::Op::round_tf32) rounds = true, s.op = ir::Op::copy;
+    });
+    ir::Program strict = loop;
+    strict.allow_tf32 = false;  // inputs of any bits
+    EXPECT_TRUE(rounds == loop.allow_tf32 && (!rounds || !finding(strict, exact, seed).empty()))
+        << "factors that are not rounded, seed " << seed;
     EXPECT_NE(
         finding(loop, edited<ir::Mma>(kernel, [](ir::Mma& s) { std::swap(s.sums.front(), s.sums.back()); }), seed), "")
         << "sums of other rows, seed " << seed;
@@ -129,9 +206,9 @@ TEST(ProductForms, AreChecked) {
       "  LdMatrix(in1:bf16x4 <- s[(a1 % 8), (((a1 / 8) % 2) * 8)], transposed)\n";
   EXPECT_EQ(verified(fragments + "  Mma(acc0, acc1 <- in0, in1, part=0, atom=m16n8k16)\n"), "");
   EXPECT_THAT(verified(fragments + "  Mma(acc0, acc1 <- in0, in1, part=2, atom=m16n8k16)\n"),
-              HasSubstr("`in1` has no matrices 2 and 3 of bf16"));
+              HasSubstr("`in1` has fewer than 4 matrices of bf16"));
   EXPECT_THAT(verified(fragments + "  Mma(acc0, acc1 <- in1, in0, part=0, atom=m16n8k16)\n"),
-              HasSubstr("`in1` is no four matrices of 16 bits"));
+              HasSubstr("`in1` is not 4 matrices of f16 or bf16"));
   EXPECT_THAT(verified(fragments + "  Mma(acc0, acc0 <- in0, in1, part=0, atom=m16n8k16)\n"), HasSubstr("named twice"));
   EXPECT_THAT(verified(fragments + "  Mma(acc0, acc1 <- in0, in1, part=0, atom=m16n8k9)\n"),
               HasSubstr("`m16n8k9` is no matrix instruction"));
@@ -139,8 +216,51 @@ TEST(ProductForms, AreChecked) {
               HasSubstr("48 threads are no whole"));
   EXPECT_THAT(verified("  LdMatrix(in0:bf16x8 <- s[(a1 % 16), 9])\n"), HasSubstr("9"));
   EXPECT_THAT(verified("  LdMatrix(in0:f16x8 <- s[(a1 % 16), 0])\n"), HasSubstr("`s` holds bf16"));
-  EXPECT_THAT(verified("  LdMatrix(in0:bf16x2 <- s[(a1 % 16), 0])\n"), HasSubstr("4 or 8 lanes"));
+  EXPECT_THAT(verified("  LdMatrix(in0:bf16x16 <- s[(a1 % 16), 0])\n"), HasSubstr("1, 2 or 4 matrices"));
   EXPECT_THAT(verified("  if (a1 < 8):\n    LdMatrix(in0:bf16x8 <- s[(a1 % 16), 0])\n"), HasSubstr("may not reach"));
+}
+
+TEST(ProductForms, OfTf32AreChecked) {
+  const auto verified = [](const std::string& body) {
+    return ir::verify(ir::parse(
+        "=== kernel: k ===\nallow tf32\noutput y: f32[64]\nTile(axes=(a0:1=BLOCK, a1:8=THREAD, a2:4=THREAD)):\n"
+        "  Smem s[16, 8] (f32)\n  Init(acc0:f32x2, op=add)\n  Init(acc1:f32x2, op=add)\n" +
+        body));
+  };
+  const std::string a = "  LdMatrix(in0:f32x4 <- s[(((a1 % 2) * 4) + a2), ((a1 / 4) * 4)])\n",
+                    b = "  in1:f32x2 = load s[((lane * 4) + a2), a1]\n",
+                    mma = "  Mma(acc0, acc1 <- in0, in1, part=0, atom=m16n8k8_tf32)\n";
+  EXPECT_EQ(verified(a + b + mma), "");
+  EXPECT_THAT(verified("  LdMatrix(in0:f32x4 <- s[0, 0], transposed)\n"), HasSubstr("only matrices of 16 bits"));
+  EXPECT_THAT(verified(b + "  Mma(acc0, acc1 <- in1, in1, part=0, atom=m16n8k8_tf32)\n"),
+              HasSubstr("`in1` is not 4 matrices of f32"));
+  EXPECT_THAT(verified(a + "  Mma(acc0, acc1 <- in0, in0, part=0, atom=m16n8k16)\n"),
+              HasSubstr("`in0` is not 4 matrices of f16 or bf16"));
+  EXPECT_THAT(verified("  in1:f32x4 = load s[((lane * 8) + a2), a1]\n"), HasSubstr("not proven in 0..15"));
+  EXPECT_EQ(verified("  in1:f32x2 = load s[((lane * 8) + a2), a1]\n"), "");
+}
+
+// A schedule of tf32 in a program that does not allow it, as a store might hold.
+TEST(ProductForms, Tf32IsNeverSilent) {
+  const Target target = load_target("sm_80");
+  Rng rng(1);
+  ir::Program loop = ir::parse(kernel("linear").text, {{"M", 64}, {"N", 64}, {"K", 64}}, "linear");
+  loop.allow_tf32 = true;
+  Lowering lowering(loop, target);
+  while (lowering.fork()) lowering.choose(0);
+  EXPECT_EQ(atom_of(lowering), "m16n8k8_tf32");
+  ir::Program strict = loop;
+  strict.allow_tf32 = false;
+  EXPECT_FALSE(follow(strict, target, lowering.trail()).ok());
+  ir::Program tile = lowering.program();
+  ir::Program made = materialize(tile, target);
+  for (ir::Program* program : {&tile, &made}) {
+    EXPECT_EQ(ir::verify(*program), "");
+    program->allow_tf32 = false;
+    EXPECT_THAT(ir::verify(*program), HasSubstr("m16n8k8_tf32 rounds factors to tf32, which the program does not"));
+  }
+  EXPECT_NE(ir::structural_keys(loop).schedule, ir::structural_keys(strict).schedule);
+  EXPECT_NE(ir::structural_keys(loop).exact, ir::structural_keys(strict).exact);
 }
 
 }  // namespace

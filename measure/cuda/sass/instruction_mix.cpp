@@ -41,10 +41,14 @@ std::int64_t transfers(const Kind& kind) {
   return std::max(1, kind.width / (shares ? 8 : 4));
 }
 
-/// What an instruction asks of its pipe. ldmatrix shares nothing; HMMA.16816 is a product of 16 x 8 x 16 by a warp.
+/// What an instruction asks of its pipe. ldmatrix shares nothing; HMMA.16816 is a product of 16 x 8 x 16 by a warp,
+/// HMMA.1688 of half as deep, which of tf32 takes as long (NVIDIA A100 Tensor Core GPU Architecture, table 1).
 std::int64_t load_of(const Instruction& instruction, const Kind& kind, Pipe pipe) {
   if (pipe == Pipe::memory) return instruction.mnemonic() == "LDSM" ? kind.width / 4 : transfers(kind);
-  if (pipe == Pipe::tensor) return std::int64_t{16} * 8 * (instruction.has_modifier("1688") ? 8 : 16);
+  if (pipe == Pipe::tensor) {
+    const bool shallow = instruction.has_modifier("1688") && !instruction.has_modifier("TF32");
+    return std::int64_t{16} * 8 * (shallow ? 8 : 16);
+  }
   return 1;
 }
 

@@ -179,7 +179,8 @@ bool multiplies_matrices(const ir::Program& program, const Matmul& matmul, const
     const ir::Buffer* buffer = load == nullptr ? nullptr : program.find(load->buffer);
     if (buffer != nullptr) types.insert(buffer->dtype);
   });
-  return target.mma && types.size() == 1 && ir::is_float16(*types.begin());
+  if (!target.mma || types.size() != 1) return false;
+  return ir::is_float16(*types.begin()) || (program.allow_tf32 && *types.begin() == ir::DType::f32);
 }
 
 bool is_transposed(const ir::Program& program, const Matmul& matmul) {

@@ -47,7 +47,7 @@ struct Matmul {
   std::size_t m = 0, n = 0;  // positions in the tile's axes
 };
 std::optional<Matmul> find_matmul(const ir::Program&);  // none where matrix instructions multiply
-/// Can matrix instructions of the target multiply the operands: inputs of 16 bits and one type?
+/// Can matrix instructions of the target multiply the operands: inputs of one type that has 16 bits, or f32 as tf32?
 bool multiplies_matrices(const ir::Program&, const Matmul&, const Target&);
 /// Is an operand that walks n laid out in another order than along n? Vectors of it want a copy in shared memory.
 bool is_transposed(const ir::Program&, const Matmul&);

@@ -52,6 +52,33 @@ TEST(InterpretValues, SixteenBitsAreRoundedWhereTheyAreStored) {
   EXPECT_EQ(memory.at("y"), (Values{x, 1.50146484375, 99'840 * x}));
 }
 
+TEST(InterpretValues, Tf32HasElevenBits) {
+  const Memory memory = run_on(
+      "=== loop: r ===\ninput x: f32[2]\noutput y: f32[2]\nfor a0 in 0..2: # free\n"
+      "  in0 = load x[a0]\n  v0 = round_tf32(in0)\n  y[a0] = v0\n",
+      {{"x", {1 + 0x1p-11, -0x1.ffcp0}}, {"y", Values(2, NAN)}});
+  EXPECT_EQ(memory.at("y"), (Values{1 + 0x1p-10, -0x1.ffcp0}));
+}
+
+// A lane for each matrix of a fragment (ir/mma.h).
+TEST(InterpretValues, LanesOfALoadMayLieApart) {
+  const std::string text =
+      "=== kernel: k ===\noutput y: f32[16]\nTile(axes=(a0:1=BLOCK, a1:4=THREAD)):\n  Smem s[4, 4] (f32)\n"
+      "  for a2 in 0..4: # free\n    v0 = index ((a2 * 10) + a1)\n    s[a2, a1] = v0\n  Sync\n"
+      "  in0:f32x4 = load s[(3 - lane), ((a1 + lane) % 4)]\n  y[(a1 * 4)]:x4 = in0\n";
+  EXPECT_EQ(verify(parse(text)), "");
+  EXPECT_EQ(parse(print(parse(text))), parse(text));
+  const Memory memory = run_on(text, {{"y", Values(16, NAN)}});
+  EXPECT_EQ(memory.at("y"), (Values{30, 21, 12, 3, 31, 22, 13, 0, 32, 23, 10, 1, 33, 20, 11, 2}));
+  const auto with = [&](const std::string& load) {
+    std::string other = text;
+    return verify(parse(other.replace(other.find("  in0"), other.find("  y[") - other.find("  in0"), load)));
+  };
+  using testing::HasSubstr;
+  EXPECT_THAT(with("  in0:f32x4 = load s[(4 - lane), a1]\n"), HasSubstr("not proven in 0..3"));
+  EXPECT_THAT(with("  in0:f32x4 = load y[(a1 + lane)]\n"), HasSubstr("is not shared memory"));
+}
+
 TEST(InterpretValues, IndexValuesAndConversions) {
   const Memory memory = run_on(
       "=== loop: v ===\ninput x: f32[4]\noutput y: i32[4]\noutput t: bool[4]\noutput z: f32[4]\n"

@@ -162,6 +162,15 @@ TEST(Text, SymbolsAreBound) {
             "  in0 = load a[a0, (5 - 4)]\n  v0 = divide(in0, 3)\n  v1 = add(v0, -5)\n");
 }
 
+TEST(Text, WhatAProgramAllows) {
+  const Program p = parse("=== loop: x ===\nallow tf32\nsymbols M\noutput y: f32[M]\nallow = copy(1)\n", {{"M", 3}});
+  EXPECT_TRUE(p.allow_tf32);
+  EXPECT_EQ(print(p).substr(0, 27), "=== loop: x ===\nallow tf32\n");
+  EXPECT_EQ(parse(print(p)), p);
+  EXPECT_FALSE(parse("=== loop: x ===\nallow = copy(1)\n").allow_tf32) << "a value may be called so";
+  EXPECT_EQ(message("=== loop: x ===\nallow bf16\n"), "t:2:7: expected `tf32`, found `bf16`");
+}
+
 TEST(Text, SymbolsThatDoNotFit) {
   EXPECT_EQ(message(symbols_text), "t:2:1: expected values for the symbols M, N, found none");
   EXPECT_EQ(message(symbols_text, {{"N", 1}}), "t:2:1: expected values for the symbols M, N, found N");

@@ -141,6 +141,7 @@ ir::Program loop_program(const TrailCase& c) {
       buffer.dtype = types % 3 == 1 ? ir::DType::f16 : ir::DType::bf16;
     types /= 3;
   }
+  program.allow_tf32 = c.tf32;
   return program;
 }
 

@@ -21,6 +21,7 @@ struct TrailCase {
   std::uint64_t lazy = 0;   // … at this percentage of the forks options[0], at the others all alike
   int tight = 0;            // 1, 2: a device that reports limits which small extents reach
   std::uint64_t types = 0;  // in base 3, the first buffer's the lowest digit: 1, 2 make f32 an f16, a bf16
+  bool tf32 = false;        // allowed
   Fault fault = nullptr;    // in the Kernel IR
 };
 std::string describe(const TrailCase&);

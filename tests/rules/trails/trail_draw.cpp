@@ -63,6 +63,7 @@ std::string describe(const TrailCase& c) {
   for (const auto& [symbol, value] : c.symbols) text += fmt::format(" {}={}", symbol, value);
   for (const ir::Buffer& buffer : loop_program(c).buffers)
     if (c.types > 0) text += fmt::format(" {}:{}", buffer.name, name(buffer.dtype));
+  if (c.tf32) text += " with tf32";
   return fmt::format("{} on {}{}{}, {}", text, c.target, c.tight == 0 ? "" : fmt::format(" (tight {})", c.tight),
                      c.fault == nullptr ? "" : " with a planted fault",
                      c.seed != 0 ? fmt::format("seed {}", c.seed) : print(c.wanted));
@@ -86,6 +87,7 @@ TrailCase random_case(std::string_view target, std::uint64_t seed) {
   constexpr std::uint64_t most_types = 3 * 3 * 3 * 3 * 3;  // of as many buffers as a kernel has
   const std::uint64_t types = rng.below(4);                // all f32, all f16, all bf16, each as it comes
   c.types = types == 3 ? rng.below(most_types) : types * (most_types - 1) / 2;
+  c.tf32 = rng.below(2) == 0;
   return c;
 }
 

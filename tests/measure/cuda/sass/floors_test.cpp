@@ -105,6 +105,21 @@ TEST_P(TensorFloors, MatmulsOfSixteenBits) {
   }
 }
 
+// By mma.sync of tf32, and of 16 bits in the smaller depth: either way of reading an operand.
+TEST_P(TensorFloors, MatmulsOfTf32) {
+  const Target target = load_target(GetParam());
+  for (const char* name : {"matmul", "linear"}) {
+    SCOPED_TRACE(name);
+    ir::Program loop = ir::parse(rules::kernel(name).text, {{"M", 2048}, {"N", 2048}, {"K", 2048}}, name);
+    loop.allow_tf32 = true;
+    const KernelMix kernel = mix_of(loop, GetParam());
+    ASSERT_GT(kernel.whole.pipes.contains(Pipe::tensor), 0);
+    const LoopMix* hot = hot_loop(kernel);
+    ASSERT_NE(hot, nullptr);
+    EXPECT_GT(hot->mix.pipes.contains(Pipe::tensor), 0);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Cuda, TensorFloors, testing::Values("sm_80", "sm_120"));
 
 }  // namespace
