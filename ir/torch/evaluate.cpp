@@ -73,9 +73,16 @@ std::vector<Values> evaluate_disturbed(const Graph& graph, std::vector<Values> s
     if (dtype == DType::i32 || dtype == DType::boolean) return;
     for (double& value : values) value *= 1 + rng.uniform(-by, by);
   };
-  for (std::size_t i = 0; i < sources.size(); ++i) disturb(graph.nodes[i].type.dtype, sources[i], relative);
+  const std::vector<std::size_t> last = last_uses(graph);
+  const auto as_factor = [&](const Node& node) {
+    const std::size_t use = last[static_cast<std::size_t>(&node - graph.nodes.data())];
+    const bool read = use > 0 && use < graph.nodes.size();
+    return graph.allow_tf32 && read && node.type.dtype == DType::f32 ? roundings * tf32_roundoff : 0;
+  };
+  for (std::size_t i = 0; i < sources.size(); ++i)
+    disturb(graph.nodes[i].type.dtype, sources[i], relative + as_factor(graph.nodes[i]));
   return evaluate_all(graph, sources, [&](const Node& node, Values& values) {
-    disturb(node.type.dtype, values, relative + roundings * unit_roundoff(node.type.dtype));
+    disturb(node.type.dtype, values, relative + roundings * unit_roundoff(node.type.dtype) + as_factor(node));
   });
 }
 

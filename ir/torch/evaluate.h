@@ -16,7 +16,8 @@ using Values = std::vector<double>;
 std::vector<Values> evaluate(const Graph&, const std::vector<Values>& sources);
 
 /// The same where each element of a source and of a result that is of floats is off by up to `relative` of it, at
-/// random, and a result of 16 bits by up to four roundings besides: what that does to the outputs says how well they
+/// random, and a result of 16 bits by up to four roundings besides, where the graph allows tf32 also each f32 that an
+/// operation reads: what that does to the outputs says how well they
 /// are determined (Parker, Monte Carlo Arithmetic, UCLA CSD-970002, 1997).
 std::vector<Values> evaluate_disturbed(const Graph&, std::vector<Values> sources, double relative, std::uint64_t seed);
 

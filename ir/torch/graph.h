@@ -42,6 +42,7 @@ struct Node {
 struct Graph {
   std::vector<Node> nodes;
   std::vector<Id> outputs;
+  bool allow_tf32 = false;  // of all kernels that multiply f32 (ir/program.h); torch.backends.cuda.matmul.allow_tf32
   bool operator==(const Graph&) const = default;
 };
 

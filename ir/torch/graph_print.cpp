@@ -50,8 +50,8 @@ std::string print_call(const Graph& graph, const Node& call) {
 
 std::string print(const Graph& graph) {
   const auto inputs = std::ranges::count(graph.nodes, Node::Kind::input, &Node::kind);
-  std::string text =
-      fmt::format("# Graph: {} nodes, {} inputs, {} outputs\n", graph.nodes.size(), inputs, graph.outputs.size());
+  std::string text = fmt::format("# Graph: {} nodes, {} inputs, {} outputs{}\n", graph.nodes.size(), inputs,
+                                 graph.outputs.size(), graph.allow_tf32 ? ", tf32 allowed" : "");
   std::string constants, calls;
   text += "inputs:\n";
   for (const Node& node : graph.nodes) {

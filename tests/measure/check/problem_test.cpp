@@ -157,6 +157,39 @@ TEST(Problem, OperandsRoundedToTf32AreFound) {
   }
 }
 
+// Where they are allowed, they are right, and nothing else is.
+TEST(Problem, FaultsOfTf32KernelsAreFound) {
+  for (const std::int64_t k : {1, 16, 256, 4096}) {
+    const std::int64_t m = 64, n = 64;
+    ir::Program loop = matmul(m, n, k);
+    loop.allow_tf32 = true;
+    ScriptedDevice device;
+    Problem problem(loop, device, 5);
+    auto& data = static_cast<ScriptedArrays&>(problem.arrays()).data;
+    enum class Fault { none, missing, doubled, row, bf16 };
+    const auto check = [&](Fault fault) {
+      const auto factor = [&](float value) {
+        const double exact = static_cast<double>(value);
+        return static_cast<float>(fault == Fault::bf16 ? ir::rounded(exact, ir::DType::bf16) : ir::rounded_tf32(exact));
+      };
+      for (std::int64_t i = 0; i < m; ++i)
+        for (std::int64_t j = 0; j < n; ++j) {
+          const std::int64_t row = fault == Fault::row ? (i + 1) % m : i;
+          float sum = 0;
+          for (std::int64_t p = fault == Fault::missing ? 1 : 0; p < k; ++p)
+            sum += (p == 0 && fault == Fault::doubled ? 2.0F : 1.0F) * factor(data[0][row * k + p]) *
+                   factor(data[1][p * n + j]);
+          data[2][i * n + j] = sum;
+        }
+      return problem.check(Coverage::whole);
+    };
+    const auto right = check(Fault::none);
+    EXPECT_FALSE(right.has_value()) << k << ": " << right->message;
+    for (const Fault fault : {Fault::missing, Fault::doubled, Fault::row, Fault::bf16})
+      EXPECT_TRUE(check(fault).has_value()) << k << " " << static_cast<int>(fault);
+  }
+}
+
 // Outputs of 16 bits are compared as what they are rounded from: that costs no strictness.
 TEST(Problem, FaultsOfSixteenBitKernelsAreFound) {
   for (const ir::DType dtype : {ir::DType::f16, ir::DType::bf16}) {
