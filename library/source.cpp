@@ -30,10 +30,12 @@ engine::Source source_of(const Source& source, const std::string& place) {
   if (!source.dtype.empty()) dtype = engine::parse_float_type(source.dtype, "Source: dtype");
   if (dtype && !source.pt2.empty()) throw Error("Source: expected no dtype with pt2, which names its own, found one");
   if (!source.kernel.empty())
-    return engine::LoopKernel{source.kernel, {source.symbols.begin(), source.symbols.end()}, place, dtype};
-  if (!source.pt2.empty()) return engine::Pt2File{source.pt2};
-  if (!source.model.empty()) return engine::ModelBlock{source.model, source.layer, source.seq, dtype};
-  return engine::Expression{source.expression, "expression", dtype};
+    return engine::LoopKernel{
+        source.kernel, {source.symbols.begin(), source.symbols.end()}, place, dtype, source.allow_tf32};
+  if (!source.pt2.empty()) return engine::Pt2File{source.pt2, source.allow_tf32};
+  if (!source.model.empty())
+    return engine::ModelBlock{source.model, source.layer, source.seq, dtype, source.allow_tf32};
+  return engine::Expression{source.expression, "expression", dtype, source.allow_tf32};
 }
 
 }  // namespace deplo

@@ -56,16 +56,23 @@ std::optional<ir::DType> dtype_of(const SourceFlags& flags) {
 
 engine::GraphSource graph_of(const SourceFlags& flags) {
   const std::optional<ir::DType> dtype = dtype_of(flags);
-  if (flags.code) return engine::Expression{*flags.code, "-c", dtype};
-  if (flags.file) return engine::ExpressionFile{*flags.file, dtype};
-  if (flags.pt2) return engine::Pt2File{*flags.pt2};
-  return engine::ModelBlock{*flags.model, flags.layer.value_or(0), *flags.seq, dtype};
+  if (flags.code) return engine::Expression{*flags.code, "-c", dtype, flags.allow_tf32};
+  if (flags.file) return engine::ExpressionFile{*flags.file, dtype, flags.allow_tf32};
+  if (flags.pt2) return engine::Pt2File{*flags.pt2, flags.allow_tf32};
+  return engine::ModelBlock{*flags.model, flags.layer.value_or(0), *flags.seq, dtype, flags.allow_tf32};
 }
 
 }  // namespace
 
 bool SourceFlags::is_empty() const {
   return kernel.empty() && symbols.empty() && !only && !code && !file && !pt2 && !model && !layer && !seq;
+}
+
+engine::Floats SourceFlags::floats() const {
+  engine::Floats floats;
+  if (dtype) floats.dtype = engine::parse_float_type(*dtype, "--dtype");
+  if (allow_tf32) floats.allow_tf32 = true;
+  return floats;
 }
 
 engine::GraphSource SourceFlags::graph() const {
@@ -79,7 +86,12 @@ engine::KernelSelection SourceFlags::selection() const {
   if (kernel.empty() && !sizes.empty()) throw Error("--symbol: expected --kernel with it, found a graph");
   if (!kernel.empty() && only) throw Error("--only: expected a graph (-c, …) with it, found --kernel");
   if (kernel.empty()) return {graph_of(*this), only};
-  return {engine::LoopKernel{kernel, sizes, "--kernel", dtype_of(*this)}, {}};
+  return {engine::LoopKernel{kernel, sizes, "--kernel", dtype_of(*this), allow_tf32}, {}};
+}
+
+void add_allow_tf32(Command command, bool& allow_tf32) {
+  command.flag("--allow-tf32", allow_tf32,
+               "Let tensor cores round the f32 factors of a sum to tf32, which has 11 bits of precision.");
 }
 
 void add_source_flags(Command command, SourceFlags& source) {
@@ -101,6 +113,7 @@ void add_source_flags(Command command, SourceFlags& source) {
       .take_all();
   command.option("--dtype", source.dtype, "f32|f16|bf16",
                  "Let floats be f16 or bf16 where the source names no type [f32, of a model what its file says].");
+  add_allow_tf32(command, source.allow_tf32);
   command.option("--only", source.only, "NAME|NUMBER", "Take only one kernel of the graph, by name or number.")
       .seldom();
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "apps/cli/command.h"
+#include "engine/source/experiment.h"
 #include "engine/source/kernel_selection.h"
 
 namespace deplo::apps {
@@ -18,16 +19,21 @@ struct SourceFlags {
   std::vector<std::string> symbols;        // of the kernel, each NAME=SIZE
   std::optional<std::string> only;         // of a graph's kernels
   std::optional<std::string> dtype;        // of floats whose type the source leaves open
+  bool allow_tf32 = false;                 // of the kernels that multiply f32
 
   /// None was given that names a source.
   bool is_empty() const;
+  /// Of a source that leaves them open.
+  engine::Floats floats() const;
   /// A graph. Throws Error unless exactly one is given, and what goes with it.
   engine::GraphSource graph() const;
   /// A graph or a kernel; the same.
   engine::KernelSelection selection() const;
 };
 
-/// -c, --file, --pt2, --model, --layer and --seq; --kernel, --symbol and --only; --dtype.
+/// -c, --file, --pt2, --model, --layer and --seq; --kernel, --symbol and --only; --dtype and --allow-tf32.
 void add_source_flags(Command command, SourceFlags&);
+/// --allow-tf32 alone.
+void add_allow_tf32(Command command, bool& allow_tf32);
 
 }  // namespace deplo::apps

@@ -53,7 +53,8 @@ struct NamedLoop {
 std::vector<NamedLoop> read_loops(const BenchOptions& options) {
   std::vector<NamedLoop> loops;
   if (options.config) {
-    for (engine::KernelCase& kernel : engine::load_experiment(*options.config, options.inputs, options.dtype).kernels) {
+    for (engine::KernelCase& kernel :
+         engine::load_experiment(*options.config, options.inputs, options.floats).kernels) {
       const std::size_t first = loops.size();
       loops.push_back({kernel.name, std::move(kernel.loop), first, std::move(kernel.files)});
       for (std::string& name : kernel.same) loops.push_back({std::move(name), {}, first});
@@ -161,6 +162,7 @@ class Bencher {
     BenchKernel row;
     const engine::Schedule schedule = choose(kernel.loop);
     const engine::Compiled& compiled = schedule.compiled;
+    row.allow_tf32 = kernel.loop.allow_tf32;
     row.origin = schedule.origin;
     row.measured_us = schedule.measured_us;
     row.from = schedule.from;

@@ -8,6 +8,7 @@
 
 #include "core/progress.h"
 #include "engine/compile/tuned.h"
+#include "engine/source/experiment.h"
 #include "engine/source/kernel_selection.h"
 #include "measure/protocol/interval.h"
 #include "measure/protocol/protocol.h"
@@ -17,7 +18,7 @@ namespace deplo::apps {
 struct BenchOptions {
   engine::KernelSelection selection;
   std::optional<std::string> config;  // in place of it: the kernels of an experiment …
-  std::optional<ir::DType> dtype;     // … with floats of this type
+  engine::Floats floats = {};         // … with floats as they say
   std::string device = "opencl", target = "auto";
   engine::Inputs inputs = {};  // in place of what the source says
   double tolerance = measure::default_tolerance;
@@ -62,6 +63,7 @@ struct BenchKernel {
   double model_us = 0;  // the analytic model's, under the ceilings that the device was measured to have; 0: none
   std::vector<BenchBaseline> baselines;
   std::string no_baseline;  // why there is none
+  bool allow_tf32 = false;  // of the kernel
 };
 
 struct BenchReport {

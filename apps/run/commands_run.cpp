@@ -62,8 +62,8 @@ int run_bench(Flags& flags) {
     options.selection = flags.source.selection();
   else if (!flags.source.is_empty())
     throw Error("--config: expected no graph and no --kernel with it, found one");
-  else if (flags.source.dtype)
-    options.dtype = engine::parse_float_type(*flags.source.dtype, "--dtype");
+  else
+    options.floats = flags.source.floats();
   options.device = flags.run.device;
   options.target = flags.run.target;
   options.seed = flags.run.seed;

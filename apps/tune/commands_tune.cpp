@@ -7,6 +7,7 @@
 
 #include "apps/cli/commands.h"
 #include "apps/cli/flags.h"
+#include "apps/cli/source_flags.h"
 #include "apps/tune/tuning_table.h"
 #include "core/error.h"
 #include "core/interrupt.h"
@@ -30,7 +31,7 @@ struct TuneFlags {
   double tolerance = measure::default_tolerance;
   std::string inputs;
   std::vector<std::string> set, restrictions;
-  bool json = false, quiet = false, retry_failed = false, in_process = false;
+  bool json = false, quiet = false, retry_failed = false, in_process = false, allow_tf32 = false;
 };
 
 template <class T, class Field>
@@ -63,6 +64,7 @@ std::string apply(const TuneFlags& flags, engine::Experiment& experiment) {
   override(experiment.patience, flags.patience, "--patience", overrides);
   override(experiment.seconds, flags.seconds, "--time", overrides);
   if (flags.dtype) overrides += " --dtype " + *flags.dtype;
+  if (flags.allow_tf32) overrides += " --allow-tf32";
   if (!flags.warm_start.empty()) overrides += " --warm-start " + flags.warm_start;
   if (flags.tolerance != measure::default_tolerance) overrides += fmt::format(" --tolerance {}", flags.tolerance);
   if (!flags.inputs.empty()) overrides += " --inputs " + flags.inputs;
@@ -97,7 +99,8 @@ int run_tune(const TuneFlags& flags) {
       flags.shard ? std::optional(engine::parse_shard(*flags.shard)) : std::nullopt;
   engine::Experiment experiment = engine::load_experiment(
       flags.config, flags.inputs.empty() ? engine::Inputs{} : engine::load_inputs(flags.inputs),
-      flags.dtype ? std::optional(engine::parse_float_type(*flags.dtype, "--dtype")) : std::nullopt);
+      {flags.dtype ? std::optional(engine::parse_float_type(*flags.dtype, "--dtype")) : std::nullopt,
+       flags.allow_tf32 ? std::optional(true) : std::nullopt});
   std::string overrides = apply(flags, experiment);
   catch_interrupts();
   engine::Board board;
@@ -192,6 +195,7 @@ void add_tune(Command command, int& exit_code) {
                  "Use this device: cuda, cuda:N, opencl, opencl:N or interpreter (see `deplo devices`).");
   command.option("--dtype", flags->dtype, "f32|f16|bf16",
                  "Let floats be f16 or bf16 where the experiment's kernels name no type.");
+  add_allow_tf32(command, flags->allow_tf32);
   command
       .option("--target", flags->target, "TARGET",
               "Compile for this target: a name under configs/targets, or auto (that of the device).")

@@ -98,27 +98,29 @@ std::string experiment_name(const std::string& text) {
   }
 }
 
-Experiment load_experiment(const std::filesystem::path& file, Inputs inputs, std::optional<ir::DType> dtype) {
+Experiment load_experiment(const std::filesystem::path& file, Inputs inputs, Floats floats) {
   const std::filesystem::path found = find_data(file);
   Experiment experiment =
-      parse_experiment(read_file(found), found.string(), found.parent_path(), std::move(inputs), dtype);
+      parse_experiment(read_file(found), found.string(), found.parent_path(), std::move(inputs), floats);
   experiment.file = file.string();
   return experiment;
 }
 
 Experiment parse_experiment(std::string text, const std::string& file, const std::filesystem::path& folder,
-                            Inputs inputs, std::optional<ir::DType> dtype) {
+                            Inputs inputs, Floats floats) {
   Experiment experiment;
   experiment.file = file;
   experiment.text = std::move(text);
   const Config config = Config::parse(experiment.text, file);
-  config.only({"name", "target", "device", "dtype", "search", "budget", "restrict", "kernels"});
+  config.only({"name", "target", "device", "dtype", "allow_tf32", "search", "budget", "restrict", "kernels"});
   experiment.name = config.text_or("name", "");
   if (const auto target = config.find("target")) check_target(experiment.target = target->text(), target->place());
   if (const auto device = config.find("device")) check_device(experiment.device = device->text(), device->place());
   if (const auto search = config.find("search")) read_search(*search, experiment);
   if (const auto budget = config.find("budget")) read_budget(*budget, experiment);
-  if (const auto own = config.find("dtype"); own && !dtype) dtype = parse_float_type(own->text(), own->place());
+  if (const auto own = config.find("dtype"); own && !floats.dtype)
+    floats.dtype = parse_float_type(own->text(), own->place());
+  if (const auto own = config.find("allow_tf32"); own && !floats.allow_tf32) floats.allow_tf32 = own->boolean();
   const Config kernels = entries_of(config.at("kernels"), folder);
   Restrictions restrictions;
   if (const auto restrict_all = config.find("restrict")) {
@@ -128,7 +130,7 @@ Experiment parse_experiment(std::string text, const std::string& file, const std
       check_restrictions(experiment.restrictions = restrict_all->text(), restrict_all->place());
   }
   for (const Config& item : kernels.items()) {
-    Entry entry = read_entry(item, folder, dtype);
+    Entry entry = read_entry(item, folder, floats);
     entry.restrictions.insert(entry.restrictions.begin(), restrictions.begin(), restrictions.end());
     std::ranges::move(kernels_of(std::move(entry), inputs), std::back_inserter(experiment.kernels));
   }

@@ -45,12 +45,17 @@ struct Experiment {
 
 /// What an experiment calls itself; "" where it does not, or where the text is none. For texts that a store has kept.
 std::string experiment_name(const std::string& text);
-/// `inputs` are given to every kernel and graph that has them, over what their entries say; `dtype` comes before the
+/// Of all entries that say nothing of it themselves (Source in engine/source/source.h).
+struct Floats {
+  std::optional<ir::DType> dtype = {};
+  std::optional<bool> allow_tf32 = {};
+};
+/// `inputs` are given to every kernel and graph that has them, over what their entries say; `floats` come before the
 /// experiment's own. Throws Error `file:line: expected …, found …`.
-Experiment load_experiment(const std::filesystem::path& file, Inputs inputs = {}, std::optional<ir::DType> dtype = {});
+Experiment load_experiment(const std::filesystem::path& file, Inputs inputs = {}, Floats floats = {});
 /// The same of a text. `file` is for messages; other files may be named as seen from `folder`.
 Experiment parse_experiment(std::string text, const std::string& file, const std::filesystem::path& folder,
-                            Inputs inputs = {}, std::optional<ir::DType> dtype = {});
+                            Inputs inputs = {}, Floats floats = {});
 /// Throws Error `place: expected WHAT (NAMES), found …` unless the name is one of them.
 void check_name(std::string_view place, std::string_view what, const std::string& name,
                 const std::vector<std::string>& names);

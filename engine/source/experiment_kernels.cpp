@@ -32,22 +32,22 @@ std::string resolve(const std::string& file, const char* extension, const std::f
   return beside ? (folder / file).string() : file;
 }
 
-void read_graph(const Config& config, const std::filesystem::path& folder, std::optional<ir::DType> dtype,
-                Entry& entry) {
+void read_graph(const Config& config, const std::filesystem::path& folder, const Floats& floats, Entry& entry) {
+  const bool tf32 = floats.allow_tf32.value_or(false);
   if (config.has("expression")) {
-    config.only({"expression", "name", "dtype", "restrict", "inputs"});
-    entry.source = Expression{config.at("expression").text(), "expression", dtype};
+    config.only({"expression", "name", "dtype", "allow_tf32", "restrict", "inputs"});
+    entry.source = Expression{config.at("expression").text(), "expression", floats.dtype, tf32};
     entry.name = config.at("name").text();
   } else if (config.has("pt2")) {
-    config.only({"pt2", "name", "restrict", "inputs"});
+    config.only({"pt2", "name", "allow_tf32", "restrict", "inputs"});
     const std::string file = config.at("pt2").text();
-    entry.source = Pt2File{resolve(file, ".pt2", folder)};
+    entry.source = Pt2File{resolve(file, ".pt2", folder), tf32};
     entry.name = config.text_or("name", std::filesystem::path(file).stem().string());
   } else {
-    config.only({"model", "layer", "seq", "name", "dtype", "restrict", "inputs"});
+    config.only({"model", "layer", "seq", "name", "dtype", "allow_tf32", "restrict", "inputs"});
     const std::string model = config.at("model").text();
     const ModelBlock block{resolve(model, ".yaml", folder), config.integer_or("layer", 0, 0, most_extent),
-                           config.at("seq").integer(1, most_extent), dtype};
+                           config.at("seq").integer(1, most_extent), floats.dtype, tf32};
     const std::string stem = model.ends_with(".yaml") ? std::filesystem::path(model).stem().string() : model;
     entry.source = block;
     entry.name = config.text_or("name", fmt::format("{}.layer{}.s{}", stem, block.layer, block.seq));
@@ -55,14 +55,13 @@ void read_graph(const Config& config, const std::filesystem::path& folder, std::
   entry.place = config.place();
 }
 
-void read_kernel(const Config& config, const std::filesystem::path& folder, std::optional<ir::DType> dtype,
-                 Entry& entry) {
-  config.only({"kernel", "name", "symbols", "dtype", "restrict", "inputs"});
+void read_kernel(const Config& config, const std::filesystem::path& folder, const Floats& floats, Entry& entry) {
+  config.only({"kernel", "name", "symbols", "dtype", "allow_tf32", "restrict", "inputs"});
   const Config kernel = config.at("kernel");
   const auto symbols = config.find("symbols");
   const ir::Symbols bound = symbols ? read_symbols(*symbols) : ir::Symbols{};
-  entry.source =
-      LoopKernel{resolve(kernel.text(), ".loop", folder), bound, (symbols ? *symbols : kernel).place(), dtype};
+  entry.source = LoopKernel{resolve(kernel.text(), ".loop", folder), bound, (symbols ? *symbols : kernel).place(),
+                            floats.dtype, floats.allow_tf32.value_or(false)};
   entry.name = config.text_or("name", default_name(kernel.text(), bound));
   entry.place = kernel.place();
 }
@@ -108,23 +107,26 @@ std::vector<ir::Program> read_loops(Entry& entry, Inputs& inputs) {
 
 }  // namespace
 
-Entry read_entry(const Config& config, const std::filesystem::path& folder, std::optional<ir::DType> dtype) {
-  config.only(
-      {"kernel", "expression", "pt2", "model", "name", "symbols", "layer", "seq", "dtype", "restrict", "inputs"});
+Entry read_entry(const Config& config, const std::filesystem::path& folder, const Floats& floats) {
+  config.only({"kernel", "expression", "pt2", "model", "name", "symbols", "layer", "seq", "dtype", "allow_tf32",
+               "restrict", "inputs"});
   int kinds = 0;
   for (const char* kind : {"kernel", "expression", "pt2", "model"}) kinds += config.has(kind);
   if (kinds != 1)
     throw Error(fmt::format("{}: expected one of the keys kernel, expression, pt2, model, found {}", config.place(),
                             kinds == 0 ? "none of them" : "several"));
-  const auto own = config.find("dtype");
-  if (own) dtype = parse_float_type(own->text(), own->place());
+  const auto own = config.find("dtype"), own_tf32 = config.find("allow_tf32");
+  const Floats all = {own ? parse_float_type(own->text(), own->place()) : floats.dtype,
+                      own_tf32 ? own_tf32->boolean() : floats.allow_tf32};
   Entry entry;
   if (config.has("kernel"))
-    read_kernel(config, folder, dtype, entry);
+    read_kernel(config, folder, all, entry);
   else
-    read_graph(config, folder, dtype, entry);
+    read_graph(config, folder, all, entry);
   const bool open = !config.has("pt2");  // an exported program names its types
-  if (open && !own && dtype && *dtype != ir::DType::f32) entry.name += fmt::format(".{}", name(*dtype));
+  if (open && !own && all.dtype.value_or(ir::DType::f32) != ir::DType::f32)
+    entry.name += fmt::format(".{}", name(*all.dtype));
+  entry.tf32_of_all = !own_tf32;
   if (const auto inputs = config.find("inputs")) entry.inputs = read_inputs(*inputs, folder);
   if (const auto restrict_own = config.find("restrict")) entry.restrictions = read_restrictions(*restrict_own);
   return entry;
@@ -140,7 +142,10 @@ std::vector<KernelCase> kernels_of(Entry entry, Inputs& inputs) {
     kernel.files = files_of(entry.inputs, inputs, loop);
     kernel.loop = std::move(loop);
   }
-  for (KernelCase& kernel : kernels) kernel.name = kernels.size() == 1 ? entry.name : entry.name + "." + kernel.name;
+  for (KernelCase& kernel : kernels) {
+    kernel.name = kernels.size() == 1 ? entry.name : entry.name + "." + kernel.name;
+    if (entry.tf32_of_all && kernel.loop.allow_tf32) kernel.name += ".tf32";
+  }
   return kernels;
 }
 

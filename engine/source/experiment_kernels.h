@@ -1,7 +1,6 @@
 // The entries of an experiment's `kernels:` list. docs in experiments/smoke.yaml.
 #pragma once
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,10 +16,11 @@ struct Entry {
   std::string place;  // file:line, for messages
   Inputs inputs = {};
   Restrictions restrictions = {};
+  bool tf32_of_all = false;  // whether tf32 is allowed is not the entry's own word
 };
-/// Files may be named as seen from `folder`. `dtype` is the experiment's, for entries that name none; where it is not
-/// f32, it ends their names. Throws Error `file:line: …`.
-Entry read_entry(const Config&, const std::filesystem::path& folder, std::optional<ir::DType> dtype = {});
+/// Files may be named as seen from `folder`. What `floats` say ends the names: of the entries the type unless it is
+/// f32, and of the kernels tf32 where they may take that. Throws Error `file:line: …`.
+Entry read_entry(const Config&, const std::filesystem::path& folder, const Floats& floats = {});
 
 /// A kernel, or all that a graph becomes. `inputs` come after the entry's own. Throws Error with the entry's place.
 std::vector<KernelCase> kernels_of(Entry, Inputs& inputs);

@@ -6,26 +6,30 @@
 namespace deplo::engine {
 namespace {
 
-Json with_dtype(Json json, std::optional<ir::DType> dtype) {
+Json with_floats(Json json, std::optional<ir::DType> dtype, bool allow_tf32) {
   if (dtype) json.set("dtype", name(*dtype));
+  if (allow_tf32) json.set("allow_tf32", true);
   return json;
 }
 
 Json source_of(const Expression& source) {
-  return with_dtype(Json::object({{"expression", source.text}}), source.dtype);
+  return with_floats(Json::object({{"expression", source.text}}), source.dtype, source.allow_tf32);
 }
-Json source_of(const Pt2File& source) { return Json::object({{"pt2", source.file}}); }
+Json source_of(const Pt2File& source) {
+  return with_floats(Json::object({{"pt2", source.file}}), std::nullopt, source.allow_tf32);
+}
 Json source_of(const ModelBlock& source) {
-  return with_dtype(Json::object({{"model", source.model}, {"layer", source.layer}, {"seq", source.seq}}),
-                    source.dtype);
+  return with_floats(Json::object({{"model", source.model}, {"layer", source.layer}, {"seq", source.seq}}),
+                     source.dtype, source.allow_tf32);
 }
 Json source_of(const ExpressionFile& source) {
-  return with_dtype(Json::object({{"expression", read_file(find_data(source.file))}}), source.dtype);
+  return with_floats(Json::object({{"expression", read_file(find_data(source.file))}}), source.dtype,
+                     source.allow_tf32);
 }
 Json source_of(const LoopKernel& source) {
   Json json = Json::object({{"kernel", source.name}});
   if (!source.symbols.empty()) json.set("symbols", Json::object(source.symbols));
-  return with_dtype(std::move(json), source.dtype);
+  return with_floats(std::move(json), source.dtype, source.allow_tf32);
 }
 Json source_of(const GraphSource& source) {
   return std::visit([](const auto& one) { return source_of(one); }, source);

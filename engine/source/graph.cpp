@@ -6,6 +6,7 @@
 #include "engine/source/experiment.h"
 #include "engine/source/inputs.h"
 #include "engine/source/kernel.h"
+#include "ir/mma.h"
 #include "rules/decompose/decompose.h"
 #include "rules/fusion/fuse.h"
 
@@ -27,7 +28,9 @@ ir::tensor::Graph lower_to_tensor(const ir::torch::Graph& graph, const Passes& p
 ir::Module lower_to_module(const ir::torch::Graph& graph, const Passes& passes) {
   CHECK(passes.lift);
   ir::Module module = rules::fuse(lower_to_tensor(graph, passes), {passes.merge, passes.guard, true});
-  for (const ir::Program& kernel : module.kernels) {
+  for (ir::Program& kernel : module.kernels) {
+    kernel.allow_tf32 =
+        graph.allow_tf32 && !ir::mma::find_products(kernel, ir::mma::Operands::tf32).empty();  // others keep their keys
     if (passes.merge) check_size(kernel, "the graph");  // a lifted matmul has all its products, to be looked at only
     if (const std::string fault = ir::verify(kernel); !fault.empty())
       throw Error(fmt::format("the graph: expected kernels that verify, found in {}: {}", kernel.name, fault));

@@ -6,6 +6,7 @@
 #include "core/file.h"
 #include "engine/source/graph.h"
 #include "engine/source/kernel.h"
+#include "ir/mma.h"
 #include "ir/torch/expression/expression.h"
 #include "ir/torch/model.h"
 #include "ir/torch/pt2/pt2.h"
@@ -59,17 +60,24 @@ ir::DType parse_float_type(const std::string& name, std::string_view place) {
 }
 
 ir::torch::Graph read_graph(const GraphSource& source) {
-  return std::visit([](const auto& one) { return read(one); }, source);
+  return std::visit(
+      [](const auto& one) {
+        ir::torch::Graph graph = read(one);
+        graph.allow_tf32 = one.allow_tf32;
+        return graph;
+      },
+      source);
 }
 
 ir::Program read_kernel(const LoopKernel& source) {
   ir::Program loop = load_kernel(source.name, source.symbols, source.place);
-  if (!source.dtype || *source.dtype == ir::DType::f32) return loop;
+  const ir::DType dtype = source.dtype.value_or(ir::DType::f32);
   for (ir::Buffer& buffer : loop.buffers)
-    if (buffer.dtype == ir::DType::f32) buffer.dtype = *source.dtype;
+    if (buffer.dtype == ir::DType::f32) buffer.dtype = dtype;
+  loop.allow_tf32 |= source.allow_tf32 && !ir::mma::find_products(loop, ir::mma::Operands::tf32).empty();
+  if (dtype == ir::DType::f32) return loop;
   if (const std::string fault = ir::verify(loop); !fault.empty())
-    throw Error(
-        fmt::format("{}: expected a kernel that can be of {}, found: {}", source.place, name(*source.dtype), fault));
+    throw Error(fmt::format("{}: expected a kernel that can be of {}, found: {}", source.place, name(dtype), fault));
   return loop;
 }
 

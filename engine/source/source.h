@@ -13,23 +13,28 @@
 
 namespace deplo::engine {
 
-// `dtype` is that of floats for which the source names none; nullopt: f32, of a model what its file says.
+// `dtype` is that of floats for which the source names none; nullopt: f32, of a model what its file says. `allow_tf32`:
+// of the kernels that multiply f32 (ir/program.h).
 struct Expression {
   std::string text;   // docs/expressions.md
   std::string place;  // for messages: "-c"
   std::optional<ir::DType> dtype = {};
+  bool allow_tf32 = false;
 };
 struct ExpressionFile {
   std::string file;
   std::optional<ir::DType> dtype = {};
+  bool allow_tf32 = false;
 };
 struct Pt2File {  // an exported program, which names all its types
   std::string file;
+  bool allow_tf32 = false;
 };
 struct ModelBlock {
   std::string model;  // a name under configs/models, or a .yaml file
   std::int64_t layer = 0, seq = 1;
   std::optional<ir::DType> dtype = {};
+  bool allow_tf32 = false;
 };
 using GraphSource = std::variant<Expression, ExpressionFile, Pt2File, ModelBlock>;
 
@@ -38,6 +43,7 @@ struct LoopKernel {
   ir::Symbols symbols;
   std::string place;                    // for messages: "--kernel"
   std::optional<ir::DType> dtype = {};  // in place of f32, of all its buffers
+  bool allow_tf32 = false;
 };
 using Source = std::variant<GraphSource, LoopKernel>;
 

@@ -32,6 +32,7 @@ struct Source {
   std::string kernel;                           // Loop IR: a name under configs/kernels, or a .loop file …
   std::map<std::string, std::int64_t> symbols;  // … and its sizes
   std::string dtype;           // of floats whose type the source leaves open: "f32", "f16", "bf16"; "": f32
+  bool allow_tf32 = false;     // tensor cores may round f32 factors of a sum to tf32, as PyTorch's flag of that name
   std::string name = "graph";  // kernels are called by it: NAME where there is one, else NAME.WHAT_IT_COMPUTES
 };
 

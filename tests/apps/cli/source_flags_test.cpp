@@ -83,5 +83,26 @@ TEST(SourceFlags, TypesThatTheSourceLeavesOpen) {
   for (const ir::Buffer& buffer : loop.buffers) EXPECT_EQ(buffer.dtype, ir::DType::f16);
 }
 
+TEST(SourceFlags, Tf32IsOfKernelsThatMultiplyF32) {
+  SourceFlags flags;
+  flags.code = "nn.Linear(8, 8)(torch.randn(8, 8)).relu().sum()";
+  flags.allow_tf32 = true;
+  EXPECT_TRUE(engine::read_graph(flags.graph()).allow_tf32);
+  int allowed = 0;
+  const ir::Module module = engine::read_module(flags.selection().source);
+  for (const ir::Program& kernel : module.kernels) allowed += kernel.allow_tf32;
+  EXPECT_EQ(allowed, 1) << module.kernels.size();
+  flags = {};
+  flags.kernel = "matmul";
+  flags.symbols = {"M=3", "N=5", "K=7"};
+  flags.allow_tf32 = true;
+  const auto allows = [&] {
+    return engine::read_kernel(std::get<engine::LoopKernel>(flags.selection().source)).allow_tf32;
+  };
+  EXPECT_TRUE(allows());
+  flags.dtype = "bf16";
+  EXPECT_FALSE(allows()) << "its factors are no f32";
+}
+
 }  // namespace
 }  // namespace deplo::apps

@@ -79,11 +79,36 @@ TEST(Experiment, FloatsOfSixteenBits) {
   const std::string in_bf16 = "dtype: bf16\n" + kernels;
   const auto all = ElementsAre("softmax.M3.N5.bf16 bf16", "a.bf16 bf16", "b f16");
   EXPECT_THAT(types(engine::parse_experiment(in_bf16, "x.yaml", "")), all);
-  EXPECT_THAT(types(engine::parse_experiment(kernels, "x.yaml", "", {}, ir::DType::bf16)), all);
-  EXPECT_THAT(types(engine::parse_experiment(in_bf16, "x.yaml", "", {}, ir::DType::f32)),
+  EXPECT_THAT(types(engine::parse_experiment(kernels, "x.yaml", "", {}, {ir::DType::bf16})), all);
+  EXPECT_THAT(types(engine::parse_experiment(in_bf16, "x.yaml", "", {}, {ir::DType::f32})),
               ElementsAre("softmax.M3.N5 f32", "a f32", "b f16"));
   EXPECT_EQ(message("dtype: f64\n" + one_kernel),
             "x.yaml:1: expected a type of floats (f32, f16 or bf16), found 'f64'");
+}
+
+// Of kernels that multiply f32; what others are called and computed by stays as it was.
+TEST(Experiment, Tf32IsAllowedByName) {
+  const std::string kernels =
+      "kernels:\n  - {kernel: matmul, symbols: {M: 3, N: 5, K: 7}}\n  - {kernel: softmax, symbols: {M: 3, N: 5}}\n"
+      "  - {kernel: matmul_add, symbols: {M: 3, N: 5, K: 7}, allow_tf32: false}\n"
+      "  - {kernel: matmul_add, name: a, symbols: {M: 3, N: 5, K: 8}, allow_tf32: true}\n"
+      "  - {kernel: matmul_add, name: b, symbols: {M: 3, N: 5, K: 8}, dtype: bf16}\n"
+      "  - {name: c, expression: \"F.softmax(nn.Linear(8, 3)(torch.randn(5, 8)), 1)\"}\n";
+  const auto allowed = [](const engine::Experiment& experiment) {
+    std::vector<std::string> result;
+    for (const engine::KernelCase& kernel : experiment.kernels)
+      result.push_back(kernel.name + (kernel.loop.allow_tf32 ? " yes" : " no"));
+    return result;
+  };
+  using ::testing::ElementsAre;
+  EXPECT_THAT(allowed(engine::parse_experiment(kernels, "x.yaml", "")),
+              ElementsAre("matmul.K7.M3.N5 no", "softmax.M3.N5 no", "matmul_add.K7.M3.N5 no", "a yes", "b no",
+                          "c.linear no", "c.softmax no"));
+  const auto all = ElementsAre("matmul.K7.M3.N5.tf32 yes", "softmax.M3.N5 no", "matmul_add.K7.M3.N5 no", "a yes", "b no",
+                               "c.linear.tf32 yes", "c.softmax no");
+  EXPECT_THAT(allowed(engine::parse_experiment("allow_tf32: true\n" + kernels, "x.yaml", "")), all);
+  EXPECT_THAT(allowed(engine::parse_experiment("allow_tf32: false\n" + kernels, "x.yaml", "", {}, {{}, true})), all);
+  EXPECT_EQ(message("allow_tf32: perhaps\n" + one_kernel), "x.yaml:1: expected true or false, found 'perhaps'");
 }
 
 TEST(Experiment, TakesTheKernelsOfAnother) {
@@ -107,8 +132,8 @@ TEST(Experiment, TakesTheKernelsOfAnother) {
 
 TEST(Experiment, BadKeysAndValuesNameTheirLine) {
   EXPECT_EQ(message("budgte: {time: 1}\n" + one_kernel),
-            "x.yaml:1: expected one of name, target, device, dtype, search, budget, restrict, kernels, found the key "
-            "'budgte'; "
+            "x.yaml:1: expected one of name, target, device, dtype, allow_tf32, search, budget, restrict, kernels, "
+            "found the key 'budgte'; "
             "did you mean 'budget'?");
   EXPECT_EQ(message("budget:\n  time: soon\n" + one_kernel),
             "x.yaml:2: expected a number between 0 and 2592000, found 'soon'");
