@@ -75,8 +75,11 @@ Total total(const BenchReport& report) {
     const auto untuned = std::ranges::find_if(k.baselines, own);
     sum.untuned += untuned == k.baselines.end() ? k.ours.median_us : untuned->time.median_us;
     double fastest = 0;
+    const auto equals = [&](const BenchBaseline& b) {  // of no less precision than ours
+      return b.precision != own_precision && (b.precision != "tf32" || k.allow_tf32);
+    };
     for (const BenchBaseline& b : k.baselines)
-      if (b.ratio > 0 && b.date.empty() && b.precision == "fp32" && (fastest == 0 || b.time.median_us < fastest))
+      if (b.ratio > 0 && b.date.empty() && equals(b) && (fastest == 0 || b.time.median_us < fastest))
         fastest = b.time.median_us;
     if (fastest == 0) continue;
     ++sum.kernels;

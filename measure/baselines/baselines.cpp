@@ -9,13 +9,19 @@
 
 namespace deplo::measure {
 std::vector<Baseline> cublas_matmuls(const std::shared_ptr<const Cublas>& cublas, const MatmulShape& s) {
-  std::vector<Baseline> both;
-  for (const bool tf32 : {false, true}) {
-    auto gemm = cublas->gemm({s.m, s.n, s.k, s.batch, s.b_transposed, tf32, s.a, s.b, s.c});
+  std::vector<Baseline> found;
+  const auto add = [&](std::string_view precision, bool tf32) {
+    auto gemm = cublas->gemm({s.m, s.n, s.k, s.batch, s.b_transposed, tf32, s.a, s.b, s.c, s.factors, s.result});
     if (!gemm.ok()) throw Error(gemm.failure().message, Exit::environment);
-    both.push_back({"cuBLAS", cublas->version(), tf32 ? "tf32" : "fp32", 0, cublas, std::move(gemm.value())});
+    found.push_back({"cuBLAS", cublas->version(), std::string(precision), 0, cublas, std::move(gemm.value())});
+  };
+  if (s.factors != ir::DType::f32) {
+    add(name(s.factors), false);
+  } else {
+    add("fp32", false);
+    add("tf32", true);
   }
-  return both;
+  return found;
 }
 
 Baselines find_baselines(const ir::Program& loop, Device& device) {
@@ -23,7 +29,8 @@ Baselines find_baselines(const ir::Program& loop, Device& device) {
   if (!shape) return {{}, "no library has this kernel"};
   const DeviceInfo& info = device.info();
   const bool cuda = info.backend == "cuda";
-  if (!cuda && (!info.cpu || info.backend != "opencl")) return {{}, "no library for this device"};
+  const bool host = info.cpu && info.backend == "opencl" && shape->factors == ir::DType::f32;
+  if (!cuda && !host) return {{}, "no library for this device"};
   Baselines all;
   try {
     if (cuda)

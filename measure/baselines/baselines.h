@@ -12,7 +12,7 @@ namespace deplo::measure {
 
 struct Baseline {
   std::string library, version;            // "oneDNN", "2.6.0"
-  std::string precision;                   // "fp32"; "tf32": reduced, which is not what ours compute
+  std::string precision;                   // "fp32"; "tf32": f32 factors rounded; "f16", "bf16": elements of those
   std::int64_t threads = 0;                // of the host; 0: none of its own
   std::shared_ptr<const void> handle;      // what the executable needs; it goes first
   std::unique_ptr<Executable> executable;  // a grid of one block
@@ -26,11 +26,11 @@ struct Baselines {
 class Cublas;
 struct MatmulShape;
 
-/// In fp32 throughout, and in TF32.
+/// Of f32 in fp32 throughout, and in TF32; of 16 bits with sums in f32.
 std::vector<Baseline> cublas_matmuls(const std::shared_ptr<const Cublas>&, const MatmulShape&);
 
-/// For verified Loop IR: for matmuls cuBLAS on CUDA devices, twice as above, and oneDNN where the device's memory is
-/// the host's. Libraries are opened at run time.
+/// For verified Loop IR: for matmuls cuBLAS on CUDA devices, as above, and for those of f32 oneDNN where the device's
+/// memory is the host's. Libraries are opened at run time.
 Baselines find_baselines(const ir::Program& loop, Device&);
 
 }  // namespace deplo::measure

@@ -61,12 +61,11 @@ struct Access {
   std::vector<std::int64_t> steps;
 };
 
-/// nullopt: not f32, or not an affine function of the axes from 0 on.
+/// nullopt: not an affine function of the axes from 0 on.
 std::optional<Access> read_access(const ir::Program& loop, const std::string& name, const std::vector<ir::Expr>& index,
                                   const std::vector<ir::Axis>& axes) {
   const ir::Buffer* buffer = loop.find(name);
-  if (buffer == nullptr || buffer->dtype != ir::DType::f32 || index.size() != buffer->strides.size())
-    return std::nullopt;
+  if (buffer == nullptr || index.size() != buffer->strides.size()) return std::nullopt;
   ir::Expr offset = 0;
   ir::Substitution zero;
   for (std::size_t d = 0; d < index.size(); ++d) offset = offset + index[d] * ir::Expr(buffer->strides[d]);
@@ -138,7 +137,13 @@ std::optional<MatmulShape> matmul_shape(const ir::Program& loop) {
   auto b = read_access(loop, parts->loads[1]->buffer, parts->loads[1]->index, axes);
   auto c = read_access(loop, parts->write->buffer, parts->write->index, axes);
   if (!a || !b || !c) return std::nullopt;
-  return Shaper(std::move(axes), std::move(*a), std::move(*b), std::move(*c)).shape();
+  const auto type = [&](const std::optional<Access>& access) { return loop.buffers[access->buffer].dtype; };
+  const ir::DType factors = type(a), result = type(c);
+  if (!ir::is_float(factors) || type(b) != factors || (result != ir::DType::f32 && result != factors))
+    return std::nullopt;
+  auto shape = Shaper(std::move(axes), std::move(*a), std::move(*b), std::move(*c)).shape();
+  if (shape) shape->factors = factors, shape->result = result;
+  return shape;
 }
 
 }  // namespace deplo::measure

@@ -65,7 +65,7 @@ class OnednnMatmul final : public Executable {
   }
 
   int multiply(Arrays& arrays) const {
-    const auto& [m, n, k, batch, transposed, a, b, c] = shape_;
+    const auto [m, n, k, batch, transposed, a, b, c, factors, result] = shape_;
     const auto at = [&](std::size_t buffer) { return static_cast<float*>(arrays.host_memory(buffer)); };
     for (std::int64_t i = 0; i < batch; ++i)
       if (const int status = open().sgemm('N', transposed ? 'T' : 'N', m, n, k, 1, at(a) + i * m * k, k,

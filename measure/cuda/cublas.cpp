@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "ir/float16.h"
 #include "measure/cuda/device.h"
 #include "measure/cuda/library.h"
 
@@ -31,6 +32,13 @@ struct Table {
   int (*sgemm_batched)(HandlePointer, int op_a, int op_b, int m, int n, int k, const float* alpha, const float* a,
                        int lda, long long stride_a, const float* b, int ldb, long long stride_b, const float* beta,
                        float* c, int ldc, long long stride_c, int batch);
+  int (*gemm_ex)(HandlePointer, int op_a, int op_b, int m, int n, int k, const void* alpha, const void* a, int type_a,
+                 int lda, const void* b, int type_b, int ldb, const void* beta, void* c, int type_c, int ldc,
+                 int compute, int algorithm);
+  int (*gemm_ex_batched)(HandlePointer, int op_a, int op_b, int m, int n, int k, const void* alpha, const void* a,
+                         int type_a, int lda, long long stride_a, const void* b, int type_b, int ldb,
+                         long long stride_b, const void* beta, void* c, int type_c, int ldc, long long stride_c,
+                         int batch, int compute, int algorithm);
 };
 
 Table find_table(const Library& library) {
@@ -44,6 +52,8 @@ Table find_table(const Library& library) {
   library.find("cublasGetStatusName", table.status_name);
   library.find("cublasSgemm_v2", table.sgemm);
   library.find("cublasSgemmStridedBatched", table.sgemm_batched);
+  library.find("cublasGemmEx", table.gemm_ex);
+  library.find("cublasGemmStridedBatchedEx", table.gemm_ex_batched);
   return table;
 }
 
@@ -92,30 +102,73 @@ class GemmLaunches final : public Launches {
   GemmLaunches(const Table& table, HandlePointer handle, const Gemm& gemm)
       : table_(table), handle_(handle), gemm_(gemm) {}
 
-  // cuBLAS is column-major: its C = op(A) B is our transposed c = b a, with the same bytes.
   std::optional<Failure> enqueue(const CudaArrays& arrays, std::int64_t) const override {
-    constexpr float one = 1, zero = 0;
-    const auto number = [](std::int64_t value) { return static_cast<int>(value); };
-    const int m = number(gemm_.n), n = number(gemm_.m), k = number(gemm_.k);
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): as above
-    const auto at = [&](std::size_t buffer) { return reinterpret_cast<float*>(arrays.address(buffer)); };
-    const int transpose = gemm_.b_transposed ? 1 : 0, lda = gemm_.b_transposed ? k : m;  // CUBLAS_OP_T, CUBLAS_OP_N
+    const bool bits = ir::is_float16(gemm_.factors);
     // CUBLAS_DEFAULT_MATH is fp32 for sgemm, with every algorithm allowed; CUBLAS_PEDANTIC_MATH would take the fast
-    // ones away. CUBLAS_TF32_TENSOR_OP_MATH is asked for by name.
-    int status = table_.set_math_mode(handle_, gemm_.tf32 ? 3 : 0);
-    if (status == 0 && gemm_.batch == 1)
-      status =
-          table_.sgemm(handle_, transpose, 0, m, n, k, &one, at(gemm_.b), lda, at(gemm_.a), k, &zero, at(gemm_.c), m);
-    else if (status == 0)
-      status =
-          table_.sgemm_batched(handle_, transpose, 0, m, n, k, &one, at(gemm_.b), lda, gemm_.n * gemm_.k, at(gemm_.a),
-                               k, gemm_.m * gemm_.k, &zero, at(gemm_.c), m, gemm_.m * gemm_.n, number(gemm_.batch));
+    // ones away. CUBLAS_TF32_TENSOR_OP_MATH is asked for by name. Of 16 bits partial sums stay f32, as ours do, by
+    // CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION.
+    int status = table_.set_math_mode(handle_, bits ? 16 : gemm_.tf32 ? 3 : 0);
+    if (status == 0) status = bits ? multiply16(arrays) : multiply(arrays);
     if (status != 0) return Failure{Status::launch_error, fmt::format("cuBLAS: {}", table_.status_name(status))};
     return std::nullopt;
   }
-  std::string what() const override { return gemm_.tf32 ? "cuBLAS's sgemm in TF32" : "cuBLAS's sgemm"; }
+  std::string what() const override {
+    if (ir::is_float16(gemm_.factors)) return fmt::format("cuBLAS's gemm of {}", name(gemm_.factors));
+    return gemm_.tf32 ? "cuBLAS's sgemm in TF32" : "cuBLAS's sgemm";
+  }
 
  private:
+  static int number(std::int64_t value) { return static_cast<int>(value); }
+  template <class T>
+  static T* at(const CudaArrays& arrays, std::size_t buffer) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): as above
+    return reinterpret_cast<T*>(arrays.address(buffer));
+  }
+  static int type(ir::DType dtype) {  // cudaDataType: CUDA_R_32F, CUDA_R_16F, CUDA_R_16BF
+    return dtype == ir::DType::f32 ? 0 : dtype == ir::DType::f16 ? 2 : 14;
+  }
+
+  // cuBLAS is column-major: its C = op(A) B is our transposed c = b a, with the same bytes.
+  struct Columns {
+    int m, n, k, transpose, lda;  // CUBLAS_OP_T, CUBLAS_OP_N
+    std::int64_t stride_a, stride_b, stride_c;
+  };
+  Columns columns() const {
+    const int m = number(gemm_.n), n = number(gemm_.m), k = number(gemm_.k);
+    return {m,
+            n,
+            k,
+            gemm_.b_transposed ? 1 : 0,
+            gemm_.b_transposed ? k : m,
+            gemm_.n * gemm_.k,
+            gemm_.m * gemm_.k,
+            gemm_.m * gemm_.n};
+  }
+
+  int multiply(const CudaArrays& arrays) const {
+    constexpr float one = 1, zero = 0;
+    const auto [m, n, k, transpose, lda, stride_a, stride_b, stride_c] = columns();
+    const auto *a = at<const float>(arrays, gemm_.b), *b = at<const float>(arrays, gemm_.a);
+    auto* c = at<float>(arrays, gemm_.c);
+    if (gemm_.batch == 1) return table_.sgemm(handle_, transpose, 0, m, n, k, &one, a, lda, b, k, &zero, c, m);
+    return table_.sgemm_batched(handle_, transpose, 0, m, n, k, &one, a, lda, stride_a, b, k, stride_b, &zero, c, m,
+                                stride_c, number(gemm_.batch));
+  }
+
+  int multiply16(const CudaArrays& arrays) const {
+    constexpr float one = 1, zero = 0;
+    constexpr int compute = 68, algorithm = -1;  // CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT
+    const auto [m, n, k, transpose, lda, stride_a, stride_b, stride_c] = columns();
+    const auto *a = at<const void>(arrays, gemm_.b), *b = at<const void>(arrays, gemm_.a);
+    auto* c = at<void>(arrays, gemm_.c);
+    const int of = type(gemm_.factors), to = type(gemm_.result);
+    if (gemm_.batch == 1)
+      return table_.gemm_ex(handle_, transpose, 0, m, n, k, &one, a, of, lda, b, of, k, &zero, c, to, m, compute,
+                            algorithm);
+    return table_.gemm_ex_batched(handle_, transpose, 0, m, n, k, &one, a, of, lda, stride_a, b, of, k, stride_b, &zero,
+                                  c, to, m, stride_c, number(gemm_.batch), compute, algorithm);
+  }
+
   const Table& table_;
   HandlePointer handle_;
   Gemm gemm_;

@@ -12,8 +12,10 @@ namespace deplo::measure {
 struct Gemm {
   std::int64_t m = 1, n = 1, k = 1, batch = 1;
   bool b_transposed = false;        // b is [n, k]
-  bool tf32 = false;                // inputs rounded to 11 bits, on tensor cores; else fp32 throughout
+  bool tf32 = false;                // f32 factors rounded to 11 bits, on tensor cores; else fp32 throughout
   std::size_t a = 0, b = 1, c = 2;  // the buffers' numbers in the arrays
+  /// Of a and b: f32, f16 or bf16. Of c: f32, or with 16 bits the same. The sums are f32 throughout.
+  ir::DType factors = ir::DType::f32, result = ir::DType::f32;
 };
 
 /// One device's handle. The device must outlive it, and it the executables. Not thread-safe.

@@ -58,6 +58,21 @@ TEST(MatmulShape, NothingElseIsTakenForOne) {
     EXPECT_EQ(matmul_shape(other), std::nullopt) << ir::print(other);
 }
 
+TEST(MatmulShape, OfSixteenBits) {
+  const auto types = [](ir::DType a, ir::DType b, ir::DType c) {
+    ir::Program loop = plain;
+    loop.buffers[0].dtype = a, loop.buffers[1].dtype = b, loop.buffers[2].dtype = c;
+    const auto shape = matmul_shape(loop);
+    return shape ? std::pair(shape->factors, shape->result) : std::pair(ir::DType::boolean, ir::DType::boolean);
+  };
+  using enum ir::DType;
+  EXPECT_EQ(types(bf16, bf16, bf16), std::pair(bf16, bf16));
+  EXPECT_EQ(types(f16, f16, f32), std::pair(f16, f32));
+  EXPECT_EQ(types(f16, bf16, f32), std::pair(boolean, boolean)) << "no library multiplies two types";
+  EXPECT_EQ(types(f32, f32, bf16), std::pair(boolean, boolean));
+  EXPECT_EQ(types(bf16, bf16, f16), std::pair(boolean, boolean));
+}
+
 // oneDNN's result is compared with the interpreter's, element by element, and it is timed.
 TEST(Baselines, OnednnComputesWhatTheKernelComputes) {
   const auto device = open_opencl(0);

@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <filesystem>
+#include <numeric>
 
 #include "core/rng.h"
 #include "measure/baselines/baselines.h"
@@ -138,6 +140,43 @@ TEST_F(FakeDevice, CublasIsRowMajorToUs) {
     }
 }
 
+TEST_F(FakeDevice, CublasOfSixteenBitsSumsInF32) {
+  const Cublas cublas(*device_, DEPLO_FAKE_CUDA);
+  constexpr std::int64_t m = 3, n = 5, k = 4;
+  for (const ir::DType result : {ir::DType::bf16, ir::DType::f32})
+    for (const std::int64_t batch : {1, 2}) {
+      const auto arrays = device_->allocate({dense_buffer("a", ir::DType::bf16, {batch, m, k}, ir::Role::input),
+                                             dense_buffer("b", ir::DType::bf16, {batch, n, k}, ir::Role::input),
+                                             dense_buffer("c", result, {batch, m, n}, ir::Role::output)});
+      std::vector<float> a(static_cast<std::size_t>(batch * m * k)), b(static_cast<std::size_t>(batch * n * k));
+      std::iota(a.begin(), a.end(), -3.0F);
+      std::iota(b.begin(), b.end(), -9.0F);
+      for (float& value : a) value = std::fmod(value, 4.0F);
+      for (float& value : b) value = std::fmod(value, 3.0F);
+      arrays->write(0, a);
+      arrays->write(1, b);
+      forget();
+      const auto gemm = cublas.gemm(
+          {.m = m, .n = n, .k = k, .batch = batch, .b_transposed = true, .factors = ir::DType::bf16, .result = result});
+      ASSERT_TRUE(gemm.ok());
+      ASSERT_TRUE(gemm.value()->launch(*arrays, 1).ok());
+      EXPECT_THAT(calls("cublasSetMathMode"), ElementsAre("cublasSetMathMode 16")) << "no reduced partial sums";
+      EXPECT_THAT(calls("cublasGemmEx").at(0),
+                  HasSubstr(fmt::format("types=14,14,{} compute=68", result == ir::DType::f32 ? 0 : 14)));
+      std::vector<float> expected;
+      for (std::int64_t i = 0; i < batch; ++i)
+        for (std::int64_t row = 0; row < m; ++row)
+          for (std::int64_t column = 0; column < n; ++column) {
+            float sum = 0;
+            for (std::int64_t p = 0; p < k; ++p)
+              sum += a[static_cast<std::size_t>((i * m + row) * k + p)] *
+                     b[static_cast<std::size_t>((i * n + column) * k + p)];
+            expected.push_back(sum);
+          }
+      EXPECT_EQ(arrays->read(2), expected) << batch;
+    }
+}
+
 TEST_F(FakeDevice, CublasSaysTf32ByName) {
   const Cublas cublas(*device_, DEPLO_FAKE_CUDA);
   const auto arrays = device_->allocate({buffers()[0], buffers()[0], buffers()[1]});
@@ -183,6 +222,27 @@ TEST_F(FakeDevice, Tf32IsABaselineThatIsMarkedAsSuch) {
   EXPECT_TRUE(times[1].ok()) << times[1].failure().message;
   ASSERT_FALSE(times[2].ok());
   EXPECT_EQ(times[2].failure().status, Status::wrong_result);
+  // Where it is allowed, it is right as ours are.
+  ir::Program allows = loop;
+  allows.allow_tf32 = true;
+  Problem allowed(allows, *device_, 1);
+  EXPECT_TRUE(confirm(std::vector<Contender>{{both[1].executable.get(), {}, false}}, allowed, protocol, {})[0].ok());
+}
+
+TEST_F(FakeDevice, MatmulsOfSixteenBitsHaveABaselineOfTheirType) {
+  ir::Program loop = ir::parse(
+      "=== loop: product ===\ninput a: bf16[8, 64]\ninput b: bf16[64, 8]\noutput c: f32[8, 8]\n"
+      "for a0 in 0..8: # free\n  for a1 in 0..8: # free\n    for a2 in 0..64: # reduce\n"
+      "      in0 = load a[a0, a2]\n      in1 = load b[a2, a1]\n      v0 = multiply(in0, in1)\n"
+      "      acc0 <- add(acc0, v0)\n    c[a0, a1] = acc0\n");
+  const auto found = cublas_matmuls(std::make_shared<const Cublas>(*device_, DEPLO_FAKE_CUDA), *matmul_shape(loop));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].precision, "bf16");
+  Problem problem(loop, *device_, 1);
+  Protocol protocol;
+  protocol.rounds = protocol.max_rounds = 6;
+  const auto times = confirm(std::vector<Contender>{{found[0].executable.get(), {}, false}}, problem, protocol, {});
+  EXPECT_TRUE(times[0].ok()) << times[0].failure().message;
 }
 
 }  // namespace
