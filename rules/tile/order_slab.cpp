@@ -3,10 +3,12 @@
 //   k_smem = Stage(k, …, slab=(s0:16@1, s1:128@0)): … load k_smem[a6, a4] …
 //     →   k_smem = Stage(k, …, slab=(s0:128@0, s1:16@1)): … load k_smem[a4, a6] …
 // In this order TMA copies it, with a pattern against bank conflicts, and cp.async in pieces of 16 bytes; a thread then
-// loads along the reduce axis. Turned, each element is copied by itself, and a thread loads vectors of columns.
+// loads along the reduce axis. Turned, each element is copied by itself, and a thread loads vectors of columns. Matrix
+// instructions take either order, and so the one that is copied in wide pieces comes first.
 #include <algorithm>
 #include <numeric>
 
+#include "ir/float16.h"
 #include "ir/walk.h"
 #include "rules/cost/resources.h"
 #include "rules/tile/helpers/common.h"
@@ -23,6 +25,8 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
   for (const Staged& staged : staged_buffers(program)) {
     const ir::Stage& stage = *staged.stage;
     if (std::ranges::is_sorted(stage.slab, precedes) || pins.text(stage.source)) continue;
+    const bool factors = ir::is_float16(stage.dtype) || (program.allow_tf32 && stage.dtype == ir::DType::f32);
+    if (target.mma && factors && find_matmul(program)) return Fork{stage.source, {Value{source}, Value{columns}}};
     return Fork{stage.source, {Value{columns}, Value{source}}};
   }
   if (pins.empty()) return Skip{"every slab has the order of its source"};

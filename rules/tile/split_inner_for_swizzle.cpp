@@ -1,6 +1,6 @@
 // split_inner_for_swizzle: TMA stores the rows of a slab in panels as wide as its pattern, each 16-byte chunk where the
 // pattern says; the loads look there (ir/stage_layout.h). The pattern with the fewest wavefronts, then the fewest
-// panels, comes first. Copies of 16 bytes by cp.async can store so too, where matrix instructions read: a pad would
+// panels, comes first. Copies of 16 bytes by cp.async can store so too, where matrix instructions read: a pad may
 // keep their rows apart, but not what fills them.
 //   n1_smem = Stage(n1, …, slab=(s0:16@0, s1:128@1)) tma
 //     →   n1_smem = Stage(n1, …, slab=(s0:16@0, s1:128@1)) panel=32 swizzle=128 tma
@@ -18,19 +18,36 @@ namespace {
 using ir::tma::pattern_rows;
 constexpr std::int64_t chunk_lanes = 4;  // elements that a pattern keeps together
 
-std::vector<Value> patterns(const std::vector<WarpAccess>& accesses, const ir::Stage& stage, std::int64_t room) {
-  struct Scored {
-    double wavefronts;
-    std::int64_t panels, swizzle;  // a copy of its own for each panel
-  };
-  std::vector<Scored> scored;
-  for (const ir::Stage& layout : tma_layouts(stage)) {
-    const std::int64_t panels = layout.panel > 0 ? layout.slab.back().extent / layout.panel : 1;
-    if (pattern_rows * layout.swizzle <= room)
-      scored.push_back({buffer_cost(accesses, layout).wavefronts, panels, layout.swizzle});
+struct Scored {
+  double wavefronts;
+  bool padded;                   // by so many with a pad only
+  std::int64_t panels, swizzle;  // a copy of its own for each panel
+};
+
+// Without a pattern pad_smem may give cp.async's slab a pad, of up to eight copies as room allows. Matrices of 32 bits that
+// lie across k are read without conflicts by a pad, or in many narrow panels, which cp.async would fill with conflicts.
+Scored score(const std::vector<WarpAccess>& accesses, ir::Stage layout, std::int64_t room) {
+  const std::int64_t panels = layout.panel > 0 ? layout.slab.back().extent / layout.panel : 1;
+  Scored result = {buffer_cost(accesses, layout).wavefronts, false, panels, layout.swizzle};
+  if (layout.transport == ir::Transport::tma || layout.swizzle > 0) return result;
+  std::int64_t rows = layout.slots;
+  for (std::size_t i = 0; i + 1 < layout.slab.size(); ++i) rows *= layout.slab[i].extent;
+  for (int step = 0; step < 8; ++step) {
+    layout.pad += layout.lanes;
+    if (rows * layout.pad * ir::bytes(layout.dtype) > room) break;
+    const double wavefronts = buffer_cost(accesses, layout).wavefronts;
+    result.padded |= wavefronts < result.wavefronts;
+    result.wavefronts = std::min(result.wavefronts, wavefronts);
   }
+  return result;
+}
+
+std::vector<Value> patterns(const std::vector<WarpAccess>& accesses, const ir::Stage& stage, std::int64_t room) {
+  std::vector<Scored> scored;
+  for (const ir::Stage& layout : tma_layouts(stage))
+    if (pattern_rows * layout.swizzle <= room) scored.push_back(score(accesses, layout, room));
   std::ranges::stable_sort(scored, [](const Scored& a, const Scored& b) {
-    return std::tie(a.wavefronts, a.panels) < std::tie(b.wavefronts, b.panels);
+    return std::tie(a.wavefronts, a.padded, a.panels) < std::tie(b.wavefronts, b.padded, b.panels);
   });
   std::vector<Value> result;
   for (const Scored& each : scored) result.emplace_back(each.swizzle);

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "ir/emit/emit.h"
+#include "ir/mma.h"
 #include "measure/cuda/fixture.h"
 #include "measure/cuda/library.h"
 #include "measure/cuda/sass/disassemble.h"
@@ -84,39 +87,58 @@ class TensorFloors : public testing::TestWithParam<const char*> {
 };
 
 // Of the least cycles of a trip at least 70 % are those of the tensor cores: nothing else takes longer than they by more.
+// And no access to shared memory has a conflict.
+void expect_products(const ir::Program& loop, const char* architecture) {
+  const Target target = load_target(architecture);
+  const KernelMix kernel = mix_of(loop, architecture);
+  const LoopMix* hot = hot_loop(kernel);
+  ASSERT_NE(hot, nullptr);
+  InstructionMix products;
+  products.pipes[Pipe::tensor] = hot->mix.pipes.at(Pipe::tensor);
+  const auto cycles = static_cast<double>(issue_bound(hot->mix, architecture).cycles);
+  EXPECT_GE(static_cast<double>(issue_bound(products, architecture).cycles) / cycles, 0.7) << cycles;
+  const ir::Program tile = rules::heuristic(loop, target).program();
+  for (const rules::WarpAccess& access : rules::warp_accesses(tile, rules::Unrolled::as_marked)) {
+    const rules::BankCost cost = rules::bank_cost(access, *access.stage);
+    EXPECT_LE(cost.wavefronts, cost.least) << access.stage->buffer;
+  }
+}
+
 TEST_P(TensorFloors, MatmulsOfSixteenBits) {
-  const Target target = load_target(GetParam());
   for (const std::int64_t n : {1024, 2048, 4096}) {
     SCOPED_TRACE(n);
     ir::Program loop = ir::parse(rules::kernel("matmul").text, {{"M", n}, {"N", n}, {"K", n}}, "matmul");
     for (ir::Buffer& buffer : loop.buffers) buffer.dtype = ir::DType::bf16;
-    const KernelMix kernel = mix_of(loop, GetParam());
-    const LoopMix* hot = hot_loop(kernel);
-    ASSERT_NE(hot, nullptr);
-    InstructionMix products;
-    products.pipes[Pipe::tensor] = hot->mix.pipes.at(Pipe::tensor);
-    const auto cycles = static_cast<double>(issue_bound(hot->mix, GetParam()).cycles);
-    EXPECT_GE(static_cast<double>(issue_bound(products, GetParam()).cycles) / cycles, 0.7) << cycles;
-    const ir::Program tile = rules::heuristic(loop, target).program();
-    for (const rules::WarpAccess& access : rules::warp_accesses(tile, rules::Unrolled::as_marked)) {
-      const rules::BankCost cost = rules::bank_cost(access, *access.stage);
-      EXPECT_LE(cost.wavefronts, cost.least) << access.stage->buffer;
-    }
+    expect_products(loop, GetParam());
   }
 }
 
-// By mma.sync of tf32, and of 16 bits in the smaller depth: either way of reading an operand.
+// Both operands along k, and one across it.
 TEST_P(TensorFloors, MatmulsOfTf32) {
-  const Target target = load_target(GetParam());
-  for (const char* name : {"matmul", "linear"}) {
+  for (const char* name : {"linear", "matmul"}) {
     SCOPED_TRACE(name);
-    ir::Program loop = ir::parse(rules::kernel(name).text, {{"M", 2048}, {"N", 2048}, {"K", 2048}}, name);
+    ir::Program loop = ir::parse(rules::kernel(name).text, {{"M", 4096}, {"N", 4096}, {"K", 4096}}, name);
     loop.allow_tf32 = true;
-    const KernelMix kernel = mix_of(loop, GetParam());
-    ASSERT_GT(kernel.whole.pipes.contains(Pipe::tensor), 0);
-    const LoopMix* hot = hot_loop(kernel);
-    ASSERT_NE(hot, nullptr);
-    EXPECT_GT(hot->mix.pipes.contains(Pipe::tensor), 0);
+    expect_products(loop, GetParam());
+  }
+}
+
+TEST_P(TensorFloors, EveryAtomIsAnInstruction) {
+  const Target target = load_target(GetParam());
+  for (const ir::mma::Atom& atom : ir::mma::atoms()) {
+    ir::Program loop = ir::parse(rules::kernel("matmul").text, {{"M", 256}, {"N", 256}, {"K", 256}}, "matmul");
+    const bool bits = atom.operands == ir::mma::Operands::float16;
+    for (ir::Buffer& buffer : loop.buffers) buffer.dtype = bits ? ir::DType::f16 : ir::DType::f32;
+    loop.allow_tf32 = !bits;
+    rules::Lowering lowering(loop, target);
+    while (const auto& fork = lowering.fork()) {
+      const auto wanted = std::ranges::find(fork->options, Value(std::string(atom.name)));
+      lowering.choose(fork->knob == "mma.atom" ? static_cast<std::size_t>(wanted - fork->options.begin()) : 0);
+    }
+    const auto cubin = compile_cubin(ir::emit(rules::materialize(lowering.program(), target), target), GetParam());
+    ASSERT_TRUE(cubin.ok()) << cubin.failure().message;
+    const std::string name = bits ? fmt::format("HMMA.168{}.F32 ", atom.k) : "HMMA.1688.F32.TF32 ";
+    EXPECT_NE(disassemble(cubin.value().code).find(name), std::string::npos) << atom.name;
   }
 }
 
