@@ -1,5 +1,5 @@
-// The 16-bit floats: f16 (IEEE 754-2019 binary16) and bf16 (the upper half of an f32). And tf32, an f32 with as few bits
-// of mantissa as an f16, which is no type of memory: tensor cores multiply f32s rounded to it.
+// The 16-bit floats: f16 (IEEE 754-2019 binary16) and bf16 (the upper half of an f32). And tf32, an f32 with as few
+// bits of mantissa as an f16, which is no type of memory: tensor cores multiply f32s rounded to it.
 #pragma once
 #include <cstdint>
 

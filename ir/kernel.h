@@ -61,9 +61,9 @@ struct WarpShuffle {
 
 // Matrix instructions of a warp (PTX ISA, "ldmatrix" and "mma"); fragments are bits of 16-bit elements, or f32 (mma.h).
 
-/// dst = one, two or four matrices of 8 rows of 16 bytes in shared memory. Thread 8 j + i of the warp names where row i of
-/// matrix j begins; thread 4 g + t gets word t of row g of each: elements 2 t and 2 t + 1 of 16 bits, of column g where
-/// the matrices are transposed, or one f32. The type has two lanes for each matrix, or one.
+/// dst = one, two or four matrices of 8 rows of 16 bytes in shared memory. Thread 8 j + i of the warp names where row i
+/// of matrix j begins; thread 4 g + t gets word t of row g of each: elements 2 t and 2 t + 1 of 16 bits, of column g
+/// where the matrices are transposed, or one f32. The type has two lanes for each matrix, or one.
 struct LdMatrix {
   std::string dst;
   Type type;
@@ -74,8 +74,8 @@ struct LdMatrix {
   static void parts(auto& s, auto& see) { see(Use::reads, s.buffer), see(s.index), see(Use::defines, s.dst); }
   bool operator==(const LdMatrix&) const = default;
 };
-/// The warp adds a times b (of which the matrices begin at number `part`) to 16 x 8 sums: those of rows g and 8 + g are in
-/// sums[0] and sums[1] of two lanes, or lane by lane in four. Factors of tf32 are f32 that tf32 holds (round_tf32).
+/// The warp adds a times b (of which the matrices begin at number `part`) to 16 x 8 sums: those of rows g and 8 + g are
+/// in sums[0] and sums[1] of two lanes, or lane by lane in four. Factors of tf32 are f32 that tf32 holds (round_tf32).
 struct Mma {
   std::vector<std::string> sums;
   std::string a, b;

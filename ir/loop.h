@@ -46,8 +46,8 @@ struct If {
 
 inline constexpr const char* lane_variable = "lane";
 
-/// dst = buffer[index…]; with lanes > 1, that many consecutive elements of the last dimension (stride 1), or in Kernel IR,
-/// of shared memory, those where the variable `lane` of the index is 0, 1, …
+/// dst = buffer[index…]; with lanes > 1, that many consecutive elements of the last dimension (stride 1), or in Kernel
+/// IR, of shared memory, those where the variable `lane` of the index is 0, 1, …
 struct Load {
   std::string dst;
   Type type;

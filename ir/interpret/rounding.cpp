@@ -2,7 +2,8 @@
 // (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.3). An operation takes over the errors of
 // its operands, as far as they move its result, and adds its own rounding. The roundings of the additions of a long sum
 // count as independent, so their squares are added (Higham and Mary, A new approach to probabilistic rounding error
-// analysis, SIAM J. Sci. Comput. 41, 2019), and likewise those of factors to tf32; all else may be correlated, and is added as it is.
+// analysis, SIAM J. Sci. Comput. 41, 2019), and likewise those of factors to tf32; all else may be correlated, and is
+// added as it is.
 #include "ir/interpret/rounding.h"
 
 #include <array>

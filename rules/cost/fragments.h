@@ -22,8 +22,8 @@ struct Fragment {
 
 /// Of operand a: rows 0 to 7 and 8 to 15 of the first matrices along k, then of the next.
 Fragment fragment_of_a(const ir::mma::Product&, const std::string& turn);
-/// Of operand b: all matrices along k of 8 columns; where `next` is a REG axis, also those of its next value, for which it
-/// must have one.
+/// Of operand b: all matrices along k of 8 columns; where `next` is a REG axis, also those of its next value, for which
+/// it must have one.
 Fragment fragment_of_b(const ir::mma::Product&, const std::string& turn, const std::string& next);
 
 }  // namespace deplo::rules

@@ -85,8 +85,8 @@ ir::Program with_products(ir::Program program, const Atom& atom, std::int64_t ro
   return program;
 }
 
-// Why the products of a matmul are none for an atom; "" where they are. Rows of 16 bytes, which ldmatrix reads, begin at
-// multiples of that in the slabs.
+// Why the products of a matmul are none for an atom; "" where they are. Rows of 16 bytes, which ldmatrix reads, begin
+// at multiples of that in the slabs.
 std::string obstacle(const ir::Program& program, const Matmul& matmul, const Atom& atom, const Target& target) {
   if (matmul.reduce->axis.extent % atom.k != 0) return "a chunk is no whole number of atoms deep";
   const Block block = block_of(program, matmul);

@@ -24,8 +24,9 @@ struct Scored {
   std::int64_t panels, swizzle;  // a copy of its own for each panel
 };
 
-// Without a pattern pad_smem may give cp.async's slab a pad, of up to eight copies as room allows. Matrices of 32 bits that
-// lie across k are read without conflicts by a pad, or in many narrow panels, which cp.async would fill with conflicts.
+// Without a pattern pad_smem may give cp.async's slab a pad, of up to eight copies as room allows. Matrices of 32 bits
+// that lie across k are read without conflicts by a pad, or in many narrow panels, which cp.async would fill with
+// conflicts.
 Scored score(const std::vector<WarpAccess>& accesses, ir::Stage layout, std::int64_t room) {
   const std::int64_t panels = layout.panel > 0 ? layout.slab.back().extent / layout.panel : 1;
   Scored result = {buffer_cost(accesses, layout).wavefronts, false, panels, layout.swizzle};

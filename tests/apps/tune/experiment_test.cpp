@@ -104,8 +104,8 @@ TEST(Experiment, Tf32IsAllowedByName) {
   EXPECT_THAT(allowed(engine::parse_experiment(kernels, "x.yaml", "")),
               ElementsAre("matmul.K7.M3.N5 no", "softmax.M3.N5 no", "matmul_add.K7.M3.N5 no", "a yes", "b no",
                           "c.linear no", "c.softmax no"));
-  const auto all = ElementsAre("matmul.K7.M3.N5.tf32 yes", "softmax.M3.N5 no", "matmul_add.K7.M3.N5 no", "a yes", "b no",
-                               "c.linear.tf32 yes", "c.softmax no");
+  const auto all = ElementsAre("matmul.K7.M3.N5.tf32 yes", "softmax.M3.N5 no", "matmul_add.K7.M3.N5 no", "a yes",
+                               "b no", "c.linear.tf32 yes", "c.softmax no");
   EXPECT_THAT(allowed(engine::parse_experiment("allow_tf32: true\n" + kernels, "x.yaml", "")), all);
   EXPECT_THAT(allowed(engine::parse_experiment("allow_tf32: false\n" + kernels, "x.yaml", "", {}, {{}, true})), all);
   EXPECT_EQ(message("allow_tf32: perhaps\n" + one_kernel), "x.yaml:1: expected true or false, found 'perhaps'");
