@@ -40,7 +40,8 @@ Target load_target(std::string_view wanted) {
                "async_copy",
                "tma",
                "prefetch",
-               "mma"});
+               "mma",
+               "wgmma"});
   config.at("source").text();
   Target target;
   target.name = wanted;
@@ -64,6 +65,7 @@ Target load_target(std::string_view wanted) {
   target.tma = config.at("tma").boolean();
   target.prefetch = config.at("prefetch").boolean();
   target.mma = config.at("mma").boolean();
+  target.wgmma = config.at("wgmma").boolean();
   return target;
 }
 

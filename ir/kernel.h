@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ir/expr.h"
+#include "ir/loop.h"
 #include "ir/op.h"
 #include "ir/parts.h"
 #include "ir/types.h"
@@ -86,6 +87,54 @@ struct Mma {
   bool operator==(const Mma&) const = default;
 };
 
+// Matrix instructions of a warpgroup, four warps, which run beside the other instructions (PTX ISA, "Asynchronous
+// Warpgroup Level Matrix Multiply-Accumulate Instructions").
+
+/// A matrix of 16-bit elements in shared memory, as a descriptor of wgmma says (PTX ISA, "Shared Memory Matrix Layout"):
+/// it begins at buffer[index…], and 8 rows of `swizzle` bytes are a pattern, which the next one follows. Rows run along
+/// k; transposed, along the rows of a or the columns of b, with `leading` bytes from one panel of them to the next.
+struct SharedMatrix {
+  std::string buffer;
+  std::vector<Expr> index;
+  bool transposed = false;
+  int swizzle = 128;         // 32, 64, 128
+  std::int64_t leading = 0;  // 0: one panel holds all
+  bool operator==(const SharedMatrix&) const = default;
+};
+/// Each warpgroup starts to add a (64 x 16) times b (16 x N) to 64 x N sums; warp w of it has rows 16 w and on, as Mma has
+/// them: for each 8 columns two vectors of two lanes, or four scalars.
+struct Wgmma {
+  std::vector<std::string> sums;
+  SharedMatrix a, b;
+  std::string atom;
+  static constexpr Levels levels = Levels::kernel;
+  static void parts(auto& s, auto& see) {
+    see(Use::reads, s.a.buffer), see(s.a.index), see(Use::reads, s.b.buffer), see(s.b.index);
+    see(Use::defines, s.sums);
+  }
+  bool operator==(const Wgmma&) const = default;
+};
+/// What the threads did with these sums before is done when the next Wgmma begins.
+struct WgmmaFence {
+  std::vector<std::string> sums;
+  static constexpr Levels levels = Levels::kernel;
+  static void parts(auto& s, auto& see) { see(Use::defines, s.sums); }
+  bool operator==(const WgmmaFence&) const = default;
+};
+struct WgmmaCommit {  // the products since the last one are a group
+  static constexpr Levels levels = Levels::kernel;
+  static void parts(auto&, auto&) {}
+  bool operator==(const WgmmaCommit&) const = default;
+};
+/// All but the last `keep` groups are done: their operands may be overwritten, and these sums are there.
+struct WgmmaWait {
+  std::int64_t keep = 0;
+  std::vector<std::string> sums;
+  static constexpr Levels levels = Levels::kernel;
+  static void parts(auto& s, auto& see) { see(Use::defines, s.sums); }
+  bool operator==(const WgmmaWait&) const = default;
+};
+
 // Blocks of a cluster (PTX ISA, "barrier.cluster", "mapa" and "ld").
 
 /// All threads of all blocks of the cluster reach it, and see what these wrote to shared memory before.
@@ -153,6 +202,14 @@ struct MbarrierArriveExpectTx {
   static void parts(auto& s, auto& see) { see(Use::refers, s.barrier), see(s.slot); }
   bool operator==(const MbarrierArriveExpectTx&) const = default;
 };
+/// The thread arrives: who waits for the phase sees what it did before.
+struct MbarrierArrive {
+  std::string barrier;
+  Expr slot;
+  static constexpr Levels levels = Levels::kernel;
+  static void parts(auto& s, auto& see) { see(Use::refers, s.barrier), see(s.slot); }
+  bool operator==(const MbarrierArrive&) const = default;
+};
 /// Waits until the phase of this parity (0 or 1) is complete.
 struct MbarrierWait {
   std::string barrier;
@@ -189,8 +246,21 @@ struct TmaLoad {
   bool operator==(const TmaLoad&) const = default;
 };
 
+/// Warp specialisation, directly in the Tile: a block has `threads` threads more, one of which executes the body beside
+/// what follows, which the others execute: a Sync there is theirs alone. Of the registers those keep `own` each, and each of
+/// the others has `others` then (PTX ISA, "setmaxnreg"); 0: as the launch deals them out.
+struct Produce {
+  std::int64_t threads = 32;
+  std::int64_t own = 0, others = 0;
+  Body body;
+  static constexpr Levels levels = Levels::kernel;
+  static void parts(auto& s, auto& see) { see(s.body); }
+  bool operator==(const Produce&) const = default;
+};
+
 using KernelStatements =
-    Statements<Smem, Init, Sync, TreeHalve, WarpShuffle, LdMatrix, Mma, ClusterSync, ClusterLoad, CpAsyncCopy,
-               CpAsyncCommit, CpAsyncWait, MbarrierInit, MbarrierArriveExpectTx, MbarrierWait, TmaDescriptor, TmaLoad>;
+    Statements<Smem, Init, Sync, TreeHalve, WarpShuffle, LdMatrix, Mma, Wgmma, WgmmaFence, WgmmaCommit, WgmmaWait,
+               ClusterSync, ClusterLoad, CpAsyncCopy, CpAsyncCommit, CpAsyncWait, MbarrierInit, MbarrierArriveExpectTx,
+               MbarrierArrive, MbarrierWait, TmaDescriptor, TmaLoad, Produce>;
 
 }  // namespace deplo::ir

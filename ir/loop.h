@@ -27,6 +27,8 @@ struct Loop {
   Body body;
   std::string per = {};   // Tile IR: a REG axis that the whole loop is replicated over; "": its statements are
   std::string atom = {};  // Tile IR: the matrix instruction that executes it (mma.h); "": none
+  /// Tile IR: so many threads beside the block's fill the slots of its Stages, ahead of the others; 0: none.
+  std::int64_t producers = 0;
   static constexpr Levels levels = Levels::all;
   static void parts(auto& s, auto& see) {
     see(s.start);

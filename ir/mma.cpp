@@ -3,17 +3,29 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "ir/walk.h"
 
 namespace deplo::ir::mma {
 namespace {
 
-// PTX ISA, "Matrix shape". The deeper one of a type is the faster one, and comes first.
-constexpr std::array all = {Atom{"m16n8k16", 16, 8, 16, Operands::float16},
-                            Atom{"m16n8k8", 16, 8, 8, Operands::float16},
-                            Atom{"m16n8k8_tf32", 16, 8, 8, Operands::tf32}};
+// PTX ISA, "wgmma.mma_async": 8 to 256 columns.
+constexpr std::int64_t warpgroup = 4, most_columns = 256;
+
+// PTX ISA, "Matrix shape". The deeper one of a type is the faster one, and comes first; before all, the widest of a
+// warpgroup.
+const std::vector<Atom>& all() {
+  static const std::vector<Atom> atoms = [] {
+    std::vector<Atom> result;
+    for (std::int64_t n = most_columns; n > 0; n -= warp_columns)
+      result.push_back({fmt::format("m64n{}k16", n), 64, n, 16, Operands::float16, warpgroup});
+    result.push_back({"m16n8k16", 16, 8, 16, Operands::float16});
+    result.push_back({"m16n8k8", 16, 8, 8, Operands::float16});
+    result.push_back({"m16n8k8_tf32", 16, 8, 8, Operands::tf32});
+    return result;
+  }();
+  return atoms;
+}
 
 /// The one dimension of an index that depends on the axis; -1: none or several.
 int dimension_of(const std::vector<Expr>& index, const std::string& axis) {
@@ -53,13 +65,37 @@ bool any_depends(const std::vector<Expr>& index, const std::string& axis) {
   return std::ranges::any_of(index, [&](const Expr& e) { return depends_on(e, axis); });
 }
 
+/// The axes w and j of a product by warpgroups; "" or why there are none.
+std::string find_warpgroup(const Tile& tile, const std::vector<const Axis*>& threads, const std::string& depth,
+                           Product& product) {
+  const std::int64_t tiles = product.atom->n / warp_columns;
+  const int row = dimension_of(product.a->index, product.row_thread),
+            column = dimension_of(product.b->index, product.column_thread);
+  if (threads.size() > 2 && threads.end()[-3]->extent == product.atom->warps &&
+      steps(product.a->index, row, threads.end()[-3]->name, warp_rows) &&
+      !any_depends(product.b->index, threads.end()[-3]->name))
+    product.warp = threads.end()[-3]->name;
+  for (const Axis& axis : tile.axes)
+    if (axis.bind == Bind::reg && axis.extent == tiles && tiles > 1 && product.next.empty() &&
+        steps(product.b->index, column, axis.name, warp_columns) && !any_depends(product.a->index, axis.name))
+      product.next = axis.name;
+  const auto last_two = [](const Load& load, int along) { return along >= static_cast<int>(load.index.size()) - 2; };
+  for (const auto& [load, along] : {std::pair{product.a, row}, std::pair{product.b, column}})
+    if (!last_two(*load, along) || !last_two(*load, dimension_of(load->index, depth)))
+      return fmt::format("{} takes rows of `{}` that follow each other", product.atom->name, load->buffer);
+  if (product.warp.empty() || (product.next.empty() && tiles > 1))
+    return fmt::format("{} takes rows 16 w + 8 r + g, for {} warps w, and columns 8 j + 2 t + v, for {} registers j",
+                       product.atom->name, product.atom->warps, tiles);
+  return "";
+}
+
 }  // namespace
 
-std::span<const Atom> atoms() { return all; }
+std::span<const Atom> atoms() { return all(); }
 
 const Atom* find_atom(std::string_view name) {
-  const auto* const found = std::ranges::find(all, name, &Atom::name);
-  return found == all.end() ? nullptr : found;
+  const auto found = std::ranges::find(all(), name, &Atom::name);
+  return found == all().end() ? nullptr : &*found;
 }
 
 std::string_view element_names(const Atom& atom) { return atom.operands == Operands::float16 ? "f16 or bf16" : "f32"; }
@@ -110,7 +146,7 @@ std::string find_product(const Tile& tile, const Loop& loop, Product& product) {
   if (product.rows.empty() || product.columns.empty() || !apart(*product.a, product.columns, product.column_thread) ||
       !apart(*product.b, product.rows, product.row_thread))
     return fmt::format("{} takes rows 8 r + g and columns 2 t + v of two operands, for registers r and v", loop.atom);
-  return "";
+  return product.atom->of_warpgroup() ? find_warpgroup(tile, threads, loop.axis.name, product) : "";
 }
 
 std::vector<std::string> find_products(const Program& program, Operands operands) {

@@ -20,16 +20,19 @@ constexpr bool takes(Operands operands, DType dtype) {
   return operands == Operands::float16 ? is_float16(dtype) : dtype == DType::f32;
 }
 
-/// Rows, columns and depth of the product that one instruction adds to m x n sums of f32. All of them are there from
-/// sm_80 on. Of a warp, thread 4 g + t (g < 8, t < 4) holds the sums (8 r + g, 2 t + v) for r, v < 2.
+/// Rows, columns and depth of the product that one instruction of so many warps adds to m x n sums of f32: mma.sync of a
+/// warp from sm_80 on, wgmma of a warpgroup on sm_90a. Of each 16 x 8 sums of a warp, thread 4 g + t (g < 8, t < 4) holds
+/// (8 r + g, 2 t + v) for r, v < 2; of a warpgroup, warp w has rows 16 w and on.
 ///
-/// Operands come in matrices of 8 rows (of a; of b columns) and 16 bytes along k, a register of each thread: thread
+/// Operands of a warp come in matrices of 8 rows (of a; of b columns) and 16 bytes along k, a register of each thread: thread
 /// 4 g + t has the elements t packed() + e of row g. They are counted rows first, then along k.
 struct Atom {
-  std::string_view name;
+  std::string name;
   std::int64_t m, n, k;
   Operands operands;
+  std::int64_t warps = 1;
 
+  bool of_warpgroup() const { return warps > 1; }  // reads both operands from shared memory
   std::int64_t packed() const { return operands == Operands::float16 ? 2 : 1; }  // elements of a register
   std::int64_t depth() const { return 4 * packed(); }                            // of a matrix, along k
   std::int64_t a_matrices() const { return m / 8 * (k / depth()); }
@@ -41,6 +44,7 @@ const Atom* find_atom(std::string_view name);  // nullptr: none
 std::string_view element_names(const Atom&);   // for messages: "f16 or bf16"
 inline constexpr std::int64_t row_threads = 8, column_threads = 4, row_registers = 2, column_registers = 2;
 inline constexpr std::int64_t warp = row_threads * column_threads;
+inline constexpr std::int64_t warp_rows = row_registers * row_threads, warp_columns = column_threads * column_registers;
 
 /// Trips that a loop makes in the sources: an atom takes k of its turns at once.
 std::int64_t trips(const Loop&);
@@ -52,6 +56,8 @@ struct Product {
   std::string acc;
   std::string rows, row_thread;        // the axes r and g that row 8 r + g of `a` is read by
   std::string columns, column_thread;  // v and t of column 2 t + v of `b`
+  std::string warp;                    // of a warpgroup: w of row 16 w
+  std::string next;                    // the axis j of column 8 j + 2 t + v, where the atom has more than 8
   bool a_by_rows = true;               // the last dimension of a's buffer runs along k …
   bool b_by_columns = true;            // … and that of b's; else along rows or columns
 };

@@ -10,9 +10,9 @@
 namespace deplo::rules {
 
 extern const Rule tileify, chunk_matmul_k, split_matmul_k, cooperative_reduce, blockify_launch, raster, chunk_reduce,
-    stage_inputs, order_slab, mma, register_tile, permute_register_tile, cluster_matmul_k, slice_matmul_k, double_buffer,
-    tma_copy, async_copy, vectorize, pack_smem, warp_tile, split_inner_for_swizzle, pad_smem, pipeline_k_outer,
-    prefetch, mark_unroll, persistent_blocks, limit_registers;
+    stage_inputs, order_slab, mma, register_tile, permute_register_tile, cluster_matmul_k, slice_matmul_k,
+    double_buffer, tma_copy, async_copy, vectorize, pack_smem, warp_tile, split_inner_for_swizzle, pad_smem,
+    specialize_warps, pipeline_k_outer, prefetch, mark_unroll, persistent_blocks, limit_registers;
 
 Pipeline pipeline() {
   // clang-format off
@@ -39,6 +39,7 @@ Pipeline pipeline() {
       &warp_tile,
       &split_inner_for_swizzle,
       &pad_smem,
+      &specialize_warps,
       &pipeline_k_outer,
       &prefetch,
       &mark_unroll,

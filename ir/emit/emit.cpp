@@ -15,6 +15,14 @@ bool has_sync(const Body& body) {
   return found;
 }
 
+std::int64_t producer_threads(const Body& body) {
+  std::int64_t threads = 0;
+  for_each(body, [&](const Stmt& s) {
+    if (const auto* produce = s.as<Produce>()) threads = produce->threads;
+  });
+  return threads;
+}
+
 bool has_loop(const Body& body) {
   bool found = false;
   for_each(body, [&](const Stmt& s) { found |= s.as<Loop>() != nullptr; });
@@ -48,7 +56,7 @@ KernelSource Emitter::run() {
   source_.entry = "k_" + kernel_.name;
   source_.cluster = count_of(kernel_.body, Bind::cluster);
   source_.blocks = count_of(kernel_.body, Bind::block) * source_.cluster;
-  source_.threads = count_of(kernel_.body, Bind::thread);
+  source_.threads = count_of(kernel_.body, Bind::thread) + producer_threads(kernel_.body);
   source_.shared_bytes = layout_.bytes;
   source_.dynamic_shared = layout_.dynamic;
   source_.zeroed = zeroed_buffers(kernel_);
@@ -175,6 +183,14 @@ void Emitter::emit(const Smem& s) {
   shared_array(element_name({s.dtype, 1}, dialect()), s.buffer, element_count(s.shape), alignment(s, target_));
 }
 
+// Barrier 0 is that of all threads.
+void Emitter::emit(const Sync&) {
+  if (produced_)
+    print("asm volatile(\"bar.sync 1, {};\" ::: \"memory\");", count_of(kernel_.body, Bind::thread));
+  else
+    line(spell_.barrier);
+}
+
 void Emitter::emit(const TreeHalve& s) {
   std::vector<Expr> index = s.prefix;
   index.push_back(s.tid);
@@ -188,7 +204,7 @@ void Emitter::emit(const TreeHalve& s) {
         call(s.op, std::array<std::string_view, 2>{left, right}, {memory_.at(s.buffer).dtype, 1}, dialect()));
   --indent_;
   line("}");
-  line(spell_.barrier);
+  emit(Sync{});
   --indent_;
   line("}");
 }

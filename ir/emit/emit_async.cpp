@@ -1,4 +1,4 @@
-// Warp shuffles, matrix instructions, clusters, cp.async, mbarriers and TMA: CUDA only.
+// Warp shuffles, clusters, cp.async, mbarriers and TMA: CUDA only.
 #include <algorithm>
 #include <array>
 
@@ -38,42 +38,6 @@ void Emitter::emit(const WarpShuffle& s) {
       print("{} = {};", dst, call(s.op, std::array<std::string_view, 2>{dst, other}, {s.type.dtype, 1}, dialect()));
     }
   }
-}
-
-void Emitter::emit(const LdMatrix& s) {
-  CHECK(cuda());
-  constexpr std::array plain = {Helper::ld_matrix_1, Helper::ld_matrix_2, Helper::ld_matrix_4};
-  constexpr std::array transposed = {Helper::ld_matrix_1_transposed, Helper::ld_matrix_2_transposed,
-                                     Helper::ld_matrix_4_transposed};
-  const bool bits = is_float16(s.type.dtype);
-  const int matrices = bits ? s.type.lanes / 2 : s.type.lanes;
-  helpers_.insert((s.transposed ? transposed : plain).at(static_cast<std::size_t>(matrices / 2)));  // of 1, 2 or 4
-  types_[s.dst] = s.type;
-  const Type words = {DType::bf16, 2 * matrices};  // as the instruction sees them
-  print("const {} {} = ld_matrix_{}{}(&{});", element_name(words, dialect()), s.dst, matrices,
-        s.transposed ? "_transposed" : "", place(s.buffer, s.index, element_name({s.type.dtype, 1}, dialect())));
-  if (bits) return;
-  for (int i = 0; i < matrices; ++i)
-    print("const float {} = __uint_as_float({}{});", lane_name(s.dst, i), s.dst,
-          matrices == 1 ? "" : std::string{'.', "xyzw"[i]});
-}
-
-void Emitter::emit(const Mma& s) {
-  CHECK(cuda());
-  const mma::Atom& atom = *mma::find_atom(s.atom);
-  const Type &a = types_.at(s.a), &b = types_.at(s.b);
-  mma_.emplace(&atom, a.dtype);
-  std::string registers;
-  const auto add = [&](const std::string& text) { registers += (registers.empty() ? "" : ", ") + text; };
-  for (const std::string& sum : s.sums)
-    for (int v = 0; v < (s.sums.size() == 2 ? 2 : 1); ++v) add(s.sums.size() == 2 ? lane_name(sum, v) : sum);
-  const auto matrix = [&](const std::string& value, const Type& type, std::int64_t i) {
-    if (!is_float16(type.dtype)) return lane_name(value, static_cast<int>(i));
-    return type.lanes == 2 ? value : value + "." + "xyzw"[i];
-  };
-  for (std::int64_t i = 0; i < atom.a_matrices(); ++i) add(matrix(s.a, a, i));
-  for (std::int64_t i = 0; i < atom.b_matrices(); ++i) add(matrix(s.b, b, s.part + i));
-  print("{}({});", mma_function(atom, a.dtype), registers);
 }
 
 // PTX ISA, "barrier.cluster": what was written before the arrival is there for all behind the wait.
@@ -127,6 +91,12 @@ void Emitter::emit(const MbarrierArriveExpectTx& s) {
   print("mbarrier_arrive_expect_tx(&{}[{}], {});", s.barrier, code(s.slot), s.bytes);
 }
 
+void Emitter::emit(const MbarrierArrive& s) {
+  CHECK(cuda());
+  helpers_.insert(Helper::mbarrier_arrive);
+  print("mbarrier_arrive(&{}[{}]);", s.barrier, code(s.slot));
+}
+
 void Emitter::emit(const MbarrierWait& s) {
   CHECK(cuda());
   helpers_.insert(Helper::mbarrier_wait);
@@ -171,6 +141,27 @@ void Emitter::emit(const TmaLoad& s) {
   for (std::size_t i = rank; i-- > 0;) coordinates += code(s.coordinates[i]) + ", ";
   print("tma_load_{}d(&{}, {}, {}&{}[{}]);", rank, element(s.buffer, s.index), s.descriptor, coordinates, s.barrier,
         code(s.slot));
+}
+
+// The threads beside the block's leave when one of their first warp is done: behind it stands what the others do.
+void Emitter::emit(const Produce& s) {
+  CHECK(cuda() && !descriptors_.empty());
+  const std::int64_t block = count_of(kernel_.body, Bind::thread);
+  print("if (thread >= {}) {{", block);
+  ++indent_;
+  source_.architecture_specific |= s.own > 0;
+  if (s.own > 0) print("asm volatile(\"setmaxnreg.dec.sync.aligned.u32 {};\");", s.own);
+  print("if (warp == {} && elect_one({})) {{", block / warp_threads, mask_of(warp_threads));
+  ++indent_;
+  body(s.body);
+  --indent_;
+  line("}");
+  line("return;");
+  --indent_;
+  line("}");
+  if (s.others > 0) print("asm volatile(\"setmaxnreg.inc.sync.aligned.u32 {};\");", s.others);
+  print("__builtin_assume(thread < {});", block);
+  produced_ = true;
 }
 
 }  // namespace deplo::ir

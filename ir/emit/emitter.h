@@ -35,7 +35,7 @@ class Emitter : SourceText {
   void emit(const If&);
   void emit(const Tile&);
   void emit(const Smem&);
-  void emit(const Sync&) { line(spell_.barrier); }
+  void emit(const Sync&);
   void emit(const TreeHalve&);
   template <class S>
   requires(!permits(S::levels, Level::kernel)) void emit(const S&) { CHECK(!"a statement of Kernel IR"); }
@@ -43,8 +43,6 @@ class Emitter : SourceText {
   // emit_async.cpp: CUDA only
   std::string warp_mask() const;
   void emit(const WarpShuffle&);
-  void emit(const LdMatrix&);
-  void emit(const Mma&);
   void emit(const ClusterSync&);
   void emit(const ClusterLoad&);
   void emit(const CpAsyncCopy&);
@@ -52,12 +50,24 @@ class Emitter : SourceText {
   void emit(const CpAsyncWait&);
   void emit(const MbarrierInit&);
   void emit(const MbarrierArriveExpectTx&);
+  void emit(const MbarrierArrive&);
   void emit(const MbarrierWait&);
+  void emit(const Produce&);
   void emit(const TmaDescriptor&);
   void prepare_issue();
   bool is_issue(const If&) const;
   std::string first_warp_elects() const;
   void emit(const TmaLoad&);
+
+  // emit_matrix.cpp: CUDA only
+  std::string sum_operands(const std::vector<std::string>& sums) const;
+  std::string matrix_descriptor(const SharedMatrix&);
+  void emit(const LdMatrix&);
+  void emit(const Mma&);
+  void emit(const Wgmma&);
+  void emit(const WgmmaFence&);
+  void emit(const WgmmaCommit&);
+  void emit(const WgmmaWait&);
 
   // emit_memory.cpp
   void emit(const Load&);
@@ -112,6 +122,7 @@ class Emitter : SourceText {
   std::unordered_map<std::string_view, Memory> memory_;
   std::vector<const TmaDescriptor*> descriptors_;
   SharedLayout layout_;
+  bool produced_ = false;     // the block has threads beside those that execute what is written now
   std::set<Helper> helpers_;  // that the text calls
   std::set<std::pair<const mma::Atom*, DType>> mma_;
   std::set<std::pair<Op, int>> simd_;  // likewise, with their lanes

@@ -49,6 +49,18 @@ std::string ld_matrix(int matrices, bool transposed) {
                      outputs);
 }
 
+// PTX ISA, "Matrix Descriptor Format": addresses and distances in units of 16 bytes.
+std::string wgmma_matrix() {
+  return fmt::format(
+      R"({} unsigned long long wgmma_matrix(const void* shared, unsigned leading, unsigned stride, int layout) {{
+  const unsigned address = (unsigned)__cvta_generic_to_shared(shared) & 0x3ffff;
+  return (unsigned long long)(address >> 4) | (unsigned long long)(leading >> 4) << 16 |
+         (unsigned long long)(stride >> 4) << 32 | (unsigned long long)layout << 62;
+}}
+)",
+      inlined);
+}
+
 // PTX ISA, "cp.async": .cg, which leaves out the first level cache, takes 16 bytes only.
 std::string cp_async(int bytes) {
   return fmt::format(R"({} void cp_async_{}(void* shared, const void* global) {{
@@ -98,6 +110,15 @@ std::string mbarrier_arrive_expect_tx() {
   return fmt::format(R"({} void mbarrier_arrive_expect_tx(unsigned long long* barrier, int bytes) {{
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
                :: "r"((unsigned)__cvta_generic_to_shared(barrier)), "r"(bytes) : "memory");
+}}
+)",
+                     inlined);
+}
+
+std::string mbarrier_arrive() {
+  return fmt::format(R"({} void mbarrier_arrive(unsigned long long* barrier) {{
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];"
+               :: "r"((unsigned)__cvta_generic_to_shared(barrier)) : "memory");
 }}
 )",
                      inlined);
@@ -170,6 +191,8 @@ std::string definition(Helper helper) {
       return ld_matrix(2, true);
     case Helper::ld_matrix_4_transposed:
       return ld_matrix(4, true);
+    case Helper::wgmma_matrix:
+      return wgmma_matrix();
     case Helper::cluster_load_1:
       return cluster_load(1);
     case Helper::cluster_load_2:
@@ -192,6 +215,8 @@ std::string definition(Helper helper) {
       return mbarrier_init();
     case Helper::mbarrier_arrive_expect_tx:
       return mbarrier_arrive_expect_tx();
+    case Helper::mbarrier_arrive:
+      return mbarrier_arrive();
     case Helper::mbarrier_wait:
       return mbarrier_wait();
     case Helper::atomic_add_float:

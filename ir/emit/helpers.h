@@ -13,6 +13,7 @@ enum class Helper {
   ld_matrix_1_transposed,
   ld_matrix_2_transposed,
   ld_matrix_4_transposed,
+  wgmma_matrix,
   cluster_load_1,  // floats
   cluster_load_2,
   cluster_load_4,
@@ -24,6 +25,7 @@ enum class Helper {
   elect_one,
   mbarrier_init,
   mbarrier_arrive_expect_tx,
+  mbarrier_arrive,
   mbarrier_wait,
   tma_load_1d,
   tma_load_2d,

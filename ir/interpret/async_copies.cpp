@@ -65,9 +65,26 @@ void AsyncCopies::arrive(int barrier, std::int64_t slot, std::int64_t bytes, int
   s.expected += bytes;
 }
 
+void AsyncCopies::release(int barrier, std::int64_t slot, int lane) {
+  Barrier::Slot& s = this->slot(barrier, slot, lane);
+  if (++s.arrivals < barriers[static_cast<std::size_t>(barrier)].count || s.expected != s.delivered) return;
+  complete(s, Cell::several);
+  s.clock = shared_.clock;
+}
+
+bool AsyncCopies::completes(int barrier, std::int64_t slot, std::int64_t parity) const {
+  const Barrier& b = barriers[static_cast<std::size_t>(barrier)];
+  if (slot < 0 || slot >= std::ssize(b.slots)) return true;  // the wait itself says so
+  const Barrier::Slot& s = b.slots[static_cast<std::size_t>(slot)];
+  return s.phase % 2 != parity || (s.arrivals == b.count && s.expected == s.delivered);
+}
+
 void AsyncCopies::wait(int barrier, std::int64_t slot, std::int64_t parity, int lane, int writer) {
   Barrier::Slot& s = this->slot(barrier, slot, lane);
-  if (s.phase % 2 != parity) return;  // complete already
+  if (s.phase % 2 != parity) {  // complete already
+    if (shared_.producing) shared_.seen = std::max(shared_.seen, s.clock);
+    return;
+  }
   const Barrier& b = barriers[static_cast<std::size_t>(barrier)];
   if (s.arrivals != b.count || s.expected != s.delivered)
     lanes_.fail("would hang: phase " + std::to_string(s.phase) + " of " + b.name + " never completes with " +
@@ -79,7 +96,7 @@ void AsyncCopies::wait(int barrier, std::int64_t slot, std::int64_t parity, int 
 
 void AsyncCopies::complete(Barrier::Slot& s, int writer) {
   for (const Flight& flight : s.flights) land(flight, writer);
-  s = {0, 0, 0, s.phase + 1, {}};
+  s = {0, 0, 0, s.phase + 1, {}, s.clock};
 }
 
 void AsyncCopies::start_stage(int buffer, std::int64_t first, std::int64_t count, bool opens_group) {

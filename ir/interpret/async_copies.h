@@ -24,6 +24,7 @@ struct Barrier {
     std::int64_t arrivals = 0, expected = 0, delivered = 0;  // in this phase; the last two in bytes
     std::int64_t phase = 0;
     std::vector<Flight> flights;
+    std::uint32_t clock = 0;  // of the arrival that completed the last phase
   };
   std::string name;
   const Stmt* source;
@@ -56,6 +57,10 @@ class AsyncCopies : public CopyState {
   void init(int barrier);
   Barrier::Slot& slot(int barrier, std::int64_t slot, int lane);
   void arrive(int barrier, std::int64_t slot, std::int64_t bytes, int lane);
+  /// An arrival without bytes; the last one completes the phase.
+  void release(int barrier, std::int64_t slot, int lane);
+  /// Is the phase complete, or are all arrivals and bytes there?
+  bool completes(int barrier, std::int64_t slot, std::int64_t parity) const;
   /// `writer`: who sees the copies then.
   void wait(int barrier, std::int64_t slot, std::int64_t parity, int lane, int writer);
 

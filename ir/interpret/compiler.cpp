@@ -35,6 +35,7 @@ Compiler::Compiler(Machine& m, const Program& p, const FreeValues* values, const
     static_cast<Layout&>(machine.global.buffers.emplace_back()) = {b.name, b.shape, b.strides, b.dtype};
   }
   if (limits.blocks > 0) machine.most_blocks = limits.blocks;
+  machine.seed = limits.seed;
   if (program.level != Level::kernel) starts_ = accumulator_starts(program.body);
   if (program.level == Level::tile) groups = LaneGroups(program.body);
 }

@@ -26,6 +26,7 @@ class Compiler {
   std::vector<std::string> loops;  // around the statement
   bool opens_group = false;        // a Stage: it is the first of those that are waited for together
   std::vector<const TmaDescriptor*> descriptors;
+  bool producing = false;  // inside a Produce
 
   const Stmt& statement() const { return *at_; }
   [[noreturn]] void fail(const std::string& what) const;

@@ -18,6 +18,7 @@ using Memory = std::map<std::string, std::vector<double>, std::less<>>;
 struct Limits {
   std::int64_t shared_bytes = 0;  // of a block; 0: any
   std::int64_t blocks = 0;        // the first so many run, whole clusters; 0: all
+  std::uint64_t seed = 0;         // of the order in which a Produce runs beside its block
 };
 
 /// Whether elements of 16-bit outputs are rounded when they are written, or only where the program reads them again.

@@ -2,7 +2,8 @@
 // barriers that they report to.
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <functional>
+#include <memory>
 
 #include "core/error.h"
 #include "ir/float16.h"
@@ -21,6 +22,7 @@ struct RunInit {
   double value;
 
   void operator()(Machine& m, Mask mask) const {
+    m.products.touch(dst);
     if (m.roundings.kept()) m.roundings[dst] = {};
     for (int w = 0; w < lanes; ++w) {
       double* out = m.lanes.element(dst, w);
@@ -123,6 +125,36 @@ struct RunCpAsyncCopy {
   }
 };
 
+// Of the thread that executes a Produce: the first lane stands for it.
+Mask producer_mask(const Machine& m) {
+  thread_local std::vector<std::uint8_t> first;
+  first.assign(static_cast<std::size_t>(m.lanes.count), 0);
+  first[0] = 1;
+  return first.data();
+}
+
+template <class F>
+void emit_copying(Compiler& c, F run, std::function<bool(Machine&)> ready = {}) {
+  if (!c.producing) return c.emit(std::move(run));
+  auto step = std::make_shared<Producer::Step>();
+  step->source = &c.statement();
+  step->run = [run](Machine& m) mutable { run(m, producer_mask(m)); };
+  step->ready = std::move(ready);
+  c.emit([step](Machine& m, Mask) { m.producer.record(step); });
+}
+
+struct RunMbarrierRelease {
+  int barrier;
+  Index slot;
+
+  void operator()(Machine& m, Mask mask) const {
+    for (int l = 0; l < m.lanes.count; ++l)
+      if (is_active(mask, l)) m.copies.release(barrier, m.lanes.at(slot, l), l);
+    ++m.shared.clock;  // what follows is behind the arrival
+    m.producer.pass(m);
+  }
+};
+
 struct RunMbarrierArrive {
   int barrier;
   Index slot;
@@ -141,6 +173,10 @@ struct RunMbarrierWait {
 
   void operator()(Machine& m, Mask mask) const {
     const bool all = m.lanes.all(mask);
+    if (all && !m.shared.producing) {
+      const std::int64_t at = m.lanes.at(slot, 0), parity = m.lanes.at(phase, 0);
+      m.producer.serve(m, [&] { return m.copies.completes(barrier, at, parity); });
+    }
     for (int l = 0; l < m.lanes.count; ++l)
       if (is_active(mask, l))
         m.copies.wait(barrier, m.lanes.at(slot, l), m.lanes.at(phase, l), l, all ? Cell::several : m.lanes.thread(l));
@@ -233,120 +269,6 @@ void compile(Compiler& c, const TreeHalve& s) {
   c.emit(std::move(run));
 }
 
-namespace {
-
-constexpr int warp_lanes = 32, matrix_rows = 8;
-
-/// Each thread reads the row that it names; then the warp deals out the elements.
-struct RunLdMatrix {
-  Access from;
-  std::size_t dst;
-  int matrices, packed;  // elements of a register
-  bool transposed;
-
-  void operator()(Machine& m, Mask mask) {
-    m.converge(mask);
-    const Offsets offsets = m.locate(from, mask);
-    Shared& shared = m.shared.buffers[static_cast<std::size_t>(from.buffer)];
-    for (int warp = 0; warp < m.lanes.count; warp += warp_lanes) {
-      double element[4][matrix_rows][8];
-      for (int j = 0; j < matrices; ++j)
-        for (int row = 0; row < matrix_rows; ++row) {
-          const int lane = warp + j * matrix_rows + row;
-          const std::int64_t at = offsets[lane];
-          if (at % from.lanes != 0)
-            m.lanes.fail("misaligned row of a matrix at element " + std::to_string(at) + " of " + shared.name, lane);
-          for (int column = 0; column < from.lanes; ++column)
-            element[j][row][column] = m.shared.read(shared, shared.cells[static_cast<std::size_t>(at + column)], lane);
-        }
-      for (int lane = 0; lane < warp_lanes; ++lane)
-        for (int w = 0; w < packed * matrices; ++w) {
-          const int j = w / packed, along = lane / 4, k = lane % 4 * packed + w % packed;
-          m.lanes.element(dst, w)[warp + lane] = transposed ? element[j][k][along] : element[j][along][k];
-        }
-    }
-  }
-};
-
-/// Collects the fragments of a warp's threads, multiplies, and deals the sums out again.
-struct RunMma {
-  const mma::Atom* atom;
-  std::vector<Operand> sums;
-  std::size_t a, b;
-  int part;
-
-  /// Of a register's element. The instruction does not say what it makes of the other bits of an f32.
-  double operand(Machine& m, std::size_t value, int w, int lane) const {
-    const double element = m.lanes.element(value, w)[lane];
-    if (atom->operands == mma::Operands::tf32 && std::isfinite(element) && element != rounded_tf32(element))
-      m.lanes.fail("an operand of " + std::string(atom->name) + " that is not rounded: " + std::to_string(element),
-                   lane);
-    return element;
-  }
-
-  void operator()(Machine& m, Mask mask) const {
-    m.converge(mask);
-    const auto packed = static_cast<int>(atom->packed()), depth = static_cast<int>(atom->depth());
-    const auto k_of = [&](int matrix, int w, int t) { return matrix * depth + t * packed + w % packed; };
-    for (int warp = 0; warp < m.lanes.count; warp += warp_lanes) {
-      double left[16][16], right[16][8];
-      for (int lane = 0; lane < warp_lanes; ++lane) {
-        const int g = lane / 4, t = lane % 4;
-        for (int w = 0; w < packed * atom->a_matrices(); ++w) {  // rows g and 8 + g, and this along k
-          const int matrix = w / packed;
-          left[g + matrix % 2 * 8][k_of(matrix / 2, w, t)] = operand(m, a, w, warp + lane);
-        }
-        for (int w = 0; w < packed * atom->b_matrices(); ++w)
-          right[k_of(w / packed, w, t)][g] = operand(m, b, packed * part + w, warp + lane);
-      }
-      for (int lane = 0; lane < warp_lanes; ++lane)
-        for (std::size_t r = 0; r < 2; ++r)
-          for (std::size_t v = 0; v < 2; ++v) {
-            const bool vectors = sums.size() == 2;
-            const Operand& of = sums[vectors ? r : 2 * r + v];
-            double& sum = m.lanes.element(of.value, vectors ? static_cast<int>(v) : 0)[warp + lane];
-            const auto row = static_cast<std::size_t>(lane / 4) + 8 * r,
-                       column = static_cast<std::size_t>(lane % 4) * 2 + v;
-            for (std::size_t k = 0; k < static_cast<std::size_t>(atom->k); ++k) sum += left[row][k] * right[k][column];
-          }
-    }
-  }
-};
-
-void check_warps(Compiler& c) {
-  if (c.machine.lanes.count % warp_lanes != 0) c.fail("expected whole warps of threads");
-}
-
-}  // namespace
-
-void compile(Compiler& c, const LdMatrix& s) {
-  check_warps(c);
-  const int packed = is_float16(s.type.dtype) ? 2 : 1, matrices = s.type.lanes / packed;
-  if (s.transposed && packed == 1) c.fail("expected matrices of 16 bits to transpose");
-  if (matrices < 1 || matrices > 4 || s.type.lanes % packed != 0) c.fail("expected one, two or four matrices");
-  RunLdMatrix run{c.access(s.buffer, s.index, 4 * packed), 0, matrices, packed, s.transposed};
-  if (!run.from.shared) c.fail("expected a shared buffer, found " + s.buffer);
-  run.dst = c.define(s.dst, s.type.lanes);
-  c.emit(std::move(run));
-}
-
-void compile(Compiler& c, const Mma& s) {
-  check_warps(c);
-  const Operand a = c.operand(s.a, 0), b = c.operand(s.b, 0);
-  const mma::Atom* atom = mma::find_atom(s.atom);
-  if (atom == nullptr) c.fail("expected a matrix instruction, found " + s.atom);
-  if (a.lanes != atom->packed() * atom->a_matrices() || s.part < 0 ||
-      b.lanes < atom->packed() * (s.part + atom->b_matrices()))
-    c.fail("expected the matrices of " + s.atom);
-  RunMma run{atom, {}, a.value, b.value, static_cast<int>(s.part)};
-  for (const std::string& sum : s.sums) run.sums.push_back(c.operand(sum, 0));
-  const bool vectors = run.sums.size() == 2;
-  if (!vectors && run.sums.size() != 4) c.fail("expected two or four accumulators");
-  for (const Operand& sum : run.sums)
-    if (sum.lanes != (vectors ? 2 : 1)) c.fail("expected accumulators of two lanes, or four of one");
-  c.emit(std::move(run));
-}
-
 void compile(Compiler& c, const WarpShuffle& s) {
   const std::size_t value = c.operand(s.value, 1).value;
   if (s.length < 1 || (s.length & (s.length - 1)) != 0 || c.machine.lanes.count % s.length != 0)
@@ -399,13 +321,33 @@ void compile(Compiler& c, const MbarrierInit& s) {
 
 void compile(Compiler& c, const MbarrierArriveExpectTx& s) {
   const int barrier = known_barrier(c, s.barrier);
-  c.emit(RunMbarrierArrive{barrier, c.index(s.slot), s.bytes});
+  emit_copying(c, RunMbarrierArrive{barrier, c.index(s.slot), s.bytes});
+}
+
+void compile(Compiler& c, const MbarrierArrive& s) {
+  const int barrier = known_barrier(c, s.barrier);
+  c.emit(RunMbarrierRelease{barrier, c.index(s.slot)});
+}
+
+void compile(Compiler& c, const Produce& s) {
+  if (c.machine.cluster > 1) c.fail("expected blocks without a cluster");
+  c.producing = true;
+  Code body = c.code_of(s.body);
+  c.producing = false;
+  c.emit([body = std::move(body)](Machine& m, Mask mask) mutable {
+    m.converge(mask);
+    m.execute(body, mask);
+    ++m.shared.clock;
+    m.producer.pass(m);
+  });
 }
 
 void compile(Compiler& c, const MbarrierWait& s) {
   const int barrier = known_barrier(c, s.barrier);
-  Index slot = c.index(s.slot);
-  c.emit(RunMbarrierWait{barrier, std::move(slot), c.index(s.phase)});
+  RunMbarrierWait run{barrier, c.index(s.slot), c.index(s.phase)};
+  emit_copying(c, run, [run](Machine& m) {
+    return m.copies.completes(run.barrier, m.lanes.at(run.slot, 0), m.lanes.at(run.phase, 0));
+  });
 }
 
 void compile(Compiler& c, const TmaDescriptor& s) {
@@ -432,8 +374,8 @@ void compile(Compiler& c, const TmaLoad& s) {
     c.fail("expected elements of one size in " + s.buffer + " and its source");
   std::vector<Index> coordinates;
   for (const Expr& e : s.coordinates) coordinates.push_back(c.index(e));
-  c.emit(RunTmaLoad{std::move(to), c.global(d.source), d.box, d.swizzle, std::move(coordinates), barrier,
-                    std::move(slot)});
+  emit_copying(c, RunTmaLoad{std::move(to), c.global(d.source), d.box, d.swizzle, std::move(coordinates), barrier,
+                             std::move(slot)});
 }
 
 }  // namespace deplo::ir::exec

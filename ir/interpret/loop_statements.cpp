@@ -120,6 +120,7 @@ struct RunComputation {
   Computation computation;
 
   void operator()(Machine& m, Mask mask) const {
+    if (computation.accumulates) m.products.touch(computation.dst);
     if (m.roundings.kept()) return m.roundings.compute(computation, m.lanes);
     compute(computation, m.lanes, mask, m.result.data());
   }

@@ -13,7 +13,8 @@ void Machine::run() {
   result.resize(n);
   std::int64_t blocks = 1;
   for (const auto& axis : block_axes) blocks *= axis.second;
-  if (cluster > 1) waiting_.assign(static_cast<std::size_t>(cluster), BlockState{lanes.values, shared, copies});
+  if (cluster > 1)
+    waiting_.assign(static_cast<std::size_t>(cluster), BlockState{lanes.values, shared, copies, products});
   for (first_ = 0; first_ < std::min(blocks, most_blocks); first_ += cluster) run_cluster();
 }
 
@@ -22,6 +23,8 @@ void Machine::run_cluster() {
   for_each_block([&](int) {
     shared.start_block();
     copies.start_block();
+    products.start_block();
+    producer.start_block(seed + static_cast<std::uint64_t>(lanes.block));
   });
   for (auto at = code.begin(); at != code.end();) {
     const auto stop = std::find_if(at, code.end(), [](const Instruction& i) { return i.of_cluster; });
@@ -30,8 +33,10 @@ void Machine::run_cluster() {
     at = stop == code.end() ? stop : stop + 1;
   }
   for_each_block([&](int) {
+    producer.finish(*this);
     shared.check_finished();
     copies.check_completed();
+    products.check_finished();
   });
 }
 
@@ -53,6 +58,7 @@ void Machine::exchange(BlockState& state) {
   std::swap(lanes.values, state.values);
   std::swap(static_cast<SharedState&>(shared), state.shared);
   std::swap(static_cast<CopyState&>(copies), state.copies);
+  std::swap(static_cast<ProductState&>(products), state.products);
 }
 
 void Machine::execute(std::span<Instruction> body, Mask mask) {

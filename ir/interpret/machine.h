@@ -10,6 +10,8 @@
 
 #include "ir/interpret/async_copies.h"
 #include "ir/interpret/global_memory.h"
+#include "ir/interpret/matrix_products.h"
+#include "ir/interpret/producer.h"
 #include "ir/interpret/rounding.h"
 #include "ir/interpret/shared_memory.h"
 
@@ -32,6 +34,7 @@ struct BlockState {
   std::vector<double> values;
   SharedState shared;
   CopyState copies;
+  ProductState products;
 };
 
 struct Machine {
@@ -45,6 +48,9 @@ struct Machine {
   GlobalMemory global{lanes, roundings};
   SharedMemory shared{lanes};
   AsyncCopies copies{lanes, shared};
+  MatrixProducts products{lanes, shared};
+  Producer producer{lanes};
+  std::uint64_t seed = 0;                                // of the order of the producer and the block
   std::vector<std::pair<int, std::int64_t>> block_axes;  // variable, extent; the cluster's last
   int cluster = 1;                                       // blocks of a cluster
   std::int64_t most_blocks = INT64_MAX;                  // that run

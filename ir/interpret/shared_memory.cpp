@@ -9,6 +9,7 @@ namespace deplo::ir::exec {
 
 void SharedMemory::start_block() {
   cluster_barrier();
+  clock = seen = 0;
   for (Shared& s : buffers) std::fill(s.cells.begin(), s.cells.end(), Cell{});
 }
 
@@ -23,6 +24,7 @@ double SharedMemory::read(const Shared& s, Cell& cell, int lane) const {
   if (cell.writer != me && cell.writer != Cell::several && cell.write_epoch == epoch)
     throw Error("race: " + lanes_.place(lane) + " reads an element of " + s.name + " that thread " +
                 std::to_string(cell.writer) + " wrote with no Sync between, at `" + lanes_.text() + "`");
+  cell.clock = clock;
   cell.reader = cell.read_epoch == epoch && cell.reader != me ? Cell::several : me;
   cell.read_epoch = epoch;
   return cell.value;
@@ -49,8 +51,10 @@ void SharedMemory::check_finished() const {
 
 void SharedMemory::write(const Shared& s, Cell& cell, int lane, double value) const {
   check_overwrite(s, cell, lane);
+  cell.clock = clock;
   cell.writer = lanes_.thread(lane);
   cell.write_epoch = epoch;
+  cell.stored = true;
   cell.value = value;
 }
 
@@ -58,6 +62,7 @@ void SharedMemory::start_copy(const Shared& s, Cell& cell, int lane, double valu
   check_overwrite(s, cell, lane);
   cell.writer = lanes_.thread(lane);
   cell.write_epoch = Cell::in_flight;
+  cell.stored = false;
   cell.value = value;
 }
 
@@ -70,6 +75,15 @@ void SharedMemory::check_overwrite(const Shared& s, const Cell& cell, int lane) 
   if (s.read_afar == cluster_epoch)
     throw Error("race: " + lanes_.place(lane) + " writes to " + s.name +
                 ", which another block reads, with no ClusterSync between, at `" + lanes_.text() + "`");
+  if (cell.products > 0)
+    throw Error("race: " + lanes_.place(lane) + " writes an element of " + s.name +
+                " that a Wgmma under way reads, at `" + lanes_.text() + "`");
+  if (producing) {
+    if (cell.clock > seen)
+      throw Error("race: the producer of block " + std::to_string(lanes_.block) + " fills an element of " + s.name +
+                  " that the block's threads are not known to be done with, at `" + lanes_.text() + "`");
+    return;
+  }
   const bool written =
       cell.writer != Cell::nobody && cell.writer != Cell::several && cell.write_epoch == epoch && cell.writer != me;
   const bool read = cell.reader != Cell::nobody && cell.read_epoch == epoch && cell.reader != me;

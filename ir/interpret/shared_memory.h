@@ -12,6 +12,9 @@ struct Cell {
   double value = 0;
   int writer = nobody, reader = nobody;
   std::uint32_t write_epoch = 0, read_epoch = 0;
+  int products = 0;         // under way that read it
+  bool stored = false;      // by a thread itself: what reads by descriptors (the asynchronous proxy) may not see it
+  std::uint32_t clock = 0;  // when a thread of the block touched it last, by its arrivals at what a Produce waits for
   static constexpr int nobody = -1, several = -2;         // several: as a writer, all threads together
   static constexpr std::uint32_t in_flight = UINT32_MAX;  // as a write epoch: `value` is on its way, after all others
 };
@@ -26,6 +29,9 @@ struct Shared : Layout {
 struct SharedState {
   std::vector<Shared> buffers;
   std::uint32_t epoch = 0, cluster_epoch = 0;  // now, and behind the last barrier of the cluster
+  std::uint32_t clock = 0;                     // arrivals of the block's threads so far
+  std::uint32_t seen = 0;                      // up to which of them the producer has waited
+  bool producing = false;                      // the producer is at work
 };
 
 /// Every access throws Error where the memory was not written, where another thread touched it with no barrier between,

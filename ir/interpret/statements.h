@@ -26,8 +26,6 @@ void compile(Compiler&, const Init&);
 void compile(Compiler&, const Sync&);
 void compile(Compiler&, const TreeHalve&);
 void compile(Compiler&, const WarpShuffle&);
-void compile(Compiler&, const LdMatrix&);
-void compile(Compiler&, const Mma&);
 void compile(Compiler&, const ClusterSync&);
 void compile(Compiler&, const ClusterLoad&);
 void compile(Compiler&, const CpAsyncCopy&);
@@ -35,8 +33,18 @@ void compile(Compiler&, const CpAsyncCommit&);
 void compile(Compiler&, const CpAsyncWait&);
 void compile(Compiler&, const MbarrierInit&);
 void compile(Compiler&, const MbarrierArriveExpectTx&);
+void compile(Compiler&, const MbarrierArrive&);
 void compile(Compiler&, const MbarrierWait&);
 void compile(Compiler&, const TmaDescriptor&);
 void compile(Compiler&, const TmaLoad&);
+void compile(Compiler&, const Produce&);
+
+// matrix_statements.cpp
+void compile(Compiler&, const LdMatrix&);
+void compile(Compiler&, const Mma&);
+void compile(Compiler&, const Wgmma&);
+void compile(Compiler&, const WgmmaFence&);
+void compile(Compiler&, const WgmmaCommit&);
+void compile(Compiler&, const WgmmaWait&);
 
 }  // namespace deplo::ir::exec

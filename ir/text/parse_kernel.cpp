@@ -92,6 +92,47 @@ Stmt mma(Terms& in) {
   return s;
 }
 
+SharedMatrix shared_matrix(Terms& in) {
+  SharedMatrix m;
+  in.element(m.buffer, m.index);
+  m.transposed = in.take_if("transposed");
+  m.swizzle = static_cast<int>(in.field("swizzle", 0, 128));
+  m.leading = in.option("leading", 0, 1 << 18);
+  return m;
+}
+
+// Wgmma(acc0, acc1 <- a[0, 0] swizzle=128, b[0, 0, 0] transposed swizzle=128 leading=8192, atom=m64n8k16)
+Stmt wgmma(Terms& in) {
+  Wgmma s;
+  in.expect("(");
+  do s.sums.push_back(in.name("an accumulator"));
+  while (in.take_if(","));
+  in.expect({"<", "-"});
+  s.a = shared_matrix(in);
+  in.expect(",");
+  s.b = shared_matrix(in);
+  in.expect({",", "atom", "="});
+  s.atom = in.name("a matrix instruction");
+  in.expect(")");
+  return s;
+}
+
+Stmt wgmma_fence(Terms& in) {
+  WgmmaFence s;
+  in.expect("(");
+  in.separated(")", [&] { s.sums.push_back(in.name("an accumulator")); });
+  return s;
+}
+
+Stmt wgmma_wait(Terms& in) {
+  WgmmaWait s;
+  in.expect("(");
+  s.keep = in.field("keep", 0, 7);
+  while (in.take_if(",")) s.sums.push_back(in.name("an accumulator"));
+  in.expect(")");
+  return s;
+}
+
 Stmt cluster_load(Terms& in) {
   ClusterLoad s;
   in.expect("(");
@@ -135,13 +176,36 @@ Stmt mbarrier_init(Terms& in) {
   return s;
 }
 
-Stmt mbarrier_arrive(Terms& in) {
+Stmt mbarrier_arrive_expect_tx(Terms& in) {
   MbarrierArriveExpectTx s;
   in.expect("(");
   in.slot(s.barrier, s.slot);
   in.expect(",");
   s.bytes = in.field("bytes", 0, most_extent);
   in.expect(")");
+  return s;
+}
+
+Stmt mbarrier_arrive(Terms& in) {
+  MbarrierArrive s;
+  in.expect("(");
+  in.slot(s.barrier, s.slot);
+  in.expect(")");
+  return s;
+}
+
+// Produce(threads=128, own=24, others=240): …
+Stmt produce(Terms& in) {
+  Produce s;
+  in.expect("(");
+  s.threads = in.field("threads", 1, 1024);
+  if (in.take_if(",")) {
+    s.own = in.field("own", 1, 255);
+    in.expect(",");
+    s.others = in.field("others", 1, 255);
+  }
+  in.expect({")", ":"});
+  s.body = nested(in);
   return s;
 }
 
@@ -191,16 +255,22 @@ std::span<const Keyword> kernel_keywords() {
       {"WarpShuffle", warp_shuffle},
       {"LdMatrix", ld_matrix},
       {"Mma", mma},
+      {"Wgmma", wgmma},
+      {"WgmmaFence", wgmma_fence},
+      {"WgmmaCommit", [](Terms&) -> Stmt { return WgmmaCommit{}; }},
+      {"WgmmaWait", wgmma_wait},
       {"ClusterSync", [](Terms&) -> Stmt { return ClusterSync{}; }},
       {"ClusterLoad", cluster_load},
       {"CpAsyncCopy", cp_async_copy},
       {"CpAsyncCommit", [](Terms&) -> Stmt { return CpAsyncCommit{}; }},
       {"CpAsyncWait", cp_async_wait},
       {"MbarrierInit", mbarrier_init},
-      {"MbarrierArriveExpectTx", mbarrier_arrive},
+      {"MbarrierArriveExpectTx", mbarrier_arrive_expect_tx},
+      {"MbarrierArrive", mbarrier_arrive},
       {"MbarrierWait", mbarrier_wait},
       {"TmaDescriptor", tma_descriptor},
       {"TmaLoad", tma_load},
+      {"Produce", produce},
   };
   return keywords;
 }

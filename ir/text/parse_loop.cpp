@@ -20,6 +20,7 @@ Stmt marked(Terms& in, Loop loop) {
     in.expect("=");
     loop.atom = in.name("a matrix instruction");
   }
+  loop.producers = in.option("producers", 0, 1024);
   loop.body = nested(in);
   return loop;
 }

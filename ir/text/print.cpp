@@ -129,6 +129,7 @@ class Printer {
     }
     if (!l.per.empty()) (out += " per ") += l.per;
     if (!l.atom.empty()) (out += " mma=") += l.atom;
+    option(" producers", l.producers);
     out += '\n';
     body(l.body, indent + 1);
   }
@@ -265,6 +266,35 @@ class Printer {
     integer(", part=", s.part);
     out.append(", atom=").append(s.atom).append(")\n");
   }
+  void sums_and_close(const std::vector<std::string>& sums) {
+    separated(sums, [&](const std::string& sum) { out += sum; });
+    out += ")\n";
+  }
+  void matrix(const SharedMatrix& m) {
+    access(m.buffer, m.index);
+    if (m.transposed) out += " transposed";
+    integer(" swizzle=", m.swizzle);
+    option(" leading", m.leading);
+  }
+  void statement(const Wgmma& s, int) {
+    out += "Wgmma(";
+    separated(s.sums, [&](const std::string& sum) { out += sum; });
+    out += " <- ";
+    matrix(s.a);
+    out += ", ";
+    matrix(s.b);
+    out.append(", atom=").append(s.atom).append(")\n");
+  }
+  void statement(const WgmmaFence& s, int) {
+    out += "WgmmaFence(";
+    sums_and_close(s.sums);
+  }
+  void statement(const WgmmaCommit&, int) { out += "WgmmaCommit\n"; }
+  void statement(const WgmmaWait& s, int) {
+    integer("WgmmaWait(keep=", s.keep);
+    out += s.sums.empty() ? "" : ", ";
+    sums_and_close(s.sums);
+  }
   void statement(const WarpShuffle& s, int) {
     out += "WarpShuffle(";
     value(s.dst, s.type);
@@ -303,6 +333,11 @@ class Printer {
     access(s.barrier, {s.slot});
     integer(", bytes=", s.bytes, ")\n");
   }
+  void statement(const MbarrierArrive& s, int) {
+    out += "MbarrierArrive(";
+    access(s.barrier, {s.slot});
+    out += ")\n";
+  }
   void statement(const MbarrierWait& s, int) {
     out += "MbarrierWait(";
     access(s.barrier, {s.slot});
@@ -314,6 +349,13 @@ class Printer {
     out += "))";
     option(" swizzle", s.swizzle);
     out += '\n';
+  }
+  void statement(const Produce& s, int indent) {
+    integer("Produce(threads=", s.threads);
+    option(", own", s.own);
+    option(", others", s.others);
+    out += "):\n";
+    body(s.body, indent + 1);
   }
   void statement(const TmaLoad& s, int) {
     out += "TmaLoad(";

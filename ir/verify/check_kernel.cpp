@@ -9,6 +9,7 @@
 #include "ir/verify/checks.h"
 #include "ir/verify/operands.h"
 #include "ir/verify/violation.h"
+#include "ir/walk.h"
 
 namespace deplo::ir::verifier {
 namespace {
@@ -22,6 +23,48 @@ void check_barrier(Context& c, const std::string& text, const Expr& slot) {
   const Name* barrier = c.names.find(text);
   if (barrier == nullptr || barrier->kind != Name::Kind::barrier) fail("`{}` is not a barrier before this", text);
   c.index.in_range(slot, barrier->extents[0]);
+}
+
+constexpr std::int64_t warpgroup = 4 * warp;
+
+void check_warpgroups(const Context& c) {
+  if (c.threads % warpgroup != 0) fail("{} threads are no whole warpgroups", c.threads);
+  check_convergent(c);
+}
+
+// Different ones, of `lanes`; 0: of any.
+void check_sums(Context& c, const std::vector<std::string>& sums, int lanes) {
+  check_warpgroups(c);
+  for (const std::string& sum : sums) {
+    if (std::ranges::count(sums, sum) > 1) fail("`{}` is named twice", sum);
+    check_accumulator(c, sum, {DType::f32, lanes > 0 ? lanes : c.names.use(sum).type.lanes}, Op::add);
+  }
+}
+
+// All of the matrix, rows x k elements, is in the buffer, whose rows are a pattern wide.
+DType check_matrix(Context& c, const SharedMatrix& m, std::int64_t rows, std::int64_t k) {
+  const Name& buffer = check_shared_access(c, m.buffer, m.index, 1);
+  const DType dtype = buffer.type.dtype;
+  if (!is_float16(dtype)) fail("`{}` holds {}, no 16 bits", m.buffer, name(dtype));
+  if (m.swizzle != 32 && m.swizzle != 64 && m.swizzle != 128)
+    fail("a swizzle of {}, not 32, 64 or 128 bytes", m.swizzle);
+  const std::int64_t panel = m.swizzle / bytes(dtype);
+  if (buffer.extents.back() != panel)
+    fail("rows of {} elements under a swizzle of {}", buffer.extents.back(), m.swizzle);
+  // PTX ISA, "Matrix Descriptor Format": 14 bits of 16 bytes.
+  constexpr std::int64_t most_leading = (std::int64_t{1} << 18) - 16;
+  if (m.leading < 0 || m.leading % 16 != 0 || m.leading > most_leading)
+    fail("leading={}, not a multiple of 16 up to {}", m.leading, most_leading);
+  if (m.transposed && rows > panel && m.leading == 0) fail("{} columns are several panels of {}", rows, panel);
+  std::vector<std::int64_t> strides = row_major_strides(buffer.extents);
+  std::int64_t count = 1;
+  for (const std::int64_t extent : buffer.extents) count *= extent;
+  const std::int64_t last = m.transposed
+                                ? (rows - 1) / panel * (m.leading / bytes(dtype)) + (k - 1) * panel + (rows - 1) % panel
+                                : (rows - 1) * panel + k - 1;
+  if (c.index.evaluate(flat_offset(m.index, strides)).range.high + last >= count)
+    fail("the matrix reaches behind `{}`", m.buffer);
+  return dtype;
 }
 
 bool is_power_of_two(std::int64_t n) { return n >= 1 && std::has_single_bit(static_cast<std::uint64_t>(n)); }
@@ -92,7 +135,7 @@ void check(Context& c, const LdMatrix& l) {
 
 void check(Context& c, const Mma& m) {
   const mma::Atom* atom = mma::find_atom(m.atom);
-  if (atom == nullptr) fail("`{}` is no matrix instruction", m.atom);
+  if (atom == nullptr || atom->of_warpgroup()) fail("`{}` is no matrix instruction of a warp", m.atom);
   check_allowed(c, *atom);
   if (m.sums.size() != 2 && m.sums.size() != 4) fail("it adds to two vectors or four scalars, found {}", m.sums.size());
   const Type sums = {DType::f32, m.sums.size() == 2 ? 2 : 1};
@@ -106,6 +149,26 @@ void check(Context& c, const Mma& m) {
   if (b.dtype != a.dtype || b.lanes < atom->packed() * (m.part + atom->b_matrices()))
     fail("`{}` has fewer than {} matrices of {}", m.b, m.part + atom->b_matrices(), name(a.dtype));
   check_convergent(c);
+}
+
+void check(Context& c, const Wgmma& w) {
+  const mma::Atom* atom = mma::find_atom(w.atom);
+  if (atom == nullptr || !atom->of_warpgroup()) fail("`{}` is no matrix instruction of a warpgroup", w.atom);
+  const std::size_t registers = static_cast<std::size_t>(atom->m * atom->n / warpgroup);
+  if (w.sums.size() != registers && 2 * w.sums.size() != registers)
+    fail("it adds to {} vectors or {} scalars, found {}", registers / 2, registers, w.sums.size());
+  check_sums(c, w.sums, w.sums.size() == registers ? 1 : 2);
+  const DType a = check_matrix(c, w.a, atom->m, atom->k), b = check_matrix(c, w.b, atom->n, atom->k);
+  if (a != b) fail("`{}` holds {}, `{}` {}", w.a.buffer, name(a), w.b.buffer, name(b));
+}
+
+void check(Context& c, const WgmmaFence& w) { check_sums(c, w.sums, 0); }
+
+void check(Context& c, const WgmmaCommit&) { check_warpgroups(c); }
+
+void check(Context& c, const WgmmaWait& w) {
+  if (w.keep < 0) fail("keep={}", w.keep);
+  check_sums(c, w.sums, 0);
 }
 
 void check(Context& c, const ClusterSync&) { check_in_cluster(c); }
@@ -152,6 +215,8 @@ void check(Context& c, const MbarrierArriveExpectTx& m) {
   if (m.bytes < 0 || m.bytes > max_transaction) fail("{} bytes, not 0 to {}", m.bytes, max_transaction);
 }
 
+void check(Context& c, const MbarrierArrive& m) { check_barrier(c, m.barrier, m.slot); }
+
 void check(Context& c, const MbarrierWait& m) {
   check_barrier(c, m.barrier, m.slot);
   c.index.in_range(m.phase, 2);
@@ -181,6 +246,35 @@ void check(Context& c, const TmaLoad& t) {
   for (const std::int64_t extent : d.box) box *= extent;
   if (box > room) fail("a box of {} elements, `{}` has {}", box, t.buffer, room);
   check_barrier(c, t.barrier, t.slot);
+}
+
+// One thread executes the body: it copies and counts, and nothing depends on which of the block's threads it is.
+void check(Context& c, const Produce& p) {
+  check_in_tile(c);
+  check_convergent(c);
+  if (c.producing) fail("a block has one Produce");
+  c.producing = true;
+  if (p.threads % warp != 0) fail("{} threads are no whole warps", p.threads);
+  const bool reserves = p.own != 0 || p.others != 0;
+  // PTX ISA, "setmaxnreg": multiples of 8 from 24 to 256, of whole warpgroups.
+  const auto legal = [](std::int64_t n) { return n >= 24 && n <= 256 && n % 8 == 0; };
+  if (reserves && (!legal(p.own) || !legal(p.others)))
+    fail("{} and {} registers, not multiples of 8 from 24 to 256", p.own, p.others);
+  if (reserves && (p.threads % warpgroup != 0 || c.threads % warpgroup != 0))
+    fail("registers are dealt out to whole warpgroups, found {} and {} threads", p.threads, c.threads);
+  for_each(p.body, [&](const Stmt& stmt) {
+    const bool copies = stmt.as<Loop>() != nullptr || stmt.as<If>() != nullptr || stmt.as<MbarrierWait>() != nullptr ||
+                        stmt.as<MbarrierArriveExpectTx>() != nullptr || stmt.as<TmaLoad>() != nullptr;
+    if (!copies) fail("it holds loops, conditions, waits and copies by TMA, nothing else");
+    const auto uniform = [&](const std::string& text) {
+      const Name* axis = c.names.find(text);
+      if (axis != nullptr && axis->kind == Name::Kind::axis && axis->active && axis->varies)
+        fail("`{}` is an axis of the threads that do not execute it", text);
+    };
+    visit_reads(
+        stmt, [&](const Expr& e) { for_each_variable(e, uniform); }, uniform);
+  });
+  check_body(c, p.body);
 }
 
 }  // namespace deplo::ir::verifier

@@ -37,6 +37,20 @@ void check_atom(Context& c, const Loop& l) {
   check_convergent(c);
 }
 
+// Others fill the slots: by TMA, in turn, each waited for where it is filled.
+void check_producers(const Context& c, const Loop& l) {
+  if (c.program.level != Level::tile) fail("threads fill the slots of others in Tile IR only");
+  if (l.producers < 1 || l.producers % mma::warp != 0) fail("{} producers are no whole warps", l.producers);
+  if (c.threads % mma::warp != 0) fail("{} threads are no whole warps", c.threads);
+  const std::size_t stages = stage_run(l.body, 0);
+  for (std::size_t i = 0; i < stages; ++i)
+    if (const auto& s = *l.body[i].as<Stage>(); s.transport != Transport::tma || s.slots < 2 || !s.when.is_constant(1))
+      fail("`{}` does not travel by TMA to several slots", s.buffer);
+  if (stages == 0 || stages == l.body.size() || l.body[stages].as<AsyncWait>() == nullptr)
+    fail("a loop whose slots others fill begins with its Stages and their wait");
+  check_convergent(c);
+}
+
 void define_value(Context& c, const std::string& text, const Type& type) {
   c.names.define(text, Name::Kind::value, "a value").type = type;
 }
@@ -72,6 +86,7 @@ void check(Context& c, const Loop& l) {
   const IndexProver::Mark outside = c.index.mark();
   c.index.enter(l.axis, start.varies, loop_values(start.range, l.step, l.axis.extent));
   if (!l.atom.empty()) check_atom(c, l);
+  if (l.producers != 0) check_producers(c, l);
   // Which lane holds an element of an operand is the instruction's matter.
   const std::string* const lanes = std::exchange(c.vector_axis, l.atom.empty() ? c.vector_axis : nullptr);
   c.divergent += diverges;

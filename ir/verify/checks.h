@@ -31,6 +31,10 @@ void check(Context&, const TreeHalve&);
 void check(Context&, const WarpShuffle&);
 void check(Context&, const LdMatrix&);
 void check(Context&, const Mma&);
+void check(Context&, const Wgmma&);
+void check(Context&, const WgmmaFence&);
+void check(Context&, const WgmmaCommit&);
+void check(Context&, const WgmmaWait&);
 void check(Context&, const ClusterSync&);
 void check(Context&, const ClusterLoad&);
 void check(Context&, const CpAsyncCopy&);
@@ -38,8 +42,10 @@ void check(Context&, const CpAsyncCommit&);
 void check(Context&, const CpAsyncWait&);
 void check(Context&, const MbarrierInit&);
 void check(Context&, const MbarrierArriveExpectTx&);
+void check(Context&, const MbarrierArrive&);
 void check(Context&, const MbarrierWait&);
 void check(Context&, const TmaDescriptor&);
 void check(Context&, const TmaLoad&);
+void check(Context&, const Produce&);
 
 }  // namespace deplo::ir::verifier

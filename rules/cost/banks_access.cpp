@@ -278,6 +278,7 @@ std::optional<WarpAccess> Accesses::look(const Site& site, const ir::Load& load,
 void Accesses::look_at_fragments(const Site& site, const ir::Loop& loop, std::vector<WarpAccess>& result) const {
   ir::mma::Product product;
   if (!ir::mma::find_product(tile_, loop, product).empty()) return;
+  if (product.atom->of_warpgroup()) return;  // no thread reads them: patterns are what the hardware reads at once
   for (const Fragment& fragment : {fragment_of_a(product, loop.axis.name), fragment_of_b(product, loop.axis.name, "")})
     if (auto access = look_at(site, fragment)) {
       access->times *=

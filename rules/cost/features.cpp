@@ -20,10 +20,10 @@ void find_launch(const ir::Program& tile, const Target& target, Features& out) {
   out.lanes = static_cast<double>(ir::count_of(tile_of(tile), ir::Bind::vector));
   out.shared_bytes = static_cast<double>(shared_bytes(tile, target));
   out.registers = out.mix.registers + static_cast<double>(target.cpu ? 0 : other_registers);
+  const std::int64_t launched = launched_threads(tile_of(tile));
   if (const std::int64_t resident = tile_of(tile).resident; resident > 0)
-    out.registers = std::min(
-        out.registers, static_cast<double>(thread_registers(static_cast<std::int64_t>(out.threads), target, resident)));
-  const Occupancy fits = occupancy(static_cast<std::int64_t>(out.threads), static_cast<std::int64_t>(out.registers),
+    out.registers = std::min(out.registers, static_cast<double>(thread_registers(launched, target, resident)));
+  const Occupancy fits = occupancy(launched, static_cast<std::int64_t>(out.registers),
                                    static_cast<std::int64_t>(out.shared_bytes), target);
   out.occupancy = fits.fraction;
   out.resident = static_cast<double>(std::max<std::int64_t>(fits.blocks, 1));

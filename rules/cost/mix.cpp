@@ -70,6 +70,11 @@ class Counter {
         count(s->then, times * share, visits * share);
       }
       if (const auto* s = stmt.as<ir::Loop>()) enter(*s, times, visits);
+      if (const auto* s = stmt.as<ir::Produce>()) {  // beside the others: nobody waits for its turns
+        producing_ = true;
+        count(s->body, times, 0);
+        producing_ = false;
+      }
     }
     double longest = 0;
     for (const auto& [name, length] : links) longest = std::max(longest, length);
@@ -139,10 +144,18 @@ class Counter {
           mix_.arithmetic += times;
           mix_.flops += 2 * static_cast<double>(atom.m * atom.n * atom.k) / ir::mma::warp * times;
         },
+        [&](const ir::Wgmma& s) {
+          const ir::mma::Atom& atom = *ir::mma::find_atom(s.atom);
+          mix_.arithmetic += times;
+          mix_.flops += 2 * static_cast<double>(atom.m * atom.n * atom.k) /
+                        static_cast<double>(ir::mma::warp * atom.warps) * times;
+        },
+        [&](const ir::WgmmaWait&) { mix_.barriers += times; },
         [&](const ir::ClusterLoad&) { mix_.shared_loads += times; },
         [&](const ir::ClusterSync&) { mix_.barriers += times; }, [&](const ir::TmaLoad& s) { box(s, times); },
         [&](const ir::Prefetch&) { mix_.prefetches += times; }, [&](const ir::If&) { mix_.branches += times; },
-        [&](const ir::Sync&) { mix_.barriers += times; }, [&](const ir::MbarrierWait&) { mix_.barriers += times; },
+        [&](const ir::Sync&) { mix_.barriers += times; },
+        [&](const ir::MbarrierWait&) { mix_.barriers += producing_ ? 0 : times; },
         [&](const ir::WarpShuffle& s) {
           const auto steps = std::countr_zero(static_cast<std::uint64_t>(s.length));
           operation(s.op, s.type, steps * times);
@@ -157,8 +170,9 @@ class Counter {
         // Counted where its body is, declared, or one instruction among thousands.
         [](const ir::Loop&) {}, [](const ir::Tile&) {}, [](const ir::Index&) {}, [](const ir::Init&) {},
         [](const ir::Smem&) {}, [](const ir::CpAsyncCommit&) {}, [](const ir::CpAsyncWait&) {},
-        [](const ir::MbarrierInit&) {}, [](const ir::MbarrierArriveExpectTx&) {}, [](const ir::TmaDescriptor&) {},
-        []<class S>(const S&) requires(!ir::permits(S::levels, ir::Level::kernel)) {
+        [](const ir::WgmmaFence&) {}, [](const ir::WgmmaCommit&) {}, [](const ir::MbarrierArrive&) {},
+        [](const ir::Produce&) {}, [](const ir::MbarrierInit&) {}, [](const ir::MbarrierArriveExpectTx&) {},
+        [](const ir::TmaDescriptor&) {}, []<class S>(const S&) requires(!ir::permits(S::levels, ir::Level::kernel)) {
           CHECK(!"a statement of Kernel IR");
         });
   }
@@ -213,6 +227,7 @@ class Counter {
   const Target& target_;
   ir::Ranges scope_;
   double threads_ = 1, blocks_ = 1;
+  bool producing_ = false;  // inside a Produce
   std::size_t position_ = 0;
   std::unordered_map<std::string, Life> lives_;
   std::map<std::string, const ir::TmaDescriptor*> boxes_;

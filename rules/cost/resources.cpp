@@ -65,6 +65,16 @@ std::int64_t least_registers(std::int64_t values) {
   return register_tile_registers(side, ceil_div(values, side));
 }
 
+std::int64_t producers(const ir::Tile& tile) {
+  std::int64_t threads = 0;
+  ir::for_each(tile.body, [&](const ir::Stmt& stmt) {
+    if (const auto* loop = stmt.as<ir::Loop>()) threads = std::max(threads, loop->producers);
+  });
+  return threads;
+}
+
+std::int64_t launched_threads(const ir::Tile& tile) { return ir::count_of(tile, ir::Bind::thread) + producers(tile); }
+
 std::int64_t thread_values(const ir::Tile& tile) {
   return ir::count_of(tile, ir::Bind::reg) * ir::count_of(tile, ir::Bind::vector);
 }
@@ -85,6 +95,10 @@ std::int64_t copies_of(const ir::Load& load, const ir::Tile& tile) {
 
 std::int64_t trip_instructions(const ir::Loop& loop, const ir::Tile& tile) {
   const std::int64_t outputs = thread_values(tile);
+  if (const ir::mma::Atom* atom = ir::mma::find_atom(loop.atom); atom != nullptr && atom->of_warpgroup()) {
+    constexpr std::int64_t each = 16;  // with its two descriptors, as ptxas writes them
+    return each * ceil_div(outputs * atom->warps * ir::mma::warp, atom->m * atom->n);
+  }
   if (!loop.atom.empty()) {
     // One instruction for four sums; of the operands half a load for each row and column of them.
     constexpr std::int64_t sums = ir::mma::row_registers * ir::mma::column_registers;
@@ -257,6 +271,7 @@ std::int64_t shared_bytes(const ir::Program& program, const Target& target) {
       declare(combine->acc, ir::DType::f32, meeting_places(program, *combine, target), ir::Smem{}.align);
     }
   });
+  if (producers(tile_of(program)) > 0) barriers *= 2;  // for full slots and for free ones
   if (barriers > 0) declarations.emplace_back(ir::MbarrierInit{"mbar", barriers, 1});
   return ir::shared_layout(declarations, target).bytes;
 }

@@ -65,8 +65,8 @@ class Materializer {
   }
 
  private:
-  void lower(const ir::Body& from, ir::Body& to) {
-    for (std::size_t i = 0; i < from.size();) {
+  void lower(const ir::Body& from, ir::Body& to, std::size_t first = 0) {
+    for (std::size_t i = first; i < from.size();) {
       for (const ir::AccumulatorStart& start : starts_)
         if (start.body == &from && start.index == i) lower(start, to);
       const std::size_t stages = ir::stage_run(from, i), combines = exchange_run(from, i);
@@ -97,6 +97,13 @@ class Materializer {
     lower(s.body, inside);
     launch.body = std::move(kernel_.shared);
     stages_.initialise(launch.body);
+    if (const std::int64_t threads = producers(s); threads > 0) {
+      ir::Produce produce;
+      produce.threads = threads;
+      deal_registers(s, produce);
+      fill_slots(s.body, produce.body);
+      launch.body.emplace_back(std::move(produce));
+    }
     std::move(inside.begin(), inside.end(), std::back_inserter(launch.body));
     to.emplace_back(std::move(launch));
   }
@@ -169,9 +176,90 @@ class Materializer {
       to.emplace_back(ir::Prefetch{s.buffer, replication_.at(s.index, instance), s.write});
   }
 
+  // Threads that only copy need few registers; the sums of warpgroups need more than a launch deals out to each.
+  void deal_registers(const ir::Tile& tile, ir::Produce& produce) const {
+    constexpr std::int64_t fewest = 24, most = 240, step = 8;  // PTX ISA, "setmaxnreg"; 240 as CUTLASS
+    if (!kernel_.target.wgmma || produce.threads % 128 != 0) return;
+    const std::int64_t threads = kernel_.threads + produce.threads,
+                       each = thread_registers(threads, kernel_.target, std::max<std::int64_t>(tile.resident, 1)),
+                       others = (each * threads - fewest * produce.threads) / kernel_.threads / step * step;
+    if (std::min(others, most) <= each) return;
+    produce.own = fewest;
+    produce.others = std::min(others, most);
+  }
+
+  static bool holds_filled(const ir::Body& body) {
+    bool found = false;
+    ir::for_each(body, [&](const ir::Stmt& stmt) {
+      const auto* loop = stmt.as<ir::Loop>();
+      found |= loop != nullptr && loop->producers > 0;
+    });
+    return found;
+  }
+
+  // The loops around the Stages of a loop that producers fill, and nothing else.
+  void fill_slots(const ir::Body& from, ir::Body& to) {
+    for (const ir::Stmt& stmt : from) {
+      const ir::Body* body = ir::inner_body(stmt);
+      if (body == nullptr) continue;
+      const auto* loop = stmt.as<ir::Loop>();
+      const bool fills = loop != nullptr && loop->producers > 0;
+      if (!fills && !holds_filled(*body)) continue;
+      if (const auto* guard = stmt.as<ir::If>()) {
+        ir::If inside = {replication_.at(guard->condition), {}};
+        fill_slots(*body, inside.then);
+        to.emplace_back(std::move(inside));
+        continue;
+      }
+      ir::Loop inside = {loop->axis, replication_.at(loop->start), loop->step, 1, {}};
+      kernel_.scope.emplace_back(loop->axis.name, ir::range_of(inside));
+      if (fills)
+        stages_.produce(*body, inside.body);
+      else
+        fill_slots(*body, inside.body);
+      kernel_.scope.pop_back();
+      to.emplace_back(std::move(inside));
+    }
+  }
+
+  // A loop whose slots producers fill. The products of warpgroups on one slab go on while those on the next begin: its
+  // slot is free a trip later.
+  void lower_filled(const ir::Loop& s, ir::Body& to) {
+    const std::size_t stages = ir::stage_run(s.body, 0);
+    const auto& wait = *s.body[stages].as<ir::AsyncWait>();
+    ir::Loop loop = {s.axis, 0, 1, s.unroll, {}};
+    kernel_.scope.emplace_back(s.axis.name, ir::range_of(loop));
+    kernel_.loops.push_back(s.axis.name);
+    stages_.wait_until_full(wait, loop.body);
+    const auto* products = s.body.size() == stages + 2 ? s.body.back().as<ir::Loop>() : nullptr;
+    SumsUnderWay sums;
+    if (products != nullptr && !products->atom.empty())
+      sums = lower_products(*products, kernel_, replication_, stages_, loop.body);
+    else
+      lower(s.body, loop.body, stages + 1);
+    const ir::Expr trip = ir::var(s.axis.name);
+    if (sums.empty()) {
+      stages_.release(wait.slot, 1, loop.body);
+    } else {
+      loop.body.emplace_back(ir::WgmmaWait{1, {}});
+      stages_.release(ir::substitute(wait.slot, {{s.axis.name, trip - 1}}), ir::less(0, trip), loop.body);
+    }
+    kernel_.loops.pop_back();
+    kernel_.scope.pop_back();
+    to.emplace_back(std::move(loop));
+    if (sums.empty()) return;
+    to.emplace_back(ir::WgmmaWait{0, std::move(sums)});
+    stages_.release(ir::substitute(wait.slot, {{s.axis.name, ir::Expr(s.axis.extent - 1)}}), 1, to);
+  }
+
   // A start of its own for each register, or a loop `per` register: the whole statement is replicated.
   void lower(const ir::Loop& s, ir::Body& to) {
-    if (!s.atom.empty()) return lower_products(s, kernel_, replication_, stages_, to);
+    if (!s.atom.empty()) {
+      if (SumsUnderWay sums = lower_products(s, kernel_, replication_, stages_, to); !sums.empty())
+        to.emplace_back(ir::WgmmaWait{0, std::move(sums)});
+      return;
+    }
+    if (s.producers > 0) return lower_filled(s, to);
     Dependence on = replication_.of(s.start);
     if (!s.per.empty()) on |= replication_.of_axis(s.per);
     replication_.each_instance(on, [&](const Instance& instance) {

@@ -19,7 +19,14 @@ class ProductLowering {
     CHECK(fault.empty());
   }
 
-  ir::Loop run() {
+  SumsUnderWay run(ir::Body& to) {
+    if (product_.atom->of_warpgroup()) return of_warpgroups(to);
+    to.emplace_back(of_warps());
+    return {};
+  }
+
+ private:
+  ir::Loop of_warps() {
     ir::Loop loop = {loop_.axis, 0, 1, loop_.unroll, {}};
     loop.axis.extent = ir::mma::trips(loop_);
     kernel_.scope.emplace_back(loop.axis.name, ir::range_of(loop));
@@ -34,7 +41,65 @@ class ProductLowering {
     return loop;
   }
 
- private:
+  // All products of the loop are one group.
+  SumsUnderWay of_warpgroups(ir::Body& to) {
+    std::vector<std::string> all;
+    const Copies& sums = replication_.copies(product_.acc);
+    for (const Instance& instance : replication_.instances(sums.on)) all.push_back(replication_.name(sums, instance));
+    to.emplace_back(ir::WgmmaFence{all});
+    ir::Loop loop = {loop_.axis, 0, 1, loop_.unroll, {}};
+    loop.axis.extent = ir::mma::trips(loop_);
+    kernel_.scope.emplace_back(loop.axis.name, ir::range_of(loop));
+    const std::uint64_t on_a = registers_of(*product_.a, product_.rows),
+                        on_b = registers_of(*product_.b, product_.columns) & ~bit(product_.next);
+    for (const Instance& at_a : replication_.instances({on_a, false}))
+      for (const Instance& at_b : replication_.instances({on_b, false})) {
+        const Instance at = joined(at_a, on_a, at_b, on_b);
+        loop.body.emplace_back(ir::Wgmma{sums_at(sums, at), matrix(*product_.a, !product_.a_by_rows, at),
+                                         matrix(*product_.b, !product_.b_by_columns, at), product_.atom->name});
+      }
+    kernel_.scope.pop_back();
+    to.emplace_back(std::move(loop));
+    to.emplace_back(ir::WgmmaCommit{});
+    return all;
+  }
+
+  // Where the operand of one instruction begins: the element of the first row, column and turn.
+  ir::SharedMatrix matrix(const ir::Load& load, bool transposed, const Instance& instance) const {
+    ir::Substitution first = {{loop_.axis.name, ir::var(loop_.axis.name) * product_.atom->k}};
+    for (const std::string& axis :
+         {product_.row_thread, product_.column_thread, product_.warp, product_.rows, product_.columns, product_.next})
+      if (!axis.empty()) first.emplace_back(axis, ir::Expr(0));
+    std::vector<ir::Expr> index;
+    for (const ir::Expr& e : load.index) index.push_back(ir::simplify(ir::substitute(e, first), kernel_.scope));
+    return stages_.matrix(load.buffer, replication_.at(index, instance), transposed);
+  }
+
+  std::vector<std::string> sums_at(const Copies& sums, Instance instance) const {
+    std::vector<std::string> result;
+    for (std::int64_t j = 0; j < product_.atom->n / ir::mma::warp_columns; ++j) {
+      set(instance, product_.next, j);
+      append_sums(sums, instance, result);
+    }
+    return result;
+  }
+
+  void set(Instance& instance, const std::string& axis, std::int64_t value) const {
+    const std::uint64_t mask = bit(axis);
+    if (mask != 0) instance[static_cast<std::size_t>(std::countr_zero(mask))] = value;
+  }
+
+  // Of 16 x 8 sums those of a thread.
+  void append_sums(const Copies& sums, Instance instance, std::vector<std::string>& to) const {
+    for (std::int64_t r = 0; r < ir::mma::row_registers; ++r) {
+      set(instance, product_.rows, r);
+      for (std::int64_t v = 0; v < (sums.on.vector ? 1 : ir::mma::column_registers); ++v) {
+        set(instance, product_.columns, v);
+        to.push_back(replication_.name(sums, instance));
+      }
+    }
+  }
+
   struct Part {
     std::string name;
     std::int64_t part = 0;  // the first of its matrices
@@ -44,7 +109,7 @@ class ProductLowering {
     std::vector<std::pair<Instance, Part>> fragments;
   };
 
-  std::uint64_t bit(const std::string& axis) const { return replication_.of_axis(axis).reg; }
+  std::uint64_t bit(const std::string& axis) const { return axis.empty() ? 0 : replication_.of_axis(axis).reg; }
 
   // Of the axes in `mask` that the load depends on.
   std::uint64_t registers_of(const ir::Load& load, const std::string& without) const {
@@ -104,19 +169,9 @@ class ProductLowering {
     return result;
   }
 
-  void multiply(const Copies& sums, Instance instance, const Part& a, const Part& b, ir::Body& to) {
-    ir::Mma mma = {{}, a.name, b.name, b.part, std::string(product_.atom->name)};
-    const auto set = [&](const std::string& axis, std::int64_t value) {
-      const std::uint64_t mask = bit(axis);
-      if (mask != 0) instance[static_cast<std::size_t>(std::countr_zero(mask))] = value;
-    };
-    for (std::int64_t r = 0; r < ir::mma::row_registers; ++r) {
-      set(product_.rows, r);
-      for (std::int64_t v = 0; v < (sums.on.vector ? 1 : ir::mma::column_registers); ++v) {
-        set(product_.columns, v);
-        mma.sums.push_back(replication_.name(sums, instance));
-      }
-    }
+  void multiply(const Copies& sums, const Instance& instance, const Part& a, const Part& b, ir::Body& to) {
+    ir::Mma mma = {{}, a.name, b.name, b.part, product_.atom->name};
+    append_sums(sums, instance, mma.sums);
     to.emplace_back(std::move(mma));
   }
 
@@ -129,9 +184,9 @@ class ProductLowering {
 
 }  // namespace
 
-void lower_products(const ir::Loop& loop, KernelBuilder& kernel, Replication& replication, const StageLowering& stages,
-                    ir::Body& to) {
-  to.emplace_back(ProductLowering(loop, kernel, replication, stages).run());
+SumsUnderWay lower_products(const ir::Loop& loop, KernelBuilder& kernel, Replication& replication,
+                            const StageLowering& stages, ir::Body& to) {
+  return ProductLowering(loop, kernel, replication, stages).run(to);
 }
 
 }  // namespace deplo::rules::materializer

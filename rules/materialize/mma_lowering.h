@@ -7,6 +7,8 @@
 
 namespace deplo::rules::materializer {
 
-void lower_products(const ir::Loop&, KernelBuilder&, Replication&, const StageLowering&, ir::Body& to);
+/// What is under way when a loop's instructions are issued: of warpgroups, one group; its sums are there behind the wait.
+using SumsUnderWay = std::vector<std::string>;
+SumsUnderWay lower_products(const ir::Loop&, KernelBuilder&, Replication&, const StageLowering&, ir::Body& to);
 
 }  // namespace deplo::rules::materializer

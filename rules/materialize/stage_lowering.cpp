@@ -35,8 +35,10 @@ StageLowering::StageLowering(KernelBuilder& kernel, const Replication& replicati
     : kernel_(kernel), replication_(replication) {
   ir::for_each(kernel.tile.body, [&](const ir::Stmt& stmt) {
     if (const auto* stage = stmt.as<ir::Stage>()) declare(*stage);
+    if (const auto* loop = stmt.as<ir::Loop>()) produced_ |= loop->producers > 0;
   });
   while (barriers_ > 0 && !kernel.reserve(barrier_)) barrier_ += "_";
+  while (produced_ && !kernel.reserve(empty_)) empty_ += "_";
 }
 
 void StageLowering::declare(const ir::Stage& stage) {
@@ -56,7 +58,29 @@ void StageLowering::declare(const ir::Stage& stage) {
 void StageLowering::initialise(ir::Body& to) const {
   if (barriers_ == 0) return;
   to.emplace_back(ir::MbarrierInit{barrier_, barriers_, 1});
+  if (produced_) to.emplace_back(ir::MbarrierInit{empty_, barriers_, kernel_.threads / kernel_.target.warp});
   to.emplace_back(ir::Sync{});
+}
+
+// The parity of the phase before the first: nobody waits for slots that nothing has filled yet.
+void StageLowering::produce(const ir::Body& trip, ir::Body& to) const {
+  const std::size_t stages = ir::stage_run(trip, 0);
+  const auto& wait = *trip[stages].as<ir::AsyncWait>();
+  const ir::Expr phase = ir::simplify(ir::Expr(1) - replication_.at(wait.phase), kernel_.scope);
+  to.emplace_back(ir::MbarrierWait{empty_, replication_.at(wait.slot), phase});
+  start_boxes(std::span(trip).subspan(0, stages), to);
+}
+
+void StageLowering::wait_until_full(const ir::AsyncWait& wait, ir::Body& to) const {
+  to.emplace_back(ir::MbarrierWait{barrier_, replication_.at(wait.slot), replication_.at(wait.phase)});
+}
+
+// One thread of each warp.
+void StageLowering::release(const ir::Expr& slot, const ir::Expr& when, ir::Body& to) const {
+  const ir::Expr first = ir::equal(ir::simplify(kernel_.thread_id() % kernel_.target.warp, kernel_.scope), 0);
+  ir::If one = {when.is_constant(1) ? first : ir::Expr(ir::ExprOp::land, when, first), {}};
+  one.then.emplace_back(ir::MbarrierArrive{empty_, ir::simplify(replication_.at(slot), kernel_.scope)});
+  to.emplace_back(std::move(one));
 }
 
 // Before a slot is filled again its readers must be done. Where the loop around walks several slots, the barrier of the
@@ -110,14 +134,29 @@ std::vector<ir::Expr> StageLowering::place(const std::string& buffer, const std:
   return stage == stages_.end() ? index : ir::physical_index(*stage->second, index, kernel_.scope);
 }
 
+ir::SharedMatrix StageLowering::matrix(const std::string& buffer, const std::vector<ir::Expr>& index,
+                                       bool transposed) const {
+  const ir::Stage& stage = *stages_.at(buffer);
+  CHECK(stage.swizzle > 0);
+  std::int64_t panel = stage.panel > 0 && transposed ? stage.swizzle : 0;  // bytes
+  for (std::size_t i = 0; i + 1 < stage.slab.size(); ++i) panel *= stage.slab[i].extent;
+  return {buffer, place(buffer, index), transposed, stage.swizzle, panel};
+}
+
 std::vector<ir::Expr> StageLowering::place_in_slot(const ir::Stage& stage, std::vector<ir::Expr> in_slab) const {
   if (stage.slots > 1) in_slab.insert(in_slab.begin(), replication_.at(stage.slot));
   return ir::physical_index(stage, in_slab, kernel_.scope);
 }
 
-// One thread: an arrival that expects the bytes of all boxes of the run, and the boxes.
+// One thread of the block starts them.
 void StageLowering::load_boxes(std::span<const ir::Stmt> run, ir::Body& to) const {
   ir::If one = {ir::equal(kernel_.thread_id(), 0), {}};
+  start_boxes(run, one.then);
+  to.emplace_back(std::move(one));
+}
+
+// An arrival that expects the bytes of all boxes of the run, and the boxes.
+void StageLowering::start_boxes(std::span<const ir::Stmt> run, ir::Body& to) const {
   std::int64_t bytes = 0;
   ir::Expr slot = 0;
   for (const ir::Stmt& stmt : run) {
@@ -126,10 +165,9 @@ void StageLowering::load_boxes(std::span<const ir::Stmt> run, ir::Body& to) cons
     bytes += ir::slot_count(stage) * ir::bytes(stage.dtype);
     slot = replication_.at(stage.slot);
   }
-  one.then.emplace_back(ir::MbarrierArriveExpectTx{barrier_, slot, bytes});
+  to.emplace_back(ir::MbarrierArriveExpectTx{barrier_, slot, bytes});
   for (const ir::Stmt& stmt : run)
-    if (stmt.as<ir::Stage>()->transport == ir::Transport::tma) load_box(*stmt.as<ir::Stage>(), one.then);
-  to.emplace_back(std::move(one));
+    if (stmt.as<ir::Stage>()->transport == ir::Transport::tma) load_box(*stmt.as<ir::Stage>(), to);
 }
 
 // One load per panel.

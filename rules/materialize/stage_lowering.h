@@ -20,6 +20,11 @@ class StageLowering {
 
   /// At the head of the Tile: the barriers that tensor copies report to.
   void initialise(ir::Body& to) const;
+  /// What fills the slots of such a loop beside the block: a trip of the loop, its body given.
+  void produce(const ir::Body& trip, ir::Body& to) const;
+  /// In the threads of the block: until the trip's slots are full, and when the thread's warp is done with slot `slot`.
+  void wait_until_full(const ir::AsyncWait&, ir::Body& to) const;
+  void release(const ir::Expr& slot, const ir::Expr& when, ir::Body& to) const;
   /// A run of neighbouring Stages (ir::stage_run).
   void fill(std::span<const ir::Stmt> run, ir::Body& to);
   void wait(const ir::AsyncWait&, ir::Body& to) const;
@@ -27,6 +32,8 @@ class StageLowering {
   void leave_condition() { ready_in_.reset(); }
   /// Where an element lies: in a stage's memory by its layout, in other buffers where it is.
   std::vector<ir::Expr> place(const std::string& buffer, const std::vector<ir::Expr>& index) const;
+  /// The matrix that begins there, as matrix instructions of a warpgroup read it.
+  ir::SharedMatrix matrix(const std::string& buffer, const std::vector<ir::Expr>& index, bool transposed) const;
   /// Of the elements of a stage's buffer.
   ir::DType dtype_of(const std::string& buffer) const { return stages_.at(buffer)->dtype; }
 
@@ -34,6 +41,7 @@ class StageLowering {
   void declare(const ir::Stage&);
   bool needs_barrier_before(std::span<const ir::Stmt> run) const;
   void load_boxes(std::span<const ir::Stmt> run, ir::Body& to) const;
+  void start_boxes(std::span<const ir::Stmt> run, ir::Body& to) const;
   void load_box(const ir::Stage&, ir::Body& to) const;
   void copy(const ir::Stage&, ir::Body& to);
   ir::Loop copy_loop(std::int64_t copies);
@@ -46,8 +54,9 @@ class StageLowering {
   const Replication& replication_;
   std::map<std::string, const ir::Stage*, std::less<>> stages_;  // the first of each buffer
   std::int64_t barriers_ = 0;                                    // one per slot that tensor copies fill
-  std::string barrier_ = "mbar";
-  bool async_ = false;  // cp.async somewhere
+  std::string barrier_ = "mbar", empty_ = "empty";
+  bool produced_ = false;  // by threads that wait at `empty_` until a slot is free
+  bool async_ = false;     // cp.async somewhere
   /// The loops around the last barrier before a fill: in each of their rounds all slots were free there.
   std::optional<std::vector<std::string>> ready_in_;
 };

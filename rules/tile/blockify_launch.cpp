@@ -78,6 +78,9 @@ std::int64_t wanted_rows(const ir::Program& program, const Matmul& matmul, const
 std::int64_t wanted_columns(std::int64_t bm, const ir::Program& program, const Matmul& matmul, const Target& target) {
   const ir::Tile& tile = tile_of(program);
   const std::int64_t m = tile.axes[matmul.m].extent, n = tile.axes[matmul.n].extent;
+  // Two warpgroups of 64 x 256 take a block of 128 x 256; where these fill three of four units it pays.
+  const bool wide = target.wgmma && bm >= 128 && 4 * ceil_div(m, bm) * ceil_div(n, 256) >= 3 * target.units;
+  if (wide && multiplies_matrices(program, matmul, target)) return 256;
   if (!target.cpu)
     return multiplies_matrices(program, matmul, target) && ceil_div(m, bm) * ceil_div(n, 128) < target.units ? 64 : 128;
   const std::int64_t row_threads = std::max<std::int64_t>(1, bm / 8);

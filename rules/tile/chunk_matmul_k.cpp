@@ -20,6 +20,8 @@ constexpr std::array<std::int64_t, 5> gpu_few_rows = {32, 16, 64, 8, 128};
 
 // Of matrix instructions: rows of 64 or 128 bytes (of tf32 128), and some products between two barriers.
 constexpr std::array<std::int64_t, 5> product_chunks = {32, 64, 16, 128, 8};
+// Of warpgroups: rows of TMA's widest pattern.
+constexpr std::array<std::int64_t, 5> warpgroup_chunks = {64, 128, 32, 16, 8};
 
 // On CPUs long chunks pay: the accumulators of every thread of a block are spilled and reloaded once per chunk. Best is
 // one chunk, while a panel of 32 columns of it takes no more than half of the cache; with few rows there is little to
@@ -62,7 +64,7 @@ std::vector<Value> chunk_sizes(const ir::Program& program, const Matmul& matmul,
   const bool long_chunks = rows > few_rows || reads_in_place(program, matmul, rows);
   const std::span<const std::int64_t> cpu = long_chunks ? cpu_chunks : cpu_few_rows;
   std::span<const std::int64_t> gpu = rows <= sliced_rows ? gpu_few_rows : gpu_chunks;
-  if (multiplies_matrices(program, matmul, target)) gpu = product_chunks;
+  if (multiplies_matrices(program, matmul, target)) gpu = target.wgmma ? warpgroup_chunks : product_chunks;
   for (const std::int64_t wanted : target.cpu ? cpu : gpu) {
     const std::int64_t d = nearest(chunks, wanted);
     const bool near = d < k && 2 * d <= 3 * wanted && 3 * d >= 2 * wanted;

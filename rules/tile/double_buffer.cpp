@@ -14,11 +14,12 @@ namespace {
 
 // Shared memory that each further slot takes.
 std::int64_t slot_bytes(const ir::Loop& loop) {
-  constexpr std::int64_t granule = 16;  // what the next buffer is aligned to
+  constexpr std::int64_t granule = 16, mbarrier = 8;  // what the next buffer is aligned to; an object's bytes
   std::int64_t total = 0;
   for (std::size_t i = 0; i < leading_stages(loop.body); ++i) {
     const auto& stage = *loop.body[i].as<ir::Stage>();
     total += ceil_div(ir::slot_count(stage) * ir::bytes(stage.dtype), granule) * granule;
+    if (stage.transport == ir::Transport::tma) total += mbarrier;
   }
   return total;
 }
@@ -28,6 +29,7 @@ std::int64_t slot_bytes(const ir::Loop& loop) {
 std::vector<Value> depths(const ir::Loop& loop, std::int64_t slot, std::int64_t room, const Target& target) {
   const std::int64_t most = std::min(loop.axis.extent, 1 + room / slot);
   // Matrix instructions are done with a slab sooner than the next one has travelled.
+  if (target.wgmma && has_products(loop.body)) return options({4, 3, 2, 1, 5, 6}, 1, most);
   if (target.async_copy && has_products(loop.body)) return options({3, 4, 2, 1, 5, 6}, 1, most);
   return target.async_copy ? options({2, 1, 3, 4}, 1, most) : options({1, 2, 3, 4}, 1, most);
 }
@@ -60,6 +62,10 @@ void index_slot(ir::Body& body, const std::string& buffer, const ir::Expr& slot)
   });
 }
 
+bool waits(const ir::Body& body) {
+  return std::ranges::any_of(body, [](const ir::Stmt& stmt) { return stmt.as<ir::AsyncWait>() != nullptr; });
+}
+
 ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
   ir::Tile& tile = tile_of(program);
   const std::vector<std::size_t> loops = chunk_loops(tile);
@@ -74,6 +80,7 @@ ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
       stage.slot = slot;
       index_slot(loop.body, stage.buffer, slot);
     }
+    if (waits(loop.body)) put_wait(tile, loops[i]);
   }
   return program;
 }

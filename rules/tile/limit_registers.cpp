@@ -15,7 +15,7 @@ constexpr std::int64_t few_values = 16;  // of a thread: its registers limit not
 // anything; of equal limits the most blocks.
 std::vector<Value> blocks(const ir::Program& program, const Target& target) {
   const ir::Tile& tile = tile_of(program);
-  const std::int64_t threads = ir::count_of(tile, ir::Bind::thread), least = least_registers(thread_values(tile)),
+  const std::int64_t threads = launched_threads(tile), least = least_registers(thread_values(tile)),
                      fit = occupancy(threads, 1, shared_bytes(program, target), target).blocks;
   std::vector<Value> result = {Value{std::int64_t{0}}};
   for (std::int64_t count = 1; count <= fit; ++count) {

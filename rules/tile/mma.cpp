@@ -7,12 +7,13 @@
 #include "ir/mma.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "ir/float16.h"
 #include "ir/walk.h"
 #include "rules/cost/resources.h"
-#include "rules/tile/helpers/common.h"
+#include "rules/tile/helpers/stages.h"
 
 namespace deplo::rules {
 namespace {
@@ -30,10 +31,16 @@ Block block_of(const ir::Program& program, const Matmul& matmul) {
   return {axes[matmul.m].extent, axes[matmul.n].extent};
 }
 
-// A warp's fragments, besides the sums: each row and column of atoms has two registers of operands.
-bool fits(const Block& warp, std::int64_t threads, const Atom& atom, const Target& target) {
-  const std::int64_t sums = warp.m * warp.n / ir::mma::warp;
-  const std::int64_t operands = atom.a_matrices() * (warp.m / atom.m) + atom.b_matrices() * (warp.n / atom.n);
+// What one instruction's warps, 1 or 4, have of the block in `rows` x `columns` warps.
+Block part_of(const Block& block, const Atom& atom, std::int64_t rows, std::int64_t columns) {
+  return {block.m * atom.warps / rows, block.n / columns};
+}
+
+// A warp's fragments, besides the sums: each row and column of atoms has registers of operands. A warpgroup has none.
+bool fits(const Block& part, std::int64_t threads, const Atom& atom, const Target& target) {
+  const std::int64_t sums = part.m * part.n / (ir::mma::warp * atom.warps);
+  const std::int64_t operands =
+      atom.of_warpgroup() ? 0 : atom.a_matrices() * (part.m / atom.m) + atom.b_matrices() * (part.n / atom.n);
   return threads <= target.max_threads && sums <= target.register_floats &&
          sums + operands + other_registers <= thread_registers(threads, target);
 }
@@ -42,12 +49,12 @@ bool fits(const Block& warp, std::int64_t threads, const Atom& atom, const Targe
 std::vector<std::pair<std::int64_t, std::int64_t>> grids(const Block& block, const Atom& atom, const Target& target) {
   std::vector<std::pair<double, std::pair<std::int64_t, std::int64_t>>> scored;
   const std::int64_t most_m = block.m / atom.m, most_n = block.n / atom.n;
-  for (const std::int64_t rows : divisors(most_m, 1, most_m))
+  for (const std::int64_t groups : divisors(most_m, 1, most_m))
     for (const std::int64_t columns : divisors(most_n, 1, most_n)) {
-      const std::int64_t warps = rows * columns;
-      const Block warp = {block.m / rows, block.n / columns};
-      if (!fits(warp, warps * ir::mma::warp, atom, target)) continue;
-      const double loads = 1.0 / static_cast<double>(warp.m) + 1.0 / static_cast<double>(warp.n);
+      const std::int64_t rows = groups * atom.warps, warps = rows * columns;
+      const Block part = part_of(block, atom, rows, columns);
+      if (!fits(part, warps * ir::mma::warp, atom, target)) continue;
+      const double loads = 1.0 / static_cast<double>(part.m) + 1.0 / static_cast<double>(part.n);
       const double few = std::max(0.0, 1 - static_cast<double>(warps) / 4), many = warps > 8 ? 1 : 0;
       scored.push_back({loads * (1 + 4 * few + many), {rows, columns}});
     }
@@ -57,49 +64,96 @@ std::vector<std::pair<std::int64_t, std::int64_t>> grids(const Block& block, con
   return result;
 }
 
-ir::Expr position(const std::string& warp, std::int64_t each, const std::string& tile, std::int64_t atom,
-                  const ir::Expr& within) {
-  return ir::var(warp) * each + (tile.empty() ? ir::Expr(0) : ir::var(tile) * atom) + within;
+// The sum of each axis times its step; "" is no axis.
+ir::Expr position(std::initializer_list<std::pair<std::string, std::int64_t>> steps) {
+  ir::Expr sum = 0;
+  for (const auto& [axis, step] : steps)
+    if (!axis.empty()) sum = sum + ir::var(axis) * step;
+  return sum;
 }
 
 ir::Program with_products(ir::Program program, const Atom& atom, std::int64_t rows, std::int64_t columns) {
+  using namespace ir::mma;
   const auto matmul = find_matmul(program);
-  const Block block = block_of(program, *matmul), warp = {block.m / rows, block.n / columns};
-  to_edit(program, *matmul->reduce).atom = std::string(atom.name);
+  const Block part = part_of(block_of(program, *matmul), atom, rows, columns);
+  to_edit(program, *matmul->reduce).atom = atom.name;
   const auto add = [&](std::int64_t extent, ir::Bind bind) {
+    if (extent == 1) return std::string();
     std::string name = ir::fresh_axis(program);
     tile_of(program).axes.push_back({name, extent, bind});
     return name;
   };
   const std::string m = tile_of(program).axes[matmul->m].name, n = tile_of(program).axes[matmul->n].name;
-  const std::string g = add(ir::mma::row_threads, ir::Bind::thread), t = add(ir::mma::column_threads, ir::Bind::thread);
-  const std::string tile_m = warp.m == atom.m ? "" : add(warp.m / atom.m, ir::Bind::reg);
-  const std::string r = add(ir::mma::row_registers, ir::Bind::reg);
-  const std::string tile_n = warp.n == atom.n ? "" : add(warp.n / atom.n, ir::Bind::reg);
-  const std::string v = add(ir::mma::column_registers, ir::Bind::reg);
-  tile_of(program).axes[matmul->m].extent = rows;
+  const std::string w = add(atom.warps, ir::Bind::thread), g = add(row_threads, ir::Bind::thread),
+                    t = add(column_threads, ir::Bind::thread);
+  const std::string tile_m = add(part.m / atom.m, ir::Bind::reg), r = add(row_registers, ir::Bind::reg);
+  const std::string tile_n = add(part.n / atom.n, ir::Bind::reg), j = add(atom.n / warp_columns, ir::Bind::reg),
+                    v = add(column_registers, ir::Bind::reg);
+  tile_of(program).axes[matmul->m].extent = rows / atom.warps;
   tile_of(program).axes[matmul->n].extent = columns;
   ir::substitute_axes(program,
-                      {{m, position(m, warp.m, tile_m, atom.m, ir::var(r) * ir::mma::row_threads + ir::var(g))},
-                       {n, position(n, warp.n, tile_n, atom.n, ir::var(t) * ir::mma::column_registers + ir::var(v))}});
+                      {{m, position({{m, part.m}, {tile_m, atom.m}, {w, warp_rows}, {r, row_threads}, {g, 1}})},
+                       {n, position({{n, part.n}, {tile_n, atom.n}, {j, warp_columns}, {t, 2}, {v, 1}})}});
   return program;
 }
 
-// Why the products of a matmul are none for an atom; "" where they are. Rows of 16 bytes, which ldmatrix reads, begin
-// at multiples of that in the slabs.
+const ir::Loop& marked_loop(const ir::Program& program) {
+  const ir::Loop* marked = nullptr;
+  ir::for_each(program.body, [&](const ir::Stmt& stmt) {
+    if (const auto* loop = stmt.as<ir::Loop>(); loop != nullptr && !loop->atom.empty()) marked = loop;
+  });
+  CHECK(marked != nullptr);
+  return *marked;
+}
+
+// A slab as wgmma's descriptors want it, in the widest pattern: an instruction of `rows`, or columns, begins with a
+// panel where these are not along k.
+std::optional<ir::Stage> for_warpgroups(const ir::Program& program, const ir::Stage& stage, bool transposed,
+                                        std::int64_t rows) {
+  if (!tma_refusal(stage, *program.find(stage.source)).empty()) return std::nullopt;
+  std::optional<ir::Stage> widest;
+  for (ir::Stage& layout : tma_layouts(stage)) {
+    if (layout.swizzle == 0 || (transposed && rows % (layout.swizzle / ir::bytes(stage.dtype)) != 0)) continue;
+    widest = std::move(layout);
+    widest->transport = ir::Transport::tma;
+  }
+  return widest;
+}
+
+// Both operands of warpgroups travel by TMA; false where one cannot.
+bool stage_for_warpgroups(ir::Program& program) {
+  ir::mma::Product product;
+  CHECK(ir::mma::find_product(tile_of(program), marked_loop(program), product).empty());
+  const std::string a = product.a->buffer, b = product.b->buffer;
+  int found = 0;
+  ir::Tile& tile = tile_of(program);
+  for (const ChunkStage& at : chunk_stages(tile)) {
+    ir::Stage& stage = stage_at(tile, at);
+    const bool left = stage.buffer == a;
+    if (!left && stage.buffer != b) continue;
+    auto layout = for_warpgroups(program, stage, left ? !product.a_by_rows : !product.b_by_columns,
+                                 left ? product.atom->m : product.atom->n);
+    if (!layout) return false;
+    stage = *std::move(layout);
+    put_wait(tile, at.loop);
+    ++found;
+  }
+  return found == 2;
+}
+
+// Why the products of a matmul are none for an atom; "" where they are. Rows of 16 bytes, which ldmatrix reads, begin at
+// multiples of that in the slabs.
 std::string obstacle(const ir::Program& program, const Matmul& matmul, const Atom& atom, const Target& target) {
+  if (atom.of_warpgroup() && !target.wgmma) return "no matrix instructions of warpgroups on this target";
   if (matmul.reduce->axis.extent % atom.k != 0) return "a chunk is no whole number of atoms deep";
   const Block block = block_of(program, matmul);
   if (block.m % atom.m != 0 || block.n % atom.n != 0) return "the block is no whole number of atoms";
   const std::vector<std::pair<std::int64_t, std::int64_t>> warps = grids(block, atom, target);
   if (warps.empty()) return "no grid of warps has registers for the block";
-  const ir::Program made = with_products(program, atom, warps.front().first, warps.front().second);
-  const ir::Loop* marked = nullptr;
-  ir::for_each(made.body, [&](const ir::Stmt& stmt) {
-    if (const auto* loop = stmt.as<ir::Loop>(); loop != nullptr && !loop->atom.empty()) marked = loop;
-  });
+  ir::Program made = with_products(program, atom, warps.front().first, warps.front().second);
   ir::mma::Product product;
-  if (std::string fault = ir::mma::find_product(tile_of(made), *marked, product); !fault.empty()) return fault;
+  if (std::string fault = ir::mma::find_product(tile_of(made), marked_loop(made), product); !fault.empty())
+    return fault;
   const bool tf32 = atom.operands == ir::mma::Operands::tf32;
   ir::DType dtype = ir::DType::f32;
   for (const ir::Load* load : {product.a, product.b}) {
@@ -114,7 +168,9 @@ std::string obstacle(const ir::Program& program, const Matmul& matmul, const Ato
     if (load == product.b && stage->dtype != dtype) return "the operands have two types";
     dtype = stage->dtype;
   }
-  return "";
+  if (!atom.of_warpgroup()) return "";
+  if (!stage_for_warpgroups(made)) return "an operand's slab that TMA cannot copy in a pattern";
+  return fits_shared(made, target) ? "" : "no shared memory left for barriers and alignment";
 }
 
 Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
@@ -123,17 +179,18 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
   const auto matmul = find_matmul(program);
   if (!matmul) return Skip{"no matmul-shaped reduce loop"};
   if (pins.empty()) {
-    std::vector<Value> atoms;
+    std::vector<Value> groups, atoms;
     std::string why;
     for (const Atom& atom : ir::mma::atoms()) {
       if (atom.operands == ir::mma::Operands::tf32 && !program.allow_tf32) continue;
       std::string fault = obstacle(program, *matmul, atom, target);
-      if (fault.empty()) atoms.emplace_back(std::string(atom.name));
-      if (why.empty() || program.allow_tf32) why = std::move(fault);  // of what the program is made for
+      if (fault.empty()) (atom.of_warpgroup() ? groups : atoms).emplace_back(atom.name);
+      if (!atom.of_warpgroup() && (why.empty() || program.allow_tf32)) why = std::move(fault);  // what it is made for
     }
-    if (atoms.empty()) return Skip{std::move(why)};
-    atoms.emplace_back(std::string(none));
-    return Fork{"atom", std::move(atoms)};
+    std::ranges::move(atoms, std::back_inserter(groups));  // warpgroups read their operands once, where they lie
+    if (groups.empty()) return Skip{std::move(why)};
+    groups.emplace_back(std::string(none));
+    return Fork{"atom", std::move(groups)};
   }
   const Atom& atom = *ir::mma::find_atom(*pins.text("atom"));
   const auto rows = pins.integer("warps_m");
@@ -146,8 +203,10 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
 }
 
 ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
-  return with_products(std::move(program), *ir::mma::find_atom(*pins.text("atom")), pins.integer("warps_m").value(),
-                       pins.integer("warps_n").value());
+  const Atom& atom = *ir::mma::find_atom(*pins.text("atom"));
+  program = with_products(std::move(program), atom, pins.integer("warps_m").value(), pins.integer("warps_n").value());
+  if (atom.of_warpgroup()) CHECK(stage_for_warpgroups(program));
+  return program;
 }
 
 }  // namespace

@@ -25,6 +25,7 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
   for (const Staged& staged : staged_buffers(program)) {
     const ir::Stage& stage = *staged.stage;
     if (std::ranges::is_sorted(stage.slab, precedes) || pins.text(stage.source)) continue;
+    // Matrix instructions read rows of either order, and TMA and cp.async copy wide pieces of the source's.
     const bool factors = ir::is_float16(stage.dtype) || (program.allow_tf32 && stage.dtype == ir::DType::f32);
     if (target.mma && factors && find_matmul(program)) return Fork{stage.source, {Value{source}, Value{columns}}};
     return Fork{stage.source, {Value{columns}, Value{source}}};

@@ -27,7 +27,8 @@ std::int64_t slots_of(const ir::Loop& loop) { return loop.body.front().as<ir::St
 std::vector<std::size_t> pipelines(const ir::Tile& tile) {
   std::vector<std::size_t> places;
   for (const std::size_t place : chunk_loops(tile))
-    if (const ir::Loop& loop = loop_at(tile, place); slots_of(loop) > 1 && loop.axis.extent >= slots_of(loop))
+    if (const ir::Loop& loop = loop_at(tile, place);
+        slots_of(loop) > 1 && loop.axis.extent >= slots_of(loop) && loop.producers == 0)
       places.push_back(place);
   return places;
 }

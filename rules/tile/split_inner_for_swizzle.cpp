@@ -56,6 +56,7 @@ std::vector<Value> patterns(const std::vector<WarpAccess>& accesses, const ir::S
 }
 
 bool can_swizzle(const ir::Stage& stage, bool products) {
+  if (stage.swizzle > 0) return false;  // as matrix instructions ask for
   const bool chunks = stage.lanes * ir::bytes(stage.dtype) == 16;
   return stage.transport == ir::Transport::tma || (stage.transport == ir::Transport::async && chunks && products);
 }

@@ -50,7 +50,13 @@ std::optional<Lowering> drawn_schedule(const ir::Program& loop, const Target& ta
   while (const auto& fork = lowering.fork()) {
     const bool atom = fork->knob == "mma.atom";
     products |= atom;
-    lowering.choose(rng.below(fork->options.size() - (atom ? 1 : 0)));
+    // Warpgroups have a test of their own (wgmma_test.cpp).
+    const auto of_group = [](const Value& value) {
+      const ir::mma::Atom* found = ir::mma::find_atom(print(value));
+      return found != nullptr && found->of_warpgroup();
+    };
+    const auto groups = static_cast<std::size_t>(atom ? std::ranges::count_if(fork->options, of_group) : 0);
+    lowering.choose(groups + rng.below(fork->options.size() - groups - (atom ? 1 : 0)));
   }
   return products ? std::optional(std::move(lowering)) : std::nullopt;
 }

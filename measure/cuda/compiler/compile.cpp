@@ -72,11 +72,17 @@ std::optional<Failure> unsupported(const Nvrtc& nvrtc, std::string_view architec
                                                   nvrtc.version(), join(nvrtc.architectures(), ", "), architecture)};
 }
 
+// "sm_90a" of "sm_90" where the kernel asks for what only this architecture has.
+std::string variant_of(std::string_view architecture, const ir::KernelSource& source) {
+  const bool plain = !architecture.ends_with('a');
+  return std::string(architecture) + (source.architecture_specific && plain ? "a" : "");
+}
+
 }  // namespace
 
-Result<Cubin> compile_cubin(const ir::KernelSource& source, std::string_view architecture,
-                            const CompileOptions& options) {
+Result<Cubin> compile_cubin(const ir::KernelSource& source, std::string_view target, const CompileOptions& options) {
   const Nvrtc& nvrtc = nvrtc_of(options);
+  const std::string architecture = variant_of(target, source);
   if (auto failure = unsupported(nvrtc, architecture)) return *failure;
   const std::vector<std::string> words = nvrtc.options(architecture);
   const std::string key = key_of(source.text, words, nvrtc);
@@ -95,9 +101,10 @@ Result<Cubin> compile_cubin(const ir::KernelSource& source, std::string_view arc
   return *std::move(cubin);
 }
 
-Result<std::string> compile_ptx(const ir::KernelSource& source, std::string_view architecture,
+Result<std::string> compile_ptx(const ir::KernelSource& source, std::string_view target,
                                 const CompileOptions& options) {
   const Nvrtc& nvrtc = nvrtc_of(options);
+  const std::string architecture = variant_of(target, source);
   if (auto failure = unsupported(nvrtc, architecture)) return *failure;
   Nvrtc::Output output = nvrtc.compile(source.text, nvrtc.options(architecture), options.seconds);
   if (output.ptx.empty()) return failure_of(output, options.seconds);

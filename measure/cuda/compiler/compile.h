@@ -26,7 +26,7 @@ struct Cubin {
   bool cached = false;   // found on disk
 };
 
-/// `architecture`: "sm_90"; the letter of "sm_90a" is needed by no kernel of ours (docs/cuda.md). Fails with
+/// `architecture`: "sm_90"; a kernel that asks for its special features is built for "sm_90a" (docs/cuda.md). Fails with
 /// build_error (the first lines of the log), resource (more than a block may have) or build_timeout. Throws
 /// Error(environment) where there is no NVRTC. Any thread and any process: the same source, options and NVRTC are built
 /// once for all of them.

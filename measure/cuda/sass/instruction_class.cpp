@@ -45,7 +45,7 @@ constexpr Opcode table[] = {
     {"BGMMA", tensor, Pipe::issue},
     {"BMMA", tensor, Pipe::issue},
     {"DMMA", tensor, Pipe::issue},
-    {"HGMMA", tensor, Pipe::issue},
+    {"HGMMA", tensor, Pipe::tensor},
     {"HMMA", tensor, Pipe::tensor},
     {"IGMMA", tensor, Pipe::issue},
     {"IMMA", tensor, Pipe::issue},

@@ -19,7 +19,7 @@ constexpr Throughput throughputs[] = {
     {80, 64, 64, 1024}, {86, 128, 64, 256}, {90, 128, 64, 2048}, {100, 128, 128, 4096}, {120, 128, 128, 256}};
 // The same for every architecture since: 32-bit integer multiply-add, reciprocal and its like, warp shuffle.
 constexpr int imad_rate = 64, special_rate = 16, shuffle_rate = 32;
-constexpr int schedulers = 4, warp = 32;
+constexpr int schedulers = 4, warp = 32, warps_of_group = 4;
 constexpr int lanes = schedulers * warp;  // that are issued in a cycle
 static_assert(shuffle_rate == warp);      // one transfer, as a load of 4 bytes a thread
 
@@ -41,14 +41,26 @@ std::int64_t transfers(const Kind& kind) {
   return std::max(1, kind.width / (shares ? 8 : 4));
 }
 
-/// What an instruction asks of its pipe. ldmatrix shares nothing; HMMA.16816 is a product of 16 x 8 x 16 by a warp,
-/// HMMA.1688 of half as deep, which of tf32 takes as long (NVIDIA A100 Tensor Core GPU Architecture, table 1).
+/// Multiply-adds of a warp, or what takes as long: HMMA.16816 is a product of 16 x 8 x 16 by one, HMMA.1688 of half as
+/// deep, which of tf32 takes as long (NVIDIA A100 Tensor Core GPU Architecture, table 1); HGMMA.64x256x16 is one of what
+/// it says by four warps.
+std::int64_t multiply_adds(const Instruction& instruction) {
+  const bool shallow = instruction.has_modifier("1688") && !instruction.has_modifier("TF32");
+  if (instruction.mnemonic() != "HGMMA") return std::int64_t{16} * 8 * (shallow ? 8 : 16);
+  const std::size_t first = instruction.opcode.find('.') + 1;
+  std::int64_t product = 1, side = 0;
+  for (const char c : std::string_view(instruction.opcode).substr(first, instruction.opcode.find('.', first) - first)) {
+    const bool digit = c >= '0' && c <= '9';
+    if (!digit) product *= side;
+    side = digit ? 10 * side + (c - '0') : 0;
+  }
+  return product * side / warps_of_group;
+}
+
+/// What an instruction asks of its pipe. ldmatrix shares nothing.
 std::int64_t load_of(const Instruction& instruction, const Kind& kind, Pipe pipe) {
   if (pipe == Pipe::memory) return instruction.mnemonic() == "LDSM" ? kind.width / 4 : transfers(kind);
-  if (pipe == Pipe::tensor) {
-    const bool shallow = instruction.has_modifier("1688") && !instruction.has_modifier("TF32");
-    return std::int64_t{16} * 8 * (shallow ? 8 : 16);
-  }
+  if (pipe == Pipe::tensor) return multiply_adds(instruction);
   return 1;
 }
 

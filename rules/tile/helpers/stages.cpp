@@ -1,11 +1,14 @@
 #include "rules/tile/helpers/stages.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <utility>
 
 #include "ir/tma.h"
 #include "ir/walk.h"
+#include "rules/cost/resources.h"
 
 namespace deplo::rules {
 namespace {
@@ -129,6 +132,34 @@ const ir::Stage& stage_at(const ir::Tile& tile, const ChunkStage& at) {
 
 ir::Stage& stage_at(ir::Tile& tile, const ChunkStage& at) {
   return *loop_at(tile, at.loop).body[at.at].as<ir::Stage>();
+}
+
+std::int64_t tma_panel(std::int64_t columns, std::int64_t element) {
+  if (columns <= ir::tma::most_extent) return 0;
+  const std::vector<std::int64_t> widths = divisors(columns, 1, ir::tma::most_extent);
+  const auto good = [&](std::int64_t width) { return width * element % ir::tma::granule == 0; };
+  const auto widest = std::find_if(widths.rbegin(), widths.rend(), good);
+  return widest == widths.rend() ? 0 : *widest;
+}
+
+std::string tma_refusal(const ir::Stage& stage, const ir::Buffer& source) {
+  const std::int64_t element = ir::bytes(source.dtype);
+  if (element == 1) return fmt::format("`{}` has elements of {} bytes", source.name, element);
+  const auto descends = [](const ir::SlabAxis& a, const ir::SlabAxis& b) { return a.dim >= b.dim; };
+  const bool in_order = std::adjacent_find(stage.slab.begin(), stage.slab.end(), descends) == stage.slab.end();
+  if (!in_order || static_cast<std::size_t>(stage.slab.back().dim) + 1 != source.shape.size())
+    return fmt::format("the slab of `{}` has another order than its rows", source.name);
+  for (std::size_t d = 0; d < source.shape.size(); ++d)
+    if (source.shape[d] > 1 && source.strides[d] < 1) return fmt::format("`{}` repeats elements", source.name);
+  ir::TmaDescriptor box = {"", source.name, std::vector<std::int64_t>(source.shape.size(), 1), 0};
+  for (const ir::SlabAxis& axis : stage.slab) box.box[static_cast<std::size_t>(axis.dim)] = axis.extent;
+  if (const std::int64_t panel = tma_panel(box.box.back(), element); panel > 0) box.box.back() = panel;
+  if (std::string fault = ir::tma::fault(box, source); !fault.empty()) return fault;
+  std::int64_t bytes = element;
+  for (const std::int64_t extent : box.box) bytes *= extent;
+  return bytes % ir::tma::alignment == 0
+             ? ""
+             : fmt::format("a box of {} bytes, not a multiple of {}", bytes, ir::tma::alignment);
 }
 
 std::vector<ir::Stage> tma_layouts(const ir::Stage& stage) {

@@ -27,6 +27,10 @@ std::vector<ChunkStage> chunk_stages(const ir::Tile&);
 const ir::Stage& stage_at(const ir::Tile&, const ChunkStage&);
 ir::Stage& stage_at(ir::Tile&, const ChunkStage&);
 
+/// Why no descriptor of TMA can describe the slab, in one line; "" where one can.
+std::string tma_refusal(const ir::Stage&, const ir::Buffer& source);
+/// Columns of one box: all of them, else the widest panel that a box can hold. 0: whole rows.
+std::int64_t tma_panel(std::int64_t columns, std::int64_t element);
 /// How TMA can lay out a slab: as it does, then in each of its patterns, of which every panel is a whole number.
 std::vector<ir::Stage> tma_layouts(const ir::Stage&);
 

@@ -97,6 +97,29 @@ TEST_P(Compiles, RandomSchedules) {
   std::printf("%d kernels compiled for %s by NVRTC %s\n", compiled_, GetParam(), Nvrtc::get().version().c_str());
 }
 
+// A bf16 Linear(3584, 3584) of 512 rows, anywhere in its space.
+rules::Lowering random_linear(const Target& target, std::uint64_t seed) {
+  Rng rng(seed);
+  ir::Program loop = loop_program("linear", "M=512 N=3584 K=3584");
+  for (ir::Buffer& buffer : loop.buffers) buffer.dtype = ir::DType::bf16;
+  rules::Lowering lowering(std::move(loop), target);
+  while (lowering.fork()) lowering.choose(rng.below(lowering.fork()->options.size()));
+  return lowering;
+}
+
+TEST_P(Compiles, RandomSchedulesOfSixteenBits) {
+  const Clock::time_point end = Clock::now() + most_time;
+  for (std::uint64_t seed = 1; seed <= 300 && Clock::now() < end && !HasFatalFailure(); ++seed)
+    check(random_linear(target_, seed), fmt::format("linear, seed {}", seed));
+  std::printf("%d schedules compiled for %s\n", compiled_, GetParam());
+}
+
+// Half an hour.
+TEST_P(Compiles, DISABLED_TwoThousandOfSixteenBits) {
+  for (std::uint64_t seed = 1; seed <= 2000 && !HasFatalFailure(); ++seed)
+    check(random_linear(target_, seed), fmt::format("linear, seed {}", seed));
+}
+
 INSTANTIATE_TEST_SUITE_P(Cuda, Compiles, testing::Values("sm_80", "sm_90", "sm_100", "sm_120"));
 
 }  // namespace

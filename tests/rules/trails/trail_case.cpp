@@ -68,7 +68,7 @@ std::string check_meaning(const ir::Program& loop, const std::vector<const ir::P
   for (const ir::Program* program : programs) {
     std::string wrong;
     try {
-      wrong = difference(loop, expected, result(*program, memory, {.shared_bytes = target.shared_bytes}));
+      wrong = difference(loop, expected, result(*program, memory, {.shared_bytes = target.shared_bytes, .seed = seed}));
     } catch (const Error& e) {
       wrong = e.what();
     }

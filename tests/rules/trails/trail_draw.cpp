@@ -77,9 +77,9 @@ TrailCase random_case(std::string_view target, std::uint64_t seed) {
   const std::uint64_t limits = rng.below(6);
   c.tight = limits < 4 ? 0 : static_cast<int>(limits) - 3;
   c.lazy = std::array<std::uint64_t, 3>{0, 40, 80}.at(rng.below(3));
-  if (rng.below(5) == 0) {
+  if (rng.below(3) == 0) {
     c.kernel = products.at(rng.below(products.size()));
-    draw_extents(c, whole, 400e3, rng);
+    draw_extents(c, whole, 600e3, rng);
   } else {
     c.kernel = draw_kernel(rng);
     draw_extents(c, awkward, draw_most_operations(rng), rng);

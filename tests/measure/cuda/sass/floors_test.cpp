@@ -142,7 +142,31 @@ TEST_P(TensorFloors, EveryAtomIsAnInstruction) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Cuda, TensorFloors, testing::Values("sm_80", "sm_120"));
+INSTANTIATE_TEST_SUITE_P(Cuda, TensorFloors, testing::Values("sm_80", "sm_90", "sm_120"));
+
+// Two warpgroups multiply 64 x 256 each, and a third copies ahead of them to four slots: as a kernel by hand
+// (experiments/baselines/matmul_bf16_sm_90a.cu). ptxas names products that it has to serialise in a warning.
+TEST(WarpgroupFloors, ASpecializedMatmul) {
+  DEPLO_NEED_MACHINE_CODE("sm_90");
+  const Target target = load_target("sm_90");
+  ir::Program loop = ir::parse(rules::kernel("matmul").text, {{"M", 4096}, {"N", 4096}, {"K", 4096}}, "matmul");
+  for (ir::Buffer& buffer : loop.buffers) buffer.dtype = ir::DType::bf16;
+  const ir::KernelSource source =
+      ir::emit(rules::materialize(rules::heuristic(loop, target).program(), target), target);
+  for (const char* part : {"m64n256k16", "setmaxnreg.dec.sync.aligned.u32 24;", "setmaxnreg.inc.sync.aligned.u32 240;",
+                           "mbarrier_init(&empty[3], 8);"})
+    EXPECT_NE(source.text.find(part), std::string::npos) << part;
+  const auto cubin = compile_cubin(source, "sm_90");
+  ASSERT_TRUE(cubin.ok()) << cubin.failure().message;
+  EXPECT_EQ(cubin.value().warnings, "");
+  EXPECT_EQ(cubin.value().resources.registers, 168);
+  const KernelMix kernel = kernel_mix(parse_listing(disassemble(cubin.value().code)));
+  const LoopMix* hot = hot_loop(kernel);
+  ASSERT_NE(hot, nullptr);
+  EXPECT_EQ(issue_bound(hot->mix, "sm_90").pipe, Pipe::tensor);
+  EXPECT_EQ(issue_bound(hot->mix, "sm_90").cycles, 4 * 128);  // of 64 x 256 x 16 each, 2,048 multiply-adds a cycle
+  EXPECT_LE(hot->mix.instructions, 100);
+}
 
 }  // namespace
 }  // namespace deplo::measure::cuda::sass

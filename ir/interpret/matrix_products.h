@@ -1,0 +1,66 @@
+// Private to the interpreter: products of warpgroups that are under way.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "ir/interpret/shared_memory.h"
+
+namespace deplo::ir::exec {
+
+/// The elements of a matrix in shared memory, row by row: cells of one buffer.
+struct MatrixCells {
+  int buffer = 0;
+  std::vector<std::int64_t> cells;
+};
+
+/// One of a warpgroup: rows x columns sums, each over `depth` elements of a row of both operands.
+struct MatrixProduct {
+  int first_lane = 0;  // of the warpgroup
+  std::int64_t columns = 8;
+  std::vector<Operand> sums;
+  MatrixCells a, b;
+  static constexpr std::int64_t rows = 64, depth = 16;
+};
+
+/// Of one block.
+struct ProductState {
+  std::vector<std::vector<MatrixProduct>> groups;                   // committed, oldest first
+  std::vector<MatrixProduct> open;                                  // since the last commit
+  std::map<std::pair<std::size_t, int>, std::vector<double>> held;  // sums under way: value, lane of it
+  std::set<std::size_t> touched;                                    // sums written with no fence behind
+};
+
+/// A product reads its operands when it starts and again as late as it may, when somebody waits: an element that is not
+/// there at the first or changes before the second is a race. Its sums are NaN to everybody else until a wait names them:
+/// the compiler may read what no wait names at any time.
+class MatrixProducts : public ProductState {
+ public:
+  MatrixProducts(Lanes& lanes, SharedMemory& shared) : lanes_(lanes), shared_(shared) {}
+
+  bool used = false;  // by the program
+
+  void start_block() { static_cast<ProductState&>(*this) = {}; }
+  void check_finished() const;
+  void touch(std::size_t value) {
+    if (used) touched.insert(value);
+  }
+  void fence(const std::vector<Operand>& sums);
+  void start(MatrixProduct);
+  void commit();
+  void wait(std::int64_t keep, const std::vector<Operand>& sums);
+
+ private:
+  double read(const MatrixCells&, std::int64_t at, int lane) const;
+  void watch(const MatrixProduct&, int change);
+  void hold(const MatrixProduct&);
+  void finish(const MatrixProduct&);
+  bool is_under_way(std::size_t value) const;
+
+  Lanes& lanes_;
+  SharedMemory& shared_;
+};
+
+}  // namespace deplo::ir::exec

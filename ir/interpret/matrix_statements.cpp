@@ -1,0 +1,235 @@
+// The statements of Kernel IR that matrix instructions execute, by whole warps and warpgroups.
+#include <cmath>
+
+#include "core/error.h"
+#include "ir/float16.h"
+#include "ir/interpret/statements.h"
+#include "ir/mma.h"
+#include "ir/tma.h"
+
+namespace deplo::ir::exec {
+namespace {
+
+constexpr int warp_lanes = 32, matrix_rows = 8;
+
+/// Each thread reads the row that it names; then the warp deals out the elements.
+struct RunLdMatrix {
+  Access from;
+  std::size_t dst;
+  int matrices, packed;  // elements of a register
+  bool transposed;
+
+  void operator()(Machine& m, Mask mask) {
+    m.converge(mask);
+    const Offsets offsets = m.locate(from, mask);
+    Shared& shared = m.shared.buffers[static_cast<std::size_t>(from.buffer)];
+    for (int warp = 0; warp < m.lanes.count; warp += warp_lanes) {
+      double element[4][matrix_rows][8];
+      for (int j = 0; j < matrices; ++j)
+        for (int row = 0; row < matrix_rows; ++row) {
+          const int lane = warp + j * matrix_rows + row;
+          const std::int64_t at = offsets[lane];
+          if (at % from.lanes != 0)
+            m.lanes.fail("misaligned row of a matrix at element " + std::to_string(at) + " of " + shared.name, lane);
+          for (int column = 0; column < from.lanes; ++column)
+            element[j][row][column] = m.shared.read(shared, shared.cells[static_cast<std::size_t>(at + column)], lane);
+        }
+      for (int lane = 0; lane < warp_lanes; ++lane)
+        for (int w = 0; w < packed * matrices; ++w) {
+          const int j = w / packed, along = lane / 4, k = lane % 4 * packed + w % packed;
+          m.lanes.element(dst, w)[warp + lane] = transposed ? element[j][k][along] : element[j][along][k];
+        }
+    }
+  }
+};
+
+/// Collects the fragments of a warp's threads, multiplies, and deals the sums out again.
+struct RunMma {
+  const mma::Atom* atom;
+  std::vector<Operand> sums;
+  std::size_t a, b;
+  int part;
+
+  /// Of a register's element. The instruction does not say what it makes of the other bits of an f32.
+  double operand(Machine& m, std::size_t value, int w, int lane) const {
+    const double element = m.lanes.element(value, w)[lane];
+    if (atom->operands == mma::Operands::tf32 && std::isfinite(element) && element != rounded_tf32(element))
+      m.lanes.fail("an operand of " + atom->name + " that is not rounded: " + std::to_string(element), lane);
+    return element;
+  }
+
+  void operator()(Machine& m, Mask mask) const {
+    m.converge(mask);
+    const auto packed = static_cast<int>(atom->packed()), depth = static_cast<int>(atom->depth());
+    const auto k_of = [&](int matrix, int w, int t) { return matrix * depth + t * packed + w % packed; };
+    for (int warp = 0; warp < m.lanes.count; warp += warp_lanes) {
+      double left[16][16], right[16][8];
+      for (int lane = 0; lane < warp_lanes; ++lane) {
+        const int g = lane / 4, t = lane % 4;
+        for (int w = 0; w < packed * atom->a_matrices(); ++w) {  // rows g and 8 + g, and this along k
+          const int matrix = w / packed;
+          left[g + matrix % 2 * 8][k_of(matrix / 2, w, t)] = operand(m, a, w, warp + lane);
+        }
+        for (int w = 0; w < packed * atom->b_matrices(); ++w)
+          right[k_of(w / packed, w, t)][g] = operand(m, b, packed * part + w, warp + lane);
+      }
+      for (int lane = 0; lane < warp_lanes; ++lane)
+        for (std::size_t r = 0; r < 2; ++r)
+          for (std::size_t v = 0; v < 2; ++v) {
+            const bool vectors = sums.size() == 2;
+            const Operand& of = sums[vectors ? r : 2 * r + v];
+            double& sum = m.lanes.element(of.value, vectors ? static_cast<int>(v) : 0)[warp + lane];
+            const auto row = static_cast<std::size_t>(lane / 4) + 8 * r,
+                       column = static_cast<std::size_t>(lane % 4) * 2 + v;
+            for (std::size_t k = 0; k < static_cast<std::size_t>(atom->k); ++k) sum += left[row][k] * right[k][column];
+          }
+    }
+  }
+};
+
+constexpr int warpgroup_lanes = 4 * warp_lanes;
+
+/// Where the elements of a matrix of shared memory lie that a descriptor names.
+struct MatrixAt {
+  Access from;
+  std::int64_t rows;  // or columns: what is not k
+  bool transposed;
+  std::int64_t swizzle, leading;
+
+  // As the hardware walks: the pattern flips bits of the address. `first` is the element where the matrix begins.
+  MatrixCells cells(const Machine& m, std::int64_t first, int lane) const {
+    constexpr std::int64_t element = 2;
+    const Shared& shared = m.shared.buffers[static_cast<std::size_t>(from.buffer)];
+    if (shared.align % (swizzle * tma::pattern_rows) != 0)
+      m.lanes.fail("misaligned matrix: " + shared.name + " is aligned to " + std::to_string(shared.align) + " bytes",
+                   lane);
+    const std::int64_t step = swizzle * tma::pattern_rows, panel = swizzle / element;
+    MatrixCells result{from.buffer, {}};
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (std::int64_t k = 0; k < MatrixProduct::depth; ++k) {
+        const std::int64_t along = transposed ? k : i, column = transposed ? i : k;
+        const std::int64_t linear =
+            first * element + along / tma::pattern_rows * step + along % tma::pattern_rows * swizzle +
+            (transposed ? column / panel * leading + column % panel * element : column * element);
+        const std::int64_t cell = tma::swizzled_address(linear, static_cast<int>(swizzle)) / element;
+        if (cell < 0 || cell >= std::ssize(shared.cells))
+          m.lanes.fail("index out of range: a matrix reaches behind " + shared.name, lane);
+        result.cells.push_back(cell);
+      }
+    return result;
+  }
+};
+
+struct RunWgmma {
+  std::vector<Operand> sums;
+  std::int64_t columns;
+  MatrixAt a, b;
+
+  static std::vector<std::int64_t> firsts(Machine& m, MatrixAt& operand, Mask mask) {
+    const Offsets offsets = m.locate(operand.from, mask);
+    std::vector<std::int64_t> result;
+    for (int lane = 0; lane < m.lanes.count; ++lane) {
+      if (lane % warpgroup_lanes == 0) result.push_back(offsets[lane]);
+      if (offsets[lane] != result.back()) m.lanes.fail("the threads of a warpgroup name several matrices", lane);
+    }
+    return result;
+  }
+
+  void operator()(Machine& m, Mask mask) {
+    m.converge(mask);
+    const std::vector<std::int64_t> at_a = firsts(m, a, mask), at_b = firsts(m, b, mask);
+    for (std::size_t group = 0; group < at_a.size(); ++group) {
+      const int lane = static_cast<int>(group) * warpgroup_lanes;
+      m.products.start({lane, columns, sums, a.cells(m, at_a[group], lane), b.cells(m, at_b[group], lane)});
+    }
+  }
+};
+
+void check_warps(Compiler& c) {
+  if (c.machine.lanes.count % warp_lanes != 0) c.fail("expected whole warps of threads");
+}
+
+}  // namespace
+
+void compile(Compiler& c, const LdMatrix& s) {
+  check_warps(c);
+  const int packed = is_float16(s.type.dtype) ? 2 : 1, matrices = s.type.lanes / packed;
+  if (s.transposed && packed == 1) c.fail("expected matrices of 16 bits to transpose");
+  if (matrices < 1 || matrices > 4 || s.type.lanes % packed != 0) c.fail("expected one, two or four matrices");
+  RunLdMatrix run{c.access(s.buffer, s.index, 4 * packed), 0, matrices, packed, s.transposed};
+  if (!run.from.shared) c.fail("expected a shared buffer, found " + s.buffer);
+  run.dst = c.define(s.dst, s.type.lanes);
+  c.emit(std::move(run));
+}
+
+void compile(Compiler& c, const Mma& s) {
+  check_warps(c);
+  const Operand a = c.operand(s.a, 0), b = c.operand(s.b, 0);
+  const mma::Atom* atom = mma::find_atom(s.atom);
+  if (atom == nullptr || atom->of_warpgroup()) c.fail("expected a matrix instruction of a warp, found " + s.atom);
+  if (a.lanes != atom->packed() * atom->a_matrices() || s.part < 0 ||
+      b.lanes < atom->packed() * (s.part + atom->b_matrices()))
+    c.fail("expected the matrices of " + s.atom);
+  RunMma run{atom, {}, a.value, b.value, static_cast<int>(s.part)};
+  for (const std::string& sum : s.sums) run.sums.push_back(c.operand(sum, 0));
+  const bool vectors = run.sums.size() == 2;
+  if (!vectors && run.sums.size() != 4) c.fail("expected two or four accumulators");
+  for (const Operand& sum : run.sums)
+    if (sum.lanes != (vectors ? 2 : 1)) c.fail("expected accumulators of two lanes, or four of one");
+  c.emit(std::move(run));
+}
+
+namespace {
+
+std::vector<Operand> sums_of(Compiler& c, const std::vector<std::string>& names) {
+  if (c.machine.lanes.count % warpgroup_lanes != 0) c.fail("expected whole warpgroups of threads");
+  std::vector<Operand> sums;
+  for (const std::string& name : names) sums.push_back(c.operand(name, 0));
+  return sums;
+}
+
+MatrixAt matrix_at(Compiler& c, const SharedMatrix& s, std::int64_t rows) {
+  MatrixAt result{c.access(s.buffer, s.index, 1), rows, s.transposed, s.swizzle, s.leading};
+  if (!result.from.shared) c.fail("expected a shared buffer, found " + s.buffer);
+  if (c.machine.shared.buffers[static_cast<std::size_t>(result.from.buffer)].element_bytes != 2)
+    c.fail("expected elements of 16 bits in " + s.buffer);
+  if (s.swizzle != 32 && s.swizzle != 64 && s.swizzle != 128) c.fail("expected a swizzle of 32, 64 or 128 bytes");
+  return result;
+}
+
+}  // namespace
+
+void compile(Compiler& c, const Wgmma& s) {
+  const mma::Atom* atom = mma::find_atom(s.atom);
+  if (atom == nullptr || atom->m != MatrixProduct::rows || atom->k != MatrixProduct::depth)
+    c.fail("expected an instruction of a warpgroup");
+  RunWgmma run{sums_of(c, s.sums), atom->n, matrix_at(c, s.a, atom->m), matrix_at(c, s.b, atom->n)};
+  std::int64_t registers = 0;
+  for (const Operand& sum : run.sums) registers += sum.lanes;
+  if (registers * warpgroup_lanes != atom->m * atom->n) c.fail("expected an accumulator for each of a thread's sums");
+  c.machine.products.used = true;
+  c.emit(std::move(run));
+}
+
+void compile(Compiler& c, const WgmmaFence& s) {
+  c.emit([sums = sums_of(c, s.sums)](Machine& m, Mask mask) {
+    m.converge(mask);
+    m.products.fence(sums);
+  });
+}
+
+void compile(Compiler& c, const WgmmaCommit&) {
+  c.emit([](Machine& m, Mask mask) {
+    m.converge(mask);
+    m.products.commit();
+  });
+}
+
+void compile(Compiler& c, const WgmmaWait& s) {
+  c.emit([keep = s.keep, sums = sums_of(c, s.sums)](Machine& m, Mask mask) {
+    m.converge(mask);
+    m.products.wait(keep, sums);
+  });
+}
+
+}  // namespace deplo::ir::exec

@@ -1,0 +1,86 @@
+// specialize_warps: threads beside the block's fill the slots of a chunk loop by TMA, ahead of those that compute. They
+// wait for free slots, the others for full ones, and no barrier of the block stands in the loop.
+//   for a5 in 0..64: # free                        for a5 in 0..64: # free producers=128
+//     n1_smem = Stage(n1, …) buffers=4@(a5 % 4) tma      →   …
+//     AsyncWait(keep=0, phase=…, slot=(a5 % 4))
+//     …
+// One warp does it; a whole warpgroup leaves its registers to warpgroups that multiply (setmaxnreg).
+#include <algorithm>
+
+#include "ir/mma.h"
+#include "ir/walk.h"
+#include "rules/cost/resources.h"
+#include "rules/tile/helpers/stages.h"
+
+namespace deplo::rules {
+namespace {
+
+bool multiplies_by_warpgroups(const ir::Body& body) {
+  bool found = false;
+  ir::for_each(body, [&](const ir::Stmt& stmt) {
+    const auto* loop = stmt.as<ir::Loop>();
+    const ir::mma::Atom* atom = loop == nullptr ? nullptr : ir::mma::find_atom(loop->atom);
+    found |= atom != nullptr && atom->of_warpgroup();
+  });
+  return found;
+}
+
+std::int64_t producers_of(const ir::Body& body) {
+  return multiplies_by_warpgroups(body) ? 4 * ir::mma::warp : ir::mma::warp;
+}
+
+// "" where the loop's slots can be filled by others; else why not.
+std::string obstacle(const ir::Program& program, const ir::Loop& loop, const Target& target) {
+  const ir::Tile& tile = tile_of(program);
+  const std::size_t stages = leading_stages(loop.body);
+  for (std::size_t i = 0; i < stages; ++i)
+    if (const auto& stage = *loop.body[i].as<ir::Stage>(); stage.transport != ir::Transport::tma || stage.slots < 2)
+      return "not every slab travels by TMA to several slots";
+  if (loop.body[stages].as<ir::AsyncWait>() == nullptr) return "nothing waits for the slabs";
+  std::size_t all = 0;
+  ir::for_each(tile.body, [&](const ir::Stmt& stmt) {
+    const auto* stage = stmt.as<ir::Stage>();
+    all += stage != nullptr && stage->transport == ir::Transport::tma ? 1 : 0;
+  });
+  if (all > stages) return "TMA fills more than the slots of one loop";
+  if (ir::count_of(tile, ir::Bind::cluster) > 1) return "the blocks of a cluster meet at barriers of all threads";
+  const std::int64_t threads = ir::count_of(tile, ir::Bind::thread), producers = producers_of(tile.body);
+  if (threads % target.warp != 0) return "the block is no whole number of warps";
+  if (threads + producers > target.max_threads) return "the block has no room for more threads";
+  return "";
+}
+
+ir::Program with_producers(ir::Program program, std::size_t place) {
+  ir::Tile& tile = tile_of(program);
+  loop_at(tile, place).producers = producers_of(tile.body);
+  return program;
+}
+
+Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
+  if (!target.tma) return Skip{"no TMA on this target (CUDA has it from sm_90 on)"};
+  if (const auto apply = pins.on_off("apply")) return *apply ? Verdict(Apply{}) : Skip{"apply=0: all threads copy"};
+  const ir::Tile& tile = tile_of(program);
+  const std::vector<std::size_t> places = chunk_loops(tile);
+  if (places.size() != 1) return Skip{"not one chunk loop with stages"};
+  if (std::string why = obstacle(program, loop_at(tile, places.front()), target); !why.empty()) return Skip{why};
+  if (!fits_shared(with_producers(program, places.front()), target)) return Skip{"no shared memory left for barriers"};
+  // Without setmaxnreg a warp that only copies takes registers of those that multiply.
+  return on_off_fork("apply", multiplies_by_warpgroups(tile.body));
+}
+
+ir::Program apply(ir::Program program, const Target&, const Pins&) {
+  const std::size_t place = chunk_loops(tile_of(program)).front();
+  return with_producers(std::move(program), place);
+}
+
+}  // namespace
+
+extern const Rule specialize_warps = {
+    .name = "specialize_warps",
+    .summary = "threads of their own that copy, ahead of those that compute",
+    .knobs = {{"apply", KnobType::on_off, 0}},
+    .decide = decide,
+    .apply = apply,
+};
+
+}  // namespace deplo::rules

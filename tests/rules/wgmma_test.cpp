@@ -1,0 +1,254 @@
+// Matrix instructions of warpgroups in whole schedules, with and without threads of their own that copy; and mistakes
+// in what orders them, which must show.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "core/error.h"
+#include "core/rng.h"
+#include "ir/emit/emit.h"
+#include "ir/mma.h"
+#include "ir/walk.h"
+#include "rules/lower.h"
+#include "rules/options.h"
+#include "rules/programs.h"
+
+namespace deplo::rules {
+namespace {
+
+using ::testing::HasSubstr;
+
+ir::Program drawn_loop(Rng& rng) {
+  constexpr std::array kernels = {"matmul", "linear", "matmul_transposed_b", "linear_bias", "matmul_silu"};
+  constexpr std::array<std::int64_t, 4> sides = {64, 72, 128, 192}, depths = {32, 64, 96, 128};
+  const Kernel& drawn = kernel(kernels.at(rng.below(kernels.size())));
+  ir::Symbols symbols;
+  for (const std::string& symbol : drawn.symbols)
+    symbols[symbol] = symbol == "K" ? depths.at(rng.below(depths.size())) : sides.at(rng.below(sides.size()));
+  ir::Program loop = ir::parse(drawn.text, symbols, drawn.name);
+  const ir::DType dtype = rng.below(2) == 0 ? ir::DType::f16 : ir::DType::bf16;
+  for (ir::Buffer& buffer : loop.buffers)
+    if (buffer.role == ir::Role::input || rng.below(2) == 0) buffer.dtype = dtype;
+  return loop;
+}
+
+bool of_warpgroup(const Value& atom) { return ir::mma::find_atom(print(atom))->of_warpgroup(); }
+
+/// A random schedule whose products are those of warpgroups; nullopt where none is legal. Small chunks, so that slots
+/// are used again; `specialized`: others fill them.
+std::optional<Lowering> drawn_schedule(const ir::Program& loop, const Target& target, bool specialized, Rng& rng) {
+  Lowering lowering(loop, target);
+  bool products = false, others = false;
+  while (const auto& fork = lowering.fork()) {
+    std::vector<std::size_t> options;
+    for (std::size_t i = 0; i < fork->options.size(); ++i) {
+      const Value& value = fork->options[i];
+      const bool atom = fork->knob == "mma.atom";
+      if (atom && (print(value) == "none" || !of_warpgroup(value))) continue;
+      if (fork->knob == "chunk_matmul_k.bk" && std::get<std::int64_t>(value) != 16 &&
+          std::get<std::int64_t>(value) != 32)
+        continue;
+      if (fork->knob == "specialize_warps.apply" && (print(value) == "1") != specialized) continue;
+      options.push_back(i);
+    }
+    if (options.empty()) return std::nullopt;
+    products |= fork->knob == "mma.atom";
+    others |= fork->knob == "specialize_warps.apply" && specialized;
+    lowering.choose(options[rng.below(options.size())]);
+  }
+  return products && others == specialized ? std::optional(std::move(lowering)) : std::nullopt;
+}
+
+std::string finding(const ir::Program& loop, const ir::Program& program, std::uint64_t seed) {
+  const ir::Memory memory = random_memory(loop, seed);
+  ir::Limits limits;
+  limits.seed = seed;
+  try {
+    return difference(loop, result(loop, memory), result(program, memory, limits));
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+class Warpgroups : public testing::TestWithParam<bool> {};
+
+TEST_P(Warpgroups, OfRandomSchedulesAreRight) {
+  Target target = load_target("sm_90");
+  int found = 0;
+  for (std::uint64_t seed = test_options().seed; found < 20; ++seed) {
+    ASSERT_LT(seed, test_options().seed + 4000);
+    Rng rng(seed);
+    target.units = seed % 2 == 0 ? 132 : 1;  // of one unit blocks are persistent
+    const ir::Program loop = drawn_loop(rng);
+    const auto lowering = drawn_schedule(loop, target, GetParam(), rng);
+    if (!lowering) continue;
+    ++found;
+    const std::string what = fmt::format("seed {}: {}", seed, print(lowering->trail()));
+    ASSERT_EQ(ir::verify(lowering->program()), "") << what;
+    ASSERT_EQ(ir::parse(ir::print(lowering->program())), lowering->program()) << what;
+    ASSERT_EQ(finding(loop, lowering->program(), seed), "") << what << "\n" << ir::print(lowering->program());
+    const ir::Program kernel = materialize(lowering->program(), target);
+    ASSERT_EQ(ir::parse(ir::print(kernel)), kernel) << what;
+    for (std::uint64_t order = seed; order < seed + 3; ++order)
+      ASSERT_EQ(finding(loop, kernel, order), "") << what << "\n" << ir::print(kernel);
+    const ir::KernelSource source = ir::emit(kernel, target);
+    EXPECT_THAT(source.text, HasSubstr("wgmma.mma_async")) << what;
+    EXPECT_TRUE(source.architecture_specific) << what;
+    EXPECT_EQ(source.text.find("if (thread >= ") != std::string::npos, GetParam()) << what;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(AllThreadsCopyOrSomeOnly, Warpgroups, testing::Values(false, true));
+
+template <class S, class Edit>
+ir::Program edited(ir::Program kernel, Edit edit) {
+  ir::for_each(kernel.body, [&](ir::Stmt& stmt) {
+    if (auto* s = stmt.as<S>()) edit(*s);
+  });
+  return kernel;
+}
+
+template <class S>
+ir::Program without(ir::Program kernel) {
+  edit_bodies(kernel.body, [](ir::Body& body) {
+    std::erase_if(body, [](const ir::Stmt& stmt) { return stmt.as<S>() != nullptr; });
+  });
+  return kernel;
+}
+
+// The block's waits for slabs, or the producer's for free slots.
+ir::Program without_waits(ir::Program kernel, bool of_producer) {
+  const auto drop = [](ir::Body& body) {
+    std::erase_if(body, [](const ir::Stmt& stmt) { return stmt.as<ir::MbarrierWait>() != nullptr; });
+  };
+  edit_bodies(kernel.body, [&](ir::Body& body) {
+    for (ir::Stmt& stmt : body) {
+      auto* produce = stmt.as<ir::Produce>();
+      if (produce != nullptr && of_producer) edit_bodies(produce->body, drop);
+      if (auto* loop = stmt.as<ir::Loop>(); loop != nullptr && !of_producer) drop(loop->body);
+    }
+  });
+  return kernel;
+}
+
+// A slot is free before the products that read it are done.
+ir::Program released_early(ir::Program kernel) {
+  edit_bodies(kernel.body, [](ir::Body& body) {
+    for (std::size_t i = 0; i + 1 < body.size(); ++i)
+      if (body[i].as<ir::WgmmaWait>() != nullptr && body[i + 1].as<ir::If>() != nullptr)
+        std::swap(body[i], body[i + 1]);
+  });
+  return kernel;
+}
+
+// One of three orders of producer and block shows it at least.
+std::string finding_in_any_order(const ir::Program& loop, const ir::Program& kernel, std::uint64_t seed) {
+  for (std::uint64_t order = seed; order < seed + 8; ++order)
+    if (std::string found = finding(loop, kernel, order); !found.empty()) return found;
+  return "";
+}
+
+struct Fault {
+  const char* name;
+  ir::Program (*plant)(const ir::Program&);
+};
+
+const std::vector<Fault>& faults() {
+  static const std::vector<Fault> all = {
+      {"a missing fence", [](const ir::Program& k) { return without<ir::WgmmaFence>(k); }},
+      {"a wait one group short",
+       [](const ir::Program& k) { return edited<ir::WgmmaWait>(k, [](ir::WgmmaWait& w) { ++w.keep; }); }},
+      {"no wait", [](const ir::Program& k) { return without<ir::WgmmaWait>(k); }},
+      {"a descriptor with another swizzle",
+       [](const ir::Program& k) {
+         return edited<ir::Wgmma>(k, [](ir::Wgmma& w) { w.a.swizzle = w.a.swizzle == 32 ? 64 : w.a.swizzle / 2; });
+       }},
+      {"an operand that is read transposed",
+       [](const ir::Program& k) {
+         return edited<ir::Wgmma>(k, [](ir::Wgmma& w) {
+           w.a.transposed = !w.a.transposed;
+           w.a.leading = 16;
+         });
+       }},
+      {"sums of other rows",
+       [](const ir::Program& k) {
+         return edited<ir::Wgmma>(k, [](ir::Wgmma& w) { std::swap(w.sums.front(), w.sums.back()); });
+       }},
+      {"no wait for a slab", [](const ir::Program& k) { return without_waits(k, false); }},
+      {"an arrival too few",
+       [](const ir::Program& k) {
+         return edited<ir::MbarrierInit>(k, [](ir::MbarrierInit& m) { m.count += m.count > 1 ? 1 : 0; });
+       }},
+      {"an arrival too many",
+       [](const ir::Program& k) {
+         return edited<ir::MbarrierInit>(k, [](ir::MbarrierInit& m) { m.count -= m.count > 1 ? 1 : 0; });
+       }},
+      {"no wait for a free slot", [](const ir::Program& k) { return without_waits(k, true); }},
+      {"a slot that is free too early", [](const ir::Program& k) { return released_early(k); }},
+  };
+  return all;
+}
+
+// As many trips of the loop over slabs as there are slots: then none is filled again.
+bool fills_slots_again(const ir::Program& kernel) {
+  bool again = false;
+  ir::for_each(kernel.body, [&](const ir::Stmt& stmt) {
+    const auto* produce = stmt.as<ir::Produce>();
+    if (produce == nullptr) return;
+    std::int64_t slots = 0;
+    ir::for_each(kernel.body, [&](const ir::Stmt& other) {
+      if (const auto* init = other.as<ir::MbarrierInit>()) slots = init->slots;
+    });
+    ir::for_each(produce->body, [&](const ir::Stmt& inside) {
+      const auto* loop = inside.as<ir::Loop>();
+      again |= loop != nullptr && loop->axis.extent > slots;
+    });
+  });
+  return again;
+}
+
+TEST(WarpgroupFaults, ShowInEverySchedule) {
+  const Target target = load_target("sm_90");
+  int found = 0;
+  for (std::uint64_t seed = 1; found < 8; ++seed) {
+    ASSERT_LT(seed, 4000U);
+    Rng rng(seed);
+    const ir::Program loop = drawn_loop(rng);
+    const auto lowering = drawn_schedule(loop, target, true, rng);
+    if (!lowering) continue;
+    const ir::Program kernel = materialize(lowering->program(), target);
+    if (!fills_slots_again(kernel)) continue;
+    ++found;
+    ASSERT_EQ(finding(loop, kernel, seed), "");
+    for (const Fault& fault : faults())
+      EXPECT_NE(finding_in_any_order(loop, fault.plant(kernel), seed), "")
+          << fault.name << ", seed " << seed << ": " << print(lowering->trail()) << "\n"
+          << ir::print(fault.plant(kernel));
+  }
+}
+
+// What the threads of a block store themselves is not seen by what reads through descriptors.
+TEST(WarpgroupFaults, AStoreIntoAnOperandIsARace) {
+  const ir::Program kernel = ir::parse(
+      "=== kernel: k ===\ninput x: bf16[64, 16]\noutput y: f32[64, 8]\n"
+      "Tile(axes=(a0:1=BLOCK, a1:4=THREAD, a2:8=THREAD, a3:4=THREAD)):\n"
+      "  Smem a[64, 16] (bf16) align=256\n"
+      "  for a4 in 0..8: # free\n"
+      "    in0:bf16 = load x[((a1 * 16) + (a2 * 2)) + (a3 / 2), (((a3 % 2) * 8) + a4)]\n"
+      "    a[((a1 * 16) + (a2 * 2)) + (a3 / 2), (((a3 % 2) * 8) + a4)] = in0\n"
+      "  Sync\n"
+      "  Init(acc0:f32x2, op=add)\n  Init(acc1:f32x2, op=add)\n"
+      "  WgmmaFence(acc0, acc1)\n"
+      "  Wgmma(acc0, acc1 <- a[0, 0] swizzle=32, a[0, 0] swizzle=32, atom=m64n8k16)\n"
+      "  WgmmaCommit\n  WgmmaWait(keep=0, acc0, acc1)\n"
+      "  y[((a1 * 16) + a2), (a3 * 2)]:x2 = acc0\n  y[(((a1 * 16) + a2) + 8), (a3 * 2)]:x2 = acc1\n");
+  ASSERT_EQ(ir::verify(kernel), "");
+  EXPECT_THAT(finding(kernel, kernel, 1), HasSubstr("no proxy fence"));
+}
+
+}  // namespace
+}  // namespace deplo::rules
