@@ -124,7 +124,8 @@ TEST_P(Products, OfRandomSchedulesAreRight) {
         << what;
     ++atoms[atom_of(*lowering)];
   }
-  for (const ir::mma::Atom& atom : ir::mma::atoms()) EXPECT_GE(atoms[std::string(atom.name)], 3) << atom.name;
+  for (const ir::mma::Atom& atom : ir::mma::atoms())
+    EXPECT_GE(atoms[atom.name], atom.of_warpgroup() ? 0 : 3) << atom.name;
 }
 
 // What the loop gives for factors that are rounded before.

@@ -231,6 +231,51 @@ TEST(WarpgroupFaults, ShowInEverySchedule) {
   }
 }
 
+// Sums, matrices and threads that no instruction has; and a producer that is more than one.
+TEST(WarpgroupForms, AreChecked) {
+  const auto verified = [](const std::string& body, int threads = 128) {
+    return ir::verify(
+        ir::parse(fmt::format("=== kernel: k ===\ninput x: bf16[64, 64]\noutput y: f32[64]\n"
+                              "TmaDescriptor x_desc(x, box=(64, 64)) swizzle=128\n"
+                              "Tile(axes=(a0:1=BLOCK, a1:{}=THREAD)):\n  Smem s[2, 64, 64] (bf16) align=1024\n"
+                              "  Smem t[64, 32] (f32)\n  MbarrierInit full[2] (count=1)\n"
+                              "  MbarrierInit empty[2] (count=4)\n  Sync\n"
+                              "  Init(acc0:f32x2, op=add)\n  Init(acc1:f32x2, op=add)\n{}",
+                              threads, body)));
+  };
+  const auto wgmma = [&](const std::string& a, const std::string& b, const std::string& atom = "m64n8k16") {
+    return verified(fmt::format("  Wgmma(acc0, acc1 <- {}, {}, atom={})\n", a, b, atom));
+  };
+  const std::string a = "s[0, 0, 0] swizzle=128", b = "s[1, 0, 16] transposed swizzle=128";
+  EXPECT_EQ(wgmma(a, b), "");
+  EXPECT_THAT(wgmma(a, b, "m16n8k16"), HasSubstr("no matrix instruction of a warpgroup"));
+  EXPECT_THAT(wgmma(a, b, "m64n16k16"), HasSubstr("4 vectors or 8 scalars, found 2"));
+  EXPECT_THAT(wgmma(a, "t[0, 0] swizzle=128"), HasSubstr("`t` holds f32"));
+  EXPECT_THAT(wgmma("s[0, 0, 0] swizzle=96", b), HasSubstr("a swizzle of 96"));
+  EXPECT_THAT(wgmma("s[0, 0, 0] swizzle=64", b), HasSubstr("rows of 64 elements under a swizzle of 64"));
+  EXPECT_THAT(wgmma("s[1, 1, 0] swizzle=128", b), HasSubstr("reaches behind `s`"));
+  EXPECT_THAT(wgmma(a, "s[0, 0, 0] transposed swizzle=128 leading=24"), HasSubstr("leading=24"));
+  EXPECT_THAT(wgmma("s[2, 0, 0] swizzle=128", b), HasSubstr("2"));
+  EXPECT_THAT(verified("  WgmmaFence(acc0, acc0)\n"), HasSubstr("named twice"));
+  EXPECT_THAT(verified("  WgmmaCommit\n", 96), HasSubstr("96 threads are no whole warpgroups"));
+  EXPECT_THAT(verified("  if (a1 < 8):\n    WgmmaWait(keep=0, acc0)\n"), HasSubstr("may not reach"));
+
+  const std::string load =
+      "MbarrierArriveExpectTx(full[0], bytes=8192)\n    TmaLoad(s[0, 0, 0], x_desc[0, 0], full[0])\n";
+  EXPECT_EQ(verified("  Produce(threads=128, own=24, others=240):\n    " + load), "");
+  EXPECT_THAT(verified("  Produce(threads=33):\n    " + load), HasSubstr("33 threads are no whole warps"));
+  EXPECT_THAT(verified("  Produce(threads=128, own=20, others=240):\n    " + load), HasSubstr("multiples of 8"));
+  EXPECT_THAT(verified("  Produce(threads=32, own=24, others=240):\n    " + load), HasSubstr("whole warpgroups"));
+  EXPECT_THAT(verified("  Produce(threads=32):\n    Sync\n"), HasSubstr("waits and copies by TMA, nothing else"));
+  EXPECT_THAT(verified("  Produce(threads=32):\n    MbarrierWait(empty[(a1 % 2)], phase=1)\n"),
+              HasSubstr("`a1` is an axis of the threads that do not execute it"));
+  EXPECT_THAT(verified("  Produce(threads=32):\n    " + load + "  Produce(threads=32):\n    " + load),
+              HasSubstr("one Produce"));
+  EXPECT_THAT(verified("  for a2 in 0..2: # free\n    Produce(threads=32):\n      MbarrierWait(empty[0], phase=1)\n"),
+              HasSubstr("directly in the Tile"));
+  EXPECT_THAT(verified("  MbarrierArrive(none[0])\n"), HasSubstr("not a barrier"));
+}
+
 // What the threads of a block store themselves is not seen by what reads through descriptors.
 TEST(WarpgroupFaults, AStoreIntoAnOperandIsARace) {
   const ir::Program kernel = ir::parse(
