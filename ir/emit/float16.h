@@ -21,7 +21,7 @@ std::string unpack_float16(std::string_view word, DType, int lane);
 std::string pack_float16(std::string_view low, std::string_view high, DType);
 /// The nearest number of 16 bits or of tf32: `op` is round_f16, round_bf16 or round_tf32.
 std::string round_float(Op op, std::string_view value, int lanes);
-/// The functions that the texts above call.
+/// The functions that the texts above call, and their types.
 std::string float16_definition(DType, int lanes, Dialect);
 std::string tf32_definition(int lanes, Dialect);
 
