@@ -157,14 +157,35 @@ Verdict decide_matmul(const ir::Program& program, const Matmul& matmul, const Ta
   return Fork{"bn", near(tiles.columns(*bm), wanted_columns(*bm, program, matmul, target), n)};
 }
 
-// CPU: as many as leave each a whole vector, up to 16. GPU: 256 first, as the articles.
-std::vector<Value> thread_options(std::int64_t extent, const Target& target) {
+// CPU: as many as leave each a whole vector, up to 16; where they sum, one that reads a wide part of each row at a time.
+// GPU: 256 first, as the articles.
+std::vector<Value> thread_options(const ir::Tile& tile, const Target& target) {
+  const std::int64_t extent = tile.axes.back().extent;
   const std::int64_t high = std::min(extent, target.max_threads);
   if (!target.cpu && extent >= target.warp) return options({256, 128, 512, 64, 1024, 32}, 1, high);
   if (!target.cpu) return options({high}, 1, high);
+  if (has_reduce(tile.body)) return options({1, 2, 4, 8, 16}, 1, high);
   std::int64_t wanted = 1;
   while (wanted < 16 && wanted * 2 * target.vector_lanes <= extent) wanted *= 2;
   return options({wanted, 16, 32, 64, 8, 4, 2, 1}, 1, high);
+}
+
+// CPU: a thread that sums reads 512 bytes of each row, less where that leaves cores without a block.
+std::vector<Value> element_options(const ir::Program& program, std::int64_t high, const Target& target) {
+  const ir::Tile& tile = tile_of(program);
+  if (!target.cpu) return options({4, 1, 2, 8, 16}, 1, high);
+  if (!has_reduce(tile.body)) return options({64, 32, 16, 128, 8, 4, 2, 1}, 1, high);
+  std::int64_t count = 1, element = 1;
+  for (const ir::Axis& axis : tile.axes) count *= axis.extent;
+  ir::for_each(tile.body, [&](const ir::Stmt& stmt) {
+    const auto* load = stmt.as<ir::Load>();
+    const ir::Buffer* buffer = load == nullptr ? nullptr : program.find(load->buffer);
+    if (buffer != nullptr && depends(stmt, {tile.axes.back().name}))
+      element = std::max(element, ir::bytes(buffer->dtype));
+  });
+  std::int64_t wanted = 512 / element;
+  while (wanted > target.vector_lanes && wanted * target.units > count) wanted /= 2;
+  return options({wanted, 128, 64, 256, 32, 16, 8, 4, 2, 1}, 1, high);
 }
 
 Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
@@ -174,11 +195,9 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
   const std::int64_t extent = tile.axes.back().extent;
   const auto threads = pins.integer("threads");
   if (!threads) {
-    return Fork{"threads", thread_options(extent, target)};
+    return Fork{"threads", thread_options(tile, target)};
   }
-  if (!pins.integer("elements"))
-    return Fork{"elements", target.cpu ? options({64, 32, 16, 128, 8, 4, 2, 1}, 1, extent / *threads)
-                                       : options({4, 1, 2, 8, 16}, 1, extent / *threads)};
+  if (!pins.integer("elements")) return Fork{"elements", element_options(program, extent / *threads, target)};
   return Apply{};
 }
 

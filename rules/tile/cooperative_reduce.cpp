@@ -43,8 +43,9 @@ std::int64_t row_extent(const ir::Tile& tile) {
   return rows == 0 ? 0 : tile.axes[rows - 1].extent;
 }
 
-// Do the sweeps read neighbours in memory along the rows, and none along themselves?
-bool walks_columns(const ir::Program& program) {
+// Do the sweeps read neighbours in memory along the rows, and none along themselves? What all rows share does not count
+// on CPUs: a thread reads it once for all of its rows.
+bool walks_columns(const ir::Program& program, const Target& target) {
   const ir::Tile& tile = tile_of(program);
   const std::string& row = tile.axes[tile.axes.size() - (has_column_axis(tile) ? 2 : 1)].name;
   bool along_rows = false, along_sweep = false;
@@ -55,7 +56,7 @@ bool walks_columns(const ir::Program& program) {
       const auto* load = s.as<ir::Load>();
       if (load == nullptr || load->index.empty() || program.find(load->buffer)->strides.back() != 1) return;
       along_rows |= ir::coefficient(load->index.back(), row) == 1;
-      along_sweep |= ir::coefficient(load->index.back(), sweep.axis.name) == 1;
+      along_sweep |= ir::coefficient(load->index.back(), sweep.axis.name) == 1 && (!target.cpu || depends(s, {row}));
     });
   }
   return along_rows && !along_sweep;
@@ -85,7 +86,9 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
   if (sweep == 0) return Skip{"the tile body has no reduce loop of its own"};
   if (row_extent(tile) == 0) return Skip{"no axis of rows"};
   const auto threads = pins.integer("threads");
-  const bool columns = !target.cpu && walks_columns(program);
+  const bool columns = walks_columns(program, target);
+  if (columns && target.cpu && !has_column_axis(tile))
+    return Skip{"a CPU's threads sum neighbouring columns as vectors"};
   if (!threads) return Fork{"threads", columns ? column_thread_options(sweep) : thread_options(sweep, target)};
   if (!pins.integer("rows")) {
     const std::int64_t high = std::min(row_extent(tile), target.max_threads / *threads);
@@ -164,7 +167,7 @@ void write_once(ir::Body& body, const ir::Axis& shared) {
 }
 
 ir::Program apply(ir::Program program, const Target& target, const Pins& pins) {
-  const bool columns = !target.cpu && walks_columns(program);
+  const bool columns = !target.cpu && walks_columns(program, target);
   ir::Axis shared = {ir::fresh_axis(program), pins.integer("threads").value(), ir::Bind::thread};
   const bool has_column = has_column_axis(tile_of(program));
   ir::Axis column;

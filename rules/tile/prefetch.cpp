@@ -95,15 +95,28 @@ std::vector<Stream> streams(const ir::Program& program) {
   return result;
 }
 
+// Of a load that steps from row to row in memory: as many rows ahead as a thread reads 4 KiB of. 0: it walks along rows.
+std::int64_t rows_ahead(const ir::Program& program, const Stream& stream) {
+  constexpr std::int64_t ahead = 4096, line = 64;  // bytes
+  const Site& site = stream.sites[0];
+  const auto* load = site.access->as<ir::Load>();
+  if (load == nullptr || ir::depends_on(load->index.back(), site.loop->axis.name)) return 0;
+  std::int64_t row = ir::bytes(program.find(stream.buffer)->dtype);
+  for (const ir::Axis& axis : tile_of(program).axes)
+    if ((axis.bind == ir::Bind::reg || axis.bind == ir::Bind::vector) && ir::depends_on(load->index.back(), axis.name))
+      row *= axis.extent;
+  return std::max<std::int64_t>(1, ahead / std::max(row, line));
+}
+
 // The best of a few that were measured on matmuls, softmax and gelu (docs/performance.md) come first: a whole sweep
 // ahead is the next row.
 std::vector<Value> distances(const ir::Program& program, const Stream& stream) {
   if (stream.staged) return options({4, 0, 2, 8, 16}, 0, 16);
   const ir::Loop* loop = stream.sites[0].loop;
   if (loop == nullptr) return options({1, 0, 2, 4}, 0, 4);
-  const std::int64_t trips = ceil_div(loop->axis.extent, loop->step);
-  const std::int64_t first = stream.write ? 16 : find_matmul(program) ? 8 : trips;
-  return options({std::min(first, trips), 0, 2, 4, 8, 16, trips}, 0, trips);
+  const std::int64_t trips = ceil_div(loop->axis.extent, loop->step), rows = rows_ahead(program, stream);
+  const std::int64_t first = stream.write ? 16 : rows > 0 ? rows : trips;
+  return options({std::min(first, trips), 0, 2, 4, 8, 16, 32, 64, trips}, 0, trips);
 }
 
 Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {

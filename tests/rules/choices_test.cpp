@@ -1,4 +1,5 @@
 // What the untuned compiler takes: the first option of each fork, by rule and target.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,8 +15,10 @@
 namespace deplo::rules {
 namespace {
 
-ir::Program matmul(std::int64_t m, std::int64_t n, std::int64_t k) {
-  return ir::parse(kernel("matmul").text, {{"M", m}, {"N", n}, {"K", k}});
+ir::Program matmul(std::int64_t m, std::int64_t n, std::int64_t k, ir::DType dtype = ir::DType::f32) {
+  ir::Program program = ir::parse(kernel("matmul").text, {{"M", m}, {"N", n}, {"K", k}});
+  for (ir::Buffer& buffer : program.buffers) buffer.dtype = dtype;
+  return program;
 }
 
 // The first option of the knob on the heuristic's way; nullopt: no such decision.
@@ -174,6 +177,28 @@ TEST(Choices, ACpuCopiesThePanelUnlessFewRowsShareIt) {
     EXPECT_EQ(first(copied, "opencl-cpu", "stage_inputs.b"), 1);
     EXPECT_EQ(first(copied, "opencl-cpu", "stage_inputs.a"), 0);
   }
+}
+
+// One row times a matrix: what walks k in memory is shared by all columns.
+TEST(Choices, ACpuSumsColumnsAsVectors) {
+  const auto row_times_matrix = [](const char* dtype, std::int64_t n) {
+    return ir::parse(
+        fmt::format("=== loop: row ===\ninput x: {0}[2048]\ninput w: {0}[2048, {1}]\noutput y: {0}[{1}]\n"
+                    "for a0 in 0..{1}: # free\n  for a1 in 0..2048: # reduce\n    in0 = load x[a1]\n"
+                    "    in1 = load w[a1, a0]\n    v0 = multiply(in0, in1)\n    acc0 <- add(acc0, v0)\n"
+                    "  y[a0] = acc0\n",
+                    dtype, n));
+  };
+  const ir::Program f32 = row_times_matrix("f32", 2048), bf16 = row_times_matrix("bf16", 2048);
+  for (const ir::Program& program : {f32, bf16}) {
+    EXPECT_EQ(first(program, "opencl-cpu", "cooperative_reduce.rows"), std::nullopt);
+    EXPECT_EQ(first(program, "opencl-cpu", "blockify_launch.threads"), 1);
+    EXPECT_EQ(first(program, "opencl-cpu", "vectorize.width"), 16);
+    EXPECT_EQ(first(program, "opencl-cpu", "prefetch.w"), 8);
+  }
+  EXPECT_EQ(first(f32, "opencl-cpu", "blockify_launch.elements"), 128);
+  EXPECT_EQ(first(bf16, "opencl-cpu", "blockify_launch.elements"), 256);
+  EXPECT_EQ(first(row_times_matrix("bf16", 64), "opencl-cpu", "blockify_launch.elements"), 32) << "two cores";
 }
 
 // 32 steps of 8 x 8 multiply-adds are within the budget of an unrolled loop once, 16 also twice. A guard of the last
