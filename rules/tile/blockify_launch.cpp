@@ -87,8 +87,9 @@ std::int64_t wanted_columns(std::int64_t bm, const ir::Program& program, const M
   const std::int64_t by_threads = 32 * std::clamp<std::int64_t>(target.max_threads / row_threads, 1, 8);
   // A copy of the panel takes at most half of the cache, what is read in place an eighth, because its rows share sets.
   // And every core has a block.
-  const std::int64_t part = reads_in_place(program, matmul, bm) ? 8 : 2;
-  const std::int64_t by_cache = target.shared_bytes / part / (4 * matmul.reduce->axis.extent);
+  const bool in_place = reads_in_place(program, matmul, bm);
+  const std::int64_t part = in_place ? 8 : 2, element = in_place ? columns_bytes(program, matmul) : 4;
+  const std::int64_t by_cache = target.shared_bytes / part / (element * matmul.reduce->axis.extent);
   const std::int64_t by_cores = n * ceil_div(m, bm) / target.units;
   return std::clamp(std::min(by_cache, by_cores), std::min<std::int64_t>(32, by_threads), by_threads);
 }

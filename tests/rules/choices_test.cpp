@@ -179,6 +179,20 @@ TEST(Choices, ACpuCopiesThePanelUnlessFewRowsShareIt) {
   }
 }
 
+// A copy would be of f32. 4 KiB of what a thread reads are asked for ahead.
+TEST(Choices, ACpuReadsSixteenBitsInPlaceForFewRows) {
+  for (const ir::DType dtype : {ir::DType::f16, ir::DType::bf16}) {
+    const ir::Program few = matmul(32, 2048, 2048, dtype), many = matmul(128, 2048, 2048, dtype);
+    EXPECT_EQ(first(few, "opencl-cpu", "stage_inputs.b"), 0);
+    EXPECT_EQ(first(few, "opencl-cpu", "stage_inputs.a"), 1) << "its elements would be converted one by one";
+    EXPECT_EQ(first(few, "opencl-cpu", "chunk_matmul_k.bk"), 256);
+    EXPECT_EQ(first(few, "opencl-cpu", "blockify_launch.bn"), 256);
+    EXPECT_EQ(first(few, "opencl-cpu", "prefetch.b"), 64);
+    EXPECT_EQ(first(many, "opencl-cpu", "stage_inputs.b"), 1);
+  }
+  EXPECT_EQ(first(matmul(32, 256, 2048), "opencl-cpu", "prefetch.b"), 32);
+}
+
 // One row times a matrix: what walks k in memory is shared by all columns.
 TEST(Choices, ACpuSumsColumnsAsVectors) {
   const auto row_times_matrix = [](const char* dtype, std::int64_t n) {

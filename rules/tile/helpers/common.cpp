@@ -196,9 +196,17 @@ bool reads_in_place(const ir::Program& program, const Matmul& matmul, std::int64
   bool near = rows <= few_rows && !is_transposed(program, matmul);
   for_each_columns_load(program, matmul, [&](const ir::Load&, const ir::Buffer& buffer, const std::string&) {
     const std::size_t rank = buffer.strides.size();
-    near &= rank < 2 || buffer.strides[rank - 2] * ir::bytes(buffer.dtype) < page;
+    near &= rank < 2 || ir::is_float16(buffer.dtype) || buffer.strides[rank - 2] * ir::bytes(buffer.dtype) < page;
   });
   return near;
+}
+
+std::int64_t columns_bytes(const ir::Program& program, const Matmul& matmul) {
+  std::int64_t widest = 0;
+  for_each_columns_load(program, matmul, [&](const ir::Load&, const ir::Buffer& buffer, const std::string&) {
+    widest = std::max(widest, ir::bytes(buffer.dtype));
+  });
+  return widest == 0 ? ir::bytes(ir::DType::f32) : widest;  // 0: each column has a value that is computed
 }
 
 Names dependent_names(const ir::Body& body, const std::string& axis) {

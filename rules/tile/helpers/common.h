@@ -56,8 +56,11 @@ bool is_transposed(const ir::Program&, const Matmul&);
 /// (docs/performance.md, "TinyLlama's matmuls").
 inline constexpr std::int64_t few_rows = 64;
 /// On CPUs a matmul reads the panel of an operand where it lies, without a copy, where few_rows of a block or less
-/// would share the copy and rows of the panel lie less than a page apart (docs/performance.md, "TinyLlama's matmuls").
+/// would share the copy and rows of the panel lie less than a page apart (docs/performance.md, "TinyLlama's matmuls"). Of
+/// 16 bits at any distance: a copy would be of f32, as large as what it saves ("Matmuls of few rows and 16 bits").
 bool reads_in_place(const ir::Program&, const Matmul&, std::int64_t rows);
+/// Bytes of an element, in memory, of what a matmul reads along n.
+std::int64_t columns_bytes(const ir::Program&, const Matmul&);
 
 /// Does the tile body have a loop that matrix instructions execute (ir/mma.h)?
 bool has_products(const ir::Body&);
