@@ -57,8 +57,8 @@ TEST(Experiment, ReadsAllFields) {
 
 TEST(Experiment, EveryShippedOneLoads) {
   const auto names = list_data("experiments", ".yaml");
-  EXPECT_THAT(names, ::testing::IsSupersetOf(
-                         {"qwen_s512", "smoke", "suite84", "suite84_bf16", "tinyllama_block_s32", "tinyllama_s32"}));
+  EXPECT_THAT(names, ::testing::IsSupersetOf({"blocks_bf16", "qwen_s512", "smoke", "suite84", "suite84_bf16",
+                                              "suite84_f16", "tinyllama_block_s32", "tinyllama_s32"}));
   for (const auto& name : names)
     EXPECT_GE(engine::load_experiment(data_folder() / "experiments" / (name + ".yaml")).kernels.size(), 1u) << name;
 }
@@ -125,7 +125,7 @@ TEST(Experiment, TakesTheKernelsOfAnother) {
     for (const engine::KernelCase& kernel : engine::load_experiment(folder / file).kernels) count += kernel.count();
     return count;
   };
-  EXPECT_EQ(rows("suite84_bf16.yaml"), rows("suite84.yaml"));
+  for (const char* file : {"suite84_bf16.yaml", "suite84_f16.yaml"}) EXPECT_EQ(rows(file), rows("suite84.yaml"));
   EXPECT_EQ(message("kernels: nowhere.yaml"),
             "x.yaml:1: expected a list of kernels, or the file of another experiment, found 'nowhere.yaml'");
 }
