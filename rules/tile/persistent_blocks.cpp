@@ -99,9 +99,11 @@ bool adds_up(const ir::Tile& tile) {
 // As many as the units hold, where the grid has more; by the registers that the accumulators take at least.
 std::vector<Value> block_options(const ir::Program& program, const Target& target) {
   const ir::Tile& tile = tile_of(program);
-  const std::int64_t grid = ir::count_of(tile, ir::Bind::block), threads = launched_threads(tile),
-                     registers = least_registers(thread_values(tile)),
-                     fit = occupancy(threads, registers, shared_bytes(program, target), target).blocks;
+  const std::int64_t grid = ir::count_of(tile, ir::Bind::block), threads = launched_threads(tile);
+  std::int64_t registers = least_registers(thread_values(tile));
+  if (producers(tile) > 0)  // they leave theirs to the others
+    registers = std::min(registers, thread_registers(threads, target));
+  const std::int64_t fit = occupancy(threads, registers, shared_bytes(program, target), target).blocks;
   std::vector<Value> result = {Value{std::int64_t{0}}};
   for (std::int64_t resident = 1; resident <= std::min(fit, most_resident); ++resident)
     if (resident * target.units < grid) add_option(result, resident * target.units);
