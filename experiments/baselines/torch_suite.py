@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """PyTorch eager and torch.compile on the rows of suite84.yaml, by the protocol of docs/measurement.md as far as it can be
 followed from Python: samples are batches of calls that rotate over copies of the operands (cold caches), eager and compiled
-alternate round by round, medians, warm times beside them. fp32 throughout: TF32 is off. On a GPU a sample is the replay of a
-CUDA graph, on a CPU calls from Python, with what PyTorch itself takes for a call.
+alternate round by round, medians, warm times beside them. fp32 (TF32 is off), or with --dtype f16 or bf16. On a GPU a
+sample is the replay of a CUDA graph, on a CPU calls from Python, with what PyTorch itself takes for a call.
 
   torch_suite.py --output torch.jsonl [--device cuda] [--deplo PROGRAM [--store FILE]]   measures, and prints the table
   torch_suite.py --table torch.jsonl [MORE.jsonl …]                                      only prints it
@@ -28,6 +28,9 @@ LEAST, ROUNDS, MOST, WARM, TIE = 6, 15, 45, 5, 0.005
 # Holds the device while the events and the graph are enqueued, as measure/cuda/clock.h does: else the first event is reached
 # before the graph is there, and the host's time for it is in the sample. About half a millisecond, for Python.
 HOLD_CYCLES = 1_000_000
+# By --dtype: PyTorch's name of it, deplo's word for the precision, and how far two of PyTorch's own results may be apart:
+# fp32's usual 1e-3, eight roundings of the others (2^-11 and 2^-8) where a graph keeps what eager rounds.
+DTYPES = {"f32": ("float32", "fp32", 1e-3), "f16": ("float16", "f16", 4e-3), "bf16": ("bfloat16", "bf16", 3.2e-2)}
 PROTOCOL = "torch v1: batches of 1000 us / 64, cold operands by rotation (3 L2), 15 to 45 rounds, warm 5"
 
 
@@ -46,8 +49,10 @@ def read_sysfs_cache():
 
 
 class Device:
-    def __init__(self, torch, kind, threads):
-        self.torch, self.kind = torch, kind
+    def __init__(self, torch, kind, threads, dtype):
+        self.torch, self.kind, self.dtype = torch, kind, dtype
+        self.precision, self.tolerance = DTYPES[dtype][1:]
+        torch.set_default_dtype(getattr(torch, DTYPES[dtype][0]))
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
         if kind == "cuda":
             properties = torch.cuda.get_device_properties(0)
@@ -126,7 +131,7 @@ def measure(device, functions, expression, seconds):
         fields = result[variant] = {"status": "ok", "message": "", "samples": [], "sets": len(sets)}
         try:
             function = prepare(plain)
-            torch.testing.assert_close(function(*operands), expected, rtol=1e-3, atol=1e-3)
+            torch.testing.assert_close(function(*operands), expected, rtol=device.tolerance, atol=device.tolerance)
             us = statistics.median(device.batch(function, sets, 1)() for _ in range(3))
             fields["batch"] = max(1, min(MAX_BATCH, int(SAMPLE_US / us)))
             batches[variant] = (device.batch(function, sets, fields["batch"]),
@@ -153,7 +158,7 @@ def measure(device, functions, expression, seconds):
 def ours(program, store, device, expression, seconds):
     """By `deplo run --bench`, whose own confirmation times each kernel; several kernels as a whole by `run --whole`."""
     name = "cuda" if device.kind == "cuda" else "opencl"
-    command = [program, "run", "--bench", "--json", "-c", expression, "--time", str(seconds),
+    command = [program, "run", "--bench", "--json", "-c", expression, "--dtype", device.dtype, "--time", str(seconds),
                "--device", name] + (["--store", store] if store else [])
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     if not ran.stdout:
@@ -165,12 +170,12 @@ def ours(program, store, device, expression, seconds):
         return {"status": "launch_error", "message": failures[0][:200], "samples": []}
     one = len(kernels) == 1
     libraries = {b["library"]: b["microseconds"] for b in kernels[0]["baselines"]
-                 if one and b["precision"] == "fp32" and "microseconds" in b and "date" not in b}
+                 if one and b["precision"] == device.precision and "microseconds" in b and "date" not in b}
     fields = {"status": "ok", "message": "", "samples": kernels[0]["samples_us"] if one else [],
               "median_us": report["ours_us"], "kernels": len(kernels), "schedule": "store" if store else "heuristic",
               "libraries": libraries}
     if not one:  # as eager runs it: what a kernel leaves in the caches is there for the next
-        command = [program, "run", "--whole", "--json", "-c", expression, "--device", name]
+        command = [program, "run", "--whole", "--json", "-c", expression, "--dtype", device.dtype, "--device", name]
         ran = subprocess.run(command + (["--tuned", store] if store else []), capture_output=True, text=True, check=False)
         if ran.returncode != 0:
             return {"status": "launch_error", "message": (ran.stderr or ran.stdout).strip()[:200], "samples": []}
@@ -224,18 +229,18 @@ def measure_all(args):
     import torch  # only here: the table needs none
     if args.device == "cuda" and not torch.cuda.is_available():
         sys.exit("torch_suite.py: expected a GPU that PyTorch can use, found none")
-    device = Device(torch, args.device, args.threads)
+    device = Device(torch, args.device, args.threads, args.dtype)
     torch.set_grad_enabled(False)
     variants = {"eager": lambda f: f, "compile": lambda f: torch.compile(f, dynamic=False)}
     functions = {v: variants[v] for v in args.variants.split(",")}
     common = {"library": "PyTorch", "version": torch.__version__, "device": device.name, "threads": device.threads,
-              "precision": "fp32", "protocol": PROTOCOL}
+              "precision": device.precision, "protocol": PROTOCOL}
     measured, lines = {}, read_lines([args.output]) if args.resume and os.path.exists(args.output) else []
     known = {line["kernel"] for line in lines}
     interrupted = False
     with open(args.output, "a" if args.resume else "w", encoding="utf-8") as output:
         for name, expression in rows(args.suite, args.only):
-            if name in known:
+            if name in known or "%s.%s" % (name, args.dtype) in known:
                 continue
             try:
                 if expression not in measured:  # q_proj and o_proj, gate_proj and up_proj: one measurement
@@ -247,7 +252,8 @@ def measure_all(args):
             row = []
             for variant, of in fields.items():
                 date = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
-                line = {"kernel": name, "variant": variant, **common, **of, "date": date, "expression": expression}
+                kernel = name if args.dtype == "f32" else "%s.%s" % (name, args.dtype)  # as an experiment's dtype names it
+                line = {"kernel": kernel, "variant": variant, **common, **of, "date": date, "expression": expression}
                 line.update({"as": first} if first != name else {})
                 line["samples"] = [round(s, 3) for s in of["samples"]]
                 row.append(line)
@@ -266,6 +272,7 @@ def main():
     parser.add_argument("--output", help="JSON lines are written there")
     parser.add_argument("--table", nargs="+", metavar="FILE", help="print the table of what these files hold")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--dtype", choices=list(DTYPES), default="f32", help="of floats [f32]")
     parser.add_argument("--threads", type=int, default=0, help="of a CPU [as many as the process may use]")
     parser.add_argument("--suite", default=SUITE, metavar="FILE", help="an experiment of expressions [suite84.yaml]")
     parser.add_argument("--resume", action="store_true", help="go on in the output: its rows are not measured again")
