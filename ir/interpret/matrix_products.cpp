@@ -11,13 +11,13 @@ namespace {
 
 constexpr int group_threads = 128, threads_of_warp = 32;
 
-// Which of the product's sums a register of a thread is: of the first `wide` lanes of each operand in turn, for each 8
-// columns rows g and 8 + g, and of both two columns (PTX ISA, "Register Fragments", wgmma).
+// Which of the product's sums register `number` of a thread of the warpgroup is: four for each 8 columns, two columns of
+// row g and of row 8 + g (PTX ISA, "Register Fragments", wgmma).
 struct Place {
   std::int64_t row, column;
 };
-Place place(int lane, std::int64_t number) {
-  const int in_warp = lane % threads_of_warp;
+Place place(std::int64_t lane, std::int64_t number) {
+  const std::int64_t in_warp = lane % threads_of_warp;
   return {lane / threads_of_warp * 16 + number / 2 % 2 * 8 + in_warp / 4,
           number / 4 * 8 + in_warp % 4 * 2 + number % 2};
 }
