@@ -6,7 +6,7 @@
 
 #include "apps/run/run.h"
 #include "core/error.h"
-#include "ir/float16.h"
+#include "ir/hardware/float16.h"
 
 namespace deplo::apps {
 namespace {

@@ -6,7 +6,7 @@
 #include "engine/source/experiment.h"
 #include "engine/source/inputs.h"
 #include "engine/source/kernel.h"
-#include "ir/mma.h"
+#include "ir/hardware/mma.h"
 #include "rules/decompose/decompose.h"
 #include "rules/fusion/fuse.h"
 

@@ -6,7 +6,7 @@
 #include "core/file.h"
 #include "engine/source/graph.h"
 #include "engine/source/kernel.h"
-#include "ir/mma.h"
+#include "ir/hardware/mma.h"
 #include "ir/torch/expression/expression.h"
 #include "ir/torch/model.h"
 #include "ir/torch/pt2/pt2.h"

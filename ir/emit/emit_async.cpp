@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 #include "ir/emit/emitter.h"
-#include "ir/float16.h"
+#include "ir/hardware/float16.h"
 #include "ir/walk.h"
 
 namespace deplo::ir {

@@ -3,9 +3,9 @@
 
 #include "core/error.h"
 #include "ir/emit/emitter.h"
-#include "ir/float16.h"
-#include "ir/mma.h"
-#include "ir/tma.h"
+#include "ir/hardware/float16.h"
+#include "ir/hardware/mma.h"
+#include "ir/hardware/tma.h"
 
 namespace deplo::ir {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "ir/float16.h"
+#include "ir/hardware/float16.h"
 
 namespace deplo::ir {
 namespace {

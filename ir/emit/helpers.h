@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "ir/mma.h"
+#include "ir/hardware/mma.h"
 
 namespace deplo::ir {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "ir/float16.h"
+#include "ir/hardware/float16.h"
 #include "ir/interpret/machine.h"
 
 namespace deplo::ir {

@@ -6,10 +6,10 @@
 #include <memory>
 
 #include "core/error.h"
-#include "ir/float16.h"
+#include "ir/hardware/float16.h"
+#include "ir/hardware/mma.h"
+#include "ir/hardware/tma.h"
 #include "ir/interpret/statements.h"
-#include "ir/mma.h"
-#include "ir/tma.h"
 
 namespace deplo::ir::exec {
 namespace {

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "ir/hardware/mma.h"
 #include "ir/interpret/statements.h"
-#include "ir/mma.h"
 #include "ir/walk.h"
 
 namespace deplo::ir::exec {

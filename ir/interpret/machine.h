@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "ir/interpret/async_copies.h"
-#include "ir/interpret/global_memory.h"
-#include "ir/interpret/matrix_products.h"
-#include "ir/interpret/producer.h"
+#include "ir/interpret/block/async_copies.h"
+#include "ir/interpret/block/global_memory.h"
+#include "ir/interpret/block/matrix_products.h"
+#include "ir/interpret/block/producer.h"
+#include "ir/interpret/block/shared_memory.h"
 #include "ir/interpret/rounding.h"
-#include "ir/interpret/shared_memory.h"
 
 namespace deplo::ir::exec {
 

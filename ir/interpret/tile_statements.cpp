@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "core/error.h"
+#include "ir/hardware/stage_layout.h"
 #include "ir/interpret/statements.h"
-#include "ir/stage_layout.h"
 
 namespace deplo::ir::exec {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "ir/emit/reserved.h"
-#include "ir/float16.h"
+#include "ir/hardware/float16.h"
 
 namespace deplo::ir::tensor {
 

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "core/text/match.h"
-#include "ir/float16.h"
+#include "ir/hardware/float16.h"
 #include "ir/simplify/simplify_impl.h"
 #include "ir/tensor/tensor.h"
 

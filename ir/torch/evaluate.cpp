@@ -2,7 +2,7 @@
 
 #include "core/error.h"
 #include "core/rng.h"
-#include "ir/float16.h"
+#include "ir/hardware/float16.h"
 #include "ir/torch/operations/operands.h"
 #include "ir/torch/operations/operation.h"
 

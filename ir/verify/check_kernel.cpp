@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <bit>
 
-#include "ir/float16.h"
-#include "ir/mma.h"
-#include "ir/tma.h"
+#include "ir/hardware/float16.h"
+#include "ir/hardware/mma.h"
+#include "ir/hardware/tma.h"
 #include "ir/verify/checks.h"
 #include "ir/verify/operands.h"
 #include "ir/verify/violation.h"

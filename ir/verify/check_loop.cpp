@@ -1,8 +1,8 @@
 // The statements of Loop IR: loops and conditions, loads, values, accumulators and writes.
 #include <utility>
 
-#include "ir/float16.h"
-#include "ir/mma.h"
+#include "ir/hardware/float16.h"
+#include "ir/hardware/mma.h"
 #include "ir/verify/checks.h"
 #include "ir/verify/operands.h"
 #include "ir/verify/violation.h"

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <bit>
 
-#include "ir/float16.h"
+#include "ir/hardware/float16.h"
+#include "ir/hardware/tma.h"
 #include "ir/text/words.h"
-#include "ir/tma.h"
 #include "ir/verify/checks.h"
 #include "ir/verify/operands.h"
 #include "ir/verify/violation.h"

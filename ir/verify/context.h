@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "ir/mma.h"
+#include "ir/hardware/mma.h"
 #include "ir/verify/index_prover.h"
 #include "ir/verify/names.h"
 

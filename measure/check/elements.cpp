@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "core/error.h"
-#include "ir/float16.h"
+#include "ir/hardware/float16.h"
 
 namespace deplo::measure {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "core/hash.h"
 #include "core/rng.h"
-#include "ir/float16.h"
+#include "ir/hardware/float16.h"
 #include "ir/walk.h"
 #include "measure/check/elements.h"
 #include "measure/check/npy.h"

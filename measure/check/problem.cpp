@@ -8,8 +8,8 @@
 #include <limits>
 #include <utility>
 
-#include "ir/float16.h"
-#include "ir/mma.h"
+#include "ir/hardware/float16.h"
+#include "ir/hardware/mma.h"
 #include "measure/check/elements.h"
 #include "measure/check/reference.h"
 #include "measure/host_memory.h"

@@ -11,7 +11,7 @@
 
 #include "core/rng.h"
 #include "core/text/text.h"
-#include "ir/float16.h"
+#include "ir/hardware/float16.h"
 #include "ir/interpret/interpret.h"
 #include "measure/check/elements.h"
 

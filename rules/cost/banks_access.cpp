@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "ir/mma.h"
+#include "ir/hardware/mma.h"
 #include "ir/simplify/simplify_impl.h"
 #include "ir/walk.h"
 #include "rules/cost/banks.h"

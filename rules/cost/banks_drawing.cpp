@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/text/text.h"
-#include "ir/stage_layout.h"
+#include "ir/hardware/stage_layout.h"
 #include "ir/walk.h"
 #include "rules/cost/banks.h"
 #include "rules/cost/resources.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/mma.h"
+#include "ir/hardware/mma.h"
 
 namespace deplo::rules {
 

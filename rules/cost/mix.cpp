@@ -4,7 +4,7 @@
 #include <map>
 #include <unordered_map>
 
-#include "ir/mma.h"
+#include "ir/hardware/mma.h"
 #include "ir/walk.h"
 #include "rules/cost/features.h"
 #include "rules/cost/resources.h"

@@ -7,9 +7,9 @@
 #include <set>
 
 #include "ir/emit/shared_layout.h"
-#include "ir/float16.h"
-#include "ir/mma.h"
-#include "ir/stage_layout.h"
+#include "ir/hardware/float16.h"
+#include "ir/hardware/mma.h"
+#include "ir/hardware/stage_layout.h"
 #include "ir/walk.h"
 #include "rules/tile/helpers/common.h"
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <optional>
 
-#include "ir/stage_layout.h"
+#include "ir/hardware/stage_layout.h"
 #include "ir/walk.h"
 #include "rules/cost/features.h"
 #include "rules/cost/resources.h"

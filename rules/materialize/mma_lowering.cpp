@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "ir/mma.h"
+#include "ir/hardware/mma.h"
 #include "ir/walk.h"
 #include "rules/cost/fragments.h"
 

@@ -1,4 +1,4 @@
-// A loop that matrix instructions execute (ir/mma.h): fragments by ldmatrix, each once, then the products of all.
+// A loop that matrix instructions execute (ir/hardware/mma.h): fragments by ldmatrix, each once, then the products of all.
 #pragma once
 #include "ir/program.h"
 #include "rules/materialize/kernel_builder.h"

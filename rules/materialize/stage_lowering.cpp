@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "ir/stage_layout.h"
+#include "ir/hardware/stage_layout.h"
 #include "ir/walk.h"
 #include "rules/cost/resources.h"
 

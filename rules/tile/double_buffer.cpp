@@ -4,7 +4,7 @@
 //     … load n1_smem[a6, a4] …            … load n1_smem[(a5 % 2), a6, a4] …
 #include <algorithm>
 
-#include "ir/stage_layout.h"
+#include "ir/hardware/stage_layout.h"
 #include "ir/walk.h"
 #include "rules/cost/resources.h"
 #include "rules/tile/helpers/stages.h"

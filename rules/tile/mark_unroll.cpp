@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <deque>
 
-#include "ir/mma.h"
+#include "ir/hardware/mma.h"
 #include "ir/walk.h"
 #include "rules/cost/resources.h"
 #include "rules/tile/helpers/common.h"

@@ -1,16 +1,16 @@
 // mma: the sum of a matmul by matrix instructions. `warps_m` x `warps_n` warps share the block's outputs, and each thread
-// has those that the instruction leaves in its registers (ir/mma.h): so the rest of the kernel stays as it is.
+// has those that the instruction leaves in its registers (ir/hardware/mma.h): so the rest of the kernel stays as it is.
 //   Tile(…, a1:128=THREAD, …, a3:128=THREAD): … for k in 0..32: # reduce … a1 … a3 …
 //     →   Tile(…, a1:2=THREAD, …, a3:2=THREAD, a6:8=THREAD, a7:4=THREAD, a8:4=REG, a9:2=REG, a10:8=REG, a11:2=REG):
 //           … for k in 0..32: # reduce mma=m16n8k16
 //             … (((a1 * 64) + (a8 * 16)) + (a9 * 8)) + a6 … (((a3 * 64) + (a10 * 8)) + (a7 * 2)) + a11 …
-#include "ir/mma.h"
+#include "ir/hardware/mma.h"
 
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
-#include "ir/float16.h"
+#include "ir/hardware/float16.h"
 #include "ir/walk.h"
 #include "rules/cost/resources.h"
 #include "rules/tile/helpers/stages.h"

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "ir/float16.h"
+#include "ir/hardware/float16.h"
 #include "ir/walk.h"
 #include "rules/cost/resources.h"
 #include "rules/tile/helpers/common.h"

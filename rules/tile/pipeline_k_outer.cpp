@@ -13,7 +13,7 @@
 #include <iterator>
 #include <utility>
 
-#include "ir/mma.h"
+#include "ir/hardware/mma.h"
 #include "ir/walk.h"
 #include "rules/cost/resources.h"
 #include "rules/tile/helpers/stages.h"

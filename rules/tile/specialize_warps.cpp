@@ -7,7 +7,7 @@
 // One warp does it; a whole warpgroup leaves its registers to warpgroups that multiply (setmaxnreg).
 #include <algorithm>
 
-#include "ir/mma.h"
+#include "ir/hardware/mma.h"
 #include "ir/walk.h"
 #include "rules/cost/resources.h"
 #include "rules/tile/helpers/stages.h"

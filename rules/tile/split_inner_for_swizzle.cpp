@@ -1,5 +1,5 @@
 // split_inner_for_swizzle: TMA stores the rows of a slab in panels as wide as its pattern, each 16-byte chunk where the
-// pattern says; the loads look there (ir/stage_layout.h). The pattern with the fewest wavefronts, then the fewest
+// pattern says; the loads look there (stage_layout.h). The pattern with the fewest wavefronts, then the fewest
 // panels, comes first. Copies of 16 bytes by cp.async can store so too, where matrix instructions read: a pad may
 // keep their rows apart, but not what fills them.
 //   n1_smem = Stage(n1, …, slab=(s0:16@0, s1:128@1)) tma
@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "ir/tma.h"
+#include "ir/hardware/tma.h"
 #include "rules/cost/banks.h"
 #include "rules/cost/resources.h"
 #include "rules/tile/helpers/stages.h"

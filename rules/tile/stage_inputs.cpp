@@ -10,8 +10,8 @@
 // once, or the chunks of its row, in each sweep a buffer of its own. On CPUs 16 bits are converted once, on the way.
 #include <algorithm>
 
-#include "ir/float16.h"
-#include "ir/stage_layout.h"
+#include "ir/hardware/float16.h"
+#include "ir/hardware/stage_layout.h"
 #include "ir/walk.h"
 #include "rules/cost/resources.h"
 #include "rules/tile/helpers/common.h"

@@ -11,7 +11,7 @@
 
 #include "core/error.h"
 #include "examples/library/opencl_runtime.h"
-#include "ir/float16.h"
+#include "ir/hardware/float16.h"
 #include "ir/torch/evaluate.h"
 #include "ir/torch/expression/expression.h"
 #include "library/random_expression.h"

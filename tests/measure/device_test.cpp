@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "core/rng.h"
-#include "ir/float16.h"
+#include "ir/hardware/float16.h"
 #include "measure/add_candidate.h"
 #include "measure/opencl/opencl.h"
 

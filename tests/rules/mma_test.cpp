@@ -1,6 +1,6 @@
 // Matrix instructions in whole schedules: any layout of the operands, any of the choices that follow; and mistakes in
 // fragments, which must show.
-#include "ir/mma.h"
+#include "ir/hardware/mma.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -17,7 +17,7 @@
 #include "core/rng.h"
 #include "ir/canonical/canonical.h"
 #include "ir/emit/emit.h"
-#include "ir/float16.h"
+#include "ir/hardware/float16.h"
 #include "ir/walk.h"
 #include "rules/lower.h"
 #include "rules/options.h"

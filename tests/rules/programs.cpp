@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 #include "core/rng.h"
-#include "ir/float16.h"
+#include "ir/hardware/float16.h"
 #include "ir/walk.h"
 #include "rules/inline_kernels.h"
 

@@ -11,7 +11,7 @@
 #include "core/error.h"
 #include "core/rng.h"
 #include "ir/emit/emit.h"
-#include "ir/mma.h"
+#include "ir/hardware/mma.h"
 #include "ir/walk.h"
 #include "rules/lower.h"
 #include "rules/options.h"

@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "ir/float16.h"
+#include "ir/hardware/float16.h"
 #include "ir/torch/operations/family.h"
 #include "ir/torch/operations/ops.h"
 

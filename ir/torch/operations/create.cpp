@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "ir/float16.h"
+#include "ir/hardware/float16.h"
 #include "ir/torch/operations/family.h"
 
 namespace deplo::ir::torch {

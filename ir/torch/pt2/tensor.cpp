@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "core/error.h"
-#include "ir/float16.h"
+#include "ir/hardware/float16.h"
 #include "ir/torch/graph.h"
 
 namespace deplo::ir::torch::pt2 {

@@ -62,7 +62,7 @@ bool reads_in_place(const ir::Program&, const Matmul&, std::int64_t rows);
 /// Bytes of an element, in memory, of what a matmul reads along n.
 std::int64_t columns_bytes(const ir::Program&, const Matmul&);
 
-/// Does the tile body have a loop that matrix instructions execute (ir/mma.h)?
+/// Does the tile body have a loop that matrix instructions execute (ir/hardware/mma.h)?
 bool has_products(const ir::Body&);
 /// Does the tile body have a reduce loop (at any depth)?
 bool has_reduce(const ir::Body&);

@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "ir/tma.h"
+#include "ir/hardware/tma.h"
 #include "ir/walk.h"
 #include "rules/cost/resources.h"
 

@@ -9,7 +9,7 @@
 #include <functional>
 #include <set>
 
-#include "ir/float16.h"
+#include "ir/hardware/float16.h"
 #include "measure/check/elements.h"
 #include "measure/check/inputs.h"
 #include "measure/check/reference.h"

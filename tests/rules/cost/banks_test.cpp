@@ -9,7 +9,7 @@
 #include <random>
 #include <set>
 
-#include "ir/stage_layout.h"
+#include "ir/hardware/stage_layout.h"
 #include "ir/walk.h"
 
 namespace deplo::ir {

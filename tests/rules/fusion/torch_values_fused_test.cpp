@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "ir/float16.h"
+#include "ir/hardware/float16.h"
 #include "ir/torch/expression/expression.h"
 #include "ir/torch/pt2/pt2.h"
 #include "rules/decompose/decompose.h"

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "ir/emit/emit.h"
-#include "ir/mma.h"
+#include "ir/hardware/mma.h"
 #include "measure/cuda/fixture.h"
 #include "measure/cuda/library.h"
 #include "measure/cuda/sass/disassemble.h"

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ir/float16.h"
+#include "ir/hardware/float16.h"
 #include "ir/program.h"
 
 namespace deplo::ir::mma {

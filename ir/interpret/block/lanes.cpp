@@ -1,4 +1,4 @@
-#include "ir/interpret/lanes.h"
+#include "ir/interpret/block/lanes.h"
 
 #include <algorithm>
 

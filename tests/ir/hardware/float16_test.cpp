@@ -1,4 +1,4 @@
-#include "ir/float16.h"
+#include "ir/hardware/float16.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "ir/interpret/lanes.h"
+#include "ir/interpret/block/lanes.h"
 
 namespace deplo::ir::exec {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/rng.h"
-#include "ir/interpret/lanes.h"
+#include "ir/interpret/block/lanes.h"
 
 namespace deplo::ir::exec {
 

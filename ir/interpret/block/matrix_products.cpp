@@ -1,4 +1,4 @@
-#include "ir/interpret/matrix_products.h"
+#include "ir/interpret/block/matrix_products.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "ir/mma.h"
+#include "ir/hardware/mma.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "ir/tma.h"
+#include "ir/hardware/tma.h"
 
 #include <fmt/format.h>
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "ir/interpret/shared_memory.h"
+#include "ir/interpret/block/shared_memory.h"
 
 namespace deplo::ir::exec {
 

@@ -1,4 +1,4 @@
-#include "ir/interpret/async_copies.h"
+#include "ir/interpret/block/async_copies.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "ir/interpret/shared_memory.h"
+#include "ir/interpret/block/shared_memory.h"
 
 #include <algorithm>
 #include <span>

@@ -1,8 +1,8 @@
-#include "ir/stage_layout.h"
+#include "ir/hardware/stage_layout.h"
 
 #include "core/error.h"
+#include "ir/hardware/tma.h"
 #include "ir/kernel.h"
-#include "ir/tma.h"
 
 namespace deplo::ir {
 namespace {

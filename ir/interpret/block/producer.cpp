@@ -1,4 +1,4 @@
-#include "ir/interpret/producer.h"
+#include "ir/interpret/block/producer.h"
 
 #include "core/error.h"
 #include "ir/interpret/machine.h"

@@ -1,4 +1,4 @@
-#include "ir/interpret/global_memory.h"
+#include "ir/interpret/block/global_memory.h"
 
 #include <algorithm>
 #include <bit>

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/interpret/shared_memory.h"
+#include "ir/interpret/block/shared_memory.h"
 
 namespace deplo::ir::exec {
 
