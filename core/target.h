@@ -31,7 +31,7 @@ struct Target {
   bool async_copy = false;  // cp.async
   bool tma = false;         // cp.async.bulk.tensor and mbarriers
   bool prefetch = false;    // of cache lines by address
-  bool mma = false;         // matrix instructions of a warp: mma.sync of 16-bit operands, ldmatrix
+  bool mma = false;         // matrix instructions of a warp: mma.sync of 16 bits and tf32, ldmatrix
   bool wgmma = false;       // those of a warpgroup, which read shared memory
   bool operator==(const Target&) const = default;
 };

@@ -190,6 +190,7 @@ struct CpAsyncWait {
 struct MbarrierInit {
   std::string barrier;
   std::int64_t slots = 1, count = 1;
+  static constexpr std::int64_t object_bytes = 8;  // of each, and what it is aligned to (PTX ISA, "mbarrier object")
   static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) { see(Use::declares, s.barrier); }
   bool operator==(const MbarrierInit&) const = default;

@@ -4,7 +4,6 @@
 
 #include "core/error.h"
 #include "ir/emit/emitter.h"
-#include "ir/hardware/float16.h"
 #include "ir/walk.h"
 
 namespace deplo::ir {

@@ -11,7 +11,6 @@ namespace {
 // What __shared__ arrays may take (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability", note
 // on the maximum amount of shared memory per thread block).
 constexpr std::int64_t static_limit = std::int64_t{48} * 1024;
-constexpr std::int64_t barrier_bytes = 8;  // PTX ISA, "mbarrier": a 64-bit object, aligned to 8 bytes
 
 struct Piece {
   std::string name;
@@ -23,7 +22,8 @@ std::vector<Piece> pieces(const Body& kernel, const Target& target) {
   for_each(kernel, [&](const Stmt& stmt) {
     if (const auto* s = stmt.as<Smem>())
       found.push_back({s->buffer, element_count(s->shape) * bytes(s->dtype), alignment(*s, target)});
-    if (const auto* s = stmt.as<MbarrierInit>()) found.push_back({s->barrier, s->slots * barrier_bytes, barrier_bytes});
+    if (const auto* s = stmt.as<MbarrierInit>())
+      found.push_back({s->barrier, s->slots * MbarrierInit::object_bytes, MbarrierInit::object_bytes});
   });
   return found;
 }

@@ -10,7 +10,7 @@ namespace deplo::ir::mma {
 namespace {
 
 // PTX ISA, "wgmma.mma_async": 8 to 256 columns.
-constexpr std::int64_t warpgroup = 4, most_columns = 256;
+constexpr std::int64_t most_columns = 256;
 
 // PTX ISA, "Matrix shape". The deeper one of a type is the faster one, and comes first; before all, the widest of a
 // warpgroup.
@@ -18,7 +18,7 @@ const std::vector<Atom>& all() {
   static const std::vector<Atom> atoms = [] {
     std::vector<Atom> result;
     for (std::int64_t n = most_columns; n > 0; n -= warp_columns)
-      result.push_back({fmt::format("m64n{}k16", n), 64, n, 16, Operands::float16, warpgroup});
+      result.push_back({fmt::format("m64n{}k16", n), 64, n, 16, Operands::float16, warpgroup / warp});
     result.push_back({"m16n8k16", 16, 8, 16, Operands::float16});
     result.push_back({"m16n8k8", 16, 8, 8, Operands::float16});
     result.push_back({"m16n8k8_tf32", 16, 8, 8, Operands::tf32});

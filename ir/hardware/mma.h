@@ -43,7 +43,7 @@ std::span<const Atom> atoms();
 const Atom* find_atom(std::string_view name);  // nullptr: none
 std::string_view element_names(const Atom&);   // for messages: "f16 or bf16"
 inline constexpr std::int64_t row_threads = 8, column_threads = 4, row_registers = 2, column_registers = 2;
-inline constexpr std::int64_t warp = row_threads * column_threads;
+inline constexpr std::int64_t warp = row_threads * column_threads, warpgroup = 4 * warp;  // threads
 inline constexpr std::int64_t warp_rows = row_registers * row_threads, warp_columns = column_threads * column_registers;
 
 /// Trips that a loop makes in the sources: an atom takes k of its turns at once.

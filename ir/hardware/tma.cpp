@@ -33,7 +33,7 @@ std::string fault(const TmaDescriptor& d, const Buffer& source) {
       return fmt::format("a box of {} elements, not 1 to {}", extent, most_extent);
   const std::int64_t inner = d.box.back() * bytes(source.dtype);
   if (inner % granule != 0) return fmt::format("rows of {} bytes in the box, not a multiple of {}", inner, granule);
-  if (d.swizzle != 0 && d.swizzle != 32 && d.swizzle != 64 && d.swizzle != 128)
+  if (d.swizzle != 0 && !is_pattern(d.swizzle))
     return fmt::format("a swizzle of {}, not 0, 32, 64 or 128 bytes", d.swizzle);
   if (d.swizzle != 0 && inner != d.swizzle)
     return fmt::format("rows of {} bytes in the box under a swizzle of {}", inner, d.swizzle);

@@ -15,6 +15,8 @@ inline constexpr std::int64_t most_extent = 256, granule = 16;
 // a swizzle pattern repeats, and so what its box is aligned to.
 inline constexpr std::int64_t alignment = 128, pattern_rows = 8;
 
+/// Bytes of a pattern (CUDA driver API, CUtensorMapSwizzle), which wgmma's descriptors name too.
+constexpr bool is_pattern(std::int64_t swizzle) { return swizzle == 32 || swizzle == 64 || swizzle == 128; }
 /// Why `d` cannot walk `source`, in one line; "" when it can (cuTensorMapEncodeTiled).
 std::string fault(const TmaDescriptor& d, const Buffer& source);
 /// Where byte `address` of a copy lies under the pattern: bits 4 and up are flipped by the bits from 7 on (the guide,

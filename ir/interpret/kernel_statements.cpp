@@ -6,8 +6,6 @@
 #include <memory>
 
 #include "core/error.h"
-#include "ir/hardware/float16.h"
-#include "ir/hardware/mma.h"
 #include "ir/hardware/tma.h"
 #include "ir/interpret/statements.h"
 
@@ -143,18 +141,6 @@ void emit_copying(Compiler& c, F run, std::function<bool(Machine&)> ready = {}) 
   c.emit([step](Machine& m, Mask) { m.producer.record(step); });
 }
 
-struct RunMbarrierRelease {
-  int barrier;
-  Index slot;
-
-  void operator()(Machine& m, Mask mask) const {
-    for (int l = 0; l < m.lanes.count; ++l)
-      if (is_active(mask, l)) m.copies.release(barrier, m.lanes.at(slot, l), l);
-    ++m.shared.clock;  // what follows is behind the arrival
-    m.producer.pass(m);
-  }
-};
-
 struct RunMbarrierArrive {
   int barrier;
   Index slot;
@@ -163,6 +149,9 @@ struct RunMbarrierArrive {
   void operator()(Machine& m, Mask mask) const {
     for (int l = 0; l < m.lanes.count; ++l)
       if (is_active(mask, l)) m.copies.arrive(barrier, m.lanes.at(slot, l), bytes, l);
+    if (m.shared.producing) return;
+    ++m.shared.clock;  // what follows is behind the arrival
+    m.producer.pass(m);
   }
 };
 
@@ -309,9 +298,8 @@ void compile(Compiler& c, const CpAsyncWait& s) {
 }
 
 void compile(Compiler& c, const MbarrierInit& s) {
-  constexpr std::int64_t object = 8;  // bytes: PTX ISA, "mbarrier object"
   if (s.slots < 1 || s.slots > 1024 || s.count < 1) c.fail("expected 1 to 1024 barriers and a positive count");
-  c.reserve_shared(s.slots * object, object);
+  c.reserve_shared(s.slots * MbarrierInit::object_bytes, MbarrierInit::object_bytes);
   c.declare_barriers(s.barrier, s.slots, s.count);
   c.emit([barrier = c.barrier(s.barrier)](Machine& m, Mask mask) {
     m.converge(mask);
@@ -326,7 +314,7 @@ void compile(Compiler& c, const MbarrierArriveExpectTx& s) {
 
 void compile(Compiler& c, const MbarrierArrive& s) {
   const int barrier = known_barrier(c, s.barrier);
-  c.emit(RunMbarrierRelease{barrier, c.index(s.slot)});
+  c.emit(RunMbarrierArrive{barrier, c.index(s.slot), 0});
 }
 
 void compile(Compiler& c, const Produce& s) {

@@ -10,7 +10,7 @@
 namespace deplo::ir::exec {
 namespace {
 
-constexpr int warp_lanes = 32, matrix_rows = 8;
+constexpr int warp_lanes = mma::warp, matrix_rows = 8;
 
 /// Each thread reads the row that it names; then the warp deals out the elements.
 struct RunLdMatrix {
@@ -87,7 +87,7 @@ struct RunMma {
   }
 };
 
-constexpr int warpgroup_lanes = 4 * warp_lanes;
+constexpr int warpgroup_lanes = mma::warpgroup;
 
 /// Where the elements of a matrix of shared memory lie that a descriptor names.
 struct MatrixAt {
@@ -122,7 +122,6 @@ struct MatrixAt {
 
 struct RunWgmma {
   std::vector<Operand> sums;
-  std::int64_t columns;
   MatrixAt a, b;
 
   static std::vector<std::int64_t> firsts(Machine& m, MatrixAt& operand, Mask mask) {
@@ -140,7 +139,7 @@ struct RunWgmma {
     const std::vector<std::int64_t> at_a = firsts(m, a, mask), at_b = firsts(m, b, mask);
     for (std::size_t group = 0; group < at_a.size(); ++group) {
       const int lane = static_cast<int>(group) * warpgroup_lanes;
-      m.products.start({lane, columns, sums, a.cells(m, at_a[group], lane), b.cells(m, at_b[group], lane)});
+      m.products.start({lane, sums, a.cells(m, at_a[group], lane), b.cells(m, at_b[group], lane)});
     }
   }
 };
@@ -193,7 +192,7 @@ MatrixAt matrix_at(Compiler& c, const SharedMatrix& s, std::int64_t rows) {
   if (!result.from.shared) c.fail("expected a shared buffer, found " + s.buffer);
   if (c.machine.shared.buffers[static_cast<std::size_t>(result.from.buffer)].element_bytes != 2)
     c.fail("expected elements of 16 bits in " + s.buffer);
-  if (s.swizzle != 32 && s.swizzle != 64 && s.swizzle != 128) c.fail("expected a swizzle of 32, 64 or 128 bytes");
+  if (!tma::is_pattern(s.swizzle)) c.fail("expected a swizzle of 32, 64 or 128 bytes");
   return result;
 }
 
@@ -203,7 +202,7 @@ void compile(Compiler& c, const Wgmma& s) {
   const mma::Atom* atom = mma::find_atom(s.atom);
   if (atom == nullptr || atom->m != MatrixProduct::rows || atom->k != MatrixProduct::depth)
     c.fail("expected an instruction of a warpgroup");
-  RunWgmma run{sums_of(c, s.sums), atom->n, matrix_at(c, s.a, atom->m), matrix_at(c, s.b, atom->n)};
+  RunWgmma run{sums_of(c, s.sums), matrix_at(c, s.a, atom->m), matrix_at(c, s.b, atom->n)};
   std::int64_t registers = 0;
   for (const Operand& sum : run.sums) registers += sum.lanes;
   if (registers * warpgroup_lanes != atom->m * atom->n) c.fail("expected an accumulator for each of a thread's sums");

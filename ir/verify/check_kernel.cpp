@@ -25,10 +25,8 @@ void check_barrier(Context& c, const std::string& text, const Expr& slot) {
   c.index.in_range(slot, barrier->extents[0]);
 }
 
-constexpr std::int64_t warpgroup = 4 * warp;
-
 void check_warpgroups(const Context& c) {
-  if (c.threads % warpgroup != 0) fail("{} threads are no whole warpgroups", c.threads);
+  if (c.threads % mma::warpgroup != 0) fail("{} threads are no whole warpgroups", c.threads);
   check_convergent(c);
 }
 
@@ -46,8 +44,7 @@ DType check_matrix(Context& c, const SharedMatrix& m, std::int64_t rows, std::in
   const Name& buffer = check_shared_access(c, m.buffer, m.index, 1);
   const DType dtype = buffer.type.dtype;
   if (!is_float16(dtype)) fail("`{}` holds {}, no 16 bits", m.buffer, name(dtype));
-  if (m.swizzle != 32 && m.swizzle != 64 && m.swizzle != 128)
-    fail("a swizzle of {}, not 32, 64 or 128 bytes", m.swizzle);
+  if (!tma::is_pattern(m.swizzle)) fail("a swizzle of {}, not 32, 64 or 128 bytes", m.swizzle);
   const std::int64_t panel = m.swizzle / bytes(dtype);
   if (buffer.extents.back() != panel)
     fail("rows of {} elements under a swizzle of {}", buffer.extents.back(), m.swizzle);
@@ -154,7 +151,7 @@ void check(Context& c, const Mma& m) {
 void check(Context& c, const Wgmma& w) {
   const mma::Atom* atom = mma::find_atom(w.atom);
   if (atom == nullptr || !atom->of_warpgroup()) fail("`{}` is no matrix instruction of a warpgroup", w.atom);
-  const std::size_t registers = static_cast<std::size_t>(atom->m * atom->n / warpgroup);
+  const std::size_t registers = static_cast<std::size_t>(atom->m * atom->n / mma::warpgroup);
   if (w.sums.size() != registers && 2 * w.sums.size() != registers)
     fail("it adds to {} vectors or {} scalars, found {}", registers / 2, registers, w.sums.size());
   check_sums(c, w.sums, w.sums.size() == registers ? 1 : 2);
@@ -260,7 +257,7 @@ void check(Context& c, const Produce& p) {
   const auto legal = [](std::int64_t n) { return n >= 24 && n <= 256 && n % 8 == 0; };
   if (reserves && (!legal(p.own) || !legal(p.others)))
     fail("{} and {} registers, not multiples of 8 from 24 to 256", p.own, p.others);
-  if (reserves && (p.threads % warpgroup != 0 || c.threads % warpgroup != 0))
+  if (reserves && (p.threads % mma::warpgroup != 0 || c.threads % mma::warpgroup != 0))
     fail("registers are dealt out to whole warpgroups, found {} and {} threads", p.threads, c.threads);
   for_each(p.body, [&](const Stmt& stmt) {
     const bool copies = stmt.as<Loop>() != nullptr || stmt.as<If>() != nullptr || stmt.as<MbarrierWait>() != nullptr ||

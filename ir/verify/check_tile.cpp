@@ -59,8 +59,7 @@ void check_layout(const Stage& s) {
   if (s.panel < 0 || (s.panel > 0 && s.slab.back().extent % s.panel != 0))
     fail("a panel of {} does not divide {}", s.panel, s.slab.back().extent);
   if (s.pad < 0) fail("a pad of {}", s.pad);
-  if (s.swizzle != 0 && s.swizzle != 32 && s.swizzle != 64 && s.swizzle != 128)
-    fail("a swizzle of {}, not 0, 32, 64 or 128 bytes", s.swizzle);
+  if (s.swizzle != 0 && !tma::is_pattern(s.swizzle)) fail("a swizzle of {}, not 0, 32, 64 or 128 bytes", s.swizzle);
   const bool chunks = s.transport == Transport::async && s.lanes * element == 16;
   if (s.swizzle != 0 && ((s.transport != Transport::tma && !chunks) || element == 1))
     fail("a swizzle is of tma copies, or of async ones of 16 bytes, of elements of 2 or 4 bytes");

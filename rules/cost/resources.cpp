@@ -65,15 +65,17 @@ std::int64_t least_registers(std::int64_t values) {
   return register_tile_registers(side, ceil_div(values, side));
 }
 
-std::int64_t producers(const ir::Tile& tile) {
+std::int64_t producers(const ir::Body& body) {
   std::int64_t threads = 0;
-  ir::for_each(tile.body, [&](const ir::Stmt& stmt) {
+  ir::for_each(body, [&](const ir::Stmt& stmt) {
     if (const auto* loop = stmt.as<ir::Loop>()) threads = std::max(threads, loop->producers);
   });
   return threads;
 }
 
-std::int64_t launched_threads(const ir::Tile& tile) { return ir::count_of(tile, ir::Bind::thread) + producers(tile); }
+std::int64_t launched_threads(const ir::Tile& tile) {
+  return ir::count_of(tile, ir::Bind::thread) + producers(tile.body);
+}
 
 std::int64_t thread_values(const ir::Tile& tile) {
   return ir::count_of(tile, ir::Bind::reg) * ir::count_of(tile, ir::Bind::vector);
@@ -271,7 +273,7 @@ std::int64_t shared_bytes(const ir::Program& program, const Target& target) {
       declare(combine->acc, ir::DType::f32, meeting_places(program, *combine, target), ir::Smem{}.align);
     }
   });
-  if (producers(tile_of(program)) > 0) barriers *= 2;  // for full slots and for free ones
+  if (producers(tile_of(program).body) > 0) barriers *= 2;  // for full slots and for free ones
   if (barriers > 0) declarations.emplace_back(ir::MbarrierInit{"mbar", barriers, 1});
   return ir::shared_layout(declarations, target).bytes;
 }

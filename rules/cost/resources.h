@@ -28,7 +28,7 @@ std::int64_t register_tile_registers(std::int64_t fm, std::int64_t fn);
 /// The same for so many accumulators with as few operands as a square tile of them reads.
 std::int64_t least_registers(std::int64_t values);
 /// Threads beside a block's that fill its slots (specialize_warps), and those of both.
-std::int64_t producers(const ir::Tile&);
+std::int64_t producers(const ir::Body&);
 std::int64_t launched_threads(const ir::Tile&);
 /// Outputs of a thread: the copies over the REG and the VECTOR axes.
 std::int64_t thread_values(const ir::Tile&);

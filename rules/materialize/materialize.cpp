@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/text/match.h"
+#include "ir/hardware/mma.h"
 #include "ir/walk.h"
 #include "rules/cost/resources.h"
 #include "rules/lower.h"
@@ -97,7 +98,7 @@ class Materializer {
     lower(s.body, inside);
     launch.body = std::move(kernel_.shared);
     stages_.initialise(launch.body);
-    if (const std::int64_t threads = producers(s); threads > 0) {
+    if (const std::int64_t threads = producers(s.body); threads > 0) {
       ir::Produce produce;
       produce.threads = threads;
       deal_registers(s, produce);
@@ -179,22 +180,13 @@ class Materializer {
   // Threads that only copy need few registers; the sums of warpgroups need more than a launch deals out to each.
   void deal_registers(const ir::Tile& tile, ir::Produce& produce) const {
     constexpr std::int64_t fewest = 24, most = 240, step = 8;  // PTX ISA, "setmaxnreg"; 240 as CUTLASS
-    if (!kernel_.target.wgmma || produce.threads % 128 != 0) return;
+    if (!kernel_.target.wgmma || produce.threads % ir::mma::warpgroup != 0) return;
     const std::int64_t threads = kernel_.threads + produce.threads,
                        each = thread_registers(threads, kernel_.target, std::max<std::int64_t>(tile.resident, 1)),
                        others = (each * threads - fewest * produce.threads) / kernel_.threads / step * step;
     if (std::min(others, most) <= each) return;
     produce.own = fewest;
     produce.others = std::min(others, most);
-  }
-
-  static bool holds_filled(const ir::Body& body) {
-    bool found = false;
-    ir::for_each(body, [&](const ir::Stmt& stmt) {
-      const auto* loop = stmt.as<ir::Loop>();
-      found |= loop != nullptr && loop->producers > 0;
-    });
-    return found;
   }
 
   // The loops around the Stages of a loop that producers fill, and nothing else.
@@ -204,7 +196,7 @@ class Materializer {
       if (body == nullptr) continue;
       const auto* loop = stmt.as<ir::Loop>();
       const bool fills = loop != nullptr && loop->producers > 0;
-      if (!fills && !holds_filled(*body)) continue;
+      if (!fills && producers(*body) == 0) continue;
       if (const auto* guard = stmt.as<ir::If>()) {
         ir::If inside = {replication_.at(guard->condition), {}};
         fill_slots(*body, inside.then);

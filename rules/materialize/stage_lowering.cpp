@@ -32,10 +32,9 @@ std::vector<ir::Expr> slab_position(const ir::Stage& stage, const ir::Buffer& so
 }  // namespace
 
 StageLowering::StageLowering(KernelBuilder& kernel, const Replication& replication)
-    : kernel_(kernel), replication_(replication) {
+    : kernel_(kernel), replication_(replication), produced_(producers(kernel.tile.body) > 0) {
   ir::for_each(kernel.tile.body, [&](const ir::Stmt& stmt) {
     if (const auto* stage = stmt.as<ir::Stage>()) declare(*stage);
-    if (const auto* loop = stmt.as<ir::Loop>()) produced_ |= loop->producers > 0;
   });
   while (barriers_ > 0 && !kernel.reserve(barrier_)) barrier_ += "_";
   while (produced_ && !kernel.reserve(empty_)) empty_ += "_";

@@ -55,8 +55,8 @@ class StageLowering {
   std::map<std::string, const ir::Stage*, std::less<>> stages_;  // the first of each buffer
   std::int64_t barriers_ = 0;                                    // one per slot that tensor copies fill
   std::string barrier_ = "mbar", empty_ = "empty";
-  bool produced_ = false;  // by threads that wait at `empty_` until a slot is free
-  bool async_ = false;     // cp.async somewhere
+  const bool produced_;  // by threads that wait at `empty_` until a slot is free
+  bool async_ = false;   // cp.async somewhere
   /// The loops around the last barrier before a fill: in each of their rounds all slots were free there.
   std::optional<std::vector<std::string>> ready_in_;
 };

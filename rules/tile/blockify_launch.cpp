@@ -78,7 +78,8 @@ std::int64_t wanted_rows(const ir::Program& program, const Matmul& matmul, const
 std::int64_t wanted_columns(std::int64_t bm, const ir::Program& program, const Matmul& matmul, const Target& target) {
   const ir::Tile& tile = tile_of(program);
   const std::int64_t m = tile.axes[matmul.m].extent, n = tile.axes[matmul.n].extent;
-  // Two warpgroups of 64 x 256 take a block of 128 x 256; where these fill three of four units it pays.
+  // Two warpgroups of 64 x 256 take a block of 128 x 256, which reads less for each product than two of 128 x 128; a
+  // quarter of the units at most stays idle for that.
   const bool wide = target.wgmma && bm >= 128 && 4 * ceil_div(m, bm) * ceil_div(n, 256) >= 3 * target.units;
   if (wide && multiplies_matrices(program, matmul, target)) return 256;
   if (!target.cpu)
@@ -116,8 +117,8 @@ class BlockTiles {
   BlockTiles(const ir::Program& program, const Matmul& matmul, const Target& target)
       : target_(target),
         chunk_(matmul.reduce->axis.extent),
-        element_(ir::bytes(multiplies_matrices(program, matmul, target) && !program.allow_tf32 ? ir::DType::f16
-                                                                                               : ir::DType::f32)),
+        element_(multiplies_matrices(program, matmul, target) ? columns_bytes(program, matmul)
+                                                              : ir::bytes(ir::DType::f32)),
         rows_(row_sizes(tile_of(program).axes[matmul.m].extent, target)),
         columns_(column_sizes(tile_of(program).axes[matmul.n].extent, target)) {
     const auto unfit = [&](std::int64_t bm) {
@@ -171,7 +172,8 @@ std::vector<Value> thread_options(const ir::Tile& tile, const Target& target) {
   return options({wanted, 16, 32, 64, 8, 4, 2, 1}, 1, high);
 }
 
-// CPU: a thread that sums reads 512 bytes of each row, less where that leaves cores without a block.
+// CPU: a thread that sums reads 512 bytes of each row (docs/performance.md, "Matmuls of few rows and 16 bits"), less
+// where that leaves cores without a block.
 std::vector<Value> element_options(const ir::Program& program, std::int64_t high, const Target& target) {
   const ir::Tile& tile = tile_of(program);
   if (!target.cpu) return options({4, 1, 2, 8, 16}, 1, high);

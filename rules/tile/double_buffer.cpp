@@ -14,12 +14,12 @@ namespace {
 
 // Shared memory that each further slot takes.
 std::int64_t slot_bytes(const ir::Loop& loop) {
-  constexpr std::int64_t granule = 16, mbarrier = 8;  // what the next buffer is aligned to; an object's bytes
+  constexpr std::int64_t granule = 16;  // what the next buffer is aligned to
   std::int64_t total = 0;
   for (std::size_t i = 0; i < leading_stages(loop.body); ++i) {
     const auto& stage = *loop.body[i].as<ir::Stage>();
     total += ceil_div(ir::slot_count(stage) * ir::bytes(stage.dtype), granule) * granule;
-    if (stage.transport == ir::Transport::tma) total += mbarrier;
+    if (stage.transport == ir::Transport::tma) total += ir::MbarrierInit::object_bytes;
   }
   return total;
 }

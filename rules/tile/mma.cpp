@@ -4,6 +4,7 @@
 //     →   Tile(…, a1:2=THREAD, …, a3:2=THREAD, a6:8=THREAD, a7:4=THREAD, a8:4=REG, a9:2=REG, a10:8=REG, a11:2=REG):
 //           … for k in 0..32: # reduce mma=m16n8k16
 //             … (((a1 * 64) + (a8 * 16)) + (a9 * 8)) + a6 … (((a3 * 64) + (a10 * 8)) + (a7 * 2)) + a11 …
+// Instructions of a warpgroup (m64nNk16) share rows with a THREAD axis of four warps, and their slabs travel by TMA.
 #include "ir/hardware/mma.h"
 
 #include <algorithm>
@@ -97,15 +98,6 @@ ir::Program with_products(ir::Program program, const Atom& atom, std::int64_t ro
   return program;
 }
 
-const ir::Loop& marked_loop(const ir::Program& program) {
-  const ir::Loop* marked = nullptr;
-  ir::for_each(program.body, [&](const ir::Stmt& stmt) {
-    if (const auto* loop = stmt.as<ir::Loop>(); loop != nullptr && !loop->atom.empty()) marked = loop;
-  });
-  CHECK(marked != nullptr);
-  return *marked;
-}
-
 // A slab as wgmma's descriptors want it, in the widest pattern: an instruction of `rows`, or columns, begins with a
 // panel where these are not along k.
 std::optional<ir::Stage> for_warpgroups(const ir::Program& program, const ir::Stage& stage, bool transposed,
@@ -123,7 +115,7 @@ std::optional<ir::Stage> for_warpgroups(const ir::Program& program, const ir::St
 // Both operands of warpgroups travel by TMA; false where one cannot.
 bool stage_for_warpgroups(ir::Program& program) {
   ir::mma::Product product;
-  CHECK(ir::mma::find_product(tile_of(program), marked_loop(program), product).empty());
+  CHECK(ir::mma::find_product(tile_of(program), *products_loop(tile_of(program).body), product).empty());
   const std::string a = product.a->buffer, b = product.b->buffer;
   int found = 0;
   ir::Tile& tile = tile_of(program);
@@ -152,7 +144,8 @@ std::string obstacle(const ir::Program& program, const Matmul& matmul, const Ato
   if (warps.empty()) return "no grid of warps has registers for the block";
   ir::Program made = with_products(program, atom, warps.front().first, warps.front().second);
   ir::mma::Product product;
-  if (std::string fault = ir::mma::find_product(tile_of(made), marked_loop(made), product); !fault.empty())
+  if (std::string fault = ir::mma::find_product(tile_of(made), *products_loop(tile_of(made).body), product);
+      !fault.empty())
     return fault;
   const bool tf32 = atom.operands == ir::mma::Operands::tf32;
   ir::DType dtype = ir::DType::f32;

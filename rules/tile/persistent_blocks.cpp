@@ -101,7 +101,7 @@ std::vector<Value> block_options(const ir::Program& program, const Target& targe
   const ir::Tile& tile = tile_of(program);
   const std::int64_t grid = ir::count_of(tile, ir::Bind::block), threads = launched_threads(tile);
   std::int64_t registers = least_registers(thread_values(tile));
-  if (producers(tile) > 0)  // they leave theirs to the others
+  if (producers(tile.body) > 0)  // they leave theirs to the others
     registers = std::min(registers, thread_registers(threads, target));
   const std::int64_t fit = occupancy(threads, registers, shared_bytes(program, target), target).blocks;
   std::vector<Value> result = {Value{std::int64_t{0}}};

@@ -95,7 +95,8 @@ std::vector<Stream> streams(const ir::Program& program) {
   return result;
 }
 
-// Of a load that steps from row to row in memory: as many rows ahead as a thread reads 4 KiB of. 0: it walks along rows.
+// Of a load that steps from row to row in memory: as many rows ahead as a thread reads 4 KiB of (docs/performance.md,
+// "Matmuls of few rows and 16 bits"). 0: it walks along rows.
 std::int64_t rows_ahead(const ir::Program& program, const Stream& stream) {
   constexpr std::int64_t ahead = 4096, line = 64;  // bytes
   const Site& site = stream.sites[0];

@@ -16,17 +16,12 @@ namespace deplo::rules {
 namespace {
 
 bool multiplies_by_warpgroups(const ir::Body& body) {
-  bool found = false;
-  ir::for_each(body, [&](const ir::Stmt& stmt) {
-    const auto* loop = stmt.as<ir::Loop>();
-    const ir::mma::Atom* atom = loop == nullptr ? nullptr : ir::mma::find_atom(loop->atom);
-    found |= atom != nullptr && atom->of_warpgroup();
-  });
-  return found;
+  const ir::Loop* loop = products_loop(body);
+  return loop != nullptr && ir::mma::find_atom(loop->atom)->of_warpgroup();
 }
 
 std::int64_t producers_of(const ir::Body& body) {
-  return multiplies_by_warpgroups(body) ? 4 * ir::mma::warp : ir::mma::warp;
+  return multiplies_by_warpgroups(body) ? ir::mma::warpgroup : ir::mma::warp;
 }
 
 // "" where the loop's slots can be filled by others; else why not.

@@ -61,15 +61,6 @@ std::optional<Lowering> drawn_schedule(const ir::Program& loop, const Target& ta
   return products ? std::optional(std::move(lowering)) : std::nullopt;
 }
 
-std::string finding(const ir::Program& loop, const ir::Program& program, std::uint64_t seed) {
-  const ir::Memory memory = random_memory(loop, seed);
-  try {
-    return difference(loop, result(loop, memory), result(program, memory));
-  } catch (const Error& error) {
-    return error.what();
-  }
-}
-
 /// The buffers of what is multiplied.
 std::set<std::string> factors(const ir::Program& loop) {
   std::set<std::string> buffers;
@@ -151,14 +142,6 @@ TEST_P(Products, OfF32AreOfRoundedFactors) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Cuda, Products, testing::Values("sm_80", "sm_90", "sm_100", "sm_120"));
-
-template <class S, class Edit>
-ir::Program edited(ir::Program kernel, Edit edit) {
-  ir::for_each(kernel.body, [&](ir::Stmt& stmt) {
-    if (auto* s = stmt.as<S>()) edit(*s);
-  });
-  return kernel;
-}
 
 // Each of them, in every schedule that has what it touches.
 TEST(ProductFaults, ShowInEverySchedule) {

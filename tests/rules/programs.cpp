@@ -63,6 +63,15 @@ const Kernel& kernel(std::string_view name) {
   return *found;
 }
 
+std::string finding(const ir::Program& loop, const ir::Program& program, std::uint64_t seed) {
+  const ir::Memory memory = random_memory(loop, seed);
+  try {
+    return difference(loop, result(loop, memory), result(program, memory, {.seed = seed}));
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
 void edit_bodies(ir::Body& body, const std::function<void(ir::Body&)>& edit) {
   edit(body);
   for (ir::Stmt& stmt : body)

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/interpret/interpret.h"
+#include "ir/walk.h"
 
 namespace deplo::rules {
 
@@ -30,8 +31,21 @@ ir::Memory result(const ir::Program&, ir::Memory memory, const ir::Limits& = {})
 /// are untouched; else where not.
 std::string difference(const ir::Program&, const ir::Memory& expected, const ir::Memory& found);
 
+/// What is wrong with a program that shall leave what `loop` does, on inputs of the seed and in its order of producers;
+/// "": nothing.
+std::string finding(const ir::Program& loop, const ir::Program& program, std::uint64_t seed);
+
 /// Applies `edit` to every body, the outermost first: to plant a fault.
 void edit_bodies(ir::Body&, const std::function<void(ir::Body&)>& edit);
+
+/// The program with every statement of this kind edited.
+template <class S, class Edit>
+ir::Program edited(ir::Program program, Edit edit) {
+  ir::for_each(program.body, [&](ir::Stmt& stmt) {
+    if (auto* s = stmt.as<S>()) edit(*s);
+  });
+  return program;
+}
 
 /// Statements that the interpreter executes, lanes counted one by one.
 double lane_steps(const ir::Program&);

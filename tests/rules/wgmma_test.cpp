@@ -63,17 +63,6 @@ std::optional<Lowering> drawn_schedule(const ir::Program& loop, const Target& ta
   return products && others == specialized ? std::optional(std::move(lowering)) : std::nullopt;
 }
 
-std::string finding(const ir::Program& loop, const ir::Program& program, std::uint64_t seed) {
-  const ir::Memory memory = random_memory(loop, seed);
-  ir::Limits limits;
-  limits.seed = seed;
-  try {
-    return difference(loop, result(loop, memory), result(program, memory, limits));
-  } catch (const Error& error) {
-    return error.what();
-  }
-}
-
 class Warpgroups : public testing::TestWithParam<bool> {};
 
 TEST_P(Warpgroups, OfRandomSchedulesAreRight) {
@@ -103,14 +92,6 @@ TEST_P(Warpgroups, OfRandomSchedulesAreRight) {
 }
 
 INSTANTIATE_TEST_SUITE_P(AllThreadsCopyOrSomeOnly, Warpgroups, testing::Values(false, true));
-
-template <class S, class Edit>
-ir::Program edited(ir::Program kernel, Edit edit) {
-  ir::for_each(kernel.body, [&](ir::Stmt& stmt) {
-    if (auto* s = stmt.as<S>()) edit(*s);
-  });
-  return kernel;
-}
 
 template <class S>
 ir::Program without(ir::Program kernel) {

@@ -63,11 +63,7 @@ void AsyncCopies::arrive(int barrier, std::int64_t slot, std::int64_t bytes, int
                     std::to_string(b.count),
                 lane);
   s.expected += bytes;
-}
-
-void AsyncCopies::release(int barrier, std::int64_t slot, int lane) {
-  Barrier::Slot& s = this->slot(barrier, slot, lane);
-  if (++s.arrivals < barriers[static_cast<std::size_t>(barrier)].count || s.expected != s.delivered) return;
+  if (s.arrivals < b.count || s.expected > 0 || s.delivered > 0) return;
   complete(s, Cell::several);
   s.clock = shared_.clock;
 }

@@ -56,9 +56,8 @@ class AsyncCopies : public CopyState {
   // Kernel IR: mbarriers.
   void init(int barrier);
   Barrier::Slot& slot(int barrier, std::int64_t slot, int lane);
+  /// The last arrival completes a phase that waits for no bytes.
   void arrive(int barrier, std::int64_t slot, std::int64_t bytes, int lane);
-  /// An arrival without bytes; the last one completes the phase.
-  void release(int barrier, std::int64_t slot, int lane);
   /// Is the phase complete, or are all arrivals and bytes there?
   bool completes(int barrier, std::int64_t slot, std::int64_t parity) const;
   /// `writer`: who sees the copies then.

@@ -5,11 +5,10 @@
 #include <string>
 
 #include "core/error.h"
+#include "ir/hardware/mma.h"
 
 namespace deplo::ir::exec {
 namespace {
-
-constexpr int group_threads = 128, threads_of_warp = 32;
 
 // Which of the product's sums register `number` of a thread of the warpgroup is: four for each 8 columns, two columns of
 // row g and of row 8 + g (PTX ISA, "Register Fragments", wgmma).
@@ -17,9 +16,9 @@ struct Place {
   std::int64_t row, column;
 };
 Place place(std::int64_t lane, std::int64_t number) {
-  const std::int64_t in_warp = lane % threads_of_warp;
-  return {lane / threads_of_warp * 16 + number / 2 % 2 * 8 + in_warp / 4,
-          number / 4 * 8 + in_warp % 4 * 2 + number % 2};
+  const std::int64_t in_warp = lane % mma::warp;
+  return {lane / mma::warp * mma::warp_rows + number / 2 % 2 * mma::row_threads + in_warp / mma::column_threads,
+          number / 4 * mma::warp_columns + in_warp % mma::column_threads * mma::column_registers + number % 2};
 }
 
 // f(operand, its lane, number of the register)
@@ -89,7 +88,7 @@ void MatrixProducts::finish(const MatrixProduct& product) {
   constexpr std::int64_t depth = MatrixProduct::depth;
   for_each_register(product.sums, [&](const Operand& sum, int w, std::int64_t number) {
     std::vector<double>& lanes = held.at({sum.value, w});
-    for (int thread = 0; thread < group_threads; ++thread) {
+    for (int thread = 0; thread < mma::warpgroup; ++thread) {
       const auto [row, column] = place(thread, number);
       const int lane = product.first_lane + thread;
       for (std::int64_t k = 0; k < depth; ++k)

@@ -16,10 +16,9 @@ struct MatrixCells {
   std::vector<std::int64_t> cells;
 };
 
-/// One of a warpgroup: rows x columns sums, each over `depth` elements of a row of both operands.
+/// One of a warpgroup: 64 rows of sums, each over `depth` elements of a row of both operands.
 struct MatrixProduct {
   int first_lane = 0;  // of the warpgroup
-  std::int64_t columns = 8;
   std::vector<Operand> sums;
   MatrixCells a, b;
   static constexpr std::int64_t rows = 64, depth = 16;

@@ -280,11 +280,10 @@ Names names_of(const ir::Program& program) {
   return names;
 }
 
-bool has_products(const ir::Body& body) {
-  bool found = false;
+const ir::Loop* products_loop(const ir::Body& body) {
+  const ir::Loop* found = nullptr;
   ir::for_each(body, [&](const ir::Stmt& stmt) {
-    const auto* loop = stmt.as<ir::Loop>();
-    found |= loop != nullptr && !loop->atom.empty();
+    if (const auto* loop = stmt.as<ir::Loop>(); loop != nullptr && !loop->atom.empty()) found = loop;
   });
   return found;
 }

@@ -62,8 +62,9 @@ bool reads_in_place(const ir::Program&, const Matmul&, std::int64_t rows);
 /// Bytes of an element, in memory, of what a matmul reads along n.
 std::int64_t columns_bytes(const ir::Program&, const Matmul&);
 
-/// Does the tile body have a loop that matrix instructions execute (ir/hardware/mma.h)?
-bool has_products(const ir::Body&);
+/// The loop that matrix instructions execute (ir/hardware/mma.h); nullptr: there is none.
+const ir::Loop* products_loop(const ir::Body&);
+inline bool has_products(const ir::Body& body) { return products_loop(body) != nullptr; }
 /// Does the tile body have a reduce loop (at any depth)?
 bool has_reduce(const ir::Body&);
 bool has_bind(const ir::Tile&, ir::Bind);
