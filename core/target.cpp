@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "core/config.h"
 #include "core/error.h"
@@ -13,6 +14,13 @@
 namespace deplo {
 
 std::string_view name(Dialect dialect) { return dialect == Dialect::cuda ? "cuda" : "opencl"; }
+
+int compute_capability(std::string_view architecture) {
+  const std::string_view number = architecture.substr(std::min(architecture.find('_') + 1, architecture.size()));
+  int capability = 0;
+  std::from_chars(number.data(), number.data() + number.size(), capability);
+  return capability;
+}
 
 Target load_target(std::string_view wanted) {
   const std::vector<std::string> names = list_data("configs/targets", ".yaml");

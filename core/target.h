@@ -36,6 +36,9 @@ struct Target {
   bool operator==(const Target&) const = default;
 };
 
+/// Of "sm_90" and "sm_90a" 90, ten times the compute capability; 0 where the name has no such number.
+int compute_capability(std::string_view architecture);
+
 /// configs/targets/NAME.yaml. Throws Error with the names there are.
 Target load_target(std::string_view name);
 

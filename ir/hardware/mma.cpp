@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/target.h"
 #include "ir/walk.h"
 
 namespace deplo::ir::mma {
@@ -99,6 +100,28 @@ const Atom* find_atom(std::string_view name) {
 }
 
 std::string_view element_names(const Atom& atom) { return atom.operands == Operands::float16 ? "f16 or bf16" : "f32"; }
+
+std::int64_t multiply_adds_per_cycle(std::string_view architecture) {
+  // By compute capability, from this one on: as the peaks of an A100, RTX 3090 and 4090, H100, B200 and RTX 5090 say in
+  // NVIDIA's architecture whitepapers.
+  constexpr std::pair<int, std::int64_t> rates[] = {{80, 1024}, {86, 256}, {90, 2048}, {100, 4096}, {120, 256}};
+  std::int64_t found = rates[0].second;
+  for (const auto& [since, rate] : rates)
+    if (since <= compute_capability(architecture)) found = rate;
+  return found;
+}
+
+double tensor_cycles(const Atom& atom, std::string_view architecture) {
+  // NVIDIA A100 Tensor Core GPU Architecture, table 1: of tf32 half as many. Luo et al., Benchmarking and Dissecting the
+  // Nvidia Hopper GPU Architecture via Microbenchmarking (arXiv 2402.13499): mma.sync reaches 0.63 of the peak on 9.0;
+  // the same is taken for 10.0, whose peak is of another instruction, too.
+  constexpr double schedulers = 4, tf32 = 0.5, reached_by_warps = 0.63;
+  const int capability = compute_capability(architecture);
+  double rate = static_cast<double>(multiply_adds_per_cycle(architecture)) / schedulers;
+  if (atom.operands == Operands::tf32) rate *= tf32;
+  if (!atom.of_warpgroup() && capability >= 90 && capability < 120) rate *= reached_by_warps;
+  return static_cast<double>(atom.m * atom.n * atom.k / atom.warps) / rate;
+}
 
 std::int64_t trips(const Loop& loop) {
   const Atom* atom = find_atom(loop.atom);

@@ -42,6 +42,10 @@ struct Atom {
 std::span<const Atom> atoms();
 const Atom* find_atom(std::string_view name);  // nullptr: none
 std::string_view element_names(const Atom&);   // for messages: "f16 or bf16"
+/// Multiply-adds of 16 bits into f32, dense, that a multiprocessor of an architecture ("sm_90") does in a cycle at best.
+std::int64_t multiply_adds_per_cycle(std::string_view architecture);
+/// Cycles that the tensor core of a scheduler, one of four, works at a warp's part of one product.
+double tensor_cycles(const Atom&, std::string_view architecture);
 inline constexpr std::int64_t row_threads = 8, column_threads = 4, row_registers = 2, column_registers = 2;
 inline constexpr std::int64_t warp = row_threads * column_threads, warpgroup = 4 * warp;  // threads
 inline constexpr std::int64_t warp_rows = row_registers * row_threads, warp_columns = column_threads * column_registers;

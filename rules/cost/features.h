@@ -17,6 +17,7 @@ namespace deplo::rules {
 struct Mix {
   double flops = 0;                            // of f32, each lane; fma: 2
   double arithmetic = 0, special = 0;          // instructions; special: division, roots, exp, …
+  double tensor_cycles = 0;                    // that warps keep a tensor core busy, shared among their threads
   double loads = 0, stores = 0;                // of global memory
   double shared_loads = 0, shared_stores = 0;  // cp.async is a store, a box of TMA none
   double atomics = 0;                          // additions to global memory: of an element, or of lanes together

@@ -46,8 +46,9 @@ class Counter {
   }
 
   Mix result() {
-    for (double* each : {&mix_.flops, &mix_.arithmetic, &mix_.special, &mix_.loads, &mix_.stores, &mix_.shared_loads,
-                         &mix_.shared_stores, &mix_.atomics, &mix_.prefetches, &mix_.branches, &mix_.requested_bytes})
+    for (double* each : {&mix_.flops, &mix_.arithmetic, &mix_.special, &mix_.tensor_cycles, &mix_.loads, &mix_.stores,
+                         &mix_.shared_loads, &mix_.shared_stores, &mix_.atomics, &mix_.prefetches, &mix_.branches,
+                         &mix_.requested_bytes})
       *each *= threads_ * blocks_;
     mix_.registers = most_alive();
     return mix_;
@@ -122,6 +123,14 @@ class Counter {
     mix_.requested_bytes += static_cast<double>(lanes * ir::bytes(buffer->dtype)) * times;
   }
 
+  void product(const std::string& name, double times) {
+    const ir::mma::Atom& atom = *ir::mma::find_atom(name);
+    mix_.arithmetic += times;
+    mix_.flops +=
+        2 * static_cast<double>(atom.m * atom.n * atom.k) / static_cast<double>(ir::mma::warp * atom.warps) * times;
+    mix_.tensor_cycles += ir::mma::tensor_cycles(atom, target_.name) / ir::mma::warp * times;
+  }
+
   void statement(const ir::Stmt& stmt, double times) {
     match(
         stmt.node,
@@ -138,19 +147,8 @@ class Counter {
           access(s.source, s.lanes, false, times);
           mix_.shared_stores += times;
         },
-        [&](const ir::LdMatrix&) { mix_.shared_loads += times; },
-        [&](const ir::Mma& s) {
-          const ir::mma::Atom& atom = *ir::mma::find_atom(s.atom);
-          mix_.arithmetic += times;
-          mix_.flops += 2 * static_cast<double>(atom.m * atom.n * atom.k) / ir::mma::warp * times;
-        },
-        [&](const ir::Wgmma& s) {
-          const ir::mma::Atom& atom = *ir::mma::find_atom(s.atom);
-          mix_.arithmetic += times;
-          mix_.flops += 2 * static_cast<double>(atom.m * atom.n * atom.k) /
-                        static_cast<double>(ir::mma::warp * atom.warps) * times;
-        },
-        [&](const ir::WgmmaWait&) { mix_.barriers += times; },
+        [&](const ir::LdMatrix&) { mix_.shared_loads += times; }, [&](const ir::Mma& s) { product(s.atom, times); },
+        [&](const ir::Wgmma& s) { product(s.atom, times); }, [&](const ir::WgmmaWait&) { mix_.barriers += times; },
         [&](const ir::ClusterLoad&) { mix_.shared_loads += times; },
         [&](const ir::ClusterSync&) { mix_.barriers += times; }, [&](const ir::TmaLoad& s) { box(s, times); },
         [&](const ir::Prefetch&) { mix_.prefetches += times; }, [&](const ir::If&) { mix_.branches += times; },

@@ -62,8 +62,8 @@ double cpu_us(const Features& f, const Target& target, const Device& device) {
 
 /// What a warp asks of each place that it may have to queue for, in cycles, and the cycles that it waits for nobody.
 struct Demands {
-  double issue = 0, special = 0;         // of its scheduler
-  double shared = 0, l2 = 0, bytes = 0;  // of its unit; bytes: of memory, which all units share
+  double issue = 0, special = 0, tensor = 0;  // of its scheduler
+  double shared = 0, l2 = 0, bytes = 0;       // of its unit; bytes: of memory, which all units share
   double wait = 0;
 };
 
@@ -76,6 +76,7 @@ Demands demands_of(const Features& f) {
   d.issue = (m.arithmetic + m.special + accesses + added + copy_instructions * (m.loads + m.shared_stores)) / threads +
             jump_instructions * m.jumps + barrier_instructions * m.barriers;
   d.special = special_cycles * m.special / threads;
+  d.tensor = m.tensor_cycles / warps;
   const double first_level = f.slabs > 0 ? 0 : m.requested_bytes;  // copies pass it by, or stage_inputs has left little
   d.shared = (std::max(f.wavefronts, (m.shared_loads + m.shared_stores - f.joined_loads) / warp) +
               first_level / l1_bytes_cycle) /
@@ -88,9 +89,9 @@ Demands demands_of(const Features& f) {
   const double latency = l2_cycles + (memory_cycles - l2_cycles) * beyond;
   d.wait = shared_cycles * m.shared_waits + barrier_cycles * m.barriers + latency * m.global_waits;
   if (f.ahead == 0) d.wait += latency * f.slabs;
-  if (f.ahead > 0)
-    d.wait = std::max(d.wait + latency, latency * f.slabs / f.ahead - d.issue);  // the first hides nowhere
-  d.wait = std::max(d.wait, fma_latency * m.chain - d.issue);
+  const double busy = d.issue + d.tensor;
+  if (f.ahead > 0) d.wait = std::max(d.wait + latency, latency * f.slabs / f.ahead - busy);  // the first hides nowhere
+  d.wait = std::max(d.wait, fma_latency * m.chain - busy);
   return d;
 }
 
@@ -100,7 +101,7 @@ Demands demands_of(const Features& f) {
 /// finds the other schedulers' warps, too. One warp takes the sum of its demands, many take what the busiest place
 /// takes; between the two, places idle although there is work elsewhere.
 double network_cycles(const Demands& d, double bytes_cycle, double warps, double active) {
-  const std::array own = {d.issue, d.special};
+  const std::array own = {d.issue, d.special, d.tensor};
   const std::array common = {d.shared, d.l2, d.bytes / bytes_cycle};
   std::array<double, own.size()> own_queue{};
   std::array<double, common.size()> common_queue{};  // of one scheduler's warps

@@ -49,6 +49,14 @@ TEST(Target, CpusHaveNoneOfWhatGpusDo) {
   EXPECT_TRUE(gpu.atomic_add);
 }
 
+TEST(Target, ArchitecturesHaveACapability) {
+  EXPECT_EQ(compute_capability("sm_80"), 80);
+  EXPECT_EQ(compute_capability("sm_90a"), 90);
+  EXPECT_EQ(compute_capability("sm_120"), 120);
+  for (const char* other : {"", "sm_", "opencl-cpu", "90"})
+    EXPECT_EQ(compute_capability(other), other == std::string("90") ? 90 : 0);
+}
+
 TEST(Target, UnknownNamesAreAnsweredWithThoseThatExist) {
   try {
     load_target("sm_9");

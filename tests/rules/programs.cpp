@@ -72,6 +72,16 @@ std::string finding(const ir::Program& loop, const ir::Program& program, std::ui
   }
 }
 
+Lowering heuristic_with(const ir::Program& loop, const Target& target, std::string_view knob, const Value& value) {
+  Lowering lowering(loop, target);
+  while (const auto& fork = lowering.fork()) {
+    const auto wanted = fork->knob == knob ? std::ranges::find(fork->options, value) : fork->options.begin();
+    if (wanted == fork->options.end()) throw Error(fmt::format("{} is no option of {}", print(value), knob));
+    lowering.choose(static_cast<std::size_t>(wanted - fork->options.begin()));
+  }
+  return lowering;
+}
+
 void edit_bodies(ir::Body& body, const std::function<void(ir::Body&)>& edit) {
   edit(body);
   for (ir::Stmt& stmt : body)

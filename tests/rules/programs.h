@@ -8,6 +8,7 @@
 
 #include "ir/interpret/interpret.h"
 #include "ir/walk.h"
+#include "rules/lower.h"
 
 namespace deplo::rules {
 
@@ -34,6 +35,9 @@ std::string difference(const ir::Program&, const ir::Memory& expected, const ir:
 /// What is wrong with a program that shall leave what `loop` does, on inputs of the seed and in its order of producers;
 /// "": nothing.
 std::string finding(const ir::Program& loop, const ir::Program& program, std::uint64_t seed);
+
+/// The untuned compiler's lowering but for one knob, of which `value` must be an option.
+Lowering heuristic_with(const ir::Program& loop, const Target&, std::string_view knob, const Value&);
 
 /// Applies `edit` to every body, the outermost first: to plant a fault.
 void edit_bodies(ir::Body&, const std::function<void(ir::Body&)>& edit);

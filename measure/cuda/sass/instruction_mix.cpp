@@ -1,7 +1,9 @@
 #include "measure/cuda/sass/instruction_mix.h"
 
 #include <algorithm>
-#include <charconv>
+
+#include "core/target.h"
+#include "ir/hardware/mma.h"
 
 namespace deplo::measure::cuda::sass {
 namespace {
@@ -9,14 +11,11 @@ namespace {
 // Results per cycle of a multiprocessor, from this compute capability on. CUDA C++ Programming Guide 12.9 and Best
 // Practices Guide 13.4, "Throughput of Native Arithmetic Instructions": 32-bit floating-point add, multiply,
 // multiply-add; 32-bit integer add, compare, minimum. Where rows of the ALU differ (10.0: 128 for floating-point
-// minimum; 12.0: 128 for integer addition, 64 for shifts) the larger stands here: it is a bound. `tensor`: multiply-adds
-// of 16-bit operands into f32, dense, as the peaks of an A100, RTX 3090 and 4090, H100, B200 and RTX 5090 say in NVIDIA's
-// architecture whitepapers; those of compute capability 9.0 and 10.0 are not reached by mma.sync.
+// minimum; 12.0: 128 for integer addition, 64 for shifts) the larger stands here: it is a bound.
 struct Throughput {
-  int since, fma, alu, tensor;
+  int since, fma, alu;
 };
-constexpr Throughput throughputs[] = {
-    {80, 64, 64, 1024}, {86, 128, 64, 256}, {90, 128, 64, 2048}, {100, 128, 128, 4096}, {120, 128, 128, 256}};
+constexpr Throughput throughputs[] = {{80, 64, 64}, {86, 128, 64}, {100, 128, 128}};
 // The same for every architecture since: 32-bit integer multiply-add, reciprocal and its like, warp shuffle.
 constexpr int imad_rate = 64, special_rate = 16, shuffle_rate = 32;
 constexpr int schedulers = 4, warp = 32, warps_of_group = 4;
@@ -24,12 +23,9 @@ constexpr int lanes = schedulers * warp;  // that are issued in a cycle
 static_assert(shuffle_rate == warp);      // one transfer, as a load of 4 bytes a thread
 
 Throughput throughput_of(std::string_view architecture) {
-  int capability = 0;
-  const std::string_view number = architecture.substr(std::min(architecture.find('_'), architecture.size() - 1) + 1);
-  std::from_chars(number.data(), number.data() + number.size(), capability);
   Throughput found = throughputs[0];
   for (const Throughput& row : throughputs)
-    if (row.since <= capability) found = row;
+    if (row.since <= compute_capability(architecture)) found = row;
   return found;
 }
 
@@ -102,7 +98,7 @@ IssueBound issue_bound(const InstructionMix& mix, std::string_view architecture)
       {Pipe::imad, count(Pipe::imad) * lanes / imad_rate},
       {Pipe::alu, count(Pipe::alu) * lanes / throughput.alu},
       {Pipe::special, count(Pipe::special) * lanes / special_rate},
-      {Pipe::tensor, count(Pipe::tensor) * schedulers / throughput.tensor},
+      {Pipe::tensor, count(Pipe::tensor) * schedulers / ir::mma::multiply_adds_per_cycle(architecture)},
       {Pipe::memory, count(Pipe::memory) * schedulers}};
   IssueBound bound;
   for (const auto& [pipe, least] : cycles)

@@ -163,6 +163,21 @@ TEST(Features, AStagedMatmulOnAGpuByHand) {
   EXPECT_GE(f.conflicts, 1);
 }
 
+// Multiply-adds of 16 bits in a cycle: 1,024 of an A100's unit, 2,048 of an H100's by warpgroups; by warps 0.63 of these.
+TEST(Features, TensorCyclesByHand) {
+  ir::Program loop = ir::parse(kernel("matmul").text, {{"M", 512}, {"N", 512}, {"K", 128}}, "matmul");
+  for (ir::Buffer& buffer : loop.buffers) buffer.dtype = ir::DType::bf16;
+  const auto cycles = [&](const std::string& target_name, const std::string& atom) {
+    const Target target = load_target(target_name);
+    return features(heuristic_with(loop, target, "mma.atom", Value(atom)).program(), target).mix.tensor_cycles;
+  };
+  const double all = 512.0 * 512 * 128;  // of a warp: a quarter of the unit's
+  EXPECT_DOUBLE_EQ(cycles("sm_80", "m16n8k16"), all / 256);
+  EXPECT_DOUBLE_EQ(cycles("sm_90", "m64n64k16"), all / 512);
+  EXPECT_NEAR(cycles("sm_90", "m16n8k16"), all / 512 / 0.63, 1e-6);
+  EXPECT_EQ(cycles("sm_90", "none"), 0);
+}
+
 // K = 16 of two chunks, unrolled whole: each of 4 rows of a is read as 4 vectors of 4 steps, b as vectors anyway.
 TEST(Features, LoadsAlongAnUnrolledLoopAreOneWideLoad) {
   const Target target = load_target("sm_80");

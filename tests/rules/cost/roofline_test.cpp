@@ -95,6 +95,22 @@ TEST(Roofline, ATailWaveOfAGpuIsARoundOfItsOwn) {
   EXPECT_NEAR(of(32), 2 * of(16), 1e-6);
 }
 
+// 4,096^3 multiply-adds of 16 bits take 254,200 cycles of 132 units: 150 µs at 1.7 GHz. In 1,024 such cycles a block of
+// 128 x 256 reads 48 KiB, for which the second level takes 1,536.
+TEST(Roofline, TensorCoresBoundAMatmulOf16Bits) {
+  const Target target = load_target("sm_90");
+  ir::Program loop = ir::parse(rules::kernel("matmul").text, {{"M", 4096}, {"N", 4096}, {"K", 4096}}, "matmul");
+  for (ir::Buffer& buffer : loop.buffers) buffer.dtype = ir::DType::bf16;
+  const auto us = [&](const std::string& atom) {
+    const rules::Lowering lowering = rules::heuristic_with(loop, target, "mma.atom", Value(atom));
+    return roofline_us(rules::features(lowering.program(), target), target, {2500, 2500, 57'446});
+  };
+  EXPECT_GT(us("m64n256k16"), 150);
+  EXPECT_LT(us("m64n256k16"), 2 * 150);
+  EXPECT_GT(us("m16n8k16"), 1.2 * us("m64n256k16"));
+  EXPECT_GT(us("none"), 8 * us("m64n256k16"));
+}
+
 // 1 MB at 100 GB/s are 10 µs. What is added to is zeroed first, and goes to the second level twice.
 TEST(Roofline, MemoryAtomicsAndASecondLaunchOfAGpu) {
   rules::Features f = one_block();

@@ -135,11 +135,7 @@ TEST_P(TensorFloors, EveryAtomIsAnInstruction) {
     const bool bits = atom.operands == ir::mma::Operands::float16;
     for (ir::Buffer& buffer : loop.buffers) buffer.dtype = bits ? ir::DType::f16 : ir::DType::f32;
     loop.allow_tf32 = !bits;
-    rules::Lowering lowering(loop, target);
-    while (const auto& fork = lowering.fork()) {
-      const auto wanted = std::ranges::find(fork->options, Value(std::string(atom.name)));
-      lowering.choose(fork->knob == "mma.atom" ? static_cast<std::size_t>(wanted - fork->options.begin()) : 0);
-    }
+    const rules::Lowering lowering = rules::heuristic_with(loop, target, "mma.atom", Value(atom.name));
     const auto cubin = compile_cubin(ir::emit(rules::materialize(lowering.program(), target), target), GetParam());
     ASSERT_TRUE(cubin.ok()) << cubin.failure().message;
     const std::string name = bits ? fmt::format("HMMA.168{}.F32 ", atom.k) : "HMMA.1688.F32.TF32 ";
