@@ -49,6 +49,7 @@ Target load_target(std::string_view wanted) {
                "tma",
                "prefetch",
                "mma",
+               "dot_pairs",
                "wgmma"});
   config.at("source").text();
   Target target;
@@ -73,6 +74,7 @@ Target load_target(std::string_view wanted) {
   target.tma = config.at("tma").boolean();
   target.prefetch = config.at("prefetch").boolean();
   target.mma = config.at("mma").boolean();
+  target.dot_pairs = config.at("dot_pairs").boolean();
   target.wgmma = config.at("wgmma").boolean();
   return target;
 }

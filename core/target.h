@@ -32,6 +32,7 @@ struct Target {
   bool tma = false;         // cp.async.bulk.tensor and mbarriers
   bool prefetch = false;    // of cache lines by address
   bool mma = false;         // matrix instructions of a warp: mma.sync of 16 bits and tf32, ldmatrix
+  bool dot_pairs = false;   // of bf16, on CPUs: AVX512_BF16
   bool wgmma = false;       // those of a warpgroup, which read shared memory
   bool operator==(const Target&) const = default;
 };

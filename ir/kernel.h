@@ -87,6 +87,35 @@ struct Mma {
   bool operator==(const Mma&) const = default;
 };
 
+// Dot products of pairs on CPUs (hardware/pairs.h).
+
+/// buffer[index… + 2 l + i] = source[at…] of bf16, i further along dimension `dim` and l along the last, for l < 16, i < 2.
+struct CopyPairs {
+  std::string buffer;
+  std::vector<Expr> index;
+  std::string source;
+  std::vector<Expr> at;
+  int dim = 0;
+  static constexpr Levels levels = Levels::kernel;
+  static void parts(auto& s, auto& see) {
+    see(Use::reads, s.source), see(s.at), see(Use::writes, s.buffer), see(s.index);
+  }
+  bool operator==(const CopyPairs&) const = default;
+};
+/// acc, of 16 lanes: lane l gains a[at_a…] b[at_b… + 2 l] + a[at_a… + 1] b[at_b… + 2 l + 1], both of bf16.
+struct DotPairs {
+  std::string acc;
+  std::string a;
+  std::vector<Expr> at_a;
+  std::string b;
+  std::vector<Expr> at_b;
+  static constexpr Levels levels = Levels::kernel;
+  static void parts(auto& s, auto& see) {
+    see(Use::reads, s.a), see(s.at_a), see(Use::reads, s.b), see(s.at_b), see(Use::defines, s.acc);
+  }
+  bool operator==(const DotPairs&) const = default;
+};
+
 // Matrix instructions of a warpgroup, four warps, which run beside the other instructions (PTX ISA, "Asynchronous
 // Warpgroup Level Matrix Multiply-Accumulate Instructions").
 
@@ -260,8 +289,8 @@ struct Produce {
 };
 
 using KernelStatements =
-    Statements<Smem, Init, Sync, TreeHalve, WarpShuffle, LdMatrix, Mma, Wgmma, WgmmaFence, WgmmaCommit, WgmmaWait,
-               ClusterSync, ClusterLoad, CpAsyncCopy, CpAsyncCommit, CpAsyncWait, MbarrierInit, MbarrierArriveExpectTx,
-               MbarrierArrive, MbarrierWait, TmaDescriptor, TmaLoad, Produce>;
+    Statements<Smem, Init, Sync, TreeHalve, WarpShuffle, LdMatrix, Mma, CopyPairs, DotPairs, Wgmma, WgmmaFence,
+               WgmmaCommit, WgmmaWait, ClusterSync, ClusterLoad, CpAsyncCopy, CpAsyncCommit, CpAsyncWait, MbarrierInit,
+               MbarrierArriveExpectTx, MbarrierArrive, MbarrierWait, TmaDescriptor, TmaLoad, Produce>;
 
 }  // namespace deplo::ir

@@ -29,6 +29,7 @@ struct Loop {
   std::string atom = {};  // Tile IR: the matrix instruction that executes it (mma.h); "": none
   /// Tile IR: so many threads beside the block's fill the slots of its Stages, ahead of the others; 0: none.
   std::int64_t producers = 0;
+  bool pairs = false;  // Tile IR: two turns at once, by dot products of pairs (hardware/pairs.h)
   static constexpr Levels levels = Levels::all;
   static void parts(auto& s, auto& see) {
     see(s.start);

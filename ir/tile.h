@@ -58,6 +58,7 @@ struct Stage {
   std::int64_t panel = 0;  // columns of a panel: the last dimension is stored panel after panel; 0: whole rows
   std::int64_t pad = 0;    // unused elements behind each row (of a panel)
   int swizzle = 0;         // bytes of TMA's pattern: 0, 32, 64, 128; cp.async of 16 bytes can follow it too
+  bool pairs = false;      // two neighbours along the first dimension, of two, lie side by side (hardware/pairs.h)
   int prefetch = 0;        // rows: how far ahead of a copy its source is asked for
   static constexpr Levels levels = Levels::tile;
   static void parts(auto& s, auto& see) {

@@ -5,6 +5,8 @@
 
 namespace deplo::measure {
 
+inline constexpr const char* avx512_bf16 = "avx512_bf16";
+
 /// Who measured: stored with every trial. No serial numbers.
 struct DeviceInfo {
   std::string backend;  // "cuda", "opencl", "interpreter"
@@ -12,7 +14,7 @@ struct DeviceInfo {
   std::string vendor, driver, platform;
   std::int64_t units = 0, clock_mhz = 0, shared_bytes = 0, max_threads = 0;
   bool cpu = false;
-  std::string architecture = {};                // "sm_90"; "" where there is none
+  std::string architecture = {};  // "sm_90"; of a CPU avx512_bf16 where it has that and OpenCL reaches it; else ""
   std::int64_t l2_bytes = 0, memory_bytes = 0;  // the last cache before memory, and that; 0: not known
   bool operator==(const DeviceInfo&) const = default;
 };

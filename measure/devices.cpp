@@ -72,7 +72,9 @@ Target target_of(const DeviceInfo& info) {
     throw Error(fmt::format("device {}: expected units, threads a block and shared memory, found {}, {} and {} bytes",
                             info.name, info.units, info.max_threads, info.shared_bytes));
   if (info.backend == "cuda") return cuda_target(info);
-  Target target = load_target(info.cpu ? "opencl-cpu" : "opencl-gpu");
+  Target target = load_target(!info.cpu                          ? "opencl-gpu"
+                              : info.architecture == avx512_bf16 ? "opencl-cpu-bf16"
+                                                                 : "opencl-cpu");
   if (info.max_threads < target.warp)
     throw Error(fmt::format("device {}: expected a warp of {} threads in a block, found at most {}", info.name,
                             target.warp, info.max_threads));

@@ -161,6 +161,10 @@ void Emitter::native_write(const Write& s, bool converts) {
     return line(store_float16(s.buffer, at, memory.dtype, s.lanes, memory.space, value));
   }
   if (s.lanes == 1) return line({s.buffer, "[", at, "] = ", value, ";"});
+  if (type.dtype == DType::bf16) {  // bits as they are
+    float16_.emplace(type.dtype, s.lanes);
+    return line(store_bf16(s.buffer, at, s.lanes, memory.space, value));
+  }
   print("vstore{}({}, 0, &{}[{}]);", s.lanes,
         type.dtype == DType::boolean ? fmt::format("convert_uchar{}(-{})", s.lanes, value) : value, s.buffer, at);
 }

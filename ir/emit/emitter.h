@@ -69,6 +69,10 @@ class Emitter : SourceText {
   void emit(const WgmmaCommit&);
   void emit(const WgmmaWait&);
 
+  // emit_pairs.cpp: OpenCL only
+  void emit(const CopyPairs&);
+  void emit(const DotPairs&);
+
   // emit_memory.cpp
   void emit(const Load&);
   std::string native_load(const Load&, bool converts);

@@ -102,7 +102,12 @@ std::string store_float16(std::string_view buffer, std::string_view at, DType dt
                       : fmt::format("vstore_half{}_rte({}, 0, ({} half*){} + ({}));", n, value, space, buffer, at);
   return lanes == 1
              ? fmt::format("{}[{}] = bf16_bits({});", buffer, at, value)
-             : fmt::format("(({0} bf16_lanes{1}*)&{2}[{3}])->bits = bf16_bits{1}({4});", space, n, buffer, at, value);
+             : store_bf16(buffer, at, lanes, space, fmt::format("bf16_bits{}({})", n, value));
+}
+
+std::string store_bf16(std::string_view buffer, std::string_view at, int lanes, std::string_view space,
+                       std::string_view bits) {
+  return fmt::format("(({} bf16_lanes{}*)&{}[{}])->bits = {};", space, lanes, buffer, at, bits);
 }
 
 std::string unpack_float16(std::string_view word, DType dtype, int lane) {

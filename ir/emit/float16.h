@@ -16,6 +16,9 @@ std::string load_float16(std::string_view buffer, std::string_view at, DType, in
 /// The statement that stores them; the value has as many lanes. Of bf16 it calls what float16_definition defines.
 std::string store_float16(std::string_view buffer, std::string_view at, DType, int lanes, std::string_view space,
                           std::string_view value);
+/// The same of the bits of some bf16.
+std::string store_bf16(std::string_view buffer, std::string_view at, int lanes, std::string_view space,
+                       std::string_view bits);
 /// The f32 in lane `lane` of `word`, which in CUDA holds two elements; the word that holds two values.
 std::string unpack_float16(std::string_view word, DType, int lane);
 std::string pack_float16(std::string_view low, std::string_view high, DType);

@@ -165,6 +165,19 @@ std::string tma_load(int rank) {
 }
 
 // OpenCL 1.2 adds integers only.
+// 16 pairs at any element: a short may be no word's beginning.
+constexpr const char* bf16_pairs = R"(typedef struct __attribute__((packed)) {
+  uint16 words;
+} bf16_pairs;
+)";
+
+// PoCL's clang has no builtin for it but on the newest devices; the assembler knows it on all of x86-64.
+constexpr const char* bf16_dot = R"(float16 bf16_dot(float16 sum, const uint pair, const uint16 pairs) {
+  __asm__("vdpbf16ps %2, %1, %0" : "+v"(sum) : "v"((uint16)(pair)), "v"(pairs));
+  return sum;
+}
+)";
+
 constexpr const char* atomic_add_float = R"(void atomic_add_float(volatile __global float* sum, const float value) {
   volatile __global int* bits = (volatile __global int*)sum;
   int seen, found = *bits;
@@ -221,6 +234,10 @@ std::string definition(Helper helper) {
       return mbarrier_wait();
     case Helper::atomic_add_float:
       return atomic_add_float;
+    case Helper::bf16_pairs:
+      return bf16_pairs;
+    case Helper::bf16_dot:
+      return bf16_dot;
     default:
       return tma_load(static_cast<int>(helper) - static_cast<int>(Helper::tma_load_1d) + 1);
   }

@@ -33,6 +33,8 @@ enum class Helper {
   tma_load_4d,
   tma_load_5d,
   atomic_add_float,  // OpenCL
+  bf16_pairs,
+  bf16_dot,
 };
 
 /// The definition, with a line break at its end.

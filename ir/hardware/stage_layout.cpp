@@ -1,6 +1,7 @@
 #include "ir/hardware/stage_layout.h"
 
 #include "core/error.h"
+#include "ir/hardware/pairs.h"
 #include "ir/hardware/tma.h"
 #include "ir/kernel.h"
 
@@ -30,16 +31,18 @@ std::vector<std::int64_t> physical_shape(const Stage& s) {
   std::vector<std::int64_t> shape;
   if (s.slots > 1) shape.push_back(s.slots);
   if (s.panel > 0) shape.push_back(s.slab.back().extent / s.panel);
-  for (std::size_t i = 0; i + 1 < s.slab.size(); ++i) shape.push_back(s.slab[i].extent);
-  shape.push_back(columns(s) + s.pad);
+  for (std::size_t i = 0; i + 1 < s.slab.size(); ++i)
+    shape.push_back(s.pairs ? s.slab[i].extent / pairs::depth : s.slab[i].extent);
+  shape.push_back(columns(s) * (s.pairs ? pairs::depth : 1) + s.pad);
   return shape;
 }
 
 std::vector<Expr> physical_index(const Stage& s, const std::vector<Expr>& index, const Ranges& scope) {
   CHECK(index.size() == s.slab.size() + (s.slots > 1 ? 1 : 0));
-  if (s.panel == 0 && s.swizzle == 0) return index;
+  if (s.panel == 0 && s.swizzle == 0 && !s.pairs) return index;
   std::vector<Expr> result = index;
   Expr column = index.back();
+  if (s.pairs) result[result.size() - 2] = simplify(index[index.size() - 2] / pairs::depth, scope);
   if (s.panel > 0) {
     result.insert(result.begin() + (s.slots > 1 ? 1 : 0), simplify(column / s.panel, scope));
     column = column % s.panel;
@@ -49,6 +52,7 @@ std::vector<Expr> physical_index(const Stage& s, const std::vector<Expr>& index,
     for (std::size_t i = 0; i + 1 < s.slab.size(); ++i) row = row * s.slab[i].extent + index[i + (s.slots > 1 ? 1 : 0)];
     column = swizzled(column, row, s.swizzle, s.dtype);
   }
+  if (s.pairs) column = column * pairs::depth + index[index.size() - 2] % pairs::depth;
   result.back() = simplify(column, scope);
   return result;
 }

@@ -10,7 +10,7 @@ namespace deplo::ir {
 /// What a Load in Tile IR indexes the stage's buffer by: [slot, slab…], without the slot where there is only one.
 std::vector<std::int64_t> logical_shape(const Stage&);
 /// The shape of the memory: [slot, panel, slab rows…, column], a row with its pad; slot and panel only where there are
-/// several slots and where panels are set.
+/// several slots and where panels are set. In pairs a row has the elements of two, one of each in turn.
 std::vector<std::int64_t> physical_shape(const Stage&);
 /// The place in the memory of a logical index. `index` has one entry per dimension of logical_shape().
 std::vector<Expr> physical_index(const Stage&, const std::vector<Expr>& index, const Ranges& scope);

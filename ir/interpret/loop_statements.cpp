@@ -73,15 +73,7 @@ struct RunLoad {
   Access from;
   std::size_t dst;
 
-  void operator()(Machine& m, Mask mask) {
-    const Offsets offsets = m.locate(from, mask);
-    if (!from.shared) return m.global.load(dst, from, offsets, mask);
-    Shared& shared = m.shared.buffers[static_cast<std::size_t>(from.buffer)];
-    for (int w = 0; w < from.lanes; ++w)
-      for (int l = 0; l < m.lanes.count; ++l)
-        if (mask == nullptr || mask[l] != 0)
-          m.lanes.element(dst, w)[l] = m.shared.read(shared, shared.cells[static_cast<std::size_t>(offsets[l] + w)], l);
-  }
+  void operator()(Machine& m, Mask mask) { m.load(from, dst, mask); }
 };
 
 /// Each lane from a place of its own in shared memory.

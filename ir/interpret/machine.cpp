@@ -87,6 +87,16 @@ void Machine::check_range(const Layout& layout, std::size_t dim, std::int64_t i,
              lane);
 }
 
+void Machine::load(Access& from, std::size_t dst, Mask mask) {
+  const Offsets offsets = locate(from, mask);
+  if (!from.shared) return global.load(dst, from, offsets, mask);
+  Shared& buffer = shared.buffers[static_cast<std::size_t>(from.buffer)];
+  for (int w = 0; w < from.lanes; ++w)
+    for (int l = 0; l < lanes.count; ++l)
+      if (mask == nullptr || mask[l] != 0)
+        lanes.element(dst, w)[l] = shared.read(buffer, buffer.cells[static_cast<std::size_t>(offsets[l] + w)], l);
+}
+
 Offsets Machine::locate(Access& access, Mask mask) {
   const auto buffer = static_cast<std::size_t>(access.buffer);
   const Layout& layout = access.shared ? static_cast<const Layout&>(shared.buffers[buffer]) : global.buffers[buffer];

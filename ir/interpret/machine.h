@@ -71,6 +71,8 @@ struct Machine {
   void barrier(Mask);
   /// Into `offset`. Throws Error on an index out of range.
   Offsets locate(Access&, Mask);
+  /// The access's elements, to the lanes from value `dst` on.
+  void load(Access&, std::size_t dst, Mask);
   /// Of index i and `more` behind it.
   void check_range(const Layout&, std::size_t dim, std::int64_t i, int more, int lane) const;
 

@@ -39,6 +39,10 @@ void compile(Compiler&, const TmaDescriptor&);
 void compile(Compiler&, const TmaLoad&);
 void compile(Compiler&, const Produce&);
 
+// pair_statements.cpp
+void compile(Compiler&, const CopyPairs&);
+void compile(Compiler&, const DotPairs&);
+
 // matrix_statements.cpp
 void compile(Compiler&, const LdMatrix&);
 void compile(Compiler&, const Mma&);

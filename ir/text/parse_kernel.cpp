@@ -101,6 +101,32 @@ SharedMatrix shared_matrix(Terms& in) {
   return m;
 }
 
+// CopyPairs(b_smem[0, 0], b[a0, 0], dim=0)
+Stmt copy_pairs(Terms& in) {
+  CopyPairs s;
+  in.expect("(");
+  in.element(s.buffer, s.index);
+  in.expect(",");
+  in.element(s.source, s.at);
+  in.expect(",");
+  s.dim = static_cast<int>(in.field("dim", 0, 64));
+  in.expect(")");
+  return s;
+}
+
+// DotPairs(acc0 <- a[0, (2 * a1)], b_smem[a1, 0])
+Stmt dot_pairs(Terms& in) {
+  DotPairs s;
+  in.expect("(");
+  s.acc = in.name("an accumulator");
+  in.expect({"<", "-"});
+  in.element(s.a, s.at_a);
+  in.expect(",");
+  in.element(s.b, s.at_b);
+  in.expect(")");
+  return s;
+}
+
 // Wgmma(acc0, acc1 <- a[0, 0] swizzle=128, b[0, 0, 0] transposed swizzle=128 leading=8192, atom=m64n8k16)
 Stmt wgmma(Terms& in) {
   Wgmma s;
@@ -255,6 +281,8 @@ std::span<const Keyword> kernel_keywords() {
       {"WarpShuffle", warp_shuffle},
       {"LdMatrix", ld_matrix},
       {"Mma", mma},
+      {"CopyPairs", copy_pairs},
+      {"DotPairs", dot_pairs},
       {"Wgmma", wgmma},
       {"WgmmaFence", wgmma_fence},
       {"WgmmaCommit", [](Terms&) -> Stmt { return WgmmaCommit{}; }},

@@ -21,6 +21,7 @@ Stmt marked(Terms& in, Loop loop) {
     loop.atom = in.name("a matrix instruction");
   }
   loop.producers = in.option("producers", 0, 1024);
+  loop.pairs = in.take_if("pairs");
   loop.body = nested(in);
   return loop;
 }

@@ -71,6 +71,7 @@ void stage_options(Terms& in, Stage& s) {
   s.pad = in.option("pad", 0, 1 << 16);
   s.swizzle = static_cast<int>(in.option("swizzle", 0, 128));
   s.lanes = static_cast<int>(in.option("lanes", 0, 16));
+  s.pairs = in.take_if("pairs");
   s.prefetch = static_cast<int>(in.option("prefetch", 0, 1024));
   s.slots = static_cast<int>(in.option("buffers", 1, 64));
   if (s.slots > 1) {

@@ -130,6 +130,7 @@ class Printer {
     if (!l.per.empty()) (out += " per ") += l.per;
     if (!l.atom.empty()) (out += " mma=") += l.atom;
     option(" producers", l.producers);
+    if (l.pairs) out += " pairs";
     out += '\n';
     body(l.body, indent + 1);
   }
@@ -208,6 +209,7 @@ class Printer {
     option(" pad", s.pad);
     option(" swizzle", s.swizzle);
     option(" lanes", s.lanes);
+    if (s.pairs) out += " pairs";
     option(" prefetch", s.prefetch);
     if (s.slots != 1) {
       option(" buffers", s.slots);
@@ -265,6 +267,20 @@ class Printer {
     out.append(" <- ").append(s.a).append(", ").append(s.b);
     integer(", part=", s.part);
     out.append(", atom=").append(s.atom).append(")\n");
+  }
+  void statement(const CopyPairs& s, int) {
+    out += "CopyPairs(";
+    access(s.buffer, s.index);
+    out += ", ";
+    access(s.source, s.at);
+    integer(", dim=", s.dim, ")\n");
+  }
+  void statement(const DotPairs& s, int) {
+    out.append("DotPairs(").append(s.acc).append(" <- ");
+    access(s.a, s.at_a);
+    out += ", ";
+    access(s.b, s.at_b);
+    out += ")\n";
   }
   void sums_and_close(const std::vector<std::string>& sums) {
     separated(sums, [&](const std::string& sum) { out += sum; });

@@ -5,6 +5,7 @@
 
 #include "ir/hardware/float16.h"
 #include "ir/hardware/mma.h"
+#include "ir/hardware/pairs.h"
 #include "ir/hardware/tma.h"
 #include "ir/verify/checks.h"
 #include "ir/verify/operands.h"
@@ -146,6 +147,27 @@ void check(Context& c, const Mma& m) {
   if (b.dtype != a.dtype || b.lanes < atom->packed() * (m.part + atom->b_matrices()))
     fail("`{}` has fewer than {} matrices of {}", m.b, m.part + atom->b_matrices(), name(a.dtype));
   check_convergent(c);
+}
+
+void check(Context& c, const CopyPairs& s) {
+  const Name& to = check_shared_access(c, s.buffer, s.index, pairs::depth * pairs::lanes);
+  const Name& from = check_access(c, s.source, s.at, pairs::lanes);
+  for (const Name* name : {&to, &from})
+    if (name->type.dtype != DType::bf16) fail("pairs are of bf16, found {}", ir::name(name->type.dtype));
+  if (from.kind != Name::Kind::buffer) fail("`{}` is not in global memory", s.source);
+  if (static_cast<std::size_t>(s.dim) + 1 >= s.at.size())
+    fail("dim={}: pairs lie along another dimension than the last", s.dim);
+  std::vector<Expr> next = s.at;
+  next[static_cast<std::size_t>(s.dim)] = next[static_cast<std::size_t>(s.dim)] + 1;
+  check_access(c, s.source, next, pairs::lanes);
+}
+
+void check(Context& c, const DotPairs& d) {
+  check_accumulator(c, d.acc, {DType::f32, pairs::lanes}, Op::add);
+  const Name& a = check_access(c, d.a, d.at_a, pairs::depth);
+  const Name& b = check_shared_access(c, d.b, d.at_b, pairs::depth * pairs::lanes);
+  for (const Name* name : {&a, &b})
+    if (name->type.dtype != DType::bf16) fail("pairs are of bf16, found {}", ir::name(name->type.dtype));
 }
 
 void check(Context& c, const Wgmma& w) {

@@ -3,6 +3,7 @@
 
 #include "ir/hardware/float16.h"
 #include "ir/hardware/mma.h"
+#include "ir/hardware/pairs.h"
 #include "ir/verify/checks.h"
 #include "ir/verify/operands.h"
 #include "ir/verify/violation.h"
@@ -51,6 +52,13 @@ void check_producers(const Context& c, const Loop& l) {
   check_convergent(c);
 }
 
+// Two turns at once, from a stage that has its elements in pairs.
+void check_pairs(const Context& c, const Loop& l) {
+  if (c.program.level != Level::tile) fail("a loop takes pairs in Tile IR only");
+  pairs::Product product;
+  if (const std::string fault = pairs::find_product(c.program, l, product); !fault.empty()) fail("pairs of {}", fault);
+}
+
 void define_value(Context& c, const std::string& text, const Type& type) {
   c.names.define(text, Name::Kind::value, "a value").type = type;
 }
@@ -87,10 +95,13 @@ void check(Context& c, const Loop& l) {
   c.index.enter(l.axis, start.varies, loop_values(start.range, l.step, l.axis.extent));
   if (!l.atom.empty()) check_atom(c, l);
   if (l.producers != 0) check_producers(c, l);
+  if (l.pairs) check_pairs(c, l);
   // Which lane holds an element of an operand is the instruction's matter.
   const std::string* const lanes = std::exchange(c.vector_axis, l.atom.empty() ? c.vector_axis : nullptr);
+  const bool in_pairs = std::exchange(c.in_pairs, l.pairs);
   c.divergent += diverges;
   check_body(c, l.body, &l);
+  c.in_pairs = in_pairs;
   c.divergent -= diverges;
   c.vector_axis = lanes;
   c.index.leave(outside);
@@ -110,6 +121,9 @@ void check(Context& c, const Load& l) {
   const bool bits = is_float16(l.type.dtype) && c.program.level == Level::kernel;
   check_type({bits ? DType::f32 : l.type.dtype, l.type.lanes}, c.program.level);
   c.index.set_gathers(true);
+  if (const Name* buffer = c.names.find(l.buffer);
+      buffer != nullptr && buffer->stage != nullptr && buffer->stage->pairs && !c.in_pairs)
+    fail("`{}` has its elements in pairs, for a loop of pairs", l.buffer);
   const DType stored =
       (reads_apart(l) ? check_lanes_apart(c, l) : check_access(c, l.buffer, l.index, l.type.lanes)).type.dtype;
   c.index.set_gathers(false);

@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "ir/hardware/float16.h"
+#include "ir/hardware/pairs.h"
 #include "ir/hardware/tma.h"
 #include "ir/text/words.h"
 #include "ir/verify/checks.h"
@@ -53,8 +54,21 @@ void check_slab(const Stage& s, std::size_t rank) {
 // Elements of a row in memory, without the pad.
 std::int64_t columns(const Stage& s) { return s.panel > 0 ? s.panel : s.slab.back().extent; }
 
+// Two rows at a time, whole vectors of their columns or one where the rows lie side by side.
+void check_pairs(const Stage& s, const Name& source) {
+  const bool along_rows = static_cast<std::size_t>(s.slab.back().dim) + 1 == source.extents.size();
+  if (s.dtype != DType::bf16 || source.type.dtype != DType::bf16) fail("pairs are of bf16");
+  if (!along_rows && static_cast<std::size_t>(s.slab[0].dim) + 1 != source.extents.size())
+    fail("pairs of elements that lie apart");
+  if (s.slab.size() != 2 || s.slab[0].extent % pairs::depth != 0) fail("pairs are of an even number of rows");
+  if (s.transport != Transport::copy || s.slots != 1 || s.swizzle != 0 || s.pad != 0)
+    fail("pairs travel by loads and stores to one slot, with no pad");
+  if (s.lanes != (along_rows ? pairs::lanes : 1))
+    fail("pairs of {} lanes, not {}", s.lanes, along_rows ? pairs::lanes : 1);
+}
+
 // Where the elements lie and how they are copied.
-void check_layout(const Stage& s) {
+void check_layout(const Stage& s, const Name& source) {
   const std::int64_t element = bytes(s.dtype);
   if (s.panel < 0 || (s.panel > 0 && s.slab.back().extent % s.panel != 0))
     fail("a panel of {} does not divide {}", s.panel, s.slab.back().extent);
@@ -71,6 +85,7 @@ void check_layout(const Stage& s) {
     fail("copies of {} lanes, not a power of two up to 16", s.lanes);
   if (s.lanes > 1 && columns(s) % s.lanes != 0)
     fail("copies of {} lanes do not divide a row of {}", s.lanes, columns(s));
+  if (s.pairs) check_pairs(s, source);
   if (s.prefetch < 0 || (s.prefetch > 0 && (s.transport == Transport::async || s.transport == Transport::tma)))
     fail("prefetch={}: copies by loads and stores are asked for ahead", s.prefetch);
   if (s.transport != Transport::async || s.lanes == 0) return;
@@ -100,7 +115,7 @@ void declare(Context& c, const Stage& s, const Name& source) {
     fail("`{}` holds {}, a stage of it not {}", s.source, name(stored), name(s.dtype));
   if (s.dtype != stored && (s.transport == Transport::async || s.transport == Transport::tma))
     fail("{} copies convert nothing", name(s.transport));
-  check_layout(s);
+  check_layout(s, source);
   if (s.transport == Transport::tma) check_box(s, *c.program.find(s.source));
   Name& buffer = c.names.define(s.buffer, Name::Kind::shared, "a buffer");
   buffer.type = {s.dtype, 1};

@@ -31,6 +31,8 @@ void check(Context&, const TreeHalve&);
 void check(Context&, const WarpShuffle&);
 void check(Context&, const LdMatrix&);
 void check(Context&, const Mma&);
+void check(Context&, const CopyPairs&);
+void check(Context&, const DotPairs&);
 void check(Context&, const Wgmma&);
 void check(Context&, const WgmmaFence&);
 void check(Context&, const WgmmaCommit&);

@@ -23,6 +23,7 @@ struct Context {
   const std::string* vector_axis = nullptr;  // of the tile
   std::int64_t threads = 1;                  // of a block
   std::int64_t cluster = 0;                  // its blocks; 0: no cluster axis
+  bool in_pairs = false;                     // inside a loop that takes two turns at once
   bool producing = false;                    // the block has a Produce
   int divergent = 0;                         // bodies around that some of them may skip
   std::vector<std::pair<const Name*, const Scope*>>

@@ -46,6 +46,16 @@ bool is_cpu(cl_device_id device) {
   return (number_of<cl_device_type>(device, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0;
 }
 
+// PoCL's devices are the host, and its compiler takes inline assembly.
+std::string architecture_of(cl_device_id device) {
+#if defined(__x86_64__)
+  if (is_cpu(device) && platform_of(device).starts_with("Portable Computing Language") &&
+      __builtin_cpu_supports("avx512bf16") != 0)
+    return avx512_bf16;
+#endif
+  return "";
+}
+
 DeviceInfo describe(cl_device_id device) {
   return {.backend = "opencl",
           .name = text_of(device, CL_DEVICE_NAME),
@@ -57,6 +67,7 @@ DeviceInfo describe(cl_device_id device) {
           .shared_bytes = static_cast<std::int64_t>(number_of<cl_ulong>(device, CL_DEVICE_LOCAL_MEM_SIZE)),
           .max_threads = static_cast<std::int64_t>(number_of<std::size_t>(device, CL_DEVICE_MAX_WORK_GROUP_SIZE)),
           .cpu = is_cpu(device),
+          .architecture = architecture_of(device),
           .l2_bytes = static_cast<std::int64_t>(number_of<cl_ulong>(device, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE)),
           .memory_bytes = static_cast<std::int64_t>(number_of<cl_ulong>(device, CL_DEVICE_GLOBAL_MEM_SIZE))};
 }

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "ir/hardware/mma.h"
+#include "ir/hardware/pairs.h"
 #include "ir/walk.h"
 #include "rules/cost/features.h"
 #include "rules/cost/resources.h"
@@ -58,7 +59,13 @@ class Counter {
   /// `times`: how often the body runs; `visits`: how often where what is unrolled is straight code.
   void count(const ir::Body& body, double times, double visits) {
     bool shared = false, global = false;
-    std::unordered_map<std::string, double> links;  // of the chain of an accumulator in one turn
+    std::unordered_map<std::string, double> links;     // of the chain of an accumulator in one turn
+    std::vector<const std::vector<ir::Expr>*> loaded;  // by dot products: neighbours share an operand
+    const auto load = [&](const std::string& buffer, const std::vector<ir::Expr>& at, int lanes) {
+      if (std::ranges::any_of(loaded, [&](const auto* other) { return *other == at; })) return;
+      loaded.push_back(&at);
+      access(buffer, lanes, false, times);
+    };
     for (const ir::Stmt& stmt : body) {
       live(stmt);
       statement(stmt, times);
@@ -66,6 +73,11 @@ class Counter {
       if (const auto* s = stmt.as<ir::WarpShuffle>()) mix_.shared_waits += visits * steps_of(s->length);
       if (const auto* s = stmt.as<ir::TreeHalve>()) mix_.shared_waits += visits * steps_of(s->length);
       if (const auto* s = stmt.as<ir::Accum>()) ++links[s->dst];
+      if (const auto* s = stmt.as<ir::DotPairs>()) {
+        ++links[s->acc];
+        load(s->a, s->at_a, ir::pairs::depth);
+        load(s->b, s->at_b, ir::pairs::depth * ir::pairs::lanes);
+      }
       if (const auto* s = stmt.as<ir::If>()) {
         const double share = share_that_holds(s->condition, scope_);
         count(s->then, times * share, visits * share);
@@ -146,6 +158,14 @@ class Counter {
         [&](const ir::CpAsyncCopy& s) {
           access(s.source, s.lanes, false, times);
           mix_.shared_stores += times;
+        },
+        [&](const ir::CopyPairs& s) {
+          access(s.source, ir::pairs::depth * ir::pairs::lanes, false, ir::pairs::depth * times);
+          mix_.shared_stores += times;
+        },
+        [&](const ir::DotPairs&) {
+          mix_.arithmetic += times;
+          mix_.flops += 2 * ir::pairs::depth * ir::pairs::lanes * times;
         },
         [&](const ir::LdMatrix&) { mix_.shared_loads += times; }, [&](const ir::Mma& s) { product(s.atom, times); },
         [&](const ir::Wgmma& s) { product(s.atom, times); }, [&](const ir::WgmmaWait&) { mix_.barriers += times; },

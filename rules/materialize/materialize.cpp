@@ -4,6 +4,7 @@
 
 #include "core/text/match.h"
 #include "ir/hardware/mma.h"
+#include "ir/hardware/pairs.h"
 #include "ir/walk.h"
 #include "rules/cost/resources.h"
 #include "rules/lower.h"
@@ -244,6 +245,26 @@ class Materializer {
     stages_.release(ir::substitute(wait.slot, {{s.axis.name, ir::Expr(s.axis.extent - 1)}}), 1, to);
   }
 
+  // Two turns at once: a dot product of pairs for each vector of sums.
+  void lower_pairs(const ir::Loop& s, ir::Body& to) {
+    ir::pairs::Product product;
+    CHECK(ir::pairs::find_product(kernel_.tile_program, s, product).empty());
+    ir::Loop loop = {s.axis, 0, 1, s.unroll, {}};
+    loop.axis.extent /= ir::pairs::depth;
+    kernel_.scope.emplace_back(loop.axis.name, ir::range_of(loop));
+    const auto place = [&](const ir::Load& load, const Instance& instance) {
+      std::vector<ir::Expr> index = load.index;
+      for (ir::Expr& e : index) e = ir::substitute(e, {{s.axis.name, ir::var(s.axis.name) * ir::pairs::depth}});
+      return stages_.place(load.buffer, replication_.at(index, instance));
+    };
+    const Copies& sums = replication_.copies(product.acc);
+    for (const Instance& instance : replication_.instances(sums.on))
+      loop.body.emplace_back(ir::DotPairs{replication_.name(sums, instance), product.a->buffer,
+                                          place(*product.a, instance), product.b->buffer, place(*product.b, instance)});
+    kernel_.scope.pop_back();
+    to.emplace_back(std::move(loop));
+  }
+
   // A start of its own for each register, or a loop `per` register: the whole statement is replicated.
   void lower(const ir::Loop& s, ir::Body& to) {
     if (!s.atom.empty()) {
@@ -252,6 +273,7 @@ class Materializer {
       return;
     }
     if (s.producers > 0) return lower_filled(s, to);
+    if (s.pairs) return lower_pairs(s, to);
     Dependence on = replication_.of(s.start);
     if (!s.per.empty()) on |= replication_.of_axis(s.per);
     replication_.each_instance(on, [&](const Instance& instance) {

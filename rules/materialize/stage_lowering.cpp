@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ir/hardware/pairs.h"
 #include "ir/hardware/stage_layout.h"
 #include "ir/walk.h"
 #include "rules/cost/resources.h"
@@ -10,8 +11,13 @@
 namespace deplo::rules::materializer {
 namespace {
 
-// Position in the slab of copy number `flat`, the last dimension in units of `lanes`: along the rows of the source,
-// whatever the order of the slab.
+// How far copies are apart along a dimension of the slab.
+std::int64_t copy_step(const ir::Stage& stage, std::size_t dimension, int lanes) {
+  if (stage.pairs && dimension == 0) return ir::pairs::depth;
+  return dimension + 1 == stage.slab.size() ? lanes : 1;
+}
+
+// Position in the slab of copy number `flat`: along the rows of the source, whatever the order of the slab.
 std::vector<ir::Expr> slab_position(const ir::Stage& stage, const ir::Buffer& source, const ir::Expr& flat, int lanes) {
   std::vector<std::size_t> order(stage.slab.size());
   std::iota(order.begin(), order.end(), 0);
@@ -21,11 +27,10 @@ std::vector<ir::Expr> slab_position(const ir::Stage& stage, const ir::Buffer& so
   ir::Expr rest = flat;
   for (std::size_t i = order.size(); i-- > 0;) {
     const std::size_t s = order[i];
-    const std::int64_t steps = stage.slab[s].extent / (s + 1 == stage.slab.size() ? lanes : 1);
-    position[s] = i == 0 ? rest : rest % steps;
+    const std::int64_t step = copy_step(stage, s, lanes), steps = stage.slab[s].extent / step;
+    position[s] = (i == 0 ? rest : rest % steps) * step;
     rest = rest / steps;
   }
-  position.back() = position.back() * lanes;
   return position;
 }
 
@@ -186,10 +191,10 @@ void StageLowering::load_box(const ir::Stage& stage, ir::Body& to) const {
 void StageLowering::copy(const ir::Stage& stage, ir::Body& to) {
   const ir::Buffer& source = source_of(stage);
   ir::Ranges& scope = kernel_.scope;
-  std::int64_t copies = 1;
-  for (const ir::SlabAxis& axis : stage.slab) copies *= axis.extent;
   const int lanes = stage.lanes > 0 ? stage.lanes : copy_widths(stage, source, kernel_.target, scope).front();
-  ir::Loop loop = copy_loop(copies / lanes);
+  std::int64_t copies = 1;
+  for (std::size_t s = 0; s < stage.slab.size(); ++s) copies *= stage.slab[s].extent / copy_step(stage, s, lanes);
+  ir::Loop loop = copy_loop(copies);
   scope.emplace_back(loop.axis.name, ir::range_of(loop));
   const auto simple = [&](const ir::Expr& e) { return ir::simplify(e, scope); };
   const ir::Expr variable = ir::var(loop.axis.name);
@@ -240,6 +245,11 @@ ir::Body StageLowering::copy_element(const ir::Stage& stage, const std::vector<i
     body.emplace_back(ir::CpAsyncCopy{stage.buffer, to, stage.source, from, lanes});
     return body;
   }
+  if (stage.pairs && lanes > 1) {
+    body.emplace_back(ir::CopyPairs{stage.buffer, to, stage.source, from, stage.slab[0].dim});
+    return body;
+  }
+  if (stage.pairs) lanes = ir::pairs::depth;  // which lie side by side in the source, too
   const std::string value = kernel_.fresh("in");
   body.emplace_back(ir::Load{value, {stage.dtype, lanes}, stage.source, from});
   body.emplace_back(ir::Write{stage.buffer, to, value, ir::WriteMode::assign, lanes});

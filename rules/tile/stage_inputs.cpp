@@ -167,15 +167,16 @@ std::vector<Plan> find_plans(const ir::Program& program, const Target& target) {
 // GPUs stage whatever is read more than once. On CPUs shared memory is ordinary memory: a compact copy of rows that lie
 // pages apart, so in one set of the caches. One operand of a matmul gains by it: that which is read along n, or, where
 // that is read in place, the other. What is read element by element, to be multiplied with vectors, is read from memory
-// by the multiplication itself, but of 16 bits it would be converted each time: it has half of the cache at most, the
-// panel comes first.
+// by the multiplication itself, but of 16 bits it would be converted each time, where no dot product takes it: it has half
+// of the cache at most, the panel comes first.
 bool wanted(const Plan& plan, const ir::Program& program, const Target& target) {
   if (!target.cpu) return !plan.loop || plan.uses > 1 || plan.readers > 1;
   const auto matmul = find_matmul(program);
   if (!matmul) return false;
   const std::vector<ir::Axis>& axes = tile_of(program).axes;
   const bool columns = ir::depends_on(plan.index.back(), axes[matmul->n].name);
-  const bool converts = ir::is_float16(program.find(plan.stage.source)->dtype);
+  const ir::DType dtype = program.find(plan.stage.source)->dtype;
+  const bool converts = ir::is_float16(dtype) && !(target.dot_pairs && dtype == ir::DType::bf16);
   const bool scalars_convert = !columns && converts && plan.bytes <= target.shared_bytes / 2;
   return scalars_convert || columns != reads_in_place(program, *matmul, axes[matmul->m].extent);
 }

@@ -10,12 +10,15 @@
 #include <bit>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <thread>
 
 #include "core/rng.h"
 #include "ir/hardware/float16.h"
 #include "measure/add_candidate.h"
 #include "measure/opencl/opencl.h"
+#include "rules/lower.h"
+#include "rules/programs.h"
 
 namespace deplo::measure {
 namespace {
@@ -169,6 +172,53 @@ TEST_P(AnyDevice, RoundsToSixteenBits) {
             << expected << ", " << lanes << " lanes";
       }
     }
+  }
+}
+
+// What matrices of both layouts give, with NaN and infinity among their elements.
+TEST_P(AnyDevice, MultipliesPairs) {
+  const Target target = target_of(device_->info());
+  if (!target.dot_pairs) GTEST_SKIP() << "no dot products of pairs";
+  constexpr std::int64_t m = 96, n = 64, k = 70;
+  for (const char* name : {"matmul", "linear"}) {
+    ir::Program loop = ir::parse(rules::kernel(name).text, {{"M", m}, {"N", n}, {"K", k}}, name);
+    for (ir::Buffer& buffer : loop.buffers)
+      if (buffer.role == ir::Role::input) buffer.dtype = ir::DType::bf16;
+    KernelCode candidate;
+    candidate.kernel = rules::materialize(rules::heuristic(loop, target).program(), target);
+    candidate.source = emit(candidate.kernel, target);
+    ASSERT_NE(candidate.source.text.find("vdpbf16ps"), std::string::npos) << candidate.source.text;
+    auto built = device_->build(candidate);
+    ASSERT_TRUE(built.ok()) << built.failure().message << candidate.source.text;
+    const auto arrays = device_->allocate(candidate.kernel.buffers);
+    std::vector<float> a(m * k), b(k * n);
+    Rng rng(7);
+    for (std::vector<float>* values : {&a, &b})
+      for (float& value : *values)
+        value = static_cast<float>(ir::rounded(static_cast<double>(rng.below(2000)) / 1000 - 1, ir::DType::bf16));
+    a[3 * k + 5] = std::numeric_limits<float>::quiet_NaN();
+    a[4 * k + 69] = std::numeric_limits<float>::infinity();
+    arrays->write(0, a);
+    arrays->write(1, b);
+    arrays->poison(2);
+    ASSERT_TRUE(built.value()->launch(*arrays, candidate.source.blocks).ok());
+    const std::vector<float> found = arrays->read(2);
+    for (std::int64_t i = 0; i < m; ++i)
+      for (std::int64_t j = 0; j < n; ++j) {
+        double sum = 0, absolute = 0;
+        for (std::int64_t t = 0; t < k; ++t) {
+          const double product =
+              static_cast<double>(a[static_cast<std::size_t>(i * k + t)]) *
+              static_cast<double>(b[static_cast<std::size_t>(name[0] == 'm' ? t * n + j : j * k + t)]);
+          sum += product;
+          absolute += std::abs(product);
+        }
+        const double value = static_cast<double>(found[static_cast<std::size_t>(i * n + j)]);
+        if (!std::isfinite(sum))
+          ASSERT_TRUE(std::isnan(sum) ? std::isnan(value) : value == sum) << name << " " << i << " " << j;
+        else
+          ASSERT_NEAR(value, sum, absolute * k * 0x1p-24) << name << " " << i << " " << j;
+      }
   }
 }
 

@@ -1,0 +1,25 @@
+// Dot products of pairs: OpenCL on CPUs only. 16 pairs are a vector of 32-bit words.
+#include "core/error.h"
+#include "ir/emit/emitter.h"
+#include "ir/hardware/pairs.h"
+
+namespace deplo::ir {
+
+void Emitter::emit(const CopyPairs& s) {
+  CHECK(!cuda());
+  helpers_.insert(Helper::bf16_pairs);
+  std::vector<Expr> next = s.at;
+  next[static_cast<std::size_t>(s.dim)] = next[static_cast<std::size_t>(s.dim)] + 1;
+  print("(({} bf16_pairs*)&{})->words = convert_uint16(vload16(0, &{})) | convert_uint16(vload16(0, &{})) << 16;",
+        memory_.at(s.buffer).space, element(s.buffer, s.index), element(s.source, s.at), element(s.source, next));
+}
+
+void Emitter::emit(const DotPairs& s) {
+  CHECK(!cuda());
+  helpers_.insert(Helper::bf16_pairs);
+  helpers_.insert(Helper::bf16_dot);
+  print("{0} = bf16_dot({0}, as_uint(vload2(0, &{1})), ((const {2} bf16_pairs*)&{3})->words);", s.acc,
+        element(s.a, s.at_a), memory_.at(s.b).space, element(s.b, s.at_b));
+}
+
+}  // namespace deplo::ir

@@ -1,0 +1,76 @@
+#include "ir/hardware/pairs.h"
+
+#include <algorithm>
+
+#include "ir/walk.h"
+
+namespace deplo::ir::pairs {
+namespace {
+
+const Stage* stage_of(const Program& program, const std::string& buffer) {
+  const Stage* found = nullptr;
+  for_each(program.body, [&](const Stmt& stmt) {
+    if (const auto* stage = stmt.as<Stage>(); stage != nullptr && stage->buffer == buffer) found = stage;
+  });
+  return found;
+}
+
+const std::string* vector_axis(const Program& program) {
+  const std::string* found = nullptr;
+  for_each(program.body, [&](const Stmt& stmt) {
+    if (const auto* tile = stmt.as<Tile>())
+      for (const Axis& axis : tile->axes)
+        if (axis.bind == Bind::vector && axis.extent == lanes) found = &axis.name;
+  });
+  return found;
+}
+
+/// Does the index step by 1 with the axis in dimension `at`, and depend on it nowhere else?
+bool steps_in(const std::vector<Expr>& index, std::size_t at, const std::string& axis) {
+  for (std::size_t d = 0; d < index.size(); ++d)
+    if (d != at && depends_on(index[d], axis)) return false;
+  return at < index.size() && coefficient(index[at], axis) == 1;
+}
+
+bool any_depends(const std::vector<Expr>& index, const std::string& axis) {
+  return std::ranges::any_of(index, [&](const Expr& e) { return depends_on(e, axis); });
+}
+
+/// Elements of bf16 in rows along the last dimension.
+bool has_rows(const Program& program, const std::string& name) {
+  if (const Buffer* buffer = program.find(name))
+    return buffer->dtype == DType::bf16 && !buffer->strides.empty() && buffer->strides.back() == 1;
+  const Stage* stage = stage_of(program, name);
+  return stage != nullptr && stage->dtype == DType::bf16 && !stage->pairs && stage->panel == 0 && stage->swizzle == 0;
+}
+
+}  // namespace
+
+std::string find_product(const Program& program, const Loop& loop, Product& product, bool staged) {
+  const std::string* const vector = vector_axis(program);
+  if (vector == nullptr) return "no vectors of 16 lanes";
+  if (!loop.start.is_constant(0) || loop.step != 1 || loop.axis.extent % depth != 0) return "an odd number of turns";
+  if (loop.body.size() != 4) return "more than a product and a sum";
+  const auto* first = loop.body[0].as<Load>();
+  const auto* second = loop.body[1].as<Load>();
+  const auto* times = loop.body[2].as<Assign>();
+  const auto* sum = loop.body[3].as<Accum>();
+  const bool adds = first != nullptr && second != nullptr && times != nullptr && sum != nullptr &&
+                    times->op == Op::multiply && sum->op == Op::add && sum->args.front() == Arg(times->dst) &&
+                    first->dst != second->dst;
+  const auto takes = [&](const Load* load) { return std::ranges::count(times->args, Arg(load->dst)) == 1; };
+  if (!adds || !takes(first) || !takes(second)) return "no sum of products of two loads";
+  const bool second_is_wide = any_depends(second->index, *vector);
+  product = {second_is_wide ? first : second, second_is_wide ? second : first, sum->dst};
+  const auto& [a, b, acc] = product;
+  if (any_depends(a->index, *vector) || !steps_in(a->index, a->index.size() - 1, loop.axis.name))
+    return "an operand whose pairs do not lie side by side";
+  if (b->index.size() != 2 || !steps_in(b->index, 0, loop.axis.name) || !steps_in(b->index, 1, *vector))
+    return "an operand that is not read by rows";
+  if (!staged) return "";
+  const Stage* stage = stage_of(program, b->buffer);
+  if (stage == nullptr || !stage->pairs) return "an operand that is not staged in pairs";
+  return has_rows(program, a->buffer) ? "" : "an operand that is not of bf16, in rows";
+}
+
+}  // namespace deplo::ir::pairs

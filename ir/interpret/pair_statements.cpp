@@ -1,0 +1,68 @@
+// The statements of Kernel IR that multiply pairs on CPUs.
+#include <array>
+
+#include "core/error.h"
+#include "ir/hardware/pairs.h"
+#include "ir/interpret/statements.h"
+
+namespace deplo::ir::exec {
+namespace {
+
+using pairs::depth;
+
+struct RunCopyPairs {
+  Access to;
+  std::array<Access, depth> from;
+  std::array<std::size_t, depth> rows;  // where they are kept on the way
+
+  void operator()(Machine& m, Mask mask) {
+    for (std::size_t i = 0; i < depth; ++i) m.load(from[i], rows[i], mask);
+    const Offsets offsets = m.locate(to, mask);
+    Shared& buffer = m.shared.buffers[static_cast<std::size_t>(to.buffer)];
+    for (int l = 0; l < m.lanes.count; ++l) {
+      if (mask != nullptr && mask[l] == 0) continue;
+      for (int element = 0; element < to.lanes; ++element) {
+        const double value = m.lanes.element(rows[static_cast<std::size_t>(element % depth)], element / depth)[l];
+        m.shared.write(buffer, buffer.cells[static_cast<std::size_t>(offsets[l] + element)], l, buffer.stored(value));
+      }
+    }
+  }
+};
+
+struct RunDotPairs {
+  Access a, b;
+  std::size_t pair, wide;  // where they are kept on the way
+  std::size_t sums;
+
+  void operator()(Machine& m, Mask mask) {
+    m.load(a, pair, mask);
+    m.load(b, wide, mask);
+    for (int element = 0; element < b.lanes; ++element)
+      for (int l = 0; l < m.lanes.count; ++l)
+        if (mask == nullptr || mask[l] != 0)
+          m.lanes.element(sums, element / depth)[l] +=
+              m.lanes.element(pair, element % depth)[l] * m.lanes.element(wide, element)[l];
+  }
+};
+
+}  // namespace
+
+void compile(Compiler& c, const CopyPairs& s) {
+  std::vector<Expr> next = s.at;
+  if (static_cast<std::size_t>(s.dim) >= next.size()) c.fail("expected a dimension of " + s.source);
+  next[static_cast<std::size_t>(s.dim)] = next[static_cast<std::size_t>(s.dim)] + 1;
+  RunCopyPairs run{c.access(s.buffer, s.index, depth * pairs::lanes),
+                   {c.access(s.source, s.at, pairs::lanes), c.access(s.source, next, pairs::lanes)},
+                   {c.define("even rows", pairs::lanes), c.define("odd rows", pairs::lanes)}};
+  if (!run.to.shared) c.fail("expected a shared buffer, found " + s.buffer);
+  c.emit(std::move(run));
+}
+
+void compile(Compiler& c, const DotPairs& s) {
+  const Operand sums = c.operand(s.acc, pairs::lanes);
+  if (sums.lanes != pairs::lanes) c.fail("the lanes of " + s.acc + " do not agree");
+  c.emit(RunDotPairs{c.access(s.a, s.at_a, depth), c.access(s.b, s.at_b, depth * pairs::lanes),
+                     c.define("a pair", depth), c.define("pairs", depth * pairs::lanes), sums.value});
+}
+
+}  // namespace deplo::ir::exec

@@ -1,0 +1,98 @@
+// dot_pairs: the sum of a matmul by dot products of pairs, two turns at once (ir/hardware/pairs.h).
+//   b_smem = Stage(b, …) lanes=16                 →   b_smem = Stage(b, …) lanes=16 pairs, of bf16
+//   for a7 in 0..256: # reduce                        for a7 in 0..256: # reduce pairs
+// The slabs keep their 16 bits: what the instruction multiplies need not be converted.
+#include "ir/hardware/pairs.h"
+
+#include <algorithm>
+
+#include "ir/walk.h"
+#include "rules/cost/resources.h"
+#include "rules/tile/helpers/common.h"
+
+namespace deplo::rules {
+namespace {
+
+using ir::pairs::Product;
+
+// The Stages of a buffer.
+template <class Edit>
+void edit_stages(ir::Program& program, const std::string& buffer, Edit&& edit) {
+  ir::for_each(program.body, [&](ir::Stmt& stmt) {
+    if (auto* stage = stmt.as<ir::Stage>(); stage != nullptr && stage->buffer == buffer) edit(*stage);
+  });
+}
+
+// Are the slab's rows rows of the source?
+bool has_rows(const ir::Stage& stage, const ir::Buffer& source) {
+  return static_cast<std::size_t>(stage.slab.back().dim) + 1 == source.shape.size();
+}
+
+// Can the slab have its elements in pairs? Two rows are copied at once, in vectors, or where rows are columns of the
+// source two neighbours.
+bool takes_pairs(const ir::Stage& stage, const ir::Buffer& source, const ir::Ranges& scope) {
+  if (source.dtype != ir::DType::bf16 || source.strides.back() != 1 || stage.slab.size() != 2) return false;
+  for (const ir::SlabAxis& axis : stage.slab)
+    if (reaches_over(stage, axis, source, scope)) return false;
+  const std::int64_t columns = stage.panel > 0 ? stage.panel : stage.slab.back().extent;
+  const bool neighbours = static_cast<std::size_t>(stage.slab[0].dim) + 1 == source.shape.size();
+  return stage.slab[0].extent % ir::pairs::depth == 0 && stage.transport == ir::Transport::copy && stage.slots == 1 &&
+         stage.pad == 0 && (has_rows(stage, source) ? columns % ir::pairs::lanes == 0 : neighbours);
+}
+
+// The program with dot products; nullopt, with the reason in `why`, where it has none to make.
+std::optional<ir::Program> with_pairs(const ir::Program& program, std::string& why) {
+  const auto matmul = find_matmul(program);
+  if (!matmul) return why = "no matmul-shaped reduce loop", std::nullopt;
+  Product product;
+  if (why = ir::pairs::find_product(program, *matmul->reduce, product, false); !why.empty()) return std::nullopt;
+  const std::string a = product.a->buffer, b = product.b->buffer;
+  std::int64_t reads = 0;
+  ir::for_each(program.body, [&](const ir::Stmt& stmt) {
+    const auto* load = stmt.as<ir::Load>();
+    reads += load != nullptr && (load->buffer == b || (load->buffer == a && program.find(a) == nullptr));
+  });
+  if (reads != (program.find(a) == nullptr ? 2 : 1)) return why = "a slab that is read elsewhere, too", std::nullopt;
+  bool fits = program.find(b) == nullptr;
+  for (const Staged& staged : staged_buffers(program))
+    if (staged.stage->buffer == b)
+      fits &= takes_pairs(*staged.stage, *program.find(staged.stage->source), staged.scope);
+  if (!fits) return why = "no staged operand of bf16 whose rows come in pairs", std::nullopt;
+  ir::Program made = program;
+  edit_stages(made, a, [&](ir::Stage& stage) { stage.dtype = program.find(stage.source)->dtype; });
+  edit_stages(made, b, [&](ir::Stage& stage) {
+    stage.dtype = ir::DType::bf16;
+    stage.pairs = true;
+    stage.lanes = has_rows(stage, *program.find(stage.source)) ? ir::pairs::lanes : 1;
+  });
+  to_edit(made, *find_matmul(made)->reduce).pairs = true;
+  why = ir::pairs::find_product(made, *find_matmul(made)->reduce, product);
+  return why.empty() ? std::optional(std::move(made)) : std::nullopt;
+}
+
+Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
+  if (!target.dot_pairs) return Skip{"no dot products of pairs on this target (CPUs with AVX512_BF16 have them)"};
+  std::string why;
+  if (!with_pairs(program, why)) return Skip{std::move(why)};
+  const auto apply = pins.on_off("apply");
+  if (!apply) return on_off_fork("apply", true);
+  if (!*apply) return Skip{"apply=0: products of f32"};
+  return Apply{};
+}
+
+ir::Program apply(ir::Program program, const Target&, const Pins&) {
+  std::string why;
+  return with_pairs(program, why).value();
+}
+
+}  // namespace
+
+extern const Rule dot_pairs = {
+    .name = "dot_pairs",
+    .summary = "products of bf16 on CPUs, two at once",
+    .knobs = {{"apply", KnobType::on_off, 0}},
+    .decide = decide,
+    .apply = apply,
+};
+
+}  // namespace deplo::rules
