@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "ir/expr.h"
@@ -75,6 +76,16 @@ struct LdMatrix {
   static void parts(auto& s, auto& see) { see(Use::reads, s.buffer), see(s.index), see(Use::defines, s.dst); }
   bool operator==(const LdMatrix&) const = default;
 };
+/// dst = the lanes of the values in order, as a fragment has them: f32 are rounded to the type's 16 bits, to nearest even;
+/// bits of the type, and f32 where the type is f32, stay what they are.
+struct Pack {
+  std::string dst;
+  Type type;
+  std::vector<std::string> values;
+  static constexpr Levels levels = Levels::kernel;
+  static void parts(auto& s, auto& see) { see(Use::value, s.values), see(Use::defines, s.dst); }
+  bool operator==(const Pack&) const = default;
+};
 /// The warp adds a times b (of which the matrices begin at number `part`) to 16 x 8 sums: those of rows g and 8 + g are
 /// in sums[0] and sums[1] of two lanes, or lane by lane in four. Factors of tf32 are f32 that tf32 holds (round_tf32).
 struct Mma {
@@ -131,23 +142,26 @@ struct SharedMatrix {
   bool operator==(const SharedMatrix&) const = default;
 };
 /// Each warpgroup starts to add a (64 x 16) times b (16 x N) to 64 x N sums; warp w of it has rows 16 w and on, as Mma has
-/// them: for each 8 columns two vectors of two lanes, or four scalars.
+/// them: for each 8 columns two vectors of two lanes, or four scalars. Where `a` is a value, each warp has its rows as
+/// fragments of m16n8k16, in registers that stay as they are until a WgmmaWait.
 struct Wgmma {
   std::vector<std::string> sums;
-  SharedMatrix a, b;
+  std::variant<SharedMatrix, std::string> a;
+  SharedMatrix b;
   std::string atom;
   static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) {
-    see(Use::reads, s.a.buffer), see(s.a.index), see(Use::reads, s.b.buffer), see(s.b.index);
-    see(Use::defines, s.sums);
+    if (auto* fragment = std::get_if<std::string>(&s.a)) see(Use::value, *fragment);
+    if (auto* matrix = std::get_if<SharedMatrix>(&s.a)) see(Use::reads, matrix->buffer), see(matrix->index);
+    see(Use::reads, s.b.buffer), see(s.b.index), see(Use::defines, s.sums);
   }
   bool operator==(const Wgmma&) const = default;
 };
-/// What the threads did with these sums before is done when the next Wgmma begins.
+/// What the threads did with these sums before, and with these fragments, is done when the next Wgmma begins.
 struct WgmmaFence {
-  std::vector<std::string> sums;
+  std::vector<std::string> sums, fragments;
   static constexpr Levels levels = Levels::kernel;
-  static void parts(auto& s, auto& see) { see(Use::defines, s.sums); }
+  static void parts(auto& s, auto& see) { see(Use::value, s.fragments), see(Use::defines, s.sums); }
   bool operator==(const WgmmaFence&) const = default;
 };
 struct WgmmaCommit {  // the products since the last one are a group
@@ -289,7 +303,7 @@ struct Produce {
 };
 
 using KernelStatements =
-    Statements<Smem, Init, Sync, TreeHalve, WarpShuffle, LdMatrix, Mma, CopyPairs, DotPairs, Wgmma, WgmmaFence,
+    Statements<Smem, Init, Sync, TreeHalve, WarpShuffle, LdMatrix, Pack, Mma, CopyPairs, DotPairs, Wgmma, WgmmaFence,
                WgmmaCommit, WgmmaWait, ClusterSync, ClusterLoad, CpAsyncCopy, CpAsyncCommit, CpAsyncWait, MbarrierInit,
                MbarrierArriveExpectTx, MbarrierArrive, MbarrierWait, TmaDescriptor, TmaLoad, Produce>;
 

@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "ir/emit/emitter.h"
+#include "ir/emit/float16.h"
 #include "ir/hardware/float16.h"
 #include "ir/hardware/mma.h"
 #include "ir/hardware/tma.h"
@@ -27,6 +28,54 @@ void Emitter::emit(const LdMatrix& s) {
           matrices == 1 ? "" : std::string{'.', "xyzw"[i]});
 }
 
+// Of elements of 16 bits: the registers of a value that holds two or more.
+std::vector<std::string> Emitter::words(const std::string& fragment) const {
+  const int lanes = types_.at(fragment).lanes;
+  std::vector<std::string> result;
+  for (int i = 0; i < lanes / 2; ++i) result.push_back(lanes == 2 ? fragment : fragment + "." + "xyzw"[i]);
+  return result;
+}
+
+void Emitter::emit(const Pack& s) {
+  CHECK(cuda());
+  types_[s.dst] = s.type;
+  struct Element {
+    std::string text;
+    bool bits;
+  };
+  std::vector<Element> elements;  // of 16 bits; a whole word where its second one has no text
+  for (const std::string& value : s.values) {
+    const Type& type = types_.at(value);
+    const bool bits = is_float16(type.dtype);
+    for (int lane = 0; lane < type.lanes; ++lane)
+      elements.push_back({type.lanes == 1 ? value
+                          : !bits         ? lane_name(value, lane)
+                          : lane % 2 == 0 ? words(value)[static_cast<std::size_t>(lane / 2)]
+                                          : "",
+                          bits});
+  }
+  if (!is_float16(s.type.dtype)) {
+    for (std::size_t i = 0; i < elements.size(); ++i)
+      print("const float {} = {};", s.type.lanes == 1 ? s.dst : lane_name(s.dst, static_cast<int>(i)),
+            elements[i].text);
+    return;
+  }
+  float16_.emplace(s.type.dtype, 1);
+  const auto half = [&](const Element& e) {
+    return e.bits ? "(unsigned)" + e.text : fmt::format("(unsigned){}_bits({})", name(s.type.dtype), e.text);
+  };
+  std::string text;
+  for (std::size_t i = 0; i < elements.size(); i += 2) {
+    const Element &low = elements[i], &high = elements[i + 1];
+    text += i == 0 ? "" : ", ";
+    text += high.text.empty()       ? low.text
+            : low.bits || high.bits ? half(low) + " | " + half(high) + " << 16"
+                                    : pack_float16(low.text, high.text, s.type.dtype);
+  }
+  const std::string type = element_name(s.type, dialect());
+  print("const {} {} = {};", type, s.dst, s.type.lanes == 2 ? text : fmt::format("make_{}({})", type, text));
+}
+
 void Emitter::emit(const Mma& s) {
   CHECK(cuda());
   const mma::Atom& atom = *mma::find_atom(s.atom);
@@ -37,8 +86,7 @@ void Emitter::emit(const Mma& s) {
   for (const std::string& sum : s.sums)
     for (int v = 0; v < (s.sums.size() == 2 ? 2 : 1); ++v) add(s.sums.size() == 2 ? lane_name(sum, v) : sum);
   const auto matrix = [&](const std::string& value, const Type& type, std::int64_t i) {
-    if (!is_float16(type.dtype)) return lane_name(value, static_cast<int>(i));
-    return type.lanes == 2 ? value : value + "." + "xyzw"[i];
+    return is_float16(type.dtype) ? words(value)[static_cast<std::size_t>(i)] : lane_name(value, static_cast<int>(i));
   };
   for (std::int64_t i = 0; i < atom.a_matrices(); ++i) add(matrix(s.a, a, i));
   for (std::int64_t i = 0; i < atom.b_matrices(); ++i) add(matrix(s.b, b, s.part + i));
@@ -71,16 +119,34 @@ void Emitter::emit(const Wgmma& s) {
   const std::int64_t sums = atom.m * atom.n / (atom.warps * mma::warp);
   std::string places;
   for (std::int64_t i = 0; i < sums; ++i) places += fmt::format("{}%{}", i == 0 ? "" : ", ", i);
-  const std::string_view type = name(memory_.at(s.a.buffer).dtype);
-  const std::string a = matrix_descriptor(s.a), b = matrix_descriptor(s.b);
-  print("asm volatile(\"wgmma.mma_async.sync.aligned.m{}n{}k{}.f32.{}.{} {{{}}}, %{}, %{}, 1, 1, 1, {}, {};\"", atom.m,
-        atom.n, atom.k, type, type, places, sums, sums + 1, s.a.transposed ? 1 : 0, s.b.transposed ? 1 : 0);
-  print("             : {} : \"l\"({}), \"l\"({}) : \"memory\");", sum_operands(s.sums), a, b);
+  const std::string_view type = name(memory_.at(s.b.buffer).dtype);
+  // Operand a and the flags that follow b: of a fragment none that says how it lies.
+  std::string a, values, flags = "1, 1, 1";
+  std::int64_t next = sums;
+  if (const auto* matrix = std::get_if<SharedMatrix>(&s.a)) {
+    a = fmt::format("%{}", next++);
+    values = fmt::format("\"l\"({})", matrix_descriptor(*matrix));
+    flags += matrix->transposed ? ", 1" : ", 0";
+  } else {
+    for (const std::string& word : words(std::get<std::string>(s.a))) {
+      a += fmt::format("{}%{}", a.empty() ? "" : ", ", next++);
+      values += fmt::format("{}\"r\"({})", values.empty() ? "" : ", ", word);
+    }
+    a = "{" + a + "}";
+  }
+  print("asm volatile(\"wgmma.mma_async.sync.aligned.m{}n{}k{}.f32.{}.{} {{{}}}, {}, %{}, {}, {};\"", atom.m, atom.n,
+        atom.k, type, type, places, a, next, flags, s.b.transposed ? 1 : 0);
+  print("             : {} : {}, \"l\"({}) : \"memory\");", sum_operands(s.sums), values, matrix_descriptor(s.b));
 }
 
 void Emitter::emit(const WgmmaFence& s) {
   CHECK(cuda());
-  print("asm volatile(\"wgmma.fence.sync.aligned;\" : {} :: \"memory\");", sum_operands(s.sums));
+  std::string fragments;  // made before it: what is not named here the compiler may make behind it
+  for (const std::string& fragment : s.fragments)
+    for (const std::string& word : words(fragment))
+      fragments += fmt::format("{}\"r\"({})", fragments.empty() ? " " : ", ", word);
+  print("asm volatile(\"wgmma.fence.sync.aligned;\" : {} :{}: \"memory\");", sum_operands(s.sums),
+        fragments.empty() ? "" : fragments + " ");
 }
 
 void Emitter::emit(const WgmmaCommit&) {

@@ -62,7 +62,9 @@ class Emitter : SourceText {
   // emit_matrix.cpp: CUDA only
   std::string sum_operands(const std::vector<std::string>& sums) const;
   std::string matrix_descriptor(const SharedMatrix&);
+  std::vector<std::string> words(const std::string& fragment) const;
   void emit(const LdMatrix&);
+  void emit(const Pack&);
   void emit(const Mma&);
   void emit(const Wgmma&);
   void emit(const WgmmaFence&);

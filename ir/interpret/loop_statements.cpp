@@ -73,7 +73,10 @@ struct RunLoad {
   Access from;
   std::size_t dst;
 
-  void operator()(Machine& m, Mask mask) { m.load(from, dst, mask); }
+  void operator()(Machine& m, Mask mask) {
+    m.products.touch(dst);
+    m.load(from, dst, mask);
+  }
 };
 
 /// Each lane from a place of its own in shared memory.

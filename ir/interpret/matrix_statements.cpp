@@ -1,5 +1,6 @@
 // The statements of Kernel IR that matrix instructions execute, by whole warps and warpgroups.
 #include <cmath>
+#include <variant>
 
 #include "core/error.h"
 #include "ir/hardware/float16.h"
@@ -21,6 +22,7 @@ struct RunLdMatrix {
 
   void operator()(Machine& m, Mask mask) {
     m.converge(mask);
+    m.products.touch(dst);
     const Offsets offsets = m.locate(from, mask);
     Shared& shared = m.shared.buffers[static_cast<std::size_t>(from.buffer)];
     for (int warp = 0; warp < m.lanes.count; warp += warp_lanes) {
@@ -40,6 +42,25 @@ struct RunLdMatrix {
           m.lanes.element(dst, w)[warp + lane] = transposed ? element[j][k][along] : element[j][along][k];
         }
     }
+  }
+};
+
+/// Lane by lane, rounded to elements of the type.
+struct RunPack {
+  std::vector<Operand> values;
+  std::size_t dst;
+  DType dtype;
+
+  void operator()(Machine& m, Mask mask) const {
+    m.products.touch(dst);
+    int w = 0;
+    for (const Operand& value : values)
+      for (int lane = 0; lane < value.lanes; ++lane, ++w) {
+        const double* from = m.lanes.element(value.value, lane);
+        double* to = m.lanes.element(dst, w);
+        for (int l = 0; l < m.lanes.count; ++l)
+          if (mask == nullptr || mask[l] != 0) to[l] = is_float16(dtype) ? rounded(from[l], dtype) : from[l];
+      }
   }
 };
 
@@ -122,7 +143,8 @@ struct MatrixAt {
 
 struct RunWgmma {
   std::vector<Operand> sums;
-  MatrixAt a, b;
+  std::variant<MatrixAt, std::size_t> a;  // where in memory, or which value
+  MatrixAt b;
 
   static std::vector<std::int64_t> firsts(Machine& m, MatrixAt& operand, Mask mask) {
     const Offsets offsets = m.locate(operand.from, mask);
@@ -136,10 +158,17 @@ struct RunWgmma {
 
   void operator()(Machine& m, Mask mask) {
     m.converge(mask);
-    const std::vector<std::int64_t> at_a = firsts(m, a, mask), at_b = firsts(m, b, mask);
-    for (std::size_t group = 0; group < at_a.size(); ++group) {
+    auto* in_shared = std::get_if<MatrixAt>(&a);
+    const std::vector<std::int64_t> at_a = in_shared != nullptr ? firsts(m, *in_shared, mask) : decltype(at_a)(),
+                                    at_b = firsts(m, b, mask);
+    for (std::size_t group = 0; group < at_b.size(); ++group) {
       const int lane = static_cast<int>(group) * warpgroup_lanes;
-      m.products.start({lane, sums, a.cells(m, at_a[group], lane), b.cells(m, at_b[group], lane)});
+      MatrixProduct product{lane, sums, {}, b.cells(m, at_b[group], lane)};
+      if (in_shared != nullptr)
+        product.a = in_shared->cells(m, at_a[group], lane);
+      else
+        product.a = std::get<std::size_t>(a);
+      m.products.start(std::move(product));
     }
   }
 };
@@ -157,6 +186,18 @@ void compile(Compiler& c, const LdMatrix& s) {
   if (matrices < 1 || matrices > 4 || s.type.lanes % packed != 0) c.fail("expected one, two or four matrices");
   RunLdMatrix run{c.access(s.buffer, s.index, 4 * packed), 0, matrices, packed, s.transposed};
   if (!run.from.shared) c.fail("expected a shared buffer, found " + s.buffer);
+  run.dst = c.define(s.dst, s.type.lanes);
+  c.emit(std::move(run));
+}
+
+void compile(Compiler& c, const Pack& s) {
+  RunPack run{{}, 0, s.type.dtype};
+  int lanes = 0;
+  for (const std::string& value : s.values) {
+    run.values.push_back(c.operand(value, 0));
+    lanes += run.values.back().lanes;
+  }
+  if (lanes != s.type.lanes) c.fail("expected values of " + std::to_string(s.type.lanes) + " lanes");
   run.dst = c.define(s.dst, s.type.lanes);
   c.emit(std::move(run));
 }
@@ -180,11 +221,17 @@ void compile(Compiler& c, const Mma& s) {
 
 namespace {
 
-std::vector<Operand> sums_of(Compiler& c, const std::vector<std::string>& names) {
+std::vector<Operand> values_of(Compiler& c, const std::vector<std::string>& names) {
   if (c.machine.lanes.count % warpgroup_lanes != 0) c.fail("expected whole warpgroups of threads");
-  std::vector<Operand> sums;
-  for (const std::string& name : names) sums.push_back(c.operand(name, 0));
-  return sums;
+  std::vector<Operand> values;
+  for (const std::string& name : names) values.push_back(c.operand(name, 0));
+  return values;
+}
+
+std::size_t fragment_of(Compiler& c, const std::string& name) {
+  const Operand fragment = c.operand(name, 0);
+  if (fragment.lanes != MatrixProduct::fragment) c.fail("expected a fragment of a warpgroup's product, found " + name);
+  return fragment.value;
 }
 
 MatrixAt matrix_at(Compiler& c, const SharedMatrix& s, std::int64_t rows) {
@@ -202,7 +249,11 @@ void compile(Compiler& c, const Wgmma& s) {
   const mma::Atom* atom = mma::find_atom(s.atom);
   if (atom == nullptr || atom->m != MatrixProduct::rows || atom->k != MatrixProduct::depth)
     c.fail("expected an instruction of a warpgroup");
-  RunWgmma run{sums_of(c, s.sums), matrix_at(c, s.a, atom->m), matrix_at(c, s.b, atom->n)};
+  RunWgmma run{values_of(c, s.sums), {}, matrix_at(c, s.b, atom->n)};
+  if (const auto* fragment = std::get_if<std::string>(&s.a))
+    run.a = fragment_of(c, *fragment);
+  else
+    run.a = matrix_at(c, std::get<SharedMatrix>(s.a), atom->m);
   std::int64_t registers = 0;
   for (const Operand& sum : run.sums) registers += sum.lanes;
   if (registers * warpgroup_lanes != atom->m * atom->n) c.fail("expected an accumulator for each of a thread's sums");
@@ -211,9 +262,11 @@ void compile(Compiler& c, const Wgmma& s) {
 }
 
 void compile(Compiler& c, const WgmmaFence& s) {
-  c.emit([sums = sums_of(c, s.sums)](Machine& m, Mask mask) {
+  std::vector<Operand> registers = values_of(c, s.sums);
+  for (const std::string& fragment : s.fragments) registers.push_back(c.operand(fragment, 0));
+  c.emit([registers = std::move(registers)](Machine& m, Mask mask) {
     m.converge(mask);
-    m.products.fence(sums);
+    m.products.fence(registers);
   });
 }
 
@@ -225,7 +278,7 @@ void compile(Compiler& c, const WgmmaCommit&) {
 }
 
 void compile(Compiler& c, const WgmmaWait& s) {
-  c.emit([keep = s.keep, sums = sums_of(c, s.sums)](Machine& m, Mask mask) {
+  c.emit([keep = s.keep, sums = values_of(c, s.sums)](Machine& m, Mask mask) {
     m.converge(mask);
     m.products.wait(keep, sums);
   });

@@ -74,6 +74,20 @@ Stmt ld_matrix(Terms& in) {
   return s;
 }
 
+// Pack(in2:bf16x8 <- in0, in1, v0, v1)
+Stmt pack(Terms& in) {
+  Pack s;
+  in.expect("(");
+  s.dst = in.new_name("a value");
+  in.expect(":");
+  s.type = in.type();
+  in.expect({"<", "-"});
+  do s.values.push_back(in.name("a value"));
+  while (in.take_if(","));
+  in.expect(")");
+  return s;
+}
+
 // Mma(acc0, acc1 <- in0, in1, part=2, atom=m16n8k16)
 Stmt mma(Terms& in) {
   Mma s;
@@ -92,9 +106,12 @@ Stmt mma(Terms& in) {
   return s;
 }
 
-SharedMatrix shared_matrix(Terms& in) {
+// Behind its name.
+SharedMatrix shared_matrix(Terms& in, std::string buffer) {
   SharedMatrix m;
-  in.element(m.buffer, m.index);
+  m.buffer = std::move(buffer);
+  in.expect("[");
+  m.index = in.indices("]");
   m.transposed = in.take_if("transposed");
   m.swizzle = static_cast<int>(in.field("swizzle", 0, 128));
   m.leading = in.option("leading", 0, 1 << 18);
@@ -128,25 +145,37 @@ Stmt dot_pairs(Terms& in) {
 }
 
 // Wgmma(acc0, acc1 <- a[0, 0] swizzle=128, b[0, 0, 0] transposed swizzle=128 leading=8192, atom=m64n8k16)
+// Wgmma(acc0, acc1 <- in0, b[0, 0, 0] swizzle=128, atom=m64n8k16)
 Stmt wgmma(Terms& in) {
   Wgmma s;
   in.expect("(");
   do s.sums.push_back(in.name("an accumulator"));
   while (in.take_if(","));
   in.expect({"<", "-"});
-  s.a = shared_matrix(in);
-  in.expect(",");
-  s.b = shared_matrix(in);
+  std::string a = in.name("a value or a buffer");
+  if (in.take_if(","))
+    s.a = std::move(a);
+  else
+    s.a = shared_matrix(in, std::move(a)), in.expect(",");
+  s.b = shared_matrix(in, in.name("a buffer"));
   in.expect({",", "atom", "="});
   s.atom = in.name("a matrix instruction");
   in.expect(")");
   return s;
 }
 
+// WgmmaFence(acc0, acc1 <- in0, in1)
 Stmt wgmma_fence(Terms& in) {
   WgmmaFence s;
   in.expect("(");
-  in.separated(")", [&] { s.sums.push_back(in.name("an accumulator")); });
+  do s.sums.push_back(in.name("an accumulator"));
+  while (in.take_if(","));
+  if (in.take_if("<")) {
+    in.expect("-");
+    do s.fragments.push_back(in.name("a value"));
+    while (in.take_if(","));
+  }
+  in.expect(")");
   return s;
 }
 
@@ -280,6 +309,7 @@ std::span<const Keyword> kernel_keywords() {
       {"TreeHalve", tree_halve},
       {"WarpShuffle", warp_shuffle},
       {"LdMatrix", ld_matrix},
+      {"Pack", pack},
       {"Mma", mma},
       {"CopyPairs", copy_pairs},
       {"DotPairs", dot_pairs},

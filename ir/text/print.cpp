@@ -261,6 +261,12 @@ class Printer {
     access(s.buffer, s.index);
     out += s.transposed ? ", transposed)\n" : ")\n";
   }
+  void statement(const Pack& s, int) {
+    out += "Pack(";
+    value(s.dst, s.type);
+    out += " <- ";
+    names_and_close(s.values);
+  }
   void statement(const Mma& s, int) {
     out += "Mma(";
     separated(s.sums, [&](const std::string& sum) { out += sum; });
@@ -282,8 +288,8 @@ class Printer {
     access(s.b, s.at_b);
     out += ")\n";
   }
-  void sums_and_close(const std::vector<std::string>& sums) {
-    separated(sums, [&](const std::string& sum) { out += sum; });
+  void names_and_close(const std::vector<std::string>& names) {
+    separated(names, [&](const std::string& name) { out += name; });
     out += ")\n";
   }
   void matrix(const SharedMatrix& m) {
@@ -296,20 +302,24 @@ class Printer {
     out += "Wgmma(";
     separated(s.sums, [&](const std::string& sum) { out += sum; });
     out += " <- ";
-    matrix(s.a);
+    match(
+        s.a, [&](const std::string& fragment) { out += fragment; }, [&](const SharedMatrix& m) { matrix(m); });
     out += ", ";
     matrix(s.b);
     out.append(", atom=").append(s.atom).append(")\n");
   }
   void statement(const WgmmaFence& s, int) {
     out += "WgmmaFence(";
-    sums_and_close(s.sums);
+    if (s.fragments.empty()) return names_and_close(s.sums);
+    separated(s.sums, [&](const std::string& sum) { out += sum; });
+    out += " <- ";
+    names_and_close(s.fragments);
   }
   void statement(const WgmmaCommit&, int) { out += "WgmmaCommit\n"; }
   void statement(const WgmmaWait& s, int) {
     integer("WgmmaWait(keep=", s.keep);
     out += s.sums.empty() ? "" : ", ";
-    sums_and_close(s.sums);
+    names_and_close(s.sums);
   }
   void statement(const WarpShuffle& s, int) {
     out += "WarpShuffle(";

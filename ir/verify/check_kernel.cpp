@@ -65,6 +65,15 @@ DType check_matrix(Context& c, const SharedMatrix& m, std::int64_t rows, std::in
   return dtype;
 }
 
+// A thread's part of an operand a of a warpgroup's product: 64 x 16 elements (PTX ISA, "Register Fragments", wgmma).
+DType check_fragment(Context& c, const std::string& value) {
+  constexpr int elements = 64 * 16 / mma::warpgroup;
+  const Type& type = c.names.use(value).type;
+  if (!is_float16(type.dtype) || type.lanes != elements)
+    fail("`{}` is no fragment of {} elements of 16 bits", value, elements);
+  return type.dtype;
+}
+
 bool is_power_of_two(std::int64_t n) { return n >= 1 && std::has_single_bit(static_cast<std::uint64_t>(n)); }
 
 }  // namespace
@@ -131,6 +140,25 @@ void check(Context& c, const LdMatrix& l) {
   check_convergent(c);
 }
 
+void check(Context& c, const Pack& p) {
+  const DType dtype = p.type.dtype;
+  if (!is_float16(dtype) && dtype != DType::f32) fail("a fragment holds f16, bf16 or f32");
+  const int packed = is_float16(dtype) ? 2 : 1, registers = p.type.lanes / packed;
+  if (p.type.lanes % packed != 0 || (registers != 1 && registers != 2 && registers != 4))
+    fail("a fragment is 1, 2 or 4 registers, of two elements of 16 bits or one f32");
+  int lanes = 0;
+  for (const std::string& value : p.values) {
+    const Type& type = c.names.use(value).type;
+    if (type.dtype != DType::f32 && type.dtype != dtype)
+      fail("`{}` is {}, expected f32 or {}", value, name(type.dtype), name(dtype));
+    if (is_float16(type.dtype) && type.lanes > 1 && lanes % 2 != 0)
+      fail("the words of `{}` would lie in two registers each", value);
+    lanes += type.lanes;
+  }
+  if (lanes != p.type.lanes) fail("the values have {} lanes, the fragment {}", lanes, p.type.lanes);
+  c.names.define(p.dst, Name::Kind::value, "a value").type = p.type;
+}
+
 void check(Context& c, const Mma& m) {
   const mma::Atom* atom = mma::find_atom(m.atom);
   if (atom == nullptr || atom->of_warpgroup()) fail("`{}` is no matrix instruction of a warp", m.atom);
@@ -177,11 +205,18 @@ void check(Context& c, const Wgmma& w) {
   if (w.sums.size() != registers && 2 * w.sums.size() != registers)
     fail("it adds to {} vectors or {} scalars, found {}", registers / 2, registers, w.sums.size());
   check_sums(c, w.sums, w.sums.size() == registers ? 1 : 2);
-  const DType a = check_matrix(c, w.a, atom->m, atom->k), b = check_matrix(c, w.b, atom->n, atom->k);
-  if (a != b) fail("`{}` holds {}, `{}` {}", w.a.buffer, name(a), w.b.buffer, name(b));
+  const auto* fragment = std::get_if<std::string>(&w.a);
+  const auto* matrix = std::get_if<SharedMatrix>(&w.a);
+  const DType a = fragment != nullptr ? check_fragment(c, *fragment) : check_matrix(c, *matrix, atom->m, atom->k),
+              b = check_matrix(c, w.b, atom->n, atom->k);
+  if (a != b)
+    fail("`{}` holds {}, `{}` {}", fragment != nullptr ? *fragment : matrix->buffer, name(a), w.b.buffer, name(b));
 }
 
-void check(Context& c, const WgmmaFence& w) { check_sums(c, w.sums, 0); }
+void check(Context& c, const WgmmaFence& w) {
+  check_sums(c, w.sums, 0);
+  for (const std::string& fragment : w.fragments) check_fragment(c, fragment);
+}
 
 void check(Context& c, const WgmmaCommit&) { check_warpgroups(c); }
 

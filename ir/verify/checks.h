@@ -30,6 +30,7 @@ void check(Context&, const Sync&);
 void check(Context&, const TreeHalve&);
 void check(Context&, const WarpShuffle&);
 void check(Context&, const LdMatrix&);
+void check(Context&, const Pack&);
 void check(Context&, const Mma&);
 void check(Context&, const CopyPairs&);
 void check(Context&, const DotPairs&);

@@ -1,9 +1,12 @@
 // The instruction mix of a kernel: one walk over its Kernel IR.
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 
+#include "ir/hardware/float16.h"
 #include "ir/hardware/mma.h"
 #include "ir/hardware/pairs.h"
 #include "ir/walk.h"
@@ -120,6 +123,11 @@ class Counter {
     if (type.dtype == ir::DType::f32) mix_.flops += (op == ir::Op::fma ? 2 : 1) * type.lanes * times;
   }
 
+  /// Bits of 16-bit elements lie two in a register.
+  static double registers_of(ir::Type type) {
+    return ir::is_float16(type.dtype) ? std::ceil(type.lanes / 2.0) : type.lanes;
+  }
+
   double vectors(ir::Type type) const {
     return static_cast<double>(ceil_div(type.lanes, std::max<std::int64_t>(target_.vector_lanes, 1)));
   }
@@ -158,6 +166,10 @@ class Counter {
         [&](const ir::CpAsyncCopy& s) {
           access(s.source, s.lanes, false, times);
           mix_.shared_stores += times;
+        },
+        [&](const ir::Pack& s) {  // one conversion for two elements; bits stay what they are
+          const bool converts = std::ranges::any_of(s.values, [&](const std::string& v) { return !bits_.contains(v); });
+          if (ir::is_float16(s.type.dtype) && converts) mix_.arithmetic += registers_of(s.type) * times;
         },
         [&](const ir::CopyPairs& s) {
           access(s.source, ir::pairs::depth * ir::pairs::lanes, false, ir::pairs::depth * times);
@@ -217,8 +229,8 @@ class Counter {
         stmt, [&](const ir::Expr& e) { ir::for_each_variable(e, touch); }, touch);
     ir::Type type;
     if (const auto* s = stmt.as<ir::Load>()) type = s->type;
-    if (const auto* s = stmt.as<ir::LdMatrix>())  // registers
-      type = {ir::DType::f32, ir::is_float16(s->type.dtype) ? s->type.lanes / 2 : s->type.lanes};
+    if (const auto* s = stmt.as<ir::LdMatrix>()) type = s->type;
+    if (const auto* s = stmt.as<ir::Pack>()) type = s->type;
     if (const auto* s = stmt.as<ir::ClusterLoad>()) type = s->type;
     if (const auto* s = stmt.as<ir::Assign>()) type = s->type;
     if (const auto* s = stmt.as<ir::Accum>()) type = s->type;
@@ -227,7 +239,8 @@ class Counter {
     if (name.empty()) return;
     const auto [life, fresh] = lives_.try_emplace(name, Life{position_, position_, 1});
     life->second.last = position_;
-    if (fresh) life->second.width = target_.cpu ? vectors(type) : type.lanes;
+    if (fresh) life->second.width = target_.cpu ? vectors(type) : registers_of(type);
+    if (ir::is_float16(type.dtype)) bits_.insert(name);
   }
 
   double most_alive() const {
@@ -248,6 +261,7 @@ class Counter {
   bool producing_ = false;  // inside a Produce
   std::size_t position_ = 0;
   std::unordered_map<std::string, Life> lives_;
+  std::unordered_set<std::string> bits_;  // the values that are bits of elements
   std::map<std::string, const ir::TmaDescriptor*> boxes_;
   Mix mix_;
 };

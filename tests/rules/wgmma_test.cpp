@@ -146,13 +146,15 @@ const std::vector<Fault>& faults() {
       {"no wait", [](const ir::Program& k) { return without<ir::WgmmaWait>(k); }},
       {"a descriptor with another swizzle",
        [](const ir::Program& k) {
-         return edited<ir::Wgmma>(k, [](ir::Wgmma& w) { w.a.swizzle = w.a.swizzle == 32 ? 64 : w.a.swizzle / 2; });
+         return edited<ir::Wgmma>(k, [](ir::Wgmma& w) { w.b.swizzle = w.b.swizzle == 32 ? 64 : w.b.swizzle / 2; });
        }},
       {"an operand that is read transposed",
        [](const ir::Program& k) {
          return edited<ir::Wgmma>(k, [](ir::Wgmma& w) {
-           w.a.transposed = !w.a.transposed;
-           w.a.leading = 16;
+           auto* a = std::get_if<ir::SharedMatrix>(&w.a);
+           ir::SharedMatrix& matrix = a != nullptr ? *a : w.b;
+           matrix.transposed = !matrix.transposed;
+           matrix.leading = 16;
          });
        }},
       {"sums of other rows",

@@ -21,6 +21,17 @@ Place place(std::int64_t lane, std::int64_t number) {
           number / 4 * mma::warp_columns + in_warp % mma::column_threads * mma::column_registers + number % 2};
 }
 
+// The thread that has an element of operand a, and the element's number in its fragment (likewise): the matrices of
+// m16n8k16, rows g and 8 + g of the first 8 along k, then of the next, two neighbours a register.
+struct FragmentPlace {
+  std::int64_t lane, number;
+};
+FragmentPlace fragment_place(std::int64_t row, std::int64_t k) {
+  const std::int64_t in_warp = row % mma::warp_rows, matrix = in_warp / mma::row_threads + k / 8 * 2;
+  return {row / mma::warp_rows * mma::warp + in_warp % mma::row_threads * mma::column_threads + k % 8 / 2,
+          matrix * 2 + k % 2};
+}
+
 // f(operand, its lane, number of the register)
 template <class F>
 void for_each_register(const std::vector<Operand>& sums, F&& f) {
@@ -31,13 +42,28 @@ void for_each_register(const std::vector<Operand>& sums, F&& f) {
 
 }  // namespace
 
+template <class F>
+bool MatrixProducts::any_under_way(F&& is) const {
+  return std::ranges::any_of(open, is) ||
+         std::ranges::any_of(groups, [&](const auto& group) { return std::ranges::any_of(group, is); });
+}
+
 void MatrixProducts::check_finished() const {
   if (!open.empty() || !groups.empty())
     throw Error("block " + std::to_string(lanes_.block) + " ends before all its Wgmma are waited for");
 }
 
-void MatrixProducts::fence(const std::vector<Operand>& sums) {
-  for (const Operand& sum : sums) touched.erase(sum.value);
+void MatrixProducts::touch_used(std::size_t value) {
+  const auto reads = [&](const MatrixProduct& product) {
+    const auto* fragment = std::get_if<std::size_t>(&product.a);
+    return fragment != nullptr && *fragment == value;
+  };
+  if (any_under_way(reads)) lanes_.fail("race: an overwrite of registers that a Wgmma under way reads", 0);
+  touched.insert(value);
+}
+
+void MatrixProducts::fence(const std::vector<Operand>& registers) {
+  for (const Operand& each : registers) touched.erase(each.value);
 }
 
 double MatrixProducts::read(const MatrixCells& matrix, std::int64_t at, int lane) const {
@@ -49,9 +75,16 @@ double MatrixProducts::read(const MatrixCells& matrix, std::int64_t at, int lane
   return shared_.read(buffer, cell, lane);
 }
 
+double MatrixProducts::read_a(const MatrixProduct& product, std::int64_t row, std::int64_t k) const {
+  if (const auto* matrix = std::get_if<MatrixCells>(&product.a))
+    return read(*matrix, row * MatrixProduct::depth + k, product.first_lane);
+  const auto [lane, number] = fragment_place(row, k);
+  return lanes_.element(std::get<std::size_t>(product.a), static_cast<int>(number))[product.first_lane + lane];
+}
+
 void MatrixProducts::watch(const MatrixProduct& product, int change) {
-  for (const MatrixCells* matrix : {&product.a, &product.b})
-    for (const std::int64_t cell : matrix->cells)
+  for (const MatrixCells* matrix : {std::get_if<MatrixCells>(&product.a), &product.b})
+    for (const std::int64_t cell : matrix != nullptr ? matrix->cells : std::vector<std::int64_t>())
       shared_.buffers[static_cast<std::size_t>(matrix->buffer)].cells[static_cast<std::size_t>(cell)].products +=
           change;
 }
@@ -70,8 +103,10 @@ void MatrixProducts::start(MatrixProduct product) {
   for (const Operand& sum : product.sums)
     if (touched.count(sum.value) > 0)
       lanes_.fail("race: the sums of a product were written with no WgmmaFence between", product.first_lane);
-  for (const MatrixCells* matrix : {&product.a, &product.b})
-    for (std::size_t at = 0; at < matrix->cells.size(); ++at)
+  if (const auto* fragment = std::get_if<std::size_t>(&product.a); fragment != nullptr && touched.count(*fragment) > 0)
+    lanes_.fail("race: a fragment was written with no WgmmaFence between", product.first_lane);
+  for (const MatrixCells* matrix : {std::get_if<MatrixCells>(&product.a), &product.b})
+    for (std::size_t at = 0; matrix != nullptr && at < matrix->cells.size(); ++at)
       read(*matrix, static_cast<std::int64_t>(at), product.first_lane);
   watch(product, 1);
   hold(product);
@@ -92,18 +127,16 @@ void MatrixProducts::finish(const MatrixProduct& product) {
       const auto [row, column] = place(thread, number);
       const int lane = product.first_lane + thread;
       for (std::int64_t k = 0; k < depth; ++k)
-        lanes[static_cast<std::size_t>(lane)] += read(product.a, row * depth + k, product.first_lane) *
-                                                 read(product.b, column * depth + k, product.first_lane);
+        lanes[static_cast<std::size_t>(lane)] +=
+            read_a(product, row, k) * read(product.b, column * depth + k, product.first_lane);
     }
   });
 }
 
 bool MatrixProducts::is_under_way(std::size_t value) const {
-  const auto of = [&](const MatrixProduct& product) {
+  return any_under_way([&](const MatrixProduct& product) {
     return std::ranges::any_of(product.sums, [&](const Operand& sum) { return sum.value == value; });
-  };
-  return std::ranges::any_of(open, of) ||
-         std::ranges::any_of(groups, [&](const auto& group) { return std::ranges::any_of(group, of); });
+  });
 }
 
 void MatrixProducts::wait(std::int64_t keep, const std::vector<Operand>& sums) {

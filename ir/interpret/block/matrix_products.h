@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "ir/interpret/block/shared_memory.h"
@@ -16,12 +17,15 @@ struct MatrixCells {
   std::vector<std::int64_t> cells;
 };
 
-/// One of a warpgroup: 64 rows of sums, each over `depth` elements of a row of both operands.
+/// One of a warpgroup: 64 rows of sums, each over `depth` elements of a row of both operands. Operand a is in memory, or
+/// a value of the warpgroup's threads, a fragment of so many elements each.
 struct MatrixProduct {
   int first_lane = 0;  // of the warpgroup
   std::vector<Operand> sums;
-  MatrixCells a, b;
+  std::variant<MatrixCells, std::size_t> a;
+  MatrixCells b;
   static constexpr std::int64_t rows = 64, depth = 16;
+  static constexpr int fragment = 8;
 };
 
 /// Of one block.
@@ -29,11 +33,11 @@ struct ProductState {
   std::vector<std::vector<MatrixProduct>> groups;                   // committed, oldest first
   std::vector<MatrixProduct> open;                                  // since the last commit
   std::map<std::pair<std::size_t, int>, std::vector<double>> held;  // sums under way: value, lane of it
-  std::set<std::size_t> touched;                                    // sums written with no fence behind
+  std::set<std::size_t> touched;                                    // sums and fragments written with no fence behind
 };
 
 /// A product reads its operands when it starts and again as late as it may, when somebody waits: an element that is not
-/// there at the first or changes before the second is a race. Its sums are NaN to everybody else until a wait names them:
+/// there at the first or changes before the second is a race, in memory as in registers. Its sums are NaN to everybody else until a wait names them:
 /// the compiler may read what no wait names at any time.
 class MatrixProducts : public ProductState {
  public:
@@ -43,16 +47,21 @@ class MatrixProducts : public ProductState {
 
   void start_block() { static_cast<ProductState&>(*this) = {}; }
   void check_finished() const;
+  /// The threads write to it.
   void touch(std::size_t value) {
-    if (used) touched.insert(value);
+    if (used) touch_used(value);
   }
-  void fence(const std::vector<Operand>& sums);
+  void fence(const std::vector<Operand>& registers);
   void start(MatrixProduct);
   void commit();
   void wait(std::int64_t keep, const std::vector<Operand>& sums);
 
  private:
+  void touch_used(std::size_t value);
   double read(const MatrixCells&, std::int64_t at, int lane) const;
+  double read_a(const MatrixProduct&, std::int64_t row, std::int64_t k) const;
+  template <class F>
+  bool any_under_way(F&& is) const;
   void watch(const MatrixProduct&, int change);
   void hold(const MatrixProduct&);
   void finish(const MatrixProduct&);
