@@ -55,35 +55,106 @@ bool walks(const std::vector<Expr>& index, const std::string& unit, const std::s
          steps(index, along, outer, wide) && steps(index, deep, depth, 1);
 }
 
-const Load* load_of(const Body& body, const Arg& value) {
-  const auto* name = std::get_if<std::string>(&value);
+const Stmt* definition(const Body& body, const std::string& value) {
   for (const Stmt& stmt : body)
-    if (const auto* load = stmt.as<Load>(); load != nullptr && name != nullptr && load->dst == *name) return load;
+    if (defined(stmt) == value) return &stmt;
   return nullptr;
 }
 
-bool any_depends(const std::vector<Expr>& index, const std::string& axis) {
-  return std::ranges::any_of(index, [&](const Expr& e) { return depends_on(e, axis); });
+/// What rounding makes elements of; nullopt: it is none.
+std::optional<DType> rounded_by(const Stmt& stmt) {
+  const auto* assign = stmt.as<Assign>();
+  if (assign == nullptr || std::get_if<std::string>(assign->args.data()) == nullptr) return std::nullopt;
+  if (assign->op == Op::round_f16) return DType::f16;
+  if (assign->op == Op::round_bf16) return DType::bf16;
+  return assign->op == Op::round_tf32 ? std::optional(DType::f32) : std::nullopt;
+}
+
+// f(expression) for each that the factor's value follows from.
+template <class F>
+void for_each_index(const Factor& factor, F&& f) {
+  for (const Stmt* stmt : factor.made_by) visit_reads(*stmt, f, [](const std::string&) {});
+}
+
+// Wherever it depends on one of the axes it steps by `times` as much with `outer` as with `inner`.
+bool steps_with(const Factor& factor, const std::string& outer, std::int64_t times, const std::string& inner) {
+  bool found = false, all = true;
+  for_each_index(factor, [&](const Expr& e) {
+    const auto wide = coefficient(e, outer), unit = coefficient(e, inner);
+    all &= wide && unit && *wide == times * *unit;
+    found |= unit && *unit != 0;
+  });
+  return found && all;
+}
+
+const Stage* stage_of(const Tile& tile, const std::string& buffer) {
+  const Stage* found = nullptr;
+  for_each(tile.body, [&](const Stmt& stmt) {
+    if (const auto* stage = stmt.as<Stage>(); stage != nullptr && stage->buffer == buffer) found = stage;
+  });
+  return found;
+}
+
+bool defines(const Tile& tile, const std::string& value) {
+  bool found = false;
+  for_each(tile.body, [&](const Stmt& stmt) { found |= defined(stmt) == value; });
+  return found;
+}
+
+// All of it is made in the body, by no accumulator; nullopt: it is not.
+std::optional<Factor> factor_of(const Tile& tile, const Body& body, const std::string& value) {
+  Factor factor;
+  factor.value = value;
+  std::vector<std::string> wanted = {value};
+  for (std::size_t i = body.size(); i-- > 0;) {
+    const Stmt& stmt = body[i];
+    if (std::ranges::count(wanted, defined(stmt)) == 0) continue;
+    if (stmt.as<Load>() == nullptr && stmt.as<Index>() == nullptr && stmt.as<Assign>() == nullptr) return std::nullopt;
+    std::erase(wanted, defined(stmt));
+    factor.made_by.insert(factor.made_by.begin(), &stmt);
+    const auto gathered = [&](const std::string& name) {
+      if (defines(tile, name)) wanted.push_back(name);
+    };
+    visit_reads(
+        stmt, [&](const Expr& e) { for_each_variable(e, gathered); },
+        [&](const std::string& name) { wanted.push_back(name); });
+  }
+  if (!wanted.empty()) return std::nullopt;
+  if (const Load* load = factor.load()) factor.slab = stage_of(tile, load->buffer);
+  return factor;
+}
+
+// What lies in a slab by 8 r + g, or 2 t + v, as an instruction fetches it; of what a thread makes that is what it
+// depends on these axes by.
+bool is_dealt(Factor& factor, const std::string& unit, const std::string& outer, std::int64_t wide,
+              const std::string& depth) {
+  return factor.in_slab() ? walks(factor.load()->index, unit, outer, wide, depth, factor.along_k)
+                          : steps_with(factor, outer, wide, unit);
+}
+
+// Rows of a slab that a descriptor names.
+bool rows_follow(const Factor& factor, const std::string& unit, const std::string& depth) {
+  const auto last_two = [&](int along) { return along >= static_cast<int>(factor.load()->index.size()) - 2; };
+  return last_two(dimension_of(factor.load()->index, unit)) && last_two(dimension_of(factor.load()->index, depth));
 }
 
 /// The axes w and j of a product by warpgroups; "" or why there are none.
 std::string find_warpgroup(const Tile& tile, const std::vector<const Axis*>& threads, const std::string& depth,
                            Product& product) {
   const std::int64_t tiles = product.atom->n / warp_columns;
-  const int row = dimension_of(product.a->index, product.row_thread),
-            column = dimension_of(product.b->index, product.column_thread);
+  if (!product.b.in_slab()) return fmt::format("{} takes operand b from shared memory", product.atom->name);
   if (threads.size() > 2 && threads.end()[-3]->extent == product.atom->warps &&
-      steps(product.a->index, row, threads.end()[-3]->name, warp_rows) &&
-      !any_depends(product.b->index, threads.end()[-3]->name))
+      steps_with(product.a, threads.end()[-3]->name, warp_rows, product.row_thread) &&
+      !product.b.depends_on(threads.end()[-3]->name))
     product.warp = threads.end()[-3]->name;
   for (const Axis& axis : tile.axes)
     if (axis.bind == Bind::reg && axis.extent == tiles && tiles > 1 && product.next.empty() &&
-        steps(product.b->index, column, axis.name, warp_columns) && !any_depends(product.a->index, axis.name))
+        steps_with(product.b, axis.name, warp_columns, product.columns) && !product.a.depends_on(axis.name))
       product.next = axis.name;
-  const auto last_two = [](const Load& load, int along) { return along >= static_cast<int>(load.index.size()) - 2; };
-  for (const auto& [load, along] : {std::pair{product.a, row}, std::pair{product.b, column}})
-    if (!last_two(*load, along) || !last_two(*load, dimension_of(load->index, depth)))
-      return fmt::format("{} takes rows of `{}` that follow each other", product.atom->name, load->buffer);
+  for (const auto& [factor, unit] :
+       {std::pair{&product.a, product.row_thread}, std::pair{&product.b, product.column_thread}})
+    if (factor->in_slab() && !rows_follow(*factor, unit, depth))
+      return fmt::format("{} takes rows of `{}` that follow each other", product.atom->name, factor->slab->buffer);
   if (product.warp.empty() || (product.next.empty() && tiles > 1))
     return fmt::format("{} takes rows 16 w + 8 r + g, for {} warps w, and columns 8 j + 2 t + v, for {} registers j",
                        product.atom->name, product.atom->warps, tiles);
@@ -129,6 +200,38 @@ std::int64_t trips(const Loop& loop) {
   return (loop.axis.extent + step - 1) / step;
 }
 
+bool Factor::depends_on(const std::string& axis) const {
+  bool found = false;
+  for_each_index(*this, [&](const Expr& e) { found |= ir::depends_on(e, axis); });
+  return found;
+}
+
+std::optional<DType> element_type(const Program& program, const Factor& factor) {
+  if (factor.in_slab()) return factor.slab->dtype;
+  if (factor.load() == nullptr) return rounded_by(*factor.made_by.back());
+  return program.find(factor.load()->buffer)->dtype;
+}
+
+std::optional<Factors> find_factors(const Tile& tile, const Body& body, const std::string& rows) {
+  const auto* sum = body.empty() ? nullptr : body.back().as<Accum>();
+  if (sum == nullptr || sum->op != Op::add) return std::nullopt;
+  const auto* value = std::get_if<std::string>(&sum->args.front());
+  const Stmt* product = value == nullptr ? nullptr : definition(body, *value);
+  const auto* times = product == nullptr ? nullptr : product->as<Assign>();
+  if (times == nullptr || times->op != Op::multiply) return std::nullopt;
+  const auto *left = std::get_if<std::string>(&times->args[0]), *right = std::get_if<std::string>(&times->args[1]);
+  if (left == nullptr || right == nullptr) return std::nullopt;
+  auto a = factor_of(tile, body, *left), b = factor_of(tile, body, *right);
+  if (!a || !b) return std::nullopt;
+  const auto needed = [&](const Stmt& stmt) {
+    return &stmt == product || &stmt == &body.back() || std::ranges::count(a->made_by, &stmt) > 0 ||
+           std::ranges::count(b->made_by, &stmt) > 0;
+  };
+  if (!std::ranges::all_of(body, needed)) return std::nullopt;
+  if (!a->depends_on(rows)) std::swap(a, b);
+  return Factors{std::move(*a), std::move(*b), sum->dst};
+}
+
 std::string find_product(const Tile& tile, const Loop& loop, Product& product) {
   product.atom = find_atom(loop.atom);
   if (product.atom == nullptr) return fmt::format("`{}` is no matrix instruction", loop.atom);
@@ -142,41 +245,40 @@ std::string find_product(const Tile& tile, const Loop& loop, Product& product) {
     return fmt::format("{} takes {} x {} threads as the last axes", loop.atom, row_threads, column_threads);
   product.row_thread = threads.end()[-2]->name;
   product.column_thread = threads.back()->name;
-  const auto* sum = loop.body.size() == 4 ? loop.body[3].as<Accum>() : nullptr;
-  const auto* times = loop.body.size() == 4 ? loop.body[2].as<Assign>() : nullptr;
-  const bool product_sum = sum != nullptr && times != nullptr && sum->op == Op::add && times->op == Op::multiply &&
-                           sum->args.front() == Arg(times->dst);
-  if (product_sum) {
-    product.a = load_of(loop.body, times->args[0]);
-    product.b = load_of(loop.body, times->args[1]);
-  }
-  if (product.a == nullptr || product.b == nullptr)
-    return fmt::format("{} takes the sum of a product of two loads and nothing else", loop.atom);
-  if (!any_depends(product.a->index, product.row_thread)) std::swap(product.a, product.b);
-  product.acc = sum->dst;
+  std::optional<Factors> factors = find_factors(tile, loop.body, product.row_thread);
+  if (!factors)
+    return fmt::format("{} takes the sum of a product of two values of the loop and nothing else", loop.atom);
+  product.a = std::move(factors->a);
+  product.b = std::move(factors->b);
+  product.acc = std::move(factors->acc);
   for (const Axis& axis : tile.axes) {
     if ((axis.bind != Bind::reg && axis.bind != Bind::vector) || axis.extent != 2) continue;
     if (axis.bind == Bind::reg && product.rows.empty() &&
-        walks(product.a->index, product.row_thread, axis.name, row_threads, loop.axis.name, product.a_by_rows))
+        is_dealt(product.a, product.row_thread, axis.name, row_threads, loop.axis.name))
       product.rows = axis.name;
-    else if (product.columns.empty() && walks(product.b->index, axis.name, product.column_thread, column_registers,
-                                              loop.axis.name, product.b_by_columns))
+    else if (product.columns.empty() &&
+             is_dealt(product.b, axis.name, product.column_thread, column_registers, loop.axis.name))
       product.columns = axis.name;
   }
-  const auto apart = [&](const Load& load, const std::string& one, const std::string& other) {
-    return !any_depends(load.index, one) && !any_depends(load.index, other);
+  const auto apart = [](const Factor& factor, const std::string& one, const std::string& other) {
+    return !factor.depends_on(one) && !factor.depends_on(other);
   };
-  if (product.rows.empty() || product.columns.empty() || !apart(*product.a, product.columns, product.column_thread) ||
-      !apart(*product.b, product.rows, product.row_thread))
+  if (product.rows.empty() || product.columns.empty() || !apart(product.a, product.columns, product.column_thread) ||
+      !apart(product.b, product.rows, product.row_thread))
     return fmt::format("{} takes rows 8 r + g and columns 2 t + v of two operands, for registers r and v", loop.atom);
   return product.atom->of_warpgroup() ? find_warpgroup(tile, threads, loop.axis.name, product) : "";
 }
 
 std::vector<std::string> find_products(const Program& program, Operands operands) {
   std::vector<std::string> found;
-  const auto is_operand = [&](const Load* load) {
+  const auto is_operand = [&](const Body& body, const Arg& arg) {
+    const auto* value = std::get_if<std::string>(&arg);
+    const Stmt* stmt = value == nullptr ? nullptr : definition(body, *value);
+    if (stmt == nullptr) return false;
+    const auto* load = stmt->as<Load>();
     const Buffer* buffer = load == nullptr ? nullptr : program.find(load->buffer);
-    return buffer != nullptr && takes(operands, buffer->dtype);
+    const std::optional<DType> dtype = buffer != nullptr ? buffer->dtype : rounded_by(*stmt);
+    return dtype && takes(operands, *dtype);
   };
   for_each(program.body, [&](const Stmt& stmt) {
     const Body* body = inner_body(stmt);
@@ -187,8 +289,7 @@ std::vector<std::string> find_products(const Program& program, Operands operands
       for (const Stmt& other : *body)
         if (const auto* times = other.as<Assign>();
             times != nullptr && times->op == Op::multiply && sum->args.front() == Arg(times->dst) &&
-            times->args[0] != times->args[1] && is_operand(load_of(*body, times->args[0])) &&
-            is_operand(load_of(*body, times->args[1])))
+            times->args[0] != times->args[1] && is_operand(*body, times->args[0]) && is_operand(*body, times->args[1]))
           found.push_back(times->dst);
     }
   });

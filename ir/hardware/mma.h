@@ -3,6 +3,7 @@
 // the instruction's own layout (PTX ISA, "Matrix multiply-accumulate operation using mma instruction").
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,10 +33,10 @@ struct Atom {
   Operands operands;
   std::int64_t warps = 1;
 
-  bool of_warpgroup() const { return warps > 1; }  // reads both operands from shared memory
+  bool of_warpgroup() const { return warps > 1; }                                // reads operand b from shared memory
   std::int64_t packed() const { return operands == Operands::float16 ? 2 : 1; }  // elements of a register
   std::int64_t depth() const { return 4 * packed(); }                            // of a matrix, along k
-  std::int64_t a_matrices() const { return m / 8 * (k / depth()); }
+  std::int64_t a_matrices() const { return m / warps / 8 * (k / depth()); }      // of a warp
   std::int64_t b_matrices() const { return n / 8 * (k / depth()); }
   bool takes(DType dtype) const { return mma::takes(operands, dtype); }
 };
@@ -53,23 +54,43 @@ inline constexpr std::int64_t warp_rows = row_registers * row_threads, warp_colu
 /// Trips that a loop makes in the sources: an atom takes k of its turns at once.
 std::int64_t trips(const Loop&);
 
+/// What a loop multiplies by in each turn: an element of a slab in shared memory, from which instructions fetch it; or a
+/// value that each thread makes for itself, for the elements of its registers.
+struct Factor {
+  std::string value;
+  std::vector<const Stmt*> made_by;  // of the loop's body: Loads, Indices and Assigns, in order
+  const Stage* slab = nullptr;       // nullptr: threads make it
+  bool along_k = true;  // of a slab: the last dimension of its buffer runs along k; else along rows or columns
+
+  bool in_slab() const { return slab != nullptr; }
+  const Load* load() const { return made_by.size() == 1 ? made_by.front()->as<Load>() : nullptr; }  // that is all of it
+  bool depends_on(const std::string& axis) const;
+};
+/// The elements in memory that it has the values of: those of a buffer, or what rounding makes of other values; nullopt:
+/// it is not rounded.
+std::optional<DType> element_type(const Program&, const Factor&);
+
 /// What a marked loop multiplies: acc <- add(acc, multiply(a, b)), for turn k of the loop and sum (row, column).
 struct Product {
   const Atom* atom = nullptr;
-  const Load *a = nullptr, *b = nullptr;
+  Factor a, b;
   std::string acc;
   std::string rows, row_thread;        // the axes r and g that row 8 r + g of `a` is read by
   std::string columns, column_thread;  // v and t of column 2 t + v of `b`
   std::string warp;                    // of a warpgroup: w of row 16 w
   std::string next;                    // the axis j of column 8 j + 2 t + v, where the atom has more than 8
-  bool a_by_rows = true;               // the last dimension of a's buffer runs along k …
-  bool b_by_columns = true;            // … and that of b's; else along rows or columns
 };
+/// The factors of the body's one sum of products; `a` is the one that depends on the axis `rows`. nullopt: there are none.
+struct Factors {
+  Factor a, b;
+  std::string acc;
+};
+std::optional<Factors> find_factors(const Tile&, const Body&, const std::string& rows);
 /// "" where the marked loop is one, with what it multiplies in `product`; else why not, in one line.
 std::string find_product(const Tile&, const Loop&, Product& product);
 
-/// Of a Loop program the values that are products of two loads of such operands, and that a sum adds up: what the
-/// instructions are for, if the program allows tf32 or not.
+/// Of a Loop program the values that are products of two such operands, loads or values that are rounded to them, and that
+/// a sum adds up: what the instructions are for, if the program allows tf32 or not.
 std::vector<std::string> find_products(const Program&, Operands);
 /// Whether tensor cores may execute such products of the program.
 bool may_multiply(const Program&);

@@ -18,7 +18,7 @@ void check_per(const Context& c, const std::string& text) {
     fail("`{}` is not a REG axis", text);
 }
 
-// By whole warps, from shared memory; operands are rounded to tf32 only where the program allows it.
+// By whole warps; operands of 16 bits have them exactly, others are rounded to tf32 only where the program allows it.
 void check_atom(Context& c, const Loop& l) {
   if (c.program.level != Level::tile) fail("a loop is executed by matrix instructions in Tile IR only");
   const Tile* tile = nullptr;
@@ -27,13 +27,13 @@ void check_atom(Context& c, const Loop& l) {
   if (tile == nullptr) fail("a loop of matrix instructions stands in a Tile");
   mma::Product product;
   if (const std::string fault = mma::find_product(*tile, l, product); !fault.empty()) fail("{}", fault);
-  const auto stage_of = [&](const Load& load) {
-    const Name* buffer = c.names.find(load.buffer);
-    if (buffer == nullptr || buffer->stage == nullptr || !product.atom->takes(buffer->stage->dtype))
-      fail("{} reads staged elements of {}, `{}` has none", l.atom, mma::element_names(*product.atom), load.buffer);
-    return buffer->stage;
+  const auto type_of = [&](const mma::Factor& factor) {
+    const auto dtype = mma::element_type(c.program, factor);
+    if (!dtype || !product.atom->takes(*dtype))
+      fail("{} multiplies elements of {}, `{}` is none", l.atom, mma::element_names(*product.atom), factor.value);
+    return *dtype;
   };
-  if (stage_of(*product.a)->dtype != stage_of(*product.b)->dtype) fail("{} takes operands of one type", l.atom);
+  if (type_of(product.a) != type_of(product.b)) fail("{} takes operands of one type", l.atom);
   check_allowed(c, *product.atom);
   check_convergent(c);
 }

@@ -278,11 +278,9 @@ std::optional<WarpAccess> Accesses::look(const Site& site, const ir::Load& load,
 void Accesses::look_at_fragments(const Site& site, const ir::Loop& loop, std::vector<WarpAccess>& result) const {
   ir::mma::Product product;
   if (!ir::mma::find_product(tile_, loop, product).empty()) return;
-  if (product.atom->of_warpgroup()) return;  // no thread reads them: patterns are what the hardware reads at once
-  for (const Fragment& fragment : {fragment_of_a(product, loop.axis.name), fragment_of_b(product, loop.axis.name, "")})
+  for (const Fragment& fragment : fragments(product, loop.axis.name))
     if (auto access = look_at(site, fragment)) {
-      access->times *=
-          static_cast<double>(ir::mma::trips(loop) * (fragment.fetch == Fetch::elements ? fragment.matrices : 1));
+      access->times *= static_cast<double>(ir::mma::trips(loop) * fragment.loads());
       result.push_back(std::move(*access));
     }
 }
@@ -294,7 +292,7 @@ std::optional<WarpAccess> Accesses::look_at(const Site& site, const Fragment& fr
   const ir::Stage* stage = find(fragment.load->buffer);
   if (stage == nullptr) return std::nullopt;
   const bool rows = fragment.fetch != Fetch::elements;
-  const int lanes = rows ? static_cast<int>(16 / ir::bytes(stage->dtype)) : 1;
+  const int lanes = rows ? static_cast<int>(16 / ir::bytes(stage->dtype)) : fragment.together;
   const std::size_t slot = stage->slots > 1 ? 1 : 0;
   WarpAccess access = {
       stage, fragment.load, lanes, 1, rows ? std::min(warp_size(), 8 * fragment.matrices) : warp_size(), 1, {}};

@@ -36,31 +36,75 @@ struct Place {
 };
 Place place_of(const ir::mma::Product& product, Fetch fetch) {
   const auto [row, matrix] = named_by(product);
-  if (fetch == Fetch::elements) return {var(product.row_thread), var(ir::lane_variable), var(product.column_thread)};
+  if (fetch == Fetch::elements) {
+    const Expr lane = var(ir::lane_variable);
+    const std::int64_t packed = product.atom->packed();
+    return {var(product.row_thread), lane / packed, var(product.column_thread) * packed + lane % packed};
+  }
   return fetch == Fetch::rows ? Place{row, matrix, 0} : Place{0, matrix, row};
+}
+
+ir::Substitution place_of_a(const ir::mma::Product& product, const std::string& turn, Fetch fetch) {
+  const ir::mma::Atom& atom = *product.atom;
+  const auto [row, matrix, within] = place_of(product, fetch);
+  const Expr k = var(turn) * atom.k + matrix / 2 % (atom.k / atom.depth()) * atom.depth() + within;
+  return {{product.rows, matrix % 2}, {product.row_thread, row}, {turn, k}};
+}
+
+ir::Substitution place_of_b(const ir::mma::Product& product, const std::string& turn, Fetch fetch) {
+  const ir::mma::Atom& atom = *product.atom;
+  const auto [row, matrix, within] = place_of(product, fetch);
+  const Expr k = var(turn) * atom.k + matrix % atom.b_matrices() * atom.depth() + within;
+  return {{product.column_thread, row / 2}, {product.columns, row % 2}, {turn, k}};
 }
 
 }  // namespace
 
+ir::Substitution element_of_a(const ir::mma::Product& product, const std::string& turn) {
+  return place_of_a(product, turn, Fetch::elements);
+}
+
+ir::Substitution element_of_b(const ir::mma::Product& product, const std::string& turn) {
+  return place_of_b(product, turn, Fetch::elements);
+}
+
 // Threads behind the last matrix's name rows of the others again.
 Fragment fragment_of_a(const ir::mma::Product& product, const std::string& turn) {
-  const ir::mma::Atom& atom = *product.atom;
-  const Fetch fetch = fetch_of(product, product.a_by_rows);
-  const auto [row, matrix, within] = place_of(product, fetch);
-  const Expr k = var(turn) * atom.k + matrix / 2 % (atom.k / atom.depth()) * atom.depth() + within;
-  const ir::Substitution named = {{product.rows, matrix % 2}, {product.row_thread, row}, {turn, k}};
-  return {product.a, at(*product.a, named), static_cast<int>(atom.a_matrices()), fetch};
+  const ir::Load& load = *product.a.load();
+  const Fetch fetch = fetch_of(product, product.a.along_k);
+  return {&load, at(load, place_of_a(product, turn, fetch)), static_cast<int>(product.atom->a_matrices()), fetch, 1, 1};
 }
 
 Fragment fragment_of_b(const ir::mma::Product& product, const std::string& turn, const std::string& next) {
-  const ir::mma::Atom& atom = *product.atom;
-  const Fetch fetch = fetch_of(product, product.b_by_columns);
-  const auto [row, matrix, within] = place_of(product, fetch);
-  const std::int64_t deep = atom.b_matrices();
-  const Expr k = var(turn) * atom.k + matrix % deep * atom.depth() + within;
-  ir::Substitution named = {{product.column_thread, row / 2}, {product.columns, row % 2}, {turn, k}};
-  if (!next.empty()) named.emplace_back(next, var(next) + matrix / deep % 2);
-  return {product.b, at(*product.b, named), static_cast<int>(next.empty() ? deep : 2 * deep), fetch};
+  const ir::Load& load = *product.b.load();
+  const Fetch fetch = fetch_of(product, product.b.along_k);
+  const std::int64_t deep = product.atom->b_matrices();
+  ir::Substitution named = place_of_b(product, turn, fetch);
+  if (!next.empty()) named.emplace_back(next, var(next) + place_of(product, fetch).matrix / deep % 2);
+  return {&load, at(load, named), static_cast<int>(next.empty() ? deep : 2 * deep), fetch, 1, 1};
+}
+
+std::vector<Fragment> fragments(const ir::mma::Product& product, const std::string& turn) {
+  std::vector<Fragment> result;
+  const auto packed = static_cast<int>(product.atom->packed());
+  const auto made = [&](const ir::mma::Factor& factor, const ir::Substitution& place, std::int64_t matrices) {
+    for (const ir::Stmt* stmt : factor.made_by)
+      if (const auto* load = stmt->as<ir::Load>()) {
+        const bool neighbours = ir::coefficient(load->index.back(), turn) == 1;
+        result.push_back(
+            {load, at(*load, place), static_cast<int>(matrices), Fetch::elements, packed, neighbours ? packed : 1});
+      }
+  };
+  const bool threads_read = !product.atom->of_warpgroup();
+  if (!product.a.in_slab())
+    made(product.a, element_of_a(product, turn), product.atom->a_matrices());
+  else if (threads_read)
+    result.push_back(fragment_of_a(product, turn));
+  if (!product.b.in_slab())
+    made(product.b, element_of_b(product, turn), product.atom->b_matrices());
+  else if (threads_read)
+    result.push_back(fragment_of_b(product, turn, ""));
+  return result;
 }
 
 }  // namespace deplo::rules

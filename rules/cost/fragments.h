@@ -18,8 +18,21 @@ struct Fragment {
   std::vector<ir::Expr> index;
   int matrices = 4;
   Fetch fetch = Fetch::rows;
+  int packed = 1, together = 1;  // of elements: those of a matrix that a thread has, and that one load reads
+
+  int loads() const { return fetch == Fetch::elements ? matrices * packed / together : 1; }  // of a thread
 };
 
+/// Of a factor that threads make: what the axes of its rows, or columns, and `turn` are at the thread's element `lane` of
+/// a fragment, whose matrices are in the same order.
+ir::Substitution element_of_a(const ir::mma::Product&, const std::string& turn);
+ir::Substitution element_of_b(const ir::mma::Product&, const std::string& turn);
+
+/// What the threads of a warp read of slabs, each load for one fragment: of both factors. No thread reads the slabs of
+/// warpgroups, whose patterns are what the hardware reads at once.
+std::vector<Fragment> fragments(const ir::mma::Product&, const std::string& turn);
+
+// Of a factor in a slab.
 /// Of operand a: rows 0 to 7 and 8 to 15 of the first matrices along k, then of the next.
 Fragment fragment_of_a(const ir::mma::Product&, const std::string& turn);
 /// Of operand b: all matrices along k of 8 columns; where `next` is a REG axis, also those of its next value, for which

@@ -95,16 +95,34 @@ std::int64_t copies_of(const ir::Load& load, const ir::Tile& tile) {
 
 }  // namespace
 
+namespace {
+
+// Of what threads make of a loop's factors in a trip: each statement for each register of a fragment.
+std::int64_t made_instructions(const ir::Loop& loop, const ir::Tile& tile) {
+  ir::mma::Product product;
+  if (!ir::mma::find_product(tile, loop, product).empty()) return 0;
+  const auto made = [&](const ir::mma::Factor& factor, const std::string& unit, std::int64_t matrices) {
+    std::int64_t count = factor.in_slab() ? 0 : matrices * static_cast<std::int64_t>(factor.made_by.size());
+    for (const ir::Axis& axis : tile.axes)
+      if (axis.bind == ir::Bind::reg && axis.name != unit && factor.depends_on(axis.name)) count *= axis.extent;
+    return count;
+  };
+  return made(product.a, product.rows, product.atom->a_matrices()) +
+         made(product.b, product.columns, product.atom->b_matrices());
+}
+
+}  // namespace
+
 std::int64_t trip_instructions(const ir::Loop& loop, const ir::Tile& tile) {
   const std::int64_t outputs = thread_values(tile);
   if (const ir::mma::Atom* atom = ir::mma::find_atom(loop.atom); atom != nullptr && atom->of_warpgroup()) {
     constexpr std::int64_t each = 16;  // with its two descriptors, as ptxas writes them
-    return each * ceil_div(outputs * atom->warps * ir::mma::warp, atom->m * atom->n);
+    return each * ceil_div(outputs * atom->warps * ir::mma::warp, atom->m * atom->n) + made_instructions(loop, tile);
   }
   if (!loop.atom.empty()) {
     // One instruction for four sums; of the operands half a load for each row and column of them.
     constexpr std::int64_t sums = ir::mma::row_registers * ir::mma::column_registers;
-    return 2 * ceil_div(outputs, sums);
+    return 2 * ceil_div(outputs, sums) + made_instructions(loop, tile);
   }
   std::int64_t count = 0;
   ir::for_each(loop.body, [&](const ir::Stmt& s) {

@@ -216,7 +216,7 @@ class Materializer {
   }
 
   // A loop whose slots producers fill. The products of warpgroups on one slab go on while those on the next begin: its
-  // slot is free a trip later.
+  // slot is free a trip later. Those that read registers end with their trip, before it fills them again.
   void lower_filled(const ir::Loop& s, ir::Body& to) {
     const std::size_t stages = ir::stage_run(s.body, 0);
     const auto& wait = *s.body[stages].as<ir::AsyncWait>();
@@ -225,24 +225,25 @@ class Materializer {
     kernel_.loops.push_back(s.axis.name);
     stages_.wait_until_full(wait, loop.body);
     const auto* products = s.body.size() == stages + 2 ? s.body.back().as<ir::Loop>() : nullptr;
-    SumsUnderWay sums;
+    UnderWay under_way;
     if (products != nullptr && !products->atom.empty())
-      sums = lower_products(*products, kernel_, replication_, stages_, loop.body);
+      under_way = lower_products(*products, kernel_, replication_, stages_, loop.body);
     else
       lower(s.body, loop.body, stages + 1);
-    const ir::Expr trip = ir::var(s.axis.name);
-    if (sums.empty()) {
-      stages_.release(wait.slot, 1, loop.body);
-    } else {
+    const bool go_on = !under_way.sums.empty() && !under_way.reads_registers;
+    if (under_way.reads_registers) loop.body.emplace_back(ir::WgmmaWait{0, {}});
+    if (go_on) {
+      const ir::Expr trip = ir::var(s.axis.name);
       loop.body.emplace_back(ir::WgmmaWait{1, {}});
       stages_.release(ir::substitute(wait.slot, {{s.axis.name, trip - 1}}), ir::less(0, trip), loop.body);
+    } else {
+      stages_.release(wait.slot, 1, loop.body);
     }
     kernel_.loops.pop_back();
     kernel_.scope.pop_back();
     to.emplace_back(std::move(loop));
-    if (sums.empty()) return;
-    to.emplace_back(ir::WgmmaWait{0, std::move(sums)});
-    stages_.release(ir::substitute(wait.slot, {{s.axis.name, ir::Expr(s.axis.extent - 1)}}), 1, to);
+    if (!under_way.sums.empty()) to.emplace_back(ir::WgmmaWait{0, std::move(under_way.sums)});
+    if (go_on) stages_.release(ir::substitute(wait.slot, {{s.axis.name, ir::Expr(s.axis.extent - 1)}}), 1, to);
   }
 
   // Two turns at once: a dot product of pairs for each vector of sums.
@@ -268,8 +269,8 @@ class Materializer {
   // A start of its own for each register, or a loop `per` register: the whole statement is replicated.
   void lower(const ir::Loop& s, ir::Body& to) {
     if (!s.atom.empty()) {
-      if (SumsUnderWay sums = lower_products(s, kernel_, replication_, stages_, to); !sums.empty())
-        to.emplace_back(ir::WgmmaWait{0, std::move(sums)});
+      if (UnderWay products = lower_products(s, kernel_, replication_, stages_, to); !products.sums.empty())
+        to.emplace_back(ir::WgmmaWait{0, std::move(products.sums)});
       return;
     }
     if (s.producers > 0) return lower_filled(s, to);

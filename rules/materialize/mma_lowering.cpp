@@ -1,15 +1,22 @@
 #include "rules/materialize/mma_lowering.h"
 
+#include <algorithm>
 #include <bit>
+#include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "ir/hardware/float16.h"
 #include "ir/hardware/mma.h"
 #include "ir/walk.h"
 #include "rules/cost/fragments.h"
+#include "rules/cost/resources.h"
 
 namespace deplo::rules::materializer {
 namespace {
+
+using Values = std::map<std::string, std::string, std::less<>>;  // of the Tile program, and what they are called here
 
 class ProductLowering {
  public:
@@ -17,9 +24,12 @@ class ProductLowering {
       : loop_(loop), kernel_(kernel), replication_(replication), stages_(stages) {
     const std::string fault = ir::mma::find_product(kernel.tile, loop, product_);
     CHECK(fault.empty());
+    const auto dtype = ir::mma::element_type(kernel.tile_program, product_.b);
+    CHECK(dtype.has_value());
+    element_ = *dtype;
   }
 
-  SumsUnderWay run(ir::Body& to) {
+  UnderWay run(ir::Body& to) {
     if (product_.atom->of_warpgroup()) return of_warpgroups(to);
     to.emplace_back(of_warps());
     return {};
@@ -42,38 +52,72 @@ class ProductLowering {
   }
 
   // All products of the loop are one group.
-  SumsUnderWay of_warpgroups(ir::Body& to) {
+  UnderWay of_warpgroups(ir::Body& to) {
     std::vector<std::string> all;
     const Copies& sums = replication_.copies(product_.acc);
     for (const Instance& instance : replication_.instances(sums.on)) all.push_back(replication_.name(sums, instance));
-    to.emplace_back(ir::WgmmaFence{all});
-    ir::Loop loop = {loop_.axis, 0, 1, loop_.unroll, {}};
-    loop.axis.extent = ir::mma::trips(loop_);
-    kernel_.scope.emplace_back(loop.axis.name, ir::range_of(loop));
-    const std::uint64_t on_a = registers_of(*product_.a, product_.rows),
-                        on_b = registers_of(*product_.b, product_.columns) & ~bit(product_.next);
-    for (const Instance& at_a : replication_.instances({on_a, false}))
-      for (const Instance& at_b : replication_.instances({on_b, false})) {
-        const Instance at = joined(at_a, on_a, at_b, on_b);
-        loop.body.emplace_back(ir::Wgmma{sums_at(sums, at), matrix(*product_.a, !product_.a_by_rows, at),
-                                         matrix(*product_.b, !product_.b_by_columns, at), product_.atom->name});
-      }
-    kernel_.scope.pop_back();
-    to.emplace_back(std::move(loop));
+    const std::uint64_t on_a = registers_of(product_.a, product_.rows),
+                        on_b = registers_of(product_.b, product_.columns) & ~bit(product_.next);
+    const std::vector<Instance> of_a = replication_.instances({on_a, false}),
+                                of_b = replication_.instances({on_b, false});
+    std::vector<std::string> fragments;  // of each turn and each of these
+    if (!product_.a.in_slab()) fragments = all_rows(of_a, to);
+    to.emplace_back(ir::WgmmaFence{all, fragments});
+    const auto multiply = [&](std::size_t turn, ir::Body& body) {
+      for (std::size_t i = 0; i < of_a.size(); ++i)
+        for (const Instance& at_b : of_b) {
+          const Instance at = joined(of_a[i], on_a, at_b, on_b);
+          ir::Wgmma wgmma = {sums_at(sums, at), {}, matrix(product_.b, at), product_.atom->name};
+          if (fragments.empty())
+            wgmma.a = matrix(product_.a, at);
+          else
+            wgmma.a = fragments[turn * of_a.size() + i];
+          body.emplace_back(std::move(wgmma));
+        }
+    };
+    if (fragments.empty()) {
+      ir::Loop loop = {loop_.axis, 0, 1, loop_.unroll, {}};
+      loop.axis.extent = ir::mma::trips(loop_);
+      kernel_.scope.emplace_back(loop.axis.name, ir::range_of(loop));
+      multiply(0, loop.body);
+      kernel_.scope.pop_back();
+      to.emplace_back(std::move(loop));
+    }
+    const std::size_t turns = fragments.size() / of_a.size();  // that are written
+    for (std::size_t turn = 0; turn < turns; ++turn) {
+      turn_ = static_cast<std::int64_t>(turn);
+      multiply(turn, to);
+    }
+    turn_.reset();
     to.emplace_back(ir::WgmmaCommit{});
-    return all;
+    return {std::move(all), !fragments.empty()};
+  }
+
+  // Registers stay as they are while a product reads them: each turn has its own.
+  std::vector<std::string> all_rows(const std::vector<Instance>& instances, ir::Body& to) {
+    std::vector<std::string> fragments;
+    for (turn_ = 0; *turn_ < ir::mma::trips(loop_); ++*turn_)
+      for (const Instance& instance : instances)
+        fragments.push_back(
+            made(product_.a, element_of_a(product_, loop_.axis.name), product_.atom->a_matrices(), instance, to));
+    turn_.reset();
+    return fragments;
   }
 
   // Where the operand of one instruction begins: the element of the first row, column and turn.
-  ir::SharedMatrix matrix(const ir::Load& load, bool transposed, const Instance& instance) const {
-    ir::Substitution first = {{loop_.axis.name, ir::var(loop_.axis.name) * product_.atom->k}};
+  ir::SharedMatrix matrix(const ir::mma::Factor& factor, const Instance& instance) const {
+    const ir::Load& load = *factor.load();
+    ir::Substitution first = {{loop_.axis.name, turn() * product_.atom->k}};
     for (const std::string& axis :
          {product_.row_thread, product_.column_thread, product_.warp, product_.rows, product_.columns, product_.next})
       if (!axis.empty()) first.emplace_back(axis, ir::Expr(0));
     std::vector<ir::Expr> index;
     for (const ir::Expr& e : load.index) index.push_back(ir::simplify(ir::substitute(e, first), kernel_.scope));
-    return stages_.matrix(load.buffer, replication_.at(index, instance), transposed);
+    return stages_.matrix(load.buffer, replication_.at(index, instance), !factor.along_k);
   }
+
+  // Of the kernel's loop, or where it has none the one that is written.
+  ir::Expr turn() const { return turn_ ? ir::Expr(*turn_) : ir::var(loop_.axis.name); }
 
   std::vector<std::string> sums_at(const Copies& sums, Instance instance) const {
     std::vector<std::string> result;
@@ -111,9 +155,12 @@ class ProductLowering {
 
   std::uint64_t bit(const std::string& axis) const { return axis.empty() ? 0 : replication_.of_axis(axis).reg; }
 
-  // Of the axes in `mask` that the load depends on.
-  std::uint64_t registers_of(const ir::Load& load, const std::string& without) const {
-    return replication_.of(load.index).reg & ~bit(without);
+  // The REG axes that the factor depends on, but one.
+  std::uint64_t registers_of(const ir::mma::Factor& factor, const std::string& without) const {
+    std::uint64_t on = 0;
+    for (const ir::Axis& axis : kernel_.tile.axes)
+      if (factor.depends_on(axis.name)) on |= bit(axis.name);
+    return on & ~bit(without);
   }
 
   std::string load(const Fragment& fragment, const Instance& instance, ir::Body& to) {
@@ -127,15 +174,121 @@ class ProductLowering {
       to.emplace_back(ir::Load{name, type, buffer, std::move(index)});
     else
       to.emplace_back(ir::LdMatrix{name, type, buffer, std::move(index), fragment.fetch == Fetch::transposed});
-    if (product_.atom->operands != ir::mma::Operands::tf32) return name;
-    std::string rounded = kernel_.fresh("v");
-    to.emplace_back(ir::Assign{rounded, type, ir::Op::round_tf32, {name}});
-    return rounded;
+    return rounded(name, type, to);
+  }
+
+  std::string rounded(const std::string& fragment, ir::Type type, ir::Body& to) {
+    if (product_.atom->operands != ir::mma::Operands::tf32) return fragment;
+    std::string name = kernel_.fresh("v");
+    to.emplace_back(ir::Assign{name, type, ir::Op::round_tf32, {fragment}});
+    return name;
+  }
+
+  // A fragment whose elements, at `place` in their lane, each thread makes: two neighbours at once where they lie so that
+  // one access loads them.
+  std::string made(const ir::mma::Factor& factor, const ir::Substitution& place, std::int64_t matrices,
+                   const Instance& instance, ir::Body& to) {
+    const auto packed = static_cast<int>(product_.atom->packed());
+    const ir::Type type = {element_, packed * static_cast<int>(matrices)};
+    const int width = loads_neighbours(factor, place, instance) ? packed : 1;
+    std::vector<std::string> values;
+    for (int lane = 0; lane < type.lanes; lane += width) {
+      const auto [value, lanes] = made_at(factor, at_lane(place, lane), width, instance, to);
+      for (int i = 0; i < width; i += lanes) values.push_back(value);
+    }
+    const std::string name = kernel_.fresh("v");
+    to.emplace_back(ir::Pack{name, type, std::move(values)});
+    return rounded(name, type, to);
+  }
+
+  // The factor's value at one element, or at `width` of them; and how many lanes it has.
+  std::pair<std::string, int> made_at(const ir::mma::Factor& factor, const ir::Substitution& place, int width,
+                                      const Instance& instance, ir::Body& to) {
+    Values names;
+    std::map<std::string, int, std::less<>> lanes;
+    for (const ir::Stmt* stmt : factor.made_by) {
+      const std::string& value = ir::defined(*stmt);
+      int& own = lanes[value];
+      own = 1;
+      if (const auto* load = stmt->as<ir::Load>()) {
+        if (width > 1 && depends_on_turn(load->index)) own = width;
+        const ir::DType dtype =
+            &*stmt == factor.made_by.back() && ir::is_float16(element_) ? element_ : load->type.dtype;
+        std::vector<ir::Expr> index = stages_.place(load->buffer, placed(load->index, place, names, instance));
+        names[value] = kernel_.fresh(value);
+        to.emplace_back(ir::Load{names[value], {dtype, own}, load->buffer, std::move(index)});
+      } else if (const auto* index = stmt->as<ir::Index>()) {
+        const ir::Expr at = placed({index->value}, place, names, instance).front();
+        names[value] = kernel_.fresh(value);
+        to.emplace_back(ir::Index{names[value], index->type, at});
+      } else {
+        const auto& assign = *stmt->as<ir::Assign>();
+        std::vector<ir::Arg> args = assign.args;
+        for (ir::Arg& arg : args)
+          if (auto* name = std::get_if<std::string>(&arg))
+            own = std::max(own, lanes.at(*name)), *name = names.at(*name);
+        if (stmt == factor.made_by.back()) return {std::get<std::string>(args.front()), own};  // Pack rounds
+        names[value] = kernel_.fresh(value);
+        to.emplace_back(ir::Assign{names[value], {assign.type.dtype, own}, assign.op, std::move(args)});
+      }
+    }
+    return {names.at(factor.value), lanes.at(factor.value)};
+  }
+
+  bool depends_on_turn(const std::vector<ir::Expr>& index) const {
+    return std::ranges::any_of(index, [&](const ir::Expr& e) { return ir::depends_on(e, loop_.axis.name); });
+  }
+
+  ir::Substitution at_lane(const ir::Substitution& place, int lane) const {
+    ir::Substitution result;
+    for (const auto& [axis, e] : place)
+      result.emplace_back(axis, ir::substitute(e, {{ir::lane_variable, ir::Expr(lane)}, {loop_.axis.name, turn()}}));
+    return result;
+  }
+
+  std::vector<ir::Expr> placed(const std::vector<ir::Expr>& index, const ir::Substitution& place, const Values& names,
+                               const Instance& instance) const {
+    ir::Substitution all = place;
+    for (const auto& [before, after] : names) all.emplace_back(before, ir::var(after));
+    std::vector<ir::Expr> result;
+    for (const ir::Expr& e : index) result.push_back(ir::simplify(ir::substitute(e, all), kernel_.scope));
+    return replication_.at(result, instance);
+  }
+
+  // All that its value follows from, and that differs between two turns, are aligned pairs in memory.
+  bool loads_neighbours(const ir::mma::Factor& factor, const ir::Substitution& place, const Instance& instance) const {
+    if (product_.atom->packed() == 1) return false;
+    return std::ranges::all_of(factor.made_by, [&](const ir::Stmt* stmt) {
+      if (const auto* index = stmt->as<ir::Index>()) return !ir::depends_on(index->value, loop_.axis.name);
+      const auto* load = stmt->as<ir::Load>();
+      if (load == nullptr || !depends_on_turn(load->index)) return true;
+      const auto in_lane = [&](int lane) {
+        return stages_.place(load->buffer, placed(load->index, at_lane(place, lane), {}, instance));
+      };
+      const std::vector<ir::Expr> low = in_lane(0), high = in_lane(1);
+      const std::vector<std::int64_t> strides = stages_.strides(load->buffer);
+      bool along_last = strides.back() == 1;
+      for (std::size_t d = 0; d < low.size(); ++d)
+        along_last &= ir::simplify(high[d] - low[d], kernel_.scope).is_constant(d + 1 == low.size() ? 1 : 0);
+      return along_last && aligned(ir::flat_offset(low, strides, kernel_.scope), 2, kernel_.target);
+    });
+  }
+
+  Operand made_operand(const ir::mma::Factor& factor, const std::string& unit, const ir::Substitution& place,
+                       std::int64_t matrices, ir::Body& to) {
+    Operand result;
+    result.on = registers_of(factor, unit);
+    for (const Instance& instance : replication_.instances({result.on, false}))
+      result.fragments.push_back({instance, {made(factor, place, matrices, instance, to), 0}});
+    return result;
   }
 
   Operand rows(ir::Body& to) {
+    if (!product_.a.in_slab())
+      return made_operand(product_.a, product_.rows, element_of_a(product_, loop_.axis.name),
+                          product_.atom->a_matrices(), to);
     Operand result;
-    result.on = registers_of(*product_.a, product_.rows);
+    result.on = registers_of(product_.a, product_.rows);
     const Fragment fragment = fragment_of_a(product_, loop_.axis.name);
     for (const Instance& instance : replication_.instances({result.on, false}))
       result.fragments.push_back({instance, {load(fragment, instance, to), 0}});
@@ -144,8 +297,11 @@ class ProductLowering {
 
   // Two neighbours along the innermost REG axis are one load.
   Operand columns(ir::Body& to) {
+    if (!product_.b.in_slab())
+      return made_operand(product_.b, product_.columns, element_of_b(product_, loop_.axis.name),
+                          product_.atom->b_matrices(), to);
     Operand result;
-    result.on = registers_of(*product_.b, product_.columns);
+    result.on = registers_of(product_.b, product_.columns);
     std::string next;
     for (const ir::Axis& axis : kernel_.tile.axes)
       if (axis.bind == ir::Bind::reg && (bit(axis.name) & result.on) != 0) next = axis.extent % 2 == 0 ? axis.name : "";
@@ -180,12 +336,14 @@ class ProductLowering {
   Replication& replication_;
   const StageLowering& stages_;
   ir::mma::Product product_;
+  ir::DType element_ = ir::DType::f32;  // of both operands
+  std::optional<std::int64_t> turn_;    // that is written, where the kernel has no loop
 };
 
 }  // namespace
 
-SumsUnderWay lower_products(const ir::Loop& loop, KernelBuilder& kernel, Replication& replication,
-                            const StageLowering& stages, ir::Body& to) {
+UnderWay lower_products(const ir::Loop& loop, KernelBuilder& kernel, Replication& replication,
+                        const StageLowering& stages, ir::Body& to) {
   return ProductLowering(loop, kernel, replication, stages).run(to);
 }
 

@@ -1,4 +1,5 @@
-// A loop that matrix instructions execute (ir/hardware/mma.h): fragments by ldmatrix, each once, then the products of all.
+// A loop that matrix instructions execute (ir/hardware/mma.h): fragments, each once, by ldmatrix or of what the threads
+// make, then the products of all.
 #pragma once
 #include "ir/program.h"
 #include "rules/materialize/kernel_builder.h"
@@ -7,8 +8,13 @@
 
 namespace deplo::rules::materializer {
 
-/// What is under way when a loop's instructions are issued: of warpgroups, one group; its sums are there behind the wait.
-using SumsUnderWay = std::vector<std::string>;
-SumsUnderWay lower_products(const ir::Loop&, KernelBuilder&, Replication&, const StageLowering&, ir::Body& to);
+/// What is under way when a loop's instructions are issued: of warpgroups, one group. Its sums are there behind the wait.
+/// Registers that it reads are not to be written before: ptxas (13.0) sees to that within a trip of the loop around, but
+/// loads the next trip's elements to the same registers.
+struct UnderWay {
+  std::vector<std::string> sums;
+  bool reads_registers = false;
+};
+UnderWay lower_products(const ir::Loop&, KernelBuilder&, Replication&, const StageLowering&, ir::Body& to);
 
 }  // namespace deplo::rules::materializer

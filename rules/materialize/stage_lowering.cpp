@@ -138,6 +138,12 @@ std::vector<ir::Expr> StageLowering::place(const std::string& buffer, const std:
   return stage == stages_.end() ? index : ir::physical_index(*stage->second, index, kernel_.scope);
 }
 
+std::vector<std::int64_t> StageLowering::strides(const std::string& buffer) const {
+  const auto stage = stages_.find(buffer);
+  return stage == stages_.end() ? kernel_.tile_program.find(buffer)->strides
+                                : ir::row_major_strides(ir::physical_shape(*stage->second));
+}
+
 ir::SharedMatrix StageLowering::matrix(const std::string& buffer, const std::vector<ir::Expr>& index,
                                        bool transposed) const {
   const ir::Stage& stage = *stages_.at(buffer);

@@ -32,6 +32,8 @@ class StageLowering {
   void leave_condition() { ready_in_.reset(); }
   /// Where an element lies: in a stage's memory by its layout, in other buffers where it is.
   std::vector<ir::Expr> place(const std::string& buffer, const std::vector<ir::Expr>& index) const;
+  /// Of the elements of such a place.
+  std::vector<std::int64_t> strides(const std::string& buffer) const;
   /// The matrix that begins there, as matrix instructions of a warpgroup read it.
   ir::SharedMatrix matrix(const std::string& buffer, const std::vector<ir::Expr>& index, bool transposed) const;
   /// Of the elements of a stage's buffer.

@@ -5,6 +5,8 @@
 //           … for k in 0..32: # reduce mma=m16n8k16
 //             … (((a1 * 64) + (a8 * 16)) + (a9 * 8)) + a6 … (((a3 * 64) + (a10 * 8)) + (a7 * 2)) + a11 …
 // Instructions of a warpgroup (m64nNk16) share rows with a THREAD axis of four warps, and their slabs travel by TMA.
+// `a=registers`, or b: the threads load the elements of that operand from memory to their registers, without a slab:
+//   a_smem = Stage(a, …) … in0 = load a_smem[a1, k]   →   … in0 = load a[((a0 * 128) + a1), ((a4 * 32) + k)]
 #include "ir/hardware/mma.h"
 
 #include <algorithm>
@@ -21,7 +23,7 @@ namespace {
 
 using ir::mma::Atom;
 
-constexpr const char* none = "none";
+constexpr const char *none = "none", *shared = "shared", *in_registers = "registers";
 
 struct Block {
   std::int64_t m, n;  // outputs
@@ -37,32 +39,90 @@ Block part_of(const Block& block, const Atom& atom, std::int64_t rows, std::int6
   return {block.m * atom.warps / rows, block.n / columns};
 }
 
-// A warp's fragments, besides the sums: each row and column of atoms has registers of operands. A warpgroup has none.
-bool fits(const Block& part, std::int64_t threads, const Atom& atom, const Target& target) {
+// Fragments of an operand a that threads make for warpgroups: one for each turn of a chunk, because a product reads it
+// late. Elements that are computed are f32 before they are packed, two for each register.
+std::int64_t fragments_made(const ir::Loop& reduce, const ir::mma::Factor& a, const Atom& atom) {
+  const bool loaded = a.in_slab() || a.load() != nullptr;
+  return reduce.axis.extent / atom.k * (loaded ? 1 : 1 + atom.packed());
+}
+
+// A warp's fragments, besides the sums: each row and column of atoms has registers of operands. A warpgroup has
+// `made` of operand a.
+bool fits(const Block& part, std::int64_t threads, const Atom& atom, std::int64_t made, const Target& target) {
   const std::int64_t sums = part.m * part.n / (ir::mma::warp * atom.warps);
-  const std::int64_t operands =
-      atom.of_warpgroup() ? 0 : atom.a_matrices() * (part.m / atom.m) + atom.b_matrices() * (part.n / atom.n);
+  const std::int64_t rows = atom.a_matrices() * (part.m / atom.m);
+  const std::int64_t operands = atom.of_warpgroup() ? rows * made : rows + atom.b_matrices() * (part.n / atom.n);
   return threads <= target.max_threads && sums <= target.register_floats &&
          sums + operands + other_registers <= thread_registers(threads, target);
 }
 
+using Grid = std::pair<std::int64_t, std::int64_t>;  // of warps
+
+bool fits(const Block& block, const Grid& grid, const Atom& atom, std::int64_t made, const Target& target) {
+  return fits(part_of(block, atom, grid.first, grid.second), grid.first * grid.second * ir::mma::warp, atom, made,
+              target);
+}
+
+// What the loop multiplies, rows first.
+ir::mma::Factors factors_of(const ir::Program& program, const Matmul& matmul) {
+  const ir::Tile& tile = tile_of(program);
+  auto factors = ir::mma::find_factors(tile, matmul.reduce->body, tile.axes[matmul.m].name);
+  CHECK(factors.has_value());
+  return *std::move(factors);
+}
+
 // Legal grids of warps, best first: the fewest fragments for each product, in blocks of 4 to 8 warps.
-std::vector<std::pair<std::int64_t, std::int64_t>> grids(const Block& block, const Atom& atom, const Target& target) {
-  std::vector<std::pair<double, std::pair<std::int64_t, std::int64_t>>> scored;
+std::vector<Grid> grids(const ir::Program& program, const Matmul& matmul, const Atom& atom, const Target& target) {
+  const Block block = block_of(program, matmul);
+  const ir::mma::Factor a = factors_of(program, matmul).a;
+  const std::int64_t made = a.in_slab() ? 0 : fragments_made(*matmul.reduce, a, atom);
+  std::vector<std::pair<double, Grid>> scored;
   const std::int64_t most_m = block.m / atom.m, most_n = block.n / atom.n;
   for (const std::int64_t groups : divisors(most_m, 1, most_m))
     for (const std::int64_t columns : divisors(most_n, 1, most_n)) {
       const std::int64_t rows = groups * atom.warps, warps = rows * columns;
+      if (!fits(block, {rows, columns}, atom, made, target)) continue;
       const Block part = part_of(block, atom, rows, columns);
-      if (!fits(part, warps * ir::mma::warp, atom, target)) continue;
       const double loads = 1.0 / static_cast<double>(part.m) + 1.0 / static_cast<double>(part.n);
       const double few = std::max(0.0, 1 - static_cast<double>(warps) / 4), many = warps > 8 ? 1 : 0;
       scored.push_back({loads * (1 + 4 * few + many), {rows, columns}});
     }
   std::ranges::stable_sort(scored, {}, [](const auto& each) { return each.first; });
-  std::vector<std::pair<std::int64_t, std::int64_t>> result;
+  std::vector<Grid> result;
   for (const auto& [score, grid] : scored) result.push_back(grid);
   return result;
+}
+
+// Does one warp alone, or one of a row of warpgroups, read each element of the operand? Then its threads may load them
+// to registers as well.
+bool may_be_in_registers(const ir::Program& program, const Matmul& matmul, const Atom& atom, const Grid& grid,
+                         bool rows, const Target& target) {
+  const ir::mma::Factors factors = factors_of(program, matmul);
+  if (!(rows ? factors.a : factors.b).in_slab()) return false;
+  if (!rows) return !atom.of_warpgroup() && grid.first == 1;
+  return grid.second == 1 &&
+         fits(block_of(program, matmul), grid, atom, fragments_made(*matmul.reduce, factors.a, atom), target);
+}
+
+// The operand is read where it lies in memory.
+ir::Program without_slab(ir::Program program, const ir::Stage stage) {
+  ir::for_each(program.body, [&](ir::Stmt& stmt) {
+    if (ir::Body* body = ir::inner_body(stmt))
+      std::erase_if(*body, [&](const ir::Stmt& inner) {
+        const auto* found = inner.as<ir::Stage>();
+        return found != nullptr && found->buffer == stage.buffer;
+      });
+    auto* load = stmt.as<ir::Load>();
+    if (load == nullptr || load->buffer != stage.buffer) return;
+    std::vector<ir::Expr> index = stage.origin;
+    for (std::size_t s = 0; s < stage.slab.size(); ++s) {
+      ir::Expr& e = index[static_cast<std::size_t>(stage.slab[s].dim)];
+      e = ir::simplify(e + load->index[s]);
+    }
+    load->buffer = stage.source;
+    load->index = std::move(index);
+  });
+  return program;
 }
 
 // The sum of each axis times its step; "" is no axis.
@@ -112,25 +172,25 @@ std::optional<ir::Stage> for_warpgroups(const ir::Program& program, const ir::St
   return widest;
 }
 
-// Both operands of warpgroups travel by TMA; false where one cannot.
+// The slabs of warpgroups travel by TMA; false where one cannot.
 bool stage_for_warpgroups(ir::Program& program) {
   ir::mma::Product product;
   CHECK(ir::mma::find_product(tile_of(program), *products_loop(tile_of(program).body), product).empty());
-  const std::string a = product.a->buffer, b = product.b->buffer;
-  int found = 0;
+  const std::string a = product.a.in_slab() ? product.a.slab->buffer : "", b = product.b.slab->buffer;
+  int missing = a.empty() ? 1 : 2;
   ir::Tile& tile = tile_of(program);
   for (const ChunkStage& at : chunk_stages(tile)) {
     ir::Stage& stage = stage_at(tile, at);
     const bool left = stage.buffer == a;
     if (!left && stage.buffer != b) continue;
-    auto layout = for_warpgroups(program, stage, left ? !product.a_by_rows : !product.b_by_columns,
+    auto layout = for_warpgroups(program, stage, !(left ? product.a : product.b).along_k,
                                  left ? product.atom->m : product.atom->n);
     if (!layout) return false;
     stage = *std::move(layout);
     put_wait(tile, at.loop);
-    ++found;
+    --missing;
   }
-  return found == 2;
+  return missing == 0;
 }
 
 // Why the products of a matmul are none for an atom; "" where they are. Rows of 16 bytes, which ldmatrix reads, begin at
@@ -140,7 +200,10 @@ std::string obstacle(const ir::Program& program, const Matmul& matmul, const Ato
   if (matmul.reduce->axis.extent % atom.k != 0) return "a chunk is no whole number of atoms deep";
   const Block block = block_of(program, matmul);
   if (block.m % atom.m != 0 || block.n % atom.n != 0) return "the block is no whole number of atoms";
-  const std::vector<std::pair<std::int64_t, std::int64_t>> warps = grids(block, atom, target);
+  const ir::Tile& tile = tile_of(program);
+  if (!ir::mma::find_factors(tile, matmul.reduce->body, tile.axes[matmul.m].name))
+    return "the loop makes more than one product of two values";
+  const std::vector<Grid> warps = grids(program, matmul, atom, target);
   if (warps.empty()) return "no grid of warps has registers for the block";
   ir::Program made = with_products(program, atom, warps.front().first, warps.front().second);
   ir::mma::Product product;
@@ -148,19 +211,14 @@ std::string obstacle(const ir::Program& program, const Matmul& matmul, const Ato
       !fault.empty())
     return fault;
   const bool tf32 = atom.operands == ir::mma::Operands::tf32;
-  ir::DType dtype = ir::DType::f32;
-  for (const ir::Load* load : {product.a, product.b}) {
-    const ir::Stage* stage = nullptr;
-    for (const Staged& staged : staged_buffers(made))
-      if (staged.stage->buffer == load->buffer) stage = staged.stage;
-    if (stage == nullptr) return "an operand is not in shared memory";
-    if (!atom.takes(stage->dtype)) return tf32 ? "the operands are not f32" : "the operands have no 16 bits";
-    const bool along_k = load == product.a ? product.a_by_rows : product.b_by_columns;
-    if ((along_k || !tf32) && stage->slab.back().extent * ir::bytes(stage->dtype) % 16 != 0)
+  const auto a = ir::mma::element_type(made, product.a), b = ir::mma::element_type(made, product.b);
+  if (!a || !b) return "an operand is computed and not rounded";
+  if (!atom.takes(*a) || !atom.takes(*b)) return tf32 ? "the operands are not f32" : "the operands have no 16 bits";
+  for (const ir::mma::Factor* factor : {&product.a, &product.b})
+    if (factor->in_slab() && (factor->along_k || !tf32) &&
+        factor->slab->slab.back().extent * ir::bytes(factor->slab->dtype) % 16 != 0)
       return "rows of a slab that matrices do not divide";
-    if (load == product.b && stage->dtype != dtype) return "the operands have two types";
-    dtype = stage->dtype;
-  }
+  if (*a != *b) return "the operands have two types";
   if (!atom.of_warpgroup()) return "";
   if (!stage_for_warpgroups(made)) return "an operand's slab that TMA cannot copy in a pattern";
   return fits_shared(made, target) ? "" : "no shared memory left for barriers and alignment";
@@ -186,17 +244,27 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
     return Fork{"atom", std::move(groups)};
   }
   const Atom& atom = *ir::mma::find_atom(*pins.text("atom"));
-  const auto rows = pins.integer("warps_m");
+  const auto rows = pins.integer("warps_m"), columns = pins.integer("warps_n");
   std::vector<Value> options;
-  for (const auto& [m, n] : grids(block_of(program, *matmul), atom, target))
+  for (const auto& [m, n] : grids(program, *matmul, atom, target))
     if (!rows || *rows == m) add_option(options, rows ? n : m);
   if (!rows) return Fork{"warps_m", std::move(options)};
-  if (!pins.integer("warps_n")) return Fork{"warps_n", std::move(options)};
+  if (!columns) return Fork{"warps_n", std::move(options)};
+  for (const char* operand : {"a", "b"})
+    if (!pins.text(operand) &&
+        may_be_in_registers(program, *matmul, atom, {*rows, *columns}, operand == std::string("a"), target))
+      return Fork{operand, {Value(std::string(shared)), Value(std::string(in_registers))}};
   return Apply{};
 }
 
 ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
   const Atom& atom = *ir::mma::find_atom(*pins.text("atom"));
+  for (const char* operand : {"a", "b"}) {
+    if (pins.text(operand).value_or(shared) == shared) continue;
+    const ir::mma::Factors factors = factors_of(program, *find_matmul(program));
+    const ir::Stage slab = *(operand == std::string("a") ? factors.a : factors.b).slab;
+    program = without_slab(std::move(program), slab);
+  }
   program = with_products(std::move(program), atom, pins.integer("warps_m").value(), pins.integer("warps_n").value());
   if (atom.of_warpgroup()) CHECK(stage_for_warpgroups(program));
   return program;
@@ -207,7 +275,11 @@ ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
 extern const Rule mma = {
     .name = "mma",
     .summary = "products of 16 bits, or of tf32, by matrix instructions of a grid of warps",
-    .knobs = {{"atom", KnobType::text, none}, {"warps_m", KnobType::integer}, {"warps_n", KnobType::integer}},
+    .knobs = {{"atom", KnobType::text, none},
+              {"warps_m", KnobType::integer},
+              {"warps_n", KnobType::integer},
+              {"a", KnobType::text, shared},
+              {"b", KnobType::text, shared}},
     .decide = decide,
     .apply = apply,
 };

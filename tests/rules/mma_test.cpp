@@ -32,11 +32,13 @@ ir::Program drawn_loop(Rng& rng) {
   constexpr std::array kernels = {"matmul",     "linear",      "matmul_transposed_b",
                                   "matmul_add", "linear_bias", "matmul_silu"};
   constexpr std::array<std::int64_t, 5> extents = {16, 32, 48, 64, 96};
+  const ir::DType dtype = std::array{ir::DType::f16, ir::DType::bf16, ir::DType::f32}.at(rng.below(3));
+  const auto extent = [&] { return extents[rng.below(extents.size())]; };
+  if (rng.below(4) == 0) return down_rounded(dtype, {{"M", extent()}, {"N", extent()}, {"K", extent()}});
   const Kernel& drawn = kernel(kernels[rng.below(kernels.size())]);
   ir::Symbols symbols;
-  for (const std::string& symbol : drawn.symbols) symbols[symbol] = extents[rng.below(extents.size())];
+  for (const std::string& symbol : drawn.symbols) symbols[symbol] = extent();
   ir::Program loop = ir::parse(drawn.text, symbols, drawn.name);
-  const ir::DType dtype = std::array{ir::DType::f16, ir::DType::bf16, ir::DType::f32}.at(rng.below(3));
   for (ir::Buffer& buffer : loop.buffers)
     if (buffer.role == ir::Role::input || rng.below(2) == 0) buffer.dtype = dtype;
   loop.allow_tf32 = dtype == ir::DType::f32;
@@ -93,8 +95,8 @@ std::string atom_of(const Lowering& lowering) {
 
 TEST_P(Products, OfRandomSchedulesAreRight) {
   const Target target = load_target(GetParam());
-  int found = 0;
-  std::map<std::string, int> atoms;
+  int found = 0, computed = 0;
+  std::map<std::string, int> atoms, registers;
   for (std::uint64_t seed = test_options().seed; found < 40; ++seed) {
     ASSERT_LT(seed, test_options().seed + 2000);
     Rng rng(seed);
@@ -114,7 +116,15 @@ TEST_P(Products, OfRandomSchedulesAreRight) {
                                                                      loop.allow_tf32 ? "tf32" : "")))
         << what;
     ++atoms[atom_of(*lowering)];
+    computed += loop.name == "down_rounded" ? 1 : 0;
+    for (const Choice& choice : lowering->trail())
+      if (print(choice.value) == "registers") ++registers[choice.knob];
+    const bool made = loop.name == "down_rounded" || print(lowering->trail()).find("=registers") != std::string::npos;
+    EXPECT_TRUE(has_fragments(kernel) || !made) << what;
   }
+  EXPECT_GE(computed, 3);
+  EXPECT_GE(registers["mma.a"], 3);
+  EXPECT_GE(registers["mma.b"], 3);
   for (const ir::mma::Atom& atom : ir::mma::atoms())
     EXPECT_GE(atoms[atom.name], atom.of_warpgroup() ? 0 : 3) << atom.name;
 }
@@ -126,7 +136,8 @@ TEST_P(Products, OfF32AreOfRoundedFactors) {
   for (std::uint64_t seed = 1; found < 10; ++seed) {
     Rng rng(seed);
     const ir::Program loop = drawn_loop(rng);
-    const auto lowering = loop.allow_tf32 ? drawn_schedule(loop, target, rng) : std::nullopt;
+    const bool loads = loop.allow_tf32 && loop.name != "down_rounded";  // factors that are inputs
+    const auto lowering = loads ? drawn_schedule(loop, target, rng) : std::nullopt;
     if (!lowering) continue;
     ++found;
     ir::Program strict = loop;
@@ -173,6 +184,8 @@ TEST(ProductFaults, ShowInEverySchedule) {
     strict.allow_tf32 = false;  // inputs of any bits
     EXPECT_TRUE(rounds == loop.allow_tf32 && (!rounds || !finding(strict, exact, seed).empty()))
         << "factors that are not rounded, seed " << seed;
+    EXPECT_TRUE(!has_fragments(kernel) || !finding(loop, with_fragments_reversed(kernel), seed).empty())
+        << "elements of a fragment in other places, seed " << seed;
     EXPECT_NE(
         finding(loop, edited<ir::Mma>(kernel, [](ir::Mma& s) { std::swap(s.sums.front(), s.sums.back()); }), seed), "")
         << "sums of other rows, seed " << seed;

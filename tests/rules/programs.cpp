@@ -1,5 +1,7 @@
 #include "rules/programs.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -61,6 +63,30 @@ const Kernel& kernel(std::string_view name) {
   const auto found = std::find_if(all.begin(), all.end(), [&](const Kernel& k) { return k.name == name; });
   CHECK(found != all.end());
   return *found;
+}
+
+ir::Program down_rounded(ir::DType dtype, const ir::Symbols& symbols) {
+  std::string text = kernel("down_rounded").text;
+  const auto replace = [&](const std::string& from, std::string_view to) {
+    for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+      text.replace(at, from.size(), to);
+  };
+  const bool bits = ir::is_float16(dtype);
+  replace("round_bf16", bits ? fmt::format("round_{}", name(dtype)) : "round_tf32");
+  replace(": bf16", fmt::format(": {}", name(dtype)));
+  ir::Program loop = ir::parse(text, symbols, "down_rounded");
+  loop.allow_tf32 = !bits;
+  return loop;
+}
+
+bool has_fragments(const ir::Program& kernel) {
+  bool found = false;
+  ir::for_each(kernel.body, [&](const ir::Stmt& stmt) { found |= stmt.as<ir::Pack>() != nullptr; });
+  return found;
+}
+
+ir::Program with_fragments_reversed(const ir::Program& kernel) {
+  return edited<ir::Pack>(kernel, [](ir::Pack& s) { std::ranges::reverse(s.values); });
 }
 
 std::string finding(const ir::Program& loop, const ir::Program& program, std::uint64_t seed) {

@@ -51,6 +51,12 @@ ir::Program edited(ir::Program program, Edit edit) {
   return program;
 }
 
+/// tests/kernels/down_rounded.loop with operands of this type; f32: rounded to tf32.
+ir::Program down_rounded(ir::DType, const ir::Symbols&);
+/// Do its threads make elements of fragments? And the same with those of each in another order, a fault.
+bool has_fragments(const ir::Program& kernel);
+ir::Program with_fragments_reversed(const ir::Program& kernel);
+
 /// Statements that the interpreter executes, lanes counted one by one.
 double lane_steps(const ir::Program&);
 

@@ -25,12 +25,14 @@ using ::testing::HasSubstr;
 ir::Program drawn_loop(Rng& rng) {
   constexpr std::array kernels = {"matmul", "linear", "matmul_transposed_b", "linear_bias", "matmul_silu"};
   constexpr std::array<std::int64_t, 4> sides = {64, 72, 128, 192}, depths = {32, 64, 96, 128};
-  const Kernel& drawn = kernel(kernels.at(rng.below(kernels.size())));
+  const ir::DType dtype = rng.below(2) == 0 ? ir::DType::f16 : ir::DType::bf16;
+  const bool computed = rng.below(3) == 0;
+  const Kernel& drawn = kernel(computed ? "down_rounded" : kernels.at(rng.below(kernels.size())));
   ir::Symbols symbols;
   for (const std::string& symbol : drawn.symbols)
     symbols[symbol] = symbol == "K" ? depths.at(rng.below(depths.size())) : sides.at(rng.below(sides.size()));
+  if (computed) return down_rounded(dtype, symbols);
   ir::Program loop = ir::parse(drawn.text, symbols, drawn.name);
-  const ir::DType dtype = rng.below(2) == 0 ? ir::DType::f16 : ir::DType::bf16;
   for (ir::Buffer& buffer : loop.buffers)
     if (buffer.role == ir::Role::input || rng.below(2) == 0) buffer.dtype = dtype;
   return loop;
@@ -67,7 +69,7 @@ class Warpgroups : public testing::TestWithParam<bool> {};
 
 TEST_P(Warpgroups, OfRandomSchedulesAreRight) {
   Target target = load_target("sm_90");
-  int found = 0;
+  int found = 0, computed = 0, loaded = 0;
   for (std::uint64_t seed = test_options().seed; found < 20; ++seed) {
     ASSERT_LT(seed, test_options().seed + 4000);
     Rng rng(seed);
@@ -88,7 +90,10 @@ TEST_P(Warpgroups, OfRandomSchedulesAreRight) {
     EXPECT_THAT(source.text, HasSubstr("wgmma.mma_async")) << what;
     EXPECT_TRUE(source.architecture_specific) << what;
     EXPECT_EQ(source.text.find("if (thread >= ") != std::string::npos, GetParam()) << what;
+    (loop.name == "down_rounded" ? computed : loaded) += has_fragments(kernel) ? 1 : 0;
   }
+  EXPECT_GE(computed, 2);
+  EXPECT_GE(loaded, 2);
 }
 
 INSTANTIATE_TEST_SUITE_P(AllThreadsCopyOrSomeOnly, Warpgroups, testing::Values(false, true));
@@ -196,8 +201,8 @@ bool fills_slots_again(const ir::Program& kernel) {
 
 TEST(WarpgroupFaults, ShowInEverySchedule) {
   const Target target = load_target("sm_90");
-  int found = 0;
-  for (std::uint64_t seed = 1; found < 8; ++seed) {
+  int found = 0, of_registers = 0;
+  for (std::uint64_t seed = 1; found < 8 || of_registers < 3; ++seed) {
     ASSERT_LT(seed, 4000U);
     Rng rng(seed);
     const ir::Program loop = drawn_loop(rng);
@@ -207,6 +212,11 @@ TEST(WarpgroupFaults, ShowInEverySchedule) {
     if (!fills_slots_again(kernel)) continue;
     ++found;
     ASSERT_EQ(finding(loop, kernel, seed), "");
+    if (has_fragments(kernel)) {
+      ++of_registers;
+      EXPECT_NE(finding(loop, with_fragments_reversed(kernel), seed), "")
+          << "elements of a fragment in other places, seed " << seed << ": " << print(lowering->trail());
+    }
     for (const Fault& fault : faults())
       EXPECT_NE(finding_in_any_order(loop, fault.plant(kernel), seed), "")
           << fault.name << ", seed " << seed << ": " << print(lowering->trail()) << "\n"
