@@ -12,6 +12,7 @@
 #include "ir/walk.h"
 #include "rules/cost/fragments.h"
 #include "rules/cost/resources.h"
+#include "rules/tile/helpers/common.h"
 
 namespace deplo::rules::materializer {
 namespace {
@@ -212,8 +213,7 @@ class ProductLowering {
       own = 1;
       if (const auto* load = stmt->as<ir::Load>()) {
         if (width > 1 && depends_on_turn(load->index)) own = width;
-        const ir::DType dtype =
-            &*stmt == factor.made_by.back() && ir::is_float16(element_) ? element_ : load->type.dtype;
+        const ir::DType dtype = stmt == factor.made_by.back() && ir::is_float16(element_) ? element_ : load->type.dtype;
         std::vector<ir::Expr> index = stages_.place(load->buffer, placed(load->index, place, names, instance));
         names[value] = kernel_.fresh(value);
         to.emplace_back(ir::Load{names[value], {dtype, own}, load->buffer, std::move(index)});
@@ -255,12 +255,14 @@ class ProductLowering {
     return replication_.at(result, instance);
   }
 
-  // All that its value follows from, and that differs between two turns, are aligned pairs in memory.
+  // All that its value follows from, and that differs between two turns, are aligned pairs in memory. A load by a value
+  // is of one element.
   bool loads_neighbours(const ir::mma::Factor& factor, const ir::Substitution& place, const Instance& instance) const {
     if (product_.atom->packed() == 1) return false;
     return std::ranges::all_of(factor.made_by, [&](const ir::Stmt* stmt) {
       if (const auto* index = stmt->as<ir::Index>()) return !ir::depends_on(index->value, loop_.axis.name);
       const auto* load = stmt->as<ir::Load>();
+      if (load != nullptr && gathers(kernel_.tile_program, load->index)) return false;
       if (load == nullptr || !depends_on_turn(load->index)) return true;
       const auto in_lane = [&](int lane) {
         return stages_.place(load->buffer, placed(load->index, at_lane(place, lane), {}, instance));
