@@ -1,6 +1,7 @@
 // The statements that Kernel IR adds: shared memory, barriers, and asynchronous copies.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -246,12 +247,17 @@ struct MbarrierArriveExpectTx {
   static void parts(auto& s, auto& see) { see(Use::refers, s.barrier), see(s.slot); }
   bool operator==(const MbarrierArriveExpectTx&) const = default;
 };
-/// The thread arrives: who waits for the phase sees what it did before.
+/// The thread arrives: who waits for the phase sees what it did before. Given a `block` of the cluster, it arrives at the
+/// barrier of that block (PTX ISA, "mapa").
 struct MbarrierArrive {
   std::string barrier;
   Expr slot;
+  std::optional<Expr> block = std::nullopt;
   static constexpr Levels levels = Levels::kernel;
-  static void parts(auto& s, auto& see) { see(Use::refers, s.barrier), see(s.slot); }
+  static void parts(auto& s, auto& see) {
+    see(Use::refers, s.barrier), see(s.slot);
+    if (s.block) see(*s.block);
+  }
   bool operator==(const MbarrierArrive&) const = default;
 };
 /// Waits until the phase of this parity (0 or 1) is complete.
@@ -274,7 +280,8 @@ struct TmaDescriptor {
   bool operator==(const TmaDescriptor&) const = default;
 };
 /// The thread starts to copy the box at `coordinates` to `buffer` from `index` on, in the box's order; what lies
-/// outside the source is 0. The bytes of the whole box are reported to the barrier.
+/// outside the source is 0. The bytes of the whole box are reported to the barrier. By `multicast` the box
+/// arrives at this place of every block of the cluster, and is reported to the barrier of each.
 struct TmaLoad {
   std::string buffer;
   std::vector<Expr> index;
@@ -282,6 +289,7 @@ struct TmaLoad {
   std::vector<Expr> coordinates;  // one per dimension of the source
   std::string barrier;
   Expr slot;
+  bool multicast = false;
   static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) {
     see(Use::refers, s.descriptor), see(s.coordinates), see(Use::refers, s.barrier), see(s.slot);

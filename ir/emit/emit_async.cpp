@@ -92,8 +92,11 @@ void Emitter::emit(const MbarrierArriveExpectTx& s) {
 
 void Emitter::emit(const MbarrierArrive& s) {
   CHECK(cuda());
-  helpers_.insert(Helper::mbarrier_arrive);
-  print("mbarrier_arrive(&{}[{}]);", s.barrier, code(s.slot));
+  helpers_.insert(s.block ? Helper::mbarrier_arrive_afar : Helper::mbarrier_arrive);
+  if (s.block)
+    print("mbarrier_arrive_afar(&{}[{}], {});", s.barrier, code(s.slot), code(*s.block));
+  else
+    print("mbarrier_arrive(&{}[{}]);", s.barrier, code(s.slot));
 }
 
 void Emitter::emit(const MbarrierWait& s) {
@@ -131,15 +134,19 @@ std::string Emitter::first_warp_elects() const {
 }
 
 void Emitter::emit(const TmaLoad& s) {
-  constexpr std::array ranks = {Helper::tma_load_1d, Helper::tma_load_2d, Helper::tma_load_3d, Helper::tma_load_4d,
-                                Helper::tma_load_5d};
+  constexpr std::array to_block = {Helper::tma_load_1d, Helper::tma_load_2d, Helper::tma_load_3d, Helper::tma_load_4d,
+                                   Helper::tma_load_5d};
+  constexpr std::array to_cluster = {Helper::tma_multicast_1d, Helper::tma_multicast_2d, Helper::tma_multicast_3d,
+                                     Helper::tma_multicast_4d, Helper::tma_multicast_5d};
   const std::size_t rank = s.coordinates.size();
-  CHECK(cuda() && rank >= 1 && rank <= ranks.size());
-  helpers_.insert(ranks[rank - 1]);
+  CHECK(cuda() && rank >= 1 && rank <= to_block.size());
+  helpers_.insert((s.multicast ? to_cluster : to_block)[rank - 1]);
+  // PTX ISA, "cp.async.bulk.tensor": a target without the letter may do it at a substantially lower speed.
+  source_.architecture_specific |= s.multicast;
   std::string coordinates;  // the hardware counts from the innermost dimension
   for (std::size_t i = rank; i-- > 0;) coordinates += code(s.coordinates[i]) + ", ";
-  print("tma_load_{}d(&{}, {}, {}&{}[{}]);", rank, element(s.buffer, s.index), s.descriptor, coordinates, s.barrier,
-        code(s.slot));
+  print("tma_{}_{}d(&{}, {}, {}&{}[{}]{});", s.multicast ? "multicast" : "load", rank, element(s.buffer, s.index),
+        s.descriptor, coordinates, s.barrier, code(s.slot), s.multicast ? ", " + mask_of(source_.cluster) : "");
 }
 
 // The threads beside the block's leave when one of their first warp is done: behind it stands what the others do.

@@ -124,6 +124,20 @@ std::string mbarrier_arrive() {
                      inlined);
 }
 
+// The same barrier of another block of the cluster, as CUTLASS's ClusterBarrier arrives there. What follows the phase are
+// copies over elements that these threads have read; `.release.cluster` would make each arrival wait for all that the
+// thread ever stored (MEMBAR.ALL.GPU).
+std::string mbarrier_arrive_afar() {
+  return fmt::format(R"({} void mbarrier_arrive_afar(unsigned long long* barrier, int block) {{
+  unsigned afar;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;"
+      : "=r"(afar) : "r"((unsigned)__cvta_generic_to_shared(barrier)), "r"(block));
+  asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" :: "r"(afar) : "memory");
+}}
+)",
+                     inlined);
+}
+
 // try_wait may return early; between two looks the warp sleeps, at most the nanoseconds of the hint.
 std::string mbarrier_wait() {
   return fmt::format(R"({} void mbarrier_wait(unsigned long long* barrier, int phase) {{
@@ -138,16 +152,22 @@ std::string mbarrier_wait() {
                      inlined);
 }
 
+struct Coordinates {
+  explicit Coordinates(int rank, int first_operand) {
+    for (int i = 0; i < rank; ++i) {
+      parameters += fmt::format("int c{}, ", i);
+      places += fmt::format("{}%{}", i == 0 ? "" : ", ", i + first_operand);
+      values += fmt::format(", \"r\"(c{})", i);
+    }
+  }
+  std::string parameters, places, values;
+};
+
 // The destination is of the own block. PTX says so from version 8.6 on; before, shared::cluster takes its addresses too,
 // but an architecture whose blocks share no memory (sm_120) calls a function to look whose an address is. The compilers
 // of sm_100 and later know 8.6.
 std::string tma_load(int rank) {
-  std::string parameters, places, values;
-  for (int i = 0; i < rank; ++i) {
-    parameters += fmt::format("int c{}, ", i);
-    places += fmt::format("{}%{}", i == 0 ? "" : ", ", i + 3);
-    values += fmt::format(", \"r\"(c{})", i);
-  }
+  const Coordinates of(rank, 3);
   return fmt::format(
       R"({0} void tma_load_{1}d(void* shared, const CUtensorMap& map, {2}unsigned long long* barrier) {{
   asm volatile("cp.async.bulk.tensor.{1}d."
@@ -161,7 +181,21 @@ std::string tma_load(int rank) {
                   "r"((unsigned)__cvta_generic_to_shared(barrier)){4} : "memory");
 }}
 )",
-      inlined, rank, parameters, places, values);
+      inlined, rank, of.parameters, of.places, of.values);
+}
+
+// To the same place in each block of the mask, whose barrier at the same place counts the bytes.
+std::string tma_multicast(int rank) {
+  const Coordinates of(rank, 4);
+  return fmt::format(
+      R"({0} void tma_multicast_{1}d(void* shared, const CUtensorMap& map, {2}unsigned long long* barrier, int blocks) {{
+  asm volatile("cp.async.bulk.tensor.{1}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster "
+               "[%0], [%1, {{{3}}}], [%2], %3;"
+               :: "r"((unsigned)__cvta_generic_to_shared(shared)), "l"(&map),
+                  "r"((unsigned)__cvta_generic_to_shared(barrier)), "h"((unsigned short)blocks){4} : "memory");
+}}
+)",
+      inlined, rank, of.parameters, of.places, of.values);
 }
 
 // OpenCL 1.2 adds integers only.
@@ -230,6 +264,8 @@ std::string definition(Helper helper) {
       return mbarrier_arrive_expect_tx();
     case Helper::mbarrier_arrive:
       return mbarrier_arrive();
+    case Helper::mbarrier_arrive_afar:
+      return mbarrier_arrive_afar();
     case Helper::mbarrier_wait:
       return mbarrier_wait();
     case Helper::atomic_add_float:
@@ -238,6 +274,12 @@ std::string definition(Helper helper) {
       return bf16_pairs;
     case Helper::bf16_dot:
       return bf16_dot;
+    case Helper::tma_multicast_1d:
+    case Helper::tma_multicast_2d:
+    case Helper::tma_multicast_3d:
+    case Helper::tma_multicast_4d:
+    case Helper::tma_multicast_5d:
+      return tma_multicast(static_cast<int>(helper) - static_cast<int>(Helper::tma_multicast_1d) + 1);
     default:
       return tma_load(static_cast<int>(helper) - static_cast<int>(Helper::tma_load_1d) + 1);
   }

@@ -70,10 +70,10 @@ bool is_vector_type(std::string_view name) {
 
 bool is_reserved(std::string_view name) {
   return contains(keywords, name) || contains(functions, name) || contains(own, name) || is_vector_type(name) ||
-         starts_with_any(name, {"__",        "CLK_",      "atomic",     "bf16_",     "cl_",        "cluster_load_",
-                                "convert_",  "cp_async_", "f16_",       "get_",      "ld_matrix_", "mbarrier_",
-                                "mma_",      "native_",   "round_bf16", "round_f16", "round_tf32", "simd_",
-                                "tma_load_", "vload",     "vstore",     "wgmma_"});
+         starts_with_any(name, {"__",        "CLK_",           "atomic",     "bf16_",     "cl_",        "cluster_load_",
+                                "convert_",  "cp_async_",      "f16_",       "get_",      "ld_matrix_", "mbarrier_",
+                                "mma_",      "native_",        "round_bf16", "round_f16", "round_tf32", "simd_",
+                                "tma_load_", "tma_multicast_", "vload",      "vstore",    "wgmma_"});
 }
 
 }  // namespace deplo::ir

@@ -18,19 +18,19 @@ using Memory = std::map<std::string, std::vector<double>, std::less<>>;
 struct Limits {
   std::int64_t shared_bytes = 0;  // of a block; 0: any
   std::int64_t blocks = 0;        // the first so many run, whole clusters; 0: all
-  std::uint64_t seed = 0;         // of the order in which a Produce runs beside its block
+  std::uint64_t seed = 0;         // of the order in which blocks of a cluster and their Produce run beside each other
 };
 
 /// Whether elements of 16-bit outputs are rounded when they are written, or only where the program reads them again.
 enum class Outputs : std::uint8_t { rounded, exact };
 
-/// Executes the program at any level, block by block with all threads of a block in lockstep, on `memory` in place.
+/// Executes the program at any level, cluster by cluster with all threads of a block in lockstep, on `memory` in place.
 /// Every buffer must be there with its size. Unwritten output elements keep their value (poison them to see it), but
 /// those of zeroed_buffers() start at 0. Elements of 16-bit inputs are rounded first. Throws Error with the statement, block and thread on an index out of range, a
 /// read of shared memory that nothing wrote, a race between threads with no Sync between, a read or an overwrite of an
 /// asynchronous copy that was not waited for, a phase of an mbarrier that never completes, a Sync in divergent control
-/// flow, a misaligned asynchronous copy, a read of another block's shared memory with no ClusterSync before or behind
-/// it, or more shared memory than the limit.
+/// flow, a misaligned asynchronous copy, a use of another block's shared memory or barriers with no ClusterSync before
+/// or behind it, or more shared memory than the limit.
 void interpret(const Program&, Memory& memory, const Limits& limits = {}, Outputs outputs = Outputs::rounded);
 
 /// The same of a Loop program, outputs exact; returns, of each element of each output, how far rounding in f32 may take

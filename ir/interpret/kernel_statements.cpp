@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "core/error.h"
 #include "ir/hardware/tma.h"
@@ -13,6 +14,14 @@ namespace deplo::ir::exec {
 namespace {
 
 bool is_active(Mask mask, int lane) { return mask == nullptr || mask[lane] != 0; }
+
+int checked_rank(const Machine& m, const Index& block, int lane) {
+  const std::int64_t rank = m.lanes.at(block, lane);
+  if (rank < 0 || rank >= m.cluster)
+    m.lanes.fail("index out of range: block " + std::to_string(rank) + " of a cluster of " + std::to_string(m.cluster),
+                 lane);
+  return static_cast<int>(rank);
+}
 
 struct RunInit {
   std::size_t dst;
@@ -83,11 +92,7 @@ struct RunClusterLoad {
     const Offsets offsets = m.locate(from, mask);
     for (int l = 0; l < m.lanes.count; ++l) {
       if (!is_active(mask, l)) continue;
-      const std::int64_t rank = m.lanes.at(block, l);
-      if (rank < 0 || rank >= m.cluster)
-        m.lanes.fail(
-            "index out of range: block " + std::to_string(rank) + " of a cluster of " + std::to_string(m.cluster), l);
-      SharedState& of = m.shared_of(static_cast<int>(rank));
+      SharedState& of = m.shared_of(checked_rank(m, block, l));
       Shared& shared = of.buffers[static_cast<std::size_t>(from.buffer)];
       for (int w = 0; w < from.lanes; ++w)
         m.lanes.element(dst, w)[l] =
@@ -134,7 +139,7 @@ Mask producer_mask(const Machine& m) {
 template <class F>
 void emit_copying(Compiler& c, F run, std::function<bool(Machine&)> ready = {}) {
   if (!c.producing) return c.emit(std::move(run));
-  auto step = std::make_shared<Producer::Step>();
+  auto step = std::make_shared<ProducerState::Step>();
   step->source = &c.statement();
   step->run = [run](Machine& m) mutable { run(m, producer_mask(m)); };
   step->ready = std::move(ready);
@@ -145,10 +150,23 @@ struct RunMbarrierArrive {
   int barrier;
   Index slot;
   std::int64_t bytes;
+  std::optional<Index> block;  // at whose barrier; else the own one's
 
   void operator()(Machine& m, Mask mask) const {
-    for (int l = 0; l < m.lanes.count; ++l)
-      if (is_active(mask, l)) m.copies.arrive(barrier, m.lanes.at(slot, l), bytes, l);
+    const Arrival arrival = {m.lanes.rank, m.shared.clock};
+    std::vector<std::int64_t> slots(static_cast<std::size_t>(m.lanes.count));
+    std::vector<int> ranks(slots.size(), arrival.rank);
+    for (int l = 0; l < m.lanes.count; ++l) {
+      if (!is_active(mask, l)) continue;
+      slots[static_cast<std::size_t>(l)] = m.lanes.at(slot, l);
+      if (block) ranks[static_cast<std::size_t>(l)] = checked_rank(m, *block, l);
+    }
+    const auto arrive = [&](int rank) {
+      for (int l = 0; l < m.lanes.count; ++l)
+        if (const auto i = static_cast<std::size_t>(l); is_active(mask, l) && ranks[i] == rank)
+          m.copies.arrive(barrier, slots[i], bytes, l, arrival);
+    };
+    block ? m.for_each_block(arrive) : arrive(arrival.rank);
     if (m.shared.producing) return;
     ++m.shared.clock;  // what follows is behind the arrival
     m.producer.pass(m);
@@ -164,7 +182,7 @@ struct RunMbarrierWait {
     const bool all = m.lanes.all(mask);
     if (all && !m.shared.producing) {
       const std::int64_t at = m.lanes.at(slot, 0), parity = m.lanes.at(phase, 0);
-      m.producer.serve(m, [&] { return m.copies.completes(barrier, at, parity); });
+      m.wait_until([&] { return m.copies.completes(barrier, at, parity); });  // else the wait itself says so
     }
     for (int l = 0; l < m.lanes.count; ++l)
       if (is_active(mask, l))
@@ -181,6 +199,7 @@ struct RunTmaLoad {
   std::vector<Index> coordinates;
   int barrier;
   Index slot;
+  bool multicast;
 
   void operator()(Machine& m, Mask mask) {
     const Offsets offsets = m.locate(to, mask);
@@ -196,18 +215,26 @@ struct RunTmaLoad {
                      l);
       if (offsets[l] + count > std::ssize(target.cells))
         m.lanes.fail("index out of range: a box of " + std::to_string(count) + " elements leaves " + target.name, l);
-      Barrier::Slot& phase = m.copies.slot(barrier, m.lanes.at(slot, l), l);
-      load_box(m, offsets[l], l);
-      phase.flights.push_back({to.buffer, offsets[l], count, l});
-      phase.delivered += count * element;
+      const std::int64_t number = m.lanes.at(slot, l);
+      std::vector<std::int64_t> origin;
+      for (const Index& index : coordinates) origin.push_back(m.lanes.at(index, l));
+      const int own = m.lanes.rank;
+      Clocks seen = m.shared.seen;
+      const auto deliver = [&](int rank) {
+        Barrier::Slot& phase = m.copies.slot(barrier, number, l, own);
+        m.shared.known = seen[rank];
+        load_box(m, offsets[l], origin, l);
+        phase.flights.push_back({to.buffer, offsets[l], count, l});
+        phase.delivered += count * element;
+      };
+      multicast ? m.for_each_block(deliver) : deliver(own);
     }
   }
 
-  void load_box(Machine& m, std::int64_t first, int lane) const {
+  void load_box(Machine& m, std::int64_t first, const std::vector<std::int64_t>& origin, int lane) const {
     const Global& from = m.global.buffers[static_cast<std::size_t>(source)];
     Shared& target = m.shared.buffers[static_cast<std::size_t>(to.buffer)];
-    std::vector<std::int64_t> origin, position(box.size(), 0);
-    for (const Index& index : coordinates) origin.push_back(m.lanes.at(index, lane));
+    std::vector<std::int64_t> position(box.size(), 0);
     for (std::int64_t n = 0; position[0] < box[0]; ++n) {
       std::int64_t offset = 0;
       bool inside = true;
@@ -309,16 +336,17 @@ void compile(Compiler& c, const MbarrierInit& s) {
 
 void compile(Compiler& c, const MbarrierArriveExpectTx& s) {
   const int barrier = known_barrier(c, s.barrier);
-  emit_copying(c, RunMbarrierArrive{barrier, c.index(s.slot), s.bytes});
+  emit_copying(c, RunMbarrierArrive{barrier, c.index(s.slot), s.bytes, std::nullopt});
 }
 
 void compile(Compiler& c, const MbarrierArrive& s) {
   const int barrier = known_barrier(c, s.barrier);
-  c.emit(RunMbarrierArrive{barrier, c.index(s.slot), 0});
+  RunMbarrierArrive run{barrier, c.index(s.slot), 0, std::nullopt};
+  if (s.block) run.block = c.index(*s.block);
+  c.emit(std::move(run));
 }
 
 void compile(Compiler& c, const Produce& s) {
-  if (c.machine.cluster > 1) c.fail("expected blocks without a cluster");
   c.producing = true;
   Code body = c.code_of(s.body);
   c.producing = false;
@@ -363,7 +391,7 @@ void compile(Compiler& c, const TmaLoad& s) {
   std::vector<Index> coordinates;
   for (const Expr& e : s.coordinates) coordinates.push_back(c.index(e));
   emit_copying(c, RunTmaLoad{std::move(to), c.global(d.source), d.box, d.swizzle, std::move(coordinates), barrier,
-                             std::move(slot)});
+                             std::move(slot), s.multicast});
 }
 
 }  // namespace deplo::ir::exec

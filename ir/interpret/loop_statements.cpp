@@ -35,16 +35,14 @@ struct RunStridedLoop {
   void operator()(Machine& m, Mask mask) {
     std::vector<std::int64_t>& v = m.lanes.variables[static_cast<std::size_t>(variable)].lanes;
     m.lanes.evaluate(start, v.data());
+    const auto is_inside = [&](std::size_t l) { return (mask == nullptr || mask[l] != 0) && v[l] < extent; };
     for (;;) {
       int active = 0;
-      for (std::size_t l = 0; l < v.size(); ++l) {
-        inside[l] = (mask == nullptr || mask[l] != 0) && v[l] < extent ? 1 : 0;
-        active += inside[l];
-      }
+      for (std::size_t l = 0; l < v.size(); ++l) active += inside[l] = is_inside(l) ? 1 : 0;
       if (active == 0) return;
       m.execute(body, active == m.lanes.count ? nullptr : inside.data());
-      for (std::size_t l = 0; l < v.size(); ++l)
-        if (inside[l] != 0 && __builtin_add_overflow(v[l], step, &v[l])) v[l] = INT64_MAX;
+      for (std::size_t l = 0; l < v.size(); ++l)  // `inside` may be another block's by now
+        if (is_inside(l) && __builtin_add_overflow(v[l], step, &v[l])) v[l] = INT64_MAX;
     }
   }
 };

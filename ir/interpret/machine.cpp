@@ -14,11 +14,11 @@ void Machine::run() {
   std::int64_t blocks = 1;
   for (const auto& axis : block_axes) blocks *= axis.second;
   if (cluster > 1)
-    waiting_.assign(static_cast<std::size_t>(cluster), BlockState{lanes.values, shared, copies, products});
+    waiting_.assign(static_cast<std::size_t>(cluster),
+                    BlockState{lanes.variables, lanes.values, shared, copies, products, producer});
   for (first_ = 0; first_ < std::min(blocks, most_blocks); first_ += cluster) run_cluster();
 }
 
-// Each block runs as far as the next statement of the cluster.
 void Machine::run_cluster() {
   for_each_block([&](int) {
     shared.start_block();
@@ -26,25 +26,69 @@ void Machine::run_cluster() {
     products.start_block();
     producer.start_block(seed + static_cast<std::uint64_t>(lanes.block));
   });
-  for (auto at = code.begin(); at != code.end();) {
-    const auto stop = std::find_if(at, code.end(), [](const Instruction& i) { return i.of_cluster; });
-    for_each_block([&](int) { execute({at, stop}, nullptr); });
-    if (stop != code.end()) execute({stop, stop + 1}, nullptr);
-    at = stop == code.end() ? stop : stop + 1;
-  }
+  arrived_ = 0;
+  if (cluster == 1)
+    run_block();
+  else
+    turns_.run(cluster, seed + static_cast<std::uint64_t>(first_), [&](int rank) {
+      enter(rank);
+      run_block();
+    });
   for_each_block([&](int) {
-    producer.finish(*this);
     shared.check_finished();
     copies.check_completed();
     products.check_finished();
   });
 }
 
+void Machine::run_block() {
+  for (Instruction& instruction : code)
+    if (instruction.of_cluster)
+      meet(instruction);
+    else
+      execute({&instruction, 1}, nullptr);
+  if (!wait_until([&] { return producer.is_done(); })) producer.fail();
+}
+
+// The last block that comes executes the statement for all. Threads that only copy do not come: the others wait until
+// those have ended (PTX ISA, "barrier.cluster": of all threads that have not exited).
+void Machine::meet(Instruction& instruction) {
+  if (!wait_until([&] { return producer.is_done(); })) producer.fail();
+  const std::int64_t meeting = meetings_;
+  if (++arrived_ == cluster) {
+    arrived_ = 0;
+    ++meetings_;
+    execute({&instruction, 1}, nullptr);
+  } else if (!wait_until([&] { return meetings_ > meeting; })) {
+    throw Error("would hang: not all blocks of the cluster come to `" + text_of(*instruction.source) + "`");
+  }
+}
+
+bool Machine::wait_until(const std::function<bool()>& done) {
+  const int own = lanes.rank;
+  const Stmt* const statement = lanes.statement;
+  const auto yield = [&](bool moved) {
+    const bool goes_on = turns_.yield(moved);
+    enter(own);
+    lanes.statement = statement;
+    return goes_on;
+  };
+  if (cluster > 1 && turns_.wants_to_yield()) yield(true);
+  bool moved = true;  // the block's threads have come here
+  for (;;) {
+    const std::size_t before = producer.next;
+    producer.serve(*this, done);
+    if (done()) return true;
+    if (cluster == 1 || !yield(moved || producer.next > before)) return false;
+    moved = false;
+  }
+}
+
 void Machine::enter(int rank) {
-  if (rank != rank_) {
-    exchange(waiting_[static_cast<std::size_t>(rank_)]);
+  if (rank != lanes.rank) {
+    exchange(waiting_[static_cast<std::size_t>(lanes.rank)]);
     exchange(waiting_[static_cast<std::size_t>(rank)]);
-    rank_ = rank;
+    lanes.rank = rank;
   }
   lanes.block = first_ + rank;
   std::int64_t rest = lanes.block;
@@ -55,10 +99,12 @@ void Machine::enter(int rank) {
 }
 
 void Machine::exchange(BlockState& state) {
+  std::swap(lanes.variables, state.variables);
   std::swap(lanes.values, state.values);
   std::swap(static_cast<SharedState&>(shared), state.shared);
   std::swap(static_cast<CopyState&>(copies), state.copies);
   std::swap(static_cast<ProductState&>(products), state.products);
+  std::swap(static_cast<ProducerState&>(producer), state.producer);
 }
 
 void Machine::execute(std::span<Instruction> body, Mask mask) {

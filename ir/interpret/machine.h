@@ -14,6 +14,7 @@
 #include "ir/interpret/block/producer.h"
 #include "ir/interpret/block/shared_memory.h"
 #include "ir/interpret/rounding.h"
+#include "ir/interpret/turns.h"
 
 namespace deplo::ir::exec {
 
@@ -31,10 +32,12 @@ using FreeValues = std::map<std::string, std::int64_t, std::less<>>;
 
 /// What a block keeps while another one of its cluster runs.
 struct BlockState {
+  std::vector<Variable> variables;
   std::vector<double> values;
   SharedState shared;
   CopyState copies;
   ProductState products;
+  ProducerState producer;
 };
 
 struct Machine {
@@ -50,7 +53,7 @@ struct Machine {
   AsyncCopies copies{lanes, shared};
   MatrixProducts products{lanes, shared};
   Producer producer{lanes};
-  std::uint64_t seed = 0;                                // of the order of the producer and the block
+  std::uint64_t seed = 0;                                // of the order of blocks and their producers
   std::vector<std::pair<int, std::int64_t>> block_axes;  // variable, extent; the cluster's last
   int cluster = 1;                                       // blocks of a cluster
   std::int64_t most_blocks = INT64_MAX;                  // that run
@@ -63,9 +66,16 @@ struct Machine {
   /// Calls f(rank) for each block of the cluster, as that block.
   template <class F>
   void for_each_block(F&& f) {
+    const int own = lanes.rank;
     for (int rank = 0; rank < cluster; ++rank) enter(rank), f(rank);
+    enter(own);
   }
-  SharedState& shared_of(int rank) { return rank == rank_ ? shared : waiting_[static_cast<std::size_t>(rank)].shared; }
+  /// The block's threads wait until `done`: its producer and the other blocks of the cluster go on. False: that will
+  /// never be. All threads wait, as other blocks overwrite the masks of this one.
+  bool wait_until(const std::function<bool()>& done);
+  SharedState& shared_of(int rank) {
+    return rank == lanes.rank ? shared : waiting_[static_cast<std::size_t>(rank)].shared;
+  }
   /// All threads of the block reach the statement.
   void converge(Mask) const;
   void barrier(Mask);
@@ -78,12 +88,16 @@ struct Machine {
 
  private:
   void run_cluster();
+  void run_block();
+  void meet(Instruction&);
   void enter(int rank);
   void exchange(BlockState&);
 
   std::int64_t first_ = 0;           // block of the cluster that runs
-  int rank_ = 0;                     // of the block whose state the machine has
-  std::vector<BlockState> waiting_;  // of the others, by rank
+  std::vector<BlockState> waiting_;  // of the blocks that do not run, by rank
+  Turns turns_;
+  int arrived_ = 0;            // blocks that have come to the next statement of the cluster
+  std::int64_t meetings_ = 0;  // such statements that they have executed
 };
 
 }  // namespace deplo::ir::exec

@@ -245,6 +245,10 @@ Stmt mbarrier_arrive(Terms& in) {
   MbarrierArrive s;
   in.expect("(");
   in.slot(s.barrier, s.slot);
+  if (in.take_if(",")) {
+    in.expect({"block", "="});
+    s.block = in.expression();
+  }
   in.expect(")");
   return s;
 }
@@ -295,6 +299,10 @@ Stmt tma_load(Terms& in) {
   in.element(s.descriptor, s.coordinates);
   in.expect(",");
   in.slot(s.barrier, s.slot);
+  if (in.take_if(",")) {
+    in.expect("multicast");
+    s.multicast = true;
+  }
   in.expect(")");
   return s;
 }

@@ -362,6 +362,7 @@ class Printer {
   void statement(const MbarrierArrive& s, int) {
     out += "MbarrierArrive(";
     access(s.barrier, {s.slot});
+    if (s.block) out.append(", block=").append(print(*s.block));
     out += ")\n";
   }
   void statement(const MbarrierWait& s, int) {
@@ -390,7 +391,7 @@ class Printer {
     access(s.descriptor, s.coordinates);
     out += ", ";
     access(s.barrier, {s.slot});
-    out += ")\n";
+    out += s.multicast ? ", multicast)\n" : ")\n";
   }
 };
 

@@ -2,6 +2,7 @@
 // barriers that they report to.
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "ir/hardware/float16.h"
 #include "ir/hardware/mma.h"
@@ -231,11 +232,7 @@ void check(Context& c, const ClusterLoad& l) {
   check_type(l.type, c.program.level);
   const Name& buffer = check_shared_access(c, l.buffer, l.index, l.type.lanes);
   if (l.type.dtype != DType::f32 || buffer.type.dtype != DType::f32) fail("it moves f32");
-  if (c.cluster == 0) fail("the Tile has no CLUSTER axis");
-  const Value block = c.index.evaluate(l.block);
-  if (block.range.low < 0 || block.range.high >= c.cluster)
-    fail("block `{}` is in {}..{}, not proven in 0..{}", print(l.block), block.range.low, block.range.high,
-         c.cluster - 1);
+  check_block(c, l.block);
   c.names.define(l.dst, Name::Kind::value, "a value").type = l.type;
 }
 
@@ -269,7 +266,10 @@ void check(Context& c, const MbarrierArriveExpectTx& m) {
   if (m.bytes < 0 || m.bytes > max_transaction) fail("{} bytes, not 0 to {}", m.bytes, max_transaction);
 }
 
-void check(Context& c, const MbarrierArrive& m) { check_barrier(c, m.barrier, m.slot); }
+void check(Context& c, const MbarrierArrive& m) {
+  check_barrier(c, m.barrier, m.slot);
+  if (m.block) check_block(c, *m.block);
+}
 
 void check(Context& c, const MbarrierWait& m) {
   check_barrier(c, m.barrier, m.slot);
@@ -300,14 +300,16 @@ void check(Context& c, const TmaLoad& t) {
   for (const std::int64_t extent : d.box) box *= extent;
   if (box > room) fail("a box of {} elements, `{}` has {}", box, t.buffer, room);
   check_barrier(c, t.barrier, t.slot);
+  if (!t.multicast) return;
+  if (c.cluster == 0) fail("the Tile has no CLUSTER axis");
+  if (!c.producing) fail("what fills the slots of other blocks stands in a Produce");
 }
 
 // One thread executes the body: it copies and counts, and nothing depends on which of the block's threads it is.
 void check(Context& c, const Produce& p) {
   check_in_tile(c);
   check_convergent(c);
-  if (c.producing) fail("a block has one Produce");
-  c.producing = true;
+  if (std::exchange(c.produced, true)) fail("a block has one Produce");
   if (p.threads % warp != 0) fail("{} threads are no whole warps", p.threads);
   const bool reserves = p.own != 0 || p.others != 0;
   // PTX ISA, "setmaxnreg": multiples of 8 from 24 to 256, of whole warpgroups.
@@ -328,7 +330,9 @@ void check(Context& c, const Produce& p) {
     visit_reads(
         stmt, [&](const Expr& e) { for_each_variable(e, uniform); }, uniform);
   });
+  c.producing = true;
   check_body(c, p.body);
+  c.producing = false;
 }
 
 }  // namespace deplo::ir::verifier

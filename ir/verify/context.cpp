@@ -67,6 +67,14 @@ void check_in_cluster(const Context& c) {
   if (c.cluster == 0) fail("the Tile has no CLUSTER axis");
 }
 
+void check_block(Context& c, const Expr& block) {
+  if (c.cluster == 0) fail("the Tile has no CLUSTER axis");
+  const Value value = c.index.evaluate(block);
+  if (value.range.low < 0 || value.range.high >= c.cluster)
+    fail("block `{}` is in {}..{}, not proven in 0..{}", print(block), value.range.low, value.range.high,
+         c.cluster - 1);
+}
+
 void check_allowed(const Context& c, const mma::Atom& atom) {
   if (atom.operands == mma::Operands::tf32 && !c.program.allow_tf32)
     fail("{} rounds factors to tf32, which the program does not allow", atom.name);

@@ -24,7 +24,8 @@ struct Context {
   std::int64_t threads = 1;                  // of a block
   std::int64_t cluster = 0;                  // its blocks; 0: no cluster axis
   bool in_pairs = false;                     // inside a loop that takes two turns at once
-  bool producing = false;                    // the block has a Produce
+  bool produced = false;                     // the block has a Produce
+  bool producing = false;                    // the statement stands in it
   int divergent = 0;                         // bodies around that some of them may skip
   std::vector<std::pair<const Name*, const Scope*>>
       accumulations;  // Loop IR: of each Accum, by which body it stands in
@@ -42,6 +43,8 @@ void check_convergent(const Context&);
 void check_in_tile(const Context&);
 /// The same, of a cluster of blocks.
 void check_in_cluster(const Context&);
+/// A block of the cluster.
+void check_block(Context&, const Expr& block);
 /// The program allows what the instruction does with its factors.
 void check_allowed(const Context&, const mma::Atom&);
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 
 #include "ir/emit/emit.h"
 #include "ir/interpret/interpret_case.h"
@@ -58,12 +59,18 @@ TEST(Cluster, BlocksReadEachOthersSharedMemory) {
   }
 }
 
+// Which of the two it is says the order in which the blocks run.
 TEST(Cluster, AMissingBarrierBeforeTheReadIsFound) {
-  EXPECT_THAT(error_of(with(sum, "  ClusterSync # before\n", "")), HasSubstr("nothing wrote"));
-  EXPECT_THAT(error_of(with(swapped(), "  ClusterSync # before\n", "")),
-              AllOf(HasSubstr("race: no ClusterSync stands between the write and the read"), HasSubstr("block 1"),
-                    HasSubstr("part"), HasSubstr("ClusterLoad")));
-  EXPECT_THAT(error_of(with(swapped(), "ClusterSync # before", "Sync")), HasSubstr("race: no ClusterSync"));
+  for (const std::string& text : {sum, swapped()}) {
+    std::set<std::string> found;
+    for (const char* barrier : {"", "  Sync\n"})
+      for (std::uint64_t seed = 0; seed < 16; ++seed) {
+        const std::string error = error_of(with(text, "  ClusterSync # before\n", barrier), {.seed = seed});
+        EXPECT_THAT(error, AllOf(HasSubstr("part"), HasSubstr("ClusterLoad")));
+        found.insert(error.substr(0, error.find(':')));
+      }
+    EXPECT_EQ(found, (std::set<std::string>{"race", "read of shared memory that nothing wrote"}));
+  }
 }
 
 TEST(Cluster, AMissingBarrierBehindTheReadIsFound) {
@@ -108,6 +115,123 @@ TEST(Cluster, IsInTheSource) {
                            "a1 = blockIdx.x % 2", "mapa.shared::cluster.u32",
                            "ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4]", "barrier.cluster.arrive.release",
                            "barrier.cluster.wait.acquire", "const float4 in1 = cluster_load_4(&part[a2 * 4], 1);"})
+    EXPECT_THAT(source.text, HasSubstr(part));
+}
+
+// Two blocks fill each other's slots: each loads one of two rows for both.
+const std::string shared = R"(=== kernel: shared ===
+input x: f32[6, 32]
+output y: f32[2, 32]
+TmaDescriptor x_desc(x, box=(1, 32))
+Tile(axes=(a0:2=CLUSTER, a1:32=THREAD)):
+  Smem s[2, 2, 32] (f32) align=128
+  MbarrierInit full[2] (count=1)
+  MbarrierInit empty[2] (count=2)
+  ClusterSync # before
+  Produce(threads=32):
+    for a2 in 0..3: # free
+      MbarrierWait(empty[(a2 % 2)], phase=(1 - (a2 / 2)))
+      MbarrierArriveExpectTx(full[(a2 % 2)], bytes=256)
+      TmaLoad(s[(a2 % 2), a0, 0], x_desc[((a2 * 2) + a0), 0], full[(a2 % 2)], multicast)
+  Init(acc0, op=add)
+  for a3 in 0..3: # free
+    MbarrierWait(full[(a3 % 2)], phase=((a3 / 2) % 2))
+    for a4 in 0..2: # reduce
+      in0 = load s[(a3 % 2), a4, a1]
+      v0 = index (a4 + 1)
+      v1 = multiply(in0, v0)
+      acc0 <- add(acc0, v1)
+    if (a1 < 2):
+      MbarrierArrive(empty[(a3 % 2)], block=a1)
+  y[a0, a1] = acc0
+  ClusterSync # behind
+)";
+
+constexpr std::uint64_t orders = 24;  // of blocks and producers
+
+TEST(Multicast, FillsTheSlotsOfAllBlocks) {
+  EXPECT_EQ(verify(parse(shared)), "");
+  EXPECT_EQ(parse(print(parse(shared))), parse(shared));
+  for (std::uint64_t seed = 0; seed < orders; ++seed) {
+    const Memory memory = run(shared, {.seed = seed});
+    const Values& x = memory.at("x");
+    Values expected(64);
+    for (std::size_t i = 0; i < 64; ++i)
+      for (std::size_t k = 0; k < 6; ++k) expected[i] += static_cast<double>(k % 2 + 1) * x[k * 32 + i % 32];
+    expect_near(memory.at("y"), expected);
+  }
+}
+
+TEST(Multicast, RunsTheSameForTheSameSeed) {
+  const std::string text = with(shared, "empty[2] (count=2)", "empty[2] (count=1)");
+  for (std::uint64_t seed = 0; seed < orders; ++seed)
+    EXPECT_EQ(error_of(text, {.seed = seed}), error_of(text, {.seed = seed}));
+}
+
+TEST(Multicast, AMistakeIsFound) {
+  struct Fault {
+    const char *place, *other, *error;
+  };
+  const Fault faults[] = {
+      {"empty[2] (count=2)", "empty[2] (count=1)", "race|overwrite|one arrival too many"},
+      {"block=a1", "block=a0", "race|overwrite"},
+      {"if (a1 < 2)", "if (a1 < 1)", "would hang"},
+      {"      MbarrierWait(empty[(a2 % 2)], phase=(1 - (a2 / 2)))\n", "", "race|overwrite|one arrival too many"},
+      {"bytes=256", "bytes=128", "would hang|nothing wrote|not complete"},
+      {", multicast", "", "would hang|nothing wrote"},
+      {"s[(a2 % 2), a0, 0]", "s[(a2 % 2), 0, 0]", "overwrite"},
+      {"ClusterSync # before", "Sync", "the barrier full is used by another block with no ClusterSync"},
+      {"  ClusterSync # behind\n", "", "may end while another one copies to it or arrives"},
+      {"ClusterSync # behind", "Sync", "may end while another one copies to it or arrives"},
+  };
+  for (const Fault& fault : faults) {
+    int found = 0;
+    for (std::uint64_t seed = 0; seed < orders; ++seed) {
+      const std::string error = error_of(with(shared, fault.place, fault.other), {.seed = seed});
+      if (error == "no error") continue;
+      ++found;
+      EXPECT_THAT(error, ::testing::ContainsRegex(fault.error)) << fault.place;
+    }
+    EXPECT_GE(found, 6) << fault.place << " → " << fault.other;
+  }
+}
+
+// It has the values by chance: that the slot's readers are done, its producer was not told.
+TEST(Multicast, ASlotIsNotKnownToBeFreeInTheOtherBlock) {
+  const std::string text = with(shared, "block=a1", "block=a0");
+  int races = 0;
+  for (std::uint64_t seed = 0; seed < orders; ++seed)
+    races += error_of(text, {.seed = seed}).starts_with("race: a producer fills an element of s of block") ? 1 : 0;
+  EXPECT_GE(races, 1);
+}
+
+// The slots of the first block have the rows in another order.
+TEST(Multicast, PartsThatAreSwappedShow) {
+  const Memory right = run(shared), wrong = run(with(shared, "s[(a2 % 2), a0, 0]", "s[(a2 % 2), (1 - a0), 0]"));
+  EXPECT_GT(std::abs(right.at("y")[0] - wrong.at("y")[0]), 1e-3);
+}
+
+TEST(Multicast, TheVerifierRefuses) {
+  const auto fault = [](std::string_view place, std::string_view other) {
+    return verify(parse(with(shared, place, other)));
+  };
+  EXPECT_THAT(fault("block=a1", "block=2"), HasSubstr("block `2` is in 2..2, not proven in 0..1"));
+  EXPECT_THAT(fault("if (a1 < 2)", "if (a1 < 3)"), HasSubstr("not proven in 0..1"));
+  const std::string alone =
+      with(with(with(shared, "CLUSTER", "BLOCK"), "ClusterSync # before", "Sync"), "  ClusterSync # behind\n", "");
+  EXPECT_THAT(verify(parse(with(alone, ", block=a1", ""))), HasSubstr("the Tile has no CLUSTER axis"));
+  EXPECT_THAT(verify(parse(with(alone, ", multicast", ""))), HasSubstr("the Tile has no CLUSTER axis"));
+  EXPECT_THAT(fault("  Init(acc0, op=add)\n", "  TmaLoad(s[0, 0, 0], x_desc[0, 0], full[0], multicast)\n"),
+              HasSubstr("stands in a Produce"));
+}
+
+TEST(Multicast, IsInTheSource) {
+  const KernelSource source = emit(parse(shared), load_target("sm_90"));
+  EXPECT_EQ(source.cluster, 2);
+  EXPECT_TRUE(source.architecture_specific);
+  for (const char* part :
+       {".multicast::cluster", "tma_multicast_2d(&s[", ", 0x3);", "mbarrier.arrive.shared::cluster.b64",
+        "mbarrier_arrive_afar(&empty[a3 % 2], a1);", "mbarrier_wait(&full[a3 % 2]"})
     EXPECT_THAT(source.text, HasSubstr(part));
 }
 

@@ -7,7 +7,10 @@
 namespace deplo::ir::exec {
 
 void AsyncCopies::start_block() {
-  for (Barrier& b : barriers) std::fill(b.slots.begin(), b.slots.end(), Barrier::Slot{});
+  for (Barrier& b : barriers) {
+    std::fill(b.slots.begin(), b.slots.end(), Barrier::Slot{});
+    b.epoch = Barrier::never;
+  }
   flights.clear();
   groups.assign(static_cast<std::size_t>(lanes_.threads), 0);
 }
@@ -44,28 +47,34 @@ void AsyncCopies::init(int barrier) {
   b.epoch = shared_.epoch;
 }
 
-Barrier::Slot& AsyncCopies::slot(int barrier, std::int64_t slot, int lane) {
+Barrier::Slot& AsyncCopies::slot(int barrier, std::int64_t slot, int lane, int rank) {
   Barrier& b = barriers[static_cast<std::size_t>(barrier)];
   if (slot < 0 || slot >= std::ssize(b.slots))
     lanes_.fail("index out of range: " + std::to_string(slot) + " of " + b.name + ", which has " +
                     std::to_string(std::ssize(b.slots)),
                 lane);
-  if (b.epoch == shared_.epoch && lanes_.thread(lane) != 0)
+  if (rank != lanes_.rank) {
+    if (b.epoch >= shared_.cluster_epoch)
+      lanes_.fail(
+          "race: the barrier " + b.name + " is used by another block with no ClusterSync after its initialisation",
+          lane);
+    shared_.used_afar = shared_.cluster_epoch;
+  } else if (b.epoch == shared_.epoch && lanes_.thread(lane) != 0) {
     lanes_.fail("race: the barrier " + b.name + " is used with no Sync after its initialisation", lane);
+  }
   return b.slots[static_cast<std::size_t>(slot)];
 }
 
-void AsyncCopies::arrive(int barrier, std::int64_t slot, std::int64_t bytes, int lane) {
-  Barrier::Slot& s = this->slot(barrier, slot, lane);
+void AsyncCopies::arrive(int barrier, std::int64_t slot, std::int64_t bytes, int lane, const Arrival& arrival) {
+  Barrier::Slot& s = this->slot(barrier, slot, lane, arrival.rank);
   const Barrier& b = barriers[static_cast<std::size_t>(barrier)];
   if (++s.arrivals > b.count)
     lanes_.fail("one arrival too many: phase " + std::to_string(s.phase) + " of " + b.name + " counts " +
                     std::to_string(b.count),
                 lane);
   s.expected += bytes;
-  if (s.arrivals < b.count || s.expected > 0 || s.delivered > 0) return;
-  complete(s, Cell::several);
-  s.clock = shared_.clock;
+  s.arriving[arrival.rank] = arrival.clock;
+  if (s.arrivals == b.count && s.expected == 0 && s.delivered == 0) complete(s, Cell::several);
 }
 
 bool AsyncCopies::completes(int barrier, std::int64_t slot, std::int64_t parity) const {
@@ -76,9 +85,10 @@ bool AsyncCopies::completes(int barrier, std::int64_t slot, std::int64_t parity)
 }
 
 void AsyncCopies::wait(int barrier, std::int64_t slot, std::int64_t parity, int lane, int writer) {
-  Barrier::Slot& s = this->slot(barrier, slot, lane);
+  Barrier::Slot& s = this->slot(barrier, slot, lane, lanes_.rank);
   if (s.phase % 2 != parity) {  // complete already
-    if (shared_.producing) shared_.seen = std::max(shared_.seen, s.clock);
+    if (!shared_.producing) return;
+    for (const auto& [rank, clock] : s.complete) shared_.seen[rank] = std::max(shared_.seen[rank], clock);
     return;
   }
   const Barrier& b = barriers[static_cast<std::size_t>(barrier)];
@@ -92,7 +102,7 @@ void AsyncCopies::wait(int barrier, std::int64_t slot, std::int64_t parity, int 
 
 void AsyncCopies::complete(Barrier::Slot& s, int writer) {
   for (const Flight& flight : s.flights) land(flight, writer);
-  s = {0, 0, 0, s.phase + 1, {}, s.clock};
+  s = {0, 0, 0, s.phase + 1, {}, {}, std::move(s.arriving)};
 }
 
 void AsyncCopies::start_stage(int buffer, std::int64_t first, std::int64_t count, bool opens_group) {

@@ -24,13 +24,20 @@ struct Barrier {
     std::int64_t arrivals = 0, expected = 0, delivered = 0;  // in this phase; the last two in bytes
     std::int64_t phase = 0;
     std::vector<Flight> flights;
-    std::uint32_t clock = 0;  // of the arrival that completed the last phase
+    Clocks arriving, complete;  // what those knew that have arrived in this phase, and in all that are complete
   };
   std::string name;
   const Stmt* source;
   std::int64_t count;
   std::vector<Slot> slots;
-  std::uint32_t epoch = 0;  // of its initialisation
+  static constexpr std::uint32_t never = UINT32_MAX;
+  std::uint32_t epoch = never;  // of its initialisation
+};
+
+/// Who arrives at a barrier: a thread of this block of the cluster, with this clock.
+struct Arrival {
+  int rank;
+  std::uint32_t clock;
 };
 
 /// Of one block.
@@ -55,9 +62,10 @@ class AsyncCopies : public CopyState {
 
   // Kernel IR: mbarriers.
   void init(int barrier);
-  Barrier::Slot& slot(int barrier, std::int64_t slot, int lane);
+  /// That a thread of block number `rank` of the cluster uses.
+  Barrier::Slot& slot(int barrier, std::int64_t slot, int lane, int rank);
   /// The last arrival completes a phase that waits for no bytes.
-  void arrive(int barrier, std::int64_t slot, std::int64_t bytes, int lane);
+  void arrive(int barrier, std::int64_t slot, std::int64_t bytes, int lane, const Arrival&);
   /// Is the phase complete, or are all arrivals and bytes there?
   bool completes(int barrier, std::int64_t slot, std::int64_t parity) const;
   /// `writer`: who sees the copies then.

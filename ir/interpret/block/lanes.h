@@ -25,6 +25,7 @@ struct Lanes {
   std::vector<Variable> variables;
   std::vector<double> values;       // element w of lane l of a value at its start + w * count + l
   std::int64_t block = 0;           // that runs
+  int rank = 0;                     // its number in its cluster
   const Stmt* statement = nullptr;  // that runs, for messages
 
   double* element(std::size_t value, int w) { return values.data() + value + std::ptrdiff_t{w} * count; }

@@ -6,21 +6,21 @@
 namespace deplo::ir::exec {
 
 void Producer::start_block(std::uint64_t seed) {
-  steps_.clear();
-  next_ = 0;
-  rng_ = Rng(seed);
-  haste_ = rng_.below(3);
+  steps.clear();
+  next = 0;
+  rng = Rng(seed);
+  haste = rng.below(3);
 }
 
 void Producer::record(std::shared_ptr<const Step> step) {
   Recorded recorded{std::move(step), {}};
   for (const Variable& variable : lanes_.variables) recorded.variables.push_back(variable.scalar);
-  steps_.push_back(std::move(recorded));
+  steps.push_back(std::move(recorded));
 }
 
 bool Producer::advance(Machine& m) {
-  if (next_ == steps_.size()) return false;
-  const Recorded& at = steps_[next_];
+  if (is_done()) return false;
+  const Recorded& at = steps[next];
   std::vector<std::int64_t> before;
   for (std::size_t i = 0; i < lanes_.variables.size(); ++i) {
     before.push_back(lanes_.variables[i].scalar);
@@ -32,7 +32,7 @@ bool Producer::advance(Machine& m) {
     m.shared.producing = true;
     at.step->run(m);
     m.shared.producing = false;
-    ++next_;
+    ++next;
   }
   lanes_.statement = statement;
   for (std::size_t i = 0; i < before.size(); ++i) lanes_.variables[i].scalar = before[i];
@@ -41,8 +41,8 @@ bool Producer::advance(Machine& m) {
 
 void Producer::pass(Machine& m) {
   constexpr std::uint64_t some = 8;
-  const std::uint64_t steps = haste_ == 0 ? 0 : haste_ == 1 ? UINT64_MAX : rng_.below(some);
-  for (std::uint64_t i = 0; i < steps && advance(m); ++i) {
+  const std::uint64_t most = haste == 0 ? 0 : haste == 1 ? UINT64_MAX : rng.below(some);
+  for (std::uint64_t i = 0; i < most && advance(m); ++i) {
   }
 }
 
@@ -52,12 +52,9 @@ void Producer::serve(Machine& m, const std::function<bool()>& done) {
   }
 }
 
-void Producer::finish(Machine& m) {
-  while (advance(m)) {
-  }
-  if (next_ < steps_.size())
-    throw Error("would hang: the producer of block " + std::to_string(lanes_.block) + " waits for ever at `" +
-                text_of(*steps_[next_].step->source) + "`");
+void Producer::fail() const {
+  throw Error("would hang: the producer of block " + std::to_string(lanes_.block) + " waits for ever at `" +
+              text_of(*steps[next].step->source) + "`");
 }
 
 }  // namespace deplo::ir::exec

@@ -12,16 +12,27 @@ namespace deplo::ir::exec {
 
 struct Machine;
 
-/// What the thread does, one after the other: its loops are walked when the block begins. When it does it beside the
-/// block is drawn: at once, as late as it may, or in between; only where threads wait for each other does it show.
-class Producer {
- public:
+/// Of one block.
+struct ProducerState {
   struct Step {
     const Stmt* source;
     std::function<void(Machine&)> run;
     std::function<bool(Machine&)> ready;  // empty: always
   };
+  struct Recorded {
+    std::shared_ptr<const Step> step;
+    std::vector<std::int64_t> variables;  // of all axes that are uniform
+  };
+  std::vector<Recorded> steps;
+  std::size_t next = 0;
+  Rng rng{0};
+  std::uint64_t haste = 0;  // of three kinds
+};
 
+/// What the thread does, one after the other: its loops are walked when the block begins. When it does it beside the
+/// block is drawn: at once, as late as it may, or in between; only where threads wait for each other does it show.
+class Producer : public ProducerState {
+ public:
   explicit Producer(Lanes& lanes) : lanes_(lanes) {}
 
   void start_block(std::uint64_t seed);
@@ -30,21 +41,13 @@ class Producer {
   void pass(Machine&);
   /// They wait until `done`: as far as the producer can go.
   void serve(Machine&, const std::function<bool()>& done);
-  /// At a block's end. Throws Error where the producer would wait for ever.
-  void finish(Machine&);
+  bool is_done() const { return next == steps.size(); }
+  [[noreturn]] void fail() const;  // it waits for ever
 
  private:
-  struct Recorded {
-    std::shared_ptr<const Step> step;
-    std::vector<std::int64_t> variables;  // of all axes that are uniform
-  };
   bool advance(Machine&);
 
   Lanes& lanes_;
-  std::vector<Recorded> steps_;
-  std::size_t next_ = 0;
-  Rng rng_{0};
-  std::uint64_t haste_ = 0;  // of three kinds
 };
 
 }  // namespace deplo::ir::exec

@@ -9,7 +9,8 @@ namespace deplo::ir::exec {
 
 void SharedMemory::start_block() {
   cluster_barrier();
-  clock = seen = 0;
+  clock = 0;
+  seen.clear();
   for (Shared& s : buffers) std::fill(s.cells.begin(), s.cells.end(), Cell{});
 }
 
@@ -43,6 +44,9 @@ double SharedMemory::read_afar(const SharedState& of, Shared& s, const Cell& cel
 }
 
 void SharedMemory::check_finished() const {
+  if (used_afar == cluster_epoch)
+    throw Error("block " + std::to_string(lanes_.block) +
+                " may end while another one copies to it or arrives at its barriers: no ClusterSync stands behind");
   for (const Shared& s : buffers)
     if (s.read_afar == cluster_epoch)
       throw Error("block " + std::to_string(lanes_.block) + " may end while another one reads its " + s.name +
@@ -79,8 +83,8 @@ void SharedMemory::check_overwrite(const Shared& s, const Cell& cell, int lane) 
     throw Error("race: " + lanes_.place(lane) + " writes an element of " + s.name +
                 " that a Wgmma under way reads, at `" + lanes_.text() + "`");
   if (producing) {
-    if (cell.clock > seen)
-      throw Error("race: the producer of block " + std::to_string(lanes_.block) + " fills an element of " + s.name +
+    if (cell.clock > known)
+      throw Error("race: a producer fills an element of " + s.name + " of block " + std::to_string(lanes_.block) +
                   " that the block's threads are not known to be done with, at `" + lanes_.text() + "`");
     return;
   }

@@ -1,0 +1,40 @@
+// Private to the interpreter: blocks of a cluster run beside each other, one at a time.
+#pragma once
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <vector>
+
+#include "core/rng.h"
+
+namespace deplo::ir::exec {
+
+/// Each block has a thread of its own, so that it can stop anywhere. The seed draws who is next.
+class Turns {
+ public:
+  /// Calls block(rank) for each rank. The first exception ends all of them, and is thrown.
+  void run(int blocks, std::uint64_t seed, const std::function<void(int)>& block);
+  /// Called by the block that has the turn: others may have it before this returns. `moved`: it has got on since it had
+  /// the turn the last time. False: it waits, and so do all others.
+  bool yield(bool moved);
+  /// Now and then a block leaves the turn to others although it could go on.
+  bool wants_to_yield() { return rng_.below(2) == 0; }
+
+ private:
+  enum class State : std::uint8_t { may_move, waits, done };
+
+  void set_moved();
+  bool draw();
+  void await(int rank);
+
+  std::mutex mutex_;
+  std::condition_variable given_;
+  std::vector<State> states_;  // by rank
+  int turn_ = 0;               // whose it is
+  Rng rng_{0};
+  std::exception_ptr failure_;
+};
+
+}  // namespace deplo::ir::exec
