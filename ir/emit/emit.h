@@ -28,7 +28,7 @@ struct KernelSource {
   std::vector<TensorMap> tensor_maps = {};
   std::vector<std::size_t> zeroed = {};  // buffers that a launch of its own fills with 0 before each launch (+= writes)
   std::int64_t cluster = 1;  // neighbouring blocks that run at the same time: so many divide `blocks`; the text says it
-  bool architecture_specific = false;  // CUDA: of one architecture, built for "sm_90a" in place of "sm_90" (wgmma)
+  bool architecture_specific = false;  // CUDA: of one architecture, built for "sm_90a", not "sm_90" (wgmma, multicast)
 };
 
 /// `kernel` is a verified Kernel IR program.

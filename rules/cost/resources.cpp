@@ -77,6 +77,23 @@ std::int64_t launched_threads(const ir::Tile& tile) {
   return ir::count_of(tile, ir::Bind::thread) + producers(tile.body);
 }
 
+std::int64_t sharers(const ir::Stage& stage, const ir::Tile& tile) {
+  const auto of_cluster = [](const ir::Axis& axis) { return axis.bind == ir::Bind::cluster; };
+  const auto along = std::ranges::find_if(tile.axes, of_cluster);
+  if (along == tile.axes.end() || producers(tile.body) == 0) return 1;
+  const bool own = std::ranges::any_of(stage.origin, [&](const ir::Expr& e) { return ir::depends_on(e, along->name); });
+  return own || !splits(stage, along->extent) ? 1 : along->extent;
+}
+
+bool splits(const ir::Stage& stage, std::int64_t parts) {
+  const std::int64_t rows = stage.slab.front().extent;
+  if (stage.slab.size() < 2 || rows % parts != 0) return false;
+  std::int64_t bytes =
+      rows / parts * (stage.panel > 0 ? stage.panel : stage.slab.back().extent) * ir::bytes(stage.dtype);
+  for (std::size_t i = 1; i + 1 < stage.slab.size(); ++i) bytes *= stage.slab[i].extent;
+  return bytes % ir::alignment(stage) == 0;
+}
+
 std::int64_t thread_values(const ir::Tile& tile) {
   return ir::count_of(tile, ir::Bind::reg) * ir::count_of(tile, ir::Bind::vector);
 }

@@ -30,6 +30,11 @@ std::int64_t least_registers(std::int64_t values);
 /// Threads beside a block's that fill its slots (specialize_warps), and those of both.
 std::int64_t producers(const ir::Body&);
 std::int64_t launched_threads(const ir::Tile&);
+/// Blocks of a cluster that fill a slab together, because it is the same for all of them and splits: each loads a part
+/// of it for all (multicast). 1: every block loads its own.
+std::int64_t sharers(const ir::Stage&, const ir::Tile&);
+/// Can so many blocks load a part each? By rows of the slab's first axis, each a box of its own in shared memory.
+bool splits(const ir::Stage&, std::int64_t parts);
 /// Outputs of a thread: the copies over the REG and the VECTOR axes.
 std::int64_t thread_values(const ir::Tile&);
 

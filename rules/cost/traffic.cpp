@@ -60,7 +60,7 @@ struct Traffic::Nest {
     ir::Expr start;
     std::int64_t extent;
     double turns, turn_bytes;
-    bool grid = false;
+    bool grid = false, cluster = false;
   };
   static constexpr std::size_t none = SIZE_MAX;
   /// Of one access: what it touches in the innermost turn, then in all turns of each node, from the inside out.
@@ -80,6 +80,7 @@ struct Traffic::Nest {
       if (axis.bind == ir::Bind::block || axis.bind == ir::Bind::cluster) {
         node = add(node, axis.name, 0, axis.extent, static_cast<double>(axis.extent));
         nodes[node].grid = true;
+        nodes[node].cluster = axis.bind == ir::Bind::cluster;
       }
       if (axis.bind == ir::Bind::thread && cpu_) thread_axes_.push_back(axis);
       if (axis.bind == ir::Bind::reg || axis.bind == ir::Bind::vector || (axis.bind == ir::Bind::thread && !cpu_))
@@ -90,7 +91,7 @@ struct Traffic::Nest {
   }
 
   std::size_t add(std::size_t parent, const std::string& axis, ir::Expr start, std::int64_t extent, double turns) {
-    nodes.push_back({parent, axis, std::move(start), extent, turns, 0, false});
+    nodes.push_back({parent, axis, std::move(start), extent, turns, 0, false, false});
     return nodes.size() - 1;
   }
 
@@ -145,12 +146,24 @@ struct Traffic::Nest {
     for (const ir::SlabAxis& axis : stage.slab) more[static_cast<std::size_t>(axis.dim)] += axis.extent - 1;
     add_boxes(*source, stage.origin, more, node);
     accesses.back().bytes[0] *= share_that_holds(stage.when, turns_around(node));
+    share(stage, node);
     if (!to) return;
     std::vector<ir::Expr> origin(to->shape.size(), 0);
     more.clear();
     for (const std::int64_t extent : to->shape) more.push_back(extent - 1);
     if (stage.slots > 1) more[0] = 0, origin[0] = stage.slot;
     add_boxes(*to, origin, more, node);
+  }
+
+  /// Of a slab that the blocks of a cluster share each reads a part.
+  void share(const ir::Stage& stage, std::size_t node) {
+    const std::int64_t parts = sharers(stage, tile_of(program_));
+    std::vector<double>& bytes = accesses.back().bytes;
+    if (parts == 1) return;
+    std::size_t inner = 0;
+    for (std::size_t n = node; n != none && !nodes[n].cluster; n = nodes[n].parent)
+      bytes[inner++] /= static_cast<double>(parts);
+    bytes[inner] /= static_cast<double>(parts);
   }
 
   void add_boxes(const Memory& memory, const std::vector<ir::Expr>& index, const std::vector<std::int64_t>& more,

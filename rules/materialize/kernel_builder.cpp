@@ -21,6 +21,12 @@ ir::Expr KernelBuilder::thread_id() const {
   return ir::simplify(id, scope);
 }
 
+ir::Expr KernelBuilder::block_in_cluster() const {
+  for (const ir::Axis& axis : tile.axes)
+    if (axis.bind == ir::Bind::cluster) return ir::var(axis.name);
+  return 0;
+}
+
 std::string KernelBuilder::fresh(const std::string& like) {
   std::string prefix = like.substr(0, like.find_first_of("0123456789"));
   if (prefix.empty()) prefix = "v";

@@ -27,6 +27,7 @@ struct KernelBuilder {
   ir::Body shared, descriptors;  // declarations at the head of the kernel's Tile and before it
 
   ir::Expr thread_id() const;
+  ir::Expr block_in_cluster() const;
   /// Keeps a name from all values; false where it is taken.
   bool reserve(const std::string& name) { return reserved_.insert(name).second; }
   /// Values are numbered by kind, as `like` is: in0, v0, acc0.

@@ -244,6 +244,7 @@ class Materializer {
     to.emplace_back(std::move(loop));
     if (!under_way.sums.empty()) to.emplace_back(ir::WgmmaWait{0, std::move(under_way.sums)});
     if (go_on) stages_.release(ir::substitute(wait.slot, {{s.axis.name, ir::Expr(s.axis.extent - 1)}}), 1, to);
+    stages_.finish(to);
   }
 
   // Two turns at once: a dot product of pairs for each vector of sums.

@@ -55,6 +55,9 @@ void StageLowering::declare(const ir::Stage& stage) {
   std::vector<std::int64_t> box(stage.origin.size(), 1);
   for (const ir::SlabAxis& axis : stage.slab) box[static_cast<std::size_t>(axis.dim)] = axis.extent;
   if (stage.panel > 0) box.back() = stage.panel;
+  const std::int64_t parts = sharers(stage, kernel_.tile);
+  sharers_ = std::max(sharers_, parts);
+  box[static_cast<std::size_t>(stage.slab.front().dim)] /= parts;
   kernel_.descriptors.emplace_back(
       ir::TmaDescriptor{stage.buffer + "_desc", stage.source, std::move(box), stage.swizzle});
 }
@@ -62,8 +65,8 @@ void StageLowering::declare(const ir::Stage& stage) {
 void StageLowering::initialise(ir::Body& to) const {
   if (barriers_ == 0) return;
   to.emplace_back(ir::MbarrierInit{barrier_, barriers_, 1});
-  if (produced_) to.emplace_back(ir::MbarrierInit{empty_, barriers_, kernel_.threads / kernel_.target.warp});
-  to.emplace_back(ir::Sync{});
+  if (produced_) to.emplace_back(ir::MbarrierInit{empty_, barriers_, sharers_ * kernel_.threads / kernel_.target.warp});
+  sharers_ > 1 ? to.emplace_back(ir::ClusterSync{}) : to.emplace_back(ir::Sync{});
 }
 
 // The parity of the phase before the first: nobody waits for slots that nothing has filled yet.
@@ -79,12 +82,21 @@ void StageLowering::wait_until_full(const ir::AsyncWait& wait, ir::Body& to) con
   to.emplace_back(ir::MbarrierWait{barrier_, replication_.at(wait.slot), replication_.at(wait.phase)});
 }
 
-// One thread of each warp.
+// One thread of each warp; of a warp whose slots other blocks fill too, one for each of these.
 void StageLowering::release(const ir::Expr& slot, const ir::Expr& when, ir::Body& to) const {
-  const ir::Expr first = ir::equal(ir::simplify(kernel_.thread_id() % kernel_.target.warp, kernel_.scope), 0);
-  ir::If one = {when.is_constant(1) ? first : ir::Expr(ir::ExprOp::land, when, first), {}};
-  one.then.emplace_back(ir::MbarrierArrive{empty_, ir::simplify(replication_.at(slot), kernel_.scope)});
-  to.emplace_back(std::move(one));
+  const ir::Expr lane = ir::simplify(kernel_.thread_id() % kernel_.target.warp, kernel_.scope);
+  const ir::Expr first = sharers_ > 1 ? ir::less(lane, sharers_) : ir::equal(lane, 0);
+  ir::If some = {when.is_constant(1) ? first : ir::Expr(ir::ExprOp::land, when, first), {}};
+  ir::MbarrierArrive arrive = {empty_, ir::simplify(replication_.at(slot), kernel_.scope)};
+  if (sharers_ > 1) arrive.block = lane;
+  some.then.emplace_back(std::move(arrive));
+  to.emplace_back(std::move(some));
+}
+
+// A block may not end before the others have arrived at its barriers for the last time. Here, and not at its end, the
+// barrier waits for no stores of results.
+void StageLowering::finish(ir::Body& to) const {
+  if (sharers_ > 1) to.emplace_back(ir::ClusterSync{});
 }
 
 // Before a slot is filled again its readers must be done. Where the loop around walks several slots, the barrier of the
@@ -180,16 +192,23 @@ void StageLowering::start_boxes(std::span<const ir::Stmt> run, ir::Body& to) con
     if (stmt.as<ir::Stage>()->transport == ir::Transport::tma) load_box(*stmt.as<ir::Stage>(), to);
 }
 
-// One load per panel.
+// One load per panel. A slab that the blocks of a cluster share: each loads its rows for all.
 void StageLowering::load_box(const ir::Stage& stage, ir::Body& to) const {
   const std::int64_t columns = stage.slab.back().extent, width = stage.panel > 0 ? stage.panel : columns;
+  const std::int64_t parts = sharers(stage, kernel_.tile);
+  const ir::Expr first_row = parts == 1 ? 0 : kernel_.block_in_cluster() * (stage.slab.front().extent / parts);
   for (std::int64_t column = 0; column < columns; column += width) {
     std::vector<ir::Expr> in_slab(stage.slab.size(), 0), coordinates = replication_.at(stage.origin);
-    in_slab.back() = column;
-    coordinates.back() = ir::simplify(coordinates.back() + column, kernel_.scope);
-    // The first element of a panel is where it is, swizzled or not.
+    const auto move = [&](std::size_t axis, const ir::Expr& by) {
+      ir::Expr& along = coordinates[static_cast<std::size_t>(stage.slab[axis].dim)];
+      in_slab[axis] = by;
+      along = ir::simplify(along + by, kernel_.scope);
+    };
+    move(in_slab.size() - 1, column);
+    if (parts > 1) move(0, first_row);
+    // The first element of a panel is where it is, swizzled or not. So is that of a part, a whole number of patterns.
     to.emplace_back(ir::TmaLoad{stage.buffer, place_in_slot(stage, std::move(in_slab)), stage.buffer + "_desc",
-                                std::move(coordinates), barrier_, replication_.at(stage.slot)});
+                                std::move(coordinates), barrier_, replication_.at(stage.slot), parts > 1});
   }
 }
 

@@ -25,6 +25,8 @@ class StageLowering {
   /// In the threads of the block: until the trip's slots are full, and when the thread's warp is done with slot `slot`.
   void wait_until_full(const ir::AsyncWait&, ir::Body& to) const;
   void release(const ir::Expr& slot, const ir::Expr& when, ir::Body& to) const;
+  /// Behind the loop.
+  void finish(ir::Body& to) const;
   /// A run of neighbouring Stages (ir::stage_run).
   void fill(std::span<const ir::Stmt> run, ir::Body& to);
   void wait(const ir::AsyncWait&, ir::Body& to) const;
@@ -57,8 +59,9 @@ class StageLowering {
   std::map<std::string, const ir::Stage*, std::less<>> stages_;  // the first of each buffer
   std::int64_t barriers_ = 0;                                    // one per slot that tensor copies fill
   std::string barrier_ = "mbar", empty_ = "empty";
-  const bool produced_;  // by threads that wait at `empty_` until a slot is free
-  bool async_ = false;   // cp.async somewhere
+  const bool produced_;       // by threads that wait at `empty_` until a slot is free
+  std::int64_t sharers_ = 1;  // blocks of a cluster that fill each other's slots
+  bool async_ = false;        // cp.async somewhere
   /// The loops around the last barrier before a fill: in each of their rounds all slots were free there.
   std::optional<std::vector<std::string>> ready_in_;
 };

@@ -5,6 +5,8 @@
 
 #include "ir/emit/emit.h"
 #include "measure/cuda/fixture.h"
+#include "measure/cuda/library.h"
+#include "measure/cuda/sass/disassemble.h"
 
 namespace deplo::measure::cuda {
 namespace {
@@ -133,6 +135,45 @@ TEST_P(Primitives, TensorCopiesOfEveryRankAndSwizzle) {
       ASSERT_EQ(source.tensor_maps.size(), 1U);
       EXPECT_EQ(source.tensor_maps[0].box.size(), static_cast<std::size_t>(rank));
       EXPECT_EQ(source.tensor_maps[0].swizzle, swizzle);
+    }
+}
+
+// Two blocks fill each other's slots: each has a row of the box, or half of its only one.
+std::string multicast(int rank, int swizzle) {
+  const int row = swizzle == 0 ? 32 : swizzle / 4, rows = rank == 1 ? 1 : 8;
+  const std::string ones = rank < 3 ? "" : repeat(rank - 2, "1") + ", ",
+                    zeros = rank < 3 ? "" : repeat(rank - 2, "0") + ", ";
+  const std::string to = rank == 1 ? "(a0 * 32)" : zeros + "(a0 * 8), 0",
+                    from = rank == 1 ? "((a2 * 64) + (a0 * 32))" : zeros + "((a2 * 16) + (a0 * 8)), 0";
+  return fmt::format(
+      "input x: f32[{0}]\noutput y: f32[2, 32]\nTmaDescriptor x_desc(x, box=({1}{2})){3}\n"
+      "Tile(axes=(a0:2=CLUSTER, a1:32=THREAD)):\n"
+      "  Smem x_smem[2, {4}] (f32) align={5}\n  MbarrierInit full[2] (count=1)\n  MbarrierInit empty[2] (count=2)\n"
+      "  ClusterSync\n  Produce(threads=32):\n    for a2 in 0..4: # free\n"
+      "      MbarrierWait(empty[(a2 % 2)], phase=(1 - (a2 / 2)))\n"
+      "      MbarrierArriveExpectTx(full[(a2 % 2)], bytes={6})\n"
+      "      TmaLoad(x_smem[(a2 % 2), {7}], x_desc[{8}], full[(a2 % 2)], multicast)\n"
+      "  Init(acc0, op=add)\n  for a3 in 0..4: # free\n"
+      "    MbarrierWait(full[(a3 % 2)], phase=((a3 / 2) % 2))\n"
+      "    in0 = load x_smem[(a3 % 2), {9}(a1 % {10})]\n    acc0 <- add(acc0, in0)\n"
+      "    if (a1 < 2):\n      MbarrierArrive(empty[(a3 % 2)], block=a1)\n  ClusterSync\n  y[a0, a1] = acc0\n",
+      rank == 1 ? "256" : ones + fmt::format("64, {}", row), rank == 1 ? "" : ones + "8, ", rank == 1 ? 32 : row,
+      swizzle == 0 ? "" : fmt::format(" swizzle={}", swizzle), rank == 1 ? "64" : ones + fmt::format("16, {}", row),
+      swizzle == 0 ? 128 : 8 * swizzle, 2 * row * rows * 4, to, from, rank == 1 ? "" : zeros + "0, ", row);
+}
+
+TEST_P(Primitives, MulticastsOfEveryRankAndSwizzle) {
+  if (!target_.tma || target_.cluster == 1) GTEST_SKIP() << GetParam() << " has no clusters with TMA";
+  for (int rank = 1; rank <= 5; ++rank)
+    for (const int swizzle : {0, 32, 64, 128}) {
+      if (rank == 1 && swizzle > 0) continue;  // a pattern of one row
+      const ir::KernelSource source = compile(multicast(rank, swizzle));
+      EXPECT_THAT(source.text, HasSubstr(fmt::format("cp.async.bulk.tensor.{}d.shared::cluster", rank)));
+      EXPECT_TRUE(source.architecture_specific);
+      if (rank != 2 || !find_program("nvdisasm")) continue;
+      const Result<Cubin> built = compile_cubin(source, GetParam());
+      ASSERT_TRUE(built.ok());
+      EXPECT_THAT(sass::disassemble(built.value().code), HasSubstr("UTMALDG.2D.MULTICAST"));
     }
 }
 

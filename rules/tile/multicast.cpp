@@ -1,0 +1,87 @@
+// multicast: neighbouring blocks that read the same slab are a cluster, and load it once: each a part of it, for all.
+//   Tile(axes=(a0:8=BLOCK, …)):                       Tile(axes=(a0:4=BLOCK, a1:2=CLUSTER, …)):
+//     for a5 in 0..64: # free producers=128             for a6 in 0..64: # free producers=128
+//       a_smem = Stage(a, origin=((a0 * 64), …      →     a_smem = Stage(a, origin=(((a0 * 128) + (a1 * 64)), …
+//       b_smem = Stage(b, origin=((a5 * 64), …            b_smem = Stage(b, origin=((a6 * 64), …
+// Shared is what does not depend on the CLUSTER axis, here b (sharers() in rules/cost/resources.h). A slot is filled
+// again when all blocks are done with it, so they go on together.
+#include <algorithm>
+
+#include "ir/walk.h"
+#include "rules/cost/resources.h"
+#include "rules/tile/helpers/stages.h"
+
+namespace deplo::rules {
+namespace {
+
+// The stages of the loop whose slots producers fill.
+std::vector<ChunkStage> filled_stages(const ir::Tile& tile) {
+  std::vector<ChunkStage> result = chunk_stages(tile);
+  std::erase_if(result, [&](const ChunkStage& stage) { return loop_at(tile, stage.loop).producers == 0; });
+  return result;
+}
+
+// The axis whose blocks become clusters that share the stage's slab: the last one that they fit, whose blocks are the
+// nearest. Other slabs that do not depend on it are shared, too. nullptr: there is none.
+const ir::Axis* shared_along(const ir::Tile& tile, const ir::Stage& stage, std::int64_t blocks) {
+  if (!splits(stage, blocks)) return nullptr;
+  const auto fits = [&](const ir::Axis& axis) {
+    return axis.bind == ir::Bind::block && axis.extent % blocks == 0 &&
+           std::ranges::none_of(stage.origin, [&](const ir::Expr& e) { return ir::depends_on(e, axis.name); });
+  };
+  const auto found = std::find_if(tile.axes.rbegin(), tile.axes.rend(), fits);
+  return found == tile.axes.rend() ? nullptr : &*found;
+}
+
+std::vector<Value> slab_options(const ir::Tile& tile, std::int64_t blocks) {
+  std::vector<Value> result;
+  for (const ChunkStage& stage : filled_stages(tile))
+    if (shared_along(tile, stage_at(tile, stage), blocks) != nullptr) result.emplace_back(stage.knob);
+  return result;
+}
+
+// One first: what the slower pace of a cluster costs, only a device can say.
+std::vector<Value> block_options(const ir::Tile& tile, const Target& target) {
+  std::vector<Value> result = {Value{std::int64_t{1}}};
+  for (std::int64_t blocks = 2; blocks <= target.cluster; blocks *= 2)
+    if (!slab_options(tile, blocks).empty()) result.emplace_back(blocks);
+  return result;
+}
+
+Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
+  if (target.cluster == 1) return Skip{"no clusters of blocks on this target (CUDA has them from sm_90 on)"};
+  const ir::Tile& tile = tile_of(program);
+  const auto blocks = pins.integer("blocks");
+  if (blocks == 1) return Skip{"blocks=1: every block loads its slabs"};
+  if (blocks) return pins.text("slab") ? Verdict(Apply{}) : Fork{"slab", slab_options(tile, *blocks)};
+  if (producers(tile.body) == 0) return Skip{"no threads of their own fill the slots"};
+  std::vector<Value> options = block_options(tile, target);
+  if (options.size() == 1) return Skip{"no 2, 4 or 8 neighbouring blocks read a slab of as many parts"};
+  return Fork{"blocks", std::move(options)};
+}
+
+ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
+  const ir::Axis cluster = {ir::fresh_axis(program), pins.integer("blocks").value(), ir::Bind::cluster};
+  ir::Tile& tile = tile_of(program);
+  const std::vector<ChunkStage> stages = filled_stages(tile);
+  const auto stage = std::ranges::find(stages, pins.text("slab").value(), &ChunkStage::knob);
+  const std::string along = shared_along(tile, stage_at(tile, *stage), cluster.extent)->name;
+  std::ranges::find(tile.axes, along, &ir::Axis::name)->extent /= cluster.extent;
+  const auto last =
+      std::find_if(tile.axes.rbegin(), tile.axes.rend(), [](const auto& a) { return a.bind == ir::Bind::block; });
+  tile.axes.insert(last.base(), cluster);
+  ir::substitute_axes(program, {{along, ir::var(along) * cluster.extent + ir::var(cluster.name)}});
+  return program;
+}
+
+}  // namespace
+
+extern const Rule multicast = {
+    .name = "multicast",
+    .summary = "blocks of a cluster that load what they share once, for all",
+    .knobs = {{"blocks", KnobType::integer, 1}, {"slab", KnobType::text}},
+    .decide = decide,
+    .apply = apply,
+};
+
+}  // namespace deplo::rules
