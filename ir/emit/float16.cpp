@@ -100,9 +100,8 @@ std::string store_float16(std::string_view buffer, std::string_view at, DType dt
   if (dtype == DType::f16)
     return lanes == 1 ? fmt::format("vstore_half_rte({}, {}, ({} half*){});", value, at, space, buffer)
                       : fmt::format("vstore_half{}_rte({}, 0, ({} half*){} + ({}));", n, value, space, buffer, at);
-  return lanes == 1
-             ? fmt::format("{}[{}] = bf16_bits({});", buffer, at, value)
-             : store_bf16(buffer, at, lanes, space, fmt::format("bf16_bits{}({})", n, value));
+  return lanes == 1 ? fmt::format("{}[{}] = bf16_bits({});", buffer, at, value)
+                    : store_bf16(buffer, at, lanes, space, fmt::format("bf16_bits{}({})", n, value));
 }
 
 std::string store_bf16(std::string_view buffer, std::string_view at, int lanes, std::string_view space,
