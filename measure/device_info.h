@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace deplo::measure {
 
@@ -18,5 +19,10 @@ struct DeviceInfo {
   std::int64_t l2_bytes = 0, memory_bytes = 0;  // the last cache before memory, and that; 0: not known
   bool operator==(const DeviceInfo&) const = default;
 };
+
+/// Whether the device may have instructions that multiply matrices or pairs, which no ceiling of fp32 bounds.
+inline bool multiplies_matrices(std::string_view backend, std::string_view architecture) {
+  return backend == "cuda" || architecture == avx512_bf16;
+}
 
 }  // namespace deplo::measure

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "ir/hardware/float16.h"
-#include "ir/hardware/mma.h"
 #include "measure/check/elements.h"
 #include "measure/check/reference.h"
 #include "measure/host_memory.h"
@@ -124,9 +123,7 @@ Problem::Problem(const ir::Program& loop, Device& device, std::uint64_t seed, Pr
       seed_(seed),
       tolerance_(tolerance),
       files_(std::move(files)),
-      least_(rules::least_work(loop_)) {
-  // The ceilings are those of fp32, which tensor cores are far above.
-  if (device_.info().backend == "cuda" && ir::mma::may_multiply(loop_)) least_.flops = 0;
+      least_(rules::least_work(loop_, multiplies_matrices(device_.info().backend, device_.info().architecture))) {
   for (std::size_t i = 0; i < loop_.buffers.size(); ++i) {
     const bool input = loop_.buffers[i].role == ir::Role::input;
     const std::vector<float> values = input ? input_values(loop_, i, seed_, files_) : std::vector<float>();

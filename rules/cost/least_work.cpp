@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "ir/hardware/mma.h"
 #include "ir/walk.h"
 
 namespace deplo::rules {
@@ -84,7 +85,11 @@ class Counter {
 
 }  // namespace
 
-ir::Work least_work(const ir::Program& loop) { return Counter(loop).result(); }
+ir::Work least_work(const ir::Program& loop, bool matrices) {
+  ir::Work least = Counter(loop).result();
+  if (matrices && ir::mma::may_multiply(loop)) least.flops = 0;
+  return least;
+}
 
 double least_us(const ir::Work& least, const Ceilings& ceilings, std::int64_t l2_bytes, std::int64_t batch) {
   const double cached = 2 * static_cast<double>(l2_bytes) / static_cast<double>(batch);

@@ -9,8 +9,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "core/error.h"
+#include "measure/device_info.h"
 #include "measure/fields.h"
 #include "measure/protocol/interval.h"
 #include "measure/store/trial.h"
@@ -38,10 +40,10 @@ bool judged_by_ceilings(const TrialRecord& trial) {
   return trial.timing.fidelity == 1 && !trial.timing.stopped && trial.protocol.find("plausible=") != std::string::npos;
 }
 
-ir::Work work_of(const std::string& text) {
+ir::Work work_of(const std::string& text, bool matrices) {
   try {
     const ir::Program loop = ir::parse(text);
-    if (loop.level == ir::Level::loop && verify(loop).empty()) return rules::least_work(loop);
+    if (loop.level == ir::Level::loop && verify(loop).empty()) return rules::least_work(loop, matrices);
   } catch (const Error&) {
     // What is no kernel is never run: others say so.
   }
@@ -59,7 +61,7 @@ class Faults {
     if (!trial_) {
       ColumnNames timing("t");
       list_fields(trial.timing, timing);
-      trial_.emplace(database_, fmt::format("SELECT r.device, d.l2_bytes, t.kernel, t.protocol, {} FROM trial t JOIN "
+      trial_.emplace(database_, fmt::format("SELECT r.device, d.l2_bytes, t.kernel, t.protocol, d.backend, d.architecture, {} FROM trial t JOIN "
                                             "run r ON r.id = t.run JOIN device d ON d.id = r.device WHERE t.id = ? AND "
                                             "t.status = 'ok'",
                                             timing.text()));
@@ -69,19 +71,20 @@ class Faults {
     const std::int64_t device = row.integer(0), l2_bytes = row.integer(1);
     trial.kernel = row.integer(2);
     trial.protocol = row.text(3);
-    ColumnReader columns(row, 4);
+    const bool matrices = multiplies_matrices(row.text(4), row.text(5));
+    ColumnReader columns(row, 6);
     list_fields(trial.timing, columns);
     row.step();  // done: the statement is free for the next
-    const std::string_view fault = fault_of(trial, least_work_of(trial.kernel), ceilings(device), l2_bytes);
+    const std::string_view fault = fault_of(trial, least_work_of(trial.kernel, matrices), ceilings(device), l2_bytes);
     return fault.empty() ? std::nullopt : std::optional(fault);
   }
 
  private:
-  const ir::Work& least_work_of(std::int64_t kernel) {
-    const auto [found, fresh] = work_.try_emplace(kernel);
+  const ir::Work& least_work_of(std::int64_t kernel, bool matrices) {
+    const auto [found, fresh] = work_.try_emplace({kernel, matrices});
     if (fresh) {
       sqlite::Statement text(database_, "SELECT text FROM kernel WHERE id = ?");
-      if (text.bind(1, kernel).step()) found->second = work_of(text.text(0));
+      if (text.bind(1, kernel).step()) found->second = work_of(text.text(0), matrices);
     }
     return found->second;
   }
@@ -99,7 +102,7 @@ class Faults {
 
   sqlite::Database& database_;
   std::optional<sqlite::Statement> trial_, ceilings_;
-  std::map<std::int64_t, ir::Work> work_;  // by kernel
+  std::map<std::pair<std::int64_t, bool>, ir::Work> work_;  // by kernel, and whether the device multiplies matrices
 };
 
 void fault_function(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) {
