@@ -38,6 +38,26 @@ TEST(LeastWork, CountsWhatNoCompilerCanAvoid) {
   EXPECT_EQ(rules::least_work(matmul("a2, 3")).bytes, 4 * (4 * 8 + 4 * 16));  // of b a part is read
 }
 
+// Tensor cores are far above fp32, and may multiply no other kernels than those of 16 bits.
+TEST(LeastWork, HoldsProductsOfMatricesToNoFlops) {
+  for (const ir::DType dtype : {ir::DType::f32, ir::DType::bf16, ir::DType::f16}) {
+    ir::Program loop = ir::parse(
+        "=== loop: k ===\ninput a: f32[4, 8]\ninput b: f32[8, 16]\noutput c: f32[4, 16]\nfor a0 in 0..4: # free\n"
+        "  for a1 in 0..16: # free\n    for a2 in 0..8: # reduce\n      in0 = load a[a0, a2]\n"
+        "      in1 = load b[a2, a1]\n      v0 = multiply(in0, in1)\n      acc0 <- add(acc0, v0)\n"
+        "    c[a0, a1] = acc0\n");
+    for (ir::Buffer& buffer : loop.buffers)
+      if (buffer.role == ir::Role::input) buffer.dtype = dtype;
+    const ir::Work any = rules::least_work(loop), matrices = rules::least_work(loop, true);
+    EXPECT_EQ(any.flops, 2 * 4 * 8 * 16);
+    EXPECT_EQ(matrices.flops, dtype == ir::DType::f32 ? any.flops : 0);
+    EXPECT_EQ(matrices.bytes, any.bytes);
+  }
+  EXPECT_TRUE(multiplies_matrices("cuda", "sm_80"));
+  EXPECT_TRUE(multiplies_matrices("opencl", avx512_bf16));
+  EXPECT_FALSE(multiplies_matrices("opencl", ""));
+}
+
 TEST(Probe, CeilingsOfARealDevice) {
   if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
   const auto device = open_device("opencl");

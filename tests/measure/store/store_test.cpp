@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <tuple>
 
+#include "ir/canonical/canonical.h"
 #include "measure/store/file/open.h"
 #include "measure/store/file/schema.h"
 #include "measure/store/upkeep/report.h"
@@ -319,6 +321,38 @@ TEST(Store, CeilingsAreTheHighestOfTheDevice) {
   store.add_ceilings(ids.run, {11, 9, 90});
   EXPECT_EQ(store.ceilings(ids.device), (rules::Ceilings{11, 12, 100}));
   EXPECT_EQ(store.ceilings(ids.device + 1), rules::Ceilings{});
+}
+
+// 2^25 FLOPs in 5 µs, where fp32 was seen to do 1,000 GFLOP/s.
+TEST(Store, TensorCoresMayBeFasterThanFp32) {
+  const std::string text =
+      "=== loop: matmul ===\ninput a: bf16[256, 256]\ninput b: bf16[256, 256]\noutput c: f32[256, 256]\n"
+      "for a0 in 0..256: # free\n  for a1 in 0..256: # free\n    for a2 in 0..256: # reduce\n"
+      "      in0 = load a[a0, a2]\n      in1 = load b[a2, a1]\n      v0 = multiply(in0, in1)\n"
+      "      acc0 <- add(acc0, v0)\n    c[a0, a1] = acc0\n";
+  for (const auto& [backend, architecture, faults] :
+       {std::tuple("cuda", "sm_90", 0U), std::tuple("opencl", avx512_bf16, 0U), std::tuple("opencl", "", 1U)}) {
+    const TemporaryFolder folder;
+    Store store = Store::open(folder.file("a.db"));
+    Ids ids = add_context(store);
+    DeviceInfo info = some_device();
+    info.backend = backend;
+    info.name = "another";
+    info.architecture = architecture;
+    info.l2_bytes = 1 << 20;
+    ids.device = store.add_device(info);
+    ids.run =
+        store.add_run({.device = ids.device, .revision = "v0.1", .config = "", .searcher = "mcts", .host = "here"});
+    ids.kernel = store.add_kernel({.name = "matmul", .text = text});
+    store.add_ceilings(ids.run, {100, 100, 1000});
+    TrialRecord trial = some_trial(ids, 0, "a", 5);
+    trial.timing.samples = {5};
+    trial.timing.batch = trial.timing.sets = 1;
+    trial.protocol = "v2 plausible=0.9";
+    store.append(trial);
+    EXPECT_EQ(store.faulty_trials(ir::structural_keys(ir::parse(text)).schedule, ids.device).size(), faults)
+        << backend << " " << architecture;
+  }
 }
 
 TEST(Store, ABatchIsAllOrNothing) {
