@@ -26,10 +26,9 @@ DeviceInfo read_device(const sqlite::Statement& row, int first) {
 
 // An architecture that an earlier version did not name is named now: schedules may depend on it.
 void insert_device(sqlite::Database& database, const DeviceInfo& info) {
-  sqlite::Statement insert(database,
-                           device_names("").insert_into("device") +
-                               " ON CONFLICT (backend, name, vendor, driver, platform, units) DO UPDATE SET "
-                               "architecture = excluded.architecture WHERE architecture = ''");
+  sqlite::Statement insert(database, device_names("").insert_into("device") +
+                                         " ON CONFLICT (backend, name, vendor, driver, platform, units) DO UPDATE SET "
+                                         "architecture = excluded.architecture WHERE architecture = ''");
   ColumnBinder values(insert);
   list_fields(info, values);
   insert.step();

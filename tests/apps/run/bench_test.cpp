@@ -85,7 +85,9 @@ TEST(Bench, AProcessThatDiesLosesOneRow) {
   EXPECT_EQ(kills, 3);
   const std::int64_t lost = rows("status <> 'ok'");
   EXPECT_EQ(WEXITSTATUS(status), lost == 0 ? 0 : 1);
-  EXPECT_EQ(rows("status = 'illegal_access'"), lost) << "a fault of the host while a kernel runs on it";
+  // While LLVM compiles, its handler removes what it has not finished, and a signal that is sent ends nothing.
+  EXPECT_EQ(rows("status = 'illegal_access' OR message LIKE '%unable to rename temporary%'"), lost)
+      << "a fault of the host while a kernel runs on it";
   EXPECT_LE(lost, kills);
   EXPECT_EQ(rows("true"), 8);
 }
