@@ -41,7 +41,7 @@ bool takes_pairs(const ir::Stage& stage, const ir::Buffer& source, const ir::Ran
 }
 
 // The program with dot products; nullopt, with the reason in `why`, where it has none to make.
-std::optional<ir::Program> with_pairs(const ir::Program& program, std::string& why) {
+std::optional<ir::Program> with_pairs(ir::Program program, std::string& why) {
   const auto matmul = find_matmul(program);
   if (!matmul) return why = "no matmul-shaped reduce loop", std::nullopt;
   Product product;
@@ -58,16 +58,15 @@ std::optional<ir::Program> with_pairs(const ir::Program& program, std::string& w
     if (staged.stage->buffer == b)
       fits &= takes_pairs(*staged.stage, *program.find(staged.stage->source), staged.scope);
   if (!fits) return why = "no staged operand of bf16 whose rows come in pairs", std::nullopt;
-  ir::Program made = program;
-  edit_stages(made, a, [&](ir::Stage& stage) { stage.dtype = program.find(stage.source)->dtype; });
-  edit_stages(made, b, [&](ir::Stage& stage) {
+  edit_stages(program, a, [&](ir::Stage& stage) { stage.dtype = program.find(stage.source)->dtype; });
+  edit_stages(program, b, [&](ir::Stage& stage) {
     stage.dtype = ir::DType::bf16;
     stage.pairs = true;
     stage.lanes = has_rows(stage, *program.find(stage.source)) ? ir::pairs::lanes : 1;
   });
-  to_edit(made, *find_matmul(made)->reduce).pairs = true;
-  why = ir::pairs::find_product(made, *find_matmul(made)->reduce, product);
-  return why.empty() ? std::optional(std::move(made)) : std::nullopt;
+  to_edit(program, *find_matmul(program)->reduce).pairs = true;
+  why = ir::pairs::find_product(program, *find_matmul(program)->reduce, product);
+  return why.empty() ? std::optional(std::move(program)) : std::nullopt;
 }
 
 Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
@@ -82,7 +81,7 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
 
 ir::Program apply(ir::Program program, const Target&, const Pins&) {
   std::string why;
-  return with_pairs(program, why).value();
+  return with_pairs(std::move(program), why).value();
 }
 
 }  // namespace
