@@ -191,7 +191,7 @@ double tensor_cycles(const Atom& atom, std::string_view architecture) {
   double rate = static_cast<double>(multiply_adds_per_cycle(architecture)) / schedulers;
   if (atom.operands == Operands::tf32) rate *= tf32;
   if (!atom.of_warpgroup() && capability >= 90 && capability < 120) rate *= reached_by_warps;
-  return static_cast<double>(atom.m * atom.n * atom.k / atom.warps) / rate;
+  return static_cast<double>(atom.m * atom.n * atom.k) / static_cast<double>(atom.warps) / rate;
 }
 
 std::int64_t trips(const Loop& loop) {

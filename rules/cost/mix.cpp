@@ -62,13 +62,8 @@ class Counter {
   /// `times`: how often the body runs; `visits`: how often where what is unrolled is straight code.
   void count(const ir::Body& body, double times, double visits) {
     bool shared = false, global = false;
-    std::unordered_map<std::string, double> links;     // of the chain of an accumulator in one turn
-    std::vector<const std::vector<ir::Expr>*> loaded;  // by dot products: neighbours share an operand
-    const auto load = [&](const std::string& buffer, const std::vector<ir::Expr>& at, int lanes) {
-      if (std::ranges::any_of(loaded, [&](const auto* other) { return *other == at; })) return;
-      loaded.push_back(&at);
-      access(buffer, lanes, false, times);
-    };
+    std::unordered_map<std::string, double> links;  // of the chain of an accumulator in one turn
+    Loaded loaded;
     for (const ir::Stmt& stmt : body) {
       live(stmt);
       statement(stmt, times);
@@ -78,8 +73,7 @@ class Counter {
       if (const auto* s = stmt.as<ir::Accum>()) ++links[s->dst];
       if (const auto* s = stmt.as<ir::DotPairs>()) {
         ++links[s->acc];
-        load(s->a, s->at_a, ir::pairs::depth);
-        load(s->b, s->at_b, ir::pairs::depth * ir::pairs::lanes);
+        operands(*s, loaded, times);
       }
       if (const auto* s = stmt.as<ir::If>()) {
         const double share = share_that_holds(s->condition, scope_);
@@ -97,6 +91,18 @@ class Counter {
     mix_.chain += longest * times;
     if (shared) mix_.shared_waits += visits;
     if (global) mix_.global_waits += visits;
+  }
+
+  /// By dot products: neighbours share an operand.
+  using Loaded = std::vector<const std::vector<ir::Expr>*>;
+  void operands(const ir::DotPairs& s, Loaded& loaded, double times) {
+    const auto load = [&](const std::string& buffer, const std::vector<ir::Expr>& at, int lanes) {
+      if (std::ranges::any_of(loaded, [&](const auto* other) { return *other == at; })) return;
+      loaded.push_back(&at);
+      access(buffer, lanes, false, times);
+    };
+    load(s.a, s.at_a, ir::pairs::depth);
+    load(s.b, s.at_b, ir::pairs::depth * ir::pairs::lanes);
   }
 
   static double steps_of(std::int64_t length) { return std::countr_zero(static_cast<std::uint64_t>(length)); }

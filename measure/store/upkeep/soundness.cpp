@@ -61,10 +61,13 @@ class Faults {
     if (!trial_) {
       ColumnNames timing("t");
       list_fields(trial.timing, timing);
-      trial_.emplace(database_, fmt::format("SELECT r.device, d.l2_bytes, t.kernel, t.protocol, d.backend, d.architecture, {} FROM trial t JOIN "
-                                            "run r ON r.id = t.run JOIN device d ON d.id = r.device WHERE t.id = ? AND "
-                                            "t.status = 'ok'",
-                                            timing.text()));
+      trial_.emplace(
+          database_,
+          fmt::format(
+              "SELECT r.device, d.l2_bytes, t.kernel, t.protocol, d.backend, d.architecture, {} FROM trial t JOIN "
+              "run r ON r.id = t.run JOIN device d ON d.id = r.device WHERE t.id = ? AND "
+              "t.status = 'ok'",
+              timing.text()));
     }
     sqlite::Statement& row = *trial_;
     if (!row.bind(1, id).step()) return std::nullopt;
