@@ -193,7 +193,9 @@ void check(Context& c, const CopyPairs& s) {
 
 void check(Context& c, const DotPairs& d) {
   check_accumulator(c, d.acc, {DType::f32, pairs::lanes}, Op::add);
+  c.index.set_gathers(true);
   const Name& a = check_access(c, d.a, d.at_a, pairs::depth);
+  c.index.set_gathers(false);
   const Name& b = check_shared_access(c, d.b, d.at_b, pairs::depth * pairs::lanes);
   for (const Name* name : {&a, &b})
     if (name->type.dtype != DType::bf16) fail("pairs are of bf16, found {}", ir::name(name->type.dtype));
