@@ -1,5 +1,4 @@
 // Dot products of pairs in whole schedules, and mistakes in where pairs lie, which must show.
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +8,7 @@
 #include "core/rng.h"
 #include "ir/emit/emit.h"
 #include "ir/walk.h"
+#include "rules/drawn_schedules.h"
 #include "rules/lower.h"
 #include "rules/programs.h"
 
@@ -42,27 +42,29 @@ std::optional<Lowering> drawn_schedule(const ir::Program& loop, const Target& ta
   return pairs ? std::optional(std::move(lowering)) : std::nullopt;
 }
 
+Drawn drawn_for_cpu(std::uint64_t seed) {
+  Rng rng(seed);
+  ir::Program loop = drawn_loop(rng);
+  auto lowering = drawn_schedule(loop, load_target("opencl-cpu-bf16"), rng);
+  return {std::move(loop), std::move(lowering)};
+}
+
 TEST(DotPairs, OfRandomSchedulesAreRight) {
   const Target target = load_target("opencl-cpu-bf16");
-  int found = 0, by_rows = 0, panels = 0, whole_in_place = 0;
-  for (std::uint64_t seed = 1; found < 60; ++seed) {
-    Rng rng(seed);
-    const ir::Program loop = drawn_loop(rng);
-    const auto lowering = drawn_schedule(loop, target, rng);
-    if (!lowering) continue;
-    ++found;
-    const std::string what = fmt::format("seed {}: {}", seed, print(lowering->trail()));
-    ASSERT_EQ(finding(loop, lowering->program(), seed), "") << what << "\n" << ir::print(lowering->program());
-    const ir::Program kernel = materialize(lowering->program(), target);
-    ASSERT_EQ(finding(loop, kernel, seed), "") << what << "\n" << ir::print(kernel);
-    ASSERT_EQ(ir::parse(ir::print(kernel)), kernel) << what;
-    ASSERT_EQ(ir::parse(ir::print(lowering->program())), lowering->program()) << what;
-    const std::string tile = ir::print(lowering->program());
+  int by_rows = 0, panels = 0, whole_in_place = 0;
+  constexpr int found = 60;
+  for_each_schedule(found, drawn_for_cpu, [&](const ir::Program& loop, const Lowering& lowering, std::uint64_t seed) {
+    ASSERT_EQ(finding(loop, lowering.program(), seed), "") << ir::print(lowering.program());
+    const ir::Program kernel = materialize(lowering.program(), target);
+    ASSERT_EQ(finding(loop, kernel, seed), "") << ir::print(kernel);
+    ASSERT_EQ(ir::parse(ir::print(kernel)), kernel);
+    ASSERT_EQ(ir::parse(ir::print(lowering.program())), lowering.program());
+    const std::string tile = ir::print(lowering.program());
     by_rows += tile.find("lanes=16 pairs") != std::string::npos;
     panels += tile.find("panel=") != std::string::npos;
     whole_in_place += tile.find("reduce unroll") != std::string::npos;
-    EXPECT_THAT(ir::emit(kernel, target).text, HasSubstr("vdpbf16ps")) << what;
-  }
+    EXPECT_THAT(ir::emit(kernel, target).text, HasSubstr("vdpbf16ps"));
+  });
   EXPECT_GT(by_rows, 5);
   EXPECT_GT(found - by_rows, 5) << "columns that are rows in memory";
   EXPECT_GT(panels, 2);
@@ -71,31 +73,25 @@ TEST(DotPairs, OfRandomSchedulesAreRight) {
 
 TEST(DotPairFaults, ShowInEverySchedule) {
   const Target target = load_target("opencl-cpu-bf16");
-  int found = 0;
-  for (std::uint64_t seed = 1; found < 20; ++seed) {
-    Rng rng(seed);
-    const ir::Program loop = drawn_loop(rng);
-    const auto lowering = drawn_schedule(loop, target, rng);
-    if (!lowering) continue;
-    ++found;
-    const ir::Program kernel = materialize(lowering->program(), target);
+  for_each_schedule(20, drawn_for_cpu, [&](const ir::Program& loop, const Lowering& lowering, std::uint64_t seed) {
+    const ir::Program kernel = materialize(lowering.program(), target);
     ASSERT_EQ(finding(loop, kernel, seed), "");
     const bool several = kernel.buffers.front().shape.back() > 2;  // pairs of a row
     const ir::Program other_turn = edited<ir::DotPairs>(kernel, [](ir::DotPairs& s) { s.at_a.back() = ir::Expr(0); });
-    EXPECT_TRUE(!several || !finding(loop, other_turn, seed).empty()) << "the first pair of a row, seed " << seed;
+    EXPECT_TRUE(!several || !finding(loop, other_turn, seed).empty()) << "the first pair of a row";
     bool moved = false;
     const ir::Program shifted = edited<ir::DotPairs>(kernel, [&](ir::DotPairs& s) {
       moved = true;
       s.at_b.back() = s.at_b.back() + 1;
     });
-    EXPECT_TRUE(moved && !finding(loop, shifted, seed).empty()) << "halves of pairs, seed " << seed;
+    EXPECT_TRUE(moved && !finding(loop, shifted, seed).empty()) << "halves of pairs";
     bool copied = false;
     const ir::Program apart = edited<ir::CopyPairs>(kernel, [&](ir::CopyPairs& s) {
       copied = true;
       s.index[s.index.size() - 2] = ir::Expr(0);
     });
-    EXPECT_TRUE(!copied || !several || !finding(loop, apart, seed).empty()) << "all rows to one place, seed " << seed;
-  }
+    EXPECT_TRUE(!copied || !several || !finding(loop, apart, seed).empty()) << "all rows to one place";
+  });
 }
 
 TEST(DotPairForms, AreChecked) {

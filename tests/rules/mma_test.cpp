@@ -19,8 +19,8 @@
 #include "ir/emit/emit.h"
 #include "ir/hardware/float16.h"
 #include "ir/walk.h"
+#include "rules/drawn_schedules.h"
 #include "rules/lower.h"
-#include "rules/options.h"
 #include "rules/programs.h"
 
 namespace deplo::rules {
@@ -93,35 +93,37 @@ std::string atom_of(const Lowering& lowering) {
   return "";
 }
 
+/// Of a random product.
+auto drawn_for(const Target& target) {
+  return [&target](std::uint64_t seed) {
+    Rng rng(seed);
+    ir::Program loop = drawn_loop(rng);
+    auto lowering = drawn_schedule(loop, target, rng);
+    return Drawn{std::move(loop), std::move(lowering)};
+  };
+}
+
 TEST_P(Products, OfRandomSchedulesAreRight) {
   const Target target = load_target(GetParam());
-  int found = 0, computed = 0;
+  int computed = 0;
   std::map<std::string, int> atoms, registers;
-  for (std::uint64_t seed = test_options().seed; found < 40; ++seed) {
-    ASSERT_LT(seed, test_options().seed + 2000);
-    Rng rng(seed);
-    const ir::Program loop = drawn_loop(rng);
-    const auto lowering = drawn_schedule(loop, target, rng);
-    if (!lowering) continue;
-    ++found;
-    const std::string what = fmt::format("seed {}: {}", seed, print(lowering->trail()));
-    ASSERT_EQ(ir::verify(lowering->program()), "") << what;
-    ASSERT_EQ(ir::parse(ir::print(lowering->program())), lowering->program()) << what;
-    ASSERT_EQ(finding(loop, lowering->program(), seed), "") << what << "\n" << ir::print(lowering->program());
-    const ir::Program kernel = materialize(lowering->program(), target);
-    ASSERT_EQ(ir::parse(ir::print(kernel)), kernel) << what;
-    ASSERT_EQ(finding(loop, kernel, seed), "") << what << "\n" << ir::print(kernel);
-    const ir::mma::Atom& atom = *ir::mma::find_atom(atom_of(*lowering));
+  for_each_schedule(40, drawn_for(target), [&](const ir::Program& loop, const Lowering& lowering, std::uint64_t seed) {
+    ASSERT_EQ(ir::verify(lowering.program()), "");
+    ASSERT_EQ(ir::parse(ir::print(lowering.program())), lowering.program());
+    ASSERT_EQ(finding(loop, lowering.program(), seed), "") << ir::print(lowering.program());
+    const ir::Program kernel = materialize(lowering.program(), target);
+    ASSERT_EQ(ir::parse(ir::print(kernel)), kernel);
+    ASSERT_EQ(finding(loop, kernel, seed), "") << ir::print(kernel);
+    const ir::mma::Atom& atom = *ir::mma::find_atom(atom_of(lowering));
     EXPECT_THAT(ir::emit(kernel, target).text, HasSubstr(fmt::format("mma.sync.aligned.m16n8k{}.row.col.f32.{}", atom.k,
-                                                                     loop.allow_tf32 ? "tf32" : "")))
-        << what;
-    ++atoms[atom_of(*lowering)];
+                                                                     loop.allow_tf32 ? "tf32" : "")));
+    ++atoms[atom_of(lowering)];
     computed += loop.name == "down_rounded" ? 1 : 0;
-    for (const Choice& choice : lowering->trail())
+    for (const Choice& choice : lowering.trail())
       if (print(choice.value) == "registers") ++registers[choice.knob];
-    const bool made = loop.name == "down_rounded" || print(lowering->trail()).find("=registers") != std::string::npos;
-    EXPECT_TRUE(has_fragments(kernel) || !made) << what;
-  }
+    const bool made = loop.name == "down_rounded" || print(lowering.trail()).find("=registers") != std::string::npos;
+    EXPECT_TRUE(has_fragments(kernel) || !made);
+  });
   EXPECT_GE(computed, 3);
   EXPECT_GE(registers["mma.a"], 3);
   EXPECT_GE(registers["mma.b"], 3);
@@ -132,24 +134,23 @@ TEST_P(Products, OfRandomSchedulesAreRight) {
 // What the loop gives for factors that are rounded before.
 TEST_P(Products, OfF32AreOfRoundedFactors) {
   const Target target = load_target(GetParam());
-  int found = 0;
-  for (std::uint64_t seed = 1; found < 10; ++seed) {
-    Rng rng(seed);
-    const ir::Program loop = drawn_loop(rng);
-    const bool loads = loop.allow_tf32 && loop.name != "down_rounded";  // factors that are inputs
-    const auto lowering = loads ? drawn_schedule(loop, target, rng) : std::nullopt;
-    if (!lowering) continue;
-    ++found;
+  const auto draw = [&](std::uint64_t seed) {
+    Drawn drawn = drawn_for(target)(seed);
+    const bool loads = drawn.loop.allow_tf32 && drawn.loop.name != "down_rounded";  // factors that are inputs
+    if (!loads) drawn.lowering.reset();
+    return drawn;
+  };
+  for_each_schedule(10, draw, [&](const ir::Program& loop, const Lowering& lowering, std::uint64_t seed) {
     ir::Program strict = loop;
     strict.allow_tf32 = false;  // inputs of any bits
     const ir::Memory memory = random_memory(strict, seed);
     ir::Memory rounded = memory;
     for (const std::string& factor : factors(loop))
       for (double& value : rounded.at(factor)) value = ir::rounded_tf32(value);
-    const ir::Program kernel = materialize(lowering->program(), target);
-    EXPECT_EQ(difference(loop, results(loop, rounded), results(kernel, memory)), "") << print(lowering->trail());
+    const ir::Program kernel = materialize(lowering.program(), target);
+    EXPECT_EQ(difference(loop, results(loop, rounded), results(kernel, memory)), "");
     EXPECT_NE(difference(loop, results(loop, memory), results(kernel, memory)), "") << "nothing was rounded";
-  }
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(Cuda, Products, testing::Values("sm_80", "sm_90", "sm_100", "sm_120"));
@@ -157,42 +158,36 @@ INSTANTIATE_TEST_SUITE_P(Cuda, Products, testing::Values("sm_80", "sm_90", "sm_1
 // Each of them, in every schedule that has what it touches.
 TEST(ProductFaults, ShowInEverySchedule) {
   const Target target = load_target("sm_80");
-  int found = 0;
-  for (std::uint64_t seed = 1; found < 20; ++seed) {
-    Rng rng(seed);
-    const ir::Program loop = drawn_loop(rng);
-    const auto lowering = drawn_schedule(loop, target, rng);
-    if (!lowering) continue;
-    ++found;
-    const ir::Program kernel = materialize(lowering->program(), target);
+  for_each_schedule(20, drawn_for(target), [&](const ir::Program& loop, const Lowering& lowering, std::uint64_t seed) {
+    const ir::Program kernel = materialize(lowering.program(), target);
     ASSERT_EQ(finding(loop, kernel, seed), "");
     bool matrices = false, apart = false, rounds = false;
     const ir::Program transposed =
         edited<ir::LdMatrix>(kernel, [&](ir::LdMatrix& s) { matrices = true, s.transposed = !s.transposed; });
-    EXPECT_TRUE(!matrices || !finding(loop, transposed, seed).empty()) << "a transposed fragment, seed " << seed;
+    EXPECT_TRUE(!matrices || !finding(loop, transposed, seed).empty()) << "a transposed fragment";
     const ir::Program turned = edited<ir::Load>(kernel, [&](ir::Load& s) {
       if (!ir::reads_apart(s)) return;
       apart = true;
       for (ir::Expr& e : s.index)
         e = ir::substitute(e, {{ir::lane_variable, (ir::var(ir::lane_variable) + 1) % s.type.lanes}});
     });
-    EXPECT_TRUE(!apart || !finding(loop, turned, seed).empty()) << "elements of other lanes, seed " << seed;
+    EXPECT_TRUE(!apart || !finding(loop, turned, seed).empty()) << "elements of other lanes";
     const ir::Program exact = edited<ir::Assign>(kernel, [&](ir::Assign& s) {
       if (s.op == ir::Op::round_tf32) rounds = true, s.op = ir::Op::copy;
     });
     ir::Program strict = loop;
     strict.allow_tf32 = false;  // inputs of any bits
     EXPECT_TRUE(rounds == loop.allow_tf32 && (!rounds || !finding(strict, exact, seed).empty()))
-        << "factors that are not rounded, seed " << seed;
+        << "factors that are not rounded";
     EXPECT_TRUE(!has_fragments(kernel) || !finding(loop, with_fragments_reversed(kernel), seed).empty())
-        << "elements of a fragment in other places, seed " << seed;
+        << "elements of a fragment in other places";
     EXPECT_NE(
         finding(loop, edited<ir::Mma>(kernel, [](ir::Mma& s) { std::swap(s.sums.front(), s.sums.back()); }), seed), "")
-        << "sums of other rows, seed " << seed;
+        << "sums of other rows";
     bool parts = false;
     const ir::Program other = edited<ir::Mma>(kernel, [&](ir::Mma& s) { parts |= s.part > 0, s.part = 0; });
-    EXPECT_TRUE(!parts || !finding(loop, other, seed).empty()) << "columns of a neighbour, seed " << seed;
-  }
+    EXPECT_TRUE(!parts || !finding(loop, other, seed).empty()) << "columns of a neighbour";
+  });
 }
 
 // Beyond an operand's row, a warp that is none, a fragment of a wrong size.

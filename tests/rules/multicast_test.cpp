@@ -1,6 +1,5 @@
 // Blocks that fill each other's slots: right in any order of the blocks and their producers, and mistakes in what orders
 // them show.
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,9 +12,9 @@
 #include "ir/emit/emit.h"
 #include "ir/walk.h"
 #include "rules/cost/features.h"
+#include "rules/drawn_schedules.h"
 #include "rules/golden.h"
 #include "rules/lower.h"
-#include "rules/options.h"
 #include "rules/programs.h"
 
 namespace deplo::rules {
@@ -98,25 +97,16 @@ std::optional<Lowering> drawn_schedule(const ir::Program& loop, const Target& ta
   return shares ? std::optional(std::move(lowering)) : std::nullopt;
 }
 
-/// Each with the loop and the kernel.
-void for_each_schedule(int count, const std::function<void(const ir::Program&, const Lowering&, std::uint64_t)>& f) {
-  for (std::uint64_t seed = test_options().seed; count > 0; ++seed) {
-    ASSERT_LT(seed, test_options().seed + 4000);
-    Rng rng(seed);
-    const Target target = load_target(seed % 2 == 0 ? "sm_90" : "sm_100");
-    const ir::Program loop = drawn_loop(rng);
-    const auto lowering = drawn_schedule(loop, target, rng);
-    if (!lowering) continue;
-    --count;
-    SCOPED_TRACE(fmt::format("seed {}: {}", seed, print(lowering->trail())));
-    f(loop, *lowering, seed);
-    if (testing::Test::HasFatalFailure()) return;
-  }
+Drawn drawn_for(std::uint64_t seed) {
+  Rng rng(seed);
+  ir::Program loop = drawn_loop(rng);
+  auto lowering = drawn_schedule(loop, load_target(seed % 2 == 0 ? "sm_90" : "sm_100"), rng);
+  return {std::move(loop), std::move(lowering)};
 }
 
 TEST(Multicast, OfRandomSchedulesIsRight) {
   std::set<std::string> blocks;
-  for_each_schedule(30, [&](const ir::Program& loop, const Lowering& lowering, std::uint64_t seed) {
+  for_each_schedule(30, drawn_for, [&](const ir::Program& loop, const Lowering& lowering, std::uint64_t seed) {
     for (const Choice& choice : lowering.trail())
       if (choice.knob == "multicast.blocks") blocks.insert(print(choice.value));
     ASSERT_EQ(finding(loop, lowering.program(), seed), "") << ir::print(lowering.program());
@@ -213,7 +203,7 @@ bool fills_slots_again(ir::Program kernel) {
 
 TEST(Multicast, FaultsShowInEverySchedule) {
   int tried = 0;
-  for_each_schedule(24, [&](const ir::Program& loop, const Lowering& lowering, std::uint64_t seed) {
+  for_each_schedule(24, drawn_for, [&](const ir::Program& loop, const Lowering& lowering, std::uint64_t seed) {
     const ir::Program kernel = materialize(lowering.program(), load_target("sm_90"));
     if (!fills_slots_again(kernel)) return;
     ++tried;

@@ -13,8 +13,8 @@
 #include "ir/emit/emit.h"
 #include "ir/hardware/mma.h"
 #include "ir/walk.h"
+#include "rules/drawn_schedules.h"
 #include "rules/lower.h"
-#include "rules/options.h"
 #include "rules/programs.h"
 
 namespace deplo::rules {
@@ -65,33 +65,35 @@ std::optional<Lowering> drawn_schedule(const ir::Program& loop, const Target& ta
   return products && others == specialized ? std::optional(std::move(lowering)) : std::nullopt;
 }
 
+/// Of a random product; of one unit blocks are persistent, those of every other seed.
+Drawn drawn_for(Target target, bool specialized, std::uint64_t seed) {
+  Rng rng(seed);
+  target.units = seed % 2 == 0 ? 132 : 1;
+  ir::Program loop = drawn_loop(rng);
+  auto lowering = drawn_schedule(loop, target, specialized, rng);
+  return {std::move(loop), std::move(lowering)};
+}
+
 class Warpgroups : public testing::TestWithParam<bool> {};
 
 TEST_P(Warpgroups, OfRandomSchedulesAreRight) {
-  Target target = load_target("sm_90");
-  int found = 0, computed = 0, loaded = 0;
-  for (std::uint64_t seed = test_options().seed; found < 20; ++seed) {
-    ASSERT_LT(seed, test_options().seed + 4000);
-    Rng rng(seed);
-    target.units = seed % 2 == 0 ? 132 : 1;  // of one unit blocks are persistent
-    const ir::Program loop = drawn_loop(rng);
-    const auto lowering = drawn_schedule(loop, target, GetParam(), rng);
-    if (!lowering) continue;
-    ++found;
-    const std::string what = fmt::format("seed {}: {}", seed, print(lowering->trail()));
-    ASSERT_EQ(ir::verify(lowering->program()), "") << what;
-    ASSERT_EQ(ir::parse(ir::print(lowering->program())), lowering->program()) << what;
-    ASSERT_EQ(finding(loop, lowering->program(), seed), "") << what << "\n" << ir::print(lowering->program());
-    const ir::Program kernel = materialize(lowering->program(), target);
-    ASSERT_EQ(ir::parse(ir::print(kernel)), kernel) << what;
+  const Target target = load_target("sm_90");
+  int computed = 0, loaded = 0;
+  const auto draw = [&](std::uint64_t seed) { return drawn_for(target, GetParam(), seed); };
+  for_each_schedule(20, draw, [&](const ir::Program& loop, const Lowering& lowering, std::uint64_t seed) {
+    ASSERT_EQ(ir::verify(lowering.program()), "");
+    ASSERT_EQ(ir::parse(ir::print(lowering.program())), lowering.program());
+    ASSERT_EQ(finding(loop, lowering.program(), seed), "") << ir::print(lowering.program());
+    const ir::Program kernel = materialize(lowering.program(), target);
+    ASSERT_EQ(ir::parse(ir::print(kernel)), kernel);
     for (std::uint64_t order = seed; order < seed + 3; ++order)
-      ASSERT_EQ(finding(loop, kernel, order), "") << what << "\n" << ir::print(kernel);
+      ASSERT_EQ(finding(loop, kernel, order), "") << ir::print(kernel);
     const ir::KernelSource source = ir::emit(kernel, target);
-    EXPECT_THAT(source.text, HasSubstr("wgmma.mma_async")) << what;
-    EXPECT_TRUE(source.architecture_specific) << what;
-    EXPECT_EQ(source.text.find("if (thread >= ") != std::string::npos, GetParam()) << what;
+    EXPECT_THAT(source.text, HasSubstr("wgmma.mma_async"));
+    EXPECT_TRUE(source.architecture_specific);
+    EXPECT_EQ(source.text.find("if (thread >= ") != std::string::npos, GetParam());
     (loop.name == "down_rounded" ? computed : loaded) += has_fragments(kernel) ? 1 : 0;
-  }
+  });
   EXPECT_GE(computed, 2);
   EXPECT_GE(loaded, 2);
 }
@@ -201,27 +203,24 @@ bool fills_slots_again(const ir::Program& kernel) {
 
 TEST(WarpgroupFaults, ShowInEverySchedule) {
   const Target target = load_target("sm_90");
-  int found = 0, of_registers = 0;
-  for (std::uint64_t seed = 1; found < 8 || of_registers < 3; ++seed) {
-    ASSERT_LT(seed, 4000U);
-    Rng rng(seed);
-    const ir::Program loop = drawn_loop(rng);
-    const auto lowering = drawn_schedule(loop, target, true, rng);
-    if (!lowering) continue;
-    const ir::Program kernel = materialize(lowering->program(), target);
-    if (!fills_slots_again(kernel)) continue;
-    ++found;
+  int of_registers = 0;
+  const auto draw = [&](std::uint64_t seed) {
+    Drawn drawn = drawn_for(target, true, seed);
+    if (drawn.lowering && !fills_slots_again(materialize(drawn.lowering->program(), target))) drawn.lowering.reset();
+    return drawn;
+  };
+  for_each_schedule(12, draw, [&](const ir::Program& loop, const Lowering& lowering, std::uint64_t seed) {
+    const ir::Program kernel = materialize(lowering.program(), target);
     ASSERT_EQ(finding(loop, kernel, seed), "");
     if (has_fragments(kernel)) {
       ++of_registers;
-      EXPECT_NE(finding(loop, with_fragments_reversed(kernel), seed), "")
-          << "elements of a fragment in other places, seed " << seed << ": " << print(lowering->trail());
+      EXPECT_NE(finding(loop, with_fragments_reversed(kernel), seed), "") << "elements of a fragment in other places";
     }
     for (const Fault& fault : faults())
-      EXPECT_NE(finding_in_any_order(loop, fault.plant(kernel), seed), "")
-          << fault.name << ", seed " << seed << ": " << print(lowering->trail()) << "\n"
-          << ir::print(fault.plant(kernel));
-  }
+      EXPECT_NE(finding_in_any_order(loop, fault.plant(kernel), seed), "") << fault.name << "\n"
+                                                                           << ir::print(fault.plant(kernel));
+  });
+  EXPECT_GE(of_registers, 2);
 }
 
 // Sums, matrices and threads that no instruction has; and a producer that is more than one.
