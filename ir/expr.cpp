@@ -1,6 +1,7 @@
 // The expression class and the functions that need no simplification. simplify.cpp and bounds.cpp hold the rest.
 #include "ir/expr.h"
 
+#include <algorithm>
 #include <array>
 #include <numeric>
 
@@ -62,6 +63,10 @@ Expr substitute(const Expr& e, const Substitution& values) {
 bool depends_on(const Expr& e, const std::string& variable) {
   if (e.kind() == Expr::Kind::variable) return e.name() == variable;
   return e.kind() == Expr::Kind::binary && (depends_on(e.lhs(), variable) || depends_on(e.rhs(), variable));
+}
+
+bool depends_on(const std::vector<Expr>& list, const std::string& variable) {
+  return std::ranges::any_of(list, [&](const Expr& e) { return depends_on(e, variable); });
 }
 
 void collect_variables(const Expr& e, std::vector<std::string>& names) {

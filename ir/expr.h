@@ -88,6 +88,8 @@ std::optional<Interval> bounds(const Expr&, const Ranges&);
 Ranges narrowed(Ranges, const Expr& condition);
 Expr substitute(const Expr&, const Substitution&);
 bool depends_on(const Expr&, const std::string& variable);
+/// Does one of them?
+bool depends_on(const std::vector<Expr>&, const std::string& variable);
 void collect_variables(const Expr&, std::vector<std::string>& names);  // each once, in order of appearance
 /// c where the expression is c * variable + (something without variable); nullopt where it is not of this form.
 std::optional<std::int64_t> coefficient(const Expr&, const std::string& variable);

@@ -108,6 +108,7 @@ struct CopyPairs {
   std::string source;
   std::vector<Expr> at;
   int dim = 0;
+  std::vector<Expr> next() const;  // where the second row begins, in the source
   static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) {
     see(Use::reads, s.source), see(s.at), see(Use::writes, s.buffer), see(s.index);

@@ -126,10 +126,16 @@ const std::string& defined(const Stmt& stmt) {
   return *found;
 }
 
-bool reads_apart(const Load& load) {
-  return load.type.lanes > 1 &&
-         std::any_of(load.index.begin(), load.index.end(), [](const Expr& e) { return depends_on(e, lane_variable); });
+const Stage* find_stage(const Body& body, std::string_view buffer) {
+  const Stage* found = nullptr;
+  for_each(body, [&](const Stmt& stmt) {
+    if (const auto* stage = stmt.as<Stage>(); found == nullptr && stage != nullptr && stage->buffer == buffer)
+      found = stage;
+  });
+  return found;
 }
+
+bool reads_apart(const Load& load) { return load.type.lanes > 1 && depends_on(load.index, lane_variable); }
 
 std::vector<Expr> in_lane(const std::vector<Expr>& index, int lane) {
   std::vector<Expr> result;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <ranges>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <variant>
 #include <vector>
@@ -67,6 +68,9 @@ template <class F>
 void for_each_variable(const Expr& e, F&& f);
 /// The value that a statement defines or accumulates into; "" when it does neither.
 const std::string& defined(const Stmt& stmt);
+
+/// The first Stage of a buffer; nullptr: the body has none.
+const Stage* find_stage(const Body& body, std::string_view buffer);
 
 /// Of a Load: does its index name the lane, and how does it read in one?
 bool reads_apart(const Load& load);

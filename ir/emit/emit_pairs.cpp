@@ -8,10 +8,8 @@ namespace deplo::ir {
 void Emitter::emit(const CopyPairs& s) {
   CHECK(!cuda());
   helpers_.insert(Helper::bf16_pairs);
-  std::vector<Expr> next = s.at;
-  next[static_cast<std::size_t>(s.dim)] = next[static_cast<std::size_t>(s.dim)] + 1;
   print("(({} bf16_pairs*)&{})->words = convert_uint16(vload16(0, &{})) | convert_uint16(vload16(0, &{})) << 16;",
-        memory_.at(s.buffer).space, element(s.buffer, s.index), element(s.source, s.at), element(s.source, next));
+        memory_.at(s.buffer).space, element(s.buffer, s.index), element(s.source, s.at), element(s.source, s.next()));
 }
 
 void Emitter::emit(const DotPairs& s) {

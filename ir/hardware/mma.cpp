@@ -87,14 +87,6 @@ bool steps_with(const Factor& factor, const std::string& outer, std::int64_t tim
   return found && all;
 }
 
-const Stage* stage_of(const Tile& tile, const std::string& buffer) {
-  const Stage* found = nullptr;
-  for_each(tile.body, [&](const Stmt& stmt) {
-    if (const auto* stage = stmt.as<Stage>(); stage != nullptr && stage->buffer == buffer) found = stage;
-  });
-  return found;
-}
-
 bool defines(const Tile& tile, const std::string& value) {
   bool found = false;
   for_each(tile.body, [&](const Stmt& stmt) { found |= defined(stmt) == value; });
@@ -120,7 +112,7 @@ std::optional<Factor> factor_of(const Tile& tile, const Body& body, const std::s
         [&](const std::string& name) { wanted.push_back(name); });
   }
   if (!wanted.empty()) return std::nullopt;
-  if (const Load* load = factor.load()) factor.slab = stage_of(tile, load->buffer);
+  if (const Load* load = factor.load()) factor.slab = find_stage(tile.body, load->buffer);
   return factor;
 }
 

@@ -4,16 +4,16 @@
 
 #include "ir/walk.h"
 
-namespace deplo::ir::pairs {
-namespace {
+namespace deplo::ir {
 
-const Stage* stage_of(const Program& program, const std::string& buffer) {
-  const Stage* found = nullptr;
-  for_each(program.body, [&](const Stmt& stmt) {
-    if (const auto* stage = stmt.as<Stage>(); stage != nullptr && stage->buffer == buffer) found = stage;
-  });
-  return found;
+std::vector<Expr> CopyPairs::next() const {
+  std::vector<Expr> result = at;
+  result[static_cast<std::size_t>(dim)] = result[static_cast<std::size_t>(dim)] + 1;
+  return result;
 }
+
+namespace pairs {
+namespace {
 
 const std::string* vector_axis(const Program& program) {
   const std::string* found = nullptr;
@@ -32,21 +32,33 @@ bool steps_in(const std::vector<Expr>& index, std::size_t at, const std::string&
   return at < index.size() && coefficient(index[at], axis) == 1;
 }
 
-bool any_depends(const std::vector<Expr>& index, const std::string& axis) {
-  return std::ranges::any_of(index, [&](const Expr& e) { return depends_on(e, axis); });
-}
-
 /// Elements of bf16 in rows along the last dimension.
 bool has_rows(const Program& program, const std::string& name) {
   if (const Buffer* buffer = program.find(name))
     return buffer->dtype == DType::bf16 && !buffer->strides.empty() && buffer->strides.back() == 1;
-  const Stage* stage = stage_of(program, name);
+  const Stage* stage = find_stage(program.body, name);
   return stage != nullptr && stage->dtype == DType::bf16 && !stage->pairs && stage->panel == 0 && stage->swizzle == 0;
 }
 
 }  // namespace
 
-std::string find_product(const Program& program, const Loop& loop, Product& product, bool staged) {
+bool along_rows(const Stage& stage, const Buffer& source) {
+  return static_cast<std::size_t>(stage.slab.back().dim) + 1 == source.shape.size();
+}
+
+std::string fault(const Stage& stage, const Buffer& source) {
+  if (stage.dtype != DType::bf16 || source.dtype != DType::bf16) return "pairs are of bf16";
+  if (stage.slab.size() != 2 || stage.slab[0].extent % depth != 0) return "pairs are of an even number of rows";
+  if (source.strides.back() != 1) return "pairs of elements that lie apart";
+  if (stage.transport != Transport::copy || stage.slots != 1 || stage.swizzle != 0 || stage.pad != 0)
+    return "pairs travel by loads and stores to one slot, with no pad";
+  if (along_rows(stage, source))
+    return (stage.panel > 0 ? stage.panel : stage.slab.back().extent) % lanes == 0 ? "" : "pairs of no whole vectors";
+  return static_cast<std::size_t>(stage.slab[0].dim) + 1 == source.shape.size() ? ""
+                                                                                : "pairs of elements that lie apart";
+}
+
+std::string find_product(const Program& program, const Loop& loop, Product& product) {
   const std::string* const vector = vector_axis(program);
   if (vector == nullptr) return "no vectors of 16 lanes";
   if (!loop.start.is_constant(0) || loop.step != 1 || loop.axis.extent % depth != 0) return "an odd number of turns";
@@ -60,17 +72,21 @@ std::string find_product(const Program& program, const Loop& loop, Product& prod
                     first->dst != second->dst;
   const auto takes = [&](const Load* load) { return std::ranges::count(times->args, Arg(load->dst)) == 1; };
   if (!adds || !takes(first) || !takes(second)) return "no sum of products of two loads";
-  const bool second_is_wide = any_depends(second->index, *vector);
+  const bool second_is_wide = depends_on(second->index, *vector);
   product = {second_is_wide ? first : second, second_is_wide ? second : first, sum->dst};
   const auto& [a, b, acc] = product;
-  if (any_depends(a->index, *vector) || !steps_in(a->index, a->index.size() - 1, loop.axis.name))
+  if (depends_on(a->index, *vector) || !steps_in(a->index, a->index.size() - 1, loop.axis.name))
     return "an operand whose pairs do not lie side by side";
   if (b->index.size() != 2 || !steps_in(b->index, 0, loop.axis.name) || !steps_in(b->index, 1, *vector))
     return "an operand that is not read by rows";
-  if (!staged) return "";
-  const Stage* stage = stage_of(program, b->buffer);
-  if (stage == nullptr || !stage->pairs) return "an operand that is not staged in pairs";
-  return has_rows(program, a->buffer) ? "" : "an operand that is not of bf16, in rows";
+  return "";
 }
 
-}  // namespace deplo::ir::pairs
+std::string fault(const Program& program, const Product& product) {
+  const Stage* stage = find_stage(program.body, product.b->buffer);
+  if (stage == nullptr || !stage->pairs) return "an operand that is not staged in pairs";
+  return has_rows(program, product.a->buffer) ? "" : "an operand that is not of bf16, in rows";
+}
+
+}  // namespace pairs
+}  // namespace deplo::ir

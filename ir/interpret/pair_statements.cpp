@@ -48,11 +48,9 @@ struct RunDotPairs {
 }  // namespace
 
 void compile(Compiler& c, const CopyPairs& s) {
-  std::vector<Expr> next = s.at;
-  if (static_cast<std::size_t>(s.dim) >= next.size()) c.fail("expected a dimension of " + s.source);
-  next[static_cast<std::size_t>(s.dim)] = next[static_cast<std::size_t>(s.dim)] + 1;
+  if (static_cast<std::size_t>(s.dim) >= s.at.size()) c.fail("expected a dimension of " + s.source);
   RunCopyPairs run{c.access(s.buffer, s.index, depth * pairs::lanes),
-                   {c.access(s.source, s.at, pairs::lanes), c.access(s.source, next, pairs::lanes)},
+                   {c.access(s.source, s.at, pairs::lanes), c.access(s.source, s.next(), pairs::lanes)},
                    {c.define("even rows", pairs::lanes), c.define("odd rows", pairs::lanes)}};
   if (!run.to.shared) c.fail("expected a shared buffer, found " + s.buffer);
   c.emit(std::move(run));

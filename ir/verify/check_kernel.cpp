@@ -186,9 +186,7 @@ void check(Context& c, const CopyPairs& s) {
   if (from.kind != Name::Kind::buffer) fail("`{}` is not in global memory", s.source);
   if (static_cast<std::size_t>(s.dim) + 1 >= s.at.size())
     fail("dim={}: pairs lie along another dimension than the last", s.dim);
-  std::vector<Expr> next = s.at;
-  next[static_cast<std::size_t>(s.dim)] = next[static_cast<std::size_t>(s.dim)] + 1;
-  check_access(c, s.source, next, pairs::lanes);
+  check_access(c, s.source, s.next(), pairs::lanes);
 }
 
 void check(Context& c, const DotPairs& d) {

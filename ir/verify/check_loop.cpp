@@ -56,7 +56,9 @@ void check_producers(const Context& c, const Loop& l) {
 void check_pairs(const Context& c, const Loop& l) {
   if (c.program.level != Level::tile) fail("a loop takes pairs in Tile IR only");
   pairs::Product product;
-  if (const std::string fault = pairs::find_product(c.program, l, product); !fault.empty()) fail("pairs of {}", fault);
+  std::string fault = pairs::find_product(c.program, l, product);
+  if (fault.empty()) fault = pairs::fault(c.program, product);
+  if (!fault.empty()) fail("pairs of {}", fault);
 }
 
 void define_value(Context& c, const std::string& text, const Type& type) {

@@ -37,7 +37,7 @@ Strided evaluate_uniform(Context& c, const Expr& e, const char* what) {
 bool agree(const Stage& a, const Stage& b) {
   return a.source == b.source && a.dtype == b.dtype && a.slab == b.slab && a.transport == b.transport &&
          a.lanes == b.lanes && a.slots == b.slots && a.panel == b.panel && a.pad == b.pad && a.swizzle == b.swizzle &&
-         a.prefetch == b.prefetch;
+         a.prefetch == b.prefetch && a.pairs == b.pairs;
 }
 
 void check_slab(const Stage& s, std::size_t rank) {
@@ -55,20 +55,14 @@ void check_slab(const Stage& s, std::size_t rank) {
 std::int64_t columns(const Stage& s) { return s.panel > 0 ? s.panel : s.slab.back().extent; }
 
 // Two rows at a time, whole vectors of their columns or one where the rows lie side by side.
-void check_pairs(const Stage& s, const Name& source) {
-  const bool along_rows = static_cast<std::size_t>(s.slab.back().dim) + 1 == source.extents.size();
-  if (s.dtype != DType::bf16 || source.type.dtype != DType::bf16) fail("pairs are of bf16");
-  if (!along_rows && static_cast<std::size_t>(s.slab[0].dim) + 1 != source.extents.size())
-    fail("pairs of elements that lie apart");
-  if (s.slab.size() != 2 || s.slab[0].extent % pairs::depth != 0) fail("pairs are of an even number of rows");
-  if (s.transport != Transport::copy || s.slots != 1 || s.swizzle != 0 || s.pad != 0)
-    fail("pairs travel by loads and stores to one slot, with no pad");
-  if (s.lanes != (along_rows ? pairs::lanes : 1))
-    fail("pairs of {} lanes, not {}", s.lanes, along_rows ? pairs::lanes : 1);
+void check_pairs(const Stage& s, const Buffer& source) {
+  if (const std::string fault = pairs::fault(s, source); !fault.empty()) fail("{}", fault);
+  const int lanes = pairs::along_rows(s, source) ? pairs::lanes : 1;
+  if (s.lanes != lanes) fail("pairs of {} lanes, not {}", s.lanes, lanes);
 }
 
 // Where the elements lie and how they are copied.
-void check_layout(const Stage& s, const Name& source) {
+void check_layout(const Stage& s, const Buffer& source) {
   const std::int64_t element = bytes(s.dtype);
   if (s.panel < 0 || (s.panel > 0 && s.slab.back().extent % s.panel != 0))
     fail("a panel of {} does not divide {}", s.panel, s.slab.back().extent);
@@ -115,8 +109,9 @@ void declare(Context& c, const Stage& s, const Name& source) {
     fail("`{}` holds {}, a stage of it not {}", s.source, name(stored), name(s.dtype));
   if (s.dtype != stored && (s.transport == Transport::async || s.transport == Transport::tma))
     fail("{} copies convert nothing", name(s.transport));
-  check_layout(s, source);
-  if (s.transport == Transport::tma) check_box(s, *c.program.find(s.source));
+  const Buffer& memory = *c.program.find(s.source);
+  check_layout(s, memory);
+  if (s.transport == Transport::tma) check_box(s, memory);
   Name& buffer = c.names.define(s.buffer, Name::Kind::shared, "a buffer");
   buffer.type = {s.dtype, 1};
   buffer.stage = &s;

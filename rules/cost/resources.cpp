@@ -81,8 +81,7 @@ std::int64_t sharers(const ir::Stage& stage, const ir::Tile& tile) {
   const auto of_cluster = [](const ir::Axis& axis) { return axis.bind == ir::Bind::cluster; };
   const auto along = std::ranges::find_if(tile.axes, of_cluster);
   if (along == tile.axes.end() || producers(tile.body) == 0) return 1;
-  const bool own = std::ranges::any_of(stage.origin, [&](const ir::Expr& e) { return ir::depends_on(e, along->name); });
-  return own || !splits(stage, along->extent) ? 1 : along->extent;
+  return ir::depends_on(stage.origin, along->name) || !splits(stage, along->extent) ? 1 : along->extent;
 }
 
 bool splits(const ir::Stage& stage, std::int64_t parts) {
@@ -104,15 +103,9 @@ namespace {
 std::int64_t copies_of(const ir::Load& load, const ir::Tile& tile) {
   std::int64_t count = 1;
   for (const ir::Axis& axis : tile.axes)
-    if (axis.bind == ir::Bind::reg && std::any_of(load.index.begin(), load.index.end(),
-                                                  [&](const ir::Expr& e) { return ir::depends_on(e, axis.name); }))
-      count *= axis.extent;
+    if (axis.bind == ir::Bind::reg && ir::depends_on(load.index, axis.name)) count *= axis.extent;
   return count;
 }
-
-}  // namespace
-
-namespace {
 
 // Of what threads make of a loop's factors in a trip: each statement for each register of a fragment.
 std::int64_t made_instructions(const ir::Loop& loop, const ir::Tile& tile) {

@@ -235,9 +235,7 @@ class ProductLowering {
     return {names.at(factor.value), lanes.at(factor.value)};
   }
 
-  bool depends_on_turn(const std::vector<ir::Expr>& index) const {
-    return std::ranges::any_of(index, [&](const ir::Expr& e) { return ir::depends_on(e, loop_.axis.name); });
-  }
+  bool depends_on_turn(const std::vector<ir::Expr>& index) const { return ir::depends_on(index, loop_.axis.name); }
 
   ir::Substitution at_lane(const ir::Substitution& place, int lane) const {
     ir::Substitution result;

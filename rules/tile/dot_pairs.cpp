@@ -23,21 +23,11 @@ void edit_stages(ir::Program& program, const std::string& buffer, Edit&& edit) {
   });
 }
 
-// Are the slab's rows rows of the source?
-bool has_rows(const ir::Stage& stage, const ir::Buffer& source) {
-  return static_cast<std::size_t>(stage.slab.back().dim) + 1 == source.shape.size();
-}
-
-// Can the slab have its elements in pairs? Two rows are copied at once, in vectors, or where rows are columns of the
-// source two neighbours.
-bool takes_pairs(const ir::Stage& stage, const ir::Buffer& source, const ir::Ranges& scope) {
-  if (source.dtype != ir::DType::bf16 || source.strides.back() != 1 || stage.slab.size() != 2) return false;
-  for (const ir::SlabAxis& axis : stage.slab)
-    if (reaches_over(stage, axis, source, scope)) return false;
-  const std::int64_t columns = stage.panel > 0 ? stage.panel : stage.slab.back().extent;
-  const bool neighbours = static_cast<std::size_t>(stage.slab[0].dim) + 1 == source.shape.size();
-  return stage.slab[0].extent % ir::pairs::depth == 0 && stage.transport == ir::Transport::copy && stage.slots == 1 &&
-         stage.pad == 0 && (has_rows(stage, source) ? columns % ir::pairs::lanes == 0 : neighbours);
+// Can the slab have its elements in pairs? Two rows are copied at once: none may reach over the source's end.
+bool takes_pairs(ir::Stage stage, const ir::Buffer& source, const ir::Ranges& scope) {
+  stage.dtype = source.dtype;
+  const auto over = [&](const ir::SlabAxis& axis) { return reaches_over(stage, axis, source, scope); };
+  return ir::pairs::fault(stage, source).empty() && std::ranges::none_of(stage.slab, over);
 }
 
 // The program with dot products; nullopt, with the reason in `why`, where it has none to make.
@@ -45,7 +35,7 @@ std::optional<ir::Program> with_pairs(ir::Program program, std::string& why) {
   const auto matmul = find_matmul(program);
   if (!matmul) return why = "no matmul-shaped reduce loop", std::nullopt;
   Product product;
-  if (why = ir::pairs::find_product(program, *matmul->reduce, product, false); !why.empty()) return std::nullopt;
+  if (why = ir::pairs::find_product(program, *matmul->reduce, product); !why.empty()) return std::nullopt;
   const std::string a = product.a->buffer, b = product.b->buffer;
   std::int64_t reads = 0;
   ir::for_each(program.body, [&](const ir::Stmt& stmt) {
@@ -62,10 +52,11 @@ std::optional<ir::Program> with_pairs(ir::Program program, std::string& why) {
   edit_stages(program, b, [&](ir::Stage& stage) {
     stage.dtype = ir::DType::bf16;
     stage.pairs = true;
-    stage.lanes = has_rows(stage, *program.find(stage.source)) ? ir::pairs::lanes : 1;
+    stage.lanes = ir::pairs::along_rows(stage, *program.find(stage.source)) ? ir::pairs::lanes : 1;
   });
   to_edit(program, *find_matmul(program)->reduce).pairs = true;
-  why = ir::pairs::find_product(program, *find_matmul(program)->reduce, product);
+  CHECK(ir::pairs::find_product(program, *find_matmul(program)->reduce, product).empty());
+  why = ir::pairs::fault(program, product);
   return why.empty() ? std::optional(std::move(program)) : std::nullopt;
 }
 

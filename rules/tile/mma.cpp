@@ -105,7 +105,7 @@ bool may_be_in_registers(const ir::Program& program, const Matmul& matmul, const
 }
 
 // The operand is read where it lies in memory.
-ir::Program without_slab(ir::Program program, const ir::Stage stage) {
+ir::Program without_slab(ir::Program program, const ir::Stage& stage) {
   ir::for_each(program.body, [&](ir::Stmt& stmt) {
     if (ir::Body* body = ir::inner_body(stmt))
       std::erase_if(*body, [&](const ir::Stmt& inner) {
@@ -250,19 +250,18 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
     if (!rows || *rows == m) add_option(options, rows ? n : m);
   if (!rows) return Fork{"warps_m", std::move(options)};
   if (!columns) return Fork{"warps_n", std::move(options)};
-  for (const char* operand : {"a", "b"})
-    if (!pins.text(operand) &&
-        may_be_in_registers(program, *matmul, atom, {*rows, *columns}, operand == std::string("a"), target))
-      return Fork{operand, {Value(std::string(shared)), Value(std::string(in_registers))}};
+  for (const std::string_view operand : {"a", "b"})
+    if (!pins.text(operand) && may_be_in_registers(program, *matmul, atom, {*rows, *columns}, operand == "a", target))
+      return Fork{std::string(operand), {Value(std::string(shared)), Value(std::string(in_registers))}};
   return Apply{};
 }
 
 ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
   const Atom& atom = *ir::mma::find_atom(*pins.text("atom"));
-  for (const char* operand : {"a", "b"}) {
+  for (const std::string_view operand : {"a", "b"}) {
     if (pins.text(operand).value_or(shared) == shared) continue;
     const ir::mma::Factors factors = factors_of(program, *find_matmul(program));
-    const ir::Stage slab = *(operand == std::string("a") ? factors.a : factors.b).slab;
+    const ir::Stage slab = *(operand == "a" ? factors.a : factors.b).slab;
     program = without_slab(std::move(program), slab);
   }
   program = with_products(std::move(program), atom, pins.integer("warps_m").value(), pins.integer("warps_n").value());

@@ -26,8 +26,7 @@ std::vector<ChunkStage> filled_stages(const ir::Tile& tile) {
 const ir::Axis* shared_along(const ir::Tile& tile, const ir::Stage& stage, std::int64_t blocks) {
   if (!splits(stage, blocks)) return nullptr;
   const auto fits = [&](const ir::Axis& axis) {
-    return axis.bind == ir::Bind::block && axis.extent % blocks == 0 &&
-           std::ranges::none_of(stage.origin, [&](const ir::Expr& e) { return ir::depends_on(e, axis.name); });
+    return axis.bind == ir::Bind::block && axis.extent % blocks == 0 && !ir::depends_on(stage.origin, axis.name);
   };
   const auto found = std::find_if(tile.axes.rbegin(), tile.axes.rend(), fits);
   return found == tile.axes.rend() ? nullptr : &*found;

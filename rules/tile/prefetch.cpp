@@ -145,9 +145,7 @@ std::string axis_of(const ir::Tile& tile, const Site& site, const std::vector<ir
   if (site.loop != nullptr) return site.loop->axis.name;
   std::string last;
   for (const ir::Axis& axis : tile.axes)
-    if (axis.bind == ir::Bind::block && axis.extent > 1 &&
-        std::any_of(index.begin(), index.end(), [&](const ir::Expr& e) { return ir::depends_on(e, axis.name); }))
-      last = axis.name;
+    if (axis.bind == ir::Bind::block && axis.extent > 1 && ir::depends_on(index, axis.name)) last = axis.name;
   return last;
 }
 
