@@ -21,7 +21,7 @@ struct DeviceInfo {
 };
 
 /// Whether the device may have instructions that multiply matrices or pairs, which no ceiling of fp32 bounds.
-inline bool multiplies_matrices(std::string_view backend, std::string_view architecture) {
+inline bool has_matrix_instructions(std::string_view backend, std::string_view architecture) {
   return backend == "cuda" || architecture == avx512_bf16;
 }
 

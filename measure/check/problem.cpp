@@ -123,7 +123,7 @@ Problem::Problem(const ir::Program& loop, Device& device, std::uint64_t seed, Pr
       seed_(seed),
       tolerance_(tolerance),
       files_(std::move(files)),
-      least_(rules::least_work(loop_, multiplies_matrices(device_.info().backend, device_.info().architecture))) {
+      least_(rules::least_work(loop_, has_matrix_instructions(device_.info().backend, device_.info().architecture))) {
   for (std::size_t i = 0; i < loop_.buffers.size(); ++i) {
     const bool input = loop_.buffers[i].role == ir::Role::input;
     const std::vector<float> values = input ? input_values(loop_, i, seed_, files_) : std::vector<float>();

@@ -36,8 +36,9 @@ struct ProductState {
   std::set<std::size_t> touched;                                    // sums and fragments written with no fence behind
 };
 
-/// A product reads its operands when it starts and again as late as it may, when somebody waits: an element that is not
-/// there at the first or changes before the second is a race, in memory as in registers. Its sums are NaN to everybody else until a wait names them:
+/// A product reads its operands when it starts and again as late as it may, when somebody waits: an element that is
+/// not there at the first or changes before the second is a race, in memory as in registers. Its sums are NaN to
+/// everybody else until a wait names them:
 /// the compiler may read what no wait names at any time.
 class MatrixProducts : public ProductState {
  public:

@@ -74,7 +74,7 @@ class Faults {
     const std::int64_t device = row.integer(0), l2_bytes = row.integer(1);
     trial.kernel = row.integer(2);
     trial.protocol = row.text(3);
-    const bool matrices = multiplies_matrices(row.text(4), row.text(5));
+    const bool matrices = has_matrix_instructions(row.text(4), row.text(5));
     ColumnReader columns(row, 6);
     list_fields(trial.timing, columns);
     row.step();  // done: the statement is free for the next

@@ -53,9 +53,9 @@ TEST(LeastWork, HoldsProductsOfMatricesToNoFlops) {
     EXPECT_EQ(matrices.flops, dtype == ir::DType::f32 ? any.flops : 0);
     EXPECT_EQ(matrices.bytes, any.bytes);
   }
-  EXPECT_TRUE(multiplies_matrices("cuda", "sm_80"));
-  EXPECT_TRUE(multiplies_matrices("opencl", avx512_bf16));
-  EXPECT_FALSE(multiplies_matrices("opencl", ""));
+  EXPECT_TRUE(has_matrix_instructions("cuda", "sm_80"));
+  EXPECT_TRUE(has_matrix_instructions("opencl", avx512_bf16));
+  EXPECT_FALSE(has_matrix_instructions("opencl", ""));
 }
 
 TEST(Probe, CeilingsOfARealDevice) {

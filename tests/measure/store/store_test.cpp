@@ -88,6 +88,27 @@ TEST(Store, TheSameDeviceAndKernelAreOneRow) {
   EXPECT_NE(store.add_kernel({"a", "other text"}), kernel);
 }
 
+// Stores of before that have none: schedules may depend on it.
+TEST(Store, ADeviceLearnsItsArchitectureOnce) {
+  const TemporaryFolder folder;
+  Store store = Store::open(folder.file("a.db"));
+  sqlite::Database database(folder.file("a.db"));
+  DeviceInfo info = some_device();
+  info.architecture = "";
+  const std::int64_t device = store.add_device(info);
+  const auto architecture = [&] {
+    sqlite::Statement select(database, "SELECT architecture FROM device WHERE id = ?");
+    select.bind(1, device).step();
+    return select.text(0);
+  };
+  EXPECT_EQ(architecture(), "");
+  for (const char* later : {"avx512_bf16", ""}) {
+    info.architecture = later;
+    EXPECT_EQ(store.add_device(info), device);
+    EXPECT_EQ(architecture(), "avx512_bf16");
+  }
+}
+
 TEST(Store, FailuresAndOddSamples) {
   const TemporaryFolder folder;
   Store store = Store::open(folder.file("a.db"));
