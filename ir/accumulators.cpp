@@ -20,11 +20,16 @@ bool uses(const Stmt& stmt, const std::string& acc) {
 void collect(const Body& body, std::vector<AccumulatorStart>& starts) {
   for (const Stmt& stmt : body) {
     if (const Body* inner = inner_body(stmt)) collect(*inner, starts);
-    const auto* accum = stmt.as<Accum>();
-    if (accum == nullptr) continue;
-    const auto known = [&](const AccumulatorStart& s) { return s.acc == accum->dst; };
-    if (std::none_of(starts.begin(), starts.end(), known))
-      starts.push_back({nullptr, 0, accum->dst, accum->op == Op::fma ? Op::add : accum->op});
+    const auto add = [&](const std::string& acc, Op op) {
+      if (std::ranges::find(starts, acc, &AccumulatorStart::acc) == starts.end())
+        starts.push_back({nullptr, 0, acc, op});
+    };
+    if (const auto* accum = stmt.as<Accum>()) add(accum->dst, accum->op == Op::fma ? Op::add : accum->op);
+    if (const auto* scale = stmt.as<Scale>()) add(scale->acc, Op::add);
+    if (const auto* step = stmt.as<SoftmaxSum>()) {
+      add(step->maximum, Op::maximum);
+      for (const std::string& sum : step->sums) add(sum, Op::add);
+    }
   }
 }
 

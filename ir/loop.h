@@ -94,6 +94,25 @@ struct Accum {
   bool operator==(const Accum&) const = default;
 };
 
+/// A step of the online softmax (Milakov and Gimelshein, arXiv 1805.02867; of sums with weights, Rabe and Staats, arXiv
+/// 2112.05682). Over a loop `maximum` becomes the greatest score, and sums[i] the sum of weights[i] e^(score - maximum):
+///   m = max(maximum, score);  sums[i] = sums[i] e^(maximum - m) + weights[i] e^(score - m);  maximum = m
+/// A score of -inf adds nothing to the sums, also where there is no other. Two such results combine as
+///   (m1, s1) + (m2, s2) = (m, s1 e^(m1 - m) + s2 e^(m2 - m)), m = max(m1, m2),
+/// which is associative: the scores may be taken in any order and in parts. All are f32 scalars; the sums are
+/// accumulators by add, and `maximum` one by maximum.
+struct SoftmaxSum {
+  std::string maximum;
+  std::vector<std::string> sums;  // at least one
+  Arg score;
+  std::vector<Arg> weights;  // one for each sum
+  static constexpr Levels levels = Levels::loop_and_tile;
+  static void parts(auto& s, auto& see) {
+    see(s.score), see(s.weights), see(Use::defines, s.maximum), see(Use::defines, s.sums);
+  }
+  bool operator==(const SoftmaxSum&) const = default;
+};
+
 /// = += and, in Kernel IR, += of all lanes at once: the first element is at a multiple of their number.
 enum class WriteMode : std::uint8_t { assign, add, add_together };
 inline bool adds(WriteMode mode) { return mode != WriteMode::assign; }
@@ -108,6 +127,6 @@ struct Write {
   bool operator==(const Write&) const = default;
 };
 
-using LoopStatements = Statements<Loop, If, Load, Index, Assign, Accum, Write>;
+using LoopStatements = Statements<Loop, If, Load, Index, Assign, Accum, SoftmaxSum, Write>;
 
 }  // namespace deplo::ir

@@ -9,8 +9,9 @@ namespace deplo::ir {
 enum class Level : std::uint8_t { loop, tile, kernel };
 
 /// The levels where a statement may stand: its member `levels`.
-enum class Levels : std::uint8_t { all, tile_and_kernel, tile, kernel };
+enum class Levels : std::uint8_t { all, loop_and_tile, tile_and_kernel, tile, kernel };
 constexpr bool permits(Levels levels, Level level) {
+  if (levels == Levels::loop_and_tile) return level != Level::kernel;
   if (levels == Levels::tile_and_kernel) return level != Level::loop;
   return levels == Levels::all || (levels == Levels::tile ? level == Level::tile : level == Level::kernel);
 }

@@ -93,6 +93,16 @@ struct Combine {
   bool operator==(const Combine&) const = default;
 };
 
-using TileStatements = Statements<Tile, Prefetch, Stage, AsyncWait, Combine>;
+/// In Kernel IR too: multiplies what an accumulator by add has so far, and so each of its terms.
+struct Scale {
+  std::string acc;
+  Type type;
+  Arg factor;
+  static constexpr Levels levels = Levels::tile_and_kernel;
+  static void parts(auto& s, auto& see) { see(s.factor), see(Use::defines, s.acc); }
+  bool operator==(const Scale&) const = default;
+};
+
+using TileStatements = Statements<Tile, Prefetch, Stage, AsyncWait, Combine, Scale>;
 
 }  // namespace deplo::ir

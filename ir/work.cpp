@@ -3,6 +3,7 @@
 
 #include "ir/program.h"
 #include "ir/simplify/simplify_impl.h"
+#include "ir/softmax.h"
 
 namespace deplo::ir {
 namespace {
@@ -51,11 +52,22 @@ class Fraction {
 
 double cost(Op op) { return op == Op::copy ? 0 : op == Op::fma ? 2 : 1; }
 
+// Of its steps.
+double cost(const SoftmaxSum& s) {
+  double sum = 0;
+  for (const Stmt& step : steps(s, [] { return std::string(); })) {
+    if (const auto* assign = step.as<Assign>()) sum += cost(assign->op);
+    if (step.as<Accum>() != nullptr || step.as<Scale>() != nullptr) sum += 1;
+  }
+  return sum;
+}
+
 double flops(const Body& body, Ranges& ranges) {
   double sum = 0;
   for (const Stmt& stmt : body) {
     if (const auto* s = stmt.as<Assign>()) sum += cost(s->op);
     if (const auto* s = stmt.as<Accum>()) sum += cost(s->op);
+    if (const auto* s = stmt.as<SoftmaxSum>()) sum += cost(*s);
     if (const auto* s = stmt.as<If>()) {
       const double inner = flops(s->then, ranges);
       if (inner > 0) sum += Fraction(simplify(s->condition, ranges), ranges).value() * inner;

@@ -144,7 +144,7 @@ class Renamer {
 
   void statement(Stmt& stmt) {
     const std::size_t outside = variables_.size();
-    const bool accumulates = stmt.as<Accum>() != nullptr;
+    const bool accumulates = stmt.as<Accum>() != nullptr || stmt.as<SoftmaxSum>() != nullptr;
     for_each_part(stmt, cases{[&](Expr& e) { e = sorted(substitute(e, variables_)); },
                               [&](Use use, std::string& n) { name(use, n, accumulates); },
                               [&](Axis& a) { axis(a.name); }, [&](Body& inside) { body(inside); }});

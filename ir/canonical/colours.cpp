@@ -76,6 +76,7 @@ Colour SymbolColours::describe(const Stmt& stmt) const {
       [&](const Accum& s) {
         return mix(mix(7, type(s.type)), mix(static_cast<Colour>(s.op), arguments(Op::copy, s.args)));
       },
+      [&](const SoftmaxSum& s) { return mix(mix(9, of(s.score)), arguments(Op::subtract, s.weights)); },
       [&](const Write& s) {
         return mix(mix(8, static_cast<Colour>(s.mode)), mix(mix(at(s.buffer), indices(s.index)), of(s.value)));
       },

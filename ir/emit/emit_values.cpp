@@ -105,6 +105,8 @@ void Emitter::emit(const Accum& s) {
   assign(s.dst, s.type, s.op, args, false);
 }
 
+void Emitter::emit(const Scale& s) { assign(s.acc, s.type, Op::multiply, {s.acc, s.factor}, false); }
+
 void Emitter::emit(const Init& s) {
   const std::string value = literal(*neutral(s.op), s.type.dtype, dialect()), type = type_name(s.type, dialect());
   types_[s.acc] = s.type;

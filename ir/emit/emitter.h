@@ -93,6 +93,7 @@ class Emitter : SourceText {
   void emit(const Index&);
   void emit(const Assign&);
   void emit(const Accum&);
+  void emit(const Scale&);
   void emit(const Init&);
   void assign(const std::string& name, Type, Op, const std::vector<Arg>&, bool declare);
   std::string operation(Op, std::span<const std::string_view> texts, const std::vector<Arg>&, Type);

@@ -15,7 +15,8 @@ struct Computation {
   int lanes;
   bool accumulates;
   std::vector<Operand> args;
-  bool tf32 = false;  // a product whose factors may be rounded to that before
+  bool tf32 = false;    // a product whose factors may be rounded to that before
+  bool scales = false;  // multiplies a sum: each of its terms
 };
 
 /// `scratch`: a number per lane.

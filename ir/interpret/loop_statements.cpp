@@ -1,9 +1,12 @@
 // The statements of Loop IR: loops and conditions, loads, values, accumulators and writes.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "core/error.h"
 #include "ir/hardware/mma.h"
 #include "ir/interpret/statements.h"
+#include "ir/softmax.h"
 #include "ir/walk.h"
 
 namespace deplo::ir::exec {
@@ -224,6 +227,25 @@ void compile(Compiler& c, const Assign& s) {
   c.emit(RunComputation{std::move(run)});
 }
 void compile(Compiler& c, const Accum& s) { c.emit(RunComputation{computation(c, s.dst, s.type, s.op, s.args, true)}); }
+
+void compile(Compiler& c, const Scale& s) {
+  Computation run = computation(c, s.acc, s.type, Op::multiply, {s.factor}, true);
+  run.scales = true;
+  c.emit(RunComputation{std::move(run)});
+}
+
+// Its steps; no program calls a value so.
+void compile(Compiler& c, const SoftmaxSum& s) {
+  int next = 0;
+  const Body body = steps(s, [&] { return fmt::format("{} step {}", s.maximum, next++); });
+  for (const Stmt& step : body)
+    if (const auto* assign = step.as<Assign>())
+      compile(c, *assign);
+    else if (const auto* scale = step.as<Scale>())
+      compile(c, *scale);
+    else
+      compile(c, *step.as<Accum>());
+}
 
 void compile(Compiler& c, const Write& s) {
   RunWrite run{c.access(s.buffer, s.index, s.lanes), c.operand(s.value, s.lanes), s.mode, {}};

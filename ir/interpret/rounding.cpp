@@ -109,6 +109,13 @@ void Roundings::compute(const Computation& c, Lanes& lanes) {
     rounding.error = rounding.terms + std::sqrt(rounding.squares);
     return;
   }
+  if (c.scales) {
+    const double factor = std::abs(args[1]);
+    rounding.terms = rounding.terms * factor + (factor > 0 ? std::abs(result) / factor : 0) * errors[1] + own;
+    rounding.squares *= factor * factor;
+    rounding.error = rounding.terms + std::sqrt(rounding.squares);
+    return;
+  }
   double carried = 0;
   if (c.op == Op::add || c.op == Op::subtract)
     carried = errors[0] + errors[1];

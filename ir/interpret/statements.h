@@ -11,6 +11,8 @@ void compile(Compiler&, const Load&);
 void compile(Compiler&, const ir::Index&);
 void compile(Compiler&, const Assign&);
 void compile(Compiler&, const Accum&);
+void compile(Compiler&, const SoftmaxSum&);
+void compile(Compiler&, const Scale&);
 void compile(Compiler&, const Write&);
 
 // tile_statements.cpp

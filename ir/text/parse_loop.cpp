@@ -75,12 +75,28 @@ Stmt assignment(Terms& in, std::string dst, Type t) {
 
 Stmt accum(Terms& in, std::string dst, Type t) {
   in.expect("-");
+  if (in.take_if("scale")) return scale(in, std::move(dst), t);
   Accum a{std::move(dst), t, in.op(), {}};
   in.expect("(");
   if (!in.peek().is(a.dst)) in.fail(fmt::format("`{}`", a.dst));
   a.args = in.arguments(a.op);
   a.args.erase(a.args.begin());
   return a;
+}
+
+Stmt softmax_sum(Terms& in, std::string maximum) {
+  SoftmaxSum s;
+  s.maximum = std::move(maximum);
+  do s.sums.push_back(in.name("an accumulator"));
+  while (in.take_if(","));
+  in.expect({"<", "-", "softmax_sum", "("});
+  s.score = in.argument();
+  for (std::size_t i = 0; i < s.sums.size(); ++i) {
+    in.expect(",");
+    s.weights.push_back(in.argument());
+  }
+  in.expect(")");
+  return s;
 }
 
 Stmt write(Terms& in, std::string buffer) {
@@ -101,10 +117,11 @@ Stmt write(Terms& in, std::string buffer) {
 
 Stmt named(Terms& in, std::string dst) {
   if (in.take_if("[")) return write(in, std::move(dst));
+  if (in.take_if(",")) return softmax_sum(in, std::move(dst));
   Type t;
   if (in.take_if(":")) t = in.type();
   if (in.take_if("<")) return accum(in, std::move(dst), t);
-  if (!in.take_if("=")) in.fail("`[`, `:`, `=` or `<-`");
+  if (!in.take_if("=")) in.fail("`[`, `,`, `:`, `=` or `<-`");
   return assignment(in, std::move(dst), t);
 }
 

@@ -112,6 +112,17 @@ Stmt stage(Terms& in, std::string buffer, DType dtype) {
   return s;
 }
 
+Stmt scale(Terms& in, std::string acc, Type type) {
+  Scale s{std::move(acc), type, 0.0};
+  in.expect("(");
+  if (!in.peek().is(s.acc)) in.fail("`" + s.acc + "`");
+  in.name("an accumulator");
+  in.expect(",");
+  s.factor = in.argument();
+  in.expect(")");
+  return s;
+}
+
 std::span<const Keyword> tile_keywords() {
   static constexpr Keyword keywords[] = {
       {"Tile", tile}, {"Prefetch", prefetch}, {"AsyncWait", async_wait}, {"Combine", combine}};

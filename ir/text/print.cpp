@@ -156,6 +156,21 @@ class Printer {
     arguments(a.args);
     out += ")\n";
   }
+  void statement(const SoftmaxSum& s, int) {
+    out += s.maximum;
+    for (const std::string& sum : s.sums) (out += ", ") += sum;
+    out += " <- softmax_sum(";
+    argument(s.score);
+    out += ", ";
+    arguments(s.weights);
+    out += ")\n";
+  }
+  void statement(const Scale& s, int) {
+    value(s.acc, s.type);
+    out.append(" <- scale(").append(s.acc).append(", ");
+    argument(s.factor);
+    out += ")\n";
+  }
   void statement(const Write& w, int) {
     access(w.buffer, w.index);
     if (w.lanes != 1) out += ':';

@@ -23,6 +23,7 @@ const Keyword* find_keyword(std::string_view word);
 
 Stmt named(Terms&, std::string name);           // parse_loop.cpp: a statement that begins with the name
 Stmt stage(Terms&, std::string buffer, DType);  // parse_tile.cpp: behind `buffer = Stage`
+Stmt scale(Terms&, std::string acc, Type);      // parse_tile.cpp: behind `acc <- scale`
 
 /// The lines at this depth, up to one that is less deep.
 Body body(Terms&, std::size_t depth);

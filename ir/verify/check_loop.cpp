@@ -1,4 +1,5 @@
 // The statements of Loop IR: loops and conditions, loads, values, accumulators and writes.
+#include <algorithm>
 #include <utility>
 
 #include "ir/hardware/float16.h"
@@ -166,6 +167,26 @@ void check(Context& c, const Accum& a) {
   for (const Arg& arg : a.args) check_arg(c.names, arg, a.type);
   const Name& acc = check_accumulator(c, a.dst, a.type, a.op == Op::fma ? Op::add : a.op);
   if (c.program.level == Level::loop) c.accumulations.emplace_back(&acc, c.names.scope());
+}
+
+void check(Context& c, const SoftmaxSum& s) {
+  std::vector<std::string> parts = s.sums;
+  parts.insert(parts.begin(), s.maximum);
+  for (const std::string& part : parts)
+    if (std::ranges::count(parts, part) > 1) fail("`{}` is two parts of one result", part);
+  if (s.sums.empty() || s.weights.size() != s.sums.size())
+    fail("{} sums of {} weights", s.sums.size(), s.weights.size());
+  std::vector<Arg> args = s.weights;
+  args.push_back(s.score);
+  for (const Arg& arg : args) {
+    if (const auto* text = std::get_if<std::string>(&arg); text != nullptr && std::ranges::count(parts, *text) > 0)
+      fail("`{}` accumulates itself", *text);
+    check_arg(c.names, arg, {});
+  }
+  for (const std::string& part : parts) {
+    const Name& acc = check_accumulator(c, part, {}, part == s.maximum ? Op::maximum : Op::add);
+    if (c.program.level == Level::loop) c.accumulations.emplace_back(&acc, c.names.scope());
+  }
 }
 
 void check(Context& c, const Write& w) {

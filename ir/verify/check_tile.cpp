@@ -209,6 +209,14 @@ void check(Context& c, const Combine& s) {
   check_convergent(c);
 }
 
+void check(Context& c, const Scale& s) {
+  check_type(s.type, c.program.level);
+  if (s.type.dtype != DType::f32) fail("a sum of f32 is scaled, not of {}", name(s.type.dtype));
+  if (s.factor == Arg(s.acc)) fail("`{}` scales itself", s.acc);
+  check_arg(c.names, s.factor, s.type);
+  check_accumulator(c, s.acc, s.type, Op::add);
+}
+
 // Its index is not checked against the extents: what lies outside is not touched.
 void check(Context& c, const Prefetch& p) {
   const std::size_t rank = buffer_of_program(c, p.buffer).extents.size();

@@ -14,6 +14,7 @@ void check(Context&, const Load&);
 void check(Context&, const Index&);
 void check(Context&, const Assign&);
 void check(Context&, const Accum&);
+void check(Context&, const SoftmaxSum&);
 void check(Context&, const Write&);
 
 // check_tile.cpp: those of Tile IR
@@ -21,6 +22,7 @@ void check(Context&, const Tile&);
 void check(Context&, const Stage&);
 void check(Context&, const AsyncWait&);
 void check(Context&, const Combine&);
+void check(Context&, const Scale&);
 void check(Context&, const Prefetch&);
 
 // check_kernel.cpp: those of Kernel IR

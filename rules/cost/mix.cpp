@@ -169,6 +169,7 @@ class Counter {
         },
         [&](const ir::Assign& s) { operation(s.op, s.type, times); },
         [&](const ir::Accum& s) { operation(s.op, s.type, times); },
+        [&](const ir::Scale& s) { operation(ir::Op::multiply, s.type, times); },
         [&](const ir::CpAsyncCopy& s) {
           access(s.source, s.lanes, false, times);
           mix_.shared_stores += times;

@@ -147,6 +147,13 @@ class Materializer {
                                 fuses ? ir::Op::fma : s.op, replication_.at(fuses ? fused->second : s.args, instance)});
   }
 
+  void lower(const ir::Scale& s, ir::Body& to) {
+    const Copies& acc = replication_.copies(s.acc);
+    for (const Instance& instance : replication_.instances(acc.on))
+      to.emplace_back(ir::Scale{replication_.name(acc, instance), replication_.type(acc.dtype, acc.on),
+                                replication_.at({s.factor}, instance)[0]});
+  }
+
   void lower(const ir::Write& s, ir::Body& to) {
     Dependence on = replication_.of(s.index);
     const Dependence own = replication_.of({s.value});
@@ -310,9 +317,10 @@ class Materializer {
   void lower(const ir::Combine& s, ir::Body& to) { lower_combine(s, kernel_, replication_, to); }
   void lower(const ir::AsyncWait& s, ir::Body& to) { stages_.wait(s, to); }
 
-  // A Stage is lowered with its run.
+  // A Stage is lowered with its run, and rule softmax_sums leaves no SoftmaxSum.
   template <class T>
-  requires(!ir::permits(T::levels, ir::Level::tile) || std::is_same_v<T, ir::Stage>) void lower(const T&, ir::Body&) {
+  requires(!ir::permits(T::levels, ir::Level::tile) || std::is_same_v<T, ir::Stage> ||
+           std::is_same_v<T, ir::SoftmaxSum>) void lower(const T&, ir::Body&) {
     CHECK(!"a statement of Tile IR");
   }
 

@@ -45,6 +45,7 @@ void Replication::find_dependences(const ir::Body& body, Dependence context) {
       partial_[name] |= values_[name].on;
     }
     if (const auto* accum = stmt.as<ir::Accum>()) values_[accum->dst].dtype = accum->type.dtype;
+    if (const auto* scale = stmt.as<ir::Scale>()) values_[scale->acc].dtype = scale->type.dtype;
   }
 }
 

@@ -1,0 +1,134 @@
+// A step of the online softmax against three sweeps: the greatest score, then the sums.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "core/rng.h"
+#include "ir/canonical/canonical.h"
+#include "ir/interpret/interpret.h"
+#include "ir/program.h"
+
+namespace deplo::ir {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr double none = -std::numeric_limits<double>::infinity();
+
+Program one_sweep(std::int64_t rows, std::int64_t keys) {
+  return parse(fmt::format(R"(=== loop: weighted ===
+input s: f32[{0}, {1}]
+input w: f32[{1}]
+output m: f32[{0}]
+output l: f32[{0}]
+output o: f32[{0}]
+for a0 in 0..{0}: # free
+  for a1 in 0..{1}: # reduce
+    in0 = load s[a0, a1]
+    in1 = load w[a1]
+    acc0, acc1, acc2 <- softmax_sum(in0, 1, in1)
+  m[a0] = acc0
+  l[a0] = acc1
+  o[a0] = acc2
+)",
+                           rows, keys));
+}
+
+struct Sums {
+  double maximum = none, count = 0, weighted = 0;
+};
+Sums three_sweeps(const std::vector<double>& scores, const std::vector<double>& weights) {
+  Sums sums;
+  for (const double s : scores) sums.maximum = std::max(sums.maximum, s);
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    const double part = scores[i] == none ? 0 : std::exp(scores[i] - sums.maximum);
+    sums.count += part;
+    sums.weighted += part * weights[i];
+  }
+  return sums;
+}
+
+TEST(SoftmaxSum, IsWhatThreeSweepsGive) {
+  constexpr int rows = 40, keys = 33;
+  const Program program = one_sweep(rows, keys);
+  ASSERT_EQ(verify(program), "");
+  EXPECT_EQ(parse(print(program)), program);
+  Rng rng(7);
+  Memory memory = {{"s", {}},
+                   {"w", {}},
+                   {"m", std::vector<double>(rows)},
+                   {"l", std::vector<double>(rows)},
+                   {"o", std::vector<double>(rows)}};
+  for (int i = 0; i < keys; ++i) memory["w"].push_back(2 * rng.uniform() - 1);
+  for (int r = 0; r < rows; ++r)  // scores that overflow alone; rows whose first, or whose every score is -inf
+    for (int k = 0; k < keys; ++k)
+      memory["s"].push_back(r % 4 == 1 && k < r ? none : (r % 4 == 2 ? 1000 : 8) * (2 * rng.uniform() - 1));
+  interpret(program, memory);
+  for (std::size_t r = 0; r < rows; ++r) {
+    const auto first = memory["s"].begin() + static_cast<std::ptrdiff_t>(r * keys);
+    const Sums sums = three_sweeps({first, first + keys}, memory["w"]);
+    EXPECT_EQ(memory["m"][r], sums.maximum) << r;
+    EXPECT_NEAR(memory["l"][r], sums.count, 1e-12 * sums.count) << r;
+    EXPECT_NEAR(memory["o"][r], sums.weighted, 1e-12 * sums.count) << r;
+  }
+}
+
+// The bound of rounding holds for the same steps in f32, and is no more than the sums' own size.
+TEST(SoftmaxSum, KnowsHowFarRoundingGoes) {
+  constexpr int keys = 200;
+  const Program program = one_sweep(1, keys);
+  Rng rng(3);
+  std::vector<float> s, w;
+  float maximum = -INFINITY, count = 0, weighted = 0;
+  for (int i = 0; i < keys; ++i) {
+    s.push_back(static_cast<float>(16 * rng.uniform()));
+    w.push_back(static_cast<float>(rng.uniform()));
+    const float greater = std::max(maximum, s.back()), factor = std::exp(maximum - greater),
+                part = std::exp(s.back() - greater);
+    count = count * factor + part;
+    weighted = weighted * factor + part * w.back();
+    maximum = greater;
+  }
+  const auto points = evaluate_at(program, {{"s", s}, {"w", w}}, {{"a0", 0}}, true);
+  ASSERT_EQ(points.size(), 3U);
+  EXPECT_EQ(points[0].rounding, 0);
+  for (const auto& [point, found] : {std::pair{points[1], count}, std::pair{points[2], weighted}}) {
+    EXPECT_LE(std::abs(point.value - static_cast<double>(found)), point.rounding);
+    EXPECT_LT(point.rounding, 1e-4 * point.value);
+    EXPECT_GT(point.rounding, 0);
+  }
+}
+
+TEST(SoftmaxSum, IsChecked) {
+  const auto verified = [](const std::string& step) {
+    return verify(
+        parse("=== loop: k ===\ninput s: f32[8]\noutput o: f32[1]\nfor a0 in 0..8: # reduce\n"
+              "  in0 = load s[a0]\n  acc9 <- add(acc9, in0)\n  " +
+              step + "\no[0] = acc9\n"));
+  };
+  EXPECT_EQ(verified("acc0, acc1 <- softmax_sum(in0, 1)"), "");
+  EXPECT_THAT(verified("acc0, acc0 <- softmax_sum(in0, 1)"), HasSubstr("two parts of one result"));
+  EXPECT_THAT(verified("acc9, acc1 <- softmax_sum(in0, 1)"), HasSubstr("`acc9` is accumulated by add before this"));
+  EXPECT_THAT(verified("acc0, acc1 <- softmax_sum(acc1, 1)"), HasSubstr("`acc1` accumulates itself"));
+  EXPECT_THROW(parse("=== loop: k ===\nacc0, acc1 <- softmax_sum(1)\n"), Error);
+  EXPECT_THROW(parse("=== loop: k ===\nacc0, acc1 <- softmax_sum(1, 1, 1)\n"), Error);
+}
+
+// Programs that differ in names only are one; the score and a weight are not the same.
+TEST(SoftmaxSum, HasAKey) {
+  const auto key = [](const std::string& step) {
+    return print(canonical(parse("=== loop: k ===\ninput x: f32[8]\ninput y: f32[8]\noutput o: f32[1]\n"
+                                 "for a0 in 0..8: # reduce\n  in0 = load x[a0]\n  in1 = load y[a0]\n  " +
+                                 step + "\nv0 = divide(acc2, acc1)\no[0] = v0\n"))
+                     .program);
+  };
+  EXPECT_EQ(key("acc0, acc1, acc2 <- softmax_sum(in0, 1, in1)"), key("acc0, acc1, acc2 <- softmax_sum(in1, 1, in0)"));
+  EXPECT_NE(key("acc0, acc1, acc2 <- softmax_sum(in0, 1, in1)"), key("acc0, acc1, acc2 <- softmax_sum(in0, in1, 1)"));
+}
+
+}  // namespace
+}  // namespace deplo::ir
