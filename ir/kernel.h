@@ -19,7 +19,7 @@ struct Smem {
   DType dtype = DType::f32;
   std::vector<std::int64_t> shape;
   std::int64_t align = 16;  // bytes; the widest access of a thread, more where TMA asks for it
-  static constexpr Levels levels = Levels::kernel;
+  static constexpr Levels levels = Levels::tile_and_kernel;
   static void parts(auto& s, auto& see) { see(Use::declares, s.buffer); }
   bool operator==(const Smem&) const = default;
 };
@@ -32,7 +32,7 @@ struct Init {  // acc = neutral(op)
   bool operator==(const Init&) const = default;
 };
 struct Sync {
-  static constexpr Levels levels = Levels::kernel;
+  static constexpr Levels levels = Levels::tile_and_kernel;
   static void parts(auto&, auto&) {}
   bool operator==(const Sync&) const = default;
 };

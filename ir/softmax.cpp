@@ -2,6 +2,8 @@
 
 namespace deplo::ir {
 
+Stmt opening(const SoftmaxSum& s) { return Accum{s.maximum, {}, Op::maximum, {lowest_maximum}}; }
+
 Body steps(const SoftmaxSum& s, const std::function<std::string()>& fresh) {
   Body body;
   const auto assign = [&](Op op, std::vector<Arg> args) {
@@ -9,8 +11,7 @@ Body steps(const SoftmaxSum& s, const std::function<std::string()>& fresh) {
     body.emplace_back(Assign{value, {}, op, std::move(args)});
     return value;
   };
-  const std::string greater = assign(Op::maximum, {s.maximum, s.score}),
-                    maximum = assign(Op::maximum, {greater, lowest_maximum}),
+  const std::string maximum = assign(Op::maximum, {s.maximum, s.score}),
                     factor = assign(Op::exp, {assign(Op::subtract, {s.maximum, maximum})}),
                     part = assign(Op::exp, {assign(Op::subtract, {s.score, maximum})});
   body.emplace_back(Accum{s.maximum, {}, Op::maximum, {s.score}});

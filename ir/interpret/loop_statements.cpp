@@ -237,6 +237,7 @@ void compile(Compiler& c, const Scale& s) {
 // Its steps; no program calls a value so.
 void compile(Compiler& c, const SoftmaxSum& s) {
   int next = 0;
+  compile(c, *opening(s).as<Accum>());
   const Body body = steps(s, [&] { return fmt::format("{} step {}", s.maximum, next++); });
   for (const Stmt& step : body)
     if (const auto* assign = step.as<Assign>())

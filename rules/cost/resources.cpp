@@ -292,6 +292,9 @@ std::int64_t shared_bytes(const ir::Program& program, const Target& target) {
       declare(stage->buffer, stage->dtype, ir::physical_count(*stage), ir::alignment(*stage));
       if (stage->transport == ir::Transport::tma) barriers = std::max<std::int64_t>(barriers, stage->slots);
     }
+  });
+  ir::for_each(program.body, [&](const ir::Stmt& stmt) {
+    if (const auto* smem = stmt.as<ir::Smem>()) declarations.emplace_back(*smem);
     const auto* combine = stmt.as<ir::Combine>();
     if (combine != nullptr && combine->to) {
       Names& before = merged[combine->acc];

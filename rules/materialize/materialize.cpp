@@ -314,6 +314,8 @@ class Materializer {
     });
   }
 
+  void lower(const ir::Smem& s, ir::Body&) { kernel_.shared.emplace_back(s); }
+  void lower(const ir::Sync&, ir::Body& to) { to.emplace_back(ir::Sync{}); }
   void lower(const ir::Combine& s, ir::Body& to) { lower_combine(s, kernel_, replication_, to); }
   void lower(const ir::AsyncWait& s, ir::Body& to) { stages_.wait(s, to); }
 

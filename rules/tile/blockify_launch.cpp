@@ -204,31 +204,18 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
   return Apply{};
 }
 
-// axis → ceil(extent / size) blocks at `position` and `size` threads right behind it.
-void block(ir::Program& program, std::size_t position, std::int64_t size) {
-  const std::string inner = ir::fresh_axis(program);
-  ir::Tile& tile = tile_of(program);
-  ir::Axis& axis = tile.axes[position];
-  const std::string name = axis.name;
-  const std::int64_t extent = axis.extent;
-  axis = {name, ceil_div(extent, size), ir::Bind::block};
-  tile.axes.insert(tile.axes.begin() + static_cast<std::ptrdiff_t>(position) + 1, {inner, size, ir::Bind::thread});
-  ir::substitute_axes(program, {{name, shifted_origin(name, size, extent) + ir::var(inner)}});
-  guard_overlap(program, name, inner, size, extent);
-}
-
 ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
   const auto matmul = find_matmul(program);
   if (matmul) {
     const std::size_t m = matmul->m, n = matmul->n;
-    block(program, n, pins.integer("bn").value());
-    block(program, m, pins.integer("bm").value());
+    split_into_blocks(program, n, pins.integer("bn").value());
+    split_into_blocks(program, m, pins.integer("bm").value());
     for (std::size_t i = 0; i < m; ++i) tile_of(program).axes[i].bind = ir::Bind::block;
     return program;
   }
   const std::int64_t threads = pins.integer("threads").value(), elements = pins.integer("elements").value();
   const std::size_t last = tile_of(program).axes.size() - 1;
-  block(program, last, threads * elements);
+  split_into_blocks(program, last, threads * elements);
   ir::Tile& tile = tile_of(program);
   for (std::size_t i = 0; i < last; ++i) tile.axes[i].bind = ir::Bind::block;
   if (elements == 1) return program;

@@ -82,6 +82,7 @@ std::vector<Value> column_thread_options(std::int64_t sweep) {
 Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
   const ir::Tile& tile = tile_of(program);
   if (find_matmul(program)) return Skip{"the reduce is a matmul's"};
+  if (has_online_softmax(tile.body)) return Skip{"the reduce is an online softmax"};
   const std::int64_t sweep = longest_sweep(tile);
   if (sweep == 0) return Skip{"the tile body has no reduce loop of its own"};
   if (row_extent(tile) == 0) return Skip{"no axis of rows"};

@@ -22,6 +22,7 @@ bool precedes(const ir::SlabAxis& a, const ir::SlabAxis& b) { return a.dim < b.d
 
 Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
   if (target.cpu) return Skip{"a CPU has no banks, and its vectors lie along the columns"};
+  if (has_online_softmax(tile_of(program).body)) return Skip{"vectors of scores lie along the keys"};
   for (const Staged& staged : staged_buffers(program)) {
     const ir::Stage& stage = *staged.stage;
     if (std::ranges::is_sorted(stage.slab, precedes) || pins.text(stage.source)) continue;

@@ -70,21 +70,10 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
   return Apply{};
 }
 
-// Splits the axis at `position`: the thread keeps extent / f, a REG axis at the end takes f.
-void split(ir::Program& program, std::size_t position, std::int64_t f) {
-  if (f == 1) return;
-  const std::string reg = ir::fresh_axis(program);
-  ir::Tile& tile = tile_of(program);
-  const std::string thread = tile.axes[position].name;
-  tile.axes[position].extent /= f;
-  tile.axes.push_back({reg, f, ir::Bind::reg});
-  ir::substitute_axes(program, {{thread, ir::var(thread) * f + ir::var(reg)}});
-}
-
 ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
   const auto matmul = find_matmul(program);
-  split(program, matmul->m, pins.integer("fm").value());
-  split(program, matmul->n, pins.integer("fn").value());
+  split_into_registers(program, matmul->m, pins.integer("fm").value());
+  split_into_registers(program, matmul->n, pins.integer("fn").value());
   return program;
 }
 

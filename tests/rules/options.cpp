@@ -22,15 +22,20 @@ std::string parse_options(const std::vector<std::string>& words, TestOptions& op
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::size_t equals = words[i].find('=');
     const std::string name = words[i].substr(0, equals);
+    const bool inside = equals != std::string::npos;
+    const auto value_of = [&] { return inside ? words[i].substr(equals + 1) : words[++i]; };
     std::uint64_t* const field = name == "--cases"  ? &options.cases
                                  : name == "--seed" ? &options.seed
                                  : name == "--jobs" ? &options.jobs
                                                     : nullptr;
-    if (field == nullptr) return "expected --cases N, --seed S or --jobs J, found " + words[i];
-    const bool inside = equals != std::string::npos;
-    if (!inside && ++i == words.size()) return name + ": expected a number, found none";
-    const std::string value = inside ? words[i].substr(equals + 1) : words[i];
-    if (!parse_number(value, name == "--cases" ? 0 : 1, *field))
+    if (field == nullptr && name != "--kernels")
+      return "expected --cases N, --seed S, --jobs J or --kernels PREFIX, found " + words[i];
+    if (!inside && i + 1 == words.size())
+      return name + (field == nullptr ? ": expected a prefix, found none" : ": expected a number, found none");
+    const std::string value = value_of();
+    if (field == nullptr)
+      options.kernels = value;
+    else if (!parse_number(value, name == "--cases" ? 0 : 1, *field))
       return name + ": expected a number, found '" + value + "'";
   }
   return "";

@@ -10,10 +10,11 @@ struct TestOptions {
   std::uint64_t cases = 4000;  // --cases N: random trails, over all targets
   std::uint64_t seed = 1;      // --seed S, from 1 on: of each target's first
   std::uint64_t jobs = 1;      // --jobs J: processes that try them
+  std::string kernels;         // --kernels PREFIX: random trails of those whose names begin so; "": of all
 };
 TestOptions& test_options();
 
-/// `--name N` and `--name=N`, in any order. "": all were understood; else what was expected and found.
+/// `--name VALUE` and `--name=VALUE`, in any order. "": all were understood; else what was expected and found.
 std::string parse_options(const std::vector<std::string>& words, TestOptions&);
 
 }  // namespace deplo::rules

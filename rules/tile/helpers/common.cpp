@@ -144,7 +144,8 @@ std::optional<Matmul> find_matmul(const ir::Program& program) {
   if (threads.size() < 2) return std::nullopt;
   result.m = threads[threads.size() - 2];
   result.n = threads.back();
-  if (has_products(tile.body)) return std::nullopt;  // warps multiply: no thread has rows or columns to arrange
+  if (has_online_softmax(tile.body)) return std::nullopt;  // its rule has dealt out rows and columns
+  if (has_products(tile.body)) return std::nullopt;        // warps multiply: no thread has rows or columns to arrange
   std::vector<const ir::Loop*> candidates;
   find_product_sums(tile.body, candidates);
   if (candidates.empty()) return std::nullopt;
@@ -288,6 +289,12 @@ const ir::Loop* products_loop(const ir::Body& body) {
   return found;
 }
 
+bool has_online_softmax(const ir::Body& body) {
+  bool found = false;
+  ir::for_each(body, [&](const ir::Stmt& stmt) { found |= stmt.as<ir::Scale>() != nullptr; });
+  return found;
+}
+
 bool has_reduce(const ir::Body& body) {
   bool found = false;
   ir::for_each(body, [&](const ir::Stmt& stmt) {
@@ -313,6 +320,28 @@ void guard_overlap(ir::Program& program, const std::string& block, const std::st
   // Only the last block starts before its own first element, by block * size - (extent - size).
   const ir::Expr own = ir::simplify(ir::less(ir::var(block) * size - (extent - size), ir::var(inner) + 1), ranges);
   guard_adds(tile_of(program).body, own);
+}
+
+void split_into_blocks(ir::Program& program, std::size_t position, std::int64_t size) {
+  const std::string inner = ir::fresh_axis(program);
+  ir::Tile& tile = tile_of(program);
+  ir::Axis& axis = tile.axes[position];
+  const std::string name = axis.name;
+  const std::int64_t extent = axis.extent;
+  axis = {name, ceil_div(extent, size), ir::Bind::block};
+  tile.axes.insert(tile.axes.begin() + static_cast<std::ptrdiff_t>(position) + 1, {inner, size, ir::Bind::thread});
+  ir::substitute_axes(program, {{name, shifted_origin(name, size, extent) + ir::var(inner)}});
+  guard_overlap(program, name, inner, size, extent);
+}
+
+void split_into_registers(ir::Program& program, std::size_t position, std::int64_t f) {
+  if (f == 1) return;
+  const std::string reg = ir::fresh_axis(program);
+  ir::Tile& tile = tile_of(program);
+  const std::string thread = tile.axes[position].name;
+  tile.axes[position].extent /= f;
+  tile.axes.push_back({reg, f, ir::Bind::reg});
+  ir::substitute_axes(program, {{thread, ir::var(thread) * f + ir::var(reg)}});
 }
 
 }  // namespace deplo::rules

@@ -65,6 +65,8 @@ std::int64_t columns_bytes(const ir::Program&, const Matmul&);
 /// The loop that matrix instructions execute (ir/hardware/mma.h); nullptr: there is none.
 const ir::Loop* products_loop(const ir::Body&);
 inline bool has_products(const ir::Body& body) { return products_loop(body) != nullptr; }
+/// Are sums scaled on the way, as those of an online softmax? They cannot be parted like others.
+bool has_online_softmax(const ir::Body&);
 /// Does the tile body have a reduce loop (at any depth)?
 bool has_reduce(const ir::Body&);
 bool has_bind(const ir::Tile&, ir::Bind);
@@ -77,6 +79,10 @@ ir::Expr shifted_origin(const std::string& block, std::int64_t size, std::int64_
 /// Other Writes may come twice, and where `size` divides nothing does.
 void guard_overlap(ir::Program&, const std::string& block, const std::string& inner, std::int64_t size,
                    std::int64_t extent);
+/// The thread axis at `position` becomes ceil(extent / size) blocks, and `size` threads in an axis right behind it.
+void split_into_blocks(ir::Program&, std::size_t position, std::int64_t size);
+/// Splits the thread axis at `position`: the thread keeps extent / f, a REG axis at the end takes f.
+void split_into_registers(ir::Program&, std::size_t position, std::int64_t f);
 inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace deplo::rules

@@ -112,11 +112,8 @@ bool straight(const ir::Program& program, const std::string& buffer, const std::
               const Target& target) {
   if (const ir::Buffer* global = program.find(buffer))
     return global->strides.back() == 1 && aligned(ir::flat_offset(base, global->strides), width, target);
-  const ir::Stage* stage = nullptr;
-  ir::for_each(program.body, [&](const ir::Stmt& stmt) {
-    if (const auto* s = stmt.as<ir::Stage>(); s != nullptr && s->buffer == buffer) stage = s;
-  });
-  CHECK(stage != nullptr);
+  const ir::Stage* stage = ir::find_stage(program.body, buffer);
+  if (stage == nullptr) return false;  // what a rule keeps in shared memory, as one element after the other
   const bool starts_whole = ir::known_divisor(base.back()) % width == 0;
   if (stage->panel > 0 && (!starts_whole || stage->panel % width != 0)) return false;  // would reach over its panel
   const std::int64_t row = (stage->panel > 0 ? stage->panel : stage->slab.back().extent) + stage->pad;
@@ -196,6 +193,7 @@ bool all_legal(const ir::Body& body, const Legality& legal) {
 std::optional<VectorSite> find_vector_site(const ir::Program& program) {
   const ir::Tile& tile = tile_of(program);
   VectorSite site;
+  if (has_bind(tile, ir::Bind::vector)) return std::nullopt;
   if (!tile.axes.empty() && tile.axes.back().bind == ir::Bind::reg) {
     site.axis = tile.axes.size() - 1;
     // A register tile's neighbours are neighbours in memory, the elements of a pointwise thread lie `threads` apart.

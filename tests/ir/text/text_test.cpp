@@ -257,7 +257,7 @@ const std::vector<std::pair<std::string, std::string>> unreadable_lines = {
     {"acc0 < add(acc0, v0)", "t:2:8: expected `-`, found `add`"},
     {"c[a0]:x5 = v", "t:2:7: expected lanes x2, x4, x8 or x16, found `x5`"},
     {"c[a0] - v", "t:2:7: expected `=`, found `-`"},
-    {"c v", "t:2:3: expected `[`, `:`, `=` or `<-`, found `v`"},
+    {"c v", "t:2:3: expected `[`, `,`, `:`, `=` or `<-`, found `v`"},
     {"Tile(axes=(a0:4=LANE)):", "t:2:17: expected BLOCK, CLUSTER, THREAD, REG or VECTOR, found `LANE`"},
     {"Tile(axes=(a0:1099511627776=BLOCK, a1:2=BLOCK)):", "t:2:39: expected an extent from 1 to 1, found `2`"},
     {"a_smem = Stage(a, origin=(0), slab=(a2:64))", "t:2:42: expected `@`, found `)`"},
@@ -281,7 +281,7 @@ const std::vector<std::pair<std::string, std::string>> unreadable_lines = {
     {"Sync 1", "t:2:6: expected the end of the line, found `1`"},
     {"v = exp(\xc3\xa9)", "t:2:9: expected a value or a number, found the byte 0xc3"},
     {std::string("v = \0", 5), "t:2:5: expected an operation, found the byte 0x00"},
-    {std::string(60, 'x') + "!", "t:2:61: expected `[`, `:`, `=` or `<-`, found `!`"},
+    {std::string(60, 'x') + "!", "t:2:61: expected `[`, `,`, `:`, `=` or `<-`, found `!`"},
 };
 
 TEST(Text, StatementsThatDoNotRead) {

@@ -37,8 +37,7 @@ TEST(Verify, TileLevel) {
   EXPECT_THAT(top("Tile(axes=(a0:2=VECTOR, a1:2=VECTOR)):\n  v0 = exp(1)\n"), HasSubstr("more than one VECTOR axis"));
   EXPECT_THAT(top("Tile(axes=(a0:3=VECTOR)):\n  v0 = exp(1)\n"), HasSubstr("lanes is 1, 2, 4, 8 or 16"));
   EXPECT_THAT(top("Tile(axes=(a0:3=REG, a0:3=BLOCK)):\n  v0 = exp(1)\n"), HasSubstr("`a0` is defined twice"));
-  for (const char* statement :
-       {"Sync", "Smem s[4] (f32)", "Init(acc0, op=add)", "TreeHalve(s, op=add, length=4, tid=0)"})
+  for (const char* statement : {"CpAsyncCommit", "Init(acc0, op=add)", "TreeHalve(s, op=add, length=4, tid=0)"})
     EXPECT_THAT(tile(std::string(statement) + "\n"), HasSubstr("not a statement of tile IR"));
   EXPECT_THAT(tile("v0:f32x2 = copy(1)\n"), HasSubstr("vector values belong to Kernel IR"));
 }

@@ -4,7 +4,9 @@
 #include <array>
 #include <span>
 
+#include "core/error.h"
 #include "core/rng.h"
+#include "rules/options.h"
 #include "rules/trails/trail_case.h"
 
 namespace deplo::rules {
@@ -22,11 +24,19 @@ constexpr std::array products = {
     "merge_heads"};
 constexpr std::array others = {
     "rmsnorm", "layernorm", "softmax", "gelu", "silu_mul", "causal_softmax", "masked_softmax", "row_sum", "row_max",
-    "column_sum", "column_max", "batched_column_mean", "total"};
+    "column_sum", "column_max", "batched_column_mean", "total", "attention", "attention_causal",
+    "attention_masked"};
 // clang-format on
 
 // What the rules are for, and one of four times any kernel.
 std::string draw_kernel(Rng& rng) {
+  if (const std::string& prefix = test_options().kernels; !prefix.empty()) {
+    std::vector<std::string> names;
+    for (const Kernel& each : kernels())
+      if (each.name.starts_with(prefix)) names.push_back(each.name);
+    if (names.empty()) throw Error("--kernels " + prefix + ": expected the beginning of a kernel's name");
+    return names[rng.below(names.size())];
+  }
   if (rng.below(4) == 0) return kernels()[rng.below(kernels().size())].name;
   const std::size_t number = rng.below(products.size() + others.size());
   return number < products.size() ? products.at(number) : others.at(number - products.size());

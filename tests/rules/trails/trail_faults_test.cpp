@@ -62,7 +62,7 @@ ir::Program with_late_barriers(ir::Program kernel) {
 /// The first case from seed 1 on that the fault makes fail, on a matmul, with such a trail.
 TrailCase first_failing(
     const char* target, Fault fault, const std::function<bool(const Trail&)>& has = [](const Trail&) { return true; }) {
-  for (std::uint64_t seed = 1; seed < 500; ++seed) {
+  for (std::uint64_t seed = 1; seed < 2000; ++seed) {
     TrailCase c = random_case(target, seed);
     if (c.kernel.find("matmul") != 0) continue;
     c.fault = fault;
@@ -130,10 +130,14 @@ TEST(Options, AreWordsAndAssignments) {
   EXPECT_EQ(options.cases, 100000U);
   EXPECT_EQ(options.seed, 7U);
   EXPECT_EQ(options.jobs, 4U);
+  EXPECT_EQ(parse_options({"--kernels", "attention", "--kernels=soft"}, options), "");
+  EXPECT_EQ(options.kernels, "soft");
+  EXPECT_EQ(parse_options({"--kernels"}, options), "--kernels: expected a prefix, found none");
   EXPECT_EQ(parse_options({"--cases"}, options), "--cases: expected a number, found none");
   EXPECT_EQ(parse_options({"--jobs=0"}, options), "--jobs: expected a number, found '0'");
   EXPECT_EQ(parse_options({"--cases=1e5"}, options), "--cases: expected a number, found '1e5'");
-  EXPECT_EQ(parse_options({"--case=1"}, options), "expected --cases N, --seed S or --jobs J, found --case=1");
+  EXPECT_EQ(parse_options({"--case=1"}, options),
+            "expected --cases N, --seed S, --jobs J or --kernels PREFIX, found --case=1");
 }
 
 }  // namespace
