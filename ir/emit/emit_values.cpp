@@ -50,7 +50,7 @@ std::string Emitter::broadcast(const Arg& arg, Type type) const {
          ")";
 }
 
-// On CPUs vectors have functions of their own, and one division serves all lanes that are divided by the same value.
+// CPUs have functions of their own, and one division serves all lanes that are divided by the same value.
 std::string Emitter::operation(Op op, std::span<const std::string_view> texts, const std::vector<Arg>& args,
                                Type type) {
   if (op == Op::round_f16 || op == Op::round_bf16 || op == Op::round_tf32) {
@@ -60,13 +60,13 @@ std::string Emitter::operation(Op op, std::span<const std::string_view> texts, c
       float16_.emplace(op == Op::round_f16 ? DType::f16 : DType::bf16, type.lanes);
     return round_float(op, texts[0], type.lanes);
   }
-  if (target_.cpu && !cuda() && type.dtype == DType::f32 && type.lanes > 1) {
+  if (target_.cpu && !cuda() && type.dtype == DType::f32) {
     if (has_simd(op)) {
       simd_.emplace(op == Op::sigmoid ? Op::exp : op, type.lanes);
       return simd_call(op, texts[0], type.lanes);
     }
     const auto* divisor = op == Op::divide ? std::get_if<std::string>(&args[1]) : nullptr;
-    if (divisor != nullptr && types_.at(*divisor).lanes == 1)
+    if (type.lanes > 1 && divisor != nullptr && types_.at(*divisor).lanes == 1)
       return fmt::format("{} * ({})(1.0f / {})", texts[0], type_name(type, dialect()), *divisor);
   }
   return call(op, texts, type, dialect());

@@ -9,8 +9,8 @@ namespace {
 
 // x = n ln 2 + r, |r| <= ln 2 / 2, exp(x) = 2^n (1 + p). The polynomial is that of expf in Cephes (S. L. Moshier,
 // netlib.org/cephes/single), as is ln 2 in two parts. Adding 1.5 * 2^23 rounds to an integer and leaves it in the low
-// bits (H. S. Warren, Hacker's Delight, 17-3), from where a shift makes it an exponent. {0}: lanes, {1}: what is
-// reduced.
+// bits (H. S. Warren, Hacker's Delight, 17-3), from where a shift makes it an exponent. {0}: lanes, none of a
+// scalar, {1}: what is reduced.
 constexpr const char* reduce_and_approximate =
     R"(  const float{0} t = fma({1}, (float{0})(1.44269504f), (float{0})(12582912.0f));
   const float{0} n = t - 12582912.0f;
@@ -41,21 +41,23 @@ constexpr const char* tanh_text = R"(float{0} simd_tanh{0}(const float{0} x) {{
 }}
 )";
 
+std::string suffix(int lanes) { return lanes == 1 ? "" : std::to_string(lanes); }
+
 }  // namespace
 
 bool has_simd(Op op) { return op == Op::exp || op == Op::tanh || op == Op::sigmoid; }
 
 std::string simd_call(Op op, std::string_view x, int lanes) {
-  if (op == Op::sigmoid) return fmt::format("1.0f / (1.0f + simd_exp{}(-{}))", lanes, x);
+  if (op == Op::sigmoid) return fmt::format("1.0f / (1.0f + simd_exp{}(-{}))", suffix(lanes), x);
   CHECK(op == Op::exp || op == Op::tanh);
-  return fmt::format("simd_{}{}({})", op == Op::exp ? "exp" : "tanh", lanes, x);
+  return fmt::format("simd_{}{}({})", op == Op::exp ? "exp" : "tanh", suffix(lanes), x);
 }
 
 std::string simd_definition(Op op, int lanes) {
   CHECK(op == Op::exp || op == Op::tanh);
   const bool exp = op == Op::exp;
-  const std::string middle = fmt::format(fmt::runtime(reduce_and_approximate), lanes, exp ? "x" : "a");
-  return fmt::format(fmt::runtime(exp ? exp_text : tanh_text), lanes, middle);
+  const std::string middle = fmt::format(fmt::runtime(reduce_and_approximate), suffix(lanes), exp ? "x" : "a");
+  return fmt::format(fmt::runtime(exp ? exp_text : tanh_text), suffix(lanes), middle);
 }
 
 }  // namespace deplo::ir

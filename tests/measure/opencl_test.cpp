@@ -55,8 +55,8 @@ TEST(Opencl, ScreensARealKernel) {
             Status::wrong_result);
 }
 
-// Elementary functions of vectors are our own (ir/emit/simd.cpp).
-std::vector<float> computed(const char* operation, const std::vector<float>& x) {
+// Elementary functions are our own (ir/emit/simd.cpp), of vectors in 16 lanes and of scalars.
+std::vector<float> computed(const char* operation, const std::vector<float>& x, int lanes) {
   const auto device = open_device("opencl");
   const auto loop =
       ir::parse(fmt::format("=== loop: f ===\ninput x: f32[{0}]\noutput y: f32[{0}]\n"
@@ -64,9 +64,17 @@ std::vector<float> computed(const char* operation, const std::vector<float>& x) 
                             "  y[a0] = v0\n",
                             x.size(), operation));
   const Target target = target_of(device->info());
-  KernelCode candidate = {rules::materialize(rules::heuristic(loop, target).program(), target), {}};
+  rules::Lowering lowering(loop, target);
+  while (const auto& fork = lowering.fork()) {
+    const auto wanted = std::ranges::find(fork->options, Value{std::int64_t{lanes}});
+    const bool decides = fork->knob == (lanes == 1 ? "blockify_launch.elements" : "vectorize.width");
+    lowering.choose(decides && wanted != fork->options.end() ? static_cast<std::size_t>(wanted - fork->options.begin())
+                                                             : 0);
+  }
+  KernelCode candidate = {rules::materialize(lowering.program(), target), {}};
   candidate.source = emit(candidate.kernel, target);
-  EXPECT_THAT(candidate.source.text, HasSubstr(fmt::format("simd_{}", operation)));
+  const std::string suffix = lanes == 1 ? "" : std::to_string(lanes);
+  EXPECT_THAT(candidate.source.text, HasSubstr(fmt::format(" simd_{}{}(in", operation, suffix)));
   const auto arrays = device->allocate(loop.buffers);
   arrays->write(0, x);
   auto built = device->build(candidate);
@@ -87,31 +95,35 @@ std::vector<float> sweep(float from, float to) {
   return x;
 }
 
-TEST(Opencl, ExpOfVectors) {
+class Elementary : public testing::TestWithParam<int> {};
+
+TEST_P(Elementary, Exp) {
   if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
   std::vector<float> x = sweep(-87.3F, 88.7F);
-  const std::vector<float> y = computed("exp", x);
+  const std::vector<float> y = computed("exp", x, GetParam());
   for (std::size_t i = 0; i < x.size(); ++i) ASSERT_LE(ulps(y[i], std::exp(static_cast<double>(x[i]))), 2) << x[i];
   x.assign(1024, 0);
   const std::array<float, 8> ends = {-INFINITY, -1000, -88, 0, 88.72283F, 88.7229F, 1e30F, INFINITY};
   std::copy(ends.begin(), ends.end(), x.begin());
   x[8] = NAN;
-  const std::vector<float> z = computed("exp", x);
+  const std::vector<float> z = computed("exp", x, GetParam());
   EXPECT_TRUE(z[0] == 0 && z[1] == 0 && z[2] == 0 && z[3] == 1);
   EXPECT_TRUE(std::isfinite(z[4]) && z[5] == INFINITY && z[6] == INFINITY && z[7] == INFINITY && std::isnan(z[8]));
 }
 
-TEST(Opencl, TanhOfVectors) {
+TEST_P(Elementary, Tanh) {
   if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
   for (const float most : {20.0F, 1.0F, 1e-3F, 1e-20F}) {
-    const std::vector<float> x = sweep(-most, most), y = computed("tanh", x);
+    const std::vector<float> x = sweep(-most, most), y = computed("tanh", x, GetParam());
     for (std::size_t i = 0; i < x.size(); ++i) ASSERT_LE(ulps(y[i], std::tanh(static_cast<double>(x[i]))), 4) << x[i];
   }
   std::vector<float> x(1024, 0);
   x[0] = INFINITY, x[1] = -INFINITY, x[2] = NAN, x[3] = -0.0F;
-  const std::vector<float> z = computed("tanh", x);
+  const std::vector<float> z = computed("tanh", x, GetParam());
   EXPECT_TRUE(z[0] == 1 && z[1] == -1 && std::isnan(z[2]) && z[3] == 0 && std::signbit(z[3]));
 }
+
+INSTANTIATE_TEST_SUITE_P(Opencl, Elementary, testing::Values(1, 16));
 
 TEST(Opencl, CpuDevicesComeLast) {
   const auto devices = opencl_devices();
