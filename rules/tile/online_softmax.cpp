@@ -269,7 +269,63 @@ class Chunks {
       add(ir::Accum{step_.sums[i], {}, ir::Op::add, {sum}});
     }
     add_weighted(part, factor);
+    skip_masked();
     return std::move(chunk_);
+  }
+
+  // A chunk is left out where its scores are -inf in all rows of the block, because of a mask by positions.
+  void skip_masked() {
+    ir::Expr condition = 1;
+    for (const ir::Expr& gate : gates(step_.score)) {
+      const ir::Expr some = may_hold(ir::substitute(gate, {{keys_.axis.name, origin_ + ir::var(chunk_key)}}));
+      if (!some.is_constant(1))
+        condition = condition.is_constant(1) ? some : ir::Expr(ir::ExprOp::land, condition, some);
+    }
+    if (condition.is_constant(1)) return;
+    ir::If visited = {std::move(condition), std::exchange(chunk_.body, {})};
+    add(std::move(visited));
+  }
+  // Conditions without which the value is -inf.
+  std::vector<ir::Expr> gates(const ir::Arg& value) const {
+    const ir::Arg masked = -std::numeric_limits<double>::infinity();
+    const auto* name = std::get_if<std::string>(&value);
+    const ir::Stmt* made = nullptr;
+    if (name != nullptr)
+      for (const ir::Stmt& stmt : keys_.body)
+        if (ir::defined(stmt) == *name) made = &stmt;
+    if (made == nullptr) return {};
+    if (const auto* index = made->as<ir::Index>(); index != nullptr && index->type.dtype == ir::DType::boolean)
+      return {index->value};
+    const auto* assign = made->as<ir::Assign>();
+    if (assign == nullptr) return {};
+    std::vector<ir::Expr> result;
+    const auto take = [&](const ir::Arg& arg) {
+      const std::vector<ir::Expr> more = gates(arg);
+      result.insert(result.end(), more.begin(), more.end());
+    };
+    if (assign->op == ir::Op::add || assign->op == ir::Op::logical_and) take(assign->args[0]), take(assign->args[1]);
+    if (assign->op == ir::Op::select && assign->args[2] == masked) take(assign->args[0]);
+    return result;
+  }
+  // For some row of the block, and some key of the chunk; 1 where that is not known.
+  ir::Expr may_hold(const ir::Expr& condition) {
+    if (condition.kind() != ir::Expr::Kind::binary) return 1;
+    if (condition.op() == ir::ExprOp::land) {
+      const ir::Expr left = may_hold(condition.lhs()), right = may_hold(condition.rhs());
+      return left.is_constant(1) ? right : right.is_constant(1) ? left : ir::Expr(ir::ExprOp::land, left, right);
+    }
+    if (condition.op() != ir::ExprOp::lt) return 1;
+    std::vector<std::pair<std::string, std::int64_t>> varying = {{chunk_key, shape_.keys}};
+    for (const ir::Axis& axis : tile().axes)
+      if (axis.bind != ir::Bind::block) varying.emplace_back(axis.name, axis.extent);
+    ir::Expr left = condition.lhs(), right = condition.rhs();
+    for (const auto& [axis, extent] : varying) {
+      const auto step = ir::coefficient(ir::simplify(left - right), axis);
+      if (!step) return 1;
+      const ir::Substitution end = {{axis, *step > 0 ? 0 : extent - 1}};
+      left = ir::simplify(ir::substitute(left, end)), right = ir::simplify(ir::substitute(right, end));
+    }
+    return ir::less(left, right);
   }
 
   bool counts(std::size_t i) const { return step_.weights[i] == ir::Arg(1.0); }
