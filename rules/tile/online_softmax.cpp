@@ -29,14 +29,15 @@ namespace deplo::rules {
 namespace {
 
 // What a chunk's copies call the key while they are made. No program has such names.
-constexpr const char *score_key = "key of a score", *weight_key = "key of a weight", *chunk_key = "key in the chunk";
+constexpr const char *score_key = "key of a score", *weight_key = "key of a weight", *chunk_key = "key in the chunk",
+                     *row_key = "row of a block", *dot_key = "key of a dot product";
 
 // A sweep over keys that stands directly in the tile.
 struct Sweep {
   std::size_t at = 0;  // in the tile's body
   const ir::SoftmaxSum* step = nullptr;
   std::vector<std::size_t> scores, weights;  // statements of the loop's body that make the score, and the weights
-  std::size_t m = 0, n = 0;                  // axes of the tile: rows, and values that a row's keys have weights for
+  std::size_t n = 0;  // the axis of the tile along which a row's values lie; the one before it has the rows
 };
 
 const ir::Loop& loop_of(const ir::Tile& tile, const Sweep& sweep) { return *tile.body[sweep.at].as<ir::Loop>(); }
@@ -69,12 +70,11 @@ void add_slice(const ir::Body& body, const ir::Arg& value, std::vector<std::size
 // A sweep in the body by one SoftmaxSum, whose scores are the same for all values of the last thread axis.
 std::optional<Sweep> find_sweep(const ir::Program& program) {
   const ir::Tile& tile = tile_of(program);
-  if (tile.axes.size() < 2) return std::nullopt;
   for (std::size_t i = 0; i < tile.body.size(); ++i) {
     const auto* loop = tile.body[i].as<ir::Loop>();
     if (loop == nullptr || loop->axis.bind != ir::Bind::reduce || !loop->start.is_constant(0) || loop->step != 1)
       continue;
-    Sweep sweep = {i, loop->body.back().as<ir::SoftmaxSum>(), {}, {}, tile.axes.size() - 2, tile.axes.size() - 1};
+    Sweep sweep = {i, loop->body.back().as<ir::SoftmaxSum>(), {}, {}, tile.axes.size() - 1};
     if (sweep.step == nullptr) continue;
     add_slice(loop->body, sweep.step->score, sweep.scores);
     for (const ir::Arg& weight : sweep.step->weights) add_slice(loop->body, weight, sweep.weights);
@@ -90,12 +90,15 @@ std::optional<Sweep> find_sweep(const ir::Program& program) {
 // What a chunk is made of, and who makes it.
 struct Shape {
   std::int64_t keys, columns, rows, fm;
+  bool dots = false;  // lanes lie along what scores sum up, not along the keys
 };
 
-// Lanes of a row's keys, and of its values.
-std::int64_t width(std::int64_t keys, std::int64_t values, std::int64_t columns, const Target& target) {
+// Lanes of a row's keys, and of its values. A mask has rows of all keys, in which CUDA wants vectors aligned.
+std::int64_t width(std::int64_t all_keys, std::int64_t keys, std::int64_t values, std::int64_t columns,
+                   const Target& target) {
   std::int64_t lanes = target.vector_lanes;
-  while (keys % (columns * lanes) != 0 || values % (columns * lanes) != 0) lanes /= 2;
+  const std::int64_t rows = target.dialect == Dialect::cuda ? all_keys : 0;
+  while (keys % (columns * lanes) != 0 || values % (columns * lanes) != 0 || rows % lanes != 0) lanes /= 2;
   return lanes;
 }
 
@@ -126,7 +129,6 @@ std::optional<KeySlab> slab_of(const ir::Program& program, const Sweep& sweep, c
   std::optional<std::size_t> along;
   for (std::size_t d = 0; d < load.index.size(); ++d) {
     const ir::Expr& e = load.index[d];
-    if (ir::depends_on(e, tile.axes[sweep.m].name)) return std::nullopt;
     const auto inside = std::ranges::find_if(inner, [&](const auto& axis) { return ir::depends_on(e, axis.first); });
     if (ir::depends_on(e, keys.axis.name)) {
       if (along || e != ir::var(keys.axis.name)) return std::nullopt;
@@ -180,6 +182,49 @@ std::string obstacle(const ir::Program& program, const Sweep& sweep, const Targe
   return "";
 }
 
+// Do so many neighbouring rows share all slabs of keys? Heads that share keys are rows, too.
+bool share_keys(const ir::Program& program, const Sweep& sweep, std::int64_t rows) {
+  if (rows == 1) return true;
+  const ir::Tile& tile = tile_of(program);
+  const ir::Loop& keys = loop_of(tile, sweep);
+  const ir::Axis& m = tile.axes[sweep.n - 1];
+  const ir::Ranges scope = {{m.name, {0, ceil_div(m.extent, rows) - 1}}, {row_key, {0, rows - 1}}};
+  for (const ir::Load* load : key_loads(keys, sweep)) {
+    if (!ir::depends_on(load->index, m.name) || lies_along_keys(program, *load, keys.axis.name)) continue;
+    for (const ir::Expr& e : load->index) {
+      const ir::Expr at = ir::substitute(e, {{m.name, ir::var(m.name) * rows + ir::var(row_key)}});
+      if (m.extent % rows != 0 || ir::depends_on(ir::simplify(at, scope), row_key)) return false;
+    }
+  }
+  return true;
+}
+
+// The loop that sums up a score, of products that lie side by side in memory: lanes may lie along it. nullptr: none.
+const ir::Loop* dots_loop(const ir::Program& program, const Sweep& sweep) {
+  const ir::Loop& keys = loop_of(tile_of(program), sweep);
+  const ir::Loop* found = nullptr;
+  for (const std::size_t at : sweep.scores) {
+    const auto* loop = keys.body[at].as<ir::Loop>();
+    if (loop == nullptr) continue;
+    const auto* sum = loop->body.back().as<ir::Accum>();
+    if (found != nullptr || sum == nullptr || sum->op != ir::Op::add || !loop->start.is_constant(0) || loop->step != 1)
+      return nullptr;
+    for (const ir::Stmt& stmt : loop->body) {
+      const auto* load = stmt.as<ir::Load>();
+      if (load == nullptr && stmt.as<ir::Assign>() == nullptr && &stmt != &loop->body.back()) return nullptr;
+      if (load == nullptr || !ir::depends_on(load->index, loop->axis.name)) continue;
+      const ir::Buffer* buffer = program.find(load->buffer);
+      std::vector<ir::Expr> others = load->index;
+      others.pop_back();
+      if (buffer == nullptr || buffer->strides.back() != 1 || load->index.back() != ir::var(loop->axis.name) ||
+          ir::depends_on(others, loop->axis.name))
+        return nullptr;
+    }
+    found = loop;
+  }
+  return found;
+}
+
 class Chunks {
  public:
   Chunks(ir::Program program, const Sweep& sweep, const Shape& shape, const Target& target)
@@ -192,8 +237,10 @@ class Chunks {
     tile().body[sweep_.at] = chunk_loop();
     tile().body.insert(tile().body.begin() + static_cast<std::ptrdiff_t>(sweep_.at), ir::opening(step_));
     if (!probabilities_.buffer.empty()) tile().body.insert(tile().body.begin(), std::move(probabilities_));
-    ir::substitute_axes(program_,
-                        {{score_key, origin_ + key_}, {weight_key, origin_ + ir::var(weighted_)}, {chunk_key, key_}});
+    ir::substitute_axes(program_, {{score_key, origin_ + key_},
+                                   {dot_key, origin_ + ir::var(dot_)},
+                                   {weight_key, origin_ + ir::var(weighted_)},
+                                   {chunk_key, key_}});
     return std::move(program_);
   }
 
@@ -222,13 +269,16 @@ class Chunks {
   void deal_out() {
     const std::string n = tile().axes[sweep_.n].name;
     const std::int64_t values = tile().axes[sweep_.n].extent, columns = shape_.columns;
-    const std::int64_t lanes = width(shape_.keys, values, columns, target_);
-    for (std::size_t i = 0; i < sweep_.m; ++i) tile().axes[i].bind = ir::Bind::block;
+    lanes_ = width(keys_.axis.extent, shape_.keys, values, columns, target_);
+    const std::int64_t lanes = lanes_;
     tile().axes.erase(tile().axes.begin() + static_cast<std::ptrdiff_t>(sweep_.n));
-    split_into_blocks(program_, sweep_.m, shape_.rows);
-    const std::string row = tile().axes[sweep_.m + 1].name;
+    if (tile().axes.empty()) tile().axes.push_back({ir::fresh_axis(program_), 1, ir::Bind::thread});
+    const std::size_t m = tile().axes.size() - 1;
+    for (std::size_t i = 0; i < m; ++i) tile().axes[i].bind = ir::Bind::block;
+    split_into_blocks(program_, m, shape_.rows);
+    const std::string row = tile().axes[m + 1].name;
     const std::string thread = add_axis(columns, ir::Bind::thread);
-    split_into_registers(program_, sweep_.m + 1, shape_.fm);
+    split_into_registers(program_, m + 1, shape_.fm);
     row_ = ir::var(row) * shape_.fm;
     if (shape_.fm > 1) row_ = row_ + ir::var(tile().axes.back().name);
     const auto deal = [&](std::int64_t elements, std::string& groups, std::string& one) {
@@ -240,10 +290,10 @@ class Chunks {
     std::string value_register, key_register;
     ir::Expr value = deal(values, value_groups_, value_register);
     key_ = deal(shape_.keys, key_groups_, key_register);
-    if (const std::string lane = add_axis(lanes, ir::Bind::vector); !lane.empty()) {
-      value = value + ir::var(lane);
-      key_ = key_ + ir::var(lane);
-      over_.push_back(lane);
+    if (lane_ = add_axis(lanes, ir::Bind::vector); !lane_.empty()) {
+      value = value + ir::var(lane_);
+      key_ = key_ + ir::var(lane_);
+      over_.push_back(lane_);
     }
     for (const std::string& axis : {key_groups_, key_register, thread})
       if (!axis.empty()) over_.push_back(axis);
@@ -256,7 +306,8 @@ class Chunks {
     const std::int64_t extent = keys_.axis.extent, keys = shape_.keys;
     origin_ = shifted_origin(keys_.axis.name, keys, extent);
     chunk_ = {{keys_.axis.name, ceil_div(extent, keys), ir::Bind::free}, 0, 1, 1, {}};
-    const ir::Arg score = add_scores();
+    if (has_weights() || shape_.dots) probabilities_ = {slab_name("p"), ir::DType::f32, {shape_.rows, shape_.keys}};
+    const ir::Arg score = new_only(shape_.dots ? add_dots() : add_scores());
     const std::string greatest = total(ir::Op::maximum, score);
     const std::string bound = assign(ir::Op::maximum, {step_.maximum, greatest});
     const std::string factor = assign(ir::Op::exp, {assign(ir::Op::subtract, {step_.maximum, bound})});
@@ -328,6 +379,9 @@ class Chunks {
     return ir::less(left, right);
   }
 
+  bool has_weights() const {
+    return std::ranges::any_of(step_.weights, [](const ir::Arg& weight) { return weight != ir::Arg(1.0); });
+  }
   bool counts(std::size_t i) const { return step_.weights[i] == ir::Arg(1.0); }
 
   template <class S>
@@ -358,7 +412,41 @@ class Chunks {
     return body;
   }
 
-  // Those of the chunk's keys; of a last chunk that is shifted inwards only the new ones count.
+  // Of a last chunk that is shifted inwards only the new keys count.
+  ir::Arg new_only(const ir::Arg& score) {
+    if (keys_.axis.extent % shape_.keys == 0) return score;
+    const std::string is_new = fresh("v");
+    add(ir::Index{
+        is_new, {ir::DType::boolean, 1}, ir::less(ir::var(keys_.axis.name) * shape_.keys, ir::var(score_key) + 1)});
+    return assign(ir::Op::select, {is_new, score, -std::numeric_limits<double>::infinity()});
+  }
+
+  // One key after the other, each by lanes along what it sums up; lanes read them along the keys.
+  ir::Arg add_dots() {
+    const std::string key = ir::fresh_axis(program_);
+    ir::Loop one = {{key, shape_.keys, ir::Bind::free}, 0, 1, 1, {}};
+    const std::string dots = dots_loop(program_, sweep_)->axis.name;
+    for (ir::Stmt& stmt : copied(sweep_.scores, dot_key)) {
+      one.body.push_back(std::move(stmt));
+      auto* loop = one.body.back().as<ir::Loop>();
+      if (loop == nullptr || loop->axis.name != dots) continue;
+      loop->axis.extent /= lanes_;
+      ir::Ranges scope;
+      ir::map_expressions(loop->body, scope, [&](const ir::Expr& e, const ir::Ranges&) {
+        return ir::substitute(e, {{dots, ir::var(dots) * lanes_ + ir::var(lane_)}});
+      });
+      const auto& sum = *loop->body.back().as<ir::Accum>();
+      one.body.emplace_back(ir::Combine{sum.dst, ir::Op::add, {lane_}});
+    }
+    one.body.emplace_back(ir::Write{probabilities_.buffer, {row_, ir::var(key)}, step_.score});
+    dot_ = key;
+    add(std::move(one));
+    std::string score = fresh("in");
+    add(ir::Load{score, {}, probabilities_.buffer, {row_, ir::var(chunk_key)}});
+    return score;
+  }
+
+  // Those of the chunk's keys, each lane's and register's own.
   ir::Arg add_scores() {
     ir::Body stages;
     for (const ir::Load* load : key_loads(keys_, sweep_)) {
@@ -379,11 +467,7 @@ class Chunks {
         if (before.dst == load->dst) *load = after;
     });
     for (ir::Stmt& stmt : scores) add(std::move(stmt));
-    if (keys_.axis.extent % shape_.keys == 0) return step_.score;
-    const std::string is_new = fresh("v");
-    add(ir::Index{
-        is_new, {ir::DType::boolean, 1}, ir::less(ir::var(keys_.axis.name) * shape_.keys, ir::var(score_key) + 1)});
-    return assign(ir::Op::select, {is_new, step_.score, -std::numeric_limits<double>::infinity()});
+    return step_.score;
   }
   std::string slab_name(const std::string& source) {
     std::string name = source + "_smem";
@@ -393,8 +477,7 @@ class Chunks {
 
   // Sums with weights: a contraction over the chunk, of what all threads of a row have made.
   void add_weighted(const std::string& part, const std::string& factor) {
-    if (std::ranges::all_of(step_.weights, [](const ir::Arg& weight) { return weight == ir::Arg(1.0); })) return;
-    probabilities_ = {slab_name("p"), ir::DType::f32, {shape_.rows, shape_.keys}};
+    if (!has_weights()) return;
     if (threads_) add(ir::Sync{});
     add(ir::Write{probabilities_.buffer, {row_, ir::var(chunk_key)}, part});
     if (threads_) add(ir::Sync{});
@@ -423,7 +506,8 @@ class Chunks {
   ir::Smem probabilities_;
   std::vector<std::pair<ir::Load, ir::Load>> staged_;  // before and after
   std::vector<std::string> over_;                      // axes along which a row's keys lie
-  std::string key_groups_, value_groups_, weighted_;
+  std::string key_groups_, value_groups_, lane_, dot_, weighted_;
+  std::int64_t lanes_ = 1;
   ir::Expr key_ = 0, origin_ = 0, row_ = 0;  // in the chunk; the chunk's first key; in the block
   bool threads_ = false;                     // several share a row
 };
@@ -486,7 +570,7 @@ class Choices {
         target_(target),
         extent_(loop_of(tile_of(program), sweep).axis.extent),
         values_(tile_of(program).axes[sweep.n].extent),
-        rows_(tile_of(program).axes[sweep.m].extent) {}
+        rows_(sweep.n == 0 ? 1 : tile_of(program).axes[sweep.n - 1].extent) {}
 
   std::vector<Value> keys() const {
     std::vector<Value> result;
@@ -515,6 +599,15 @@ class Choices {
     return result;
   }
 
+  // Few rows do not pay for a slab of keys in another order.
+  std::vector<Value> dots(const Shape& shape) const {
+    constexpr std::int64_t few = 8;
+    const ir::Loop* loop = dots_loop(program_, sweep_);
+    const std::int64_t lanes = width(extent_, shape.keys, values_, shape.columns, target_);
+    if (loop == nullptr || shape.columns > 1 || lanes == 1 || loop->axis.extent % lanes != 0) return {};
+    return on_off_fork("dots", shape.rows <= few).options;
+  }
+
   std::vector<Value> fm(std::int64_t keys, std::int64_t columns, std::int64_t rows) const {
     std::vector<Value> result;
     for (const std::int64_t fm : {8, 4, 6, 12, 16, 2, 1})
@@ -527,7 +620,10 @@ class Choices {
   std::vector<Value> row_sizes() const {
     std::vector<Value> sizes =
         target_.cpu ? options({64, 128, 256, 32, 16, 8}, 1, rows_) : options({64, 32, 128, 16, 8}, 1, rows_);
-    if (sizes.empty()) add_option(sizes, rows_);
+    add_option(sizes, std::min<std::int64_t>(rows_, 4));
+    std::erase_if(sizes,
+                  [&](const Value& rows) { return !share_keys(program_, sweep_, std::get<std::int64_t>(rows)); });
+    if (sizes.empty()) add_option(sizes, 1);
     return sizes;
   }
   std::int64_t least_rows() const {
@@ -558,7 +654,10 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
   if (!keys) return Fork{"keys", choices.keys()};
   if (!columns) return Fork{"columns", choices.columns(*keys)};
   if (!rows) return Fork{"rows", choices.rows(*keys, *columns)};
-  if (!pins.integer("fm")) return Fork{"fm", choices.fm(*keys, *columns, *rows)};
+  const auto fm = pins.integer("fm");
+  if (!fm) return Fork{"fm", choices.fm(*keys, *columns, *rows)};
+  const std::vector<Value> dots = choices.dots({*keys, *columns, *rows, *fm});
+  if (!dots.empty() && !pins.on_off("dots")) return Fork{"dots", dots};
   return Apply{};
 }
 
@@ -566,7 +665,8 @@ ir::Program apply(ir::Program program, const Target& target, const Pins& pins) {
   const auto integer = [&](const char* knob) { return pins.integer(knob).value_or(0); };
   if (integer("keys") == 0) return Steps(std::move(program)).run();
   const Sweep sweep = *find_sweep(program);
-  const Shape shape = {integer("keys"), integer("columns"), integer("rows"), integer("fm")};
+  const Shape shape = {integer("keys"), integer("columns"), integer("rows"), integer("fm"),
+                       pins.on_off("dots").value_or(false)};
   return Chunks(std::move(program), sweep, shape, target).run();
 }
 
@@ -578,7 +678,8 @@ extern const Rule online_softmax = {
     .knobs = {{"keys", KnobType::integer},
               {"columns", KnobType::integer},
               {"rows", KnobType::integer},
-              {"fm", KnobType::integer}},
+              {"fm", KnobType::integer},
+              {"dots", KnobType::on_off}},
     .decide = decide,
     .apply = apply,
 };

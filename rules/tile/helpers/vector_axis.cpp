@@ -193,7 +193,9 @@ bool all_legal(const ir::Body& body, const Legality& legal) {
 std::optional<VectorSite> find_vector_site(const ir::Program& program) {
   const ir::Tile& tile = tile_of(program);
   VectorSite site;
-  if (has_bind(tile, ir::Bind::vector)) return std::nullopt;
+  bool combines = false;  // over registers: online_softmax has decided about lanes
+  ir::for_each(tile.body, [&](const ir::Stmt& stmt) { combines |= stmt.as<ir::Combine>() != nullptr; });
+  if (has_bind(tile, ir::Bind::vector) || (combines && has_online_softmax(tile.body))) return std::nullopt;
   if (!tile.axes.empty() && tile.axes.back().bind == ir::Bind::reg) {
     site.axis = tile.axes.size() - 1;
     // A register tile's neighbours are neighbours in memory, the elements of a pointwise thread lie `threads` apart.
