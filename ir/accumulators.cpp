@@ -1,28 +1,41 @@
 #include "ir/accumulators.h"
 
 #include <algorithm>
-#include <map>
 
 #include "ir/walk.h"
 
 namespace deplo::ir {
 namespace {
 
-bool uses(const Stmt& stmt, const std::string& acc) {
+using Names = std::vector<std::string>;
+
+// Of one of them.
+bool uses(const Stmt& stmt, const Names& accumulators) {
   if (const Body* body = inner_body(stmt))
-    return std::any_of(body->begin(), body->end(), [&](const Stmt& s) { return uses(s, acc); });
+    return std::any_of(body->begin(), body->end(), [&](const Stmt& s) { return uses(s, accumulators); });
   bool found = false;
   for_each_name(stmt, [&](Use use, const std::string& name) {
-    found |= (use == Use::value || use == Use::defines) && name == acc;
+    found |= (use == Use::value || use == Use::defines) && std::ranges::count(accumulators, name) > 0;
   });
   return found;
 }
 
-using Together = std::map<std::string, std::vector<std::string>>;  // a maximum and its sums
+// Accumulators that live together: those of a SoftmaxSum, of which often nobody reads the maximum.
+Names together(const Body& body, const std::string& acc) {
+  Names names = {acc};
+  for_each(body, [&](const Stmt& stmt) {
+    const auto* step = stmt.as<SoftmaxSum>();
+    if (step == nullptr) return;
+    Names parts = step->sums;
+    parts.push_back(step->maximum);
+    if (std::ranges::count(parts, acc) > 0) names.insert(names.end(), parts.begin(), parts.end());
+  });
+  return names;
+}
 
-void collect(const Body& body, std::vector<AccumulatorStart>& starts, Together& together) {
+void collect(const Body& body, std::vector<AccumulatorStart>& starts) {
   for (const Stmt& stmt : body) {
-    if (const Body* inner = inner_body(stmt)) collect(*inner, starts, together);
+    if (const Body* inner = inner_body(stmt)) collect(*inner, starts);
     const auto add = [&](const std::string& acc, Op op) {
       if (std::ranges::find(starts, acc, &AccumulatorStart::acc) == starts.end())
         starts.push_back({nullptr, 0, acc, op});
@@ -32,19 +45,16 @@ void collect(const Body& body, std::vector<AccumulatorStart>& starts, Together& 
     if (const auto* step = stmt.as<SoftmaxSum>()) {
       add(step->maximum, Op::maximum);
       for (const std::string& sum : step->sums) add(sum, Op::add);
-      together[step->maximum] = step->sums;
     }
   }
 }
 
-// The innermost body that holds all uses, of the sums of a maximum as well, and the statement of it that holds the first.
-void place(const Body& body, AccumulatorStart& start, const std::vector<std::string>& sums) {
-  const auto uses_it = [&](const Stmt& s) {
-    return uses(s, start.acc) || std::ranges::any_of(sums, [&](const std::string& sum) { return uses(s, sum); });
-  };
+// The innermost body that holds all uses, and the statement of it that holds the first.
+void place(const Body& body, const Names& accumulators, AccumulatorStart& start) {
+  const auto uses_it = [&](const Stmt& s) { return uses(s, accumulators); };
   const auto first = std::find_if(body.begin(), body.end(), uses_it);
   const Body* inner = inner_body(*first);
-  if (inner != nullptr && std::none_of(first + 1, body.end(), uses_it)) return place(*inner, start, sums);
+  if (inner != nullptr && std::none_of(first + 1, body.end(), uses_it)) return place(*inner, accumulators, start);
   start.body = &body;
   start.index = static_cast<std::size_t>(first - body.begin());
 }
@@ -53,9 +63,8 @@ void place(const Body& body, AccumulatorStart& start, const std::vector<std::str
 
 std::vector<AccumulatorStart> accumulator_starts(const Body& body) {
   std::vector<AccumulatorStart> starts;
-  Together together;
-  collect(body, starts, together);
-  for (AccumulatorStart& start : starts) place(body, start, together[start.acc]);
+  collect(body, starts);
+  for (AccumulatorStart& start : starts) place(body, together(body, start.acc), start);
   return starts;
 }
 

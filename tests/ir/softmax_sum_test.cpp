@@ -78,6 +78,26 @@ TEST(SoftmaxSum, IsWhatThreeSweepsGive) {
   }
 }
 
+// Where only a quotient is read, the maximum still is that of all keys: greater scores come late here.
+TEST(SoftmaxSum, PartsLiveTogether) {
+  const Program program = parse(R"(=== loop: weighted ===
+input s: f32[3]
+input w: f32[3]
+output o: f32[2]
+for a0 in 0..2: # free
+  for a1 in 0..3: # reduce
+    in0 = load s[a1]
+    in1 = load w[a1]
+    acc0, acc1, acc2 <- softmax_sum(in0, 1, in1)
+  v0 = divide(acc2, acc1)
+  o[a0] = v0
+)");
+  Memory memory = {{"s", {1, 2, 3}}, {"w", {5, 6, 7}}, {"o", {0, 0}}};
+  interpret(program, memory);
+  const Sums sums = three_sweeps(memory["s"], memory["w"]);
+  for (const double value : memory["o"]) EXPECT_NEAR(value, sums.weighted / sums.count, 1e-14);
+}
+
 // The bound of rounding holds for the same steps in f32, and is no more than the sums' own size.
 TEST(SoftmaxSum, KnowsHowFarRoundingGoes) {
   constexpr int keys = 200;
