@@ -97,7 +97,7 @@ struct Accum {
 /// A step of the online softmax (Milakov and Gimelshein, arXiv 1805.02867; of sums with weights, Rabe and Staats, arXiv
 /// 2112.05682). Over a loop `maximum` becomes the greatest score, and sums[i] the sum of weights[i] e^(score - maximum):
 ///   m = max(maximum, score);  sums[i] = sums[i] e^(maximum - m) + weights[i] e^(score - m);  maximum = m
-/// A score of -inf adds nothing to the sums; where there is no other, `maximum` is the least f32. Two such results combine as
+/// A score of -inf adds nothing to the sums, also where there is no other. Two such results combine as
 ///   (m1, s1) + (m2, s2) = (m, s1 e^(m1 - m) + s2 e^(m2 - m)), m = max(m1, m2),
 /// which is associative: the scores may be taken in any order and in parts. All are f32 scalars; the sums are
 /// accumulators by add, and `maximum` one by maximum.

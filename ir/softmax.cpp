@@ -1,8 +1,12 @@
 #include "ir/softmax.h"
 
+#include <limits>
+
 namespace deplo::ir {
 
-Stmt opening(const SoftmaxSum& s) { return Accum{s.maximum, {}, Op::maximum, {lowest_maximum}}; }
+Stmt opening(const SoftmaxSum& s) {
+  return Accum{s.maximum, {}, Op::maximum, {-std::numeric_limits<double>::infinity()}};
+}
 
 Body steps(const SoftmaxSum& s, const std::function<std::string()>& fresh) {
   Body body;
@@ -11,7 +15,7 @@ Body steps(const SoftmaxSum& s, const std::function<std::string()>& fresh) {
     body.emplace_back(Assign{value, {}, op, std::move(args)});
     return value;
   };
-  const std::string maximum = assign(Op::maximum, {s.maximum, s.score}),
+  const std::string maximum = assign(Op::maximum, {assign(Op::maximum, {s.maximum, s.score}), lowest_maximum}),
                     factor = assign(Op::exp, {assign(Op::subtract, {s.maximum, maximum})}),
                     part = assign(Op::exp, {assign(Op::subtract, {s.score, maximum})});
   body.emplace_back(Accum{s.maximum, {}, Op::maximum, {s.score}});

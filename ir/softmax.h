@@ -7,10 +7,15 @@
 
 namespace deplo::ir {
 
-/// What the greatest of no scores is, so that a score of -inf and sums that have none yet are scaled by 0, not by NaN.
+/// What differences to the maximum are taken from where all scores are -inf: their exponentials are 0 then, not NaN.
 inline constexpr double lowest_maximum = -0x1.fffffep+127;  // the least f32
 
-/// Before the first step: the maximum, which starts where its sums start, is one of no scores.
+/// Operations of a step for its score (maximum, difference, exponential), and for one of its sums. What scales the sums
+/// is not counted: how often depends on the schedule.
+inline constexpr double operations_of_score = 3;
+inline double operations_of_sum(const Arg& weight) { return weight == Arg(1.0) ? 1 : 2; }
+
+/// Before the first step: an Accum that changes nothing, so that the maximum starts there and may be read.
 Stmt opening(const SoftmaxSum&);
 /// Assigns, Accums and Scales that do what the step does. `fresh` makes names of values, like "v".
 Body steps(const SoftmaxSum&, const std::function<std::string()>& fresh);

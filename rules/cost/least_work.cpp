@@ -5,6 +5,7 @@
 #include <set>
 
 #include "ir/hardware/mma.h"
+#include "ir/softmax.h"
 #include "ir/walk.h"
 
 namespace deplo::rules {
@@ -38,9 +39,12 @@ class Counter {
 
   void visit(const ir::Stmt& stmt) {
     const std::set<std::string> axes = depends_on(stmt);
-    if (const std::string& name = ir::defined(stmt); !name.empty()) depends_[name].insert(axes.begin(), axes.end());
+    ir::for_each_name(stmt, [&](ir::Use use, const std::string& name) {
+      if (use == ir::Use::defines) depends_[name].insert(axes.begin(), axes.end());
+    });
     if (const auto* s = stmt.as<ir::Assign>()) add(s->op, s->type, axes);
     if (const auto* s = stmt.as<ir::Accum>()) add(s->op, s->type, axes);
+    if (const auto* s = stmt.as<ir::SoftmaxSum>()) add(*s);
     if (const auto* s = stmt.as<ir::Load>()) walk(s->buffer, s->index);
     if (const auto* s = stmt.as<ir::Write>()) walk(s->buffer, s->index);
   }
@@ -58,7 +62,25 @@ class Counter {
 
   void add(ir::Op op, ir::Type type, const std::set<std::string>& axes) {
     if (type.dtype != ir::DType::f32 || op == ir::Op::copy) return;
-    double times = op == ir::Op::fma ? 2 : 1;
+    add(op == ir::Op::fma ? 2 : 1, axes);
+  }
+
+  void add(const ir::SoftmaxSum& s) {
+    const auto axes = [&](const ir::Arg& arg) {
+      const auto* name = std::get_if<std::string>(&arg);
+      const auto found = name == nullptr ? depends_.end() : depends_.find(*name);
+      return found == depends_.end() ? std::set<std::string>() : found->second;
+    };
+    const std::set<std::string> score = axes(s.score);
+    add(ir::operations_of_score, score);
+    for (const ir::Arg& weight : s.weights) {
+      std::set<std::string> all = axes(weight);
+      all.insert(score.begin(), score.end());
+      add(ir::operations_of_sum(weight), all);
+    }
+  }
+
+  void add(double times, const std::set<std::string>& axes) {
     for (const auto& [axis, extent] : scope_)
       if (axes.contains(axis)) times *= static_cast<double>(extent);
     flops_ += times;

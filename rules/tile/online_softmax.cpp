@@ -309,7 +309,8 @@ class Chunks {
     if (has_weights() || shape_.dots) probabilities_ = {slab_name("p"), ir::DType::f32, {shape_.rows, shape_.keys}};
     const ir::Arg score = new_only(shape_.dots ? add_dots() : add_scores());
     const std::string greatest = total(ir::Op::maximum, score);
-    const std::string bound = assign(ir::Op::maximum, {step_.maximum, greatest});
+    const std::string bound =
+        assign(ir::Op::maximum, {assign(ir::Op::maximum, {step_.maximum, greatest}), ir::lowest_maximum});
     const std::string factor = assign(ir::Op::exp, {assign(ir::Op::subtract, {step_.maximum, bound})});
     const std::string part = assign(ir::Op::exp, {assign(ir::Op::subtract, {score, bound})});
     add(ir::Accum{step_.maximum, {}, ir::Op::maximum, {greatest}});
