@@ -27,7 +27,8 @@ ir::tensor::Graph lower_to_tensor(const ir::torch::Graph& graph, const Passes& p
 
 ir::Module lower_to_module(const ir::torch::Graph& graph, const Passes& passes) {
   CHECK(passes.lift);
-  ir::Module module = rules::fuse(lower_to_tensor(graph, passes), {passes.merge, passes.guard, true});
+  ir::Module module = rules::fuse(lower_to_tensor(graph, passes),
+                                  {.merge = passes.merge, .guard = passes.guard, .attention = passes.attention});
   for (ir::Program& kernel : module.kernels) {
     kernel.allow_tf32 =
         graph.allow_tf32 && !ir::mma::find_products(kernel, ir::mma::Operands::tf32).empty();  // others keep their keys

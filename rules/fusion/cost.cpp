@@ -42,6 +42,17 @@ bool is_work(const Value& value) {
          (value.kind == Value::Kind::assign && value.op != ir::Op::copy);
 }
 
+// Of each score a difference, its exponential and the maximum; of each weight a product, unless it is 1, and a sum.
+void count_softmax(const Values& values, const Nest& nest, const Value& softmax, Cost& cost) {
+  for (const ValueId arg : softmax.args) {
+    const std::uint32_t free = values.live(softmax.args[0]).free | values.live(arg).free;
+    const double count = nest.executions(Place{0, softmax.axis}, free);
+    const bool is_score = arg == softmax.args[0], counts = values[arg].kind == Value::Kind::constant;
+    cost.work += count * (is_score ? 3 : counts ? 1 : 2);
+    cost.reductions += count;
+  }
+}
+
 }  // namespace
 
 void complete(const Fusion& fusion, LoopOp& op) {
@@ -51,6 +62,7 @@ void complete(const Fusion& fusion, LoopOp& op) {
   for (const ValueId id : nest.values()) {
     const Value& value = fusion.values[id];
     if (value.kind == Value::Kind::load) op.reads.push_back(value.tensor);
+    if (value.kind == Value::Kind::softmax) count_softmax(fusion.values, nest, value, op.cost);
     if (!is_work(value)) continue;
     const bool reduces = value.kind == Value::Kind::reduce;
     const double count = nest.executions(id) * (reduces ? static_cast<double>(fusion.values.extent(value.axis)) : 1);

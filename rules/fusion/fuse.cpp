@@ -40,7 +40,7 @@ ir::Module fuse(const ir::tensor::Graph& graph, const FuseOptions& options) {
   for (const int output : graph.outputs) CHECK(is_computed(graph.nodes[static_cast<std::size_t>(output)]));
   fusion::Fusion state{.graph = graph, .values = {}, .ops = {}};
   fusion::lift(state);
-  if (options.merge) fusion::merge(state, options.guard);
+  if (options.merge) fusion::merge(state, options.guard, options.attention);
   if (options.merge && options.layouts) fusion::choose_layouts(state);
   ir::Module module;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i)

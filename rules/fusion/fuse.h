@@ -6,9 +6,10 @@
 namespace deplo::rules {
 
 struct FuseOptions {
-  bool merge = true;    // false: one kernel per node of the Tensor IR (--passes dol)
-  bool guard = true;    // false: merge whatever is legal, whatever it costs
-  bool layouts = true;  // parameters and results between kernels are stored in the order that their readers want
+  bool merge = true;       // false: one kernel per node of the Tensor IR (--passes dol)
+  bool guard = true;       // false: merge whatever is legal, whatever it costs
+  bool layouts = true;     // parameters and results between kernels are stored in the order that their readers want
+  bool attention = false;  // scores, softmax and the product with the values become one kernel
 };
 
 /// `graph` is what compose() gives: every output is computed.

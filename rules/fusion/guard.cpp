@@ -1,6 +1,7 @@
 #include "rules/fusion/guard.h"
 
 #include <algorithm>
+#include <set>
 
 #include "rules/fusion/nest.h"
 
@@ -10,6 +11,7 @@ namespace {
 // A product of operands of which one depends on free axes that the other does not, and the other way round: a
 // reduction that tiles of both can share.
 bool is_contraction(const Values& values, ValueId reduce) {
+  if (values[reduce].kind == Value::Kind::softmax) return true;
   std::vector<std::uint32_t> operands;
   for (const ValueId id : reachable(values, reduce))
     if (values[id].kind == Value::Kind::load && !values.live(id).reduces.empty())
@@ -25,17 +27,57 @@ bool contracts(const Fusion& fusion, const LoopOp& op) {
   return std::ranges::any_of(nest.reductions(), [&](ValueId id) { return is_contraction(fusion.values, id); });
 }
 
+// Of how many operations the operands of an attention are made: those of the product that a score is, and the weights.
+std::size_t operations_of_operands(const Fusion& fusion, const LoopOp& op) {
+  const Values& values = fusion.values;
+  const Nest nest(values, op.root, fusion.shape(op));
+  std::set<ValueId> operations;
+  const auto add = [&](ValueId operand) {
+    for (const ValueId id : reachable(values, operand))
+      if (values[id].kind == Value::Kind::assign) operations.insert(id);
+  };
+  for (const ValueId id : nest.reductions()) {
+    const std::vector<ValueId>& args = values[id].args;
+    if (values[id].kind == Value::Kind::softmax)
+      std::for_each(args.begin() + 1, args.end(), add);
+    else if (nest.place(id).reduce >= 0)
+      add(args[0]);
+  }
+  return operations.size();
+}
+
 double growth(const LoopOp& merged, const LoopOp& producer, const LoopOp& consumer) {
   return merged.cost.work / (producer.cost.work + consumer.cost.work);
+}
+
+// A sum of which the scores of a softmax are made.
+bool belongs_to_scores(const Values& values, const Nest& nest, ValueId reduce) {
+  return values[reduce].op == ir::Op::add && std::ranges::any_of(nest.reductions(), [&](ValueId id) {
+           const Value& value = values[id];
+           return value.kind == Value::Kind::softmax && value.axis == nest.place(reduce).reduce &&
+                  std::ranges::count(reachable(values, value.args[0]), reduce) > 0;
+         });
+}
+
+// How many sums the block that computes a score has for it.
+double sums_of_score(const Nest& nest, const Values& values, const Value& softmax) {
+  const Place place{0, softmax.axis};
+  return nest.executions(place) / nest.executions(place, values.live(softmax.args[0]).free);
 }
 
 std::string refuse_shape(const Fusion& fusion, const LoopOp& op) {
   const Values& values = fusion.values;
   const Nest nest(values, op.root, fusion.shape(op));
-  int contractions = 0;
+  int contractions = 0, products_of_scores = 0;
   for (const ValueId id : nest.reductions()) {
     const Place place = nest.place(id);
-    if (place.reduce >= 0) return "a reduction inside a reduction";
+    if (place.reduce >= 0) {
+      if (!belongs_to_scores(values, nest, id)) return "a reduction inside a reduction";
+      if (++products_of_scores > 1) return "scores of more than one product";
+      continue;
+    }
+    if (values[id].kind == Value::Kind::softmax && sums_of_score(nest, values, values[id]) > most_sums_of_score)
+      return "more sums of a score than a block holds";
     if (place.free != nest.parallel()) return "a reduction inside a sweep of a free axis";
     contractions += is_contraction(values, id) ? 1 : 0;
   }
@@ -63,8 +105,17 @@ std::string refuse(const Fusion& fusion, const LoopOp& merged, const LoopOp& pro
   if (merged.cost.reductions > producer.cost.reductions + consumer.cost.reductions)
     return "a reduction would run more often";
   if (merged.inflation > most_inflation) return "too much work would be done again";
-  if (growth(merged, producer, consumer) > most_contraction_growth && contracts(fusion, merged))
+  if ((growth(merged, producer, consumer) > most_contraction_growth && contracts(fusion, merged)) ||
+      operations_of_operands(fusion, merged) >
+          operations_of_operands(fusion, producer) + operations_of_operands(fusion, consumer))
     return "an operand of a contraction would be computed for every product";
+  return "";
+}
+
+std::string refuse_attention(const Fusion& fusion, const LoopOp& merged, const Cost& before) {
+  if (std::string fault = refuse_shape(fusion, merged); !fault.empty()) return fault;
+  if (merged.cost.reductions > before.reductions) return "a reduction would run more often";
+  if (merged.inflation > most_inflation) return "too much work would be done again";
   return "";
 }
 

@@ -19,10 +19,19 @@ inline constexpr double most_contraction_growth = 1.1;
 /// much, and the kernels stay apart. 2^18 f32 are 1 MiB: a vocabulary's logits.
 inline constexpr double longest_sweep = 1 << 18;
 
+/// A block that computes a score uses it for all sums that it weighs, so it holds as many: the columns of a head.
+/// Beyond 256 f32 (FlashAttention's widest head) they do not stay in the registers of a warpgroup, and another block
+/// would compute the scores again.
+inline constexpr double most_sums_of_score = 256;
+
 /// Why `merged` must not replace `producer` and `consumer`; "" when it may. No reduction may run more often than
 /// before, inside another, or inside a sweep of a free axis, where it would have lost its parallelism; one contraction
-/// per kernel, since a schedule tiles one; the work within most_inflation, or most_contraction_growth.
+/// per kernel, since a schedule tiles one; the work within most_inflation, or most_contraction_growth. A softmax is one
+/// contraction together with the product of which its scores are made.
 std::string refuse(const Fusion&, const LoopOp& merged, const LoopOp& producer, const LoopOp& consumer);
+
+/// Why `merged` must not replace the kernels of an attention, whose costs together were `before`; "" when it may.
+std::string refuse_attention(const Fusion&, const LoopOp& merged, const Cost& before);
 
 /// Work over that of the two, times what they already had.
 double inflation(const LoopOp& merged, const LoopOp& producer, const LoopOp& consumer);

@@ -38,7 +38,7 @@ std::vector<Access> accesses(const Fusion& fusion, int tensor) {
   for (const LoopOp& op : fusion.ops) {
     const ir::Shape& extents = fusion.shape(op);
     if (op.output == tensor) {
-      Access write{identity(extents), &extents, "", static_cast<double>(ir::element_count(extents))};
+      Access write{written(fusion, op), &extents, "", static_cast<double>(ir::element_count(extents))};
       for (std::size_t d = 0; d < extents.size(); ++d)
         if (extents[d] > 1) write.fastest = ir::tensor::coordinate(d).name();
       result.push_back(std::move(write));

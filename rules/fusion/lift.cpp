@@ -115,6 +115,10 @@ std::vector<ir::Expr> identity(const ir::Shape& shape) {
   return index;
 }
 
+std::vector<ir::Expr> written(const Fusion& fusion, const LoopOp& op) {
+  return op.axes.empty() ? identity(fusion.shape(op)) : op.index;
+}
+
 std::vector<ValueId> reachable(const Values& values, ValueId root) {
   std::vector<ValueId> result;
   std::vector<bool> seen(static_cast<std::size_t>(root) + 1);

@@ -1,6 +1,8 @@
 // One kernel of the graph while it is being fused: an output tensor and the value of each of its elements.
 #pragma once
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +25,9 @@ struct LoopOp {
   std::vector<int> reads = {};  // tensors, sorted
   Cost cost = {};
   double inflation = 1;  // work over that of the kernels it was merged from (guard.h)
+  // Where the free axes are not the dimensions of the output (split_axes): their extents, and the element written.
+  ir::Shape axes = {};
+  std::vector<ir::Expr> index = {};
 };
 
 /// How a tensor is stored, row-major: dimension s of the buffer is the tensor's dimensions layout[s], flattened in that
@@ -38,7 +43,9 @@ struct Fusion {
 
   const std::string& name(int tensor) const { return graph.nodes[static_cast<std::size_t>(tensor)].name; }
   const ir::TensorType& type(int tensor) const { return graph.nodes[static_cast<std::size_t>(tensor)].type; }
-  const ir::Shape& shape(const LoopOp& op) const { return type(op.output).shape; }
+  bool is_output(const LoopOp& op) const { return std::ranges::find(graph.outputs, op.output) != graph.outputs.end(); }
+  /// The extents of the free axes.
+  const ir::Shape& shape(const LoopOp& op) const { return op.axes.empty() ? type(op.output).shape : op.axes; }
 };
 
 /// One kernel per node that computes something. What it computes of 16-bit floats is f32, until it is written.
@@ -47,11 +54,29 @@ void lift(Fusion&);
 void complete(const Fusion&, LoopOp&);
 /// The element at a kernel's own coordinates; 0 in a dimension of extent 1, whose axis is no axis.
 std::vector<ir::Expr> identity(const ir::Shape&);
+/// The element that a kernel writes.
+std::vector<ir::Expr> written(const Fusion&, const LoopOp&);
 /// The distinct values below the root, each after its arguments.
 std::vector<ValueId> reachable(const Values&, ValueId root);
 
-/// Merges kernels into their consumers while the guard (guard.h) permits; with `guard` false, all that is legal.
-void merge(Fusion&, bool guard);
+/// The kernels that read what this one computes.
+std::vector<std::size_t> consumers(const Fusion&, const LoopOp& producer);
+/// The consumer with the producer's values in place of its loads of them; nullopt where it gathers from the producer,
+/// whose elements then must be in memory, as must those of a producer with axes of its own.
+std::optional<LoopOp> splice(Fusion&, const LoopOp& producer, const LoopOp& consumer);
+
+/// Merges kernels into their consumers while the guard (guard.h) permits; with `guard` false, all that is legal. With
+/// `attention` also scores, softmax and the product behind it.
+void merge(Fusion&, bool guard, bool attention);
+
+/// Kernel `at` and those that compute its attention as one: scores, softmax, and the product that it weighs. False
+/// where there is none, or where the guard refuses.
+bool merge_attention(Fusion&, std::size_t at, bool guard);
+/// A softmax and the sums that it weighs as one reduction, a Value::Kind::softmax; nullopt where the root has none.
+std::optional<ValueId> online_softmax(Values&, ValueId root, const ir::Shape& shape);
+/// Where the values of a kernel read a free axis by its parts only, a / c and a % c, these become axes of their own:
+/// heads and head_dim of an output that has them as one dimension.
+void split_axes(Fusion&, LoopOp&);
 
 /// Chooses how parameters and results between kernels are stored, so that readers walk consecutive elements.
 void choose_layouts(Fusion&);

@@ -13,16 +13,22 @@
 #include "rules/fusion/loop_op.h"
 
 namespace deplo::rules::fusion {
-namespace {
 
-/// nullopt where the consumer gathers from the producer: then elements must be in memory.
+std::vector<std::size_t> consumers(const Fusion& fusion, const LoopOp& producer) {
+  std::vector<std::size_t> result;
+  for (std::size_t i = 0; i < fusion.ops.size(); ++i)
+    if (std::ranges::binary_search(fusion.ops[i].reads, producer.output)) result.push_back(i);
+  return result;
+}
+
 std::optional<LoopOp> splice(Fusion& fusion, const LoopOp& producer, const LoopOp& consumer) {
+  if (!producer.axes.empty()) return std::nullopt;
   Values& values = fusion.values;
   const ir::Shape& shape = fusion.shape(producer);
   bool legal = true;
-  LoopOp merged{.output = consumer.output, .root = -1, .reads = {}, .cost = {}};
-  merged.root = values.replace_loads(consumer.root, [&](const Value& load) -> std::optional<ValueId> {
-    if (load.tensor != producer.output) return std::nullopt;
+  LoopOp merged = consumer;
+  merged.root = values.replace(consumer.root, [&](const Value& load) -> std::optional<ValueId> {
+    if (load.kind != Value::Kind::load || load.tensor != producer.output) return std::nullopt;
     if (!load.args.empty()) {
       legal = false;
       return std::nullopt;
@@ -39,6 +45,8 @@ std::optional<LoopOp> splice(Fusion& fusion, const LoopOp& producer, const LoopO
   return merged;
 }
 
+namespace {
+
 /// Are the indices, but for zeros, the kernel's axes in order?
 bool is_relabelling(const std::vector<ir::Expr>& index, const ir::Shape& shape) {
   std::vector<ir::Expr> walked, axes;
@@ -51,15 +59,14 @@ bool is_relabelling(const std::vector<ir::Expr>& index, const ir::Shape& shape) 
 
 class Merger {
  public:
-  Merger(Fusion& fusion, bool guard) : fusion_(fusion), guard_(guard) {
-    outputs_.insert(fusion.graph.outputs.begin(), fusion.graph.outputs.end());
-  }
+  Merger(Fusion& fusion, bool guard, bool attention) : fusion_(fusion), guard_(guard), attention_(attention) {}
 
   /// Each step only when those before have nothing left to do: products belong to the reduction that sums them, what
   /// follows a reduction is its epilogue before it is anybody's operand, and what costs nothing comes before what does.
   void run() {
     while (pass(&Merger::inline_view) || pass(&Merger::feed_reduction) || pass(&Merger::add_epilogue) ||
-           pass(&Merger::merge_free) || pass(&Merger::merge_single) || (guard_ && pass(&Merger::recompute))) {
+           pass(&Merger::merge_free) || pass(&Merger::merge_single) || (guard_ && pass(&Merger::recompute)) ||
+           (attention_ && pass(&Merger::attention))) {
     }
   }
 
@@ -73,20 +80,15 @@ class Merger {
     return changed;
   }
 
-  std::vector<std::size_t> consumers(const LoopOp& producer) const {
-    std::vector<std::size_t> result;
-    for (std::size_t i = 0; i < fusion_.ops.size(); ++i)
-      if (std::binary_search(fusion_.ops[i].reads.begin(), fusion_.ops[i].reads.end(), producer.output))
-        result.push_back(i);
-    return result;
-  }
-  bool is_output(const LoopOp& op) const { return outputs_.contains(op.output); }
+  std::vector<std::size_t> consumers(const LoopOp& producer) const { return fusion::consumers(fusion_, producer); }
+  bool is_output(const LoopOp& op) const { return fusion_.is_output(op); }
   void drop(std::size_t op) { fusion_.ops.erase(fusion_.ops.begin() + static_cast<std::ptrdiff_t>(op)); }
 
   /// A copy or a coordinate: nothing is computed, so every consumer reads through it.
   bool inline_view(std::size_t at) {
     const Value& root = fusion_.values[fusion_.ops[at].root];
-    if (root.kind == Value::Kind::assign || root.kind == Value::Kind::reduce) return false;
+    if (root.kind != Value::Kind::load && root.kind != Value::Kind::index && root.kind != Value::Kind::constant)
+      return false;
     if (root.kind == Value::Kind::load && take_in_source(at, root)) return true;
     const LoopOp producer = fusion_.ops[at];
     bool changed = false, all = true;
@@ -178,14 +180,15 @@ class Merger {
     return true;
   }
 
+  bool attention(std::size_t at) { return at < fusion_.ops.size() && merge_attention(fusion_, at, guard_); }
+
   Fusion& fusion_;
-  bool guard_;
-  std::set<int> outputs_;
+  bool guard_, attention_;
   std::map<std::array<int, 4>, std::optional<LoopOp>> spliced_;  // by output and root of producer and consumer
 };
 
 }  // namespace
 
-void merge(Fusion& fusion, bool guard) { Merger(fusion, guard).run(); }
+void merge(Fusion& fusion, bool guard, bool attention) { Merger(fusion, guard, attention).run(); }
 
 }  // namespace deplo::rules::fusion

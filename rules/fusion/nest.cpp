@@ -17,7 +17,7 @@ int prefix(const Live& live) { return static_cast<int>(std::bit_width(live.free)
 Nest::Nest(const Values& values, ValueId root, const ir::Shape& shape)
     : values_(values), extents_(shape), order_(reachable(values, root)) {
   for (std::size_t i = order_.size(); i-- > 0;)  // a reduction inside another is an argument of it
-    if (values_[order_[i]].kind == Value::Kind::reduce) reductions_.push_back(order_[i]);
+    if (values_[order_[i]].reduces()) reductions_.push_back(order_[i]);
   for (const ValueId id : reductions_) {
     const Live& live = values_.live(id);
     Place place{prefix(live), -1};
@@ -30,6 +30,15 @@ Nest::Nest(const Values& values, ValueId root, const ir::Shape& shape)
   }
   std::sort(breaks_.begin(), breaks_.end());
   breaks_.erase(std::unique(breaks_.begin(), breaks_.end()), breaks_.end());
+  for (const ValueId id : reductions_)
+    if (const Value& value = values_[id]; value.kind == Value::Kind::softmax)
+      for (const ValueId part : reachable(values_, value.args[0]))
+        if (stands_in(place(part), value.axis)) score_axes_[part] |= values_.live(value.args[0]).free;
+}
+
+bool Nest::stands_in(Place place, int reduce) const {
+  while (place.reduce >= 0 && place.reduce != reduce) place = reduce_places_.at(place.reduce);
+  return place.reduce == reduce;
 }
 
 Place Nest::place_of(const Live& live) const {
@@ -44,16 +53,22 @@ Place Nest::place_of(const Live& live) const {
 
 Place Nest::place(ValueId id) const {
   const Value& value = values_[id];
-  return value.kind == Value::Kind::reduce ? reduce_places_.at(value.axis) : place_of(values_.live(id));
+  return value.reduces() ? reduce_places_.at(value.axis) : place_of(values_.live(id));
 }
 
-double Nest::executions(Place place) const {
+double Nest::executions(ValueId id) const {
+  const auto known = score_axes_.find(id);
+  return executions(place(id), known == score_axes_.end() ? ~0U : known->second);
+}
+
+double Nest::executions(Place place, std::uint32_t free) const {
   double count = 1;
   while (place.reduce >= 0) {
     count *= static_cast<double>(values_.extent(place.reduce));
     place = reduce_places_.at(place.reduce);
   }
-  for (int d = 0; d < place.free; ++d) count *= static_cast<double>(extents_[static_cast<std::size_t>(d)]);
+  for (int d = 0; d < place.free; ++d)
+    if ((free >> d & 1) != 0) count *= static_cast<double>(extents_[static_cast<std::size_t>(d)]);
   return count;
 }
 

@@ -24,8 +24,11 @@ class Nest {
 
   const std::vector<ValueId>& values() const { return order_; }  // each after its arguments
   Place place(ValueId) const;                                    // of a reduction: where its loop stands
-  double executions(Place) const;                                // of a statement there
-  double executions(ValueId id) const { return executions(place(id)); }
+  /// How often a statement there is executed for all of the free axes (bits, as in Live), and a value is computed. What
+  /// the scores of a softmax are made of counts for the axes that the scores depend on: schedules compute them once for
+  /// all sums, also those that stand in further free loops.
+  double executions(Place, std::uint32_t free = ~0U) const;
+  double executions(ValueId) const;
   int rank() const { return static_cast<int>(extents_.size()); }
   /// Free loops that surround everything: those outside the first reduction.
   int parallel() const { return breaks_.empty() ? rank() : breaks_.front(); }
@@ -33,12 +36,14 @@ class Nest {
 
  private:
   Place place_of(const Live&) const;
+  bool stands_in(Place, int reduce) const;
   const Values& values_;
   ir::Shape extents_;
   std::vector<ValueId> order_, reductions_;
-  std::vector<int> breaks_;             // free depths at which reductions stand, sorted
-  std::map<int, Place> reduce_places_;  // axis → where its loop stands
-  std::map<int, int> depth_;            // axis → loops around its body
+  std::vector<int> breaks_;                      // free depths at which reductions stand, sorted
+  std::map<int, Place> reduce_places_;           // axis → where its loop stands
+  std::map<int, int> depth_;                     // axis → loops around its body
+  std::map<ValueId, std::uint32_t> score_axes_;  // of what scores are made of
 };
 
 }  // namespace deplo::rules::fusion

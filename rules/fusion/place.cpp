@@ -14,6 +14,9 @@ namespace {
 
 // Until the kernel is whole, value 12 is called t12; axes are single letters, or r and a number.
 std::string temporary_name(ValueId id) { return "t" + std::to_string(id); }
+std::string temporary_name(ValueId softmax, std::size_t part) {
+  return temporary_name(softmax) + "_" + std::to_string(part);
+}
 
 // Does a value stand in the index?
 bool gathers(const ir::Load& load) {
@@ -36,7 +39,7 @@ class Placer {
 
   ir::Body run() {
     const ir::Arg value = emit(op_.root);
-    const std::vector<ir::Expr> index = stored(op_.output, identity(fusion_.shape(op_)));
+    const std::vector<ir::Expr> index = stored(op_.output, written(fusion_, op_));
     free_.back().push_back(ir::Write{fusion_.name(op_.output), index, value});
     for (ir::Body& body : free_) loads_first(body);
     for (std::size_t d = free_.size() - 1; d-- > 0;) {
@@ -56,7 +59,7 @@ class Placer {
   void measure(ValueId id) {
     int height = 0;
     for (const ValueId arg : values_[id].args) height = std::max(height, height_[arg] + 1);
-    height_[id] = height + (values_[id].kind == Value::Kind::reduce ? 1 << 20 : 0);
+    height_[id] = height + (values_[id].reduces() ? 1 << 20 : 0);
   }
 
   ir::Body& body(Place place) {
@@ -72,6 +75,8 @@ class Placer {
     for (const ValueId arg : order) emit(arg);
     std::vector<ir::Arg> args;
     for (const ValueId arg : value.args) args.push_back(emit(arg));
+    if (value.kind == Value::Kind::part)
+      return names_[id] = temporary_name(value.args[0], static_cast<std::size_t>(value.part));
     const std::string name = temporary_name(id);
     define(id, value, name, std::move(args));
     names_[id] = name;
@@ -92,20 +97,31 @@ class Placer {
         if (ir::is_commutative(value.op) && std::holds_alternative<double>(args[0])) std::swap(args[0], args[1]);
         at.push_back(ir::Assign{name, type, value.op, std::move(args)});
         break;
-      case Value::Kind::reduce: {
-        ir::Body inner = std::move(reduces_[value.axis]);
-        inner.push_back(ir::Accum{name, type, value.op, std::move(args)});
-        loads_first(inner);
-        const ir::Axis axis{values_.axis(value.axis).name(), values_.extent(value.axis), ir::Bind::reduce};
-        at.push_back(ir::Loop{.axis = axis, .body = std::move(inner)});
+      case Value::Kind::reduce:
+        at.push_back(loop(value, ir::Accum{name, type, value.op, std::move(args)}));
+        break;
+      case Value::Kind::softmax: {
+        ir::SoftmaxSum step{temporary_name(id, 0), {}, args[0], {args.begin() + 1, args.end()}};
+        for (std::size_t i = 1; i < args.size(); ++i) step.sums.push_back(temporary_name(id, i));
+        at.push_back(loop(value, std::move(step)));
         break;
       }
+      case Value::Kind::part:  // a name, no statement
+        break;
       case Value::Kind::constant: {  // what is no number, which no text has
         constexpr double infinity = std::numeric_limits<double>::infinity();
         at.push_back(ir::Assign{name, type, ir::Op::subtract, {infinity, infinity}});
         break;
       }
     }
+  }
+
+  ir::Loop loop(const Value& reduction, ir::Stmt accumulate) {
+    ir::Body inner = std::move(reduces_[reduction.axis]);
+    inner.push_back(std::move(accumulate));
+    loads_first(inner);
+    const ir::Axis axis{values_.axis(reduction.axis).name(), values_.extent(reduction.axis), ir::Bind::reduce};
+    return {.axis = axis, .body = std::move(inner)};
   }
 
   std::vector<ir::Expr> stored(int tensor, const std::vector<ir::Expr>& index) const {
@@ -159,7 +175,8 @@ void rename_values(ir::Body& top) {
   int loads = 0, accumulators = 0, others = 0;
   ir::for_each(top, [&](ir::Stmt& stmt) {
     const auto* load = stmt.as<ir::Load>();
-    const bool gather = load != nullptr && gathers(*load), accumulates = stmt.as<ir::Accum>() != nullptr;
+    const bool gather = load != nullptr && gathers(*load);
+    const bool accumulates = stmt.as<ir::Accum>() != nullptr || stmt.as<ir::SoftmaxSum>() != nullptr;
     const char* prefix = load != nullptr ? "in" : accumulates ? "acc" : "v";
     int& number = load != nullptr ? loads : accumulates ? accumulators : others;
     const auto rename = [&](ir::Use use, std::string& name) {

@@ -39,6 +39,7 @@ std::uint64_t hash(const Value& v) {
   h = mix(h, std::bit_cast<std::uint64_t>(v.constant));
   h = mix(h, static_cast<std::uint64_t>(v.tensor));
   h = mix(h, static_cast<std::uint64_t>(v.axis));
+  h = mix(h, static_cast<std::uint64_t>(v.part));
   for (const ir::Expr& e : v.index) h = hash(h, e);
   for (const ValueId arg : v.args) h = mix(h, static_cast<std::uint64_t>(arg));
   return h;
@@ -82,7 +83,10 @@ std::uint32_t free_axes(const ir::Substitution& sigma) {
 class Substituter {
  public:
   Substituter(Values& values, ir::Substitution sigma, const ir::Shape& shape)
-      : values_(values), sigma_(std::move(sigma)), shape_(shape), changed_(free_axes(sigma_)) {}
+      : values_(values), sigma_(std::move(sigma)), shape_(shape), changed_(free_axes(sigma_)) {
+    for (const auto& [name, e] : sigma_)
+      if (const int r = reduce_axis(name); r >= 0) renamed_.push_back(r);
+  }
 
   ValueId run(ValueId id) {
     const Live& live = values_.live(id);
@@ -90,7 +94,7 @@ class Substituter {
     if ((live.free & changed_) == 0 && std::none_of(live.reduces.begin(), live.reduces.end(), renamed)) return id;
     if (const auto known = memo_.find(id); known != memo_.end()) return known->second;
     Value value = values_[id];
-    if (value.kind == Value::Kind::reduce) {
+    if (value.reduces()) {
       const int fresh = values_.new_axis(values_.extent(value.axis));
       sigma_.emplace_back(values_.axis(value.axis).name(), values_.axis(fresh));
       renamed_.push_back(value.axis);
@@ -120,7 +124,7 @@ Live Values::find_live(const Value& value) const {
     live.free |= inner.free;
     for (const int r : inner.reduces) insert_sorted(live.reduces, r);
   }
-  if (value.kind == Value::Kind::reduce) std::erase(live.reduces, value.axis);
+  if (value.reduces()) std::erase(live.reduces, value.axis);
   return live;
 }
 
@@ -163,15 +167,14 @@ ValueId Values::substitute(ValueId value, const ir::Substitution& sigma, const i
   return sigma.empty() ? value : Substituter(*this, sigma, shape).run(value);
 }
 
-ValueId Values::replace_loads(ValueId root, const std::function<std::optional<ValueId>(const Value& load)>& replace) {
+ValueId Values::replace(ValueId root, const std::function<std::optional<ValueId>(const Value&)>& other) {
   std::map<ValueId, ValueId> memo;
   const std::function<ValueId(ValueId)> run = [&](ValueId id) {
     if (const auto known = memo.find(id); known != memo.end()) return known->second;
     Value value = (*this)[id];
     for (ValueId& arg : value.args) arg = run(arg);
-    std::optional<ValueId> other;
-    if (value.kind == Value::Kind::load) other = replace(value);
-    return memo[id] = other ? *other : value.args.empty() ? id : add(std::move(value));
+    const std::optional<ValueId> instead = other(value);
+    return memo[id] = instead ? *instead : value.args.empty() ? id : add(std::move(value));
   };
   return run(root);
 }

@@ -16,16 +16,20 @@ namespace deplo::rules::fusion {
 
 using ValueId = int;
 
+/// A `softmax` sums along its axis, as the statement SoftmaxSum (ir/loop.h): its results are its `part`s. Part 0 is the
+/// greatest of its scores, part n the sum of its n-th weight times e^(score - greatest).
 struct Value {
-  enum class Kind : std::uint8_t { constant, index, load, assign, reduce };
+  enum class Kind : std::uint8_t { constant, index, load, assign, reduce, softmax, part };
   Kind kind = Kind::constant;
   ir::DType dtype = ir::DType::f32;
   double constant = 0;
   ir::Op op = ir::Op::copy;          // assign, reduce
   int tensor = -1;                   // load
-  int axis = -1;                     // reduce: the one it binds
+  int axis = -1;                     // reduce, softmax: the one it binds
+  int part = 0;                      // part: which
   std::vector<ir::Expr> index = {};  // load: one per dimension; index: the expression
-  std::vector<ValueId> args = {};    // assign, reduce; load: what its index calls g1, g2, …
+  std::vector<ValueId> args = {};    // load: what its index calls g1, g2, …; softmax: the score, then the weights
+  bool reduces() const { return kind == Kind::reduce || kind == Kind::softmax; }
   bool operator==(const Value&) const = default;
 };
 
@@ -35,7 +39,7 @@ struct Live {
   std::vector<int> reduces;  // sorted
 };
 
-/// Free axis d is the variable tensor::coordinate(d); reduce axis n is the variable `r<n>`, bound by one reduce value.
+/// Free axis d is the variable tensor::coordinate(d); reduce axis n is the variable `r<n>`, bound by one value.
 class Values {
  public:
   ValueId add(Value);  // an equal one where there is one
@@ -52,11 +56,11 @@ class Values {
   /// Substitutes and simplifies; `shape` are the extents of the free axes that the result depends on.
   ir::Expr substitute(const ir::Expr&, const ir::Substitution&, const ir::Shape& shape) const;
 
-  /// `value` with its free axes replaced, under `shape` as above. A reduction that changes binds a new axis: the old
-  /// one may stay beside it.
+  /// `value` with its free axes, or reduce axes that it does not bind, replaced, under `shape` as above. A reduction
+  /// that changes binds a new axis: the old one may stay beside it.
   ValueId substitute(ValueId value, const ir::Substitution& sigma, const ir::Shape& shape);
-  /// `value` with every load for which `replace` gives a value replaced by it.
-  ValueId replace_loads(ValueId value, const std::function<std::optional<ValueId>(const Value& load)>& replace);
+  /// `value` with every value below it, or itself, for which `other` gives a value replaced by it; arguments first.
+  ValueId replace(ValueId value, const std::function<std::optional<ValueId>(const Value&)>& other);
 
  private:
   struct Axis {

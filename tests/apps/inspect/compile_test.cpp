@@ -79,6 +79,9 @@ TEST(CompileGraph, PassesAndGuard) {
   EXPECT_THAT(good({"-c", two_kernels, "--ir", "loop"}), HasSubstr("# 1: "));
   const std::string unguarded = good({"-c", two_kernels, "--ir", "loop", "--no-guard"});
   EXPECT_LT(lines(unguarded), 200);
+  const std::string attention = "q = torch.randn(7, 8); F.scaled_dot_product_attention(q, q, q)";
+  EXPECT_THAT(good({"-c", attention, "--summary", "--fuse-attention"}), HasSubstr("1 kernels"));
+  EXPECT_THAT(good({"-c", attention, "--summary"}), HasSubstr("3 kernels"));
   expect_error({"-c", code, "--ir", "loop", "--passes", "do"},
                "--passes: expected dol or dolm for --ir loop, found 'do'");
   expect_error({"-c", code, "--passes", "x"}, "--passes: expected a prefix of dolm (d, do, dol, dolm), found 'x'");
@@ -182,7 +185,7 @@ TEST(CompileGraph, BadSources) {
   expect_error({"--model", "qwen2.5-7b", "--seq", "2147483648"}, "expected");
   expect_error({"-c", rms_norm, "--seq", "4"}, "--seq: expected --model with it");
   expect_error({"-c", rms_norm, "-s", "M=3"}, "--symbol: expected --kernel with it, found a graph");
-  for (const char* flag : {"--summary", "--no-guard"})
+  for (const char* flag : {"--summary", "--no-guard", "--fuse-attention"})
     expect_error({"-k", "gelu", "-s", "M=2", "-s", "N=3", flag}, "expected a graph (-c, …) with it, found --kernel");
   expect_error({"-c", rms_norm, "--ir", "llvm"},
                "--ir: expected a level (torch, tensor, loop, tile, kernel, cuda, opencl, ptx, cubin, sass), found "

@@ -22,9 +22,9 @@ ir::Module fused(std::string_view code, const FuseOptions& options = {}) {
 }
 
 // The shortest prefix of the failing graph that fails.
-std::string shrink(std::uint64_t seed, int steps) {
+std::string shrink(std::uint64_t seed, int steps, const FuseOptions& options) {
   for (int n = 1; n <= steps; ++n)
-    if (const std::string fault = fused_difference(random_graph(seed, n), seed); !fault.empty())
+    if (const std::string fault = fused_difference(random_graph(seed, n), seed, options); !fault.empty())
       return fmt::format("seed {}, {} of {} steps: {}", seed, n, steps, fault);
   return fmt::format("seed {}: fails with {} steps only in one run", seed, steps);
 }
@@ -34,7 +34,10 @@ TEST(Fuse, RandomGraphsMeanTheSame) {
   for (std::uint64_t i = 0; i < cases; ++i) {
     const std::uint64_t seed = test_options().seed + i;
     const int steps = 1 + static_cast<int>(seed % 12);
-    ASSERT_EQ(fused_difference(random_graph(seed, steps), seed), "") << shrink(seed, steps);
+    for (const bool attention : {false, true}) {
+      const FuseOptions options{.attention = attention};
+      ASSERT_EQ(fused_difference(random_graph(seed, steps), seed, options), "") << shrink(seed, steps, options);
+    }
   }
 }
 
@@ -45,7 +48,9 @@ TEST(Fuse, BlocksMeanTheSame) {
     for (const bool bias : {false, true})
       for (const bool norm : {false, true}) {
         model.qkv_bias = bias, model.qk_norm = norm;
-        EXPECT_EQ(fused_difference(ir::torch::build_block(model, 0, seq), 1), "") << seq << bias << norm;
+        for (const bool attention : {false, true})
+          EXPECT_EQ(fused_difference(ir::torch::build_block(model, 0, seq), 1, {.attention = attention}), "")
+              << seq << bias << norm << attention;
       }
 }
 

@@ -10,7 +10,6 @@
 #include "ir/interpret/interpret.h"
 #include "ir/torch/evaluate.h"
 #include "rules/decompose/decompose.h"
-#include "rules/fusion/fuse.h"
 
 namespace deplo::rules {
 namespace {
@@ -83,10 +82,11 @@ std::vector<Values> run(const ir::Module& module, const ir::torch::Graph& graph,
   return outputs;
 }
 
-std::string fused_difference(const ir::torch::Graph& graph, std::uint64_t seed) {
+std::string fused_difference(const ir::torch::Graph& graph, std::uint64_t seed, const FuseOptions& options,
+                             double tolerance) {
   const std::vector<Values> sources = random_sources(graph, seed);
   const std::vector<Values> expected = ir::torch::evaluate(graph, sources);
-  const ir::Module module = fuse(compose(decompose(graph)));
+  const ir::Module module = fuse(compose(decompose(graph)), options);
   const std::vector<Values> found = run(module, graph, sources);
   for (std::size_t o = 0; o < expected.size(); ++o) {
     if (found[o].size() != expected[o].size())
@@ -96,7 +96,7 @@ std::string fused_difference(const ir::torch::Graph& graph, std::uint64_t seed) 
       if (std::isfinite(e)) scale = std::max(scale, std::fabs(e));
     for (std::size_t i = 0; i < expected[o].size(); ++i) {
       const double e = expected[o][i], f = found[o][i];
-      const bool same = std::isnan(e) ? std::isnan(f) : std::isinf(e) ? f == e : std::fabs(f - e) <= 1e-6 * scale;
+      const bool same = std::isnan(e) ? std::isnan(f) : std::isinf(e) ? f == e : std::fabs(f - e) <= tolerance * scale;
       if (!same)
         return fmt::format("output {} element {}: expected {}, found {}\n{}\n{}", o, i, e, f, ir::torch::print(graph),
                            ir::print(module));

@@ -7,6 +7,7 @@
 #include "ir/module.h"
 #include "ir/tensor/tensor.h"
 #include "ir/torch/graph.h"
+#include "rules/fusion/fuse.h"
 
 namespace deplo::rules {
 
@@ -18,8 +19,9 @@ std::vector<std::vector<double>> random_sources(const ir::torch::Graph&, std::ui
 std::vector<std::vector<double>> run(const ir::Module&, const ir::torch::Graph&,
                                      const std::vector<std::vector<double>>& sources);
 
-/// Decomposes, composes and fuses; "" where the kernels give what the Torch graph gives, to 1e-9 of the largest
+/// Decomposes, composes and fuses; "" where the kernels give what the Torch graph gives, to `tolerance` of the largest
 /// element; else where not, with the kernels.
-std::string fused_difference(const ir::torch::Graph&, std::uint64_t seed);
+std::string fused_difference(const ir::torch::Graph&, std::uint64_t seed, const FuseOptions& = {},
+                             double tolerance = 1e-6);
 
 }  // namespace deplo::rules

@@ -1,0 +1,164 @@
+// Attention in one kernel: scores, their softmax, and the product that it weighs.
+//   s = q kᵀ;  m = max s;  l = sum e^(s - m);  p = e^(s - m) / l;  o = p v   →   o = one sweep over the keys
+// None of the merges pays alone: a softmax inside of a product would be computed for each of its columns. So they are
+// tried as one: first what has to do with the softmax, which with the product becomes one reduction of scores that are
+// loaded (online_softmax.cpp), and then what computes the scores.
+#include <cmath>
+#include <set>
+
+#include "rules/fusion/guard.h"
+#include "rules/fusion/loop_op.h"
+
+namespace deplo::rules::fusion {
+namespace {
+
+bool exponentiates(const Values& values, const LoopOp& op) {
+  return std::ranges::any_of(reachable(values, op.root), [&](ValueId id) {
+    return values[id].kind == Value::Kind::assign && values[id].op == ir::Op::exp;
+  });
+}
+
+/// What it is multiplied by, where that is a constant.
+std::optional<double> scale_of(const Values& values, const Value& value) {
+  const bool divides = value.op == ir::Op::divide;
+  if (value.kind != Value::Kind::assign || value.dtype != ir::DType::f32 || (value.op != ir::Op::multiply && !divides))
+    return std::nullopt;
+  const Value& factor = values[value.args[1]];
+  if (factor.kind != Value::Kind::constant || !std::isfinite(factor.constant) || factor.constant == 0)
+    return std::nullopt;
+  return divides ? 1 / factor.constant : factor.constant;
+}
+
+/// Is it a load times a constant?
+bool scales(const Values& values, ValueId id) {
+  return scale_of(values, values[id]) && values[values[id].args[0]].kind == Value::Kind::load;
+}
+
+/// A product without its constant factors, which go to `scale`.
+ValueId without_scale(Values& values, ValueId id, double& scale) {
+  Value value = values[id];
+  if (const auto factor = scale_of(values, value)) {
+    scale *= *factor;
+    return without_scale(values, value.args[0], scale);
+  }
+  if (value.kind != Value::Kind::assign || value.op != ir::Op::multiply || value.dtype != ir::DType::f32) return id;
+  for (ValueId& arg : value.args) arg = without_scale(values, arg, scale);
+  return values.add(std::move(value));
+}
+
+/// A kernel and the producers that it has taken in.
+class Attention {
+ public:
+  Attention(Fusion& fusion, std::size_t at) : fusion_(fusion), merged_(fusion.ops[at]), taken_({at}) {}
+
+  bool merge(std::size_t at, bool guard) {
+    if (!is_about_softmax(at)) return false;
+    for (std::size_t i = at; i-- > 0;)
+      if (is_about_softmax(i)) take_in(i);
+    split_axes(fusion_, merged_);
+    const auto root = online_softmax(fusion_.values, merged_.root, fusion_.shape(merged_));
+    if (!root) return false;
+    merged_.root = *root;
+    complete(fusion_, merged_);
+    const std::set<int> scores = read_by(true);
+    bool contracts = false;
+    for (std::size_t i = at; i-- > 0;)
+      if (fusion_.ops[i].cost.reductions > 0 && scores.contains(fusion_.ops[i].output)) contracts |= take_in(i);
+    if (!contracts) return false;
+    take_in_scales(at);
+    if (guard && refuses()) return false;
+    fusion_.ops[at] = merged_;
+    taken_.erase(at);
+    for (const std::size_t i : std::vector(taken_.rbegin(), taken_.rend()))
+      fusion_.ops.erase(fusion_.ops.begin() + static_cast<std::ptrdiff_t>(i));
+    return true;
+  }
+
+ private:
+  /// Has it an e^x, or reads it one?
+  bool is_about_softmax(std::size_t i) const {
+    const auto& reads = fusion_.ops[i].reads;
+    return exponentiates(fusion_.values, fusion_.ops[i]) || std::ranges::any_of(fusion_.ops, [&](const LoopOp& op) {
+             return std::ranges::binary_search(reads, op.output) && exponentiates(fusion_.values, op);
+           });
+  }
+
+  bool take_in(std::size_t i) {
+    LoopOp producer = fusion_.ops[i];
+    const auto is_taken = [&](std::size_t consumer) { return taken_.contains(consumer); };
+    if (fusion_.is_output(producer) || !std::ranges::all_of(consumers(fusion_, producer), is_taken)) return false;
+    producer.root = not_rounded(producer);
+    auto merged = splice(fusion_, producer, merged_);
+    if (!merged) return false;
+    merged_ = std::move(*merged);
+    taken_.insert(i);
+    return true;
+  }
+
+  /// What is rounded to be stored need not be where it is not stored, as in every merge; also where the graph converts
+  /// the probabilities, as models of 16 bits do behind a softmax in f32.
+  ValueId not_rounded(const LoopOp& op) const {
+    const Value& root = fusion_.values[op.root];
+    const ir::DType stored = fusion_.type(op.output).dtype;
+    const bool rounds =
+        root.kind == Value::Kind::assign && ((root.op == ir::Op::round_f16 && stored == ir::DType::f16) ||
+                                             (root.op == ir::Op::round_bf16 && stored == ir::DType::bf16));
+    return rounds ? root.args[0] : op.root;
+  }
+
+  /// Where q or k are scaled before their product, the scale moves out of the sum: so these are loaded, not computed.
+  void take_in_scales(std::size_t at) {
+    Values& values = fusion_.values;
+    const std::set<int> scores = read_by(true), weights = read_by(false);
+    for (std::size_t i = at; i-- > 0;) {
+      const LoopOp& op = fusion_.ops[i];
+      if (scores.contains(op.output) && !weights.contains(op.output) && scales(values, op.root)) take_in(i);
+    }
+    merged_.root = values.replace(merged_.root, [&](const Value& value) -> std::optional<ValueId> {
+      if (value.kind != Value::Kind::reduce || value.op != ir::Op::add) return std::nullopt;
+      Value sum = value;
+      double scale = 1;
+      sum.args[0] = without_scale(values, value.args[0], scale);
+      if (scale == 1) return std::nullopt;
+      const ValueId factor = values.add({.constant = scale});
+      return values.add({.kind = Value::Kind::assign, .op = ir::Op::multiply, .args = {values.add(sum), factor}});
+    });
+    complete(fusion_, merged_);
+  }
+
+  /// The tensors that the scores, or the weights, of the softmax are made of.
+  std::set<int> read_by(bool scores) const {
+    const Values& values = fusion_.values;
+    std::set<int> tensors;
+    for (const ValueId softmax : reachable(values, merged_.root)) {
+      if (values[softmax].kind != Value::Kind::softmax) continue;
+      const std::vector<ValueId>& args = values[softmax].args;
+      for (std::size_t i = 0; i < args.size(); ++i)
+        for (const ValueId id : reachable(values, args[i]))
+          if ((i == 0) == scores && values[id].kind == Value::Kind::load) tensors.insert(values[id].tensor);
+    }
+    return tensors;
+  }
+
+  bool refuses() {
+    Cost before;
+    merged_.inflation = 1;
+    for (const std::size_t i : taken_) {
+      before.work += fusion_.ops[i].cost.work;
+      before.reductions += fusion_.ops[i].cost.reductions;
+      merged_.inflation = std::max(merged_.inflation, fusion_.ops[i].inflation);
+    }
+    merged_.inflation *= std::max(1.0, merged_.cost.work / before.work);
+    return !refuse_attention(fusion_, merged_, before).empty();
+  }
+
+  Fusion& fusion_;
+  LoopOp merged_;
+  std::set<std::size_t> taken_;  // kernels
+};
+
+}  // namespace
+
+bool merge_attention(Fusion& fusion, std::size_t at, bool guard) { return Attention(fusion, at).merge(at, guard); }
+
+}  // namespace deplo::rules::fusion

@@ -1,0 +1,208 @@
+// Sums weighed by a softmax, in one sweep (Milakov and Gimelshein, arXiv 1805.02867; Rabe and Staats, 2112.05682):
+//   M = max over a of s(a);  L = sum over b of e^(s(b) - M);  O = sum over c of e^(s(c) - M) / L * w(c)
+//   →  M, L, O' = softmax over r of s(r), weights 1 and w(r);  O = O' / L
+// A factor moves out of a sum where it does not depend on the sum's axis; nothing else is reassociated.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "rules/fusion/loop_op.h"
+
+namespace deplo::rules::fusion {
+namespace {
+
+/// A product: what is multiplied, and what divides it; 0 where one of the conditions holds.
+struct Factors {
+  std::vector<ValueId> above, below, zero_if;
+};
+
+/// A sum over an axis of e^(score - maximum) times a weight, and what moved out of it.
+struct WeighedSum {
+  ValueId reduce;
+  ValueId weight;  // in terms of the softmax's axis
+  Factors outer;
+};
+
+/// Of f32, and inside no other.
+bool is_reduction(const Values& values, ValueId id, ir::Op op) {
+  const Value& value = values[id];
+  return value.kind == Value::Kind::reduce && value.op == op && value.dtype == ir::DType::f32 &&
+         values.live(id).reduces.empty();
+}
+
+/// The softmax of one maximum.
+class OnlineSoftmax {
+ public:
+  OnlineSoftmax(Values& values, ValueId root, const ir::Shape& shape, ValueId maximum)
+      : values_(values), shape_(shape), root_(root), maximum_(maximum), old_axis_(values[maximum].axis) {
+    const Value& value = values[maximum];
+    axis_ = values.new_axis(values.extent(old_axis_));
+    score_ = value.args[0];
+  }
+
+  std::optional<ValueId> run() {
+    std::vector<ValueId> args = {rename(score_, old_axis_)};
+    for (const ValueId id : reachable(values_, root_))
+      if (auto sum = weighed(id)) {
+        if (std::ranges::find(args.begin() + 1, args.end(), sum->weight) == args.end()) args.push_back(sum->weight);
+        sums_.emplace(id, std::move(*sum));
+      }
+    const auto is_one = [&](ValueId id) { return is_constant(id, 1); };
+    const auto first_loaded = std::stable_partition(args.begin() + 1, args.end(), is_one);
+    if (first_loaded == args.end()) return std::nullopt;  // a softmax alone
+    softmax_ = values_.add({.kind = Value::Kind::softmax, .axis = axis_, .args = args});
+    for (std::size_t i = 0; i < args.size(); ++i) {
+      parts_.push_back(values_.add({.kind = Value::Kind::part, .part = static_cast<int>(i), .args = {softmax_}}));
+      if (i > 0 && is_one(args[i])) total_ = parts_.back();
+    }
+    for (const ValueId part : parts_) rewritten_[part] = part;
+    rewritten_[maximum_] = parts_[0];
+    const ValueId result = rewrite(root_);
+    return is_whole(result) ? std::optional(result) : std::nullopt;
+  }
+
+ private:
+  ValueId rename(ValueId value, int axis) {
+    return values_.substitute(value, {{values_.axis(axis).name(), values_.axis(axis_)}}, shape_);
+  }
+  bool depends(ValueId value, int axis) const { return std::ranges::binary_search(values_.live(value).reduces, axis); }
+  ValueId assign(ir::Op op, std::vector<ValueId> args) {
+    return values_.add({.kind = Value::Kind::assign, .op = op, .args = std::move(args)});
+  }
+  bool is_constant(ValueId id, double constant) const {
+    return values_[id].kind == Value::Kind::constant && values_[id].constant == constant;
+  }
+
+  void collect(ValueId id, int axis, Factors& factors) const {
+    const Value& value = values_[id];
+    const ir::Op op = value.kind == Value::Kind::assign ? value.op : ir::Op::copy;
+    if (op == ir::Op::multiply) {
+      for (const ValueId arg : value.args) collect(arg, axis, factors);
+    } else if (op == ir::Op::divide) {
+      collect(value.args[0], axis, factors);
+      factors.below.push_back(value.args[1]);
+    } else if (op == ir::Op::reciprocal) {
+      factors.below.push_back(value.args[0]);
+    } else if (op == ir::Op::select && is_constant(value.args[1], 0) && !depends(value.args[0], axis)) {
+      factors.zero_if.push_back(value.args[0]);
+      collect(value.args[2], axis, factors);
+    } else if (!is_constant(id, 1)) {
+      factors.above.push_back(id);
+    }
+  }
+
+  /// e^(score - maximum) over another axis.
+  ValueId exponential(int axis) {
+    const ValueId score = values_.substitute(score_, {{values_.axis(old_axis_).name(), values_.axis(axis)}}, shape_);
+    return assign(ir::Op::exp, {assign(ir::Op::subtract, {score, maximum_})});
+  }
+
+  std::optional<WeighedSum> weighed(ValueId id) {
+    const Value value = values_[id];
+    if (!is_reduction(values_, id, ir::Op::add) || values_.extent(value.axis) != values_.extent(old_axis_)) return {};
+    Factors factors;
+    collect(value.args[0], value.axis, factors);
+    const auto exp = std::ranges::find(factors.above, exponential(value.axis));
+    if (exp == factors.above.end()) return {};
+    factors.above.erase(exp);
+    WeighedSum sum{id, values_.add({.constant = 1}), {}};
+    sum.outer.zero_if = factors.zero_if;
+    bool weighs = false;
+    for (const ValueId factor : factors.above) {
+      if (!depends(factor, value.axis)) {
+        sum.outer.above.push_back(factor);
+        continue;
+      }
+      sum.weight = weighs ? assign(ir::Op::multiply, {sum.weight, factor}) : factor;
+      weighs = true;
+    }
+    for (const ValueId factor : factors.below)
+      if (depends(factor, value.axis))
+        sum.weight = assign(ir::Op::divide, {sum.weight, factor});
+      else
+        sum.outer.below.push_back(factor);
+    sum.weight = rename(sum.weight, value.axis);
+    return sum;
+  }
+
+  ValueId part_of(const WeighedSum& sum) const {
+    const std::vector<ValueId>& args = values_[softmax_].args;
+    return parts_[static_cast<std::size_t>(std::find(args.begin() + 1, args.end(), sum.weight) - args.begin())];
+  }
+
+  /// What moved out of the sum, around its part of the softmax: divided by the total first.
+  ValueId around(const WeighedSum& sum) {
+    std::vector<ValueId> below, above, zero_if;
+    for (const ValueId id : sum.outer.below) below.push_back(rewrite(id));
+    for (const ValueId id : sum.outer.above) above.push_back(rewrite(id));
+    for (const ValueId id : sum.outer.zero_if) zero_if.push_back(rewrite(id));
+    std::ranges::stable_partition(below, [&](ValueId id) { return id == total_; });
+    ValueId result = part_of(sum);
+    for (const ValueId id : below) result = assign(ir::Op::divide, {result, id});
+    for (const ValueId id : above) result = assign(ir::Op::multiply, {result, id});
+    for (const ValueId id : zero_if) result = assign(ir::Op::select, {id, zero(), result});
+    return result;
+  }
+  ValueId zero() { return values_.add({.constant = 0}); }
+
+  ValueId rewrite(ValueId id) {
+    if (const auto known = rewritten_.find(id); known != rewritten_.end()) return known->second;
+    if (const auto sum = sums_.find(id); sum != sums_.end()) return rewritten_[id] = around(sum->second);
+    Value value = values_[id];
+    for (ValueId& arg : value.args) arg = rewrite(arg);
+    return rewritten_[id] = value.args.empty() ? id : values_.add(std::move(value));
+  }
+
+  /// The softmax itself needs neither its maximum nor a sum of the old ones; and the sums stand only where they are
+  /// divided by the total: where every score is -inf it is 0, and the quotient no number, as without the rewrite.
+  bool is_whole(ValueId root) const {
+    for (const ValueId id : reachable(values_, softmax_))
+      if (id == maximum_ || sums_.contains(id)) return false;
+    const auto is_sum = [&](ValueId id) { return id != parts_[0] && std::ranges::find(parts_, id) != parts_.end(); };
+    if (is_sum(root)) return false;
+    for (const ValueId id : reachable(values_, root)) {
+      const Value& value = values_[id];
+      if (std::ranges::none_of(value.args, is_sum)) continue;
+      const bool divides = value.kind == Value::Kind::assign && value.op == ir::Op::divide;
+      if (!divides || value.args[1] != total_ || value.args[0] == total_) return false;
+    }
+    return true;
+  }
+
+  Values& values_;
+  const ir::Shape& shape_;
+  ValueId root_, maximum_, score_ = -1, softmax_ = -1, total_ = -1;
+  int old_axis_, axis_ = -1;
+  std::map<ValueId, WeighedSum> sums_;  // by their reduction
+  std::vector<ValueId> parts_;
+  std::map<ValueId, ValueId> rewritten_;
+};
+
+/// Reductions of the same elements, over different axes, as one: a producer that is read in two places has two.
+ValueId share_reductions(Values& values, ValueId root, const ir::Shape& shape) {
+  std::vector<ValueId> known;
+  return values.replace(root, [&](const Value& value) -> std::optional<ValueId> {
+    if (value.kind != Value::Kind::reduce) return std::nullopt;
+    for (const ValueId id : known) {
+      const Value& other = values[id];
+      if (other.op != value.op || values.extent(other.axis) != values.extent(value.axis)) continue;
+      const ir::Substitution renamed = {{values.axis(value.axis).name(), values.axis(other.axis)}};
+      const ValueId same = other.args[0];  // before the table grows
+      if (values.substitute(value.args[0], renamed, shape) == same) return id;
+    }
+    known.push_back(values.add(value));
+    return known.back();
+  });
+}
+
+}  // namespace
+
+std::optional<ValueId> online_softmax(Values& values, ValueId root, const ir::Shape& shape) {
+  root = share_reductions(values, root, shape);
+  for (const ValueId id : reachable(values, root))
+    if (is_reduction(values, id, ir::Op::maximum))
+      if (const auto result = OnlineSoftmax(values, root, shape, id).run()) return result;
+  return std::nullopt;
+}
+
+}  // namespace deplo::rules::fusion

@@ -1,0 +1,65 @@
+// A free axis that is read by its parts only becomes two.
+//   out[a0, a1] = x[a0, (a1 / 16), (a1 % 16)]   →   out[a0, ((a1 * 16) + a2)] = x[a0, a1, a2]
+#include <algorithm>
+#include <numeric>
+
+#include "rules/fusion/loop_op.h"
+
+namespace deplo::rules::fusion {
+namespace {
+
+constexpr std::size_t most_axes = 18;  // letters of tensor::coordinate
+
+/// What the axis is divided by, each once; `whole` where it also stands by itself.
+struct Divisors {
+  std::vector<std::int64_t> found;
+  bool whole = false;
+};
+
+void collect(const ir::Expr& e, const std::string& axis, Divisors& divisors) {
+  if (e.kind() == ir::Expr::Kind::variable) divisors.whole |= e.name() == axis;
+  if (e.kind() != ir::Expr::Kind::binary) return;
+  const bool parts = e.op() == ir::ExprOp::div || e.op() == ir::ExprOp::mod;
+  if (parts && e.lhs() == ir::var(axis)) {
+    divisors.found.push_back(e.rhs().value());
+  } else {
+    collect(e.lhs(), axis, divisors);
+    collect(e.rhs(), axis, divisors);
+  }
+}
+
+/// The extent of the inner part; 1 where the axis stays whole.
+std::int64_t inner_extent(const Values& values, ValueId root, std::size_t axis, std::int64_t extent) {
+  Divisors divisors;
+  for (const ValueId id : reachable(values, root))
+    for (const ir::Expr& e : values[id].index) collect(e, ir::tensor::coordinate(axis).name(), divisors);
+  if (divisors.whole || divisors.found.empty()) return 1;
+  const std::int64_t inner = std::ranges::min(divisors.found);
+  const bool nested = std::ranges::all_of(divisors.found, [&](std::int64_t d) { return d % inner == 0; });
+  return nested && inner < extent && extent % inner == 0 ? inner : 1;
+}
+
+void split(Fusion& fusion, LoopOp& op, std::size_t axis, std::int64_t inner) {
+  std::vector<ir::Expr> index = written(fusion, op);
+  ir::Shape axes = fusion.shape(op);
+  ir::Substitution sigma;
+  const auto old = [&](std::size_t d) { return ir::tensor::coordinate(d).name(); };
+  sigma.emplace_back(old(axis), ir::tensor::coordinate(axis) * inner + ir::tensor::coordinate(axis + 1));
+  for (std::size_t d = axis + 1; d < axes.size(); ++d) sigma.emplace_back(old(d), ir::tensor::coordinate(d + 1));
+  axes[axis] /= inner;
+  axes.insert(axes.begin() + static_cast<std::ptrdiff_t>(axis) + 1, inner);
+  for (ir::Expr& e : index) e = fusion.values.substitute(e, sigma, axes);
+  op.root = fusion.values.substitute(op.root, sigma, axes);
+  op.axes = std::move(axes);
+  op.index = std::move(index);
+}
+
+}  // namespace
+
+void split_axes(Fusion& fusion, LoopOp& op) {
+  for (std::size_t d = 0; d < fusion.shape(op).size() && fusion.shape(op).size() < most_axes; ++d)
+    if (const std::int64_t inner = inner_extent(fusion.values, op.root, d, fusion.shape(op)[d]); inner > 1)
+      split(fusion, op, d, inner);
+}
+
+}  // namespace deplo::rules::fusion
