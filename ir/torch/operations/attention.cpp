@@ -180,6 +180,17 @@ int masked(Emitter& e, const TensorCall& call, int scores) {
   return e.elementwise(Op::select, {mask, scores, never}, "masked");
 }
 
+// A row that the mask hides whole is 0, as in PyTorch from 2.5 on. No causal row is: each query has the first key.
+int probabilities(Emitter& e, const TensorCall& call, int scores) {
+  const auto keys = static_cast<std::int64_t>(e.rank(scores)) - 1;
+  const int softmax = softmax_over(e, scores, keys);
+  if (call.args.size() < 4) return softmax;
+  const int most = e.reduce(Op::maximum, scores, {keys}, "max");
+  const int hidden = with(e, Op::equal, most, e.scalar(-infinity, e.dtype(scores), "never"), "hidden");
+  const int zero = e.scalar(0, e.dtype(scores), "zero");
+  return e.elementwise(Op::select, {e.broadcast(hidden, e.shape(scores)), zero, softmax}, "probabilities");
+}
+
 int decompose_attention(Emitter& e, const TensorCall& call) {
   const DType t = accumulation_type(call.dtype());  // of the scores, too
   const int q = e.convert(call.args[0], t);
@@ -194,9 +205,7 @@ int decompose_attention(Emitter& e, const TensorCall& call) {
   const int product = contract(e, q, k, true, shape);
   const int scale = e.scalar(call.node.number("scale"), t, "scale");
   const int scores = e.elementwise(Op::multiply, {product, scale}, "scores");
-  const auto keys = static_cast<std::int64_t>(shape.size()) - 1;
-  const int probabilities = softmax_over(e, masked(e, call, scores), keys);
-  return e.convert(contract(e, probabilities, v, false, call.shape()), call.dtype());
+  return e.convert(contract(e, probabilities(e, call, masked(e, call, scores)), v, false, call.shape()), call.dtype());
 }
 
 python::Value call_attention(const python::Call& c) {

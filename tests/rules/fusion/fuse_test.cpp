@@ -92,6 +92,8 @@ TEST(Fuse, KernelCounts) {
       {"two matmuls side by side", "x=torch.randn(8,9)\n(x@torch.randn(9,10))*(x@torch.randn(9,10))", 2},
       {"norm, then matmul: its columns would be serial", "nn.RMSNorm(33)(torch.randn(7,33))@torch.randn(33,65)", 2},
       {"attention", "q=torch.randn(2,7,8)\nF.scaled_dot_product_attention(q,q,q,is_causal=True)", 3},
+      {"attention in which a query sees no key",
+       "q=torch.randn(2,7,8)\nF.scaled_dot_product_attention(q,q,q,attn_mask=(torch.arange(7)>2)[:,None])", 3},
       {"a cheap producer of two outputs is computed in each",
        "x=torch.randn(8,9)\ny=F.relu(x)\n(torch.exp(y).sum(0),y.sum(1))", 2},
       {"an output is written, whoever else reads it", "x=torch.randn(8,9)\ny=x@x.T\n(y,torch.exp(y))", 2},
