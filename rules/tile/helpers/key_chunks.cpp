@@ -1,0 +1,335 @@
+#include "rules/tile/helpers/key_chunks.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "ir/softmax.h"
+#include "ir/walk.h"
+#include "rules/cost/resources.h"
+
+namespace deplo::rules {
+namespace {
+
+// What a chunk's copies call the key while they are made. No program has such names.
+constexpr const char *score_key = "key of a score", *weight_key = "key of a weight", *chunk_key = "key in the chunk",
+                     *dot_key = "key of a dot product";
+
+// Registers of sums that one loop fills, of so many for each row: with more of them, or of what they are made of, a
+// thread has none left.
+std::int64_t group(std::int64_t fm, std::int64_t vectors, const Target& target) {
+  const std::int64_t most = std::max<std::int64_t>(1, (register_budget(target) * 3 / 4) / fm);
+  return divisors(vectors, 1, std::min(most, vectors)).back();
+}
+
+class Chunks {
+ public:
+  Chunks(ir::Program program, const KeySweep& sweep, const ChunkShape& shape, const Target& target)
+      : program_(std::move(program)), sweep_(sweep), shape_(shape), target_(target), names_(names_of(program_)) {}
+
+  ir::Program run() {
+    keys_ = *tile().body[sweep_.at].as<ir::Loop>();
+    step_ = *keys_.body.back().as<ir::SoftmaxSum>();
+    deal_out();
+    tile().body[sweep_.at] = chunk_loop();
+    tile().body.insert(tile().body.begin() + static_cast<std::ptrdiff_t>(sweep_.at), ir::opening(step_));
+    if (!probabilities_.buffer.empty()) tile().body.insert(tile().body.begin(), std::move(probabilities_));
+    ir::substitute_axes(program_, {{score_key, origin_ + key_},
+                                   {dot_key, origin_ + ir::var(dot_)},
+                                   {weight_key, origin_ + ir::var(weighted_)},
+                                   {chunk_key, key_}});
+    return std::move(program_);
+  }
+
+ private:
+  ir::Tile& tile() { return tile_of(program_); }
+
+  std::string fresh(const std::string& stem) {
+    for (int n = 0;; ++n)
+      if (std::string name = stem + std::to_string(n); names_.insert(name).second) return name;
+  }
+  std::string add_axis(std::int64_t extent, ir::Bind bind) {
+    if (extent == 1) return "";
+    std::string name = ir::fresh_axis(program_);
+    tile().axes.push_back({name, extent, bind});
+    return name;
+  }
+  // The sum of each axis times its step; "" is no axis.
+  static ir::Expr position(std::initializer_list<std::pair<std::string, std::int64_t>> steps) {
+    ir::Expr sum = 0;
+    for (const auto& [axis, step] : steps)
+      if (!axis.empty()) sum = sum + ir::var(axis) * step;
+    return sum;
+  }
+
+  // The launch: blocks of rows; threads along the rows, and along the keys as along the values.
+  void deal_out() {
+    const std::string n = tile().axes[sweep_.n].name;
+    const std::int64_t values = tile().axes[sweep_.n].extent, columns = shape_.columns;
+    lanes_ = chunk_lanes(program_, sweep_, shape_.keys, columns, target_);
+    const std::int64_t lanes = lanes_;
+    ir::Axis rows = {ir::fresh_axis(program_), 1, ir::Bind::thread};
+    if (sweep_.m) rows = tile().axes[*sweep_.m];
+    std::erase_if(tile().axes, [&](const ir::Axis& axis) { return axis.name == n || axis.name == rows.name; });
+    tile().axes.push_back(rows);
+    const std::size_t m = tile().axes.size() - 1;
+    for (std::size_t i = 0; i < m; ++i) tile().axes[i].bind = ir::Bind::block;
+    split_into_blocks(program_, m, shape_.rows);
+    const std::string row = tile().axes[m + 1].name;
+    const std::string thread = add_axis(columns, ir::Bind::thread);
+    split_into_registers(program_, m + 1, shape_.fm);
+    row_ = ir::var(row) * shape_.fm;
+    if (shape_.fm > 1) row_ = row_ + ir::var(tile().axes.back().name);
+    const auto deal = [&](std::int64_t elements, std::string& groups, std::string& one) {
+      const std::int64_t vectors = elements / (columns * lanes), each = group(shape_.fm, vectors, target_);
+      groups = add_axis(vectors / each, ir::Bind::reg);
+      one = add_axis(each, ir::Bind::reg);
+      return position({{groups, each * columns * lanes}, {one, columns * lanes}, {thread, lanes}});
+    };
+    std::string value_register, key_register;
+    ir::Expr value = deal(values, value_groups_, value_register);
+    key_ = deal(shape_.keys, key_groups_, key_register);
+    if (lane_ = add_axis(lanes, ir::Bind::vector); !lane_.empty()) {
+      value = value + ir::var(lane_);
+      key_ = key_ + ir::var(lane_);
+      over_.push_back(lane_);
+    }
+    for (const std::string& axis : {key_groups_, key_register, thread})
+      if (!axis.empty()) over_.push_back(axis);
+    threads_ = !thread.empty();
+    ir::substitute_axes(program_, {{n, value}});
+    keys_ = *tile().body[sweep_.at].as<ir::Loop>();
+  }
+
+  ir::Loop chunk_loop() {
+    const std::int64_t extent = keys_.axis.extent, keys = shape_.keys;
+    origin_ = shifted_origin(keys_.axis.name, keys, extent);
+    chunk_ = {{keys_.axis.name, ceil_div(extent, keys), ir::Bind::free}, 0, 1, 1, {}};
+    if (has_weights() || shape_.dots) probabilities_ = {slab_name("p"), ir::DType::f32, {shape_.rows, shape_.keys}};
+    const ir::Arg score = new_only(shape_.dots ? add_dots() : add_scores());
+    const std::string greatest = total(ir::Op::maximum, score);
+    const std::string bound =
+        assign(ir::Op::maximum, {assign(ir::Op::maximum, {step_.maximum, greatest}), ir::lowest_maximum});
+    const std::string factor = assign(ir::Op::exp, {assign(ir::Op::subtract, {step_.maximum, bound})});
+    const std::string part = assign(ir::Op::exp, {assign(ir::Op::subtract, {score, bound})});
+    add(ir::Accum{step_.maximum, {}, ir::Op::maximum, {greatest}});
+    for (std::size_t i = 0; i < step_.sums.size(); ++i) {
+      if (!counts(i)) continue;
+      const std::string sum = total(ir::Op::add, part);
+      add(ir::Scale{step_.sums[i], {}, factor});
+      add(ir::Accum{step_.sums[i], {}, ir::Op::add, {sum}});
+    }
+    add_weighted(part, factor);
+    skip_masked();
+    return std::move(chunk_);
+  }
+
+  // A chunk is left out where its scores are -inf in all rows of the block, because of a mask by positions.
+  void skip_masked() {
+    ir::Expr condition = 1;
+    for (const ir::Expr& gate : gates(step_.score)) {
+      const ir::Expr some = may_hold(ir::substitute(gate, {{keys_.axis.name, origin_ + ir::var(chunk_key)}}));
+      if (!some.is_constant(1))
+        condition = condition.is_constant(1) ? some : ir::Expr(ir::ExprOp::land, condition, some);
+    }
+    if (condition.is_constant(1)) return;
+    ir::If visited = {std::move(condition), std::exchange(chunk_.body, {})};
+    add(std::move(visited));
+  }
+  // Conditions without which the value is -inf.
+  std::vector<ir::Expr> gates(const ir::Arg& value) const {
+    const ir::Arg masked = -std::numeric_limits<double>::infinity();
+    const auto* name = std::get_if<std::string>(&value);
+    const ir::Stmt* made = nullptr;
+    if (name != nullptr)
+      for (const ir::Stmt& stmt : keys_.body)
+        if (ir::defined(stmt) == *name) made = &stmt;
+    if (made == nullptr) return {};
+    if (const auto* index = made->as<ir::Index>(); index != nullptr && index->type.dtype == ir::DType::boolean)
+      return {index->value};
+    const auto* assign = made->as<ir::Assign>();
+    if (assign == nullptr) return {};
+    std::vector<ir::Expr> result;
+    const auto take = [&](const ir::Arg& arg) {
+      const std::vector<ir::Expr> more = gates(arg);
+      result.insert(result.end(), more.begin(), more.end());
+    };
+    if (assign->op == ir::Op::add || assign->op == ir::Op::logical_and) take(assign->args[0]), take(assign->args[1]);
+    if (assign->op == ir::Op::select && assign->args[2] == masked) take(assign->args[0]);
+    return result;
+  }
+  // For some row of the block, and some key of the chunk; 1 where that is not known.
+  ir::Expr may_hold(const ir::Expr& condition) {
+    if (condition.kind() != ir::Expr::Kind::binary) return 1;
+    if (condition.op() == ir::ExprOp::land) {
+      const ir::Expr left = may_hold(condition.lhs()), right = may_hold(condition.rhs());
+      return left.is_constant(1) ? right : right.is_constant(1) ? left : ir::Expr(ir::ExprOp::land, left, right);
+    }
+    if (condition.op() != ir::ExprOp::lt) return 1;
+    std::vector<std::pair<std::string, std::int64_t>> varying = {{chunk_key, shape_.keys}};
+    for (const ir::Axis& axis : tile().axes)
+      if (axis.bind != ir::Bind::block) varying.emplace_back(axis.name, axis.extent);
+    ir::Expr left = condition.lhs(), right = condition.rhs();
+    for (const auto& [axis, extent] : varying) {
+      const auto step = ir::coefficient(ir::simplify(left - right), axis);
+      if (!step) return 1;
+      const ir::Substitution end = {{axis, *step > 0 ? 0 : extent - 1}};
+      left = ir::simplify(ir::substitute(left, end)), right = ir::simplify(ir::substitute(right, end));
+    }
+    return ir::less(left, right);
+  }
+
+  bool has_weights() const {
+    return std::ranges::any_of(step_.weights, [](const ir::Arg& weight) { return weight != ir::Arg(1.0); });
+  }
+  bool counts(std::size_t i) const { return step_.weights[i] == ir::Arg(1.0); }
+
+  template <class S>
+  void add(S&& stmt) {
+    chunk_.body.emplace_back(std::forward<S>(stmt));
+  }
+  std::string assign(ir::Op op, std::vector<ir::Arg> args) {
+    std::string value = fresh("v");
+    add(ir::Assign{value, {}, op, std::move(args)});
+    return value;
+  }
+  // Of a row's values in the chunk.
+  std::string total(ir::Op op, const ir::Arg& value) {
+    std::string acc = fresh("acc");
+    add(ir::Accum{acc, {}, op, {value}});
+    if (!over_.empty()) add(ir::Combine{acc, op, over_});
+    return acc;
+  }
+
+  // The statements of the sweep's body with another name for the key.
+  ir::Body copied(const std::vector<std::size_t>& slice, const char* key) const {
+    ir::Body body;
+    for (const std::size_t at : slice) body.push_back(keys_.body[at]);
+    ir::Ranges scope;
+    ir::map_expressions(body, scope, [&](const ir::Expr& e, const ir::Ranges&) {
+      return ir::substitute(e, {{keys_.axis.name, ir::var(key)}});
+    });
+    return body;
+  }
+
+  // Of a last chunk that is shifted inwards only the new keys count.
+  ir::Arg new_only(const ir::Arg& score) {
+    if (keys_.axis.extent % shape_.keys == 0) return score;
+    const std::string is_new = fresh("v");
+    add(ir::Index{
+        is_new, {ir::DType::boolean, 1}, ir::less(ir::var(keys_.axis.name) * shape_.keys, ir::var(score_key) + 1)});
+    return assign(ir::Op::select, {is_new, score, -std::numeric_limits<double>::infinity()});
+  }
+
+  // One key after the other, each by lanes along what it sums up; lanes read them along the keys.
+  ir::Arg add_dots() {
+    const std::string key = ir::fresh_axis(program_);
+    ir::Loop one = {{key, shape_.keys, ir::Bind::free}, 0, 1, 1, {}};
+    const std::string dots = dots_loop(program_, sweep_)->axis.name;
+    for (ir::Stmt& stmt : copied(sweep_.scores, dot_key)) {
+      one.body.push_back(std::move(stmt));
+      auto* loop = one.body.back().as<ir::Loop>();
+      if (loop == nullptr || loop->axis.name != dots) continue;
+      loop->axis.extent /= lanes_;
+      ir::Ranges scope;
+      ir::map_expressions(loop->body, scope, [&](const ir::Expr& e, const ir::Ranges&) {
+        return ir::substitute(e, {{dots, ir::var(dots) * lanes_ + ir::var(lane_)}});
+      });
+      const auto& sum = *loop->body.back().as<ir::Accum>();
+      one.body.emplace_back(ir::Combine{sum.dst, ir::Op::add, {lane_}});
+    }
+    one.body.emplace_back(ir::Write{probabilities_.buffer, {row_, ir::var(key)}, step_.score});
+    dot_ = key;
+    add(std::move(one));
+    std::string score = fresh("in");
+    add(ir::Load{score, {}, probabilities_.buffer, {row_, ir::var(chunk_key)}});
+    return score;
+  }
+
+  // Those of the chunk's keys, each lane's and register's own.
+  ir::Arg add_scores() {
+    ir::Body stages;
+    for (const ir::Load* load : key_loads(keys_, sweep_)) {
+      if (lies_along_keys(program_, *load, keys_.axis.name)) continue;
+      KeySlab slab = *find_key_slab(program_, sweep_, *load, target_);
+      slab.stage.buffer = slab_name(load->buffer);
+      slab.stage.origin[static_cast<std::size_t>(slab.stage.slab.back().dim)] = origin_;
+      slab.stage.slab.back().extent = shape_.keys;
+      slab.index.emplace_back(ir::var(chunk_key));
+      staged_.emplace_back(*load, ir::Load{load->dst, load->type, slab.stage.buffer, slab.index});
+      add(std::move(slab.stage));
+    }
+    ir::Body scores = copied(sweep_.scores, score_key);
+    ir::for_each(scores, [&](ir::Stmt& stmt) {
+      if (auto* loop = stmt.as<ir::Loop>()) loop->per = key_groups_;
+      auto* load = stmt.as<ir::Load>();
+      if (load == nullptr) return;
+      for (const auto& [before, after] : staged_)
+        if (before.dst == load->dst) *load = after;
+    });
+    for (ir::Stmt& stmt : scores) add(std::move(stmt));
+    return step_.score;
+  }
+  std::string slab_name(const std::string& source) {
+    std::string name = source + "_smem";
+    for (int n = 1; !names_.insert(name).second; ++n) name = source + "_smem" + std::to_string(n);
+    return name;
+  }
+
+  // Sums with weights: a contraction over the chunk, of what all threads of a row have made.
+  void add_weighted(const std::string& part, const std::string& factor) {
+    if (!has_weights()) return;
+    if (threads_) add(ir::Sync{});
+    add(ir::Write{probabilities_.buffer, {row_, ir::var(chunk_key)}, part});
+    if (threads_) add(ir::Sync{});
+    weighted_ = ir::fresh_axis(program_);
+    ir::Loop loop = {{weighted_, shape_.keys, ir::Bind::reduce}, 0, 1, 1, copied(sweep_.weights, weight_key)};
+    loop.per = value_groups_;
+    const std::string read = fresh("in");
+    loop.body.emplace_back(ir::Load{read, {}, probabilities_.buffer, {row_, ir::var(weighted_)}});
+    for (std::size_t i = 0; i < step_.sums.size(); ++i) {
+      if (counts(i)) continue;
+      add(ir::Scale{step_.sums[i], {}, factor});
+      const std::string product = fresh("v");
+      loop.body.emplace_back(ir::Assign{product, {}, ir::Op::multiply, {read, step_.weights[i]}});
+      loop.body.emplace_back(ir::Accum{step_.sums[i], {}, ir::Op::add, {product}});
+    }
+    add(std::move(loop));
+  }
+
+  ir::Program program_;
+  const KeySweep sweep_;
+  const ChunkShape shape_;
+  const Target& target_;
+  std::set<std::string, std::less<>> names_;
+  ir::Loop keys_, chunk_;
+  ir::SoftmaxSum step_;
+  ir::Smem probabilities_;
+  std::vector<std::pair<ir::Load, ir::Load>> staged_;  // before and after
+  std::vector<std::string> over_;                      // axes along which a row's keys lie
+  std::string key_groups_, value_groups_, lane_, dot_, weighted_;
+  std::int64_t lanes_ = 1;
+  ir::Expr key_ = 0, origin_ = 0, row_ = 0;  // in the chunk; the chunk's first key; in the block
+  bool threads_ = false;                     // several share a row
+};
+
+}  // namespace
+
+// A mask has rows of all keys, in which CUDA wants vectors aligned.
+std::int64_t chunk_lanes(const ir::Program& program, const KeySweep& sweep, std::int64_t keys, std::int64_t columns,
+                         const Target& target) {
+  const ir::Tile& tile = tile_of(program);
+  const std::int64_t values = tile.axes[sweep.n].extent;
+  const std::int64_t rows = target.dialect == Dialect::cuda ? loop_of(tile, sweep).axis.extent : 0;
+  std::int64_t lanes = target.vector_lanes;
+  while (lanes > 1 && (keys % (columns * lanes) != 0 || values % (columns * lanes) != 0 || rows % lanes != 0 ||
+                       !has_vectors(program, sweep, lanes, target)))
+    lanes /= 2;
+  return lanes;
+}
+
+ir::Program with_key_chunks(ir::Program program, const KeySweep& sweep, const ChunkShape& shape, const Target& target) {
+  return Chunks(std::move(program), sweep, shape, target).run();
+}
+
+}  // namespace deplo::rules

@@ -1,0 +1,23 @@
+// The sweep of an online softmax as a loop over chunks of keys: two contractions that share one launch.
+#pragma once
+#include <cstdint>
+
+#include "rules/tile/helpers/key_sweep.h"
+
+namespace deplo::rules {
+
+/// What a chunk is made of, and who makes it.
+struct ChunkShape {
+  std::int64_t keys = 0;          // of a chunk
+  std::int64_t columns = 1;       // threads that share a row
+  std::int64_t rows = 1, fm = 1;  // of a block, and of a thread
+  bool dots = false;              // lanes lie along what scores sum up, not along the keys
+};
+
+/// Lanes of a row's keys, and of its values.
+std::int64_t chunk_lanes(const ir::Program&, const KeySweep&, std::int64_t keys, std::int64_t columns, const Target&);
+
+/// The sweep has_chunks.
+ir::Program with_key_chunks(ir::Program, const KeySweep&, const ChunkShape&, const Target&);
+
+}  // namespace deplo::rules
