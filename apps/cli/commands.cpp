@@ -155,10 +155,6 @@ void add_compile(Command command) {
               "Run only these passes on a graph: d(ecompose), o(ptimise), l(ift), m(erge) [dolm].")
       .seldom();
   command.flag("--no-guard", *no_guard, "Merge kernels regardless of the cost.").seldom();
-  command
-      .flag("--fuse-attention", options->fuse_attention,
-            "Merge scores, softmax and the product with the values into one kernel. For --ir loop only, so far.")
-      .seldom();
   command.examples(
       "deplo compile -c \"nn.RMSNorm(2048)(torch.randn(1,32,2048))\" --ir tile -vv\n"
       "deplo compile --model qwen2.5-7b --seq 512 --ir loop --summary\n"

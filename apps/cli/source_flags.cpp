@@ -56,10 +56,11 @@ std::optional<ir::DType> dtype_of(const SourceFlags& flags) {
 
 engine::GraphSource graph_of(const SourceFlags& flags) {
   const std::optional<ir::DType> dtype = dtype_of(flags);
-  if (flags.code) return engine::Expression{*flags.code, "-c", dtype, flags.allow_tf32};
-  if (flags.file) return engine::ExpressionFile{*flags.file, dtype, flags.allow_tf32};
-  if (flags.pt2) return engine::Pt2File{*flags.pt2, flags.allow_tf32};
-  return engine::ModelBlock{*flags.model, flags.layer.value_or(0), *flags.seq, dtype, flags.allow_tf32};
+  const rules::Attention attention = engine::parse_attention(flags.attention.value_or("auto"), "--attention");
+  if (flags.code) return engine::Expression{*flags.code, "-c", dtype, flags.allow_tf32, attention};
+  if (flags.file) return engine::ExpressionFile{*flags.file, dtype, flags.allow_tf32, attention};
+  if (flags.pt2) return engine::Pt2File{*flags.pt2, flags.allow_tf32, attention};
+  return engine::ModelBlock{*flags.model, flags.layer.value_or(0), *flags.seq, dtype, flags.allow_tf32, attention};
 }
 
 }  // namespace
@@ -85,6 +86,7 @@ engine::KernelSelection SourceFlags::selection() const {
   check_one(*this, true);
   if (kernel.empty() && !sizes.empty()) throw Error("--symbol: expected --kernel with it, found a graph");
   if (!kernel.empty() && only) throw Error("--only: expected a graph (-c, …) with it, found --kernel");
+  if (!kernel.empty() && attention) throw Error("--attention: expected a graph (-c, …) with it, found --kernel");
   if (kernel.empty()) return {graph_of(*this), only};
   return {engine::LoopKernel{kernel, sizes, "--kernel", dtype_of(*this), allow_tf32}, {}};
 }
@@ -114,6 +116,12 @@ void add_source_flags(Command command, SourceFlags& source) {
   command.option("--dtype", source.dtype, "f32|f16|bf16",
                  "Let floats be f16 or bf16 where the source names no type [f32, of a model what its file says].");
   add_allow_tf32(command, source.allow_tf32);
+  command
+      .option(
+          "--attention", source.attention, "auto|fused|split",
+          "Let scores, softmax and the product with the values be one kernel: where that pays, wherever it is right, "
+          "or never [auto].")
+      .seldom();
   command.option("--only", source.only, "NAME|NUMBER", "Take only one kernel of the graph, by name or number.")
       .seldom();
 }

@@ -20,6 +20,7 @@ struct SourceFlags {
   std::optional<std::string> only;         // of a graph's kernels
   std::optional<std::string> dtype;        // of floats whose type the source leaves open
   bool allow_tf32 = false;                 // of the kernels that multiply f32
+  std::optional<std::string> attention;    // as one kernel, or not
 
   /// None was given that names a source.
   bool is_empty() const;
@@ -31,7 +32,7 @@ struct SourceFlags {
   engine::KernelSelection selection() const;
 };
 
-/// -c, --file, --pt2, --model, --layer and --seq; --kernel, --symbol and --only; --dtype and --allow-tf32.
+/// -c, --file, --pt2, --model, --layer and --seq; --kernel, --symbol and --only; --dtype, --allow-tf32 and --attention.
 void add_source_flags(Command command, SourceFlags&);
 /// --allow-tf32 alone.
 void add_allow_tf32(Command command, bool& allow_tf32);

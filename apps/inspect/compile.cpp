@@ -129,7 +129,7 @@ std::string compile_graph(const engine::GraphSource& source, const CompileOption
   const std::string passes_text = options.passes.value_or("dolm");
   engine::Passes passes = engine::parse_passes(passes_text);
   passes.guard = options.guard;
-  passes.attention = options.fuse_attention;
+  passes.attention = engine::passes_of(source).attention;
   if (!passes.lift && options.level != "torch" && options.level != "tensor")
     throw Error(fmt::format("--passes: expected dol or dolm for --ir {}, found '{}'", options.level, passes_text));
   const ir::torch::Graph graph = engine::read_graph(source);
@@ -163,7 +163,6 @@ void check_options(const CompileOptions& options) {
   };
   refuse(options.passes.has_value(), "--passes");
   refuse(!options.guard, "--no-guard");
-  refuse(options.fuse_attention, "--fuse-attention");
   refuse(options.summary, "--summary");
   engine::check_name("--ir", "a level", options.level, compile_levels(graph));
   if (options.summary && options.level != "loop")

@@ -12,7 +12,6 @@ struct CompileOptions {
   engine::KernelSelection selection;
   std::optional<std::string> passes;  // "d", "do", "dol", "dolm"
   bool guard = true;
-  bool fuse_attention = false;
   bool summary = false;              // the table of kernels in place of their text
   std::string target;                // a name under configs/targets; "": sm_90 for what is CUDA's, else opencl-cpu
   std::string level;                 // "": loop for the summary, else opencl

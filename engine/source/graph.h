@@ -5,14 +5,15 @@
 #include "ir/module.h"
 #include "ir/tensor/tensor.h"
 #include "ir/torch/graph.h"
+#include "rules/fusion/fuse.h"
 
 namespace deplo::engine {
 
 /// The passes of the front half: decompose, optimise, lift, merge. Each needs those before it.
 struct Passes {
   bool optimise = true, lift = true, merge = true;
-  bool guard = true;       // false: merge whatever is legal, whatever it costs
-  bool attention = false;  // scores, softmax and the product with the values become one kernel
+  bool guard = true;  // false: merge whatever is legal, whatever it costs
+  rules::Attention attention = rules::Attention::automatic;
 };
 /// "d", "do", "dol" or "dolm". Throws Error.
 Passes parse_passes(const std::string& text);

@@ -4,7 +4,6 @@
 
 #include "core/error.h"
 #include "core/file.h"
-#include "engine/source/graph.h"
 #include "engine/source/kernel.h"
 #include "ir/hardware/mma.h"
 #include "ir/torch/expression/expression.h"
@@ -59,6 +58,20 @@ ir::DType parse_float_type(const std::string& name, std::string_view place) {
   return *dtype;
 }
 
+rules::Attention parse_attention(const std::string& name, std::string_view place) {
+  using rules::Attention;
+  for (const auto& [word, attention] : {std::pair{"auto", Attention::automatic}, std::pair{"fused", Attention::fused},
+                                        std::pair{"split", Attention::split}})
+    if (name == word) return attention;
+  throw Error(fmt::format("{}: expected auto, fused or split, found '{}'", place, name));
+}
+
+Passes passes_of(const GraphSource& source) {
+  Passes passes;
+  passes.attention = std::visit([](const auto& one) { return one.attention; }, source);
+  return passes;
+}
+
 ir::torch::Graph read_graph(const GraphSource& source) {
   return std::visit(
       [](const auto& one) {
@@ -83,7 +96,8 @@ ir::Program read_kernel(const LoopKernel& source) {
 
 ir::Module read_module(const Source& source) {
   if (const auto* kernel = std::get_if<LoopKernel>(&source)) return module_of(read_kernel(*kernel));
-  return lower_to_module(read_graph(std::get<GraphSource>(source)), {});
+  const auto& graph = std::get<GraphSource>(source);
+  return lower_to_module(read_graph(graph), passes_of(graph));
 }
 
 }  // namespace deplo::engine

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <variant>
 
+#include "engine/source/graph.h"
 #include "ir/module.h"
 #include "ir/program.h"
 #include "ir/torch/graph.h"
@@ -20,21 +21,25 @@ struct Expression {
   std::string place;  // for messages: "-c"
   std::optional<ir::DType> dtype = {};
   bool allow_tf32 = false;
+  rules::Attention attention = rules::Attention::automatic;
 };
 struct ExpressionFile {
   std::string file;
   std::optional<ir::DType> dtype = {};
   bool allow_tf32 = false;
+  rules::Attention attention = rules::Attention::automatic;
 };
 struct Pt2File {  // an exported program, which names all its types
   std::string file;
   bool allow_tf32 = false;
+  rules::Attention attention = rules::Attention::automatic;
 };
 struct ModelBlock {
   std::string model;  // a name under configs/models, or a .yaml file
   std::int64_t layer = 0, seq = 1;
   std::optional<ir::DType> dtype = {};
   bool allow_tf32 = false;
+  rules::Attention attention = rules::Attention::automatic;
 };
 using GraphSource = std::variant<Expression, ExpressionFile, Pt2File, ModelBlock>;
 
@@ -49,6 +54,10 @@ using Source = std::variant<GraphSource, LoopKernel>;
 
 /// Of floats, by its name: f32, f16, bf16, or as PyTorch calls it. Throws Error.
 ir::DType parse_float_type(const std::string& name, std::string_view place);
+/// "auto", "fused" or "split". Throws Error.
+rules::Attention parse_attention(const std::string& name, std::string_view place);
+/// How the graph becomes kernels.
+Passes passes_of(const GraphSource&);
 /// Throws Error, one line: what is wrong with the source and where.
 ir::torch::Graph read_graph(const GraphSource&);
 /// The same.

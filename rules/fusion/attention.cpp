@@ -47,11 +47,11 @@ ValueId without_scale(Values& values, ValueId id, double& scale) {
 }
 
 /// A kernel and the producers that it has taken in.
-class Attention {
+class AttentionMerge {
  public:
-  Attention(Fusion& fusion, std::size_t at) : fusion_(fusion), merged_(fusion.ops[at]), taken_({at}) {}
+  AttentionMerge(Fusion& fusion, std::size_t at) : fusion_(fusion), merged_(fusion.ops[at]), taken_({at}) {}
 
-  bool merge(std::size_t at, bool guard) {
+  bool merge(std::size_t at, bool guard, Attention attention) {
     if (!is_about_softmax(at)) return false;
     for (std::size_t i = at; i-- > 0;)
       if (is_about_softmax(i)) take_in(i);
@@ -61,10 +61,13 @@ class Attention {
     merged_.root = *root;
     complete(fusion_, merged_);
     const std::set<int> scores = read_by(true);
-    bool contracts = false;
-    for (std::size_t i = at; i-- > 0;)
-      if (fusion_.ops[i].cost.reductions > 0 && scores.contains(fusion_.ops[i].output)) contracts |= take_in(i);
-    if (!contracts) return false;
+    bool contracts = false, pays = false;
+    for (std::size_t i = at; i-- > 0;) {
+      if (fusion_.ops[i].cost.reductions == 0 || !scores.contains(fusion_.ops[i].output)) continue;
+      pays |= attention_pays(fusion_, fusion_.ops[i]);
+      contracts |= take_in(i);
+    }
+    if (!contracts || (guard && attention == Attention::automatic && !pays)) return false;
     take_in_scales(at);
     if (guard && refuses()) return false;
     fusion_.ops[at] = merged_;
@@ -159,6 +162,8 @@ class Attention {
 
 }  // namespace
 
-bool merge_attention(Fusion& fusion, std::size_t at, bool guard) { return Attention(fusion, at).merge(at, guard); }
+bool merge_attention(Fusion& fusion, std::size_t at, bool guard, Attention attention) {
+  return AttentionMerge(fusion, at).merge(at, guard, attention);
+}
 
 }  // namespace deplo::rules::fusion

@@ -112,6 +112,13 @@ std::string refuse(const Fusion& fusion, const LoopOp& merged, const LoopOp& pro
   return "";
 }
 
+bool attention_pays(const Fusion& fusion, const LoopOp& scores) {
+  double bytes = 4;
+  for (const std::int64_t extent : fusion.shape(scores)) bytes *= static_cast<double>(extent);
+  const auto is_f32 = [&](int tensor) { return fusion.type(tensor).dtype == ir::DType::f32; };
+  return bytes >= least_scores && std::ranges::any_of(scores.reads, is_f32);
+}
+
 std::string refuse_attention(const Fusion& fusion, const LoopOp& merged, const Cost& before) {
   if (std::string fault = refuse_shape(fusion, merged); !fault.empty()) return fault;
   if (merged.cost.reductions > before.reductions) return "a reduction would run more often";

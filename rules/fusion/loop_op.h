@@ -8,6 +8,7 @@
 
 #include "ir/module.h"
 #include "ir/tensor/tensor.h"
+#include "rules/fusion/fuse.h"
 #include "rules/fusion/values.h"
 
 namespace deplo::rules::fusion {
@@ -66,12 +67,11 @@ std::vector<std::size_t> consumers(const Fusion&, const LoopOp& producer);
 std::optional<LoopOp> splice(Fusion&, const LoopOp& producer, const LoopOp& consumer);
 
 /// Merges kernels into their consumers while the guard (guard.h) permits; with `guard` false, all that is legal. With
-/// `attention` also scores, softmax and the product behind it.
-void merge(Fusion&, bool guard, bool attention);
+void merge(Fusion&, bool guard, Attention attention);
 
 /// Kernel `at` and those that compute its attention as one: scores, softmax, and the product that it weighs. False
 /// where there is none, or where the guard refuses.
-bool merge_attention(Fusion&, std::size_t at, bool guard);
+bool merge_attention(Fusion&, std::size_t at, bool guard, Attention attention);
 /// A softmax and the sums that it weighs as one reduction, a Value::Kind::softmax; nullopt where the root has none.
 std::optional<ValueId> online_softmax(Values&, ValueId root, const ir::Shape& shape);
 /// Where the values of a kernel read a free axis by its parts only, a / c and a % c, these become axes of their own:

@@ -59,14 +59,14 @@ bool is_relabelling(const std::vector<ir::Expr>& index, const ir::Shape& shape) 
 
 class Merger {
  public:
-  Merger(Fusion& fusion, bool guard, bool attention) : fusion_(fusion), guard_(guard), attention_(attention) {}
+  Merger(Fusion& fusion, bool guard, Attention attention) : fusion_(fusion), guard_(guard), attention_(attention) {}
 
   /// Each step only when those before have nothing left to do: products belong to the reduction that sums them, what
   /// follows a reduction is its epilogue before it is anybody's operand, and what costs nothing comes before what does.
   void run() {
     while (pass(&Merger::inline_view) || pass(&Merger::feed_reduction) || pass(&Merger::add_epilogue) ||
            pass(&Merger::merge_free) || pass(&Merger::merge_single) || (guard_ && pass(&Merger::recompute)) ||
-           (attention_ && pass(&Merger::attention))) {
+           (attention_ != Attention::split && pass(&Merger::attention))) {
     }
   }
 
@@ -180,15 +180,16 @@ class Merger {
     return true;
   }
 
-  bool attention(std::size_t at) { return at < fusion_.ops.size() && merge_attention(fusion_, at, guard_); }
+  bool attention(std::size_t at) { return at < fusion_.ops.size() && merge_attention(fusion_, at, guard_, attention_); }
 
   Fusion& fusion_;
-  bool guard_, attention_;
+  bool guard_;
+  Attention attention_;
   std::map<std::array<int, 4>, std::optional<LoopOp>> spliced_;  // by output and root of producer and consumer
 };
 
 }  // namespace
 
-void merge(Fusion& fusion, bool guard, bool attention) { Merger(fusion, guard, attention).run(); }
+void merge(Fusion& fusion, bool guard, Attention attention) { Merger(fusion, guard, attention).run(); }
 
 }  // namespace deplo::rules::fusion

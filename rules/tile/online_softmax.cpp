@@ -89,8 +89,13 @@ class Choices {
   std::vector<Value> keys() const {
     std::vector<Value> result;
     const std::int64_t lanes = std::min(target_.vector_lanes, values_);
-    for (const std::int64_t keys : {64, 128, 32, 256, 16, 8})
-      if (keys <= extent_ && keys % lanes == 0 && may_be(keys, 1, least_rows())) add_option(result, keys);
+    // On CPUs what a row's chunk costs beside its sums, an exponential and two sums over lanes, is the less the longer.
+    const std::vector<Value> sizes = target_.cpu ? options({256, 128, 512, 64, 32, 16, 8}, 1, extent_)
+                                                 : options({64, 128, 32, 256, 16, 8}, 1, extent_);
+    for (const Value& size : sizes) {
+      const auto keys = std::get<std::int64_t>(size);
+      if (keys % lanes == 0 && may_be(keys, 1, least_rows())) result.push_back(size);
+    }
     if (result.empty() && may_be(extent_, 1, least_rows())) add_option(result, extent_);  // a few keys
     add_option(result, 0);
     return result;
@@ -133,7 +138,7 @@ class Choices {
   // A block of more rows reads each slab of keys for more of them.
   std::vector<Value> row_sizes() const {
     std::vector<Value> sizes =
-        target_.cpu ? options({64, 128, 256, 32, 16, 8}, 1, rows_) : options({64, 32, 128, 16, 8}, 1, rows_);
+        target_.cpu ? options({128, 64, 256, 32, 16, 8}, 1, rows_) : options({64, 32, 128, 16, 8}, 1, rows_);
     add_option(sizes, std::min<std::int64_t>(rows_, 4));
     std::erase_if(sizes,
                   [&](const Value& rows) { return !share_keys(program_, sweep_, std::get<std::int64_t>(rows)); });

@@ -13,7 +13,7 @@ namespace {
 
 // What a chunk's copies call the key while they are made. No program has such names.
 constexpr const char *score_key = "key of a score", *weight_key = "key of a weight", *chunk_key = "key in the chunk",
-                     *dot_key = "key of a dot product";
+                     *dot_key = "key of a dot product", *key_group = "group of keys";
 
 // Registers of sums that one loop fills, of so many for each row: with more of them, or of what they are made of, a
 // thread has none left.
@@ -34,6 +34,7 @@ class Chunks {
     tile().body[sweep_.at] = chunk_loop();
     tile().body.insert(tile().body.begin() + static_cast<std::ptrdiff_t>(sweep_.at), ir::opening(step_));
     if (!probabilities_.buffer.empty()) tile().body.insert(tile().body.begin(), std::move(probabilities_));
+    key_ = ir::substitute(key_, {{key_group, ir::var(group_)}});
     ir::substitute_axes(program_, {{score_key, origin_ + key_},
                                    {dot_key, origin_ + ir::var(dot_)},
                                    {weight_key, origin_ + ir::var(weighted_)},
@@ -88,40 +89,107 @@ class Chunks {
     };
     std::string value_register, key_register;
     ir::Expr value = deal(values, value_groups_, value_register);
-    key_ = deal(shape_.keys, key_groups_, key_register);
+    if (in_registers()) {
+      key_ = deal(shape_.keys, key_groups_, key_register);
+    } else if (!shape_.dots) {
+      const std::int64_t each = group(shape_.fm, shape_.keys / lanes, target_);
+      groups_ = shape_.keys / lanes / each;
+      key_ = ir::var(key_group) * (each * lanes) + position({{add_axis(each, ir::Bind::reg), lanes}});
+    }
     if (lane_ = add_axis(lanes, ir::Bind::vector); !lane_.empty()) {
       value = value + ir::var(lane_);
       key_ = key_ + ir::var(lane_);
       over_.push_back(lane_);
     }
-    for (const std::string& axis : {key_groups_, key_register, thread})
-      if (!axis.empty()) over_.push_back(axis);
+    if (in_registers())
+      for (const std::string& axis : {key_groups_, key_register, thread})
+        if (!axis.empty()) over_.push_back(axis);
     threads_ = !thread.empty();
     ir::substitute_axes(program_, {{n, value}});
     keys_ = *tile().body[sweep_.at].as<ir::Loop>();
+    for (const ir::Axis& axis : tile().axes) names_.insert(axis.name);
   }
 
   ir::Loop chunk_loop() {
     const std::int64_t extent = keys_.axis.extent, keys = shape_.keys;
     origin_ = shifted_origin(keys_.axis.name, keys, extent);
     chunk_ = {{keys_.axis.name, ceil_div(extent, keys), ir::Bind::free}, 0, 1, 1, {}};
-    if (has_weights() || shape_.dots) probabilities_ = {slab_name("p"), ir::DType::f32, {shape_.rows, shape_.keys}};
-    const ir::Arg score = new_only(shape_.dots ? add_dots() : add_scores());
-    const std::string greatest = total(ir::Op::maximum, score);
-    const std::string bound =
-        assign(ir::Op::maximum, {assign(ir::Op::maximum, {step_.maximum, greatest}), ir::lowest_maximum});
-    const std::string factor = assign(ir::Op::exp, {assign(ir::Op::subtract, {step_.maximum, bound})});
-    const std::string part = assign(ir::Op::exp, {assign(ir::Op::subtract, {score, bound})});
-    add(ir::Accum{step_.maximum, {}, ir::Op::maximum, {greatest}});
-    for (std::size_t i = 0; i < step_.sums.size(); ++i) {
-      if (!counts(i)) continue;
-      const std::string sum = total(ir::Op::add, part);
-      add(ir::Scale{step_.sums[i], {}, factor});
-      add(ir::Accum{step_.sums[i], {}, ir::Op::add, {sum}});
-    }
-    add_weighted(part, factor);
+    if (has_weights() || !in_registers()) probabilities_ = {slab_name("p"), ir::DType::f32, {shape_.rows, shape_.keys}};
+    in_registers() ? chunk_in_registers() : chunk_in_memory();
     skip_masked();
     return std::move(chunk_);
+  }
+
+  // GPUs: each thread has its part of a row's scores, and all of them exchange exponentials. The threads of a CPU's
+  // block have rows of their own, whose scores pass through memory: registers are for the sums of one loop at a time.
+  bool in_registers() const { return !target_.cpu; }
+
+  void chunk_in_registers() {
+    add_slabs();
+    for (ir::Stmt& stmt : scores_by(score_key)) add(std::move(stmt));
+    const ir::Arg score = new_only(step_.score, score_key);
+    const std::string greatest = fresh("acc");
+    add(ir::Accum{greatest, {}, ir::Op::maximum, {score}});
+    combine(greatest, ir::Op::maximum);
+    raise_maximum(greatest);
+    const std::string part = assign(ir::Op::exp, {assign(ir::Op::subtract, {score, bound_})});
+    const std::string sum = fresh("acc");
+    add(ir::Accum{sum, {}, ir::Op::add, {part}});
+    combine(sum, ir::Op::add);
+    add_counts(sum);
+    if (!has_weights()) return;
+    if (threads_) add(ir::Sync{});
+    add(ir::Write{probabilities_.buffer, {row_, ir::var(chunk_key)}, part});
+    if (threads_) add(ir::Sync{});
+    add_weighted();
+  }
+
+  void chunk_in_memory() {
+    shape_.dots ? add_dots() : add_score_groups();
+    const std::string greatest = fresh("acc"), sum = fresh("acc");
+    sweep_row([&](const std::string& score, const ir::Expr&) {
+      add(ir::Accum{greatest, {}, ir::Op::maximum, {score}});
+    });
+    combine(greatest, ir::Op::maximum);
+    raise_maximum(greatest);
+    sweep_row([&](const std::string& score, const ir::Expr& key) {
+      const std::string part = assign(ir::Op::exp, {assign(ir::Op::subtract, {score, bound_})});
+      add(ir::Accum{sum, {}, ir::Op::add, {part}});
+      if (has_weights()) add(ir::Write{probabilities_.buffer, {row_, key}, part});
+    });
+    combine(sum, ir::Op::add);
+    add_counts(sum);
+    if (has_weights()) add_weighted();
+  }
+
+  // Calls f(score, key) in a loop over what memory has of the row.
+  template <class F>
+  void sweep_row(F&& f) {
+    const std::string axis = fresh("a"), score = fresh("in");
+    ir::Loop loop = {{axis, shape_.keys / lanes_, ir::Bind::reduce}, 0, 1, 1, {}};
+    const ir::Expr key = ir::simplify(ir::var(axis) * lanes_ + position({{lane_, 1}}));
+    to_ = &loop.body;
+    add(ir::Load{score, {}, probabilities_.buffer, {row_, key}});
+    f(score, key);
+    to_ = &chunk_.body;
+    add(std::move(loop));
+  }
+
+  void combine(const std::string& acc, ir::Op op) {
+    if (!over_.empty()) add(ir::Combine{acc, op, over_});
+  }
+  // The maximum takes in the chunk's, and what it was before scales the sums.
+  void raise_maximum(const std::string& greatest) {
+    bound_ = assign(ir::Op::maximum, {assign(ir::Op::maximum, {step_.maximum, greatest}), ir::lowest_maximum});
+    factor_ = assign(ir::Op::exp, {assign(ir::Op::subtract, {step_.maximum, bound_})});
+    add(ir::Accum{step_.maximum, {}, ir::Op::maximum, {greatest}});
+  }
+  void add_counts(const std::string& sum) {
+    for (std::size_t i = 0; i < step_.sums.size(); ++i) {
+      if (!counts(i)) continue;
+      add(ir::Scale{step_.sums[i], {}, factor_});
+      add(ir::Accum{step_.sums[i], {}, ir::Op::add, {sum}});
+    }
   }
 
   // A chunk is left out where its scores are -inf in all rows of the block, because of a mask by positions.
@@ -132,6 +200,9 @@ class Chunks {
       if (!some.is_constant(1))
         condition = condition.is_constant(1) ? some : ir::Expr(ir::ExprOp::land, condition, some);
     }
+    ir::Ranges scope = {{keys_.axis.name, {0, chunk_.axis.extent - 1}}};
+    for (const ir::Axis& axis : tile().axes) scope.emplace_back(axis.name, ir::Interval{0, axis.extent - 1});
+    condition = ir::simplify(condition, scope);
     if (condition.is_constant(1)) return;
     ir::If visited = {std::move(condition), std::exchange(chunk_.body, {})};
     add(std::move(visited));
@@ -186,21 +257,13 @@ class Chunks {
 
   template <class S>
   void add(S&& stmt) {
-    chunk_.body.emplace_back(std::forward<S>(stmt));
+    to_->emplace_back(std::forward<S>(stmt));
   }
   std::string assign(ir::Op op, std::vector<ir::Arg> args) {
     std::string value = fresh("v");
     add(ir::Assign{value, {}, op, std::move(args)});
     return value;
   }
-  // Of a row's values in the chunk.
-  std::string total(ir::Op op, const ir::Arg& value) {
-    std::string acc = fresh("acc");
-    add(ir::Accum{acc, {}, op, {value}});
-    if (!over_.empty()) add(ir::Combine{acc, op, over_});
-    return acc;
-  }
-
   // The statements of the sweep's body with another name for the key.
   ir::Body copied(const std::vector<std::size_t>& slice, const char* key) const {
     ir::Body body;
@@ -213,53 +276,63 @@ class Chunks {
   }
 
   // Of a last chunk that is shifted inwards only the new keys count.
-  ir::Arg new_only(const ir::Arg& score) {
+  ir::Arg new_only(const ir::Arg& score, const char* key) {
     if (keys_.axis.extent % shape_.keys == 0) return score;
     const std::string is_new = fresh("v");
-    add(ir::Index{
-        is_new, {ir::DType::boolean, 1}, ir::less(ir::var(keys_.axis.name) * shape_.keys, ir::var(score_key) + 1)});
+    add(ir::Index{is_new, {ir::DType::boolean, 1}, ir::less(ir::var(keys_.axis.name) * shape_.keys, ir::var(key) + 1)});
     return assign(ir::Op::select, {is_new, score, -std::numeric_limits<double>::infinity()});
   }
 
-  // One key after the other, each by lanes along what it sums up; lanes read them along the keys.
-  ir::Arg add_dots() {
-    const std::string key = ir::fresh_axis(program_);
-    ir::Loop one = {{key, shape_.keys, ir::Bind::free}, 0, 1, 1, {}};
+  // One key after the other, each by lanes along what it sums up.
+  void add_dots() {
+    dot_ = fresh("a");
+    ir::Loop one = {{dot_, shape_.keys, ir::Bind::free}, 0, 1, 1, {}};
+    to_ = &one.body;
     const std::string dots = dots_loop(program_, sweep_)->axis.name;
     for (ir::Stmt& stmt : copied(sweep_.scores, dot_key)) {
-      one.body.push_back(std::move(stmt));
-      auto* loop = one.body.back().as<ir::Loop>();
+      add(std::move(stmt));
+      auto* loop = to_->back().as<ir::Loop>();
       if (loop == nullptr || loop->axis.name != dots) continue;
       loop->axis.extent /= lanes_;
       ir::Ranges scope;
       ir::map_expressions(loop->body, scope, [&](const ir::Expr& e, const ir::Ranges&) {
         return ir::substitute(e, {{dots, ir::var(dots) * lanes_ + ir::var(lane_)}});
       });
-      const auto& sum = *loop->body.back().as<ir::Accum>();
-      one.body.emplace_back(ir::Combine{sum.dst, ir::Op::add, {lane_}});
+      add(ir::Combine{ir::defined(loop->body.back()), ir::Op::add, {lane_}});
     }
-    one.body.emplace_back(ir::Write{probabilities_.buffer, {row_, ir::var(key)}, step_.score});
-    dot_ = key;
+    add(ir::Write{probabilities_.buffer, {row_, ir::var(dot_)}, new_only(step_.score, dot_key)});
+    to_ = &chunk_.body;
     add(std::move(one));
-    std::string score = fresh("in");
-    add(ir::Load{score, {}, probabilities_.buffer, {row_, ir::var(chunk_key)}});
-    return score;
   }
 
-  // Those of the chunk's keys, each lane's and register's own.
-  ir::Arg add_scores() {
-    ir::Body stages;
+  // So many keys after each other as there are registers for, each lane's its own.
+  void add_score_groups() {
+    add_slabs();
+    group_ = fresh("a");
+    ir::Loop group = {{group_, groups_, ir::Bind::free}, 0, 1, 1, {}};
+    to_ = &group.body;
+    for (ir::Stmt& stmt : scores_by(score_key)) add(std::move(stmt));
+    add(ir::Write{probabilities_.buffer, {row_, ir::var(chunk_key)}, new_only(step_.score, score_key)});
+    to_ = &chunk_.body;
+    add(std::move(group));
+  }
+
+  void add_slabs() {
     for (const ir::Load* load : key_loads(keys_, sweep_)) {
       if (lies_along_keys(program_, *load, keys_.axis.name)) continue;
       KeySlab slab = *find_key_slab(program_, sweep_, *load, target_);
       slab.stage.buffer = slab_name(load->buffer);
       slab.stage.origin[static_cast<std::size_t>(slab.stage.slab.back().dim)] = origin_;
       slab.stage.slab.back().extent = shape_.keys;
+      slab.stage.panel = groups_ > 1 ? shape_.keys / groups_ : 0;  // what one loop reads lies together
       slab.index.emplace_back(ir::var(chunk_key));
       staged_.emplace_back(*load, ir::Load{load->dst, load->type, slab.stage.buffer, slab.index});
       add(std::move(slab.stage));
     }
-    ir::Body scores = copied(sweep_.scores, score_key);
+  }
+  // What makes the scores, of the slabs.
+  ir::Body scores_by(const char* key) const {
+    ir::Body scores = copied(sweep_.scores, key);
     ir::for_each(scores, [&](ir::Stmt& stmt) {
       if (auto* loop = stmt.as<ir::Loop>()) loop->per = key_groups_;
       auto* load = stmt.as<ir::Load>();
@@ -267,8 +340,7 @@ class Chunks {
       for (const auto& [before, after] : staged_)
         if (before.dst == load->dst) *load = after;
     });
-    for (ir::Stmt& stmt : scores) add(std::move(stmt));
-    return step_.score;
+    return scores;
   }
   std::string slab_name(const std::string& source) {
     std::string name = source + "_smem";
@@ -276,20 +348,16 @@ class Chunks {
     return name;
   }
 
-  // Sums with weights: a contraction over the chunk, of what all threads of a row have made.
-  void add_weighted(const std::string& part, const std::string& factor) {
-    if (!has_weights()) return;
-    if (threads_) add(ir::Sync{});
-    add(ir::Write{probabilities_.buffer, {row_, ir::var(chunk_key)}, part});
-    if (threads_) add(ir::Sync{});
-    weighted_ = ir::fresh_axis(program_);
+  // Sums with weights: a contraction over the chunk, of what all threads of a row have made, from shared memory.
+  void add_weighted() {
+    weighted_ = fresh("a");
     ir::Loop loop = {{weighted_, shape_.keys, ir::Bind::reduce}, 0, 1, 1, copied(sweep_.weights, weight_key)};
     loop.per = value_groups_;
     const std::string read = fresh("in");
     loop.body.emplace_back(ir::Load{read, {}, probabilities_.buffer, {row_, ir::var(weighted_)}});
     for (std::size_t i = 0; i < step_.sums.size(); ++i) {
       if (counts(i)) continue;
-      add(ir::Scale{step_.sums[i], {}, factor});
+      add(ir::Scale{step_.sums[i], {}, factor_});
       const std::string product = fresh("v");
       loop.body.emplace_back(ir::Assign{product, {}, ir::Op::multiply, {read, step_.weights[i]}});
       loop.body.emplace_back(ir::Accum{step_.sums[i], {}, ir::Op::add, {product}});
@@ -307,8 +375,11 @@ class Chunks {
   ir::Smem probabilities_;
   std::vector<std::pair<ir::Load, ir::Load>> staged_;  // before and after
   std::vector<std::string> over_;                      // axes along which a row's keys lie
-  std::string key_groups_, value_groups_, lane_, dot_, weighted_;
-  std::int64_t lanes_ = 1;
+  std::string key_groups_, value_groups_, lane_;       // axes of the tile
+  std::string dot_, group_, weighted_;                 // of loops
+  std::string bound_, factor_;
+  std::int64_t lanes_ = 1, groups_ = 1;
+  ir::Body* to_ = &chunk_.body;              // where statements are added
   ir::Expr key_ = 0, origin_ = 0, row_ = 0;  // in the chunk; the chunk's first key; in the block
   bool threads_ = false;                     // several share a row
 };

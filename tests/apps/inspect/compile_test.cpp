@@ -185,7 +185,7 @@ TEST(CompileGraph, BadSources) {
   expect_error({"--model", "qwen2.5-7b", "--seq", "2147483648"}, "expected");
   expect_error({"-c", rms_norm, "--seq", "4"}, "--seq: expected --model with it");
   expect_error({"-c", rms_norm, "-s", "M=3"}, "--symbol: expected --kernel with it, found a graph");
-  for (const char* flag : {"--summary", "--no-guard", "--fuse-attention"})
+  for (const char* flag : {"--summary", "--no-guard"})
     expect_error({"-k", "gelu", "-s", "M=2", "-s", "N=3", flag}, "expected a graph (-c, …) with it, found --kernel");
   expect_error({"-c", rms_norm, "--ir", "llvm"},
                "--ir: expected a level (torch, tensor, loop, tile, kernel, cuda, opencl, ptx, cubin, sass), found "

@@ -20,7 +20,7 @@ namespace deplo::rules {
 namespace {
 
 using testing::HasSubstr;
-constexpr FuseOptions on{.attention = true};
+constexpr FuseOptions on{.attention = Attention::fused};
 
 ir::Module fused(const std::string& code, const FuseOptions& options = on) {
   return fuse(compose(decompose(ir::torch::parse_expression(code))), options);
