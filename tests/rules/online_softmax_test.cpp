@@ -1,0 +1,142 @@
+// The online softmax in chunks of keys: schedules of attentions are right, and a mistake in any of them shows.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "core/rng.h"
+#include "ir/walk.h"
+#include "rules/drawn_schedules.h"
+#include "rules/lower.h"
+#include "rules/programs.h"
+
+namespace deplo::rules {
+namespace {
+
+/// Two chunks of keys at least, of 8 to 32; some of them shifted inwards.
+Drawn drawn_attention(const char* name, const Target& target, std::uint64_t seed) {
+  Rng rng(seed);
+  constexpr std::array<std::int64_t, 4> rows = {9, 11, 16, 32}, keys = {24, 32, 37, 64}, values = {4, 8, 16, 24};
+  ir::Symbols symbols;
+  for (const std::string& symbol : kernel(name).symbols)
+    symbols[symbol] = symbol == "H" ? 1 : symbol == "Q" ? rows.at(rng.below(4)) : values.at(rng.below(4));
+  const std::int64_t extent = keys.at(rng.below(4));
+  symbols[std::string_view(name) == "attention_causal" ? "Q" : "K"] = extent;
+  ir::Program loop = ir::parse(kernel(name).text, symbols, name);
+  Lowering lowering(loop, target);
+  bool chunks = false;
+  while (const auto& fork = lowering.fork()) {
+    std::vector<std::size_t> wanted;
+    for (std::size_t i = 0; fork->knob == "online_softmax.keys" && i < fork->options.size(); ++i)
+      if (const auto size = std::get<std::int64_t>(fork->options[i]); size > 0 && 2 * size <= extent)
+        wanted.push_back(i);
+    chunks |= !wanted.empty();
+    const std::size_t choice = wanted.empty() ? rng.below(fork->options.size()) : wanted[rng.below(wanted.size())];
+    lowering.choose(choice);
+  }
+  return {std::move(loop), chunks ? std::optional(std::move(lowering)) : std::nullopt};
+}
+
+struct Case {
+  const char *name, *target;
+};
+void PrintTo(const Case& c, std::ostream* out) { *out << c.name << " " << c.target; }
+
+class OnlineSoftmax : public testing::TestWithParam<Case> {
+ protected:
+  const Target target_ = load_target(GetParam().target);
+  Drawn draw(std::uint64_t seed) const { return drawn_attention(GetParam().name, target_, seed); }
+};
+
+TEST_P(OnlineSoftmax, OfRandomSchedulesIsRight) {
+  std::map<std::string, std::set<std::string>> choices;
+  for_each_schedule(
+      25, [&](std::uint64_t seed) { return draw(seed); },
+      [&](const ir::Program& loop, const Lowering& lowering, std::uint64_t seed) {
+        ASSERT_EQ(finding(loop, lowering.program(), seed), "") << ir::print(lowering.program());
+        const ir::Program kernel = materialize(lowering.program(), target_);
+        ASSERT_EQ(finding(loop, kernel, seed), "") << ir::print(kernel);
+        ASSERT_EQ(ir::parse(ir::print(lowering.program())), lowering.program());
+        for (const Choice& choice : lowering.trail()) choices[choice.knob].insert(print(choice.value));
+      });
+  EXPECT_GE(choices["online_softmax.keys"].size(), 2U);
+  EXPECT_GE(choices["online_softmax.fm"].size(), 2U);
+  EXPECT_TRUE(target_.cpu || choices["online_softmax.columns"].size() >= 2);
+}
+
+/// What stands already is not scaled when the maximum grows.
+ir::Program without_scales(ir::Program tile) {
+  edit_bodies(tile.body, [](ir::Body& body) {
+    std::erase_if(body, [](const ir::Stmt& stmt) { return stmt.as<ir::Scale>() != nullptr; });
+  });
+  return tile;
+}
+
+/// Exponentials are taken from the maximum before the chunk.
+ir::Program with_stale_maximum(const ir::Program& tile) {
+  return edited<ir::Assign>(tile, [](ir::Assign& s) {
+    const bool both = s.op == ir::Op::maximum && std::holds_alternative<std::string>(s.args[0]) &&
+                      std::holds_alternative<std::string>(s.args[1]);
+    if (both) s.args[1] = s.args[0];
+  });
+}
+
+/// The mask hides one key more than it shall.
+ir::Program with_short_mask(const ir::Program& tile) {
+  return edited<ir::Index>(tile, [](ir::Index& s) {
+    if (s.type.dtype == ir::DType::boolean && s.value.kind() == ir::Expr::Kind::binary &&
+        s.value.op() == ir::ExprOp::lt)
+      s.value = ir::less(s.value.lhs() + 1, s.value.rhs());
+  });
+}
+
+/// The last chunk that some row sees is left out.
+ir::Program with_short_visit(ir::Program tile) {
+  ir::for_each(tile.body, [](ir::Stmt& stmt) {
+    if (auto* visit = stmt.as<ir::If>())
+      visit->condition = ir::less(visit->condition.lhs() + 8, visit->condition.rhs());  // keys of the least chunk
+  });
+  return tile;
+}
+
+TEST_P(OnlineSoftmax, FaultsShowInEverySchedule) {
+  int visits = 0, shared = 0, masks = 0;
+  for_each_schedule(
+      12, [&](std::uint64_t seed) { return draw(seed); },
+      [&](const ir::Program& loop, const Lowering& lowering, std::uint64_t seed) {
+        const ir::Program& tile = lowering.program();
+        EXPECT_NE(finding(loop, without_scales(tile), seed), "") << "no scaling\n" << ir::print(tile);
+        EXPECT_NE(finding(loop, with_stale_maximum(tile), seed), "") << "a stale maximum\n" << ir::print(tile);
+        if (const ir::Program wrong = with_short_mask(tile); wrong != tile) {
+          ++masks;
+          EXPECT_NE(finding(loop, wrong, seed), "") << "a mask one key short\n" << ir::print(wrong);
+        }
+        if (const ir::Program wrong = with_short_visit(tile); wrong != tile) {
+          ++visits;
+          EXPECT_NE(finding(loop, wrong, seed), "") << "a chunk too few\n" << ir::print(wrong);
+        }
+        ir::Program racy = materialize(tile, target_);
+        const bool several = ir::count_of(*racy.body.back().as<ir::Tile>(), ir::Bind::thread) > 1;
+        edit_bodies(racy.body, [](ir::Body& body) {
+          std::erase_if(body, [](const ir::Stmt& stmt) { return stmt.as<ir::Sync>() != nullptr; });
+        });
+        if (!several || racy == materialize(tile, target_)) return;
+        ++shared;
+        EXPECT_THAT(finding(loop, racy, seed), testing::HasSubstr("race")) << ir::print(racy);
+      });
+  const std::string_view name = GetParam().name;
+  EXPECT_EQ(visits > 0, name == "attention_causal");
+  EXPECT_TRUE(name != "attention_causal" || masks > 5) << masks;
+  EXPECT_TRUE(target_.cpu || shared > 2) << shared;
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, OnlineSoftmax,
+                         testing::Values(Case{"attention", "opencl-cpu"}, Case{"attention_causal", "opencl-cpu"},
+                                         Case{"attention_masked", "opencl-cpu"}, Case{"attention_decode", "opencl-cpu"},
+                                         Case{"attention", "sm_80"}, Case{"attention_causal", "sm_90"}));
+
+}  // namespace
+}  // namespace deplo::rules
