@@ -80,8 +80,16 @@ TEST(CompileGraph, PassesAndGuard) {
   const std::string unguarded = good({"-c", two_kernels, "--ir", "loop", "--no-guard"});
   EXPECT_LT(lines(unguarded), 200);
   const std::string attention = "q = torch.randn(7, 8); F.scaled_dot_product_attention(q, q, q)";
-  EXPECT_THAT(good({"-c", attention, "--summary", "--fuse-attention"}), HasSubstr("1 kernels"));
-  EXPECT_THAT(good({"-c", attention, "--summary"}), HasSubstr("3 kernels"));
+  EXPECT_THAT(good({"-c", attention, "--summary", "--attention", "fused"}), HasSubstr("1 kernel,"));
+  EXPECT_THAT(good({"-c", attention, "--summary"}), HasSubstr("3 kernels,"));  // its scores are few
+  const std::string long_one = "q = torch.randn(4, 2048, 8); F.scaled_dot_product_attention(q, q, q)";
+  EXPECT_THAT(good({"-c", long_one, "--summary"}), HasSubstr("1 kernel,"));
+  EXPECT_THAT(good({"-c", long_one, "--summary", "--attention=split"}), HasSubstr("3 kernels,"));
+  EXPECT_THAT(good({"-c", long_one, "--summary", "--dtype", "bf16"}), HasSubstr("3 kernels,"));
+  EXPECT_THAT(good({"-c", attention, "--attention", "fused", "--ir", "kernel"}), HasSubstr("p_smem"));
+  expect_error({"-c", attention, "--attention", "flash"}, "--attention: expected auto, fused or split, found 'flash'");
+  expect_error({"--kernel", "softmax", "-s", "M=2", "-s", "N=2", "--attention", "split"},
+               "--attention: expected a graph (-c, …) with it, found --kernel");
   expect_error({"-c", code, "--ir", "loop", "--passes", "do"},
                "--passes: expected dol or dolm for --ir loop, found 'do'");
   expect_error({"-c", code, "--passes", "x"}, "--passes: expected a prefix of dolm (d, do, dol, dolm), found 'x'");
