@@ -115,6 +115,22 @@ struct CopyPairs {
   }
   bool operator==(const CopyPairs&) const = default;
 };
+/// A block of f32 that is turned, on CPUs: buffer[index… + (i, j)] of the last two dimensions = source[at…], i further
+/// along the last dimension and j along `dim`, for i, j < 16.
+struct CopyTransposed {
+  static constexpr int size = 16;  // a vector of 512 bits in each row
+  std::string buffer;
+  std::vector<Expr> index;
+  std::string source;
+  std::vector<Expr> at;
+  int dim = 0;
+  std::vector<Expr> row(int j) const;  // of the source
+  static constexpr Levels levels = Levels::kernel;
+  static void parts(auto& s, auto& see) {
+    see(Use::reads, s.source), see(s.at), see(Use::writes, s.buffer), see(s.index);
+  }
+  bool operator==(const CopyTransposed&) const = default;
+};
 /// acc, of 16 lanes: lane l gains a[at_a…] b[at_b… + 2 l] + a[at_a… + 1] b[at_b… + 2 l + 1], both of bf16.
 struct DotPairs {
   std::string acc;
@@ -312,8 +328,9 @@ struct Produce {
 };
 
 using KernelStatements =
-    Statements<Smem, Init, Sync, TreeHalve, WarpShuffle, LdMatrix, Pack, Mma, CopyPairs, DotPairs, Wgmma, WgmmaFence,
-               WgmmaCommit, WgmmaWait, ClusterSync, ClusterLoad, CpAsyncCopy, CpAsyncCommit, CpAsyncWait, MbarrierInit,
-               MbarrierArriveExpectTx, MbarrierArrive, MbarrierWait, TmaDescriptor, TmaLoad, Produce>;
+    Statements<Smem, Init, Sync, TreeHalve, WarpShuffle, LdMatrix, Pack, Mma, CopyPairs, CopyTransposed, DotPairs,
+               Wgmma, WgmmaFence, WgmmaCommit, WgmmaWait, ClusterSync, ClusterLoad, CpAsyncCopy, CpAsyncCommit,
+               CpAsyncWait, MbarrierInit, MbarrierArriveExpectTx, MbarrierArrive, MbarrierWait, TmaDescriptor, TmaLoad,
+               Produce>;
 
 }  // namespace deplo::ir

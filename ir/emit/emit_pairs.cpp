@@ -1,4 +1,4 @@
-// Dot products of pairs: OpenCL on CPUs only. 16 pairs are a vector of 32-bit words.
+// Blocks that are turned, and dot products of pairs: OpenCL on CPUs only. 16 pairs are a vector of 32-bit words.
 #include "core/error.h"
 #include "ir/emit/emitter.h"
 #include "ir/hardware/pairs.h"
@@ -10,6 +10,13 @@ void Emitter::emit(const CopyPairs& s) {
   helpers_.insert(Helper::bf16_pairs);
   print("(({} bf16_pairs*)&{})->words = convert_uint16(vload16(0, &{})) | convert_uint16(vload16(0, &{})) << 16;",
         memory_.at(s.buffer).space, element(s.buffer, s.index), element(s.source, s.at), element(s.source, s.next()));
+}
+
+void Emitter::emit(const CopyTransposed& s) {
+  CHECK(!cuda());
+  helpers_.insert(Helper::copy_transposed);
+  print("simd_copy_transposed(&{}, {}, &{}, {});", element(s.buffer, s.index), memory_.at(s.buffer).strides.end()[-2],
+        element(s.source, s.at), memory_.at(s.source).strides[static_cast<std::size_t>(s.dim)]);
 }
 
 void Emitter::emit(const DotPairs& s) {

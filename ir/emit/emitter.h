@@ -73,6 +73,7 @@ class Emitter : SourceText {
 
   // emit_pairs.cpp: OpenCL only
   void emit(const CopyPairs&);
+  void emit(const CopyTransposed&);
   void emit(const DotPairs&);
 
   // emit_memory.cpp

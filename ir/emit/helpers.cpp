@@ -199,6 +199,23 @@ std::string tma_multicast(int rank) {
 }
 
 // OpenCL 1.2 adds integers only.
+// Four rounds that deal two halves out like cards turn 16 rows of 16 (Stone, Parallel Processing with the Perfect
+// Shuffle, IEEE Trans. Computers C-20, 1971).
+constexpr const char* copy_transposed = R"(float16 simd_deal(const float8 low, const float8 high) {
+  return (float16)(low.s0, high.s0, low.s1, high.s1, low.s2, high.s2, low.s3, high.s3, low.s4, high.s4, low.s5,
+                   high.s5, low.s6, high.s6, low.s7, high.s7);
+}
+void simd_copy_transposed(__local float* to, const long to_row, __global const float* from, const long from_row) {
+  float16 r[16], s[16];
+  for (int i = 0; i < 16; ++i) r[i] = vload16(0, &from[i * from_row]);
+  for (int i = 0; i < 8; ++i) s[2 * i] = simd_deal(r[i].lo, r[i + 8].lo), s[2 * i + 1] = simd_deal(r[i].hi, r[i + 8].hi);
+  for (int i = 0; i < 8; ++i) r[2 * i] = simd_deal(s[i].lo, s[i + 8].lo), r[2 * i + 1] = simd_deal(s[i].hi, s[i + 8].hi);
+  for (int i = 0; i < 8; ++i) s[2 * i] = simd_deal(r[i].lo, r[i + 8].lo), s[2 * i + 1] = simd_deal(r[i].hi, r[i + 8].hi);
+  for (int i = 0; i < 8; ++i) r[2 * i] = simd_deal(s[i].lo, s[i + 8].lo), r[2 * i + 1] = simd_deal(s[i].hi, s[i + 8].hi);
+  for (int i = 0; i < 16; ++i) vstore16(r[i], 0, &to[i * to_row]);
+}
+)";
+
 // 16 pairs at any element: a short may be no word's beginning.
 constexpr const char* bf16_pairs = R"(typedef struct __attribute__((packed)) {
   uint16 words;
@@ -270,6 +287,8 @@ std::string definition(Helper helper) {
       return mbarrier_wait();
     case Helper::atomic_add_float:
       return atomic_add_float;
+    case Helper::copy_transposed:
+      return copy_transposed;
     case Helper::bf16_pairs:
       return bf16_pairs;
     case Helper::bf16_dot:

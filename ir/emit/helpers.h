@@ -39,6 +39,7 @@ enum class Helper {
   tma_multicast_4d,
   tma_multicast_5d,
   atomic_add_float,  // OpenCL
+  copy_transposed,
   bf16_pairs,
   bf16_dot,
 };

@@ -12,6 +12,12 @@ std::vector<Expr> CopyPairs::next() const {
   return result;
 }
 
+std::vector<Expr> CopyTransposed::row(int j) const {
+  std::vector<Expr> result = at;
+  result[static_cast<std::size_t>(dim)] = result[static_cast<std::size_t>(dim)] + j;
+  return result;
+}
+
 namespace pairs {
 namespace {
 

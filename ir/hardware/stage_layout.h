@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "ir/tile.h"
+#include "ir/program.h"
 
 namespace deplo::ir {
 
@@ -17,6 +17,9 @@ std::vector<Expr> physical_index(const Stage&, const std::vector<Expr>& index, c
 /// Elements of the whole buffer, and of one slot.
 std::int64_t physical_count(const Stage&);
 inline std::int64_t slot_count(const Stage& s) { return physical_count(s) / s.slots; }
+/// Do the slab's last two dimensions have those of the source's rows in the other order, in blocks that are turned as one
+/// (CopyTransposed)? Such copies are of 16 lanes.
+bool has_turned_blocks(const Stage&, const Buffer& source);
 /// Bytes that the buffer must be aligned to: 16, for TMA 128, with a swizzle what its pattern repeats after (CUDA C++
 /// Programming Guide, "Tensor Memory Access", swizzle modes): 8 rows of the span.
 std::int64_t alignment(const Stage&);

@@ -1,4 +1,6 @@
-// The statements of Kernel IR that multiply pairs on CPUs.
+// The statements of Kernel IR that CPUs have alone: blocks that are turned, and products of pairs.
+#include <fmt/format.h>
+
 #include <array>
 
 #include "core/error.h"
@@ -29,6 +31,25 @@ struct RunCopyPairs {
   }
 };
 
+struct RunCopyTransposed {
+  std::vector<Access> to, from;
+  std::vector<std::size_t> rows;  // of the source, where they are kept on the way
+
+  void operator()(Machine& m, Mask mask) {
+    for (std::size_t j = 0; j < from.size(); ++j) m.load(from[j], rows[j], mask);
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      const Offsets offsets = m.locate(to[i], mask);
+      Shared& buffer = m.shared.buffers[static_cast<std::size_t>(to[i].buffer)];
+      for (int l = 0; l < m.lanes.count; ++l) {
+        if (mask != nullptr && mask[l] == 0) continue;
+        for (std::size_t j = 0; j < from.size(); ++j)
+          m.shared.write(buffer, buffer.cells[static_cast<std::size_t>(offsets[l]) + j], l,
+                         buffer.stored(m.lanes.element(rows[j], static_cast<int>(i))[l]));
+      }
+    }
+  }
+};
+
 struct RunDotPairs {
   Access a, b;
   std::size_t pair, wide;  // where they are kept on the way
@@ -53,6 +74,22 @@ void compile(Compiler& c, const CopyPairs& s) {
                    {c.access(s.source, s.at, pairs::lanes), c.access(s.source, s.next(), pairs::lanes)},
                    {c.define("even rows", pairs::lanes), c.define("odd rows", pairs::lanes)}};
   if (!run.to.shared) c.fail("expected a shared buffer, found " + s.buffer);
+  c.emit(std::move(run));
+}
+
+void compile(Compiler& c, const CopyTransposed& s) {
+  constexpr int size = CopyTransposed::size;
+  if (s.index.size() < 2) c.fail("expected two dimensions of " + s.buffer);
+  if (static_cast<std::size_t>(s.dim) >= s.at.size()) c.fail("expected a dimension of " + s.source);
+  RunCopyTransposed run;
+  for (int i = 0; i < size; ++i) {
+    std::vector<Expr> row = s.index;
+    row.end()[-2] = row.end()[-2] + i;
+    run.to.push_back(c.access(s.buffer, row, size));
+    run.from.push_back(c.access(s.source, s.row(i), size));
+    run.rows.push_back(c.define(fmt::format("row {} of a block", i), size));
+  }
+  if (!run.to.front().shared) c.fail("expected a shared buffer, found " + s.buffer);
   c.emit(std::move(run));
 }
 

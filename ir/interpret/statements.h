@@ -43,6 +43,7 @@ void compile(Compiler&, const Produce&);
 
 // pair_statements.cpp
 void compile(Compiler&, const CopyPairs&);
+void compile(Compiler&, const CopyTransposed&);
 void compile(Compiler&, const DotPairs&);
 
 // matrix_statements.cpp

@@ -119,8 +119,9 @@ SharedMatrix shared_matrix(Terms& in, std::string buffer) {
 }
 
 // CopyPairs(b_smem[0, 0], b[a0, 0], dim=0)
-Stmt copy_pairs(Terms& in) {
-  CopyPairs s;
+template <class S>
+Stmt copy_block(Terms& in) {
+  S s;
   in.expect("(");
   in.element(s.buffer, s.index);
   in.expect(",");
@@ -319,7 +320,8 @@ std::span<const Keyword> kernel_keywords() {
       {"LdMatrix", ld_matrix},
       {"Pack", pack},
       {"Mma", mma},
-      {"CopyPairs", copy_pairs},
+      {"CopyPairs", copy_block<CopyPairs>},
+      {"CopyTransposed", copy_block<CopyTransposed>},
       {"DotPairs", dot_pairs},
       {"Wgmma", wgmma},
       {"WgmmaFence", wgmma_fence},

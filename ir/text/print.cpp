@@ -296,6 +296,13 @@ class Printer {
     access(s.source, s.at);
     integer(", dim=", s.dim, ")\n");
   }
+  void statement(const CopyTransposed& s, int) {
+    out += "CopyTransposed(";
+    access(s.buffer, s.index);
+    out += ", ";
+    access(s.source, s.at);
+    integer(", dim=", s.dim, ")\n");
+  }
   void statement(const DotPairs& s, int) {
     out.append("DotPairs(").append(s.acc).append(" <- ");
     access(s.a, s.at_a);

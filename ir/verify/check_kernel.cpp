@@ -189,6 +189,22 @@ void check(Context& c, const CopyPairs& s) {
   check_access(c, s.source, s.next(), pairs::lanes);
 }
 
+void check(Context& c, const CopyTransposed& s) {
+  constexpr int size = CopyTransposed::size;
+  if (s.index.size() < 2) fail("a block has two dimensions, found {}", s.index.size());
+  std::vector<Expr> last = s.index;
+  last.end()[-2] = last.end()[-2] + (size - 1);
+  check_shared_access(c, s.buffer, last, size);
+  const Name& to = check_shared_access(c, s.buffer, s.index, size);
+  if (s.dim < 0 || static_cast<std::size_t>(s.dim) + 1 >= s.at.size())
+    fail("dim={}: rows lie along another dimension than the last", s.dim);
+  check_access(c, s.source, s.row(size - 1), size);
+  const Name& from = check_access(c, s.source, s.at, size);
+  for (const Name* name : {&to, &from})
+    if (name->type.dtype != DType::f32) fail("blocks of f32 are turned, found {}", ir::name(name->type.dtype));
+  if (from.kind != Name::Kind::buffer) fail("`{}` is not in global memory", s.source);
+}
+
 void check(Context& c, const DotPairs& d) {
   check_accumulator(c, d.acc, {DType::f32, pairs::lanes}, Op::add);
   c.index.set_gathers(true);

@@ -4,6 +4,7 @@
 
 #include "ir/hardware/float16.h"
 #include "ir/hardware/pairs.h"
+#include "ir/hardware/stage_layout.h"
 #include "ir/hardware/tma.h"
 #include "ir/text/words.h"
 #include "ir/verify/checks.h"
@@ -79,6 +80,9 @@ void check_layout(const Stage& s, const Buffer& source) {
     fail("copies of {} lanes, not a power of two up to 16", s.lanes);
   if (s.lanes > 1 && columns(s) % s.lanes != 0)
     fail("copies of {} lanes do not divide a row of {}", s.lanes, columns(s));
+  if (s.lanes > 1 && !s.pairs && static_cast<std::size_t>(s.slab.back().dim) + 1 != source.shape.size() &&
+      (s.lanes != CopyTransposed::size || !has_turned_blocks(s, source)))
+    fail("copies of {} lanes that lie apart in `{}`", s.lanes, s.source);
   if (s.pairs) check_pairs(s, source);
   if (s.prefetch < 0 || (s.prefetch > 0 && (s.transport == Transport::async || s.transport == Transport::tma)))
     fail("prefetch={}: copies by loads and stores are asked for ahead", s.prefetch);

@@ -35,6 +35,7 @@ void check(Context&, const LdMatrix&);
 void check(Context&, const Pack&);
 void check(Context&, const Mma&);
 void check(Context&, const CopyPairs&);
+void check(Context&, const CopyTransposed&);
 void check(Context&, const DotPairs&);
 void check(Context&, const Wgmma&);
 void check(Context&, const WgmmaFence&);

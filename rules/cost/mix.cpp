@@ -182,6 +182,10 @@ class Counter {
           access(s.source, ir::pairs::depth * ir::pairs::lanes, false, ir::pairs::depth * times);
           mix_.shared_stores += times;
         },
+        [&](const ir::CopyTransposed& s) {
+          access(s.source, ir::CopyTransposed::size, false, ir::CopyTransposed::size * times);
+          mix_.shared_stores += ir::CopyTransposed::size * times;
+        },
         [&](const ir::DotPairs&) {
           mix_.arithmetic += times;
           mix_.flops += 2 * ir::pairs::depth * ir::pairs::lanes * times;

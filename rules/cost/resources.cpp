@@ -369,8 +369,11 @@ std::vector<int> copy_widths(const ir::Stage& stage, const ir::Buffer& source, c
                              const ir::Ranges& scope) {
   const ir::SlabAxis& inner = stage.slab.back();
   const std::size_t last = source.shape.size() - 1;
-  if (static_cast<std::size_t>(inner.dim) != last || source.strides[last] != 1) return {1};
-  if (reaches_over(stage, inner, source, scope)) return {1};
+  const auto over = [&](const ir::SlabAxis& axis) { return reaches_over(stage, axis, source, scope); };
+  const bool turned = target.cpu && target.vector_lanes == ir::CopyTransposed::size &&
+                      ir::has_turned_blocks(stage, source) && std::ranges::none_of(stage.slab, over);
+  if (turned) return {ir::CopyTransposed::size, 1};
+  if (static_cast<std::size_t>(inner.dim) != last || source.strides[last] != 1 || over(inner)) return {1};
   // Where rows may start: in the source at multiples of the other dimensions' strides, in shared memory after the pad.
   std::int64_t start = ir::known_divisor(ir::simplify(ir::flat_offset(stage.origin, source.strides), scope));
   for (const ir::SlabAxis& axis : stage.slab)

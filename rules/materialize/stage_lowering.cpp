@@ -11,9 +11,15 @@
 namespace deplo::rules::materializer {
 namespace {
 
+// Blocks that are turned: lanes of what lies apart in the source.
+bool turns(const ir::Stage& stage, const ir::Buffer& source, int lanes) {
+  return lanes == ir::CopyTransposed::size && ir::has_turned_blocks(stage, source);
+}
+
 // How far copies are apart along a dimension of the slab.
-std::int64_t copy_step(const ir::Stage& stage, std::size_t dimension, int lanes) {
+std::int64_t copy_step(const ir::Stage& stage, const ir::Buffer& source, std::size_t dimension, int lanes) {
   if (stage.pairs && dimension == 0) return ir::pairs::depth;
+  if (dimension + 2 == stage.slab.size() && turns(stage, source, lanes)) return lanes;
   return dimension + 1 == stage.slab.size() ? lanes : 1;
 }
 
@@ -27,7 +33,7 @@ std::vector<ir::Expr> slab_position(const ir::Stage& stage, const ir::Buffer& so
   ir::Expr rest = flat;
   for (std::size_t i = order.size(); i-- > 0;) {
     const std::size_t s = order[i];
-    const std::int64_t step = copy_step(stage, s, lanes), steps = stage.slab[s].extent / step;
+    const std::int64_t step = copy_step(stage, source, s, lanes), steps = stage.slab[s].extent / step;
     position[s] = (i == 0 ? rest : rest % steps) * step;
     rest = rest / steps;
   }
@@ -218,7 +224,8 @@ void StageLowering::copy(const ir::Stage& stage, ir::Body& to) {
   ir::Ranges& scope = kernel_.scope;
   const int lanes = stage.lanes > 0 ? stage.lanes : copy_widths(stage, source, kernel_.target, scope).front();
   std::int64_t copies = 1;
-  for (std::size_t s = 0; s < stage.slab.size(); ++s) copies *= stage.slab[s].extent / copy_step(stage, s, lanes);
+  for (std::size_t s = 0; s < stage.slab.size(); ++s)
+    copies *= stage.slab[s].extent / copy_step(stage, source, s, lanes);
   ir::Loop loop = copy_loop(copies);
   scope.emplace_back(loop.axis.name, ir::range_of(loop));
   const auto simple = [&](const ir::Expr& e) { return ir::simplify(e, scope); };
@@ -272,6 +279,10 @@ ir::Body StageLowering::copy_element(const ir::Stage& stage, const std::vector<i
   }
   if (stage.pairs && lanes > 1) {
     body.emplace_back(ir::CopyPairs{stage.buffer, to, stage.source, from, stage.slab[0].dim});
+    return body;
+  }
+  if (turns(stage, source_of(stage), lanes)) {
+    body.emplace_back(ir::CopyTransposed{stage.buffer, to, stage.source, from, stage.slab.back().dim});
     return body;
   }
   if (stage.pairs) lanes = ir::pairs::depth;  // which lie side by side in the source, too

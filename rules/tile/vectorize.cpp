@@ -75,7 +75,7 @@ ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
 extern const Rule vectorize = {
     .name = "vectorize",
     .summary = "lanes of vector values, and of staging copies",
-    .knobs = {{"width", KnobType::integer}, {"copy_*", KnobType::integer}},
+    .knobs = {{"width", KnobType::integer}, {"copy_*", KnobType::integer, std::int64_t{1}}},
     .decide = decide,
     .apply = apply,
 };

@@ -53,6 +53,34 @@ TEST(Run, AgreesWithTheReferenceOnEveryDevice) {
     }
 }
 
+// Heads, groups, lengths and head sizes that nothing divides; masks, of which one hides all keys from a query; decoding;
+// the same written out. In each type, as one kernel and as three.
+TEST(Run, AttentionInOneKernel) {
+  const std::pair<const char*, int> codes[] = {
+      {"F.scaled_dot_product_attention(torch.randn(3, 7, 24), torch.randn(3, 33, 24), torch.randn(3, 33, 24))", 1},
+      {"q = torch.randn(1, 4, 49, 40); k = torch.randn(1, 2, 49, 40)\n"
+       "o = F.scaled_dot_product_attention(q, k, k, is_causal=True, enable_gqa=True)\n"
+       "o.transpose(1, 2).reshape(1, 49, 160)",
+       1},
+      {"q = torch.randn(2, 4, 1, 32); k = torch.randn(2, 1, 129, 32)\n"
+       "F.scaled_dot_product_attention(q, k, k, enable_gqa=True)",
+       1},
+      {"q = torch.randn(2, 9, 16); k = torch.randn(2, 64, 16); keep = torch.arange(9).reshape(9, 1) > 2\n"
+       "F.scaled_dot_product_attention(q, k, k, attn_mask=keep.expand(9, 64))",
+       1},
+      {"q = torch.randn(2, 64, 16); s = (q @ q.transpose(-2, -1)) * 0.25\nF.softmax(s, -1) @ q", 1}};
+  for (const auto& [code, kernels] : codes)
+    for (const char* dtype : {"f32", "bf16", "f16"})
+      for (const char* form : {"fused", "split"}) {
+        const Json report = run_json({"-c", code, "--dtype", dtype, "--attention", form});
+        EXPECT_TRUE(report["right"]) << dtype << " " << form << ": " << code;
+        if (form == std::string_view("fused"))
+          EXPECT_EQ(report["kernels"].size(), static_cast<std::size_t>(kernels)) << code;
+        else
+          EXPECT_GE(report["kernels"].size(), 3U) << code;
+      }
+}
+
 // Numbers at the ends of f32 and of i32: the kernels build, and give what PyTorch does.
 TEST(Run, ConstantsAtTheEndsOfTheirTypes) {
   for (const char* device : {"opencl", "interpreter"})
