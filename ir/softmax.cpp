@@ -1,8 +1,28 @@
 #include "ir/softmax.h"
 
+#include <algorithm>
 #include <limits>
 
+#include "ir/walk.h"
+
 namespace deplo::ir {
+
+Expr seen(const Body& body, const Arg& score) {
+  const auto* name = std::get_if<std::string>(&score);
+  const auto made = std::ranges::find_if(body, [&](const Stmt& s) { return name != nullptr && defined(s) == *name; });
+  if (made == body.end()) return 1;
+  if (const auto* index = made->as<Index>(); index != nullptr && index->type.dtype == DType::boolean)
+    return index->value;
+  const auto* assign = made->as<Assign>();
+  if (assign == nullptr) return 1;
+  const auto both = [](const Expr& a, const Expr& b) {
+    return a.is_constant(1) ? b : b.is_constant(1) ? a : Expr(ExprOp::land, a, b);
+  };
+  const std::vector<Arg>& args = assign->args;
+  if (assign->op == Op::add || assign->op == Op::logical_and) return both(seen(body, args[0]), seen(body, args[1]));
+  const bool masks = assign->op == Op::select && args[2] == Arg(-std::numeric_limits<double>::infinity());
+  return masks ? both(seen(body, args[0]), seen(body, args[1])) : 1;
+}
 
 Stmt opening(const SoftmaxSum& s) {
   return Accum{s.maximum, {}, Op::maximum, {-std::numeric_limits<double>::infinity()}};

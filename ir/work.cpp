@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "ir/fraction.h"
 #include "ir/program.h"
 #include "ir/simplify/simplify_impl.h"
 #include "ir/softmax.h"
@@ -11,54 +12,12 @@
 namespace deplo::ir {
 namespace {
 
-// The part of the values of its variables for which the condition holds; counted, or 1 where there are too many.
-class Fraction {
- public:
-  Fraction(const Expr& condition, const Ranges& ranges) : condition_(condition) {
-    std::vector<std::string> names;
-    collect_variables(condition, names);
-    for (const std::string& name : names) {
-      const Interval range = range_of(var(name), ranges);
-      if (!finite(range) || range.high < range.low) return;
-      const double values = static_cast<double>(range.high) - static_cast<double>(range.low) + 1;
-      total_ *= values;
-      scope_.emplace_back(name, range);
-    }
-    if (total_ > limit) return;
-    count(0);
-    value_ = static_cast<double>(holds_) / total_;
-  }
-  double value() const { return value_; }
-
- private:
-  static constexpr double limit = 1 << 20;
-
-  void count(std::size_t axis) {
-    if (axis == scope_.size()) {
-      holds_ += evaluate(condition_, point_) != 0 ? 1 : 0;
-      return;
-    }
-    const auto& [name, range] = scope_[axis];
-    for (std::int64_t v = range.low; v <= range.high; ++v) {
-      point_.emplace_back(name, v);
-      count(axis + 1);
-      point_.pop_back();
-    }
-  }
-
-  Expr condition_;
-  Ranges scope_;
-  std::vector<std::pair<std::string, std::int64_t>> point_;
-  double total_ = 1, value_ = 1;
-  std::int64_t holds_ = 0;
-};
-
 double cost(Op op) { return op == Op::copy ? 0 : op == Op::fma ? 2 : 1; }
 
 using Axes = std::set<std::string>;
 
 /// Every operation as often as its loops run, with one exception: what the scores of a softmax are made of counts for
-/// the axes that these depend on. Schedules compute scores once for all sums that they weigh.
+/// the axes that these depend on. Schedules compute scores once for all sums that they weigh, and none that a mask hides.
 class Counter {
  public:
   explicit Counter(const Body& body) {
@@ -156,7 +115,7 @@ class Counter {
 
   void count(const If& s) {
     const double outside = fraction_;
-    if (computes(s.then)) fraction_ *= Fraction(simplify(s.condition, ranges_), ranges_).value();
+    if (computes(s.then)) fraction_ *= fraction_that_holds(simplify(s.condition, ranges_), ranges_);
     count(s.then);
     fraction_ = outside;
   }
@@ -175,7 +134,11 @@ class Counter {
     const auto trips = static_cast<double>(ceil_div(s.axis.extent - low, step));
     ranges_.emplace_back(s.axis.name, Interval{low, s.axis.extent - 1});
     around_.push_back({s.axis.name, trips, s.axis.bind == Bind::reduce});
+    const double outside = fraction_;
+    for (const Stmt& stmt : s.body)
+      if (const auto* sum = stmt.as<SoftmaxSum>()) fraction_ *= fraction_that_holds(seen(s.body, sum->score), ranges_);
     count(s.body);
+    fraction_ = outside;
     around_.pop_back();
     ranges_.pop_back();
   }

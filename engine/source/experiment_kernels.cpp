@@ -100,7 +100,7 @@ std::vector<ir::Program> read_loops(Entry& entry, Inputs& inputs) {
   const auto& source = std::get<GraphSource>(entry.source);
   ir::torch::Graph graph = at_place(entry.place, [&] { return engine::read_graph(source); });
   give_all(entry, inputs, graph);
-  ir::Module module = at_place(entry.place, [&] { return lower_to_measure(graph); });
+  ir::Module module = at_place(entry.place, [&] { return lower_to_measure(graph, passes_of(source)); });
   if (module.kernels.empty()) throw Error(entry.place + ": expected a graph that computes something, found none");
   return std::move(module.kernels);
 }

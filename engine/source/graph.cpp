@@ -39,8 +39,8 @@ ir::Module lower_to_module(const ir::torch::Graph& graph, const Passes& passes) 
   return module;
 }
 
-ir::Module lower_to_measure(const ir::torch::Graph& graph) {
-  ir::Module module = lower_to_module(graph, {});
+ir::Module lower_to_measure(const ir::torch::Graph& graph, const Passes& passes) {
+  ir::Module module = lower_to_module(graph, passes);
   fill_kernels(module);
   return module;
 }

@@ -44,10 +44,11 @@ std::vector<NumberedKernel> read_kernels(const KernelSelection& selection, Input
     check_met(inputs);
     return {std::move(only)};
   }
-  ir::torch::Graph graph = read_graph(std::get<GraphSource>(selection.source));
+  const auto& source = std::get<GraphSource>(selection.source);
+  ir::torch::Graph graph = read_graph(source);
   give(inputs, graph);
   check_met(inputs);
-  return pick_kernels(lower_to_measure(graph), selection.only);
+  return pick_kernels(lower_to_measure(graph, passes_of(source)), selection.only);
 }
 
 }  // namespace deplo::engine

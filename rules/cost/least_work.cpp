@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "ir/fraction.h"
 #include "ir/hardware/mma.h"
 #include "ir/softmax.h"
 #include "ir/walk.h"
@@ -29,12 +30,23 @@ class Counter {
       if (const auto* s = stmt.as<ir::Loop>()) {
         if (!s->start.is_constant(0) || s->step != 1) continue;
         scope_[s->axis.name] = s->axis.extent;
+        const double outside = fraction_;
+        for (const ir::Stmt& inner : s->body)
+          if (const auto* step = inner.as<ir::SoftmaxSum>()) fraction_ *= fraction_seen(s->body, *step);
         count(s->body);
+        fraction_ = outside;
         scope_.erase(s->axis.name);
       } else if (stmt.as<ir::If>() == nullptr) {
         visit(stmt);
       }
     }
+  }
+
+  /// Of the keys that a mask hides no score is needed.
+  double fraction_seen(const ir::Body& body, const ir::SoftmaxSum& step) const {
+    ir::Ranges ranges;
+    for (const auto& [axis, extent] : scope_) ranges.emplace_back(axis, ir::Interval{0, extent - 1});
+    return ir::fraction_that_holds(ir::seen(body, step.score), ranges);
   }
 
   void visit(const ir::Stmt& stmt) {
@@ -83,7 +95,7 @@ class Counter {
   void add(double times, const std::set<std::string>& axes) {
     for (const auto& [axis, extent] : scope_)
       if (axes.contains(axis)) times *= static_cast<double>(extent);
-    flops_ += times;
+    flops_ += times * fraction_;
   }
 
   /// Whether each dimension is walked by an axis of its own, from its start to its end.
@@ -102,7 +114,7 @@ class Counter {
   std::map<std::string, std::int64_t> scope_;             // axis → extent
   std::map<std::string, std::set<std::string>> depends_;  // value → axes
   std::set<std::string> walked_;
-  double flops_ = 0;
+  double fraction_ = 1, flops_ = 0;
 };
 
 }  // namespace

@@ -178,5 +178,21 @@ TEST(SoftmaxSum, HasAKey) {
   EXPECT_NE(key("acc0, acc1, acc2 <- softmax_sum(in0, 1, in1)"), key("acc0, acc1, acc2 <- softmax_sum(in0, in1, 1)"));
 }
 
+// Half of the keys of a causal attention are hidden: no schedule need compute their scores. Of many, some are tried.
+TEST(SoftmaxSum, CountsTheKeysThatAreSeen) {
+  const auto flops = [](std::int64_t keys, const std::string& condition) {
+    return work(parse(fmt::format(
+                    "=== loop: k ===\ninput x: f32[{0}, {0}]\noutput o: f32[{0}]\nfor a0 in 0..{0}: # free\n"
+                    "  for a1 in 0..{0}: # reduce\n    in0 = load x[a0, a1]\n    v0 = exp(in0)\n"
+                    "    v1:bool = index {1}\n    v2 = select(v1, v0, -inf)\n"
+                    "    acc0, acc1 <- softmax_sum(v2, 1)\n  o[a0] = acc1\n",
+                    keys, condition)))
+        .flops;
+  };
+  EXPECT_EQ(flops(8, "(a1 < (a0 + 1))") / flops(8, "(a1 < 8)"), 36.0 / 64);
+  EXPECT_EQ(flops(8, "((a1 < (a0 + 1)) && (a0 < (a1 + 2)))") / flops(8, "(a1 < 8)"), 15.0 / 64);
+  EXPECT_NEAR(flops(8192, "(a1 < (a0 + 1))") / flops(8192, "(a1 < 8192)"), 0.5, 0.002);
+}
+
 }  // namespace
 }  // namespace deplo::ir

@@ -194,40 +194,14 @@ class Chunks {
 
   // A chunk is left out where its scores are -inf in all rows of the block, because of a mask by positions.
   void skip_masked() {
-    ir::Expr condition = 1;
-    for (const ir::Expr& gate : gates(step_.score)) {
-      const ir::Expr some = may_hold(ir::substitute(gate, {{keys_.axis.name, origin_ + ir::var(chunk_key)}}));
-      if (!some.is_constant(1))
-        condition = condition.is_constant(1) ? some : ir::Expr(ir::ExprOp::land, condition, some);
-    }
+    const ir::Expr seen = ir::seen(keys_.body, step_.score);
+    ir::Expr condition = may_hold(ir::substitute(seen, {{keys_.axis.name, origin_ + ir::var(chunk_key)}}));
     ir::Ranges scope = {{keys_.axis.name, {0, chunk_.axis.extent - 1}}};
     for (const ir::Axis& axis : tile().axes) scope.emplace_back(axis.name, ir::Interval{0, axis.extent - 1});
     condition = ir::simplify(condition, scope);
     if (condition.is_constant(1)) return;
     ir::If visited = {std::move(condition), std::exchange(chunk_.body, {})};
     add(std::move(visited));
-  }
-  // Conditions without which the value is -inf.
-  std::vector<ir::Expr> gates(const ir::Arg& value) const {
-    const ir::Arg masked = -std::numeric_limits<double>::infinity();
-    const auto* name = std::get_if<std::string>(&value);
-    const ir::Stmt* made = nullptr;
-    if (name != nullptr)
-      for (const ir::Stmt& stmt : keys_.body)
-        if (ir::defined(stmt) == *name) made = &stmt;
-    if (made == nullptr) return {};
-    if (const auto* index = made->as<ir::Index>(); index != nullptr && index->type.dtype == ir::DType::boolean)
-      return {index->value};
-    const auto* assign = made->as<ir::Assign>();
-    if (assign == nullptr) return {};
-    std::vector<ir::Expr> result;
-    const auto take = [&](const ir::Arg& arg) {
-      const std::vector<ir::Expr> more = gates(arg);
-      result.insert(result.end(), more.begin(), more.end());
-    };
-    if (assign->op == ir::Op::add || assign->op == ir::Op::logical_and) take(assign->args[0]), take(assign->args[1]);
-    if (assign->op == ir::Op::select && assign->args[2] == masked) take(assign->args[0]);
-    return result;
   }
   // For some row of the block, and some key of the chunk; 1 where that is not known.
   ir::Expr may_hold(const ir::Expr& condition) {

@@ -1,0 +1,11 @@
+// How often a condition holds.
+#pragma once
+#include "ir/expr.h"
+
+namespace deplo::ir {
+
+/// The part of the points at which the condition holds, of all values of its variables. Where these are more than 2^20,
+/// as many values of each are tried, evenly spread. 1 where a variable has no range.
+double fraction_that_holds(const Expr& condition, const Ranges&);
+
+}  // namespace deplo::ir
