@@ -42,6 +42,9 @@ std::string obstacle(const ir::Program& program, const ir::Loop& loop, const Tar
   const std::int64_t threads = ir::count_of(tile, ir::Bind::thread), producers = producers_of(tile.body);
   if (threads % target.warp != 0) return "the block is no whole number of warps";
   if (threads + producers > target.max_threads) return "the block has no room for more threads";
+  // ptxas holds all threads to what the launch deals out, setmaxnreg or not: 112 sums of m64n224k16 do not fit 512.
+  if (thread_values(tile) + other_registers > thread_registers(threads + producers, target))
+    return "more threads leave too few registers for the sums";
   return "";
 }
 
