@@ -56,8 +56,11 @@ std::int64_t draw_extent(const std::string& kernel, std::span<const std::int64_t
 
 // What only moves elements has no arithmetic.
 double operations(const TrailCase& c) {
-  const ir::Work work = ir::work(ir::parse(kernel(c.kernel).text, c.symbols, c.kernel));
-  return std::max(work.flops, work.bytes / 4);
+  const ir::Program loop = ir::parse(kernel(c.kernel).text, c.symbols, c.kernel);
+  bool scores = false;  // which the nest has once for each value, and the work once for all of them
+  ir::for_each(loop.body, [&](const ir::Stmt& stmt) { scores |= stmt.as<ir::SoftmaxSum>() != nullptr; });
+  const ir::Work work = ir::work(loop);
+  return std::max({work.flops, work.bytes / 4, scores ? lane_steps(loop) : 0});
 }
 
 void draw_extents(TrailCase& c, std::span<const std::int64_t> from, double most, Rng& rng) {
