@@ -136,7 +136,7 @@ class OnlineSoftmax {
     for (const ValueId id : sum.outer.below) below.push_back(rewrite(id));
     for (const ValueId id : sum.outer.above) above.push_back(rewrite(id));
     for (const ValueId id : sum.outer.zero_if) zero_if.push_back(rewrite(id));
-    std::ranges::stable_partition(below, [&](ValueId id) { return id == total_; });
+    std::stable_partition(below.begin(), below.end(), [&](ValueId id) { return id == total_; });
     ValueId result = part_of(sum);
     for (const ValueId id : below) result = assign(ir::Op::divide, {result, id});
     for (const ValueId id : above) result = assign(ir::Op::multiply, {result, id});

@@ -66,48 +66,50 @@ class Chunks {
   // The launch: blocks of rows; threads along the rows, and along the keys as along the values.
   void deal_out() {
     const std::string n = tile().axes[sweep_.n].name;
-    const std::int64_t values = tile().axes[sweep_.n].extent, columns = shape_.columns;
-    lanes_ = chunk_lanes(program_, sweep_, shape_.keys, columns, target_);
-    const std::int64_t lanes = lanes_;
-    ir::Axis rows = {ir::fresh_axis(program_), 1, ir::Bind::thread};
-    if (sweep_.m) rows = tile().axes[*sweep_.m];
-    std::erase_if(tile().axes, [&](const ir::Axis& axis) { return axis.name == n || axis.name == rows.name; });
-    tile().axes.push_back(rows);
-    const std::size_t m = tile().axes.size() - 1;
-    for (std::size_t i = 0; i < m; ++i) tile().axes[i].bind = ir::Bind::block;
-    split_into_blocks(program_, m, shape_.rows);
-    const std::string row = tile().axes[m + 1].name;
-    const std::string thread = add_axis(columns, ir::Bind::thread);
-    split_into_registers(program_, m + 1, shape_.fm);
-    row_ = ir::var(row) * shape_.fm;
-    if (shape_.fm > 1) row_ = row_ + ir::var(tile().axes.back().name);
-    const auto deal = [&](std::int64_t elements, std::string& groups, std::string& one) {
-      const std::int64_t vectors = elements / (columns * lanes), each = group(shape_.fm, vectors, target_);
-      groups = add_axis(vectors / each, ir::Bind::reg);
-      one = add_axis(each, ir::Bind::reg);
-      return position({{groups, each * columns * lanes}, {one, columns * lanes}, {thread, lanes}});
-    };
+    const std::int64_t values = tile().axes[sweep_.n].extent;
+    lanes_ = chunk_lanes(program_, sweep_, shape_.keys, shape_.columns, target_);
+    deal_rows(n);
     std::string value_register, key_register;
     ir::Expr value = deal(values, value_groups_, value_register);
     if (in_registers()) {
       key_ = deal(shape_.keys, key_groups_, key_register);
     } else if (!shape_.dots) {
-      const std::int64_t each = group(shape_.fm, shape_.keys / lanes, target_);
-      groups_ = shape_.keys / lanes / each;
-      key_ = ir::var(key_group) * (each * lanes) + position({{add_axis(each, ir::Bind::reg), lanes}});
+      const std::int64_t each = group(shape_.fm, shape_.keys / lanes_, target_);
+      groups_ = shape_.keys / lanes_ / each;
+      key_ = ir::var(key_group) * (each * lanes_) + position({{add_axis(each, ir::Bind::reg), lanes_}});
     }
-    if (lane_ = add_axis(lanes, ir::Bind::vector); !lane_.empty()) {
+    if (lane_ = add_axis(lanes_, ir::Bind::vector); !lane_.empty()) {
       value = value + ir::var(lane_);
       key_ = key_ + ir::var(lane_);
-      over_.push_back(lane_);
     }
-    if (in_registers())
-      for (const std::string& axis : {key_groups_, key_register, thread})
-        if (!axis.empty()) over_.push_back(axis);
-    threads_ = !thread.empty();
+    for (const std::string& axis : {lane_, key_groups_, key_register, thread_})
+      if (!axis.empty()) over_.push_back(axis);
     ir::substitute_axes(program_, {{n, value}});
     keys_ = *tile().body[sweep_.at].as<ir::Loop>();
     for (const ir::Axis& axis : tile().axes) names_.insert(axis.name);
+  }
+
+  // The last axis becomes the rows of blocks, threads and registers; the axis n goes, all others are blocks.
+  void deal_rows(const std::string& n) {
+    ir::Axis rows = {ir::fresh_axis(program_), 1, ir::Bind::thread};
+    if (sweep_.m) rows = tile().axes[*sweep_.m];
+    std::erase_if(tile().axes, [&](const ir::Axis& axis) { return axis.name == n || axis.name == rows.name; });
+    const std::size_t m = tile().axes.size();
+    for (ir::Axis& axis : tile().axes) axis.bind = ir::Bind::block;
+    tile().axes.push_back(rows);
+    split_into_blocks(program_, m, shape_.rows);
+    row_ = ir::var(tile().axes[m + 1].name) * shape_.fm;
+    thread_ = add_axis(shape_.columns, ir::Bind::thread);
+    split_into_registers(program_, m + 1, shape_.fm);
+    if (shape_.fm > 1) row_ = row_ + ir::var(tile().axes.back().name);
+  }
+
+  // Elements of a row: lanes, threads, registers of one loop, and groups of these.
+  ir::Expr deal(std::int64_t elements, std::string& groups, std::string& one) {
+    const std::int64_t step = shape_.columns * lanes_, each = group(shape_.fm, elements / step, target_);
+    groups = add_axis(elements / step / each, ir::Bind::reg);
+    one = add_axis(each, ir::Bind::reg);
+    return position({{groups, each * step}, {one, step}, {thread_, lanes_}});
   }
 
   ir::Loop chunk_loop() {
@@ -138,9 +140,9 @@ class Chunks {
     combine(sum, ir::Op::add);
     add_counts(sum);
     if (!has_weights()) return;
-    if (threads_) add(ir::Sync{});
+    if (!thread_.empty()) add(ir::Sync{});
     add(ir::Write{probabilities_.buffer, {row_, ir::var(chunk_key)}, part});
-    if (threads_) add(ir::Sync{});
+    if (!thread_.empty()) add(ir::Sync{});
     add_weighted();
   }
 
@@ -347,15 +349,14 @@ class Chunks {
   ir::Loop keys_, chunk_;
   ir::SoftmaxSum step_;
   ir::Smem probabilities_;
-  std::vector<std::pair<ir::Load, ir::Load>> staged_;  // before and after
-  std::vector<std::string> over_;                      // axes along which a row's keys lie
-  std::string key_groups_, value_groups_, lane_;       // axes of the tile
-  std::string dot_, group_, weighted_;                 // of loops
+  std::vector<std::pair<ir::Load, ir::Load>> staged_;      // before and after
+  std::vector<std::string> over_;                          // axes along which a row's keys lie
+  std::string key_groups_, value_groups_, lane_, thread_;  // axes of the tile
+  std::string dot_, group_, weighted_;                     // of loops
   std::string bound_, factor_;
   std::int64_t lanes_ = 1, groups_ = 1;
   ir::Body* to_ = &chunk_.body;              // where statements are added
   ir::Expr key_ = 0, origin_ = 0, row_ = 0;  // in the chunk; the chunk's first key; in the block
-  bool threads_ = false;                     // several share a row
 };
 
 }  // namespace
