@@ -23,6 +23,9 @@ std::int64_t thread_registers(std::int64_t threads, const Target&, std::int64_t 
 /// of the thread and the block (4), loop counters and bounds (4), offsets into two staged slabs (2), four elements on
 /// their way to shared memory and their addresses (8).
 inline constexpr std::int64_t other_registers = 24;
+/// The same beside the sums of warpgroups, which ptxas cannot spill: with 48 of them it takes 74 registers (NVRTC 13.0),
+/// and it gives up on 56 where there are 80. A few more are for other epilogues.
+inline constexpr std::int64_t other_registers_of_warpgroups = 32;
 /// An estimate of what a thread of a GPU needs for fm x fn accumulators.
 std::int64_t register_tile_registers(std::int64_t fm, std::int64_t fn);
 /// The same for so many accumulators with as few operands as a square tile of them reads.

@@ -53,7 +53,8 @@ bool fits(const Block& part, std::int64_t threads, const Atom& atom, std::int64_
   const std::int64_t rows = atom.a_matrices() * (part.m / atom.m);
   const std::int64_t operands = atom.of_warpgroup() ? rows * made : rows + atom.b_matrices() * (part.n / atom.n);
   return threads <= target.max_threads && sums <= target.register_floats &&
-         sums + operands + other_registers <= thread_registers(threads, target);
+         sums + operands + (atom.of_warpgroup() ? other_registers_of_warpgroups : other_registers) <=
+             thread_registers(threads, target);
 }
 
 using Grid = std::pair<std::int64_t, std::int64_t>;  // of warps

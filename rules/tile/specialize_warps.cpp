@@ -43,7 +43,8 @@ std::string obstacle(const ir::Program& program, const ir::Loop& loop, const Tar
   if (threads % target.warp != 0) return "the block is no whole number of warps";
   if (threads + producers > target.max_threads) return "the block has no room for more threads";
   // ptxas holds all threads to what the launch deals out, setmaxnreg or not: 112 sums of m64n224k16 do not fit 512.
-  if (thread_values(tile) + other_registers > thread_registers(threads + producers, target))
+  const std::int64_t others = multiplies_by_warpgroups(tile.body) ? other_registers_of_warpgroups : other_registers;
+  if (thread_values(tile) + others > thread_registers(threads + producers, target))
     return "more threads leave too few registers for the sums";
   return "";
 }
