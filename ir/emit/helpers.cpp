@@ -198,7 +198,6 @@ std::string tma_multicast(int rank) {
       inlined, rank, of.parameters, of.places, of.values);
 }
 
-// OpenCL 1.2 adds integers only.
 // Four rounds that deal two halves out like cards turn 16 rows of 16 (Stone, Parallel Processing with the Perfect
 // Shuffle, IEEE Trans. Computers C-20, 1971).
 constexpr const char* copy_transposed = R"(float16 simd_deal(const float8 low, const float8 high) {
@@ -229,6 +228,7 @@ constexpr const char* bf16_dot = R"(float16 bf16_dot(float16 sum, const uint pai
 }
 )";
 
+// OpenCL 1.2 adds integers only.
 constexpr const char* atomic_add_float = R"(void atomic_add_float(volatile __global float* sum, const float value) {
   volatile __global int* bits = (volatile __global int*)sum;
   int seen, found = *bits;

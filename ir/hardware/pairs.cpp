@@ -6,17 +6,18 @@
 
 namespace deplo::ir {
 
-std::vector<Expr> CopyPairs::next() const {
-  std::vector<Expr> result = at;
-  result[static_cast<std::size_t>(dim)] = result[static_cast<std::size_t>(dim)] + 1;
-  return result;
+namespace {
+
+std::vector<Expr> further(std::vector<Expr> at, int dim, int by) {
+  Expr& along = at[static_cast<std::size_t>(dim)];
+  along = along + by;
+  return at;
 }
 
-std::vector<Expr> CopyTransposed::row(int j) const {
-  std::vector<Expr> result = at;
-  result[static_cast<std::size_t>(dim)] = result[static_cast<std::size_t>(dim)] + j;
-  return result;
-}
+}  // namespace
+
+std::vector<Expr> CopyPairs::next() const { return further(at, dim, 1); }
+std::vector<Expr> CopyTransposed::row(int j) const { return further(at, dim, j); }
 
 namespace pairs {
 namespace {

@@ -111,7 +111,7 @@ void Roundings::compute(const Computation& c, Lanes& lanes) {
   }
   if (c.scales) {
     const double factor = std::abs(args[1]);
-    rounding.terms = rounding.terms * factor + (factor > 0 ? std::abs(result) / factor : 0) * errors[1] + own;
+    rounding.terms = rounding.terms * factor + std::abs(args[0]) * errors[1] + own;
     rounding.squares *= factor * factor;
     rounding.error = rounding.terms + std::sqrt(rounding.squares);
     return;

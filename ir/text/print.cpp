@@ -289,20 +289,16 @@ class Printer {
     integer(", part=", s.part);
     out.append(", atom=").append(s.atom).append(")\n");
   }
-  void statement(const CopyPairs& s, int) {
-    out += "CopyPairs(";
+  template <class S>
+  void copy(const char* word, const S& s) {
+    out += word;
     access(s.buffer, s.index);
     out += ", ";
     access(s.source, s.at);
     integer(", dim=", s.dim, ")\n");
   }
-  void statement(const CopyTransposed& s, int) {
-    out += "CopyTransposed(";
-    access(s.buffer, s.index);
-    out += ", ";
-    access(s.source, s.at);
-    integer(", dim=", s.dim, ")\n");
-  }
+  void statement(const CopyPairs& s, int) { copy("CopyPairs(", s); }
+  void statement(const CopyTransposed& s, int) { copy("CopyTransposed(", s); }
   void statement(const DotPairs& s, int) {
     out.append("DotPairs(").append(s.acc).append(" <- ");
     access(s.a, s.at_a);

@@ -32,7 +32,7 @@ std::string refuse(const Fusion&, const LoopOp& merged, const LoopOp& producer, 
 
 /// From so many bytes of scores on an attention is one kernel by itself. Below, the scores of three kernels stay in the
 /// caches, and each of the three has a schedule of its own: on two cores of an EPYC with 32 heads of 512 x 512 scores
-/// they took 0.7 of the one kernel's time, with 8 of 2048 x 2048 more (docs/performance.md, "Attention").
+/// they took 0.6 to 0.8 of the one kernel's time, with 8 of 2048 x 2048 more (docs/performance.md, "Attention").
 inline constexpr double least_scores = 64 << 20;
 /// May it be expected that an attention takes less time as one kernel than with these scores in memory? Of 16 bits it
 /// does not: tensor cores, and dot products on CPUs, multiply in kernels that hold one product.

@@ -126,14 +126,6 @@ ir::Program without_slab(ir::Program program, const ir::Stage& stage) {
   return program;
 }
 
-// The sum of each axis times its step; "" is no axis.
-ir::Expr position(std::initializer_list<std::pair<std::string, std::int64_t>> steps) {
-  ir::Expr sum = 0;
-  for (const auto& [axis, step] : steps)
-    if (!axis.empty()) sum = sum + ir::var(axis) * step;
-  return sum;
-}
-
 ir::Program with_products(ir::Program program, const Atom& atom, std::int64_t rows, std::int64_t columns) {
   using namespace ir::mma;
   const auto matmul = find_matmul(program);

@@ -4,15 +4,16 @@
 //     for a3 in 0..512: # reduce
 //       for a4 in 0..64: # reduce { … q[a0, a1, a4] … k[a0, a3, a4] … acc0 <- … }
 //       acc1, acc2, acc3 <- softmax_sum(acc0, 1, v[a0, a3, a2])
-//     → Tile(axes=(a0:8=BLOCK, a1:8=BLOCK, a5:8=THREAD, a6:8=REG, a7:2=REG, a8:2=REG, …, a9:16=VECTOR)):
-//         Smem p_smem[64, 64] (f32)
-//         for a3 in 0..8: # free
-//           k_smem = Stage(k, …, slab=(s0:64@2, s1:64@1))
-//           for a4 in 0..64: # reduce { … acc0 <- … }                 scores of the chunk, in registers
-//           acc4 <- maximum(acc4, acc0)   Combine(acc4, …)            the greatest of a row
-//           … v5 = exp(…)   p_smem[…] = v5                            as shared memory has them for the values
+//     → Tile(axes=(a0:8=BLOCK, a1:4=BLOCK, a5:16=THREAD, a6:8=REG, a7:2=REG, a8:2=REG, a9:2=REG, a10:16=VECTOR)):
+//         Smem p_smem[128, 256] (f32)
+//         for a3 in 0..2: # free
+//           k_smem = Stage(k, …, slab=(s0:64@2, s1:256@1)) panel=32
+//           for a11 in 0..8: # free { for a4 in 0..64: # reduce { … acc0 <- … }   p_smem[…] = acc0 }
+//           for a12 in 0..16: # reduce { … acc4 <- maximum(acc4, …) }   Combine(acc4, …)     the greatest of a row
+//           for a13 in 0..16: # reduce { … v5 = exp(…)   p_smem[…] = v5 }
 //           acc3 <- scale(acc3, v4)
-//           for a10 in 0..64: # reduce { … p_smem[…, a10] … v[a0, ((a3 * 64) + a10), …] … acc3 <- … }
+//           for a14 in 0..256: # reduce { … p_smem[…, a14] … v[a0, ((a3 * 256) + a14), …] … acc3 <- … }
+// On GPUs scores stay in registers up to their exponentials, which the threads of a row exchange.
 // `keys=0`: one key after the other, by the steps of ir/softmax.h. Dao, FlashAttention-2, arXiv 2307.08691, has the
 // order of the loops: a block keeps its rows, and the keys pass by.
 #include <algorithm>
@@ -52,17 +53,12 @@ class Steps {
           result.push_back(std::move(found->second));
       if (ir::Body* inner = ir::inner_body(body[i])) expand(*inner);
       if (const auto* step = body[i].as<ir::SoftmaxSum>())
-        std::ranges::move(ir::steps(*step, [&] { return fresh(); }), std::back_inserter(result));
+        std::ranges::move(ir::steps(*step, [&] { return fresh_name(names_, "v"); }), std::back_inserter(result));
       else
         result.push_back(std::move(body[i]));
     }
     body = std::move(result);
   }
-  std::string fresh() {
-    for (int n = 0;; ++n)
-      if (std::string name = "v" + std::to_string(n); names_.insert(name).second) return name;
-  }
-
   ir::Program program_;
   std::set<std::string, std::less<>> names_;
   std::vector<ir::AccumulatorStart> starts_;
@@ -90,6 +86,7 @@ class Choices {
     std::vector<Value> result;
     const std::int64_t lanes = std::min(target_.vector_lanes, values_);
     // On CPUs what a row's chunk costs beside its sums, an exponential and two sums over lanes, is the less the longer.
+    // On CPUs what a row's chunk costs beside its sums is the less the longer (docs/performance.md, "Attention").
     const std::vector<Value> sizes = target_.cpu ? options({256, 128, 512, 64, 32, 16, 8}, 1, extent_)
                                                  : options({64, 128, 32, 256, 16, 8}, 1, extent_);
     for (const Value& size : sizes) {

@@ -237,9 +237,7 @@ ir::Program apply(ir::Program program, const Target& target, const Pins& pins) {
   std::optional<std::size_t> last;
   for (Plan& plan : plans) {
     if (!pins.on_off(plan.stage.source).value_or(false)) continue;
-    plan.stage.buffer = plan.stage.source + "_smem";
-    for (int n = 1; !names.insert(plan.stage.buffer).second; ++n)
-      plan.stage.buffer = plan.stage.source + "_smem" + std::to_string(n);
+    plan.stage.buffer = slab_name(names, plan.stage.source);
     ir::Body& region = body_of(tile_of(program), plan.loop);
     redirect_loads(region, plan);
     if (plan.loop != last) at = 0;

@@ -281,6 +281,23 @@ Names names_of(const ir::Program& program) {
   return names;
 }
 
+std::string fresh_name(Names& names, const std::string& stem, int n) {
+  for (;; ++n)
+    if (std::string name = stem + std::to_string(n); names.insert(name).second) return name;
+}
+
+std::string slab_name(Names& names, const std::string& source) {
+  std::string name = source + "_smem";
+  return names.insert(name).second ? name : fresh_name(names, name, 1);
+}
+
+ir::Expr position(std::initializer_list<std::pair<std::string, std::int64_t>> steps) {
+  ir::Expr sum = 0;
+  for (const auto& [axis, step] : steps)
+    if (!axis.empty()) sum = sum + ir::var(axis) * step;
+  return sum;
+}
+
 const ir::Loop* products_loop(const ir::Body& body) {
   const ir::Loop* found = nullptr;
   ir::for_each(body, [&](const ir::Stmt& stmt) {

@@ -1,10 +1,12 @@
 // What several tile rules look at.
 #pragma once
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ir/program.h"
@@ -39,6 +41,11 @@ bool loads(const ir::Body&, const std::string& buffer);
 bool is_scalar(const ir::Stmt&);
 /// The names that a new value or buffer must differ from.
 std::set<std::string, std::less<>> names_of(const ir::Program&);
+/// One that is new to `names`, which it joins: v0, v1, … and, of a slab of x, x_smem, x_smem1, …
+std::string fresh_name(std::set<std::string, std::less<>>& names, const std::string& stem, int n = 0);
+std::string slab_name(std::set<std::string, std::less<>>& names, const std::string& source);
+/// The sum of each axis times its step; "" is no axis.
+ir::Expr position(std::initializer_list<std::pair<std::string, std::int64_t>> steps);
 
 /// A reduce loop that sums products of two values, one that walks the tile's last thread axis (n), one the thread axis
 /// before it (m).

@@ -15,8 +15,8 @@ namespace {
 constexpr const char *score_key = "key of a score", *weight_key = "key of a weight", *chunk_key = "key in the chunk",
                      *dot_key = "key of a dot product", *key_group = "group of keys";
 
-// Registers of sums that one loop fills, of so many for each row: with more of them, or of what they are made of, a
-// thread has none left.
+// Registers of sums that one loop fills, of so many for each row. A fourth is for what they are made of: 8 rows of two
+// vectors, as register_tile's 8 x 32, of the 24 that a CPU's thread has for sums.
 std::int64_t group(std::int64_t fm, std::int64_t vectors, const Target& target) {
   const std::int64_t most = std::max<std::int64_t>(1, (register_budget(target) * 3 / 4) / fm);
   return divisors(vectors, 1, std::min(most, vectors)).back();
@@ -45,24 +45,13 @@ class Chunks {
  private:
   ir::Tile& tile() { return tile_of(program_); }
 
-  std::string fresh(const std::string& stem) {
-    for (int n = 0;; ++n)
-      if (std::string name = stem + std::to_string(n); names_.insert(name).second) return name;
-  }
+  std::string fresh(const std::string& stem) { return fresh_name(names_, stem); }
   std::string add_axis(std::int64_t extent, ir::Bind bind) {
     if (extent == 1) return "";
     std::string name = ir::fresh_axis(program_);
     tile().axes.push_back({name, extent, bind});
     return name;
   }
-  // The sum of each axis times its step; "" is no axis.
-  static ir::Expr position(std::initializer_list<std::pair<std::string, std::int64_t>> steps) {
-    ir::Expr sum = 0;
-    for (const auto& [axis, step] : steps)
-      if (!axis.empty()) sum = sum + ir::var(axis) * step;
-    return sum;
-  }
-
   // The launch: blocks of rows; threads along the rows, and along the keys as along the values.
   void deal_out() {
     const std::string n = tile().axes[sweep_.n].name;
@@ -116,7 +105,8 @@ class Chunks {
     const std::int64_t extent = keys_.axis.extent, keys = shape_.keys;
     origin_ = shifted_origin(keys_.axis.name, keys, extent);
     chunk_ = {{keys_.axis.name, ceil_div(extent, keys), ir::Bind::free}, 0, 1, 1, {}};
-    if (has_weights() || !in_registers()) probabilities_ = {slab_name("p"), ir::DType::f32, {shape_.rows, shape_.keys}};
+    if (has_weights() || !in_registers())
+      probabilities_ = {slab_name(names_, "p"), ir::DType::f32, {shape_.rows, shape_.keys}};
     in_registers() ? chunk_in_registers() : chunk_in_memory();
     skip_masked();
     return std::move(chunk_);
@@ -297,7 +287,7 @@ class Chunks {
     for (const ir::Load* load : key_loads(keys_, sweep_)) {
       if (lies_along_keys(program_, *load, keys_.axis.name)) continue;
       KeySlab slab = *find_key_slab(program_, sweep_, *load, target_);
-      slab.stage.buffer = slab_name(load->buffer);
+      slab.stage.buffer = slab_name(names_, load->buffer);
       slab.stage.origin[static_cast<std::size_t>(slab.stage.slab.back().dim)] = origin_;
       slab.stage.slab.back().extent = shape_.keys;
       slab.stage.panel = groups_ > 1 ? shape_.keys / groups_ : 0;  // what one loop reads lies together
@@ -317,11 +307,6 @@ class Chunks {
         if (before.dst == load->dst) *load = after;
     });
     return scores;
-  }
-  std::string slab_name(const std::string& source) {
-    std::string name = source + "_smem";
-    for (int n = 1; !names_.insert(name).second; ++n) name = source + "_smem" + std::to_string(n);
-    return name;
   }
 
   // Sums with weights: a contraction over the chunk, of what all threads of a row have made, from shared memory.
