@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "core/target.h"
 #include "ir/walk.h"
@@ -263,26 +264,31 @@ std::string find_product(const Tile& tile, const Loop& loop, Product& product) {
 
 std::vector<std::string> find_products(const Program& program, Operands operands) {
   std::vector<std::string> found;
-  const auto is_operand = [&](const Body& body, const Arg& arg) {
-    const auto* value = std::get_if<std::string>(&arg);
-    const Stmt* stmt = value == nullptr ? nullptr : definition(body, *value);
-    if (stmt == nullptr) return false;
-    const auto* load = stmt->as<Load>();
-    const Buffer* buffer = load == nullptr ? nullptr : program.find(load->buffer);
-    const std::optional<DType> dtype = buffer != nullptr ? buffer->dtype : rounded_by(*stmt);
-    return dtype && takes(operands, *dtype);
-  };
   for_each(program.body, [&](const Stmt& stmt) {
     const Body* body = inner_body(stmt);
     if (body == nullptr) return;
+    std::map<std::string, const Stmt*, std::less<>> made;  // in the body: unrolled ones are long
+    for (const Stmt& inner : *body) made.emplace(defined(inner), &inner);
+    const auto maker = [&](const Arg& arg) {
+      const auto* value = std::get_if<std::string>(&arg);
+      const auto at = value == nullptr ? made.end() : made.find(*value);
+      return at == made.end() ? nullptr : at->second;
+    };
+    const auto is_operand = [&](const Arg& arg) {
+      const Stmt* const by = maker(arg);
+      if (by == nullptr) return false;
+      const auto* load = by->as<Load>();
+      const Buffer* buffer = load == nullptr ? nullptr : program.find(load->buffer);
+      const std::optional<DType> dtype = buffer != nullptr ? buffer->dtype : rounded_by(*by);
+      return dtype && takes(operands, *dtype);
+    };
     for (const Stmt& inner : *body) {
       const auto* sum = inner.as<Accum>();
-      if (sum == nullptr || sum->op != Op::add) continue;
-      for (const Stmt& other : *body)
-        if (const auto* times = other.as<Assign>();
-            times != nullptr && times->op == Op::multiply && sum->args.front() == Arg(times->dst) &&
-            times->args[0] != times->args[1] && is_operand(*body, times->args[0]) && is_operand(*body, times->args[1]))
-          found.push_back(times->dst);
+      const Stmt* const by = sum == nullptr || sum->op != Op::add ? nullptr : maker(sum->args.front());
+      const auto* times = by == nullptr ? nullptr : by->as<Assign>();
+      if (times != nullptr && times->op == Op::multiply && times->args[0] != times->args[1] &&
+          is_operand(times->args[0]) && is_operand(times->args[1]))
+        found.push_back(times->dst);
     }
   });
   return found;

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/text/match.h"
+#include "ir/hardware/mma.h"
 #include "ir/interpret/statements.h"
 #include "ir/simplify/simplify_impl.h"
 #include "ir/text/constant.h"
@@ -34,6 +35,8 @@ Compiler::Compiler(Machine& m, const Program& p, const FreeValues* values, const
       fail("expected one stride, not negative, per dimension of " + b.name);
     static_cast<Layout&>(machine.global.buffers.emplace_back()) = {b.name, b.shape, b.strides, b.dtype};
   }
+  if (p.allow_tf32)
+    for (std::string& product : mma::find_products(p, mma::Operands::tf32)) tf32_products.insert(std::move(product));
   if (limits.blocks > 0) machine.most_blocks = limits.blocks;
   machine.seed = limits.seed;
   if (program.level != Level::kernel) starts_ = accumulator_starts(program.body);

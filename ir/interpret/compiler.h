@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,7 +27,8 @@ class Compiler {
   std::vector<std::string> loops;  // around the statement
   bool opens_group = false;        // a Stage: it is the first of those that are waited for together
   std::vector<const TmaDescriptor*> descriptors;
-  bool producing = false;  // inside a Produce
+  bool producing = false;                            // inside a Produce
+  std::set<std::string, std::less<>> tf32_products;  // whose factors may be rounded
 
   const Stmt& statement() const { return *at_; }
   [[noreturn]] void fail(const std::string& what) const;

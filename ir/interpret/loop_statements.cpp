@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "ir/hardware/mma.h"
 #include "ir/interpret/statements.h"
 #include "ir/softmax.h"
 #include "ir/walk.h"
@@ -223,7 +222,7 @@ void compile(Compiler& c, const ir::Index& s) {
 
 void compile(Compiler& c, const Assign& s) {
   Computation run = computation(c, s.dst, s.type, s.op, s.args, false);
-  run.tf32 = c.program.allow_tf32 && std::ranges::count(mma::find_products(c.program, mma::Operands::tf32), s.dst) > 0;
+  run.tf32 = c.tf32_products.contains(s.dst);
   c.emit(RunComputation{std::move(run)});
 }
 void compile(Compiler& c, const Accum& s) { c.emit(RunComputation{computation(c, s.dst, s.type, s.op, s.args, true)}); }
