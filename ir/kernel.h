@@ -19,6 +19,9 @@ struct Smem {
   DType dtype = DType::f32;
   std::vector<std::int64_t> shape;
   std::int64_t align = 16;  // bytes; the widest access of a thread, more where TMA asks for it
+  /// Tile IR: the threads of a warp keep its elements in registers, as operand a of matrix instructions (mma.h). A thread
+  /// writes those that it has of each fragment, and the warp reads the rows that it wrote. No memory is taken.
+  bool registers = false;
   static constexpr Levels levels = Levels::tile_and_kernel;
   static void parts(auto& s, auto& see) { see(Use::declares, s.buffer); }
   bool operator==(const Smem&) const = default;

@@ -1,6 +1,7 @@
 // The statements of Loop IR, which Tile and Kernel IR have too.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -17,7 +18,7 @@ struct Stmt;  // stmt.h
 using Body = std::vector<Stmt>;
 using Arg = std::variant<std::string, double>;  // an SSA value or a constant
 
-/// for v = start; v < axis.extent; v += step. `unroll`: 1 none, 0 full, n by n.
+/// for v = start; v < min(axis.extent, end); v += step. `unroll`: 1 none, 0 full, n by n.
 /// A StridedLoop in the text is a Loop whose start is not 0 or whose step is not 1.
 struct Loop {
   Axis axis;
@@ -29,10 +30,12 @@ struct Loop {
   std::string atom = {};  // Tile IR: the matrix instruction that executes it (mma.h); "": none
   /// Tile IR: so many threads beside the block's fill the slots of its Stages, ahead of the others; 0: none.
   std::int64_t producers = 0;
-  bool pairs = false;  // Tile IR: two turns at once, by dot products of pairs (hardware/pairs.h)
+  bool pairs = false;            // Tile IR: two turns at once, by dot products of pairs (hardware/pairs.h)
+  std::optional<Expr> end = {};  // Tile and Kernel IR: where it ends at the latest, as a causal mask has it
   static constexpr Levels levels = Levels::all;
   static void parts(auto& s, auto& see) {
     see(s.start);
+    if (s.end) see(*s.end);
     if (!s.per.empty()) see(Use::axis, s.per);
     see(s.axis), see(s.body);
   }

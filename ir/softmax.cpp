@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "ir/hardware/float16.h"
 #include "ir/walk.h"
 
 namespace deplo::ir {
@@ -22,6 +23,18 @@ Expr seen(const Body& body, const Arg& score) {
   if (assign->op == Op::add || assign->op == Op::logical_and) return both(seen(body, args[0]), seen(body, args[1]));
   const bool masks = assign->op == Op::select && args[2] == Arg(-std::numeric_limits<double>::infinity());
   return masks ? both(seen(body, args[0]), seen(body, args[1])) : 1;
+}
+
+DType exponential_type(const Program& program, const Arg& weight) {
+  const auto* name = std::get_if<std::string>(&weight);
+  DType result = DType::f32;
+  for_each(program.body, [&](const Stmt& stmt) {
+    const auto* load = stmt.as<Load>();
+    if (name == nullptr || load == nullptr || load->dst != *name) return;
+    const Buffer* source = program.find(load->buffer);
+    if (source != nullptr && is_float16(source->dtype)) result = source->dtype;
+  });
+  return result;
 }
 
 Stmt opening(const SoftmaxSum& s) {

@@ -3,7 +3,7 @@
 #include <functional>
 #include <string>
 
-#include "ir/stmt.h"
+#include "ir/program.h"
 
 namespace deplo::ir {
 
@@ -18,6 +18,10 @@ inline double operations_of_sum(const Arg& weight) { return weight == Arg(1.0) ?
 /// The condition on positions without which the score that the loop's body makes is -inf, such as a causal mask; 1 where
 /// there is none.
 Expr seen(const Body&, const Arg& score);
+
+/// What the exponential that a weight is multiplied by may be rounded to: the type of the weight's elements in memory where
+/// that has 16 bits, as in PyTorch, else f32.
+DType exponential_type(const Program&, const Arg& weight);
 
 /// Before the first step: an Accum that changes nothing, so that the maximum starts there and may be read.
 Stmt opening(const SoftmaxSum&);

@@ -135,6 +135,7 @@ class Counter {
     ranges_.emplace_back(s.axis.name, Interval{low, s.axis.extent - 1});
     around_.push_back({s.axis.name, trips, s.axis.bind == Bind::reduce});
     const double outside = fraction_;
+    if (s.end) fraction_ *= fraction_that_holds(simplify(less(var(s.axis.name), *s.end), ranges_), ranges_);
     for (const Stmt& stmt : s.body)
       if (const auto* sum = stmt.as<SoftmaxSum>()) fraction_ *= fraction_that_holds(seen(s.body, sum->score), ranges_);
     count(s.body);

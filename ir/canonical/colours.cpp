@@ -67,7 +67,8 @@ Colour SymbolColours::describe(const Stmt& stmt) const {
       [&](const Loop& s) {
         Colour c = mix(static_cast<Colour>(s.axis.extent), static_cast<Colour>(s.axis.bind));
         c = mix(mix(c, static_cast<Colour>(s.step)), static_cast<Colour>(s.unroll));
-        return mix(c, expression(s.start));
+        c = mix(c, expression(s.start));
+        return s.end ? mix(c, expression(*s.end)) : c;
       },
       [&](const If& s) { return mix(3, expression(s.condition)); },
       [&](const Load& s) { return mix(mix(4, type(s.type)), mix(at(s.buffer), indices(s.index))); },

@@ -152,7 +152,8 @@ void Emitter::emit(const Loop& s) {
   const bool hide = hide_bounds_ && !has_loop(s.body) && !has_sync(s.body);
   const std::string step =
       s.step == 1 ? fmt::format("{}++", s.axis.name) : fmt::format("{} += {}", s.axis.name, s.step);
-  print("for ({0} {1} = {2}; {1} < {3}{4}; {5}) {{", spell_.index_type, s.axis.name, code(s.start), s.axis.extent,
+  const Expr end = s.end ? simplify(min(s.axis.extent, *s.end), ranges_) : Expr(s.axis.extent);
+  print("for ({0} {1} = {2}; {1} < {3}{4}; {5}) {{", spell_.index_type, s.axis.name, code(s.start), code(end),
         hide ? " + zero" : "", step);
   ++indent_;
   ranges_.emplace_back(s.axis.name, range_of(s));

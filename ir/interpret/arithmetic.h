@@ -15,7 +15,7 @@ struct Computation {
   int lanes;
   bool accumulates;
   std::vector<Operand> args;
-  bool tf32 = false;    // a product whose factors may be rounded to that before
+  double factors = 0;   // of a product: by how much of it roundings of its factors may move it, each on its own
   bool scales = false;  // multiplies a sum: each of its terms
 };
 

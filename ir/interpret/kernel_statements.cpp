@@ -263,7 +263,8 @@ int known_barrier(const Compiler& c, const std::string& name) {
 }  // namespace
 
 void compile(Compiler& c, const Smem& s) {
-  c.declare_shared(s.buffer, s.dtype, s.shape, element_count(s.shape), s.align);
+  c.declare_shared(s.buffer, s.dtype, s.shape, s.registers ? 0 : element_count(s.shape), s.align);
+  c.machine.shared.buffers.back().of_warps = s.registers;
 }
 
 void compile(Compiler& c, const Init& s) {

@@ -2,8 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 
 #include "core/error.h"
+#include "ir/hardware/float16.h"
 #include "ir/interpret/statements.h"
 #include "ir/softmax.h"
 #include "ir/walk.h"
@@ -15,10 +18,12 @@ struct RunLoop {
   int variable;
   Index start;
   std::int64_t extent, step;
+  std::optional<Index> end;
   Code body;
 
   void operator()(Machine& m, Mask mask) {
-    for (std::int64_t v = m.lanes.scalar(start); v < extent;) {
+    const std::int64_t stop = end ? std::min(extent, m.lanes.scalar(*end)) : extent;
+    for (std::int64_t v = m.lanes.scalar(start); v < stop;) {
       m.lanes.variables[static_cast<std::size_t>(variable)].scalar = v;
       m.execute(body, mask);
       if (__builtin_add_overflow(v, step, &v)) break;
@@ -183,6 +188,9 @@ void compile(Compiler& c, const Loop& s) {
     start.constant = value->second;
     extent = std::min(extent, value->second + 1);
   }
+  std::optional<Index> end;
+  if (s.end) end = c.index(*s.end);
+  if (end && (end->varies || start.varies)) c.fail("expected an end that all threads share");
   const int variable = c.variable(start.varies);
   if (start.varies) {
     const auto lanes = static_cast<std::size_t>(c.machine.lanes.count);
@@ -191,7 +199,7 @@ void compile(Compiler& c, const Loop& s) {
         RunStridedLoop{variable, std::move(start), extent, s.step, std::move(body), std::vector<std::uint8_t>(lanes)});
   } else {
     Code body = c.code_of(s, variable);
-    c.emit(RunLoop{variable, std::move(start), extent, s.step, std::move(body)});
+    c.emit(RunLoop{variable, std::move(start), extent, s.step, std::move(end), std::move(body)});
   }
 }
 
@@ -222,7 +230,7 @@ void compile(Compiler& c, const ir::Index& s) {
 
 void compile(Compiler& c, const Assign& s) {
   Computation run = computation(c, s.dst, s.type, s.op, s.args, false);
-  run.tf32 = c.tf32_products.contains(s.dst);
+  if (c.tf32_products.contains(s.dst)) run.factors = std::sqrt(2) * tf32_roundoff;  // two roundings
   c.emit(RunComputation{std::move(run)});
 }
 void compile(Compiler& c, const Accum& s) { c.emit(RunComputation{computation(c, s.dst, s.type, s.op, s.args, true)}); }
@@ -239,9 +247,11 @@ void compile(Compiler& c, const SoftmaxSum& s) {
   compile(c, *opening(s).as<Accum>());
   const Body body = steps(s, [&] { return fmt::format("{} step {}", s.maximum, next++); });
   for (const Stmt& step : body)
-    if (const auto* assign = step.as<Assign>())
-      compile(c, *assign);
-    else if (const auto* scale = step.as<Scale>())
+    if (const auto* assign = step.as<Assign>()) {
+      Computation run = computation(c, assign->dst, assign->type, assign->op, assign->args, false);
+      if (assign->op == Op::multiply) run.factors = unit_roundoff(exponential_type(c.program, assign->args[1]));
+      c.emit(RunComputation{std::move(run)});
+    } else if (const auto* scale = step.as<Scale>())
       compile(c, *scale);
     else
       compile(c, *step.as<Accum>());

@@ -2,8 +2,8 @@
 // (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.3). An operation takes over the errors of
 // its operands, as far as they move its result, and adds its own rounding. The roundings of the additions of a long sum
 // count as independent, so their squares are added (Higham and Mary, A new approach to probabilistic rounding error
-// analysis, SIAM J. Sci. Comput. 41, 2019), and likewise those of factors to tf32; all else may be correlated, and is
-// added as it is.
+// analysis, SIAM J. Sci. Comput. 41, 2019), and likewise those of factors to tf32 or 16 bits; all else may be
+// correlated, and is added as it is.
 #include "ir/interpret/rounding.h"
 
 #include <array>
@@ -123,7 +123,7 @@ void Roundings::compute(const Computation& c, Lanes& lanes) {
     carried = std::abs(args[0]) * errors[1] + std::abs(args[1]) * errors[0];
   else
     carried = spread(std::span(args).first(count), std::span(errors).first(count), result, apply_op);
-  const double factors = c.tf32 ? std::sqrt(2) * tf32_roundoff * std::abs(result) : 0;  // two roundings
+  const double factors = c.factors * std::abs(result);
   rounding = {carried + own + factors, 0, 0, factors};
 }
 

@@ -7,7 +7,7 @@
 namespace deplo::ir::exec {
 
 /// How far rounding may have taken a value. Of a sum: the terms' own errors, and the squares of those of adding; of a
-/// product the part that is of factors rounded to tf32, which is independent in each term.
+/// product the part that is of factors rounded to fewer bits, which is independent in each term.
 struct Rounding {
   double error = 0, terms = 0, squares = 0, factors = 0;
 };

@@ -14,6 +14,7 @@ Stmt smem(Terms& in) {
   s.dtype = in.dtype();
   in.expect(")");
   s.align = in.option("align", Smem{}.align, 1 << 16);
+  s.registers = in.take_if("registers");
   return s;
 }
 

@@ -32,7 +32,14 @@ Stmt for_loop(Terms& in) {
   in.expect("in");
   in.integer("0", 0, 0);
   in.expect("..");
+  const bool bounded = in.take_if("min");
+  if (bounded) in.expect("(");
   loop.axis.extent = in.integer("an extent", 1, most_extent);
+  if (bounded) {
+    in.expect(",");
+    loop.end = in.expression();
+    in.expect(")");
+  }
   return marked(in, std::move(loop));
 }
 

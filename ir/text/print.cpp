@@ -118,7 +118,9 @@ class Printer {
       integer("; += ", l.step, "): # ");
     } else {
       out.append("for ").append(l.axis.name).append(" in 0..");
+      if (l.end) out += "min(";
       integer(l.axis.extent);
+      if (l.end) out.append(", ").append(print(*l.end)) += ')';
       out += ": # ";
     }
     out += bind_name(l.axis.bind);
@@ -251,6 +253,7 @@ class Printer {
     integers(s.shape);
     (out.append("] (") += name(s.dtype)) += ')';
     if (s.align != Smem{}.align) option(" align", s.align);
+    if (s.registers) out += " registers";
     out += '\n';
   }
   void statement(const Init& i, int) {

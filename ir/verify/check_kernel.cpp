@@ -82,6 +82,7 @@ bool is_power_of_two(std::int64_t n) { return n >= 1 && std::has_single_bit(stat
 void check(Context& c, const Smem& s) {
   Name& buffer = c.names.define(s.buffer, Name::Kind::shared, "a buffer");
   if (s.shape.empty()) fail("shared memory has at least one dimension");
+  if (s.registers && c.program.level != Level::tile) fail("warps keep `{}` in registers in Tile IR only", s.buffer);
   buffer.type = {s.dtype, 1};
   buffer.writable = true;
   if (!is_power_of_two(s.align)) fail("an alignment of {} bytes", s.align);

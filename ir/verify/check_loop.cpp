@@ -39,6 +39,14 @@ void check_atom(Context& c, const Loop& l) {
   check_convergent(c);
 }
 
+// The end that a mask gives a loop: all threads of a block go as far.
+void check_end(Context& c, const Loop& l) {
+  if (c.program.level == Level::loop) fail("a loop ends early in Tile and Kernel IR only");
+  if (!l.start.is_constant(0) || l.step != 1 || !l.atom.empty() || l.pairs || !l.per.empty())
+    fail("a loop that ends early goes from 0 by 1, each thread for itself");
+  if (c.index.evaluate(*l.end).varies) fail("the end of a loop is the same for all threads of a block");
+}
+
 // Others fill the slots: by TMA, in turn, each waited for where it is filled.
 void check_producers(const Context& c, const Loop& l) {
   if (c.program.level != Level::tile) fail("threads fill the slots of others in Tile IR only");
@@ -94,8 +102,11 @@ void check(Context& c, const Loop& l) {
   };
   const bool diverges = start.varies && trips(start.range.low) != trips(start.range.high);
   if (!l.per.empty()) check_per(c, l.per);
+  if (l.end) check_end(c, l);
   const IndexProver::Mark outside = c.index.mark();
   c.index.enter(l.axis, start.varies, loop_values(start.range, l.step, l.axis.extent));
+  const Expr before_end = l.end ? less(var(l.axis.name), *l.end) : Expr(1);  // facts refer to it
+  c.index.assume(before_end);
   if (!l.atom.empty()) check_atom(c, l);
   if (l.producers != 0) check_producers(c, l);
   if (l.pairs) check_pairs(c, l);

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "ir/fraction.h"
 #include "ir/hardware/float16.h"
 #include "ir/hardware/mma.h"
 #include "ir/hardware/pairs.h"
@@ -108,8 +109,13 @@ class Counter {
   static double steps_of(std::int64_t length) { return std::countr_zero(static_cast<std::uint64_t>(length)); }
 
   void enter(const ir::Loop& loop, double times, double visits) {
-    const double turns = mean_turns(loop, scope_);
     const auto start = ir::bounds(loop.start, scope_);
+    double turns = mean_turns(loop, scope_);
+    if (loop.end) {
+      ir::Ranges inside = scope_;
+      inside.emplace_back(loop.axis.name, ir::Interval{0, loop.axis.extent - 1});
+      turns *= ir::fraction_that_holds(ir::simplify(ir::less(ir::var(loop.axis.name), *loop.end), inside), inside);
+    }
     mix_.branches += turns * times;
     const double left = loop.unroll == 0 ? 1 : std::max(1.0, turns / loop.unroll);
     if (left > 1) mix_.jumps += visits * left;

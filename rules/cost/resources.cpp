@@ -93,8 +93,32 @@ bool splits(const ir::Stage& stage, std::int64_t parts) {
   return bytes % ir::alignment(stage) == 0;
 }
 
+namespace {
+
+// Registers of one sum.
+std::int64_t values_of(const ir::Tile& tile, const std::string& sum) {
+  std::int64_t count = 1;
+  for (const ir::Axis& axis : tile.axes)
+    if ((axis.bind == ir::Bind::reg || axis.bind == ir::Bind::vector) &&
+        dependent_names(tile.body, axis.name).contains(sum))
+      count *= axis.extent;
+  return count;
+}
+
+const std::string& sum_of(const ir::Loop& products) { return products.body.back().as<ir::Accum>()->dst; }
+
+}  // namespace
+
 std::int64_t thread_values(const ir::Tile& tile) {
-  return ir::count_of(tile, ir::Bind::reg) * ir::count_of(tile, ir::Bind::vector);
+  std::set<std::string, std::less<>> sums;  // of matrix instructions: a kernel may have several products
+  ir::for_each(tile.body, [&](const ir::Stmt& stmt) {
+    const auto* loop = stmt.as<ir::Loop>();
+    if (loop != nullptr && !loop->atom.empty()) sums.insert(sum_of(*loop));
+  });
+  if (sums.size() < 2) return ir::count_of(tile, ir::Bind::reg) * ir::count_of(tile, ir::Bind::vector);
+  std::int64_t count = 0;
+  for (const std::string& sum : sums) count += values_of(tile, sum);
+  return count;
 }
 
 namespace {
@@ -124,7 +148,7 @@ std::int64_t made_instructions(const ir::Loop& loop, const ir::Tile& tile) {
 }  // namespace
 
 std::int64_t trip_instructions(const ir::Loop& loop, const ir::Tile& tile) {
-  const std::int64_t outputs = thread_values(tile);
+  const std::int64_t outputs = loop.atom.empty() ? thread_values(tile) : values_of(tile, sum_of(loop));
   if (const ir::mma::Atom* atom = ir::mma::find_atom(loop.atom); atom != nullptr && atom->of_warpgroup()) {
     constexpr std::int64_t each = 16;  // with its two descriptors, as ptxas writes them
     return each * ceil_div(outputs * atom->warps * ir::mma::warp, atom->m * atom->n) + made_instructions(loop, tile);
@@ -294,7 +318,7 @@ std::int64_t shared_bytes(const ir::Program& program, const Target& target) {
     }
   });
   ir::for_each(program.body, [&](const ir::Stmt& stmt) {
-    if (const auto* smem = stmt.as<ir::Smem>()) declarations.emplace_back(*smem);
+    if (const auto* smem = stmt.as<ir::Smem>(); smem != nullptr && !smem->registers) declarations.emplace_back(*smem);
     const auto* combine = stmt.as<ir::Combine>();
     if (combine != nullptr && combine->to) {
       Names& before = merged[combine->acc];

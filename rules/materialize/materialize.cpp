@@ -155,6 +155,7 @@ class Materializer {
   }
 
   void lower(const ir::Write& s, ir::Body& to) {
+    if (in_registers_.contains(s.buffer)) return keep_fragments(s, kernel_, replication_, stages_, kept_, to);
     Dependence on = replication_.of(s.index);
     const Dependence own = replication_.of({s.value});
     on |= own;
@@ -212,6 +213,7 @@ class Materializer {
         continue;
       }
       ir::Loop inside = {loop->axis, replication_.at(loop->start), loop->step, 1, {}};
+      inside.end = end_of(*loop);
       kernel_.scope.emplace_back(loop->axis.name, ir::range_of(inside));
       if (fills)
         stages_.produce(*body, inside.body);
@@ -228,17 +230,18 @@ class Materializer {
     const std::size_t stages = ir::stage_run(s.body, 0);
     const auto& wait = *s.body[stages].as<ir::AsyncWait>();
     ir::Loop loop = {s.axis, 0, 1, s.unroll, {}};
+    loop.end = end_of(s);
     kernel_.scope.emplace_back(s.axis.name, ir::range_of(loop));
     kernel_.loops.push_back(s.axis.name);
     stages_.wait_until_full(wait, loop.body);
     const auto* products = s.body.size() == stages + 2 ? s.body.back().as<ir::Loop>() : nullptr;
     UnderWay under_way;
     if (products != nullptr && !products->atom.empty())
-      under_way = lower_products(*products, kernel_, replication_, stages_, loop.body);
+      under_way = lower_products(*products, kernel_, replication_, stages_, kept_, loop.body);
     else
       lower(s.body, loop.body, stages + 1);
-    const bool go_on = !under_way.sums.empty() && !under_way.reads_registers;
-    if (under_way.reads_registers) loop.body.emplace_back(ir::WgmmaWait{0, {}});
+    const bool go_on = !under_way.sums.empty() && !under_way.reads_registers && !s.end;
+    if (!under_way.sums.empty() && !go_on) loop.body.emplace_back(ir::WgmmaWait{0, {}});
     if (go_on) {
       const ir::Expr trip = ir::var(s.axis.name);
       loop.body.emplace_back(ir::WgmmaWait{1, {}});
@@ -277,7 +280,7 @@ class Materializer {
   // A start of its own for each register, or a loop `per` register: the whole statement is replicated.
   void lower(const ir::Loop& s, ir::Body& to) {
     if (!s.atom.empty()) {
-      if (UnderWay products = lower_products(s, kernel_, replication_, stages_, to); !products.sums.empty())
+      if (UnderWay products = lower_products(s, kernel_, replication_, stages_, kept_, to); !products.sums.empty())
         to.emplace_back(ir::WgmmaWait{0, std::move(products.sums)});
       return;
     }
@@ -287,6 +290,7 @@ class Materializer {
     if (!s.per.empty()) on |= replication_.of_axis(s.per);
     replication_.each_instance(on, [&](const Instance& instance) {
       ir::Loop loop = {s.axis, replication_.at(s.start, instance), s.step, s.unroll, {}};
+      loop.end = end_of(s);
       const bool renamed = on.reg != 0;
       const std::size_t outside = kernel_.scope.size();
       kernel_.scope.emplace_back(s.axis.name, ir::range_of(loop));
@@ -304,6 +308,10 @@ class Materializer {
     });
   }
 
+  std::optional<ir::Expr> end_of(const ir::Loop& s) const {
+    return s.end ? std::optional(replication_.at(*s.end)) : std::nullopt;
+  }
+
   // A condition of its own for each register: likewise.
   void lower(const ir::If& s, ir::Body& to) {
     replication_.each_instance(replication_.of(s.condition), [&](const Instance& instance) {
@@ -314,7 +322,12 @@ class Materializer {
     });
   }
 
-  void lower(const ir::Smem& s, ir::Body&) { kernel_.shared.emplace_back(s); }
+  void lower(const ir::Smem& s, ir::Body&) {
+    if (s.registers)
+      in_registers_.insert(s.buffer);
+    else
+      kernel_.shared.emplace_back(s);
+  }
   void lower(const ir::Sync&, ir::Body& to) { to.emplace_back(ir::Sync{}); }
   void lower(const ir::Combine& s, ir::Body& to) { lower_combine(s, kernel_, replication_, to); }
   void lower(const ir::AsyncWait& s, ir::Body& to) { stages_.wait(s, to); }
@@ -330,6 +343,8 @@ class Materializer {
   Replication replication_;
   StageLowering stages_;
   ExchangeLowering exchanges_;
+  KeptFragments kept_;
+  std::set<std::string, std::less<>> in_registers_;  // buffers
   Products fused_;
   std::vector<ir::AccumulatorStart> starts_;
 };

@@ -21,35 +21,83 @@ using Values = std::map<std::string, std::string, std::less<>>;  // of the Tile 
 
 class ProductLowering {
  public:
-  ProductLowering(const ir::Loop& loop, KernelBuilder& kernel, Replication& replication, const StageLowering& stages)
+  ProductLowering(const ir::Loop& loop, KernelBuilder& kernel, const Replication& replication,
+                  const StageLowering& stages, const KeptFragments& kept)
       : loop_(loop), kernel_(kernel), replication_(replication), stages_(stages) {
     const std::string fault = ir::mma::find_product(kernel.tile, loop, product_);
     CHECK(fault.empty());
     const auto dtype = ir::mma::element_type(kernel.tile_program, product_.b);
     CHECK(dtype.has_value());
     element_ = *dtype;
+    const ir::Load* load = product_.a.load();
+    if (const auto found = load == nullptr ? kept.end() : kept.find(load->buffer); found != kept.end())
+      kept_ = &found->second;
   }
 
   UnderWay run(ir::Body& to) {
     if (product_.atom->of_warpgroup()) return of_warpgroups(to);
-    to.emplace_back(of_warps());
+    if (kept_ == nullptr)
+      to.emplace_back(of_warps());
+    else
+      written_out(to);
     return {};
   }
 
+  // Who writes element (row, k) of a fragment has it there already.
+  void keep(const ir::Write& write, KeptFragments::mapped_type& kept, ir::Body& to) {
+    const Dependence on = replication_.of(write.index);
+    std::map<std::string, std::string> written;  // by index; the first lane's
+    for (const Instance& instance : replication_.instances(on))
+      written[text(replication_.at(write.index, instance))] =
+          std::get<std::string>(replication_.at({write.value}, instance)[0]);
+    const auto packed = static_cast<int>(product_.atom->packed());
+    const ir::Type type = {element_, packed * static_cast<int>(product_.atom->a_matrices())};
+    const ir::Substitution place = element_of_a(product_, loop_.axis.name);
+    const std::vector<Instance> instances = replication_.instances({registers_of(product_.a, product_.rows), false});
+    for (turn_ = 0; *turn_ < ir::mma::trips(loop_); ++*turn_)
+      for (const Instance& instance : instances) {
+        std::vector<std::string> values;
+        for (int lane = 0; lane < type.lanes; lane += on.vector ? packed : 1) {
+          const auto value = written.find(text(placed(product_.a.load()->index, at_lane(place, lane), {}, instance)));
+          CHECK(value != written.end());
+          values.push_back(value->second);
+        }
+        const std::string name = kernel_.fresh("v");
+        to.emplace_back(ir::Pack{name, type, std::move(values)});
+        kept[{*turn_, instance}] = name;
+      }
+    turn_.reset();
+  }
+
  private:
+  std::string text(const std::vector<ir::Expr>& index) const {
+    std::string result;
+    for (const ir::Expr& e : index) result.append(ir::print(ir::simplify(e, kernel_.scope))) += ',';
+    return result;
+  }
+
   ir::Loop of_warps() {
     ir::Loop loop = {loop_.axis, 0, 1, loop_.unroll, {}};
     loop.axis.extent = ir::mma::trips(loop_);
     kernel_.scope.emplace_back(loop.axis.name, ir::range_of(loop));
     kernel_.loops.push_back(loop.axis.name);
-    const Operand a = rows(loop.body), b = columns(loop.body);
-    const Copies& sums = replication_.copies(product_.acc);
-    for (const auto& [at_a, left] : a.fragments)
-      for (const auto& [at_b, right] : b.fragments)
-        multiply(sums, joined(at_a, a.on, at_b, b.on), left, right, loop.body);
+    multiply_turn(loop.body);
     kernel_.loops.pop_back();
     kernel_.scope.pop_back();
     return loop;
+  }
+
+  // Each turn has registers of its own.
+  void written_out(ir::Body& to) {
+    for (turn_ = 0; *turn_ < ir::mma::trips(loop_); ++*turn_) multiply_turn(to);
+    turn_.reset();
+  }
+
+  void multiply_turn(ir::Body& to) {
+    const Operand a = rows(to), b = columns(to);
+    const Copies& sums = replication_.copies(product_.acc);
+    for (const auto& [at_a, left] : a.fragments)
+      for (const auto& [at_b, right] : b.fragments) multiply(sums, joined(at_a, a.on, at_b, b.on), left, right, to);
   }
 
   // All products of the loop are one group.
@@ -99,8 +147,9 @@ class ProductLowering {
     std::vector<std::string> fragments;
     for (turn_ = 0; *turn_ < ir::mma::trips(loop_); ++*turn_)
       for (const Instance& instance : instances)
-        fragments.push_back(
-            made(product_.a, element_of_a(product_, loop_.axis.name), product_.atom->a_matrices(), instance, to));
+        fragments.push_back(kept_ != nullptr ? kept_->at({*turn_, instance})
+                                             : made(product_.a, element_of_a(product_, loop_.axis.name),
+                                                    product_.atom->a_matrices(), instance, to));
     turn_.reset();
     return fragments;
   }
@@ -168,7 +217,10 @@ class ProductLowering {
     const std::string& buffer = fragment.load->buffer;
     const ir::Type type = {stages_.dtype_of(buffer), static_cast<int>(product_.atom->packed()) * fragment.matrices};
     kernel_.scope.emplace_back(ir::lane_variable, ir::Interval{0, fragment.matrices - 1});
-    std::vector<ir::Expr> index = stages_.place(buffer, replication_.at(fragment.index, instance));
+    std::vector<ir::Expr> at = fragment.index;
+    if (turn_)
+      for (ir::Expr& e : at) e = ir::substitute(e, {{loop_.axis.name, turn()}});
+    std::vector<ir::Expr> index = stages_.place(buffer, replication_.at(at, instance));
     kernel_.scope.pop_back();
     std::string name = kernel_.fresh("in");
     if (fragment.fetch == Fetch::elements)
@@ -284,6 +336,12 @@ class ProductLowering {
   }
 
   Operand rows(ir::Body& to) {
+    if (kept_ != nullptr) {
+      Operand result = {registers_of(product_.a, product_.rows), {}};
+      for (const Instance& instance : replication_.instances({result.on, false}))
+        result.fragments.push_back({instance, {kept_->at({*turn_, instance}), 0}});
+      return result;
+    }
     if (!product_.a.in_slab())
       return made_operand(product_.a, product_.rows, element_of_a(product_, loop_.axis.name),
                           product_.atom->a_matrices(), to);
@@ -333,8 +391,9 @@ class ProductLowering {
 
   const ir::Loop& loop_;
   KernelBuilder& kernel_;
-  Replication& replication_;
+  const Replication& replication_;
   const StageLowering& stages_;
+  const KeptFragments::mapped_type* kept_ = nullptr;  // operand a's
   ir::mma::Product product_;
   ir::DType element_ = ir::DType::f32;  // of both operands
   std::optional<std::int64_t> turn_;    // that is written, where the kernel has no loop
@@ -342,9 +401,20 @@ class ProductLowering {
 
 }  // namespace
 
-UnderWay lower_products(const ir::Loop& loop, KernelBuilder& kernel, Replication& replication,
-                        const StageLowering& stages, ir::Body& to) {
-  return ProductLowering(loop, kernel, replication, stages).run(to);
+void keep_fragments(const ir::Write& write, KernelBuilder& kernel, const Replication& replication,
+                    const StageLowering& stages, KeptFragments& kept, ir::Body& to) {
+  const ir::Loop* reader = nullptr;
+  ir::for_each(kernel.tile.body, [&](const ir::Stmt& stmt) {
+    const auto* loop = stmt.as<ir::Loop>();
+    if (loop != nullptr && !loop->atom.empty() && loads(loop->body, write.buffer)) reader = loop;
+  });
+  CHECK(reader != nullptr);
+  ProductLowering(*reader, kernel, replication, stages, {}).keep(write, kept[write.buffer], to);
+}
+
+UnderWay lower_products(const ir::Loop& loop, KernelBuilder& kernel, const Replication& replication,
+                        const StageLowering& stages, const KeptFragments& kept, ir::Body& to) {
+  return ProductLowering(loop, kernel, replication, stages, kept).run(to);
 }
 
 }  // namespace deplo::rules::materializer

@@ -151,20 +151,6 @@ ir::Program with_products(ir::Program program, const Atom& atom, std::int64_t ro
   return program;
 }
 
-// A slab as wgmma's descriptors want it, in the widest pattern: an instruction of `rows`, or columns, begins with a
-// panel where these are not along k.
-std::optional<ir::Stage> for_warpgroups(const ir::Program& program, const ir::Stage& stage, bool transposed,
-                                        std::int64_t rows) {
-  if (!tma_refusal(stage, *program.find(stage.source)).empty()) return std::nullopt;
-  std::optional<ir::Stage> widest;
-  for (ir::Stage& layout : tma_layouts(stage)) {
-    if (layout.swizzle == 0 || (transposed && rows % (layout.swizzle / ir::bytes(stage.dtype)) != 0)) continue;
-    widest = std::move(layout);
-    widest->transport = ir::Transport::tma;
-  }
-  return widest;
-}
-
 // The slabs of warpgroups travel by TMA; false where one cannot.
 bool stage_for_warpgroups(ir::Program& program) {
   ir::mma::Product product;
@@ -176,8 +162,8 @@ bool stage_for_warpgroups(ir::Program& program) {
     ir::Stage& stage = stage_at(tile, at);
     const bool left = stage.buffer == a;
     if (!left && stage.buffer != b) continue;
-    auto layout = for_warpgroups(program, stage, !(left ? product.a : product.b).along_k,
-                                 left ? product.atom->m : product.atom->n);
+    auto layout = warpgroup_layout(program, stage, !(left ? product.a : product.b).along_k,
+                                   left ? product.atom->m : product.atom->n);
     if (!layout) return false;
     stage = *std::move(layout);
     put_wait(tile, at.loop);

@@ -22,11 +22,14 @@ std::vector<ChunkStage> filled_stages(const ir::Tile& tile) {
 }
 
 // The axis whose blocks become clusters that share the stage's slab: the last one that they fit, whose blocks are the
-// nearest. Other slabs that do not depend on it are shared, too. nullptr: there is none.
-const ir::Axis* shared_along(const ir::Tile& tile, const ir::Stage& stage, std::int64_t blocks) {
+// nearest; they go through as many slabs. Other slabs that do not depend on it are shared, too. nullptr: there is none.
+const ir::Axis* shared_along(const ir::Tile& tile, const ChunkStage& at, std::int64_t blocks) {
+  const ir::Stage& stage = stage_at(tile, at);
+  const std::optional<ir::Expr>& end = loop_at(tile, at.loop).end;
   if (!splits(stage, blocks)) return nullptr;
   const auto fits = [&](const ir::Axis& axis) {
-    return axis.bind == ir::Bind::block && axis.extent % blocks == 0 && !ir::depends_on(stage.origin, axis.name);
+    return axis.bind == ir::Bind::block && axis.extent % blocks == 0 && !ir::depends_on(stage.origin, axis.name) &&
+           !(end && ir::depends_on(*end, axis.name));
   };
   const auto found = std::find_if(tile.axes.rbegin(), tile.axes.rend(), fits);
   return found == tile.axes.rend() ? nullptr : &*found;
@@ -35,7 +38,7 @@ const ir::Axis* shared_along(const ir::Tile& tile, const ir::Stage& stage, std::
 std::vector<Value> slab_options(const ir::Tile& tile, std::int64_t blocks) {
   std::vector<Value> result;
   for (const ChunkStage& stage : filled_stages(tile))
-    if (shared_along(tile, stage_at(tile, stage), blocks) != nullptr) result.emplace_back(stage.knob);
+    if (shared_along(tile, stage, blocks) != nullptr) result.emplace_back(stage.knob);
   return result;
 }
 
@@ -64,7 +67,7 @@ ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
   ir::Tile& tile = tile_of(program);
   const std::vector<ChunkStage> stages = filled_stages(tile);
   const auto stage = std::ranges::find(stages, pins.text("slab").value(), &ChunkStage::knob);
-  const std::string along = shared_along(tile, stage_at(tile, *stage), cluster.extent)->name;
+  const std::string along = shared_along(tile, *stage, cluster.extent)->name;
   std::ranges::find(tile.axes, along, &ir::Axis::name)->extent /= cluster.extent;
   const auto last =
       std::find_if(tile.axes.rbegin(), tile.axes.rend(), [](const auto& a) { return a.bind == ir::Bind::block; });

@@ -85,7 +85,6 @@ class Choices {
   std::vector<Value> keys() const {
     std::vector<Value> result;
     const std::int64_t lanes = std::min(target_.vector_lanes, values_);
-    // On CPUs what a row's chunk costs beside its sums, an exponential and two sums over lanes, is the less the longer.
     // On CPUs what a row's chunk costs beside its sums is the less the longer (docs/performance.md, "Attention").
     const std::vector<Value> sizes = target_.cpu ? options({256, 128, 512, 64, 32, 16, 8}, 1, extent_)
                                                  : options({64, 128, 32, 256, 16, 8}, 1, extent_);
@@ -127,7 +126,7 @@ class Choices {
   std::vector<Value> fm(std::int64_t keys, std::int64_t columns, std::int64_t rows) const {
     std::vector<Value> result;
     for (const std::int64_t fm : {8, 4, 6, 12, 16, 2, 1})
-      if (is({keys, columns, rows, fm})) add_option(result, fm);
+      if (is({By::threads, keys, columns, rows, fm})) add_option(result, fm);
     return result;
   }
 
@@ -161,26 +160,108 @@ class Choices {
   const std::int64_t extent_, values_, rows_;
 };
 
+// The same for matrix instructions: chunks of keys, rows of a block, and rows of instructions in a warp, or warpgroup.
+class ProductChoices {
+ public:
+  ProductChoices(const ir::Program& program, const KeySweep& sweep, By by, const Target& target)
+      : program_(program), sweep_(sweep), by_(by), target_(target) {}
+
+  // Longer chunks have fewer maxima to compare and sums to scale; of warps the registers decide.
+  std::vector<Value> keys() const {
+    const std::int64_t extent = loop_of(tile_of(program_), sweep_).axis.extent;
+    std::vector<Value> result;
+    for (const Value& size : by_ == By::warps ? options({64, 128, 32, 96, 48, 16}, 16, extent)
+                                              : options({128, 64, 160, 192, 96, 256, 32, 16}, 16, extent))
+      if (const auto keys = std::get<std::int64_t>(size);
+          products_obstacle(program_, sweep_, by_, keys, target_).empty() && !rows(keys).empty())
+        result.push_back(size);
+    return result;
+  }
+
+  std::vector<Value> rows(std::int64_t keys) const {
+    std::vector<Value> result;
+    if (!sweep_.m) return result;
+    for (const Value& size : options({128, 64, 192, 256, 32, 16}, 1, tile_of(program_).axes[*sweep_.m].extent))
+      if (const auto rows = std::get<std::int64_t>(size); share_keys(program_, sweep_, rows) && !fm(keys, rows).empty())
+        result.push_back(size);
+    return result;
+  }
+
+  std::vector<Value> fm(std::int64_t keys, std::int64_t rows) const {
+    std::vector<Value> result;
+    for (const std::int64_t fm : {1, 2})
+      if (is(keys, rows, fm)) add_option(result, fm);
+    return result;
+  }
+
+ private:
+  bool is(std::int64_t keys, std::int64_t rows, std::int64_t fm) const {
+    const std::int64_t values = tile_of(program_).axes[sweep_.n].extent, warps = atom_of(by_, values)->warps,
+                       threads = rows / fm / ir::mma::warp_rows * ir::mma::warp;
+    if (rows % (fm * warps * ir::mma::warp_rows) != 0 || threads > target_.max_threads) return false;
+    // Sums of 32 bits; rows and what the keys weigh, two of 16 bits in a register.
+    const std::int64_t depth = find_operands(program_, sweep_)->depth.extent, sums = values + keys,
+                       packed = (depth + keys) / 2, each = ir::mma::warp_rows * fm * (sums + packed) / ir::mma::warp;
+    const std::int64_t others = by_ == By::warpgroups ? other_registers_of_warpgroups : other_registers;
+    if (each + others > thread_registers(threads, target_)) return false;
+    return fits_shared(with_key_chunks(program_, sweep_, {by_, keys, 1, rows, fm}, target_), target_);
+  }
+
+  const ir::Program& program_;
+  const KeySweep& sweep_;
+  const By by_;
+  const Target& target_;
+};
+
+constexpr const char* names[] = {"threads", "warps", "warpgroups"};  // of By
+By by_of(const Pins& pins) {
+  const std::string name = pins.text("by").value_or(names[0]);
+  return static_cast<By>(std::ranges::find(names, name) - std::begin(names));
+}
+
+// Warpgroups read their operands once, where they lie; threads multiply much slower than both.
+std::vector<Value> multipliers(const ir::Program& program, const KeySweep& sweep, const Target& target) {
+  std::vector<Value> result;
+  for (const By by : {By::warpgroups, By::warps})
+    if (!ProductChoices(program, sweep, by, target).keys().empty())
+      result.emplace_back(std::string(names[static_cast<std::size_t>(by)]));
+  result.emplace_back(std::string(names[0]));
+  return result;
+}
+
 Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
   if (!has_steps(program)) return Skip{"no online softmax"};
   const auto sweep = find_key_sweep(program);
-  const auto keys = pins.integer("keys"), columns = pins.integer("columns"), rows = pins.integer("rows");
-  if (!sweep || !has_chunks(program, *sweep, target) || keys == 0) return Apply{};
+  if (!sweep) return Apply{};
+  if (pins.empty())
+    if (auto by = multipliers(program, *sweep, target); by.size() > 1) return Fork{"by", std::move(by)};
+  const auto keys = pins.integer("keys"), columns = pins.integer("columns"), rows = pins.integer("rows"),
+             fm = pins.integer("fm");
+  if (const By by = by_of(pins); by != By::threads) {
+    const ProductChoices choices(program, *sweep, by, target);
+    if (!keys) return Fork{"keys", choices.keys()};
+    if (!rows) return Fork{"rows", choices.rows(*keys)};
+    if (!fm) return Fork{"fm", choices.fm(*keys, *rows)};
+    return Apply{};
+  }
+  if (!has_chunks(program, *sweep, target) || keys == 0) return Apply{};
   const Choices choices(program, *sweep, target);
   if (!keys) return Fork{"keys", choices.keys()};
   if (!columns) return Fork{"columns", choices.columns(*keys)};
   if (!rows) return Fork{"rows", choices.rows(*keys, *columns)};
-  const auto fm = pins.integer("fm");
   if (!fm) return Fork{"fm", choices.fm(*keys, *columns, *rows)};
-  const std::vector<Value> dots = choices.dots({*keys, *columns, *rows, *fm});
+  const std::vector<Value> dots = choices.dots({By::threads, *keys, *columns, *rows, *fm});
   if (!dots.empty() && !pins.on_off("dots")) return Fork{"dots", dots};
   return Apply{};
 }
 
 ir::Program apply(ir::Program program, const Target& target, const Pins& pins) {
-  const auto integer = [&](const char* knob) { return pins.integer(knob).value_or(0); };
-  if (integer("keys") == 0) return Steps(std::move(program)).run();
-  const ChunkShape shape = {integer("keys"), integer("columns"), integer("rows"), integer("fm"),
+  if (pins.integer("keys").value_or(0) == 0) return Steps(std::move(program)).run();
+  const ChunkShape shape = {by_of(pins),
+                            pins.integer("keys").value(),
+                            pins.integer("columns").value_or(1),
+                            pins.integer("rows").value(),
+                            pins.integer("fm").value(),
                             pins.on_off("dots").value_or(false)};
   const KeySweep sweep = *find_key_sweep(program);
   return with_key_chunks(std::move(program), sweep, shape, target);
@@ -191,7 +272,8 @@ ir::Program apply(ir::Program program, const Target& target, const Pins& pins) {
 extern const Rule online_softmax = {
     .name = "online_softmax",
     .summary = "keys of a softmax in chunks: scores, then what they weigh",
-    .knobs = {{"keys", KnobType::integer},
+    .knobs = {{"by", KnobType::text, names[0]},
+              {"keys", KnobType::integer},
               {"columns", KnobType::integer},
               {"rows", KnobType::integer},
               {"fm", KnobType::integer},

@@ -31,6 +31,15 @@ struct Fills {
 
 class FillCounter {
  public:
+  static bool holds_copies(const ir::Body& body) {
+    bool found = false;
+    ir::for_each(body, [&](const ir::Stmt& stmt) {
+      const auto* stage = stmt.as<ir::Stage>();
+      found |= stage != nullptr && stage->transport == ir::Transport::tma;
+    });
+    return found;
+  }
+
   void count(const ir::Body& body) {
     for (std::size_t i = 0; i < body.size();) {
       const std::size_t run = ir::stage_run(body, i);
@@ -54,15 +63,6 @@ class FillCounter {
   }
 
  private:
-  static bool holds_copies(const ir::Body& body) {
-    bool found = false;
-    ir::for_each(body, [&](const ir::Stmt& stmt) {
-      const auto* stage = stmt.as<ir::Stage>();
-      found |= stage != nullptr && stage->transport == ir::Transport::tma;
-    });
-    return found;
-  }
-
   void count(const ir::Loop& loop) {
     at_.emplace_back(loop.axis.name, 0);
     for (std::int64_t i = ir::evaluate(loop.start, at_); i < loop.axis.extent; i += loop.step) {
@@ -81,7 +81,14 @@ class FillCounter {
   std::vector<std::int64_t> times_;
 };
 
+// Where a mask ends a loop over slabs early, blocks fill them differently often.
 std::optional<Fills> fills_of(const ir::Tile& tile) {
+  bool early = false;
+  ir::for_each(tile.body, [&](const ir::Stmt& stmt) {
+    const auto* loop = stmt.as<ir::Loop>();
+    early |= loop != nullptr && loop->end && FillCounter::holds_copies(loop->body);
+  });
+  if (early) return std::nullopt;
   FillCounter counter;
   counter.count(tile.body);
   return counter.fills();

@@ -46,6 +46,7 @@ std::vector<Value> tails(const ir::Loop& pipeline, const ir::Tile& tile) {
     const std::int64_t unrolled = trip_instructions(*loop, tile) * ir::mma::trips(*loop);
     once |= unrolled <= most_unrolled && 2 * unrolled > most_unrolled;
   });
+  if (pipeline.end) return {Value{predicated}};  // which slab is the last one the block knows
   std::vector<Value> result = {Value{peeled}, Value{predicated}};
   if (once && !guarded) std::swap(result[0], result[1]);
   return result;
@@ -58,7 +59,8 @@ Verdict decide(const ir::Program& program, const Target&, const Pins& pins) {
   for (std::size_t i = 0; i < places.size(); ++i) {
     const std::string apply = loop_knob("apply", i), tail = loop_knob("tail", i);
     if (!pins.on_off(apply)) return on_off_fork(apply, true);
-    if (*pins.on_off(apply) && !pins.text(tail)) return Fork{tail, tails(loop_at(tile, places[i]), tile)};
+    if (!*pins.on_off(apply) || pins.text(tail)) continue;
+    if (auto options = tails(loop_at(tile, places[i]), tile); options.size() > 1) return Fork{tail, std::move(options)};
   }
   return Apply{};
 }
@@ -113,16 +115,22 @@ class Pipeline {
 
   ir::Body prologue() const {
     ir::Body result;
-    for (std::int64_t slab = 0; slab < ahead_; ++slab) append(result, at(stages_, slab, around_));
+    for (std::int64_t slab = 0; slab < ahead_; ++slab) {
+      append(result, at(stages_, slab, around_));
+      for (std::size_t i = result.size() - stages_.size(); loop_.end && i < result.size(); ++i)
+        result[i].as<ir::Stage>()->when = ir::simplify(ir::less(slab, *loop_.end), around_);
+    }
     return result;
   }
 
   ir::Loop steady() const {
     const ir::Ranges ranges = scope(steady_);
     ir::Loop loop = free_loop(axis_, steady_);
+    loop.end = loop_.end;
     loop.body.emplace_back(wait_for(loop_, ir::var(axis_), ahead_ - 1, ranges));
     append(loop.body, at(stages_, ir::var(axis_) + ahead_, ranges));
-    const ir::Expr exists = ir::simplify(ir::less(ir::var(axis_) + ahead_, loop_.axis.extent), ranges);
+    const ir::Expr end = loop_.end ? ir::min(loop_.axis.extent, *loop_.end) : ir::Expr(loop_.axis.extent);
+    const ir::Expr exists = ir::simplify(ir::less(ir::var(axis_) + ahead_, end), ranges);
     for (ir::Stmt& stmt : loop.body) {
       auto* stage = stmt.as<ir::Stage>();
       if (stage == nullptr || peels_) continue;

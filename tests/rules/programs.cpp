@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/rng.h"
 #include "ir/hardware/float16.h"
+#include "ir/softmax.h"
 #include "ir/walk.h"
 #include "rules/inline_kernels.h"
 
@@ -141,7 +142,23 @@ ir::Memory result(const ir::Program& program, ir::Memory memory, const ir::Limit
   return memory;
 }
 
+namespace {
+
+// How far an average of values in [-1, 1] moves where the exponentials that weigh them are rounded to 16 bits.
+double by_exponentials(const ir::Program& program) {
+  double most = 0;
+  ir::for_each(program.body, [&](const ir::Stmt& stmt) {
+    const auto* step = stmt.as<ir::SoftmaxSum>();
+    for (std::size_t i = 0; step != nullptr && i < step->weights.size(); ++i)
+      most = std::max(most, ir::unit_roundoff(ir::exponential_type(program, step->weights[i])));
+  });
+  return most;
+}
+
+}  // namespace
+
 std::string difference(const ir::Program& program, const ir::Memory& expected, const ir::Memory& found) {
+  const double averages = by_exponentials(program);
   for (const ir::Buffer& buffer : program.buffers) {
     const auto& want = expected.find(buffer.name)->second;
     const auto& have = found.find(buffer.name)->second;
@@ -151,10 +168,11 @@ std::string difference(const ir::Program& program, const ir::Memory& expected, c
     // What lies halfway between two numbers of 16 bits may be rounded to either.
     const double spacing = 2 * ir::unit_roundoff(buffer.dtype), least = ir::is_float16(buffer.dtype) ? 0x1p-24 : 0;
     for (std::size_t i = 0; i < want.size(); ++i) {
-      const bool same = std::isnan(want[i])
-                            ? std::isnan(have[i])
-                            : want[i] == have[i] || std::abs(want[i] - have[i]) <=
-                                                        std::max({1e-9 * scale, spacing * std::abs(want[i]), least});
+      const bool same =
+          std::isnan(want[i])
+              ? std::isnan(have[i])
+              : want[i] == have[i] || std::abs(want[i] - have[i]) <=
+                                          std::max({1e-9 * scale, spacing * std::abs(want[i]), least}) + averages;
       if (!same)
         return buffer.name + "[" + std::to_string(i) + "]: expected " + std::to_string(want[i]) + ", found " +
                std::to_string(have[i]);

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "core/error.h"
+#include "ir/hardware/mma.h"
 
 namespace deplo::ir::exec {
 
@@ -14,8 +15,12 @@ void SharedMemory::start_block() {
   for (Shared& s : buffers) std::fill(s.cells.begin(), s.cells.end(), Cell{});
 }
 
+int SharedMemory::owner(const Shared& s, int lane) const {
+  return s.of_warps ? lanes_.thread(lane) / static_cast<int>(mma::warp) : lanes_.thread(lane);
+}
+
 double SharedMemory::read(const Shared& s, Cell& cell, int lane) const {
-  const int me = lanes_.thread(lane);
+  const int me = owner(s, lane);
   if (cell.writer == Cell::nobody)
     throw Error("read of shared memory that nothing wrote: " + s.name + " in " + lanes_.place(lane) + " at `" +
                 lanes_.text() + "`");
@@ -23,8 +28,9 @@ double SharedMemory::read(const Shared& s, Cell& cell, int lane) const {
     throw Error("read of an asynchronous copy that was not waited for: an element of " + s.name + " in " +
                 lanes_.place(lane) + " at `" + lanes_.text() + "`");
   if (cell.writer != me && cell.writer != Cell::several && cell.write_epoch == epoch)
-    throw Error("race: " + lanes_.place(lane) + " reads an element of " + s.name + " that thread " +
-                std::to_string(cell.writer) + " wrote with no Sync between, at `" + lanes_.text() + "`");
+    throw Error("race: " + lanes_.place(lane) + " reads an element of " + s.name +
+                (s.of_warps ? " that warp " : " that thread ") + std::to_string(cell.writer) +
+                " wrote with no Sync between, at `" + lanes_.text() + "`");
   cell.clock = clock;
   cell.reader = cell.read_epoch == epoch && cell.reader != me ? Cell::several : me;
   cell.read_epoch = epoch;
@@ -56,7 +62,7 @@ void SharedMemory::check_finished() const {
 void SharedMemory::write(const Shared& s, Cell& cell, int lane, double value) const {
   check_overwrite(s, cell, lane);
   cell.clock = clock;
-  cell.writer = lanes_.thread(lane);
+  cell.writer = owner(s, lane);
   cell.write_epoch = epoch;
   cell.stored = true;
   cell.value = value;
@@ -72,7 +78,7 @@ void SharedMemory::start_copy(const Shared& s, Cell& cell, int lane, double valu
 
 // Nobody else may have touched the cell since the last barrier, nor may a copy be under way.
 void SharedMemory::check_overwrite(const Shared& s, const Cell& cell, int lane) const {
-  const int me = lanes_.thread(lane);
+  const int me = owner(s, lane);
   if (cell.write_epoch == Cell::in_flight)
     throw Error("overwrite of an asynchronous copy that was not waited for: an element of " + s.name + " in " +
                 lanes_.place(lane) + " at `" + lanes_.text() + "`");

@@ -24,6 +24,7 @@ struct Shared : Layout {
   std::vector<Cell> cells;
   std::int64_t element_bytes, align;  // in bytes
   std::uint32_t read_afar = 0;        // behind which cluster barrier another block read it last; 0: none did
+  bool of_warps = false;              // registers of warps, whose threads go in step: they count as one
 };
 
 /// Up to which arrivals of each block's threads, by its rank, something is known.
@@ -65,6 +66,7 @@ class SharedMemory : public SharedState {
   void land(int buffer, std::int64_t first, std::int64_t count, int writer);
 
  private:
+  int owner(const Shared&, int lane) const;  // the thread, or of registers its warp
   void check_overwrite(const Shared&, const Cell&, int lane) const;
 
   const Lanes& lanes_;

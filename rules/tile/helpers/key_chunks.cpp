@@ -1,12 +1,16 @@
 #include "rules/tile/helpers/key_chunks.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "ir/softmax.h"
 #include "ir/walk.h"
 #include "rules/cost/resources.h"
+#include "rules/tile/helpers/stages.h"
 
 namespace deplo::rules {
 namespace {
@@ -22,6 +26,18 @@ std::int64_t group(std::int64_t fm, std::int64_t vectors, const Target& target) 
   return divisors(vectors, 1, std::min(most, vectors)).back();
 }
 
+// A slab of keys, or of the values that they weigh, as the instructions read it; nullopt: it cannot be.
+std::optional<KeySlab> product_slab(const ir::Program& program, const ir::Load& load, const Walk& keys,
+                                    const Walk& columns, By by, bool weighs) {
+  std::optional<KeySlab> slab = find_slab(program, load, {keys, columns});
+  if (!slab || by == By::warps) return slab;
+  const bool transposed = weighs == (slab->index.back() == columns.in_slab);
+  auto layout = warpgroup_layout(program, slab->stage, transposed, weighs ? columns.extent : keys.extent);
+  if (!layout) return std::nullopt;
+  slab->stage = *std::move(layout);
+  return slab;
+}
+
 class Chunks {
  public:
   Chunks(ir::Program program, const KeySweep& sweep, const ChunkShape& shape, const Target& target)
@@ -30,10 +46,14 @@ class Chunks {
   ir::Program run() {
     keys_ = *tile().body[sweep_.at].as<ir::Loop>();
     step_ = *keys_.body.back().as<ir::SoftmaxSum>();
-    deal_out();
+    values_ = tile().axes[sweep_.n].extent;
+    if (by_products()) operands_ = find_operands(program_, sweep_);
+    by_products() ? deal_out_to_warps() : deal_out();
     tile().body[sweep_.at] = chunk_loop();
-    tile().body.insert(tile().body.begin() + static_cast<std::ptrdiff_t>(sweep_.at), ir::opening(step_));
-    if (!probabilities_.buffer.empty()) tile().body.insert(tile().body.begin(), std::move(probabilities_));
+    before_.insert(before_.begin(), ir::opening(step_));
+    tile().body.insert(tile().body.begin() + static_cast<std::ptrdiff_t>(sweep_.at), before_.begin(), before_.end());
+    if (!probabilities_.buffer.empty()) kept_.push_back(std::move(probabilities_));
+    tile().body.insert(tile().body.begin(), kept_.begin(), kept_.end());
     key_ = ir::substitute(key_, {{key_group, ir::var(group_)}});
     ir::substitute_axes(program_, {{score_key, origin_ + key_},
                                    {dot_key, origin_ + ir::var(dot_)},
@@ -78,8 +98,44 @@ class Chunks {
     for (const ir::Axis& axis : tile().axes) names_.insert(axis.name);
   }
 
+  // As matrix instructions leave their sums in the registers of a warp (ir/hardware/mma.h).
+  void deal_out_to_warps() {
+    using namespace ir::mma;
+    const std::string n = tile().axes[sweep_.n].name;
+    const std::int64_t warps = atom_of(shape_.by, values_)->warps, part = warps * warp_rows;
+    lanes_ = has_vectors(program_, sweep_, column_registers, target_) ? column_registers : 1;
+    const std::size_t at = deal_blocks(n);
+    const std::string rows = tile().axes[at].name;
+    const std::string w = add_axis(warps, ir::Bind::thread), g = add_axis(row_threads, ir::Bind::thread);
+    thread_ = add_axis(column_threads, ir::Bind::thread);
+    const std::string tile_m = add_axis(shape_.fm, ir::Bind::reg), r = add_axis(row_registers, ir::Bind::reg);
+    value_groups_ = add_axis(values_ / warp_columns, ir::Bind::reg);
+    key_groups_ = add_axis(shape_.keys / warp_columns, ir::Bind::reg);
+    const std::string groups = add_axis(operands_->depth.extent / warp_columns, ir::Bind::reg);
+    lane_ = add_axis(column_registers, lanes_ > 1 ? ir::Bind::vector : ir::Bind::reg);
+    tile().axes[at].extent = shape_.rows / (shape_.fm * part);
+    row_ = position({{rows, shape_.fm * part}, {tile_m, part}, {w, warp_rows}, {r, row_threads}, {g, 1}});
+    const auto column = [&](const std::string& of) {
+      return position({{of, warp_columns}, {thread_, column_registers}, {lane_, 1}});
+    };
+    key_ = column(key_groups_), value_ = column(value_groups_), depth_ = column(groups);
+    over_ = {lane_, key_groups_, thread_};
+    ir::substitute_axes(program_, {{rows, row_}, {n, value_}});
+    keys_ = *tile().body[sweep_.at].as<ir::Loop>();
+    for (const ir::Axis& axis : tile().axes) names_.insert(axis.name);
+  }
+
   // The last axis becomes the rows of blocks, threads and registers; the axis n goes, all others are blocks.
   void deal_rows(const std::string& n) {
+    const std::size_t rows = deal_blocks(n);
+    row_ = ir::var(tile().axes[rows].name) * shape_.fm;
+    thread_ = add_axis(shape_.columns, ir::Bind::thread);
+    split_into_registers(program_, rows, shape_.fm);
+    if (shape_.fm > 1) row_ = row_ + ir::var(tile().axes.back().name);
+  }
+
+  // All axes but n are blocks. Returns the place of the one that is left: the rows of a block.
+  std::size_t deal_blocks(const std::string& n) {
     ir::Axis rows = {ir::fresh_axis(program_), 1, ir::Bind::thread};
     if (sweep_.m) rows = tile().axes[*sweep_.m];
     std::erase_if(tile().axes, [&](const ir::Axis& axis) { return axis.name == n || axis.name == rows.name; });
@@ -87,10 +143,7 @@ class Chunks {
     for (ir::Axis& axis : tile().axes) axis.bind = ir::Bind::block;
     tile().axes.push_back(rows);
     split_into_blocks(program_, m, shape_.rows);
-    row_ = ir::var(tile().axes[m + 1].name) * shape_.fm;
-    thread_ = add_axis(shape_.columns, ir::Bind::thread);
-    split_into_registers(program_, m + 1, shape_.fm);
-    if (shape_.fm > 1) row_ = row_ + ir::var(tile().axes.back().name);
+    return m + 1;
   }
 
   // Elements of a row: lanes, threads, registers of one loop, and groups of these.
@@ -107,17 +160,23 @@ class Chunks {
     chunk_ = {{keys_.axis.name, ceil_div(extent, keys), ir::Bind::free}, 0, 1, 1, {}};
     if (has_weights() || !in_registers())
       probabilities_ = {slab_name(names_, "p"), ir::DType::f32, {shape_.rows, shape_.keys}};
+    if (by_products()) {
+      probabilities_.dtype = operands_->dtype;
+      probabilities_.registers = true;
+    }
     in_registers() ? chunk_in_registers() : chunk_in_memory();
     skip_masked();
     return std::move(chunk_);
   }
+
+  bool by_products() const { return shape_.by != By::threads; }
 
   // GPUs: each thread has its part of a row's scores, and all of them exchange exponentials. The threads of a CPU's
   // block have rows of their own, whose scores pass through memory: registers are for the sums of one loop at a time.
   bool in_registers() const { return !target_.cpu; }
 
   void chunk_in_registers() {
-    add_slabs();
+    by_products() ? add_operands() : add_slabs();
     for (ir::Stmt& stmt : scores_by(score_key)) add(std::move(stmt));
     const ir::Arg score = new_only(step_.score, score_key);
     const std::string greatest = fresh("acc");
@@ -130,9 +189,10 @@ class Chunks {
     combine(sum, ir::Op::add);
     add_counts(sum);
     if (!has_weights()) return;
-    if (!thread_.empty()) add(ir::Sync{});
+    const bool meet = !thread_.empty() && !by_products();
+    if (meet) add(ir::Sync{});
     add(ir::Write{probabilities_.buffer, {row_, ir::var(chunk_key)}, part});
-    if (!thread_.empty()) add(ir::Sync{});
+    if (meet) add(ir::Sync{});
     add_weighted();
   }
 
@@ -184,16 +244,34 @@ class Chunks {
     }
   }
 
-  // A chunk is left out where its scores are -inf in all rows of the block, because of a mask by positions.
+  // Chunks are left out whose scores are -inf in all rows of the block, because of a mask by positions: those behind the
+  // last other one by where the loop ends. The keys of a chunk that is shifted inwards count from where it would begin.
   void skip_masked() {
-    const ir::Expr seen = ir::seen(keys_.body, step_.score);
-    ir::Expr condition = may_hold(ir::substitute(seen, {{keys_.axis.name, origin_ + ir::var(chunk_key)}}));
-    ir::Ranges scope = {{keys_.axis.name, {0, chunk_.axis.extent - 1}}};
+    const ir::Expr first = ir::var(chunk_.axis.name) * shape_.keys;
+    ir::Expr seen =
+        may_hold(ir::substitute(ir::seen(keys_.body, step_.score), {{keys_.axis.name, first + ir::var(chunk_key)}}));
+    ir::Ranges scope = {{chunk_.axis.name, {0, chunk_.axis.extent - 1}}};
     for (const ir::Axis& axis : tile().axes) scope.emplace_back(axis.name, ir::Interval{0, axis.extent - 1});
-    condition = ir::simplify(condition, scope);
-    if (condition.is_constant(1)) return;
-    ir::If visited = {std::move(condition), std::exchange(chunk_.body, {})};
+    seen = end_early(ir::simplify(seen, scope));
+    if (seen.is_constant(1)) return;
+    ir::If visited = {std::move(seen), std::exchange(chunk_.body, {})};
     add(std::move(visited));
+  }
+  // What bounds the chunk from above becomes the end of the loop; returns the rest of the condition.
+  ir::Expr end_early(const ir::Expr& condition) {
+    if (condition.kind() != ir::Expr::Kind::binary) return condition;
+    if (condition.op() == ir::ExprOp::land) {
+      const ir::Expr left = end_early(condition.lhs()), right = end_early(condition.rhs());
+      return left.is_constant(1) ? right : right.is_constant(1) ? left : ir::Expr(ir::ExprOp::land, left, right);
+    }
+    const std::string& chunk = chunk_.axis.name;
+    const ir::Expr over = ir::simplify(condition.lhs() - condition.rhs());
+    const auto step = condition.op() == ir::ExprOp::lt ? ir::coefficient(over, chunk) : std::nullopt;
+    if (!step || *step <= 0) return condition;
+    const ir::Expr room = ir::substitute(ir::Expr(0) - over, {{chunk, ir::Expr(0)}});
+    const ir::Expr end = ir::simplify((room + (*step - 1)) / *step);
+    chunk_.end = chunk_.end ? ir::min(*chunk_.end, end) : end;
+    return 1;
   }
   // For some row of the block, and some key of the chunk; 1 where that is not known.
   ir::Expr may_hold(const ir::Expr& condition) {
@@ -296,24 +374,77 @@ class Chunks {
       add(std::move(slab.stage));
     }
   }
+  // Slabs of keys and of values; the rows that are multiplied by keys stay in registers for all chunks.
+  void add_operands() {
+    const std::string& depth = operands_->depth.name;
+    weighted_ = fresh("a");
+    const Walk keys = {ir::var(keys_.axis.name), shape_.keys, origin_, ir::var(chunk_key)};
+    add_operand(operands_->key, keys, {ir::var(depth), operands_->depth.extent, 0, ir::var(depth)});
+    Walk weights = keys;
+    weights.in_slab = ir::var(weighted_);
+    add_operand(operands_->value, weights, {value_, values_, 0, value_});
+    if (shape_.by == By::warpgroups) add(ir::AsyncWait{0, ir::var(chunk_.axis.name) % 2, 0});
+    ir::Smem rows = {
+        slab_name(names_, operands_->row.buffer), operands_->dtype, {shape_.rows, operands_->depth.extent}};
+    rows.registers = true;
+    const ir::Load& row = placed(operands_->row);
+    ir::Load element = {fresh("in"), row.type, row.buffer, {}};
+    for (const ir::Expr& e : row.index) element.index.push_back(ir::substitute(e, {{depth, depth_}}));
+    before_.emplace_back(ir::Write{rows.buffer, {row_, depth_}, element.dst});
+    before_.insert(before_.end() - 1, std::move(element));
+    staged_.emplace_back(row, ir::Load{row.dst, row.type, rows.buffer, {row_, ir::var(depth)}});
+    kept_.push_back(std::move(rows));
+  }
+  void add_operand(const ir::Load& original, const Walk& keys, const Walk& columns) {
+    const ir::Load& load = placed(original);
+    KeySlab slab = *product_slab(program_, load, keys, columns, shape_.by, &original == &operands_->value);
+    slab.stage.buffer = slab_name(names_, load.buffer);
+    staged_.emplace_back(load, ir::Load{load.dst, load.type, slab.stage.buffer, slab.index});
+    add(std::move(slab.stage));
+  }
+  // The load of the program as its axes are dealt out.
+  const ir::Load& placed(const ir::Load& original) const {
+    const ir::Load* found = nullptr;
+    ir::for_each(keys_.body, [&](const ir::Stmt& stmt) {
+      const auto* load = stmt.as<ir::Load>();
+      if (load != nullptr && load->dst == original.dst) found = load;
+    });
+    CHECK(found != nullptr);
+    return *found;
+  }
+
   // What makes the scores, of the slabs.
   ir::Body scores_by(const char* key) const {
     ir::Body scores = copied(sweep_.scores, key);
     ir::for_each(scores, [&](ir::Stmt& stmt) {
-      if (auto* loop = stmt.as<ir::Loop>()) loop->per = key_groups_;
+      if (auto* loop = stmt.as<ir::Loop>()) {
+        if (by_products())
+          loop->atom = atom_of(shape_.by, shape_.keys)->name;
+        else
+          loop->per = key_groups_;
+      }
+    });
+    read_slabs(scores);
+    return scores;
+  }
+  void read_slabs(ir::Body& body) const {
+    ir::for_each(body, [&](ir::Stmt& stmt) {
       auto* load = stmt.as<ir::Load>();
       if (load == nullptr) return;
       for (const auto& [before, after] : staged_)
         if (before.dst == load->dst) *load = after;
     });
-    return scores;
   }
 
   // Sums with weights: a contraction over the chunk, of what all threads of a row have made, from shared memory.
   void add_weighted() {
-    weighted_ = fresh("a");
+    if (weighted_.empty()) weighted_ = fresh("a");
     ir::Loop loop = {{weighted_, shape_.keys, ir::Bind::reduce}, 0, 1, 1, copied(sweep_.weights, weight_key)};
-    loop.per = value_groups_;
+    read_slabs(loop.body);
+    if (by_products())
+      loop.atom = atom_of(shape_.by, values_)->name;
+    else
+      loop.per = value_groups_;
     const std::string read = fresh("in");
     loop.body.emplace_back(ir::Load{read, {}, probabilities_.buffer, {row_, ir::var(weighted_)}});
     for (std::size_t i = 0; i < step_.sums.size(); ++i) {
@@ -334,6 +465,10 @@ class Chunks {
   ir::Loop keys_, chunk_;
   ir::SoftmaxSum step_;
   ir::Smem probabilities_;
+  std::vector<ir::Smem> kept_;                             // all memory that is declared
+  ir::Body before_;                                        // the chunk loop
+  std::optional<ProductOperands> operands_;                // of matrix instructions
+  std::int64_t values_ = 1;                                // of a row
   std::vector<std::pair<ir::Load, ir::Load>> staged_;      // before and after
   std::vector<std::string> over_;                          // axes along which a row's keys lie
   std::string key_groups_, value_groups_, lane_, thread_;  // axes of the tile
@@ -342,9 +477,14 @@ class Chunks {
   std::int64_t lanes_ = 1, groups_ = 1;
   ir::Body* to_ = &chunk_.body;              // where statements are added
   ir::Expr key_ = 0, origin_ = 0, row_ = 0;  // in the chunk; the chunk's first key; in the block
+  ir::Expr value_ = 0, depth_ = 0;           // of a row; of what a score sums up
 };
 
 }  // namespace
+
+const ir::mma::Atom* atom_of(By by, std::int64_t columns) {
+  return ir::mma::find_atom(by == By::warpgroups ? fmt::format("m64n{}k16", columns) : "m16n8k16");
+}
 
 // A mask has rows of all keys, in which CUDA wants vectors aligned.
 std::int64_t chunk_lanes(const ir::Program& program, const KeySweep& sweep, std::int64_t keys, std::int64_t columns,
@@ -357,6 +497,26 @@ std::int64_t chunk_lanes(const ir::Program& program, const KeySweep& sweep, std:
                        !has_vectors(program, sweep, lanes, target)))
     lanes /= 2;
   return lanes;
+}
+
+std::string products_obstacle(const ir::Program& program, const KeySweep& sweep, By by, std::int64_t keys,
+                              const Target& target) {
+  if (by == By::warps && !target.mma) return "no matrix instructions on this target (CUDA has them from sm_80 on)";
+  if (by == By::warpgroups && !target.wgmma) return "no matrix instructions of warpgroups on this target";
+  const auto operands = find_operands(program, sweep);
+  if (!operands) return "its products are not of elements of 16 bits";
+  const ir::Axis& n = tile_of(program).axes[sweep.n];
+  const ir::mma::Atom *scores = atom_of(by, keys), *values = atom_of(by, n.extent);
+  if (scores == nullptr || values == nullptr || keys % scores->n != 0 || n.extent % values->n != 0)
+    return "keys or values are no whole number of atoms";
+  if (operands->depth.extent % scores->k != 0 || keys % values->k != 0)
+    return "what is summed up is no whole number of atoms deep";
+  const Walk key = {ir::var(loop_of(tile_of(program), sweep).axis.name), keys, 0, 0};
+  const auto columns = [](const ir::Axis& axis) { return Walk{ir::var(axis.name), axis.extent, 0, 1}; };
+  if (!product_slab(program, operands->key, key, columns(operands->depth), by, false) ||
+      !product_slab(program, operands->value, key, columns(n), by, true))
+    return "keys or values are no slab of an input that the instructions read";
+  return "";
 }
 
 ir::Program with_key_chunks(ir::Program program, const KeySweep& sweep, const ChunkShape& shape, const Target& target) {

@@ -177,6 +177,18 @@ std::vector<ir::Stage> tma_layouts(const ir::Stage& stage) {
   return result;
 }
 
+std::optional<ir::Stage> warpgroup_layout(const ir::Program& program, const ir::Stage& stage, bool transposed,
+                                          std::int64_t rows) {
+  if (!tma_refusal(stage, *program.find(stage.source)).empty()) return std::nullopt;
+  std::optional<ir::Stage> widest;
+  for (ir::Stage& layout : tma_layouts(stage)) {
+    if (layout.swizzle == 0 || (transposed && rows % (layout.swizzle / ir::bytes(stage.dtype)) != 0)) continue;
+    widest = std::move(layout);
+    widest->transport = ir::Transport::tma;
+  }
+  return widest;
+}
+
 bool walks_rows(const ir::Program& program, const ir::Stage& stage) {
   const ir::Tile& tile = tile_of(program);
   bool found = false;

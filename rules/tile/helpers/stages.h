@@ -1,6 +1,8 @@
 // Chunk loops, which stage a slab of each operand per trip, and what the rules that schedule their stages share.
 #pragma once
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -33,6 +35,10 @@ std::string tma_refusal(const ir::Stage&, const ir::Buffer& source);
 std::int64_t tma_panel(std::int64_t columns, std::int64_t element);
 /// How TMA can lay out a slab: as it does, then in each of its patterns, of which every panel is a whole number.
 std::vector<ir::Stage> tma_layouts(const ir::Stage&);
+
+/// A slab as wgmma's descriptors want it, in the widest pattern, by TMA: an instruction of `rows`, or columns, begins with
+/// a panel where these are not along k (`transposed`). nullopt: TMA cannot copy it so.
+std::optional<ir::Stage> warpgroup_layout(const ir::Program&, const ir::Stage&, bool transposed, std::int64_t rows);
 
 /// Do threads walk down the rows of the stage's slab? Then an odd pad spreads their banks, for which elements are
 /// copied one by one; else nothing is gained by copies narrower than the widest.

@@ -21,7 +21,7 @@ constexpr std::array<std::int64_t, 8> whole = {8, 16, 32, 32, 64, 64, 96, 128};
 constexpr std::array products = {
     "matmul", "matmul_scale", "matmul_add", "matmul_relu", "matmul_silu", "matmul_scale_add", "matmul_silu_mul", "linear",
     "linear_bias", "matmul_transposed_b", "batched_matmul", "gqa_scores", "gqa_values", "gate_up", "norm_matmul", "square", "split_heads",
-    "merge_heads"};
+    "merge_heads", "attention", "attention_causal", "attention_masked"};
 constexpr std::array others = {
     "rmsnorm", "layernorm", "softmax", "gelu", "silu_mul", "causal_softmax", "masked_softmax", "row_sum", "row_max",
     "column_sum", "column_max", "batched_column_mean", "total", "attention", "attention_causal",
@@ -91,7 +91,7 @@ TrailCase random_case(std::string_view target, std::uint64_t seed) {
   c.tight = limits < 4 ? 0 : static_cast<int>(limits) - 3;
   c.lazy = std::array<std::uint64_t, 3>{0, 40, 80}.at(rng.below(3));
   if (rng.below(3) == 0) {
-    c.kernel = products.at(rng.below(products.size()));
+    c.kernel = test_options().kernels.empty() ? products.at(rng.below(products.size())) : draw_kernel(rng);
     draw_extents(c, whole, 600e3, rng);
   } else {
     c.kernel = draw_kernel(rng);
