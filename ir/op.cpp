@@ -55,6 +55,7 @@ constexpr std::array table{
     Row{Op::round_f16, "round_f16", 1},
     Row{Op::round_bf16, "round_bf16", 1},
     Row{Op::round_tf32, "round_tf32", 1},
+    Row{Op::exp2, "exp2", 1},
 };
 
 constexpr bool in_order() {
@@ -76,6 +77,8 @@ double unary(Op op, double a) {
       return 1 / a;
     case Op::exp:
       return std::exp(a);
+    case Op::exp2:
+      return std::exp2(a);
     case Op::log:
       return std::log(a);
     case Op::sqrt:

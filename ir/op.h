@@ -16,7 +16,8 @@ enum class Op : std::uint8_t {
   fma, select,                                             // a * b + c; a truth value ? b : c
   lanes_add, lanes_multiply, lanes_maximum, lanes_minimum, // vector value → scalar
   round_f16, round_bf16,                                   // an f32 to the nearest that has 16 bits
-  round_tf32                                               // … that tensor cores multiply, ties away from zero
+  round_tf32,                                              // … that tensor cores multiply, ties away from zero
+  exp2                                                     // 2^a; a result below the normal f32 may be 0
 };
 // clang-format on
 

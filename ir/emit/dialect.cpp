@@ -98,6 +98,7 @@ constexpr std::array spellings{
     Spelling{Op::negative, "-{0}"},
     Spelling{Op::reciprocal, "1.0f / {0}"},
     Spelling{Op::exp, "exp{f}({0})"},
+    Spelling{Op::exp2, "exp2({0})"},  // CUDA has no such function: a helper
     Spelling{Op::log, "log{f}({0})"},
     Spelling{Op::sqrt, "sqrt{f}({0})"},
     Spelling{Op::rsqrt, "rsqrt{f}({0})"},

@@ -60,6 +60,7 @@ std::string Emitter::operation(Op op, std::span<const std::string_view> texts, c
       float16_.emplace(op == Op::round_f16 ? DType::f16 : DType::bf16, type.lanes);
     return round_float(op, texts[0], type.lanes);
   }
+  if (op == Op::exp2 && cuda()) helpers_.insert(Helper::exp2);
   if (target_.cpu && !cuda() && type.dtype == DType::f32) {
     if (has_simd(op)) {
       simd_.emplace(op == Op::sigmoid ? Op::exp : op, type.lanes);

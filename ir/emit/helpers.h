@@ -23,6 +23,7 @@ enum class Helper {
   tensor_map,
   prefetch_tensor_map,
   elect_one,
+  exp2,
   mbarrier_init,
   mbarrier_arrive_expect_tx,
   mbarrier_arrive,

@@ -28,6 +28,7 @@ double units(Op op) {
     case Op::fma:
       return 1;
     case Op::exp:
+    case Op::exp2:
     case Op::log:
     case Op::sqrt:
     case Op::rsqrt:

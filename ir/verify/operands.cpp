@@ -29,6 +29,7 @@ bool is_real(Op op) {
   switch (op) {
     case Op::reciprocal:
     case Op::exp:
+    case Op::exp2:
     case Op::log:
     case Op::sqrt:
     case Op::rsqrt:

@@ -47,6 +47,40 @@ Products fusible_products(const ir::Body& body) {
   return result;
 }
 
+// An accumulator of one term is that: Init(acc1, op=add) … acc1 <- add(acc1, v3)   →   … acc1 = copy(v3)
+class SingleTerms {
+ public:
+  explicit SingleTerms(ir::Body& kernel) {
+    ir::for_each(kernel, [&](const ir::Stmt& stmt) {
+      ir::for_each_part(stmt, cases{[&](ir::Use use, const std::string& name) {
+                                      if (use == ir::Use::defines) ++definitions_[name];
+                                    },
+                                    [](const auto&) {}});
+    });
+    replace(kernel);
+  }
+
+ private:
+  void replace(ir::Body& body) {
+    std::map<std::string, std::size_t, std::less<>> starts;
+    std::vector<std::size_t> gone;
+    for (std::size_t i = 0; i < body.size(); ++i) {
+      if (ir::Body* inner = ir::inner_body(body[i])) replace(*inner);
+      if (const auto* start = body[i].as<ir::Init>(); start != nullptr && definitions_.at(start->acc) == 2)
+        starts.emplace(start->acc, i);
+      const auto* term = body[i].as<ir::Accum>();
+      const auto start = term == nullptr ? starts.end() : starts.find(term->dst);
+      if (start == starts.end() || body[start->second].as<ir::Init>()->op != term->op) continue;
+      gone.push_back(start->second);
+      body[i] = ir::Stmt(ir::Assign{term->dst, term->type, ir::Op::copy, term->args});
+    }
+    std::ranges::sort(gone);
+    for (std::size_t i = gone.size(); i-- > 0;) body.erase(body.begin() + static_cast<std::ptrdiff_t>(gone[i]));
+  }
+
+  std::map<std::string, int, std::less<>> definitions_;
+};
+
 class Materializer {
  public:
   Materializer(const ir::Program& program, const Target& target)
@@ -61,6 +95,7 @@ class Materializer {
     const ir::Program& tile = kernel_.tile_program;
     ir::Program out = {ir::Level::kernel, tile.name, tile.buffers, {}, tile.allow_tf32};
     lower(tile.body, out.body);
+    SingleTerms{out.body};
     std::move(kernel_.descriptors.begin(), kernel_.descriptors.end(), std::inserter(out.body, out.body.end() - 1));
     ir::renumber_axes(out);
     return out;

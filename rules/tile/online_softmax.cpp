@@ -160,13 +160,16 @@ class Choices {
   const std::int64_t extent_, values_, rows_;
 };
 
+constexpr const char *in_registers = "registers", *shared = "shared";
+
 // The same for matrix instructions: chunks of keys, rows of a block, and rows of instructions in a warp, or warpgroup.
 class ProductChoices {
  public:
   ProductChoices(const ir::Program& program, const KeySweep& sweep, By by, const Target& target)
       : program_(program), sweep_(sweep), by_(by), target_(target) {}
 
-  // Longer chunks have fewer maxima to compare and sums to scale; of warps the registers decide.
+  // Longer chunks have fewer maxima to compare and sums to scale. But warps that have two rows of instructions fetch half
+  // as much of the slabs, which is what they wait for with one (docs/performance.md, "Attention on tensor cores").
   std::vector<Value> keys() const {
     const std::int64_t extent = loop_of(tile_of(program_), sweep_).axis.extent;
     std::vector<Value> result;
@@ -175,6 +178,8 @@ class ProductChoices {
       if (const auto keys = std::get<std::int64_t>(size);
           products_obstacle(program_, sweep_, by_, keys, target_).empty() && !rows(keys).empty())
         result.push_back(size);
+    if (by_ == By::warps)
+      std::ranges::stable_partition(result, [&](const Value& size) { return has_two(std::get<std::int64_t>(size)); });
     return result;
   }
 
@@ -189,22 +194,39 @@ class ProductChoices {
 
   std::vector<Value> fm(std::int64_t keys, std::int64_t rows) const {
     std::vector<Value> result;
-    for (const std::int64_t fm : {1, 2})
-      if (is(keys, rows, fm)) add_option(result, fm);
+    for (const std::int64_t fm : {2, 1})
+      if (!places(keys, rows, fm).empty()) add_option(result, fm);
+    return result;
+  }
+
+  // Of the rows, that is of operand a. Warps that have registers for it take it from there.
+  std::vector<Value> places(std::int64_t keys, std::int64_t rows, std::int64_t fm) const {
+    std::vector<Value> result;
+    if (is(keys, rows, fm, true)) result.emplace_back(std::string(in_registers));
+    if (by_ == By::warps && has_row_slab(program_, sweep_) && is(keys, rows, fm, false))
+      result.emplace_back(std::string(shared));
     return result;
   }
 
  private:
-  bool is(std::int64_t keys, std::int64_t rows, std::int64_t fm) const {
+  bool has_two(std::int64_t keys) const {
+    return std::ranges::any_of(rows(keys), [&](const Value& size) {
+      return fm(keys, std::get<std::int64_t>(size)).front() == Value(std::int64_t{2});
+    });
+  }
+  bool is(std::int64_t keys, std::int64_t rows, std::int64_t fm, bool rows_in_registers) const {
     const std::int64_t values = tile_of(program_).axes[sweep_.n].extent, warps = atom_of(by_, values)->warps,
                        threads = rows / fm / ir::mma::warp_rows * ir::mma::warp;
     if (rows % (fm * warps * ir::mma::warp_rows) != 0 || threads > target_.max_threads) return false;
     // Sums of 32 bits; rows and what the keys weigh, two of 16 bits in a register.
-    const std::int64_t depth = find_operands(program_, sweep_)->depth.extent, sums = values + keys,
-                       packed = (depth + keys) / 2, each = ir::mma::warp_rows * fm * (sums + packed) / ir::mma::warp;
-    const std::int64_t others = by_ == By::warpgroups ? other_registers_of_warpgroups : other_registers;
+    const std::int64_t depth = rows_in_registers ? find_operands(program_, sweep_)->depth.extent : 0,
+                       each = ir::mma::warp_rows * fm * (values + keys + (depth + keys) / 2) / ir::mma::warp;
+    // With 176 of them ptxas (13.0) takes 242, and it spills 13 with 224: warps fetch operands to registers as well.
+    constexpr std::int64_t others_of_warps = 64;
+    const std::int64_t others = by_ == By::warpgroups ? other_registers_of_warpgroups : others_of_warps;
     if (each + others > thread_registers(threads, target_)) return false;
-    return fits_shared(with_key_chunks(program_, sweep_, {by_, keys, 1, rows, fm}, target_), target_);
+    return fits_shared(with_key_chunks(program_, sweep_, {by_, keys, 1, rows, fm, rows_in_registers}, target_),
+                       target_);
   }
 
   const ir::Program& program_;
@@ -242,6 +264,7 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
     if (!keys) return Fork{"keys", choices.keys()};
     if (!rows) return Fork{"rows", choices.rows(*keys)};
     if (!fm) return Fork{"fm", choices.fm(*keys, *rows)};
+    if (!pins.text("a")) return Fork{"a", choices.places(*keys, *rows, *fm)};
     return Apply{};
   }
   if (!has_chunks(program, *sweep, target) || keys == 0) return Apply{};
@@ -262,6 +285,7 @@ ir::Program apply(ir::Program program, const Target& target, const Pins& pins) {
                             pins.integer("columns").value_or(1),
                             pins.integer("rows").value(),
                             pins.integer("fm").value(),
+                            pins.text("a").value_or(in_registers) == in_registers,
                             pins.on_off("dots").value_or(false)};
   const KeySweep sweep = *find_key_sweep(program);
   return with_key_chunks(std::move(program), sweep, shape, target);
@@ -277,6 +301,7 @@ extern const Rule online_softmax = {
               {"columns", KnobType::integer},
               {"rows", KnobType::integer},
               {"fm", KnobType::integer},
+              {"a", KnobType::text, in_registers},
               {"dots", KnobType::on_off}},
     .decide = decide,
     .apply = apply,

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <numbers>
 #include <optional>
 #include <utility>
 
+#include "core/text/match.h"
 #include "ir/softmax.h"
 #include "ir/walk.h"
 #include "rules/cost/resources.h"
@@ -36,6 +38,22 @@ std::optional<KeySlab> product_slab(const ir::Program& program, const ir::Load& 
   if (!layout) return std::nullopt;
   slab->stage = *std::move(layout);
   return slab;
+}
+
+// A slab of the rows of a block, along one dimension of an input; nullopt: they lie otherwise.
+std::optional<KeySlab> row_slab(const ir::Program& program, const ir::Load& load, const ir::Axis& depth,
+                                const ir::Expr& row, std::int64_t rows) {
+  const auto in_block = [&](const ir::Expr& e) {
+    bool found = false;
+    ir::for_each_variable(row, [&](const std::string& name) { found |= ir::depends_on(e, name); });
+    return found;
+  };
+  const auto along = std::ranges::find_if(load.index, in_block);
+  if (along == load.index.end()) return std::nullopt;
+  const ir::Expr origin = ir::simplify(*along - row, scope_in(tile_of(program)));  // an axis of extent 1 is 0
+  if (in_block(origin)) return std::nullopt;
+  const ir::Expr column = ir::var(depth.name);
+  return find_slab(program, load, {{*along, rows, origin, row}, {column, depth.extent, 0, column}});
 }
 
 class Chunks {
@@ -178,13 +196,13 @@ class Chunks {
   void chunk_in_registers() {
     by_products() ? add_operands() : add_slabs();
     for (ir::Stmt& stmt : scores_by(score_key)) add(std::move(stmt));
+    if (by_products()) leave_out_factor();
     const ir::Arg score = new_only(step_.score, score_key);
     const std::string greatest = fresh("acc");
     add(ir::Accum{greatest, {}, ir::Op::maximum, {score}});
     combine(greatest, ir::Op::maximum);
     raise_maximum(greatest);
-    const std::string part = assign(ir::Op::exp, {assign(ir::Op::subtract, {score, bound_})});
-    const std::string sum = fresh("acc");
+    const std::string part = exponential(score), sum = fresh("acc");
     add(ir::Accum{sum, {}, ir::Op::add, {part}});
     combine(sum, ir::Op::add);
     add_counts(sum);
@@ -205,7 +223,7 @@ class Chunks {
     combine(greatest, ir::Op::maximum);
     raise_maximum(greatest);
     sweep_row([&](const std::string& score, const ir::Expr& key) {
-      const std::string part = assign(ir::Op::exp, {assign(ir::Op::subtract, {score, bound_})});
+      const std::string part = exponential(score);
       add(ir::Accum{sum, {}, ir::Op::add, {part}});
       if (has_weights()) add(ir::Write{probabilities_.buffer, {row_, key}, part});
     });
@@ -227,14 +245,54 @@ class Chunks {
     add(std::move(loop));
   }
 
+  // Scores that are a sum times a positive factor, masked or not: the greatest is that of the sums, too. Nobody else may
+  // read the maximum.
+  void leave_out_factor() {
+    power_ = std::numbers::log2e;
+    std::size_t uses = 0;
+    ir::for_each(tile().body, [&](const ir::Stmt& stmt) {
+      ir::for_each_part(stmt, cases{[&](ir::Use use, const std::string& name) {
+                                      uses += use == ir::Use::value && name == step_.maximum ? 1 : 0;
+                                    },
+                                    [](const auto&) {}});
+    });
+    if (uses > 0) return;
+    const auto* wanted = std::get_if<std::string>(&step_.score);
+    for (std::size_t i = to_->size(); wanted != nullptr && i-- > 0;) {
+      auto* stmt = (*to_)[i].as<ir::Assign>();
+      if (stmt == nullptr || stmt->dst != *wanted) continue;
+      if (stmt->op == ir::Op::select && stmt->args[2] == ir::Arg(-std::numeric_limits<double>::infinity())) {
+        wanted = std::get_if<std::string>(&stmt->args[1]);
+      } else if (stmt->op == ir::Op::multiply) {
+        const auto* factor = std::get_if<double>(&stmt->args[1]);
+        if (factor == nullptr || !(*factor > 0)) return;
+        power_ = *factor * std::numbers::log2e;
+        stmt->op = ir::Op::copy;
+        stmt->args.pop_back();
+        return;
+      } else {
+        return;
+      }
+    }
+  }
+
   void combine(const std::string& acc, ir::Op op) {
     if (!over_.empty()) add(ir::Combine{acc, op, over_});
   }
   // The maximum takes in the chunk's, and what it was before scales the sums.
   void raise_maximum(const std::string& greatest) {
-    bound_ = assign(ir::Op::maximum, {assign(ir::Op::maximum, {step_.maximum, greatest}), ir::lowest_maximum});
-    factor_ = assign(ir::Op::exp, {assign(ir::Op::subtract, {step_.maximum, bound_})});
+    const double lowest =
+        ir::lowest_maximum / (by_products() ? 2 * std::max(1.0, power_) : 1);  // times that it is finite
+    bound_ = assign(ir::Op::maximum, {assign(ir::Op::maximum, {step_.maximum, greatest}), lowest});
+    if (by_products()) bound_ = assign(ir::Op::multiply, {bound_, power_});
+    factor_ = exponential(step_.maximum);
     add(ir::Accum{step_.maximum, {}, ir::Op::maximum, {greatest}});
+  }
+  // Of a score less the bound. As a power of two, a multiplication and addition and one special instruction, where it is
+  // rounded to 16 bits behind that; the scores' own factor is in the power.
+  std::string exponential(const ir::Arg& score) {
+    if (!by_products()) return assign(ir::Op::exp, {assign(ir::Op::subtract, {score, bound_})});
+    return assign(ir::Op::exp2, {assign(ir::Op::subtract, {assign(ir::Op::multiply, {score, power_}), bound_})});
   }
   void add_counts(const std::string& sum) {
     for (std::size_t i = 0; i < step_.sums.size(); ++i) {
@@ -384,16 +442,27 @@ class Chunks {
     weights.in_slab = ir::var(weighted_);
     add_operand(operands_->value, weights, {value_, values_, 0, value_});
     if (shape_.by == By::warpgroups) add(ir::AsyncWait{0, ir::var(chunk_.axis.name) % 2, 0});
+    shape_.rows_in_registers ? keep_rows() : stage_rows();
+  }
+  void keep_rows() {
     ir::Smem rows = {
         slab_name(names_, operands_->row.buffer), operands_->dtype, {shape_.rows, operands_->depth.extent}};
     rows.registers = true;
     const ir::Load& row = placed(operands_->row);
     ir::Load element = {fresh("in"), row.type, row.buffer, {}};
-    for (const ir::Expr& e : row.index) element.index.push_back(ir::substitute(e, {{depth, depth_}}));
-    before_.emplace_back(ir::Write{rows.buffer, {row_, depth_}, element.dst});
-    before_.insert(before_.end() - 1, std::move(element));
-    staged_.emplace_back(row, ir::Load{row.dst, row.type, rows.buffer, {row_, ir::var(depth)}});
+    for (const ir::Expr& e : row.index) element.index.push_back(ir::substitute(e, {{operands_->depth.name, depth_}}));
+    ir::Write write = {rows.buffer, {row_, depth_}, element.dst};
+    before_.emplace_back(std::move(element));
+    before_.emplace_back(std::move(write));
+    staged_.emplace_back(row, ir::Load{row.dst, row.type, rows.buffer, {row_, ir::var(operands_->depth.name)}});
     kept_.push_back(std::move(rows));
+  }
+  void stage_rows() {
+    const ir::Load& row = placed(operands_->row);
+    KeySlab slab = *row_slab(program_, row, operands_->depth, row_, shape_.rows);
+    slab.stage.buffer = slab_name(names_, row.buffer);
+    staged_.emplace_back(row, ir::Load{row.dst, row.type, slab.stage.buffer, slab.index});
+    before_.emplace_back(std::move(slab.stage));
   }
   void add_operand(const ir::Load& original, const Walk& keys, const Walk& columns) {
     const ir::Load& load = placed(original);
@@ -474,6 +543,7 @@ class Chunks {
   std::string key_groups_, value_groups_, lane_, thread_;  // axes of the tile
   std::string dot_, group_, weighted_;                     // of loops
   std::string bound_, factor_;
+  double power_ = 1;  // of two, of which a score is the exponent
   std::int64_t lanes_ = 1, groups_ = 1;
   ir::Body* to_ = &chunk_.body;              // where statements are added
   ir::Expr key_ = 0, origin_ = 0, row_ = 0;  // in the chunk; the chunk's first key; in the block
@@ -517,6 +587,12 @@ std::string products_obstacle(const ir::Program& program, const KeySweep& sweep,
       !product_slab(program, operands->value, key, columns(n), by, true))
     return "keys or values are no slab of an input that the instructions read";
   return "";
+}
+
+bool has_row_slab(const ir::Program& program, const KeySweep& sweep) {
+  const ProductOperands operands = *find_operands(program, sweep);
+  const ir::Axis& m = tile_of(program).axes[*sweep.m];
+  return row_slab(program, operands.row, operands.depth, ir::var(m.name), m.extent).has_value();
 }
 
 ir::Program with_key_chunks(ir::Program program, const KeySweep& sweep, const ChunkShape& shape, const Target& target) {

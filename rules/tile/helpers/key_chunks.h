@@ -19,6 +19,7 @@ struct ChunkShape {
   std::int64_t keys = 0;          // of a chunk
   std::int64_t columns = 1;       // threads that share a row
   std::int64_t rows = 1, fm = 1;  // of a block, and of a thread; fm of matrix instructions: those of a warp
+  bool rows_in_registers = true;  // those of operand a, for all chunks; else in shared memory
   bool dots = false;              // lanes lie along what scores sum up, not along the keys
 };
 
@@ -27,6 +28,9 @@ std::int64_t chunk_lanes(const ir::Program&, const KeySweep&, std::int64_t keys,
 
 /// Why matrix instructions cannot make both products of chunks of so many keys, in one line; "": they can.
 std::string products_obstacle(const ir::Program&, const KeySweep&, By, std::int64_t keys, const Target&);
+
+/// May the rows that are multiplied by keys lie in shared memory, too?
+bool has_row_slab(const ir::Program&, const KeySweep&);
 
 /// The sweep has_chunks.
 ir::Program with_key_chunks(ir::Program, const KeySweep&, const ChunkShape&, const Target&);
