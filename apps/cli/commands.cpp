@@ -136,7 +136,8 @@ void add_outputs(Command command, CompileOptions& options, std::string& output) 
             "trip. CUDA targets only.")
       .seldom();
   command.option("-o,--output", output, "FILE", "Write output to FILE instead of stdout.");
-  command.flag("-v", options.verbose, "Print a line for each rule; -vv also prints its changes.");
+  command.flag("-v", options.verbose,
+               "Print a line for each rule, and why an attention is one kernel or several; -vv also prints changes.");
 }
 
 }  // namespace

@@ -55,6 +55,16 @@ std::string trace(const rules::Lowering::Step& step, int verbose, const std::str
                      unified_diff(print(step.before), print(step.after)));
 }
 
+std::string trace(const rules::FoundAttention& a) {
+  std::string text = fmt::format("attention {}", a.output);
+  if (!a.scores.empty()) text += fmt::format(" of {} scores", join(a.scores, " x "));
+  text += a.fused ? ": one kernel" : a.may_be_other ? fmt::format(": {} kernels", a.kernels) : ": several kernels";
+  text += a.why.empty() ? fmt::format(", as --attention {} says", a.fused ? "fused" : "split") : ", because " + a.why;
+  if (a.may_be_other && !a.why.empty())
+    text += a.fused ? fmt::format(" (--attention split leaves {})", a.kernels) : " (--attention fused makes one)";
+  return text + "\n";
+}
+
 /// Which schedule a kernel gets, as a comment of the level's language.
 std::string remark(const engine::Schedule& schedule, const engine::TunedCache& cache, const CompileOptions& options) {
   std::string text = fmt::format("{} schedule: {}", is_source(options.level) ? "//" : "#", name(schedule.origin));
@@ -135,9 +145,13 @@ std::string compile_graph(const engine::GraphSource& source, const CompileOption
   const ir::torch::Graph graph = engine::read_graph(source);
   if (options.level == "torch") return print(graph);
   if (options.level == "tensor") return print(engine::lower_to_tensor(graph, passes));
-  const ir::Module module = engine::lower_to_module(graph, passes);
-  return options.summary ? print_summary(module, options.width)
-                         : compile_kernels(engine::pick_kernels(module, options.selection.only), true, options);
+  std::string text;
+  rules::AttentionObserver observer;
+  if (options.verbose > 0) observer = [&](const rules::FoundAttention& attention) { text += trace(attention); };
+  const ir::Module module = engine::lower_to_module(graph, passes, observer);
+  return text + (options.summary
+                     ? print_summary(module, options.width)
+                     : compile_kernels(engine::pick_kernels(module, options.selection.only), true, options));
 }
 
 /// What stands in place of a level stands alone.

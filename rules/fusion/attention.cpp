@@ -46,50 +46,97 @@ ValueId without_scale(Values& values, ValueId id, double& scale) {
   return values.add(std::move(value));
 }
 
+bool finds_greatest(const Values& values, const LoopOp& op) {
+  return std::ranges::any_of(reachable(values, op.root), [&](ValueId id) {
+    return values[id].kind == Value::Kind::reduce && values[id].op == ir::Op::maximum;
+  });
+}
+
 /// A kernel and the producers that it has taken in.
 class AttentionMerge {
  public:
-  AttentionMerge(Fusion& fusion, std::size_t at) : fusion_(fusion), merged_(fusion.ops[at]), taken_({at}) {}
+  AttentionMerge(Fusion& fusion, std::size_t at) : fusion_(fusion), at_(at), merged_(fusion.ops[at]), taken_({at}) {
+    found_.output = fusion.name(merged_.output);
+  }
 
-  bool merge(std::size_t at, bool guard, Attention attention) {
-    if (!is_about_softmax(at)) return false;
-    for (std::size_t i = at; i-- > 0;)
-      if (is_about_softmax(i)) take_in(i);
-    split_axes(fusion_, merged_);
-    const auto root = online_softmax(fusion_.values, merged_.root, fusion_.shape(merged_));
-    if (!root) return false;
-    merged_.root = *root;
-    complete(fusion_, merged_);
-    const std::set<int> scores = read_by(true);
-    bool contracts = false, pays = false;
-    for (std::size_t i = at; i-- > 0;) {
-      if (fusion_.ops[i].cost.reductions == 0 || !scores.contains(fusion_.ops[i].output)) continue;
-      pays |= attention_pays(fusion_, fusion_.ops[i]);
-      contracts |= take_in(i);
-    }
-    if (!contracts || (guard && attention == Attention::automatic && !pays)) return false;
-    take_in_scales(at);
-    if (guard && refuses()) return false;
-    fusion_.ops[at] = merged_;
-    taken_.erase(at);
+  /// As one kernel, but not yet among the others. False where there is no attention, or where it stays several.
+  bool merge(bool guard, Attention attention) {
+    if (!is_about_softmax(at_) || !becomes_one_sweep()) return false;
+    if (!takes_in_scores()) return guard ? cannot(why_not_scores_) : false;
+    take_in_scales();
+    if (const std::string refused = guard ? refuse() : ""; !refused.empty())
+      return cannot("the guard refuses one: " + refused);
+    says_ = found_.may_be_other = true;
+    found_.kernels = taken_.size();
+    if (attention == Attention::automatic) found_.why = guard ? gain_.why : "nothing guards what is merged";
+    return found_.fused =
+               attention == Attention::fused || (attention == Attention::automatic && (gain_.pays || !guard));
+  }
+
+  /// In place of the kernels.
+  void put() {
+    fusion_.ops[at_] = merged_;
+    taken_.erase(at_);
     for (const std::size_t i : std::vector(taken_.rbegin(), taken_.rend()))
       fusion_.ops.erase(fusion_.ops.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+
+  /// What is to be said of it, where it is an attention at all.
+  std::optional<FoundAttention> found() const { return says_ ? std::optional(found_) : std::nullopt; }
+
+ private:
+  bool cannot(std::string why) {
+    found_.why = std::move(why);
+    says_ = true;
+    return false;
+  }
+
+  bool becomes_one_sweep() {
+    for (std::size_t i = at_; i-- > 0;)
+      if (is_about_softmax(i)) take_in(i);
+    split_axes(fusion_, merged_);
+    std::string why_not;
+    const auto root = online_softmax(fusion_.values, merged_.root, fusion_.shape(merged_), why_not);
+    if (!root && why_not.empty() && has_kept_softmax_ && contracts(fusion_, fusion_.ops[at_]))
+      why_not = "its probabilities are an output, or another kernel reads them";
+    if (!root) return why_not.empty() ? false : cannot(why_not);
+    merged_.root = *root;
+    complete(fusion_, merged_);
     return true;
   }
 
- private:
-  /// Has it an e^x, or reads it one?
+  bool takes_in_scores() {
+    const std::set<int> scores = read_by(true);
+    bool contracts = false;
+    why_not_scores_ = "its scores lie in memory";
+    for (std::size_t i = at_; i-- > 0;) {
+      const LoopOp& op = fusion_.ops[i];
+      if (op.cost.reductions == 0 || !scores.contains(op.output)) continue;
+      found_.scores = fusion_.shape(op);
+      if (!gain_.pays) gain_ = attention_gain(fusion_, op);
+      contracts |= take_in(i);
+      why_not_scores_ = "its scores are an output, or another kernel reads them";
+    }
+    return contracts;
+  }
+
+  /// Has it an e^x or a maximum, or reads it an e^x?
   bool is_about_softmax(std::size_t i) const {
-    const auto& reads = fusion_.ops[i].reads;
-    return exponentiates(fusion_.values, fusion_.ops[i]) || std::ranges::any_of(fusion_.ops, [&](const LoopOp& op) {
-             return std::ranges::binary_search(reads, op.output) && exponentiates(fusion_.values, op);
+    const LoopOp& one = fusion_.ops[i];
+    return exponentiates(fusion_.values, one) || finds_greatest(fusion_.values, one) ||
+           std::ranges::any_of(fusion_.ops, [&](const LoopOp& op) {
+             return std::ranges::binary_search(one.reads, op.output) && exponentiates(fusion_.values, op);
            });
   }
 
   bool take_in(std::size_t i) {
     LoopOp producer = fusion_.ops[i];
     const auto is_taken = [&](std::size_t consumer) { return taken_.contains(consumer); };
-    if (fusion_.is_output(producer) || !std::ranges::all_of(consumers(fusion_, producer), is_taken)) return false;
+    if (fusion_.is_output(producer) || !std::ranges::all_of(consumers(fusion_, producer), is_taken)) {
+      has_kept_softmax_ |= std::ranges::binary_search(merged_.reads, producer.output) &&
+                           exponentiates(fusion_.values, producer) && finds_greatest(fusion_.values, producer);
+      return false;
+    }
     producer.root = not_rounded(producer);
     auto merged = splice(fusion_, producer, merged_);
     if (!merged) return false;
@@ -110,10 +157,10 @@ class AttentionMerge {
   }
 
   /// Where q or k are scaled before their product, the scale moves out of the sum: so these are loaded, not computed.
-  void take_in_scales(std::size_t at) {
+  void take_in_scales() {
     Values& values = fusion_.values;
     const std::set<int> scores = read_by(true), weights = read_by(false);
-    for (std::size_t i = at; i-- > 0;) {
+    for (std::size_t i = at_; i-- > 0;) {
       const LoopOp& op = fusion_.ops[i];
       if (scores.contains(op.output) && !weights.contains(op.output) && scales(values, op.root)) take_in(i);
     }
@@ -143,7 +190,7 @@ class AttentionMerge {
     return tensors;
   }
 
-  bool refuses() {
+  std::string refuse() {
     Cost before;
     merged_.inflation = 1;
     for (const std::size_t i : taken_) {
@@ -152,18 +199,28 @@ class AttentionMerge {
       merged_.inflation = std::max(merged_.inflation, fusion_.ops[i].inflation);
     }
     merged_.inflation *= std::max(1.0, merged_.cost.work / before.work);
-    return !refuse_attention(fusion_, merged_, before).empty();
+    return refuse_attention(fusion_, merged_, before);
   }
 
   Fusion& fusion_;
+  std::size_t at_;
   LoopOp merged_;
-  std::set<std::size_t> taken_;  // kernels
+  std::set<std::size_t> taken_;    // kernels
+  bool has_kept_softmax_ = false;  // whose result others read
+  std::string why_not_scores_;
+  AttentionGain gain_;
+  FoundAttention found_;
+  bool says_ = false;
 };
 
 }  // namespace
 
 bool merge_attention(Fusion& fusion, std::size_t at, bool guard, Attention attention) {
-  return AttentionMerge(fusion, at).merge(at, guard, attention);
+  AttentionMerge attempt(fusion, at);
+  const bool merges = attempt.merge(guard, attention);
+  if (const auto found = attempt.found()) fusion.attentions.insert_or_assign(fusion.ops[at].output, *found);
+  if (merges) attempt.put();
+  return merges;
 }
 
 }  // namespace deplo::rules::fusion

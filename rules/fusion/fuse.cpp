@@ -36,11 +36,13 @@ ir::Tensor tensor_of(const fusion::Fusion& fusion, int id) {
 
 }  // namespace
 
-ir::Module fuse(const ir::tensor::Graph& graph, const FuseOptions& options) {
+ir::Module fuse(const ir::tensor::Graph& graph, const FuseOptions& options, const AttentionObserver& observe) {
   for (const int output : graph.outputs) CHECK(is_computed(graph.nodes[static_cast<std::size_t>(output)]));
-  fusion::Fusion state{.graph = graph, .values = {}, .ops = {}};
+  fusion::Fusion state{.graph = graph, .values = {}, .ops = {}, .attentions = {}};
   fusion::lift(state);
   if (options.merge) fusion::merge(state, options.guard, options.attention);
+  if (observe)
+    for (const auto& [output, attention] : state.attentions) observe(attention);
   if (options.merge && options.layouts) fusion::choose_layouts(state);
   ir::Module module;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i)

@@ -1,6 +1,8 @@
 // Tensor IR → Loop IR: lift every node to a kernel of its own, then merge kernels while that pays.
 #pragma once
 #include <cstdint>
+#include <functional>
+#include <string>
 
 #include "ir/module.h"
 #include "ir/tensor/tensor.h"
@@ -18,7 +20,18 @@ struct FuseOptions {
   Attention attention = Attention::automatic;
 };
 
-/// `graph` is what compose() gives: every output is computed.
-ir::Module fuse(const ir::tensor::Graph&, const FuseOptions& = {});
+/// A softmax with a product behind it, and why it is one kernel or stays several.
+struct FoundAttention {
+  std::string output;  // of the kernel that has the product
+  ir::Shape scores;    // empty where no kernel computes them for it
+  bool fused = false;
+  bool may_be_other = false;  // by `attention`
+  std::size_t kernels = 0;    // where it may: that are one, or would be
+  std::string why;            // "": because `attention` says so
+};
+using AttentionObserver = std::function<void(const FoundAttention&)>;
+
+/// `graph` is what compose() gives: every output is computed. The observer is told of each attention.
+ir::Module fuse(const ir::tensor::Graph&, const FuseOptions& = {}, const AttentionObserver& = {});
 
 }  // namespace deplo::rules

@@ -1,6 +1,10 @@
 #include "rules/fusion/guard.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <set>
 
 #include "rules/fusion/nest.h"
@@ -20,11 +24,6 @@ bool is_contraction(const Values& values, ValueId reduce) {
     for (const std::uint32_t b : operands)
       if ((a & ~b) != 0 && (b & ~a) != 0) return true;
   return false;
-}
-
-bool contracts(const Fusion& fusion, const LoopOp& op) {
-  const Nest nest(fusion.values, op.root, fusion.shape(op));
-  return std::ranges::any_of(nest.reductions(), [&](ValueId id) { return is_contraction(fusion.values, id); });
 }
 
 // Of how many operations the operands of an attention are made: those of the product that a score is, and the weights.
@@ -94,7 +93,17 @@ std::string refuse_shape(const Fusion& fusion, const LoopOp& op) {
   return "";
 }
 
+std::string size_text(double bytes) {
+  const int unit = bytes < 1 << 20 ? 0 : bytes < 1 << 30 ? 1 : 2;
+  return fmt::format("{:.4g} {}", std::ldexp(bytes, -10 * (unit + 1)), std::array{"KiB", "MiB", "GiB"}[unit]);
+}
+
 }  // namespace
+
+bool contracts(const Fusion& fusion, const LoopOp& op) {
+  const Nest nest(fusion.values, op.root, fusion.shape(op));
+  return std::ranges::any_of(nest.reductions(), [&](ValueId id) { return is_contraction(fusion.values, id); });
+}
 
 double inflation(const LoopOp& merged, const LoopOp& producer, const LoopOp& consumer) {
   return std::max(1.0, growth(merged, producer, consumer)) * std::max(producer.inflation, consumer.inflation);
@@ -112,11 +121,14 @@ std::string refuse(const Fusion& fusion, const LoopOp& merged, const LoopOp& pro
   return "";
 }
 
-bool attention_pays(const Fusion& fusion, const LoopOp& scores) {
+AttentionGain attention_gain(const Fusion& fusion, const LoopOp& scores) {
   double bytes = 4;
   for (const std::int64_t extent : fusion.shape(scores)) bytes *= static_cast<double>(extent);
   const auto is_f32 = [&](int tensor) { return fusion.type(tensor).dtype == ir::DType::f32; };
-  return bytes >= least_scores && std::ranges::any_of(scores.reads, is_f32);
+  if (std::ranges::none_of(scores.reads, is_f32)) return {false, "its operands have 16 bits"};
+  const bool pays = bytes >= least_scores;
+  return {pays, fmt::format("{} of scores are {} {}", size_text(bytes), pays ? "at least" : "less than",
+                            size_text(least_scores))};
 }
 
 std::string refuse_attention(const Fusion& fusion, const LoopOp& merged, const Cost& before) {

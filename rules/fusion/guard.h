@@ -36,7 +36,14 @@ std::string refuse(const Fusion&, const LoopOp& merged, const LoopOp& producer, 
 inline constexpr double least_scores = 64 << 20;
 /// May it be expected that an attention takes less time as one kernel than with these scores in memory? Of 16 bits it
 /// does not: tensor cores, and dot products on CPUs, multiply in kernels that hold one product.
-bool attention_pays(const Fusion&, const LoopOp& scores);
+struct AttentionGain {
+  bool pays = false;
+  std::string why;
+};
+AttentionGain attention_gain(const Fusion&, const LoopOp& scores);
+
+/// Has it a product with operands that tiles share?
+bool contracts(const Fusion&, const LoopOp&);
 
 /// Why `merged` must not replace the kernels of an attention, whose costs together were `before`; "" when it may.
 std::string refuse_attention(const Fusion&, const LoopOp& merged, const Cost& before);

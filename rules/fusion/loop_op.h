@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,6 +42,7 @@ struct Fusion {
   Values values;
   std::vector<LoopOp> ops;
   std::vector<Layout> layouts = std::vector<Layout>(graph.nodes.size());
+  std::map<int, FoundAttention> attentions;  // by the output of the kernel that has the product
 
   const std::string& name(int tensor) const { return graph.nodes[static_cast<std::size_t>(tensor)].name; }
   const ir::TensorType& type(int tensor) const { return graph.nodes[static_cast<std::size_t>(tensor)].type; }
@@ -66,14 +68,15 @@ std::vector<std::size_t> consumers(const Fusion&, const LoopOp& producer);
 /// whose elements then must be in memory, as must those of a producer with axes of its own.
 std::optional<LoopOp> splice(Fusion&, const LoopOp& producer, const LoopOp& consumer);
 
-/// Merges kernels into their consumers while the guard (guard.h) permits; with `guard` false, all that is legal. With
+/// Merges kernels into their consumers while the guard (guard.h) permits; with `guard` false, all that is legal.
 void merge(Fusion&, bool guard, Attention attention);
 
 /// Kernel `at` and those that compute its attention as one: scores, softmax, and the product that it weighs. False
-/// where there is none, or where the guard refuses.
+/// where there is none, or where it stays several; `attentions` has what was found.
 bool merge_attention(Fusion&, std::size_t at, bool guard, Attention attention);
 /// A softmax and the sums that it weighs as one reduction, a Value::Kind::softmax; nullopt where the root has none.
-std::optional<ValueId> online_softmax(Values&, ValueId root, const ir::Shape& shape);
+/// `why_not`: where it has such sums, but one sweep would not mean the same.
+std::optional<ValueId> online_softmax(Values&, ValueId root, const ir::Shape& shape, std::string& why_not);
 /// Where the values of a kernel read a free axis by its parts only, a / c and a % c, these become axes of their own:
 /// heads and head_dim of an output that has them as one dimension.
 void split_axes(Fusion&, LoopOp&);

@@ -66,7 +66,8 @@ class Merger {
   void run() {
     while (pass(&Merger::inline_view) || pass(&Merger::feed_reduction) || pass(&Merger::add_epilogue) ||
            pass(&Merger::merge_free) || pass(&Merger::merge_single) || (guard_ && pass(&Merger::recompute)) ||
-           (attention_ != Attention::split && pass(&Merger::attention))) {
+           pass(&Merger::attention)) {
+      std::erase_if(fusion_.attentions, [](const auto& one) { return !one.second.fused; });  // all are tried again
     }
   }
 

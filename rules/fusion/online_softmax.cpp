@@ -42,11 +42,12 @@ class OnlineSoftmax {
 
   std::optional<ValueId> run() {
     std::vector<ValueId> args = {rename(score_, old_axis_)};
-    for (const ValueId id : reachable(values_, root_))
-      if (auto sum = weighed(id)) {
-        if (std::ranges::find(args.begin() + 1, args.end(), sum->weight) == args.end()) args.push_back(sum->weight);
-        sums_.emplace(id, std::move(*sum));
-      }
+    for (const ValueId id : reachable(values_, root_)) {
+      auto sum = weighed(id);
+      if (!sum) continue;
+      if (std::ranges::find(args.begin() + 1, args.end(), sum->weight) == args.end()) args.push_back(sum->weight);
+      sums_.emplace(id, std::move(*sum));
+    }
     const auto is_one = [&](ValueId id) { return is_constant(id, 1); };
     const auto first_loaded = std::stable_partition(args.begin() + 1, args.end(), is_one);
     if (first_loaded == args.end()) return std::nullopt;  // a softmax alone
@@ -58,8 +59,11 @@ class OnlineSoftmax {
     for (const ValueId part : parts_) rewritten_[part] = part;
     rewritten_[maximum_] = parts_[0];
     const ValueId result = rewrite(root_);
-    return is_whole(result) ? std::optional(result) : std::nullopt;
+    why_not_ = fault(result);
+    return why_not_.empty() ? std::optional(result) : std::nullopt;
   }
+  /// Where `run` found sums but gives nothing.
+  const std::string& why_not() const { return why_not_; }
 
  private:
   ValueId rename(ValueId value, int axis) {
@@ -91,11 +95,12 @@ class OnlineSoftmax {
     }
   }
 
-  /// e^(score - maximum) over another axis.
-  ValueId exponential(int axis) {
-    const ValueId score = values_.substitute(score_, {{values_.axis(old_axis_).name(), values_.axis(axis)}}, shape_);
-    return assign(ir::Op::exp, {assign(ir::Op::subtract, {score, maximum_})});
+  ValueId score_at(int axis) {
+    return values_.substitute(score_, {{values_.axis(old_axis_).name(), values_.axis(axis)}}, shape_);
   }
+
+  /// e^(score - maximum) over another axis.
+  ValueId exponential(int axis) { return assign(ir::Op::exp, {assign(ir::Op::subtract, {score_at(axis), maximum_})}); }
 
   std::optional<WeighedSum> weighed(ValueId id) {
     const Value value = values_[id];
@@ -155,18 +160,19 @@ class OnlineSoftmax {
 
   /// The softmax itself needs neither its maximum nor a sum of the old ones; and the sums stand only where they are
   /// divided by the total: where every score is -inf it is 0, and the quotient no number, as without the rewrite.
-  bool is_whole(ValueId root) const {
+  std::string fault(ValueId root) const {
+    std::string undivided = "its sums are not only divided by their total";
     for (const ValueId id : reachable(values_, softmax_))
-      if (id == maximum_ || sums_.contains(id)) return false;
+      if (id == maximum_ || sums_.contains(id)) return "its scores or weights are made of its own sums";
     const auto is_sum = [&](ValueId id) { return id != parts_[0] && std::ranges::find(parts_, id) != parts_.end(); };
-    if (is_sum(root)) return false;
+    if (is_sum(root)) return undivided;
     for (const ValueId id : reachable(values_, root)) {
       const Value& value = values_[id];
       if (std::ranges::none_of(value.args, is_sum)) continue;
       const bool divides = value.kind == Value::Kind::assign && value.op == ir::Op::divide;
-      if (!divides || value.args[1] != total_ || value.args[0] == total_) return false;
+      if (!divides || value.args[1] != total_ || value.args[0] == total_) return undivided;
     }
-    return true;
+    return "";
   }
 
   Values& values_;
@@ -176,6 +182,7 @@ class OnlineSoftmax {
   std::map<ValueId, WeighedSum> sums_;  // by their reduction
   std::vector<ValueId> parts_;
   std::map<ValueId, ValueId> rewritten_;
+  std::string why_not_;
 };
 
 /// Reductions of the same elements, over different axes, as one: a producer that is read in two places has two.
@@ -197,11 +204,14 @@ ValueId share_reductions(Values& values, ValueId root, const ir::Shape& shape) {
 
 }  // namespace
 
-std::optional<ValueId> online_softmax(Values& values, ValueId root, const ir::Shape& shape) {
+std::optional<ValueId> online_softmax(Values& values, ValueId root, const ir::Shape& shape, std::string& why_not) {
   root = share_reductions(values, root, shape);
-  for (const ValueId id : reachable(values, root))
-    if (is_reduction(values, id, ir::Op::maximum))
-      if (const auto result = OnlineSoftmax(values, root, shape, id).run()) return result;
+  for (const ValueId id : reachable(values, root)) {
+    if (!is_reduction(values, id, ir::Op::maximum)) continue;
+    OnlineSoftmax softmax(values, root, shape, id);
+    if (const auto result = softmax.run()) return result;
+    if (why_not.empty()) why_not = softmax.why_not();
+  }
   return std::nullopt;
 }
 

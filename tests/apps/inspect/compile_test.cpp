@@ -95,6 +95,50 @@ TEST(CompileGraph, PassesAndGuard) {
   expect_error({"-c", code, "--passes", "x"}, "--passes: expected a prefix of dolm (d, do, dol, dolm), found 'x'");
 }
 
+TEST(CompileGraph, SaysWhyAttentionIsOneKernelOrSeveral) {
+  const auto line = [](const std::string& code, const std::vector<std::string>& more) {
+    std::vector<std::string> flags = {"-c", code, "--summary", "-vv"};
+    flags.insert(flags.end(), more.begin(), more.end());
+    const std::string text = good(flags);
+    return text.substr(0, text.find('\n'));
+  };
+  const std::string few = "q = torch.randn(8, 512, 16); o = F.scaled_dot_product_attention(q, q, q)";
+  const std::string many = "q = torch.randn(4, 2048, 16); o = F.scaled_dot_product_attention(q, q, q)";
+  const std::string of_few = "attention scaled_dot_product_attention of 8 x 512 x 512 scores: ";
+  const std::string of_many = "attention scaled_dot_product_attention of 4 x 2048 x 2048 scores: ";
+  EXPECT_EQ(line(few, {}),
+            of_few + "3 kernels, because 8 MiB of scores are less than 64 MiB (--attention fused makes one)");
+  EXPECT_EQ(line(many, {}),
+            of_many + "one kernel, because 64 MiB of scores are at least 64 MiB (--attention split leaves 3)");
+  EXPECT_EQ(line(few, {"--attention", "fused"}), of_few + "one kernel, as --attention fused says");
+  EXPECT_EQ(line(many, {"--attention", "split"}), of_many + "3 kernels, as --attention split says");
+  EXPECT_EQ(line(many, {"--dtype", "bf16"}),
+            of_many + "3 kernels, because its operands have 16 bits (--attention fused makes one)");
+  EXPECT_EQ(line("q = torch.randn(7, 8); F.softmax(q @ q.T, -1) @ torch.randn(7, 300)", {"--attention", "fused"}),
+            "attention matmul_1 of 7 x 7 scores: several kernels, because the guard refuses one: more sums of a score "
+            "than a block holds");
+  EXPECT_EQ(line("q = torch.randn(7, 8); s = q @ q.T; (s - s.amax(-1, True)).exp() @ q", {}),
+            "attention matmul_1: several kernels, because its sums are not only divided by their total");
+  EXPECT_EQ(line("F.softmax(torch.randn(7, 7), -1) @ torch.randn(7, 8)", {}),
+            "attention matmul: several kernels, because its scores lie in memory");
+  EXPECT_EQ(line("q = torch.randn(7, 8); s = q @ q.T; (F.softmax(s, -1) @ q, s)", {}),
+            "attention matmul_1 of 7 x 7 scores: several kernels, because its scores are an output, or another kernel "
+            "reads them");
+  EXPECT_EQ(line("q = torch.randn(7, 8); p = F.softmax(q @ q.T, -1); (p @ q, p)", {}),
+            "attention matmul_1: several kernels, because its probabilities are an output, or another kernel reads "
+            "them");
+  for (const char* none : {"F.softmax(torch.randn(7, 8), -1)", "x = torch.randn(7, 7); torch.exp(x) @ x",
+                           "x = torch.randn(7, 7); p = F.softmax(x, -1); (p, p.sum(0))"})
+    EXPECT_THAT(good({"-c", none, "--ir", "loop", "-vv"}), StartsWith("# 0: ")) << none;
+  const std::string two =
+      "q = torch.randn(7, 8); k = torch.randn(5, 8)\n"
+      "F.scaled_dot_product_attention(q, k, k) + F.scaled_dot_product_attention(q * 2, k, k)";
+  const std::string both = good({"-c", two, "--ir", "loop", "-v", "--attention", "fused"});
+  EXPECT_THAT(both, StartsWith("attention scaled_dot_product_attention of 7 x 5 scores: one kernel"));
+  EXPECT_THAT(both, HasSubstr("\nattention add of 7 x 5 scores: one kernel"));
+  EXPECT_EQ(good({"-c", few, "--ir", "tensor", "-vv"}), good({"-c", few, "--ir", "tensor"}));  // nothing is fused yet
+}
+
 TEST(CompileGraph, OneOfSeveralKernels) {
   const std::string all = good({"-c", two_kernels, "--ir", "loop"});
   const std::string second = good({"-c", two_kernels, "--ir", "loop", "--only", "1"});
