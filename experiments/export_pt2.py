@@ -11,6 +11,7 @@ Needs PyTorch, 2.5 or later (a CPU build will do). Models:
                  (--qkv-bias: Qwen2.5; --qk-norm: Qwen3)
     mlp          Linear, GELU, Linear, with a LayerNorm before and softmax behind
     head         token ids -> embedding -> RMSNorm -> Linear: integer inputs
+    multihead    nn.MultiheadAttention and nn.TransformerEncoderLayer, with their masks and other arguments
     operators    most operations that a .pt2 file may have, each on a small tensor: a test of readers
 
 --decompose writes core ATen (run_decompositions) in place of the operators as the model calls them. --expected also
@@ -136,6 +137,35 @@ class Head(nn.Module):
         return self.lm_head(x[:, -1:, :])
 
 
+class Multihead(nn.Module):
+    def __init__(self, o):
+        super().__init__()
+        self.register_buffer("mask", torch.full((o.seq, o.seq), float("-inf")).triu(1))
+        self.register_buffer("hidden", torch.rand(o.seq, o.seq) > 0.5)
+        self.hidden[:, 0] = False  # no row is hidden whole, which gives NaN
+        self.register_buffer("padding", torch.arange(o.seq) >= torch.tensor([[o.seq], [o.seq - 2]]))
+        self.batch_first = nn.MultiheadAttention(o.hidden, o.heads, batch_first=True)
+        self.sequence_first = nn.MultiheadAttention(o.hidden, o.heads, bias=False, add_zero_attn=True)
+        self.cross = nn.MultiheadAttention(o.hidden, 2, kdim=3, vdim=5, batch_first=True, add_bias_kv=True)
+        layer = lambda **kwargs: nn.TransformerEncoderLayer(o.hidden, o.heads, o.ffn, batch_first=True, **kwargs)
+        self.encoder, self.norm_first = layer(), layer(norm_first=True, activation="gelu")
+
+    def forward(self, x):
+        def attend(**kwargs):
+            return self.batch_first(x, x, x, **kwargs)
+
+        causal = {"attn_mask": self.mask, "is_causal": True}
+        return (attend()[0], *attend(attn_mask=self.mask), *attend(key_padding_mask=self.padding, average_attn_weights=False),
+                attend(need_weights=False)[0], attend(need_weights=False, **causal)[0],
+                attend(need_weights=False, attn_mask=self.mask)[0], attend(need_weights=False, attn_mask=self.hidden)[0],
+                attend(need_weights=False, key_padding_mask=self.padding)[0],
+                attend(need_weights=False, key_padding_mask=self.padding, attn_mask=self.hidden)[0],
+                self.sequence_first(x, x, x, need_weights=False)[0],
+                self.cross(x, x[:, 1:, :3], x[:, 1:, 3:8], need_weights=False)[0],
+                self.encoder(x), self.encoder(x, src_key_padding_mask=self.padding),
+                self.norm_first(x, src_mask=self.mask, is_causal=True))
+
+
 class Operators(nn.Module):
     def __init__(self, o):
         super().__init__()
@@ -181,7 +211,7 @@ class Operators(nn.Module):
         return tuple(self.pointwise(x) + self.reductions(x) + self.products(x) + self.shapes(x) + self.creation(x))
 
 
-MODELS = {"llama-block": LlamaBlock, "mlp": Mlp, "head": Head, "operators": Operators}
+MODELS = {"llama-block": LlamaBlock, "mlp": Mlp, "head": Head, "multihead": Multihead, "operators": Operators}
 
 
 def options():
@@ -210,6 +240,8 @@ def example(o):
         return torch.randint(0, o.vocabulary, (1, o.seq))
     if o.model == "operators":
         return torch.randn(3, 2, 4)
+    if o.model == "multihead":
+        return torch.randn(2, o.seq, o.hidden)
     return torch.randn(1, o.seq, o.hidden).to(getattr(torch, o.dtype))
 
 

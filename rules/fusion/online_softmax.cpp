@@ -1,8 +1,10 @@
 // Sums weighed by a softmax, in one sweep (Milakov and Gimelshein, arXiv 1805.02867; Rabe and Staats, 2112.05682):
 //   M = max over a of s(a);  L = sum over b of e^(s(b) - M);  O = sum over c of e^(s(c) - M) / L * w(c)
 //   →  M, L, O' = softmax over r of s(r), weights 1 and w(r);  O = O' / L
+// Whether a row has any score above -inf, as PyTorch's core ATen asks of it, M knows.
 // A factor moves out of a sum where it does not depend on the sum's axis; nothing else is reassociated.
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -42,7 +44,9 @@ class OnlineSoftmax {
 
   std::optional<ValueId> run() {
     std::vector<ValueId> args = {rename(score_, old_axis_)};
+    std::vector<ValueId> questions;
     for (const ValueId id : reachable(values_, root_)) {
+      if (asks_for_scores(id)) questions.push_back(id);
       auto sum = weighed(id);
       if (!sum) continue;
       if (std::ranges::find(args.begin() + 1, args.end(), sum->weight) == args.end()) args.push_back(sum->weight);
@@ -58,6 +62,7 @@ class OnlineSoftmax {
     }
     for (const ValueId part : parts_) rewritten_[part] = part;
     rewritten_[maximum_] = parts_[0];
+    for (const ValueId id : questions) rewritten_[id] = is_above_minus_infinity(parts_[0]);
     const ValueId result = rewrite(root_);
     why_not_ = fault(result);
     return why_not_.empty() ? std::optional(result) : std::nullopt;
@@ -101,6 +106,24 @@ class OnlineSoftmax {
 
   /// e^(score - maximum) over another axis.
   ValueId exponential(int axis) { return assign(ir::Op::exp, {assign(ir::Op::subtract, {score_at(axis), maximum_})}); }
+
+  /// not (score == -inf), as a number.
+  ValueId is_above_minus_infinity(ValueId score) {
+    const auto of = [&](ir::DType dtype, ir::Op op, std::vector<ValueId> args) {
+      return values_.add({.kind = Value::Kind::assign, .dtype = dtype, .op = op, .args = std::move(args)});
+    };
+    const ValueId never = values_.add({.constant = -std::numeric_limits<double>::infinity()});
+    const ValueId hidden = of(ir::DType::boolean, ir::Op::equal, {score, never});
+    return of(ir::DType::i32, ir::Op::copy, {of(ir::DType::boolean, ir::Op::logical_not, {hidden})});
+  }
+
+  /// Is it the greatest of these numbers?
+  bool asks_for_scores(ValueId id) {
+    const Value value = values_[id];
+    return value.kind == Value::Kind::reduce && value.op == ir::Op::maximum && value.dtype == ir::DType::i32 &&
+           values_.live(id).reduces.empty() && values_.extent(value.axis) == values_.extent(old_axis_) &&
+           value.args[0] == is_above_minus_infinity(score_at(value.axis));
+  }
 
   std::optional<WeighedSum> weighed(ValueId id) {
     const Value value = values_[id];

@@ -24,6 +24,20 @@ std::string describe(const Argument& argument) {
       [](const Subgraph&) -> std::string { return "a graph"; }, [](const Other& o) { return o.kind; });
 }
 
+bool reads(const Argument& argument, const std::string& tensor) {
+  if (const auto* t = std::get_if<Tensor>(&argument)) return t->name == tensor;
+  const auto* list = std::get_if<Tensors>(&argument);
+  return list != nullptr && std::ranges::count(list->names, tensor) > 0;
+}
+
+// In how many places.
+std::ptrdiff_t readers(const ProgramGraph& graph, const std::string& tensor) {
+  const auto read = [&](const Argument& argument) { return reads(argument, tensor); };
+  std::ptrdiff_t count = std::ranges::count_if(graph.outputs, read);
+  for (const ProgramNode& node : graph.nodes) count += std::ranges::count_if(node.inputs, read, &NamedArgument::value);
+  return count;
+}
+
 std::vector<std::string> flatten(const std::vector<Argument>& outputs) {
   std::vector<std::string> names;
   for (const Argument& output : outputs)
@@ -73,6 +87,17 @@ Id Call::id(std::string_view name) const {
 Id Call::tensor(std::string_view argument) {
   if (const auto* t = std::get_if<Tensor>(&get(argument))) return id(t->name);
   fail(argument, "a tensor");
+}
+
+Id Call::overwritten(std::string_view argument) {
+  const Id x = tensor(argument);
+  const bool shared = std::ranges::count(ids_, x, &Ids::value_type::second) > 1 ||
+                      readers(graph_, std::get<Tensor>(get(argument)).name) > 1;
+  if (builder_.node(x).op != "full" || shared)
+    fail(argument,
+         "a tensor that was just made and that nothing else reads, as the call changes it in place "
+         "(run_decompositions() before torch.export.save replaces such calls)");
+  return x;
 }
 
 Id Call::operand(std::string_view argument) {

@@ -32,6 +32,9 @@ class Call {
   /// A tensor, or a number as a scalar node.
   Id operand(std::string_view argument);
   Id tensor(std::string_view argument);
+  /// A tensor that the call changes in place: one that was made of nothing and that nothing else reads, so that its new
+  /// values are a new tensor.
+  Id overwritten(std::string_view argument);
   std::vector<Id> tensors(std::string_view argument);
   std::vector<std::optional<Id>> optional_tensors(std::string_view argument);
   std::int64_t integer(std::string_view argument);

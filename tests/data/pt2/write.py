@@ -26,6 +26,8 @@ CASES = {
     "eager_bfloat16": [*SMALL, "--attention", "eager", "--dtype", "bfloat16", "--seq", "5"],
     "mlp": ["--model", "mlp", "--seq", "3", *SMALL],
     "head": ["--model", "head", *SMALL],
+    "multihead": ["--model", "multihead", "--seq", "5", "--hidden", "8", "--ffn", "12"],
+    "multihead_core_aten": ["--model", "multihead", "--seq", "5", "--hidden", "8", "--ffn", "12", "--decompose"],
     "operators": ["--model", "operators"],
     "operators_core_aten": ["--model", "operators", "--decompose"],
 }

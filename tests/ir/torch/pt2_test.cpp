@@ -42,7 +42,7 @@ std::string error_with(const std::string& file, const std::string& from, const s
 }
 
 TEST(Pt2, EveryVersionGivesWhatPyTorchComputes) {
-  ASSERT_EQ(fixtures().size(), 21U);
+  ASSERT_EQ(fixtures().size(), 23U);
   for (const std::filesystem::path& file : fixtures()) {
     SCOPED_TRACE(file.filename());
     const Graph graph = ir::torch::read_pt2(file);
@@ -94,6 +94,18 @@ TEST(Pt2, ErrorsNameThePlace) {
               HasSubstr("expected a static shape, found the size 's0'"));
   EXPECT_THAT(error_with("mlp_2.5.1.pt2", "{", "["), HasSubstr("expected JSON"));
   EXPECT_THAT(error_with("mlp_2.5.1.pt2", "{", std::string(1000, '[')), HasSubstr("at most 128 nested levels"));
+}
+
+// zeros_like(mask).masked_fill_(mask, -inf): the zeros are nobody else's.
+TEST(Pt2, OverwritesOnlyWhatNothingElseReads) {
+  const std::string self = R"({"name": "self", "arg": {"as_tensor": {"name": ")", end = R"("}})";
+  const auto reads = [&](const std::string& tensor, const std::string& other) {
+    return error_with("multihead_2.15.0.pt2", self + tensor + end, self + other + end);
+  };
+  EXPECT_THAT(reads("masked_fill_", "zeros_like"),
+              StartsWith("node 'masked_fill_': argument 'self': expected a tensor that was just made and that nothing "
+                         "else reads, as the call changes it in place"));
+  EXPECT_THAT(reads("zeros_like", "x"), HasSubstr("found the tensor 'x'"));
 }
 
 TEST(Pt2, WhatIsNoArchive) {

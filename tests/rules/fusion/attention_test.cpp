@@ -4,12 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <filesystem>
+#include <set>
 
 #include "core/rng.h"
 #include "ir/canonical/canonical.h"
 #include "ir/interpret/interpret.h"
 #include "ir/torch/expression/expression.h"
 #include "ir/torch/model.h"
+#include "ir/torch/pt2/pt2.h"
 #include "ir/walk.h"
 #include "rules/cost/least_work.h"
 #include "rules/decompose/decompose.h"
@@ -104,6 +107,24 @@ TEST(FuseAttention, IsOneKernelHoweverItIsWritten) {
       EXPECT_EQ(softmax_sums(fused(code, {})), 0) << form.what;
       EXPECT_EQ(fused_difference(ir::torch::parse_expression(code), 5, on), "") << form.what;
     }
+}
+
+// nn.MultiheadAttention and nn.TransformerEncoderLayer as torch.export writes them, each call by itself: all but those
+// that give their weights too. The values are compared with PyTorch's for all together in tests/ir/torch/pt2_test.cpp.
+TEST(FuseAttention, OfExportedModulesIsOneKernel) {
+  const std::set<std::size_t> weights = {2, 4};
+  for (const char* name : {"multihead_2.15.0.pt2", "multihead_core_aten_2.15.0.pt2"}) {
+    ir::torch::Graph graph = ir::torch::read_pt2(std::filesystem::path(DEPLO_SOURCE_DIR) / "tests/data/pt2" / name);
+    const std::vector<ir::torch::Id> outputs = graph.outputs;
+    ASSERT_EQ(outputs.size(), 16U);
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      SCOPED_TRACE(fmt::format("{}: output {}", name, i));
+      graph.outputs = {outputs[i]};
+      const ir::Module module = fuse(compose(decompose(graph)), on);
+      EXPECT_EQ(softmax_sums(module), weights.contains(i) ? 0 : 1) << ir::print(module);
+      EXPECT_EQ(fused_difference(graph, 5, on, 1e-11), "");
+    }
+  }
 }
 
 TEST(FuseAttention, StaysApartWhereOneKernelIsNotTheSameOrDoesNotPay) {
