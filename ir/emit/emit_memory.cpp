@@ -71,6 +71,7 @@ std::string Emitter::native_load(const Load& s, bool converts) {
   const Memory& memory = memory_.at(s.buffer);
   const int n = s.type.lanes;
   const std::string at = offset(s.buffer, s.index);
+  if (converts && memory.dtype == DType::f16 && n > 1) float16_.emplace(memory.dtype, n);
   if (converts) return load_float16(s.buffer, at, memory.dtype, n, memory.space);
   if (n == 1) return fmt::format("{}[{}]", s.buffer, at);
   const std::string value = fmt::format("vload{}(0, &{}[{}])", n, s.buffer, at);

@@ -16,6 +16,15 @@ constexpr const char* opencl_f16 = R"(float{0} round_f16{0}(const float{0} x) {{
   return vload_half{0}(0, (const half*)bits);
 }}
 )";
+// Lanes that begin at any element, copied before they are converted: where vload_half8 reads rows that begin anywhere,
+// PoCL 3.1 may make aligned loads, which end the process.
+constexpr const char* opencl_f16_lanes = R"(typedef struct __attribute__((packed)) {{
+  ushort{0} bits;
+}} f16_lanes{0};
+float{0} f16_values{0}(const ushort{0} bits) {{
+  return vload_half{0}(0, (const half*)&bits);
+}}
+)";
 // To nearest even: half of what is cut off is added, or a bit less where the rest is even. A NaN could lose its bits.
 constexpr const char* opencl_bf16 = R"(ushort{0} bf16_bits{0}(const float{0} x) {{
   const uint{0} bits = as_uint{0}(x);
@@ -89,7 +98,7 @@ std::string load_float16(std::string_view buffer, std::string_view at, DType dty
   const std::string n = count(lanes);
   if (dtype == DType::f16)
     return lanes == 1 ? fmt::format("vload_half({}, ({} half*){})", at, space, buffer)
-                      : fmt::format("vload_half{}(0, ({} half*){} + ({}))", n, space, buffer, at);
+                      : fmt::format("f16_values{0}((({1} f16_lanes{0}*)&{2}[{3}])->bits)", n, space, buffer, at);
   return lanes == 1 ? fmt::format("as_float((uint){}[{}] << 16)", buffer, at)
                     : fmt::format("as_float{0}(convert_uint{0}(vload{0}(0, &{1}[{2}])) << 16)", n, buffer, at);
 }
@@ -125,7 +134,7 @@ std::string float16_definition(DType dtype, int lanes, Dialect dialect) {
   const bool half = dtype == DType::f16;
   if (dialect == Dialect::cuda) return fmt::format(fmt::runtime(half ? cuda_f16 : cuda_bf16), cuda_function);
   const std::string text = fmt::format(fmt::runtime(half ? opencl_f16 : opencl_bf16), count(lanes), lanes);
-  return half || lanes == 1 ? text : text + fmt::format(opencl_bf16_lanes, lanes);
+  return lanes == 1 ? text : text + fmt::format(fmt::runtime(half ? opencl_f16_lanes : opencl_bf16_lanes), lanes);
 }
 
 std::string tf32_definition(int lanes, Dialect dialect) {

@@ -11,7 +11,7 @@
 namespace deplo::ir {
 
 /// An f32, or with lanes an OpenCL vector of them, of the elements from `at` on of an OpenCL buffer; `space` is its
-/// address space: "__local".
+/// address space: "__local". Several of f16 call what float16_definition defines.
 std::string load_float16(std::string_view buffer, std::string_view at, DType, int lanes, std::string_view space);
 /// The statement that stores them; the value has as many lanes. Of bf16 it calls what float16_definition defines.
 std::string store_float16(std::string_view buffer, std::string_view at, DType, int lanes, std::string_view space,

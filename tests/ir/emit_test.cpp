@@ -49,7 +49,8 @@ TEST(Emit, SixteenBitsAreIntegersInMemory) {
   EXPECT_THAT(cuda, HasSubstr("const float in0 = f16_value(h[a0]);"));
   EXPECT_THAT(cuda, HasSubstr("o[a0] = f16_bits(in1);"));
   const std::string eight = "  in0:f32x8 = load h[(a0 * 8)]\n  p[(a0 * 8)]:x8 = in0\n";
-  EXPECT_THAT(source("opencl-cpu", eight, buffers), HasSubstr("vload_half8(0, (__global const half*)h + (a0 * 8))"));
+  EXPECT_THAT(source("opencl-cpu", eight, buffers),
+              HasSubstr("f16_values8(((__global const f16_lanes8*)&h[a0 * 8])->bits)"));
   EXPECT_THAT(source("opencl-cpu", eight, buffers),
               HasSubstr("((__global bf16_lanes8*)&p[a0 * 8])->bits = bf16_bits8(in0);"));
   const std::string wide = source("sm_80", eight, buffers);
