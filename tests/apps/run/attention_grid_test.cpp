@@ -59,7 +59,7 @@ T one_of(Rng& rng, const std::array<T, n>& choices) {
 
 /// Fewer keys than lanes are a chunk without vectors: with wide heads a source of 14,000 lines, which PoCL builds for
 /// minutes.
-bool builds_soon(const Attention& a) { return a.keys >= 8 || a.keys == 1 || a.width <= 24; }
+bool builds_soon(const Attention& a) { return a.keys >= 8 || a.width <= 24; }
 
 /// With at most so many products of two numbers, and at most so long.
 Attention draw(Rng& rng, double most_products, int longest) {
