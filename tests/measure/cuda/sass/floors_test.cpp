@@ -117,6 +117,19 @@ TEST_P(TensorFloors, MatmulsOfSixteenBits) {
   }
 }
 
+ir::Program attention_of_bf16(std::int64_t depth) {
+  return ir::parse(rules::kernel("attention_causal").text, {{"H", 4}, {"Q", 2048}, {"D", depth}, {"E", depth}},
+                   "attention_causal");
+}
+
+// Scores, and what they weigh: the exponentials between them take less time than both products.
+TEST_P(TensorFloors, Attention) {
+  for (const std::int64_t depth : {64, 128}) {
+    SCOPED_TRACE(depth);
+    expect_products(attention_of_bf16(depth), GetParam());
+  }
+}
+
 // Both operands along k, and one across it.
 TEST_P(TensorFloors, MatmulsOfTf32) {
   for (const char* name : {"linear", "matmul"}) {
@@ -167,6 +180,25 @@ TEST(WarpgroupFloors, ASpecializedMatmul) {
   EXPECT_EQ(issue_bound(hot->mix, "sm_90").limiter, Pipe::tensor);
   EXPECT_EQ(issue_bound(hot->mix, "sm_90").cycles, 4 * 128);  // of 64 x 256 x 16 each, 2,048 multiply-adds a cycle
   EXPECT_LE(hot->mix.instructions, 100);
+}
+
+// 128 rows and 128 keys at a time, by two warpgroups: what lies between the products is issued beside the other's.
+TEST(WarpgroupFloors, Attention) {
+  DEPLO_NEED_MACHINE_CODE("sm_90");
+  const Target target = load_target("sm_90");
+  const ir::Program loop = attention_of_bf16(128);
+  expect_products(loop, "sm_90");
+  const ir::KernelSource source =
+      ir::emit(rules::materialize(rules::heuristic(loop, target).program(), target), target);
+  EXPECT_NE(source.text.find("m64n128k16"), std::string::npos);
+  const auto cubin = compile_cubin(source, "sm_90");
+  ASSERT_TRUE(cubin.ok()) << cubin.failure().message;
+  EXPECT_EQ(cubin.value().warnings, "");
+  const KernelMix kernel = kernel_mix(parse_listing(disassemble(cubin.value().code)));
+  const LoopMix* hot = hot_loop(kernel);
+  ASSERT_NE(hot, nullptr);
+  EXPECT_EQ(issue_bound(hot->mix, "sm_90").limiter, Pipe::tensor);
+  EXPECT_LE(hot->mix.instructions, 700);
 }
 
 }  // namespace
