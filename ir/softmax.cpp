@@ -8,21 +8,58 @@
 
 namespace deplo::ir {
 
-Expr seen(const Body& body, const Arg& score) {
-  const auto* name = std::get_if<std::string>(&score);
+namespace {
+
+Expr both(const Expr& a, const Expr& b) {
+  return a.is_constant(1) ? b : b.is_constant(1) ? a : Expr(ExprOp::land, a, b);
+}
+
+const Stmt* maker(const Body& body, const Arg& value) {
+  const auto* name = std::get_if<std::string>(&value);
   const auto made = std::ranges::find_if(body, [&](const Stmt& s) { return name != nullptr && defined(s) == *name; });
-  if (made == body.end()) return 1;
+  return made == body.end() ? nullptr : &*made;
+}
+
+Expr where_false(const Body& body, const Arg& value);
+
+// A condition on positions without which the value is 0, or false; 1 where there is none.
+Expr where_true(const Body& body, const Arg& value) {
+  const Stmt* made = maker(body, value);
+  if (made == nullptr) return 1;
   if (const auto* index = made->as<Index>(); index != nullptr && index->type.dtype == DType::boolean)
     return index->value;
   const auto* assign = made->as<Assign>();
   if (assign == nullptr) return 1;
-  const auto both = [](const Expr& a, const Expr& b) {
-    return a.is_constant(1) ? b : b.is_constant(1) ? a : Expr(ExprOp::land, a, b);
-  };
   const std::vector<Arg>& args = assign->args;
-  if (assign->op == Op::add || assign->op == Op::logical_and) return both(seen(body, args[0]), seen(body, args[1]));
-  const bool masks = assign->op == Op::select && args[2] == Arg(-std::numeric_limits<double>::infinity());
-  return masks ? both(seen(body, args[0]), seen(body, args[1])) : 1;
+  const Arg zero = 0.0;
+  if (assign->op == Op::logical_and || assign->op == Op::multiply)
+    return both(where_true(body, args[0]), where_true(body, args[1]));
+  if (assign->op == Op::select && args[2] == zero) return both(where_true(body, args[0]), where_true(body, args[1]));
+  if (assign->op == Op::select && args[1] == zero) return both(where_false(body, args[0]), where_true(body, args[2]));
+  if (assign->op == Op::not_equal && args[1] == zero) return where_true(body, args[0]);
+  return assign->op == Op::logical_not ? where_false(body, args[0]) : Expr(1);
+}
+
+// The same without which it is true.
+Expr where_false(const Body& body, const Arg& value) {
+  const Stmt* made = maker(body, value);
+  const auto* assign = made == nullptr ? nullptr : made->as<Assign>();
+  const bool is_zero = assign != nullptr && assign->op == Op::equal && assign->args[1] == Arg(0.0);
+  return is_zero || (assign != nullptr && assign->op == Op::logical_not) ? where_true(body, assign->args[0]) : Expr(1);
+}
+
+}  // namespace
+
+Expr seen(const Body& body, const Arg& score) {
+  const Stmt* made = maker(body, score);
+  const auto* assign = made == nullptr ? nullptr : made->as<Assign>();
+  if (assign == nullptr) return 1;
+  const std::vector<Arg>& args = assign->args;
+  const Arg hidden = -std::numeric_limits<double>::infinity();
+  if (assign->op == Op::add) return both(seen(body, args[0]), seen(body, args[1]));
+  if (assign->op != Op::select) return 1;
+  if (args[2] == hidden) return both(where_true(body, args[0]), seen(body, args[1]));
+  return args[1] == hidden ? both(where_false(body, args[0]), seen(body, args[2])) : Expr(1);
 }
 
 DType exponential_type(const Program& program, const Arg& weight) {

@@ -23,6 +23,7 @@
 #include "ir/walk.h"
 #include "rules/cost/resources.h"
 #include "rules/tile/helpers/key_chunks.h"
+#include "rules/tile/helpers/stages.h"
 
 namespace deplo::rules {
 namespace {
@@ -225,8 +226,10 @@ class ProductChoices {
     constexpr std::int64_t others_of_warps = 64;
     const std::int64_t others = by_ == By::warpgroups ? other_registers_of_warpgroups : others_of_warps;
     if (each + others > thread_registers(threads, target_)) return false;
-    return fits_shared(with_key_chunks(program_, sweep_, {by_, keys, 1, rows, fm, rows_in_registers}, target_),
-                       target_);
+    const ir::Program made = with_key_chunks(program_, sweep_, {by_, keys, 1, rows, fm, rows_in_registers}, target_);
+    // A phase of TMA is a trip of the loop: a block that leaves out some before its first would wait for another one.
+    if (by_ == By::warpgroups && chunk_loops(tile_of(made)).empty()) return false;
+    return fits_shared(made, target_);
   }
 
   const ir::Program& program_;

@@ -194,5 +194,40 @@ TEST(SoftmaxSum, CountsTheKeysThatAreSeen) {
   EXPECT_NEAR(flops(8192, "(a1 < (a0 + 1))") / flops(8192, "(a1 < 8192)"), 0.5, 0.002);
 }
 
+// What masks say of positions, in the ways that they are written.
+TEST(SoftmaxSum, ScoresAreSeenWhereMasksSay) {
+  const auto seen_by = [](const std::string& mask) {
+    const Program loop = parse(fmt::format(R"(=== loop: k ===
+input s: f32[4, 4]
+input open: bool[4, 4]
+output m: f32[4]
+for a0 in 0..4: # free
+  for a1 in 0..4: # reduce
+    in0 = load s[a0, a1]
+    in1:bool = load open[a0, a1]
+    v0:bool = index (a1 < (a0 + 1))
+    v1:bool = index (a0 < (a1 + 2))
+{}    acc0, acc1 <- softmax_sum(v9, 1)
+  m[a0] = acc0
+)",
+                                           mask));
+    const Body& keys = loop.body[0].as<Loop>()->body[0].as<Loop>()->body;
+    return print(seen(keys, std::string("v9")));
+  };
+  const std::string causal = "(a1 < (a0 + 1))", window = "(a0 < (a1 + 2))", both = "(" + causal + " && " + window + ")";
+  EXPECT_EQ(seen_by("    v9 = select(v0, in0, -inf)\n"), causal);
+  EXPECT_EQ(seen_by("    v2 = select(v0, 0, -inf)\n    v9 = add(in0, v2)\n"), causal);
+  EXPECT_EQ(seen_by("    v2:bool = logical_and(v0, v1)\n    v9 = select(v2, in0, -inf)\n"), both);
+  EXPECT_EQ(seen_by("    v2:bool = logical_not(v0)\n    v9 = select(v2, -inf, in0)\n"), causal);
+  EXPECT_EQ(seen_by("    v2 = select(v0, 1, 0)\n    v3 = select(v1, v2, 0)\n    v4:bool = equal(v3, 0)\n"
+                    "    v9 = select(v4, -inf, in0)\n"),
+            "(" + window + " && " + causal + ")");
+  EXPECT_EQ(seen_by("    v2 = select(v0, 1, 0)\n    v3:bool = not_equal(v2, 0)\n    v9 = select(v3, in0, -inf)\n"),
+            causal);
+  EXPECT_EQ(seen_by("    v9 = select(in1, in0, -inf)\n"), "1");
+  EXPECT_EQ(seen_by("    v9 = select(v0, -inf, in0)\n"), "1");  // hides what the others show
+  EXPECT_EQ(seen_by("    v9 = select(v0, in0, 0)\n"), "1");
+}
+
 }  // namespace
 }  // namespace deplo::ir

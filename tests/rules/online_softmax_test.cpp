@@ -22,6 +22,11 @@ struct Case {
 };
 void PrintTo(const Case& c, std::ostream* out) { *out << c.name << " " << c.target << " " << c.by; }
 
+/// As many queries as keys, and a mask by positions.
+bool is_self(const Case& c) {
+  return c.name == std::string_view("attention_causal") || c.name == std::string_view("attention_band");
+}
+
 ir::Symbols drawn_sizes(const Case& c, std::int64_t keys, Rng& rng) {
   const bool products = c.by != "threads";  // of whole atoms
   constexpr std::array<std::int64_t, 4> rows = {9, 11, 16, 32}, values = {4, 8, 16, 24}, depths = {16, 32, 16, 48},
@@ -34,7 +39,7 @@ ir::Symbols drawn_sizes(const Case& c, std::int64_t keys, Rng& rng) {
                       : !products     ? values.at(rng.below(4))
                       : symbol == "D" ? depths.at(rng.below(4))
                                       : (c.by == "warps" ? wide : panels).at(rng.below(4));
-  symbols[std::string_view(c.name) == "attention_causal" ? "Q" : "K"] = keys;
+  symbols[is_self(c) ? "Q" : "K"] = keys;
   return symbols;
 }
 
@@ -42,7 +47,7 @@ ir::Symbols drawn_sizes(const Case& c, std::int64_t keys, Rng& rng) {
 Drawn drawn_attention(const Case& c, const Target& target, std::uint64_t seed) {
   Rng rng(seed);
   constexpr std::array<std::int64_t, 4> few = {24, 32, 37, 64}, more = {48, 64, 72, 101};
-  const bool rows_are_keys = std::string_view(c.name) == "attention_causal" && c.by == "warpgroups";
+  const bool rows_are_keys = is_self(c) && c.by == "warpgroups";
   const std::int64_t extent = rows_are_keys ? static_cast<std::int64_t>(64 + 8 * rng.below(2))
                                             : (c.by == "threads" ? few : more).at(rng.below(4));
   ir::Program loop = ir::parse(kernel(c.name).text, drawn_sizes(c, extent, rng), c.name);
@@ -151,9 +156,8 @@ TEST_P(OnlineSoftmax, FaultsShowInEverySchedule) {
         ++shared;
         EXPECT_THAT(finding(loop, racy, seed), testing::HasSubstr("race")) << ir::print(racy);
       });
-  const std::string_view name = GetParam().name;
-  EXPECT_EQ(visits > 0, name == "attention_causal");
-  EXPECT_TRUE(name != "attention_causal" || masks > 3) << masks;
+  EXPECT_EQ(visits > 0, is_self(GetParam()));
+  EXPECT_TRUE(!is_self(GetParam()) || masks > 3) << masks;
   EXPECT_TRUE(target_.cpu || shared > 2) << shared;
 }
 
@@ -161,6 +165,7 @@ INSTANTIATE_TEST_SUITE_P(Kernels, OnlineSoftmax,
                          testing::Values(Case{"attention", "opencl-cpu"}, Case{"attention_causal", "opencl-cpu"},
                                          Case{"attention_masked", "opencl-cpu"}, Case{"attention_decode", "opencl-cpu"},
                                          Case{"attention", "sm_80"}, Case{"attention_causal", "sm_90"},
+                                         Case{"attention_band", "opencl-cpu"}, Case{"attention_band", "sm_80", "warps"},
                                          Case{"attention_causal", "sm_80", "warps"},
                                          Case{"attention_masked", "sm_120", "warps"},
                                          Case{"attention", "sm_90", "warpgroups"},

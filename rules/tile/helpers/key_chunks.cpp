@@ -1,7 +1,5 @@
 #include "rules/tile/helpers/key_chunks.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 #include <numbers>
@@ -12,7 +10,7 @@
 #include "ir/softmax.h"
 #include "ir/walk.h"
 #include "rules/cost/resources.h"
-#include "rules/tile/helpers/stages.h"
+#include "rules/tile/helpers/key_mask.h"
 
 namespace deplo::rules {
 namespace {
@@ -26,34 +24,6 @@ constexpr const char *score_key = "key of a score", *weight_key = "key of a weig
 std::int64_t group(std::int64_t fm, std::int64_t vectors, const Target& target) {
   const std::int64_t most = std::max<std::int64_t>(1, (register_budget(target) * 3 / 4) / fm);
   return divisors(vectors, 1, std::min(most, vectors)).back();
-}
-
-// A slab of keys, or of the values that they weigh, as the instructions read it; nullopt: it cannot be.
-std::optional<KeySlab> product_slab(const ir::Program& program, const ir::Load& load, const Walk& keys,
-                                    const Walk& columns, By by, bool weighs) {
-  std::optional<KeySlab> slab = find_slab(program, load, {keys, columns});
-  if (!slab || by == By::warps) return slab;
-  const bool transposed = weighs == (slab->index.back() == columns.in_slab);
-  auto layout = warpgroup_layout(program, slab->stage, transposed, weighs ? columns.extent : keys.extent);
-  if (!layout) return std::nullopt;
-  slab->stage = *std::move(layout);
-  return slab;
-}
-
-// A slab of the rows of a block, along one dimension of an input; nullopt: they lie otherwise.
-std::optional<KeySlab> row_slab(const ir::Program& program, const ir::Load& load, const ir::Axis& depth,
-                                const ir::Expr& row, std::int64_t rows) {
-  const auto in_block = [&](const ir::Expr& e) {
-    bool found = false;
-    ir::for_each_variable(row, [&](const std::string& name) { found |= ir::depends_on(e, name); });
-    return found;
-  };
-  const auto along = std::ranges::find_if(load.index, in_block);
-  if (along == load.index.end()) return std::nullopt;
-  const ir::Expr origin = ir::simplify(*along - row, scope_in(tile_of(program)));  // an axis of extent 1 is 0
-  if (in_block(origin)) return std::nullopt;
-  const ir::Expr column = ir::var(depth.name);
-  return find_slab(program, load, {{*along, rows, origin, row}, {column, depth.extent, 0, column}});
 }
 
 class Chunks {
@@ -183,7 +153,7 @@ class Chunks {
       probabilities_.registers = true;
     }
     in_registers() ? chunk_in_registers() : chunk_in_memory();
-    skip_masked();
+    leave_out_masked();
     return std::move(chunk_);
   }
 
@@ -302,54 +272,12 @@ class Chunks {
     }
   }
 
-  // Chunks are left out whose scores are -inf in all rows of the block, because of a mask by positions: those behind the
-  // last other one by where the loop ends. The keys of a chunk that is shifted inwards count from where it would begin.
-  void skip_masked() {
-    const ir::Expr first = ir::var(chunk_.axis.name) * shape_.keys;
-    ir::Expr seen =
-        may_hold(ir::substitute(ir::seen(keys_.body, step_.score), {{keys_.axis.name, first + ir::var(chunk_key)}}));
-    ir::Ranges scope = {{chunk_.axis.name, {0, chunk_.axis.extent - 1}}};
-    for (const ir::Axis& axis : tile().axes) scope.emplace_back(axis.name, ir::Interval{0, axis.extent - 1});
-    seen = end_early(ir::simplify(seen, scope));
-    if (seen.is_constant(1)) return;
-    ir::If visited = {std::move(seen), std::exchange(chunk_.body, {})};
-    add(std::move(visited));
-  }
-  // What bounds the chunk from above becomes the end of the loop; returns the rest of the condition.
-  ir::Expr end_early(const ir::Expr& condition) {
-    if (condition.kind() != ir::Expr::Kind::binary) return condition;
-    if (condition.op() == ir::ExprOp::land) {
-      const ir::Expr left = end_early(condition.lhs()), right = end_early(condition.rhs());
-      return left.is_constant(1) ? right : right.is_constant(1) ? left : ir::Expr(ir::ExprOp::land, left, right);
-    }
-    const std::string& chunk = chunk_.axis.name;
-    const ir::Expr over = ir::simplify(condition.lhs() - condition.rhs());
-    const auto step = condition.op() == ir::ExprOp::lt ? ir::coefficient(over, chunk) : std::nullopt;
-    if (!step || *step <= 0) return condition;
-    const ir::Expr room = ir::substitute(ir::Expr(0) - over, {{chunk, ir::Expr(0)}});
-    const ir::Expr end = ir::simplify((room + (*step - 1)) / *step);
-    chunk_.end = chunk_.end ? ir::min(*chunk_.end, end) : end;
-    return 1;
-  }
-  // For some row of the block, and some key of the chunk; 1 where that is not known.
-  ir::Expr may_hold(const ir::Expr& condition) {
-    if (condition.kind() != ir::Expr::Kind::binary) return 1;
-    if (condition.op() == ir::ExprOp::land) {
-      const ir::Expr left = may_hold(condition.lhs()), right = may_hold(condition.rhs());
-      return left.is_constant(1) ? right : right.is_constant(1) ? left : ir::Expr(ir::ExprOp::land, left, right);
-    }
-    if (condition.op() != ir::ExprOp::lt) return 1;
-    std::vector<std::pair<std::string, std::int64_t>> varying = {{chunk_key, shape_.keys}};
-    for (const ir::Axis& axis : tile().axes)
-      if (axis.bind != ir::Bind::block) varying.emplace_back(axis.name, axis.extent);
-    ir::Expr left = condition.lhs(), right = condition.rhs();
-    for (const auto& [axis, extent] : varying) {
-      const auto step = ir::coefficient(ir::simplify(left - right), axis);
-      if (!step) return 1;
-      const ir::Substitution end = {{axis, *step > 0 ? 0 : extent - 1}};
-      left = ir::simplify(ir::substitute(left, end)), right = ir::simplify(ir::substitute(right, end));
-    }
-    return ir::less(left, right);
+  void leave_out_masked() {
+    VisitedChunks visited = visited_chunks(tile(), keys_, step_, shape_.keys);
+    chunk_.end = std::move(visited.end);
+    if (visited.condition.is_constant(1)) return;
+    ir::If rest = {std::move(visited.condition), std::exchange(chunk_.body, {})};
+    add(std::move(rest));
   }
 
   bool has_weights() const {
@@ -552,10 +480,6 @@ class Chunks {
 
 }  // namespace
 
-const ir::mma::Atom* atom_of(By by, std::int64_t columns) {
-  return ir::mma::find_atom(by == By::warpgroups ? fmt::format("m64n{}k16", columns) : "m16n8k16");
-}
-
 // A mask has rows of all keys, in which CUDA wants vectors aligned.
 std::int64_t chunk_lanes(const ir::Program& program, const KeySweep& sweep, std::int64_t keys, std::int64_t columns,
                          const Target& target) {
@@ -567,32 +491,6 @@ std::int64_t chunk_lanes(const ir::Program& program, const KeySweep& sweep, std:
                        !has_vectors(program, sweep, lanes, target)))
     lanes /= 2;
   return lanes;
-}
-
-std::string products_obstacle(const ir::Program& program, const KeySweep& sweep, By by, std::int64_t keys,
-                              const Target& target) {
-  if (by == By::warps && !target.mma) return "no matrix instructions on this target (CUDA has them from sm_80 on)";
-  if (by == By::warpgroups && !target.wgmma) return "no matrix instructions of warpgroups on this target";
-  const auto operands = find_operands(program, sweep);
-  if (!operands) return "its products are not of elements of 16 bits";
-  const ir::Axis& n = tile_of(program).axes[sweep.n];
-  const ir::mma::Atom *scores = atom_of(by, keys), *values = atom_of(by, n.extent);
-  if (scores == nullptr || values == nullptr || keys % scores->n != 0 || n.extent % values->n != 0)
-    return "keys or values are no whole number of atoms";
-  if (operands->depth.extent % scores->k != 0 || keys % values->k != 0)
-    return "what is summed up is no whole number of atoms deep";
-  const Walk key = {ir::var(loop_of(tile_of(program), sweep).axis.name), keys, 0, 0};
-  const auto columns = [](const ir::Axis& axis) { return Walk{ir::var(axis.name), axis.extent, 0, 1}; };
-  if (!product_slab(program, operands->key, key, columns(operands->depth), by, false) ||
-      !product_slab(program, operands->value, key, columns(n), by, true))
-    return "keys or values are no slab of an input that the instructions read";
-  return "";
-}
-
-bool has_row_slab(const ir::Program& program, const KeySweep& sweep) {
-  const ProductOperands operands = *find_operands(program, sweep);
-  const ir::Axis& m = tile_of(program).axes[*sweep.m];
-  return row_slab(program, operands.row, operands.depth, ir::var(m.name), m.extent).has_value();
 }
 
 ir::Program with_key_chunks(ir::Program program, const KeySweep& sweep, const ChunkShape& shape, const Target& target) {

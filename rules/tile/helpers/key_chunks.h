@@ -1,17 +1,10 @@
 // The sweep of an online softmax as a loop over chunks of keys: two contractions that share one launch.
 #pragma once
 #include <cstdint>
-#include <string>
 
-#include "ir/hardware/mma.h"
-#include "rules/tile/helpers/key_sweep.h"
+#include "rules/tile/helpers/key_products.h"
 
 namespace deplo::rules {
-
-/// Who multiplies: each thread for itself, or matrix instructions (ir/hardware/mma.h) of warps or of warpgroups.
-enum class By : std::uint8_t { threads, warps, warpgroups };
-/// Of the sums of scores, or of what they weigh, over so many columns; nullptr: there is none.
-const ir::mma::Atom* atom_of(By, std::int64_t columns);
 
 /// What a chunk is made of, and who makes it.
 struct ChunkShape {
@@ -25,12 +18,6 @@ struct ChunkShape {
 
 /// Lanes of a row's keys, and of its values.
 std::int64_t chunk_lanes(const ir::Program&, const KeySweep&, std::int64_t keys, std::int64_t columns, const Target&);
-
-/// Why matrix instructions cannot make both products of chunks of so many keys, in one line; "": they can.
-std::string products_obstacle(const ir::Program&, const KeySweep&, By, std::int64_t keys, const Target&);
-
-/// May the rows that are multiplied by keys lie in shared memory, too?
-bool has_row_slab(const ir::Program&, const KeySweep&);
 
 /// The sweep has_chunks.
 ir::Program with_key_chunks(ir::Program, const KeySweep&, const ChunkShape&, const Target&);

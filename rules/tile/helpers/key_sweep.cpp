@@ -165,45 +165,6 @@ std::optional<KeySlab> find_slab(const ir::Program& program, const ir::Load& loa
   return slab.stage.slab.size() == walks.size() ? std::optional(std::move(slab)) : std::nullopt;
 }
 
-std::optional<ProductOperands> find_operands(const ir::Program& program, const KeySweep& sweep) {
-  const ir::Tile& tile = tile_of(program);
-  const ir::Loop& keys = loop_of(tile, sweep);
-  const std::string &key = keys.axis.name, &n = tile.axes[sweep.n].name;
-  const auto element = [&](const ir::Load& load) {
-    const ir::Buffer* source = program.find(load.buffer);
-    return source != nullptr && source->role == ir::Role::input && ir::is_float16(source->dtype);
-  };
-  const ir::Loop* sums = nullptr;
-  for (const std::size_t at : sweep.scores)
-    if (const auto* loop = keys.body[at].as<ir::Loop>()) {
-      if (sums != nullptr) return std::nullopt;
-      sums = loop;
-    }
-  if (sums == nullptr || !sums->start.is_constant(0) || sums->step != 1 || sums->body.size() != 4) return std::nullopt;
-  const auto *first = sums->body[0].as<ir::Load>(), *second = sums->body[1].as<ir::Load>();
-  const auto* times = sums->body[2].as<ir::Assign>();
-  const auto* sum = sums->body[3].as<ir::Accum>();
-  if (first == nullptr || second == nullptr || times == nullptr || sum == nullptr || times->op != ir::Op::multiply ||
-      sum->op != ir::Op::add || sum->args.front() != ir::Arg(times->dst) || !element(*first) || !element(*second))
-    return std::nullopt;
-  if (ir::depends_on(first->index, key)) std::swap(first, second);
-  ProductOperands result = {*first, *second, {}, sums->axis, program.find(first->buffer)->dtype};
-  if (ir::depends_on(first->index, key) || !ir::depends_on(second->index, key)) return std::nullopt;
-  int values = 0;
-  for (const ir::Arg& weight : sweep.step->weights) {
-    if (weight == ir::Arg(1.0)) continue;
-    ++values;
-    for (const std::size_t at : sweep.weights)
-      if (const auto* load = keys.body[at].as<ir::Load>(); load != nullptr && weight == ir::Arg(load->dst))
-        result.value = *load;
-  }
-  const bool good = values == 1 && sweep.weights.size() == 1 && !result.value.dst.empty() && element(result.value) &&
-                    ir::depends_on(result.value.index, key) && ir::depends_on(result.value.index, n) &&
-                    program.find(second->buffer)->dtype == result.dtype &&
-                    program.find(result.value.buffer)->dtype == result.dtype;
-  return good ? std::optional(std::move(result)) : std::nullopt;
-}
-
 bool has_chunks(const ir::Program& program, const KeySweep& sweep, const Target& target) {
   const ir::Loop& keys = loop_of(tile_of(program), sweep);
   return std::ranges::all_of(key_loads(keys, sweep), [&](const ir::Load* load) {

@@ -43,15 +43,6 @@ struct Walk {
 /// A slab of the input that a load reads, of these dimensions in the input's order; nullopt: it walks others by them, too.
 std::optional<KeySlab> find_slab(const ir::Program&, const ir::Load&, const std::vector<Walk>&);
 
-/// What matrix instructions may multiply: scores are sums over `depth` of a row times a key, and weights one value each;
-/// all are elements of inputs of one 16-bit type.
-struct ProductOperands {
-  ir::Load row, key, value;
-  ir::Axis depth;
-  ir::DType dtype = ir::DType::f16;
-};
-std::optional<ProductOperands> find_operands(const ir::Program&, const KeySweep&);
-
 /// Can the keys come in chunks? Each load of the scores that walks the key has lanes along the keys, or a slab.
 bool has_chunks(const ir::Program&, const KeySweep&, const Target&);
 /// Do so many neighbouring rows share all slabs of keys? Heads that share keys are rows, too.
