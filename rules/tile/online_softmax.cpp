@@ -14,6 +14,13 @@
 //           acc3 <- scale(acc3, v4)
 //           for a14 in 0..256: # reduce { … p_smem[…, a14] … v[a0, ((a3 * 256) + a14), …] … acc3 <- … }
 // On GPUs scores stay in registers up to their exponentials, which the threads of a row exchange.
+// `by=warps`, or warpgroups: matrix instructions make both products, and deal out rows and keys as their sums lie (mma).
+//           Smem p_smem[128, 64] (bf16) registers
+//           for a3 in 0..min(8, ((a1 * 2) + 2)): # free                  where a causal mask hides the chunks behind
+//             for a11 in 0..128: # reduce mma=m16n8k16 { … q_smem[…, a11] … k_smem[…, a11] … acc0 <- … }
+//             … v10 = exp2(…)   p_smem[…] = v10
+//             for a12 in 0..64: # reduce mma=m16n8k16 { … p_smem[…, a12] … v_smem[a12, …] … acc3 <- … }
+// A block has `rows` rows, `fm` x 16 of them a warp (x 64 a warpgroup); `a` says where the rows of queries are.
 // `keys=0`: one key after the other, by the steps of ir/softmax.h. Dao, FlashAttention-2, arXiv 2307.08691, has the
 // order of the loops: a block keeps its rows, and the keys pass by.
 #include <algorithm>
