@@ -77,7 +77,7 @@ bool merge_attention(Fusion&, std::size_t at, bool guard, Attention attention);
 /// A softmax and the sums that it weighs as one reduction, a Value::Kind::softmax; nullopt where the root has none.
 /// `why_not`: where it has such sums, but one sweep would not mean the same.
 std::optional<ValueId> online_softmax(Values&, ValueId root, const ir::Shape& shape, std::string& why_not);
-/// Where the values of a kernel read a free axis by its parts only, a / c and a % c, these become axes of their own:
+/// Where the values of a kernel read a free axis by its parts, a / c and a % c, these become axes of their own:
 /// heads and head_dim of an output that has them as one dimension.
 void split_axes(Fusion&, LoopOp&);
 

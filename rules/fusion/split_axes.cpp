@@ -1,5 +1,5 @@
-// A free axis that is read by its parts only becomes two.
-//   out[a0, a1] = x[a0, (a1 / 16), (a1 % 16)]   →   out[a0, ((a1 * 16) + a2)] = x[a0, a1, a2]
+// A free axis that is read by its parts becomes two.
+//   out[a0, a1] = x[a0, (a1 / 16), (a1 % 16)] * y[a1]   →   out[a0, ((a1 * 16) + a2)] = x[a0, a1, a2] * y[((a1 * 16) + a2)]
 #include <algorithm>
 #include <numeric>
 
@@ -10,18 +10,12 @@ namespace {
 
 constexpr std::size_t most_axes = 18;  // letters of tensor::coordinate
 
-/// What the axis is divided by, each once; `whole` where it also stands by itself.
-struct Divisors {
-  std::vector<std::int64_t> found;
-  bool whole = false;
-};
-
-void collect(const ir::Expr& e, const std::string& axis, Divisors& divisors) {
-  if (e.kind() == ir::Expr::Kind::variable) divisors.whole |= e.name() == axis;
+/// What the axis is divided by.
+void collect(const ir::Expr& e, const std::string& axis, std::vector<std::int64_t>& divisors) {
   if (e.kind() != ir::Expr::Kind::binary) return;
   const bool parts = e.op() == ir::ExprOp::div || e.op() == ir::ExprOp::mod;
   if (parts && e.lhs() == ir::var(axis)) {
-    divisors.found.push_back(e.rhs().value());
+    divisors.push_back(e.rhs().value());
   } else {
     collect(e.lhs(), axis, divisors);
     collect(e.rhs(), axis, divisors);
@@ -30,12 +24,12 @@ void collect(const ir::Expr& e, const std::string& axis, Divisors& divisors) {
 
 /// The extent of the inner part; 1 where the axis stays whole.
 std::int64_t inner_extent(const Values& values, ValueId root, std::size_t axis, std::int64_t extent) {
-  Divisors divisors;
+  std::vector<std::int64_t> divisors;
   for (const ValueId id : reachable(values, root))
     for (const ir::Expr& e : values[id].index) collect(e, ir::tensor::coordinate(axis).name(), divisors);
-  if (divisors.whole || divisors.found.empty()) return 1;
-  const std::int64_t inner = std::ranges::min(divisors.found);
-  const bool nested = std::ranges::all_of(divisors.found, [&](std::int64_t d) { return d % inner == 0; });
+  if (divisors.empty()) return 1;
+  const std::int64_t inner = std::ranges::min(divisors);
+  const bool nested = std::ranges::all_of(divisors, [&](std::int64_t d) { return d % inner == 0; });
   return nested && inner < extent && extent % inner == 0 ? inner : 1;
 }
 

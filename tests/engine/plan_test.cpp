@@ -1,10 +1,15 @@
 #include "engine/compile/plan.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "core/rng.h"
+#include "engine/source/graph.h"
+#include "engine/source/source.h"
+#include "rules/cost/resources.h"
+#include "rules/lower.h"
 
 namespace deplo::engine {
 namespace {
@@ -134,6 +139,51 @@ TEST(Plan, NothingAliveIsOverwritten) {
     }
     EXPECT_LE(plan.bytes(), sum);
     if (::testing::Test::HasFailure()) return;
+  }
+}
+
+// A projection and its attention, of so many tokens.
+ir::Module attention(int tokens, rules::Attention form) {
+  const std::string text = fmt::format(
+      "h = nn.Linear(64, 192)(torch.randn(1, {0}, 64)).reshape(1, {0}, 3, 4, 16).permute(2, 0, 3, 1, 4)\n"
+      "F.scaled_dot_product_attention(h[0], h[1], h[2], is_causal=True).transpose(1, 2).reshape(1, {0}, 64)",
+      tokens);
+  Passes passes;
+  passes.attention = form;
+  return lower_to_module(read_graph(Expression{text, "-c"}), passes);
+}
+
+// Beside inputs, parameters and outputs.
+double intermediate_bytes(const ir::Module& module) {
+  double bytes = plan_buffers(module).bytes();
+  for (const ir::Tensor& tensor : module.tensors)
+    if (tensor.kind != Kind::computed || std::ranges::count(module.outputs, tensor.name) > 0)
+      bytes -= static_cast<double>(slot_bytes(tensor.type));
+  return bytes;
+}
+
+// The projection lies in memory, the scores do not.
+TEST(Plan, AttentionInOneKernelTakesMemoryInProportionToItsLength) {
+  for (const int tokens : {512, 1024, 2048}) {
+    const double one = intermediate_bytes(attention(tokens, rules::Attention::fused));
+    EXPECT_EQ(one, tokens * 192.0 * 4);
+    EXPECT_EQ(intermediate_bytes(attention(2 * tokens, rules::Attention::fused)), 2 * one);
+    EXPECT_GE(intermediate_bytes(attention(tokens, rules::Attention::split)), 4.0 * tokens * tokens * 4);  // 4 heads
+  }
+}
+
+TEST(Plan, ABlockOfAnAttentionTakesNoMoreSharedMemoryForMoreKeys) {
+  for (const char* name : {"opencl-cpu", "sm_80", "sm_90"}) {
+    const Target target = load_target(name);
+    const auto shared = [&](int tokens) {
+      const std::string text =
+          fmt::format("q = torch.randn(4, {}, 64); F.scaled_dot_product_attention(q, q, q)", tokens);
+      const ir::Module module =
+          lower_to_module(read_graph(Expression{text, "-c"}), {.attention = rules::Attention::fused});
+      return rules::shared_bytes(rules::heuristic(module.kernels.at(0), target).program(), target);
+    };
+    EXPECT_GT(shared(1024), 0) << name;
+    EXPECT_EQ(shared(1024), shared(4096)) << name;
   }
 }
 

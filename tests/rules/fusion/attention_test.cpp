@@ -109,6 +109,17 @@ TEST(FuseAttention, IsOneKernelHoweverItIsWritten) {
     }
 }
 
+// Queries, keys and values of one projection: the output's dimension is also read as a whole, with an offset.
+TEST(FuseAttention, OfHeadsThatOneProjectionHasIsOneKernel) {
+  const std::string code =
+      "h = torch.randn(2, 9, 192).unflatten(2, (3, 4, 16)).permute(2, 0, 3, 1, 4)\n"
+      "F.scaled_dot_product_attention(h[0], h[1], h[2], is_causal=True).transpose(1, 2).flatten(2)";
+  const ir::Module module = fused(code);
+  EXPECT_EQ(module.kernels.size(), 1U) << ir::print(module);
+  EXPECT_EQ(softmax_sums(module), 1) << ir::print(module);
+  EXPECT_EQ(fused_difference(ir::torch::parse_expression(code), 5, on), "");
+}
+
 // nn.MultiheadAttention and nn.TransformerEncoderLayer as torch.export writes them, each call by itself: all but those
 // that give their weights too. The values are compared with PyTorch's for all together in tests/ir/torch/pt2_test.cpp.
 TEST(FuseAttention, OfExportedModulesIsOneKernel) {
