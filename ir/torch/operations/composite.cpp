@@ -1,4 +1,10 @@
 // Names for what is no operation of its own: nothing at all, a number, or several operations.
+#include <fmt/format.h>
+
+#include <array>
+#include <string>
+
+#include "core/error.h"
 #include "ir/torch/operations/family.h"
 
 namespace deplo::ir::torch {
@@ -45,6 +51,63 @@ std::vector<Id> read_dropout(pt2::Call& call) {
   return {x};
 }
 
+// Losses of classes: log(sum(exp(x))) - x[target]
+
+struct Loss {
+  Id x, target;
+  bool normalised = false;  // x are logarithms of probabilities
+  std::int64_t ignored = -100;
+  std::string reduction = "mean";
+};
+
+Id class_loss(const Caller& c, const Loss& loss) {
+  const TensorType x = c.node(loss.x).type, target = c.node(loss.target).type;
+  if (!is_float(x.dtype) || x.shape.empty()) throw Error(fmt::format("expected logits of floats, found {}", print(x)));
+  const std::int64_t dim = x.shape.size() == 1 ? 0 : 1;
+  Shape rows = x.shape, picked = x.shape;
+  rows.erase(rows.begin() + dim);
+  picked[static_cast<std::size_t>(dim)] = 1;
+  if (target.dtype != DType::i32 || target.shape != rows)
+    throw Error(fmt::format("expected a class (int64) for each row {}, found {}", print(rows), print(target)));
+  const Id ignored = c.scalar(static_cast<double>(loss.ignored), DType::i32);
+  const Id used = c.call("ne", {loss.target, ignored}, {});
+  const Id index = c.call("where", {used, loss.target, c.scalar(0, DType::i32)}, {});
+  const Id logarithms = loss.normalised ? loss.x : c.call("log_softmax", {loss.x}, {{"dim", dim}});
+  const Id taken = pick(c, logarithms, c.call("reshape", {index}, {{"shape", picked}}), dim);
+  const Id losses = c.call("neg", {c.call("reshape", {taken}, {{"shape", rows}})}, {});
+  const Id result = c.call("where", {used, losses, c.scalar(0, DType::f32)}, {});
+  if (loss.reduction == "none") return result;
+  const Id sum = c.call("sum", {result}, {});
+  return loss.reduction == "sum" ? sum : c.call("div", {sum, c.call("sum", {used}, {})}, {});
+}
+
+python::Value call_class_loss(const python::Call& c) {
+  for (const std::string_view argument : {"weight", "size_average", "reduce"})
+    if (c.given(argument)) c.fail(argument, "None (no other value is supported)");
+  if (c.has("label_smoothing") && c.number("label_smoothing") != 0)
+    c.fail("label_smoothing", "0 (no other value is supported)");
+  const std::string_view reduction = c.text("reduction");
+  if (reduction != "none" && reduction != "mean" && reduction != "sum") c.fail("reduction", "'none', 'mean' or 'sum'");
+  const bool normalised = c.name == "nll_loss";
+  const Loss loss = {c.tensor("input"), c.tensor("target"), normalised, c.integer("ignore_index"),
+                     std::string(reduction)};
+  return {python::Tensor{class_loss(caller_of(c), loss)}};
+}
+
+// The second result of nll_loss_forward, what all weigh, is not supported.
+std::vector<Id> read_class_loss(pt2::Call& call, bool normalised) {
+  constexpr std::array reductions = {"none", "mean", "sum"};
+  const std::int64_t reduction = call.integer("reduction", 1);
+  if (reduction < 0 || reduction > 2) call.fail("reduction", "0, 1 or 2");
+  if (call.number("label_smoothing", 0) != 0) call.fail("label_smoothing", "0 (no other value is supported)");
+  const Loss loss = {call.tensor("self"), call.tensor("target"), normalised, call.integer("ignore_index", -100),
+                     reductions[static_cast<std::size_t>(reduction)]};
+  return {class_loss(caller_of(call), loss)};
+}
+
+std::vector<Id> read_cross_entropy(pt2::Call& call) { return read_class_loss(call, false); }
+std::vector<Id> read_nll_loss(pt2::Call& call) { return read_class_loss(call, true); }
+
 // Numbers
 
 python::Value call_size(const python::Call& c) {
@@ -80,6 +143,13 @@ std::vector<python::Function> composite_functions() {
       {"cuda", as_method, "input", call_identity},
       {"dropout", in_functional, "input, p=0.5, training=True, inplace=False", call_identity},
       {"dropout", in_torch, "input, p, train", call_identity},
+      {"cross_entropy", in_functional,
+       "input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction='mean', "
+       "label_smoothing=0.0",
+       call_class_loss},
+      {"nll_loss", in_functional,
+       "input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction='mean'",
+       call_class_loss},
       {"size", as_method, "input, dim=None", call_size},
       {"dim", as_method, "input", call_dim},
       {"numel", either, "input", call_numel},
@@ -97,6 +167,12 @@ std::vector<pt2::Function> composite_readers() {
       {"aten.detach", read_identity},
       {"aten.detach_", read_identity},
       {"aten.lift_fresh_copy", read_identity},
+      {"aten.cross_entropy_loss", read_cross_entropy},
+      {"aten.nll_loss", read_nll_loss},
+      {"aten.nll_loss2d", read_nll_loss},
+      {"aten.nll_loss2d_forward", read_nll_loss},
+      {"aten.nll_loss_forward", read_nll_loss},
+      {"aten.nll_loss_nd", read_nll_loss},
       {"aten.dropout", read_dropout},
       {"aten.native_dropout", read_dropout},
       {"aten._assert_async", read_nothing},

@@ -40,6 +40,25 @@ Attribute attribute_of(pt2::Call& call, const AttributeSpec& spec) {
 
 }  // namespace
 
+Caller caller_of(const python::Call& c) {
+  return {[&](std::string_view op, std::vector<Id> args, Attributes attributes) {
+            return c.session.call(op, std::move(args), std::move(attributes));
+          },
+          [&](double value, DType dtype) {
+            const auto whole = static_cast<std::int64_t>(value);
+            return c.session.operand(dtype == DType::i32 ? python::Value{whole} : python::Value{value}, c.name, 1);
+          },
+          [&](Id id) -> const Node& { return c.session.node(id); }};
+}
+
+Caller caller_of(pt2::Call& call) {
+  return {[&](std::string_view op, std::vector<Id> args, Attributes attributes) {
+            return call.add(op, std::move(args), std::move(attributes));
+          },
+          [&](double value, DType dtype) { return call.builder().scalar(value, dtype); },
+          [&](Id id) -> const Node& { return call.builder().node(id); }};
+}
+
 python::Value call_plain(const python::Call& c) {
   Attributes attributes;
   for (const AttributeSpec& spec : find_operation(c.op)->attributes)

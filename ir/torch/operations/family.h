@@ -1,5 +1,6 @@
 // What the file of a family of operations works with, and the list of families.
 #pragma once
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -43,6 +44,17 @@ std::vector<Operation> creation_operations();
 /// (the call) has them.
 python::Value call_plain(const python::Call&);
 std::vector<Id> read_plain(pt2::Call&);
+/// Calls of several operations, in an expression or a `.pt2` file.
+struct Caller {
+  std::function<Id(std::string_view op, std::vector<Id> args, Attributes)> call;
+  std::function<Id(double, DType)> scalar;
+  std::function<const Node&(Id)> node;
+};
+Caller caller_of(const python::Call&);
+Caller caller_of(pt2::Call&);
+/// gather(x, index, dim). Of a log_softmax only what is asked for is calculated: gathered elements are read from memory,
+/// where all logarithms would have to be written first.
+Id pick(const Caller&, Id x, Id index, std::int64_t dim);
 /// Refuses what is not of floats.
 void check_float(const Inference&);
 /// Refuses arguments of different dtypes among the first `count`, and truth values.

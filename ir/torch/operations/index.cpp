@@ -178,16 +178,31 @@ int decompose_gather(Emitter& e, const TensorCall& call) {
 
 python::Value call_gather(const python::Call& c) {
   const Id x = c.tensor("input"), index = c.tensor("index");
-  return c.node({x, index}, {{"dim", c.integer("dim")}});
+  return {python::Tensor{pick(caller_of(c), x, index, c.integer("dim"))}};
 }
 
 std::vector<Id> read_gather(pt2::Call& call) {
   call.ignore({"sparse_grad"});
   const Id x = call.tensor("self");
-  return call.node({x, call.tensor("index")}, {{"dim", call.integer("dim")}});
+  return {pick(caller_of(call), x, call.tensor("index"), call.integer("dim"))};
 }
 
 }  // namespace
+
+Id pick(const Caller& c, Id x, Id index, std::int64_t dim) {
+  const Node softmax = c.node(x);
+  Shape rows = softmax.type.shape, picked = c.node(index).type.shape;
+  const auto wrapped = static_cast<std::size_t>(dim < 0 ? dim + static_cast<std::int64_t>(rows.size()) : dim);
+  if (wrapped < rows.size() && picked.size() == rows.size()) rows[wrapped] = picked[wrapped] = 0;
+  if (softmax.op != "log_softmax" || softmax.integer("dim") != static_cast<std::int64_t>(wrapped) || rows != picked)
+    return c.call("gather", {x, index}, {{"dim", dim}});
+  const Id logits = softmax.args[0];
+  const Attributes along = {{"dims", Shape{dim}}, {"keepdim", true}};
+  const Id most = c.call("amax", {logits}, along);
+  const Id sum = c.call("sum", {c.call("exp", {c.call("sub", {logits, most}, {})}, {})}, along);
+  const Id shifted = c.call("sub", {c.call("gather", {logits, index}, {{"dim", dim}}), most}, {});
+  return c.call("sub", {shifted, c.call("log", {sum}, {})}, {});
+}
 
 // clang-format off
 std::vector<Operation> index_operations() {

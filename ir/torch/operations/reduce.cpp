@@ -1,5 +1,6 @@
 // Many elements become one.
-//   sum mean amax amin prod(T, dims=[] (all; normalised to all), keepdim=false)   var(T, dims, keepdim, correction=1)
+//   sum mean amax amin prod logsumexp(T, dims=[] (all; normalised to all), keepdim=false)
+//   var(T, dims, keepdim, correction=1)
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -88,6 +89,14 @@ Values evaluate_mean(const Operands& o) {
   return result;
 }
 
+Values evaluate_logsumexp(const Operands& o) {
+  Values most = evaluate_amax(o);
+  for (double& value : most) value = std::isinf(value) ? 0 : value;  // inf - inf is no number
+  Values result = reduce(o, 0, [&](double total, double x, std::size_t j) { return total + std::exp(x - most[j]); });
+  for (std::size_t i = 0; i < result.size(); ++i) result[i] = std::log(result[i]) + most[i];
+  return result;
+}
+
 Values evaluate_var(const Operands& o) {
   const Values means = evaluate_mean(o);
   Values result =
@@ -121,6 +130,21 @@ int decompose_reduction(Emitter& e, const TensorCall& call) {
 int decompose_mean(Emitter& e, const TensorCall& call) {
   const int mean = mean_over(e, e.convert(call.args[0], accumulation_type(call.dtype())), dims_of(call));
   return finish(e, call, e.convert(mean, call.dtype()));
+}
+
+// log(sum(exp(x - m))) + m, where m is the maximum, or 0 where that is infinite.
+int decompose_logsumexp(Emitter& e, const TensorCall& call) {
+  const Dims dims = dims_of(call);
+  const int x = e.convert(call.args[0], accumulation_type(call.dtype()));
+  const int most = e.reduce(Op::maximum, x, dims, "max");
+  const auto is = [&](double value) {
+    return e.elementwise(Op::equal, {most, e.scalar(value, e.dtype(x), "inf")}, "is");
+  };
+  const int infinite = e.elementwise(Op::logical_or, {is(infinity), is(-infinity)}, "infinite");
+  const int finite = e.elementwise(Op::select, {infinite, e.scalar(0, e.dtype(x), "zero"), most}, "finite");
+  const int exp = e.elementwise(Op::exp, {with(e, Op::subtract, x, finite, "shifted")}, "exp");
+  const int log = e.elementwise(Op::log, {e.reduce(Op::add, exp, dims, "sum")}, "log");
+  return finish(e, call, e.convert(e.elementwise(Op::add, {log, finite}, "ew"), call.dtype()));
 }
 
 // In two passes: the mean first, then the squares of what is left.
@@ -217,6 +241,9 @@ std::vector<Operation> reduction_operations() {
       {"amin", 1, 1, reduce_attributes, infer_extremum, evaluate_amin, decompose_reduction<Op::minimum>,
        {{"amin", either, extremum, call_reduction}, {"min", either, extremum, call_extremum}},
        {{"aten.amin", read_reduction}, {"aten.min", read_extremum}, {"aten.all", read_truth}}},
+      {"logsumexp", 1, 1, reduce_attributes, infer_mean, evaluate_logsumexp, decompose_logsumexp,
+       {{"logsumexp", either, "input, dim, keepdim=False", call_reduction}},
+       {{"aten.logsumexp", read_reduction}}},
       {"mean", 1, 1, reduce_attributes, infer_mean, evaluate_mean, decompose_mean,
        {{"mean", either, some, call_reduction}},
        {{"aten.mean", read_reduction}}},
