@@ -74,7 +74,8 @@ class Compiler {
   Compiler(const Source& source, const CompileOptions& options)
       : source_(source),
         options_(options),
-        module_(engine::read_module(source_of(source, "Source"))),
+        module_(
+            engine::read_module(source_of(source, "Source"), engine::has_tensor_cores(options.target, options.device))),
         plan_(engine::plan_buffers(module_)) {}
 
   Program run() {

@@ -43,7 +43,8 @@ engine::Experiment experiment_of(const Source& source, const TuneOptions& option
   engine::Entry entry{source_of(source, place), source.name, place};
   experiment.text = print(experiment, entry);
   engine::Inputs none;
-  experiment.kernels = engine::merge_equal(engine::kernels_of(std::move(entry), none));
+  experiment.kernels =
+      engine::merge_equal(engine::kernels_of(std::move(entry), none, engine::has_tensor_cores("auto", options.device)));
   return experiment;
 }
 

@@ -139,12 +139,13 @@ std::string compile_graph(const engine::GraphSource& source, const CompileOption
   const std::string passes_text = options.passes.value_or("dolm");
   engine::Passes passes = engine::parse_passes(passes_text);
   passes.guard = options.guard;
-  passes.attention = engine::passes_of(source).attention;
+  passes.attention = engine::passes_of(source, false).attention;
   if (!passes.lift && options.level != "torch" && options.level != "tensor")
     throw Error(fmt::format("--passes: expected dol or dolm for --ir {}, found '{}'", options.level, passes_text));
   const ir::torch::Graph graph = engine::read_graph(source);
   if (options.level == "torch") return print(graph);
   if (options.level == "tensor") return print(engine::lower_to_tensor(graph, passes));
+  passes.tensor_cores = pick_target(options).mma;
   std::string text;
   rules::AttentionObserver observer;
   if (options.verbose > 0) observer = [&](const rules::FoundAttention& attention) { text += trace(attention); };

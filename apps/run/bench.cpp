@@ -54,7 +54,8 @@ std::vector<NamedLoop> read_loops(const BenchOptions& options) {
   std::vector<NamedLoop> loops;
   if (options.config) {
     for (engine::KernelCase& kernel :
-         engine::load_experiment(*options.config, options.inputs, options.floats).kernels) {
+         engine::load_experiment(*options.config, options.inputs, options.floats, {options.target, options.device})
+             .kernels) {
       const std::size_t first = loops.size();
       loops.push_back({kernel.name, std::move(kernel.loop), first, std::move(kernel.files)});
       for (std::string& name : kernel.same) loops.push_back({std::move(name), {}, first});
@@ -62,7 +63,8 @@ std::vector<NamedLoop> read_loops(const BenchOptions& options) {
     return loops;
   }
   std::vector<ir::Program> programs;
-  for (engine::NumberedKernel& kernel : engine::read_kernels(options.selection, options.inputs))
+  for (engine::NumberedKernel& kernel : engine::read_kernels(
+           options.selection, engine::has_tensor_cores(options.target, options.device), options.inputs))
     programs.push_back(std::move(kernel.loop));
   const std::vector<std::size_t> first = engine::first_equals(programs);
   for (std::size_t i = 0; i < programs.size(); ++i)

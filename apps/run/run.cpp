@@ -103,7 +103,8 @@ class Runner {
       : options_(options),
         progress_(progress),
         graph_(read_given(options)),
-        module_(engine::lower_to_module(graph_, engine::passes_of(options.source))),
+        module_(engine::lower_to_module(
+            graph_, engine::passes_of(options.source, engine::has_tensor_cores(options.target, options.device)))),
         plan_(engine::plan_buffers(module_)),
         device_(measure::open_device(options.device)),
         target_(engine::pick_target(options.target, device_->info(), device_->dialect(), options.device, "--target")),

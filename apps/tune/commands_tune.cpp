@@ -43,8 +43,6 @@ void override(Field& field, const std::optional<T>& flag, const char* name, std:
 
 std::string apply(const TuneFlags& flags, engine::Experiment& experiment) {
   if (flags.search) engine::check_strategy(*flags.search, "--search");
-  if (flags.device) engine::check_device(*flags.device, "--device");
-  if (flags.target) engine::check_target(*flags.target, "--target");
   std::string overrides;
   if (flags.search && *flags.search != experiment.strategy) experiment.options.parameters.clear();
   override(experiment.strategy, flags.search, "--search", overrides);
@@ -97,10 +95,13 @@ int run_tune(const TuneFlags& flags) {
   require(flags.config, "--config FILE");
   const std::optional<engine::Shard> shard =
       flags.shard ? std::optional(engine::parse_shard(*flags.shard)) : std::nullopt;
+  if (flags.device) engine::check_device(*flags.device, "--device");
+  if (flags.target) engine::check_target(*flags.target, "--target");
   engine::Experiment experiment = engine::load_experiment(
       flags.config, flags.inputs.empty() ? engine::Inputs{} : engine::load_inputs(flags.inputs),
       {flags.dtype ? std::optional(engine::parse_float_type(*flags.dtype, "--dtype")) : std::nullopt,
-       flags.allow_tf32 ? std::optional(true) : std::nullopt});
+       flags.allow_tf32 ? std::optional(true) : std::nullopt},
+      {flags.target, flags.device});
   std::string overrides = apply(flags, experiment);
   catch_interrupts();
   engine::Board board;

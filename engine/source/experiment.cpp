@@ -98,16 +98,16 @@ std::string experiment_name(const std::string& text) {
   }
 }
 
-Experiment load_experiment(const std::filesystem::path& file, Inputs inputs, Floats floats) {
+Experiment load_experiment(const std::filesystem::path& file, Inputs inputs, Floats floats, const Place& place) {
   const std::filesystem::path found = find_data(file);
   Experiment experiment =
-      parse_experiment(read_file(found), found.string(), found.parent_path(), std::move(inputs), floats);
+      parse_experiment(read_file(found), found.string(), found.parent_path(), std::move(inputs), floats, place);
   experiment.file = file.string();
   return experiment;
 }
 
 Experiment parse_experiment(std::string text, const std::string& file, const std::filesystem::path& folder,
-                            Inputs inputs, Floats floats) {
+                            Inputs inputs, Floats floats, const Place& place) {
   Experiment experiment;
   experiment.file = file;
   experiment.text = std::move(text);
@@ -116,6 +116,9 @@ Experiment parse_experiment(std::string text, const std::string& file, const std
   experiment.name = config.text_or("name", "");
   if (const auto target = config.find("target")) check_target(experiment.target = target->text(), target->place());
   if (const auto device = config.find("device")) check_device(experiment.device = device->text(), device->place());
+  experiment.target = place.target.value_or(experiment.target);
+  experiment.device = place.device.value_or(experiment.device);
+  const bool tensor_cores = has_tensor_cores(experiment.target, experiment.device);
   if (const auto search = config.find("search")) read_search(*search, experiment);
   if (const auto budget = config.find("budget")) read_budget(*budget, experiment);
   if (const auto own = config.find("dtype"); own && !floats.dtype)
@@ -132,7 +135,7 @@ Experiment parse_experiment(std::string text, const std::string& file, const std
   for (const Config& item : kernels.items()) {
     Entry entry = read_entry(item, folder, floats);
     entry.restrictions.insert(entry.restrictions.begin(), restrictions.begin(), restrictions.end());
-    std::ranges::move(kernels_of(std::move(entry), inputs), std::back_inserter(experiment.kernels));
+    std::ranges::move(kernels_of(std::move(entry), inputs, tensor_cores), std::back_inserter(experiment.kernels));
   }
   check_met(inputs);
   experiment.kernels = merge_equal(std::move(experiment.kernels));

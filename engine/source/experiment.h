@@ -50,12 +50,17 @@ struct Floats {
   std::optional<ir::DType> dtype = {};
   std::optional<bool> allow_tf32 = {};
 };
-/// `inputs` are given to every kernel and graph that has them, over what their entries say; `floats` come before the
-/// experiment's own. Throws Error `file:line: expected …, found …`.
-Experiment load_experiment(const std::filesystem::path& file, Inputs inputs = {}, Floats floats = {});
+/// Where it runs, in place of what an experiment says of it.
+struct Place {
+  std::optional<std::string> target = {}, device = {};
+};
+/// `inputs` are given to every kernel and graph that has them, over what their entries say; `floats` and `place` come
+/// before the experiment's own. Throws Error `file:line: expected …, found …`.
+Experiment load_experiment(const std::filesystem::path& file, Inputs inputs = {}, Floats floats = {},
+                           const Place& place = {});
 /// The same of a text. `file` is for messages; other files may be named as seen from `folder`.
 Experiment parse_experiment(std::string text, const std::string& file, const std::filesystem::path& folder,
-                            Inputs inputs = {}, Floats floats = {});
+                            Inputs inputs = {}, Floats floats = {}, const Place& place = {});
 /// Throws Error `place: expected WHAT (NAMES), found …` unless the name is one of them.
 void check_name(std::string_view place, std::string_view what, const std::string& name,
                 const std::vector<std::string>& names);

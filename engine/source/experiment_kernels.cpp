@@ -91,7 +91,7 @@ auto at_place(const std::string& place, F work) {
   }
 }
 
-std::vector<ir::Program> read_loops(Entry& entry, Inputs& inputs) {
+std::vector<ir::Program> read_loops(Entry& entry, Inputs& inputs, bool tensor_cores) {
   if (const auto* kernel = std::get_if<LoopKernel>(&entry.source)) {
     ir::Program loop = engine::read_kernel(*kernel);
     give_all(entry, inputs, loop);
@@ -100,7 +100,7 @@ std::vector<ir::Program> read_loops(Entry& entry, Inputs& inputs) {
   const auto& source = std::get<GraphSource>(entry.source);
   ir::torch::Graph graph = at_place(entry.place, [&] { return engine::read_graph(source); });
   give_all(entry, inputs, graph);
-  ir::Module module = at_place(entry.place, [&] { return lower_to_measure(graph, passes_of(source)); });
+  ir::Module module = at_place(entry.place, [&] { return lower_to_measure(graph, passes_of(source, tensor_cores)); });
   if (module.kernels.empty()) throw Error(entry.place + ": expected a graph that computes something, found none");
   return std::move(module.kernels);
 }
@@ -132,9 +132,9 @@ Entry read_entry(const Config& config, const std::filesystem::path& folder, cons
   return entry;
 }
 
-std::vector<KernelCase> kernels_of(Entry entry, Inputs& inputs) {
+std::vector<KernelCase> kernels_of(Entry entry, Inputs& inputs, bool tensor_cores) {
   std::vector<KernelCase> kernels;
-  for (ir::Program& loop : read_loops(entry, inputs)) {
+  for (ir::Program& loop : read_loops(entry, inputs, tensor_cores)) {
     KernelCase& kernel = kernels.emplace_back();
     kernel.name = loop.name;
     kernel.place = entry.place;

@@ -14,6 +14,7 @@ struct Passes {
   bool optimise = true, lift = true, merge = true;
   bool guard = true;  // false: merge whatever is legal, whatever it costs
   rules::Attention attention = rules::Attention::automatic;
+  bool tensor_cores = false;  // of the target: has_tensor_cores (source.h)
 };
 /// "d", "do", "dol" or "dolm". Throws Error.
 Passes parse_passes(const std::string& text);

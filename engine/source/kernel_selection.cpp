@@ -37,7 +37,7 @@ std::vector<NumberedKernel> pick_kernels(const ir::Module& module, const std::op
   return picked;
 }
 
-std::vector<NumberedKernel> read_kernels(const KernelSelection& selection, Inputs inputs) {
+std::vector<NumberedKernel> read_kernels(const KernelSelection& selection, bool tensor_cores, Inputs inputs) {
   if (const auto* kernel = std::get_if<LoopKernel>(&selection.source)) {
     NumberedKernel only{0, read_kernel(*kernel)};
     give(inputs, only.loop);
@@ -48,7 +48,7 @@ std::vector<NumberedKernel> read_kernels(const KernelSelection& selection, Input
   ir::torch::Graph graph = read_graph(source);
   give(inputs, graph);
   check_met(inputs);
-  return pick_kernels(lower_to_measure(graph, passes_of(source)), selection.only);
+  return pick_kernels(lower_to_measure(graph, passes_of(source, tensor_cores)), selection.only);
 }
 
 }  // namespace deplo::engine

@@ -66,8 +66,13 @@ rules::Attention parse_attention(const std::string& name, std::string_view place
   throw Error(fmt::format("{}: expected auto, fused or split, found '{}'", place, name));
 }
 
-Passes passes_of(const GraphSource& source) {
+bool has_tensor_cores(const std::string& target, std::string_view device) {
+  return target.empty() || target == "auto" ? device.starts_with("cuda") : load_target(target).mma;
+}
+
+Passes passes_of(const GraphSource& source, bool tensor_cores) {
   Passes passes;
+  passes.tensor_cores = tensor_cores;
   passes.attention = std::visit([](const auto& one) { return one.attention; }, source);
   return passes;
 }
@@ -94,10 +99,10 @@ ir::Program read_kernel(const LoopKernel& source) {
   return loop;
 }
 
-ir::Module read_module(const Source& source) {
+ir::Module read_module(const Source& source, bool tensor_cores) {
   if (const auto* kernel = std::get_if<LoopKernel>(&source)) return module_of(read_kernel(*kernel));
   const auto& graph = std::get<GraphSource>(source);
-  return lower_to_module(read_graph(graph), passes_of(graph));
+  return lower_to_module(read_graph(graph), passes_of(graph, tensor_cores));
 }
 
 }  // namespace deplo::engine

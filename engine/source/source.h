@@ -56,13 +56,16 @@ using Source = std::variant<GraphSource, LoopKernel>;
 ir::DType parse_float_type(const std::string& name, std::string_view place);
 /// "auto", "fused" or "split". Throws Error.
 rules::Attention parse_attention(const std::string& name, std::string_view place);
-/// How the graph becomes kernels.
-Passes passes_of(const GraphSource&);
+/// Has the target, by its name, matrix instructions? Where the name is auto, so has a GPU of CUDA: the device is not
+/// looked at. Throws Error where there is no such target.
+bool has_tensor_cores(const std::string& target, std::string_view device);
+/// How the graph becomes kernels for such a target.
+Passes passes_of(const GraphSource&, bool tensor_cores);
 /// Throws Error, one line: what is wrong with the source and where.
 ir::torch::Graph read_graph(const GraphSource&);
 /// The same.
 ir::Program read_kernel(const LoopKernel&);
 /// The kernels of a graph by all passes; a kernel of its own is a module of one. Throws Error.
-ir::Module read_module(const Source&);
+ir::Module read_module(const Source&, bool tensor_cores = false);
 
 }  // namespace deplo::engine

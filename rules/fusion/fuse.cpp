@@ -38,7 +38,7 @@ ir::Tensor tensor_of(const fusion::Fusion& fusion, int id) {
 
 ir::Module fuse(const ir::tensor::Graph& graph, const FuseOptions& options, const AttentionObserver& observe) {
   for (const int output : graph.outputs) CHECK(is_computed(graph.nodes[static_cast<std::size_t>(output)]));
-  fusion::Fusion state{.graph = graph, .values = {}, .ops = {}, .attentions = {}};
+  fusion::Fusion state{.graph = graph, .values = {}, .ops = {}, .tensor_cores = options.tensor_cores, .attentions = {}};
   fusion::lift(state);
   if (options.merge) fusion::merge(state, options.guard, options.attention);
   if (observe)

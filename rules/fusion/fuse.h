@@ -18,6 +18,7 @@ struct FuseOptions {
   bool guard = true;    // false: merge whatever is legal, whatever it costs
   bool layouts = true;  // parameters and results between kernels are stored in the order that their readers want
   Attention attention = Attention::automatic;
+  bool tensor_cores = false;  // the target has them: they multiply both products of an attention of 16 bits
 };
 
 /// A softmax with a product behind it, and why it is one kernel or stays several.

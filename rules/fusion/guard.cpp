@@ -121,11 +121,30 @@ std::string refuse(const Fusion& fusion, const LoopOp& merged, const LoopOp& pro
   return "";
 }
 
+namespace {
+
+// Rows and keys of an instruction at least, and what each score sums up in whole ones (m16n8k16).
+bool multiplies_by_atoms(const Fusion& fusion, const LoopOp& scores) {
+  constexpr std::int64_t deep = 16;
+  const ir::Shape& shape = fusion.shape(scores);
+  if (shape.size() < 2 || shape.back() < deep || shape.end()[-2] < deep) return false;
+  return std::ranges::all_of(reachable(fusion.values, scores.root), [&](ValueId id) {
+    const Value& value = fusion.values[id];
+    return value.kind != Value::Kind::reduce || fusion.values.extent(value.axis) % deep == 0;
+  });
+}
+
+}  // namespace
+
 AttentionGain attention_gain(const Fusion& fusion, const LoopOp& scores) {
   double bytes = 4;
   for (const std::int64_t extent : fusion.shape(scores)) bytes *= static_cast<double>(extent);
   const auto is_f32 = [&](int tensor) { return fusion.type(tensor).dtype == ir::DType::f32; };
-  if (std::ranges::none_of(scores.reads, is_f32)) return {false, "its operands have 16 bits"};
+  if (std::ranges::none_of(scores.reads, is_f32)) {
+    if (!fusion.tensor_cores) return {false, "its operands have 16 bits"};
+    if (!multiplies_by_atoms(fusion, scores)) return {false, "its sizes make no whole products of tensor cores"};
+    return {true, "tensor cores multiply its operands of 16 bits"};
+  }
   const bool pays = bytes >= least_scores;
   return {pays, fmt::format("{} of scores are {} {}", size_text(bytes), pays ? "at least" : "less than",
                             size_text(least_scores))};

@@ -35,7 +35,8 @@ std::string refuse(const Fusion&, const LoopOp& merged, const LoopOp& producer, 
 /// they took 0.6 to 0.8 of the one kernel's time, with 8 of 2048 x 2048 more (docs/performance.md, "Attention").
 inline constexpr double least_scores = 64 << 20;
 /// May it be expected that an attention takes less time as one kernel than with these scores in memory? Of 16 bits it
-/// does not: tensor cores, and dot products on CPUs, multiply in kernels that hold one product.
+/// does on tensor cores, which multiply both products (helpers/key_products.h), where both are whole numbers of their
+/// instructions; on CPUs dot products multiply in kernels that hold one product.
 struct AttentionGain {
   bool pays = false;
   std::string why;

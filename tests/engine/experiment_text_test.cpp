@@ -7,7 +7,7 @@ namespace {
 
 std::vector<KernelCase> kernels_of(const Entry& entry) {
   Inputs none;
-  return merge_equal(engine::kernels_of(entry, none));
+  return merge_equal(engine::kernels_of(entry, none, false));
 }
 
 void expect_the_same(const Source& source) {

@@ -114,6 +114,12 @@ TEST(CompileGraph, SaysWhyAttentionIsOneKernelOrSeveral) {
   EXPECT_EQ(line(many, {"--attention", "split"}), of_many + "3 kernels, as --attention split says");
   EXPECT_EQ(line(many, {"--dtype", "bf16"}),
             of_many + "3 kernels, because its operands have 16 bits (--attention fused makes one)");
+  EXPECT_EQ(line(few, {"--dtype", "bf16", "--target", "sm_80"}),
+            of_few + "one kernel, because tensor cores multiply its operands of 16 bits (--attention split leaves 3)");
+  EXPECT_EQ(
+      line("q = torch.randn(8, 512, 24); o = F.scaled_dot_product_attention(q, q, q)",
+           {"--dtype", "bf16", "--target", "sm_80"}),
+      of_few + "3 kernels, because its sizes make no whole products of tensor cores (--attention fused makes one)");
   EXPECT_EQ(line("q = torch.randn(7, 8); F.softmax(q @ q.T, -1) @ torch.randn(7, 300)", {"--attention", "fused"}),
             "attention matmul_1 of 7 x 7 scores: several kernels, because the guard refuses one: more sums of a score "
             "than a block holds");

@@ -86,6 +86,23 @@ TEST(Experiment, FloatsOfSixteenBits) {
             "x.yaml:1: expected a type of floats (f32, f16 or bf16), found 'f64'");
 }
 
+// Whose tensor cores multiply attentions of 16 bits in one kernel; a device of CUDA counts as one that has them.
+TEST(Experiment, AttentionIsAsTheTargetWantsIt) {
+  const std::string attention =
+      "dtype: bf16\nkernels:\n  - {name: a, expression: \"q = torch.randn(2, 64, 32); "
+      "F.scaled_dot_product_attention(q, q, q)\"}\n";
+  const auto count = [](const std::string& yaml, const engine::Place& place = {}) {
+    return engine::parse_experiment(yaml, "x.yaml", "", {}, {}, place).kernels.size();
+  };
+  EXPECT_EQ(count(attention), 3U);
+  EXPECT_EQ(count("target: sm_90\n" + attention), 1U);
+  EXPECT_EQ(count("device: cuda\n" + attention), 1U);
+  EXPECT_EQ(count("device: cuda\n" + attention, {.device = "opencl"}), 3U);
+  EXPECT_EQ(count(attention, {.target = "sm_80"}), 1U);
+  EXPECT_EQ(count("target: sm_80\n" + attention, {.target = "opencl-gpu"}), 3U);
+  EXPECT_THROW(count(attention, {.target = "sm_1"}), Error);
+}
+
 // Of kernels that multiply f32; what others are called and computed by stays as it was.
 TEST(Experiment, Tf32IsAllowedByName) {
   const std::string kernels =
