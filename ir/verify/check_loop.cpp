@@ -194,10 +194,12 @@ void check(Context& c, const SoftmaxSum& s) {
       fail("`{}` accumulates itself", *text);
     check_arg(c.names, arg, {});
   }
-  for (const std::string& part : parts) {
-    const Name& acc = check_accumulator(c, part, {}, part == s.maximum ? Op::maximum : Op::add);
+  const auto accumulate = [&](const std::string& part, Op op) {  // names refer to the program's own text
+    const Name& acc = check_accumulator(c, part, {}, op);
     if (c.program.level == Level::loop) c.accumulations.emplace_back(&acc, c.names.scope());
-  }
+  };
+  accumulate(s.maximum, Op::maximum);
+  for (const std::string& sum : s.sums) accumulate(sum, Op::add);
 }
 
 void check(Context& c, const Write& w) {
