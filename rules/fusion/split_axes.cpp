@@ -1,5 +1,6 @@
 // A free axis that is read by its parts becomes two.
-//   out[a0, a1] = x[a0, (a1 / 16), (a1 % 16)] * y[a1]   →   out[a0, ((a1 * 16) + a2)] = x[a0, a1, a2] * y[((a1 * 16) + a2)]
+//   out[a0, a1] = x[a0, (a1 / 16), (a1 % 16)]   →   out[a0, ((a1 * 16) + a2)] = x[a0, a1, a2]
+// Where it is also read whole, ((a1 * 16) + a2) stands there.
 #include <algorithm>
 #include <numeric>
 
