@@ -129,11 +129,13 @@ std::optional<KeySlab> find_key_slab(const ir::Program& program, const KeySweep&
       along = d;
       slab.stage.origin.push_back(0);  // the chunk's, later
     } else if (inside != inner.end()) {
-      if (e != ir::var(inside->first)) return std::nullopt;
-      slab.stage.origin.push_back(0);
+      const ir::Expr rest = ir::simplify(ir::substitute(e, {{inside->first, ir::Expr(0)}}), {});
+      const auto in_rest = [&](const auto& axis) { return ir::depends_on(rest, axis.first); };
+      if (ir::coefficient(e, inside->first) != 1 || std::ranges::any_of(inner, in_rest)) return std::nullopt;
+      slab.stage.origin.push_back(rest);  // a head of a projection begins anywhere in its row
       slab.stage.slab.push_back(
           {"s" + std::to_string(slab.stage.slab.size()), inside->second.high + 1, static_cast<int>(d)});
-      slab.index.push_back(e);
+      slab.index.push_back(ir::var(inside->first));
     } else {
       slab.stage.origin.push_back(e);
     }
