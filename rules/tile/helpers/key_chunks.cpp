@@ -102,9 +102,9 @@ class Chunks {
     const std::string groups = add_axis(operands_->depth.extent / warp_columns, ir::Bind::reg);
     lane_ = add_axis(column_registers, lanes_ > 1 ? ir::Bind::vector : ir::Bind::reg);
     tile().axes[at].extent = shape_.rows / (shape_.fm * part);
-    row_ = position({{rows, shape_.fm * part}, {tile_m, part}, {w, warp_rows}, {r, row_threads}, {g, 1}});
+    row_ = ir::simplify(position({{rows, shape_.fm * part}, {tile_m, part}, {w, warp_rows}, {r, row_threads}, {g, 1}}));
     const auto column = [&](const std::string& of) {
-      return position({{of, warp_columns}, {thread_, column_registers}, {lane_, 1}});
+      return ir::simplify(position({{of, warp_columns}, {thread_, column_registers}, {lane_, 1}}));
     };
     key_ = column(key_groups_), value_ = column(value_groups_), depth_ = column(groups);
     over_ = {lane_, key_groups_, thread_};

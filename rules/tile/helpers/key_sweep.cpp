@@ -148,21 +148,24 @@ std::optional<KeySlab> find_key_slab(const ir::Program& program, const KeySweep&
 std::optional<KeySlab> find_slab(const ir::Program& program, const ir::Load& load, const std::vector<Walk>& walks) {
   const ir::Buffer* source = program.find(load.buffer);
   if (source == nullptr || source->role != ir::Role::input || gathers(program, load.index)) return std::nullopt;
+  const auto is_walked = [&](const ir::Expr& e) {
+    bool found = false;
+    for (const Walk& walk : walks)
+      ir::for_each_variable(walk.at, [&](const std::string& name) { found |= ir::depends_on(e, name); });
+    return found;
+  };
   KeySlab slab = {{load.buffer, load.buffer, source->dtype, {}, {}}, {}};
   for (std::size_t d = 0; d < load.index.size(); ++d) {
-    const ir::Expr& e = load.index[d];
-    const auto along =
-        std::ranges::find_if(walks, [&](const Walk& w) { return ir::simplify(e - w.at).is_constant(0); });
-    slab.stage.origin.push_back(along == walks.end() ? e : along->origin);
-    if (along != walks.end()) {
+    ir::Expr rest = load.index[d];  // that the slab does not walk: a head of a projection begins anywhere in its row
+    if (is_walked(rest)) {
+      const auto along =
+          std::ranges::find_if(walks, [&](const Walk& w) { return !is_walked(ir::simplify(load.index[d] - w.at)); });
+      if (along == walks.end()) return std::nullopt;
+      rest = ir::simplify(rest - along->at + along->origin);
       slab.stage.slab.push_back({"s" + std::to_string(slab.stage.slab.size()), along->extent, static_cast<int>(d)});
       slab.index.push_back(along->in_slab);
-      continue;
     }
-    bool walked = false;
-    for (const Walk& walk : walks)
-      ir::for_each_variable(walk.at, [&](const std::string& name) { walked |= ir::depends_on(e, name); });
-    if (walked) return std::nullopt;
+    slab.stage.origin.push_back(std::move(rest));
   }
   return slab.stage.slab.size() == walks.size() ? std::optional(std::move(slab)) : std::nullopt;
 }
