@@ -100,7 +100,8 @@ class Choices {
       const auto keys = std::get<std::int64_t>(size);
       if (keys % lanes == 0 && may_be(keys, 1, least_rows())) result.push_back(size);
     }
-    if (result.empty() && may_be(extent_, 1, least_rows())) add_option(result, extent_);  // a few keys
+    // A few keys, less than a vector: CPUs take one after the other, as compilers take minutes for scalars of them all.
+    if (result.empty() && !target_.cpu && may_be(extent_, 1, least_rows())) add_option(result, extent_);
     add_option(result, 0);
     return result;
   }
