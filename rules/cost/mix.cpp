@@ -21,8 +21,8 @@ namespace {
 /// Of operations that no unit does in one step: division, roots, functions.
 bool is_special(ir::Op op) {
   using ir::Op;
-  constexpr std::array slow = {Op::reciprocal, Op::exp, Op::exp2, Op::log, Op::sqrt, Op::rsqrt,  Op::tanh,
-                               Op::sigmoid,    Op::erf, Op::sin, Op::cos,  Op::divide, Op::power};
+  constexpr std::array slow = {Op::reciprocal, Op::exp, Op::exp2, Op::log, Op::sqrt,   Op::rsqrt, Op::tanh,
+                               Op::sigmoid,    Op::erf, Op::sin,  Op::cos, Op::divide, Op::power};
   return std::ranges::count(slow, op) > 0;
 }
 
