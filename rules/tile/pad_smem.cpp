@@ -5,6 +5,10 @@
 // them.
 #include <algorithm>
 #include <numeric>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "ir/walk.h"
 #include "rules/cost/banks.h"
@@ -52,27 +56,40 @@ std::vector<Value> pads(const ir::Program& program, const std::vector<WarpAccess
   return result;
 }
 
+// What may have a pad, each with its knob: its source, or where that is staged once more its buffer.
+std::vector<std::pair<std::string, const ir::Stage*>> padded_stages(const ir::Program& program) {
+  std::vector<std::pair<std::string, const ir::Stage*>> result;
+  std::set<std::string> sources;
+  for (const Staged& staged : staged_buffers(program)) {
+    const ir::Stage& stage = *staged.stage;
+    const bool first = sources.insert(stage.source).second;
+    if (stage.transport == ir::Transport::tma || stage.swizzle > 0) continue;  // whole rows, or a pattern of them
+    result.emplace_back(first ? stage.source : stage.buffer, &stage);
+  }
+  return result;
+}
+
 Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
   if (target.warp == 1) return Skip{"no warps, no banks"};
   const std::vector<WarpAccess> accesses = warp_accesses(program, Unrolled::all);
   ir::Program padded = program;
-  for (const Staged& staged : staged_buffers(program)) {
-    const ir::Stage& stage = *staged.stage;
-    if (stage.transport == ir::Transport::tma || stage.swizzle > 0) continue;  // whole rows, or a pattern of them
-    if (const auto pad = pins.integer(stage.source)) {
-      set_pad(padded.body, stage.buffer, *pad);
+  for (const auto& [knob, stage] : padded_stages(program)) {
+    if (const auto pad = pins.integer(knob)) {
+      set_pad(padded.body, stage->buffer, *pad);
       continue;
     }
-    std::vector<Value> options = pads(padded, accesses, stage, target);
-    if (options.size() > 1) return Fork{stage.source, std::move(options)};
+    std::vector<Value> options = pads(padded, accesses, *stage, target);
+    if (options.size() > 1) return Fork{knob, std::move(options)};
   }
   if (pins.empty()) return Skip{"no stage has a fixable bank conflict"};
   return Apply{};
 }
 
 ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
-  for (const Staged& staged : staged_buffers(program))
-    if (const auto pad = pins.integer(staged.stage->source)) set_pad(program.body, staged.stage->buffer, *pad);
+  std::vector<std::pair<std::string, std::int64_t>> pads;
+  for (const auto& [knob, stage] : padded_stages(program))
+    if (const auto pad = pins.integer(knob)) pads.emplace_back(stage->buffer, *pad);
+  for (const auto& [buffer, pad] : pads) set_pad(program.body, buffer, pad);
   return program;
 }
 
