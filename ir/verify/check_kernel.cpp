@@ -68,7 +68,7 @@ DType check_matrix(Context& c, const SharedMatrix& m, std::int64_t rows, std::in
 
 // A thread's part of an operand a of a warpgroup's product: 64 x 16 elements (PTX ISA, "Register Fragments", wgmma).
 DType check_fragment(Context& c, const std::string& value) {
-  constexpr int elements = 64 * 16 / mma::warpgroup;
+  constexpr int elements = int{64} * 16 / static_cast<int>(mma::warpgroup);
   const Type& type = c.names.use(value).type;
   if (!is_float16(type.dtype) || type.lanes != elements)
     fail("`{}` is no fragment of {} elements of 16 bits", value, elements);
