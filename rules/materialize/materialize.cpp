@@ -50,7 +50,7 @@ Products fusible_products(const ir::Body& body) {
 // An accumulator of one term is that: Init(acc1, op=add) … acc1 <- add(acc1, v3)   →   … acc1 = copy(v3)
 class SingleTerms {
  public:
-  explicit SingleTerms(ir::Body& kernel) {
+  void replace_in(ir::Body& kernel) {
     ir::for_each(kernel, [&](const ir::Stmt& stmt) {
       ir::for_each_part(stmt, cases{[&](ir::Use use, const std::string& name) {
                                       if (use == ir::Use::defines) ++definitions_[name];
@@ -95,7 +95,7 @@ class Materializer {
     const ir::Program& tile = kernel_.tile_program;
     ir::Program out = {ir::Level::kernel, tile.name, tile.buffers, {}, tile.allow_tf32};
     lower(tile.body, out.body);
-    SingleTerms{out.body};
+    SingleTerms().replace_in(out.body);
     std::move(kernel_.descriptors.begin(), kernel_.descriptors.end(), std::inserter(out.body, out.body.end() - 1));
     ir::renumber_axes(out);
     return out;

@@ -188,7 +188,8 @@ class ProductChoices {
           products_obstacle(program_, sweep_, by_, keys, target_).empty() && !rows(keys).empty())
         result.push_back(size);
     if (by_ == By::warps)
-      std::ranges::stable_partition(result, [&](const Value& size) { return has_two(std::get<std::int64_t>(size)); });
+      std::stable_partition(result.begin(), result.end(),
+                            [&](const Value& size) { return has_two(std::get<std::int64_t>(size)); });
     return result;
   }
 
