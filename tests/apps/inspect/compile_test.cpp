@@ -79,7 +79,7 @@ TEST(CompileGraph, PassesAndGuard) {
   EXPECT_THAT(good({"-c", two_kernels, "--ir", "loop"}), HasSubstr("# 1: "));
   const std::string unguarded = good({"-c", two_kernels, "--ir", "loop", "--no-guard"});
   EXPECT_LT(lines(unguarded), 200);
-  const std::string attention = "q = torch.randn(7, 8); F.scaled_dot_product_attention(q, q, q)";
+  const std::string attention = "q = torch.randn(17, 8); F.scaled_dot_product_attention(q, q, q)";
   EXPECT_THAT(good({"-c", attention, "--summary", "--attention", "fused"}), HasSubstr("1 kernel,"));
   EXPECT_THAT(good({"-c", attention, "--summary"}), HasSubstr("3 kernels,"));  // its scores are few
   const std::string long_one = "q = torch.randn(4, 2048, 8); F.scaled_dot_product_attention(q, q, q)";
