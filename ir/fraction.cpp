@@ -60,4 +60,10 @@ class Fraction {
 
 double fraction_that_holds(const Expr& condition, const Ranges& ranges) { return Fraction(condition, ranges).value(); }
 
+double fraction_of_turns(const Loop& loop, Ranges around) {
+  if (!loop.end) return 1;
+  around.emplace_back(loop.axis.name, range_of(loop));
+  return fraction_that_holds(simplify(less(var(loop.axis.name), *loop.end), around), around);
+}
+
 }  // namespace deplo::ir

@@ -10,10 +10,6 @@ namespace deplo::ir {
 
 namespace {
 
-Expr both(const Expr& a, const Expr& b) {
-  return a.is_constant(1) ? b : b.is_constant(1) ? a : Expr(ExprOp::land, a, b);
-}
-
 const Stmt* maker(const Body& body, const Arg& value) {
   const auto* name = std::get_if<std::string>(&value);
   const auto made = std::ranges::find_if(body, [&](const Stmt& s) { return name != nullptr && defined(s) == *name; });
@@ -49,6 +45,10 @@ Expr where_false(const Body& body, const Arg& value) {
 }
 
 }  // namespace
+
+Expr both(const Expr& a, const Expr& b) {
+  return a.is_constant(1) ? b : b.is_constant(1) ? a : Expr(ExprOp::land, a, b);
+}
 
 Expr seen(const Body& body, const Arg& score) {
   const Stmt* made = maker(body, score);

@@ -19,6 +19,9 @@ inline double operations_of_sum(const Arg& weight) { return weight == Arg(1.0) ?
 /// there is none.
 Expr seen(const Body&, const Arg& score);
 
+/// Both conditions; 1 says nothing.
+Expr both(const Expr&, const Expr&);
+
 /// What the exponential that a weight is multiplied by may be rounded to: the type of the weight's elements in memory where
 /// that has 16 bits, as in PyTorch, else f32.
 DType exponential_type(const Program&, const Arg& weight);

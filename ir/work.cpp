@@ -132,10 +132,11 @@ class Counter {
     const std::int64_t low = finite(start) ? start.low : 0, step = std::max<std::int64_t>(s.step, 1);
     if (low >= s.axis.extent) return;
     const auto trips = static_cast<double>(ceil_div(s.axis.extent - low, step));
+    const double turns = fraction_of_turns(s, ranges_);
     ranges_.emplace_back(s.axis.name, Interval{low, s.axis.extent - 1});
     around_.push_back({s.axis.name, trips, s.axis.bind == Bind::reduce});
     const double outside = fraction_;
-    if (s.end) fraction_ *= fraction_that_holds(simplify(less(var(s.axis.name), *s.end), ranges_), ranges_);
+    fraction_ *= turns;
     for (const Stmt& stmt : s.body)
       if (const auto* sum = stmt.as<SoftmaxSum>()) fraction_ *= fraction_that_holds(seen(s.body, sum->score), ranges_);
     count(s.body);

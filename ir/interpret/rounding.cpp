@@ -112,6 +112,7 @@ void Roundings::compute(const Computation& c, Lanes& lanes) {
   }
   if (c.scales) {
     const double factor = std::abs(args[1]);
+    if (factor == 1) return;  // the maximum stands: exp(0), which is exact
     rounding.terms = rounding.terms * factor + std::abs(args[0]) * errors[1] + own;
     rounding.squares *= factor * factor;
     rounding.error = rounding.terms + std::sqrt(rounding.squares);

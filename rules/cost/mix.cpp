@@ -110,12 +110,7 @@ class Counter {
 
   void enter(const ir::Loop& loop, double times, double visits) {
     const auto start = ir::bounds(loop.start, scope_);
-    double turns = mean_turns(loop, scope_);
-    if (loop.end) {
-      ir::Ranges inside = scope_;
-      inside.emplace_back(loop.axis.name, ir::Interval{0, loop.axis.extent - 1});
-      turns *= ir::fraction_that_holds(ir::simplify(ir::less(ir::var(loop.axis.name), *loop.end), inside), inside);
-    }
+    const double turns = mean_turns(loop, scope_) * ir::fraction_of_turns(loop, scope_);
     mix_.branches += turns * times;
     const double left = loop.unroll == 0 ? 1 : std::max(1.0, turns / loop.unroll);
     if (left > 1) mix_.jumps += visits * left;

@@ -113,12 +113,8 @@ struct Traffic::Nest {
         const std::size_t parent = enter ? in_threads(node) : node;
         const auto start = ir::bounds(loop->start, {});
         const std::int64_t low = start ? start->low : 0, step = std::max<std::int64_t>(loop->step, 1);
-        double turns = std::max<double>(1, static_cast<double>(ceil_div(loop->axis.extent - low, step)));
-        if (loop->end) {
-          ir::Ranges scope = turns_around(parent);
-          scope.emplace_back(loop->axis.name, ir::Interval{0, loop->axis.extent - 1});
-          turns *= ir::fraction_that_holds(ir::less(ir::var(loop->axis.name), *loop->end), scope);
-        }
+        const double turns = std::max<double>(1, static_cast<double>(ceil_div(loop->axis.extent - low, step))) *
+                             ir::fraction_of_turns(*loop, turns_around(parent));
         walk(loop->body, add(parent, loop->axis.name, loop->start, loop->axis.extent, turns), inside || enter);
       } else if (const auto* condition = stmt.as<ir::If>()) {
         walk(condition->then, node, inside);

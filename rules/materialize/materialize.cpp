@@ -367,7 +367,7 @@ class Materializer {
   void lower(const ir::Combine& s, ir::Body& to) { lower_combine(s, kernel_, replication_, to); }
   void lower(const ir::AsyncWait& s, ir::Body& to) { stages_.wait(s, to); }
 
-  // A Stage is lowered with its run, and rule softmax_sums leaves no SoftmaxSum.
+  // A Stage is lowered with its run, and rule online_softmax leaves no SoftmaxSum.
   template <class T>
   requires(!ir::permits(T::levels, ir::Level::tile) || std::is_same_v<T, ir::Stage> ||
            std::is_same_v<T, ir::SoftmaxSum>) void lower(const T&, ir::Body&) {

@@ -63,11 +63,10 @@ class Chunks {
   // The launch: blocks of rows; threads along the rows, and along the keys as along the values.
   void deal_out() {
     const std::string n = tile().axes[sweep_.n].name;
-    const std::int64_t values = tile().axes[sweep_.n].extent;
     lanes_ = chunk_lanes(program_, sweep_, shape_.keys, shape_.columns, target_);
     deal_rows(n);
     std::string value_register, key_register;
-    ir::Expr value = deal(values, value_groups_, value_register);
+    ir::Expr value = deal(values_, value_groups_, value_register);
     if (in_registers()) {
       key_ = deal(shape_.keys, key_groups_, key_register);
     } else if (!shape_.dots) {
@@ -81,7 +80,10 @@ class Chunks {
     }
     for (const std::string& axis : {lane_, key_groups_, key_register, thread_})
       if (!axis.empty()) over_.push_back(axis);
-    ir::substitute_axes(program_, {{n, value}});
+    replace_axes({{n, value}});
+  }
+  void replace_axes(const ir::Substitution& by) {
+    ir::substitute_axes(program_, by);
     keys_ = *tile().body[sweep_.at].as<ir::Loop>();
     for (const ir::Axis& axis : tile().axes) names_.insert(axis.name);
   }
@@ -108,9 +110,7 @@ class Chunks {
     };
     key_ = column(key_groups_), value_ = column(value_groups_), depth_ = column(groups);
     over_ = {lane_, key_groups_, thread_};
-    ir::substitute_axes(program_, {{rows, row_}, {n, value_}});
-    keys_ = *tile().body[sweep_.at].as<ir::Loop>();
-    for (const ir::Axis& axis : tile().axes) names_.insert(axis.name);
+    replace_axes({{rows, row_}, {n, value_}});
   }
 
   // The last axis becomes the rows of blocks, threads and registers; the axis n goes, all others are blocks.
@@ -251,8 +251,8 @@ class Chunks {
   }
   // The maximum takes in the chunk's, and what it was before scales the sums.
   void raise_maximum(const std::string& greatest) {
-    const double lowest =
-        ir::lowest_maximum / (by_products() ? 2 * std::max(1.0, power_) : 1);  // times that it is finite
+    // Times the power the bound stays finite, also where that is rounded up.
+    const double lowest = by_products() ? ir::lowest_maximum / (2 * std::max(1.0, power_)) : ir::lowest_maximum;
     bound_ = assign(ir::Op::maximum, {assign(ir::Op::maximum, {step_.maximum, greatest}), lowest});
     if (by_products()) bound_ = assign(ir::Op::multiply, {bound_, power_});
     factor_ = exponential(step_.maximum);

@@ -14,13 +14,10 @@ namespace {
 constexpr const char* key_in_chunk = "key in the chunk";  // no program has such a name
 
 bool is_and(const ir::Expr& e) { return e.kind() == ir::Expr::Kind::binary && e.op() == ir::ExprOp::land; }
-ir::Expr both(const ir::Expr& a, const ir::Expr& b) {
-  return a.is_constant(1) ? b : b.is_constant(1) ? a : ir::Expr(ir::ExprOp::land, a, b);
-}
 
 // For some row of the block, and some key of the chunk; 1 where that is not known.
 ir::Expr may_hold(const ir::Expr& condition, const std::vector<std::pair<std::string, std::int64_t>>& varying) {
-  if (is_and(condition)) return both(may_hold(condition.lhs(), varying), may_hold(condition.rhs(), varying));
+  if (is_and(condition)) return ir::both(may_hold(condition.lhs(), varying), may_hold(condition.rhs(), varying));
   if (condition.kind() != ir::Expr::Kind::binary || condition.op() != ir::ExprOp::lt) return 1;
   ir::Expr left = condition.lhs(), right = condition.rhs();
   for (const auto& [axis, extent] : varying) {
@@ -34,7 +31,8 @@ ir::Expr may_hold(const ir::Expr& condition, const std::vector<std::pair<std::st
 
 // What bounds the chunk from above becomes the end; returns the rest of the condition.
 ir::Expr end_early(const ir::Expr& condition, const std::string& chunk, std::optional<ir::Expr>& end) {
-  if (is_and(condition)) return both(end_early(condition.lhs(), chunk, end), end_early(condition.rhs(), chunk, end));
+  if (is_and(condition))
+    return ir::both(end_early(condition.lhs(), chunk, end), end_early(condition.rhs(), chunk, end));
   if (condition.kind() != ir::Expr::Kind::binary || condition.op() != ir::ExprOp::lt) return condition;
   const ir::Expr over = ir::simplify(condition.lhs() - condition.rhs());
   const auto step = ir::coefficient(over, chunk);

@@ -252,5 +252,23 @@ Tile(axes=(a0:2=THREAD, a1:2=REG)):
   expect_near(memory.at("y"), y);
 }
 
+// The threads of a warp go in step; of another warp nothing is there.
+TEST(Interpret, RegistersOfWarps) {
+  const std::string text =
+      "=== tile: k ===\noutput y: f32[64]\nTile(axes=(a0:64=THREAD)):\n  Smem s[64] (f32) registers\n"
+      "  v0:f32 = index (a0 * 2)\n  s[a0] = v0\n  in0 = load s[(a0 ^ 1)]\n  y[a0] = in0\n";
+  const Memory memory = run(text);
+  for (std::size_t i = 0; i < 64; ++i) EXPECT_EQ(memory.at("y")[i], 2 * static_cast<double>(i ^ 1));
+  EXPECT_THAT(error_of(with(text, " registers", "")), testing::HasSubstr("race"));
+  EXPECT_THAT(error_of(with(text, "a0 ^ 1", "a0 ^ 32")), testing::HasSubstr("race"));
+}
+
+TEST(Interpret, LoopsThatEndEarly) {
+  const Memory memory =
+      run("=== tile: k ===\noutput y: f32[4]\nTile(axes=(a0:4=BLOCK)):\n  for a1 in 0..min(3, (a0 + 1)): # reduce\n"
+          "    acc0 <- add(acc0, 1)\n  y[a0] = acc0\n");
+  EXPECT_EQ(memory.at("y"), (Values{1, 2, 3, 3}));
+}
+
 }  // namespace
 }  // namespace deplo::ir

@@ -42,6 +42,25 @@ TEST(Verify, TileLevel) {
   EXPECT_THAT(tile("v0:f32x2 = copy(1)\n"), HasSubstr("vector values belong to Kernel IR"));
 }
 
+// As a causal mask ends a loop.
+TEST(Verify, LoopsThatEndEarly) {
+  const std::string body = ": # free\n  in0 = load a[a4, 0]\n  c[a4, 1] += in0\n";
+  EXPECT_EQ(tile("for a4 in 0..min(8, (a0 + 1))" + body), "");
+  EXPECT_EQ(kernel("for a4 in 0..min(32, ((a0 * 8) + 8))" + body), "");
+  EXPECT_EQ(tile("for a4 in 0..min(99, (a0 + 1))" + body), "") << "the end keeps the index in range";
+  EXPECT_THAT(tile("for a4 in 0..min(8, (a1 + 1))" + body), HasSubstr("the same for all threads of a block"));
+  EXPECT_THAT(testing::loop("for a4 in 0..min(8, 3)" + body), HasSubstr("ends early in Tile and Kernel IR only"));
+  EXPECT_THAT(tile("for a4 in 0..min(8, (a0 + 1)): # reduce per a2\n  in0 = load a[a4, 0]\n  acc0 <- add(acc0, in0)\n"
+                   "c[a2, 0] = acc0\n"),
+              HasSubstr("goes from 0 by 1"));
+}
+
+TEST(Verify, WhatWarpsKeepInRegisters) {
+  const std::string body = "s[a1] = 1\nin0 = load s[a1]\n";
+  EXPECT_EQ(tile("Smem s[8] (f32) registers\n" + body), "");
+  EXPECT_THAT(kernel("Smem s[8] (f32) registers\n" + body), HasSubstr("in registers in Tile IR only"));
+}
+
 TEST(Verify, VectorAxis) {
   EXPECT_EQ(tile("v0 = load a[a2, (a3 + (a1 * 2))]\n"), "");
   EXPECT_EQ(tile("v0 = load a[a2, (min((a1 * 16), 48) + a3)]\n"), "");
