@@ -6,7 +6,8 @@
 
 namespace deplo::measure {
 
-inline constexpr const char* avx512_bf16 = "avx512_bf16";
+// What a CPU is beside the AVX-512 that opencl-cpu.yaml is about.
+inline constexpr const char *avx512_bf16 = "avx512_bf16", *avx2 = "avx2";
 
 /// Who measured: stored with every trial. No serial numbers.
 struct DeviceInfo {
@@ -15,7 +16,8 @@ struct DeviceInfo {
   std::string vendor, driver, platform;
   std::int64_t units = 0, clock_mhz = 0, shared_bytes = 0, max_threads = 0;
   bool cpu = false;
-  std::string architecture = {};  // "sm_90"; of a CPU avx512_bf16 where it has that and OpenCL reaches it; else ""
+  std::string architecture = {};  // "sm_90"; of a CPU avx512_bf16 where it has that and OpenCL reaches it, avx2 where
+                                  // it is an x86 without AVX-512; else ""
   std::int64_t l2_bytes = 0, memory_bytes = 0;  // the last cache before memory, and that; 0: not known
   bool operator==(const DeviceInfo&) const = default;
 };

@@ -74,6 +74,7 @@ Target target_of(const DeviceInfo& info) {
   if (info.backend == "cuda") return cuda_target(info);
   Target target = load_target(!info.cpu                          ? "opencl-gpu"
                               : info.architecture == avx512_bf16 ? "opencl-cpu-bf16"
+                              : info.architecture == avx2        ? "opencl-cpu-avx2"
                                                                  : "opencl-cpu");
   if (info.max_threads < target.warp)
     throw Error(fmt::format("device {}: expected a warp of {} threads in a block, found at most {}", info.name,

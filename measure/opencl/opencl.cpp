@@ -46,11 +46,14 @@ bool is_cpu(cl_device_id device) {
   return (number_of<cl_device_type>(device, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0;
 }
 
-// PoCL's devices are the host, and its compiler takes inline assembly.
+bool is_pocl_platform(std::string_view platform) { return platform.starts_with("Portable Computing Language"); }
+
+// A CPU is the host. PoCL's compiler takes inline assembly.
 std::string architecture_of(cl_device_id device) {
 #if defined(__x86_64__)
-  if (is_cpu(device) && platform_of(device).starts_with("Portable Computing Language") &&
-      __builtin_cpu_supports("avx512bf16") != 0)
+  if (!is_cpu(device)) return "";
+  if (__builtin_cpu_supports("avx512f") == 0) return avx2;
+  if (is_pocl_platform(platform_of(device)) && __builtin_cpu_supports("avx512bf16") != 0)
     return avx512_bf16;
 #endif
   return "";
@@ -220,6 +223,12 @@ class OpenclDevice final : public Device {
 
 }  // namespace
 }  // namespace opencl
+
+bool is_pocl(const DeviceInfo& info) {
+  return info.backend == "opencl" && info.cpu && opencl::is_pocl_platform(info.platform);
+}
+
+void leave_pocl_workers_unbound() { setenv("POCL_AFFINITY", "0", /*overwrite=*/1); }
 
 std::vector<DeviceInfo> opencl_devices() {
   std::vector<DeviceInfo> infos;

@@ -37,6 +37,9 @@ std::int64_t register_budget(const Target& target) {
   return target.cpu ? target.register_floats / target.vector_lanes : target.register_floats;
 }
 
+std::int64_t cpu_rows(const Target& target) { return std::max<std::int64_t>(1, register_budget(target) / 3); }
+std::int64_t cpu_columns(const Target& target) { return 2 * target.vector_lanes; }
+
 namespace {
 
 // CUDA's occupancy calculator (cuda_occupancy.h, compute capability 7 to 12): a thread has at most 255 registers, in

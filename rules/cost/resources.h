@@ -16,6 +16,11 @@ std::vector<std::int64_t> divisors(std::int64_t n, std::int64_t low, std::int64_
 std::int64_t registers(std::int64_t values, std::int64_t lanes, const Target&);
 /// How many of them a thread may hold.
 std::int64_t register_budget(const Target&);
+/// Outputs of a matmul that a thread of a CPU should compute: two vectors of columns, and rows so that the sums take two
+/// thirds of the registers that they may take. With 32 registers of AVX-512 that is 8 x 32, with 16 of AVX2 4 x 16; both
+/// were measured best on PoCL (docs/performance.md).
+std::int64_t cpu_rows(const Target&);
+std::int64_t cpu_columns(const Target&);
 
 /// 32-bit registers that a thread of a block of `threads` may have on a GPU, `blocks` of which a unit is to hold.
 std::int64_t thread_registers(std::int64_t threads, const Target&, std::int64_t blocks = 1);

@@ -18,10 +18,12 @@ std::string temporary_name(ValueId softmax, std::size_t part) {
   return temporary_name(softmax) + "_" + std::to_string(part);
 }
 
-// Does a value stand in the index?
-bool gathers(const ir::Load& load) {
+// Does a value stand in the index of a load, or in an index expression?
+bool gathers(const ir::Stmt& stmt) {
   std::vector<std::string> names;
-  for (const ir::Expr& e : load.index) ir::collect_variables(e, names);
+  if (const auto* load = stmt.as<ir::Load>())
+    for (const ir::Expr& e : load->index) ir::collect_variables(e, names);
+  if (const auto* index = stmt.as<ir::Index>()) ir::collect_variables(index->value, names);
   return std::any_of(names.begin(), names.end(),
                      [](const std::string& name) { return name[0] == 't' && name.size() > 1; });
 }
@@ -91,7 +93,7 @@ class Placer {
         at.push_back(ir::Load{name, type, fusion_.name(value.tensor), load_index(value, args)});
         break;
       case Value::Kind::index:
-        at.push_back(ir::Index{name, type, value.index[0]});
+        at.push_back(ir::Index{name, type, ir::substitute(value.index[0], gathered(args))});
         break;
       case Value::Kind::assign:
         if (ir::is_commutative(value.op) && std::holds_alternative<double>(args[0])) std::swap(args[0], args[1]);
@@ -130,7 +132,7 @@ class Placer {
   }
 
   // g1, g2, … are the values gathered by.
-  std::vector<ir::Expr> load_index(const Value& load, const std::vector<ir::Arg>& args) const {
+  static ir::Substitution gathered(const std::vector<ir::Arg>& args) {
     ir::Substitution gathered;
     for (std::size_t i = 0; i < args.size(); ++i) {
       const auto* name = std::get_if<std::string>(&args[i]);
@@ -138,18 +140,18 @@ class Placer {
           name != nullptr ? ir::var(*name) : ir::Expr(static_cast<std::int64_t>(std::get<double>(args[i])));
       gathered.emplace_back("g" + std::to_string(i + 1), e);
     }
+    return gathered;
+  }
+  std::vector<ir::Expr> load_index(const Value& load, const std::vector<ir::Arg>& args) const {
     std::vector<ir::Expr> index = stored(load.tensor, load.index);
-    if (!gathered.empty())
-      for (ir::Expr& e : index) e = ir::substitute(e, gathered);
+    if (!args.empty())
+      for (ir::Expr& e : index) e = ir::substitute(e, gathered(args));
     return index;
   }
 
   // Between loops, as the articles print them; a gather stays behind what it gathers by.
   static void loads_first(ir::Body& body) {
-    const auto is_plain_load = [](const ir::Stmt& s) {
-      const auto* load = s.as<ir::Load>();
-      return load != nullptr && !gathers(*load);
-    };
+    const auto is_plain_load = [](const ir::Stmt& s) { return s.as<ir::Load>() != nullptr && !gathers(s); };
     for (auto first = body.begin(); first != body.end();) {
       const auto is_loop = [](const ir::Stmt& s) { return s.as<ir::Loop>() != nullptr; };
       const auto last = std::find_if(first, body.end(), is_loop);
@@ -175,7 +177,7 @@ void rename_values(ir::Body& top) {
   int loads = 0, accumulators = 0, others = 0;
   ir::for_each(top, [&](ir::Stmt& stmt) {
     const auto* load = stmt.as<ir::Load>();
-    const bool gather = load != nullptr && gathers(*load);
+    const bool gather = gathers(stmt);
     const bool accumulates = stmt.as<ir::Accum>() != nullptr || stmt.as<ir::SoftmaxSum>() != nullptr;
     const char* prefix = load != nullptr ? "in" : accumulates ? "acc" : "v";
     int& number = load != nullptr ? loads : accumulates ? accumulators : others;

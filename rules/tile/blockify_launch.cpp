@@ -66,10 +66,10 @@ std::vector<std::int64_t> column_sizes(std::int64_t n, const Target& target) {
 }
 
 // Nearest to the wanted size first. GPU: 64 x 128, as the articles. CPU: all rows of a column panel in one block, so
-// that all of them read its copy of the panel, and as many columns as fill the block with threads of 8 x 32 outputs.
+// that all of them read its copy of the panel, and as many columns as fill the block with threads of cpu_rows x cpu_columns outputs.
 // Matrix instructions read less for each product from blocks of 128 x 128, where as many fill the units.
 std::int64_t wanted_rows(const ir::Program& program, const Matmul& matmul, const Target& target) {
-  if (target.cpu) return 8 * target.max_threads;
+  if (target.cpu) return cpu_rows(target) * target.max_threads;
   const ir::Tile& tile = tile_of(program);
   const std::int64_t m = tile.axes[matmul.m].extent, n = tile.axes[matmul.n].extent;
   const bool large = ceil_div(m, 128) * ceil_div(n, 128) >= target.units;
@@ -84,15 +84,15 @@ std::int64_t wanted_columns(std::int64_t bm, const ir::Program& program, const M
   if (wide && multiplies_matrices(program, matmul, target)) return 256;
   if (!target.cpu)
     return multiplies_matrices(program, matmul, target) && ceil_div(m, bm) * ceil_div(n, 128) < target.units ? 64 : 128;
-  const std::int64_t row_threads = std::max<std::int64_t>(1, bm / 8);
-  const std::int64_t by_threads = 32 * std::clamp<std::int64_t>(target.max_threads / row_threads, 1, 8);
+  const std::int64_t row_threads = std::max<std::int64_t>(1, bm / cpu_rows(target)), columns = cpu_columns(target);
+  const std::int64_t by_threads = columns * std::clamp<std::int64_t>(target.max_threads / row_threads, 1, 8);
   // A copy of the panel takes at most half of the cache, what is read in place an eighth, because its rows share sets.
   // And every core has a block.
   const bool in_place = reads_in_place(program, matmul, bm);
   const std::int64_t part = in_place ? 8 : 2, element = in_place ? columns_bytes(program, matmul) : 4;
   const std::int64_t by_cache = target.shared_bytes / part / (element * matmul.reduce->axis.extent);
   const std::int64_t by_cores = n * ceil_div(m, bm) / target.units;
-  return std::clamp(std::min(by_cache, by_cores), std::min<std::int64_t>(32, by_threads), by_threads);
+  return std::clamp(std::min(by_cache, by_cores), std::min(columns, by_threads), by_threads);
 }
 
 double distance(std::int64_t size, std::int64_t wanted, std::int64_t extent) {
@@ -159,7 +159,14 @@ Verdict decide_matmul(const ir::Program& program, const Matmul& matmul, const Ta
   return Fork{"bn", near(tiles.columns(*bm), wanted_columns(*bm, program, matmul, target), n)};
 }
 
-// CPU: as many as leave each a whole vector, up to 16; where they sum, one that reads a wide part of each row at a time.
+// Of a CPU's thread that sums nothing: the constants of an exponential take 10 registers, and a vector of it 5 of the
+// others. 4 with AVX-512, 1 with AVX2, where 8 took 1.5 times as long (silu(g) * u).
+std::int64_t cpu_vectors(const Target& target) {
+  return std::max<std::int64_t>(1, (register_budget(target) * 4 / 3 - 10) / 5);
+}
+
+// CPU: as many as leave each a whole vector, up to 64 vectors; where they sum, one that reads a wide part of each row at
+// a time.
 // GPU: 256 first, as the articles.
 std::vector<Value> thread_options(const ir::Tile& tile, const Target& target) {
   const std::int64_t extent = tile.axes.back().extent;
@@ -168,7 +175,7 @@ std::vector<Value> thread_options(const ir::Tile& tile, const Target& target) {
   if (!target.cpu) return options({high}, 1, high);
   if (has_reduce(tile.body)) return options({1, 2, 4, 8, 16}, 1, high);
   std::int64_t wanted = 1;
-  while (wanted < 16 && wanted * 2 * target.vector_lanes <= extent) wanted *= 2;
+  while (wanted * cpu_vectors(target) < 64 && wanted * 2 * target.vector_lanes <= extent) wanted *= 2;
   return options({wanted, 16, 32, 64, 8, 4, 2, 1}, 1, high);
 }
 
@@ -177,7 +184,8 @@ std::vector<Value> thread_options(const ir::Tile& tile, const Target& target) {
 std::vector<Value> element_options(const ir::Program& program, std::int64_t high, const Target& target) {
   const ir::Tile& tile = tile_of(program);
   if (!target.cpu) return options({4, 1, 2, 8, 16}, 1, high);
-  if (!has_reduce(tile.body)) return options({64, 32, 16, 128, 8, 4, 2, 1}, 1, high);
+  if (!has_reduce(tile.body))
+    return options({cpu_vectors(target) * target.vector_lanes, 64, 32, 16, 128, 8, 4, 2, 1}, 1, high);
   std::int64_t count = 1, element = 1;
   for (const ir::Axis& axis : tile.axes) count *= axis.extent;
   ir::for_each(tile.body, [&](const ir::Stmt& stmt) {

@@ -79,6 +79,17 @@ std::vector<Value> column_thread_options(std::int64_t sweep) {
       1, sweep);
 }
 
+// 16, and more of short rows, so that a block has 8192 elements, about what takes 10 µs; fewer where a core would have
+// less than two blocks.
+std::int64_t cpu_rows_of_block(const ir::Tile& tile, std::int64_t sweep, const Target& target) {
+  constexpr std::int64_t elements = 8192, blocks_a_core = 2;
+  std::int64_t count = 1, rows = 16;
+  for (const ir::Axis& axis : tile.axes) count *= axis.extent;
+  while (2 * rows * sweep <= elements) rows *= 2;
+  while (rows > 1 && rows * blocks_a_core * target.units > count) rows /= 2;
+  return rows;
+}
+
 Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
   const ir::Tile& tile = tile_of(program);
   if (find_matmul(program)) return Skip{"the reduce is a matmul's"};
@@ -93,7 +104,8 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
   if (!threads) return Fork{"threads", columns ? column_thread_options(sweep) : thread_options(sweep, target)};
   if (!pins.integer("rows")) {
     const std::int64_t high = std::min(row_extent(tile), target.max_threads / *threads);
-    if (target.cpu) return Fork{"rows", options({16, 32, 8, 64, 4, 2, 1}, 1, high)};
+    if (target.cpu)
+      return Fork{"rows", options({cpu_rows_of_block(tile, sweep, target), 16, 32, 8, 64, 4, 2, 1}, 1, high)};
     if (columns) return Fork{"rows", options({32, 64, 128, 256, 16, 8, 4, 2, 1}, 1, high)};
     return Fork{"rows", options({1, 2, 4, 8, 16, 32}, 1, high)};
   }

@@ -12,8 +12,7 @@
 namespace deplo::rules {
 namespace {
 
-// Wanted shapes, best first. CPU: 8 x 32 (16 of 32 AVX-512 registers) and 12 x 32 measured best on PoCL with full
-// vectors along n. GPU: the articles' default 8 x 4, and deplodock's fastest matmuls (26 x 4, 14 x 2, 10 x 4).
+// Wanted shapes, best first. CPU: as many sums as the registers hold, with full vectors along n. GPU: the articles' default 8 x 4, and deplodock's fastest matmuls (26 x 4, 14 x 2, 10 x 4).
 double preference(std::int64_t bm, std::int64_t bn, std::int64_t fm, std::int64_t fn, const Target& target) {
   const std::int64_t rows = bm / fm, columns = bn / fn;
   const double threads = static_cast<double>(rows * columns);
@@ -24,8 +23,7 @@ double preference(std::int64_t bm, std::int64_t bn, std::int64_t fm, std::int64_
     // x 64.
     const double loads =
         static_cast<double>(fm) + 3 * static_cast<double>(fn) / static_cast<double>(target.vector_lanes);
-    const double registers = fma / static_cast<double>(target.vector_lanes) + 2;
-    return (vectors ? fma / static_cast<double>(target.vector_lanes) / loads : fma / 256) - (registers > 28 ? 1 : 0);
+    return vectors ? fma / static_cast<double>(target.vector_lanes) / loads : fma / 256;
   }
   const double slices = bm <= sliced_rows ? 2 : 1;  // slice_matmul_k gives a block of few rows more threads
   const double warps_short = std::max(0.0, 1 - threads * slices / 128);

@@ -51,6 +51,21 @@ TEST(TargetOf, RefusesLimitsThatAreNoDevices) {
   EXPECT_EQ(target_of(info).max_threads, 7);
 }
 
+TEST(TargetOf, KnowsCpusByTheirRegisters) {
+  DeviceInfo info;
+  info.backend = "opencl";
+  info.cpu = true;
+  info.units = 2;
+  info.shared_bytes = 1 << 20;
+  info.max_threads = 256;
+  EXPECT_EQ(target_of(info).name, "opencl-cpu") << "what stores of before say";
+  info.architecture = avx512_bf16;
+  EXPECT_EQ(target_of(info).name, "opencl-cpu-bf16");
+  info.architecture = avx2;
+  EXPECT_EQ(target_of(info).name, "opencl-cpu-avx2");
+  EXPECT_LT(target_of(info).register_floats, load_target("opencl-cpu").register_floats);
+}
+
 TEST_P(AnyDevice, SaysWhatItIs) {
   const DeviceInfo& info = device_->info();
   EXPECT_FALSE(info.backend.empty());
