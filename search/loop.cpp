@@ -81,7 +81,7 @@ class Loop {
     if (callbacks_.cancelled && callbacks_.cancelled()) return Stop::cancelled;
     if (measured_ >= budget_.trials) return Stop::trials;
     if (!result_.trials.empty() && without_best_ >= budget_.patience) return Stop::patience;
-    if (elapsed() >= budget_.seconds) return Stop::seconds;
+    if (elapsed() >= budget_.seconds || (callbacks_.enough && callbacks_.enough())) return Stop::seconds;
     return std::nullopt;
   }
 

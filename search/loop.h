@@ -42,7 +42,8 @@ struct LoopResult {
 };
 
 /// `measure` answers each candidate (it may say the answer was known); `observe` sees each trial as it is told;
-/// `cancelled` is polled before each measurement; `prepare` gets the next candidates in order, so that they can be
+/// `cancelled` is polled before each measurement, and so is `enough`, which ends the search as if its seconds were over
+/// once it says that others need them more; `prepare` gets the next candidates in order, so that they can be
 /// built ahead.
 /// The heuristic's candidate (options[0] all the way) is always measured first and told to the searcher, then `first`
 /// in their order: candidates that are good elsewhere. No strategy has to know of them.
@@ -56,6 +57,7 @@ struct Callbacks {
   std::function<void(const Trial&, const LoopResult& so_far)> observe;
   std::function<bool()> cancelled;
   std::function<void(std::span<const Candidate>)> prepare = {};
+  std::function<bool()> enough = {};
 };
 LoopResult run(const Space&, Searcher&, const Budget&, const Callbacks&, std::vector<Candidate> first = {});
 

@@ -8,6 +8,7 @@
 #include "apps/cli/flags.h"
 #include "measure/cuda/compiler/compile.h"
 #include "measure/device.h"
+#include "measure/opencl/opencl.h"
 #include "measure/worker/serve.h"
 
 namespace deplo::apps {
@@ -17,9 +18,20 @@ namespace {
 constexpr double build_seconds = 5;
 
 struct WorkerFlags {
-  std::string device, build_for;
+  std::string device, build_for, build_on;
   std::int64_t tuner = 0;
 };
+
+/// What the device keeps on disk of a build is what counts.
+int serve_builds_on(const std::string& name, pid_t tuner) {
+  measure::leave_pocl_workers_unbound();
+  const auto device = measure::open_device(name);
+  return measure::worker::serve_builds(tuner, [&](const measure::KernelCode& code) -> Result<measure::Resources> {
+    const auto built = device->build(code);
+    if (!built.ok()) return built.failure();
+    return built.value()->resources();
+  });
+}
 
 Result<measure::Resources> compile_for(const std::string& architecture, const ir::KernelSource& source) {
   measure::cuda::CompileOptions options;
@@ -33,8 +45,9 @@ int run_worker(const WorkerFlags& flags) {
   const auto tuner = static_cast<pid_t>(flags.tuner);
   if (!flags.build_for.empty())
     return measure::worker::serve_builds(
-        tuner, [&](const ir::KernelSource& source) { return compile_for(flags.build_for, source); });
-  require(flags.device, "--device NAME or --build-for ARCHITECTURE");
+        tuner, [&](const measure::KernelCode& code) { return compile_for(flags.build_for, code.source); });
+  if (!flags.build_on.empty()) return serve_builds_on(flags.build_on, tuner);
+  require(flags.device, "--device NAME, --build-for ARCHITECTURE or --build-on NAME");
   return measure::worker::serve_device(tuner, [&] { return measure::open_device(flags.device); });
 }
 
@@ -48,6 +61,7 @@ void add_worker(Command command, int& exit_code) {
       "with a socket as descriptor 3 and a shared page as 4 (docs/measurement.md, Isolation).");
   command.option("--device", flags->device, "NAME", "Measure on this device.");
   command.option("--build-for", flags->build_for, "ARCHITECTURE", "Compile CUDA into the cache of cubins.");
+  command.option("--build-on", flags->build_on, "NAME", "Build for this device of PoCL into the cache of its files.");
   command.option("--tuner", flags->tuner, "NUMBER", "The parent process, to work for.")
       .between(std::int64_t{1}, std::int64_t{std::numeric_limits<pid_t>::max()});
   command.run([flags, &exit_code] { exit_code = run_worker(*flags); });

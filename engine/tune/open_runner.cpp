@@ -2,14 +2,18 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "core/file.h"
+#include "measure/opencl/opencl.h"
 #include "measure/worker/local_runner.h"
 #include "measure/worker/worker_runner.h"
 
 namespace deplo::engine {
 namespace {
+
+constexpr std::size_t most_builders_on_cpu = 16;  // each keeps LLVM and 260 MB
 
 /// What `deplo worker` (commands_worker.cpp) takes.
 measure::worker::WorkerCommand worker(const std::string& role, const std::string& what) {
@@ -24,10 +28,14 @@ std::unique_ptr<measure::worker::Runner> open_runner(const std::string& device, 
   if (in_process) return std::make_unique<measure::worker::LocalRunner>(measure::open_device(device));
   auto runner = std::make_unique<measure::worker::WorkerRunner>(
       measure::worker::WorkerRunner::Options{worker("--device", device), {}, std::move(cancelled), std::move(warn)});
-  // On a CPU building would disturb what is being measured.
+  using measure::worker::BuildPool;
   if (runner->info().backend == "cuda")
-    runner->build_ahead(std::make_unique<measure::worker::BuildPool>(
-        measure::worker::BuildPool::default_workers(), worker("--build-for", runner->info().architecture)));
+    runner->build_ahead(
+        std::make_unique<BuildPool>(BuildPool::default_workers(), worker("--build-for", runner->info().architecture)));
+  else if (measure::is_pocl(runner->info()))
+    runner->build_ahead(std::make_unique<BuildPool>(std::min(BuildPool::default_workers() + 1, most_builders_on_cpu),
+                                                    worker("--build-on", device),
+                                                    measure::worker::Deadlines::of(runner->info())));
   return runner;
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/interrupt.h"
 #include "core/target.h"
+#include "engine/tune/warm_start.h"
 #include "measure/store/store.h"
 #include "measure/worker/runner.h"
 #include "search/model/labelled.h"
@@ -23,8 +24,9 @@ struct Session {
   std::string warm_start = {};     // a store, or "": engine/tune/warm_start.h
   std::size_t analytic_prior = 0;  // schedules; 0: without it. Where there is no warm start
   std::optional<std::vector<search::model::Labelled>> learned_from =
-      {};                          // all of warm_start, once a kernel asked for it
-  Restrictions restrictions = {};  // of every kernel, before its own
+      {};                            // all of warm_start, once a kernel asked for it
+  std::vector<Winner> winners = {};  // of this run
+  Restrictions restrictions = {};    // of every kernel, before its own
   std::int64_t device_id = 0, run_id = 0;
   std::int64_t ordinal = 0;               // of the next trial in the run
   std::string host = {};                  // this machine's name

@@ -81,40 +81,51 @@ class Tuner {
         progress_(progress),
         board_(board),
         on_trial_(on_trial),
-        rows_(board.read().rows) {
+        rows_(board.read().rows),
+        prospects_(rows_.size()) {
+    for (std::size_t i = 0; i < rows_.size(); ++i)
+      prospects_[i].count = static_cast<double>(experiment.kernels[i].count());
     session.cancelled = [this] { return stopped_ || interrupted() != 0; };
   }
 
   void run() {
     std::vector<std::size_t> pending(rows_.size());
     for (std::size_t i = 0; i < pending.size(); ++i) pending[i] = i;
-    do {
-      pass(pending);
+    for (bool tuned = true; tuned && !pending.empty() && !session_.cancelled();) {
+      tuned = pass(pending) && left() > worth_another_pass * experiment_.seconds;
       std::erase_if(pending, [&](std::size_t i) { return rows_[i].stop != name(search::Stop::seconds); });
-    } while (!pending.empty() && !session_.cancelled() && left() > worth_another_pass * experiment_.seconds);
+    }
   }
 
  private:
   double left() const { return deadline_ - now(); }
 
-  // A share of the time that is left for each, by the kernels that it stands for: what one leaves over goes to those
-  // after it.
-  void pass(const std::vector<std::size_t>& kernels) {
-    std::int64_t shares = 0;
-    for (const std::size_t i : kernels) shares += experiment_.kernels[i].count();
-    for (const std::size_t i : kernels) {
-      if (session_.cancelled()) return;
+  // Those first that are expected to gain most by a second, as far as they are expected to gain more than the others.
+  // What one leaves over goes to those after it. Whether any was worth its time: what is at its ceilings gains nothing.
+  bool pass(std::vector<std::size_t> kernels) {
+    bool any = false;
+    while (!kernels.empty() && !session_.cancelled()) {
+      const Expectation expectation(prospects_);
+      const auto gain = [&](std::size_t i) { return gain_per_second(prospects_[i], expectation); };
+      const auto next = std::ranges::max_element(kernels, {}, gain);  // the first of equals
+      const std::size_t i = *next;
+      std::vector<Prospect> waiting;
+      double rows = 0;
+      for (const std::size_t k : kernels) rows += waiting.emplace_back(prospects_[k]).count;
+      kernels.erase(next);
+      const double least_gain = gain_to_stop_at(waiting, expectation, left() * search_share);
+      if (prospects_[i].trials > 0 && gain(i) < least_gain) return any;  // nor do the others of a later pass gain more
+      any = true;
       const KernelCase& kernel = experiment_.kernels[i];
-      const double part = static_cast<double>(kernel.count()) / static_cast<double>(shares);
-      shares -= kernel.count();
-      const KernelBudget budget{left() * part, experiment_.trials - rows_[i].trials};
+      const KernelBudget budget{left(), left() * prospects_[i].count / rows, experiment_.trials - rows_[i].trials,
+                                least_gain, expectation};
       const auto publish = [&](const Row& row) { board_.set(i, merge(rows_[i], row)); };
       Narrator narrator{progress_, fmt::format("[{}/{}] {}", i + 1, rows_.size(), kernel.name), deadline_, publish};
       narrator.on_trial = [this](const Row& row, const search::Candidate& candidate, const search::Measured& measured) {
         if (on_trial_ && !on_trial_({row, candidate, measured})) stopped_ = true;
       };
       try {
-        rows_[i] = merge(rows_[i], tune_kernel(kernel, experiment_, budget, session_, narrator));
+        rows_[i] = merge(rows_[i], tune_kernel(kernel, experiment_, budget, session_, narrator, prospects_[i]));
       } catch (const measure::worker::Untunable& error) {  // the others can be
         rows_[i].stop = untunable;
         rows_[i].fault = error.what();
@@ -122,6 +133,7 @@ class Tuner {
       board_.set(i, rows_[i]);
       progress_.line(narrator.label + "  " + report(rows_[i]));
     }
+    return any;
   }
 
   const Experiment& experiment_;
@@ -132,6 +144,7 @@ class Tuner {
   bool stopped_ = false;
   const double deadline_ = now() + experiment_.seconds;
   std::vector<Row> rows_;
+  std::vector<Prospect> prospects_;  // of the same kernels
 };
 
 /// After a failure in the middle of a candidate, which is not at fault: this process may live on, and others would wait

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -15,6 +16,7 @@
 #include "engine/tune/warm_start.h"
 #include "measure/check/inputs.h"
 #include "measure/store/retry.h"
+#include "rules/cost/least_work.h"
 #include "search/loop.h"
 
 namespace deplo::engine {
@@ -22,27 +24,31 @@ namespace {
 
 constexpr std::size_t most_sources = 4;   // a model of each is made
 constexpr std::size_t first_of_each = 4;  // of their fastest schedules: 16 trials at most before the strategy's own
+constexpr std::size_t first_of_run = 4;   // schedules that won for other kernels of the run
 constexpr std::size_t learned_schedules = 64;    // more cost 2 ms each; docs/model.md has what so many are worth
 constexpr std::size_t most_to_learn_from = 128;  // trials of each other kernel; 2 ms each
-constexpr double search_share = 0.8;             // of a kernel's time; the rest is for confirmation
 
 class KernelTuner {
  public:
   KernelTuner(const KernelCase& kernel, const Experiment& experiment, const KernelBudget& budget, Session& session,
-              Narrator& narrator)
+              Narrator& narrator, Prospect& prospect)
       : experiment_(experiment),
         budget_(budget),
         narrator_(narrator),
         session_(session),
         cancelled_(session.cancelled),
+        prospect_(prospect),
+        least_work_(rules::least_work(
+            kernel.loop,
+            measure::has_matrix_instructions(session.runner.info().backend, session.runner.info().architecture))),
         space_(kernel.loop, session.target, joined(session.restrictions, kernel.restrictions)),
         measurer_(kernel, session),
-        loop_text_(print(measure::without_fills(kernel.loop))) {
-    const ir::Work work = ir::work(kernel.loop);
+        loop_text_(print(measure::without_fills(kernel.loop))),
+        work_(ir::work(kernel.loop)) {
     row_.name = kernel.name;
     row_.same = kernel.same;
-    row_.flops = work.flops;
-    row_.bytes = work.bytes;
+    row_.flops = work_.flops;
+    row_.bytes = work_.bytes;
     row_.stop = name(search::Stop::cancelled);  // until it is known better
   }
 
@@ -51,6 +57,7 @@ class KernelTuner {
     if (!cancelled_()) {
       first_ = measure(heuristic_).outcome;
       row_.heuristic_us = first_.microseconds;
+      started_ = now();
       narrator_.publish(row_);
     }
     row_.stop = name(search());
@@ -64,6 +71,7 @@ class KernelTuner {
     std::vector<search::Candidate> first;
     const bool warm = !session_.warm_start.empty() && warm_up(*searcher, first);
     if (!warm && session_.analytic_prior > 0) begin_analytic(*searcher);
+    if (first.empty()) first = replayed(session_.winners, space_, heuristic_->trail(), work_, first_of_run);
     search::Budget budget;
     budget.trials = budget_.trials - row_.trials;
     budget.seconds = search_share * budget_.seconds - (now() - start_);
@@ -73,7 +81,9 @@ class KernelTuner {
     };
     budget.batch = session_.runner.batch();
     const auto prepare = [this](std::span<const search::Candidate> batch) { measurer_.prepare(batch); };
-    return search::run(space_, *searcher, budget, {measure_one, {}, cancelled_, prepare}, std::move(first)).stop;
+    const auto enough = [this] { return gain_per_second(prospect_, budget_.expectation) < budget_.least_gain; };
+    return search::run(space_, *searcher, budget, {measure_one, {}, cancelled_, prepare, enough}, std::move(first))
+        .stop;
   }
 
   // Any strategy is told first what the fastest schedules of elsewhere take here; one with a model also learns from
@@ -138,10 +148,22 @@ class KernelTuner {
       row_.trail = print(candidate->trail());
       narrator_.progress.news(narrator_.label + "  " + details());
     }
+    if (!measured.known) look_ahead();
     narrator_.progress.status(narrator_.label, details());
     narrator_.publish(row_);
     if (narrator_.on_trial) narrator_.on_trial(row_, candidate, measured);
     return measured;
+  }
+
+  // After a trial. What opening the kernel took is not the trials'.
+  void look_ahead() {
+    ++prospect_.trials;
+    if (started_ > 0) prospect_.seconds = seconds_before_ + (now() - started_);
+    if (row_.heuristic_us <= 0 || row_.best_us <= 0) return;
+    prospect_.gain = std::log(row_.heuristic_us / row_.best_us);
+    constexpr std::int64_t cold = 0;  // bytes that the last cache holds of the operands
+    const double least = rules::least_us(least_work_, highest(session_.known, session_.seen), cold, 1);
+    if (least > 0) prospect_.room = std::log(row_.best_us / least);
   }
 
   void confirm();
@@ -153,10 +175,15 @@ class KernelTuner {
   Narrator& narrator_;
   Session& session_;
   const std::function<bool()>& cancelled_;
+  Prospect& prospect_;
+  const double seconds_before_ = prospect_.seconds;  // of earlier passes
+  const ir::Work least_work_;
   const double start_ = now();
+  double started_ = 0;  // when the heuristic had been measured
   KernelSpace space_;
   Measurer measurer_;
   const std::string loop_text_;
+  const ir::Work work_;
   search::Candidate heuristic_;
   Outcome first_;                                          // the heuristic's
   std::vector<std::pair<double, search::Candidate>> ran_;  // with their latest screened time, perhaps of less effort
@@ -176,12 +203,17 @@ std::vector<search::Candidate> KernelTuner::finalists() {
 
 void KernelTuner::confirm() {
   narrator_.progress.status(narrator_.label, details() + "  confirming");
-  const auto finals = measurer_.confirm(finalists(), budget_.seconds - (now() - start_));
+  const double spent = now() - start_;
+  const double reserved = spent * (1 - search_share) / search_share;
+  const double rest = row_.stop == name(search::Stop::seconds) ? 0 : budget_.share - spent;
+  const double seconds = std::min(budget_.seconds - spent, std::max(reserved, rest));
+  const auto finals = measurer_.confirm(finalists(), seconds);
   const bool told = std::ranges::any_of(
       finals, [](const Measurer::Final& final) { return measure::conclusive(final.outcome.status); });
   if (cancelled_() || !told) return;  // what was screened stays the answer
   row_.best_us = 0;
   row_.trail.clear();
+  search::Candidate best;
   for (const auto& [candidate, outcome] : finals) {
     if (!outcome.ok()) continue;
     if (candidate == heuristic_) row_.heuristic_us = outcome.microseconds;
@@ -189,7 +221,9 @@ void KernelTuner::confirm() {
     row_.best_us = outcome.microseconds;
     row_.trail = print(candidate->trail());
     row_.confirmed = true;
+    best = candidate;
   }
+  if (best && best->trail() != heuristic_->trail()) session_.winners.push_back({best->trail(), work_});
 }
 
 std::string KernelTuner::details() const {
@@ -203,9 +237,9 @@ std::string KernelTuner::details() const {
 }  // namespace
 
 Row tune_kernel(const KernelCase& kernel, const Experiment& experiment, const KernelBudget& budget, Session& session,
-                Narrator& narrator) {
+                Narrator& narrator, Prospect& prospect) {
   narrator.progress.status(narrator.label, "preparing");
-  return KernelTuner(kernel, experiment, budget, session, narrator).run();
+  return KernelTuner(kernel, experiment, budget, session, narrator, prospect).run();
 }
 
 }  // namespace deplo::engine

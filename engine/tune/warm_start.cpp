@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <set>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "engine/compile/shape_distance.h"
 #include "engine/learn/store_keys.h"
 #include "measure/store/store.h"
+#include "search/trails.h"
 
 namespace deplo::engine {
 namespace {
@@ -82,6 +84,34 @@ std::vector<search::Candidate> fastest(const std::vector<WarmSource>& sources, c
   for (std::size_t place = 0; place < each; ++place)
     for (const auto& column : columns)
       if (place < column.size() && seen.insert(print(column[place]->trail())).second) result.push_back(column[place]);
+  return result;
+}
+
+std::vector<search::Candidate> replayed(const std::vector<Winner>& winners, const search::Space& space,
+                                        const Trail& heuristic, const ir::Work& work, std::size_t most) {
+  const auto knobs = [](const Trail& trail) {
+    std::set<std::string> names;
+    for (const auto& choice : trail) names.insert(choice.knob);
+    return names;
+  };
+  const std::set<std::string> own = knobs(heuristic);
+  const auto distance = [&](const Winner& winner) {
+    std::vector<std::string> apart;
+    std::ranges::set_symmetric_difference(own, knobs(winner.trail), std::back_inserter(apart));
+    const auto times = [](double a, double b) { return std::abs(std::log(std::max(a, 1.0) / std::max(b, 1.0))); };
+    return static_cast<double>(apart.size()) + times(winner.work.flops, work.flops) +
+           times(winner.work.bytes, work.bytes);
+  };
+  std::vector<std::pair<double, const Winner*>> near;
+  for (const Winner& winner : winners) near.emplace_back(distance(winner), &winner);
+  std::ranges::stable_sort(near, {}, [](const auto& each) { return each.first; });
+  std::vector<search::Candidate> result;
+  std::set<std::string> seen{print(heuristic)};
+  for (const auto& [apart, winner] : near) {
+    if (result.size() == most) break;
+    search::Candidate candidate = search::replay(space, winner->trail);
+    if (seen.insert(print(candidate->trail())).second) result.push_back(std::move(candidate));
+  }
   return result;
 }
 

@@ -7,6 +7,11 @@
 #include "measure/worker/message.h"
 
 namespace deplo::measure::worker {
+namespace {
+
+constexpr auto looks_every = std::chrono::milliseconds(50);
+
+}  // namespace
 
 std::size_t BuildPool::default_workers() { return std::max<std::size_t>(std::thread::hardware_concurrency(), 2) - 1; }
 
@@ -48,12 +53,17 @@ Reply BuildPool::take(const KernelCode& candidate, const std::function<bool()>& 
   }
   const JobPtr mine = job;
   const auto built = [&] { return mine->reply || mine->error; };
-  constexpr auto polled_every = std::chrono::milliseconds(50);
-  while (!done_.wait_for(lock, polled_every, built))
+  while (!done_.wait_for(lock, looks_every, built))
     if (cancelled && cancelled()) return {Failure{Status::cancelled, "the user stopped the program"}};
   jobs_.erase(candidate.source.text);
   if (mine->error) std::rethrow_exception(mine->error);
   return std::move(*mine->reply);
+}
+
+void BuildPool::settle(const std::function<bool()>& cancelled) {
+  std::unique_lock lock(mutex_);
+  while (!done_.wait_for(lock, looks_every, [&] { return queue_.empty() && building_ == 0; }))
+    if (cancelled && cancelled()) return;
 }
 
 BuildPool::JobPtr BuildPool::next(const std::stop_token& stop) {
@@ -61,6 +71,7 @@ BuildPool::JobPtr BuildPool::next(const std::stop_token& stop) {
   if (!wanted_.wait(lock, stop, [&] { return !queue_.empty(); })) return nullptr;
   JobPtr job = std::move(queue_.front());
   queue_.pop_front();
+  ++building_;
   return job;
 }
 
@@ -76,6 +87,7 @@ void BuildPool::work(const std::stop_token& stop) {
       built.error = std::current_exception();
     }
     const std::scoped_lock lock(mutex_);
+    --building_;
     job->reply = std::move(built.reply);
     job->error = built.error;
     done_.notify_all();

@@ -1,5 +1,5 @@
-// Candidates built ahead by processes of their own while others are measured: for backends whose builds are found again
-// by the device (CUDA's cubins on disk).
+// Candidates built ahead by processes of their own: for backends whose builds are found again by the device (CUDA's
+// cubins and PoCL's files on disk).
 #pragma once
 #include <condition_variable>
 #include <cstddef>
@@ -37,6 +37,9 @@ class BuildPool {
   /// Waits for the build of a candidate; it is built now if it was not prepared. Without times: a failure or what the
   /// compiler said. Throws when no worker can be started.
   Reply take(const KernelCode&, const std::function<bool()>& cancelled);
+  std::size_t workers() const { return threads_.size(); }
+  /// Waits until nothing is built any more.
+  void settle(const std::function<bool()>& cancelled);
 
  private:
   struct Job {
@@ -55,6 +58,7 @@ class BuildPool {
   std::mutex mutex_;  // of all that follows
   std::condition_variable_any wanted_, done_;
   std::deque<JobPtr> queue_;
+  std::size_t building_ = 0;            // taken from the queue
   std::map<std::string, JobPtr> jobs_;  // by source text: prepared and not taken
   std::vector<std::jthread> threads_;   // last: they end first
 };

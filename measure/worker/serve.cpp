@@ -104,13 +104,13 @@ void respond(Tuner& tuner, const Frame& frame, F work) {
   }
 }
 
-std::vector<Reply> compiled(const Frame& frame,
-                            const std::function<Result<Resources>(const ir::KernelSource&)>& compile, StepPage& page) {
+std::vector<Reply> compiled(const Frame& frame, const std::function<Result<Resources>(const KernelCode&)>& compile,
+                            StepPage& page) {
   const Ask ask = decode_ask(frame.payload);
   page.enter(Step::build);
   return attempt(1, [&]() -> std::vector<Reply> {
     const auto start = std::chrono::steady_clock::now();
-    const auto built = compile(ask.candidates.at(0).source);
+    const auto built = compile(ask.candidates.at(0));
     const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
     if (!built.ok()) return {Reply{built.failure(), {}, time.count()}};
     return {Reply{Timing{}, built.value(), time.count()}};
@@ -141,7 +141,7 @@ int serve_device(pid_t parent, const std::function<std::unique_ptr<Device>()>& o
   }
 }
 
-int serve_builds(pid_t parent, const std::function<Result<Resources>(const ir::KernelSource&)>& compile) {
+int serve_builds(pid_t parent, const std::function<Result<Resources>(const KernelCode&)>& compile) {
   Tuner tuner(parent);
   StepPage page = StepPage::attach(worker_page);
   tuner.send({FrameType::answer, 0, ""});

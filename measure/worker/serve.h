@@ -5,7 +5,6 @@
 #include <functional>
 #include <memory>
 
-#include "ir/emit/emit.h"
 #include "measure/device.h"
 
 namespace deplo::measure::worker {
@@ -15,6 +14,6 @@ namespace deplo::measure::worker {
 int serve_device(pid_t tuner, const std::function<std::unique_ptr<Device>()>& open);
 
 /// Builds ahead, until the tuner closes its end. `compile` leaves what it made where the device's build will find it.
-int serve_builds(pid_t tuner, const std::function<Result<Resources>(const ir::KernelSource&)>& compile);
+int serve_builds(pid_t tuner, const std::function<Result<Resources>(const KernelCode&)>& compile);
 
 }  // namespace deplo::measure::worker

@@ -79,7 +79,16 @@ void WorkerRunner::open(const Task& task) {
   ready();
 }
 
-std::size_t WorkerRunner::batch() const { return builders_ ? batch_built_ahead : 1; }
+// A CPU builds as many as it has builders, and then measures them: more at a time would only be told later.
+std::size_t WorkerRunner::batch() const {
+  if (!builders_) return 1;
+  return info().cpu ? builders_->workers() : batch_built_ahead;
+}
+
+/// Before something is measured on the cores that builders take.
+void WorkerRunner::settle() {
+  if (builders_ && info().cpu) builders_->settle(options_.cancelled);
+}
 
 void WorkerRunner::prepare(std::span<const KernelCode> candidates) {
   if (builders_) builders_->prepare(candidates);
@@ -169,6 +178,7 @@ Reply WorkerRunner::screen(const KernelCode& candidate, double best_us, double e
   double build_ms = 0;
   if (builders_) {
     Reply built = builders_->take(candidate, options_.cancelled);
+    settle();
     if (!built.timing.ok()) return built;
     build_ms = built.build_ms;
   }
@@ -212,7 +222,8 @@ std::vector<Reply> WorkerRunner::confirm(std::span<const KernelCode> candidates,
   const auto lost = [](const Reply& reply) {
     return !reply.timing.ok() && reply.timing.failure().status == Status::device_lost;
   };
-  ready();  // the libraries are known
+  settle();  // a search may have ended before it measured what was prepared
+  ready();   // the libraries are known
   std::vector<Reply> replies(candidates.size() + libraries_.found.size(), Reply{Failure{Status::device_lost, ""}});
   std::vector<std::size_t> left(candidates.size());
   std::iota(left.begin(), left.end(), 0);

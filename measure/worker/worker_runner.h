@@ -53,6 +53,7 @@ class WorkerRunner final : public Runner {
   };
   /// `why_not` says why there is no worker that is ready, "" where there is.
   void get_worker(const std::function<std::string()>& why_not);
+  void settle();
   std::string start();
   void ready();
   std::string probe();

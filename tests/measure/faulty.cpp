@@ -219,12 +219,12 @@ Task copy_task() {
 
 std::unique_ptr<Device> open_faulty() { return std::make_unique<FaultyDevice>(); }
 
-Result<Resources> faulty_compile(const ir::KernelSource& source) {
-  const Fault fault = fault_of(source);
+Result<Resources> faulty_compile(const KernelCode& code) {
+  const Fault fault = fault_of(code.source);
   act(fault, "build");
   if (fault.what == "no-build") return Failure{Status::build_error, "expected ';'"};
   Resources resources;
-  resources.registers = static_cast<std::int64_t>(source.text.size());
+  resources.registers = static_cast<std::int64_t>(code.source.text.size());
   return resources;
 }
 

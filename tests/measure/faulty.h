@@ -19,7 +19,7 @@ Task copy_task();
 /// Its vendor is the number of its process.
 std::unique_ptr<Device> open_faulty();
 /// In place of a compiler, for build pools.
-Result<Resources> faulty_compile(const ir::KernelSource&);
+Result<Resources> faulty_compile(const KernelCode&);
 
 /// This program as a worker: main.cpp.
 WorkerCommand faulty_worker();

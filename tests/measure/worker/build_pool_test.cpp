@@ -84,6 +84,18 @@ TEST(BuildPool, WhatIsNotTakenIsForgottenAndTheEndWaitsForNothing) {
   EXPECT_TRUE(waitpid(-1, nullptr, WNOHANG) < 0 && errno == ECHILD);
 }
 
+TEST(BuildPool, SettlesWhenNothingIsBuiltAnyMore) {
+  BuildPool pool(2, faulty_builder(), short_deadlines);
+  pool.settle({});  // nothing was asked for
+  const auto all = batch(0, 100);
+  pool.prepare(all);
+  pool.settle({});
+  for (const KernelCode& candidate : all)
+    EXPECT_TRUE(pool.take(candidate, [] { return true; }).timing.ok()) << "not built when it settled";
+  pool.prepare(std::vector<KernelCode>{numbered(0, "hang")});
+  pool.settle([] { return true; });  // who stops the program does not wait
+}
+
 TEST(BuildPool, NoWorkerIsAnError) {
   BuildPool pool(1, {"/no/such/program", {}}, {});
   try {
