@@ -1,4 +1,4 @@
-// The six kinds of files that people give to deplo: sound examples, what is done to them, and who reads them.
+// The seven kinds of files that people give to deplo: sound examples, what is done to them, and who reads them.
 #pragma once
 #include <filesystem>
 #include <functional>
@@ -38,6 +38,7 @@ Kind yaml_files();         // experiments and models
 Kind recorded_spaces();    // Kernel Tuner, T4, CSV, compressed ones; lines of baselines, comparisons
 Kind stores();             // SQLite
 Kind texts();              // expressions, trails, restrictions
+Kind tile_programs();      // text and bytecode
 
 std::string read_bytes(const std::filesystem::path&);
 void write_bytes(const std::filesystem::path&, const std::string&);

@@ -33,13 +33,13 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* help =
-    R"(attack_inputs: damaged files of six kinds through all that reads them (docs/measurement.md, "Attacks").
+    R"(attack_inputs: damaged files of seven kinds through all that reads them (docs/measurement.md, "Attacks").
   --cases N      files in all [3000]; the first of each kind are sound ones
   --seconds N    stop after so long [no limit]
   --jobs N       processes [2]
   --seed N       the same seed damages the same files in the same way [1]
   --keep FOLDER  where files go that something was found with [attack_findings]
-  --kind NAME    only this kind: pt2, loop, yaml, recorded, store, text
+  --kind NAME    only this kind: pt2, loop, yaml, recorded, store, text, tile
   --case N       only this one of that kind, with all that is said
   --file FILE    of that kind: this file as it is, in place of a damaged one
 Exit code 1: something was found. Each finding is a line: its kind, seed and case, and what.
@@ -323,9 +323,10 @@ std::vector<Kind> all_kinds(const std::string& only) {
                                    {"yaml", &yaml_files},
                                    {"recorded", &recorded_spaces},
                                    {"store", &stores},
-                                   {"text", &texts}})
+                                   {"text", &texts},
+                                   {"tile", &tile_programs}})
     if (only.empty() || only == name) kinds.push_back(make());
-  if (kinds.empty()) usage(fmt::format("expected pt2, loop, yaml, recorded, store or text, found '{}'", only));
+  if (kinds.empty()) usage(fmt::format("expected pt2, loop, yaml, recorded, store, text or tile, found '{}'", only));
   return kinds;
 }
 

@@ -1,0 +1,14 @@
+// Tile programs in NVIDIA's bytecode, versions 13.1 to 13.3 (NVIDIA/cuda-tile: BytecodeReader.cpp, BytecodeOpcodes.td).
+#pragma once
+#include <string_view>
+
+#include "ir/tile_program/program.h"
+
+namespace deplo::ir::tile_program {
+
+/// Whether the bytes begin as a file of bytecode does.
+bool is_bytecode(std::string_view bytes);
+/// Reads a file whole; not verified. Takes memory in proportion to the file. Throws Error `WHERE: byte N: expected …`.
+Program read_bytecode(std::string_view bytes, std::string_view where);
+
+}  // namespace deplo::ir::tile_program

@@ -1,0 +1,36 @@
+// Operations that treat each element of their tiles alike. Private to the room.
+#pragma once
+#include <algorithm>
+#include <cmath>
+
+#include "ir/tile_program/interpret/machine.h"
+
+namespace deplo::ir::tile_program::exec {
+
+/// Of a tile.
+inline std::size_t elements_of(const Type& t) { return static_cast<std::size_t>(element_count(t)); }
+
+/// How many elements come out: one, where all operands have one number for all.
+inline std::size_t lanes(const Evaluation& now) {
+  std::size_t n = 1;
+  for (const ValueId id : now.op.operands) n = std::max(n, now.value(id).size());
+  return n;
+}
+
+template <class Function>
+TileValue each_real(std::size_t n, Function f) {
+  Reals out(n);
+  for (std::size_t i = 0; i < n; ++i) out[i] = f(i);
+  return of_reals(std::move(out));
+}
+template <class Function>
+TileValue each_bits(std::size_t n, Function f) {
+  Bits out(n);
+  for (std::size_t i = 0; i < n; ++i) out[i] = f(i);
+  return of_bits(std::move(out));
+}
+
+/// A subnormal f32 becomes 0 of its sign, where the operation says so.
+inline double flushed(double x, bool flush) { return flush && std::fabs(x) < 0x1p-126 ? std::copysign(0.0, x) : x; }
+
+}  // namespace deplo::ir::tile_program::exec

@@ -1,0 +1,209 @@
+// Arithmetic of floats (specification, "Floating Point"). What double loses is kept as a sign (`beyond`), so that results
+// are rounded once, in any mode, to any type (round_to).
+#include <cmath>
+#include <limits>
+
+#include "ir/tile_program/attribute.h"
+#include "ir/tile_program/interpret/elementwise.h"
+#include "ir/tile_program/interpret/evaluators.h"
+
+namespace deplo::ir::tile_program::exec {
+namespace {
+
+int sign_of(double x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
+
+/// A result in double, and on which side of it the exact one is.
+struct Exact {
+  double value = 0;
+  int beyond = 0;
+};
+
+/// Knuth's TwoSum: the error of a sum is a double.
+Exact exact_sum(double a, double b) {
+  const double sum = a + b;
+  if (!std::isfinite(sum)) return {sum, 0};
+  const double of_b = sum - a;
+  return {sum, sign_of((a - (sum - of_b)) + (b - of_b))};
+}
+Exact exact_product(double a, double b) {
+  const double product = a * b;
+  return {product, std::isfinite(product) ? sign_of(std::fma(a, b, -product)) : 0};
+}
+Exact exact_quotient(double a, double b) {
+  const double quotient = a / b;
+  if (!std::isfinite(quotient) || b == 0 || std::isinf(b)) return {quotient, 0};
+  return {quotient, sign_of(-std::fma(quotient, b, -a)) * sign_of(b)};
+}
+Exact exact_root(double a) {
+  const double root = std::sqrt(a);
+  return {root, std::isfinite(root) ? sign_of(-std::fma(root, root, -a)) : 0};
+}
+/// Of factors that are no wider than f32 the product is exact; of f64 the hardware's fma rounds once to the nearest.
+Exact exact_fma(double a, double b, double c, bool is_double) {
+  return is_double ? Exact{std::fma(a, b, c), 0} : exact_sum(a * b, c);
+}
+
+Rounding rounding_of(const Evaluation& now) { return static_cast<Rounding>(now.op.number("rounding_mode")); }
+bool flushes(const Evaluation& now) { return now.op.number("flush_to_zero") != 0; }
+
+template <class Function>
+void binary(Evaluation& now, Function exact) {
+  const Element e = now.element();
+  const Rounding rounding = rounding_of(now);
+  const bool flush = flushes(now);
+  const TileValue &a = now.operand(0), &b = now.operand(1);
+  now.set(each_real(lanes(now), [&](std::size_t i) {
+    const Exact r = exact(flushed(a.real(i), flush), flushed(b.real(i), flush));
+    return flushed(round_to(r.value, e, rounding, r.beyond), flush);
+  }));
+}
+
+void addf(Evaluation& now) { binary(now, exact_sum); }
+void subf(Evaluation& now) {
+  binary(now, [](double a, double b) { return exact_sum(a, -b); });
+}
+void mulf(Evaluation& now) { binary(now, exact_product); }
+void divf(Evaluation& now) { binary(now, exact_quotient); }
+
+void fma(Evaluation& now) {
+  const Element e = now.element();
+  const Rounding rounding = rounding_of(now);
+  const bool flush = flushes(now);
+  const TileValue &a = now.operand(0), &b = now.operand(1), &c = now.operand(2);
+  now.set(each_real(lanes(now), [&](std::size_t i) {
+    const Exact r =
+        exact_fma(flushed(a.real(i), flush), flushed(b.real(i), flush), flushed(c.real(i), flush), e == Element::f64);
+    return flushed(round_to(r.value, e, rounding, r.beyond), flush);
+  }));
+}
+
+void sqrt_(Evaluation& now) {
+  const Element e = now.element();
+  const Rounding rounding = rounding_of(now);
+  const bool flush = flushes(now);
+  const TileValue& a = now.operand(0);
+  now.set(each_real(lanes(now), [&](std::size_t i) {
+    const Exact r = exact_root(flushed(a.real(i), flush));
+    return flushed(round_to(r.value, e, rounding, r.beyond), flush);
+  }));
+}
+
+/// A function of the library, rounded to the nearest: `approx` and `full` allow more.
+template <double (*function)(double)>
+void unary(Evaluation& now) {
+  const Element e = now.element();
+  const TileValue& a = now.operand(0);
+  now.set(each_real(lanes(now), [&](std::size_t i) { return round_to(function(a.real(i)), e); }));
+}
+
+template <double (*function)(double)>
+void unary_flushing(Evaluation& now) {
+  const Element e = now.element();
+  const bool flush = flushes(now);
+  const TileValue& a = now.operand(0);
+  now.set(each_real(lanes(now),
+                    [&](std::size_t i) { return flushed(round_to(function(flushed(a.real(i), flush)), e), flush); }));
+}
+
+double rsqrt_(double x) { return 1 / std::sqrt(x); }
+double negated(double x) { return -x; }
+
+void pow_(Evaluation& now) {
+  const Element e = now.element();
+  const TileValue &a = now.operand(0), &b = now.operand(1);
+  now.set(each_real(lanes(now), [&](std::size_t i) { return round_to(std::pow(a.real(i), b.real(i)), e); }));
+}
+
+void atan2_(Evaluation& now) {
+  const Element e = now.element();
+  const TileValue &x = now.operand(0), &y = now.operand(1);
+  now.set(each_real(lanes(now), [&](std::size_t i) { return round_to(std::atan2(x.real(i), y.real(i)), e); }));
+}
+
+void remf(Evaluation& now) {
+  const Element e = now.element();
+  const TileValue &a = now.operand(0), &b = now.operand(1);
+  now.set(each_real(lanes(now), [&](std::size_t i) { return round_to(std::fmod(a.real(i), b.real(i)), e); }));
+}
+
+/// IEEE 754-2019 maximum (a NaN propagates) or maximumNumber (the other one wins); +0 is above -0.
+double larger(double a, double b, bool propagate) {
+  if (std::isnan(a) || std::isnan(b))
+    return propagate || (std::isnan(a) && std::isnan(b)) ? std::numeric_limits<double>::quiet_NaN()
+           : std::isnan(a)                               ? b
+                                                         : a;
+  if (a == b) return std::signbit(a) ? b : a;
+  return a > b ? a : b;
+}
+
+template <int sign>
+void extreme(Evaluation& now) {
+  const bool propagate = now.op.number("propagate_nan") != 0, flush = flushes(now);
+  const TileValue &a = now.operand(0), &b = now.operand(1);
+  now.set(each_real(lanes(now), [&](std::size_t i) {
+    return sign * larger(sign * flushed(a.real(i), flush), sign * flushed(b.real(i), flush), propagate);
+  }));
+}
+
+bool compare(double a, double b, Comparison predicate) {
+  switch (predicate) {
+    case Comparison::equal:
+      return a == b;
+    case Comparison::not_equal:
+      return a != b;
+    case Comparison::less:
+      return a < b;
+    case Comparison::less_equal:
+      return a <= b;
+    case Comparison::greater:
+      return a > b;
+    case Comparison::greater_equal:
+      return a >= b;
+  }
+  return false;
+}
+
+/// Unordered: true where one is a NaN; ordered: false there.
+void cmpf(Evaluation& now) {
+  const auto predicate = static_cast<Comparison>(now.op.number("comparison_predicate"));
+  const bool ordered = now.op.number("comparison_ordering") != 0;
+  const TileValue &a = now.operand(0), &b = now.operand(1);
+  now.set(each_bits(lanes(now), [&](std::size_t i) -> std::uint64_t {
+    if (std::isnan(a.real(i)) || std::isnan(b.real(i))) return ordered ? 0 : 1;
+    return compare(a.real(i), b.real(i), predicate) ? 1 : 0;
+  }));
+}
+
+}  // namespace
+
+std::vector<Evaluator> float_evaluators() {
+  return {{"absf", unary<std::fabs>, true},
+          {"addf", addf, true},
+          {"atan2", atan2_, true},
+          {"ceil", unary<std::ceil>, true},
+          {"cmpf", cmpf, true},
+          {"cos", unary<std::cos>, true},
+          {"cosh", unary<std::cosh>, true},
+          {"divf", divf, true},
+          {"exp", unary<std::exp>, true},
+          {"exp2", unary_flushing<std::exp2>, true},
+          {"floor", unary<std::floor>, true},
+          {"fma", fma, true},
+          {"log", unary<std::log>, true},
+          {"log2", unary<std::log2>, true},
+          {"maxf", extreme<1>, true},
+          {"minf", extreme<-1>, true},
+          {"mulf", mulf, true},
+          {"negf", unary<negated>, true},
+          {"pow", pow_, true},
+          {"remf", remf, true},
+          {"rsqrt", unary_flushing<rsqrt_>, true},
+          {"sin", unary<std::sin>, true},
+          {"sinh", unary<std::sinh>, true},
+          {"sqrt", sqrt_, true},
+          {"subf", subf, true},
+          {"tan", unary<std::tan>, true},
+          {"tanh", unary<std::tanh>, true}};
+}
+
+}  // namespace deplo::ir::tile_program::exec

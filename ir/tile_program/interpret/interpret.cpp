@@ -1,0 +1,73 @@
+#include "ir/tile_program/interpret/interpret.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "core/error.h"
+#include "core/text/text.h"
+#include "ir/tile_program/interpret/machine.h"
+
+namespace deplo::ir::tile_program {
+namespace {
+
+std::string kind_of(const Argument& argument, const std::vector<Array>& arrays) {
+  if (const auto* array = std::get_if<ArrayArgument>(&argument))
+    return fmt::format("an array of {}", name(arrays.at(array->array).element));
+  const auto* whole = std::get_if<std::int64_t>(&argument);
+  return whole != nullptr ? std::to_string(*whole) : fmt::format("{}", std::get<double>(argument));
+}
+
+bool fits(const Type& type, const Argument& argument, const std::vector<Array>& arrays) {
+  const auto* array = std::get_if<ArrayArgument>(&argument);
+  if (type.pointer || array != nullptr)
+    return type.pointer && array != nullptr && arrays.at(array->array).element == type.element;
+  if (!is_integer(type.element)) return true;
+  const auto* whole = std::get_if<std::int64_t>(&argument);
+  if (whole == nullptr) return false;
+  const int bits = width(type.element);
+  return bits == 64 || (*whole >= -(std::int64_t{1} << (bits - 1)) && *whole < (std::int64_t{1} << bits));
+}
+
+void check_arguments(const Program& program, const Entry& entry, const Launch& launch,
+                     const std::vector<Array>& arrays) {
+  const std::string where = fmt::format("{}: entry {}", program.where, entry.name);
+  if (launch.arguments.size() != entry.parameters.size()) {
+    std::string types;
+    for (const ValueId id : entry.parameters) types += (types.empty() ? "" : ", ") + print(*entry.values[id].type);
+    throw Error(fmt::format("{}: expected {} ({}), found {}", where,
+                            counted(static_cast<std::int64_t>(entry.parameters.size()), "argument"), types,
+                            launch.arguments.size()));
+  }
+  for (std::size_t i = 0; i < entry.parameters.size(); ++i) {
+    const Value& parameter = entry.values[entry.parameters[i]];
+    if (!fits(*parameter.type, launch.arguments[i], arrays))
+      throw Error(fmt::format("{}: argument {}{}: expected {}, found {}", where, i + 1,
+                              parameter.name.empty() ? "" : " (%" + parameter.name + ")",
+                              parameter.type->pointer ? fmt::format("an array of {}", name(parameter.type->element))
+                                                      : fmt::format("a number of {}", name(parameter.type->element)),
+                              kind_of(launch.arguments[i], arrays)));
+  }
+}
+
+void check_grid(const Program& program, const Launch& launch) {
+  constexpr std::int64_t most = (1 << 24) - 1, blocks = 1 << 24;
+  for (const std::int64_t extent : launch.grid)
+    if (extent < 1 || extent > most)
+      throw Error(fmt::format("{}: expected a grid of 1 to {} blocks in each dimension, found {} x {} x {}",
+                              program.where, most, launch.grid[0], launch.grid[1], launch.grid[2]));
+  if (launch.grid[0] > blocks / launch.grid[1] / launch.grid[2])
+    throw Error(fmt::format("{}: expected at most {} blocks, found {} x {} x {}", program.where, blocks, launch.grid[0],
+                            launch.grid[1], launch.grid[2]));
+}
+
+}  // namespace
+
+LaunchResult run(const Program& program, const Launch& launch, std::vector<Array>& arrays) {
+  const Entry& entry = find_entry(program, launch.entry);
+  check_arguments(program, entry, launch, arrays);
+  check_grid(program, launch);
+  return exec::Machine(program, entry, launch, arrays).run();
+}
+
+}  // namespace deplo::ir::tile_program

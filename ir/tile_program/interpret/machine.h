@@ -1,0 +1,106 @@
+// The blocks of a launch, and what they share. Private to the room.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "core/rng.h"
+#include "ir/tile_program/interpret/interpret.h"
+#include "ir/tile_program/interpret/memory.h"
+#include "ir/tile_program/interpret/tile_value.h"
+
+namespace deplo::ir::tile_program::exec {
+
+/// A region that a block is in.
+struct Frame {
+  const Region* region = nullptr;
+  std::size_t next = 0;              // operation
+  const Operation* owner = nullptr;  // nullptr: the entry
+};
+
+struct Block {
+  std::int64_t number = 0;
+  std::array<std::int64_t, 3> id = {};
+  std::vector<TileValue> values;  // by ValueId
+  std::vector<Frame> frames;      // innermost last; empty: it has ended
+};
+
+class Machine;
+
+/// An operation that is executed. An evaluator of interpret/evaluators.h reads operands and sets results.
+class Evaluation {
+ public:
+  Evaluation(Machine& in, Block& block, const Operation& executed) : machine(in), op(executed), block_(block) {}
+
+  const TileValue& operand(std::size_t at) const { return block_.values[op.operands[at]]; }
+  const TileValue& operand(std::string_view name) const { return block_.values[op.operand(name)]; }
+  const TileValue& value(ValueId id) const { return block_.values[id]; }
+  const Type& type(ValueId) const;
+  const Type& operand_type(std::size_t at) const { return type(op.operands[at]); }
+  const Type& result_type(std::size_t at = 0) const { return type(op.results[at]); }
+  /// Its past is that of all operands, unless it has one of its own.
+  void set(TileValue value, std::size_t result = 0);
+  void set_argument(ValueId id, TileValue value);
+  Element element() const { return result_type().element; }
+  const std::array<std::int64_t, 3>& block_id() const { return block_.id; }
+  std::int64_t block_number() const { return block_.number; }
+  Block& block() { return block_; }
+  /// All that its operands come behind.
+  PastPtr past() const;
+  [[noreturn]] void fail(const std::string& message) const;
+
+  Machine& machine;
+  const Operation& op;
+
+ private:
+  Block& block_;
+};
+
+class Machine {
+ public:
+  Machine(const Program&, const Entry&, const Launch&, std::vector<Array>& arrays);
+  LaunchResult run();
+
+  /// Executes the operations of a region that neither loops nor touches memory, up to its end; returns what it yields.
+  std::vector<TileValue> run_pure(Block&, const Region&);
+  [[noreturn]] void fail(const Block&, const Operation&, const std::string& message) const;
+  /// Counts bytes that are held from now on; fails beyond the launch's.
+  void hold(const Evaluation&, std::int64_t bytes);
+  /// A value of a block, with the bytes that it holds.
+  void put(Block&, ValueId, TileValue);
+  /// Where another block's operation stands, for messages.
+  std::string describe(const Event&) const;
+
+  const Program& program;
+  const Entry& entry;
+  const Launch& launch;
+  Memory memory;
+  Events events;
+  std::string printed;
+  std::vector<std::size_t> globals;  // the arrays of the program's globals
+
+ private:
+  void start(std::int64_t number);
+  void start_next();
+  void turn(Block&);
+  bool step(Block&);  // whether it touched memory
+  void execute(Block&, const Operation&);
+  bool execute_control(Block&, const Operation&);
+  void enter(Block&, const Operation& owner, const Region&, const std::vector<TileValue>& arguments);
+  void begin_for(Block&, const Operation&);
+  void leave_loop(Block&, const Operation& jump);
+  void next_iteration(Block&, const Operation& owner, std::vector<TileValue> carried);
+  void count_operation(const Block&, const Operation&);
+  std::vector<TileValue> gather(const Block&, const std::vector<ValueId>&) const;
+  void assign(Block&, const std::vector<ValueId>&, std::vector<TileValue>);
+
+  std::vector<TileValue> arguments_;
+  std::vector<std::int64_t> waiting_;  // blocks that have not begun, the next one last
+  std::deque<Block> running_;
+  Rng rng_;
+  std::int64_t operations_ = 0, work_ = 0, held_ = 0, idle_since_ = 0, changes_seen_ = 0;
+};
+
+}  // namespace deplo::ir::tile_program::exec

@@ -1,0 +1,259 @@
+// Blocks, pointers, tokens, assumptions, and what a program prints.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdio>
+
+#include "ir/tile_program/attribute.h"
+#include "ir/tile_program/interpret/elementwise.h"
+#include "ir/tile_program/interpret/evaluators.h"
+
+namespace deplo::ir::tile_program::exec {
+namespace {
+
+void get_tile_block_id(Evaluation& now) {
+  for (std::size_t i = 0; i < 3; ++i) now.set(of_bits({static_cast<std::uint64_t>(now.block_id().at(i))}), i);
+}
+void get_num_tile_blocks(Evaluation& now) {
+  for (std::size_t i = 0; i < 3; ++i) now.set(of_bits({static_cast<std::uint64_t>(now.machine.launch.grid.at(i))}), i);
+}
+
+void get_global(Evaluation& now) {
+  const auto& name = std::get<std::string>(now.op.attributes[0]);
+  const auto& all = now.machine.program.globals;
+  const auto at = std::find_if(all.begin(), all.end(), [&](const Global& g) { return g.name == name; });
+  now.set(of_bits({Memory::address(now.machine.globals.at(static_cast<std::size_t>(at - all.begin())))}));
+}
+
+void allocate(Evaluation& now) {
+  const auto elements = now.op.number("num_elem");
+  constexpr std::int64_t each = 24;  // bytes that an element takes at most, with who touched it last
+  now.machine.hold(now, each * elements);
+  const std::size_t array =
+      now.machine.memory.add(make_array("the memory of an alloca", now.result_type().element, elements));
+  now.set(of_bits({Memory::address(array)}));
+}
+
+void offset(Evaluation& now) {
+  const auto size = static_cast<std::uint64_t>(bytes(now.operand_type(0).element));
+  const int w = width(now.operand_type(1).element);
+  const TileValue &pointers = now.operand(0), &offsets = now.operand(1);
+  now.set(each_bits(lanes(now), [&](std::size_t i) {
+    return pointers.bit(i) + static_cast<std::uint64_t>(as_signed(offsets.bit(i), w)) * size;
+  }));
+}
+
+/// The token that comes behind all of its operands.
+void token(Evaluation& now) {
+  TileValue value;
+  value.past = now.past();
+  now.set(std::move(value));
+}
+
+// --- Assumptions ---------------------------------------------------------------------------------------------------------
+
+std::string divisible(const Evaluation& now, const Predicate& p) {
+  const Type& type = now.operand_type(0);
+  const TileValue& value = now.operand(0);
+  if (value.view != nullptr)
+    return value.view->base % p.divisor == 0
+               ? ""
+               : fmt::format("expected a base divisible by {}, found {:#x}", p.divisor, value.view->base);
+  const std::int64_t every = p.every.value_or(1);
+  const auto along = static_cast<std::size_t>(p.along.value_or(0));
+  std::int64_t step = 1;  // elements from one to the next along that dimension
+  for (std::size_t d = along + 1; d < type.shape.size(); ++d) step *= type.shape[d];
+  const std::uint64_t each = type.pointer ? static_cast<std::uint64_t>(bytes(type.element)) : 1;
+  for (std::int64_t i = 0; i < element_count(type); ++i) {
+    const std::int64_t within = type.shape.empty() ? 0 : i / step % type.shape[along] % every;
+    const std::uint64_t found = value.bit(static_cast<std::size_t>(i));
+    const int w = type.pointer ? 64 : width(type.element);
+    if (within == 0 && wrap(found, w) % p.divisor != 0)
+      return fmt::format("expected a number divisible by {}, found {}", p.divisor,
+                         type.pointer ? static_cast<std::int64_t>(found) : as_signed(found, w));
+    if (within != 0 && found != wrap(value.bit(static_cast<std::size_t>(i - step)) + each, w))
+      return fmt::format("expected numbers that count on within groups of {}, found others at {}", every,
+                         element_index(type.shape, static_cast<std::size_t>(i)));
+  }
+  return "";
+}
+
+std::string within_bounds(const Evaluation& now, const Predicate& p) {
+  const int w = width(now.operand_type(0).element);
+  for (std::size_t i = 0; i < now.operand(0).size(); ++i) {
+    const std::int64_t x = as_signed(now.operand(0).bit(i), w);
+    if ((p.low && x < *p.low) || (p.high && x > *p.high))
+      return fmt::format("expected a number of {} to {}, found {}", p.low ? std::to_string(*p.low) : "any",
+                         p.high ? std::to_string(*p.high) : "any", x);
+  }
+  return "";
+}
+
+std::string same_in_groups(const Evaluation& now, const Predicate& p) {
+  const Extents& shape = now.operand_type(0).shape;
+  const TileValue& value = now.operand(0);
+  for (std::int64_t i = 0; i < element_count(now.operand_type(0)); ++i) {
+    std::int64_t rest = i, step = 1, first = 0;
+    for (std::size_t d = shape.size(); d > 0; --d) {
+      const std::int64_t at = rest % shape[d - 1];
+      first += (at - at % p.groups[d - 1]) * step;
+      rest /= shape[d - 1];
+      step *= shape[d - 1];
+    }
+    if (value.bit(static_cast<std::size_t>(i)) != value.bit(static_cast<std::size_t>(first)))
+      return fmt::format("expected equal numbers in groups of {}, found others at {}", print(p.groups),
+                         element_index(shape, static_cast<std::size_t>(i)));
+  }
+  return "";
+}
+
+void assume(Evaluation& now) {
+  const auto& p = std::get<Predicate>(now.op.attributes[0]);
+  const std::string why = p.kind == Predicate::Kind::div_by    ? divisible(now, p)
+                          : p.kind == Predicate::Kind::bounded ? within_bounds(now, p)
+                                                               : same_in_groups(now, p);
+  if (!why.empty()) now.fail(why);
+  TileValue same = now.operand(0);
+  same.past = nullptr;
+  now.set(std::move(same));
+}
+
+void check_assertion(Evaluation& now) {
+  const TileValue& condition = now.operand(0);
+  for (std::size_t i = 0; i < condition.size(); ++i)
+    if (condition.bit(i) == 0)
+      now.fail(
+          fmt::format("expected its condition, found it false{}: {}",
+                      now.operand_type(0).shape.empty() ? "" : " at " + element_index(now.operand_type(0).shape, i),
+                      std::get<std::string>(now.op.attributes[0])));
+}
+
+// --- Printing ------------------------------------------------------------------------------------------------------------
+
+/// One number by a format of C's printf, of which only the conversion counts here: "%+08.3f", "%i", "%lld"; "%" alone
+/// prints it as it is.
+std::string formatted(const std::string& format, const TileValue& value, std::size_t i, const Type& type) {
+  const char conversion = format.back();
+  const std::string flags = format.substr(1, format.find_first_of("hlqjzt" + std::string(1, conversion), 1) - 1);
+  std::array<char, 128> text = {};
+  if (std::string_view("fFeEgGaA").find(conversion) != std::string_view::npos) {
+    const double number =
+        value.reals != nullptr ? value.real(i) : static_cast<double>(as_signed(value.bit(i), width(type.element)));
+    std::snprintf(text.data(), text.size(), ("%" + flags + conversion).c_str(), number);
+    return text.data();
+  }
+  const bool is_number = type.pointer || is_integer(type.element);
+  if (conversion == 'c' && is_number) return {static_cast<char>(value.bit(i))};
+  if (std::string_view("diuxXo").find(conversion) != std::string_view::npos && is_number) {
+    const int w = type.pointer ? 64 : width(type.element);
+    const bool sign = (conversion == 'd' || conversion == 'i') && w > 1;
+    const long long number = sign ? as_signed(value.bit(i), w) : static_cast<long long>(value.bit(i));
+    std::snprintf(text.data(), text.size(), ("%" + flags + "ll" + conversion).c_str(), number);
+    return text.data();
+  }
+  if (value.reals != nullptr) return fmt::format("{}", value.real(i));
+  return type.pointer || type.element == Element::i1 ? fmt::format("{}", value.bit(i))
+                                                     : fmt::format("{}", as_signed(value.bit(i), width(type.element)));
+}
+
+/// A tile as nested lists.
+std::string formatted_tile(const std::string& format, const TileValue& value, const Type& type) {
+  std::string text;
+  std::size_t at = 0;
+  const auto nested = [&](auto& self, std::size_t d) -> void {
+    if (d == type.shape.size()) {
+      text += formatted(format, value, at++, type);
+      return;
+    }
+    text += '[';
+    for (std::int64_t i = 0; i < type.shape[d]; ++i) {
+      if (i != 0) text += ", ";
+      self(self, d + 1);
+    }
+    text += ']';
+  };
+  nested(nested, 0);
+  return text;
+}
+
+/// The end of a conversion that begins at `%`; where there is none, or its width is beyond a line's, behind the `%`.
+std::size_t conversion_end(const std::string& text, std::size_t begin) {
+  std::size_t at = text.find_first_not_of("+-# 0123456789.hlqjzt", begin + 1);
+  const bool known =
+      at != std::string::npos && std::string_view("fFeEgGaAdiuxXocsp").find(text[at]) != std::string_view::npos;
+  if (!known || at - begin >= 16) return begin + 1;
+  std::size_t digits = 0;
+  for (std::size_t i = begin; i < at; ++i) {
+    digits = std::isdigit(static_cast<unsigned char>(text[i])) != 0 ? digits + 1 : 0;
+    if (digits > 2) return begin + 1;
+  }
+  return at + 1;
+}
+
+void print_values(Evaluation& now) {
+  const auto& text = std::get<std::string>(now.op.attribute("str"));
+  std::size_t next = 0;
+  std::string& out = now.machine.printed;
+  const std::size_t before = out.size();
+  for (std::size_t i = 0; i < text.size();) {
+    if (text[i] != '%') {
+      out += text[i++];
+    } else if (text.compare(i, 2, "%%") == 0) {
+      out += '%';
+      i += 2;
+    } else {
+      const std::size_t end = conversion_end(text, i);
+      out += formatted_tile(text.substr(i, end - i), now.operand(next), now.operand_type(next));
+      ++next;
+      i = end;
+    }
+  }
+  now.machine.hold(now, static_cast<std::int64_t>(out.size() - before));
+  if (!now.op.results.empty()) token(now);
+}
+
+}  // namespace
+
+std::vector<Evaluator> other_evaluators() {
+  return {{"alloca", allocate},
+          {"assert", check_assertion},
+          {"assume", assume},
+          {"get_global", get_global},
+          {"get_num_tile_blocks", get_num_tile_blocks},
+          {"get_tile_block_id", get_tile_block_id},
+          {"join_tokens", token},
+          {"make_token", token},
+          {"offset", offset},
+          {"print_tko", print_values, false, true}};
+}
+
+std::string element_index(const Extents& shape, std::size_t element) {
+  std::string text;
+  auto rest = static_cast<std::int64_t>(element);
+  for (std::size_t d = shape.size(); d > 0; --d) {
+    text = fmt::format("{}{}{}", rest % shape[d - 1], text.empty() ? "" : ", ", text);
+    rest /= shape[d - 1];
+  }
+  return "(" + text + ")";
+}
+
+const Evaluator* find_evaluator(const Form& form) {
+  static const std::vector<const Evaluator*> by_form = [] {
+    static std::vector<Evaluator> all;
+    for (const auto& family :
+         {float_evaluators(), integer_evaluators(), conversion_evaluators(), shape_evaluators(), matrix_evaluators(),
+          reduce_evaluators(), memory_evaluators(), view_evaluators(), other_evaluators()})
+      all.insert(all.end(), family.begin(), family.end());
+    std::vector<const Evaluator*> found;
+    for (const Form& f : operations()) {
+      const auto at = std::find_if(all.begin(), all.end(), [&](const Evaluator& e) { return e.name == f.name; });
+      found.push_back(at == all.end() ? nullptr : &*at);
+    }
+    return found;
+  }();
+  return by_form[static_cast<std::size_t>(&form - operations().data())];
+}
+
+}  // namespace deplo::ir::tile_program::exec

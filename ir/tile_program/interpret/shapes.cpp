@@ -1,0 +1,239 @@
+// Operations that only move elements (specification, "Core").
+#include <fmt/format.h>
+
+#include "ir/tile_program/interpret/elementwise.h"
+#include "ir/tile_program/interpret/evaluators.h"
+
+namespace deplo::ir::tile_program::exec {
+namespace {
+
+/// A tile whose element i is element `from(i)` of the value.
+template <class Function>
+TileValue moved(const TileValue& value, std::size_t n, Function from) {
+  return value.reals != nullptr ? each_real(n, [&](std::size_t i) { return value.real(from(i)); })
+                                : each_bits(n, [&](std::size_t i) { return value.bit(from(i)); });
+}
+
+/// Elements from one element to the next along each dimension, row-major.
+Extents row_major(const Extents& shape) {
+  Extents strides(shape.size(), 1);
+  for (std::size_t d = shape.size(); d > 1; --d) strides[d - 2] = strides[d - 1] * shape[d - 1];
+  return strides;
+}
+
+/// Element i of a tile of `shape`, in a tile where dimension d has stride `strides[d]`.
+std::size_t in_strides(std::size_t i, const Extents& shape, const Extents& strides, std::int64_t offset = 0) {
+  auto rest = static_cast<std::int64_t>(i);
+  for (std::size_t d = shape.size(); d > 0; --d) {
+    offset += rest % shape[d - 1] * strides[d - 1];
+    rest /= shape[d - 1];
+  }
+  return static_cast<std::size_t>(offset);
+}
+
+void set_moved(Evaluation& now, const Extents& strides, std::int64_t offset = 0) {
+  const TileValue& a = now.operand(0);
+  const Type& to = now.result_type();
+  if (a.size() == 1) {
+    now.set(moved(a, 1, [](std::size_t i) { return i; }));
+    return;
+  }
+  now.set(moved(a, elements_of(to), [&](std::size_t i) { return in_strides(i, to.shape, strides, offset); }));
+}
+
+void broadcast(Evaluation& now) {
+  const Extents& from = now.operand_type(0).shape;
+  Extents strides = row_major(from);
+  for (std::size_t d = 0; d < from.size(); ++d)
+    if (from[d] == 1) strides[d] = 0;
+  set_moved(now, strides);
+}
+
+void reshape(Evaluation& now) {
+  TileValue same = now.operand(0);
+  same.past = nullptr;
+  now.set(std::move(same));
+}
+
+void permute(Evaluation& now) {
+  const auto& map = std::get<std::vector<std::int64_t>>(now.op.attribute("permutation"));
+  const Extents from = row_major(now.operand_type(0).shape);
+  Extents strides;
+  for (const std::int64_t d : map) strides.push_back(from[static_cast<std::size_t>(d)]);
+  set_moved(now, strides);
+}
+
+void extract(Evaluation& now) {
+  const Type &from = now.operand_type(0), &to = now.result_type();
+  const Extents strides = row_major(from.shape);
+  std::int64_t offset = 0;
+  for (std::size_t d = 0; d < to.shape.size(); ++d) {
+    const auto index = static_cast<std::int64_t>(now.operand(1 + d).bit(0));
+    if (index >= from.shape[d] / to.shape[d])
+      now.fail(fmt::format("expected an index below {} along dimension {}, found {}", from.shape[d] / to.shape[d], d,
+                           index));
+    offset += index * to.shape[d] * strides[d];
+  }
+  set_moved(now, strides, offset);
+}
+
+void cat(Evaluation& now) {
+  const auto dim = static_cast<std::size_t>(now.op.number("dim"));
+  const TileValue &a = now.operand(0), &b = now.operand(1);
+  const Extents &shape = now.result_type().shape, &first = now.operand_type(0).shape,
+                &second = now.operand_type(1).shape;
+  const Extents all = row_major(shape), in_first = row_major(first), in_second = row_major(second);
+  const auto is_first = [&](std::size_t i) {
+    return static_cast<std::int64_t>(i) / all[dim] % shape[dim] < first[dim];
+  };
+  const auto at = [&](std::size_t i) {
+    return is_first(i) ? in_strides(i, shape, in_first) : in_strides(i, shape, in_second, -first[dim] * in_second[dim]);
+  };
+  const std::size_t n = elements_of(now.result_type());
+  if (a.reals != nullptr)
+    now.set(each_real(n, [&](std::size_t i) { return (is_first(i) ? a : b).real(at(i)); }));
+  else
+    now.set(each_bits(n, [&](std::size_t i) { return (is_first(i) ? a : b).bit(at(i)); }));
+}
+
+void iota(Evaluation& now) {
+  now.set(each_bits(elements_of(now.result_type()), [](std::size_t i) { return i; }));
+}
+
+void constant(Evaluation& now) {
+  const auto& bits = *std::get<Dense>(now.op.attributes[0]);
+  const Element e = now.element();
+  if (is_integer(e))
+    now.set(of_bits(bits));
+  else
+    now.set(each_real(bits.size(), [&](std::size_t i) { return decode_float(bits[i], e); }));
+}
+
+void select(Evaluation& now) {
+  const TileValue &c = now.operand(0), &a = now.operand(1), &b = now.operand(2);
+  const std::size_t n = lanes(now);
+  if (a.reals != nullptr)
+    now.set(each_real(n, [&](std::size_t i) { return c.bit(i) != 0 ? a.real(i) : b.real(i); }));
+  else
+    now.set(each_bits(n, [&](std::size_t i) { return c.bit(i) != 0 ? a.bit(i) : b.bit(i); }));
+}
+
+// --- Reductions ----------------------------------------------------------------------------------------------------------
+
+/// Whether the body can run on all rows at once: numbers of rank 0 only, element by element.
+bool is_elementwise(const Evaluation& now, const Region& body) {
+  for (const Operation& op : body.operations) {
+    if (op.form->name == "yield") continue;
+    const Evaluator* evaluator = find_evaluator(*op.form);
+    if (evaluator == nullptr || !evaluator->elementwise) return false;
+    for (const ValueId id : op.results)
+      if (!now.type(id).is_scalar()) return false;
+  }
+  return true;
+}
+
+/// A tile as rows along a dimension: element k of row r is at `start(r) + k * step`.
+struct Rows {
+  std::size_t rows = 1, length = 1, step = 1;
+  Rows(const Extents& shape, std::size_t dim) : length(static_cast<std::size_t>(shape[dim])) {
+    for (std::size_t d = 0; d < shape.size(); ++d)
+      if (d != dim) rows *= static_cast<std::size_t>(shape[d]);
+    for (std::size_t d = dim + 1; d < shape.size(); ++d) step *= static_cast<std::size_t>(shape[d]);
+  }
+  std::size_t at(std::size_t row, std::size_t k) const { return (row / step * length + k) * step + row % step; }
+};
+
+/// Runs the body on `n` rows: of each operand, the element and what was accumulated.
+std::vector<TileValue> combine(Evaluation& now, const std::vector<TileValue>& elements,
+                               const std::vector<TileValue>& accumulated, std::size_t n, bool together) {
+  const Region& body = now.op.regions[0];
+  const auto give = [&](std::size_t i, const TileValue& element, const TileValue& sum) {
+    now.set_argument(body.arguments[2 * i], element);
+    now.set_argument(body.arguments[2 * i + 1], sum);
+  };
+  const auto one = [](const TileValue& v, std::size_t i) {
+    return v.reals != nullptr ? of_reals({v.real(i)}) : of_bits({v.bit(i)});
+  };
+  if (together) {
+    for (std::size_t i = 0; i < elements.size(); ++i) give(i, elements[i], accumulated[i]);
+    return now.machine.run_pure(now.block(), body);
+  }
+  std::vector<Reals> reals(elements.size());
+  std::vector<Bits> bits(elements.size());
+  for (std::size_t r = 0; r < n; ++r) {
+    for (std::size_t i = 0; i < elements.size(); ++i) give(i, one(elements[i], r), one(accumulated[i], r));
+    const std::vector<TileValue> yielded = now.machine.run_pure(now.block(), body);
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+      if (yielded[i].reals != nullptr)
+        reals[i].push_back(yielded[i].real(0));
+      else
+        bits[i].push_back(yielded[i].bit(0));
+    }
+  }
+  std::vector<TileValue> all;
+  for (std::size_t i = 0; i < elements.size(); ++i)
+    all.push_back(bits[i].empty() ? of_reals(std::move(reals[i])) : of_bits(std::move(bits[i])));
+  return all;
+}
+
+/// The halves of what is left are combined, as threads do it: the body is associative, the order is not specified.
+void reduce(Evaluation& now) {
+  const Rows rows(now.operand_type(0).shape, static_cast<std::size_t>(now.op.number("dim")));
+  const bool together = is_elementwise(now, now.op.regions[0]);
+  std::vector<TileValue> left;
+  for (std::size_t i = 0; i < now.op.operands.size(); ++i)
+    left.push_back(moved(now.operand(i), rows.rows * rows.length,
+                         [&](std::size_t e) { return rows.at(e % rows.rows, e / rows.rows); }));
+  for (std::size_t length = rows.length; length > 1; length /= 2) {
+    const std::size_t half = rows.rows * (length / 2);
+    std::vector<TileValue> low, high;
+    for (const TileValue& v : left) {
+      low.push_back(moved(v, half, [](std::size_t e) { return e; }));
+      high.push_back(moved(v, half, [half](std::size_t e) { return half + e; }));
+    }
+    left = combine(now, high, low, half, together);
+  }
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    left[i].past = nullptr;
+    now.set(std::move(left[i]), i);
+  }
+}
+
+void scan(Evaluation& now) {
+  const Rows rows(now.operand_type(0).shape, static_cast<std::size_t>(now.op.number("dim")));
+  const bool together = is_elementwise(now, now.op.regions[0]), reverse = now.op.number("reverse") != 0;
+  const auto& identities = std::get<std::vector<Scalar>>(now.op.attribute("identities"));
+  const std::size_t operands = now.op.operands.size(), n = rows.rows * rows.length;
+  std::vector<TileValue> sums;
+  std::vector<Reals> reals(operands, Reals(n));
+  std::vector<Bits> bits(operands, Bits(n));
+  for (const Scalar& s : identities)
+    sums.push_back(is_integer(s.element) ? of_bits({s.bits}) : of_reals({decode_float(s.bits, s.element)}));
+  for (std::size_t step = 0; step < rows.length; ++step) {
+    const std::size_t k = reverse ? rows.length - 1 - step : step;
+    std::vector<TileValue> elements;
+    for (std::size_t i = 0; i < operands; ++i)
+      elements.push_back(moved(now.operand(i), rows.rows, [&](std::size_t r) { return rows.at(r, k); }));
+    sums = combine(now, elements, sums, rows.rows, together);
+    for (std::size_t i = 0; i < operands; ++i)
+      for (std::size_t r = 0; r < rows.rows; ++r) {
+        if (sums[i].reals != nullptr)
+          reals[i][rows.at(r, k)] = sums[i].real(r);
+        else
+          bits[i][rows.at(r, k)] = sums[i].bit(r);
+      }
+  }
+  for (std::size_t i = 0; i < operands; ++i)
+    now.set(sums[i].reals != nullptr ? of_reals(std::move(reals[i])) : of_bits(std::move(bits[i])), i);
+}
+
+}  // namespace
+
+std::vector<Evaluator> shape_evaluators() {
+  return {{"broadcast", broadcast}, {"cat", cat},         {"constant", constant, true}, {"extract", extract},
+          {"iota", iota},           {"permute", permute}, {"reshape", reshape},         {"select", select, true}};
+}
+
+std::vector<Evaluator> reduce_evaluators() { return {{"reduce", reduce}, {"scan", scan}}; }
+
+}  // namespace deplo::ir::tile_program::exec

@@ -1,0 +1,9 @@
+// An integer of 128 bits, which g++ and clang have, ISO C++ has not. Private to the room.
+#pragma once
+
+namespace deplo::ir::tile_program::exec {
+
+__extension__ typedef __int128 Wide;
+__extension__ typedef unsigned __int128 UnsignedWide;
+
+}  // namespace deplo::ir::tile_program::exec

@@ -1,0 +1,191 @@
+#include "ir/tile_program/text/lexer.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "core/error.h"
+#include "core/text/text.h"
+
+namespace deplo::ir::tile_program::text {
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+int hex_value(char c) { return is_digit(c) ? c - '0' : (c | 0x20) - 'a' + 10; }
+
+}  // namespace
+
+Lexer::Lexer(std::string_view text, std::string_view where) : text_(text), where_(where) { scan(); }
+
+void Lexer::fail_with(const Token& token, const std::string& message) const {
+  throw Error(fmt::format("{}:{}:{}: {}", where_, token.line, token.column, message));
+}
+
+void Lexer::fail_at(const Token& token, std::string_view expected) const {
+  const std::string found =
+      token.kind == Token::Kind::end ? "the end of the text" : fmt::format("'{}'", printable(cut(token.text, 40)));
+  fail_with(token, fmt::format("expected {}, found {}", expected, found));
+}
+
+Location Lexer::location() const { return {0, token_.line, token_.column, 0}; }
+
+void Lexer::skip_blank() {
+  for (;;) {
+    if (next() == '\n') {
+      ++line_;
+      line_begin_ = ++at_;
+    } else if (next() == ' ' || next() == '\t' || next() == '\r') {
+      ++at_;
+    } else if (next() == '/' && next(1) == '/') {
+      while (at_ < text_.size() && text_[at_] != '\n') ++at_;
+    } else {
+      return;
+    }
+  }
+}
+
+std::size_t Lexer::name_end(std::size_t at) const {
+  while (at < text_.size() && (is_letter(text_[at]) || is_digit(text_[at]) || text_[at] == '.' || text_[at] == '$'))
+    ++at;
+  return at;
+}
+
+std::size_t Lexer::number_end(std::size_t at) const {
+  const auto c = [&](std::size_t i) { return i < text_.size() ? text_[i] : '\0'; };
+  if (c(at) == '-') ++at;
+  if (c(at) == '0' && (c(at + 1) == 'x' || c(at + 1) == 'X') && is_hex(c(at + 2))) {
+    at += 2;
+    while (is_hex(c(at))) ++at;
+    return at;
+  }
+  while (is_digit(c(at))) ++at;
+  if (c(at) == '.') {
+    ++at;
+    while (is_digit(c(at))) ++at;
+  }
+  if (c(at) == 'e' || c(at) == 'E') {
+    const std::size_t sign = c(at + 1) == '+' || c(at + 1) == '-' ? 1 : 0;
+    if (is_digit(c(at + 1 + sign))) {
+      at += 1 + sign;
+      while (is_digit(c(at))) ++at;
+    }
+  }
+  return at;
+}
+
+void Lexer::scan_string() {
+  std::size_t end = at_ + 1;
+  while (end < text_.size() && text_[end] != '"' && text_[end] != '\n') end += text_[end] == '\\' ? 2 : 1;
+  if (end >= text_.size() || text_[end] != '"')
+    fail_with(token_, "expected the end of a string on its line, found none");
+  token_.kind = Token::Kind::string;
+  token_.text = text_.substr(at_ + 1, end - at_ - 1);
+  at_ = end + 1;
+}
+
+void Lexer::scan() {
+  skip_blank();
+  token_ = {Token::Kind::end, "", at_, line_, static_cast<std::uint32_t>(at_ - line_begin_ + 1)};
+  if (at_ == text_.size()) return;
+  const char c = text_[at_];
+  std::size_t begin = at_, end = at_ + 1;
+  if (c == '"') return scan_string();
+  if (c == '%' || c == '@') {
+    token_.kind = c == '%' ? Token::Kind::value : Token::Kind::symbol;
+    end = name_end(++begin);
+    if (c == '%' && end < text_.size() && text_[end] == '#' && end + 1 < text_.size() && is_digit(text_[end + 1]))
+      end = name_end(end + 1);
+    if (end == begin) fail_with(token_, fmt::format("expected a name behind {}, found none", c));
+  } else if (is_letter(c) || ((c == '!' || c == '#') && is_letter(next(1)))) {
+    token_.kind = Token::Kind::name;
+    if (!is_letter(c)) ++begin;
+    end = name_end(begin);
+    if (text_.substr(begin, end - begin).starts_with("cuda_tile.")) begin += 10;
+  } else if (is_digit(c) || (c == '-' && is_digit(next(1)))) {
+    token_.kind = Token::Kind::number;
+    end = number_end(at_);
+  } else {
+    token_.kind = Token::Kind::sign;
+    if (c == '-' && next(1) == '>') ++end;
+  }
+  token_.text = text_.substr(begin, end - begin);
+  at_ = end;
+}
+
+Token Lexer::take() {
+  const Token taken = token_;
+  scan();
+  return taken;
+}
+
+bool Lexer::take_if(std::string_view word) {
+  if (!at(word)) return false;
+  scan();
+  return true;
+}
+
+void Lexer::expect(std::string_view word) {
+  if (!take_if(word)) fail(fmt::format("'{}'", word));
+}
+
+Token Lexer::expect(Token::Kind kind, std::string_view what) {
+  if (token_.kind != kind) fail(what);
+  return take();
+}
+
+std::int64_t Lexer::integer(std::string_view what) {
+  const Token token = expect(Token::Kind::number, what);
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(token.text.data(), token.text.data() + token.text.size(), value);
+  if (error != std::errc() || end != token.text.data() + token.text.size())
+    fail_at(token, fmt::format("{}, a whole number of 64 bits", what));
+  return value;
+}
+
+Extents Lexer::extents(bool before_element) {
+  Extents list;
+  at_ = token_.begin;
+  for (;;) {
+    if (next() != '?' && !is_digit(next())) break;
+    std::int64_t value = dynamic;
+    if (next() == '?') {
+      ++at_;
+    } else {
+      const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
+      if (error != std::errc()) fail("extents of 64 bits");
+      at_ = static_cast<std::size_t>(end - text_.data());
+    }
+    list.push_back(value);
+    if (list.size() > max_rank) fail(fmt::format("at most {} dimensions", max_rank));
+    if (next() == 'x')
+      ++at_;
+    else if (before_element)
+      fail("an 'x' behind each extent");
+    else
+      break;
+  }
+  scan();
+  return list;
+}
+
+std::string unquoted(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\\' || i + 1 == text.size()) {
+      out += text[i];
+      continue;
+    }
+    const char c = text[++i];
+    if (is_hex(c) && i + 1 < text.size() && is_hex(text[i + 1])) {
+      out += static_cast<char>(16 * hex_value(c) + hex_value(text[i + 1]));
+      ++i;
+    } else {
+      out += c == 'n' ? '\n' : c == 't' ? '\t' : c;
+    }
+  }
+  return out;
+}
+
+}  // namespace deplo::ir::tile_program::text

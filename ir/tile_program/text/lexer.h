@@ -1,0 +1,65 @@
+// The text of a tile program as tokens. Private to the room.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "ir/tile_program/program.h"
+#include "ir/tile_program/type.h"
+
+namespace deplo::ir::tile_program::text {
+
+struct Token {
+  /// value: `%x` or `%x#1`; symbol: `@x`; both without the sign. A name may have had `cuda_tile.`, `!` or `#` before it.
+  enum class Kind : std::uint8_t { name, value, symbol, number, string, sign, end };
+  Kind kind = Kind::end;
+  std::string_view text;
+  std::size_t begin = 0;  // in the text
+  std::uint32_t line = 1, column = 1;
+  bool is(std::string_view word) const {
+    return text == word && kind != Kind::string && kind != Kind::value && kind != Kind::symbol;
+  }
+};
+
+/// One token ahead. Views into a text that outlives it.
+class Lexer {
+ public:
+  Lexer(std::string_view text, std::string_view where);
+
+  const Token& peek() const { return token_; }
+  bool at(Token::Kind kind) const { return token_.kind == kind; }
+  bool at(std::string_view word) const { return token_.is(word); }
+  Token take();
+  bool take_if(std::string_view word);
+  void expect(std::string_view word);
+  Token expect(Token::Kind kind, std::string_view what);
+  std::int64_t integer(std::string_view what);
+  /// `128x?x` before an element, or `128x64` before a sign: read anew from the current token, because `0xf32` looks like a
+  /// number.
+  Extents extents(bool before_element);
+  Location location() const;
+
+  /// Throws `WHERE:LINE:COLUMN: expected …, found …` about the current token.
+  [[noreturn]] void fail(std::string_view expected) const { fail_at(token_, expected); }
+  [[noreturn]] void fail_at(const Token&, std::string_view expected) const;
+  /// Throws `WHERE:LINE:COLUMN: MESSAGE`.
+  [[noreturn]] void fail_with(const Token&, const std::string& message) const;
+
+ private:
+  void skip_blank();
+  void scan();
+  void scan_string();
+  std::size_t number_end(std::size_t at) const;
+  std::size_t name_end(std::size_t at) const;
+  char next(std::size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
+
+  std::string_view text_, where_;
+  std::size_t at_ = 0, line_begin_ = 0;
+  std::uint32_t line_ = 1;
+  Token token_;
+};
+
+/// What stands between the quotes, without its escapes: `\n`, `\0A`.
+std::string unquoted(std::string_view);
+
+}  // namespace deplo::ir::tile_program::text

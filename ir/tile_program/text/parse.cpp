@@ -1,0 +1,554 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "core/text/nearest.h"
+#include "ir/tile_program/text/read_type.h"
+#include "ir/tile_program/text/text.h"
+
+namespace deplo::ir::tile_program {
+namespace text {
+namespace {
+
+constexpr int deepest_region = 64;  // so that no text can exhaust the stack
+
+/// Reads one entry.
+class EntryParser {
+ public:
+  EntryParser(Lexer& from, Entry& entry) : from_(from), entry_(entry) {}
+
+  void run() {
+    entry_.location = from_.location();
+    entry_.name = from_.expect(Token::Kind::symbol, "the name of an entry, with @").text;
+    entry_.parameters = read_arguments();
+    if (from_.take_if("optimization_hints")) {
+      from_.expect("=");
+      entry_.hints = read_hints(from_);
+    }
+    read_braces(entry_.body, "return", 0);
+  }
+
+ private:
+  /// An operation whose text is being read.
+  struct Reading {
+    Operation op;
+    Token at;                                    // its name
+    std::vector<std::pair<Token, int>> names;    // before `=`: each with how many results it names
+    std::vector<std::vector<ValueId>> operands;  // by the form's operands
+    std::vector<TypePtr> result_types;           // as far as the text has them
+    std::optional<DenseText> dense;
+    int named_results() const {
+      int count = 0;
+      for (const auto& [name, results] : names) count += results;
+      return count;
+    }
+  };
+
+  ValueId define(TypePtr type, std::string name) {
+    const auto id = static_cast<ValueId>(entry_.values.size());
+    if (!name.empty()) {
+      undo_.emplace_back(name, names_.contains(name) ? std::optional(names_[name]) : std::nullopt);
+      names_[name] = id;
+    }
+    std::replace(name.begin(), name.end(), '#', '_');
+    entry_.values.push_back({std::move(type), std::move(name)});
+    return id;
+  }
+
+  /// Forgets the names of a region that ends.
+  void forget(std::size_t until) {
+    for (; undo_.size() > until; undo_.pop_back()) {
+      auto& [name, before] = undo_.back();
+      if (before)
+        names_[name] = *before;
+      else
+        names_.erase(name);
+    }
+  }
+
+  ValueId use(const Token& token) const {
+    const auto at = names_.find(std::string(token.text));
+    if (at != names_.end()) return at->second;
+    std::vector<std::string> known;
+    for (const auto& [name, id] : names_) known.push_back(name);
+    from_.fail_with(token, fmt::format("expected a value that is defined before, found %{}{}", token.text,
+                                       did_you_mean(token.text, known)));
+  }
+  ValueId read_value() { return use(from_.expect(Token::Kind::value, "a value")); }
+
+  std::vector<ValueId> read_values() {
+    std::vector<ValueId> list;
+    if (!from_.at(Token::Kind::value)) return list;
+    do list.push_back(read_value());
+    while (from_.take_if(","));
+    return list;
+  }
+
+  std::vector<TypePtr> read_types() {
+    std::vector<TypePtr> list;
+    do list.push_back(read_type(from_));
+    while (from_.take_if(","));
+    return list;
+  }
+
+  std::vector<ValueId> read_arguments() {
+    std::vector<ValueId> list;
+    from_.expect("(");
+    while (!from_.take_if(")")) {
+      if (!list.empty()) from_.expect(",");
+      const Token name = from_.expect(Token::Kind::value, "an argument");
+      from_.expect(":");
+      list.push_back(define(read_type(from_), std::string(name.text)));
+    }
+    return list;
+  }
+
+  /// `{ … }`; an end that the text leaves out is added.
+  void read_braces(Region& region, std::string_view end, int depth) {
+    if (depth >= deepest_region) from_.fail(fmt::format("at most {} regions in each other", deepest_region));
+    const std::size_t outside = undo_.size();
+    from_.expect("{");
+    while (!from_.at("}")) {
+      if (from_.at(Token::Kind::end)) from_.fail("'}'");
+      region.operations.push_back(read_operation(depth + 1));
+    }
+    if (region.operations.empty() || !region.operations.back().form->terminator) {
+      Operation op;
+      op.form = find_operation(end);
+      op.counts = {0};
+      op.location = from_.location();
+      region.operations.push_back(std::move(op));
+    }
+    from_.expect("}");
+    forget(outside);
+  }
+
+  Operation read_operation(int depth) {
+    Reading now;
+    now.op.location = from_.location();
+    if (from_.at(Token::Kind::value)) read_names(now);
+    now.at = from_.expect(Token::Kind::name, "an operation");
+    now.op.form = find_operation(now.at.text);
+    if (now.op.form == nullptr) {
+      std::vector<std::string> known;
+      for (const Form& form : operations()) known.emplace_back(form.name);
+      from_.fail_with(
+          now.at, fmt::format("expected an operation, found '{}'{}", now.at.text, did_you_mean(now.at.text, known)));
+    }
+    const Form& form = *now.op.form;
+    if (!form.refused.empty())
+      from_.fail_with(now.at,
+                      fmt::format("expected an operation of an entry, found {}, which {}", form.name, form.refused));
+    now.op.attributes.resize(form.attributes.size());
+    now.operands.resize(form.operands.size());
+    if (form.special == "for")
+      read_for(now, depth);
+    else if (form.special == "loop")
+      read_loop(now, depth);
+    else if (form.special == "if")
+      read_if(now, depth);
+    else if (form.special == "make_tensor_view")
+      read_tensor_view(now);
+    else
+      read_items(now, form.text, depth);
+    return finish(now);
+  }
+
+  void read_names(Reading& now) {
+    do {
+      const Token name = from_.expect(Token::Kind::value, "the name of a result");
+      std::int64_t count = 1;
+      if (from_.take_if(":")) count = from_.integer("how many results");
+      if (count < 1 || count > 1024) from_.fail_at(name, "1 to 1024 results of a name");
+      now.names.emplace_back(name, static_cast<int>(count));
+    } while (from_.take_if(","));
+    from_.expect("=");
+  }
+
+  // --- What follows the table --------------------------------------------------------------------------------------------
+
+  void read_items(Reading& now, const std::vector<TextItem>& items, int depth) {
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      if (items[i].kind != TextItem::Kind::group) {
+        read_item(now, items[i], depth);
+        continue;
+      }
+      std::size_t end = i;  // groups beside each other stand in any order
+      while (end < items.size() && items[end].kind == TextItem::Kind::group) ++end;
+      read_groups(now,
+                  {items.begin() + static_cast<std::ptrdiff_t>(i), items.begin() + static_cast<std::ptrdiff_t>(end)},
+                  depth);
+      i = end - 1;
+    }
+  }
+
+  void read_groups(Reading& now, std::vector<TextItem> groups, int depth) {
+    for (std::size_t i = 0; i < groups.size();) {
+      if (!begins(now, groups[i])) {
+        ++i;
+        continue;
+      }
+      read_items(now, groups[i].items, depth);
+      const int flag = groups[i].items[0].kind == TextItem::Kind::word ? flag_of(now, groups[i].items[0].word) : -1;
+      if (flag >= 0) now.op.attributes[static_cast<std::size_t>(flag)] = std::int64_t{1};
+      groups.erase(groups.begin() + static_cast<std::ptrdiff_t>(i));
+      i = 0;
+    }
+  }
+
+  static int flag_of(const Reading& now, std::string_view word) {
+    const auto& attributes = now.op.form->attributes;
+    for (std::size_t i = 0; i < attributes.size(); ++i)
+      if (attributes[i].name == word && attributes[i].kind == AttributeKind::flag) return static_cast<int>(i);
+    return -1;
+  }
+
+  /// Types of operands stand where the operands do; all else is seen by its first token.
+  bool begins(const Reading& now, const TextItem& group) const {
+    for (const TextItem& item : group.items) {
+      if (item.kind == TextItem::Kind::operand) break;
+      if ((item.kind == TextItem::Kind::type || item.kind == TextItem::Kind::any_types) &&
+          static_cast<std::size_t>(item.index) < now.operands.size())
+        return !now.operands[static_cast<std::size_t>(item.index)].empty();
+    }
+    const TextItem& first = group.items.at(0);
+    if (first.kind == TextItem::Kind::operand) return from_.at(Token::Kind::value);
+    if (first.kind == TextItem::Kind::word) return from_.at(first.word);
+    const auto& words = now.op.form->attributes[static_cast<std::size_t>(first.index)].words->words;
+    return std::any_of(words.begin(), words.end(), [&](std::string_view w) { return from_.at(w); });
+  }
+
+  void read_item(Reading& now, const TextItem& item, int depth) {
+    switch (item.kind) {
+      case TextItem::Kind::word:
+        from_.expect(item.word);
+        break;
+      case TextItem::Kind::operand:
+        read_operand(now, static_cast<std::size_t>(item.index));
+        break;
+      case TextItem::Kind::attribute:
+        read_one_attribute(now, static_cast<std::size_t>(item.index));
+        break;
+      case TextItem::Kind::type:
+      case TextItem::Kind::one_type:
+      case TextItem::Kind::any_types:
+        read_value_types(now, item);
+        break;
+      case TextItem::Kind::regions: {
+        Region region;
+        const std::size_t outside = undo_.size();
+        region.arguments = read_arguments();
+        read_braces(region, "yield", depth);
+        forget(outside);
+        now.op.regions.push_back(std::move(region));
+        break;
+      }
+      case TextItem::Kind::group:
+        break;
+    }
+  }
+
+  void read_operand(Reading& now, std::size_t at) {
+    if (now.op.form->operands[at].arity == Arity::variadic)
+      now.operands[at] = read_values();
+    else
+      now.operands[at] = {read_value()};
+  }
+
+  void read_one_attribute(Reading& now, std::size_t at) {
+    const AttributeForm& form = now.op.form->attributes[at];
+    if (form.kind == AttributeKind::dense)
+      now.dense = read_dense(from_);
+    else
+      now.op.attributes[at] = text::read_attribute(from_, form);
+  }
+
+  void read_value_types(Reading& now, const TextItem& item) {
+    const auto at = static_cast<std::size_t>(item.index);
+    if (at < now.operands.size()) return read_operand_types(now, item, now.operands[at]);
+    const ValueForm& result = now.op.form->results[at - now.operands.size()];
+    if (item.kind == TextItem::Kind::one_type) {
+      const TypePtr type = read_type(from_);
+      now.result_types.assign(result_count(now), type);
+    } else if (result.arity == Arity::variadic) {
+      now.result_types = read_types();
+    } else {
+      now.result_types.push_back(read_type(from_));
+    }
+  }
+
+  /// Where one type stands for all results: as many as have names, or as the view has dimensions.
+  std::size_t result_count(const Reading& now) const {
+    if (!now.names.empty()) return static_cast<std::size_t>(now.named_results());
+    const Type& view = *entry_.values[now.operands.at(0).at(0)].type;
+    return view.is_tile_view() ? view.tile.size() : view.shape.size();
+  }
+
+  void read_operand_types(const Reading& now, const TextItem& item, const std::vector<ValueId>& values) {
+    std::size_t given = 0;
+    for (;;) {
+      const Token token = from_.peek();
+      const TypePtr type = read_type(from_);
+      for (std::size_t i = given; i < values.size(); ++i) {
+        const Value& value = entry_.values[values[i]];
+        if (*value.type != *type)
+          from_.fail_with(token, fmt::format("{}: expected the type of {}, {}, found {}", now.at.text,
+                                             value.name.empty() ? "its operand" : "%" + value.name, print(*value.type),
+                                             print(*type)));
+        if (item.kind != TextItem::Kind::any_types || from_.at(",")) break;
+      }
+      ++given;
+      if (given == values.size() || !from_.at(",")) break;
+      from_.expect(",");
+    }
+    if (given != values.size() && !(item.kind == TextItem::Kind::any_types && given == 1))
+      from_.fail(fmt::format("a type for each of {} operands", values.size()));
+  }
+
+  // --- Texts of their own ------------------------------------------------------------------------------------------------
+
+  std::vector<ValueId>& operand(Reading& now, std::string_view name) {
+    return now.operands[static_cast<std::size_t>(now.op.form->find_operand(name))];
+  }
+
+  /// `iter_values(%a = %b, …)`: the names, and what they begin as.
+  std::vector<Token> read_carried(Reading& now) {
+    std::vector<Token> names;
+    if (!from_.take_if("iter_values")) return names;
+    from_.expect("(");
+    while (!from_.take_if(")")) {
+      if (!names.empty()) from_.expect(",");
+      names.push_back(from_.expect(Token::Kind::value, "a carried value"));
+      from_.expect("=");
+      operand(now, "init").push_back(read_value());
+    }
+    return names;
+  }
+
+  void define_carried(Region& region, const std::vector<Token>& names, const std::vector<TypePtr>& types) {
+    if (types.size() != names.size()) from_.fail(fmt::format("a type for each of {} carried values", names.size()));
+    for (std::size_t i = 0; i < names.size(); ++i)
+      region.arguments.push_back(define(types[i], std::string(names[i].text)));
+  }
+
+  void read_for(Reading& now, int depth) {
+    if (from_.take_if("unsigned")) now.op.attributes[0] = std::int64_t{1};
+    const Token variable = from_.expect(Token::Kind::value, "the variable of a for");
+    from_.expect("in");
+    from_.expect("(");
+    operand(now, "lower") = {read_value()};
+    from_.expect("to");
+    operand(now, "upper") = {read_value()};
+    from_.expect(",");
+    from_.expect("step");
+    operand(now, "step") = {read_value()};
+    from_.expect(")");
+    from_.expect(":");
+    const TypePtr type = read_type(from_);
+    const std::vector<Token> carried = read_carried(now);
+    if (from_.take_if("->")) {
+      const bool parentheses = from_.take_if("(");
+      now.result_types = read_types();
+      if (parentheses) from_.expect(")");
+    }
+    Region region;
+    const std::size_t outside = undo_.size();
+    region.arguments.push_back(define(type, std::string(variable.text)));
+    define_carried(region, carried, now.result_types);
+    read_braces(region, "continue", depth);
+    forget(outside);
+    now.op.regions.push_back(std::move(region));
+  }
+
+  /// Without carried values the types are those of the results; with some, theirs stand before `->`.
+  void read_loop(Reading& now, int depth) {
+    const std::vector<Token> carried = read_carried(now);
+    std::vector<TypePtr> types;
+    if (from_.take_if(":")) types = read_types();
+    if (carried.empty()) now.result_types = types;
+    if (from_.take_if("->")) {
+      const bool parentheses = from_.take_if("(");
+      now.result_types = read_types();
+      if (parentheses) from_.expect(")");
+    }
+    Region region;
+    const std::size_t outside = undo_.size();
+    define_carried(region, carried, carried.empty() ? std::vector<TypePtr>() : types);
+    read_braces(region, "continue", depth);
+    forget(outside);
+    now.op.regions.push_back(std::move(region));
+  }
+
+  void read_if(Reading& now, int depth) {
+    operand(now, "condition") = {read_value()};
+    if (from_.take_if("->")) {
+      const bool parentheses = from_.take_if("(");
+      now.result_types = read_types();
+      if (parentheses) from_.expect(")");
+    }
+    now.op.regions.resize(2);
+    read_braces(now.op.regions[0], "yield", depth);
+    if (from_.take_if("else")) read_braces(now.op.regions[1], "yield", depth);
+  }
+
+  /// `[%m, 64]`: numbers, or values where the type has `?`.
+  std::pair<Extents, std::vector<ValueId>> read_extents(std::string_view name) {
+    std::pair<Extents, std::vector<ValueId>> list;
+    from_.expect(name);
+    from_.expect("=");
+    from_.expect("[");
+    while (!from_.take_if("]")) {
+      if (!list.first.empty()) from_.expect(",");
+      if (from_.at(Token::Kind::value)) {
+        list.first.push_back(dynamic);
+        list.second.push_back(read_value());
+      } else {
+        list.first.push_back(from_.integer("a number or a value"));
+      }
+    }
+    return list;
+  }
+
+  void read_tensor_view(Reading& now) {
+    operand(now, "base") = {read_value()};
+    from_.expect(",");
+    const auto [shape, shape_values] = read_extents("shape");
+    from_.expect(",");
+    const auto [strides, stride_values] = read_extents("strides");
+    operand(now, "shape") = shape_values;
+    operand(now, "strides") = stride_values;
+    from_.expect(":");
+    const Token at = from_.peek();
+    TypePtr type = read_type(from_);
+    if (!shape_values.empty() || !stride_values.empty() || from_.at("->")) {
+      for (const auto& list : {shape_values, stride_values})
+        for (const ValueId id : list)
+          if (*entry_.values[id].type != *type)
+            from_.fail_with(at, fmt::format("{}: expected the type of its extents, {}, found {}", now.at.text,
+                                            print(*entry_.values[id].type), print(*type)));
+      from_.expect("->");
+      type = read_type(from_);
+    }
+    for (const auto& [given, wanted, what] :
+         {std::tuple(&shape, &type->shape, "shape"), std::tuple(&strides, &type->strides, "strides")})
+      if (*given != *wanted)
+        from_.fail_with(now.at, fmt::format("{}: expected the {} of its type, {}, found {}", now.at.text, what,
+                                            print(*wanted), print(*given)));
+    now.result_types = {type};
+  }
+
+  // --- The end of an operation -------------------------------------------------------------------------------------------
+
+  /// What the text leaves out because the form says it.
+  TypePtr implied(const Reading& now, const ValueForm& result, const std::vector<TypePtr>& known) const {
+    if (result.types == Class::token) return token_type();
+    const int of = result.same_as >= 0 ? result.same_as : result.shape_of;
+    if (of < 0) return nullptr;
+    const auto at = static_cast<std::size_t>(of);
+    TypePtr type = at < now.operands.size()                  ? entry_.values[now.operands[at].at(0)].type
+                   : at - now.operands.size() < known.size() ? known[at - now.operands.size()]
+                                                             : nullptr;
+    if (type == nullptr || result.same_as >= 0) return type;
+    return result.types == Class::element ? with_element(*type, result.element) : nullptr;
+  }
+
+  Operation finish(Reading& now) {
+    Operation& op = now.op;
+    const Form& form = *op.form;
+    for (const auto& list : now.operands) {
+      op.counts.push_back(static_cast<std::uint32_t>(list.size()));
+      op.operands.insert(op.operands.end(), list.begin(), list.end());
+    }
+    for (std::size_t i = now.result_types.size(); i < form.results.size() && form.results[i].arity == Arity::one; ++i) {
+      TypePtr type = implied(now, form.results[i], now.result_types);
+      if (type == nullptr)
+        from_.fail_with(now.at,
+                        fmt::format("{}: expected the type of its {}, found none", now.at.text, form.results[i].name));
+      now.result_types.push_back(std::move(type));
+    }
+    if (now.dense) op.attributes[0] = make_dense(from_, *now.dense, *now.result_types.at(0));
+    const auto results = now.result_types.size();
+    if (!now.names.empty() && static_cast<std::size_t>(now.named_results()) != results)
+      from_.fail_with(now.at, fmt::format("{}: expected names for its {} results, found {}", now.at.text, results,
+                                          now.named_results()));
+    define_results(now);
+    return std::move(op);
+  }
+
+  void define_results(Reading& now) {
+    std::size_t next = 0;
+    for (const auto& [name, count] : now.names)
+      for (int i = 0; i < count; ++i)
+        now.op.results.push_back(
+            define(now.result_types[next++], count == 1 ? std::string(name.text) : fmt::format("{}#{}", name.text, i)));
+    for (; next < now.result_types.size(); ++next) now.op.results.push_back(define(now.result_types[next], ""));
+  }
+
+  Lexer& from_;
+  Entry& entry_;
+  std::map<std::string, ValueId, std::less<>> names_;
+  std::vector<std::pair<std::string, std::optional<ValueId>>> undo_;
+};
+
+void read_global(Lexer& from, Program& program) {
+  Global global;
+  global.location = from.location();
+  if (from.take_if("private"))
+    global.is_private = true;
+  else
+    from.take_if("public");
+  if (from.take_if("constant")) global.constant = true;
+  global.name = from.expect(Token::Kind::symbol, "the name of a global, with @").text;
+  if (from.take_if("alignment")) {
+    from.expect("=");
+    global.alignment = from.integer("an alignment");
+  }
+  const DenseText value = read_dense(from);
+  from.expect(":");
+  global.type = read_type(from);
+  global.value = make_dense(from, value, *global.type);
+  program.globals.push_back(std::move(global));
+}
+
+void read_items(Lexer& from, Program& program, bool in_module) {
+  while (!(in_module ? from.at("}") : from.at(Token::Kind::end))) {
+    if (from.take_if("entry")) {
+      program.entries.emplace_back();
+      EntryParser(from, program.entries.back()).run();
+    } else if (from.take_if("global")) {
+      read_global(from, program);
+    } else {
+      from.fail("entry or global");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace text
+
+Program parse_program(std::string_view text, std::string_view where) {
+  text::Lexer from(text, where);
+  Program program;
+  program.where = where;
+  program.name = "kernels";
+  if (!from.take_if("module")) {
+    text::read_items(from, program, false);
+    return program;
+  }
+  program.name = from.expect(text::Token::Kind::symbol, "the name of a module, with @").text;
+  if (from.take_if("attributes")) {
+    from.expect("{");
+    from.expect("producer");
+    from.expect("=");
+    program.producer = text::unquoted(from.expect(text::Token::Kind::string, "a text in quotes").text);
+    from.expect("}");
+  }
+  from.expect("{");
+  text::read_items(from, program, true);
+  from.expect("}");
+  if (!from.at(text::Token::Kind::end)) from.fail("the end of the text behind the module");
+  return program;
+}
+
+}  // namespace deplo::ir::tile_program

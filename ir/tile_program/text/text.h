@@ -1,0 +1,17 @@
+// Tile programs as text (Tile IR specification, "Syntax"; the assembly formats of NVIDIA/cuda-tile's Ops.td).
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "ir/tile_program/program.h"
+
+namespace deplo::ir::tile_program {
+
+/// Reads a module, or entries without one; `cuda_tile.` before operations and types may be there or not. Not verified.
+/// Throws Error `WHERE:LINE:COLUMN: expected …, found …`.
+Program parse_program(std::string_view text, std::string_view where);
+/// parse_program(print(p)) is p, but for places.
+std::string print(const Program&);
+std::string print(const Hints&);  // "<sm_100 = {latency = 4}>"
+
+}  // namespace deplo::ir::tile_program

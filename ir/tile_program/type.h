@@ -1,0 +1,63 @@
+// The types of values in tile programs (Tile IR specification, "Type System").
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/tile_program/element.h"
+
+namespace deplo::ir::tile_program {
+
+using Extents = std::vector<std::int64_t>;
+inline constexpr std::int64_t dynamic = INT64_MIN;  // an extent or stride that only the launch knows: `?`
+
+enum class Padding : std::uint8_t { zero, neg_zero, nan, pos_inf, neg_inf };
+std::string_view name(Padding);
+std::optional<Padding> parse_padding(std::string_view);
+
+enum class Kind : std::uint8_t { token, tile, tensor_view, partition_view, strided_view, gather_scatter_view };
+std::string_view name(Kind);
+
+/// A type; equal types compare equal. Which members count depends on the kind.
+struct Type {
+  Kind kind = Kind::token;
+  Element element = Element::i1;     // of a tile and a tensor view; behind the pointers of a tile of pointers
+  bool pointer = false;              // of a tile: its elements are pointers
+  Extents shape = {}, strides = {};  // of a tile its shape; of a tensor view and of that behind a view, both
+
+  // Of the three views of tiles: how they cut the tensor view that `element`, `shape` and `strides` are.
+  Extents tile = {};                    // extents of a tile
+  Extents traversal = {};               // of a strided view: elements from tile to tile, by dimension of the tile
+  std::vector<int> dim_map = {};        // the tensor's dimension of each dimension of the tile (not of a gather view)
+  std::optional<Padding> padding = {};  // what lies outside of the tensor; nullopt: not specified
+  int sparse_dim = 0;                   // of a gather view: the dimension that is indexed by a tile
+
+  bool operator==(const Type&) const = default;
+  bool is_tile() const { return kind == Kind::tile; }
+  bool is_scalar() const { return kind == Kind::tile && shape.empty(); }
+  bool is_tile_view() const { return kind >= Kind::partition_view; }
+};
+/// Types are shared: a program of n bytes may name one type n times.
+using TypePtr = std::shared_ptr<const Type>;
+
+/// Limits of what a type may be, so that no file can exhaust the memory: far above what hardware takes.
+inline constexpr std::size_t max_rank = 16;
+inline constexpr std::int64_t max_elements = std::int64_t{1} << 24;  // of a tile
+
+TypePtr token_type();
+TypePtr tile_type(Element, Extents shape = {}, bool pointer = false);
+/// A tile of the same shape with other elements.
+TypePtr with_element(const Type& tile, Element, bool pointer = false);
+
+/// Of a tile.
+std::int64_t element_count(const Type&);
+std::string print(const Extents&);  // "128x64", dynamic ones as "?"
+/// As the text of a program has it: "tile<128xptr<f32>>", "tensor_view<?x64xf16, strides=[?,1]>".
+std::string print(const Type&);
+/// Why no value can have this type, as "expected …, found …"; "" if it is sound.
+std::string unsound(const Type&);
+
+}  // namespace deplo::ir::tile_program

@@ -1,0 +1,26 @@
+// The rules of form that every tile program keeps.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "ir/tile_program/program.h"
+
+namespace deplo::ir::tile_program {
+
+/// What a check may ask about the place of its operation.
+struct Context {
+  const Program& program;
+  const Entry& entry;
+  std::vector<const Operation*> enclosing;    // outermost first
+  std::vector<const Operation*> definitions;  // by ValueId; nullptr: an argument of a region or the entry
+
+  const Type& type(ValueId id) const { return *entry.values[id].type; }
+  /// The number that a scalar constant defines.
+  std::optional<std::int64_t> constant(ValueId id) const;
+  std::string name(ValueId id) const;  // "%acc", or "%12" of a value without a name
+};
+
+/// Throws Error `PLACE: OPERATION: expected …, found …` at the first thing that is wrong.
+void verify(const Program&);
+
+}  // namespace deplo::ir::tile_program

@@ -1,0 +1,47 @@
+// Launches of tile programs on arrays of random numbers, for tests.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/tile_program/interpret/interpret.h"
+
+namespace deplo::ir::tile_program {
+
+/// Arguments for an entry whose arrays come as NVIDIA's Python package passes them: pointer, extents, strides.
+class Launcher {
+ public:
+  explicit Launcher(std::uint64_t seed = 1) : seed_(seed) {}
+
+  /// An array of random numbers in [-1, 1), rounded to its type; its rows lie `pitch` elements apart (0: as dense).
+  std::size_t add(std::string name, Element, const Extents& shape, std::int64_t pitch = 0);
+  /// The same with pointer only.
+  std::size_t add_pointer(std::string name, Element, std::int64_t elements);
+  void scalar(std::int64_t value) { launch.arguments.emplace_back(value); }
+  void scalar(double value) { launch.arguments.emplace_back(value); }
+  LaunchResult run(const Program&, std::array<std::int64_t, 3> grid, std::uint64_t order = 0);
+
+  /// An element of an array that `add` made.
+  double at(std::size_t array, std::initializer_list<std::int64_t> index) const;
+  void set(std::size_t array, std::initializer_list<std::int64_t> index, double value);
+
+  Launch launch;
+  std::vector<Array> arrays;
+
+ private:
+  std::int64_t offset(std::size_t array, std::initializer_list<std::int64_t> index) const;
+  std::uint64_t seed_;
+  std::vector<Extents> strides_;
+};
+
+/// ../shared/tile_programs of the source folder; empty where it is not there.
+std::filesystem::path shared_programs();
+Program read_file_program(const std::filesystem::path&);
+/// The message of the Error that reading or running the text throws; "" without one.
+std::string message_of(std::string_view text);
+
+}  // namespace deplo::ir::tile_program

@@ -1,0 +1,221 @@
+// Text and bytecode that are not as they should be, and what is said of them; damaged files.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "core/rng.h"
+#include "ir/tile_program/bytecode/read_bytecode.h"
+#include "ir/tile_program/launches.h"
+#include "ir/tile_program/text/text.h"
+
+namespace deplo::ir::tile_program {
+namespace {
+
+using testing::HasSubstr;
+
+std::string said(std::string_view text) {
+  try {
+    read_program(text, "t");
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+/// Of an entry with these operations, which begin at line 2.
+std::string said_of(const std::string& body) {
+  return said("entry @f(%p: tile<ptr<f32>>, %n: tile<i32>) {\n" + body + "\n}");
+}
+
+TEST(Reading, TextThatIsNone) {
+  EXPECT_EQ(said("kernel @f() {}"), "t:1:1: expected entry or global, found 'kernel'");
+  EXPECT_EQ(said("entry @f( {}"), "t:1:11: expected an argument, found '{'");
+  EXPECT_EQ(said("entry @f() {"), "t:1:13: expected '}', found the end of the text");
+  EXPECT_EQ(said_of("%a = adi %n, %n : tile<i32>"), "t:2:6: expected an operation, found 'adi'; did you mean 'addi'?");
+  EXPECT_EQ(said_of("%a = addi %n, %m : tile<i32>"), "t:2:15: expected a value that is defined before, found %m");
+  EXPECT_EQ(said_of("%a, %b = addi %n, %n : tile<i32>"), "t:2:10: addi: expected names for its 1 results, found 2");
+  EXPECT_EQ(said_of("%a = constant <i8: 300> : tile<i8>"),
+            "t:2:20: expected a whole number that i8 holds, found '300'");
+  EXPECT_EQ(said_of("%a = constant <i32: [1, 2]> : tile<4xi32>"), "t:2:15: expected numbers of the shape 4, found 2");
+  EXPECT_EQ(said_of("%a = constant <i32: 1> : tile<3xi32>"),
+            "t:2:26: tile: expected extents that are powers of two, found 3");
+  EXPECT_EQ(said_of("%a = cmpi les_than %n, %n, signed : tile<i32> -> tile<i1>"),
+            "t:2:11: expected comparison_predicate (equal, not_equal, less_than, less_than_or_equal, greater_than, "
+            "greater_than_or_equal), found 'les_than'");
+  EXPECT_EQ(said_of("%a = insert %n : tile<i32>"),
+            "t:2:6: expected an operation of an entry, found insert, which is of version 13.4 or 13.5; deplo reads "
+            "13.1 to 13.3");
+  EXPECT_EQ(said_of("print \"a\n\""), "t:2:7: expected the end of a string on its line, found none");
+}
+
+TEST(Reading, Verifies) {
+  EXPECT_EQ(said_of("%c = constant <f32: 1.0> : tile<f32>\n%a = addi %n, %c : tile<i32>"),
+            "t:3:1: addi: expected rhs to be tile<i32>, found tile<f32>");
+  EXPECT_EQ(said_of("%a = addf %n, %n : tile<i32>"),
+            "t:2:1: addf: expected lhs to be a tile of f16, bf16, f32 or f64, found tile<i32>");
+  EXPECT_EQ(said_of("%a = reshape %n : tile<i32> -> tile<2xi32>"),
+            "t:2:1: reshape: expected as many elements of one type, found tile<i32> and tile<2xi32>");
+  EXPECT_EQ(said_of("%a = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f16>, token"),
+            "t:2:6: load_ptr_tko: expected names for its 2 results, found 1");
+  EXPECT_EQ(said_of("%a, %t = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f16>, token"),
+            "t:2:1: load_ptr_tko: expected values of the pointers' type, found tile<ptr<f32>> and tile<f16>");
+  EXPECT_EQ(said_of("%a, %t = load_ptr_tko relaxed %p : tile<ptr<f32>> -> tile<f32>, token"),
+            "t:2:1: load_ptr_tko: expected a memory scope, found none");
+  EXPECT_EQ(
+      said_of("%a, %t = load_ptr_tko release device %p : tile<ptr<f32>> -> tile<f32>, token"),
+      "t:2:1: load_ptr_tko: expected memory_ordering_semantics to be one of weak, relaxed, acquire; found release");
+  EXPECT_EQ(said_of("break"), "t:2:1: break: expected a loop around it, found none");
+  EXPECT_EQ(said_of("for %i in (%n to %n, step %n) : tile<i32> {\nbreak\n}"),
+            "t:3:1: break: expected a loop around it, found none");
+  EXPECT_EQ(said_of("return\nreturn"), "t:2:1: return: expected the end of its region behind it, found return");
+  EXPECT_EQ(said_of("%r = for %i in (%n to %n, step %n) : tile<i32> iter_values(%s = %n) -> (tile<i32>) {\n}"),
+            "t:3:1: continue: expected values of tile<i32>, found none");
+  EXPECT_EQ(said_of("%c = trunci %n : tile<i32> -> tile<i1>\n%r = if %c -> (tile<i32>) {\nyield %n : tile<i32>\n}"),
+            "t:3:1: if: expected an else for its results, found none");
+  EXPECT_EQ(said_of("print \"%d %d\", %n : tile<i32>"),
+            "t:2:1: print_tko: expected 2 values for the % of its text, found 1");
+  EXPECT_EQ(said_of("%g = get_global @g : tile<ptr<f32>>"),
+            "t:2:1: get_global: expected the name of a global, found @g");
+  EXPECT_EQ(said_of("%a = constant <f32: 1.0> : tile<4x4xf32>\n%b = mmaf %a, %a, %a : tile<4x4xf32>, tile<4x4xf32>, "
+                    "tile<4x4xf32>"),
+            "");
+  EXPECT_EQ(said_of("%a = constant <f32: 1.0> : tile<4x8xf32>\n%b = mmaf %a, %a, %a : tile<4x8xf32>, tile<4x8xf32>, "
+                    "tile<4x8xf32>"),
+            "t:3:1: mmaf: expected matrices of M x K, K x N and M x N, found 4x8, 4x8 and 4x8");
+  EXPECT_EQ(said_of("%v = make_tensor_view %p, shape = [8], strides = [2] : tensor_view<8xf32, strides=[1]>"),
+            "t:2:6: make_tensor_view: expected the strides of its type, 1, found 2");
+  EXPECT_EQ(said("entry @f(%a: tile<2xi32>) {\n}"),
+            "t:1:7: entry f: expected parameters that are tiles of rank 0, found tile<2xi32>");
+  EXPECT_EQ(said("entry @f() {\n}\nentry @f() {\n}"), "t:3:7: entry f: expected a name of its own, found it twice");
+}
+
+TEST(Reading, PrefixesMayBeThereOrNot) {
+  const std::string with =
+      "cuda_tile.module @m {\n cuda_tile.entry @f(%p: !cuda_tile.tile<!cuda_tile.ptr<f32>>) {\n %a = cuda_tile.assume "
+      "#cuda_tile.div_by<16>, %p : !cuda_tile.tile<!cuda_tile.ptr<f32>>\n cuda_tile.return\n }\n}";
+  const std::string without =
+      "module @m {\n entry @f(%p: tile<ptr<f32>>) {\n %a = assume div_by<16>, %p : tile<ptr<f32>>\n }\n}";
+  EXPECT_EQ(print(read_program(with, "t")), print(read_program(without, "t")));
+}
+
+TEST(Reading, DeepAndLongTexts) {
+  std::string deep = "entry @f() {\n%c = constant <i1: true> : tile<i1>\n";
+  for (int i = 0; i < 5000; ++i) deep += "if %c {\n";
+  EXPECT_THAT(said(deep), HasSubstr("expected at most 64 regions in each other"));
+  EXPECT_THAT(said_of("%a = constant <i32: " + std::string(100000, '[') + "> : tile<i32>"),
+              HasSubstr("expected at most 16 lists in each other"));
+  EXPECT_THAT(said_of("%a = constant <i32: 1> : tile<4096x4096x2xi32>"),
+              HasSubstr("expected a tile of at most 16777216 elements"));
+}
+
+std::string bytes_of(const std::string& name) {
+  return read_file(std::filesystem::path(DEPLO_SOURCE_DIR) / "tests" / "data" / "tile_programs" / name);
+}
+
+TEST(Reading, BytecodeThatIsNone) {
+  std::string bytes = bytes_of("softmax.tileirbc");
+  bytes[9] = 7;
+  EXPECT_EQ(said(bytes),
+            "t: expected bytecode of version 13.1 to 13.3, found 13.7: it is newer than what deplo reads; export the "
+            "program with bytecode_version=\"13.3\" or older");
+  bytes[9] = 0;
+  EXPECT_EQ(said(bytes), "t: expected bytecode of version 13.1 to 13.3, found 13.0");
+  EXPECT_THAT(said(bytes_of("softmax.tileirbc").substr(0, 200)), HasSubstr("t: byte "));
+  EXPECT_THAT(said(bytes_of("softmax.tileirbc") + "x"),
+              HasSubstr("expected the end of the file behind its last section, found 1 bytes"));
+  EXPECT_THAT(said(std::string("\x7FTileIR\0\x0D\x03\0\0", 12)),
+              HasSubstr("expected a section, found the end of its part"));
+}
+
+/// Bits, bytes, spans and the end of a file changed.
+std::string damaged(std::string bytes, Rng& rng) {
+  for (std::uint64_t edits = 1 + rng.below(3); edits > 0 && !bytes.empty(); --edits) {
+    const std::size_t at = rng.below(bytes.size()), size = std::min<std::size_t>(1 + rng.below(16), bytes.size() - at);
+    switch (rng.below(6)) {
+      case 0:
+        bytes[at] = static_cast<char>(bytes[at] ^ (1 << rng.below(8)));
+        break;
+      case 1:
+        bytes[at] = static_cast<char>(rng.below(256));
+        break;
+      case 2:
+        bytes.erase(at, size);
+        break;
+      case 3:
+        bytes.insert(at, bytes.substr(rng.below(bytes.size()), size));
+        break;
+      case 4:
+        bytes.replace(at, size, size, rng.below(2) == 0 ? '\xFF' : '\0');
+        break;  // hostile numbers
+      default:
+        bytes.resize(rng.below(8) == 0 ? at : bytes.size());
+        break;
+    }
+  }
+  return bytes;
+}
+
+/// Words of a text that changed places.
+std::string swapped(std::string text, Rng& rng) {
+  std::vector<std::pair<std::size_t, std::size_t>> words;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t begin = text.find_first_not_of(" \n", at);
+    if (begin == std::string::npos) break;
+    const std::size_t end = std::min(text.find_first_of(" \n", begin), text.size());
+    words.emplace_back(begin, end - begin);
+    at = end;
+  }
+  if (words.size() < 2) return text;
+  const auto a = words[rng.below(words.size())], b = words[rng.below(words.size())];
+  const std::string word = text.substr(b.first, b.second);
+  return text.replace(a.first, a.second, word);
+}
+
+/// Reads; what is accepted is printed, read again, and run for some steps.
+void survive(const std::string& bytes) {
+  try {
+    const Program program = read_program(bytes, "damaged");
+    const std::string text = print(program);
+    ASSERT_EQ(print(read_program(text, "printed")), text);
+    for (const Entry& entry : program.entries) {
+      Launcher launcher;
+      launcher.launch.entry = entry.name;
+      launcher.launch.steps = 1000;
+      launcher.launch.memory = 64 << 20;
+      for (const ValueId id : entry.parameters) {
+        const Type& type = *entry.values[id].type;
+        if (type.pointer && tile_program::bytes(type.element) != 0)
+          launcher.add_pointer("p", type.element, 4096);
+        else if (is_integer(type.element))
+          launcher.scalar(type.element == Element::i1 ? std::int64_t{1} : std::int64_t{8});
+        else
+          launcher.scalar(1.0);
+      }
+      try {
+        launcher.run(program, {2, 1, 1});
+      } catch (const Error&) {  // what it computes is its own
+      }
+    }
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << error.what();
+  }
+}
+
+TEST(Reading, SurvivesDamage) {
+  const std::filesystem::path root(DEPLO_SOURCE_DIR);
+  std::vector<std::string> files;
+  for (const auto& folder : {root / "tests" / "data" / "tile_programs", root / "experiments" / "tile"})
+    for (const auto& file : std::filesystem::directory_iterator(folder))
+      if (file.path().extension() != ".py") files.push_back(read_file(file.path()));
+  ASSERT_GT(files.size(), 16U);
+  Rng rng(1);
+  for (int i = 0; i < 2000; ++i) {
+    const std::string& file = files[rng.below(files.size())];
+    survive(!is_bytecode(file) && rng.below(2) == 0 ? swapped(file, rng) : damaged(file, rng));
+  }
+}
+
+}  // namespace
+}  // namespace deplo::ir::tile_program
