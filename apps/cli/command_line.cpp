@@ -81,7 +81,7 @@ Values values_of(const std::string& type) {
   constexpr std::array own = {"ARCHITECTURE", "CODE",        "COLUMN", "COLUMNS",   "I/N",
                               "KNOB=VALUE,…", "N",           "NAME",   "NAME=SIZE", "NAME=VALUE",
                               "NAME|NUMBER",  "NUMBER",      "P",      "SECONDS",   "SQL",
-                              "TRAIL",        "TRAIL TRAIL", "X",      "[COMMAND]"};
+                              "TRAIL",        "TRAIL TRAIL", "X",      "X,Y,Z",     "[COMMAND]"};
   if (std::ranges::find(own, type) != own.end()) return {};
   if (std::ranges::find(files, type) != files.end()) return {.files = true};
   if (type == "FILES|FOLDERS") return {.files = true, .folders = true};
@@ -94,7 +94,11 @@ Values values_of(const std::string& type) {
   if (type == "STRATEGIES") return {.words = strategies(), .list = true};
   if (type == "ORDERS") return {.words = search::compare::order_names(), .list = true};
   if (type == "STATUS") return {.words = statuses()};
-  if (type == "LEVEL") return {.words = compile_levels(/*graph=*/true)};
+  if (type == "LEVEL") {
+    std::vector<std::string> levels = compile_levels(/*graph=*/true);
+    levels.emplace_back("tile-program");
+    return {.words = levels};
+  }
   CHECK(lists_words(type));  // of a type that is new here
   return {.words = split(type, '|')};
 }

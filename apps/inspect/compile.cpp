@@ -201,11 +201,26 @@ std::vector<std::string> compile_levels(bool graph) {
   return levels;
 }
 
-std::string compile(CompileOptions options) {
+namespace {
+
+void set_level(CompileOptions& options) {
   check_modes(options);
   if (options.smem) options.level = "tile";
   if (options.resources || options.instructions) options.level = "cuda";
   if (options.level.empty()) options.level = options.summary ? "loop" : "opencl";
+}
+
+}  // namespace
+
+std::string compile(const ir::Module& module, CompileOptions options) {
+  set_level(options);
+  options.selection.source = engine::LoopKernel();  // it has no levels above
+  check_options(options);
+  return compile_kernels(engine::pick_kernels(module, options.selection.only), true, options);
+}
+
+std::string compile(CompileOptions options) {
+  set_level(options);
   check_options(options);
   const engine::Source& source = options.selection.source;
   if (const auto* graph = std::get_if<engine::GraphSource>(&source)) return compile_graph(*graph, options);

@@ -31,5 +31,7 @@ std::vector<std::string> compile_levels(bool graph);
 
 /// What the command prints. Throws Error for options that do not go together.
 std::string compile(CompileOptions);
+/// The same of the kernels of a module, at a level from loop on.
+std::string compile(const ir::Module&, CompileOptions);
 
 }  // namespace deplo::apps

@@ -12,6 +12,7 @@
 #include "apps/cli/source_flags.h"
 #include "apps/run/bench.h"
 #include "apps/run/run.h"
+#include "apps/run/tile_run.h"
 #include "core/error.h"
 #include "core/interrupt.h"
 #include "core/text/text.h"
@@ -24,6 +25,7 @@ struct Flags {
   RunOptions run;
   BenchOptions bench;  // what it shares with `run` is taken from there
   SourceFlags source;
+  TileRunOptions tile;  // what it shares with `run` is taken from there
   std::string inputs;
   bool is_bench = false, json = false;
 };
@@ -100,6 +102,32 @@ int run_graph(Flags& flags) {
   return report.right() ? 0 : 1;
 }
 
+int run_tile(Flags& flags) {
+  if (!flags.source.is_empty() || flags.source.dtype || flags.is_bench || flags.run.tuned || flags.run.whole ||
+      !flags.inputs.empty())
+    throw Error("--tile: expected no graph, no --dtype, --bench, --tuned, --whole and --inputs with it, found one");
+  flags.tile.device = flags.run.device;
+  flags.tile.seed = flags.run.seed;
+  flags.tile.outputs = flags.run.outputs;
+  const TileRunReport report = run_tile_program(flags.tile);
+  print_result(flags.json ? print_json(report) : print_table(report, terminal_width(STDOUT_FILENO)));
+  return 0;
+}
+
+void add_tile_flags(Command command, TileRunOptions& tile) {
+  command.option("--tile", tile.source.file, "FILE", "Interpret a tile program: NVIDIA's bytecode or its text.");
+  command.option("--entry", tile.source.entry, "NAME", "With --tile: run this entry [its only one].").seldom();
+  command
+      .option("--arg", tile.source.arguments, "NAME=VALUE",
+              "With --tile: an argument, in order: n=64 or A=f16[100,64].")
+      .repeated();
+  command.option("--grid", tile.source.grid, "X,Y,Z", "With --tile: the blocks in each dimension, such as 64,2.");
+  command
+      .flag("--poison", tile.poison,
+            "With --tile: elements that the program leaves open are NaN in place of 0, which shows if it uses them.")
+      .seldom();
+}
+
 void add_bench_flags(Command command, Flags& flags) {
   command.flag("--bench", flags.is_bench,
                "Instead of checking outputs, time each kernel and the libraries that have it, in alternating rounds.");
@@ -132,6 +160,7 @@ void add_run(Command command, int& exit_code) {
       "Run a graph and check its outputs, or time its kernels (--bench).\nA reference in double tells whether the "
       "outputs are right. If one is wrong, the exit code is 1.");
   add_source_flags(command, flags->source);
+  add_tile_flags(command, flags->tile);
   add_device(command, options.device);
   command
       .option("--target", options.target, "TARGET",
@@ -163,8 +192,17 @@ void add_run(Command command, int& exit_code) {
   command.flag("--json", flags->json, "Print one JSON document instead of the tables.");
   command.examples(
       "deplo run -c \"F.softmax(torch.randn(4, 1000), dim=-1)\"\n"
-      "deplo run --bench --model tinyllama-1.1b --seq 32");
-  command.run([flags, &exit_code] { exit_code = flags->is_bench ? run_bench(*flags) : run_graph(*flags); });
+      "deplo run --bench --model tinyllama-1.1b --seq 32\n"
+      "deplo run --tile experiments/tile/hello_grid.tile --grid 2,2 --device interpreter");
+  command.run([flags, &exit_code] {
+    const TileRunOptions& tile = flags->tile;
+    if (!tile.source.file.empty())
+      exit_code = run_tile(*flags);
+    else if (!tile.source.entry.empty() || !tile.source.arguments.empty() || !tile.source.grid.empty() || tile.poison)
+      throw Error("--entry, --arg, --grid, --poison: expected --tile FILE with them, found none");
+    else
+      exit_code = flags->is_bench ? run_bench(*flags) : run_graph(*flags);
+  });
 }
 
 }  // namespace deplo::apps

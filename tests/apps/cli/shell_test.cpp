@@ -135,8 +135,8 @@ TEST_F(Bash, CompletesFlags) {
 }
 
 TEST_F(Bash, CompletesValues) {
-  EXPECT_THAT(offers({"deplo", "compile", "--ir", "t"}), ElementsAre("torch", "tensor", "tile"));
-  EXPECT_THAT(offers({"deplo", "compile", "--ir", "=", "ti"}), ElementsAre("tile"));
+  EXPECT_THAT(offers({"deplo", "compile", "--ir", "t"}), ElementsAre("torch", "tensor", "tile", "tile-program"));
+  EXPECT_THAT(offers({"deplo", "compile", "--ir", "=", "te"}), ElementsAre("tensor"));
   EXPECT_THAT(offers({"deplo", "compile", "--ir", "="}), Contains("tile"));
   EXPECT_THAT(offers({"deplo", "compile", "--target", "sm_9"}), ElementsAre("sm_90"));
   EXPECT_THAT(offers({"deplo", "tune", "--search", "mc"}), ElementsAre("mcts"));
@@ -180,7 +180,7 @@ TEST(Fish, Completes) {
   EXPECT_THAT(offers("deplo db b"), ElementsAre(StartsWith("best\t")));
   EXPECT_THAT(offers("deplo help db b"), ElementsAre(StartsWith("best\t")));
   EXPECT_THAT(offers("deplo-tune --conf"), ElementsAre(StartsWith("--config\t")));
-  EXPECT_THAT(offers("deplo compile --ir ti"), ElementsAre(StartsWith("tile")));
+  EXPECT_THAT(offers("deplo compile --ir te"), ElementsAre(StartsWith("tensor")));
   EXPECT_THAT(offers("deplo compare --search random,mc"), ElementsAre(StartsWith("random,mcts")));
 }
 
@@ -237,7 +237,7 @@ ask() {
 }
 ask 'deplo db b' 'deplo db best '
 ask 'deplo-tune --conf' 'deplo-tune --config='
-ask 'deplo compile --ir ti' 'deplo compile --ir tile '
+ask 'deplo compile --ir te' 'deplo compile --ir tensor '
 ask 'deplo compare --search random,mc' 'random,mcts'
 )");
   EXPECT_EQ(shell("zsh -f " + script + " 2>&1"), "");
@@ -254,7 +254,12 @@ TEST(Completion, OffersLevelsThatThereAre) {
   ASSERT_TRUE(std::regex_search(script, words, std::regex("\\n *--ir\\) takes=1 words='([^']*)'")));
   std::istringstream levels(words[1]);
   for (std::string level; levels >> level;) {
-    const Ran ran = run_program({"deplo", "compile", "-c", "torch.randn(8) + 1", "--ir", level, "-o", "/dev/null"});
+    std::vector<std::string> line = {"deplo", "compile", "-c", "torch.randn(8) + 1", "--ir", level, "-o", "/dev/null"};
+    if (level == "tile-program") {
+      line[2] = "--tile";
+      line[3] = DEPLO_SOURCE_DIR "/experiments/tile/vector_add.tile";
+    }
+    const Ran ran = run_program(line);
     // The tools of the toolkit may be missing, and are named then.
     EXPECT_TRUE(ran.code == 0 || std::regex_search(ran.err, std::regex("NVRTC|no nvdisasm")))
         << level << ": " << ran.err;

@@ -1,0 +1,17 @@
+#include "apps/inspect/tile_program.h"
+
+#include "core/file.h"
+#include "ir/tile_program/text/text.h"
+
+namespace deplo::apps {
+
+std::string print_tile_program(const TileProgramOptions& options) {
+  ir::tile_program::Program program = ir::tile_program::read_program(read_file(options.file), options.file);
+  if (!options.entry.empty()) {
+    const std::string name = find_entry(program, options.entry).name;
+    std::erase_if(program.entries, [&](const ir::tile_program::Entry& entry) { return entry.name != name; });
+  }
+  return print(program);
+}
+
+}  // namespace deplo::apps

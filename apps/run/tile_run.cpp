@@ -1,0 +1,135 @@
+#include "apps/run/tile_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "apps/cli/write_file.h"
+#include "core/error.h"
+#include "core/file.h"
+#include "core/rng.h"
+#include "core/text/json.h"
+#include "core/text/text.h"
+#include "measure/check/npy.h"
+
+namespace deplo::apps {
+namespace {
+
+namespace tiles = ir::tile_program;
+
+/// Uniform in [-1, 1); of integers 0 to 99.
+tiles::Array random_array(const engine::TileLaunch::Array& given, Rng& rng) {
+  constexpr std::int64_t most = 1 << 28;
+  std::int64_t elements = 1;
+  for (const std::int64_t e : given.shape) {
+    if (elements > most / e)
+      throw Error(fmt::format("--arg: expected an array of at most {} elements, found more in '{}'", most, given.name));
+    elements *= e;
+  }
+  tiles::Array array = tiles::make_array(given.name, given.element, elements);
+  for (std::int64_t i = 0; i < elements; ++i)
+    array.set(i, tiles::is_integer(given.element)
+                     ? static_cast<double>(rng.below(given.element == tiles::Element::i1 ? 2 : 100))
+                     : tiles::round_to(rng.uniform(-1, 1), given.element));
+  return array;
+}
+
+TileArray describe(const tiles::Array& before, const tiles::Array& after, const tiles::Extents& shape) {
+  constexpr std::int64_t shown = 4;
+  TileArray array{.name = after.name, .type = std::string(name(after.element)), .shape = shape, .first = {}};
+  const std::int64_t elements = after.elements();
+  double sum = 0;
+  for (std::int64_t i = 0; i < elements; ++i) {
+    const double x = after.number(i), old = before.number(i);
+    array.changed += x == old || (std::isnan(x) && std::isnan(old)) ? 0 : 1;
+    array.least = i == 0 ? x : std::fmin(array.least, x);
+    array.most = i == 0 ? x : std::fmax(array.most, x);
+    sum += x;
+    if (i < shown) array.first.push_back(x);
+  }
+  array.mean = elements == 0 ? 0 : sum / static_cast<double>(elements);
+  return array;
+}
+
+void write_array(const std::string& folder, const tiles::Array& array, const tiles::Extents& shape) {
+  std::vector<float> values;
+  for (std::int64_t i = 0; i < array.elements(); ++i) values.push_back(static_cast<float>(array.number(i)));
+  write_file((std::filesystem::path(folder) / (array.name + ".npy")).string(), measure::npy_bytes(values, shape));
+}
+
+}  // namespace
+
+TileRunReport run_tile_program(const TileRunOptions& options) {
+  if (options.device != "interpreter")
+    throw Error(
+        fmt::format("--device: expected interpreter, which alone runs tile programs, found {}", options.device));
+  const engine::TileLaunch given = read_launch(options.source);
+  Rng rng(options.seed);
+  std::vector<tiles::Array> arrays;
+  for (const auto& array : given.arrays) arrays.push_back(random_array(array, rng));
+  const tiles::Launch launch{.entry = given.entry,
+                             .arguments = given.arguments,
+                             .grid = given.grid,
+                             .seed = options.seed,
+                             .poison = options.poison};
+  const std::vector<tiles::Array> before = arrays;
+  const tiles::LaunchResult result = tiles::run(given.program, launch, arrays);
+
+  TileRunReport report{.file = options.source.file,
+                       .entry = given.entry,
+                       .device = options.device,
+                       .printed = result.printed,
+                       .grid = launch.grid,
+                       .operations = result.operations,
+                       .seed = options.seed,
+                       .arrays = {}};
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    const tiles::Extents& shape = given.arrays[i].shape;
+    report.arrays.push_back(describe(before[i], arrays[i], shape));
+    if (options.outputs && report.arrays.back().changed != 0) write_array(*options.outputs, arrays[i], shape);
+  }
+  return report;
+}
+
+std::string print_table(const TileRunReport& report, std::size_t) {
+  std::string text = report.printed;
+  if (!text.empty() && !text.ends_with('\n')) text += '\n';
+  text += fmt::format("{} on the {}: {} x {} x {} blocks, {} operations, seed {}\n", report.entry, report.device,
+                      report.grid[0], report.grid[1], report.grid[2], report.operations, report.seed);
+  for (const TileArray& array : report.arrays) {
+    std::string shape, first;
+    for (const std::int64_t e : array.shape) shape += fmt::format("{}{}", shape.empty() ? "" : ",", e);
+    for (const double x : array.first) first += fmt::format(" {}", significant(x));
+    text += fmt::format("  {}: {}[{}]: {} changed, {} to {}, mean {}; begins with{}\n", array.name, array.type, shape,
+                        counted(array.changed, "element"), significant(array.least), significant(array.most),
+                        significant(array.mean), first);
+  }
+  return text;
+}
+
+std::string print_json(const TileRunReport& report) {
+  return Json::object({{"file", report.file},
+                       {"entry", report.entry},
+                       {"device", report.device},
+                       {"grid", Json::array(report.grid)},
+                       {"seed", report.seed},
+                       {"operations", report.operations},
+                       {"printed", report.printed},
+                       {"arrays", Json::array(report.arrays,
+                                              [](const TileArray& a) {
+                                                return Json::object({{"name", a.name},
+                                                                     {"type", a.type},
+                                                                     {"shape", Json::array(a.shape)},
+                                                                     {"changed", a.changed},
+                                                                     {"least", a.least},
+                                                                     {"mean", a.mean},
+                                                                     {"most", a.most},
+                                                                     {"first", Json::array(a.first)}});
+                                              })}})
+             .print_lines(2) +
+         "\n";
+}
+
+}  // namespace deplo::apps

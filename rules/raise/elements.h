@@ -1,0 +1,70 @@
+// Elements of tiles, as values of the kernel that is being made (rules/fusion/values.h). Private to the room.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rules/fusion/values.h"
+
+namespace deplo::rules::raising {
+
+using fusion::ValueId;
+
+/// An integer, or an i1 that is a condition on integers, is an index expression. It may name loaded integers by
+/// loaded_name. Other numbers and i1 are values. A pointer is an array and an offset in elements.
+struct Element {
+  ir::Expr index;
+  ValueId value = -1;  // -1: `index` has it
+  int array = -1;      // of a pointer
+};
+using Index = std::vector<ir::Expr>;  // of an element in its tile
+
+/// What an index expression calls a value of the table.
+std::string loaded_name(ValueId);
+
+/// Makes values, folding what is known. Variables of index expressions: those of the table, and those that are declared.
+class Elements {
+ public:
+  fusion::Values values;
+  ir::Shape shape;  // extents of the free axes
+
+  void declare(const std::string& variable, std::optional<ir::Interval> range = {}) { ranges_[variable] = range; }
+  ir::Ranges ranges(const ir::Expr&) const;
+  ir::Expr simplify(const ir::Expr&) const;
+  std::optional<ir::Interval> bounds(const ir::Expr& e) const { return ir::bounds(e, ranges(e)); }
+
+  ValueId constant(double);
+  ValueId load(int tensor, ir::DType, const Index&);
+  /// As i32, f32, or a truth value of a condition.
+  ValueId index(const ir::Expr&, ir::DType);
+  ValueId assign(ir::Op, std::vector<ValueId> args, ir::DType = ir::DType::f32);
+  bool is_constant(ValueId id, double value) const;
+
+  /// op over the positions 0 … extent - 1 of body(position). Ends where all that follows is neutral; joins a reduction
+  /// inside it where one axis can walk both.
+  ValueId reduce(ir::Op, std::int64_t extent, ir::DType, const std::function<ValueId(const ir::Expr&)>& body);
+  /// The same of a value in terms of the reduce axis `axis`.
+  ValueId close(ir::Op, int axis, ir::DType, ValueId value);
+
+  /// `value` with axes replaced, folded again.
+  ValueId rewrite(ValueId value, const ir::Substitution&);
+  /// The values below it and itself, each after its arguments.
+  std::vector<ValueId> below(ValueId) const;
+  /// A variable that neither the table's axes nor its values explain; "" where there is none.
+  std::string unexplained(ValueId) const;
+
+ private:
+  ir::Expr index_of(ValueId) const;  // of a constant or an integer
+  std::optional<ValueId> join(ir::Op, int axis, ir::DType, ValueId value);
+  bool is_padding(ir::Op, int axis, std::int64_t at, ValueId value);
+  std::optional<ValueId> find_equal(ir::Op, int axis, ir::DType, ValueId value);
+  std::int64_t end(ir::Op, int axis, ValueId value);
+  int divisions(ValueId) const;
+  std::map<std::string, std::optional<ir::Interval>> ranges_;
+  std::vector<ValueId> reductions_;
+};
+
+}  // namespace deplo::rules::raising

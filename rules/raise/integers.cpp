@@ -1,0 +1,273 @@
+// Integers as index expressions. A scalar that has no such form, or no affine one, becomes an unknown, which the store
+// that it leads to solves.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "ir/tile_program/attribute.h"
+#include "rules/raise/evaluator.h"
+
+namespace deplo::rules::raising {
+namespace {
+
+bool is_affine(const ir::Expr& e) {
+  if (e.kind() != ir::Expr::Kind::binary) return true;
+  const bool sum = e.op() == ir::ExprOp::add || e.op() == ir::ExprOp::sub;
+  if (!sum && e.op() != ir::ExprOp::mul) return false;
+  return is_affine(e.lhs()) && is_affine(e.rhs()) && (sum || e.rhs().kind() == ir::Expr::Kind::constant);
+}
+
+/// Is it a number of the block: does it depend on unknowns, and on nothing else?
+bool is_of_block(const ir::Expr& e) {
+  std::vector<std::string> names;
+  ir::collect_variables(e, names);
+  return !names.empty() && std::ranges::all_of(names, [](const std::string& name) {
+    return name.size() > 1 && (name[0] == 'b' || name[0] == 'l' || name[0] == 's');
+  });
+}
+
+class Integers {
+ public:
+  Integers(Evaluator& in, const tp::Operation& op, const Index& index) : in_(in), op_(op), index_(index) {}
+
+  ir::Expr operand(std::size_t i) { return in_.elements.simplify(element(i).index); }
+  Element element(std::size_t i) {
+    return in_.at(op_.operands[i], in_.type(op_.operands[i]).shape.empty() ? Index() : index_);
+  }
+  bool scalar() const { return in_.type(op_.results[0]).shape.empty(); }
+  tp::Element type() const { return in_.type(op_.results[0]).element; }
+
+  /// The result, in its simplest form.
+  Element give(const ir::Expr& e) {
+    const ir::Expr simple = in_.elements.simplify(e);
+    if (const auto range = in_.elements.bounds(simple); range && !fits(*range))
+      in_.refuse(op_, fmt::format("expected a number that {} holds, found {} to {}", tp::name(type()), range->low,
+                                  range->high));
+    if (scalar() && !is_affine(simple) && is_of_block(simple)) return {in_.unknown(ir::print(simple))};
+    return {simple};
+  }
+  /// What no index expression says.
+  Element give_unknown(const std::vector<ir::Expr>& operands) {
+    std::string key(op_.form->name);
+    bool of_block = true;
+    for (const ir::Expr& e : operands) {
+      key += " " + ir::print(e);
+      of_block = of_block && (e.kind() == ir::Expr::Kind::constant || is_of_block(e));
+    }
+    for (const std::string_view attribute : {"signedness", "rounding"})
+      if (has_attribute(op_, attribute)) key += fmt::format(" {}", op_.number(attribute));
+    if (!scalar() || !of_block)
+      in_.refuse(op_, fmt::format("expected operands that an index expression takes, found {}", key));
+    return {in_.unknown(key)};
+  }
+  bool is_at_least(const ir::Expr& e, std::int64_t low) {
+    const auto range = in_.elements.bounds(e);
+    return range && range->low >= low;
+  }
+  bool is_signed(std::string_view attribute = "signedness") const {
+    return op_.number(attribute) == static_cast<std::int64_t>(tp::Signedness::is_signed);
+  }
+  [[noreturn]] void refuse(const std::string& why) { in_.refuse(op_, why); }
+  Evaluator& in() { return in_; }
+  const tp::Operation& op() const { return op_; }
+
+ private:
+  bool fits(const ir::Interval& range) const {
+    const int w = tp::width(type());
+    if (w >= 62 || w == 1) return true;
+    return range.low >= -(std::int64_t{1} << (w - 1)) && range.high < std::int64_t{1} << w;
+  }
+  Evaluator& in_;
+  const tp::Operation& op_;
+  const Index& index_;
+};
+
+bool constant(const ir::Expr& e) { return e.kind() == ir::Expr::Kind::constant; }
+
+// --- Arithmetic ----------------------------------------------------------------------------------------------------------
+
+Element add(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
+  Integers now(in, op, index);
+  return now.give(now.operand(0) + now.operand(1));
+}
+Element subtract(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
+  Integers now(in, op, index);
+  return now.give(now.operand(0) - now.operand(1));
+}
+Element negate(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
+  Integers now(in, op, index);
+  return now.give(0 - now.operand(0));
+}
+Element multiply(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
+  Integers now(in, op, index);
+  const ir::Expr a = now.operand(0), b = now.operand(1);
+  if (!constant(a) && !constant(b)) return now.give_unknown({a, b});
+  return now.give(constant(a) ? b * a : a * b);
+}
+
+/// Of numbers whose quotient is known to be rounded towards zero as it is down, or which are constants.
+Element divide(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
+  Integers now(in, op, index);
+  const ir::Expr a = now.operand(0), b = now.operand(1);
+  const auto rounding = static_cast<tp::Rounding>(op.number("rounding"));
+  if (b.is_constant(0)) now.refuse("expected a divisor other than 0");
+  const bool whole = constant(b) && b.value() > 0 && (now.is_signed() || now.is_at_least(a, 0));
+  if (whole && rounding == tp::Rounding::positive_inf) return now.give((a + (b.value() - 1)) / b);
+  if (whole && (rounding == tp::Rounding::negative_inf || now.is_at_least(a, 0))) return now.give(a / b);
+  if (constant(a) && constant(b) && now.is_signed()) {
+    const std::int64_t towards_zero = a.value() / b.value();
+    const bool rest = a.value() % b.value() != 0, negative = (a.value() < 0) != (b.value() < 0);
+    const bool up = rounding == tp::Rounding::positive_inf && rest && !negative;
+    const bool down = rounding == tp::Rounding::negative_inf && rest && negative;
+    return now.give(towards_zero + (up ? 1 : 0) - (down ? 1 : 0));
+  }
+  return now.give_unknown({a, b});
+}
+
+Element remainder(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
+  Integers now(in, op, index);
+  const ir::Expr a = now.operand(0), b = now.operand(1);
+  if (b.is_constant(0)) now.refuse("expected a divisor other than 0");
+  if (constant(a) && constant(b) && now.is_signed()) return now.give(a.value() % b.value());
+  if (constant(b) && b.value() > 0 && now.is_at_least(a, 0)) return now.give(a % b);
+  return now.give_unknown({a, b});
+}
+
+Element least(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
+  Integers now(in, op, index);
+  const ir::Expr a = now.operand(0), b = now.operand(1);
+  if (!now.is_signed() && !(now.is_at_least(a, 0) && now.is_at_least(b, 0))) return now.give_unknown({a, b});
+  return now.give(ir::min(a, b));
+}
+Element greatest(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
+  Integers now(in, op, index);
+  const ir::Expr a = now.operand(0), b = now.operand(1);
+  if (!now.is_signed() && !(now.is_at_least(a, 0) && now.is_at_least(b, 0))) return now.give_unknown({a, b});
+  return now.give(ir::Expr(ir::ExprOp::max, a, b));
+}
+Element absolute(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
+  Integers now(in, op, index);
+  const ir::Expr a = now.operand(0);
+  return now.give(ir::Expr(ir::ExprOp::max, a, 0 - a));
+}
+
+Element shift_left(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
+  Integers now(in, op, index);
+  const ir::Expr a = now.operand(0), b = now.operand(1);
+  if (!constant(b) || b.value() < 0 || b.value() > 62) return now.give_unknown({a, b});
+  return now.give(a * (std::int64_t{1} << b.value()));
+}
+Element shift_right(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
+  Integers now(in, op, index);
+  const ir::Expr a = now.operand(0), b = now.operand(1);
+  const bool floors = now.is_signed() || now.is_at_least(a, 0);
+  if (!constant(b) || b.value() < 0 || b.value() > 62 || !floors) return now.give_unknown({a, b});
+  return now.give(a / (std::int64_t{1} << b.value()));
+}
+
+// --- Conditions and bits -------------------------------------------------------------------------------------------------
+
+/// and, or, exclusive or of truth values, or of the bits of an integer where that is a remainder.
+template <tp::Rmw mode>
+Element bits(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
+  Integers now(in, op, index);
+  const Element a = now.element(0), b = now.element(1);
+  if (now.type() == tp::Element::i1 && (a.value >= 0 || b.value >= 0)) {
+    const tp::Type& type = in.type(op.results[0]);
+    const ir::Op word = mode == tp::Rmw::band  ? ir::Op::logical_and
+                        : mode == tp::Rmw::bor ? ir::Op::logical_or
+                                               : ir::Op::not_equal;
+    return {0, in.elements.assign(word, {in.value_of(type, a), in.value_of(type, b)}, ir::DType::boolean)};
+  }
+  const ir::Expr x = now.operand(0), y = now.operand(1);
+  if (now.type() == tp::Element::i1) {
+    if (mode == tp::Rmw::band) return now.give({ir::ExprOp::land, x, y});
+    if (mode == tp::Rmw::bor) return now.give({ir::ExprOp::max, x, y});
+    return now.give({ir::ExprOp::bxor, x, y});
+  }
+  if (mode == tp::Rmw::band && constant(y) && std::has_single_bit(static_cast<std::uint64_t>(y.value()) + 1) &&
+      y.value() >= 0)
+    return now.give(x % (y.value() + 1));
+  if (mode == tp::Rmw::bxor && now.is_at_least(x, 0) && now.is_at_least(y, 0))
+    return now.give({ir::ExprOp::bxor, x, y});
+  return now.give_unknown({x, y});
+}
+
+Element compare(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
+  Integers now(in, op, index);
+  using enum tp::Comparison;
+  auto comparison = static_cast<tp::Comparison>(op.number("comparison_predicate"));
+  ir::Expr a = now.operand(0), b = now.operand(1);
+  if (comparison == equal) return now.give(ir::equal(a, b));
+  if (comparison == not_equal) return now.give(1 - ir::equal(a, b));
+  if (comparison == greater || comparison == greater_equal) std::swap(a, b);
+  const bool strict = comparison == less || comparison == greater;
+  const ir::Expr below = ir::less(a, strict ? b : b + 1);
+  if (now.is_signed() || (now.is_at_least(a, 0) && now.is_at_least(b, 0))) return now.give(below);
+  // Without a sign, a negative number is above all others.
+  if (now.is_at_least(b, 0)) return now.give({ir::ExprOp::land, ir::less(-1, a), below});
+  return now.give_unknown({a, b});
+}
+
+// --- Conversions ---------------------------------------------------------------------------------------------------------
+
+Element extend(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
+  Integers now(in, op, index);
+  const ir::Expr a = now.operand(0);
+  const bool truth = in.type(op.operands[0]).element == tp::Element::i1;
+  if (truth) {
+    const Element condition = now.element(0);
+    if (condition.value >= 0) {
+      const ValueId number = in.elements.assign(ir::Op::copy, {condition.value}, ir::DType::i32);
+      return {now.is_signed() ? 0 - ir::var(loaded_name(number)) : ir::var(loaded_name(number))};
+    }
+    return now.give(now.is_signed() ? 0 - a : a);
+  }
+  if (!now.is_signed() && !now.is_at_least(a, 0)) return now.give_unknown({a});
+  return now.give(a);
+}
+
+Element truncate(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
+  Integers now(in, op, index);
+  const ir::Expr a = now.operand(0);
+  if (now.type() == tp::Element::i1) return now.give(a % 2);
+  const auto range = in.elements.bounds(a);
+  const std::int64_t half = std::int64_t{1} << (tp::width(now.type()) - 1);
+  const bool fits = range && range->low >= -half && range->high < half;
+  if (!fits && op.number("overflow") == static_cast<std::int64_t>(tp::Overflow::none)) return now.give_unknown({a});
+  return now.give(a);
+}
+
+Element iota(Evaluator&, const tp::Operation&, std::size_t, const Index& index) { return {index[0]}; }
+Element block_id(Evaluator& in, const tp::Operation&, std::size_t result, const Index&) { return {in.block(result)}; }
+Element block_count(Evaluator& in, const tp::Operation&, std::size_t result, const Index&) {
+  return {in.launch.grid.at(result)};
+}
+
+}  // namespace
+
+std::vector<NamedRaiser> integer_raisers() {
+  return {{"absi", absolute},
+          {"addi", add},
+          {"andi", bits<tp::Rmw::band>},
+          {"cmpi", compare},
+          {"divi", divide},
+          {"exti", extend},
+          {"get_num_tile_blocks", block_count},
+          {"get_tile_block_id", block_id},
+          {"iota", iota},
+          {"maxi", greatest},
+          {"mini", least},
+          {"muli", multiply},
+          {"negi", negate},
+          {"ori", bits<tp::Rmw::bor>},
+          {"remi", remainder},
+          {"shli", shift_left},
+          {"shri", shift_right},
+          {"subi", subtract},
+          {"trunci", truncate},
+          {"xori", bits<tp::Rmw::bxor>}};
+}
+
+}  // namespace deplo::rules::raising

@@ -1,0 +1,227 @@
+#include "rules/raise/raise.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/error.h"
+#include "rules/fusion/loop_op.h"
+#include "rules/raise/evaluator.h"
+
+namespace deplo::rules {
+namespace raising {
+namespace {
+
+using fusion::Value;
+
+struct StoreSite {
+  const tp::Operation* store = nullptr;
+  std::vector<const tp::Operation*> around;  // loops, outer first
+};
+
+/// What the operations of an entry do besides computing values.
+class Effects {
+ public:
+  explicit Effects(Evaluator& in) : in_(in) { walk(in.entry.body); }
+  std::vector<StoreSite> stores;
+
+ private:
+  void walk(const tp::Region& region) {
+    for (const tp::Operation& op : region.operations) visit(op);
+  }
+
+  void visit(const tp::Operation& op) {
+    const std::string_view name = op.form->name;
+    if (name == "store_ptr_tko" || name == "store_view_tko") {
+      stores.push_back({&op, around_});
+    } else if (name == "for") {
+      around_.push_back(&op);
+      walk(op.regions[0]);
+      around_.pop_back();
+    } else if (name == "if") {
+      for (const tp::Region& inner : op.regions) {
+        if (!inner.operations.empty() && inner.operations.back().form->name != "yield")
+          in_.refuse(op, fmt::format("a branch ends the block or its trip by {}", inner.operations.back().form->name));
+        const std::size_t before = stores.size();
+        walk(inner);
+        if (stores.size() > before)
+          in_.refuse(*stores.back().store, "it stands in a branch: elements keep what they were");
+      }
+    } else if (name.starts_with("atomic_")) {
+      in_.refuse(op, "blocks speak to each other by it");
+    } else if (name == "print_tko" || name == "assert" || name == "loop" || name == "alloca" || name == "get_global") {
+      in_.refuse(op, "a kernel of Loop IR is a function of its inputs only");
+    }
+  }
+
+  Evaluator& in_;
+  std::vector<const tp::Operation*> around_;
+};
+
+/// The outputs of a program, and the kernels that compute them.
+class Kernels {
+ public:
+  explicit Kernels(Evaluator& in) : in_(in) {}
+
+  void add(Output output) {
+    for (const Output& other : outputs_)
+      if (other.array == output.array)
+        in_.refuse(*output.store, fmt::format("{} is written by two stores", array(output).name));
+    // Where the element is rounded when it is written, it need not be before.
+    const Value& value = values()[output.root];
+    const bool rounds = value.kind == Value::Kind::assign &&
+                        ((value.op == ir::Op::round_f16 && array(output).dtype == ir::DType::f16) ||
+                         (value.op == ir::Op::round_bf16 && array(output).dtype == ir::DType::bf16));
+    if (rounds) output.root = value.args[0];
+    outputs_.push_back(std::move(output));
+  }
+
+  ir::Module run() {
+    check_loads();
+    make_graph();
+    fusion::Fusion state{.graph = graph_, .values = {}, .ops = {}, .attentions = {}};
+    for (std::size_t i = 0; i < outputs_.size(); ++i) roots_.push_back(share(i));
+    state.values = std::move(values());
+    ir::Module module;
+    std::set<std::string> used;
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
+      fusion::LoopOp op{.output = node_of(i), .root = roots_[i]};
+      fusion::complete(state, op);
+      for (const int tensor : op.reads) used.insert(graph_.nodes[static_cast<std::size_t>(tensor)].name);
+      ir::Program kernel = fusion::place(state, op);
+      for (ir::Buffer& buffer : kernel.buffers) set_strides(buffer);
+      module.kernels.push_back(std::move(kernel));
+      module.outputs.push_back(state.name(op.output));
+    }
+    for (const ir::tensor::Node& node : graph_.nodes) {
+      const bool input = node.as<ir::tensor::Input>() != nullptr;
+      if (input && !used.contains(node.name)) continue;
+      ir::Tensor tensor{.name = node.name, .type = node.type, .source = {}, .of = {}, .permutation = {}};
+      if (input) tensor.kind = ir::Tensor::Kind::input;
+      module.tensors.push_back(std::move(tensor));
+    }
+    for (const ir::Program& kernel : module.kernels)
+      if (const std::string fault = ir::verify(kernel); !fault.empty()) throw Error(faulty(fault));
+    return module;
+  }
+
+ private:
+  fusion::Values& values() { return in_.elements.values; }
+  const Array& array(const Output& output) const { return in_.arrays[static_cast<std::size_t>(output.array)]; }
+  int node_of(std::size_t output) const { return static_cast<int>(in_.arrays.size() + output); }
+
+  std::string faulty(const std::string& fault) const {
+    return fmt::format("{}: cannot raise {}: {}", tp::place(in_.program, in_.entry.location), in_.entry.name, fault);
+  }
+
+  /// An array that is written is read only where the same element is written later: so it does not matter who is first.
+  void check_loads() {
+    for (const Output& output : outputs_)
+      for (const Output& reader : outputs_)
+        for (const ValueId id : in_.elements.below(reader.root)) {
+          const Value& value = values()[id];
+          if (value.kind != Value::Kind::load || value.tensor != output.array) continue;
+          const bool same = value.index == output.index && &reader == &output;
+          const auto later = [&](const auto& load) {
+            return load.second == output.array && !before(*load.first, *output.store);
+          };
+          if (!same)
+            in_.refuse(*output.store, fmt::format("another block may read what it writes to {}", array(output).name));
+          if (std::ranges::any_of(in_.loads, later))
+            in_.refuse(*output.store, fmt::format("{} is read after it", array(output).name));
+        }
+  }
+
+  /// In the order of the text.
+  bool before(const tp::Operation& a, const tp::Operation& b) const {
+    const tp::Operation* first = nullptr;
+    const std::function<void(const tp::Region&)> walk = [&](const tp::Region& region) {
+      for (const tp::Operation& op : region.operations) {
+        if (first == nullptr && (&op == &a || &op == &b)) first = &op;
+        for (const tp::Region& inner : op.regions) walk(inner);
+      }
+    };
+    walk(in_.entry.body);
+    return first == &a;
+  }
+
+  bool is_read(int array) {
+    for (const Output& output : outputs_)
+      for (const ValueId id : in_.elements.below(output.root))
+        if (values()[id].kind == Value::Kind::load && values()[id].tensor == array) return true;
+    return false;
+  }
+
+  /// A tensor for each array, and behind them one for each output.
+  void make_graph() {
+    std::set<std::string> names;
+    for (const Array& array : in_.arrays) names.insert(array.name);
+    for (const Array& array : in_.arrays)
+      graph_.nodes.push_back({array.name, {array.dtype, array.shape}, ir::tensor::Input{}, {}});
+    for (const Output& output : outputs_) {
+      std::string name = array(output).name;
+      if (is_read(output.array)) do
+          name += "_out";
+        while (!names.insert(name).second);
+      graph_.nodes.push_back({name, {array(output).dtype, array(output).shape}, ir::tensor::Elementwise{}, {}});
+      graph_.outputs.push_back(static_cast<int>(graph_.nodes.size()) - 1);
+    }
+  }
+
+  /// The output's value, where what an earlier kernel has written is loaded.
+  ValueId share(std::size_t number) {
+    const Output& output = outputs_[number];
+    return values().replace(output.root, [&](const Value& value) -> std::optional<ValueId> {
+      for (std::size_t i = 0; i < number; ++i) {
+        const Output& other = outputs_[i];
+        const bool exact = array(other).dtype == ir::DType::f32 || array(other).dtype == ir::DType::i32;
+        if (!exact || !(values()[roots_[i]] == value) || !agrees(other, output)) continue;
+        return values().add(
+            {.kind = Value::Kind::load, .dtype = value.dtype, .tensor = node_of(i), .index = other.index});
+      }
+      return std::nullopt;
+    });
+  }
+
+  /// Do both mean the same by the axes that the first one has?
+  bool agrees(const Output& first, const Output& second) const {
+    for (std::size_t d = 0; d < first.axes.size(); ++d)
+      if (first.axes[d] > 1 && (d >= second.axes.size() || first.axes[d] != second.axes[d])) return false;
+    return true;
+  }
+
+  void set_strides(ir::Buffer& buffer) const {
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (graph_.nodes[i].name != buffer.name) continue;
+      const std::size_t of =
+          i < in_.arrays.size() ? i : static_cast<std::size_t>(outputs_[i - in_.arrays.size()].array);
+      buffer.strides = in_.arrays[of].strides;
+    }
+  }
+
+  Evaluator& in_;
+  std::vector<Output> outputs_;
+  std::vector<ValueId> roots_;
+  ir::tensor::Graph graph_;
+};
+
+}  // namespace
+}  // namespace raising
+
+ir::Module raise(const ir::tile_program::Program& program, const TileLaunch& launch) {
+  for (const std::int64_t extent : launch.grid)
+    if (extent < 1) throw Error(fmt::format("{}: expected a grid of at least 1, found {}", program.where, extent));
+  const ir::tile_program::Entry& entry = ir::tile_program::find_entry(program, launch.entry);
+  raising::Evaluator evaluator(program, entry, launch);
+  const raising::Effects effects(evaluator);
+  if (effects.stores.empty())
+    throw Error(fmt::format("{}: cannot raise {}: it stores nothing", ir::tile_program::place(program, entry.location),
+                            entry.name));
+  raising::Kernels kernels(evaluator);
+  for (const raising::StoreSite& site : effects.stores)
+    kernels.add(raising::raise_store(evaluator, *site.store, site.around));
+  return kernels.run();
+}
+
+}  // namespace deplo::rules

@@ -1,0 +1,140 @@
+// Operations that only say where an element comes from, and constants.
+#include <fmt/format.h>
+
+#include "ir/tile_program/attribute.h"
+#include "rules/raise/evaluator.h"
+
+namespace deplo::rules::raising {
+namespace {
+
+Element broadcast(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
+  Index from = index;
+  const tp::Extents& shape = in.type(op.operands[0]).shape;
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    if (shape[d] == 1) from[d] = 0;
+  return in.at(op.operands[0], from);
+}
+
+/// The same element in row-major order. Dimensions that stay apart keep their index.
+Element reshape(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
+  const tp::Extents &from = in.type(op.operands[0]).shape, &to = in.type(op.results[0]).shape;
+  Index result(from.size(), 0);
+  std::size_t f = from.size(), t = to.size();
+  while (f > 0 || t > 0) {  // the fewest dimensions, from the last, that have as many elements on both sides
+    std::int64_t in_from = 1, in_to = 1;
+    const std::size_t last_from = f, last_to = t;
+    do {
+      if (in_from <= in_to && f > 0)
+        in_from *= from[--f];
+      else if (t > 0)
+        in_to *= to[--t];
+      else
+        in_from *= from[--f];
+    } while (in_from != in_to);
+    ir::Expr flat = 0;
+    for (std::size_t d = t; d < last_to; ++d) flat = flat * to[d] + index[d];
+    for (std::size_t d = last_from; d > f; --d) {
+      const std::int64_t extent = from[d - 1];
+      result[d - 1] = extent == 1 ? ir::Expr(0) : in.elements.simplify(d - 1 == f ? flat : flat % extent);
+      flat = flat / extent;
+    }
+  }
+  return in.at(op.operands[0], result);
+}
+
+Element permute(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
+  const auto& map = std::get<std::vector<std::int64_t>>(op.attribute("permutation"));
+  Index from(index.size(), 0);
+  for (std::size_t d = 0; d < map.size(); ++d) from[static_cast<std::size_t>(map[d])] = index[d];
+  return in.at(op.operands[0], from);
+}
+
+Element extract(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
+  const tp::Extents &shape = in.type(op.results[0]).shape, &whole = in.type(op.operands[0]).shape;
+  Index from = index;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    const ir::Expr part = in.elements.simplify(in.scalar(op.operands[1 + d]));
+    const auto range = in.elements.bounds(part);
+    if (!range || range->low < 0 || range->high >= whole[d] / shape[d])
+      in.refuse(op, fmt::format("expected an index below {} along dimension {}, found {}", whole[d] / shape[d], d,
+                                ir::print(part)));
+    from[d] = in.elements.simplify(part * shape[d] + index[d]);
+  }
+  return in.at(op.operands[0], from);
+}
+
+/// One of two elements; of integers c * a + (1 - c) * b would bound nothing, so the condition must be known.
+Element choose(Evaluator& in, const tp::Operation& op, const Element& condition, const Element& a, const Element& b) {
+  const tp::Type& type = in.type(op.results[0]);
+  const ir::Expr known = condition.value >= 0 ? ir::Expr(0) : in.elements.simplify(condition.index);
+  if (condition.value < 0 && known.kind() == ir::Expr::Kind::constant) return known.value() != 0 ? a : b;
+  if (type.pointer) in.refuse(op, "expected a condition that is known, found a choice of pointers");
+  const ValueId c = condition.value >= 0 ? condition.value : in.elements.index(known, ir::DType::boolean);
+  const ir::DType dtype = type.element == tp::Element::i1 ? ir::DType::boolean
+                          : tp::is_integer(type.element)  ? ir::DType::i32
+                                                          : ir::DType::f32;
+  if (dtype == ir::DType::i32 && type.shape.empty() && condition.value < 0)
+    return {in.unknown("select " + ir::print(known) + " " + ir::print(a.index) + " " + ir::print(b.index))};
+  const ValueId value = in.elements.assign(ir::Op::select, {c, in.value_of(type, a), in.value_of(type, b)}, dtype);
+  if (dtype == ir::DType::i32) return {ir::var(loaded_name(value))};
+  return {0, value};
+}
+
+Element select(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
+  const Index at = in.type(op.operands[0]).shape.empty() ? Index() : index;
+  const Element condition = in.at(op.operands[0], at);
+  return choose(in, op, condition, in.at(op.operands[1], index), in.at(op.operands[2], index));
+}
+
+Element cat(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
+  const auto dim = static_cast<std::size_t>(op.number("dim"));
+  const std::int64_t first = in.type(op.operands[0]).shape[dim], second = in.type(op.operands[1]).shape[dim];
+  const ir::Expr is_first = in.elements.simplify(ir::less(index[dim], first));
+  if (is_first.is_constant(1)) return in.at(op.operands[0], index);
+  Index in_first = index, in_second = index;
+  in_second[dim] = in.elements.simplify(ir::Expr(ir::ExprOp::max, index[dim] - first, 0));
+  if (is_first.is_constant(0)) return in.at(op.operands[1], in_second);
+  in_first[dim] = in.elements.simplify(ir::min(index[dim], first - 1));
+  in_second[dim] = in.elements.simplify(ir::min(in_second[dim], second - 1));
+  return choose(in, op, {is_first}, in.at(op.operands[0], in_first), in.at(op.operands[1], in_second));
+}
+
+Element constant_tile(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
+  const auto& bits = *std::get<tp::Dense>(op.attributes[0]);
+  const tp::Type& type = in.type(op.results[0]);
+  std::size_t at = 0;
+  if (bits.size() > 1) {
+    ir::Expr flat = 0;
+    for (std::size_t d = 0; d < index.size(); ++d) flat = flat * type.shape[d] + index[d];
+    flat = in.elements.simplify(flat);
+    if (flat.kind() != ir::Expr::Kind::constant) in.refuse(op, "Loop IR has no tables: expected one number for all");
+    at = static_cast<std::size_t>(flat.value());
+  }
+  if (!tp::is_integer(type.element)) return {0, in.elements.constant(tp::decode_float(bits[at], type.element))};
+  if (type.element == tp::Element::i1) return {static_cast<std::int64_t>(bits[at] & 1)};
+  return {tp::as_signed(bits[at], tp::width(type.element))};
+}
+
+/// What it states is checked where it is known; nothing is made of it.
+Element assume(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
+  const Element element = in.at(op.operands[0], index);
+  const auto& stated = std::get<tp::Predicate>(op.attribute("predicate"));
+  if (element.array >= 0 || element.index.kind() != ir::Expr::Kind::constant || element.value >= 0) return element;
+  const std::int64_t n = element.index.value();
+  const auto divisor = static_cast<std::int64_t>(stated.divisor);
+  if (stated.kind == tp::Predicate::Kind::div_by && !stated.every && n % divisor != 0)
+    in.refuse(op, fmt::format("expected a number divisible by {}, found {}", divisor, n));
+  if (stated.kind == tp::Predicate::Kind::bounded &&
+      ((stated.low && n < *stated.low) || (stated.high && n > *stated.high)))
+    in.refuse(op, fmt::format("expected a number within its bounds, found {}", n));
+  return element;
+}
+
+}  // namespace
+
+std::vector<NamedRaiser> shape_raisers() {
+  return {{"assume", assume},   {"broadcast", broadcast}, {"cat", cat},         {"constant", constant_tile},
+          {"extract", extract}, {"permute", permute},     {"reshape", reshape}, {"select", select}};
+}
+
+}  // namespace deplo::rules::raising

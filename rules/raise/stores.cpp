@@ -1,0 +1,351 @@
+// From the element that a store writes back to the block, the trip and the place in the tile that write it.
+//
+// Along each dimension of the array a store writes at C q + e: e is the place in the tile, below C, and q is a number of
+// block and trips. With p for the coordinate there, e = p % C, and q = p / C. All that the value is made of follows, if
+// each q belongs to one block and trip, which is found out by asking all of them, or is plain where each q is the number
+// of one dimension of the grid or of one loop.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include "ir/tile_program/attribute.h"
+#include "rules/raise/evaluator.h"
+
+namespace deplo::rules::raising {
+namespace {
+
+constexpr std::int64_t most_blocks = 1 << 22;
+
+/// coefficient * variable, which is below its extent.
+struct Term {
+  std::string variable;
+  std::int64_t coefficient, extent;
+};
+
+class Store {
+ public:
+  Store(Evaluator& in, const tp::Operation& op, const std::vector<const tp::Operation*>& around)
+      : in_(in), op_(op), around_(around) {
+    value_ = op.operand(through_view(op) ? "tile" : "value");
+  }
+
+  Output run() {
+    if (op_.number("memory_ordering_semantics") != static_cast<std::int64_t>(tp::Ordering::weak))
+      in_.refuse(op_, "expected a weak access: others speak to other blocks");
+    enter_loops();
+    array_ = in_.accessed(op_);
+    cut();
+    check_once();
+    solve();
+    in_.forget();
+    Output output{array_, &op_, array().shape, identity_, -1};
+    check_places();
+    output.root = in_.value(value_, tile_at_);
+    for (std::size_t i = 0; i < around_.size(); ++i) in_.leave();
+    if (const std::string name = in_.elements.unexplained(output.root); !name.empty())
+      in_.refuse(op_, "its value depends on the block or the trip by more than the element that is written");
+    return output;
+  }
+
+ private:
+  const Array& array() const { return in_.arrays[static_cast<std::size_t>(array_)]; }
+
+  void enter_loops() {
+    for (std::size_t i = 0; i < around_.size(); ++i) {
+      const tp::Operation& loop = *around_[i];
+      const std::int64_t step = in_.number(loop, loop.operand("step"), "a step");
+      const ir::Expr lower = in_.elements.simplify(in_.scalar(loop.operand("lower")));
+      const bool deals = i == 0 && lower.kind() != ir::Expr::Kind::constant;
+      trips_.push_back(deals ? deal(loop, step) : in_.trips(loop));
+      if (trips_.back() == 0) in_.refuse(op_, "its loop has no trips");
+      const auto trip = [this, i] { return in_.unknown("l" + std::to_string(i), trips_[i]); };
+      std::map<tp::ValueId, ElementAt> arguments;
+      const auto& all = loop.regions[0].arguments;
+      const ir::Expr start = deals ? ir::Expr(0) : lower;
+      arguments[all[0]] = [this, trip, start, by = deals ? 1 : step](const Index&) -> Element {
+        return {in_.elements.simplify(trip() * by + start)};
+      };
+      for (std::size_t c = 1; c < all.size(); ++c)
+        arguments[all[c]] = [this, trip, &loop, c, deals](const Index& index) -> Element {
+          const tp::Type& type = in_.type(loop.regions[0].arguments[c]);
+          if (deals || (!type.pointer && !tp::is_integer(type.element)))
+            in_.refuse(op_, "it writes what its loop carries");
+          return in_.in_trip(loop, c - 1, trip(), index);
+        };
+      in_.enter(loop.regions[0], std::move(arguments));
+    }
+  }
+
+  /// A loop from the block's number on, by as many as there are blocks, deals numbers out to the blocks: each below the
+  /// upper bound comes once, in whichever block. How many there are.
+  std::int64_t deal(const tp::Operation& loop, std::int64_t step) {
+    const std::int64_t upper = in_.number(loop, loop.operand("upper"), "an upper bound");
+    const auto& grid = in_.launch.grid;
+    if (step <= 0) in_.refuse(loop, fmt::format("expected a step above 0, found {}", step));
+    if (upper > most_blocks || grid[0] * grid[1] * grid[2] > most_blocks)
+      in_.refuse(loop, fmt::format("expected at most {} blocks and trips", most_blocks));
+    std::vector<bool> dealt(static_cast<std::size_t>(std::max<std::int64_t>(upper, 0)));
+    for (std::int64_t block = 0; block < grid[0] * grid[1] * grid[2]; ++block) {
+      in_.solved = {{"bx", block % grid[0]}, {"by", block / grid[0] % grid[1]}, {"bz", block / grid[0] / grid[1]}};
+      in_.forget();
+      for (std::int64_t n = in_.number(loop, loop.operand("lower"), "a lower bound"); n < upper; n += step) {
+        if (n < 0 || dealt[static_cast<std::size_t>(n)])
+          in_.refuse(loop, fmt::format("expected blocks that share the trips, found trip {} in two of them", n));
+        dealt[static_cast<std::size_t>(n)] = true;
+      }
+    }
+    in_.solved.clear();
+    in_.forget();
+    if (!std::ranges::all_of(dealt, std::identity()))
+      in_.refuse(loop, "expected blocks that share the trips, found one that no block takes");
+    blocks_share_trips_ = true;
+    return upper;
+  }
+
+  /// The place in the tile, as variables.
+  Index tile_variables() {
+    Index index;
+    const tp::Extents& shape = in_.type(value_).shape;
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      const std::string name = "e" + std::to_string(d);
+      index.push_back(shape[d] == 1 ? ir::Expr(0) : ir::var(name));
+      if (shape[d] > 1) in_.elements.declare(name, ir::Interval{0, shape[d] - 1});
+    }
+    return index;
+  }
+
+  /// Where the tile's elements lie along each dimension: C, q, and the parts of e.
+  void cut() {
+    const Place place = in_.place(op_, tile_variables());
+    if (place.mask >= 0) in_.refuse(op_, "its mask depends on data: elements keep what they were");
+    std::vector<std::string> names;
+    for (const ir::Expr& e : place.at) ir::collect_variables(e, names);
+    if (std::ranges::any_of(names, [](const std::string& name) { return name[0] == 't'; }))
+      in_.refuse(op_, "it writes where data says; a Write of Loop IR names axes only");
+    for (std::size_t d = 0; d < array().shape.size(); ++d) {
+      const tp::Extents& shape = in_.type(value_).shape;
+      std::vector<Term> parts;
+      ir::Expr rest = place.at[d];
+      ir::Substitution no_tile;
+      for (std::size_t e = 0; e < shape.size(); ++e) {
+        const std::string name = "e" + std::to_string(e);
+        if (!ir::depends_on(rest, name)) continue;
+        const auto c = ir::coefficient(rest, name);
+        if (!c || *c <= 0)
+          in_.refuse(op_, fmt::format("expected elements in order along dimension {} of {}, found {}", d, array().name,
+                                      ir::print(place.at[d])));
+        parts.push_back({name, *c, shape[e]});
+        no_tile.emplace_back(name, 0);
+      }
+      rest = in_.elements.simplify(ir::substitute(rest, no_tile));
+      std::ranges::sort(parts, {}, &Term::coefficient);
+      std::int64_t size = 1;
+      for (const Term& part : parts) {
+        if (part.coefficient != size) in_.refuse(op_, "expected tiles without gaps and overlaps");
+        size *= part.extent;
+      }
+      sizes_.push_back(size);
+      parts_.push_back(std::move(parts));
+      const ir::Expr block = in_.elements.simplify(rest / size);
+      if (!in_.elements.simplify(rest - block * size).is_constant(0) && ir::known_divisor(rest) % size != 0)
+        in_.refuse(op_, fmt::format("expected tiles that begin at multiples of {}, found {}", size, ir::print(rest)));
+      blocks_.push_back(block);
+      check_end(place, d);
+    }
+  }
+
+  /// What lies beyond the array is not written.
+  void check_end(const Place& place, std::size_t d) {
+    const std::int64_t extent = array().shape[d];
+    const ir::Expr within = in_.elements.simplify(ir::less(place.at[d], extent));
+    std::vector<ir::Expr> conditions = {place.condition};
+    while (!conditions.empty()) {
+      const ir::Expr e = conditions.back();
+      conditions.pop_back();
+      if (within.is_constant(1) || e == within) return;
+      if (e.kind() == ir::Expr::Kind::binary && e.op() == ir::ExprOp::land) {
+        conditions.push_back(e.lhs());
+        conditions.push_back(e.rhs());
+      }
+    }
+    if (extent % sizes_[d] == 0) return;  // a tile that lies in it ends in it; another is an error of the program's
+    in_.refuse(op_, fmt::format("expected a mask that ends dimension {} of {} at {}", d, array().name, extent));
+  }
+
+  std::int64_t tiles(std::size_t d) const { return (array().shape[d] + sizes_[d] - 1) / sizes_[d]; }
+
+  /// Each dimension of the grid, and each loop, that has more than one number, alone along one dimension?
+  bool is_plain() {
+    std::vector<std::pair<std::string, std::int64_t>> open;
+    for (std::size_t d = 0; d < 3 && !blocks_share_trips_; ++d)
+      if (in_.launch.grid.at(d) > 1) open.emplace_back(in_.block(d).name(), in_.launch.grid.at(d));
+    for (std::size_t i = 0; i < trips_.size(); ++i)
+      if (trips_[i] > 1) open.emplace_back("l" + std::to_string(i), trips_[i]);
+    for (std::size_t d = 0; d < blocks_.size(); ++d) {
+      if (tiles(d) == 1 && blocks_[d].is_constant(0)) continue;
+      if (blocks_[d].kind() != ir::Expr::Kind::variable) return false;
+      const auto found = std::ranges::find(open, std::pair(blocks_[d].name(), tiles(d)));
+      if (found == open.end()) return false;
+      open.erase(found);
+    }
+    return open.empty();
+  }
+
+  /// Asks every block and trip which tile it writes.
+  void check_once() {
+    if (is_plain()) return;
+    std::vector<std::pair<std::string, std::int64_t>> unknowns;
+    static const std::array<std::string, 3> names = {"bx", "by", "bz"};
+    std::int64_t all = 1, wanted = 1;
+    for (std::size_t d = 0; d < 3 && !blocks_share_trips_; ++d)
+      unknowns.emplace_back(names.at(d), in_.launch.grid.at(d));
+    for (std::size_t i = 0; i < trips_.size(); ++i) unknowns.emplace_back("l" + std::to_string(i), trips_[i]);
+    for (const auto& [name, extent] : unknowns) all *= extent;
+    for (std::size_t d = 0; d < blocks_.size(); ++d) wanted *= tiles(d);
+    if (all > most_blocks)
+      in_.refuse(op_, fmt::format("expected at most {} blocks and trips, found {}", most_blocks, all));
+    std::set<std::vector<std::int64_t>> written;
+    for (std::int64_t number = 0; number < all; ++number) {
+      in_.solved.clear();
+      std::int64_t rest = number;
+      for (const auto& [name, extent] : unknowns) {
+        in_.solved.emplace_back(name, rest % extent);
+        rest /= extent;
+      }
+      if (const auto tile = tile_of_solved(); tile && !written.insert(*tile).second)
+        in_.refuse(op_,
+                   fmt::format("expected each element of {} to be written once, found a tile that two blocks write",
+                               array().name));
+    }
+    in_.solved.clear();
+    in_.forget();
+    if (static_cast<std::int64_t>(written.size()) != wanted)
+      in_.refuse(op_, fmt::format("expected all {} tiles of {} to be written, found {}", wanted, array().name,
+                                  written.size()));
+  }
+
+  /// Which tile the block writes that `solved` names; nullopt of one outside.
+  std::optional<std::vector<std::int64_t>> tile_of_solved() {
+    in_.forget();
+    const Place place = in_.place(op_, Index(in_.type(value_).shape.size(), 0));
+    std::vector<std::int64_t> tile;
+    for (std::size_t d = 0; d < place.at.size(); ++d) {
+      const ir::Expr at = in_.elements.simplify(place.at[d]);
+      if (at.kind() != ir::Expr::Kind::constant)
+        in_.refuse(op_, fmt::format("expected an index that block and trip decide, found {}", ir::print(at)));
+      if (at.value() >= array().shape[d] || at.value() < 0) {
+        if (through_view(op_) || !in_.elements.simplify(place.condition).is_constant(0))
+          in_.refuse(op_, fmt::format("expected a tile within dimension {} of {}, of {}, found one at {}", d,
+                                      array().name, array().shape[d], at.value()));
+        return std::nullopt;
+      }
+      tile.push_back(at.value() / sizes_[d]);
+    }
+    return tile;
+  }
+
+  void solve() {
+    in_.elements.shape = array().shape;
+    for (std::size_t d = 0; d < array().shape.size(); ++d)
+      identity_.push_back(array().shape[d] == 1 ? ir::Expr(0) : ir::tensor::coordinate(d));
+    tile_at_ = tile_variables();
+    for (std::size_t d = 0; d < parts_.size(); ++d) {
+      std::int64_t step = 1;
+      for (const Term& part : parts_[d]) {
+        const ir::Expr at = in_.elements.simplify(identity_[d] / step);
+        for (ir::Expr& e : tile_at_) e = in_.elements.simplify(ir::substitute(e, {{part.variable, at % part.extent}}));
+        step *= part.extent;
+      }
+      solve(blocks_[d], in_.elements.simplify(identity_[d] / sizes_[d]));
+    }
+  }
+
+  /// block == wanted, for one of its unknowns.
+  void solve(ir::Expr block, const ir::Expr& wanted) {
+    block = in_.elements.simplify(ir::substitute(block, in_.solved));
+    std::vector<std::string> names;
+    ir::collect_variables(block, names);
+    std::erase_if(names, [](const std::string& name) { return !is_unknown(name); });
+    if (names.empty()) return;
+    if (split(block, names, wanted)) return;
+    for (auto name = names.rbegin(); name != names.rend(); ++name) {  // of scalars the last one computed
+      const auto c = ir::coefficient(block, *name);
+      if (c != 1 && c != -1) continue;
+      const ir::Expr others = ir::substitute(block, {{*name, 0}});
+      set(*name, in_.elements.simplify(c == 1 ? wanted - others : others - wanted));
+      return;
+    }
+    in_.refuse(op_,
+               fmt::format("expected the tile's number as a sum of numbers of the block, found {}", ir::print(block)));
+  }
+
+  /// 4 x + l, where l is below 4: l = wanted % 4, x = wanted / 4.
+  bool split(const ir::Expr& block, const std::vector<std::string>& names, const ir::Expr& wanted) {
+    std::vector<Term> terms;
+    ir::Substitution none;
+    for (const std::string& name : names) {
+      const auto c = ir::coefficient(block, name);
+      const auto range = in_.elements.bounds(ir::var(name));
+      if (!c || !range || range->low != 0) return false;
+      terms.push_back({name, *c, range->high + 1});
+      none.emplace_back(name, 0);
+    }
+    if (!in_.elements.simplify(ir::substitute(block, none)).is_constant(0)) return false;
+    std::ranges::sort(terms, {}, &Term::coefficient);
+    std::int64_t step = 1;
+    for (const Term& term : terms) {
+      if (term.coefficient != step) return false;
+      step *= term.extent;
+    }
+    for (const Term& term : terms) {
+      const ir::Expr at = wanted / term.coefficient;
+      set(term.variable, in_.elements.simplify(&term == &terms.back() ? at : at % term.extent));
+    }
+    return true;
+  }
+
+  void set(const std::string& name, const ir::Expr& e) {
+    for (auto& [other, known] : in_.solved) known = in_.elements.simplify(ir::substitute(known, {{name, e}}));
+    in_.solved.emplace_back(name, e);
+  }
+
+  static bool is_unknown(const std::string& name) {
+    return name == "bx" || name == "by" || name == "bz" || (name.size() > 1 && (name[0] == 's' || name[0] == 'l'));
+  }
+
+  /// Each element must lie at its coordinates now, and be written.
+  void check_places() {
+    const Place place = in_.place(op_, tile_at_);
+    for (std::size_t d = 0; d < identity_.size(); ++d)
+      if (!(in_.elements.simplify(place.at[d]) == identity_[d]))
+        in_.refuse(op_, fmt::format("expected an index that names its block, found {}", ir::print(place.at[d])));
+    const ir::Expr condition = in_.elements.simplify(place.condition);
+    if (!condition.is_constant(1))
+      in_.refuse(op_, fmt::format("expected all elements of {} to be written, found a mask {}", array().name,
+                                  ir::print(condition)));
+  }
+
+  Evaluator& in_;
+  const tp::Operation& op_;
+  const std::vector<const tp::Operation*>& around_;
+  tp::ValueId value_ = 0;
+  int array_ = -1;
+  bool blocks_share_trips_ = false;  // what a block does depends on the number of its trip only
+  std::vector<std::int64_t> trips_, sizes_;
+  std::vector<std::vector<Term>> parts_;
+  std::vector<ir::Expr> blocks_;
+  Index identity_, tile_at_;
+};
+
+}  // namespace
+
+Output raise_store(Evaluator& in, const tp::Operation& store, const std::vector<const tp::Operation*>& around) {
+  in.solved.clear();
+  in.forget();
+  in.elements.shape.clear();
+  return Store(in, store, around).run();
+}
+
+}  // namespace deplo::rules::raising

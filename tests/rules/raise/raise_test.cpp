@@ -1,0 +1,486 @@
+// Tile programs raised to Loop IR, against the tile programs themselves: both on an interpreter.
+#include "rules/raise/raise.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "ir/canonical/canonical.h"
+#include "ir/interpret/interpret.h"
+#include "ir/tile_program/launches.h"
+#include "rules/lower.h"
+#include "rules/programs.h"
+
+namespace deplo::rules {
+namespace {
+
+namespace tp = ir::tile_program;
+using Grid = std::array<std::int64_t, 3>;
+
+std::int64_t tiles(std::int64_t extent, std::int64_t tile) { return (extent + tile - 1) / tile; }
+/// Rows lie apart by a multiple of 8, as the shared programs assume.
+std::int64_t pitch(std::int64_t columns) { return tiles(columns, 8) * 8; }
+
+/// One launch, for both.
+class Launch {
+ public:
+  /// Pointer, extents and strides.
+  Launch& array(const std::string& name, tp::Element element, const ir::Shape& shape, std::int64_t rows_apart = 0) {
+    launcher.add(name, element, shape, rows_apart);
+    raised.arguments.emplace_back(tile_array(name, shape, rows_apart));
+    for (const std::int64_t extent : shape) raised.arguments.emplace_back(extent);
+    for (const std::int64_t stride : tile_array(name, shape, rows_apart).strides) raised.arguments.emplace_back(stride);
+    return *this;
+  }
+  Launch& pointer(const std::string& name, tp::Element element, const ir::Shape& shape) {
+    launcher.add_pointer(name, element, ir::element_count(shape));
+    raised.arguments.emplace_back(tile_array(name, shape, 0));
+    return *this;
+  }
+  template <class Number>
+  Launch& scalar(Number number) {
+    launcher.scalar(number);
+    raised.arguments.emplace_back(number);
+    return *this;
+  }
+  Launch& grid(Grid extents) {
+    raised.grid = extents;
+    return *this;
+  }
+  ir::Module raise(const tp::Program& program) const { return rules::raise(program, raised); }
+
+  /// Runs both; the greatest difference of any element, relative to the greatest of its array.
+  double difference(const tp::Program& program) {
+    const ir::Module module = raise(program);
+    ir::Memory values;
+    for (const tp::Array& array : launcher.arrays)
+      for (std::int64_t i = 0; i < array.elements(); ++i) values[array.name].push_back(array.number(i));
+    for (const std::string& output : module.outputs) values[output] = {};
+    for (const ir::Program& kernel : module.kernels) run(kernel, values);
+    launcher.run(program, raised.grid);
+    double most = 0;
+    for (const std::string& output : module.outputs) most = std::max(most, compare(module, output, values[output]));
+    return most;
+  }
+
+  tp::Launcher launcher;
+  TileLaunch raised;
+
+ private:
+  static TileArray tile_array(const std::string& name, const ir::Shape& shape, std::int64_t rows_apart) {
+    TileArray array{name, shape, ir::row_major_strides(shape)};
+    for (std::size_t d = 0; d + 1 < shape.size() && rows_apart != 0; ++d)
+      array.strides[d] = array.strides[d] / shape.back() * rows_apart;
+    return array;
+  }
+
+  static void run(const ir::Program& kernel, ir::Memory& values) {
+    ir::Memory memory;
+    for (const ir::Buffer& buffer : kernel.buffers) {
+      memory[buffer.name] = values[buffer.name];
+      memory[buffer.name].resize(static_cast<std::size_t>(ir::span(buffer)), std::numeric_limits<double>::quiet_NaN());
+    }
+    ir::interpret(kernel, memory);
+    for (const ir::Buffer& buffer : kernel.buffers)
+      if (buffer.role == ir::Role::output) values[buffer.name] = memory[buffer.name];
+  }
+
+  double compare(const ir::Module& module, const std::string& output, const std::vector<double>& found) const {
+    const auto named = [&](const std::string& name) {
+      return std::ranges::find(launcher.arrays, name, &tp::Array::name);
+    };
+    auto array = named(output);
+    if (array == launcher.arrays.end()) array = named(output.substr(0, output.size() - 4));  // Y_out
+    const ir::Buffer* buffer = nullptr;
+    for (const ir::Program& kernel : module.kernels)
+      if (kernel.find(output) != nullptr && buffer == nullptr) buffer = kernel.find(output);
+    double most = 0, greatest = 1e-30;
+    std::vector<std::int64_t> index(buffer->shape.size());
+    for (std::int64_t number = 0; number < ir::element_count(*buffer); ++number) {
+      std::int64_t rest = number, at = 0;
+      for (std::size_t d = buffer->shape.size(); d > 0; --d) {
+        at += rest % buffer->shape[d - 1] * buffer->strides[d - 1];
+        rest /= buffer->shape[d - 1];
+      }
+      const double expected = array->number(at), difference = std::fabs(expected - found[static_cast<std::size_t>(at)]);
+      most = std::isnan(difference) ? HUGE_VAL : std::max(most, difference);
+      greatest = std::max(greatest, std::fabs(expected));
+    }
+    return most / greatest;
+  }
+};
+
+tp::Program example(const std::string& name) {
+  return tp::read_file_program(std::filesystem::path(DEPLO_SOURCE_DIR) / "experiments" / "tile" / (name + ".tile"));
+}
+
+std::string message(const tp::Program& program, const Launch& launch) {
+  try {
+    (void)launch.raise(program);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// What 16 bits, and sums of f32 in another order, may differ by.
+constexpr double of_f32 = 1e-6, of_f16 = 1e-3;
+
+class RaiseShared : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (tp::shared_programs().empty()) GTEST_SKIP() << "no ../shared/tile_programs";
+  }
+  static tp::Program load(const std::string& name) {
+    return tp::read_file_program(tp::shared_programs() / (name + ".tileirbc"));
+  }
+};
+
+TEST_F(RaiseShared, VecAdd1d) {
+  for (const char* name : {"00_vec_add_kernel_1d", "02_vec_add_kernel_1d_gather"})
+    for (const std::int64_t n : {1024, 3000, 7}) {
+      Launch launch;
+      for (const char* array : {"a", "b", "c"}) launch.array(array, tp::Element::f32, {n});
+      launch.grid({tiles(n, 1024), 1, 1});
+      const tp::Program program = load(name);
+      EXPECT_EQ(ir::print(launch.raise(program).kernels.at(0)), ir::print(ir::parse(R"(
+=== loop: c ===
+symbols N
+input a: f32[N]
+input b: f32[N]
+output c: f32[N]
+for a0 in 0..N: # free
+  in0 = load a[a0]
+  in1 = load b[a0]
+  v0 = add(in0, in1)
+  c[a0] = v0
+)",
+                                                                                    {{"N", n}})));
+      EXPECT_LE(launch.difference(program), of_f32) << name << " " << n;
+    }
+}
+
+TEST_F(RaiseShared, VecAdd2d) {
+  for (const char* name : {"01_vec_add_kernel_2d", "03_vec_add_kernel_2d_gather"})
+    for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{32, 64}, {64, 128}, {37, 101}}) {
+      Launch launch;
+      for (const char* array : {"a", "b", "c"}) launch.array(array, tp::Element::f32, {m, n}, pitch(n));
+      launch.grid({tiles(m, 32), tiles(n, 64), 1});
+      EXPECT_LE(launch.difference(load(name)), of_f32) << name << " " << m;
+    }
+}
+
+TEST_F(RaiseShared, Matmul) {
+  for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{128, 256, 64}, {256, 256, 128}, {70, 300, 90}}) {
+    Launch launch;
+    launch.array("A", tp::Element::f16, {m, k}, pitch(k)).array("B", tp::Element::f16, {k, n}, pitch(n));
+    launch.array("C", tp::Element::f16, {m, n}, pitch(n)).grid({tiles(m, 128) * tiles(n, 256), 1, 1});
+    EXPECT_LE(launch.difference(load("05_matmul_kernel")), of_f16) << m;
+  }
+}
+
+TEST_F(RaiseShared, LayerNorm) {
+  for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{4, 1024}, {3, 2048}, {5, 1500}}) {
+    Launch launch;
+    launch.array("X", tp::Element::f16, {m, n}, pitch(n)).array("W", tp::Element::f16, {n});
+    launch.array("B", tp::Element::f16, {n}).array("Y", tp::Element::f16, {m, n}, pitch(n));
+    launch.array("Mean", tp::Element::f32, {m}).array("Rstd", tp::Element::f32, {m}).scalar(1e-5).grid({m, 1, 1});
+    EXPECT_LE(launch.difference(load("08_layer_norm_fwd")), of_f16) << m;
+  }
+}
+
+// --- The specification's programs, and ours -------------------------------------------------------------------------------
+
+tp::Program own(const std::string& name) {
+  return tp::read_file_program(std::filesystem::path(DEPLO_SOURCE_DIR) / "tests/data/tile_programs" /
+                               (name + ".tileirbc"));
+}
+
+std::string exact_key(const ir::Program& loop) { return ir::structural_keys(loop).exact; }
+
+/// deplo's own kernel of these sizes.
+ir::Program matmul(std::int64_t m, std::int64_t n, std::int64_t k, ir::DType dtype) {
+  ir::Program loop = ir::parse(kernel("matmul").text, {{"M", m}, {"N", n}, {"K", k}}, "matmul");
+  for (ir::Buffer& buffer : loop.buffers) buffer.dtype = dtype;
+  return loop;
+}
+
+TEST(RaiseExamples, VectorAdd) {
+  Launch launch;
+  for (const char* array : {"a", "b", "c"}) launch.pointer(array, tp::Element::f32, {128});
+  EXPECT_LE(launch.difference(example("vector_add")), of_f32);
+}
+
+TEST(RaiseExamples, SaxpyReadsWhatItWrites) {
+  for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{128, 256}, {256, 512}, {200, 250}}) {
+    Launch launch;
+    launch.pointer("X", tp::Element::f32, {m, n}).pointer("Y", tp::Element::f32, {m, n});
+    launch.scalar(1.5).scalar(m).scalar(n).grid({tiles(m, 128), tiles(n, 256), 1});
+    const tp::Program program = example("saxpy");
+    EXPECT_EQ(launch.raise(program).outputs, std::vector<std::string>{"Y_out"});
+    EXPECT_LE(launch.difference(program), of_f32);
+  }
+}
+
+TEST(RaiseExamples, GemmOfABlock) {
+  Launch launch;
+  for (const char* array : {"A", "B", "C"}) launch.pointer(array, tp::Element::f32, {64, 64});
+  const tp::Program program = example("gemm_block");
+  EXPECT_EQ(exact_key(launch.raise(program).kernels.at(0)), exact_key(matmul(64, 64, 64, ir::DType::f32)));
+  EXPECT_LE(launch.difference(program), of_f32);
+}
+
+TEST(RaiseExamples, GemmSquareIsOurMatmul) {
+  Launch launch;
+  for (const char* array : {"A", "B", "C"})  // too large to run
+    launch.raised.arguments.emplace_back(TileArray{array, {4096, 4096}, {4096, 1}});
+  const ir::Module module = launch.grid({64, 64, 1}).raise(example("gemm_square_4096"));
+  EXPECT_EQ(exact_key(module.kernels.at(0)), exact_key(matmul(4096, 4096, 4096, ir::DType::f32)));
+}
+
+TEST(RaiseExamples, GemmOfViews) {
+  for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{128, 128, 64}, {256, 128, 128}, {136, 264, 72}}) {
+    Launch launch;
+    launch.pointer("A", tp::Element::f16, {k, m}).pointer("B", tp::Element::f16, {n, k});
+    launch.pointer("C", tp::Element::f32, {m, n}).scalar(m).scalar(n).scalar(k).scalar(m).scalar(k).scalar(n);
+    launch.grid({tiles(m, 128), tiles(n, 128), 1});
+    EXPECT_LE(launch.difference(example("gemm_views")), of_f32) << m;
+  }
+}
+
+TEST(RaiseExamples, Softmax) {
+  for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{4, 64}, {3, 8}, {5, 50}}) {
+    Launch launch;
+    launch.array("x", tp::Element::f32, {m, n}, pitch(n)).array("y", tp::Element::f32, {m, n}, pitch(n));
+    const tp::Program program = own("softmax");
+    const ir::Module module = launch.grid({m, 1, 1}).raise(program);
+    // The padding of -inf ends both sweeps of a row.
+    EXPECT_EQ(ir::print(module.kernels.at(0)).find("select"), std::string::npos);
+    EXPECT_LE(launch.difference(program), of_f32) << n;
+  }
+}
+
+TEST(RaiseExamples, Transpose) {
+  for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{16, 16}, {48, 32}, {50, 21}}) {
+    Launch launch;
+    launch.array("x", tp::Element::f32, {m, n}, pitch(n)).array("y", tp::Element::f32, {n, m}, pitch(m));
+    EXPECT_LE(launch.grid({tiles(m, 16), tiles(n, 16), 1}).difference(own("transpose")), 0) << m;
+  }
+}
+
+TEST(RaiseExamples, Gather) {  // half of the numbers are those of rows
+  for (const std::int64_t n : {16, 40, 21}) {
+    Launch launch;
+    launch.pointer("x", tp::Element::f16, {25, 16}).pointer("id", tp::Element::i32, {n});
+    launch.pointer("y", tp::Element::f32, {n, 16}).scalar(std::int64_t{25}).scalar(n).grid({tiles(n, 8), 1, 1});
+    const tp::Program program =
+        tp::read_file_program(std::filesystem::path(DEPLO_SOURCE_DIR) / "tests/data/tile_programs/gather_rows.tile");
+    EXPECT_LE(launch.difference(program), 0) << n;
+  }
+}
+
+// Blocks that take tile after tile, in an order of their own.
+TEST(RaiseExamples, PersistentBlocks) {
+  const tp::Program program = tp::read_program(R"(
+entry @persistent(%a: tile<ptr<f32>>, %b: tile<ptr<f32>>, %c: tile<ptr<f32>>, %m: tile<i32>, %n: tile<i32>, %k: tile<i32>) {
+  %at = make_tensor_view %a, shape = [%m, %k], strides = [%k, 1] : tile<i32> -> tensor_view<?x?xf32, strides=[?,1]>
+  %bt = make_tensor_view %b, shape = [%k, %n], strides = [%n, 1] : tile<i32> -> tensor_view<?x?xf32, strides=[?,1]>
+  %ct = make_tensor_view %c, shape = [%m, %n], strides = [%n, 1] : tile<i32> -> tensor_view<?x?xf32, strides=[?,1]>
+  %av = make_partition_view %at : partition_view<tile=(8x16), padding_value = zero, tensor_view<?x?xf32, strides=[?,1]>>
+  %bv = make_partition_view %bt : partition_view<tile=(16x4), padding_value = zero, tensor_view<?x?xf32, strides=[?,1]>>
+  %cv = make_partition_view %ct : partition_view<tile=(8x4), tensor_view<?x?xf32, strides=[?,1]>>
+  %bx, %by, %bz = get_tile_block_id : tile<i32>
+  %gx, %gy, %gz = get_num_tile_blocks : tile<i32>
+  %mt, %nt = get_index_space_shape %cv : partition_view<tile=(8x4), tensor_view<?x?xf32, strides=[?,1]>> -> tile<i32>
+  %at0, %kt = get_index_space_shape %av : partition_view<tile=(8x16), padding_value = zero, tensor_view<?x?xf32, strides=[?,1]>> -> tile<i32>
+  %all = muli %mt, %nt : tile<i32>
+  %zero = constant <i32: 0> : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  %none = constant <f32: 0.0> : tile<8x4xf32>
+  for %t in (%bx to %all, step %gx) : tile<i32> {
+    %i = remi %t, %mt signed : tile<i32>
+    %j = divi %t, %mt signed : tile<i32>
+    %sum = for %x in (%zero to %kt, step %one) : tile<i32> iter_values(%s = %none) -> (tile<8x4xf32>) {
+      %p, %t1 = load_view_tko weak %av[%i, %x] : partition_view<tile=(8x16), padding_value = zero, tensor_view<?x?xf32, strides=[?,1]>>, tile<i32> -> tile<8x16xf32>, token
+      %q, %t2 = load_view_tko weak %bv[%x, %j] : partition_view<tile=(16x4), padding_value = zero, tensor_view<?x?xf32, strides=[?,1]>>, tile<i32> -> tile<16x4xf32>, token
+      %next = mmaf %p, %q, %s : tile<8x16xf32>, tile<16x4xf32>, tile<8x4xf32>
+      continue %next : tile<8x4xf32>
+    }
+    %w = store_view_tko weak %sum, %cv[%i, %j] : tile<8x4xf32>, partition_view<tile=(8x4), tensor_view<?x?xf32, strides=[?,1]>>, tile<i32> -> token
+    continue
+  }
+}
+)",
+                                               "persistent.tile");
+  for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{16, 16, 16}, {64, 4, 48}, {21, 30, 19}}) {
+    Launch launch;
+    launch.pointer("a", tp::Element::f32, {m, k}).pointer("b", tp::Element::f32, {k, n});
+    launch.pointer("c", tp::Element::f32, {m, n}).scalar(m).scalar(n).scalar(k).grid({3, 1, 1});
+    EXPECT_EQ(exact_key(launch.raise(program).kernels.at(0)), exact_key(matmul(m, n, k, ir::DType::f32)));
+    EXPECT_LE(launch.difference(program), of_f32) << m;
+  }
+}
+
+// --- What follows ------------------------------------------------------------------------------------------------------
+
+TEST_F(RaiseShared, MatmulIsOursAndTakesTensorCores) {
+  Launch launch;
+  launch.array("A", tp::Element::f16, {512, 256}).array("B", tp::Element::f16, {256, 512});
+  launch.array("C", tp::Element::f16, {512, 512}).grid({8, 1, 1});
+  const ir::Program loop = launch.raise(load("05_matmul_kernel")).kernels.at(0);
+  EXPECT_EQ(exact_key(loop), exact_key(matmul(512, 512, 256, ir::DType::f16)));
+  EXPECT_THAT(print(heuristic(loop, load_target("sm_90")).trail()), testing::HasSubstr("mma.atom=m"));
+}
+
+// What the heuristic makes of raised kernels means what they mean.
+TEST_F(RaiseShared, KernelsLower) {
+  Launch product, norm;
+  product.array("A", tp::Element::f16, {70, 90}, 96).array("B", tp::Element::f16, {90, 300}, 304);
+  product.array("C", tp::Element::f16, {70, 300}, 304).grid({2, 1, 1});
+  norm.array("X", tp::Element::f16, {5, 300}, 304).array("W", tp::Element::f16, {300});
+  norm.array("B", tp::Element::f16, {300}).array("Y", tp::Element::f16, {5, 300}, 304);
+  norm.array("Mean", tp::Element::f32, {5}).array("Rstd", tp::Element::f32, {5}).scalar(1e-5).grid({5, 1, 1});
+  std::vector<ir::Program> kernels = product.raise(load("05_matmul_kernel")).kernels;
+  for (ir::Program& kernel : norm.raise(load("08_layer_norm_fwd")).kernels) kernels.push_back(std::move(kernel));
+  ASSERT_EQ(kernels.size(), 4U);
+  for (const ir::Program& kernel : kernels)
+    for (const char* name : {"opencl-cpu", "sm_90"}) {
+      const Target target = load_target(name);
+      const ir::Program lowered = materialize(heuristic(kernel, target).program(), target);
+      EXPECT_EQ(finding(kernel, lowered, 1), "") << kernel.name << " for " << name;
+    }
+}
+
+// A later kernel loads what an earlier one has written.
+TEST_F(RaiseShared, LayerNormSharesItsStatistics) {
+  Launch launch;
+  launch.array("X", tp::Element::f16, {4, 1500}, 1504).array("W", tp::Element::f16, {1500});
+  launch.array("B", tp::Element::f16, {1500}).array("Y", tp::Element::f16, {4, 1500}, 1504);
+  launch.array("Mean", tp::Element::f32, {4}).array("Rstd", tp::Element::f32, {4}).scalar(1e-5).grid({4, 1, 1});
+  const ir::Module module = launch.raise(load("08_layer_norm_fwd"));
+  EXPECT_EQ(module.outputs, (std::vector<std::string>{"Mean", "Rstd", "Y"}));
+  EXPECT_EQ(ir::print(module.kernels.at(2)), R"(=== loop: Y ===
+input X: f16[4, 1500] strides=(1504, 1)
+input Mean: f32[4]
+input Rstd: f32[4]
+input W: f16[1500]
+input B: f16[1500]
+output Y: f16[4, 1500] strides=(1504, 1)
+for a0 in 0..4: # free
+  for a1 in 0..1500: # free
+    in0 = load X[a0, a1]
+    in1 = load Mean[a0]
+    in2 = load Rstd[a0]
+    in3 = load W[a1]
+    in4 = load B[a1]
+    v0 = subtract(in0, in1)
+    v1 = multiply(v0, in2)
+    v2 = multiply(v1, in3)
+    v3 = add(v2, in4)
+    Y[a0, a1] = v3
+)");
+}
+
+// --- Refusals ----------------------------------------------------------------------------------------------------------
+
+TEST(RaiseRefusals, NamePlaceAndReason) {
+  const auto refusal = [](const tp::Program& program, const Launch& launch) { return message(program, launch); };
+  EXPECT_THAT(refusal(example("hello"), Launch()),
+              testing::HasSubstr("cannot raise print_tko: a kernel of Loop IR is a"));
+  Launch counts;
+  counts.array("x", tp::Element::i32, {50}).array("counts", tp::Element::i32, {50}).grid({4, 1, 1});
+  EXPECT_THAT(refusal(own("histogram"), counts),
+              testing::HasSubstr("cannot raise atomic_rmw_tko: blocks speak to each other by it"));
+  Launch sums;
+  sums.array("x", tp::Element::f32, {5, 32}).array("y", tp::Element::f32, {5, 32}).grid({5, 1, 1});
+  EXPECT_THAT(refusal(own("running_sum"), sums), testing::HasSubstr("cannot raise scan: Loop IR has no word for it"));
+}
+
+TEST(RaiseRefusals, Launches) {
+  const auto saxpy = [](std::int64_t rows, Grid grid) {
+    Launch launch;
+    launch.pointer("X", tp::Element::f32, {256, 256}).pointer("Y", tp::Element::f32, {256, 256});
+    launch.scalar(1.5).scalar(rows).scalar(std::int64_t{256}).grid(grid);
+    return message(example("saxpy"), launch);
+  };
+  EXPECT_EQ(saxpy(256, {2, 1, 1}), "");
+  EXPECT_THAT(saxpy(256, {1, 1, 1}),
+              testing::HasSubstr("cannot raise store_view_tko: expected all 2 tiles of Y to be written, found 1"));
+  EXPECT_THAT(saxpy(256, {3, 1, 1}),
+              testing::HasSubstr("expected a tile within dimension 0 of Y, of 256, found one at 256"));
+  EXPECT_THAT(saxpy(256, {2, 1, 2}),
+              testing::HasSubstr("expected each element of Y to be written once, found a tile that two blocks write"));
+  EXPECT_THAT(saxpy(512, {4, 1, 1}),
+              testing::HasSubstr("cannot raise make_tensor_view: expected a view within the 65536 elements of Y"));
+  EXPECT_THAT(saxpy(256, {0, 1, 1}), testing::HasSubstr("expected a grid of at least 1, found 0"));
+  Launch few;
+  few.pointer("X", tp::Element::f32, {256, 256});
+  EXPECT_THAT(message(example("saxpy"), few), testing::HasSubstr("expected 5 arguments of saxpy_memref, found 1"));
+}
+
+TEST(RaiseRefusals, Arrays) {
+  const auto add = [](const std::string& third, std::int64_t a) {
+    Launch launch;
+    launch.pointer("a", tp::Element::f32, {a}).pointer("b", tp::Element::f32, {128});
+    return message(example("vector_add"), launch.pointer(third, tp::Element::f32, {128}));
+  };
+  EXPECT_EQ(add("c", 128), "");
+  EXPECT_THAT(add("b", 128), testing::HasSubstr("expected an array with a name of its own for parameter 3 of vector_"));
+  EXPECT_THAT(add("c", 100),
+              testing::HasSubstr("load_ptr_tko: expected elements within dimension 0 of a, of 100, found 0 to 127"));
+}
+
+/// A program whose body is `text`, of blocks that have 64 elements of x and y each.
+std::string message_of_body(const std::string& text, Grid grid = {2, 1, 1}) {
+  const tp::Program program = tp::read_program(
+      "entry @f(%x: tile<ptr<f32>>, %y: tile<ptr<f32>>) {\n"
+      "  %xt = make_tensor_view %x, shape = [128], strides = [1] : tensor_view<128xf32, strides=[1]>\n"
+      "  %yt = make_tensor_view %y, shape = [128], strides = [1] : tensor_view<128xf32, strides=[1]>\n"
+      "  %xv = make_partition_view %xt : partition_view<tile=(64), tensor_view<128xf32, strides=[1]>>\n"
+      "  %yv = make_partition_view %yt : partition_view<tile=(64), tensor_view<128xf32, strides=[1]>>\n"
+      "  %bx, %by, %bz = get_tile_block_id : tile<i32>\n"
+      "  %zero = constant <i32: 0> : tile<i32>\n" +
+          text + "}\n",
+      "f.tile");
+  Launch launch;
+  launch.pointer("x", tp::Element::f32, {128}).pointer("y", tp::Element::f32, {128}).grid(grid);
+  return message(program, launch);
+}
+const std::string load_x =
+    "load_view_tko weak %xv[%bx] : partition_view<tile=(64), tensor_view<128xf32, strides=[1]>>, "
+    "tile<i32> -> tile<64xf32>, token\n";
+const std::string to_y =
+    " : tile<64xf32>, partition_view<tile=(64), tensor_view<128xf32, strides=[1]>>, tile<i32> -> token\n";
+
+TEST(RaiseRefusals, Stores) {
+  EXPECT_EQ(message_of_body("%a, %t = " + load_x + "%s = store_view_tko weak %a, %yv[%bx]" + to_y), "");
+  EXPECT_THAT(message_of_body("%a, %t = " + load_x + "%s = store_view_tko weak %a, %yv[%zero]" + to_y),
+              testing::HasSubstr("expected each element of y to be written once, found a tile that two blocks write"));
+  EXPECT_THAT(message_of_body("%a, %t = " + load_x + "%s = store_view_tko release device %a, %yv[%bx]" + to_y),
+              testing::HasSubstr("cannot raise store_view_tko: expected a weak access: others speak to other blocks"));
+  EXPECT_THAT(message_of_body("%a, %t = " + load_x + "%s = store_view_tko weak %a, %yv[%bx]" + to_y +
+                              "%r = store_view_tko weak %a, %yv[%bx]" + to_y),
+              testing::HasSubstr("y is written by two stores"));
+  EXPECT_THAT(message_of_body("%one = constant <i32: 1> : tile<i32>\n%o = subi %one, %bx : tile<i32>\n%a, %t = " +
+                              load_x + "%s = store_view_tko weak %a, %xv[%o]" + to_y),
+              testing::HasSubstr("another block may read what it writes to x"));
+  EXPECT_THAT(
+      message_of_body("%f = itof %bx signed : tile<i32> -> tile<f32>\n%g = reshape %f : tile<f32> -> tile<1xf32>\n"
+                      "%a = broadcast %g : tile<1xf32> -> tile<64xf32>\n"
+                      "%s = store_view_tko weak %a, %yv[%bx]" +
+                      to_y),
+      "");
+  EXPECT_THAT(message_of_body("%c = cmpi less_than %bx, %zero, signed : tile<i32> -> tile<i1>\nif %c {\n return\n}\n" +
+                              std::string("%a, %t = ") + load_x + "%s = store_view_tko weak %a, %yv[%bx]" + to_y),
+              testing::HasSubstr("cannot raise if: a branch ends the block or its trip by return"));
+}
+
+}  // namespace
+}  // namespace deplo::rules
