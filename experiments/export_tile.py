@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""Writes a kernel of cuTile Python as bytecode, which `deplo compile --tile` and `deplo run --tile` read. Needs no GPU.
+"""Writes a kernel of cuTile Python as bytecode, which `deplo compile --tile` and
+`deplo run --tile` read. Needs no GPU.
 
     pip install cuda-tile
     export_tile.py experiments/tile/kernels.py softmax softmax.tileirbc 'f32[_,_]' 'f32[_,_]' =256
     export_tile.py --version 13.1 experiments/tile/kernels.py scale scale.tileirbc 'f16[_]' 'f16[_]' f32 =128
 
-Behind the file, the kernel and the output stands what each parameter is: an array with a `_` for each dimension, the type
-of a number, or a constant behind `=`, which is compiled into the kernel. The last stride of an array is 1, the others are
-divisible by 8, its address by 16, and no two arrays overlap; extents and strides are 32-bit integers. The entry's arguments
-are then, for each array, its address, its extents and its strides.
+Behind the file, the kernel and the output stands each parameter: an array with a `_` for each
+dimension, the type of a number, or a constant behind `=`, which is compiled into the kernel. The
+last stride of an array is 1, the others are divisible by 8, its address by 16, and no two arrays
+overlap; extents and strides are 32-bit integers. The entry's arguments are then, for each array,
+its address, its extents and its strides.
 """
 import argparse
 import ast

@@ -26,7 +26,7 @@ struct TuneFlags {
   std::string config, store = engine::default_store(), warm_start;
   std::optional<std::string> search, device, target, shard, dtype;
   std::optional<std::int64_t> seed, trials, patience;
-  std::size_t analytic_prior = 0;
+  std::size_t analytic_prior = 0, winners = engine::default_winners;
   std::optional<double> seconds;
   double tolerance = measure::default_tolerance;
   std::string inputs;
@@ -67,6 +67,7 @@ std::string apply(const TuneFlags& flags, engine::Experiment& experiment) {
   if (flags.tolerance != measure::default_tolerance) overrides += fmt::format(" --tolerance {}", flags.tolerance);
   if (!flags.inputs.empty()) overrides += " --inputs " + flags.inputs;
   if (flags.analytic_prior > 0) overrides += fmt::format(" --analytic-prior {}", flags.analytic_prior);
+  if (flags.winners != engine::default_winners) overrides += fmt::format(" --winners {}", flags.winners);
   return overrides;
 }
 
@@ -111,8 +112,8 @@ int run_tune(const TuneFlags& flags) {
     const engine::Summary summary = board.read();
     print_result(flags.json ? print_json(summary) : print_table(summary, terminal_width(STDOUT_FILENO)));
   };
-  engine::TuneOptions options{flags.store,         "", flags.retry_failed, flags.warm_start, flags.in_process,
-                              flags.analytic_prior};
+  engine::TuneOptions options{
+      flags.store, "", flags.retry_failed, flags.warm_start, flags.in_process, flags.analytic_prior, flags.winners};
   options.tolerance = flags.tolerance;
   Deadline deadline([&] {
     try {
@@ -178,6 +179,12 @@ void add_beginnings(Command command, TuneFlags& flags) {
               "Without a warm start, teach a strategy with a model the analytic model's estimates of N random "
               "schedules, 2 ms each (docs/model.md) [0].")
       .between(std::int64_t{0}, std::int64_t{100'000})
+      .seldom();
+  command
+      .option("--winners", flags.winners, "N",
+              "Without a warm start, first measure N schedules that won for other kernels of this run; 0: each kernel "
+              "finds the same with and without the others [4].")
+      .between(std::int64_t{0}, engine::most_count)
       .seldom();
 }
 

@@ -25,6 +25,7 @@ struct Session {
   std::size_t analytic_prior = 0;  // schedules; 0: without it. Where there is no warm start
   std::optional<std::vector<search::model::Labelled>> learned_from =
       {};                            // all of warm_start, once a kernel asked for it
+  std::size_t tried_winners = 0;     // by each kernel, of those of the others
   std::vector<Winner> winners = {};  // of this run
   Restrictions restrictions = {};    // of every kernel, before its own
   std::int64_t device_id = 0, run_id = 0;

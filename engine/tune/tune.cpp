@@ -192,6 +192,7 @@ void tune(const Experiment& experiment, const TuneOptions& options, Progress& pr
                   options.warm_start,
                   options.analytic_prior};
   session.protocol.tolerance = options.tolerance;
+  session.tried_winners = options.winners;
   session.host = host;
   session.device_id = store.add_device(runner->info());
   session.known = store.ceilings(session.device_id);

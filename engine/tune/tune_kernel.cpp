@@ -24,7 +24,6 @@ namespace {
 
 constexpr std::size_t most_sources = 4;   // a model of each is made
 constexpr std::size_t first_of_each = 4;  // of their fastest schedules: 16 trials at most before the strategy's own
-constexpr std::size_t first_of_run = 4;   // schedules that won for other kernels of the run
 constexpr std::size_t learned_schedules = 64;    // more cost 2 ms each; docs/model.md has what so many are worth
 constexpr std::size_t most_to_learn_from = 128;  // trials of each other kernel; 2 ms each
 
@@ -71,7 +70,7 @@ class KernelTuner {
     std::vector<search::Candidate> first;
     const bool warm = !session_.warm_start.empty() && warm_up(*searcher, first);
     if (!warm && session_.analytic_prior > 0) begin_analytic(*searcher);
-    if (first.empty()) first = replayed(session_.winners, space_, heuristic_->trail(), work_, first_of_run);
+    if (first.empty()) first = replayed(session_.winners, space_, heuristic_->trail(), work_, session_.tried_winners);
     search::Budget budget;
     budget.trials = budget_.trials - row_.trials;
     budget.seconds = search_share * budget_.seconds - (now() - start_);

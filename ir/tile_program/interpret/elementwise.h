@@ -30,6 +30,26 @@ TileValue each_bits(std::size_t n, Function f) {
   return of_bits(std::move(out));
 }
 
+/// Of two numbers, none of them a NaN.
+template <class Number>
+bool compare(Number a, Number b, Comparison predicate) {
+  switch (predicate) {
+    case Comparison::equal:
+      return a == b;
+    case Comparison::not_equal:
+      return a != b;
+    case Comparison::less:
+      return a < b;
+    case Comparison::less_equal:
+      return a <= b;
+    case Comparison::greater:
+      return a > b;
+    case Comparison::greater_equal:
+      return a >= b;
+  }
+  return false;
+}
+
 /// A subnormal f32 becomes 0 of its sign, where the operation says so.
 inline double flushed(double x, bool flush) { return flush && std::fabs(x) < 0x1p-126 ? std::copysign(0.0, x) : x; }
 

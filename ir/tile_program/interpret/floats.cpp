@@ -145,24 +145,6 @@ void extreme(Evaluation& now) {
   }));
 }
 
-bool compare(double a, double b, Comparison predicate) {
-  switch (predicate) {
-    case Comparison::equal:
-      return a == b;
-    case Comparison::not_equal:
-      return a != b;
-    case Comparison::less:
-      return a < b;
-    case Comparison::less_equal:
-      return a <= b;
-    case Comparison::greater:
-      return a > b;
-    case Comparison::greater_equal:
-      return a >= b;
-  }
-  return false;
-}
-
 /// Unordered: true where one is a NaN; ordered: false there.
 void cmpf(Evaluation& now) {
   const auto predicate = static_cast<Comparison>(now.op.number("comparison_predicate"));

@@ -163,31 +163,13 @@ void xori(Evaluation& now) {
   bitwise(now, [](std::uint64_t a, std::uint64_t b) { return a ^ b; });
 }
 
-bool compare_integers(Wide a, Wide b, Comparison predicate) {
-  switch (predicate) {
-    case Comparison::equal:
-      return a == b;
-    case Comparison::not_equal:
-      return a != b;
-    case Comparison::less:
-      return a < b;
-    case Comparison::less_equal:
-      return a <= b;
-    case Comparison::greater:
-      return a > b;
-    case Comparison::greater_equal:
-      return a >= b;
-  }
-  return false;
-}
-
 void cmpi(Evaluation& now) {
   const auto predicate = static_cast<Comparison>(now.op.number("comparison_predicate"));
   const int w = bits_of(now);
   const bool sign = is_signed(now);
   const TileValue &a = now.operand(0), &b = now.operand(1);
   now.set(each_bits(lanes(now), [&](std::size_t i) -> std::uint64_t {
-    return compare_integers(number(a.bit(i), w, sign), number(b.bit(i), w, sign), predicate) ? 1 : 0;
+    return compare(number(a.bit(i), w, sign), number(b.bit(i), w, sign), predicate) ? 1 : 0;
   }));
 }
 

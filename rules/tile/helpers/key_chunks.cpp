@@ -19,8 +19,8 @@ namespace {
 constexpr const char *score_key = "key of a score", *weight_key = "key of a weight", *chunk_key = "key in the chunk",
                      *dot_key = "key of a dot product", *key_group = "group of keys";
 
-// Registers of sums that one loop fills, of so many for each row. A fourth is for what they are made of: 8 rows of two
-// vectors, as register_tile's 8 x 32, of the 24 that a CPU's thread has for sums.
+// Registers of sums that one loop fills, of so many for each row. A fourth is for what they are made of:
+// with AVX-512 that leaves 8 rows of two vectors, as register_tile's 8 x 32, of 24 vectors for sums.
 std::int64_t group(std::int64_t fm, std::int64_t vectors, const Target& target) {
   const std::int64_t most = std::max<std::int64_t>(1, (register_budget(target) * 3 / 4) / fm);
   return divisors(vectors, 1, std::min(most, vectors)).back();

@@ -33,7 +33,7 @@ TEST(TileCompile, EveryLevel) {
 TEST(TileCompile, TensorCoresMultiplyWhatAProgramMultiplies) {
   const engine::TileSource matmul{root + "/tests/data/tile_programs/matmul.tileirbc",
                                   "",
-                                  {"A=f16[256,256]", "B=f16[256,256]", "C=f16[256,256]"},
+                                  {"A=bf16[256,256]", "B=bf16[256,256]", "C=f32[256,256]"},
                                   "16,8"};
   EXPECT_THAT(compiled(matmul, "sm_80", "tile"), HasSubstr("mma=m16n8k16"));
 }
