@@ -77,6 +77,7 @@ KernelSource Emitter::run() {
   for (const auto& [dtype, lanes] : float16_) source_.text += float16_definition(dtype, lanes, dialect()) + "\n";
   for (const auto& [atom, dtype] : mma_) source_.text += mma_definition(*atom, dtype) + "\n";
   for (const int lanes : tf32_) source_.text += tf32_definition(lanes, dialect()) + "\n";
+  for (const int lanes : simd_lanes_) source_.text += simd_lanes_definition(lanes);
   for (const auto& [op, lanes] : simd_) source_.text += simd_definition(op, lanes) + "\n";
   for (const Helper helper : helpers_) source_.text += definition(helper) + "\n";
   source_.text += out_;

@@ -166,6 +166,10 @@ void Emitter::native_write(const Write& s, bool converts) {
     float16_.emplace(type.dtype, s.lanes);
     return line(store_bf16(s.buffer, at, s.lanes, memory.space, value));
   }
+  if (target_.cpu && type.dtype == DType::f32) {
+    simd_lanes_.insert(s.lanes);
+    return line(simd_store(fmt::format("{}[{}]", s.buffer, at), memory.space, value, s.lanes));
+  }
   print("vstore{}({}, 0, &{}[{}]);", s.lanes,
         type.dtype == DType::boolean ? fmt::format("convert_uchar{}(-{})", s.lanes, value) : value, s.buffer, at);
 }

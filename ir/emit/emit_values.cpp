@@ -63,8 +63,8 @@ std::string Emitter::operation(Op op, std::span<const std::string_view> texts, c
   if (op == Op::exp2 && cuda()) helpers_.insert(Helper::exp2);
   if (target_.cpu && !cuda() && type.dtype == DType::f32) {
     if (has_simd(op)) {
-      simd_.emplace(op == Op::sigmoid ? Op::exp : op, type.lanes);
-      return simd_call(op, texts[0], type.lanes);
+      if (const auto function = simd_function(op)) simd_.emplace(*function, type.lanes);
+      return simd_call(op, texts, type.lanes);
     }
     const auto* divisor = op == Op::divide ? std::get_if<std::string>(&args[1]) : nullptr;
     if (type.lanes > 1 && divisor != nullptr && types_.at(*divisor).lanes == 1)

@@ -134,6 +134,7 @@ class Emitter : SourceText {
   std::set<Helper> helpers_;  // that the text calls
   std::set<std::pair<const mma::Atom*, DType>> mma_;
   std::set<std::pair<Op, int>> simd_;  // likewise, with their lanes
+  std::set<int> simd_lanes_;           // of stores
   std::set<std::pair<DType, int>> float16_;
   std::set<int> tf32_;  // lanes
   KernelSource source_;

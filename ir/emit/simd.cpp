@@ -41,23 +41,79 @@ constexpr const char* tanh_text = R"(float{0} simd_tanh{0}(const float{0} x) {{
 }}
 )";
 
+// x86 has one instruction for this comparison and choice, which is what it does with NaN, too (Intel SDM, MAXPS); C's fmax
+// takes four. {0} and {1}: the arguments; a reduction's first is what it has so far.
+constexpr const char *maximum = "{1} > {0} ? {1} : {0}", *minimum = "{1} < {0} ? {1} : {0}";
+
+// PoCL's vstore16 writes four parts.
+constexpr const char* lanes_text = "typedef float{0} __attribute__((aligned(4))) simd_lanes{0};\n";
+
 std::string suffix(int lanes) { return lanes == 1 ? "" : std::to_string(lanes); }
+
+std::string fold(Op op, std::string_view low, std::string_view high) {
+  switch (op) {
+    case Op::lanes_add:
+      return fmt::format("{} + {}", low, high);
+    case Op::lanes_multiply:
+      return fmt::format("{} * {}", low, high);
+    case Op::lanes_maximum:
+      return fmt::format(fmt::runtime(maximum), low, high);
+    case Op::lanes_minimum:
+      return fmt::format(fmt::runtime(minimum), low, high);
+    default:
+      check_failed("a horizontal operation", __FILE__, __LINE__);
+  }
+}
+
+// Halves against halves, as a tree: fewer dependent operations than lane by lane.
+std::string fold_definition(Op op, int lanes) {
+  std::string text = fmt::format("float simd_{}{}(const float{} x) {{\n", name(op), lanes, lanes), whole = "x";
+  for (int half = lanes / 2; half > 1; half /= 2) {
+    const std::string part = fmt::format("x{}", half);
+    text += fmt::format("  const float{} {} = {};\n", half, part, fold(op, whole + ".lo", whole + ".hi"));
+    whole = part;
+  }
+  return text + fmt::format("  return {};\n}}\n", fold(op, whole + ".lo", whole + ".hi"));
+}
 
 }  // namespace
 
-bool has_simd(Op op) { return op == Op::exp || op == Op::tanh || op == Op::sigmoid; }
+bool has_simd(Op op) { return simd_function(op) || op == Op::maximum || op == Op::minimum || op == Op::relu; }
 
-std::string simd_call(Op op, std::string_view x, int lanes) {
-  if (op == Op::sigmoid) return fmt::format("1.0f / (1.0f + simd_exp{}(-{}))", suffix(lanes), x);
-  CHECK(op == Op::exp || op == Op::tanh);
-  return fmt::format("simd_{}{}({})", op == Op::exp ? "exp" : "tanh", suffix(lanes), x);
+std::optional<Op> simd_function(Op op) {
+  if (op == Op::sigmoid) return Op::exp;
+  if (op == Op::exp || op == Op::tanh || is_horizontal(op)) return op;
+  return std::nullopt;
+}
+
+std::string simd_call(Op op, std::span<const std::string_view> args, int lanes) {
+  CHECK(has_simd(op));
+  switch (op) {
+    case Op::maximum:
+      return fmt::format(fmt::runtime(maximum), args[0], args[1]);
+    case Op::minimum:
+      return fmt::format(fmt::runtime(minimum), args[0], args[1]);
+    case Op::relu:
+      return fmt::format(fmt::runtime(maximum), args[0], fmt::format("(float{})(0.0f)", suffix(lanes)));
+    case Op::sigmoid:
+      return fmt::format("1.0f / (1.0f + simd_exp{}(-{}))", suffix(lanes), args[0]);
+    default:
+      return fmt::format("simd_{}{}({})", name(op), suffix(lanes), args[0]);
+  }
 }
 
 std::string simd_definition(Op op, int lanes) {
+  if (is_horizontal(op)) return fold_definition(op, lanes);
   CHECK(op == Op::exp || op == Op::tanh);
   const bool exp = op == Op::exp;
   const std::string middle = fmt::format(fmt::runtime(reduce_and_approximate), suffix(lanes), exp ? "x" : "a");
   return fmt::format(fmt::runtime(exp ? exp_text : tanh_text), suffix(lanes), middle);
 }
+
+std::string simd_store(std::string_view place, std::string_view space, std::string_view value, int lanes) {
+  return fmt::format("*({}{}simd_lanes{}*)&{} = {};", space, space.empty() ? "" : " ", lanes, place, value);
+}
+
+std::string simd_lanes_definition(int lanes) { return fmt::format(fmt::runtime(lanes_text), lanes); }
 
 }  // namespace deplo::ir

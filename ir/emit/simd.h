@@ -1,6 +1,8 @@
-// Elementary functions of OpenCL vectors and scalars on CPUs: PoCL's own take several times as long
+// What OpenCL on CPUs writes otherwise: PoCL's own functions and stores take several times as long
 // (docs/performance.md).
 #pragma once
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -8,12 +10,20 @@
 
 namespace deplo::ir {
 
-/// exp, tanh and what is made of them.
+/// exp, tanh and what is made of them; maxima and minima; the horizontal operations.
 bool has_simd(Op);
-/// `op(x)` of f32 in so many lanes, for a source that has the definition of the function it calls.
-std::string simd_call(Op, std::string_view x, int lanes);
-/// OpenCL C of exp or tanh. Within 2 ulp (exp) and 4 ulp (tanh) of the exact value; an exp below the smallest normal
-/// number is 0. Infinities and NaN as in C.
+/// `op(args)` of f32 in so many lanes, for a source that has the definition of simd_function(op). Of a NaN and a number
+/// the maximum and the minimum are their first argument; a reduction begins with a number and passes over NaN.
+std::string simd_call(Op, std::span<const std::string_view> args, int lanes);
+/// The function that it calls, if any.
+std::optional<Op> simd_function(Op);
+/// OpenCL C of such a function. Within 2 ulp (exp) and 4 ulp (tanh) of the exact value; an exp below the smallest normal
+/// number is 0. Infinities and NaN as in C. Lanes are combined by halves.
 std::string simd_definition(Op, int lanes);
+
+/// Writes `value`, f32 in 2 lanes or more, to `place`, an element in the address space, for a source that has
+/// simd_lanes_definition(lanes).
+std::string simd_store(std::string_view place, std::string_view space, std::string_view value, int lanes);
+std::string simd_lanes_definition(int lanes);
 
 }  // namespace deplo::ir

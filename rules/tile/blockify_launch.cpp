@@ -159,14 +159,7 @@ Verdict decide_matmul(const ir::Program& program, const Matmul& matmul, const Ta
   return Fork{"bn", near(tiles.columns(*bm), wanted_columns(*bm, program, matmul, target), n)};
 }
 
-// Of a CPU's thread that sums nothing: the constants of an exponential take 10 registers, and a vector of it 5 of the
-// others. 4 with AVX-512, 1 with AVX2, where 8 took 1.5 times as long (silu(g) * u).
-std::int64_t cpu_vectors(const Target& target) {
-  return std::max<std::int64_t>(1, (register_budget(target) * 4 / 3 - 10) / 5);
-}
-
-// CPU: as many as leave each a whole vector, up to 64 vectors; where they sum, one that reads a wide part of each row at
-// a time.
+// CPU: as many as leave each a whole vector, up to 64; where they sum, one that reads a wide part of each row at a time.
 // GPU: 256 first, as the articles.
 std::vector<Value> thread_options(const ir::Tile& tile, const Target& target) {
   const std::int64_t extent = tile.axes.back().extent;
@@ -175,17 +168,18 @@ std::vector<Value> thread_options(const ir::Tile& tile, const Target& target) {
   if (!target.cpu) return options({high}, 1, high);
   if (has_reduce(tile.body)) return options({1, 2, 4, 8, 16}, 1, high);
   std::int64_t wanted = 1;
-  while (wanted * cpu_vectors(target) < 64 && wanted * 2 * target.vector_lanes <= extent) wanted *= 2;
+  while (wanted < 64 && wanted * 2 * target.vector_lanes <= extent) wanted *= 2;
   return options({wanted, 16, 32, 64, 8, 4, 2, 1}, 1, high);
 }
 
-// CPU: a thread that sums reads 512 bytes of each row (docs/performance.md, "Matmuls of few rows and 16 bits"), less
-// where that leaves cores without a block.
+// CPU: one vector, because a thread that computes several at once spills (the constants of an exponential alone take 10
+// registers): silu(g) * u took 1.5 times as long with four of AVX-512 and with eight of AVX2. A thread that sums reads
+// 512 bytes of each row (docs/performance.md, "Matmuls of few rows and 16 bits"), less where that leaves cores without a
+// block.
 std::vector<Value> element_options(const ir::Program& program, std::int64_t high, const Target& target) {
   const ir::Tile& tile = tile_of(program);
   if (!target.cpu) return options({4, 1, 2, 8, 16}, 1, high);
-  if (!has_reduce(tile.body))
-    return options({cpu_vectors(target) * target.vector_lanes, 64, 32, 16, 128, 8, 4, 2, 1}, 1, high);
+  if (!has_reduce(tile.body)) return options({target.vector_lanes, 64, 32, 16, 128, 8, 4, 2, 1}, 1, high);
   std::int64_t count = 1, element = 1;
   for (const ir::Axis& axis : tile.axes) count *= axis.extent;
   ir::for_each(tile.body, [&](const ir::Stmt& stmt) {

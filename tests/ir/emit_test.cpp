@@ -157,6 +157,23 @@ TEST(Emit, FunctionsOfVectorsOnCpus) {
   EXPECT_THAT(gpu, HasSubstr("v1 = v0 / (float16)(in1);"));
 }
 
+TEST(Emit, MaximaStoresAndHalvesOnCpus) {
+  const std::string body =
+      "  in0:f32x16 = load x[a0]\n  v0:f32x16 = relu(in0)\n  v1:f32x16 = maximum(v0, in0)\n"
+      "  v2 = lanes_minimum(v1)\n  y[a0]:x16 = v1\n";
+  const std::string cpu = source("opencl-cpu", body), gpu = source("opencl-gpu", body);
+  EXPECT_THAT(cpu, HasSubstr("v0 = (float16)(0.0f) > in0 ? (float16)(0.0f) : in0;"));
+  EXPECT_THAT(cpu, HasSubstr("v1 = in0 > v0 ? in0 : v0;"));
+  EXPECT_THAT(cpu, HasSubstr("v2 = simd_lanes_minimum16(v1);"));
+  EXPECT_THAT(cpu,
+              HasSubstr("  const float2 x2 = x4.hi < x4.lo ? x4.hi : x4.lo;\n  return x2.hi < x2.lo ? x2.hi : x2.lo;"));
+  EXPECT_THAT(cpu, HasSubstr("typedef float16 __attribute__((aligned(4))) simd_lanes16;"));
+  EXPECT_THAT(cpu, HasSubstr("*(__global simd_lanes16*)&y[a0] = v1;"));
+  EXPECT_THAT(gpu, Not(HasSubstr("simd_")));
+  EXPECT_THAT(gpu, HasSubstr("v1 = fmax(v0, in0);"));
+  EXPECT_THAT(gpu, HasSubstr("vstore16(v1, 0, &y[a0]);"));
+}
+
 TEST(Emit, Prefetches) {
   const std::string text = source("opencl-cpu", "  Prefetch(x[(a0 + 80)])\n  Prefetch(y[a1], write)\n");
   EXPECT_THAT(text, HasSubstr("__builtin_prefetch(&x[a0 + 80]);"));

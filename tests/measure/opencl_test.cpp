@@ -55,8 +55,8 @@ TEST(Opencl, ScreensARealKernel) {
             Status::wrong_result);
 }
 
-// Elementary functions are our own (ir/emit/simd.cpp), of vectors in 16 lanes and of scalars.
-std::vector<float> computed(const char* operation, const std::vector<float>& x, int lanes) {
+// Elementary functions are our own (ir/emit/simd.cpp), of vectors in 16 lanes and of scalars. `written`: as in the source.
+std::vector<float> computed(const char* operation, const std::vector<float>& x, int lanes, const std::string& written) {
   const auto device = open_device("opencl");
   const auto loop =
       ir::parse(fmt::format("=== loop: f ===\ninput x: f32[{0}]\noutput y: f32[{0}]\n"
@@ -73,13 +73,17 @@ std::vector<float> computed(const char* operation, const std::vector<float>& x, 
   }
   KernelCode candidate = {rules::materialize(lowering.program(), target), {}};
   candidate.source = emit(candidate.kernel, target);
-  const std::string suffix = lanes == 1 ? "" : std::to_string(lanes);
-  EXPECT_THAT(candidate.source.text, HasSubstr(fmt::format(" simd_{}{}(in", operation, suffix)));
+  EXPECT_THAT(candidate.source.text, HasSubstr(written));
   const auto arrays = device->allocate(loop.buffers);
   arrays->write(0, x);
   auto built = device->build(candidate);
   EXPECT_TRUE(built.ok() && built.value()->launch(*arrays, candidate.source.blocks).ok());
   return arrays->read(1);
+}
+
+std::vector<float> computed(const char* operation, const std::vector<float>& x, int lanes) {
+  const std::string suffix = lanes == 1 ? "" : std::to_string(lanes);
+  return computed(operation, x, lanes, fmt::format(" simd_{}{}(in", operation, suffix));
 }
 
 double ulps(float found, double exact) {
@@ -121,6 +125,19 @@ TEST_P(Elementary, Tanh) {
   x[0] = INFINITY, x[1] = -INFINITY, x[2] = NAN, x[3] = -0.0F;
   const std::vector<float> z = computed("tanh", x, GetParam());
   EXPECT_TRUE(z[0] == 1 && z[1] == -1 && std::isnan(z[2]) && z[3] == 0 && std::signbit(z[3]));
+}
+
+TEST_P(Elementary, Relu) {
+  if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
+  std::vector<float> x = sweep(-2, 2);
+  x[1] = NAN, x[18] = -INFINITY, x[35] = INFINITY;
+  const std::vector<float> y = computed("relu", x, GetParam(), "(0.0f) > in");
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (std::isnan(x[i]))
+      ASSERT_TRUE(std::isnan(y[i])) << i;
+    else
+      ASSERT_EQ(y[i], std::max(x[i], 0.0F)) << i;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Opencl, Elementary, testing::Values(1, 16));
