@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <cstdlib>
 
 #include "core/error.h"
 #include "measure/cuda/library.h"
@@ -29,8 +28,6 @@ struct Table {
 /// Opened once.
 const Table& open() {
   static const Table table = [] {
-    // libgomp reads this when it is loaded, here: its threads would spin on the cores while the next kernel is timed.
-    setenv("OMP_WAIT_POLICY", "passive", 0);
     const cuda::Library library(library_name);
     Table found{};
     library.find("dnnl_sgemm", found.sgemm);
