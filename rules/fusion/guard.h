@@ -30,12 +30,9 @@ inline constexpr double most_sums_of_score = 256;
 /// contraction together with the product of which its scores are made.
 std::string refuse(const Fusion&, const LoopOp& merged, const LoopOp& producer, const LoopOp& consumer);
 
-/// From so many bytes of scores on an attention is one kernel by itself. Below, the scores of three kernels stay in the
-/// caches, and each of the three has a schedule of its own: on two cores of an EPYC with 32 heads of 512 x 512 scores
-/// they took 0.6 to 0.8 of the one kernel's time, with 8 of 2048 x 2048 more (docs/performance.md, "Attention").
-inline constexpr double least_scores = 64 << 20;
-/// May it be expected that an attention takes less time as one kernel than with these scores in memory? Of 16 bits it
-/// does on tensor cores, which multiply both products (helpers/key_products.h), where both are whole numbers of their
+/// May it be expected that an attention takes less time as one kernel than with its scores in memory? In f32 it does: on
+/// two cores of an EPYC 0.5 to 1.07 of the time, whatever its sizes (docs/performance.md, "Attention"). Of 16 bits it does
+/// on tensor cores, which multiply both products (helpers/key_products.h), where both are whole numbers of their
 /// instructions; on CPUs dot products multiply in kernels that hold one product.
 struct AttentionGain {
   bool pays = false;
