@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "core/error.h"
+#include "ir/hardware/float16.h"
 
 namespace deplo::measure {
 namespace {
@@ -33,19 +34,35 @@ class NpyFile {
     read_header();
   }
 
-  std::vector<float> values(const ir::TensorType& type) {
+  NpyHeader header() const {
     if (field("fortran_order") != "False") fail("elements in C order", field("fortran_order") + " as fortran_order");
-    const std::string expected = ir::print(type.shape);
-    if (const auto shape = read_shape(); shape != type.shape)
-      fail("the shape " + expected, shape ? ir::print(*shape) : field("shape"));
-    const std::string descr = field("descr");
+    const auto shape = read_shape();
+    if (!shape) fail("a shape", field("shape"));
+    const std::string type = field("descr");
+    if (type.size() < 2 || type.front() != '\'' || type.back() != '\'') fail("elements of one type", type);
+    return {type.substr(1, type.size() - 2), *shape};
+  }
+
+  std::vector<std::uint8_t> elements(std::size_t count) {
+    std::vector<std::uint8_t> bytes(count);
+    get(reinterpret_cast<char*>(bytes.data()), count);
+    check_end();
+    return bytes;
+  }
+
+  std::vector<float> values(const ir::TensorType& type) {
+    const NpyHeader found = header();
+    if (found.shape != type.shape) fail("the shape " + ir::print(type.shape), ir::print(found.shape));
     const auto count = static_cast<std::size_t>(ir::element_count(type.shape));
-    if (descr == "'<f4'") return read<float>(count, type.dtype);
-    if (descr == "'<f8'") return read<double>(count, type.dtype);
-    if (descr == "'<i4'") return read<std::int32_t>(count, type.dtype);
-    if (descr == "'<i8'") return read<std::int64_t>(count, type.dtype);
-    if (descr == "'|b1'") return read<std::uint8_t>(count, type.dtype);
-    fail("elements of bool, int32, int64, float32 or float64 ('<f4', …)", descr);
+    const auto is = [](auto number) { return static_cast<double>(number); };
+    const auto half = [](std::uint16_t bits) { return static_cast<double>(ir::float16_value(bits, ir::DType::f16)); };
+    if (found.type == "<f2") return read<std::uint16_t>(count, type.dtype, half);
+    if (found.type == "<f4") return read<float>(count, type.dtype, is);
+    if (found.type == "<f8") return read<double>(count, type.dtype, is);
+    if (found.type == "<i4") return read<std::int32_t>(count, type.dtype, is);
+    if (found.type == "<i8") return read<std::int64_t>(count, type.dtype, is);
+    if (found.type == "|b1") return read<std::uint8_t>(count, type.dtype, is);
+    fail("elements of bool, int32, int64, float16, float32 or float64 ('<f4', …)", "'" + found.type + "'");
   }
 
  private:
@@ -106,18 +123,22 @@ class NpyFile {
     return shape;
   }
 
-  template <class T>
-  std::vector<float> read(std::size_t count, ir::DType dtype) {
+  template <class T, class Number>
+  std::vector<float> read(std::size_t count, ir::DType dtype, Number number) {
     std::vector<float> values;
     values.reserve(count);
     std::array<T, 4096> piece;
     while (values.size() < count) {
       const std::size_t some = std::min(piece.size(), count - values.size());
       get(reinterpret_cast<char*>(piece.data()), some * sizeof(T));
-      for (std::size_t i = 0; i < some; ++i) values.push_back(element(static_cast<double>(piece[i]), dtype));
+      for (std::size_t i = 0; i < some; ++i) values.push_back(element(number(piece[i]), dtype));
     }
-    if (stream_.peek() != std::ifstream::traits_type::eof()) fail("its end behind the elements", "more");
+    check_end();
     return values;
+  }
+
+  void check_end() {
+    if (stream_.peek() != std::ifstream::traits_type::eof()) fail("its end behind the elements", "more");
   }
 
   float element(double value, ir::DType dtype) const {
@@ -136,6 +157,12 @@ class NpyFile {
 };
 
 }  // namespace
+
+NpyHeader read_npy_header(const std::string& file) { return NpyFile(file).header(); }
+
+std::vector<std::uint8_t> read_npy_elements(const std::string& file, std::size_t bytes) {
+  return NpyFile(file).elements(bytes);
+}
 
 std::vector<float> read_npy(const std::string& file, const ir::TensorType& type) { return NpyFile(file).values(type); }
 

@@ -72,6 +72,19 @@ TEST_F(Npy, ReadsWhatNumpyWrites) {
   EXPECT_THAT(read(npy<std::int32_t>("<i4", "(3,)", {7, -1, 0}), integers), ElementsAre(7, -1, 0));
   EXPECT_THAT(read(npy<char>("|b1", "(2,)", {1, 0}), truths), ElementsAre(1, 0));
   EXPECT_THAT(read(npy<float>("<f4", "()", {3}), {ir::DType::f32, {}}), ElementsAre(3));
+  EXPECT_THAT(read(npy<std::uint16_t>("<f2", "(3,)", {0x3c00, 0xc500, 1}), {ir::DType::f16, {3}}),
+              ElementsAre(1, -5, 0x1p-24F));
+}
+
+TEST_F(Npy, SaysWhatItHas) {
+  read(npy<std::int64_t>("<i8", "(3,)", {7, -1, 1LL << 60}), {ir::DType::f32, {3}});
+  const NpyHeader header = read_npy_header(folder_.file("x.npy"));
+  EXPECT_EQ(header.type, "<i8");
+  EXPECT_EQ(header.shape, (ir::Shape{3}));
+  const std::vector<std::uint8_t> bytes = read_npy_elements(folder_.file("x.npy"), 24);
+  EXPECT_EQ(bytes[23], 0x10) << "exact, as no float is";
+  EXPECT_THROW(read_npy_elements(folder_.file("x.npy"), 16), Error);
+  EXPECT_THROW(read_npy_elements(folder_.file("x.npy"), 32), Error);
 }
 
 TEST_F(Npy, SaysWhatIsWrong) {
