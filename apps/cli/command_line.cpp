@@ -95,7 +95,7 @@ Values values_of(const std::string& type) {
   if (type == "ORDERS") return {.words = search::compare::order_names(), .list = true};
   if (type == "STATUS") return {.words = statuses()};
   if (type == "LEVEL") {
-    std::vector<std::string> levels = compile_levels(/*graph=*/true);
+    std::vector<std::string> levels = compile_levels(engine::GraphSource());
     levels.emplace_back("tile-program");
     return {.words = levels};
   }

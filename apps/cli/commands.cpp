@@ -13,12 +13,10 @@
 #include "apps/cli/write_file.h"
 #include "apps/inspect/compile.h"
 #include "apps/inspect/devices.h"
-#include "apps/inspect/tile_program.h"
 #include "core/error.h"
 #include "core/text/text.h"
 #include "engine/compile/tuned.h"
 #include "engine/source/experiment.h"
-#include "engine/source/tile_launch.h"
 #include "measure/device.h"
 
 namespace deplo::apps {
@@ -84,19 +82,10 @@ RestrictFlags parse_restrictions(const std::vector<std::string>& texts) {
 
 namespace {
 
-/// What is compiled of a tile program with --arg and --grid is its kernels; else there is its own text.
-std::string compile_tile(const engine::TileSource& tile, const CompileOptions& options) {
-  if (options.level == "tile-program") return print_tile_program({tile.file, tile.entry});
-  if (!tile.arguments.empty() || !tile.grid.empty()) return compile(raise(read_launch(tile)), options);
-  if (!options.level.empty())
-    throw Error(fmt::format("--ir {}: expected --arg and --grid of a tile program with it, found none", options.level));
-  return print_tile_program({tile.file, tile.entry});
-}
-
-void run_compile(const CompileOptions& options, const engine::TileSource& tile, const std::string& output) {
+void run_compile(const CompileOptions& options, const std::string& output) {
   if (options.level == "cubin" && output.empty() && isatty(STDOUT_FILENO) != 0)
     throw Error("--ir cubin: expected --output FILE, found a terminal, which cannot show machine code");
-  const std::string text = tile.file.empty() ? compile(options) : compile_tile(tile, options);
+  const std::string text = compile(options);
   if (!output.empty())
     write_file(output, text);
   else if (options.level == "cubin")
@@ -158,15 +147,8 @@ void add_compile(Command command) {
   auto output = std::make_shared<std::string>();
   auto source = std::make_shared<SourceFlags>();
   auto no_guard = std::make_shared<bool>(false);
-  auto tile = std::make_shared<engine::TileSource>();
-  command.describe("Print a graph or a kernel at one of the levels of the compiler.");
+  command.describe("Print a graph, a kernel or a tile program at one of the levels of the compiler.");
   add_source_flags(command, *source);
-  command.option("--tile", tile->file, "FILE",
-                 "Read a tile program, NVIDIA's Tile IR as bytecode or text (docs/tile_programs.md).");
-  command.option("--entry", tile->entry, "NAME", "With --tile: take this entry [its only one].").seldom();
-  command.option("--arg", tile->arguments, "NAME=VALUE", "With --tile: an argument, in order: n=64 or A=f16[100,64].")
-      .seldom();
-  command.option("--grid", tile->grid, "X,Y,Z", "With --tile: the blocks in each dimension, such as 64,2.").seldom();
   add_schedule(command, *options);
   add_outputs(command, *options, *output);
   command
@@ -179,19 +161,13 @@ void add_compile(Command command) {
       "deplo compile --model qwen2.5-7b --seq 512 --ir loop --summary\n"
       "deplo compile -k matmul -s M=33 -s N=509 -s K=777 --target sm_90 --ir cuda\n"
       "deplo compile --tile experiments/tile/saxpy.tile --ir tile-program");
-  command.run([options, source, no_guard, output, tile] {
-    if (!tile->file.empty()) {
-      if (!source->is_empty()) throw Error("--tile: expected no graph and no --kernel with it, found one");
-      options->width = output->empty() ? terminal_width(STDOUT_FILENO) : 0;
-      return run_compile(*options, *tile, *output);
-    }
-    if (!tile->entry.empty() || !tile->arguments.empty() || !tile->grid.empty())
-      throw Error("--entry, --arg, --grid: expected --tile FILE with them, found none");
-    if (options->level == "tile-program") throw Error("--ir tile-program: expected --tile FILE with it, found none");
+  command.run([options, source, no_guard, output] {
+    if (options->level == "tile-program" && source->tile.file.empty())
+      throw Error("--ir tile-program: expected --tile FILE with it, found none");
     options->selection = source->selection();
     options->guard = !*no_guard;
     options->width = output->empty() ? terminal_width(STDOUT_FILENO) : 0;
-    run_compile(*options, *tile, *output);
+    run_compile(*options, *output);
   });
 }
 

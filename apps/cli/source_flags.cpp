@@ -36,13 +36,19 @@ ir::Symbols parse_symbols(const std::vector<std::string>& texts) {
   return symbols;
 }
 
-/// `kernel`: what the flags are told to be one of.
+/// `kernel`: may be one of what the flags say.
 void check_one(const SourceFlags& flags, bool kernel) {
+  const bool tile = !flags.tile.file.empty();
   const int found = int{flags.code.has_value()} + int{flags.file.has_value()} + int{flags.pt2.has_value()} +
-                    int{flags.model.has_value()} + int{kernel && !flags.kernel.empty()};
+                    int{flags.model.has_value()} + int{kernel && !flags.kernel.empty()} + int{tile};
   if (found != 1)
-    throw Error(fmt::format("expected one of -c CODE, --file FILE, --pt2 FILE, --model NAME{}, found {}; see --help",
-                            kernel ? ", --kernel NAME" : "", found == 0 ? "none" : "several"));
+    throw Error(fmt::format(
+        "expected one of -c CODE, --file FILE, --pt2 FILE, --model NAME{}, --tile FILE, found {}; see --help",
+        kernel ? ", --kernel NAME" : "", found == 0 ? "none" : "several"));
+  if (!tile && (!flags.tile.entry.empty() || !flags.tile.arguments.empty() || !flags.tile.grid.empty()))
+    throw Error("--entry, --arg, --grid: expected --tile FILE with them, found none");
+  if (tile && (flags.dtype || flags.allow_tf32))
+    throw Error("--dtype, --allow-tf32: expected a source that leaves types open, found --tile, which names its own");
   if (!flags.model && (flags.layer || flags.seq))
     throw Error(fmt::format("{}: expected --model with it, found none", flags.layer ? "--layer" : "--seq"));
   if (flags.model && !flags.seq) throw Error("--model: expected --seq N with it, found none; see --help");
@@ -66,7 +72,8 @@ engine::GraphSource graph_of(const SourceFlags& flags) {
 }  // namespace
 
 bool SourceFlags::is_empty() const {
-  return kernel.empty() && symbols.empty() && !only && !code && !file && !pt2 && !model && !layer && !seq;
+  return kernel.empty() && symbols.empty() && tile.file.empty() && !only && !code && !file && !pt2 && !model &&
+         !layer && !seq;
 }
 
 engine::Floats SourceFlags::floats() const {
@@ -78,13 +85,17 @@ engine::Floats SourceFlags::floats() const {
 
 engine::GraphSource SourceFlags::graph() const {
   check_one(*this, false);
+  CHECK(tile.file.empty());
   return graph_of(*this);
 }
 
 engine::KernelSelection SourceFlags::selection() const {
   const ir::Symbols sizes = parse_symbols(symbols);
   check_one(*this, true);
-  if (kernel.empty() && !sizes.empty()) throw Error("--symbol: expected --kernel with it, found a graph");
+  if (kernel.empty() && !sizes.empty())
+    throw Error(fmt::format("--symbol: expected --kernel with it, found {}", tile.file.empty() ? "a graph" : "--tile"));
+  if (!tile.file.empty() && attention) throw Error("--attention: expected a graph (-c, …) with it, found --tile");
+  if (!tile.file.empty()) return {tile, only};
   if (!kernel.empty() && only) throw Error("--only: expected a graph (-c, …) with it, found --kernel");
   if (!kernel.empty() && attention) throw Error("--attention: expected a graph (-c, …) with it, found --kernel");
   if (kernel.empty()) return {graph_of(*this), only};
@@ -113,6 +124,16 @@ void add_source_flags(Command command, SourceFlags& source) {
       .option("-s,--symbol", source.symbols, "NAME=SIZE",
               "Set the size of a symbol of the kernel. Repeat for each symbol.")
       .take_all();
+  command.option("--tile", source.tile.file, "FILE",
+                 "Read a tile program, NVIDIA's Tile IR as bytecode or text (docs/tile_programs.md).");
+  command.option("--entry", source.tile.entry, "NAME", "With --tile: take this entry [its only one].").seldom();
+  command
+      .option("--arg", source.tile.arguments, "NAME=VALUE",
+              "With --tile: an argument, in order: n=64, A=f16[100,64] or A=a.npy.")
+      .repeated()
+      .seldom();
+  command.option("--grid", source.tile.grid, "X,Y,Z", "With --tile: the blocks in each dimension, such as 64,2.")
+      .seldom();
   command.option("--dtype", source.dtype, "f32|f16|bf16",
                  "Let floats be f16 or bf16 where the source names no type [f32, of a model what its file says].");
   add_allow_tf32(command, source.allow_tf32);
@@ -122,7 +143,7 @@ void add_source_flags(Command command, SourceFlags& source) {
           "Let scores, softmax and the product with the values be one kernel: where that pays, wherever it is right, "
           "or never [auto].")
       .seldom();
-  command.option("--only", source.only, "NAME|NUMBER", "Take only one kernel of the graph, by name or number.")
+  command.option("--only", source.only, "NAME|NUMBER", "Take only one kernel of the source, by name or number.")
       .seldom();
 }
 

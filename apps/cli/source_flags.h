@@ -17,7 +17,8 @@ struct SourceFlags {
   std::optional<std::int64_t> layer, seq;  // of a model's block
   std::string kernel;                      // "": none
   std::vector<std::string> symbols;        // of the kernel, each NAME=SIZE
-  std::optional<std::string> only;         // of a graph's kernels
+  engine::TileSource tile;                 // with file "": none
+  std::optional<std::string> only;         // of the kernels of a graph or a tile program
   std::optional<std::string> dtype;        // of floats whose type the source leaves open
   bool allow_tf32 = false;                 // of the kernels that multiply f32
   std::optional<std::string> attention;    // as one kernel, or not
@@ -26,13 +27,14 @@ struct SourceFlags {
   bool is_empty() const;
   /// Of a source that leaves them open.
   engine::Floats floats() const;
-  /// A graph. Throws Error unless exactly one is given, and what goes with it.
+  /// A graph, where there is no tile program. Throws Error unless exactly one is given, and what goes with it.
   engine::GraphSource graph() const;
-  /// A graph or a kernel; the same.
+  /// A graph, a kernel or a tile program; the same.
   engine::KernelSelection selection() const;
 };
 
-/// -c, --file, --pt2, --model, --layer and --seq; --kernel, --symbol and --only; --dtype, --allow-tf32 and --attention.
+/// -c, --file, --pt2, --model, --layer and --seq; --kernel and --symbol; --tile, --entry, --arg and --grid; --only,
+/// --dtype, --allow-tf32 and --attention.
 void add_source_flags(Command command, SourceFlags&);
 /// --allow-tf32 alone.
 void add_allow_tf32(Command command, bool& allow_tf32);

@@ -77,4 +77,13 @@ void write_file(const std::string& file, const std::string& bytes) {
     throw Error(fmt::format("{}: cannot be written: {}", file, std::strerror(error)), Exit::environment);
 }
 
+void make_folder(const std::string& folder, std::string_view place) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error)
+    throw Error(
+        fmt::format("{}: expected a folder, found that '{}' cannot be made: {}", place, folder, error.message()),
+        Exit::environment);
+}
+
 }  // namespace deplo::apps

@@ -1,6 +1,7 @@
 // Files that a user asks for by name.
 #pragma once
 #include <string>
+#include <string_view>
 
 namespace deplo::apps {
 
@@ -12,5 +13,8 @@ void expect_no_store(const std::string& file);
 /// leaves the old file as it was. Throws Error: it is a database; (environment) it cannot be written, with the system's
 /// reason.
 void write_file(const std::string& file, const std::string& bytes);
+
+/// The folder, and those above it, unless it is there. Throws Error (environment), prefixed by `place`.
+void make_folder(const std::string& folder, std::string_view place);
 
 }  // namespace deplo::apps

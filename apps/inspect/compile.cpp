@@ -9,6 +9,7 @@
 #include "apps/inspect/diff.h"
 #include "apps/inspect/machine_code.h"
 #include "apps/inspect/module_summary.h"
+#include "apps/inspect/tile_program.h"
 #include "core/error.h"
 #include "core/text/text.h"
 #include "engine/compile/tuned.h"
@@ -116,7 +117,7 @@ std::string compile_kernels(const std::vector<engine::NumberedKernel>& kernels, 
   if (options.instructions) table = std::bind_front(&InstructionTable::add, &instructions);
   titles = titles && !table && options.level != "cubin";
   std::string text;
-  for (const auto& [number, loop] : kernels) {
+  for (const auto& [number, loop, files] : kernels) {
     if (titles) text += fmt::format("{} {}\n", is_source(options.level) ? "//" : "#", title(loop, number));
     if (options.level == "loop") {
       text += print(loop);
@@ -172,18 +173,21 @@ void check_modes(const CompileOptions& options) {
 
 /// Options that say nothing about what is compiled.
 void check_options(const CompileOptions& options) {
-  const bool graph = std::holds_alternative<engine::GraphSource>(options.selection.source);
+  const engine::Source& source = options.selection.source;
+  const bool graph = std::holds_alternative<engine::GraphSource>(source);
+  const char* const found = std::holds_alternative<engine::TileSource>(source) ? "--tile" : "--kernel";
   const auto refuse = [&](bool given, const char* flag) {
-    if (given && !graph) throw Error(fmt::format("{}: expected a graph (-c, …) with it, found --kernel", flag));
+    if (given && !graph) throw Error(fmt::format("{}: expected a graph (-c, …) with it, found {}", flag, found));
   };
   refuse(options.passes.has_value(), "--passes");
   refuse(!options.guard, "--no-guard");
   refuse(options.summary, "--summary");
-  engine::check_name("--ir", "a level", options.level, compile_levels(graph));
+  engine::check_name("--ir", "a level", options.level, compile_levels(source));
   if (options.summary && options.level != "loop")
     throw Error(fmt::format("--summary: expected --ir loop with it, found {}", options.level));
   if (options.summary && options.selection.only) throw Error("--summary: expected all kernels, found --only");
-  const bool scheduled = options.level != "torch" && options.level != "tensor" && options.level != "loop";
+  const bool scheduled = options.level != "torch" && options.level != "tensor" && options.level != "loop" &&
+                         options.level != "tile-program";
   if (!scheduled && !options.schedule.empty())
     throw Error(fmt::format("--schedule: expected a level below loop, found --ir {}", options.level));
   if (!scheduled && options.tuned)
@@ -195,35 +199,31 @@ void check_options(const CompileOptions& options) {
 
 }  // namespace
 
-std::vector<std::string> compile_levels(bool graph) {
+std::vector<std::string> compile_levels(const engine::Source& source) {
   std::vector<std::string> levels{"loop", "tile", "kernel", "cuda", "opencl", "ptx", "cubin", "sass"};
-  if (graph) levels.insert(levels.begin(), {"torch", "tensor"});
+  if (std::holds_alternative<engine::GraphSource>(source)) levels.insert(levels.begin(), {"torch", "tensor"});
+  if (std::holds_alternative<engine::TileSource>(source)) levels.insert(levels.begin(), "tile-program");
   return levels;
 }
 
-namespace {
-
-void set_level(CompileOptions& options) {
+std::string compile(CompileOptions options) {
+  const engine::Source& source = options.selection.source;
+  const auto* tile = std::get_if<engine::TileSource>(&source);
+  // Without a launch a tile program has no kernels, only its own text.
+  const bool launched = tile != nullptr && (!tile->arguments.empty() || !tile->grid.empty());
+  if (tile != nullptr && !launched && modes(options).empty() && !options.summary && options.level.empty())
+    options.level = "tile-program";
   check_modes(options);
   if (options.smem) options.level = "tile";
   if (options.resources || options.instructions) options.level = "cuda";
   if (options.level.empty()) options.level = options.summary ? "loop" : "opencl";
-}
-
-}  // namespace
-
-std::string compile(const ir::Module& module, CompileOptions options) {
-  set_level(options);
-  options.selection.source = engine::LoopKernel();  // it has no levels above
   check_options(options);
-  return compile_kernels(engine::pick_kernels(module, options.selection.only), true, options);
-}
-
-std::string compile(CompileOptions options) {
-  set_level(options);
-  check_options(options);
-  const engine::Source& source = options.selection.source;
+  if (options.level == "tile-program") return print_tile_program(*tile);
+  if (tile != nullptr && !launched)
+    throw Error(fmt::format("--tile: expected --arg and --grid with --ir {}, found none", options.level));
   if (const auto* graph = std::get_if<engine::GraphSource>(&source)) return compile_graph(*graph, options);
+  if (tile != nullptr)
+    return compile_kernels(engine::pick_kernels(engine::read_module(*tile), options.selection.only), true, options);
   return compile_kernels({{0, engine::read_kernel(std::get<engine::LoopKernel>(source))}}, false, options);
 }
 

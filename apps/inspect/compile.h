@@ -1,4 +1,4 @@
-// `deplo compile`: a graph or a kernel, and its text at one of the levels.
+// `deplo compile`: a graph, a kernel or a tile program, and its text at one of the levels.
 #pragma once
 #include <optional>
 #include <string>
@@ -14,7 +14,7 @@ struct CompileOptions {
   bool guard = true;
   bool summary = false;              // the table of kernels in place of their text
   std::string target;                // a name under configs/targets; "": sm_90 for what is CUDA's, else opencl-cpu
-  std::string level;                 // "": loop for the summary, else opencl
+  std::string level;                 // "": loop for the summary, tile-program without a launch, else opencl
   std::string schedule;              // a trail; the heuristic decides what it leaves open
   std::optional<std::string> tuned;  // the store that schedules come from; "": the user's own
   std::string tuned_on;              // a part of the name of the device that they were measured on
@@ -26,12 +26,10 @@ struct CompileOptions {
   std::size_t width = 0;             // of the window, in columns; 0: no limit
 };
 
-/// What --ir may be, of a graph or of a kernel.
-std::vector<std::string> compile_levels(bool graph);
+/// What --ir may be.
+std::vector<std::string> compile_levels(const engine::Source&);
 
 /// What the command prints. Throws Error for options that do not go together.
 std::string compile(CompileOptions);
-/// The same of the kernels of a module, at a level from loop on.
-std::string compile(const ir::Module&, CompileOptions);
 
 }  // namespace deplo::apps

@@ -2,13 +2,12 @@
 #pragma once
 #include <string>
 
+#include "engine/source/source.h"
+
 namespace deplo::apps {
 
-struct TileProgramOptions {
-  std::string file, entry;  // "": all entries
-};
-
-/// The program, read, verified and printed. Throws Error with the place of what is wrong.
-std::string print_tile_program(const TileProgramOptions&);
+/// The program, read, verified and printed; all its entries, unless one is named. Throws Error with the place of what is
+/// wrong.
+std::string print_tile_program(const engine::TileSource&);
 
 }  // namespace deplo::apps

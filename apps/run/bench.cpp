@@ -62,13 +62,13 @@ std::vector<NamedLoop> read_loops(const BenchOptions& options) {
     }
     return loops;
   }
+  std::vector<engine::NumberedKernel> kernels =
+      engine::read_kernels(options.selection, engine::has_tensor_cores(options.target, options.device), options.inputs);
   std::vector<ir::Program> programs;
-  for (engine::NumberedKernel& kernel : engine::read_kernels(
-           options.selection, engine::has_tensor_cores(options.target, options.device), options.inputs))
-    programs.push_back(std::move(kernel.loop));
+  for (const engine::NumberedKernel& kernel : kernels) programs.push_back(kernel.loop);
   const std::vector<std::size_t> first = engine::first_equals(programs);
   for (std::size_t i = 0; i < programs.size(); ++i)
-    loops.push_back({programs[i].name, programs[i], first[i], engine::files_of(options.inputs, programs[i])});
+    loops.push_back({programs[i].name, std::move(programs[i]), first[i], std::move(kernels[i].files)});
   return loops;
 }
 

@@ -25,7 +25,7 @@ struct Flags {
   RunOptions run;
   BenchOptions bench;  // what it shares with `run` is taken from there
   SourceFlags source;
-  TileRunOptions tile;  // what it shares with `run` is taken from there
+  bool poison = false, as_kernels = false;  // of a tile program
   std::string inputs;
   bool is_bench = false, json = false;
 };
@@ -55,6 +55,8 @@ class BenchBoard {
 
 int run_bench(Flags& flags) {
   if (flags.run.whole || flags.run.outputs) throw Error("--whole, --outputs: expected no --bench with them, found one");
+  if (flags.poison || flags.as_kernels || flags.run.reference)
+    throw Error("--poison, --as-kernels, --reference: expected no --bench with them, found one");
   BenchOptions& options = flags.bench;
   options.tuned = flags.run.tuned;
   options.nearest = flags.run.nearest;
@@ -84,47 +86,67 @@ int run_bench(Flags& flags) {
   return report.right() ? 0 : 1;
 }
 
-int run_graph(Flags& flags) {
+void check_run(const Flags& flags) {
   const SourceFlags& source = flags.source;
   if (!source.kernel.empty() || !source.symbols.empty() || source.only || flags.bench.config || flags.bench.store ||
       !flags.bench.ab.empty() || flags.bench.in_process)
     throw Error(
         "--kernel, --symbol, --only, --config, --store, --in-process, --ab: expected --bench with them, found none");
-  RunOptions& options = flags.run;
-  if (options.whole && options.outputs) throw Error("--whole: expected no --outputs with it, found one");
-  options.source = source.graph();
-  engine::check_device(options.device, "--device");
-  engine::check_target(options.target, "--target");
-  if (!flags.inputs.empty()) options.inputs = engine::load_inputs(flags.inputs);
-  Progress progress(stderr, flags.json);
-  const RunReport report = run_graph(options, progress);
-  print_report(report, flags.json, progress);
-  return report.right() ? 0 : 1;
+  if (flags.run.whole && flags.run.outputs) throw Error("--whole: expected no --outputs with it, found one");
+  const bool interpreted = !source.tile.file.empty() && flags.run.device == "interpreter";
+  if ((flags.poison || flags.as_kernels) && !interpreted)
+    throw Error("--poison, --as-kernels: expected --tile FILE --device interpreter with them, found none");
+  if (flags.run.reference && (source.tile.file.empty() || (interpreted && !flags.as_kernels)))
+    throw Error("--reference: expected --tile FILE and its kernels with it, found none");
+  if (flags.poison && flags.as_kernels) throw Error("--poison: expected no --as-kernels with it, found both");
 }
 
-int run_tile(Flags& flags) {
-  if (!flags.source.is_empty() || flags.source.dtype || flags.is_bench || flags.run.tuned || flags.run.whole ||
-      !flags.inputs.empty())
-    throw Error("--tile: expected no graph, no --dtype, --bench, --tuned, --whole and --inputs with it, found one");
-  flags.tile.device = flags.run.device;
-  flags.tile.seed = flags.run.seed;
-  flags.tile.outputs = flags.run.outputs;
-  const TileRunReport report = run_tile_program(flags.tile);
+/// Block by block, which says more than its outputs: what it prints, races, deadlocks.
+int run_blocks(const Flags& flags, const engine::TileSource& source) {
+  if (flags.run.tuned || flags.run.nearest || flags.run.whole)
+    throw Error("--tuned, --nearest, --whole: expected --as-kernels with them on the interpreter, found none");
+  const TileRunReport report = run_tile_program({.source = source,
+                                                 .inputs = flags.run.inputs,
+                                                 .seed = flags.run.seed,
+                                                 .poison = flags.poison,
+                                                 .outputs = flags.run.outputs});
   print_result(flags.json ? print_json(report) : print_table(report, terminal_width(STDOUT_FILENO)));
   return 0;
 }
 
-void add_tile_flags(Command command, TileRunOptions& tile) {
-  command.option("--tile", tile.source.file, "FILE", "Interpret a tile program: NVIDIA's bytecode or its text.");
-  command.option("--entry", tile.source.entry, "NAME", "With --tile: run this entry [its only one].").seldom();
+int run_source(Flags& flags) {
+  check_run(flags);
+  RunOptions& options = flags.run;
+  if (!flags.inputs.empty()) options.inputs = engine::load_inputs(flags.inputs);
+  engine::check_device(options.device, "--device");
+  engine::check_target(options.target, "--target");
+  if (flags.source.tile.file.empty()) {
+    options.source = flags.source.graph();
+  } else {
+    const auto tile = std::get<engine::TileSource>(flags.source.selection().source);
+    if (options.device == "interpreter" && !flags.as_kernels) return run_blocks(flags, tile);
+    options.source = tile;
+  }
+  Progress progress(stderr, flags.json);
+  const RunReport report = run(options, progress);
+  print_report(report, flags.json, progress);
+  return report.right() ? 0 : 1;
+}
+
+void add_tile_flags(Command command, Flags& flags) {
   command
-      .option("--arg", tile.source.arguments, "NAME=VALUE",
-              "With --tile: an argument, in order: n=64 or A=f16[100,64].")
-      .repeated();
-  command.option("--grid", tile.source.grid, "X,Y,Z", "With --tile: the blocks in each dimension, such as 64,2.");
+      .option(
+          "--reference", flags.run.reference, "CODE",
+          "With --tile: compare with this PyTorch expression of the arrays, such as \"A @ B\", not with the blocks.")
+      .seldom();
   command
-      .flag("--poison", tile.poison,
-            "With --tile: elements that the program leaves open are NaN in place of 0, which shows if it uses them.")
+      .flag("--poison", flags.poison,
+            "With --tile on the interpreter: elements that the program leaves open are NaN in place of 0, which shows "
+            "if it uses them.")
+      .seldom();
+  command
+      .flag("--as-kernels", flags.as_kernels,
+            "With --tile on the interpreter: run the kernels that the program becomes, not its blocks.")
       .seldom();
 }
 
@@ -157,10 +179,11 @@ void add_run(Command command, int& exit_code) {
   auto flags = std::make_shared<Flags>();
   RunOptions& options = flags->run;
   command.describe(
-      "Run a graph and check its outputs, or time its kernels (--bench).\nA reference in double tells whether the "
+      "Run a graph or a tile program and check its outputs, or time its kernels (--bench).\nA reference in double "
+      "tells whether the "
       "outputs are right. If one is wrong, the exit code is 1.");
   add_source_flags(command, flags->source);
-  add_tile_flags(command, flags->tile);
+  add_tile_flags(command, *flags);
   add_device(command, options.device);
   command
       .option("--target", options.target, "TARGET",
@@ -181,7 +204,7 @@ void add_run(Command command, int& exit_code) {
       .seldom();
   command
       .option("--outputs", options.outputs, "FOLDER",
-              "Write the outputs to this folder, as NumPy files 0.npy, 1.npy, … of f32.")
+              "Write the outputs to this folder, as NumPy files of f32: 0.npy, 1.npy, …; of a tile program NAME.npy.")
       .seldom();
   command
       .flag("--whole", options.whole,
@@ -193,16 +216,8 @@ void add_run(Command command, int& exit_code) {
   command.examples(
       "deplo run -c \"F.softmax(torch.randn(4, 1000), dim=-1)\"\n"
       "deplo run --bench --model tinyllama-1.1b --seq 32\n"
-      "deplo run --tile experiments/tile/hello_grid.tile --grid 2,2 --device interpreter");
-  command.run([flags, &exit_code] {
-    const TileRunOptions& tile = flags->tile;
-    if (!tile.source.file.empty())
-      exit_code = run_tile(*flags);
-    else if (!tile.source.entry.empty() || !tile.source.arguments.empty() || !tile.source.grid.empty() || tile.poison)
-      throw Error("--entry, --arg, --grid, --poison: expected --tile FILE with them, found none");
-    else
-      exit_code = flags->is_bench ? run_bench(*flags) : run_graph(*flags);
-  });
+      "deplo run --tile experiments/tile/hello_grid.tile --grid 2 --device interpreter");
+  command.run([flags, &exit_code] { exit_code = flags->is_bench ? run_bench(*flags) : run_source(*flags); });
 }
 
 }  // namespace deplo::apps

@@ -1,9 +1,10 @@
-// `deplo run`: a whole graph through its kernels on a device, compared with the reference in double.
+// `deplo run`: a whole graph or a tile program through its kernels on a device, compared with the reference in double.
 #pragma once
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "core/progress.h"
@@ -16,15 +17,17 @@
 namespace deplo::apps {
 
 struct RunOptions {
-  engine::GraphSource source;
+  std::variant<engine::GraphSource, engine::TileSource> source;
   std::string device = "opencl", target = "auto";
   std::uint64_t seed = 0;                         // of the inputs and parameters that have no values of their own
-  engine::Inputs inputs = {};                     // in place of what the graph says; all must be in it
+  engine::Inputs inputs = {};                     // in place of what the source says; all must be in it
   double tolerance = measure::default_tolerance;  // of every output, by its elements' scale
   std::optional<std::string> tuned;  // the store that schedules come from; nullopt: the user's own, if there is one
   bool nearest = false;              // the schedule of the nearest extents before the heuristic's
-  std::optional<std::string> outputs = {};  // the folder that they are written to, as 0.npy, 1.npy, …
-  bool whole = false;  // the graph is timed, and its outputs compared with its kernels' one by one in place of the
+  std::optional<std::string> reference = {};  // of a tile program: an expression of its arrays, in place of its blocks
+  std::optional<std::string> outputs = {};    // the folder that they are written to, as 0.npy, 1.npy, …, of arrays
+                                              // as NAME.npy
+  bool whole = false;  // all kernels are timed, and the outputs compared with its kernels' one by one in place of the
                        // reference
 };
 
@@ -59,9 +62,9 @@ struct RunReport {
   bool right() const;
 };
 
-/// Throws Error: of the user where the graph or the options are wrong; of the environment where the device, memory or
+/// Throws Error: of the user where the source or the options are wrong; of the environment where the device, memory or
 /// a compiler fails, with the kernel's name.
-RunReport run_graph(const RunOptions&, Progress&);
+RunReport run(const RunOptions&, Progress&);
 
 /// The largest |found - expected| over the element's scale: the root mean square of the finite expected values (1 where
 /// all are 0), or what rounding explains (docs/measurement.md) where `rounding`, of each element or empty, is as much.

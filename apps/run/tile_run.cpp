@@ -7,9 +7,6 @@
 #include <filesystem>
 
 #include "apps/cli/write_file.h"
-#include "core/error.h"
-#include "core/file.h"
-#include "core/rng.h"
 #include "core/text/json.h"
 #include "core/text/text.h"
 #include "measure/check/npy.h"
@@ -18,23 +15,6 @@ namespace deplo::apps {
 namespace {
 
 namespace tiles = ir::tile_program;
-
-/// Uniform in [-1, 1); of integers 0 to 99.
-tiles::Array random_array(const engine::TileLaunch::Array& given, Rng& rng) {
-  constexpr std::int64_t most = 1 << 28;
-  std::int64_t elements = 1;
-  for (const std::int64_t e : given.shape) {
-    if (elements > most / e)
-      throw Error(fmt::format("--arg: expected an array of at most {} elements, found more in '{}'", most, given.name));
-    elements *= e;
-  }
-  tiles::Array array = tiles::make_array(given.name, given.element, elements);
-  for (std::int64_t i = 0; i < elements; ++i)
-    array.set(i, tiles::is_integer(given.element)
-                     ? static_cast<double>(rng.below(given.element == tiles::Element::i1 ? 2 : 100))
-                     : tiles::round_to(rng.uniform(-1, 1), given.element));
-  return array;
-}
 
 TileArray describe(const tiles::Array& before, const tiles::Array& after, const tiles::Extents& shape) {
   constexpr std::int64_t shown = 4;
@@ -62,13 +42,11 @@ void write_array(const std::string& folder, const tiles::Array& array, const til
 }  // namespace
 
 TileRunReport run_tile_program(const TileRunOptions& options) {
-  if (options.device != "interpreter")
-    throw Error(
-        fmt::format("--device: expected interpreter, which alone runs tile programs, found {}", options.device));
-  const engine::TileLaunch given = read_launch(options.source);
-  Rng rng(options.seed);
-  std::vector<tiles::Array> arrays;
-  for (const auto& array : given.arrays) arrays.push_back(random_array(array, rng));
+  engine::TileLaunch given = read_launch(options.source);
+  engine::Inputs inputs = options.inputs;
+  give(inputs, given);
+  check_met(inputs);
+  std::vector<tiles::Array> arrays = make_arrays(given, options.seed);
   const tiles::Launch launch{.entry = given.entry,
                              .arguments = given.arguments,
                              .grid = given.grid,
@@ -79,12 +57,12 @@ TileRunReport run_tile_program(const TileRunOptions& options) {
 
   TileRunReport report{.file = options.source.file,
                        .entry = given.entry,
-                       .device = options.device,
                        .printed = result.printed,
                        .grid = launch.grid,
                        .operations = result.operations,
                        .seed = options.seed,
                        .arrays = {}};
+  if (options.outputs) make_folder(*options.outputs, "--outputs");
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     const tiles::Extents& shape = given.arrays[i].shape;
     report.arrays.push_back(describe(before[i], arrays[i], shape));
@@ -96,7 +74,7 @@ TileRunReport run_tile_program(const TileRunOptions& options) {
 std::string print_table(const TileRunReport& report, std::size_t) {
   std::string text = report.printed;
   if (!text.empty() && !text.ends_with('\n')) text += '\n';
-  text += fmt::format("{} on the {}: {} x {} x {} blocks, {} operations, seed {}\n", report.entry, report.device,
+  text += fmt::format("{} on the interpreter: {} x {} x {} blocks, {} operations, seed {}\n", report.entry,
                       report.grid[0], report.grid[1], report.grid[2], report.operations, report.seed);
   for (const TileArray& array : report.arrays) {
     std::string shape, first;
@@ -112,7 +90,7 @@ std::string print_table(const TileRunReport& report, std::size_t) {
 std::string print_json(const TileRunReport& report) {
   return Json::object({{"file", report.file},
                        {"entry", report.entry},
-                       {"device", report.device},
+                       {"device", "interpreter"},
                        {"grid", Json::array(report.grid)},
                        {"seed", report.seed},
                        {"operations", report.operations},

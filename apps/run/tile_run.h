@@ -1,4 +1,4 @@
-// `deplo run --tile`: an entry of a tile program on arrays, on the interpreter.
+// `deplo run --tile --device interpreter`: an entry of a tile program on arrays, block by block.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -6,13 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "engine/source/inputs.h"
 #include "engine/source/tile_launch.h"
 
 namespace deplo::apps {
 
 struct TileRunOptions {
   engine::TileSource source;
-  std::string device;
+  engine::Inputs inputs = {};          // of the arrays, in place of what is drawn
   std::uint64_t seed = 0;              // of the arrays' values and of the order in which blocks run
   bool poison = false;                 // what the program does not specify is a NaN
   std::optional<std::string> outputs;  // the folder that changed arrays are written to, as NAME.npy of f32
@@ -28,7 +29,7 @@ struct TileArray {
 };
 
 struct TileRunReport {
-  std::string file, entry, device, printed;
+  std::string file, entry, printed;
   std::array<std::int64_t, 3> grid = {};
   std::int64_t operations = 0;
   std::uint64_t seed = 0;

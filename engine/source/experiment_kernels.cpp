@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "engine/source/graph.h"
+#include "engine/source/tile_launch.h"
 #include "ir/canonical/canonical.h"
 
 namespace deplo::engine {
@@ -66,6 +67,22 @@ void read_kernel(const Config& config, const std::filesystem::path& folder, cons
   entry.place = kernel.place();
 }
 
+void read_tile(const Config& config, const std::filesystem::path& folder, Entry& entry) {
+  config.only({"tile", "entry", "arguments", "grid", "name", "restrict", "inputs"});
+  const std::string file = config.at("tile").text();
+  TileSource source{file, config.text_or("entry", ""), {}, config.at("grid").text()};
+  for (const char* extension : {".tileirbc", ".tile"}) source.file = resolve(source.file, extension, folder);
+  if (const auto arguments = config.find("arguments"))
+    for (const Config& argument : arguments->items()) {
+      const std::string text = argument.text();
+      const std::size_t value = text.find('=') + 1;  // 0 without a name
+      source.arguments.push_back(text.substr(0, value) + resolve(text.substr(value), ".npy", folder));
+    }
+  entry.source = std::move(source);
+  entry.name = config.text_or("name", std::filesystem::path(file).stem().string());
+  entry.place = config.place();
+}
+
 /// First what the entry says, then what the command line does.
 template <class T>
 void give_all(Entry& entry, Inputs& inputs, T& to) {
@@ -97,6 +114,12 @@ std::vector<ir::Program> read_loops(Entry& entry, Inputs& inputs, bool tensor_co
     give_all(entry, inputs, loop);
     return {std::move(loop)};
   }
+  if (const auto* tile = std::get_if<TileSource>(&entry.source)) {
+    TileLaunch launch = at_place(entry.place, [&] { return read_launch(*tile); });
+    add_files(launch, entry.inputs);
+    give_all(entry, inputs, launch);
+    return std::move(at_place(entry.place, [&] { return lower_to_measure(launch); }).kernels);
+  }
   const auto& source = std::get<GraphSource>(entry.source);
   ir::torch::Graph graph = at_place(entry.place, [&] { return engine::read_graph(source); });
   give_all(entry, inputs, graph);
@@ -108,22 +131,24 @@ std::vector<ir::Program> read_loops(Entry& entry, Inputs& inputs, bool tensor_co
 }  // namespace
 
 Entry read_entry(const Config& config, const std::filesystem::path& folder, const Floats& floats) {
-  config.only({"kernel", "expression", "pt2", "model", "name", "symbols", "layer", "seq", "dtype", "allow_tf32",
-               "restrict", "inputs"});
+  config.only({"kernel", "expression", "pt2", "model", "tile", "name", "symbols", "layer", "seq", "dtype", "allow_tf32",
+               "entry", "arguments", "grid", "restrict", "inputs"});
   int kinds = 0;
-  for (const char* kind : {"kernel", "expression", "pt2", "model"}) kinds += config.has(kind);
+  for (const char* kind : {"kernel", "expression", "pt2", "model", "tile"}) kinds += config.has(kind);
   if (kinds != 1)
-    throw Error(fmt::format("{}: expected one of the keys kernel, expression, pt2, model, found {}", config.place(),
-                            kinds == 0 ? "none of them" : "several"));
+    throw Error(fmt::format("{}: expected one of the keys kernel, expression, pt2, model, tile, found {}",
+                            config.place(), kinds == 0 ? "none of them" : "several"));
   const auto own = config.find("dtype"), own_tf32 = config.find("allow_tf32");
   const Floats all = {own ? parse_float_type(own->text(), own->place()) : floats.dtype,
                       own_tf32 ? own_tf32->boolean() : floats.allow_tf32};
   Entry entry;
   if (config.has("kernel"))
     read_kernel(config, folder, all, entry);
+  else if (config.has("tile"))
+    read_tile(config, folder, entry);
   else
     read_graph(config, folder, all, entry);
-  const bool open = !config.has("pt2");  // an exported program names its types
+  const bool open = !config.has("pt2") && !config.has("tile");  // these name their types
   if (open && !own && all.dtype.value_or(ir::DType::f32) != ir::DType::f32)
     entry.name += fmt::format(".{}", name(*all.dtype));
   entry.tf32_of_all = !own_tf32;

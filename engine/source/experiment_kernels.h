@@ -22,7 +22,7 @@ struct Entry {
 /// f32, and of the kernels tf32 where they may take that. Throws Error `file:line: …`.
 Entry read_entry(const Config&, const std::filesystem::path& folder, const Floats& floats = {});
 
-/// A kernel, or all that a graph becomes for such a target. `inputs` come after the entry's own. Throws Error with the
+/// A kernel, or all that a graph becomes for such a target or a tile program becomes. `inputs` come after the entry's own. Throws Error with the
 /// entry's place.
 std::vector<KernelCase> kernels_of(Entry, Inputs& inputs, bool tensor_cores);
 

@@ -31,6 +31,12 @@ Json source_of(const LoopKernel& source) {
   if (!source.symbols.empty()) json.set("symbols", Json::object(source.symbols));
   return with_floats(std::move(json), source.dtype, source.allow_tf32);
 }
+Json source_of(const TileSource& source) {
+  Json json = Json::object({{"tile", source.file}, {"grid", source.grid}});
+  if (!source.entry.empty()) json.set("entry", source.entry);
+  if (!source.arguments.empty()) json.set("arguments", Json::array(source.arguments));
+  return json;
+}
 Json source_of(const GraphSource& source) {
   return std::visit([](const auto& one) { return source_of(one); }, source);
 }

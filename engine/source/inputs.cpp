@@ -17,6 +17,7 @@
 #include "core/rng.h"
 #include "core/text/nearest.h"
 #include "core/text/text.h"
+#include "engine/source/tile_launch.h"
 #include "ir/interpret/interpret.h"
 #include "measure/check/npy.h"
 #include "measure/check/reference.h"
@@ -87,7 +88,8 @@ std::optional<ir::Fill> said(const ir::Tensor& tensor) {
     if (!real || fill.a == 0) return std::nullopt;
     return ir::Fill{Draw::uniform, std::min(0.5 * fill.a, 1.5 * fill.a), std::max(0.5 * fill.a, 1.5 * fill.a)};
   }
-  if (!ir::fault(fill, tensor.type.dtype).empty()) return std::nullopt;
+  const bool usual = fill == ir::Fill{Draw::uniform, -1, 1};
+  if (usual || !ir::fault(fill, tensor.type.dtype).empty()) return std::nullopt;
   return fill;
 }
 
@@ -262,6 +264,27 @@ void give(Inputs& inputs, ir::Program& loop) {
     check_type(found->second, buffer.name, buffer.dtype);
     buffer.fill = found->second.fill;
   }
+}
+
+void give(Inputs& inputs, TileLaunch& launch) {
+  for (TileLaunch::Array& array : launch.arrays) {
+    inputs.met.insert(array.name);
+    const auto found = inputs.by_name.find(array.name);
+    if (found == inputs.by_name.end()) continue;
+    if (const std::string& file = found->second.file; !file.empty()) {
+      set_file(array, file);
+      continue;
+    }
+    const bool whole = ir::tile_program::is_integer(array.element);
+    check_type(found->second, array.name, whole ? ir::DType::i32 : ir::DType::f32);
+    array.file.clear();
+    array.fill = found->second.fill;
+  }
+}
+
+void add_files(const TileLaunch& launch, Inputs& inputs) {
+  for (const TileLaunch::Array& array : launch.arrays)
+    if (!array.file.empty()) inputs.by_name.try_emplace(array.name, Inputs::One{{}, launch.program.where, array.file});
 }
 
 measure::InputFiles files_of(const Inputs& inputs, const ir::Program& loop) {

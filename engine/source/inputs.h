@@ -13,6 +13,8 @@
 
 namespace deplo::engine {
 
+struct TileLaunch;
+
 /// By name: of `--inputs FILE`, or of an entry's `inputs:` in an experiment.
 struct Inputs {
   struct One {
@@ -31,10 +33,13 @@ ir::Fill parse_fill(std::string_view text, std::string_view place);
 Inputs read_inputs(const Config&, const std::filesystem::path& folder);
 Inputs load_inputs(const std::string& file);
 
-/// Gives the inputs and parameters that are named what they are to be drawn from. Throws Error where their type does
-/// not hold it.
+/// Gives the inputs, parameters and arrays that are named what they are to be drawn from. Throws Error where their type
+/// does not hold it.
 void give(Inputs&, ir::torch::Graph&);
 void give(Inputs&, ir::Program& loop);
+void give(Inputs&, TileLaunch&);
+/// Adds the files that a launch's arguments name, unless their arrays were given something else.
+void add_files(const TileLaunch&, Inputs&);
 /// The files that the inputs of a kernel of such a graph, or of such a loop, take their values from.
 measure::InputFiles files_of(const Inputs&, const ir::Program& loop);
 /// Throws Error for a name that nothing had.

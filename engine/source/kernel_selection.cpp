@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/text/nearest.h"
 #include "engine/source/graph.h"
+#include "engine/source/tile_launch.h"
 
 namespace deplo::engine {
 namespace {
@@ -37,18 +38,33 @@ std::vector<NumberedKernel> pick_kernels(const ir::Module& module, const std::op
   return picked;
 }
 
-std::vector<NumberedKernel> read_kernels(const KernelSelection& selection, bool tensor_cores, Inputs inputs) {
+namespace {
+
+std::vector<NumberedKernel> read_selection(const KernelSelection& selection, bool tensor_cores, Inputs& inputs) {
   if (const auto* kernel = std::get_if<LoopKernel>(&selection.source)) {
     NumberedKernel only{0, read_kernel(*kernel)};
     give(inputs, only.loop);
-    check_met(inputs);
     return {std::move(only)};
+  }
+  if (const auto* tile = std::get_if<TileSource>(&selection.source)) {
+    TileLaunch launch = read_launch(*tile);
+    give(inputs, launch);
+    add_files(launch, inputs);
+    return pick_kernels(lower_to_measure(launch), selection.only);
   }
   const auto& source = std::get<GraphSource>(selection.source);
   ir::torch::Graph graph = read_graph(source);
   give(inputs, graph);
-  check_met(inputs);
   return pick_kernels(lower_to_measure(graph, passes_of(source, tensor_cores)), selection.only);
+}
+
+}  // namespace
+
+std::vector<NumberedKernel> read_kernels(const KernelSelection& selection, bool tensor_cores, Inputs inputs) {
+  std::vector<NumberedKernel> kernels = read_selection(selection, tensor_cores, inputs);
+  check_met(inputs);
+  for (NumberedKernel& kernel : kernels) kernel.files = files_of(inputs, kernel.loop);
+  return kernels;
 }
 
 }  // namespace deplo::engine

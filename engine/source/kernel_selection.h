@@ -1,4 +1,4 @@
-// The kernels that a command line is about: one by name, or what a graph becomes.
+// The kernels that a command line is about: one by name, or what a graph or a tile program becomes.
 #pragma once
 #include <cstddef>
 #include <optional>
@@ -13,12 +13,13 @@ namespace deplo::engine {
 
 struct KernelSelection {
   Source source;
-  std::optional<std::string> only;  // of a graph: a kernel's number or name; the others are left out
+  std::optional<std::string> only;  // of a graph or a tile program: a kernel's number or name; the others are left out
 };
 
 struct NumberedKernel {
-  std::size_t number = 0;  // in its graph
+  std::size_t number = 0;  // in its graph or program
   ir::Program loop;
+  measure::InputFiles files = {};  // of its inputs, where they have any
 };
 /// All kernels, or the one that `only` names. Throws Error with the names there are.
 std::vector<NumberedKernel> pick_kernels(const ir::Module&, const std::optional<std::string>& only);

@@ -6,6 +6,7 @@
 #include "core/file.h"
 #include "core/target.h"
 #include "engine/source/kernel.h"
+#include "engine/source/tile_launch.h"
 #include "ir/hardware/mma.h"
 #include "ir/torch/expression/expression.h"
 #include "ir/torch/model.h"
@@ -102,6 +103,7 @@ ir::Program read_kernel(const LoopKernel& source) {
 
 ir::Module read_module(const Source& source, bool tensor_cores) {
   if (const auto* kernel = std::get_if<LoopKernel>(&source)) return module_of(read_kernel(*kernel));
+  if (const auto* tile = std::get_if<TileSource>(&source)) return raise(read_launch(*tile));
   const auto& graph = std::get<GraphSource>(source);
   return lower_to_module(read_graph(graph), passes_of(graph, tensor_cores));
 }

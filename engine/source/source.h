@@ -1,11 +1,12 @@
-// What is compiled, run or tuned: a graph from one of four places, or a kernel of its own. Who takes it from a user (a
-// command line, an experiment, the library) sees to it that it is one of them.
+// What is compiled, run or tuned: a graph from one of four places, a kernel of its own, or a launch of a tile program. Who
+// takes it from a user (a command line, an experiment, the library) sees to it that it is one of them.
 #pragma once
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "engine/source/graph.h"
 #include "ir/module.h"
@@ -50,7 +51,13 @@ struct LoopKernel {
   std::optional<ir::DType> dtype = {};  // in place of f32, of all its buffers
   bool allow_tf32 = false;
 };
-using Source = std::variant<GraphSource, LoopKernel>;
+/// A launch of a tile program (engine/source/tile_launch.h), which names all its types.
+struct TileSource {
+  std::string file, entry;             // "": its only one
+  std::vector<std::string> arguments;  // "A=f16[100,64]", "A=a.npy" or "n=64", in the entry's order
+  std::string grid;                    // "64,2,1"
+};
+using Source = std::variant<GraphSource, LoopKernel, TileSource>;
 
 /// Of floats, by its name: f32, f16, bf16, or as PyTorch calls it. Throws Error.
 ir::DType parse_float_type(const std::string& name, std::string_view place);
@@ -65,7 +72,7 @@ Passes passes_of(const GraphSource&, bool tensor_cores);
 ir::torch::Graph read_graph(const GraphSource&);
 /// The same.
 ir::Program read_kernel(const LoopKernel&);
-/// The kernels of a graph by all passes; a kernel of its own is a module of one. Throws Error.
+/// The kernels of a graph by all passes, or of a launch; a kernel of its own is a module of one. Throws Error.
 ir::Module read_module(const Source&, bool tensor_cores = false);
 
 }  // namespace deplo::engine

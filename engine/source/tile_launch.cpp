@@ -4,151 +4,315 @@
 
 #include <algorithm>
 #include <charconv>
-#include <optional>
+#include <cmath>
+#include <memory>
+#include <utility>
+#include <variant>
 
 #include "core/error.h"
 #include "core/file.h"
+#include "core/rng.h"
+#include "engine/source/inputs.h"
+#include "engine/source/kernel.h"
+#include "ir/emit/reserved.h"
+#include "measure/check/npy.h"
 #include "rules/raise/raise.h"
 
 namespace deplo::engine {
 namespace {
 
 namespace tiles = ir::tile_program;
+using tiles::Element;
+
+constexpr const char* argument_forms =
+    "an array such as A=f16[100,64], its file such as A=a.npy, or a number such as n=64";
 
 /// The numbers between commas.
 std::optional<tiles::Extents> read_numbers(std::string_view text) {
   tiles::Extents numbers;
-  while (!text.empty()) {
-    const std::string_view word = text.substr(0, text.find(','));
+  for (bool more = true; more;) {
+    const std::size_t comma = text.find(',');
+    more = comma != std::string_view::npos;
+    const std::string_view word = text.substr(0, comma);
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
     if (error != std::errc() || end != word.data() + word.size()) return std::nullopt;
     numbers.push_back(value);
-    text = word.size() == text.size() ? "" : text.substr(word.size() + 1);
+    if (more) text.remove_prefix(comma + 1);
   }
   return numbers;
 }
 
-std::array<std::int64_t, 3> read_grid(const std::string& text) {
-  if (text.empty())
-    throw Error("--grid: expected the blocks in X, Y and Z of a tile program, such as 64,2, found none");
-  const auto numbers = read_numbers(text);
-  if (!numbers || numbers->empty() || numbers->size() > 3)
-    throw Error(fmt::format("--grid: expected one to three whole numbers, such as 64,2, found '{}'", text));
+std::array<std::int64_t, 3> read_grid(const TileSource& source) {
+  constexpr std::int64_t most = (1 << 24) - 1;  // Tile IR specification, "Launch"
+  const auto fail = [&](const std::string& found) {
+    throw Error(fmt::format("{}: grid: expected one to three numbers of blocks from 1 to {}, such as 64,2, found {}",
+                            source.file, most, found));
+  };
+  if (source.grid.empty()) fail("none");
+  const auto numbers = read_numbers(source.grid);
+  const auto fits = [](std::int64_t n) { return n >= 1 && n <= most; };
+  if (!numbers || numbers->size() > 3 || !std::ranges::all_of(*numbers, fits)) fail("'" + source.grid + "'");
   std::array<std::int64_t, 3> grid = {1, 1, 1};
-  std::copy(numbers->begin(), numbers->end(), grid.begin());
+  std::ranges::copy(*numbers, grid.begin());
   return grid;
 }
 
-/// What --arg says: an array with its shape, or a number.
-struct Given {
-  std::string name;
-  std::optional<tiles::Element> element;
-  tiles::Extents shape;
-  std::string number;
+/// How NumPy calls elements of these types, where it has them.
+std::optional<Element> element_of(std::string_view numpy) {
+  constexpr std::array<std::pair<std::string_view, Element>, 12> types = {{{"<f2", Element::f16},
+                                                                           {"<f4", Element::f32},
+                                                                           {"<f8", Element::f64},
+                                                                           {"|b1", Element::i1},
+                                                                           {"|i1", Element::i8},
+                                                                           {"|u1", Element::i8},
+                                                                           {"<i2", Element::i16},
+                                                                           {"<u2", Element::i16},
+                                                                           {"<i4", Element::i32},
+                                                                           {"<u4", Element::i32},
+                                                                           {"<i8", Element::i64},
+                                                                           {"<u8", Element::i64}}};
+  const auto* const found = std::ranges::find(types, numpy, &std::pair<std::string_view, Element>::first);
+  return found == types.end() ? std::nullopt : std::optional(found->second);
+}
+
+bool numpy_has(Element element) {
+  return tiles::is_integer(element) || element == Element::f16 || element == Element::f32 || element == Element::f64;
+}
+
+/// Of a kernel's parameter.
+bool is_name(const std::string& text) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  const auto continues = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
+  return !text.empty() && is_letter(text.front()) && std::ranges::all_of(text, continues) && !ir::is_reserved(text);
+}
+
+/// An argument as it is given: an array or a number.
+using Given = std::variant<TileLaunch::Array, std::int64_t, double>;
+
+class Reader {
+ public:
+  explicit Reader(const TileSource& source)
+      : source_(source),
+        launch_{.program = tiles::read_program(read_file(find_data(source.file)), source.file),
+                .entry = {},
+                .arrays = {},
+                .arguments = {},
+                .grid = read_grid(source)},
+        entry_(find_entry(launch_.program, source.entry)) {
+    launch_.entry = entry_.name;
+  }
+
+  TileLaunch read() {
+    std::vector<Given> all;
+    for (const std::string& text : source_.arguments) all.push_back(read_argument(text, all.size() + 1));
+    const bool expand = expands(all);
+    for (Given& given : all) {
+      ++number_;
+      if (auto* array = std::get_if<TileLaunch::Array>(&given))
+        add_array(std::move(*array), expand);
+      else if (const auto* whole = std::get_if<std::int64_t>(&given))
+        add_number(*whole);
+      else
+        add_number(std::get<double>(given));
+    }
+    return std::move(launch_);
+  }
+
+ private:
+  Given read_argument(const std::string& text, std::size_t number) const {
+    const auto fail = [&](std::string_view expected) {
+      throw Error(fmt::format("{}: argument {}: expected {}, found '{}'", source_.file, number, expected, text));
+    };
+    const std::size_t equals = text.find('=');
+    const std::string value = equals == std::string::npos ? text : text.substr(equals + 1);
+    const std::size_t bracket = value.find('[');
+    const bool file = value.ends_with(".npy");
+    if (!file && bracket == std::string::npos) {
+      if (const auto read = read_number(value)) return *read;
+      fail(argument_forms);
+    }
+    TileLaunch::Array array;
+    array.name = equals == std::string::npos ? "" : text.substr(0, equals);
+    if (!is_name(array.name)) fail("letters, digits and _ before =, a name that OpenCL C and CUDA C++ leave free");
+    if (file) {
+      const measure::NpyHeader header = measure::read_npy_header(value);
+      const std::optional<Element> element = element_of(header.type);
+      if (!element) fail("a file of real or whole numbers or of bool, of at most 64 bits each");
+      array.element = *element;
+      array.shape = header.shape;
+      array.file = value;
+    } else {
+      const std::optional<Element> element = tiles::parse_element(value.substr(0, bracket));
+      const auto shape = value.ends_with(']')
+                             ? read_numbers(std::string_view(value).substr(bracket + 1, value.size() - bracket - 2))
+                             : std::nullopt;
+      if (!element || !shape) fail(argument_forms);
+      array.element = *element;
+      array.shape = *shape;
+    }
+    if (!is_sound(array.shape)) fail("an array of one to 16 dimensions, at least 1 each, and at most 2^36 elements");
+    return array;
+  }
+
+  static std::optional<Given> read_number(std::string_view text) {
+    const char* const end = text.data() + text.size();
+    std::int64_t whole = 0;
+    if (const auto read = std::from_chars(text.data(), end, whole); read.ec == std::errc() && read.ptr == end)
+      return whole;
+    double real = 0;
+    if (const auto read = std::from_chars(text.data(), end, real); read.ec == std::errc() && read.ptr == end)
+      return real;
+    return std::nullopt;
+  }
+
+  static bool is_sound(const tiles::Extents& shape) {
+    std::int64_t left = std::int64_t{1} << 36;  // more than any device here holds
+    for (const std::int64_t extent : shape) {
+      if (extent < 1 || extent > left) return false;
+      left /= extent;
+    }
+    return !shape.empty() && shape.size() <= tiles::max_rank;
+  }
+
+  const tiles::Type& parameter(std::size_t number) const { return *entry_.values[entry_.parameters[number]].type; }
+
+  /// Have the arrays their extents and strides as parameters?
+  bool expands(const std::vector<Given>& all) const {
+    std::size_t expanded = 0;
+    for (const Given& given : all) {
+      const auto* array = std::get_if<TileLaunch::Array>(&given);
+      expanded += array == nullptr ? 1 : 1 + 2 * array->shape.size();
+    }
+    const std::size_t expected = entry_.parameters.size();
+    if (all.size() == expected) return false;
+    if (expanded == expected) return true;
+    std::string types;
+    for (std::size_t i = 0; i < expected; ++i) types += (i == 0 ? "" : ", ") + tiles::print(parameter(i));
+    const std::string also =
+        expanded == all.size() ? "" : fmt::format(", {} with the extents and strides of arrays", expanded);
+    throw Error(fmt::format("{}: entry {}: expected {} arguments ({}), found {}{}", source_.file, entry_.name, expected,
+                            types, all.size(), also));
+  }
+
+  [[noreturn]] void mismatch(std::string_view expected, const std::string& found) const {
+    throw Error(fmt::format("{}: entry {}: argument {}: expected {}, found {}", source_.file, entry_.name, number_,
+                            expected, found));
+  }
+
+  void add_array(TileLaunch::Array array, bool expand) {
+    const tiles::Type& type = parameter(launch_.arguments.size());
+    if (!type.pointer) mismatch("a number of " + std::string(name(type.element)), "the array " + array.name);
+    if (!array.file.empty() && array.element == Element::f32 && !numpy_has(type.element)) array.element = type.element;
+    if (array.element != type.element)
+      mismatch(fmt::format("an array of {}", name(type.element)),
+               fmt::format("an array of {} ({})", name(array.element), array.file.empty() ? array.name : array.file));
+    if (std::ranges::find(launch_.arrays, array.name, &TileLaunch::Array::name) != launch_.arrays.end())
+      mismatch("an array with a name of its own", "'" + array.name + "' again");
+    launch_.arguments.emplace_back(tiles::ArrayArgument{launch_.arrays.size()});
+    if (expand) {
+      for (const std::int64_t extent : array.shape) add_number(extent);
+      for (const std::int64_t stride : ir::row_major_strides(array.shape)) add_number(stride);
+    }
+    launch_.arrays.push_back(std::move(array));
+  }
+
+  template <class Number>
+  void add_number(Number number) {
+    if (const tiles::Type& type = parameter(launch_.arguments.size()); type.pointer)
+      mismatch(fmt::format("an array of {}", name(type.element)), fmt::format("the number {}", number));
+    launch_.arguments.emplace_back(number);
+  }
+
+  const TileSource& source_;
+  TileLaunch launch_;
+  const tiles::Entry& entry_;
+  std::size_t number_ = 0;  // of the given argument that is being added, from 1
 };
 
-Given read_argument(const std::string& text) {
-  Given given;
-  const std::size_t equals = text.find('=');
-  if (equals != std::string::npos) given.name = text.substr(0, equals);
-  const std::string value = equals == std::string::npos ? text : text.substr(equals + 1);
-  const std::size_t bracket = value.find('[');
-  if (bracket == std::string::npos) {
-    given.number = value;
-    return given;
-  }
-  given.element = tiles::parse_element(value.substr(0, bracket));
-  const auto shape = value.ends_with(']')
-                         ? read_numbers(std::string_view(value).substr(bracket + 1, value.size() - bracket - 2))
-                         : std::nullopt;
-  const bool sound = given.element && shape && !shape->empty() &&
-                     std::ranges::all_of(*shape, [](std::int64_t e) { return e > 0 && e < (std::int64_t{1} << 31); });
-  if (!sound || given.name.empty())
+double draw(const TileLaunch::Array& array, Rng& rng) {
+  if (tiles::is_integer(array.element))
+    return array.fill ? std::trunc(ir::draw(*array.fill, ir::DType::i32, rng))
+                      : static_cast<double>(rng.below(array.element == Element::i1 ? 2 : 100));
+  const double value = array.fill ? ir::draw(*array.fill, ir::DType::f32, rng) : rng.uniform(-1, 1);
+  return tiles::round_to(value, array.element);
+}
+
+tiles::Array make_array(const TileLaunch::Array& given, Rng& rng) {
+  constexpr std::int64_t most = 1 << 28;
+  const std::int64_t elements = ir::element_count(given.shape);
+  if (elements > most)
     throw Error(
-        fmt::format("--arg: expected an array such as A=f16[100,64] or a number such as n=64, found '{}'", text));
-  given.shape = *shape;
-  return given;
-}
-
-tiles::Argument read_number(const Given& given) {
-  const char *begin = given.number.data(), *end = begin + given.number.size();
-  std::int64_t whole = 0;
-  if (const auto result = std::from_chars(begin, end, whole); result.ec == std::errc() && result.ptr == end)
-    return whole;
-  double real = 0;
-  if (const auto result = std::from_chars(begin, end, real); result.ec == std::errc() && result.ptr == end) return real;
-  throw Error(fmt::format("--arg: expected an array such as A=f16[100,64] or a number such as n=64, found '{}{}{}'",
-                          given.name, given.name.empty() ? "" : "=", given.number));
-}
-
-void add_array(const Given& given, bool expand, TileLaunch& launch) {
-  if (std::ranges::any_of(launch.arrays, [&](const TileLaunch::Array& a) { return a.name == given.name; }))
-    throw Error(fmt::format("--arg: expected a name of its own for each array, found '{}' twice", given.name));
-  launch.arguments.emplace_back(tiles::ArrayArgument{launch.arrays.size()});
-  launch.arrays.push_back({given.name, *given.element, given.shape});
-  if (!expand) return;
-  for (const std::int64_t e : given.shape) launch.arguments.emplace_back(e);
-  std::vector<tiles::Argument> strides;
-  std::int64_t stride = 1;
-  for (auto e = given.shape.rbegin(); e != given.shape.rend(); stride *= *e++) strides.emplace_back(stride);
-  launch.arguments.insert(launch.arguments.end(), strides.rbegin(), strides.rend());
-}
-
-/// An array of a kernel has the type that the program says; no other may be given.
-void check_elements(const TileLaunch& launch) {
-  const tiles::Entry& entry = find_entry(launch.program, launch.entry);
-  for (std::size_t i = 0; i < std::min(entry.parameters.size(), launch.arguments.size()); ++i) {
-    const tiles::Type& type = *entry.values[entry.parameters[i]].type;
-    const auto* argument = std::get_if<tiles::ArrayArgument>(&launch.arguments[i]);
-    if (argument == nullptr || !type.pointer) continue;
-    const TileLaunch::Array& array = launch.arrays[argument->array];
-    if (array.element != type.element)
-      throw Error(fmt::format("--arg: expected an array of {} for argument {} of {}, found an array of {} ({})",
-                              name(type.element), i + 1, entry.name, name(array.element), array.name));
+        fmt::format("array {}: expected at most {} elements to run with, found {}", given.name, most, elements));
+  tiles::Array array = tiles::make_array(given.name, given.element, elements);
+  if (given.file.empty()) {
+    for (std::int64_t i = 0; i < elements; ++i) array.set(i, draw(given, rng));
+  } else if (numpy_has(given.element)) {
+    array.bytes = measure::read_npy_elements(given.file, array.bytes.size());
+  } else {
+    const std::vector<float> values = measure::read_npy(given.file, {ir::DType::f32, given.shape});
+    for (std::int64_t i = 0; i < elements; ++i)
+      array.set(i, tiles::round_to(static_cast<double>(values[static_cast<std::size_t>(i)]), given.element));
   }
+  return array;
+}
+
+/// The values of an array that a user gave; else the tensor stays as where nothing is said.
+void give_source(const TileLaunch::Array& array, ir::Tensor& tensor) {
+  if (!array.file.empty())
+    tensor.source = {{}, std::make_shared<const std::vector<float>>(measure::read_npy(array.file, tensor.type)), true};
+  else if (array.fill)
+    tensor.source = {*array.fill, nullptr, true};
+  else if (ir::is_float(tensor.type.dtype))
+    tensor.source.fill = {ir::Fill::Draw::uniform, -1, 1};
 }
 
 }  // namespace
 
-TileLaunch read_launch(const TileSource& source) {
-  TileLaunch launch{.program = tiles::read_program(read_file(source.file), source.file),
-                    .entry = {},
-                    .arrays = {},
-                    .arguments = {},
-                    .grid = {}};
-  const tiles::Entry& entry = find_entry(launch.program, source.entry);
-  launch.entry = entry.name;
-  std::vector<Given> all;
-  for (const std::string& text : source.arguments) all.push_back(read_argument(text));
-  launch.grid = read_grid(source.grid);
-  std::size_t with_extents = 0;
-  for (const Given& given : all) with_extents += 1 + 2 * given.shape.size();
-  const bool expand = entry.parameters.size() != all.size() && entry.parameters.size() == with_extents;
-  for (const Given& given : all)
-    if (given.element)
-      add_array(given, expand, launch);
-    else
-      launch.arguments.push_back(read_number(given));
-  return launch;
+TileLaunch read_launch(const TileSource& source) { return Reader(source).read(); }
+
+void set_file(TileLaunch::Array& array, const std::string& file) {
+  const measure::NpyHeader header = measure::read_npy_header(file);
+  if (header.shape != array.shape)
+    throw Error(
+        fmt::format("{}: expected the shape {}, found {}", file, ir::print(array.shape), ir::print(header.shape)));
+  const Element expected = numpy_has(array.element) ? array.element : Element::f32;
+  if (element_of(header.type) != expected)
+    throw Error(fmt::format("{}: expected elements of {}, found '{}'", file, name(expected), header.type));
+  array.file = file;
+}
+
+std::vector<tiles::Array> make_arrays(const TileLaunch& launch, std::uint64_t seed) {
+  Rng rng(seed);
+  std::vector<tiles::Array> arrays;
+  for (const TileLaunch::Array& array : launch.arrays) arrays.push_back(make_array(array, rng));
+  return arrays;
 }
 
 ir::Module raise(const TileLaunch& launch) {
-  check_elements(launch);
   rules::TileLaunch raised{.entry = launch.entry, .arguments = {}, .grid = launch.grid};
   for (const tiles::Argument& argument : launch.arguments) {
     if (const auto* array = std::get_if<tiles::ArrayArgument>(&argument)) {
       const TileLaunch::Array& given = launch.arrays[array->array];
-      ir::Shape strides(given.shape.size(), 1);
-      for (std::size_t d = strides.size(); d-- > 1;) strides[d - 1] = strides[d] * given.shape[d];
-      raised.arguments.emplace_back(rules::TileArray{given.name, given.shape, strides});
+      raised.arguments.emplace_back(rules::TileArray{given.name, given.shape, ir::row_major_strides(given.shape)});
     } else if (const auto* whole = std::get_if<std::int64_t>(&argument)) {
       raised.arguments.emplace_back(*whole);
     } else {
       raised.arguments.emplace_back(std::get<double>(argument));
     }
   }
-  return rules::raise(launch.program, raised);
+  ir::Module module = rules::raise(launch.program, raised);
+  for (const ir::Program& kernel : module.kernels) check_size(kernel, launch.program.where);
+  return module;
+}
+
+ir::Module lower_to_measure(const TileLaunch& launch) {
+  ir::Module module = raise(launch);
+  for (const TileLaunch::Array& array : launch.arrays)
+    for (ir::Tensor& tensor : module.tensors)
+      if (tensor.name == array.name && tensor.kind == ir::Tensor::Kind::input) give_source(array, tensor);
+  fill_kernels(module);
+  return module;
 }
 
 }  // namespace deplo::engine

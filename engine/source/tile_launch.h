@@ -1,26 +1,25 @@
-// A launch of a tile program, as a command line gives it.
+// A launch of a tile program: its arrays, numbers and grid, and the kernels that it becomes.
 #pragma once
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "engine/source/source.h"
+#include "ir/fill.h"
 #include "ir/module.h"
 #include "ir/tile_program/interpret/interpret.h"
 
 namespace deplo::engine {
-
-struct TileSource {
-  std::string file, entry;             // "": its only one
-  std::vector<std::string> arguments;  // "A=f16[100,64]" or "n=64", in the entry's order
-  std::string grid;                    // "64,2,1"
-};
 
 struct TileLaunch {
   struct Array {  // dense, the last dimension's stride 1
     std::string name;
     ir::tile_program::Element element = ir::tile_program::Element::f32;
     ir::tile_program::Extents shape;
+    std::string file = {};              // .npy, with its values; "": they are drawn
+    std::optional<ir::Fill> fill = {};  // what they are drawn from; nullopt: as where nothing is said
   };
   ir::tile_program::Program program;
   std::string entry;
@@ -30,10 +29,20 @@ struct TileLaunch {
 };
 
 /// An entry has a pointer for each array; or, as NVIDIA's Python package exports it, pointer, extents and strides. Which of
-/// them is seen by how many parameters it has. Throws Error for what is not as it should be.
+/// them is seen by how many parameters it has. An array in a .npy file has the file's type and shape; of a type that NumPy
+/// has not (bf16, 8 bits) the file's is float32. Throws Error in one line for what is not as it should be.
 TileLaunch read_launch(const TileSource&);
 
-/// Its kernels, verified (rules/raise/raise.h). Throws Error where it is none.
+/// Takes the array's values from this file. Throws Error that names it where it has another shape or type.
+void set_file(TileLaunch::Array&, const std::string& file);
+
+/// The values that the arrays begin with: of their file, as they are; drawn from the seed uniform(-1, 1), of integers 0 to
+/// 99, unless they say otherwise. Throws Error where there are too many for the host.
+std::vector<ir::tile_program::Array> make_arrays(const TileLaunch&, std::uint64_t seed);
+
+/// The kernels of a launch, verified: the one place where any is made (rules/raise/raise.h). Throws Error where it is none.
 ir::Module raise(const TileLaunch&);
+/// The same, each kernel's inputs to be drawn as the launch says (fill_kernels in engine/source/inputs.h).
+ir::Module lower_to_measure(const TileLaunch&);
 
 }  // namespace deplo::engine

@@ -147,7 +147,7 @@ std::string check_graph(const Source& source) {
   }
   if (!(steps < most_steps) || !is_moderate(graph)) return "";
   Progress progress(stderr, true);
-  for (const apps::OutputCheck& output : apps::run_graph(options, progress).outputs)
+  for (const apps::OutputCheck& output : apps::run(options, progress).outputs)
     if (!output.right) return fmt::format("output {} is wrong by {}: {}", output.name, output.error, output.worst);
   return "";
 }

@@ -50,6 +50,8 @@ TEST(ExperimentText, ReadsAsTheSameExperiment) {
   expect_the_same(GraphSource(Pt2File{DEPLO_SOURCE_DIR "/tests/data/pt2/mlp_2.11.0.pt2"}));
   expect_the_same(GraphSource(ModelBlock{"tinyllama-1.1b", 2, 7}));
   expect_the_same(LoopKernel{"softmax", {{"M", 3}, {"N", 17}}, "test"});
+  expect_the_same(TileSource{
+      DEPLO_SOURCE_DIR "/experiments/tile/vector_add.tile", "", {"a=f32[128]", "b=f32[128]", "c=f32[128]"}, "1"});
   expect_the_same(GraphSource(Expression{"torch.randn(3) * 2", "expression", ir::DType::f16}));
   expect_the_same(GraphSource(ModelBlock{"tinyllama-1.1b", 0, 3, ir::DType::bf16}));
   expect_the_same(LoopKernel{"softmax", {{"M", 3}, {"N", 17}}, "test", ir::DType::bf16});

@@ -25,9 +25,11 @@ TEST(SourceFlags, SayOneThing) {
   const auto graph = [&] { return message([&] { flags.graph(); }); };
   const auto selection = [&] { return message([&] { flags.selection(); }); };
   EXPECT_TRUE(flags.is_empty());
-  EXPECT_EQ(graph(), "expected one of -c CODE, --file FILE, --pt2 FILE, --model NAME, found none; see --help");
+  EXPECT_EQ(graph(),
+            "expected one of -c CODE, --file FILE, --pt2 FILE, --model NAME, --tile FILE, found none; see --help");
   EXPECT_EQ(selection(),
-            "expected one of -c CODE, --file FILE, --pt2 FILE, --model NAME, --kernel NAME, found none; see --help");
+            "expected one of -c CODE, --file FILE, --pt2 FILE, --model NAME, --kernel NAME, --tile FILE, found none; "
+            "see --help");
   flags.code = "torch.randn(3)";
   EXPECT_EQ(graph(), "no error");
   EXPECT_EQ(std::get<engine::Expression>(flags.graph()).text, "torch.randn(3)");

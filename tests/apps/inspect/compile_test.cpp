@@ -223,7 +223,8 @@ TEST(CompileGraph, Files) {
 }
 
 TEST(CompileGraph, BadSources) {
-  expect_error({}, "expected one of -c CODE, --file FILE, --pt2 FILE, --model NAME, --kernel NAME, found none");
+  expect_error(
+      {}, "expected one of -c CODE, --file FILE, --pt2 FILE, --model NAME, --kernel NAME, --tile FILE, found none");
   expect_error({"-c", rms_norm, "--model", "qwen2.5-7b"}, "found several");
   expect_error({"-c", rms_norm, "-k", "gelu"}, "found several");
   expect_error({"-c", ""}, "expected an expression");

@@ -109,7 +109,8 @@ TEST(Space, GraphsOfSeveralKernels) {
 }
 
 TEST(Space, Mistakes) {
-  expect_error({}, "expected one of -c CODE, --file FILE, --pt2 FILE, --model NAME, --kernel NAME, found none");
+  expect_error(
+      {}, "expected one of -c CODE, --file FILE, --pt2 FILE, --model NAME, --kernel NAME, --tile FILE, found none");
   expect_error(with(gelu, {"-c", "torch.randn(3)"}), "found several");
   expect_error({"-k", "gelo", "-s", "M=2"}, "expected a kernel (");
   expect_error({"-k", "gelu", "-s", "M=2"}, "found no value for 'N'");

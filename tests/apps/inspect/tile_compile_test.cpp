@@ -4,7 +4,6 @@
 
 #include "apps/inspect/compile.h"
 #include "core/error.h"
-#include "engine/source/tile_launch.h"
 
 namespace deplo::apps {
 namespace {
@@ -17,7 +16,8 @@ std::string compiled(const engine::TileSource& source, const std::string& target
   CompileOptions options;
   options.target = target;
   options.level = level;
-  return compile(raise(read_launch(source)), options);
+  options.selection.source = source;
+  return compile(options);
 }
 
 engine::TileSource vector_add() {
@@ -51,7 +51,7 @@ TEST(TileCompile, SaysWhatIsMissing) {
     compiled(one, "", "loop");
     FAIL() << "expected an Error";
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("expected an array of f32 for argument 2"));
+    EXPECT_THAT(error.what(), HasSubstr("argument 2: expected an array of f32, found an array of f16 (b)"));
   }
   EXPECT_THROW(compiled(vector_add(), "", "torch"), Error) << "it has no level above loop";
 }

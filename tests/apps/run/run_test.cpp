@@ -201,7 +201,7 @@ TEST(Run, SchedulesOfTheStore) {
 }
 
 TEST(Run, BadInput) {
-  expect_error({}, 1, "expected one of -c CODE, --file FILE, --pt2 FILE, --model NAME, found none");
+  expect_error({}, 1, "expected one of -c CODE, --file FILE, --pt2 FILE, --model NAME, --tile FILE, found none");
   expect_error({"-c", "x"}, 1, "-c:1:1: expected");
   expect_error({"-c", "torch.randn(4)", "--file", "x.py"}, 1, "found several");
   expect_error({"-c", "torch.randn(4)", "--device", "metal"}, 1, "--device: expected a device");

@@ -9,6 +9,7 @@
 namespace deplo::apps {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
 const std::string root = DEPLO_SOURCE_DIR;
@@ -18,7 +19,6 @@ TileRunOptions vector_add() {
   options.source.file = root + "/experiments/tile/vector_add.tile";
   options.source.arguments = {"A=f32[128]", "B=f32[128]", "C=f32[128]"};
   options.source.grid = "1";
-  options.device = "interpreter";
   return options;
 }
 
@@ -28,7 +28,6 @@ TileRunOptions scale() {
   options.source.file = root + "/tests/data/tile_programs/scale_13.3.tileirbc";
   options.source.arguments = {"x=f16[300]", "y=f16[300]", "factor=0.5"};
   options.source.grid = "3";
-  options.device = "interpreter";
   return options;
 }
 
@@ -64,23 +63,36 @@ TEST(TileRun, WhatItRefuses) {
     change(options);
     return error_of(options);
   };
-  EXPECT_EQ(with(vector_add(), [](auto& o) { o.source.grid = ""; }),
-            "--grid: expected the blocks in X, Y and Z of a tile program, such as 64,2, found none");
-  EXPECT_THAT(with(vector_add(), [](auto& o) { o.source.grid = "0"; }), HasSubstr("found 0 x 1 x 1"));
-  EXPECT_THAT(with(vector_add(), [](auto& o) { o.source.grid = "2,x"; }), HasSubstr("--grid: expected one to three"));
-  EXPECT_THAT(with(vector_add(), [](auto& o) { o.device = "opencl"; }), HasSubstr("--device: expected interpreter"));
+  const std::string grid = ": grid: expected one to three numbers of blocks from 1 to 16777215, such as 64,2, found ";
+  for (const char* other : {"0", "2,x", "1,2,3,4", "1,", "-1", "16777216"})
+    EXPECT_THAT(with(vector_add(), [&](auto& o) { o.source.grid = other; }), EndsWith(grid + "'" + other + "'"));
+  EXPECT_THAT(with(vector_add(), [](auto& o) { o.source.grid = ""; }), EndsWith(grid + "none"));
   EXPECT_THAT(with(vector_add(), [](auto& o) { o.source.entry = "vector"; }), HasSubstr("found 'vector'"));
   EXPECT_THAT(with(vector_add(), [](auto& o) { o.source.arguments.pop_back(); }),
-              HasSubstr("expected 3 arguments (tile<ptr<f32>>, tile<ptr<f32>>, tile<ptr<f32>>), found 2"));
+              HasSubstr("expected 3 arguments (tile<ptr<f32>>, tile<ptr<f32>>, tile<ptr<f32>>), found 2, 6 with the "
+                        "extents and strides of arrays"));
   EXPECT_THAT(with(vector_add(), [](auto& o) { o.source.arguments[1] = "B=f33[128]"; }),
               HasSubstr("found 'B=f33[128]'"));
   EXPECT_THAT(with(vector_add(), [](auto& o) { o.source.arguments[1] = "B=f16[128]"; }),
-              HasSubstr("expected an array of f32, found an array of f16"));
+              HasSubstr("argument 2: expected an array of f32, found an array of f16 (B)"));
+  EXPECT_THAT(with(vector_add(), [](auto& o) { o.source.arguments[1] = "3"; }),
+              HasSubstr("argument 2: expected an array of f32, found the number 3"));
+  EXPECT_THAT(with(scale(), [](auto& o) { o.source.arguments[2] = "factor=half"; }), HasSubstr("found 'factor=half'"));
+  for (const char* name : {"", "float", "2x", "a b"})
+    EXPECT_THAT(with(vector_add(), [&](auto& o) { o.source.arguments[1] = name + std::string("=f32[128]"); }),
+                HasSubstr("letters, digits and _ before ="))
+        << name;
+  for (const char* shape : {"[0]", "[]", "[-1]", "[1,]", "[99999,99999,99999]"})
+    EXPECT_THAT(with(vector_add(), [&](auto& o) { o.source.arguments[1] = "B=f32" + std::string(shape); }),
+                HasSubstr("argument 2: expected "))
+        << shape;
   EXPECT_THAT(with(vector_add(), [](auto& o) { o.source.arguments[1] = "B=f32[64]"; }), HasSubstr("load_ptr_tko"));
   EXPECT_EQ(with(scale(), [](auto& o) { o.source.arguments[1] = "x=f16[300]"; }),
-            "--arg: expected a name of its own for each array, found 'x' twice");
-  EXPECT_EQ(with(scale(), [](auto& o) { o.source.arguments[1] = "y=f16[100000,100000]"; }),
-            "--arg: expected an array of at most 268435456 elements, found more in 'y'");
+            root +
+                "/tests/data/tile_programs/scale_13.3.tileirbc: entry scale: argument 2: expected an array with a name "
+                "of its own, found 'x' again");
+  EXPECT_EQ(with(scale(), [](auto& o) { o.source.arguments[1] = "y=f16[10000000000]"; }),
+            "array y: expected at most 268435456 elements to run with, found 10000000000");
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ TEST(TorchValuesRun, EveryOperationIsRightOnTheDevice) {
   for (const std::string& code : cases) {
     RunOptions options;
     options.source = engine::Expression{code, "-c"};
-    for (const OutputCheck& check : run_graph(options, quiet).outputs)
+    for (const OutputCheck& check : run(options, quiet).outputs)
       EXPECT_TRUE(check.right) << code << "\n" << check.name << " " << check.worst << " error " << check.error;
   }
 }
@@ -45,7 +45,7 @@ TEST(TorchValuesRun, OperationsOfSixteenBitsAreRightOnTheDevice) {
     const ir::DType dtype = i % 8 == 0 ? ir::DType::bf16 : ir::DType::f16;
     RunOptions options;
     options.source = engine::Expression{cases[i], "-c", dtype};
-    for (const OutputCheck& check : run_graph(options, quiet).outputs)
+    for (const OutputCheck& check : run(options, quiet).outputs)
       EXPECT_TRUE(check.right) << name(dtype) << ": " << cases[i] << "\n"
                                << check.name << " " << check.worst << " error " << check.error;
   }
@@ -61,7 +61,7 @@ TEST(TorchValuesRun, RoundingsOfALongChainAreNoError) {
       RunOptions options;
       options.source = engine::Expression{code + "x", "-c", dtype};
       options.seed = seed;
-      for (const OutputCheck& check : run_graph(options, quiet).outputs) {
+      for (const OutputCheck& check : run(options, quiet).outputs) {
         EXPECT_TRUE(check.right) << name(dtype) << ", seed " << seed << ": " << check.worst;
         EXPECT_GT(check.error, options.tolerance / 10) << name(dtype) << ", seed " << seed;
       }

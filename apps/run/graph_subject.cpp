@@ -1,0 +1,125 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "apps/run/subject.h"
+#include "engine/source/graph.h"
+#include "engine/source/values.h"
+
+namespace deplo::apps {
+namespace {
+
+// The original of a parameter that is stored permuted has its dimensions in the order of the graph.
+ir::TensorType given_type(const ir::Tensor& tensor) {
+  ir::TensorType type = tensor.type;
+  for (std::size_t d = 0; d < tensor.permutation.size(); ++d)
+    type.shape[static_cast<std::size_t>(tensor.permutation[d])] = tensor.type.shape[d];
+  return type;
+}
+
+bool has_source(const ir::torch::Node& node) {
+  return node.kind == ir::torch::Node::Kind::input || node.kind == ir::torch::Node::Kind::parameter;
+}
+
+ir::torch::Graph read_given(const engine::GraphSource& source, engine::Inputs inputs) {
+  ir::torch::Graph graph = engine::read_graph(source);
+  engine::give(inputs, graph);
+  engine::check_met(inputs);
+  return graph;
+}
+
+/// Raises each element to how far it is from the expected, where both are finite.
+void raise(std::vector<double>& most, const std::vector<double>& found, const std::vector<double>& expected) {
+  most.resize(expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    if (const double off = std::abs(found[i] - expected[i]); std::isfinite(off)) most[i] = std::max(most[i], off);
+}
+
+/// Two samples of an element may be small by chance; those of all elements together are not.
+void raise_to_mean(std::vector<double>& most) {
+  double squares = 0;
+  for (const double off : most) squares += off * off;
+  const double mean = std::sqrt(squares / static_cast<double>(std::max<std::size_t>(most.size(), 1)));
+  for (double& off : most) off = std::max(off, mean);
+}
+
+class GraphSubject : public Subject {
+ public:
+  GraphSubject(const engine::GraphSource& source, const RunOptions& options)
+      : seed_(options.seed), graph_(read_given(source, options.inputs)) {
+    module_ = engine::lower_to_module(
+        graph_, engine::passes_of(source, engine::has_tensor_cores(options.target, options.device)));
+    for (const int output : graph_.outputs) {
+      const ir::torch::Node& node = graph_.nodes[static_cast<std::size_t>(output)];
+      outputs_.push_back({node.name, fmt::format("{}.npy", outputs_.size()), node.type});
+    }
+  }
+
+  std::vector<float> values(const ir::Tensor& tensor) const override {
+    if (tensor.of.empty()) return engine::source_values(tensor.source, tensor.name, tensor.type, seed_);
+    const ir::TensorType type = given_type(tensor);
+    return engine::permute(engine::source_values(tensor.source, tensor.of, type, seed_), type.shape,
+                           tensor.permutation);
+  }
+
+  std::vector<std::vector<double>> reference() const override { return ir::torch::evaluate(graph_, sources()); }
+
+  std::vector<std::vector<double>> rounding(const std::vector<std::vector<double>>& reference) const override {
+    return rounding_of(graph_, sources(), reference);
+  }
+
+  /// Its values in double: sources, and what is alive at the worst moment at least.
+  double reference_bytes() const override {
+    double sources = 0, largest = 0;
+    for (const ir::torch::Node& node : graph_.nodes) {
+      const double bytes = 8 * static_cast<double>(ir::element_count(node.type.shape));
+      if (has_source(node))
+        sources += bytes;
+      else if (node.kind == ir::torch::Node::Kind::call)
+        largest = std::max(largest, bytes);
+    }
+    return sources + 3 * largest;
+  }
+
+ private:
+  std::vector<ir::torch::Values> sources() const {
+    std::vector<ir::torch::Values> sources(graph_.nodes.size());
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const ir::torch::Node& node = graph_.nodes[i];
+      if (!has_source(node)) continue;
+      const std::vector<float> values = engine::source_values(node.source, node.name, node.type, seed_);
+      sources[i].assign(values.begin(), values.end());
+    }
+    return sources;
+  }
+
+  std::uint64_t seed_;
+  ir::torch::Graph graph_;
+};
+
+}  // namespace
+
+std::vector<std::vector<double>> rounding_of(const ir::torch::Graph& graph,
+                                             const std::vector<ir::torch::Values>& sources,
+                                             const std::vector<std::vector<double>>& reference) {
+  // Sixteen units of rounding: as many as sums of a thousand terms gather within an operation, which is disturbed as a
+  // whole only; and twice what two samples show.
+  constexpr double relative = 0x1p-20, margin = 2;
+  std::vector<std::vector<double>> most(reference.size());
+  for (const std::uint64_t seed : {1, 2}) {
+    const auto disturbed = ir::torch::evaluate_disturbed(graph, sources, relative, seed);
+    for (std::size_t i = 0; i < reference.size(); ++i) raise(most[i], disturbed[i], reference[i]);
+  }
+  for (std::vector<double>& output : most) {
+    raise_to_mean(output);
+    for (double& off : output) off *= margin;
+  }
+  return most;
+}
+
+std::unique_ptr<Subject> read_graph_subject(const engine::GraphSource& source, const RunOptions& options) {
+  return std::make_unique<GraphSubject>(source, options);
+}
+
+}  // namespace deplo::apps

@@ -1,0 +1,50 @@
+// What `deplo run` launches the kernels of: a graph, or a launch of a tile program.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "apps/run/run.h"
+#include "ir/module.h"
+#include "ir/torch/evaluate.h"
+
+namespace deplo::apps {
+
+/// Its kernels, the values of its inputs, and a reference that was not made of the kernels.
+class Subject {
+ public:
+  struct Output {            // as the module's outputs
+    std::string name, file;  // the file without a folder
+    ir::TensorType type;
+  };
+  Subject() = default;
+  Subject(const Subject&) = delete;
+  Subject& operator=(const Subject&) = delete;
+  virtual ~Subject() = default;
+
+  const ir::Module& module() const { return module_; }
+  const std::vector<Output>& outputs() const { return outputs_; }
+  /// Of an input or parameter, row-major.
+  virtual std::vector<float> values(const ir::Tensor&) const = 0;
+  /// Of each output in double, row-major.
+  virtual std::vector<std::vector<double>> reference() const = 0;
+  /// How far rounding may take each element of these from what a device computes.
+  virtual std::vector<std::vector<double>> rounding(const std::vector<std::vector<double>>& reference) const = 0;
+  /// Bytes of the host that the reference takes.
+  virtual double reference_bytes() const = 0;
+
+ protected:
+  ir::Module module_;
+  std::vector<Output> outputs_;
+};
+
+/// How far each output of a graph goes where each value that it comes of is off by as much as rounding in f32 may take it,
+/// twice.
+std::vector<std::vector<double>> rounding_of(const ir::torch::Graph&, const std::vector<ir::torch::Values>& sources,
+                                             const std::vector<std::vector<double>>& reference);
+
+/// Each throws Error where there is no such source, or its inputs are not as they should be.
+std::unique_ptr<Subject> read_graph_subject(const engine::GraphSource&, const RunOptions&);
+std::unique_ptr<Subject> read_tile_subject(const engine::TileSource&, const RunOptions&);
+
+}  // namespace deplo::apps

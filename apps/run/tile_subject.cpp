@@ -1,0 +1,161 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "apps/run/subject.h"
+#include "core/error.h"
+#include "core/text/text.h"
+#include "engine/source/tile_launch.h"
+#include "ir/hardware/float16.h"
+#include "ir/torch/expression/expression.h"
+
+namespace deplo::apps {
+namespace {
+
+namespace tiles = ir::tile_program;
+
+engine::TileLaunch read_given(const engine::TileSource& source, engine::Inputs inputs) {
+  engine::TileLaunch launch = read_launch(source);
+  give(inputs, launch);
+  check_met(inputs);
+  return launch;
+}
+
+ir::Module kernels_of(const engine::TileLaunch& launch) {
+  try {
+    return raise(launch);
+  } catch (const Error& e) {
+    throw Error(fmt::format("{}; --device interpreter runs its blocks", e.what()), e.exit());
+  }
+}
+
+/// What declares the array in an expression.
+std::string declaration(const engine::TileLaunch::Array& array) {
+  std::string shape;
+  for (const std::int64_t extent : array.shape) shape += fmt::format("{}, ", extent);
+  switch (array.element) {
+    case tiles::Element::f32:
+    case tiles::Element::f16:
+    case tiles::Element::bf16: {
+      const std::string_view type = ir::torch_name(*ir::parse_dtype(name(array.element)));
+      return fmt::format("{} = torch.randn({}dtype=torch.{})\n", array.name, shape, type);
+    }
+    case tiles::Element::i32:
+      return fmt::format("{} = torch.randint(0, 1, ({}))\n", array.name, shape);
+    default:
+      throw Error(fmt::format("--reference: expected arrays of f32, f16, bf16 and i32, found {} ({})",
+                              name(array.element), array.name));
+  }
+}
+
+/// A graph of the arrays.
+ir::torch::Graph read_reference(const std::string& expression, const engine::TileLaunch& launch) {
+  std::string text;
+  for (const engine::TileLaunch::Array& array : launch.arrays) text += declaration(array);
+  const std::string where =
+      fmt::format("--reference, behind {}", counted(std::ssize(launch.arrays), "line")) + " of arrays";
+  return ir::torch::parse_expression(text + expression, where);
+}
+
+/// The reference is the tile interpreter, which says what a program means block by block; or an expression.
+class TileSubject : public Subject {
+ public:
+  TileSubject(const engine::TileSource& source, const RunOptions& options)
+      : launch_(read_given(source, options.inputs)), seed_(options.seed) {
+    module_ = kernels_of(launch_);
+    arrays_ = make_arrays(launch_, options.seed);
+    for (const std::string& output : module_.outputs) {
+      written_.push_back(array_of(output));
+      outputs_.push_back({output, arrays_[written_.back()].name + ".npy", module_.find(output)->type});
+    }
+    if (options.reference) graph_ = read_reference(*options.reference, launch_);
+    if (graph_) check_reference();
+  }
+
+  std::vector<float> values(const ir::Tensor& tensor) const override {
+    const tiles::Array& array = arrays_[array_of(tensor.name)];
+    std::vector<float> values;
+    for (std::int64_t i = 0; i < array.elements(); ++i) values.push_back(static_cast<float>(array.number(i)));
+    return values;
+  }
+
+  std::vector<std::vector<double>> reference() const override {
+    if (graph_) return ir::torch::evaluate(*graph_, sources());
+    std::vector<tiles::Array> arrays = arrays_;
+    tiles::run(launch_.program,
+               {.entry = launch_.entry, .arguments = launch_.arguments, .grid = launch_.grid, .seed = seed_}, arrays);
+    std::vector<std::vector<double>> reference;
+    for (const std::size_t number : written_) {
+      std::vector<double>& values = reference.emplace_back();
+      for (std::int64_t i = 0; i < arrays[number].elements(); ++i) values.push_back(arrays[number].number(i));
+    }
+    return reference;
+  }
+
+  /// The reference has rounded to the array's type already: where that has 16 bits, a sum in f32 may round to the number
+  /// beside it.
+  std::vector<std::vector<double>> rounding(const std::vector<std::vector<double>>& reference) const override {
+    if (graph_) return rounding_of(*graph_, sources(), reference);
+    std::vector<std::vector<double>> most = reference;
+    for (std::size_t i = 0; i < most.size(); ++i)
+      for (double& value : most[i]) value = 2 * ir::unit_roundoff(outputs_[i].type.dtype) * std::abs(value);
+    return most;
+  }
+
+  double reference_bytes() const override {
+    double bytes = 0, numbers = 0;
+    for (const tiles::Array& array : arrays_) bytes += 2 * static_cast<double>(array.bytes.size());
+    for (const Output& output : outputs_) numbers += static_cast<double>(ir::element_count(output.type.shape));
+    return bytes + 8 * numbers;
+  }
+
+ private:
+  /// `Y_out` is Y after the launch, unless an array is called so itself.
+  std::size_t array_of(std::string tensor) const {
+    for (;;) {
+      const auto found = std::ranges::find(arrays_, tensor, &tiles::Array::name);
+      if (found != arrays_.end()) return static_cast<std::size_t>(found - arrays_.begin());
+      CHECK(tensor.ends_with("_out"));
+      tensor.resize(tensor.size() - 4);
+    }
+  }
+
+  void check_reference() const {
+    std::string expected, found;
+    for (const Output& output : outputs_) expected += fmt::format(" {}", ir::print(output.type.shape));
+    for (const int output : graph_->outputs)
+      found += fmt::format(" {}", ir::print(graph_->nodes[static_cast<std::size_t>(output)].type.shape));
+    if (found != expected)
+      throw Error(fmt::format("--reference: expected values of the shapes{} ({}), found{}", expected,
+                              join(module_.outputs, ", "), found));
+  }
+
+  std::vector<ir::torch::Values> sources() const {
+    std::vector<ir::torch::Values> sources(graph_->nodes.size());
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+      const ir::torch::Node& node = graph_->nodes[i];
+      if (node.kind != ir::torch::Node::Kind::input) continue;
+      const auto array = std::ranges::find(arrays_, node.name, &tiles::Array::name);
+      if (array == arrays_.end())
+        throw Error(fmt::format("--reference: expected no inputs but the arrays, found '{}'", node.name));
+      for (std::int64_t k = 0; k < array->elements(); ++k) sources[i].push_back(array->number(k));
+    }
+    return sources;
+  }
+
+  engine::TileLaunch launch_;
+  std::uint64_t seed_;
+  std::vector<tiles::Array> arrays_;       // as they are before the launch
+  std::optional<ir::torch::Graph> graph_;  // that the outputs are compared with
+  std::vector<std::size_t> written_;       // the array of each output
+};
+
+}  // namespace
+
+std::unique_ptr<Subject> read_tile_subject(const engine::TileSource& source, const RunOptions& options) {
+  return std::make_unique<TileSubject>(source, options);
+}
+
+}  // namespace deplo::apps
