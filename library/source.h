@@ -7,7 +7,7 @@
 
 namespace deplo {
 
-/// `place` begins messages about a kernel of its own. Throws Error unless the source is exactly one of the four.
+/// `place` begins messages about a kernel of its own. Throws Error unless the source is exactly one of the five.
 engine::Source source_of(const Source&, const std::string& place);
 
 }  // namespace deplo

@@ -146,12 +146,26 @@ TEST_F(Library, EqualKernelsAreOneWithSeveralLaunches) {
   EXPECT_THAT(arguments, SizeIs(4));
 }
 
+TEST_F(Library, TakesTilePrograms) {
+  deplo::Source source;
+  source.tile = DEPLO_SOURCE_DIR "/experiments/tile/vector_add.tile";
+  source.arguments = {"a=f32[128]", "b=f32[128]", "c=f32[128]"};
+  source.grid = "1";
+  const deplo::Program program = deplo::compile(source, for_target("opencl-cpu"));
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  ASSERT_THAT(program.tensors, SizeIs(3));
+  EXPECT_EQ(program.tensors.at(program.outputs.at(0)).name, "c");
+  source.grid = "0";
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { deplo::compile(source, for_target("opencl-cpu")); }),
+              HasSubstr("grid: expected one to three numbers of blocks"));
+}
+
 TEST_F(Library, MistakesOfTheCallerAreInvalidArguments) {
   const auto compiling = [](const deplo::Source& source, const deplo::CompileOptions& options) {
     return message_of<std::invalid_argument>([&] { deplo::compile(source, options); });
   };
   const deplo::CompileOptions cpu = for_target("opencl-cpu");
-  EXPECT_THAT(compiling({}, cpu), HasSubstr("expected one of expression, pt2, model, kernel, found none"));
+  EXPECT_THAT(compiling({}, cpu), HasSubstr("expected one of expression, pt2, model, kernel, tile, found none"));
   deplo::Source both = softmax();
   both.expression = "torch.randn(3)";
   EXPECT_THAT(compiling(both, cpu), HasSubstr("found several"));

@@ -23,7 +23,7 @@
 
 namespace deplo {
 
-/// What is computed: exactly one of expression, pt2, model, kernel.
+/// What is computed: exactly one of expression, pt2, model, kernel, tile.
 struct Source {
   std::string expression;  // "F.softmax(torch.randn(4, 1000), dim=-1)": docs/expressions.md. Values are not drawn
   std::string pt2;         // a file written by torch.export.save
@@ -31,6 +31,10 @@ struct Source {
   std::int64_t layer = 0, seq = 1;              // … which block, and the number of tokens
   std::string kernel;                           // Loop IR: a name under configs/kernels, or a .loop file …
   std::map<std::string, std::int64_t> symbols;  // … and its sizes
+  std::string tile;                             // NVIDIA's Tile IR, as bytecode or text (docs/tile_programs.md) …
+  std::string entry;                            // … one of its entries; "": its only one …
+  std::vector<std::string> arguments;           // … what it is launched on, in order: "A=f16[100,64]", "n=64" …
+  std::string grid;                             // … and in how many blocks: "64,2"
   std::string dtype;           // of floats whose type the source leaves open: "f32", "f16", "bf16"; "": f32
   bool allow_tf32 = false;     // tensor cores may round f32 factors of a sum to tf32, as PyTorch's flag of that name
   std::string name = "graph";  // kernels are called by it: NAME where there is one, else NAME.WHAT_IT_COMPUTES
