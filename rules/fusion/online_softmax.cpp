@@ -49,7 +49,11 @@ class OnlineSoftmax {
       if (asks_for_scores(id)) questions.push_back(id);
       auto sum = weighed(id);
       if (!sum) continue;
-      if (std::ranges::find(args.begin() + 1, args.end(), sum->weight) == args.end()) args.push_back(sum->weight);
+      const auto known = std::find_if(args.begin() + 1, args.end(), is_same(sum->weight));
+      if (known == args.end())
+        args.push_back(sum->weight);
+      else
+        sum->weight = *known;
       sums_.emplace(id, std::move(*sum));
     }
     const auto is_one = [&](ValueId id) { return is_constant(id, 1); };
@@ -73,6 +77,10 @@ class OnlineSoftmax {
  private:
   ValueId rename(ValueId value, int axis) {
     return values_.substitute(value, {{values_.axis(axis).name(), values_.axis(axis_)}}, shape_);
+  }
+  /// Also where a score computes a product of its own: its axis does not count.
+  std::function<bool(ValueId)> is_same(ValueId id) const {
+    return [this, id](ValueId other) { return values_.equivalent(id, other); };
   }
   bool depends(ValueId value, int axis) const { return std::ranges::binary_search(values_.live(value).reduces, axis); }
   ValueId assign(ir::Op op, std::vector<ValueId> args) {
@@ -122,7 +130,7 @@ class OnlineSoftmax {
     const Value value = values_[id];
     return value.kind == Value::Kind::reduce && value.op == ir::Op::maximum && value.dtype == ir::DType::i32 &&
            values_.live(id).reduces.empty() && values_.extent(value.axis) == values_.extent(old_axis_) &&
-           value.args[0] == is_above_minus_infinity(score_at(value.axis));
+           is_same(is_above_minus_infinity(score_at(value.axis)))(value.args[0]);
   }
 
   std::optional<WeighedSum> weighed(ValueId id) {
@@ -130,7 +138,7 @@ class OnlineSoftmax {
     if (!is_reduction(values_, id, ir::Op::add) || values_.extent(value.axis) != values_.extent(old_axis_)) return {};
     Factors factors;
     collect(value.args[0], value.axis, factors);
-    const auto exp = std::ranges::find(factors.above, exponential(value.axis));
+    const auto exp = std::ranges::find_if(factors.above, is_same(exponential(value.axis)));
     if (exp == factors.above.end()) return {};
     factors.above.erase(exp);
     WeighedSum sum{id, values_.add({.constant = 1}), {}};
@@ -218,7 +226,7 @@ ValueId share_reductions(Values& values, ValueId root, const ir::Shape& shape) {
       if (other.op != value.op || values.extent(other.axis) != values.extent(value.axis)) continue;
       const ir::Substitution renamed = {{values.axis(value.axis).name(), values.axis(other.axis)}};
       const ValueId same = other.args[0];  // before the table grows
-      if (values.substitute(value.args[0], renamed, shape) == same) return id;
+      if (values.equivalent(values.substitute(value.args[0], renamed, shape), same)) return id;
     }
     known.push_back(values.add(value));
     return known.back();

@@ -4,6 +4,7 @@
 #include <bit>
 #include <charconv>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -138,6 +139,27 @@ ValueId Values::add(Value value) {
   const auto id = static_cast<ValueId>(values_.size()) - 1;
   by_hash_.emplace(h, id);
   return id;
+}
+
+bool Values::equivalent(ValueId first, ValueId second) const {
+  ir::Substitution renamed;  // axes of the first
+  std::set<std::pair<ValueId, ValueId>> known;
+  const std::function<bool(ValueId, ValueId)> same = [&](ValueId a, ValueId b) {
+    if (known.contains({a, b}) || (a == b && renamed.empty())) return true;
+    Value one = (*this)[a];
+    const Value& other = (*this)[b];
+    if (one.reduces() && other.reduces() && extent(one.axis) == extent(other.axis)) {
+      if (one.axis != other.axis) renamed.emplace_back(axis(one.axis).name(), axis(other.axis));
+      one.axis = other.axis;
+    }
+    for (ir::Expr& e : one.index) e = ir::substitute(e, renamed);
+    const std::vector<ValueId> args = std::exchange(one.args, other.args);
+    if (args.size() != other.args.size() || !(one == other)) return false;
+    if (!std::equal(args.begin(), args.end(), other.args.begin(), same)) return false;
+    known.emplace(a, b);
+    return true;
+  };
+  return same(first, second);
 }
 
 int Values::new_axis(std::int64_t extent) {

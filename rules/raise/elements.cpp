@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "ir/tensor/tensor.h"
+#include "rules/raise/proofs.h"
 
 namespace deplo::rules::raising {
 
@@ -87,7 +88,8 @@ ValueId Elements::load(int tensor, ir::DType dtype, const Index& index) {
 }
 
 ValueId Elements::index(const ir::Expr& expression, ir::DType dtype) {
-  const ir::Expr e = simplify(expression);
+  ir::Expr e = simplify(expression);
+  if (dtype == ir::DType::boolean) e = simplify(without_quotients(e));
   if (e.kind() == ir::Expr::Kind::constant) return constant(static_cast<double>(e.value()));
   if (e.kind() == ir::Expr::Kind::variable && dtype == ir::DType::i32)
     if (const ValueId id = loaded(e.name()); id >= 0) return id;
@@ -128,6 +130,8 @@ std::vector<ValueId> Elements::below(ValueId root) const {
   visit(root);
   return order;
 }
+
+bool Elements::contains(ValueId value, ValueId part) const { return std::ranges::count(below(value), part) > 0; }
 
 std::string Elements::unexplained(ValueId root) const {
   for (const ValueId id : below(root))
@@ -265,7 +269,8 @@ bool Elements::is_padding(ir::Op op, int axis, std::int64_t at, ValueId id) {
 
 /// The same reduction over another axis: what several outputs need is one value.
 std::optional<ValueId> Elements::find_equal(ir::Op op, int axis, ir::DType dtype, ValueId id) {
-  for (const ValueId other : reductions_) {
+  for (std::size_t i = 0; i < reductions_.size(); ++i) {  // rewriting makes more
+    const ValueId other = reductions_[i];
     const Value value = values[other];
     if (value.op != op || value.dtype != dtype || values.extent(value.axis) != values.extent(axis)) continue;
     if (rewrite(id, {{values.axis(axis).name(), values.axis(value.axis)}}) == value.args[0]) return other;
@@ -291,6 +296,13 @@ ValueId Elements::reduce(ir::Op op, std::int64_t extent, ir::DType dtype,
                          const std::function<ValueId(const ir::Expr&)>& body) {
   const int axis = values.new_axis(extent);
   return close(op, axis, dtype, body(values.axis(axis)));
+}
+
+ValueId Elements::rebuilt(ValueId reduction, const std::function<ValueId(ValueId)>& body) {
+  const Value value = values[reduction];
+  const int axis = values.new_axis(values.extent(value.axis));
+  const ValueId same = rewrite(value.args[0], {{values.axis(value.axis).name(), values.axis(axis)}});
+  return close(value.op, axis, value.dtype, body(same));
 }
 
 }  // namespace deplo::rules::raising

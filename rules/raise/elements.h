@@ -49,10 +49,21 @@ class Elements {
   /// The same of a value in terms of the reduce axis `axis`.
   ValueId close(ir::Op, int axis, ir::DType, ValueId value);
 
+  /// The reduction of another value over the same positions.
+  ValueId rebuilt(ValueId reduction, const std::function<ValueId(ValueId)>& body);
+  /// `value`, or the neutral element of `op` where a condition fails. A condition is left out where the value is neutral
+  /// already if it fails; inside of a reduction by `op` it stands inside.
+  ValueId guarded(ir::Op, ValueId value, const std::vector<ir::Expr>& conditions);
+  /// op of two reductions by op over parts of the same axis, as one over all of it; nullopt where that is not proved.
+  std::optional<ValueId> unite(ir::Op, ValueId first, ValueId second);
+  /// What `value` is where the conditions hold.
+  ValueId assuming(ValueId value, const std::vector<ir::Expr>& conditions);
+
   /// `value` with axes replaced, folded again.
   ValueId rewrite(ValueId value, const ir::Substitution&);
   /// The values below it and itself, each after its arguments.
   std::vector<ValueId> below(ValueId) const;
+  bool contains(ValueId value, ValueId part) const;
   /// A variable that neither the table's axes nor its values explain; "" where there is none.
   std::string unexplained(ValueId) const;
 
@@ -60,6 +71,9 @@ class Elements {
   ir::Expr index_of(ValueId) const;  // of a constant or an integer
   std::optional<ValueId> join(ir::Op, int axis, ir::DType, ValueId value);
   bool is_padding(ir::Op, int axis, std::int64_t at, ValueId value);
+  bool holds_under(const std::vector<ir::Expr>& conditions, const ir::Expr&) const;
+  std::vector<ir::Expr> conditions_of(ValueId) const;  // that stand in it, on axes only
+  bool is_neutral(ir::Op, ValueId value, const std::vector<ir::Expr>& conditions);
   std::optional<ValueId> find_equal(ir::Op, int axis, ir::DType, ValueId value);
   std::int64_t end(ir::Op, int axis, ValueId value);
   int divisions(ValueId) const;

@@ -40,6 +40,21 @@ struct Place {
   ValueId mask = -1;       // a condition that is a value, beside it
 };
 
+/// The trips of a loop, counted for all blocks alike: trip t, below `count`, has the counter low + t step. A block takes
+/// those from `lower` to `upper`, which may depend on it.
+struct Trips {
+  std::int64_t count = 0, low = 0, step = 1;
+  ir::Expr lower, upper;
+
+  ir::Expr counter(const ir::Expr& trip) const { return trip * step + low; }
+  /// Which of the block's own trips it is.
+  ir::Expr number(const ir::Expr& trip) const;
+  /// How many the block takes.
+  ir::Expr taken() const;
+  /// That the block takes the trip; none where all do.
+  std::vector<ir::Expr> conditions(const ir::Expr& trip) const;
+};
+
 class Evaluator {
  public:
   Evaluator(const tp::Program&, const tp::Entry&, const TileLaunch&);
@@ -75,6 +90,8 @@ class Evaluator {
   ir::Expr block(std::size_t dimension);
   /// Trips of a loop whose bounds are numbers.
   std::int64_t trips(const tp::Operation& loop);
+  /// Of any loop whose bounds have least and greatest numbers.
+  Trips trips_of(const tp::Operation& loop);
   Element in_trip(const tp::Operation& loop, std::size_t carried, const ir::Expr& trip, const Index& index);
   std::int64_t next_marker() { return markers_++; }
 
@@ -115,6 +132,9 @@ std::vector<NamedRaiser> memory_raisers();
 std::vector<NamedRaiser> loop_raisers();
 /// nullptr where an operation has none.
 Raiser find_raiser(std::string_view operation);
+
+/// Element `index` of a float that the loop carries, behind its last trip.
+ValueId after_trips(Evaluator&, const tp::Operation& loop, std::size_t carried, const Index& index);
 
 /// Whether its form has the attribute; whether a load or a store goes through a view.
 bool has_attribute(const tp::Operation&, std::string_view name);

@@ -1,4 +1,4 @@
-// Loops, whose carried sums become reductions and whose carried counters closed forms; reductions of tiles; branches.
+// Loops, whose carried counters have closed forms (of floats: recurrence.cpp); reductions of tiles; branches.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,14 +9,6 @@
 namespace deplo::rules::raising {
 namespace {
 
-using fusion::Value;
-
-/// Tells the values that a loop carries from all others: a load of no array.
-ValueId make_marker(Evaluator& in, const Index& index) {
-  const int number = -2 - static_cast<int>(in.next_marker());
-  return in.elements.values.add({.kind = Value::Kind::load, .tensor = number, .index = index});
-}
-
 const tp::Operation& terminator(const tp::Region& region) { return region.operations.back(); }
 
 std::vector<tp::ValueId> carried_arguments(const tp::Operation& loop) {
@@ -24,74 +16,10 @@ std::vector<tp::ValueId> carried_arguments(const tp::Operation& loop) {
   return {all.begin() + 1, all.end()};
 }
 
-/// What is combined with what a trip finds, trip by trip: of `marker + f + g`, add and f, g.
-struct Accumulation {
-  std::optional<ir::Op> op;
-  std::vector<ValueId> terms;
-  bool found = false;  // the marker
-};
-
-bool contains(Evaluator& in, ValueId root, ValueId marker) {
-  return std::ranges::count(in.elements.below(root), marker) > 0;
-}
-
-/// False where it is no such chain.
-bool read_accumulation(Evaluator& in, ValueId id, ValueId marker, Accumulation& result) {
-  if (id == marker) return result.found = true;
-  const Value value = in.elements.values[id];
-  if (value.kind != Value::Kind::assign || value.args.size() != 2) return false;
-  const bool on_left = contains(in, value.args[0], marker), subtracts = value.op == ir::Op::subtract;
-  if (on_left == contains(in, value.args[1], marker) || (subtracts && !on_left)) return false;
-  const ir::Op op = subtracts ? ir::Op::add : value.op;
-  if (!ir::neutral(op) || (result.op && *result.op != op)) return false;
-  result.op = op;
-  const ValueId term = value.args[on_left ? 1 : 0];
-  result.terms.push_back(subtracts ? in.elements.assign(ir::Op::negative, {term}) : term);
-  return read_accumulation(in, value.args[on_left ? 0 : 1], marker, result);
-}
-
-/// A float that the loop carries, behind its last trip.
-Element accumulated(Evaluator& in, const tp::Operation& loop, std::size_t carried, const Index& index) {
-  const tp::ValueId initial = loop.operand_list("init")[carried];
-  const std::int64_t trips = in.trips(loop);
-  if (trips == 0) return in.at(initial, index);
-  const ValueId marker = make_marker(in, index);
-  const int axis = in.elements.values.new_axis(trips);
-  const ir::Expr trip = trips == 1 ? ir::Expr(0) : in.elements.values.axis(axis);
-  std::map<tp::ValueId, ElementAt> arguments;
-  const std::vector<tp::ValueId> all = carried_arguments(loop);
-  for (std::size_t i = 0; i < all.size(); ++i)
-    arguments[all[i]] = [&, i](const Index& at) -> Element {
-      const tp::Type& type = in.type(all[i]);
-      if (tp::is_integer(type.element) || type.pointer) return in.in_trip(loop, i, trip, at);
-      if (i == carried && at == index) return {0, marker};
-      in.refuse(loop, i == carried ? "a trip reads other elements of what the trip before it left"
-                                   : fmt::format("carried value {} depends on carried value {}", carried + 1, i + 1));
-    };
-  const ir::Expr start = in.number(loop, loop.operand("lower"), "bounds");
-  const ir::Expr step = in.number(loop, loop.operand("step"), "a step");
-  arguments[loop.regions[0].arguments[0]] = [&](const Index&) -> Element {
-    return {in.elements.simplify(start + trip * step)};
-  };
-  in.enter(loop.regions[0], std::move(arguments));
-  const ValueId next = in.value(terminator(loop.regions[0]).operands[carried], index);
-  in.leave();
-  Accumulation sum;
-  if (!read_accumulation(in, next, marker, sum))
-    in.refuse(loop, fmt::format("carried value {} is no sum, product, maximum or minimum over the trips", carried + 1));
-  ValueId result = in.value(initial, index);
-  for (auto term = sum.terms.rbegin(); term != sum.terms.rend(); ++term) {
-    const ValueId all_trips = trips == 1 ? *term : in.elements.close(*sum.op, axis, ir::DType::f32, *term);
-    const bool neutral = in.elements.is_constant(result, *ir::neutral(*sum.op));
-    result = neutral ? all_trips : in.elements.assign(*sum.op, {result, all_trips});
-  }
-  return {0, result};
-}
-
 Element for_loop(Evaluator& in, const tp::Operation& op, std::size_t result, const Index& index) {
   const tp::Type& type = in.type(op.results[result]);
-  if (type.pointer || tp::is_integer(type.element)) return in.in_trip(op, result, in.trips(op), index);
-  return accumulated(in, op, result, index);
+  if (type.pointer || tp::is_integer(type.element)) return in.in_trip(op, result, in.trips_of(op).taken(), index);
+  return {0, after_trips(in, op, result, index)};
 }
 
 Element branch(Evaluator& in, const tp::Operation& op, std::size_t result, const Index& index) {
@@ -159,6 +87,38 @@ std::int64_t Evaluator::trips(const tp::Operation& loop) {
                      step = number(loop, loop.operand("step"), "a step");
   if (step <= 0) refuse(loop, fmt::format("expected a step above 0, found {}", step));
   return upper > lower ? (upper - lower + step - 1) / step : 0;
+}
+
+ir::Expr Trips::number(const ir::Expr& trip) const {
+  return lower.kind() == ir::Expr::Kind::constant ? trip : (counter(trip) - lower) / step;
+}
+
+ir::Expr Trips::taken() const {
+  const bool same = lower.kind() == ir::Expr::Kind::constant && upper.kind() == ir::Expr::Kind::constant;
+  return same ? ir::Expr(count) : ir::Expr(ir::ExprOp::max, (upper - lower + (step - 1)) / step, 0);
+}
+
+std::vector<ir::Expr> Trips::conditions(const ir::Expr& trip) const {
+  std::vector<ir::Expr> all;
+  if (lower.kind() != ir::Expr::Kind::constant) all.push_back(ir::less(lower, counter(trip) + 1));
+  if (upper.kind() != ir::Expr::Kind::constant) all.push_back(ir::less(counter(trip), upper));
+  return all;
+}
+
+Trips Evaluator::trips_of(const tp::Operation& loop) {
+  Trips trips{.lower = elements.simplify(scalar(loop.operand("lower"))),
+              .upper = elements.simplify(scalar(loop.operand("upper")))};
+  const auto first = elements.bounds(trips.lower), last = elements.bounds(trips.upper);
+  if (!first || !last)
+    refuse(loop, fmt::format("expected bounds that the arguments and the block decide, found {}",
+                             ir::print(first ? trips.upper : trips.lower)));
+  trips.step = number(loop, loop.operand("step"), "a step");
+  if (trips.step <= 0) refuse(loop, fmt::format("expected a step above 0, found {}", trips.step));
+  trips.low = first->low;
+  if (ir::known_divisor(elements.simplify(trips.lower - trips.low)) % trips.step != 0)
+    refuse(loop, fmt::format("expected a lower bound at a multiple of the step, found {}", ir::print(trips.lower)));
+  trips.count = last->high > trips.low ? (last->high - trips.low + trips.step - 1) / trips.step : 0;
+  return trips;
 }
 
 /// Of an integer or a pointer that each trip moves by the same.

@@ -88,6 +88,7 @@ class Kernels {
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
       fusion::LoopOp op{.output = node_of(i), .root = roots_[i]};
       fusion::complete(state, op);
+      sweep_once(state, op);
       for (const int tensor : op.reads) used.insert(graph_.nodes[static_cast<std::size_t>(tensor)].name);
       ir::Program kernel = fusion::place(state, op);
       for (ir::Buffer& buffer : kernel.buffers) set_strides(buffer);
@@ -182,6 +183,18 @@ class Kernels {
       }
       return std::nullopt;
     });
+  }
+
+  /// An attention's maximum, total and weighed sums as one sweep over its keys, which calculates each score once.
+  static void sweep_once(fusion::Fusion& state, fusion::LoopOp& op) {
+    fusion::LoopOp swept = op;
+    fusion::split_axes(state, swept);
+    std::string why_not;
+    const auto root = fusion::online_softmax(state.values, swept.root, state.shape(swept), why_not);
+    if (!root) return;
+    swept.root = *root;
+    op = std::move(swept);
+    fusion::complete(state, op);
   }
 
   /// Do both mean the same by the axes that the first one has?
