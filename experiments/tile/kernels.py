@@ -1,5 +1,6 @@
 """Kernels in cuTile Python, for experiments/export_tile.py; their bytecode is what tests/data/tile_programs has."""
 import cuda.tile as ct
+import numpy as np
 
 ConstInt = ct.Constant[int]
 
@@ -62,3 +63,157 @@ def matmul(a, b, c, M: ConstInt, N: ConstInt, K: ConstInt):
         y = ct.load(b, (k, j), shape=(K, N), padding_mode=ct.PaddingMode.ZERO)
         sum = ct.mma(x, y, sum)
     ct.store(c, (i, j), sum.astype(c.dtype))
+
+
+@ct.kernel
+def attention(q, k, v, out, scale: float, offset: int, D: ConstInt, H: ConstInt, M: ConstInt, N: ConstInt,
+              GROUP: ConstInt, CAUSAL: ct.Constant[bool], EVEN: ct.Constant[bool]):
+    """softmax(scale q k^T) v for H heads, of which GROUP share one of k and v. Causal: query i sees keys up to i + offset.
+    Not EVEN: N does not divide the number of keys."""
+    i, batch, head = ct.bid(0), ct.bid(1) // H, ct.bid(1) % H
+    query = offset + i * M + ct.arange(M, dtype=ct.int32)[:, None]
+    greatest = ct.full((M, 1), -np.inf, dtype=ct.float32)
+    total = ct.full((M, 1), 0, dtype=ct.float32)
+    sum = ct.full((M, D), 0, dtype=ct.float32)
+    q_tile = ct.load(q, (batch, head, i, 0), shape=(1, 1, M, D)).reshape((M, D))
+    keys = k.shape[2]
+    end = min(offset + (i + 1) * M, keys) if CAUSAL else keys
+    for j in range(ct.cdiv(end, N)):
+        k_tile = ct.load(k, (batch, head // GROUP, 0, j), shape=(1, 1, D, N), order=(0, 1, 3, 2)).reshape((D, N))
+        score = ct.mma(q_tile, k_tile, ct.full((M, N), 0, dtype=ct.float32)) * scale
+        key = j * N + ct.arange(N, dtype=ct.int32)[None, :]
+        if CAUSAL:
+            score = ct.where(query >= key, score, -np.inf)
+        if not EVEN:
+            score = ct.where(key < keys, score, -np.inf)
+        next = ct.maximum(ct.max(score, axis=1, keepdims=True), greatest)
+        weight = ct.exp(score - next)
+        change = ct.exp(greatest - next)
+        v_tile = ct.load(v, (batch, head // GROUP, j, 0), shape=(1, 1, N, D)).reshape((N, D))
+        total = ct.sum(weight, axis=1, keepdims=True) + change * total
+        sum = ct.mma(weight.astype(v.dtype), v_tile, change * sum)
+        greatest = next
+    ct.store(out, (batch, head, i, 0), (sum / total).reshape((1, 1, M, D)).astype(out.dtype))
+
+
+@ct.kernel
+def attention_with_lse(q, k, v, out, lse, scale: float, D: ConstInt, M: ConstInt, N: ConstInt):
+    """Of one head, in powers of 2 that are scaled late, and beside it the logarithm of each row's sum of exponentials."""
+    i = ct.bid(0)
+    log2_e = 1.4426950408889634
+    greatest = ct.full((M,), -np.inf, dtype=ct.float32)
+    total = ct.full((M,), 0, dtype=ct.float32)
+    sum = ct.full((M, D), 0, dtype=ct.float32)
+    q_tile = ct.load(q, (i, 0), shape=(M, D))
+    for j in range(ct.cdiv(k.shape[0], N)):
+        score = ct.mma(q_tile, ct.transpose(ct.load(k, (j, 0), shape=(N, D))), ct.full((M, N), 0, dtype=ct.float32))
+        shown = j * N + ct.arange(N, dtype=ct.int32) < k.shape[0]
+        score = score + ct.where(shown, 0.0, -np.inf)[None, :]
+        next = ct.maximum(greatest, ct.max(score, axis=1))
+        change = ct.exp2((greatest - next) * (scale * log2_e))
+        weight = ct.exp2((score - next[:, None]) * (scale * log2_e))
+        sum = sum * change[:, None]
+        total = total * change + ct.sum(weight, axis=1)
+        sum = ct.mma(weight.astype(v.dtype), ct.load(v, (j, 0), shape=(N, D)), sum)
+        greatest = next
+    ct.store(out, (i, 0), ct.truediv(sum, total[:, None]).astype(out.dtype))
+    ct.store(lse, (i,), greatest * scale + ct.log(total))
+
+
+@ct.kernel
+def chunked_softmax(x, y, N: ConstInt):
+    """Of each row in chunks: its maximum and its sum in one sweep, then the quotients."""
+    row = ct.bid(0)
+    greatest = ct.full((1, 1), -np.inf, dtype=ct.float32)
+    total = ct.full((1, 1), 0, dtype=ct.float32)
+    for j in range(ct.num_tiles(x, axis=1, shape=(1, N))):
+        tile = ct.load(x, (row, j), shape=(1, N), padding_mode=ct.PaddingMode.NEG_INF)
+        next = ct.maximum(greatest, ct.max(tile, axis=1, keepdims=True))
+        total = total * ct.exp(greatest - next) + ct.sum(ct.exp(tile - next), axis=1, keepdims=True)
+        greatest = next
+    for j in range(ct.num_tiles(x, axis=1, shape=(1, N))):
+        tile = ct.load(x, (row, j), shape=(1, N), padding_mode=ct.PaddingMode.NEG_INF)
+        ct.store(y, (row, j), ct.exp(tile - greatest) / total)
+
+
+@ct.kernel
+def triangular_matmul(a, b, c, N: ConstInt):
+    """The product of a's lower triangle and b, whose upper tiles are not read."""
+    i, j = ct.bid(0), ct.bid(1)
+    sum = ct.full((N, N), 0, dtype=ct.float32)
+    row = i * N + ct.arange(N, dtype=ct.int32)[:, None]
+    for k in range(i + 1):
+        column = k * N + ct.arange(N, dtype=ct.int32)[None, :]
+        x = ct.load(a, (i, k), shape=(N, N), padding_mode=ct.PaddingMode.ZERO)
+        y = ct.load(b, (k, j), shape=(N, N), padding_mode=ct.PaddingMode.ZERO)
+        sum = ct.mma(ct.where(row >= column, x, 0), y, sum)
+    ct.store(c, (i, j), sum.astype(c.dtype))
+
+
+@ct.kernel
+def batched_matmul(a, b, c, M: ConstInt, N: ConstInt, K: ConstInt):
+    batch, i, j = ct.bid(0), ct.bid(1), ct.bid(2)
+    sum = ct.full((1, M, N), 0, dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=2, shape=(1, M, K))):
+        x = ct.load(a, (batch, i, k), shape=(1, M, K), padding_mode=ct.PaddingMode.ZERO)
+        y = ct.load(b, (batch, k, j), shape=(1, K, N), padding_mode=ct.PaddingMode.ZERO)
+        sum = ct.mma(x, y, sum)
+    ct.store(c, (batch, i, j), sum.astype(c.dtype))
+
+
+@ct.kernel
+def persistent_matmul(a, b, c, M: ConstInt, N: ConstInt, K: ConstInt, GROUP: ConstInt):
+    """Blocks take tile after tile, in groups of GROUP rows of tiles."""
+    rows, columns = ct.cdiv(a.shape[0], M), ct.cdiv(b.shape[1], N)
+    for tile in range(ct.bid(0), rows * columns, ct.num_blocks(0)):
+        first = tile // (GROUP * columns) * GROUP
+        in_group = min(rows - first, GROUP)
+        i = first + tile % (GROUP * columns) % in_group
+        j = tile % (GROUP * columns) // in_group
+        sum = ct.full((M, N), 0, dtype=ct.float32)
+        for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+            x = ct.load(a, (i, k), shape=(M, K), padding_mode=ct.PaddingMode.ZERO)
+            y = ct.load(b, (k, j), shape=(K, N), padding_mode=ct.PaddingMode.ZERO)
+            sum = ct.mma(x, y, sum)
+        ct.store(c, (i, j), sum.astype(c.dtype))
+
+
+@ct.kernel
+def integer_matmul(a, b, c, N: ConstInt):
+    sum = ct.mma(ct.load(a, (0, 0), shape=(N, N)), ct.load(b, (0, 0), shape=(N, N)), ct.full((N, N), 0, dtype=ct.int32))
+    ct.store(c, (0, 0), sum)
+
+
+@ct.kernel
+def layer_norm_backward(dx, dy, x, weight, mean, rstd, N: ConstInt):
+    """dx of each row, from its mean and the reciprocal of its deviation."""
+    row = ct.bid(0)
+    columns, tiles = x.shape[1], ct.num_tiles(x, axis=1, shape=(1, N))
+    m, r = ct.load(mean, (row,), shape=(1,)), ct.load(rstd, (row,), shape=(1,))
+    both = ct.full((1, N), 0, dtype=ct.float32)
+    gradient = ct.full((1, N), 0, dtype=ct.float32)
+    for j in range(tiles):
+        inside = j * N + ct.arange(N, dtype=ct.int32)[None, :] < columns
+        xhat = (ct.load(x, (row, j), shape=(1, N), padding_mode=ct.PaddingMode.ZERO) - m) * r
+        wdy = (ct.load(weight, (j,), shape=(N,), padding_mode=ct.PaddingMode.ZERO) *
+               ct.load(dy, (row, j), shape=(1, N), padding_mode=ct.PaddingMode.ZERO))
+        xhat = ct.where(inside, xhat, 0)
+        both += xhat * wdy
+        gradient += wdy
+    c1 = ct.sum(both, axis=1, keepdims=True) / columns
+    c2 = ct.sum(gradient, axis=1, keepdims=True) / columns
+    for j in range(tiles):
+        xhat = (ct.load(x, (row, j), shape=(1, N), padding_mode=ct.PaddingMode.ZERO) - m) * r
+        wdy = (ct.load(weight, (j,), shape=(N,), padding_mode=ct.PaddingMode.ZERO) *
+               ct.load(dy, (row, j), shape=(1, N), padding_mode=ct.PaddingMode.ZERO))
+        ct.store(dx, (row, j), ((wdy - (xhat * c1 + c2)) * r).astype(dx.dtype))
+
+
+@ct.kernel
+def column_sums(x, y, M: ConstInt, N: ConstInt):
+    """Of all rows: what is left of a layer norm's gradients when each block has added up its own."""
+    j = ct.bid(0)
+    sum = ct.full((M, N), 0, dtype=ct.float32)
+    for i in range(ct.num_tiles(x, axis=0, shape=(M, N))):
+        sum += ct.load(x, (i, j), shape=(M, N), padding_mode=ct.PaddingMode.ZERO)
+    ct.store(y, (j,), ct.sum(sum, axis=0))
