@@ -151,6 +151,18 @@ def triangular_matmul(a, b, c, N: ConstInt):
 
 
 @ct.kernel
+def banded_matmul(a, b, c, N: ConstInt):
+    """The product of b and of a's tiles on its diagonal and beside it."""
+    i, j = ct.bid(0), ct.bid(1)
+    sum = ct.full((N, N), 0, dtype=ct.float32)
+    for k in range(max(i - 1, 0), min(i + 2, ct.num_tiles(a, axis=1, shape=(N, N)))):
+        x = ct.load(a, (i, k), shape=(N, N), padding_mode=ct.PaddingMode.ZERO)
+        y = ct.load(b, (k, j), shape=(N, N), padding_mode=ct.PaddingMode.ZERO)
+        sum = ct.mma(x, y, sum)
+    ct.store(c, (i, j), sum.astype(c.dtype))
+
+
+@ct.kernel
 def batched_matmul(a, b, c, M: ConstInt, N: ConstInt, K: ConstInt):
     batch, i, j = ct.bid(0), ct.bid(1), ct.bid(2)
     sum = ct.full((1, M, N), 0, dtype=ct.float32)

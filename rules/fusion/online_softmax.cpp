@@ -217,16 +217,15 @@ class OnlineSoftmax {
 };
 
 /// Reductions of the same elements, over different axes, as one: a producer that is read in two places has two.
-ValueId share_reductions(Values& values, ValueId root, const ir::Shape& shape) {
+ValueId share_reductions(Values& values, ValueId root) {
   std::vector<ValueId> known;
   return values.replace(root, [&](const Value& value) -> std::optional<ValueId> {
     if (value.kind != Value::Kind::reduce) return std::nullopt;
     for (const ValueId id : known) {
       const Value& other = values[id];
       if (other.op != value.op || values.extent(other.axis) != values.extent(value.axis)) continue;
-      const ir::Substitution renamed = {{values.axis(value.axis).name(), values.axis(other.axis)}};
-      const ValueId same = other.args[0];  // before the table grows
-      if (values.equivalent(values.substitute(value.args[0], renamed, shape), same)) return id;
+      if (values.equivalent(value.args[0], other.args[0], {{values.axis(value.axis).name(), values.axis(other.axis)}}))
+        return id;
     }
     known.push_back(values.add(value));
     return known.back();
@@ -236,7 +235,7 @@ ValueId share_reductions(Values& values, ValueId root, const ir::Shape& shape) {
 }  // namespace
 
 std::optional<ValueId> online_softmax(Values& values, ValueId root, const ir::Shape& shape, std::string& why_not) {
-  root = share_reductions(values, root, shape);
+  root = share_reductions(values, root);
   for (const ValueId id : reachable(values, root)) {
     if (!is_reduction(values, id, ir::Op::maximum)) continue;
     OnlineSoftmax softmax(values, root, shape, id);

@@ -141,8 +141,7 @@ ValueId Values::add(Value value) {
   return id;
 }
 
-bool Values::equivalent(ValueId first, ValueId second) const {
-  ir::Substitution renamed;  // axes of the first
+bool Values::equivalent(ValueId first, ValueId second, ir::Substitution renamed) const {
   std::set<std::pair<ValueId, ValueId>> known;
   const std::function<bool(ValueId, ValueId)> same = [&](ValueId a, ValueId b) {
     if (known.contains({a, b}) || (a == b && renamed.empty())) return true;
@@ -152,9 +151,13 @@ bool Values::equivalent(ValueId first, ValueId second) const {
       if (one.axis != other.axis) renamed.emplace_back(axis(one.axis).name(), axis(other.axis));
       one.axis = other.axis;
     }
-    for (ir::Expr& e : one.index) e = ir::substitute(e, renamed);
     const std::vector<ValueId> args = std::exchange(one.args, other.args);
-    if (args.size() != other.args.size() || !(one == other)) return false;
+    const std::vector<ir::Expr> index = std::exchange(one.index, other.index);
+    if (args.size() != other.args.size() || index.size() != other.index.size() || !(one == other)) return false;
+    for (std::size_t i = 0; i < index.size(); ++i) {  // the order of a sum depends on names
+      const ir::Expr e = ir::substitute(index[i], renamed);
+      if (!(e == other.index[i]) && !(ir::simplify(e) == ir::simplify(other.index[i]))) return false;
+    }
     if (!std::equal(args.begin(), args.end(), other.args.begin(), same)) return false;
     known.emplace(a, b);
     return true;

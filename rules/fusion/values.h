@@ -46,8 +46,8 @@ class Values {
   const Value& operator[](ValueId id) const { return values_[static_cast<std::size_t>(id)]; }
   const Live& live(ValueId id) const { return live_[static_cast<std::size_t>(id)]; }
   std::size_t size() const { return values_.size(); }
-  /// The same but for the reduce axes that they bind themselves.
-  bool equivalent(ValueId, ValueId) const;
+  /// The same but for the reduce axes that they bind themselves; axes of the first one are `renamed`.
+  bool equivalent(ValueId, ValueId, ir::Substitution renamed = {}) const;
 
   int new_axis(std::int64_t extent);
   const ir::Expr& axis(int reduce) const { return axes_[static_cast<std::size_t>(reduce)].variable; }

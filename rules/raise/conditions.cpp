@@ -88,9 +88,12 @@ ValueId Elements::guarded(ir::Op op, ValueId id, const std::vector<ir::Expr>& co
 
 std::vector<ir::Expr> Elements::conditions_of(ValueId root) const {
   std::vector<ir::Expr> all;
-  for (const ValueId id : below(root))
-    if (values[id].kind == Value::Kind::index && values[id].dtype == ir::DType::boolean && values[id].args.empty())
-      for (ir::Expr& e : conjuncts(values[id].index[0])) all.push_back(std::move(e));
+  for (const ValueId id : below(root)) {
+    const Value& value = values[id];
+    if (value.kind != Value::Kind::index || value.dtype != ir::DType::boolean || !value.args.empty()) continue;
+    if (!std::ranges::includes(values.live(root).reduces, values.live(id).reduces)) continue;
+    for (ir::Expr& e : conjuncts(value.index[0])) all.push_back(std::move(e));
+  }
   return all;
 }
 

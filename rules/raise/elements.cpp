@@ -251,6 +251,7 @@ bool Elements::is_padding(ir::Op op, int axis, std::int64_t at, ValueId id) {
   const int rest = values.new_axis(values.extent(axis) - at), first = values.new_axis(at);
   const auto in_rest = [&](ValueId value) { return rewrite(value, {{variable, values.axis(rest) + at}}); };
   const auto is_greatest = [&](ValueId greatest, ValueId score) {
+    if (at == 1) return rewrite(score, {{variable, 0}}) == greatest;
     const Value maximum = values[greatest];
     if (maximum.kind != Value::Kind::reduce || maximum.op != ir::Op::maximum || values.extent(maximum.axis) != at)
       return false;
@@ -269,11 +270,10 @@ bool Elements::is_padding(ir::Op op, int axis, std::int64_t at, ValueId id) {
 
 /// The same reduction over another axis: what several outputs need is one value.
 std::optional<ValueId> Elements::find_equal(ir::Op op, int axis, ir::DType dtype, ValueId id) {
-  for (std::size_t i = 0; i < reductions_.size(); ++i) {  // rewriting makes more
-    const ValueId other = reductions_[i];
-    const Value value = values[other];
+  for (const ValueId other : reductions_) {
+    const Value& value = values[other];
     if (value.op != op || value.dtype != dtype || values.extent(value.axis) != values.extent(axis)) continue;
-    if (rewrite(id, {{values.axis(axis).name(), values.axis(value.axis)}}) == value.args[0]) return other;
+    if (values.equivalent(id, value.args[0], {{values.axis(axis).name(), values.axis(value.axis)}})) return other;
   }
   return std::nullopt;
 }

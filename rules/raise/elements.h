@@ -72,7 +72,7 @@ class Elements {
   std::optional<ValueId> join(ir::Op, int axis, ir::DType, ValueId value);
   bool is_padding(ir::Op, int axis, std::int64_t at, ValueId value);
   bool holds_under(const std::vector<ir::Expr>& conditions, const ir::Expr&) const;
-  std::vector<ir::Expr> conditions_of(ValueId) const;  // that stand in it, on axes only
+  std::vector<ir::Expr> conditions_of(ValueId) const;  // on axes that it does not bind
   bool is_neutral(ir::Op, ValueId value, const std::vector<ir::Expr>& conditions);
   std::optional<ValueId> find_equal(ir::Op, int axis, ir::DType, ValueId value);
   std::int64_t end(ir::Op, int axis, ValueId value);

@@ -70,6 +70,15 @@ ValueId scaled(Elements& elements, ValueId id, double factor) {
   return factor == 1 ? id : elements.assign(ir::Op::multiply, {id, rounded_constant(elements, factor)});
 }
 
+ValueId negated(Elements& elements, ValueId id) {
+  const Value value = elements.values[id];
+  if (value.kind == Value::Kind::constant) return elements.constant(-value.constant);
+  if (value.kind == Value::Kind::assign && value.op == ir::Op::negative) return value.args[0];
+  if (value.kind == Value::Kind::assign && value.op == ir::Op::subtract)
+    return elements.assign(ir::Op::subtract, {value.args[1], value.args[0]});
+  return elements.assign(ir::Op::negative, {id});
+}
+
 /// coefficient * (what was looked for) + rest.
 struct Isolated {
   double coefficient = 0;
@@ -87,8 +96,7 @@ std::optional<Isolated> isolate(Elements& elements, ValueId id, ValueId wanted) 
     if (!of) return std::nullopt;
     Isolated result{of->coefficient * factor, {}};
     if (of->rest && factor > 0) result.rest = scaled(elements, *of->rest, factor);
-    if (of->rest && factor <= 0)
-      result.rest = elements.assign(ir::Op::multiply, {*of->rest, rounded_constant(elements, factor)});
+    if (of->rest && factor < 0) result.rest = scaled(elements, negated(elements, *of->rest), -factor);
     return result;
   };
   const auto constant = [&](std::size_t i) -> std::optional<double> {
@@ -114,7 +122,7 @@ std::optional<Isolated> isolate(Elements& elements, ValueId id, ValueId wanted) 
       if (b->rest && a->rest)
         sum.rest = elements.assign(value.op, {*a->rest, *b->rest});
       else if (b->rest)
-        sum.rest = subtracts ? elements.assign(ir::Op::negative, {*b->rest}) : *b->rest;
+        sum.rest = subtracts ? negated(elements, *b->rest) : *b->rest;
       return sum;
     }
     default:
@@ -302,7 +310,7 @@ class Recurrence {
     for (auto term = step_.terms.rbegin(); term != step_.terms.rend(); ++term) {
       if (const Carried* other = other_in(*term))
         in_.refuse(loop_, fmt::format("carried value {} depends on carried value {}", carried_ + 1, other->number + 1));
-      // A maximum is reached wherever a factor is taken in.
+      // As exponents are, so that scores and their maximum are found to be the same.
       const ValueId part = *step_.op == ir::Op::maximum ? scaled(elements(), *term, 1) : *term;
       result = combined(*step_.op, result, over_trips(*step_.op, elements().guarded(*step_.op, part, conditions())));
     }

@@ -4,134 +4,24 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <map>
 #include <string>
 #include <vector>
 
-#include "core/error.h"
 #include "ir/canonical/canonical.h"
-#include "ir/interpret/interpret.h"
-#include "ir/tile_program/launches.h"
 #include "rules/lower.h"
 #include "rules/programs.h"
+#include "rules/raise/launch.h"
 
 namespace deplo::rules {
 namespace {
 
 namespace tp = ir::tile_program;
-using Grid = std::array<std::int64_t, 3>;
-
-std::int64_t tiles(std::int64_t extent, std::int64_t tile) { return (extent + tile - 1) / tile; }
-/// Rows lie apart by a multiple of 8, as the shared programs assume.
-std::int64_t pitch(std::int64_t columns) { return tiles(columns, 8) * 8; }
-
-/// One launch, for both.
-class Launch {
- public:
-  /// Pointer, extents and strides.
-  Launch& array(const std::string& name, tp::Element element, const ir::Shape& shape, std::int64_t rows_apart = 0) {
-    launcher.add(name, element, shape, rows_apart);
-    raised.arguments.emplace_back(tile_array(name, shape, rows_apart));
-    for (const std::int64_t extent : shape) raised.arguments.emplace_back(extent);
-    for (const std::int64_t stride : tile_array(name, shape, rows_apart).strides) raised.arguments.emplace_back(stride);
-    return *this;
-  }
-  Launch& pointer(const std::string& name, tp::Element element, const ir::Shape& shape) {
-    launcher.add_pointer(name, element, ir::element_count(shape));
-    raised.arguments.emplace_back(tile_array(name, shape, 0));
-    return *this;
-  }
-  template <class Number>
-  Launch& scalar(Number number) {
-    launcher.scalar(number);
-    raised.arguments.emplace_back(number);
-    return *this;
-  }
-  Launch& grid(Grid extents) {
-    raised.grid = extents;
-    return *this;
-  }
-  ir::Module raise(const tp::Program& program) const { return rules::raise(program, raised); }
-
-  /// Runs both; the greatest difference of any element, relative to the greatest of its array.
-  double difference(const tp::Program& program) {
-    const ir::Module module = raise(program);
-    ir::Memory values;
-    for (const tp::Array& array : launcher.arrays)
-      for (std::int64_t i = 0; i < array.elements(); ++i) values[array.name].push_back(array.number(i));
-    for (const std::string& output : module.outputs) values[output] = {};
-    for (const ir::Program& kernel : module.kernels) run(kernel, values);
-    launcher.run(program, raised.grid);
-    double most = 0;
-    for (const std::string& output : module.outputs) most = std::max(most, compare(module, output, values[output]));
-    return most;
-  }
-
-  tp::Launcher launcher;
-  TileLaunch raised;
-
- private:
-  static TileArray tile_array(const std::string& name, const ir::Shape& shape, std::int64_t rows_apart) {
-    TileArray array{name, shape, ir::row_major_strides(shape)};
-    for (std::size_t d = 0; d + 1 < shape.size() && rows_apart != 0; ++d)
-      array.strides[d] = array.strides[d] / shape.back() * rows_apart;
-    return array;
-  }
-
-  static void run(const ir::Program& kernel, ir::Memory& values) {
-    ir::Memory memory;
-    for (const ir::Buffer& buffer : kernel.buffers) {
-      memory[buffer.name] = values[buffer.name];
-      memory[buffer.name].resize(static_cast<std::size_t>(ir::span(buffer)), std::numeric_limits<double>::quiet_NaN());
-    }
-    ir::interpret(kernel, memory);
-    for (const ir::Buffer& buffer : kernel.buffers)
-      if (buffer.role == ir::Role::output) values[buffer.name] = memory[buffer.name];
-  }
-
-  double compare(const ir::Module& module, const std::string& output, const std::vector<double>& found) const {
-    const auto named = [&](const std::string& name) {
-      return std::ranges::find(launcher.arrays, name, &tp::Array::name);
-    };
-    auto array = named(output);
-    if (array == launcher.arrays.end()) array = named(output.substr(0, output.size() - 4));  // Y_out
-    const ir::Buffer* buffer = nullptr;
-    for (const ir::Program& kernel : module.kernels)
-      if (kernel.find(output) != nullptr && buffer == nullptr) buffer = kernel.find(output);
-    double most = 0, greatest = 1e-30;
-    std::vector<std::int64_t> index(buffer->shape.size());
-    for (std::int64_t number = 0; number < ir::element_count(*buffer); ++number) {
-      std::int64_t rest = number, at = 0;
-      for (std::size_t d = buffer->shape.size(); d > 0; --d) {
-        at += rest % buffer->shape[d - 1] * buffer->strides[d - 1];
-        rest /= buffer->shape[d - 1];
-      }
-      const double expected = array->number(at), difference = std::fabs(expected - found[static_cast<std::size_t>(at)]);
-      most = std::isnan(difference) ? HUGE_VAL : std::max(most, difference);
-      greatest = std::max(greatest, std::fabs(expected));
-    }
-    return most / greatest;
-  }
-};
 
 tp::Program example(const std::string& name) {
   return tp::read_file_program(std::filesystem::path(DEPLO_SOURCE_DIR) / "experiments" / "tile" / (name + ".tile"));
 }
 
-std::string message(const tp::Program& program, const Launch& launch) {
-  try {
-    (void)launch.raise(program);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
-// What 16 bits, and sums of f32 in another order, may differ by.
-constexpr double of_f32 = 1e-6, of_f16 = 1e-3;
+std::string message(const tp::Program& program, const Launch& launch) { return launch.refusal(program); }
 
 class RaiseShared : public testing::Test {
  protected:
@@ -197,11 +87,6 @@ TEST_F(RaiseShared, LayerNorm) {
 }
 
 // --- The specification's programs, and ours -------------------------------------------------------------------------------
-
-tp::Program own(const std::string& name) {
-  return tp::read_file_program(std::filesystem::path(DEPLO_SOURCE_DIR) / "tests/data/tile_programs" /
-                               (name + ".tileirbc"));
-}
 
 std::string exact_key(const ir::Program& loop) { return ir::structural_keys(loop).exact; }
 
