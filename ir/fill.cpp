@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <unordered_set>
+#include <utility>
 
 #include "core/error.h"
 #include "core/rng.h"
@@ -26,6 +28,7 @@ double number(const Fill& fill, Rng& rng) {
     case Fill::Draw::uniform:
       return rng.uniform(fill.a, fill.b);
     case Fill::Draw::integers:
+    case Fill::Draw::distinct:
       return std::floor(rng.uniform(fill.a, fill.b));
     case Fill::Draw::constant:
       return fill.a;
@@ -44,7 +47,26 @@ double draw(const Fill& fill, DType dtype, Rng& rng) {
   return is_float16(dtype) ? rounded(value, dtype) : value;
 }
 
-std::string fault(const Fill& fill, DType dtype) {
+std::vector<double> draw(const Fill& fill, DType dtype, std::int64_t count, Rng& rng) {
+  std::vector<double> values;
+  if (fill.draw != Fill::Draw::distinct) {
+    for (std::int64_t i = 0; i < count; ++i) values.push_back(draw(fill, dtype, rng));
+    return values;
+  }
+  const auto numbers = static_cast<std::uint64_t>(fill.b - fill.a), wanted = static_cast<std::uint64_t>(count);
+  CHECK(wanted <= numbers);
+  // Floyd's sample (Bentley and Floyd, "A Sample of Brilliance", 1987), shuffled.
+  std::unordered_set<std::uint64_t> taken;
+  for (std::uint64_t last = numbers - wanted; last < numbers; ++last) {
+    std::uint64_t one = rng.below(last + 1);
+    if (!taken.insert(one).second) taken.insert(one = last);
+    values.push_back(fill.a + static_cast<double>(one));
+  }
+  for (std::size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[rng.below(i)]);
+  return values;
+}
+
+std::string fault(const Fill& fill, DType dtype, std::int64_t elements) {
   const bool one = fill.draw == Fill::Draw::constant, range = fill.draw == Fill::Draw::uniform;
   const auto fail = [&](std::string_view expected) {
     return fmt::format("expected {}, found {}", expected, print(fill));
@@ -52,8 +74,12 @@ std::string fault(const Fill& fill, DType dtype) {
   constexpr double most = std::numeric_limits<float>::max();
   if (!(std::abs(fill.a) <= most) || !(one || std::abs(fill.b) <= most)) return fail("numbers that f32 holds");
   if (fill.draw == Fill::Draw::normal && fill.b < 0) return fail("a deviation of at least 0");
-  if ((range || fill.draw == Fill::Draw::integers) && fill.a >= fill.b)
+  const bool distinct = fill.draw == Fill::Draw::distinct;
+  if ((range || distinct || fill.draw == Fill::Draw::integers) && fill.a >= fill.b)
     return fail("a range whose start is below its end");
+  if (distinct && dtype != DType::i32) return fail("i32 for distinct numbers");
+  if (distinct && fill.b - fill.a < static_cast<double>(elements))
+    return fail(fmt::format("{} distinct numbers", elements));
   const bool whole = dtype == DType::i32 || dtype == DType::boolean;
   if (!whole) return "";
   if (fill.draw == Fill::Draw::normal || range) return fail(fmt::format("randint or constant for {}", name(dtype)));
@@ -75,6 +101,8 @@ std::string print(const Fill& fill) {
       return fmt::format("randint({}, {})", fill.a, fill.b);
     case Fill::Draw::constant:
       return fmt::format("constant({})", fill.a);
+    case Fill::Draw::distinct:
+      return fmt::format("distinct({}, {})", fill.a, fill.b);
   }
   check_failed("the fill is known", __FILE__, __LINE__);
 }

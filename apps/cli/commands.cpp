@@ -55,7 +55,9 @@ void add_inputs(Command command, std::string& file) {
   command
       .option("--inputs", file, "FILE",
               "Take the values of inputs and parameters from a YAML file, by name. A value is uniform(first, end), "
-              "normal(mean, deviation), randint(first, end), constant(value) or a NumPy file, such as x: x.npy.")
+              "normal(mean, deviation), randint(first, end), distinct(first, end), constant(value) or a NumPy file, "
+              "such as "
+              "x: x.npy.")
       .seldom();
 }
 

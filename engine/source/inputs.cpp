@@ -28,7 +28,8 @@ namespace {
 using Draw = ir::Fill::Draw;
 
 constexpr const char* forms =
-    "uniform(a, b), normal(mean, deviation), randint(first, end), constant(value) or a .npy file";
+    "uniform(a, b), normal(mean, deviation), randint(first, end), distinct(first, end), constant(value) or a .npy "
+    "file";
 
 /// From the words that an expression uses for them.
 struct Form {
@@ -37,7 +38,8 @@ struct Form {
   std::size_t numbers;
 };
 constexpr std::array all_forms = {Form{"uniform", Draw::uniform, 2}, Form{"normal", Draw::normal, 2},
-                                  Form{"randint", Draw::integers, 2}, Form{"constant", Draw::constant, 1}};
+                                  Form{"randint", Draw::integers, 2}, Form{"constant", Draw::constant, 1},
+                                  Form{"distinct", Draw::distinct, 2}};
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
@@ -66,8 +68,8 @@ std::optional<ir::Fill> read_fill(std::string_view text) {
   return ir::Fill{form->draw, numbers[0], form->numbers == 2 ? numbers[1] : 0};
 }
 
-void check_type(const Inputs::One& one, const std::string& name, ir::DType dtype) {
-  if (const std::string fault = ir::fault(one.fill, dtype); !fault.empty())
+void check_type(const Inputs::One& one, const std::string& name, ir::DType dtype, std::int64_t elements) {
+  if (const std::string fault = ir::fault(one.fill, dtype, elements); !fault.empty())
     throw Error(fmt::format("{}: {} ({}): {}", one.place, name, ir::name(dtype), fault));
 }
 
@@ -246,7 +248,7 @@ void give(Inputs& inputs, ir::torch::Graph& graph) {
       node.source = {{}, std::move(values), true};
       continue;
     }
-    check_type(found->second, node.name, node.type.dtype);
+    check_type(found->second, node.name, node.type.dtype, ir::element_count(node.type.shape));
     node.source = {found->second.fill, nullptr, true};
   }
 }
@@ -261,7 +263,7 @@ void give(Inputs& inputs, ir::Program& loop) {
       measure::read_npy(file, {buffer.dtype, buffer.shape});  // to say now what is wrong with it
       continue;
     }
-    check_type(found->second, buffer.name, buffer.dtype);
+    check_type(found->second, buffer.name, buffer.dtype, ir::span(buffer));
     buffer.fill = found->second.fill;
   }
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/error.h"
@@ -38,7 +39,8 @@ std::vector<float> source_values(const ir::ValueSource& source, std::string_view
     return values;
   }
   Rng rng(mixed_seed(seed, name));
-  for (float& value : values) value = static_cast<float>(ir::draw(source.fill, type.dtype, rng));
+  const std::vector<double> drawn = ir::draw(source.fill, type.dtype, static_cast<std::int64_t>(count), rng);
+  std::ranges::copy(drawn, values.begin());
   return values;
 }
 

@@ -90,7 +90,8 @@ void bind(Terms& in, const Header& head, const Symbols& given) {
                           list(names)));
 }
 
-// `in (0.1, 1)`, `in normal(0, 1)`, `in randint(0, 9)`, `in constant(2)`; of integers a range has whole numbers.
+// `in (0.1, 1)`, `in normal(0, 1)`, `in randint(0, 9)`, `in constant(2)`, `in distinct(0, 9)`; of integers a range has
+// whole numbers.
 Fill fill(Terms& in, DType dtype) {
   const bool whole = dtype == DType::i32 || dtype == DType::boolean;
   Fill f{whole ? Fill::Draw::integers : Fill::Draw::uniform, 0, 0};
@@ -100,8 +101,10 @@ Fill fill(Terms& in, DType dtype) {
     f.draw = Fill::Draw::constant;
   else if (in.take_if("randint"))
     f.draw = Fill::Draw::integers;
+  else if (in.take_if("distinct"))
+    f.draw = Fill::Draw::distinct;
   else if (!in.peek().is("("))
-    in.fail("a range `(0.1, 1)`, `normal(0, 1)`, `randint(0, 9)` or `constant(2)`");
+    in.fail("a range `(0.1, 1)`, `normal(0, 1)`, `randint(0, 9)`, `constant(2)` or `distinct(0, 9)`");
   in.expect("(");
   f.a = in.constant();
   if (f.draw != Fill::Draw::constant) {

@@ -42,7 +42,9 @@ class Printer {
     else if (f.draw == Fill::Draw::constant)
       out += " in constant(";
     else
-      out += f.draw == Fill::Draw::normal ? " in normal(" : " in randint(";
+      out += f.draw == Fill::Draw::normal     ? " in normal("
+             : f.draw == Fill::Draw::distinct ? " in distinct("
+                                              : " in randint(";
     constant(f.a);
     if (f.draw != Fill::Draw::constant) {
       out += ", ";

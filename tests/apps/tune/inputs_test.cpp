@@ -85,6 +85,7 @@ TEST(Inputs, Texts) {
   EXPECT_EQ(engine::parse_fill("uniform(0.1, 1)", "p"), (ir::Fill{Draw::uniform, 0.1, 1}));
   EXPECT_EQ(engine::parse_fill(" normal( 0 ,2e-1 ) ", "p"), (ir::Fill{Draw::normal, 0, 0.2}));
   EXPECT_EQ(engine::parse_fill("randint(-5, 5)", "p"), (ir::Fill{Draw::integers, -5, 5}));
+  EXPECT_EQ(engine::parse_fill("distinct(0, 9)", "p"), (ir::Fill{Draw::distinct, 0, 9}));
   EXPECT_EQ(engine::parse_fill("constant(7)", "p"), (ir::Fill{Draw::constant, 7, 0}));
   for (const char* bad : {"", "(", ")", "uniform", "uniform(", "uniform()", "uniform(1)", "uniform(1, 2, 3)",
                           "uniform(a, b)", "uniform(1,, 2)", "gamma(1, 2)", "constant(1, 2)", "uniform(1, 2", "0.5"}) {
@@ -93,7 +94,7 @@ TEST(Inputs, Texts) {
       FAIL() << bad;
     } catch (const Error& error) {
       EXPECT_THAT(error.what(), HasSubstr("p: expected uniform(a, b), normal(mean, deviation), randint(first, end), "
-                                          "constant(value) or a .npy file, found '"));
+                                          "distinct(first, end), constant(value) or a .npy file, found '"));
     }
   }
 }

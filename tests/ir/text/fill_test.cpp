@@ -33,7 +33,7 @@ TEST(Fill, TextReadsBack) {
   for (const char* input :
        {"f32[4] in (0.1, 1)", "f32[4] in (-1e+30, 2.5e-07)", "f32[2, 2] strides=(1, 2) in (0, 1)", "i32[4] in (-3, 7)",
         "i32[4] in (-2147483648, 2147483648)", "f32[4] in normal(0, 1)", "f32[4] in randint(2, 9)", "bool[4] in (0, 2)",
-        "f32[4] in constant(2.5)", "i32[4] in constant(-1)"}) {
+        "f32[4] in constant(2.5)", "i32[4] in constant(-1)", "i32[4] in distinct(-2, 2)"}) {
     const Program program = parse(text_of(input));
     ASSERT_TRUE(program.buffers[0].fill.has_value()) << input;
     EXPECT_EQ(print(program), text_of(input));
@@ -52,8 +52,8 @@ TEST(Fill, ASymbolMayBeABound) {
 
 TEST(Fill, BadTextSaysWhere) {
   EXPECT_EQ(parse_message("f32[4] in"),
-            "t:2:19: expected a range `(0.1, 1)`, `normal(0, 1)`, `randint(0, 9)` or "
-            "`constant(2)`, found the end of the line");
+            "t:2:19: expected a range `(0.1, 1)`, `normal(0, 1)`, `randint(0, 9)`, "
+            "`constant(2)` or `distinct(0, 9)`, found the end of the line");
   EXPECT_THAT(parse_message("f32[4] in gamma(1)"), HasSubstr("t:2:20: expected a range"));
   EXPECT_THAT(parse_message("f32[4] in (1)"), HasSubstr("t:2:22: expected `,`"));
   EXPECT_THAT(parse_message("f32[4] in (a, 1)"), HasSubstr("expected a number"));
@@ -73,6 +73,8 @@ TEST(Fill, TheVerifierKnowsWhatATypeHolds) {
   EXPECT_THAT(fault("i32[4] in (0.5, 2)"), HasSubstr("whole numbers that i32 holds"));
   EXPECT_THAT(fault("i32[4] in normal(0, 1)"), HasSubstr("expected randint or constant for i32"));
   EXPECT_THAT(fault("bool[4] in (0, 3)"), HasSubstr("whole numbers that bool holds"));
+  EXPECT_THAT(fault("f32[4] in distinct(0, 4)"), HasSubstr("expected i32 for distinct numbers, found distinct(0, 4)"));
+  EXPECT_THAT(fault("i32[4] in distinct(0, 3)"), HasSubstr("expected 4 distinct numbers, found distinct(0, 3)"));
   EXPECT_THAT(verify(parse("=== loop: k ===\noutput y: f32[4] in (0, 1)\n")), HasSubstr("only inputs have"));
 }
 
@@ -99,6 +101,22 @@ TEST(Fill, DrawsWhatItSays) {
   EXPECT_THAT(whole, ::testing::ElementsAre(-2, -1, 0, 1, 2));
   EXPECT_NEAR(sum / 10000, 5, 0.1);
   EXPECT_NEAR(squares / 10000, 4, 0.2);
+}
+
+// All orders of few numbers, any of many.
+TEST(Fill, DistinctNumbersComeOnce) {
+  Rng rng(1);
+  std::set<std::vector<double>> orders;
+  for (int i = 0; i < 200; ++i) orders.insert(draw({Fill::Draw::distinct, 3, 6}, DType::i32, 3, rng));
+  EXPECT_EQ(orders.size(), 6U);
+  std::set<double> seen;
+  for (int i = 0; i < 200; ++i) {
+    const std::vector<double> some = draw({Fill::Draw::distinct, -4, 60}, DType::i32, 5, rng);
+    EXPECT_EQ(std::set<double>(some.begin(), some.end()).size(), 5U);
+    seen.insert(some.begin(), some.end());
+  }
+  EXPECT_EQ(seen.size(), 64U);
+  EXPECT_EQ(*seen.begin(), -4);
 }
 
 }  // namespace

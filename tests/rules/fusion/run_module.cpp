@@ -20,6 +20,7 @@ double small_draw(const ir::Fill& fill, ir::DType dtype, Rng& rng) {
   if (dtype == ir::DType::boolean) return static_cast<double>(rng.below(2));
   switch (fill.draw) {
     case ir::Fill::Draw::integers:
+    case ir::Fill::Draw::distinct:
       return std::floor(rng.uniform(fill.a, fill.b));
     case ir::Fill::Draw::constant:
       return fill.a;
