@@ -23,17 +23,44 @@ const Buffer* Program::find(std::string_view buffer) const {
   return nullptr;
 }
 
+namespace {
+
+/// The buffers that a program adds to, or of whose elements values choose which it writes.
+class PartlyWritten {
+ public:
+  explicit PartlyWritten(const Program& program) : program_(program), found_(program.buffers.size()) {
+    walk(program.body, false);
+  }
+  const std::vector<bool>& found() const { return found_; }
+
+ private:
+  void walk(const Body& body, bool chosen) {
+    for (const Stmt& stmt : body) {
+      if (const auto* write = stmt.as<Write>();
+          write != nullptr && (chosen || adds(write->mode) || names_value(program_.body, write->index)))
+        mark(write->buffer);
+      const auto* condition = stmt.as<If>();
+      const bool by_value = condition != nullptr && names_value(program_.body, {condition->condition});
+      if (const Body* inner = inner_body(stmt)) walk(*inner, chosen || by_value);
+    }
+  }
+  void mark(const std::string& buffer) {
+    for (std::size_t i = 0; i < found_.size(); ++i)
+      if (program_.buffers[i].name == buffer) found_[i] = true;
+  }
+
+  const Program& program_;
+  std::vector<bool> found_;  // by number
+};
+
+}  // namespace
+
 std::vector<std::size_t> zeroed_buffers(const Program& program) {
-  std::vector<bool> added(program.buffers.size());
-  for_each(program.body, [&](const Stmt& stmt) {
-    const auto* write = stmt.as<Write>();
-    if (write == nullptr || !adds(write->mode)) return;
-    for (std::size_t i = 0; i < program.buffers.size(); ++i)
-      if (program.buffers[i].name == write->buffer) added[i] = true;
-  });
+  const PartlyWritten written(program);
+  const std::vector<bool>& found = written.found();
   std::vector<std::size_t> result;
-  for (std::size_t i = 0; i < added.size(); ++i)
-    if (added[i]) result.push_back(i);
+  for (std::size_t i = 0; i < found.size(); ++i)
+    if (found[i]) result.push_back(i);
   return result;
 }
 

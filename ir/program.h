@@ -39,7 +39,8 @@ std::vector<std::string> declared_symbols(std::string_view text, std::string_vie
 /// Returns the first violation as one line, "" when there is none.
 std::string verify(const Program&);
 
-/// Buffers with a += Write, in order: every launch starts with them 0, also in interpret().
+/// Buffers with a += Write, or with one to elements that values choose, by their index or by a condition around it: in
+/// order. Every launch starts with them 0, also in interpret(): so are the elements that no Write reaches.
 std::vector<std::size_t> zeroed_buffers(const Program&);
 
 /// FLOPs (multiply, add … 1 each, transcendental functions 1) and compulsory bytes (each buffer once) of a Loop

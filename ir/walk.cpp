@@ -126,6 +126,17 @@ const std::string& defined(const Stmt& stmt) {
   return *found;
 }
 
+bool names_value(const Body& body, const std::vector<Expr>& index) {
+  std::vector<std::string> names;
+  for (const Expr& e : index) collect_variables(e, names);
+  bool found = false;
+  const auto see = [&](Use use, const std::string& name) {
+    found = found || (use == Use::defines && std::ranges::find(names, name) != names.end());
+  };
+  if (!names.empty()) for_each(body, [&](const Stmt& stmt) { for_each_name(stmt, see); });
+  return found;
+}
+
 const Stage* find_stage(const Body& body, std::string_view buffer) {
   const Stage* found = nullptr;
   for_each(body, [&](const Stmt& stmt) {

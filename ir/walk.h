@@ -69,6 +69,9 @@ void for_each_variable(const Expr& e, F&& f);
 /// The value that a statement defines or accumulates into; "" when it does neither.
 const std::string& defined(const Stmt& stmt);
 
+/// Does an index expression of the list name a value that the body defines, and not axes only?
+bool names_value(const Body& body, const std::vector<Expr>& index);
+
 /// The first Stage of a buffer; nullptr: the body has none.
 const Stage* find_stage(const Body& body, std::string_view buffer);
 

@@ -39,6 +39,7 @@ Compiler::Compiler(Machine& m, const Program& p, const FreeValues* values, const
     for (std::string& product : mma::find_products(p, mma::Operands::tf32)) tf32_products.insert(std::move(product));
   if (limits.blocks > 0) machine.most_blocks = limits.blocks;
   machine.seed = limits.seed;
+  machine.global.once = program.level == Level::loop;
   if (program.level != Level::kernel) starts_ = accumulator_starts(program.body);
   if (program.level == Level::tile) groups = LaneGroups(program.body);
 }

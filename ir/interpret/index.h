@@ -39,6 +39,7 @@ struct Access {
   int buffer = 0;
   int lanes = 1;
   bool varies = false;
+  bool scatters = false;  // of a Write: values choose the element
   std::vector<Index> index = {};
 };
 

@@ -259,6 +259,7 @@ void compile(Compiler& c, const SoftmaxSum& s) {
 
 void compile(Compiler& c, const Write& s) {
   RunWrite run{c.access(s.buffer, s.index, s.lanes), c.operand(s.value, s.lanes), s.mode, {}};
+  run.to.scatters = names_value(c.program.body, s.index);
   const std::vector<int> first = c.groups.first_lanes(~c.groups.axes_of(c.statement()), c.machine.lanes.count);
   for (int l = 0; l < c.machine.lanes.count; ++l)
     if (first[static_cast<std::size_t>(l)] == l) run.leads.push_back(l);

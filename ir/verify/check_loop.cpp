@@ -1,5 +1,6 @@
 // The statements of Loop IR: loops and conditions, loads, values, accumulators and writes.
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "ir/hardware/float16.h"
@@ -71,7 +72,56 @@ void check_pairs(const Context& c, const Loop& l) {
 }
 
 void define_value(Context& c, const std::string& text, const Type& type) {
-  c.names.define(text, Name::Kind::value, "a value").type = type;
+  Name& value = c.names.define(text, Name::Kind::value, "a value");
+  value.type = type;
+  value.range = {INT32_MIN, INT32_MAX, 1};
+}
+
+bool names_value(const Context& c, const Expr& e) {
+  bool found = false;
+  for_each_variable(e, [&](const std::string& text) {
+    const Name* name = c.names.find(text);
+    found = found || (name != nullptr && name->kind == Name::Kind::value);
+  });
+  return found;
+}
+
+/// The axes and values that the index depends on, by the values that it names.
+std::set<std::string> behind(const Program& program, const std::vector<Expr>& index) {
+  std::vector<std::string> named;
+  for (const Expr& e : index) collect_variables(e, named);
+  std::set<std::string> names(named.begin(), named.end());
+  for (std::size_t before = 0; before != names.size();) {
+    before = names.size();
+    for_each(program.body, [&](const Stmt& stmt) {
+      if (!names.contains(defined(stmt))) return;
+      const Reads read = reads(stmt);
+      names.insert(read.axes.begin(), read.axes.end());
+      names.insert(read.values.begin(), read.values.end());
+    });
+  }
+  return names;
+}
+
+/// In Loop IR each turn of the axes around a Write has an element of its own, as far as its index says; of a value that
+/// it names the interpreter finds out.
+void check_once(const Context& c, const Write& w) {
+  const bool scatters = std::ranges::any_of(w.index, [&](const Expr& e) { return names_value(c, e); });
+  const std::set<std::string> names = scatters ? behind(c.program, w.index) : std::set<std::string>();
+  for (const Name* axis : c.index.axes())
+    if (!axis->range.single() && !c.index.is_indexed(*axis) && !names.contains(std::string(axis->text)))
+      fail("every value of axis `{}` writes the same element", axis->text);
+}
+
+/// What values choose: whether elements are written, not whether a thread takes part in what a block does together.
+void check_chosen(const Body& body) {
+  for (const Stmt& stmt : body) {
+    const bool scalar = stmt.as<Load>() != nullptr || stmt.as<Index>() != nullptr || stmt.as<Assign>() != nullptr;
+    if (const auto* inner = stmt.as<If>())
+      check_chosen(inner->then);
+    else if (!scalar && stmt.as<Write>() == nullptr)
+      fail("a condition that names a value has Writes in it, and values that they need");
+  }
 }
 
 const Name& check_lanes_apart(Context& c, const Load& l) {
@@ -122,9 +172,12 @@ void check(Context& c, const Loop& l) {
 }
 
 void check(Context& c, const If& s) {
+  if (names_value(c, s.condition)) check_chosen(s.then);
+  c.index.set_gathers(true);
   const Value condition = c.index.evaluate(s.condition);
   const IndexProver::Mark outside = c.index.mark();
   c.index.assume(s.condition);
+  c.index.set_gathers(false);
   c.divergent += condition.varies;
   check_body(c, s.then);
   c.divergent -= condition.varies;
@@ -204,14 +257,13 @@ void check(Context& c, const SoftmaxSum& s) {
 
 void check(Context& c, const Write& w) {
   check_type({DType::f32, w.lanes}, c.program.level);
+  c.index.set_gathers(true);
   const Name& target = check_access(c, w.buffer, w.index, w.lanes);
+  c.index.set_gathers(false);
   if (!target.writable) fail("`{}` cannot be written", w.buffer);
   if (adds(w.mode) && target.kind == Name::Kind::shared) fail("+= works on global memory only");
   if (w.mode == WriteMode::add_together) check_together(c, w, target.type.dtype);
-  if (c.program.level == Level::loop && w.mode == WriteMode::assign && c.index.reachable())
-    for (const Name* axis : c.index.axes())
-      if (!axis->range.single() && !c.index.is_indexed(*axis))
-        fail("every value of axis `{}` writes the same element", axis->text);
+  if (c.program.level == Level::loop && w.mode == WriteMode::assign && c.index.reachable()) check_once(c, w);
   const DType stored = target.type.dtype;
   if (adds(w.mode) && is_float16(stored)) fail("`{}` holds {}: += is exact to f32 only", w.buffer, name(stored));
   const auto* value = std::get_if<std::string>(&w.value);

@@ -4,12 +4,12 @@
 
 namespace deplo::ir::verifier {
 
-// An axis, or in a gather an i32, of which nothing is known.
+// An axis, or in a gather an i32, of which only conditions say anything.
 Value IndexProver::variable(const std::string& text) {
   Name* name = names_.find(text);
   if (name != nullptr && name->kind == Name::Kind::value && gathers_) {
     if (names_.use(text).type != Type{DType::i32, 1}) fail("`{}` is not an i32", text);
-    return {{INT32_MIN, INT32_MAX, 1}, true};
+    return {name->range, true};
   }
   if (name == nullptr || name->kind != Name::Kind::axis || !name->active) fail("`{}` is not an axis in scope", text);
   name->stamp = stamp_;

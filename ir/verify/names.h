@@ -30,7 +30,7 @@ struct Name {
   bool varies = false;                // an axis that differs between the threads of a block
   bool active = false;                // an axis that is in scope
   std::uint32_t stamp = 0;            // the last index list that held this axis
-  Strided range;                      // of an axis
+  Strided range;                      // of an axis, or of an i32
   std::vector<std::int64_t> extents;  // of a buffer, or of an array of barriers
   // Where it is visible; of an accumulator above Kernel IR: the innermost body that holds its uses; of the program's
   // buffers: nullptr, everywhere.

@@ -33,7 +33,7 @@ void check_buffer(Context& c, const Buffer& b) {
       fail("output `{}` has {}", b.name, fault);
   if (b.fill) {
     if (buffer.writable) fail("output `{}` has values to be drawn: only inputs have", b.name);
-    if (const std::string what = fault(*b.fill, b.dtype); !what.empty()) fail("buffer `{}`: {}", b.name, what);
+    if (const std::string what = fault(*b.fill, b.dtype, span(b)); !what.empty()) fail("buffer `{}`: {}", b.name, what);
   }
   buffer.unit_stride = b.strides.empty() || b.strides.back() == 1;
 }
@@ -70,7 +70,11 @@ void check_program(Context& c) {
   for (const Buffer& b : program.buffers) check_buffer(c, b);
   if (program.level != Level::loop) check_top_level(c);
   check_body(c, program.body);
-  if (program.level == Level::loop) check_accumulations(c);
+  if (program.level != Level::loop) return;
+  check_accumulations(c);
+  for (const std::size_t i : zeroed_buffers(program))
+    if (const Buffer& b = program.buffers[i]; span(b) != element_count(b))
+      fail("`{}` starts at 0, and so would what lies between its rows", b.name);
 }
 
 }  // namespace

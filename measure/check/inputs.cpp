@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "core/hash.h"
@@ -39,16 +40,36 @@ class IndexExtents {
  public:
   explicit IndexExtents(const ir::Program& loop) {
     ir::for_each(loop.body, [&](const ir::Stmt& stmt) {
-      const auto* load = stmt.as<ir::Load>();
-      if (load == nullptr) return;
-      const ir::Buffer* const source = loop.find(load->buffer);
-      for (std::size_t d = 0; source != nullptr && d < load->index.size(); ++d) see(load->index[d], source->shape[d]);
-      if (load->type.dtype == ir::DType::i32) inputs_[load->dst] = load->buffer;
+      if (const auto* load = stmt.as<ir::Load>()) {
+        const ir::Buffer* const source = loop.find(load->buffer);
+        for (std::size_t d = 0; source != nullptr && d < load->index.size(); ++d) see(load->index[d], source->shape[d]);
+        if (load->type.dtype != ir::DType::i32) return;
+        inputs_[load->dst] = load->buffer;
+        follow(load->dst, {load->buffer});
+      } else if (const auto* write = stmt.as<ir::Write>(); write != nullptr && !adds(write->mode)) {
+        const ir::Buffer* const target = loop.find(write->buffer);
+        for (std::size_t d = 0; target != nullptr && d < write->index.size(); ++d)
+          see_target(write->index[d], target->shape[d]);
+      } else if (stmt.as<ir::Assign>() != nullptr || stmt.as<ir::Index>() != nullptr) {
+        for (const std::string& value : ir::reads(stmt).values)
+          if (const auto made = made_of_.find(value); made != made_of_.end()) follow(ir::defined(stmt), made->second);
+      }
     });
   }
   const std::map<std::string, std::int64_t>& extents() const { return extents_; }
+  /// Of those that choose what is written.
+  const std::map<std::string, std::int64_t>& targets() const { return targets_; }
 
  private:
+  using Inputs = std::set<std::string>;
+
+  void follow(const std::string& value, const Inputs& from) { made_of_[value].insert(from.begin(), from.end()); }
+  void see_target(const ir::Expr& index, std::int64_t extent) {
+    for (const auto& [value, inputs] : made_of_)
+      if (names(index, value))
+        for (const std::string& input : inputs) targets_[input] = std::max(targets_[input], extent);
+  }
+
   void see(const ir::Expr& index, std::int64_t extent) {
     for (const auto& [value, input] : inputs_) {
       if (!names(index, value)) continue;
@@ -59,17 +80,22 @@ class IndexExtents {
   }
 
   std::map<std::string, std::string> inputs_;  // value → the buffer that it is loaded from
-  std::map<std::string, std::int64_t> extents_;
+  std::map<std::string, Inputs> made_of_;      // integers, by calculations, too
+  std::map<std::string, std::int64_t> extents_, targets_;
 };
 
 }  // namespace
 
 ir::Program with_index_ranges(ir::Program loop) {
   const IndexExtents found(loop);
-  for (const auto& [input, extent] : found.extents())
-    for (ir::Buffer& buffer : loop.buffers)
-      if (buffer.name == input && buffer.role == ir::Role::input && !buffer.fill)
-        buffer.fill = ir::Fill{ir::Fill::Draw::integers, 0, static_cast<double>(extent)};
+  for (ir::Buffer& buffer : loop.buffers) {
+    if (buffer.role != ir::Role::input || buffer.fill) continue;
+    const auto target = found.targets().find(buffer.name), source = found.extents().find(buffer.name);
+    if (target != found.targets().end())
+      buffer.fill = {ir::Fill::Draw::distinct, 0, static_cast<double>(std::max(target->second, ir::span(buffer)))};
+    else if (source != found.extents().end())
+      buffer.fill = {ir::Fill::Draw::integers, 0, static_cast<double>(source->second)};
+  }
   return loop;
 }
 
@@ -95,10 +121,13 @@ std::vector<float> input_values(const ir::Program& loop, std::size_t index, std:
 std::vector<float> random_input(const ir::Buffer& buffer, std::size_t index, std::uint64_t seed) {
   Rng rng(Rng(seed).next() + index);  // hashed first, so that (seed, 1) is not (seed + 1, 0)
   std::vector<float> values(static_cast<std::size_t>(ir::span(buffer)));
+  if (buffer.fill) {
+    const std::vector<double> drawn = ir::draw(*buffer.fill, buffer.dtype, ir::span(buffer), rng);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(drawn[i]);
+    return values;
+  }
   for (float& value : values) {
-    if (buffer.fill)
-      value = static_cast<float>(ir::draw(*buffer.fill, buffer.dtype, rng));
-    else if (buffer.dtype == ir::DType::i32)
+    if (buffer.dtype == ir::DType::i32)
       value = static_cast<float>(rng.below(32));
     else if (buffer.dtype == ir::DType::boolean)
       value = static_cast<float>(rng.below(2));

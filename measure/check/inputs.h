@@ -11,7 +11,8 @@
 namespace deplo::measure {
 
 /// The loop with a range for each integer input that has none and is read as an index: the positions that the clamps
-/// around it and the extents of what it points into allow.
+/// around it and the extents of what it points into allow. Of one that chooses which elements are written no number
+/// comes twice; those beyond the extent, if it has more numbers than there are positions, are padding.
 ir::Program with_index_ranges(ir::Program loop);
 /// The loop without what its inputs are drawn from: the text by which a store knows it.
 ir::Program without_fills(ir::Program loop);

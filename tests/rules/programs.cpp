@@ -120,13 +120,33 @@ std::string read_text(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
+namespace {
+
+// Does a loaded number choose what is written? Then none comes twice.
+bool scatters(const ir::Program& program) {
+  bool found = false;
+  ir::for_each(program.body, [&](const ir::Stmt& stmt) {
+    const auto* write = stmt.as<ir::Write>();
+    found = found || (write != nullptr && ir::names_value(program.body, write->index));
+  });
+  return found;
+}
+
+}  // namespace
+
 ir::Memory random_memory(const ir::Program& program, std::uint64_t seed) {
   ir::Memory memory;
   Rng rng(seed);
+  const bool distinct = scatters(program);
   for (const ir::Buffer& buffer : program.buffers) {
     std::vector<double>& values = memory[buffer.name];
     values.assign(static_cast<std::size_t>(ir::span(buffer)), NAN);
     if (buffer.role != ir::Role::input) continue;
+    if (distinct && buffer.dtype == ir::DType::i32) {
+      const double past = static_cast<double>(values.size()) + 32;
+      values = ir::draw({ir::Fill::Draw::distinct, -4, past}, buffer.dtype, std::ssize(values), rng);
+      continue;
+    }
     for (double& v : values) {
       v = rng.uniform(-1, 1);
       if (program.allow_tf32) v = ir::rounded_tf32(v);  // so that rounding factors changes nothing

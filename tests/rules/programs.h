@@ -23,8 +23,8 @@ const Kernel& kernel(std::string_view name);
 
 std::string read_text(const std::string& path);
 
-/// Inputs uniform in (-1, 1), of i32 whole in -4..35, of bool 0 or 1; outputs NaN, so that an element nobody writes is
-/// seen.
+/// Inputs uniform in (-1, 1), of i32 whole in -4..35, where one chooses what is written none twice, of bool 0 or 1;
+/// outputs NaN, so that an element nobody writes is seen.
 ir::Memory random_memory(const ir::Program&, std::uint64_t seed);
 /// What `program` leaves in `memory`.
 ir::Memory result(const ir::Program&, ir::Memory memory, const ir::Limits& = {});

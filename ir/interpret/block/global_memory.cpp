@@ -63,7 +63,7 @@ void GlobalMemory::write(const Access& to, WriteMode mode, std::int64_t offset, 
   if (!exact) value = global.stored(value);
   const auto i = static_cast<std::size_t>(offset);
   const bool adds = ir::adds(mode);
-  if (!global.writers.empty()) claim(global, mode, i, lane, value);
+  if (!global.writers.empty()) claim(global, to, mode, i, lane, value);
   if (!global.rounding.empty()) global.rounding[i] = (adds ? global.rounding[i] : 0) + rounding;
   global.data[i] = adds ? global.data[i] + value : value;
 }
@@ -78,8 +78,10 @@ void GlobalMemory::write_point(const Global& global, WriteMode mode, std::int64_
   point->rounding = adds ? point->rounding + rounding : rounding;
 }
 
-// Several threads may write an element only to the same bits, or all of them add to it.
-void GlobalMemory::claim(Global& global, WriteMode mode, std::size_t i, int lane, double value) const {
+// Several threads may write an element only to the same bits, or all of them add to it. What a value chose is nobody
+// else's, but for blocks that overlap.
+void GlobalMemory::claim(Global& global, const Access& to, WriteMode mode, std::size_t i, int lane,
+                         double value) const {
   constexpr std::int64_t several = -INT64_MAX;  // no thread, and its negation is a number
   const std::int64_t me = lanes_.block * lanes_.threads + lanes_.thread(lane) + 1;
   std::int64_t& writer = global.writers[i];
@@ -87,6 +89,9 @@ void GlobalMemory::claim(Global& global, WriteMode mode, std::size_t i, int lane
   const auto same_bits = [&] {
     return std::bit_cast<std::uint64_t>(global.data[i]) == std::bit_cast<std::uint64_t>(value);
   };
+  if (to.scatters && !adds && writer != 0 && (once || !same_bits()))
+    throw Error("scatter: " + lanes_.place(lane) + " writes element " + std::to_string(i) + " of " + global.name +
+                ", which another turn has written, at `" + lanes_.text() + "`");
   const bool mine = writer == 0 || writer == me || writer == -me;
   if (!mine && (adds ? writer > 0 : writer < 0 || !same_bits())) {
     const std::int64_t other = std::abs(writer) - 1;

@@ -27,9 +27,11 @@ class GlobalMemory {
   std::vector<Global> buffers;           // of the program, in order
   std::vector<Point>* points = nullptr;  // of evaluate_at: receives what is written
   bool exact = false;                    // outputs keep what is written; they are rounded when they are read
+  bool once = false;                     // a program without threads: no turn writes what another one has written
 
   void load(std::size_t dst, const Access&, const Offsets&, Mask);
-  /// `rounding`: how far the value may be off. Throws Error on a race between threads.
+  /// `rounding`: how far the value may be off. Throws Error on a race between threads, and where a value chose an element
+  /// that already has another; in Loop IR (`once`) where it has any.
   void write(const Access&, WriteMode, std::int64_t offset, int lane, double value, double rounding);
 
  private:
@@ -38,7 +40,7 @@ class GlobalMemory {
   void round(std::size_t dst, const Access&, const Layout&);
   const Point& written_point(const Global&, std::int64_t offset) const;
   void write_point(const Global&, WriteMode, std::int64_t offset, double value, double rounding);
-  void claim(Global&, WriteMode, std::size_t i, int lane, double value) const;
+  void claim(Global&, const Access&, WriteMode, std::size_t i, int lane, double value) const;
 
   Lanes& lanes_;
   Roundings& roundings_;

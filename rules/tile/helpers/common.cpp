@@ -224,17 +224,6 @@ bool depends(const ir::Stmt& stmt, const Names& names) {
          std::any_of(inner->begin(), inner->end(), [&](const ir::Stmt& s) { return depends(s, names); });
 }
 
-bool gathers(const ir::Program& program, const std::vector<ir::Expr>& index) {
-  std::vector<std::string> names;
-  for (const ir::Expr& e : index) ir::collect_variables(e, names);
-  bool found = false;
-  ir::for_each(program.body, [&](const ir::Stmt& stmt) {
-    const std::string& value = ir::defined(stmt);
-    found |= !value.empty() && std::find(names.begin(), names.end(), value) != names.end();
-  });
-  return found;
-}
-
 bool walk_together(const ir::Tile& tile, const std::string& a, const std::string& b) {
   bool found = false;
   ir::for_each(tile.body, [&](const ir::Stmt& stmt) {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "ir/program.h"
+#include "ir/walk.h"
 #include "rules/rule.h"
 
 namespace deplo::rules {
@@ -29,7 +29,9 @@ std::set<std::string, std::less<>> dependent_names(const ir::Body&, const std::s
 /// Does the statement read one of the names, itself or in what it holds?
 bool depends(const ir::Stmt&, const std::set<std::string, std::less<>>& names);
 /// Does the index name a value?
-bool gathers(const ir::Program&, const std::vector<ir::Expr>& index);
+inline bool gathers(const ir::Program& program, const std::vector<ir::Expr>& index) {
+  return ir::names_value(program.body, index);
+}
 /// Does an index of a Load or a Write depend on both axes?
 bool walk_together(const ir::Tile&, const std::string& a, const std::string& b);
 /// What was element ((outer * count) + inner) of a block becomes element `to`, by axes that stand in the program or will:

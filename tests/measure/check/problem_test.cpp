@@ -383,6 +383,25 @@ TEST(Problem, IndicesPointAllOverTheirTable) {
   EXPECT_EQ(describe_inputs(embedding), "i: randint(0, 1000)");
 }
 
+// Padding beyond the rows where there are more numbers than rows.
+TEST(Problem, NoNumberSaysTwiceWhereToWrite) {
+  const auto scatter = [](std::int64_t rows) {
+    return with_index_ranges(ir::parse(
+        "=== loop: scatter ===\nsymbols M\ninput i: i32[50]\ninput x: f32[50]\noutput y: f32[M]\n"
+        "for a0 in 0..50: # free\n  in0:i32 = load i[a0]\n  in1 = load x[a0]\n  if ((-1 < in0) && (in0 < M)):\n"
+        "    y[in0] = in1\n",
+        {{"M", rows}}));
+  };
+  EXPECT_EQ(scatter(30).buffers[0].fill, (ir::Fill{ir::Fill::Draw::distinct, 0, 50}));
+  EXPECT_EQ(scatter(80).buffers[0].fill, (ir::Fill{ir::Fill::Draw::distinct, 0, 80}));
+  std::vector<float> drawn = random_input(scatter(80).buffers[0], 0, 1);
+  EXPECT_FALSE(std::ranges::is_sorted(drawn));
+  std::ranges::sort(drawn);
+  EXPECT_EQ(std::ranges::adjacent_find(drawn), drawn.end());
+  EXPECT_GE(drawn.front(), 0);
+  EXPECT_LT(drawn.back(), 80);
+}
+
 TEST(Problem, RealsAboutZeroAreOneProtocol) {
   const auto described = [](const std::string& fill) {
     return describe_inputs(ir::parse("=== loop: f ===\ninput x: f32[4]" + fill + "\noutput y: f32[4]\n"));
