@@ -18,14 +18,13 @@ std::string temporary_name(ValueId softmax, std::size_t part) {
   return temporary_name(softmax) + "_" + std::to_string(part);
 }
 
-// Does a value stand in the index of a load, or in an index expression?
+// Does a value stand in an index expression of the statement?
 bool gathers(const ir::Stmt& stmt) {
-  std::vector<std::string> names;
-  if (const auto* load = stmt.as<ir::Load>())
-    for (const ir::Expr& e : load->index) ir::collect_variables(e, names);
-  if (const auto* index = stmt.as<ir::Index>()) ir::collect_variables(index->value, names);
-  return std::any_of(names.begin(), names.end(),
-                     [](const std::string& name) { return name[0] == 't' && name.size() > 1; });
+  bool found = false;
+  const auto see = [&](const std::string& name) { found = found || (name[0] == 't' && name.size() > 1); };
+  ir::visit_reads(
+      stmt, [&](const ir::Expr& e) { ir::for_each_variable(e, see); }, [](const std::string&) {});
+  return found;
 }
 
 class Placer {
@@ -40,9 +39,10 @@ class Placer {
   }
 
   ir::Body run() {
-    const ir::Arg value = emit(op_.root);
-    const std::vector<ir::Expr> index = stored(op_.output, written(fusion_, op_));
-    free_.back().push_back(ir::Write{fusion_.name(op_.output), index, value});
+    if (values_[op_.root].kind == Value::Kind::scatter)
+      scatter(values_[op_.root]);
+    else
+      write(stored(op_.output, written(fusion_, op_)), emit(op_.root), free_.back());
     for (ir::Body& body : free_) loads_first(body);
     for (std::size_t d = free_.size() - 1; d-- > 0;) {
       const std::int64_t extent = fusion_.shape(op_)[d];
@@ -62,6 +62,26 @@ class Placer {
     int height = 0;
     for (const ValueId arg : values_[id].args) height = std::max(height, height_[arg] + 1);
     height_[id] = height + (values_[id].reduces() ? 1 << 20 : 0);
+  }
+
+  void write(std::vector<ir::Expr> index, ir::Arg value, ir::Body& to) const {
+    to.push_back(ir::Write{fusion_.name(op_.output), std::move(index), std::move(value)});
+  }
+
+  void scatter(const Value& root) {
+    std::vector<ir::Arg> args;
+    for (const ValueId arg : root.args) args.push_back(emit(arg));
+    const ir::Arg value = std::move(args.back());
+    args.pop_back();
+    std::vector<ir::Expr> index = root.index;
+    const ir::Expr condition = ir::substitute(index.back(), gathered(args));
+    index.pop_back();
+    index = stored(op_.output, index);
+    for (ir::Expr& e : index) e = ir::substitute(e, gathered(args));
+    if (condition.is_constant(1)) return write(std::move(index), value, free_.back());
+    ir::If chosen = {condition, {}};
+    write(std::move(index), value, chosen.then);
+    free_.back().emplace_back(std::move(chosen));
   }
 
   ir::Body& body(Place place) {
@@ -108,7 +128,8 @@ class Placer {
         at.push_back(loop(value, std::move(step)));
         break;
       }
-      case Value::Kind::part:  // a name, no statement
+      case Value::Kind::part:     // a name, no statement
+      case Value::Kind::scatter:  // a Write, no value
         break;
       case Value::Kind::constant: {  // what is no number, which no text has
         constexpr double infinity = std::numeric_limits<double>::infinity();

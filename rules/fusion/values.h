@@ -17,9 +17,11 @@ namespace deplo::rules::fusion {
 using ValueId = int;
 
 /// A `softmax` sums along its axis, as the statement SoftmaxSum (ir/loop.h): its results are its `part`s. Part 0 is the
-/// greatest of its scores, part n the sum of its n-th weight times e^(score - greatest).
+/// greatest of its scores, part n the sum of its n-th weight times e^(score - greatest). A `scatter` is the root of a
+/// kernel whose values choose the element that is written, and whether one is: its index has one expression per dimension
+/// of the output and then the condition.
 struct Value {
-  enum class Kind : std::uint8_t { constant, index, load, assign, reduce, softmax, part };
+  enum class Kind : std::uint8_t { constant, index, load, assign, reduce, softmax, part, scatter };
   Kind kind = Kind::constant;
   ir::DType dtype = ir::DType::f32;
   double constant = 0;
@@ -27,8 +29,9 @@ struct Value {
   int tensor = -1;                   // load
   int axis = -1;                     // reduce, softmax: the one it binds
   int part = 0;                      // part: which
-  std::vector<ir::Expr> index = {};  // load: one per dimension; index: the expression
-  std::vector<ValueId> args = {};    // load: what its index calls g1, g2, …; softmax: the score, then the weights
+  std::vector<ir::Expr> index = {};  // load, scatter: one per dimension; index: the expression
+  // load: what its index calls g1, g2, …; scatter: the same, then what is written; softmax: the score, then the weights
+  std::vector<ValueId> args = {};
   bool reduces() const { return kind == Kind::reduce || kind == Kind::softmax; }
   bool operator==(const Value&) const = default;
 };

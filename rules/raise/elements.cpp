@@ -16,13 +16,6 @@ using fusion::Value;
 
 namespace {
 
-/// t12 → 12; -1 for another name.
-ValueId loaded(const std::string& name) {
-  ValueId id = -1;
-  if (name.size() > 1 && name[0] == 't') std::from_chars(name.data() + 1, name.data() + name.size(), id);
-  return id;
-}
-
 /// Calls by which the values that index expressions name become arguments: g1, g2, … of the table.
 std::vector<ValueId> name_arguments(Index& index) {
   std::vector<std::string> names;
@@ -63,6 +56,18 @@ void collect_ends(const ir::Expr& e, const std::string& variable, std::set<std::
 }  // namespace
 
 std::string loaded_name(ValueId id) { return "t" + std::to_string(id); }
+
+ValueId loaded(const std::string& name) {
+  ValueId id = -1;
+  if (name.size() > 1 && name[0] == 't') std::from_chars(name.data() + 1, name.data() + name.size(), id);
+  return id;
+}
+
+bool names_loaded(const ir::Expr& e) {
+  std::vector<std::string> names;
+  ir::collect_variables(e, names);
+  return std::ranges::any_of(names, [](const std::string& name) { return loaded(name) >= 0; });
+}
 
 ir::Ranges Elements::ranges(const ir::Expr& e) const {
   ir::Ranges result = values.ranges(e, shape);
@@ -119,6 +124,40 @@ ValueId Elements::assign(ir::Op op, std::vector<ValueId> args, ir::DType dtype) 
   return values.add({.kind = Value::Kind::assign, .dtype = dtype, .op = op, .args = std::move(args)});
 }
 
+ir::Ranges Elements::loaded_ranges(const ir::Expr& condition) const {
+  ir::Ranges all = ranges(condition);
+  std::vector<std::string> names;
+  ir::collect_variables(condition, names);
+  for (const std::string& name : names)
+    if (loaded(name) >= 0) all.emplace_back(name, ir::Interval{INT32_MIN, INT32_MAX});
+  ir::Ranges result = ir::narrowed(std::move(all), condition);
+  std::erase_if(result, [](const auto& one) { return loaded(std::string(one.first)) < 0; });
+  return result;
+}
+
+ValueId Elements::where(ValueId root, const ir::Expr& condition) {
+  const ir::Ranges known = loaded_ranges(condition);
+  return values.replace(root, [&](const Value& value) -> std::optional<ValueId> {
+    if (value.kind != Value::Kind::assign || value.op != ir::Op::select) return std::nullopt;
+    const Value asked = values[value.args[0]];
+    if (asked.kind != Value::Kind::index) return std::nullopt;
+    const ir::Expr e = named(asked)[0];
+    ir::Ranges all = ranges(e);
+    all.insert(all.end(), known.begin(), known.end());
+    const ir::Expr answer = ir::simplify(e, all);
+    if (answer.kind() != ir::Expr::Kind::constant) return std::nullopt;
+    return value.args[answer.value() != 0 ? 1 : 2];
+  });
+}
+
+ValueId Elements::scatter(const Index& at, const ir::Expr& condition, ValueId value) {
+  Value root{.kind = Value::Kind::scatter, .dtype = values[value].dtype, .index = at};
+  root.index.push_back(condition);
+  root.args = name_arguments(root.index);
+  root.args.push_back(value);
+  return values.add(std::move(root));
+}
+
 std::vector<ValueId> Elements::below(ValueId root) const {
   std::vector<ValueId> order;
   std::set<ValueId> seen;
@@ -161,13 +200,11 @@ ValueId Elements::rewrite(ValueId root, const ir::Substitution& given) {
     const auto inner = [&] {
       for (ValueId& arg : value.args) arg = run(arg);
     };
-    // g1, g2, … stand for arguments: they are named as such until the value is made.
     const auto rewritten_index = [&] {
-      ir::Substitution arguments;
-      for (std::size_t i = 0; i < value.args.size(); ++i)
-        arguments.emplace_back("g" + std::to_string(i + 1), index_of(value.args[i]));
-      Index index = value.index;
-      for (ir::Expr& e : index) e = simplify(ir::substitute(ir::substitute(e, sigma), arguments));
+      Value moved = value;
+      for (ir::Expr& e : moved.index) e = ir::substitute(e, sigma);
+      Index index = named(moved);
+      for (ir::Expr& e : index) e = simplify(e);
       return index;
     };
     switch (value.kind) {
@@ -191,12 +228,22 @@ ValueId Elements::rewrite(ValueId root, const ir::Substitution& given) {
       }
       case Value::Kind::softmax:
       case Value::Kind::part:
+      case Value::Kind::scatter:
         break;
     }
     CHECK(false);  // made when a kernel is whole
     return id;
   };
   return run(root);
+}
+
+Index Elements::named(const Value& value) const {
+  ir::Substitution arguments;
+  for (std::size_t i = 0; i < value.args.size(); ++i)
+    arguments.emplace_back("g" + std::to_string(i + 1), index_of(value.args[i]));
+  Index index = value.index;
+  for (ir::Expr& e : index) e = ir::substitute(e, arguments);
+  return index;
 }
 
 ir::Expr Elements::index_of(ValueId id) const {

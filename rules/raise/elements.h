@@ -24,6 +24,9 @@ using Index = std::vector<ir::Expr>;  // of an element in its tile
 
 /// What an index expression calls a value of the table.
 std::string loaded_name(ValueId);
+/// The value that a name means so; -1: none.
+ValueId loaded(const std::string& name);
+bool names_loaded(const ir::Expr&);
 
 /// Makes values, folding what is known. Variables of index expressions: those of the table, and those that are declared.
 class Elements {
@@ -61,6 +64,13 @@ class Elements {
 
   /// `value` with axes replaced, folded again.
   ValueId rewrite(ValueId value, const ir::Substitution&);
+  /// `value` where the condition holds, which may name loaded integers: what it decides is not asked again. Addresses stay
+  /// in range where it does not hold.
+  ValueId where(ValueId value, const ir::Expr& condition);
+  /// Of loaded integers what the condition says, by loaded_name.
+  ir::Ranges loaded_ranges(const ir::Expr& condition) const;
+  /// The root of a kernel that writes `value` there, under the condition; both may name loaded integers.
+  ValueId scatter(const Index& at, const ir::Expr& condition, ValueId value);
   /// The values below it and itself, each after its arguments.
   std::vector<ValueId> below(ValueId) const;
   bool contains(ValueId value, ValueId part) const;
@@ -68,7 +78,8 @@ class Elements {
   std::string unexplained(ValueId) const;
 
  private:
-  ir::Expr index_of(ValueId) const;  // of a constant or an integer
+  ir::Expr index_of(ValueId) const;         // of a constant or an integer
+  Index named(const fusion::Value&) const;  // its index, which calls its arguments g1, g2, … until the value is made
   std::optional<ValueId> join(ir::Op, int axis, ir::DType, ValueId value);
   bool is_padding(ir::Op, int axis, std::int64_t at, ValueId value);
   bool holds_under(const std::vector<ir::Expr>& conditions, const ir::Expr&) const;

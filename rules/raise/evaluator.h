@@ -102,6 +102,12 @@ class Evaluator {
   std::vector<Array> arrays;
   ir::Substitution solved;                                  // unknowns
   std::vector<std::pair<const tp::Operation*, int>> loads;  // and the array of each that was evaluated
+  /// Where an integer that was loaded lies, also where that is not in the array.
+  struct Loaded {
+    int array = -1;
+    Index at;
+  };
+  std::map<ValueId, Loaded> integers;
 
  private:
   struct Frame {
@@ -147,12 +153,12 @@ std::optional<ir::DType> dtype_of(tp::Element);
 /// A reduction of an operation in a region (`add` of addf), where it is one.
 std::optional<ir::Op> reducing(std::string_view operation);
 
-/// Writes that cover an array: the value of each element, in terms of free axes.
+/// The writes of a store: the value of each element, in terms of free axes. They cover the array, or the root scatters.
 struct Output {
   int array = -1;
   const tp::Operation* store = nullptr;
   ir::Shape axes;
-  Index index;
+  Index index;  // none of a scatter
   ValueId root = -1;
 };
 Output raise_store(Evaluator&, const tp::Operation& store, const std::vector<const tp::Operation*>& around);

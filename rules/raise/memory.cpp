@@ -134,6 +134,7 @@ Element load(Evaluator& in, const tp::Operation& op, std::size_t result, const I
   const int array = in.accessed(op);
   const Array& of = in.arrays[static_cast<std::size_t>(array)];
   Place place = in.place(op, index);
+  const Index at_first = place.at;
   in.loads.emplace_back(&op, array);
   ir::Expr inside = place.condition;
   for (std::size_t d = 0; d < of.shape.size(); ++d) {
@@ -159,6 +160,7 @@ Element load(Evaluator& in, const tp::Operation& op, std::size_t result, const I
   if (dtype != ir::DType::i32) return {0, value};
   if (in.elements.values[value].kind == fusion::Value::Kind::constant)
     return {static_cast<std::int64_t>(in.elements.values[value].constant)};
+  in.integers[value] = {array, at_first};
   return {ir::var(loaded_name(value))};
 }
 
@@ -229,7 +231,10 @@ Place Evaluator::place(const tp::Operation& op, const Index& index) {
     Index in_view(of.shape.size(), 0);
     for (std::size_t d = 0; d < tiles.size(); ++d) {
       const auto dim = static_cast<std::size_t>(cut.dim_map[d]);
-      in_view[dim] = elements.simplify(scalar(tiles[d]) * cut.tile[d] + index[d]);
+      const ir::Expr tile = scalar(tiles[d]);
+      in_view[dim] = elements.simplify(tile * cut.tile[d] + index[d]);
+      // The number of a tile outside of the view is an error of the program's: where one is loaded, none is.
+      if (cut.tile[d] == 1 && names_loaded(tile)) continue;
       place.condition = {ir::ExprOp::land, place.condition, ir::less(in_view[dim], of.shape[dim])};
     }
     place.condition = elements.simplify(place.condition);

@@ -68,12 +68,12 @@ class Kernels {
     for (const Output& other : outputs_)
       if (other.array == output.array)
         in_.refuse(*output.store, fmt::format("{} is written by two stores", array(output).name));
-    // Where the element is rounded when it is written, it need not be before.
-    const Value& value = values()[output.root];
-    const bool rounds = value.kind == Value::Kind::assign &&
-                        ((value.op == ir::Op::round_f16 && array(output).dtype == ir::DType::f16) ||
-                         (value.op == ir::Op::round_bf16 && array(output).dtype == ir::DType::bf16));
-    if (rounds) output.root = value.args[0];
+    if (Value root = values()[output.root]; root.kind == Value::Kind::scatter) {
+      root.args.back() = unrounded(root.args.back(), array(output).dtype);
+      output.root = values().add(std::move(root));
+    } else {
+      output.root = unrounded(output.root, array(output).dtype);
+    }
     outputs_.push_back(std::move(output));
   }
 
@@ -87,6 +87,10 @@ class Kernels {
     std::set<std::string> used;
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
       fusion::LoopOp op{.output = node_of(i), .root = roots_[i]};
+      if (state.values[op.root].kind == Value::Kind::scatter) {
+        op.axes = outputs_[i].axes;
+        fusion::split_axes(state, op);  // what a block has one of, as the expert of its rows, walks an axis of its own
+      }
       fusion::complete(state, op);
       sweep_once(state, op);
       for (const int tensor : op.reads) used.insert(graph_.nodes[static_cast<std::size_t>(tensor)].name);
@@ -108,6 +112,15 @@ class Kernels {
   }
 
  private:
+  /// Where an element is rounded when it is written, it need not be before.
+  ValueId unrounded(ValueId id, ir::DType written) {
+    const Value& value = values()[id];
+    const bool rounds =
+        value.kind == Value::Kind::assign && ((value.op == ir::Op::round_f16 && written == ir::DType::f16) ||
+                                              (value.op == ir::Op::round_bf16 && written == ir::DType::bf16));
+    return rounds ? value.args[0] : id;
+  }
+
   fusion::Values& values() { return in_.elements.values; }
   const Array& array(const Output& output) const { return in_.arrays[static_cast<std::size_t>(output.array)]; }
   int node_of(std::size_t output) const { return static_cast<int>(in_.arrays.size() + output); }

@@ -28,10 +28,11 @@ struct TileLaunch {
 
 /// The kernels that a launch of a verified tile program is, one for each array that it writes, in order; a later one
 /// reads what an earlier one has computed. An array that the program reads and writes is two buffers: `Y` as it was
-/// before the launch, `Y_out` as it is after it. Where a tile reaches beyond its tensor and the program leaves open what
-/// is there, it is 0. Throws Error in one line, with the place of the operation: where arguments do not fit the entry, and
-/// where the program is no function from its inputs to elements that are each written once (atomics, stores that another
-/// block may read, trips that depend on the data), or does what Loop IR has no word for (f64, scans).
+/// before the launch, `Y_out` as it is after it. Of an array that is written where loaded integers say, of which no two
+/// may be the same, what none of them chooses is 0. Where a tile reaches beyond its tensor and the program leaves open
+/// what is there, it is 0. Throws Error in one line, with the place of the operation: where arguments do not fit the
+/// entry, and where the program is no function from its inputs to elements that are each written once (atomics, stores
+/// that another block may read, trips that depend on the data), or does what Loop IR has no word for (f64, scans).
 ir::Module raise(const ir::tile_program::Program&, const TileLaunch&);
 
 }  // namespace deplo::rules

@@ -4,6 +4,9 @@
 // block and trips. With p for the coordinate there, e = p % C, and q = p / C. All that the value is made of follows, if
 // each q belongs to one block and trip, which is found out by asking all of them, or is plain where each q is the number
 // of one dimension of the grid or of one loop.
+//
+// Where a loaded integer says where an element goes, the coordinates are where that integer lies, instead of the
+// dimension that it chooses (a scatter): each of its array writes once.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -40,9 +43,9 @@ class Store {
     check_once();
     solve();
     in_.forget();
-    Output output{array_, &op_, array().shape, identity_, -1};
-    check_places();
-    output.root = in_.value(value_, tile_at_);
+    const Place place = check_places();
+    Output output{array_, &op_, extents_, chosen_ ? Index() : identity_, in_.value(value_, tile_at_)};
+    if (chosen_) output.root = scattered(place, output.root);
     for (std::size_t i = 0; i < around_.size(); ++i) in_.leave();
     if (const std::string name = in_.elements.unexplained(output.root); !name.empty())
       in_.refuse(op_, "its value depends on the block or the trip by more than the element that is written");
@@ -51,6 +54,52 @@ class Store {
 
  private:
   const Array& array() const { return in_.arrays[static_cast<std::size_t>(array_)]; }
+  /// Whose elements are told apart along coordinate d.
+  std::string place_name(std::size_t d) const {
+    return fmt::format("dimension {} of {}", dimensions_[d].second,
+                       in_.arrays[static_cast<std::size_t>(dimensions_[d].first)].name);
+  }
+
+  /// The element of the tile: where it lies along each coordinate.
+  Index coordinates(const Place& place) const {
+    Index at;
+    for (std::size_t d = 0; d < place.at.size(); ++d) {
+      if (chosen_ != d) {
+        at.push_back(place.at[d]);
+      } else {
+        const Index& of_number = number(place.at[d]).at;
+        at.insert(at.end(), of_number.begin(), of_number.end());
+      }
+    }
+    return at;
+  }
+
+  /// The loaded integer that chooses an index.
+  const Evaluator::Loaded& number(const ir::Expr& index) const {
+    std::vector<std::string> names;
+    ir::collect_variables(index, names);
+    const auto known = names.size() == 1 ? in_.integers.find(loaded(names[0])) : in_.integers.end();
+    if (known == in_.integers.end())
+      in_.refuse(op_, fmt::format("expected one loaded number that says where it writes, found {}", ir::print(index)));
+    return known->second;
+  }
+
+  /// Which dimension loaded integers choose, and the coordinates.
+  void find_coordinates(const Place& place) {
+    for (std::size_t d = 0; d < place.at.size(); ++d) {
+      if (!names_loaded(place.at[d])) {
+        dimensions_.emplace_back(array_, d);
+        extents_.push_back(array().shape[d]);
+        continue;
+      }
+      if (chosen_) in_.refuse(op_, "loaded numbers choose two of its indices");
+      chosen_ = d;
+      const int by = number(place.at[d]).array;
+      const ir::Shape& shape = in_.arrays[static_cast<std::size_t>(by)].shape;
+      for (std::size_t i = 0; i < shape.size(); ++i) dimensions_.emplace_back(by, i);
+      extents_.insert(extents_.end(), shape.begin(), shape.end());
+    }
+  }
 
   void enter_loops() {
     for (std::size_t i = 0; i < around_.size(); ++i) {
@@ -120,22 +169,20 @@ class Store {
   void cut() {
     const Place place = in_.place(op_, tile_variables());
     if (place.mask >= 0) in_.refuse(op_, "its mask depends on data: elements keep what they were");
-    std::vector<std::string> names;
-    for (const ir::Expr& e : place.at) ir::collect_variables(e, names);
-    if (std::ranges::any_of(names, [](const std::string& name) { return name[0] == 't'; }))
-      in_.refuse(op_, "it writes where data says; a Write of Loop IR names axes only");
-    for (std::size_t d = 0; d < array().shape.size(); ++d) {
+    find_coordinates(place);
+    const Index at = coordinates(place);
+    for (std::size_t d = 0; d < at.size(); ++d) {
       const tp::Extents& shape = in_.type(value_).shape;
       std::vector<Term> parts;
-      ir::Expr rest = place.at[d];
+      ir::Expr rest = at[d];
       ir::Substitution no_tile;
       for (std::size_t e = 0; e < shape.size(); ++e) {
         const std::string name = "e" + std::to_string(e);
         if (!ir::depends_on(rest, name)) continue;
         const auto c = ir::coefficient(rest, name);
         if (!c || *c <= 0)
-          in_.refuse(op_, fmt::format("expected elements in order along dimension {} of {}, found {}", d, array().name,
-                                      ir::print(place.at[d])));
+          in_.refuse(op_,
+                     fmt::format("expected elements in order along {}, found {}", place_name(d), ir::print(at[d])));
         parts.push_back({name, *c, shape[e]});
         no_tile.emplace_back(name, 0);
       }
@@ -152,15 +199,15 @@ class Store {
       if (!in_.elements.simplify(rest - block * size).is_constant(0) && ir::known_divisor(rest) % size != 0)
         in_.refuse(op_, fmt::format("expected tiles that begin at multiples of {}, found {}", size, ir::print(rest)));
       blocks_.push_back(block);
-      check_end(place, d);
+      check_end(at[d], place.condition, d);
     }
   }
 
   /// What lies beyond the array is not written.
-  void check_end(const Place& place, std::size_t d) {
-    const std::int64_t extent = array().shape[d];
-    const ir::Expr within = in_.elements.simplify(ir::less(place.at[d], extent));
-    std::vector<ir::Expr> conditions = {place.condition};
+  void check_end(const ir::Expr& at, const ir::Expr& condition, std::size_t d) {
+    const std::int64_t extent = extents_[d];
+    const ir::Expr within = in_.elements.simplify(ir::less(at, extent));
+    std::vector<ir::Expr> conditions = {condition};
     while (!conditions.empty()) {
       const ir::Expr e = conditions.back();
       conditions.pop_back();
@@ -171,10 +218,10 @@ class Store {
       }
     }
     if (extent % sizes_[d] == 0) return;  // a tile that lies in it ends in it; another is an error of the program's
-    in_.refuse(op_, fmt::format("expected a mask that ends dimension {} of {} at {}", d, array().name, extent));
+    in_.refuse(op_, fmt::format("expected a mask that ends {} at {}", place_name(d), extent));
   }
 
-  std::int64_t tiles(std::size_t d) const { return (array().shape[d] + sizes_[d] - 1) / sizes_[d]; }
+  std::int64_t tiles(std::size_t d) const { return (extents_[d] + sizes_[d] - 1) / sizes_[d]; }
 
   /// Each dimension of the grid, and each loop, that has more than one number, alone along one dimension?
   bool is_plain() {
@@ -231,14 +278,15 @@ class Store {
     in_.forget();
     const Place place = in_.place(op_, Index(in_.type(value_).shape.size(), 0));
     std::vector<std::int64_t> tile;
-    for (std::size_t d = 0; d < place.at.size(); ++d) {
-      const ir::Expr at = in_.elements.simplify(place.at[d]);
+    const Index coordinate = coordinates(place);
+    for (std::size_t d = 0; d < coordinate.size(); ++d) {
+      const ir::Expr at = in_.elements.simplify(coordinate[d]);
       if (at.kind() != ir::Expr::Kind::constant)
         in_.refuse(op_, fmt::format("expected an index that block and trip decide, found {}", ir::print(at)));
-      if (at.value() >= array().shape[d] || at.value() < 0) {
+      if (at.value() >= extents_[d] || at.value() < 0) {
         if (through_view(op_) || !in_.elements.simplify(place.condition).is_constant(0))
-          in_.refuse(op_, fmt::format("expected a tile within dimension {} of {}, of {}, found one at {}", d,
-                                      array().name, array().shape[d], at.value()));
+          in_.refuse(op_, fmt::format("expected a tile within {}, of {}, found one at {}", place_name(d), extents_[d],
+                                      at.value()));
         return std::nullopt;
       }
       tile.push_back(at.value() / sizes_[d]);
@@ -247,9 +295,9 @@ class Store {
   }
 
   void solve() {
-    in_.elements.shape = array().shape;
-    for (std::size_t d = 0; d < array().shape.size(); ++d)
-      identity_.push_back(array().shape[d] == 1 ? ir::Expr(0) : ir::tensor::coordinate(d));
+    in_.elements.shape = extents_;
+    for (std::size_t d = 0; d < extents_.size(); ++d)
+      identity_.push_back(extents_[d] == 1 ? ir::Expr(0) : ir::tensor::coordinate(d));
     tile_at_ = tile_variables();
     for (std::size_t d = 0; d < parts_.size(); ++d) {
       std::int64_t step = 1;
@@ -315,16 +363,29 @@ class Store {
     return name == "bx" || name == "by" || name == "bz" || (name.size() > 1 && (name[0] == 's' || name[0] == 'l'));
   }
 
-  /// Each element must lie at its coordinates now, and be written.
-  void check_places() {
-    const Place place = in_.place(op_, tile_at_);
+  /// Each element must lie at its coordinates now, and be written where no loaded integer says that it is not.
+  Place check_places() {
+    Place place = in_.place(op_, tile_at_);
+    const Index at = coordinates(place);
     for (std::size_t d = 0; d < identity_.size(); ++d)
-      if (!(in_.elements.simplify(place.at[d]) == identity_[d]))
-        in_.refuse(op_, fmt::format("expected an index that names its block, found {}", ir::print(place.at[d])));
-    const ir::Expr condition = in_.elements.simplify(place.condition);
-    if (!condition.is_constant(1))
+      if (!(in_.elements.simplify(at[d]) == identity_[d]))
+        in_.refuse(op_, fmt::format("expected an index that names its block, found {}", ir::print(at[d])));
+    place.condition = in_.elements.simplify(place.condition);
+    if (!chosen_ && !place.condition.is_constant(1))
       in_.refuse(op_, fmt::format("expected all elements of {} to be written, found a mask {}", array().name,
-                                  ir::print(condition)));
+                                  ir::print(place.condition)));
+    return place;
+  }
+
+  /// The root of a scatter, under the mask of the store: it keeps the loaded integers within the array.
+  ValueId scattered(const Place& place, ValueId value) {
+    const ir::Expr& index = place.at[*chosen_];
+    const auto range = ir::bounds(index, in_.elements.loaded_ranges(place.condition));
+    const std::int64_t extent = array().shape[*chosen_];
+    if (!range || range->low < 0 || range->high >= extent)
+      in_.refuse(op_, fmt::format("expected a mask that keeps the loaded index of {} within 0 and {}, found {}",
+                                  array().name, extent - 1, ir::print(place.condition)));
+    return in_.elements.scatter(place.at, place.condition, in_.elements.where(value, place.condition));
   }
 
   Evaluator& in_;
@@ -333,6 +394,11 @@ class Store {
   tp::ValueId value_ = 0;
   int array_ = -1;
   bool blocks_share_trips_ = false;  // what a block does depends on the number of its trip only
+  /// The coordinates: dimensions of the array, but instead of a `chosen_` one those of the array with the numbers that
+  /// choose; and their extents.
+  std::vector<std::pair<int, std::size_t>> dimensions_;
+  ir::Shape extents_;
+  std::optional<std::size_t> chosen_;
   std::vector<std::int64_t> trips_, sizes_;
   std::vector<std::vector<Term>> parts_;
   std::vector<ir::Expr> blocks_;

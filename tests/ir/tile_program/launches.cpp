@@ -28,6 +28,13 @@ std::size_t Launcher::add(std::string name, Element element, const Extents& shap
   return array;
 }
 
+std::size_t Launcher::add(std::string name, const std::vector<std::int64_t>& values) {
+  const std::size_t array = add(std::move(name), Element::i32, {std::ssize(values)});
+  for (std::size_t i = 0; i < values.size(); ++i)
+    arrays[array].set(static_cast<std::int64_t>(i), static_cast<double>(values[i]));
+  return array;
+}
+
 LaunchResult Launcher::run(const Program& program, std::array<std::int64_t, 3> grid, std::uint64_t order) {
   launch.grid = grid;
   launch.seed = order;
@@ -47,6 +54,18 @@ double Launcher::at(std::size_t array, std::initializer_list<std::int64_t> index
 
 void Launcher::set(std::size_t array, std::initializer_list<std::int64_t> index, double value) {
   arrays.at(array).set(offset(array, index), value);
+}
+
+Routing route(const std::vector<std::int64_t>& expert_of_row, std::int64_t experts, std::int64_t tile) {
+  Routing routing;
+  const std::int64_t rows = std::ssize(expert_of_row);
+  for (std::int64_t expert = 0; expert < experts; ++expert) {
+    for (std::int64_t row = 0; row < rows; ++row)
+      if (expert_of_row[static_cast<std::size_t>(row)] == expert) routing.ids.push_back(row);
+    while (std::ssize(routing.ids) % tile != 0) routing.ids.push_back(rows);
+    while (std::ssize(routing.experts) < std::ssize(routing.ids) / tile) routing.experts.push_back(expert);
+  }
+  return routing;
 }
 
 std::filesystem::path shared_programs() {

@@ -21,6 +21,8 @@ class Launcher {
   std::size_t add(std::string name, Element, const Extents& shape, std::int64_t pitch = 0);
   /// The same with pointer only.
   std::size_t add_pointer(std::string name, Element, std::int64_t elements);
+  /// An array of these i32.
+  std::size_t add(std::string name, const std::vector<std::int64_t>& values);
   void scalar(std::int64_t value) { launch.arguments.emplace_back(value); }
   void scalar(double value) { launch.arguments.emplace_back(value); }
   LaunchResult run(const Program&, std::array<std::int64_t, 3> grid, std::uint64_t order = 0);
@@ -37,6 +39,13 @@ class Launcher {
   std::uint64_t seed_;
   std::vector<Extents> strides_;
 };
+
+/// Rows in the order of their experts, for tiles of so many; each expert's part is filled up to whole tiles by a number
+/// that is no row.
+struct Routing {
+  std::vector<std::int64_t> ids, experts;  // of each place, of each tile
+};
+Routing route(const std::vector<std::int64_t>& expert_of_row, std::int64_t experts, std::int64_t tile);
 
 /// ../shared/tile_programs of the source folder; empty where it is not there.
 std::filesystem::path shared_programs();

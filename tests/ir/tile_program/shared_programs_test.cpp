@@ -143,23 +143,6 @@ TEST_F(SharedPrograms, Attention) {
   }
 }
 
-/// Tokens in the order of their experts; each expert's part is filled up to whole tiles by a number that is no token.
-struct Routing {
-  std::vector<std::int64_t> ids, experts;
-};
-Routing route(const std::vector<std::int64_t>& expert_of, std::int64_t experts, std::int64_t tile) {
-  Routing routing;
-  for (std::int64_t e = 0; e < experts; ++e) {
-    for (std::size_t i = 0; i < expert_of.size(); ++i)
-      if (expert_of[i] == e) routing.ids.push_back(static_cast<std::int64_t>(i));
-    while (static_cast<std::int64_t>(routing.ids.size()) % tile != 0)
-      routing.ids.push_back(static_cast<std::int64_t>(expert_of.size()));
-    while (static_cast<std::int64_t>(routing.experts.size()) < static_cast<std::int64_t>(routing.ids.size()) / tile)
-      routing.experts.push_back(e);
-  }
-  return routing;
-}
-
 TEST_F(SharedPrograms, MixtureOfExperts) {
   const Program program = load("13_fused_moe_kernel");
   struct Case {
@@ -175,13 +158,8 @@ TEST_F(SharedPrograms, MixtureOfExperts) {
                b = launcher.add("B", Element::f16, {experts, n, k}),
                c = launcher.add("C", Element::f16, {tokens * topk, n}, pitch(n));
     const auto weights = launcher.add("topk_weights", Element::f16, {tokens * topk});
-    const auto ids = launcher.add("sorted_token_ids", Element::i32, {static_cast<std::int64_t>(routing.ids.size())});
-    const auto of_tile =
-        launcher.add("sorted_expert_ids", Element::i32, {static_cast<std::int64_t>(routing.experts.size())});
-    for (std::size_t i = 0; i < routing.ids.size(); ++i)
-      launcher.arrays[ids].set(static_cast<std::int64_t>(i), static_cast<double>(routing.ids[i]));
-    for (std::size_t i = 0; i < routing.experts.size(); ++i)
-      launcher.arrays[of_tile].set(static_cast<std::int64_t>(i), static_cast<double>(routing.experts[i]));
+    launcher.add("sorted_token_ids", routing.ids);
+    launcher.add("sorted_expert_ids", routing.experts);
     launcher.scalar(topk);
     launcher.run(program, {tiles(static_cast<std::int64_t>(routing.ids.size()), 128) * tiles(n, 128), 1, 1}, 4);
     for (std::int64_t row = 0; row < tokens * topk; ++row)

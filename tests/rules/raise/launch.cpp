@@ -37,6 +37,13 @@ Launch& Launch::array(const std::string& name, tp::Element element, const ir::Sh
   return *this;
 }
 
+Launch& Launch::numbers(const std::string& name, const std::vector<std::int64_t>& values) {
+  launcher.add(name, values);
+  const std::int64_t count = std::ssize(values);
+  raised.arguments.insert(raised.arguments.end(), {tile_array(name, {count}, 0), count, std::int64_t{1}});
+  return *this;
+}
+
 Launch& Launch::pointer(const std::string& name, tp::Element element, const ir::Shape& shape) {
   launcher.add_pointer(name, element, ir::element_count(shape));
   raised.arguments.emplace_back(tile_array(name, shape, 0));

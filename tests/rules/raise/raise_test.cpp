@@ -86,6 +86,74 @@ TEST_F(RaiseShared, LayerNorm) {
   }
 }
 
+/// Rows that are routed to experts, `used` of which have any.
+struct Moe {
+  std::int64_t tokens, topk, experts, used, n, k;
+
+  std::vector<std::int64_t> expert_of_row() const {
+    std::vector<std::int64_t> expert;
+    for (std::int64_t i = 0; i < tokens * topk; ++i) expert.push_back((i * 7 + i / 3) % used * (experts / used));
+    return expert;
+  }
+  Launch launch() const {
+    const tp::Routing routing = tp::route(expert_of_row(), experts, 128);
+    Launch launch;
+    launch.array("A", tp::Element::f16, {tokens, k}, pitch(k)).array("B", tp::Element::f16, {experts, n, k});
+    launch.array("C", tp::Element::f16, {tokens * topk, n}, pitch(n));
+    launch.array("topk_weights", tp::Element::f16, {tokens * topk});
+    launch.numbers("sorted_token_ids", routing.ids).numbers("sorted_expert_ids", routing.experts).scalar(topk);
+    launch.grid({tiles(std::ssize(routing.ids), 128) * tiles(n, 128), 1, 1});
+    return launch;
+  }
+};
+
+TEST_F(RaiseShared, MixtureOfExperts) {
+  const tp::Program program = load("13_fused_moe_kernel");
+  for (const Moe& moe : {Moe{64, 2, 2, 2, 128, 64}, Moe{96, 1, 6, 3, 256, 128}, Moe{50, 2, 8, 4, 72, 40}}) {
+    Launch launch = moe.launch();
+    EXPECT_LE(launch.difference(program), of_f16) << moe.tokens;
+    // Behind both, what it is in double.
+    const std::vector<std::int64_t> expert = moe.expert_of_row();
+    for (std::int64_t row = 0; row < moe.tokens * moe.topk; ++row)
+      for (std::int64_t j = 0; j < moe.n; ++j) {
+        double sum = 0;
+        for (std::int64_t x = 0; x < moe.k; ++x)
+          sum += launch.launcher.at(0, {row / moe.topk, x}) *
+                 launch.launcher.at(1, {expert[static_cast<std::size_t>(row)], j, x});
+        sum *= launch.launcher.at(3, {row});
+        ASSERT_NEAR(launch.launcher.at(2, {row, j}), sum, 2e-3 * std::fabs(sum) + 1e-4) << row << ", " << j;
+      }
+  }
+}
+
+// Blocks of rows are a batch, whose expert is one of its matmul.
+TEST_F(RaiseShared, MixtureOfExpertsIsABatchOfMatmuls) {
+  const ir::Module module = Moe{48, 4, 4, 4, 256, 128}.launch().raise(load("13_fused_moe_kernel"));
+  ASSERT_EQ(module.kernels.size(), 1U);
+  EXPECT_EQ(ir::print(module.kernels.at(0)), R"(=== loop: C ===
+input sorted_token_ids: i32[512]
+input sorted_expert_ids: i32[4]
+input A: f16[48, 128]
+input B: f16[4, 256, 128]
+input topk_weights: f16[192]
+output C: f16[192, 256]
+for a0 in 0..4: # free
+  for a1 in 0..128: # free
+    for a2 in 0..256: # free
+      in0:i32 = load sorted_token_ids[((a0 * 128) + a1)]
+      in1:i32 = load sorted_expert_ids[a0]
+      for a3 in 0..128: # reduce
+        in2 = load A[min(max((in0 / 4), 0), 47), a3]
+        in3 = load B[min(max(in1, 0), 3), a2, a3]
+        v0 = multiply(in2, in3)
+        acc0 <- add(acc0, v0)
+      in4 = load topk_weights[min(max(in0, 0), 191)]
+      v1 = multiply(acc0, in4)
+      if ((-1 < in0) && (in0 < 192)):
+        C[in0, a2] = v1
+)");
+}
+
 // --- The specification's programs, and ours -------------------------------------------------------------------------------
 
 std::string exact_key(const ir::Program& loop) { return ir::structural_keys(loop).exact; }
@@ -234,7 +302,8 @@ TEST_F(RaiseShared, KernelsLower) {
   norm.array("Mean", tp::Element::f32, {5}).array("Rstd", tp::Element::f32, {5}).scalar(1e-5).grid({5, 1, 1});
   std::vector<ir::Program> kernels = product.raise(load("05_matmul_kernel")).kernels;
   for (ir::Program& kernel : norm.raise(load("08_layer_norm_fwd")).kernels) kernels.push_back(std::move(kernel));
-  ASSERT_EQ(kernels.size(), 4U);
+  kernels.push_back(Moe{5, 2, 2, 2, 24, 40}.launch().raise(load("13_fused_moe_kernel")).kernels.at(0));
+  ASSERT_EQ(kernels.size(), 5U);
   for (const ir::Program& kernel : kernels)
     for (const char* name : {"opencl-cpu", "sm_90"}) {
       const Target target = load_target(name);
