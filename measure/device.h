@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/error.h"
 #include "core/outcome.h"
 #include "core/target.h"
 #include "ir/emit/emit.h"
@@ -44,6 +45,9 @@ class Arrays {
   virtual ~Arrays() = default;
   virtual void write(std::size_t buffer, std::span<const float> values) = 0;
   virtual std::vector<float> read(std::size_t buffer) = 0;
+  /// The elements as the device has them, little endian; of devices that run source.
+  virtual void write_bytes(std::size_t /*buffer*/, std::span<const std::uint8_t> /*bytes*/) { CHECK(false); }
+  virtual std::vector<std::uint8_t> read_bytes(std::size_t /*buffer*/) { CHECK(false); }
   /// Every byte of the buffer becomes 0xFF (a NaN in f32, -1 in i32, 255 in bool).
   virtual void poison(std::size_t buffer) = 0;
   /// Arrays in the memory of some of these, each named once: number i is buffer `buffers[i]` seen as `as[i]`, which

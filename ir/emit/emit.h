@@ -28,6 +28,8 @@ struct KernelSource {
   std::vector<TensorMap> tensor_maps = {};
   std::vector<std::size_t> zeroed = {};  // buffers that a launch of its own fills with 0 before each launch (+= writes)
   std::int64_t cluster = 1;  // neighbouring blocks that run at the same time: so many divide `blocks`; the text says it
+  bool dry_run =
+      true;  // a block may be run on arrays of any contents before the first launch: it neither prints nor waits
   bool architecture_specific = false;  // CUDA: of one architecture, built for "sm_90a", not "sm_90" (wgmma, multicast)
 };
 

@@ -66,6 +66,24 @@ std::vector<float> CudaArrays::read(std::size_t buffer) {
   });
 }
 
+void CudaArrays::write_bytes(std::size_t buffer, std::span<const std::uint8_t> bytes) {
+  const Slot& slot = slots_.at(buffer);
+  CHECK(bytes.size() <= slot.size);
+  if (bytes.empty()) return;
+  context_.enter();
+  copy_to(slot.address, bytes.data(), bytes.size());
+  context_.driver().require(context_.wait(), "copy to the device");
+}
+
+std::vector<std::uint8_t> CudaArrays::read_bytes(std::size_t buffer) {
+  const Slot& slot = slots_.at(buffer);
+  std::vector<std::uint8_t> bytes(slot.size);
+  context_.enter();
+  copy_from(bytes.data(), slot.address, slot.size);
+  context_.driver().require(context_.wait(), "copy from the device");
+  return bytes;
+}
+
 void CudaArrays::poison(std::size_t buffer) {
   context_.enter();
   context_.driver().require(fill(buffer, 0xff), "poison a buffer");

@@ -18,6 +18,8 @@ class CudaArrays final : public Arrays {
   CudaArrays& operator=(const CudaArrays&) = delete;
   void write(std::size_t buffer, std::span<const float> values) override;
   std::vector<float> read(std::size_t buffer) override;
+  void write_bytes(std::size_t buffer, std::span<const std::uint8_t> bytes) override;
+  std::vector<std::uint8_t> read_bytes(std::size_t buffer) override;
   void poison(std::size_t buffer) override;
   std::unique_ptr<Arrays> view(std::span<const std::size_t> buffers, const std::vector<ir::Buffer>& as) override;
   /// The view as what it is.

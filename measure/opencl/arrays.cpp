@@ -66,6 +66,22 @@ std::vector<float> OpenclArrays::read(std::size_t buffer) {
   });
 }
 
+void OpenclArrays::write_bytes(std::size_t buffer, std::span<const std::uint8_t> bytes) {
+  const Slot& slot = slots_.at(buffer);
+  CHECK(bytes.size() <= slot.size);
+  if (bytes.empty()) return;
+  require(clEnqueueWriteBuffer(queue_, slot.memory.get(), CL_TRUE, 0, bytes.size(), bytes.data(), 0, nullptr, nullptr),
+          "write");
+}
+
+std::vector<std::uint8_t> OpenclArrays::read_bytes(std::size_t buffer) {
+  const Slot& slot = slots_.at(buffer);
+  std::vector<std::uint8_t> bytes(slot.size);
+  require(clEnqueueReadBuffer(queue_, slot.memory.get(), CL_TRUE, 0, slot.size, bytes.data(), 0, nullptr, nullptr),
+          "read");
+  return bytes;
+}
+
 void OpenclArrays::poison(std::size_t buffer) {
   require(fill(buffer, 0xff, nullptr), "poison");
   require(clFinish(queue_), "poison");

@@ -40,6 +40,8 @@ class OpenclArrays final : public Arrays {
   OpenclArrays(cl_context, cl_command_queue, bool cpu, const std::vector<ir::Buffer>&);
   void write(std::size_t buffer, std::span<const float> values) override;
   std::vector<float> read(std::size_t buffer) override;
+  void write_bytes(std::size_t buffer, std::span<const std::uint8_t> bytes) override;
+  std::vector<std::uint8_t> read_bytes(std::size_t buffer) override;
   void poison(std::size_t buffer) override;
   std::unique_ptr<Arrays> view(std::span<const std::size_t> buffers, const std::vector<ir::Buffer>& as) override;
   std::optional<std::string> overrun() override;

@@ -149,7 +149,7 @@ class OpenclDevice final : public Device {
     resources.static_shared_bytes = local_bytes(kernel.get());
     auto executable = std::make_unique<OpenclExecutable>(queue_.get(), std::move(files), std::move(program.value()),
                                                          std::move(kernel), source, std::move(resources));
-    if (info_.cpu)
+    if (info_.cpu && source.dry_run)
       if (auto problem = specialise(*executable, candidate.kernel.buffers)) return *problem;
     return std::unique_ptr<Executable>(std::move(executable));
   }

@@ -11,17 +11,17 @@
 namespace deplo::ir::tile_program {
 namespace {
 
-std::string kind_of(const Argument& argument, const std::vector<Array>& arrays) {
+std::string kind_of(const Argument& argument, std::span<const Array> arrays) {
   if (const auto* array = std::get_if<ArrayArgument>(&argument))
-    return fmt::format("an array of {}", name(arrays.at(array->array).element));
+    return fmt::format("an array of {}", name(arrays[array->array].element));
   const auto* whole = std::get_if<std::int64_t>(&argument);
   return whole != nullptr ? std::to_string(*whole) : fmt::format("{}", std::get<double>(argument));
 }
 
-bool fits(const Type& type, const Argument& argument, const std::vector<Array>& arrays) {
+bool fits(const Type& type, const Argument& argument, std::span<const Array> arrays) {
   const auto* array = std::get_if<ArrayArgument>(&argument);
   if (type.pointer || array != nullptr)
-    return type.pointer && array != nullptr && arrays.at(array->array).element == type.element;
+    return type.pointer && array != nullptr && arrays[array->array].element == type.element;
   if (!is_integer(type.element)) return true;
   const auto* whole = std::get_if<std::int64_t>(&argument);
   if (whole == nullptr) return false;
@@ -29,8 +29,7 @@ bool fits(const Type& type, const Argument& argument, const std::vector<Array>& 
   return bits == 64 || (*whole >= -(std::int64_t{1} << (bits - 1)) && *whole < (std::int64_t{1} << bits));
 }
 
-void check_arguments(const Program& program, const Entry& entry, const Launch& launch,
-                     const std::vector<Array>& arrays) {
+void check_arguments(const Program& program, const Entry& entry, const Launch& launch, std::span<const Array> arrays) {
   const std::string where = fmt::format("{}: entry {}", program.where, entry.name);
   if (launch.arguments.size() != entry.parameters.size()) {
     std::string types;
@@ -63,11 +62,24 @@ void check_grid(const Program& program, const Launch& launch) {
 
 }  // namespace
 
-LaunchResult run(const Program& program, const Launch& launch, std::vector<Array>& arrays) {
-  const Entry& entry = find_entry(program, launch.entry);
-  check_arguments(program, entry, launch, arrays);
+Array initial_array(const Global& global) {
+  Array array = make_array("@" + global.name, global.type->element, element_count(*global.type));
+  const auto size = static_cast<std::size_t>(bytes(array.element));
+  for (std::size_t i = 0; i < array.bytes.size() / size; ++i) {
+    const std::uint64_t bits = (*global.value)[global.value->size() == 1 ? 0 : i];
+    for (std::size_t b = 0; b < size; ++b) array.bytes[i * size + b] = static_cast<std::uint8_t>(bits >> (8 * b));
+  }
+  return array;
+}
+
+void check_launch(const Program& program, const Launch& launch, std::span<const Array> arrays) {
+  check_arguments(program, find_entry(program, launch.entry), launch, arrays);
   check_grid(program, launch);
-  return exec::Machine(program, entry, launch, arrays).run();
+}
+
+LaunchResult run(const Program& program, const Launch& launch, std::vector<Array>& arrays) {
+  check_launch(program, launch, arrays);
+  return exec::Machine(program, find_entry(program, launch.entry), launch, arrays).run();
 }
 
 }  // namespace deplo::ir::tile_program

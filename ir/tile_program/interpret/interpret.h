@@ -3,6 +3,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -44,6 +45,11 @@ struct Launch {
   std::int64_t steps = 0;                       // operations of all blocks, each of 64 elements; 0: any number
   std::int64_t memory = std::int64_t{8} << 30;  // bytes of tiles, globals and allocas at a time
 };
+
+/// Throws Error in one line where arguments or grid do not fit the entry.
+void check_launch(const Program&, const Launch&, std::span<const Array> arrays);
+/// The memory of a global, as a launch finds it.
+Array initial_array(const Global&);
 
 struct LaunchResult {
   std::string printed;          // what the blocks printed

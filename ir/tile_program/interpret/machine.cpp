@@ -13,16 +13,6 @@ namespace {
 
 bool is(const Operation* op, std::string_view name) { return op != nullptr && op->form->name == name; }
 
-Array initial(const Global& global) {
-  Array array = make_array("@" + global.name, global.type->element, element_count(*global.type));
-  const auto size = static_cast<std::size_t>(bytes(array.element));
-  for (std::size_t i = 0; i < array.bytes.size() / size; ++i) {
-    const std::uint64_t bits = (*global.value)[global.value->size() == 1 ? 0 : i];
-    for (std::size_t b = 0; b < size; ++b) array.bytes[i * size + b] = static_cast<std::uint8_t>(bits >> (8 * b));
-  }
-  return array;
-}
-
 TileValue argument_value(const Type& type, const Argument& argument) {
   if (const auto* array = std::get_if<ArrayArgument>(&argument)) return of_bits({Memory::address(array->array)});
   const auto* whole = std::get_if<std::int64_t>(&argument);
@@ -62,7 +52,7 @@ Machine::Machine(const Program& of, const Entry& which, const Launch& how, std::
     held_ += each * element_count(*global.type);
     if (held_ > launch.memory)
       throw Error(fmt::format("{}: expected globals of at most {} bytes, found more", program.where, launch.memory));
-    globals.push_back(memory.add(initial(global)));
+    globals.push_back(memory.add(initial_array(global)));
   }
   for (std::size_t i = 0; i < entry.parameters.size(); ++i)
     arguments_.push_back(argument_value(*entry.values[entry.parameters[i]].type, launch.arguments[i]));

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstdio>
 
 #include "ir/tile_program/attribute.h"
 #include "ir/tile_program/interpret/elementwise.h"
 #include "ir/tile_program/interpret/evaluators.h"
+#include "ir/tile_program/print_format.h"
 
 namespace deplo::ir::tile_program::exec {
 namespace {
@@ -178,37 +178,12 @@ std::string formatted_tile(const std::string& format, const TileValue& value, co
   return text;
 }
 
-/// The end of a conversion that begins at `%`; where there is none, or its width is beyond a line's, behind the `%`.
-std::size_t conversion_end(const std::string& text, std::size_t begin) {
-  std::size_t at = text.find_first_not_of("+-# 0123456789.hlqjzt", begin + 1);
-  const bool known =
-      at != std::string::npos && std::string_view("fFeEgGaAdiuxXocsp").find(text[at]) != std::string_view::npos;
-  if (!known || at - begin >= 16) return begin + 1;
-  std::size_t digits = 0;
-  for (std::size_t i = begin; i < at; ++i) {
-    digits = std::isdigit(static_cast<unsigned char>(text[i])) != 0 ? digits + 1 : 0;
-    if (digits > 2) return begin + 1;
-  }
-  return at + 1;
-}
-
 void print_values(Evaluation& now) {
-  const auto& text = std::get<std::string>(now.op.attribute("str"));
-  std::size_t next = 0;
   std::string& out = now.machine.printed;
   const std::size_t before = out.size();
-  for (std::size_t i = 0; i < text.size();) {
-    if (text[i] != '%') {
-      out += text[i++];
-    } else if (text.compare(i, 2, "%%") == 0) {
-      out += '%';
-      i += 2;
-    } else {
-      const std::size_t end = conversion_end(text, i);
-      out += formatted_tile(text.substr(i, end - i), now.operand(next), now.operand_type(next));
-      ++next;
-      i = end;
-    }
+  for (const FormatPiece& piece : split_format(std::get<std::string>(now.op.attribute("str")))) {
+    const auto at = static_cast<std::size_t>(piece.value);
+    out += piece.value < 0 ? piece.text : formatted_tile(piece.text, now.operand(at), now.operand_type(at));
   }
   now.machine.hold(now, static_cast<std::int64_t>(out.size() - before));
   if (!now.op.results.empty()) token(now);

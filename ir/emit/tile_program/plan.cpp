@@ -1,0 +1,111 @@
+#include "ir/emit/tile_program/plan.h"
+
+#include <algorithm>
+
+#include "ir/emit/tile_program/rows.h"
+
+namespace deplo::ir::tile_program::blocks {
+
+bool is_scalar(const Type& t) { return t.is_tile() && element_count(t) == 1; }
+
+Plan::Plan(const Entry& entry) : entry_(entry), facts_(entry.values.size()) {
+  define(entry.body);
+  decide(entry.body);
+  trace(entry.body);
+}
+
+void Plan::define(const Region& region) {
+  for (const ValueId id : region.arguments) facts_[id].region = &region;
+  for (const Operation& op : region.operations) {
+    for (const ValueId id : op.results) {
+      facts_[id].definition = &op;
+      facts_[id].region = &region;
+    }
+    for (std::size_t i = 0; i < op.operands.size(); ++i) {
+      Facts& of = facts_[op.operands[i]];
+      ++of.uses;
+      of.used_inside |= of.region != &region;
+      of.used_repeated |= reads(op, i, entry_) == Reads::repeated;
+    }
+    for (const Region& inner : op.regions) define(inner);
+  }
+}
+
+bool Plan::only_moves(ValueId id) const {
+  const Facts& of = facts_[id];
+  if (of.kept || of.definition == nullptr || is_scalar(type(id)) || of.definition->operands.empty()) return true;
+  const Row& made = row(*of.definition->form);
+  if (made.element == nullptr) return true;
+  const bool moves = made.cheap && (made.reads != Reads::own || of.definition->form->name == "reshape");
+  return moves && only_moves(of.definition->operands[0]);
+}
+
+bool Plan::is_cheap(ValueId id) const {
+  const Facts& of = facts_[id];
+  if (of.kept || of.definition == nullptr || is_scalar(type(id))) return true;
+  const Row& made = row(*of.definition->form);
+  if (made.element == nullptr) return true;
+  return made.cheap && std::all_of(of.definition->operands.begin(), of.definition->operands.end(),
+                                   [&](ValueId operand) { return is_cheap(operand); });
+}
+
+/// Operands come before their uses, so what they are is decided.
+void Plan::decide(const Region& region) {
+  for (const ValueId id : region.arguments) facts_[id].kept = true;
+  for (const Operation& op : region.operations) {
+    const bool jumps = op.form->terminator;
+    for (std::size_t i = 0; i < op.operands.size(); ++i) {
+      Facts& of = facts_[op.operands[i]];
+      // What a jump carries is copied to where a reader of another element may still look.
+      if (jumps || (reads(op, i, entry_) == Reads::repeated && op.form->name.starts_with("mma")))
+        of.kept |= jumps || !only_moves(op.operands[i]);
+    }
+    for (const ValueId id : op.results) {
+      Facts& of = facts_[id];
+      const bool is_done = row(*op.form).element == nullptr;
+      of.kept |= is_done || ((of.uses > 1 || of.used_inside || of.used_repeated) && !is_cheap(id));
+    }
+    for (const Region& inner : op.regions) decide(inner);
+  }
+}
+
+void Plan::read(ValueId id, Reads how) {
+  Facts& of = facts_[id];
+  if (!type(id).is_tile() || is_scalar(type(id))) return;
+  if (of.kept || of.definition == nullptr) {
+    of.crosses |= how != Reads::own;
+    return;
+  }
+  const Reads inner = row(*of.definition->form).reads;
+  for (const ValueId operand : of.definition->operands) read(operand, how == Reads::own ? inner : Reads::moved);
+}
+
+void Plan::trace(const Region& region) {
+  for (const Operation& op : region.operations) {
+    const bool is_done = row(*op.form).element == nullptr;
+    // One that is worked out where it is used is read from there; one that is kept, or has one element, from here.
+    const bool is_here = is_done || facts_[op.results[0]].kept || is_scalar(type(op.results[0]));
+    for (std::size_t i = 0; i < op.operands.size() && is_here; ++i)
+      read(op.operands[i], is_done ? reads(op, i, entry_) : row(*op.form).reads);
+    if (op.form->name == "scan")
+      for (const ValueId id : op.results) facts_[id].crosses = true;  // a thread does a row
+    for (const Region& inner : op.regions) trace(inner);
+    if (op.form->name != "for") continue;
+    for (std::size_t i = 0; i < op.results.size(); ++i) {  // the results lie where the loop carries them
+      Facts &carried = facts_[op.regions[0].arguments[i + 1]], &result = facts_[op.results[i]];
+      carried.crosses = result.crosses = carried.crosses || result.crosses;
+    }
+  }
+}
+
+bool Plan::communicates(const Region& region) const {
+  return std::any_of(region.operations.begin(), region.operations.end(), [&](const Operation& op) {
+    const bool passes = std::any_of(op.results.begin(), op.results.end(), [&](ValueId id) {
+      return facts_[id].kept && facts_[id].crosses && type(id).is_tile() && !is_scalar(type(id));
+    });
+    return passes || op.form->name == "reduce" || op.form->name == "scan" || op.form->name.ends_with("_tko") ||
+           std::any_of(op.regions.begin(), op.regions.end(), [&](const Region& r) { return communicates(r); });
+  });
+}
+
+}  // namespace deplo::ir::tile_program::blocks

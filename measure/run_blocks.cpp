@@ -1,0 +1,31 @@
+#include "measure/run_blocks.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace deplo::measure {
+
+Result<double> run_blocks(Device& device, const ir::tile_program::BlockKernel& kernel,
+                          std::vector<ir::tile_program::Array>& arrays) {
+  const auto executable = device.build({kernel.kernel, kernel.source});
+  if (!executable.ok()) return executable.failure();
+  const auto memory = device.allocate(kernel.kernel.buffers);
+  for (std::size_t i = 0; i < arrays.size(); ++i) memory->write_bytes(i, arrays[i].bytes);
+  for (const auto& initial : kernel.initial) memory->write_bytes(initial.buffer, initial.bytes);
+  const auto time = executable.value()->launch(*memory, kernel.source.blocks);
+  if (!time.ok()) return time.failure();
+  if (const auto overrun = memory->overrun()) throw Error(*overrun);
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    const std::vector<std::uint8_t> bytes = memory->read_bytes(i);  // of an empty array one element
+    std::copy_n(bytes.begin(), arrays[i].bytes.size(), arrays[i].bytes.begin());
+  }
+  if (kernel.assertion_buffer >= 0) {
+    const std::vector<std::uint8_t> failed = memory->read_bytes(static_cast<std::size_t>(kernel.assertion_buffer));
+    const std::size_t number = failed[0] | static_cast<std::size_t>(failed[1]) << 8;
+    if (number != 0) throw Error(kernel.assertions.at(number - 1));
+  }
+  return time;
+}
+
+}  // namespace deplo::measure

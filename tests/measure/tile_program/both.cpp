@@ -1,0 +1,110 @@
+#include "measure/tile_program/both.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "measure/cuda/compiler/compile.h"
+#include "measure/opencl/opencl.h"
+#include "measure/run_blocks.h"
+
+namespace deplo::measure {
+
+namespace tp = ir::tile_program;
+
+namespace {
+
+Device& opencl() {
+  static const std::unique_ptr<Device> device = open_device("opencl");
+  return *device;
+}
+
+std::vector<std::string> sorted_lines(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    lines.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  std::sort(lines.begin(), lines.end());
+  return lines;
+}
+
+bool is_close(double expected, double found, double allowed) {
+  if (std::isnan(expected) || std::isnan(found)) return std::isnan(expected) && std::isnan(found);
+  if (expected == found) return expected != 0 || std::signbit(expected) == std::signbit(found) || allowed != 0;
+  return std::fabs(expected - found) <= allowed;
+}
+
+/// The first difference; "" without one.
+std::string difference(const tp::Array& expected, const tp::Array& found, double relative) {
+  double greatest = 0;
+  for (std::int64_t i = 0; i < expected.elements() && relative != 0; ++i)
+    if (std::isfinite(expected.number(i))) greatest = std::max(greatest, std::fabs(expected.number(i)));
+  for (std::int64_t i = 0; i < expected.elements(); ++i)
+    if (!is_close(expected.number(i), found.number(i), relative * greatest))
+      return fmt::format("{}[{}]: expected {}, found {}", expected.name, i, expected.number(i), found.number(i));
+  return "";
+}
+
+}  // namespace
+
+tp::Program both_program(const std::string& path) {
+  return tp::read_file_program(std::filesystem::path(DEPLO_SOURCE_DIR) / path);
+}
+
+void Both::expect_equal(std::array<std::int64_t, 3> grid, double relative) {
+  launcher.launch.grid = grid;
+  std::vector<tp::Array> expected = launcher.arrays;
+  const std::string printed = tp::run(program_, launcher.launch, expected).printed;
+  if (!opencl_devices().empty()) expect_on_opencl(expected, printed, relative);
+  expect_compiles();
+}
+
+void Both::expect_on_opencl(const std::vector<tp::Array>& expected, const std::string& printed, double relative) {
+  const Target target = target_of(opencl().info());
+  for (const std::int64_t threads : {1, 4, 32}) {
+    const tp::BlockKernel kernel = tp::lower_blocks(program_, launcher.launch, launcher.arrays, threads, target);
+    std::vector<tp::Array> found = launcher.arrays;
+    testing::internal::CaptureStdout();
+    const auto time = run_blocks(opencl(), kernel, found);
+    std::fflush(stdout);
+    const std::string text = testing::internal::GetCapturedStdout();
+    ASSERT_TRUE(time.ok()) << time.failure().message << "\n" << kernel.source.text;
+    EXPECT_EQ(sorted_lines(text), sorted_lines(printed)) << threads << " threads\n" << kernel.source.text;
+    for (std::size_t i = 0; i < found.size(); ++i)
+      ASSERT_EQ(difference(expected[i], found[i], relative), "") << threads << " threads\n" << kernel.source.text;
+  }
+}
+
+void Both::expect_compiles() {
+  for (const char* architecture : {"sm_80", "sm_90", "sm_120"}) {
+    if (!cuda::Nvrtc::available() || !cuda::Nvrtc::get().supports(architecture)) continue;
+    for (const std::int64_t threads : {32, 128}) {
+      const tp::BlockKernel kernel =
+          tp::lower_blocks(program_, launcher.launch, launcher.arrays, threads, load_target(architecture));
+      const auto cubin = cuda::compile_cubin(kernel.source, architecture);
+      ASSERT_TRUE(cubin.ok()) << cubin.failure().message << "\n" << kernel.source.text;
+    }
+  }
+}
+
+std::string Both::refusal(std::array<std::int64_t, 3> grid, std::string_view target) {
+  launcher.launch.grid = grid;
+  try {
+    const tp::BlockKernel kernel =
+        tp::lower_blocks(program_, launcher.launch, launcher.arrays, 32, load_target(target));
+    if (target != "opencl-cpu" || opencl_devices().empty()) return "";
+    std::vector<tp::Array> arrays = launcher.arrays;
+    run_blocks(opencl(), kernel, arrays).value_or_throw();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace deplo::measure

@@ -1,0 +1,34 @@
+// A launch of a tile program on the interpreter, and lowered block by block on OpenCL and for NVIDIA's GPUs.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "ir/emit/tile_program/block_kernel.h"
+#include "ir/tile_program/launches.h"
+
+namespace deplo::measure {
+
+/// A file below the source folder.
+ir::tile_program::Program both_program(const std::string& path);
+
+class Both {
+ public:
+  explicit Both(ir::tile_program::Program program) : program_(std::move(program)) {}
+
+  /// Runs it, with 1, 4 and 32 threads a block. No element differs by more than `ulps` of its type, nor by more than
+  /// `relative` of the greatest of its array; what is printed is equal line by line, in any order. And NVRTC takes it for
+  /// each architecture. Skips what the machine lacks.
+  void expect_equal(std::array<std::int64_t, 3> grid, double relative = 0);
+  /// The message of the Error that lowering throws for a target, or running; "" without one.
+  std::string refusal(std::array<std::int64_t, 3> grid, std::string_view target = "opencl-cpu");
+
+  ir::tile_program::Launcher launcher;
+
+ private:
+  void expect_on_opencl(const std::vector<ir::tile_program::Array>& expected, const std::string& printed,
+                        double relative);
+  void expect_compiles();
+  ir::tile_program::Program program_;
+};
+
+}  // namespace deplo::measure
