@@ -229,3 +229,66 @@ def column_sums(x, y, M: ConstInt, N: ConstInt):
     for i in range(ct.num_tiles(x, axis=0, shape=(M, N))):
         sum += ct.load(x, (i, j), shape=(M, N), padding_mode=ct.PaddingMode.ZERO)
     ct.store(y, (j,), ct.sum(sum, axis=0))
+
+
+@ct.kernel
+def layer_norm_backward_locked(dy, x, w, mean, rstd, dx, dw, db, lock, TILE: ConstInt):
+    """Of a row of at most TILE: its dx, and its part of dw and db, which one block at a time adds."""
+    row = ct.bid(0)
+    n = x.shape[1]
+    g = ct.load(dy, (row, 0), shape=(1, TILE), padding_mode=ct.PaddingMode.ZERO).astype(ct.float32)
+    scale = ct.load(rstd, (row,), shape=(1,))
+    h = (ct.load(x, (row, 0), shape=(1, TILE), padding_mode=ct.PaddingMode.ZERO).astype(ct.float32)
+         - ct.load(mean, (row,), shape=(1,))) * scale
+    wg = g * ct.load(w, (0,), shape=(TILE,), padding_mode=ct.PaddingMode.ZERO).astype(ct.float32)
+    slope = ct.sum(h * wg, axis=1, keepdims=True) / n
+    shift = ct.sum(wg, axis=1, keepdims=True) / n
+    ct.store(dx, (row, 0), ((wg - (h * slope + shift)) * scale).astype(dx.dtype))
+    while ct.atomic_cas(lock, 0, 0, 1, memory_order=ct.MemoryOrder.ACQUIRE) == 1:
+        pass
+    ct.store(dw, (0,), ct.load(dw, (0,), shape=(TILE,)) + ct.reshape(g * h, (TILE,)))
+    ct.store(db, (0,), ct.load(db, (0,), shape=(TILE,)) + ct.reshape(g, (TILE,)))
+    ct.atomic_xchg(lock, 0, 0, memory_order=ct.MemoryOrder.RELEASE)
+
+
+@ct.kernel
+def fourier(x_re, x_im, y_re, y_im, f_re, f_im, t_re, t_im, N: ConstInt):
+    """Of N x N numbers, as N transforms of N, twiddle factors t, and N more: k1 + N k2 of n2 + N n1. f is that of N."""
+    b = ct.bid(0)
+    a_re, a_im = ct.load(f_re, (0, 0), shape=(N, N)), ct.load(f_im, (0, 0), shape=(N, N))
+    re = ct.reshape(ct.load(x_re, (b, 0, 0), shape=(1, N, N)), (N, N))
+    im = ct.reshape(ct.load(x_im, (b, 0, 0), shape=(1, N, N)), (N, N))
+    zero = ct.full((N, N), 0, dtype=ct.float32)
+    p_re = ct.mma(a_re, re, zero) - ct.mma(a_im, im, zero)
+    p_im = ct.mma(a_re, im, ct.mma(a_im, re, zero))
+    w_re, w_im = ct.load(t_re, (0, 0), shape=(N, N)), ct.load(t_im, (0, 0), shape=(N, N))
+    q_re, q_im = p_re * w_re - p_im * w_im, p_re * w_im + p_im * w_re
+    r_re = ct.mma(q_re, a_re, zero) - ct.mma(q_im, a_im, zero)
+    r_im = ct.mma(q_re, a_im, ct.mma(q_im, a_re, zero))
+    ct.store(y_re, (b, 0, 0), ct.reshape(ct.transpose(r_re), (1, N, N)))
+    ct.store(y_im, (b, 0, 0), ct.reshape(ct.transpose(r_im), (1, N, N)))
+
+
+@ct.kernel
+def cumulative_softmax(x, y, TILE: ConstInt):
+    """The running sum of a row's softmax, whose length is at most TILE."""
+    row = ct.bid(0)
+    tile = ct.load(x, (row, 0), shape=(1, TILE), padding_mode=ct.PaddingMode.NEG_INF)
+    e = ct.exp(tile - ct.max(tile, axis=1, keepdims=True))
+    ct.store(y, (row, 0), ct.cumsum(e / ct.sum(e, axis=1, keepdims=True), axis=1))
+
+
+@ct.kernel
+def last_block_sum(x, parts, count, total, TILE: ConstInt, BLOCKS: ConstInt):
+    """Each block leaves a part; the one that finds itself the last adds them."""
+    part = ct.sum(ct.load(x, (ct.bid(0),), shape=(TILE,), padding_mode=ct.PaddingMode.ZERO))
+    ct.scatter(parts, ct.bid(0), part)
+    if ct.atomic_add(count, 0, 1, memory_order=ct.MemoryOrder.ACQ_REL) == ct.num_blocks(0) - 1:
+        ct.scatter(total, 0, ct.sum(ct.load(parts, (0,), shape=(BLOCKS,), padding_mode=ct.PaddingMode.ZERO)))
+
+
+@ct.kernel
+def scatter_add(x, index, y, TILE: ConstInt):
+    """y[index[i]] += x[i], by atomic additions of floats."""
+    i = ct.bid(0) * TILE + ct.arange(TILE, dtype=ct.int32)
+    ct.atomic_add(y, ct.gather(index, i, padding_value=-1), ct.gather(x, i))

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <complex>
 
 #include "core/error.h"
 #include "core/file.h"
@@ -104,6 +105,109 @@ TEST(Exported, Matmul) {
       for (std::int64_t k = 0; k < 24; ++k) sum += launcher.at(a, {i, k}) * launcher.at(b, {k, j});
       ASSERT_NEAR(launcher.at(c, {i, j}), sum, 1e-5);
     }
+}
+
+/// dx of each row, and dw and db that all rows add to, one at a time by a lock.
+TEST(Exported, LayerNormBackward) {
+  constexpr std::int64_t rows = 5, n = 50, pitch = 56;
+  const Program program = exported("layer_norm_backward_locked");
+  Launcher launcher;
+  const auto dy = launcher.add("dy", Element::f16, {rows, n}, pitch),
+             x = launcher.add("x", Element::f16, {rows, n}, pitch), w = launcher.add("w", Element::f16, {n}),
+             mean = launcher.add("mean", Element::f32, {rows}), rstd = launcher.add("rstd", Element::f32, {rows}),
+             dx = launcher.add("dx", Element::f16, {rows, n}, pitch), dw = launcher.add("dw", Element::f32, {n}),
+             db = launcher.add("db", Element::f32, {n}), lock = launcher.add("lock", Element::i32, {1});
+  for (std::int64_t j = 0; j < n; ++j) launcher.set(dw, {j}, 0), launcher.set(db, {j}, 0);
+  launcher.set(lock, {0}, 0);
+  launcher.run(program, {rows, 1, 1}, 3);
+  std::vector<double> sum_w(n), sum_b(n);
+  for (std::int64_t i = 0; i < rows; ++i) {
+    double slope = 0, shift = 0;
+    const auto h = [&](std::int64_t j) {
+      return (launcher.at(x, {i, j}) - launcher.at(mean, {i})) * launcher.at(rstd, {i});
+    };
+    const auto wg = [&](std::int64_t j) { return launcher.at(w, {j}) * launcher.at(dy, {i, j}); };
+    for (std::int64_t j = 0; j < n; ++j) slope += h(j) * wg(j) / n, shift += wg(j) / n;
+    for (std::int64_t j = 0; j < n; ++j) {
+      ASSERT_NEAR(launcher.at(dx, {i, j}), (wg(j) - (h(j) * slope + shift)) * launcher.at(rstd, {i}), 2e-3);
+      sum_w[static_cast<std::size_t>(j)] += launcher.at(dy, {i, j}) * h(j);
+      sum_b[static_cast<std::size_t>(j)] += launcher.at(dy, {i, j});
+    }
+  }
+  for (std::int64_t j = 0; j < n; ++j) {
+    ASSERT_NEAR(launcher.at(dw, {j}), sum_w[static_cast<std::size_t>(j)], 1e-5);
+    ASSERT_NEAR(launcher.at(db, {j}), sum_b[static_cast<std::size_t>(j)], 1e-5);
+  }
+  EXPECT_EQ(launcher.at(lock, {0}), 0);
+}
+
+/// 64 numbers as 8 x 8, against the sum that a transform is.
+TEST(Exported, Fourier) {
+  constexpr std::int64_t n = 8;
+  Launcher launcher;
+  std::vector<std::size_t> x, y, f, t;
+  for (const char* name : {"x_re", "x_im"}) x.push_back(launcher.add(name, Element::f32, {2, n, n}));
+  for (const char* name : {"y_re", "y_im"}) y.push_back(launcher.add(name, Element::f32, {2, n, n}));
+  for (const char* name : {"f_re", "f_im"}) f.push_back(launcher.add(name, Element::f32, {n, n}));
+  for (const char* name : {"t_re", "t_im"}) t.push_back(launcher.add(name, Element::f32, {n, n}));
+  const auto set_root = [&](const std::vector<std::size_t>& to, std::int64_t i, std::int64_t j, std::int64_t of) {
+    const double angle = -2 * M_PI * static_cast<double>(i * j) / static_cast<double>(of);
+    launcher.set(to[0], {i, j}, std::cos(angle));
+    launcher.set(to[1], {i, j}, std::sin(angle));
+  };
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t j = 0; j < n; ++j) set_root(f, i, j, n), set_root(t, i, j, n * n);
+  launcher.run(exported("fourier"), {2, 1, 1});
+  for (std::int64_t b = 0; b < 2; ++b)
+    for (std::int64_t k = 0; k < n * n; ++k) {
+      std::complex<double> sum = 0;
+      for (std::int64_t i = 0; i < n * n; ++i)
+        sum += std::complex(launcher.at(x[0], {b, i / n, i % n}), launcher.at(x[1], {b, i / n, i % n})) *
+               std::polar(1.0, -2 * M_PI * static_cast<double>(i * k) / (n * n));
+      ASSERT_NEAR(launcher.at(y[0], {b, k / n, k % n}), sum.real(), 1e-5);
+      ASSERT_NEAR(launcher.at(y[1], {b, k / n, k % n}), sum.imag(), 1e-5);
+    }
+}
+
+TEST(Exported, CumulativeSoftmax) {
+  Launcher launcher;
+  const auto x = launcher.add("x", Element::f32, {3, 37}, 40), y = launcher.add("y", Element::f32, {3, 37}, 40);
+  launcher.run(exported("cumulative_softmax"), {3, 1, 1});
+  for (std::int64_t i = 0; i < 3; ++i) {
+    double all = 0, sum = 0;
+    for (std::int64_t j = 0; j < 37; ++j) all += std::exp(launcher.at(x, {i, j}));
+    for (std::int64_t j = 0; j < 37; ++j)
+      ASSERT_NEAR(launcher.at(y, {i, j}), sum += std::exp(launcher.at(x, {i, j})) / all, 1e-6);
+  }
+}
+
+/// Which block is the last one depends on their order; what it finds does not.
+TEST(Exported, LastBlockSum) {
+  const Program program = exported("last_block_sum");
+  for (std::uint64_t order = 0; order < 4; ++order) {
+    Launcher launcher;
+    const auto x = launcher.add("x", Element::f32, {300});
+    launcher.add("parts", Element::f32, {10});
+    const auto blocks = launcher.add("count", Element::i32, {1}), total = launcher.add("total", Element::f32, {1});
+    launcher.set(blocks, {0}, 0);
+    launcher.run(program, {10, 1, 1}, order);
+    double sum = 0;
+    for (std::int64_t i = 0; i < 300; ++i) sum += launcher.at(x, {i});
+    EXPECT_NEAR(launcher.at(total, {0}), sum, 1e-5);
+    EXPECT_EQ(launcher.at(blocks, {0}), 10);
+  }
+}
+
+TEST(Exported, ScatterAdd) {
+  Launcher launcher;
+  const auto x = launcher.add("x", Element::f32, {150}), index = launcher.add("index", Element::i32, {150}),
+             y = launcher.add("y", Element::f32, {100});
+  std::vector<double> expected;
+  for (std::int64_t i = 0; i < 100; ++i) expected.push_back(launcher.at(y, {i}));
+  for (std::int64_t i = 0; i < 150; ++i)
+    expected[static_cast<std::size_t>(launcher.at(index, {i}))] += launcher.at(x, {i});
+  launcher.run(exported("scatter_add"), {3, 1, 1}, 5);
+  for (std::int64_t i = 0; i < 100; ++i) ASSERT_NEAR(launcher.at(y, {i}), expected[static_cast<std::size_t>(i)], 1e-5);
 }
 
 TEST(Exported, PlacesNameTheByteAndTheLineOfTheSource) {

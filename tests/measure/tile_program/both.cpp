@@ -15,6 +15,7 @@
 namespace deplo::measure {
 
 namespace tp = ir::tile_program;
+using tp::Element;
 
 namespace {
 
@@ -40,13 +41,21 @@ bool is_close(double expected, double found, double allowed) {
   return std::fabs(expected - found) <= allowed;
 }
 
+/// Between a number and the next one of its type.
+double last_place(double x, Element e) {
+  if (tp::is_integer(e) || !std::isfinite(x)) return 0;
+  const double above = tp::decode_float(tp::encode_float(std::fabs(x), e) + 1, e);
+  return std::isfinite(above) ? above - std::fabs(x) : std::fabs(x) / 2;
+}
+
 /// The first difference; "" without one.
-std::string difference(const tp::Array& expected, const tp::Array& found, double relative) {
+std::string difference(const tp::Array& expected, const tp::Array& found, double relative, double ulps) {
   double greatest = 0;
   for (std::int64_t i = 0; i < expected.elements() && relative != 0; ++i)
     if (std::isfinite(expected.number(i))) greatest = std::max(greatest, std::fabs(expected.number(i)));
   for (std::int64_t i = 0; i < expected.elements(); ++i)
-    if (!is_close(expected.number(i), found.number(i), relative * greatest))
+    if (!is_close(expected.number(i), found.number(i),
+                  relative * greatest + ulps * last_place(expected.number(i), expected.element)))
       return fmt::format("{}[{}]: expected {}, found {}", expected.name, i, expected.number(i), found.number(i));
   return "";
 }
@@ -57,15 +66,16 @@ tp::Program both_program(const std::string& path) {
   return tp::read_file_program(std::filesystem::path(DEPLO_SOURCE_DIR) / path);
 }
 
-void Both::expect_equal(std::array<std::int64_t, 3> grid, double relative) {
+void Both::expect_equal(std::array<std::int64_t, 3> grid, double relative, double ulps) {
   launcher.launch.grid = grid;
   std::vector<tp::Array> expected = launcher.arrays;
   const std::string printed = tp::run(program_, launcher.launch, expected).printed;
-  if (!opencl_devices().empty()) expect_on_opencl(expected, printed, relative);
+  if (!opencl_devices().empty()) expect_on_opencl(expected, printed, relative, ulps);
   expect_compiles();
 }
 
-void Both::expect_on_opencl(const std::vector<tp::Array>& expected, const std::string& printed, double relative) {
+void Both::expect_on_opencl(const std::vector<tp::Array>& expected, const std::string& printed, double relative,
+                            double ulps) {
   const Target target = target_of(opencl().info());
   for (const std::int64_t threads : {1, 4, 32}) {
     const tp::BlockKernel kernel = tp::lower_blocks(program_, launcher.launch, launcher.arrays, threads, target);
@@ -77,7 +87,7 @@ void Both::expect_on_opencl(const std::vector<tp::Array>& expected, const std::s
     ASSERT_TRUE(time.ok()) << time.failure().message << "\n" << kernel.source.text;
     EXPECT_EQ(sorted_lines(text), sorted_lines(printed)) << threads << " threads\n" << kernel.source.text;
     for (std::size_t i = 0; i < found.size(); ++i)
-      ASSERT_EQ(difference(expected[i], found[i], relative), "") << threads << " threads\n" << kernel.source.text;
+      ASSERT_EQ(difference(expected[i], found[i], relative, ulps), "") << threads << " threads\n" << kernel.source.text;
   }
 }
 

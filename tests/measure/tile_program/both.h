@@ -15,10 +15,10 @@ class Both {
  public:
   explicit Both(ir::tile_program::Program program) : program_(std::move(program)) {}
 
-  /// Runs it, with 1, 4 and 32 threads a block. No element differs by more than `ulps` of its type, nor by more than
-  /// `relative` of the greatest of its array; what is printed is equal line by line, in any order. And NVRTC takes it for
-  /// each architecture. Skips what the machine lacks.
-  void expect_equal(std::array<std::int64_t, 3> grid, double relative = 0);
+  /// Runs it, with 1, 4 and 32 threads a block. No element differs by more than `relative` of the greatest of its array
+  /// and `ulps` of its own last place; what is printed is equal line by line, in any order. And NVRTC takes it for each
+  /// architecture. Skips what the machine lacks.
+  void expect_equal(std::array<std::int64_t, 3> grid, double relative = 0, double ulps = 0);
   /// The message of the Error that lowering throws for a target, or running; "" without one.
   std::string refusal(std::array<std::int64_t, 3> grid, std::string_view target = "opencl-cpu");
 
@@ -26,7 +26,7 @@ class Both {
 
  private:
   void expect_on_opencl(const std::vector<ir::tile_program::Array>& expected, const std::string& printed,
-                        double relative);
+                        double relative, double ulps);
   void expect_compiles();
   ir::tile_program::Program program_;
 };
