@@ -202,7 +202,7 @@ constexpr Piece odd_f64_piece = {{{"odd_of_f64"}},
                                  "",
                                  R"(FUNCTION f32 odd_of_f64(f64 x) {
   const f32 near = (f32)x;
-  if ((f64)near == x || x != x || (f32_bits(near) & 1u) != 0) return near;
+  if ((f64)near == x || x != x || fabs(x) >= 0x1p128 || (f32_bits(near) & 1u) != 0) return near;
   return f32_of(f32_bits(near) + (fabs((f64)near) > fabs(x) ? 0xffffffffu : 1u));
 }
 )"};

@@ -188,24 +188,18 @@ TEST(Blocks, Control) {
 TEST(Blocks, WhatIsPrinted) {
   Both both = written(R"(entry @f() {
   %x, %y, %z = get_tile_block_id : tile<i32>
-  %a = constant <i32: [[-1, 2], [3, 4]]> : tile<2x2xi32>
   %b = constant <i64: -9000000000> : tile<i64>
   %c = constant <f32: 1.5> : tile<f32>
-  %h = constant <f16: [0.25, -4.0]> : tile<2xf16>
-  print ""%d%%" %5i|%-4u|%x
-", %x, %x, %x, %x : tile<i32>, tile<i32>, tile<i32>, tile<i32>
-  print "% and % %8.3f %e
-", %b, %c, %c, %c : tile<i64>, tile<f32>, tile<f32>, tile<f32>
-  print "%lld
-", %b : tile<i64>
+  print "\22%d%%\22 %5i|%-4u|%x\n", %x, %x, %x, %x : tile<i32>, tile<i32>, tile<i32>, tile<i32>
+  print "%; %: %8.3f %e\n", %b, %c, %c, %c : tile<i64>, tile<f32>, tile<f32>, tile<f32>
+  print "%lld\n", %b : tile<i64>
 })");
   both.expect_equal({3, 1, 1});
   Both tiles = written(R"(entry @f() {
   %a = constant <i32: [[-1, 2], [3, 4]]> : tile<2x2xi32>
   %b = permute %a [1, 0] : tile<2x2xi32> -> tile<2x2xi32>
   %h = constant <f16: [0.25, -4.0]> : tile<2xf16>
-  print "%i is % of %
-", %a, %b, %h : tile<2x2xi32>, tile<2x2xi32>, tile<2xf16>
+  print "%i; %: %\n", %a, %b, %h : tile<2x2xi32>, tile<2x2xi32>, tile<2xf16>
 })");
   tiles.expect_equal({1, 1, 1});
 }

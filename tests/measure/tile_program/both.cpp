@@ -77,29 +77,29 @@ void Both::expect_equal(std::array<std::int64_t, 3> grid, double relative, doubl
 void Both::expect_on_opencl(const std::vector<tp::Array>& expected, const std::string& printed, double relative,
                             double ulps) {
   const Target target = target_of(opencl().info());
-  for (const std::int64_t threads : {1, 4, 32}) {
-    const tp::BlockKernel kernel = tp::lower_blocks(program_, launcher.launch, launcher.arrays, threads, target);
+  for (const std::int64_t n : threads) {
+    const tp::BlockKernel kernel = tp::lower_blocks(program_, launcher.launch, launcher.arrays, n, target);
     std::vector<tp::Array> found = launcher.arrays;
     testing::internal::CaptureStdout();
     const auto time = run_blocks(opencl(), kernel, found);
     std::fflush(stdout);
     const std::string text = testing::internal::GetCapturedStdout();
     ASSERT_TRUE(time.ok()) << time.failure().message << "\n" << kernel.source.text;
-    EXPECT_EQ(sorted_lines(text), sorted_lines(printed)) << threads << " threads\n" << kernel.source.text;
+    EXPECT_EQ(sorted_lines(text), sorted_lines(printed)) << n << " threads\n" << kernel.source.text;
     for (std::size_t i = 0; i < found.size(); ++i)
-      ASSERT_EQ(difference(expected[i], found[i], relative, ulps), "") << threads << " threads\n" << kernel.source.text;
+      ASSERT_EQ(difference(expected[i], found[i], relative, ulps), "") << n << " threads\n" << kernel.source.text;
   }
 }
 
 void Both::expect_compiles() {
-  for (const char* architecture : {"sm_80", "sm_90", "sm_120"}) {
+  for (const std::string& architecture : architectures) {
     if (!cuda::Nvrtc::available() || !cuda::Nvrtc::get().supports(architecture)) continue;
-    for (const std::int64_t threads : {32, 128}) {
-      const tp::BlockKernel kernel =
-          tp::lower_blocks(program_, launcher.launch, launcher.arrays, threads, load_target(architecture));
-      const auto cubin = cuda::compile_cubin(kernel.source, architecture);
-      ASSERT_TRUE(cubin.ok()) << cubin.failure().message << "\n" << kernel.source.text;
-    }
+    const Target target = load_target(architecture);
+    const tp::Entry& entry = tp::find_entry(program_, launcher.launch.entry);
+    const tp::BlockKernel kernel =
+        tp::lower_blocks(program_, launcher.launch, launcher.arrays, tp::block_threads(entry, target).front(), target);
+    const auto cubin = cuda::compile_cubin(kernel.source, architecture);
+    ASSERT_TRUE(cubin.ok()) << cubin.failure().message << "\n" << kernel.source.text;
   }
 }
 

@@ -15,7 +15,7 @@ class Both {
  public:
   explicit Both(ir::tile_program::Program program) : program_(std::move(program)) {}
 
-  /// Runs it, with 1, 4 and 32 threads a block. No element differs by more than `relative` of the greatest of its array
+  /// Runs it, with some numbers of threads a block. No element differs by more than `relative` of the greatest of its array
   /// and `ulps` of its own last place; what is printed is equal line by line, in any order. And NVRTC takes it for each
   /// architecture. Skips what the machine lacks.
   void expect_equal(std::array<std::int64_t, 3> grid, double relative = 0, double ulps = 0);
@@ -23,6 +23,8 @@ class Both {
   std::string refusal(std::array<std::int64_t, 3> grid, std::string_view target = "opencl-cpu");
 
   ir::tile_program::Launcher launcher;
+  std::vector<std::int64_t> threads = {1, 4, 32};
+  std::vector<std::string> architectures = {"sm_80", "sm_90", "sm_120"};
 
  private:
   void expect_on_opencl(const std::vector<ir::tile_program::Array>& expected, const std::string& printed,
