@@ -26,6 +26,7 @@ class Strength {
   bool is_system() const { return scope_ == Scope::sys; }
   std::string_view qualifier() const { return is_weak() ? "" : "volatile "; }
 
+  /// Ends what came before; what the operation does itself comes behind (Emitter::order).
   void before() const {
     if (ordering_ != Ordering::release && ordering_ != Ordering::acq_rel) return;
     fence();
@@ -168,7 +169,6 @@ void load_view(Emitter& e, const Operation& op) {
 void store(Emitter& e, const Operation& op, ValueId value, const PlaceOf& place_of) {
   const Type& t = e.type(value);
   const Strength strength(e, op);
-  strength.before();
   const auto store_at = [&](const At& at) {
     const Place place = place_of(at);
     guarded(e, place.condition, [&] {
@@ -180,11 +180,13 @@ void store(Emitter& e, const Operation& op, ValueId value, const PlaceOf& place_
 }
 
 void store_pointers(Emitter& e, const Operation& op) {
+  Strength(e, op).before();
   e.order(op, {}, e.arrays_behind(op.operands[0]));
   store(e, op, op.operands[1], through_pointers(e, op, op.operands[0], e.type(op.operands[1])));
 }
 
 void store_view(Emitter& e, const Operation& op) {
+  Strength(e, op).before();
   e.order(op, {}, e.arrays_behind(op.operand("view")));
   store(e, op, op.operand("tile"), through_view(e, op));
 }
@@ -259,16 +261,16 @@ std::string update_function(Emitter& e, Rmw mode, Element element, bool system) 
     // Of 16 bits, the half of a word that they lie in.
     const int w = width(element), word = std::max(w, 32);
     const std::string bits = fmt::format("u{}", word);
-    const std::string seen = w < 32 ? "(u16)(seen >> half)" : "seen";
+    const std::string seen = w < 32 ? "(u16)(seen >> shift)" : "seen";
     const std::string now = bits_of("now", element);
-    if (w < 32) text += "  const u32 half = (u32)(at & 2u) * 8u;\n";
+    if (w < 32) text += "  const u32 shift = (u32)(at & 2u) * 8u;\n";
     text += fmt::format(
         "  {0}volatile {1}* const word = ({0}volatile {1}*)(at{2});\n"
         "  {1} seen = *word, expected;\n  {3} before;\n"
         "  do {{\n    expected = seen;\n    before = {4};\n    const {3} now = {5};\n"
         "    seen = swap_if_{1}(word, expected, {6});\n  }} while (seen != expected);\n  return before;\n}}\n",
         e.words.global, bits, w < 32 ? " & ~(u64)2" : "", type, of_bits(seen, element), changed(e, mode, element),
-        w < 32 ? fmt::format("(seen & ~(0xffffu << half)) | (u32){} << half", now) : now);
+        w < 32 ? fmt::format("(seen & ~(0xffffu << shift)) | (u32){} << shift", now) : now);
   }
   e.function(name, text);
   return name;
@@ -278,7 +280,9 @@ std::string update_function(Emitter& e, Rmw mode, Element element, bool system) 
 void update(Emitter& e, const Operation& op, const std::function<void(const At&)>& update_at) {
   const ValueId result = op.results[0];
   const Strength strength(e, op);
+  const Resources memory = e.arrays_behind(op.operands[0]);
   strength.before();
+  e.order(op, memory, memory);
   e.declare(result);
   if (!e.is_scalar(result))
     e.each(element_count(e.type(result)), update_at);
@@ -290,8 +294,6 @@ void update(Emitter& e, const Operation& op, const std::function<void(const At&)
 void atomic_rmw(Emitter& e, const Operation& op) {
   const auto mode = static_cast<Rmw>(op.number("mode"));
   const Type& t = e.result_type(op);
-  const Resources memory = e.arrays_behind(op.operands[0]);
-  e.order(op, memory, memory);
   const std::string function = update_function(e, mode, t.element, Strength(e, op).is_system());
   const PlaceOf place_of = through_pointers(e, op, op.operands[0], t);
   update(e, op, [&](const At& at) {
@@ -306,8 +308,6 @@ void atomic_rmw(Emitter& e, const Operation& op) {
 void atomic_cas(Emitter& e, const Operation& op) {
   const Type& t = e.result_type(op);
   const std::string bits = integer_type(width(t.element), false);
-  const Resources memory = e.arrays_behind(op.operands[0]);
-  e.order(op, memory, memory);
   const PlaceOf place_of = through_pointers(e, op, op.operands[0], t);
   update(e, op, [&](const At& at) {
     const Place place = place_of(at);

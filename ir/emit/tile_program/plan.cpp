@@ -12,6 +12,7 @@ Plan::Plan(const Entry& entry) : entry_(entry), facts_(entry.values.size()) {
   define(entry.body);
   decide(entry.body);
   trace(entry.body);
+  join(entry.body);
 }
 
 void Plan::define(const Region& region) {
@@ -90,8 +91,15 @@ void Plan::trace(const Region& region) {
     if (op.form->name == "scan")
       for (const ValueId id : op.results) facts_[id].crosses = true;  // a thread does a row
     for (const Region& inner : op.regions) trace(inner);
+  }
+}
+
+/// The results of a for lie where it carries them.
+void Plan::join(const Region& region) {
+  for (const Operation& op : region.operations) {
+    for (const Region& inner : op.regions) join(inner);
     if (op.form->name != "for") continue;
-    for (std::size_t i = 0; i < op.results.size(); ++i) {  // the results lie where the loop carries them
+    for (std::size_t i = 0; i < op.results.size(); ++i) {
       Facts &carried = facts_[op.regions[0].arguments[i + 1]], &result = facts_[op.results[i]];
       carried.crosses = result.crosses = carried.crosses || result.crosses;
     }

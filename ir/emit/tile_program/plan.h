@@ -42,6 +42,7 @@ class Plan {
   void define(const Region&);
   void decide(const Region&);
   void trace(const Region&);
+  void join(const Region&);
   void read(ValueId, Reads);
   bool is_cheap(ValueId) const;
   bool only_moves(ValueId) const;

@@ -237,5 +237,155 @@ TEST(Blocks, ArgumentsAreChecked) {
   EXPECT_THAT(listing("hello").refusal({0, 1, 1}), testing::HasSubstr("expected a grid of 1 to"));
 }
 
+/// An alloca through all kinds of views, in two loops' bodies' order of stores and loads.
+TEST(Blocks, Views) {
+  Both both = written(R"(global @table <i16: [3, 1, 4, 1, 5, 9, 2, 6]> : tile<8xi16>
+entry @f(%a: tile<ptr<f32>>, %n: tile<i32>, %rows: tile<i32>) {
+  %zero = constant <i32: 0> : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  %p = alloca num_elem = 16, alignment = 16 : tile<ptr<i32>>
+  %v = make_tensor_view %p, shape = [6], strides = [2] : tensor_view<6xi32, strides=[2]>
+  %w = make_partition_view %v : partition_view<tile=(4), padding_value = zero, tensor_view<6xi32, strides=[2]>>
+  %i = iota : tile<4xi32>
+  %t = store_view_tko weak %i, %w[%zero] : tile<4xi32>, partition_view<tile=(4), padding_value = zero, tensor_view<6xi32, strides=[2]>>, tile<i32> -> token
+  %s = make_strided_view %v : strided_view<tile=(2), traversal_strides=[3], tensor_view<6xi32, strides=[2]>>
+  %l, %u = load_view_tko weak %s[%zero] token = %t : strided_view<tile=(2), traversal_strides=[3], tensor_view<6xi32, strides=[2]>>, tile<i32> -> tile<2xi32>, token
+  %k = get_index_space_shape %s : strided_view<tile=(2), traversal_strides=[3], tensor_view<6xi32, strides=[2]>> -> tile<i32>
+  %g = make_gather_scatter_view %v : gather_scatter_view<tile=(4), padding_value = zero, tensor_view<6xi32, strides=[2]>, sparse_dim=0>
+  %x = constant <i32: [2, 3, 1, 7]> : tile<4xi32>
+  %h, %t2 = load_view_tko weak %g[%x] token = %t : gather_scatter_view<tile=(4), padding_value = zero, tensor_view<6xi32, strides=[2]>, sparse_dim=0>, tile<4xi32> -> tile<4xi32>, token
+  %q = get_global @table : tile<ptr<i16>>
+  %qv = make_tensor_view %q, shape = [8], strides = [1] : tensor_view<8xi16, strides=[1]>
+  %qw = make_partition_view %qv : partition_view<tile=(8), tensor_view<8xi16, strides=[1]>>
+  %m, %t3 = load_view_tko weak %qw[%zero] : partition_view<tile=(8), tensor_view<8xi16, strides=[1]>>, tile<i32> -> tile<8xi16>, token
+  print "% % % %:", %l, %k, %h, %m : tile<2xi32>, tile<i32>, tile<4xi32>, tile<8xi16>
+
+  %av = make_tensor_view %a, shape = [%rows, 5], strides = [%n, 1] : tile<i32> -> tensor_view<?x5xf32, strides=[?,1]>
+  %as = assume div_by<4>, %av : tensor_view<?x5xf32, strides=[?,1]>
+  %aw = make_partition_view %as : partition_view<tile=(4x8), padding_value = neg_inf, tensor_view<?x5xf32, strides=[?,1]>, dim_map=[1, 0]>
+  %tile, %ta = load_view_tko weak %aw[%one, %zero] : partition_view<tile=(4x8), padding_value = neg_inf, tensor_view<?x5xf32, strides=[?,1]>, dim_map=[1, 0]>, tile<i32> -> tile<4x8xf32>, token
+  print "%.4f\n", %tile : tile<4x8xf32>
+  %sum = addf %tile, %tile : tile<4x8xf32>
+  %done = store_view_tko release device %sum, %aw[%one, %zero] token = %ta : tile<4x8xf32>, partition_view<tile=(4x8), padding_value = neg_inf, tensor_view<?x5xf32, strides=[?,1]>, dim_map=[1, 0]>, tile<i32> -> token
+  %ar = make_partition_view %as : partition_view<tile=(2x4), tensor_view<?x5xf32, strides=[?,1]>>
+  %one24 = constant <f32: 1.0> : tile<2x4xf32>
+  %again = atomic_red_view_tko relaxed device %ar[%zero, %zero], addf, %one24 token = %done : tile<2x4xf32>, partition_view<tile=(2x4), tensor_view<?x5xf32, strides=[?,1]>>, tile<i32> -> token
+})");
+  both.launcher.add_pointer("a", Element::f32, 60);
+  both.launcher.scalar(std::int64_t{8});
+  both.launcher.scalar(std::int64_t{7});
+  both.expect_equal({1, 1, 1});
+}
+
+/// Atomic operations of each width that OpenCL 1.2 has no word for, and exchanges, by elements and by one for all.
+TEST(Blocks, AtomicsOfEachWidth) {
+  for (const char* type : {"f16", "bf16", "f32", "f64"}) {
+    Both both = written(fmt::format(R"(entry @f(%p: tile<ptr<{0}>>, %q: tile<ptr<{0}>>) {{
+  %i = iota : tile<64xi32>
+  %seven = constant <i32: 7> : tile<64xi32>
+  %j = andi %i, %seven : tile<64xi32>
+  %p1 = reshape %p : tile<ptr<{0}>> -> tile<1xptr<{0}>>
+  %pn = broadcast %p1 : tile<1xptr<{0}>> -> tile<64xptr<{0}>>
+  %at = offset %pn, %j : tile<64xptr<{0}>>, tile<64xi32> -> tile<64xptr<{0}>>
+  %half = constant <{0}: 0.5> : tile<64x{0}>
+  %x, %t = atomic_rmw_tko relaxed sys %at, addf, %half : tile<64xptr<{0}>>, tile<64x{0}> -> tile<64x{0}>, token
+  %one = constant <{0}: 1.0> : tile<{0}>
+  %y, %u = atomic_rmw_tko acq_rel device %q, addf, %one : tile<ptr<{0}>>, tile<{0}> -> tile<{0}>, token
+  print "%.1f\n", %y : tile<{0}>
+}})",
+                                    type));
+    for (const char* name : {"p", "q"}) {
+      both.launcher.add_pointer(name, *tp::parse_element(type), 8);
+      for (std::int64_t i = 0; i < 8; ++i) both.launcher.arrays.back().set(i, 0);
+    }
+    both.expect_equal({5, 1, 1});
+  }
+  for (const char* type : {"i32", "i64", "f32", "f64"}) {
+    Both both = written(fmt::format(R"(entry @f(%p: tile<ptr<{0}>>, %v: tile<{0}>, %w: tile<{0}>) {{
+  %i = iota : tile<8xi32>
+  %p1 = reshape %p : tile<ptr<{0}>> -> tile<1xptr<{0}>>
+  %pn = broadcast %p1 : tile<1xptr<{0}>> -> tile<8xptr<{0}>>
+  %at = offset %pn, %i : tile<8xptr<{0}>>, tile<8xi32> -> tile<8xptr<{0}>>
+  %v1 = reshape %v : tile<{0}> -> tile<1x{0}>
+  %vn = broadcast %v1 : tile<1x{0}> -> tile<8x{0}>
+  %w1 = reshape %w : tile<{0}> -> tile<1x{0}>
+  %wn = broadcast %w1 : tile<1x{0}> -> tile<8x{0}>
+  %m = constant <i1: [true, true, false, true, true, true, true, false]> : tile<8xi1>
+  %x, %t = atomic_cas_tko acquire device %at, %vn, %wn, %m : tile<8xptr<{0}>>, tile<8x{0}>, tile<8xi1> -> tile<8x{0}>, token
+  %y, %u = atomic_rmw_tko release device %at, xchg, %vn, %m token = %t : tile<8xptr<{0}>>, tile<8x{0}>, tile<8xi1> -> tile<8x{0}>, token
+  %four = constant <i32: 4> : tile<i32>
+  %q = offset %p, %four : tile<ptr<{0}>>, tile<i32> -> tile<ptr<{0}>>
+  %z, %s = load_ptr_tko acquire device %q token = %u : tile<ptr<{0}>> -> tile<{0}>, token
+  %eight = constant <i32: 8> : tile<8xi32>
+  %behind = offset %at, %eight : tile<8xptr<{0}>>, tile<8xi32> -> tile<8xptr<{0}>>
+  %d = store_ptr_tko weak %behind, %x token = %s : tile<8xptr<{0}>>, tile<8x{0}> -> token
+  %five = constant <i32: 16> : tile<i32>
+  %r = offset %p, %five : tile<ptr<{0}>>, tile<i32> -> tile<ptr<{0}>>
+  %e = store_ptr_tko relaxed device %r, %z token = %s : tile<ptr<{0}>>, tile<{0}> -> token
+}})",
+                                    type));
+    both.launcher.add_pointer("p", *tp::parse_element(type), 17);
+    for (const std::int64_t i : {1, 2, 6}) both.launcher.arrays.back().set(i, 7);
+    both.launcher.scalar(std::int64_t{7});
+    both.launcher.scalar(std::int64_t{-3});
+    both.expect_equal({1, 1, 1});
+  }
+}
+
+// --- ../shared/tile_programs, where they are ------------------------------------------------------------------------------
+
+class BlocksShared : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (tp::shared_programs().empty()) GTEST_SKIP() << "no ../shared/tile_programs";
+  }
+  static Both load(const std::string& name) {
+    return Both(tp::read_file_program(tp::shared_programs() / (name + ".tileirbc")));
+  }
+};
+
+TEST_F(BlocksShared, Matmul) {
+  Both both = load("05_matmul_kernel");
+  both.launcher.add("A", Element::f16, {70, 90}, 96);
+  both.launcher.add("B", Element::f16, {90, 300}, 304);
+  both.launcher.add("C", Element::f16, {70, 300}, 304);
+  both.expect_equal({2, 1, 1}, 1e-6, 1);
+}
+
+TEST_F(BlocksShared, LayerNorm) {
+  Both both = load("08_layer_norm_fwd");
+  both.launcher.add("X", Element::f16, {3, 1500}, 1504);
+  both.launcher.add("W", Element::f16, {1500});
+  both.launcher.add("B", Element::f16, {1500});
+  both.launcher.add("Y", Element::f16, {3, 1500}, 1504);
+  both.launcher.add("Mean", Element::f32, {3});
+  both.launcher.add("Rstd", Element::f32, {3});
+  both.launcher.scalar(1e-5);
+  both.expect_equal({3, 1, 1}, 1e-6, 2);
+}
+
+TEST_F(BlocksShared, Attention) {
+  Both both = load("11_fmha_kernel");
+  for (const char* name : {"Q", "K", "V", "Out"}) both.launcher.add(name, Element::f16, {1, 8, 200, 64});
+  both.launcher.scalar(0.125);
+  both.launcher.scalar(std::int64_t{0});
+  both.expect_equal({2, 8, 1}, 1e-3);
+}
+
+TEST_F(BlocksShared, MixtureOfExperts) {
+  Both both = load("13_fused_moe_kernel");
+  both.launcher.add("A", Element::f16, {50, 40});
+  both.launcher.add("B", Element::f16, {4, 72, 40});
+  both.launcher.add("C", Element::f16, {100, 72});
+  both.launcher.add("topk_weights", Element::f16, {100});
+  const auto ids = both.launcher.add("sorted_token_ids", Element::i32, {512}),
+             experts = both.launcher.add("sorted_expert_ids", Element::i32, {4});
+  for (std::int64_t i = 0; i < 512; ++i)  // 25 tokens of each expert, and numbers that are none
+    both.launcher.set(ids, {i}, i % 128 < 25 ? static_cast<double>(i % 128 * 4 + i / 128) : 100);
+  for (std::int64_t i = 0; i < 4; ++i) both.launcher.set(experts, {i}, static_cast<double>(i));
+  both.launcher.scalar(std::int64_t{2});
+  both.expect_equal({4, 1, 1}, 1e-6, 2);
+}
+
 }  // namespace
 }  // namespace deplo::measure
