@@ -1,6 +1,7 @@
 #include "measure/run_blocks.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "core/error.h"
 
@@ -22,7 +23,8 @@ Result<double> run_blocks(Device& device, const ir::tile_program::BlockKernel& k
   }
   if (kernel.assertion_buffer >= 0) {
     const std::vector<std::uint8_t> failed = memory->read_bytes(static_cast<std::size_t>(kernel.assertion_buffer));
-    const std::size_t number = failed[0] | static_cast<std::size_t>(failed[1]) << 8;
+    std::uint32_t number = 0;
+    std::memcpy(&number, failed.data(), sizeof number);
     if (number != 0) throw Error(kernel.assertions.at(number - 1));
   }
   return time;

@@ -34,6 +34,16 @@ TEST(Blocks, GemmOfOneBlock) {
   both.expect_equal({1, 1, 1}, 1e-6);
 }
 
+/// Of the chapter's matmuls: a loop over tiles of f16 with dynamic extents, one that no tile divides.
+TEST(Blocks, GemmOfViews) {
+  Both both = listing("gemm_views");
+  both.launcher.add_pointer("A", Element::f16, 104 * 136);
+  both.launcher.add_pointer("B", Element::f16, 72 * 104);
+  both.launcher.add_pointer("C", Element::f32, 136 * 72);
+  for (const std::int64_t extent : {136, 72, 104, 136, 104, 72}) both.launcher.scalar(extent);
+  both.expect_equal({2, 1, 1}, 1e-6);
+}
+
 TEST(Blocks, Softmax) {
   Both both = exported("softmax");
   both.launcher.add("x", Element::f32, {3, 50}, 56);
