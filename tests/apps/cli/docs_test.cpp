@@ -53,6 +53,7 @@ constexpr Change changes[] = {
     {"--bench ", "--bench --time 0 ", "a round of each kernel will do"},
     {"--model tinyllama-1.1b --seq 32", "--model tiny.yaml --seq 8", "a block of 44 million parameters takes a minute"},
     {"--repeats [0-9]+", "--repeats 2", "100 runs of each strategy take minutes"},
+    {"--config tile\\.yaml", "--config experiments/tile_programs.yaml", "NVIDIA's samples are not ours to keep"},
     {"--config FILE", "--config experiments/smoke.yaml", "any experiment"},
     {"--warm-start STORE", "--warm-start other.db", "any store"},
     {"--search NAMES", "--search random,local", "any strategies"},
