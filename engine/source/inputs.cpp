@@ -278,7 +278,7 @@ void give(Inputs& inputs, TileLaunch& launch) {
       continue;
     }
     const bool whole = ir::tile_program::is_integer(array.element);
-    check_type(found->second, array.name, whole ? ir::DType::i32 : ir::DType::f32);
+    check_type(found->second, array.name, whole ? ir::DType::i32 : ir::DType::f32, ir::element_count(array.shape));
     array.file.clear();
     array.fill = found->second.fill;
   }
