@@ -103,7 +103,9 @@ std::vector<search::Candidate> replayed(const std::vector<Winner>& winners, cons
            times(winner.work.bytes, work.bytes);
   };
   std::vector<std::pair<double, const Winner*>> near;
-  for (const Winner& winner : winners) near.emplace_back(distance(winner), &winner);
+  for (const Winner& winner : winners)
+    if (!heuristic.empty() && !winner.trail.empty() && winner.trail.front().knob == heuristic.front().knob)
+      near.emplace_back(distance(winner), &winner);
   std::ranges::stable_sort(near, {}, [](const auto& each) { return each.first; });
   std::vector<search::Candidate> result;
   std::set<std::string> seen{print(heuristic)};

@@ -32,7 +32,7 @@ struct Winner {
 
 /// The winners as schedules of this space, each once and none of them `heuristic`'s, the nearest first: a knob that one
 /// of the two decides about and the other does not is as far as e times the work. A choice that is not offered becomes
-/// the nearest (trails.h).
+/// the nearest (trails.h). A winner whose first decision is another, as one of a matmul for a softmax, says nothing here.
 std::vector<search::Candidate> replayed(const std::vector<Winner>&, const search::Space&, const Trail& heuristic,
                                         const ir::Work&, std::size_t most);
 

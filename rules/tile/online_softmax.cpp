@@ -102,7 +102,8 @@ class Choices {
     }
     // A few keys, less than a vector: CPUs take one after the other, as compilers take minutes for scalars of them all.
     if (result.empty() && !target_.cpu && may_be(extent_, 1, least_rows())) add_option(result, extent_);
-    add_option(result, 0);
+    // One key after the other takes a CPU 500 to 1,500 times as long: seconds, in which a tuner tries nothing else.
+    if (!target_.cpu || result.empty()) add_option(result, 0);
     return result;
   }
 

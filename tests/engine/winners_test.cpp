@@ -55,5 +55,9 @@ TEST(Winners, EachScheduleIsTriedOnceAndTheHeuristicsNotAgain) {
   EXPECT_THAT(replays({}, matmul(128)), IsEmpty());
 }
 
+TEST(Winners, OfAnotherFirstDecisionSayNothing) {
+  EXPECT_THAT(replays({winner(rmsnorm(), "cooperative_reduce.rows=2")}, matmul(120)), IsEmpty());
+}
+
 }  // namespace
 }  // namespace deplo::engine
