@@ -137,6 +137,10 @@ void add_outputs(Command command, CompileOptions& options, std::string& output) 
             "Instead of a level, count the machine instructions of each loop by class, with the least cycles of a "
             "trip. CUDA targets only.")
       .seldom();
+  command
+      .flag("--tileiras", options.tileiras,
+            "With --tile and --instructions: show the code of NVIDIA's own compiler of tile programs, too.")
+      .seldom();
   command.option("-o,--output", output, "FILE", "Write output to FILE instead of stdout.");
   command.flag("-v", options.verbose,
                "Print a line for each rule, and why an attention is one kernel or several; -vv also prints changes.");

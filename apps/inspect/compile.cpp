@@ -11,10 +11,13 @@
 #include "apps/inspect/module_summary.h"
 #include "apps/inspect/tile_program.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "core/text/text.h"
 #include "engine/compile/tuned.h"
 #include "engine/source/experiment.h"
 #include "engine/source/graph.h"
+#include "ir/tile_program/program.h"
+#include "measure/cuda/compiler/tileiras.h"
 #include "rules/cost/banks_drawing.h"
 #include "rules/lower.h"
 
@@ -97,6 +100,15 @@ std::string lower(const ir::Program& loop, const Target& target, const Trail& tr
   return text + (is_machine(options.level) ? machine_code(source, target, options.level, loop.name) : source.text);
 }
 
+void add_tileiras(InstructionTable& table, const engine::TileSource& tile, const Target& target) {
+  const std::string bytes = read_file(tile.file);
+  const auto program = ir::tile_program::read_program(bytes, tile.file);
+  if (!program.is_bytecode)
+    throw Error(fmt::format("--tileiras: expected bytecode, which alone it reads, found a text ({})", tile.file));
+  table.add_cubin("tileiras", measure::cuda::compile_tile_bytecode(bytes, target.name),
+                  find_entry(program, tile.entry).name);
+}
+
 std::string compile_kernels(const std::vector<engine::NumberedKernel>& kernels, bool titles,
                             const CompileOptions& options) {
   Target target = pick_target(options);
@@ -131,6 +143,7 @@ std::string compile_kernels(const std::vector<engine::NumberedKernel>& kernels, 
     if (options.level != "cubin") text += remark(schedule, *cache, options);
     text += lower(schedule.loop, target, schedule.compiled.trail, options, table);
   }
+  if (options.tileiras) add_tileiras(instructions, std::get<engine::TileSource>(options.selection.source), target);
   if (options.resources) text += resources.print(options.width);
   if (options.instructions) text += instructions.print(options.width);
   return text;
@@ -182,6 +195,8 @@ void check_options(const CompileOptions& options) {
   refuse(options.passes.has_value(), "--passes");
   refuse(!options.guard, "--no-guard");
   refuse(options.summary, "--summary");
+  if (options.tileiras && (!options.instructions || !std::holds_alternative<engine::TileSource>(source)))
+    throw Error("--tileiras: expected --tile and --instructions with it, found none");
   engine::check_name("--ir", "a level", options.level, compile_levels(source));
   if (options.summary && options.level != "loop")
     throw Error(fmt::format("--summary: expected --ir loop with it, found {}", options.level));

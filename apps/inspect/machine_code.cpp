@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/text/text.h"
 #include "measure/cuda/compiler/compile.h"
+#include "measure/cuda/compiler/elf.h"
 #include "measure/cuda/sass/disassemble.h"
 #include "measure/cuda/sass/instruction_mix.h"
 
@@ -63,10 +64,25 @@ void InstructionTable::add(const std::string& name, const ir::KernelSource& sour
   using namespace measure::cuda;
   const Cubin cubin = built(compile_cubin(source, target_.name), name);
   const measure::Resources r = built(with_occupancy(cubin.resources, source, target_), name);
-  const sass::KernelMix kernel = kernel_mix(sass::parse_listing(sass::disassemble(cubin.code)));
-  kernels_.push_back({name, std::to_string(kernel.whole.instructions), std::to_string(kernel.whole.calls),
-                      std::to_string(r.registers), std::to_string(r.spill_bytes),
-                      fmt::format("{:.1f}%", 100 * r.occupancy), r.limiter, by_class(kernel.whole)});
+  add_rows(name, cubin.code,
+           {std::to_string(r.registers), std::to_string(r.spill_bytes), fmt::format("{:.1f}%", 100 * r.occupancy),
+            r.limiter});
+}
+
+void InstructionTable::add_cubin(const std::string& name, const std::string& cubin, const std::string& entry) {
+  const auto facts = measure::cuda::inspect_cubin(cubin, entry);
+  if (!facts) throw Error(fmt::format("{}: expected a cubin, found other bytes", name), Exit::environment);
+  add_rows(name, cubin, {facts->registers < 0 ? "-" : std::to_string(facts->registers), "-", "-", "-"});
+}
+
+void InstructionTable::add_rows(const std::string& name, const std::string& cubin,
+                                const std::array<std::string, 4>& facts) {
+  using namespace measure::cuda;
+  const sass::KernelMix kernel = kernel_mix(sass::parse_listing(sass::disassemble(cubin)));
+  std::vector<std::string> row{name, std::to_string(kernel.whole.instructions), std::to_string(kernel.whole.calls)};
+  row.insert(row.end(), facts.begin(), facts.end());
+  row.push_back(by_class(kernel.whole));
+  kernels_.push_back(std::move(row));
   for (const sass::LoopMix& loop : kernel.loops) {
     const sass::IssueBound bound = issue_bound(loop.mix, target_.name);
     loops_.push_back({name, std::string(2 * loop.depth, ' ') + loop.label, std::to_string(loop.mix.instructions),

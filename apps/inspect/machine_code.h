@@ -1,5 +1,6 @@
 // What NVRTC makes of a kernel: assembly text, machine code, its instructions, and what it takes of the machine.
 #pragma once
+#include <array>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -34,10 +35,14 @@ class InstructionTable {
   explicit InstructionTable(Target target) : target_(std::move(target)) {}
   /// Compiles and disassembles it. Throws as machine_code() does.
   void add(const std::string& name, const ir::KernelSource&);
+  /// The same of another compiler's cubin. Throws Error(environment) where it cannot be disassembled.
+  void add_cubin(const std::string& name, const std::string& cubin, const std::string& entry);
   /// For a window of that many columns; 0: no limit.
   std::string print(std::size_t width) const;
 
  private:
+  /// `facts`: registers, spilled bytes, occupancy and its limiter.
+  void add_rows(const std::string& name, const std::string& cubin, const std::array<std::string, 4>& facts);
   Target target_;
   std::vector<std::vector<std::string>> kernels_, loops_;
 };

@@ -4,6 +4,7 @@
 
 #include "apps/inspect/compile.h"
 #include "core/error.h"
+#include "measure/cuda/library.h"
 
 namespace deplo::apps {
 namespace {
@@ -54,6 +55,31 @@ TEST(TileCompile, SaysWhatIsMissing) {
     EXPECT_THAT(error.what(), HasSubstr("argument 2: expected an array of f32, found an array of f16 (b)"));
   }
   EXPECT_THROW(compiled(vector_add(), "", "torch"), Error) << "it has no level above loop";
+}
+
+// Beside ours, what NVIDIA's compiler makes of the bytecode.
+TEST(TileCompile, Tileiras) {
+  const auto answer = [](const engine::TileSource& source, bool instructions) {
+    CompileOptions options;
+    options.selection.source = source;
+    options.instructions = instructions;
+    options.tileiras = true;
+    try {
+      return compile(options);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+  };
+  EXPECT_EQ(answer(vector_add(), false), "--tileiras: expected --tile and --instructions with it, found none");
+  if (!measure::cuda::find_program("nvdisasm")) GTEST_SKIP() << "no nvdisasm";
+  EXPECT_THAT(answer(vector_add(), true),
+              HasSubstr("--tileiras: expected bytecode, which alone it reads, found a text"));
+  const engine::TileSource scale{
+      root + "/tests/data/tile_programs/scale_13.1.tileirbc", "", {"x=f16[1000]", "y=f16[1000]", "2.0"}, "8"};
+  if (!measure::cuda::find_program("tileiras"))
+    EXPECT_THAT(answer(scale, true), HasSubstr("no tileiras: expected it beside the program"));
+  else
+    EXPECT_THAT(answer(scale, true), HasSubstr("\ntileiras "));
 }
 
 }  // namespace

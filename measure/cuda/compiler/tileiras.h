@@ -1,0 +1,18 @@
+// tileiras, NVIDIA's own compiler of tile programs, run as a program: a baseline for ours. Needs no GPU and no driver.
+#pragma once
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace deplo::measure::cuda {
+
+/// Throws Error(environment) in one line where there is none: where it was looked for, and how to get it.
+std::filesystem::path tileiras();
+
+/// The cubin of all entries of a tile program, at its highest level of optimisation. `bytecode`: of no newer version than
+/// the program's (13.3 wants tileiras 13.3); `architecture`: "sm_90". Throws Error(environment) where it cannot be run, or
+/// refuses the bytecode or the architecture.
+std::string compile_tile_bytecode(std::string_view bytecode, std::string_view architecture,
+                                  const std::filesystem::path& program = tileiras());
+
+}  // namespace deplo::measure::cuda
