@@ -135,11 +135,13 @@ bool is_moderate(const ir::torch::Graph& graph) {
 }  // namespace
 
 std::string check_graph(const Source& source) {
+  engine::GraphSource file;
+  if (!source.pt2.empty()) file = engine::Pt2File{source.pt2};
+  if (!source.expression.empty()) file = engine::ExpressionFile{source.expression};
   apps::RunOptions options;
-  if (!source.pt2.empty()) options.source = engine::Pt2File{source.pt2};
-  if (!source.expression.empty()) options.source = engine::ExpressionFile{source.expression};
+  options.source = file;
   options.device = "interpreter";
-  const ir::torch::Graph graph = engine::read_graph(options.source);
+  const ir::torch::Graph graph = engine::read_graph(file);
   double steps = 0;
   for (const ir::Program& kernel : engine::lower_to_module(graph, {}).kernels) {
     steps += rules::lane_steps(kernel);
