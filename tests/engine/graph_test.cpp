@@ -104,11 +104,7 @@ TEST(Suite84, EveryKernelOfTheTable) {
   if (!std::filesystem::exists(table)) GTEST_SKIP() << "no " << table;
   const Experiment suite = load_experiment(data_folder() / "experiments/suite84.yaml");
   std::map<std::string, std::vector<const KernelCase*>> kernels;  // by the name in the table
-  const auto most = [](const std::string& name) {
-    return name.starts_with("sdpa") || name.starts_with("naive_attn") ? 3U
-           : name.starts_with("silu_mul_matmul")                      ? 2U
-                                                                      : 1U;
-  };
+  const auto most = [](const std::string& name) { return name.starts_with("silu_mul_matmul") ? 2U : 1U; };
   const auto add = [&](const std::string& name, const KernelCase& kernel) {
     kernels[most(name) > 1 ? name.substr(0, name.rfind('.')) : name].push_back(&kernel);
   };
@@ -131,7 +127,8 @@ TEST(Suite84, EveryKernelOfTheTable) {
     if (row.op == "matmul_add") {
       EXPECT_NEAR(gflop, row.gflop, 0.0006 + 2e-3 * row.gflop);
     }
-    EXPECT_GE(gflop, row.gflop - 0.0006);
+    // The table counts a causal attention's scores that no query sees.
+    EXPECT_GE(gflop, row.gflop * (row.name.starts_with("sdpa") ? 0.5 : 1) - 0.0006);
   }
 }
 

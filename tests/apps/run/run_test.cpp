@@ -146,7 +146,7 @@ TEST(Run, EqualKernelsAreBuiltOnceAndBuffersShared) {
 
 TEST(Run, AGraphAsAWhole) {
   for (const char* device : {"opencl", "interpreter"}) {
-    const Json report = run_json({"--whole", "-c", attention, "--device", device});
+    const Json report = run_json({"--whole", "-c", attention, "--attention", "split", "--device", device});
     ASSERT_GT(report["kernels"].size(), 1U);
     EXPECT_EQ(report["samples_us"].size(), 15U);
     EXPECT_GT(report["microseconds"], 0);

@@ -23,7 +23,7 @@ namespace deplo::rules {
 namespace {
 
 using testing::HasSubstr;
-constexpr FuseOptions on{.attention = Attention::fused};
+constexpr FuseOptions on{.attention = Attention::fused}, off{.attention = Attention::split};
 
 ir::Module fused(const std::string& code, const FuseOptions& options = on) {
   return fuse(compose(decompose(ir::torch::parse_expression(code))), options);
@@ -104,7 +104,7 @@ TEST(FuseAttention, IsOneKernelHoweverItIsWritten) {
       const ir::Module module = fused(code);
       EXPECT_EQ(module.kernels.size(), form.kernels) << form.what << "\n" << ir::print(module);
       EXPECT_EQ(softmax_sums(module), 1) << form.what << "\n" << ir::print(module);
-      EXPECT_EQ(softmax_sums(fused(code, {})), 0) << form.what;
+      EXPECT_EQ(softmax_sums(fused(code, off)), 0) << form.what;
       EXPECT_EQ(fused_difference(ir::torch::parse_expression(code), 5, on), "") << form.what;
     }
 }
@@ -253,7 +253,7 @@ TEST(FuseAttention, LeavesTheProjectionsAroundIt) {
   ir::torch::Model model{
       .name = "small", .hidden = 64, .ffn = 96, .heads = 4, .kv_heads = 2, .head_dim = 16, .layers = 1};
   const auto block = compose(decompose(ir::torch::build_block(model, 0, 7)));
-  const ir::Module with = fuse(block, on), without = fuse(block);
+  const ir::Module with = fuse(block, on), without = fuse(block, off);
   EXPECT_EQ(with.kernels.size() + 2, without.kernels.size()) << ir::print(with);
   EXPECT_EQ(softmax_sums(with), 1);
 }
