@@ -201,12 +201,12 @@ bool Factor::depends_on(const std::string& axis) const {
 
 std::optional<DType> element_type(const Program& program, const Factor& factor) {
   if (factor.in_slab()) return factor.slab->dtype;
-  if (factor.load() == nullptr) return rounded_by(*factor.made_by.back());
-  if (const Buffer* buffer = program.find(factor.load()->buffer)) return buffer->dtype;
+  const auto* const load = factor.made_by.back()->as<Load>();  // what stands before it says where
+  if (load == nullptr) return rounded_by(*factor.made_by.back());
+  if (const Buffer* buffer = program.find(load->buffer)) return buffer->dtype;
   std::optional<DType> kept;
   for_each(program.body, [&](const Stmt& stmt) {
-    if (const auto* smem = stmt.as<Smem>(); smem != nullptr && smem->buffer == factor.load()->buffer)
-      kept = smem->dtype;
+    if (const auto* smem = stmt.as<Smem>(); smem != nullptr && smem->buffer == load->buffer) kept = smem->dtype;
   });
   return kept;
 }

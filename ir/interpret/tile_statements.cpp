@@ -45,12 +45,20 @@ struct RunStage {
       m.copies.start_stage(buffer, first, count, opens_group);
   }
 
+  // An origin may be a loaded number, which all threads have loaded.
+  static std::int64_t shared_by_all(Machine& m, const Index& index) {
+    const std::int64_t of_first = m.lanes.at(index, 0);
+    for (int l = 1; index.varies && l < m.lanes.count; ++l)
+      if (m.lanes.at(index, l) != of_first) m.lanes.fail("an origin of another thread", l);
+    return of_first;
+  }
+
   // What is outside the source is 0.
   void fill(Machine& m, std::int64_t first) const {
     Shared& to = m.shared.buffers[static_cast<std::size_t>(buffer)];
     const Global& from = m.global.buffers[static_cast<std::size_t>(source)];
     std::vector<std::int64_t> corner, at_source, position(slab.size(), 0);
-    for (const Index& index : origin) corner.push_back(m.lanes.scalar(index));
+    for (const Index& index : origin) corner.push_back(shared_by_all(m, index));
     for (std::int64_t n = first; n < first + count; ++n) {
       std::int64_t offset = 0;
       bool inside = true;
@@ -167,9 +175,7 @@ void compile(Compiler& c, const Stage& s) {
       (s.transport == Transport::tma) != (run.barrier >= 0))
     c.fail("expected stages of " + s.buffer + " that agree");
   for (const Expr& e : s.origin) run.origin.push_back(c.index(e));
-  const auto varies = [](const Index& i) { return i.varies; };
-  if (run.slot.varies || run.when.varies || std::any_of(run.origin.begin(), run.origin.end(), varies))
-    c.fail("expected an origin, a slot and a condition that all threads share");
+  if (run.slot.varies || run.when.varies) c.fail("expected a slot and a condition that all threads share");
   if (run.origin.size() != c.machine.global.buffers[static_cast<std::size_t>(source)].shape.size())
     c.fail("expected one origin per dimension of " + s.source);
   for (const SlabAxis& axis : s.slab)

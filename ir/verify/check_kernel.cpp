@@ -181,13 +181,15 @@ void check(Context& c, const Mma& m) {
 
 void check(Context& c, const CopyPairs& s) {
   const Name& to = check_shared_access(c, s.buffer, s.index, pairs::depth * pairs::lanes);
+  c.index.set_gathers(true);
   const Name& from = check_access(c, s.source, s.at, pairs::lanes);
+  check_access(c, s.source, s.next(), pairs::lanes);
+  c.index.set_gathers(false);
   for (const Name* name : {&to, &from})
     if (name->type.dtype != DType::bf16) fail("pairs are of bf16, found {}", ir::name(name->type.dtype));
   if (from.kind != Name::Kind::buffer) fail("`{}` is not in global memory", s.source);
   if (static_cast<std::size_t>(s.dim) + 1 >= s.at.size())
     fail("dim={}: pairs lie along another dimension than the last", s.dim);
-  check_access(c, s.source, s.next(), pairs::lanes);
 }
 
 void check(Context& c, const CopyTransposed& s) {
@@ -199,8 +201,10 @@ void check(Context& c, const CopyTransposed& s) {
   const Name& to = check_shared_access(c, s.buffer, s.index, size);
   if (s.dim < 0 || static_cast<std::size_t>(s.dim) + 1 >= s.at.size())
     fail("dim={}: rows lie along another dimension than the last", s.dim);
+  c.index.set_gathers(true);
   check_access(c, s.source, s.row(size - 1), size);
   const Name& from = check_access(c, s.source, s.at, size);
+  c.index.set_gathers(false);
   for (const Name* name : {&to, &from})
     if (name->type.dtype != DType::f32) fail("blocks of f32 are turned, found {}", ir::name(name->type.dtype));
   if (from.kind != Name::Kind::buffer) fail("`{}` is not in global memory", s.source);
@@ -309,7 +313,9 @@ void check(Context& c, const TmaLoad& t) {
   const TmaDescriptor& d = *descriptor->descriptor;
   if (t.coordinates.size() != d.box.size())
     fail("`{}` has {} dimensions, found {} coordinates", d.name, d.box.size(), t.coordinates.size());
+  c.index.set_gathers(true);
   for (const Expr& e : t.coordinates) c.index.evaluate(e);
+  c.index.set_gathers(false);
   const DType stored = c.program.find(d.source)->dtype;
   if (stored != to.type.dtype) fail("`{}` holds {}", d.source, name(stored));
   std::int64_t room = 1, box = 1;

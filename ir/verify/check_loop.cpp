@@ -71,10 +71,32 @@ void check_pairs(const Context& c, const Loop& l) {
   if (!fault.empty()) fail("pairs of {}", fault);
 }
 
-void define_value(Context& c, const std::string& text, const Type& type) {
+void define_value(Context& c, const std::string& text, const Type& type, bool of_block) {
   Name& value = c.names.define(text, Name::Kind::value, "a value");
   value.type = type;
   value.range = {INT32_MIN, INT32_MAX, 1};
+  value.of_block = of_block;
+}
+
+/// Is what the names stand for the same for all threads of a block, in all registers and lanes?
+bool is_of_block(const Context& c, const std::string& text) {
+  const Name* name = c.names.find(text);
+  if (name == nullptr) return false;
+  if (name->kind != Name::Kind::axis) return name->of_block;
+  return !name->varies && name->bind != Bind::reg && name->bind != Bind::vector;
+}
+bool is_of_block(const Context& c, const Expr& e) {
+  bool all = true;
+  for_each_variable(e, [&](const std::string& name) { all = all && is_of_block(c, name); });
+  return all;
+}
+bool is_of_block(const Context& c, const Arg& arg) {
+  const auto* name = std::get_if<std::string>(&arg);
+  return name == nullptr || is_of_block(c, *name);
+}
+template <class Part>
+bool are_of_block(const Context& c, const std::vector<Part>& parts) {
+  return std::ranges::all_of(parts, [&](const Part& part) { return is_of_block(c, part); });
 }
 
 bool names_value(const Context& c, const Expr& e) {
@@ -195,7 +217,8 @@ void check(Context& c, const Load& l) {
       (reads_apart(l) ? check_lanes_apart(c, l) : check_access(c, l.buffer, l.index, l.type.lanes)).type.dtype;
   c.index.set_gathers(false);
   if (l.type.dtype != (bits ? stored : value_type(stored))) fail("`{}` holds {}", l.buffer, name(stored));
-  define_value(c, l.dst, l.type);
+  const Name& from = *c.names.find(l.buffer);
+  define_value(c, l.dst, l.type, from.kind == Name::Kind::buffer && !from.writable && are_of_block(c, l.index));
 }
 
 void check(Context& c, const Index& i) {
@@ -208,7 +231,7 @@ void check(Context& c, const Index& i) {
   c.index.set_gathers(false);
   if (d != DType::boolean && (range.low < INT32_MIN || range.high > INT32_MAX))
     fail("`{}` is in {}..{}, more than 32 bits hold", print(i.value), range.low, range.high);
-  define_value(c, i.dst, i.type);
+  define_value(c, i.dst, i.type, is_of_block(c, i.value));
 }
 
 void check(Context& c, const Assign& a) {
@@ -216,7 +239,7 @@ void check(Context& c, const Assign& a) {
   if (a.args.size() != static_cast<std::size_t>(arity(a.op)))
     fail("{} takes {} arguments, found {}", name(a.op), arity(a.op), a.args.size());
   check_operands(c.names, a);
-  define_value(c, a.dst, a.type);
+  define_value(c, a.dst, a.type, are_of_block(c, a.args));
 }
 
 void check(Context& c, const Accum& a) {

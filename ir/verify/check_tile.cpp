@@ -153,7 +153,9 @@ void check(Context& c, const Stage& s) {
   const Name& source = buffer_of_program(c, s.source);
   const std::size_t rank = source.extents.size();
   if (s.origin.size() != rank) fail("`{}` has {} dimensions, found {} in the origin", s.source, rank, s.origin.size());
+  c.index.set_gathers(true);
   for (const Expr& e : s.origin) evaluate_uniform(c, e, "origin");
+  c.index.set_gathers(false);
   evaluate_uniform(c, s.when, "condition");
   if (s.transport == Transport::copy && !s.when.is_constant(1)) fail("a copy has no group that could be empty");
   if (s.slots < 1) fail("{} slots", s.slots);
@@ -225,7 +227,9 @@ void check(Context& c, const Scale& s) {
 void check(Context& c, const Prefetch& p) {
   const std::size_t rank = buffer_of_program(c, p.buffer).extents.size();
   if (p.index.size() != rank) fail("`{}` has {} dimensions, found {} indices", p.buffer, rank, p.index.size());
+  c.index.set_gathers(true);
   for (const Expr& e : p.index) c.index.evaluate(e);
+  c.index.set_gathers(false);
 }
 
 }  // namespace deplo::ir::verifier

@@ -9,7 +9,7 @@ Value IndexProver::variable(const std::string& text) {
   Name* name = names_.find(text);
   if (name != nullptr && name->kind == Name::Kind::value && gathers_) {
     if (names_.use(text).type != Type{DType::i32, 1}) fail("`{}` is not an i32", text);
-    return {name->range, true};
+    return {name->range, !name->of_block};
   }
   if (name == nullptr || name->kind != Name::Kind::axis || !name->active) fail("`{}` is not an axis in scope", text);
   name->stamp = stamp_;

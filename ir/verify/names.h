@@ -28,6 +28,7 @@ struct Name {
   bool writable = false;              // of a buffer
   bool unit_stride = true;            // of the last dimension of a buffer
   bool varies = false;                // an axis that differs between the threads of a block
+  bool of_block = false;              // a value that all threads of a block have alike, in all registers and lanes
   bool active = false;                // an axis that is in scope
   std::uint32_t stamp = 0;            // the last index list that held this axis
   Strided range;                      // of an axis, or of an i32

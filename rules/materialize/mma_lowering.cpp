@@ -298,24 +298,40 @@ class ProductLowering {
 
   std::vector<ir::Expr> placed(const std::vector<ir::Expr>& index, const ir::Substitution& place, const Values& names,
                                const Instance& instance) const {
-    ir::Substitution all = place;
-    for (const auto& [before, after] : names) all.emplace_back(before, ir::var(after));
+    // The kernel may call one value as the tile calls another.
+    ir::Substitution all = place, named;
+    for (const auto& [before, after] : names) {
+      all.emplace_back(before, ir::var(unnamed(before)));
+      named.emplace_back(unnamed(before), ir::var(after));
+    }
     std::vector<ir::Expr> result;
     for (const ir::Expr& e : index) result.push_back(ir::simplify(ir::substitute(e, all), kernel_.scope));
-    return replication_.at(result, instance);
+    result = replication_.at(result, instance);
+    for (ir::Expr& e : result) e = ir::substitute(e, named);
+    return result;
   }
 
-  // All that its value follows from, and that differs between two turns, are aligned pairs in memory. A load by a value
-  // is of one element.
+  // No program has such a name.
+  static std::string unnamed(const std::string& value) { return "value of " + value; }
+
+  // All that its value follows from, and that differs between two turns, are aligned pairs in memory. Values by which it
+  // loads are the same for both.
   bool loads_neighbours(const ir::mma::Factor& factor, const ir::Substitution& place, const Instance& instance) const {
     if (product_.atom->packed() == 1) return false;
+    Values values;  // which have no names yet
+    for (const ir::Stmt* stmt : factor.made_by) values[ir::defined(*stmt)] = unnamed(ir::defined(*stmt));
+    const auto differs = [&](const ir::Stmt* by, const ir::Load& load) {
+      const auto* other = by->as<ir::Load>();
+      return other != nullptr && depends_on_turn(other->index) && ir::depends_on(load.index, other->dst);
+    };
     return std::ranges::all_of(factor.made_by, [&](const ir::Stmt* stmt) {
       if (const auto* index = stmt->as<ir::Index>()) return !ir::depends_on(index->value, loop_.axis.name);
       const auto* load = stmt->as<ir::Load>();
-      if (load != nullptr && gathers(kernel_.tile_program, load->index)) return false;
+      if (load != nullptr && std::ranges::any_of(factor.made_by, [&](auto* by) { return differs(by, *load); }))
+        return false;
       if (load == nullptr || !depends_on_turn(load->index)) return true;
       const auto in_lane = [&](int lane) {
-        return stages_.place(load->buffer, placed(load->index, at_lane(place, lane), {}, instance));
+        return stages_.place(load->buffer, placed(load->index, at_lane(place, lane), values, instance));
       };
       const std::vector<ir::Expr> low = in_lane(0), high = in_lane(1);
       const std::vector<std::int64_t> strides = stages_.strides(load->buffer);

@@ -102,10 +102,12 @@ class Evaluator {
   std::vector<Array> arrays;
   ir::Substitution solved;                                  // unknowns
   std::vector<std::pair<const tp::Operation*, int>> loads;  // and the array of each that was evaluated
-  /// Where an integer that was loaded lies, also where that is not in the array.
+  /// Where an integer that was loaded lies, also where that is not in the array; and what stands where none is loaded,
+  /// if that is a number.
   struct Loaded {
     int array = -1;
     Index at;
+    std::optional<std::int64_t> padding;
   };
   std::map<ValueId, Loaded> integers;
 

@@ -151,16 +151,21 @@ Element load(Evaluator& in, const tp::Operation& op, std::size_t result, const I
   const ir::DType dtype = of.dtype == ir::DType::i32       ? ir::DType::i32
                           : of.dtype == ir::DType::boolean ? ir::DType::boolean
                                                            : ir::DType::f32;
+  std::optional<ValueId> instead;
   const auto with = [&](ValueId condition, ValueId value) {
-    return in.elements.assign(ir::Op::select, {condition, value, padding(in, op, index)}, dtype);
+    if (!instead) instead = padding(in, op, index);
+    return in.elements.assign(ir::Op::select, {condition, value, *instead}, dtype);
   };
   ValueId value = in.elements.load(array, dtype, place.at);
   if (!inside.is_constant(1)) value = with(in.elements.index(inside, ir::DType::boolean), value);
   if (place.mask >= 0) value = with(place.mask, value);
   if (dtype != ir::DType::i32) return {0, value};
-  if (in.elements.values[value].kind == fusion::Value::Kind::constant)
-    return {static_cast<std::int64_t>(in.elements.values[value].constant)};
-  in.integers[value] = {array, at_first};
+  const auto number = [&](std::optional<ValueId> id) -> std::optional<std::int64_t> {
+    if (!id || in.elements.values[*id].kind != fusion::Value::Kind::constant) return std::nullopt;
+    return static_cast<std::int64_t>(in.elements.values[*id].constant);
+  };
+  if (const auto known = number(value)) return {*known};
+  in.integers[value] = {array, at_first, number(instead)};
   return {ir::var(loaded_name(value))};
 }
 

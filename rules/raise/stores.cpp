@@ -94,9 +94,14 @@ class Store {
       }
       if (chosen_) in_.refuse(op_, "loaded numbers choose two of its indices");
       chosen_ = d;
-      const int by = number(place.at[d]).array;
-      const ir::Shape& shape = in_.arrays[static_cast<std::size_t>(by)].shape;
-      for (std::size_t i = 0; i < shape.size(); ++i) dimensions_.emplace_back(by, i);
+      const Evaluator::Loaded& by = number(place.at[d]);
+      const ir::Shape& shape = in_.arrays[static_cast<std::size_t>(by.array)].shape;
+      for (std::size_t i = 0; i < shape.size(); ++i) dimensions_.emplace_back(by.array, i);
+      std::vector<std::string> name;
+      ir::collect_variables(place.at[d], name);
+      padding_writes_ =
+          !by.padding ||
+          !in_.elements.simplify(ir::substitute(place.condition, {{name[0], ir::Expr(*by.padding)}})).is_constant(0);
       extents_.insert(extents_.end(), shape.begin(), shape.end());
     }
   }
@@ -218,6 +223,7 @@ class Store {
       }
     }
     if (extent % sizes_[d] == 0) return;  // a tile that lies in it ends in it; another is an error of the program's
+    if (dimensions_[d].first != array_ && !padding_writes_) return;
     in_.refuse(op_, fmt::format("expected a mask that ends {} at {}", place_name(d), extent));
   }
 
@@ -399,6 +405,7 @@ class Store {
   std::vector<std::pair<int, std::size_t>> dimensions_;
   ir::Shape extents_;
   std::optional<std::size_t> chosen_;
+  bool padding_writes_ = false;  // what stands instead of a number beyond those that choose is one that writes
   std::vector<std::int64_t> trips_, sizes_;
   std::vector<std::vector<Term>> parts_;
   std::vector<ir::Expr> blocks_;

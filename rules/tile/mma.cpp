@@ -7,6 +7,9 @@
 // Instructions of a warpgroup (m64nNk16) share rows with a THREAD axis of four warps, and their slabs travel by TMA.
 // `a=registers`, or b: the threads load the elements of that operand from memory to their registers, without a slab:
 //   a_smem = Stage(a, …) … in0 = load a_smem[a1, k]   →   … in0 = load a[((a0 * 128) + a1), ((a4 * 32) + k)]
+// What says which row an operand is gathered from is loaded in the loop then, for the rows of each register:
+//   in0 = load at[a1] … for k in 0..32: … in1 = load x[in0, k]
+//     →   for k in 0..32: … in2 = load at[…] … in1 = load x[in2, k]
 #include "ir/hardware/mma.h"
 
 #include <algorithm>
@@ -42,7 +45,7 @@ Block part_of(const Block& block, const Atom& atom, std::int64_t rows, std::int6
 // Fragments of an operand a that threads make for warpgroups: one for each turn of a chunk, because a product reads it
 // late. Elements that are computed are f32 before they are packed, two for each register.
 std::int64_t fragments_made(const ir::Loop& reduce, const ir::mma::Factor& a, const Atom& atom) {
-  const bool loaded = a.in_slab() || a.load() != nullptr;
+  const bool loaded = a.in_slab() || a.made_by.back()->as<ir::Load>() != nullptr;
   return reduce.axis.extent / atom.k * (loaded ? 1 : 1 + atom.packed());
 }
 
@@ -62,6 +65,41 @@ using Grid = std::pair<std::int64_t, std::int64_t>;  // of warps
 bool fits(const Block& block, const Grid& grid, const Atom& atom, std::int64_t made, const Target& target) {
   return fits(part_of(block, atom, grid.first, grid.second), grid.first * grid.second * ir::mma::warp, atom, made,
               target);
+}
+
+// A value of the tile's body, outside of the loop, by which a statement of the loop's body loads; "": there is none.
+std::string gathered_outside(const ir::Tile& tile, const ir::Body& body) {
+  const auto is_made_in = [](const ir::Body& in, const std::string& value) {
+    return std::ranges::any_of(in, [&](const ir::Stmt& s) { return is_scalar(s) && ir::defined(s) == value; });
+  };
+  for (const ir::Stmt& stmt : body) {
+    const ir::Reads reads = ir::reads(stmt);
+    for (const std::string& value : reads.values)
+      if (std::ranges::count(reads.axes, value) > 0 && !is_made_in(body, value) && is_made_in(tile.body, value))
+        return value;
+  }
+  return "";
+}
+
+// The program where the loop finds itself what it loads by: each thread does so for its registers.
+ir::Program with_gathers_inside(ir::Program program) {
+  const auto matmul = find_matmul(program);
+  if (!matmul) return program;
+  ir::Body& body = to_edit(program, *matmul->reduce).body;
+  auto names = names_of(program);
+  for (std::string value; !(value = gathered_outside(tile_of(program), body)).empty();) {
+    const ir::Body& outside = tile_of(program).body;
+    ir::Stmt made = *std::ranges::find_if(outside, [&](const ir::Stmt& s) { return ir::defined(s) == value; });
+    body.insert(body.begin(), std::move(made));
+    const std::string inside = fresh_name(names, "in");
+    const auto rename = [&](ir::Use, std::string& name) {
+      if (name == value) name = inside;
+    };
+    const auto in_index = [&](ir::Expr& e) { e = ir::substitute(e, {{value, ir::var(inside)}}); };
+    for (ir::Stmt& stmt : body)
+      ir::for_each_part(stmt, cases{in_index, rename, [](const ir::Axis&) {}, [](const ir::Body&) {}});
+  }
+  return program;
 }
 
 // What the loop multiplies, rows first.
@@ -203,9 +241,10 @@ std::string obstacle(const ir::Program& program, const Matmul& matmul, const Ato
   return fits_shared(made, target) ? "" : "no shared memory left for barriers and alignment";
 }
 
-Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
+Verdict decide(const ir::Program& given, const Target& target, const Pins& pins) {
   if (!target.mma) return Skip{"no matrix instructions on this target (CUDA has them from sm_80 on)"};
   if (const auto name = pins.text("atom"); name && *name == none) return Skip{"atom=none: threads multiply"};
+  const ir::Program program = with_gathers_inside(given);
   const auto matmul = find_matmul(program);
   if (!matmul) return Skip{"no matmul-shaped reduce loop"};
   if (pins.empty()) {
@@ -237,11 +276,12 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
 
 ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
   const Atom& atom = *ir::mma::find_atom(*pins.text("atom"));
+  program = with_gathers_inside(std::move(program));
   for (const std::string_view operand : {"a", "b"}) {
     if (pins.text(operand).value_or(shared) == shared) continue;
     const ir::mma::Factors factors = factors_of(program, *find_matmul(program));
     const ir::Stage slab = *(operand == "a" ? factors.a : factors.b).slab;
-    program = without_slab(std::move(program), slab);
+    program = with_gathers_inside(without_slab(std::move(program), slab));
   }
   program = with_products(std::move(program), atom, pins.integer("warps_m").value(), pins.integer("warps_n").value());
   if (atom.of_warpgroup()) CHECK(stage_for_warpgroups(program));

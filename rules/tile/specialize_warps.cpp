@@ -32,6 +32,9 @@ std::string obstacle(const ir::Program& program, const ir::Loop& loop, const Tar
     if (const auto& stage = *loop.body[i].as<ir::Stage>(); stage.transport != ir::Transport::tma || stage.slots < 2)
       return "not every slab travels by TMA to several slots";
   if (loop.body[stages].as<ir::AsyncWait>() == nullptr) return "nothing waits for the slabs";
+  for (std::size_t i = 0; i < stages; ++i)
+    if (ir::names_value(tile.body, loop.body[i].as<ir::Stage>()->origin))
+      return "a loaded number says where a slab begins, which those that compute have loaded";
   std::size_t all = 0;
   ir::for_each(tile.body, [&](const ir::Stmt& stmt) {
     const auto* stage = stmt.as<ir::Stage>();

@@ -59,12 +59,31 @@ bool split_index(const ir::Expr& index, const ir::Ranges& ranges, ir::Expr& orig
   return true;
 }
 
+// Do the values that the index names stand before the region, the same for all of it? A slab begins where they say, along
+// dimensions of which it has one element.
+bool begins_by_values(const ir::Tile& tile, const ir::Expr& index, const ir::Expr& local, const ir::Ranges& inside,
+                      const std::vector<std::string>& before) {
+  std::vector<std::string> names;
+  ir::collect_variables(index, names);
+  const auto is_value = [&](const std::string& name) { return ir::names_value(tile.body, {ir::var(name)}); };
+  std::erase_if(names, [&](const std::string& name) { return !is_value(name); });
+  if (names.empty()) return true;
+  const auto known = [&](const std::string& name) { return std::ranges::find(before, name) != before.end(); };
+  const auto varies = [&](const std::string& axis) {
+    const auto on_axis = dependent_names(tile.body, axis);
+    return std::ranges::any_of(names, [&](const std::string& name) { return on_axis.contains(name); });
+  };
+  return local.is_constant(0) && std::ranges::all_of(names, known) &&
+         std::ranges::none_of(inside, [&](const auto& range) { return varies(range.first); });
+}
+
 // `columns`: what a matmul's loads walk along n by. It comes last in the slab, so that vectors lie along n also where
 // the source has it in another place (k transposed in q @ k.T).
 std::optional<Plan> plan_load(const ir::Program& program, const ir::Load& load, const ir::Ranges& ranges,
-                              const std::string& columns, const Target& target) {
+                              const std::vector<std::string>& before, const std::string& columns,
+                              const Target& target) {
   const ir::Buffer* source = program.find(load.buffer);
-  if (source == nullptr || source->role != ir::Role::input || gathers(program, load.index)) return std::nullopt;
+  if (source == nullptr || source->role != ir::Role::input) return std::nullopt;
   Plan plan;
   plan.stage.source = load.buffer;
   plan.stage.dtype = target.cpu ? ir::value_type(source->dtype) : source->dtype;
@@ -73,6 +92,7 @@ std::optional<Plan> plan_load(const ir::Program& program, const ir::Load& load, 
   for (std::size_t d = 0; d < load.index.size(); ++d) {
     ir::Expr origin;
     if (!split_index(load.index[d], ranges, origin, locals[d])) return std::nullopt;
+    if (!begins_by_values(tile_of(program), load.index[d], locals[d], ranges, before)) return std::nullopt;
     plan.stage.origin.push_back(origin);
     dims[d] = d;
   }
@@ -91,6 +111,14 @@ std::optional<Plan> plan_load(const ir::Program& program, const ir::Load& load, 
 template <class T>
 auto& body_of(T& tile, std::optional<std::size_t> loop) {
   return loop ? tile.body[*loop].template as<ir::Loop>()->body : tile.body;
+}
+
+// The values of the tile's body that stand before the region.
+std::vector<std::string> values_before(const ir::Tile& tile, std::optional<std::size_t> loop) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < loop.value_or(0); ++i)
+    if (is_scalar(tile.body[i])) names.push_back(ir::defined(tile.body[i]));
+  return names;
 }
 
 // How many threads of the block read the same element? Those that share a sweep do not.
@@ -113,6 +141,7 @@ std::vector<Plan> plan_region(const ir::Program& program, std::optional<std::siz
   const ir::Tile& tile = tile_of(program);
   const ir::Body& region = body_of(tile, loop);
   const ir::Ranges ranges = inside(tile, region);
+  const std::vector<std::string> before = values_before(tile, loop);
   std::vector<Plan> plans;
   ir::for_each(region, [&](const ir::Stmt& stmt) {
     const auto* load = stmt.as<ir::Load>();
@@ -120,7 +149,7 @@ std::vector<Plan> plan_region(const ir::Program& program, std::optional<std::siz
     const auto same = [&](const Plan& p) { return p.stage.source == load->buffer; };
     const auto known = std::find_if(plans.begin(), plans.end(), same);
     if (known != plans.end() && known->uses < 0) return;
-    auto plan = plan_load(program, *load, ranges, columns, target);
+    auto plan = plan_load(program, *load, ranges, before, columns, target);
     if (known != plans.end()) {
       known->uses = plan && plan->stage == known->stage ? known->uses + 1 : -1;
       return;

@@ -1,4 +1,5 @@
-// Writes to elements that loaded numbers choose: text, form, what is written, and what no program may do.
+// Writes to elements that loaded numbers choose, and slabs that begin where they say: text, form, what is written, and
+// what no program may do.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -125,6 +126,40 @@ for a0 in 0..4: # free
 )");
   EXPECT_EQ(key(renamed), key(masked()));
   EXPECT_NE(key(scatter("    if ((0 < in0) && (in0 < 5)):\n      y[in0, a1] = in1\n")), key(masked()));
+}
+
+// A slab may begin where a number says that all threads of the block have.
+std::string staging(std::string_view axes, std::string_view number) {
+  return "=== tile: k ===\ninput at: i32[4, 2]\ninput x: f32[8, 2]\noutput y: f32[4, 2]\nTile(axes=(" +
+         std::string(axes) + ")):\n  in0:i32 = load at[" + std::string(number) +
+         "]\n  x_smem = Stage(x, origin=(min(max(in0, 0), 7), 0), slab=(s0:2@1))\n  in1 = load x_smem[a1]\n"
+         "  y[a0, a1] = in1\n";
+}
+
+TEST(Gather, OfAWholeSlab) {
+  const Program tile = parse(staging("a0:4=BLOCK, a1:2=THREAD", "a0, 1"));
+  EXPECT_EQ(parse(print(tile)), tile);
+  EXPECT_EQ(verify(tile), "");
+  Memory values = {{"at", {9, 3, 9, 0, 9, 8, 9, -1}}, {"x", {}}, {"y", std::vector<double>(8, NAN)}};
+  for (int i = 0; i < 16; ++i) values["x"].push_back(i);
+  interpret(tile, values);
+  EXPECT_EQ(values["y"], (std::vector<double>{6, 7, 0, 1, 14, 15, 0, 1}));
+}
+
+TEST(Gather, OfASlabThatEachThreadHasElsewhere) {
+  for (const auto& [axes, number] :
+       {std::pair("a0:4=BLOCK, a1:2=THREAD", "a0, a1"), std::pair("a0:4=BLOCK, a1:2=REG", "a0, a1"),
+        std::pair("a0:4=THREAD, a1:2=REG", "a0, 1")}) {
+    const Program tile = parse(staging(axes, number));
+    EXPECT_THAT(verify(tile), HasSubstr("the origin `min(max(in0, 0), 7)` differs between the threads of a block"));
+    Memory values = {{"at", {0, 1, 2, 3, 4, 5, 6, 7}}, {"x", std::vector<double>(16)}, {"y", std::vector<double>(8)}};
+    try {
+      interpret(tile, values);
+      FAIL() << axes;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("an origin of another thread"));
+    }
+  }
 }
 
 TEST(Scatter, Sources) {

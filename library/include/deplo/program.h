@@ -54,7 +54,7 @@ struct Kernel {
   /// MAX_DYNAMIC_SHARED_SIZE_BYTES must be set first. 0 in OpenCL: the source declares its local memory.
   std::int64_t dynamic_shared_bytes = 0;
   /// Parameters (by position) whose tensor must be filled with zero bytes, whole, before each launch: the blocks add to
-  /// it.
+  /// it, or numbers that they load choose which of its elements are written.
   std::vector<std::size_t> zeroed;
 
   /// What cuTensorMapEncodeTiled wants for a tensor parameter (by position), with the dimensions in the tensor's order:

@@ -44,6 +44,14 @@ Launch& Launch::numbers(const std::string& name, const std::vector<std::int64_t>
   return *this;
 }
 
+Launch& Launch::numbers_only(const std::string& name, const std::vector<std::int64_t>& values) {
+  const std::size_t array = launcher.add_pointer(name, tp::Element::i32, std::ssize(values));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    launcher.arrays[array].set(static_cast<std::int64_t>(i), static_cast<double>(values[i]));
+  raised.arguments.emplace_back(tile_array(name, {std::ssize(values)}, 0));
+  return *this;
+}
+
 Launch& Launch::pointer(const std::string& name, tp::Element element, const ir::Shape& shape) {
   launcher.add_pointer(name, element, ir::element_count(shape));
   raised.arguments.emplace_back(tile_array(name, shape, 0));

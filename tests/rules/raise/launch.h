@@ -35,6 +35,8 @@ class Launch {
                 std::int64_t rows_apart = 0);
   /// Of i32, with these values.
   Launch& numbers(const std::string& name, const std::vector<std::int64_t>& values);
+  /// The same, its pointer only.
+  Launch& numbers_only(const std::string& name, const std::vector<std::int64_t>& values);
   Launch& pointer(const std::string& name, ir::tile_program::Element, const ir::Shape& shape);
   template <class Number>
   Launch& scalar(Number number) {

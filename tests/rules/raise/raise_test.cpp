@@ -126,6 +126,14 @@ TEST_F(RaiseShared, MixtureOfExperts) {
   }
 }
 
+// The expert's weights travel through shared memory; each thread loads its own rows.
+TEST_F(RaiseShared, MixtureOfExpertsTakesTensorCores) {
+  const ir::Program loop = Moe{480, 4, 8, 8, 768, 512}.launch().raise(load("13_fused_moe_kernel")).kernels.at(0);
+  for (const char* target : {"sm_80", "sm_90"})
+    EXPECT_THAT(print(heuristic(loop, load_target(target)).trail()),
+                testing::AllOf(testing::HasSubstr("stage_inputs.B=1"), testing::HasSubstr("mma.atom=m")));
+}
+
 // Blocks of rows are a batch, whose expert is one of its matmul.
 TEST_F(RaiseShared, MixtureOfExpertsIsABatchOfMatmuls) {
   const ir::Module module = Moe{48, 4, 4, 4, 256, 128}.launch().raise(load("13_fused_moe_kernel"));
@@ -237,6 +245,80 @@ TEST(RaiseExamples, Gather) {  // half of the numbers are those of rows
         tp::read_file_program(std::filesystem::path(DEPLO_SOURCE_DIR) / "tests/data/tile_programs/gather_rows.tile");
     EXPECT_LE(launch.difference(program), 0) << n;
   }
+}
+
+// y[id[i], j] = 2 x[i, j], where id[i] is the number of a row: of 8 x 16 elements a block. `beyond`: the number for those
+// that have none.
+tp::Program scatter_rows(const std::string& beyond, const std::string& mask = ", %mask",
+                         const std::string& type = ", tile<8x16xi1>") {
+  return tp::read_program(R"(
+entry @scatter_rows(%x: tile<ptr<f32>>, %id: tile<ptr<i32>>, %y: tile<ptr<f32>>, %rows: tile<i32>, %n: tile<i32>) {
+  %bx, %by, %bz = get_tile_block_id : tile<i32>
+  %eight = constant <i32: 8> : tile<i32>
+  %none = constant <i32: )" + beyond +
+                              R"(> : tile<8xi32>
+  %start = muli %bx, %eight : tile<i32>
+  %starts = reshape %start : tile<i32> -> tile<1xi32>
+  %all = broadcast %starts : tile<1xi32> -> tile<8xi32>
+  %within = iota : tile<8xi32>
+  %i = addi %all, %within : tile<8xi32>
+  %n1 = reshape %n : tile<i32> -> tile<1xi32>
+  %n8 = broadcast %n1 : tile<1xi32> -> tile<8xi32>
+  %there = cmpi less_than %i, %n8, signed : tile<8xi32> -> tile<8xi1>
+  %id1 = reshape %id : tile<ptr<i32>> -> tile<1xptr<i32>>
+  %id8 = broadcast %id1 : tile<1xptr<i32>> -> tile<8xptr<i32>>
+  %idp = offset %id8, %i : tile<8xptr<i32>>, tile<8xi32> -> tile<8xptr<i32>>
+  %row, %t1 = load_ptr_tko weak %idp, %there, %none : tile<8xptr<i32>>, tile<8xi1>, tile<8xi32> -> tile<8xi32>, token
+  %xt = make_tensor_view %x, shape = [%n, 16], strides = [16, 1] : tile<i32> -> tensor_view<?x16xf32, strides=[16,1]>
+  %xv = make_partition_view %xt : partition_view<tile=(8x16), padding_value = zero, tensor_view<?x16xf32, strides=[16,1]>>
+  %c0 = constant <i32: 0> : tile<i32>
+  %v, %t2 = load_view_tko weak %xv[%bx, %c0] : partition_view<tile=(8x16), padding_value = zero, tensor_view<?x16xf32, strides=[16,1]>>, tile<i32> -> tile<8x16xf32>, token
+  %w = addf %v, %v : tile<8x16xf32>
+  %r1 = reshape %rows : tile<i32> -> tile<1xi32>
+  %r8 = broadcast %r1 : tile<1xi32> -> tile<8xi32>
+  %good = cmpi less_than %row, %r8, unsigned : tile<8xi32> -> tile<8xi1>
+  %goodc = reshape %good : tile<8xi1> -> tile<8x1xi1>
+  %mask = broadcast %goodc : tile<8x1xi1> -> tile<8x16xi1>
+  %sixteen = constant <i32: 16> : tile<8xi32>
+  %rowo = muli %row, %sixteen : tile<8xi32>
+  %rowc = reshape %rowo : tile<8xi32> -> tile<8x1xi32>
+  %rowb = broadcast %rowc : tile<8x1xi32> -> tile<8x16xi32>
+  %j = iota : tile<16xi32>
+  %jr = reshape %j : tile<16xi32> -> tile<1x16xi32>
+  %jb = broadcast %jr : tile<1x16xi32> -> tile<8x16xi32>
+  %o = addi %rowb, %jb : tile<8x16xi32>
+  %y1 = reshape %y : tile<ptr<f32>> -> tile<1x1xptr<f32>>
+  %yb = broadcast %y1 : tile<1x1xptr<f32>> -> tile<8x16xptr<f32>>
+  %yp = offset %yb, %o : tile<8x16xptr<f32>>, tile<8x16xi32> -> tile<8x16xptr<f32>>
+  %s = store_ptr_tko weak %yp, %w)" +
+                              mask + R"( : tile<8x16xptr<f32>>, tile<8x16xf32>)" + type + R"( -> token
+}
+)",
+                          "scatter_rows.tile");
+}
+
+Launch launch_of_rows(std::int64_t n) {
+  std::vector<std::int64_t> ids;  // all 20 rows and others, in some order
+  for (std::int64_t i = 0; i < n; ++i) ids.push_back(i * 7 % n);
+  Launch launch;
+  launch.pointer("x", tp::Element::f32, {n, 16});
+  launch.numbers_only("id", ids).pointer("y", tp::Element::f32, {20, 16});
+  return launch.scalar(std::int64_t{20}).scalar(n).grid({tiles(n, 8), 1, 1});
+}
+
+TEST(RaiseExamples, ScatterOfRows) {
+  for (const std::int64_t n : {24, 32, 20, 29}) {
+    Launch launch = launch_of_rows(n);
+    EXPECT_LE(launch.difference(scatter_rows("-1")), 0) << n;
+  }
+}
+
+TEST(RaiseRefusals, Scatters) {
+  EXPECT_THAT(message(scatter_rows("-1", "", ""), launch_of_rows(24)),
+              testing::HasSubstr("expected a mask that keeps the loaded index of y within 0 and 19, found 1"));
+  EXPECT_EQ(message(scatter_rows("0"), launch_of_rows(24)), "");
+  EXPECT_THAT(message(scatter_rows("0"), launch_of_rows(29)),  // three more places write row 0
+              testing::HasSubstr("expected a mask that ends dimension 0 of id at 29"));
 }
 
 // Blocks that take tile after tile, in an order of their own.
