@@ -314,8 +314,8 @@ class ProductLowering {
   // No program has such a name.
   static std::string unnamed(const std::string& value) { return "value of " + value; }
 
-  // All that its value follows from, and that differs between two turns, are aligned pairs in memory. Values by which it
-  // loads are the same for both.
+  // All that its value follows from, and that differs between two turns, are aligned pairs in memory. Values by which
+  // it loads are the same for both.
   bool loads_neighbours(const ir::mma::Factor& factor, const ir::Substitution& place, const Instance& instance) const {
     if (product_.atom->packed() == 1) return false;
     Values values;  // which have no names yet

@@ -59,8 +59,8 @@ bool split_index(const ir::Expr& index, const ir::Ranges& ranges, ir::Expr& orig
   return true;
 }
 
-// Do the values that the index names stand before the region, the same for all of it? A slab begins where they say, along
-// dimensions of which it has one element.
+// Do the values that the index names stand before the region, the same for all of it? A slab begins where they say,
+// along dimensions of which it has one element.
 bool begins_by_values(const ir::Tile& tile, const ir::Expr& index, const ir::Expr& local, const ir::Ranges& inside,
                       const std::vector<std::string>& before) {
   std::vector<std::string> names;

@@ -247,8 +247,8 @@ TEST(RaiseExamples, Gather) {  // half of the numbers are those of rows
   }
 }
 
-// y[id[i], j] = 2 x[i, j], where id[i] is the number of a row: of 8 x 16 elements a block. `beyond`: the number for those
-// that have none.
+// y[id[i], j] = 2 x[i, j], where id[i] is the number of a row: of 8 x 16 elements a block. `beyond`: the number for
+// those that have none.
 tp::Program scatter_rows(const std::string& beyond, const std::string& mask = ", %mask",
                          const std::string& type = ", tile<8x16xi1>") {
   return tp::read_program(R"(
