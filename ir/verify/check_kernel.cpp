@@ -183,13 +183,13 @@ void check(Context& c, const CopyPairs& s) {
   const Name& to = check_shared_access(c, s.buffer, s.index, pairs::depth * pairs::lanes);
   c.index.set_gathers(true);
   const Name& from = check_access(c, s.source, s.at, pairs::lanes);
-  check_access(c, s.source, s.next(), pairs::lanes);
-  c.index.set_gathers(false);
   for (const Name* name : {&to, &from})
     if (name->type.dtype != DType::bf16) fail("pairs are of bf16, found {}", ir::name(name->type.dtype));
   if (from.kind != Name::Kind::buffer) fail("`{}` is not in global memory", s.source);
   if (static_cast<std::size_t>(s.dim) + 1 >= s.at.size())
     fail("dim={}: pairs lie along another dimension than the last", s.dim);
+  check_access(c, s.source, s.next(), pairs::lanes);
+  c.index.set_gathers(false);
 }
 
 void check(Context& c, const CopyTransposed& s) {
