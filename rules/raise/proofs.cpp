@@ -55,11 +55,17 @@ class Inequalities {
 
   bool has_solution() const {
     if (sums_.empty() || sums_.size() > most_inequalities) return true;
-    std::map<int, std::pair<std::size_t, std::size_t>> uses;  // of each variable, above and below 0
+    std::map<int, Uses> uses;
     for (const auto& [coefficients, constant] : sums_)
-      for (const auto& [variable, c] : coefficients) ++(c > 0 ? uses[variable].first : uses[variable].second);
-    const auto product = [](const auto& use) { return use.second.first * use.second.second; };
-    const int variable = std::ranges::min_element(uses, {}, product)->first;
+      for (const auto& [variable, c] : coefficients) {
+        ++(c > 0 ? uses[variable].above : uses[variable].below);
+        uses[variable].greatest = std::max(uses[variable].greatest, std::abs(c));
+      }
+    // Nothing is lost by variables that stand alone: they first, of these what makes the fewest inequalities.
+    const auto price = [](const auto& of) {
+      return std::pair(of.second.greatest > 1, of.second.above * of.second.below);
+    };
+    const int variable = std::ranges::min_element(uses, {}, price)->first;
     Inequalities rest;
     std::vector<Sum> above, below;
     for (const auto& [coefficients, constant] : sums_) {
@@ -80,6 +86,10 @@ class Inequalities {
   }
 
  private:
+  struct Uses {
+    std::size_t above = 0, below = 0;  // 0: how often its coefficient is
+    std::int64_t greatest = 0;         // coefficient
+  };
   std::map<std::map<int, std::int64_t>, std::int64_t> sums_;
 };
 
