@@ -141,6 +141,10 @@ void add_outputs(Command command, CompileOptions& options, std::string& output) 
       .flag("--tileiras", options.tileiras,
             "With --tile and --instructions: show the code of NVIDIA's own compiler of tile programs, too.")
       .seldom();
+  command
+      .flag("--blocks", options.blocks,
+            "With --tile: lower block by block, as the program says, not element by element.")
+      .seldom();
   command.option("-o,--output", output, "FILE", "Write output to FILE instead of stdout.");
   command.flag("-v", options.verbose,
                "Print a line for each rule, and why an attention is one kernel or several; -vv also prints changes.");

@@ -16,6 +16,7 @@
 #include "engine/compile/tuned.h"
 #include "engine/source/experiment.h"
 #include "engine/source/graph.h"
+#include "engine/source/tile_launch.h"
 #include "ir/tile_program/program.h"
 #include "measure/cuda/compiler/tileiras.h"
 #include "rules/cost/banks_drawing.h"
@@ -149,6 +150,45 @@ std::string compile_kernels(const std::vector<engine::NumberedKernel>& kernels, 
   return text;
 }
 
+/// The one kernel of a launch that is lowered block by block, which is source at once.
+std::string compile_blocks(const engine::TileLaunch& launch, const std::string& why, const CompileOptions& options) {
+  const auto refuse = [&](bool given, const std::string& flag) {
+    if (given)
+      throw Error(
+          fmt::format("{}: expected kernels with it, found a program that is lowered block by block: {}", flag, why));
+  };
+  refuse(options.smem, "--smem");
+  refuse(!is_source(options.level), "--ir " + options.level);
+  refuse(!options.schedule.empty(), "--schedule");
+  refuse(options.tuned.has_value(), "--tuned");
+  refuse(options.selection.only.has_value(), "--only");
+  const Target target = pick_target(options);
+  const ir::KernelSource source = lower_blocks(launch, target).source;
+  if (options.level == "cubin") return machine_code(source, target, options.level, launch.entry);
+  const std::string title = fmt::format("// {} block by block, because of this: {}\n", launch.entry, why);
+  if (options.resources) {
+    ResourceTable table(target);
+    table.add(launch.entry, source);
+    return title + table.print(options.width);
+  }
+  if (options.instructions) {
+    InstructionTable table(target);
+    table.add(launch.entry, source);
+    return title + table.print(options.width);
+  }
+  return title + (is_machine(options.level) ? machine_code(source, target, options.level, launch.entry) : source.text);
+}
+
+std::string compile_launch(const engine::TileSource& source, const CompileOptions& options) {
+  const engine::TileLaunch launch = read_launch(source);
+  if (options.blocks) return compile_blocks(launch, "--blocks asks for it", options);
+  try {
+    return compile_kernels(engine::pick_kernels(raise(launch), options.selection.only), true, options);
+  } catch (const engine::NoKernels& refused) {
+    return compile_blocks(launch, refused.what(), options);
+  }
+}
+
 std::string compile_graph(const engine::GraphSource& source, const CompileOptions& options) {
   const std::string passes_text = options.passes.value_or("dolm");
   engine::Passes passes = engine::parse_passes(passes_text);
@@ -233,12 +273,14 @@ std::string compile(CompileOptions options) {
   if (options.resources || options.instructions) options.level = "cuda";
   if (options.level.empty()) options.level = options.summary ? "loop" : "opencl";
   check_options(options);
+  if (options.blocks && !launched)
+    throw Error(fmt::format("--blocks: expected --tile FILE with --arg and --grid with it, found {}",
+                            tile == nullptr ? "none" : "no --grid"));
   if (options.level == "tile-program") return print_tile_program(*tile);
   if (tile != nullptr && !launched)
     throw Error(fmt::format("--tile: expected --arg and --grid with --ir {}, found none", options.level));
   if (const auto* graph = std::get_if<engine::GraphSource>(&source)) return compile_graph(*graph, options);
-  if (tile != nullptr)
-    return compile_kernels(engine::pick_kernels(engine::read_module(*tile), options.selection.only), true, options);
+  if (tile != nullptr) return compile_launch(*tile, options);
   return compile_kernels({{0, engine::read_kernel(std::get<engine::LoopKernel>(source))}}, false, options);
 }
 

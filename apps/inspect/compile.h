@@ -23,6 +23,7 @@ struct CompileOptions {
   bool resources = false;            // a table of what the machine code takes, in place of a level
   bool instructions = false;         // tables of its instructions, in place of a level
   bool tileiras = false;             // with what NVIDIA's compiler makes of the tile program
+  bool blocks = false;               // of a launch that has kernels too, the one that is lowered block by block
   int verbose = 0;                   // 1: what each rule did in one line; 2: with the difference it made
   std::size_t width = 0;             // of the window, in columns; 0: no limit
 };

@@ -55,8 +55,8 @@ class BenchBoard {
 
 int run_bench(Flags& flags) {
   if (flags.run.whole || flags.run.outputs) throw Error("--whole, --outputs: expected no --bench with them, found one");
-  if (flags.poison || flags.as_kernels || flags.run.reference)
-    throw Error("--poison, --as-kernels, --reference: expected no --bench with them, found one");
+  if (flags.poison || flags.as_kernels || flags.run.reference || flags.run.blocks)
+    throw Error("--poison, --as-kernels, --reference, --blocks: expected no --bench with them, found one");
   BenchOptions& options = flags.bench;
   options.tuned = flags.run.tuned;
   options.nearest = flags.run.nearest;
@@ -98,11 +98,13 @@ void check_run(const Flags& flags) {
     throw Error("--poison, --as-kernels: expected --tile FILE --device interpreter with them, found none");
   if (flags.run.reference && (source.tile.file.empty() || (interpreted && !flags.as_kernels)))
     throw Error("--reference: expected --tile FILE and its kernels with it, found none");
+  if (flags.run.blocks && (source.tile.file.empty() || flags.run.device == "interpreter"))
+    throw Error("--blocks: expected --tile FILE and a device of OpenCL or CUDA with it, found none");
   if (flags.poison && flags.as_kernels) throw Error("--poison: expected no --as-kernels with it, found both");
 }
 
 /// Block by block, which says more than its outputs: what it prints, races, deadlocks.
-int run_blocks(const Flags& flags, const engine::TileSource& source) {
+int run_on_interpreter(const Flags& flags, const engine::TileSource& source) {
   if (flags.run.tuned || flags.run.nearest || flags.run.whole)
     throw Error("--tuned, --nearest, --whole: expected --as-kernels with them on the interpreter, found none");
   const TileRunReport report = run_tile_program({.source = source,
@@ -124,7 +126,7 @@ int run_source(Flags& flags) {
     options.source = flags.source.graph();
   } else {
     const auto tile = std::get<engine::TileSource>(flags.source.selection().source);
-    if (options.device == "interpreter" && !flags.as_kernels) return run_blocks(flags, tile);
+    if (options.device == "interpreter" && !flags.as_kernels) return run_on_interpreter(flags, tile);
     options.source = tile;
   }
   Progress progress(stderr, flags.json);
@@ -147,6 +149,18 @@ void add_tile_flags(Command command, Flags& flags) {
   command
       .flag("--as-kernels", flags.as_kernels,
             "With --tile on the interpreter: run the kernels that the program becomes, not its blocks.")
+      .seldom();
+}
+
+void add_blocks_flags(Command command, RunOptions& options) {
+  command
+      .flag("--blocks", options.blocks,
+            "With --tile: lower block by block, as the program says, not element by element.")
+      .seldom();
+  command
+      .option("--limit", options.limit, "SECONDS", "With --tile: end a program that runs block by block after SECONDS.")
+      .between(0.1, 1e6)
+      .show_default()
       .seldom();
 }
 
@@ -184,6 +198,7 @@ void add_run(Command command, int& exit_code) {
       "outputs are right. If one is wrong, the exit code is 1.");
   add_source_flags(command, flags->source);
   add_tile_flags(command, *flags);
+  add_blocks_flags(command, options);
   add_device(command, options.device);
   command
       .option("--target", options.target, "TARGET",

@@ -8,11 +8,13 @@
 #include <utility>
 
 #include "apps/cli/write_file.h"
+#include "apps/run/blocks_run.h"
 #include "apps/run/subject.h"
 #include "core/error.h"
 #include "engine/compile/compiled_module.h"
 #include "engine/compile/plan.h"
 #include "engine/compile/target.h"
+#include "engine/source/tile_launch.h"
 #include "measure/check/npy.h"
 #include "measure/host_memory.h"
 #include "measure/protocol/operand_sets.h"
@@ -268,6 +270,13 @@ void Runner::fill_report() {
 
 }  // namespace
 
-RunReport run(const RunOptions& options, Progress& progress) { return Runner(options, progress).run(); }
+RunReport run(const RunOptions& options, Progress& progress) {
+  if (options.blocks) return run_blocks(options, "--blocks asks for it", progress);
+  try {
+    return Runner(options, progress).run();
+  } catch (const engine::NoKernels& refused) {
+    return run_blocks(options, refused.what(), progress);
+  }
+}
 
 }  // namespace deplo::apps

@@ -1,5 +1,6 @@
 // `deplo run`: a whole graph or a tile program through its kernels on a device, compared with the reference in double.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -27,8 +28,10 @@ struct RunOptions {
   std::optional<std::string> reference = {};  // of a tile program: an expression of its arrays, in place of its blocks
   std::optional<std::string> outputs = {};    // the folder that they are written to, as 0.npy, 1.npy, …, of arrays
                                               // as NAME.npy
-  bool whole = false;  // all kernels are timed, and the outputs compared with its kernels' one by one in place of the
-                       // reference
+  bool whole = false;   // all kernels are timed, and the outputs compared with its kernels' one by one in place of the
+                        // reference
+  bool blocks = false;  // a tile program that has kernels runs block by block, too
+  double limit = 60;    // seconds that a program may take block by block
 };
 
 struct KernelLaunch {
@@ -50,12 +53,23 @@ struct OutputCheck {
   bool right = false;
 };
 
+/// Of a tile program that ran block by block.
+struct BlocksLaunch {
+  std::string entry;
+  std::string why;  // it has no kernels, in one line
+  std::array<std::int64_t, 3> grid = {};
+  std::int64_t threads = 0;  // of a block
+  double microseconds = 0;
+  std::string printed;
+};
+
 struct RunReport {
   std::string device, target, store;
   std::uint64_t seed = 0;
   double tolerance = 0;
   double buffer_bytes = 0, tensor_bytes = 0;  // of all slots; of all tensors, were none to share
   std::vector<KernelLaunch> kernels;
+  std::optional<BlocksLaunch> blocks;  // in place of kernels; the outputs are then the arrays that changed
   std::vector<OutputCheck> outputs;
   std::string protocol;                  // of the next
   std::optional<measure::Timing> whole;  // of all kernels in one chain

@@ -72,6 +72,22 @@ std::string output_table(const RunReport& report, std::size_t width) {
   return align_columns(rows, {false, false, true, true, false}, width);
 }
 
+std::string blocks_text(const BlocksLaunch& b) {
+  std::string text = b.printed;
+  if (!text.empty() && !text.ends_with('\n')) text += '\n';
+  return text + fmt::format("{} block by block: {} x {} x {} blocks of {}, {} µs\n", b.entry, b.grid[0], b.grid[1],
+                            b.grid[2], counted(b.threads, "thread"), significant(b.microseconds));
+}
+
+Json blocks_json(const BlocksLaunch& b) {
+  return Json::object({{"entry", b.entry},
+                       {"why", b.why},
+                       {"grid", Json::array(b.grid)},
+                       {"threads", b.threads},
+                       {"microseconds", b.microseconds},
+                       {"printed", b.printed}});
+}
+
 Json launch_json(const KernelLaunch& k) {
   return Json::object({{"kernel", k.name},
                        {"first", k.first},
@@ -99,7 +115,8 @@ bool RunReport::right() const { return std::ranges::all_of(outputs, &OutputCheck
 
 std::string print_table(const RunReport& report, std::size_t width) {
   std::string text = report.kernels.empty() ? "" : kernel_table(report, width) + "\n";
-  text += output_table(report, width);
+  if (report.blocks) text += blocks_text(*report.blocks);
+  if (!report.blocks || !report.outputs.empty()) text += output_table(report, width);
   if (report.whole)
     text +=
         fmt::format("\nthe whole graph: {} µs, its inputs cold; {} µs warm; {} of {} passes\n",
@@ -108,6 +125,7 @@ std::string print_table(const RunReport& report, std::size_t width) {
   std::string notes =
       fmt::format("\n{} ({}), seed {}; buffers {} MB, without sharing {} MB\n", report.device, report.target,
                   report.seed, three_digits(report.buffer_bytes / 1e6), three_digits(report.tensor_bytes / 1e6));
+  if (report.blocks) notes += fmt::format("block by block, because of this: {}\n", report.blocks->why);
   if (!report.kernels.empty()) notes += schedules_text(report);
   return text + wrap(notes, width);
 }
@@ -123,6 +141,7 @@ std::string print_json(const RunReport& report) {
                             {"tensor_bytes", report.tensor_bytes},
                             {"kernels", Json::array(report.kernels, launch_json)},
                             {"outputs", Json::array(report.outputs, output_json)}});
+  if (report.blocks) json.set("blocks", blocks_json(*report.blocks));
   if (report.whole) {
     json.set("protocol", report.protocol);
     json.set("microseconds", report.whole->median_us);

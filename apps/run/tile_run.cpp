@@ -33,13 +33,13 @@ TileArray describe(const tiles::Array& before, const tiles::Array& after, const 
   return array;
 }
 
+}  // namespace
+
 void write_array(const std::string& folder, const tiles::Array& array, const tiles::Extents& shape) {
   std::vector<float> values;
   for (std::int64_t i = 0; i < array.elements(); ++i) values.push_back(static_cast<float>(array.number(i)));
   write_file((std::filesystem::path(folder) / (array.name + ".npy")).string(), measure::npy_bytes(values, shape));
 }
-
-}  // namespace
 
 TileRunReport run_tile_program(const TileRunOptions& options) {
   engine::TileLaunch given = read_launch(options.source);
@@ -47,11 +47,8 @@ TileRunReport run_tile_program(const TileRunOptions& options) {
   give(inputs, given);
   check_met(inputs);
   std::vector<tiles::Array> arrays = make_arrays(given, options.seed);
-  const tiles::Launch launch{.entry = given.entry,
-                             .arguments = given.arguments,
-                             .grid = given.grid,
-                             .seed = options.seed,
-                             .poison = options.poison};
+  tiles::Launch launch = launch_of(given, options.seed);
+  launch.poison = options.poison;
   const std::vector<tiles::Array> before = arrays;
   const tiles::LaunchResult result = tiles::run(given.program, launch, arrays);
 

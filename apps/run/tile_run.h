@@ -41,4 +41,7 @@ TileRunReport run_tile_program(const TileRunOptions&);
 std::string print_table(const TileRunReport&, std::size_t width);
 std::string print_json(const TileRunReport&);
 
+/// As NAME.npy of f32 in the folder.
+void write_array(const std::string& folder, const ir::tile_program::Array&, const ir::tile_program::Extents& shape);
+
 }  // namespace deplo::apps

@@ -23,11 +23,13 @@ engine::TileLaunch read_given(const engine::TileSource& source, engine::Inputs i
   return launch;
 }
 
-ir::Module kernels_of(const engine::TileLaunch& launch) {
+/// Throws engine::NoKernels where a device may run the blocks instead.
+ir::Module kernels_of(const engine::TileLaunch& launch, const std::string& device) {
   try {
     return raise(launch);
-  } catch (const Error& e) {
-    throw Error(fmt::format("{}; --device interpreter runs its blocks", e.what()), e.exit());
+  } catch (const engine::NoKernels& e) {
+    if (device != "interpreter") throw;
+    throw Error(fmt::format("{}; without --as-kernels its blocks run", e.what()), e.exit());
   }
 }
 
@@ -64,7 +66,7 @@ class TileSubject : public Subject {
  public:
   TileSubject(const engine::TileSource& source, const RunOptions& options)
       : launch_(read_given(source, options.inputs)), seed_(options.seed) {
-    module_ = kernels_of(launch_);
+    module_ = kernels_of(launch_, options.device);
     arrays_ = make_arrays(launch_, options.seed);
     for (const std::string& output : module_.outputs) {
       written_.push_back(array_of(output));
@@ -84,8 +86,7 @@ class TileSubject : public Subject {
   std::vector<std::vector<double>> reference() const override {
     if (graph_) return ir::torch::evaluate(*graph_, sources());
     std::vector<tiles::Array> arrays = arrays_;
-    tiles::run(launch_.program,
-               {.entry = launch_.entry, .arguments = launch_.arguments, .grid = launch_.grid, .seed = seed_}, arrays);
+    tiles::run(launch_.program, launch_of(launch_, seed_), arrays);
     std::vector<std::vector<double>> reference;
     for (const std::size_t number : written_) {
       std::vector<double>& values = reference.emplace_back();

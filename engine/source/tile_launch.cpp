@@ -238,12 +238,18 @@ double draw(const TileLaunch::Array& array, Rng& rng) {
   return tiles::round_to(value, array.element);
 }
 
-tiles::Array make_array(const TileLaunch::Array& given, Rng& rng) {
+/// Throws Error where there are too many for the host.
+std::int64_t elements_of(const TileLaunch::Array& array) {
   constexpr std::int64_t most = 1 << 28;
-  const std::int64_t elements = ir::element_count(given.shape);
+  const std::int64_t elements = ir::element_count(array.shape);
   if (elements > most)
     throw Error(
-        fmt::format("array {}: expected at most {} elements to run with, found {}", given.name, most, elements));
+        fmt::format("array {}: expected at most {} elements to run with, found {}", array.name, most, elements));
+  return elements;
+}
+
+tiles::Array make_array(const TileLaunch::Array& given, Rng& rng) {
+  const std::int64_t elements = elements_of(given);
   tiles::Array array = tiles::make_array(given.name, given.element, elements);
   if (given.file.empty()) {
     for (std::int64_t i = 0; i < elements; ++i) array.set(i, draw(given, rng));
@@ -289,6 +295,10 @@ std::vector<tiles::Array> make_arrays(const TileLaunch& launch, std::uint64_t se
   return arrays;
 }
 
+tiles::Launch launch_of(const TileLaunch& launch, std::uint64_t seed) {
+  return {.entry = launch.entry, .arguments = launch.arguments, .grid = launch.grid, .seed = seed};
+}
+
 ir::Module raise(const TileLaunch& launch) {
   rules::TileLaunch raised{.entry = launch.entry, .arguments = {}, .grid = launch.grid};
   for (const tiles::Argument& argument : launch.arguments) {
@@ -301,9 +311,13 @@ ir::Module raise(const TileLaunch& launch) {
       raised.arguments.emplace_back(std::get<double>(argument));
     }
   }
-  ir::Module module = rules::raise(launch.program, raised);
-  for (const ir::Program& kernel : module.kernels) check_size(kernel, launch.program.where);
-  return module;
+  try {
+    ir::Module module = rules::raise(launch.program, raised);
+    for (const ir::Program& kernel : module.kernels) check_size(kernel, launch.program.where);
+    return module;
+  } catch (const Error& error) {
+    throw NoKernels(error);
+  }
 }
 
 ir::Module lower_to_measure(const TileLaunch& launch) {
@@ -313,6 +327,14 @@ ir::Module lower_to_measure(const TileLaunch& launch) {
       if (tensor.name == array.name && tensor.kind == ir::Tensor::Kind::input) give_source(array, tensor);
   fill_kernels(module);
   return module;
+}
+
+tiles::BlockKernel lower_blocks(const TileLaunch& launch, const Target& target) {
+  std::vector<tiles::Array> arrays;  // sizes alone count
+  for (const TileLaunch::Array& array : launch.arrays)
+    arrays.push_back(tiles::make_array(array.name, array.element, elements_of(array)));
+  const tiles::Entry& entry = find_entry(launch.program, launch.entry);
+  return lower_blocks(launch.program, launch_of(launch, 0), arrays, block_threads(entry, target).front(), target);
 }
 
 }  // namespace deplo::engine

@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "core/error.h"
 #include "engine/source/source.h"
+#include "ir/emit/tile_program/block_kernel.h"
 #include "ir/fill.h"
 #include "ir/module.h"
 #include "ir/tile_program/interpret/interpret.h"
@@ -40,9 +42,21 @@ void set_file(TileLaunch::Array&, const std::string& file);
 /// 99, unless they say otherwise. Throws Error where there are too many for the host.
 std::vector<ir::tile_program::Array> make_arrays(const TileLaunch&, std::uint64_t seed);
 
-/// The kernels of a launch, verified: the one place where any is made (rules/raise/raise.h). Throws Error where it is none.
+/// As the interpreter and lower_blocks() take it.
+ir::tile_program::Launch launch_of(const TileLaunch&, std::uint64_t seed);
+
+/// Thrown where Loop IR has no word for what a launch does: it can be lowered block by block (lower_blocks() in
+/// ir/emit/tile_program/block_kernel.h).
+class NoKernels : public Error {
+ public:
+  explicit NoKernels(const Error& error) : Error(error) {}
+};
+/// The kernels of a launch, verified: the one place where any is made (rules/raise/raise.h). Throws NoKernels.
 ir::Module raise(const TileLaunch&);
 /// The same, each kernel's inputs to be drawn as the launch says (fill_kernels in engine/source/inputs.h).
 ir::Module lower_to_measure(const TileLaunch&);
+/// One kernel for all of it, block by block, with as many threads as the heuristic says. Throws Error in one line for what
+/// the target's language has no word for.
+ir::tile_program::BlockKernel lower_blocks(const TileLaunch&, const Target&);
 
 }  // namespace deplo::engine

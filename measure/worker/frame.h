@@ -18,6 +18,7 @@ enum class FrameType : std::uint16_t {
   build,    // to a worker that compiles: one source
   cancel,   // to the worker: end the confirmation with what there is
   answer,   // from the worker: to the frame of that job
+  blocks,   // to a worker of blocks: one launch (blocks.h)
 };
 
 struct Frame {

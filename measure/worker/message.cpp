@@ -14,7 +14,7 @@
 namespace deplo::ir {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(KernelSource::TensorMap, buffer, shape, strides, box, swizzle)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(KernelSource, entry, text, blocks, threads, cluster, shared_bytes, dynamic_shared,
-                                   tensor_maps, zeroed, architecture_specific)
+                                   tensor_maps, zeroed, dry_run, architecture_specific)
 }  // namespace deplo::ir
 
 namespace deplo::rules {

@@ -1,6 +1,7 @@
 #include "measure/worker/serve.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -14,6 +15,7 @@
 #include <new>
 #include <utility>
 
+#include "measure/worker/blocks.h"
 #include "measure/worker/frame.h"
 #include "measure/worker/local_runner.h"
 #include "measure/worker/message.h"
@@ -150,6 +152,27 @@ int serve_builds(pid_t parent, const std::function<Result<Resources>(const Kerne
     const Frame frame = tuner.receive();
     if (frame.type == FrameType::cancel) continue;
     respond(tuner, frame, [&] { return encode(compiled(frame, compile, page)); });
+  }
+}
+
+int serve_blocks(pid_t parent, const std::function<std::unique_ptr<Device>()>& open) {
+  Tuner user(parent);
+  StepPage page = StepPage::attach(worker_page);
+  std::unique_ptr<Device> device;
+  page.enter(Step::prepare);
+  respond(user, {FrameType::hello, 0, ""}, [&] {
+    device = open();
+    return encode(Hello{device->info(), device->dialect()});
+  });
+  if (!device) return 0;
+  for (;;) {
+    page.enter(Step::idle);
+    const Frame frame = user.receive();
+    page.enter(Step::launch);  // PoCL builds there, too
+    respond(user, frame, [&] {
+      BlocksTask task = decode_blocks(frame.payload);
+      return fmt::format("{}", run_task(task, *device));
+    });
   }
 }
 

@@ -16,4 +16,7 @@ int serve_device(pid_t tuner, const std::function<std::unique_ptr<Device>()>& op
 /// Builds ahead, until the tuner closes its end. `compile` leaves what it made where the device's build will find it.
 int serve_builds(pid_t tuner, const std::function<Result<Resources>(const KernelCode&)>& compile);
 
+/// Runs tile programs block by block (blocks.h), as serve_device().
+int serve_blocks(pid_t parent, const std::function<std::unique_ptr<Device>()>& open);
+
 }  // namespace deplo::measure::worker

@@ -1,0 +1,264 @@
+// Tile programs that Loop IR has no word for, as a user runs and compiles them: block by block.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "apps/run_program.h"
+#include "core/file.h"
+#include "measure/cuda/compiler/compile.h"
+#include "measure/opencl/opencl.h"
+#include "measure/store_fixture.h"
+
+namespace deplo::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+using Json = nlohmann::json;
+using Words = std::vector<std::string>;
+
+const std::string root = DEPLO_SOURCE_DIR;
+
+struct Case {
+  std::string file;  // below the source folder
+  Words arguments;
+  std::string grid;
+};
+
+Words command(const std::string& name, const Case& one, const Words& more = {}) {
+  Words words{"deplo",  name,    "--tile", one.file.starts_with('/') ? one.file : root + "/" + one.file,
+              "--grid", one.grid};
+  for (const std::string& argument : one.arguments) words.insert(words.end(), {"--arg", argument});
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+Case hello() { return {"experiments/tile/hello.tile", {}, "1"}; }
+Case vector_add() { return {"experiments/tile/vector_add.tile", {"a=f32[128]", "b=f32[128]", "c=f32[128]"}, "1"}; }
+
+/// The chapter's, with small arrays where the program leaves them open.
+std::vector<Case> chapter() {
+  return {
+      hello(),
+      {"experiments/tile/hello_grid.tile", {}, "3,2"},
+      {"experiments/tile/mutex.tile", {}, "7"},
+      vector_add(),
+      {"experiments/tile/gemm_block.tile", {"A=f32[64,64]", "B=f32[64,64]", "C=f32[64,64]"}, "1"},
+      {"experiments/tile/gemm_square_4096.tile", {"A=f32[4096,4096]", "B=f32[4096,4096]", "C=f32[4096,4096]"}, "64,64"},
+      {"experiments/tile/saxpy.tile", {"X=f32[200,300]", "Y=f32[200,300]", "0.75", "200", "300"}, "2,2"},
+      {"experiments/tile/gemm_views.tile",
+       {"A=f16[104,136]", "B=f16[72,104]", "C=f32[136,72]", "136", "72", "104", "136", "104", "72"},
+       "2,1"}};
+}
+
+std::multiset<std::string> lines(const std::string& text) {
+  std::multiset<std::string> all;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) all.insert(line);
+  return all;
+}
+
+class TileBlocks : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (measure::opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
+  }
+  static Json run_json(const Case& one, Words more = {}) {
+    more.emplace_back("--json");
+    const Ran ran = run_program(command("run", one, more));
+    EXPECT_EQ(ran.code, 0) << one.file << ": " << ran.err << ran.out;
+    return ran.code == 0 ? Json::parse(ran.out) : Json();
+  }
+  std::string file(const std::string& name, const std::string& text) const {
+    return write_file(folder_.path(), name, text);
+  }
+  /// All blocks wait for all: each counts itself and waits for the number of blocks.
+  Case barrier(int blocks) const {
+    return {file("barrier.tile", R"(global @count <i32: 0> : tile<1xi32>
+entry @barrier() {
+  %nx, %ny, %nz = get_num_tile_blocks : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  %p = get_global @count : tile<ptr<i32>>
+  %old, %t = atomic_rmw_tko relaxed device %p, add, %one : tile<ptr<i32>>, tile<i32> -> tile<i32>, token
+  loop {
+    %now, %u = load_ptr_tko relaxed device %p : tile<ptr<i32>> -> tile<i32>, token
+    %all = cmpi equal %now, %nx, signed : tile<i32> -> tile<i1>
+    if %all {
+      break
+    }
+  }
+  print "through\n"
+})"),
+            {},
+            std::to_string(blocks)};
+  }
+  measure::TemporaryFolder folder_;
+};
+
+TEST_F(TileBlocks, WhatAProgramPrintsIsShown) {
+  const Ran one = run_program(command("run", hello()));
+  EXPECT_EQ(one.code, 0) << one.err;
+  EXPECT_THAT(one.out, StartsWith("Hello World!\nhello_world_kernel block by block: 1 x 1 x 1 blocks of "));
+  EXPECT_THAT(one.out, HasSubstr("block by block, because of this: "));
+  EXPECT_THAT(one.out, Not(HasSubstr("tolerance"))) << "it has no arrays";
+
+  std::multiset<std::string> expected;
+  for (int x = 0; x < 3; ++x)
+    for (int y = 0; y < 2; ++y)
+      expected.insert(fmt::format("Hello, I am tile <{}, {}, 0> in a kernel with <3, 2, 1> tiles.", x, y));
+  const Json grid = run_json({"experiments/tile/hello_grid.tile", {}, "3,2"});
+  EXPECT_EQ(lines(grid["blocks"]["printed"]), expected);
+  EXPECT_EQ(grid["blocks"]["grid"], (Json{3, 2, 1}));
+
+  expected.clear();
+  for (int x = 0; x < 7; ++x) expected.insert(fmt::format("current tile: {} / 7", x));
+  EXPECT_EQ(lines(run_json({"experiments/tile/mutex.tile", {}, "7"})["blocks"]["printed"]), expected);
+}
+
+TEST_F(TileBlocks, LocksScansAndAtomicsAgreeWithTheInterpreter) {
+  const std::string own = "tests/data/tile_programs/";
+  const std::string inputs = file("inputs.yaml", "total: constant(0)\nlock: constant(0)\n"),
+                    count = file("count.yaml", "count: constant(0)\n"), lock = file("lock.yaml", "lock: constant(0)\n");
+  const std::vector<std::pair<Case, Words>> cases = {
+      {{own + "locked_sum.tileirbc", {"x=f32[200]", "total=f32[1]", "lock=i32[1]"}, "7"}, {"--inputs", inputs}},
+      {{own + "last_block_sum.tileirbc", {"x=f32[300]", "parts=f32[10]", "count=i32[1]", "total=f32[1]"}, "10"},
+       {"--inputs", count}},
+      {{own + "layer_norm_backward_locked.tileirbc",
+        {"dy=f16[5,56]", "x=f16[5,56]", "w=f16[56]", "mean=f32[5]", "rstd=f32[5]", "dx=f16[5,56]", "dw=f32[56]",
+         "db=f32[56]", "lock=i32[1]"},
+        "5"},
+       {"--inputs", lock}},
+      {{own + "histogram.tileirbc", {"x=i32[200]", "counts=i32[100]"}, "4"}, {}},
+      {{own + "running_sum.tileirbc", {"x=f32[2,32]", "y=f32[2,32]"}, "2"}, {}},
+      {{own + "cumulative_softmax.tileirbc", {"x=f32[3,40]", "y=f32[3,40]"}, "3"}, {}},
+      {{own + "scatter_add.tileirbc", {"x=f32[150]", "index=i32[150]", "y=f32[100]"}, "3"}, {}}};
+  for (const auto& [one, more] : cases) {
+    const Json report = run_json(one, more);
+    ASSERT_TRUE(report.contains("blocks")) << one.file;
+    EXPECT_NE(report["blocks"]["why"], "");
+    EXPECT_FALSE(report["outputs"].empty()) << one.file;
+    EXPECT_TRUE(report["right"]) << one.file << ": " << report.dump(2);
+  }
+}
+
+TEST_F(TileBlocks, AProgramThatHasKernelsMayBeRunSo) {
+  EXPECT_FALSE(run_json(vector_add()).contains("blocks"));
+  for (const Case& one : chapter()) {
+    if (one.file.ends_with("gemm_square_4096.tile")) continue;  // minutes
+    const Json report = run_json(one, {"--blocks", "--outputs", folder_.file("out")});
+    ASSERT_TRUE(report.contains("blocks")) << one.file;
+    EXPECT_TRUE(report["right"]) << one.file << ": " << report.dump(2);
+  }
+  EXPECT_FALSE(read_file(folder_.file("out/c.npy")).empty());
+}
+
+/// PoCL runs as many blocks at a time as there are threads.
+TEST_F(TileBlocks, ProgramsThatHangAreEnded) {
+  EXPECT_EQ(lines(run_json(barrier(1))["blocks"]["printed"]).count("through"), 1U);
+  const Ran ran = run_program(command("run", barrier(1000), {"--limit", "3"}));
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.err,
+              HasSubstr("barrier: expected the blocks to end within 3 s, found some that run on: they may wait "
+                        "for one that has not begun"));
+  EXPECT_EQ(std::ranges::count(ran.err, '\n'), 1);
+  How interrupted;
+  interrupted.signal_after_ms = 2000;
+  EXPECT_EQ(run_program(command("run", barrier(1000)), interrupted).code, 130);
+}
+
+TEST_F(TileBlocks, AnAssertionThatFailsIsTold) {
+  // The interpreter comes first, and says so of a block.
+  const Case one{file("assert.tile", R"(entry @f(%n: tile<i32>) {
+  %zero = constant <i32: 0> : tile<i32>
+  %c = cmpi equal %n, %zero, signed : tile<i32> -> tile<i1>
+  assert %c, "n is 0" : tile<i1>
+  print "n is %\n", %n : tile<i32>
+})"),
+                 {"n=1"},
+                 "1"};
+  const Ran ran = run_program(command("run", one));
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.err, HasSubstr("assert.tile:4:3: assert: expected its condition, found it false: n is 0"));
+  Case right = one;
+  right.arguments = {"n=0"};
+  EXPECT_EQ(run_json(right)["blocks"]["printed"], "n is 0\n");
+}
+
+TEST_F(TileBlocks, MistakesAreOneLine) {
+  const auto expect_error = [](const Words& words, const std::string& text) {
+    const Ran ran = run_program(words);
+    EXPECT_EQ(ran.code, 1) << text << ran.out;
+    EXPECT_THAT(ran.err, HasSubstr(text));
+    EXPECT_EQ(std::ranges::count(ran.err, '\n'), 1) << ran.err;
+  };
+  const std::string no_kernels = ": expected kernels with it, found a program that runs block by block: " + root;
+  for (const char* flag : {"--nearest", "--whole"}) expect_error(command("run", hello(), {flag}), flag + no_kernels);
+  expect_error(command("run", hello(), {"--reference", "A"}), "--reference" + no_kernels);
+  expect_error(command("run", hello(), {"--device", "interpreter", "--as-kernels"}),
+               "; without --as-kernels its blocks");
+  expect_error(command("run", hello(), {"--device", "interpreter", "--blocks"}),
+               "--blocks: expected --tile FILE and a device of OpenCL or CUDA with it, found none");
+  expect_error({"deplo", "run", "-c", "torch.randn(3)", "--blocks"}, "--blocks: expected --tile FILE and a device");
+  expect_error(command("run", vector_add(), {"--bench", "--blocks"}), "expected no --bench with them");
+  expect_error(command("run", hello(), {"--limit", "0"}), "--limit");
+  expect_error(command("run", hello(), {"--target", "sm_90"}), "--target");
+  const std::string lowered = ": expected kernels with it, found a program that is lowered block by block: " + root +
+                              "/experiments/tile/hello.tile";
+  for (const char* level : {"loop", "tile", "kernel"})
+    expect_error(command("compile", hello(), {"--ir", level}), fmt::format("--ir {}", level) + lowered);
+  expect_error(command("compile", hello(), {"--smem"}), "--smem" + lowered);
+  expect_error(command("compile", hello(), {"--schedule", "register_tile.tm=2"}), "--schedule" + lowered);
+  expect_error(command("compile", hello(), {"--tuned", folder_.file("no.db")}), "--tuned" + lowered);
+  expect_error(command("compile", hello(), {"--only", "1"}), "--only" + lowered);
+  expect_error({"deplo", "compile", "-c", "torch.randn(3)", "--blocks"},
+               "--blocks: expected --tile FILE with --arg and --grid with it, found none");
+  expect_error({"deplo", "compile", "--tile", root + "/experiments/tile/hello.tile", "--blocks"}, "found no --grid");
+}
+
+TEST(TileBlocksCompile, TheChapterForEachTarget) {
+  for (const Case& one : chapter())
+    for (const char* target : {"sm_80", "sm_90", "sm_120"}) {
+      for (const Words& more : {Words{}, Words{"--blocks"}}) {
+        Words words = command("compile", one, {"--target", target, "--ir", "cuda"});
+        words.insert(words.end(), more.begin(), more.end());
+        const Ran ran = run_program(words);
+        EXPECT_EQ(ran.code, 0) << one.file << ": " << ran.err;
+        EXPECT_THAT(ran.out, HasSubstr("__global__")) << one.file;
+        if (!more.empty()) {
+          EXPECT_THAT(ran.out, HasSubstr(" block by block, because of this: --blocks asks for it\n")) << one.file;
+        }
+      }
+    }
+}
+
+TEST(TileBlocksCompile, ItsTextSaysWhy) {
+  const Ran opencl = run_program(command("compile", hello()));
+  EXPECT_EQ(opencl.code, 0) << opencl.err;
+  EXPECT_THAT(opencl.out, StartsWith("// hello_world_kernel block by block, because of this: " + root));
+  EXPECT_THAT(opencl.out, HasSubstr("__kernel"));
+  if (!measure::cuda::Nvrtc::available()) GTEST_SKIP() << "no NVRTC";
+  const Case mutex{"experiments/tile/mutex.tile", {}, "7"};
+  const Ran ptx = run_program(command("compile", mutex, {"--ir", "ptx"}));
+  EXPECT_THAT(ptx.out, StartsWith("// hello_cross_block_kernel block by block"));
+  EXPECT_THAT(ptx.out, HasSubstr("atom."));
+  const Ran cubin = run_program(command("compile", mutex, {"--ir", "cubin"}));
+  EXPECT_THAT(cubin.out, StartsWith("\x7f"
+                                    "ELF"));
+  const Ran resources = run_program(command("compile", mutex, {"--resources", "--target", "sm_80"}));
+  EXPECT_EQ(resources.code, 0) << resources.err;
+  EXPECT_THAT(resources.out, HasSubstr("hello_cross_block_kernel"));
+  for (const Words& more : {Words{"--ir", "sass"}, Words{"--instructions"}}) {
+    const Ran ran = run_program(command("compile", mutex, more));
+    if (ran.code == 2) continue;  // no nvdisasm
+    EXPECT_THAT(ran.out, HasSubstr("hello_cross_block_kernel block by block")) << ran.err;
+  }
+}
+
+}  // namespace
+}  // namespace deplo::testing
