@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
+#include <thread>
 
 #include "apps/run_program.h"
 #include "core/file.h"
@@ -158,10 +159,11 @@ TEST_F(TileBlocks, AProgramThatHasKernelsMayBeRunSo) {
   EXPECT_FALSE(read_file(folder_.file("out/c.npy")).empty());
 }
 
-/// PoCL runs as many blocks at a time as there are threads.
+/// PoCL runs as many blocks at a time as there are threads; the interpreter begins with 8.
 TEST_F(TileBlocks, ProgramsThatHangAreEnded) {
   EXPECT_EQ(lines(run_json(barrier(1))["blocks"]["printed"]).count("through"), 1U);
-  const Ran ran = run_program(command("run", barrier(1000), {"--limit", "3"}));
+  const Case hangs = barrier(std::max(8, static_cast<int>(std::thread::hardware_concurrency()) + 1));
+  const Ran ran = run_program(command("run", hangs, {"--limit", "3"}));
   EXPECT_EQ(ran.code, 1);
   EXPECT_THAT(ran.err,
               HasSubstr("barrier: expected the blocks to end within 3 s, found some that run on: they may wait "
@@ -169,7 +171,7 @@ TEST_F(TileBlocks, ProgramsThatHangAreEnded) {
   EXPECT_EQ(std::ranges::count(ran.err, '\n'), 1);
   How interrupted;
   interrupted.signal_after_ms = 2000;
-  EXPECT_EQ(run_program(command("run", barrier(1000)), interrupted).code, 130);
+  EXPECT_EQ(run_program(command("run", hangs), interrupted).code, 130);
 }
 
 TEST_F(TileBlocks, AnAssertionThatFailsIsTold) {
