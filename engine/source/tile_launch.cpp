@@ -14,6 +14,7 @@
 #include "core/rng.h"
 #include "engine/source/inputs.h"
 #include "engine/source/kernel.h"
+#include "engine/source/tile_grid.h"
 #include "ir/emit/reserved.h"
 #include "measure/check/npy.h"
 #include "rules/raise/raise.h"
@@ -41,21 +42,6 @@ std::optional<tiles::Extents> read_numbers(std::string_view text) {
     if (more) text.remove_prefix(comma + 1);
   }
   return numbers;
-}
-
-std::array<std::int64_t, 3> read_grid(const TileSource& source) {
-  constexpr std::int64_t most = (1 << 24) - 1;  // Tile IR specification, "Launch"
-  const auto fail = [&](const std::string& found) {
-    throw Error(fmt::format("{}: grid: expected one to three numbers of blocks from 1 to {}, such as 64,2, found {}",
-                            source.file, most, found));
-  };
-  if (source.grid.empty()) fail("none");
-  const auto numbers = read_numbers(source.grid);
-  const auto fits = [](std::int64_t n) { return n >= 1 && n <= most; };
-  if (!numbers || numbers->size() > 3 || !std::ranges::all_of(*numbers, fits)) fail("'" + source.grid + "'");
-  std::array<std::int64_t, 3> grid = {1, 1, 1};
-  std::ranges::copy(*numbers, grid.begin());
-  return grid;
 }
 
 /// How NumPy calls elements of these types, where it has them.
@@ -97,15 +83,21 @@ class Reader {
         launch_{.program = tiles::read_program(read_file(find_data(source.file)), source.file),
                 .entry = {},
                 .arrays = {},
-                .arguments = {},
-                .grid = read_grid(source)},
+                .arguments = {}},
         entry_(find_entry(launch_.program, source.entry)) {
     launch_.entry = entry_.name;
   }
 
   TileLaunch read() {
     std::vector<Given> all;
-    for (const std::string& text : source_.arguments) all.push_back(read_argument(text, all.size() + 1));
+    GridNames names;
+    for (const std::string& text : source_.arguments) {
+      all.push_back(read_argument(text, all.size() + 1));
+      if (const auto* array = std::get_if<TileLaunch::Array>(&all.back())) names.shapes[array->name] = array->shape;
+      const std::string name = name_of(text);
+      if (const auto* number = std::get_if<std::int64_t>(&all.back()); number != nullptr && !name.empty())
+        names.numbers[name] = *number;
+    }
     const bool expand = expands(all);
     for (Given& given : all) {
       ++number_;
@@ -116,10 +108,17 @@ class Reader {
       else
         add_number(std::get<double>(given));
     }
+    launch_.grid = read_grid(source_.grid, names, source_.file);
     return std::move(launch_);
   }
 
  private:
+  /// What stands before the `=`; "" where there is none.
+  static std::string name_of(const std::string& text) {
+    const std::size_t equals = text.find('=');
+    return equals == std::string::npos ? "" : text.substr(0, equals);
+  }
+
   Given read_argument(const std::string& text, std::size_t number) const {
     const auto fail = [&](std::string_view expected) {
       throw Error(fmt::format("{}: argument {}: expected {}, found '{}'", source_.file, number, expected, text));
@@ -133,7 +132,7 @@ class Reader {
       fail(argument_forms);
     }
     TileLaunch::Array array;
-    array.name = equals == std::string::npos ? "" : text.substr(0, equals);
+    array.name = name_of(text);
     if (!is_name(array.name)) fail("letters, digits and _ before =, a name that OpenCL C and CUDA C++ leave free");
     if (file) {
       const measure::NpyHeader header = measure::read_npy_header(value);
