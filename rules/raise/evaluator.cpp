@@ -167,9 +167,9 @@ ValueId Evaluator::value_of(const tp::Type& of, const Element& element) {
   return elements.index(element.index, of.element == tp::Element::i1 ? ir::DType::boolean : ir::DType::i32);
 }
 
-ir::Expr Evaluator::unknown(const std::string& key) {
+ir::Expr Evaluator::unknown(const std::string& key, std::optional<ir::Interval> range) {
   const auto [known, fresh] = unknowns_.try_emplace(key, "s" + std::to_string(unknowns_.size()));
-  if (fresh) elements.declare(known->second);
+  if (fresh) elements.declare(known->second, range);
   for (const auto& [name, e] : solved)
     if (name == known->second) return e;
   return ir::var(known->second);

@@ -85,7 +85,7 @@ class Evaluator {
   void forget();
 
   /// What a scalar of no simpler form is called: an unknown, or what the unknowns are solved as.
-  ir::Expr unknown(const std::string& key);
+  ir::Expr unknown(const std::string& key, std::optional<ir::Interval> range = {});
   ir::Expr unknown(const std::string& name, std::int64_t extent);
   ir::Expr block(std::size_t dimension);
   /// Trips of a loop whose bounds are numbers.

@@ -41,10 +41,11 @@ class Integers {
   /// The result, in its simplest form.
   Element give(const ir::Expr& e) {
     const ir::Expr simple = in_.elements.simplify(e);
-    if (const auto range = in_.elements.bounds(simple); range && !fits(*range))
+    const auto range = in_.elements.bounds(simple);
+    if (range && !fits(*range))
       in_.refuse(op_, fmt::format("expected a number that {} holds, found {} to {}", tp::name(type()), range->low,
                                   range->high));
-    if (scalar() && !is_affine(simple) && is_of_block(simple)) return {in_.unknown(ir::print(simple))};
+    if (scalar() && !is_affine(simple) && is_of_block(simple)) return {in_.unknown(ir::print(simple), range)};
     return {simple};
   }
   /// What no index expression says.

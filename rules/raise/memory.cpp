@@ -61,10 +61,8 @@ Index find_index(Evaluator& in, const tp::Operation& op, const Array& array, con
   bool stays = true;
   for (std::size_t i = 0; i < order.size(); ++i) {
     const std::int64_t stride = array.strides[order[i]], extent = array.shape[order[i]];
-    if (extent == 1) continue;
     const bool last = i + 1 == order.size();
     ir::Expr at = constant / stride;
-    constant %= stride;
     std::vector<Part> rest;
     for (const Part& part : parts) {
       if (part.coefficient % stride == 0)
@@ -72,14 +70,19 @@ Index find_index(Evaluator& in, const tp::Operation& op, const Array& array, con
       else
         rest.push_back(part);
     }
+    const auto within = [&] {
+      return follows(in, ir::less(-1, at), conditions) && follows(in, ir::less(at, extent), conditions);
+    };
+    // What is no part of an index that is always 0 is one of the dimensions within.
+    if (extent == 1 && !within()) continue;
+    constant %= stride;
     if (last && (!rest.empty() || constant != 0)) stays = false;
     parts = std::move(rest);
     index[order[i]] = in.elements.simplify(at);
     // The outermost may run on: beyond its extent there is no array.
     const bool outermost = std::all_of(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(i),
                                        [&](std::size_t d) { return array.shape[d] == 1; });
-    stays = stays &&
-            (outermost || (follows(in, ir::less(-1, at), conditions) && follows(in, ir::less(at, extent), conditions)));
+    stays = stays && (outermost || within());
   }
   if (stays && parts.empty() && constant == 0) return index;
   if (array.strides != ir::row_major_strides(array.shape))
