@@ -292,3 +292,15 @@ def scatter_add(x, index, y, TILE: ConstInt):
     """y[index[i]] += x[i], by atomic additions of floats."""
     i = ct.bid(0) * TILE + ct.arange(TILE, dtype=ct.int32)
     ct.atomic_add(y, ct.gather(index, i, padding_value=-1), ct.gather(x, i))
+
+
+@ct.kernel
+def matmul_tf32(a, b, c, M: ConstInt, N: ConstInt, K: ConstInt):
+    """The same as matmul, its factors rounded to tf32."""
+    i, j = ct.bid(0), ct.bid(1)
+    sum = ct.full((M, N), 0, dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        x = ct.load(a, (i, k), shape=(M, K), padding_mode=ct.PaddingMode.ZERO)
+        y = ct.load(b, (k, j), shape=(K, N), padding_mode=ct.PaddingMode.ZERO)
+        sum = ct.mma(x.astype(ct.tfloat32), y.astype(ct.tfloat32), sum)
+    ct.store(c, (i, j), sum)

@@ -6,6 +6,8 @@
 #include <set>
 
 #include "core/error.h"
+#include "ir/hardware/mma.h"
+#include "ir/walk.h"
 #include "rules/fusion/loop_op.h"
 #include "rules/raise/evaluator.h"
 
@@ -59,6 +61,24 @@ class Effects {
   std::vector<const tp::Operation*> around_;
 };
 
+/// Does the program round all that it multiplies in f32 to tf32? Then tensor cores, which do so, change nothing.
+bool rounds_to_tf32(const ir::Program& kernel) {
+  const std::vector<std::string> products = ir::mma::find_products(kernel, ir::mma::Operands::tf32);
+  std::set<std::string, std::less<>> rounded;
+  bool all = !products.empty();
+  ir::for_each(kernel.body, [&](const ir::Stmt& stmt) {
+    const auto* assign = stmt.as<ir::Assign>();
+    if (assign == nullptr) return;
+    if (assign->op == ir::Op::round_tf32) rounded.insert(assign->dst);
+    if (std::ranges::find(products, assign->dst) == products.end()) return;
+    all = all && std::ranges::all_of(assign->args, [&](const ir::Arg& arg) {
+            const auto* value = std::get_if<std::string>(&arg);
+            return value != nullptr && rounded.contains(*value);
+          });
+  });
+  return all;
+}
+
 /// The outputs of a program, and the kernels that compute them.
 class Kernels {
  public:
@@ -96,6 +116,7 @@ class Kernels {
       for (const int tensor : op.reads) used.insert(graph_.nodes[static_cast<std::size_t>(tensor)].name);
       ir::Program kernel = fusion::place(state, op);
       for (ir::Buffer& buffer : kernel.buffers) set_strides(buffer);
+      kernel.allow_tf32 = rounds_to_tf32(kernel);
       module.kernels.push_back(std::move(kernel));
       module.outputs.push_back(state.name(op.output));
     }

@@ -15,8 +15,9 @@ namespace deplo::rules {
 
 using Grid = std::array<std::int64_t, 3>;
 
-// What 16 bits, and sums of f32 in another order, may differ by.
-inline constexpr double of_f32 = 1e-6, of_f16 = 1e-3;
+// What 16 bits, and sums of f32 in another order, may differ by; and factors halfway between two of tf32, which tensor
+// cores round away from zero.
+inline constexpr double of_f32 = 1e-6, of_f16 = 1e-3, of_tf32 = 1e-4;
 
 inline std::int64_t tiles(std::int64_t extent, std::int64_t tile) { return (extent + tile - 1) / tile; }
 /// Rows lie apart by a multiple of 8, as the shared programs assume.

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "ir/canonical/canonical.h"
@@ -204,6 +205,29 @@ TEST(RaiseExamples, GemmSquareIsOurMatmul) {
     launch.raised.arguments.emplace_back(TileArray{array, {4096, 4096}, {4096, 1}});
   const ir::Module module = launch.grid({64, 64, 1}).raise(example("gemm_square_4096"));
   EXPECT_EQ(exact_key(module.kernels.at(0)), exact_key(matmul(4096, 4096, 4096, ir::DType::f32)));
+}
+
+/// Of NVIDIA's sample's tiles, in each type that tensor cores of sm_90 take, and in f32.
+TEST(RaiseExamples, MatmulOf128x256x64IsOurs) {
+  const Target target = load_target("sm_90");
+  for (const auto& [name, element, tolerance] : {std::tuple{"f16", tp::Element::f16, of_f16},
+                                                 {"f32", tp::Element::f32, of_f32},
+                                                 {"tf32", tp::Element::f32, of_tf32}}) {
+    const tp::Program program = own(std::string("matmul_128x256x64_") + name);
+    const auto launch_of = [element = element](std::int64_t m, std::int64_t n, std::int64_t k) {
+      Launch launch;
+      launch.array("a", element, {m, k}, pitch(k)).array("b", element, {k, n}, pitch(n));
+      return launch.array("c", element, {m, n}, pitch(n)).grid({tiles(m, 128), tiles(n, 256), 1});
+    };
+    EXPECT_LE(launch_of(70, 300, 90).difference(program), tolerance) << name;
+    const ir::Program raised = launch_of(512, 512, 256).raise(program).kernels.at(0);
+    const bool tf32 = std::string_view(name) == "tf32";
+    ir::Program ours = matmul(512, 512, 256, element == tp::Element::f16 ? ir::DType::f16 : ir::DType::f32);
+    ours.allow_tf32 = tf32;
+    EXPECT_EQ(raised.allow_tf32, tf32) << name;
+    EXPECT_EQ(exact_key(raised) == exact_key(ours), !tf32) << name;  // that program itself rounds to tf32
+    EXPECT_EQ(print(heuristic(raised, target).trail()), print(heuristic(ours, target).trail())) << name;
+  }
 }
 
 TEST(RaiseExamples, GemmOfViews) {
