@@ -37,6 +37,15 @@ enum TypeTag : std::uint64_t {
   strided_view = 0x15
 };
 
+/// What a newer version has that deplo lacks, as far as the table of operations goes.
+std::string newer(Version found) {
+  std::string lacking;
+  for (const Form& form : operations())
+    if (form.since > newest_version && form.since <= found)
+      lacking += fmt::format("{}{}", lacking.empty() ? ", which adds " : ", ", form.name);
+  return fmt::format("{}: export the program with bytecode_version=\"{}\" or older", lacking, print(newest_version));
+}
+
 Version read_header(Bytes& from, std::string_view where) {
   from.part(magic.size(), "the magic");
   const std::uint64_t major = from.fixed(1, "a version"), minor = from.fixed(1, "a version");
@@ -44,10 +53,7 @@ Version read_header(Bytes& from, std::string_view where) {
   const Version found = {static_cast<int>(major), static_cast<int>(minor)};
   if (found < oldest_version || found > newest_version)
     throw Error(fmt::format("{}: expected bytecode of version {} to {}, found {}{}", where, print(oldest_version),
-                            print(newest_version), print(found),
-                            found > newest_version ? ": it is newer than what deplo reads; export the program with "
-                                                     "bytecode_version=\"13.3\" or older"
-                                                   : ""));
+                            print(newest_version), print(found), found > newest_version ? newer(found) : ""));
   return found;
 }
 
