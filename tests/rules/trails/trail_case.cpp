@@ -11,10 +11,16 @@
 #include "core/error.h"
 #include "core/rng.h"
 #include "ir/emit/emit.h"
+#include "ir/emit/tile_program/block_kernel.h"
+#include "ir/tile_program/text/text.h"
 #include "rules/cost/resources.h"
 #include "rules/lower.h"
+#include "rules/trails/tile_case.h"
 
 namespace deplo::rules {
+
+namespace tp = ir::tile_program;
+
 namespace {
 
 constexpr unsigned most_seconds = 30;  // of one case
@@ -39,11 +45,11 @@ std::size_t pick(const Fork& fork, const TrailCase& c, std::optional<Rng>& rng) 
 }
 
 /// `on_choice` hears of each choice before it is taken.
-Lowering lower(const TrailCase& c, const Target& target, const std::function<void(const Choice&)>& on_choice,
-               Lowering::Observer observer = {}) {
+Lowering lower(const TrailCase& c, const ir::Program& loop, const Target& target,
+               const std::function<void(const Choice&)>& on_choice, Lowering::Observer observer = {}) {
   std::optional<Rng> rng;
   if (c.seed != 0) rng.emplace(c.seed);
-  Lowering lowering(loop_program(c), target, std::move(observer));
+  Lowering lowering(loop, target, std::move(observer));
   while (const auto& fork = lowering.fork()) {
     const std::size_t option = pick(*fork, c, rng);
     on_choice({fork->knob, fork->options.at(option)});
@@ -61,9 +67,8 @@ std::string check_text(const ir::Program& program) {
 }
 
 /// "" where each of the programs leaves what `loop` does, silently.
-std::string check_meaning(const ir::Program& loop, const std::vector<const ir::Program*>& programs,
-                          const Target& target, std::uint64_t seed) {
-  const ir::Memory memory = random_memory(loop, seed);
+std::string check_meaning(const ir::Program& loop, const ir::Memory& memory,
+                          const std::vector<const ir::Program*>& programs, const Target& target, std::uint64_t seed) {
   const ir::Memory expected = result(loop, memory);
   for (const ir::Program* program : programs) {
     std::string wrong;
@@ -90,10 +95,9 @@ std::string check_source(const ir::Program& tile, const ir::Program& kernel, con
   return wrong.empty() ? "" : wrong + "\n" + ir::print(tile);
 }
 
-std::string check(const TrailCase& c, int report) {
+std::string check_schedule(const TrailCase& c, const ir::Program& loop, const ir::Memory& memory, int report) {
   const Target target = target_of(c);
-  const ir::Program loop = loop_program(c);
-  const Lowering lowering = lower(c, target, [&](const Choice& choice) {
+  const Lowering lowering = lower(c, loop, target, [&](const Choice& choice) {
     const std::string line = print(Trail{choice}) + "\n";
     if (write(report, line.data(), line.size()) < 0) throw Error("the pipe is closed");
   });
@@ -103,9 +107,67 @@ std::string check(const TrailCase& c, int report) {
   const ir::Program kernel = c.fault == nullptr ? sound : c.fault(sound);
   for (const ir::Program* program : {&lowering.program(), &kernel})
     if (std::string wrong = check_text(*program); !wrong.empty()) return wrong;
-  if (std::string wrong = check_meaning(loop, {&lowering.program(), &kernel}, target, c.seed); !wrong.empty())
+  if (std::string wrong = check_meaning(loop, memory, {&lowering.program(), &kernel}, target, c.seed); !wrong.empty())
     return wrong;
   return check_source(lowering.program(), kernel, target);
+}
+
+TileSubject subject_of(const TrailCase& c) { return find_tile_kind(c.kernel)->make(c.symbols, c.draw); }
+
+ir::Module raise(const TrailCase& c, const TileSubject& subject) {
+  ir::Module module = subject.launch.raise(subject.program);
+  // Whole numbers as they are drawn are not rounded by it.
+  for (ir::Program& kernel : module.kernels) kernel.allow_tf32 |= c.tf32;
+  return module;
+}
+
+/// Source for both languages, of a program that is no kernel of Loop IR; and that it runs as it should.
+std::string check_blocks(TileSubject subject) {
+  tp::Launch& launch = subject.launch.launcher.launch;
+  launch.grid = subject.launch.raised.grid;
+  for (const char* name : {"opencl-cpu", "sm_90"}) {
+    const Target target = load_target(name);
+    for (const std::int64_t threads : tp::block_threads(tp::find_entry(subject.program, ""), target)) {
+      const tp::BlockKernel kernel =
+          tp::lower_blocks(subject.program, launch, subject.launch.launcher.arrays, threads, target);
+      if (kernel.source.text.find(kernel.source.entry) == std::string::npos) return "no kernel in the source by blocks";
+    }
+  }
+  subject.launch.launcher.run(subject.program, launch.grid);
+  return "";
+}
+
+std::string check_tile_program(const TrailCase& c, int report) {
+  TileSubject subject = subject_of(c);
+  std::string why_not;
+  const std::optional<ir::Module> module = raised(c, why_not);
+  if (!module) {
+    const bool must = find_tile_kind(c.kernel)->raised == TileKind::Raised::always;
+    return must ? "expected a kernel of Loop IR, found: " + why_not : check_blocks(std::move(subject));
+  }
+  // What the scheduled kernel is given: what those before it have left.
+  ir::Memory memory;
+  std::size_t number = 0;
+  const std::size_t part = c.part % module->kernels.size();
+  const double off = subject.launch.difference(subject.program, [&](const ir::Program& kernel, ir::Memory& found) {
+    if (number++ == part) memory = found;
+    run_loops(kernel, found);
+  });
+  if (off > subject.tolerance) {
+    std::string text = fmt::format("the raised kernels are off by {:g} of the greatest element", off);
+    for (const ir::Program& kernel : module->kernels) text += "\n" + ir::print(kernel);
+    return text;
+  }
+  return check_schedule(c, module->kernels[part], memory, report);
+}
+
+std::string check(const TrailCase& c, int report) {
+  if (find_tile_kind(c.kernel) == nullptr) {
+    const ir::Program loop = loop_program(c);
+    return check_schedule(c, loop, random_memory(loop, c.seed), report);
+  }
+  std::string wrong = check_tile_program(c, report);
+  return wrong.empty() || c.draw == 0 ? wrong : wrong + "\n" + tp::print(subject_of(c).program);
 }
 
 // The child: choices to `report`, then the failure after a line "failure".
@@ -133,7 +195,18 @@ std::string read_all(int from) {
 
 }  // namespace
 
+std::optional<ir::Module> raised(const TrailCase& c, std::string& why_not) {
+  const TileSubject subject = subject_of(c);
+  why_not = subject.launch.refusal(subject.program);
+  if (!why_not.empty()) return std::nullopt;
+  return raise(c, subject);
+}
+
 ir::Program loop_program(const TrailCase& c) {
+  if (find_tile_kind(c.kernel) != nullptr) {
+    ir::Module module = raise(c, subject_of(c));
+    return std::move(module.kernels[c.part % module.kernels.size()]);
+  }
   ir::Program program = ir::parse(kernel(c.kernel).text, c.symbols, c.kernel);
   std::uint64_t types = c.types;
   for (ir::Buffer& buffer : program.buffers) {
@@ -148,7 +221,7 @@ ir::Program loop_program(const TrailCase& c) {
 std::set<std::string> applied_rules(const TrailCase& c) {
   std::set<std::string> applied;
   lower(
-      c, target_of(c), [](const Choice&) {},
+      c, loop_program(c), target_of(c), [](const Choice&) {},
       [&](const Lowering::Step& step) {
         if (step.skipped.empty()) applied.emplace(step.rule.name);
       });

@@ -1,10 +1,13 @@
-// One way through the rules: a kernel, its extents, a target and the choices, and all that must hold on it.
+// One way through the rules: a kernel, its extents, a target and the choices, and all that must hold on it. The kernel is
+// one of Loop IR, or what a launch of a tile program is raised to, which then must mean what the program does.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "ir/module.h"
 #include "rules/programs.h"
 #include "rules/rule.h"
 
@@ -23,12 +26,17 @@ struct TrailCase {
   std::uint64_t types = 0;  // in base 3, the first buffer's the lowest digit: 1, 2 make f32 an f16, a bf16
   bool tf32 = false;        // allowed
   Fault fault = nullptr;    // in the Kernel IR
+  std::uint64_t draw = 0;   // of a tile program (tile_case.h): its seed; `kernel` is its kind
+  std::uint64_t part = 0;   // and which of the kernels that it is raised to is scheduled
 };
 std::string describe(const TrailCase&);
 ir::Program loop_program(const TrailCase&);
 
 /// Kernel, extents, limits drawn; the work bounded, so that interpreting takes milliseconds.
+using Draw = TrailCase (*)(std::string_view target, std::uint64_t seed);
 TrailCase random_case(std::string_view target, std::uint64_t seed);
+/// The same of tile programs.
+TrailCase random_tile_case(std::string_view target, std::uint64_t seed);
 
 /// Lowers the case to source text and interprets each level, in a process of its own: an abort or an endless loop is a
 /// failure like another. `trail` is what was chosen up to there, `failure` "" where everything holds.
@@ -38,12 +46,15 @@ struct Finding {
 };
 Finding attempt(const TrailCase&);
 
+/// The kernels of a case of a tile program; nullopt where it cannot be raised, `why_not` then says it.
+std::optional<ir::Module> raised(const TrailCase&, std::string& why_not);
+
 /// Names of the rules that did something on the way.
 std::set<std::string> applied_rules(const TrailCase&);
 
 /// Those of `count` seeds from `first` on whose case fails, tried by `jobs` processes. Each ends after `most` of them.
 std::vector<std::uint64_t> failing_seeds(std::string_view target, std::uint64_t first, std::uint64_t count,
-                                         std::uint64_t jobs, std::size_t most);
+                                         std::uint64_t jobs, std::size_t most, Draw draw = random_case);
 
 /// The failing case with as many choices as possible left to options[0], on the smallest extents that still fail.
 TrailCase shrink(TrailCase);

@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/rng.h"
 #include "rules/options.h"
+#include "rules/trails/tile_case.h"
 #include "rules/trails/trail_case.h"
 
 namespace deplo::rules {
@@ -69,14 +70,31 @@ void draw_extents(TrailCase& c, std::span<const std::int64_t> from, double most,
   } while (operations(c) > most);
 }
 
+void draw_limits(TrailCase& c, Rng& rng) {
+  const std::uint64_t limits = rng.below(6);
+  c.tight = limits < 4 ? 0 : static_cast<int>(limits) - 3;
+  c.lazy = std::array<std::uint64_t, 3>{0, 40, 80}.at(rng.below(3));
+}
+
+const TileKind& draw_tile_kind(Rng& rng) {
+  std::vector<const TileKind*> kinds;
+  for (const TileKind& kind : tile_kinds())
+    if (kind.name.starts_with(test_options().kernels)) kinds.insert(kinds.end(), kind.weight, &kind);
+  if (kinds.empty()) throw Error("--kernels " + test_options().kernels + ": expected the beginning of a kind's name");
+  return *kinds[rng.below(kinds.size())];
+}
+
 }  // namespace
 
 std::string describe(const TrailCase& c) {
   std::string text = c.kernel;
   for (const auto& [symbol, value] : c.symbols) text += fmt::format(" {}={}", symbol, value);
-  for (const ir::Buffer& buffer : loop_program(c).buffers)
-    if (c.types > 0) text += fmt::format(" {}:{}", buffer.name, name(buffer.dtype));
+  if (c.types > 0)
+    for (const ir::Buffer& buffer : loop_program(c).buffers)
+      text += fmt::format(" {}:{}", buffer.name, name(buffer.dtype));
   if (c.tf32) text += " with tf32";
+  if (c.draw != 0) text += fmt::format(", program {}", c.draw);
+  if (c.part != 0) text += fmt::format(", kernel {}", c.part);
   return fmt::format("{} on {}{}{}, {}", text, c.target, c.tight == 0 ? "" : fmt::format(" (tight {})", c.tight),
                      c.fault == nullptr ? "" : " with a planted fault",
                      c.seed != 0 ? fmt::format("seed {}", c.seed) : print(c.wanted));
@@ -87,9 +105,7 @@ TrailCase random_case(std::string_view target, std::uint64_t seed) {
   TrailCase c;
   c.target = target;
   c.seed = seed;
-  const std::uint64_t limits = rng.below(6);
-  c.tight = limits < 4 ? 0 : static_cast<int>(limits) - 3;
-  c.lazy = std::array<std::uint64_t, 3>{0, 40, 80}.at(rng.below(3));
+  draw_limits(c, rng);
   if (rng.below(3) == 0) {
     c.kernel = test_options().kernels.empty() ? products.at(rng.below(products.size())) : draw_kernel(rng);
     draw_extents(c, whole, 600e3, rng);
@@ -100,6 +116,24 @@ TrailCase random_case(std::string_view target, std::uint64_t seed) {
   constexpr std::uint64_t most_types = 3 * 3 * 3 * 3 * 3;  // of as many buffers as a kernel has
   const std::uint64_t types = rng.below(4);                // all f32, all f16, all bf16, each as it comes
   c.types = types == 3 ? rng.below(most_types) : types * (most_types - 1) / 2;
+  c.tf32 = rng.below(2) == 0;
+  return c;
+}
+
+TrailCase random_tile_case(std::string_view target, std::uint64_t seed) {
+  Rng rng(seed * 2654435761U + 2);
+  TrailCase c;
+  c.target = target;
+  c.seed = seed;
+  draw_limits(c, rng);
+  const TileKind& kind = draw_tile_kind(rng);
+  c.kernel = kind.name;
+  for (const auto& [symbol, most] : kind.symbols) do
+      c.symbols[symbol] = awkward[rng.below(awkward.size())];
+    while (c.symbols[symbol] > most);
+  c.part = rng.below(4);
+  if (!kind.drawn) return c;
+  c.draw = 1 + rng.below(UINT32_MAX);
   c.tf32 = rng.below(2) == 0;
   return c;
 }

@@ -46,10 +46,10 @@ bool shrink_choices(TrailCase& c) {
 }
 
 [[noreturn]] void worker(std::string_view target, std::uint64_t first, std::uint64_t end, std::uint64_t step,
-                         std::size_t most, int report) {
+                         std::size_t most, Draw draw, int report) {
   std::size_t found = 0;
   for (std::uint64_t seed = first; seed < end && found < most; seed += step) {
-    if (!fails(random_case(target, seed))) continue;
+    if (!fails(draw(target, seed))) continue;
     ++found;
     if (write(report, &seed, sizeof seed) != sizeof seed) _exit(1);
   }
@@ -59,14 +59,14 @@ bool shrink_choices(TrailCase& c) {
 }  // namespace
 
 std::vector<std::uint64_t> failing_seeds(std::string_view target, std::uint64_t first, std::uint64_t count,
-                                         std::uint64_t jobs, std::size_t most) {
+                                         std::uint64_t jobs, std::size_t most, Draw draw) {
   std::array<int, 2> ends{};
   CHECK(pipe(ends.data()) == 0);
   std::vector<pid_t> workers;
   for (std::uint64_t job = 0; job < jobs; ++job) {
     workers.push_back(fork());
     CHECK(workers.back() >= 0);
-    if (workers.back() == 0) worker(target, first + job, first + count, jobs, most, ends[1]);
+    if (workers.back() == 0) worker(target, first + job, first + count, jobs, most, draw, ends[1]);
   }
   close(ends[1]);
   std::vector<std::uint64_t> seeds;

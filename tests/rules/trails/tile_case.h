@@ -1,0 +1,41 @@
+// Launches of tile programs that trails begin with: those of files, and drawn ones.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ir/program.h"
+#include "rules/raise/launch.h"
+
+namespace deplo::rules {
+
+struct TileSubject {
+  ir::tile_program::Program program;
+  Launch launch;
+  double tolerance = 0;  // how far the raised kernels may be from the tile program, of the greatest of an array
+};
+
+/// A family of launches.
+struct TileKind {
+  enum class Raised { always, partly, never };
+  std::string name;
+  std::vector<std::pair<std::string, std::int64_t>> symbols;  // each with the greatest that takes milliseconds
+  Raised raised = Raised::always;
+  std::uint64_t weight = 1;  // how often it is drawn beside others
+  bool drawn = false;        // the program, too
+  std::function<TileSubject(const ir::Symbols&, std::uint64_t draw)> make;
+};
+
+/// Programs that are written for the case; `draw` is the seed of what they have.
+const std::vector<TileKind>& drawn_tile_kinds();
+/// Of experiments/tile, tests/data/tile_programs and, where it is, ../shared/tile_programs.
+std::vector<TileKind> stored_tile_kinds();
+/// Both.
+const std::vector<TileKind>& tile_kinds();
+/// nullptr where there is none.
+const TileKind* find_tile_kind(std::string_view name);
+
+}  // namespace deplo::rules
