@@ -221,10 +221,9 @@ class Chunks {
     power_ = std::numbers::log2e;
     std::size_t uses = 0;
     ir::for_each(tile().body, [&](const ir::Stmt& stmt) {
-      ir::for_each_part(stmt, cases{[&](ir::Use use, const std::string& name) {
-                                      uses += use == ir::Use::value && name == step_.maximum ? 1 : 0;
-                                    },
-                                    [](const auto&) {}});
+      ir::for_each_name(stmt, [&](ir::Use use, const std::string& name) {
+        uses += use == ir::Use::value && name == step_.maximum ? 1 : 0;
+      });
     });
     if (uses > 0) return;
     const auto* wanted = std::get_if<std::string>(&step_.score);
