@@ -75,7 +75,7 @@ class Compiler {
       : source_(source),
         options_(options),
         module_(
-            engine::read_module(source_of(source, "Source"), engine::has_tensor_cores(options.target, options.device))),
+            engine::read_module(source_of(source, "Source"), engine::fusion_target(options.target, options.device))),
         plan_(engine::plan_buffers(module_)) {}
 
   Program run() {

@@ -44,7 +44,7 @@ engine::Experiment experiment_of(const Source& source, const TuneOptions& option
   experiment.text = print(experiment, entry);
   engine::Inputs none;
   experiment.kernels =
-      engine::merge_equal(engine::kernels_of(std::move(entry), none, engine::has_tensor_cores("auto", options.device)));
+      engine::merge_equal(engine::kernels_of(std::move(entry), none, engine::fusion_target("auto", options.device)));
   return experiment;
 }
 

@@ -63,10 +63,12 @@ std::optional<ir::DType> dtype_of(const SourceFlags& flags) {
 engine::GraphSource graph_of(const SourceFlags& flags) {
   const std::optional<ir::DType> dtype = dtype_of(flags);
   const rules::Attention attention = engine::parse_attention(flags.attention.value_or("auto"), "--attention");
-  if (flags.code) return engine::Expression{*flags.code, "-c", dtype, flags.allow_tf32, attention};
-  if (flags.file) return engine::ExpressionFile{*flags.file, dtype, flags.allow_tf32, attention};
-  if (flags.pt2) return engine::Pt2File{*flags.pt2, flags.allow_tf32, attention};
-  return engine::ModelBlock{*flags.model, flags.layer.value_or(0), *flags.seq, dtype, flags.allow_tf32, attention};
+  const std::int64_t parts = engine::parse_key_parts(flags.key_parts.value_or("auto"), "--key-parts");
+  if (flags.code) return engine::Expression{*flags.code, "-c", dtype, flags.allow_tf32, attention, parts};
+  if (flags.file) return engine::ExpressionFile{*flags.file, dtype, flags.allow_tf32, attention, parts};
+  if (flags.pt2) return engine::Pt2File{*flags.pt2, flags.allow_tf32, attention, parts};
+  return engine::ModelBlock{*flags.model, flags.layer.value_or(0), *flags.seq, dtype, flags.allow_tf32, attention,
+                            parts};
 }
 
 }  // namespace
@@ -94,10 +96,12 @@ engine::KernelSelection SourceFlags::selection() const {
   check_one(*this, true);
   if (kernel.empty() && !sizes.empty())
     throw Error(fmt::format("--symbol: expected --kernel with it, found {}", tile.file.empty() ? "a graph" : "--tile"));
-  if (!tile.file.empty() && attention) throw Error("--attention: expected a graph (-c, …) with it, found --tile");
+  if (attention || key_parts)
+    if (const bool is_tile = !tile.file.empty(); is_tile || !kernel.empty())
+      throw Error(fmt::format("{}: expected a graph (-c, …) with it, found {}",
+                              attention ? "--attention" : "--key-parts", is_tile ? "--tile" : "--kernel"));
   if (!tile.file.empty()) return {tile, only};
   if (!kernel.empty() && only) throw Error("--only: expected a graph (-c, …) with it, found --kernel");
-  if (!kernel.empty() && attention) throw Error("--attention: expected a graph (-c, …) with it, found --kernel");
   if (kernel.empty()) return {graph_of(*this), only};
   return {engine::LoopKernel{kernel, sizes, "--kernel", dtype_of(*this), allow_tf32}, {}};
 }
@@ -142,6 +146,12 @@ void add_source_flags(Command command, SourceFlags& source) {
           "--attention", source.attention, "auto|fused|split",
           "Let scores, softmax and the product with the values be one kernel: where that pays, wherever it is right, "
           "or never [auto].")
+      .seldom();
+  command
+      .option(
+          "--key-parts", source.key_parts, "auto|N",
+          "Sum up the keys of an attention in one kernel in N parts, and combine them in a second kernel; auto: in as "
+          "many as keep the target busy [auto].")
       .seldom();
   command.option("--only", source.only, "NAME|NUMBER", "Take only one kernel of the source, by name or number.")
       .seldom();

@@ -22,6 +22,7 @@ struct SourceFlags {
   std::optional<std::string> dtype;        // of floats whose type the source leaves open
   bool allow_tf32 = false;                 // of the kernels that multiply f32
   std::optional<std::string> attention;    // as one kernel, or not
+  std::optional<std::string> key_parts;    // of an attention in one kernel
 
   /// None was given that names a source.
   bool is_empty() const;
@@ -34,7 +35,7 @@ struct SourceFlags {
 };
 
 /// -c, --file, --pt2, --model, --layer and --seq; --kernel and --symbol; --tile, --entry, --arg and --grid; --only,
-/// --dtype, --allow-tf32 and --attention.
+/// --dtype, --allow-tf32, --attention and --key-parts.
 void add_source_flags(Command command, SourceFlags&);
 /// --allow-tf32 alone.
 void add_allow_tf32(Command command, bool& allow_tf32);

@@ -37,7 +37,7 @@ int run_space(SpaceFlags flags) {
              restrict_flags.own);
   check(flags);
   const std::vector<engine::NumberedKernel> kernels =
-      engine::read_kernels(flags.options.selection, engine::has_tensor_cores(flags.options.target, ""));
+      engine::read_kernels(flags.options.selection, engine::fusion_target(flags.options.target, ""));
   catch_interrupts();
   std::string text;
   if (flags.options.sample > 0) {

@@ -70,6 +70,12 @@ std::string trace(const rules::FoundAttention& a) {
   return text + "\n";
 }
 
+std::string trace(const rules::KeyParts& p) {
+  const std::string parts = p.parts == 1 ? "one part" : fmt::format("{} parts of {}", p.parts, p.keys);
+  return fmt::format("keys of {}: {}, {}\n", p.kernel, parts,
+                     p.why.empty() ? "as --key-parts says" : "because " + p.why);
+}
+
 /// Which schedule a kernel gets, as a comment of the level's language.
 std::string remark(const engine::Schedule& schedule, const engine::TunedCache& cache, const CompileOptions& options) {
   std::string text = fmt::format("{} schedule: {}", is_source(options.level) ? "//" : "#", name(schedule.origin));
@@ -193,16 +199,21 @@ std::string compile_graph(const engine::GraphSource& source, const CompileOption
   const std::string passes_text = options.passes.value_or("dolm");
   engine::Passes passes = engine::parse_passes(passes_text);
   passes.guard = options.guard;
-  passes.attention = engine::passes_of(source, false).attention;
+  const engine::Passes chosen = engine::passes_of(source, {});
+  passes.attention = chosen.attention;
+  passes.key_parts = chosen.key_parts;
   if (!passes.lift && options.level != "torch" && options.level != "tensor")
     throw Error(fmt::format("--passes: expected dol or dolm for --ir {}, found '{}'", options.level, passes_text));
   const ir::torch::Graph graph = engine::read_graph(source);
   if (options.level == "torch") return print(graph);
   if (options.level == "tensor") return print(engine::lower_to_tensor(graph, passes));
-  passes.tensor_cores = pick_target(options).mma;
+  passes.target = pick_target(options);
   std::string text;
   rules::AttentionObserver observer;
-  if (options.verbose > 0) observer = [&](const rules::FoundAttention& attention) { text += trace(attention); };
+  if (options.verbose > 0) {
+    observer.found = [&](const rules::FoundAttention& attention) { text += trace(attention); };
+    observer.parted = [&](const rules::KeyParts& parts) { text += trace(parts); };
+  }
   const ir::Module module = engine::lower_to_module(graph, passes, observer);
   return text + (options.summary
                      ? print_summary(module, options.width)

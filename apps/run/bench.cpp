@@ -63,7 +63,7 @@ std::vector<NamedLoop> read_loops(const BenchOptions& options) {
     return loops;
   }
   std::vector<engine::NumberedKernel> kernels =
-      engine::read_kernels(options.selection, engine::has_tensor_cores(options.target, options.device), options.inputs);
+      engine::read_kernels(options.selection, engine::fusion_target(options.target, options.device), options.inputs);
   std::vector<ir::Program> programs;
   for (const engine::NumberedKernel& kernel : kernels) programs.push_back(kernel.loop);
   const std::vector<std::size_t> first = engine::first_equals(programs);

@@ -48,8 +48,8 @@ class GraphSubject : public Subject {
  public:
   GraphSubject(const engine::GraphSource& source, const RunOptions& options)
       : seed_(options.seed), graph_(read_given(source, options.inputs)) {
-    module_ = engine::lower_to_module(
-        graph_, engine::passes_of(source, engine::has_tensor_cores(options.target, options.device)));
+    module_ = engine::lower_to_module(graph_,
+                                      engine::passes_of(source, engine::fusion_target(options.target, options.device)));
     for (const int output : graph_.outputs) {
       const ir::torch::Node& node = graph_.nodes[static_cast<std::size_t>(output)];
       outputs_.push_back({node.name, fmt::format("{}.npy", outputs_.size()), node.type});

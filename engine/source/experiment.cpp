@@ -118,7 +118,7 @@ Experiment parse_experiment(std::string text, const std::string& file, const std
   if (const auto device = config.find("device")) check_device(experiment.device = device->text(), device->place());
   experiment.target = place.target.value_or(experiment.target);
   experiment.device = place.device.value_or(experiment.device);
-  const bool tensor_cores = has_tensor_cores(experiment.target, experiment.device);
+  const Target for_fusion = fusion_target(experiment.target, experiment.device);
   if (const auto search = config.find("search")) read_search(*search, experiment);
   if (const auto budget = config.find("budget")) read_budget(*budget, experiment);
   if (const auto own = config.find("dtype"); own && !floats.dtype)
@@ -135,7 +135,7 @@ Experiment parse_experiment(std::string text, const std::string& file, const std
   for (const Config& item : kernels.items()) {
     Entry entry = read_entry(item, folder, floats);
     entry.restrictions.insert(entry.restrictions.begin(), restrictions.begin(), restrictions.end());
-    std::ranges::move(kernels_of(std::move(entry), inputs, tensor_cores), std::back_inserter(experiment.kernels));
+    std::ranges::move(kernels_of(std::move(entry), inputs, for_fusion), std::back_inserter(experiment.kernels));
   }
   check_met(inputs);
   experiment.kernels = merge_equal(std::move(experiment.kernels));

@@ -108,7 +108,7 @@ auto at_place(const std::string& place, F work) {
   }
 }
 
-std::vector<ir::Program> read_loops(Entry& entry, Inputs& inputs, bool tensor_cores) {
+std::vector<ir::Program> read_loops(Entry& entry, Inputs& inputs, const Target& target) {
   if (const auto* kernel = std::get_if<LoopKernel>(&entry.source)) {
     ir::Program loop = engine::read_kernel(*kernel);
     give_all(entry, inputs, loop);
@@ -123,7 +123,7 @@ std::vector<ir::Program> read_loops(Entry& entry, Inputs& inputs, bool tensor_co
   const auto& source = std::get<GraphSource>(entry.source);
   ir::torch::Graph graph = at_place(entry.place, [&] { return engine::read_graph(source); });
   give_all(entry, inputs, graph);
-  ir::Module module = at_place(entry.place, [&] { return lower_to_measure(graph, passes_of(source, tensor_cores)); });
+  ir::Module module = at_place(entry.place, [&] { return lower_to_measure(graph, passes_of(source, target)); });
   if (module.kernels.empty()) throw Error(entry.place + ": expected a graph that computes something, found none");
   return std::move(module.kernels);
 }
@@ -157,9 +157,9 @@ Entry read_entry(const Config& config, const std::filesystem::path& folder, cons
   return entry;
 }
 
-std::vector<KernelCase> kernels_of(Entry entry, Inputs& inputs, bool tensor_cores) {
+std::vector<KernelCase> kernels_of(Entry entry, Inputs& inputs, const Target& target) {
   std::vector<KernelCase> kernels;
-  for (ir::Program& loop : read_loops(entry, inputs, tensor_cores)) {
+  for (ir::Program& loop : read_loops(entry, inputs, target)) {
     KernelCase& kernel = kernels.emplace_back();
     kernel.name = loop.name;
     kernel.place = entry.place;

@@ -24,7 +24,7 @@ Entry read_entry(const Config&, const std::filesystem::path& folder, const Float
 
 /// A kernel, or all that a graph becomes for such a target or a tile program becomes. `inputs` come after the entry's own. Throws Error with the
 /// entry's place.
-std::vector<KernelCase> kernels_of(Entry, Inputs& inputs, bool tensor_cores);
+std::vector<KernelCase> kernels_of(Entry, Inputs& inputs, const Target&);
 
 /// Equal kernels with equal restrictions become one, the first, that counts for all. Throws Error where a name comes
 /// twice.

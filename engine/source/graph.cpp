@@ -32,7 +32,8 @@ ir::Module lower_to_module(const ir::torch::Graph& graph, const Passes& passes,
                                   {.merge = passes.merge,
                                    .guard = passes.guard,
                                    .attention = passes.attention,
-                                   .tensor_cores = passes.tensor_cores},
+                                   .key_parts = passes.key_parts,
+                                   .target = passes.target},
                                   observer);
   for (ir::Program& kernel : module.kernels) {
     kernel.allow_tf32 =

@@ -2,6 +2,7 @@
 #pragma once
 #include <string>
 
+#include "core/target.h"
 #include "ir/module.h"
 #include "ir/tensor/tensor.h"
 #include "ir/torch/graph.h"
@@ -14,7 +15,8 @@ struct Passes {
   bool optimise = true, lift = true, merge = true;
   bool guard = true;  // false: merge whatever is legal, whatever it costs
   rules::Attention attention = rules::Attention::automatic;
-  bool tensor_cores = false;  // of the target: has_tensor_cores (source.h)
+  std::int64_t key_parts = 0;  // of an attention in one kernel; 0: by the target
+  Target target = {};          // that fusion may look at (source.h)
 };
 /// "d", "do", "dol" or "dolm". Throws Error.
 Passes parse_passes(const std::string& text);

@@ -40,7 +40,7 @@ std::vector<NumberedKernel> pick_kernels(const ir::Module& module, const std::op
 
 namespace {
 
-std::vector<NumberedKernel> read_selection(const KernelSelection& selection, bool tensor_cores, Inputs& inputs) {
+std::vector<NumberedKernel> read_selection(const KernelSelection& selection, const Target& target, Inputs& inputs) {
   if (const auto* kernel = std::get_if<LoopKernel>(&selection.source)) {
     NumberedKernel only{0, read_kernel(*kernel)};
     give(inputs, only.loop);
@@ -55,13 +55,13 @@ std::vector<NumberedKernel> read_selection(const KernelSelection& selection, boo
   const auto& source = std::get<GraphSource>(selection.source);
   ir::torch::Graph graph = read_graph(source);
   give(inputs, graph);
-  return pick_kernels(lower_to_measure(graph, passes_of(source, tensor_cores)), selection.only);
+  return pick_kernels(lower_to_measure(graph, passes_of(source, target)), selection.only);
 }
 
 }  // namespace
 
-std::vector<NumberedKernel> read_kernels(const KernelSelection& selection, bool tensor_cores, Inputs inputs) {
-  std::vector<NumberedKernel> kernels = read_selection(selection, tensor_cores, inputs);
+std::vector<NumberedKernel> read_kernels(const KernelSelection& selection, const Target& target, Inputs inputs) {
+  std::vector<NumberedKernel> kernels = read_selection(selection, target, inputs);
   check_met(inputs);
   for (NumberedKernel& kernel : kernels) kernel.files = files_of(inputs, kernel.loop);
   return kernels;

@@ -24,6 +24,6 @@ struct NumberedKernel {
 /// All kernels, or the one that `only` names. Throws Error with the names there are.
 std::vector<NumberedKernel> pick_kernels(const ir::Module&, const std::optional<std::string>& only);
 /// Reads what the source names, with every pass for such a target, and gives it the inputs, all of which must be there.
-std::vector<NumberedKernel> read_kernels(const KernelSelection&, bool tensor_cores, Inputs = {});
+std::vector<NumberedKernel> read_kernels(const KernelSelection&, const Target&, Inputs = {});
 
 }  // namespace deplo::engine

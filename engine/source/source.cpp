@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+
 #include "core/error.h"
 #include "core/file.h"
 #include "core/target.h"
+#include "engine/source/experiment.h"
 #include "engine/source/kernel.h"
 #include "engine/source/tile_launch.h"
 #include "ir/hardware/mma.h"
@@ -68,14 +71,27 @@ rules::Attention parse_attention(const std::string& name, std::string_view place
   throw Error(fmt::format("{}: expected auto, fused or split, found '{}'", place, name));
 }
 
-bool has_tensor_cores(const std::string& target, std::string_view device) {
-  return target.empty() || target == "auto" ? device.starts_with("cuda") : load_target(target).mma;
+std::int64_t parse_key_parts(const std::string& text, std::string_view place) {
+  if (text == "auto") return 0;
+  std::int64_t parts = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, parts);
+  if (error == std::errc() && stop == end && parts >= 1 && parts <= most_extent) return parts;
+  throw Error(fmt::format("{}: expected auto or a number between 1 and {}, found '{}'", place, most_extent, text));
 }
 
-Passes passes_of(const GraphSource& source, bool tensor_cores) {
+Target fusion_target(const std::string& target, std::string_view device) {
+  if (!target.empty() && target != "auto") return load_target(target);
+  return device.starts_with("cuda")     ? load_target("sm_90")
+         : device.starts_with("opencl") ? load_target("opencl-cpu")
+                                        : Target{};
+}
+
+Passes passes_of(const GraphSource& source, const Target& target) {
   Passes passes;
-  passes.tensor_cores = tensor_cores;
+  passes.target = target;
   passes.attention = std::visit([](const auto& one) { return one.attention; }, source);
+  passes.key_parts = std::visit([](const auto& one) { return one.key_parts; }, source);
   return passes;
 }
 
@@ -101,11 +117,11 @@ ir::Program read_kernel(const LoopKernel& source) {
   return loop;
 }
 
-ir::Module read_module(const Source& source, bool tensor_cores) {
+ir::Module read_module(const Source& source, const Target& target) {
   if (const auto* kernel = std::get_if<LoopKernel>(&source)) return module_of(read_kernel(*kernel));
   if (const auto* tile = std::get_if<TileSource>(&source)) return raise(read_launch(*tile));
   const auto& graph = std::get<GraphSource>(source);
-  return lower_to_module(read_graph(graph), passes_of(graph, tensor_cores));
+  return lower_to_module(read_graph(graph), passes_of(graph, target));
 }
 
 }  // namespace deplo::engine

@@ -16,24 +16,27 @@
 namespace deplo::engine {
 
 // `dtype` is that of floats for which the source names none; nullopt: f32, of a model what its file says. `allow_tf32`:
-// of the kernels that multiply f32 (ir/program.h).
+// of the kernels that multiply f32 (ir/program.h). `key_parts` of an attention in one kernel; 0: by the target.
 struct Expression {
   std::string text;   // docs/expressions.md
   std::string place;  // for messages: "-c"
   std::optional<ir::DType> dtype = {};
   bool allow_tf32 = false;
   rules::Attention attention = rules::Attention::automatic;
+  std::int64_t key_parts = 0;
 };
 struct ExpressionFile {
   std::string file;
   std::optional<ir::DType> dtype = {};
   bool allow_tf32 = false;
   rules::Attention attention = rules::Attention::automatic;
+  std::int64_t key_parts = 0;
 };
 struct Pt2File {  // an exported program, which names all its types
   std::string file;
   bool allow_tf32 = false;
   rules::Attention attention = rules::Attention::automatic;
+  std::int64_t key_parts = 0;
 };
 struct ModelBlock {
   std::string model;  // a name under configs/models, or a .yaml file
@@ -41,6 +44,7 @@ struct ModelBlock {
   std::optional<ir::DType> dtype = {};
   bool allow_tf32 = false;
   rules::Attention attention = rules::Attention::automatic;
+  std::int64_t key_parts = 0;
 };
 using GraphSource = std::variant<Expression, ExpressionFile, Pt2File, ModelBlock>;
 
@@ -63,16 +67,18 @@ using Source = std::variant<GraphSource, LoopKernel, TileSource>;
 ir::DType parse_float_type(const std::string& name, std::string_view place);
 /// "auto", "fused" or "split". Throws Error.
 rules::Attention parse_attention(const std::string& name, std::string_view place);
-/// Has the target, by its name, matrix instructions? Where the name is auto, so has a GPU of CUDA: the device is not
-/// looked at. Throws Error where there is no such target.
-bool has_tensor_cores(const std::string& target, std::string_view device);
+/// "auto" (0), or how many. Throws Error.
+std::int64_t parse_key_parts(const std::string& text, std::string_view place);
+/// What fusion may look at of the target, by its name. Where the name is auto, a device of CUDA counts as sm_90 and one
+/// of OpenCL as opencl-cpu: the device itself is not looked at. Throws Error where there is no such target.
+Target fusion_target(const std::string& target, std::string_view device);
 /// How the graph becomes kernels for such a target.
-Passes passes_of(const GraphSource&, bool tensor_cores);
+Passes passes_of(const GraphSource&, const Target&);
 /// Throws Error, one line: what is wrong with the source and where.
 ir::torch::Graph read_graph(const GraphSource&);
 /// The same.
 ir::Program read_kernel(const LoopKernel&);
 /// The kernels of a graph by all passes, or of a launch; a kernel of its own is a module of one. Throws Error.
-ir::Module read_module(const Source&, bool tensor_cores = false);
+ir::Module read_module(const Source&, const Target& = {});
 
 }  // namespace deplo::engine

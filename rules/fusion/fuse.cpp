@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "ir/walk.h"
+#include "rules/fusion/key_parts.h"
 #include "rules/fusion/loop_op.h"
 
 namespace deplo::rules {
@@ -34,23 +36,51 @@ ir::Tensor tensor_of(const fusion::Fusion& fusion, int id) {
   return tensor;
 }
 
+bool has_softmax_sum(const ir::Program& kernel) {
+  bool found = false;
+  ir::for_each(kernel.body, [&](const ir::Stmt& stmt) { found |= stmt.as<ir::SoftmaxSum>() != nullptr; });
+  return found;
+}
+
+bool is_tensor(const ir::tensor::Graph& graph, const std::string& name) {
+  return std::ranges::any_of(graph.nodes, [&](const Node& node) { return node.name == name; });
+}
+
+/// An attention in parts of its keys as two kernels, and the tensor between them.
+void add_in_parts(ir::Module& module, const ir::Program& attention, const KeyParts& parts,
+                  const ir::tensor::Graph& graph) {
+  std::string name = attention.name + "_parts";
+  while (is_tensor(graph, name)) name += "_";
+  auto [summing, combining] = fusion::part_keys(attention, parts, name);
+  const ir::Buffer& made = *summing.find(name);
+  module.tensors.push_back({.name = name, .type = {made.dtype, made.shape}, .source = {}, .of = {}, .permutation = {}});
+  module.kernels.push_back(std::move(summing));
+  module.kernels.push_back(std::move(combining));
+}
+
 }  // namespace
 
 ir::Module fuse(const ir::tensor::Graph& graph, const FuseOptions& options, const AttentionObserver& observe) {
   for (const int output : graph.outputs) CHECK(is_computed(graph.nodes[static_cast<std::size_t>(output)]));
-  fusion::Fusion state{.graph = graph, .values = {}, .ops = {}, .tensor_cores = options.tensor_cores, .attentions = {}};
+  fusion::Fusion state{.graph = graph, .values = {}, .ops = {}, .target = options.target, .attentions = {}};
   fusion::lift(state);
   if (options.merge) fusion::merge(state, options.guard, options.attention);
-  if (observe)
-    for (const auto& [output, attention] : state.attentions) observe(attention);
+  for (const auto& [output, attention] : state.attentions) observe.found(attention);
   if (options.merge && options.layouts) fusion::choose_layouts(state);
   ir::Module module;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i)
     if (!is_computed(graph.nodes[i]) && graph.nodes[i].as<ir::tensor::Scalar>() == nullptr)
       module.tensors.push_back(tensor_of(state, static_cast<int>(i)));
   for (const fusion::LoopOp& op : state.ops) {
+    ir::Program kernel = fusion::place(state, op);
+    KeyParts parts;
+    if (has_softmax_sum(kernel)) {
+      parts = fusion::choose_key_parts(kernel, options.key_parts, options.target);
+      observe.parted(parts);
+    }
+    if (parts.parts > 1) add_in_parts(module, kernel, parts, graph);
     module.tensors.push_back(tensor_of(state, op.output));
-    module.kernels.push_back(fusion::place(state, op));
+    if (parts.parts == 1) module.kernels.push_back(std::move(kernel));
   }
   for (const int output : graph.outputs) module.outputs.push_back(state.name(output));
   return module;

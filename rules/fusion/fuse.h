@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "core/target.h"
 #include "ir/module.h"
 #include "ir/tensor/tensor.h"
 
@@ -18,7 +19,8 @@ struct FuseOptions {
   bool guard = true;    // false: merge whatever is legal, whatever it costs
   bool layouts = true;  // parameters and results between kernels are stored in the order that their readers want
   Attention attention = Attention::automatic;
-  bool tensor_cores = false;  // the target has them: they multiply both products of an attention of 16 bits
+  std::int64_t key_parts = 0;  // of an attention in one kernel: 1 leaves it one; 0: by the target's units
+  Target target = {};          // its matrix instructions multiply both products of an attention of 16 bits
 };
 
 /// A softmax with a product behind it, and why it is one kernel or stays several.
@@ -30,9 +32,22 @@ struct FoundAttention {
   std::size_t kernels = 0;    // where it may: that are one, or would be
   std::string why;            // "": because `attention` says so
 };
-using AttentionObserver = std::function<void(const FoundAttention&)>;
 
-/// `graph` is what compose() gives: every output is computed. The observer is told of each attention.
+/// How the keys of an attention in one kernel are parted: the last part may begin among those of the part before, and
+/// counts its own only. 1: not at all.
+struct KeyParts {
+  std::string kernel;
+  std::int64_t parts = 1, keys = 0;  // keys of each
+  std::string why;                   // "": because `key_parts` says so
+};
+
+/// Is told of each attention, and of each that is one kernel.
+struct AttentionObserver {
+  std::function<void(const FoundAttention&)> found = [](const FoundAttention&) {};
+  std::function<void(const KeyParts&)> parted = [](const KeyParts&) {};
+};
+
+/// `graph` is what compose() gives: every output is computed.
 ir::Module fuse(const ir::tensor::Graph&, const FuseOptions& = {}, const AttentionObserver& = {});
 
 }  // namespace deplo::rules

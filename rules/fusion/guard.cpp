@@ -132,7 +132,7 @@ bool multiplies_by_atoms(const Fusion& fusion, const LoopOp& scores) {
 AttentionGain attention_gain(const Fusion& fusion, const LoopOp& scores) {
   const auto is_f32 = [&](int tensor) { return fusion.type(tensor).dtype == ir::DType::f32; };
   if (std::ranges::none_of(scores.reads, is_f32)) {
-    if (!fusion.tensor_cores) return {false, "its operands have 16 bits"};
+    if (!fusion.target.mma) return {false, "its operands have 16 bits"};
     if (!multiplies_by_atoms(fusion, scores)) return {false, "its sizes make no whole products of tensor cores"};
     return {true, "tensor cores multiply its operands of 16 bits"};
   }

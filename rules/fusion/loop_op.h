@@ -42,7 +42,7 @@ struct Fusion {
   Values values;
   std::vector<LoopOp> ops;
   std::vector<Layout> layouts = std::vector<Layout>(graph.nodes.size());
-  bool tensor_cores = false;                 // of the target
+  Target target = {};
   std::map<int, FoundAttention> attentions;  // by the output of the kernel that has the product
 
   const std::string& name(int tensor) const { return graph.nodes[static_cast<std::size_t>(tensor)].name; }

@@ -109,7 +109,7 @@ void add_trails(std::vector<Seed>& seeds) {
     options.selection.source = engine::LoopKernel{"matmul", {{"M", 33}, {"N", 47}, {"K", 61}}, "--kernel"};
     options.target = target;
     options.sample = 3;
-    std::istringstream trails(apps::sample(options, engine::read_kernels(options.selection, false)));
+    std::istringstream trails(apps::sample(options, engine::read_kernels(options.selection, {})));
     for (std::string trail; std::getline(trails, trail);)
       seeds.push_back(
           {"schedule.trail",

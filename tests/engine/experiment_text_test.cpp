@@ -7,7 +7,7 @@ namespace {
 
 std::vector<KernelCase> kernels_of(const Entry& entry) {
   Inputs none;
-  return merge_equal(engine::kernels_of(entry, none, false));
+  return merge_equal(engine::kernels_of(entry, none, {}));
 }
 
 void expect_the_same(const Source& source) {

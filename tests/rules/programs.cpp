@@ -164,13 +164,25 @@ ir::Memory result(const ir::Program& program, ir::Memory memory, const ir::Limit
 
 namespace {
 
-// How far an average of values in [-1, 1] moves where the exponentials that weigh them are rounded to 16 bits.
+bool is_written(const ir::Program& program, const std::string& value) {
+  bool found = false;
+  ir::for_each(program.body, [&](const ir::Stmt& stmt) {
+    const auto* write = stmt.as<ir::Write>();
+    found |= write != nullptr && write->value == ir::Arg(value);
+  });
+  return found;
+}
+
+// How far an average of values in [-1, 1] moves where the exponentials that weigh them, 1 at most, are rounded to 16 bits;
+// and how far their sum does, where that is written.
 double by_exponentials(const ir::Program& program) {
   double most = 0;
   ir::for_each(program.body, [&](const ir::Stmt& stmt) {
-    const auto* step = stmt.as<ir::SoftmaxSum>();
+    const auto* loop = stmt.as<ir::Loop>();
+    const auto* step = loop == nullptr || loop->body.empty() ? nullptr : loop->body.back().as<ir::SoftmaxSum>();
     for (std::size_t i = 0; step != nullptr && i < step->weights.size(); ++i)
-      most = std::max(most, ir::unit_roundoff(ir::exponential_type(program, step->weights[i])));
+      most = std::max(most, ir::unit_roundoff(ir::exponential_type(program, step->weights[i])) *
+                                (is_written(program, step->sums[i]) ? static_cast<double>(loop->axis.extent) : 1));
   });
   return most;
 }

@@ -351,7 +351,8 @@ class Chunks {
       if (lies_along_keys(program_, *load, keys_.axis.name)) continue;
       KeySlab slab = *find_key_slab(program_, sweep_, *load, target_);
       slab.stage.buffer = slab_name(names_, load->buffer);
-      slab.stage.origin[static_cast<std::size_t>(slab.stage.slab.back().dim)] = origin_;
+      ir::Expr& first = slab.stage.origin[static_cast<std::size_t>(slab.stage.slab.back().dim)];
+      first = ir::simplify(origin_ + first);
       slab.stage.slab.back().extent = shape_.keys;
       slab.stage.panel = groups_ > 1 ? shape_.keys / groups_ : 0;  // what one loop reads lies together
       slab.index.emplace_back(ir::var(chunk_key));

@@ -125,9 +125,11 @@ std::optional<KeySlab> find_key_slab(const ir::Program& program, const KeySweep&
     const ir::Expr& e = load.index[d];
     const auto inside = std::ranges::find_if(inner, [&](const auto& axis) { return ir::depends_on(e, axis.first); });
     if (ir::depends_on(e, keys.axis.name)) {
-      if (along || e != ir::var(keys.axis.name)) return std::nullopt;
+      const ir::Expr first = ir::simplify(ir::substitute(e, {{keys.axis.name, ir::Expr(0)}}));
+      const auto walks = [&](const auto& axis) { return ir::depends_on(first, axis.first); };
+      if (along || ir::coefficient(e, keys.axis.name) != 1 || std::ranges::any_of(inner, walks)) return std::nullopt;
       along = d;
-      slab.stage.origin.push_back(0);  // the chunk's, later
+      slab.stage.origin.push_back(first);  // of a part of the keys; the chunk's is added later
     } else if (inside != inner.end()) {
       const ir::Expr rest = ir::simplify(ir::substitute(e, {{inside->first, ir::Expr(0)}}), {});
       const auto in_rest = [&](const auto& axis) { return ir::depends_on(rest, axis.first); };
@@ -210,6 +212,14 @@ bool has_vectors(const ir::Program& program, const KeySweep& sweep, std::int64_t
     index.push_back(ir::simplify(ir::substitute(last, {{n, ir::Expr(0)}})));
     all = all && aligned(ir::flat_offset(index, buffer.strides), static_cast<int>(lanes), target);
   });
+  const ir::Loop& keys = loop_of(tile, sweep);
+  for (const ir::Load* load : key_loads(keys, sweep)) {
+    if (!lies_along_keys(program, *load, keys.axis.name)) continue;
+    std::vector<ir::Expr> first = load->index;
+    first.back() = ir::simplify(ir::substitute(first.back(), {{keys.axis.name, ir::Expr(0)}}));
+    const std::vector<std::int64_t>& strides = program.find(load->buffer)->strides;
+    all = all && aligned(ir::flat_offset(first, strides), static_cast<int>(lanes), target);
+  }
   return all;
 }
 

@@ -26,8 +26,8 @@ std::vector<const ir::Load*> key_loads(const ir::Loop& keys, const KeySweep&);
 /// Lanes lie along the keys there already, as in a mask.
 bool lies_along_keys(const ir::Program&, const ir::Load&, const std::string& key);
 
-/// A slab of an input that scores read by the key, its keys last, so that lanes lie along them. The extent of the keys
-/// and their origin, 0 both, are a chunk's.
+/// A slab of an input that scores read by the key, its keys last, so that lanes lie along them. The extent of the keys, 0,
+/// is a chunk's; their origin is that of the first one.
 struct KeySlab {
   ir::Stage stage;
   std::vector<ir::Expr> index;  // of the load, without its last one, the key
@@ -47,7 +47,7 @@ std::optional<KeySlab> find_slab(const ir::Program&, const ir::Load&, const std:
 bool has_chunks(const ir::Program&, const KeySweep&, const Target&);
 /// Do so many neighbouring rows share all slabs of keys? Heads that share keys are rows, too.
 bool share_keys(const ir::Program&, const KeySweep&, std::int64_t rows);
-/// May vectors of so many values be read and written?
+/// May vectors of so many values, and of what lies along the keys, be read and written?
 bool has_vectors(const ir::Program&, const KeySweep&, std::int64_t lanes, const Target&);
 /// The loop that sums up a score, of products that lie side by side in memory: lanes may lie along it. nullptr: none.
 const ir::Loop* dots_loop(const ir::Program&, const KeySweep&);

@@ -141,6 +141,29 @@ TEST(CompileGraph, SaysWhyAttentionIsOneKernelOrSeveral) {
             good({"-c", plain, "--ir", "tensor"}));  // nothing is fused yet
 }
 
+TEST(CompileGraph, SaysWhyKeysAreInParts) {
+  const auto line = [](const std::vector<std::string>& more) {
+    std::vector<std::string> flags = {
+        "-c", "q = torch.randn(1, 64); k = torch.randn(16384, 64); o = F.scaled_dot_product_attention(q, k, k)",
+        "--summary", "-v"};
+    flags.insert(flags.end(), more.begin(), more.end());
+    const std::string text = good(flags);
+    const std::size_t start = text.find("keys of ");
+    return text.substr(start, text.find('\n', start) - start);
+  };
+  const std::string of = "keys of scaled_dot_product_attention: ";
+  EXPECT_EQ(line({}), of + "2 parts of 8192, because of 1 block for 2 cores");
+  EXPECT_EQ(line({"--target", "sm_90"}), of + "64 parts of 256, because of 1 block for 132 multiprocessors");
+  EXPECT_EQ(line({"--key-parts", "3"}), of + "3 parts of 5462, as --key-parts says");
+  EXPECT_EQ(line({"--key-parts", "1"}), of + "one part, as --key-parts says");
+  expect_error({"-c", two_kernels, "--key-parts", "0"},
+               "--key-parts: expected auto or a number between 1 and 2147483648, found '0'");
+  expect_error({"-c", two_kernels, "--key-parts", "all"},
+               "--key-parts: expected auto or a number between 1 and 2147483648, found 'all'");
+  expect_error({"--kernel", "softmax", "-s", "M=2", "-s", "N=2", "--key-parts", "2"},
+               "--key-parts: expected a graph (-c, …) with it, found --kernel");
+}
+
 TEST(CompileGraph, OneOfSeveralKernels) {
   const std::string all = good({"-c", two_kernels, "--ir", "loop"});
   const std::string second = good({"-c", two_kernels, "--ir", "loop", "--only", "1"});

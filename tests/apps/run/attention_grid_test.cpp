@@ -79,14 +79,15 @@ Attention draw(Rng& rng, double most_products, int longest) {
   }
 }
 
-void expect_right(const Attention& attention) {
+/// As one kernel, or in so many parts of its keys.
+void expect_right(const Attention& attention, int parts = 1) {
   const std::string code = attention.code();
-  const Ran ran =
-      run_program({"deplo", "run", "--json", "--attention", "fused", "--dtype", attention.dtype, "-c", code});
+  const Ran ran = run_program({"deplo", "run", "--json", "--attention", "fused", "--key-parts", std::to_string(parts),
+                               "--dtype", attention.dtype, "-c", code});
   ASSERT_EQ(ran.code, 0) << attention.dtype << "\n" << code << "\n" << ran.err << ran.out;
   const auto report = nlohmann::json::parse(ran.out);
   EXPECT_TRUE(report["right"]) << attention.dtype << "\n" << code << "\n" << ran.out;
-  EXPECT_EQ(report["kernels"].size(), 1U) << code;
+  EXPECT_EQ(report["kernels"].size(), parts == 1 ? 1U : 2U) << code;
 }
 
 TEST(AttentionGrid, Calls) {
@@ -104,6 +105,14 @@ TEST(AttentionGrid, LongSequences) {
   expect_right({3, 1, 33, 4096, 80, Mask::adds, "f32"});
   expect_right({8, 4, 4096, 7, 24, Mask::hides, "f16"});
   expect_right({1, 1, 129, 4096, 256, Mask::causal, "f16"});
+}
+
+TEST(AttentionGrid, KeysInParts) {
+  expect_right({8, 4, 1, 513, 64, Mask::none, "f32"}, 2);
+  expect_right({32, 8, 1, 4096, 128, Mask::none, "bf16"}, 7);
+  expect_right({3, 1, 7, 129, 24, Mask::causal, "f16"}, 3);  // all but the first part are masked whole
+  expect_right({1, 1, 33, 129, 80, Mask::hides, "f32"}, 2);
+  expect_right({8, 1, 7, 33, 16, Mask::adds, "bf16"}, 7);
 }
 
 // Ten minutes: --gtest_also_run_disabled_tests --gtest_filter=AttentionGrid.DISABLED_ManyCalls

@@ -200,6 +200,21 @@ TEST(Run, SchedulesOfTheStore) {
   expect_error({"-c", code, "--tuned", folder.file("none.db")}, 1, "--tuned: expected the store of an earlier");
 }
 
+// What is tuned is what runs: both have the kernels that the target's name gives.
+TEST(Run, SchedulesOfKeysInParts) {
+  const measure::TemporaryFolder folder;
+  const std::string code = "q = torch.randn(1, 16); k = torch.randn(4099, 16); F.scaled_dot_product_attention(q, k, k)";
+  const std::string experiment = write_file(
+      folder.path(), "x.yaml",
+      fmt::format("device: opencl\nbudget: {{trials: 2}}\nkernels:\n  - {{name: m, expression: \"{}\"}}\n", code));
+  const std::string store = folder.file("s.db");
+  ASSERT_EQ(run_program({"deplo-tune", "--quiet", "--store", store, "--config", experiment}).code, 0);
+  const Json tuned = run_json({"-c", code, "--device", "opencl", "--tuned", store});
+  ASSERT_EQ(tuned["kernels"].size(), 2);
+  for (const Json& kernel : tuned["kernels"]) EXPECT_EQ(kernel["schedule"], "tuned") << kernel.dump();
+  EXPECT_TRUE(tuned["right"]);
+}
+
 TEST(Run, BadInput) {
   expect_error({}, 1, "expected one of -c CODE, --file FILE, --pt2 FILE, --model NAME, --tile FILE, found none");
   expect_error({"-c", "x"}, 1, "-c:1:1: expected");

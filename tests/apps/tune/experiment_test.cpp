@@ -86,6 +86,21 @@ TEST(Experiment, FloatsOfSixteenBits) {
             "x.yaml:1: expected a type of floats (f32, f16 or bf16), found 'f64'");
 }
 
+TEST(Experiment, KeysAreInPartsAsTheTargetWantsThem) {
+  const std::string decode =
+      "kernels:\n  - {name: a, expression: \"q = torch.randn(4, 1, 16); k = torch.randn(1, 4096, 16); "
+      "F.scaled_dot_product_attention(q, k, k, enable_gqa=True)\"}\n";
+  const auto parts = [&](const std::string& place) {
+    const auto kernels = engine::parse_experiment(place + decode, "x.yaml", "").kernels;
+    return kernels.size() == 1 ? 1 : kernels.at(0).loop.buffers.back().shape.at(2);
+  };
+  EXPECT_EQ(parts("target: sm_90\n"), 16);
+  EXPECT_EQ(parts("device: cuda\n"), 16) << "as sm_90";
+  EXPECT_EQ(parts("target: opencl-cpu\n"), 2);
+  EXPECT_EQ(parts("device: opencl\n"), 2) << "as opencl-cpu";
+  EXPECT_EQ(parts("device: interpreter\n"), 1);
+}
+
 // Whose tensor cores multiply attentions of 16 bits in one kernel; a device of CUDA counts as one that has them.
 TEST(Experiment, AttentionIsAsTheTargetWantsIt) {
   const std::string attention =

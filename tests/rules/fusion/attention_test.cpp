@@ -23,7 +23,7 @@ namespace deplo::rules {
 namespace {
 
 using testing::HasSubstr;
-constexpr FuseOptions on{.attention = Attention::fused}, off{.attention = Attention::split};
+const FuseOptions on{.attention = Attention::fused}, off{.attention = Attention::split};
 
 ir::Module fused(const std::string& code, const FuseOptions& options = on) {
   return fuse(compose(decompose(ir::torch::parse_expression(code))), options);

@@ -156,7 +156,25 @@ TEST_P(TensorFloors, EveryAtomIsAnInstruction) {
   }
 }
 
+// Neither pass of a decode spills (mix_of), and the second one has no call.
+TEST_P(TensorFloors, AttentionInPartsOfItsKeys) {
+  for (const char* name : {"attention_parts", "attention_combine"}) {
+    SCOPED_TRACE(name);
+    for (const std::int64_t rows : {1, 16, 128}) {
+      const bool parts = name == std::string_view("attention_parts");
+      const ir::Symbols sizes =
+          parts ? ir::Symbols{{"H", 8}, {"Q", rows}, {"D", 128}} : ir::Symbols{{"H", rows}, {"P", 16}, {"D", 128}};
+      EXPECT_EQ(mix_of(name, sizes, GetParam()).whole.calls, 0) << rows;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Cuda, TensorFloors, testing::Values("sm_80", "sm_120"));
+
+TEST(WarpgroupFloors, AttentionInPartsOfItsKeys) {
+  DEPLO_NEED_MACHINE_CODE("sm_90");
+  EXPECT_EQ(mix_of("attention_parts", {{"H", 8}, {"Q", 128}, {"D", 128}}, "sm_90").whole.calls, 0);
+}
 
 // Two warpgroups multiply 64 x 256 each, and a third copies ahead of them to four slots: as a kernel by hand
 // (experiments/baselines/matmul_bf16_sm_90a.cu). ptxas names products that it has to serialise in a warning.

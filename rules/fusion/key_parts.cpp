@@ -1,0 +1,278 @@
+// Attention in parts of its keys. Part p has a greatest score m[p] and sums s[p], and these combine as SoftmaxSum says
+// (ir/loop.h): the parts are the steps of a sweep with the scores m[p] and the weights s[p].
+//   for a0 in 0..32: # free                               (heads)
+//     for a1 in 0..64: # free                             (values)
+//       for a2 in 0..4096: # reduce { … k[a0, a2, …] …   acc1, acc2, acc3 <- softmax_sum(v1, 1, in2) }
+//       v2 = divide(acc3, acc2)
+//       o[a0, a1] = v2
+//     →                                                        →
+//   for a0 in 0..32: # free                               for a0 in 0..32: # free
+//     for a1 in 0..16: # free                               for a1 in 0..64: # free
+//       for a2 in 0..64: # free                               for a2 in 0..16: # reduce
+//         for a3 in 0..256: # reduce                            in0 = load parts[0, a0, a2, a1]
+//           … k[a0, ((a1 * 256) + a3), …] …                     in1 = load parts[1, a0, a2, a1]
+//           acc1, acc2, acc3 <- softmax_sum(v1, 1, in2)         in2 = load parts[2, a0, a2, a1]
+//         parts[0, a0, a1, a2] = acc1                           acc1, acc2, acc3 <- softmax_sum(in0, in1, in2)
+//         parts[1, a0, a1, a2] = acc2                         v2 = divide(acc3, acc2)
+//         parts[2, a0, a1, a2] = acc3                         o[a0, a1] = v2
+// The score and the total of a part stand beside each of its values, so that the second kernel has no sweep inside a sweep
+// and the first one no Write that only some values make. A part whose every score is -inf has sums of 0 and adds nothing.
+// Flash-Decoding (Dao, Haziza, Massa, Sizov 2023) splits keys so.
+#include "rules/fusion/key_parts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <vector>
+
+#include "core/error.h"
+#include "ir/walk.h"
+#include "rules/cost/resources.h"
+#include "rules/tile/helpers/key_sweep.h"
+
+namespace deplo::rules {
+
+extern const Rule tileify;
+
+namespace fusion {
+namespace {
+
+/// A part of so many keys for each row that shares them, at least. What the two kernels write and read of a part, 24 bytes
+/// a column and row, is then a tenth of the keys and values that it reads, 4 bytes a column and key where these have 16
+/// bits; and of the products' time on tensor cores, too.
+constexpr std::int64_t keys_of_row = 64;
+/// And so many at least: the second kernel takes the parts of a value one after the other.
+std::int64_t fewest_keys(const Target& target) { return target.cpu ? 2048 : 256; }
+/// Rows that a block takes at most (rules/tile/online_softmax.cpp).
+constexpr std::int64_t most_rows = 128;
+/// Blocks for each multiprocessor, as FlashAttention-2 has them (num_splits_heuristic): one waits for what it loads while
+/// the other one computes. A core runs one.
+std::int64_t blocks_of_unit(const Target& target) { return target.cpu ? 1 : 2; }
+
+/// The kernel with its free loops side by side, as rule tileify has them, and its sweep.
+struct SweptKernel {
+  ir::Program tile;
+  KeySweep sweep;
+  const std::vector<ir::Axis>& axes() const { return tile_of(tile).axes; }
+  const ir::Body& body() const { return tile_of(tile).body; }
+  const ir::Loop& keys() const { return loop_of(tile_of(tile), sweep); }
+};
+
+/// nullopt: its keys cannot be parted, and why not.
+std::optional<SweptKernel> find_attention(const ir::Program& loop, std::string& why_not) {
+  ir::Program tile = tileify.apply(loop, {}, {});
+  const auto sweep = find_key_sweep(tile);
+  why_not = "no axis of its own has the values of a row";
+  if (!sweep) return std::nullopt;
+  const ir::Body& body = tile_of(tile).body;
+  bool alone = tile.body.size() == 1;
+  for (std::size_t i = 0; i < body.size(); ++i)
+    alone &= i == sweep->at || is_scalar(body[i]) || body[i].as<ir::Write>() != nullptr;
+  why_not = "beside its sweep over the keys it has others";
+  if (!alone) return std::nullopt;
+  SweptKernel attention = {std::move(tile), *sweep};
+  attention.sweep.step = attention.keys().body.back().as<ir::SoftmaxSum>();
+  return attention;
+}
+
+/// Neighbouring rows that share their keys, as many as a block takes.
+std::int64_t rows_of_block(const SweptKernel& attention) {
+  std::int64_t rows = 1;
+  if (!attention.sweep.m) return rows;
+  const std::int64_t extent = attention.axes()[*attention.sweep.m].extent;
+  for (const std::int64_t size : divisors(extent, 1, std::min(extent, most_rows)))
+    if (share_keys(attention.tile, attention.sweep, size)) rows = size;
+  return rows;
+}
+
+std::int64_t rows_of(const SweptKernel& attention) {
+  std::int64_t rows = 1;
+  for (std::size_t i = 0; i < attention.axes().size(); ++i)
+    if (i != attention.sweep.n) rows *= attention.axes()[i].extent;
+  return rows;
+}
+
+/// As many parts, or fewer, of a multiple of `granule` keys.
+void part(KeyParts& of, std::int64_t parts, std::int64_t granule) {
+  const std::int64_t all = of.keys;
+  of.keys = std::min(all, ceil_div(ceil_div(all, parts), granule) * granule);
+  of.parts = ceil_div(all, of.keys);
+}
+
+/// Statements that a value needs, of those that stand before `end`.
+ir::Body needed(const ir::Body& body, std::size_t end, const ir::Body& by) {
+  std::set<std::string, std::less<>> wanted;
+  const auto want = [&](const ir::Stmt& stmt) {
+    const ir::Reads reads = ir::reads(stmt);
+    wanted.insert(reads.values.begin(), reads.values.end());
+  };
+  ir::for_each(by, want);
+  ir::Body result;
+  for (std::size_t i = end; i-- > 0;)
+    if (wanted.contains(ir::defined(body[i]))) {
+      want(body[i]);
+      result.insert(result.begin(), body[i]);
+    }
+  return result;
+}
+
+class Parting {
+ public:
+  Parting(const ir::Program& loop, SweptKernel attention, const KeyParts& parts, const std::string& tensor)
+      : loop_(loop), attention_(std::move(attention)), parts_(parts), names_(names_of(loop)) {
+    const ir::SoftmaxSum& step = *attention_.sweep.step;
+    sums_ = step.sums;
+    sums_.insert(sums_.begin(), step.maximum);
+    part_ = ir::fresh_axis(attention_.tile);
+    buffer_ = {tensor, ir::DType::f32, ir::Role::output, {std::ssize(sums_)}, {}};
+    for (const ir::Axis& axis : around(parts_.parts)) {
+      buffer_.shape.push_back(axis.extent);
+      index_.push_back(ir::var(axis.name));
+    }
+    buffer_.strides = ir::row_major_strides(buffer_.shape);
+  }
+
+  ir::Program summing() {
+    const std::size_t at = attention_.sweep.at;
+    const ir::Body& body = attention_.body();
+    ir::Body inside = needed(body, at, ir::Body(1, body[at]));
+    inside.push_back(body[at]);
+    auto& keys = *inside.back().as<ir::Loop>();
+    const std::int64_t all = keys.axis.extent;
+    keys.axis.extent = parts_.keys;
+    for (std::size_t i = 0; i < sums_.size(); ++i) inside.emplace_back(ir::Write{buffer_.name, element(i), sums_[i]});
+    ir::Program result = program(buffer_.name, around(parts_.parts), std::move(inside));
+    ir::substitute_axes(result, {{key(), shifted_origin(part_, parts_.keys, all) + ir::var(key())}});
+    if (all % parts_.keys != 0) ir::for_each(result.body, [&](ir::Stmt& stmt) { count_own(stmt, all); });
+    result.buffers.push_back(buffer_);
+    return finished(std::move(result));
+  }
+
+  ir::Program combining() {
+    const auto behind = static_cast<std::ptrdiff_t>(attention_.sweep.at + 1);
+    const ir::Body& body = attention_.body();
+    const ir::Body epilogue(body.begin() + behind, body.end());
+    ir::Body inside = needed(body, attention_.sweep.at, epilogue);
+    ir::Loop sweep = {{part_, parts_.parts, ir::Bind::reduce}, 0, 1, 1, {}};
+    ir::SoftmaxSum step = *attention_.sweep.step;
+    for (std::size_t i = 0; i < sums_.size(); ++i) {
+      const std::string value = fresh_name(names_, "in");
+      sweep.body.emplace_back(ir::Load{value, {}, buffer_.name, element(i)});
+      (i == 0 ? step.score : step.weights[i - 1]) = value;
+    }
+    sweep.body.emplace_back(std::move(step));
+    inside.emplace_back(std::move(sweep));
+    inside.insert(inside.end(), epilogue.begin(), epilogue.end());
+    ir::Program result = program(loop_.name, attention_.axes(), std::move(inside));
+    result.buffers.push_back(buffer_);
+    result.buffers.back().role = ir::Role::input;
+    return finished(std::move(result));
+  }
+
+ private:
+  const std::string& key() const { return attention_.keys().axis.name; }
+
+  /// The free loops around a part: it stands outside the last of them, along which memory is read and written.
+  std::vector<ir::Axis> around(std::int64_t parts) const {
+    std::vector<ir::Axis> axes = attention_.axes();
+    axes.insert(axes.end() - 1, {part_, parts, ir::Bind::thread});
+    return axes;
+  }
+
+  std::vector<ir::Expr> element(std::size_t i) const {
+    std::vector<ir::Expr> index = index_;
+    index.insert(index.begin(), static_cast<std::int64_t>(i));
+    return index;
+  }
+
+  static ir::Program program(const std::string& name, const std::vector<ir::Axis>& axes, ir::Body body) {
+    for (std::size_t i = axes.size(); i-- > 0;) {
+      ir::Body inner = std::exchange(body, {});
+      body.emplace_back(ir::Loop{{axes[i].name, axes[i].extent, ir::Bind::free}, 0, 1, 1, std::move(inner)});
+    }
+    return {ir::Level::loop, name, {}, std::move(body)};
+  }
+
+  /// Keys that the part before the last has, too, do not count in the last one.
+  void count_own(ir::Stmt& stmt, std::int64_t all) {
+    auto* keys = stmt.as<ir::Loop>();
+    if (keys == nullptr || keys->axis.name != key()) return;
+    auto& step = *keys->body.back().as<ir::SoftmaxSum>();
+    const std::string own = fresh_name(names_, "v"), score = fresh_name(names_, "v");
+    const ir::Arg before = std::exchange(step.score, score);
+    const ir::Expr first = ir::var(part_) * parts_.keys - (all - parts_.keys);
+    keys->body.insert(keys->body.end() - 1,
+                      ir::Index{own, {ir::DType::boolean, 1}, ir::less(first, ir::var(key()) + 1)});
+    constexpr double none = -std::numeric_limits<double>::infinity();
+    keys->body.insert(keys->body.end() - 1, ir::Assign{score, {}, ir::Op::select, {own, before, none}});
+  }
+
+  /// The buffers of the kernel that it reads or writes come before its own.
+  ir::Program finished(ir::Program program) const {
+    std::vector<ir::Buffer> buffers;
+    for (const ir::Buffer& buffer : loop_.buffers) {
+      bool found = false;
+      ir::for_each(program.body, [&](const ir::Stmt& stmt) {
+        ir::for_each_name(stmt, [&](ir::Use use, const std::string& name) {
+          found |= (use == ir::Use::reads || use == ir::Use::writes) && name == buffer.name;
+        });
+      });
+      if (found) buffers.push_back(buffer);
+    }
+    const auto output = std::ranges::find(buffers, ir::Role::output, &ir::Buffer::role);
+    buffers.insert(output, program.buffers.begin(), program.buffers.end());
+    program.buffers = std::move(buffers);
+    ir::renumber_axes(program);
+    return program;
+  }
+
+  const ir::Program& loop_;
+  const SweptKernel attention_;
+  const KeyParts parts_;
+  std::set<std::string, std::less<>> names_;
+  std::vector<std::string> sums_;  // of a part: the greatest score first
+  std::string part_;               // axis
+  ir::Buffer buffer_;
+  std::vector<ir::Expr> index_;  // in the buffer, without its first dimension
+};
+
+}  // namespace
+
+KeyParts choose_key_parts(const ir::Program& attention, std::int64_t wanted, const Target& target) {
+  KeyParts result;
+  result.kernel = attention.name;
+  const auto found = find_attention(attention, result.why);
+  if (!found) return result;
+  result.keys = found->keys().axis.extent;
+  result.why.clear();
+  if (wanted > 0) {
+    part(result, std::min(wanted, result.keys), 1);
+    return result;
+  }
+  const std::int64_t rows = rows_of_block(*found), blocks = rows_of(*found) / rows,
+                     room = target.units * blocks_of_unit(target) / blocks,
+                     parts = std::min(room, result.keys / std::max(keys_of_row * rows, fewest_keys(target)));
+  result.why = fmt::format("of {} block{} for {} {}", blocks, blocks == 1 ? "" : "s", target.units,
+                           target.cpu ? "cores" : "multiprocessors");
+  if (room < 2) return result;
+  if (parts < 2)
+    result.why = fmt::format("{} keys are too few for parts, with {} rows a block", result.keys, rows);
+  else
+    part(result, parts, target.vector_lanes);
+  return result;
+}
+
+std::pair<ir::Program, ir::Program> part_keys(const ir::Program& attention, const KeyParts& parts,
+                                              const std::string& tensor) {
+  std::string why_not;
+  auto found = find_attention(attention, why_not);
+  CHECK(found && parts.parts > 1);
+  Parting parting(attention, *std::move(found), parts, tensor);
+  ir::Program first = parting.summing();
+  return {std::move(first), parting.combining()};
+}
+
+}  // namespace fusion
+}  // namespace deplo::rules
