@@ -11,6 +11,7 @@ Needs PyTorch, 2.5 or later (a CPU build will do). Models:
                  (--qkv-bias: Qwen2.5; --qk-norm: Qwen3)
     mlp          Linear, GELU, Linear, with a LayerNorm before and softmax behind
     head         token ids -> embedding -> RMSNorm -> Linear: integer inputs
+    routed-mlp   a mixture of experts: topk, rows sorted by expert and padded to blocks, gathered weights, and its other steps
     multihead    nn.MultiheadAttention and nn.TransformerEncoderLayer, with their masks and other arguments
     operators    most operations that a .pt2 file may have, each on a small tensor: a test of readers
 
@@ -166,6 +167,42 @@ class Multihead(nn.Module):
                 self.norm_first(x, src_mask=self.mask, is_causal=True))
 
 
+class RoutedMlp(nn.Module):
+    """Blocks of rows of one expert, as vLLM's moe_align_block_size lays them out."""
+    experts, top, block = 5, 2, 4
+
+    def __init__(self, o):
+        super().__init__()
+        self.gate = nn.Linear(o.hidden, self.experts, bias=False)
+        self.up = nn.Parameter(0.1 * torch.randn(self.experts, o.hidden, 2 * o.ffn))
+        self.down = nn.Parameter(0.1 * torch.randn(self.experts, o.ffn, o.hidden))
+
+    def forward(self, x):
+        x = x[0]
+        rows = x.shape[0] * self.top
+        blocks = (rows + self.experts * (self.block - 1)) // self.block
+        weights, ids = torch.topk(F.softmax(self.gate(x), dim=-1), self.top)
+        weights, ids = weights / weights.sum(-1, keepdim=True), ids.flatten()
+        chosen = F.one_hot(ids, self.experts)
+        rank = (torch.cumsum(chosen, 0) * chosen).sum(-1) - 1
+        used = (chosen.sum(0) + self.block - 1) // self.block
+        ends = torch.cumsum(used, 0)
+        place = (ends[ids] - used[ids]) * self.block + rank
+        source = torch.zeros(blocks * self.block, dtype=torch.long).scatter(0, place, torch.arange(rows) // self.top)
+        expert = torch.bucketize(torch.arange(blocks), ends, right=True).clamp(max=self.experts - 1)
+        g, u = torch.bmm(x[source].view(blocks, self.block, -1), self.up[expert]).chunk(2, -1)
+        y = torch.bmm(F.silu(g) * u, self.down[expert]).flatten(0, 1)
+        routed = (y[place].view(-1, self.top, x.shape[1]) * weights[..., None]).sum(1)
+        # The same by the other ways to say it.
+        order = torch.argsort(ids, stable=True)
+        added = torch.zeros_like(x).index_add(0, order // self.top, y[place[order]] * weights.flatten()[order, None])
+        in_place = torch.zeros_like(x)
+        in_place.index_add_(0, torch.arange(rows) // self.top, y[place])
+        found = torch.searchsorted(ends, torch.sort(ids, descending=True)[0]) + torch.remainder(order, 3)
+        spread = x.scatter(1, ids.view(-1, self.top), 1.0).scatter_add(0, (order[:2, None] // self.top).expand(2, x.shape[1]), x[:2])
+        return routed, added, in_place, found, spread
+
+
 class Operators(nn.Module):
     def __init__(self, o):
         super().__init__()
@@ -211,7 +248,8 @@ class Operators(nn.Module):
         return tuple(self.pointwise(x) + self.reductions(x) + self.products(x) + self.shapes(x) + self.creation(x))
 
 
-MODELS = {"llama-block": LlamaBlock, "mlp": Mlp, "head": Head, "multihead": Multihead, "operators": Operators}
+MODELS = {"llama-block": LlamaBlock, "mlp": Mlp, "head": Head, "multihead": Multihead, "routed-mlp": RoutedMlp,
+          "operators": Operators}
 
 
 def options():

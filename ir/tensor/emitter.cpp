@@ -74,6 +74,10 @@ int Emitter::coordinate(const Expr& value, TensorType type, std::string_view suf
   return add({named(suffix), std::move(type), Coordinate{simple}, {}});
 }
 
+int Emitter::whole(const Expr& value, std::vector<int> numbers, std::string_view suffix) {
+  return add({named(suffix), {DType::i32, shape(numbers.front())}, Coordinate{value}, std::move(numbers)});
+}
+
 int Emitter::reduce(Op op, int x, Dims dims, std::string_view suffix) {
   std::sort(dims.begin(), dims.end());
   for (const std::int64_t dim : dims) {
@@ -86,6 +90,10 @@ int Emitter::reduce(Op op, int x, Dims dims, std::string_view suffix) {
 
 int Emitter::map(int x, Shape result, Coordinates coordinates, std::string_view suffix) {
   return add({named(suffix), {dtype(x), std::move(result)}, IndexMap{{{0, std::move(coordinates), 1}}}, {x}});
+}
+
+int Emitter::gather(int x, int indices, Shape result, Coordinates coordinates, std::string_view suffix) {
+  return add({named(suffix), {dtype(x), std::move(result)}, IndexMap{{{0, std::move(coordinates), 1}}}, {x, indices}});
 }
 
 Coordinates identity(const Shape& shape) {

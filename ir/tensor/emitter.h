@@ -48,11 +48,15 @@ class Emitter {
   int fill(int scalar, Shape, std::string_view suffix);
   /// Truth value or index, by the coordinates of a tensor of this shape.
   int coordinate(const Expr& value, TensorType, std::string_view suffix);
+  /// The same of whole numbers, too: `value` names them g1, g2, …
+  int whole(const Expr& value, std::vector<int> numbers, std::string_view suffix);
 
   /// Reduces the dimensions, which keep extent 1, one after the other; the innermost comes last.
   int reduce(Op, int x, Dims dims, std::string_view suffix);
   /// out[i, j, …] = x[coordinates].
   int map(int x, Shape, Coordinates, std::string_view suffix);
+  /// The same, where coordinates may name `g1`, the value of `indices`, which has the shape of the result.
+  int gather(int x, int indices, Shape, Coordinates, std::string_view suffix);
   /// NumPy's rule; Scalars stay what they are.
   int broadcast(int x, const Shape&);
   int reshape(int x, const Shape&, std::string_view suffix);

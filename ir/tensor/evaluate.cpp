@@ -136,8 +136,12 @@ class Evaluator {
   Values compute(const Node& n, const Coordinate& c, std::size_t) const {
     Values result(size(n));
     Code code(c.value);
-    std::vector<std::int64_t> slots(gather_slots);
-    for_each_element(n.type.shape, slots, [&](std::size_t k) { result[k] = static_cast<double>(code.run(slots)); });
+    std::vector<std::int64_t> slots(gather_slots + 1 + n.args.size());
+    for_each_element(n.type.shape, slots, [&](std::size_t k) {
+      for (std::size_t a = 0; a < n.args.size(); ++a)
+        slots[gather_slots + 1 + a] = static_cast<std::int64_t>(values(n.args[a])[k]);
+      result[k] = static_cast<double>(code.run(slots));
+    });
     return result;
   }
 

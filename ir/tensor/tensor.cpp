@@ -75,7 +75,7 @@ class Printer {
     return match(
         n.op,  //
         [&](const Elementwise& e) { return fmt::format("{}({})", ir::name(e.op), arguments(n)); },
-        [&](const Coordinate& c) { return print(c.value); },
+        [&](const Coordinate& c) { return print(substitute(c.value, gathers(n, 0))); },
         [&](const Reduction& r) {
           const int rank = static_cast<int>(n.type.shape.size());
           return fmt::format("{}({}, axis={})", reduction_name(r.op), arguments(n), r.axis - rank);
@@ -106,7 +106,7 @@ class Printer {
   }
 
   std::string branches(const Node& n, const IndexMap& m) const {
-    const Substitution gathered = gathers(n);
+    const Substitution gathered = gathers(n, 1);
     std::string text;
     for (const IndexMap::Branch& b : m.branches) {
       const bool last = &b == &m.branches.back();
@@ -119,12 +119,12 @@ class Printer {
   }
 
   // g1 is printed as what it stands for: `indices[i, j]`.
-  Substitution gathers(const Node& n) const {
+  Substitution gathers(const Node& n, std::size_t first) const {
     Substitution values;
-    for (std::size_t a = 1; a < n.args.size(); ++a) {
+    for (std::size_t a = first; a < n.args.size(); ++a) {
       std::string index;
       for (std::size_t d = 0; d < n.type.shape.size(); ++d) index += (d == 0 ? "" : ", ") + coordinate(d).name();
-      values.emplace_back(fmt::format("g{}", a), var(fmt::format("{}[{}]", name(n.args[a]), index)));
+      values.emplace_back(fmt::format("g{}", a - first + 1), var(fmt::format("{}[{}]", name(n.args[a]), index)));
     }
     return values;
   }

@@ -83,9 +83,9 @@ class Verifier {
   }
 
   void check(const Node& n, const Coordinate& c) {
-    if (!arity(n, 0) || !variables(n, c.value, false)) return;
+    if (!variables(n, c.value, true, 0)) return;
     require(n.type.dtype == DType::i32 || n.type.dtype == DType::boolean, n, "int32 or bool, found {}", print(n.type));
-    if (n.type.dtype != DType::boolean || element_count(n.type.shape) == 0) return;
+    if (n.type.dtype != DType::boolean || element_count(n.type.shape) == 0 || !n.args.empty()) return;
     const std::optional<Interval> range = bounds(c.value, coordinate_ranges(n.type.shape));
     require(range && range->low >= 0 && range->high <= 1, n, "a condition, found {}", print(c.value));
   }
@@ -132,13 +132,13 @@ class Verifier {
             "a coordinate from 0 to {}, found {}", extent - 1, print(e));
   }
 
-  // Only coordinates of the result and, where they may stand, gathered values.
-  bool variables(const Node& n, const Expr& e, bool gathers) {
+  // Only coordinates of the result and, where they may stand, the values of arguments: g1 is that of the `first`.
+  bool variables(const Node& n, const Expr& e, bool gathers, std::size_t first = 1) {
     std::vector<std::string> names;
     collect_variables(e, names);
     for (const std::string& name : names)
       if (!is_coordinate(name, n.type.shape.size()) &&
-          !require(gathers && is_gather(n, name), n, "a coordinate, found {}", name))
+          !require(gathers && is_gather(n, name, first), n, "a coordinate, found {}", name))
         return false;
     return true;
   }
@@ -147,11 +147,13 @@ class Verifier {
     return name.size() == 1 && name[0] >= 'i' && static_cast<std::size_t>(name[0] - 'i') < rank;
   }
 
-  bool is_gather(const Node& n, std::string_view name) {
+  bool is_gather(const Node& n, std::string_view name, std::size_t first) {
     std::size_t a = 0;
     if (name.empty() || name.front() != 'g') return false;
     const auto [end, error] = std::from_chars(name.data() + 1, name.data() + name.size(), a);
-    if (error != std::errc() || end != name.data() + name.size() || a < 1 || a >= n.args.size()) return false;
+    if (error != std::errc() || end != name.data() + name.size() || a < 1) return false;
+    a += first - 1;
+    if (a >= n.args.size()) return false;
     return require(arg(n, a) == TensorType{DType::i32, n.type.shape}, n, "indices {} int32, found {}",
                    ir::print(n.type.shape), print(arg(n, a)));
   }

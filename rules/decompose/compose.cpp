@@ -56,6 +56,7 @@ class Composer {
     if (is_given(n)) return append(std::move(n));
     if (n.as<tensor::Elementwise>() != nullptr) return elementwise(std::move(n));
     if (n.as<tensor::IndexMap>() != nullptr) return map(std::move(n));
+    if (n.as<tensor::Coordinate>() != nullptr) return coordinate(std::move(n));
     // A reduction of one element is that element.
     if (n.as<tensor::Reduction>() != nullptr && node(n.args[0]).type == n.type) return n.args[0];
     return intern(std::move(n));
@@ -117,10 +118,28 @@ class Composer {
     return intern(std::move(n));
   }
 
+  // An expression of the coordinates alone; nullptr where it is another.
+  const tensor::Coordinate* as_coordinate(int id) const {
+    return node(id).args.empty() ? node(id).as<tensor::Coordinate>() : nullptr;
+  }
+
+  // Of whole numbers that are made of coordinates themselves: arange(n) // 2 is one, too.
+  int coordinate(Node n) {
+    ir::Substitution known;
+    for (std::size_t a = 0; a < n.args.size(); ++a)
+      if (const auto* c = as_coordinate(n.args[a])) known.emplace_back("g" + std::to_string(a + 1), c->value);
+    if (!known.empty() && known.size() == n.args.size()) {
+      const Expr value = ir::substitute(n.as<tensor::Coordinate>()->value, known);
+      n.op = tensor::Coordinate{ir::simplify(value, tensor::coordinate_ranges(n.type.shape))};
+      n.args.clear();
+    }
+    return intern(std::move(n));
+  }
+
   // The index of a gather, where it is a constant or made of coordinates: embedding(weight, arange(n)) is a slice.
   std::optional<Expr> known_index(const Node& n) const {
     if (n.args.size() != 2) return std::nullopt;
-    if (const auto* c = node(n.args[1]).as<tensor::Coordinate>()) return c->value;
+    if (const auto* c = as_coordinate(n.args[1])) return c->value;
     const std::optional<int> scalar = uniform(n.args[1]);
     if (!scalar) return std::nullopt;
     return Expr(static_cast<std::int64_t>(node(*scalar).as<tensor::Scalar>()->value));
@@ -147,7 +166,7 @@ class Composer {
       const Read& only = reads.front();
       if (const auto scalar = uniform(only.source)) return fill(*scalar, std::move(n));
       if (is_identity(n, only)) return only.source;
-      if (const auto* c = node(only.source).as<tensor::Coordinate>(); c != nullptr && !gather) {
+      if (const auto* c = as_coordinate(only.source); c != nullptr && !gather) {
         n.op = tensor::Coordinate{at(c->value, only.coordinates, tensor::coordinate_ranges(n.type.shape))};
         n.args.clear();
         return intern(std::move(n));

@@ -20,7 +20,7 @@ constexpr int most_terms_of_index = 32;  // a mask has about ten
 bool is_whole(DType dtype) { return dtype == DType::i32 || dtype == DType::boolean; }
 
 std::optional<Expr> operand(const tensor::Node& n) {
-  if (const auto* c = n.as<tensor::Coordinate>()) return c->value;
+  if (const auto* c = n.as<tensor::Coordinate>(); c != nullptr && n.args.empty()) return c->value;
   const auto* s = n.as<tensor::Scalar>();
   if (s == nullptr || !is_whole(n.type.dtype) || std::fabs(s->value) > 0x1p31) return std::nullopt;
   return Expr(static_cast<std::int64_t>(s->value));

@@ -17,7 +17,7 @@ class Lifter {
 
   ValueId operator()(const Node& node) {
     if (node.as<ir::tensor::Elementwise>() != nullptr) return elementwise(node);
-    if (const auto* coordinate = node.as<ir::tensor::Coordinate>()) return index(coordinate->value, node.type.dtype);
+    if (const auto* coordinate = node.as<ir::tensor::Coordinate>()) return whole(node, coordinate->value);
     if (const auto* reduction = node.as<ir::tensor::Reduction>()) return reduce(node, *reduction);
     return map(node, *node.as<ir::tensor::IndexMap>());
   }
@@ -40,6 +40,12 @@ class Lifter {
 
   ValueId index(ir::Expr e, ir::DType dtype) {
     return values_.add({.kind = Value::Kind::index, .dtype = dtype, .index = {std::move(e)}});
+  }
+
+  ValueId whole(const Node& node, const ir::Expr& value) {
+    Value result{.kind = Value::Kind::index, .dtype = node.type.dtype, .index = {value}};
+    for (const int arg : node.args) result.args.push_back(load(arg, identity(node.type.shape)));
+    return values_.add(std::move(result));
   }
 
   ValueId elementwise(const Node& node) {

@@ -65,8 +65,8 @@ std::vector<ValueId> reachable(const Values&, ValueId root);
 
 /// The kernels that read what this one computes.
 std::vector<std::size_t> consumers(const Fusion&, const LoopOp& producer);
-/// The consumer with the producer's values in place of its loads of them; nullopt where it gathers from the producer,
-/// whose elements then must be in memory, as must those of a producer with axes of its own.
+/// The consumer with the producer's values in place of its loads of them; nullopt where it gathers what the producer
+/// reduces: such elements must be in memory, as must those of a producer with axes of its own.
 std::optional<LoopOp> splice(Fusion&, const LoopOp& producer, const LoopOp& consumer);
 
 /// Merges kernels into their consumers while the guard (guard.h) permits; with `guard` false, all that is legal.

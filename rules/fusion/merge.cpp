@@ -29,7 +29,7 @@ std::optional<LoopOp> splice(Fusion& fusion, const LoopOp& producer, const LoopO
   LoopOp merged = consumer;
   merged.root = values.replace(consumer.root, [&](const Value& load) -> std::optional<ValueId> {
     if (load.kind != Value::Kind::load || load.tensor != producer.output) return std::nullopt;
-    if (!load.args.empty()) {
+    if (!load.args.empty() && producer.cost.reductions > 0) {
       legal = false;
       return std::nullopt;
     }
@@ -37,7 +37,7 @@ std::optional<LoopOp> splice(Fusion& fusion, const LoopOp& producer, const LoopO
     for (std::size_t d = 0; d < shape.size(); ++d)
       if (const ir::Expr axis = ir::tensor::coordinate(d); shape[d] > 1 && !(load.index[d] == axis))
         sigma.emplace_back(axis.name(), load.index[d]);
-    return values.substitute(producer.root, sigma, fusion.shape(consumer));
+    return values.substitute(producer.root, sigma, fusion.shape(consumer), load.args);
   });
   if (!legal) return std::nullopt;
   complete(fusion, merged);
@@ -88,8 +88,8 @@ class Merger {
   /// A copy or a coordinate: nothing is computed, so every consumer reads through it.
   bool inline_view(std::size_t at) {
     const Value& root = fusion_.values[fusion_.ops[at].root];
-    if (root.kind != Value::Kind::load && root.kind != Value::Kind::index && root.kind != Value::Kind::constant)
-      return false;
+    const bool is_coordinate = root.kind == Value::Kind::index && root.args.empty();
+    if (root.kind != Value::Kind::load && !is_coordinate && root.kind != Value::Kind::constant) return false;
     if (root.kind == Value::Kind::load && take_in_source(at, root)) return true;
     const LoopOp producer = fusion_.ops[at];
     bool changed = false, all = true;

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "core/error.h"
 #include "ir/walk.h"
@@ -96,12 +97,23 @@ class Placer {
     std::stable_sort(order.begin(), order.end(), [&](ValueId a, ValueId b) { return height_[a] > height_[b]; });
     for (const ValueId arg : order) emit(arg);
     std::vector<ir::Arg> args;
-    for (const ValueId arg : value.args) args.push_back(emit(arg));
+    const bool indexes = value.kind == Value::Kind::load || value.kind == Value::Kind::index;
+    for (const ValueId arg : value.args) args.push_back(indexes ? emit_number(arg) : emit(arg));
     if (value.kind == Value::Kind::part)
       return names_[id] = temporary_name(value.args[0], static_cast<std::size_t>(value.part));
     const std::string name = temporary_name(id);
     define(id, value, name, std::move(args));
     names_[id] = name;
+    return name;
+  }
+
+  // A value that an index names: an accumulator is none (ir/verify), so what was accumulated is copied.
+  ir::Arg emit_number(ValueId id) {
+    ir::Arg number = emit(id);
+    if (!values_[id].reduces()) return number;
+    const std::string name = temporary_name(id) + "_number";
+    if (copied_.insert(id).second)
+      body(nest_.place(id)).push_back(ir::Assign{name, {values_[id].dtype, 1}, ir::Op::copy, {std::move(number)}});
     return name;
   }
 
@@ -188,6 +200,7 @@ class Placer {
   std::vector<ir::Body> free_;
   std::map<int, ir::Body> reduces_;  // by axis
   std::map<ValueId, std::string> names_;
+  std::set<ValueId> copied_;
   std::map<ValueId, int> height_;
 };
 

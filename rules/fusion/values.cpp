@@ -80,11 +80,13 @@ std::uint32_t free_axes(const ir::Substitution& sigma) {
   return result;
 }
 
+std::string gather_name(std::size_t i) { return "g" + std::to_string(i + 1); }
+
 /// One substitution through a value and all below it.
 class Substituter {
  public:
-  Substituter(Values& values, ir::Substitution sigma, const ir::Shape& shape)
-      : values_(values), sigma_(std::move(sigma)), shape_(shape), changed_(free_axes(sigma_)) {
+  Substituter(Values& values, ir::Substitution sigma, const ir::Shape& shape, const std::vector<ValueId>& gathered)
+      : values_(values), sigma_(std::move(sigma)), shape_(shape), gathered_(gathered), changed_(free_axes(sigma_)) {
     for (const auto& [name, e] : sigma_)
       if (const int r = reduce_axis(name); r >= 0) renamed_.push_back(r);
   }
@@ -101,15 +103,34 @@ class Substituter {
       renamed_.push_back(value.axis);
       value.axis = fresh;
     }
-    for (ir::Expr& e : value.index) e = values_.substitute(e, sigma_, shape_);
+    const ir::Substitution sigma = behind(value.args.size());
+    for (ir::Expr& e : value.index) e = values_.substitute(e, sigma, shape_);
     for (ValueId& arg : value.args) arg = run(arg);
+    if (names_gathered(value)) value.args.insert(value.args.end(), gathered_.begin(), gathered_.end());
     return memo_[id] = values_.add(std::move(value));
   }
 
  private:
+  // A value that gathers already has names g1, … of its own: the others are numbered behind them.
+  ir::Substitution behind(std::size_t own) const {
+    if (gathered_.empty() || own == 0) return sigma_;
+    ir::Substitution numbers, sigma = sigma_;
+    for (std::size_t i = 0; i < gathered_.size(); ++i)
+      numbers.emplace_back(gather_name(i), ir::var(gather_name(own + i)));
+    for (auto& [name, e] : sigma) e = ir::substitute(e, numbers);
+    return sigma;
+  }
+
+  bool names_gathered(const Value& value) const {
+    for (std::size_t i = 0; i < gathered_.size(); ++i)
+      if (ir::depends_on(value.index, gather_name(value.args.size() + i))) return true;
+    return false;
+  }
+
   Values& values_;
   ir::Substitution sigma_;
   const ir::Shape& shape_;
+  const std::vector<ValueId>& gathered_;
   std::uint32_t changed_;
   std::vector<int> renamed_;  // reduce axes
   std::map<ValueId, ValueId> memo_;
@@ -188,8 +209,9 @@ ir::Expr Values::substitute(const ir::Expr& e, const ir::Substitution& sigma, co
   return result.kind() == ir::Expr::Kind::binary ? ir::simplify(result, ranges(result, shape)) : result;
 }
 
-ValueId Values::substitute(ValueId value, const ir::Substitution& sigma, const ir::Shape& shape) {
-  return sigma.empty() ? value : Substituter(*this, sigma, shape).run(value);
+ValueId Values::substitute(ValueId value, const ir::Substitution& sigma, const ir::Shape& shape,
+                           const std::vector<ValueId>& gathered) {
+  return sigma.empty() ? value : Substituter(*this, sigma, shape, gathered).run(value);
 }
 
 ValueId Values::replace(ValueId root, const std::function<std::optional<ValueId>(const Value&)>& other) {

@@ -30,7 +30,8 @@ struct Value {
   int axis = -1;                     // reduce, softmax: the one it binds
   int part = 0;                      // part: which
   std::vector<ir::Expr> index = {};  // load, scatter: one per dimension; index: the expression
-  // load: what its index calls g1, g2, …; scatter: the same, then what is written; softmax: the score, then the weights
+  // load, index: what the index calls g1, g2, …; scatter: the same, then what is written; softmax: the score, then the
+  // weights
   std::vector<ValueId> args = {};
   bool reduces() const { return kind == Kind::reduce || kind == Kind::softmax; }
   bool operator==(const Value&) const = default;
@@ -63,7 +64,9 @@ class Values {
 
   /// `value` with its free axes, or reduce axes that it does not bind, replaced, under `shape` as above. A reduction
   /// that changes binds a new axis: the old one may stay beside it.
-  ValueId substitute(ValueId value, const ir::Substitution& sigma, const ir::Shape& shape);
+  /// Where what replaces an axis names g1, g2, …, these are the values `gathered`.
+  ValueId substitute(ValueId value, const ir::Substitution& sigma, const ir::Shape& shape,
+                     const std::vector<ValueId>& gathered = {});
   /// `value` with every value below it, or itself, for which `other` gives a value replaced by it; arguments first.
   ValueId replace(ValueId value, const std::function<std::optional<ValueId>(const Value&)>& other);
 

@@ -121,6 +121,8 @@ Value Interpreter::attribute_of(const Value& object, std::string_view name) {
   if (is_tensor(object)) return tensor_attribute(object, name);
   if (auto* const* o = object.as<Object*>()) return object_attribute(*o, name);
   if (object.as<Super>() && name == "__init__") return object;
+  if (const List* list = object.as<List>(); list && list->pair && (name == "values" || name == "indices"))
+    return (*list->items)[name == "values" ? 0 : 1];
   throw Error(fmt::format("expected a tensor or a module before `.{}`, found {}", name, describe(object)));
 }
 

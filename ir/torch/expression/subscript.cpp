@@ -30,8 +30,13 @@ Id one_index(Session& session, Id x, const Value& index, std::int64_t& dim) {
     const std::int64_t at = in_range(*i, session.type(x).shape[static_cast<std::size_t>(dim)]);
     return session.call("select", {x}, {{"dim", dim}, {"index", at}});
   }
-  throw Error(fmt::format("expected an integer, a slice, None or ... as an index, found {}{}", describe(index),
-                          is_tensor(index) ? " (F.embedding and torch.gather take tensors)" : ""));
+  if (is_tensor(index)) {
+    const Id indices = session.tensor(index);
+    const Id selected = session.call("index_select", {x, indices}, {{"dim", dim}});
+    dim += static_cast<std::int64_t>(session.type(indices).shape.size());
+    return selected;
+  }
+  throw Error(fmt::format("expected an integer, a slice, None, ... or a tensor as an index, found {}", describe(index)));
 }
 
 Value of_tensor(Session& session, Id x, const Values& indices) {
@@ -39,6 +44,8 @@ Value of_tensor(Session& session, Id x, const Values& indices) {
   const auto takes_one = [](const Value& v) { return !v.none() && !v.as<Dots>(); };
   const std::int64_t taken = std::ranges::count_if(indices, takes_one);
   if (taken > rank) throw Error(fmt::format("expected at most {} indices, found {}", rank, taken));
+  if (std::ranges::count_if(indices, is_tensor) > 1)
+    throw Error("expected at most one tensor among the indices, found several");
   if (std::ranges::count_if(indices, [](const Value& v) { return v.as<Dots>() != nullptr; }) > 1)
     throw Error("expected at most one `...`, found several");
   std::int64_t dim = 0;

@@ -58,6 +58,11 @@ Value make_list(Values items, bool tuple) {
   return {std::move(list)};
 }
 
+Value make_pair(Value values, Value indices) {
+  List list{std::make_shared<const Values>(Values{std::move(values), std::move(indices)}), 1, true, true};
+  return {std::move(list)};
+}
+
 Value make_tuple(const std::vector<std::int64_t>& integers) {
   Values items;
   for (const std::int64_t i : integers) items.push_back({i});

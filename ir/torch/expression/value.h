@@ -28,6 +28,7 @@ struct List {
   std::shared_ptr<const Values> items;
   int depth = 1;  // of lists inside each other
   bool tuple = false;
+  bool pair = false;  // what sort and topk give: values and indices, which have names, too
 };
 struct Tensor {
   Id id = 0;
@@ -95,6 +96,7 @@ std::optional<double> to_number(const Value&);
 bool is_tensor(const Value&);
 bool holds_others(const Object&);           // Sequential, ModuleList
 Value make_list(Values items, bool tuple);  // throws Error where lists nest too deep
+Value make_pair(Value values, Value indices);
 Value make_tuple(const std::vector<std::int64_t>&);
 
 }  // namespace deplo::ir::torch::python

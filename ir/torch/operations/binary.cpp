@@ -1,5 +1,6 @@
 // Two tensors or a tensor and a number, element by element; shapes broadcast.
 //   add sub mul div pow maximum minimum eq ne lt le gt ge logical_and logical_or(T, T)
+//   floor_divide remainder(T, number)
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,6 +33,16 @@ TensorType infer_div(const Inference& call) {
   return type;
 }
 
+// A constant divisor: PyTorch refuses 0 when it divides, and a kernel cannot.
+TensorType infer_floor_divide(const Inference& call) {
+  const TensorType type = infer_arithmetic(call);
+  if (type.dtype != DType::i32) call.expected("integers");
+  const Node& divisor = call.arg(1);
+  if (call.arg(0).kind == Node::Kind::scalar || divisor.kind != Node::Kind::scalar || divisor.value < 1)
+    call.expected("a tensor and a number of at least 1 as the divisor");
+  return type;
+}
+
 TensorType infer_pow(const Inference& call) {
   TensorType type = infer_arithmetic(call);
   if (type.dtype == DType::boolean) call.expected("numbers");
@@ -59,6 +70,8 @@ double add(double a, double b) { return a + b; }
 double subtract(double a, double b) { return a - b; }
 double multiply(double a, double b) { return a * b; }
 double divide(double a, double b) { return a / b; }
+double floor_divide(double a, double b) { return std::floor(a / b); }
+double remainder(double a, double b) { return a - b * std::floor(a / b); }
 // NaN wins, as in PyTorch.
 double maximum(double a, double b) { return std::isnan(a) || a > b ? a : b; }
 double minimum(double a, double b) { return std::isnan(a) || a < b ? a : b; }
@@ -76,6 +89,13 @@ int decompose_arithmetic(Emitter& e, const TensorCall& call) {
   const DType t = arithmetic_type(call.dtype());
   const int a = operand(e, call, 0, t), b = operand(e, call, 1, t);
   return e.convert(e.elementwise(op, {a, b}, "ew"), call.dtype());
+}
+
+// A function of a whole number and a constant, as an index expression, whose division rounds down.
+template <ExprOp op>
+int decompose_floor_divide(Emitter& e, const TensorCall& call) {
+  const Expr divisor = static_cast<std::int64_t>(e.as_scalar(call.args[1])->value);
+  return e.whole(Expr(op, var("g1"), divisor), {operand(e, call, 0, DType::i32)}, "ew");
 }
 
 // By a constant: x^2 = x * x, and so on.
@@ -124,6 +144,14 @@ python::Value call_commuting(const python::Call& c) {
   return c.node({first, c.operand(swap ? "left" : "right", 1)});
 }
 
+// Rounded down to a whole number where that is asked for.
+python::Value call_divide(const python::Call& c) {
+  const Id input = c.tensor("input"), other = c.operand("other", 1);
+  if (!c.given("rounding_mode")) return c.node({input, other});
+  if (c.text("rounding_mode") != "floor") c.fail("rounding_mode", "None or 'floor'");
+  return {python::Tensor{c.session.call("floor_divide", {input, other})}};
+}
+
 // input ± alpha * other
 python::Value call_scaled(const python::Call& c) {
   const Id input = c.tensor("input");
@@ -160,6 +188,13 @@ std::vector<Id> read_binary(pt2::Call& call) {
   return call.node({self, call.operand("other")});
 }
 
+std::vector<Id> read_divide(pt2::Call& call) {
+  const Id self = call.operand("self"), other = call.operand("other");
+  if (!call.has("rounding_mode")) return call.node({self, other});
+  if (call.text("rounding_mode", "") != "floor") call.fail("rounding_mode", "None or 'floor'");
+  return {call.add("floor_divide", {self, other})};
+}
+
 // Truth values only: of integers these work bit by bit.
 std::vector<Id> read_bitwise(pt2::Call& call) {
   const Id self = call.operand("self"), other = call.operand("other");
@@ -192,6 +227,7 @@ std::vector<Id> read_square(pt2::Call& call) {
   return call.node({self, self});
 }
 
+constexpr std::string_view quotient = "input, other, *, rounding_mode=None";
 constexpr std::string_view pair = "input, other", scaled = "input, other, *, alpha=1", infix = "left, right";
 
 }  // namespace
@@ -203,12 +239,16 @@ std::vector<Operation> binary_operations() {
        {{"add", either, scaled, call_scaled}, {"+", as_infix, infix, call_commuting}},
        {{"aten.add", read_scaled}}},
       {"div", 2, 2, {}, infer_div, evaluate_pairs<divide>, decompose_arithmetic<Op::divide>,
-       {{"div", either, pair, call_binary}, {"divide", either, pair, call_binary},
+       {{"div", either, quotient, call_divide}, {"divide", either, quotient, call_divide},
         {"true_divide", either, pair, call_binary}, {"/", as_infix, infix, call_infix}},
-       {{"aten.div", read_binary}, {"aten.true_divide", read_binary}}},
+       {{"aten.div", read_divide}, {"aten.true_divide", read_binary}}},
       {"eq", 2, 2, {}, infer_truth, evaluate_pairs<equal>, decompose_comparison<Op::equal, Order::kept>,
        {{"eq", either, pair, call_binary}, {"==", as_infix, infix, call_commuting}},
        {{"aten.eq", read_binary}}},
+      {"floor_divide", 2, 2, {}, infer_floor_divide, evaluate_pairs<floor_divide>,
+       decompose_floor_divide<ExprOp::div>,
+       {{"floor_divide", either, pair, call_binary}, {"//", as_infix, infix, call_infix}},
+       {{"aten.floor_divide", read_binary}}},
       {"ge", 2, 2, {}, infer_truth, evaluate_pairs<greater_equal>, decompose_comparison<Op::less_equal, Order::swapped>,
        {{"ge", either, pair, call_binary}, {">=", as_infix, infix, call_infix}},
        {{"aten.ge", read_binary}}},
@@ -244,6 +284,10 @@ std::vector<Operation> binary_operations() {
       {"pow", 2, 2, {}, infer_pow, evaluate_pairs<std::pow>, decompose_pow,
        {{"pow", either, "input, exponent", call_pow}, {"**", as_infix, infix, call_infix}},
        {{"aten.pow", read_pow}}},
+      {"remainder", 2, 2, {}, infer_floor_divide, evaluate_pairs<remainder>,
+       decompose_floor_divide<ExprOp::mod>,
+       {{"remainder", either, pair, call_binary}, {"%", as_infix, infix, call_infix}},
+       {{"aten.remainder", read_binary}}},
       {"sub", 2, 2, {}, infer_sub, evaluate_pairs<subtract>, decompose_arithmetic<Op::subtract>,
        {{"sub", either, scaled, call_scaled}, {"subtract", either, scaled, call_scaled},
         {"-", as_infix, infix, call_infix}},

@@ -75,6 +75,8 @@ std::vector<Id> read_plain(pt2::Call& call) {
   return call.node({self}, std::move(attributes));
 }
 
+Expr index_below(std::int64_t extent) { return min(Expr(ExprOp::max, var("g1"), 0), extent - 1); }
+
 void check_float(const Inference& call) {
   if (!is_float(call.dtype(0))) call.expected("floating-point numbers");
 }

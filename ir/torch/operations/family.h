@@ -35,6 +35,8 @@ std::vector<Operation> attention_operations();
 std::vector<Operation> layout_operations();
 std::vector<Operation> slice_operations();
 std::vector<Operation> index_operations();
+std::vector<Operation> scatter_operations();
+std::vector<Operation> order_operations();
 std::vector<Operation> join_operations();
 std::vector<Operation> creation_operations();
 
@@ -75,6 +77,9 @@ DType accumulation_type(DType);
 int contract(Emitter&, int a, int b, bool b_transposed, const Shape& result);
 /// a op b, where b has extent 1 in some dimensions.
 int with(Emitter&, Op, int a, int b, std::string_view suffix);
+/// The coordinate that the first index of a gather names. Bad indices are kept in range: the reference refuses them, a
+/// kernel must not read elsewhere.
+Expr index_below(std::int64_t extent);
 /// Elements along the dimensions.
 double count_along(const Emitter&, int x, const Dims& dims);
 int divided_sum(Emitter&, int x, const Dims& dims, double divisor);

@@ -1,5 +1,6 @@
 // Elements looked up or dropped by their indices.
-//   embedding(T weight, T indices)   gather(T, T index, dim)   triu tril(T, diagonal=0)
+//   embedding(T weight, T indices)   index_select(T, T indices, dim=0)   gather(T, T index, dim)
+//   one_hot(T, num_classes)   triu tril(T, diagonal=0)
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -61,33 +62,62 @@ int decompose_tril(Emitter& e, const TensorCall& call) {
   return where_in_triangle(e, call, less(column(call), row(call) + (call.node.integer("diagonal") + 1)));
 }
 
-// embedding, gather
+// embedding, index_select
 
 void check_index(const Inference& call, std::size_t arg) {
   if (call.dtype(arg) != DType::i32) call.expected("indices of dtype int32");
 }
 
-std::size_t checked_index(const Operands& o, double index, std::int64_t extent) {
-  if (!(index >= 0 && index < static_cast<double>(extent)))
-    throw Error(
-        fmt::format("{} ({}): expected an index from 0 to {}, found {}", o.node.name, o.node.op, extent - 1, index));
-  return static_cast<std::size_t>(index);
+// The tensor's dimension gives way to those of the indices.
+TensorType selected(const Inference& call, std::size_t dim) {
+  Shape shape = call.shape(0);
+  const auto at = shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(dim));
+  shape.insert(at, call.shape(1).begin(), call.shape(1).end());
+  return {call.dtype(0), shape};
 }
-
-// x[coordinates], where one of them is the value of `indices`, which has the shape of the result.
-int gathered(Emitter& e, const TensorCall& call, int x, int indices, Coordinates coordinates) {
-  return e.add({call.node.name, call.node.type, tensor::IndexMap{{{0, std::move(coordinates), 1}}}, {x, indices}});
-}
-
-// Bad indices are kept in range: the reference refuses them, a kernel must not read elsewhere.
-Expr index_below(std::int64_t extent) { return min(Expr(ExprOp::max, var("g1"), 0), extent - 1); }
 
 TensorType infer_embedding(const Inference& call) {
   check_index(call, 1);
   if (call.rank(0) != 2) call.expected("a weight of two dimensions");
-  TensorType type = {call.dtype(0), call.shape(1)};
-  type.shape.push_back(call.shape(0)[1]);
-  return type;
+  return selected(call, 0);
+}
+
+constexpr AttributeSpec index_select_attributes[] = {{"dim", Kind::integer, std::int64_t{0}}};
+
+TensorType infer_index_select(const Inference& call) {
+  check_index(call, 1);
+  if (call.rank(0) == 0) call.expected("a tensor of at least one dimension");
+  return selected(call, static_cast<std::size_t>(call.normalise_dim("dim", call.rank(0))));
+}
+
+// One block of the rest after the other.
+Values evaluate_index_select(const Operands& o) {
+  const auto dim = static_cast<std::size_t>(o.node.integer("dim"));
+  const auto extent = static_cast<std::size_t>(o.shape(0)[dim]);
+  std::size_t rest = 1;
+  for (std::size_t d = dim + 1; d < o.shape(0).size(); ++d) rest *= static_cast<std::size_t>(o.shape(0)[d]);
+  Values result;
+  result.reserve(o.result_count());
+  for (std::size_t block = 0; block < o.value(0).size(); block += extent * rest)
+    for (const double index : o.value(1)) {
+      const auto from = o.value(0).begin() + static_cast<std::ptrdiff_t>(
+                            block + checked_index(o, index, o.shape(0)[dim]) * rest);
+      result.insert(result.end(), from, from + static_cast<std::ptrdiff_t>(rest));
+    }
+  return result;
+}
+
+// out[a…, i…, b…] = x[a…, indices[i…], b…]
+int select_along(Emitter& e, const TensorCall& call, std::size_t dim) {
+  const int x = call.args[0], indices = e.convert(call.args[1], DType::i32);
+  const Coordinates all = identity(call.shape());
+  const auto first = all.begin() + static_cast<std::ptrdiff_t>(dim);
+  const auto last = first + static_cast<std::ptrdiff_t>(e.rank(indices));
+  const int spread = e.map(indices, call.shape(), Coordinates(first, last), "indices");
+  Coordinates place(all.begin(), first);
+  place.push_back(index_below(e.extent(x, static_cast<std::int64_t>(dim))));
+  place.insert(place.end(), last, all.end());
+  return e.gather(x, spread, call.shape(), std::move(place), "selected");
 }
 
 Values evaluate_embedding(const Operands& o) {
@@ -102,14 +132,10 @@ Values evaluate_embedding(const Operands& o) {
   return result;
 }
 
-// out[…, d] = weight[indices[…], d]
-int decompose_embedding(Emitter& e, const TensorCall& call) {
-  const int weight = call.args[0], indices = e.convert(call.args[1], DType::i32);
-  Coordinates place = identity(call.shape());
-  const Expr last = place.back();
-  place.pop_back();
-  const int spread = e.map(indices, call.shape(), std::move(place), "indices");
-  return gathered(e, call, weight, spread, {index_below(e.extent(weight, 0)), last});
+int decompose_embedding(Emitter& e, const TensorCall& call) { return select_along(e, call, 0); }
+
+int decompose_index_select(Emitter& e, const TensorCall& call) {
+  return select_along(e, call, static_cast<std::size_t>(call.node.integer("dim")));
 }
 
 python::Value call_embedding(const python::Call& c) {
@@ -123,26 +149,29 @@ std::vector<Id> read_embedding(pt2::Call& call) {
   return call.node({weight, call.tensor("indices")});
 }
 
-// x[indices]: rows of the first dimension, which is an embedding of the rest made flat.
-std::vector<Id> rows_of(pt2::Call& call, Id x, Id indices) {
-  Shape flat = {call.rank(x) > 0 ? call.shape(x)[0] : 0, 1};
-  for (std::size_t d = 1; d < call.shape(x).size(); ++d) flat[1] *= call.shape(x)[d];
-  const Id picked = call.add("embedding", {call.reshape(x, flat), indices});
-  return {call.reshape(picked, call.output_type().shape)};
+python::Value call_index_select(const python::Call& c) {
+  const Id x = c.tensor("input"), index = c.tensor("index");
+  if (c.type(index).shape.size() != 1) throw Error(fmt::format("index_select: expected an index of one dimension, "
+                                                               "found {}", print(c.type(index))));
+  return c.node({x, index}, {{"dim", c.integer("dim")}});
 }
 
+// x[:, indices]: one tensor, for any dimension.
 std::vector<Id> read_index(pt2::Call& call) {
   const Id x = call.tensor("self");
   const std::vector<std::optional<Id>> indices = call.optional_tensors("indices");
-  if (indices.size() != 1 || !indices[0]) call.fail("indices", "one tensor, for the first dimension");
-  return rows_of(call, x, *indices[0]);
+  const auto given = [](const std::optional<Id>& index) { return index.has_value(); };
+  const auto first = std::ranges::find_if(indices, given);
+  if (std::ranges::count_if(indices, given) != 1) call.fail("indices", "one tensor, for one dimension");
+  return call.node({x, **first}, {{"dim", static_cast<std::int64_t>(first - indices.begin())}});
 }
 
 std::vector<Id> read_index_select(pt2::Call& call) {
-  const Id x = call.tensor("self"), indices = call.tensor("index");
-  if (call.integer("dim") != 0) call.fail("dim", "0");
-  return rows_of(call, x, indices);
+  const Id x = call.tensor("self"), index = call.tensor("index");
+  return call.node({x, index}, {{"dim", call.integer("dim")}});
 }
+
+// gather
 
 constexpr AttributeSpec gather_attributes[] = {{"dim", Kind::integer, Required{}}};
 
@@ -173,7 +202,7 @@ int decompose_gather(Emitter& e, const TensorCall& call) {
   Coordinates coordinates = identity(call.shape());
   const std::int64_t dim = call.node.integer("dim");
   coordinates[static_cast<std::size_t>(dim)] = index_below(e.extent(x, dim));
-  return gathered(e, call, x, indices, std::move(coordinates));
+  return e.gather(x, indices, call.shape(), std::move(coordinates), "gathered");
 }
 
 python::Value call_gather(const python::Call& c) {
@@ -185,6 +214,40 @@ std::vector<Id> read_gather(pt2::Call& call) {
   call.ignore({"sparse_grad"});
   const Id x = call.tensor("self");
   return {pick(caller_of(call), x, call.tensor("index"), call.integer("dim"))};
+}
+
+// one_hot
+
+constexpr AttributeSpec one_hot_attributes[] = {{"num_classes", Kind::integer, Required{}}};
+
+TensorType infer_one_hot(const Inference& call) {
+  check_index(call, 0);
+  const std::int64_t classes = call.node().integer("num_classes");
+  if (classes < 1) call.expected("num_classes of at least 1 (no kernel's shape depends on data)", std::to_string(classes));
+  TensorType type = call.type(0);
+  type.shape.push_back(classes);
+  return type;
+}
+
+Values evaluate_one_hot(const Operands& o) {
+  Values result(o.result_count(), 0);
+  const std::int64_t classes = o.node.integer("num_classes");
+  std::size_t row = 0;
+  for (const double index : o.value(0)) {
+    result[row + checked_index(o, index, classes)] = 1;
+    row += static_cast<std::size_t>(classes);
+  }
+  return result;
+}
+
+// out[…, c] = indices[…] == c
+int decompose_one_hot(Emitter& e, const TensorCall& call) {
+  Coordinates row = identity(call.shape());
+  const Expr last = row.back();
+  row.pop_back();
+  const int index = e.map(e.convert(call.args[0], DType::i32), call.shape(), std::move(row), "index");
+  const int place = e.coordinate(last, {DType::i32, call.shape()}, "class");
+  return e.convert(e.elementwise(Op::equal, {index, place}, "hit"), DType::i32);
 }
 
 }  // namespace
@@ -209,10 +272,16 @@ std::vector<Operation> index_operations() {
   return {
       {"embedding", 2, 2, {}, infer_embedding, evaluate_embedding, decompose_embedding,
        {{"embedding", in_functional, "input, weight, padding_idx=None", call_embedding}},
-       {{"aten.embedding", read_embedding}, {"aten.index", read_index}, {"aten.index_select", read_index_select}}},
+       {{"aten.embedding", read_embedding}}},
       {"gather", 2, 2, gather_attributes, infer_gather, evaluate_gather, decompose_gather,
        {{"gather", either, "input, dim, index", call_gather}},
        {{"aten.gather", read_gather}}},
+      {"index_select", 2, 2, index_select_attributes, infer_index_select, evaluate_index_select, decompose_index_select,
+       {{"index_select", either, "input, dim, index", call_index_select}},
+       {{"aten.index", read_index}, {"aten.index_select", read_index_select}}},
+      {"one_hot", 1, 1, one_hot_attributes, infer_one_hot, evaluate_one_hot, decompose_one_hot,
+       {{"one_hot", in_functional, "input, num_classes", call_plain}},
+       {{"aten.one_hot", read_plain}}},
       {"tril", 1, 1, triangle_attributes, infer_triangle, evaluate_triangle<false>, decompose_tril,
        {{"tril", either, "input, diagonal=0", call_plain}},
        {{"aten.tril", read_plain}}},

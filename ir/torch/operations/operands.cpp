@@ -1,6 +1,10 @@
 #include "ir/torch/operations/operands.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
+
+#include "core/error.h"
 
 namespace deplo::ir::torch {
 
@@ -18,6 +22,13 @@ Values strided(const Operands& o, const Shape& strides, std::int64_t start) {
   const double* from = o.value(0).data() + start;
   for_each_index(o.result(), std::array{strides}, [&](std::size_t i) { result.push_back(from[i]); });
   return result;
+}
+
+std::size_t checked_index(const Operands& o, double index, std::int64_t extent) {
+  if (!(index >= 0 && index < static_cast<double>(extent)))
+    throw Error(
+        fmt::format("{} ({}): expected an index from 0 to {}, found {}", o.node.name, o.node.op, extent - 1, index));
+  return static_cast<std::size_t>(index);
 }
 
 double to_integer(double x) { return std::isnan(x) ? 0 : std::trunc(x); }

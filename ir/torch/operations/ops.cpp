@@ -110,7 +110,8 @@ std::span<const Operation> operations() {
     for (const auto& family :
          {unary_operations(), binary_operations(), choice_operations(), reduction_operations(),
           normalisation_operations(), matmul_operations(), attention_operations(), layout_operations(),
-          slice_operations(), index_operations(), join_operations(), creation_operations()})
+          slice_operations(), index_operations(), scatter_operations(), order_operations(), join_operations(),
+          creation_operations()})
       rows.insert(rows.end(), family.begin(), family.end());
     std::ranges::sort(rows, {}, &Operation::name);
     CHECK(std::ranges::adjacent_find(rows, {}, &Operation::name) == rows.end());

@@ -28,6 +28,8 @@ CASES = {
     "head": ["--model", "head", *SMALL],
     "multihead": ["--model", "multihead", "--seq", "5", "--hidden", "8", "--ffn", "12"],
     "multihead_core_aten": ["--model", "multihead", "--seq", "5", "--hidden", "8", "--ffn", "12", "--decompose"],
+    "routed_mlp": ["--model", "routed-mlp", "--seq", "7", "--hidden", "8", "--ffn", "12"],
+    "routed_mlp_core_aten": ["--model", "routed-mlp", "--seq", "7", "--hidden", "8", "--ffn", "12", "--decompose"],
     "operators": ["--model", "operators"],
     "operators_core_aten": ["--model", "operators", "--decompose"],
 }

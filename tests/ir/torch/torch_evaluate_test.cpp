@@ -153,6 +153,17 @@ const std::vector<Case> shapes = {
     {"embedding", {matrix(3, {1, 2, 3, 4, 5, 6}), whole_row({2, 0, 2})}, {}, {5, 6, 1, 2, 5, 6}},
     {"gather", {six, {i32({2, 2}), {2, 0, 1, 1}}}, dim(1), {3, 1, 5, 5}},
     {"gather", {six, {i32({1, 2}), {1, 0}}}, dim(0), {4, 2}},
+    {"index_select", {six, {i32({2, 1}), {2, 0}}}, dim(1), {3, 1, 6, 4}},
+    {"one_hot", {whole_row({2, 0})}, {{"num_classes", whole(3)}}, {0, 0, 1, 1, 0, 0}},
+    {"scatter", {row({1, 2, 3}), whole_row({2, 0, 2}), row({7, 8, 9})}, dim(0), {8, 2, 9}},  // the last one wins
+    {"scatter_add", {row({1, 2, 3}), whole_row({2, 0, 2}), row({7, 8, 9})}, dim(0), {9, 2, 19}},
+    {"argsort", {row({2, nan, inf, 2, -inf, nan})}, {}, {4, 0, 3, 2, 1, 5}},
+    {"argsort", {row({2, nan, inf, 2, -inf, nan})}, {{"descending", true}}, {1, 5, 2, 0, 3, 4}},
+    {"argsort", {six}, {{"dim", whole(0)}, {"descending", true}}, {1, 1, 1, 0, 0, 0}},
+    {"searchsorted", {row({1, 2, 2, nan}), row({2, 3, nan, -inf})}, {}, {1, 3, 3, 0}},
+    {"searchsorted", {row({1, 2, 2, nan}), row({2, 3, nan, -inf})}, {{"right", true}}, {3, 3, 4, 0}},
+    {"cumsum", {six}, dim(0), {1, 2, 3, 5, 7, 9}},
+    {"cumsum", {six}, dim(-1), {1, 3, 6, 4, 9, 15}},
     {"arange", {}, {{"start", whole(7)}, {"end", whole(0)}, {"step", whole(-3)}}, {7, 4, 1}},
     {"arange", {}, {{"end", whole(3)}}, {0, 1, 2}},
     {"full", {}, {{"shape", List{2}}, {"value", -inf}}, {-inf, -inf}},
@@ -244,6 +255,12 @@ TEST(TorchEvaluate, NamesAnIndexThatIsOutOfRange) {
             "embedding (embedding): expected an index from 0 to 1, found nan");
   EXPECT_EQ(message("gather", {six, {i32({1, 1}), {-1}}}, dim(1)),
             "gather (gather): expected an index from 0 to 2, found -1");
+  EXPECT_EQ(message("index_select", {six, whole_row({3})}, dim(1)),
+            "index_select (index_select): expected an index from 0 to 2, found 3");
+  EXPECT_EQ(message("one_hot", {whole_row({-1})}, {{"num_classes", whole(4)}}),
+            "one_hot (one_hot): expected an index from 0 to 3, found -1");
+  EXPECT_EQ(message("scatter_add", {row({1, 2}), whole_row({2}), row({5})}, dim(0)),
+            "scatter_add (scatter_add): expected an index from 0 to 1, found 2");
 }
 
 TEST(TorchEvaluate, RunsAGraphWithScalarsAndSeveralOutputs) {

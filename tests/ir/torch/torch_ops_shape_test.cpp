@@ -105,6 +105,36 @@ TEST(TorchOps, LookUps) {
   EXPECT_THAT(typed("gather", {f32({3, 5}), i32({4})}, dim(1)), HasSubstr("as many dimensions"));
 }
 
+TEST(TorchOps, SelectedRowsTakeThePlaceOfTheirDimension) {
+  EXPECT_EQ(typed("index_select", {f16({5, 3, 7}), i32({2, 4})}, dim(-2)), "(5, 2, 4, 7) float16");
+  EXPECT_EQ(typed("index_select", {f32({5}), i32({})}), "() float32");
+  EXPECT_THAT(typed("index_select", {f32({5}), boolean({5})}), HasSubstr("indices of dtype int32"));
+  EXPECT_THAT(typed("index_select", {f32({}), i32({5})}), HasSubstr("at least one dimension"));
+  EXPECT_EQ(typed("one_hot", {i32({2, 3})}, {{"num_classes", whole(5)}}), "(2, 3, 5) int32");
+  EXPECT_THAT(typed("one_hot", {i32({2})}, {{"num_classes", whole(-1)}}), HasSubstr("num_classes of at least 1"));
+}
+
+TEST(TorchOps, Scatters) {
+  EXPECT_EQ(typed("scatter", {f32({3, 5}), i32({3, 9}), f32({3, 9})}, dim(1)), "(3, 5) float32");
+  EXPECT_THAT(typed("scatter", {f32({3, 5}), i32({2, 9}), f32({2, 9})}, dim(1)),
+              HasSubstr("of one shape, the tensor's but in dimension 1"));
+  EXPECT_THAT(typed("scatter_add", {f32({3}), i32({2}), f32({4})}, dim(0)), HasSubstr("of one shape"));
+  EXPECT_THAT(typed("scatter_add", {f32({3}), i32({2}), f16({2})}, dim(0)), HasSubstr("numbers of one dtype"));
+  EXPECT_THAT(typed("scatter_add", {f32({1 << 20}), i32({1 << 20}), f32({1 << 20})}, dim(0)),
+              HasSubstr("at most 67108864 pairs of a place and an index"));
+}
+
+TEST(TorchOps, OrdersAndSumsAlongADimension) {
+  EXPECT_EQ(typed("argsort", {f16({3, 5})}, dim(0)), "(3, 5) int32");
+  EXPECT_THAT(typed("argsort", {f32({3, 16385})}), HasSubstr("at most 16384 elements to sort"));
+  EXPECT_THAT(typed("argsort", {f32({})}), HasSubstr("at least one dimension"));
+  EXPECT_EQ(typed("searchsorted", {f32({9}), f32({2, 3})}), "(2, 3) int32");
+  EXPECT_THAT(typed("searchsorted", {f32({2, 9}), f32({3})}), HasSubstr("of one dimension"));
+  EXPECT_THAT(typed("searchsorted", {f32({9}), i32({3})}), HasSubstr("numbers of one dtype"));
+  EXPECT_EQ(typed("cumsum", {boolean({3, 5})}, dim(-1)), "(3, 5) int32");
+  EXPECT_EQ(typed("cumsum", {bf16({3, 5})}, dim(0)), "(3, 5) bfloat16");
+}
+
 TEST(TorchOps, TrianglesAreClamped) {
   const auto diagonal = [](std::int64_t value) {
     return inferred("triu", {f32({2, 3})}, {{"diagonal", value}}).integer("diagonal");

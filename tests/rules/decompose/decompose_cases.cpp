@@ -223,10 +223,36 @@ std::vector<Case> index_cases() {
                           {"gather", {f32({7, 33}), i32({7, 5}, 0, 32)}, {{"dim", Int{1}}}},
                           {"gather", {f32({7, 33}), i32({2, 30}, 0, 6)}, {{"dim", Int{0}}}},
                           {"gather", {f32({1}), i32({4}, 0, 0)}, {{"dim", Int{0}}}},
+                          {"index_select", {f32({7, 33}), i32({3, 5}, 0, 32)}, {{"dim", Int{1}}}},
+                          {"index_select", {f32({5, 7, 3}), i32({1}, 0, 6)}, {{"dim", Int{1}}}},
+                          {"index_select", {f32({1}), i32({}, 0, 0)}},
+                          {"one_hot", {i32({7, 3}, 0, 4)}, {{"num_classes", Int{5}}}},
+                          {"one_hot", {i32({1}, 0, 0)}, {{"num_classes", Int{1}}}},
                           {"arange", {}, {{"end", Int{7}}}},
                           {"arange", {}, {{"start", Int{-3}}, {"end", Int{9}}, {"step", Int{5}}}},
                           {"arange", {}, {{"start", Int{5}}, {"end", Int{-1}}, {"step", Int{-1}}}},
                           {"arange", {}, {{"end", Int{1}}, {"dtype", DType::f32}}}};
+  for (const char* op : {"scatter", "scatter_add"}) {
+    cases.push_back({op, {f32({7, 5}), i32({7, 33}, 0, 4), f32({7, 33})}, {{"dim", Int{1}}}});
+    cases.push_back({op, {f32({7, 5}), i32({1, 5}, 0, 6), f32({1, 5})}, {{"dim", Int{0}}}});
+    cases.push_back({op, {i32({1}), i32({3}, 0, 0), i32({3})}, {{"dim", Int{0}}}});
+  }
+  for (const Int length : {1, 2, 7, 64, 65, 97})  // from 65 on by runs
+    for (const Int d : {0, 1}) {
+      const Shape shape = d == 0 ? Shape{length, 3} : Shape{2, length};
+      cases.push_back({"cumsum", {f32(shape)}, {{"dim", d}}});
+      cases.push_back({"cumsum", {i32(shape, -3, 9)}, {{"dim", d}}});
+      for (const bool descending : {false, true}) {
+        cases.push_back({"argsort", {f32(shape)}, {{"dim", d}, {"descending", descending}}});
+        cases.push_back({"argsort", {i32(shape, 0, 3)}, {{"dim", d}, {"descending", descending}}});
+      }
+    }
+  for (const bool right : {false, true}) {
+    cases.push_back({"searchsorted", {f32({7}), f32({3, 5})}, {{"right", right}}});
+    cases.push_back({"searchsorted", {i32({1}, 0, 3), i32({9}, 0, 3)}, {{"right", right}}});
+  }
+  for (const char* op : {"floor_divide", "remainder"})
+    for (const Int divisor : {1, 3, 8}) cases.push_back({op, {i32({7, 5}, -20, 20), integer(divisor)}});
   for (const char* op : {"triu", "tril"})
     for (const Int diagonal : {-9, -1, 0, 1, 3, 9})
       cases.insert(cases.end(), {{op, {f32({7, 5})}, {{"diagonal", diagonal}}},

@@ -1,0 +1,68 @@
+// Mixtures of experts: kernels, interpreted, against the graph's meaning; which kernels they are.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "ir/torch/expression/expression.h"
+#include "routed_mlp.h"
+#include "rules/decompose/decompose.h"
+#include "rules/fusion/fuse.h"
+#include "rules/fusion/run_module.h"
+
+namespace deplo::rules {
+namespace {
+
+using tests::RoutedMlp;
+using Form = std::string (*)(const RoutedMlp&);
+
+struct Named {
+  const char* name;
+  Form form;
+  std::size_t most_kernels;
+};
+const Named forms[] = {{"dense", tests::dense_mlp, 10},
+                       {"each", tests::mlp_of_each, 10},
+                       {"sorted", tests::sorted_mlp, 18},
+                       {"argsorted", tests::argsorted_mlp, 18}};
+
+ir::Module fused(const std::string& text) { return fuse(compose(decompose(ir::torch::parse_expression(text)))); }
+
+TEST(RoutedMlp, IsRightAtAwkwardSizes) {
+  const RoutedMlp sizes[] = {{.tokens = 1, .experts = 3, .top = 1},
+                             {.tokens = 1, .experts = 60, .top = 4},
+                             {.tokens = 7, .experts = 8, .top = 2, .block = 1},
+                             {.tokens = 7, .experts = 3, .top = 2, .block = 5},
+                             {.tokens = 33, .experts = 60, .top = 4},
+                             {.tokens = 33, .experts = 8, .top = 1, .block = 16, .hidden = 7, .inner = 1}};
+  for (const RoutedMlp& size : sizes)
+    for (const Named& of : forms) {
+      SCOPED_TRACE(of.form(size));
+      EXPECT_EQ(fused_difference(ir::torch::parse_expression(of.form(size)), 5), "");
+      EXPECT_LE(fused(of.form(size)).kernels.size(), of.most_kernels) << ir::print(fused(of.form(size)));
+    }
+}
+
+// One expert takes all tokens, some have none, and of equal experts the first are chosen.
+TEST(RoutedMlp, IsRightHoweverTokensAreDealtOut) {
+  for (const char* bias : {"100 * (e == 2)", "-100 * (e == 1)", "50 * (e > 5)", "-1000 * e.float()"})
+    for (const Named& of : forms) {
+      const RoutedMlp size{.tokens = 13, .experts = 8, .top = 2, .block = 4, .bias = bias};
+      EXPECT_EQ(fused_difference(ir::torch::parse_expression(of.form(size)), 7), "") << of.name << " " << bias;
+    }
+}
+
+// Rows and weights are read where they lie: the kernel of a matmul has the weights themselves as its input, and loads the
+// numbers outside of the sum.
+TEST(RoutedMlp, MatmulsGatherTheirOperands) {
+  const ir::Module module = fused(tests::sorted_mlp({.tokens = 33, .experts = 8, .top = 2}));
+  int matmuls = 0;
+  for (const ir::Program& kernel : module.kernels) {
+    const std::string text = ir::print(kernel);
+    if (text.find("load up[") == std::string::npos && text.find("load down[") == std::string::npos) continue;
+    ++matmuls;
+    EXPECT_LT(text.find(":i32 = load expert"), text.find("# reduce")) << text;
+  }
+  EXPECT_EQ(matmuls, 2);
+}
+
+}  // namespace
+}  // namespace deplo::rules
