@@ -82,23 +82,43 @@ std::string_view symbol_name(const std::vector<Section>& sections, std::uint32_t
 
 namespace {
 
-// Section .nv.info: attributes of 4 bytes (format, attribute, value), in format 4 the value is the size of what
-// follows. Not documented; the names are those that cuobjdump -elf prints.
+// Sections .nv.info and .nv.info.ENTRY: attributes of 4 bytes (format, attribute, value), in format 4 the value is the size
+// of what follows. Not documented; the names are those that cuobjdump -elf prints.
 constexpr std::uint8_t sized = 4, frame_size = 0x11, register_count = 0x2f;
+constexpr std::uint8_t kernel_parameter = 0x17, kernel_parameter_v2 = 0x45;  // the latter from sm_90 on
 
-void read_attributes(const std::vector<Section>& sections, std::string_view info, std::string_view entry,
-                     CubinFacts& facts) {
+/// `take` is given each attribute, and the bytes that follow it.
+template <class F>
+void each_attribute(std::string_view info, F take) {
   while (info.size() >= 4) {
     const auto format = number<std::uint8_t>(info, 0), attribute = number<std::uint8_t>(info, 1);
     const std::uint64_t size = format == sized ? number<std::uint16_t>(info, 2) : 0;
     const auto value = part(info, 4, size);
     if (!value) return;
-    if (value->size() == 8 && symbol_name(sections, number<std::uint32_t>(*value, 0)) == entry) {
-      if (attribute == register_count) facts.registers = number<std::uint32_t>(*value, 4);
-      if (attribute == frame_size) facts.stack_bytes = number<std::uint32_t>(*value, 4);
-    }
+    take(attribute, *value);
     info.remove_prefix(4 + size);
   }
+}
+
+void read_attributes(const std::vector<Section>& sections, std::string_view info, std::string_view entry,
+                     CubinFacts& facts) {
+  each_attribute(info, [&](std::uint8_t attribute, std::string_view value) {
+    if (value.size() != 8 || symbol_name(sections, number<std::uint32_t>(value, 0)) != entry) return;
+    if (attribute == register_count) facts.registers = number<std::uint32_t>(value, 4);
+    if (attribute == frame_size) facts.stack_bytes = number<std::uint32_t>(value, 4);
+  });
+}
+
+/// Of each: 4 bytes, then its number, its place and its size, which is in the upper 14 bits of a word, or its lower 16.
+void read_parameters(std::string_view info, CubinFacts& facts) {
+  each_attribute(info, [&](std::uint8_t attribute, std::string_view value) {
+    const bool v2 = attribute == kernel_parameter_v2;
+    if ((attribute != kernel_parameter && !v2) || value.size() != 12) return;
+    const std::size_t ordinal = number<std::uint16_t>(value, 4);
+    const auto word = number<std::uint32_t>(value, 8);
+    if (ordinal >= facts.parameters.size()) facts.parameters.resize(ordinal + 1);
+    facts.parameters[ordinal] = v2 ? word & 0xffff : word >> 18;
+  });
 }
 
 }  // namespace
@@ -117,6 +137,7 @@ std::optional<CubinFacts> inspect_cubin(std::string_view cubin, std::string_view
     }
   }
   if (const Section* info = find(*sections, ".nv.info")) read_attributes(*sections, info->bytes, entry, facts);
+  if (const Section* info = find(*sections, ".nv.info." + std::string(entry))) read_parameters(info->bytes, facts);
   const Section* const shared = find(*sections, ".nv.shared." + std::string(entry));
   facts.shared_section_bytes = shared == nullptr ? 0 : static_cast<std::int64_t>(shared->size);
   facts.digest = digest(code);

@@ -27,6 +27,7 @@ std::string_view symbol_name(const std::vector<Section>&, std::uint32_t index);
 struct CubinFacts {
   std::int64_t registers = -1, stack_bytes = -1;
   std::int64_t shared_section_bytes = -1;  // from sm_90 on with the system's 1 KiB; 0 where the kernel has none
+  std::vector<std::size_t> parameters;     // the bytes of each that a launch gives, in order
   std::string digest;                      // of all machine code and constants, and of nothing else
 };
 

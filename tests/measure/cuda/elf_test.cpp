@@ -32,6 +32,20 @@ TEST(Elf, TheCodeSaysWhatTheCompilerSaid) {
   }
 }
 
+// Version 1 of the attribute is that of sm_80, version 2 that of sm_90.
+TEST(Elf, SizesOfParametersInTheirOrder) {
+  const ir::KernelSource source = source_of(
+      "struct Map { alignas(64) char bytes[128]; };\n"
+      "extern \"C\" __global__ void k(float* x, short n, double d, const __grid_constant__ Map map, char c) {\n"
+      "  x[n] = d + map.bytes[c];\n}\n");
+  for (const char* architecture : {"sm_80", "sm_90", "sm_120"}) {
+    DEPLO_NEED_NVRTC(architecture);
+    const std::string cubin = build(architecture, source);
+    EXPECT_EQ(inspect_cubin(cubin, "k")->parameters, (std::vector<std::size_t>{8, 2, 8, 128, 1})) << architecture;
+    EXPECT_TRUE(inspect_cubin(cubin, "other")->parameters.empty());
+  }
+}
+
 TEST(Elf, ASpillIsStackToTheCodeToo) {
   DEPLO_NEED_NVRTC("sm_90");
   const ir::KernelSource source =
