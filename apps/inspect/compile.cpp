@@ -136,7 +136,7 @@ std::string compile_kernels(const std::vector<engine::NumberedKernel>& kernels, 
   if (options.instructions) table = std::bind_front(&InstructionTable::add, &instructions);
   titles = titles && !table && options.level != "cubin";
   std::string text;
-  for (const auto& [number, loop, files] : kernels) {
+  for (const auto& [number, loop, files, tile] : kernels) {
     if (titles) text += fmt::format("{} {}\n", is_source(options.level) ? "//" : "#", title(loop, number));
     if (options.level == "loop") {
       text += print(loop);

@@ -48,6 +48,7 @@ struct NamedLoop {
   ir::Program loop;
   std::size_t first = 0;
   measure::InputFiles files = {};
+  std::optional<measure::TileCall> tile = {};
 };
 
 std::vector<NamedLoop> read_loops(const BenchOptions& options) {
@@ -57,7 +58,7 @@ std::vector<NamedLoop> read_loops(const BenchOptions& options) {
          engine::load_experiment(*options.config, options.inputs, options.floats, {options.target, options.device})
              .kernels) {
       const std::size_t first = loops.size();
-      loops.push_back({kernel.name, std::move(kernel.loop), first, std::move(kernel.files)});
+      loops.push_back({kernel.name, std::move(kernel.loop), first, std::move(kernel.files), std::move(kernel.tile)});
       for (std::string& name : kernel.same) loops.push_back({std::move(name), {}, first});
     }
     return loops;
@@ -68,7 +69,8 @@ std::vector<NamedLoop> read_loops(const BenchOptions& options) {
   for (const engine::NumberedKernel& kernel : kernels) programs.push_back(kernel.loop);
   const std::vector<std::size_t> first = engine::first_equals(programs);
   for (std::size_t i = 0; i < programs.size(); ++i)
-    loops.push_back({programs[i].name, std::move(programs[i]), first[i], std::move(kernels[i].files)});
+    loops.push_back(
+        {programs[i].name, std::move(programs[i]), first[i], std::move(kernels[i].files), std::move(kernels[i].tile)});
   return loops;
 }
 
@@ -131,6 +133,17 @@ class Bencher {
     }
     return files;
   }
+  static std::optional<measure::TileCall> tile_of(const NamedLoop& kernel, const engine::Schedule& schedule) {
+    std::optional<measure::TileCall> tile = kernel.tile;
+    if (!tile) return tile;
+    for (measure::TileCall::Argument& argument : tile->arguments)
+      for (std::size_t i = 0; i < schedule.arguments.size(); ++i)
+        if (kernel.loop.buffers[schedule.arguments[i]].name == argument.buffer) {
+          argument.buffer = schedule.loop.buffers[i].name;
+          break;
+        }
+    return tile;
+  }
 
   /// By what is known, or by the first of two trails.
   engine::Schedule choose(const ir::Program& loop) {
@@ -171,6 +184,7 @@ class Bencher {
     row.note = schedule.note;
     row.trail = print(compiled.trail);
     files_ = files_of(kernel, schedule);
+    tile_ = tile_of(kernel, schedule);
     protocol_.inputs = measure::describe_inputs(measure::with_index_ranges(schedule.loop), files_);
     if (store_) store_->enter(kernel.name, schedule.loop, protocol_.text());
     measure::worker::Reply reply{Failure{}};
@@ -199,7 +213,8 @@ class Bencher {
                    .protocol = protocol_,
                    .known = store_ ? store_->known_ceilings() : rules::Ceilings{},
                    .files = files_,
-                   .libraries = true});
+                   .libraries = true,
+                   .tile = tile_});
     std::vector<measure::KernelCode> candidates{schedule.compiled.code};
     const std::optional<engine::Compiled> second = other(schedule);
     if (second) candidates.push_back(second->code);
@@ -235,6 +250,7 @@ class Bencher {
   Target target_;
   measure::Protocol protocol_;  // of the present kernel, as the next
   measure::InputFiles files_;
+  std::optional<measure::TileCall> tile_;
   std::optional<BenchStore> store_;
   engine::TunedCache cache_;
 };

@@ -62,7 +62,7 @@ struct BenchKernel {
   BenchTime ours;
   double model_us = 0;  // the analytic model's, under the ceilings that the device was measured to have; 0: none
   std::vector<BenchBaseline> baselines;
-  std::string no_baseline;  // why there is none
+  std::string no_baseline;  // why there is none, or not one that there could be
   bool allow_tf32 = false;  // of the kernel
 };
 

@@ -156,7 +156,7 @@ std::string describe(const BenchKernel& kernel) {
   std::string text = fmt::format("{} µs ({})", significant(kernel.ours.median_us), name(kernel.origin));
   for (const BenchBaseline& b : kernel.baselines)
     if (b.ratio > 0) text += fmt::format("; {} {:.3f}x", short_title(b), b.ratio);
-  return kernel.baselines.empty() ? text + "; " + kernel.no_baseline : text;
+  return kernel.no_baseline.empty() ? text : text + "; " + kernel.no_baseline;
 }
 
 std::string print_table(const BenchReport& report, std::size_t width) {
@@ -186,6 +186,9 @@ std::string print_table(const BenchReport& report, std::size_t width) {
   for (std::size_t i = 0; i < report.kernels.size(); ++i)
     if (const BenchKernel& k = report.kernels[i]; k.first == i && !(k.note.empty() && k.from.empty()))
       text += fmt::format("{} {}: {}{}\n", i, k.name, k.from.empty() ? "" : "the schedule of " + k.from + " ", k.note);
+  for (std::size_t i = 0; i < report.kernels.size(); ++i)  // a row without any says so itself
+    if (const BenchKernel& k = report.kernels[i]; k.first == i && !k.baselines.empty() && !k.no_baseline.empty())
+      text += fmt::format("{} {}: {}\n", i, k.name, k.no_baseline);
   return text.substr(0, table) + wrap(text.substr(table), width);
 }
 

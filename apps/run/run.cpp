@@ -15,6 +15,8 @@
 #include "engine/compile/plan.h"
 #include "engine/compile/target.h"
 #include "engine/source/tile_launch.h"
+#include "ir/hardware/float16.h"
+#include "measure/baselines/tile_baseline.h"
 #include "measure/check/npy.h"
 #include "measure/host_memory.h"
 #include "measure/protocol/operand_sets.h"
@@ -86,6 +88,11 @@ class Runner {
   std::vector<std::vector<float>> read_outputs(measure::Arrays& slots) const;
   void write_outputs(const std::vector<std::vector<float>>& found) const;
   void time_whole();
+  Result<std::vector<OutputCheck>> replay(measure::Executable&, measure::Arrays& slots,
+                                          const std::vector<std::vector<float>>& expected, double roundings);
+  std::unique_ptr<measure::Executable> baseline_chain();
+  bool is_partly_written(const std::string& tensor) const;
+  void add_baseline(Result<measure::Timing>, const Result<std::vector<OutputCheck>>&);
   void compare(const std::vector<std::vector<float>>& found);
   void fill_report();
 
@@ -100,6 +107,7 @@ class Runner {
   engine::CompiledModule compiled_;
   std::vector<std::unique_ptr<measure::Executable>> executables_;  // of its kernels, and as the next
   std::vector<std::size_t> first_;                                 // the number of the first launch
+  std::unique_ptr<measure::Executable> beside_;                    // NVIDIA's, which its chain launches
   RunReport report_;
 };
 
@@ -211,8 +219,6 @@ void Runner::time_whole() {
   for (std::size_t i = 0; i < sets.size(); ++i) all.push_back(&sets[i]);
   fill(all);
   const std::vector<std::vector<float>> expected = launch_all(sets[0]);
-  for (const ir::Tensor& tensor : module_.tensors)
-    if (tensor.kind == ir::Tensor::Kind::computed) sets[0].poison(plan_.placement.at(tensor.name));
   std::vector<measure::ChainLink> links;
   for (std::size_t i = 0; i < module_.kernels.size(); ++i) {
     const engine::Schedule& schedule = compiled_.kernels[compiled_.launches[i].kernel];
@@ -220,23 +226,98 @@ void Runner::time_whole() {
                      schedule.loop.buffers});
   }
   const auto chain = device_->chain(std::move(links));
+  const std::unique_ptr<measure::Executable> beside = baseline_chain();
+  std::vector<measure::Executable*> executables{chain.get()};
+  if (beside) executables.push_back(beside.get());
   progress_.status("the whole graph", "timing");
   measure::Protocol protocol;
   protocol.tolerance = options_.tolerance;
   report_.protocol = protocol.text();
-  auto timing = measure::time_alone(*chain, sets, *device_, protocol);
-  if (!timing.ok())
-    throw Error(
-        fmt::format("the graph: expected it to run on {}, found: {}", device_->info().name, timing.failure().message),
-        Exit::environment);
-  report_.whole = std::move(timing.value());
-  const std::vector<std::vector<float>> found = read_outputs(sets[0]);
+  auto timings = measure::time_in_turns(executables, sets, *device_, protocol);
+  auto checks = replay(*chain, sets[0], expected, 0);
+  const auto require = [&](const auto& result) {
+    if (!result.ok())
+      throw Error(
+          fmt::format("the graph: expected it to run on {}, found: {}", device_->info().name, result.failure().message),
+          Exit::environment);
+  };
+  require(timings[0]);
+  require(checks);
+  report_.whole = std::move(timings[0].value());
+  report_.outputs = std::move(checks.value());
+  // Sums are of another order there, and weights of an attention are rounded: ten times the mean error, as for TF32.
+  if (beside) add_baseline(std::move(timings[1]), replay(*beside, sets[0], expected, 10));
+}
+
+/// One launch more, as the timed ones were, whose outputs are compared with what the kernels gave one by one. `roundings` of
+/// what is stored are allowed besides, in parts of an output's scale: they tell whether another compiler's kernel computes
+/// this, not whether an index of ours is wrong.
+Result<std::vector<OutputCheck>> Runner::replay(measure::Executable& executable, measure::Arrays& slots,
+                                                const std::vector<std::vector<float>>& expected, double roundings) {
+  for (const ir::Tensor& tensor : module_.tensors)
+    if (tensor.kind == ir::Tensor::Kind::computed) slots.poison(plan_.placement.at(tensor.name));
+  measure::Arrays* const set = &slots;
+  if (const auto sample = executable.sample({&set, 1}, 1, 1); !sample.ok()) return sample.failure();
+  const std::vector<std::vector<float>> found = read_outputs(slots);
+  std::vector<OutputCheck> checks;
   for (std::size_t i = 0; i < found.size(); ++i) {
     const Subject::Output& output = subject_->outputs()[i];
     const std::vector<double> one_by_one(expected[i].begin(), expected[i].end());
-    report_.outputs.push_back(compare_output(found[i], one_by_one, output.type, options_.tolerance));
-    report_.outputs.back().name = output.name;
+    const double tolerance = std::max(options_.tolerance, roundings * ir::unit_roundoff(output.type.dtype));
+    checks.push_back(compare_output(found[i], one_by_one, output.type, tolerance));
+    checks.back().name = output.name;
   }
+  return checks;
+}
+
+/// NVIDIA's kernel of a tile program on the slots of the graph; null where there is none, and the report says why.
+std::unique_ptr<measure::Executable> Runner::baseline_chain() {
+  const auto call = subject_->tile_call();
+  if (!call || device_->info().backend != "cuda") return nullptr;
+  progress_.status("tileiras", "building");
+  WholeBaseline& row = report_.beside.emplace();
+  measure::ChainLink link;
+  std::vector<std::size_t> zeroed;
+  for (const ir::Tensor& tensor : module_.tensors) {
+    if (tensor.kind == ir::Tensor::Kind::computed && std::ranges::count(module_.outputs, tensor.name) == 0) continue;
+    if (is_partly_written(tensor.name)) zeroed.push_back(link.as.size());
+    link.as.push_back(buffer_of(tensor));
+    link.buffers.push_back(plan_.placement.at(tensor.name));
+  }
+  try {
+    measure::Baseline baseline = measure::tile_baseline(*call, link.as, zeroed, *device_);
+    row.version = baseline.version;
+    beside_ = std::move(baseline.executable);
+  } catch (const Error& error) {
+    row.failure = error.what();
+    return nullptr;
+  }
+  link.executable = beside_.get();
+  return device_->chain({link});
+}
+
+/// By values that choose what is written: the others are 0 in ours.
+bool Runner::is_partly_written(const std::string& tensor) const {
+  return std::ranges::any_of(module_.kernels, [&](const ir::Program& kernel) {
+    return std::ranges::any_of(zeroed_buffers(kernel), [&](std::size_t i) { return kernel.buffers[i].name == tensor; });
+  });
+}
+
+void Runner::add_baseline(Result<measure::Timing> timing, const Result<std::vector<OutputCheck>>& checks) {
+  WholeBaseline& row = *report_.beside;
+  const auto fail = [&](const Failure& failure) {
+    row.failure = fmt::format("tileiras: {}: {}", status_name(failure.status), failure.message);
+  };
+  if (!timing.ok()) return fail(timing.failure());
+  if (!checks.ok()) return fail(checks.failure());
+  for (const OutputCheck& check : checks.value())
+    if (!check.right) return fail({Status::wrong_result, fmt::format("{}: {}", check.name, check.worst)});
+  row.timing = std::move(timing.value());
+  const std::vector<double>&ours = report_.whole->samples, &theirs = row.timing.samples;
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < ours.size(); ++i) ratios.push_back(theirs[i] / ours[i]);
+  row.ratio = measure::median(ratios);
+  row.interval = measure::median_interval(ratios);
 }
 
 void Runner::compare(const std::vector<std::vector<float>>& found) {

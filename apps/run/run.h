@@ -13,6 +13,7 @@
 #include "engine/source/inputs.h"
 #include "engine/source/source.h"
 #include "ir/types.h"
+#include "measure/protocol/interval.h"
 #include "measure/protocol/sampling.h"
 
 namespace deplo::apps {
@@ -63,6 +64,15 @@ struct BlocksLaunch {
   std::string printed;
 };
 
+/// What NVIDIA's compiler makes of a tile program, timed in turns with all kernels of ours.
+struct WholeBaseline {
+  std::string version;
+  std::string failure;  // in one line, in place of the next
+  measure::Timing timing;
+  double ratio = 0;                 // the median of its time over ours, round by round: above 1 ours is faster
+  measure::Interval interval = {};  // 95 %, of that median
+};
+
 struct RunReport {
   std::string device, target, store;
   std::uint64_t seed = 0;
@@ -73,6 +83,7 @@ struct RunReport {
   std::vector<OutputCheck> outputs;
   std::string protocol;                  // of the next
   std::optional<measure::Timing> whole;  // of all kernels in one chain
+  std::optional<WholeBaseline> beside;   // of a tile program on a CUDA device
   bool right() const;
 };
 

@@ -79,6 +79,27 @@ std::string blocks_text(const BlocksLaunch& b) {
                             b.grid[2], counted(b.threads, "thread"), significant(b.microseconds));
 }
 
+std::string beside_text(const WholeBaseline& b) {
+  if (!b.failure.empty()) return b.failure + "\n";
+  return fmt::format("tileiras {}: {} µs, {} µs warm; {:.3f} of ours, 95 %: [{:.3f}, {:.3f}]\n", b.version,
+                     significant(b.timing.median_us), significant(b.timing.warm_us), b.ratio, b.interval.low,
+                     b.interval.high);
+}
+
+Json beside_json(const WholeBaseline& b) {
+  Json json = Json::object({{"library", "tileiras"}, {"version", b.version}});
+  if (!b.failure.empty()) {
+    json.set("failure", b.failure);
+    return json;
+  }
+  json.set("microseconds", b.timing.median_us);
+  json.set("warm_us", b.timing.warm_us);
+  json.set("samples_us", Json::array(b.timing.samples));
+  json.set("ratio", b.ratio);
+  json.set("interval", Json::array({b.interval.low, b.interval.high}));
+  return json;
+}
+
 Json blocks_json(const BlocksLaunch& b) {
   return Json::object({{"entry", b.entry},
                        {"why", b.why},
@@ -122,6 +143,7 @@ std::string print_table(const RunReport& report, std::size_t width) {
         fmt::format("\nthe whole graph: {} µs, its inputs cold; {} µs warm; {} of {} passes\n",
                     significant(report.whole->median_us), significant(report.whole->warm_us),
                     counted(static_cast<std::int64_t>(report.whole->samples.size()), "sample"), report.whole->batch);
+  if (report.beside) text += beside_text(*report.beside);
   std::string notes =
       fmt::format("\n{} ({}), seed {}; buffers {} MB, without sharing {} MB\n", report.device, report.target,
                   report.seed, three_digits(report.buffer_bytes / 1e6), three_digits(report.tensor_bytes / 1e6));
@@ -149,6 +171,7 @@ std::string print_json(const RunReport& report) {
     json.set("batch", report.whole->batch);
     json.set("sets", report.whole->sets);
     json.set("samples_us", Json::array(report.whole->samples));
+    if (report.beside) json.set("beside", beside_json(*report.beside));
   }
   return json.print_lines(2);
 }

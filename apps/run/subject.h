@@ -1,12 +1,14 @@
 // What `deplo run` launches the kernels of: a graph, or a launch of a tile program.
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "apps/run/run.h"
 #include "ir/module.h"
 #include "ir/torch/evaluate.h"
+#include "measure/baselines/tile_call.h"
 
 namespace deplo::apps {
 
@@ -30,6 +32,8 @@ class Subject {
   virtual std::vector<std::vector<double>> reference() const = 0;
   /// How far rounding may take each element of these from what a device computes.
   virtual std::vector<std::vector<double>> rounding(const std::vector<std::vector<double>>& reference) const = 0;
+  /// What NVIDIA's compiler is given for all of it; nullopt: the source is no tile program.
+  virtual std::optional<measure::TileCall> tile_call() const { return std::nullopt; }
   /// Bytes of the host that the reference takes.
   virtual double reference_bytes() const = 0;
 

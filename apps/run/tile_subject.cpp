@@ -85,14 +85,7 @@ class TileSubject : public Subject {
 
   std::vector<std::vector<double>> reference() const override {
     if (graph_) return ir::torch::evaluate(*graph_, sources());
-    std::vector<tiles::Array> arrays = arrays_;
-    tiles::run(launch_.program, launch_of(launch_, seed_), arrays);
-    std::vector<std::vector<double>> reference;
-    for (const std::size_t number : written_) {
-      std::vector<double>& values = reference.emplace_back();
-      for (std::int64_t i = 0; i < arrays[number].elements(); ++i) values.push_back(arrays[number].number(i));
-    }
-    return reference;
+    return interpret(launch_of(launch_, seed_));
   }
 
   /// The reference has rounded to the array's type already: where that has 16 bits, a sum in f32 may round to the number
@@ -105,6 +98,8 @@ class TileSubject : public Subject {
     return most;
   }
 
+  std::optional<measure::TileCall> tile_call() const override { return engine::tile_call(launch_, module_); }
+
   double reference_bytes() const override {
     double bytes = 0, numbers = 0;
     for (const tiles::Array& array : arrays_) bytes += 2 * static_cast<double>(array.bytes.size());
@@ -113,15 +108,19 @@ class TileSubject : public Subject {
   }
 
  private:
-  /// `Y_out` is Y after the launch, unless an array is called so itself.
-  std::size_t array_of(std::string tensor) const {
-    for (;;) {
-      const auto found = std::ranges::find(arrays_, tensor, &tiles::Array::name);
-      if (found != arrays_.end()) return static_cast<std::size_t>(found - arrays_.begin());
-      CHECK(tensor.ends_with("_out"));
-      tensor.resize(tensor.size() - 4);
+  /// What the launch leaves in the arrays that it writes.
+  std::vector<std::vector<double>> interpret(const tiles::Launch& launch) const {
+    std::vector<tiles::Array> arrays = arrays_;
+    tiles::run(launch_.program, launch, arrays);
+    std::vector<std::vector<double>> all;
+    for (const std::size_t number : written_) {
+      std::vector<double>& values = all.emplace_back();
+      for (std::int64_t i = 0; i < arrays[number].elements(); ++i) values.push_back(arrays[number].number(i));
     }
+    return all;
   }
+
+  std::size_t array_of(const std::string& tensor) const { return engine::array_of(launch_, tensor); }
 
   void check_reference() const {
     std::string expected, found;

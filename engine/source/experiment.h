@@ -9,6 +9,7 @@
 #include "engine/compile/restrict.h"
 #include "engine/source/inputs.h"
 #include "ir/program.h"
+#include "measure/baselines/tile_call.h"
 #include "search/searcher.h"
 
 namespace deplo::engine {
@@ -22,9 +23,10 @@ struct KernelCase {
   std::string name;   // as in the table and in the store
   std::string place;  // file:line, for messages
   ir::Program loop;
-  Restrictions restrictions = {};      // the experiment's, then its own
-  measure::InputFiles files = {};      // of its inputs, where they have any
-  std::vector<std::string> same = {};  // names of the kernels that are equal to it: tuned once
+  Restrictions restrictions = {};              // the experiment's, then its own
+  measure::InputFiles files = {};              // of its inputs, where they have any
+  std::optional<measure::TileCall> tile = {};  // of a tile program: the launch that it is
+  std::vector<std::string> same = {};          // names of the kernels that are equal to it: tuned once
   std::int64_t count() const { return 1 + static_cast<std::int64_t>(same.size()); }
 };
 

@@ -108,24 +108,31 @@ auto at_place(const std::string& place, F work) {
   }
 }
 
-std::vector<ir::Program> read_loops(Entry& entry, Inputs& inputs, const Target& target) {
+struct Loops {
+  std::vector<ir::Program> kernels;
+  std::optional<measure::TileCall> tile = {};
+};
+
+Loops read_loops(Entry& entry, Inputs& inputs, const Target& target) {
   if (const auto* kernel = std::get_if<LoopKernel>(&entry.source)) {
     ir::Program loop = engine::read_kernel(*kernel);
     give_all(entry, inputs, loop);
-    return {std::move(loop)};
+    return {{std::move(loop)}};
   }
   if (const auto* tile = std::get_if<TileSource>(&entry.source)) {
     TileLaunch launch = at_place(entry.place, [&] { return read_launch(*tile); });
     add_files(launch, entry.inputs);
     give_all(entry, inputs, launch);
-    return std::move(at_place(entry.place, [&] { return lower_to_measure(launch); }).kernels);
+    ir::Module module = at_place(entry.place, [&] { return lower_to_measure(launch); });
+    measure::TileCall call = kernel_tile_call(launch, module);
+    return {std::move(module.kernels), std::move(call)};
   }
   const auto& source = std::get<GraphSource>(entry.source);
   ir::torch::Graph graph = at_place(entry.place, [&] { return engine::read_graph(source); });
   give_all(entry, inputs, graph);
   ir::Module module = at_place(entry.place, [&] { return lower_to_measure(graph, passes_of(source, target)); });
   if (module.kernels.empty()) throw Error(entry.place + ": expected a graph that computes something, found none");
-  return std::move(module.kernels);
+  return {std::move(module.kernels)};
 }
 
 }  // namespace
@@ -159,8 +166,10 @@ Entry read_entry(const Config& config, const std::filesystem::path& folder, cons
 
 std::vector<KernelCase> kernels_of(Entry entry, Inputs& inputs, const Target& target) {
   std::vector<KernelCase> kernels;
-  for (ir::Program& loop : read_loops(entry, inputs, target)) {
+  Loops loops = read_loops(entry, inputs, target);
+  for (ir::Program& loop : loops.kernels) {
     KernelCase& kernel = kernels.emplace_back();
+    kernel.tile = loops.tile;
     kernel.name = loop.name;
     kernel.place = entry.place;
     kernel.restrictions = entry.restrictions;

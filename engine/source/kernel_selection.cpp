@@ -50,7 +50,10 @@ std::vector<NumberedKernel> read_selection(const KernelSelection& selection, con
     TileLaunch launch = read_launch(*tile);
     give(inputs, launch);
     add_files(launch, inputs);
-    return pick_kernels(lower_to_measure(launch), selection.only);
+    const ir::Module module = lower_to_measure(launch);
+    std::vector<NumberedKernel> kernels = pick_kernels(module, selection.only);
+    for (NumberedKernel& kernel : kernels) kernel.tile = kernel_tile_call(launch, module);
+    return kernels;
   }
   const auto& source = std::get<GraphSource>(selection.source);
   ir::torch::Graph graph = read_graph(source);

@@ -8,6 +8,7 @@
 #include "engine/source/inputs.h"
 #include "engine/source/source.h"
 #include "ir/module.h"
+#include "measure/baselines/tile_call.h"
 
 namespace deplo::engine {
 
@@ -19,7 +20,8 @@ struct KernelSelection {
 struct NumberedKernel {
   std::size_t number = 0;  // in its graph or program
   ir::Program loop;
-  measure::InputFiles files = {};  // of its inputs, where they have any
+  measure::InputFiles files = {};              // of its inputs, where they have any
+  std::optional<measure::TileCall> tile = {};  // of a tile program: the launch that it is
 };
 /// All kernels, or the one that `only` names. Throws Error with the names there are.
 std::vector<NumberedKernel> pick_kernels(const ir::Module&, const std::optional<std::string>& only);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <memory>
 #include <utility>
 #include <variant>
@@ -12,6 +13,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/rng.h"
+#include "core/text/text.h"
 #include "engine/source/inputs.h"
 #include "engine/source/kernel.h"
 #include "engine/source/tile_grid.h"
@@ -78,15 +80,7 @@ using Given = std::variant<TileLaunch::Array, std::int64_t, double>;
 
 class Reader {
  public:
-  explicit Reader(const TileSource& source)
-      : source_(source),
-        launch_{.program = tiles::read_program(read_file(find_data(source.file)), source.file),
-                .entry = {},
-                .arrays = {},
-                .arguments = {}},
-        entry_(find_entry(launch_.program, source.entry)) {
-    launch_.entry = entry_.name;
-  }
+  explicit Reader(const TileSource& source) : Reader(source, read_file(find_data(source.file))) {}
 
   TileLaunch read() {
     std::vector<Given> all;
@@ -117,6 +111,18 @@ class Reader {
   static std::string name_of(const std::string& text) {
     const std::size_t equals = text.find('=');
     return equals == std::string::npos ? "" : text.substr(0, equals);
+  }
+
+  Reader(const TileSource& source, const std::string& bytes)
+      : source_(source),
+        launch_{.program = tiles::read_program(bytes, source.file),
+                .bytecode = {},
+                .entry = {},
+                .arrays = {},
+                .arguments = {}},
+        entry_(find_entry(launch_.program, source.entry)) {
+    launch_.entry = entry_.name;
+    if (launch_.program.is_bytecode) launch_.bytecode.assign(bytes.begin(), bytes.end());
   }
 
   Given read_argument(const std::string& text, std::size_t number) const {
@@ -262,6 +268,33 @@ tiles::Array make_array(const TileLaunch::Array& given, Rng& rng) {
   return array;
 }
 
+/// As a kernel's parameter of the type has it.
+std::vector<std::uint8_t> number_bytes(const tiles::Argument& number, Element element) {
+  if (const auto* whole = std::get_if<std::int64_t>(&number); whole != nullptr && tiles::is_integer(element)) {
+    std::vector<std::uint8_t> bytes(static_cast<std::size_t>(tiles::bytes(element)));
+    std::memcpy(bytes.data(), whole, bytes.size());  // which is little endian, as the device is
+    return bytes;
+  }
+  tiles::Array one = tiles::make_array("", element, 1);
+  one.set(0, std::holds_alternative<double>(number) ? std::get<double>(number)
+                                                    : static_cast<double>(std::get<std::int64_t>(number)));
+  return one.bytes;
+}
+
+/// The tensor that an array of the launch is. Throws Error where it is none or two.
+std::string tensor_of(const TileLaunch& launch, std::size_t array, const ir::Module& module) {
+  const std::string& name = launch.arrays[array].name;
+  const ir::Tensor* const tensor = module.find(name);
+  if (tensor == nullptr) throw Error("expected arrays that the program reads or writes, found the unused " + name);
+  for (const std::string& output : module.outputs)
+    if (output != name && array_of(launch, output) == array)
+      throw Error(
+          fmt::format("expected arrays that are read or written, found {}, which is both: its cubin would "
+                      "change its own inputs",
+                      name));
+  return name;
+}
+
 /// The values of an array that a user gave; else the tensor stays as where nothing is said.
 void give_source(const TileLaunch::Array& array, ir::Tensor& tensor) {
   if (!array.file.empty())
@@ -317,6 +350,39 @@ ir::Module raise(const TileLaunch& launch) {
   } catch (const Error& error) {
     throw NoKernels(error);
   }
+}
+
+std::size_t array_of(const TileLaunch& launch, std::string tensor) {
+  for (;;) {
+    const auto found = std::ranges::find(launch.arrays, tensor, &TileLaunch::Array::name);
+    if (found != launch.arrays.end()) return static_cast<std::size_t>(found - launch.arrays.begin());
+    CHECK(tensor.ends_with("_out"));
+    tensor.resize(tensor.size() - 4);
+  }
+}
+
+measure::TileCall tile_call(const TileLaunch& launch, const ir::Module& module) {
+  if (launch.bytecode.empty()) return {.problem = "expected bytecode, which alone it reads, found a text"};
+  measure::TileCall call{.bytecode = launch.bytecode, .entry = launch.entry, .grid = launch.grid};
+  const tiles::Entry& entry = find_entry(launch.program, launch.entry);
+  try {
+    for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
+      const Element element = entry.values[entry.parameters[i]].type->element;
+      if (const auto* array = std::get_if<tiles::ArrayArgument>(&launch.arguments[i]))
+        call.arguments.push_back({.buffer = tensor_of(launch, array->array, module)});
+      else
+        call.arguments.push_back({.bytes = number_bytes(launch.arguments[i], element)});
+    }
+  } catch (const Error& error) {
+    return {.problem = error.what()};
+  }
+  return call;
+}
+
+measure::TileCall kernel_tile_call(const TileLaunch& launch, const ir::Module& module) {
+  if (module.kernels.size() == 1) return tile_call(launch, module);
+  return {.problem = fmt::format("one kernel of it is {} of ours: `deplo run --whole` compares them",
+                                 counted(std::ssize(module.kernels), "kernel"))};
 }
 
 ir::Module lower_to_measure(const TileLaunch& launch) {

@@ -12,6 +12,7 @@
 #include "ir/fill.h"
 #include "ir/module.h"
 #include "ir/tile_program/interpret/interpret.h"
+#include "measure/baselines/tile_call.h"
 
 namespace deplo::engine {
 
@@ -24,6 +25,7 @@ struct TileLaunch {
     std::optional<ir::Fill> fill = {};  // what they are drawn from; nullopt: as where nothing is said
   };
   ir::tile_program::Program program;
+  std::vector<std::uint8_t> bytecode;  // of the program; empty: it is a text
   std::string entry;
   std::vector<Array> arrays;
   std::vector<ir::tile_program::Argument> arguments;  // one for each parameter, arrays by their numbers
@@ -55,6 +57,13 @@ class NoKernels : public Error {
 ir::Module raise(const TileLaunch&);
 /// The same, each kernel's inputs to be drawn as the launch says (fill_kernels in engine/source/inputs.h).
 ir::Module lower_to_measure(const TileLaunch&);
+/// The array that a tensor of its module is: `Y_out` is Y after the launch, unless an array is called so itself.
+std::size_t array_of(const TileLaunch&, std::string tensor);
+/// The launch as NVIDIA's compiler takes it, its arrays by the names of the module's tensors. It has a `problem` for a text,
+/// and for an array that the program reads and writes, or neither reads nor writes.
+measure::TileCall tile_call(const TileLaunch&, const ir::Module&);
+/// The same for its only kernel; a module of several has a `problem`.
+measure::TileCall kernel_tile_call(const TileLaunch&, const ir::Module&);
 /// One kernel for all of it, block by block, with as many threads as the heuristic says. Throws Error in one line for what
 /// the target's language has no word for.
 ir::tile_program::BlockKernel lower_blocks(const TileLaunch&, const Target&);

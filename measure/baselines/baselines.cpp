@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "measure/baselines/matmul_shape.h"
 #include "measure/baselines/onednn.h"
+#include "measure/baselines/tile_baseline.h"
 #include "measure/cuda/cublas.h"
 
 namespace deplo::measure {
@@ -24,22 +25,25 @@ std::vector<Baseline> cublas_matmuls(const std::shared_ptr<const Cublas>& cublas
   return found;
 }
 
-Baselines find_baselines(const ir::Program& loop, Device& device) {
+Baselines find_baselines(const ir::Program& loop, Device& device, const std::optional<TileCall>& tile) {
   const auto shape = matmul_shape(loop);
-  if (!shape) return {{}, "no library has this kernel"};
   const DeviceInfo& info = device.info();
   const bool cuda = info.backend == "cuda";
-  const bool host = info.cpu && info.backend == "opencl" && shape->factors == ir::DType::f32;
-  if (!cuda && !host) return {{}, "no library for this device"};
+  const bool host = info.cpu && info.backend == "opencl" && shape && shape->factors == ir::DType::f32;
   Baselines all;
-  try {
-    if (cuda)
-      all.found = cublas_matmuls(std::make_shared<const Cublas>(device), *shape);
-    else
-      all.found.push_back(onednn_matmul(*shape));
-  } catch (const Error& error) {
-    all.none = error.what();
-  }
+  const auto attempt = [&](auto add) {
+    try {
+      add();
+    } catch (const Error& error) {
+      all.none += all.none.empty() ? error.what() : std::string("; ") + error.what();
+    }
+  };
+  if (cuda && shape) attempt([&] { all.found = cublas_matmuls(std::make_shared<const Cublas>(device), *shape); });
+  if (host) attempt([&] { all.found.push_back(onednn_matmul(*shape)); });
+  if (cuda && tile)
+    attempt([&] { all.found.push_back(tile_baseline(*tile, loop.buffers, zeroed_buffers(loop), device)); });
+  if (all.found.empty() && all.none.empty())
+    all.none = shape ? "no library for this device" : "no library has this kernel";
   return all;
 }
 

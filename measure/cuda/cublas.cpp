@@ -174,12 +174,6 @@ class GemmLaunches final : public Launches {
   Gemm gemm_;
 };
 
-CudaDevice& cuda_device(Device& device) {
-  auto* const found = dynamic_cast<CudaDevice*>(&device);
-  CHECK(found != nullptr);
-  return *found;
-}
-
 }  // namespace
 }  // namespace cuda
 

@@ -113,6 +113,12 @@ std::unique_ptr<Executable> CudaDevice::chain(std::vector<ChainLink> links) {
                                           std::vector<std::size_t>{}, Resources{});
 }
 
+CudaDevice& cuda_device(Device& device) {
+  auto* const found = dynamic_cast<CudaDevice*>(&device);
+  CHECK(found != nullptr);
+  return *found;
+}
+
 }  // namespace cuda
 
 std::vector<DeviceInfo> cuda_devices(const cuda::Driver& driver) {

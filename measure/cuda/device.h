@@ -25,4 +25,7 @@ class CudaDevice final : public Device {
   EncodeTiled encode_;
 };
 
+/// The device as what it is: one of open_cuda().
+CudaDevice& cuda_device(Device&);
+
 }  // namespace deplo::measure::cuda

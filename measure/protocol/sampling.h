@@ -62,9 +62,10 @@ struct ConfirmOptions {
 /// the same round in all. A cancelled confirmation has fewer samples, without any the status is cancelled.
 std::vector<Result<Timing>> confirm(std::span<const Contender>, Problem&, const Protocol&, const ConfirmOptions&);
 
-/// One executable of a grid of one block, whose outputs the caller has checked: `rounds` samples of confirm_sample_us on
-/// cold operands, then the warm ones. Fails with what a launch says, or noop.
-Result<Timing> time_alone(Executable&, OperandSets&, Device&, const Protocol&);
+/// Executables of a grid of one block, whose outputs the caller checks: in each of `rounds` rounds a sample of
+/// confirm_sample_us of each on cold operands, then the warm ones. One result each; it fails with what a launch says, or
+/// noop.
+std::vector<Result<Timing>> time_in_turns(std::span<Executable* const>, OperandSets&, Device&, const Protocol&);
 
 /// Launches in a sample of about `sample_us` where one takes `launch_us`. On a GPU a multiple of the operand sets, if
 /// these take no longer than a full run may: each sample then begins with the same set, and is a replay of one graph.

@@ -64,15 +64,15 @@ void LocalRunner::open(const Task& task) {
     problem_ =
         std::make_unique<Problem>(task.loop, *device_, task.seed, probe_.get(), task.protocol.tolerance, task.files);
     problem_->reference();  // now: no candidate is to blame for the time it takes
-    if (task.libraries) find_libraries(task.loop);
+    if (task.libraries) find_libraries(task);
   } catch (const Error& error) {
     problem_.reset();
     throw Untunable(error);
   }
 }
 
-void LocalRunner::find_libraries(const ir::Program& loop) {
-  baselines_ = find_baselines(loop, *device_);
+void LocalRunner::find_libraries(const Task& task) {
+  baselines_ = find_baselines(task.loop, *device_, task.tile);
   libraries_.none = baselines_.none;
   for (const Baseline& b : baselines_.found) libraries_.found.push_back({b.library, b.version, b.precision, b.threads});
 }

@@ -31,7 +31,7 @@ class LocalRunner final : public Runner {
 
  private:
   struct Built;
-  void find_libraries(const ir::Program& loop);
+  void find_libraries(const Task&);
   Built build(const KernelCode&, std::size_t number);
 
   std::unique_ptr<Device> device_;

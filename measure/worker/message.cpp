@@ -26,6 +26,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Protocol, tolerance, inputs, full_run_ms, slo
                                    discard_stop, early_stop, screen_clock, finalists, max_finalists, finalist_margin,
                                    rounds, max_rounds, tie, confirm_sample_us, confirm_clock, warm_samples, max_batch,
                                    plausible)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TileCall::Argument, buffer, bytes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TileCall, problem, bytecode, entry, arguments, grid)
 namespace {
 
 using Json = nlohmann::json;
@@ -131,7 +133,8 @@ std::string encode(const Task& task) {
                {"protocol", task.protocol},
                {"known", task.known},
                {"files", task.files},
-               {"libraries", task.libraries}});
+               {"libraries", task.libraries},
+               {"tile", task.tile ? Json(*task.tile) : Json()}});
 }
 
 Task decode_task(std::string_view text) {
@@ -141,7 +144,8 @@ Task decode_task(std::string_view text) {
                 json.at("protocol").get<Protocol>(),
                 json.at("known").get<rules::Ceilings>(),
                 json.at("files").get<InputFiles>(),
-                json.at("libraries").get<bool>()};
+                json.at("libraries").get<bool>(),
+                json.at("tile").is_null() ? std::nullopt : std::optional(json.at("tile").get<TileCall>())};
   });
 }
 

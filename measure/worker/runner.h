@@ -1,12 +1,14 @@
 // The boundary between decisions (search, store) and foreign code: one device that measures candidates.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "core/error.h"
 #include "core/outcome.h"
+#include "measure/baselines/tile_call.h"
 #include "measure/check/inputs.h"
 #include "measure/device.h"
 #include "measure/protocol/sampling.h"
@@ -28,7 +30,8 @@ struct Task {
   Protocol protocol;
   rules::Ceilings known = {};  // of the device, from earlier runs
   InputFiles files = {};
-  bool libraries = false;  // those that have the kernel take part in confirmations
+  bool libraries = false;             // those that have the kernel take part in confirmations
+  std::optional<TileCall> tile = {};  // with `libraries`: the launch of a tile program that the kernel is
 };
 
 /// A library's function that computes the task's kernel, as measure::Baseline says it.
@@ -40,7 +43,7 @@ struct LibraryName {
 /// What a task found.
 struct Libraries {
   std::vector<LibraryName> found;
-  std::string none;  // why there is none, where they were asked for; "" where there is one
+  std::string none;  // as of measure::Baselines, where they were asked for
 };
 
 /// Thrown where a kernel, not the device, is why nothing of it can be measured; others can.

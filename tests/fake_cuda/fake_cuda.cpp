@@ -213,13 +213,13 @@ int cuEventElapsedTime(float* milliseconds, void* from, void* to) {
   return 0;
 }
 
-int cuLaunchKernel(void* function, unsigned blocks, unsigned, unsigned, unsigned threads, unsigned, unsigned,
-                   unsigned shared, void*, void** parameters, void**) {
+int cuLaunchKernel(void* function, unsigned blocks, unsigned blocks_y, unsigned blocks_z, unsigned threads, unsigned,
+                   unsigned, unsigned shared, void*, void** parameters, void**) {
   auto& [name, kernel] = *static_cast<std::pair<const std::string, FakeKernel>*>(function);
   BEGIN("cuLaunchKernel {} blocks={} threads={} shared={}", name, blocks, threads, shared);
-  if (blocks == 0 || threads == 0 || threads > 1024) return invalid_value;
+  if (blocks == 0 || blocks_y == 0 || blocks_z == 0 || threads == 0 || threads > 1024) return invalid_value;
   if (shared > 48 * 1024 && kernel.attributes[8] < static_cast<int>(shared)) return invalid_value;
-  FakeLaunch launch{blocks, threads, shared, {}};
+  FakeLaunch launch{blocks, blocks_y, blocks_z, threads, shared, {}};
   for (std::size_t i = 0; i < kernel.parameters.size(); ++i) {
     const auto* const bytes = static_cast<const std::byte*>(parameters[i]);
     launch.parameters.emplace_back(bytes, bytes + kernel.parameters[i]);

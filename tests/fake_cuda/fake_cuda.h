@@ -12,12 +12,19 @@
 namespace deplo::measure::cuda {
 
 struct FakeLaunch {
-  unsigned blocks = 0, threads = 0, shared_bytes = 0;
-  std::vector<std::vector<std::byte>> parameters;  // as they were when it was enqueued
+  unsigned blocks = 0, blocks_y = 0, blocks_z = 0, threads = 0, shared_bytes = 0;  // blocks in x
+  std::vector<std::vector<std::byte>> parameters;                                  // as they were when it was enqueued
   /// Parameter i as a pointer to elements.
   template <class T>
   T* pointer(std::size_t i) const {
     T* value = nullptr;
+    std::copy_n(parameters.at(i).data(), sizeof value, reinterpret_cast<std::byte*>(&value));
+    return value;
+  }
+  /// Parameter i as a number.
+  template <class T>
+  T number(std::size_t i) const {
+    T value{};
     std::copy_n(parameters.at(i).data(), sizeof value, reinterpret_cast<std::byte*>(&value));
     return value;
   }

@@ -1,5 +1,7 @@
 #include "measure/cuda/compiler/tileiras.h"
 
+#include <fmt/format.h>
+
 #include "core/error.h"
 #include "measure/cuda/library.h"
 #include "measure/cuda/tool.h"
@@ -17,6 +19,16 @@ std::filesystem::path tileiras() {
 std::string compile_tile_bytecode(std::string_view bytecode, std::string_view architecture,
                                   const std::filesystem::path& program) {
   return run_tool({program, {"--gpu-name", std::string(architecture)}, bytecode, "-o"});
+}
+
+std::string tileiras_version(const std::filesystem::path& program) {
+  // "Cuda compilation tools, release 13.5, V13.5.37"
+  const std::string said = run_tool({program, {"--version"}, "", ""});
+  const std::size_t start = said.find(", V");
+  if (start == std::string::npos)
+    throw Error(fmt::format("{} --version: expected a version behind ', V', found none", program.string()),
+                Exit::environment);
+  return said.substr(start + 3, said.find_first_not_of("0123456789.", start + 3) - start - 3);
 }
 
 }  // namespace deplo::measure::cuda

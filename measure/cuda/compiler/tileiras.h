@@ -15,4 +15,7 @@ std::filesystem::path tileiras();
 std::string compile_tile_bytecode(std::string_view bytecode, std::string_view architecture,
                                   const std::filesystem::path& program = tileiras());
 
+/// "13.5.37". Throws as above.
+std::string tileiras_version(const std::filesystem::path& program = tileiras());
+
 }  // namespace deplo::measure::cuda

@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "ir/tile_program/program.h"
 #include "measure/cuda/compiler/elf.h"
 #include "measure/cuda/library.h"
 #include "measure/store_fixture.h"
@@ -39,6 +40,46 @@ TEST(Tileiras, MakesACubin) {
   EXPECT_GT(facts->registers, 0);
   EXPECT_THROW(compile_tile_bytecode("no bytecode", "sm_120"), Error);
 }
+
+TEST(Tileiras, SaysItsVersion) {
+  if (!find_program("tileiras")) GTEST_SKIP() << "no tileiras";
+  EXPECT_THAT(tileiras_version(), ::testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+"));
+  EXPECT_THROW(tileiras_version("/bin/cat"), Error);
+}
+
+// What a launch gives each parameter is what the cubin takes, of every program that there is here.
+class TileirasCubin : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(TileirasCubin, TakesTheEntrysParameters) {
+  if (!find_program("tileiras")) GTEST_SKIP() << "no tileiras";
+  int programs = 0;
+  for (const fs::path folder :
+       {DEPLO_SOURCE_DIR "/tests/data/tile_programs", DEPLO_SOURCE_DIR "/../shared/tile_programs"}) {
+    std::error_code error;
+    for (const auto& file : fs::directory_iterator(folder, error)) {
+      if (file.path().extension() != ".tileirbc") continue;
+      ++programs;
+      const std::string bytes = read_file(file.path());
+      const auto program = ir::tile_program::read_program(bytes, file.path().string());
+      const std::string cubin = compile_tile_bytecode(bytes, GetParam());
+      for (const ir::tile_program::Entry& entry : program.entries) {
+        std::vector<std::size_t> expected;
+        for (const ir::tile_program::ValueId parameter : entry.parameters) {
+          const ir::tile_program::Type& type = *entry.values[parameter].type;
+          expected.push_back(type.pointer ? 8 : static_cast<std::size_t>(ir::tile_program::bytes(type.element)));
+        }
+        const auto facts = inspect_cubin(cubin, entry.name);
+        ASSERT_TRUE(facts) << file;
+        EXPECT_EQ(facts->parameters, expected) << file;
+        EXPECT_GT(facts->registers, 0) << file;
+      }
+    }
+  }
+  EXPECT_GT(programs, 20);
+}
+
+INSTANTIATE_TEST_SUITE_P(Architectures, TileirasCubin, ::testing::Values("sm_80", "sm_90", "sm_100", "sm_120"),
+                         [](const auto& one) { return std::string(one.param); });
 
 }  // namespace
 }  // namespace deplo::measure::cuda

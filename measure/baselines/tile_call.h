@@ -1,0 +1,22 @@
+// A launch of a tile program, as NVIDIA's compiler and driver take it.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace deplo::measure {
+
+struct TileCall {
+  struct Argument {
+    std::string buffer = {};               // of the kernel that the launch is compared with; "": a number
+    std::vector<std::uint8_t> bytes = {};  // of the number, little endian
+  };
+  std::string problem = {};  // why there is none, in one line; then the others are empty
+  std::vector<std::uint8_t> bytecode = {};
+  std::string entry = {};
+  std::vector<Argument> arguments = {};  // in the entry's order
+  std::array<std::int64_t, 3> grid = {1, 1, 1};
+};
+
+}  // namespace deplo::measure
