@@ -3,15 +3,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cmath>
-
 #include "apps/cli/write_file.h"
+#include "apps/run/subject.h"
 #include "apps/run/tile_run.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "engine/compile/target.h"
 #include "engine/source/tile_launch.h"
-#include "ir/hardware/float16.h"
 #include "measure/worker/blocks.h"
 
 namespace deplo::apps {
@@ -36,21 +34,48 @@ ir::DType dtype_of(tiles::Element element) {
   return tiles::is_integer(element) ? ir::DType::i32 : ir::DType::f32;
 }
 
-/// Integers are equal or not. Of 16 bits a number beside the interpreter's is right: its sums are of another order.
+std::vector<double> numbers(const tiles::Array& array) {
+  std::vector<double> numbers;
+  for (std::int64_t i = 0; i < array.elements(); ++i) numbers.push_back(array.number(i));
+  return numbers;
+}
+
+/// Integers are equal or not. `rounding` as of compare_output().
 OutputCheck compare_array(const tiles::Array& expected, const tiles::Array& found, const ir::Shape& shape,
-                          double tolerance) {
-  const ir::TensorType type{dtype_of(expected.element), shape};
-  std::vector<double> numbers, rounding;
+                          double tolerance, const std::vector<double>& rounding) {
   std::vector<float> values;
-  for (std::int64_t i = 0; i < expected.elements(); ++i) {
-    numbers.push_back(expected.number(i));
-    rounding.push_back(ir::is_float(type.dtype) ? 2 * ir::unit_roundoff(type.dtype) * std::abs(numbers.back()) : 0);
-    values.push_back(static_cast<float>(found.number(i)));
-  }
-  OutputCheck check = compare_output(values, numbers, type, tolerance, rounding);
+  for (const double number : numbers(found)) values.push_back(static_cast<float>(number));
+  OutputCheck check =
+      compare_output(values, numbers(expected), {dtype_of(expected.element), shape}, tolerance, rounding);
   if (tiles::is_integer(expected.element)) check.right = expected.bytes == found.bytes;
   check.name = found.name;
   return check;
+}
+
+/// The arrays that changed, or should have.
+std::vector<OutputCheck> compare_arrays(const engine::TileLaunch& launch, const RunOptions& options,
+                                        const std::vector<tiles::Array>& before,
+                                        const std::vector<tiles::Array>& expected,
+                                        const std::vector<tiles::Array>& found) {
+  std::vector<tiles::Array> exact;  // once something differs
+  const auto rounding = [&](std::size_t i) {
+    if (exact.empty()) {
+      exact = before;
+      tiles::Launch unrounded = launch_of(launch, options.seed);
+      unrounded.exact16 = true;
+      tiles::run(launch.program, unrounded, exact);
+    }
+    return rounding_of(numbers(expected[i]), numbers(exact[i]), dtype_of(expected[i].element));
+  };
+  std::vector<OutputCheck> checks;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (found[i].bytes == before[i].bytes && expected[i].bytes == before[i].bytes) continue;
+    const ir::Shape& shape = launch.arrays[i].shape;
+    checks.push_back(compare_array(expected[i], found[i], shape, options.tolerance, {}));
+    if (!checks.back().right && !tiles::is_integer(expected[i].element))
+      checks.back() = compare_array(expected[i], found[i], shape, options.tolerance, rounding(i));
+  }
+  return checks;
 }
 
 }  // namespace
@@ -89,11 +114,10 @@ RunReport run_blocks(const RunOptions& options, const std::string& why, Progress
     report.buffer_bytes += static_cast<double>(ir::element_count(buffer.shape) * ir::bytes(buffer.dtype));
   report.tensor_bytes = report.buffer_bytes;
   if (options.outputs) make_folder(*options.outputs, "--outputs");
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    if (found[i].bytes == before[i].bytes && expected[i].bytes == before[i].bytes) continue;
-    report.outputs.push_back(compare_array(expected[i], found[i], launch.arrays[i].shape, options.tolerance));
-    if (options.outputs) write_array(*options.outputs, found[i], launch.arrays[i].shape);
-  }
+  report.outputs = compare_arrays(launch, options, before, expected, found);
+  for (std::size_t i = 0; options.outputs && i < found.size(); ++i)
+    if (found[i].bytes != before[i].bytes || expected[i].bytes != before[i].bytes)
+      write_array(*options.outputs, found[i], launch.arrays[i].shape);
   return report;
 }
 

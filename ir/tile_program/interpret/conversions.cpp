@@ -33,7 +33,8 @@ void ftof(Evaluation& now) {
   const Element e = now.element();
   const Rounding mode = rounding(now);
   const TileValue& a = now.operand(0);
-  now.set(each_real(a.size(), [&](std::size_t i) { return round_to(a.real(i), e, mode); }));
+  const bool exact = now.machine.launch.exact16 && width(e) == 16;
+  now.set(each_real(a.size(), [&](std::size_t i) { return exact ? a.real(i) : round_to(a.real(i), e, mode); }));
 }
 
 void ftoi(Evaluation& now) {

@@ -41,8 +41,9 @@ struct Launch {
   /// Elements of which the specification leaves open what they are (outside of a tensor without a padding, masked without
   /// a padding) are 0, as the hardware's copies leave them; here a NaN or 5A5A…, which shows a program that uses them.
   bool poison = false;
-  std::int64_t idle = 4'000'000;                // operations without a change of memory after which blocks hang
-  std::int64_t steps = 0;                       // operations of all blocks, each of 64 elements; 0: any number
+  bool exact16 = false;           // conversions to 16 bits do not round, stores do: what the former change
+  std::int64_t idle = 4'000'000;  // operations without a change of memory after which blocks hang
+  std::int64_t steps = 0;         // operations of all blocks, each of 64 elements; 0: any number
   std::int64_t memory = std::int64_t{8} << 30;  // bytes of tiles, globals and allocas at a time
 };
 

@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
+#include "apps/run/subject.h"
 #include "apps/run_program.h"
 #include "core/file.h"
 #include "ir/hardware/float16.h"
@@ -230,6 +233,27 @@ TEST_F(TileProgram, AnExpressionIsAReference) {
   expect_error(add_, "--reference, behind 3 lines of arrays:4:5: expected", {"--reference", "a + d"});
   expect_error(add_, "--reference: expected --tile FILE and its kernels",
                {"--reference", "a", "--device", "interpreter"});
+}
+
+// The interpreter rounds the weights of an attention to f16, as the program says; our kernels do not on CPUs.
+TEST_F(TileProgram, RoundingOnTheWayIsNoMistake) {
+  const Case attention{own + "attention_with_lse.tileirbc",
+                       {"q=f16[100,16]", "k=f16[77,16]", "v=f16[77,16]", "out=f16[100,16]", "lse=f32[100]", "0.25"},
+                       "7"};
+  expect_right(attention);
+  expect_right(attention, {"--blocks"});
+}
+
+TEST(RoundingOfTilePrograms, IsThatOfTheProgramAlone) {
+  using apps::rounding_of;
+  const std::vector<double> values{1, -2, 0.5};
+  EXPECT_EQ(rounding_of(values, values, ir::DType::f32), (std::vector<double>{0, 0, 0}));
+  EXPECT_EQ(rounding_of(values, values, ir::DType::f16), (std::vector<double>{0x1p-10, 0x1p-9, 0x1p-11}));
+  // One of three is off by 0.03: the root mean square is 0.03 / sqrt(3).
+  const std::vector<double> most = rounding_of(values, {1, -2, 0.53}, ir::DType::f32);
+  for (const double value : most) EXPECT_NEAR(value, 5 * std::sqrt(2.0 / 3) * 0.03, 1e-12);
+  const double infinite = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(rounding_of({infinite, 1}, {infinite, 1}, ir::DType::f32)[1], 0);
 }
 
 TEST_F(TileProgram, AWrongOutputIsFound) {
