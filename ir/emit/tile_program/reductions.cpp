@@ -84,7 +84,7 @@ class Reduction {
   /// At most as many elements are left as there are threads: each writes its own for the others to read.
   void exchange(std::int64_t left) {
     std::vector<Stored> shared;
-    Resources all;
+    Resources all, results;
     for (const Stored& w : work_) {
       shared.push_back(e_.allocate(w.element, false, left, true));
       all.insert(e_.new_resource());
@@ -102,7 +102,9 @@ class Reduction {
       });
       e_.barrier();
     }
-    e_.order(all, {});
+    for (const ValueId id : op_.results)
+      if (e_.plan.crosses(id)) results.insert(id);
+    e_.order(all, results);  // which are written only behind these barriers
     finish([&](std::size_t n, const At& at) { return e_.read(shared[n], at); });
   }
 

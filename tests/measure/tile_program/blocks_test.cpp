@@ -144,6 +144,37 @@ TEST(Blocks, ScatterAdd) {
 
 Both written(const std::string& body) { return Both(tp::read_program(body, "test.tile")); }
 
+/// What fewer threads than there are have written of a reduction, all of them read.
+TEST(Blocks, FewRowsOfAReductionAreRead) {
+  Both both(tp::read_program(R"(
+entry @few_rows(%x: tile<ptr<f32>>, %y: tile<ptr<f32>>) {
+  %i = iota : tile<256xi32>
+  %x1 = reshape %x : tile<ptr<f32>> -> tile<1xptr<f32>>
+  %xs = broadcast %x1 : tile<1xptr<f32>> -> tile<256xptr<f32>>
+  %xp = offset %xs, %i : tile<256xptr<f32>>, tile<256xi32> -> tile<256xptr<f32>>
+  %v, %t = load_ptr_tko weak %xp : tile<256xptr<f32>> -> tile<256xf32>, token
+  %m = reshape %v : tile<256xf32> -> tile<4x64xf32>
+  %s = reduce %m dim=1 identities=[0.0 : f32] : tile<4x64xf32> -> tile<4xf32>
+  (%a: tile<f32>, %b: tile<f32>) {
+    %c = addf %a, %b : tile<f32>
+    yield %c : tile<f32>
+  }
+  %r = reshape %s : tile<4xf32> -> tile<4x1xf32>
+  %w = broadcast %r : tile<4x1xf32> -> tile<4x64xf32>
+  %d = subf %m, %w : tile<4x64xf32>
+  %f = reshape %d : tile<4x64xf32> -> tile<256xf32>
+  %y1 = reshape %y : tile<ptr<f32>> -> tile<1xptr<f32>>
+  %ys = broadcast %y1 : tile<1xptr<f32>> -> tile<256xptr<f32>>
+  %yp = offset %ys, %i : tile<256xptr<f32>>, tile<256xi32> -> tile<256xptr<f32>>
+  %u = store_ptr_tko weak %yp, %f : tile<256xptr<f32>>, tile<256xf32> -> token
+}
+)",
+                             "few_rows.tile"));
+  for (const char* name : {"x", "y"}) both.launcher.add_pointer(name, Element::f32, 256);
+  both.threads = {8, 32, 64};
+  both.expect_equal({1, 1, 1});
+}
+
 /// Carried tiles that change places, tiles that a branch chooses, and a loop that data end.
 TEST(Blocks, Control) {
   Both both = written(R"(entry @f(%p: tile<ptr<i32>>) {
