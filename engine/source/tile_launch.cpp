@@ -193,7 +193,10 @@ class Reader {
     if (all.size() == expected) return false;
     if (expanded == expected) return true;
     std::string types;
-    for (std::size_t i = 0; i < expected; ++i) types += (i == 0 ? "" : ", ") + tiles::print(parameter(i));
+    for (std::size_t i = 0; i < expected; ++i) {
+      const std::string& name = entry_.values[entry_.parameters[i]].name;
+      types += fmt::format("{}{}{}", i == 0 ? "" : ", ", name.empty() ? "" : name + ": ", tiles::print(parameter(i)));
+    }
     const std::string also =
         expanded == all.size() ? "" : fmt::format(", {} with the extents and strides of arrays", expanded);
     throw Error(fmt::format("{}: entry {}: expected {} arguments ({}), found {}{}", source_.file, entry_.name, expected,

@@ -519,7 +519,7 @@ void read_items(Lexer& from, Program& program, bool in_module) {
     } else if (from.take_if("global")) {
       read_global(from, program);
     } else {
-      from.fail("entry or global");
+      from.fail(in_module ? "entry or global" : "module, entry or global");
     }
   }
 }
@@ -533,6 +533,7 @@ Program parse_program(std::string_view text, std::string_view where) {
   program.where = where;
   program.name = "kernels";
   if (!from.take_if("module")) {
+    if (from.at(text::Token::Kind::end)) from.fail("module, entry or global");
     text::read_items(from, program, false);
     return program;
   }

@@ -70,8 +70,8 @@ TEST(TileRun, WhatItRefuses) {
   EXPECT_THAT(with(vector_add(), [](auto& o) { o.source.grid = ""; }), EndsWith(grid + "none"));
   EXPECT_THAT(with(vector_add(), [](auto& o) { o.source.entry = "vector"; }), HasSubstr("found 'vector'"));
   EXPECT_THAT(with(vector_add(), [](auto& o) { o.source.arguments.pop_back(); }),
-              HasSubstr("expected 3 arguments (tile<ptr<f32>>, tile<ptr<f32>>, tile<ptr<f32>>), found 2, 6 with the "
-                        "extents and strides of arrays"));
+              HasSubstr("expected 3 arguments (a_ptr_base_scalar: tile<ptr<f32>>, b_ptr_base_scalar: tile<ptr<f32>>, "
+                        "c_ptr_base_scalar: tile<ptr<f32>>), found 2, 6 with the extents and strides of arrays"));
   EXPECT_THAT(with(vector_add(), [](auto& o) { o.source.arguments[1] = "B=f33[128]"; }),
               HasSubstr("found 'B=f33[128]'"));
   EXPECT_THAT(with(vector_add(), [](auto& o) { o.source.arguments[1] = "B=f16[128]"; }),

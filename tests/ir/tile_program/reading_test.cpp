@@ -30,7 +30,7 @@ std::string said_of(const std::string& body) {
 }
 
 TEST(Reading, TextThatIsNone) {
-  EXPECT_EQ(said("kernel @f() {}"), "t:1:1: expected entry or global, found 'kernel'");
+  EXPECT_EQ(said("kernel @f() {}"), "t:1:1: expected module, entry or global, found 'kernel'");
   EXPECT_EQ(said("entry @f( {}"), "t:1:11: expected an argument, found '{'");
   EXPECT_EQ(said("entry @f() {"), "t:1:13: expected '}', found the end of the text");
   EXPECT_EQ(said_of("%a = adi %n, %n : tile<i32>"), "t:2:6: expected an operation, found 'adi'; did you mean 'addi'?");
