@@ -4,8 +4,10 @@
 #include "attack/kinds.h"
 #include "attack/mutate.h"
 #include "core/error.h"
+#include "ir/emit/tile_program/block_kernel.h"
 #include "ir/tile_program/interpret/interpret.h"
 #include "ir/tile_program/text/text.h"
+#include "rules/raise/raise.h"
 
 namespace deplo::attack {
 namespace {
@@ -17,33 +19,64 @@ std::string damage_program(const Seed& seed, const std::string& other, Rng& rng,
   return mutate(seed.bytes, other, rng);
 }
 
-/// Arrays of a few thousand elements, and numbers that are small extents.
-tiles::Launch launch_of(const tiles::Entry& entry, std::vector<tiles::Array>& arrays) {
-  tiles::Launch launch{
-      .entry = entry.name, .grid = {2, 1, 1}, .seed = 1, .idle = 1000, .steps = 2000, .memory = 64 << 20};
-  for (const tiles::ValueId id : entry.parameters) {
-    const tiles::Type& type = *entry.values[id].type;
-    if (type.pointer) {
-      arrays.push_back(tiles::make_array(fmt::format("a{}", arrays.size()), type.element, 4096));
-      launch.arguments.emplace_back(tiles::ArrayArgument{arrays.size() - 1});
-    } else {
-      launch.arguments.emplace_back(std::int64_t{type.element == tiles::Element::i1 ? 1 : 8});
+/// The launch of an entry on arrays of a few thousand elements, for the interpreter and for rules::raise.
+struct Launches {
+  tiles::Launch launch{.grid = {2, 1, 1}, .seed = 1, .idle = 1000, .steps = 2000, .memory = 64 << 20};
+  rules::TileLaunch raised;  // of one block, whose tiles are then all that there are
+  std::vector<tiles::Array> arrays = {};
+};
+
+/// Numbers are small extents; those behind a pointer, as many as extents and strides may be, are what the array has.
+Launches launches_of(const tiles::Entry& entry) {
+  constexpr std::int64_t extent = 8, most = 4096;
+  Launches all{.raised = {.entry = entry.name, .arguments = {}}};
+  all.launch.entry = entry.name;
+  const auto is_pointer = [&](std::size_t i) { return entry.values[entry.parameters[i]].type->pointer; };
+  for (std::size_t i = 0; i < entry.parameters.size(); ++i) {
+    const tiles::Type& type = *entry.values[entry.parameters[i]].type;
+    if (!type.pointer) {
+      const std::int64_t number = type.element == tiles::Element::i1 ? 1 : extent;
+      all.launch.arguments.emplace_back(number);
+      all.raised.arguments.emplace_back(number);
+      continue;
+    }
+    std::size_t numbers = 0;
+    while (i + 1 + numbers < entry.parameters.size() && !is_pointer(i + 1 + numbers)) ++numbers;
+    const bool known = numbers == 2 || numbers == 4 || numbers == 6 || numbers == 8;
+    const ir::Shape shape = known ? ir::Shape(numbers / 2, extent) : ir::Shape{most};
+    const ir::Shape strides = ir::row_major_strides(shape);
+    const std::string name = fmt::format("a{}", all.arrays.size());
+    all.launch.arguments.emplace_back(tiles::ArrayArgument{all.arrays.size()});
+    all.raised.arguments.emplace_back(rules::TileArray{name, shape, strides});
+    all.arrays.push_back(tiles::make_array(name, type.element, most));
+    for (std::size_t n = 0; known && n < numbers; ++n, ++i) {
+      const std::int64_t number = n < shape.size() ? shape[n] : strides[n - shape.size()];
+      all.launch.arguments.emplace_back(number);
+      all.raised.arguments.emplace_back(number);
     }
   }
-  return launch;
+  return all;
 }
 
-/// A program that is accepted reads back as it was printed, and runs.
+/// What a program may refuse.
+void attempt(const std::function<void()>& what) {
+  try {
+    what();
+  } catch (const Error&) {  // what it computes is its own
+  }
+}
+
+/// A program that is accepted reads back as it was printed, runs, and is compiled.
 std::string check_program(const fs::path& file) {
   const tiles::Program program = tiles::read_program(read_bytes(file), file.string());
   const std::string text = tiles::print(program);
   if (tiles::print(tiles::read_program(text, file.string())) != text) return "its print reads as another program";
   for (const tiles::Entry& entry : program.entries) {
-    std::vector<tiles::Array> arrays;
-    try {
-      tiles::run(program, launch_of(entry, arrays), arrays);
-    } catch (const Error&) {  // what it computes is its own
-    }
+    Launches with = launches_of(entry);
+    attempt([&] { (void)rules::raise(program, with.raised); });
+    for (const char* target : {"opencl-cpu", "sm_90"})
+      attempt([&] { (void)tiles::lower_blocks(program, with.launch, with.arrays, 8, load_target(target)); });
+    attempt([&] { tiles::run(program, with.launch, with.arrays); });
   }
   return "";
 }
