@@ -14,6 +14,7 @@
 namespace deplo::rules {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
@@ -105,6 +106,23 @@ TEST(PlantedFaults, ALostSumIsAWrongValueOfARegisterTile) {
   const TrailCase small = shrink(drawn);
   EXPECT_THAT(attempt(small).failure, HasSubstr("kernel IR means something else")) << describe(small);
   EXPECT_LE(small.wanted.size(), 3U) << describe(small);
+}
+
+// Of a drawn tile program the extents shrink, and how many steps it has.
+TEST(PlantedFaults, AMissingBarrierOfATileProgramIsShrunk) {
+  TrailCase drawn;
+  for (std::uint64_t seed = 1; seed < 500 && drawn.kernel.empty(); ++seed) {
+    TrailCase c = random_tile_case("sm_80", seed);
+    c.fault = without_barriers;
+    if (c.kernel == "tile/product" && !attempt(c).failure.empty()) drawn = c;
+  }
+  ASSERT_NE(drawn.kernel, "") << "nothing found";
+  const TrailCase small = shrink(drawn);
+  EXPECT_THAT(attempt(small).failure, AllOf(HasSubstr("race"), HasSubstr("entry @drawn("))) << describe(small);
+  EXPECT_EQ(small.symbols.at("S"), 1) << describe(small);
+  TrailCase sound = small;
+  sound.fault = nullptr;
+  EXPECT_EQ(attempt(sound).failure, "");
 }
 
 // Of both kinds of pipelines.
