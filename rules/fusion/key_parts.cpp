@@ -95,10 +95,21 @@ std::int64_t rows_of(const SweptKernel& attention) {
 }
 
 /// As many parts, or fewer, of a multiple of `granule` keys.
-void part(KeyParts& of, std::int64_t parts, std::int64_t granule) {
-  const std::int64_t all = of.keys;
+void part(KeyParts& of, std::int64_t all, std::int64_t parts, std::int64_t granule) {
   of.keys = std::min(all, ceil_div(ceil_div(all, parts), granule) * granule);
   of.parts = ceil_div(all, of.keys);
+}
+
+/// As many as there is room for, or up to a quarter less where the last part shares fewer keys with the one before:
+/// a chunk of nothing but shared keys is left out under a condition, which keeps copies from running ahead of it.
+void part_evenly(KeyParts& of, std::int64_t all, std::int64_t room, std::int64_t granule) {
+  const auto shared = [&](const KeyParts& parts) { return parts.parts * parts.keys - all; };
+  part(of, all, room, granule);
+  for (std::int64_t parts = room - 1; parts > 1 && 4 * parts >= 3 * room; --parts) {
+    KeyParts other = of;
+    part(other, all, parts, granule);
+    if (shared(other) < shared(of)) of = other;
+  }
 }
 
 /// Statements that a value needs, of those that stand before `end`.
@@ -248,7 +259,7 @@ KeyParts choose_key_parts(const ir::Program& attention, std::int64_t wanted, con
   result.keys = found->keys().axis.extent;
   result.why.clear();
   if (wanted > 0) {
-    part(result, std::min(wanted, result.keys), 1);
+    part(result, result.keys, std::min(wanted, result.keys), 1);
     return result;
   }
   const std::int64_t rows = rows_of_block(*found), blocks = rows_of(*found) / rows,
@@ -260,7 +271,7 @@ KeyParts choose_key_parts(const ir::Program& attention, std::int64_t wanted, con
   if (parts < 2)
     result.why = fmt::format("{} keys are too few for parts, with {} rows a block", result.keys, rows);
   else
-    part(result, parts, target.vector_lanes);
+    part_evenly(result, result.keys, parts, target.vector_lanes);
   return result;
 }
 

@@ -114,6 +114,8 @@ class Choices {
         if (keys % threads == 0 && values_ % threads == 0 && may_be(keys, threads, least_rows()))
           add_option(result, threads);
     add_option(result, 1);
+    const std::int64_t rows = std::get<std::int64_t>(row_sizes().front());
+    busy_first(result, [&](std::int64_t columns) { return rows * columns; });
     return result;
   }
 
@@ -137,10 +139,21 @@ class Choices {
     std::vector<Value> result;
     for (const std::int64_t fm : {8, 4, 6, 12, 16, 2, 1})
       if (is({By::threads, keys, columns, rows, fm})) add_option(result, fm);
+    busy_first(result, [&](std::int64_t each) { return rows / each * columns; });
     return result;
   }
 
  private:
+  // On GPUs those first that give each of a multiprocessor's four schedulers a warp: in a decode, whose rows are few, more
+  // threads share a row.
+  template <class F>
+  void busy_first(std::vector<Value>& options, F&& threads) const {
+    constexpr std::int64_t schedulers = 4;
+    if (target_.cpu) return;
+    std::ranges::stable_partition(options, [&](const Value& option) {
+      return threads(std::get<std::int64_t>(option)) >= schedulers * target_.warp;
+    });
+  }
   // A block of more rows reads each slab of keys for more of them.
   std::vector<Value> row_sizes() const {
     std::vector<Value> sizes =

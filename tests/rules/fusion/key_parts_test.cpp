@@ -220,8 +220,8 @@ TEST(KeyParts, AreAsManyAsTheTargetHasUnitsFor) {
   const auto of_heads = [&](int keys) { return fmt::format(fmt::runtime(heads), keys); };
   const auto of_one = [&](int keys, int queries) { return fmt::format(fmt::runtime(one), keys, queries); };
   EXPECT_EQ(chosen(of_heads(4096), "sm_90"), "16 of 256: of 8 blocks for 132 multiprocessors");
-  EXPECT_EQ(chosen(of_heads(32768), "sm_90"), "33 of 996: of 8 blocks for 132 multiprocessors");
-  EXPECT_EQ(chosen(of_heads(32768), "sm_80"), "27 of 1216: of 8 blocks for 108 multiprocessors");
+  EXPECT_EQ(chosen(of_heads(32768), "sm_90"), "32 of 1024: of 8 blocks for 132 multiprocessors");
+  EXPECT_EQ(chosen(of_heads(32768), "sm_80"), "25 of 1312: of 8 blocks for 108 multiprocessors");
   EXPECT_EQ(chosen(of_heads(500), "sm_90"), "1 of 500: 500 keys are too few for parts, with 4 rows a block");
   EXPECT_EQ(chosen(of_heads(4096), "opencl-cpu"), "1 of 4096: of 8 blocks for 2 cores");
   EXPECT_EQ(chosen(of_one(32768, 1), "opencl-cpu"), "2 of 16384: of 1 block for 2 cores");

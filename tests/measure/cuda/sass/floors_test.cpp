@@ -163,7 +163,7 @@ TEST_P(TensorFloors, AttentionInPartsOfItsKeys) {
     for (const std::int64_t rows : {1, 16, 128}) {
       const bool parts = name == std::string_view("attention_parts");
       const ir::Symbols sizes =
-          parts ? ir::Symbols{{"H", 8}, {"Q", rows}, {"D", 128}} : ir::Symbols{{"H", rows}, {"P", 16}, {"D", 128}};
+          parts ? ir::Symbols{{"Q", rows}, {"D", 128}} : ir::Symbols{{"H", rows}, {"P", 16}, {"D", 128}};
       EXPECT_EQ(mix_of(name, sizes, GetParam()).whole.calls, 0) << rows;
     }
   }
@@ -173,7 +173,7 @@ INSTANTIATE_TEST_SUITE_P(Cuda, TensorFloors, testing::Values("sm_80", "sm_120"))
 
 TEST(WarpgroupFloors, AttentionInPartsOfItsKeys) {
   DEPLO_NEED_MACHINE_CODE("sm_90");
-  EXPECT_EQ(mix_of("attention_parts", {{"H", 8}, {"Q", 128}, {"D", 128}}, "sm_90").whole.calls, 0);
+  EXPECT_EQ(mix_of("attention_parts", {{"Q", 128}, {"D", 128}}, "sm_90").whole.calls, 0);
 }
 
 // Two warpgroups multiply 64 x 256 each, and a third copies ahead of them to four slots: as a kernel by hand
