@@ -65,6 +65,19 @@ TEST(Choices, ABlockOfFewRowsHasSlicesOfK) {
   EXPECT_EQ(first(matmul(32, 512, 3584), "opencl-cpu", "slice_matmul_k.slices"), std::nullopt);
 }
 
+// A warp for each of a multiprocessor's four schedulers, also where a block has the four rows that share keys.
+TEST(Choices, ADecodeHasThreadsForItsColumns) {
+  const auto decode = ir::parse(kernel("attention_decode").text, {{"H", 8}, {"K", 4096}, {"D", 128}});
+  for (const char* target : {"sm_80", "sm_90", "opencl-gpu"}) {
+    EXPECT_EQ(first(decode, target, "online_softmax.columns"), 32) << target;
+    EXPECT_EQ(first(decode, target, "online_softmax.rows"), 4) << target;
+    EXPECT_EQ(first(decode, target, "online_softmax.fm"), 1) << target;
+  }
+  const auto prefill = ir::parse(kernel("attention").text, {{"H", 8}, {"Q", 512}, {"K", 512}, {"D", 64}});
+  EXPECT_EQ(first(prefill, "sm_80", "online_softmax.columns"), 16);
+  EXPECT_EQ(first(prefill, "sm_80", "online_softmax.fm"), 8);
+}
+
 TEST(Choices, BlocksRunRowByRowFirst) {
   EXPECT_EQ(first(matmul(512, 3584, 3584), "sm_90", "raster.group"), 1);
   EXPECT_EQ(options(matmul(512, 3584, 3584), "sm_90", "raster.group").size(), 4U);
