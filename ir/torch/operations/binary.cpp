@@ -1,11 +1,12 @@
 // Two tensors or a tensor and a number, element by element; shapes broadcast.
 //   add sub mul div pow maximum minimum eq ne lt le gt ge logical_and logical_or(T, T)
-//   floor_divide remainder(T, number)
+//   floor_divide remainder(T, divisor)
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "ir/torch/operations/family.h"
 #include "ir/torch/operations/ops.h"
@@ -33,14 +34,15 @@ TensorType infer_div(const Inference& call) {
   return type;
 }
 
-// A constant divisor: PyTorch refuses 0 when it divides, and a kernel cannot.
+// A constant: PyTorch refuses to divide by 0, and a kernel cannot.
+constexpr AttributeSpec divisor_attributes[] = {{"divisor", Kind::integer, Required{}}};
+
 TensorType infer_floor_divide(const Inference& call) {
-  const TensorType type = infer_arithmetic(call);
-  if (type.dtype != DType::i32) call.expected("integers");
-  const Node& divisor = call.arg(1);
-  if (call.arg(0).kind == Node::Kind::scalar || divisor.kind != Node::Kind::scalar || divisor.value < 1)
-    call.expected("a tensor and a number of at least 1 as the divisor");
-  return type;
+  if (call.dtype(0) != DType::i32) call.expected("integers");
+  const std::int64_t divisor = call.node().integer("divisor");
+  if (divisor < 1 || divisor > std::numeric_limits<std::int32_t>::max())
+    call.expected("a divisor from 1 to 2^31 - 1", std::to_string(divisor));
+  return call.type(0);
 }
 
 TensorType infer_pow(const Inference& call) {
@@ -70,8 +72,6 @@ double add(double a, double b) { return a + b; }
 double subtract(double a, double b) { return a - b; }
 double multiply(double a, double b) { return a * b; }
 double divide(double a, double b) { return a / b; }
-double floor_divide(double a, double b) { return std::floor(a / b); }
-double remainder(double a, double b) { return a - b * std::floor(a / b); }
 // NaN wins, as in PyTorch.
 double maximum(double a, double b) { return std::isnan(a) || a > b ? a : b; }
 double minimum(double a, double b) { return std::isnan(a) || a < b ? a : b; }
@@ -91,11 +91,18 @@ int decompose_arithmetic(Emitter& e, const TensorCall& call) {
   return e.convert(e.elementwise(op, {a, b}, "ew"), call.dtype());
 }
 
-// A function of a whole number and a constant, as an index expression, whose division rounds down.
+template <bool remainder>
+Values evaluate_floor_divide(const Operands& o) {
+  const auto divisor = static_cast<double>(o.node.integer("divisor"));
+  Values result = o.value(0);
+  for (double& x : result) x = remainder ? x - divisor * std::floor(x / divisor) : std::floor(x / divisor);
+  return result;
+}
+
+// As an index expression, whose division rounds down.
 template <ExprOp op>
 int decompose_floor_divide(Emitter& e, const TensorCall& call) {
-  const Expr divisor = static_cast<std::int64_t>(e.as_scalar(call.args[1])->value);
-  return e.whole(Expr(op, var("g1"), divisor), {operand(e, call, 0, DType::i32)}, "ew");
+  return e.whole(Expr(op, var("g1"), call.node.integer("divisor")), {call.args[0]}, "ew");
 }
 
 // By a constant: x^2 = x * x, and so on.
@@ -144,12 +151,16 @@ python::Value call_commuting(const python::Call& c) {
   return c.node({first, c.operand(swap ? "left" : "right", 1)});
 }
 
+python::Value call_floor_divide(const python::Call& c) {
+  return c.node({c.tensor("input")}, {{"divisor", c.integer("other")}});
+}
+
 // Rounded down to a whole number where that is asked for.
 python::Value call_divide(const python::Call& c) {
-  const Id input = c.tensor("input"), other = c.operand("other", 1);
-  if (!c.given("rounding_mode")) return c.node({input, other});
+  const Id input = c.tensor("input");
+  if (!c.given("rounding_mode")) return c.node({input, c.operand("other", 1)});
   if (c.text("rounding_mode") != "floor") c.fail("rounding_mode", "None or 'floor'");
-  return {python::Tensor{c.session.call("floor_divide", {input, other})}};
+  return {python::Tensor{c.session.call("floor_divide", {input}, {{"divisor", c.integer("other")}})}};
 }
 
 // input ± alpha * other
@@ -188,11 +199,16 @@ std::vector<Id> read_binary(pt2::Call& call) {
   return call.node({self, call.operand("other")});
 }
 
+std::vector<Id> read_floor_divide(pt2::Call& call) {
+  const Id self = call.tensor("self");
+  return call.node({self}, {{"divisor", call.integer("other")}});
+}
+
 std::vector<Id> read_divide(pt2::Call& call) {
-  const Id self = call.operand("self"), other = call.operand("other");
-  if (!call.has("rounding_mode")) return call.node({self, other});
+  const Id self = call.operand("self");
+  if (!call.has("rounding_mode")) return call.node({self, call.operand("other")});
   if (call.text("rounding_mode", "") != "floor") call.fail("rounding_mode", "None or 'floor'");
-  return {call.add("floor_divide", {self, other})};
+  return {call.add("floor_divide", {self}, {{"divisor", call.integer("other")}})};
 }
 
 // Truth values only: of integers these work bit by bit.
@@ -245,10 +261,10 @@ std::vector<Operation> binary_operations() {
       {"eq", 2, 2, {}, infer_truth, evaluate_pairs<equal>, decompose_comparison<Op::equal, Order::kept>,
        {{"eq", either, pair, call_binary}, {"==", as_infix, infix, call_commuting}},
        {{"aten.eq", read_binary}}},
-      {"floor_divide", 2, 2, {}, infer_floor_divide, evaluate_pairs<floor_divide>,
+      {"floor_divide", 1, 1, divisor_attributes, infer_floor_divide, evaluate_floor_divide<false>,
        decompose_floor_divide<ExprOp::div>,
-       {{"floor_divide", either, pair, call_binary}, {"//", as_infix, infix, call_infix}},
-       {{"aten.floor_divide", read_binary}}},
+       {{"floor_divide", either, pair, call_floor_divide}, {"//", as_infix, pair, call_floor_divide}},
+       {{"aten.floor_divide", read_floor_divide}}},
       {"ge", 2, 2, {}, infer_truth, evaluate_pairs<greater_equal>, decompose_comparison<Op::less_equal, Order::swapped>,
        {{"ge", either, pair, call_binary}, {">=", as_infix, infix, call_infix}},
        {{"aten.ge", read_binary}}},
@@ -284,10 +300,10 @@ std::vector<Operation> binary_operations() {
       {"pow", 2, 2, {}, infer_pow, evaluate_pairs<std::pow>, decompose_pow,
        {{"pow", either, "input, exponent", call_pow}, {"**", as_infix, infix, call_infix}},
        {{"aten.pow", read_pow}}},
-      {"remainder", 2, 2, {}, infer_floor_divide, evaluate_pairs<remainder>,
+      {"remainder", 1, 1, divisor_attributes, infer_floor_divide, evaluate_floor_divide<true>,
        decompose_floor_divide<ExprOp::mod>,
-       {{"remainder", either, pair, call_binary}, {"%", as_infix, infix, call_infix}},
-       {{"aten.remainder", read_binary}}},
+       {{"remainder", either, pair, call_floor_divide}, {"%", as_infix, pair, call_floor_divide}},
+       {{"aten.remainder", read_floor_divide}}},
       {"sub", 2, 2, {}, infer_sub, evaluate_pairs<subtract>, decompose_arithmetic<Op::subtract>,
        {{"sub", either, scaled, call_scaled}, {"subtract", either, scaled, call_scaled},
         {"-", as_infix, infix, call_infix}},

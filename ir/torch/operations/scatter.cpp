@@ -115,8 +115,8 @@ Id scatter_rows(const Caller& c, std::string_view op, Id x, std::int64_t dim, Id
   const auto wrapped = static_cast<std::size_t>(dim < 0 ? dim + static_cast<std::int64_t>(shape.size()) : dim);
   if (places.size() != 1 || wrapped >= shape.size() || places[0] != shape[wrapped])
     throw Error(
-        fmt::format("expected an index of one dimension with an element for each row of the source {}, found {}",
-                    print(shape), print(places)));
+        fmt::format("{}: expected an index of one dimension with an element for each row of the source {}, found {}",
+                    op, print(shape), print(places)));
   Shape column(shape.size(), 1);
   column[wrapped] = places[0];
   const Id spread = c.call("expand", {c.call("reshape", {index}, {{"shape", column}})}, {{"shape", shape}});

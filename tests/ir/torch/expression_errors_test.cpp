@@ -158,7 +158,7 @@ TEST(ExpressionErrors, Values) {
       {x + "x, 3", "1:24", "expected a tensor as output, found the integer 3"},
       {x + "x + 'a'", "1:26", "expected tensors or numbers around `+`, found a tensor and the string 'a'"},
       {x + "x // 2", "1:26", "floor_divide: expected integers, found (2, 3) float32"},
-      {x + "x.int() % 0", "1:32", "remainder: expected a tensor and a number of at least 1 as the divisor"},
+      {x + "x.int() % 0", "1:32", "remainder: expected a divisor from 1 to 2^31 - 1, found 0"},
       {x + "x & x", "1:26", "expected truth values around `&`, found a tensor"},
       {x + "x @ 2", "1:26", "expected tensors around `@`"},
       {x + "x + torch.randn(4)", "1:26", "add: expected"},

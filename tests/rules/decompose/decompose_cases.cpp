@@ -252,7 +252,7 @@ std::vector<Case> index_cases() {
     cases.push_back({"searchsorted", {i32({1}, 0, 3), i32({9}, 0, 3)}, {{"right", right}}});
   }
   for (const char* op : {"floor_divide", "remainder"})
-    for (const Int divisor : {1, 3, 8}) cases.push_back({op, {i32({7, 5}, -20, 20), integer(divisor)}});
+    for (const Int divisor : {1, 3, 8}) cases.push_back({op, {i32({7, 5}, -20, 20)}, {{"divisor", divisor}}});
   for (const char* op : {"triu", "tril"})
     for (const Int diagonal : {-9, -1, 0, 1, 3, 9})
       cases.insert(cases.end(), {{op, {f32({7, 5})}, {{"diagonal", diagonal}}},
