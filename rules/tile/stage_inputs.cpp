@@ -87,6 +87,11 @@ std::optional<Plan> plan_load(const ir::Program& program, const ir::Load& load, 
   Plan plan;
   plan.stage.source = load.buffer;
   plan.stage.dtype = target.cpu ? ir::value_type(source->dtype) : source->dtype;
+  const std::vector<ir::Axis>& axes = tile_of(program).axes;
+  if (std::ranges::any_of(axes, [&](const ir::Axis& axis) {
+        return axis.bind == ir::Bind::vector && ir::depends_on(load.index, axis.name);
+      }))
+    return std::nullopt;  // its lanes, which an online softmax has dealt out, lie in memory already
   std::vector<ir::Expr> locals(load.index.size());
   std::vector<std::size_t> dims(load.index.size());
   for (std::size_t d = 0; d < load.index.size(); ++d) {

@@ -110,6 +110,11 @@ TEST(Trails, ThatOnceFailed) {
        .symbols = {{"M", 32}, {"N", 32}, {"D", 8}},
        .wanted = parse_trail("chunk_matmul_k.bk=8 split_matmul_k.splits=2 blockify_launch.bm=14"),
        .tight = 2},
+      // A row of keys that were the values, too, was to be staged once for all lanes of a vector.
+      {.kernel = "attention_shared",
+       .target = "opencl-cpu",
+       .symbols = {{"K", 64}, {"D", 16}},
+       .wanted = parse_trail("online_softmax.keys=16 online_softmax.dots=1 stage_inputs.k=1")},
   };
   for (const TrailCase& c : cases) EXPECT_EQ(attempt(c).failure, "") << describe(c);
 }
