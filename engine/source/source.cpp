@@ -82,9 +82,7 @@ std::int64_t parse_key_parts(const std::string& text, std::string_view place) {
 
 Target fusion_target(const std::string& target, std::string_view device) {
   if (!target.empty() && target != "auto") return load_target(target);
-  return device.starts_with("cuda")     ? load_target("sm_90")
-         : device.starts_with("opencl") ? load_target("opencl-cpu")
-                                        : Target{};
+  return load_target(device.starts_with("cuda") ? "sm_90" : "opencl-cpu");
 }
 
 Passes passes_of(const GraphSource& source, const Target& target) {

@@ -69,8 +69,8 @@ ir::DType parse_float_type(const std::string& name, std::string_view place);
 rules::Attention parse_attention(const std::string& name, std::string_view place);
 /// "auto" (0), or how many. Throws Error.
 std::int64_t parse_key_parts(const std::string& text, std::string_view place);
-/// What fusion may look at of the target, by its name. Where the name is auto, a device of CUDA counts as sm_90 and one
-/// of OpenCL as opencl-cpu: the device itself is not looked at. Throws Error where there is no such target.
+/// What fusion may look at of the target, by its name. Where the name is auto, a device of CUDA counts as sm_90 and any
+/// other as opencl-cpu: the device itself is not looked at. Throws Error where there is no such target.
 Target fusion_target(const std::string& target, std::string_view device);
 /// How the graph becomes kernels for such a target.
 Passes passes_of(const GraphSource&, const Target&);

@@ -98,7 +98,7 @@ TEST(Experiment, KeysAreInPartsAsTheTargetWantsThem) {
   EXPECT_EQ(parts("device: cuda\n"), 16) << "as sm_90";
   EXPECT_EQ(parts("target: opencl-cpu\n"), 2);
   EXPECT_EQ(parts("device: opencl\n"), 2) << "as opencl-cpu";
-  EXPECT_EQ(parts("device: interpreter\n"), 1);
+  EXPECT_EQ(parts("device: interpreter\n"), 2) << "as opencl-cpu";
 }
 
 // Whose tensor cores multiply attentions of 16 bits in one kernel; a device of CUDA counts as one that has them.
