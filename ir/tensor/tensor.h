@@ -34,8 +34,8 @@ struct Elementwise {
   bool operator==(const Elementwise&) const = default;
 };
 
-/// out[i, j, …] = expression of the coordinates: arange, masks. i32, or boolean for a condition. It may name `g1`, `g2`,
-/// …: the value (i32) of args[0], args[1], … at [i, j, …]: whole numbers that are divided.
+/// out[i, j, …] = expression of the coordinates: arange, masks. i32, or boolean for a condition. It may name `g1`, …,
+/// the value (i32) of args[0], … at [i, j, …]: whole numbers that are divided.
 struct Coordinate {
   Expr value;
   bool operator==(const Coordinate&) const = default;

@@ -36,7 +36,8 @@ Id one_index(Session& session, Id x, const Value& index, std::int64_t& dim) {
     dim += static_cast<std::int64_t>(session.type(indices).shape.size());
     return selected;
   }
-  throw Error(fmt::format("expected an integer, a slice, None, ... or a tensor as an index, found {}", describe(index)));
+  throw Error(
+      fmt::format("expected an integer, a slice, None, ... or a tensor as an index, found {}", describe(index)));
 }
 
 Value of_tensor(Session& session, Id x, const Values& indices) {

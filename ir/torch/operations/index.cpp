@@ -100,8 +100,8 @@ Values evaluate_index_select(const Operands& o) {
   result.reserve(o.result_count());
   for (std::size_t block = 0; block < o.value(0).size(); block += extent * rest)
     for (const double index : o.value(1)) {
-      const auto from = o.value(0).begin() + static_cast<std::ptrdiff_t>(
-                            block + checked_index(o, index, o.shape(0)[dim]) * rest);
+      const auto from =
+          o.value(0).begin() + static_cast<std::ptrdiff_t>(block + checked_index(o, index, o.shape(0)[dim]) * rest);
       result.insert(result.end(), from, from + static_cast<std::ptrdiff_t>(rest));
     }
   return result;
@@ -151,8 +151,11 @@ std::vector<Id> read_embedding(pt2::Call& call) {
 
 python::Value call_index_select(const python::Call& c) {
   const Id x = c.tensor("input"), index = c.tensor("index");
-  if (c.type(index).shape.size() != 1) throw Error(fmt::format("index_select: expected an index of one dimension, "
-                                                               "found {}", print(c.type(index))));
+  if (c.type(index).shape.size() != 1)
+    throw Error(
+        fmt::format("index_select: expected an index of one dimension, "
+                    "found {}",
+                    print(c.type(index))));
   return c.node({x, index}, {{"dim", c.integer("dim")}});
 }
 
@@ -223,7 +226,8 @@ constexpr AttributeSpec one_hot_attributes[] = {{"num_classes", Kind::integer, R
 TensorType infer_one_hot(const Inference& call) {
   check_index(call, 0);
   const std::int64_t classes = call.node().integer("num_classes");
-  if (classes < 1) call.expected("num_classes of at least 1 (no kernel's shape depends on data)", std::to_string(classes));
+  if (classes < 1)
+    call.expected("num_classes of at least 1 (no kernel's shape depends on data)", std::to_string(classes));
   TensorType type = call.type(0);
   type.shape.push_back(classes);
   return type;

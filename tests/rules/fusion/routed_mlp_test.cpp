@@ -50,8 +50,8 @@ TEST(RoutedMlp, IsRightHoweverTokensAreDealtOut) {
     }
 }
 
-// Rows and weights are read where they lie: the kernel of a matmul has the weights themselves as its input, and loads the
-// numbers outside of the sum.
+// Rows and weights are read where they lie: the kernel of a matmul has the weights themselves as its input, and loads
+// the numbers outside of the sum.
 TEST(RoutedMlp, MatmulsGatherTheirOperands) {
   const ir::Module module = fused(tests::sorted_mlp({.tokens = 33, .experts = 8, .top = 2}));
   int matmuls = 0;
