@@ -97,6 +97,30 @@ def attention(q, k, v, out, scale: float, offset: int, D: ConstInt, H: ConstInt,
 
 
 @ct.kernel
+def attention_open_end(q, k, v, out, scale: float, D: ConstInt, M: ConstInt, N: ConstInt):
+    """Of one head. Only keys behind the last whole tile are masked: the compiler makes two loops of this one."""
+    i = ct.bid(0)
+    keys = k.shape[0]
+    whole = keys // N
+    greatest = ct.full((M, 1), -np.inf, dtype=ct.float32)
+    total = ct.full((M, 1), 0, dtype=ct.float32)
+    sum = ct.full((M, D), 0, dtype=ct.float32)
+    q_tile = ct.load(q, (i, 0), shape=(M, D))
+    for j in range(ct.cdiv(keys, N)):
+        score = ct.mma(q_tile, ct.transpose(ct.load(k, (j, 0), shape=(N, D))), ct.full((M, N), 0, dtype=ct.float32))
+        if j >= whole:
+            shown = j * N + ct.arange(N, dtype=ct.int32)[None, :] < keys
+            score += ct.where(shown, 0.0, -np.inf)
+        next = ct.maximum(greatest, ct.max(score, axis=1, keepdims=True) * scale)
+        weight = ct.exp(score * scale - next)
+        change = ct.exp(greatest - next)
+        total = total * change + ct.sum(weight, axis=1, keepdims=True)
+        sum = ct.mma(weight.astype(v.dtype), ct.load(v, (j, 0), shape=(N, D)), sum * change)
+        greatest = next
+    ct.store(out, (i, 0), (sum / total).astype(out.dtype))
+
+
+@ct.kernel
 def attention_with_lse(q, k, v, out, lse, scale: float, D: ConstInt, M: ConstInt, N: ConstInt):
     """Of one head, in powers of 2 that are scaled late, and beside it the logarithm of each row's sum of exponentials."""
     i = ct.bid(0)

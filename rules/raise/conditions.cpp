@@ -97,9 +97,25 @@ std::vector<ir::Expr> Elements::conditions_of(ValueId root) const {
   return all;
 }
 
+// Position p of both is p of the first one, or p - n of the second one behind it: that is both where it is the first one,
+// too, at positions below 0. So are the trips of a loop without a mask and those behind it, with one.
+std::optional<ValueId> Elements::append(ir::Op op, ValueId first, ValueId second) {
+  const Value before = values[first], behind = values[second];
+  const auto is_reduction = [&](const Value& value) { return value.kind == Value::Kind::reduce && value.op == op; };
+  if (!is_reduction(before) || !is_reduction(behind) || before.dtype != behind.dtype) return std::nullopt;
+  const std::int64_t n = values.extent(before.axis);
+  const int axis = values.new_axis(n + values.extent(behind.axis));
+  const ValueId in_first = rewrite(before.args[0], {{values.axis(before.axis).name(), values.axis(axis)}});
+  const ValueId both = rewrite(behind.args[0], {{values.axis(behind.axis).name(), values.axis(axis) - ir::Expr(n)}});
+  const std::vector<ir::Expr> at_first = {ir::less(values.axis(axis), n)};
+  if (!values.equivalent(assuming(both, at_first), assuming(in_first, at_first))) return std::nullopt;
+  return close(op, axis, behind.dtype, both);
+}
+
 // Where c holds the wider one has all that is not neutral, elsewhere the narrower one. T, the wider one as it is where c
 // holds, is both, if where c fails it is the narrower one.
 std::optional<ValueId> Elements::unite(ir::Op op, ValueId first, ValueId second) {
+  if (const auto both = append(op, first, second)) return both;
   for (const auto& [one, other] : {std::pair(first, second), std::pair(second, first)}) {
     const Value narrow = values[one], wide = values[other];
     const auto is_reduction = [&](const Value& value) { return value.kind == Value::Kind::reduce && value.op == op; };

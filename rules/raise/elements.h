@@ -81,6 +81,7 @@ class Elements {
   ir::Expr index_of(ValueId) const;         // of a constant or an integer
   Index named(const fusion::Value&) const;  // its index, which calls its arguments g1, g2, … until the value is made
   std::optional<ValueId> join(ir::Op, int axis, ir::DType, ValueId value);
+  std::optional<ValueId> append(ir::Op, ValueId first, ValueId second);
   bool is_padding(ir::Op, int axis, std::int64_t at, ValueId value);
   bool holds_under(const std::vector<ir::Expr>& conditions, const ir::Expr&) const;
   std::vector<ir::Expr> conditions_of(ValueId) const;  // on axes that it does not bind

@@ -1,5 +1,6 @@
 // Attentions and other loops whose carried values depend on each other, raised, against the tile programs themselves and
 // against sums in double.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -162,6 +163,23 @@ TEST(RaiseLoops, LogOfTheSumBesideIt) {
     EXPECT_LE(launch.difference(program), of_f16) << queries;
     Attention of{.queries = queries, .keys = keys};
     EXPECT_LE(error(of, launch), of_f16) << queries;
+  }
+}
+
+// NVIDIA's front end makes two loops of it: whole tiles of keys, and those behind them, under a mask.
+TEST(RaiseLoops, AnOpenEndIsTheSameReduction) {
+  const tp::Program program = own("attention_open_end");
+  for (const auto& [queries, keys] : {std::pair<std::int64_t, std::int64_t>{16, 64}, {37, 77}, {5, 200}, {33, 7}}) {
+    Launch launch;
+    launch.array("q", tp::Element::f16, {queries, 16}).array("k", tp::Element::f16, {keys, 16});
+    launch.array("v", tp::Element::f16, {keys, 16}).array("out", tp::Element::f16, {queries, 16});
+    launch.scalar(0.25).grid({tiles(queries, 16), 1, 1});
+    const std::string loop = ir::print(launch.raise(program).kernels.at(0));
+    EXPECT_THAT(loop, testing::HasSubstr(fmt::format("for a2 in 0..{}: # reduce", keys)));
+    EXPECT_THAT(loop, testing::HasSubstr("softmax_sum("));
+    EXPECT_THAT(loop, testing::Not(testing::HasSubstr("index ("))) << "no mask is left";
+    EXPECT_LE(launch.difference(program), of_f16) << keys;
+    EXPECT_LE(error({.queries = queries, .keys = keys}, launch), of_f16) << keys;
   }
 }
 
