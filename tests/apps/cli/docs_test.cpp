@@ -39,6 +39,7 @@ constexpr Left left[] = {
     {"submit.sh", "tests/slurm_test.sh runs it"},
     {"python experiments/baselines/torch_suite.py", "needs PyTorch"},
     {"AllHeuristics", "takes an hour, or a GPU"},
+    {"--tileiras", "needs NVIDIA's compiler of tile programs; tests/apps/inspect/tile_compile_test.cpp runs it"},
 };
 
 /// What makes the others fast, or names what a page only speaks of.
