@@ -250,9 +250,9 @@ void Runner::time_whole() {
   if (beside) add_baseline(std::move(timings[1]), replay(*beside, sets[0], expected, 10));
 }
 
-/// One launch more, as the timed ones were, whose outputs are compared with what the kernels gave one by one. `roundings` of
-/// what is stored are allowed besides, in parts of an output's scale: they tell whether another compiler's kernel computes
-/// this, not whether an index of ours is wrong.
+/// One launch more, as the timed ones were, whose outputs are compared with what the kernels gave one by one.
+/// `roundings` of what is stored are allowed besides, in parts of an output's scale: they tell whether another
+/// compiler's kernel computes this, not whether an index of ours is wrong.
 Result<std::vector<OutputCheck>> Runner::replay(measure::Executable& executable, measure::Arrays& slots,
                                                 const std::vector<std::vector<float>>& expected, double roundings) {
   for (const ir::Tensor& tensor : module_.tensors)

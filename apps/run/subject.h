@@ -47,9 +47,9 @@ class Subject {
 std::vector<std::vector<double>> rounding_of(const ir::torch::Graph&, const std::vector<ir::torch::Values>& sources,
                                              const std::vector<std::vector<double>>& reference);
 
-/// How far an array goes that a tile program writes. It is rounded to its type already: where that has 16 bits, a sum in f32
-/// may round to the number beside it. It also has what the program rounds on the way, such as the weights of an attention,
-/// which a device rounds otherwise or not at all: `exact` is without that (Launch::exact16).
+/// How far an array goes that a tile program writes. It is rounded to its type already: where that has 16 bits, a sum
+/// in f32 may round to the number beside it. It also has what the program rounds on the way, such as the weights of an
+/// attention, which a device rounds otherwise or not at all: `exact` is without that (Launch::exact16).
 std::vector<double> rounding_of(const std::vector<double>& reference, const std::vector<double>& exact,
                                 ir::DType stored);
 

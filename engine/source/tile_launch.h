@@ -59,8 +59,8 @@ ir::Module raise(const TileLaunch&);
 ir::Module lower_to_measure(const TileLaunch&);
 /// The array that a tensor of its module is: `Y_out` is Y after the launch, unless an array is called so itself.
 std::size_t array_of(const TileLaunch&, std::string tensor);
-/// The launch as NVIDIA's compiler takes it, its arrays by the names of the module's tensors. It has a `problem` for a text,
-/// and for an array that the program reads and writes, or neither reads nor writes.
+/// The launch as NVIDIA's compiler takes it, its arrays by the names of the module's tensors. It has a `problem` for a
+/// text, and for an array that the program reads and writes, or neither reads nor writes.
 measure::TileCall tile_call(const TileLaunch&, const ir::Module&);
 /// The same for its only kernel; a module of several has a `problem`.
 measure::TileCall kernel_tile_call(const TileLaunch&, const ir::Module&);

@@ -32,8 +32,8 @@ struct MatmulShape;
 std::vector<Baseline> cublas_matmuls(const std::shared_ptr<const Cublas>&, const MatmulShape&);
 
 /// For verified Loop IR: for matmuls cuBLAS on CUDA devices, as above, and for those of f32 oneDNN where the device's
-/// memory is the host's. Libraries are opened at run time. `tile`: the kernel is this launch of a tile program, of which
-/// NVIDIA's compiler makes one more on CUDA devices.
+/// memory is the host's. Libraries are opened at run time. `tile`: the kernel is this launch of a tile program, of
+/// which NVIDIA's compiler makes one more on CUDA devices.
 Baselines find_baselines(const ir::Program& loop, Device&, const std::optional<TileCall>& tile = {});
 
 }  // namespace deplo::measure

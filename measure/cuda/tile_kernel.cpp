@@ -38,7 +38,8 @@ class TileLaunches final : public Launches {
       parameters.push_back(bytes == nullptr ? static_cast<void*>(&addresses[i])
                                             : const_cast<std::uint8_t*>(bytes->data()));
     }
-    // One thread a block and no dynamic memory: the driver takes both from the cubin, as cuTile Python's launcher has it.
+    // One thread a block and no dynamic memory: the driver takes both from the cubin, as cuTile Python's launcher has
+    // it.
     const int code = context_.driver().launch(kernel_->function(), static_cast<unsigned>(grid_[0]),
                                               static_cast<unsigned>(grid_[1]), static_cast<unsigned>(grid_[2]), 1, 1, 1,
                                               0, context_.stream(), parameters.data(), nullptr);

@@ -22,9 +22,9 @@ struct TileKernel {
   std::vector<std::size_t> zeroed = {};          // buffers that are filled with 0 before each launch
 };
 
-/// In the driver of a device of open_cuda(), which must outlive it; timed as every executable is. All its tile blocks are
-/// one block to whoever launches it. Fails with load_error: no cubin, one with parameters of other sizes, or one that the
-/// driver does not take.
+/// In the driver of a device of open_cuda(), which must outlive it; timed as every executable is. All its tile blocks
+/// are one block to whoever launches it. Fails with load_error: no cubin, one with parameters of other sizes, or one
+/// that the driver does not take.
 Result<std::unique_ptr<Executable>> load_tile_kernel(Device&, const TileKernel&);
 
 }  // namespace deplo::measure

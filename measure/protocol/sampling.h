@@ -63,8 +63,8 @@ struct ConfirmOptions {
 std::vector<Result<Timing>> confirm(std::span<const Contender>, Problem&, const Protocol&, const ConfirmOptions&);
 
 /// Executables of a grid of one block, whose outputs the caller checks: in each of `rounds` rounds a sample of
-/// confirm_sample_us of each on cold operands, then the warm ones. One result each; it fails with what a launch says, or
-/// noop.
+/// confirm_sample_us of each on cold operands, then the warm ones. One result each; it fails with what a launch says,
+/// or noop.
 std::vector<Result<Timing>> time_in_turns(std::span<Executable* const>, OperandSets&, Device&, const Protocol&);
 
 /// Launches in a sample of about `sample_us` where one takes `launch_us`. On a GPU a multiple of the operand sets, if

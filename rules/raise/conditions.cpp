@@ -97,8 +97,8 @@ std::vector<ir::Expr> Elements::conditions_of(ValueId root) const {
   return all;
 }
 
-// Position p of both is p of the first one, or p - n of the second one behind it: that is both where it is the first one,
-// too, at positions below 0. So are the trips of a loop without a mask and those behind it, with one.
+// Position p of both is p of the first one, or p - n of the second one behind it: that is both where it is the first
+// one, too, at positions below 0. So are the trips of a loop without a mask and those behind it, with one.
 std::optional<ValueId> Elements::append(ir::Op op, ValueId first, ValueId second) {
   const Value before = values[first], behind = values[second];
   const auto is_reduction = [&](const Value& value) { return value.kind == Value::Kind::reduce && value.op == op; };

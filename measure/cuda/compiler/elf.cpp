@@ -82,8 +82,8 @@ std::string_view symbol_name(const std::vector<Section>& sections, std::uint32_t
 
 namespace {
 
-// Sections .nv.info and .nv.info.ENTRY: attributes of 4 bytes (format, attribute, value), in format 4 the value is the size
-// of what follows. Not documented; the names are those that cuobjdump -elf prints.
+// Sections .nv.info and .nv.info.ENTRY: attributes of 4 bytes (format, attribute, value), in format 4 the value is the
+// size of what follows. Not documented; the names are those that cuobjdump -elf prints.
 constexpr std::uint8_t sized = 4, frame_size = 0x11, register_count = 0x2f;
 constexpr std::uint8_t kernel_parameter = 0x17, kernel_parameter_v2 = 0x45;  // the latter from sm_90 on
 
