@@ -21,13 +21,14 @@ bool reads_one_of(const ir::Stmt& stmt, const Names& names) {
 }
 
 // `around`: what holds the body depends on the axis, so whatever it defines does.
-bool spread(const ir::Body& body, bool around, Names& names) {
+bool spread(const ir::Body& body, bool around, const Names& except, Names& names) {
   bool grown = false;
   for (const ir::Stmt& stmt : body) {
     const bool on = around || reads_one_of(stmt, names);
     if (const auto* loop = stmt.as<ir::Loop>(); loop != nullptr && on) grown |= names.insert(loop->axis.name).second;
-    if (const std::string& name = ir::defined(stmt); on && !name.empty()) grown |= names.insert(name).second;
-    if (const ir::Body* inner = ir::inner_body(stmt)) grown |= spread(*inner, on, names);
+    if (const std::string& name = ir::defined(stmt); on && !name.empty() && !except.contains(name))
+      grown |= names.insert(name).second;
+    if (const ir::Body* inner = ir::inner_body(stmt)) grown |= spread(*inner, on, except, names);
   }
   return grown;
 }
@@ -210,9 +211,10 @@ std::int64_t columns_bytes(const ir::Program& program, const Matmul& matmul) {
   return widest == 0 ? ir::bytes(ir::DType::f32) : widest;  // 0: each column has a value that is computed
 }
 
-Names dependent_names(const ir::Body& body, const std::string& axis) {
+Names dependent_names(const ir::Body& body, const std::string& axis, const Names& except) {
   Names names = {axis};
-  while (spread(body, false, names)) {  // again: an accumulator may be read before what makes it depend on the axis
+  while (spread(body, false, except,
+                names)) {  // again: an accumulator may be read before what makes it depend on the axis
   }
   return names;
 }

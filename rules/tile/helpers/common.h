@@ -24,8 +24,10 @@ ir::Loop& to_edit(ir::Program&, const ir::Loop& found);
 std::vector<Value> options(std::initializer_list<std::int64_t> preferred, std::int64_t low, std::int64_t high);
 void add_option(std::vector<Value>& options, std::int64_t value);
 
-/// The axis and whatever depends on it in the body: values by their indices or by other values, axes by their start.
-std::set<std::string, std::less<>> dependent_names(const ir::Body&, const std::string& axis);
+/// The axis and whatever depends on it in the body: values by their indices or by other values, axes by their start. Not
+/// the values of `except`, nor what follows from them.
+std::set<std::string, std::less<>> dependent_names(const ir::Body&, const std::string& axis,
+                                                   const std::set<std::string, std::less<>>& except = {});
 /// Does the statement read one of the names, itself or in what it holds?
 bool depends(const ir::Stmt&, const std::set<std::string, std::less<>>& names);
 /// Does the index name a value?

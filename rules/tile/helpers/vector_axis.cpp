@@ -127,10 +127,10 @@ class Legality {
   Legality(const ir::Program& vector, const VectorSite& site, std::int64_t width, const Target& target)
       : program_(vector), site_(site), width_(width), target_(target), lane_(tile_of(vector).axes.back().name) {
     const ir::Body& body = tile_of(vector).body;
-    on_lane_ = dependent_names(body, lane_);
     ir::for_each(body, [&](const ir::Stmt& stmt) {
       if (const auto* s = stmt.as<ir::Combine>(); s != nullptr && site.kind == Kind::sweeps) combined_.insert(s->acc);
     });
+    on_lane_ = dependent_names(body, lane_, combined_);  // what is combined is one value again
   }
 
   bool operator()(const ir::Stmt& stmt) const {

@@ -104,6 +104,8 @@ TEST(Trails, ThatOnceFailed) {
        .target = "sm_80",
        .symbols = {{"M", 1}, {"N", 1}, {"K", 13}},
        .wanted = parse_trail("stage_inputs.x=1 double_buffer.depth=1")},
+      // A sum of one value over and over was made of vectors: each lane had all of it, and one was taken.
+      {.kernel = "sum_of_sums", .target = "opencl-cpu", .symbols = {{"M", 2}, {"N", 2}}},
       // Shared memory was full to the byte, and the sanitizer counted a gap that the emitter's order does not have.
       {.kernel = "gqa_values",
        .target = "sm_120",
