@@ -213,8 +213,8 @@ std::int64_t columns_bytes(const ir::Program& program, const Matmul& matmul) {
 
 Names dependent_names(const ir::Body& body, const std::string& axis, const Names& except) {
   Names names = {axis};
-  while (spread(body, false, except,
-                names)) {  // again: an accumulator may be read before what makes it depend on the axis
+  // Again: an accumulator may be read before what makes it depend on the axis.
+  while (spread(body, false, except, names)) {
   }
   return names;
 }
