@@ -109,18 +109,48 @@ std::vector<Value> near(std::vector<std::int64_t> sizes, std::int64_t wanted, st
   return result;
 }
 
+bool has_quotient_of(const ir::Expr& e, const std::string& axis) {
+  if (e.kind() != ir::Expr::Kind::binary) return false;
+  bool found = false;
+  if (e.op() == ir::ExprOp::div || e.op() == ir::ExprOp::mod)
+    ir::for_each_variable(e.lhs(), [&](const std::string& name) { found |= name == axis; });
+  return found || has_quotient_of(e.lhs(), axis) || has_quotient_of(e.rhs(), axis);
+}
+
+// Does an index divide the axis? Within a small block a quotient may be the same for all, and the block no matmul.
+bool divides(const ir::Body& body, const std::string& axis) {
+  bool found = false;
+  ir::for_each(body, [&](const ir::Stmt& stmt) {
+    ir::visit_reads(
+        stmt, [&](const ir::Expr& e) { found |= has_quotient_of(e, axis); }, [](const std::string&) {});
+  });
+  return found;
+}
+
+ir::Program in_blocks(ir::Program program, const Matmul& matmul, std::int64_t bm, std::int64_t bn) {
+  const std::size_t m = matmul.m, n = matmul.n;
+  split_into_blocks(program, n, bn);
+  split_into_blocks(program, m, bm);
+  for (std::size_t i = 0; i < m; ++i) tile_of(program).axes[i].bind = ir::Bind::block;
+  return program;
+}
+
 // The block tiles on offer. GPUs run whole warps, and overlap the copies of one slab with the arithmetic on another,
 // for which two slabs of each operand fit shared memory; where no block tile has both, or none either, the rest is
 // offered.
 class BlockTiles {
  public:
   BlockTiles(const ir::Program& program, const Matmul& matmul, const Target& target)
-      : target_(target),
+      : program_(program),
+        matmul_(matmul),
+        target_(target),
         chunk_(matmul.reduce->axis.extent),
         element_(multiplies_matrices(program, matmul, target) ? columns_bytes(program, matmul)
                                                               : ir::bytes(ir::DType::f32)),
         rows_(row_sizes(tile_of(program).axes[matmul.m].extent, target)),
-        columns_(column_sizes(tile_of(program).axes[matmul.n].extent, target)) {
+        columns_(column_sizes(tile_of(program).axes[matmul.n].extent, target)),
+        divided_(divides(tile_of(program).body, tile_of(program).axes[matmul.m].name) ||
+                 divides(tile_of(program).body, tile_of(program).axes[matmul.n].name)) {
     const auto unfit = [&](std::int64_t bm) {
       return std::none_of(columns_.begin(), columns_.end(), [&](std::int64_t bn) { return has(bm, bn); });
     };
@@ -139,13 +169,18 @@ class BlockTiles {
  private:
   bool has(std::int64_t bm, std::int64_t bn) const {
     if (grade_ == 2 && !target_.cpu && 2 * (bm + bn) * chunk_ * element_ > target_.shared_bytes) return false;
+    // More threads than a block may have become registers, of a matmul alone.
+    if (divided_ && bm * bn > target_.max_threads && !find_matmul(in_blocks(program_, matmul_, bm, bn))) return false;
     return grade_ > 0 ? block_tile_of_warps(bm, bn, target_) : legal_block_tile(bm, bn, target_);
   }
 
+  const ir::Program& program_;
+  const Matmul& matmul_;
   const Target& target_;
   const std::int64_t chunk_, element_;  // turns; bytes
   std::vector<std::int64_t> rows_;
   const std::vector<std::int64_t> columns_;
+  const bool divided_;
   int grade_ = 2;  // 2: whole warps and two slabs, 1: whole warps, 0: what is legal
 };
 
@@ -207,14 +242,8 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
 }
 
 ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
-  const auto matmul = find_matmul(program);
-  if (matmul) {
-    const std::size_t m = matmul->m, n = matmul->n;
-    split_into_blocks(program, n, pins.integer("bn").value());
-    split_into_blocks(program, m, pins.integer("bm").value());
-    for (std::size_t i = 0; i < m; ++i) tile_of(program).axes[i].bind = ir::Bind::block;
-    return program;
-  }
+  if (const auto matmul = find_matmul(program))
+    return in_blocks(std::move(program), *matmul, pins.integer("bm").value(), pins.integer("bn").value());
   const std::int64_t threads = pins.integer("threads").value(), elements = pins.integer("elements").value();
   const std::size_t last = tile_of(program).axes.size() - 1;
   split_into_blocks(program, last, threads * elements);

@@ -112,6 +112,12 @@ TEST(Trails, ThatOnceFailed) {
        .symbols = {{"M", 32}, {"N", 32}, {"D", 8}},
        .wanted = parse_trail("chunk_matmul_k.bk=8 split_matmul_k.splits=2 blockify_launch.bm=14"),
        .tight = 2},
+      // Rows of x that eight rows share: a block of two of them was no matmul, and kept all its 66 threads.
+      {.kernel = "shared_rows_matmul",
+       .target = "opencl-cpu",
+       .symbols = {{"M", 16}, {"N", 33}, {"K", 16}},
+       .wanted = parse_trail("blockify_launch.bm=2"),
+       .tight = 2},
       // A row of keys that were the values, too, was to be staged once for all lanes of a vector.
       {.kernel = "attention_shared",
        .target = "opencl-cpu",
