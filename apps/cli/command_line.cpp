@@ -93,6 +93,7 @@ Values values_of(const std::string& type) {
   if (type == "STRATEGY" || type == "[STRATEGY]") return {.words = strategies()};
   if (type == "STRATEGIES") return {.words = strategies(), .list = true};
   if (type == "ORDERS") return {.words = search::compare::order_names(), .list = true};
+  if (type == "auto|N") return {.words = {"auto"}};
   if (type == "STATUS") return {.words = statuses()};
   if (type == "LEVEL") {
     std::vector<std::string> levels = compile_levels(engine::GraphSource());

@@ -56,6 +56,7 @@ constexpr Change changes[] = {
     {"--repeats [0-9]+", "--repeats 2", "100 runs of each strategy take minutes"},
     {"--config tile\\.yaml", "--config experiments/tile_programs.yaml", "NVIDIA's samples are not ours to keep"},
     {"--config FILE", "--config experiments/smoke.yaml", "any experiment"},
+    {"--cases [0-9]+", "--cases 20", "random trails of tile programs take half an hour"},
     {"--warm-start STORE", "--warm-start other.db", "any store"},
     {"--search NAMES", "--search random,local", "any strategies"},
 };

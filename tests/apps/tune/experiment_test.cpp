@@ -59,8 +59,10 @@ TEST(Experiment, EveryShippedOneLoads) {
   const auto names = list_data("experiments", ".yaml");
   EXPECT_THAT(names, ::testing::IsSupersetOf({"blocks_bf16", "qwen_s512", "smoke", "suite84", "suite84_bf16",
                                               "suite84_f16", "tinyllama_block_s32", "tinyllama_s32"}));
-  for (const auto& name : names)
+  for (const auto& name : names) {
+    if (name == "tile_samples") continue;  // its files are NVIDIA's
     EXPECT_GE(engine::load_experiment(data_folder() / "experiments" / (name + ".yaml")).kernels.size(), 1u) << name;
+  }
 }
 
 TEST(Experiment, FloatsOfSixteenBits) {
