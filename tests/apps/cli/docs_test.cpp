@@ -37,7 +37,7 @@ constexpr Left left[] = {
     {"make bench", "takes minutes, and times"},
     {"bench_matmul", "takes minutes, and times; the tests do not build it"},
     {"submit.sh", "tests/slurm_test.sh runs it"},
-    {"python experiments/baselines/torch_suite.py", "needs PyTorch"},
+    {"python experiments/baselines/torch_", "needs PyTorch"},
     {"AllHeuristics", "takes an hour, or a GPU"},
     {"--tileiras", "needs NVIDIA's compiler of tile programs; tests/apps/inspect/tile_compile_test.cpp runs it"},
 };
