@@ -136,7 +136,9 @@ void add_source_flags(Command command, SourceFlags& source) {
               "With --tile: an argument, in order: n=64, A=f16[100,64] or A=a.npy.")
       .repeated()
       .seldom();
-  command.option("--grid", source.tile.grid, "X,Y,Z", "With --tile: the blocks in each dimension, such as 64,2 or cdiv(a[0], 128).")
+  command
+      .option("--grid", source.tile.grid, "X,Y,Z",
+              "With --tile: the blocks in each dimension, such as 64,2 or cdiv(a[0], 128).")
       .seldom();
   command.option("--dtype", source.dtype, "f32|f16|bf16",
                  "Let floats be f16 or bf16 where the source names no type [f32, of a model what its file says].");

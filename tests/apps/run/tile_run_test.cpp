@@ -63,8 +63,9 @@ TEST(TileRun, WhatItRefuses) {
     change(options);
     return error_of(options);
   };
-  const std::string grid = ": grid: expected one to three numbers of blocks from 1 to 16777215, such as 64,2 or "
-                           "cdiv(a[0], 128), found ";
+  const std::string grid =
+      ": grid: expected one to three numbers of blocks from 1 to 16777215, such as 64,2 or "
+      "cdiv(a[0], 128), found ";
   for (const char* other : {"0", "1,2,3,4", "1,", "-1", "16777216"})
     EXPECT_THAT(with(vector_add(), [&](auto& o) { o.source.grid = other; }), EndsWith(grid + "'" + other + "'"));
   EXPECT_THAT(with(vector_add(), [](auto& o) { o.source.grid = ""; }), EndsWith(grid + "none"));
