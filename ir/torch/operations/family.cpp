@@ -75,6 +75,22 @@ std::vector<Id> read_plain(pt2::Call& call) {
   return call.node({self}, std::move(attributes));
 }
 
+Pairs::Pairs(Emitter& emitter, Shape shape, std::size_t dim, std::int64_t others)
+    : emitter_(emitter), dim_(dim), space_(std::move(shape)) {
+  space_.insert(space_.begin() + static_cast<std::ptrdiff_t>(dim) + 1, others);
+}
+
+int Pairs::at(int x, std::size_t without, std::string_view suffix) const {
+  tensor::Coordinates coordinates = tensor::identity(space_);
+  coordinates.erase(coordinates.begin() + static_cast<std::ptrdiff_t>(without));
+  return emitter_.map(x, space_, std::move(coordinates), suffix);
+}
+
+int Pairs::reduce(Op op, int x) const {
+  const Dims second = {static_cast<std::int64_t>(dim_) + 1};
+  return emitter_.drop(emitter_.reduce(op, x, second, "reduced"), second, "dropped");
+}
+
 Expr index_below(std::int64_t extent) { return min(Expr(ExprOp::max, var("g1"), 0), extent - 1); }
 
 void check_float(const Inference& call) {

@@ -77,6 +77,30 @@ DType accumulation_type(DType);
 int contract(Emitter&, int a, int b, bool b_transposed, const Shape& result);
 /// a op b, where b has extent 1 in some dimensions.
 int with(Emitter&, Op, int a, int b, std::string_view suffix);
+/// Pairs (i, j) of places along a dimension, i where the dimension was and j behind it: what sorts, or puts elements where
+/// indices say, compares each place with each.
+class Pairs {
+ public:
+  /// `others`: of the second places.
+  Pairs(Emitter&, Shape, std::size_t dim, std::int64_t others);
+  const Shape& space() const { return space_; }
+  Expr first() const { return place(dim_); }
+  Expr second() const { return place(dim_ + 1); }
+  /// A tensor's elements at the first, or at the second places.
+  int at_first(int x, std::string_view suffix) const { return at(x, dim_ + 1, suffix); }
+  int at_second(int x, std::string_view suffix) const { return at(x, dim_, suffix); }
+  /// Over the second places.
+  int reduce(Op, int x) const;
+
+ private:
+  Expr place(std::size_t dim) const { return tensor::identity(space_)[dim]; }
+  int at(int x, std::size_t without, std::string_view suffix) const;
+
+  Emitter& emitter_;
+  std::size_t dim_;
+  Shape space_;
+};
+
 /// The coordinate that the first index of a gather names. Bad indices are kept in range: the reference refuses them, a
 /// kernel must not read elsewhere.
 Expr index_below(std::int64_t extent);

@@ -152,10 +152,7 @@ std::vector<Id> read_embedding(pt2::Call& call) {
 python::Value call_index_select(const python::Call& c) {
   const Id x = c.tensor("input"), index = c.tensor("index");
   if (c.type(index).shape.size() != 1)
-    throw Error(
-        fmt::format("index_select: expected an index of one dimension, "
-                    "found {}",
-                    print(c.type(index))));
+    throw Error(fmt::format("index_select: expected an index of one dimension, found {}", print(c.type(index))));
   return c.node({x, index}, {{"dim", c.integer("dim")}});
 }
 

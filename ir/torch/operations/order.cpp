@@ -29,27 +29,6 @@ void for_each_line(const Shape& shape, std::size_t dim, F&& f) {
                  [&](std::size_t start) { f(start, static_cast<std::size_t>(strides[dim])); });
 }
 
-// The space of pairs (i, j) of places along a dimension: i stays where it was, j lies behind it.
-Shape pairs_of(Shape shape, std::size_t dim, std::int64_t others) {
-  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(dim) + 1, others);
-  return shape;
-}
-
-Expr place(const Shape& space, std::size_t dim) { return space[dim] == 1 ? Expr(0) : coordinate(dim); }
-
-// The tensor at the first place of each pair, or at the second.
-int at_pair(Emitter& e, int x, const Shape& space, std::size_t dim, bool second, std::string_view suffix) {
-  Coordinates coordinates = identity(space);
-  coordinates.erase(coordinates.begin() + static_cast<std::ptrdiff_t>(dim) + (second ? 0 : 1));
-  return e.map(x, space, std::move(coordinates), suffix);
-}
-
-// Sums over the second places.
-int sum_of_pairs(Emitter& e, int x, std::size_t dim) {
-  const Dims second = {static_cast<std::int64_t>(dim) + 1};
-  return e.drop(e.reduce(Op::add, x, second, "sum"), second, "dropped");
-}
-
 // argsort
 
 constexpr AttributeSpec argsort_attributes[] = {{"dim", Kind::integer, std::int64_t{-1}},
@@ -93,15 +72,15 @@ int less(Emitter& e, int a, int b) {
 
 // How many of all elements come before each one: of equal ones the first.
 int ranks(Emitter& e, int x, std::size_t dim, bool descending) {
-  const Shape space = pairs_of(e.shape(x), dim, e.shape(x)[dim]);
-  const int one = at_pair(e, x, space, dim, false, "one"), other = at_pair(e, x, space, dim, true, "other");
+  const Pairs pairs(e, e.shape(x), dim, e.shape(x)[dim]);
+  const int one = pairs.at_first(x, "one"), other = pairs.at_second(x, "other");
   const int above = descending ? less(e, one, other) : less(e, other, one);
   const int below = descending ? less(e, other, one) : less(e, one, other);
   const int is_earlier =
-      e.coordinate(ir::less(place(space, dim + 1), place(space, dim)), {DType::boolean, space}, "earlier");
+      e.coordinate(ir::less(pairs.second(), pairs.first()), {DType::boolean, pairs.space()}, "earlier");
   const int before =
       e.elementwise(Op::select, {is_earlier, e.elementwise(Op::logical_not, {below}, "not_below"), above}, "before");
-  return sum_of_pairs(e, e.convert(before, DType::i32), dim);
+  return pairs.reduce(Op::add, e.convert(before, DType::i32));
 }
 
 // out[r] = sum over i of (i where ranks[i] == r): the one whose rank it is.
@@ -109,11 +88,12 @@ int decompose_argsort(Emitter& e, const TensorCall& call) {
   const std::size_t dim = dim_of(call.node);
   const DType t = accumulation_type(call.arg(0).type.dtype);
   const int rank = ranks(e, e.convert(call.args[0], t), dim, call.node.flag("descending"));
-  const Shape space = pairs_of(call.shape(), dim, call.shape()[dim]);
-  const int here = e.coordinate(place(space, dim), {DType::i32, space}, "rank");
-  const int from = e.coordinate(place(space, dim + 1), {DType::i32, space}, "from");
-  const int hit = e.elementwise(Op::equal, {at_pair(e, rank, space, dim, true, "ranks"), here}, "hit");
-  return sum_of_pairs(e, e.elementwise(Op::select, {hit, from, e.scalar(0, DType::i32, "zero")}, "found"), dim);
+  const Pairs pairs(e, call.shape(), dim, call.shape()[dim]);
+  const int here = e.coordinate(pairs.first(), {DType::i32, pairs.space()}, "rank");
+  const int from = e.coordinate(pairs.second(), {DType::i32, pairs.space()}, "from");
+  const int hit = e.elementwise(Op::equal, {pairs.at_second(rank, "ranks"), here}, "hit");
+  const int found = e.elementwise(Op::select, {hit, from, e.scalar(0, DType::i32, "zero")}, "found");
+  return pairs.reduce(Op::add, found);
 }
 
 // Values and indices.
@@ -206,8 +186,8 @@ int decompose_searchsorted(Emitter& e, const TensorCall& call) {
   const std::size_t last = call.shape().size();
   Shape space = call.shape();
   space.push_back(e.extent(call.args[0], 0));
-  const int boundary = e.map(e.convert(call.args[0], t), space, {place(space, last)}, "boundary");
   Coordinates rest = identity(space);
+  const int boundary = e.map(e.convert(call.args[0], t), space, {rest.back()}, "boundary");
   rest.pop_back();
   const int value = e.map(e.convert(call.args[1], t), space, std::move(rest), "value");
   const int below = call.node.flag("right") ? e.elementwise(Op::logical_not, {less(e, value, boundary)}, "not_above")
@@ -268,12 +248,12 @@ Values evaluate_cumsum(const Operands& o) {
 
 // At each place the sum of those before it, and (inclusive) its own: a sum over all pairs.
 int sums_before(Emitter& e, int x, std::size_t dim, bool inclusive) {
-  const Shape space = pairs_of(e.shape(x), dim, e.shape(x)[dim]);
-  const Expr end = place(space, dim) + (inclusive ? 1 : 0);
-  const int counts = e.coordinate(ir::less(place(space, dim + 1), end), {DType::boolean, space}, "counts");
-  const int other = at_pair(e, x, space, dim, true, "other");
+  const Pairs pairs(e, e.shape(x), dim, e.shape(x)[dim]);
+  const Expr end = pairs.first() + (inclusive ? 1 : 0);
+  const int counts = e.coordinate(ir::less(pairs.second(), end), {DType::boolean, pairs.space()}, "counts");
+  const int other = pairs.at_second(x, "other");
   const int part = e.elementwise(Op::select, {counts, other, e.scalar(0, e.dtype(x), "zero")}, "part");
-  return sum_of_pairs(e, part, dim);
+  return pairs.reduce(Op::add, part);
 }
 
 // Sums within runs of about sqrt(n) elements, and of the runs before: n^1.5 additions in place of n^2.

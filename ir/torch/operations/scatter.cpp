@@ -10,9 +10,6 @@
 namespace deplo::ir::torch {
 namespace {
 
-using tensor::coordinate;
-using tensor::identity;
-
 constexpr AttributeSpec scatter_attributes[] = {{"dim", Kind::integer, Required{}}};
 
 // Each place asks each index whether it is meant: beyond 2^26 pairs a gather is the better way to say it.
@@ -47,49 +44,41 @@ Values evaluate_scatter(const Operands& o) {
   return result;
 }
 
-/// The pairs of a place of the result and an index along a dimension, the index's place behind the other.
-struct Pairs {
-  std::size_t dim;
-  Shape space;
-  int hit;     // whether the index is the place
-  int source;  // the element that the index belongs to
+/// The pairs of a place of the result and an index, which is the second.
+struct Meant {
+  Pairs pairs;
+  int hit;  // whether the index is the place
 
-  Pairs(Emitter& e, const TensorCall& call, int values)
-      : dim(static_cast<std::size_t>(call.node.integer("dim"))), space(call.shape()) {
-    space.insert(space.begin() + static_cast<std::ptrdiff_t>(dim) + 1, e.shape(values)[dim]);
-    Coordinates at = identity(space);
-    at.erase(at.begin() + static_cast<std::ptrdiff_t>(dim));
-    const int index = e.map(e.convert(call.args[1], DType::i32), space, at, "index");
-    const int place = e.coordinate(space[dim] == 1 ? Expr(0) : coordinate(dim), {DType::i32, space}, "place");
-    hit = e.elementwise(Op::equal, {index, place}, "hit");
-    source = e.map(values, space, std::move(at), "source");
+  Meant(Emitter& e, const TensorCall& call) : pairs(pairs_of(e, call)) {
+    const int index = pairs.at_second(e.convert(call.args[1], DType::i32), "index");
+    hit = e.elementwise(Op::equal, {index, e.coordinate(pairs.first(), {DType::i32, pairs.space()}, "place")}, "hit");
   }
-  int reduce(Emitter& e, Op op, int x) const {
-    const Dims others = {static_cast<std::int64_t>(dim) + 1};
-    return e.drop(e.reduce(op, x, others, "reduce"), others, "dropped");
+  static Pairs pairs_of(Emitter& e, const TensorCall& call) {
+    const std::int64_t dim = call.node.integer("dim");
+    return {e, call.shape(), static_cast<std::size_t>(dim), e.extent(call.args[1], dim)};
   }
 };
 
 // out[t] = x[t] + sum over i of (source[i] where index[i] == t): in an order that does not depend on threads.
 int decompose_scatter_add(Emitter& e, const TensorCall& call) {
   const DType t = accumulation_type(call.dtype());
-  const Pairs pairs(e, call, e.convert(call.args[2], t));
-  const int part = e.elementwise(Op::select, {pairs.hit, pairs.source, e.scalar(0, t, "zero")}, "part");
-  const int sum = pairs.reduce(e, Op::add, part);
+  const Meant meant(e, call);
+  const int source = meant.pairs.at_second(e.convert(call.args[2], t), "source");
+  const int part = e.elementwise(Op::select, {meant.hit, source, e.scalar(0, t, "zero")}, "part");
+  const int sum = meant.pairs.reduce(Op::add, part);
   return e.convert(e.elementwise(Op::add, {e.convert(call.args[0], t), sum}, "ew"), call.dtype());
 }
 
 // The last index that is the place wins, as in a loop over them.
 int decompose_scatter(Emitter& e, const TensorCall& call) {
-  const int values = e.convert(call.args[2], call.dtype());
-  const Pairs pairs(e, call, values);
-  const std::int64_t count = pairs.space[pairs.dim + 1];
-  const int from = e.coordinate(count == 1 ? Expr(0) : coordinate(pairs.dim + 1), {DType::i32, pairs.space}, "from");
+  const Meant meant(e, call);
+  const int from = e.coordinate(meant.pairs.second(), {DType::i32, meant.pairs.space()}, "from");
   const int none = e.scalar(-1, DType::i32, "none");
-  const int last = pairs.reduce(e, Op::maximum, e.elementwise(Op::select, {pairs.hit, from, none}, "chosen"));
-  Coordinates at = identity(call.shape());
-  at[pairs.dim] = index_below(count);
-  const int value = e.gather(values, last, call.shape(), std::move(at), "value");
+  const int last = meant.pairs.reduce(Op::maximum, e.elementwise(Op::select, {meant.hit, from, none}, "chosen"));
+  const std::int64_t dim = call.node.integer("dim");
+  tensor::Coordinates at = tensor::identity(call.shape());
+  at[static_cast<std::size_t>(dim)] = index_below(e.extent(call.args[1], dim));
+  const int value = e.gather(e.convert(call.args[2], call.dtype()), last, call.shape(), std::move(at), "value");
   const int kept = e.elementwise(Op::equal, {last, none}, "kept");
   return e.elementwise(Op::select, {kept, e.convert(call.args[0], call.dtype()), value}, "ew");
 }
