@@ -15,6 +15,8 @@ inline constexpr double lowest_maximum = -0x1.fffffep+127;  // the least f32
 inline constexpr double operations_of_score = 3;
 inline double operations_of_sum(const Arg& weight) { return weight == Arg(1.0) ? 1 : 2; }
 
+bool has_softmax_sum(const Program&);
+
 /// The condition on positions without which the score that the loop's body makes is -inf, such as a causal mask; 1 where
 /// there is none.
 Expr seen(const Body&, const Arg& score);

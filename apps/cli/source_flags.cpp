@@ -62,13 +62,14 @@ std::optional<ir::DType> dtype_of(const SourceFlags& flags) {
 
 engine::GraphSource graph_of(const SourceFlags& flags) {
   const std::optional<ir::DType> dtype = dtype_of(flags);
-  const rules::Attention attention = engine::parse_attention(flags.attention.value_or("auto"), "--attention");
-  const std::int64_t parts = engine::parse_key_parts(flags.key_parts.value_or("auto"), "--key-parts");
-  if (flags.code) return engine::Expression{*flags.code, "-c", dtype, flags.allow_tf32, attention, parts};
-  if (flags.file) return engine::ExpressionFile{*flags.file, dtype, flags.allow_tf32, attention, parts};
-  if (flags.pt2) return engine::Pt2File{*flags.pt2, flags.allow_tf32, attention, parts};
-  return engine::ModelBlock{*flags.model, flags.layer.value_or(0), *flags.seq, dtype, flags.allow_tf32, attention,
-                            parts};
+  const rules::AttentionChoice attention = {engine::parse_attention(flags.attention.value_or("auto"), "--attention"),
+                                            engine::parse_key_parts(flags.key_parts.value_or("auto"), "--key-parts")};
+  if (attention.kernels == rules::Attention::split && attention.key_parts > 0)
+    throw Error("--key-parts: expected --attention auto or fused with a number of parts, found split");
+  if (flags.code) return engine::Expression{*flags.code, "-c", dtype, flags.allow_tf32, attention};
+  if (flags.file) return engine::ExpressionFile{*flags.file, dtype, flags.allow_tf32, attention};
+  if (flags.pt2) return engine::Pt2File{*flags.pt2, flags.allow_tf32, attention};
+  return engine::ModelBlock{*flags.model, flags.layer.value_or(0), *flags.seq, dtype, flags.allow_tf32, attention};
 }
 
 }  // namespace

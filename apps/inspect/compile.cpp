@@ -199,9 +199,7 @@ std::string compile_graph(const engine::GraphSource& source, const CompileOption
   const std::string passes_text = options.passes.value_or("dolm");
   engine::Passes passes = engine::parse_passes(passes_text);
   passes.guard = options.guard;
-  const engine::Passes chosen = engine::passes_of(source, {});
-  passes.attention = chosen.attention;
-  passes.key_parts = chosen.key_parts;
+  passes.attention = engine::passes_of(source, {}).attention;
   if (!passes.lift && options.level != "torch" && options.level != "tensor")
     throw Error(fmt::format("--passes: expected dol or dolm for --ir {}, found '{}'", options.level, passes_text));
   const ir::torch::Graph graph = engine::read_graph(source);

@@ -28,13 +28,9 @@ ir::tensor::Graph lower_to_tensor(const ir::torch::Graph& graph, const Passes& p
 ir::Module lower_to_module(const ir::torch::Graph& graph, const Passes& passes,
                            const rules::AttentionObserver& observer) {
   CHECK(passes.lift);
-  ir::Module module = rules::fuse(lower_to_tensor(graph, passes),
-                                  {.merge = passes.merge,
-                                   .guard = passes.guard,
-                                   .attention = passes.attention,
-                                   .key_parts = passes.key_parts,
-                                   .target = passes.target},
-                                  observer);
+  ir::Module module = rules::fuse(
+      lower_to_tensor(graph, passes),
+      {.merge = passes.merge, .guard = passes.guard, .attention = passes.attention, .target = passes.target}, observer);
   for (ir::Program& kernel : module.kernels) {
     kernel.allow_tf32 =
         graph.allow_tf32 && !ir::mma::find_products(kernel, ir::mma::Operands::tf32).empty();  // others keep their keys

@@ -14,9 +14,8 @@ namespace deplo::engine {
 struct Passes {
   bool optimise = true, lift = true, merge = true;
   bool guard = true;  // false: merge whatever is legal, whatever it costs
-  rules::Attention attention = rules::Attention::automatic;
-  std::int64_t key_parts = 0;  // of an attention in one kernel; 0: by the target
-  Target target = {};          // that fusion may look at (source.h)
+  rules::AttentionChoice attention = {};
+  Target target = {};  // that fusion may look at (source.h)
 };
 /// "d", "do", "dol" or "dolm". Throws Error.
 Passes parse_passes(const std::string& text);

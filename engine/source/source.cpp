@@ -89,7 +89,6 @@ Passes passes_of(const GraphSource& source, const Target& target) {
   Passes passes;
   passes.target = target;
   passes.attention = std::visit([](const auto& one) { return one.attention; }, source);
-  passes.key_parts = std::visit([](const auto& one) { return one.key_parts; }, source);
   return passes;
 }
 

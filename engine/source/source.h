@@ -16,35 +16,31 @@
 namespace deplo::engine {
 
 // `dtype` is that of floats for which the source names none; nullopt: f32, of a model what its file says. `allow_tf32`:
-// of the kernels that multiply f32 (ir/program.h). `key_parts` of an attention in one kernel; 0: by the target.
+// of the kernels that multiply f32 (ir/program.h).
 struct Expression {
   std::string text;   // docs/expressions.md
   std::string place;  // for messages: "-c"
   std::optional<ir::DType> dtype = {};
   bool allow_tf32 = false;
-  rules::Attention attention = rules::Attention::automatic;
-  std::int64_t key_parts = 0;
+  rules::AttentionChoice attention = {};
 };
 struct ExpressionFile {
   std::string file;
   std::optional<ir::DType> dtype = {};
   bool allow_tf32 = false;
-  rules::Attention attention = rules::Attention::automatic;
-  std::int64_t key_parts = 0;
+  rules::AttentionChoice attention = {};
 };
 struct Pt2File {  // an exported program, which names all its types
   std::string file;
   bool allow_tf32 = false;
-  rules::Attention attention = rules::Attention::automatic;
-  std::int64_t key_parts = 0;
+  rules::AttentionChoice attention = {};
 };
 struct ModelBlock {
   std::string model;  // a name under configs/models, or a .yaml file
   std::int64_t layer = 0, seq = 1;
   std::optional<ir::DType> dtype = {};
   bool allow_tf32 = false;
-  rules::Attention attention = rules::Attention::automatic;
-  std::int64_t key_parts = 0;
+  rules::AttentionChoice attention = {};
 };
 using GraphSource = std::variant<Expression, ExpressionFile, Pt2File, ModelBlock>;
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "ir/walk.h"
+#include "ir/softmax.h"
 #include "rules/fusion/key_parts.h"
 #include "rules/fusion/loop_op.h"
 
@@ -36,12 +36,6 @@ ir::Tensor tensor_of(const fusion::Fusion& fusion, int id) {
   return tensor;
 }
 
-bool has_softmax_sum(const ir::Program& kernel) {
-  bool found = false;
-  ir::for_each(kernel.body, [&](const ir::Stmt& stmt) { found |= stmt.as<ir::SoftmaxSum>() != nullptr; });
-  return found;
-}
-
 bool is_tensor(const ir::tensor::Graph& graph, const std::string& name) {
   return std::ranges::any_of(graph.nodes, [&](const Node& node) { return node.name == name; });
 }
@@ -64,7 +58,7 @@ ir::Module fuse(const ir::tensor::Graph& graph, const FuseOptions& options, cons
   for (const int output : graph.outputs) CHECK(is_computed(graph.nodes[static_cast<std::size_t>(output)]));
   fusion::Fusion state{.graph = graph, .values = {}, .ops = {}, .target = options.target, .attentions = {}};
   fusion::lift(state);
-  if (options.merge) fusion::merge(state, options.guard, options.attention);
+  if (options.merge) fusion::merge(state, options.guard, options.attention.kernels);
   for (const auto& [output, attention] : state.attentions) observe.found(attention);
   if (options.merge && options.layouts) fusion::choose_layouts(state);
   ir::Module module;
@@ -74,8 +68,8 @@ ir::Module fuse(const ir::tensor::Graph& graph, const FuseOptions& options, cons
   for (const fusion::LoopOp& op : state.ops) {
     ir::Program kernel = fusion::place(state, op);
     KeyParts parts;
-    if (has_softmax_sum(kernel)) {
-      parts = fusion::choose_key_parts(kernel, options.key_parts, options.target);
+    if (ir::has_softmax_sum(kernel)) {
+      parts = fusion::choose_key_parts(kernel, options.attention.key_parts, options.target);
       observe.parted(parts);
     }
     if (parts.parts > 1) add_in_parts(module, kernel, parts, graph);

@@ -14,13 +14,21 @@ namespace deplo::rules {
 /// (fusion/guard.h), or never.
 enum class Attention : std::uint8_t { automatic, fused, split };
 
+/// The same, and of an attention in one kernel in how many parts its keys come (fusion/key_parts.h): 1 leaves it one, 0:
+/// in as many as keep the target's units busy.
+struct AttentionChoice {
+  Attention kernels = Attention::automatic;
+  std::int64_t key_parts = 0;
+  // NOLINTNEXTLINE(google-explicit-constructor): mostly the first alone is chosen
+  AttentionChoice(Attention as = Attention::automatic, std::int64_t parts = 0) : kernels(as), key_parts(parts) {}
+};
+
 struct FuseOptions {
   bool merge = true;    // false: one kernel per node of the Tensor IR (--passes dol)
   bool guard = true;    // false: merge whatever is legal, whatever it costs
   bool layouts = true;  // parameters and results between kernels are stored in the order that their readers want
-  Attention attention = Attention::automatic;
-  std::int64_t key_parts = 0;  // of an attention in one kernel: 1 leaves it one; 0: by the target's units
-  Target target = {};          // its matrix instructions multiply both products of an attention of 16 bits
+  AttentionChoice attention = {};
+  Target target = {};  // its matrix instructions multiply both products of an attention of 16 bits
 };
 
 /// A softmax with a product behind it, and why it is one kernel or stays several.

@@ -73,12 +73,6 @@ class Steps {
   std::map<std::string, ir::Stmt> openings_;  // by accumulator
 };
 
-bool has_steps(const ir::Program& program) {
-  bool found = false;
-  ir::for_each(program.body, [&](const ir::Stmt& stmt) { found |= stmt.as<ir::SoftmaxSum>() != nullptr; });
-  return found;
-}
-
 // The choices on offer, the heuristic's first: each has a next one that leaves a kernel for the target.
 class Choices {
  public:
@@ -148,10 +142,9 @@ class Choices {
   // threads share a row.
   template <class F>
   void busy_first(std::vector<Value>& options, F&& threads) const {
-    constexpr std::int64_t schedulers = 4;
     if (target_.cpu) return;
     std::ranges::stable_partition(options, [&](const Value& option) {
-      return threads(std::get<std::int64_t>(option)) >= schedulers * target_.warp;
+      return threads(std::get<std::int64_t>(option)) >= warp_schedulers * target_.warp;
     });
   }
   // A block of more rows reads each slab of keys for more of them.
@@ -278,7 +271,7 @@ std::vector<Value> multipliers(const ir::Program& program, const KeySweep& sweep
 }
 
 Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
-  if (!has_steps(program)) return Skip{"no online softmax"};
+  if (!ir::has_softmax_sum(program)) return Skip{"no online softmax"};
   const auto sweep = find_key_sweep(program);
   if (!sweep) return Apply{};
   if (pins.empty())

@@ -160,6 +160,8 @@ TEST(CompileGraph, SaysWhyKeysAreInParts) {
                "--key-parts: expected auto or a number between 1 and 2147483648, found '0'");
   expect_error({"-c", two_kernels, "--key-parts", "all"},
                "--key-parts: expected auto or a number between 1 and 2147483648, found 'all'");
+  expect_error({"-c", two_kernels, "--key-parts", "2", "--attention", "split"},
+               "--key-parts: expected --attention auto or fused with a number of parts, found split");
   expect_error({"--kernel", "softmax", "-s", "M=2", "-s", "N=2", "--key-parts", "2"},
                "--key-parts: expected a graph (-c, …) with it, found --kernel");
 }

@@ -19,7 +19,7 @@
 namespace deplo::rules {
 namespace {
 
-FuseOptions in_parts(std::int64_t parts) { return {.attention = Attention::fused, .key_parts = parts}; }
+FuseOptions in_parts(std::int64_t parts) { return {.attention = {Attention::fused, parts}}; }
 
 ir::Module fused(const std::string& code, const FuseOptions& options, const AttentionObserver& observer = {}) {
   return fuse(compose(decompose(ir::torch::parse_expression(code))), options, observer);
