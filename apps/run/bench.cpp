@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -124,24 +125,25 @@ class Bencher {
   }
 
  private:
-  /// The measured kernel may have other names than ours.
+  /// The measured kernel may have other names than ours: what it calls each of our buffers.
+  static std::map<std::string, std::string> names_of(const NamedLoop& kernel, const engine::Schedule& schedule) {
+    std::map<std::string, std::string> names;
+    for (std::size_t i = 0; i < schedule.arguments.size(); ++i)
+      names[kernel.loop.buffers[schedule.arguments[i]].name] = schedule.loop.buffers[i].name;
+    return names;
+  }
   static measure::InputFiles files_of(const NamedLoop& kernel, const engine::Schedule& schedule) {
     measure::InputFiles files;
-    for (std::size_t i = 0; i < schedule.arguments.size(); ++i) {
-      const auto file = kernel.files.find(kernel.loop.buffers[schedule.arguments[i]].name);
-      if (file != kernel.files.end()) files[schedule.loop.buffers[i].name] = file->second;
-    }
+    for (const auto& [ours, theirs] : names_of(kernel, schedule))
+      if (const auto file = kernel.files.find(ours); file != kernel.files.end()) files[theirs] = file->second;
     return files;
   }
   static std::optional<measure::TileCall> tile_of(const NamedLoop& kernel, const engine::Schedule& schedule) {
     std::optional<measure::TileCall> tile = kernel.tile;
     if (!tile) return tile;
+    const std::map<std::string, std::string> names = names_of(kernel, schedule);
     for (measure::TileCall::Argument& argument : tile->arguments)
-      for (std::size_t i = 0; i < schedule.arguments.size(); ++i)
-        if (kernel.loop.buffers[schedule.arguments[i]].name == argument.buffer) {
-          argument.buffer = schedule.loop.buffers[i].name;
-          break;
-        }
+      if (!argument.buffer.empty()) argument.buffer = names.at(argument.buffer);
     return tile;
   }
 

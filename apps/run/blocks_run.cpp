@@ -34,19 +34,12 @@ ir::DType dtype_of(tiles::Element element) {
   return tiles::is_integer(element) ? ir::DType::i32 : ir::DType::f32;
 }
 
-std::vector<double> numbers(const tiles::Array& array) {
-  std::vector<double> numbers;
-  for (std::int64_t i = 0; i < array.elements(); ++i) numbers.push_back(array.number(i));
-  return numbers;
-}
-
 /// Integers are equal or not. `rounding` as of compare_output().
 OutputCheck compare_array(const tiles::Array& expected, const tiles::Array& found, const ir::Shape& shape,
                           double tolerance, const std::vector<double>& rounding) {
-  std::vector<float> values;
-  for (const double number : numbers(found)) values.push_back(static_cast<float>(number));
-  OutputCheck check =
-      compare_output(values, numbers(expected), {dtype_of(expected.element), shape}, tolerance, rounding);
+  const std::vector<double> numbers = found.numbers();
+  OutputCheck check = compare_output(std::vector<float>(numbers.begin(), numbers.end()), expected.numbers(),
+                                     {dtype_of(expected.element), shape}, tolerance, rounding);
   if (tiles::is_integer(expected.element)) check.right = expected.bytes == found.bytes;
   check.name = found.name;
   return check;
@@ -65,7 +58,7 @@ std::vector<OutputCheck> compare_arrays(const engine::TileLaunch& launch, const 
       unrounded.exact16 = true;
       tiles::run(launch.program, unrounded, exact);
     }
-    return rounding_of(numbers(expected[i]), numbers(exact[i]), dtype_of(expected[i].element));
+    return rounding_of(expected[i].numbers(), exact[i].numbers(), dtype_of(expected[i].element));
   };
   std::vector<OutputCheck> checks;
   for (std::size_t i = 0; i < found.size(); ++i) {

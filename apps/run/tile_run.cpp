@@ -36,9 +36,9 @@ TileArray describe(const tiles::Array& before, const tiles::Array& after, const 
 }  // namespace
 
 void write_array(const std::string& folder, const tiles::Array& array, const tiles::Extents& shape) {
-  std::vector<float> values;
-  for (std::int64_t i = 0; i < array.elements(); ++i) values.push_back(static_cast<float>(array.number(i)));
-  write_file((std::filesystem::path(folder) / (array.name + ".npy")).string(), measure::npy_bytes(values, shape));
+  const std::vector<double> numbers = array.numbers();
+  write_file((std::filesystem::path(folder) / (array.name + ".npy")).string(),
+             measure::npy_bytes(std::vector<float>(numbers.begin(), numbers.end()), shape));
 }
 
 TileRunReport run_tile_program(const TileRunOptions& options) {

@@ -78,9 +78,8 @@ class TileSubject : public Subject {
 
   std::vector<float> values(const ir::Tensor& tensor) const override {
     const tiles::Array& array = arrays_[array_of(tensor.name)];
-    std::vector<float> values;
-    for (std::int64_t i = 0; i < array.elements(); ++i) values.push_back(static_cast<float>(array.number(i)));
-    return values;
+    const std::vector<double> numbers = array.numbers();
+    return {numbers.begin(), numbers.end()};
   }
 
   std::vector<std::vector<double>> reference() const override {
@@ -114,10 +113,7 @@ class TileSubject : public Subject {
     std::vector<tiles::Array> arrays = arrays_;
     tiles::run(launch_.program, launch, arrays);
     std::vector<std::vector<double>> all;
-    for (const std::size_t number : written_) {
-      std::vector<double>& values = all.emplace_back();
-      for (std::int64_t i = 0; i < arrays[number].elements(); ++i) values.push_back(arrays[number].number(i));
-    }
+    for (const std::size_t number : written_) all.push_back(arrays[number].numbers());
     return all;
   }
 
@@ -141,7 +137,7 @@ class TileSubject : public Subject {
       const auto array = std::ranges::find(arrays_, node.name, &tiles::Array::name);
       if (array == arrays_.end())
         throw Error(fmt::format("--reference: expected no inputs but the arrays, found '{}'", node.name));
-      for (std::int64_t k = 0; k < array->elements(); ++k) sources[i].push_back(array->number(k));
+      sources[i] = array->numbers();
     }
     return sources;
   }

@@ -9,12 +9,13 @@
 
 #include "core/error.h"
 #include "core/text/nearest.h"
+#include "ir/tile_program/interpret/interpret.h"
 
 namespace deplo::engine {
 namespace {
 
-constexpr std::int64_t most_blocks = (1 << 24) - 1;  // Tile IR specification, "Launch"
-constexpr int most_depth = 64;                       // so that no text exhausts the stack
+using ir::tile_program::most_blocks;
+constexpr int most_depth = 64;  // so that no text exhausts the stack
 
 std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
   return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
@@ -41,25 +42,19 @@ class GridReader {
 
  private:
   std::int64_t sum() {
-    std::int64_t value = product();
-    while (true)
-      if (take('+'))
-        value = calculate('+', value, product());
-      else if (take('-'))
-        value = calculate('-', value, product());
-      else
-        return value;
+    return from_the_left("+-", [&] { return product(); });
   }
-
   std::int64_t product() {
-    std::int64_t value = operand();
-    while (true)
-      if (take('*'))
-        value = calculate('*', value, operand());
-      else if (take('/'))
-        value = calculate('/', value, operand());
-      else
-        return value;
+    return from_the_left("*/", [&] { return operand(); });
+  }
+  template <class Next>
+  std::int64_t from_the_left(std::string_view signs, Next next) {
+    std::int64_t value = next();
+    while (peek() != '\0' && signs.find(peek()) != std::string_view::npos) {
+      const char sign = text_[at_++];
+      value = calculate(sign, value, next());
+    }
+    return value;
   }
 
   std::int64_t operand() {

@@ -21,6 +21,7 @@ struct Array {
   std::int64_t elements() const { return static_cast<std::int64_t>(bytes.size()) / tile_program::bytes(element); }
   /// As a number; of integers signed.
   double number(std::int64_t at) const;
+  std::vector<double> numbers() const;  // all of them
   void set(std::int64_t at, double value);
 };
 /// An array of so many elements, all 0. Throws Error for 4-bit types, which have no bytes of their own.
@@ -31,6 +32,9 @@ struct ArrayArgument {
   std::size_t array = 0;
 };
 using Argument = std::variant<ArrayArgument, std::int64_t, double>;
+
+/// Of a grid, in each dimension (Tile IR specification, "Launch").
+inline constexpr std::int64_t most_blocks = (1 << 24) - 1;
 
 struct Launch {
   std::string entry = {};                        // "" for the only one

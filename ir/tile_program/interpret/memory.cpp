@@ -17,6 +17,13 @@ double Array::number(std::int64_t at) const {
   return is_integer(element) ? static_cast<double>(as_signed(bits, width(element))) : decode_float(bits, element);
 }
 
+std::vector<double> Array::numbers() const {
+  std::vector<double> all;
+  all.reserve(static_cast<std::size_t>(elements()));
+  for (std::int64_t i = 0; i < elements(); ++i) all.push_back(number(i));
+  return all;
+}
+
 void Array::set(std::int64_t at, double value) {
   const int size = tile_program::bytes(element);
   const std::uint64_t bits =
