@@ -58,7 +58,7 @@ TEST(TileGrid, RefusesInOneLine) {
   EXPECT_THAT(refusal("n *"), HasSubstr("expected a formula of whole numbers"));
   EXPECT_THAT(refusal("9223372036854775807 + 1"), HasSubstr("found numbers beyond 64 bits"));
   EXPECT_THAT(refusal(std::string(100000, '(')), HasSubstr("at most 64 parentheses and signs in each other"));
-  EXPECT_THAT(refusal(std::string(100000, '-') + "1"), HasSubstr("at most 64"));
+  EXPECT_THAT(refusal(std::string(100000, '-')), HasSubstr("at most 64"));
 }
 
 }  // namespace
