@@ -16,9 +16,9 @@ kernels:
 
 # Hidden size, intermediate size of an expert, experts, experts of a token.
 MODELS = {"qwen1.5-moe-a2.7b": (2048, 1408, 60, 4), "qwen3-30b-a3b": (2048, 768, 128, 8)}
-# Rows of a block by tokens: about as many as an expert has in these models, or twice that where it has few. Each block reads
-# all weights of its expert, so fewer blocks count for more than empty rows. 0: no blocks.
-BLOCKS = {1: 0, 32: 8, 128: 16, 512: 32}
+# Rows of a block by tokens, measured on CPUs: short blocks have few empty rows, and neighbours of one expert find its weights
+# in the cache. 0: no blocks.
+BLOCKS = {1: 0, 32: 8, 128: 8, 512: 8}
 
 ROUTE = """\
 x = torch.randn({tokens}, {hidden}); gate = torch.randn({experts}, {hidden})

@@ -26,7 +26,7 @@ constexpr std::array<std::int64_t, 5> warpgroup_chunks = {64, 128, 32, 16, 8};
 // On CPUs long chunks pay: the accumulators of every thread of a block are spilled and reloaded once per chunk. Best is
 // one chunk, while a panel of it as wide as a thread takes no more than three fourths of the cache (measured with AVX2:
 // of 512 x 2048 x 5632 it takes 0.81 of the time of chunks of 256); with few rows there is little to reuse, and short
-// chunks of wide panels read longer rows between TLB misses.
+// chunks of wide panels read longer rows between TLB misses, unless the products of a batch reuse them.
 constexpr std::array<std::int64_t, 6> cpu_chunks = {256, 512, 128, 1024, 64, 32},
                                       cpu_few_rows = {64, 128, 32, 256, 512, 16};
 constexpr std::int64_t copied_columns = 256;  // of an operand that has to be copied: as many as a block takes
@@ -59,7 +59,8 @@ std::vector<Value> chunk_sizes(const ir::Program& program, const Matmul& matmul,
   std::vector<Value> guarded;
   const std::vector<std::int64_t> chunks = divisors(k, 1, k);
   const std::int64_t columns = transposed ? copied_columns : cpu_columns(target);
-  const bool whole = target.cpu && (rows > few_rows || transposed) && k * 4 * columns <= target.shared_bytes / 4 * 3;
+  const bool reused = rows > few_rows || transposed || sharing_axis(program, matmul);
+  const bool whole = target.cpu && reused && k * 4 * columns <= target.shared_bytes / 4 * 3;
   if (whole) add_option(result, k);
   const bool long_chunks = rows > few_rows || reads_in_place(program, matmul, rows);
   const std::span<const std::int64_t> cpu = long_chunks ? cpu_chunks : cpu_few_rows;

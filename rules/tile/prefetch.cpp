@@ -109,6 +109,16 @@ std::int64_t rows_ahead(const ir::Program& program, const Stream& stream) {
   return std::max<std::int64_t>(1, ahead / std::max(row, line));
 }
 
+// Does the next block read the same, or what a number chooses, for neighbours mostly the same (raster)? It finds it in the
+// cache.
+bool next_block_shares(const ir::Program& program, const Stream& stream) {
+  const std::vector<ir::Axis>& axes = tile_of(program).axes;
+  const auto steps = [](const ir::Axis& axis) { return axis.bind == ir::Bind::block && axis.extent > 1; };
+  const auto last = std::find_if(axes.rbegin(), axes.rend(), steps);
+  const auto* load = stream.sites[0].access->as<ir::Load>();
+  return load != nullptr && last != axes.rend() && !ir::depends_on(load->index, last->name);
+}
+
 // The best of a few that were measured on matmuls, softmax and gelu (docs/performance.md) come first: a whole sweep
 // ahead is the next row.
 std::vector<Value> distances(const ir::Program& program, const Stream& stream) {
@@ -116,7 +126,7 @@ std::vector<Value> distances(const ir::Program& program, const Stream& stream) {
   const ir::Loop* loop = stream.sites[0].loop;
   if (loop == nullptr) return options({1, 0, 2, 4}, 0, 4);
   const std::int64_t trips = ceil_div(loop->axis.extent, loop->step), rows = rows_ahead(program, stream);
-  const std::int64_t first = stream.write ? 16 : rows > 0 ? rows : trips;
+  const std::int64_t first = stream.write ? 16 : rows == 0 ? trips : next_block_shares(program, stream) ? 0 : rows;
   return options({std::min(first, trips), 0, 2, 4, 8, 16, 32, 64, trips}, 0, trips);
 }
 

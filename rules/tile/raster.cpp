@@ -1,9 +1,10 @@
-// raster: the blocks of a matmul run in groups of rows, so that those that run together share operands in the L2 cache.
+// raster: the blocks of a matmul run in groups of rows, so that those that run together share operands in the cache.
 //   Tile(axes=(a0:8=BLOCK, a1:64=THREAD, a2:28=BLOCK, a3:128=THREAD)): … x[((a0 * 64) + a1), …] …
 //     →   Tile(axes=(a0:2=BLOCK, a1:64=THREAD, a2:28=BLOCK, a3:4=BLOCK, a4:128=THREAD)):
 //           … x[(((a0 * 256) + (a3 * 64)) + a1), …] …
 // Blocks are numbered with the last axis fastest: 4 rows of a column, then the next column, as Triton's grouped order
-// ("Matrix Multiplication", L2 Cache Optimizations).
+// ("Matrix Multiplication", L2 Cache Optimizations). Of a batch of products whose factor on the right is chosen by a
+// number (the blocks of a routed MLP, sorted by expert), the products are the rows: neighbours have the same factor.
 #include "ir/walk.h"
 #include "rules/tile/helpers/common.h"
 
@@ -16,29 +17,44 @@ bool is_blocked(const ir::Tile& tile, const Matmul& matmul) {
          tile.axes[matmul.n - 1].bind == ir::Bind::block;
 }
 
+// The axis of blocks that is grouped: the rows, or that of a batch of products which share columns.
+std::optional<std::size_t> grouped_axis(const ir::Program& program, const Matmul& matmul, const Target& target) {
+  const std::size_t rows = matmul.m - 1;
+  if (!target.cpu && tile_of(program).axes[rows].extent > 1) return rows;
+  return sharing_axis(program, matmul);
+}
+
+// The threads of a CPU run few blocks at a time, which need one panel of columns in the cache: all blocks of a panel
+// first (docs/performance.md, "A routed MLP").
+std::vector<Value> group_options(std::int64_t extent, const Target& target) {
+  if (target.cpu) return options({extent, 1}, 1, extent);
+  std::vector<Value> groups;
+  for (const std::int64_t group : {1, 2, 4, 8, 16})
+    if (extent % group == 0) groups.emplace_back(group);
+  return groups;
+}
+
 Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
-  if (target.cpu) return Skip{"CPUs run few blocks at a time"};
   if (const auto group = pins.integer("group"))
     return *group == 1 ? Verdict(Skip{"group=1: the blocks run row by row"}) : Apply{};
   const auto matmul = find_matmul(program);
   if (!matmul) return Skip{"no matmul-shaped reduce loop"};
   const ir::Tile& tile = tile_of(program);
   if (!is_blocked(tile, *matmul)) return Skip{"no rows and columns of blocks"};
-  const std::int64_t rows = tile.axes[matmul->m - 1].extent;
-  if (rows == 1 || tile.axes[matmul->n - 1].extent == 1) return Skip{"one row or one column of blocks has one order"};
-  std::vector<Value> groups;
-  for (const std::int64_t group : {1, 2, 4, 8, 16})
-    if (rows % group == 0) groups.emplace_back(group);
+  const auto grouped = grouped_axis(program, *matmul, target);
+  if (!grouped && target.cpu) return Skip{"CPUs run few blocks at a time"};
+  if (!grouped || tile.axes[matmul->n - 1].extent == 1) return Skip{"one row or one column of blocks has one order"};
+  std::vector<Value> groups = group_options(tile.axes[*grouped].extent, target);
   if (groups.size() == 1) return Skip{"no group of 2, 4, 8 or 16 divides the rows of blocks"};
   return Fork{"group", std::move(groups)};
 }
 
-ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
+ir::Program apply(ir::Program program, const Target& target, const Pins& pins) {
   const Matmul matmul = *find_matmul(program);
   const std::int64_t group = pins.integer("group").value();
   const std::string inner = ir::fresh_axis(program);
   std::vector<ir::Axis>& axes = tile_of(program).axes;
-  ir::Axis& rows = axes[matmul.m - 1];
+  ir::Axis& rows = axes[*grouped_axis(program, matmul, target)];
   rows.extent /= group;
   const std::string name = rows.name;
   axes.insert(axes.begin() + static_cast<std::ptrdiff_t>(matmul.n), {inner, group, ir::Bind::block});
@@ -51,7 +67,7 @@ ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
 extern const Rule raster = {
     .name = "raster",
     .summary = "blocks run in groups of rows, which share operands in cache",
-    .knobs = {{"group", KnobType::integer}},
+    .knobs = {{"group", KnobType::integer, Value{std::int64_t{1}}}},  // newer than kernels of CPUs
     .decide = decide,
     .apply = apply,
 };

@@ -200,7 +200,7 @@ std::vector<Plan> find_plans(const ir::Program& program, const Target& target) {
 
 // GPUs stage whatever is read more than once. On CPUs shared memory is ordinary memory: a compact copy of rows that lie
 // pages apart, so in one set of the caches. One operand of a matmul gains by it: that which is read along n, or, where
-// that is read in place, the other. What is read element by element, to be multiplied with vectors, is read from memory
+// that is read in place, the other, unless a batch shares the first (docs/performance.md, "A routed MLP"). What is read element by element, to be multiplied with vectors, is read from memory
 // by the multiplication itself, but of 16 bits it would be converted each time, where no dot product takes it: it has half
 // of the cache at most, the panel comes first.
 bool wanted(const Plan& plan, const ir::Program& program, const Target& target) {
@@ -212,7 +212,8 @@ bool wanted(const Plan& plan, const ir::Program& program, const Target& target) 
   const ir::DType dtype = program.find(plan.stage.source)->dtype;
   const bool converts = ir::is_float16(dtype) && !(target.dot_pairs && dtype == ir::DType::bf16);
   const bool scalars_convert = !columns && converts && plan.bytes <= target.shared_bytes / 2;
-  return scalars_convert || columns != reads_in_place(program, *matmul, axes[matmul->m].extent);
+  const bool in_place = reads_in_place(program, *matmul, axes[matmul->m].extent);
+  return scalars_convert || (columns ? !in_place : in_place && !sharing_axis(program, *matmul));
 }
 
 // Without a copy each thread of a matmul waits for the caches at every step, and no slab travels beside the arithmetic.

@@ -84,6 +84,42 @@ TEST(Choices, BlocksRunRowByRowFirst) {
   EXPECT_TRUE(options(matmul(512, 3584, 3584), "opencl-cpu", "raster.group").empty());
 }
 
+// The first block of a panel brings it to the cache, where the others read it: it is neither copied nor asked for ahead.
+TEST(Choices, ABatchReadsThePanelsItSharesWhereTheyLie) {
+  const auto batch = [](const char* columns) {
+    return ir::parse(fmt::format(R"(=== loop: batch ===
+input ids: i32[24]
+input x: f32[24, 16, 2048]
+input w: f32[24, 2048, 2816]
+output y: f32[24, 16, 2816]
+for a0 in 0..24: # free
+  for a1 in 0..16: # free
+    for a2 in 0..2816: # free
+      in0:i32 = load ids[a0]
+      for a3 in 0..2048: # reduce
+        in1 = load x[a0, a1, a3]
+        in2 = load w[{}, a3, a2]
+        v0 = multiply(in1, in2)
+        acc0 <- add(acc0, v0)
+      y[a0, a1, a2] = acc0)",
+                                 columns));
+  };
+  for (const char* columns : {"min(max(in0, 0), 23)", "0"}) {
+    const ir::Program shared = batch(columns);
+    EXPECT_EQ(first(shared, "opencl-cpu", "chunk_matmul_k.bk"), 2048) << columns;
+    EXPECT_EQ(first(shared, "opencl-cpu", "blockify_launch.bn"), 48) << columns;
+    EXPECT_EQ(first(shared, "opencl-cpu", "raster.group"), 24) << columns;
+    EXPECT_NE(first(shared, "opencl-cpu", "stage_inputs.x"), 1) << columns;
+    EXPECT_NE(first(shared, "opencl-cpu", "stage_inputs.w"), 1) << columns;
+    EXPECT_EQ(first(shared, "opencl-cpu", "prefetch.w").value_or(0), 0) << columns;
+    EXPECT_EQ(first(shared, "sm_90", "raster.group"), 1) << columns;
+  }
+  const ir::Program apart = batch("a0");
+  EXPECT_EQ(first(apart, "opencl-cpu", "raster.group"), std::nullopt);
+  EXPECT_EQ(first(apart, "opencl-cpu", "chunk_matmul_k.bk"), 64);
+  EXPECT_EQ(first(apart, "opencl-cpu", "stage_inputs.w"), 1);
+}
+
 TEST(Choices, ChunksOfKAreDivisorsThatHoldWholeAccessesFirst) {
   const std::vector<Value> wanted = {Value{16L},  Value{32L}, Value{8L},  Value{64L},
                                      Value{128L}, Value{28L}, Value{56L}, Value{112L}};

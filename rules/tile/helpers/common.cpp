@@ -193,9 +193,26 @@ bool is_transposed(const ir::Program& program, const Matmul& matmul) {
   return found;
 }
 
+std::optional<std::size_t> sharing_axis(const ir::Program& program, const Matmul& matmul) {
+  const std::vector<ir::Axis>& axes = tile_of(program).axes;
+  const auto is_of_batch = [&](std::size_t i) {
+    if (i == matmul.m || i == matmul.n || axes[i].extent == 1) return false;
+    return axes[i].bind == ir::Bind::thread || (axes[i].bind == ir::Bind::block && i + 1 != matmul.m);
+  };
+  for (std::size_t i = axes.size(); i-- > 0;) {
+    bool shared = is_of_batch(i);
+    for_each_columns_load(program, matmul, [&](const ir::Load& load, const ir::Buffer&, const std::string&) {
+      shared &= !ir::depends_on(load.index, axes[i].name);
+    });
+    if (shared) return i;
+  }
+  return std::nullopt;
+}
+
 bool reads_in_place(const ir::Program& program, const Matmul& matmul, std::int64_t rows) {
   constexpr std::int64_t page = 4096;  // bytes
   bool near = rows <= few_rows && !is_transposed(program, matmul);
+  if (near && sharing_axis(program, matmul)) return true;
   for_each_columns_load(program, matmul, [&](const ir::Load&, const ir::Buffer& buffer, const std::string&) {
     const std::size_t rank = buffer.strides.size();
     near &= rank < 2 || ir::is_float16(buffer.dtype) || buffer.strides[rank - 2] * ir::bytes(buffer.dtype) < page;

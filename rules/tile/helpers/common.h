@@ -66,9 +66,13 @@ bool is_transposed(const ir::Program&, const Matmul&);
 /// lies between what was measured: blocks of 32 rows, where that held, and of 128, where it did not
 /// (docs/performance.md, "TinyLlama's matmuls").
 inline constexpr std::int64_t few_rows = 64;
+/// An axis of a batch of products along which all have the same columns, or numbers choose them (the blocks of a routed
+/// MLP, neighbours in one expert): its position in the tile's axes, of several the last.
+std::optional<std::size_t> sharing_axis(const ir::Program&, const Matmul&);
 /// On CPUs a matmul reads the panel of an operand where it lies, without a copy, where few_rows of a block or less
 /// would share the copy and rows of the panel lie less than a page apart (docs/performance.md, "TinyLlama's matmuls"). Of
-/// 16 bits at any distance: a copy would be of f32, as large as what it saves ("Matmuls of few rows and 16 bits").
+/// 16 bits at any distance: a copy would be of f32, as large as what it saves ("Matmuls of few rows and 16 bits"). At any
+/// distance, too, where the products of a batch share it: the first brings it to the cache for the others ("A routed MLP").
 bool reads_in_place(const ir::Program&, const Matmul&, std::int64_t rows);
 /// Bytes of an element, in memory, of what a matmul reads along n.
 std::int64_t columns_bytes(const ir::Program&, const Matmul&);
