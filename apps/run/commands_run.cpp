@@ -92,7 +92,6 @@ void check_run(const Flags& flags) {
       !flags.bench.ab.empty() || flags.bench.in_process)
     throw Error(
         "--kernel, --symbol, --only, --config, --store, --in-process, --ab: expected --bench with them, found none");
-  if (flags.run.whole && flags.run.outputs) throw Error("--whole: expected no --outputs with it, found one");
   const bool interpreted = !source.tile.file.empty() && flags.run.device == "interpreter";
   if ((flags.poison || flags.as_kernels) && !interpreted)
     throw Error("--poison, --as-kernels: expected --tile FILE --device interpreter with them, found none");

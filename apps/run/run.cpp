@@ -246,6 +246,7 @@ void Runner::time_whole() {
   require(checks);
   report_.whole = std::move(timings[0].value());
   report_.outputs = std::move(checks.value());
+  if (options_.outputs) write_outputs(expected);
   // Sums are of another order there, and weights of an attention are rounded: ten times the mean error, as for TF32.
   if (beside) add_baseline(std::move(timings[1]), replay(*beside, sets[0], expected, 10));
 }

@@ -175,6 +175,11 @@ TEST(Run, OutputsAreWritten) {
   EXPECT_TRUE(again["right"]);
   const float zero = measure::read_npy(folder.file("again/0.npy"), {ir::DType::f32, {}}).at(0);
   EXPECT_NEAR(zero, 0, 1e-5);
+  const std::string all = write_file(folder.path(), "all.yaml", "x: " + file + "\n");
+  run_json({"--whole", "-c", "x = torch.randn(3, 5); x / 2 + 1", "--inputs", all, "--outputs", folder.file("whole")});
+  const std::vector<float> of = measure::read_npy(file, {ir::DType::f32, {3, 5}});
+  const std::vector<float> whole = measure::read_npy(folder.file("whole/0.npy"), {ir::DType::f32, {3, 5}});
+  for (std::size_t i = 0; i < of.size(); ++i) EXPECT_FLOAT_EQ(whole[i], of[i] / 2 + 1);
   expect_error({"-c", "torch.randn(5)", "--outputs", file}, 2, "--outputs: expected a folder");
 }
 
