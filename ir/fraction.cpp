@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ir/simplify/simplify_impl.h"
+#include "ir/walk.h"
 
 namespace deplo::ir {
 namespace {
