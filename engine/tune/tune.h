@@ -23,13 +23,13 @@ inline constexpr std::size_t default_winners = 4;
 
 struct TuneOptions {
   std::string store = "deplo.db";
-  std::string overrides;                  // the flags that changed the experiment, as text: stored with the run
-  bool retry_failed = false;              // schedules that an earlier run found to fail are measured again
-  std::string warm_start = {};            // a store of other devices and shapes to begin from; "": a cold start
-  bool in_process = false;                // candidates run in this process: for a debugger
-  std::size_t analytic_prior = 0;         // a cold start of a model begins with so many of engine/learn/prior.h
-  std::size_t winners = default_winners;  // of the run's other kernels, tried first; 0: each kernel for itself
-  double tolerance = measure::default_tolerance;        // of the outputs' elements; stored with the trials
+  std::string overrides;                          // the flags that changed the experiment, as text: stored with the run
+  bool retry_failed = false;                      // schedules that an earlier run found to fail are measured again
+  std::string warm_start = {};                    // a store of other devices and shapes to begin from; "": a cold start
+  bool in_process = false;                        // candidates run in this process: for a debugger
+  std::size_t analytic_prior = 0;                 // a cold start of a model begins with so many of engine/learn/prior.h
+  std::size_t winners = default_winners;          // of the run's other kernels, tried first; 0: each kernel for itself
+  double tolerance = measure::default_tolerance;  // of the outputs' elements; stored with the trials
   std::function<bool(const TrialNews&)> on_trial = {};  // told of each; false: as if interrupted
 };
 
