@@ -53,8 +53,7 @@ std::string architecture_of(cl_device_id device) {
 #if defined(__x86_64__)
   if (!is_cpu(device)) return "";
   if (__builtin_cpu_supports("avx512f") == 0) return avx2;
-  if (is_pocl_platform(platform_of(device)) && __builtin_cpu_supports("avx512bf16") != 0)
-    return avx512_bf16;
+  if (is_pocl_platform(platform_of(device)) && __builtin_cpu_supports("avx512bf16") != 0) return avx512_bf16;
 #endif
   return "";
 }

@@ -33,7 +33,8 @@ std::string search(const engine::KernelCase& kernel, const SearchFlags& flags) {
   Progress progress(stderr, true);
   engine::Narrator narrator{progress, kernel.name, engine::now() + long_enough, [](const engine::Row&) {}};
   engine::Prospect prospect;
-  const engine::Row row = tune_kernel(kernel, experiment, {long_enough, long_enough, flags.trials}, session, narrator, prospect);
+  const engine::Row row =
+      tune_kernel(kernel, experiment, {long_enough, long_enough, flags.trials}, session, narrator, prospect);
   for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(file + suffix);
   return row.trail;
 }
