@@ -178,6 +178,7 @@ std::optional<StoreLoss> StoreWatch::look() {
       if (!loss) looked_at_ = now->st_ctim;
     }
     if (!loss) break;
+    if (auto gone = missing(Part::main)) return gone;  // since: another file was read by its name
     if (steady_clock::now() > end) return loss;
     std::this_thread::sleep_for(milliseconds(20));  // in the middle of a checkpoint all of this may look so
   }
