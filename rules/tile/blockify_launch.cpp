@@ -86,12 +86,12 @@ std::int64_t wanted_columns(std::int64_t bm, const ir::Program& program, const M
     return multiplies_matrices(program, matmul, target) && ceil_div(m, bm) * ceil_div(n, 128) < target.units ? 64 : 128;
   const std::int64_t row_threads = std::max<std::int64_t>(1, bm / cpu_rows(target)), columns = cpu_columns(target);
   const std::int64_t by_threads = columns * std::clamp<std::int64_t>(target.max_threads / row_threads, 1, 8);
-  // As wide as one thread takes with all its registers: the next block has the same panel, or the cache has none to spare.
-  if (sharing_axis(program, matmul) && reads_in_place(program, matmul, bm))
-    return target.vector_lanes * std::max<std::int64_t>(1, register_budget(target) / std::min(bm, cpu_rows(target)));
   // A copy of the panel takes at most half of the cache, what is read in place an eighth, because its rows share sets.
   // And every core has a block.
   const bool in_place = reads_in_place(program, matmul, bm);
+  // What a batch shares stays in the cache from block to block: as wide as one thread takes with all its registers.
+  if (in_place && sharing_axis(program, matmul))
+    return target.vector_lanes * std::max<std::int64_t>(1, register_budget(target) / std::min(bm, cpu_rows(target)));
   const std::int64_t part = in_place ? 8 : 2, element = in_place ? columns_bytes(program, matmul) : 4;
   const std::int64_t by_cache = target.shared_bytes / part / (element * matmul.reduce->axis.extent);
   const std::int64_t by_cores = n * ceil_div(m, bm) / target.units;
