@@ -4,6 +4,7 @@
 #include <bit>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -314,32 +315,39 @@ class ProductLowering {
   // No program has such a name.
   static std::string unnamed(const std::string& value) { return "value of " + value; }
 
-  // All that its value follows from, and that differs between two turns, are aligned pairs in memory. Values by which
-  // it loads are the same for both.
+  // Whether one access can load both of two neighbouring turns: each load whose index has the turn is an aligned pair in
+  // memory. A value that follows from such a pair has two lanes. No index may contain it, because indices are scalars.
   bool loads_neighbours(const ir::mma::Factor& factor, const ir::Substitution& place, const Instance& instance) const {
     if (product_.atom->packed() == 1) return false;
     Values values;  // which have no names yet
     for (const ir::Stmt* stmt : factor.made_by) values[ir::defined(*stmt)] = unnamed(ir::defined(*stmt));
-    const auto differs = [&](const ir::Stmt* by, const ir::Load& load) {
-      const auto* other = by->as<ir::Load>();
-      return other != nullptr && depends_on_turn(other->index) && ir::depends_on(load.index, other->dst);
-    };
-    return std::ranges::all_of(factor.made_by, [&](const ir::Stmt* stmt) {
-      if (const auto* index = stmt->as<ir::Index>()) return !ir::depends_on(index->value, loop_.axis.name);
-      const auto* load = stmt->as<ir::Load>();
-      if (load != nullptr && std::ranges::any_of(factor.made_by, [&](auto* by) { return differs(by, *load); }))
-        return false;
-      if (load == nullptr || !depends_on_turn(load->index)) return true;
+    const auto is_pair = [&](const ir::Load& load) {
       const auto in_lane = [&](int lane) {
-        return stages_.place(load->buffer, placed(load->index, at_lane(place, lane), values, instance));
+        return stages_.place(load.buffer, placed(load.index, at_lane(place, lane), values, instance));
       };
       const std::vector<ir::Expr> low = in_lane(0), high = in_lane(1);
-      const std::vector<std::int64_t> strides = stages_.strides(load->buffer);
+      const std::vector<std::int64_t> strides = stages_.strides(load.buffer);
       bool along_last = strides.back() == 1;
       for (std::size_t d = 0; d < low.size(); ++d)
         along_last &= ir::simplify(high[d] - low[d], kernel_.scope).is_constant(d + 1 == low.size() ? 1 : 0);
       return along_last && aligned(ir::flat_offset(low, strides, kernel_.scope), 2, kernel_.target);
-    });
+    };
+    std::set<std::string, std::less<>> pairs;  // values that differ between the two turns
+    for (const ir::Stmt* stmt : factor.made_by) {
+      bool has_turn = false, of_pairs = false;
+      ir::visit_reads(
+          *stmt,
+          [&](const ir::Expr& e) {
+            has_turn |= ir::depends_on(e, loop_.axis.name);
+            ir::for_each_variable(e, [&](const std::string& name) { of_pairs |= pairs.contains(name); });
+          },
+          [&](const std::string& value) { of_pairs |= pairs.contains(value); });
+      const auto* load = stmt->as<ir::Load>();
+      if (stmt->as<ir::Assign>() == nullptr && of_pairs) return false;
+      if (has_turn && (load == nullptr || !is_pair(*load))) return false;
+      if (has_turn || of_pairs) pairs.insert(ir::defined(*stmt));
+    }
+    return true;
   }
 
   Operand made_operand(const ir::mma::Factor& factor, const std::string& unit, const ir::Substitution& place,

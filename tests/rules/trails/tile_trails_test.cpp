@@ -36,5 +36,20 @@ TEST(TileTrails, ReachEveryKind) {
   }
 }
 
+// Each was found by the trails.
+TEST(TileTrails, ThatOnceFailed) {
+  const TrailCase cases[] = {
+      // Operand a is made of integers that lie side by side along k. A pair of them was loaded at once, and their
+      // conversion to floats, an Index, takes a scalar.
+      {.kernel = "tile/product",
+       .target = "sm_80",
+       .symbols = {{"K", 32}, {"M", 16}, {"N", 31}, {"S", 2}},
+       .wanted = parse_trail("chunk_matmul_k.bk=16 mma.atom=m16n8k16 mma.b=shared async_copy.p6=8"),
+       .tf32 = true,
+       .draw = 4091713533},
+  };
+  for (const TrailCase& c : cases) EXPECT_EQ(attempt(c).failure, "") << describe(c);
+}
+
 }  // namespace
 }  // namespace deplo::rules
