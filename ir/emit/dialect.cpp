@@ -15,22 +15,32 @@ namespace deplo::ir {
 
 const Speller& speller(const Target& target) {
   // On a CPU 64-bit indices let the compiler fold offsets into addressing modes; 32-bit ones cost a sign extension per
-  // access (docs/performance.md). On GPUs 64-bit integer arithmetic is the slower one.
-  static constexpr Speller opencl_gpu = {"int",
-                                         "__global const",
-                                         "__global",
-                                         "__local",
-                                         "barrier(CLK_LOCAL_MEM_FENCE);",
-                                         "get_group_id(0)",
-                                         "get_local_id(0)",
-                                         true};
+  // access (docs/performance.md). On GPUs 64-bit integer arithmetic is the slower one: only what needs it has it.
+  static constexpr Speller opencl_gpu = {.index_type = "int",
+                                         .long_type = "long",
+                                         .long_suffix = "L",
+                                         .global_in = "__global const",
+                                         .global_out = "__global",
+                                         .shared = "__local",
+                                         .barrier = "barrier(CLK_LOCAL_MEM_FENCE);",
+                                         .block_id = "get_group_id(0)",
+                                         .thread_id = "get_local_id(0)",
+                                         .vectors = true};
   static constexpr Speller opencl_cpu = [] {
     Speller result = opencl_gpu;
     result.index_type = "long";
     return result;
   }();
-  static constexpr Speller cuda = {"int",        "const",       "",   "__shared__", "__syncthreads();",
-                                   "blockIdx.x", "threadIdx.x", false};
+  static constexpr Speller cuda = {.index_type = "int",
+                                   .long_type = "long long",
+                                   .long_suffix = "LL",
+                                   .global_in = "const",
+                                   .global_out = "",
+                                   .shared = "__shared__",
+                                   .barrier = "__syncthreads();",
+                                   .block_id = "blockIdx.x",
+                                   .thread_id = "threadIdx.x",
+                                   .vectors = false};
   if (target.dialect == Dialect::cuda) return cuda;
   return target.cpu ? opencl_cpu : opencl_gpu;
 }

@@ -15,7 +15,8 @@ namespace deplo::ir {
 /// Source text of the pieces of a kernel. Vector values are OpenCL vectors; CUDA has none, so there a value of n lanes
 /// is n scalars `name_0 … name_{n-1}`, and only its access to memory is wide.
 struct Speller {
-  std::string_view index_type;  // of axis variables and loop counters
+  std::string_view index_type;              // of axis variables and loop counters that 32 bits hold
+  std::string_view long_type, long_suffix;  // of 64 bits, and that of its constants
   std::string_view global_in, global_out, shared, barrier, block_id, thread_id;
   bool vectors;  // native vector values
 };

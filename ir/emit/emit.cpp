@@ -1,6 +1,9 @@
 // Programs, loops, shared memory; the other emit_*.cpp have the rest.
 #include "ir/emit/emitter.h"
 
+#include <algorithm>
+#include <cstdint>
+
 #include "core/error.h"
 #include "core/text/match.h"
 #include "ir/emit/float16.h"
@@ -33,7 +36,7 @@ bool has_loop(const Body& body) {
 
 void Emitter::declare(const Buffer& buffer) {
   const std::string_view space = buffer.role == Role::input ? spell_.global_in : spell_.global_out;
-  memory_[buffer.name] = {buffer.dtype, buffer.strides, space};
+  memory_[buffer.name] = {buffer.dtype, buffer.strides, span(buffer), space};
 }
 
 void Emitter::body(const Body& statements) {
@@ -106,6 +109,11 @@ std::string Emitter::signature() const {
   return text + ") {";
 }
 
+// Of variables up to this value.
+std::string_view Emitter::index_type(std::int64_t most) const {
+  return most > INT32_MAX ? spell_.long_type : spell_.index_type;
+}
+
 // The last axis of each kind is the fastest.
 void Emitter::axes(const Tile& tile, Bind bind, std::string_view id) {
   std::int64_t total = count_of(tile, bind);
@@ -115,7 +123,7 @@ void Emitter::axes(const Tile& tile, Bind bind, std::string_view id) {
     total /= axis.extent;
     std::string text = total == 1 ? std::string(id) : fmt::format("{} / {}", id, total);
     if (!first) text = fmt::format("{} % {}", text, axis.extent);
-    print("const {} {} = {};", spell_.index_type, axis.name, axis.extent == 1 ? "0" : text);
+    print("const {} {} = {};", index_type(axis.extent - 1), axis.name, axis.extent == 1 ? "0" : text);
     if (axis.extent > 1) first = false;
   }
 }
@@ -123,7 +131,7 @@ void Emitter::axes(const Tile& tile, Bind bind, std::string_view id) {
 void Emitter::emit(const Tile& tile) {
   for (const Axis& axis : tile.axes) ranges_.emplace_back(axis.name, Interval{0, axis.extent - 1});
   const std::int64_t cluster = source_.cluster;
-  print("const {0} block = {1}{2}, thread = {3};", spell_.index_type, spell_.block_id,
+  print("const {0} block = {1}{2}, thread = {3};", index_type(source_.blocks - 1), spell_.block_id,
         cluster == 1 ? "" : fmt::format(" / {}", cluster), spell_.thread_id);
   if (cuda()) {
     // A loop that starts at the thread has a known number of trips then: NVRTC does not conclude it from the bounds of
@@ -154,10 +162,13 @@ void Emitter::emit(const Loop& s) {
   const std::string step =
       s.step == 1 ? fmt::format("{}++", s.axis.name) : fmt::format("{} += {}", s.axis.name, s.step);
   const Expr end = s.end ? simplify(min(s.axis.extent, *s.end), ranges_) : Expr(s.axis.extent);
-  print("for ({0} {1} = {2}; {1} < {3}{4}; {5}) {{", spell_.index_type, s.axis.name, code(s.start), code(end),
+  Interval range = range_of(s);
+  const bool ends_far = range.high + s.step > INT32_MAX;  // the value that ends the loop
+  if (ends_far) range.high = std::max<std::int64_t>(range.high, std::int64_t{INT32_MAX} + 1);  // so it is long
+  print("for ({0} {1} = {2}; {1} < {3}{4}; {5}) {{", index_type(range.high), s.axis.name, code(s.start), code(end),
         hide ? " + zero" : "", step);
   ++indent_;
-  ranges_.emplace_back(s.axis.name, range_of(s));
+  ranges_.emplace_back(s.axis.name, range);
   body(s.body);
   ranges_.pop_back();
   --indent_;
@@ -181,7 +192,7 @@ void Emitter::shared_array(std::string_view element, const std::string& name, st
 }
 
 void Emitter::emit(const Smem& s) {
-  memory_[s.buffer] = {s.dtype, row_major_strides(s.shape), spell_.shared};
+  memory_[s.buffer] = {s.dtype, row_major_strides(s.shape), element_count(s.shape), spell_.shared};
   shared_array(element_name({s.dtype, 1}, dialect()), s.buffer, element_count(s.shape), alignment(s, target_));
 }
 

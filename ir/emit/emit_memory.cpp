@@ -1,5 +1,6 @@
 // Memory: loads, writes, additions, prefetches.
 #include <algorithm>
+#include <cstdint>
 
 #include "core/error.h"
 #include "ir/emit/emitter.h"
@@ -23,7 +24,8 @@ bool has_flips(const Expr& index) {
 }  // namespace
 
 std::string Emitter::offset(const std::string& buffer, const std::vector<Expr>& index) const {
-  return offset_code(index, memory_.at(buffer).strides, ranges_, spell_.index_type == "long");
+  const Memory& memory = memory_.at(buffer);
+  return offset_code(index, memory.strides, ranges_, spell_, memory.span > INT32_MAX);
 }
 
 // CUDA: what is there, as a C type of one or more elements. ptxas (13.0) takes the shift by an element's size behind a
@@ -38,7 +40,7 @@ std::string Emitter::place(const std::string& buffer, const std::vector<Expr>& i
   std::vector<std::int64_t> strides = memory.strides;
   for (std::int64_t& stride : strides) stride *= bytes(memory.dtype);
   return fmt::format("*reinterpret_cast<const {}*>(reinterpret_cast<const char*>({}) + ({}))", type, buffer,
-                     offset_code(index, strides, ranges_, spell_.index_type == "long"));
+                     offset_code(index, strides, ranges_, spell_, memory.span * bytes(memory.dtype) > INT32_MAX));
 }
 
 void Emitter::emit(const Load& s) {

@@ -10,12 +10,11 @@
 namespace deplo::ir {
 
 void Emitter::emit(const Index& s) {
-  const bool truth = s.type.dtype == DType::boolean, condition = is_condition(s.value),
-             wide = spell_.index_type == "long";
+  const bool truth = s.type.dtype == DType::boolean, condition = is_condition(s.value);
   const std::string type = type_name(s.type, dialect());
   types_[s.dst] = s.type;
   if (s.type.lanes > 1 && native_) {
-    std::string value = index_vector(s.value, s.type.lanes, ranges_, wide);
+    std::string value = index_vector(s.value, s.type.lanes, ranges_, spell_);
     if (truth != condition) value = truth ? "(" + value + ") != 0" : "-(" + value + ")";
     return print(
         "const {} {} = {};", type, s.dst,

@@ -29,6 +29,7 @@ class Emitter : SourceText {
   void declare(const TmaDescriptor&);
   std::string signature() const;
   void shared_array(std::string_view element, const std::string& name, std::int64_t count, std::int64_t align);
+  std::string_view index_type(std::int64_t most) const;
   void axes(const Tile&, Bind, std::string_view id);
   void body(const Body&);
   void emit(const Loop&);
@@ -106,7 +107,7 @@ class Emitter : SourceText {
   static std::string lane_name(const std::string& value, int lane) { return value + "_" + std::to_string(lane); }
 
   Dialect dialect() const { return target_.dialect; }
-  std::string code(const Expr& e) const { return index_code(by_thread(e), ranges_, spell_.index_type == "long"); }
+  std::string code(const Expr& e) const { return index_code(by_thread(e), ranges_, spell_); }
   Expr by_thread(const Expr&) const;
   bool cuda() const { return target_.dialect == Dialect::cuda; }
   std::string offset(const std::string& buffer, const std::vector<Expr>& index) const;
@@ -117,6 +118,7 @@ class Emitter : SourceText {
   struct Memory {
     DType dtype = DType::f32;
     std::vector<std::int64_t> strides;
+    std::int64_t span = 0;  // elements from the first to behind the last
     std::string_view space;
   };
   const Program& kernel_;

@@ -49,23 +49,53 @@ Operator operator_of(ExprOp op) {
   check_failed("every operation has a spelling", __FILE__, __LINE__);
 }
 
+bool fits_int(const Interval& range) { return within(range, INT32_MIN, INT32_MAX); }
+
+// The ranges of the axes, and `of_values` for all other variables in the expression.
+Ranges with_values(const Expr& e, const Ranges& axes, const Interval& of_values) {
+  Ranges all = axes;
+  for_each_variable(e, [&](const std::string& name) {
+    if (std::ranges::find(all, name, &Ranges::value_type::first) == all.end()) all.emplace_back(name, of_values);
+  });
+  return all;
+}
+
+// Whether 32 bits hold each part of the expression.
+bool parts_fit(const Expr& e, const Ranges& ranges) {
+  return fits_int(range_of(e, ranges)) &&
+         (e.kind() != Expr::Kind::binary || (parts_fit(e.lhs(), ranges) && parts_fit(e.rhs(), ranges)));
+}
+
 class Text {
  public:
-  Text(const Ranges& axes, bool wide) : axes_(axes), wide_(wide) {}
+  /// `ranges` of all variables; nullptr: no part of the expression needs more bits than an axis has.
+  Text(const Ranges& axes, const Speller& spell, const Ranges* ranges = nullptr)
+      : axes_(axes), ranges_(ranges), spell_(spell), wide_(spell.index_type == spell.long_type) {}
 
-  void text(const Expr& e, int outer, bool in_call) {
-    if (e.kind() == Expr::Kind::constant) return constant(e.value(), in_call);
-    if (e.kind() == Expr::Kind::variable) return variable(e.name());
+  /// `in_call`: as an argument of min or max, which take two of one type. `in_long`: in 64 bits.
+  void text(const Expr& e, int outer, bool in_call, bool in_long = false) {
+    if (e.kind() == Expr::Kind::constant) return constant(e.value(), in_long || (wide_ && in_call));
+    if (e.kind() == Expr::Kind::variable) return variable(e.name(), in_long);
     const Operator s = operator_of(e.op());
-    if (s.precedence == 0) return function(s.text, e);
-    const bool cast = wide_ && in_call && is_condition(e), parentheses = cast || s.precedence < outer;
-    if (cast) out += "(long)";
+    const bool fits = ranges_ == nullptr || parts_fit(e, *ranges_), is_call = s.precedence == 0,
+               is_sum = e.op() == ExprOp::add || e.op() == ExprOp::sub || e.op() == ExprOp::mul;
+    if (in_long && (fits || !(is_sum || is_call))) {
+      cast();
+      out += '(';
+      text(e, 0, false);
+      out += ')';
+      return;
+    }
+    if (is_call) return function(s.text, e, in_long || !fits);
+    const bool cast_result = wide_ && in_call && is_condition(e), parentheses = cast_result || s.precedence < outer;
+    if (cast_result) cast();
     if (parentheses) out += '(';
     if (truncates(e)) {
       floored(e, in_call);
     } else {
-      // Right operands of the same precedence keep their parentheses: a - (b + c), a * (b / c).
-      text(e.lhs(), s.precedence, in_call);
+      // C computes in 64 bits where one operand has them. Right operands of the same precedence keep their parentheses:
+      // a - (b + c), a * (b / c).
+      text(e.lhs(), s.precedence, in_call, is_sum && !fits && !fits_int(range_of(e, *ranges_)));
       ((out += ' ') += s.text) += ' ';
       text(e.rhs(), s.precedence + 1, in_call);
     }
@@ -75,7 +105,7 @@ class Text {
   void sum(const Affine& a) {
     for (const Term& term : a.terms) {
       if (!out.empty()) out += " + ";
-      variable(term.atom.name());
+      variable(term.atom.name(), false);
       if (term.coefficient != 1) (out += " * ") += std::to_string(term.coefficient);
     }
     if (a.constant == 0 && !out.empty()) return;
@@ -85,19 +115,20 @@ class Text {
   std::string out;
 
  private:
-  void variable(const std::string& name) {
-    if (wide_ && !is_axis(name)) out += "(long)";
+  void cast() { ((out += '(') += spell_.long_type) += ')'; }
+  void variable(const std::string& name, bool in_long) {
+    if (in_long || (wide_ && !is_axis(name))) cast();
     out += name;
   }
-  void constant(std::int64_t value, bool in_call) {
+  void constant(std::int64_t value, bool in_long) {
     out += std::to_string(value);
-    if (wide_ && in_call) out += 'L';
+    if (in_long) out += spell_.long_suffix;
   }
-  void function(const char* name, const Expr& e) {
+  void function(const char* name, const Expr& e, bool in_long) {
     (out += name) += '(';
-    text(e.lhs(), 0, true);
+    text(e.lhs(), 0, true, in_long);
     out += ", ";
-    text(e.rhs(), 0, true);
+    text(e.rhs(), 0, true, in_long);
     out += ')';
   }
   bool is_axis(const std::string& name) const {
@@ -124,14 +155,31 @@ class Text {
   }
 
   const Ranges& axes_;
-  bool wide_;
+  const Ranges* ranges_;
+  const Speller& spell_;
+  bool wide_;  // axes have 64 bits
 };
+
+// In 32 bits where they hold each part. The values of a program are i32; of_values says what they are here.
+std::string code(const Expr& e, const Ranges& axes, const Speller& spell, const Interval& of_values) {
+  const bool wide = spell.index_type == spell.long_type;
+  bool has_values = false;
+  if (!wide)
+    for_each_variable(e, [&](const std::string& name) {
+      has_values |= std::ranges::find(axes, name, &Ranges::value_type::first) == axes.end();
+    });
+  const Ranges all = has_values ? with_values(e, axes, of_values) : Ranges();
+  const Ranges& ranges = has_values ? all : axes;
+  Text text(axes, spell, wide || parts_fit(e, ranges) ? nullptr : &ranges);
+  text.text(e, 0, false);
+  return std::move(text.out);
+}
 
 // `(int4)(base) + (int4)(0, c, 2c, 3c)`, comparisons of such, conjunctions of those; nullopt for other forms and where
 // 32 bits may be too few.
 class Ramp {
  public:
-  Ramp(int lanes, const Ranges& axes, bool wide) : lanes_(lanes), axes_(axes), wide_(wide) {}
+  Ramp(int lanes, const Ranges& axes, const Speller& spell) : lanes_(lanes), axes_(axes), spell_(spell) {}
 
   std::optional<std::string> vector(const Expr& e) const {
     if (is_condition(e) && depends_on(e, lane_variable)) {
@@ -164,12 +212,14 @@ class Ramp {
 
  private:
   static const char* sign(const Expr& e) { return is_condition(e) ? "-" : ""; }  // -1 → 1
-  std::string scalar(const Expr& e) const { return "(int)(" + index_code(e, axes_, wide_) + ")"; }
+  std::string scalar(const Expr& e) const { return "(int)(" + index_code(e, axes_, spell_) + ")"; }
 
   int lanes_;
   const Ranges& axes_;
-  bool wide_;
+  const Speller& spell_;
 };
+
+constexpr Interval any_int = {INT32_MIN, INT32_MAX};
 
 }  // namespace
 
@@ -177,30 +227,29 @@ bool is_condition(const Expr& e) {
   return e.kind() == Expr::Kind::binary && (e.op() == ExprOp::lt || e.op() == ExprOp::eq || e.op() == ExprOp::land);
 }
 
-std::string index_code(const Expr& e, const Ranges& axes, bool wide) {
-  Text text(axes, wide);
-  text.text(e, 0, false);
-  return std::move(text.out);
+std::string index_code(const Expr& e, const Ranges& axes, const Speller& spell) {
+  return code(e, axes, spell, any_int);
 }
 
 std::string offset_code(const std::vector<Expr>& index, const std::vector<std::int64_t>& strides, const Ranges& axes,
-                        bool wide) {
+                        const Speller& spell, bool far) {
   std::array<std::byte, 512> buffer;  // of most sums
   std::pmr::monotonic_buffer_resource arena(buffer.data(), buffer.size());
   Affine sum(&arena);
   for (std::size_t d = 0; d < index.size(); ++d) sum.add(index[d], strides[d]);
-  const bool plain = !sum.overflow && sum.constant >= 0 && std::ranges::all_of(sum.terms, [](const Term& term) {
+  // No part of such a sum is greater than the offset.
+  const bool plain = !far && !sum.overflow && sum.constant >= 0 && std::ranges::all_of(sum.terms, [](const Term& term) {
     return term.coefficient > 0 && term.atom.kind() == Expr::Kind::variable;
   });
-  if (!plain) return index_code(flat_offset(index, strides), axes, wide);
-  Text text(axes, wide);
+  if (!plain) return code(flat_offset(index, strides), axes, spell, far ? any_int : Interval{0, 0});
+  Text text(axes, spell);
   text.sum(sum);
   return std::move(text.out);
 }
 
-std::string index_vector(const Expr& e, int lanes, Ranges axes, bool wide) {
+std::string index_vector(const Expr& e, int lanes, Ranges axes, const Speller& spell) {
   axes.emplace_back(lane_variable, Interval{0, lanes - 1});
-  const Ramp ramp(lanes, axes, wide);
+  const Ramp ramp(lanes, axes, spell);
   return ramp.vector(e).value_or(ramp.lane_by_lane(e));
 }
 

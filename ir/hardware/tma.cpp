@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 
 namespace deplo::ir::tma {
 namespace {
 
 constexpr std::size_t max_rank = 5;                         // cuTensorMapEncodeTiled
 constexpr std::int64_t max_stride = std::int64_t{1} << 40;  // bytes; the same
+constexpr std::int64_t max_extent = INT32_MAX;              // coordinates are s32 (PTX ISA, "cp.async.bulk.tensor")
 
 std::string stride_fault(const Buffer& source) {
   if (source.strides.back() != 1) return fmt::format("the last dimension of `{}` has no stride of 1", source.name);
@@ -26,6 +28,10 @@ std::string fault(const TmaDescriptor& d, const Buffer& source) {
   const std::size_t rank = source.shape.size();
   if (rank == 0 || rank > max_rank)
     return fmt::format("`{}` has {} dimensions, not 1 to {}", source.name, rank, max_rank);
+  for (std::size_t i = 0; i < rank; ++i)
+    if (source.shape[i] > max_extent)
+      return fmt::format("dimension {} of `{}` has {} elements, more than {}", i, source.name, source.shape[i],
+                         max_extent);
   if (d.box.size() != rank)
     return fmt::format("`{}` has {} dimensions, found {} in the box", source.name, rank, d.box.size());
   for (const std::int64_t extent : d.box)

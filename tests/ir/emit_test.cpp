@@ -368,9 +368,63 @@ TEST(Emit, OffsetsOfSumsReadAsSimplified) {
                                                                        {b, a * 0 + 5},
                                                                        {min(a, b), b},
                                                                        {a, b - a * 100}}) {
-    EXPECT_EQ(offset_code(index, strides, axes, false), index_code(flat_offset(index, strides), axes, false));
-    EXPECT_EQ(offset_code(index, strides, {}, true), index_code(flat_offset(index, strides), {}, true));
+    const Speller &gpu = speller(load_target("sm_90")), &cpu = speller(load_target("opencl-cpu"));
+    EXPECT_EQ(offset_code(index, strides, axes, gpu, false), index_code(flat_offset(index, strides), axes, gpu));
+    EXPECT_EQ(offset_code(index, strides, {}, cpu, false), index_code(flat_offset(index, strides), {}, cpu));
   }
+}
+
+// Parts of an expression that 32 bits may not hold are computed in 64, and no others.
+TEST(Emit, IndicesThatLeave32BitsAreLong) {
+  const Speller &cuda = speller(load_target("sm_90")), &opencl = speller(load_target("opencl-gpu"));
+  const Ranges axes = {{"a0", {0, 65535}}, {"a1", {0, 65535}}, {"a2", {0, 3000000000}}};
+  const Expr a = var("a0"), b = var("a1"), far = var("a2"), value = var("in0");
+  const auto in_cuda = [&](const Expr& e) { return index_code(e, axes, cuda); };
+  EXPECT_EQ(in_cuda(a * 32767 + b), "a0 * 32767 + a1");
+  EXPECT_EQ(in_cuda(a * 65536), "(long long)a0 * 65536");
+  EXPECT_EQ(in_cuda(a * 65536 + b), "(long long)a0 * 65536 + a1");
+  EXPECT_EQ(in_cuda(a * 32767 + b * 32767), "(long long)(a0 * 32767) + a1 * 32767");
+  EXPECT_EQ(in_cuda((a * 65536 + b) / 131072), "((long long)a0 * 65536 + a1) / 131072");  // the whole is small
+  EXPECT_EQ(in_cuda(less(a * 65536, b)), "(long long)a0 * 65536 < a1");
+  EXPECT_EQ(in_cuda(min(a * 65536, b)), "min((long long)a0 * 65536, (long long)a1)");
+  EXPECT_EQ(in_cuda(min(far, 5)), "min((long long)a2, 5LL)");
+  EXPECT_EQ(in_cuda(min(a, 5)), "min(a0, 5)");
+  EXPECT_EQ(in_cuda(value * 3 % 7), "((long long)in0 * 3 % 7 + 7) % 7");
+  EXPECT_EQ(index_code(a * 65536 + b, axes, opencl), "(long)a0 * 65536 + a1");
+  EXPECT_EQ(index_code(min(a * 65536, 5), axes, opencl), "min((long)a0 * 65536, 5L)");
+  // A loaded number chooses the row of an array that 32 bits cannot address, or of a smaller one.
+  EXPECT_EQ(offset_code({value, b}, {65536, 1}, axes, cuda, true), "(long long)in0 * 65536 + a1");
+  EXPECT_EQ(offset_code({value, b}, {65536, 1}, axes, cuda, false), "in0 * 65536 + a1");
+}
+
+// Of arrays by their extents alone: one element more than 32 bits address makes the offsets long.
+TEST(Emit, OffsetsOfLargeArraysAreLong) {
+  const auto text = [](const char* target, std::int64_t rows) {
+    return whole(target, fmt::format("input x: f32[{0}, 65536]\noutput y: f32[{0}, 65536]\n"
+                                     "Tile(axes=(a0:{0}=BLOCK, a1:64=THREAD)):\n"
+                                     "  StridedLoop(a2 = a1; < 65536; += 64): # free\n"
+                                     "    in0 = load x[a0, a2]\n    y[a0, a2] = in0\n",
+                                     rows))
+        .text;
+  };
+  for (const auto& [target, type] : {std::pair("sm_90", "long long"), std::pair("opencl-gpu", "long")}) {
+    EXPECT_THAT(text(target, 32767), HasSubstr("y[a0 * 65536 + a2] = in0;"));
+    EXPECT_THAT(text(target, 32769), HasSubstr(fmt::format("y[({})a0 * 65536 + a2] = in0;", type)));
+    EXPECT_THAT(text(target, 32769), HasSubstr("for (int a2 = a1; a2 < 65536; a2 += 64)"));
+  }
+}
+
+// The value that ends a loop counts, too.
+TEST(Emit, LoopsThatLeave32BitsAreLong) {
+  const auto text = [](std::int64_t extent) {
+    return whole("sm_90", fmt::format("output y: f32[{0}]\nTile(axes=(a0:1=BLOCK, a1:64=THREAD)):\n"
+                                      "  StridedLoop(a2 = a1; < {0}; += 64): # free\n    y[a2] = 1\n",
+                                      extent))
+        .text;
+  };
+  EXPECT_THAT(text(2147483584), HasSubstr("for (int a2 = a1; a2 < 2147483584; a2 += 64) {\n    y[a2] = 1.0f;"));
+  EXPECT_THAT(text(2147483640), HasSubstr("for (long long a2 = a1; a2 < 2147483640; a2 += 64) {\n    y[a2] = 1.0f;"));
+  EXPECT_THAT(text(4000000000), HasSubstr("for (long long a2 = a1; a2 < 4000000000; a2 += 64) {"));
 }
 
 }  // namespace

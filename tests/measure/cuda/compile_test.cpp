@@ -8,6 +8,8 @@
 #include <thread>
 
 #include "core/rng.h"
+#include "ir/emit/emit.h"
+#include "ir/program.h"
 #include "measure/cuda/compiler/ptxas.h"
 #include "measure/cuda/fixture.h"
 #include "measure/cuda/library.h"
@@ -115,6 +117,22 @@ TEST(Compile, PtxIsForTheArchitecture) {
   EXPECT_THAT(ptx.value(), HasSubstr(".target sm_90"));
   EXPECT_THAT(ptx.value(), HasSubstr(".entry k("));
   EXPECT_EQ(ptx.value().find('\0'), std::string::npos);
+}
+
+// By extents alone: rows of 65,536 floats, of which block b's begins at byte b * 2^18. Up to 2^31 elements NVRTC may
+// compute that in 32 bits; block 32,768 needs 64.
+TEST(Compile, OffsetsOfLargeArraysHave64Bits) {
+  DEPLO_NEED_NVRTC("sm_90");
+  const auto ptx_of = [](std::int64_t rows) {
+    const ir::Program kernel =
+        ir::parse(fmt::format("=== kernel: k ===\ninput x: f32[{0}, 65536]\noutput y: f32[{0}, 65536]\n"
+                              "Tile(axes=(a0:{0}=BLOCK, a1:64=THREAD)):\n  in0 = load x[a0, a1]\n  y[a0, a1] = in0\n",
+                              rows));
+    return compile_ptx(ir::emit(kernel, load_target("sm_90")), "sm_90", uncached).value();
+  };
+  EXPECT_THAT(ptx_of(32768), HasSubstr("shl.b32"));
+  EXPECT_THAT(ptx_of(65536), Not(HasSubstr("shl.b32")));
+  EXPECT_THAT(ptx_of(65536), HasSubstr("mul.wide"));
 }
 
 // A body that takes ptxas about ten seconds; NVRTC looks at the clock every 0.6 s at the latest.
