@@ -31,6 +31,32 @@ TEST(Names, OfTestsAreThoseOfTypes) {
   EXPECT_GT(found, 1000U);
 }
 
+/// The tests and fixtures of a source that use ../shared, and whose first line does not say "Shared".
+std::vector<std::string> silent_uses_of_shared(const std::string& text) {
+  const std::regex begins(R"((?:TEST|TEST_F|TEST_P|TYPED_TEST)\(.*|class .*: public (?:::)?testing::Test.*)");
+  std::vector<std::string> found;
+  std::string first;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (std::regex_match(line, begins)) first = line;
+    if (line == "}" || line == "};") first.clear();
+    const bool uses = line.find("../shared") != std::string::npos || line.find("shared_programs()") != std::string::npos;
+    if (uses && !first.empty() && first.find("Shared") == std::string::npos) found.push_back(first);
+  }
+  return found;
+}
+
+// A clone of a user has no ../shared. What runs differently there must be seen in the list of tests.
+TEST(Names, OfTestsThatUseSharedFilesSayShared) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(DEPLO_SOURCE_DIR "/tests")) {
+    if (entry.path().extension() != ".cpp" || entry.path().filename() == "names_test.cpp") continue;
+    EXPECT_THAT(silent_uses_of_shared(read_file(entry.path())), testing::IsEmpty()) << entry.path();
+  }
+  EXPECT_THAT(silent_uses_of_shared("TEST(A, Shared) {\n  read(\"../shared/b\");\n}\n"
+                                    "TEST(A, Other) {\n  if (shared_programs().empty()) return;\n}\n"),
+              testing::ElementsAre("TEST(A, Other) {"));
+}
+
 /// The types that a source defines in namespaces with names: "deplo::search::Space". Of formatted text, in which such a
 /// definition and the ends of namespaces begin their lines.
 std::vector<std::string> defined_types(const std::string& text) {

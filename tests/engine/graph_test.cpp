@@ -99,7 +99,7 @@ std::vector<SuiteRow> read_suite(const std::filesystem::path& file) {
   return rows;
 }
 
-TEST(Suite84, EveryKernelOfTheTable) {
+TEST(SharedFacts, Suite84HasEveryKernelOfTheTable) {
   const auto table = std::filesystem::path(DEPLO_SOURCE_DIR) / "../shared/facts/kernel_suite_84.tsv";
   if (!std::filesystem::exists(table)) GTEST_SKIP() << "no " << table;
   const Experiment suite = load_experiment(data_folder() / "experiments/suite84.yaml");

@@ -89,9 +89,9 @@ std::vector<float> run(const ir::Program& loop, const std::vector<tp::Array>& gi
   return arrays->read(output);
 }
 
-class TileKernels : public testing::TestWithParam<std::string> {};
+class SharedTileKernels : public testing::TestWithParam<std::string> {};
 
-TEST_P(TileKernels, MixtureOfExperts) {
+TEST_P(SharedTileKernels, MixtureOfExperts) {
   if (tp::shared_programs().empty()) GTEST_SKIP() << "no ../shared/tile_programs";
   const auto device = open_device(GetParam());
   const tp::Program program = tp::read_file_program(tp::shared_programs() / "13_fused_moe_kernel.tileirbc");
@@ -110,7 +110,7 @@ TEST_P(TileKernels, MixtureOfExperts) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, TileKernels, testing::Values("opencl", "interpreter"),
+INSTANTIATE_TEST_SUITE_P(Devices, SharedTileKernels, testing::Values("opencl", "interpreter"),
                          [](const auto& device) { return device.param; });
 
 }  // namespace

@@ -166,7 +166,7 @@ struct Figures {
   std::vector<double> predicted, published, rate, published_rate;
 };
 
-TEST(Published, TheOrderOfDeplodocksFastestMatmuls) {
+TEST(SharedFacts, TheOrderOfDeplodocksFastestMatmuls) {
   const auto table = std::filesystem::path(DEPLO_SOURCE_DIR) / "../shared/facts/golden_matmuls.tsv";
   if (!std::filesystem::exists(table)) GTEST_SKIP() << "no " << table;
   std::map<std::string, Figures> devices_figures;

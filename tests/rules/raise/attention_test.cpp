@@ -124,7 +124,7 @@ for a0 in 0..H: # free
                    {{"H", heads}, {"N", n}});
 }
 
-class RaiseFmha : public testing::Test {
+class RaiseSharedAttention : public testing::Test {
  protected:
   void SetUp() override {
     if (tp::shared_programs().empty()) GTEST_SKIP() << "no ../shared/tile_programs";
@@ -135,19 +135,19 @@ class RaiseFmha : public testing::Test {
   tp::Program program() const { return tp::read_file_program(tp::shared_programs() / "11_fmha_kernel.tileirbc"); }
 };
 
-TEST_F(RaiseFmha, IsRight) {
+TEST_F(RaiseSharedAttention, IsRight) {
   for (const auto& [heads, n] : {std::pair<std::int64_t, std::int64_t>{3, 7}, {1, 33}, {1, 20}})
     expect_right(of(heads, n), program());
 }
 
-TEST_F(RaiseFmha, IsOurAttention) {
+TEST_F(RaiseSharedAttention, IsOurAttention) {
   for (const std::int64_t n : {7, 128, 129, 256, 1000, 1024, 2048}) {
     const ir::Program loop = of(8, n).launch().raise(program()).kernels.at(0);
     EXPECT_EQ(ir::structural_keys(loop).exact, ir::structural_keys(sweep(8, n)).exact) << ir::print(loop);
   }
 }
 
-TEST_F(RaiseFmha, TakesMatrixInstructions) {
+TEST_F(RaiseSharedAttention, TakesMatrixInstructions) {
   const ir::Program loop = of(8, 1024).launch().raise(program()).kernels.at(0);
   EXPECT_THAT(print(heuristic(loop, load_target("sm_90")).trail()), testing::HasSubstr("online_softmax.by=warpgroups"));
 }

@@ -31,11 +31,12 @@ struct TileKind {
 
 /// Programs that are written for the case; `draw` is the seed of what they have.
 const std::vector<TileKind>& drawn_tile_kinds();
-/// Of experiments/tile, tests/data/tile_programs and, where it is, ../shared/tile_programs.
-std::vector<TileKind> stored_tile_kinds();
-/// Both.
+/// Those, and the programs of experiments/tile and tests/data/tile_programs. Every clone has the same kinds, so that the
+/// same seeds draw the same cases everywhere.
 const std::vector<TileKind>& tile_kinds();
-/// nullptr where there is none.
+/// The programs of ../shared/tile_programs; none if that folder does not exist.
+const std::vector<TileKind>& shared_tile_kinds();
+/// Looks the name up in both lists; nullptr if neither has it.
 const TileKind* find_tile_kind(std::string_view name);
 
 }  // namespace deplo::rules

@@ -202,30 +202,44 @@ void add_shared(std::vector<TileKind>& kinds) {
   }));
 }
 
-}  // namespace
-
 std::vector<TileKind> stored_tile_kinds() {
   std::vector<TileKind> kinds;
   add_examples(kinds);
   add_exported(kinds);
   add_attentions(kinds);
-  if (!tp::shared_programs().empty()) add_shared(kinds);
   return kinds;
 }
 
+/// A kernel may have the name of a program.
+std::vector<TileKind> with_prefix(std::vector<TileKind> kinds) {
+  for (TileKind& kind : kinds) kind.name = "tile/" + kind.name;
+  return kinds;
+}
+
+}  // namespace
+
 const std::vector<TileKind>& tile_kinds() {
-  static const std::vector<TileKind> all = [] {
-    std::vector<TileKind> kinds = drawn_tile_kinds();
-    std::ranges::move(stored_tile_kinds(), std::back_inserter(kinds));
-    for (TileKind& kind : kinds) kind.name = "tile/" + kind.name;  // a kernel may be called as a program is
-    return kinds;
+  static const std::vector<TileKind> kinds = [] {
+    std::vector<TileKind> all = drawn_tile_kinds();
+    std::ranges::move(stored_tile_kinds(), std::back_inserter(all));
+    return with_prefix(std::move(all));
   }();
-  return all;
+  return kinds;
+}
+
+const std::vector<TileKind>& shared_tile_kinds() {
+  static const std::vector<TileKind> kinds = [] {
+    std::vector<TileKind> shared;
+    if (!tp::shared_programs().empty()) add_shared(shared);
+    return with_prefix(std::move(shared));
+  }();
+  return kinds;
 }
 
 const TileKind* find_tile_kind(std::string_view name) {
-  const auto found = std::ranges::find(tile_kinds(), name, &TileKind::name);
-  return found == tile_kinds().end() ? nullptr : &*found;
+  for (const auto* kinds : {&tile_kinds(), &shared_tile_kinds()})
+    if (const auto found = std::ranges::find(*kinds, name, &TileKind::name); found != kinds->end()) return &*found;
+  return nullptr;
 }
 
 }  // namespace deplo::rules

@@ -35,8 +35,9 @@ ir::Program loop_program(const TrailCase&);
 /// Kernel, extents, limits drawn; the work bounded, so that interpreting takes milliseconds.
 using Draw = TrailCase (*)(std::string_view target, std::uint64_t seed);
 TrailCase random_case(std::string_view target, std::uint64_t seed);
-/// The same of tile programs.
+/// The same of tile programs that every clone has (tile_kinds()), and of those of ../shared (shared_tile_kinds()).
 TrailCase random_tile_case(std::string_view target, std::uint64_t seed);
+TrailCase random_shared_tile_case(std::string_view target, std::uint64_t seed);
 
 /// Lowers the case to source text and interprets each level, in a process of its own: an abort or an endless loop is a
 /// failure like another. `trail` is what was chosen up to there, `failure` "" where everything holds.

@@ -76,12 +76,30 @@ void draw_limits(TrailCase& c, Rng& rng) {
   c.lazy = std::array<std::uint64_t, 3>{0, 40, 80}.at(rng.below(3));
 }
 
-const TileKind& draw_tile_kind(Rng& rng) {
+const TileKind& draw_tile_kind(const std::vector<TileKind>& from, Rng& rng) {
   std::vector<const TileKind*> kinds;
-  for (const TileKind& kind : tile_kinds())
+  for (const TileKind& kind : from)
     if (kind.name.starts_with(test_options().kernels)) kinds.insert(kinds.end(), kind.weight, &kind);
   if (kinds.empty()) throw Error("--kernels " + test_options().kernels + ": expected the beginning of a kind's name");
   return *kinds[rng.below(kinds.size())];
+}
+
+TrailCase draw_tile_case(const std::vector<TileKind>& kinds, std::string_view target, std::uint64_t seed) {
+  Rng rng(seed * 2654435761U + 2);
+  TrailCase c;
+  c.target = target;
+  c.seed = seed;
+  draw_limits(c, rng);
+  const TileKind& kind = draw_tile_kind(kinds, rng);
+  c.kernel = kind.name;
+  for (const auto& [symbol, most] : kind.symbols) do
+      c.symbols[symbol] = awkward[rng.below(awkward.size())];
+    while (c.symbols[symbol] > most);
+  c.part = rng.below(4);
+  if (!kind.drawn) return c;
+  c.draw = 1 + rng.below(UINT32_MAX);
+  c.tf32 = rng.below(2) == 0;
+  return c;
 }
 
 }  // namespace
@@ -121,21 +139,11 @@ TrailCase random_case(std::string_view target, std::uint64_t seed) {
 }
 
 TrailCase random_tile_case(std::string_view target, std::uint64_t seed) {
-  Rng rng(seed * 2654435761U + 2);
-  TrailCase c;
-  c.target = target;
-  c.seed = seed;
-  draw_limits(c, rng);
-  const TileKind& kind = draw_tile_kind(rng);
-  c.kernel = kind.name;
-  for (const auto& [symbol, most] : kind.symbols) do
-      c.symbols[symbol] = awkward[rng.below(awkward.size())];
-    while (c.symbols[symbol] > most);
-  c.part = rng.below(4);
-  if (!kind.drawn) return c;
-  c.draw = 1 + rng.below(UINT32_MAX);
-  c.tf32 = rng.below(2) == 0;
-  return c;
+  return draw_tile_case(tile_kinds(), target, seed);
+}
+
+TrailCase random_shared_tile_case(std::string_view target, std::uint64_t seed) {
+  return draw_tile_case(shared_tile_kinds(), target, seed);
 }
 
 }  // namespace deplo::rules

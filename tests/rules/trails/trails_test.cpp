@@ -10,6 +10,7 @@
 
 #include "core/file.h"
 #include "rules/options.h"
+#include "rules/trails/tile_case.h"
 #include "rules/trails/trail_case.h"
 
 namespace deplo::rules {
@@ -28,11 +29,14 @@ const std::vector<std::string>& targets() {
 
 class Trails : public testing::TestWithParam<std::string> {};
 class TileTrails : public Trails {};
+class SharedTileTrails : public Trails {};
 
-void expect_sound(const std::string& target, Draw draw) {
+/// `share`: the part of --cases that is tried.
+void expect_sound(const std::string& target, Draw draw, double share = 1) {
   constexpr std::size_t most_reports = 5;
   const TestOptions& options = test_options();
-  const std::uint64_t count = (options.cases + targets().size() - 1) / targets().size();
+  const auto cases = static_cast<std::uint64_t>(share * static_cast<double>(options.cases));
+  const std::uint64_t count = (cases + targets().size() - 1) / targets().size();
   std::printf("seeds %llu to %llu\n", static_cast<unsigned long long>(options.seed),
               static_cast<unsigned long long>(options.seed + count - 1));
   std::vector<std::uint64_t> seeds = failing_seeds(target, options.seed, count, options.jobs, most_reports, draw);
@@ -45,6 +49,10 @@ void expect_sound(const std::string& target, Draw draw) {
 
 TEST_P(Trails, EveryScheduleMeansTheSame) { expect_sound(GetParam(), random_case); }
 TEST_P(TileTrails, EveryScheduleMeansTheSame) { expect_sound(GetParam(), random_tile_case); }
+TEST_P(SharedTileTrails, EveryScheduleMeansTheSame) {
+  if (shared_tile_kinds().empty()) GTEST_SKIP() << "no ../shared/tile_programs";
+  expect_sound(GetParam(), random_shared_tile_case, 0.1);  // eight programs of some forty kinds
+}
 
 std::string target_name(const testing::TestParamInfo<std::string>& info) {
   std::string name = info.param;
@@ -54,6 +62,7 @@ std::string target_name(const testing::TestParamInfo<std::string>& info) {
 
 INSTANTIATE_TEST_SUITE_P(Targets, Trails, testing::ValuesIn(targets()), target_name);
 INSTANTIATE_TEST_SUITE_P(Targets, TileTrails, testing::ValuesIn(targets()), target_name);
+INSTANTIATE_TEST_SUITE_P(Targets, SharedTileTrails, testing::ValuesIn(targets()), target_name);
 
 // Silence about a rule that no case reaches says nothing. CPUs pack, GPUs do the rest.
 TEST(Trails, ReachEveryRule) {
