@@ -43,7 +43,7 @@ def constraint(text):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--version', default='13.3', help='of the bytecode: 13.1, 13.2 or 13.3 [%(default)s]')
+    parser.add_argument('--version', default='13.3', help='of the bytecode: 13.1 to 13.4 [%(default)s]')
     parser.add_argument('file')
     parser.add_argument('kernel')
     parser.add_argument('output')

@@ -328,3 +328,31 @@ def matmul_tf32(a, b, c, M: ConstInt, N: ConstInt, K: ConstInt):
         y = ct.load(b, (k, j), shape=(K, N), padding_mode=ct.PaddingMode.ZERO)
         sum = ct.mma(x.astype(ct.tfloat32), y.astype(ct.tfloat32), sum)
     ct.store(c, (i, j), sum)
+
+
+@ct.kernel
+def unchecked(x, keep, y, TILE: ConstInt):
+    """y = 2 x where keep, else -1: gathers and scatters that promise to stay within their arrays."""
+    i = ct.bid(0) * TILE + ct.arange(TILE, dtype=ct.int32)
+    kept = ct.gather(keep, i, check_bounds=False)
+    ct.scatter(y, i, ct.where(kept, 2 * ct.gather(x, i, check_bounds=False), -1), check_bounds=False)
+
+
+@ct.kernel
+def powers(x, n, y, TILE: ConstInt):
+    """y = x^n + x^3, with whole exponents, in tiles that lie within their arrays."""
+    i = ct.bid(0)
+    base, exponent = ct.load(x, (i,), shape=(TILE,), check_bounds=False), ct.load(n, (i,), shape=(TILE,))
+    ct.store(y, (i,), base ** exponent + base ** 3, check_bounds=False)
+
+
+@ct.kernel
+def swap_quarters(x, y, N: ConstInt):
+    """Of an N x N tile the upper left and the lower right quarter change places; then y[0, N-1] = 7. Waits for the launch
+    before, and lets the next one begin."""
+    ct.grid_dependency_control_wait()
+    tile = ct.load(x, (0, 0), shape=(N, N))
+    first, last = ct.extract(tile, (0, 0), shape=(N // 2, N // 2)), ct.extract(tile, (1, 1), shape=(N // 2, N // 2))
+    tile = ct.insert(ct.insert(tile, (1, 1), first), (0, 0), last)
+    ct.grid_dependency_control_launch_dependents()
+    ct.store(y, (0, 0), ct.insert(tile, (0, N - 1), ct.full((), 7, dtype=x.dtype)))

@@ -58,6 +58,7 @@ enum class AttributeKind : std::uint8_t {
   string,
   symbol,
   integers,
+  booleans,  // as integers; one that is not given is all false
   dense,
   predicate,
   scalars,

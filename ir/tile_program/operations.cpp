@@ -55,13 +55,19 @@ constexpr std::string_view loads =
 constexpr std::string_view stores =
     "memory_ordering_semantics: memory_ordering(weak|relaxed|release), memory_scope?: "
     "memory_scope, optimization_hints?: hints";
+constexpr std::string_view view_loads =
+    "memory_ordering_semantics: memory_ordering(weak|relaxed|acquire), memory_scope?: "
+    "memory_scope, optimization_hints?: hints, inbounds: booleans since 13.4";
+constexpr std::string_view view_stores =
+    "memory_ordering_semantics: memory_ordering(weak|relaxed|release), memory_scope?: "
+    "memory_scope, optimization_hints?: hints, inbounds: booleans since 13.4";
 constexpr std::string_view atomics =
     "memory_ordering_semantics: memory_ordering(relaxed|acquire|release|acq_rel), "
     "memory_scope: memory_scope";
 constexpr std::string_view block_triple = "x: scalar i32, y: x, z: x";
 constexpr std::string_view nan_and_flush = "propagate_nan: flag, flush_to_zero: flag";
 constexpr std::string_view nan_and_flush_text = "$lhs , $rhs { flush_to_zero } { propagate_nan } : :result";
-constexpr std::string_view newer = "is of version 13.4 or 13.5; deplo reads 13.1 to 13.3";
+constexpr std::string_view newer = "is of version 13.5; deplo reads 13.1 to 13.4";
 
 const std::vector<Row>& rows() {
   namespace c = checks;
@@ -138,15 +144,19 @@ const std::vector<Row>& rows() {
        c::for_loop,
        {13, 1},
        1},
-      {"fpowi", 0x79, "", "", "", "", nullptr, v13_4, 0, false, newer},
+      {"fpowi", 0x79, "source: float, exponent: int as source", "", like_source,
+       "$source , $exponent : :source , :exponent", nullptr, v13_4},
       {"ftof", 0x2A, "from: any_float",
        "rounding_mode: rounding(nearest_even|zero|negative_inf|positive_inf) = nearest_even", "to: any_float as from",
        "$from { rounding < @rounding_mode > } : :from -> :to", c::ftof},
       {"ftoi", 0x2B, "from: any_float",
-       "signedness: signedness, rounding_mode: rounding(nearest_int_to_zero) = nearest_int_to_zero", "to: int as from",
-       "$from @signedness { rounding < @rounding_mode > } : :from -> :to"},
-      {"gdc_launch_dependents_tko", 0x77, "", "", "", "", nullptr, v13_4, 0, false, newer},
-      {"gdc_wait_tko", 0x78, "", "", "", "", nullptr, v13_4, 0, false, newer},
+       "saturating: flag since 13.4, signedness: signedness, rounding_mode: rounding(nearest_int_to_zero) = "
+       "nearest_int_to_zero",
+       "to: int as from", "$from @signedness { rounding < @rounding_mode > } { saturating } : :from -> :to"},
+      {"gdc_launch_dependents_tko", 0x77, "token?: token", "", "result_token: token",
+       "{ token = $token } -> :result_token", nullptr, v13_4},
+      {"gdc_wait_tko", 0x78, "token?: token", "", "result_token: token", "{ token = $token } -> :result_token", nullptr,
+       v13_4},
       {"get_global", 0x2C, "", "name: symbol", "result: scalar ptr", "@name : :result", c::get_global},
       {"get_index_space_shape", 0x2D, "src: tile_view", "", "result*: scalar int", "$src : :src -> :*result",
        c::index_space},
@@ -156,7 +166,8 @@ const std::vector<Row>& rows() {
       {"get_tile_block_id", 0x30, "", "", block_triple, ": :x"},
       {"global", 0x31, "", "", "", "", nullptr, {13, 1}, 0, false, "stands in a module, not in an entry"},
       {"if", 0x32, "condition: scalar i1", "", "results*: any", "#if", c::if_else, {13, 1}, 2},
-      {"insert", 0x76, "", "", "", "", nullptr, v13_4, 0, false, newer},
+      {"insert", 0x76, "source: tile, destination: tile, indices*: scalar i32", "", "result: destination",
+       "$source , $destination [ $indices ] : :source , :destination", c::insert, v13_4},
       {"int_to_ptr", 0x33, "source: i64", "", "result: ptr as source", cast_text},
       {"iota", 0x3A, "", "", "result: int", ": :result", c::iota},
       {"itof", 0x3B, "from: int",
@@ -168,9 +179,10 @@ const std::vector<Row>& rows() {
        "@memory_ordering_semantics { @memory_scope } $source { , $mask } { , $padding } { token = $token } { "
        "optimization_hints = @optimization_hints } : :source { , :mask } { , :padding } -> :result , :result_token",
        c::load_pointer},
-      {"load_view_tko", 0x3E, "view: tile_view, index*: int, token?: token", loads, "tile: tile, result_token: token",
+      {"load_view_tko", 0x3E, "view: tile_view, index*: int, token?: token", view_loads,
+       "tile: tile, result_token: token",
        "@memory_ordering_semantics { @memory_scope } $view [ $index ] { token = $token } { optimization_hints = "
-       "@optimization_hints } : :view { , :+index } -> :tile , :result_token",
+       "@optimization_hints } { inbounds = @inbounds } : :view { , :+index } -> :tile , :result_token",
        c::load_view},
       {"log", 0x3F, one_float, "", like_source, unary_text},
       {"log2", 0x40, one_float, "", like_source, unary_text},
@@ -186,7 +198,7 @@ const std::vector<Row>& rows() {
       {"make_token", 0x44, "", "", "result: token", ": :result"},
       {"maxf", 0x45, two_floats, nan_and_flush, like_lhs, nan_and_flush_text, c::f32_only_flush},
       {"maxi", 0x46, two_ints, signedness, like_lhs, signedness_text},
-      {"memory_fence_alias_tko", 0x7A, "", "", "", "", nullptr, v13_4, 0, false, newer},
+      {"memory_fence_alias_tko", 0x7A, "token: token", "", "result_token: token", "$token", nullptr, v13_4},
       {"minf", 0x47, two_floats, nan_and_flush, like_lhs, nan_and_flush_text, c::f32_only_flush},
       {"mini", 0x48, two_ints, signedness, like_lhs, signedness_text},
       {"mmaf", 0x49, "lhs: any_float, rhs: tile, acc: float", "fast_acc: flag since 13.3", "result: acc",
@@ -256,10 +268,10 @@ const std::vector<Row>& rows() {
        "@memory_ordering_semantics { @memory_scope } $destination , $value { , $mask } { token = $token } { "
        "optimization_hints = @optimization_hints } : :destination , :value { , :mask } -> :result_token",
        c::store_pointer},
-      {"store_view_tko", 0x66, "tile: tile, view: tile_view, index*: int, token?: token", stores, "result_token: token",
+      {"store_view_tko", 0x66, "tile: tile, view: tile_view, index*: int, token?: token", view_stores,
+       "result_token: token",
        "@memory_ordering_semantics { @memory_scope } $tile , $view [ $index ] { token = $token } { optimization_hints "
-       "= "
-       "@optimization_hints } : :tile , :view { , :+index } -> :result_token",
+       "= @optimization_hints } { inbounds = @inbounds } : :tile , :view { , :+index } -> :result_token",
        c::store_view},
       {"subf", 0x67, two_floats, ieee, like_lhs, ieee_text, c::float_rounding},
       {"subi", 0x68, two_ints, overflow, like_lhs, overflow_text},
@@ -381,13 +393,14 @@ std::int64_t find_word(const Enumeration& words, std::string_view word) {
   return at - words.words.begin();
 }
 
-constexpr std::array<std::pair<std::string_view, AttributeKind>, 10> attribute_kinds = {{
+constexpr std::array<std::pair<std::string_view, AttributeKind>, 11> attribute_kinds = {{
     {"flag", AttributeKind::flag},
     {"integer", AttributeKind::integer},
     {"boolean", AttributeKind::boolean},
     {"string", AttributeKind::string},
     {"symbol", AttributeKind::symbol},
     {"integers", AttributeKind::integers},
+    {"booleans", AttributeKind::booleans},
     {"dense", AttributeKind::dense},
     {"predicate", AttributeKind::predicate},
     {"scalars", AttributeKind::scalars},

@@ -17,7 +17,7 @@ struct Version {
   int major = 13, minor = 1;
   auto operator<=>(const Version&) const = default;  // NOLINT(modernize-use-nullptr): of the comparison it makes
 };
-inline constexpr Version oldest_version = {13, 1}, newest_version = {13, 3};
+inline constexpr Version oldest_version = {13, 1}, newest_version = {13, 4};
 std::string print(Version);
 
 enum class Arity : std::uint8_t { one, optional, variadic };

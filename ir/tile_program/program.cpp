@@ -45,9 +45,26 @@ std::string place(const Program& program, const Location& at) {
   return fmt::format("{} ({}:{}:{})", byte, program.sources.at(at.source - 1), at.line, at.column);
 }
 
+namespace {
+
+/// Drops a padding without a mask: nothing reads it, and in a text it would stand where a mask does.
+void drop_unused_paddings(Region& region) {
+  for (Operation& op : region.operations) {
+    if (op.form->name == "load_ptr_tko" && op.has("padding") && !op.has("mask")) {
+      const int padding = op.form->find_operand("padding");
+      op.operands.erase(op.operands.begin() + static_cast<std::ptrdiff_t>(op.range(padding).first));
+      op.counts[static_cast<std::size_t>(padding)] = 0;
+    }
+    for (Region& inner : op.regions) drop_unused_paddings(inner);
+  }
+}
+
+}  // namespace
+
 Program read_program(std::string_view bytes, std::string_view where) {
   Program program = is_bytecode(bytes) ? read_bytecode(bytes, where) : parse_program(bytes, where);
   verify(program);
+  for (Entry& entry : program.entries) drop_unused_paddings(entry.body);
   return program;
 }
 

@@ -87,7 +87,20 @@ Element from_integer(Evaluator& in, const tp::Operation& op, std::size_t, const 
   return {0, rounded(in, op, number, in.type(op.results[0]).element)};
 }
 
+/// An exponent is a float of f32, which has every integer up to 2^24.
+Element integer_power(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
+  const Element exponent = in.at(op.operands[1], index);
+  constexpr std::int64_t most = std::int64_t{1} << 24;
+  const auto range = exponent.value >= 0 ? std::nullopt : in.elements.bounds(exponent.index);
+  if (!range || range->low < -most || range->high > most)
+    in.refuse(op, fmt::format("expected an exponent known to be within {}, found another", most));
+  const ValueId n = in.elements.index(exponent.index, ir::DType::f32);
+  const ValueId power = in.elements.assign(ir::Op::power, {in.value(op.operands[0], index), n});
+  return {0, rounded(in, op, power, in.type(op.results[0]).element)};
+}
+
 Element to_integer(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
+  if (op.number("saturating") != 0) in.refuse(op, "Loop IR has no conversion that saturates");
   const ValueId number = in.elements.assign(ir::Op::copy, {in.value(op.operands[0], index)}, ir::DType::i32);
   return {ir::var(loaded_name(number))};
 }
@@ -146,6 +159,7 @@ std::vector<NamedRaiser> float_raisers() {
           {"exp", elementwise<ir::Op::exp>},
           {"exp2", elementwise<ir::Op::exp2>},
           {"fma", fma},
+          {"fpowi", integer_power},
           {"ftof", convert},
           {"ftoi", to_integer},
           {"itof", from_integer},

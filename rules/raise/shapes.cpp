@@ -49,16 +49,20 @@ Element permute(Evaluator& in, const tp::Operation& op, std::size_t, const Index
   return in.at(op.operands[0], from);
 }
 
+/// Which part of a dimension with `parts` of them an extract or insert names. Its indices begin at operand `first`.
+ir::Expr part_index(Evaluator& in, const tp::Operation& op, std::size_t d, std::int64_t parts, std::size_t first) {
+  ir::Expr part = in.elements.simplify(in.scalar(op.operands[first + d]));
+  const auto range = in.elements.bounds(part);
+  if (!range || range->low < 0 || range->high >= parts)
+    in.refuse(op, fmt::format("expected an index below {} along dimension {}, found {}", parts, d, ir::print(part)));
+  return part;
+}
+
 Element extract(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
   const tp::Extents &shape = in.type(op.results[0]).shape, &whole = in.type(op.operands[0]).shape;
   Index from = index;
   for (std::size_t d = 0; d < shape.size(); ++d) {
-    const ir::Expr part = in.elements.simplify(in.scalar(op.operands[1 + d]));
-    const auto range = in.elements.bounds(part);
-    if (!range || range->low < 0 || range->high >= whole[d] / shape[d])
-      in.refuse(op, fmt::format("expected an index below {} along dimension {}, found {}", whole[d] / shape[d], d,
-                                ir::print(part)));
-    from[d] = in.elements.simplify(part * shape[d] + index[d]);
+    from[d] = in.elements.simplify(part_index(in, op, d, whole[d] / shape[d], 1) * shape[d] + index[d]);
   }
   return in.at(op.operands[0], from);
 }
@@ -99,6 +103,22 @@ Element cat(Evaluator& in, const tp::Operation& op, std::size_t, const Index& in
   return choose(in, op, {is_first}, in.at(op.operands[0], in_first), in.at(op.operands[1], in_second));
 }
 
+/// The part where the place lies within it, the whole elsewhere.
+Element insert(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
+  const tp::Extents &part = in.type(op.operands[0]).shape, &whole = in.type(op.operands[1]).shape;
+  ir::Expr inside = 1;
+  Index in_part = index;
+  for (std::size_t d = 0; d < whole.size(); ++d) {
+    const ir::Expr position = in.elements.simplify(index[d] - part_index(in, op, d, whole[d] / part[d], 2) * part[d]);
+    inside = {ir::ExprOp::land, inside, {ir::ExprOp::land, ir::less(-1, position), ir::less(position, part[d])}};
+    in_part[d] = in.elements.simplify(ir::min(ir::Expr(ir::ExprOp::max, position, 0), part[d] - 1));
+  }
+  inside = in.elements.simplify(inside);
+  if (inside.is_constant(1)) return in.at(op.operands[0], in_part);
+  if (inside.is_constant(0)) return in.at(op.operands[1], index);
+  return choose(in, op, {inside}, in.at(op.operands[0], in_part), in.at(op.operands[1], index));
+}
+
 Element constant_tile(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
   const auto& bits = *std::get<tp::Dense>(op.attributes[0]);
   const tp::Type& type = in.type(op.results[0]);
@@ -133,8 +153,9 @@ Element assume(Evaluator& in, const tp::Operation& op, std::size_t, const Index&
 }  // namespace
 
 std::vector<NamedRaiser> shape_raisers() {
-  return {{"assume", assume},   {"broadcast", broadcast}, {"cat", cat},         {"constant", constant_tile},
-          {"extract", extract}, {"permute", permute},     {"reshape", reshape}, {"select", select}};
+  return {{"assume", assume},          {"broadcast", broadcast}, {"cat", cat},
+          {"constant", constant_tile}, {"extract", extract},     {"insert", insert},
+          {"permute", permute},        {"reshape", reshape},     {"select", select}};
 }
 
 }  // namespace deplo::rules::raising

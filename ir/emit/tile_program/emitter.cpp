@@ -240,7 +240,7 @@ Resources Emitter::arrays_behind(ValueId id) const {
   if (op.form->name == "get_global") return {memory_resource(arrays_.size())};
   if (op.form->name == "alloca") return {memory_resource(arrays_.size() + 1)};
   // What moves pointers, or makes views of them: the first operand leads there, or all of them do.
-  static constexpr std::array<std::string_view, 13> leading = {"offset",
+  static constexpr std::array<std::string_view, 14> leading = {"offset",
                                                                "broadcast",
                                                                "reshape",
                                                                "permute",
@@ -252,11 +252,14 @@ Resources Emitter::arrays_behind(ValueId id) const {
                                                                "make_strided_view",
                                                                "make_gather_scatter_view",
                                                                "cat",
+                                                               "insert",
                                                                "select"};
   if (std::find(leading.begin(), leading.end(), op.form->name) == leading.end()) return all_memory();
-  if (op.form->name != "cat" && op.form->name != "select") return arrays_behind(op.operands[0]);
-  Resources both = arrays_behind(op.operands[op.operands.size() - 1]);
-  both.merge(arrays_behind(op.operands[op.operands.size() - 2]));
+  const bool two = op.form->name == "cat" || op.form->name == "insert" || op.form->name == "select";
+  if (!two) return arrays_behind(op.operands[0]);
+  const std::size_t first = op.form->name == "select" ? 1 : 0;
+  Resources both = arrays_behind(op.operands[first]);
+  both.merge(arrays_behind(op.operands[first + 1]));
   return both;
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "ir/emit/tile_program/emitter.h"
+#include "ir/emit/tile_program/integers.h"
 #include "ir/emit/tile_program/rows.h"
 #include "ir/tile_program/attribute.h"
 
@@ -106,6 +107,17 @@ std::string call(Emitter& e, const Operation& op, const At& at) {
   return output(e, op, text + ")");
 }
 
+/// The sign is that of an odd power, because f32 has no odd exponents above 2^24.
+std::string integer_power(Emitter& e, const Operation& op, const At& at) {
+  const int w = width(e.type(op.operands[1]).element);
+  const std::string x = e.named(is_double(e, op) ? "f64" : "f32", e.element(op.operands[0], at));
+  const std::string n = e.named("i64", extended(e.element(op.operands[1], at), w, true));
+  const std::string_view f = e.cuda() && !is_double(e, op) ? "f" : "";
+  const std::string power = e.named(is_double(e, op) ? "f64" : "f32", fmt::format("pow{}(fabs{}({}), ({}){})", f, f, x,
+                                                                                  is_double(e, op) ? "f64" : "f32", n));
+  return output(e, op, fmt::format("(({} & 1) != 0 ? copysign{}({}, {}) : {})", n, f, power, x, power));
+}
+
 std::string negate(Emitter& e, const Operation& op, const At& at) { return "-" + e.element(op.operands[0], at); }
 
 template <bool least>
@@ -138,6 +150,7 @@ std::vector<Row> float_rows() {
                            {"fma", fma},
                            {"sqrt", root},
                            {"negf", negate},
+                           {"fpowi", integer_power},
                            {"maxf", extreme<false>},
                            {"minf", extreme<true>},
                            {"cmpf", compare}};

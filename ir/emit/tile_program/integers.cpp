@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "ir/emit/tile_program/emitter.h"
 #include "ir/emit/tile_program/rows.h"
 #include "ir/tile_program/attribute.h"
@@ -113,7 +115,19 @@ std::string narrow(Emitter& e, const Operation& op, const At& at) {
 
 std::string float_to_integer(Emitter& e, const Operation& op, const At& at) {
   const int w = width(e.result_type(op).element);
-  return wrapped(fmt::format("({}){}", integer_type(std::max(w, 32), has_sign(op)), e.element(op.operands[0], at)), w);
+  const bool sign = has_sign(op);
+  const std::string type = integer_type(std::max(w, 32), sign);
+  if (op.number("saturating") == 0) return wrapped(fmt::format("({}){}", type, e.element(op.operands[0], at)), w);
+  // A NaN becomes 0, and numbers beyond the type become its last ones.
+  const bool is_double = e.type(op.operands[0]).element == Element::f64;
+  const std::string_view real = is_double ? "f64" : "f32";
+  const std::string x = e.named(real, e.element(op.operands[0], at));
+  const std::uint64_t least = sign ? std::uint64_t{1} << (w - 1) : 0, greatest = wrap(~least, w);
+  const double end = std::ldexp(1.0, sign ? w - 1 : w);
+  return fmt::format("({0} != {0} ? {1} : {0} >= {3:.1f}{2} ? {4} : {0} <= {5:.1f}{2} ? {6} : {7})", x,
+                     literal(0, e.result_type(op).element), is_double ? "" : "f", end,
+                     literal(greatest, e.result_type(op).element), sign ? -end : 0.0,
+                     literal(least, e.result_type(op).element), wrapped(fmt::format("({}){}", type, x), w));
 }
 
 /// Rounded as the operation says; a type of 16 bits or less by way of an f32 that is rounded to odd.

@@ -137,7 +137,8 @@ void check_assertion(Emitter& e, const Operation& op) {
                  [&](const At& at) { e.print("if ({} == 0) {}", e.element(op.operands[0], at), fails); });
 }
 
-/// Operations are done in their order, and threads wait for each other where memory asks for it.
+/// Operations are done in their order, and threads wait for each other where memory asks for it. A launch begins after
+/// the launch before it has ended, so there is no grid to wait for.
 void token(Emitter&, const Operation&) {}
 
 }  // namespace
@@ -147,11 +148,14 @@ std::vector<Row> print_rows() { return {{.name = "print_tko", .statement = print
 std::vector<Row> block_rows() {
   return {{.name = "alloca", .statement = allocate},
           {.name = "assert", .statement = check_assertion},
+          {.name = "gdc_launch_dependents_tko", .statement = token},
+          {.name = "gdc_wait_tko", .statement = token},
           {.name = "get_global", .statement = global},
           {.name = "get_num_tile_blocks", .statement = block_count},
           {.name = "get_tile_block_id", .statement = block_id},
           {.name = "join_tokens", .statement = token},
-          {.name = "make_token", .statement = token}};
+          {.name = "make_token", .statement = token},
+          {.name = "memory_fence_alias_tko", .statement = token}};
 }
 
 }  // namespace deplo::ir::tile_program::blocks

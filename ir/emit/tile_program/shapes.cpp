@@ -85,6 +85,28 @@ std::string cat(Emitter& e, const Operation& op, const At& at) {
   return value;
 }
 
+std::string insert(Emitter& e, const Operation& op, const At& at) {
+  const Type& t = e.result_type(op);
+  const Extents& part = e.type(op.operands[0]).shape;
+  const Extents strides = row_major(part);
+  std::string inside, i;
+  for (std::size_t d = 0; d < part.size(); ++d) {
+    if (part[d] == t.shape[d] && part[d] == 1) continue;
+    const std::string position = e.named(
+        "u32", fmt::format("{} - {} * {}", coordinate(at.i, t.shape, d), e.scalar(op.operands[2 + d]), part[d]));
+    inside += fmt::format("{}{} < {}u", inside.empty() ? "" : " && ", position, part[d]);  // below 0 wraps to beyond
+    i += fmt::format("{}{} * {}", i.empty() ? "" : " + ", position, strides[d]);
+  }
+  if (inside.empty()) return e.element(op.operands[0], at);
+  const std::string value = e.fresh("e");
+  e.print("{} {};", value_type(t.element, t.pointer), value);
+  e.within("if (" + inside + ")", [&] {
+    e.print("{} = {};", value, e.element(op.operands[0], {e.named("u32", i), ""}));
+  });
+  e.within("else", [&] { e.print("{} = {};", value, e.element(op.operands[1], at)); });
+  return value;
+}
+
 std::string constant(Emitter& e, const Operation& op, const At& at) {
   const auto& bits = *std::get<Dense>(op.attributes[0]);
   const Element element = e.result_type(op).element;
@@ -115,9 +137,10 @@ std::string offset(Emitter& e, const Operation& op, const At& at) {
 std::vector<Row> shape_rows() {
   return {{"assume", itself, Reads::own, true},     {"broadcast", broadcast, Reads::repeated, true},
           {"cat", cat, Reads::moved, true},         {"constant", constant, Reads::own, true},
-          {"extract", extract, Reads::moved, true}, {"iota", iota, Reads::own, true},
-          {"offset", offset, Reads::own, true},     {"permute", permute, Reads::moved, true},
-          {"reshape", itself, Reads::own, true},    {"select", select, Reads::own, true}};
+          {"extract", extract, Reads::moved, true}, {"insert", insert, Reads::moved, true},
+          {"iota", iota, Reads::own, true},         {"offset", offset, Reads::own, true},
+          {"permute", permute, Reads::moved, true}, {"reshape", itself, Reads::own, true},
+          {"select", select, Reads::own, true}};
 }
 
 }  // namespace deplo::ir::tile_program::blocks

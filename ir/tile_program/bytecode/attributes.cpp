@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace deplo::ir::tile_program::bytecode {
 namespace {
 
@@ -114,6 +116,11 @@ Attribute read_attribute(Bytes& from, File& file, const AttributeForm& form, con
       return file.string(from, form.name);
     case AttributeKind::integers:
       return from.integers(4, form.name);
+    case AttributeKind::booleans: {
+      std::vector<std::int64_t> list = from.integers(1, form.name);
+      const bool all_false = std::all_of(list.begin(), list.end(), [](std::int64_t b) { return b == 0; });
+      return all_false ? Attribute() : Attribute(std::move(list));
+    }
     case AttributeKind::dense:
       return file.constant(from, *value_type);
     case AttributeKind::predicate:

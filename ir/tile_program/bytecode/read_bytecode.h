@@ -1,4 +1,4 @@
-// Tile programs in NVIDIA's bytecode, versions 13.1 to 13.3 (NVIDIA/cuda-tile: BytecodeReader.cpp, BytecodeOpcodes.td).
+// Tile programs in NVIDIA's bytecode, versions 13.1 to 13.4 (NVIDIA/cuda-tile: BytecodeReader.cpp, BytecodeOpcodes.td).
 #pragma once
 #include <string_view>
 

@@ -34,7 +34,8 @@ enum TypeTag : std::uint64_t {
   function = 0x10,
   token = 0x11,
   gather_scatter_view = 0x14,
-  strided_view = 0x15
+  strided_view = 0x15,
+  f8e5m3fnu = 0x82
 };
 
 /// What a newer version has that deplo lacks, as far as the table of operations goes.
@@ -135,10 +136,15 @@ TypeRow File::read_type(Bytes from, std::size_t depth) {
     case token:
       row.value = token_type();
       return row;
-    case pointer:
+    case pointer: {
+      const bool attributed = has_pointer_attribute(from);
       row.pointee = other().element;
       if (!row.pointee) from.fail("expected a pointer to a number, found one to another type");
+      if (attributed) read_pointer_attribute(from);
       return row;
+    }
+    case f8e5m3fnu:
+      from.fail("expected a type that deplo reads, found f8E5M3FNU, which is of version 13.4");
     case function: {
       row.parameters.emplace();
       for (std::size_t i = from.count(1, "parameters"); i > 0; --i) {
@@ -158,12 +164,14 @@ TypeRow File::read_type(Bytes from, std::size_t depth) {
       break;
     }
     case tensor_view: {
+      const bool attributed = has_pointer_attribute(from);
       const TypeRow& element = other();
       if (!element.element) from.fail("expected a tensor view of numbers, found another type");
       type.kind = Kind::tensor_view;
       type.element = *element.element;
       type.shape = from.integers(8, "extents");
       type.strides = from.integers(8, "strides");
+      if (attributed) read_pointer_attribute(from);
       break;
     }
     case partition_view:
@@ -177,6 +185,17 @@ TypeRow File::read_type(Bytes from, std::size_t depth) {
   row.value = std::make_shared<Type>(std::move(type));
   return row;
 }
+
+/// Since 13.4 flags stand before the pointee of a pointer or tensor view. Their one bit says that an attribute follows.
+bool File::has_pointer_attribute(Bytes& from) const {
+  if (version < Version{13, 4}) return false;
+  const std::uint64_t flags = from.varint("flags");
+  if (flags > 1) from.fail(fmt::format("expected flags of a pointer below 2, found {}", flags));
+  return flags == 1;
+}
+
+/// The only attribute of pointers in 13.4 is the default one.
+void File::read_pointer_attribute(Bytes& from) { from.index(1, "an attribute of a pointer"); }
 
 TypeRow File::read_view(std::uint64_t tag, Bytes& from, std::size_t depth) {
   // Before 13.3 a byte behind the map says whether a padding follows; since then, flags before all.

@@ -50,6 +50,8 @@ class File {
   void read_types(Bytes);
   TypeRow read_type(Bytes, std::size_t depth);
   TypeRow read_view(std::uint64_t tag, Bytes& from, std::size_t depth);
+  bool has_pointer_attribute(Bytes&) const;
+  static void read_pointer_attribute(Bytes&);
   const TypeRow& type_at(std::uint64_t index, std::size_t depth, const Bytes& from);
   void read_debug(Bytes);
   const Location& debug_location(std::uint64_t index, int depth);

@@ -41,9 +41,13 @@ void ftoi(Evaluation& now) {
   const int w = width(now.element());
   const bool sign = now.op.number("signedness") != 0;
   const double low = sign ? -std::ldexp(1.0, w - 1) : 0, end = std::ldexp(1.0, sign ? w - 1 : w);
+  const bool saturates = now.op.number("saturating") != 0;
   const TileValue& a = now.operand(0);
   now.set(each_bits(a.size(), [&](std::size_t i) {
     const double whole = std::trunc(a.real(i));
+    if (saturates && std::isnan(whole)) return std::uint64_t{0};
+    if (saturates && whole >= end) return wrap(~std::uint64_t{0}, sign ? w - 1 : w);
+    if (saturates && whole < low) return sign ? std::uint64_t{1} << (w - 1) : std::uint64_t{0};
     if (!(whole >= low && whole < end))
       now.fail(fmt::format("expected a number that {} holds, found {}", name(now.element()), a.real(i)));
     return wrap(

@@ -114,6 +114,15 @@ void pow_(Evaluation& now) {
   now.set(each_real(lanes(now), [&](std::size_t i) { return round_to(std::pow(a.real(i), b.real(i)), e); }));
 }
 
+void fpowi(Evaluation& now) {
+  const Element e = now.element();
+  const int w = width(now.operand_type(1).element);
+  const TileValue &a = now.operand(0), &n = now.operand(1);
+  now.set(each_real(lanes(now), [&](std::size_t i) {
+    return round_to(std::pow(a.real(i), static_cast<double>(as_signed(n.bit(i), w))), e);
+  }));
+}
+
 void atan2_(Evaluation& now) {
   const Element e = now.element();
   const TileValue &x = now.operand(0), &y = now.operand(1);
@@ -171,6 +180,7 @@ std::vector<Evaluator> float_evaluators() {
           {"exp2", unary_flushing<std::exp2>, true},
           {"floor", unary<std::floor>, true},
           {"fma", fma, true},
+          {"fpowi", fpowi, true},
           {"log", unary<std::log>, true},
           {"log2", unary<std::log2>, true},
           {"maxf", extreme<1>, true},

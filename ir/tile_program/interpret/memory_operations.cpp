@@ -167,8 +167,14 @@ std::int64_t tiles_in(std::int64_t extent, std::int64_t step) { return extent / 
 /// The elements of one tile of a view: where each lies in memory, or that it lies outside of the tensor.
 class TileOfView {
  public:
-  TileOfView(const Evaluation& now, const Type& type, const ViewValue& view, const std::vector<ValueId>& index)
-      : type_(type), view_(view), starts_(type.tile.size()), size_(static_cast<std::uint64_t>(bytes(type.element))) {
+  TileOfView(const Evaluation& now, const Type& type, const ViewValue& view, const std::vector<ValueId>& index,
+             const std::vector<std::int64_t>* inbounds = nullptr)
+      : now_(now),
+        type_(type),
+        view_(view),
+        starts_(type.tile.size()),
+        size_(static_cast<std::uint64_t>(bytes(type.element))),
+        inbounds_(inbounds) {
     for (std::size_t d = 0; d < index.size(); ++d) {
       if (type.kind == Kind::gather_scatter_view && static_cast<int>(d) == type.sparse_dim) {
         sparse_ = &now.value(index[d]);
@@ -190,7 +196,13 @@ class TileOfView {
       rest /= type_.tile[d - 1];
       const std::int64_t at = position(d - 1, within);
       const auto of = tensor_dimension(d - 1);
-      if (at < 0 || at >= view_.shape[of]) return 0;
+      if (at < 0 || at >= view_.shape[of]) {
+        if (inbounds_ != nullptr && (*inbounds_)[d - 1] != 0)
+          now_.fail(
+              fmt::format("expected a tile within the {} elements of dimension {}, as inbounds says, found element {}",
+                          view_.shape[of], of, at));
+        return 0;
+      }
       offset += static_cast<std::uint64_t>(at) * static_cast<std::uint64_t>(view_.strides[of]);
     }
     return view_.base + offset * size_;
@@ -219,12 +231,18 @@ class TileOfView {
                          type_.tile[d], extent, at));
   }
 
+  const Evaluation& now_;
   const Type& type_;
   const ViewValue& view_;
   Extents starts_;
   std::uint64_t size_ = 0;
   const TileValue* sparse_ = nullptr;
+  const std::vector<std::int64_t>* inbounds_;  // by dimension of the tile; nullptr: nothing is promised
 };
+
+const std::vector<std::int64_t>* promised(const Evaluation& now) {
+  return std::get_if<std::vector<std::int64_t>>(&now.op.attribute("inbounds"));
+}
 
 std::uint64_t padding_bits(Padding padding, Element e) {
   if (is_integer(e)) return 0;
@@ -245,7 +263,7 @@ std::uint64_t padding_bits(Padding padding, Element e) {
 
 void load_view(Evaluation& now) {
   const Type& type = now.operand_type(0);
-  const TileOfView view(now, type, *now.operand(0).view, now.op.operand_list("index"));
+  const TileOfView view(now, type, *now.operand(0).view, now.op.operand_list("index"), promised(now));
   const Element e = type.element;
   const std::size_t n = elements_of(now.result_type());
   Accesses accesses(now, AccessKind::read);
@@ -263,7 +281,7 @@ void load_view(Evaluation& now) {
 void store_view(Evaluation& now) {
   const Type& type = now.type(now.op.operand("view"));
   const TileValue& value = now.operand("tile");
-  const TileOfView view(now, type, *now.operand("view").view, now.op.operand_list("index"));
+  const TileOfView view(now, type, *now.operand("view").view, now.op.operand_list("index"), promised(now));
   Accesses accesses(now, AccessKind::write);
   for (std::size_t i = 0; i < elements_of(now.type(now.op.operand("tile"))); ++i)
     if (const std::uint64_t address = view.address(i); address != 0)

@@ -195,11 +195,14 @@ std::vector<Evaluator> other_evaluators() {
   return {{"alloca", allocate},
           {"assert", check_assertion},
           {"assume", assume},
+          {"gdc_launch_dependents_tko", token},
+          {"gdc_wait_tko", token},
           {"get_global", get_global},
           {"get_num_tile_blocks", get_num_tile_blocks},
           {"get_tile_block_id", get_tile_block_id},
           {"join_tokens", token},
           {"make_token", token},
+          {"memory_fence_alias_tko", token},
           {"offset", offset},
           {"print_tko", print_values, false, true}};
 }

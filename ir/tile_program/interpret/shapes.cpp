@@ -1,6 +1,8 @@
 // Operations that only move elements (specification, "Core").
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "ir/tile_program/interpret/elementwise.h"
 #include "ir/tile_program/interpret/evaluators.h"
 
@@ -75,6 +77,40 @@ void extract(Evaluation& now) {
     offset += index * to.shape[d] * strides[d];
   }
   set_moved(now, strides, offset);
+}
+
+void insert(Evaluation& now) {
+  const Extents &part = now.operand_type(0).shape, &whole = now.operand_type(1).shape;
+  Extents start(whole.size());
+  for (std::size_t d = 0; d < whole.size(); ++d) {
+    const auto index = static_cast<std::int64_t>(now.operand(2 + d).bit(0));
+    if (index >= whole[d] / part[d])
+      now.fail(fmt::format("expected an index below {} along dimension {}, found {}", whole[d] / part[d], d, index));
+    start[d] = index * part[d];
+  }
+  const Extents in_whole = row_major(whole), in_part = row_major(part);
+  const TileValue &a = now.operand(0), &b = now.operand(1);
+  // The element of the part that stands at element i of the whole.
+  const auto within = [&](std::size_t i) -> std::optional<std::size_t> {
+    std::int64_t at = 0;
+    for (std::size_t d = 0; d < whole.size(); ++d) {
+      const std::int64_t position = static_cast<std::int64_t>(i) / in_whole[d] % whole[d] - start[d];
+      if (position < 0 || position >= part[d]) return std::nullopt;
+      at += position * in_part[d];
+    }
+    return static_cast<std::size_t>(at);
+  };
+  const std::size_t n = elements_of(now.result_type());
+  const auto choose = [&](const auto& of_part, const auto& of_whole) {
+    return [&](std::size_t i) {
+      const auto at = within(i);
+      return at ? of_part(*at) : of_whole(i);
+    };
+  };
+  if (a.reals != nullptr)
+    now.set(each_real(n, choose([&](std::size_t i) { return a.real(i); }, [&](std::size_t i) { return b.real(i); })));
+  else
+    now.set(each_bits(n, choose([&](std::size_t i) { return a.bit(i); }, [&](std::size_t i) { return b.bit(i); })));
 }
 
 void cat(Evaluation& now) {
@@ -230,8 +266,9 @@ void scan(Evaluation& now) {
 }  // namespace
 
 std::vector<Evaluator> shape_evaluators() {
-  return {{"broadcast", broadcast}, {"cat", cat},         {"constant", constant, true}, {"extract", extract},
-          {"iota", iota},           {"permute", permute}, {"reshape", reshape},         {"select", select, true}};
+  return {{"broadcast", broadcast}, {"cat", cat},         {"constant", constant, true},
+          {"extract", extract},     {"insert", insert},   {"iota", iota},
+          {"permute", permute},     {"reshape", reshape}, {"select", select, true}};
 }
 
 std::vector<Evaluator> reduce_evaluators() { return {{"reduce", reduce}, {"scan", scan}}; }

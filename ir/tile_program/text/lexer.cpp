@@ -54,6 +54,12 @@ std::size_t Lexer::name_end(std::size_t at) const {
   return at;
 }
 
+/// The end of a name behind %, @, # or ^, which may have a `-`: %cst_-1_i32.
+std::size_t Lexer::suffix_end(std::size_t at) const {
+  for (at = name_end(at); at + 1 < text_.size() && text_[at] == '-' && text_[at + 1] != '>';) at = name_end(at + 1);
+  return at;
+}
+
 std::size_t Lexer::number_end(std::size_t at) const {
   const auto c = [&](std::size_t i) { return i < text_.size() ? text_[i] : '\0'; };
   if (c(at) == '-') ++at;
@@ -95,15 +101,21 @@ void Lexer::scan() {
   std::size_t begin = at_, end = at_ + 1;
   if (c == '"') return scan_string();
   if (c == '%' || c == '@') {
+    if (c == '@' && next(1) == '"') {
+      ++at_;
+      scan_string();
+      token_.kind = Token::Kind::symbol;
+      return;
+    }
     token_.kind = c == '%' ? Token::Kind::value : Token::Kind::symbol;
-    end = name_end(++begin);
+    end = suffix_end(++begin);
     if (c == '%' && end < text_.size() && text_[end] == '#' && end + 1 < text_.size() && is_digit(text_[end + 1]))
       end = name_end(end + 1);
     if (end == begin) fail_with(token_, fmt::format("expected a name behind {}, found none", c));
   } else if (is_letter(c) || ((c == '!' || c == '#') && is_letter(next(1)))) {
     token_.kind = Token::Kind::name;
-    if (!is_letter(c)) ++begin;
-    end = name_end(begin);
+    if (!is_letter(c)) token_.prefix = text_[begin++];
+    end = c == '#' ? suffix_end(begin) : name_end(begin);
     if (text_.substr(begin, end - begin).starts_with("cuda_tile.")) begin += 10;
   } else if (is_digit(c) || (c == '-' && is_digit(next(1)))) {
     token_.kind = Token::Kind::number;
@@ -139,11 +151,10 @@ Token Lexer::expect(Token::Kind kind, std::string_view what) {
 
 std::int64_t Lexer::integer(std::string_view what) {
   const Token token = expect(Token::Kind::number, what);
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(token.text.data(), token.text.data() + token.text.size(), value);
-  if (error != std::errc() || end != token.text.data() + token.text.size())
+  const auto value = read_integer(token.text);
+  if (!value || (value->negative ? value->magnitude > std::uint64_t{1} << 63 : value->magnitude >> 63 != 0))
     fail_at(token, fmt::format("{}, a whole number of 64 bits", what));
-  return value;
+  return static_cast<std::int64_t>(value->negative ? ~value->magnitude + 1 : value->magnitude);
 }
 
 Extents Lexer::extents(bool before_element) {
@@ -170,6 +181,18 @@ Extents Lexer::extents(bool before_element) {
   }
   scan();
   return list;
+}
+
+std::optional<Integer> read_integer(std::string_view text) {
+  Integer value;
+  value.negative = text.starts_with('-');
+  if (value.negative) text.remove_prefix(1);
+  value.hexadecimal = text.starts_with("0x") || text.starts_with("0X");
+  if (value.hexadecimal) text.remove_prefix(2);
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value.magnitude, value.hexadecimal ? 16 : 10);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
 }
 
 std::string unquoted(std::string_view text) {

@@ -1,6 +1,7 @@
 // The text of a tile program as tokens. Private to the room.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,7 @@ struct Token {
   std::string_view text;
   std::size_t begin = 0;  // in the text
   std::uint32_t line = 1, column = 1;
+  char prefix = '\0';  // `#` or `!` before a name
   bool is(std::string_view word) const {
     return text == word && kind != Kind::string && kind != Kind::value && kind != Kind::symbol;
   }
@@ -33,6 +35,7 @@ class Lexer {
   bool take_if(std::string_view word);
   void expect(std::string_view word);
   Token expect(Token::Kind kind, std::string_view what);
+  /// Decimal or hexadecimal.
   std::int64_t integer(std::string_view what);
   /// `128x?x` before an element, or `128x64` before a sign: read anew from the current token, because `0xf32` looks like a
   /// number.
@@ -51,6 +54,7 @@ class Lexer {
   void scan_string();
   std::size_t number_end(std::size_t at) const;
   std::size_t name_end(std::size_t at) const;
+  std::size_t suffix_end(std::size_t at) const;
   char next(std::size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
 
   std::string_view text_, where_;
@@ -58,6 +62,13 @@ class Lexer {
   std::uint32_t line_ = 1;
   Token token_;
 };
+
+/// A whole number of at most 64 bits beside its sign: `-7`, `0xFFFF`.
+struct Integer {
+  bool negative = false, hexadecimal = false;
+  std::uint64_t magnitude = 0;
+};
+std::optional<Integer> read_integer(std::string_view);
 
 /// What stands between the quotes, without its escapes: `\n`, `\0A`.
 std::string unquoted(std::string_view);

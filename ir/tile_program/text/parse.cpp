@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "core/text/nearest.h"
+#include "ir/tile_program/text/generic.h"
+#include "ir/tile_program/text/locations.h"
 #include "ir/tile_program/text/read_type.h"
 #include "ir/tile_program/text/text.h"
 
@@ -16,7 +19,7 @@ constexpr int deepest_region = 64;  // so that no text can exhaust the stack
 /// Reads one entry.
 class EntryParser {
  public:
-  EntryParser(Lexer& from, Entry& entry) : from_(from), entry_(entry) {}
+  EntryParser(Lexer& from, Locations& locations, Entry& entry) : from_(from), locations_(locations), entry_(entry) {}
 
   void run() {
     entry_.location = from_.location();
@@ -27,6 +30,33 @@ class EntryParser {
       entry_.hints = read_hints(from_);
     }
     read_braces(entry_.body, "return", 0);
+    locations_.read();
+  }
+
+  /// `"cuda_tile.entry"() <{sym_name = "NAME"}> ({ ^bb0(%a: tile<f32>): … }) : () -> ()`, behind its name.
+  void run_generic(const Location& at) {
+    entry_.location = at;
+    from_.expect("(");
+    from_.expect(")");
+    const auto read = [&](const Token& name) {
+      if (name.text == "sym_name")
+        entry_.name = unquoted(from_.expect(Token::Kind::string, "the name of an entry in quotes").text);
+      else if (name.text == "optimization_hints" && from_.take_if("optimization_hints"))
+        entry_.hints = read_hints(from_);
+      else
+        return false;
+      return true;
+    };
+    read_properties(read);
+    from_.expect("(");
+    read_block(entry_.body, 0);
+    from_.expect(")");
+    entry_.parameters = std::exchange(entry_.body.arguments, {});
+    if (from_.at("{")) read_dictionary(from_, read);
+    if (entry_.name.empty()) from_.fail("the name of an entry, sym_name, before its end");
+    from_.expect(":");
+    read_function_type();
+    locations_.read();
   }
 
  private:
@@ -100,6 +130,7 @@ class EntryParser {
       const Token name = from_.expect(Token::Kind::value, "an argument");
       from_.expect(":");
       list.push_back(define(read_type(from_), std::string(name.text)));
+      locations_.read();
     }
     return list;
   }
@@ -128,7 +159,8 @@ class EntryParser {
     Reading now;
     now.op.location = from_.location();
     if (from_.at(Token::Kind::value)) read_names(now);
-    now.at = from_.expect(Token::Kind::name, "an operation");
+    const bool generic = from_.at(Token::Kind::string);
+    now.at = generic ? from_.take() : from_.expect(Token::Kind::name, "an operation");
     now.op.form = find_operation(now.at.text);
     if (now.op.form == nullptr) {
       std::vector<std::string> known;
@@ -142,7 +174,9 @@ class EntryParser {
                       fmt::format("expected an operation of an entry, found {}, which {}", form.name, form.refused));
     now.op.attributes.resize(form.attributes.size());
     now.operands.resize(form.operands.size());
-    if (form.special == "for")
+    if (generic)
+      read_generic(now, depth);
+    else if (form.special == "for")
       read_for(now, depth);
     else if (form.special == "loop")
       read_loop(now, depth);
@@ -152,6 +186,7 @@ class EntryParser {
       read_tensor_view(now);
     else
       read_items(now, form.text, depth);
+    locations_.read();
     return finish(now);
   }
 
@@ -306,6 +341,139 @@ class EntryParser {
       from_.fail(fmt::format("a type for each of {} operands", values.size()));
   }
 
+  // --- The generic form of MLIR ------------------------------------------------------------------------------------------
+
+  /// `<{NAME = VALUE, …}>`, where there are some.
+  template <class Read>
+  void read_properties(const Read& read) {
+    if (!from_.take_if("<")) return;
+    read_dictionary(from_, read);
+    from_.expect(">");
+  }
+
+  /// `{ ^bb0(%a: tile<f32>): … }`.
+  void read_block(Region& region, int depth) {
+    if (depth >= deepest_region) from_.fail(fmt::format("at most {} regions in each other", deepest_region));
+    const std::size_t outside = undo_.size();
+    from_.expect("{");
+    if (from_.take_if("^")) {
+      from_.expect(Token::Kind::name, "the name of a block");
+      if (from_.at("(")) region.arguments = read_arguments();
+      from_.expect(":");
+    }
+    while (!from_.take_if("}")) {
+      if (from_.at(Token::Kind::end)) from_.fail("'}'");
+      if (from_.at("^")) from_.fail("a region of one block");
+      region.operations.push_back(read_operation(depth + 1));
+    }
+    forget(outside);
+  }
+
+  std::vector<TypePtr> read_type_list() {
+    std::vector<TypePtr> list;
+    from_.expect("(");
+    if (!from_.at(")")) list = read_types();
+    from_.expect(")");
+    return list;
+  }
+
+  /// `(TYPE, …) -> TYPE` or `(TYPE, …) -> (TYPE, …)`: of operands and results.
+  std::pair<std::vector<TypePtr>, std::vector<TypePtr>> read_function_type() {
+    std::pair<std::vector<TypePtr>, std::vector<TypePtr>> types;
+    types.first = read_type_list();
+    from_.expect("->");
+    types.second = from_.at("(") ? read_type_list() : std::vector{read_type(from_)};
+    return types;
+  }
+
+  /// `"cuda_tile.addf"(%a, %b) <{…}> ({ … }) {…} : (TYPE, TYPE) -> TYPE`, behind its name.
+  void read_generic(Reading& now, int depth) {
+    from_.expect("(");
+    const std::vector<ValueId> values = read_values();
+    from_.expect(")");
+    std::optional<std::vector<std::int64_t>> segments;
+    const auto read = [&](const Token& name) {
+      if (name.text == "operandSegmentSizes" || name.text == "operand_segment_sizes") {
+        segments = read_array(from_);
+        return true;
+      }
+      return read_generic_attribute_of(now, name);
+    };
+    read_properties(read);
+    if (from_.take_if("(")) {
+      do read_block(now.op.regions.emplace_back(), depth);
+      while (from_.take_if(","));
+      from_.expect(")");
+    }
+    if (static_cast<int>(now.op.regions.size()) != now.op.form->regions)
+      from_.fail_with(now.at, fmt::format("{}: expected {} regions, found {}", now.op.form->name, now.op.form->regions,
+                                          now.op.regions.size()));
+    if (from_.at("{")) read_dictionary(from_, read);
+    share_operands(now, values, segments);
+    from_.expect(":");
+    const Token types_at = from_.peek();
+    auto [operand_types, result_types] = read_function_type();
+    bool fits = operand_types.size() == values.size();
+    for (std::size_t i = 0; fits && i < values.size(); ++i) fits = *operand_types[i] == *entry_.values[values[i]].type;
+    if (!fits) {
+      std::string found;
+      for (const ValueId id : values) found += (found.empty() ? "" : ", ") + print(*entry_.values[id].type);
+      from_.fail_with(types_at, fmt::format("{}: expected the types of its operands, ({})", now.op.form->name, found));
+    }
+    now.result_types = std::move(result_types);
+  }
+
+  bool read_generic_attribute_of(Reading& now, const Token& name) {
+    const auto& forms = now.op.form->attributes;
+    const auto at = std::find_if(forms.begin(), forms.end(), [&](const auto& a) { return a.name == name.text; });
+    if (at == forms.end()) {
+      if (name.text.find('.') != std::string_view::npos) return false;  // of a dialect that says nothing here
+      std::vector<std::string> known;
+      for (const AttributeForm& a : forms) known.emplace_back(a.name);
+      from_.fail_with(name, fmt::format("{}: expected one of its attributes, found '{}'{}", now.op.form->name,
+                                        name.text, did_you_mean(name.text, known)));
+    }
+    if (at->kind == AttributeKind::dense)
+      now.dense = read_generic_dense(from_);
+    else
+      now.op.attributes[static_cast<std::size_t>(at - forms.begin())] = text::read_generic_attribute(from_, *at);
+    return true;
+  }
+
+  /// Which operand of the form each value is.
+  void share_operands(Reading& now, const std::vector<ValueId>& values,
+                      const std::optional<std::vector<std::int64_t>>& segments) const {
+    const Form& form = *now.op.form;
+    if (form.has_segments() && !segments)
+      from_.fail_with(now.at, fmt::format("{}: expected operandSegmentSizes, found none", form.name));
+    std::vector<std::int64_t> counts(form.operands.size(), 1);
+    const auto many = std::find_if(form.operands.begin(), form.operands.end(),
+                                   [](const ValueForm& v) { return v.arity == Arity::variadic; });
+    if (segments)
+      counts = *segments;
+    else if (many != form.operands.end())
+      counts[static_cast<std::size_t>(many - form.operands.begin())] =
+          static_cast<std::int64_t>(values.size()) - static_cast<std::int64_t>(form.operands.size()) + 1;
+    std::size_t next = 0;
+    bool fits = counts.size() == form.operands.size();
+    for (std::size_t i = 0; fits && i < counts.size(); ++i) {
+      const Arity arity = form.operands[i].arity;
+      fits = counts[i] >= (arity == Arity::one ? 1 : 0) && (counts[i] <= 1 || arity == Arity::variadic) &&
+             static_cast<std::size_t>(counts[i]) <= values.size() - next;
+      for (std::int64_t k = 0; fits && k < counts[i]; ++k) now.operands[i].push_back(values[next++]);
+    }
+    if (!fits || next != values.size()) {
+      std::string names;
+      for (const ValueForm& v : form.operands)
+        names += fmt::format("{}{}{}", names.empty() ? "" : ", ", v.name,
+                             v.arity == Arity::optional   ? "?"
+                             : v.arity == Arity::variadic ? "*"
+                                                          : "");
+      from_.fail_with(now.at,
+                      fmt::format("{}: expected operands ({}), found {} of them", form.name, names, values.size()));
+    }
+  }
+
   // --- Texts of their own ------------------------------------------------------------------------------------------------
 
   std::vector<ValueId>& operand(Reading& now, std::string_view name) {
@@ -453,9 +621,19 @@ class EntryParser {
     return result.types == Class::element ? with_element(*type, result.element) : nullptr;
   }
 
+  /// A load without a mask may have a padding, which is the second value then: what is no i1 is no mask.
+  void move_padding(Reading& now) {
+    if (now.op.form->name != "load_ptr_tko") return;
+    auto &mask = operand(now, "mask"), &padding = operand(now, "padding");
+    if (mask.empty() || !padding.empty()) return;
+    const Type& type = *entry_.values[mask[0]].type;
+    if (type.is_tile() && (type.pointer || type.element != Element::i1)) std::swap(mask, padding);
+  }
+
   Operation finish(Reading& now) {
     Operation& op = now.op;
     const Form& form = *op.form;
+    move_padding(now);
     for (const auto& list : now.operands) {
       op.counts.push_back(static_cast<std::uint32_t>(list.size()));
       op.operands.insert(op.operands.end(), list.begin(), list.end());
@@ -486,43 +664,155 @@ class EntryParser {
   }
 
   Lexer& from_;
+  Locations& locations_;
   Entry& entry_;
   std::map<std::string, ValueId, std::less<>> names_;
   std::vector<std::pair<std::string, std::optional<ValueId>>> undo_;
 };
 
-void read_global(Lexer& from, Program& program) {
-  Global global;
-  global.location = from.location();
-  if (from.take_if("private"))
-    global.is_private = true;
-  else
-    from.take_if("public");
-  if (from.take_if("constant")) global.constant = true;
-  global.name = from.expect(Token::Kind::symbol, "the name of a global, with @").text;
-  if (from.take_if("alignment")) {
-    from.expect("=");
-    global.alignment = from.integer("an alignment");
-  }
-  const DenseText value = read_dense(from);
-  from.expect(":");
-  global.type = read_type(from);
-  global.value = make_dense(from, value, *global.type);
-  program.globals.push_back(std::move(global));
-}
+/// Reads a text: modules, their entries and globals, and the aliases around them.
+class ModuleParser {
+ public:
+  ModuleParser(Lexer& from, Program& program) : from_(from), locations_(from), program_(program) {}
 
-void read_items(Lexer& from, Program& program, bool in_module) {
-  while (!(in_module ? from.at("}") : from.at(Token::Kind::end))) {
-    if (from.take_if("entry")) {
-      program.entries.emplace_back();
-      EntryParser(from, program.entries.back()).run();
-    } else if (from.take_if("global")) {
-      read_global(from, program);
-    } else {
-      from.fail(in_module ? "entry or global" : "module, entry or global");
+  void run() {
+    read_items(0);
+    if (!from_.at(Token::Kind::end)) from_.fail("module, entry or global");
+    if (!found_) from_.fail("module, entry or global");
+    locations_.check();
+  }
+
+ private:
+  /// What a module has, or a text without one. A module may stand in another one, as in MLIR's `builtin.module`.
+  void read_items(int depth) {
+    for (;;) {
+      if (depth == 0 && locations_.read_alias()) continue;
+      const Token at = from_.peek();
+      const bool generic = at.kind == Token::Kind::string;
+      const std::string_view word = at.text.starts_with("cuda_tile.") ? at.text.substr(10) : at.text;
+      const bool is_word = generic || at.kind == Token::Kind::name;
+      if (is_word && (word == "module" || word == "builtin.module")) {
+        from_.take();
+        read_module(at, generic, depth);
+      } else if (is_word && word == "entry") {
+        const Location place = from_.location();
+        from_.take();
+        EntryParser parser(from_, locations_, program_.entries.emplace_back());
+        generic ? parser.run_generic(place) : parser.run();
+      } else if (is_word && word == "global") {
+        const Location place = from_.location();
+        from_.take();
+        program_.globals.push_back(generic ? read_generic_global() : read_global());
+        program_.globals.back().location = place;
+        locations_.read();
+      } else if (depth != 0 && !from_.at("}")) {
+        from_.fail("entry or global");
+      } else {
+        return;
+      }
+      found_ = true;
     }
   }
-}
+
+  void read_module(const Token& at, bool generic, int depth) {
+    constexpr int deepest_module = 2;  // a builtin.module, and in it a cuda_tile.module
+    if (found_ || depth >= deepest_module) from_.fail_with(at, "expected one module in a text, found another");
+    if (generic) {
+      from_.expect("(");
+      from_.expect(")");
+      if (from_.take_if("<")) {
+        read_attributes();
+        from_.expect(">");
+      }
+      from_.expect("(");
+    } else {
+      if (from_.at(Token::Kind::symbol)) program_.name = from_.take().text;
+      if (from_.take_if("attributes")) read_attributes();
+    }
+    from_.expect("{");
+    if (generic && from_.take_if("^")) {
+      from_.expect(Token::Kind::name, "the name of a block");
+      from_.expect(":");
+    }
+    read_items(depth + 1);
+    from_.expect("}");
+    if (generic) {
+      from_.expect(")");
+      if (from_.at("{")) read_attributes();
+      for (const char* sign : {":", "(", ")", "->", "(", ")"}) from_.expect(sign);
+    }
+    locations_.read();
+    found_ = true;
+  }
+
+  void read_attributes() {
+    read_dictionary(from_, [&](const Token& name) {
+      if (name.text != "producer" && name.text != "sym_name") return false;
+      (name.text == "producer" ? program_.producer : program_.name) =
+          unquoted(from_.expect(Token::Kind::string, "a text in quotes").text);
+      return true;
+    });
+  }
+
+  Global read_global() {
+    Global global;
+    if (from_.take_if("private"))
+      global.is_private = true;
+    else
+      from_.take_if("public");
+    if (from_.take_if("constant")) global.constant = true;
+    global.name = from_.expect(Token::Kind::symbol, "the name of a global, with @").text;
+    if (from_.take_if("alignment")) {
+      from_.expect("=");
+      global.alignment = from_.integer("an alignment");
+    }
+    const DenseText value = read_dense(from_);
+    from_.expect(":");
+    global.type = read_type(from_);
+    global.value = make_dense(from_, value, *global.type);
+    return global;
+  }
+
+  /// `"cuda_tile.global"() <{sym_name = "NAME", value = dense<…> : tile<…>}> : () -> ()`, behind its name.
+  Global read_generic_global() {
+    const Token at = from_.peek();
+    Global global;
+    from_.expect("(");
+    from_.expect(")");
+    const auto read = [&](const Token& name) {
+      if (name.text == "sym_name") {
+        global.name = unquoted(from_.expect(Token::Kind::string, "the name of a global in quotes").text);
+      } else if (name.text == "alignment") {
+        global.alignment = from_.integer("an alignment");
+        if (from_.take_if(":")) read_element(from_);
+      } else if (name.text == "constant") {
+        global.constant = !from_.take_if("false");
+        if (!from_.take_if("true")) from_.take_if("unit");
+      } else if (name.text == "value") {
+        DenseText value = read_generic_dense(from_);
+        global.type = value.type;
+        if (global.type == nullptr) from_.fail_at(value.at, "dense<…> and its type");
+        global.value = make_dense(from_, value, *global.type);
+      } else {
+        return false;
+      }
+      return true;
+    };
+    if (from_.take_if("<")) {
+      read_dictionary(from_, read);
+      from_.expect(">");
+    }
+    if (from_.at("{")) read_dictionary(from_, read);
+    if (global.name.empty() || global.type == nullptr) from_.fail_at(at, "sym_name and value of a global");
+    for (const char* sign : {":", "(", ")", "->", "(", ")"}) from_.expect(sign);
+    return global;
+  }
+
+  Lexer& from_;
+  Locations locations_;
+  Program& program_;
+  bool found_ = false;  // a module, entry or global
+};
 
 }  // namespace
 }  // namespace text
@@ -532,23 +822,7 @@ Program parse_program(std::string_view text, std::string_view where) {
   Program program;
   program.where = where;
   program.name = "kernels";
-  if (!from.take_if("module")) {
-    if (from.at(text::Token::Kind::end)) from.fail("module, entry or global");
-    text::read_items(from, program, false);
-    return program;
-  }
-  program.name = from.expect(text::Token::Kind::symbol, "the name of a module, with @").text;
-  if (from.take_if("attributes")) {
-    from.expect("{");
-    from.expect("producer");
-    from.expect("=");
-    program.producer = text::unquoted(from.expect(text::Token::Kind::string, "a text in quotes").text);
-    from.expect("}");
-  }
-  from.expect("{");
-  text::read_items(from, program, true);
-  from.expect("}");
-  if (!from.at(text::Token::Kind::end)) from.fail("the end of the text behind the module");
+  text::ModuleParser(from, program).run();
   return program;
 }
 

@@ -233,6 +233,11 @@ class Printer {
         return "@" + std::get<std::string>(a);
       case AttributeKind::integers:
         return fmt::format("[{}]", fmt::join(std::get<std::vector<std::int64_t>>(a), ", "));
+      case AttributeKind::booleans: {
+        std::vector<std::string_view> words;
+        for (const std::int64_t b : std::get<std::vector<std::int64_t>>(a)) words.push_back(b != 0 ? "true" : "false");
+        return fmt::format("[{}]", fmt::join(words, ", "));
+      }
       case AttributeKind::dense:
         return print_dense(*std::get<Dense>(a), *entry_.values.at(op.results.at(0)).type);
       case AttributeKind::predicate:

@@ -8,6 +8,14 @@
 #include <cstdlib>
 
 namespace deplo::ir::tile_program::text {
+
+Element read_element(Lexer& from) {
+  const Token token = from.expect(Token::Kind::name, "an element type");
+  const auto element = parse_element(token.text);
+  if (!element) from.fail_at(token, "an element type, such as f32 or i32");
+  return *element;
+}
+
 namespace {
 
 std::vector<std::int64_t> read_list(Lexer& from, std::string_view what) {
@@ -21,13 +29,6 @@ std::vector<std::int64_t> read_list(Lexer& from, std::string_view what) {
       list.push_back(from.integer(what));
   }
   return list;
-}
-
-Element read_element(Lexer& from) {
-  const Token token = from.expect(Token::Kind::name, "an element type");
-  const auto element = parse_element(token.text);
-  if (!element) from.fail_at(token, "an element type, such as f32 or i32");
-  return *element;
 }
 
 /// `128x64xf32`, `ptr<f32>`.
@@ -130,35 +131,27 @@ Predicate read_predicate(Lexer& from) {
 
 /// The bits of a number that stands in the text, of that type.
 std::uint64_t number_bits(const Lexer& from, const Token& token, Element e) {
-  const char* begin = token.text.data();
-  const char* end = begin + token.text.size();
   if (is_integer(e)) {
     if (token.is("true") || token.is("false")) {
       if (e != Element::i1) from.fail_at(token, fmt::format("a whole number of {}", name(e)));
       return token.is("true") ? 1 : 0;
     }
-    std::int64_t value = 0;
-    auto result = std::from_chars(begin, end, value);
-    if (result.ec == std::errc::result_out_of_range && *begin != '-') {  // an unsigned one of 64 bits
-      std::uint64_t large = 0;
-      result = std::from_chars(begin, end, large);
-      value = static_cast<std::int64_t>(large);
-      if (e != Element::i64) result.ec = std::errc::result_out_of_range;
-    }
+    // Signed or unsigned; a hexadecimal number is the bits.
+    const auto value = read_integer(token.text);
     const int bits = width(e);
-    const bool fits = bits == 64 || (value >= -(std::int64_t{1} << (bits - 1)) && value < (std::int64_t{1} << bits));
-    if (result.ec != std::errc() || result.ptr != end || !fits)
-      from.fail_at(token, fmt::format("a whole number that {} holds", name(e)));
-    return wrap(static_cast<std::uint64_t>(value), bits);
+    const bool fits = value && (value->negative ? value->magnitude <= std::uint64_t{1} << (bits - 1)
+                                                : wrap(value->magnitude, bits) == value->magnitude);
+    if (!fits) from.fail_at(token, fmt::format("a whole number that {} holds", name(e)));
+    return wrap(value->negative ? ~value->magnitude + 1 : value->magnitude, bits);
   }
-  if (token.text.starts_with("0x") || token.text.starts_with("0X")) {
-    std::uint64_t bits = 0;
-    const auto result = std::from_chars(begin + 2, end, bits, 16);
-    if (result.ec != std::errc() || result.ptr != end || wrap(bits, width(e)) != bits)
+  if (const auto bits = read_integer(token.text); bits && bits->hexadecimal) {
+    if (bits->negative || wrap(bits->magnitude, width(e)) != bits->magnitude)
       from.fail_at(token, fmt::format("bits of {}", name(e)));
-    return bits;
+    return bits->magnitude;
   }
   double value = 0;
+  const char* begin = token.text.data();
+  const char* end = begin + token.text.size();
   const auto result = std::from_chars(begin, end, value);
   if ((result.ec != std::errc() && result.ec != std::errc::result_out_of_range) || result.ptr != end)
     from.fail_at(token, fmt::format("a number of {}", name(e)));
@@ -182,6 +175,23 @@ std::vector<Scalar> read_scalars(Lexer& from) {
     list.push_back({element, number_bits(from, number, element)});
   }
   return list;
+}
+
+/// All elements as MLIR writes large tensors: `"0x…"`, their bytes in the order in which they lie in memory.
+std::vector<std::uint64_t> bytes_of(const Lexer& from, const Token& token, Element e) {
+  const std::string_view digits = token.text.starts_with("0x") ? token.text.substr(2) : "";
+  const std::size_t size = is_integer(e) && width(e) < 8 ? 0 : static_cast<std::size_t>(width(e)) / 8;
+  if (size == 0 || e == Element::tf32) from.fail_at(token, fmt::format("a list of numbers of {}", name(e)));
+  if (digits.empty() || digits.size() % (2 * size) != 0)
+    from.fail_at(token, fmt::format("0x and {} hexadecimal digits for each {}", 2 * size, name(e)));
+  std::vector<std::uint64_t> bits(digits.size() / (2 * size));
+  for (std::size_t i = 0; i < digits.size(); i += 2) {
+    std::uint64_t byte = 0;
+    const auto [end, error] = std::from_chars(digits.data() + i, digits.data() + i + 2, byte, 16);
+    if (error != std::errc() || end != digits.data() + i + 2) from.fail_at(token, "hexadecimal digits behind 0x");
+    bits[i / (2 * size)] |= byte << (8 * (i / 2 % size));
+  }
+  return bits;
 }
 
 void read_nested(Lexer& from, DenseText& into, std::size_t depth) {
@@ -238,9 +248,16 @@ DenseText read_dense(Lexer& from) {
   from.expect("<");
   dense.element = read_element(from);
   from.expect(":");
-  read_nested(from, dense, 0);
+  read_elements(from, dense);
   from.expect(">");
   return dense;
+}
+
+void read_elements(Lexer& from, DenseText& into) {
+  if (from.at(Token::Kind::string))
+    into.bytes = from.take();
+  else
+    read_nested(from, into, 0);
 }
 
 Dense make_dense(const Lexer& from, const DenseText& text, const Type& type) {
@@ -251,6 +268,11 @@ Dense make_dense(const Lexer& from, const DenseText& text, const Type& type) {
     from.fail_with(text.at,
                    fmt::format("expected numbers of the shape {}, found {}", print(type.shape), print(text.shape)));
   auto bits = std::make_shared<std::vector<std::uint64_t>>();
+  if (text.bytes) *bits = bytes_of(from, *text.bytes, text.element);
+  const auto elements = static_cast<std::size_t>(element_count(type));
+  if (text.bytes && bits->size() != 1 && bits->size() != elements)
+    from.fail_with(*text.bytes,
+                   fmt::format("expected bytes of 1 or {} numbers, found those of {}", elements, bits->size()));
   for (const Token& number : text.numbers) bits->push_back(number_bits(from, number, text.element));
   return bits;
 }
@@ -294,6 +316,17 @@ Attribute read_attribute(Lexer& from, const AttributeForm& form) {
       return std::string(from.expect(Token::Kind::symbol, "a name with @").text);
     case AttributeKind::integers:
       return read_list(from, form.name);
+    case AttributeKind::booleans: {
+      std::vector<std::int64_t> list;
+      from.expect("[");
+      while (!from.take_if("]")) {
+        if (!list.empty()) from.expect(",");
+        if (!from.at("true") && !from.at("false")) from.fail("true or false");
+        list.push_back(from.take().is("true") ? 1 : 0);
+      }
+      return std::any_of(list.begin(), list.end(), [](std::int64_t b) { return b != 0; }) ? Attribute(list)
+                                                                                          : Attribute();
+    }
     case AttributeKind::predicate:
       return read_predicate(from);
     case AttributeKind::scalars:

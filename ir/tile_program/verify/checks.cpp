@@ -66,6 +66,13 @@ std::string view_indices(const Operation& op, const Context& in, const Type& vie
   return "";
 }
 
+/// Whether the program promises for each dimension that no tile reaches beyond the tensor.
+std::string inbounds(const Operation& op, const Type& view) {
+  const auto* promised = std::get_if<std::vector<std::int64_t>>(&op.attribute("inbounds"));
+  if (promised == nullptr || promised->size() == view.tile.size()) return "";
+  return fmt::format("expected inbounds for {} dimensions, found it for {}", view.tile.size(), promised->size());
+}
+
 std::string view_tile(const Type& view, const Type& tile) {
   if (tile.element == view.element && !tile.pointer && tile.shape == view.tile) return "";
   return fmt::format("expected a tile<{}x{}> for the view, found {}", print(view.tile), name(view.element),
@@ -339,6 +346,15 @@ std::string index_space(const Operation& op, const Context& in) {
              : fmt::format("expected {} results, found {}", view.tile.size(), op.results.size());
 }
 
+std::string insert(const Operation& op, const Context& in) {
+  const Type &part = operand(op, in, "source"), &whole = operand(op, in, "destination");
+  if (op.operand_list("indices").size() != whole.shape.size())
+    return fmt::format("expected {} indices, found {}", whole.shape.size(), op.operand_list("indices").size());
+  bool fits = part.element == whole.element && part.pointer == whole.pointer && part.shape.size() == whole.shape.size();
+  for (std::size_t i = 0; fits && i < whole.shape.size(); ++i) fits = whole.shape[i] % part.shape[i] == 0;
+  return fits ? "" : fmt::format("expected a part that divides {}, found {}", print(whole), print(part));
+}
+
 std::string iota(const Operation& op, const Context& in) {
   const Type& type = result(op, in);
   if (type.shape.size() != 1) return "expected a tile of rank 1, found " + print(type);
@@ -363,7 +379,6 @@ std::string leaves_loop(const Operation& op, const Context& in) {
 
 std::string load_pointer(const Operation& op, const Context& in) {
   const Type &pointers = operand(op, in, "source"), &loaded = result(op, in);
-  if (op.has("padding") && !op.has("mask")) return "expected a mask beside the padding, found none";
   if (op.has("padding") && operand(op, in, "padding") != loaded)
     return fmt::format("expected a padding of {}, found {}", print(loaded), print(operand(op, in, "padding")));
   return first_of({pointer_to(pointers, loaded), in_memory(loaded), scope(op)});
@@ -371,7 +386,8 @@ std::string load_pointer(const Operation& op, const Context& in) {
 
 std::string load_view(const Operation& op, const Context& in) {
   const Type& view = operand(op, in, "view");
-  return first_of({view_indices(op, in, view), view_tile(view, result(op, in)), in_memory(view), scope(op)});
+  return first_of(
+      {view_indices(op, in, view), view_tile(view, result(op, in)), in_memory(view), scope(op), inbounds(op, view)});
 }
 
 std::string loop(const Operation& op, const Context& in) { return carried(op, in, 0, op.operand_list("init")); }
@@ -522,7 +538,8 @@ std::string store_pointer(const Operation& op, const Context& in) {
 
 std::string store_view(const Operation& op, const Context& in) {
   const Type& view = operand(op, in, "view");
-  return first_of({view_indices(op, in, view), view_tile(view, operand(op, in, "tile")), in_memory(view), scope(op)});
+  return first_of({view_indices(op, in, view), view_tile(view, operand(op, in, "tile")), in_memory(view), scope(op),
+                   inbounds(op, view)});
 }
 
 std::string tensor_shape(const Operation& op, const Context& in) {

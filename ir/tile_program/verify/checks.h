@@ -25,6 +25,7 @@ std::string for_loop(const Operation&, const Context&);
 std::string get_global(const Operation&, const Context&);
 std::string if_else(const Operation&, const Context&);
 std::string index_space(const Operation&, const Context&);
+std::string insert(const Operation&, const Context&);
 std::string iota(const Operation&, const Context&);
 std::string leaves_loop(const Operation&, const Context&);
 std::string load_pointer(const Operation&, const Context&);

@@ -170,7 +170,7 @@ class Verifier {
     for (std::size_t i = 0; i < op.form->attributes.size(); ++i) {
       const AttributeForm& a = op.form->attributes[i];
       if (std::holds_alternative<std::monostate>(op.attributes[i])) {
-        if (a.optional || a.otherwise || a.kind == AttributeKind::flag) continue;
+        if (a.optional || a.otherwise || a.kind == AttributeKind::flag || a.kind == AttributeKind::booleans) continue;
         fail(op, fmt::format("expected {}, found none", a.name));
       }
       if (a.allowed.empty()) continue;

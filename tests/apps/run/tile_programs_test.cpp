@@ -79,10 +79,13 @@ std::vector<Case> committed() {
                       fmt::format("C=f32[{},{}]", m, n), std::to_string(m), std::to_string(n), std::to_string(k),
                       std::to_string(m), std::to_string(k), std::to_string(n)},
                      fmt::format("{},{}", (m + 127) / 128, (n + 127) / 128)});
-  for (const char* version : {"13.1", "13.2", "13.3"})
+  for (const char* version : {"13.1", "13.2", "13.3", "13.4"})
     cases.push_back({own + "scale_" + version + ".tileirbc", {"x=f16[300]", "y=f16[300]", "factor=0.5"}, "3"});
   for (const auto& [m, n] : {std::pair{4, 64}, {5, 48}})
     cases.push_back({own + "softmax.tileirbc", floats("f32", fmt::format("{},{}", m, n), "xy"), std::to_string(m)});
+  cases.push_back({own + "unchecked.tileirbc", {"x=f32[128]", "keep=i1[128]", "y=f32[128]"}, "2"});
+  cases.push_back({own + "powers.tileirbc", {"x=f32[128]", "n=i32[128]", "y=f32[128]"}, "2"});
+  cases.push_back({own + "swap_quarters.tileirbc", {"x=f32[8,8]", "y=f32[8,8]"}, "1"});
   cases.push_back({own + "transpose.tileirbc", {"x=f32[48,24]", "y=f32[24,48]"}, "3,2"});
   cases.push_back({own + "matmul.tileirbc", {"a=bf16[40,72]", "b=bf16[72,56]", "c=f32[40,56]"}, "3,2"});
   return cases;
@@ -330,7 +333,7 @@ TEST_F(TileProgram, MistakesHaveOneClearLine) {
   expect_error(of_file(""), "x.tile:1:1: expected module, entry or global, found the end of the text");
   std::string newer = read_file(own + "scale_13.3.tileirbc");
   newer[9] = 9;  // 13.9
-  expect_error(of_file(newer), "found 13.9, which adds fpowi, ");
+  expect_error(of_file(newer), "found 13.9, which adds multimem_load_reduce_view_tko, ");
   // Files of arrays.
   const auto of_array = [&](const std::string& bytes) {
     return with([&](Case& c) { c.arguments[1] = "b=" + file("b.npy", bytes); });

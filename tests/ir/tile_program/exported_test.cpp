@@ -1,4 +1,4 @@
-// Bytecode that we exported from experiments/tile/kernels.py by experiments/export_tile.py, of versions 13.1 to 13.3.
+// Bytecode that we exported from experiments/tile/kernels.py by experiments/export_tile.py, of versions 13.1 to 13.4.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ Program exported(const std::string& name) {
 }
 
 TEST(Exported, ScaleOfEachVersion) {
-  for (const char* version : {"13.1", "13.2", "13.3"}) {
+  for (const char* version : {"13.1", "13.2", "13.3", "13.4"}) {
     const Program program = exported(std::string("scale_") + version);
     EXPECT_EQ(print(program.version), version);
     Launcher launcher;
@@ -208,6 +208,50 @@ TEST(Exported, ScatterAdd) {
     expected[static_cast<std::size_t>(launcher.at(index, {i}))] += launcher.at(x, {i});
   launcher.run(exported("scatter_add"), {3, 1, 1}, 5);
   for (std::int64_t i = 0; i < 100; ++i) ASSERT_NEAR(launcher.at(y, {i}), expected[static_cast<std::size_t>(i)], 1e-5);
+}
+
+TEST(Exported, UncheckedGather) {
+  Launcher launcher;
+  const auto x = launcher.add("x", Element::f32, {128}), keep = launcher.add("keep", Element::i1, {128}),
+             y = launcher.add("y", Element::f32, {128});
+  launcher.run(exported("unchecked"), {2, 1, 1});
+  for (std::int64_t i = 0; i < 128; ++i)
+    ASSERT_EQ(launcher.at(y, {i}), launcher.at(keep, {i}) != 0 ? 2 * launcher.at(x, {i}) : -1);
+}
+
+TEST(Exported, Powers) {
+  Launcher launcher;
+  const auto x = launcher.add("x", Element::f32, {128}), n = launcher.add("n", Element::i32, {128}),
+             y = launcher.add("y", Element::f32, {128});
+  for (std::int64_t i = 0; i < 128; ++i) launcher.set(n, {i}, static_cast<double>(i % 9 - 4));
+  launcher.set(x, {5}, -1), launcher.set(n, {5}, (1 << 30) + 1);
+  launcher.run(exported("powers"), {2, 1, 1});
+  EXPECT_EQ(launcher.at(y, {5}), -2);
+  for (std::int64_t i = 0; i < 128; ++i) {
+    const double power = std::pow(launcher.at(x, {i}), launcher.at(n, {i}));
+    ASSERT_NEAR(launcher.at(y, {i}), power + std::pow(launcher.at(x, {i}), 3), 1e-6 * (1 + std::abs(power)));
+  }
+  Launcher beyond;
+  for (const char* name : {"x", "n", "y"}) beyond.add(name, name[0] == 'n' ? Element::i32 : Element::f32, {100});
+  try {
+    beyond.run(exported("powers"), {2, 1, 1});
+    FAIL() << "the second tile of 64 does not lie within 100 elements";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(),
+                testing::HasSubstr("load_view_tko: expected a tile within the 100 elements of dimension 0, "
+                                   "as inbounds says, found element 100"));
+  }
+}
+
+TEST(Exported, SwapQuarters) {
+  Launcher launcher;
+  const auto x = launcher.add("x", Element::f32, {8, 8}), y = launcher.add("y", Element::f32, {8, 8});
+  launcher.run(exported("swap_quarters"), {1, 1, 1});
+  for (std::int64_t i = 0; i < 8; ++i)
+    for (std::int64_t j = 0; j < 8; ++j) {
+      const std::int64_t shift = i < 4 && j < 4 ? 4 : i >= 4 && j >= 4 ? -4 : 0;
+      ASSERT_EQ(launcher.at(y, {i, j}), i == 0 && j == 7 ? 7 : launcher.at(x, {i + shift, j + shift}));
+    }
 }
 
 TEST(Exported, PlacesNameTheByteAndTheLineOfTheSource) {

@@ -44,9 +44,9 @@ TEST(Reading, TextThatIsNone) {
   EXPECT_EQ(said_of("%a = cmpi les_than %n, %n, signed : tile<i32> -> tile<i1>"),
             "t:2:11: expected comparison_predicate (equal, not_equal, less_than, less_than_or_equal, greater_than, "
             "greater_than_or_equal), found 'les_than'");
-  EXPECT_EQ(said_of("%a = insert %n : tile<i32>"),
-            "t:2:6: expected an operation of an entry, found insert, which is of version 13.4 or 13.5; deplo reads "
-            "13.1 to 13.3");
+  EXPECT_EQ(said_of("multimem_store_view_tko %n : tile<i32>"),
+            "t:2:1: expected an operation of an entry, found multimem_store_view_tko, which is of version 13.5; deplo "
+            "reads 13.1 to 13.4");
   EXPECT_EQ(said_of("print \"a\n\""), "t:2:7: expected the end of a string on its line, found none");
 }
 
@@ -100,6 +100,195 @@ TEST(Reading, PrefixesMayBeThereOrNot) {
   EXPECT_EQ(print(read_program(with, "t")), print(read_program(without, "t")));
 }
 
+/// The text of a program as deplo prints it.
+std::string printed(std::string_view text) { return print(read_program(text, "t")); }
+
+/// A constant as deplo prints it: "i32: 7".
+std::string constant(const std::string& value) {
+  const std::string element = value.substr(0, value.find(':'));
+  const std::string text = printed("entry @f() {\n%a = constant <" + value + "> : tile<" + element + ">\n}");
+  const std::size_t begin = text.find('<') + 1;
+  return text.substr(begin, text.find('>') - begin);
+}
+
+TEST(Reading, HexadecimalConstantsAreBits) {
+  EXPECT_EQ(constant("i32: 0x7FFFFFFF"), "i32: 2147483647");
+  EXPECT_EQ(constant("i32: 0x80000000"), "i32: -2147483648");
+  EXPECT_EQ(constant("i16: 0xFFFF"), "i16: -1");
+  EXPECT_EQ(constant("i8: -0x80"), "i8: -128");
+  EXPECT_EQ(constant("i1: 0x1"), "i1: true");
+  EXPECT_EQ(constant("i64: 0xFFFFFFFFFFFFFFFE"), "i64: -2");
+  EXPECT_EQ(constant("i64: 0x123456789ABCDEF0"), "i64: 1311768467463790320");
+  EXPECT_EQ(constant("f16: 0x3C00"), "f16: 1.0");
+  EXPECT_EQ(constant("bf16: 0x4040"), "bf16: 3.0");
+  EXPECT_EQ(constant("f32: 0xFF800000"), "f32: 0XFF800000");
+  EXPECT_EQ(constant("f64: 0x3FF0000000000000"), "f64: 1.0");
+  EXPECT_EQ(constant("f8E4M3FN: 0x38"), "f8E4M3FN: 1.0");
+  EXPECT_EQ(constant("f32: \"0x0000803F\""), "f32: 1.0");
+  EXPECT_EQ(said_of("%a = constant <i8: 0x100> : tile<i8>"),
+            "t:2:20: expected a whole number that i8 holds, found '0x100'");
+  EXPECT_EQ(said_of("%a = constant <i8: -0x81> : tile<i8>"),
+            "t:2:20: expected a whole number that i8 holds, found '-0x81'");
+  EXPECT_EQ(said_of("%a = constant <f16: 0x10000> : tile<f16>"), "t:2:21: expected bits of f16, found '0x10000'");
+  EXPECT_EQ(said_of("%a = constant <f16: -0x1> : tile<f16>"), "t:2:21: expected bits of f16, found '-0x1'");
+  EXPECT_EQ(said_of("%a = constant <i16: \"0x0100020003\"> : tile<2xi16>"),
+            "t:2:21: expected 0x and 4 hexadecimal digits for each i16, found the string \"0x0100020003\"");
+  EXPECT_EQ(said_of("%a = constant <i16: \"0x01000200\"> : tile<4xi16>"),
+            "t:2:21: expected bytes of 1 or 4 numbers, found those of 2");
+  EXPECT_EQ(said_of("%a = constant <i16: \"0x0100020003000400\"> : tile<4xi16>\n%b = assume div_by<0x10>, %p : "
+                    "tile<ptr<f32>>"),
+            "");
+}
+
+TEST(Reading, LocationsOfEachKind) {
+  const std::string plain = "module @m {\nentry @f(%p: tile<i32>) {\n%a = addi %p, %p : tile<i32>\nreturn\n}\n}";
+  for (const std::string location :
+       {"unknown", "\"k.py\":25:8", "\"k.py\":25:8 to :12", "\"k.py\":25:8 to 26:2", "\"name\"",
+        "\"name\"(\"k.py\":1:2)", "fused[\"a.py\":1:2, unknown]", "fused<\"inlined\">[\"a.py\":1:2]",
+        "callsite(\"a.py\":1:2 at \"b.py\":3:4)", "callsite(fused[#loc, unknown] at #loc-1)", "#loc",
+        "#cuda_tile.di_loc<loc(\"k.py\":1:1) in #di_subprogram>"}) {
+    const std::string loc = " loc(" + location + ")";
+    EXPECT_EQ(printed("#loc-1 = loc(\"z.py\":1:1)\nmodule @m {\nentry @f(%p: tile<i32>" + loc +
+                      ") {\n%a = addi %p, %p : tile<i32>" + loc + "\nreturn" + loc + "\n}" + loc + "\n}" + loc +
+                      "\n#di_file = #cuda_tile.di_file<\"k.py\" in \"\">\n#loc = loc(\"k.py\":1:0)\n#di_subprogram = "
+                      "#cuda_tile.di_subprogram<file = #di_file, line = 24, name = \"f\">"),
+              printed(plain))
+        << location;
+  }
+  EXPECT_EQ(said_of("return loc(#loc3)"), "t:2:12: expected an alias that the text defines, found #loc3");
+  EXPECT_EQ(
+      said_of("return loc(here)"),
+      "t:2:12: expected a location: unknown, a file or name in quotes, callsite, fused, or an alias with #, found "
+      "'here'");
+  EXPECT_EQ(said_of("return loc(\"k.py\":1)"), "t:2:20: expected ':', found ')'");
+  std::string deep = "return loc(";
+  for (int i = 0; i < 5000; ++i) deep += "fused[";
+  EXPECT_THAT(said_of(deep), HasSubstr("expected at most 64 locations in each other"));
+}
+
+TEST(Reading, ModulesWithoutAName) {
+  const std::string entry = "entry @f(%p: tile<i32>) {\nreturn\n}\n";
+  const std::string plain = printed("module @kernels {\n" + entry + "}");
+  EXPECT_EQ(printed(entry), plain);
+  EXPECT_EQ(printed("module {\n" + entry + "}"), plain);
+  EXPECT_EQ(printed("cuda_tile.module {\n" + entry + "}"), plain);
+  EXPECT_EQ(printed("builtin.module {\ncuda_tile.module @kernels {\n" + entry + "}\n}"), plain);
+  EXPECT_EQ(printed("module attributes {gpu.container, x.y = [1, {a = \"}\"}]} {\n" + entry + "}"), plain);
+  EXPECT_EQ(said("module {\n" + entry + "}\nmodule {\n" + entry + "}"),
+            "t:6:1: expected one module in a text, found another");
+}
+
+TEST(Reading, GenericForms) {
+  const std::string plain = R"(
+module @m attributes {producer = "p"} {
+  global @g <f32: [1.0, 2.0]> : tile<2xf32>
+  entry @f(%p: tile<ptr<f32>>, %n: tile<i32>) optimization_hints=<sm_100 = {num_cta_in_cga = 2}> {
+    %x = constant <f32: 0x7FC00000> : tile<f32>
+    %c = cmpi less_than %n, %n, signed : tile<i32> -> tile<i1>
+    %y = addf %x, %x rounding<zero> flush_to_zero : tile<f32>
+    %m = maxf %x, %y propagate_nan : tile<f32>
+    %t = make_token : token
+    %v, %u = load_ptr_tko weak %p, %c, %y token = %t optimization_hints = <sm_90 = {latency = 4}>
+        : tile<ptr<f32>>, tile<i1>, tile<f32> -> tile<f32>, token
+    %w = make_tensor_view %p, shape = [%n], strides = [1] : tile<i32> -> tensor_view<?xf32, strides=[1]>
+    %q = make_partition_view %w : partition_view<tile=(8), tensor_view<?xf32, strides=[1]>>
+    %z, %o = load_view_tko weak %q[%n] inbounds = [true]
+        : partition_view<tile=(8), tensor_view<?xf32, strides=[1]>>, tile<i32> -> tile<8xf32>, token
+    %s = reduce %z dim=0 identities=[0.0 : f32] : tile<8xf32> -> tile<f32>
+    (%a: tile<f32>, %b: tile<f32>) {
+      %d = addf %a, %b : tile<f32>
+      yield %d : tile<f32>
+    }
+    %r = for %i in (%n to %n, step %n) : tile<i32> iter_values(%k = %s) -> (tile<f32>) {
+      continue %k : tile<f32>
+    }
+    if %c {
+      return
+    }
+    %e = permute %z [0] : tile<8xf32> -> tile<8xf32>
+    return
+  }
+})";
+  const std::string generic = R"(
+"builtin.module"() ({
+"cuda_tile.module"() <{producer = "p", sym_name = "m"}> ({
+  "cuda_tile.global"() <{alignment = 0 : i64, sym_name = "g", value = dense<[1.0, 2.0]> : !cuda_tile.tile<2xf32>}>
+      : () -> ()
+  "cuda_tile.entry"() <{function_type = (!cuda_tile.tile<ptr<f32>>, !cuda_tile.tile<i32>) -> (),
+      optimization_hints = #cuda_tile.optimization_hints<sm_100 = {num_cta_in_cga = 2 : i32}>, sym_name = "f"}> ({
+  ^bb0(%p: !cuda_tile.tile<ptr<f32>>, %n: !cuda_tile.tile<i32> loc("k.py":1:2)):
+    %x = "cuda_tile.constant"() <{value = dense<0x7FC00000> : !cuda_tile.tile<f32>}> : () -> !cuda_tile.tile<f32>
+    %c = "cuda_tile.cmpi"(%n, %n) <{comparison_predicate = #cuda_tile.comparison_predicate<less_than>,
+        signedness = #cuda_tile<signedness signed>}>
+        : (!cuda_tile.tile<i32>, !cuda_tile.tile<i32>) -> !cuda_tile.tile<i1>
+    %y = "cuda_tile.addf"(%x, %x) <{flush_to_zero, rounding_mode = #cuda_tile.rounding<zero>}> {some.note = "x"}
+        : (!cuda_tile.tile<f32>, !cuda_tile.tile<f32>) -> !cuda_tile.tile<f32>
+    %m = "cuda_tile.maxf"(%x, %y) {propagate_nan}
+        : (!cuda_tile.tile<f32>, !cuda_tile.tile<f32>) -> !cuda_tile.tile<f32>
+    %t = "cuda_tile.make_token"() : () -> !cuda_tile.token
+    %v, %u = "cuda_tile.load_ptr_tko"(%p, %c, %y, %t) <{
+        memory_ordering_semantics = #cuda_tile.memory_ordering_semantics<weak>,
+        operandSegmentSizes = array<i32: 1, 1, 1, 1>,
+        optimization_hints = #cuda_tile.optimization_hints<sm_90 = {latency = 4}>}>
+        : (!cuda_tile.tile<ptr<f32>>, !cuda_tile.tile<i1>, !cuda_tile.tile<f32>, !cuda_tile.token)
+        -> (!cuda_tile.tile<f32>, !cuda_tile.token) loc(unknown)
+    %w = "cuda_tile.make_tensor_view"(%p, %n) <{operandSegmentSizes = array<i32: 1, 1, 0>}>
+        : (!cuda_tile.tile<ptr<f32>>, !cuda_tile.tile<i32>) -> !cuda_tile.tensor_view<?xf32, strides=[1]>
+    %q = "cuda_tile.make_partition_view"(%w) : (!cuda_tile.tensor_view<?xf32, strides=[1]>)
+        -> !cuda_tile.partition_view<tile=(8), tensor_view<?xf32, strides=[1]>>
+    %z, %o = "cuda_tile.load_view_tko"(%q, %n) <{inbounds = array<i1: true>,
+        memory_ordering_semantics = #cuda_tile.memory_ordering_semantics<weak>,
+        operandSegmentSizes = array<i32: 1, 1, 0>}>
+        : (!cuda_tile.partition_view<tile=(8), tensor_view<?xf32, strides=[1]>>, !cuda_tile.tile<i32>)
+        -> (!cuda_tile.tile<8xf32>, !cuda_tile.token)
+    %s = "cuda_tile.reduce"(%z) <{dim = 0 : i32, identities = [0.0 : f32]}> ({
+    ^bb0(%a: !cuda_tile.tile<f32>, %b: !cuda_tile.tile<f32>):
+      %d = addf %a, %b : tile<f32>
+      "cuda_tile.yield"(%d) : (!cuda_tile.tile<f32>) -> ()
+    }) : (!cuda_tile.tile<8xf32>) -> !cuda_tile.tile<f32>
+    %r = "cuda_tile.for"(%n, %n, %n, %s) ({
+    ^bb0(%i: !cuda_tile.tile<i32>, %k: !cuda_tile.tile<f32>):
+      "cuda_tile.continue"(%k) : (!cuda_tile.tile<f32>) -> ()
+    }) : (!cuda_tile.tile<i32>, !cuda_tile.tile<i32>, !cuda_tile.tile<i32>, !cuda_tile.tile<f32>)
+        -> !cuda_tile.tile<f32>
+    "cuda_tile.if"(%c) ({
+      "cuda_tile.return"() : () -> ()
+    }, {
+    }) : (!cuda_tile.tile<i1>) -> ()
+    %e = "cuda_tile.permute"(%z) <{permutation = array<i32: 0>}> : (!cuda_tile.tile<8xf32>) -> !cuda_tile.tile<8xf32>
+    "cuda_tile.return"() : () -> ()
+  }) : () -> ()
+}) : () -> ()
+}) : () -> ()
+)";
+  EXPECT_EQ(printed(generic), printed(plain));
+  EXPECT_EQ(said_of("%a = \"cuda_tile.addi\"(%n) : (tile<i32>) -> tile<i32>"),
+            "t:2:6: addi: expected operands (lhs, rhs), found 1 of them");
+  EXPECT_EQ(said_of("%a = \"cuda_tile.addi\"(%n, %n) : (tile<i32>, tile<i64>) -> tile<i32>"),
+            "t:2:33: addi: expected the types of its operands, (tile<i32>, tile<i32>)");
+  EXPECT_EQ(said_of("%a = \"cuda_tile.addi\"(%n, %n) <{overflo = 1}> : (tile<i32>, tile<i32>) -> tile<i32>"),
+            "t:2:33: addi: expected one of its attributes, found 'overflo'; did you mean 'overflow'?");
+  EXPECT_EQ(said_of("%a, %b = \"cuda_tile.load_ptr_tko\"(%p) : (tile<ptr<f32>>) -> (tile<f32>, token)"),
+            "t:2:10: load_ptr_tko: expected operandSegmentSizes, found none");
+  EXPECT_EQ(said_of("\"cuda_tile.return\"() ({}) : () -> ()"), "t:2:1: return: expected 0 regions, found 1");
+  EXPECT_EQ(said_of("%a = \"arith.addi\"(%n, %n) : (i32, i32) -> i32"),
+            "t:2:6: expected an operation, found 'arith.addi'");
+}
+
+TEST(Reading, NamesAsMlirHasThem) {
+  EXPECT_EQ(said_of("%cst_-1_i32 = constant <i32: -1> : tile<i32>\n%x.y$z = addi %cst_-1_i32, %n : tile<i32>"), "");
+  EXPECT_THAT(printed("entry @\"a.b\"(%arg-0: tile<i32>) {\n}"), HasSubstr("entry @a.b("));
+}
+
+/// What is no mask is a padding, which nothing reads without one.
+TEST(Reading, PaddingWithoutAMask) {
+  const auto load = [](const std::string& operands, const std::string& types) {
+    return "entry @f(%p: tile<ptr<f32>>, %x: tile<f32>) {\n%a, %t = load_ptr_tko weak %p" + operands +
+           " : tile<ptr<f32>>" + types + " -> tile<f32>, token\n}";
+  };
+  EXPECT_EQ(printed(load(", %x", ", tile<f32>")), printed(load("", "")));
+}
+
 TEST(Reading, DeepAndLongTexts) {
   std::string deep = "entry @f() {\n%c = constant <i1: true> : tile<i1>\n";
   for (int i = 0; i < 5000; ++i) deep += "if %c {\n";
@@ -116,15 +305,13 @@ std::string bytes_of(const std::string& name) {
 
 TEST(Reading, BytecodeThatIsNone) {
   std::string bytes = bytes_of("softmax.tileirbc");
-  bytes[9] = 4;
-  EXPECT_EQ(said(bytes),
-            "t: expected bytecode of version 13.1 to 13.3, found 13.4, which adds fpowi, gdc_launch_dependents_tko, "
-            "gdc_wait_tko, insert, memory_fence_alias_tko: export the program with bytecode_version=\"13.3\" or older");
   bytes[9] = 5;
-  EXPECT_THAT(said(bytes), HasSubstr("memory_fence_alias_tko, multimem_load_reduce_view_tko, multimem_reduce_view_tko, "
-                                     "multimem_store_view_tko: export the program"));
+  EXPECT_EQ(said(bytes),
+            "t: expected bytecode of version 13.1 to 13.4, found 13.5, which adds multimem_load_reduce_view_tko, "
+            "multimem_reduce_view_tko, multimem_store_view_tko: export the program with bytecode_version=\"13.4\" or "
+            "older");
   bytes[9] = 0;
-  EXPECT_EQ(said(bytes), "t: expected bytecode of version 13.1 to 13.3, found 13.0");
+  EXPECT_EQ(said(bytes), "t: expected bytecode of version 13.1 to 13.4, found 13.0");
   EXPECT_THAT(said(bytes_of("softmax.tileirbc").substr(0, 200)), HasSubstr("t: byte "));
   EXPECT_THAT(said(bytes_of("softmax.tileirbc") + "x"),
               HasSubstr("expected the end of the file behind its last section, found 1 bytes"));

@@ -169,6 +169,9 @@ TEST(BlocksBattery, FunctionsOfFloats) {
     for (const char* name : {"pow", "atan2"})
       two.add(fmt::format("%r = {} %a, %b : tile<64x{}>", name, tp::name(e)), e);
     two.expect_equal(0, 16);
+    Battery whole({{e, {2, 0.5, -3, 1, -1, 0}}, {Element::i32, {3, -1, 5, -7, 16777217, 0}}});
+    whole.add(fmt::format("%r = fpowi %a, %b : tile<64x{}>, tile<64xi32>", tp::name(e)), e);
+    whole.expect_equal(0, 16);
   }
 }
 
@@ -227,6 +230,13 @@ TEST(BlocksBattery, ConversionsOfIntegers) {
     for (const Element to : {Element::i8, Element::i16, Element::i32, Element::i64})
       battery.add(conversion("ftoi", from, to, "signed"), to);
     battery.expect_equal();
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    Battery beyond(
+        {{from, {0.5, -0.5, 300, -300, 65504, -65504, infinity, -infinity, std::numeric_limits<double>::quiet_NaN()}}});
+    for (const Element to : {Element::i8, Element::i16, Element::i32, Element::i64})
+      for (const char* sign : {"signed", "unsigned"})
+        beyond.add(conversion("ftoi", from, to, std::string(sign) + " saturating"), to);
+    beyond.expect_equal();
   }
 }
 

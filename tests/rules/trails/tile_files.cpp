@@ -102,7 +102,7 @@ void add_examples(std::vector<TileKind>& kinds) {
 }
 
 void add_exported(std::vector<TileKind>& kinds) {
-  for (const char* name : {"scale_13.1", "scale_13.2", "scale_13.3"})
+  for (const char* name : {"scale_13.1", "scale_13.2", "scale_13.3", "scale_13.4"})
     kinds.push_back(of_file(name, {{"N", 509}}, of_f16, [](auto s) {
       Launch launch;
       launch.array("x", Element::f16, {s("N")}).array("y", Element::f16, {s("N")});
@@ -112,6 +112,10 @@ void add_exported(std::vector<TileKind>& kinds) {
     Launch launch;
     for (const char* name : {"x", "y"}) matrix(launch, name, Element::f32, s("M"), s("N"));
     return launch.grid({s("M"), 1, 1});
+  }));
+  kinds.push_back(of_file("swap_quarters", {}, 0, [](auto) {
+    Launch launch;
+    return launch.array("x", Element::f32, {8, 8}).array("y", Element::f32, {8, 8});
   }));
   kinds.push_back(of_file("chunked_softmax", {{"M", 13}, {"N", 257}}, of_f32, [](auto s) {
     Launch launch;

@@ -1,0 +1,22 @@
+// Attributes as MLIR's generic form of operations has them: `rounding_mode = #cuda_tile.rounding<zero>`, `dim = 0 : i32`.
+// Private to the room.
+#pragma once
+#include <functional>
+#include <string_view>
+
+#include "ir/tile_program/text/read_type.h"
+
+namespace deplo::ir::tile_program::text {
+
+/// Reads `{NAME = VALUE, …}`. `read` reads the value of a name and returns true, or returns false for one that is passed
+/// over. A name alone is a flag: `read` finds `,` or `}`.
+void read_dictionary(Lexer&, const std::function<bool(const Token& name)>& read);
+
+/// The value of an attribute of that form. Dense ones are read by read_generic_dense.
+Attribute read_generic_attribute(Lexer&, const AttributeForm&);
+/// `dense<[1.0, 2.0]> : !cuda_tile.tile<2xf32>`.
+DenseText read_generic_dense(Lexer&);
+/// `array<i32: 1, 0, 2>`.
+std::vector<std::int64_t> read_array(Lexer&);
+
+}  // namespace deplo::ir::tile_program::text
