@@ -19,7 +19,7 @@ configure = @if ! [ build/$(1)/build.ninja -nt CMakePresets.json ] || \
 # Where `make install` puts programs, library, headers and data; below DESTDIR where that is set.
 PREFIX ?= /usr/local
 
-.PHONY: help tune test build bench bundle install update-golden format lint hooks clean setup
+.PHONY: help tune test test-all build bench bundle install update-golden format lint hooks clean setup
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -36,8 +36,13 @@ build: setup ## build everything (PRESET=release, debug or asan)
 	$(call configure,$(PRESET))
 	@cmake --build $(BUILD)
 
-test: build ## build, and run every test
-	@ctest --preset $(PRESET)
+test: setup ## build, and run the tests (test-all: long ones, too)
+	$(call configure,$(PRESET))
+	@cmake --build $(BUILD) --target tests
+	@scripts/run_tests.sh $(BUILD) --preset $(PRESET) --label-exclude '^long'
+
+test-all: build ## build everything, and run every test
+	@scripts/run_tests.sh $(BUILD) --preset $(PRESET)
 
 bench: setup ## build, and run the benchmarks of tests/bench
 	$(call configure,$(PRESET))

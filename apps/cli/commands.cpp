@@ -120,8 +120,8 @@ void add_outputs(Command command, CompileOptions& options, std::string& output) 
                  "Print this level: torch or tensor (graphs only), loop, tile, kernel, opencl, cuda, ptx, cubin or "
                  "sass [opencl]; tile-program with --tile.");
   command.option("--target", options.target, "TARGET",
-                 "Compile for this target: a name under configs/targets [sm_90 with --ir cuda, ptx, cubin or sass, "
-                 "--smem, --resources and --instructions; otherwise opencl-cpu].");
+                 "Compile for this target: a name under configs/targets, or auto for the OpenCL device here [sm_90 for "
+                 "levels of CUDA, --smem, --resources and --instructions; otherwise opencl-cpu].");
   command.flag("--summary", options.summary, "With --ir loop: print a table of the graph's kernels and their work.");
   command
       .flag("--smem", options.smem,

@@ -19,6 +19,7 @@
 #include "engine/source/tile_launch.h"
 #include "ir/tile_program/program.h"
 #include "measure/cuda/compiler/tileiras.h"
+#include "measure/device.h"
 #include "rules/cost/banks_drawing.h"
 #include "rules/lower.h"
 
@@ -40,7 +41,8 @@ std::vector<std::string> modes(const CompileOptions& options) {
 
 Target pick_target(const CompileOptions& options) {
   if (options.target.empty()) return load_target(is_cuda(options.level) || options.smem ? "sm_90" : "opencl-cpu");
-  Target target = load_target(options.target);
+  Target target =
+      options.target == "auto" ? measure::target_of(measure::find_device("opencl")) : load_target(options.target);
   if ((options.resources || options.instructions) && target.dialect != Dialect::cuda)
     throw Error(
         fmt::format("{}: expected a target of CUDA (sm_80, sm_90, …), found {}", modes(options).front(), target.name));

@@ -7,6 +7,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <sstream>
 #include <utility>
 
 #include "core/file.h"
@@ -48,12 +52,26 @@ bool is_cpu(cl_device_id device) {
 
 bool is_pocl_platform(std::string_view platform) { return platform.starts_with("Portable Computing Language"); }
 
+// The names by which Linux lists the CPU's features ("avx512f"). It leaves out what it does not let programs use.
+const std::set<std::string>& cpu_features() {
+  static const std::set<std::string> features = [] {
+    std::ifstream cpus("/proc/cpuinfo");
+    for (std::string line; std::getline(cpus, line);) {
+      std::istringstream words(line);
+      std::string word;
+      if (words >> word && word == "flags") return std::set(std::istream_iterator<std::string>(words), {});
+    }
+    return std::set<std::string>();
+  }();
+  return features;
+}
+
 // A CPU is the host. PoCL's compiler takes inline assembly.
 std::string architecture_of(cl_device_id device) {
 #if defined(__x86_64__)
   if (!is_cpu(device)) return "";
-  if (__builtin_cpu_supports("avx512f") == 0) return avx2;
-  if (is_pocl_platform(platform_of(device)) && __builtin_cpu_supports("avx512bf16") != 0) return avx512_bf16;
+  if (!cpu_features().contains("avx512f")) return avx2;
+  if (is_pocl_platform(platform_of(device)) && cpu_features().contains("avx512_bf16")) return avx512_bf16;
 #endif
   return "";
 }
