@@ -18,12 +18,16 @@ std::string_view name(DType dtype) {
       return "i32";
     case DType::boolean:
       return "bool";
+    case DType::i64:
+      return "i64";
   }
   return "?";
 }
 
 std::int64_t bytes(DType dtype) {
   switch (dtype) {
+    case DType::i64:
+      return 8;
     case DType::f32:
     case DType::i32:
       return 4;
@@ -37,7 +41,7 @@ std::int64_t bytes(DType dtype) {
 }
 
 std::optional<DType> parse_dtype(std::string_view text) {
-  for (const DType d : {DType::f32, DType::f16, DType::bf16, DType::i32, DType::boolean})
+  for (const DType d : dtypes)
     if (text == name(d) || text == torch_name(d)) return d;
   return std::nullopt;
 }
@@ -60,6 +64,8 @@ std::string_view torch_name(DType dtype) {
       return "int32";
     case DType::boolean:
       return "bool";
+    case DType::i64:
+      return "int64";
   }
   return "?";
 }

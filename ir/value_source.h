@@ -1,16 +1,16 @@
 // Where the values of a graph's inputs and parameters come from.
 #pragma once
 #include <memory>
-#include <vector>
 
 #include "ir/fill.h"
+#include "ir/numbers.h"
 
 namespace deplo::ir {
 
 /// Of one input or parameter. Values from a file, row-major, where it had them; shared, for they may be gigabytes.
 struct ValueSource {
   Fill fill;
-  std::shared_ptr<const std::vector<float>> values;
+  std::shared_ptr<const Numbers> values;
   bool given = false;  // by the user, beside the graph: kernels are measured with exactly this
   bool operator==(const ValueSource&) const = default;
 };

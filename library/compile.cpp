@@ -25,6 +25,8 @@ DType public_type(ir::DType dtype) {
       return DType::bf16;
     case ir::DType::i32:
       return DType::i32;
+    case ir::DType::i64:
+      return DType::i64;
     case ir::DType::boolean:
       return DType::boolean;
   }
@@ -135,7 +137,10 @@ void Compiler::add_tensors() {
     made.slot = plan_.placement.at(tensor.name);
     made.of = tensor.of;
     made.permutation = tensor.permutation;
-    made.values = tensor.source.values;
+    if (const auto& values = tensor.source.values; values && ir::is_integer(tensor.type.dtype))
+      made.integers = std::make_shared<const std::vector<std::int64_t>>(values->as(ir::DType::i64).integers());
+    else if (values)
+      made.values = {values, &values->floats()};  // which live as long as the numbers
   }
 }
 

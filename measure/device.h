@@ -12,6 +12,7 @@
 #include "core/outcome.h"
 #include "core/target.h"
 #include "ir/emit/emit.h"
+#include "ir/numbers.h"
 #include "ir/program.h"
 #include "measure/device_info.h"
 
@@ -38,17 +39,17 @@ struct Sample {
   double clock_mhz = 0;  // the device's frequency meanwhile; 0: not known
 };
 
-/// The buffers of one kernel on the device, in the program's order, of f32, i32 or bool. Numbers are floats on the
-/// host: an i32 is rounded, a bool is whether it is not 0 (measure/check/elements.h).
+/// The buffers of one kernel on the device, in the program's order. Numbers that another type holds are converted:
+/// an integer is rounded, a bool is whether it is not 0 (measure/check/elements.h).
 class Arrays {
  public:
   virtual ~Arrays() = default;
-  virtual void write(std::size_t buffer, std::span<const float> values) = 0;
-  virtual std::vector<float> read(std::size_t buffer) = 0;
+  virtual void write(std::size_t buffer, const ir::Numbers& values) = 0;
+  virtual ir::Numbers read(std::size_t buffer) = 0;
   /// The elements as the device has them, little endian; of devices that run source.
   virtual void write_bytes(std::size_t /*buffer*/, std::span<const std::uint8_t> /*bytes*/) { CHECK(false); }
   virtual std::vector<std::uint8_t> read_bytes(std::size_t /*buffer*/) { CHECK(false); }
-  /// Every byte of the buffer becomes 0xFF (a NaN in f32, -1 in i32, 255 in bool).
+  /// Every byte of the buffer becomes 0xFF (a NaN in floats, -1 in integers, 255 in bool).
   virtual void poison(std::size_t buffer) = 0;
   /// Arrays in the memory of some of these, each named once: number i is buffer `buffers[i]` seen as `as[i]`, which
   /// needs no more bytes. These must outlive the view.

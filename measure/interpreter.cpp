@@ -21,12 +21,12 @@ class HostArrays final : public Arrays {
       slots_.push_back({owned_.back(), buffer.dtype});
     }
   }
-  void write(std::size_t buffer, std::span<const float> values) override {
+  void write(std::size_t buffer, const ir::Numbers& values) override {
     const Slot& slot = slots_.at(buffer);
     CHECK(values.size() * static_cast<std::size_t>(ir::bytes(slot.dtype)) == slot.bytes.size());
     encode(values, slot.dtype, slot.bytes.data());
   }
-  std::vector<float> read(std::size_t buffer) override {
+  ir::Numbers read(std::size_t buffer) override {
     return decode(slots_.at(buffer).bytes, slots_.at(buffer).dtype);
   }
   void poison(std::size_t buffer) override {
@@ -49,10 +49,11 @@ class HostArrays final : public Arrays {
   void update(std::size_t buffer, const std::vector<double>& before, const std::vector<double>& after) {
     const Slot& slot = slots_.at(buffer);
     const auto size = static_cast<std::size_t>(ir::bytes(slot.dtype));
+    ir::Numbers one(slot.dtype, 1);
     for (std::size_t k = 0; k < after.size(); ++k) {
       if (std::bit_cast<std::uint64_t>(before[k]) == std::bit_cast<std::uint64_t>(after[k])) continue;
-      const auto value = static_cast<float>(after[k]);
-      encode({&value, 1}, slot.dtype, slot.bytes.data() + k * size);
+      one.set(0, after[k]);
+      encode(one, slot.dtype, slot.bytes.data() + k * size);
     }
   }
 
@@ -96,8 +97,7 @@ class InterpretedKernel final : public Executable {
     CHECK(host.count() == program_.buffers.size());
     ir::Memory memory;
     for (std::size_t i = 0; i < host.count(); ++i) {
-      const std::vector<float> values = host.read(i);
-      memory[program_.buffers[i].name].assign(values.begin(), values.end());
+      memory[program_.buffers[i].name] = host.read(i).doubles();
     }
     const ir::Memory before = memory;
     try {

@@ -22,27 +22,26 @@ double normal(Rng& rng) {  // Box and Muller
 class SimulatedDevice::HostArrays final : public Arrays {
  public:
   explicit HostArrays(const std::vector<ir::Buffer>& buffers) {
-    for (const ir::Buffer& buffer : buffers) data_.emplace_back(static_cast<std::size_t>(ir::span(buffer)));
+    for (const ir::Buffer& buffer : buffers)
+      data_.emplace_back(buffer.dtype, static_cast<std::size_t>(ir::span(buffer)));
   }
-  void write(std::size_t buffer, std::span<const float> values) override {
-    data_.at(buffer).assign(values.begin(), values.end());
-  }
-  std::vector<float> read(std::size_t buffer) override { return data_.at(buffer); }
+  void write(std::size_t buffer, const ir::Numbers& values) override { data_.at(buffer) = values; }
+  ir::Numbers read(std::size_t buffer) override { return data_.at(buffer); }
   void poison(std::size_t buffer) override {
-    std::memset(data_.at(buffer).data(), 0xff, data_[buffer].size() * sizeof(float));
+    data_.at(buffer).visit([](auto& values) { std::memset(values.data(), 0xff, values.size() * sizeof values[0]); });
   }
   std::unique_ptr<Arrays> view(std::span<const std::size_t>, const std::vector<ir::Buffer>&) override {
     throw Error("the simulated device has no views");
   }
   std::optional<std::string> overrun() override { return std::nullopt; }
 
-  const std::vector<float>& values(std::size_t buffer) const { return data_.at(buffer); }
+  const ir::Numbers& values(std::size_t buffer) const { return data_.at(buffer); }
   void fill(std::size_t buffer, const std::vector<double>& from, std::size_t count) {
-    std::copy_n(from.begin(), count, data_.at(buffer).begin());
+    for (std::size_t i = 0; i < count; ++i) data_.at(buffer).set(i, from[i]);
   }
 
  private:
-  std::vector<std::vector<float>> data_;
+  std::vector<ir::Numbers> data_;
 };
 
 class SimulatedDevice::Kernel final : public Executable {
@@ -113,8 +112,7 @@ void SimulatedDevice::pause(double milliseconds) {
 
 void SimulatedDevice::compute(const HostArrays& inputs) {
   for (std::size_t i = 0; i < loop_.buffers.size(); ++i) {
-    const std::vector<float>& values = inputs.values(i);
-    answers_[loop_.buffers[i].name].assign(values.begin(), values.end());
+    answers_[loop_.buffers[i].name] = inputs.values(i).doubles();
   }
   ir::interpret(loop_, answers_);
 }

@@ -28,18 +28,12 @@ void check_options(const RunOptions& options, const std::string& why) {
   refuse(options.reference.has_value(), "--reference");
 }
 
-/// As compare_output() takes it; of a type that Loop IR has not, one that holds its numbers.
-ir::DType dtype_of(tiles::Element element) {
-  if (const auto dtype = ir::parse_dtype(name(element))) return *dtype;
-  return tiles::is_integer(element) ? ir::DType::i32 : ir::DType::f32;
-}
-
 /// Integers are equal or not. `rounding` as of compare_output().
 OutputCheck compare_array(const tiles::Array& expected, const tiles::Array& found, const ir::Shape& shape,
                           double tolerance, const std::vector<double>& rounding) {
-  const std::vector<double> numbers = found.numbers();
-  OutputCheck check = compare_output(std::vector<float>(numbers.begin(), numbers.end()), expected.numbers(),
-                                     {dtype_of(expected.element), shape}, tolerance, rounding);
+  const ir::DType dtype = dtype_of(expected.element);
+  OutputCheck check = compare_output(numbers_of(found, dtype), numbers_of(expected, dtype).doubles(), {dtype, shape},
+                                     tolerance, rounding);
   if (tiles::is_integer(expected.element)) check.right = expected.bytes == found.bytes;
   check.name = found.name;
   return check;

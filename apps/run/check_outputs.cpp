@@ -28,9 +28,9 @@ double root_mean_square(const std::vector<double>& values, ir::DType dtype) {
   return sum > 0 ? std::sqrt(sum / static_cast<double>(count)) : 1;
 }
 
-double error_of(float found, double expected, double scale, ir::DType dtype) {
-  if (static_cast<double>(found) == expected || (std::isnan(found) && std::isnan(expected))) return 0;
-  const double error = (std::isfinite(expected) ? ir::stored_error(expected, found, dtype) : infinity) / scale;
+double error_of(double found, double expected, double scale, ir::DType dtype) {
+  if (found == expected || (std::isnan(found) && std::isnan(expected))) return 0;
+  const double error = (std::isfinite(expected) ? ir::stored_error(expected, static_cast<float>(found), dtype) : infinity) / scale;
   if (std::isnan(error)) return infinity;
   return error;
 }
@@ -45,7 +45,7 @@ std::string element(std::size_t offset, const ir::Shape& shape) {
 
 }  // namespace
 
-OutputCheck compare_output(const std::vector<float>& found, const std::vector<double>& expected,
+OutputCheck compare_output(const ir::Numbers& found, const std::vector<double>& expected,
                            const ir::TensorType& type, double tolerance, std::span<const double> rounding) {
   CHECK(found.size() == expected.size() && (rounding.empty() || rounding.size() == expected.size()));
   OutputCheck check;
@@ -54,7 +54,8 @@ OutputCheck compare_output(const std::vector<float>& found, const std::vector<do
   std::size_t worst = 0;
   for (std::size_t i = 0; i < found.size(); ++i) {
     const double explained = rounding.empty() ? 0 : rounding[i] / measure::default_tolerance;
-    const double error = error_of(found[i], in_range(expected[i], type.dtype), std::max(scale, explained), type.dtype);
+    const double of = ir::is_float(type.dtype) ? std::max(scale, explained) : explained;
+    const double error = error_of(found[i], in_range(expected[i], type.dtype), of, type.dtype);
     if (error <= check.error) continue;
     check.error = error;
     worst = i;
@@ -62,7 +63,7 @@ OutputCheck compare_output(const std::vector<float>& found, const std::vector<do
   check.right = check.error <= tolerance;
   if (check.error > 0)
     check.worst = fmt::format("{}: expected {:.9g}, found {:.9g}", element(worst, type.shape), expected[worst],
-                              static_cast<double>(found[worst]));
+                              found[worst]);
   return check;
 }
 

@@ -56,7 +56,7 @@ class GraphSubject : public Subject {
     }
   }
 
-  std::vector<float> values(const ir::Tensor& tensor) const override {
+  ir::Numbers values(const ir::Tensor& tensor) const override {
     if (tensor.of.empty()) return engine::source_values(tensor.source, tensor.name, tensor.type, seed_);
     const ir::TensorType type = given_type(tensor);
     return engine::permute(engine::source_values(tensor.source, tensor.of, type, seed_), type.shape,
@@ -88,8 +88,7 @@ class GraphSubject : public Subject {
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       const ir::torch::Node& node = graph_.nodes[i];
       if (!has_source(node)) continue;
-      const std::vector<float> values = engine::source_values(node.source, node.name, node.type, seed_);
-      sources[i].assign(values.begin(), values.end());
+      sources[i] = engine::source_values(node.source, node.name, node.type, seed_).doubles();
     }
     return sources;
   }

@@ -69,7 +69,7 @@ class Runner {
     } else {
       const auto slots = device_->allocate(slot_buffers());
       fill({slots.get()});
-      const std::vector<std::vector<float>> found = launch_all(*slots);
+      const std::vector<ir::Numbers> found = launch_all(*slots);
       if (options_.outputs) write_outputs(found);
       progress_.status("reference", "in double");
       compare(found);
@@ -85,16 +85,16 @@ class Runner {
   void fill(const std::vector<measure::Arrays*>& sets);
   std::vector<std::size_t> places(std::size_t number) const;
   double launch(std::size_t number, measure::Arrays& slots);
-  std::vector<std::vector<float>> launch_all(measure::Arrays& slots);
-  std::vector<std::vector<float>> read_outputs(measure::Arrays& slots) const;
-  void write_outputs(const std::vector<std::vector<float>>& found) const;
+  std::vector<ir::Numbers> launch_all(measure::Arrays& slots);
+  std::vector<ir::Numbers> read_outputs(measure::Arrays& slots) const;
+  void write_outputs(const std::vector<ir::Numbers>& found) const;
   void time_whole();
   Result<std::vector<OutputCheck>> replay(measure::Executable&, measure::Arrays& slots,
-                                          const std::vector<std::vector<float>>& expected, double roundings);
+                                          const std::vector<ir::Numbers>& expected, double roundings);
   std::unique_ptr<measure::Executable> baseline_chain();
   bool is_partly_written(const std::string& tensor) const;
   void add_baseline(Result<measure::Timing>, const Result<std::vector<OutputCheck>>&);
-  void compare(const std::vector<std::vector<float>>& found);
+  void compare(const std::vector<ir::Numbers>& found);
   void fill_report();
 
   const RunOptions& options_;
@@ -161,7 +161,7 @@ void Runner::fill(const std::vector<measure::Arrays*>& sets) {
     if (tensor.kind == ir::Tensor::Kind::computed) continue;
     progress_.status(tensor.name, "drawing");
     const std::size_t slot = plan_.placement.at(tensor.name);
-    const std::vector<float> values = subject_->values(tensor);
+    const ir::Numbers values = subject_->values(tensor);
     for (measure::Arrays* const slots : sets) slots->view(std::span(&slot, 1), {buffer_of(tensor)})->write(0, values);
   }
 }
@@ -185,7 +185,7 @@ double Runner::launch(std::size_t number, measure::Arrays& slots) {
   return time.value();
 }
 
-std::vector<std::vector<float>> Runner::launch_all(measure::Arrays& slots) {
+std::vector<ir::Numbers> Runner::launch_all(measure::Arrays& slots) {
   for (std::size_t i = 0; i < module_.kernels.size(); ++i) {
     KernelLaunch& row = report_.kernels[i];
     progress_.status(fmt::format("[{}/{}] {}", i + 1, module_.kernels.size(), row.name), "running");
@@ -194,8 +194,8 @@ std::vector<std::vector<float>> Runner::launch_all(measure::Arrays& slots) {
   return read_outputs(slots);
 }
 
-std::vector<std::vector<float>> Runner::read_outputs(measure::Arrays& slots) const {
-  std::vector<std::vector<float>> found;
+std::vector<ir::Numbers> Runner::read_outputs(measure::Arrays& slots) const {
+  std::vector<ir::Numbers> found;
   for (const std::string& name : module_.outputs) {
     const std::size_t slot = plan_.placement.at(name);
     found.push_back(slots.view(std::span(&slot, 1), {buffer_of(*module_.find(name))})->read(0));
@@ -203,11 +203,11 @@ std::vector<std::vector<float>> Runner::read_outputs(measure::Arrays& slots) con
   return found;
 }
 
-void Runner::write_outputs(const std::vector<std::vector<float>>& found) const {
+void Runner::write_outputs(const std::vector<ir::Numbers>& found) const {
   make_folder(*options_.outputs, "--outputs");
   for (std::size_t i = 0; i < found.size(); ++i) {
     const Subject::Output& output = subject_->outputs()[i];
-    write_file(fmt::format("{}/{}", *options_.outputs, output.file), measure::npy_bytes(found[i], output.type.shape));
+    write_file(fmt::format("{}/{}", *options_.outputs, output.file), measure::npy_bytes(found[i], output.type));
   }
 }
 
@@ -219,7 +219,7 @@ void Runner::time_whole() {
   std::vector<measure::Arrays*> all;
   for (std::size_t i = 0; i < sets.size(); ++i) all.push_back(&sets[i]);
   fill(all);
-  const std::vector<std::vector<float>> expected = launch_all(sets[0]);
+  const std::vector<ir::Numbers> expected = launch_all(sets[0]);
   std::vector<measure::ChainLink> links;
   for (std::size_t i = 0; i < module_.kernels.size(); ++i) {
     const engine::Schedule& schedule = compiled_.kernels[compiled_.launches[i].kernel];
@@ -255,18 +255,17 @@ void Runner::time_whole() {
 /// `roundings` of what is stored are allowed besides, in parts of an output's scale: they tell whether another
 /// compiler's kernel computes this, not whether an index of ours is wrong.
 Result<std::vector<OutputCheck>> Runner::replay(measure::Executable& executable, measure::Arrays& slots,
-                                                const std::vector<std::vector<float>>& expected, double roundings) {
+                                                const std::vector<ir::Numbers>& expected, double roundings) {
   for (const ir::Tensor& tensor : module_.tensors)
     if (tensor.kind == ir::Tensor::Kind::computed) slots.poison(plan_.placement.at(tensor.name));
   measure::Arrays* const set = &slots;
   if (const auto sample = executable.sample({&set, 1}, 1, 1); !sample.ok()) return sample.failure();
-  const std::vector<std::vector<float>> found = read_outputs(slots);
+  const std::vector<ir::Numbers> found = read_outputs(slots);
   std::vector<OutputCheck> checks;
   for (std::size_t i = 0; i < found.size(); ++i) {
     const Subject::Output& output = subject_->outputs()[i];
-    const std::vector<double> one_by_one(expected[i].begin(), expected[i].end());
     const double tolerance = std::max(options_.tolerance, roundings * ir::unit_roundoff(output.type.dtype));
-    checks.push_back(compare_output(found[i], one_by_one, output.type, tolerance));
+    checks.push_back(compare_output(found[i], expected[i].doubles(), output.type, tolerance));
     checks.back().name = output.name;
   }
   return checks;
@@ -322,7 +321,7 @@ void Runner::add_baseline(Result<measure::Timing> timing, const Result<std::vect
   row.interval = measure::median_interval(ratios);
 }
 
-void Runner::compare(const std::vector<std::vector<float>>& found) {
+void Runner::compare(const std::vector<ir::Numbers>& found) {
   const std::vector<std::vector<double>> expected = subject_->reference();
   CHECK(expected.size() == found.size());
   const auto check_all = [&](const std::vector<std::vector<double>>& rounding) {

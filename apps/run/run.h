@@ -93,8 +93,9 @@ RunReport run(const RunOptions&, Progress&);
 
 /// The largest |found - expected| over the element's scale: the root mean square of the finite expected values (1 where
 /// all are 0), or what rounding explains (docs/measurement.md) where `rounding`, of each element or empty, is as much.
-/// Equal infinities agree, and NaN with NaN; what is beyond the range of f32 counts as infinite.
-OutputCheck compare_output(const std::vector<float>& found, const std::vector<double>& expected, const ir::TensorType&,
+/// Integers and truth values are
+/// equal or not, but for what rounding of floats before them explains. Equal infinities agree, and NaN with NaN; what is beyond the range of f32 counts as infinite.
+OutputCheck compare_output(const ir::Numbers& found, const std::vector<double>& expected, const ir::TensorType&,
                            double tolerance, std::span<const double> rounding = {});
 
 /// For a window of that many columns; 0: no limit.

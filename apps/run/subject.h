@@ -27,7 +27,7 @@ class Subject {
   const ir::Module& module() const { return module_; }
   const std::vector<Output>& outputs() const { return outputs_; }
   /// Of an input or parameter, row-major.
-  virtual std::vector<float> values(const ir::Tensor&) const = 0;
+  virtual ir::Numbers values(const ir::Tensor&) const = 0;
   /// Of each output in double, row-major.
   virtual std::vector<std::vector<double>> reference() const = 0;
   /// How far rounding may take each element of these from what a device computes.

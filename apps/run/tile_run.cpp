@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 
 #include "apps/cli/write_file.h"
@@ -35,10 +36,31 @@ TileArray describe(const tiles::Array& before, const tiles::Array& after, const 
 
 }  // namespace
 
+ir::DType dtype_of(tiles::Element element) {
+  if (const auto dtype = ir::parse_dtype(name(element))) return *dtype;
+  if (element == tiles::Element::i1) return ir::DType::boolean;
+  return tiles::is_integer(element) ? ir::DType::i32 : ir::DType::f32;
+}
+
+ir::Numbers numbers_of(const tiles::Array& array, ir::DType dtype) {
+  ir::Numbers numbers(dtype, static_cast<std::size_t>(array.elements()));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (array.element == tiles::Element::i64) {
+      std::int64_t whole = 0;
+      std::memcpy(&whole, array.bytes.data() + i * sizeof whole, sizeof whole);
+      numbers.set(i, ir::Numbers(std::vector<std::int64_t>{whole}), 0);
+    } else {
+      const double number = array.number(static_cast<std::int64_t>(i));
+      numbers.set(i, array.element == tiles::Element::i1 ? std::abs(number) : number);
+    }
+  }
+  return numbers;
+}
+
 void write_array(const std::string& folder, const tiles::Array& array, const tiles::Extents& shape) {
-  const std::vector<double> numbers = array.numbers();
+  const ir::DType dtype = dtype_of(array.element);
   write_file((std::filesystem::path(folder) / (array.name + ".npy")).string(),
-             measure::npy_bytes(std::vector<float>(numbers.begin(), numbers.end()), shape));
+             measure::npy_bytes(numbers_of(array, dtype), {dtype, shape}));
 }
 
 TileRunReport run_tile_program(const TileRunOptions& options) {

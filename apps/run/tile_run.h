@@ -16,7 +16,7 @@ struct TileRunOptions {
   engine::Inputs inputs = {};          // of the arrays, in place of what is drawn
   std::uint64_t seed = 0;              // of the arrays' values and of the order in which blocks run
   bool poison = false;                 // what the program does not specify is a NaN
-  std::optional<std::string> outputs;  // the folder that changed arrays are written to, as NAME.npy of f32
+  std::optional<std::string> outputs;  // the folder that changed arrays are written to, as NAME.npy
 };
 
 /// An array as the entry left it.
@@ -41,7 +41,11 @@ TileRunReport run_tile_program(const TileRunOptions&);
 std::string print_table(const TileRunReport&, std::size_t width);
 std::string print_json(const TileRunReport&);
 
-/// As NAME.npy of f32 in the folder.
+/// The type that compare_output() and files take the elements as: their own, or one that holds their numbers.
+ir::DType dtype_of(ir::tile_program::Element);
+/// The elements as that type.
+ir::Numbers numbers_of(const ir::tile_program::Array&, ir::DType);
+/// As NAME.npy in the folder.
 void write_array(const std::string& folder, const ir::tile_program::Array&, const ir::tile_program::Extents& shape);
 
 }  // namespace deplo::apps

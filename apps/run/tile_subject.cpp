@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "apps/run/subject.h"
+#include "apps/run/tile_run.h"
 #include "core/error.h"
 #include "core/text/text.h"
 #include "engine/source/tile_launch.h"
@@ -45,7 +46,7 @@ std::string declaration(const engine::TileLaunch::Array& array) {
       return fmt::format("{} = torch.randn({}dtype=torch.{})\n", array.name, shape, type);
     }
     case tiles::Element::i32:
-      return fmt::format("{} = torch.randint(0, 1, ({}))\n", array.name, shape);
+      return fmt::format("{} = torch.randint(-2147483648, 2147483647, ({}), dtype=torch.int32)\n", array.name, shape);
     default:
       throw Error(fmt::format("--reference: expected arrays of f32, f16, bf16 and i32, found {} ({})",
                               name(array.element), array.name));
@@ -76,10 +77,8 @@ class TileSubject : public Subject {
     if (graph_) check_reference();
   }
 
-  std::vector<float> values(const ir::Tensor& tensor) const override {
-    const tiles::Array& array = arrays_[array_of(tensor.name)];
-    const std::vector<double> numbers = array.numbers();
-    return {numbers.begin(), numbers.end()};
+  ir::Numbers values(const ir::Tensor& tensor) const override {
+    return numbers_of(arrays_[array_of(tensor.name)], tensor.type.dtype);
   }
 
   std::vector<std::vector<double>> reference() const override {

@@ -73,15 +73,32 @@ void check_type(const Inputs::One& one, const std::string& name, ir::DType dtype
     throw Error(fmt::format("{}: {} ({}): {}", one.place, name, ir::name(dtype), fault));
 }
 
+struct Range {
+  double low = std::numeric_limits<double>::infinity(), high = -std::numeric_limits<double>::infinity();
+  void add(double value) {
+    if (!(std::abs(value) <= std::numeric_limits<float>::max())) return;
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+};
+
+/// Of the finite numbers.
+Range range_of(const ir::Numbers& numbers) {
+  Range range;
+  for (std::size_t i = 0; i < numbers.size(); ++i) range.add(numbers[i]);
+  return range;
+}
+
 /// What a tensor that the graph reads is drawn from in its kernels; nullopt: as where nothing is said.
 std::optional<ir::Fill> said(const ir::Tensor& tensor) {
   const ir::ValueSource& source = tensor.source;
-  const bool real = tensor.type.dtype != ir::DType::i32 && tensor.type.dtype != ir::DType::boolean;
+  const bool real = ir::is_float(tensor.type.dtype);
   if (source.given && source.values) return std::nullopt;  // the file itself is read
   if (source.values) {                                     // theirs is the range, where that has one sign
-    const auto [low, high] = std::ranges::minmax_element(*source.values);
-    if (!real || source.values->empty() || *low == *high || (*low < 0 && *high > 0)) return std::nullopt;
-    return ir::Fill{Draw::uniform, *low, *high};
+    if (!real || source.values->empty()) return std::nullopt;
+    const Range range = range_of(*source.values);
+    if (range.low >= range.high || (range.low < 0 && range.high > 0)) return std::nullopt;
+    return ir::Fill{Draw::uniform, range.low, range.high};
   }
   const ir::Fill& fill = source.fill;
   if (source.given) return fill;
@@ -104,18 +121,9 @@ double rounded(double value, double low, double high) {
   return value;
 }
 
-struct Range {
-  double low = std::numeric_limits<double>::infinity(), high = -std::numeric_limits<double>::infinity();
-  void add(double value) {
-    if (!(std::abs(value) <= std::numeric_limits<float>::max())) return;
-    low = std::min(low, value);
-    high = std::max(high, value);
-  }
-};
-
 std::optional<ir::Fill> fill_of(const Range& seen, ir::DType dtype) {
   if (seen.low > seen.high || dtype == ir::DType::boolean) return std::nullopt;
-  if (dtype == ir::DType::i32) return ir::Fill{Draw::integers, seen.low, seen.high + 1};
+  if (ir::is_integer(dtype)) return ir::Fill{Draw::integers, seen.low, seen.high + 1};
   if (seen.low == seen.high) {
     if (seen.low == 0) return std::nullopt;
     return ir::Fill{Draw::constant, seen.low, 0};
@@ -152,9 +160,7 @@ class Filler {
           fmt::format("{}: expected a distribution, found a file; the kernels read this tensor with its dimensions in "
                       "another order",
                       tensor.of));
-    Range range;
-    for (const float value : *tensor.source.values) range.add(value);
-    if (const auto fill = fill_of(range, tensor.type.dtype)) seen_[tensor.name] = *fill;
+    if (const auto fill = fill_of(range_of(*tensor.source.values), tensor.type.dtype)) seen_[tensor.name] = *fill;
   }
 
   bool is_read_after(std::size_t k) const {
@@ -244,7 +250,7 @@ void give(Inputs& inputs, ir::torch::Graph& graph) {
     const auto found = inputs.by_name.find(node.name);
     if (found == inputs.by_name.end()) continue;
     if (const std::string& file = found->second.file; !file.empty()) {
-      auto values = std::make_shared<const std::vector<float>>(measure::read_npy(file, node.type));
+      auto values = std::make_shared<const ir::Numbers>(measure::read_npy(file, node.type));
       node.source = {{}, std::move(values), true};
       continue;
     }

@@ -264,9 +264,9 @@ tiles::Array make_array(const TileLaunch::Array& given, Rng& rng) {
   } else if (numpy_has(given.element)) {
     array.bytes = measure::read_npy_elements(given.file, array.bytes.size());
   } else {
-    const std::vector<float> values = measure::read_npy(given.file, {ir::DType::f32, given.shape});
+    const ir::Numbers values = measure::read_npy(given.file, {ir::DType::f32, given.shape});
     for (std::int64_t i = 0; i < elements; ++i)
-      array.set(i, tiles::round_to(static_cast<double>(values[static_cast<std::size_t>(i)]), given.element));
+      array.set(i, tiles::round_to(values[static_cast<std::size_t>(i)], given.element));
   }
   return array;
 }
@@ -301,7 +301,7 @@ std::string tensor_of(const TileLaunch& launch, std::size_t array, const ir::Mod
 /// The values of an array that a user gave; else the tensor stays as where nothing is said.
 void give_source(const TileLaunch::Array& array, ir::Tensor& tensor) {
   if (!array.file.empty())
-    tensor.source = {{}, std::make_shared<const std::vector<float>>(measure::read_npy(array.file, tensor.type)), true};
+    tensor.source = {{}, std::make_shared<const ir::Numbers>(measure::read_npy(array.file, tensor.type)), true};
   else if (array.fill)
     tensor.source = {*array.fill, nullptr, true};
   else if (ir::is_float(tensor.type.dtype))

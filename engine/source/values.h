@@ -9,13 +9,11 @@
 
 namespace deplo::engine {
 
-/// Row-major. Of a fill: the same for the same seed and name. i32: whole numbers, towards zero;
+/// Row-major. Of a fill: the same for the same seed and name. Integers: whole numbers, towards zero;
 /// boolean: 0 and 1. Throws Error that names the tensor where a file's values are not as many as its shape has.
-std::vector<float> source_values(const ir::ValueSource&, std::string_view name, const ir::TensorType&,
-                                 std::uint64_t seed);
+ir::Numbers source_values(const ir::ValueSource&, std::string_view name, const ir::TensorType&, std::uint64_t seed);
 
 /// Dimension d of the result is dimension permutation[d] of `values`, whose shape is `shape`. Both row-major.
-std::vector<float> permute(const std::vector<float>& values, const ir::Shape& shape,
-                           const std::vector<int>& permutation);
+ir::Numbers permute(const ir::Numbers& values, const ir::Shape& shape, const std::vector<int>& permutation);
 
 }  // namespace deplo::engine

@@ -52,7 +52,7 @@ void check_free(const Program& loop, const FreeValues& free_values) {
 }  // namespace
 
 std::vector<Point> evaluate_at(const Program& loop,
-                               const std::map<std::string, std::span<const float>, std::less<>>& inputs,
+                               const std::map<std::string, Numbers, std::less<>>& inputs,
                                const FreeValues& free_values, bool rounding) {
   check_free(loop, free_values);
   exec::Machine machine(loop, &free_values);
@@ -68,7 +68,7 @@ std::vector<Point> evaluate_at(const Program& loop,
     if (static_cast<std::int64_t>(input->second.size()) < span(buffer))
       throw Error("evaluate_at: expected " + std::to_string(span(buffer)) + " elements of the input " + buffer.name +
                   ", found " + std::to_string(input->second.size()));
-    machine.global.buffers[i].floats = input->second;
+    machine.global.buffers[i].numbers = &input->second;
   }
   machine.run();
   return points;

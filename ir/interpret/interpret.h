@@ -3,11 +3,11 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "ir/numbers.h"
 #include "ir/program.h"
 
 namespace deplo::ir {
@@ -52,7 +52,7 @@ using ReadInput = std::function<double(const Buffer&, std::int64_t offset)>;
 std::vector<Point> evaluate_at(const Program& loop, const ReadInput& read,
                                const std::map<std::string, std::int64_t, std::less<>>& free_values);
 std::vector<Point> evaluate_at(const Program& loop,
-                               const std::map<std::string, std::span<const float>, std::less<>>& inputs,
+                               const std::map<std::string, Numbers, std::less<>>& inputs,
                                const std::map<std::string, std::int64_t, std::less<>>& free_values,
                                bool rounding = false);
 /// Every free axis of a Loop program with its extent, outermost first.

@@ -29,17 +29,17 @@ std::filesystem::path model_file(const std::string& name) {
 /// cos or sin (`wave`) of position * theta^(-2i / head_dim) at [position, i] and [position, i + head_dim / 2].
 ValueSource rotary_table(const Model& model, std::int64_t seq, double (*wave)(double)) {
   const std::int64_t half = model.head_dim / 2;
-  auto values = std::make_shared<std::vector<float>>(static_cast<std::size_t>(seq * model.head_dim));
+  std::vector<float> values(static_cast<std::size_t>(seq * model.head_dim));
   for (std::int64_t i = 0; i < half; ++i) {
     const double frequency =
         std::pow(model.rope_theta, -2.0 * static_cast<double>(i) / static_cast<double>(model.head_dim));
     for (std::int64_t position = 0; position < seq; ++position) {
       const auto at = static_cast<std::size_t>(position * model.head_dim + i);
       const auto value = static_cast<float>(wave(static_cast<double>(position) * frequency));
-      (*values)[at] = (*values)[at + static_cast<std::size_t>(half)] = value;
+      values[at] = values[at + static_cast<std::size_t>(half)] = value;
     }
   }
-  return {{}, std::move(values)};
+  return {{}, std::make_shared<const Numbers>(std::move(values))};
 }
 
 class Block {

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "ir/numbers.h"
 #include "ir/types.h"
 
 namespace deplo::measure {
@@ -29,24 +30,25 @@ void for_each_element(const ir::Buffer& buffer, const Visit& visit, std::size_t 
 /// From the first to the last address; at least one element.
 std::size_t size_in_bytes(const ir::Buffer&);
 
-/// Numbers to elements of f32, f16, bf16, i32 (the nearest) or bool (a byte, 1 where not 0), and back.
-void encode(std::span<const float> values, ir::DType, std::byte* to);
-std::vector<float> decode(std::span<const std::byte> from, ir::DType);
+/// Numbers to elements of a type (of an integer the nearest; of bool a byte, 1 where not 0), and back.
+void encode(const ir::Numbers& values, ir::DType, std::byte* to);
+ir::Numbers decode(std::span<const std::byte> from, ir::DType);
 
-/// write(bytes) with the elements that the numbers are; where they are f32, with the numbers themselves.
+/// write(bytes) with the elements that the numbers are; no copy is made of numbers that are stored as such elements.
 template <class Write>
-void write_elements(std::span<const float> values, ir::DType dtype, const Write& write) {
-  if (dtype == ir::DType::f32) return write(values.data());
+void write_elements(const ir::Numbers& values, ir::DType dtype, const Write& write) {
+  if (dtype == ir::DType::f32 || ir::is_integer(dtype))
+    return values.as(dtype).visit([&](const auto& elements) { write(elements.data()); });
   std::vector<std::byte> elements(values.size() * static_cast<std::size_t>(ir::bytes(dtype)));
   encode(values, dtype, elements.data());
   write(elements.data());
 }
 /// The numbers of the elements that read(bytes) fetches, `size` bytes of them.
 template <class Read>
-std::vector<float> read_elements(std::size_t size, ir::DType dtype, const Read& read) {
-  if (dtype == ir::DType::f32) {
-    std::vector<float> values(size / sizeof(float));
-    read(values.data());
+ir::Numbers read_elements(std::size_t size, ir::DType dtype, const Read& read) {
+  if (dtype == ir::DType::f32 || ir::is_integer(dtype)) {
+    ir::Numbers values(dtype, size / static_cast<std::size_t>(ir::bytes(dtype)));
+    values.visit([&](auto& elements) { read(elements.data()); });
     return values;
   }
   std::vector<std::byte> elements(size);
@@ -54,7 +56,7 @@ std::vector<float> read_elements(std::size_t size, ir::DType dtype, const Read& 
   return decode(elements, dtype);
 }
 
-/// A poisoned element (all bits 1) reads as a NaN, -1 or 255: of an i32 output that may be -1 it cannot be told.
-bool is_poison(float value, ir::DType);
+/// A poisoned element (all bits 1) reads as a NaN, -1 or 255: of an integer output that may be -1 it cannot be told.
+bool is_poison(double value, ir::DType);
 
 }  // namespace deplo::measure

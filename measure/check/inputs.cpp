@@ -7,7 +7,9 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "core/hash.h"
 #include "core/rng.h"
@@ -43,7 +45,7 @@ class IndexExtents {
       if (const auto* load = stmt.as<ir::Load>()) {
         const ir::Buffer* const source = loop.find(load->buffer);
         for (std::size_t d = 0; source != nullptr && d < load->index.size(); ++d) see(load->index[d], source->shape[d]);
-        if (load->type.dtype != ir::DType::i32) return;
+        if (!ir::is_integer(load->type.dtype)) return;
         inputs_[load->dst] = load->buffer;
         follow(load->dst, {load->buffer});
       } else if (const auto* write = stmt.as<ir::Write>(); write != nullptr && !adds(write->mode)) {
@@ -104,37 +106,41 @@ ir::Program without_fills(ir::Program loop) {
   return loop;
 }
 
-std::vector<float> input_values(const ir::Program& loop, std::size_t index, std::uint64_t seed,
-                                const InputFiles& files) {
+ir::Numbers input_values(const ir::Program& loop, std::size_t index, std::uint64_t seed, const InputFiles& files) {
   const ir::Buffer& buffer = loop.buffers[index];
   const auto file = files.find(buffer.name);
   if (file == files.end()) return random_input(buffer, index, seed);
-  const std::vector<float> rows = read_npy(file->second, {buffer.dtype, buffer.shape});
-  std::vector<float> values(static_cast<std::size_t>(ir::span(buffer)));
+  ir::Numbers rows = read_npy(file->second, {buffer.dtype, buffer.shape});
+  if (ir::is_float16(buffer.dtype))
+    for (std::size_t i = 0; i < rows.size(); ++i) rows.set(i, ir::rounded(rows[i], buffer.dtype));
+  if (buffer.strides == ir::row_major_strides(buffer.shape)) return rows;
+  ir::Numbers values(buffer.dtype, static_cast<std::size_t>(ir::span(buffer)));
   std::size_t row = 0;
-  for_each_element(buffer, [&](std::int64_t offset) {
-    values[static_cast<std::size_t>(offset)] = static_cast<float>(ir::rounded(rows[row++], buffer.dtype));
-  });
+  for_each_element(buffer,
+                   [&](std::int64_t offset) { values.set(static_cast<std::size_t>(offset), rows, row++); });
   return values;
 }
 
-std::vector<float> random_input(const ir::Buffer& buffer, std::size_t index, std::uint64_t seed) {
+ir::Numbers random_input(const ir::Buffer& buffer, std::size_t index, std::uint64_t seed) {
   Rng rng(Rng(seed).next() + index);  // hashed first, so that (seed, 1) is not (seed + 1, 0)
-  std::vector<float> values(static_cast<std::size_t>(ir::span(buffer)));
+  ir::Numbers values(buffer.dtype, static_cast<std::size_t>(ir::span(buffer)));
   if (buffer.fill) {
     const std::vector<double> drawn = ir::draw(*buffer.fill, buffer.dtype, ir::span(buffer), rng);
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(drawn[i]);
+    for (std::size_t i = 0; i < values.size(); ++i) values.set(i, drawn[i]);
     return values;
   }
-  for (float& value : values) {
-    if (buffer.dtype == ir::DType::i32)
-      value = static_cast<float>(rng.below(32));
-    else if (buffer.dtype == ir::DType::boolean)
-      value = static_cast<float>(rng.below(2));
-    else
-      value = static_cast<float>(rng.uniform(-1, 1));
-    if (ir::is_float16(buffer.dtype)) value = ir::float16_value(ir::float16_bits(value, buffer.dtype), buffer.dtype);
-  }
+  values.visit([&](auto& elements) {
+    for (auto& element : elements) {
+      using Element = std::decay_t<decltype(element)>;
+      if (!ir::is_float(buffer.dtype))
+        element = static_cast<Element>(rng.below(buffer.dtype == ir::DType::boolean ? 2 : 32));
+      else
+        element = static_cast<Element>(rng.uniform(-1, 1));
+    }
+  });
+  if (ir::is_float16(buffer.dtype))
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values.set(i, ir::float16_value(ir::float16_bits(static_cast<float>(values[i]), buffer.dtype), buffer.dtype));
   return values;
 }
 
@@ -151,7 +157,7 @@ bool is_usual(const ir::Fill& fill) {
 }  // namespace
 
 std::string_view usual_input(ir::DType dtype) {
-  return dtype == ir::DType::i32 ? "randint(0, 32)" : dtype == ir::DType::boolean ? "randint(0, 2)" : "uniform(-1, 1)";
+  return ir::is_integer(dtype) ? "randint(0, 32)" : dtype == ir::DType::boolean ? "randint(0, 2)" : "uniform(-1, 1)";
 }
 
 std::string describe_inputs(const ir::Program& loop, const InputFiles& files) {
@@ -159,10 +165,10 @@ std::string describe_inputs(const ir::Program& loop, const InputFiles& files) {
   for (std::size_t i = 0; i < loop.buffers.size(); ++i) {
     const ir::Buffer& buffer = loop.buffers[i];
     if (const auto file = files.find(buffer.name); buffer.role == ir::Role::input && file != files.end()) {
-      const std::vector<float> values = input_values(loop, i, 0, files);
-      const auto* const bytes = reinterpret_cast<const char*>(values.data());
-      said[buffer.name] = fmt::format("{} {:016x}", std::filesystem::path(file->second).filename().string(),
-                                      checksum({bytes, values.size() * sizeof(float)}));
+      const std::uint64_t digest = input_values(loop, i, 0, files).visit([](const auto& values) {
+        return checksum({reinterpret_cast<const char*>(values.data()), values.size() * sizeof values[0]});
+      });
+      said[buffer.name] = fmt::format("{} {:016x}", std::filesystem::path(file->second).filename().string(), digest);
       continue;
     }
     if (buffer.role != ir::Role::input || !buffer.fill) continue;

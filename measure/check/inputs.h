@@ -4,8 +4,8 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "ir/numbers.h"
 #include "ir/program.h"
 
 namespace deplo::measure {
@@ -21,11 +21,11 @@ ir::Program without_fills(ir::Program loop);
 using InputFiles = std::map<std::string, std::string, std::less<>>;
 
 /// The values of buffer number `buffer`: of its file, else random_input. Throws Error where the file is not as it.
-std::vector<float> input_values(const ir::Program&, std::size_t buffer, std::uint64_t seed, const InputFiles&);
+ir::Numbers input_values(const ir::Program&, std::size_t buffer, std::uint64_t seed, const InputFiles&);
 
 /// Numbers for buffer number `buffer` of a problem with this seed, the same on every platform: what the buffer says,
-/// else uniform(-1, 1), whole from 0 to 31 for i32, 0 or 1 for bool.
-std::vector<float> random_input(const ir::Buffer&, std::size_t buffer, std::uint64_t seed);
+/// else uniform(-1, 1), whole from 0 to 31 for integers, 0 or 1 for bool.
+ir::Numbers random_input(const ir::Buffer&, std::size_t buffer, std::uint64_t seed);
 
 /// What an input that says nothing is drawn from, as text.
 std::string_view usual_input(ir::DType);

@@ -13,9 +13,12 @@
 #include <limits>
 #include <optional>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 
 #include "core/error.h"
 #include "ir/hardware/float16.h"
+#include "measure/check/elements.h"
 
 namespace deplo::measure {
 namespace {
@@ -50,12 +53,12 @@ class NpyFile {
     return bytes;
   }
 
-  std::vector<float> values(const ir::TensorType& type) {
+  ir::Numbers values(const ir::TensorType& type) {
     const NpyHeader found = header();
     if (found.shape != type.shape) fail("the shape " + ir::print(type.shape), ir::print(found.shape));
     const auto count = static_cast<std::size_t>(ir::element_count(type.shape));
-    const auto is = [](auto number) { return static_cast<double>(number); };
-    const auto half = [](std::uint16_t bits) { return static_cast<double>(ir::float16_value(bits, ir::DType::f16)); };
+    const auto is = [](auto number) { return number; };
+    const auto half = [](std::uint16_t bits) { return ir::float16_value(bits, ir::DType::f16); };
     if (found.type == "<f2") return read<std::uint16_t>(count, type.dtype, half);
     if (found.type == "<f4") return read<float>(count, type.dtype, is);
     if (found.type == "<f8") return read<double>(count, type.dtype, is);
@@ -124,32 +127,45 @@ class NpyFile {
   }
 
   template <class T, class Number>
-  std::vector<float> read(std::size_t count, ir::DType dtype, Number number) {
-    std::vector<float> values;
-    values.reserve(count);
-    std::array<T, 4096> piece;
-    while (values.size() < count) {
-      const std::size_t some = std::min(piece.size(), count - values.size());
-      get(reinterpret_cast<char*>(piece.data()), some * sizeof(T));
-      for (std::size_t i = 0; i < some; ++i) values.push_back(element(number(piece[i]), dtype));
-    }
+  ir::Numbers read(std::size_t count, ir::DType dtype, Number number) {
+    ir::Numbers result(dtype, count);
+    std::vector<T> piece(std::min<std::size_t>(count, 4096));
+    result.visit([&](auto& values) {
+      for (std::size_t start = 0; start < count; start += piece.size()) {
+        const std::size_t some = std::min(piece.size(), count - start);
+        get(reinterpret_cast<char*>(piece.data()), some * sizeof(T));
+        for (std::size_t i = 0; i < some; ++i)
+          values[start + i] = element<std::decay_t<decltype(values[0])>>(number(piece[i]), dtype);
+      }
+    });
     check_end();
-    return values;
+    return result;
   }
 
   void check_end() {
     if (stream_.peek() != std::ifstream::traits_type::eof()) fail("its end behind the elements", "more");
   }
 
-  float element(double value, ir::DType dtype) const {
-    const double most = dtype == ir::DType::boolean ? 1
-                        : dtype == ir::DType::i32   ? double{std::numeric_limits<std::int32_t>::max()}
-                                                    : double{std::numeric_limits<float>::max()};
-    const bool whole = dtype == ir::DType::boolean || dtype == ir::DType::i32;
-    const double least = dtype == ir::DType::boolean ? 0 : -most;
-    if (!(value >= least && value <= most) || (whole && value != std::trunc(value)))
-      fail(fmt::format("finite numbers that {} holds", ir::name(dtype)), fmt::format("{}", value));
-    return static_cast<float>(value);
+  /// `value` of the file as a tensor's element; of every type whose numbers a double holds the comparison is exact, and
+  /// 64-bit integers are compared as such.
+  template <class To, class From>
+  To element(From value, ir::DType dtype) const {
+    bool holds = true;
+    if constexpr (std::is_integral_v<To> && std::is_integral_v<From>)
+      holds = std::in_range<To>(value);
+    else if constexpr (std::is_integral_v<To>)
+      holds = value >= double{std::numeric_limits<std::int32_t>::min()} * (sizeof(To) == 8 ? 0x1p32 : 1) &&
+              value < 0x1p31 * (sizeof(To) == 8 ? 0x1p32 : 1) && value == std::trunc(value);
+    else if (dtype == ir::DType::boolean)
+      holds = value == From{0} || value == From{1};
+    else if constexpr (sizeof(From) == 8)  // infinities and NaN are as they are; a finite number stays one
+      holds = !std::isfinite(static_cast<double>(value)) ||
+              std::abs(static_cast<double>(value)) <= double{std::numeric_limits<float>::max()};
+    if (!holds) {
+      const std::string_view numbers = ir::is_float(dtype) ? "numbers" : "whole numbers";
+      fail(fmt::format("{} that {} holds", numbers, ir::name(dtype)), fmt::format("{}", value));
+    }
+    return static_cast<To>(value);
   }
 
   std::string name_, header_;
@@ -164,12 +180,16 @@ std::vector<std::uint8_t> read_npy_elements(const std::string& file, std::size_t
   return NpyFile(file).elements(bytes);
 }
 
-std::vector<float> read_npy(const std::string& file, const ir::TensorType& type) { return NpyFile(file).values(type); }
+ir::Numbers read_npy(const std::string& file, const ir::TensorType& type) { return NpyFile(file).values(type); }
 
-std::string npy_bytes(std::span<const float> values, const ir::Shape& shape) {
+std::string npy_bytes(const ir::Numbers& values, const ir::TensorType& type) {
   std::string extents;
-  for (const std::int64_t extent : shape) extents += fmt::format("{}, ", extent);
-  std::string header = fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}), }}", extents);
+  for (const std::int64_t extent : type.shape) extents += fmt::format("{}, ", extent);
+  const std::string_view element = type.dtype == ir::DType::i32       ? "<i4"
+                                   : type.dtype == ir::DType::i64     ? "<i8"
+                                   : type.dtype == ir::DType::boolean ? "|b1"
+                                                                      : "<f4";
+  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", element, extents);
   // The elements begin at a multiple of 64 bytes, behind the magic, the version, the length and a newline.
   constexpr std::size_t before = 10, alignment = 64;
   header.resize((before + header.size() + 1 + alignment - 1) / alignment * alignment - before - 1, ' ');
@@ -178,7 +198,11 @@ std::string npy_bytes(std::span<const float> values, const ir::Shape& shape) {
   bytes += static_cast<char>(header.size() & 0xff);
   bytes += static_cast<char>(header.size() >> 8);
   bytes += header;
-  return bytes.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
+  const ir::DType stored = ir::is_float(type.dtype) ? ir::DType::f32 : type.dtype;
+  const std::size_t start = bytes.size();
+  bytes.resize(start + values.size() * static_cast<std::size_t>(ir::bytes(stored)));
+  encode(values, stored, reinterpret_cast<std::byte*>(bytes.data() + start));
+  return bytes;
 }
 
 }  // namespace deplo::measure

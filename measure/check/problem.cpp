@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "ir/hardware/float16.h"
@@ -18,17 +19,17 @@ namespace deplo::measure {
 namespace {
 
 /// Every element of the output that is no number, and that a prefix of the grid does not excuse. Of bool: neither 0
-/// nor 1. An i32 may be anything.
-std::optional<Failure> find_nan(const ir::Buffer& buffer, const std::vector<float>& found, Coverage coverage) {
+/// nor 1. An integer may be anything.
+std::optional<Failure> find_nan(const ir::Buffer& buffer, const ir::Numbers& found, Coverage coverage) {
   std::int64_t first = -1, count = 0;
   for_each_element(buffer, [&](std::int64_t offset) {
-    const float value = found[static_cast<std::size_t>(offset)];
+    const double value = found[static_cast<std::size_t>(offset)];
     const bool number = buffer.dtype == ir::DType::boolean ? value <= 1 : !std::isnan(value);
     if (number || (coverage == Coverage::prefix && is_poison(value, buffer.dtype))) return;
     if (count++ == 0) first = offset;
   });
   if (count == 0) return std::nullopt;
-  const float value = found[static_cast<std::size_t>(first)];
+  const double value = found[static_cast<std::size_t>(first)];
   const std::string what = is_poison(value, buffer.dtype)       ? "not written"
                            : buffer.dtype == ir::DType::boolean ? fmt::format("is {}, not a truth value", value)
                                                                 : "is NaN";
@@ -46,21 +47,20 @@ double scale_of(const Reference::Element& expected, double scale) {
 
 /// Of the element's scale; infinite where only the very value will do: an infinity, and an integer or a truth value
 /// that rounding before it cannot have turned.
-double error_of(float found, const Reference::Element& expected, double scale, ir::DType dtype) {
-  if ((dtype == ir::DType::f32 || ir::is_float16(dtype)) && std::isfinite(expected.value))
-    return ir::stored_error(expected.value, found, dtype) / scale_of(expected, scale);
-  const double error = std::abs(static_cast<double>(found) - expected.value);
-  const bool same = found == static_cast<float>(expected.value) || (error <= expected.rounding);
+double error_of(double found, const Reference::Element& expected, double scale, ir::DType dtype) {
+  if (ir::is_float(dtype) && std::isfinite(expected.value))
+    return ir::stored_error(expected.value, static_cast<float>(found), dtype) / scale_of(expected, scale);
+  const bool same = found == expected.value || std::abs(found - expected.value) <= expected.rounding;
   return same ? 0 : std::numeric_limits<double>::infinity();
 }
 
 std::optional<Failure> compare(const ir::Buffer& buffer, const Reference::Output& expected,
-                               const std::vector<float>& found, Coverage coverage, double largest_error) {
+                               const ir::Numbers& found, Coverage coverage, double largest_error) {
   std::int64_t covered = 0, wrong = 0;
   double worst_error = 0;
   const Reference::Element* worst = nullptr;
   for (const Reference::Element& element : expected.elements) {
-    const float value = found[static_cast<std::size_t>(element.offset)];
+    const double value = found[static_cast<std::size_t>(element.offset)];
     if (coverage == Coverage::prefix && is_poison(value, buffer.dtype)) continue;
     ++covered;
     const double error = error_of(value, element, expected.scale, buffer.dtype);
@@ -68,8 +68,8 @@ std::optional<Failure> compare(const ir::Buffer& buffer, const Reference::Output
     ++wrong;
     if (worst == nullptr || error > worst_error) worst = &element, worst_error = error;
   }
-  // Of i32 a whole output of -1 looks like none.
-  if (covered == 0 && !expected.elements.empty() && buffer.dtype != ir::DType::i32)
+  // A whole output of integers that are -1 looks like none.
+  if (covered == 0 && !expected.elements.empty() && !ir::is_integer(buffer.dtype))
     return Failure{Status::wrong_result, fmt::format("{}: none of the compared elements was written", buffer.name)};
   if (worst == nullptr) return std::nullopt;
   return Failure{
@@ -89,7 +89,8 @@ std::size_t set_count(const ir::Program& loop, const DeviceInfo& device) {
 const ir::Program& fitting(const ir::Program& loop, const DeviceInfo& device) {
   double inputs = 0, all = 0, largest = 0;
   for (const ir::Buffer& buffer : loop.buffers) {
-    const double bytes = static_cast<double>(ir::span(buffer)) * sizeof(float);  // on the host as f32
+    const double bytes = static_cast<double>(ir::span(buffer)) *
+                         std::max(static_cast<double>(ir::bytes(buffer.dtype)), double{sizeof(float)});  // ir::Numbers
     all += bytes;
     largest = std::max(largest, bytes);
     if (buffer.role == ir::Role::input) inputs += bytes;
@@ -105,11 +106,16 @@ const ir::Program& fitting(const ir::Program& loop, const DeviceInfo& device) {
   return loop;
 }
 
-/// FNV-1a over the words of each value.
-std::uint64_t hash(const std::vector<float>& values, std::uint64_t seed) {
+/// FNV-1a over the bits of each value.
+std::uint64_t hash(const ir::Numbers& numbers, std::uint64_t seed) {
   constexpr std::uint64_t prime = 0x100000001b3;
-  for (const float value : values) seed = (seed ^ std::bit_cast<std::uint32_t>(value)) * prime;
-  return seed;
+  return numbers.visit([&](const auto& values) {
+    for (const auto value : values) {
+      using Bits = std::conditional_t<sizeof value == 4, std::uint32_t, std::uint64_t>;
+      seed = (seed ^ std::bit_cast<Bits>(value)) * prime;
+    }
+    return seed;
+  });
 }
 
 }  // namespace
@@ -126,7 +132,7 @@ Problem::Problem(const ir::Program& loop, Device& device, std::uint64_t seed, Pr
       least_(rules::least_work(loop_, has_matrix_instructions(device_.info().backend, device_.info().architecture))) {
   for (std::size_t i = 0; i < loop_.buffers.size(); ++i) {
     const bool input = loop_.buffers[i].role == ir::Role::input;
-    const std::vector<float> values = input ? input_values(loop_, i, seed_, files_) : std::vector<float>();
+    const ir::Numbers values = input ? input_values(loop_, i, seed_, files_) : ir::Numbers();
     for (std::size_t set = 0; set < sets_.size(); ++set)
       input ? sets_[set].write(i, values) : sets_[set].poison(i);  // pages are made now, not when time is taken
   }
@@ -154,7 +160,7 @@ std::optional<Failure> Problem::check(Coverage coverage, double least) {
   checked_bits_ = 0xcbf29ce484222325;  // FNV's
   for (std::size_t i = 0; i < reference().outputs.size(); ++i) {
     const ir::Buffer& buffer = loop_.buffers[reference().outputs[i].buffer];
-    const std::vector<float> found = arrays().read(reference().outputs[i].buffer);
+    const ir::Numbers found = arrays().read(reference().outputs[i].buffer);
     if (auto failure = find_nan(buffer, found, coverage)) return failure;
     auto failure = compare(buffer, reference().outputs[i], found, coverage, largest_error);
     if (failure && !std::exchange(rounding_, true)) {  // only now: ordinary kernels need not pay for it

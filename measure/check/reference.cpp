@@ -60,8 +60,7 @@ Reference complete(const ir::Program& loop, std::uint64_t seed, const InputFiles
     if (buffer.role == ir::Role::output) {
       values.assign(static_cast<std::size_t>(ir::span(buffer)), std::numeric_limits<double>::quiet_NaN());
     } else {
-      const std::vector<float> input = input_values(loop, i, seed, files);
-      values.assign(input.begin(), input.end());
+      values = input_values(loop, i, seed, files).doubles();
     }
   }
   ir::Memory errors;
@@ -85,8 +84,7 @@ Reference complete(const ir::Program& loop, std::uint64_t seed, const InputFiles
 }
 
 Reference sampled(const ir::Program& loop, std::uint64_t seed, const InputFiles& files, bool rounding) {
-  std::vector<std::vector<float>> storage(loop.buffers.size());
-  std::map<std::string, std::span<const float>, std::less<>> inputs;
+  std::map<std::string, ir::Numbers, std::less<>> inputs;
   std::map<std::string, std::size_t, std::less<>> outputs;  // buffer → index in the reference
   Reference reference;
   for (std::size_t i = 0; i < loop.buffers.size(); ++i) {
@@ -95,8 +93,7 @@ Reference sampled(const ir::Program& loop, std::uint64_t seed, const InputFiles&
       outputs[buffer.name] = reference.outputs.size();
       reference.outputs.emplace_back().buffer = i;
     } else {
-      storage[i] = input_values(loop, i, seed, files);
-      inputs[buffer.name] = storage[i];
+      inputs[buffer.name] = input_values(loop, i, seed, files);
     }
   }
   const auto axes = ir::free_axes(loop);

@@ -47,7 +47,7 @@ void CudaArrays::copy_from(void* to, Address from, std::size_t bytes) const {
   context_.driver().require(context_.driver().copy_from(to, from, bytes, context_.stream()), "copy from the device");
 }
 
-void CudaArrays::write(std::size_t buffer, std::span<const float> values) {
+void CudaArrays::write(std::size_t buffer, const ir::Numbers& values) {
   const Slot& slot = slots_.at(buffer);
   CHECK(values.size() * static_cast<std::size_t>(ir::bytes(slot.dtype)) == slot.size);
   write_elements(values, slot.dtype, [&](const void* from) {
@@ -57,7 +57,7 @@ void CudaArrays::write(std::size_t buffer, std::span<const float> values) {
   });
 }
 
-std::vector<float> CudaArrays::read(std::size_t buffer) {
+ir::Numbers CudaArrays::read(std::size_t buffer) {
   const Slot& slot = slots_.at(buffer);
   return read_elements(slot.size, slot.dtype, [&](void* to) {
     context_.enter();

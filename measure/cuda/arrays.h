@@ -16,8 +16,8 @@ class CudaArrays final : public Arrays {
   ~CudaArrays() override;
   CudaArrays(const CudaArrays&) = delete;
   CudaArrays& operator=(const CudaArrays&) = delete;
-  void write(std::size_t buffer, std::span<const float> values) override;
-  std::vector<float> read(std::size_t buffer) override;
+  void write(std::size_t buffer, const ir::Numbers& values) override;
+  ir::Numbers read(std::size_t buffer) override;
   void write_bytes(std::size_t buffer, std::span<const std::uint8_t> bytes) override;
   std::vector<std::uint8_t> read_bytes(std::size_t buffer) override;
   void poison(std::size_t buffer) override;

@@ -51,7 +51,7 @@ std::optional<std::string> OpenclArrays::overrun() {
   return std::nullopt;
 }
 
-void OpenclArrays::write(std::size_t buffer, std::span<const float> values) {
+void OpenclArrays::write(std::size_t buffer, const ir::Numbers& values) {
   const Slot& slot = slots_.at(buffer);
   CHECK(values.size() * static_cast<std::size_t>(ir::bytes(slot.dtype)) == slot.size);
   write_elements(values, slot.dtype, [&](const void* from) {
@@ -59,7 +59,7 @@ void OpenclArrays::write(std::size_t buffer, std::span<const float> values) {
   });
 }
 
-std::vector<float> OpenclArrays::read(std::size_t buffer) {
+ir::Numbers OpenclArrays::read(std::size_t buffer) {
   const Slot& slot = slots_.at(buffer);
   return read_elements(slot.size, slot.dtype, [&](void* to) {
     require(clEnqueueReadBuffer(queue_, slot.memory.get(), CL_TRUE, 0, slot.size, to, 0, nullptr, nullptr), "read");

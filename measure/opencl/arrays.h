@@ -38,8 +38,8 @@ class OpenclArrays final : public Arrays {
  public:
   /// On a CPU the device's memory is the host's, in large pages.
   OpenclArrays(cl_context, cl_command_queue, bool cpu, const std::vector<ir::Buffer>&);
-  void write(std::size_t buffer, std::span<const float> values) override;
-  std::vector<float> read(std::size_t buffer) override;
+  void write(std::size_t buffer, const ir::Numbers& values) override;
+  ir::Numbers read(std::size_t buffer) override;
   void write_bytes(std::size_t buffer, std::span<const std::uint8_t> bytes) override;
   std::vector<std::uint8_t> read_bytes(std::size_t buffer) override;
   void poison(std::size_t buffer) override;

@@ -34,9 +34,9 @@ TEST(Constants, OnOpencl) {
   const ir::Memory expected = interpreted(candidate.kernel);
   for (std::size_t b = 0; b < candidate.kernel.buffers.size(); ++b) {
     const std::string& name = candidate.kernel.buffers[b].name;
-    const std::vector<float> found = arrays->read(b);
+    const ir::Numbers found = arrays->read(b);
     for (std::size_t i = 0; i < found.size(); ++i)
-      EXPECT_EQ(std::bit_cast<std::uint32_t>(found[i]),
+      EXPECT_EQ(std::bit_cast<std::uint32_t>(static_cast<float>(found[i])),
                 std::bit_cast<std::uint32_t>(static_cast<float>(expected.at(name)[i])))
           << name << "[" << i << "]: expected " << expected.at(name)[i] << ", found " << found[i];
   }

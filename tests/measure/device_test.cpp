@@ -91,7 +91,7 @@ TEST_P(AnyDevice, ArraysKeepWhatIsWritten) {
   arrays->write(1, ramp(3));
   EXPECT_EQ(arrays->read(1), ramp(3));
   arrays->poison(1);
-  for (const float value : arrays->read(1)) EXPECT_EQ(std::bit_cast<std::uint32_t>(value), 0xffffffffU);
+  for (const float value : arrays->read(1).floats()) EXPECT_EQ(std::bit_cast<std::uint32_t>(value), 0xffffffffU);
 }
 
 TEST_P(AnyDevice, RunsAKernel) {

@@ -105,10 +105,8 @@ class FaultyArrays final : public Arrays {
   explicit FaultyArrays(const std::vector<ir::Buffer>& buffers) {
     for (const ir::Buffer& buffer : buffers) data.emplace_back(static_cast<std::size_t>(ir::span(buffer)));
   }
-  void write(std::size_t buffer, std::span<const float> values) override {
-    data.at(buffer).assign(values.begin(), values.end());
-  }
-  std::vector<float> read(std::size_t buffer) override {
+  void write(std::size_t buffer, const ir::Numbers& values) override { data.at(buffer) = values.floats(); }
+  ir::Numbers read(std::size_t buffer) override {
     act(fault, "check");
     return data.at(buffer);
   }

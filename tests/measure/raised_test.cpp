@@ -46,8 +46,7 @@ class Raised : public testing::Test {
     ASSERT_TRUE(time.ok()) << time.failure().message << "\n" << candidate.source.text;
     for (std::size_t i = 0; i < loop.buffers.size(); ++i) {
       if (loop.buffers[i].role != ir::Role::output) continue;
-      const std::vector<float> values = arrays->read(i);
-      memory.at(loop.buffers[i].name).assign(values.begin(), values.end());
+      memory.at(loop.buffers[i].name) = arrays->read(i).doubles();
     }
   }
   std::unique_ptr<Device> device_;

@@ -16,10 +16,8 @@ class ScriptedArrays final : public Arrays {
   explicit ScriptedArrays(const std::vector<ir::Buffer>& buffers) {
     for (const auto& buffer : buffers) data.emplace_back(static_cast<std::size_t>(ir::span(buffer)));
   }
-  void write(std::size_t buffer, std::span<const float> values) override {
-    data.at(buffer).assign(values.begin(), values.end());
-  }
-  std::vector<float> read(std::size_t buffer) override { return data.at(buffer); }
+  void write(std::size_t buffer, const ir::Numbers& values) override { data.at(buffer) = values.floats(); }
+  ir::Numbers read(std::size_t buffer) override { return data.at(buffer); }
   void poison(std::size_t buffer) override {
     std::memset(data.at(buffer).data(), 0xff, data[buffer].size() * sizeof(float));
   }

@@ -9,7 +9,8 @@ namespace deplo::ir::exec {
 
 void GlobalMemory::load(std::size_t dst, const Access& from, const Offsets& offsets, Mask mask) {
   const Global& global = buffers[static_cast<std::size_t>(from.buffer)];
-  if (!global.floats.empty()) return gather(dst, from, global.floats.data(), offsets, mask);
+  if (global.numbers != nullptr)
+    return global.numbers->visit([&](const auto& values) { gather(dst, from, values.data(), offsets, mask); });
   if (!global.data.empty()) {
     if (roundings_.kept())
       roundings_[dst] = {global.rounding.empty() ? 0 : global.rounding[static_cast<std::size_t>(offsets[0])]};

@@ -12,7 +12,7 @@ namespace deplo::ir::exec {
 
 struct Global : Layout {
   std::span<double> data;                       // empty in evaluate_at
-  std::span<const float> floats;                // inputs of evaluate_at …
+  const Numbers* numbers = nullptr;             // inputs of evaluate_at …
   std::function<double(std::int64_t)> element;  // … or one element of them
   std::span<double> rounding;                   // of `data`, of outputs, where it is asked for
   // Of an output, who wrote each element: nobody 0, thread t of the launch t + 1 by `=` and -(t + 1) by `+=`, several

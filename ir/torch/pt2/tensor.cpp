@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cmath>
 #include <cstring>
 
 #include "core/error.h"
@@ -24,13 +23,6 @@ T load(const char* bytes) {
   return value;
 }
 
-float from_integer(std::int64_t value, const std::string& where) {
-  const auto rounded = static_cast<float>(value);
-  if (std::abs(static_cast<double>(value)) > 0x1p24)
-    throw Error(fmt::format("{}: expected integers of at most 2^24, found {}", where, value));
-  return rounded;
-}
-
 std::size_t width(ScalarType type) {
   switch (type) {
     case ScalarType::float32:
@@ -45,14 +37,10 @@ std::size_t width(ScalarType type) {
   }
 }
 
-float element(ScalarType type, const char* bytes, const std::string& where) {
+float element(ScalarType type, const char* bytes) {
   switch (type) {
     case ScalarType::float32:
       return load<float>(bytes);
-    case ScalarType::int32:
-      return from_integer(load<std::int32_t>(bytes), where);
-    case ScalarType::int64:
-      return from_integer(load<std::int64_t>(bytes), where);
     case ScalarType::boolean:
       return *bytes ? 1.0F : 0.0F;
     case ScalarType::float16:
@@ -108,21 +96,19 @@ std::optional<DType> dtype(ScalarType type) {
   }
 }
 
-std::vector<float> row_major(const StoredTensor& t, std::string_view storage, std::int64_t most,
-                             const std::string& where) {
-  if (!dtype(t.type))
-    throw Error(fmt::format("{}: expected float32, float16, bfloat16, int64, int32 or bool, found {}", where,
-                            scalar_type_name(t.type)));
-  const std::size_t bytes = width(t.type);
-  const std::int64_t n = count(t, static_cast<std::int64_t>(storage.size() / bytes), most, where);
-  std::vector<float> values;
+namespace {
+
+/// make(bytes) of each element in row-major order.
+template <class Make>
+auto read_all(const StoredTensor& t, std::int64_t n, const char* storage, std::size_t bytes, const Make& make) {
+  std::vector<decltype(make(storage))> values;
   values.reserve(static_cast<std::size_t>(n));
   std::vector<std::int64_t> at(t.sizes.size(), 0), strides = t.strides;
   for (std::size_t d = 0; d < at.size(); ++d)
     if (t.sizes[d] == 1) strides[d] = 0;  // may be any number
   std::int64_t position = t.offset;
   while (static_cast<std::int64_t>(values.size()) < n) {
-    values.push_back(element(t.type, storage.data() + static_cast<std::size_t>(position) * bytes, where));
+    values.push_back(make(storage + static_cast<std::size_t>(position) * bytes));
     for (std::size_t d = at.size(); d-- > 0;) {  // the next element in row-major order
       position += strides[d];
       if (++at[d] < t.sizes[d]) break;
@@ -131,6 +117,19 @@ std::vector<float> row_major(const StoredTensor& t, std::string_view storage, st
     }
   }
   return values;
+}
+
+}  // namespace
+
+Numbers row_major(const StoredTensor& t, std::string_view storage, std::int64_t most, const std::string& where) {
+  if (!dtype(t.type))
+    throw Error(fmt::format("{}: expected float32, float16, bfloat16, int64, int32 or bool, found {}", where,
+                            scalar_type_name(t.type)));
+  const std::size_t bytes = width(t.type);
+  const std::int64_t n = count(t, static_cast<std::int64_t>(storage.size() / bytes), most, where);
+  if (t.type == ScalarType::int64) return read_all(t, n, storage.data(), bytes, load<std::int64_t>);
+  if (t.type == ScalarType::int32) return read_all(t, n, storage.data(), bytes, load<std::int32_t>);
+  return read_all(t, n, storage.data(), bytes, [&](const char* from) { return element(t.type, from); });
 }
 
 }  // namespace deplo::ir::torch::pt2

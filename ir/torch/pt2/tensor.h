@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ir/numbers.h"
 #include "ir/types.h"
 
 namespace deplo::ir::torch::pt2 {
@@ -45,8 +46,7 @@ struct StoredTensor {
 };
 
 /// The values in row-major order. Throws Error `where: expected …, found …` where the view leaves the storage, a type
-/// is not supported, an integer is no float, or there are more than `most` elements.
-std::vector<float> row_major(const StoredTensor&, std::string_view storage, std::int64_t most,
-                             const std::string& where);
+/// is not supported, or there are more than `most` elements.
+Numbers row_major(const StoredTensor&, std::string_view storage, std::int64_t most, const std::string& where);
 
 }  // namespace deplo::ir::torch::pt2

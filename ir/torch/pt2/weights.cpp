@@ -66,13 +66,13 @@ ValueSource Weights::find(const std::string& name, const TensorType& type) {
   return {{}, values(found->second, where)};
 }
 
-std::shared_ptr<const std::vector<float>> Weights::values(const Stored& stored, const std::string& where) {
+std::shared_ptr<const Numbers> Weights::values(const Stored& stored, const std::string& where) {
   const Zip& zip = stored.nested ? *stored.nested : archive_;
   auto& cached = read_[{&zip, stored.tensor}];
   if (!cached) {
     auto values = row_major(stored.tensor, zip.read(stored.tensor.storage), elements_left_, where);
     elements_left_ -= static_cast<std::int64_t>(values.size());
-    cached = std::make_shared<const std::vector<float>>(std::move(values));
+    cached = std::make_shared<const Numbers>(std::move(values));
   }
   return cached;
 }

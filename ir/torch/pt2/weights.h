@@ -29,11 +29,11 @@ class Weights {
   void add_pickles(const std::string& entry,
                    const std::string& name);  // an archive of torch.save; name: of a lone tensor
   void add_raw(const std::string& folder, const std::string& config);
-  std::shared_ptr<const std::vector<float>> values(const Stored& stored, const std::string& where);
+  std::shared_ptr<const Numbers> values(const Stored& stored, const std::string& where);
 
   const Zip& archive_;
   std::map<std::string, Stored> stored_;
-  std::map<std::pair<const Zip*, StoredTensor>, std::shared_ptr<const std::vector<float>>> read_;
+  std::map<std::pair<const Zip*, StoredTensor>, std::shared_ptr<const Numbers>> read_;
   std::int64_t elements_left_;
 };
 

@@ -9,14 +9,14 @@
 
 namespace deplo {
 
-enum class DType { f32, i32, boolean, f16, bf16 };  // 4, 4, 1, 2 and 2 bytes an element; a boolean is 0 or 1
+enum class DType { f32, i32, boolean, f16, bf16, i64 };  // 4, 4, 1, 2, 2, 8 bytes an element; a boolean is 0 or 1
 
 /// An argument of kernels, in the device's memory.
 struct Tensor {
   /// Inputs and parameters (weights) are the caller's to fill before the launches, computed ones are written by them.
   enum class Kind { input, parameter, computed } kind = Kind::computed;
   std::string name;          // unique in its program
-  DType dtype = DType::f32;  // PyTorch's 64-bit integers are i32 here
+  DType dtype = DType::f32;  // 64-bit integers of PyTorch are i32 if all their values fit (docs/ir.md, "Integers")
   /// Extents; none: a scalar. An input and an output has the graph's, a parameter the graph's in another order where
   /// `permutation` says so.
   std::vector<std::int64_t> shape;
@@ -28,9 +28,10 @@ struct Tensor {
   /// permutation[d] of the graph's parameter `of`. Both empty: as the graph has it.
   std::string of;
   std::vector<int> permutation;
-  /// Of a parameter of a .pt2 file: that of the graph (`of`, where it is not empty), row-major, as floats whatever the
-  /// dtype. Null: the caller knows them.
+  /// Of a parameter of a .pt2 file: that of the graph (`of`, where it is not empty), row-major; `integers` if the dtype
+  /// is i32 or i64, else `values` as floats. Null: the caller knows them.
   std::shared_ptr<const std::vector<float>> values;
+  std::shared_ptr<const std::vector<std::int64_t>> integers;
 };
 
 /// Where a schedule comes from: docs/database.md, "The tuned cache".

@@ -17,18 +17,19 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Draw = ir::Fill::Draw;
 
-std::vector<float> draw(Draw how, double a, double b, std::string_view name = "x", std::uint64_t seed = 0,
+ir::Numbers draw(Draw how, double a, double b, std::string_view name = "x", std::uint64_t seed = 0,
                         ir::DType dtype = ir::DType::f32) {
   return engine::source_values({{how, a, b}, nullptr}, name, {dtype, {100, 200}}, seed);
 }
 
-double mean(const std::vector<float>& v) {
+double mean(const ir::Numbers& v) {
   return std::accumulate(v.begin(), v.end(), 0.0) / static_cast<double>(v.size());
 }
 
-double deviation(const std::vector<float>& v) {
+double deviation(const ir::Numbers& v) {
   double sum = 0;
-  for (const float x : v) sum += std::pow(static_cast<double>(x) - mean(v), 2);
+  const double middle = mean(v);
+  for (const double x : v) sum += std::pow(x - middle, 2);
   return std::sqrt(sum / static_cast<double>(v.size()));
 }
 
@@ -37,12 +38,12 @@ TEST(SourceValues, Distributions) {
   const auto normal = draw(Draw::normal, 3, 2);
   EXPECT_NEAR(mean(normal), 3, 0.14);
   EXPECT_NEAR(deviation(normal), 2, 0.1);
-  const auto uniform = draw(Draw::uniform, -1, 3);
+  const std::vector<float> uniform = draw(Draw::uniform, -1, 3);
   EXPECT_NEAR(mean(uniform), 1, 0.1);
   EXPECT_NEAR(deviation(uniform), 4 / std::sqrt(12.0), 0.1);
   EXPECT_GE(*std::ranges::min_element(uniform), -1);
   EXPECT_LE(*std::ranges::max_element(uniform), 3);
-  const auto integers = draw(Draw::integers, 2, 7);
+  const std::vector<float> integers = draw(Draw::integers, 2, 7);
   for (float v = 2; v < 7; ++v) EXPECT_NEAR(static_cast<double>(std::ranges::count(integers, v)), 4000, 600) << v;
   EXPECT_EQ(*std::ranges::max_element(integers), 6);
   EXPECT_EQ(draw(Draw::constant, 1.5, 9), std::vector<float>(20000, 1.5F));
@@ -60,14 +61,14 @@ TEST(SourceValues, Types) {
 }
 
 TEST(SourceValues, OfAFile) {
-  const auto values = std::make_shared<const std::vector<float>>(std::vector<float>{1, 2, 3});
+  const auto values = std::make_shared<const ir::Numbers>(std::vector<float>{1, 2, 3});
   EXPECT_THAT(engine::source_values({{}, values}, "w", {ir::DType::f32, {3}}, 0), ElementsAre(1, 2, 3));
   EXPECT_THROW(engine::source_values({{}, values}, "w", {ir::DType::f32, {4}}, 0), Error);
 }
 
 TEST(Permute, MovesDimensions) {
-  EXPECT_THAT(engine::permute({0, 1, 2, 3, 4, 5}, {2, 3}, {1, 0}), ElementsAre(0, 3, 1, 4, 2, 5));
-  EXPECT_THAT(engine::permute({7}, {}, {}), ElementsAre(7));
+  EXPECT_THAT(engine::permute(std::vector<float>{0, 1, 2, 3, 4, 5}, {2, 3}, {1, 0}), ElementsAre(0, 3, 1, 4, 2, 5));
+  EXPECT_THAT(engine::permute(std::vector<float>{7}, {}, {}), ElementsAre(7));
   // out[k, i, j] = in[i, j, k]
   std::vector<float> in(24);
   std::iota(in.begin(), in.end(), 0.0F);

@@ -207,10 +207,9 @@ TEST(EvaluateAt, AgreesWithTheInterpreter) {
     const Program program = parse(text);
     Memory memory = random_memory(program);
     interpret(program, memory);
-    std::map<std::string, std::vector<float>> floats;
-    std::map<std::string, std::span<const float>, std::less<>> inputs;
+    std::map<std::string, Numbers, std::less<>> inputs;
     for (const Buffer& b : program.buffers)
-      if (b.role == Role::input) inputs[b.name] = floats[b.name] = {memory[b.name].begin(), memory[b.name].end()};
+      if (b.role == Role::input) inputs[b.name] = std::vector<float>(memory[b.name].begin(), memory[b.name].end());
     std::map<std::string, std::int64_t, std::less<>> at;
     for (const auto& [axis, extent] : free_axes(program)) at[axis] = extent - 1;
     const std::vector<Point> points = evaluate_at(program, inputs, at);

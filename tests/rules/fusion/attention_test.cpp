@@ -297,10 +297,9 @@ TEST(FuseAttention, IsEvaluatedAtAPoint) {
       fused("q=torch.randn(2,7,16);k=torch.randn(2,5,16);F.scaled_dot_product_attention(q,k,k)").kernels[0];
   Rng rng(11);
   ir::Memory memory;
-  std::map<std::string, std::vector<float>> floats;
-  std::map<std::string, std::span<const float>, std::less<>> inputs;
+  std::map<std::string, ir::Numbers, std::less<>> inputs;
   for (const ir::Buffer& buffer : program.buffers) {
-    std::vector<float>& values = floats[buffer.name];
+    std::vector<float> values;
     for (std::int64_t i = 0; i < ir::span(buffer); ++i) values.push_back(static_cast<float>(rng.uniform(-2, 2)));
     memory[buffer.name] = {values.begin(), values.end()};
     if (buffer.role == ir::Role::input) inputs[buffer.name] = values;

@@ -1,0 +1,96 @@
+// Elements of a tensor on the host, exact in its own type.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "ir/types.h"
+
+namespace deplo::ir {
+
+/// float for floats and bool (every f16 and bf16 is one), an integer of its own width for integers. Large tensors take
+/// no more memory than their values need.
+class Numbers {
+ public:
+  Numbers() = default;
+  // Implicit, so that a list of floats is written where numbers are wanted.
+  Numbers(std::vector<float> values) : values_(std::move(values)) {}         // NOLINT(google-explicit-constructor)
+  Numbers(std::vector<std::int32_t> values) : values_(std::move(values)) {}  // NOLINT(google-explicit-constructor)
+  Numbers(std::vector<std::int64_t> values) : values_(std::move(values)) {}  // NOLINT(google-explicit-constructor)
+  /// `count` zeros of the type.
+  Numbers(DType, std::size_t count);
+
+  /// visit(values) with the vector of floats or integers.
+  template <class Visit>
+  auto visit(const Visit& function) const {
+    return std::visit(function, values_);
+  }
+  template <class Visit>
+  auto visit(const Visit& function) {
+    return std::visit(function, values_);
+  }
+  std::size_t size() const {
+    return visit([](const auto& values) { return values.size(); });
+  }
+  bool empty() const { return size() == 0; }
+  /// Of a 64-bit integer beyond 2^53 the nearest double.
+  double operator[](std::size_t i) const {
+    return visit([i](const auto& values) { return static_cast<double>(values[i]); });
+  }
+  double at(std::size_t i) const {
+    return visit([i](const auto& values) { return static_cast<double>(values.at(i)); });
+  }
+  /// A range of doubles, as operator[] gives them.
+  class Iterator {
+   public:
+    using iterator_category = std::input_iterator_tag;
+    using value_type = double;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const double*;
+    using reference = double;
+    Iterator() = default;
+    Iterator(const Numbers& numbers, std::size_t at) : numbers_(&numbers), at_(at) {}
+    double operator*() const { return (*numbers_)[at_]; }
+    Iterator& operator++() { return ++at_, *this; }
+    Iterator operator++(int) { return {*numbers_, at_++}; }
+    bool operator==(const Iterator& other) const { return at_ == other.at_; }
+
+   private:
+    const Numbers* numbers_ = nullptr;
+    std::size_t at_ = 0;
+  };
+  using value_type = double;
+  using const_reference = double;
+  using iterator = Iterator;
+  using const_iterator = Iterator;
+  Iterator begin() const { return {*this, 0}; }
+  Iterator end() const { return {*this, size()}; }
+
+  /// The nearest number that the type holds: a whole one for integers, where NaN becomes 0.
+  void set(std::size_t i, double value);
+  /// Element `from` of other numbers, exactly where the type holds it.
+  void set(std::size_t i, const Numbers& other, std::size_t from);
+
+  /// The same numbers as elements of a type; those that it does not hold as set() has them.
+  Numbers as(DType) const&;
+  Numbers as(DType) &&;
+  std::vector<double> doubles() const;
+
+  /// Of floats: CHECKs that these are.
+  const std::vector<float>& floats() const&;
+  std::vector<float> floats() && { return std::as_const(*this).floats(); }
+  /// Of 64-bit integers: CHECKs that these are.
+  const std::vector<std::int64_t>& integers() const;
+  operator std::vector<float>() const { return floats(); }  // NOLINT(google-explicit-constructor)
+
+  /// Whether all numbers are equal, whatever holds them; NaN equals nothing.
+  bool operator==(const Numbers&) const;
+
+ private:
+  std::variant<std::vector<float>, std::vector<std::int32_t>, std::vector<std::int64_t>> values_;
+};
+
+}  // namespace deplo::ir
