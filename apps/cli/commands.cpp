@@ -31,6 +31,12 @@ void require(const std::string& value, const char* flag) {
   if (value.empty()) throw Error(fmt::format("expected the flag {}, found none; see --help", flag));
 }
 
+void add_objective(Command command, std::string& objective) {
+  command.option("--objective", objective, "NAME[:min|:max]",
+                 "Compare configurations by this result, such as GFLOP/s or energy:min [the file's objective, else the "
+                 "time].");
+}
+
 void add_device(Command command, std::string& device) {
   command
       .option("--device", device, "DEVICE",

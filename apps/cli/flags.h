@@ -21,6 +21,9 @@ void require(const std::string& value, const char* flag);
 void add_inputs(Command command, std::string& file);
 void add_tolerance(Command command, double& tolerance);
 
+/// --objective of recorded spaces, for search::parse_objective().
+void add_objective(Command command, std::string& objective);
+
 /// --device.
 void add_device(Command command, std::string& device);
 /// --restrict, which may be repeated; its values are for parse_restrictions(). `otherwise`: the set of restrictions

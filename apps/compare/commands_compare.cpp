@@ -148,6 +148,7 @@ void add_compare(Command command, int& exit_code) {
       .option("--spaces", flags->spaces, "FILES|FOLDERS",
               "Read recorded spaces: Kernel Tuner caches, T4 or CSV files (also .gz or .zip), and stores.")
       .take_all();
+  add_objective(command, flags->objective);
   flags->search = {"random", "default"};
   command
       .option("--search", flags->search, "STRATEGIES",

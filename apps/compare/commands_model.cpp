@@ -30,7 +30,7 @@ constexpr std::size_t least_records = 20;  // of a set: below that ranks say lit
 
 struct ModelFlags {
   std::vector<std::string> stores, spaces;
-  std::string leave_out = "kernel", points;
+  std::string leave_out = "kernel", points, objective;
   compare::HeldOutOptions options;
   bool json = false;
 };
@@ -39,13 +39,15 @@ std::vector<Labelled> read(const ModelFlags& flags) {
   std::vector<Labelled> sets;
   const auto add = [&](std::vector<Labelled> more) { std::ranges::move(more, std::back_inserter(sets)); };
   for (const std::string& store : flags.stores) add(engine::label_store(store, least_records));
+  search::Reading reading;
+  if (!flags.objective.empty()) reading.objective = search::parse_objective(flags.objective);
   if (!flags.spaces.empty())
     for (const std::string& file : find_spaces(flags.spaces)) {
       if (engine::is_store(file)) {
         for (const search::Records& records : engine::read_store(file))
           add(engine::label_records(records, least_records));
       } else {
-        add(engine::label_records(search::read_records(file), least_records));
+        add(engine::label_records(search::read_records(file, reading), least_records));
       }
     }
   return sets;
@@ -137,6 +139,7 @@ void add_model(Command command) {
   eval.option("--store", flags->stores, "FILES",
               "Read stores of `deplo tune`. Models use kernel features and the analytic model.");
   eval.option("--spaces", flags->spaces, "FILES|FOLDERS", "Read recorded spaces. Models use only the values of knobs.");
+  add_objective(eval, flags->objective);
   eval.option(
           "--leave-out", flags->leave_out, "kernel|device",
           "Leave out each kernel, or each device. With device, models learn from the same kernel on the other devices.")

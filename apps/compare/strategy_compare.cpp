@@ -119,21 +119,34 @@ struct Spaces {
   std::vector<compare::Sources> believed;  // of each: what the prior says, where there is one and it says anything
 };
 
-std::vector<engine::StoredSpace> read_nonempty(const std::string& store) {
+/// Of a store that has several objectives those that `reading` chooses.
+std::vector<engine::StoredSpace> read_nonempty(const std::string& store, const search::Reading& reading) {
   std::vector<engine::StoredSpace> stored = engine::read_stored_spaces(store);
   if (stored.empty()) throw Error(store + ": expected a store with trials of a kernel that has knobs, found none");
+  if (!reading.objective) return stored;
+  std::set<std::string> objectives;
+  for (const engine::StoredSpace& space : stored) objectives.insert(label(space.records.objective));
+  std::erase_if(stored, [&](const engine::StoredSpace& space) {
+    const search::Objective& own = space.records.objective;
+    return own.name != reading.objective->name ||
+           reading.objective->higher_is_better.value_or(own.higher_is_better) != own.higher_is_better;
+  });
+  if (stored.empty())
+    throw Error(fmt::format("--objective: expected an objective of {} ({}), found '{}'", store,
+                            join(std::vector(objectives.begin(), objectives.end()), "; "), reading.objective->name));
   return stored;
 }
 
 /// `prior`: nullptr: none.
-Spaces read_spaces(const std::vector<std::string>& files, const engine::Prior& prior, std::string_view name) {
+Spaces read_spaces(const std::vector<std::string>& files, const search::Reading& reading, const engine::Prior& prior,
+                   std::string_view name) {
   Spaces spaces;
   for (const std::string& file : files) {
     if (!engine::is_store(file)) {
-      spaces.all.push_back(std::make_shared<const search::Records>(search::read_records(file)));
+      spaces.all.push_back(std::make_shared<const search::Records>(search::read_records(file, reading)));
       continue;
     }
-    for (engine::StoredSpace& space : read_nonempty(file)) {
+    for (engine::StoredSpace& space : read_nonempty(file, reading)) {
       spaces.believed.resize(spaces.all.size() + 1);
       if (auto source = prior ? engine::prior_records(space, prior, name) : nullptr)
         spaces.believed.back().push_back(std::move(source));
@@ -158,8 +171,10 @@ engine::Prior learn(const std::vector<std::string>& files, std::uint64_t seed) {
 
 Spaces read_spaces(const CompareFlags& flags) {
   const std::vector<std::string> files = find_spaces(flags.spaces);
-  if (flags.learned_prior > 0) return read_spaces(files, learn(files, flags.contest.seed), "learned");
-  return read_spaces(files, flags.analytic_prior > 0 ? engine::analytic_prior() : nullptr, "analytic");
+  search::Reading reading;
+  if (!flags.objective.empty()) reading.objective = search::parse_objective(flags.objective);
+  if (flags.learned_prior > 0) return read_spaces(files, reading, learn(files, flags.contest.seed), "learned");
+  return read_spaces(files, reading, flags.analytic_prior > 0 ? engine::analytic_prior() : nullptr, "analytic");
 }
 
 /// What runs on the space begin with.

@@ -12,6 +12,7 @@ namespace deplo::apps {
 
 struct CompareFlags {
   std::vector<std::string> spaces;   // files and folders
+  std::string objective;             // NAME, NAME:min or NAME:max of the spaces; "": each file's own
   std::vector<std::string> search;   // NAME or NAME:PARAMETER=VALUE:…; the first is the reference
   std::vector<std::string> set;      // PARAMETER=VALUE, of all that have it
   std::vector<std::string> orders;   // of levels; the first is the table's

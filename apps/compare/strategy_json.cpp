@@ -51,6 +51,7 @@ Json space_json(const compare::SpaceResult& space, const compare::Contest& conte
   return Json::object({{"space", space.name},
                        {"kernel", space.kernel},
                        {"device", space.device},
+                       {"objective", space.objective},
                        {"sources", Json::array(space.sources)},
                        {"levels", Json::array(space.levels)},
                        {"importance", Json::array(space.importance)},

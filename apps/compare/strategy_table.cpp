@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <vector>
 
 #include "apps/compare/strategy_compare.h"
@@ -93,11 +94,11 @@ std::string standings_table(const Comparison& comparison, const Ordered& ordered
 std::string space_table(const Comparison& comparison, const SpaceResult& space, std::size_t width) {
   const compare::Difficulty& hard = space.difficulty;
   const std::string about = fmt::format(
-      "{}: {} configurations, {} valid; within 1/5/10% of the best: {:.3g}/{:.3g}/{:.3g}%; correlation of neighbours "
+      "{}: {}{} configurations, {} valid; within 1/5/10% of the best: {:.3g}/{:.3g}/{:.3g}%; correlation of neighbours "
       "{:.2f}; budget {} ({} evaluations of random search), short {} ({})",
-      space.name, hard.configurations, hard.valid, 100 * hard.within1, 100 * hard.within5, 100 * hard.within10,
-      hard.neighbours, duration(space.budget), space.evaluations, duration(space.short_budget),
-      space.short_evaluations);
+      space.name, space.objective == "time" ? "" : fmt::format("objective {}; ", space.objective), hard.configurations,
+      hard.valid, 100 * hard.within1, 100 * hard.within5, 100 * hard.within10, hard.neighbours, duration(space.budget),
+      space.evaluations, duration(space.short_budget), space.short_evaluations);
   std::string text = "\n" + wrap(about, width) + "\n";
   const std::size_t label = label_width(comparison, width, 48);
   text += "  " + left("strategy", label) + "   score   short       p   A12  to 10%   to 5%\n";
@@ -145,6 +146,18 @@ std::string mode(const compare::Contest& contest) {
   return text;
 }
 
+/// "; objective GFLOP/s, higher is better (2 spaces)": of all but the time.
+std::string objectives(std::span<const SpaceResult> spaces) {
+  std::map<std::string, std::int64_t> counts;
+  for (const SpaceResult& space : spaces) ++counts[space.objective];
+  std::string text;
+  for (const auto& [objective, count] : counts)
+    if (objective != "time")
+      text += fmt::format("; objective {}{}", objective,
+                          counts.size() > 1 ? fmt::format(" ({})", counted(count, "space")) : "");
+  return text;
+}
+
 }  // namespace
 
 std::string print_comparison(const Comparison& comparison, bool verbose, std::size_t width) {
@@ -152,10 +165,11 @@ std::string print_comparison(const Comparison& comparison, bool verbose, std::si
   if (first.standings.empty()) return "interrupted before the first space was finished\n";
   const compare::Contest& contest = comparison.contest;
   const std::string legend = fmt::format(
-      "{}, {} repeats, seed {}, levels {}{}; 0 is random search, 1 the best at once\nshort: the score at the short "
+      "{}, {} repeats, seed {}, levels {}{}{}; 0 is random search, 1 the best at once\nshort: the score at the short "
       "budget (cutoff {}); p, A12: against {}; to 10%, to 5%: median evaluations\n",
       counted(static_cast<std::int64_t>(first.spaces.size()), "space"), contest.repeats, contest.seed,
-      compare::name(first.order), mode(contest), contest.short_cutoff, contest.entrants.front().label);
+      compare::name(first.order), mode(contest), objectives(first.spaces), contest.short_cutoff,
+      contest.entrants.front().label);
   std::string text = standings_table(comparison, first, width) + "\n" + wrap(legend, width);
   if (comparison.orders.size() > 1) text += order_table(comparison, width);
   if (verbose)

@@ -2,8 +2,9 @@
 #include <unistd.h>
 
 #include <array>
+#include <map>
 #include <memory>
-#include <optional>
+#include <set>
 
 #include "apps/cli/commands.h"
 #include "apps/cli/flags.h"
@@ -24,7 +25,7 @@ struct ImportFlags {
   std::vector<std::string> files;
   std::string store = engine::default_store();
   search::Columns columns;
-  bool mapped() const { return !columns.launches.empty() || !columns.time.empty(); }
+  std::string objective;
 };
 
 struct ExportFlags {
@@ -34,23 +35,29 @@ struct ExportFlags {
 int run_import(const ImportFlags& flags) {
   if (flags.files.empty()) throw Error("expected a recorded space to import, found none; see --help");
   engine::make_default_folder(flags.store);
-  const std::optional<search::Columns> columns = flags.mapped() ? std::optional(flags.columns) : std::nullopt;
+  search::Reading reading{flags.columns, {}};
+  if (!flags.objective.empty()) reading.objective = search::parse_objective(flags.objective);
+  const bool told = flags.columns != search::Columns{} || reading.objective;
   std::string text;
   for (const std::string& file : flags.files) {
     if (file.ends_with(".jsonl")) {
-      if (columns) throw Error(fmt::format("{}: expected no flags of tables with baselines, found some", file));
+      if (told) throw Error(fmt::format("{}: expected no flags of recorded spaces with baselines, found some", file));
       const ImportedBaselines found = import_baselines(file, flags.store);
       text += fmt::format("{}: {} times of {} kernels{}{}\n", file, found.times, found.kernels,
                           found.ours == 0 ? "" : fmt::format("; {} of deplo itself skipped", found.ours),
                           found.several == 0 ? "" : fmt::format("; {} of several kernels skipped", found.several));
       continue;
     }
-    const search::Records records = search::read_records(file, columns);
+    const search::Records records = search::read_records(file, reading);
     std::size_t valid = 0;
     for (const search::Record& record : records.records) valid += record.outcome.ok() ? 1 : 0;
     const std::size_t count = engine::import_records(records, flags.store);
-    text +=
-        fmt::format("{}: {} configurations, {} valid, {} knobs\n", records.name, count, valid, records.knobs.size());
+    text += fmt::format(
+        "{}: {} configurations, {} valid, {} knobs{}{}\n", records.name, count, valid, records.knobs.size(),
+        records.objective == search::Objective{} ? "" : fmt::format("; objective {}", search::label(records.objective)),
+        records.repeated == 0
+            ? ""
+            : fmt::format("; {} recorded more than once, of which the last counts", records.repeated));
   }
   print_result(text);
   return 0;
@@ -64,22 +71,48 @@ search::Format parse_format(const std::string& name) {
   throw Error(fmt::format("--format: expected kernel-tuner, t4 or csv, found '{}'", name));
 }
 
+/// What is added to the name of a kernel whose spaces have several problem sizes or objectives.
+struct SpaceNames {
+  std::set<std::string> sizes, objectives;
+
+  /// "gemm [1024,1] GFLOP/s, higher is better"
+  std::string of(const search::Records& records) const {
+    std::string name = records.kernel;
+    if (sizes.size() > 1 && !records.problem_size.empty()) name += " " + records.problem_size;
+    if (objectives.size() > 1) name += " " + search::label(records.objective);
+    return name;
+  }
+};
+
+/// By the kernel.
+std::map<std::string, SpaceNames> space_names(const std::vector<search::Records>& spaces) {
+  std::map<std::string, SpaceNames> names;
+  for (const search::Records& records : spaces) {
+    names[records.kernel].sizes.insert(records.problem_size);
+    names[records.kernel].objectives.insert(search::label(records.objective));
+  }
+  return names;
+}
+
 int run_export(const ExportFlags& flags) {
   const search::Format format = parse_format(flags.format);
   std::vector<search::Records> found = engine::read_store(flags.store);
+  const std::map<std::string, SpaceNames> own = space_names(found);
+  const auto name_of = [&](const search::Records& records) { return own.at(records.kernel).of(records); };
   const auto keep = [&](const char* flag, const char* what, const std::string& filter, auto name) {
     std::vector<std::string> names;
-    for (const search::Records& records : found) names.push_back(records.*name);
+    for (const search::Records& records : found) names.push_back(name(records));
     std::vector<search::Records> kept;
     for (const std::size_t number : select_names(flag, what, filter, names)) kept.push_back(std::move(found[number]));
     found = std::move(kept);
   };
-  keep("--kernel", "a kernel of the store", flags.kernel, &search::Records::kernel);
-  keep("--device", "a device of the kernel", flags.device, &search::Records::device);
+  keep("--kernel", "a kernel of the store", flags.kernel, name_of);
+  keep("--device", "a device of the kernel", flags.device,
+       [](const search::Records& records) { return records.device; });
   if (found.size() != 1) {
     std::vector<std::string> names;
     for (const search::Records& records : found)
-      names.push_back(fmt::format("'{}' on '{}'", records.kernel, records.device));
+      names.push_back(fmt::format("'{}' on '{}'", name_of(records), records.device));
     throw Error(fmt::format("{}: expected --kernel and --device to name one, found {}: {}", flags.store, names.size(),
                             join(names, ", ")));
   }
@@ -99,6 +132,7 @@ void add_import(Command command, int& exit_code) {
       "experiments/baselines/torch_suite.py; `deplo run --bench --store` then shows them beside ours.");
   command.examples(
       "deplo db import A100.json.gz --store recorded.db\n"
+      "deplo db import A100.json --objective GFLOP/s --store gflops.db\n"
       "deplo db import torch.jsonl --store deplo.db");
   command.option("files", flags->files, "FILES",
                  "Kernel Tuner caches, T4 or CSV files (also .gz or .zip), or .jsonl files with times of libraries.");
@@ -110,12 +144,19 @@ void add_import(Command command, int& exit_code) {
       .take_all();
   command.option("--time", flags->columns.time, "COLUMN",
                  "Tables only: the column of the time [mean of the launches].");
-  command.option("--unit", flags->columns.unit, "s|ms|us", "Tables only: the unit of the times.").show_default();
+  command.option("--unit", flags->columns.unit, "s|ms|us|ns", "Tables only: the unit of the times.").show_default();
   command.option("--status", flags->columns.status, "COLUMN",
                  "Tables only: the column that holds ok or the reason of a failure.");
+  command
+      .option("--parameters", flags->columns.parameters, "COLUMNS",
+              "Tables only: the columns that are parameters; others without a role are results [those of FILE.T1.json "
+              "beside FILE.csv, else all that do not look like results].")
+      .delimiter(',')
+      .take_all();
   command.option("--ignore", flags->columns.ignored, "COLUMNS", "Tables only: columns that are not parameters.")
       .delimiter(',')
       .take_all();
+  add_objective(command, flags->objective);
   command.run([flags, &exit_code] { exit_code = run_import(*flags); });
 }
 

@@ -135,11 +135,15 @@ Figure score_map(const Comparison& comparison, const Ordered& ordered) {
 HtmlTable spaces_table(const Comparison& comparison, const Ordered& ordered) {
   HtmlTable table{{"space"}, {}};
   for (const auto& entrant : comparison.contest.entrants) table.heads.push_back(entrant.label);
+  const bool objectives =
+      std::ranges::any_of(ordered.spaces, [](const auto& space) { return space.objective != "time"; });
+  if (objectives) table.heads.emplace_back("objective");
   for (const char* head : {"configurations", "within 1 %", "within 5 %", "within 10 %", "M*", "neighbours"})
     table.heads.emplace_back(head);
   for (const SpaceResult& space : ordered.spaces) {
     auto& row = table.rows.emplace_back(std::vector<std::string>{space.name});
     for (const Cell& cell : space.cells) row.push_back(fmt::format("{:.3f}", cell.score));
+    if (objectives) row.push_back(space.objective);
     row.push_back(fmt::format("{}", space.difficulty.configurations));
     for (const double within : {space.difficulty.within1, space.difficulty.within5, space.difficulty.within10})
       row.push_back(fmt::format("{:.2f} %", 100 * within));
@@ -185,9 +189,11 @@ Figure best_so_far(const Comparison& comparison, const SpaceResult& space) {
 Figure landscape(const SpaceResult& space) {
   const auto bins = static_cast<double>(space.histogram.size());
   const double highest = std::max(std::ranges::max(space.histogram), 1e-9);
-  Chart chart("landscape", "Landscape: where the configurations are",
-              {"best of all / time (100 %: the best)", 0, 1, false, Unit::percent},
-              {"share of the valid ones", 0, highest, false, Unit::percent}, 0);
+  Chart chart(
+      "landscape", "Landscape: where the configurations are",
+      {space.objective == "time" ? "best of all / time (100 %: the best)" : "share of the best (100 %: the best)", 0, 1,
+       false, Unit::percent},
+      {"share of the valid ones", 0, highest, false, Unit::percent}, 0);
   for (std::size_t i = 0; i < space.histogram.size(); ++i)
     if (space.histogram[i] > 0)
       chart.bar(static_cast<double>(i) / bins, static_cast<double>(i + 1) / bins, space.histogram[i], 0,
@@ -253,6 +259,7 @@ std::string description(const SpaceResult& space) {
   std::string text = space.kernel;
   if (!space.device.empty()) text += (text.empty() ? "On " : " on ") + space.device;
   if (!text.empty()) text += "; ";
+  if (space.objective != "time") text += fmt::format("objective {}; ", space.objective);
   text += fmt::format("{} configurations, {} valid; budget {} ({} evaluations of random search)",
                       space.difficulty.configurations, space.difficulty.valid, print(space.budget, Unit::seconds),
                       space.evaluations);

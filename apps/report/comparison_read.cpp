@@ -30,6 +30,7 @@ class Node {
     if (!json_.is_object() || !json_.contains(key)) expected(fmt::format("'{}' of a comparison, found none", key));
     return {json_.at(key), fmt::format("{}/{}", place_, key)};
   }
+  bool has(const char* key) const { return json_.is_object() && json_.contains(key); }
   std::vector<Node> items(std::optional<std::size_t> count = {}) const {
     if (!json_.is_array() || (count && json_.size() != *count))
       expected(count ? fmt::format("an array of {}", *count) : "an array");
@@ -138,6 +139,7 @@ compare::SpaceResult read_space(const Node& node, std::size_t entrants) {
   space.name = node.at("space").text();
   space.kernel = node.at("kernel").text();
   space.device = node.at("device").text();
+  if (node.has("objective")) space.objective = node.at("objective").text();  // older files are of times
   for (const Node& source : node.at("sources").items()) space.sources.push_back(source.text());
   for (const Node& level : node.at("levels").items()) space.levels.push_back(level.text());
   space.importance = node.at("importance").numbers(space.levels.size(), 0);

@@ -24,7 +24,7 @@ struct ReportTrial {
   std::int64_t id = 0;
   std::string trail, digest;  // of the source that it became
   Status status = Status::invalid;
-  double us = 0;       // when ok
+  double us = 0;       // when ok; of another objective than time its value
   double seconds = 0;  // of tuning spent on the kernel until it was stored: time between runs does not count
   bool confirmed = false, stopped = false;
   bool ok() const { return status == Status::ok; }
@@ -49,8 +49,10 @@ struct KernelSummary {
   measure::DeviceInfo device;
   std::size_t trials = 0, failures = 0;  // of all stages
   StageTimes best, untuned;
-  std::string library;    // the fastest that was measured; "": none
-  double library_us = 0;  // confirmed, as all baselines are
+  std::string objective;   // label of what an imported kernel was searched for; "": the time
+  std::string best_value;  // of that objective, with its label; `best` and `untuned` are then unknown
+  std::string library;     // the fastest that was measured; "": none
+  double library_us = 0;   // confirmed, as all baselines are
 
   /// Confirmed where both are, else as screened where both are, else what is known of the best.
   SpeedUp speed_up() const;

@@ -135,7 +135,7 @@ std::vector<std::string> cells(const KernelSummary& kernel) {
   return {fmt::format("{}", kernel.trials),
           fmt::format("{}", kernel.failures),
           time(speed.untuned),
-          time(speed.best),
+          kernel.best_value.empty() ? time(speed.best) : kernel.best_value,
           speed.factor() > 0 ? print_factor(speed.factor()) : "-",
           speed.best <= 0   ? "-"
           : speed.confirmed ? "confirmed"
@@ -175,7 +175,8 @@ HtmlTable table_of(const std::vector<KernelRow>& rows) {
 std::string without_time(const std::vector<KernelRow>& rows, std::size_t store) {
   std::vector<std::string> names;
   for (const KernelRow& row : rows)
-    if (row.in[store] && row.in[store]->speed_up().best <= 0) names.push_back(row.title);
+    if (row.in[store] && row.in[store]->speed_up().best <= 0 && row.in[store]->best_value.empty())
+      names.push_back(row.title);
   return names.empty() ? "" : fmt::format("Kernels without a valid time ({}): {}. ", names.size(), join(names, ", "));
 }
 

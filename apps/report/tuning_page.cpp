@@ -119,7 +119,9 @@ std::string words(const StageTimes& times) {
 void add_schedule(Page& page, const TunedKernel& kernel, const std::string& store) {
   if (kernel.best_trail.empty()) return page.text(store + "No schedule has a valid time.");
   const SpeedUp speed = kernel.summary.speed_up();
-  std::string text = fmt::format("{}The best schedule: {}.", store, words(kernel.summary.best));
+  const KernelSummary& summary = kernel.summary;
+  std::string text = fmt::format("{}The best schedule: {}.", store,
+                                 summary.objective.empty() ? words(summary.best) : summary.best_value);
   if (speed.factor() > 0)
     text += fmt::format(" Untuned: {}. Speed-up {}.", words(kernel.summary.untuned), print_factor(speed.factor()));
   page.text(text);

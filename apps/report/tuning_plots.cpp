@@ -60,6 +60,7 @@ std::optional<Axis> time_axis(const Kernels& kernels) {
   double low = infinity, high = 0;
   for (const TunedKernel* kernel : kernels) {
     if (kernel == nullptr) continue;
+    if (!kernel->summary.objective.empty()) return std::nullopt;  // no times
     for (const ReportTrial& trial : kernel->trials)
       if (trial.ok() && !trial.confirmed) {
         low = std::min(low, trial.us);

@@ -12,6 +12,7 @@
 #include "engine/source/experiment.h"
 #include "measure/store/device_row.h"
 #include "measure/store/file/open.h"
+#include "measure/store/objective.h"
 #include "measure/store/upkeep/choice.h"
 #include "measure/store/upkeep/report.h"
 
@@ -50,12 +51,13 @@ ReportTrial trial_of(const Statement& row) {
   trial.id = row.integer(0);
   trial.trail = row.text(1);
   trial.status = parse_status(row.text(2));
-  trial.us = row.is_null(3) ? 0 : row.real(3);
+  const std::string protocol = row.text(6);
+  trial.us = row.is_null(3) ? 0 : measure::objective_value(protocol, row.real(3));
   trial.confirmed = row.integer(4) != 0;
   trial.stopped = row.integer(5) != 0;
   trial.digest = row.text(10);
   parse_trail(trial.trail);
-  if (trial.ok()) require_time(trial.us);
+  if (trial.ok() && !measure::is_other_objective(protocol)) require_time(trial.us);
   if (row.integer(8) == 0) throw Error("expected samples as a JSON array");
   return trial;
 }
@@ -176,6 +178,7 @@ void TunedStore::read_trials(const Entry& entry, TunedKernel& kernel) {
     ReportTrial& trial = kernel.trials.back();
     trial.seconds = seconds;
     protocols.push_back(rows.text(6));
+    kernel.summary.objective = measure::objective_of(protocols.back());
     if (trial.ok()) continue;
     FailureKind& kind = kernel.failures[std::string(status_name(trial.status))];
     ++kind.count;
@@ -198,6 +201,10 @@ void TunedStore::read_best(const Entry& entry, TunedKernel& kernel) {
     const auto trial = std::ranges::lower_bound(kernel.trials, id, {}, &ReportTrial::id);
     if (trial == kernel.trials.end() || trial->id != id) continue;  // damaged
     kernel.best_trail = trial->trail;
+    if (!kernel.summary.objective.empty()) {
+      kernel.summary.best_value = fmt::format("{:.4g} {}", trial->us, kernel.summary.objective);
+      return;
+    }
     kernel.summary.best = kernel.times_of(kernel.best_trail);
     if (kernel.summary.device.backend == "cuda") try {
         kernel.machine_code = describe_code(id);

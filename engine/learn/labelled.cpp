@@ -98,7 +98,10 @@ std::vector<Labelled> label_records(const search::Records& records, std::size_t 
   for (std::size_t a = 0; a < columns.size(); ++a)
     for (std::size_t b = a + 1; b < columns.size(); ++b)
       if (columns[a].numeric && columns[b].numeric) pairs.emplace_back(a, b);
-  Labelled set{records.kernel, records.device, records.name, {columns.size() + 2 * pairs.size(), {}}, {}, {}};
+  const std::string kernel = records.objective == search::Objective{}
+                                 ? records.kernel
+                                 : fmt::format("{}: {}", records.kernel, label(records.objective));
+  Labelled set{kernel, records.device, records.name, {columns.size() + 2 * pairs.size(), {}}, {}, {}};
   for (std::size_t i = 0; i < records.records.size(); ++i) {
     const Outcome& outcome = records.records[i].outcome;
     if (!outcome.ok() || !(outcome.microseconds > 0)) continue;

@@ -19,7 +19,7 @@ std::vector<search::model::Labelled> label_store(const std::string& file, std::s
 
 /// The valid records, where there are `least` of them or more. Points: of each knob the log2 of its value (where one is
 /// not positive: the values themselves; of text: its number), of each pair of numeric ones sum and difference of these.
-/// No analytic model.
+/// No analytic model. The kernel of another objective than time has that one's label behind its name.
 std::vector<search::model::Labelled> label_records(const search::Records&, std::size_t least);
 
 /// The points as a table for other programs: kernel, device, µs, what the analytic model says, and each feature by its

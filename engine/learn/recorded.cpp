@@ -10,9 +10,13 @@
 #include <sstream>
 #include <utility>
 
+#include "core/error.h"
+#include "core/text/text.h"
 #include "engine/learn/store_keys.h"
 #include "engine/revision.h"
+#include "ir/program.h"
 #include "measure/store/store.h"
+#include "search/records/spelling.h"
 
 namespace deplo::engine {
 namespace {
@@ -59,10 +63,35 @@ Value value_of(const Value& word) {
   return word;
 }
 
+// "1 true "a b"", encoded: the values of a knob as JSON; "": their words tell it.
+std::string json_words(const search::Knob& knob) {
+  std::string text;
+  bool told = true;
+  for (std::size_t i = 0; i < knob.values.size(); ++i) {
+    told &= knob.json[i] == search::records::json_of(knob.values[i]);
+    text += " " + encode(knob.json[i]);
+  }
+  return told ? "" : text;
+}
+
 // recorded NAME
+// problem_size=JSON                 if it is known
+// objective=NAME UNIT DIRECTION     unless it is the time; the direction of a duration is "duration"
+// json=KNOB VALUE VALUE …           if the words of the knob's values do not tell their types
 // KNOB VALUE VALUE …
+// The name of a knob has no '='. Spaces that differ in one of these are different kernels.
 std::string describe(const search::Records& records) {
   std::string text = fmt::format("{} {}\n", recorded, encode(records.kernel.empty() ? records.name : records.kernel));
+  if (!records.problem_size.empty()) text += fmt::format("problem_size={}\n", encode(records.problem_size));
+  const search::Objective& objective = records.objective;
+  if (objective != search::Objective{})
+    text += fmt::format("objective={} {} {}\n", encode(objective.name), encode(objective.unit),
+                        objective.duration           ? "duration"
+                        : objective.higher_is_better ? "higher"
+                                                     : "lower");
+  for (const search::Knob& knob : records.knobs)
+    if (const std::string words = json_words(knob); !words.empty())
+      text += fmt::format("json={}{}\n", encode(knob.name, "="), words);
   for (const search::Knob& knob : records.knobs) {
     text += encode(knob.name, "=");
     for (const Value& value : knob.values) text += " " + word_of(value);
@@ -88,20 +117,39 @@ measure::TrialRecord trial_of(const search::Records& records, std::size_t row) {
   trial.status = record.outcome.status;
   trial.message = record.outcome.message;
   trial.build_ms = record.build_seconds * 1e3;
-  trial.timing.median_us = record.outcome.microseconds;
+  trial.timing.median_us = record.outcome.ok() ? records.loss(row) : 0;
   trial.timing.fidelity = record.outcome.ok() ? 1 : 0;
   const auto launches = records.launches_of(record);
   trial.timing.samples.assign(launches.begin(), launches.end());
   trial.protocol = recorded;
+  if (!records.objective.duration) trial.protocol += " " + label(records.objective);
   return trial;
 }
 
-search::Record record_of(const measure::TrialRecord& trial, std::span<const double> launches) {
+search::Record record_of(const measure::TrialRecord& trial, std::span<const double> launches, bool higher_is_better) {
   search::Record record;
-  record.outcome = {trial.status, trial.timing.median_us, trial.message};
+  const double value = higher_is_better ? -trial.timing.median_us : trial.timing.median_us;
+  record.outcome = {trial.status, value, trial.message};
   record.build_seconds = trial.build_ms * 1e-3;
   for (const double launch : launches) record.run_seconds += launch * 1e-6;
   return record;
+}
+
+// The extents of a kernel's first output, or their product, as a launch has three dimensions; "" for what is no kernel.
+std::string problem_size_of(const std::string& text) {
+  constexpr std::size_t most_dimensions = 3;
+  if (text.starts_with(fmt::format("{} ", recorded))) return "";
+  ir::Program program;
+  try {
+    program = ir::parse(text);
+  } catch (const Error&) {  // of another version
+    return "";
+  }
+  const auto output = std::ranges::find(program.buffers, ir::Role::output, &ir::Buffer::role);
+  if (output == program.buffers.end()) return "";
+  if (output->shape.empty() || output->shape.size() > most_dimensions)
+    return fmt::format("[{}]", ir::element_count(*output));
+  return fmt::format("[{}]", join(output->shape, ", "));
 }
 
 std::optional<search::Records> read_space(measure::Store& store, const StoreKey& key, const std::string& file) {
@@ -117,12 +165,13 @@ std::optional<search::Records> read_space(measure::Store& store, const StoreKey&
     std::vector<double> launches;
     std::ranges::copy_if(trials[i].trial.timing.samples, std::back_inserter(launches),
                          [](double us) { return us > 0; });
-    space.add(trails[i], record_of(trials[i].trial, launches), launches);
+    space.add(trails[i], record_of(trials[i].trial, launches, space.objective().higher_is_better), launches);
   }
   search::Records records = space.finish();
   records.kernel = key.name;
   records.device = key.info.name;
   records.name = std::filesystem::path(file).stem().string() + "/" + key.name;
+  if (records.problem_size.empty()) records.problem_size = problem_size_of(key.text);
   return records;
 }
 
@@ -136,7 +185,19 @@ TrailRecords::TrailRecords(std::string place, std::string_view kernel_text) : bu
   while (std::getline(lines, line)) declare(line);
 }
 
+void TrailRecords::read_fact(const std::string& line) {
+  std::istringstream words(line.substr(line.find('=') + 1));
+  std::vector<std::string> values;
+  for (std::string word; words >> word;) values.push_back(decode(word));
+  if (values.empty()) return;
+  if (line.starts_with("problem_size=")) builder_.problem_size() = values[0];
+  if (line.starts_with("objective=") && values.size() == 3)
+    builder_.objective() = {values[0], values[1], values[2] == "higher", values[2] == "duration"};
+  if (line.starts_with("json=")) json_[values[0]] = {values.begin() + 1, values.end()};
+}
+
 void TrailRecords::declare(const std::string& line) {
+  if (line.substr(0, line.find(' ')).find('=') != std::string::npos) return read_fact(line);
   std::istringstream words(line);
   search::Knob knob;
   words >> knob.name;
@@ -156,7 +217,13 @@ void TrailRecords::meet(const Trail& trail) {
 
 void TrailRecords::add(const Trail& trail, search::Record record, std::span<const double> launches) {
   if (builder_.knobs() == 0)
-    for (const search::Knob& knob : knobs_) builder_.add_knob(decode(knob.name), knob.values);
+    for (const search::Knob& knob : knobs_) {
+      const std::string name = decode(knob.name);
+      if (const auto json = json_.find(name); json != json_.end())
+        builder_.add_json_knob(name, json->second);
+      else
+        builder_.add_knob(name, knob.values);
+    }
   std::vector<Value> values;
   for (const search::Knob& knob : knobs_) {
     const auto choice = std::ranges::find(trail, knob.name, &Choice::knob);

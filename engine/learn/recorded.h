@@ -1,6 +1,7 @@
 // Recorded spaces and stores: what was measured elsewhere becomes rows of a store, and a store's rows a recorded space.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,8 +18,9 @@ namespace deplo::engine {
 inline constexpr std::string_view absent = "-";
 
 /// Appends the records as one run of the searcher "imported" (protocol "recorded") to the store, which is created where
-/// there is none. The kernel's text lists the knobs and their values. Costs of running are not kept: the store has no
-/// place for them. How many. Throws Error.
+/// there is none. The kernel's text lists the knobs and their values, the problem size and the objective. The store has
+/// the value of an objective that is no duration in place of the time, negated where higher is better, and its label in
+/// the protocol. Costs of running are not kept: the store has no place for them. How many. Throws Error.
 std::size_t import_records(const search::Records&, const std::string& store);
 
 /// One for each of the store_keys() (engine/learn/store_keys.h), with the latest trial of each trail. Knobs are as imported,
@@ -44,14 +46,17 @@ class TrailRecords {
   /// Takes the knobs of a trail. All trails, before the first add().
   void meet(const Trail&);
   bool has_knobs() const { return !knobs_.empty(); }
+  const search::Objective& objective() const { return builder_.objective(); }
   void add(const Trail&, search::Record, std::span<const double> launches = {});
   /// At least one knob and one record.
   search::Records finish() { return builder_.finish(); }
 
  private:
   void declare(const std::string& line);
+  void read_fact(const std::string& line);
   search::RecordsBuilder builder_;
-  std::vector<search::Knob> knobs_;  // names encoded, as in trails
+  std::vector<search::Knob> knobs_;                       // names encoded, as in trails
+  std::map<std::string, std::vector<std::string>> json_;  // by name: the values of a knob as JSON
 };
 
 /// Is it a regular file that begins as databases of SQLite do?

@@ -119,6 +119,7 @@ class Arena {
     result.name = records.name;
     result.kernel = records.kernel;
     result.device = records.device;
+    result.objective = label(records.objective);
     for (const auto& source : sources_) result.sources.push_back(source->name);
     const std::vector<double> shares = importance(records);
     for (const std::size_t knob : space_.order()) {
@@ -133,7 +134,7 @@ class Arena {
     result.short_evaluations = landscape_.evaluations(contest_.short_cutoff);
     result.histogram.resize(histogram_bins, 0);
     for (const double value : landscape_.values()) {
-      const double share = landscape_.optimum() / value * histogram_bins;
+      const double share = landscape_.quality(value) * histogram_bins;
       result.histogram[std::min(static_cast<std::size_t>(share), histogram_bins - 1)] +=
           1 / static_cast<double>(landscape_.values().size());
     }
@@ -168,7 +169,7 @@ class Arena {
 
   /// The evaluation with which a run came within so many percent of the optimum.
   Event until(const Steps& run, double percent) const {
-    const double limit = landscape_.optimum() * (1 + percent / 100);
+    const double limit = landscape_.within(percent);
     const auto& values = landscape_.values();
     const auto rank = std::ranges::lower_bound(values, limit, std::greater()) - values.begin();
     const auto found =
@@ -185,7 +186,7 @@ class Arena {
       const std::vector<double> ranks = ranks_at(run, times);
       for (std::size_t i = 0; i < times.size(); ++i) {
         const bool none = run.empty() || static_cast<double>(run[0].seconds) > times[i];
-        best[i].push_back(none ? 0 : landscape_.optimum() / landscape_.value_at(ranks[i]));
+        best[i].push_back(none ? 0 : landscape_.quality(landscape_.value_at(ranks[i])));
       }
     }
     for (const std::vector<double>& each : best)

@@ -49,6 +49,7 @@ struct Cell {
 
 struct SpaceResult {
   std::string name, kernel, device;
+  std::string objective = "time";    // label(Objective)
   std::vector<std::string> sources;  // names of the spaces that runs start from
   std::vector<std::string> levels;   // names of the knobs in the order of the tree
   Difficulty difficulty;

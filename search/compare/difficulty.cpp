@@ -76,17 +76,13 @@ double neighbour_correlation(const TableSpace& space, double centre, std::uint64
 Difficulty difficulty(const TableSpace& space, const Landscape& landscape, std::uint64_t seed) {
   const std::vector<double>& values = landscape.values();
   const auto within = [&](double percent) {
-    const double limit = landscape.optimum() * (1 + percent / 100);
+    const double limit = landscape.within(percent);
     return static_cast<double>(std::ranges::count_if(values, [&](double v) { return v <= limit; })) /
            static_cast<double>(values.size());
   };
-  return {space.size(),
-          values.size(),
-          within(1),
-          within(5),
-          within(10),
-          landscape.evaluations(0.95),
-          neighbour_correlation(space, landscape.median(), seed)};
+  return {space.size(), values.size(), within(1), within(5), within(10), landscape.evaluations(0.95),
+          // What searchers are told of another objective lies around 1, or is the value itself.
+          neighbour_correlation(space, space.records().objective.duration ? landscape.median() : 1, seed)};
 }
 
 std::vector<double> importance(const Records& records) {

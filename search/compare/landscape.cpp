@@ -19,7 +19,7 @@ Landscape::Landscape(const TableSpace& space) {
     const Record& record = records.records[row];
     costs.push_back(record.cost());
     (record.outcome.ok() ? valid_cost : invalid_cost) += record.cost();
-    if (record.outcome.ok()) values_.push_back(record.outcome.microseconds);
+    if (record.outcome.ok()) values_.push_back(records.loss(row));
   }
   if (values_.empty()) throw Error(fmt::format("{}: expected a valid configuration, found none", records.name));
   const auto valid = static_cast<double>(values_.size());
@@ -36,10 +36,18 @@ Landscape::Landscape(const TableSpace& space) {
     const Record& record = records.records[row];
     if (!record.outcome.ok()) continue;
     // clang 14 (`make lint`) does not compile the one of std::ranges.
-    const auto [first, last] =
-        std::equal_range(values_.begin(), values_.end(), record.outcome.microseconds, std::greater());
+    const auto [first, last] = std::equal_range(values_.begin(), values_.end(), records.loss(row), std::greater());
     ranks_[row] = static_cast<float>(first - values_.begin() + last - values_.begin() - 1) / 2;
   }
+}
+
+double Landscape::within(double percent) const { return optimum() * (1 + std::copysign(percent, optimum()) / 100); }
+
+double Landscape::quality(double value) const {
+  if (optimum() > 0) return optimum() / value;
+  const double worst = values_.front();
+  if (worst < 0) return value / optimum();
+  return worst > optimum() ? (worst - value) / (worst - optimum()) : 1;
 }
 
 double Landscape::value_at(double rank) const {

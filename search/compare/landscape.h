@@ -11,7 +11,7 @@
 
 namespace deplo::search::compare {
 
-/// Immutable. Values in µs, costs in seconds.
+/// Immutable. Values are Records::loss(), µs if the objective is a duration; costs in seconds.
 class Landscape {
  public:
   /// Of the space's configurations. Throws Error where none is valid or evaluations cost nothing.
@@ -19,6 +19,11 @@ class Landscape {
 
   const std::vector<double>& values() const { return values_; }  // d
   double optimum() const { return values_.back(); }
+  /// The value that is so many percent worse than the optimum: where higher is better, 10 % are 0.9 of the best.
+  double within(double percent) const;
+  /// The optimum as a share of the value, or where higher is better the value as a share of the optimum: 1 at the optimum.
+  /// If values have both signs, the share of the way from the worst value. In [0, 1].
+  double quality(double value) const;
   double median() const { return median_; }
   double invalid_share() const { return invalid_share_; }
   /// Where a record (by its number) stands among the values, from 0; equal ones share the middle of their places.

@@ -5,6 +5,7 @@
 #include <deque>
 #include <numeric>
 #include <queue>
+#include <span>
 #include <tuple>
 #include <unordered_set>
 #include <utility>
@@ -15,16 +16,21 @@
 namespace deplo::search::compare {
 namespace {
 
-/// How many launches an evaluation takes of those that were recorded.
-std::size_t launches_of(const Record& record, double effort) {
-  return static_cast<std::size_t>(std::ceil(effort * static_cast<double>(record.launches)));
+/// The launches that an evaluation may take fewer of. None if the objective is no duration: they do not tell its value.
+std::span<const double> launches_of(const Records& records, std::uint32_t row) {
+  return records.objective.duration ? records.launches_of(records.records[row]) : std::span<const double>();
+}
+
+/// How many an evaluation takes of those that were recorded.
+std::size_t taken(std::span<const double> launches, double effort) {
+  return static_cast<std::size_t>(std::ceil(effort * static_cast<double>(launches.size())));
 }
 
 /// The mean of `count` launches, drawn with replacement or without, in the ratio that the recorded time has to the mean
 /// of all.
 double resampled(const Records& records, std::uint32_t row, std::size_t count, bool replace, std::uint64_t seed) {
   const Record& record = records.records[row];
-  const auto launches = records.launches_of(record);
+  const auto launches = launches_of(records, row);
   if (launches.empty()) return record.outcome.microseconds;
   const double all = std::accumulate(launches.begin(), launches.end(), 0.0);
   std::vector<double> left(launches.begin(), launches.end());
@@ -101,11 +107,11 @@ class Replayer {
   /// All but the launches that less effort leaves out.
   double run_seconds(const Candidate& candidate, std::uint32_t row) const {
     const Record& recorded = record(row);
-    if (candidate.effort == 1 || recorded.launches == 0) return recorded.run_seconds;
-    const auto launches = space_.records().launches_of(recorded);
+    const auto launches = launches_of(space_.records(), row);
+    if (candidate.effort == 1 || launches.empty()) return recorded.run_seconds;
     const double all = std::accumulate(launches.begin(), launches.end(), 0.0) * 1e-6;
     const double left_out =
-        1 - static_cast<double>(launches_of(recorded, candidate.effort)) / static_cast<double>(launches.size());
+        1 - static_cast<double>(taken(launches, candidate.effort)) / static_cast<double>(launches.size());
     return std::max(recorded.run_seconds - left_out * all, 0.0);
   }
 
@@ -132,9 +138,10 @@ class Replayer {
     const Outcome& recorded = record(row).outcome;
     double us = recorded.microseconds;
     if (recorded.ok() && (replay_.noisy || candidate.effort < 1)) {
-      const std::size_t count = launches_of(record(row), candidate.effort);
+      const auto launches = launches_of(space_.records(), row);
+      const std::size_t count = taken(launches, candidate.effort);
       // Other launches at other efforts, the same ones throughout a run.
-      us = resampled(space_.records(), row, count, replay_.noisy, seed_ + (record(row).launches - count));
+      us = resampled(space_.records(), row, count, replay_.noisy, seed_ + (launches.size() - count));
       const double left_out = record(row).run_seconds - run_seconds(candidate, row);
       searcher_.tell(candidate, {Status::ok, us, "", recorded.seconds - left_out});
     } else {

@@ -10,7 +10,7 @@ struct Replay {
   double seconds = 0;            // of recorded time: the evaluation that passes it is the last one
   std::int64_t evaluations = 0;  // but at least so many
   /// What a searcher is told is the mean of as many launches as were recorded, drawn from them with replacement, in
-  /// the ratio that the recorded time has to the mean of all. A configuration tells the same throughout a run. The
+  /// the ratio that the recorded time has to the mean of all; other objectives are told as recorded. A configuration tells the same throughout a run. The
   /// best so far is then what the searcher must believe in, its rank the recorded one.
   bool noisy = false;
   /// 0: evaluations follow one another. Else so many compilers work beside one device: asked one by one as a compiler

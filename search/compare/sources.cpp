@@ -24,7 +24,7 @@ Sources sources_of(const Records& records, const Sources& all) {
   Sources found;
   for (const auto& other : all)
     if (!records.kernel.empty() && other->kernel == records.kernel && other->device != records.device &&
-        knob_names(*other) == knob_names(records))
+        other->objective == records.objective && knob_names(*other) == knob_names(records))
       found.push_back(other);
   return found;
 }

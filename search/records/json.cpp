@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/text/select_names.h"
 #include "search/records/read.h"
+#include "search/records/spelling.h"
 
 namespace deplo::search {
 namespace {
@@ -18,25 +20,27 @@ using Json = nlohmann::ordered_json;  // T4's parameters have no other order tha
 
 constexpr double us_per_ms = 1e3, seconds_per_ms = 1e-3;
 constexpr double nobody_waits_us = 1e15;  // older Kernel Tuners wrote 1e20 for a failure
+constexpr double nobody_has = 1e20;       // the same of an objective that is no duration
 constexpr int most_levels = 128;          // copies and prints of a value recurse
 // Held at once: of one entry of a cache and the header, or of a T4 document (300,000 configurations of 50 values each).
 // One takes 16 to 64 bytes.
 constexpr std::size_t most_values = std::size_t{1} << 24;
 constexpr std::size_t most_members = 2000;  // of an object: 1,000 parameters and more; each is searched for in them all
 
-Value value_of(const Json& json) {
-  if (json.is_boolean()) return std::int64_t{json.get<bool>()};
-  if (json.is_string()) return parse_value(json.get_ref<const std::string&>());
-  if (json.is_number_float()) {
-    const double number = json.get<double>();
-    if (std::floor(number) == number && std::abs(number) < 0x1p53) return static_cast<std::int64_t>(number);
-  }
-  return parse_value(json.dump(-1, ' ', false, Json::error_handler_t::replace));
+// A list or an object counts as its text: a parameter has no such values.
+std::string value_json(const Json& json) {
+  if (json.is_number_float()) return records::json_of(json.get<double>());
+  const std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json.is_structured() ? Json(text).dump() : text;
 }
 
 std::string text_of(const Json& json, const char* key) {
   const auto found = json.find(key);
   return found != json.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+std::string excerpt(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 40);
 }
 
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
@@ -60,26 +64,36 @@ std::optional<Outcome> own_failure(const Json& entry) {
   return Outcome{parse_status(status), 0, text_of(entry, "message")};
 }
 
-Outcome outcome_of(const Json& time, double to_us) {
-  if (time.is_string()) {
-    const auto& said = time.get_ref<const std::string&>();
-    return {status_of(said), 0, said};
-  }
-  if (!time.is_number()) return {Status::invalid, 0, "no time"};
-  const double us = time.get<double>() * to_us;
-  if (!(us > 0) || us >= nobody_waits_us) return {Status::implausible, 0, "time " + time.dump()};
-  return {Status::ok, us, ""};
+bool is_error_word(std::string_view said) {
+  return said == "ErrorConfig" || said == "InvalidConfig" || said == "CompilationFailedConfig" ||
+         said == "RuntimeFailedConfig";
+}
+
+std::optional<bool> direction_word(const Json& json) {
+  if (json.is_boolean()) return json.get<bool>();
+  if (!json.is_string()) return std::nullopt;
+  const auto& word = json.get_ref<const std::string&>();
+  if (word.starts_with("max") || word == "higher") return true;
+  if (word.starts_with("min") || word == "lower") return false;
+  return std::nullopt;
 }
 
 class Reader {
  public:
-  explicit Reader(const std::string& place) : place_(place), builder_(place) {}
+  Reader(const std::string& place, const Reading& reading) : place_(place), reading_(reading), builder_(place) {}
 
   Records read(std::string_view text) {
     parse(text);
-    if (!header_.contains("cache") && builder_.knobs() == 0) read_t4();
+    if (is_cache_ && entries_ == 0)
+      throw Error(place_ + ": expected configurations in the Kernel Tuner cache, found none");
+    if (!is_cache_) read_t4();
+    if (is_cache_ && objective_names(header_.value("objective", Json())) != names_)
+      throw Error(place_ + ": expected the objective before the cache, found it after");
+    if (missing_ > 0 && measured_ == 0) throw no_objective();
     builder_.kernel() = text_of(header_, "kernel_name");
     builder_.device() = text_of(header_, "device_name");
+    if (const auto size = header_.find("problem_size"); size != header_.end() && is_problem_size(*size))
+      builder_.problem_size() = size->dump(-1, ' ', false, Json::error_handler_t::replace);
     return finish();
   }
 
@@ -95,7 +109,7 @@ class Reader {
       // The file of a search that still runs, or was killed: each entry that is complete was read.
       // Whose last word may be the start of a NaN or an Infinity, which is found wrong at its first letter.
       constexpr std::size_t longest_word = 9;
-      if (e.byte + longest_word >= source.size() && builder_.knobs() > 0) return;
+      if (e.byte + longest_word >= source.size() && is_cache_) return;
       throw not_json(e);
     } catch (const Json::exception& e) {  // a number beyond double
       throw not_json(e);
@@ -137,6 +151,7 @@ class Reader {
     const bool entry = section_ == "cache" && depth == 2;
     const auto level = static_cast<std::size_t>(depth);
     if (depth == 1 && event == Event::key) section_ = json.get<std::string>();
+    if (depth == 1 && event == Event::object_start && section_ == "cache") is_cache_ = true;
     if (event == Event::object_start) members_[level] = 0;
     if (event == Event::key && ++members_[level - 1] > most_members)
       throw Error(fmt::format("{}: expected at most {} members in an object, found more", place_, most_members));
@@ -160,14 +175,98 @@ class Reader {
       throw Error(place_ + ": expected the names of the parameters (tune_params_keys) before the cache");
     const auto values = header_.find("tune_params");
     for (const Json& key : *keys) {
-      if (!key.is_string())
-        throw Error(place_ + ": expected names in tune_params_keys, found " + key.dump().substr(0, 40));
-      std::vector<Value> declared;
+      if (!key.is_string()) throw Error(place_ + ": expected names in tune_params_keys, found " + excerpt(key));
+      std::vector<std::string> declared;
       if (values != header_.end() && values->is_object())
         if (const auto list = values->find(key.get<std::string>()); list != values->end() && list->is_array())
-          for (const Json& each : *list) declared.push_back(value_of(each));
-      builder_.add_knob(key.get<std::string>(), declared);
+          for (const Json& each : *list) declared.push_back(value_json(each));
+      builder_.add_json_knob(key.get<std::string>(), declared);
     }
+    names_ = objective_names(header_.value("objective", Json()));
+    choose_objective(names_.empty() ? std::vector<std::string>{"time"} : names_);
+    Objective& objective = builder_.objective();
+    objective.unit = text_of(header_, "objective_unit");
+    objective.duration =
+        !objective.higher_is_better && (objective.name == "time" || microseconds_in(objective.unit).has_value());
+    if (objective.duration) objective.unit.clear();
+  }
+
+  // Of "time", ["time", "energy"] or [{"name": "time"}].
+  static std::vector<std::string> objective_names(const Json& json) {
+    std::vector<std::string> names;
+    for (const Json& each : json.is_array() ? json : Json::array({json}))
+      if (each.is_string() || each.is_object())
+        if (std::string name = each.is_string() ? each.get<std::string>() : text_of(each, "name"); !name.empty())
+          if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
+    return names;
+  }
+
+  static bool is_problem_size(const Json& json) {
+    constexpr std::size_t most_axes = 16;
+    const auto is_extent = [](const Json& each) { return each.is_number() || each.is_string(); };
+    return json.is_array() ? json.size() <= most_axes && std::ranges::all_of(json, is_extent) : is_extent(json);
+  }
+
+  void choose_objective(const std::vector<std::string>& names) {
+    if (!reading_.objective && names.size() != 1)
+      throw Error(
+          fmt::format("{}: expected one objective, found {}; choose one by --objective", place_, list_names(names)));
+    Objective& objective = builder_.objective();
+    objective.name = reading_.objective ? reading_.objective->name : names[0];
+    if (is_cache_ && is_parameter(objective.name))
+      throw Error(
+          fmt::format("{}: expected an objective that was measured, found the parameter '{}'", place_, objective.name));
+    std::optional<bool> higher = reading_.objective ? reading_.objective->higher_is_better : std::nullopt;
+    if (!higher) higher = file_direction(objective.name);
+    if (!higher) higher = known_direction(objective.name);
+    if (!higher)
+      throw Error(
+          fmt::format("{}: expected to know whether a higher '{}' is better; say --objective '{}:max' or ':min'",
+                      place_, objective.name, objective.name));
+    objective.higher_is_better = *higher;
+  }
+
+  // Kernel Tuner's files do not say it. Ours do, as `objective_higher_is_better`, and as an objective's own members.
+  std::optional<bool> file_direction(const std::string& name) const {
+    const Json metadata = header_.value("metadata", Json::object());
+    for (const Json* owner : {&header_, &metadata}) {
+      if (!owner->is_object()) continue;
+      const Json said = owner->value("objective_higher_is_better", Json());
+      if (said.is_object() && said.contains(name)) return direction_word(said[name]);
+      if (!said.is_array() && !said.is_null()) return direction_word(said);
+      for (std::size_t i = 0; said.is_array() && i < said.size() && i < names_.size(); ++i)
+        if (names_[i] == name) return direction_word(said[i]);
+    }
+    const Json own = header_.value("objective", Json());
+    for (const Json* list : {&own, &t4_objectives_})
+      for (const Json& each : list->is_array() ? *list : Json::array())
+        if (each.is_object() && text_of(each, "name") == name)
+          for (const char* key : {"higher_is_better", "direction"})
+            if (each.contains(key)) return direction_word(each[key]);
+    return std::nullopt;
+  }
+
+  // Of an objective that no configuration has.
+  Error no_objective() const {
+    std::string others;
+    for (const std::string& name : others_) others += fmt::format("{}'{}'", others.empty() ? "" : ", ", name);
+    return Error(fmt::format("{}: expected the objective '{}' in the configurations, found none{}", place_,
+                             builder_.objective().name,
+                             others.empty() ? "" : fmt::format("; they have {}: choose one by --objective", others)));
+  }
+  // The value of the objective in the record's outcome; in µs if it is a duration.
+  Outcome outcome_of(const Json& value, double to_us) {
+    const Objective& objective = builder_.objective();
+    if (value.is_string()) {
+      const auto& said = value.get_ref<const std::string&>();
+      return {status_of(said), 0, said};
+    }
+    if (!value.is_number()) return {Status::invalid, 0, "no " + objective.name};
+    const double number = value.get<double>() * (objective.duration ? to_us : 1);
+    const bool plausible = objective.duration ? number > 0 && number < nobody_waits_us : std::abs(number) < nobody_has;
+    if (!plausible) return {Status::implausible, 0, fmt::format("{} {}", objective.name, value.dump())};
+    ++measured_;
+    return {Status::ok, number, ""};
   }
 
   // The parameters' values of one configuration, in values_.
@@ -178,7 +277,7 @@ class Reader {
       if (found == configuration.end())
         throw Error(fmt::format("{}: expected a value of '{}' in each configuration, found none in number {}", place_,
                                 builder_.knob_name(p), entries_ + 1));
-      values_.push_back(value_of(*found));
+      values_.push_back(value_json(*found));
     }
     ++entries_;
   }
@@ -203,75 +302,159 @@ class Reader {
     if (found == owner.end() || found->is_null()) return 0;
     constexpr double most = 1e30;  // sums stay finite
     if (found->is_number() && found->get<double>() >= 0 && found->get<double>() <= most) return found->get<double>();
-    throw Error(fmt::format("{}: expected {} as a time, found {} in number {}", place_, key,
-                            found->dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 40), entries_));
+    throw Error(
+        fmt::format("{}: expected {} as a time, found {} in number {}", place_, key, excerpt(*found), entries_));
   }
 
   void add_cached(const Json& entry) {
     take_values(entry);
-    const auto time = entry.find("time");
-    if (time == entry.end()) throw Error(fmt::format("{}: expected a time, found none in number {}", place_, entries_));
-    Record record{.outcome = time->is_string() ? own_failure(entry).value_or(outcome_of(*time, us_per_ms))
-                                               : outcome_of(*time, us_per_ms)};
+    Record record{.outcome = outcome_of_entry(entry)};
     const double sum_ms = take_launches(entry, "times", us_per_ms) / us_per_ms;
     const double benchmark = cost(entry, "benchmark_time");
     record.build_seconds = cost(entry, "compile_time") * seconds_per_ms;
     record.run_seconds =
         (benchmark + cost(entry, "verification_time") + cost(entry, "strategy_time") + cost(entry, "framework_time")) *
         seconds_per_ms;
-    if (record.cost() == 0) record.run_seconds = (sum_ms > 0 ? sum_ms : record.outcome.microseconds / us_per_ms) * 1e-3;
+    if (record.cost() == 0 && sum_ms > 0) record.run_seconds = sum_ms * seconds_per_ms;
+    if (record.cost() == 0 && builder_.objective().duration) record.run_seconds = record.outcome.microseconds * 1e-6;
     if (benchmark > 0 && sum_ms > 0) ratios_.push_back(benchmark / sum_ms);
-    builder_.add(values_, std::move(record), launches_);
+    builder_.add_json(values_, std::move(record), launches_);
+  }
+
+  // Since 1.4 a failure is the member __error__; before, it stood in place of the objective.
+  Outcome outcome_of_entry(const Json& entry) {
+    const std::string& objective = builder_.objective().name;
+    const auto value = entry.find(objective), error = entry.find("__error__");
+    std::string said = error == entry.end() ? "" : error->is_string() ? error->get<std::string>() : excerpt(*error);
+    if (said.empty() && value != entry.end() && value->is_string()) said = value->get<std::string>();
+    for (const auto& [name, each] : entry.items())
+      if (said.empty() && each.is_string() && is_error_word(each.get_ref<const std::string&>()) && !is_parameter(name))
+        said = each.get<std::string>();
+    if (!said.empty()) return own_failure(entry).value_or(Outcome{status_of(said), 0, said});
+    if (value != entry.end()) return outcome_of(*value, us_per_ms);
+    if (missing_++ == 0)
+      for (const auto& [name, each] : entry.items())
+        if (each.is_number() && !is_parameter(name) && !records::is_cache_member(name)) others_.push_back(name);
+    return {Status::invalid, 0, "no " + objective};
+  }
+
+  bool is_parameter(const std::string& name) const {
+    for (std::size_t p = 0; p < builder_.knobs(); ++p)
+      if (builder_.knob_name(p) == name) return true;
+    return false;
   }
 
   void read_t4() {
     const auto results = header_.find("results");
     if (results == header_.end() || !results->is_array())
       throw Error(place_ + ": expected a Kernel Tuner cache (with a 'cache') or T4 (with 'results'), found neither");
-    const double scale = to_ms();
-    for (const Json& result : *results) add_result(result, scale);
+    for (const Json& result : *results)
+      if (result.is_object() && result.contains("configuration") && result["configuration"].is_object()) {
+        for (const auto& [name, value] : result["configuration"].items()) builder_.add_knob(name);
+        break;
+      }
+    const std::optional<double> own_us = choose_t4_objective(*results);
+    const double to_us = metadata_unit().value_or(own_us.value_or(us_per_ms));
+    for (const Json& result : *results) add_result(result, to_us, own_us.value_or(to_us));
   }
 
-  // Of every time in the file. "miliseconds" is what its writer writes.
-  double to_ms() const {
+  // Calls `take` with each object among the measurements.
+  static void each_measurement(const Json& result, const auto& take) {
+    if (!result.is_object()) return;
+    const auto list = result.find("measurements");
+    if (list == result.end() || !list->is_array()) return;
+    for (const Json& measurement : *list)
+      if (measurement.is_object() && measurement.contains("value")) take(measurement);
+  }
+
+  // The results name it; else it is the time, if there is one, or all that was measured. Returns the unit of its
+  // measurements, in µs, if they name one of time.
+  std::optional<double> choose_t4_objective(const Json& results) {
+    std::vector<std::string> measured;
+    for (const Json& result : results) {
+      if (t4_objectives_.empty() && result.is_object())
+        if (const auto list = result.find("objectives"); list != result.end() && list->is_array())
+          t4_objectives_ = *list;
+      each_measurement(result, [&](const Json& measurement) {
+        const std::string name = text_of(measurement, "name");
+        if (measured.size() < most_members && std::ranges::find(measured, name) == measured.end())
+          measured.push_back(name);
+      });
+    }
+    names_ = objective_names(t4_objectives_);
+    if (names_.empty() && (measured.empty() || std::ranges::find(measured, "time") != measured.end()))
+      names_ = {"time"};
+    if (names_.empty()) names_ = measured;
+    choose_objective(names_);
+    others_ = measured;
+    Objective& objective = builder_.objective();
+    for (const Json& result : results)
+      each_measurement(result, [&](const Json& measurement) {
+        if (objective.unit.empty() && text_of(measurement, "name") == objective.name)
+          objective.unit = text_of(measurement, "unit");
+      });
+    const std::optional<double> to_us = microseconds_in(objective.unit);
+    objective.duration = !objective.higher_is_better && (objective.name == "time" || to_us);
+    if (objective.duration) objective.unit.clear();
+    return objective.duration ? to_us : std::nullopt;
+  }
+
+  // µs in one of it, which all times of the file have.
+  std::optional<double> metadata_unit() const {
     const auto metadata = header_.find("metadata");
     const std::string unit = metadata != header_.end() && metadata->is_object() ? text_of(*metadata, "timeunit") : "";
-    if (unit.empty() || unit.starts_with("mil") || unit == "ms") return 1;
-    if (unit == "s" || unit == "seconds") return 1e3;
-    if (unit.starts_with("micro") || unit == "us") return 1e-3;
-    throw Error(fmt::format("{}: expected seconds, milliseconds or microseconds as the timeunit, found '{}'", place_,
-                            unit.substr(0, 40)));
+    if (unit.empty()) return std::nullopt;
+    if (const auto us = microseconds_in(unit)) return us;
+    throw Error(
+        fmt::format("{}: expected seconds, milliseconds, microseconds or nanoseconds as the timeunit, found '{}'",
+                    place_, unit.substr(0, 40)));
   }
 
-  void add_result(const Json& result, double scale) {
+  void add_result(const Json& result, double to_us, double objective_to_us) {
     const auto configuration = result.is_object() ? result.find("configuration") : result.end();
     if (!result.is_object() || configuration == result.end() || !configuration->is_object())
       throw Error(
           fmt::format("{}: expected a configuration in each result, found none in number {}", place_, entries_ + 1));
-    if (builder_.knobs() == 0)
-      for (const auto& [name, value] : configuration->items()) builder_.add_knob(name);
     take_values(*configuration);
-    Record record{.outcome = outcome_of_result(result, scale * us_per_ms)};
     const Json times = result.value("times", Json::object());
     if (!times.is_object()) throw Error(fmt::format("{}: expected times in number {}", place_, entries_));
-    record.run_seconds = take_launches(times, "runtimes", scale * us_per_ms) * 1e-6;
-    record.build_seconds = cost(times, "compilation") * scale * seconds_per_ms;
+    const double launched_us = take_launches(times, "runtimes", to_us);
+    Record record{.outcome = outcome_of_result(result, objective_to_us, launched_us)};
+    const double to_seconds = to_us * 1e-6;
+    // Kernel Tuner writes `compilation`; the schema and KTT have `compilation_time`.
+    record.build_seconds = cost(times, times.contains("compilation") ? "compilation" : "compilation_time") * to_seconds;
+    record.run_seconds = times.contains("benchmark") ? cost(times, "benchmark") * to_seconds : launched_us * 1e-6;
     for (const char* part : {"framework", "search_algorithm", "validation"})
-      record.run_seconds += cost(times, part) * scale * seconds_per_ms;
-    builder_.add(values_, std::move(record), launches_);
+      record.run_seconds += cost(times, part) * to_seconds;
+    builder_.add_json(values_, std::move(record), launches_);
   }
 
-  // The first objective, which a tuner minimises, if it is a time; else the measurement called so.
-  Outcome outcome_of_result(const Json& result, double to_us) const {
+  Outcome outcome_of_result(const Json& result, double to_us, double launched_us) {
     const std::string invalidity = text_of(result, "invalidity");
     if (!invalidity.empty() && invalidity != "correct")
       return own_failure(result).value_or(Outcome{status_of(invalidity), 0, invalidity});
-    const auto measurements = result.find("measurements");
-    if (measurements != result.end() && measurements->is_array())
-      for (const Json& measurement : *measurements)
-        if (measurement.is_object() && text_of(measurement, "name") == "time" && measurement.contains("value"))
-          return outcome_of(measurement["value"], to_us);
-    throw Error(fmt::format("{}: expected a measurement of the time, found none in number {}", place_, entries_));
+    const Objective& objective = builder_.objective();
+    std::optional<Json> value;
+    each_measurement(result, [&](const Json& measurement) {
+      if (!value && text_of(measurement, "name") == objective.name) value = mean_of(measurement["value"]);
+    });
+    if (value) return outcome_of(*value, to_us);
+    // A file need not have measurements, beside the times of launches.
+    if (objective.name == "time" && objective.duration && !launches_.empty())
+      return outcome_of(launched_us / static_cast<double>(launches_.size()), 1);
+    ++missing_;
+    return {Status::invalid, 0, "no " + objective.name};
+  }
+
+  // Of an array the mean of its numbers.
+  static Json mean_of(const Json& value) {
+    if (!value.is_array()) return value;
+    double sum = 0;
+    for (const Json& each : value) {
+      if (!each.is_number()) return {};
+      sum += each.get<double>();
+    }
+    return value.empty() ? Json() : Json(sum / static_cast<double>(value.size()));
   }
 
   Records finish() {
@@ -290,18 +473,43 @@ class Reader {
   }
 
   const std::string& place_;
+  const Reading& reading_;
   RecordsBuilder builder_;
   Json header_ = Json::object();
+  Json t4_objectives_ = Json::array();
+  std::vector<std::string> names_;          // of the objectives of the file, which may be none
+  std::vector<std::string> others_;         // of what was measured, of T4 or of the first entry without objective
+  bool is_cache_ = false;                   // of Kernel Tuner
+  std::size_t measured_ = 0, missing_ = 0;  // configurations with a value of the objective; without it
   std::string section_;
   std::size_t entries_ = 0;
   std::size_t held_ = 0, before_entry_ = 0;                // values
   std::array<std::size_t, most_levels + 1> members_ = {};  // of the object that is open at a level
-  std::vector<Value> values_;
+  std::vector<std::string> values_;                        // as JSON
   std::vector<double> launches_, ratios_;  // benchmark time over the sum of the launches, both as if in ms
 };
 
 }  // namespace
 
-Records parse_json_records(std::string_view text, const std::string& place) { return Reader(place).read(text); }
+Records parse_json_records(std::string_view text, const std::string& place, const Reading& reading) {
+  return Reader(place, reading).read(text);
+}
+
+std::vector<std::string> parse_t1_parameters(std::string_view text, const std::string& place) {
+  const Json json = Json::parse(text, nullptr, false);
+  const auto wrong = [&] {
+    return Error(place + ": expected a T1 definition with ConfigurationSpace.TuningParameters, found none");
+  };
+  if (!json.is_object() || !json.contains("ConfigurationSpace")) throw wrong();
+  const Json& space = json["ConfigurationSpace"];
+  if (!space.is_object() || !space.contains("TuningParameters") || !space["TuningParameters"].is_array()) throw wrong();
+  std::vector<std::string> names;
+  for (const Json& parameter : space["TuningParameters"]) {
+    if (!parameter.is_object() || text_of(parameter, "Name").empty()) throw wrong();
+    names.push_back(text_of(parameter, "Name"));
+  }
+  if (names.empty()) throw wrong();
+  return names;
+}
 
 }  // namespace deplo::search

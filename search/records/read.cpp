@@ -17,9 +17,17 @@ std::string name_of(const std::filesystem::path& file) {
   return folder.empty() ? stem : folder + "/" + stem;
 }
 
+// The parameters in NAME.T1.json beside NAME.csv; none without such a file.
+std::vector<std::string> t1_parameters(const std::filesystem::path& file, const std::string& name) {
+  const std::filesystem::path t1 = file.parent_path() / (name + ".T1.json");
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(t1, none)) return {};
+  return parse_t1_parameters(records::read_unpacked(t1), t1.string());
+}
+
 }  // namespace
 
-Records parse_records(std::string_view text, const std::string& place, const std::optional<Columns>& columns) {
+Records parse_records(std::string_view text, const std::string& place, const Reading& reading) {
   const auto no_space = [&](std::string_view found) {
     return Error(fmt::format("{}: expected a recorded space in JSON or CSV, found {}", place, found));
   };
@@ -29,13 +37,16 @@ Records parse_records(std::string_view text, const std::string& place, const std
   const std::size_t start = text.find_first_not_of(" \t\r\n");
   if (start == std::string_view::npos) throw no_space("nothing");
   if (text[start] == '[') throw no_space("a JSON array; a Kernel Tuner cache and T4 are objects, { … }");
-  if (text[start] == '{') return parse_json_records(text, place);
-  return parse_table_records(text, place, columns);
+  if (text[start] == '{') return parse_json_records(text, place, reading);
+  return parse_table_records(text, place, reading);
 }
 
-Records read_records(const std::filesystem::path& file, const std::optional<Columns>& columns) {
-  Records records = parse_records(records::read_unpacked(file), file.string(), columns);
-  records.name = name_of(file);
+Records read_records(const std::filesystem::path& file, const Reading& reading) {
+  const std::string name = name_of(file);
+  Reading own = reading;
+  if (own.columns.parameters.empty()) own.columns.parameters = t1_parameters(file, name.substr(name.rfind('/') + 1));
+  Records records = parse_records(records::read_unpacked(file), file.string(), own);
+  records.name = name;
   return records;
 }
 

@@ -3,11 +3,17 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <iterator>
 #include <optional>
 #include <utility>
 
 #include "core/error.h"
+#include "core/text/text.h"
 #include "search/records/read.h"
+#include "search/records/spelling.h"
+#include "search/records/table.h"
 
 namespace deplo::search {
 namespace {
@@ -64,37 +70,62 @@ class Lines {
 };
 
 std::string_view unit_of(std::string_view head) {
-  for (const std::string_view unit : {"(s)", "(ms)", "(us)", "(µs)"})
+  for (const std::string_view unit : {"(s)", "(ms)", "(us)", "(µs)", "(ns)"})
     if (head.ends_with(unit)) return unit == "(µs)" ? "us" : unit.substr(1, unit.size() - 2);
   return "";
 }
 
 double to_us(std::string_view unit, const std::string& place) {
-  if (unit == "s") return 1e6;
-  if (unit == "ms") return 1e3;
-  if (unit == "us") return 1;
-  throw Error(fmt::format("{}: expected a unit of times (s, ms, us), found '{}'", place, unit));
+  if (const auto us = microseconds_in(unit)) return *us;
+  throw Error(fmt::format("{}: expected a unit of times (s, ms, us, ns), found '{}'", place, unit));
+}
+
+constexpr std::string_view head_start = "objective ", higher_end = " (higher is better)",
+                           lower_end = " (lower is better)", duration_end = " (us)";
+
+bool is_own_table(const std::vector<std::string>& heads) {
+  constexpr std::string_view own[] = {"status", "message", "build (s)", "run (s)"};
+  return !std::ranges::search(heads, own).empty();
+}
+
+// Columns that no program writes for a parameter: what KTT and Kernel Tuner add to a configuration, counters of NVIDIA's
+// profiler (dram__sectors_read.sum), and quantities with a unit or per something (GFLOP/s, energy (J), clock [MHz]).
+bool is_result_head(std::string_view head) {
+  constexpr std::string_view names[] = {
+      "Kernel name",       "Global size",         "Local size",           "Maximum work-group size",
+      "Local memory size", "Private memory size", "Constant memory size", "Registers count",
+      "device_name",       "kernel_name",         "problem_size",         "timeunit"};
+  if (std::ranges::find(names, head) != std::end(names)) return true;
+  if (head != "status" && head != "message" && records::is_cache_member(head)) return true;
+  if (head.find("__") != std::string_view::npos && head.find('.') != std::string_view::npos) return true;
+  if (head.ends_with("/s") || head.ends_with("/W") || head.ends_with("/J")) return true;
+  const std::size_t bracket = head.find_last_of("([");
+  if (bracket == std::string_view::npos || bracket == 0 || !(head.ends_with(')') || head.ends_with(']'))) return false;
+  constexpr std::string_view units[] = {"J",  "mJ", "W",     "mW",  "kW",     "V",     "mV",     "A",     "mA",
+                                        "C",  "°C", "Hz",    "kHz", "MHz",    "GHz",   "B",      "KB",    "kB",
+                                        "MB", "GB", "bytes", "%",   "cycles", "FLOPS", "GFLOPS", "TFLOPS"};
+  const std::string_view unit = head.substr(bracket + 1, head.size() - bracket - 2);
+  return unit.find("/s") != std::string_view::npos || std::ranges::find(units, unit) != std::end(units);
 }
 
 class Reader {
  public:
-  Reader(const std::string& place, const std::vector<std::string>& heads, const Columns& columns)
-      : place_(place), heads_(heads), scale_(to_us(columns.unit, place)), builder_(place) {
-    std::vector<bool> taken(heads.size(), false);
-    for (const std::string& head : columns.launches) launches_.push_back(*find(head, taken));
-    time_ = find(columns.time, taken);
-    status_ = find(columns.status, taken);
-    message_ = find(columns.message, taken);
-    build_ = find(columns.build, taken);
-    run_ = find(columns.run, taken);
-    for (const std::string& head : columns.ignored) find(head, taken);
-    if (launches_.empty() && !time_)
-      throw Error(place + ": expected a column of times, such as 'time (ms)', found none");
-    for (std::size_t i = 0; i < heads.size(); ++i) {
-      if (taken[i]) continue;
-      parameters_.push_back(i);
-      builder_.add_knob(heads[i]);
-    }
+  Reader(const std::string& place, const std::vector<std::string>& heads, const Reading& reading)
+      : place_(place), heads_(heads), roles_(heads.size(), Role::none), builder_(place) {
+    const Columns columns = merged(reading.columns);
+    scale_ = to_us(columns.unit, place);
+    choose_objective(columns, reading.objective);
+    for (const std::string& head : columns.launches)
+      if (const std::size_t column = *find(head); column != objective_) launches_.push_back(column);
+    status_ = find(columns.status);
+    message_ = find(columns.message);
+    build_ = find(columns.build);
+    run_ = find(columns.run);
+    for (const std::string& head : columns.ignored) find(head);
+    if (!objective_ && launches_.empty())
+      throw Error(place +
+                  ": expected a column of times, such as 'time (ms)', found none; --time or --objective names it");
+    choose_parameters(columns);
   }
 
   Records read(Lines& lines) {
@@ -105,32 +136,161 @@ class Reader {
         throw Error(fmt::format("{}:{}: expected {} cells, found {}", place_, line_, heads_.size(), cells.size()));
       add(cells);
     }
-    return builder_.finish();
+    Records records = builder_.finish();
+    if (guessed_) ask_about_results(records);
+    return records;
   }
 
  private:
-  std::optional<std::size_t> find(const std::string& head, std::vector<bool>& taken) const {
+  enum class Role { none, taken, parameter };
+
+  Columns merged(const Columns& said) const {
+    if (!said.launches.empty() || !said.time.empty()) return said;
+    Columns columns = guess_columns(heads_, place_);
+    if (!said.status.empty()) columns.status = said.status;
+    columns.parameters = said.parameters;
+    columns.ignored = said.ignored;
+    return columns;
+  }
+
+  std::optional<std::size_t> find(const std::string& head) {
     if (head.empty()) return std::nullopt;
     const auto found = std::ranges::find(heads_, head);
     if (found == heads_.end()) throw Error(fmt::format("{}: expected a column '{}', found none", place_, head));
     const auto i = static_cast<std::size_t>(found - heads_.begin());
-    taken[i] = true;
+    roles_[i] = Role::taken;
     return i;
   }
 
+  // The column of the objective, if it is not the mean of the launches. A head of ours tells it; else it is the time, or
+  // the column that the user names.
+  void choose_objective(const Columns& columns, const std::optional<ObjectiveChoice>& choice) {
+    Objective& objective = builder_.objective();
+    std::string head = columns.time;
+    bool own = false;
+    for (const std::string& each : heads_)
+      if (const auto told = parse_objective_head(each); told && (!choice || told->name == choice->name)) {
+        objective = *told;
+        head = each;
+        own = true;
+      }
+    const bool has_column = choice && std::ranges::find(heads_, choice->name) != heads_.end();
+    if (choice && !own && (has_column || choice->name != "time" || choice->higher_is_better.value_or(false))) {
+      objective = named(*choice);
+      head = choice->name;
+    }
+    if (choice && choice->higher_is_better) objective.higher_is_better = *choice->higher_is_better;
+    if (objective.higher_is_better) objective.duration = false;
+    objective_ = find(head);
+    if (head != columns.time) time_ = find(columns.time);
+    if (objective.duration) objective_scale_ = unit_of(head).empty() ? scale_ : to_us(unit_of(head), place_);
+    if (!own && head == columns.time) objective_scale_ = scale_;
+  }
+
+  // A column that is no objective of ours.
+  Objective named(const ObjectiveChoice& choice) const {
+    const std::string_view unit = unit_of(choice.name);
+    const std::optional<bool> higher = choice.higher_is_better ? choice.higher_is_better : known_direction(choice.name);
+    const bool duration = !higher.value_or(false) && (!unit.empty() || choice.name == "time");
+    if (!higher && !duration)
+      throw Error(
+          fmt::format("{}: expected to know whether a higher '{}' is better; say --objective '{}:max' or ':min'",
+                      place_, choice.name, choice.name));
+    return {choice.name, "", higher.value_or(false), duration};
+  }
+
+  void choose_parameters(const Columns& columns) {
+    guessed_ = columns.parameters.empty() && !is_own_table(heads_);
+    for (const std::string& name : columns.parameters) {
+      const auto found = std::ranges::find(heads_, name);
+      if (found == heads_.end())
+        throw Error(fmt::format("{}: expected a parameter '{}', found no such column", place_, name));
+      Role& role = roles_[static_cast<std::size_t>(found - heads_.begin())];
+      if (role == Role::taken)
+        throw Error(fmt::format("{}: expected a parameter '{}', found that the column has another role", place_, name));
+      role = Role::parameter;
+    }
+    for (std::size_t i = 0; i < heads_.size(); ++i) {
+      if (roles_[i] == Role::none && columns.parameters.empty() && !(guessed_ && is_result_head(heads_[i])))
+        roles_[i] = Role::parameter;
+      if (roles_[i] != Role::parameter) continue;
+      parameters_.push_back(i);
+      builder_.add_knob(heads_[i]);
+    }
+  }
+
+  // A column is rather a result than a parameter if the others tell the rows apart without it, and it has numbers that
+  // differ from row to row, or the name of a quantity such as power.
+  void ask_about_results(const Records& records) const {
+    std::vector<bool> left(records.knobs.size(), true);
+    std::vector<std::string> results, others;
+    for (const Doubt doubt : {Doubt::fractions, Doubt::integers, Doubt::name})
+      for (std::size_t k = 0; k < left.size(); ++k) {
+        if (!left[k] || doubt_about(records, k) != doubt) continue;
+        left[k] = false;
+        const std::size_t apart = count_apart(records, left), rows = records.records.size();
+        // A configuration may have been measured a few times, with other fractions each time.
+        left[k] = doubt == Doubt::fractions ? apart < 2 || apart * 4 < rows : apart < rows;
+        if (!left[k]) results.push_back(fmt::format("'{}'", records.knobs[k].name));
+      }
+    if (results.empty()) return;
+    constexpr std::size_t most_named = 5;
+    const std::size_t more = results.size() > most_named ? results.size() - most_named : 0;
+    results.resize(results.size() - more);
+    for (std::size_t k = 0; k < left.size(); ++k)
+      if (left[k] && others.size() < most_named) others.push_back(records.knobs[k].name);
+    throw Error(
+        fmt::format("{}: expected parameters, found columns that look like results: {}{}; name the parameters by "
+                    "--parameters {} or in a T1 file beside it, or leave columns out by --ignore",
+                    place_, join(results, ", "), more > 0 ? fmt::format(" and {} more", more) : "", join(others, ",")));
+  }
+
+  enum class Doubt { none, fractions, integers, name };
+
+  // Small tables may have numbers that differ from row to row in parameters, integers more easily than fractions.
+  static Doubt doubt_about(const Records& records, std::size_t k) {
+    constexpr std::size_t least_rows_of_fractions = 3, least_rows_of_integers = 8;
+    const auto is_number = [](const std::string& json) { return json[0] == '-' || (json[0] >= '0' && json[0] <= '9'); };
+    const auto is_fraction = [](const Value& value) { return std::holds_alternative<std::string>(value); };
+    const Knob& knob = records.knobs[k];
+    const std::size_t rows = records.records.size(), distinct = knob.values.size();
+    if (distinct < 2 || !std::ranges::all_of(knob.json, is_number)) return Doubt::none;
+    const bool fractions = std::ranges::any_of(knob.values, is_fraction);
+    if (fractions && rows >= least_rows_of_fractions && distinct * 2 > rows) return Doubt::fractions;
+    if (!fractions && rows >= least_rows_of_integers && distinct * 10 >= rows * 9) return Doubt::integers;
+    return known_direction(knob.name) ? Doubt::name : Doubt::none;
+  }
+
+  // How many different rows of values these knobs have.
+  static std::size_t count_apart(const Records& records, const std::vector<bool>& knobs) {
+    std::vector<std::vector<std::uint16_t>> rows(records.records.size());
+    for (std::size_t row = 0; row < rows.size(); ++row)
+      for (std::size_t k = 0; k < knobs.size(); ++k)
+        if (knobs[k]) rows[row].push_back(records.options_of(row)[k]);
+    std::ranges::sort(rows);
+    return static_cast<std::size_t>(std::unique(rows.begin(), rows.end()) - rows.begin());
+  }
+
   std::optional<double> number(const std::string& cell, std::size_t column) const {
+    const std::optional<double> value = any_number(cell, column, "a time");
+    if (value && (!(*value >= 0) || *value > 1e30)) throw wrong(cell, column, "a time");
+    return value;
+  }
+  std::optional<double> any_number(const std::string& cell, std::size_t column, std::string_view what) const {
     if (cell.empty()) return std::nullopt;
     double value = 0;
     const auto [stop, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-    if (error != std::errc() || stop != cell.data() + cell.size() || !(value >= 0) || value > 1e30)
-      throw Error(fmt::format("{}:{}: expected a time in column '{}', found '{}'", place_, line_, heads_[column],
-                              cell.substr(0, 40)));
+    if (error != std::errc() || stop != cell.data() + cell.size()) throw wrong(cell, column, what);
     return value;
+  }
+  Error wrong(const std::string& cell, std::size_t column, std::string_view what) const {
+    return Error(fmt::format("{}:{}: expected {} in column '{}', found '{}'", place_, line_, what, heads_[column],
+                             cell.substr(0, 40)));
   }
 
   void add(const std::vector<std::string>& cells) {
     values_.clear();
-    for (const std::size_t column : parameters_) values_.push_back(parse_value(cells[column]));
+    for (const std::size_t column : parameters_) values_.push_back(records::json_of_cell(cells[column]));
     made_.clear();
     double sum = 0;
     for (const std::size_t column : launches_)
@@ -139,31 +299,68 @@ class Reader {
     record.outcome = outcome(cells, made_.empty() ? 0 : sum / static_cast<double>(made_.size()));
     if (build_) record.build_seconds = number(cells[*build_], *build_).value_or(0);
     if (run_) record.run_seconds = number(cells[*run_], *run_).value_or(0);
-    if (!build_ && !run_) record.run_seconds = (sum > 0 ? sum : record.outcome.microseconds) * 1e-6;
-    builder_.add(values_, std::move(record), made_);
+    if (!build_ && !run_) {
+      if (sum == 0 && builder_.objective().duration) sum = record.outcome.microseconds;
+      if (sum == 0 && time_) sum = number(cells[*time_], *time_).value_or(0) * scale_;
+      record.run_seconds = sum * 1e-6;
+    }
+    builder_.add_json(values_, std::move(record), made_);
   }
 
   Outcome outcome(const std::vector<std::string>& cells, double mean) const {
     const std::string message = message_ ? cells[*message_] : "";
     if (status_ && cells[*status_] != "ok") return {parse_status(cells[*status_]), 0, message};
+    const Objective& objective = builder_.objective();
+    const Outcome none{Status::invalid, 0, message.empty() ? "no " + objective.name : message};
+    if (!objective.duration) {
+      constexpr double nobody_has = 1e20;
+      const auto value = any_number(cells[*objective_], *objective_, "a number");
+      return value && std::abs(*value) < nobody_has ? Outcome{Status::ok, *value, ""} : none;
+    }
     double us = mean;
-    if (time_) us = number(cells[*time_], *time_).value_or(0) * scale_;
-    if (us > 0) return {Status::ok, us, ""};
-    return {Status::invalid, 0, message.empty() ? "no time" : message};
+    if (objective_) us = number(cells[*objective_], *objective_).value_or(0) * objective_scale_;
+    return us > 0 ? Outcome{Status::ok, us, ""} : none;
   }
 
   const std::string& place_;
   const std::vector<std::string>& heads_;
-  double scale_;
+  std::vector<Role> roles_;  // of each column
+  double scale_ = 1, objective_scale_ = 1;
   std::vector<std::size_t> parameters_, launches_;
-  std::optional<std::size_t> time_, status_, message_, build_, run_;
+  std::optional<std::size_t> objective_, status_, message_, build_, run_;
+  std::optional<std::size_t> time_;  // if it is not the objective
+  bool guessed_ = true;              // which columns are parameters
   RecordsBuilder builder_;
-  std::vector<Value> values_;
+  std::vector<std::string> values_;  // as JSON
   std::vector<double> made_;
   std::size_t line_ = 0;
 };
 
 }  // namespace
+
+std::string objective_head(const Objective& objective) {
+  if (objective == Objective{}) return "time (us)";
+  if (objective.duration) return fmt::format("{}{}{}", head_start, objective.name, duration_end);
+  const bool unit = !objective.unit.empty() || objective.name.ends_with(']');  // else a reader takes it for a unit
+  return fmt::format("{}{}{}{}", head_start, objective.name, unit ? fmt::format(" [{}]", objective.unit) : "",
+                     objective.higher_is_better ? higher_end : lower_end);
+}
+
+std::optional<Objective> parse_objective_head(std::string_view head) {
+  if (!head.starts_with(head_start)) return std::nullopt;
+  const auto without = [&](std::string_view end) {
+    return head.substr(head_start.size(), head.size() - head_start.size() - end.size());
+  };
+  if (head.ends_with(duration_end)) return Objective{std::string(without(duration_end)), "", false, true};
+  const bool higher = head.ends_with(higher_end);
+  if (!higher && !head.ends_with(lower_end)) return std::nullopt;
+  std::string_view name = without(higher ? higher_end : lower_end), unit;
+  if (const std::size_t bracket = name.rfind(" ["); name.ends_with(']') && bracket != std::string_view::npos) {
+    unit = name.substr(bracket + 2, name.size() - bracket - 3);
+    name = name.substr(0, bracket);
+  }
+  return Objective{std::string(name), std::string(unit), higher, false};
+}
 
 Columns guess_columns(const std::vector<std::string>& heads, const std::string& place) {
   Columns columns;
@@ -174,7 +371,7 @@ Columns guess_columns(const std::vector<std::string>& heads, const std::string& 
     if (head == "message") columns.message = head;
     if (head == "build (s)") columns.build = head;
     if (head == "run (s)") columns.run = head;
-    if (own.empty() || head == columns.build || head == columns.run) continue;
+    if (own.empty() || head == columns.build || head == columns.run || parse_objective_head(head)) continue;
     if (!unit.empty() && own != unit) throw Error(place + ": expected one unit of times, found several");
     unit = own;
     if (head.starts_with("time ("))
@@ -186,11 +383,11 @@ Columns guess_columns(const std::vector<std::string>& heads, const std::string& 
   return columns;
 }
 
-Records parse_table_records(std::string_view text, const std::string& place, const std::optional<Columns>& columns) {
+Records parse_table_records(std::string_view text, const std::string& place, const Reading& reading) {
   Lines lines(text, place);
   std::vector<std::string> heads;
   if (!lines.next(heads)) throw Error(place + ": expected a table (CSV), found nothing");
-  return Reader(place, heads, columns ? *columns : guess_columns(heads, place)).read(lines);
+  return Reader(place, heads, reading).read(lines);
 }
 
 }  // namespace deplo::search

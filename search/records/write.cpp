@@ -2,26 +2,42 @@
 
 #include <algorithm>
 
+#include "core/error.h"
 #include "core/text/json.h"
+#include "core/text/text.h"
 #include "search/records/read.h"
+#include "search/records/spelling.h"
+#include "search/records/table.h"
 
 namespace deplo::search {
 namespace {
 
-Json configuration(const Records& records, std::size_t row) {
-  Json json = Json::object();
-  for (std::size_t p = 0; p < records.knobs.size(); ++p) json.set(records.knobs[p].name, records.value(row, p));
-  return json;
+// Objects are put together as text: a value of a parameter is JSON already.
+std::string member(std::string_view name, const std::string& json) { return Json(name).print() + ": " + json; }
+std::string member(std::string_view name, const Json& json) { return member(name, json.print()); }
+
+std::string object(const std::vector<std::string>& members) { return "{" + join(members, ", ") + "}"; }
+
+std::vector<std::string> configuration(const Records& records, std::size_t row) {
+  std::vector<std::string> members;
+  for (std::size_t p = 0; p < records.knobs.size(); ++p)
+    members.push_back(member(records.knobs[p].name, records.json(row, p)));
+  return members;
 }
+
+// Of a valid record.
+double objective_value(const Records& records, std::size_t row) {
+  return records.objective.duration ? records.objective_of(row) / 1e3 : records.objective_of(row);
+}
+std::string unit_of(const Objective& objective) { return objective.duration ? "ms" : objective.unit; }
 
 Json milliseconds(std::span<const double> launches) {
   return Json::array(launches, [](double us) { return us / 1e3; });
 }
 
 // The formats' own words know fewer failures than we do, and no messages.
-void add_own_failure(Json& json, const Outcome& outcome) {
-  json.set("status", status_name(outcome.status));
-  json.set("message", outcome.message);
+std::vector<std::string> own_failure(const Outcome& outcome) {
+  return {member("status", Json(status_name(outcome.status))), member("message", Json(outcome.message))};
 }
 
 // T4 has the coarser words of the two.
@@ -56,76 +72,98 @@ std::string_view kernel_tuner_word(Status status) {
   return word == "constraints" ? "InvalidConfig" : "RuntimeFailedConfig";
 }
 
-Json cached(const Records& records, std::size_t row) {
-  const Record& record = records.records[row];
-  Json json = configuration(records, row);
-  if (record.outcome.ok())
-    json.set("time", record.outcome.microseconds / 1e3);
-  else
-    json.set("time", kernel_tuner_word(record.outcome.status));
-  if (!record.outcome.ok() && record.outcome.message != kernel_tuner_word(record.outcome.status))
-    add_own_failure(json, record.outcome);
-  if (record.launches > 0) json.set("times", milliseconds(records.launches_of(record)));
-  json.set("compile_time", record.build_seconds * 1e3);
-  json.set("verification_time", 0);
-  json.set("benchmark_time", record.run_seconds * 1e3);
-  json.set("strategy_time", 0);
-  json.set("framework_time", 0);
-  return json;
-}
-
-std::string print_kernel_tuner(const Records& records) {
-  Json values = Json::object();
-  for (const Knob& knob : records.knobs)
-    if (!knob.values.empty()) values.set(knob.name, Json::array(knob.values));
-  std::string text = Json::object({{"device_name", records.device},
-                                   {"kernel_name", records.kernel},
-                                   {"problem_size", Json::array()},
-                                   {"timeunit", "ms"},
-                                   {"tune_params_keys", Json::array(records.knobs, &Knob::name)},
-                                   {"tune_params", values},
-                                   {"objective", "time"}})
-                         .print();
-  text.back() = ',';  // a line each from here on, as Kernel Tuner appends them
-  text += "\n\"cache\": {";
-  for (std::size_t row = 0; row < records.records.size(); ++row) {
-    std::string key;
-    for (std::size_t p = 0; p < records.knobs.size(); ++p) key += (p > 0 ? "," : "") + print(records.value(row, p));
-    text += fmt::format("{}\n{}: {}", row > 0 ? "," : "", Json(key).print(), cached(records, row).print());
-  }
-  return text + "\n}}\n";
-}
-
-Json result(const Records& records, std::size_t row) {
+// A failure has the member __error__ for Kernel Tuner 1.4 and later, and stands in place of the objective for older ones.
+std::string cached(const Records& records, std::size_t row) {
   const Record& record = records.records[row];
   const bool ok = record.outcome.ok();
-  double launched = 0;
-  for (const double us : records.launches_of(record)) launched += us * 1e-6;
-  // There is no place for the time that benchmarking took beside its launches.
+  std::vector<std::string> members = configuration(records, row);
+  const Json word = ok ? Json() : Json(kernel_tuner_word(record.outcome.status));
+  members.push_back(member(records.objective.name, ok ? Json(objective_value(records, row)) : word));
+  if (!ok) members.push_back(member("__error__", word));
+  if (!ok && record.outcome.message != kernel_tuner_word(record.outcome.status))
+    for (std::string& each : own_failure(record.outcome)) members.push_back(std::move(each));
+  if (record.launches > 0) members.push_back(member("times", milliseconds(records.launches_of(record))));
+  members.push_back(member("compile_time", Json(record.build_seconds * 1e3)));
+  members.push_back(member("verification_time", Json(0)));
+  members.push_back(member("benchmark_time", Json(record.run_seconds * 1e3)));
+  members.push_back(member("strategy_time", Json(0)));
+  members.push_back(member("framework_time", Json(0)));
+  return object(members);
+}
+
+std::vector<std::string> declared_values(const Records& records) {
+  std::vector<std::string> members;
+  for (const Knob& knob : records.knobs)
+    if (!knob.json.empty()) members.push_back(member(knob.name, "[" + join(knob.json, ", ") + "]"));
+  return members;
+}
+
+// As Kernel Tuner writes it: a line for each configuration, by the text that Python prints of its values; its reader
+// wants `}` and `}` on two lines at the end.
+std::string print_kernel_tuner(const Records& records) {
+  for (const Knob& knob : records.knobs)
+    if (knob.name == records.objective.name || records::is_cache_member(knob.name))
+      throw Error(
+          fmt::format("{}: expected parameters whose names are free in a Kernel Tuner cache, found '{}'; T4 and "
+                      "CSV take it",
+                      records.kernel, knob.name));
+  std::vector<std::string> members = {member("device_name", Json(records.device)),
+                                      member("kernel_name", Json(records.kernel))};
+  if (!records.problem_size.empty()) members.push_back(member("problem_size", records.problem_size));
+  members.push_back(member("timeunit", Json("ms")));
+  members.push_back(member("tune_params_keys", Json::array(records.knobs, &Knob::name)));
+  members.push_back(member("tune_params", object(declared_values(records))));
+  const Objective& objective = records.objective;
+  members.push_back(member("objective", Json(objective.name)));
+  if (objective != Objective{}) {
+    members.push_back(member("objective_higher_is_better", Json(objective.higher_is_better)));
+    members.push_back(member("objective_unit", Json(unit_of(objective))));
+  }
+  std::string text = "{" + join(members, ",\n") + ",\n\"cache\": {";
+  for (std::size_t row = 0; row < records.records.size(); ++row) {
+    std::string key;
+    for (std::size_t p = 0; p < records.knobs.size(); ++p)
+      key += (p > 0 ? "," : "") + records::python_of_json(records.json(row, p));
+    text += fmt::format("{}\n{}", row > 0 ? "," : "", member(key, cached(records, row)));
+  }
+  return text + "}\n}\n";
+}
+
+std::string result(const Records& records, std::size_t row) {
+  const Record& record = records.records[row];
+  const bool ok = record.outcome.ok();
   const Json times = Json::object({{"compilation", record.build_seconds * 1e3},
-                                   {"framework", std::max(0.0, record.run_seconds - launched) * 1e3},
+                                   {"benchmark", record.run_seconds * 1e3},
+                                   {"framework", 0},
                                    {"search_algorithm", 0},
                                    {"validation", 0},
                                    {"runtimes", milliseconds(records.launches_of(record))}});
-  Json json = Json::object({{"configuration", configuration(records, row)},
-                            {"times", times},
-                            {"invalidity", t4_word(record.outcome.status)}});
-  if (!ok && record.outcome.message != t4_word(record.outcome.status)) add_own_failure(json, record.outcome);
-  json.set("correctness", ok ? 1 : 0);
-  const Json value = ok ? Json(record.outcome.microseconds / 1e3) : Json(t4_word(record.outcome.status));
-  json.set("measurements", Json::array({Json::object({{"name", "time"}, {"value", value}, {"unit", "ms"}})}));
-  json.set("objectives", Json::array({"time"}));
-  return json;
+  std::vector<std::string> members = {member("configuration", object(configuration(records, row))),
+                                      member("times", times),
+                                      member("invalidity", Json(t4_word(record.outcome.status)))};
+  if (!ok && record.outcome.message != t4_word(record.outcome.status))
+    for (std::string& each : own_failure(record.outcome)) members.push_back(std::move(each));
+  members.push_back(member("correctness", Json(ok ? 1 : 0)));
+  const Json value = ok ? Json(objective_value(records, row)) : Json(t4_word(record.outcome.status));
+  const std::string& name = records.objective.name;
+  members.push_back(
+      member("measurements",
+             Json::array({Json::object({{"name", name}, {"value", value}, {"unit", unit_of(records.objective)}})})));
+  members.push_back(member("objectives", Json::array({name})));
+  return object(members);
 }
 
 std::string print_t4(const Records& records) {
-  const Json metadata = Json::object({{"timeunit", "milliseconds"}});
-  std::string text = fmt::format(
-      "{{\n\"schema_version\": \"1.0.0\",\n\"device_name\": {},\n\"kernel_name\": {},\n\"metadata\": {},\n\"results\": "
-      "[",
-      Json(records.device).print(), Json(records.kernel).print(), metadata.print());
+  Json metadata = Json::object({{"timeunit", "milliseconds"}});
+  if (!records.objective.duration) metadata.set("objective_higher_is_better", records.objective.higher_is_better);
+  std::vector<std::string> members = {member("schema_version", Json("1.0.0")),
+                                      member("device_name", Json(records.device)),
+                                      member("kernel_name", Json(records.kernel))};
+  if (!records.problem_size.empty()) members.push_back(member("problem_size", records.problem_size));
+  members.push_back(member("metadata", metadata));
+  std::string text = "{\n" + join(members, ",\n") + ",\n\"results\": [";
   for (std::size_t row = 0; row < records.records.size(); ++row)
-    text += (row > 0 ? ",\n" : "\n") + result(records, row).print();
+    text += (row > 0 ? ",\n" : "\n") + result(records, row);
   return text + "\n]\n}\n";
 }
 
@@ -141,15 +179,16 @@ std::string print_csv(const Records& records) {
   for (const Record& record : records.records) most = std::max(most, record.launches);
   std::string text;
   for (const Knob& knob : records.knobs) text += cell(knob.name) + ",";
-  text += "status,message,build (s),run (s),time (us)";
+  text += "status,message,build (s),run (s)," + cell(objective_head(records.objective));
   for (std::uint32_t i = 0; i < most; ++i) text += fmt::format(",launch {} (us)", i + 1);
   text += '\n';
   for (std::size_t row = 0; row < records.records.size(); ++row) {
     const Record& record = records.records[row];
-    for (std::size_t p = 0; p < records.knobs.size(); ++p) text += cell(print(records.value(row, p))) + ",";
+    for (std::size_t p = 0; p < records.knobs.size(); ++p)
+      text += cell(records::cell_of_json(records.json(row, p))) + ",";
     text += fmt::format("{},{},{},{},", status_name(record.outcome.status), cell(record.outcome.message),
                         record.build_seconds, record.run_seconds);
-    if (record.outcome.ok()) text += fmt::format("{}", record.outcome.microseconds);
+    if (record.outcome.ok()) text += fmt::format("{}", records.objective_of(row));
     const auto launches = records.launches_of(record);
     for (std::uint32_t i = 0; i < most; ++i) text += i < record.launches ? fmt::format(",{}", launches[i]) : ",";
     text += '\n';

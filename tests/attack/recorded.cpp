@@ -17,11 +17,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-search::Records small_space() {
+search::Records small_space(const search::Objective& objective = {}) {
   search::RecordsBuilder builder("here");
+  builder.objective() = objective;
+  builder.problem_size() = "[1024,1]";
   builder.add_knob("block_size_x", {Value(16), Value(32), Value(64)});
   builder.add_knob("method", {Value("a"), Value("long name")});
-  builder.add_knob("unroll");
+  builder.add_json_knob("unroll", {"true", "0.5"});
   builder.kernel() = "matmul";
   builder.device() = "A100";
   for (int i = 0; i < 24; ++i) {
@@ -122,18 +124,22 @@ std::string baselines() {
 
 Kind recorded_spaces() {
   Kind kind{"recorded", {}, damage};
-  const search::Records records = small_space();
+  const search::Records records = small_space(),
+                        throughput = small_space({"GFLOP/s", "", /*higher_is_better=*/true, /*duration=*/false});
   const std::vector<Command> readers = {
       {{"compare", "--spaces", "FILE", "--search", "random", "--repeats", "1", "--jobs", "1", "--quiet"}, 2},
       {{"db", "import", "FILE", "--store", "OUT"}, 4},
       {{"db", "import", "FILE", "--store", "OUT", "--time", "time (ms)", "--unit", "us"}, 16},
+      {{"db", "import", "FILE", "--store", "OUT", "--objective", "GFLOP/s"}, 8},
+      {{"db", "import", "FILE", "--store", "OUT", "--parameters", "method,unroll"}, 16},
       {{"model", "eval", "--spaces", "FILE", "GOOD"}, 16}};
   for (const auto& [format, extension] : {std::pair(search::Format::kernel_tuner, ".json"),
                                           {search::Format::t4, ".json"},
                                           {search::Format::table, ".csv"}}) {
-    const std::string text = search::print_records(records, format);
-    for (const char* packing : {"", "", ".gz", ".zip"})
+    const std::string text = search::print_records(records, format), other = search::print_records(throughput, format);
+    for (const char* packing : {"", ".gz", ".zip"})
       kind.seeds.push_back({std::string("space") + extension + packing, text, readers, check_records});
+    kind.seeds.push_back({std::string("objective") + extension, other, readers, check_records});
   }
   for (int twice = 0; twice < 2; ++twice) {  // as often as the others are
     kind.seeds.push_back({"baselines.jsonl", baselines(), {{{"db", "import", "FILE", "--store", "OUT"}}}});

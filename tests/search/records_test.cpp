@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <numeric>
+#include <set>
 
 #include "core/file.h"
 #include "core/rng.h"
@@ -72,6 +73,104 @@ TEST(KernelTuner, UnitsAreChecked) {
   EXPECT_NEAR(records.records[0].run_seconds, 0.0055 + 1.5, 1e-12);
 }
 
+// Since 1.4 a failure has the member __error__ and no objective; before, its name stood in place of the objective.
+TEST(KernelTuner, FailuresOfEachVersion) {
+  const Records records = parse_records(R"({"tune_params_keys": ["a"], "objective": "GFLOP/s", "cache": {
+    "1": {"a": 1, "GFLOP/s": 8.5, "time": 2, "compile_time": 3}, "2": {"a": 2, "__error__": "CompilationFailedConfig"},
+    "3": {"a": 3, "GFLOP/s": "RuntimeFailedConfig"}, "4": {"a": 4, "time": "InvalidConfig"}, "5": {"a": 5, "time": 1},
+    "6": {"a": 6, "GFLOP/s": NaN}, "7": {"a": 7, "GFLOP/s": 1e20}}})",
+                                        "cache");
+  std::vector<Status> statuses;
+  for (const Record& record : records.records) statuses.push_back(record.outcome.status);
+  EXPECT_THAT(statuses, testing::ElementsAre(Status::ok, Status::build_error, Status::launch_error, Status::invalid,
+                                             Status::invalid, Status::invalid, Status::implausible));
+  EXPECT_EQ(records.records[4].outcome.message, "no GFLOP/s");
+  EXPECT_EQ(records.objective_of(0), 8.5);
+  EXPECT_EQ(records.loss(0), -8.5);
+  EXPECT_EQ(records.records[0].outcome.microseconds, 1 / 8.5);
+  EXPECT_EQ(label(records.objective), "GFLOP/s, higher is better");
+}
+
+TEST(KernelTuner, OfEqualConfigurationsTheLastCounts) {
+  const Records records = parse_records(R"({"tune_params_keys": ["a"], "cache": {"1": {"a": 1, "time": 1}, "2":
+    {"a": 2, "time": 5, "times": [4, 6]}, "1": {"a": 1, "time": 3, "times": [2, 4]}}})",
+                                        "cache");
+  ASSERT_EQ(records.records.size(), 2u);
+  EXPECT_EQ(records.repeated, 1u);
+  EXPECT_EQ(records.value(0, 0), Value(2));
+  EXPECT_EQ(records.value(1, 0), Value(1));
+  EXPECT_EQ(records.records[1].outcome.microseconds, 3000);
+  EXPECT_THAT(records.launches_of(records.records[1]), testing::ElementsAre(2000, 4000));
+}
+
+TEST(KernelTuner, ValuesKeepTheirTypes) {
+  const std::string text =
+      R"({"tune_params_keys": ["a"], "tune_params": {"a": [1, true, 1.0, "1", 0.5, "x", 1e-05]}, "cache": {
+    "1": {"a": 1, "time": 1}, "True": {"a": true, "time": 2}, "1.0": {"a": 1.0, "time": 3}, "'1'": {"a": "1", "time": 4},
+    "0.5": {"a": 0.5, "time": 5}, "x": {"a": "x", "time": 6}, "1e-05": {"a": 0.00001, "time": 7}}})";
+  const Records records = parse_records(text, "cache");
+  EXPECT_EQ(records.repeated, 0u);
+  EXPECT_THAT(records.knobs[0].json, testing::ElementsAre("1", "true", "1.0", "\"1\"", "0.5", "\"x\"", "1e-05"));
+  EXPECT_EQ(records.knobs[0].values[0], Value(1));
+  EXPECT_EQ(std::set(records.knobs[0].values.begin(), records.knobs[0].values.end()).size(), 7u);
+  for (const Format format : {Format::kernel_tuner, Format::t4, Format::table})
+    EXPECT_EQ(parse_records(print_records(records, format), "again").knobs[0].json, records.knobs[0].json)
+        << print_records(records, format);
+  EXPECT_THAT(print_records(records, Format::kernel_tuner), HasSubstr("\n\"True\": {\"a\": true, "));
+}
+
+TEST(Objective, DirectionsByName) {
+  for (const char* name : {"GFLOP/s", "TFLOP/s", "GB/s", "GFLOPS/W", "TFLOP/J", "fitness", "throughput"})
+    EXPECT_EQ(known_direction(name), true) << name;
+  for (const char* name : {"time", "energy", "cost", "loss", "TotalDuration", "nvml_power", "latency"})
+    EXPECT_EQ(known_direction(name), false) << name;
+  EXPECT_EQ(known_direction("edp"), std::nullopt);
+  EXPECT_EQ(parse_objective("a:b:max").name, "a:b");
+  EXPECT_EQ(parse_objective("a:min").higher_is_better, false);
+  EXPECT_THROW(parse_objective(":max"), Error);
+}
+
+// What searchers are told is above 0 and orders configurations as the objective does.
+TEST(Objective, ValuesOfAnySign) {
+  const Records records = parse_records("a,objective loss (lower is better)\n1,-2\n2,6\n3,0\n", "csv");
+  std::vector<double> told;
+  for (const Record& record : records.records) told.push_back(record.outcome.microseconds);
+  EXPECT_THAT(told, testing::ElementsAre(1, 2, 1.25));
+  EXPECT_EQ(records.objective_of(0), -2);
+  EXPECT_EQ(records.records[0].cost(), 1) << "no record has a cost";
+  EXPECT_EQ(print_records(parse_records(print_records(records, Format::t4), "t4"), Format::t4),
+            print_records(records, Format::t4));
+}
+
+TEST(T4, ObjectivesAndUnits) {
+  const auto read = [](const char* objectives, const char* measurements, const Reading& reading = {}) {
+    return parse_records(
+        fmt::format(R"({{"results": [{{"configuration": {{"a": 1}}, "times": {{"compilation_time": 4000,
+      "runtimes": [3, 5]}}, "invalidity": "correct", "correctness": 1, "objectives": {}, "measurements": {}}}]}})",
+                    objectives, measurements),
+        "t4", reading);
+  };
+  // KTT's: no unit of the file, and one of its objective, which its other times have, too.
+  const Records ktt =
+      read(R"(["TotalDuration"])", R"([{"name": "TotalDuration", "value": 96.5, "unit": "Microseconds"}])");
+  EXPECT_EQ(ktt.records[0].outcome.microseconds, 96.5);
+  EXPECT_THAT(ktt.launches, testing::ElementsAre(3, 5));
+  EXPECT_DOUBLE_EQ(ktt.records[0].build_seconds, 0.004);
+  EXPECT_EQ(label(ktt.objective), "TotalDuration");
+  const Records energy =
+      read(R"(["energy"])", R"([{"name": "time", "value": 2}, {"name": "energy", "value": 7, "unit": "J"}])");
+  EXPECT_EQ(label(energy.objective), "energy (J), lower is better");
+  EXPECT_EQ(energy.objective_of(0), 7);
+  EXPECT_EQ(read("[]", R"([{"name": "power", "value": [3, 5]}])").objective_of(0), 4);
+  EXPECT_EQ(read("[]", "[]").objective_of(0), 4000) << "the mean of the launches";
+  EXPECT_EQ(
+      label(read(R"([{"name": "volume", "direction": "maximize"}])", R"([{"name": "volume", "value": 2}])").objective),
+      "volume, higher is better");
+  EXPECT_EQ(
+      read(R"(["a", "b"])", R"([{"name": "b", "value": 2}])", {.objective = parse_objective("b:max")}).objective_of(0),
+      2);
+}
+
 TEST(T4, IsRead) {
   const Records records = parse_records(R"({"metadata": {"timeunit": "seconds"}, "results": [
     {"configuration": {"z": 1, "a": 2}, "invalidity": "correct", "times": {"compilation": 2, "framework": 0.5,
@@ -93,10 +192,40 @@ TEST(Table, IsRead) {
   EXPECT_EQ(records.records[0].outcome.microseconds, 3000);
   EXPECT_DOUBLE_EQ(records.records[0].cost(), 0.006);
   EXPECT_EQ(records.records[1].launches, 1u);
-  const Columns columns{.launches = {}, .time = "b", .unit = "s", .ignored = {"c"}};
-  const Records mapped = parse_records("a,b,c\n1,2,3\n", "csv", columns);
+  const Reading reading{.columns = {.launches = {}, .time = "b", .unit = "s", .ignored = {"c"}}};
+  const Records mapped = parse_records("a,b,c\n1,2,3\n", "csv", reading);
   EXPECT_EQ(mapped.knobs.size(), 1u);
   EXPECT_EQ(mapped.records[0].outcome.microseconds, 2e6);
+}
+
+// Columns that look like results are left out if their names tell it, else asked about.
+TEST(Table, ResultsAreNoParameters) {
+  const Records sure = parse_records(
+      "Kernel name,Computation duration (us),bx,GFLOP/s,energy (J),dram__sectors_read.sum,Registers count\n"
+      "k,5,16,1,2,3,4\nk,6,32,1,2,3,4\n",
+      "csv");
+  ASSERT_EQ(sure.knobs.size(), 1u);
+  EXPECT_EQ(sure.knobs[0].name, "bx");
+  std::string table = "a,b,speed,time (ms)\n", whole = table;
+  for (int i = 0; i < 16; ++i) {
+    table += fmt::format("{},{},{},1\n", i % 4, i / 4, 0.37 * i);
+    whole += fmt::format("{},{},{},1\n", i % 2, i / 8, (i / 2) % 4 + 0.5);
+  }
+  EXPECT_THAT([&] { parse_records(table, "csv"); }, ThrowsMessage<Error>(HasSubstr("look like results: 'speed'")));
+  EXPECT_EQ(parse_records(table, "csv", {.columns = {.parameters = {"a", "b"}}}).knobs.size(), 2u);
+  EXPECT_EQ(parse_records(whole, "csv").knobs.size(), 3u) << "without it rows are equal";
+}
+
+TEST(Table, ObjectivesAreColumns) {
+  const Records records =
+      parse_records("a,time (ms),GFLOP/s\n1,2,8\n2,1,16\n", "csv", {.objective = parse_objective("GFLOP/s")});
+  EXPECT_EQ(records.objective_of(1), 16);
+  EXPECT_EQ(label(records.objective), "GFLOP/s, higher is better");
+  EXPECT_DOUBLE_EQ(records.records[0].cost(), 0.002);
+  EXPECT_EQ(records.knobs.size(), 1u);
+  const std::string text = print_records(records, Format::table);
+  EXPECT_THAT(text, HasSubstr("objective GFLOP/s (higher is better)"));
+  EXPECT_EQ(print_records(parse_records(text, "again"), Format::table), text);
 }
 
 TEST(Readers, SayWhatIsWrongAndWhere) {
@@ -115,10 +244,25 @@ TEST(Readers, SayWhatIsWrongAndWhere) {
   says("{}", "found neither");
   says(R"({"cache": {"1": {"time": 1}}})", "tune_params_keys");
   says(R"({"tune_params_keys": ["a"], "cache": {"1": {"time": 1}}})", "a value of 'a'");
-  says(R"({"tune_params_keys": ["a"], "cache": {"1": {"a": 1}}})", "expected a time");
+  says(R"({"tune_params_keys": ["a"], "cache": {"1": {"a": 1}}})", "expected the objective 'time'");
   says(R"({"tune_params_keys": ["a"], "cache": {"1": {"a": 1, "time": 1, "compile_time": "x"}}})", "compile_time");
-  says(R"({"tune_params_keys": ["a"], "cache": {}})", "found no parameters");
-  says(R"({"results": [{"configuration": {"a": 1}}]})", "a measurement of the time");
+  says(R"({"tune_params_keys": ["a"], "cache": {}})", "configurations in the Kernel Tuner cache, found none");
+  says(R"({"device_name": "x", "tune_params_keys": ["a"], "cache": {)", "configurations in the Kernel Tuner cache");
+  says(R"({"results": []})", "no configurations");
+  says(R"({"results": [{"configuration": {"a": 1}}]})",
+       "expected the objective 'time' in the configurations, found none");
+  says(R"({"tune_params_keys": ["a"], "objective": ["time", "energy"], "cache": {"1": {"a": 1, "time": 1}}})",
+       "expected one objective, found energy, time; choose one by --objective");
+  says(R"({"tune_params_keys": ["a"], "objective": "volume", "cache": {"1": {"a": 1, "volume": 1}}})",
+       "whether a higher 'volume' is better");
+  says(R"({"tune_params_keys": ["a"], "objective": "energy", "cache": {"1": {"a": 1, "time": 2, "W": 3}}})",
+       "the objective 'energy' in the configurations, found none; they have 'time', 'W'");
+  says(R"({"tune_params_keys": ["a"], "cache": {"1": {"a": 1, "time": 1}}, "objective": "energy"})",
+       "the objective before the cache");
+  says(
+      R"({"results": [{"configuration": {"a": 1}, "measurements": [{"name": "x", "value": 1}, {"name": "y", "value": 2}]}]})",
+      "expected one objective, found x, y");
+  says("a,GFLOP/s\n1,2\n", "a column of times");
   says(R"({"metadata": {"timeunit": "days"}, "results": [{}]})", "'days'");
   says("SQLite format 3", "database");
   says("[]", "found a JSON array");
@@ -207,12 +351,13 @@ TEST(Writers, WhatIsWrittenIsReadAgain) {
 }
 
 TEST(Readers, DamagedBytesNeverCrash) {
-  const Records good = parse_records(cache, "cache");
+  const Records good = parse_records(cache, "cache"),
+                other = parse_records(cache, "cache", {.objective = parse_objective("compile_time:max")});
   Rng rng(11);
   int read = 0;
   for (const Format format : {Format::kernel_tuner, Format::t4, Format::table}) {
-    const std::string text = print_records(good, format);
     for (int i = 0; i < 3000; ++i) {
+      const std::string text = print_records(i % 2 == 0 ? good : other, format);
       std::string damaged = text;
       for (std::uint64_t n = 1 + rng.below(3); n > 0; --n) {
         const std::size_t at = rng.below(damaged.size());

@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <utility>
+#include <variant>
 
 #include "measure/protocol/protocol.h"
 #include "measure/store/evidence.h"
+#include "measure/store/objective.h"
 #include "measure/store/trial.h"
 #include "measure/store/upkeep/choice.h"
 
@@ -20,17 +23,43 @@ constexpr std::string_view from_ranked =
 
 struct Best {
   sqlite::Cell kernel, device, median_us, trail;
+  std::string protocol;
 };
 
 /// By the kernel's key and what identifies the device.
 std::map<std::vector<sqlite::Cell>, Best> bests(sqlite::Database& database) {
   const sqlite::Rows rows =
       query(database, fmt::format("{}SELECT k.key, d.backend, d.name, d.vendor, d.driver, d.platform, d.units, k.name, "
-                                  "d.name, b.median_us, b.trail {}",
+                                  "d.name, b.median_us, b.trail, b.protocol {}",
                                   ranked(), from_ranked));
   std::map<std::vector<sqlite::Cell>, Best> found;
-  for (const auto& row : rows.rows) found[{row.begin(), row.begin() + 7}] = {row[7], row[8], row[9], row[10]};
+  for (const auto& row : rows.rows)
+    found[{row.begin(), row.begin() + 7}] = {row[7], row[8], row[9], row[10], sqlite::text_of(row[11])};
   return found;
+}
+
+/// Moves the values of other objectives from the column median_us to `value`, beside the name of the `objective`. The
+/// rows have their protocol in the last column, which goes. Tables of times alone stay without the two columns.
+sqlite::Rows with_objectives(sqlite::Rows rows) {
+  const auto protocol_of = [](const auto& row) -> const std::string& { return sqlite::text_of(row.back()); };
+  const bool any =
+      std::ranges::any_of(rows.rows, [&](const auto& row) { return is_other_objective(protocol_of(row)); });
+  const auto at = std::ranges::find(rows.columns, "median_us") - rows.columns.begin();
+  rows.columns.pop_back();
+  if (any) rows.columns.insert(rows.columns.begin() + at + 1, {"objective", "value"});
+  for (auto& row : rows.rows) {
+    const std::string protocol = protocol_of(row);
+    row.pop_back();
+    if (!any) continue;
+    sqlite::Cell objective, value;
+    if (sqlite::Cell& time = row[static_cast<std::size_t>(at)]; is_other_objective(protocol)) {
+      objective = std::string(objective_of(protocol));
+      if (const auto* number = std::get_if<double>(&time)) value = objective_value(protocol, *number);
+      time = {};
+    }
+    row.insert(row.begin() + at + 1, {objective, value});
+  }
+  return rows;
 }
 
 }  // namespace
@@ -62,21 +91,23 @@ sqlite::Rows status_counts(sqlite::Database& database) {
 }
 
 sqlite::Rows best_schedules(sqlite::Database& database, const Filter& filter) {
-  return query(database,
-               fmt::format("{}SELECT k.name AS kernel, d.name AS device, b.median_us, b.stage, b.created, b.trail {}"
-                           "AND {}AND ?3 = ?3 ORDER BY k.name, k.id, d.id LIMIT ?4",
-                           ranked(), from_ranked, is_chosen),
-               parameters(database, filter));
+  return with_objectives(
+      query(database,
+            fmt::format("{}SELECT k.name AS kernel, d.name AS device, b.median_us, b.stage, b.created, b.trail, "
+                        "b.protocol {}AND {}AND ?3 = ?3 ORDER BY k.name, k.id, d.id LIMIT ?4",
+                        ranked(), from_ranked, is_chosen),
+            parameters(database, filter)));
 }
 
 sqlite::Rows latest_trials(sqlite::Database& database, const Filter& filter) {
-  return query(
+  return with_objectives(query(
       database,
       fmt::format("SELECT t.id, t.run, k.name AS kernel, d.name AS device, t.stage, t.status, t.median_us, t.created, "
-                  "t.trail, t.message FROM trial t JOIN run r ON r.id = t.run JOIN kernel k ON k.id = t.kernel "
-                  "JOIN device d ON d.id = r.device WHERE {}AND ?3 IN ('', t.status) ORDER BY t.id DESC LIMIT ?4",
+                  "t.trail, t.message, t.protocol FROM trial t JOIN run r ON r.id = t.run JOIN kernel k ON k.id = "
+                  "t.kernel JOIN device d ON d.id = r.device WHERE {}AND ?3 IN ('', t.status) ORDER BY t.id DESC LIMIT "
+                  "?4",
                   is_chosen),
-      parameters(database, filter));
+      parameters(database, filter)));
 }
 
 sqlite::Rows kernel_summaries(sqlite::Database& database, const Filter& filter) {
@@ -102,23 +133,33 @@ std::vector<std::int64_t> ranked_trials(sqlite::Database& database, std::int64_t
   return ids;
 }
 
+// Values of another objective are told from times by their kernel's name: "gemm: GFLOP/s, higher is better".
 sqlite::Rows compare_bests(sqlite::Database& a, sqlite::Database& b) {
   sqlite::Rows rows{{"kernel", "device", "a_us", "b_us", "speed_up", "schedule"}, {}};
+  const auto name = [](const Best& best) -> sqlite::Cell {
+    if (!is_other_objective(best.protocol)) return best.kernel;
+    return fmt::format("{}: {}", sqlite::text_of(best.kernel), objective_of(best.protocol));
+  };
+  const auto value = [](const Best& best) {
+    return sqlite::Cell(objective_value(best.protocol, sqlite::real_of(best.median_us)));
+  };
   auto others = bests(b);
   for (const auto& [key, mine] : bests(a)) {
     const auto other = others.find(key);
     if (other == others.end()) {
-      rows.rows.push_back({mine.kernel, mine.device, mine.median_us, {}, {}, "only in A"});
+      rows.rows.push_back({name(mine), mine.device, value(mine), {}, {}, "only in A"});
       continue;
     }
     const Best& theirs = other->second;
-    const double ratio = sqlite::real_of(mine.median_us) / sqlite::real_of(theirs.median_us);
-    rows.rows.push_back({mine.kernel, mine.device, mine.median_us, theirs.median_us, ratio,
+    const double mine_us = sqlite::real_of(mine.median_us), theirs_us = sqlite::real_of(theirs.median_us);
+    const double ratio = mine_us < 0 && theirs_us < 0 ? theirs_us / mine_us : mine_us / theirs_us;
+    rows.rows.push_back({name(mine), mine.device, value(mine), value(theirs),
+                         std::isfinite(ratio) && ratio > 0 ? sqlite::Cell(ratio) : sqlite::Cell(),
                          mine.trail == theirs.trail ? "same" : "other"});
     others.erase(other);
   }
   for (const auto& [key, theirs] : others)
-    rows.rows.push_back({theirs.kernel, theirs.device, {}, theirs.median_us, {}, "only in B"});
+    rows.rows.push_back({name(theirs), theirs.device, {}, value(theirs), {}, "only in B"});
   std::ranges::stable_sort(rows.rows, {}, [](const auto& row) { return row[0]; });
   return rows;
 }

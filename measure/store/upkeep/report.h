@@ -22,7 +22,9 @@ struct Filter {
   std::int64_t limit = -1;  // of rows; -1: none
 };
 
-/// The fastest schedule of each kernel and device, as Store::best() chooses it.
+/// The fastest schedule of each kernel and device, as Store::best() chooses it. Where an imported kernel has another
+/// objective than time (measure/store/objective.h), its value stands in the columns `objective` and `value`; so it does in
+/// latest_trials().
 sqlite::Rows best_schedules(sqlite::Database&, const Filter&);
 /// The latest first.
 sqlite::Rows latest_trials(sqlite::Database&, const Filter&);
@@ -33,7 +35,8 @@ std::vector<std::int64_t> ranked_trials(sqlite::Database&, std::int64_t kernel, 
 sqlite::Rows library_times(sqlite::Database&, std::int64_t kernel, std::int64_t device);
 /// Failures whose messages differ in nothing but numbers are one row, the most frequent first.
 sqlite::Rows failure_clusters(sqlite::Database&, const Filter&);
-/// The best of each kernel and device in either: times, speed-up of b over a, and whether the schedule is the same.
+/// The best of each kernel and device in either: times (of another objective its values, with its name behind the
+/// kernel's), speed-up of b over a, and whether the schedule is the same.
 sqlite::Rows compare_bests(sqlite::Database& a, sqlite::Database& b);
 
 /// The text with `#` for each number and each word of hexadecimal digits.

@@ -15,6 +15,7 @@
 #include "measure/device_info.h"
 #include "measure/fields.h"
 #include "measure/protocol/interval.h"
+#include "measure/store/objective.h"
 #include "measure/store/trial.h"
 #include "rules/cost/least_work.h"
 
@@ -122,6 +123,7 @@ void fault_function(sqlite3_context* context, int /*count*/, sqlite3_value** arg
 std::string_view fault_of(const TrialRecord& trial, const ir::Work& least, const rules::Ceilings& ceilings,
                           std::int64_t l2_bytes) {
   const Timing& timing = trial.timing;
+  if (is_other_objective(trial.protocol)) return std::isfinite(timing.median_us) ? "" : "a value that is not a number";
   if (!is_time(timing.median_us)) return "a time that is not a positive number";
   if (trial.protocol == "recorded") return "";
   if (timing.batch < 1 || timing.sets < 1) return "a batch or sets below one";

@@ -108,6 +108,25 @@ TEST(Landscape, FollowsTheFormulas) {
   EXPECT_TRUE(std::isnan(score(10, 10, 10)));
 }
 
+// Where higher is better, values are negated: the formulas stay, and 10 % from the best of 100 are 90.
+TEST(Landscape, OfAnObjectiveThatIsMaximised) {
+  RecordsBuilder builder("test");
+  builder.objective() = {"GFLOP/s", "", /*higher_is_better=*/true, /*duration=*/false};
+  builder.add_knob("a");
+  int a = 0;
+  for (const double value : {50.0, 100.0, 80.0, 91.0})
+    builder.add(std::vector<Value>{++a}, {.outcome = {Status::ok, value, ""}, .build_seconds = 1});
+  const auto records = std::make_shared<const Records>(builder.finish());
+  const TableSpace space(records);
+  const Landscape landscape(space);
+  EXPECT_THAT(landscape.values(), testing::ElementsAre(-50, -80, -91, -100));
+  EXPECT_EQ(landscape.rank(1), 3);
+  EXPECT_DOUBLE_EQ(landscape.within(10), -90);
+  EXPECT_DOUBLE_EQ(landscape.quality(-80), 0.8);
+  EXPECT_DOUBLE_EQ(score(-80, -50, landscape.optimum()), 0.6);
+  EXPECT_DOUBLE_EQ(difficulty(space, landscape, 0).within10, 0.5);
+}
+
 TEST(Difficulty, OfAGrid) {
   const auto records = tables::grid({10, 10, 3}, [](const Options& o) {
     return std::exp2(static_cast<double>(o[0])) * std::exp(0.01 * static_cast<double>(o[1]));
