@@ -17,6 +17,7 @@
 #include "engine/source/equal_kernels.h"
 #include "engine/source/experiment.h"
 #include "engine/tune/open_runner.h"
+#include "engine/tune/ties.h"
 #include "measure/check/inputs.h"
 #include "rules/cost/roofline.h"
 #include "rules/lower.h"
@@ -200,7 +201,7 @@ class Bencher {
     row.ours = bench_time(reply.timing);
     if (interrupted() != 0) return row;
     if (store_) {
-      store_->add(compiled, reply);
+      store_->add(compiled, engine::changes(compiled.trail, rules::heuristic(schedule.loop, target_).trail()), reply);
       store_->enter(kernel.name, kernel.loop, protocol_.text());
       std::ranges::move(store_->earlier(row.baselines), std::back_inserter(row.baselines));
     }

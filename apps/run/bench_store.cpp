@@ -37,7 +37,7 @@ void BenchStore::enter(const std::string& name, const ir::Program& loop, std::st
   kernel_ = store_.add_kernel({name, print(measure::without_fills(loop))});
 }
 
-void BenchStore::add(const engine::Compiled& compiled, const measure::worker::Reply& reply) {
+void BenchStore::add(const engine::Compiled& compiled, std::int64_t changes, const measure::worker::Reply& reply) {
   measure::TrialRecord trial;
   trial.run = run_;
   trial.ordinal = ordinal_++;
@@ -46,6 +46,7 @@ void BenchStore::add(const engine::Compiled& compiled, const measure::worker::Re
   trial.digest = compiled.digest;
   trial.protocol = protocol_;
   trial.stage = measure::Stage::confirm;
+  trial.changes = changes;
   engine::fill(trial, reply);
   store_.append(trial);
 }

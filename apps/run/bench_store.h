@@ -20,8 +20,8 @@ class BenchStore {
 
   /// The kernel that the methods below are about, and the protocol that it is timed by.
   void enter(const std::string& name, const ir::Program& loop, std::string protocol);
-  /// What ours took: a trial of a confirmation.
-  void add(const engine::Compiled&, const measure::worker::Reply&);
+  /// What ours took: a trial of a confirmation. `changes` as of TrialRecord.
+  void add(const engine::Compiled&, std::int64_t changes, const measure::worker::Reply&);
   /// What a library took beside it.
   void add(const BenchBaseline&, const Result<measure::Timing>&);
   /// Baselines that were not timed beside ours now: of other programs, or of another day.

@@ -126,8 +126,10 @@ std::string title(const engine::Summary& summary) {
 std::string notes(const engine::Summary& summary) {
   std::int64_t known = 0;
   std::string unconfirmed;
+  std::vector<std::string> unfinished;
   for (const engine::Row& row : summary.rows) {
     known += row.known;
+    if (!row.finished) unfinished.push_back(row.name);
     if (!row.confirmed && row.stop != engine::untunable) unconfirmed += (unconfirmed.empty() ? "" : ", ") + row.name;
   }
   std::string text = fmt::format("{} on {} ({}), {}, seed {}, {}", title(summary), summary.device, summary.target,
@@ -139,6 +141,10 @@ std::string notes(const engine::Summary& summary) {
   for (const engine::Row& row : summary.rows)
     if (row.stop == engine::untunable) text += fmt::format("{} {}: {}\n", row.name, engine::untunable, row.fault);
   if (!unconfirmed.empty()) text += "not confirmed by a full, checked run: " + unconfirmed + "\n";
+  if (!unfinished.empty())
+    text += fmt::format("not finished, {} of {}; the same command finishes {} first: {}\n", unfinished.size(),
+                        counted(static_cast<std::int64_t>(summary.rows.size()), "kernel"),
+                        unfinished.size() == 1 ? "it" : "these", join(unfinished, ", "));
   if (summary.interrupted) text += "interrupted: the same command continues from " + summary.store + "\n";
   return text;
 }
@@ -158,7 +164,8 @@ Json row_json(const engine::Row& row) {
                        {"fault", Json::or_null(row.fault)},
                        {"trail", row.trail},
                        {"confirmed", row.confirmed},
-                       {"stop", row.stop}});
+                       {"stop", row.stop},
+                       {"finished", row.finished}});
 }
 
 }  // namespace

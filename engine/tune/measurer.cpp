@@ -9,6 +9,7 @@
 #include "core/trail.h"
 #include "measure/check/inputs.h"
 #include "measure/store/retry.h"
+#include "rules/lower.h"
 
 namespace deplo::engine {
 namespace {
@@ -39,7 +40,8 @@ void fill(measure::TrialRecord& record, const measure::worker::Reply& reply) {
 
 Measurer::Measurer(const KernelCase& kernel, Session& session)
     : session_(session),
-      task_{measure::with_index_ranges(kernel.loop), input_seed, session.protocol, session.known, kernel.files} {
+      task_{measure::with_index_ranges(kernel.loop), input_seed, session.protocol, session.known, kernel.files},
+      heuristic_(rules::heuristic(kernel.loop, session.target).trail()) {
   task_.protocol.inputs = measure::describe_inputs(task_.loop, task_.files);
   kernel_id_ = session.store.add_kernel({kernel.name, print(measure::without_fills(kernel.loop))});
   recall(task_.protocol);
@@ -162,12 +164,21 @@ std::vector<Measurer::Final> Measurer::confirm(const std::vector<search::Candida
   return finals;
 }
 
-search::Candidate Measurer::stored_best(const KernelSpace& space) {
+std::optional<Measurer::Stored> Measurer::stored_best(const KernelSpace& space) {
   const auto best = session_.store.best(kernel_id_, session_.device_id, session_.protocol.tolerance);
-  if (!best) return nullptr;
-  search::Candidate candidate = space.find(parse_trail(best->trail));
-  const bool same = candidate && compile(*candidate).digest == best->digest;
-  return same ? candidate : nullptr;
+  if (!best) return std::nullopt;
+  const search::Candidate candidate = space.find(parse_trail(best->trail));
+  if (!candidate || compile(*candidate).digest != best->digest) return std::nullopt;
+  return Stored{candidate, best->timing.median_us, best->stage == measure::Stage::confirm};
+}
+
+Timed Measurer::timed(const search::Candidate& candidate, double microseconds) const {
+  return {microseconds, changes(candidate->trail(), heuristic_), print(candidate->trail())};
+}
+
+std::optional<Outcome> Measurer::recalled(const search::Candidate& candidate) {
+  const Outcome* const answer = known(compile(*candidate).digest, candidate.effort);
+  return answer == nullptr ? std::nullopt : std::optional(*answer);
 }
 
 measure::TrialRecord Measurer::record_of(const Compiled& one, measure::Stage stage, const measure::Protocol& protocol) {
@@ -179,6 +190,7 @@ measure::TrialRecord Measurer::record_of(const Compiled& one, measure::Stage sta
   record.digest = one.digest;
   record.protocol = protocol.text();
   record.stage = stage;
+  record.changes = changes(one.trail, heuristic_);
   return record;
 }
 

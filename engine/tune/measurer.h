@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "engine/compile/kernel_space.h"
 #include "engine/source/experiment.h"
 #include "engine/tune/session.h"
+#include "engine/tune/ties.h"
 #include "measure/store/store.h"
 #include "measure/worker/runner.h"
 #include "search/loop.h"
@@ -38,9 +40,18 @@ class Measurer {
   /// Times the candidates against each other, those with the same source once. Stops at a round's end after `seconds`.
   std::vector<Final> confirm(const std::vector<search::Candidate>&, double seconds);
 
+  struct Stored {
+    search::Candidate candidate;
+    double microseconds = 0;
+    bool confirmed = false;
+  };
   /// The fastest that any run has stored for the kernel on the device, if this program makes the same source from its
-  /// trail; else nullptr.
-  search::Candidate stored_best(const KernelSpace&);
+  /// trail; else nullopt.
+  std::optional<Stored> stored_best(const KernelSpace&);
+  /// As the store ranks it.
+  Timed timed(const search::Candidate&, double microseconds) const;
+  /// What the store knows of a candidate, which is not measured; nullopt: nothing.
+  std::optional<Outcome> recalled(const search::Candidate&);
 
  private:
   struct Recalled {
@@ -58,6 +69,7 @@ class Measurer {
   measure::worker::Task task_;  // its protocol says what the inputs are
   bool opened_ = false;         // the bench has the task
   std::int64_t kernel_id_ = 0;
+  Trail heuristic_;
   std::map<std::string, Recalled> recalled_;  // by the text of the protocol
   std::map<std::string, Compiled> ahead_;     // by trail: asked for next
 };

@@ -31,6 +31,7 @@ struct Session {
   std::int64_t device_id = 0, run_id = 0;
   std::int64_t ordinal = 0;               // of the next trial in the run
   std::string host = {};                  // this machine's name
+  std::string settings = {};              // of every kernel's search, as SearchRecord has them
   rules::Ceilings known = {}, seen = {};  // of the device: in earlier runs, and in this one as far as it is stored
   std::function<bool()> cancelled = [] { return interrupted() != 0; };  // polled: the rest is left undone
 };

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/hash.h"
 #include "core/interrupt.h"
 #include "core/text/text.h"
 #include "engine/compile/target.h"
@@ -18,6 +19,7 @@
 #include "engine/tune/measurer.h"
 #include "engine/tune/open_runner.h"
 #include "engine/tune/tune_kernel.h"
+#include "measure/check/inputs.h"
 #include "measure/store/process_name.h"
 #include "rules/rule.h"
 #include "search/loop.h"
@@ -33,6 +35,7 @@ Row merge(const Row& before, Row after) {
   after.trials += before.trials;
   if (before.trials + before.known > 0) after.known = before.known;
   for (const auto& [status, count] : before.failures) after.failures[status] += count;
+  after.finished = before.finished;
   return after;
 }
 
@@ -72,6 +75,27 @@ Summary blank_summary(const Experiment& experiment, const TuneOptions& options, 
   return summary;
 }
 
+/// What the searches of a run are asked to do, without the time that they have: SearchRecord::settings, but for what
+/// each kernel has of its own.
+std::string settings_of(const Experiment& experiment, const TuneOptions& options, const Session& session) {
+  std::string text = experiment.strategy;
+  for (const auto& [name, value] : experiment.options.parameters) text += fmt::format(" {}={}", name, value);
+  return text +
+         fmt::format(" seed={} trials={} patience={} winners={} analytic-prior={} warm-start={} target={} rules={}",
+                     experiment.options.seed, experiment.trials, experiment.patience, options.winners,
+                     options.analytic_prior, options.warm_start, session.target.name,
+                     rules::version_of(rules::pipeline()));
+}
+
+/// The same of a kernel: `more` is a digest of its restrictions and of the protocol, which are long.
+std::string settings_of(const KernelCase& kernel, const Session& session) {
+  measure::Protocol protocol = session.protocol;
+  protocol.inputs = measure::describe_inputs(measure::with_index_ranges(kernel.loop), kernel.files);
+  return fmt::format("{} more={}", session.settings,
+                     digest(fmt::format("{}; {}; {}", describe(session.restrictions), describe(kernel.restrictions),
+                                        protocol.text())));
+}
+
 class Tuner {
  public:
   using OnTrial = std::function<bool(const TrialNews&)>;
@@ -83,21 +107,53 @@ class Tuner {
         on_trial_(on_trial),
         rows_(board.read().rows),
         prospects_(rows_.size()) {
-    for (std::size_t i = 0; i < rows_.size(); ++i)
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
       prospects_[i].count = static_cast<double>(experiment.kernels[i].count());
+      recall(i);
+    }
     session.cancelled = [this] { return stopped_ || interrupted() != 0; };
   }
 
+  /// Kernels whose search an earlier run finished get the time that the others leave.
   void run() {
-    std::vector<std::size_t> pending(rows_.size());
-    for (std::size_t i = 0; i < pending.size(); ++i) pending[i] = i;
+    std::vector<std::size_t> unfinished, finished;
+    for (std::size_t i = 0; i < rows_.size(); ++i) (rows_[i].finished ? finished : unfinished).push_back(i);
+    run(std::move(unfinished));
+    if (left() > worth_another_pass * experiment_.seconds) run(std::move(finished));
+  }
+
+ private:
+  void run(std::vector<std::size_t> pending) {
     for (bool tuned = true; tuned && !pending.empty() && !session_.cancelled();) {
       tuned = pass(pending) && left() > worth_another_pass * experiment_.seconds;
       std::erase_if(pending, [&](std::size_t i) { return rows_[i].stop != name(search::Stop::seconds); });
     }
   }
 
- private:
+  /// The result of an earlier run that finished the kernel's search stands until the kernel's turn comes.
+  void recall(std::size_t i) {
+    const KernelCase& kernel = experiment_.kernels[i];
+    const auto stop = session_.store.finished_search(print(measure::without_fills(kernel.loop)), session_.device_id,
+                                                     settings_of(kernel, session_));
+    if (!stop) return;
+    rows_[i] = recall_kernel(kernel, session_);
+    rows_[i].stop = *stop;
+    rows_[i].finished = true;
+    board_.set(i, rows_[i]);
+  }
+
+  /// Marks in the store how the kernel's search ended.
+  void mark(std::size_t i) {
+    const KernelCase& kernel = experiment_.kernels[i];
+    Row& row = rows_[i];
+    const bool cut_short = session_.cancelled() || row.stop == name(search::Stop::seconds);
+    row.finished = row.finished || !cut_short;
+    session_.store.append(measure::SearchRecord{
+        session_.run_id, session_.store.add_kernel({kernel.name, print(measure::without_fills(kernel.loop))}),
+        settings_of(kernel, session_), session_.cancelled() ? std::string(name(search::Stop::cancelled)) : row.stop,
+        !cut_short});
+  }
+
   double left() const { return deadline_ - now(); }
 
   // Those first that are expected to gain most by a second, as far as they are expected to gain more than the others.
@@ -130,6 +186,7 @@ class Tuner {
         rows_[i].stop = untunable;
         rows_[i].fault = error.what();
       }
+      mark(i);
       board_.set(i, rows_[i]);
       progress_.line(narrator.label + "  " + report(rows_[i]));
     }
@@ -197,6 +254,7 @@ void tune(const Experiment& experiment, const TuneOptions& options, Progress& pr
   session.device_id = store.add_device(runner->info());
   session.known = store.ceilings(session.device_id);
   session.restrictions = restrictions_of(experiment, session.target);
+  session.settings = settings_of(experiment, options, session);
   session.run_id =
       store.add_run({session.device_id, std::string(revision()), text_of_run(experiment, options, session.restrictions),
                      experiment.strategy, experiment.options.seed, host, measure::this_process(),

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 #include "core/error.h"
@@ -191,11 +192,19 @@ class KernelTuner {
 };
 
 std::vector<search::Candidate> KernelTuner::finalists() {
+  // Which of many candidates with equal times are confirmed must not depend on when they were measured.
+  std::ranges::sort(ran_, {}, [&](const auto& ran) {
+    const Timed timed = measurer_.timed(ran.second, ran.first);
+    return std::tuple(timed.changes, timed.trail);
+  });
   std::vector<double> times;
   for (const auto& [us, candidate] : ran_) times.push_back(us);
+  const double fastest = times.empty() ? 0 : std::ranges::min(times);
+  for (double& us : times)
+    if (us <= slowest_of_equals(fastest)) us = fastest;
   std::vector<search::Candidate> result;
   if (row_.heuristic_us > 0) result.push_back(heuristic_);  // first: it stands for all that have the same source
-  if (const auto stored = measurer_.stored_best(space_)) result.push_back(stored);
+  if (const auto stored = measurer_.stored_best(space_)) result.push_back(stored->candidate);
   for (const std::size_t i : measure::finalists(times, measure::Protocol())) result.push_back(ran_[i].second);
   return result;
 }
@@ -212,17 +221,20 @@ void KernelTuner::confirm() {
   if (cancelled_() || !told) return;  // what was screened stays the answer
   row_.best_us = 0;
   row_.trail.clear();
-  search::Candidate best;
+  std::vector<search::Candidate> valid;
+  std::vector<Timed> times;
   for (const auto& [candidate, outcome] : finals) {
     if (!outcome.ok()) continue;
     if (candidate == heuristic_) row_.heuristic_us = outcome.microseconds;
-    if (row_.best_us > 0 && row_.best_us <= outcome.microseconds) continue;
-    row_.best_us = outcome.microseconds;
-    row_.trail = print(candidate->trail());
-    row_.confirmed = true;
-    best = candidate;
+    valid.push_back(candidate);
+    times.push_back(measurer_.timed(candidate, outcome.microseconds));
   }
-  if (best && best->trail() != heuristic_->trail()) session_.winners.push_back({best->trail(), work_});
+  if (valid.empty()) return;
+  const std::size_t best = winner(times);
+  row_.best_us = times[best].microseconds;
+  row_.trail = times[best].trail;
+  row_.confirmed = true;
+  if (valid[best]->trail() != heuristic_->trail()) session_.winners.push_back({valid[best]->trail(), work_});
 }
 
 std::string KernelTuner::details() const {
@@ -239,6 +251,26 @@ Row tune_kernel(const KernelCase& kernel, const Experiment& experiment, const Ke
                 Narrator& narrator, Prospect& prospect) {
   narrator.progress.status(narrator.label, "preparing");
   return KernelTuner(kernel, experiment, budget, session, narrator, prospect).run();
+}
+
+Row recall_kernel(const KernelCase& kernel, Session& session) {
+  const KernelSpace space(kernel.loop, session.target, joined(session.restrictions, kernel.restrictions));
+  const search::Candidate heuristic = search::heuristic(space);
+  const ir::Work work = ir::work(kernel.loop);
+  Measurer measurer(kernel, session);
+  Row row;
+  row.name = kernel.name;
+  row.same = kernel.same;
+  row.flops = work.flops;
+  row.bytes = work.bytes;
+  if (const auto outcome = measurer.recalled(heuristic); outcome && outcome->ok())
+    row.heuristic_us = outcome->microseconds;
+  if (const auto best = measurer.stored_best(space)) {
+    row.best_us = best->microseconds;
+    row.trail = print(best->candidate->trail());
+    row.confirmed = best->confirmed;
+  }
+  return row;
 }
 
 }  // namespace deplo::engine

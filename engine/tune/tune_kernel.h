@@ -30,8 +30,11 @@ struct Narrator {
   std::function<void(const Row&, const search::Candidate&, const search::Measured&)> on_trial = {};
 };
 
-/// The best is the fastest of the confirmed, of which the heuristic is one: it is never slower than that. The prospect is
-/// what earlier passes left, and then what is left now.
+/// The best is the winner (ties.h) of the confirmed, of which the heuristic is one: it is never slower than that. The
+/// prospect is what earlier passes left, and then what is left now.
 Row tune_kernel(const KernelCase&, const Experiment&, const KernelBudget&, Session&, Narrator&, Prospect&);
+
+/// What the store says of the kernel, without measuring anything: the heuristic's time and the best.
+Row recall_kernel(const KernelCase&, Session&);
 
 }  // namespace deplo::engine

@@ -22,6 +22,7 @@ struct Row {
   std::string trail;                             // of the best
   bool confirmed = false;                        // full grid, full check
   std::string stop;                              // why the search ended
+  bool finished = false;                         // in this run or an earlier one, neither time nor user cut it short
   std::int64_t count() const { return 1 + static_cast<std::int64_t>(same.size()); }
 };
 

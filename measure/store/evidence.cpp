@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "measure/protocol/protocol.h"
 #include "measure/store/retry.h"
 
 namespace deplo::measure {
@@ -25,6 +26,15 @@ std::string select_evidence(std::string_view where, std::string_view columns) {
       "deplo_fault(t.id) IS NULL) "
       "WHERE digest = last_digest GROUP BY kernel, device, trail",
       statuses(conclusive), statuses(transient), columns, where);
+}
+
+std::string select_ranked(const std::string& evidence) {
+  return fmt::format(
+      "SELECT *, row_number() OVER (PARTITION BY kernel, device ORDER BY stage = 'confirm' DESC, fidelity >= 1 DESC, "
+      "tied DESC, iif(tied, changes, 0), iif(tied, trail, ''), median_us, id) AS place FROM "
+      "(SELECT *, changes IS NOT NULL AND median_us <= {} * min(median_us) OVER (PARTITION BY kernel, device, "
+      "stage = 'confirm', fidelity >= 1) AS tied FROM ({}) WHERE status = 'ok' AND NOT stopped)",
+      1 + Protocol().tie, evidence);
 }
 
 }  // namespace deplo::measure

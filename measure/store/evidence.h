@@ -15,8 +15,11 @@ namespace deplo::measure {
 /// trail, digest, status and stopped are among them.
 std::string select_evidence(std::string_view where = "TRUE", std::string_view columns = "t.*");
 
-/// The order of valid ones: confirmed before screened, full runs before prefixes, then by time.
-inline constexpr std::string_view best_first = "stage = 'confirm' DESC, fidelity >= 1 DESC, median_us, id";
+/// A query for the valid rows of such a query, with their `place` among those of their kernel and device, 1 for the
+/// best: confirmed before screened, full runs before prefixes, then by time. Times that differ from the fastest of the
+/// same kind by less than Protocol::tie are equal, if `changes` is known: of these the heuristic's schedule is best,
+/// then the one with fewer decisions that differ from the heuristic's, then the first trail in the order of text.
+std::string select_ranked(const std::string& evidence);
 
 /// "'hang', 'illegal_access'": those for which it holds, as SQL.
 std::string statuses(bool (*holds)(Status));

@@ -47,6 +47,8 @@ struct TrialRecord {
   std::string protocol;
   Stage stage = Stage::screen;
   Resources resources = {};
+  /// Decisions of the trail that differ from the heuristic's, 0 for the heuristic's own schedule; -1: not known.
+  std::int64_t changes = -1;
   std::string created = {};
   std::int64_t id = 0;
 };
@@ -68,6 +70,23 @@ struct StoredSchedule {
   KernelRecord kernel;
   std::string exact_key;
   TrialRecord best;
+};
+
+/// A kernel that has a valid time on a device.
+struct TimedKernel {
+  KernelRecord kernel;
+  std::string schedule_key, exact_key;
+  std::int64_t device = 0;
+  DeviceInfo info;
+  std::string revision;  // of the deplo that measured it last
+};
+
+/// How the search of a run ended for a kernel.
+struct SearchRecord {
+  std::int64_t run = 0, kernel = 0;
+  std::string settings;   // what the search was asked to do, without its time: the same text, the same search
+  std::string stop;       // why it ended
+  bool finished = false;  // it ended by itself: neither the time nor the user cut it short
 };
 
 /// What is known of a schedule before it is measured: the trial that says it, and how many of its trials failed for a

@@ -25,9 +25,9 @@ std::string select_known() {
 }
 
 std::string select_best() {
-  return fmt::format("SELECT {} FROM ({}) t WHERE status = 'ok' AND NOT stopped ORDER BY {} LIMIT 1", trial_columns(),
-                     select_evidence(fmt::format("t.kernel = ? AND r.device = ? AND {} <= ?", tolerance_column)),
-                     best_first);
+  return fmt::format(
+      "SELECT {} FROM ({}) t WHERE place = 1", trial_columns(),
+      select_ranked(select_evidence(fmt::format("t.kernel = ? AND r.device = ? AND {} <= ?", tolerance_column))));
 }
 
 }  // namespace

@@ -69,7 +69,8 @@ class Store {
   /// count. Compare `digest` before trusting one: the emitter may have changed since.
   std::vector<KnownTrial> known_trials(std::int64_t kernel, std::int64_t device, std::string_view protocol);
   /// The fastest of the trails of which the same rule finds a valid time: confirmed ones before screened ones, full
-  /// runs before prefixes. Of the trials that were checked with this tolerance, or a smaller one.
+  /// runs before prefixes, and of those that are as fast as each other the one nearest to the heuristic's schedule
+  /// (docs/database.md, "Ties"). Of the trials that were checked with this tolerance, or a smaller one.
   std::optional<TrialRecord> best(std::int64_t kernel, std::int64_t device, double tolerance = default_tolerance);
 
   /// Kernels with this schedule key (ir/canonical/canonical.h; nullopt: all) that have a best() on the device, each with it.
@@ -83,6 +84,16 @@ class Store {
   std::vector<DeviceInfo> devices();
   /// Names of the devices with a valid trial of a kernel of this key.
   std::vector<std::string> devices_of(std::string_view schedule_key);
+
+  /// Each kernel with a valid time on a device, whether or not that time is anybody's best().
+  std::vector<TimedKernel> timed_kernels();
+
+  /// Says how a search ended.
+  void append(const SearchRecord&);
+  /// Why the latest search with these settings that was finished for the kernel with this text on the device ended;
+  /// nullopt: none was finished.
+  std::optional<std::string> finished_search(std::string_view kernel_text, std::int64_t device,
+                                             std::string_view settings);
 
   /// What a run saw its device do at best.
   void add_ceilings(std::int64_t run, const rules::Ceilings&);

@@ -31,6 +31,7 @@ void list_trial(Trial& trial, Column& column) {
   column("build_ms", trial.build_ms);
   list_fields(trial.timing, column, trial.status == Status::ok);
   list_fields(trial.resources, column);
+  column("changes", trial.changes, trial.changes >= 0);
 }
 
 /// The tolerance of a trial `t`, which is a part of its protocol's text where it is not the usual.

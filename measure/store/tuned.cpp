@@ -63,4 +63,25 @@ std::vector<std::string> Store::devices_of(std::string_view schedule_key) {
   return names;
 }
 
+std::vector<TimedKernel> Store::timed_kernels() {
+  // With one max() SQLite takes the revision from the row that has the maximum (evidence.cpp).
+  sqlite::Statement select(
+      *state_->database,
+      fmt::format("SELECT k.name, k.text, k.schedule_key, k.exact_key, d.id, r.revision, max(t.id), {} FROM trial t "
+                  "JOIN run r ON r.id = t.run JOIN kernel k ON k.id = t.kernel JOIN device d ON d.id = r.device "
+                  "WHERE t.status = 'ok' AND k.exact_key <> '' GROUP BY k.id, d.id ORDER BY k.id, d.id",
+                  device_columns()));
+  std::vector<TimedKernel> found;
+  while (select.step()) {
+    TimedKernel& timed = found.emplace_back();
+    timed.kernel = {select.text(0), select.text(1)};
+    timed.schedule_key = select.text(2);
+    timed.exact_key = select.text(3);
+    timed.device = select.integer(4);
+    timed.revision = select.text(5);
+    timed.info = read_device(select, 7);
+  }
+  return found;
+}
+
 }  // namespace deplo::measure

@@ -6,7 +6,7 @@ namespace deplo::measure {
 namespace {
 
 // Never edited once released: append.
-constexpr std::array<std::string_view, 6> scripts = {R"sql(
+constexpr std::array<std::string_view, 7> scripts = {R"sql(
 CREATE TABLE device (
   id           INTEGER PRIMARY KEY,
   backend      TEXT NOT NULL,
@@ -150,6 +150,21 @@ CREATE TABLE machine_code (
   issue_limiter     TEXT NOT NULL,
   classes           TEXT NOT NULL CHECK (json_valid(classes))
 ) STRICT;
+)sql",
+                                                     R"sql(
+ALTER TABLE trial ADD COLUMN changes INTEGER;
+
+CREATE TABLE search (
+  id       INTEGER PRIMARY KEY,
+  run      INTEGER NOT NULL REFERENCES run (id),
+  kernel   INTEGER NOT NULL REFERENCES kernel (id),
+  settings TEXT NOT NULL,
+  stop     TEXT NOT NULL,
+  finished INTEGER NOT NULL CHECK (finished IN (0, 1)),
+  created  TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))
+) STRICT;
+
+CREATE INDEX search_by_kernel ON search (kernel);
 )sql"};
 
 }  // namespace

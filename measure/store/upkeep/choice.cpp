@@ -40,11 +40,6 @@ std::array<sqlite::Cell, 4> parameters(sqlite::Database& database, const Filter&
 
 std::string usual_tolerance() { return fmt::format("{} <= {}", tolerance_column, default_tolerance); }
 
-std::string ranked() {
-  return fmt::format(
-      "WITH evidence AS ({}), ranked AS (SELECT *, row_number() OVER (PARTITION BY kernel, device "
-      "ORDER BY {}) AS place FROM evidence WHERE status = 'ok' AND NOT stopped) ",
-      select_evidence(usual_tolerance()), best_first);
-}
+std::string ranked() { return fmt::format("WITH ranked AS ({}) ", select_ranked(select_evidence(usual_tolerance()))); }
 
 }  // namespace deplo::measure::upkeep

@@ -22,8 +22,8 @@ inline constexpr std::string_view is_chosen =
 /// Of a trial `t`: it was checked as strictly as usual. A result that only a laxer check took for right is nobody's
 /// best.
 std::string usual_tolerance();
-/// "WITH … ": a table `ranked` with the evidence (evidence.h) of each valid schedule, its `device`, and its `place`
-/// among those of its kernel and device, 1 for the best, as Store::best() chooses it by default.
+/// "WITH … ": a table `ranked` with the evidence of each valid schedule, its `device` and its `place` (evidence.h), as
+/// Store::best() chooses by default.
 std::string ranked();
 
 }  // namespace deplo::measure::upkeep

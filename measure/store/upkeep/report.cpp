@@ -21,6 +21,13 @@ namespace {
 constexpr std::string_view from_ranked =
     "FROM ranked b JOIN kernel k ON k.id = b.kernel JOIN device d ON d.id = b.device WHERE b.place = 1 ";
 
+/// Of kernel `k` on device `d`: whether the latest search, or an earlier one with its settings, was finished; NULL if
+/// there was none.
+constexpr std::string_view search_state =
+    "(SELECT iif(EXISTS (SELECT 1 FROM search e JOIN run q ON q.id = e.run WHERE e.kernel = s.kernel AND "
+    "q.device = r.device AND e.settings = s.settings AND e.finished), 'finished', 'unfinished') FROM search s "
+    "JOIN run r ON r.id = s.run WHERE s.kernel = k.id AND r.device = d.id ORDER BY s.id DESC LIMIT 1)";
+
 struct Best {
   sqlite::Cell kernel, device, median_us, trail;
   std::string protocol;
@@ -93,9 +100,9 @@ sqlite::Rows status_counts(sqlite::Database& database) {
 sqlite::Rows best_schedules(sqlite::Database& database, const Filter& filter) {
   return with_objectives(
       query(database,
-            fmt::format("{}SELECT k.name AS kernel, d.name AS device, b.median_us, b.stage, b.created, b.trail, "
-                        "b.protocol {}AND {}AND ?3 = ?3 ORDER BY k.name, k.id, d.id LIMIT ?4",
-                        ranked(), from_ranked, is_chosen),
+            fmt::format("{}SELECT k.name AS kernel, d.name AS device, b.median_us, b.stage, b.created, {} AS search, "
+                        "b.trail, b.protocol {}AND {}AND ?3 = ?3 ORDER BY k.name, k.id, d.id LIMIT ?4",
+                        ranked(), search_state, from_ranked, is_chosen),
             parameters(database, filter)));
 }
 
@@ -124,9 +131,9 @@ sqlite::Rows kernel_summaries(sqlite::Database& database, const Filter& filter) 
 std::vector<std::int64_t> ranked_trials(sqlite::Database& database, std::int64_t kernel, std::int64_t device) {
   const std::string evidence =
       select_evidence("t.kernel = ? AND r.device = ? AND " + usual_tolerance(),
-                      "t.id, t.kernel, t.trail, t.digest, t.status, t.stopped, t.stage, t.fidelity, t.median_us");
-  sqlite::Statement rows(database, fmt::format("SELECT id FROM ({}) WHERE status = 'ok' AND NOT stopped ORDER BY {}",
-                                               evidence, best_first));
+                      "t.id, t.kernel, t.trail, t.digest, t.status, t.stopped, t.stage, t.fidelity, t.median_us, "
+                      "t.changes");
+  sqlite::Statement rows(database, fmt::format("SELECT id FROM ({}) ORDER BY place", select_ranked(evidence)));
   rows.bind(1, kernel).bind(2, device);
   std::vector<std::int64_t> ids;
   while (rows.step()) ids.push_back(rows.integer(0));

@@ -73,7 +73,7 @@ class KilledWorker : public ::testing::Test {
     std::vector<std::string> lines;
     for (const auto& row : measure::upkeep::best_schedules(*database, {}).rows)
       lines.push_back(fmt::format("{} {} {} {}", measure::sqlite::text_of(row[0]), measure::sqlite::real_of(row[2]),
-                                  measure::sqlite::text_of(row[3]), measure::sqlite::text_of(row[5])));
+                                  measure::sqlite::text_of(row[3]), measure::sqlite::text_of(row.back())));
     return lines;
   }
 

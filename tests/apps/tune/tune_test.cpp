@@ -176,6 +176,65 @@ TEST_F(Tune, TimeIsSharedAndAlwaysEnoughForTheHeuristic) {
   for (const Json& kernel : summary["kernels"]) EXPECT_EQ(kernel["trials"], 1);
 }
 
+/// Names in the order in which their results came.
+std::vector<std::string> order_of(const std::string& progress) {
+  std::vector<std::string> names;
+  std::istringstream lines(progress);
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with("[") && line.find(": ") != std::string::npos)
+      names.push_back(line.substr(line.find("] ") + 2, line.find("  ") - line.find("] ") - 2));
+  return names;
+}
+
+TEST_F(Tune, AKernelWithoutTimeIsNotFinished) {
+  const std::vector<std::string> command{"--config", tiny_, "--time", "0"};
+  const Json out_of_time = run_json(command);
+  for (const Json& kernel : out_of_time["kernels"]) {
+    EXPECT_EQ(kernel["stop"], "seconds");
+    EXPECT_FALSE(kernel["finished"]);
+  }
+  EXPECT_EQ(query("SELECT DISTINCT finished FROM search"), std::vector<std::string>{"0"});
+  EXPECT_THAT(run(command).out, HasSubstr("not finished, 2 of 2 kernels; the same command finishes these first: "));
+  EXPECT_THAT(run_program({"deplo", "db", "best", store()}).out, HasSubstr("unfinished"));
+  // What is asked for is the same but for the time: all are finished, and a command without time asks the store.
+  for (const Json& kernel : run_json({"--config", tiny_})["kernels"]) EXPECT_TRUE(kernel["finished"]);
+  const std::string trials = query("SELECT count(*) FROM trial").at(0);
+  const Json known = run_json(command);
+  expect_verified_results(known);
+  for (const Json& kernel : known["kernels"]) {
+    EXPECT_TRUE(kernel["finished"]);
+    EXPECT_EQ(kernel["trials"], 0);
+    EXPECT_EQ(kernel["stop"], "trials");
+  }
+  EXPECT_EQ(query("SELECT count(*) FROM trial").at(0), trials) << "nothing is measured";
+  EXPECT_THAT(run_program({"deplo", "db", "best", store()}).out, ::testing::Not(HasSubstr("unfinished")));
+  // Another seed is another search.
+  const Json other = run_json({"--config", tiny_, "--time", "0", "--seed", "5"});
+  for (const Json& kernel : other["kernels"]) EXPECT_FALSE(kernel["finished"]);
+}
+
+// Only one of two kernels is finished: the other one is the first of the next run.
+TEST_F(Tune, UnfinishedKernelsComeFirst) {
+  const std::vector<std::string> command{"--config", tiny_};
+  ASSERT_EQ(run(command).code, 0);
+  const std::vector<std::string> usual = order_of(run(command).err);
+  ASSERT_EQ(usual.size(), 2U);
+  measure::sqlite::Database(store()).execute("DELETE FROM search WHERE kernel = (SELECT id FROM kernel WHERE name = '" +
+                                             usual[1] + "')");
+  EXPECT_THAT(order_of(run(command).err), ::testing::ElementsAre(usual[1], usual[0]));
+}
+
+TEST_F(Tune, AReadOnlyHomeIsSaidAndAnotherStoreNamed) {
+  for (const char* home : {"/dev/null", "/proc/none"}) {
+    const Ran ran =
+        run_program({"deplo-tune", "--config", tiny_}, {.environment = {std::string("XDG_CACHE_HOME=") + home}});
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_THAT(ran.err,
+                HasSubstr(std::string("store ") + home + "/deplo/tuned.db: your own store cannot be written: "));
+    EXPECT_THAT(ran.err, HasSubstr("; name another file with --store FILE"));
+  }
+}
+
 TEST(Compile, PrintsEveryLevelAndReplaysASchedule) {
   const std::vector<std::string> matmul{"deplo", "compile", "-k", "matmul", "-s", "M=33", "-s", "N=509", "-s", "K=777"};
   const auto with = [&](std::vector<std::string> flags) {

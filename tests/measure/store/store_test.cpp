@@ -168,6 +168,71 @@ TEST(Store, BestPrefersConfirmedThenFullThenFast) {
   EXPECT_EQ(best(), "full");
 }
 
+// Within 0.5 % the heuristic's is the best, then the one with fewer changes, then the first text; in reports, too.
+TEST(Store, OfEqualTimesTheOneNearestToTheHeuristicIsTheBest) {
+  const TemporaryFolder folder;
+  Store store = Store::open(folder.file("a.db"));
+  const Ids ids = add_context(store);
+  const auto add = [&](const std::string& trail, double us, std::int64_t changes) {
+    TrialRecord trial = some_trial(ids, 0, trail, us);
+    trial.changes = changes;
+    store.append(trial);
+  };
+  const auto best = [&] {
+    const auto database = open_read_only(folder.file("a.db"));
+    EXPECT_EQ(sqlite::text_of(upkeep::best_schedules(*database, {}).rows.at(0).back()),
+              store.best(ids.kernel, ids.device).value().trail);
+    return store.best(ids.kernel, ids.device).value().trail;
+  };
+  add("old", 100, -1);
+  EXPECT_EQ(best(), "old");
+  add("older", 100.1, -1);
+  EXPECT_EQ(best(), "old") << "without changes only the time counts";
+  add("z", 100.3, 2);
+  EXPECT_EQ(best(), "z");
+  add("b", 100.4, 2);
+  EXPECT_EQ(best(), "b");
+  add("c", 100.4, 1);
+  EXPECT_EQ(best(), "c");
+  add("heuristic", 100.6, 0);
+  EXPECT_EQ(best(), "c") << "0.6 % slower";
+  add("heuristic", 100.49, 0);
+  EXPECT_EQ(best(), "heuristic");
+  add("fast", 99, 7);
+  EXPECT_EQ(best(), "fast");
+  TrialRecord confirmed = some_trial(ids, 0, "confirmed", 120);
+  confirmed.stage = Stage::confirm;
+  confirmed.changes = 9;
+  store.append(confirmed);
+  EXPECT_EQ(best(), "confirmed");
+}
+
+TEST(Store, KnowsWhichSearchesWereFinished) {
+  const TemporaryFolder folder;
+  Store store = Store::open(folder.file("a.db"));
+  const Ids ids = add_context(store);
+  store.append(some_trial(ids, 0, "a", 1));
+  const char* const text = "=== loop: matmul ===\n";
+  const auto state = [&] {
+    const auto database = open_read_only(folder.file("a.db"));
+    return upkeep::best_schedules(*database, {}).rows.at(0).at(5);
+  };
+  EXPECT_EQ(state(), sqlite::Cell()) << "nobody knows";
+  store.append(SearchRecord{ids.run, ids.kernel, "random", "seconds", false});
+  EXPECT_EQ(store.finished_search(text, ids.device, "random"), std::nullopt);
+  EXPECT_EQ(state(), sqlite::Cell("unfinished"));
+  store.append(SearchRecord{ids.run, ids.kernel, "random", "patience", true});
+  store.append(SearchRecord{ids.run, ids.kernel, "random", "cancelled", false});
+  EXPECT_EQ(store.finished_search(text, ids.device, "random"), "patience");
+  EXPECT_EQ(state(), sqlite::Cell("finished"));
+  EXPECT_EQ(store.finished_search(text, ids.device, "other"), std::nullopt);
+  EXPECT_EQ(store.finished_search(text, ids.device + 1, "random"), std::nullopt);
+  EXPECT_EQ(store.finished_search("another text", ids.device, "random"), std::nullopt);
+  store.append(SearchRecord{ids.run, ids.kernel, "other", "seconds", false});
+  EXPECT_EQ(state(), sqlite::Cell("unfinished")) << "the latest search counts";
+  EXPECT_TRUE(is_intact(folder.file("a.db")));
+}
+
 const std::vector<Status> says_nothing = {Status::worker_lost, Status::device_lost,  Status::out_of_memory,
                                           Status::implausible, Status::cancelled,    Status::timeout,
                                           Status::build_crash, Status::build_timeout};

@@ -1,0 +1,35 @@
+// How the searches of tuning runs ended.
+#include "core/hash.h"
+#include "measure/store/state.h"
+
+namespace deplo::measure {
+namespace {
+
+std::int64_t insert_search(sqlite::Database& database, const SearchRecord& search) {
+  sqlite::Statement insert(database,
+                           "INSERT INTO search (run, kernel, settings, stop, finished) VALUES (?, ?, ?, ?, ?)");
+  insert.bind(1, search.run).bind(2, search.kernel).bind(3, search.settings).bind(4, search.stop);
+  insert.bind(5, static_cast<std::int64_t>(search.finished)).step();
+  return database.last_id();
+}
+
+}  // namespace
+
+void Store::append(const SearchRecord& search) {
+  if (state_->own) insert_search(*state_->own->database, search);
+  state_->write([&](State& state) { return insert_search(*state.database, search); });
+}
+
+std::optional<std::string> Store::finished_search(std::string_view kernel_text, std::int64_t device,
+                                                  std::string_view settings) {
+  sqlite::Statement select(*state_->database,
+                           "SELECT s.stop FROM search s JOIN run r ON r.id = s.run JOIN kernel k ON k.id = s.kernel "
+                           "WHERE k.key = ? AND r.device = ? AND s.settings = ? AND s.finished ORDER BY s.id DESC "
+                           "LIMIT 1");
+  const std::string key = deplo::digest(kernel_text);
+  select.bind(1, key).bind(2, device).bind(3, settings);
+  if (!select.step()) return std::nullopt;
+  return select.text(0);
+}
+
+}  // namespace deplo::measure
