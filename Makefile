@@ -8,6 +8,8 @@ SETUP ?= scripts/setup.sh
 # Seconds of tuning, for all kernels together; set-up and build come before.
 TIME ?= 300
 CONFIG ?= experiments/qwen_s512.yaml
+# What ninja prints before each step of a build: how many steps are done, and how many there are.
+export NINJA_STATUS = [%f of %t, %p, %e s] $(empty)
 SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.cpp' '*.h')
 
 # $(call configure,PRESET): once; again, from nothing, where the folder was configured for another place or not to the end.

@@ -33,9 +33,14 @@ if [ "$(id -u)" != 0 ]; then
   "${as_root[@]}" true || stop "packages are missing, and sudo refused"
 fi
 
-echo "setup: installing ${missing[*]}"
+echo "setup: installing ${#missing[@]} packages: ${missing[*]}"
 apt() {
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=120 "$@"
 }
 apt update || stop "apt-get update failed (no network?)"
-apt install -y --no-install-recommends "${missing[@]}" >/dev/null || stop "apt-get install failed"
+# One after the other, so that each line says how many are left.
+for number in "${!missing[@]}"; do
+  echo "setup: $((number + 1)) of ${#missing[@]}: ${missing[number]}"
+  apt install -y --no-install-recommends "${missing[number]}" >/dev/null ||
+    stop "apt-get install ${missing[number]} failed"
+done
