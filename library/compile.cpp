@@ -107,6 +107,10 @@ void Compiler::choose_target() {
   if (options_.device.empty() == options_.target.empty())
     throw Error(fmt::format("CompileOptions: expected a device or a target, found {}",
                             options_.device.empty() ? "neither" : "both"));
+  if (options_.require_tuned && !options_.store)
+    throw Error("CompileOptions::require_tuned: expected a store with it, found none");
+  if (options_.require_tuned && options_.nearest)
+    throw Error("CompileOptions::require_tuned: expected no nearest with it, found both");
   std::optional<measure::DeviceInfo> device;
   if (!options_.device.empty()) device = measure::find_device(options_.device);
   target_ = device ? measure::target_of(*device) : load_target(options_.target);
@@ -148,6 +152,7 @@ void Compiler::add_kernels() {
   const engine::CompiledModule compiled = engine::compile(module_, [&](const ir::Program& loop) {
     return cache_ ? cache_->find(loop) : engine::heuristic_schedule(loop, target_);
   });
+  if (options_.require_tuned) cache_->require_tuned("CompileOptions::require_tuned");
   for (const engine::Schedule& schedule : compiled.kernels) program_.kernels.push_back(public_kernel(schedule));
   for (std::size_t i = compiled.launches.size(); i-- > 0;)  // the first of equal kernels gives the name
     program_.kernels[compiled.launches[i].kernel].name =

@@ -68,6 +68,8 @@ class Executable {
   /// Where the kernel adds to outputs (KernelSource::zeroed) they are filled with 0 before, whole, by a launch of its
   /// own, whose time counts in proportion to the blocks that run.
   virtual Result<double> launch(Arrays&, std::int64_t blocks) = 0;
+  /// launch() without a time: a device with a clock is not asked for it. Returns what failed.
+  virtual std::optional<Failure> execute(Arrays&, std::int64_t blocks);
   /// `batch` such launches with one wait at the end: launch i works on *sets[i % sets.size()] (more than one set: cold
   /// caches, by rotation). Here each is a launch() that is waited for, and their times add up.
   virtual Result<Sample> sample(std::span<Arrays* const> sets, std::int64_t blocks, int batch);

@@ -8,13 +8,17 @@
 namespace deplo::measure {
 
 Result<double> run_blocks(Device& device, const ir::tile_program::BlockKernel& kernel,
-                          std::vector<ir::tile_program::Array>& arrays) {
+                          std::vector<ir::tile_program::Array>& arrays, bool timed) {
   const auto executable = device.build({kernel.kernel, kernel.source});
   if (!executable.ok()) return executable.failure();
   const auto memory = device.allocate(kernel.kernel.buffers);
   for (std::size_t i = 0; i < arrays.size(); ++i) memory->write_bytes(i, arrays[i].bytes);
   for (const auto& initial : kernel.initial) memory->write_bytes(initial.buffer, initial.bytes);
-  const auto time = executable.value()->launch(*memory, kernel.source.blocks);
+  Result<double> time = 0.0;
+  if (timed)
+    time = executable.value()->launch(*memory, kernel.source.blocks);
+  else if (const auto failed = executable.value()->execute(*memory, kernel.source.blocks))
+    time = *failed;
   if (!time.ok()) return time.failure();
   if (const auto overrun = memory->overrun()) throw Error(*overrun);
   for (std::size_t i = 0; i < arrays.size(); ++i) {

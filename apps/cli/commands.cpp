@@ -119,6 +119,11 @@ void add_schedule(Command command, CompileOptions& options) {
       .flag("--nearest", options.nearest,
             "For an untuned kernel, use the schedule of the nearest tuned sizes if it is legal.")
       .seldom();
+  command
+      .flag("--require-tuned", options.require_tuned,
+            "With --tuned: if a kernel has no measured schedule, print nothing, name the nearest entry of the store, "
+            "and end with exit code 1.")
+      .seldom();
 }
 
 void add_outputs(Command command, CompileOptions& options, std::string& output) {

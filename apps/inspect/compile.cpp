@@ -131,6 +131,9 @@ std::string compile_kernels(const std::vector<engine::NumberedKernel>& kernels, 
   if (kernels.size() != 1 && (!options.schedule.empty() || options.level == "cubin"))
     throw Error(fmt::format("{}: expected a single kernel, found {}; choose one with --only",
                             options.schedule.empty() ? "--ir cubin" : "--schedule", kernels.size()));
+  std::vector<engine::Schedule> schedules;
+  for (std::size_t i = 0; cache && i < kernels.size(); ++i) schedules.push_back(cache->find(kernels[i].loop));
+  if (options.require_tuned) cache->require_tuned("--require-tuned");
   ResourceTable resources(target);
   InstructionTable instructions(target);
   Table table;
@@ -138,7 +141,8 @@ std::string compile_kernels(const std::vector<engine::NumberedKernel>& kernels, 
   if (options.instructions) table = std::bind_front(&InstructionTable::add, &instructions);
   titles = titles && !table && options.level != "cubin";
   std::string text;
-  for (const auto& [number, loop, files, tile] : kernels) {
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    const auto& [number, loop, files, tile] = kernels[i];
     if (titles) text += fmt::format("{} {}\n", is_source(options.level) ? "//" : "#", title(loop, number));
     if (options.level == "loop") {
       text += print(loop);
@@ -148,7 +152,7 @@ std::string compile_kernels(const std::vector<engine::NumberedKernel>& kernels, 
       text += lower(loop, target, parse_trail(options.schedule), options, table);
       continue;
     }
-    const engine::Schedule schedule = cache->find(loop);
+    const engine::Schedule& schedule = schedules[i];
     if (options.level != "cubin") text += remark(schedule, *cache, options);
     text += lower(schedule.loop, target, schedule.compiled.trail, options, table);
   }
@@ -261,6 +265,9 @@ void check_options(const CompileOptions& options) {
   if (options.tuned && !options.schedule.empty()) throw Error("--tuned: expected no --schedule with it, found both");
   if (!options.tuned && (options.nearest || !options.tuned_on.empty()))
     throw Error("--nearest, --tuned-on: expected --tuned with them, found none");
+  if (!options.tuned && options.require_tuned) throw Error("--require-tuned: expected --tuned with it, found none");
+  if (options.nearest && options.require_tuned)
+    throw Error("--require-tuned: expected no --nearest with it, found both");
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ struct CompileOptions {
   std::optional<std::string> tuned;  // the store that schedules come from; "": the user's own
   std::string tuned_on;              // a part of the name of the device that they were measured on
   bool nearest = false;              // the schedule of the nearest extents before the heuristic's
+  bool require_tuned = false;        // an Error for a kernel that has no measured schedule
   bool smem = false;                 // a drawing of the staged buffers in the banks, in place of a level
   bool resources = false;            // a table of what the machine code takes, in place of a level
   bool instructions = false;         // tables of its instructions, in place of a level

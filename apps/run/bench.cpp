@@ -98,6 +98,7 @@ class Bencher {
 
   BenchReport run(const std::function<void(const BenchReport&)>& on_kernel) {
     const std::vector<NamedLoop> loops = read_loops(options_);
+    if (options_.require_tuned) require_tuned(loops);
     if (options_.store) store_.emplace(*options_.store, runner_->info(), options_);
     if (!options_.ab.empty() && loops.size() != 1)
       throw Error(fmt::format("--ab: expected a single kernel, found {}; choose one with --only", loops.size()));
@@ -126,6 +127,12 @@ class Bencher {
   }
 
  private:
+  void require_tuned(const std::vector<NamedLoop>& loops) {
+    for (std::size_t i = 0; i < loops.size(); ++i)
+      if (loops[i].first == i) cache_.find(loops[i].loop);
+    cache_.require_tuned("--require-tuned");
+  }
+
   /// The measured kernel may have other names than ours: what it calls each of our buffers.
   static std::map<std::string, std::string> names_of(const NamedLoop& kernel, const engine::Schedule& schedule) {
     std::map<std::string, std::string> names;

@@ -27,6 +27,7 @@ struct BenchOptions {
   std::optional<std::string> store;  // where results are recorded
   std::optional<std::string> tuned;  // where schedules come from; nullopt: `store`, or the user's own without
   bool nearest = false;              // the schedule of the nearest extents before the heuristic's
+  bool require_tuned = false;        // an Error for a kernel that has no measured schedule, before anything is timed
   bool in_process = false;           // what is timed runs in this process: for a debugger
   std::vector<std::string> ab;       // two trails in place of what is known: the first is ours, the second beside it
 };

@@ -24,6 +24,7 @@ void check_options(const RunOptions& options, const std::string& why) {
   };
   refuse(options.tuned.has_value(), "--tuned");
   refuse(options.nearest, "--nearest");
+  refuse(options.require_tuned, "--require-tuned");
   refuse(options.whole, "--whole");
   refuse(options.reference.has_value(), "--reference");
 }
@@ -89,13 +90,14 @@ RunReport run_blocks(const RunOptions& options, const std::string& why, Progress
       engine::pick_target(options.target, worker.info(), worker.dialect(), options.device, "--target");
   const tiles::BlockKernel kernel = lower_blocks(launch, target);
   std::vector<tiles::Array> found = before;
-  const double microseconds = worker.run(kernel, found, options.limit);
+  const double microseconds = worker.run(kernel, found, options.limit, !options.no_measure);
 
   RunReport report;
   report.device = worker.info().name;
   report.target = target.name;
   report.seed = options.seed;
   report.tolerance = options.tolerance;
+  report.timed = !options.no_measure;
   report.blocks = {launch.entry, why, launch.grid, kernel.source.threads, microseconds, worker.printed()};
   for (const ir::Buffer& buffer : kernel.kernel.buffers)
     report.buffer_bytes += static_cast<double>(ir::element_count(buffer.shape) * ir::bytes(buffer.dtype));

@@ -53,6 +53,11 @@ class BenchBoard {
   BenchReport report_;
 };
 
+void check_schedules(const RunOptions& options) {
+  if (options.require_tuned && options.nearest)
+    throw Error("--require-tuned: expected no --nearest with it, found both");
+}
+
 int run_bench(Flags& flags) {
   if (flags.run.whole || flags.run.outputs) throw Error("--whole, --outputs: expected no --bench with them, found one");
   if (flags.poison || flags.as_kernels || flags.run.reference || flags.run.blocks)
@@ -60,8 +65,10 @@ int run_bench(Flags& flags) {
   BenchOptions& options = flags.bench;
   options.tuned = flags.run.tuned;
   options.nearest = flags.run.nearest;
-  if (!options.ab.empty() && (options.tuned || options.nearest))
-    throw Error("--ab: expected no --tuned and no --nearest with it, found one");
+  options.require_tuned = flags.run.require_tuned;
+  if (!options.ab.empty() && (options.tuned || options.nearest || options.require_tuned))
+    throw Error("--ab: expected no --tuned, --nearest and --require-tuned with it, found one");
+  if (flags.run.no_measure) throw Error("--no-measure: expected no --bench with it, found both");
   if (!options.config)
     options.selection = flags.source.selection();
   else if (!flags.source.is_empty())
@@ -99,6 +106,7 @@ void check_run(const Flags& flags) {
     throw Error("--reference: expected --tile FILE and its kernels with it, found none");
   if (flags.run.blocks && (source.tile.file.empty() || flags.run.device == "interpreter"))
     throw Error("--blocks: expected --tile FILE and a device of OpenCL or CUDA with it, found none");
+  if (flags.run.no_measure && flags.run.whole) throw Error("--no-measure: expected no --whole with it, found both");
   if (flags.poison && flags.as_kernels) throw Error("--poison: expected no --as-kernels with it, found both");
 }
 
@@ -106,6 +114,8 @@ void check_run(const Flags& flags) {
 int run_on_interpreter(const Flags& flags, const engine::TileSource& source) {
   if (flags.run.tuned || flags.run.nearest || flags.run.whole)
     throw Error("--tuned, --nearest, --whole: expected --as-kernels with them on the interpreter, found none");
+  if (flags.run.require_tuned)
+    throw Error("--require-tuned: expected --as-kernels with it on the interpreter, found none");
   const TileRunReport report = run_tile_program({.source = source,
                                                  .inputs = flags.run.inputs,
                                                  .seed = flags.run.seed,
@@ -217,6 +227,13 @@ void add_run(Command command, int& exit_code) {
             "For an untuned kernel, use the schedule of the nearest tuned sizes if it is legal.")
       .seldom();
   command
+      .flag("--require-tuned", options.require_tuned,
+            "If a kernel has no measured schedule, run nothing, name the nearest entry of the store, and end with exit "
+            "code 1.")
+      .seldom();
+  command.flag("--no-measure", options.no_measure, "Time nothing: run each kernel once and check the outputs.")
+      .seldom();
+  command
       .option("--outputs", options.outputs, "FOLDER",
               "Write the outputs to this folder, as NumPy files of f32: 0.npy, 1.npy, …; of a tile program NAME.npy.")
       .seldom();
@@ -231,7 +248,10 @@ void add_run(Command command, int& exit_code) {
       "deplo run -c \"F.softmax(torch.randn(4, 1000), dim=-1)\"\n"
       "deplo run --bench --model tinyllama-1.1b --seq 32\n"
       "deplo run --tile experiments/tile/hello_grid.tile --grid 2 --device interpreter");
-  command.run([flags, &exit_code] { exit_code = flags->is_bench ? run_bench(*flags) : run_source(*flags); });
+  command.run([flags, &exit_code] {
+    check_schedules(flags->run);
+    exit_code = flags->is_bench ? run_bench(*flags) : run_source(*flags);
+  });
 }
 
 }  // namespace deplo::apps

@@ -114,6 +114,7 @@ class Runner {
 
 void Runner::build_all() {
   compiled_ = engine::compile(module_, [&](const ir::Program& loop) { return cache_.find(loop); });
+  if (options_.require_tuned) cache_.require_tuned("--require-tuned");
   for (std::size_t i = 0; i < module_.kernels.size(); ++i) {
     const ir::Program& loop = module_.kernels[i];
     progress_.status(fmt::format("[{}/{}] {}", i + 1, module_.kernels.size(), loop.name), "building");
@@ -177,7 +178,12 @@ double Runner::launch(std::size_t number, measure::Arrays& slots) {
   const std::size_t kernel = compiled_.launches[number].kernel;
   const engine::Schedule& schedule = compiled_.kernels[kernel];
   const auto arrays = slots.view(places(number), schedule.loop.buffers);
-  const Result<double> time = executables_[kernel]->launch(*arrays, schedule.compiled.code.source.blocks);
+  const std::int64_t blocks = schedule.compiled.code.source.blocks;
+  Result<double> time = 0.0;
+  if (!options_.no_measure)
+    time = executables_[kernel]->launch(*arrays, blocks);
+  else if (const auto failed = executables_[kernel]->execute(*arrays, blocks))
+    time = *failed;
   if (!time.ok())
     throw Error(fmt::format("kernel {}: expected it to run on {}, found: {}", module_.kernels[number].name,
                             device_->info().name, time.failure().message),
@@ -345,6 +351,7 @@ void Runner::fill_report() {
   report_.store = cache_.file();
   report_.seed = options_.seed;
   report_.tolerance = options_.tolerance;
+  report_.timed = !options_.no_measure;
   report_.buffer_bytes = plan_.bytes();
   for (const ir::Tensor& tensor : module_.tensors)
     report_.tensor_bytes += static_cast<double>(engine::slot_bytes(tensor.type));

@@ -26,6 +26,8 @@ struct RunOptions {
   double tolerance = measure::default_tolerance;  // of every output, by its elements' scale
   std::optional<std::string> tuned;  // the store that schedules come from; nullopt: the user's own, if there is one
   bool nearest = false;              // the schedule of the nearest extents before the heuristic's
+  bool require_tuned = false;        // an Error for a kernel that has no measured schedule, before anything runs
+  bool no_measure = false;           // the device's clock is not asked: the report has no times
   std::optional<std::string> reference = {};  // of a tile program: an expression of its arrays, in place of its blocks
   std::optional<std::string> outputs = {};    // the folder that they are written to, as 0.npy, 1.npy, …, of arrays
                                               // as NAME.npy
@@ -42,7 +44,7 @@ struct KernelLaunch {
   double measured_us = 0;
   std::string from, note;
   std::string trail;
-  double microseconds = 0;  // of one launch
+  double microseconds = 0;  // of one launch; 0: not measured
   double flops = 0, bytes = 0;
 };
 
@@ -60,7 +62,7 @@ struct BlocksLaunch {
   std::string why;  // it has no kernels, in one line
   std::array<std::int64_t, 3> grid = {};
   std::int64_t threads = 0;  // of a block
-  double microseconds = 0;
+  double microseconds = 0;   // 0: not measured
   std::string printed;
 };
 
@@ -77,6 +79,7 @@ struct RunReport {
   std::string device, target, store;
   std::uint64_t seed = 0;
   double tolerance = 0;
+  bool timed = true;                          // false: RunOptions::no_measure
   double buffer_bytes = 0, tensor_bytes = 0;  // of all slots; of all tensors, were none to share
   std::vector<KernelLaunch> kernels;
   std::optional<BlocksLaunch> blocks;  // in place of kernels; the outputs are then the arrays that changed

@@ -48,7 +48,17 @@ std::string schedules_text(const RunReport& report) {
   return text + "\n" + notes;
 }
 
+/// Without times: which schedule each kernel ran with.
+std::string untimed_kernel_table(const RunReport& report, std::size_t width) {
+  std::vector<std::vector<std::string>> rows{{"#", "kernel", "schedule", "tuned µs"}};
+  for (std::size_t i = 0; i < report.kernels.size(); ++i)
+    rows.push_back(
+        {std::to_string(i), report.kernels[i].name, schedule(report.kernels[i], i), measured(report.kernels[i])});
+  return align_columns(rows, {true, false, false, true}, width);
+}
+
 std::string kernel_table(const RunReport& report, std::size_t width) {
+  if (!report.timed) return untimed_kernel_table(report, width);
   std::vector<std::vector<std::string>> rows{{"#", "kernel", "schedule", "tuned µs", "µs", "GFLOP/s", "GB/s"}};
   KernelLaunch total;
   for (std::size_t i = 0; i < report.kernels.size(); ++i) {
@@ -75,8 +85,9 @@ std::string output_table(const RunReport& report, std::size_t width) {
 std::string blocks_text(const BlocksLaunch& b) {
   std::string text = b.printed;
   if (!text.empty() && !text.ends_with('\n')) text += '\n';
-  return text + fmt::format("{} block by block: {} x {} x {} blocks of {}, {} µs\n", b.entry, b.grid[0], b.grid[1],
-                            b.grid[2], counted(b.threads, "thread"), significant(b.microseconds));
+  text += fmt::format("{} block by block: {} x {} x {} blocks of {}", b.entry, b.grid[0], b.grid[1], b.grid[2],
+                      counted(b.threads, "thread"));
+  return text + (b.microseconds > 0 ? fmt::format(", {} µs\n", significant(b.microseconds)) : "\n");
 }
 
 std::string beside_text(const WholeBaseline& b) {
@@ -105,7 +116,7 @@ Json blocks_json(const BlocksLaunch& b) {
                        {"why", b.why},
                        {"grid", Json::array(b.grid)},
                        {"threads", b.threads},
-                       {"microseconds", b.microseconds},
+                       {"microseconds", Json::or_null(b.microseconds)},
                        {"printed", b.printed}});
 }
 
@@ -117,7 +128,7 @@ Json launch_json(const KernelLaunch& k) {
                        {"from", k.from},
                        {"note", k.note},
                        {"trail", k.trail},
-                       {"microseconds", k.microseconds},
+                       {"microseconds", Json::or_null(k.microseconds)},
                        {"flops", k.flops},
                        {"bytes", k.bytes}});
 }

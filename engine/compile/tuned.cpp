@@ -1,19 +1,23 @@
 #include "engine/compile/tuned.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <filesystem>
 #include <limits>
 #include <map>
 #include <numeric>
+#include <system_error>
 #include <utility>
 
 #include "core/error.h"
 #include "core/text/text.h"
 #include "core/trail.h"
 #include "core/user_cache.h"
+#include "engine/compile/nearest_entry.h"
 #include "engine/compile/shape_distance.h"
 #include "engine/source/kernel.h"
 #include "ir/walk.h"
@@ -49,6 +53,11 @@ std::optional<std::string> form_of_text(const std::string& text) {
   } catch (const Error&) {
   }
   return std::nullopt;
+}
+
+/// True for a note that names an entry of the kernel itself on this device, and why it does not count.
+bool explains(std::string_view note) {
+  return note.starts_with("stale: ") || note.starts_with("damaged: ") || note.starts_with("refused: ");
 }
 
 }  // namespace
@@ -91,13 +100,26 @@ measure::DeviceInfo device_for(const std::string& file, const Target& target, co
 }
 
 void make_default_folder(const std::string& file) {
-  std::error_code ignored;  // opening the store says what is wrong
-  if (file == default_store()) std::filesystem::create_directories(std::filesystem::path(file).parent_path(), ignored);
+  if (file != default_store()) return;
+  const std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  for (const std::string& path : {folder.string(), file})
+    if (!error && access(path.c_str(), F_OK) == 0 && access(path.c_str(), W_OK) != 0)
+      error = std::error_code(errno, std::generic_category());
+  if (error)
+    throw Error(fmt::format("store {}: your own store cannot be written: {}; name another file with --store FILE", file,
+                            error.message()),
+                Exit::environment);
 }
 
 TunedCache::TunedCache(const std::optional<std::string>& file, const measure::DeviceInfo& device, Target target,
                        bool nearest, double tolerance)
-    : file_(file.value_or(default_store())), target_(std::move(target)), nearest_(nearest), tolerance_(tolerance) {
+    : file_(file.value_or(default_store())),
+      info_(device),
+      target_(std::move(target)),
+      nearest_(nearest),
+      tolerance_(tolerance) {
   std::error_code error;
   const bool empty = !file && std::filesystem::file_size(file_, error) == 0;  // left by a `deplo tune` that was killed
   if (!empty && std::filesystem::exists(file_, error)) {
@@ -132,7 +154,9 @@ std::optional<Schedule> TunedCache::replay(const measure::StoredSchedule& stored
   }
   if (!compiled || compiled->digest != stored.best.digest) {
     note = fmt::format(
-        "stale: the trail of trial {} of {} now gives {}; run `deplo tune --store {}` to measure it again",
+        "stale: the trail of trial {} of {} now gives {}, because deplo or the target changed; run `deplo tune --store "
+        "{}` "
+        "to measure it again",
         stored.best.id, stored.kernel.name, compiled ? "another source than the measured one" : "no kernel", file_);
     return std::nullopt;
   }
@@ -221,6 +245,32 @@ std::string TunedCache::refused(std::string_view schedule_key) {
 }
 
 Schedule TunedCache::find(const ir::Program& kernel) {
+  Schedule schedule = look_up(kernel);
+  if (schedule.origin != Origin::tuned && schedule.origin != Origin::shared) misses_.push_back({kernel, schedule.note});
+  return schedule;
+}
+
+void TunedCache::require_tuned(std::string_view place) {
+  if (misses_.empty()) return;
+  const std::string of = misses_.size() == 1
+                             ? "a kernel has no schedule that was measured"
+                             : fmt::format("{} kernels have no schedules that were measured", misses_.size());
+  const std::string on = fmt::format("on {} for {}", info_.name, target_.name);
+  if (!store_) {
+    std::vector<std::string> names;
+    for (const Miss& miss : misses_) names.push_back(miss.kernel.name);
+    throw Error(fmt::format("{}: {} {}: expected the store of an earlier `deplo tune`, found no file '{}': {}", place,
+                            of, on, default_store(), join(names, ", ")));
+  }
+  const Entries entries(*store_, info_, device_);
+  std::string text;
+  for (const auto& [kernel, note] : misses_)
+    text +=
+        fmt::format("{}{}: {}", text.empty() ? "" : "; ", kernel.name, explains(note) ? note : entries.nearest(kernel));
+  throw Error(fmt::format("{}: {} {} in {}: {}", place, of, on, file_, text));
+}
+
+Schedule TunedCache::look_up(const ir::Program& kernel) {
   std::string note;
   if (store_) {
     const ir::StructuralKeys keys = ir::structural_keys(kernel);

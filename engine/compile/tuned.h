@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/compile/compiled.h"
@@ -36,7 +37,8 @@ Schedule heuristic_schedule(const ir::Program& kernel, const Target&);
 /// The user's own store, where `deplo tune` writes and `compile` and `run` look unless told otherwise:
 /// $XDG_CACHE_HOME/deplo/tuned.db, ~/.cache without it.
 std::string default_store();
-/// Makes the folder of the user's own store; other files must be in a folder that exists.
+/// Makes the folder of the user's own store; other files must be in a folder that exists. Throws Error(environment),
+/// which names --store, if the user's own store cannot be written.
 void make_default_folder(const std::string& file);
 
 /// The device of the store that the target is made for, of those with `name` in their name; Error where there is none,
@@ -55,12 +57,17 @@ class TunedCache {
 
   /// `kernel` is verified Loop IR.
   Schedule find(const ir::Program& kernel);
+  /// Throws Error if find() was asked for a kernel that no measured schedule was found for, so that its origin is
+  /// neither tuned nor shared. The Error begins with `place` and names each such kernel, the entry of the store that is
+  /// nearest to it, and why that entry does not fit.
+  void require_tuned(std::string_view place);
   /// The store's file; "" where there is none.
   const std::string& file() const { return file_; }
   measure::Store* store() { return store_ ? &*store_ : nullptr; }
 
  private:
   std::optional<Schedule> replay(const measure::StoredSchedule&, std::string& note) const;
+  Schedule look_up(const ir::Program& kernel);
   std::optional<Schedule> find_tuned(const ir::Program& kernel, const ir::StructuralKeys&, std::string& note);
   /// What is to be said of times of such kernels that are no times; "" where there are none.
   std::string refused(std::string_view schedule_key);
@@ -68,12 +75,20 @@ class TunedCache {
   /// The trail of a kernel of the same form on this one.
   std::optional<Schedule> transfer(const ir::Program& kernel, const measure::StoredSchedule&, Origin) const;
 
+  /// A kernel without a measured schedule, and what find() says of it.
+  struct Miss {
+    ir::Program kernel;
+    std::string note;
+  };
+
   std::string file_;
+  measure::DeviceInfo info_;
   Target target_;
   bool nearest_;
   double tolerance_;
   std::optional<measure::Store> store_;
   std::optional<std::int64_t> device_;  // its id in the store; none: nothing was measured on it
+  std::vector<Miss> misses_;
 };
 
 }  // namespace deplo::engine

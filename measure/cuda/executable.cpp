@@ -63,6 +63,17 @@ Result<double> CudaExecutable::launch(Arrays& arrays, std::int64_t blocks) {
   return context_.elapsed_us(start, end) - context_.elapsed_us(start, middle) * part_left_out(blocks);
 }
 
+std::optional<Failure> CudaExecutable::execute(Arrays& arrays, std::int64_t blocks) {
+  CHECK(blocks >= 1 && blocks <= blocks_);
+  context_.enter();
+  const auto& memory = static_cast<const CudaArrays&>(arrays);
+  std::optional<Failure> failed = enqueue_fills(memory);
+  if (!failed) failed = launches_->enqueue(memory, blocks);
+  const int finished = context_.wait();  // also when enqueueing failed, as in launch()
+  if (!failed && finished != 0) failed = failure(finished);
+  return failed;
+}
+
 Result<Sample> CudaExecutable::sample(std::span<Arrays* const> sets, std::int64_t blocks, int batch) {
   CHECK(blocks >= 1 && blocks <= blocks_ && batch >= 1 && !sets.empty());
   context_.enter();

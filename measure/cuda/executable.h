@@ -30,6 +30,7 @@ class CudaExecutable final : public Executable {
   CudaExecutable& operator=(const CudaExecutable&) = delete;
   /// On the stream, as it comes: for checking.
   Result<double> launch(Arrays&, std::int64_t blocks) override;
+  std::optional<Failure> execute(Arrays&, std::int64_t blocks) override;
   /// One replay of a CUDA graph of all launches and fills, chained, between two events. The graph is kept for the next
   /// sample of the same addresses.
   Result<Sample> sample(std::span<Arrays* const> sets, std::int64_t blocks, int batch) override;

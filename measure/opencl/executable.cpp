@@ -59,20 +59,32 @@ Result<Sample> OpenclExecutable::sample(std::span<Arrays* const> sets, std::int6
     code = enqueue_fills(memory, commands);
     if (code == CL_SUCCESS) code = enqueue_kernel(memory, blocks, commands);
   }
-  // Also when enqueueing failed: what runs must be done before the events and the arrays go.
-  const cl_int finished = clFinish(queue_);
-  if (code != CL_SUCCESS || finished != CL_SUCCESS) return failure(code != CL_SUCCESS ? code : finished);
+  if (const auto failed = finish(code)) return *failed;
   const auto us = span_of(commands, blocks);
   if (!us.ok()) return us.failure();
   return Sample{us.value() / batch, 0};
 }
 
-Result<double> OpenclExecutable::run(const OpenclArrays& memory, std::int64_t blocks) {
+std::optional<Failure> OpenclExecutable::execute(Arrays& arrays, std::int64_t blocks) {
+  CHECK(blocks >= 1 && blocks <= blocks_);
+  const auto& memory = static_cast<const OpenclArrays&>(arrays);
   Commands commands;
-  const cl_int code = enqueue_kernel(memory, blocks, commands);
+  cl_int code = enqueue_fills(memory, commands);
+  if (code == CL_SUCCESS) code = enqueue_kernel(memory, blocks, commands);
+  return finish(code);
+}
+
+std::optional<Failure> OpenclExecutable::run(const OpenclArrays& memory, std::int64_t blocks) {
+  Commands commands;
+  return finish(enqueue_kernel(memory, blocks, commands));
+}
+
+// Also when enqueueing failed: what runs must be done before the events and the arrays go.
+std::optional<Failure> OpenclExecutable::finish(cl_int enqueued) const {
   const cl_int finished = clFinish(queue_);
-  if (code != CL_SUCCESS || finished != CL_SUCCESS) return failure(code != CL_SUCCESS ? code : finished);
-  return span_of(commands, blocks);
+  if (enqueued != CL_SUCCESS) return failure(enqueued);
+  if (finished != CL_SUCCESS) return failure(finished);
+  return std::nullopt;
 }
 
 cl_int OpenclExecutable::enqueue_fills(const OpenclArrays& memory, Commands& commands) const {

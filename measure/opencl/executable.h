@@ -1,6 +1,7 @@
 // Private to measure/opencl: launches of one kernel and their times.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "measure/opencl/arrays.h"
@@ -13,10 +14,11 @@ class OpenclExecutable final : public Executable {
   OpenclExecutable(cl_command_queue, PoclFiles, Program, Kernel, const ir::KernelSource&, Resources);
   Result<double> launch(Arrays&, std::int64_t blocks) override;
   Result<Sample> sample(std::span<Arrays* const> sets, std::int64_t blocks, int batch) override;
+  std::optional<Failure> execute(Arrays&, std::int64_t blocks) override;
   const Resources& resources() const override { return resources_; }
 
-  /// The blocks alone, on outputs as they are. Microseconds.
-  Result<double> run(const OpenclArrays&, std::int64_t blocks);
+  /// The blocks alone, on outputs as they are, without a time.
+  std::optional<Failure> run(const OpenclArrays&, std::int64_t blocks);
 
  private:
   /// The commands of some launches: what each waits for is the one before, in the queue's order.
@@ -25,6 +27,7 @@ class OpenclExecutable final : public Executable {
   };
   cl_int enqueue_fills(const OpenclArrays&, Commands&) const;
   cl_int enqueue_kernel(const OpenclArrays&, std::int64_t blocks, Commands&);
+  std::optional<Failure> finish(cl_int enqueued) const;
   Result<double> span_of(const Commands&, std::int64_t blocks) const;
   Failure failure(cl_int code) const;
 

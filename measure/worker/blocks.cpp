@@ -89,7 +89,8 @@ std::string encode(const BlocksTask& task) {
               {"assertion_buffer", task.kernel.assertion_buffer},
               {"assertions", task.kernel.assertions},
               {"memory", task.memory},
-              {"printed", task.printed}}
+              {"printed", task.printed},
+              {"timed", task.timed}}
       .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -109,6 +110,7 @@ BlocksTask decode_blocks(std::string_view text) {
     json.at("assertion_buffer").get_to(task.kernel.assertion_buffer);
     json.at("assertions").get_to(task.kernel.assertions);
     json.at("memory").get_to(task.memory);
+    json.at("timed").get_to(task.timed);
     json.at("printed").get_to(task.printed);
   } catch (const Json::exception& e) {
     throw Error(std::string("a worker's message: ") + e.what(), Exit::environment);
@@ -119,7 +121,7 @@ BlocksTask decode_blocks(std::string_view text) {
 
 double run_task(BlocksTask& task, Device& device) {
   const Redirected output(task.printed);
-  const double us = run_blocks(device, task.kernel, task.arrays).value_or_throw();
+  const double us = run_blocks(device, task.kernel, task.arrays, task.timed).value_or_throw();
   write_memory(task);
   return us;
 }
@@ -130,8 +132,9 @@ BlocksWorker::BlocksWorker(const WorkerCommand& command) : worker_(command) {
   hello_ = decode_hello(std::get<std::string>(hello));
 }
 
-double BlocksWorker::run(const tiles::BlockKernel& kernel, std::vector<tiles::Array>& arrays, double seconds) {
-  BlocksTask task{kernel, std::move(arrays), memory_.path(), printed_.path()};
+double BlocksWorker::run(const tiles::BlockKernel& kernel, std::vector<tiles::Array>& arrays, double seconds,
+                         bool timed) {
+  BlocksTask task{kernel, std::move(arrays), memory_.path(), printed_.path(), timed};
   write_memory(task);
   Deadlines deadlines = Deadlines::of(info());
   deadlines.launch = seconds;

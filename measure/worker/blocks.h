@@ -32,12 +32,13 @@ struct BlocksTask {
   /// Paths of files. The first has the bytes of the arrays, one behind the other, then those of kernel.initial, and takes
   /// the arrays as they are after the launch; the second takes what the blocks print.
   std::string memory, printed;
+  bool timed = true;
 };
 /// Of arrays and kernel.initial only the sizes: decode_blocks() reads their bytes from `memory`.
 std::string encode(const BlocksTask&);
 BlocksTask decode_blocks(std::string_view);
 
-/// The inside of the worker: runs it, and writes the two files. Microseconds of the device's clock. Throws Error.
+/// The inside of the worker: runs it, and writes the two files. Returns as measure::run_blocks. Throws Error.
 double run_task(BlocksTask&, Device&);
 
 /// One launch, in a process that ends with this.
@@ -50,7 +51,8 @@ class BlocksWorker {
   Dialect dialect() const { return hello_.dialect; }
   /// As measure::run_blocks, to be called once: builds and launches within so many seconds. Throws Error for what failed,
   /// and where the process died or had to be ended.
-  double run(const ir::tile_program::BlockKernel&, std::vector<ir::tile_program::Array>& arrays, double seconds);
+  double run(const ir::tile_program::BlockKernel&, std::vector<ir::tile_program::Array>& arrays, double seconds,
+             bool timed = true);
   /// What the blocks have printed so far.
   std::string printed() const;
 

@@ -153,6 +153,86 @@ TEST_F(Tuned, AnotherDevicesTimesDoNotCount) {
   EXPECT_THAT(found.note, HasSubstr("tuned on other ()"));
 }
 
+class RequireTuned : public Tuned {
+ protected:
+  /// What is said of these kernels; "" where all are tuned.
+  std::string missing(const std::vector<ir::Program>& kernels, const std::string& on = "this",
+                      double tolerance = measure::default_tolerance) {
+    TunedCache cache(file(), device(on), target_, false, tolerance);
+    for (const ir::Program& kernel : kernels) cache.find(kernel);
+    try {
+      cache.require_tuned("--require-tuned");
+    } catch (const Error& error) {
+      EXPECT_EQ(error.exit(), Exit::user);
+      EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << error.what();
+      return error.what();
+    }
+    return "";
+  }
+  static ir::Program with(const std::string& from, const std::string& to) {
+    return ir::parse(replaced(difference, from, to));
+  }
+};
+
+TEST_F(RequireTuned, AcceptsWhatWasMeasured) {
+  add(ir::parse(difference));
+  EXPECT_EQ(missing({ir::parse(difference)}), "");
+  EXPECT_EQ(missing({ir::parse(difference), with("subtract(in0, in1)", "add(in1, in0)")}), "") << "shared";
+}
+
+TEST_F(RequireTuned, NamesEachKernelThatIsMissing) {
+  add(ir::parse(difference));
+  const std::string text = missing({with("64", "128"), ir::parse(difference), with("48", "96")});
+  EXPECT_THAT(text, HasSubstr("--require-tuned: 2 kernels have no schedules that were measured on this for opencl-cpu "
+                              "in " +
+                              file() + ": "));
+  EXPECT_THAT(text,
+              HasSubstr("difference: the nearest entry is difference: its sizes are (64, 48), (64, 48), (64, 48), "
+                        "not (128, 48), (128, 48), (128, 48); difference: the nearest"));
+}
+
+TEST_F(RequireTuned, SaysHowTheNearestEntryDiffers) {
+  add(ir::parse(difference), "other");
+  EXPECT_THAT(missing({ir::parse(difference)}),
+              HasSubstr("the nearest entry is difference: it was measured on other, not on this"));
+  EXPECT_THAT(missing({with("64", "128")}), HasSubstr("not (128, 48), (128, 48), (128, 48); it was measured on other"));
+  // This device's entry with other sizes differs in as much as the other device's with these.
+  add(ir::parse(replaced(replaced(difference, "64", "4096"), "difference", "far")));
+  EXPECT_THAT(missing({ir::parse(difference)}), HasSubstr("the nearest entry is far: its sizes are (4096, 48)"));
+  add(ir::parse(replaced(replaced(difference, "64", "256"), "difference", "near")));
+  EXPECT_THAT(missing({ir::parse(difference)}), HasSubstr("the nearest entry is near: its sizes are (256, 48)"));
+}
+
+TEST_F(RequireTuned, TellsDtypesAndRoundingFromSizes) {
+  add(ir::parse(difference));
+  for (const char* dtype : {"f16", "bf16"})
+    EXPECT_THAT(missing({with("f32", dtype)}), HasSubstr(fmt::format("the nearest entry is difference: its dtypes are "
+                                                                     "f32, f32, f32, not {0}, {0}, {0}",
+                                                                     dtype)));
+  ir::Program rounded = ir::parse(difference);
+  rounded.allow_tf32 = true;
+  EXPECT_THAT(missing({rounded}), HasSubstr("the nearest entry is difference: it may not round to tf32"));
+}
+
+TEST_F(RequireTuned, NamesTheNearestComputationWhereNoneIsTheSame) {
+  EXPECT_THAT((measure::Store::open(file()), missing({ir::parse(difference)})), HasSubstr("the store has no times"));
+  add(ir::parse(difference));
+  add(load_kernel("softmax", {{"M", 8}, {"N", 16}}, "test"));
+  EXPECT_THAT(missing({load_kernel("matmul", {{"M", 8}, {"N", 16}, {"K", 4}}, "test")}),
+              HasSubstr("it computes something else"));
+}
+
+TEST_F(RequireTuned, AStaleScheduleIsTheNearest) {
+  add(ir::parse(difference), "this", std::string(32, '0'));
+  EXPECT_THAT(missing({ir::parse(difference)}),
+              HasSubstr("difference: stale: the trail of trial 1 of difference now gives another source"));
+}
+
+TEST_F(RequireTuned, TimesOfALaxerCheckDoNotCount) {
+  add(ir::parse(difference));
+  EXPECT_THAT(missing({ir::parse(difference)}, "this", 1e-9), HasSubstr("checked with a larger tolerance"));
+}
+
 // Bytes of the file change: the answer is the measured source, the heuristic's or one line that says what is wrong.
 TEST_F(Tuned, DamagedStoresNeverGiveAnotherSource) {
   add(ir::parse(difference));

@@ -230,6 +230,15 @@ TEST_F(Library, TunesAndFindsWhatWasTuned) {
   EXPECT_EQ(deplo::compile(other, options).kernels.at(0).origin, deplo::Origin::heuristic);
   options.nearest = true;
   EXPECT_EQ(deplo::compile(other, options).kernels.at(0).origin, deplo::Origin::nearest);
+  // Only what was measured: a miss names the nearest entry.
+  options.require_tuned = true;
+  const auto refused = [&] { return message_of<std::invalid_argument>([&] { deplo::compile(other, options); }); };
+  EXPECT_THAT(refused(), HasSubstr("CompileOptions::require_tuned: expected no nearest with it"));
+  options.nearest = false;
+  EXPECT_THAT(refused(), HasSubstr("the nearest entry is graph: its sizes are (3, 17), (3, 17), not (4, 17), (4, 17)"));
+  EXPECT_EQ(deplo::compile(softmax(), options).kernels.at(0).origin, deplo::Origin::tuned);
+  options.store.reset();
+  EXPECT_THAT(refused(), HasSubstr("CompileOptions::require_tuned: expected a store with it, found none"));
 }
 
 TEST_F(Library, FalseStopsTuningAtOnce) {

@@ -50,9 +50,14 @@ struct CompileOptions {
   /// the one device of the store that it fits). No row is added; a store of an older deplo is updated.
   std::optional<std::string> store;
   bool nearest = false;  // prefer a legal schedule of the nearest extents to the heuristic's
+  /// Every kernel must have a schedule that was measured (Origin::tuned or Origin::shared), else compile() throws
+  /// std::invalid_argument, which names each kernel without one and the nearest entry of the store. Needs `store`, and
+  /// no `nearest`.
+  bool require_tuned = false;
 };
 
-/// The kernels of a graph, each with the best schedule known. Milliseconds for a kernel, a second for a model's block.
+/// The kernels of a graph, each with the best schedule known. Nothing is ever timed here. Milliseconds for a kernel, a
+/// second for a model's block.
 DEPLO_API Program compile(const Source&, const CompileOptions& = {});
 
 struct TuneOptions {

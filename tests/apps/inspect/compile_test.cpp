@@ -218,6 +218,18 @@ TEST(CompileTuned, ByTheUsersOwnStore) {
   EXPECT_THAT(refused({"--tuned-on", "H100"}), HasSubstr("expected one device for opencl-gpu named 'H100'"));
   expect_error({"-c", code, "--nearest"}, "--nearest, --tuned-on: expected --tuned with them, found none");
   expect_error({"-c", code, "--ir", "loop", "--tuned"}, "--tuned: expected a level below loop, found --ir loop");
+  const Ran required = run_program(
+      {"deplo", "compile", "-c", code, "--ir", "tile", "--target", "opencl-gpu", "--tuned", "--require-tuned"}, home);
+  EXPECT_EQ(required.out, ran.out) << required.err;
+  const Ran missing = run_program({"deplo", "compile", "-c", "torch.randn(8, 9) @ torch.randn(9, 20)", "--target",
+                                   "opencl-gpu", "--tuned", "--require-tuned"},
+                                  home);
+  EXPECT_EQ(missing.code, 1);
+  EXPECT_EQ(missing.out, "");
+  EXPECT_THAT(missing.err, HasSubstr("--require-tuned: a kernel has no schedule that was measured on "));
+  EXPECT_THAT(missing.err, HasSubstr("its sizes are (8, 9), (9, 10), (8, 10), not (8, 9), (9, 20), (8, 20)"));
+  EXPECT_THAT(refused({"--require-tuned", "--nearest"}), HasSubstr("--require-tuned: expected no --nearest with it"));
+  expect_error({"-c", code, "--require-tuned"}, "--require-tuned: expected --tuned with it, found none");
 }
 
 TEST(CompileGraph, Summary) {

@@ -205,6 +205,70 @@ TEST(Run, SchedulesOfTheStore) {
   expect_error({"-c", code, "--tuned", folder.file("none.db")}, 1, "--tuned: expected the store of an earlier");
 }
 
+/// A store with the kernels of an expression.
+std::string tuned_store(const measure::TemporaryFolder& folder, const std::string& code, const char* device) {
+  const std::string experiment = write_file(
+      folder.path(), "tuned.yaml",
+      fmt::format("device: {}\nbudget: {{trials: 2}}\nkernels:\n  - {{name: m, expression: \"{}\"}}\n", device, code));
+  const std::string store = folder.file("tuned.db");
+  EXPECT_EQ(run_program({"deplo-tune", "--quiet", "--store", store, "--config", experiment}).code, 0);
+  return store;
+}
+
+TEST(Run, RequireTunedRunsMeasuredSchedulesOnly) {
+  const measure::TemporaryFolder folder;
+  const std::string code = "x = torch.randn(8, 9); F.softmax(x, dim=-1) @ torch.randn(9, 10)";
+  const std::string store = tuned_store(folder, code, "interpreter");
+  const auto with = [&](std::vector<std::string> flags) {
+    flags.insert(flags.end(), {"--device", "interpreter", "--require-tuned", "--tuned", store});
+    return flags;
+  };
+  for (const Json& kernel : run_json(with({"-c", code}))["kernels"]) EXPECT_EQ(kernel["schedule"], "tuned");
+  EXPECT_EQ(run(with({"-c", code, "--whole"})).code, 0);
+  EXPECT_EQ(run(with({"-c", code, "--bench", "--time", "0"})).code, 0);
+  EXPECT_EQ(run(with({"-c", code, "--bench", "--time", "0", "--store", folder.file("new.db")})).code, 0);
+  // Every kernel that is missing is named, with its nearest entry, and nothing is run, timed or written.
+  const std::string other = "x = torch.randn(8, 19); F.softmax(x, dim=-1) @ torch.randn(19, 10)";
+  for (const std::vector<std::string>& more : {std::vector<std::string>{},
+                                               {"--whole"},
+                                               {"--bench"},
+                                               {"--no-measure"},
+                                               {"--outputs", folder.file("out")},
+                                               {"--bench", "--store", folder.file("none.db")}}) {
+    std::vector<std::string> flags = with({"-c", other});
+    flags.insert(flags.end(), more.begin(), more.end());
+    expect_error(flags, 1, "--require-tuned: 2 kernels have no schedules that were measured on ");
+    expect_error(flags, 1, "its sizes are (8, 9), ");
+    expect_error(flags, 1, "; matmul: the nearest entry is m.matmul: its sizes are ");
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder.file("out")));
+  EXPECT_FALSE(std::filesystem::exists(folder.file("none.db")));
+  expect_error(with({"-c", "torch.exp(torch.randn(4))"}), 1, "a kernel has no schedule that was measured");
+  expect_error(with({"-c", code, "--nearest"}), 1, "--require-tuned: expected no --nearest with it, found both");
+  expect_error({"-c", code, "--bench", "--ab", "", "", "--require-tuned"}, 1, "--ab: expected no --tuned, --nearest");
+  const Ran bare = run_program({"deplo", "run", "-c", code, "--device", "interpreter", "--require-tuned"},
+                               {.environment = {"XDG_CACHE_HOME=" + folder.file("home")}});
+  EXPECT_EQ(bare.code, 1);
+  EXPECT_THAT(bare.err, HasSubstr("expected the store of an earlier `deplo tune`, found no file '" +
+                                  folder.file("home") + "/deplo/tuned.db'"));
+}
+
+TEST(Run, NoMeasureHasNoTimes) {
+  for (const char* device : {"opencl", "interpreter"}) {
+    const Json report = run_json({"--no-measure", "-c", attention, "--attention", "split", "--device", device});
+    EXPECT_TRUE(report["right"]);
+    ASSERT_GT(report["kernels"].size(), 1U);
+    for (const Json& kernel : report["kernels"]) EXPECT_TRUE(kernel["microseconds"].is_null()) << kernel;
+    const Ran table = run({"--no-measure", "-c", "torch.randn(5)", "--device", device});
+    EXPECT_EQ(table.code, 0) << table.err;
+    EXPECT_THAT(table.out, ::testing::Not(HasSubstr("GFLOP/s")));
+  }
+  expect_error({"--no-measure", "--whole", "-c", attention}, 1,
+               "--no-measure: expected no --whole with it, found both");
+  expect_error({"--no-measure", "--bench", "-c", attention}, 1,
+               "--no-measure: expected no --bench with it, found both");
+}
+
 // What is tuned is what runs: both have the kernels that the target's name gives.
 TEST(Run, SchedulesOfKeysInParts) {
   const measure::TemporaryFolder folder;

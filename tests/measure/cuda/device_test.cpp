@@ -169,6 +169,23 @@ TEST_F(FakeDevice, ALaunchPassesTheBuffers) {
   EXPECT_EQ(executable->resources().limiter, "blocks");
 }
 
+// `deplo run --no-measure`: the kernel runs, and the driver is asked for no event and no clock.
+TEST_F(FakeDevice, WithoutATimeTheClockIsNotAsked) {
+  const auto arrays = device_->allocate(buffers());
+  arrays->write(0, numbers(64));
+  const auto executable = build(candidate());
+  forget();
+  EXPECT_FALSE(executable->execute(*arrays, 2));
+  EXPECT_EQ(arrays->read(1)[63], 128);
+  EXPECT_THAT(calls("cuLaunchKernel"), ElementsAre("cuLaunchKernel k blocks=2 threads=32 shared=0"));
+  EXPECT_THAT(calls("cuEvent"), testing::IsEmpty());
+  forget();
+  ASSERT_TRUE(executable->launch(*arrays, 2).ok());
+  EXPECT_THAT(calls("cuEvent"), Not(testing::IsEmpty())) << "with a time it is";
+  fake().fails_at_wait = 700;
+  EXPECT_EQ(executable->execute(*arrays, 2).value().status, Status::illegal_access);
+}
+
 TEST_F(FakeDevice, ASampleIsOneGraph) {
   std::vector<std::unique_ptr<Arrays>> owned;
   std::vector<Arrays*> sets;

@@ -1,0 +1,127 @@
+#include "engine/compile/nearest_entry.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <sstream>
+#include <tuple>
+#include <utility>
+
+#include "core/error.h"
+#include "core/text/text.h"
+#include "engine/compile/shape_distance.h"
+#include "ir/canonical/canonical.h"
+
+namespace deplo::engine {
+namespace {
+
+/// The text of the form of the kernel in f32 without the permission of tf32: kernels whose texts are at a finite
+/// shape_distance() differ in sizes, types of floats and that permission only.
+std::string comparable_form(ir::Program kernel) {
+  kernel.allow_tf32 = false;
+  for (ir::Buffer& buffer : kernel.buffers)
+    if (ir::is_float(buffer.dtype)) buffer.dtype = ir::DType::f32;
+  return print(ir::schedule_form(std::move(kernel)).program);
+}
+
+/// nullopt: a damaged row.
+std::optional<ir::Program> parse_entry(const std::string& text) {
+  try {
+    ir::Program loop = ir::parse(text);
+    if (loop.level == ir::Level::loop && verify(loop).empty()) return loop;
+  } catch (const Error&) {
+  }
+  return std::nullopt;
+}
+
+std::string shapes_of(const ir::Program& kernel) {
+  std::vector<std::string> texts;
+  for (const ir::Buffer& buffer : kernel.buffers) texts.push_back(ir::print(buffer.shape));
+  return join(texts, ", ");
+}
+
+std::string dtypes_of(const ir::Program& kernel) {
+  std::vector<std::string> texts;
+  for (const ir::Buffer& buffer : kernel.buffers) texts.emplace_back(name(buffer.dtype));
+  return join(texts, ", ");
+}
+
+std::string device_text(const measure::DeviceInfo& device) {
+  return device.driver.empty() ? device.name : fmt::format("{} ({})", device.name, device.driver);
+}
+
+/// How many lines of the two texts have no equal in the other, numbers aside.
+std::size_t different_lines(const std::string& a, const std::string& b) {
+  const auto lines_of = [](std::string text) {
+    std::ranges::replace_if(
+        text, [](char c) { return c >= '0' && c <= '9'; }, '0');
+    std::vector<std::string> lines;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);) lines.push_back(line);
+    std::ranges::sort(lines);
+    return lines;
+  };
+  std::vector<std::string> different;
+  std::ranges::set_symmetric_difference(lines_of(a), lines_of(b), std::back_inserter(different));
+  return different.size();
+}
+
+}  // namespace
+
+Entries::Entries(measure::Store& store, measure::DeviceInfo device, std::optional<std::int64_t> id)
+    : device_(std::move(device)), id_(id) {
+  for (measure::TimedKernel& timed : store.timed_kernels()) {
+    auto loop = parse_entry(timed.kernel.text);
+    if (!loop) continue;
+    std::string form = comparable_form(*loop);
+    entries_.push_back({std::move(timed), std::move(*loop), std::move(form)});
+  }
+}
+
+std::string Entries::nearest(const ir::Program& kernel) const {
+  if (entries_.empty()) return "the store has no times";
+  const std::string form = comparable_form(kernel);
+  const std::string own_shapes = shapes_of(kernel), own_dtypes = dtypes_of(kernel);
+  struct Near {
+    const Entry* entry;
+    bool other_computation, other_device;
+    double distance;  // of the sizes, or the number of different lines
+    std::vector<std::string> reasons;
+  };
+  std::vector<Near> near;
+  for (const Entry& entry : entries_) {
+    const bool other_device = entry.timed.device != id_;
+    Near one{&entry, false, other_device, shape_distance(form, entry.form), {}};
+    if (std::isinf(one.distance)) {
+      one.other_computation = true;
+      one.distance = static_cast<double>(different_lines(form, entry.form));
+      one.reasons.emplace_back("it computes something else");
+    } else {
+      if (const std::string theirs = shapes_of(entry.loop); one.distance > 0)
+        one.reasons.push_back(theirs == own_shapes ? "it has the same sizes, but other constants"
+                                                   : fmt::format("its sizes are {}, not {}", theirs, own_shapes));
+      if (const std::string theirs = dtypes_of(entry.loop); theirs != own_dtypes)
+        one.reasons.push_back(fmt::format("its dtypes are {}, not {}", theirs, own_dtypes));
+      if (entry.loop.allow_tf32 != kernel.allow_tf32)
+        one.reasons.emplace_back(kernel.allow_tf32 ? "it may not round to tf32" : "it may round to tf32");
+    }
+    if (other_device)
+      one.reasons.push_back(
+          fmt::format("it was measured on {}, not on {}", device_text(entry.timed.info), device_text(device_)));
+    near.push_back(std::move(one));
+  }
+  const Near& best = *std::ranges::min_element(near, {}, [](const Near& one) {
+    return std::tuple(one.other_computation, one.reasons.size(), one.other_device, one.distance);
+  });
+  std::string why = join(best.reasons, "; ");
+  if (why.empty())
+    why = fmt::format(
+        "none of its times counts here: each was checked with a larger tolerance, stopped early, cannot be true, or is "
+        "of a schedule that is not legal for this kernel (deplo {})",
+        best.entry->timed.revision);
+  return fmt::format("the nearest entry is {}: {}", best.entry->timed.kernel.name, why);
+}
+
+}  // namespace deplo::engine
