@@ -3,7 +3,8 @@
 // its operands, as far as they move its result, and adds its own rounding. The roundings of the additions of a long sum
 // count as independent, so their squares are added (Higham and Mary, A new approach to probabilistic rounding error
 // analysis, SIAM J. Sci. Comput. 41, 2019), and likewise those of factors to tf32 or 16 bits; all else may be
-// correlated, and is added as it is.
+// correlated, and is added as it is. A sum of more than `longest_chain` terms is a sum of partial sums, as in every
+// kernel: an addition to a partial sum rounds that, not the total.
 #include "ir/interpret/rounding.h"
 
 #include <array>
@@ -13,6 +14,7 @@
 
 #include "core/error.h"
 #include "ir/hardware/float16.h"
+#include "ir/longest_chain.h"
 
 namespace deplo::ir::exec {
 namespace {
@@ -106,7 +108,14 @@ void Roundings::compute(const Computation& c, Lanes& lanes) {
   if (c.accumulates && c.op == Op::add) {
     const double factors = of_[c.args.front().value].factors;
     rounding.terms += errors[1] - factors;
-    rounding.squares += own * own + factors * factors;
+    rounding.part += args[1];
+    const double rounded = c.dtype == DType::f32 ? unit * std::abs(rounding.part) : 0;
+    rounding.squares += rounded * rounded + factors * factors;
+    if (++rounding.added == longest_chain) {
+      rounding.squares += own * own;  // of adding the partial sum to the total
+      rounding.part = 0;
+      rounding.added = 0;
+    }
     rounding.error = rounding.terms + std::sqrt(rounding.squares);
     return;
   }
@@ -115,6 +124,7 @@ void Roundings::compute(const Computation& c, Lanes& lanes) {
     if (factor == 1) return;  // the maximum stands: exp(0), which is exact
     rounding.terms = rounding.terms * factor + std::abs(args[0]) * errors[1] + own;
     rounding.squares *= factor * factor;
+    rounding.part *= factor;
     rounding.error = rounding.terms + std::sqrt(rounding.squares);
     return;
   }

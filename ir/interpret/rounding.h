@@ -1,5 +1,6 @@
 // Private to the interpreter: how far rounding in f32 may take each value of a Loop program, beside the value in double.
 #pragma once
+#include <cstdint>
 #include <vector>
 
 #include "ir/interpret/arithmetic.h"
@@ -7,9 +8,12 @@
 namespace deplo::ir::exec {
 
 /// How far rounding may have taken a value. Of a sum: the terms' own errors, and the squares of those of adding; of a
-/// product the part that is of factors rounded to fewer bits, which is independent in each term.
+/// product the part that is of factors rounded to fewer bits, which is independent in each term. `part` and `added`: the
+/// partial sum that the next term is added to, and the number of its terms.
 struct Rounding {
   double error = 0, terms = 0, squares = 0, factors = 0;
+  double part = 0;
+  std::int64_t added = 0;
 };
 
 class Roundings {

@@ -1,5 +1,8 @@
 #include "ir/verify/index_prover.h"
 
+#include <algorithm>
+#include <string>
+
 #include "ir/verify/violation.h"
 
 namespace deplo::ir::verifier {
@@ -76,8 +79,22 @@ void IndexProver::in_range(const Expr& e, std::int64_t extent, int lanes, std::s
        lanes > 1 ? fmt::format(" and {} lanes", lanes) : "", extent - 1);
 }
 
+namespace {
+
+// How often the expression has the side of a condition in it: 64 where it is 64 i + j and the side is i; else 1.
+std::int64_t times(const Expr& e, const Expr& side) {
+  std::vector<std::string> variables;
+  collect_variables(side, variables);
+  if (variables.empty()) return 1;
+  const auto in_e = coefficient(e, variables.front()), in_side = coefficient(side, variables.front());
+  if (!in_e || !in_side || *in_side == 0 || *in_e % *in_side != 0) return 1;
+  return std::max<std::int64_t>(1, *in_e / *in_side);
+}
+
+}  // namespace
+
 // The slow way, for indices that correlate with themselves or with a condition: `less + slack <= more` gives
-// e <= max(e - less + more) - slack and e >= min(e - more + less) + slack.
+// e <= max(e - k less + k more) - k slack and e >= min(e - k more + k less) + k slack for every k > 0.
 bool IndexProver::provable(const Expr& e, std::int64_t low, std::int64_t high) const {
   Ranges ranges;
   for (const Name* a : axes_) ranges.emplace_back(a->text, Interval{a->range.low, a->range.high});
@@ -90,8 +107,9 @@ bool IndexProver::provable(const Expr& e, std::int64_t low, std::int64_t high) c
   };
   learn(e, 0, 0);
   for (const Fact& f : facts_) {
-    learn(e - *f.less + *f.more, INT64_MIN, f.slack);
-    learn(e - *f.more + *f.less, f.slack, INT64_MIN);
+    const std::int64_t k = times(e, *f.less), l = times(e, *f.more);
+    learn(e - *f.less * k + *f.more * k, INT64_MIN, f.slack * k);
+    learn(e - *f.more * l + *f.less * l, f.slack * l, INT64_MIN);
   }
   return above && below;
 }

@@ -1,5 +1,6 @@
 // Scheduled Tile IR → Kernel IR. REG axes are expanded: a statement is replicated over those it depends on, no others.
-// The VECTOR axis becomes the lanes of types. Stages and Combines become shared memory and barriers.
+// The VECTOR axis becomes the lanes of types. Stages and Combines become shared memory and barriers. Long sums are split
+// into partial sums.
 #include <algorithm>
 
 #include "core/text/match.h"
@@ -11,6 +12,7 @@
 #include "rules/materialize/combine_lowering.h"
 #include "rules/materialize/exchange_lowering.h"
 #include "rules/materialize/kernel_builder.h"
+#include "rules/materialize/long_sums.h"
 #include "rules/materialize/mma_lowering.h"
 #include "rules/materialize/replication.h"
 #include "rules/materialize/stage_lowering.h"
@@ -96,6 +98,7 @@ class Materializer {
     ir::Program out = {ir::Level::kernel, tile.name, tile.buffers, {}, tile.allow_tf32};
     lower(tile.body, out.body);
     SingleTerms().replace_in(out.body);
+    split_long_sums(out.body, kernel_);
     std::move(kernel_.descriptors.begin(), kernel_.descriptors.end(), std::inserter(out.body, out.body.end() - 1));
     ir::renumber_axes(out);
     return out;

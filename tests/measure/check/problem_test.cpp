@@ -343,6 +343,49 @@ TEST(Problem, ANormOfLargeNumbersIsRightAndItsFaultsAreFound) {
     EXPECT_TRUE(check(fault).has_value()) << static_cast<int>(fault);
 }
 
+/// The sum of 40,000,000 ones, and the variance of 1,000,000 numbers about 1/2.
+const char* const sum_of_ones =
+    "=== loop: ones ===\noutput y: f32[1]\n"
+    "v0 = copy(1)\nfor a0 in 0..40000000: # reduce\n  acc0 <- add(acc0, v0)\ny[0] = acc0\n";
+const char* const long_variance =
+    "=== loop: variance ===\ninput x: f32[1000000] in (0, 1)\noutput y: f32[1]\n"
+    "for a0 in 0..1000000: # reduce\n  in0 = load x[a0]\n  acc0 <- add(acc0, in0)\n"
+    "v0 = divide(acc0, 1000000)\n"
+    "for a1 in 0..1000000: # reduce\n  in1 = load x[a1]\n  v1 = subtract(in1, v0)\n  v2 = multiply(v1, v1)\n"
+    "  acc1 <- add(acc1, v2)\nv3 = divide(acc1, 1000000)\ny[0] = v3\n";
+
+/// In partial sums of `part` terms.
+template <class Term>
+float sum_in_parts(std::size_t count, std::size_t part, Term term) {
+  float total = 0;
+  for (std::size_t i = 0; i < count;) {
+    float sum = 0;
+    for (const std::size_t end = std::min(count, i + part); i < end; ++i) sum += term(i);
+    total += sum;
+  }
+  return total;
+}
+
+// A kernel has partial sums (rules/materialize/long_sums.h): the error of one accumulator is not explained.
+TEST(Problem, ALongSumInOneAccumulatorIsFound) {
+  const auto ones = [](std::size_t part) {
+    return check_result(sum_of_ones, default_tolerance, [&](auto& data) {
+      data[0][0] = sum_in_parts(40000000, part, [](std::size_t) { return 1.0F; });
+    });
+  };
+  EXPECT_FALSE(ones(10000).has_value()) << ones(10000)->message;
+  EXPECT_TRUE(ones(40000000).has_value());
+  const auto variance = [](std::size_t part) {
+    return check_result(long_variance, default_tolerance, [&](auto& data) {
+      const std::vector<float>& x = data[0];
+      const float mean = sum_in_parts(x.size(), part, [&](std::size_t i) { return x[i]; }) / 1000000;
+      data[1][0] = sum_in_parts(x.size(), part, [&](std::size_t i) { return (x[i] - mean) * (x[i] - mean); }) / 1000000;
+    });
+  };
+  EXPECT_FALSE(variance(1000).has_value()) << variance(1000)->message;
+  EXPECT_TRUE(variance(1000000).has_value());
+}
+
 TEST(Problem, TheToleranceIsTheUsers) {
   const auto check = [](double tolerance) {
     return check_result(
