@@ -140,7 +140,19 @@ std::int64_t count_readers(const ir::Tile& tile, const ir::Body& region, const s
   return readers;
 }
 
-// The buffers of a region, each with the slab that every load of it must be of.
+// Is the element that the load reads in the slab?
+bool holds(const ir::Stage& stage, const ir::Load& load) {
+  for (std::size_t d = 0; d < load.index.size(); ++d) {
+    const auto axis = std::ranges::find(stage.slab, static_cast<int>(d), &ir::SlabAxis::dim);
+    const std::int64_t extent = axis == stage.slab.end() ? 1 : axis->extent;
+    const ir::Expr place = ir::simplify(load.index[d] - stage.origin[d]);
+    if (place.kind() != ir::Expr::Kind::constant || place.value() < 0 || place.value() >= extent) return false;
+  }
+  return true;
+}
+
+// The buffers of a region, each with the slab that every load of it must be of. A load of one element, such as a row's
+// first, makes no slab but may read one.
 std::vector<Plan> plan_region(const ir::Program& program, std::optional<std::size_t> loop, const std::string& columns,
                               const Target& target) {
   const ir::Tile& tile = tile_of(program);
@@ -148,9 +160,14 @@ std::vector<Plan> plan_region(const ir::Program& program, std::optional<std::siz
   const ir::Ranges ranges = inside(tile, region);
   const std::vector<std::string> before = values_before(tile, loop);
   std::vector<Plan> plans;
+  std::vector<const ir::Load*> singles;  // of one element in the whole region
+  const auto varies = [&](const ir::Expr& e) {
+    return std::ranges::any_of(ranges, [&](const auto& range) { return ir::depends_on(e, range.first); });
+  };
   ir::for_each(region, [&](const ir::Stmt& stmt) {
     const auto* load = stmt.as<ir::Load>();
     if (load == nullptr) return;
+    if (std::ranges::none_of(load->index, varies)) return singles.push_back(load);
     const auto same = [&](const Plan& p) { return p.stage.source == load->buffer; };
     const auto known = std::find_if(plans.begin(), plans.end(), same);
     if (known != plans.end() && known->uses < 0) return;
@@ -165,6 +182,9 @@ std::vector<Plan> plan_region(const ir::Program& program, std::optional<std::siz
     plans.back().loop = loop;
     plans.back().readers = plan ? count_readers(tile, region, plan->index) : 1;
   });
+  for (const ir::Load* load : singles)
+    for (Plan& plan : plans)
+      if (plan.stage.source == load->buffer && plan.uses > 0 && !holds(plan.stage, *load)) plan.uses = -1;
   return plans;
 }
 
@@ -287,7 +307,7 @@ ir::Program apply(ir::Program program, const Target& target, const Pins& pins) {
 extern const Rule stage_inputs = {
     .name = "stage_inputs",
     .summary = "inputs copied to shared memory, once a block",
-    .knobs = {{"*", KnobType::on_off}},
+    .knobs = {{"*", KnobType::on_off, 0}},  // older trails stage no buffer of which one element is read besides
     .decide = decide,
     .apply = apply,
 };

@@ -122,6 +122,28 @@ int divided_sum(Emitter& e, int x, const Dims& dims, double divisor) {
 
 int mean_over(Emitter& e, int x, const Dims& dims) { return divided_sum(e, x, dims, count_along(e, x, dims)); }
 
-int centred(Emitter& e, int x, const Dims& dims) { return with(e, Op::subtract, x, mean_over(e, x, dims), "centred"); }
+// The median of the first, the middle and the last element along the dimensions, which keep extent 1.
+static int typical_element(Emitter& e, int x, const Dims& dims) {
+  const auto element = [&](std::int64_t place) {  // 0, 1, 2
+    Shape shape = e.shape(x);
+    tensor::Coordinates at = tensor::identity(shape);
+    for (const std::int64_t dim : dims) {
+      const auto d = static_cast<std::size_t>(dim);
+      at[d] = (shape[d] - 1) * place / 2;
+      shape[d] = 1;
+    }
+    return e.map(x, std::move(shape), std::move(at), "element");
+  };
+  const int a = element(0), b = element(1), c = element(2);
+  const int low = e.elementwise(Op::minimum, {a, b}, "low"), high = e.elementwise(Op::maximum, {a, b}, "high");
+  return e.elementwise(Op::maximum, {low, e.elementwise(Op::minimum, {high, c}, "low")}, "typical");
+}
+
+// The mean of x far from zero is rounded by more than its deviation is. So an element is subtracted first, which is
+// exact where the elements are close to each other: a constant row becomes 0. The median of three is no single outlier.
+int centred(Emitter& e, int x, const Dims& dims) {
+  if (count_along(e, x, dims) > 1) x = with(e, Op::subtract, x, typical_element(e, x, dims), "shifted");
+  return with(e, Op::subtract, x, mean_over(e, x, dims), "centred");
+}
 
 }  // namespace deplo::ir::torch

@@ -129,8 +129,8 @@ Values evaluate_layer_norm(const Operands& o) {
   const Values& x = o.value(0);
   Values result(x.size());
   for (std::size_t row = 0; row < x.size(); row += n) {
-    double mean = 0, variance = 0;
-    for (std::size_t i = 0; i < n; ++i) mean += x[row + i] / static_cast<double>(n);
+    double mean = x[row], variance = 0;  // of a constant row exactly the constant
+    for (std::size_t i = 0; i < n; ++i) mean += (x[row + i] - x[row]) / static_cast<double>(n);
     for (std::size_t i = 0; i < n; ++i) variance += (x[row + i] - mean) * (x[row + i] - mean) / static_cast<double>(n);
     const double deviation = std::sqrt(variance + o.node.number("eps"));
     for (std::size_t i = 0; i < n; ++i) result[row + i] = (x[row + i] - mean) / deviation * weight(o, i) + bias(o, i);
