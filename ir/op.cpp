@@ -123,9 +123,9 @@ double binary(Op op, double a, double b) {
     case Op::divide:
       return a / b;
     case Op::maximum:
-      return a > b || std::isnan(a) ? a : b;
+      return a >= b || std::isnan(a) ? a : b;
     case Op::minimum:
-      return a < b || std::isnan(a) ? a : b;
+      return a <= b || std::isnan(a) ? a : b;
     case Op::power:
       return std::pow(a, b);
     case Op::logical_and:

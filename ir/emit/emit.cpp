@@ -214,7 +214,7 @@ void Emitter::emit(const TreeHalve& s) {
   ++indent_;
   const std::string left = fmt::format("{}[{}]", s.buffer, at), right = fmt::format("{}[{} + s]", s.buffer, at);
   print("{} = {};", left,
-        call(s.op, std::array<std::string_view, 2>{left, right}, {memory_.at(s.buffer).dtype, 1}, dialect()));
+        operation(s.op, std::array<std::string_view, 2>{left, right}, {}, {memory_.at(s.buffer).dtype, 1}));
   --indent_;
   line("}");
   emit(Sync{});

@@ -34,7 +34,7 @@ void Emitter::emit(const WarpShuffle& s) {
     print("{} {} = {};", type, dst, argument(s.value, s.type.dtype, lane));
     for (std::int64_t distance = s.length / 2; distance > 0; distance /= 2) {
       const std::string other = fmt::format("__shfl_xor_sync({}, {}, {})", mask, dst, distance);
-      print("{} = {};", dst, call(s.op, std::array<std::string_view, 2>{dst, other}, {s.type.dtype, 1}, dialect()));
+      print("{} = {};", dst, operation(s.op, std::array<std::string_view, 2>{dst, other}, {}, {s.type.dtype, 1}));
     }
   }
 }

@@ -60,14 +60,22 @@ std::string Emitter::operation(Op op, std::span<const std::string_view> texts, c
     return round_float(op, texts[0], type.lanes);
   }
   if (op == Op::exp2 && cuda()) helpers_.insert(Helper::exp2);
-  if (target_.cpu && !cuda() && type.dtype == DType::f32) {
+  const bool extremum = is_extremum(op) && type.dtype == DType::f32;
+  if (extremum && cuda())
+    helpers_.insert(op == Op::minimum || op == Op::lanes_minimum ? Helper::min_nan : Helper::max_nan);
+  if ((target_.cpu || extremum) && !cuda() && type.dtype == DType::f32) {
     if (has_simd(op)) {
       if (const auto function = simd_function(op)) simd_.emplace(*function, type.lanes);
-      return simd_call(op, texts, type.lanes);
+      std::optional<std::size_t> constant;
+      for (std::size_t i = 0; i < args.size(); ++i)
+        if (std::holds_alternative<double>(args[i])) constant = i;
+      return simd_call(op, texts, type.lanes, constant);
     }
     const auto* divisor = op == Op::divide ? std::get_if<std::string>(&args[1]) : nullptr;
-    if (type.lanes > 1 && divisor != nullptr && types_.at(*divisor).lanes == 1)
-      return fmt::format("{} * ({})(1.0f / {})", texts[0], type_name(type, dialect()), *divisor);
+    if (type.lanes > 1 && divisor != nullptr && types_.at(*divisor).lanes == 1) {
+      simd_.emplace(op, type.lanes);
+      return simd_divide(texts[0], *divisor, type.lanes);
+    }
   }
   return call(op, texts, type, dialect());
 }

@@ -21,6 +21,17 @@ std::string exp2() {
                      inlined);
 }
 
+// PTX ISA, "max": NaN if an argument is, from sm_80 on. fmaxf gives the other argument.
+std::string nan_extremum(std::string_view name) {
+  return fmt::format(R"({} float {}_nan(const float a, const float b) {{
+  float result;
+  asm("{}.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+  return result;
+}}
+)",
+                     inlined, name, name);
+}
+
 // PTX ISA, "mapa": the same place in the shared memory of another block of the cluster.
 std::string cluster_load(int lanes) {
   const std::string type = lanes == 1 ? "float" : fmt::format("float{}", lanes);
@@ -288,6 +299,10 @@ std::string definition(Helper helper) {
       return elect_one();
     case Helper::exp2:
       return exp2();
+    case Helper::max_nan:
+      return nan_extremum("max");
+    case Helper::min_nan:
+      return nan_extremum("min");
     case Helper::mbarrier_init:
       return mbarrier_init();
     case Helper::mbarrier_arrive_expect_tx:

@@ -24,6 +24,8 @@ enum class Helper {
   prefetch_tensor_map,
   elect_one,
   exp2,
+  max_nan,
+  min_nan,
   mbarrier_init,
   mbarrier_arrive_expect_tx,
   mbarrier_arrive,

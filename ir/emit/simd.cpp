@@ -23,11 +23,12 @@ constexpr const char* reduce_and_approximate =
   p = fma(p, r * r, r);
 )";
 
-// Below ln 2^-126 the result is no normal number, above ln (2^128 - 2^104) no finite one.
+// Below ln 2^-126 the result is no normal number, above ln (2^128 - 2^104) no finite one. The product keeps a NaN, which y
+// may lose: the sum of bits changes the exponent of one that has bits set at its end.
 constexpr const char* exp_text = R"(float{0} simd_exp{0}(const float{0} x) {{
 {1}  float{0} y = as_float{0}(as_int{0}(p + 1.0f) + (as_int{0}(t) << 23));
   y = x < -87.336544f ? (float{0})(0.0f) : y;
-  return x > 88.722839f ? (float{0})(INFINITY) : y;
+  return x <= 88.722839f ? y : x * (float{0})(INFINITY);
 }}
 )";
 
@@ -41,9 +42,24 @@ constexpr const char* tanh_text = R"(float{0} simd_tanh{0}(const float{0} x) {{
 }}
 )";
 
-// x86 has one instruction for this comparison and choice, which is what it does with NaN, too (Intel SDM, MAXPS); C's fmax
-// takes four. {0} and {1}: the arguments; a reduction's first is what it has so far.
-constexpr const char *maximum = "{1} > {0} ? {1} : {0}", *minimum = "{1} < {0} ? {1} : {0}";
+// x86 has one instruction for `b > a ? b : a`, which gives a if one of them is NaN (Intel SDM, MAXPS). That is right if b is
+// a constant. If not, `b == b` chooses b first: a second instruction with AVX-512, which masks the first one. `b != b ? b`
+// would take four, because LLVM 15 joins two choices of b. A reduction's a is what it has so far, so the test of b is not
+// on the path from one step to the next.
+std::string choose(Op op, std::string_view a, std::string_view b) {
+  return fmt::format("{1} {2} {0} ? {1} : {0}", a, b, op == Op::maximum ? '>' : '<');
+}
+std::string extremum(Op op, std::string_view a, std::string_view b) {
+  return fmt::format("{0} == {0} ? ({1}) : {0}", b, choose(op, a, b));
+}
+
+// All lanes are multiplied by one reciprocal. It is normal: a d below the normal numbers, whose reciprocal may be infinite,
+// or above 2^126 is scaled, and x as well. x * s leaves the range only if x / d does.
+constexpr const char* divide_text = R"(float{0} simd_divide{0}(const float{0} x, const float d) {{
+  const float s = fabs(d) < 0x1p-126f ? 0x1p64f : fabs(d) > 0x1p126f ? 0x1p-64f : 1.0f;
+  return x * s * (1.0f / (d * s));
+}}
+)";
 
 // PoCL's vstore16 writes four parts.
 constexpr const char* lanes_text = "typedef float{0} __attribute__((aligned(4))) simd_lanes{0};\n";
@@ -57,9 +73,9 @@ std::string fold(Op op, std::string_view low, std::string_view high) {
     case Op::lanes_multiply:
       return fmt::format("{} * {}", low, high);
     case Op::lanes_maximum:
-      return fmt::format(fmt::runtime(maximum), low, high);
+      return extremum(Op::maximum, low, high);
     case Op::lanes_minimum:
-      return fmt::format(fmt::runtime(minimum), low, high);
+      return extremum(Op::minimum, low, high);
     default:
       check_failed("a horizontal operation", __FILE__, __LINE__);
   }
@@ -78,7 +94,11 @@ std::string fold_definition(Op op, int lanes) {
 
 }  // namespace
 
-bool has_simd(Op op) { return simd_function(op) || op == Op::maximum || op == Op::minimum || op == Op::relu; }
+bool is_extremum(Op op) {
+  return op == Op::maximum || op == Op::minimum || op == Op::relu || op == Op::lanes_maximum || op == Op::lanes_minimum;
+}
+
+bool has_simd(Op op) { return simd_function(op) || is_extremum(op); }
 
 std::optional<Op> simd_function(Op op) {
   if (op == Op::sigmoid) return Op::exp;
@@ -86,15 +106,14 @@ std::optional<Op> simd_function(Op op) {
   return std::nullopt;
 }
 
-std::string simd_call(Op op, std::span<const std::string_view> args, int lanes) {
+std::string simd_call(Op op, std::span<const std::string_view> args, int lanes, std::optional<std::size_t> constant) {
   CHECK(has_simd(op));
   switch (op) {
     case Op::maximum:
-      return fmt::format(fmt::runtime(maximum), args[0], args[1]);
     case Op::minimum:
-      return fmt::format(fmt::runtime(minimum), args[0], args[1]);
+      return constant ? choose(op, args[1 - *constant], args[*constant]) : extremum(op, args[0], args[1]);
     case Op::relu:
-      return fmt::format(fmt::runtime(maximum), args[0], fmt::format("(float{})(0.0f)", suffix(lanes)));
+      return choose(Op::maximum, args[0], fmt::format("(float{})(0.0f)", suffix(lanes)));
     case Op::sigmoid:
       return fmt::format("1.0f / (1.0f + simd_exp{}(-{}))", suffix(lanes), args[0]);
     default:
@@ -104,10 +123,15 @@ std::string simd_call(Op op, std::span<const std::string_view> args, int lanes) 
 
 std::string simd_definition(Op op, int lanes) {
   if (is_horizontal(op)) return fold_definition(op, lanes);
+  if (op == Op::divide) return fmt::format(divide_text, suffix(lanes));
   CHECK(op == Op::exp || op == Op::tanh);
   const bool exp = op == Op::exp;
   const std::string middle = fmt::format(fmt::runtime(reduce_and_approximate), suffix(lanes), exp ? "x" : "a");
   return fmt::format(fmt::runtime(exp ? exp_text : tanh_text), suffix(lanes), middle);
+}
+
+std::string simd_divide(std::string_view lanes_value, std::string_view number, int lanes) {
+  return fmt::format("simd_divide{}({}, {})", lanes, lanes_value, number);
 }
 
 std::string simd_store(std::string_view place, std::string_view space, std::string_view value, int lanes) {

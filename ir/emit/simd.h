@@ -1,5 +1,5 @@
-// What OpenCL on CPUs writes otherwise: PoCL's own functions and stores take several times as long
-// (docs/performance.md).
+// What OpenCL writes in its own way. On CPUs, because PoCL's functions and stores take several times as long
+// (docs/performance.md); on all devices maxima and minima, because OpenCL's fmax and fmin drop NaN.
 #pragma once
 #include <optional>
 #include <span>
@@ -12,14 +12,19 @@ namespace deplo::ir {
 
 /// exp, tanh and what is made of them; maxima and minima; the horizontal operations.
 bool has_simd(Op);
-/// `op(args)` of f32 in so many lanes, for a source that has the definition of simd_function(op). Of a NaN and a number
-/// the maximum and the minimum are their first argument; a reduction begins with a number and passes over NaN.
-std::string simd_call(Op, std::span<const std::string_view> args, int lanes);
+/// Maxima and minima, relu among them: a NaN among the arguments, or the lanes, is the result.
+bool is_extremum(Op);
+/// `op(args)` of f32 in `lanes` lanes, for a source that has the definition of simd_function(op). `constant`: which
+/// argument is a constant, and so no NaN; a maximum with it takes one comparison less.
+std::string simd_call(Op, std::span<const std::string_view> args, int lanes, std::optional<std::size_t> constant);
 /// The function that it calls, if any.
 std::optional<Op> simd_function(Op);
-/// OpenCL C of such a function. Within 2 ulp (exp) and 4 ulp (tanh) of the exact value; an exp below the smallest normal
-/// number is 0. Infinities and NaN as in C. Lanes are combined by halves.
+/// OpenCL C of such a function, or of simd_divide. Within 2 ulp (exp, divide) and 4 ulp (tanh) of the exact value; an exp
+/// below the smallest normal number is 0. Infinities and NaN as in C. Lanes are combined by halves.
 std::string simd_definition(Op, int lanes);
+
+/// Lanes divided by one number, for a source that has simd_definition(Op::divide, lanes).
+std::string simd_divide(std::string_view lanes_value, std::string_view number, int lanes);
 
 /// Writes `value`, f32 in 2 lanes or more, to `place`, an element in the address space, for a source that has
 /// simd_lanes_definition(lanes).

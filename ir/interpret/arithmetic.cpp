@@ -45,7 +45,7 @@ void apply_lanes(Op op, std::int64_t n, double* out, const double* a, const doub
     case Op::divide:
       return each(n, out, [=](auto i) { return a[i] / b[i]; });
     case Op::maximum:
-      return each(n, out, [=](auto i) { return a[i] > b[i] || std::isnan(a[i]) ? a[i] : b[i]; });
+      return each(n, out, [=](auto i) { return a[i] >= b[i] || std::isnan(a[i]) ? a[i] : b[i]; });
     case Op::fma:
       return each(n, out, [=](auto i) { return a[i] * b[i] + c[i]; });
     default:

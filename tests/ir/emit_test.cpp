@@ -152,7 +152,7 @@ TEST(Emit, FunctionsOfVectorsOnCpus) {
   const std::string cpu = source("opencl-cpu", body), gpu = source("opencl-gpu", body);
   EXPECT_THAT(cpu, HasSubstr("float16 simd_exp16(const float16 x) {"));
   EXPECT_THAT(cpu, HasSubstr("v0 = 1.0f / (1.0f + simd_exp16(-in0));"));
-  EXPECT_THAT(cpu, HasSubstr("v1 = v0 * (float16)(1.0f / in1);"));
+  EXPECT_THAT(cpu, HasSubstr("v1 = simd_divide16(v0, in1);"));
   EXPECT_THAT(gpu, Not(HasSubstr("simd_")));
   EXPECT_THAT(gpu, HasSubstr("v1 = v0 / (float16)(in1);"));
 }
@@ -163,14 +163,15 @@ TEST(Emit, MaximaStoresAndHalvesOnCpus) {
       "  v2 = lanes_minimum(v1)\n  y[a0]:x16 = v1\n";
   const std::string cpu = source("opencl-cpu", body), gpu = source("opencl-gpu", body);
   EXPECT_THAT(cpu, HasSubstr("v0 = (float16)(0.0f) > in0 ? (float16)(0.0f) : in0;"));
-  EXPECT_THAT(cpu, HasSubstr("v1 = in0 > v0 ? in0 : v0;"));
+  EXPECT_THAT(cpu, HasSubstr("v1 = in0 == in0 ? (in0 > v0 ? in0 : v0) : in0;"));
   EXPECT_THAT(cpu, HasSubstr("v2 = simd_lanes_minimum16(v1);"));
   EXPECT_THAT(cpu,
-              HasSubstr("  const float2 x2 = x4.hi < x4.lo ? x4.hi : x4.lo;\n  return x2.hi < x2.lo ? x2.hi : x2.lo;"));
+              HasSubstr("  const float2 x2 = x4.hi == x4.hi ? (x4.hi < x4.lo ? x4.hi : x4.lo) : x4.hi;\n"
+                        "  return x2.hi == x2.hi ? (x2.hi < x2.lo ? x2.hi : x2.lo) : x2.hi;"));
   EXPECT_THAT(cpu, HasSubstr("typedef float16 __attribute__((aligned(4))) simd_lanes16;"));
   EXPECT_THAT(cpu, HasSubstr("*(__global simd_lanes16*)&y[a0] = v1;"));
-  EXPECT_THAT(gpu, Not(HasSubstr("simd_")));
-  EXPECT_THAT(gpu, HasSubstr("v1 = fmax(v0, in0);"));
+  EXPECT_THAT(gpu, HasSubstr("v1 = in0 == in0 ? (in0 > v0 ? in0 : v0) : in0;"));
+  EXPECT_THAT(gpu, HasSubstr("v2 = simd_lanes_minimum16(v1);"));
   EXPECT_THAT(gpu, HasSubstr("vstore16(v1, 0, &y[a0]);"));
 }
 
@@ -214,8 +215,8 @@ std::string shuffle(int threads, int length) {
 // The mask names threads that exist, or the shuffle waits for ever.
 TEST(Emit, ShufflesNameTheThreadsOfTheWarp) {
   EXPECT_THAT(shuffle(64, 4), HasSubstr("  float v0 = in0;\n"
-                                        "  v0 = fmaxf(v0, __shfl_xor_sync(0xffffffff, v0, 2));\n"
-                                        "  v0 = fmaxf(v0, __shfl_xor_sync(0xffffffff, v0, 1));\n"));
+                                        "  v0 = max_nan(v0, __shfl_xor_sync(0xffffffff, v0, 2));\n"
+                                        "  v0 = max_nan(v0, __shfl_xor_sync(0xffffffff, v0, 1));\n"));
   EXPECT_THAT(shuffle(8, 8), HasSubstr("__shfl_xor_sync(0xff, v0, 4)"));
   EXPECT_THAT(shuffle(48, 16), HasSubstr("__shfl_xor_sync(thread < 32 ? 0xffffffff : 0xffff, v0, 8)"));
   EXPECT_THAT(shuffle(8, 1), Not(HasSubstr("__shfl")));

@@ -46,6 +46,21 @@ TEST_P(Primitives, Shuffles) {
       }
 }
 
+// max.f32 and min.f32 drop NaN.
+TEST_P(Primitives, MaximaKeepNan) {
+  const ir::KernelSource source = compile(
+      "input x: f32[2048]\noutput y: f32[32]\nTile(axes=(a0:1=BLOCK, a1:32=THREAD)):\n  Init(acc0, op=maximum)\n"
+      "  for a2 in 0..16: # reduce\n    in0:f32x4 = load x[((a2 * 128) + (a1 * 4))]\n"
+      "    v0:f32x4 = minimum(in0, 9)\n    v1 = lanes_minimum(v0)\n    acc0 <- maximum(acc0, v1)\n"
+      "  v2 = relu(acc0)\n  WarpShuffle(v3 <- v2, op=maximum, length=32)\n  y[a1] = v3\n");
+  const auto ptx = compile_ptx(source, GetParam());
+  ASSERT_TRUE(ptx.ok());
+  EXPECT_THAT(ptx.value(), HasSubstr("max.NaN.f32"));
+  EXPECT_THAT(ptx.value(), HasSubstr("min.NaN.f32"));
+  EXPECT_THAT(ptx.value(), ::testing::Not(HasSubstr("max.f32")));
+  EXPECT_THAT(ptx.value(), ::testing::Not(HasSubstr("min.f32")));
+}
+
 // A row's sum: a shuffle in each warp, one partial of each in shared memory, a second shuffle.
 TEST_P(Primitives, BlockSumByTwoShuffles) {
   compile(
