@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "ir/hardware/float16.h"
 
 namespace deplo::tests {
 namespace {
@@ -29,20 +30,33 @@ std::vector<TensorValues> tensors(const json& list) {
 
 json load(const std::filesystem::path& file) { return json::parse(read_file(file)); }
 
+std::vector<TorchCase> load_cases(const char* file) {
+  std::vector<TorchCase> all;
+  for (const json& j : load(std::filesystem::path(DEPLO_SOURCE_DIR) / "tests/data/torch_values" / file)) {
+    TorchCase& c = all.emplace_back();
+    c.code = j.at("code").get<std::string>();
+    const std::string dtype = j.value("dtype", "f32");
+    c.dtype = dtype == "f16" ? ir::DType::f16 : dtype == "bf16" ? ir::DType::bf16 : ir::DType::f32;
+    for (const auto& [name, values] : j.at("inputs").items()) c.inputs.emplace(name, tensor(values));
+    c.outputs = tensors(j.at("outputs"));
+  }
+  return all;
+}
+
 }  // namespace
 
 const std::vector<TorchCase>& torch_cases() {
-  static const std::vector<TorchCase> cases = [] {
-    std::vector<TorchCase> all;
-    for (const json& j : load(std::filesystem::path(DEPLO_SOURCE_DIR) / "tests/data/torch_values/values.json")) {
-      TorchCase& c = all.emplace_back();
-      c.code = j.at("code").get<std::string>();
-      for (const auto& [name, values] : j.at("inputs").items()) c.inputs.emplace(name, tensor(values));
-      c.outputs = tensors(j.at("outputs"));
-    }
-    return all;
-  }();
+  static const std::vector<TorchCase> cases = load_cases("values.json");
   return cases;
+}
+
+const std::vector<TorchCase>& special_cases() {
+  static const std::vector<TorchCase> cases = load_cases("special.json");
+  return cases;
+}
+
+double special_tolerance(ir::DType dtype) {
+  return dtype == ir::DType::f32 ? 1e-5 : 4 * ir::unit_roundoff(dtype);  // of 16 bits: stored once or twice
 }
 
 ProgramValues program_values(const std::filesystem::path& pt2) {

@@ -1,4 +1,4 @@
-// Expressions with the values that PyTorch computed for them in float64 (tests/data/torch_values/write.py).
+// Expressions with the values that PyTorch computed for them (tests/data/torch_values/write.py).
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -16,11 +16,16 @@ struct TensorValues {
 };
 struct TorchCase {
   std::string code;                            // in the expression language
+  ir::DType dtype = ir::DType::f32;            // of floats without one
   std::map<std::string, TensorValues> inputs;  // by the names of the variables
   std::vector<TensorValues> outputs;
 };
-/// Every case of the committed file.
+/// Every case of values.json, computed in float64.
 const std::vector<TorchCase>& torch_cases();
+/// Every case of special.json, computed in its dtype: inputs with NaN, infinities and zeros of both signs.
+const std::vector<TorchCase>& special_cases();
+/// How far results in the dtype may be from PyTorch's, as relative_error says.
+double special_tolerance(ir::DType);
 /// The inputs (in order) and outputs beside a .pt2 file of tests/data/pt2: of
 /// `qwen3_core_aten_2.5.1.pt2`, `qwen3.json`.
 struct ProgramValues {

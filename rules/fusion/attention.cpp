@@ -18,15 +18,16 @@ bool exponentiates(const Values& values, const LoopOp& op) {
   });
 }
 
-/// What it is multiplied by, where that is a constant.
+/// What it is multiplied by, if that is a constant, and a normal number.
 std::optional<double> scale_of(const Values& values, const Value& value) {
   const bool divides = value.op == ir::Op::divide;
   if (value.kind != Value::Kind::assign || value.dtype != ir::DType::f32 || (value.op != ir::Op::multiply && !divides))
     return std::nullopt;
   const Value& factor = values[value.args[1]];
-  if (factor.kind != Value::Kind::constant || !std::isfinite(factor.constant) || factor.constant == 0)
-    return std::nullopt;
-  return divides ? 1 / factor.constant : factor.constant;
+  if (factor.kind != Value::Kind::constant) return std::nullopt;
+  const double scale = divides ? 1 / factor.constant : factor.constant;
+  if (!std::isnormal(static_cast<float>(scale))) return std::nullopt;  // 0 / 1e-40 is 0, and 0 * inf NaN
+  return scale;
 }
 
 /// Is it a load times a constant?

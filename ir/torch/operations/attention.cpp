@@ -81,23 +81,25 @@ AttentionShape split_heads(const Operands& o) {
   return s;
 }
 
-// Rows of scores become rows of probabilities; a row without any key gives 0, as in PyTorch from 2.5 on.
+// Rows of scores become rows of probabilities. A row without any key gives 0, as in PyTorch from 2.5 on; a NaN makes all of
+// its row NaN.
 void softmax_rows(Values& scores, std::size_t keys) {
   for (std::size_t row = 0; row < scores.size(); row += keys) {
     const auto begin = scores.begin() + static_cast<std::ptrdiff_t>(row);
     const auto end = begin + static_cast<std::ptrdiff_t>(keys);
-    const double most = *std::max_element(begin, end);
-    double total = 0;
-    for (auto p = begin; p != end; ++p) {
-      *p = most == -infinity ? 0 : std::exp(*p - most);
-      total += *p;
+    if (std::all_of(begin, end, [](double score) { return score == -infinity; })) {
+      std::fill(begin, end, 0.0);
+      continue;
     }
-    if (most == -infinity) continue;
+    double most = -infinity, total = 0;
+    for (auto p = begin; p != end; ++p) most = std::max(most, *p);
+    for (auto p = begin; p != end; ++p) total += * p = std::exp(*p - most);
     for (auto p = begin; p != end; ++p) *p /= total;
   }
 }
 
-// What is added to the score of each key, for all batches: (…, L, S) broadcast.
+// Hides keys, or adds to their scores, for all batches: (…, L, S) broadcast. The score of a hidden key is -inf whatever it
+// was, also if it was NaN.
 class Mask {
  public:
   explicit Mask(const Operands& o)
@@ -106,6 +108,7 @@ class Mask {
     Shape scores = o.result();
     scores.back() = keys_;
     strides_ = broadcast_strides(o.shape(3), scores);
+    hides_ = o.args[3]->type.dtype == DType::boolean;
     for_each_index(batch_of(scores), std::array{batch_of(strides_)},
                    [&](std::size_t offset) { offsets_.push_back(offset); });
   }
@@ -114,7 +117,10 @@ class Mask {
   void apply(std::size_t batch, Values& scores) const {
     std::size_t at = 0;
     for (std::int64_t query = 0; query < queries_; ++query)
-      for (std::int64_t key = 0; key < keys_; ++key) scores[at++] += added(batch, query, key);
+      for (std::int64_t key = 0; key < keys_; ++key, ++at) {
+        const double value = added(batch, query, key);
+        scores[at] = value == -infinity && hides_ ? value : scores[at] + value;
+      }
   }
 
  private:
@@ -123,12 +129,12 @@ class Mask {
     if (offsets_.empty()) return 0;
     const std::int64_t within = query * strides_.end()[-2] + key * strides_.back();
     const double value = o_.value(3)[offsets_[batch] + static_cast<std::size_t>(within)];
-    if (o_.args[3]->type.dtype != DType::boolean) return value;
+    if (!hides_) return value;
     return value != 0 ? 0 : -infinity;
   }
 
   const Operands& o_;
-  bool causal_;
+  bool causal_, hides_ = true;  // whether -inf stands for a hidden key, or is a number of the mask
   std::int64_t queries_, keys_;
   Shape strides_;
   std::vector<std::size_t> offsets_;  // of the mask, for each matrix of the batch

@@ -72,9 +72,9 @@ double add(double a, double b) { return a + b; }
 double subtract(double a, double b) { return a - b; }
 double multiply(double a, double b) { return a * b; }
 double divide(double a, double b) { return a / b; }
-// NaN wins, as in PyTorch.
-double maximum(double a, double b) { return std::isnan(a) || a > b ? a : b; }
-double minimum(double a, double b) { return std::isnan(a) || a < b ? a : b; }
+// NaN wins, as in PyTorch. Of 0 and -0 the first: clamp(-0, min=0) is -0.
+double maximum(double a, double b) { return std::isnan(a) || a >= b ? a : b; }
+double minimum(double a, double b) { return std::isnan(a) || a <= b ? a : b; }
 double equal(double a, double b) { return a == b ? 1.0 : 0.0; }
 double not_equal(double a, double b) { return a != b ? 1.0 : 0.0; }
 double less(double a, double b) { return a < b ? 1.0 : 0.0; }
@@ -89,6 +89,16 @@ int decompose_arithmetic(Emitter& e, const TensorCall& call) {
   const DType t = arithmetic_type(call.dtype());
   const int a = operand(e, call, 0, t), b = operand(e, call, 1, t);
   return e.convert(e.elementwise(op, {a, b}, "ew"), call.dtype());
+}
+
+// As PyTorch, by roots if the exponent is the number 0.5 or -0.5: std::pow(-inf, 0.5) is inf.
+Values evaluate_pow(const Operands& o) {
+  const Node& exponent = *o.args[1];
+  const double n = exponent.kind == Node::Kind::scalar ? exponent.value : 0;
+  if (n != 0.5 && n != -0.5) return evaluate_pairs<std::pow>(o);
+  Values result = o.value(0);
+  for (double& x : result) x = n > 0 ? std::sqrt(x) : 1 / std::sqrt(x);
+  return result;
 }
 
 template <bool remainder>
@@ -297,7 +307,7 @@ std::vector<Operation> binary_operations() {
       {"ne", 2, 2, {}, infer_truth, evaluate_pairs<not_equal>, decompose_comparison<Op::not_equal, Order::kept>,
        {{"ne", either, pair, call_binary}, {"!=", as_infix, infix, call_commuting}},
        {{"aten.ne", read_binary}}},
-      {"pow", 2, 2, {}, infer_pow, evaluate_pairs<std::pow>, decompose_pow,
+      {"pow", 2, 2, {}, infer_pow, evaluate_pow, decompose_pow,
        {{"pow", either, "input, exponent", call_pow}, {"**", as_infix, infix, call_infix}},
        {{"aten.pow", read_pow}}},
       {"remainder", 1, 1, divisor_attributes, infer_floor_divide, evaluate_floor_divide<true>,

@@ -1,12 +1,17 @@
 #!/usr/bin/env python3
-"""Computes by PyTorch, in float64, what is missing in values.json: expressions that the expression language of deplo has
-too, read by tests/torch_values.cpp. Run with any PyTorch from 2.5:  python write.py
+"""Computes by PyTorch what is missing in values.json and special.json: expressions that the expression language of deplo
+has too, read by tests/torch_values.cpp. Run with any PyTorch from 2.5:  python write.py
 
-A case is a line of values.json, which begins as {"code":"x = torch.randn(3, 7); torch.exp(x)"}. What torch.randn, rand and
-randint give are its inputs, by the names of the variables; they are rounded to multiples of 1/64, which are exact in
-float32 and short in the file. A case that has outputs stays as it is.
+A case is a line, which begins as {"code":"x = torch.randn(3, 7); torch.exp(x)"}. What torch.randn, rand and randint give
+are its inputs, by the names of the variables; they are rounded to multiples of 1/64, which are exact in float32 and short
+in the file. A case that has outputs stays as it is. values.json is computed in float64.
+
+special.json is computed in the case's "dtype", so that infinities and NaN arise where they do in PyTorch. A part of what
+torch.randn gives there becomes NaN, infinities and zeros. Its attentions are those of PyTorch's operations: the fused one of
+CPUs (2.15) gives 0 for a query whose scores are NaN.
 """
 import ast
+import contextlib
 import json
 import math
 import pathlib
@@ -15,8 +20,11 @@ import zlib
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 RANDOM = {"randn", "rand", "randint"}
+DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
+SPECIAL = [math.nan, math.inf, -math.inf, 0.0, -0.0]
 
 
 class Inputs(ast.NodeTransformer):
@@ -32,22 +40,36 @@ class Inputs(ast.NodeTransformer):
         return node
 
 
-def number(x):
+def number(x, digits):
     if isinstance(x, float):
-        return x if math.isfinite(x) else str(x)
+        return float(f"{x:.{digits}g}") if math.isfinite(x) else str(x)
     return int(x)
 
 
 def tensor(t):
-    return {"shape": list(t.shape), "values": [number(x) for x in t.flatten().tolist()]}
+    digits = 17 if t.dtype == torch.float64 else 9
+    return {"shape": list(t.shape), "values": [number(x, digits) for x in t.flatten().tolist()]}
 
 
-def run(code):
+def with_specials(t):
+    """A quarter of every second row, so that some rows have none."""
+    rows = t.clone()
+    for row in rows.reshape(-1, t.shape[-1])[::2]:
+        for i in range(t.shape[-1]):
+            if torch.rand(()) < 0.25:
+                row[i] = SPECIAL[int(torch.randint(0, len(SPECIAL), ()))]
+    return rows
+
+
+def run(code, dtype=None):
     torch.manual_seed(zlib.crc32(code.encode()))
+    torch.set_default_dtype(DTYPES[dtype] if dtype else torch.float64)
     inputs = {}
 
     def given(name, t):
         t = torch.round(t * 64) / 64 if t.is_floating_point() else t
+        if dtype and t.is_floating_point() and not name.startswith("finite"):
+            t = with_specials(t)
         inputs[name] = tensor(t)
         return t
 
@@ -55,18 +77,21 @@ def run(code):
     last = ast.Expression(tree.body.pop().value)
     names = {"torch": torch, "F": F, "nn": nn, "given": given}
     exec(compile(ast.fix_missing_locations(Inputs().visit(tree)), code, "exec"), names)
-    value = eval(compile(last, code, "eval"), names)
+    with sdpa_kernel(SDPBackend.MATH) if dtype else contextlib.nullcontext():
+        value = eval(compile(last, code, "eval"), names)
     outputs = value if isinstance(value, (tuple, list)) else (value,)
-    return {"code": code, "inputs": inputs, "outputs": [tensor(t) for t in outputs]}
+    head = {"code": code, "dtype": dtype} if dtype else {"code": code}
+    return {**head, "inputs": inputs, "outputs": [tensor(t) for t in outputs]}
 
 
 def main():
-    torch.set_default_dtype(torch.float64)
-    torch.Tensor.float = torch.Tensor.double  # all floats here are of 64 bits
-    file = pathlib.Path(__file__).with_name("values.json")
-    cases = [case if "outputs" in case else run(case["code"]) for case in json.loads(file.read_text())]
-    lines = ",\n".join(json.dumps(case, separators=(",", ":"), allow_nan=False) for case in cases)
-    file.write_text(f"[\n{lines}\n]\n")
+    torch.Tensor.float = torch.Tensor.double  # in values.json, where all floats are of 64 bits
+    for name in ["values.json", "special.json"]:
+        file = pathlib.Path(__file__).with_name(name)
+        cases = json.loads(file.read_text())
+        cases = [case if "outputs" in case else run(case["code"], case.get("dtype")) for case in cases]
+        lines = ",\n".join(json.dumps(case, separators=(",", ":"), allow_nan=False) for case in cases)
+        file.write_text(f"[\n{lines}\n]\n")
 
 
 if __name__ == "__main__":

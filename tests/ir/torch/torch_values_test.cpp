@@ -25,6 +25,18 @@ TEST(TorchValues, ExpressionsGiveWhatPyTorchComputes) {
   }
 }
 
+TEST(TorchValues, SpecialNumbersGiveWhatPyTorchComputes) {
+  ASSERT_GE(special_cases().size(), 40U);
+  for (const TorchCase& c : special_cases()) {
+    SCOPED_TRACE(c.code);
+    const ir::torch::Graph graph = ir::torch::parse_expression(c.code, "<expression>", c.dtype);
+    const std::vector<ir::torch::Values> outputs = evaluate(graph, sources(graph, c.inputs));
+    ASSERT_EQ(outputs.size(), c.outputs.size());
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      EXPECT_LE(relative_error(outputs[i], c.outputs[i].values), special_tolerance(c.dtype)) << "output " << i;
+  }
+}
+
 TEST(TorchValues, EveryOperationHasACase) {
   std::set<std::string_view> missing;
   for (const std::string_view op : ir::torch::op_names()) missing.insert(op);

@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "core/rng.h"
-#include "ir/interpret/interpret.h"
 #include "ir/torch/evaluate.h"
 #include "rules/decompose/decompose.h"
 
@@ -61,7 +60,8 @@ std::vector<Values> random_sources(const ir::torch::Graph& graph, std::uint64_t 
   return sources;
 }
 
-std::vector<Values> run(const ir::Module& module, const ir::torch::Graph& graph, const std::vector<Values>& sources) {
+std::vector<Values> run(const ir::Module& module, const ir::torch::Graph& graph, const std::vector<Values>& sources,
+                        const std::function<void(const ir::Program&, ir::Memory&)>& run_kernel) {
   ir::Memory tensors;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) tensors[graph.nodes[i].name] = sources[i];
   for (const ir::Tensor& tensor : module.tensors)
@@ -75,7 +75,10 @@ std::vector<Values> run(const ir::Module& module, const ir::torch::Graph& graph,
       memory[buffer.name] = buffer.role == ir::Role::input ? tensors.at(buffer.name)
                                                            : Values(static_cast<std::size_t>(ir::span(buffer)),
                                                                     std::numeric_limits<double>::quiet_NaN());
-    ir::interpret(kernel, memory);
+    if (run_kernel)
+      run_kernel(kernel, memory);
+    else
+      ir::interpret(kernel, memory);
     tensors[kernel.buffers.back().name] = std::move(memory.at(kernel.buffers.back().name));
   }
   std::vector<Values> outputs;

@@ -30,6 +30,21 @@ TEST(FusedTorchValues, ExpressionsGiveWhatPyTorchComputes) {
   EXPECT_GE(compared, 300);
 }
 
+TEST(FusedTorchValues, SpecialNumbersGiveWhatPyTorchComputes) {
+  for (const tests::TorchCase& c : tests::special_cases()) {
+    SCOPED_TRACE(c.code);
+    const ir::torch::Graph graph = ir::torch::parse_expression(c.code, "<expression>", c.dtype);
+    for (const FuseOptions& options : {FuseOptions{}, {.attention = Attention::fused}, {.merge = false}}) {
+      const ir::Module module = fuse(compose(decompose(graph)), options);
+      const auto outputs = run(module, graph, tests::sources(graph, c.inputs));
+      ASSERT_EQ(outputs.size(), c.outputs.size());
+      for (std::size_t i = 0; i < outputs.size(); ++i)
+        EXPECT_LE(tests::relative_error(outputs[i], c.outputs[i].values), tests::special_tolerance(c.dtype))
+            << "output " << i << "\n" << ir::print(module);
+    }
+  }
+}
+
 TEST(FusedTorchValues, ExportedBlocksGiveWhatPyTorchComputes) {
   for (const char* name : {"llama_block_2.5.1", "llama_block_2.8.0", "llama_block_2.11.0"}) {
     const auto file = std::filesystem::path(DEPLO_SOURCE_DIR) / "tests/data/pt2" / (std::string(name) + ".pt2");
