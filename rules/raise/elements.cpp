@@ -117,11 +117,39 @@ ValueId Elements::assign(ir::Op op, std::vector<ValueId> args, ir::DType dtype) 
     const double result = ir::apply(op, numbers);
     return constant(dtype == ir::DType::f32 ? static_cast<double>(static_cast<float>(result)) : result);
   }
-  if (op == ir::Op::add || op == ir::Op::multiply)
-    for (const std::size_t i : {std::size_t{0}, std::size_t{1}})
-      if (is_constant(args[i], op == ir::Op::add ? 0 : 1)) return args[1 - i];
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+    if (op == ir::Op::multiply && is_constant(args[i], 1)) return args[1 - i];
+    // -0 + 0 is 0
+    if (op == ir::Op::add && is_constant(args[i], 0) &&
+        (std::signbit(values[args[i]].constant) || is_never_minus_zero(args[1 - i])))
+      return args[1 - i];
+  }
   if (op == ir::Op::power && is_constant(args[1], 2)) return assign(ir::Op::multiply, {args[0], args[0]});
   return values.add({.kind = Value::Kind::assign, .dtype = dtype, .op = op, .args = std::move(args)});
+}
+
+/// A sum is -0 only if all its terms are, and a reduction begins with 0.
+bool Elements::is_never_minus_zero(ValueId id) const {
+  const Value& value = values[id];
+  if (value.dtype != ir::DType::f32) return true;
+  if (value.kind == Value::Kind::constant) return value.constant != 0 || !std::signbit(value.constant);
+  if (value.kind == Value::Kind::reduce) return value.op == ir::Op::add;
+  if (value.kind != Value::Kind::assign) return false;
+  switch (value.op) {
+    case ir::Op::exp:
+    case ir::Op::exp2:
+    case ir::Op::absolute:
+      return true;
+    case ir::Op::add:
+      return is_never_minus_zero(value.args[0]) || is_never_minus_zero(value.args[1]);
+    case ir::Op::select:
+      return is_never_minus_zero(value.args[1]) && is_never_minus_zero(value.args[2]);
+    case ir::Op::round_f16:
+    case ir::Op::round_bf16:
+      return is_never_minus_zero(value.args[0]);
+    default:
+      return false;
+  }
 }
 
 ir::Ranges Elements::loaded_ranges(const ir::Expr& condition) const {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -71,6 +72,8 @@ class Elements {
   ir::Ranges loaded_ranges(const ir::Expr& condition) const;
   /// The root of a kernel that writes `value` there, under the condition; both may name loaded integers.
   ValueId scatter(const Index& at, const ir::Expr& condition, ValueId value);
+  /// `value`, whose maxima and minima drop NaN: of a NaN and a number the number. Those of softmaxes stay as they are.
+  ValueId choosing_numbers(ValueId value);
   /// The values below it and itself, each after its arguments.
   std::vector<ValueId> below(ValueId) const;
   bool contains(ValueId value, ValueId part) const;
@@ -88,6 +91,9 @@ class Elements {
   bool is_neutral(ir::Op, ValueId value, const std::vector<ir::Expr>& conditions);
   std::optional<ValueId> find_equal(ir::Op, int axis, ir::DType, ValueId value);
   std::int64_t end(ir::Op, int axis, ValueId value);
+  std::set<int> softmax_axes(ValueId) const;
+  ValueId choose_number(ir::Op, ValueId, ValueId);
+  bool is_never_minus_zero(ValueId) const;
   int divisions(ValueId) const;
   std::map<std::string, std::optional<ir::Interval>> ranges_;
   std::vector<ValueId> reductions_;

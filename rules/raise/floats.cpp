@@ -55,6 +55,18 @@ Element elementwise(Evaluator& in, const tp::Operation& op, std::size_t, const I
   return {0, rounded(in, op, each(in, op, word, index), in.type(op.results[0]).element)};
 }
 
+/// Of a NaN and a number the number, without `propagate_nan`: here for constants; Elements::choosing_numbers does the rest.
+template <ir::Op word>
+Element extremum(Evaluator& in, const tp::Operation& op, std::size_t result, const Index& index) {
+  if (op.number("propagate_nan") == 0)
+    for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+      const Value& value = in.elements.values[in.value(op.operands[i], index)];
+      if (value.kind == Value::Kind::constant && std::isnan(value.constant))
+        return {0, in.value(op.operands[1 - i], index)};
+    }
+  return elementwise<word>(in, op, result, index);
+}
+
 Element log2(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
   const ValueId log = each(in, op, ir::Op::log, index);
   const ValueId scaled = in.elements.assign(ir::Op::multiply, {log, in.elements.constant(1 / std::log(2.0))});
@@ -165,8 +177,8 @@ std::vector<NamedRaiser> float_raisers() {
           {"itof", from_integer},
           {"log", elementwise<ir::Op::log>},
           {"log2", log2},
-          {"maxf", elementwise<ir::Op::maximum>},
-          {"minf", elementwise<ir::Op::minimum>},
+          {"maxf", extremum<ir::Op::maximum>},
+          {"minf", extremum<ir::Op::minimum>},
           {"mmaf", multiply_matrices},
           {"mulf", elementwise<ir::Op::multiply>},
           {"negf", elementwise<ir::Op::negative>},

@@ -79,15 +79,34 @@ bool rounds_to_tf32(const ir::Program& kernel) {
   return all;
 }
 
+/// Whether maxima and minima of the program's floats keep NaN.
+bool keeps_nan(const Evaluator& in) {
+  std::optional<bool> found;
+  const std::function<void(const tp::Region&)> walk = [&](const tp::Region& region) {
+    for (const tp::Operation& op : region.operations) {
+      if (op.form->name == "maxf" || op.form->name == "minf") {
+        const bool keeps = op.number("propagate_nan") != 0;
+        if (found.value_or(keeps) != keeps)
+          in.refuse(op, "all maxima and minima of a kernel keep NaN (propagate_nan), or none");
+        found = keeps;
+      }
+      for (const tp::Region& inner : op.regions) walk(inner);
+    }
+  };
+  walk(in.entry.body);
+  return found.value_or(true);
+}
+
 /// The outputs of a program, and the kernels that compute them.
 class Kernels {
  public:
-  explicit Kernels(Evaluator& in) : in_(in) {}
+  explicit Kernels(Evaluator& in) : in_(in), keeps_nan_(keeps_nan(in)) {}
 
   void add(Output output) {
     for (const Output& other : outputs_)
       if (other.array == output.array)
         in_.refuse(*output.store, fmt::format("{} is written by two stores", array(output).name));
+    if (!keeps_nan_) output.root = in_.elements.choosing_numbers(output.root);
     if (Value root = values()[output.root]; root.kind == Value::Kind::scatter) {
       root.args.back() = unrounded(root.args.back(), array(output).dtype);
       output.root = values().add(std::move(root));
@@ -248,6 +267,7 @@ class Kernels {
   }
 
   Evaluator& in_;
+  bool keeps_nan_;
   std::vector<Output> outputs_;
   std::vector<ValueId> roots_;
   ir::tensor::Graph graph_;

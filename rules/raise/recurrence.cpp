@@ -23,6 +23,9 @@ ValueId rounded_constant(Elements& elements, double exact) {
   return elements.constant(static_cast<double>(static_cast<float>(exact)));
 }
 
+/// Another factor would lose digits, or turn a 0 into a NaN.
+bool is_normal(double factor) { return std::isnormal(static_cast<float>(factor)); }
+
 /// s where the mask shows it, else -inf: of s + mask.
 std::optional<Value> hidden(Elements& elements, const Value& sum) {
   const ValueId lowest = elements.constant(-std::numeric_limits<double>::infinity());
@@ -55,8 +58,9 @@ ValueId scaled(Elements& elements, ValueId id, double factor) {
     const std::vector<ValueId>& args = value.args;
     if (value.op == ir::Op::multiply)
       for (const std::size_t i : {0, 1})
-        if (positive(args[i])) return scaled(elements, args[1 - i], factor * values[args[i]].constant);
-    if (value.op == ir::Op::divide && positive(args[1]))
+        if (positive(args[i]) && is_normal(factor * values[args[i]].constant))
+          return scaled(elements, args[1 - i], factor * values[args[i]].constant);
+    if (value.op == ir::Op::divide && positive(args[1]) && is_normal(factor / values[args[1]].constant))
       return scaled(elements, args[0], factor / values[args[1]].constant);
     if (is_greatest(value.op))
       return elements.assign(value.op, {scaled(elements, args[0], factor), scaled(elements, args[1], factor)});

@@ -105,9 +105,11 @@ double Launch::compare(const ir::Module& module, const std::string& output, cons
       at += rest % buffer->shape[d - 1] * buffer->strides[d - 1];
       rest /= buffer->shape[d - 1];
     }
-    const double expected = array->number(at), difference = std::fabs(expected - found[static_cast<std::size_t>(at)]);
+    const double expected = array->number(at), value = found[static_cast<std::size_t>(at)];
+    if (std::isfinite(expected)) greatest = std::max(greatest, std::fabs(expected));
+    if (value == expected || (std::isnan(value) && std::isnan(expected))) continue;
+    const double difference = std::fabs(expected - value);
     most = std::isnan(difference) ? HUGE_VAL : std::max(most, difference);
-    greatest = std::max(greatest, std::fabs(expected));
   }
   return most / greatest;
 }

@@ -4,11 +4,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cmath>
+#include <limits>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "core/file.h"
 #include "ir/canonical/canonical.h"
+#include "ir/tile_program/text/text.h"
 #include "rules/lower.h"
 #include "rules/programs.h"
 #include "rules/raise/launch.h"
@@ -178,6 +183,56 @@ TEST(RaiseExamples, VectorAdd) {
   Launch launch;
   for (const char* array : {"a", "b", "c"}) launch.pointer(array, tp::Element::f32, {128});
   EXPECT_LE(launch.difference(example("vector_add")), of_f32);
+}
+
+// Some of the elements are NaN, infinities and zeros.
+double difference_with_specials(const tp::Program& program) {
+  Launch launch;
+  for (const char* array : {"a", "b", "c"}) launch.pointer(array, tp::Element::f32, {128});
+  constexpr std::array specials = {std::numeric_limits<double>::quiet_NaN(), HUGE_VAL, -HUGE_VAL, 0.0, -0.0};
+  for (std::int64_t i = 0; i < 50; ++i) {
+    launch.launcher.arrays[0].set(i, specials[static_cast<std::size_t>(i % 5)]);
+    if (i % 10 < 8) launch.launcher.arrays[1].set(i, specials[static_cast<std::size_t>(i / 10)]);
+  }
+  return launch.difference(program);
+}
+
+TEST(RaiseExamples, MaximaOfNan) {
+  const std::string text = read_file(std::filesystem::path(DEPLO_SOURCE_DIR) / "experiments/tile/vector_add.tile");
+  constexpr std::string_view sum = "%c_val = addf %a_val, %b_val rounding<nearest_even> : tile<128xf32>";
+  const auto with = [&](const std::string& instead) {
+    std::string other = text;
+    return tp::parse_program(other.replace(other.find(sum), sum.size(), instead), "maxima");
+  };
+  for (const char* name : {"maxf", "minf"})
+    for (const char* flag : {"", " propagate_nan"}) {
+      SCOPED_TRACE(fmt::format("{}{}", name, flag));
+      EXPECT_LE(difference_with_specials(with(fmt::format("%c_val = {} %a_val, %b_val{} : tile<128xf32>", name, flag))),
+                of_f32);
+      EXPECT_LE(difference_with_specials(with(fmt::format("%zero = constant <f32: 0.5> : tile<128xf32>\n"
+                                                          "%c_val = {} %a_val, %zero{} : tile<128xf32>",
+                                                          name, flag))),
+                of_f32);
+      EXPECT_LE(difference_with_specials(
+                    with(fmt::format("%m = reduce %a_val dim=0 identities=[{} : f32] : tile<128xf32> -> tile<f32>\n"
+                                     "(%x: tile<f32>, %y: tile<f32>) {{\n%z = {} %x, %y{} : tile<f32>\n"
+                                     "yield %z : tile<f32>\n}}\n%m1 = reshape %m : tile<f32> -> tile<1xf32>\n"
+                                     "%m2 = broadcast %m1 : tile<1xf32> -> tile<128xf32>\n"
+                                     "%c_val = subf %b_val, %m2 : tile<128xf32>",
+                                     std::string(name) == "maxf" ? "0xFF800000" : "0x7F800000", name, flag))),
+                of_f32);
+    }
+}
+
+// 0 is not neutral to a -0.
+TEST(RaiseExamples, SumsWithZero) {
+  const std::string text = read_file(std::filesystem::path(DEPLO_SOURCE_DIR) / "experiments/tile/vector_add.tile");
+  constexpr std::string_view sum = "%c_val = addf %a_val, %b_val rounding<nearest_even> : tile<128xf32>";
+  std::string other = text;
+  other.replace(other.find(sum), sum.size(),
+                "%zero = constant <f32: 0.0> : tile<128xf32>\n%one = constant <f32: 1.0> : tile<128xf32>\n"
+                "%sum = addf %a_val, %zero : tile<128xf32>\n%c_val = divf %one, %sum : tile<128xf32>");
+  EXPECT_LE(difference_with_specials(tp::parse_program(other, "sums")), of_f32);
 }
 
 TEST(RaiseExamples, SaxpyReadsWhatItWrites) {

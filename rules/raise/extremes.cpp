@@ -1,0 +1,74 @@
+// Tile IR's maxima and minima without `propagate_nan`: of a NaN and a number the number (IEEE 754-2019, maximumNumber). Loop
+// IR's keep the NaN, so here comparisons choose the number.
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "rules/raise/elements.h"
+
+namespace deplo::rules::raising {
+
+using fusion::Value;
+
+namespace {
+
+bool is_extremum(const Value& value) {
+  return (value.kind == Value::Kind::assign || value.kind == Value::Kind::reduce) && value.dtype == ir::DType::f32 &&
+         (value.op == ir::Op::maximum || value.op == ir::Op::minimum);
+}
+
+/// Adds the axes of the maxima that an exponent is calculated with.
+void collect_maxima(const fusion::Values& values, ValueId id, std::set<int>& axes) {
+  const Value& value = values[id];
+  if (value.kind == Value::Kind::reduce && is_extremum(value)) axes.insert(value.axis);
+  if (value.kind == Value::Kind::assign)
+    for (const ValueId arg : value.args) collect_maxima(values, arg, axes);
+}
+
+}  // namespace
+
+/// The axes of the maxima of softmaxes: maxima that exponents below a sum over as many elements are calculated with. These
+/// may keep NaN, because a NaN among the scores makes their sum NaN in any case.
+std::set<int> Elements::softmax_axes(ValueId root) const {
+  std::set<int> result;
+  for (const ValueId sum : below(root)) {
+    if (values[sum].kind != Value::Kind::reduce || values[sum].op != ir::Op::add) continue;
+    for (const ValueId id : below(values[sum].args[0])) {
+      const Value& value = values[id];
+      if (value.kind != Value::Kind::assign || (value.op != ir::Op::exp && value.op != ir::Op::exp2)) continue;
+      std::set<int> axes;
+      collect_maxima(values, id, axes);
+      for (const int axis : axes)
+        if (values.extent(axis) == values.extent(values[sum].axis)) result.insert(axis);
+    }
+  }
+  return result;
+}
+
+ValueId Elements::choosing_numbers(ValueId root) {
+  const std::set<int> softmaxes = softmax_axes(root);
+  std::set<ValueId> kept;  // maxima of softmaxes, and what is calculated of them by further maxima
+  return values.replace(root, [&](const Value& value) -> std::optional<ValueId> {
+    if (!is_extremum(value)) return std::nullopt;
+    const auto is_kept = [&](ValueId id) { return kept.contains(id); };
+    const bool reduces = value.kind == Value::Kind::reduce;
+    if (reduces ? softmaxes.contains(value.axis) : std::ranges::any_of(value.args, is_kept))
+      return *kept.insert(values.add(value)).first;
+    if (!reduces) return choose_number(value.op, value.args[0], value.args[1]);
+    Value numbers = value;
+    numbers.args[0] = choose_number(value.op, value.args[0], constant(*ir::neutral(value.op)));
+    return values.add(std::move(numbers));
+  });
+}
+
+/// The greater or lesser of a and b; of a NaN and a number the number.
+ValueId Elements::choose_number(ir::Op op, ValueId a, ValueId b) {
+  if (values[a].kind == Value::Kind::constant) std::swap(a, b);
+  const auto compare = [&](ir::Op word, ValueId x, ValueId y) { return assign(word, {x, y}, ir::DType::boolean); };
+  const auto in_order = [&](ir::Op word) { return op == ir::Op::maximum ? compare(word, b, a) : compare(word, a, b); };
+  if (values[b].kind == Value::Kind::constant) return assign(ir::Op::select, {in_order(ir::Op::less), a, b});
+  const ValueId number = assign(ir::Op::select, {compare(ir::Op::not_equal, b, b), a, b});
+  return assign(ir::Op::select, {in_order(ir::Op::less_equal), a, number});
+}
+
+}  // namespace deplo::rules::raising
