@@ -30,8 +30,7 @@ void launch(measure::Device& device, const Target& target, const ir::Program& lo
   ASSERT_TRUE(built.ok()) << built.failure().message << candidate.source.text;
   ASSERT_TRUE(built.value()->launch(*arrays, candidate.source.blocks).ok());
   for (std::size_t b = 0; b < loop.buffers.size(); ++b) {
-    const std::vector<float> found = arrays->read(b);
-    memory.at(loop.buffers[b].name).assign(found.begin(), found.end());
+    memory.at(loop.buffers[b].name) = arrays->read(b).doubles();
   }
 }
 
