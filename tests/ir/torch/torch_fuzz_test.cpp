@@ -32,9 +32,9 @@ List random_list(Rng& rng) {
 
 Attribute random_attribute(Rng& rng, std::string_view name) {
   static const std::vector<double> numbers = {0, 1, -2.5, 1e-5, 1e300, -std::numeric_limits<double>::infinity()};
-  static const std::vector<DType> dtypes = {DType::f32, DType::f16, DType::bf16, DType::i32, DType::boolean};
+  static const std::vector<DType> types = {DType::f32, DType::f16, DType::bf16, DType::i32, DType::boolean};
   if (rng.below(25) == 0) return std::string("tanh");
-  if (name == "dtype") return pick(rng, dtypes);
+  if (name == "dtype") return pick(rng, types);
   if (name == "keepdim" || name == "is_causal" || name == "enable_gqa") return rng.below(2) == 0;
   if (name == "eps" || name == "scale" || name == "value") return pick(rng, numbers);
   if (name == "approximate") return std::string(rng.below(2) ? "tanh" : "none");
@@ -55,8 +55,8 @@ Attributes random_attributes(Rng& rng) {
 }
 
 TensorType random_type(Rng& rng) {
-  static const std::vector<DType> dtypes = {DType::f32, DType::f32, DType::f32, DType::f16, DType::i32, DType::boolean};
-  TensorType type = {pick(rng, dtypes), Shape(rng.below(5))};
+  static const std::vector<DType> types = {DType::f32, DType::f32, DType::f32, DType::f16, DType::i32, DType::boolean};
+  TensorType type = {pick(rng, types), Shape(rng.below(5))};
   for (std::int64_t& extent : type.shape) extent = 1 + static_cast<std::int64_t>(rng.below(3));
   return type;
 }
