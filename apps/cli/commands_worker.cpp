@@ -37,6 +37,7 @@ int serve_builds_on(const std::string& name, pid_t tuner) {
 Result<measure::Resources> compile_for(const std::string& architecture, const ir::KernelSource& source) {
   measure::cuda::CompileOptions options;
   options.seconds = build_seconds;
+  options.nvrtc = &measure::cuda::Nvrtc::for_machine();  // as the device does that the code is for
   auto cubin = measure::cuda::compile_cubin(source, architecture, options);
   if (!cubin.ok()) return cubin.failure();
   return cubin.value().resources;

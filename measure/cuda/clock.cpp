@@ -43,10 +43,10 @@ double clock_mhz(std::span<const ClockReading> before, std::span<const ClockRead
   return found[found.size() / 2];
 }
 
-ClockProbe::ClockProbe(const Context& context, const std::string& architecture, int units)
+ClockProbe::ClockProbe(const Context& context, const Nvrtc& nvrtc, const std::string& architecture, int units)
     : context_(context), units_(static_cast<std::size_t>(units)) {
   const Driver& driver = context_.driver();
-  const auto cubin = compile_cubin({.entry = "clock_probe", .text = source}, architecture);
+  const auto cubin = compile_cubin({.entry = "clock_probe", .text = source}, architecture, {.nvrtc = &nvrtc});
   if (!cubin.ok()) throw Error("CUDA: cannot build the clock's kernel: " + cubin.failure().message, Exit::environment);
   driver.require(driver.module_load(&module_, cubin.value().code.data()), "load the clock's kernel");
   driver.require(driver.module_function(&function_, module_, "clock_probe"), "find the clock's kernel");

@@ -3,6 +3,7 @@
 #include <memory>
 #include <span>
 
+#include "measure/cuda/compiler/nvrtc.h"
 #include "measure/cuda/context.h"
 
 namespace deplo::measure::cuda {
@@ -20,7 +21,7 @@ double clock_mhz(std::span<const ClockReading> before, std::span<const ClockRead
 class ClockProbe {
  public:
   /// Builds it through NVRTC (and its cache). Throws Error(environment).
-  ClockProbe(const Context&, const std::string& architecture, int units);
+  ClockProbe(const Context&, const Nvrtc&, const std::string& architecture, int units);
   ~ClockProbe();
   ClockProbe(const ClockProbe&) = delete;
   ClockProbe& operator=(const ClockProbe&) = delete;

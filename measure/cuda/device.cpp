@@ -42,6 +42,15 @@ std::string module_version() {
 
 std::string print_version(int version) { return fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10); }
 
+// Of the NVRTC that compiles for the driver.
+std::string nvrtc_version(const Driver& driver) {
+  try {
+    return Nvrtc::for_driver(driver.version()).version();
+  } catch (const Error&) {
+    return Nvrtc::available() ? Nvrtc::get().version() + ", which is too new" : "missing";
+  }
+}
+
 int device_of(const Driver& driver, int index) {
   int device = 0;
   driver.require(driver.device_get(&device, index), "open a device");
@@ -60,7 +69,7 @@ DeviceInfo describe(const Driver& driver, int index) {
           .name = name,
           .vendor = "NVIDIA",
           .driver = own.empty() ? cuda : own,
-          .platform = fmt::format("{}, NVRTC {}", cuda, Nvrtc::available() ? Nvrtc::get().version() : "missing"),
+          .platform = fmt::format("{}, NVRTC {}", cuda, nvrtc_version(driver)),
           .units = get(multiprocessors),
           .clock_mhz = get(clock_khz) / 1000,
           .shared_bytes = get(shared_bytes_optin),
@@ -81,10 +90,11 @@ int number_of(std::string_view architecture) {
 }  // namespace
 
 CudaDevice::CudaDevice(const Driver& driver, int index)
-    : info_(describe(driver, index)),
+    : nvrtc_(Nvrtc::for_driver(driver.version())),
+      info_(describe(driver, index)),
       target_(cuda_target(info_)),
       context_(driver, device_of(driver, index)),
-      clock_(context_, info_.architecture, static_cast<int>(info_.units)),
+      clock_(context_, nvrtc_, info_.architecture, static_cast<int>(info_.units)),
       encode_(find_encode_tiled(driver)) {}
 
 std::unique_ptr<Arrays> CudaDevice::allocate(const std::vector<ir::Buffer>& buffers) {
@@ -96,7 +106,7 @@ Result<std::unique_ptr<Executable>> CudaDevice::build(const KernelCode& candidat
   constexpr std::int64_t most_blocks = 0x7fffffff;  // CUDA C++ Programming Guide, "Technical Specifications"
   if (source.blocks > most_blocks)
     return Failure{Status::resource, fmt::format("{} blocks, a grid has at most {}", source.blocks, most_blocks)};
-  const auto cubin = compile_cubin(source, info_.architecture);
+  const auto cubin = compile_cubin(source, info_.architecture, {.nvrtc = &nvrtc_});
   if (!cubin.ok()) return cubin.failure();
   auto resources = with_occupancy(cubin.value().resources, source, target_);
   if (!resources.ok()) return resources.failure();

@@ -1,5 +1,6 @@
 // Private to measure/cuda: one GPU as a device of measure/device.h.
 #pragma once
+#include "measure/cuda/compiler/nvrtc.h"
 #include "measure/cuda/executable.h"
 
 namespace deplo::measure::cuda {
@@ -18,6 +19,7 @@ class CudaDevice final : public Device {
   const ClockProbe& clock() const { return clock_; }
 
  private:
+  const Nvrtc& nvrtc_;  // whose code the driver loads
   DeviceInfo info_;
   Target target_;
   Context context_;

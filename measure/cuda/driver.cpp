@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/error.h"
 #include "measure/cuda/library.h"
 
 namespace deplo::measure::cuda {
@@ -41,6 +42,17 @@ bool among(const int (&codes)[n], int code) {
 }  // namespace
 
 bool is_sticky(int code) { return code == launch_timeout || among(illegal, code) || among(lost, code); }
+
+std::optional<int> installed_driver_version() {
+  try {
+    int (*driver_version)(int*) = nullptr;
+    Library(library_name).find("cuDriverGetVersion", driver_version);
+    int version = 0;
+    return driver_version(&version) == 0 && version > 0 ? std::optional(version) : std::nullopt;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
 
 const Driver& Driver::get() {
   static const Driver driver;  // where this throws, the next call tries again

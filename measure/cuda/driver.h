@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "core/outcome.h"
@@ -86,6 +87,9 @@ class Driver {
   void find_functions(const class Library&);
   int version_ = 0;
 };
+
+/// Driver::version of the driver of this machine, which is not started; nullopt where there is none.
+std::optional<int> installed_driver_version();
 
 /// Does a call of this code leave the process unusable? CUDA Driver API, "CUresult", and measurement.md.
 bool is_sticky(int code);

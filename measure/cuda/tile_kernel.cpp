@@ -12,6 +12,8 @@ namespace deplo::measure {
 namespace cuda {
 namespace {
 
+constexpr int tileiras_driver = 13000;  // Driver::version; tileiras comes with CUDA 13.1 and later
+
 std::vector<std::size_t> sizes_of(const std::vector<KernelArgument>& arguments) {
   std::vector<std::size_t> sizes;
   for (const KernelArgument& argument : arguments) {
@@ -66,6 +68,9 @@ Result<std::unique_ptr<Executable>> load_tile_kernel(Device& device, const TileK
   if (facts->parameters != given)
     return Failure{Status::load_error, fmt::format("entry {}: expected parameters of {} bytes, found {} in the cubin",
                                                    tile.entry, given, facts->parameters)};
+  if (const int version = on.context().driver().version(); version < cuda::tileiras_driver)
+    return Failure{Status::load_error, fmt::format("a driver of CUDA {}.{} loads no code of tileiras, CUDA 13.0 does",
+                                                   version / 1000, version % 1000 / 10)};
   auto kernel = cuda::LoadedKernel::load(on.context(), tile.cubin, tile.entry, 0);
   if (!kernel.ok()) return kernel.failure();
   Resources resources;

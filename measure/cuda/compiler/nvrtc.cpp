@@ -6,8 +6,12 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <map>
+#include <mutex>
+#include <optional>
 
 #include "core/error.h"
+#include "measure/cuda/driver.h"
 #include "measure/cuda/library.h"
 
 namespace deplo::measure::cuda {
@@ -16,6 +20,8 @@ namespace {
 const LibraryName library_name{"NVRTC",
                                {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"},
                                "it comes with the CUDA toolkit 12 or later, or by `pip install nvidia-cuda-nvrtc`"};
+
+constexpr int oldest_major = 12;
 
 using Clock = std::chrono::steady_clock;
 
@@ -34,8 +40,33 @@ int give_up(void* deadline, void*) {
 }  // namespace
 
 const Nvrtc& Nvrtc::get() {
-  static const Nvrtc nvrtc;  // where this throws, the next call tries again
+  static const Nvrtc nvrtc(library_name);  // where this throws, the next call tries again
   return nvrtc;
+}
+
+const Nvrtc& Nvrtc::for_driver(int version) {
+  const Nvrtc& newest = get();
+  const int major = version / 1000;
+  if (newest.major_ <= major) return newest;
+  static std::mutex mutex;
+  static std::map<int, const Nvrtc> opened;
+  const std::lock_guard lock(mutex);
+  if (const auto found = opened.find(major); found != opened.end()) return found->second;
+  LibraryName older{"NVRTC", {}, ""};
+  for (int m = major; m >= oldest_major; --m) older.files.push_back(fmt::format("libnvrtc.so.{}", m));
+  try {
+    return opened.emplace(major, Nvrtc(older)).first->second;
+  } catch (const Error&) {
+    throw Error(fmt::format("NVRTC {0} makes machine code that the driver, of CUDA {1}.{2}, does not load: install NVRTC "
+                            "{1}, for example by `pip install nvidia-cuda-nvrtc-cu{1}`, or a driver of CUDA {3}",
+                            newest.version_, major, version % 1000 / 10, newest.major_),
+                Exit::environment);
+  }
+}
+
+const Nvrtc& Nvrtc::for_machine() {
+  const std::optional<int> driver = installed_driver_version();
+  return driver ? for_driver(*driver) : get();
 }
 
 bool Nvrtc::available() {
@@ -47,7 +78,7 @@ bool Nvrtc::available() {
   }
 }
 
-Nvrtc::Nvrtc() { find_functions(Library(library_name)); }
+Nvrtc::Nvrtc(const LibraryName& name) { find_functions(Library(name)); }
 
 Nvrtc::Nvrtc(const std::filesystem::path& file) { find_functions(Library(library_name, file)); }
 

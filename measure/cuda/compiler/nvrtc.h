@@ -16,6 +16,11 @@ class Nvrtc {
   /// there is none.
   static const Nvrtc& get();
   static bool available();
+  /// The newest whose machine code a driver of this version (Driver::version) loads: a driver of CUDA 12 loads none of
+  /// NVRTC 13. Opened at the first call. Throws Error(environment) in one line: there is none, or none that is old enough.
+  static const Nvrtc& for_driver(int version);
+  /// That for the driver of this machine; get() where there is no driver.
+  static const Nvrtc& for_machine();
   explicit Nvrtc(const std::filesystem::path& file);
 
   /// "13.0"
@@ -40,7 +45,7 @@ class Nvrtc {
                  double seconds = std::numeric_limits<double>::infinity()) const;
 
  private:
-  Nvrtc();
+  explicit Nvrtc(const struct LibraryName&);
   void find_functions(const class Library&);
   using Program = struct OpaqueProgram*;
   using Get = int (*)(Program, char*);

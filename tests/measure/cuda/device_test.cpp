@@ -5,10 +5,12 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
 #include "measure/check/red_zone.h"
+#include "measure/store_fixture.h"
 
 namespace deplo::measure::cuda {
 namespace {
@@ -93,6 +95,36 @@ TEST_F(FakeDevice, SaysWhatItIs) {
   EXPECT_EQ(cuda_devices(*driver_), std::vector<DeviceInfo>{info});
   EXPECT_THAT(error_of([&] { open_cuda(1, *driver_); }),
               HasSubstr("expected a device from cuda:0 to cuda:0, found cuda:1"));
+}
+
+// A driver of CUDA 12 loads no code of NVRTC 13: an older NVRTC compiles for it, here one in Python's packages.
+TEST_F(FakeDevice, AnOlderDriverGetsTheCodeOfAnOlderNvrtc) {
+  if (!Nvrtc::get().version().starts_with("13.")) GTEST_SKIP() << "NVRTC " << Nvrtc::get().version();
+  fake().version = 12040;
+  const Driver driver(DEPLO_FAKE_CUDA);
+  const std::string none = error_of([&] { open_cuda(0, driver); });
+  if (none == "no error") GTEST_SKIP() << "this machine has an NVRTC 12";
+  EXPECT_EQ(none, "NVRTC " + Nvrtc::get().version() +
+                      " makes machine code that the driver, of CUDA 12.4, does not load: install NVRTC 12, for example "
+                      "by `pip install nvidia-cuda-nvrtc-cu12`, or a driver of CUDA 13");
+  EXPECT_EQ(cuda_devices(driver).at(0).platform,
+            "CUDA 12.4, NVRTC " + Nvrtc::get().version() + ", which is too new");
+
+  namespace fs = std::filesystem;
+  const TemporaryFolder environment;
+  const fs::path packages = environment.path() / "lib/python3.11/site-packages/nvidia/cuda_nvrtc/lib";
+  fs::create_directories(packages);
+  fs::create_directories(environment.path() / "bin");
+  fs::create_symlink(DEPLO_FAKE_NVRTC, packages / "libnvrtc.so.12");
+  const std::string path = std::getenv("PATH");
+  setenv("PATH", (environment.path() / "bin").c_str(), 1);
+  const auto device = open_cuda(0, driver);
+  setenv("PATH", path.c_str(), 1);
+  EXPECT_EQ(device->info().platform, "CUDA 12.4, NVRTC 12.4");
+  EXPECT_EQ(cuda_devices(driver).at(0).platform, "CUDA 12.4, NVRTC 12.4") << "it stays open";
+  const auto built = device->build(candidate());
+  EXPECT_TRUE(built.ok()) << built.failure().message;
+  EXPECT_EQ(device_->info().platform, "CUDA 13.0, NVRTC " + Nvrtc::get().version()) << "that of the newer driver";
 }
 
 TEST_F(FakeDevice, TargetsOfOtherArchitectures) {
