@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 
 #include "core/error.h"
 #include "core/text/match.h"
@@ -24,6 +25,15 @@ std::int64_t producer_threads(const Body& body) {
     if (const auto* produce = s.as<Produce>()) threads = produce->threads;
   });
   return threads;
+}
+
+// ptxas ignores setmaxnreg unless it knows how many registers the launch deals out (its message C7508). The least number
+// of blocks of a unit says that.
+bool moves_registers(const Body& body) {
+  return std::ranges::any_of(body, [](const Stmt& s) {
+    const auto* produce = s.as<Produce>();
+    return produce != nullptr && produce->own > 0;
+  });
 }
 
 bool has_loop(const Body& body) {
@@ -56,6 +66,10 @@ KernelSource Emitter::run() {
   for (const Stmt& stmt : kernel_.body)
     if (const auto* descriptor = stmt.as<TmaDescriptor>()) declare(*descriptor);
   layout_ = shared_layout(kernel_.body, target_);
+  for_each(kernel_.body, [&](const Stmt& stmt) {
+    has_products_ |= stmt.as<Mma>() != nullptr || stmt.as<Wgmma>() != nullptr;
+    reads_other_blocks_ |= stmt.as<ClusterLoad>() != nullptr;
+  });
   source_.entry = "k_" + kernel_.name;
   source_.cluster = count_of(kernel_.body, Bind::cluster);
   source_.blocks = count_of(kernel_.body, Bind::block) * source_.cluster;
@@ -93,6 +107,8 @@ std::string Emitter::signature() const {
   for (const Stmt& stmt : kernel_.body)
     if (const auto* tile = stmt.as<Tile>(); tile != nullptr && tile->resident > 0)
       bounds += fmt::format(", {}", tile->resident);
+    else if (tile != nullptr && moves_registers(tile->body))
+      bounds += ", 1";
   std::string text = fmt::format(fmt::runtime(cuda() ? "extern \"C\" __global__ __launch_bounds__({}){}\nvoid {}("
                                                      : "__kernel __attribute__((reqd_work_group_size({}, 1, 1))){}\n"
                                                        "void {}("),
@@ -146,6 +162,7 @@ void Emitter::emit(const Tile& tile) {
   axes(tile, Bind::block, "block");
   axes(tile, Bind::cluster, fmt::format("{} % {}", spell_.block_id, cluster));
   axes(tile, Bind::thread, "thread");
+  if (cuda()) declare_shared();
   body(tile.body);
 }
 
@@ -176,6 +193,9 @@ void Emitter::emit(const Loop& s) {
 }
 
 void Emitter::emit(const If& s) {
+  // A thread arrives for its warp, whose other threads may still be at loads of their own; matrix instructions keep a
+  // warp together.
+  if (s.then.size() == 1 && s.then.front().as<MbarrierArrive>() != nullptr && !has_products_) line("__syncwarp();");
   print("if ({}) {{", is_issue(s) ? first_warp_elects() : code(s.condition));
   ++indent_;
   body(s.then);
@@ -191,9 +211,24 @@ void Emitter::shared_array(std::string_view element, const std::string& name, st
   print("{} {} {} {}[{}];", spell_.shared, aligned, element, name, count);
 }
 
+void Emitter::declare(const Smem& s) {
+  shared_array(element_name({s.dtype, 1}, dialect()), s.buffer, element_count(s.shape), alignment(s, target_));
+}
+
+// CUDA's compilers lay static arrays out in the order of their declarations: by falling alignment, as shared_layout
+// counts them. Barriers, which stand behind, have the least.
+void Emitter::declare_shared() {
+  std::vector<const Smem*> arrays;
+  for_each(kernel_.body, [&](const Stmt& stmt) {
+    if (const auto* s = stmt.as<Smem>()) arrays.push_back(s);
+  });
+  std::ranges::stable_sort(arrays, std::ranges::greater(), [&](const Smem* s) { return alignment(*s, target_); });
+  for (const Smem* s : arrays) declare(*s);
+}
+
 void Emitter::emit(const Smem& s) {
   memory_[s.buffer] = {s.dtype, row_major_strides(s.shape), element_count(s.shape), spell_.shared};
-  shared_array(element_name({s.dtype, 1}, dialect()), s.buffer, element_count(s.shape), alignment(s, target_));
+  if (!cuda()) declare(s);
 }
 
 // Barrier 0 is that of all threads.

@@ -39,10 +39,12 @@ void Emitter::emit(const WarpShuffle& s) {
   }
 }
 
-// PTX ISA, "barrier.cluster": what was written before the arrival is there for all behind the wait.
+// PTX ISA, "barrier.cluster": what was written before an arrival with .release is there for all after the wait. Such an
+// arrival waits for all stores of its thread. If no block reads what another one wrote, the barrier only orders uses of
+// mbarriers, whose initialisation has a fence of its own.
 void Emitter::emit(const ClusterSync&) {
   CHECK(cuda());
-  line("asm volatile(\"barrier.cluster.arrive.release.aligned;\\n\"");
+  print("asm volatile(\"barrier.cluster.arrive.{}.aligned;\\n\"", reads_other_blocks_ ? "release" : "relaxed");
   line("             \"barrier.cluster.wait.acquire.aligned;\" ::: \"memory\");");
 }
 

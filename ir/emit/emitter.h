@@ -27,6 +27,8 @@ class Emitter : SourceText {
   // emit.cpp
   void declare(const Buffer&);
   void declare(const TmaDescriptor&);
+  void declare(const Smem&);
+  void declare_shared();
   std::string signature() const;
   void shared_array(std::string_view element, const std::string& name, std::int64_t count, std::int64_t align);
   std::string_view index_type(std::int64_t most) const;
@@ -132,6 +134,7 @@ class Emitter : SourceText {
   std::unordered_map<std::string_view, Memory> memory_;
   std::vector<const TmaDescriptor*> descriptors_;
   SharedLayout layout_;
+  bool has_products_ = false, reads_other_blocks_ = false;
   bool produced_ = false;     // the block has threads beside those that execute what is written now
   std::set<Helper> helpers_;  // that the text calls
   std::set<std::pair<const mma::Atom*, DType>> mma_;

@@ -83,6 +83,25 @@ class SingleTerms {
   std::map<std::string, int, std::less<>> definitions_;
 };
 
+// A barrier directly behind another one orders nothing. `behind`: such a one stands before the body; the result: one
+// stands at its end.
+bool drop_repeated_barriers(ir::Body& body, bool behind) {
+  for (std::size_t i = 0; i < body.size();) {
+    if (body[i].as<ir::Sync>() != nullptr && behind) {
+      body.erase(body.begin() + static_cast<std::ptrdiff_t>(i));
+      continue;
+    }
+    const auto* loop = body[i].as<ir::Loop>();
+    const bool once = loop != nullptr && loop->axis.extent == 1 && loop->start.is_constant(0) && !loop->end;
+    if (ir::Body* inner = ir::inner_body(body[i]))
+      behind = drop_repeated_barriers(*inner, once && behind) && once;
+    else
+      behind = body[i].as<ir::Sync>() != nullptr || (behind && body[i].as<ir::Init>() != nullptr);
+    ++i;
+  }
+  return behind;
+}
+
 class Materializer {
  public:
   Materializer(const ir::Program& program, const Target& target)
@@ -99,6 +118,7 @@ class Materializer {
     lower(tile.body, out.body);
     SingleTerms().replace_in(out.body);
     split_long_sums(out.body, kernel_);
+    drop_repeated_barriers(out.body, false);
     std::move(kernel_.descriptors.begin(), kernel_.descriptors.end(), std::inserter(out.body, out.body.end() - 1));
     ir::renumber_axes(out);
     return out;
@@ -140,7 +160,7 @@ class Materializer {
     if (const std::int64_t threads = producers(s.body); threads > 0) {
       ir::Produce produce;
       produce.threads = threads;
-      deal_registers(s, produce);
+      deal_registers(s, inside, produce);
       fill_slots(s.body, produce.body);
       launch.body.emplace_back(std::move(produce));
     }
@@ -224,14 +244,26 @@ class Materializer {
       to.emplace_back(ir::Prefetch{s.buffer, replication_.at(s.index, instance), s.write});
   }
 
-  // Threads that only copy need few registers; the sums of warpgroups need more than a launch deals out to each.
-  void deal_registers(const ir::Tile& tile, ir::Produce& produce) const {
+  // Registers of a thread's sums and of its operands that products of warpgroups read.
+  static std::int64_t held_registers(const ir::Tile& tile, const ir::Body& block) {
+    std::int64_t of_fragment = 0, fragments = 0;
+    ir::for_each(block, [&](const ir::Stmt& stmt) {
+      if (const auto* product = stmt.as<ir::Wgmma>()) of_fragment = ir::mma::find_atom(product->atom)->a_matrices();
+      if (const auto* fence = stmt.as<ir::WgmmaFence>())
+        fragments = std::max(fragments, static_cast<std::int64_t>(fence->fragments.size()));
+    });
+    return thread_values(tile) + fragments * of_fragment;
+  }
+
+  // Threads that only copy need few registers. They leave theirs to warpgroups whose sums and operands need more than a
+  // launch deals out to each thread.
+  void deal_registers(const ir::Tile& tile, const ir::Body& block, ir::Produce& produce) const {
     constexpr std::int64_t fewest = 24, most = 240, step = 8;  // PTX ISA, "setmaxnreg"; 240 as CUTLASS
     if (!kernel_.target.wgmma || produce.threads % ir::mma::warpgroup != 0) return;
     const std::int64_t threads = kernel_.threads + produce.threads,
                        each = thread_registers(threads, kernel_.target, std::max<std::int64_t>(tile.resident, 1)),
                        others = (each * threads - fewest * produce.threads) / kernel_.threads / step * step;
-    if (std::min(others, most) <= each) return;
+    if (held_registers(tile, block) + other_registers_of_warpgroups <= each || std::min(others, most) <= each) return;
     produce.own = fewest;
     produce.others = std::min(others, most);
   }

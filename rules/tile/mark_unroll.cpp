@@ -77,6 +77,10 @@ bool is_row_sweep(const ir::Loop& loop, const ir::Program& program, const Target
 std::vector<Value> factors(const Loops& loops, const ir::Program& program, const Target& target) {
   const ir::Tile& tile = tile_of(program);
   const ir::Loop& loop = *loops.front();
+  // The sums must stay in their registers from the fence to the end of the group. In a loop that remains ptxas
+  // serialises the products of warpgroups (its messages C7519 and C7520).
+  if (const ir::mma::Atom* atom = ir::mma::find_atom(loop.atom); atom != nullptr && atom->of_warpgroup())
+    return {Value{std::int64_t{0}}};
   std::vector<Value> result;
   const std::int64_t trip = trip_instructions(loop, tile) * static_cast<std::int64_t>(loops.size());
   const std::int64_t most = target.cpu ? full_trips : most_unrolled / trip;

@@ -249,7 +249,8 @@ TEST(Emit, SharedMemoryIsStaticUpTo48Kib) {
   const KernelSource fits = whole("sm_90", buffers_of(12288 - 64, 64));
   EXPECT_FALSE(fits.dynamic_shared);
   EXPECT_EQ(fits.shared_bytes, 49152);
-  EXPECT_THAT(fits.text, HasSubstr("  __shared__ __align__(256) float b_smem[64];\n"));
+  EXPECT_THAT(fits.text, HasSubstr("  __shared__ __align__(256) float b_smem[64];\n"
+                                   "  __shared__ __align__(16) float a_smem[12224];\n"));  // in the layout's order
   const KernelSource above = whole("sm_90", buffers_of(12288 - 60, 65));  // b first: 260 bytes, 12 of gap
   EXPECT_TRUE(above.dynamic_shared);
   EXPECT_EQ(above.shared_bytes, 49152 + 16 + 16);
@@ -257,6 +258,49 @@ TEST(Emit, SharedMemoryIsStaticUpTo48Kib) {
   EXPECT_THAT(above.text, HasSubstr("  float* const a_smem = reinterpret_cast<float*>(smem + 272);\n"));
   EXPECT_THAT(above.text, HasSubstr("  float* const b_smem = reinterpret_cast<float*>(smem + 0);\n"));
   EXPECT_FALSE(whole("opencl-gpu", buffers_of(16384, 64)).dynamic_shared);
+}
+
+// Registers move only where the launch says how many a thread has at first: by the least number of blocks.
+TEST(Emit, MovedRegistersNeedAnExactLaunch) {
+  const auto text = [](const std::string& registers) {
+    return whole("sm_90",
+                 "input x: bf16[64, 64]\noutput y: f32[64]\nTmaDescriptor x_desc(x, box=(64, 64)) swizzle=128\n"
+                 "Tile(axes=(a0:1=BLOCK, a1:128=THREAD)):\n  Smem s[2, 64, 64] (bf16) align=1024\n"
+                 "  MbarrierInit full[2] (count=1)\n  Sync\n  Produce(threads=128" +
+                     registers +
+                     "):\n    MbarrierArriveExpectTx(full[0], bytes=8192)\n"
+                     "    TmaLoad(s[0, 0, 0], x_desc[0, 0], full[0])\n"
+                     "  MbarrierWait(full[0], phase=0)\n")
+        .text;
+  };
+  EXPECT_THAT(text(", own=24, others=240"), HasSubstr("__launch_bounds__(256, 1)\n"));
+  EXPECT_THAT(text(", own=24, others=240"), HasSubstr("setmaxnreg.inc.sync.aligned.u32 240;"));
+  EXPECT_THAT(text(""), HasSubstr("__launch_bounds__(256)\n"));
+  EXPECT_THAT(text(""), Not(HasSubstr("setmaxnreg")));
+}
+
+// A warp's other threads may be at loads of their own when one arrives for it, but not at matrix instructions.
+TEST(Emit, AWarpMeetsBeforeItsArrival) {
+  const auto text = [](const std::string& reads) {
+    return whole("sm_90",
+                 "input x: bf16[16, 16]\noutput y: f32[32]\nTmaDescriptor x_desc(x, box=(16, 16))\n"
+                 "Tile(axes=(a0:1=BLOCK, a1:32=THREAD)):\n  Smem s[2, 16, 16] (bf16) align=128\n"
+                 "  MbarrierInit full[2] (count=1)\n  MbarrierInit empty[2] (count=1)\n  Sync\n"
+                 "  Produce(threads=32):\n    MbarrierWait(empty[0], phase=1)\n"
+                 "    MbarrierArriveExpectTx(full[0], bytes=512)\n"
+                 "    TmaLoad(s[0, 0, 0], x_desc[0, 0], full[0])\n"
+                 "  MbarrierWait(full[0], phase=0)\n" +
+                     reads + "  if (a1 == 0):\n    MbarrierArrive(empty[0])\n  y[a1] = 1\n")
+        .text;
+  };
+  EXPECT_THAT(text("  in0 = load s[0, (a1 / 2), (a1 % 2)]\n"),
+              HasSubstr("  __syncwarp();\n  if (thread == 0) {\n    mbarrier_arrive(&empty[0]);"));
+  const std::string products = text(
+      "  Init(acc0, op=add)\n  Init(acc1, op=add)\n  Init(acc2, op=add)\n  Init(acc3, op=add)\n"
+      "  LdMatrix(in0:bf16x8 <- s[0, (a1 % 16), ((a1 / 16) * 8)])\n"
+      "  LdMatrix(in1:bf16x4 <- s[0, (a1 % 16), 0])\n"
+      "  Mma(acc0, acc1, acc2, acc3 <- in0, in1, part=0, atom=m16n8k16)\n");
+  EXPECT_THAT(products, Not(HasSubstr("__syncwarp")));
 }
 
 TEST(Emit, TensorCopies) {

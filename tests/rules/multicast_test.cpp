@@ -45,6 +45,15 @@ TEST(Multicast, IsRightInAnyOrder) {
   }
 }
 
+// Blocks that only wait for each other do not wait for each other's stores.
+TEST(Multicast, BarriersOfClustersOrderNoData) {
+  const Golden of = golden("warpgroup");
+  const std::string text = ir::emit(kernel_of("warpgroup"), load_target(of.target)).text;
+  EXPECT_THAT(text, HasSubstr("barrier.cluster.arrive.relaxed.aligned;"));
+  EXPECT_THAT(text, HasSubstr("barrier.cluster.wait.acquire.aligned;"));
+  EXPECT_EQ(text.find("barrier.cluster.arrive.release"), std::string::npos);
+}
+
 // A block's part of the slab of b: 16 rows of k in two panels, of two blocks.
 TEST(Multicast, EachBlockLoadsItsRowsForAll) {
   const std::string text = ir::print(kernel_of("warpgroup"));

@@ -13,9 +13,11 @@
 #include "ir/emit/emit.h"
 #include "ir/hardware/mma.h"
 #include "ir/walk.h"
+#include "rules/cost/resources.h"
 #include "rules/drawn_schedules.h"
 #include "rules/lower.h"
 #include "rules/programs.h"
+#include "rules/tile/helpers/common.h"
 
 namespace deplo::rules {
 namespace {
@@ -96,6 +98,47 @@ TEST_P(Warpgroups, OfRandomSchedulesAreRight) {
   });
   EXPECT_GE(computed, 2);
   EXPECT_GE(loaded, 2);
+}
+
+// What is left of a loop between the fence and the end of a group makes ptxas serialise its products.
+TEST(WarpgroupForms, TheirLoopsAreUnrolledWhole) {
+  ir::Program loop = ir::parse(kernel("matmul").text, {{"M", 512}, {"N", 512}, {"K", 512}}, "matmul");
+  for (ir::Buffer& buffer : loop.buffers) buffer.dtype = ir::DType::bf16;
+  Lowering lowering(loop, load_target("sm_90"));
+  int loops = 0;
+  while (const auto& fork = lowering.fork()) {
+    if (fork->knob.starts_with("mark_unroll.")) {
+      EXPECT_EQ(fork->options, std::vector<Value>{Value{std::int64_t{0}}});
+      ++loops;
+    }
+    lowering.choose(0);
+  }
+  EXPECT_GE(loops, 1);
+}
+
+// Threads that copy give registers to those that multiply where these hold more than the launch deals out: sums, and
+// operands in registers.
+TEST(WarpgroupForms, RegistersMoveWhereTheyAreNeeded) {
+  const Target target = load_target("sm_90");
+  int moved = 0, kept = 0;
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    const Drawn drawn = drawn_for(target, true, seed);
+    if (!drawn.lowering) continue;
+    const ir::Program kernel = materialize(drawn.lowering->program(), target);
+    std::int64_t threads = ir::count_of(kernel.body, ir::Bind::thread), resident = 1, values = 0, own = 0;
+    std::size_t operands = 0;
+    ir::for_each(kernel.body, [&](const ir::Stmt& stmt) {
+      if (const auto* tile = stmt.as<ir::Tile>()) resident = std::max<std::int64_t>(tile->resident, 1);
+      if (const auto* produce = stmt.as<ir::Produce>()) threads += produce->threads, own = produce->own;
+      if (const auto* fence = stmt.as<ir::WgmmaFence>()) operands = std::max(operands, fence->fragments.size());
+    });
+    values = thread_values(tile_of(drawn.lowering->program())) + 4 * static_cast<std::int64_t>(operands);
+    const bool needed = values + other_registers_of_warpgroups > thread_registers(threads, target, resident);
+    EXPECT_TRUE(needed || own == 0) << ir::print(kernel);
+    ++(own > 0 ? moved : kept);
+  }
+  EXPECT_GE(kept, 5);
+  std::printf("%d of %d move registers\n", moved, moved + kept);
 }
 
 INSTANTIATE_TEST_SUITE_P(AllThreadsCopyOrSomeOnly, Warpgroups, testing::Values(false, true));

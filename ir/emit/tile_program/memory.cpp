@@ -34,8 +34,9 @@ class Strength {
   }
   void after() const {
     if (ordering_ != Ordering::acquire && ordering_ != Ordering::acq_rel) return;
-    e_.barrier();
+    // The thread that has read needs the fence (PTX ISA, "Acquire Pattern"). The barrier passes on what it learned.
     fence();
+    e_.barrier();
   }
 
  private:

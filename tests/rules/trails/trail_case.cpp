@@ -83,6 +83,20 @@ std::string check_meaning(const ir::Program& loop, const ir::Memory& memory,
   return "";
 }
 
+/// "" where no barrier of the block directly follows another one.
+std::string check_barriers(const ir::Program& kernel) {
+  bool repeated = false;
+  const auto look = [&](const ir::Body& body) {
+    for (std::size_t i = 1; i < body.size(); ++i)
+      repeated |= body[i].as<ir::Sync>() != nullptr && body[i - 1].as<ir::Sync>() != nullptr;
+  };
+  look(kernel.body);
+  ir::for_each(kernel.body, [&](const ir::Stmt& stmt) {
+    if (const ir::Body* inner = ir::inner_body(stmt)) look(*inner);
+  });
+  return repeated ? "two barriers in a row\n" + ir::print(kernel) : "";
+}
+
 std::string check_source(const ir::Program& tile, const ir::Program& kernel, const Target& target) {
   const ir::KernelSource source = ir::emit(kernel, target);
   const auto within = [](std::string_view what, std::int64_t value, std::int64_t limit) {
@@ -107,6 +121,7 @@ std::string check_schedule(const TrailCase& c, const ir::Program& loop, const ir
   const ir::Program kernel = c.fault == nullptr ? sound : c.fault(sound);
   for (const ir::Program* program : {&lowering.program(), &kernel})
     if (std::string wrong = check_text(*program); !wrong.empty()) return wrong;
+  if (std::string wrong = check_barriers(kernel); !wrong.empty()) return wrong;
   if (std::string wrong = check_meaning(loop, memory, {&lowering.program(), &kernel}, target, c.seed); !wrong.empty())
     return wrong;
   return check_source(lowering.program(), kernel, target);
