@@ -31,6 +31,9 @@ struct Resources {
   double occupancy = -1;      // part of a unit's threads that can be resident
   std::string limiter;        // of it: "registers", "shared", "threads", "blocks" or ""
   std::string binary_digest;  // of the machine code; "" where the backend shows none
+  /// The compiler's messages about lost performance, such as "C7510: wgmma.mma_async instructions are serialized …",
+  /// each once, joined by "; ".
+  std::string compiler_notes;
 };
 
 /// A batch of launches one after the other on the device.

@@ -43,6 +43,7 @@ void list_fields(Used& used, Field& field) {
   field("occupancy", used.occupancy, used.occupancy >= 0);
   field("limiter", used.limiter);
   field("binary_digest", used.binary_digest);
+  field("compiler_notes", used.compiler_notes);
 }
 
 /// All but first_launch_ms, which the store keeps as a part of the time of the build. `ok`: the kernel did not fail.

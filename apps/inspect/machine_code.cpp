@@ -34,6 +34,10 @@ std::string by_class(const measure::cuda::sass::InstructionMix& mix) {
   return text;
 }
 
+std::string notes_of(const std::string& kernel, const measure::Resources& resources) {
+  return resources.compiler_notes.empty() ? "" : fmt::format("{}: ptxas: {}\n", kernel, resources.compiler_notes);
+}
+
 }  // namespace
 
 std::string machine_code(const ir::KernelSource& source, const Target& target, const std::string& level,
@@ -51,13 +55,14 @@ void ResourceTable::add(const std::string& name, const ir::KernelSource& source)
   rows_.push_back({name, std::to_string(source.blocks), std::to_string(source.threads), std::to_string(r.registers),
                    std::to_string(r.spill_bytes), std::to_string(r.stack_bytes), std::to_string(r.static_shared_bytes),
                    std::to_string(r.dynamic_shared_bytes), fmt::format("{:.1f}%", 100 * r.occupancy), r.limiter});
+  notes_ += notes_of(name, r);
 }
 
 std::string ResourceTable::print(std::size_t width) const {
   std::vector<std::vector<std::string>> rows{{target_.name, "blocks", "threads", "registers", "spilled", "stack",
                                               "static shared", "dynamic shared", "occupancy", "limited by"}};
   rows.insert(rows.end(), rows_.begin(), rows_.end());
-  return align_columns(rows, {false, true, true, true, true, true, true, true, true, false}, width);
+  return align_columns(rows, {false, true, true, true, true, true, true, true, true, false}, width) + notes_;
 }
 
 void InstructionTable::add(const std::string& name, const ir::KernelSource& source) {
@@ -67,6 +72,7 @@ void InstructionTable::add(const std::string& name, const ir::KernelSource& sour
   add_rows(name, cubin.code,
            {std::to_string(r.registers), std::to_string(r.spill_bytes), fmt::format("{:.1f}%", 100 * r.occupancy),
             r.limiter});
+  notes_ += notes_of(name, r);
 }
 
 void InstructionTable::add_cubin(const std::string& name, const std::string& cubin, const std::string& entry) {
@@ -96,11 +102,11 @@ std::string InstructionTable::print(std::size_t width) const {
       {target_.name, "instructions", "calls", "registers", "spilled", "occupancy", "limited by", "by class"}};
   kernels.insert(kernels.end(), kernels_.begin(), kernels_.end());
   std::string text = align_columns(kernels, {false, true, true, true, true, true, false, false}, width);
-  if (loops_.empty()) return text;
+  if (loops_.empty()) return text + notes_;
   std::vector<std::vector<std::string>> loops{
       {"kernel", "loop", "instructions", "arithmetic", "calls", "cycles", "bound by", "by class"}};
   loops.insert(loops.end(), loops_.begin(), loops_.end());
-  return text + "\n" + align_columns(loops, {false, false, true, true, true, true, false, false}, width);
+  return text + "\n" + align_columns(loops, {false, false, true, true, true, true, false, false}, width) + notes_;
 }
 
 }  // namespace deplo::apps

@@ -15,7 +15,8 @@ namespace deplo::apps {
 /// "sass", no nvdisasm.
 std::string machine_code(const ir::KernelSource&, const Target&, const std::string& level, const std::string& place);
 
-/// Rows of one table: registers, spills, stack, shared memory and occupancy of kernels on one target.
+/// One table of registers, spills, stack, shared memory and occupancy of kernels on one target, and behind it the
+/// compiler's messages about lost performance.
 class ResourceTable {
  public:
   explicit ResourceTable(Target target) : target_(std::move(target)) {}
@@ -27,9 +28,10 @@ class ResourceTable {
  private:
   Target target_;
   std::vector<std::vector<std::string>> rows_;
+  std::string notes_;  // the compiler's, a line each
 };
 
-/// Two tables: all of each kernel's code, and its loops, by the classes of their instructions.
+/// Two tables, and such messages: all of each kernel's code, and its loops, by the classes of their instructions.
 class InstructionTable {
  public:
   explicit InstructionTable(Target target) : target_(std::move(target)) {}
@@ -45,6 +47,7 @@ class InstructionTable {
   void add_rows(const std::string& name, const std::string& cubin, const std::array<std::string, 4>& facts);
   Target target_;
   std::vector<std::vector<std::string>> kernels_, loops_;
+  std::string notes_;
 };
 
 }  // namespace deplo::apps

@@ -218,7 +218,8 @@ void TunedStore::read_best(const Entry& entry, TunedKernel& kernel) {
 std::string TunedStore::describe_code(std::int64_t trial) {
   Statement row(*database_,
                 "SELECT t.registers, t.spill_bytes, t.occupancy, t.limiter, m.instructions, m.calls, "
-                "m.loop_instructions, m.arithmetic_share, m.issue_cycles, m.issue_limiter, m.classes FROM trial t "
+                "m.loop_instructions, m.arithmetic_share, m.issue_cycles, m.issue_limiter, m.classes, t.compiler_notes "
+                "FROM trial t "
                 "LEFT JOIN machine_code m ON m.binary_digest = t.binary_digest WHERE t.id = ?");
   row.bind(1, trial);
   CHECK(row.step());
@@ -228,6 +229,7 @@ std::string TunedStore::describe_code(std::int64_t trial) {
     text += fmt::format("{}occupancy {:.0f} % (limited by {})", text.empty() ? "" : ", ", 100 * row.real(2),
                         cut_line(row.text(3)));
   if (!text.empty()) text += ". ";
+  if (const std::string notes = row.text(11); !notes.empty()) text += fmt::format("ptxas says: {}. ", cut_line(notes));
   if (row.is_null(4)) return text + fmt::format("`deplo db instructions {}` adds figures of its instructions.", file_);
   text +=
       fmt::format("{}, {} of slow paths. ", counted(row.integer(4), "instruction"), counted(row.integer(5), "call"));

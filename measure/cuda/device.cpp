@@ -10,6 +10,7 @@
 #include "core/file.h"
 #include "measure/cuda/compiler/compile.h"
 #include "measure/cuda/cuda.h"
+#include "rules/cost/resources.h"
 
 namespace deplo::measure {
 namespace cuda {
@@ -87,6 +88,17 @@ int number_of(std::string_view architecture) {
   return number;
 }
 
+// Percent of a unit's shared memory that its blocks need, as many as the occupancy counts on. Without a wish the driver
+// may leave more of it to the cache. Each block has the system's part, too.
+int carveout(const Resources& resources, std::int64_t threads, const Target& target) {
+  const std::int64_t shared = resources.static_shared_bytes + resources.dynamic_shared_bytes;
+  if (shared <= 0 || target.unit_shared_bytes == 0) return 0;
+  const std::int64_t blocks = rules::occupancy(threads, resources.registers, shared, target).blocks,
+                     bytes = blocks * (shared + target.unit_shared_bytes - target.shared_bytes);
+  return static_cast<int>(
+      std::min<std::int64_t>(100, (100 * bytes + target.unit_shared_bytes - 1) / target.unit_shared_bytes));
+}
+
 }  // namespace
 
 CudaDevice::CudaDevice(const Driver& driver, int index)
@@ -110,8 +122,8 @@ Result<std::unique_ptr<Executable>> CudaDevice::build(const KernelCode& candidat
   if (!cubin.ok()) return cubin.failure();
   auto resources = with_occupancy(cubin.value().resources, source, target_);
   if (!resources.ok()) return resources.failure();
-  auto kernel =
-      LoadedKernel::load(context_, cubin.value().code, source.entry, cubin.value().resources.dynamic_shared_bytes);
+  auto kernel = LoadedKernel::load(context_, cubin.value().code, source.entry, resources.value().dynamic_shared_bytes,
+                                   carveout(resources.value(), source.threads, target_));
   if (!kernel.ok()) return kernel.failure();
   return std::unique_ptr<Executable>(std::make_unique<CudaExecutable>(
       context_, clock_, std::make_unique<KernelLaunches>(context_, encode_, std::move(kernel.value()), candidate),
@@ -183,6 +195,7 @@ Target cuda_target(const DeviceInfo& info) {
   target.unit_shared_bytes += info.shared_bytes - target.shared_bytes;
   target.shared_bytes = info.shared_bytes;
   target.units = info.units;
+  if (cuda::number_of(info.architecture) == 110) target.unit_threads = 1536, target.unit_blocks = 24;  // Jetson Thor
   return target;
 }
 

@@ -160,7 +160,8 @@ Result<GraphExec> CudaExecutable::build_graph(const Plan& plan) const {
 }
 
 Result<std::unique_ptr<LoadedKernel>> LoadedKernel::load(const Context& context, const std::string& cubin,
-                                                         const std::string& entry, std::int64_t dynamic_shared) {
+                                                         const std::string& entry, std::int64_t dynamic_shared,
+                                                         int carveout) {
   context.enter();
   const Driver& driver = context.driver();
   std::unique_ptr<LoadedKernel> kernel(new LoadedKernel(context));
@@ -176,6 +177,9 @@ Result<std::unique_ptr<LoadedKernel>> LoadedKernel::load(const Context& context,
     if (code != 0)
       return driver.failure(code, Status::resource, fmt::format("ask for {} bytes of shared memory", dynamic_shared));
   }
+  // A wish, by which no launch depends: a driver that refuses it chooses.
+  constexpr int preferred_carveout = 9;  // CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT
+  if (carveout > 0) driver.function_set(kernel->function_, preferred_carveout, carveout);
   return kernel;
 }
 

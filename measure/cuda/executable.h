@@ -69,9 +69,10 @@ class CudaExecutable final : public Executable {
 /// Machine code in the driver.
 class LoadedKernel {
  public:
-  /// `dynamic_shared`: bytes beyond what the code declares. Fails with load_error or resource.
+  /// `dynamic_shared`: bytes beyond what the code declares. `carveout`: percent of a unit's shared memory that its
+  /// blocks take; 0: the driver chooses. Fails with load_error or resource.
   static Result<std::unique_ptr<LoadedKernel>> load(const Context&, const std::string& cubin, const std::string& entry,
-                                                    std::int64_t dynamic_shared);
+                                                    std::int64_t dynamic_shared, int carveout);
   ~LoadedKernel();
   Function function() const { return function_; }
 

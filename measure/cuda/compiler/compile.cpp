@@ -52,6 +52,7 @@ std::optional<Cubin> describe(const std::string& log, std::string code, const ir
   cubin.resources.static_shared_bytes = said.static_shared_bytes;
   cubin.resources.dynamic_shared_bytes = source.dynamic_shared ? source.shared_bytes : 0;
   cubin.resources.binary_digest = facts->digest;
+  cubin.resources.compiler_notes = said.notes;
   return cubin;
 }
 

@@ -1,7 +1,12 @@
 #include "measure/cuda/compiler/ptxas.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
+#include <vector>
+
+#include "core/text/text.h"
 
 namespace deplo::measure::cuda {
 namespace {
@@ -39,12 +44,31 @@ void read_line(std::string_view line, PtxasLog& result) {
   result.static_shared_bytes = std::max<std::int64_t>(number_before(line, " bytes smem"), 0);  // left out where 0
 }
 
+// Of "ptxas info    : (C7519) warpgroup.arrive is injected in around line 397 by compiler to allow use of registers in
+// GMMA in function 'k'" the code and the text, without the line of the assembly; "" for other lines and kernels.
+std::string note(std::string_view line, std::string_view entry) {
+  const std::size_t open = line.find(": (C"), close = line.find(") ", open);
+  if (!line.starts_with("ptxas ") || open == std::string_view::npos || close == std::string_view::npos) return "";
+  const std::string_view code = line.substr(open + 3, close - open - 3);
+  if (code.size() < 2 || code.find_first_not_of("0123456789", 1) != std::string_view::npos) return "";
+  std::string text(line.substr(close + 2));
+  if (const std::size_t of = text.rfind(" in function '"); of != std::string::npos) {
+    if (text.substr(of) != fmt::format(" in function '{}'", entry)) return "";
+    text.resize(of);
+  }
+  constexpr std::string_view place = " in around line ";
+  if (const std::size_t at = text.find(place); at != std::string::npos)
+    text.erase(at, std::min(text.find_first_not_of("0123456789", at + place.size()), text.size()) - at);
+  return fmt::format("{}: {}", code, text);
+}
+
 }  // namespace
 
 PtxasLog parse_log(std::string_view log, std::string_view entry) {
   constexpr std::string_view starts = "Compiling entry function '";
   PtxasLog result;
   bool ours = false;
+  std::vector<std::string> notes;
   for_each_line(log, [&](std::string_view line) {
     if (const std::size_t at = line.find(starts); at != std::string_view::npos) {
       const std::string_view name = line.substr(at + starts.size());
@@ -54,7 +78,10 @@ PtxasLog parse_log(std::string_view log, std::string_view entry) {
     // #177: a name that is not used, such as an axis of extent 1.
     if (line.find("warning #") != std::string_view::npos && line.find("warning #177-D") == std::string_view::npos)
       result.warnings += std::string(line) + "\n";
+    if (std::string said = note(line, entry); !said.empty() && std::ranges::find(notes, said) == notes.end())
+      notes.push_back(std::move(said));
   });
+  result.notes = join(notes, "; ");
   return result;
 }
 

@@ -10,6 +10,7 @@ namespace deplo::measure::cuda {
 struct PtxasLog {
   std::int64_t registers = -1, spill_bytes = -1, stack_bytes = -1, static_shared_bytes = -1;
   std::string warnings;  // NVRTC's, one a line, but for names that are not used
+  std::string notes;     // ptxas's own messages about the kernel: "C7519: warpgroup.arrive is injected …; C7520: …"
 };
 
 /// Any text may be given.

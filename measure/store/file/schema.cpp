@@ -6,7 +6,7 @@ namespace deplo::measure {
 namespace {
 
 // Never edited once released: append.
-constexpr std::array<std::string_view, 7> scripts = {R"sql(
+constexpr std::array<std::string_view, 8> scripts = {R"sql(
 CREATE TABLE device (
   id           INTEGER PRIMARY KEY,
   backend      TEXT NOT NULL,
@@ -165,6 +165,9 @@ CREATE TABLE search (
 ) STRICT;
 
 CREATE INDEX search_by_kernel ON search (kernel);
+)sql",
+                                                     R"sql(
+ALTER TABLE trial ADD COLUMN compiler_notes TEXT NOT NULL DEFAULT '';
 )sql"};
 
 }  // namespace

@@ -52,14 +52,16 @@ void add_machine_code(sqlite::Database& database, const MachineCode& code) {
 }
 
 sqlite::Rows machine_code(sqlite::Database& database, const Filter& filter, Chosen chosen) {
-  return query(database,
-               fmt::format("{}SELECT k.name AS kernel, d.name AS device, b.median_us, b.registers, b.spill_bytes, "
-                           "b.occupancy, m.instructions, m.calls, m.loop_instructions, m.arithmetic_share, "
-                           "m.issue_cycles, m.issue_limiter, b.trail FROM ranked b JOIN kernel k ON k.id = b.kernel "
-                           "JOIN device d ON d.id = b.device LEFT JOIN machine_code m ON m.binary_digest = "
-                           "b.binary_digest WHERE {}ORDER BY k.name, k.id, d.id, b.place LIMIT ?4",
-                           ranked(), chosen_trials(chosen)),
-               parameters(database, filter));
+  return query(
+      database,
+      fmt::format(
+          "{}SELECT k.name AS kernel, d.name AS device, b.median_us, b.registers, b.spill_bytes, "
+          "b.occupancy, m.instructions, m.calls, m.loop_instructions, m.arithmetic_share, "
+          "m.issue_cycles, m.issue_limiter, b.compiler_notes, b.trail FROM ranked b JOIN kernel k ON k.id = b.kernel "
+          "JOIN device d ON d.id = b.device LEFT JOIN machine_code m ON m.binary_digest = "
+          "b.binary_digest WHERE {}ORDER BY k.name, k.id, d.id, b.place LIMIT ?4",
+          ranked(), chosen_trials(chosen)),
+      parameters(database, filter));
 }
 
 }  // namespace deplo::measure::upkeep

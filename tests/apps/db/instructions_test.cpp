@@ -98,10 +98,12 @@ TEST_F(Instructions, AreMadeOnceAndStayInTheStore) {
   EXPECT_EQ(database.integer("SELECT sum(c.value) = m.loop_instructions FROM machine_code m, json_each(m.classes) c"),
             1);
   // What is known is not made again, which would put the wrong number right.
-  database.execute("UPDATE machine_code SET calls = 77");
+  database.execute("UPDATE machine_code SET calls = 77; UPDATE trial SET compiler_notes = 'C7510: serialized'");
   EXPECT_EQ(Json::parse(run(store, {"--json"}).out).at(0)["calls"], 77);
+  EXPECT_EQ(Json::parse(run(store, {"--json"}).out).at(0)["compiler_notes"], "C7510: serialized");
   ASSERT_EQ(run_program({"deplo", "report", store, "-o", report}).code, 0);
-  EXPECT_THAT(read_file(report), AllOf(HasSubstr("77 calls of slow paths. Hot loop: "), HasSubstr("fp32 ")));
+  EXPECT_THAT(read_file(report), AllOf(HasSubstr("ptxas says: C7510: serialized. "),
+                                       HasSubstr("77 calls of slow paths. Hot loop: "), HasSubstr("fp32 ")));
 }
 
 TEST_F(Instructions, OfOtherCodeThanTheMeasuredAreNotStored) {

@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 
+#include "apps/inspect/machine_code.h"
 #include "apps/run_program.h"
 #include "core/file.h"
 #include "engine/source/experiment.h"
@@ -139,6 +140,27 @@ TEST(MachineCodeErrors, OneLine) {
   expect_error(with({"--ir", "cubin", "-v"}), 1, "-v: expected a level that is text, found --ir cubin");
 }
 
+// A kernel whose products ptxas serialises, because their loop is not unrolled.
+TEST_F(MachineCode, LostPerformanceIsShown) {
+  ir::Program loop = ir::parse(
+      "=== loop: mm ===\ninput a: bf16[256, 256]\ninput b: bf16[256, 256]\n"
+      "output c: f32[256, 256]\nfor a0 in 0..256: # free\n  for a1 in 0..256: # free\n"
+      "    for a2 in 0..256: # reduce\n      in0 = load a[a0, a2]\n      in1 = load b[a2, a1]\n"
+      "      v0 = multiply(in0, in1)\n      acc0 <- add(acc0, v0)\n    c[a0, a1] = acc0\n");
+  const Target target = load_target("sm_90");
+  ir::KernelSource source = emit(rules::materialize(rules::heuristic(loop, target).program(), target), target);
+  const std::size_t products = source.text.rfind("wgmma.mma_async"),
+                    mark = source.text.rfind("#pragma unroll\n", products);
+  ASSERT_NE(products, std::string::npos) << source.text;
+  ASSERT_NE(mark, std::string::npos);
+  apps::ResourceTable good(target), bad(target);
+  good.add("mm", source);
+  EXPECT_THAT(good.print(0), Not(HasSubstr("ptxas")));
+  source.text.insert(mark + std::string_view("#pragma unroll").size(), " 1");
+  bad.add("mm", source);
+  EXPECT_THAT(bad.print(0), HasSubstr("\nmm: ptxas: C7519: warpgroup.arrive is injected by compiler"));
+}
+
 /// The heuristic's kernel for each of the suite's, every `step`-th from `first` on.
 void check_suite(const std::string& architecture, std::size_t first, std::size_t step) {
   if (!Nvrtc::available() || !Nvrtc::get().supports(architecture)) GTEST_SKIP() << "no NVRTC for " << architecture;
@@ -154,6 +176,7 @@ void check_suite(const std::string& architecture, std::size_t first, std::size_t
     const auto cubin = measure::cuda::compile_cubin(source, architecture);
     ASSERT_TRUE(cubin.ok()) << what << "\n" << cubin.failure().message;
     EXPECT_EQ(cubin.value().warnings, "") << what;
+    EXPECT_EQ(cubin.value().resources.compiler_notes, "") << what;
     EXPECT_EQ(cubin.value().resources.spill_bytes, 0) << what;
     EXPECT_EQ(cubin.value().resources.stack_bytes, 0) << what;
     if (disassembled) {

@@ -44,7 +44,29 @@ TEST(PtxasLog, TheLinesOfOneKernel) {
   EXPECT_EQ(other.registers, 255);
   EXPECT_EQ(none.registers, -1);
   EXPECT_EQ(none.static_shared_bytes, -1);
+  EXPECT_EQ(k.notes, "");
   EXPECT_EQ(k.warnings, "kernel.cu(4): warning #550-D: variable \"j\" was set but never used\n");
+}
+
+// Each once, whatever lines of the assembly it is about.
+TEST(PtxasLog, MessagesAboutLostPerformance) {
+  const std::string log =
+      "ptxas info    : (C7519) warpgroup.arrive is injected in around line 397 by compiler to allow use of registers "
+      "in "
+      "GMMA in function 'k'\n"
+      "ptxas info    : (C7519) warpgroup.arrive is injected in around line 405 by compiler to allow use of registers "
+      "in "
+      "GMMA in function 'k'\n"
+      "ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized due to "
+      "non wgmma instructions in function 'other'\n"
+      "ptxas info    : (C7508) Potential Performance Loss: 'setmaxnreg' ignored; unable to determine register count at "
+      "entry.\n"
+      "ptxas info    : 0 bytes gmem\nptxas info    : Compiling entry function 'k' for 'sm_90a'\n"
+      "ptxas info    : Used 48 registers, used 1 barriers\n";
+  EXPECT_EQ(parse_log(log, "k").notes,
+            "C7519: warpgroup.arrive is injected by compiler to allow use of registers in GMMA; "
+            "C7508: Potential Performance Loss: 'setmaxnreg' ignored; unable to determine register count at entry.");
+  EXPECT_EQ(parse_log("ptxas info : (C) x\nptxas info : (C75\n: (C7510) x\nptxas info : (Cx1) y", "k").notes, "");
 }
 
 TEST(PtxasLog, AnyTextIsRead) {

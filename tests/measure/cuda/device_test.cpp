@@ -107,8 +107,7 @@ TEST_F(FakeDevice, AnOlderDriverGetsTheCodeOfAnOlderNvrtc) {
   EXPECT_EQ(none, "NVRTC " + Nvrtc::get().version() +
                       " makes machine code that the driver, of CUDA 12.4, does not load: install NVRTC 12, for example "
                       "by `pip install nvidia-cuda-nvrtc-cu12`, or a driver of CUDA 13");
-  EXPECT_EQ(cuda_devices(driver).at(0).platform,
-            "CUDA 12.4, NVRTC " + Nvrtc::get().version() + ", which is too new");
+  EXPECT_EQ(cuda_devices(driver).at(0).platform, "CUDA 12.4, NVRTC " + Nvrtc::get().version() + ", which is too new");
 
   namespace fs = std::filesystem;
   const TemporaryFolder environment;
@@ -139,6 +138,9 @@ TEST_F(FakeDevice, TargetsOfOtherArchitectures) {
   EXPECT_EQ(target("sm_87", 166912).name, "sm_86");
   EXPECT_EQ(target("sm_87", 166912).shared_bytes, 166912);
   EXPECT_EQ(target("sm_87", 166912).unit_shared_bytes, 166912 + 1024);
+  EXPECT_EQ(target("sm_110", 232448).name, "sm_100");
+  EXPECT_EQ(target("sm_110", 232448).unit_threads, 1536);
+  EXPECT_EQ(target("sm_110", 232448).unit_blocks, 24);
   EXPECT_THAT(error_of([&] { target("sm_75", 65536); }), HasSubstr("expected a GPU of sm_80 or later, found sm_75"));
 }
 
@@ -326,7 +328,8 @@ TEST_F(FakeDevice, DynamicSharedMemoryIsAskedFor) {
   const auto arrays = device_->allocate(buffers());
   forget();
   const auto executable = build(candidate(source));
-  EXPECT_THAT(calls("cuFuncSetAttribute"), ElementsAre("cuFuncSetAttribute 8 100000"));
+  EXPECT_THAT(calls("cuFuncSetAttribute"), ElementsAre("cuFuncSetAttribute 8 100000", "cuFuncSetAttribute 9 87"))
+      << "87 % of the unit's 228 KiB: two blocks, each with 1 KiB of the system's";
   ASSERT_TRUE(executable->launch(*arrays, 1).ok());
   EXPECT_THAT(calls("cuLaunchKernel k"), ElementsAre("cuLaunchKernel k blocks=1 threads=32 shared=100000"));
   EXPECT_EQ(executable->resources().dynamic_shared_bytes, 100'000);

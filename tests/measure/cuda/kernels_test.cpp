@@ -65,6 +65,11 @@ class Compiles : public testing::TestWithParam<const char*> {
                             << what << " on " << GetParam() << "\n"
                             << print(lowering.trail()) << "\n"
                             << source.text;
+    EXPECT_EQ(cubin.value().resources.compiler_notes, "") << what << " on " << GetParam() << "\n"
+                                                          << print(lowering.trail());
+    if (!source.dynamic_shared) {
+      EXPECT_LE(cubin.value().resources.static_shared_bytes, source.shared_bytes) << source.text;
+    }
     ++compiled_;
   }
 

@@ -185,13 +185,14 @@ TEST(WarpgroupFloors, ASpecializedMatmul) {
   const ir::Program loop = square_of_bf16(4096);
   const ir::KernelSource source =
       ir::emit(rules::materialize(rules::heuristic(loop, target).program(), target), target);
-  for (const char* part : {"m64n256k16", "setmaxnreg.dec.sync.aligned.u32 24;", "setmaxnreg.inc.sync.aligned.u32 240;",
-                           "mbarrier_init(&empty[3], 8);"})
+  for (const char* part : {"m64n256k16", "mbarrier_init(&empty[3], 8);"})
     EXPECT_NE(source.text.find(part), std::string::npos) << part;
+  EXPECT_EQ(source.text.find("setmaxnreg"), std::string::npos) << "the launch deals out 168, enough for 128 sums";
   const auto cubin = compile_cubin(source, "sm_90");
   ASSERT_TRUE(cubin.ok()) << cubin.failure().message;
   EXPECT_EQ(cubin.value().warnings, "");
-  EXPECT_EQ(cubin.value().resources.registers, 168);
+  EXPECT_EQ(cubin.value().resources.compiler_notes, "");
+  EXPECT_LE(cubin.value().resources.registers, 168);
   const KernelMix kernel = kernel_mix(parse_listing(disassemble(cubin.value().code)));
   const LoopMix* hot = hot_loop(kernel);
   ASSERT_NE(hot, nullptr);
