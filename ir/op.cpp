@@ -88,7 +88,7 @@ double unary(Op op, double a) {
     case Op::tanh:
       return std::tanh(a);
     case Op::sigmoid:
-      return 1 / (1 + std::exp(-a));
+      return 1 / (1 + in_f32_range(std::exp(-a)));  // 0 from -88.7 on, as in PyTorch and on devices
     case Op::relu:
       return a < 0 ? 0 : a;  // NaN stays NaN, as in PyTorch; maximum and minimum likewise
     case Op::erf:
@@ -159,9 +159,9 @@ int arity(Op op) { return row(op).arity; }
 
 double apply(Op op, std::span<const double> args) {
   CHECK(args.size() == static_cast<std::size_t>(arity(op)));
-  if (op == Op::fma) return args[0] * args[1] + args[2];
   if (op == Op::select) return args[0] != 0 ? args[1] : args[2];
-  return args.size() == 1 ? unary(op, args[0]) : binary(op, args[0], args[1]);
+  if (op == Op::fma) return in_f32_range(args[0] * args[1] + args[2]);
+  return in_f32_range(args.size() == 1 ? unary(op, args[0]) : binary(op, args[0], args[1]));
 }
 
 bool gives_truth(Op op) {

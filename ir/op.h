@@ -24,7 +24,7 @@ enum class Op : std::uint8_t {
 std::string_view name(Op);  // as in the text: "multiply"
 std::optional<Op> parse_op(std::string_view);
 int arity(Op);
-/// In double, truth values as 0 and 1; not for the lanes_ operations.
+/// In double with the range of f32 (in_f32_range), truth values as 0 and 1; not for the lanes_ operations.
 double apply(Op, std::span<const double> args);
 /// The neutral element of an operation that may reduce (add 0, multiply 1, maximum -inf, minimum +inf); else nullopt.
 std::optional<double> neutral(Op);

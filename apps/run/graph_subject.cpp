@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "apps/run/subject.h"
 #include "engine/source/graph.h"
@@ -29,18 +30,27 @@ ir::torch::Graph read_given(const engine::GraphSource& source, engine::Inputs in
   return graph;
 }
 
-/// Raises each element to how far it is from the expected, where both are finite.
-void raise(std::vector<double>& most, const std::vector<double>& found, const std::vector<double>& expected) {
-  most.resize(expected.size());
-  for (std::size_t i = 0; i < expected.size(); ++i)
-    if (const double off = std::abs(found[i] - expected[i]); std::isfinite(off)) most[i] = std::max(most[i], off);
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// Raises each bound to how far a value is from the expected. If one of them is infinite, rounding decides about an overflow
+/// there (Expected::rounding).
+void raise(std::vector<double>& most, const std::vector<double>& values, const std::vector<double>& expected) {
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const double value = values[i], off = std::abs(value - expected[i]);
+    if (value == expected[i] || std::isnan(value)) continue;
+    most[i] = std::isfinite(off) ? std::max(most[i], off) : infinity;
+  }
 }
 
 /// Two samples of an element may be small by chance; those of all elements together are not.
 void raise_to_mean(std::vector<double>& most) {
-  double squares = 0;
-  for (const double off : most) squares += off * off;
-  const double mean = std::sqrt(squares / static_cast<double>(std::max<std::size_t>(most.size(), 1)));
+  double squares = 0, count = 0;
+  for (const double off : most) {
+    if (!std::isfinite(off)) continue;
+    squares += off * off;
+    ++count;
+  }
+  const double mean = std::sqrt(squares / std::max(count, 1.0));
   for (double& off : most) off = std::max(off, mean);
 }
 
@@ -103,17 +113,29 @@ std::vector<std::vector<double>> rounding_of(const ir::torch::Graph& graph,
                                              const std::vector<ir::torch::Values>& sources,
                                              const std::vector<std::vector<double>>& reference) {
   // Sixteen units of rounding: as many as sums of a thousand terms gather within an operation, which is disturbed as a
-  // whole only; and twice what two samples show.
+  // whole only; and twice what two samples show. An integer or a truth value is turned in a sample or not: more samples.
   constexpr double relative = 0x1p-20, margin = 2;
-  std::vector<std::vector<double>> most(reference.size());
-  for (const std::uint64_t seed : {1, 2}) {
+  const auto is_real = [&](int output) {
+    return ir::is_float(graph.nodes[static_cast<std::size_t>(output)].type.dtype);
+  };
+  const std::uint64_t samples = std::ranges::all_of(graph.outputs, is_real) ? 2 : 8;
+  std::vector<std::vector<double>> most;
+  for (const std::vector<double>& output : reference) most.emplace_back(output.size());
+  for (std::uint64_t seed = 1; seed <= samples; ++seed) {
     const auto disturbed = ir::torch::evaluate_disturbed(graph, sources, relative, seed);
     for (std::size_t i = 0; i < reference.size(); ++i) raise(most[i], disturbed[i], reference[i]);
   }
-  for (std::vector<double>& output : most) {
-    raise_to_mean(output);
-    for (double& off : output) off *= margin;
+  const auto rounded = ir::torch::evaluate_rounded(graph, sources);
+  for (std::size_t i = 0; i < reference.size(); ++i) raise(most[i], rounded[i], reference[i]);
+  for (std::size_t i = 0; i < most.size(); ++i) {
+    if (!is_real(graph.outputs[i])) continue;
+    raise_to_mean(most[i]);
+    for (double& off : most[i]) off *= margin;
   }
+  // Whether a sum is NaN because infinities of both signs meet depends on the order of its additions.
+  for (std::size_t i = 0; i < most.size(); ++i)
+    for (std::size_t j = 0; j < most[i].size(); ++j)
+      if (std::isnan(rounded[i][j]) && !std::isnan(reference[i][j])) most[i][j] = rounded[i][j];
   return most;
 }
 

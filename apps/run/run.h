@@ -94,10 +94,8 @@ struct RunReport {
 /// a compiler fails, with the kernel's name.
 RunReport run(const RunOptions&, Progress&);
 
-/// The largest |found - expected| over the element's scale: the root mean square of the finite expected values (1 where
-/// all are 0), or what rounding explains (docs/measurement.md) where `rounding`, of each element or empty, is as much.
-/// Integers and truth values are
-/// equal or not, but for what rounding of floats before them explains. Equal infinities agree, and NaN with NaN; what is beyond the range of f32 counts as infinite.
+/// The largest error of an element, as measure/check/verdict.h says. `rounding`: how far rounding may take each element, or
+/// empty.
 OutputCheck compare_output(const ir::Numbers& found, const std::vector<double>& expected, const ir::TensorType&,
                            double tolerance, std::span<const double> rounding = {});
 

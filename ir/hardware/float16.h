@@ -18,6 +18,13 @@ float float16_value(std::uint16_t bits, DType);
 
 /// The nearest number that an f32, f16 or bf16 can be, ties to even; of another dtype the value itself.
 double rounded(double value, DType);
+/// The number with the range of f32, and with all of its digits: an infinity beyond the largest f32, and a multiple of
+/// the least subnormal below the least normal one.
+inline double in_f32_range(double value) {
+  const double magnitude = value < 0 ? -value : value;
+  const bool normal = magnitude >= 0x1p-126 && magnitude <= 0x1.fffffep127;
+  return normal || magnitude == 0 ? value : static_cast<double>(static_cast<float>(value));
+}
 /// The nearest tf32, ties away from zero (PTX ISA, "cvt.rna.tf32.f32").
 double rounded_tf32(double value);
 inline constexpr double tf32_roundoff = 0x1p-11;  // how much of a number that takes or adds at most

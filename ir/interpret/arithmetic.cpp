@@ -5,6 +5,7 @@
 #include <span>
 
 #include "core/error.h"
+#include "ir/hardware/float16.h"
 
 namespace deplo::ir::exec {
 namespace {
@@ -37,17 +38,17 @@ void apply_lanes(Op op, std::int64_t n, double* out, const double* a, const doub
     case Op::copy:
       return each(n, out, [=](auto i) { return a[i]; });
     case Op::add:
-      return each(n, out, [=](auto i) { return a[i] + b[i]; });
+      return each(n, out, [=](auto i) { return in_f32_range(a[i] + b[i]); });
     case Op::subtract:
-      return each(n, out, [=](auto i) { return a[i] - b[i]; });
+      return each(n, out, [=](auto i) { return in_f32_range(a[i] - b[i]); });
     case Op::multiply:
-      return each(n, out, [=](auto i) { return a[i] * b[i]; });
+      return each(n, out, [=](auto i) { return in_f32_range(a[i] * b[i]); });
     case Op::divide:
-      return each(n, out, [=](auto i) { return a[i] / b[i]; });
+      return each(n, out, [=](auto i) { return in_f32_range(a[i] / b[i]); });
     case Op::maximum:
       return each(n, out, [=](auto i) { return a[i] >= b[i] || std::isnan(a[i]) ? a[i] : b[i]; });
     case Op::fma:
-      return each(n, out, [=](auto i) { return a[i] * b[i] + c[i]; });
+      return each(n, out, [=](auto i) { return in_f32_range(a[i] * b[i] + c[i]); });
     default:
       break;
   }

@@ -61,13 +61,63 @@ double spread(std::span<double> args, std::span<const double> errors, double res
     for (const double off : {exact - errors[i], exact + errors[i]}) {
       args[i] = off;
       const double moved = std::abs(apply_op() - result);
-      if (std::isfinite(moved)) most = std::max(most, moved);
+      if (!std::isnan(moved)) most = std::max(most, moved);
     }
     args[i] = exact;
     if (most < 0) return std::numeric_limits<double>::infinity();  // no digit of it is known
     sum += most;
   }
   return sum;
+}
+
+constexpr double largest = std::numeric_limits<float>::max(), infinity = std::numeric_limits<double>::infinity();
+
+/// Whether operands that may be anything but NaN make a result that is not NaN either.
+bool keeps_number(Op op) {
+  return op == Op::copy || op == Op::negative || op == Op::exp || op == Op::exp2 || op == Op::tanh ||
+         op == Op::sigmoid || op == Op::relu || op == Op::erf || op == Op::absolute || op == Op::maximum ||
+         op == Op::minimum;
+}
+
+/// What an operand of unknown value makes of the error of a result; 0: there is none.
+double unknown(Op op, std::span<const double> errors) {
+  double error = 0;
+  for (const double e : errors)
+    if (!std::isfinite(e)) error = std::isnan(e) || !keeps_number(op) ? std::nan("") : error + infinity;
+  return gives_truth(op) && error != 0 ? 1 : error;
+}
+
+/// Whether an operation on finite operands overflows by so little that rounding of the operands decides it.
+template <class F>
+bool barely_overflows(std::span<double> args, std::span<const double> errors, F apply_op) {
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    const double exact = args[i];
+    bool finite = false;
+    const double own = 8 * unit * std::abs(exact);  // as an error of the operand
+    for (const double off : {exact - errors[i] - own, exact + errors[i] + own}) {
+      args[i] = off;
+      finite |= std::isfinite(apply_op());
+    }
+    args[i] = exact;
+    if (finite) return true;
+  }
+  return false;
+}
+
+/// Whether the result is 0 or -0, and devices differ in which.
+bool is_either_zero(Op op, std::span<const double> args) {
+  if (op == Op::relu) return args[0] == 0 && std::signbit(args[0]);
+  return (op == Op::maximum || op == Op::minimum) && args[0] == 0 && args[1] == 0 &&
+         std::signbit(args[0]) != std::signbit(args[1]);
+}
+
+/// Whether some order of additions overflows, or would if the products of its terms were inside fmas.
+bool overflows(const Rounding& sum) { return sum.positive > largest || -sum.negative > largest; }
+
+/// The error of a sum that overflows in some orders and not in others; 0: in all of them, or in none.
+double overflow_of(const Rounding& sum) {
+  if (sum.positive > largest && -sum.negative > largest) return std::nan("");
+  return overflows(sum) && std::abs(sum.positive + sum.negative) <= largest ? infinity : 0;
 }
 
 }  // namespace
@@ -98,14 +148,31 @@ void Roundings::compute(const Computation& c, Lanes& lanes) {
     return result;
   };
   const double result = apply_op();
+  const auto arguments = std::span(args).first(count);
+  const auto argument_errors = std::span<const double>(errors).first(count);
   Rounding& rounding = of_[c.dst];
   lanes.values[c.dst] = result;
-  if (!std::isfinite(result)) {
-    rounding = {};  // compared as what it is
+  const bool sums = c.accumulates && c.op == Op::add;
+  if (sums) {
+    const double product = of_[c.args.front().value].product, term = std::isnan(product) ? args[1] : product;
+    if (std::isfinite(term)) (term < 0 ? rounding.negative : rounding.positive) += term;
+    if (!std::isfinite(errors[1])) rounding.terms = std::nan("");  // stays
+    if (std::isnan(rounding.terms) || overflows(rounding) || !std::isfinite(result)) {
+      rounding.error = std::isnan(rounding.terms) ? rounding.terms : overflow_of(rounding);
+      return;
+    }
+  } else if (const double error = unknown(c.op, argument_errors); error != 0 && c.op != Op::select) {
+    rounding = {error};
     return;
   }
-  const double own = c.dtype == DType::f32 ? units(c.op) * unit * std::abs(result) : 0;
-  if (c.accumulates && c.op == Op::add) {
+  if (!std::isfinite(result)) {  // compared as what it is
+    rounding.error = barely_overflows(arguments, argument_errors, apply_op) ? infinity : 0;
+    return;
+  }
+  // A subnormal number is rounded to a multiple of the least one.
+  const double own_unit = std::max(unit * std::abs(result), result == 0 ? 0 : 0x1p-150);
+  const double own = c.dtype == DType::f32 ? units(c.op) * own_unit : 0;
+  if (sums) {
     const double factors = of_[c.args.front().value].factors;
     rounding.terms += errors[1] - factors;
     rounding.part += args[1];
@@ -125,6 +192,8 @@ void Roundings::compute(const Computation& c, Lanes& lanes) {
     rounding.terms = rounding.terms * factor + std::abs(args[0]) * errors[1] + own;
     rounding.squares *= factor * factor;
     rounding.part *= factor;
+    rounding.positive *= factor;
+    rounding.negative *= factor;
     rounding.error = rounding.terms + std::sqrt(rounding.squares);
     return;
   }
@@ -136,7 +205,10 @@ void Roundings::compute(const Computation& c, Lanes& lanes) {
   else
     carried = spread(std::span(args).first(count), std::span(errors).first(count), result, apply_op);
   const double factors = c.factors * std::abs(result);
-  rounding = {carried + own + factors, 0, 0, factors};
+  const bool either_zero = is_either_zero(c.op, arguments);
+  rounding = {carried + own + factors + (either_zero ? 0x1p-149 : 0), 0, 0, factors};
+  if (c.op == Op::multiply && !c.accumulates) rounding.product = args[0] * args[1];
+  if (c.dtype == DType::f32 && std::abs(result) + rounding.error > largest) rounding.error = infinity;
 }
 
 }  // namespace deplo::ir::exec

@@ -1,5 +1,7 @@
 #include "ir/torch/evaluate.h"
 
+#include <cmath>
+
 #include "core/error.h"
 #include "core/rng.h"
 #include "ir/hardware/float16.h"
@@ -26,9 +28,16 @@ std::vector<std::size_t> last_uses(const Graph& graph) {
   return last;
 }
 
-/// `made` is called with each node whose values were just computed.
+void limit_to_range(DType dtype, Values& values) {
+  if (!is_float(dtype)) return;
+  for (double& value : values) value = in_f32_range(value);
+}
+
+/// `made` is called with each node whose values were just computed, before they get the range of f32. `apart`: as of
+/// Operands.
 template <class Made>
-std::vector<Values> evaluate_all(const Graph& graph, const std::vector<Values>& sources, Made made) {
+std::vector<Values> evaluate_all(const Graph& graph, const std::vector<Values>& sources, Made made,
+                                 bool apart = false) {
   CHECK(sources.size() == graph.nodes.size());
   const std::vector<std::size_t> last = last_uses(graph);
   std::vector<Values> computed(graph.nodes.size());
@@ -38,17 +47,18 @@ std::vector<Values> evaluate_all(const Graph& graph, const std::vector<Values>& 
   };
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[i];
-    if (node.kind == Node::Kind::scalar) computed[i] = {node.value};
+    if (node.kind == Node::Kind::scalar) computed[i] = {in_f32_range(node.value)};
     if (node.kind == Node::Kind::input || node.kind == Node::Kind::parameter)
       CHECK(static_cast<std::int64_t>(sources[i].size()) == element_count(node.type.shape));
     if (node.kind != Node::Kind::call) continue;
-    Operands operands = {node, {}, {}};
+    Operands operands = {node, {}, {}, apart};
     for (const Id arg : node.args) {
       operands.args.push_back(&graph.nodes[static_cast<std::size_t>(arg)]);
       operands.values.push_back(&values_of(static_cast<std::size_t>(arg)));
     }
     computed[i] = evaluate_call(operands);
     made(node, computed[i]);
+    limit_to_range(node.type.dtype, computed[i]);
     for (const Id arg : node.args)
       if (last[static_cast<std::size_t>(arg)] == i) Values().swap(computed[static_cast<std::size_t>(arg)]);
   }
@@ -63,6 +73,13 @@ std::vector<Values> evaluate(const Graph& graph, const std::vector<Values>& sour
   return evaluate_all(graph, sources, [](const Node&, Values&) {});
 }
 
+std::vector<Values> evaluate_rounded(const Graph& graph, const std::vector<Values>& sources) {
+  const auto round = [](const Node& node, Values& values) {
+    for (double& value : values) value = rounded(value, node.type.dtype);
+  };
+  return evaluate_all(graph, sources, round, true);
+}
+
 std::vector<Values> evaluate_disturbed(const Graph& graph, std::vector<Values> sources, double relative,
                                        std::uint64_t seed) {
   // Errors of many roundings are normally distributed: the worst of a million elements is five standard deviations
@@ -70,8 +87,13 @@ std::vector<Values> evaluate_disturbed(const Graph& graph, std::vector<Values> s
   constexpr double roundings = 4;
   Rng rng(seed);
   const auto disturb = [&](DType dtype, Values& values, double by) {
-    if (dtype == DType::i32 || dtype == DType::boolean) return;
-    for (double& value : values) value *= 1 + rng.uniform(-by, by);
+    if (!is_float(dtype)) return;
+    for (double& value : values) {
+      value *= 1 + rng.uniform(-by, by);
+      // Subnormal numbers are rounded to multiples of the least; what that rounds to 0 for sure stays 0.
+      if (std::abs(value) < 0x1p-126 && std::abs(value) > 0x1p-152)
+        value += rng.uniform(-roundings, roundings) * 0x1p-149;
+    }
   };
   const std::vector<std::size_t> last = last_uses(graph);
   const auto as_factor = [&](const Node& node) {

@@ -8,6 +8,7 @@
 #include "core/outcome.h"
 #include "ir/program.h"
 #include "measure/check/inputs.h"
+#include "measure/check/verdict.h"
 #include "measure/device.h"
 #include "measure/protocol/operand_sets.h"
 #include "measure/protocol/probe.h"
@@ -21,15 +22,13 @@ enum class Coverage : std::uint8_t { whole, prefix };
 
 /// What the outputs must be, in double: every element of a small problem, else some of them.
 struct Reference {
-  struct Element {
+  struct Element : Expected {  // its rounding is 0 unless that was asked for
     std::int64_t offset = 0;
-    double value = 0;
-    double rounding = 0;  // how far rounding in f32 may take it, once that was asked for
   };
   struct Output {
     std::size_t buffer = 0;  // index in the program's buffers
     std::vector<Element> elements;
-    double scale = 1;  // root mean square of the elements; 1 where all are 0
+    double scale = 1;  // as of Scale
   };
   std::vector<Output> outputs;
 };
@@ -61,9 +60,8 @@ class Problem {
   void poison_outputs();
 
   /// Why the outputs of the first set are wrong: guard_hit, or wrong_result with index, expected, found and error;
-  /// nullopt: they are right. The scale of an element is the root mean square of the output, or what rounding explains
-  /// where that is more (docs/measurement.md). The tolerance is the problem's, at least `least`. Computes the reference
-  /// on first use; throws Error when the kernel itself has no finite result.
+  /// nullopt: they are right. measure/check/verdict.h judges each element. The tolerance is the problem's, at least
+  /// `least`. Computes the reference on first use; throws Error when an output of the kernel itself has no finite element.
   std::optional<Failure> check(Coverage, double least = 0);
   /// Of all bits of the outputs that were checked last.
   std::uint64_t checked_bits() const { return checked_bits_; }
@@ -75,6 +73,7 @@ class Problem {
 
  private:
   double least_us(int batch) const;
+  std::optional<Failure> find_nan(std::size_t output, const ir::Numbers& found);
 
   ir::Program loop_;
   Device& device_;

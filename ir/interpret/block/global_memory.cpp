@@ -66,7 +66,7 @@ void GlobalMemory::write(const Access& to, WriteMode mode, std::int64_t offset, 
   const bool adds = ir::adds(mode);
   if (!global.writers.empty()) claim(global, to, mode, i, lane, value);
   if (!global.rounding.empty()) global.rounding[i] = (adds ? global.rounding[i] : 0) + rounding;
-  global.data[i] = adds ? global.data[i] + value : value;
+  global.data[i] = adds ? in_f32_range(global.data[i] + value) : value;
 }
 
 void GlobalMemory::write_point(const Global& global, WriteMode mode, std::int64_t offset, double value,
@@ -75,7 +75,7 @@ void GlobalMemory::write_point(const Global& global, WriteMode mode, std::int64_
   const auto point = std::find_if(points->begin(), points->end(), same);
   if (point == points->end()) return points->push_back({global.name, offset, value, rounding});
   const bool adds = ir::adds(mode);
-  point->value = adds ? point->value + value : value;
+  point->value = adds ? in_f32_range(point->value + value) : value;
   point->rounding = adds ? point->rounding + rounding : rounding;
 }
 

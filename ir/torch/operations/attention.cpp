@@ -149,11 +149,11 @@ Values evaluate_attention(const Operands& o) {
   std::size_t number = 0;
   const std::array strides = {batch_strides(s.q, s.batch), batch_strides(s.k, s.batch), batch_strides(s.v, s.batch)};
   for_each_index(s.batch, strides, [&](std::size_t q, std::size_t k, std::size_t v) {
-    multiply({o.value(0).data() + q, queries, depth}, {o.value(1).data() + k, depth, keys, true}, scores.data());
-    for (double& score : scores) score *= scale;
+    multiply(o, {o.value(0).data() + q, queries, depth}, {o.value(1).data() + k, depth, keys, true}, scores.data());
+    for (double& score : scores) score = in_f32_range(score * scale);
     mask.apply(number, scores);
     softmax_rows(scores, static_cast<std::size_t>(keys));
-    multiply({scores.data(), queries, keys}, {o.value(2).data() + v, keys, width},
+    multiply(o, {scores.data(), queries, keys}, {o.value(2).data() + v, keys, width},
              result.data() + static_cast<std::int64_t>(number) * queries * width);
     ++number;
   });

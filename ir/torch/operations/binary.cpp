@@ -84,21 +84,38 @@ double greater_equal(double a, double b) { return a >= b ? 1.0 : 0.0; }
 double logical_and(double a, double b) { return a != 0 && b != 0 ? 1.0 : 0.0; }
 double logical_or(double a, double b) { return a != 0 || b != 0 ? 1.0 : 0.0; }
 
+// PyTorch computes some constant powers by other operations, which differ for infinities, zeros and overflows.
+Values evaluate_pow(const Operands& o) {
+  const Node& exponent = *o.args[1];
+  if (exponent.kind != Node::Kind::scalar || !is_float(o.node.type.dtype)) return evaluate_pairs<std::pow>(o);
+  const auto each = [&](auto apply) {
+    Values result = o.value(0);
+    std::ranges::transform(result, result.begin(), apply);
+    return result;
+  };
+  if (exponent.value == 0.5) return each([](double x) { return std::sqrt(x); });
+  if (exponent.value == -0.5) return each([](double x) { return 1 / std::sqrt(x); });
+  if (exponent.value == 2) return each([](double x) { return x * x; });
+  if (exponent.value == 3) return each([](double x) { return in_f32_range(x * x) * x; });
+  if (exponent.value == -2) return each([](double x) { return 1 / in_f32_range(x * x); });
+  return evaluate_pairs<std::pow>(o);
+}
+
+// Which of two equal numbers PyTorch takes, -0 or 0, depends on the place of the element: `apart` takes the other.
+template <double (*apply)(double, double)>
+double swapped(double a, double b) {
+  return apply(b, a);
+}
+template <double (*apply)(double, double)>
+Values evaluate_extremum(const Operands& o) {
+  return o.apart ? evaluate_pairs<swapped<apply>>(o) : evaluate_pairs<apply>(o);
+}
+
 template <Op op>
 int decompose_arithmetic(Emitter& e, const TensorCall& call) {
   const DType t = arithmetic_type(call.dtype());
   const int a = operand(e, call, 0, t), b = operand(e, call, 1, t);
   return e.convert(e.elementwise(op, {a, b}, "ew"), call.dtype());
-}
-
-// As PyTorch, by roots if the exponent is the number 0.5 or -0.5: std::pow(-inf, 0.5) is inf.
-Values evaluate_pow(const Operands& o) {
-  const Node& exponent = *o.args[1];
-  const double n = exponent.kind == Node::Kind::scalar ? exponent.value : 0;
-  if (n != 0.5 && n != -0.5) return evaluate_pairs<std::pow>(o);
-  Values result = o.value(0);
-  for (double& x : result) x = n > 0 ? std::sqrt(x) : 1 / std::sqrt(x);
-  return result;
 }
 
 template <bool remainder>
@@ -293,10 +310,10 @@ std::vector<Operation> binary_operations() {
       {"lt", 2, 2, {}, infer_truth, evaluate_pairs<less>, decompose_comparison<Op::less, Order::kept>,
        {{"lt", either, pair, call_binary}, {"<", as_infix, infix, call_infix}},
        {{"aten.lt", read_binary}}},
-      {"maximum", 2, 2, {}, infer_arithmetic, evaluate_pairs<maximum>, decompose_arithmetic<Op::maximum>,
+      {"maximum", 2, 2, {}, infer_arithmetic, evaluate_extremum<maximum>, decompose_arithmetic<Op::maximum>,
        {{"maximum", either, pair, call_binary}},
        {{"aten.maximum", read_binary}}},
-      {"minimum", 2, 2, {}, infer_arithmetic, evaluate_pairs<minimum>, decompose_arithmetic<Op::minimum>,
+      {"minimum", 2, 2, {}, infer_arithmetic, evaluate_extremum<minimum>, decompose_arithmetic<Op::minimum>,
        {{"minimum", either, pair, call_binary}},
        {{"aten.minimum", read_binary}}},
       {"mul", 2, 2, {}, infer_arithmetic, evaluate_pairs<multiply>, decompose_arithmetic<Op::multiply>,

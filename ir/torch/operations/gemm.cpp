@@ -42,4 +42,21 @@ void multiply(Matrix a, Matrix b, double* result) {
   multiply_columns(a, b, result, 0, b.columns / count);
 }
 
+void multiply(const Operands& o, Matrix a, Matrix b, double* result) {
+  multiply(a, b, result);
+  const auto count = static_cast<std::size_t>(a.rows * b.columns);
+  Values magnitudes(count);
+  if (o.apart) {
+    const auto absolute = [](Matrix& m) {
+      Values values(m.data, m.data + m.rows * m.columns);
+      for (double& value : values) value = std::abs(value);
+      m.data = values.data();
+      return values;
+    };
+    const Values left = absolute(a), right = absolute(b);
+    multiply(a, b, magnitudes.data());
+  }
+  for (std::size_t i = 0; i < count; ++i) result[i] = o.sum(result[i], o.apart ? magnitudes[i] : 0);
+}
+
 }  // namespace deplo::ir::torch

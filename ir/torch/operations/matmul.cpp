@@ -109,7 +109,7 @@ Values evaluate_matmul(const Operands& o) {
   double* to = result.data();
   for_each_index(batch, std::array{batch_strides(a, batch), batch_strides(b, batch)},
                  [&](std::size_t i, std::size_t j) {
-                   multiply({o.value(0).data() + i, m, k}, {o.value(1).data() + j, k, n}, to);
+                   multiply(o, {o.value(0).data() + i, m, k}, {o.value(1).data() + j, k, n}, to);
                    to += m * n;
                  });
   return result;
@@ -171,7 +171,7 @@ TensorType infer_linear(const Inference& call) {
 Values evaluate_linear(const Operands& o) {
   const std::int64_t out = o.shape(1)[0], in = o.shape(1)[1], rows = element_count(o.shape(0)) / in;
   Values result(o.result_count());
-  multiply({o.value(0).data(), rows, in}, {o.value(1).data(), in, out, true}, result.data());
+  multiply(o, {o.value(0).data(), rows, in}, {o.value(1).data(), in, out, true}, result.data());
   if (o.size() == 3)
     for (std::size_t i = 0; i < result.size(); ++i) result[i] += o.value(2)[i % static_cast<std::size_t>(out)];
   return result;

@@ -132,7 +132,9 @@ Values evaluate_layer_norm(const Operands& o) {
     double mean = x[row], variance = 0;  // of a constant row exactly the constant
     for (std::size_t i = 0; i < n; ++i) mean += (x[row + i] - x[row]) / static_cast<double>(n);
     for (std::size_t i = 0; i < n; ++i) variance += (x[row + i] - mean) * (x[row + i] - mean) / static_cast<double>(n);
-    const double deviation = std::sqrt(variance + o.node.number("eps"));
+    // Where the squares overflow, PyTorch's deviation is infinite or, as it merges those of parts, NaN.
+    if (std::isinf(in_f32_range(variance * static_cast<double>(n))) && o.apart) variance = std::nan("");
+    const double deviation = std::sqrt(in_f32_range(variance) + o.node.number("eps"));
     for (std::size_t i = 0; i < n; ++i) result[row + i] = (x[row + i] - mean) / deviation * weight(o, i) + bias(o, i);
   }
   return result;
@@ -145,7 +147,8 @@ Values evaluate_rms_norm(const Operands& o) {
   for (std::size_t row = 0; row < x.size(); row += n) {
     double squares = 0;
     for (std::size_t i = 0; i < n; ++i) squares += x[row + i] * x[row + i];
-    const double scale = std::sqrt(squares / static_cast<double>(n) + o.node.number("eps"));
+    const double mean = in_f32_range(in_f32_range(squares) / static_cast<double>(n));
+    const double scale = std::sqrt(mean + o.node.number("eps"));
     for (std::size_t i = 0; i < n; ++i) result[row + i] = x[row + i] / scale * weight(o, i);
   }
   return result;

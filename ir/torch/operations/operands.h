@@ -1,10 +1,12 @@
 // What the evaluation of an operation is given, and how it walks over elements.
 #pragma once
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <tuple>
 #include <vector>
 
+#include "ir/hardware/float16.h"
 #include "ir/torch/evaluate.h"
 
 namespace deplo::ir::torch {
@@ -14,11 +16,19 @@ struct Operands {
   const Node& node;
   std::vector<const Node*> args;
   std::vector<const Values*> values;
+  bool apart = false;  // sums add their positive and their negative terms apart; extremes take the other of two zeros
 
   std::size_t size() const { return args.size(); }
   const Shape& shape(std::size_t i) const { return args[i]->type.shape; }
   const Values& value(std::size_t i) const { return *values[i]; }
   const Shape& result() const { return node.type.shape; }
+  /// A sum, in double, of terms whose magnitudes add up to `magnitudes`, with the range of f32. The order in which
+  /// PyTorch or a kernel adds is not known. `apart` meets each overflow that some order meets.
+  double sum(double total, double magnitudes) const {
+    const double positive = in_f32_range((magnitudes + total) / 2), negative = in_f32_range((magnitudes - total) / 2);
+    const bool overflows = std::isfinite(total) && !(std::isfinite(positive) && std::isfinite(negative));
+    return in_f32_range(apart && overflows ? positive - negative : total);
+  }
   std::size_t result_count() const { return static_cast<std::size_t>(element_count(result())); }
 };
 
@@ -59,5 +69,7 @@ struct Matrix {
 };
 /// result (rows of a, columns of b), row-major, = a · b; on several threads where it is large. `a` is not transposed.
 void multiply(Matrix a, Matrix b, double* result);
+/// The same as sums of an operation of PyTorch (Operands::sum).
+void multiply(const Operands&, Matrix a, Matrix b, double* result);
 
 }  // namespace deplo::ir::torch

@@ -240,8 +240,12 @@ Values evaluate_cumsum(const Operands& o) {
   Values result = o.value(0);
   const std::size_t dim = dim_of(o.node);
   for_each_line(o.result(), dim, [&](std::size_t start, std::size_t stride) {
-    const auto count = static_cast<std::size_t>(o.result()[dim]);
-    for (std::size_t i = 1; i < count; ++i) result[start + i * stride] += result[start + (i - 1) * stride];
+    double total = 0, magnitudes = 0;
+    for (std::size_t i = start; i < start + static_cast<std::size_t>(o.result()[dim]) * stride; i += stride) {
+      total += result[i];
+      magnitudes += std::abs(result[i]);
+      result[i] = o.sum(total, magnitudes);
+    }
   });
   return result;
 }

@@ -67,12 +67,31 @@ Values reduce(const Operands& o, double start, F&& combine) {
   return result;
 }
 
-Values evaluate_sum(const Operands& o) {
-  return reduce(o, 0, [](double total, double x, std::size_t) { return total + x; });
+/// Sums of f(x, number of the result), whatever the order of additions.
+template <class F>
+Values sum_of(const Operands& o, F&& f) {
+  Values result = reduce(o, 0, [&](double total, double x, std::size_t i) { return total + f(x, i); });
+  const Values magnitudes =
+      o.apart ? reduce(o, 0, [&](double total, double x, std::size_t i) { return total + std::abs(f(x, i)); }) : result;
+  for (std::size_t i = 0; i < result.size(); ++i) result[i] = o.sum(result[i], magnitudes[i]);
+  return result;
 }
 
+Values evaluate_sum(const Operands& o) {
+  return sum_of(o, [](double x, std::size_t) { return x; });
+}
+
+// In double, which overflows and underflows much later than f32 and keeps the sign of an infinity. Factors from 1 on and
+// those below 1 apart meet each overflow and each underflow that some order of multiplications meets.
 Values evaluate_prod(const Operands& o) {
-  return reduce(o, 1, [](double total, double x, std::size_t) { return total * x; });
+  const auto product = [&](auto&& takes) {
+    return reduce(o, 1, [&](double total, double x, std::size_t) { return takes(x) ? total * x : total; });
+  };
+  if (!o.apart) return product([](double) { return true; });
+  Values result = product([](double x) { return std::abs(x) < 1; });
+  const Values large = product([](double x) { return !(std::abs(x) < 1); });
+  for (std::size_t i = 0; i < result.size(); ++i) result[i] = in_f32_range(result[i]) * in_f32_range(large[i]);
+  return result;
 }
 
 Values evaluate_amax(const Operands& o) {
@@ -99,8 +118,12 @@ Values evaluate_logsumexp(const Operands& o) {
 
 Values evaluate_var(const Operands& o) {
   const Values means = evaluate_mean(o);
+  // Terms that are not overflown give the variance in range that PyTorch's sums in double give.
   Values result =
       reduce(o, 0, [&](double total, double x, std::size_t j) { return total + (x - means[j]) * (x - means[j]); });
+  if (o.apart)
+    for (double& value : result)
+      if (std::isinf(in_f32_range(value))) value = std::numeric_limits<double>::quiet_NaN();
   const double divisor = std::max(0.0, reduced_count(o) - static_cast<double>(o.node.integer("correction")));
   for (double& value : result) value /= divisor;  // 0 / 0 is NaN, as in PyTorch
   return result;

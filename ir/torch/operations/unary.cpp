@@ -47,9 +47,13 @@ double reciprocal(double x) { return 1 / x; }
 double rsqrt(double x) { return 1 / std::sqrt(x); }
 double relu(double x) { return x < 0 ? 0.0 : x; }
 double logical_not(double x) { return x == 0 ? 1.0 : 0.0; }
-// Either form is exact where the other would overflow.
-double sigmoid(double x) { return x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x)); }
-double silu(double x) { return x * sigmoid(x); }
+// As PyTorch computes them: 0 from -88.7 on, where the exponential overflows.
+double sigmoid(double x) { return 1 / (1 + in_f32_range(std::exp(-x))); }
+double silu(double x) { return x / (1 + in_f32_range(std::exp(-x))); }
+
+// A kernel may give 0 for -0.
+double relu_of_zero(double x) { return relu(x) + 0.0; }
+Values evaluate_relu(const Operands& o) { return o.apart ? evaluate_each<relu_of_zero>(o) : evaluate_each<relu>(o); }
 
 // x * sigmoid(x)
 int decompose_silu(Emitter& e, const TensorCall& call) {
@@ -146,7 +150,7 @@ std::vector<Operation> unary_operations() {
       {"reciprocal", 1, 1, {}, infer_float, evaluate_each<reciprocal>, decompose_each<Op::reciprocal>,
        {{"reciprocal", either, "input", call_plain}},
        {{"aten.reciprocal", read_unary}}},
-      {"relu", 1, 1, {}, infer_number, evaluate_each<relu>, decompose_each<Op::relu>,
+      {"relu", 1, 1, {}, infer_number, evaluate_relu, decompose_each<Op::relu>,
        {{"relu", either, "input", call_plain}, {"relu", in_functional, "input, inplace=False", call_plain},
         {"ReLU", stateless_module, "inplace=False"}},
        {{"aten.relu", read_unary}}},

@@ -1,5 +1,6 @@
 #include "measure/check/problem.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +8,7 @@
 #include <bit>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <set>
 
 #include "ir/hardware/float16.h"
@@ -95,7 +97,8 @@ TEST(Problem, TheMessageSaysWhatWasExpected) {
 TEST(Problem, NanAndPoisonAreWrong) {
   MatmulProblem matmul(4, 4, 3);
   matmul.at(3, 3) = std::nanf("");
-  EXPECT_EQ(matmul.check()->message, "c[3, 3]: is NaN (1 of 16 elements)");
+  EXPECT_THAT(matmul.check()->message, HasSubstr("c[3, 3]: expected 0.34"));
+  EXPECT_THAT(matmul.check()->message, HasSubstr("found nan, error inf"));
   EXPECT_TRUE(matmul.check(Coverage::prefix).has_value());
   matmul.problem().poison_outputs();
   EXPECT_EQ(matmul.check()->message, "c[0, 0]: not written (16 of 16 elements)");
@@ -249,8 +252,9 @@ TEST(Problem, AKernelWithoutFiniteResultsIsAUsersMistake) {
       "output b: f32[64]\n"
       "for a0 in 0..64: # free\n"
       "  in0 = load a[a0]\n"
-      "  v0 = log(in0)\n"
-      "  b[a0] = v0\n");
+      "  v0 = subtract(in0, 2)\n"
+      "  v1 = log(v0)\n"
+      "  b[a0] = v1\n");
   ScriptedDevice device;
   Problem problem(program, device, 1);
   try {
@@ -271,6 +275,96 @@ std::optional<Failure> check_result(const std::string& loop, double tolerance,
   problem.poison_outputs();
   compute(static_cast<ScriptedArrays&>(problem.arrays()).data);
   return problem.check(Coverage::whole);
+}
+
+/// b = log(a) of n numbers, about half of which are negative.
+std::string logarithm(std::int64_t n) {
+  return fmt::format(
+      "=== loop: logarithm ===\ninput a: f32[{0}]\noutput b: f32[{0}]\nfor a0 in 0..{0}: # free\n"
+      "  in0 = load a[a0]\n  v0 = log(in0)\n  b[a0] = v0\n",
+      n);
+}
+
+// Also in elements that are not in the sample of a large output.
+TEST(Problem, ExpectedNaNsAreRightAndOthersWrong) {
+  for (const std::int64_t n : {64, 5000000}) {
+    const auto check = [&](const std::function<void(std::vector<float>&)>& fault) {
+      return check_result(logarithm(n), default_tolerance, [&](auto& data) {
+        for (std::size_t i = 0; i < data[0].size(); ++i) data[1][i] = std::log(data[0][i]);
+        fault(data[1]);
+      });
+    };
+    const auto right = check([](auto&) {});
+    EXPECT_FALSE(right.has_value()) << right->message;
+    const auto some = [&](const std::vector<float>& b, bool number) {
+      std::size_t i = b.size() / 2;
+      while (std::isnan(b[i]) == number) ++i;
+      return i;
+    };
+    if (n == 64) {
+      EXPECT_TRUE(check([&](auto& b) { b[some(b, true)] = NAN; }).has_value()) << "NaN in place of a number";
+      EXPECT_TRUE(check([&](auto& b) { b[some(b, false)] = 1; }).has_value()) << "a number in place of NaN";
+    }
+    const auto unwritten = check([](auto& b) { b[7] = std::bit_cast<float>(0xffffffffU); });
+    EXPECT_THAT(unwritten.value().message, HasSubstr("b[7]: not written"));
+  }
+}
+
+TEST(Problem, NaNOutsideOfTheSampleIsFound) {
+  const auto check = [](std::size_t bad) {
+    std::string loop = logarithm(5000000);
+    loop.replace(loop.find("log(in0)"), 8, "exp(in0)");
+    return check_result(loop, default_tolerance, [&](auto& data) {
+      for (std::size_t i = 0; i < data[0].size(); ++i) data[1][i] = i == bad ? NAN : std::exp(data[0][i]);
+    });
+  };
+  EXPECT_FALSE(check(5000000).has_value());
+  EXPECT_THAT(check(1234567).value().message, HasSubstr("b[1234567]: is NaN (1 of 5000000 elements)"));
+}
+
+/// b = op(a * factor) of 64 numbers.
+std::string scaled(const std::string& op, const std::string& factor) {
+  return "=== loop: scaled ===\ninput a: f32[64]\noutput b: f32[64]\nfor a0 in 0..64: # free\n"
+         "  in0 = load a[a0]\n  v0 = multiply(in0, " +
+         factor + ")\n  v1 = " + op + "\n  b[a0] = v1\n";
+}
+
+TEST(Problem, TheReferenceOverflowsAndUnderflowsAsF32) {
+  const auto check = [](const std::string& loop, float (*apply)(float)) {
+    const auto failure = check_result(loop, default_tolerance, [&](auto& data) {
+      for (std::size_t i = 0; i < 64; ++i) data[1][i] = apply(data[0][i]);
+    });
+    return failure ? failure->message : "";
+  };
+  EXPECT_EQ(check(scaled("multiply(v0, 1e-20)", "3e38"), [](float a) { return a * 3e38F * 1e-20F; }), "");
+  EXPECT_EQ(check(scaled("multiply(v0, 2)", "3e38"), [](float a) { return a * 3e38F * 2; }), "");
+  EXPECT_NE(check(scaled("multiply(v0, 2)", "3e38"), [](float) { return 3e38F; }), "") << "an infinity is expected";
+  EXPECT_EQ(check(scaled("divide(v0, 2)", "1e-44"), [](float a) { return a * 1e-44F / 2; }), "") << "subnormal";
+  EXPECT_EQ(check(scaled("multiply(v0, 1e38)", "1e-41"), [](float a) { return a * 1e-41F * 1e38F; }), "")
+      << "a subnormal number has few digits";
+  EXPECT_NE(check(scaled("multiply(v0, 1e38)", "1e-41"), [](float a) { return a * 0; }), "") << "flushed";
+  EXPECT_EQ(check(scaled("sigmoid(v0)", "200"), [](float a) { return 1 / (1 + std::exp(-(a * 200))); }), "");
+}
+
+TEST(Verdict, InfinitiesAndNaN) {
+  constexpr double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  const auto error = [](double found, Expected expected, ir::DType dtype = ir::DType::f32) {
+    return error_of(found, expected, 1, dtype);
+  };
+  EXPECT_EQ(error(infinity, {infinity}), 0);
+  EXPECT_EQ(error(nan, {nan}), 0);
+  EXPECT_EQ(error(-infinity, {infinity}), infinity);
+  EXPECT_EQ(error(nan, {1}), infinity);
+  EXPECT_EQ(error(1, {nan}), infinity);
+  EXPECT_EQ(error(3e38, {infinity}), infinity);
+  for (const double found : {1.0, infinity, -infinity}) EXPECT_EQ(error(found, {infinity, infinity}), 0);
+  EXPECT_EQ(error(nan, {infinity, infinity}), infinity) << "rounding makes no NaN";
+  EXPECT_EQ(error(nan, {1, nan}), 0) << "an order of additions does";
+  EXPECT_EQ(error(infinity, {65519.5}, ir::DType::f16), 0.5) << "65520 rounds to an infinity";
+  EXPECT_EQ(error(65504, {65521}, ir::DType::f16), 1) << "65520 does not";
+  EXPECT_EQ(error(infinity, {70000}, ir::DType::f16), 0);
+  EXPECT_EQ(error(3, {2}, ir::DType::i32), infinity);
+  EXPECT_EQ(error(3, {2, 1}, ir::DType::i32), 0);
 }
 
 /// y[0] = sum(softmax(x)) - 1 of 1000 elements.
