@@ -307,7 +307,7 @@ ir::Program apply(ir::Program program, const Target& target, const Pins& pins) {
 extern const Rule stage_inputs = {
     .name = "stage_inputs",
     .summary = "inputs copied to shared memory, once a block",
-    .knobs = {{"*", KnobType::on_off, 0}},  // older trails stage no buffer of which one element is read besides
+    .knobs = {{"*", KnobType::on_off}},
     .decide = decide,
     .apply = apply,
 };
