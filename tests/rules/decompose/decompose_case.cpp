@@ -42,6 +42,7 @@ double random_value(DType dtype, Rng& rng, double low, double high) {
     case DType::boolean:
       return static_cast<double>(rng.below(2));
     case DType::i32:
+    case DType::i64:
       return std::floor(rng.uniform(low, high + 1));
     case DType::f16:
     case DType::bf16:
