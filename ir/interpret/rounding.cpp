@@ -114,6 +114,9 @@ bool is_either_zero(Op op, std::span<const double> args) {
 /// Whether some order of additions overflows, or would if the products of its terms were inside fmas.
 bool overflows(const Rounding& sum) { return sum.positive > largest || -sum.negative > largest; }
 
+/// One rounding of the value. A subnormal number is rounded to a multiple of the least one.
+double own_unit_of(double value) { return std::max(unit * std::abs(value), value == 0 ? 0 : 0x1p-150); }
+
 /// The error of a sum that overflows in some orders and not in others; 0: in all of them, or in none.
 double overflow_of(const Rounding& sum) {
   if (sum.positive > largest && -sum.negative > largest) return std::nan("");
@@ -169,14 +172,12 @@ void Roundings::compute(const Computation& c, Lanes& lanes) {
     rounding.error = barely_overflows(arguments, argument_errors, apply_op) ? infinity : 0;
     return;
   }
-  // A subnormal number is rounded to a multiple of the least one.
-  const double own_unit = std::max(unit * std::abs(result), result == 0 ? 0 : 0x1p-150);
-  const double own = c.dtype == DType::f32 ? units(c.op) * own_unit : 0;
+  const double own = c.dtype == DType::f32 ? units(c.op) * own_unit_of(result) : 0;
   if (sums) {
     const double factors = of_[c.args.front().value].factors;
     rounding.terms += errors[1] - factors;
     rounding.part += args[1];
-    const double rounded = c.dtype == DType::f32 ? unit * std::abs(rounding.part) : 0;
+    const double rounded = c.dtype == DType::f32 ? own_unit_of(rounding.part) : 0;
     rounding.squares += rounded * rounded + factors * factors;
     if (++rounding.added == longest_chain) {
       rounding.squares += own * own;  // of adding the partial sum to the total

@@ -122,8 +122,10 @@ int divided_sum(Emitter& e, int x, const Dims& dims, double divisor) {
 
 int mean_over(Emitter& e, int x, const Dims& dims) { return divided_sum(e, x, dims, count_along(e, x, dims)); }
 
+namespace {
+
 // The median of the first, the middle and the last element along the dimensions, which keep extent 1.
-static int typical_element(Emitter& e, int x, const Dims& dims) {
+int typical_element(Emitter& e, int x, const Dims& dims) {
   const auto element = [&](std::int64_t place) {  // 0, 1, 2
     Shape shape = e.shape(x);
     tensor::Coordinates at = tensor::identity(shape);
@@ -138,6 +140,8 @@ static int typical_element(Emitter& e, int x, const Dims& dims) {
   const int low = e.elementwise(Op::minimum, {a, b}, "low"), high = e.elementwise(Op::maximum, {a, b}, "high");
   return e.elementwise(Op::maximum, {low, e.elementwise(Op::minimum, {high, c}, "low")}, "typical");
 }
+
+}  // namespace
 
 // The mean of x far from zero is rounded by more than its deviation is. So an element is subtracted first, which is
 // exact where the elements are close to each other: a constant row becomes 0. The median of three is no single outlier.
