@@ -14,6 +14,7 @@ Needs PyTorch, 2.5 or later (a CPU build will do). Models:
     routed-mlp   a mixture of experts: topk, rows sorted by expert and padded to blocks, gathered weights, and its other steps
     multihead    nn.MultiheadAttention and nn.TransformerEncoderLayer, with their masks and other arguments
     operators    most operations that a .pt2 file may have, each on a small tensor: a test of readers
+    corners      both results of max, indices below 0, tensors without elements, powers of integers
 
 --decompose writes core ATen (run_decompositions) in place of the operators as the model calls them. --expected also
 writes inputs and outputs as JSON, computed in float64 from the float32 (or --dtype) weights.
@@ -248,8 +249,24 @@ class Operators(nn.Module):
         return tuple(self.pointwise(x) + self.reductions(x) + self.products(x) + self.shapes(x) + self.creation(x))
 
 
+class Corners(nn.Module):
+    """What few programs have: both results of max, indices below 0, tensors without elements, powers of integers."""
+    def __init__(self, o):
+        super().__init__()
+        self.register_buffer("ids", torch.tensor([-1, 0, -3, 2]))
+
+    def forward(self, x):
+        below = (x[:, 0, 0] > 0).to(torch.int64) - 2
+        most, least = x.max(dim=1), x.min(dim=2, keepdim=True)
+        nothing = x[:, :, 4:]
+        return (most.values, most.indices, least.values, least.indices, x.argmax(), x.argmin(1), x[self.ids], x[below], x[:, below],
+                x.new_zeros(3, 4).index_put((self.ids[:3],), x[:, 0], accumulate=True), nothing, nothing.sum(), nothing.sum(-1),
+                nothing.prod(0), (nothing > 0).any(), (nothing > 0).all(-1), torch.cat((x, nothing), -1), nothing @ nothing.mT,
+                2 ** self.ids.abs(), self.ids ** 3, self.ids ** self.ids.abs(), x[1:1].reshape(-1, 8), x ** self.ids)
+
+
 MODELS = {"llama-block": LlamaBlock, "mlp": Mlp, "head": Head, "multihead": Multihead, "routed-mlp": RoutedMlp,
-          "operators": Operators}
+          "operators": Operators, "corners": Corners}
 
 
 def options():
@@ -276,7 +293,7 @@ def options():
 def example(o):
     if o.model == "head":
         return torch.randint(0, o.vocabulary, (1, o.seq))
-    if o.model == "operators":
+    if o.model in ("operators", "corners"):
         return torch.randn(3, 2, 4)
     if o.model == "multihead":
         return torch.randn(2, o.seq, o.hidden)

@@ -102,8 +102,8 @@ RunReport run_blocks(const RunOptions& options, const std::string& why, Progress
   for (const ir::Buffer& buffer : kernel.kernel.buffers)
     report.buffer_bytes += static_cast<double>(ir::element_count(buffer.shape) * ir::bytes(buffer.dtype));
   report.tensor_bytes = report.buffer_bytes;
-  if (options.outputs) make_folder(*options.outputs, "--outputs");
   report.outputs = compare_arrays(launch, options, before, expected, found);
+  if (options.outputs) make_folder(*options.outputs, "--outputs");
   for (std::size_t i = 0; options.outputs && i < found.size(); ++i)
     if (found[i].bytes != before[i].bytes || expected[i].bytes != before[i].bytes)
       write_array(*options.outputs, found[i], launch.arrays[i].shape);

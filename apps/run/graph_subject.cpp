@@ -60,10 +60,14 @@ class GraphSubject : public Subject {
       : seed_(options.seed), graph_(read_given(source, options.inputs)) {
     module_ = engine::lower_to_module(graph_,
                                       engine::passes_of(source, engine::fusion_target(options.target, options.device)));
-    for (const int output : graph_.outputs) {
-      const ir::torch::Node& node = graph_.nodes[static_cast<std::size_t>(output)];
-      outputs_.push_back({node.name, fmt::format("{}.npy", outputs_.size()), node.type});
+    for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
+      const ir::torch::Node& node = graph_.nodes[static_cast<std::size_t>(graph_.outputs[i])];
+      const bool is_empty = ir::element_count(node.type.shape) == 0;
+      (is_empty ? empty_outputs_ : outputs_).push_back({node.name, fmt::format("{}.npy", i), node.type, i});
     }
+    std::erase_if(graph_.outputs, [&](int output) {
+      return ir::element_count(graph_.nodes[static_cast<std::size_t>(output)].type.shape) == 0;
+    });
   }
 
   ir::Numbers values(const ir::Tensor& tensor) const override {

@@ -70,9 +70,9 @@ class Runner {
       const auto slots = device_->allocate(slot_buffers());
       fill({slots.get()});
       const std::vector<ir::Numbers> found = launch_all(*slots);
-      if (options_.outputs) write_outputs(found);
       progress_.status("reference", "in double");
       compare(found);
+      if (options_.outputs) write_outputs(found);  // only of a run that the reference finds valid
     }
     fill_report();
     return std::move(report_);
@@ -215,10 +215,13 @@ void Runner::write_outputs(const std::vector<ir::Numbers>& found) const {
     const Subject::Output& output = subject_->outputs()[i];
     write_file(fmt::format("{}/{}", *options_.outputs, output.file), measure::npy_bytes(found[i], output.type));
   }
+  for (const Subject::Output& output : subject_->empty_outputs())
+    write_file(fmt::format("{}/{}", *options_.outputs, output.file), measure::npy_bytes({}, output.type));
 }
 
 /// As in a model that runs it: what a kernel leaves in the caches is there for the next, the graph's inputs are not.
 void Runner::time_whole() {
+  if (module_.kernels.empty()) throw Error("--whole: expected kernels to time, found outputs without elements only");
   const std::int64_t l2_bytes = device_->info().l2_bytes;
   measure::OperandSets sets(*device_, slot_buffers(),
                             measure::operand_set_count(measure::footprint(slot_buffers()), l2_bytes));
@@ -353,6 +356,14 @@ void Runner::fill_report() {
   report_.tolerance = options_.tolerance;
   report_.timed = !options_.no_measure;
   report_.buffer_bytes = plan_.bytes();
+  for (const Subject::Output& output : subject_->empty_outputs()) {
+    const auto at =
+        report_.outputs.begin() + static_cast<std::ptrdiff_t>(std::min(output.place, report_.outputs.size()));
+    OutputCheck& check = *report_.outputs.insert(at, OutputCheck{});
+    check.name = output.name;
+    check.shape = output.type.shape;
+    check.right = true;
+  }
   for (const ir::Tensor& tensor : module_.tensors)
     report_.tensor_bytes += static_cast<double>(engine::slot_bytes(tensor.type));
 }

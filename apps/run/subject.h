@@ -18,6 +18,7 @@ class Subject {
   struct Output {            // as the module's outputs
     std::string name, file;  // the file without a folder
     ir::TensorType type;
+    std::size_t place = 0;  // among all outputs, those without elements too
   };
   Subject() = default;
   Subject(const Subject&) = delete;
@@ -26,6 +27,8 @@ class Subject {
 
   const ir::Module& module() const { return module_; }
   const std::vector<Output>& outputs() const { return outputs_; }
+  /// Outputs of a graph that have no elements, which no kernel writes.
+  const std::vector<Output>& empty_outputs() const { return empty_outputs_; }
   /// Of an input or parameter, row-major.
   virtual ir::Numbers values(const ir::Tensor&) const = 0;
   /// Of each output in double, row-major.
@@ -39,7 +42,7 @@ class Subject {
 
  protected:
   ir::Module module_;
-  std::vector<Output> outputs_;
+  std::vector<Output> outputs_, empty_outputs_;
 };
 
 /// How far each output of a graph goes where each value that it comes of is off by as much as rounding in f32 may take it,

@@ -28,9 +28,11 @@ ir::tensor::Graph lower_to_tensor(const ir::torch::Graph& graph, const Passes& p
 ir::Module lower_to_module(const ir::torch::Graph& graph, const Passes& passes,
                            const rules::AttentionObserver& observer) {
   CHECK(passes.lift);
+  const ir::tensor::Graph tensors = lower_to_tensor(graph, passes);
+  if (tensors.outputs.empty()) return {};  // all are without elements
   ir::Module module = rules::fuse(
-      lower_to_tensor(graph, passes),
-      {.merge = passes.merge, .guard = passes.guard, .attention = passes.attention, .target = passes.target}, observer);
+      tensors, {.merge = passes.merge, .guard = passes.guard, .attention = passes.attention, .target = passes.target},
+      observer);
   for (ir::Program& kernel : module.kernels) {
     kernel.allow_tf32 =
         graph.allow_tf32 && !ir::mma::find_products(kernel, ir::mma::Operands::tf32).empty();  // others keep their keys

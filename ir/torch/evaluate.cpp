@@ -56,6 +56,7 @@ std::vector<Values> evaluate_all(const Graph& graph, const std::vector<Values>& 
       operands.args.push_back(&graph.nodes[static_cast<std::size_t>(arg)]);
       operands.values.push_back(&values_of(static_cast<std::size_t>(arg)));
     }
+    if (operands.result_count() == 0) continue;  // nothing to compute
     computed[i] = evaluate_call(operands);
     made(node, computed[i]);
     limit_to_range(node.type.dtype, computed[i]);

@@ -9,6 +9,7 @@
 #include "ir/emit/reserved.h"
 #include "ir/text/constant.h"
 #include "ir/text/words.h"
+#include "ir/torch/operations/empty.h"
 #include "ir/torch/operations/infer.h"
 
 namespace deplo::ir::torch {
@@ -110,6 +111,7 @@ Id Builder::call(std::string_view op, std::vector<Id> args, Attributes attribute
   }
   Node call = {Node::Kind::call, {}, {}, std::string(op), std::move(args), std::move(attributes), 0, {}};
   call.type = infer(call, nodes);
+  if (const auto made = call_on_nothing(*this, call, name.empty() ? op : name)) return *made;
   return add(std::move(call), name.empty() ? op : name);
 }
 

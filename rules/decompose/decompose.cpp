@@ -34,12 +34,17 @@ tensor::Graph decompose(const torch::Graph& graph) {
   std::vector<int> ids;
   for (const torch::Node& node : graph.nodes) {
     using Kind = torch::Node::Kind;
+    if (ir::element_count(node.type.shape) == 0) {
+      ids.push_back(-1);
+      continue;
+    }
     if (node.kind == Kind::input) ids.push_back(e.add({node.name, node.type, tensor::Input{node.source}, {}}));
     if (node.kind == Kind::parameter) ids.push_back(e.add({node.name, node.type, tensor::Parameter{node.source}, {}}));
     if (node.kind == Kind::scalar) ids.push_back(e.add({node.name, node.type, tensor::Scalar{node.value}, {}}));
     if (node.kind == Kind::call) ids.push_back(decompose_call(e, graph, node, ids));
   }
-  for (const torch::Id o : graph.outputs) e.graph().outputs.push_back(ids[static_cast<std::size_t>(o)]);
+  for (const torch::Id o : graph.outputs)
+    if (const int id = ids[static_cast<std::size_t>(o)]; id >= 0) e.graph().outputs.push_back(id);
   return std::move(e.graph());
 }
 

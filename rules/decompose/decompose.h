@@ -5,7 +5,8 @@
 
 namespace deplo::rules {
 
-/// Inputs and parameters keep name, order and source, also those that nothing reads. Throws Error for what has no
+/// Inputs and parameters keep name, order and source, also those that nothing reads. Tensors without elements have no
+/// nodes, also where they are outputs: nothing is computed of them (ir/torch/operations/empty.h). Throws Error for what has no
 /// Tensor IR (a dtype that is not supported).
 ir::tensor::Graph decompose(const ir::torch::Graph&);
 

@@ -6,6 +6,7 @@
 #include "ir/torch/expression/functions/library.h"
 #include "ir/torch/expression/interpreter.h"
 #include "ir/torch/expression/operators.h"
+#include "ir/torch/operations/family.h"
 
 namespace deplo::ir::torch::python {
 
@@ -137,7 +138,8 @@ Value Interpreter::tensor_attribute(const Value& tensor, std::string_view name) 
   if (name == "ndim") return {rank};
   if (name == "device") return {std::string_view("cpu")};
   if (pair && pair->pair && name == "values") return {Tensor{id}};
-  if (pair && pair->pair && name == "indices") return {Missing{"the indices of max and min"}};
+  if (pair && pair->pair && name == "indices")
+    return {Tensor{extreme_index(caller_of(session_, name), session_.node(id))}};
   if (name == "mT" && rank < 2)
     throw Error(fmt::format("expected at least two dimensions for mT, found {}", print(type)));
   if (name == "mT" || (name == "T" && rank == 2))

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/torch/expression/operators.h"
+#include "ir/torch/operations/family.h"
 
 namespace deplo::ir::torch::python {
 namespace {
@@ -32,7 +33,8 @@ Id one_index(Session& session, Id x, const Value& index, std::int64_t& dim) {
   }
   if (is_tensor(index)) {
     const Id indices = session.tensor(index);
-    const Id selected = session.call("index_select", {x, indices}, {{"dim", dim}});
+    const Id selected = session.call("index_select", {x, indices},
+                                     {{"dim", dim}, {"wraps", may_be_negative(caller_of(session, "[]"), indices)}});
     dim += static_cast<std::int64_t>(session.type(indices).shape.size());
     return selected;
   }
@@ -86,7 +88,7 @@ Value apply_subscript(Session& session, const Value& object, const Value& index)
   if (const Tensor* t = object.as<Tensor>(); t && t->pair) {  // max(dim)[0]
     const auto* i = index.as<std::int64_t>();
     if (i && *i == 0) return {Tensor{t->id}};
-    if (i && *i == 1) return {Missing{"the indices of max and min"}};
+    if (i && *i == 1) return {Tensor{extreme_index(caller_of(session, "[]"), session.node(t->id))}};
   }
   const List* several = index.as<List>();
   if (several && !several->tuple) throw Error("expected integers, slices, None or ... as indices, found a list");

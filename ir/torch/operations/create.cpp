@@ -35,11 +35,11 @@ TensorType infer_arange(const Inference& call) {
   const Node& node = call.node();
   const std::int64_t start = node.integer("start"), end = node.integer("end"), step = node.integer("step");
   if (step == 0) call.expected("a step other than 0", "0");
-  if (step > 0 ? start >= end : start <= end)
-    call.expected("at least one element", fmt::format("{} to {} by {}", start, end, step));
+  if (step > 0 ? start > end : start < end)
+    call.expected("bounds in the direction of the step", fmt::format("{} to {} by {}", start, end, step));
   if (!call.has("dtype")) call.set("dtype", DType::i32);
   if (std::get<DType>(node.attributes.at("dtype")) == DType::boolean) call.expected("a dtype of numbers", "bool");
-  const std::int64_t count = 1 + (step > 0 ? end - start - 1 : start - end - 1) / std::abs(step);
+  const std::int64_t count = start == end ? 0 : 1 + (step > 0 ? end - start - 1 : start - end - 1) / std::abs(step);
   return {std::get<DType>(node.attributes.at("dtype")), {count}};
 }
 

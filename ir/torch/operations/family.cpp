@@ -40,16 +40,18 @@ Attribute attribute_of(pt2::Call& call, const AttributeSpec& spec) {
 
 }  // namespace
 
-Caller caller_of(const python::Call& c) {
-  return {[&](std::string_view op, std::vector<Id> args, Attributes attributes) {
-            return c.session.call(op, std::move(args), std::move(attributes));
+Caller caller_of(python::Session& session, std::string_view name) {
+  return {[&session](std::string_view op, std::vector<Id> args, Attributes attributes) {
+            return session.call(op, std::move(args), std::move(attributes));
           },
-          [&](double value, DType dtype) {
+          [&session, name](double value, DType dtype) {
             const auto whole = static_cast<std::int64_t>(value);
-            return c.session.operand(dtype == DType::i32 ? python::Value{whole} : python::Value{value}, c.name, 1);
+            return session.operand(dtype == DType::i32 ? python::Value{whole} : python::Value{value}, name, 1);
           },
-          [&](Id id) -> const Node& { return c.session.node(id); }};
+          [&session](Id id) -> const Node& { return session.node(id); }};
 }
+
+Caller caller_of(const python::Call& c) { return caller_of(c.session, c.name); }
 
 Caller caller_of(pt2::Call& call) {
   return {[&](std::string_view op, std::vector<Id> args, Attributes attributes) {

@@ -52,11 +52,16 @@ struct Caller {
   std::function<Id(double, DType)> scalar;
   std::function<const Node&(Id)> node;
 };
+Caller caller_of(python::Session&, std::string_view name);  // `name`: of the call, for messages
 Caller caller_of(const python::Call&);
 Caller caller_of(pt2::Call&);
 /// gather(x, index, dim). Of a log_softmax only what is asked for is calculated: gathered elements are read from memory,
 /// where all logarithms would have to be written first.
 Id pick(const Caller&, Id x, Id index, std::int64_t dim);
+/// Where along its one dimension an amax or amin finds its value, the first place of several. A NaN is an extreme.
+Id extreme_index(const Caller&, const Node& extreme);
+/// Whether an index tensor may have numbers below 0: not where its graph shows that it has none.
+bool may_be_negative(const Caller&, Id index);
 /// Refuses what is not of floats.
 void check_float(const Inference&);
 /// Refuses arguments of different dtypes among the first `count`, and truth values.

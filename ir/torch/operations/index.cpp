@@ -82,7 +82,9 @@ TensorType infer_embedding(const Inference& call) {
   return selected(call, 0);
 }
 
-constexpr AttributeSpec index_select_attributes[] = {{"dim", Kind::integer, std::int64_t{0}}};
+// wraps: indices below 0 count from the end, as in x[indices]
+constexpr AttributeSpec index_select_attributes[] = {{"dim", Kind::integer, std::int64_t{0}},
+                                                     {"wraps", Kind::flag, false}};
 
 TensorType infer_index_select(const Inference& call) {
   check_index(call, 1);
@@ -100,22 +102,24 @@ Values evaluate_index_select(const Operands& o) {
   result.reserve(o.result_count());
   for (std::size_t block = 0; block < o.value(0).size(); block += extent * rest)
     for (const double index : o.value(1)) {
-      const auto from =
-          o.value(0).begin() + static_cast<std::ptrdiff_t>(block + checked_index(o, index, o.shape(0)[dim]) * rest);
+      const std::size_t row = checked_index(o, index, o.shape(0)[dim], o.node.flag("wraps"));
+      const auto from = o.value(0).begin() + static_cast<std::ptrdiff_t>(block + row * rest);
       result.insert(result.end(), from, from + static_cast<std::ptrdiff_t>(rest));
     }
   return result;
 }
 
 // out[a…, i…, b…] = x[a…, indices[i…], b…]
-int select_along(Emitter& e, const TensorCall& call, std::size_t dim) {
+int select_along(Emitter& e, const TensorCall& call, std::size_t dim, bool wraps) {
   const int x = call.args[0], indices = e.convert(call.args[1], DType::i32);
   const Coordinates all = identity(call.shape());
   const auto first = all.begin() + static_cast<std::ptrdiff_t>(dim);
   const auto last = first + static_cast<std::ptrdiff_t>(e.rank(indices));
   const int spread = e.map(indices, call.shape(), Coordinates(first, last), "indices");
   Coordinates place(all.begin(), first);
-  place.push_back(index_below(e.extent(x, static_cast<std::int64_t>(dim))));
+  const std::int64_t extent = e.extent(x, static_cast<std::int64_t>(dim));
+  const Expr index = var("g1");
+  place.push_back(wraps ? min(Expr(ExprOp::max, index + less(index, 0) * extent, 0), extent - 1) : index_below(extent));
   place.insert(place.end(), last, all.end());
   return e.gather(x, spread, call.shape(), std::move(place), "selected");
 }
@@ -132,10 +136,10 @@ Values evaluate_embedding(const Operands& o) {
   return result;
 }
 
-int decompose_embedding(Emitter& e, const TensorCall& call) { return select_along(e, call, 0); }
+int decompose_embedding(Emitter& e, const TensorCall& call) { return select_along(e, call, 0, false); }
 
 int decompose_index_select(Emitter& e, const TensorCall& call) {
-  return select_along(e, call, static_cast<std::size_t>(call.node.integer("dim")));
+  return select_along(e, call, static_cast<std::size_t>(call.node.integer("dim")), call.node.flag("wraps"));
 }
 
 python::Value call_embedding(const python::Call& c) {
@@ -163,7 +167,8 @@ std::vector<Id> read_index(pt2::Call& call) {
   const auto given = [](const std::optional<Id>& index) { return index.has_value(); };
   const auto first = std::ranges::find_if(indices, given);
   if (std::ranges::count_if(indices, given) != 1) call.fail("indices", "one tensor, for one dimension");
-  return call.node({x, **first}, {{"dim", static_cast<std::int64_t>(first - indices.begin())}});
+  return call.node({x, **first}, {{"dim", static_cast<std::int64_t>(first - indices.begin())},
+                                  {"wraps", may_be_negative(caller_of(call), **first)}});
 }
 
 std::vector<Id> read_index_select(pt2::Call& call) {
@@ -251,7 +256,41 @@ int decompose_one_hot(Emitter& e, const TensorCall& call) {
   return e.convert(e.elementwise(Op::equal, {index, place}, "hit"), DType::i32);
 }
 
+/// Ops whose result is not negative if no argument is.
+bool combines_elements(std::string_view op) {
+  constexpr std::array<std::string_view, 6> combining = {"cat", "stack", "maximum", "add", "mul", "where"};
+  return std::ranges::find(combining, op) != combining.end();
+}
+
+/// Ops whose result is not negative if the first argument is not.
+bool keeps_elements(std::string_view op) {
+  constexpr std::array<std::string_view, 16> keeping = {
+      "slice",  "select", "reshape",      "permute", "transpose", "unsqueeze", "squeeze", "expand",
+      "gather", "to",     "index_select", "amax",    "amin",      "sum",       "cumsum",  "floor_divide"};
+  return std::ranges::find(keeping, op) != keeping.end();
+}
+
 }  // namespace
+
+bool may_be_negative(const Caller& c, Id id) {
+  const Node node = c.node(id);
+  if (node.type.dtype == DType::boolean) return false;
+  if (node.kind == Node::Kind::scalar) return node.value < 0;
+  if (node.kind != Node::Kind::call)
+    return !node.source.values || std::ranges::any_of(*node.source.values, [](auto x) { return x < 0; });
+  if (node.op == "argsort" || node.op == "searchsorted" || node.op == "one_hot" || node.op == "remainder") return false;
+  if (node.op == "full") return node.number("value") < 0;
+  if (node.op == "arange") {
+    const std::int64_t start = node.integer("start"), step = node.integer("step");
+    return start < 0 || (step < 0 && node.integer("end") < -1);
+  }
+  if (keeps_elements(node.op)) return may_be_negative(c, node.args[0]);
+  if (!combines_elements(node.op)) return true;
+  const std::size_t first = node.op == "where" ? 1 : 0;
+  for (std::size_t i = first; i < node.args.size(); ++i)
+    if (may_be_negative(c, node.args[i])) return true;
+  return false;
+}
 
 Id pick(const Caller& c, Id x, Id index, std::int64_t dim) {
   const Node softmax = c.node(x);

@@ -64,10 +64,10 @@ void check_type(std::string_view who, const TensorType& type) {
     throw Error(fmt::format("{}: expected at most {} dimensions, found {}", who, most_dimensions, type.shape.size()));
   std::int64_t count = 1;
   for (const std::int64_t extent : type.shape) {
-    if (extent < 1) throw Error(fmt::format("{}: expected extents of at least 1, found {}", who, print(type.shape)));
+    if (extent < 0) throw Error(fmt::format("{}: expected extents of at least 0, found {}", who, print(type.shape)));
     if (extent > most_elements / count)
       throw Error(fmt::format("{}: expected at most 2^40 elements, found {}", who, print(type.shape)));
-    count *= extent;
+    count *= std::max<std::int64_t>(extent, 1);
   }
 }
 

@@ -20,14 +20,19 @@ DType promote_all(const Inference& call) {
   return dtype;
 }
 
+// A tensor of shape (0,) goes with any other.
 TensorType infer_cat(const Inference& call) {
-  TensorType type = {promote_all(call), call.shape(0)};
-  const auto dim = static_cast<std::size_t>(call.normalise_dim("dim", call.rank(0)));
-  for (std::size_t i = 1; i < call.size(); ++i) {
+  const auto counts = [&](std::size_t i) { return call.shape(i) != Shape{0}; };
+  std::size_t first = 0;
+  while (first + 1 < call.size() && !counts(first)) ++first;
+  TensorType type = {promote_all(call), call.shape(first)};
+  const auto dim = static_cast<std::size_t>(call.normalise_dim("dim", call.rank(first)));
+  for (std::size_t i = first + 1; i < call.size(); ++i) {
+    if (!counts(i)) continue;
     Shape other = call.shape(i);
     if (other.size() != type.shape.size()) call.expected("tensors of one rank");
-    const std::int64_t extent = std::exchange(other[dim], call.shape(0)[dim]);
-    if (other != call.shape(0)) call.expected(fmt::format("shapes equal but for dimension {}", dim));
+    const std::int64_t extent = std::exchange(other[dim], call.shape(first)[dim]);
+    if (other != call.shape(first)) call.expected(fmt::format("shapes equal but for dimension {}", dim));
     type.shape[dim] += extent;
     check_type(call.op(), type);  // before the sum could overflow
   }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <optional>
 
 #include "ir/torch/operations/family.h"
 
@@ -90,26 +91,27 @@ int decompose_permute(Emitter& e, const TensorCall& call) { return permuted(e, c
 
 // reshape; also unsqueeze and squeeze, where extents of 1 come and go
 
-// The shape's -1 is what is left of `count` elements; 0 where that is none.
-std::int64_t left_over(const Shape& shape, std::int64_t count) {
-  for (const std::int64_t extent : shape) {
-    if (extent == -1) continue;
-    if (extent < 1 || count % extent != 0) return 0;
-    count /= extent;
-  }
-  return count;
+// The shape with its -1 replaced so that it has `count` elements; nullopt where none or several numbers do that.
+std::optional<Shape> with_count(Shape shape, std::int64_t count) {
+  std::int64_t known = 1;
+  for (const std::int64_t extent : shape)
+    if (extent < -1 || (extent != -1 && __builtin_mul_overflow(known, extent, &known))) return std::nullopt;
+  const auto unknown = std::ranges::count(shape, -1);
+  const bool fits = unknown == 0 ? known == count : unknown == 1 && known > 0 && count % known == 0;
+  if (!fits) return std::nullopt;
+  if (unknown == 1) std::ranges::replace(shape, -1, count / known);
+  return shape;
 }
 
 TensorType infer_reshape(const Inference& call) {
-  Shape shape = call.node().integers("shape");
-  const auto unknown = std::ranges::count(shape, -1);
-  const std::int64_t rest = left_over(shape, element_count(call.shape(0)));
-  if (unknown > 1 || rest == 0 || (unknown == 0 && rest != 1))
+  const Shape& wanted = call.node().integers("shape");
+  const auto shape = with_count(wanted, element_count(call.shape(0)));
+  if (!shape)
     call.expected(fmt::format("a shape of {} elements, at most one extent -1", element_count(call.shape(0))),
-                  print(shape));
-  std::ranges::replace(shape, -1, rest);
-  call.set("shape", shape);
-  return {call.dtype(0), shape};
+                  print(wanted));
+  const TensorType type = {call.dtype(0), *shape};
+  call.set("shape", *shape);
+  return type;
 }
 
 Values evaluate_reshape(const Operands& o) { return o.value(0); }
@@ -137,17 +139,12 @@ python::Value call_flatten(const python::Call& c) {
 
 python::Value call_unflatten(const python::Call& c) {
   const Id x = c.tensor("input");
-  Shape shape = c.type(x).shape, sizes = c.integers("sizes");
+  Shape shape = c.type(x).shape;
   const std::size_t dim = c.dim("dim", shape.size());
-  std::int64_t rest = shape[dim];  // what the -1 stands for
-  for (const std::int64_t size : sizes)
-    if (size != -1) rest = size < 1 || rest % size != 0 ? 0 : rest / size;
-  const auto unknown = std::ranges::count(sizes, -1);
-  if (unknown > 1 || rest == 0 || (unknown == 0 && rest != 1))
-    c.fail("sizes", fmt::format("extents whose product is {}, at most one of them -1", shape[dim]));
-  std::ranges::replace(sizes, -1, rest);
+  const auto sizes = with_count(c.integers("sizes"), shape[dim]);
+  if (!sizes) c.fail("sizes", fmt::format("extents whose product is {}, at most one of them -1", shape[dim]));
   const auto place = shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(dim));
-  shape.insert(place, sizes.begin(), sizes.end());
+  shape.insert(place, sizes->begin(), sizes->end());
   return c.node({x}, {{"shape", shape}});
 }
 
@@ -235,7 +232,8 @@ python::Value call_repeat_interleave(const python::Call& c) {
   Shape shape = c.type(x).shape;
   const std::size_t dim = c.dim("dim", shape.size());
   const std::int64_t repeats = c.integer("repeats");
-  if (repeats < 1 || repeats > most_elements / shape[dim]) c.fail("repeats", "at least 1 and not too many");
+  if (repeats < 0 || repeats > most_elements / std::max<std::int64_t>(shape[dim], 1))
+    c.fail("repeats", "at least 0 and not too many");
   const Id apart = c.session.call("unsqueeze", {x}, {{"dim", static_cast<std::int64_t>(dim) + 1}});
   Shape wide = shape;
   wide.insert(wide.begin() + static_cast<std::ptrdiff_t>(dim) + 1, repeats);

@@ -24,11 +24,12 @@ Values strided(const Operands& o, const Shape& strides, std::int64_t start) {
   return result;
 }
 
-std::size_t checked_index(const Operands& o, double index, std::int64_t extent) {
-  if (!(index >= 0 && index < static_cast<double>(extent)))
-    throw Error(
-        fmt::format("{} ({}): expected an index from 0 to {}, found {}", o.node.name, o.node.op, extent - 1, index));
-  return static_cast<std::size_t>(index);
+std::size_t checked_index(const Operands& o, double index, std::int64_t extent, bool wraps) {
+  const auto end = static_cast<double>(extent);
+  if (!(index >= (wraps ? -end : 0) && index < end))
+    throw Error(fmt::format("{} ({}): expected an index from {} to {}, found {}", o.node.name, o.node.op,
+                            wraps ? -extent : 0, extent - 1, index));
+  return static_cast<std::size_t>(index < 0 ? index + end : index);
 }
 
 double to_integer(double x) { return std::isnan(x) ? 0 : std::trunc(x); }

@@ -38,8 +38,8 @@ Shape broadcast_strides(const Shape& operand, const Shape& result);
 /// result[index] = argument[start + index · strides], of the first argument.
 Values strided(const Operands&, const Shape& strides, std::int64_t start = 0);
 
-/// An index as a place along a dimension; throws Error where there is none.
-std::size_t checked_index(const Operands&, double index, std::int64_t extent);
+/// An index as a place along a dimension, counted from the end below 0 if it wraps. Throws Error where there is none.
+std::size_t checked_index(const Operands&, double index, std::int64_t extent, bool wraps = false);
 
 /// As a conversion to i32 and to bool gives them.
 double to_integer(double);

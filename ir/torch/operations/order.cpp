@@ -113,7 +113,7 @@ void check_count(const Node& x, std::int64_t dim, std::int64_t count) {
   const auto wrapped = dim < 0 ? dim + static_cast<std::int64_t>(shape.size()) : dim;
   if (wrapped < 0 || wrapped >= static_cast<std::int64_t>(shape.size())) return;  // argsort says it
   const std::int64_t extent = shape[static_cast<std::size_t>(wrapped)];
-  if (count < 1 || count > extent) throw Error(fmt::format("topk: expected a k from 1 to {}, found {}", extent, count));
+  if (count < 0 || count > extent) throw Error(fmt::format("topk: expected a k from 0 to {}, found {}", extent, count));
 }
 
 python::Value pair(const Sorted& s) {

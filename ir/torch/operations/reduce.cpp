@@ -40,7 +40,13 @@ TensorType infer_sum(const Inference& call) {
   return {is_float(call.dtype(0)) ? call.dtype(0) : DType::i32, reduced_shape(call)};
 }
 
-TensorType infer_extremum(const Inference& call) { return {call.dtype(0), reduced_shape(call)}; }
+// Nothing has no extreme.
+TensorType infer_extremum(const Inference& call) {
+  const Shape shape = reduced_shape(call);
+  for (const std::int64_t dim : call.node().integers("dims"))
+    if (call.shape(0)[static_cast<std::size_t>(dim)] == 0) call.expected("at least one element to reduce");
+  return {call.dtype(0), shape};
+}
 
 TensorType infer_mean(const Inference& call) {
   check_float(call);
@@ -212,6 +218,19 @@ python::Value call_std(const python::Call& c) {
   return {python::Tensor{c.session.call("sqrt", {variance.as<python::Tensor>()->id}, {}, "std")}};
 }
 
+// argmax, argmin: of all elements as of one line
+python::Value call_arg_extreme(const python::Call& c) {
+  Id x = c.tensor("input");
+  const Shape shape = c.type(x).shape;
+  const bool all = !c.given("dim");
+  if (all) x = c.session.call("reshape", {x}, {{"shape", Shape{-1}}});
+  const std::int64_t dim = all ? 0 : c.integer("dim");
+  const Id extreme = c.session.call(c.op, {x}, {{"dims", Shape{dim}}, {"keepdim", !all && c.flag("keepdim")}});
+  const Id index = extreme_index(caller_of(c), c.session.node(extreme));
+  if (!all || !c.flag("keepdim")) return {python::Tensor{index}};
+  return {python::Tensor{c.session.call("reshape", {index}, {{"shape", Shape(shape.size(), 1)}})}};
+}
+
 // In `.pt2` files
 
 Attributes dims_of(pt2::Call& call) {
@@ -224,15 +243,36 @@ std::vector<Id> read_reduction(pt2::Call& call) {
   return call.node({x}, dims_of(call));
 }
 
-// max.other is an elementwise maximum; max.dim gives indices too, which are not supported.
+// max.other is an elementwise maximum; max.dim gives indices too, which are computed where something reads them.
 std::vector<Id> read_extremum(pt2::Call& call) {
-  if (!call.has("other")) return read_reduction(call);
+  if (!call.has("other")) {
+    std::vector<Id> results = read_reduction(call);
+    if (call.outputs().size() > 1 && call.is_read(1))
+      results.push_back(extreme_index(caller_of(call), call.builder().node(results[0])));
+    return results;
+  }
   const Id self = call.tensor("self");
   return {call.add(call.op == "amax" ? "maximum" : "minimum", {self, call.tensor("other")})};
 }
 
+std::vector<Id> read_arg_extreme(pt2::Call& call) {
+  Id x = call.tensor("self");
+  const bool all = !call.has("dim"), keepdim = call.flag("keepdim", false);
+  if (all) x = call.add("reshape", {x}, {{"shape", Shape{-1}}});
+  const std::int64_t dim = all ? 0 : call.integer("dim");
+  const Id extreme = call.add(call.op, {x}, {{"dims", Shape{dim}}, {"keepdim", !all && keepdim}});
+  const Id index = extreme_index(caller_of(call), call.builder().node(extreme));
+  return {call.reshape(index, call.output_type().shape)};
+}
+
 // any, all: whether the largest (smallest) truth value is not 0.
 std::vector<Id> read_truth(pt2::Call& call) {
+  if (element_count(call.shape(call.tensor("self"))) == 0) {
+    call.ignore({"dim", "keepdim"});
+    const double of_nothing = call.op == "amax" ? 0 : 1;
+    return {
+        call.add("full", {}, {{"shape", call.output_type().shape}, {"value", of_nothing}, {"dtype", DType::boolean}})};
+  }
   const Id x = call.to(call.to(call.tensor("self"), DType::boolean), DType::i32);
   return {call.to(call.add(call.op, {x}, dims_of(call)), DType::boolean)};
 }
@@ -255,15 +295,35 @@ constexpr std::string_view corrected = "input, dim=None, unbiased=None, keepdim=
 
 }  // namespace
 
+Id extreme_index(const Caller& c, const Node& extreme) {
+  const Id x = extreme.args[0];
+  const Node values = c.node(x);
+  const std::int64_t dim = extreme.integers("dims").at(0), count = values.type.shape.at(static_cast<std::size_t>(dim));
+  const bool keepdim = extreme.flag("keepdim");
+  const std::string op = extreme.op;
+  Shape along(values.type.shape.size(), 1);
+  along[static_cast<std::size_t>(dim)] = count;
+  const Id best = c.call(op, {x}, {{"dims", Shape{dim}}, {"keepdim", true}});
+  Id hit = c.call("eq", {x, best}, {});
+  if (is_float(values.type.dtype)) hit = c.call("logical_or", {hit, c.call("ne", {x, x}, {})}, {});
+  const Id place = c.call("reshape", {c.call("arange", {}, {{"end", count}})}, {{"shape", along}});
+  const Id chosen = c.call("where", {hit, place, c.scalar(static_cast<double>(count - 1), DType::i32)}, {});
+  return c.call("amin", {chosen}, {{"dims", Shape{dim}}, {"keepdim", keepdim}});
+}
+
 // clang-format off
 std::vector<Operation> reduction_operations() {
   return {
       {"amax", 1, 1, reduce_attributes, infer_extremum, evaluate_amax, decompose_reduction<Op::maximum>,
-       {{"amax", either, extremum, call_reduction}, {"max", either, extremum, call_extremum}},
-       {{"aten.amax", read_reduction}, {"aten.max", read_extremum}, {"aten.any", read_truth}}},
+       {{"amax", either, extremum, call_reduction}, {"max", either, extremum, call_extremum},
+        {"argmax", either, extremum, call_arg_extreme}},
+       {{"aten.amax", read_reduction}, {"aten.max", read_extremum}, {"aten.any", read_truth},
+        {"aten.argmax", read_arg_extreme}}},
       {"amin", 1, 1, reduce_attributes, infer_extremum, evaluate_amin, decompose_reduction<Op::minimum>,
-       {{"amin", either, extremum, call_reduction}, {"min", either, extremum, call_extremum}},
-       {{"aten.amin", read_reduction}, {"aten.min", read_extremum}, {"aten.all", read_truth}}},
+       {{"amin", either, extremum, call_reduction}, {"min", either, extremum, call_extremum},
+        {"argmin", either, extremum, call_arg_extreme}},
+       {{"aten.amin", read_reduction}, {"aten.min", read_extremum}, {"aten.all", read_truth},
+        {"aten.argmin", read_arg_extreme}}},
       {"logsumexp", 1, 1, reduce_attributes, infer_mean, evaluate_logsumexp, decompose_logsumexp,
        {{"logsumexp", either, "input, dim, keepdim=False", call_reduction}},
        {{"aten.logsumexp", read_reduction}}},

@@ -152,7 +152,13 @@ std::vector<Id> read_index_put(pt2::Call& call) {
   rows[0] = call.shape(*indices[0])[0];
   const Id source = call.expand(call.tensor("values"), rows);
   const std::string_view op = call.flag("accumulate", false) ? "scatter_add" : "scatter";
-  return {scatter_rows(caller_of(call), op, x, 0, *indices[0], source)};
+  const Caller c = caller_of(call);
+  Id index = *indices[0];
+  if (may_be_negative(c, index)) {  // counted from the end
+    const Id from_end = c.call("add", {index, c.scalar(static_cast<double>(call.shape(x).at(0)), DType::i32)}, {});
+    index = c.call("where", {c.call("lt", {index, c.scalar(0, DType::i32)}, {}), from_end, index}, {});
+  }
+  return {scatter_rows(c, op, x, 0, index, source)};
 }
 
 }  // namespace

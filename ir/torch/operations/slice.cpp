@@ -34,13 +34,10 @@ TensorType infer_slice(const Inference& call) {
   const std::int64_t start = clamp_bound(node.integer("start"), extent);
   const std::int64_t end = call.has("end") ? clamp_bound(node.integer("end"), extent) : extent;
   if (step < 1) call.expected("a step of at least 1", std::to_string(step));
-  if (start >= end)
-    call.expected("a slice of at least one element",
-                  fmt::format("{} to {} of dimension {} of {}", start, end, dim, print(call.type(0))));
-  const std::int64_t count = 1 + (end - start - 1) / step;
+  const std::int64_t count = start >= end ? 0 : 1 + (end - start - 1) / step;
   call.set("start", start);
-  call.set("end", count == 1 ? start + 1 : end);  // of one element the step says nothing, and may be huge
-  call.set("step", count == 1 ? 1 : step);
+  call.set("end", count <= 1 ? start + count : end);  // of one element the step says nothing, and may be huge
+  call.set("step", count <= 1 ? 1 : step);
   TensorType type = call.type(0);
   type.shape[static_cast<std::size_t>(dim)] = count;
   return type;
@@ -73,7 +70,7 @@ python::Value pieces(const python::Call& c, Id x, std::size_t dim, const Shape& 
 }
 
 python::Value pieces_of(const python::Call& c, Id x, std::size_t dim, std::int64_t extent) {
-  const std::int64_t whole = c.type(x).shape[dim], count = (whole - 1) / extent + 1;
+  const std::int64_t whole = c.type(x).shape[dim], count = whole == 0 ? 1 : (whole - 1) / extent + 1;
   if (count > static_cast<std::int64_t>(python::most_nodes))
     throw Error(fmt::format("{}: expected at most {} pieces, found {}", c.name, python::most_nodes, count));
   Shape extents(static_cast<std::size_t>(count), extent);
@@ -90,7 +87,7 @@ python::Value call_split(const python::Call& c) {
   }
   const Shape extents = c.integers("split_size");
   std::int64_t left = c.type(x).shape[dim];
-  for (const std::int64_t extent : extents) left = extent < 1 || extent > left ? -1 : left - extent;
+  for (const std::int64_t extent : extents) left = extent < 0 || extent > left ? -1 : left - extent;
   if (left != 0) c.fail("split_size", fmt::format("extents whose sum is {}", c.type(x).shape[dim]));
   return pieces(c, x, dim, extents);
 }
@@ -100,7 +97,10 @@ python::Value call_chunk(const python::Call& c) {
   const std::size_t dim = c.dim("dim", c.type(x).shape.size());
   const std::int64_t chunks = c.integer("chunks");
   if (chunks < 1) c.fail("chunks", "at least 1");
-  return pieces_of(c, x, dim, (c.type(x).shape[dim] - 1) / chunks + 1);
+  const std::int64_t whole = c.type(x).shape[dim];
+  if (whole == 0 && chunks <= static_cast<std::int64_t>(python::most_nodes))
+    return pieces(c, x, dim, Shape(static_cast<std::size_t>(chunks), 0));
+  return pieces_of(c, x, dim, (whole - 1) / chunks + 1);
 }
 
 python::Value call_narrow(const python::Call& c) {
@@ -108,8 +108,8 @@ python::Value call_narrow(const python::Call& c) {
   const Shape& shape = c.type(x).shape;
   const std::size_t dim = c.dim("dim", shape.size());
   const std::int64_t start = c.integer("start"), length = c.integer("length");
-  if (start < 0 || start >= shape[dim]) c.fail("start", fmt::format("0 to {}", shape[dim] - 1));
-  if (length < 1 || length > shape[dim] - start) c.fail("length", fmt::format("1 to {}", shape[dim] - start));
+  if (start < 0 || start > shape[dim]) c.fail("start", fmt::format("0 to {}", shape[dim]));
+  if (length < 0 || length > shape[dim] - start) c.fail("length", fmt::format("0 to {}", shape[dim] - start));
   return c.node({x}, {{"dim", static_cast<std::int64_t>(dim)}, {"start", start}, {"end", start + length}});
 }
 
@@ -154,7 +154,9 @@ constexpr AttributeSpec select_attributes[] = {{"dim", Kind::integer, Required{}
 TensorType infer_select(const Inference& call) {
   TensorType type = call.type(0);
   const std::int64_t dim = call.normalise_dim("dim", call.rank(0));
-  call.normalise_dim("index", type.shape[static_cast<std::size_t>(dim)]);
+  const std::int64_t extent = type.shape[static_cast<std::size_t>(dim)];
+  if (extent == 0) call.expected(fmt::format("elements along dimension {}", dim), print(type));
+  call.normalise_dim("index", extent);
   type.shape.erase(type.shape.begin() + dim);
   return type;
 }

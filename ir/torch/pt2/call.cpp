@@ -182,6 +182,10 @@ const TensorType& Call::output_type(std::size_t i) const {
   return found->second.type;
 }
 
+bool Call::is_read(std::size_t output) const {
+  return output < outputs_.size() && readers(graph_, outputs_[output]) > 0;
+}
+
 std::vector<Id> Call::node(std::vector<Id> args, Attributes attributes) const {
   return {add(op, std::move(args), std::move(attributes))};
 }

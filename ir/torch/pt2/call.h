@@ -51,6 +51,8 @@ class Call {
   /// Of the outputs as the file states them, lists flattened.
   const std::vector<std::string>& outputs() const { return outputs_; }
   const TensorType& output_type(std::size_t i = 0) const;
+  /// Whether the graph reads this output.
+  bool is_read(std::size_t output) const;
 
   /// Adds a call of `op`, which is the result.
   std::vector<Id> node(std::vector<Id> args, Attributes attributes = {}) const;

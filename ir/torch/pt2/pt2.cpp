@@ -98,6 +98,10 @@ class GraphReader {
     call.finish();
     if (results.size() > call.outputs().size()) throw Error("expected an output for each result, found fewer");
     for (std::size_t i = 0; i < results.size(); ++i) bind(call, i, results[i]);
+    for (std::size_t i = results.size(); i < call.outputs().size(); ++i)
+      if (call.is_read(i))
+        throw Error(fmt::format("{}: expected a graph that reads {} of its results, found one that reads '{}' too",
+                                node.target, results.size(), call.outputs()[i]));
   }
 
   // Checks the result against the type that the file states.
@@ -174,7 +178,7 @@ void draw_whole_inputs(Graph& graph) {
     }
     if (node.kind != Node::Kind::call) continue;
     if (keeps_values(node.op)) origin[i] = origin[static_cast<std::size_t>(node.args[0])];
-    if (node.op != "embedding" && node.op != "gather") continue;
+    if (node.op != "embedding" && node.op != "gather" && node.op != "index_select") continue;
     const Shape& table = graph.nodes[static_cast<std::size_t>(node.args[0])].type.shape;
     const std::int64_t extent = table[node.op == "embedding" ? 0 : static_cast<std::size_t>(node.integer("dim"))];
     Node& index = graph.nodes[static_cast<std::size_t>(origin[static_cast<std::size_t>(node.args[1])])];

@@ -30,6 +30,8 @@ CASES = {
     "multihead_core_aten": ["--model", "multihead", "--seq", "5", "--hidden", "8", "--ffn", "12", "--decompose"],
     "routed_mlp": ["--model", "routed-mlp", "--seq", "7", "--hidden", "8", "--ffn", "12"],
     "routed_mlp_core_aten": ["--model", "routed-mlp", "--seq", "7", "--hidden", "8", "--ffn", "12", "--decompose"],
+    "corners": ["--model", "corners"],
+    "corners_core_aten": ["--model", "corners", "--decompose"],
     "operators": ["--model", "operators"],
     "operators_core_aten": ["--model", "operators", "--decompose"],
 }

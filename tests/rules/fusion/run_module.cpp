@@ -82,7 +82,11 @@ std::vector<Values> run(const ir::Module& module, const ir::torch::Graph& graph,
     tensors[kernel.buffers.back().name] = std::move(memory.at(kernel.buffers.back().name));
   }
   std::vector<Values> outputs;
-  for (const std::string& name : module.outputs) outputs.push_back(tensors.at(name));
+  auto name = module.outputs.begin();
+  for (const int output : graph.outputs) {
+    const bool is_empty = ir::element_count(graph.nodes[static_cast<std::size_t>(output)].type.shape) == 0;
+    outputs.push_back(is_empty ? Values{} : tensors.at(*name++));
+  }
   return outputs;
 }
 
