@@ -24,7 +24,7 @@ TensorType infer_truth(const Inference& call) {
 }
 
 TensorType infer_sub(const Inference& call) {
-  if (call.dtype(0) == DType::boolean && call.dtype(1) == DType::boolean) call.expected("numbers");
+  if (call.dtype(0) == DType::boolean || call.dtype(1) == DType::boolean) call.expected("numbers");
   return infer_arithmetic(call);
 }
 

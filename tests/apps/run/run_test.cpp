@@ -183,6 +183,27 @@ TEST(Run, OutputsAreWritten) {
   expect_error({"-c", "torch.randn(5)", "--outputs", file}, 2, "--outputs: expected a folder");
 }
 
+TEST(Run, OutputsOfARunThatIsNotValidAreNotWritten) {
+  const measure::TemporaryFolder folder;
+  const std::string inputs = write_file(folder.path(), "i.yaml", "i: constant(7)\n"), out = folder.file("none");
+  expect_error(
+      {"-c", "x = torch.randn(5, 3); i = torch.randint(0, 5, (2,)); x[i]", "--inputs", inputs, "--outputs", out}, 1,
+      "expected an index from -5 to 4, found 7");
+  EXPECT_FALSE(std::filesystem::exists(out));
+}
+
+TEST(Run, OutputsWithoutElements) {
+  const measure::TemporaryFolder folder;
+  const Json report =
+      run_json({"-c", "x = torch.randn(3, 5); (x[:, 5:], x[3:].sum(0), x[:0] + 1)", "--outputs", folder.file("out")});
+  EXPECT_TRUE(report["right"]);
+  EXPECT_EQ(report["outputs"].size(), 3U);
+  EXPECT_EQ(report["outputs"][2]["shape"], (std::vector<int>{0, 5}));
+  EXPECT_EQ(measure::read_npy(folder.file("out/0.npy"), {ir::DType::f32, {3, 0}}).size(), 0U);
+  EXPECT_EQ(measure::read_npy(folder.file("out/1.npy"), {ir::DType::f32, {5}}), std::vector<float>(5, 0));
+  EXPECT_EQ(run_json({"-c", "torch.randn(0, 4) * 2"})["kernels"].size(), 0U);
+}
+
 TEST(Run, OverTheToleranceIsOne) {
   const Ran ran = run({"-c", "torch.randn(40, 50) @ torch.randn(50, 60)", "--tolerance", "1e-12"});
   EXPECT_EQ(ran.code, 1);

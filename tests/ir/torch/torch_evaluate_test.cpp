@@ -257,6 +257,10 @@ TEST(TorchEvaluate, NamesAnIndexThatIsOutOfRange) {
             "gather (gather): expected an index from 0 to 2, found -1");
   EXPECT_EQ(message("index_select", {six, whole_row({3})}, dim(1)),
             "index_select (index_select): expected an index from 0 to 2, found 3");
+  EXPECT_EQ(message("index_select", {six, whole_row({-4})}, {{"dim", std::int64_t{1}}, {"wraps", true}}),
+            "index_select (index_select): expected an index from -3 to 2, found -4");
+  EXPECT_EQ(message("index_select", {six, whole_row({-1})}, dim(1)),
+            "index_select (index_select): expected an index from 0 to 2, found -1");
   EXPECT_EQ(message("one_hot", {whole_row({-1})}, {{"num_classes", whole(4)}}),
             "one_hot (one_hot): expected an index from 0 to 3, found -1");
   EXPECT_EQ(message("scatter_add", {row({1, 2}), whole_row({2}), row({5})}, dim(0)),

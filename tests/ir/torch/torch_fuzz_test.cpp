@@ -100,8 +100,10 @@ bool try_call(Rng& rng, std::string_view op) {
     return false;
   }
   const Node node = b.node(id);
-  EXPECT_EQ(b.node(b.call(op, args, node.attributes)).attributes, node.attributes) << op;
-  EXPECT_EQ(b.type(id + 1), node.type) << op;
+  if (node.op != op) return true;  // of tensors without elements: made of other calls
+  const Id again = b.call(op, args, node.attributes);
+  EXPECT_EQ(b.node(again).attributes, node.attributes) << op;
+  EXPECT_EQ(b.type(again), node.type) << op;
   if (element_count(node.type.shape) > 1 << 16) return true;
   EXPECT_FALSE(print(b.finish({id})).empty());
   try {

@@ -127,8 +127,8 @@ std::string message(const Shape& shape) {
 }
 
 TEST(TorchGraph, RefusesExtentsThatNoKernelHas) {
-  EXPECT_EQ(message({2, 0}), "x: expected extents of at least 1, found (2, 0)");
-  EXPECT_EQ(message({-1}), "x: expected extents of at least 1, found (-1,)");
+  EXPECT_EQ(message({2, 0}), "");
+  EXPECT_EQ(message({-1}), "x: expected extents of at least 0, found (-1,)");
   EXPECT_EQ(message({1 << 20, 1 << 20}), "");
   EXPECT_EQ(message({1 << 20, 1 << 20, 2}), "x: expected at most 2^40 elements, found (1048576, 1048576, 2)");
   EXPECT_EQ(message({std::int64_t{1} << 62, std::int64_t{1} << 62}),

@@ -56,7 +56,7 @@ TEST(TorchOps, Expand) {
   EXPECT_EQ(typed("expand", {f32({3, 2})}, shape({3, 4})),
             "expand: expected a shape that (3, 2) expands to, found (3, 4)");
   EXPECT_THAT(typed("expand", {f32({3, 2})}, shape({2})), HasSubstr("found (2,)"));
-  EXPECT_EQ(typed("expand", {f32({3})}, shape({-1, 3})), "expand: expected extents of at least 1, found (-1, 3)");
+  EXPECT_EQ(typed("expand", {f32({3})}, shape({-1, 3})), "expand: expected extents of at least 0, found (-1, 3)");
   EXPECT_THAT(typed("expand", {f32({1})}, shape({most})), HasSubstr("at most 2^40 elements"));
 }
 
@@ -74,8 +74,8 @@ TEST(TorchOps, SliceClampsAsPython) {
             (List{1, 7, 10, 2}));
   const Node one = inferred("slice", {f32({2, 10})}, slice(2, 10, 8));
   EXPECT_EQ((List{one.integer("start"), one.integer("end"), one.integer("step")}), (List{2, 3, 1}));
-  EXPECT_EQ(typed("slice", {f32({2, 10})}, slice(5, 5, 1)),
-            "slice: expected a slice of at least one element, found 5 to 5 of dimension 1 of (2, 10) float32");
+  EXPECT_EQ(typed("slice", {f32({2, 10})}, slice(5, 5, 1)), "(2, 0) float32");
+  EXPECT_EQ(typed("slice", {f32({2, 10})}, slice(7, 5, 3)), "(2, 0) float32");
   EXPECT_EQ(typed("slice", {f32({2, 10})}, slice(0, 5, 0)), "slice: expected a step of at least 1, found 0");
   EXPECT_EQ(typed("select", {f32({2, 10})}, {{"dim", whole(0)}, {"index", whole(-1)}}), "(10,) float32");
   EXPECT_EQ(typed("select", {f32({2, 10})}, {{"dim", whole(0)}, {"index", whole(2)}}),
@@ -145,6 +145,20 @@ TEST(TorchOps, TrianglesAreClamped) {
   EXPECT_THAT(typed("tril", {f32({3})}), HasSubstr("at least two dimensions"));
 }
 
+TEST(TorchOps, WithoutElements) {
+  EXPECT_EQ(typed("add", {f32({0, 4}), f32({3, 1, 1})}), "(3, 0, 4) float32");
+  EXPECT_EQ(typed("matmul", {f32({3, 0}), f32({0, 5})}), "(3, 5) float32");
+  EXPECT_EQ(typed("cat", {f32({0}), f32({3, 4}), f32({0, 4})}), "(3, 4) float32");
+  EXPECT_EQ(typed("reshape", {f32({0, 4})}, shape({-1, 2})), "(0, 2) float32");
+  EXPECT_EQ(typed("reshape", {f32({0, 4})}, shape({-1, 0})),
+            "reshape: expected a shape of 0 elements, at most one extent -1, found (-1, 0)");
+  EXPECT_EQ(typed("amax", {f32({0, 4})}, {{"dims", List{1}}}), "(0,) float32");
+  EXPECT_EQ(typed("amax", {f32({0, 4})}, {{"dims", List{0}}}),
+            "amax: expected at least one element to reduce, found (0, 4) float32");
+  EXPECT_EQ(typed("select", {f32({0, 4})}, {{"dim", whole(0)}, {"index", whole(0)}}),
+            "select: expected elements along dimension 0, found (0, 4) float32");
+}
+
 TEST(TorchOps, MadeOfNothing) {
   const auto arange = [](std::int64_t start, std::int64_t end, std::int64_t step) {
     return typed("arange", {}, {{"start", start}, {"end", end}, {"step", step}});
@@ -152,7 +166,8 @@ TEST(TorchOps, MadeOfNothing) {
   EXPECT_EQ(typed("arange", {}, {{"end", whole(5)}, {"dtype", DType::f32}}), "(5,) float32");
   EXPECT_EQ(arange(0, 5, 2), "(3,) int32");
   EXPECT_EQ(arange(5, 0, -2), "(3,) int32");
-  EXPECT_EQ(arange(5, 5, 1), "arange: expected at least one element, found 5 to 5 by 1");
+  EXPECT_EQ(arange(5, 5, 1), "(0,) int32");
+  EXPECT_EQ(arange(5, 2, 1), "arange: expected bounds in the direction of the step, found 5 to 2 by 1");
   EXPECT_EQ(arange(0, 5, 0), "arange: expected a step other than 0, found 0");
   EXPECT_EQ(arange(0, most, 1), "arange: expected end from -2^31 to 2^31 - 1, found 9223372036854775807");
   EXPECT_THAT(arange(0, 5, least), HasSubstr("expected step from"));
@@ -161,8 +176,9 @@ TEST(TorchOps, MadeOfNothing) {
   EXPECT_EQ(full(whole(1)), "(2, 3) int32");
   EXPECT_EQ(full(true), "(2, 3) bool");
   EXPECT_EQ(full(DType::f32), "full: expected a number for value, found another kind of value");
-  EXPECT_EQ(typed("full", {}, {{"shape", List{0}}, {"value", 1.5}}),
-            "full: expected extents of at least 1, found (0,)");
+  EXPECT_EQ(typed("full", {}, {{"shape", List{0}}, {"value", 1.5}}), "(0,) float32");
+  EXPECT_EQ(typed("full", {}, {{"shape", List{-1}}, {"value", 1.5}}),
+            "full: expected extents of at least 0, found (-1,)");
   EXPECT_THAT(typed("full", {}, {{"shape", List{2}}, {"value", 1e10}, {"dtype", DType::i32}}),
               HasSubstr("a value that int32 holds"));
 }

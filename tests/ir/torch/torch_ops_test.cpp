@@ -67,6 +67,7 @@ TEST(TorchOps, BroadcastAndPromoteAsPyTorch) {
   EXPECT_EQ(typed("add", {f16({2}), f32({})}), "(2,) float16");
   EXPECT_EQ(typed("add", {f32({}), i32({2})}), "(2,) float32");
   EXPECT_EQ(typed("sub", {boolean({2}), boolean({2})}), "sub: expected numbers, found (2,) bool and (2,) bool");
+  EXPECT_EQ(typed("sub", {i32({2}), boolean({2})}), "sub: expected numbers, found (2,) int32 and (2,) bool");
 }
 
 TEST(TorchOps, PythonNumbersDoNotWidenTheirOwnKind) {
