@@ -84,10 +84,17 @@ double greater_equal(double a, double b) { return a >= b ? 1.0 : 0.0; }
 double logical_and(double a, double b) { return a != 0 && b != 0 ? 1.0 : 0.0; }
 double logical_or(double a, double b) { return a != 0 || b != 0 ? 1.0 : 0.0; }
 
+// As PyTorch: an integer to a negative power is 0 but of 1 and -1.
+double integer_power(double x, double n) {
+  if (n >= 0) return std::pow(x, n);
+  return x == 1 ? 1 : x == -1 ? std::pow(x, std::fmod(-n, 2)) : 0;
+}
+
 // PyTorch computes some constant powers by other operations, which differ for infinities, zeros and overflows.
 Values evaluate_pow(const Operands& o) {
   const Node& exponent = *o.args[1];
-  if (exponent.kind != Node::Kind::scalar || !is_float(o.node.type.dtype)) return evaluate_pairs<std::pow>(o);
+  if (is_integer(o.node.type.dtype)) return evaluate_pairs<integer_power>(o);
+  if (exponent.kind != Node::Kind::scalar) return evaluate_pairs<std::pow>(o);
   const auto each = [&](auto apply) {
     Values result = o.value(0);
     std::ranges::transform(result, result.begin(), apply);
@@ -132,19 +139,9 @@ int decompose_floor_divide(Emitter& e, const TensorCall& call) {
   return e.whole(Expr(op, var("g1"), call.node.integer("divisor")), {call.args[0]}, "ew");
 }
 
-// As PyTorch: an integer to a negative power is 0 but of 1 and -1.
-double integer_power(double x, double n) {
-  if (n >= 0) return std::pow(x, n);
-  return x == 1 ? 1 : x == -1 ? std::pow(x, std::fmod(-n, 2)) : 0;
-}
-
-Values evaluate_pow(const Operands& o) {
-  return o.node.type.dtype == DType::i32 ? evaluate_pairs<integer_power>(o) : evaluate_pairs<std::pow>(o);
-}
-
 // x * x * … by squares, of a constant n of at least 0.
 int power_by_squares(Emitter& e, int x, std::int64_t n) {
-  if (n == 0) return e.fill(e.scalar(1, DType::i32, "one"), e.shape(x), "ew");
+  if (n == 0) return e.fill(e.scalar(1, e.dtype(x), "one"), e.shape(x), "ew");
   int result = -1;
   for (int square = x;; square = e.elementwise(Op::multiply, {square, square}, "square")) {
     if (n % 2 == 1) result = result < 0 ? square : e.elementwise(Op::multiply, {result, square}, "power");
@@ -158,44 +155,43 @@ int power_by_squares(Emitter& e, int x, std::int64_t n) {
 // count by their parity.
 int integer_power(Emitter& e, const TensorCall& call) {
   constexpr int bits = 6;
-  const auto number = [&](std::int64_t value) { return e.scalar(static_cast<double>(value), DType::i32, "number"); };
-  const auto argument = [&](std::size_t i) {
-    const int x = operand(e, call, i, DType::i32);
+  const auto argument = [&](std::size_t i, DType t) {
+    const int x = operand(e, call, i, t);
     return e.as_scalar(x) == nullptr ? x : e.fill(x, call.shape(), "argument");
   };
-  const int base = argument(0), given = argument(1);
-  const int odd = e.whole(Expr(ExprOp::mod, var("g1"), 2), {given}, "odd");
-  const int negative = e.elementwise(Op::less, {given, number(0)}, "negative");
-  const int small = e.elementwise(Op::less_equal, {given, number((1 << bits) - 1)}, "small");
-  const int beyond = e.elementwise(Op::add, {odd, number((1 << bits) - 2)}, "beyond");
+  const auto compared = [&](Op op, int x, std::int64_t with) {
+    return e.elementwise(op, {x, e.scalar(static_cast<double>(with), e.dtype(x), "number")}, "compared");
+  };
+  const DType of_exponent = is_integer(call.arg(1).type.dtype) ? call.arg(1).type.dtype : DType::i32;
+  const int base = argument(0, call.dtype()), given = argument(1, of_exponent);
+  const int one = e.scalar(1, call.dtype(), "one");
+  const int negative = compared(Op::less, given, 0), small = compared(Op::less_equal, given, (1 << bits) - 1);
+  const int low = e.convert(given, DType::i32);  // has the parity, and all of a small one
+  const int odd = e.whole(Expr(ExprOp::mod, var("g1"), 2), {low}, "odd");
+  const int beyond = e.elementwise(Op::add, {odd, e.scalar((1 << bits) - 2, DType::i32, "even")}, "beyond");
   const int n =
-      e.elementwise(Op::select, {negative, odd, e.elementwise(Op::select, {small, given, beyond}, "capped")}, "n");
+      e.elementwise(Op::select, {negative, odd, e.elementwise(Op::select, {small, low, beyond}, "most")}, "n");
   int result = -1;
   int square = base;
   for (int k = 0; k < bits; ++k) {
     const int bit = e.whole(Expr(ExprOp::mod, Expr(ExprOp::div, var("g1"), 1 << k), 2), {n}, "bit");
-    const int set = e.elementwise(Op::equal, {bit, number(1)}, "set");
-    const int factor = e.elementwise(Op::select, {set, square, number(1)}, "factor");
+    const int factor = e.elementwise(Op::select, {compared(Op::equal, bit, 1), square, one}, "factor");
     result = result < 0 ? factor : e.elementwise(Op::multiply, {result, factor}, "power");
     if (k + 1 == bits) break;
-    const int done = e.elementwise(Op::less_equal, {n, number((2 << k) - 1)}, "done");
-    const int root = e.elementwise(Op::select, {done, number(1), square}, "root");
+    const int root = e.elementwise(Op::select, {compared(Op::less_equal, n, (2 << k) - 1), one, square}, "root");
     square = e.elementwise(Op::multiply, {root, root}, "square");
   }
-  const int unit = e.elementwise(Op::logical_or,
-                                 {e.elementwise(Op::equal, {base, number(1)}, "is_one"),
-                                  e.elementwise(Op::equal, {base, number(-1)}, "is_minus_one")},
-                                 "unit");
-  const int vanishes =
-      e.elementwise(Op::logical_and, {negative, e.elementwise(Op::logical_not, {unit}, "not_unit")}, "vanishes");
-  return e.elementwise(Op::select, {vanishes, number(0), result}, "ew");
+  const int unit = e.elementwise(Op::logical_or, {compared(Op::equal, base, 1), compared(Op::equal, base, -1)}, "unit");
+  const int not_unit = e.elementwise(Op::logical_not, {unit}, "not_unit");
+  const int vanishes = e.elementwise(Op::logical_and, {negative, not_unit}, "vanishes");
+  return e.elementwise(Op::select, {vanishes, e.scalar(0, call.dtype(), "zero"), result}, "ew");
 }
 
 // By a constant: x^2 = x * x, and so on.
 int decompose_pow(Emitter& e, const TensorCall& call) {
-  if (call.dtype() == DType::i32) {
+  if (is_integer(call.dtype())) {
     const auto* n = e.as_scalar(call.args[1]);
-    const int x = operand(e, call, 0, DType::i32);
+    const int x = operand(e, call, 0, call.dtype());
     return n != nullptr && e.as_scalar(x) == nullptr ? power_by_squares(e, x, static_cast<std::int64_t>(n->value))
                                                      : integer_power(e, call);
   }
