@@ -45,8 +45,8 @@ constexpr std::array functions = std::to_array<std::string_view>(
      "fmin",        "fminf",    "gridDim", "isequal",  "isgreater", "isless", "log",       "logf",    "main",
      "max",         "min",      "pow",     "powf",     "printf",    "rsqrt",  "rsqrtf",    "select",  "sin",
      "sinf",        "sqrt",     "sqrtf",   "tan",      "tanh",      "tanhf",  "threadIdx", "warpSize"});
-constexpr std::array own =
-    std::to_array<std::string_view>({"block", "elect_one", "max_nan", "min_nan", "prefetch_tensor_map", "smem", "thread", "warp", "zero"});
+constexpr std::array own = std::to_array<std::string_view>(
+    {"block", "elect_one", "max_nan", "min_nan", "prefetch_tensor_map", "smem", "thread", "warp", "zero"});
 
 bool contains(std::span<const std::string_view> words, std::string_view word) {
   return std::ranges::find(words, word) != words.end();

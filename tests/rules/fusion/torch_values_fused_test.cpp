@@ -40,7 +40,8 @@ TEST(FusedTorchValues, SpecialNumbersGiveWhatPyTorchComputes) {
       ASSERT_EQ(outputs.size(), c.outputs.size());
       for (std::size_t i = 0; i < outputs.size(); ++i)
         EXPECT_LE(tests::relative_error(outputs[i], c.outputs[i].values), tests::special_tolerance(c.dtype))
-            << "output " << i << "\n" << ir::print(module);
+            << "output " << i << "\n"
+            << ir::print(module);
     }
   }
 }
