@@ -1,4 +1,4 @@
-// Kernel Tuner's caches and T4. A cache is read entry by entry: the document as a whole would take ten times its size.
+// Kernel Tuner's caches, T4 and KTT's own results. A cache is read entry by entry: the document as a whole would take ten times its size.
 // A T4 document is read as a whole, up to most_values.
 #include <fmt/format.h>
 
@@ -78,6 +78,54 @@ std::optional<bool> direction_word(const Json& json) {
   return std::nullopt;
 }
 
+Json t4_result_of_ktt(const Json& result, const std::string& unit) {
+  Json own = Json::object();
+  const Json pairs = result.value("Configuration", Json()), duration = result.value("TotalDuration", Json());
+  for (const Json& pair : pairs.is_array() ? pairs : Json::array())
+    if (pair.is_object() && pair.contains("Name") && pair["Name"].is_string() && pair.contains("Value"))
+      own["configuration"][pair["Name"].get<std::string>()] = pair["Value"];
+  const std::string status = text_of(result, "Status");
+  // CompilationFailed, ComputationFailed, ValidationFailed, DeviceLimitsExceeded
+  const std::string invalidity = status.empty() || status == "Ok"     ? "correct"
+                                 : status.starts_with("Compilation")  ? "compile"
+                                 : status.starts_with("Validation")   ? "correctness"
+                                 : status.starts_with("DeviceLimits") ? "constraints"
+                                                                      : "runtime";
+  own["invalidity"] = invalidity;
+  own["times"]["runtimes"] = Json::array();
+  if (invalidity == "correct") own["times"]["runtimes"].push_back(duration);
+  own["times"]["framework"] = result.value("TotalOverhead", Json());
+  own["objectives"] = Json::array({"TotalDuration"});
+  Json measurement = Json::object();
+  measurement["name"] = "TotalDuration";
+  measurement["value"] = duration;
+  measurement["unit"] = unit;
+  own["measurements"] = Json::array();
+  own["measurements"].push_back(std::move(measurement));
+  return own;
+}
+
+// KTT's own JSON as T4.
+Json t4_of_ktt(const Json& ktt) {
+  const Json metadata = ktt.value("Metadata", Json::object());
+  const std::string unit = metadata.is_object() ? text_of(metadata, "TimeUnit") : "";
+  Json results = Json::array();
+  std::string kernel;
+  const Json list = ktt.value("Results", Json());
+  for (const Json& result : list.is_array() ? list : Json::array()) {
+    Json own = Json::object();
+    if (kernel.empty() && result.is_object()) kernel = text_of(result, "KernelName");
+    if (result.is_object()) own = t4_result_of_ktt(result, unit);
+    results.push_back(std::move(own));
+  }
+  Json t4 = Json::object();
+  t4["metadata"]["timeunit"] = unit;
+  t4["device_name"] = metadata.is_object() ? text_of(metadata, "Device") : "";
+  t4["kernel_name"] = kernel;
+  t4["results"] = std::move(results);
+  return t4;
+}
+
 class Reader {
  public:
   Reader(const std::string& place, const Reading& reading) : place_(place), reading_(reading), builder_(place) {}
@@ -86,12 +134,15 @@ class Reader {
     parse(text);
     if (is_cache_ && entries_ == 0)
       throw Error(place_ + ": expected configurations in the Kernel Tuner cache, found none");
+    if (!is_cache_ && header_.contains("Results")) header_ = t4_of_ktt(header_);
     if (!is_cache_) read_t4();
     if (is_cache_ && objective_names(header_.value("objective", Json())) != names_)
       throw Error(place_ + ": expected the objective before the cache, found it after");
     if (missing_ > 0 && measured_ == 0) throw no_objective();
     builder_.kernel() = text_of(header_, "kernel_name");
     builder_.device() = text_of(header_, "device_name");
+    if (const auto metadata = header_.find("metadata"); metadata != header_.end() && metadata->is_object())
+      if (builder_.device().empty()) builder_.device() = text_of(*metadata, "device");  // KTT's T4
     if (const auto size = header_.find("problem_size"); size != header_.end() && is_problem_size(*size))
       builder_.problem_size() = size->dump(-1, ' ', false, Json::error_handler_t::replace);
     return finish();

@@ -171,6 +171,25 @@ TEST(T4, ObjectivesAndUnits) {
       2);
 }
 
+TEST(Ktt, OwnResultsAreRead) {
+  const Records records = parse_records(R"({"Metadata": {"Device": "A GPU", "TimeUnit": "Milliseconds"}, "Results": [
+    {"KernelName": "gemm", "Status": "Ok", "TotalDuration": 2.5, "TotalOverhead": 100, "ComputationResults": [],
+     "Configuration": [{"Name": "a", "IsDouble": false, "Value": 1}, {"Name": "b", "IsDouble": true, "Value": 0.5}]},
+    {"KernelName": "gemm", "Status": "ComputationFailed", "TotalDuration": 1e20, "TotalOverhead": 50,
+     "Configuration": [{"Name": "a", "Value": 2}, {"Name": "b", "Value": 0.5}]}]})",
+                                        "ktt");
+  EXPECT_EQ(records.device, "A GPU");
+  EXPECT_EQ(records.kernel, "gemm");
+  EXPECT_EQ(label(records.objective), "TotalDuration");
+  EXPECT_EQ(records.records[0].outcome.microseconds, 2500);
+  EXPECT_DOUBLE_EQ(records.records[0].cost(), 0.1025);
+  EXPECT_EQ(records.records[1].outcome.status, Status::launch_error);
+  EXPECT_EQ(records.json(1, 1), "0.5");
+  for (const char* text :
+       {R"({"Results": 1})", R"({"Results": [1]})", R"({"Results": [{"Configuration": 1}], "Metadata": 2})"})
+    EXPECT_THROW(parse_records(text, "ktt"), Error) << text;
+}
+
 TEST(T4, IsRead) {
   const Records records = parse_records(R"({"metadata": {"timeunit": "seconds"}, "results": [
     {"configuration": {"z": 1, "a": 2}, "invalidity": "correct", "times": {"compilation": 2, "framework": 0.5,
