@@ -52,10 +52,11 @@ std::string note(std::string_view line, std::string_view entry) {
   const std::string_view code = line.substr(open + 3, close - open - 3);
   if (code.size() < 2 || code.find_first_not_of("0123456789", 1) != std::string_view::npos) return "";
   std::string text(line.substr(close + 2));
-  if (const std::size_t of = text.rfind(" in function '"); of != std::string::npos) {
-    if (text.substr(of) != fmt::format(" in function '{}'", entry)) return "";
-    text.resize(of);
-  }
+  for (const std::string_view of : {" in function '", " in the function '"})
+    if (const std::size_t at = text.rfind(of); at != std::string::npos) {
+      if (text.substr(at + of.size()) != fmt::format("{}'", entry)) return "";
+      text.resize(at);
+    }
   constexpr std::string_view place = " in around line ";
   if (const std::size_t at = text.find(place); at != std::string::npos)
     text.erase(at, std::min(text.find_first_not_of("0123456789", at + place.size()), text.size()) - at);

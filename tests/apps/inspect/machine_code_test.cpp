@@ -144,7 +144,7 @@ TEST(MachineCodeErrors, OneLine) {
 TEST_F(MachineCode, LostPerformanceIsShown) {
   ir::Program loop = ir::parse(
       "=== loop: mm ===\ninput a: bf16[256, 256]\ninput b: bf16[256, 256]\n"
-      "output c: f32[256, 256]\nfor a0 in 0..256: # free\n  for a1 in 0..256: # free\n"
+      "output c: bf16[256, 256]\nfor a0 in 0..256: # free\n  for a1 in 0..256: # free\n"
       "    for a2 in 0..256: # reduce\n      in0 = load a[a0, a2]\n      in1 = load b[a2, a1]\n"
       "      v0 = multiply(in0, in1)\n      acc0 <- add(acc0, v0)\n    c[a0, a1] = acc0\n");
   const Target target = load_target("sm_90");

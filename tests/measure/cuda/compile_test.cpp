@@ -59,13 +59,20 @@ TEST(PtxasLog, MessagesAboutLostPerformance) {
       "GMMA in function 'k'\n"
       "ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized due to "
       "non wgmma instructions in function 'other'\n"
+      "ptxas info    : (C7520) Potential Performance Loss: wgmma.mma_async instructions are serialized due to program "
+      "dependence on compiler-inserted WG.AR in divergent path in the function 'k'\n"
+      "ptxas info    : (C7520) Potential Performance Loss: wgmma.mma_async instructions are serialized due to program "
+      "dependence on compiler-inserted WG.AR in divergent path in the function 'other'\n"
       "ptxas info    : (C7508) Potential Performance Loss: 'setmaxnreg' ignored; unable to determine register count at "
       "entry.\n"
       "ptxas info    : 0 bytes gmem\nptxas info    : Compiling entry function 'k' for 'sm_90a'\n"
       "ptxas info    : Used 48 registers, used 1 barriers\n";
-  EXPECT_EQ(parse_log(log, "k").notes,
-            "C7519: warpgroup.arrive is injected by compiler to allow use of registers in GMMA; "
-            "C7508: Potential Performance Loss: 'setmaxnreg' ignored; unable to determine register count at entry.");
+  EXPECT_EQ(
+      parse_log(log, "k").notes,
+      "C7519: warpgroup.arrive is injected by compiler to allow use of registers in GMMA; "
+      "C7520: Potential Performance Loss: wgmma.mma_async instructions are serialized due to program dependence on "
+      "compiler-inserted WG.AR in divergent path; "
+      "C7508: Potential Performance Loss: 'setmaxnreg' ignored; unable to determine register count at entry.");
   EXPECT_EQ(parse_log("ptxas info : (C) x\nptxas info : (C75\n: (C7510) x\nptxas info : (Cx1) y", "k").notes, "");
 }
 
