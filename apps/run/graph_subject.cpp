@@ -134,7 +134,8 @@ std::vector<std::vector<double>> rounding_of(const ir::torch::Graph& graph,
   for (std::size_t i = 0; i < most.size(); ++i) {
     if (!is_real(graph.outputs[i])) continue;
     raise_to_mean(most[i]);
-    for (double& off : most[i]) off *= margin;
+    for (std::size_t j = 0; j < most[i].size(); ++j)
+      if (std::abs(reference[i][j]) + (most[i][j] *= margin) > std::numeric_limits<float>::max()) most[i][j] = infinity;
   }
   // Whether a sum is NaN because infinities of both signs meet depends on the order of its additions.
   for (std::size_t i = 0; i < most.size(); ++i)

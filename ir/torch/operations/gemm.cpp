@@ -49,7 +49,7 @@ void multiply(const Operands& o, Matrix a, Matrix b, double* result) {
   if (o.apart) {
     const auto absolute = [](Matrix& m) {
       Values values(m.data, m.data + m.rows * m.columns);
-      for (double& value : values) value = std::abs(value);
+      for (double& value : values) value = std::isfinite(value) ? std::abs(value) : 0;
       m.data = values.data();
       return values;
     };

@@ -22,9 +22,10 @@ struct Operands {
   const Shape& shape(std::size_t i) const { return args[i]->type.shape; }
   const Values& value(std::size_t i) const { return *values[i]; }
   const Shape& result() const { return node.type.shape; }
-  /// A sum, in double, of terms whose magnitudes add up to `magnitudes`, with the range of f32. The order in which
+  /// A sum, in double, with the range of f32. `magnitudes`: the sum of its finite terms' magnitudes. The order in which
   /// PyTorch or a kernel adds is not known. `apart` meets each overflow that some order meets.
   double sum(double total, double magnitudes) const {
+    if (apart && std::isinf(total) && std::isinf(in_f32_range(magnitudes))) return std::nan("");
     const double positive = in_f32_range((magnitudes + total) / 2), negative = in_f32_range((magnitudes - total) / 2);
     const bool overflows = std::isfinite(total) && !(std::isfinite(positive) && std::isfinite(negative));
     return in_f32_range(apart && overflows ? positive - negative : total);

@@ -243,7 +243,7 @@ Values evaluate_cumsum(const Operands& o) {
     double total = 0, magnitudes = 0;
     for (std::size_t i = start; i < start + static_cast<std::size_t>(o.result()[dim]) * stride; i += stride) {
       total += result[i];
-      magnitudes += std::abs(result[i]);
+      if (std::isfinite(result[i])) magnitudes += std::abs(result[i]);
       result[i] = o.sum(total, magnitudes);
     }
   });

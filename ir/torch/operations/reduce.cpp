@@ -77,8 +77,10 @@ Values reduce(const Operands& o, double start, F&& combine) {
 template <class F>
 Values sum_of(const Operands& o, F&& f) {
   Values result = reduce(o, 0, [&](double total, double x, std::size_t i) { return total + f(x, i); });
+  const auto magnitude = [](double term) { return std::isfinite(term) ? std::abs(term) : 0; };
   const Values magnitudes =
-      o.apart ? reduce(o, 0, [&](double total, double x, std::size_t i) { return total + std::abs(f(x, i)); }) : result;
+      o.apart ? reduce(o, 0, [&](double total, double x, std::size_t i) { return total + magnitude(f(x, i)); })
+              : result;
   for (std::size_t i = 0; i < result.size(); ++i) result[i] = o.sum(result[i], magnitudes[i]);
   return result;
 }

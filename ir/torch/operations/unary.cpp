@@ -78,7 +78,11 @@ double gelu_tanh(double x) {
   return 0.5 * x * (1 + std::tanh(inner));
 }
 
+// PyTorch's vectors give NaN for infinity, and single elements infinity.
+double gelu_of_infinity(double x) { return std::isinf(x) ? std::nan("") : gelu(x); }
+
 Values evaluate_gelu(const Operands& o) {
+  if (o.apart && o.node.text("approximate") == "none") return evaluate_each<gelu_of_infinity>(o);
   return o.node.text("approximate") == "tanh" ? evaluate_each<gelu_tanh>(o) : evaluate_each<gelu>(o);
 }
 
